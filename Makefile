@@ -1,0 +1,43 @@
+# `make demo` and `make test` need python3 (3.11 or later) and nothing else: the rest is installed into .venv/, at the
+# versions of constraints.txt, once for every change of that file or of pyproject.toml.
+
+PYTHON ?= python3
+PY := .venv/bin/python
+PIP := $(PY) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+.PHONY: demo test lint types unit format clean
+
+demo: .venv/installed
+	$(PY) examples/demo.py
+
+test: lint types unit
+
+lint: .venv/installed-test
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+
+types: .venv/installed-test
+	$(PY) -m basedpyright --warnings
+
+unit: .venv/installed-test
+	$(PY) -m pytest -q --numprocesses=auto
+
+format: .venv/installed-test
+	$(PY) -m ruff check --fix .
+	$(PY) -m ruff format .
+
+clean:
+	rm -rf .venv
+
+$(PY):
+	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(f"python 3.11 or later is needed, $(PYTHON) is {v[0]}.{v[1]}; name another one: make PYTHON=python3.12" if v < (3, 11) else 0)'
+	$(PYTHON) -m venv .venv
+
+.venv/installed: pyproject.toml constraints.txt | $(PY)
+	$(PIP) hatchling editables
+	$(PIP) --no-build-isolation --editable .
+	@touch $@
+
+.venv/installed-test: .venv/installed
+	$(PIP) --no-build-isolation --editable '.[test]'
+	@touch $@

@@ -1,0 +1,93 @@
+"""Source texts to a shared object, through the cache.
+
+Law: equal sources, flags, compiler and instruction set give the same file; anything else another one.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from imbrex.build.cache import Cache, digest
+from imbrex.build.isa import Isa, host_isa
+from imbrex.build.toolchain import FLAGS, Compiler, compile_shared, find_compiler
+
+__all__ = ["LIBRARY", "Shared", "build_shared", "find_shared", "recipe_key"]
+
+LIBRARY = "kernel.so"
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """path: the library, beside its sources.  compile_s: 0 when it came from the cache."""
+
+    path: Path
+    key: str
+    compile_s: float
+    was_cached: bool
+
+
+def build_shared(
+    sources: Mapping[str, str],
+    *,
+    flags: Sequence[str] = (),
+    compiler: Compiler | None = None,
+    isa: Isa | None = None,
+    cache: Cache | None = None,
+) -> Shared:
+    """The library of these sources, from the cache when it is there.  sources, flags: as `compile_shared`
+    takes them.
+    """
+    compiler, isa, cache = compiler or find_compiler(), isa or host_isa(), cache or Cache()
+    key = _object_key(sources, flags, compiler, isa)
+    started = time.perf_counter()
+
+    def build(directory: Path) -> None:
+        compile_shared(sources, directory, name=LIBRARY, flags=flags, compiler=compiler, isa=isa)
+
+    stored = cache.object(key, build)
+    elapsed_s = 0.0 if stored.was_cached else time.perf_counter() - started
+    return Shared(stored.directory / LIBRARY, key, elapsed_s, stored.was_cached)
+
+
+def find_shared(key: str, cache: Cache | None = None) -> Shared | None:
+    """The library built earlier under `key`, None when it is gone."""
+    stored = (cache or Cache()).find(key)
+    return None if stored is None else Shared(stored.directory / LIBRARY, key, 0.0, True)
+
+
+def recipe_key(
+    problem: str, options: str = "", *, compiler: Compiler | None = None, isa: Isa | None = None
+) -> str:
+    """Key for `Cache.remember`: the problem, the options, and all that would make other code of them.
+
+    That includes this package's own files: an edited generator never meets what its predecessor remembered.
+    """
+    compiler, isa = compiler or find_compiler(), isa or host_isa()
+    return digest([_generator_digest(), problem, options, compiler.version, isa.fingerprint])
+
+
+def _object_key(sources: Mapping[str, str], flags: Sequence[str], compiler: Compiler, isa: Isa) -> str:
+    texts = [part for name in sorted(sources) for part in (name, sources[name])]
+    settings = [*FLAGS, "|", *flags, "|", *compiler.link[1:], *compiler.link_libraries]
+    return digest([*texts, "|", *settings, "|", compiler.version, isa.fingerprint])
+
+
+@functools.cache
+def _generator_digest() -> str:
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    total = hashlib.sha256()
+    for directory, below, files in os.walk(package):
+        below.sort()
+        for name in sorted(f for f in files if f.endswith((".py", ".hpp", ".h", ".cpp"))):
+            path = os.path.join(directory, name)
+            with open(path, "rb") as file:
+                text = file.read()
+            total.update(f"{os.path.relpath(path, package)}:{len(text)}:".encode())
+            total.update(text)
+    return total.hexdigest()

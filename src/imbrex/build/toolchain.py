@@ -1,0 +1,235 @@
+"""Compilers for CPU kernels: ziglang's clang by default, a system compiler when asked.
+
+A kernel needs no libc header and no library (what it calls is resolved from the process at dlopen), so the
+bundled route runs clang and lld themselves, past zig's driver: nothing has to be built first and no cache has
+to be warm.
+Law: sources are named relative to the directory that they are compiled in, so an object names no path of the
+host.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import os
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from imbrex.build.isa import Isa, host_isa
+from imbrex.diagnostic import Diagnostic
+
+if TYPE_CHECKING:
+    import subprocess  # at run time where it is needed: a kernel that comes from the cache starts without
+
+__all__ = ["FLAGS", "WARNINGS", "Compiler", "compile_shared", "find_compiler"]
+
+FLAGS = (
+    "-std=c++17",
+    "-O3",
+    "-fPIC",
+    "-ffp-contract=fast",
+    "-fno-math-errno",
+    "-fno-exceptions",
+    "-fno-rtti",
+    "-fno-asynchronous-unwind-tables",
+    "-fno-stack-protector",
+    "-fno-ident",
+)
+WARNINGS = ("-Wall", "-Wextra")
+
+_SHOWN_LINES = 40
+_UNIT_SUFFIXES = (".cpp", ".cc", ".c")
+
+
+@dataclass(frozen=True, slots=True)
+class Compiler:
+    """compile: command that takes flags, `-c unit -o object`.  link: command that takes `-o library objects`.
+
+    version: the first line of what it says of itself; part of every cache key.
+    """
+
+    name: str
+    compile: tuple[str, ...]
+    link: tuple[str, ...]
+    link_libraries: tuple[str, ...]
+    version: str
+
+
+def find_compiler(wanted: str | None = None) -> Compiler:
+    """`wanted`, else the environment's IMBREX_CXX, else the bundled one.
+
+    wanted: `zig` for ziglang's clang, or a command as a shell would read it (`g++-12`, `clang++
+    -stdlib=libc++`).
+    """
+    origin = "" if wanted else " (from IMBREX_CXX)"
+    command = wanted or os.environ.get("IMBREX_CXX", "").strip()
+    if command in ("", "zig"):
+        return _bundled()
+
+    import shlex
+    import shutil
+
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise Diagnostic(f"compiler command {command!r}{origin} cannot be read: {error}".lower()) from None
+    path = shutil.which(words[0]) if words else None
+    if path is None:
+        raise Diagnostic(
+            f"compiler '{command}'{origin} is not on PATH",
+            hint="name an installed C++ compiler, or leave IMBREX_CXX unset to use the bundled clang",
+        )
+    return _system(path, tuple(words[1:]))
+
+
+@functools.cache
+def _bundled() -> Compiler:
+    spec = importlib.util.find_spec("ziglang")
+    if spec is None or not spec.submodule_search_locations:
+        raise Diagnostic(
+            "no C++ compiler: the package 'ziglang' is not installed",
+            hint="install ziglang with pip, or set IMBREX_CXX to a C++ compiler such as g++ or clang++",
+        )
+    if sys.platform != "linux":
+        raise Diagnostic(
+            f"the bundled compiler links for linux only, this is {sys.platform}",
+            hint="set IMBREX_CXX to a C++ compiler such as clang++",
+        )
+    root = Path(spec.submodule_search_locations[0])
+    zig = str(root / "zig")
+    headers = ("-nostdinc", "-isystem", str(root / "lib" / "include"))
+    # clang's <immintrin.h> takes <stdlib.h> in through <mm_malloc.h>; there is no libc here: skip that one.
+    command = (zig, "clang", *headers, "-D__MM_MALLOC_H", "-Qunused-arguments")
+    link = (zig, "ld.lld", "-shared", "--build-id=none", "--strip-debug", "-znow", "-znoexecstack")
+    return Compiler("zig clang", command, link, (), f"ziglang {_bundled_version(root)}")
+
+
+def _bundled_version(package: Path) -> str:
+    """As the installer noted it, for zig takes milliseconds to say it."""
+    noted = [path.name for path in package.parent.glob("ziglang-*.dist-info")]
+    if len(noted) == 1:
+        return noted[0].removeprefix("ziglang-").removesuffix(".dist-info")
+    return _first_line((str(package / "zig"), "version"))
+
+
+@functools.cache
+def _system(path: str, extra: tuple[str, ...]) -> Compiler:
+    version = _first_line((path, "--version"))
+    link: tuple[str, ...] = (path, *extra, "-shared", "-nostdlib")
+    libraries: tuple[str, ...] = ("-lgcc",)
+    if sys.platform == "darwin":
+        link, libraries = (*link, "-Wl,-undefined,dynamic_lookup"), ()
+    return Compiler(Path(path).name, (path, *extra), link, libraries, " ".join((version, *extra)))
+
+
+def _first_line(command: tuple[str, ...]) -> str:
+    import subprocess
+
+    try:
+        said = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", check=True, timeout=60
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        raise Diagnostic(f"compiler '{command[0]}' does not run: {error}") from None
+    return said.stdout.partition("\n")[0].strip()
+
+
+def compile_shared(
+    sources: Mapping[str, str],
+    directory: Path,
+    *,
+    name: str = "kernel.so",
+    flags: Iterable[str] = (),
+    compiler: Compiler | None = None,
+    isa: Isa | None = None,
+) -> Path:
+    """Writes the sources into `directory`, compiles each unit (`.cpp`, `.c`) side by side, links
+    `directory/name`.
+
+    sources: file name -> text; the other names are headers that the units include.  flags: after, so
+    over, FLAGS. A Diagnostic carries the compiler's own words; the sources stay in `directory`.
+    """
+    compiler = compiler or find_compiler()
+    _write_sources(sources, directory)
+    units = [file for file in sources if file.endswith(_UNIT_SUFFIXES)]
+    if not units:
+        raise ValueError(f"no unit to compile among {sorted(sources)}; a unit ends in .cpp, .cc or .c")
+    options = (*FLAGS, *(isa or host_isa()).flags, *flags)
+    objects = [f"{unit}.o" for unit in units]
+    commands = [
+        (*compiler.compile, *options, "-I.", "-c", u, "-o", o) for u, o in zip(units, objects, strict=True)
+    ]
+    _run_all(compiler, commands, units, directory)
+    _run_all(compiler, [(*compiler.link, "-o", name, *objects, *compiler.link_libraries)], [name], directory)
+    for leftover in objects:
+        (directory / leftover).unlink()
+    return directory / name
+
+
+def _write_sources(sources: Mapping[str, str], directory: Path) -> None:
+    try:
+        for file, text in sources.items():
+            path = directory / file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise Diagnostic(f"the source cannot be written to {directory}: {error.strerror or error}") from None
+
+
+def _run_all(
+    compiler: Compiler, commands: list[tuple[str, ...]], products: list[str], directory: Path
+) -> None:
+    """All commands at once; the first that fails, in order, becomes the Diagnostic and the others are
+    ended.
+    """
+    running: list[subprocess.Popen[str]] = []
+    try:
+        for command in commands:
+            running.append(_start(command, directory))
+        for process, product in zip(running, products, strict=True):
+            said, _ = process.communicate()
+            if process.returncode != 0:
+                raise _failure(compiler, process.returncode, said, product, directory)
+    finally:
+        for process in running:
+            if process.poll() is None:
+                process.kill()
+                process.communicate()
+
+
+def _start(command: tuple[str, ...], directory: Path) -> subprocess.Popen[str]:
+    import subprocess
+
+    try:
+        return subprocess.Popen(
+            command,
+            cwd=directory,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+        )
+    except OSError as error:
+        raise Diagnostic(f"compiler '{command[0]}' does not start: {error}") from None
+
+
+def _failure(compiler: Compiler, status: int, said: str, product: str, directory: Path) -> Diagnostic:
+    import signal
+
+    how = (
+        f"was ended by {signal.Signals(-status).name}" if status < 0 else f"failed with exit status {status}"
+    )
+    lines = said.rstrip().splitlines()
+    shown = lines
+    if len(lines) > _SHOWN_LINES:
+        first = next((i for i, line in enumerate(lines) if re.search(r"\berror\b", line)), 0)
+        shown = lines[first : first + _SHOWN_LINES]
+        (directory / "compiler.log").write_text(said, encoding="utf-8")
+        shown.append(f"... all {len(lines)} lines are in compiler.log")
+    message = "\n".join([f"{compiler.name} {how} on '{product}'", *shown])
+    return Diagnostic(message, hint=f"its source is kept in {directory}")

@@ -1,0 +1,186 @@
+"""DType: the element types, what each accumulates in and stores to, and the error that a result may have.
+
+Law of the error bound.  A result is a sum of K products, computed in some order, with or without FMA, in an
+accumulator of unit roundoff u.  Each product passes through at most K roundings, and whatever the order and K
+(Jeannerod and Rump, SIAM J. Matrix Anal. Appl. 34(2), 2013, who rid the textbook's K u / (1 - K u) of its
+denominator)
+
+    |acc - want| <= gamma(K) * sum |a||b|,            gamma(K) = K u.
+
+Where the data is random, roundings are independent and of mean zero, and gamma(K) shrinks to lambda sqrt(K) u
+with probability at least 1 - 2 K exp(-lambda^2 / 2) for one element (Higham and Mary, SIAM J. Sci. Comput.
+41(5), 2019); lambda = 10 leaves 4e-22 K.  Storing into a narrower type rounds once more, by u_out.  The
+float64 reference has the same error with its own u.  Together, with eta for underflow:
+
+    |got - want| <= gamma * sum |a||b| * (1 + u_out) + u_out |want| + eta.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from imbrex.diagnostic import Diagnostic, did_you_mean
+
+__all__ = [
+    "BF16",
+    "DTYPES",
+    "F16",
+    "F32",
+    "F64",
+    "I8",
+    "I32",
+    "DType",
+    "Data",
+    "Tolerance",
+    "dtype",
+    "tolerance",
+]
+
+Data = Literal["any", "random"]
+"""What is known of the operands: nothing, or that they are random, independent and of mean zero."""
+
+REFERENCE_UNIT = 2.0**-53
+LIKELY_LAMBDA = 10.0
+
+
+@dataclass(frozen=True, repr=False)
+class DType:
+    """An element type.  significand_bits counts the leading one; it is 0 for integers, which never round.
+
+    min_exponent is that of the smallest normal number.  c_name is the storage type in C and C++;
+    accumulator_name and output_name are names in `DTYPES`.
+    """
+
+    name: str
+    bytes: int
+    c_name: str
+    mlir_name: str
+    significand_bits: int
+    min_exponent: int
+    accumulator_name: str
+    output_name: str
+
+    def __repr__(self) -> str:
+        return self.name
+
+    @property
+    def is_float(self) -> bool:
+        return self.significand_bits > 0
+
+    @cached_property
+    def numpy(self) -> np.dtype[Any]:
+        """The array element type; bf16 is `ml_dtypes.bfloat16`, imported at first use."""
+        if self.name == "bf16":
+            import ml_dtypes
+
+            return np.dtype(ml_dtypes.bfloat16)
+        return np.dtype({"f32": "f4", "f16": "f2", "f64": "f8", "i8": "i1", "i32": "i4"}[self.name])
+
+    @property
+    def accumulator(self) -> DType:
+        """The type in which sums of products are kept."""
+        return DTYPES[self.accumulator_name]
+
+    @property
+    def output(self) -> DType:
+        """The type of a result whose operands have this type: i32 for i8, otherwise the same."""
+        return DTYPES[self.output_name]
+
+    @property
+    def unit_roundoff(self) -> float:
+        """Largest relative error of one rounding to nearest; 0 for integers."""
+        return 2.0**-self.significand_bits if self.is_float else 0.0
+
+    @property
+    def smallest_normal(self) -> float:
+        return 2.0**self.min_exponent if self.is_float else 0.0
+
+    @property
+    def smallest_subnormal(self) -> float:
+        return 2.0 ** (self.min_exponent - self.significand_bits + 1) if self.is_float else 0.0
+
+    @property
+    def largest(self) -> float:
+        """The largest finite value."""
+        if not self.is_float:
+            return float(2 ** (8 * self.bytes - 1) - 1)
+        return (2.0 - 2.0 ** (1 - self.significand_bits)) * 2.0 ** (1 - self.min_exponent)
+
+
+F32 = DType("f32", 4, "float", "f32", 24, -126, "f32", "f32")
+F16 = DType("f16", 2, "_Float16", "f16", 11, -14, "f32", "f16")
+BF16 = DType("bf16", 2, "__bf16", "bf16", 8, -126, "f32", "bf16")
+F64 = DType("f64", 8, "double", "f64", 53, -1022, "f64", "f64")
+I8 = DType("i8", 1, "int8_t", "i8", 0, 0, "i32", "i32")
+I32 = DType("i32", 4, "int32_t", "i32", 0, 0, "i32", "i32")
+
+DTYPES: dict[str, DType] = {t.name: t for t in (F32, F16, BF16, F64, I8, I32)}
+
+_ALIASES = {
+    "float32": "f32", "float": "f32", "fp32": "f32", "float16": "f16", "half": "f16", "fp16": "f16",
+    "bfloat16": "bf16", "float64": "f64", "double": "f64", "fp64": "f64", "int8": "i8", "int32": "i32",
+}  # fmt: skip
+
+
+def dtype(name: str | DType | npt.DTypeLike) -> DType:
+    """The DType of that name (`f32`, `float32`, `fp32`) or of that NumPy element type."""
+    if isinstance(name, DType):
+        return name
+    try:
+        word = name.lower() if isinstance(name, str) else np.dtype(name).name
+    except (TypeError, ValueError):
+        word = repr(name)
+    found = DTYPES.get(_ALIASES.get(word, word))
+    if found is None:
+        known = ", ".join(DTYPES)
+        hint = did_you_mean(word, [*DTYPES, *_ALIASES])
+        raise Diagnostic(f"unknown element type '{word}'; known are {known}", hint=hint, subject="dtype")
+    return found
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """|got - want| <= magnitude * of_magnitude + |want| * of_want + absolute, element by element.
+
+    magnitude is the sum of |a||b| over the terms of the element (plus |beta c| where there is one).
+    All three are 0 for integer results, which are exact.
+    """
+
+    of_magnitude: float
+    of_want: float
+    absolute: float
+
+    def bound(self, want: npt.NDArray[Any], magnitude: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+        """The largest error that a correct kernel can have, for every element."""
+        size = np.abs(want.astype(np.float64))
+        return magnitude.astype(np.float64) * self.of_magnitude + size * self.of_want + self.absolute
+
+
+def tolerance(operand: DType, terms: int, *, extra_roundings: int = 0, data: Data = "any") -> Tolerance:
+    """The Tolerance of a sum of `terms` products of `operand` elements, by the law at the head of this file.
+
+    extra_roundings: further roundings that one product can pass through (alpha, beta, a split sum).
+    data: "any" gives the bound that always holds; "random" the smaller one for random data of mean zero.
+    """
+    if not operand.is_float:
+        return Tolerance(0.0, 0.0, 0.0)
+    acc, out = operand.accumulator, operand.output
+    roundings = terms + extra_roundings
+    u_out = 0.0 if out == acc else out.unit_roundoff
+    relative = _gamma(roundings, acc.unit_roundoff, data) + _gamma(roundings, REFERENCE_UNIT, data)
+    underflow = roundings * acc.smallest_normal + (0.0 if out == acc else out.smallest_subnormal)
+    return Tolerance(relative * (1.0 + u_out), u_out, underflow)
+
+
+def _gamma(roundings: int, unit: float, data: Data) -> float:
+    """Relative error of `roundings` roundings in sequence."""
+    certain = roundings * unit
+    if data == "any":
+        return certain
+    return min(certain, math.expm1(LIKELY_LAMBDA * math.sqrt(roundings) * unit + roundings * unit * unit))

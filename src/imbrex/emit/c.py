@@ -1,0 +1,89 @@
+"""Indices and statements as C; the only place that spells C.
+
+A quotient is printed as `/` because its numerator is never negative; a guard is one unsigned compare.  Arithmetic
+is 32-bit where every part of it provably fits, 64-bit otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import assert_never
+
+from imbrex.index.atom import Atom, Div, Mod, Mul, Param, Select, Var, Xor
+from imbrex.index.expr import Lin
+from imbrex.index.rule import Guard
+
+INT32_LIMIT = 1 << 31
+
+
+def index(x: Lin) -> str:
+    """C text of an index."""
+    wide = not fits_32_bits(x)
+    parts = [_term(a, c, wide) for a, c in x.terms]
+    if x.const or not parts:
+        parts.append(str(x.const))
+    return " + ".join(parts).replace("+ -", "- ")
+
+
+def index_type(x: Lin) -> str:
+    """The C type that holds every value of an index."""
+    return "int32_t" if fits_32_bits(x) else "int64_t"
+
+
+def fits_32_bits(x: Lin) -> bool:
+    """Does the sum stay below 2^31 in magnitude, whatever the order of its terms?"""
+    return abs(x.const) + sum(abs(c) * max(map(abs, a.bounds)) for a, c in x.terms) < INT32_LIMIT
+
+
+def guard(g: Guard) -> str:
+    """C text of `0 <= index < size`: a negative index wraps to a large unsigned one."""
+    unsigned = "uint32_t" if fits_32_bits(g.index) else "uint64_t"
+    return f"{unsigned}({index(g.index)}) < {g.size}u"
+
+
+def guards(gs: Sequence[Guard]) -> str:
+    return " && ".join(guard(g) for g in gs) if gs else "true"
+
+
+def number(value: float) -> str:
+    """A C literal of a real constant, exact."""
+    return str(int(value)) if value == int(value) else value.hex()
+
+
+def indented(lines: Sequence[str], depth: int = 1) -> Iterator[str]:
+    return ("  " * depth + line if line else line for line in lines)
+
+
+def comment(text: str) -> list[str]:
+    return [f"// {line}".rstrip() for line in text.splitlines()]
+
+
+def _term(a: Atom, c: int, wide: bool) -> str:
+    text = f"int64_t({_atom(a)})" if wide else _operand(a)
+    return text if c == 1 else f"{c} * {text}"
+
+
+def _operand(a: Atom) -> str:
+    return _atom(a) if isinstance(a, Var | Param) else f"({_atom(a)})"
+
+
+def _atom(a: Atom) -> str:
+    match a:
+        case Var() | Param():
+            return a.name
+        case Div() | Mod():
+            assert a.num.bounds[0] >= 0, f"division of an index that may be negative: {a}"
+            return f"{_factor(a.num)} {'/' if isinstance(a, Div) else '%'} {_factor(a.den)}"
+        case Mul():
+            return f"{_operand(a.left)} * {_operand(a.right)}"
+        case Select():
+            return f"{index(a.cond)} >= 0 ? {index(a.then)} : {index(a.other)}"
+        case Xor():
+            return f"{_factor(a.left)} ^ {_factor(a.right)}"
+        case _:
+            assert_never(a)
+
+
+def _factor(x: Lin) -> str:
+    text = index(x)
+    return text if text.isalnum() else f"({text})"

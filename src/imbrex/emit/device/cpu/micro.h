@@ -1,0 +1,133 @@
+// The register-blocked inner product: MR x NV vectors of C = sum_k A[k][m] * B[k][n], everything in registers.
+//
+// A source of A hands out scalars, `chunk` neighbouring k at a time; a source of B hands out rows of NV vectors.  Both
+// are small structs passed by value, so that one loop serves packed panels and matrices read where they lie.  What
+// becomes of the sums is up to a sink, called as sink(m, v, sum).
+// MR * NV accumulators, NV vectors of B and one broadcast must fit the register file: MR * NV + NV + 1 <= 32 with
+// AVX-512, <= 16 otherwise (with NV == 1 the broadcast is a memory operand).
+#pragma once
+#include "vec.h"
+
+namespace imbrex {
+
+// A(k, m) = p[k * step + m]: a packed panel with step == MR, or a matrix whose rows are k.
+template <class T> struct a_k_major {
+  static constexpr int chunk = 4;
+  const T *p;
+  int64_t step;
+  T at(int m, int u) const { return p[u * step + m]; }
+  void advance(int count) { p += count * step; }
+};
+
+// A(k, m) = p[k / W * step + m * W + k % W]: a packed panel in which W neighbouring k of a row lie together.
+template <class T> struct a_k_blocked {
+  static constexpr int chunk = width<T>;
+  const T *p;
+  int64_t step;
+  T at(int m, int u) const { return p[m * width<T> + u]; }
+  void advance(int) { p += step; }
+};
+
+// A(k, m) = p[m * step + k]: a matrix whose rows are m, as it lies.  Pointers to every third row keep the addresses
+// of MR rows within base + {0, 1, 2} * step.
+template <class T> struct a_rows {
+  const T *p;
+  int64_t step;
+};
+template <class T, int MR> struct a_row_cursor {
+  static constexpr int chunk = width<T>, bases = (MR + 2) / 3;
+  const T *base[bases];
+  int64_t step;
+  explicit a_row_cursor(a_rows<T> a) : step(a.step) {
+#pragma GCC unroll 16
+    for (int i = 0; i < bases; ++i) {
+      base[i] = a.p + 3 * i * step;
+      asm("" : "+r"(base[i])); // or the compiler derives them all from one, step by step, in every iteration
+    }
+  }
+  T at(int m, int u) const { return base[m / 3][m % 3 * step + u]; }
+  void advance(int count) {
+#pragma GCC unroll 16
+    for (int i = 0; i < bases; ++i) base[i] += count;
+  }
+};
+template <int MR, class A> IMBREX_INLINE A cursor(A a) { return a; }
+template <int MR, class T> IMBREX_INLINE a_row_cursor<T, MR> cursor(a_rows<T> a) { return a_row_cursor<T, MR>(a); }
+
+// Rows of NV vectors, `step` apart: a packed panel with step == NV * W, or a matrix as it lies.
+template <class T, int NV> struct b_panel {
+  const T *p;
+  int64_t step;
+  void next(vec<T> (&row)[NV]) {
+#pragma GCC unroll 8
+    for (int v = 0; v < NV; ++v) row[v] = load<T>(p + v * width<T>);
+    p += step;
+  }
+};
+
+// Puts the sums in a row-major tile, or adds them to it.
+template <class T> struct c_tile {
+  T *p;
+  int64_t step;
+  bool accumulate;
+  void operator()(int m, int v, vec<T> sum) const {
+    T *at = p + m * step + v * width<T>;
+    store<T>(at, accumulate ? sum + load<T>(at) : sum);
+  }
+};
+
+// One k.  Its loads stay inside: hoisting those of the next k would spill accumulators.
+template <class T, int MR, int NV, class A>
+IMBREX_INLINE void rank_one(vec<T> (&acc)[MR][NV], const A &a, int u, const vec<T> (&row)[NV]) {
+#pragma GCC unroll 32
+  for (int m = 0; m < MR; ++m) {
+    vec<T> scale = splat(a.at(m, u));
+#pragma GCC unroll 8
+    for (int v = 0; v < NV; ++v) acc[m][v] += scale * row[v];
+  }
+  asm volatile("" ::: "memory");
+}
+
+template <class T, int MR, int NV, class A, class B, class Sink>
+static __attribute__((noinline)) void micro_kernel(int64_t k_count, A source, B b, Sink sink) {
+  auto a = cursor<MR>(source);
+  constexpr int chunk = decltype(a)::chunk;
+  vec<T> acc[MR][NV], row[NV];
+#pragma GCC unroll 32
+  for (int m = 0; m < MR; ++m)
+#pragma GCC unroll 8
+    for (int v = 0; v < NV; ++v) acc[m][v] = vec<T>{};
+  int64_t k = k_count;
+  for (; k >= chunk; k -= chunk, a.advance(chunk)) {
+#pragma GCC unroll 4
+    for (int u = 0; u < chunk; ++u) {
+      b.next(row);
+      rank_one<T, MR, NV>(acc, a, u, row);
+    }
+  }
+  for (int u = 0; u < k; ++u) {
+    b.next(row);
+    rank_one<T, MR, NV>(acc, a, u, row);
+  }
+#pragma GCC unroll 32
+  for (int m = 0; m < MR; ++m)
+#pragma GCC unroll 8
+    for (int v = 0; v < NV; ++v) sink(m, v, acc[m][v]);
+}
+
+enum class a_layout { k_major, k_blocked, rows };
+
+// The kernel on dense operands; `a_step` and `b_step` are the sources' steps.
+template <class T, int MR, int NV, a_layout Layout>
+IMBREX_INLINE void micro_gemm(int64_t k_count, const T *a, int64_t a_step, const T *b, int64_t b_step, T *c,
+                              int64_t c_step, bool accumulate) {
+  const b_panel<T, NV> rows{b, b_step};
+  const c_tile<T> sink{c, c_step, accumulate};
+  if constexpr (Layout == a_layout::k_major)
+    micro_kernel<T, MR, NV>(k_count, a_k_major<T>{a, a_step}, rows, sink);
+  else if constexpr (Layout == a_layout::k_blocked)
+    micro_kernel<T, MR, NV>(k_count, a_k_blocked<T>{a, a_step}, rows, sink);
+  else
+    micro_kernel<T, MR, NV>(k_count, a_rows<T>{a, a_step}, rows, sink);
+}
+} // namespace imbrex

@@ -1,0 +1,135 @@
+// Copies a panel of a view into a dense buffer, converting the storage type S to the compute type T.
+//
+//   pack_lanes       dst[row][L]              lanes contiguous in memory, panel of L lanes         (k_major A; B)
+//   pack_blocked     dst[lane / W][MR][W]     lanes (k) contiguous in memory, panel of MR rows     (k_blocked A)
+//   pack_transposed  dst[lane][L]             lanes (k) contiguous in memory, panel of L rows      (k_major A; B)
+// What does not exist is 0 in the panel.  A panel's last vector may be partial; pack_blocked and pack_transposed
+// write whole vectors of k, so their buffers hold k rounded up to W.
+#pragma once
+#include "transpose.h"
+#include "view.h"
+
+namespace imbrex {
+
+// Bit j to bit 2j.
+IMBREX_INLINE mask_t spread(mask_t mask) {
+  mask = (mask | mask << 8) & 0x00ff00ff;
+  mask = (mask | mask << 4) & 0x0f0f0f0f;
+  mask = (mask | mask << 2) & 0x33333333;
+  return (mask | mask << 1) & 0x55555555;
+}
+
+template <class T> IMBREX_INLINE vec<T> even_lanes(vec<T> a, vec<T> b) {
+  if constexpr (width<T> == 16)
+    return __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+  else if constexpr (width<T> == 8)
+    return __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14);
+  else if constexpr (width<T> == 4)
+    return __builtin_shufflevector(a, b, 0, 2, 4, 6);
+  else
+    return __builtin_shufflevector(a, b, 0, 2);
+}
+
+// Lanes `mask` of one vector from addresses p + offset[lane].
+template <class T, class S> IMBREX_INLINE vec<T> gather(const S *p, const int64_t *offset, mask_t mask) {
+  vec<T> v{};
+  for (; mask; mask &= mask - 1) {
+    int j = __builtin_ctz(mask);
+    v[j] = widen(p[offset[j]]);
+  }
+  return v;
+}
+
+// The lanes of `spans[0 .. Count)` that `mask` admits; Count == 0 reads spans[0 .. count).
+template <class T, int Count, class S>
+IMBREX_INLINE vec<T> load_spans(const S *p, const span *spans, int count, mask_t mask) {
+  vec<T> v{};
+  const int n = Count ? Count : count;
+  for (int s = 0; s < n; ++s) {
+    const mask_t lanes = Count == 1 ? mask : mask & spans[s].mask;
+    if (spans[s].stride == 1) {
+      v = load<T>(p + spans[s].base, lanes, v);
+    } else {
+      constexpr int W = width<T>;
+      const mask_t both = spread(lanes);
+      vec<T> low = load<T>(p + spans[s].base, both & all_lanes<T>);
+      vec<T> high = load<T>(p + spans[s].base + W, both >> W);
+      v = (vec<T>)((typename vector_of<int32_t, vector_bytes>::type)v |
+                   (typename vector_of<int32_t, vector_bytes>::type)even_lanes<T>(low, high));
+    }
+  }
+  return v;
+}
+
+// Calls body(row, vector) for rows [first, first + count) of vector v, the kind of load decided outside of the loop.
+template <class T, class S, class View, class Body>
+IMBREX_INLINE void each_row(const S *src, const View &view, int v, int first, int count, Body body) {
+  const int end = first + count, n = view.span_count[v];
+  const span one = view.spans[v][0];
+  const span two[2] = {one, view.spans[v][1]};
+  const int64_t *offset = view.row_offset;
+  const uint32_t *index = view.row_class;
+  const uint16_t *mask = view.class_mask + v;
+  if (n == 1 && one.stride == 1) {
+    const S *p = src + one.base;
+    if (view.is_full[v])
+      for (int r = first; r < end; ++r) body(r, load<T>(p + offset[r]));
+    else
+      for (int r = first; r < end; ++r) body(r, load<T>(p + offset[r], mask[index[r]]));
+  } else if (n == 1) {
+    for (int r = first; r < end; ++r) body(r, load_spans<T, 1>(src + offset[r], &one, 1, mask[index[r]]));
+  } else if (n == 2) {
+    for (int r = first; r < end; ++r) body(r, load_spans<T, 2>(src + offset[r], two, 2, mask[index[r]]));
+  } else if (n > 0) {
+    for (int r = first; r < end; ++r) body(r, load_spans<T, 0>(src + offset[r], view.spans[v], n, mask[index[r]]));
+  } else {
+    const int64_t *lane = view.lane_offset + v * View::W;
+    for (int r = first; r < end; ++r) body(r, gather<T>(src + offset[r], lane, mask[index[r]]));
+  }
+}
+
+// dst[row][L]: every row of the view, lanes of one panel.
+template <class T, class S, int L, int G, int Rows, int Lanes>
+static void pack_lanes(T *dst, const S *src, const view<T, L, G, Rows, Lanes> &view, int panel) {
+  constexpr int W = width<T>, V = (L + W - 1) / W;
+  for (int i = 0; i < V; ++i) {
+    T *out = dst + i * W;
+    const int v = panel * V + i;
+    const mask_t stored = first_lanes(L - i * W) & all_lanes<T>;
+    if (stored == all_lanes<T>)
+      each_row<T>(src, view, v, 0, view.rows, [&](int r, vec<T> x) { store<T>(out + int64_t(r) * L, x); });
+    else
+      each_row<T>(src, view, v, 0, view.rows, [&](int r, vec<T> x) { store<T>(out + int64_t(r) * L, x, stored); });
+  }
+}
+
+// dst[lane / W][MR][W]: rows [first, first + MR) of the view, every lane; rows past the view's are 0.
+template <int MR, class T, class S, int L, int G, int Rows, int Lanes>
+static void pack_blocked(T *dst, const S *src, const view<T, L, G, Rows, Lanes> &view, int first) {
+  constexpr int W = width<T>;
+  static_assert(L == W, "a panel of lanes is one vector");
+  const int left = view.rows - first, count = left < MR ? left : MR;
+  for (int v = 0; v * W < view.lanes; ++v, dst += MR * W) {
+    each_row<T>(src, view, v, first, count, [&](int r, vec<T> x) { store<T>(dst + (r - first) * W, x); });
+    for (int r = count; r < MR; ++r) store<T>(dst + r * W, vec<T>{});
+  }
+}
+
+// dst[lane][Panel]: rows [first, first + Panel) of the view become lanes, W x W at a time.
+template <int Panel, class T, class S, int L, int G, int Rows, int Lanes>
+static void pack_transposed(T *dst, const S *src, const view<T, L, G, Rows, Lanes> &view, int first) {
+  constexpr int W = width<T>;
+  static_assert(L == W, "a panel of lanes is one vector");
+  for (int v = 0; v * W < view.lanes; ++v, dst += Panel * W)
+    for (int group = 0; group < Panel; group += W) {
+      const int left = view.rows - first - group, some = left < W ? left : W;
+      const mask_t stored = first_lanes(Panel - group) & all_lanes<T>;
+      vec<T> square[W] = {};
+      each_row<T>(src, view, v, first + group, some, [&](int r, vec<T> x) { square[r - first - group] = x; });
+      transpose<T>(square);
+      for (int i = 0; i < W; ++i)
+        stored == all_lanes<T> ? store<T>(dst + i * Panel + group, square[i])
+                               : store<T>(dst + i * Panel + group, square[i], stored);
+    }
+}
+} // namespace imbrex

@@ -1,0 +1,137 @@
+// One vector register of the CPU, and the conversions between what memory stores and what is computed.
+//
+// vec<T> holds width<T> lanes of a compute type T (float, double, int32_t).  A storage type S is T itself or one
+// of f16, bf16, int8_t.  Laws: load<T>(p)[j] == widen(p[j]); store(p, v) leaves p[j] == narrow<S>(v[j]), rounded to
+// nearest even; with a mask, only the lanes whose bit is set touch memory, and a load gives 0 in the others.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+#if defined(__AVX512F__) || defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+#define IMBREX_INLINE static inline __attribute__((always_inline))
+
+namespace imbrex {
+
+#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
+#define IMBREX_AVX512 1
+constexpr int vector_bytes = 64;
+#elif defined(__AVX2__) && defined(__FMA__) && defined(__F16C__)
+#define IMBREX_AVX2 1
+constexpr int vector_bytes = 32;
+#else
+constexpr int vector_bytes = 16;
+#endif
+
+struct f16 {
+  uint16_t bits;
+};
+struct bf16 {
+  uint16_t bits;
+};
+
+template <class T, int Bytes> struct vector_of {
+  typedef T type __attribute__((vector_size(Bytes)));
+  typedef T loose __attribute__((vector_size(Bytes), aligned(1), may_alias));
+};
+template <class T> using vec = typename vector_of<T, vector_bytes>::type;
+template <class T> constexpr int width = vector_bytes / int(sizeof(T));
+
+// One bit a lane, lane 0 lowest.
+typedef uint32_t mask_t;
+template <class T> constexpr mask_t all_lanes = mask_t((uint64_t(1) << width<T>) - 1);
+IMBREX_INLINE mask_t first_lanes(int64_t count) { return count >= 32 ? ~mask_t(0) : (mask_t(1) << count) - 1; }
+
+template <class To, class From> IMBREX_INLINE To bit_cast(From from) {
+  static_assert(sizeof(To) == sizeof(From), "a bit cast keeps the size");
+  To to;
+  __builtin_memcpy(&to, &from, sizeof(to));
+  return to;
+}
+
+// ---- one element -------------------------------------------------------------------------------------------
+
+// Half to single: shift the exponent and mantissa into place, scale by 2^112; subnormals scale exactly too.
+IMBREX_INLINE float widen(f16 x) {
+  uint32_t magnitude = uint32_t(x.bits & 0x7fff) << 13, sign = uint32_t(x.bits & 0x8000) << 16;
+  float scaled = bit_cast<float>(magnitude) * bit_cast<float>(uint32_t(0x77800000));
+  uint32_t special = magnitude >= 0x0f800000 ? magnitude | 0x7f800000 : bit_cast<uint32_t>(scaled);
+  return bit_cast<float>(special | sign);
+}
+IMBREX_INLINE float widen(bf16 x) { return bit_cast<float>(uint32_t(x.bits) << 16); }
+IMBREX_INLINE float widen(float x) { return x; }
+IMBREX_INLINE double widen(double x) { return x; }
+IMBREX_INLINE int32_t widen(int32_t x) { return x; }
+IMBREX_INLINE int32_t widen(int8_t x) { return x; }
+
+template <class S> struct narrow_to {
+  template <class T> static S from(T x) { return S(x); }
+};
+template <> struct narrow_to<bf16> {
+  static bf16 from(float x) {
+    uint32_t u = bit_cast<uint32_t>(x);
+    bool is_nan = (u & 0x7fffffff) > 0x7f800000;
+    return {uint16_t(is_nan ? (u >> 16) | 0x40 : (u + 0x7fff + ((u >> 16) & 1)) >> 16)};
+  }
+};
+template <> struct narrow_to<f16> {
+  // Round to nearest even by adding a power of two whose last mantissa bit is the half's last bit.
+  static f16 from(float x) {
+    uint32_t u = bit_cast<uint32_t>(x), sign = (u >> 16) & 0x8000, magnitude = u & 0x7fffffff;
+    if (magnitude > 0x7f800000) return {uint16_t(sign | 0x7e00)};
+    if (magnitude >= 0x477ff000) return {uint16_t(sign | 0x7c00)};
+    if (magnitude < 0x38800000) {
+      float shifted = bit_cast<float>(magnitude) + bit_cast<float>(uint32_t(0x3f000000));
+      return {uint16_t(sign | (bit_cast<uint32_t>(shifted) - 0x3f000000))};
+    }
+    return {uint16_t(sign | ((magnitude - 0x38000000 + 0xfff + ((magnitude >> 13) & 1)) >> 13))};
+  }
+};
+
+// ---- one vector --------------------------------------------------------------------------------------------
+
+template <class T> IMBREX_INLINE vec<T> splat(T x) { return x - vec<T>{}; }
+
+// How width<T> elements of S move; vec_x86.h replaces it where the CPU has an instruction.
+template <class T, class S> struct lanes_io {
+  IMBREX_INLINE vec<T> load(const S *p) { return load(p, all_lanes<T>, vec<T>{}); }
+  IMBREX_INLINE vec<T> load(const S *p, mask_t mask, vec<T> other) {
+    for (int j = 0; j < width<T>; ++j)
+      if (mask >> j & 1) other[j] = widen(p[j]);
+    return other;
+  }
+  IMBREX_INLINE void store(S *p, vec<T> v, mask_t mask) {
+    for (int j = 0; j < width<T>; ++j)
+      if (mask >> j & 1) p[j] = narrow_to<S>::from(v[j]);
+  }
+  IMBREX_INLINE void store(S *p, vec<T> v) { store(p, v, all_lanes<T>); }
+};
+
+// The lanes j of a vector of T with unsigned(lane[j] + row) < size.
+template <class T> IMBREX_INLINE mask_t below(const int32_t *lane, int32_t row, int32_t size) {
+#if defined(IMBREX_AVX512)
+  const mask_t within = width<T> == 16 ? 0xffff : 0xff;
+  __m512i at = _mm512_add_epi32(_mm512_maskz_loadu_epi32(__mmask16(within), lane), _mm512_set1_epi32(row));
+  return _mm512_mask_cmplt_epu32_mask(__mmask16(within), at, _mm512_set1_epi32(size));
+#else
+  mask_t mask = 0;
+  for (int j = 0; j < width<T>; ++j) mask |= mask_t(uint32_t(row + lane[j]) < uint32_t(size)) << j;
+  return mask;
+#endif
+}
+} // namespace imbrex
+#include "vec_x86.h"
+namespace imbrex {
+
+template <class T, class S> IMBREX_INLINE vec<T> load(const S *p) { return lanes_io<T, S>::load(p); }
+template <class T, class S> IMBREX_INLINE vec<T> load(const S *p, mask_t mask) {
+  return lanes_io<T, S>::load(p, mask, vec<T>{});
+}
+// The lanes outside the mask keep `other`.
+template <class T, class S> IMBREX_INLINE vec<T> load(const S *p, mask_t mask, vec<T> other) {
+  return lanes_io<T, S>::load(p, mask, other);
+}
+template <class T, class S> IMBREX_INLINE void store(S *p, vec<T> v) { lanes_io<T, S>::store(p, v); }
+template <class T, class S> IMBREX_INLINE void store(S *p, vec<T> v, mask_t mask) { lanes_io<T, S>::store(p, v, mask); }
+} // namespace imbrex

@@ -1,0 +1,93 @@
+// The moves of vec.h in AVX-512 and AVX2 instructions.  Included by vec.h; nothing here on another CPU.
+#pragma once
+#include "vec.h"
+
+namespace imbrex {
+#if defined(IMBREX_AVX512)
+
+#define IMBREX_PLAIN_IO(T, SUFFIX, MASK, CAST)                                                                         \
+  template <> struct lanes_io<T, T> {                                                                                  \
+    IMBREX_INLINE vec<T> load(const T *p) { return (vec<T>)_mm512_loadu_##SUFFIX(p); }                                 \
+    IMBREX_INLINE vec<T> load(const T *p, mask_t mask, vec<T> other) {                                                 \
+      return (vec<T>)_mm512_mask_loadu_##SUFFIX((CAST)other, MASK(mask), p);                                           \
+    }                                                                                                                  \
+    IMBREX_INLINE void store(T *p, vec<T> v, mask_t mask) { _mm512_mask_storeu_##SUFFIX(p, MASK(mask), (CAST)v); }     \
+    IMBREX_INLINE void store(T *p, vec<T> v) { _mm512_storeu_##SUFFIX(p, (CAST)v); }                                   \
+  };
+IMBREX_PLAIN_IO(float, ps, __mmask16, __m512)
+IMBREX_PLAIN_IO(double, pd, __mmask8, __m512d)
+IMBREX_PLAIN_IO(int32_t, epi32, __mmask16, __m512i)
+#undef IMBREX_PLAIN_IO
+
+template <> struct lanes_io<float, f16> {
+  IMBREX_INLINE vec<float> load(const f16 *p) {
+    return (vec<float>)_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p));
+  }
+  IMBREX_INLINE vec<float> load(const f16 *p, mask_t mask, vec<float> other) {
+    return (vec<float>)_mm512_mask_cvtph_ps((__m512)other, __mmask16(mask), _mm256_maskz_loadu_epi16(__mmask16(mask), p));
+  }
+  IMBREX_INLINE __m256i bits(vec<float> v) { return _mm512_cvtps_ph((__m512)v, _MM_FROUND_TO_NEAREST_INT); }
+  IMBREX_INLINE void store(f16 *p, vec<float> v, mask_t mask) { _mm256_mask_storeu_epi16(p, __mmask16(mask), bits(v)); }
+  IMBREX_INLINE void store(f16 *p, vec<float> v) { _mm256_storeu_si256((__m256i *)p, bits(v)); }
+};
+
+template <> struct lanes_io<float, bf16> {
+  IMBREX_INLINE __m512i shifted(__m256i half) { return _mm512_slli_epi32(_mm512_cvtepu16_epi32(half), 16); }
+  IMBREX_INLINE vec<float> load(const bf16 *p) { return (vec<float>)shifted(_mm256_loadu_si256((const __m256i *)p)); }
+  IMBREX_INLINE vec<float> load(const bf16 *p, mask_t mask, vec<float> other) {
+    __m512i got = shifted(_mm256_maskz_loadu_epi16(__mmask16(mask), p));
+    return (vec<float>)_mm512_mask_mov_epi32((__m512i)other, __mmask16(mask), got);
+  }
+  IMBREX_INLINE __m256i bits(vec<float> v) {
+    __m512i u = (__m512i)v, high = _mm512_srli_epi32(u, 16);
+    __m512i even = _mm512_and_si512(high, _mm512_set1_epi32(1));
+    __m512i rounded = _mm512_srli_epi32(_mm512_add_epi32(_mm512_add_epi32(u, _mm512_set1_epi32(0x7fff)), even), 16);
+    __mmask16 is_nan = _mm512_cmp_ps_mask((__m512)v, (__m512)v, _CMP_UNORD_Q);
+    return _mm512_cvtepi32_epi16(_mm512_mask_or_epi32(rounded, is_nan, high, _mm512_set1_epi32(0x40)));
+  }
+  IMBREX_INLINE void store(bf16 *p, vec<float> v, mask_t mask) { _mm256_mask_storeu_epi16(p, __mmask16(mask), bits(v)); }
+  IMBREX_INLINE void store(bf16 *p, vec<float> v) { _mm256_storeu_si256((__m256i *)p, bits(v)); }
+};
+
+template <> struct lanes_io<int32_t, int8_t> {
+  IMBREX_INLINE vec<int32_t> load(const int8_t *p) {
+    return (vec<int32_t>)_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)p));
+  }
+  IMBREX_INLINE vec<int32_t> load(const int8_t *p, mask_t mask, vec<int32_t> other) {
+    __m128i got = _mm_maskz_loadu_epi8(__mmask16(mask), p);
+    return (vec<int32_t>)_mm512_mask_cvtepi8_epi32((__m512i)other, __mmask16(mask), got);
+  }
+};
+
+#elif defined(IMBREX_AVX2)
+
+// Bit j of the mask as lane j all ones.
+IMBREX_INLINE __m256i lanes32(mask_t mask) {
+  const __m256i bit = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+  return _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32(int(mask)), bit), bit);
+}
+IMBREX_INLINE __m256i lanes64(mask_t mask) {
+  const __m256i bit = _mm256_setr_epi64x(1, 2, 4, 8);
+  return _mm256_cmpeq_epi64(_mm256_and_si256(_mm256_set1_epi64x(int(mask)), bit), bit);
+}
+
+#define IMBREX_PLAIN_IO(T, SUFFIX, LANES, CAST, POINTER)                                                               \
+  template <> struct lanes_io<T, T> {                                                                                  \
+    IMBREX_INLINE vec<T> load(const T *p) { return *(const typename vector_of<T, 32>::loose *)p; }                     \
+    IMBREX_INLINE vec<T> load(const T *p, mask_t mask, vec<T> other) {                                                 \
+      const __m256i on = LANES(mask);                                                                                  \
+      vec<T> got = (vec<T>)_mm256_maskload_##SUFFIX((POINTER const *)p, on);                                           \
+      return (vec<T>)_mm256_blendv_epi8((__m256i)other, (__m256i)got, on);                                             \
+    }                                                                                                                  \
+    IMBREX_INLINE void store(T *p, vec<T> v, mask_t mask) {                                                            \
+      _mm256_maskstore_##SUFFIX((POINTER *)p, LANES(mask), (CAST)v);                                                   \
+    }                                                                                                                  \
+    IMBREX_INLINE void store(T *p, vec<T> v) { *(typename vector_of<T, 32>::loose *)p = v; }                           \
+  };
+IMBREX_PLAIN_IO(float, ps, lanes32, __m256, float)
+IMBREX_PLAIN_IO(double, pd, lanes64, __m256d, double)
+IMBREX_PLAIN_IO(int32_t, epi32, lanes32, __m256i, int)
+#undef IMBREX_PLAIN_IO
+
+#endif
+} // namespace imbrex

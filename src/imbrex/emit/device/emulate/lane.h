@@ -1,0 +1,44 @@
+// What one work item does to memory, for kernels whose work items are a loop over lanes.
+//
+// A vector access of W elements must be aligned to W elements, as on the GPU: a misaligned one stops the program.
+#pragma once
+#include "../cpu/vec.h"
+
+namespace imbrex {
+
+template <class D, class S> IMBREX_INLINE D converted(S x) { return narrow_to<D>::from(widen(x)); }
+
+template <int W, class P> IMBREX_INLINE void expect_aligned(const P *p) {
+  if (reinterpret_cast<uintptr_t>(p) % (W * sizeof(P)) != 0) __builtin_trap();
+}
+
+// dst = src; zero where the source does not exist.
+template <int W, class D, class S> IMBREX_INLINE void move(D *dst, const S *src, bool exists) {
+  if (exists) expect_aligned<W>(src);
+  for (int i = 0; i < W; ++i) dst[i] = exists ? converted<D>(src[i]) : D{};
+}
+
+// dst = alpha * src + beta * dst; beta == 0 does not read dst.
+template <int W, class D, class S, class T> IMBREX_INLINE void scale(D *dst, const S *src, T alpha, T beta) {
+  expect_aligned<W>(dst);
+  for (int i = 0; i < W; ++i) {
+    const T x = T(alpha * widen(src[i]));
+    dst[i] = narrow_to<D>::from(beta == T(0) ? x : T(x + T(beta * widen(dst[i]))));
+  }
+}
+
+template <int W, class D, class S> IMBREX_INLINE void store(D *dst, const S *src) {
+  expect_aligned<W>(dst);
+  for (int i = 0; i < W; ++i) dst[i] = converted<D>(src[i]);
+}
+
+// dst += src, whole even when other workgroups add to the same element.
+template <int W, class D, class S> IMBREX_INLINE void add(D *dst, const S *src) {
+  for (int i = 0; i < W; ++i) {
+    D seen, want;
+    __atomic_load(dst + i, &seen, __ATOMIC_RELAXED);
+    do want = narrow_to<D>::from(widen(seen) + widen(src[i]));
+    while (!__atomic_compare_exchange(dst + i, &seen, &want, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+  }
+}
+} // namespace imbrex

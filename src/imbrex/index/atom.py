@@ -1,0 +1,207 @@
+"""The terms of an index that cannot be taken apart; `expr` adds them up and simplifies.
+
+An atom knows its bounds, its variables, its text and its value.  The text orders atoms and gives their hash.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:
+    from imbrex.index.expr import Lin
+
+Interval: TypeAlias = tuple[int, int]
+Value: TypeAlias = Any  # an int, or an integer array that is evaluated element by element
+Atom: TypeAlias = "Var | Param | Div | Mod | Mul | Select | Xor"
+
+
+class _Term:
+    """Its text, spelt once, gives the hash (which a string keeps to itself, so that terms can be pickled)."""
+
+    def _spell(self) -> str:
+        raise NotImplementedError
+
+    @cached_property
+    def text(self) -> str:
+        return self._spell()
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+    def __str__(self) -> str:
+        return self.text
+
+    __repr__ = __str__
+
+
+@dataclass(frozen=True, repr=False)
+class Var(_Term):
+    """A free index in `0 <= name < size`."""
+
+    name: str
+    size: int
+    __hash__ = _Term.__hash__
+
+    @property
+    def bounds(self) -> Interval:
+        return 0, self.size - 1
+
+    def _spell(self) -> str:
+        return self.name
+
+    @property
+    def variables(self) -> frozenset[str]:
+        return frozenset((self.name,))
+
+    def eval(self, env: Mapping[str, Value]) -> Value:
+        return env[self.name]
+
+
+@dataclass(frozen=True, repr=False)
+class Param(_Term):
+    """A quantity known when the kernel starts, in `low <= name <= high`."""
+
+    name: str
+    low: int
+    high: int
+    __hash__ = _Term.__hash__
+
+    @property
+    def bounds(self) -> Interval:
+        return self.low, self.high
+
+    def _spell(self) -> str:
+        return self.name
+
+    @property
+    def variables(self) -> frozenset[str]:
+        return frozenset((self.name,))
+
+    def eval(self, env: Mapping[str, Value]) -> Value:
+        return env[self.name]
+
+
+@dataclass(frozen=True, repr=False)
+class Div(_Term):
+    """`num / den`, rounded down; den > 0."""
+
+    num: Lin
+    den: Lin
+    __hash__ = _Term.__hash__
+
+    @cached_property
+    def bounds(self) -> Interval:
+        corners = [n // d for n in self.num.bounds for d in self.den.bounds]
+        return min(corners), max(corners)
+
+    def _spell(self) -> str:
+        return f"{self.num.factor_text} / {self.den.factor_text}"
+
+    @cached_property
+    def variables(self) -> frozenset[str]:
+        return self.num.variables | self.den.variables
+
+    def eval(self, env: Mapping[str, Value]) -> Value:
+        return self.num.eval(env) // self.den.eval(env)
+
+
+@dataclass(frozen=True, repr=False)
+class Mod(_Term):
+    """`num % den`, in `0 <= . < den`; den > 0."""
+
+    num: Lin
+    den: Lin
+    __hash__ = _Term.__hash__
+
+    @cached_property
+    def bounds(self) -> Interval:
+        low, high = self.num.bounds
+        top = self.den.bounds[1] - 1
+        return 0, min(high, top) if low >= 0 else top
+
+    def _spell(self) -> str:
+        return f"{self.num.factor_text} % {self.den.factor_text}"
+
+    @cached_property
+    def variables(self) -> frozenset[str]:
+        return self.num.variables | self.den.variables
+
+    def eval(self, env: Mapping[str, Value]) -> Value:
+        return self.num.eval(env) % self.den.eval(env)
+
+
+@dataclass(frozen=True, repr=False)
+class Mul(_Term):
+    """`left * right` of two atoms, at least one of them a runtime quantity."""
+
+    left: Atom
+    right: Atom
+    __hash__ = _Term.__hash__
+
+    @cached_property
+    def bounds(self) -> Interval:
+        corners = [a * b for a in self.left.bounds for b in self.right.bounds]
+        return min(corners), max(corners)
+
+    def _spell(self) -> str:
+        return f"({self.left}) * ({self.right})"
+
+    @cached_property
+    def variables(self) -> frozenset[str]:
+        return self.left.variables | self.right.variables
+
+    def eval(self, env: Mapping[str, Value]) -> Value:
+        return self.left.eval(env) * self.right.eval(env)
+
+
+@dataclass(frozen=True, repr=False)
+class Select(_Term):
+    """`then if cond >= 0 else other`: one branch of a piecewise map."""
+
+    cond: Lin
+    then: Lin
+    other: Lin
+    __hash__ = _Term.__hash__
+
+    @cached_property
+    def bounds(self) -> Interval:
+        a, b = self.then.bounds, self.other.bounds
+        return min(a[0], b[0]), max(a[1], b[1])
+
+    def _spell(self) -> str:
+        return f"({self.cond} >= 0 ? {self.then} : {self.other})"
+
+    @cached_property
+    def variables(self) -> frozenset[str]:
+        return self.cond.variables | self.then.variables | self.other.variables
+
+    def eval(self, env: Mapping[str, Value]) -> Value:
+        holds = 1 * (self.cond.eval(env) >= 0)
+        return holds * self.then.eval(env) + (1 - holds) * self.other.eval(env)
+
+
+@dataclass(frozen=True, repr=False)
+class Xor(_Term):
+    """Bitwise exclusive or of two indices that are never negative."""
+
+    left: Lin
+    right: Lin
+    __hash__ = _Term.__hash__
+
+    @cached_property
+    def bounds(self) -> Interval:
+        bits = max(self.left.bounds[1].bit_length(), self.right.bounds[1].bit_length())
+        return 0, (1 << bits) - 1
+
+    def _spell(self) -> str:
+        return f"{self.left.factor_text} ^ {self.right.factor_text}"
+
+    @cached_property
+    def variables(self) -> frozenset[str]:
+        return self.left.variables | self.right.variables
+
+    def eval(self, env: Mapping[str, Value]) -> Value:
+        return self.left.eval(env) ^ self.right.eval(env)

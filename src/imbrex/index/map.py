@@ -1,0 +1,215 @@
+"""A `Map` answers one question: given upper coordinates, which lower coordinates, and do they exist?
+
+A map is a chain of layers, topmost first; a layer connects named upper dims to named lower dims by
+rules.  Neighbouring layers agree in sizes and order; names are local to a layer.  How a convolution
+becomes a matrix product, which workgroup computes which tile and how a tile lies in memory are all maps.
+The way back is derived (`inverse`), never written a second time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from imbrex.index import rule as rules
+from imbrex.index.expr import Index, Lin, lin, var
+from imbrex.index.rule import Guard, PassThrough, Rule
+
+Coordinate: TypeAlias = "int | npt.NDArray[np.int64]"
+
+
+class Dim(NamedTuple):
+    """A named dimension and the number of its coordinates."""
+
+    name: str
+    size: int
+
+    def __str__(self) -> str:
+        return f"{self.name}={self.size}"
+
+
+class Point(NamedTuple):
+    """Lower coordinates, and the guards under which they exist."""
+
+    coords: tuple[Lin, ...]
+    guards: tuple[Guard, ...]
+
+
+class Step(NamedTuple):
+    """One rule between named dims of a layer."""
+
+    rule: Rule
+    upper: tuple[str, ...]
+    lower: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{', '.join(self.upper)} -> {_rule_text(self.rule)} -> {', '.join(self.lower)}"
+
+
+@dataclass(frozen=True)
+class Layer:
+    """Rules side by side: each upper dim is used once, each lower dim is made once."""
+
+    upper: tuple[Dim, ...]
+    lower: tuple[Dim, ...]
+    steps: tuple[Step, ...]
+
+    def __post_init__(self) -> None:
+        for side, dims, used in (
+            ("upper", self.upper, [n for s in self.steps for n in s.upper]),
+            ("lower", self.lower, [n for s in self.steps for n in s.lower]),
+        ):
+            names = [d.name for d in dims]
+            if doubled := sorted({n for n in names if names.count(n) > 1}):
+                raise ValueError(f"{side} dimension '{doubled[0]}' is named twice in {names}")
+            if empty := [d for d in dims if d.size < 1]:
+                raise ValueError(
+                    f"{side} dimension '{empty[0].name}' needs a positive size, got {empty[0].size}"
+                )
+            if sorted(names) != sorted(used):
+                raise ValueError(
+                    f"the steps connect {side} dimensions {sorted(used)}, the layer has {sorted(names)}"
+                )
+        for step in self.steps:
+            if flaw := rules.flaw(step.rule, self.upper_sizes(step), self.lower_sizes(step)):
+                raise ValueError(f"'{type(step.rule).__name__.lower()}' of {_where(step)} {flaw}")
+
+    def upper_sizes(self, step: Step) -> tuple[int, ...]:
+        sizes = dict(self.upper)
+        return tuple(sizes[n] for n in step.upper)
+
+    def lower_sizes(self, step: Step) -> tuple[int, ...]:
+        sizes = dict(self.lower)
+        return tuple(sizes[n] for n in step.lower)
+
+    def at(self, coords: Sequence[Lin]) -> Point:
+        given = dict(zip((d.name for d in self.upper), coords, strict=True))
+        made: dict[str, Lin] = {}
+        guards: list[Guard] = []
+        for step in self.steps:
+            u = [given[n] for n in step.upper]
+            out = rules.lower(step.rule, u, self.upper_sizes(step), self.lower_sizes(step))
+            made.update(zip(step.lower, out.coords, strict=True))
+            guards += out.guards
+        return Point(tuple(made[d.name] for d in self.lower), tuple(guards))
+
+    def inverse(self) -> Layer:
+        """The layer back; ValueError where a rule is not one to one."""
+        steps: list[Step] = []
+        for step in self.steps:
+            back = rules.inverse(step.rule, self.upper_sizes(step), self.lower_sizes(step))
+            if back is None:
+                raise ValueError(f"'{type(step.rule).__name__.lower()}' of {_where(step)} has no inverse")
+            steps.append(Step(back, step.lower, step.upper))
+        return Layer(self.lower, self.upper, tuple(steps))
+
+
+@dataclass(frozen=True)
+class Map:
+    """Layers from upper to lower; see the module's first lines."""
+
+    layers: tuple[Layer, ...]
+
+    def __post_init__(self) -> None:
+        if not self.layers:
+            raise ValueError("a map needs at least one layer; 'identity' makes one that changes nothing")
+        for above, below in zip(self.layers, self.layers[1:], strict=False):
+            made, wanted = [d.size for d in above.lower], [d.size for d in below.upper]
+            if made != wanted:
+                raise ValueError(f"a layer makes sizes {made} for a layer that takes {wanted}")
+
+    @property
+    def upper(self) -> tuple[Dim, ...]:
+        return self.layers[0].upper
+
+    @property
+    def lower(self) -> tuple[Dim, ...]:
+        return self.layers[-1].lower
+
+    def at(self, coords: Sequence[Index]) -> Point:
+        """Lower coordinates and guards of an upper point, simplified."""
+        point = tuple(lin(c) for c in coords)
+        guards: list[Guard] = []
+        for layer in self.layers:
+            point, more = layer.at(point)
+            guards += more
+        return Point(point, tuple(dict.fromkeys(guards)))
+
+    @cached_property
+    def symbolic(self) -> Point:
+        """The map at its own dims' names."""
+        return self.at([var(n, d.size) for n, d in zip(self.variables, self.upper, strict=True)])
+
+    @cached_property
+    def variables(self) -> tuple[str, ...]:
+        """The variable of each upper dim, as `symbolic` uses them."""
+        return tuple(d.name for d in self.upper)
+
+    def then(self, below: Map) -> Map:
+        """First this map, then `below`."""
+        return Map((*self.layers, *below.layers))
+
+    def inverse(self) -> Map:
+        """The map from lower to upper; ValueError where it is not one to one."""
+        return Map(tuple(layer.inverse() for layer in reversed(self.layers)))
+
+    def evaluate(self, coords: Sequence[Coordinate]) -> tuple[tuple[Any, ...], Any]:
+        """Numeric lower coordinates, and whether they exist; arrays of coordinates broadcast."""
+        env = dict(zip(self.variables, coords, strict=True))
+        valid: Any = np.True_
+        for guard in self.symbolic.guards:
+            x = guard.index.eval(env)
+            valid = valid & (x >= 0) & (x < guard.size)
+        return tuple(c.eval(env) for c in self.symbolic.coords), valid
+
+    def __str__(self) -> str:
+        rows = [
+            f"({', '.join(map(str, layer.upper))})\n  {'; '.join(map(str, layer.steps))}"
+            for layer in self.layers
+        ]
+        return "\n".join((*rows, f"({', '.join(map(str, self.lower))})"))
+
+
+def identity(dims: Sequence[Dim]) -> Map:
+    """The map that changes nothing."""
+    return Map((layer_over(dims, *((PassThrough(), d.name, d.name) for d in dims)),))
+
+
+def layer_over(
+    lower: Sequence[Dim], *entries: tuple[Rule, str, str], order: Sequence[str] | None = None, **sizes: int
+) -> Layer:
+    """A layer above `lower` from (rule, upper names, lower names), names separated by spaces.
+
+    Upper dims come in the order of the entries, or in `order`.  Sizes that the rule does not settle
+    (Embed, Quotient, Unmerge, Broadcast, Sunder) are given by name; ValueError where one is missing.
+    """
+    below = dict(lower)
+    steps: list[Step] = []
+    upper: dict[str, int] = {}
+    for rule, up, low in entries:
+        step = Step(rule, tuple(up.split()), tuple(low.split()))
+        if unknown := [n for n in step.lower if n not in below]:
+            raise ValueError(f"there is no dimension '{unknown[0]}' below, only {list(below)}")
+        implied = rules.upper_sizes(rule, [below[n] for n in step.lower])
+        if implied is None and (unsized := [n for n in step.upper if n not in sizes]):
+            raise ValueError(f"'{_rule_text(rule)}' does not settle the size of '{unsized[0]}': give it")
+        found = [sizes[n] for n in step.upper] if implied is None else implied
+        upper.update(zip(step.upper, found, strict=True))
+        steps.append(step)
+    names = list(order) if order is not None else list(upper)
+    return Layer(tuple(Dim(n, upper[n]) for n in names), tuple(lower), tuple(steps))
+
+
+def _rule_text(rule: Rule) -> str:
+    name = type(rule).__name__.lower()
+    values = ", ".join(str(v) for v in vars(rule).values())
+    return f"{name}({values})" if values else name
+
+
+def _where(step: Step) -> str:
+    return "'" + "', '".join(step.upper or step.lower) + "'"

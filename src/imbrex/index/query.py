@@ -1,0 +1,218 @@
+"""The questions that backends ask of a map; each is answered by substituting, simplifying and looking.
+
+Nothing here is a heuristic: an answer is exact, or it is the safe one (width 1, not injective).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from math import gcd, prod
+from typing import NamedTuple, assert_never
+
+import numpy as np
+
+from imbrex.index import rule as rules
+from imbrex.index.expr import Lin, lin, var
+from imbrex.index.map import Map, Point, Step
+from imbrex.index.rule import Guard
+
+EXHAUSTIVE_POINTS = 1 << 20
+
+
+def address(coords: Sequence[Lin], shape: Sequence[int]) -> Lin:
+    """Element offset of a point in a compact row-major buffer of this shape."""
+    x = lin(0)
+    for coord, size in zip(coords, shape, strict=True):
+        x = x * size + coord
+    return x
+
+
+def linear(map: Map) -> tuple[Lin, tuple[Guard, ...]]:
+    """Element offset in the lower buffer, and guards, at the map's own variables."""
+    return address(map.symbolic.coords, [d.size for d in map.lower]), map.symbolic.guards
+
+
+def vector_width(map: Map, dim: str, widest: int = 16) -> int:
+    """Widest power of two w such that w neighbours along `dim`, from any multiple of w on, are w aligned
+    neighbours in the lower buffer (compact, row-major, itself aligned to w elements).
+
+    A guard must hold or fail for all w together: a pad that splits them forbids the width.
+    1 where nothing wider is legal.
+    """
+    size = dict(map.upper)[dim]
+    w = 1
+    while w * 2 <= widest and size % (w * 2) == 0 and _is_vector(map, dim, size, w * 2):
+        w *= 2
+    return w
+
+
+def _is_vector(map: Map, dim: str, size: int, w: int) -> bool:
+    fresh = "".join(map.variables) + "'"  # longer than any dim's name
+    lane = var(fresh, w)
+    block = var(fresh + "'", size // w)
+    point = map.at([block * w + lane if d.name == dim else var(d.name, d.size) for d in map.upper])
+    base = address(point.coords, [d.size for d in map.lower]) - lane
+    if base.mentions(fresh) or base.divisor % w:
+        return False
+    return all(_is_uniform(g, lane, w) for g in point.guards if g.index.mentions(fresh))
+
+
+def _is_uniform(guard: Guard, lane: Lin, w: int) -> bool:
+    """Does a guard that mentions the lane give one answer for all w of them?
+
+    `start + lane >= 0` does where w divides start, `start + lane < size` where w divides start - size.
+    """
+    start = guard.index - lane
+    low, high = guard.index.bounds
+    return (
+        not start.variables & lane.variables
+        and (low >= 0 or start.divisor % w == 0)
+        and (high < guard.size or (start - guard.size).divisor % w == 0)
+    )
+
+
+def pointer_step(offset: Lin, loop: str, size: int, by: int = 1) -> Lin:
+    """How far the offset moves when the loop variable moves by `by`: a constant is a pointer bump.
+
+    For a move that stays inside the loop, from one of its `size` values to another.
+    """
+    first = max(0, -by)
+    before = var(loop, max(1, size - abs(by))) + first
+    step = offset.subs({loop: before + by}) - offset.subs({loop: before})
+    return step.subs({loop: var(loop, size) - first})
+
+
+def guards_by_depth(guards: Sequence[Guard], loops: Sequence[str]) -> dict[int, tuple[Guard, ...]]:
+    """Guards by the depth at which they are known: 0 outside all loops, i inside the i-th of `loops`."""
+    depth = {name: i + 1 for i, name in enumerate(loops)}
+    found: dict[int, list[Guard]] = {}
+    for guard in guards:
+        found.setdefault(max((depth.get(n, 0) for n in guard.index.variables), default=0), []).append(guard)
+    return {d: tuple(gs) for d, gs in sorted(found.items())}
+
+
+class Separated(NamedTuple):
+    """`index = row + lane`, the first part free of lane variables and the second of row variables."""
+
+    row: Lin
+    lane: Lin
+
+
+def separate(index: Lin, lanes: frozenset[str]) -> Separated | None:
+    """Split an index into a part without and a part of only `lanes`; None where one term mixes them.
+
+    The constant goes to the row part.
+    """
+    row = lane = lin(0)
+    for atom, c in index.terms:
+        term = Lin(((atom, c),), 0)
+        if not term.variables & lanes:
+            row = row + term
+        elif term.variables <= lanes:
+            lane = lane + term
+        else:
+            return None
+    return Separated(row + index.const, lane)
+
+
+def is_injective(map: Map) -> bool:
+    """Do different existing upper points have different lower points?
+
+    True is a proof, layer by layer.  Where the layers do not prove it, small maps are tried at every
+    point; a large one is called not injective, which costs atomics and never a wrong result.
+    """
+    point = tuple(var(d.name, d.size) for d in map.upper)
+    for layer in map.layers:
+        reach = {d.name: _reach(x, d.size) for x, d in zip(point, layer.upper, strict=True)}
+        if not all(_step_is_injective(step, [reach[n] for n in step.upper]) for step in layer.steps):
+            return prod(d.size for d in map.upper) <= EXHAUSTIVE_POINTS and not _collisions(map)
+        point = layer.at(point).coords
+    return True
+
+
+def _collisions(map: Map) -> int:
+    """How many existing upper points share their lower point with an earlier one."""
+    grid = np.indices([d.size for d in map.upper], dtype=np.int64).reshape(len(map.upper), -1)
+    coords, valid = map.evaluate(list(grid))
+    flat = np.zeros(grid.shape[1], dtype=np.int64)
+    for coord, dim in zip(coords, map.lower, strict=True):
+        flat = flat * dim.size + coord
+    kept = flat[np.broadcast_to(valid, flat.shape)]
+    return int(kept.size - np.unique(kept).size)
+
+
+def _reach(x: Lin, size: int) -> range:
+    """The coordinates that an index can have in a dim of this size: less than all of them below a Slice."""
+    low, high = x.bounds
+    return range(max(low, 0), min(high, size - 1) + 1)
+
+
+def _step_is_injective(step: Step, upper: Sequence[range]) -> bool:
+    counts = [len(r) for r in upper]
+    match step.rule:
+        case rules.Embed(coefs, _):
+            return _embed_is_injective(coefs, counts)
+        case rules.Broadcast():
+            return counts[0] <= 1
+        case rules.Sunder():
+            *pieces, selector = upper
+            idle = [p for i, p in enumerate(pieces) if len(selector) != 1 or i not in selector]
+            return all(len(p) <= 1 for p in idle)
+        case (
+            rules.PassThrough()
+            | rules.Pad()
+            | rules.Slice()
+            | rules.Quotient()
+            | rules.Unmerge()
+            | rules.Merge()
+            | rules.Unfold()
+            | rules.Fixed()
+            | rules.Xor()
+        ):
+            return True
+        case _:
+            assert_never(step.rule)
+
+
+def _embed_is_injective(coefs: Sequence[int], counts: Sequence[int]) -> bool:
+    """Proved where each coefficient steps over all that the smaller ones reach; otherwise decided exactly for
+    two terms, and by trying all sums for a few more.
+
+    c1*d1 = c2*d2 has no solution but 0 with |d1| < n1, |d2| < n2 if c2/g >= n1 or c1/g >= n2, g their gcd.
+    For backward data with dilation 1 this is `stride >= window`.
+    """
+    terms = sorted((abs(c), n) for c, n in zip(coefs, counts, strict=True) if n > 1)
+    if all(c > sum(c2 * (n2 - 1) for c2, n2 in terms[:i]) for i, (c, _) in enumerate(terms)):
+        return True
+    if len(terms) == 2 and terms[0][0]:
+        (c1, n1), (c2, n2) = terms
+        return c2 // gcd(c1, c2) >= n1 or c1 // gcd(c1, c2) >= n2
+    if (points := prod(n for _, n in terms)) > EXHAUSTIVE_POINTS:
+        return False
+    sums = np.zeros(1, dtype=np.int64)
+    for c, n in terms:
+        sums = np.unique(sums[:, None] + c * np.arange(n))
+    return len(sums) == points
+
+
+def bank_conflicts(
+    offsets: Sequence[int], bytes_per_lane: int, banks: int = 32, lanes_per_phase: int | None = None
+) -> int:
+    """Extra cycles of one LDS access: for each phase, the most different words in one bank, less one.
+
+    offsets: byte offset of each lane.  Banks are 4 bytes wide; lanes that read the same word share it.
+    lanes_per_phase: lanes served together; by default as many as fill all banks once.
+    """
+    phase = lanes_per_phase or max(1, banks * 4 // max(4, bytes_per_lane))
+    extra = 0
+    for start in range(0, len(offsets), phase):
+        lanes = offsets[start : start + phase]
+        touched = {word for o in lanes for word in range(o // 4, (o + bytes_per_lane - 1) // 4 + 1)}
+        extra += max(Counter(word % banks for word in touched).values()) - 1
+    return extra
+
+
+def fixed_at(map: Map, values: Mapping[str, int | Lin]) -> Point:
+    """The map with some upper dims held, the others left as variables."""
+    return map.at([values.get(d.name, var(d.name, d.size)) for d in map.upper])

@@ -1,0 +1,287 @@
+"""Rules: how some upper coordinates give some lower coordinates, one law each.
+
+Upper is what is asked (gemm coordinates, workgroup, lane, loop step); lower is nearer to memory.
+A rule keeps no sizes: they belong to the dimensions that it connects.  `Pad` is the only source of guards.
+Laws, with u upper, l lower, U and L their sizes:
+
+    PassThrough   l = u                               Merge      l_i = digit i of u in radix (L_1..L_n)
+    Pad           l = u - before, if 0 <= l < L       Unmerge    l = ((u_1 U_2 + u_2) U_3 + ...) + u_n
+    Slice         l = u + begin                       Unfold     Merge over dims that are contiguous below
+    Embed         l = offset + sum coef_i u_i         Broadcast  u is dropped
+    Quotient      l = (u - offset) / coef, exact      Fixed      l = value
+    Sunder        l = u_s + sum(U_i for i < s)        Xor        (r, c) -> (r, c ^ (r / rows_per_step) % C)
+
+Names and laws follow rocMLIR's transforms (Merge, Unmerge, Pad, ...) and rocRoller's Sunder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import NamedTuple, TypeAlias, assert_never
+
+from imbrex.index.expr import Lin, divide, lin, select, xor
+
+Sizes: TypeAlias = Sequence[int]
+
+
+@dataclass(frozen=True)
+class Guard:
+    """The condition `0 <= index < size`."""
+
+    index: Lin
+    size: int
+
+    def __str__(self) -> str:
+        return f"0 <= {self.index} < {self.size}"
+
+
+@dataclass(frozen=True)
+class PassThrough:
+    """The same coordinate."""
+
+
+@dataclass(frozen=True)
+class Pad:
+    """`before` and `after` coordinates that are not there."""
+
+    before: int
+    after: int
+
+
+@dataclass(frozen=True)
+class Slice:
+    """The coordinates from `begin` up to, not including, `end`."""
+
+    begin: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Embed:
+    """A sliding window, or any strided view: `offset + sum(coef * upper)`."""
+
+    coefs: tuple[int, ...]
+    offset: int = 0
+
+
+@dataclass(frozen=True)
+class Quotient:
+    """The inverse of `Embed((coef,), offset)`: defined where the division is exact."""
+
+    coef: int
+    offset: int = 0
+
+
+@dataclass(frozen=True)
+class Unmerge:
+    """Several upper dims index one lower dim, last fastest (expand_shape; rocRoller's Tile)."""
+
+
+@dataclass(frozen=True)
+class Merge:
+    """One upper dim runs over several lower dims, last fastest (rocRoller's Flatten)."""
+
+
+@dataclass(frozen=True)
+class Unfold:
+    """`Merge` over lower dims that lie next to one another in memory, so that no carry is needed."""
+
+
+@dataclass(frozen=True)
+class Broadcast:
+    """An upper dim that no lower dim depends on: stride 0."""
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """A lower dim held at one coordinate."""
+
+    value: int
+
+
+@dataclass(frozen=True)
+class Sunder:
+    """Pieces of unequal size laid end to end; the last upper dim selects the piece (rocRoller)."""
+
+
+@dataclass(frozen=True)
+class Xor:
+    """Permutes the columns of a power of two by the row: an LDS layout without bank conflicts."""
+
+    rows_per_step: int = 1
+
+
+Rule: TypeAlias = (
+    PassThrough | Pad | Slice | Embed | Quotient | Unmerge | Merge | Unfold | Broadcast | Fixed | Sunder | Xor
+)
+
+
+class Lowered(NamedTuple):
+    """Lower coordinates, and the conditions under which they exist."""
+
+    coords: tuple[Lin, ...]
+    guards: tuple[Guard, ...] = ()
+
+
+def lower(rule: Rule, u: Sequence[Lin], upper: Sizes, lower: Sizes) -> Lowered:
+    """Apply a rule's law to upper coordinates `u`; `upper` and `lower` are the sizes of its dims."""
+    match rule:
+        case PassThrough():
+            return Lowered((u[0],))
+        case Pad(before, _):
+            x = u[0] - before
+            return Lowered((x,), _guards(x, lower[0]))
+        case Slice(begin, _):
+            return Lowered((u[0] + begin,))
+        case Embed(coefs, offset):
+            return Lowered((sum((x * c for x, c in zip(u, coefs, strict=True)), lin(offset)),))
+        case Quotient(coef, offset):
+            x, rest = divide((u[0] - offset) * (1 if coef > 0 else -1), abs(coef))
+            return Lowered((x,), _guards(rest, 1) + _guards(x, lower[0]))
+        case Unmerge():
+            return Lowered((_row_major(u, upper),))
+        case Merge() | Unfold():
+            return Lowered(_digits(u[0], lower))
+        case Broadcast():
+            return Lowered(())
+        case Fixed(value):
+            return Lowered((lin(value),))
+        case Sunder():
+            return Lowered((_piece(u, upper),))
+        case Xor(rows_per_step):
+            row, column = u
+            return Lowered((row, xor(column, (row // rows_per_step) % upper[1])))
+        case _:
+            assert_never(rule)
+
+
+def upper_sizes(rule: Rule, lower: Sizes) -> tuple[int, ...] | None:
+    """Sizes of the upper dims where the lower sizes settle them; None where they must be given."""
+    match rule:
+        case PassThrough() | Xor():
+            return tuple(lower)
+        case Pad(before, after):
+            return (lower[0] + before + after,)
+        case Slice(begin, end):
+            return (end - begin,)
+        case Merge() | Unfold():
+            return (prod(lower),)
+        case Fixed():
+            return ()
+        case Embed() | Quotient() | Unmerge() | Broadcast() | Sunder():
+            return None
+        case _:
+            assert_never(rule)
+
+
+def arity(rule: Rule) -> tuple[int | None, int | None]:
+    """How many upper and lower dims a rule connects; None means one or more."""
+    match rule:
+        case PassThrough() | Pad() | Slice() | Quotient():
+            return 1, 1
+        case Embed(coefs, _):
+            return len(coefs), 1
+        case Unmerge() | Sunder():
+            return None, 1
+        case Merge() | Unfold():
+            return 1, None
+        case Broadcast():
+            return 1, 0
+        case Fixed():
+            return 0, 1
+        case Xor():
+            return 2, 2
+        case _:
+            assert_never(rule)
+
+
+def flaw(rule: Rule, upper: Sizes, lower: Sizes) -> str | None:
+    """Why these sizes break the rule's law, or None."""
+    for have, want, side in ((upper, arity(rule)[0], "upper"), (lower, arity(rule)[1], "lower")):
+        if (want is None and not have) or (want is not None and len(have) != want):
+            return f"takes {'one or more' if want is None else want} {side} dimensions, got {len(have)}"
+    implied = upper_sizes(rule, lower)
+    if implied is not None and implied != tuple(upper):
+        return f"makes upper size {list(implied)} of lower size {list(lower)}, got {list(upper)}"
+    match rule:
+        case Pad(before, after) if min(before, after) < 0:
+            return f"needs non-negative pads, got {before} and {after}"
+        case Slice(begin, end) if not 0 <= begin < end <= lower[0]:
+            return f"takes [{begin}, {end}) of a dimension of size {lower[0]}"
+        case Unmerge() if prod(upper) != lower[0]:
+            return f"makes lower size {prod(upper)} of upper size {list(upper)}, got {lower[0]}"
+        case Fixed(value) if not 0 <= value < lower[0]:
+            return f"holds coordinate {value} of a dimension of size {lower[0]}"
+        case Sunder() if len(upper) < 2 or upper[-1] != len(upper) - 1 or sum(upper[:-1]) != lower[0]:
+            return f"needs pieces that add up to {lower[0]} and a selector over them, got {list(upper)}"
+        case Xor(rows_per_step) if upper[1] & (upper[1] - 1) or rows_per_step < 1:
+            return f"needs a power of two columns and a positive step, got {upper[1]} and {rows_per_step}"
+        case Quotient(coef, _) if coef == 0:
+            return "needs a coefficient other than 0"
+        case _:
+            return _embed_flaw(rule, upper, lower[0]) if isinstance(rule, Embed) else None
+
+
+def inverse(rule: Rule, upper: Sizes, lower: Sizes) -> Rule | None:
+    """The rule that goes back, or None where several upper points may share a lower one."""
+    match rule:
+        case PassThrough() | Xor():
+            return rule
+        case Pad(before, _):
+            return Slice(before, before + lower[0])
+        case Slice(begin, end):
+            return Pad(begin, lower[0] - end)
+        case Merge() | Unfold():
+            return Unmerge()
+        case Unmerge():
+            return Merge()
+        case Embed((coef,), offset) if coef:
+            return Quotient(coef, offset)
+        case Quotient(coef, offset):
+            return Embed((coef,), offset)
+        case Broadcast() if upper[0] == 1:
+            return Fixed(0)
+        case Fixed(0) if lower[0] == 1:
+            return Broadcast()
+        case Embed() | Broadcast() | Fixed() | Sunder():
+            return None
+        case _:
+            assert_never(rule)
+
+
+def _guards(x: Lin, size: int) -> tuple[Guard, ...]:
+    low, high = x.bounds
+    return () if low >= 0 and high < size else (Guard(x, size),)
+
+
+def _row_major(u: Sequence[Lin], sizes: Sizes) -> Lin:
+    x = lin(0)
+    for coord, size in zip(u, sizes, strict=True):
+        x = x * size + coord
+    return x
+
+
+def _digits(x: Lin, sizes: Sizes) -> tuple[Lin, ...]:
+    out: list[Lin] = []
+    for size in reversed(sizes[1:]):
+        x, digit = divide(x, size)
+        out.append(digit)
+    return (x, *reversed(out))
+
+
+def _piece(u: Sequence[Lin], sizes: Sizes) -> Lin:
+    *pieces, selector = u
+    starts = [sum(sizes[:i]) for i in range(len(pieces))]
+    x = pieces[-1] + starts[-1]
+    for i in reversed(range(len(pieces) - 1)):
+        x = select(i - selector, pieces[i] + starts[i], x)
+    return x
+
+
+def _embed_flaw(rule: Embed, upper: Sizes, size: int) -> str | None:
+    reach = [c * (s - 1) for c, s in zip(rule.coefs, upper, strict=True)]
+    low = rule.offset + sum(min(r, 0) for r in reach)
+    high = rule.offset + sum(max(r, 0) for r in reach)
+    return f"reaches [{low}, {high}] of a dimension of size {size}" if low < 0 or high >= size else None

@@ -1,0 +1,4 @@
+"""The `miopen` dialect in xDSL: text, operations, their meaning and the passes between the levels.
+
+The only folder that imports xdsl.
+"""

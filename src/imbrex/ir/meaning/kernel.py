@@ -1,0 +1,201 @@
+"""Meaning of the grid, block and thread levels, and of views and buffers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues, impl, register_impls
+from xdsl.ir import Operation
+
+from imbrex.dtype import DType
+from imbrex.index.map import Dim, Map
+from imbrex.ir.attrs import Int
+from imbrex.ir.element import dtype_of
+from imbrex.ir.meaning import memory
+from imbrex.ir.meaning.memory import Array, View
+from imbrex.ir.meaning.problem import scaled
+from imbrex.ir.ops.block import BlockwiseCopyOp, BlockwiseGemmOp
+from imbrex.ir.ops.grid import GridwiseGemmExOp, GridwiseGemmOp, GridwiseOp, LaunchOp
+from imbrex.ir.ops.memory import AllocOp, FillOp, LdsBarrierOp, SubviewOp
+from imbrex.ir.ops.thread import ThreadwiseCopyOp, ThreadwiseGemmOp
+from imbrex.ir.ops.view import TransformOp
+from imbrex.ir.shape import PRIVATE, memref_type, shape_of, space_of
+from imbrex.view import tile
+from imbrex.view.tile import Clusters
+
+
+@register_impls
+@dataclass
+class KernelFunctions(InterpreterFunctions):
+    """Everything below the problem; `items` is the number of work items of the launch that runs."""
+
+    items: int = 1
+
+    @impl(TransformOp)
+    def transform(self, interpreter: Interpreter, op: TransformOp, args: PythonValues) -> PythonValues:
+        shape = [d.size for d in op.layer.upper]
+        return (args[0].seen_through(Map((op.layer,)), shape),)
+
+    @impl(GridwiseGemmOp)
+    def gridwise_gemm(self, interpreter: Interpreter, op: GridwiseGemmOp, args: PythonValues) -> PythonValues:
+        return _gridwise(op, args)
+
+    @impl(GridwiseGemmExOp)
+    def gridwise_gemm_ex(self, interpreter: Interpreter, op: GridwiseGemmExOp, args: PythonValues) -> PythonValues:
+        return _gridwise(op, args)
+
+    @impl(LaunchOp)
+    def launch(self, interpreter: Interpreter, op: LaunchOp, args: PythonValues) -> PythonValues:
+        self.items = op.block_size.data
+        for workgroup in range(op.grid_size.data):
+            interpreter.run_ssacfg_region(op.body, (workgroup, np.arange(self.items)), "workgroup")
+        return ()
+
+    @impl(AllocOp)
+    def alloc(self, interpreter: Interpreter, op: AllocOp, args: PythonValues) -> PythonValues:
+        dtype, shape = _typed(op.result)
+        if space_of(op.result) == PRIVATE:
+            return (memory.private(dtype, shape, self.items),)
+        return (memory.shared(dtype, shape),)
+
+    @impl(SubviewOp)
+    def subview(self, interpreter: Interpreter, op: SubviewOp, args: PythonValues) -> PythonValues:
+        source, offset, *_ = args
+        dtype, shape = _typed(op.result)
+        return (source.part(offset * source.dtype.bytes, dtype, shape),)
+
+    @impl(FillOp)
+    def fill(self, interpreter: Interpreter, op: FillOp, args: PythonValues) -> PythonValues:
+        args[0].data[...] = args[1]
+        return ()
+
+    @impl(LdsBarrierOp)
+    def barrier(self, interpreter: Interpreter, op: LdsBarrierOp, args: PythonValues) -> PythonValues:
+        return ()
+
+    @impl(BlockwiseCopyOp)
+    def blockwise_copy(self, interpreter: Interpreter, op: BlockwiseCopyOp, args: PythonValues) -> PythonValues:
+        source, source_index, dest, dest_index = _grouped(op, args)
+        if op.move_source_offset is not None:
+            k = source.remaining(source_index)[0]
+            source_index[0] = source_index[0] + op.move_source_offset.data // k
+        if source.items is None and dest.items is None:
+            dest.store(source.load(source_index), dest_index)
+        elif source.items is None:
+            rows, columns = _shares(op, source.remaining(source_index), self.items)
+            dest.store(source.load(source_index)[rows, columns], dest_index)
+        else:
+            rows, columns = _shares(op, dest.remaining(dest_index), self.items)
+            block = np.empty(dest.remaining(dest_index), source.data.dtype)
+            block[rows, columns] = source.load(source_index).reshape(rows.shape)
+            dest.store(block, dest_index)
+        return ()
+
+    @impl(BlockwiseGemmOp)
+    def blockwise_gemm(self, interpreter: Interpreter, op: BlockwiseGemmOp, args: PythonValues) -> PythonValues:
+        a, a_index, b, b_index, c, c_index = _grouped(op, args)
+        left, right = a.load(a_index).astype(c.data.dtype), b.load(b_index).astype(c.data.dtype)
+        if op.pipeline is not None and op.pipeline.data == "cpu":
+            product = (_k_by_m(left, blocked=left.ndim + right.ndim == 6).swapaxes(-1, -2) @ right)[None]
+        else:
+            rows, columns = _owned(op, left.shape[1], right.shape[1])
+            product = (left.T @ right)[rows, columns].reshape(self.items, *c.shape)
+        c.store(c.load(c_index) + product, c_index)
+        return ()
+
+    @impl(ThreadwiseCopyOp)
+    def threadwise_copy(self, interpreter: Interpreter, op: ThreadwiseCopyOp, args: PythonValues) -> PythonValues:
+        source, source_index, dest, dest_index = _grouped(op, args)
+        shapes = [source.remaining(source_index), dest.remaining(dest_index)]
+        box = shapes[1] if source.map is None and not source_index else shapes[0]
+        values = source.load(source_index, _offset(op.offset_source), _plain(source, source_index, box))
+        place = dest_index, _offset(op.offset_dest), _plain(dest, dest_index, box)
+        if op.alpha is not None or op.beta is not None:
+            values = scaled(values, dest.load(*place), op.alpha, op.beta)
+        dest.store(values, *place, add=op.store_method is not None and op.store_method.data == "atomic_add")
+        return ()
+
+    @impl(ThreadwiseGemmOp)
+    def threadwise_gemm(self, interpreter: Interpreter, op: ThreadwiseGemmOp, args: PythonValues) -> PythonValues:
+        a, a_index, b, b_index, c, c_index = _grouped(op, args)
+        kind = c.data.dtype
+        left, right, old = (v.load(i) for v, i in ((a, a_index), (b, b_index), (c, c_index)))
+        left, right = (x if v.items is not None else x[None] for x, v in ((left, a), (right, b)))
+        left = _k_by_m(left.astype(kind), blocked=left.ndim == 4)
+        rows, columns = (slice(*_span(op.offset_a, op.m_per_thread)), slice(*_span(op.offset_b, op.n_per_thread)))
+        product = left[..., rows].swapaxes(-1, -2) @ right[..., columns].astype(kind)
+        first_row, first_column = divmod(_offset(op.offset_c), old.shape[-1])
+        m, n = product.shape[-2:]
+        old[..., first_row : first_row + m, first_column : first_column + n] += product
+        c.store(old, c_index)
+        return ()
+
+
+def _gridwise(op: GridwiseOp, args: PythonValues) -> PythonValues:
+    a, b, c = args
+    kind = a.dtype.accumulator.numpy
+    product = a.load().astype(kind).swapaxes(-1, -2) @ b.load().astype(kind)
+    old = c.load() if op.beta is not None else product
+    c.store(scaled(product, old, op.alpha, op.beta), add=op.adds_atomically)
+    return ()
+
+
+def _grouped(op: Operation, args: PythonValues) -> list[Any]:
+    """Arguments as (view, index list) pairs, flattened, in the order of the operands."""
+    out: list[Any] = []
+    for arg in args:
+        if isinstance(arg, View):
+            out += [arg, []]
+        else:
+            out[-1].append(arg)
+    return out
+
+
+def _typed(value: Any) -> tuple[DType, list[int]]:
+    shape = [s for s in shape_of(value) if s is not None]
+    return dtype_of(memref_type(value).get_element_type()), shape
+
+
+def _shares(op: BlockwiseCopyOp, tile_shape: tuple[int, ...], items: int) -> tuple[Array, Array]:
+    """Tile coordinates (k, m) of each work item's elements: arrays (workitem, k_item, m_item)."""
+    assert op.cluster_lengths is not None
+    k, m = op.cluster_lengths.data
+    dims = [Dim(n, s) for n, s in zip("km", tile_shape, strict=True)]
+    map = Map(tile.copied(dims, "m", (k, m)))
+    coords, _ = map.evaluate(list(np.indices([d.size for d in map.upper])))
+    return coords[0], coords[1]
+
+
+def _owned(op: BlockwiseGemmOp, m_size: int, n_size: int) -> tuple[Array, Array]:
+    """Tile coordinates (m, n) of each work item's part of C."""
+    m = Clusters(op.m_per_thread.data, op.m_level0_cluster.data, op.m_level1_cluster.data)
+    n = Clusters(op.n_per_thread.data, op.n_level0_cluster.data, op.n_level1_cluster.data)
+    map = Map(tile.computed([Dim("workgroup", 1), Dim("m", m_size), Dim("n", n_size)], m, n))
+    _, *sizes = [d.size for d in map.upper]
+    coords, _ = map.evaluate([0, *np.indices(sizes)])
+    return coords[1], coords[2]
+
+
+def _k_by_m(panel: Array, blocked: bool) -> Array:
+    """[.., k / inner, m, inner] as [.., k, m]."""
+    if not blocked:
+        return panel
+    *lead, outer, m, inner = panel.shape
+    return panel.swapaxes(-1, -2).reshape(*lead, outer * inner, m)
+
+
+def _plain(view: View, index: list[Any], box: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The box, where a plain buffer is read as a run of elements."""
+    return box if view.map is None and not index and view.shape != box else None
+
+
+def _offset(value: Any) -> int:
+    assert value is None or isinstance(value.data, int), "one offset, in elements"
+    return 0 if value is None else value.data
+
+
+def _span(offset: Any, width: Int | None) -> tuple[int, int | None]:
+    start = _offset(offset)
+    return start, None if width is None else start + width.data

@@ -1,0 +1,123 @@
+"""Buffers and views while a module is interpreted.
+
+A view answers for the elements at an index: the leading coordinates are given, the rest run over their sizes.  A
+coordinate may be an array over work items; then so is the answer, work items first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from imbrex.dtype import DType
+from imbrex.index.map import Map
+
+Array: TypeAlias = npt.NDArray[Any]
+Coordinate: TypeAlias = "int | npt.NDArray[np.int64]"
+
+
+@dataclass(frozen=True)
+class View:
+    """Elements of flat `data`; with `items`, each work item has a row of `data` of its own."""
+
+    data: Array
+    dtype: DType
+    shape: tuple[int, ...]
+    map: Map | None = None
+    items: int | None = None
+
+    @staticmethod
+    def of(array: Array, dtype: DType) -> View:
+        """A whole array; stores change it."""
+        flat = array.reshape(-1)
+        assert np.shares_memory(flat, array) or not array.size, "an argument must be contiguous"
+        return View(flat, dtype, array.shape)
+
+    def seen_through(self, map: Map, shape: Sequence[int]) -> View:
+        """The same elements under one more map."""
+        return replace(self, map=map if self.map is None else map.then(self.map), shape=tuple(shape))
+
+    def part(self, offset: int, dtype: DType, shape: Sequence[int]) -> View:
+        """The bytes from `offset` on, as elements of another type."""
+        assert self.map is None, "a part of a view is not a buffer"
+        end = offset + prod(shape) * dtype.bytes
+        raw = self.data.view(np.uint8)[..., offset:end]
+        return View(raw.view(dtype.numpy), dtype, tuple(shape), None, self.items)
+
+    def load(self, index: Sequence[Coordinate] = (), offset: int = 0, shape: Sequence[int] | None = None) -> Array:
+        """The elements at an index, 0 where none exists; `shape` takes that many from a plain buffer."""
+        at, valid = self._places(index, offset, shape)
+        return np.where(valid, self.data[at], np.zeros((), self.data.dtype))
+
+    def store(
+        self,
+        values: Array,
+        index: Sequence[Coordinate] = (),
+        offset: int = 0,
+        shape: Sequence[int] | None = None,
+        add: bool = False,
+    ) -> None:
+        """Put values where elements exist; with `add`, every value counts even where places coincide."""
+        at, valid = self._places(index, offset, shape)
+        spread = np.broadcast_arrays(values, valid, *at)
+        chosen = tuple(a[spread[1]] for a in spread[2:])
+        new = spread[0][spread[1]].astype(self.data.dtype)
+        if add:
+            np.add.at(self.data, chosen, new)
+        else:
+            self.data[chosen] = new
+
+    def remaining(self, index: Sequence[Coordinate]) -> tuple[int, ...]:
+        return self.shape[len(index) :]
+
+    def _places(
+        self, index: Sequence[Coordinate], offset: int, shape: Sequence[int] | None
+    ) -> tuple[tuple[Array, ...], Array]:
+        rest = self.remaining(index) if shape is None else tuple(shape)
+        items = self.items or max((np.size(i) for i in index), default=1)
+        by_item = self.items is not None or any(np.ndim(i) for i in index)
+        lead = 1 if by_item else 0
+        grid = [np.arange(n).reshape([-1 if j == i else 1 for j in range(len(rest))]) for i, n in enumerate(rest)]
+        column = (-1,) + (1,) * len(rest)
+        if shape is None:
+            fixed = [np.reshape(i, column) if np.ndim(i) else i for i in index]
+            flat, valid = self._flat([*fixed, *(g[None] if lead else g for g in grid)])
+        else:
+            flat, valid = np.arange(prod(rest)).reshape((1,) * lead + rest), np.True_
+        flat = np.asarray(flat + offset)
+        own = (np.arange(items).reshape(column),) if self.items is not None else ()
+        full = ((items,) if lead else ()) + rest
+        places = tuple(np.broadcast_to(a, full) for a in (*own, flat))
+        return places, np.broadcast_to(valid, full)
+
+    def _flat(self, coords: Sequence[Any]) -> tuple[Any, Any]:
+        """Row-major place of coordinates, 0 where there is none."""
+        coords, sizes, valid = tuple(coords), self.shape, np.True_
+        if self.map is not None:
+            coords, valid = self.map.evaluate(coords)
+            sizes = tuple(d.size for d in self.map.lower)
+        flat: Any = 0
+        for coord, size in zip(coords, sizes, strict=True):
+            flat = flat * size + coord
+        return np.where(valid, flat, 0), valid
+
+
+def private(dtype: DType, shape: Sequence[int], items: int) -> View:
+    """Registers: one row a work item, poisoned."""
+    return View(_poison((items, prod(shape)), dtype), dtype, tuple(shape), None, items)
+
+
+def shared(dtype: DType, shape: Sequence[int]) -> View:
+    """LDS of one workgroup, poisoned."""
+    return View(_poison((prod(shape),), dtype), dtype, tuple(shape))
+
+
+def _poison(shape: tuple[int, ...], dtype: DType) -> Array:
+    """All bits set: NaN in every float type."""
+    raw = np.full((*shape[:-1], shape[-1] * dtype.bytes), 0xFF, np.uint8)
+    return raw.view(dtype.numpy)

@@ -1,0 +1,107 @@
+"""Meaning of conv2d, its gradients and gemm: straight from their definitions, nothing of the algebra."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues, impl, register_impls
+
+from imbrex.ir.meaning.memory import Array, View
+from imbrex.ir.ops.problem import Conv2dBwdDataOp, Conv2dBwdWeightOp, Conv2dOp, ConvOp, DraftConvOp, GemmOp
+
+CANONICAL = {
+    "filter": ("g", "k", "c", "y", "x"),
+    "input": ("n", "g", "c", "hi", "wi"),
+    "output": ("n", "g", "k", "ho", "wo"),
+}
+
+
+@register_impls
+class ProblemFunctions(InterpreterFunctions):
+    """The problem level."""
+
+    @impl(Conv2dOp)
+    def forward(self, interpreter: Interpreter, op: Conv2dOp, args: PythonValues) -> PythonValues:
+        return _forward(op, args)
+
+    @impl(DraftConvOp)
+    def draft(self, interpreter: Interpreter, op: DraftConvOp, args: PythonValues) -> PythonValues:
+        return _forward(op, args)
+
+    @impl(Conv2dBwdDataOp)
+    def backward_data(self, interpreter: Interpreter, op: Conv2dBwdDataOp, args: PythonValues) -> PythonValues:
+        filter, input, output = _canonical(op, args)
+        padded = _padded(op, np.zeros(input.shape, args[1].dtype.accumulator.numpy))
+        for y, x, window in _windows(op, filter, padded, output):
+            window += np.einsum("ngkhw,gkc->ngchw", _wide(args[2], output), _wide(args[0], filter[..., y, x]))
+        (top, _), (left, _) = op.padding.data
+        input[...] = padded[..., top : top + input.shape[3], left : left + input.shape[4]]
+        return ()
+
+    @impl(Conv2dBwdWeightOp)
+    def backward_weight(self, interpreter: Interpreter, op: Conv2dBwdWeightOp, args: PythonValues) -> PythonValues:
+        filter, input, output = _canonical(op, args)
+        for y, x, window in _windows(op, filter, _padded(op, _wide(args[1], input)), output):
+            filter[..., y, x] = np.einsum("ngchw,ngkhw->gkc", window, _wide(args[2], output))
+        return ()
+
+    @impl(GemmOp)
+    def gemm(self, interpreter: Interpreter, op: GemmOp, args: PythonValues) -> PythonValues:
+        a, b, c = (v.data.reshape(v.shape) for v in args)
+        if op.a_transposed is not None and op.a_transposed.data:
+            a = a.swapaxes(-1, -2)
+        if op.b_transposed is not None and op.b_transposed.data:
+            b = b.swapaxes(-1, -2)
+        product = _wide(args[0], a) @ _wide(args[1], b)
+        c[...] = scaled(product, c, op.alpha, op.beta)
+        return ()
+
+
+def scaled(product: Array, old: Array, alpha: Any, beta: Any) -> Array:
+    """alpha * product + beta * old; beta = 0 does not read the old values."""
+    kind = product.dtype.type
+    if alpha is not None:
+        product = kind(alpha.data) * product
+    if beta is not None and beta.data:
+        product = product + kind(beta.data) * old.astype(product.dtype)
+    return product
+
+
+def _forward(op: ConvOp, args: PythonValues) -> PythonValues:
+    filter, input, output = _canonical(op, args)
+    total = np.zeros(output.shape, args[0].dtype.accumulator.numpy)
+    for y, x, window in _windows(op, filter, _padded(op, _wide(args[1], input)), output):
+        total += np.einsum("ngchw,gkc->ngkhw", window, _wide(args[0], filter[..., y, x]))
+    output[...] = total
+    return ()
+
+
+def _canonical(op: ConvOp, args: PythonValues) -> tuple[Array, Array, Array]:
+    """The arrays with their dims in one order, and a group dim even where there is one group."""
+    out: list[Array] = []
+    for (role, names), view in zip(CANONICAL.items(), args, strict=True):
+        assert isinstance(view, View)
+        layout = op.layouts[role]
+        array = view.data.reshape(view.shape).transpose([layout.index(n) for n in names if n in layout])
+        out.append(array if "g" in layout else np.expand_dims(array, names.index("g")))
+    return out[0], out[1], out[2]
+
+
+def _padded(op: ConvOp, input: Array) -> Array:
+    return np.pad(input, [(0, 0), (0, 0), (0, 0), *op.padding.data])
+
+
+def _windows(op: ConvOp, filter: Array, padded: Array, output: Array) -> Iterator[tuple[int, int, Array]]:
+    """For each filter tap, the input elements that the output's pixels see through it."""
+    (sh, sw), (dh, dw), (ho, wo) = op.strides.data, op.dilations.data, output.shape[3:]
+    for y in range(filter.shape[3]):
+        for x in range(filter.shape[4]):
+            rows = slice(y * dh, y * dh + sh * (ho - 1) + 1, sh)
+            columns = slice(x * dw, x * dw + sw * (wo - 1) + 1, sw)
+            yield y, x, padded[..., rows, columns]
+
+
+def _wide(view: View, array: Array) -> Array:
+    return array.astype(view.dtype.accumulator.numpy)

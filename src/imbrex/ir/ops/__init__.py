@@ -1,0 +1,35 @@
+"""Operations of the dialect, one file a level."""
+
+from imbrex.ir.ops.block import BlockwiseCopyOp, BlockwiseGemmOp
+from imbrex.ir.ops.form import MiopenOp
+from imbrex.ir.ops.grid import GridwiseGemmExOp, GridwiseGemmOp, LaunchOp
+from imbrex.ir.ops.linalg import LinalgConvOp
+from imbrex.ir.ops.memory import AllocOp, FillOp, LdsBarrierOp, SubviewOp
+from imbrex.ir.ops.problem import Conv2dBwdDataOp, Conv2dBwdWeightOp, Conv2dOp, ConvOp, DraftConvOp, GemmOp
+from imbrex.ir.ops.thread import ThreadwiseCopyOp, ThreadwiseGemmOp
+from imbrex.ir.ops.view import TransformOp, transform, transform_from_layer
+
+__all__ = [
+    "AllocOp",
+    "BlockwiseCopyOp",
+    "BlockwiseGemmOp",
+    "Conv2dBwdDataOp",
+    "Conv2dBwdWeightOp",
+    "Conv2dOp",
+    "ConvOp",
+    "DraftConvOp",
+    "FillOp",
+    "GemmOp",
+    "GridwiseGemmExOp",
+    "GridwiseGemmOp",
+    "LaunchOp",
+    "LdsBarrierOp",
+    "LinalgConvOp",
+    "MiopenOp",
+    "SubviewOp",
+    "ThreadwiseCopyOp",
+    "ThreadwiseGemmOp",
+    "TransformOp",
+    "transform",
+    "transform_from_layer",
+]

@@ -1,0 +1,103 @@
+"""The block level: what the work items of a workgroup do together."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import IndexType, MemRefType
+from xdsl.ir import SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    var_operand_def,
+)
+
+from imbrex.ir.attrs import Int, Ints, Word
+from imbrex.ir.ops.form import MiopenOp
+from imbrex.ir.ops.grid import PIPELINES, STORE_METHODS, expect_word
+from imbrex.ir.ops.memory import verify_same_elements
+from imbrex.ir.shape import LDS, PRIVATE, is_bytes, rank_of, shape_of, space_of
+from imbrex.ir.source import expect
+
+
+@irdl_op_definition
+class BlockwiseCopyOp(MiopenOp):
+    """All work items together copy `source` to `dest`.
+
+    move_source_offset: how far beyond its index this copy's window lies, in elements of the source's first
+    dimension that is not indexed (k).  An index fixes the leading coordinates of a view.
+    cluster_lengths: work items along (k, m or n) that share the copy; needed where one side is private.
+    *_data_per_*: elements in one access.
+    """
+
+    name = "miopen.blockwise_copy"
+    source = operand_def(MemRefType)
+    source_index = var_operand_def(IndexType)
+    dest = operand_def(MemRefType)
+    dest_index = var_operand_def(IndexType)
+    move_source_offset = opt_prop_def(Int)
+    cluster_lengths = opt_prop_def(Ints)
+    source_data_per_read = opt_prop_def(Int)
+    dest_data_per_write = opt_prop_def(Int)
+    store_method = opt_prop_def(Word)
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    def verify_(self) -> None:
+        expect_word(self.store_method, STORE_METHODS, "store_method")
+        verify_same_elements(self.source, self.dest)
+        verify_index(self.source, len(self.source_index), 0)
+        verify_index(self.dest, len(self.dest_index), 1)
+
+
+@irdl_op_definition
+class BlockwiseGemmOp(MiopenOp):
+    """c[m, n] += sum_k a[k, m] * b[k, n] over a block: a and b in LDS, c in the work items' registers."""
+
+    name = "miopen.blockwise_gemm"
+    a = operand_def(MemRefType)
+    a_index = var_operand_def(IndexType)
+    b = operand_def(MemRefType)
+    b_index = var_operand_def(IndexType)
+    c = operand_def(MemRefType)
+    c_index = var_operand_def(IndexType)
+    m_per_thread = prop_def(Int)
+    n_per_thread = prop_def(Int)
+    k_per_thread = prop_def(Int)
+    m_level0_cluster = prop_def(Int)
+    n_level0_cluster = prop_def(Int)
+    m_level1_cluster = prop_def(Int)
+    n_level1_cluster = prop_def(Int)
+    matrix_a_source_data_per_read = prop_def(Int)
+    matrix_b_source_data_per_read = prop_def(Int)
+    pipeline = opt_prop_def(Word)
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    def verify_(self) -> None:
+        expect_word(self.pipeline, PIPELINES, "pipeline")
+        for key, value in self.properties.items():
+            if isinstance(value, Int):
+                expect(value.data > 0, f"'{key}' is positive, got {value.data}", key)
+        for i, (operand, space, where) in enumerate(
+            ((self.a, LDS, "LDS"), (self.b, LDS, "LDS"), (self.c, PRIVATE, "private"))
+        ):
+            have = space_of(operand)
+            expect(have == space, f"'{'abc'[i]}' is in {where} memory (#{space}), got #{have}", "type", i)
+        for i, count in enumerate((len(self.a_index), len(self.b_index), len(self.c_index))):
+            verify_index((self.a, self.b, self.c)[i], count, i)
+        if self.pipeline is None or self.pipeline.data != "cpu":  # panels put their number before k
+            verify_reduction(self.a, len(self.a_index), self.b, len(self.b_index))
+
+
+def verify_index(view: SSAValue, count: int, operand: int) -> None:
+    """An index names leading coordinates: no more of them than there are dimensions."""
+    rank = rank_of(view)
+    expect(count <= rank, f"{count} indices are given for a view of rank {rank}", "type", operand)
+
+
+def verify_reduction(a: SSAValue, a_index: int, b: SSAValue, b_index: int) -> None:
+    """The first dimension that is not indexed is k, in a and in b alike."""
+    if is_bytes(a) or is_bytes(b):
+        return
+    (ka, *_), (kb, *_) = (*shape_of(a)[a_index:], None), (*shape_of(b)[b_index:], None)
+    expect(ka is None or kb is None or ka == kb, f"k of a and b differ: {ka} and {kb}", "type", 1)

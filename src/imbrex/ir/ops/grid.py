@@ -1,0 +1,223 @@
+"""The grid level: one matrix product over all workgroups, and the launch that a workgroup is part of.
+
+    C[m, n] = sum_k A[k, m] * B[k, n]
+
+Operands have rank 2, or 3 with a leading gemmG that all three share.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from xdsl.dialects.builtin import IndexType, MemRefType
+from xdsl.ir import Block, Region, SSAValue
+from xdsl.irdl import (
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    traits_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import NoTerminator
+
+from imbrex.ir.attrs import Float, Int, Ints, Names, Padding, Sizes, Word
+from imbrex.ir.literal import suggest
+from imbrex.ir.ops.form import MiopenOp
+from imbrex.ir.ops.problem import verify_matrices
+from imbrex.ir.shape import agree, shape_of
+from imbrex.ir.source import LocatedParser, OpSource, expect
+
+ALGORITHMS: Final = (
+    "v4r4",
+    "backward_data_v1r1",
+    "backward_data_v4r1",
+    "backward_weight_v4r4",
+    "gemm",
+)
+STORE_METHODS: Final = ("set", "atomic_add")
+PIPELINES: Final = ("2x2", "naive", "cpu")
+
+
+def expect_word(word: Word | None, known: tuple[str, ...], key: str) -> None:
+    """A word that is given must be one of the known ones."""
+    if word is not None:
+        expect(word.data in known, f"unknown {key} '{word.data}'{suggest(word.data, known)}", key)
+
+
+class GridwiseOp(MiopenOp):
+    """What both forms of the gridwise product share."""
+
+    a = operand_def(MemRefType)
+    b = operand_def(MemRefType)
+    c = operand_def(MemRefType)
+    kernel_algorithm = opt_prop_def(Word)
+    store_method = opt_prop_def(Word)
+    alpha = opt_prop_def(Float)
+    beta = opt_prop_def(Float)
+
+    @property
+    def adds_atomically(self) -> bool:
+        return self.store_method is not None and self.store_method.data == "atomic_add"
+
+    def verify_(self) -> None:
+        expect_word(self.kernel_algorithm, ALGORITHMS, "kernel_algorithm")
+        expect_word(self.store_method, STORE_METHODS, "store_method")
+        shapes = [shape_of(v) for v in (self.a, self.b, self.c)]
+        for i, shape in enumerate(shapes):
+            message = f"an operand has rank 2, or 3 with a leading gemmG; got rank {len(shape)}"
+            expect(len(shape) in (2, 3), message, "type", i)
+            ranks = ", ".join(str(len(s)) for s in shapes)
+            expect(len(shape) == len(shapes[0]), f"operands have ranks {ranks}", "type", i)
+            if len(shape) == 3:
+                message = f"gemmG is {shape[0]} here but {shapes[0][0]} in a"
+                expect(agree(shape[0], shapes[0][0]), message, "type", i)
+        (*_, ka, m), (*_, kb, n), (*_, mc, nc) = shapes
+        verify_matrices((ka, kb), (m, mc), (n, nc))
+
+
+@irdl_op_definition
+class GridwiseGemmOp(GridwiseOp):
+    """The product before any tuning; the attributes of a convolution say where it came from."""
+
+    name = "miopen.gridwise_gemm"
+    filter_dimension = opt_prop_def(Sizes)
+    filter_layout = opt_prop_def(Names)
+    input_dimension = opt_prop_def(Sizes)
+    input_layout = opt_prop_def(Names)
+    output_dimension = opt_prop_def(Sizes)
+    output_layout = opt_prop_def(Names)
+    dilations = opt_prop_def(Ints)
+    strides = opt_prop_def(Ints)
+    padding = opt_prop_def(Padding)
+    parameters = opt_prop_def(Ints)
+
+    def verify_(self) -> None:
+        super().verify_()
+        for role, sizes, names in (
+            ("filter", self.filter_dimension, self.filter_layout),
+            ("input", self.input_dimension, self.input_layout),
+            ("output", self.output_dimension, self.output_layout),
+        ):
+            if sizes and names:
+                message = f"{len(sizes.data)} sizes are given for {len(names.data)} named dimensions"
+                expect(len(sizes.data) == len(names.data), message, f"{role}_dimension")
+
+
+@irdl_op_definition
+class GridwiseGemmExOp(GridwiseOp):
+    """The product with its tuning; lengths are in elements of the gemm dimension that names them.
+
+    For the pipeline "cpu" only: k_inner, neighbours in k that a panel of A keeps together; stationary, the operand
+    that is packed panel by panel.
+    """
+
+    name = "miopen.gridwise_gemm_ex"
+    block_size = prop_def(Int)
+    m_per_block = prop_def(Int)
+    n_per_block = prop_def(Int)
+    k_per_block = prop_def(Int)
+    m_per_thread = prop_def(Int)
+    n_per_thread = prop_def(Int)
+    k_per_thread = prop_def(Int)
+    m_level0_cluster = prop_def(Int)
+    n_level0_cluster = prop_def(Int)
+    m_level1_cluster = prop_def(Int)
+    n_level1_cluster = prop_def(Int)
+    matrix_a_source_vector_read_dim = prop_def(Int)
+    matrix_a_source_data_per_read = prop_def(Int)
+    matrix_a_dest_data_per_write_dim_m = prop_def(Int)
+    matrix_b_source_vector_read_dim = prop_def(Int)
+    matrix_b_source_data_per_read = prop_def(Int)
+    matrix_b_dest_data_per_write_dim_n = prop_def(Int)
+    matrix_c_source_dest_vector_read_write_dim = prop_def(Int)
+    matrix_c_dest_data_per_write = prop_def(Int)
+    matrix_a_copy_cluster_lengths = opt_prop_def(Ints)
+    matrix_b_copy_cluster_lengths = opt_prop_def(Ints)
+    pipeline = opt_prop_def(Word)
+    k_inner = opt_prop_def(Int)
+    stationary = opt_prop_def(Word)
+
+    def verify_(self) -> None:
+        super().verify_()
+        expect_word(self.pipeline, PIPELINES, "pipeline")
+        expect_word(self.stationary, ("a", "b"), "stationary")
+        for key, value in self.properties.items():
+            if isinstance(value, Int) and not key.endswith("_dim"):
+                expect(value.data > 0, f"'{key}' is positive, got {value.data}", key)
+            elif isinstance(value, Int):
+                last = 3 if key.startswith("matrix_c") else 1
+                expect(0 <= value.data <= last, f"'{key}' is from 0 to {last}, got {value.data}", key)
+        for key, lengths in (
+            ("matrix_a_copy_cluster_lengths", self.matrix_a_copy_cluster_lengths),
+            ("matrix_b_copy_cluster_lengths", self.matrix_b_copy_cluster_lengths),
+        ):
+            if lengths:
+                said = f"'{key}' takes two positive lengths, along k first; got {list(lengths.data)}"
+                expect(len(lengths.data) == 2 and min(lengths.data) > 0, said, key)
+
+
+@irdl_op_definition
+class LaunchOp(MiopenOp):
+    """Runs its body once for each work item of each workgroup.
+
+    miopen.launch(%wg, %item) { grid_size = 900, block_size = 256 } do { ... }
+    """
+
+    name = "miopen.launch"
+    grid_size = prop_def(Int)
+    block_size = prop_def(Int)
+    body = region_def("single_block")
+    traits = traits_def(NoTerminator())
+
+    @staticmethod
+    def over(grid_size: int, block_size: int, body: Region | None = None) -> LaunchOp:
+        """A launch with an empty body unless one is given."""
+        region = body or Region(Block(arg_types=[IndexType(), IndexType()]))
+        sizes = {"grid_size": Int(grid_size), "block_size": Int(block_size)}
+        launch = LaunchOp.build(properties=sizes, regions=[region])
+        launch.workgroup.name_hint = launch.workgroup.name_hint or "wg"
+        launch.item.name_hint = launch.item.name_hint or "item"
+        return launch
+
+    @property
+    def workgroup(self) -> SSAValue:
+        """The number of the workgroup, from 0."""
+        return self.body.block.args[0]
+
+    @property
+    def item(self) -> SSAValue:
+        """The number of the work item in its workgroup, from 0."""
+        return self.body.block.args[1]
+
+    def verify_(self) -> None:
+        for key, value in (("grid_size", self.grid_size), ("block_size", self.block_size)):
+            expect(value.data > 0, f"'{key}' is positive, got {value.data}", key)
+        types = [arg.type for arg in self.body.block.args]
+        message = "the body takes two index arguments, workgroup and work item"
+        expect(types == [IndexType(), IndexType()], message)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> LaunchOp:
+        start = parser.pos
+        names = parser.parse_comma_separated_list(
+            parser.Delimiter.PAREN, lambda: parser.parse_argument(expect_type=False)
+        )
+        if len(names) != 2:
+            parser.raise_error("'miopen.launch' names two values, (%workgroup, %item)", start)
+        properties, node = cls.read_config(parser)
+        parser.parse_keyword("do", " before the body of 'miopen.launch'")
+        region = parser.parse_region([name.resolve(IndexType()) for name in names])
+        op = cls.build(properties=properties, regions=[region])
+        if isinstance(parser, LocatedParser):
+            parser.sources.ops[op] = OpSource(node)
+        return op
+
+    def print(self, printer: Printer) -> None:
+        with printer.in_parens():
+            printer.print_list(self.body.block.args, printer.print_ssa_value)
+        self.print_config(printer)
+        printer.print_string(" do ")
+        printer.print_region(self.body, print_entry_block_args=False)

@@ -1,0 +1,162 @@
+"""Memory of a workgroup: buffers in LDS and in registers, views of bytes, filling, and the barrier."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from xdsl.dialects.arith import ConstantOp
+from xdsl.dialects.builtin import FixedBitwidthType, IndexType, IntegerAttr, IntegerType, MemRefType
+from xdsl.ir import SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.printer import Printer
+from xdsl.traits import Pure
+
+from imbrex.ir.attrs import Extents, Literal
+from imbrex.ir.literal import Reference
+from imbrex.ir.ops.form import MiopenOp
+from imbrex.ir.printed import write
+from imbrex.ir.shape import LDS, PRIVATE, Buffer, Size, element_of, is_bytes, shape_of, space_of
+from imbrex.ir.source import expect
+
+
+def constant_of(value: SSAValue) -> int | None:
+    """The number that an `arith.constant` gives, or None."""
+    owner = value.owner
+    if isinstance(owner, ConstantOp) and isinstance(owner.value, IntegerAttr):
+        return owner.value.value.data
+    return None
+
+
+def bytes_of(source: Buffer) -> Size:
+    """Bytes of a buffer; None while a size is unknown."""
+    element, sizes = element_of(source), shape_of(source)
+    known = [s for s in sizes if s is not None]
+    if len(known) != len(sizes) or not isinstance(element, FixedBitwidthType):
+        return None
+    return prod(known) * element.size
+
+
+@irdl_op_definition
+class AllocOp(MiopenOp):
+    """A buffer in LDS (`#3`) or in private registers (`#5`).
+
+    size: elements of a buffer of size `?`; space: the address space again, as the seeds write it.
+    """
+
+    name = "miopen.alloc"
+    size = opt_operand_def(IndexType)
+    space = opt_operand_def(IndexType)
+    result = result_def(MemRefType)
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    def verify_(self) -> None:
+        space = space_of(self.result)
+        expect(space in (LDS, PRIVATE), f"a buffer is in LDS (#3) or private (#5), got {space}", "result", 0)
+        unknown = sum(s is None for s in shape_of(self.result))
+        expect(unknown <= 1, "at most one size of a buffer is '?'", "result", 0)
+        expect(
+            not unknown or self.size is not None,
+            "a buffer of size '?' needs its size as operand",
+            "result",
+            0,
+        )
+        if self.space is not None and (given := constant_of(self.space)) is not None:
+            expect(
+                given == space, f"the address space is {given} here but #{space} in the type", "operand", 1
+            )
+        if self.size is not None and (given := constant_of(self.size)) is not None:
+            expect(given > 0, f"a buffer has a positive size, got {given}", "operand", 0)
+
+
+@irdl_op_definition
+class SubviewOp(MiopenOp):
+    """The part of `source` that starts `offset` bytes into it (elements, unless the source is bytes).
+
+    dimension: sizes of the result: numbers, `?`, or SSA values (`[%k, %m]`).
+    """
+
+    name = "miopen.subview"
+    source = operand_def(MemRefType)
+    offset = operand_def(IndexType)
+    sizes = var_operand_def(IndexType)
+    dimension = opt_prop_def(Extents)
+    result = result_def(MemRefType)
+    traits = traits_def(Pure())
+
+    def verify_(self) -> None:
+        shape = shape_of(self.result)
+        if self.dimension is not None:
+            given = self.dimension.data
+            message = f"'dimension' has {len(given)} entries, the result has rank {len(shape)}"
+            expect(len(given) == len(shape), message, "dimension")
+            for i, (extent, size) in enumerate(zip(given, shape, strict=True)):
+                if isinstance(extent, Reference):
+                    expect(
+                        extent.index < len(self.sizes), "names a value that is not an operand", "dimension", i
+                    )
+                elif extent is not None and size is not None:
+                    message = f"size {extent} of 'dimension' is {size} in the result type"
+                    expect(extent == size, message, "dimension", i)
+        expect(space_of(self.source) == space_of(self.result), "a view keeps its memory space", "result", 0)
+        self._verify_bounds()
+
+    def _verify_bounds(self) -> None:
+        """A view whose place is known lies inside its source."""
+        offset, have, need = constant_of(self.offset), bytes_of(self.source), bytes_of(self.result)
+        if offset is None:
+            return
+        expect(offset >= 0, f"an offset is not negative, got {offset}", "operand", 1)
+        element = element_of(self.source)
+        if not is_bytes(self.source) and isinstance(element, FixedBitwidthType):
+            offset *= element.size
+        if have is None or need is None:
+            return
+        fix = ""
+        if isinstance(self.source.owner, SubviewOp) and offset == constant_of(self.source.owner.offset):
+            fix = "; the source already starts at this offset: write an offset of 0"
+        message = f"bytes {offset} to {offset + need} lie outside the source's {have} bytes{fix}"
+        expect(offset + need <= have, message, "operand", 1)
+
+    def write_value(self, printer: Printer, key: str, value: Literal[Any], compact: bool) -> None:
+        if not isinstance(value, Extents):
+            return super().write_value(printer, key, value, compact)
+        extents = [self.sizes[e.index] if isinstance(e, Reference) else e for e in value.data]
+        write(printer, extents)
+
+
+@irdl_op_definition
+class FillOp(MiopenOp):
+    """Every element of `buffer` becomes `value`: a number of the element type, or an index constant."""
+
+    name = "miopen.fill"
+    buffer = operand_def(MemRefType)
+    value = operand_def()
+
+    def verify_(self) -> None:
+        element, given = element_of(self.buffer), self.value.type
+        message = f"the value has type {given}, the elements {element}"
+        expect(given == element or isinstance(given, IndexType), message, "operand", 1)
+
+
+@irdl_op_definition
+class LdsBarrierOp(MiopenOp):
+    """All work items of the workgroup have written and read LDS up to here."""
+
+    name = "miopen.lds_barrier"
+
+
+def verify_same_elements(source: SSAValue, dest: SSAValue) -> None:
+    """Copies keep the element type; a buffer of bytes takes any."""
+    have, want = element_of(dest), element_of(source)
+    same = have == want or is_bytes(dest) or is_bytes(source)
+    expect(same, f"the element type is {have} here but {want} in the source", "type", 1)

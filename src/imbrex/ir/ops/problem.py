@@ -1,0 +1,212 @@
+"""Problems: convolutions and matrix products over whole buffers, before any choice of how to compute them.
+
+    forward          output[n, k, ho, wo]  = sum_cyx filter[k, c, y, x] * input[n, c, hi, wi]
+    backward data    input[n, c, hi, wi]   = sum     filter[k, c, y, x] * output[n, k, ho, wo]
+    backward weight  filter[k, c, y, x]    = sum     input[n, c, hi, wi] * output[n, k, ho, wo]
+
+each over all the positions with `hi = ho * stride + y * dilation - pad`, and likewise for w.  A layout
+names the dimensions of a buffer, outermost first.  With groups every layout also has `g`, and c and k are
+a group's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from xdsl.dialects.builtin import MemRefType
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
+from xdsl.parser import Parser
+
+from imbrex.ir.attrs import Bool, Float, Ints, Names, Padding, Word
+from imbrex.ir.literal import suggest
+from imbrex.ir.ops.form import MiopenOp
+from imbrex.ir.shape import Size, agree, element_of, rank_of, shape_of
+from imbrex.ir.source import InvalidField, LocatedParser, expect
+
+DIMS: Final = {
+    "filter": ("k", "c", "y", "x"),
+    "input": ("n", "c", "hi", "wi"),
+    "output": ("n", "k", "ho", "wo"),
+}
+DRAFT_NAMES: Final = {"h": "hi", "w": "wi", "ko": "k", "ci": "c", "ni": "n", "no": "n"}
+"""Names that the notes use beside the dialect's own; the first draft's input layout is `n, c, h, w`."""
+
+
+class ConvOp(MiopenOp):
+    """What the three directions share."""
+
+    filter = operand_def(MemRefType)
+    input = operand_def(MemRefType)
+    output = operand_def(MemRefType)
+    filter_layout = prop_def(Names)
+    input_layout = prop_def(Names)
+    output_layout = prop_def(Names)
+    dilations = prop_def(Ints)
+    strides = prop_def(Ints)
+    padding = prop_def(Padding)
+
+    @property
+    def layouts(self) -> dict[str, tuple[str, ...]]:
+        """Dimension names of filter, input and output."""
+        return {
+            "filter": self.filter_layout.data,
+            "input": self.input_layout.data,
+            "output": self.output_layout.data,
+        }
+
+    def sizes(self, role: str) -> dict[str, Size]:
+        """Sizes by dimension name of one buffer, in memory order."""
+        value = {"filter": self.filter, "input": self.input, "output": self.output}[role]
+        return dict(zip(self.layouts[role], shape_of(value), strict=True))
+
+    @property
+    def is_grouped(self) -> bool:
+        return "g" in self.filter_layout.data
+
+    def verify_(self) -> None:
+        for index, role in enumerate(DIMS):
+            self._verify_layout(role, index)
+        for key, value in (("dilations", self.dilations.data), ("strides", self.strides.data)):
+            expect(len(value) == 2, f"'{key}' takes [height, width], got {len(value)} numbers", key)
+            for i, v in enumerate(value):
+                expect(v > 0, f"'{key}' are positive, got {v}", key, i)
+        pads = self.padding.data
+        expect(len(pads) == 2, f"'padding' takes [height, width], got {len(pads)} entries", "padding")
+        for i, pair in enumerate(pads):
+            expect(min(pair) >= 0, f"pads are not negative, got {min(pair)}", "padding", i)
+        elements = {str(element_of(v)) for v in (self.filter, self.input)}
+        expect(
+            len(elements) == 1,
+            f"filter and input have different element types: {', '.join(sorted(elements))}",
+        )
+        self._verify_sizes()
+
+    def _verify_layout(self, role: str, operand: int) -> None:
+        names, key = self.layouts[role], f"{role}_layout"
+        want = (*(("g",) if self.is_grouped else ()), *DIMS[role])
+        for i, name in enumerate(names):
+            fix = f"; write '{DRAFT_NAMES[name]}'" if DRAFT_NAMES.get(name) in want else suggest(name, want)
+            expect(name in want, f"the {role} has no dimension '{name}'{fix}", key, i)
+            expect(name not in names[:i], f"'{name}' is named twice in the {role}'s layout", key, i)
+        missing = [n for n in want if n not in names]
+        expect(not missing, f"the {role}'s layout lacks '{', '.join(missing)}'", key)
+        rank = rank_of((self.filter, self.input, self.output)[operand])
+        message = (
+            f"the {role} has rank {rank} but its layout names {len(want)} dimensions: {', '.join(names)}"
+        )
+        expect(rank == len(want), message, "type", operand)
+
+    def _verify_sizes(self) -> None:
+        seen: dict[str, tuple[str, Size]] = {}
+        for index, role in enumerate(DIMS):
+            for name, size in self.sizes(role).items():
+                expect(size is None or size > 0, f"'{name}' of the {role} has size {size}", "type", index)
+                owner, other = seen.setdefault(name, (role, size))
+                message = f"'{name}' is {size} in the {role} but {other} in the {owner}"
+                expect(agree(size, other), message, "type", index)
+        filter, input, output = self.sizes("filter"), self.sizes("input"), self.sizes("output")
+        for i, (of, at, window) in enumerate((("ho", "hi", "y"), ("wo", "wi", "x"))):
+            size, taps, have = input[at], filter[window], output[of]
+            if size is None or taps is None:
+                continue
+            padded, reach = size + sum(self.padding.data[i]), self.dilations.data[i] * (taps - 1) + 1
+            message = f"the window of '{window}' reaches over {reach} but the padded '{at}' is {padded}"
+            expect(reach <= padded, message, "type", 0)
+            made = (padded - reach) // self.strides.data[i] + 1
+            expect(agree(have, made), f"'{of}' is {have}; this convolution makes {made}", "type", 2)
+
+
+@irdl_op_definition
+class Conv2dOp(ConvOp):
+    """Forward convolution: writes `output`."""
+
+    name = "miopen.conv2d"
+
+
+@irdl_op_definition
+class DraftConvOp(ConvOp):
+    """`miopen.conv`, the first draft's name of `conv2d`: read as `conv2d`, with h and w for hi and wi."""
+
+    name = "miopen.conv"
+
+    @classmethod
+    def infer(cls, properties: dict[str, Attribute], operands: Mapping[str, Sequence[SSAValue]]) -> None:
+        layout = properties["input_layout"]
+        assert isinstance(layout, Names)
+        properties["input_layout"] = Names(tuple({"h": "hi", "w": "wi"}.get(n, n) for n in layout.data))
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Conv2dOp:  # pyright: ignore[reportIncompatibleMethodOverride]
+        draft = super().parse(parser)
+        op = Conv2dOp.create(operands=draft.operands, properties=draft.properties)
+        if isinstance(parser, LocatedParser):
+            parser.sources.ops[op] = parser.sources.ops.pop(draft)
+        draft.drop_all_references()
+        return op
+
+    def verify_(self) -> None:
+        raise InvalidField("this is the first draft's name; write 'miopen.conv2d'")
+
+
+@irdl_op_definition
+class Conv2dBwdDataOp(ConvOp):
+    """Gradient of the input: reads `filter` and `output`, writes `input`."""
+
+    name = "miopen.conv2d_bwd_data"
+    algorithm = opt_prop_def(Word)
+
+    def verify_(self) -> None:
+        super().verify_()
+        known = ("v1r1", "v4r1")
+        word = self.algorithm.data if self.algorithm else known[0]
+        expect(word in known, f"unknown algorithm '{word}'{suggest(word, known)}", "algorithm")
+
+
+@irdl_op_definition
+class Conv2dBwdWeightOp(ConvOp):
+    """Gradient of the filter: reads `input` and `output`, writes `filter`."""
+
+    name = "miopen.conv2d_bwd_weight"
+
+
+@irdl_op_definition
+class GemmOp(MiopenOp):
+    """c[m, n] = alpha * sum_k a[m, k] * b[k, n] + beta * c[m, n], row-major, for each leading batch index.
+
+    a_transposed: a is stored as [k, m]; b_transposed: b is stored as [n, k].
+    """
+
+    name = "miopen.gemm"
+    a = operand_def(MemRefType)
+    b = operand_def(MemRefType)
+    c = operand_def(MemRefType)
+    a_transposed = opt_prop_def(Bool)
+    b_transposed = opt_prop_def(Bool)
+    alpha = opt_prop_def(Float)
+    beta = opt_prop_def(Float)
+
+    def verify_(self) -> None:
+        ranks = [rank_of(v) for v in (self.a, self.b, self.c)]
+        for i, rank in enumerate(ranks):
+            expect(
+                rank in (2, 3), f"a matrix has rank 2, or 3 with a leading batch; got rank {rank}", "type", i
+            )
+            expect(rank == ranks[0], f"operands have ranks {', '.join(map(str, ranks))}", "type", i)
+        (*_, m, ka), (*_, kb, n) = shape_of(self.a), shape_of(self.b)
+        if self.a_transposed and self.a_transposed.data:
+            m, ka = ka, m
+        if self.b_transposed and self.b_transposed.data:
+            kb, n = n, kb
+        *batch, mc, nc = shape_of(self.c)
+        verify_matrices((ka, kb), (m, mc), (n, nc))
+        for i, v in enumerate((self.a, self.b)):
+            if batch and not agree(shape_of(v)[0], batch[0]):
+                raise InvalidField(f"the batch is {shape_of(v)[0]} here but {batch[0]} in c", "type", i)
+
+
+def verify_matrices(k: tuple[Size, Size], m: tuple[Size, Size], n: tuple[Size, Size]) -> None:
+    """K of A and B, M of A and C, N of B and C must be the same sizes."""
+    for pair, what, operand in ((k, "k of a and b", 1), (m, "m of a and c", 2), (n, "n of b and c", 2)):
+        expect(agree(*pair), f"{what} differ: {pair[0]} and {pair[1]}", "type", operand)

@@ -1,0 +1,136 @@
+"""affix-tuning: give every gridwise_gemm its tuning; it becomes a gridwise_gemm_ex.
+
+The tuning is the one that the option `config` spells, used as it is or refused with every reason; without the option
+a model chooses a legal one for the target.  A CPU tuning that wants its vector lanes along M swaps the operands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute, SSAValue
+from xdsl.passes import ModulePass
+
+from imbrex.diagnostic import Diagnostic
+from imbrex.index.map import Dim, Map, identity, layer_over
+from imbrex.index.rule import PassThrough
+from imbrex.ir.element import dtype_of
+from imbrex.ir.ops.grid import GridwiseGemmExOp, GridwiseGemmOp
+from imbrex.ir.chain import map_of
+from imbrex.ir.rewrite import Run, properties, replace_with
+from imbrex.ir.shape import memref_type, shape_of
+from imbrex.ir.source import InvalidOp
+from imbrex.schedule import choose, tuning
+from imbrex.schedule.access import context_of
+from imbrex.schedule.context import GemmContext
+from imbrex.schedule.cpu import CpuTuning
+from imbrex.schedule.target import target
+from imbrex.schedule.tuning import Tuning
+from imbrex.schedule.xdlops import XdlopsTuning
+from imbrex.view.gemm import GemmView
+
+SHARED = ("kernel_algorithm", "store_method", "alpha", "beta")
+
+
+@dataclass(frozen=True)
+class AffixTuning(ModulePass):
+    """See the module's first lines."""
+
+    name = "affix-tuning"
+
+    config: str = ""
+    target: str = "gfx942"
+    family: str = "general"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for product in [o for o in op.walk() if isinstance(o, GridwiseGemmOp)]:
+            run = Run()
+            affix(product, self._tuning(product), run)
+            replace_with(product, run.ops)
+
+    def _tuning(self, op: GridwiseGemmOp) -> Tuning:
+        context, machine = gemm_context(op), target(self.target)
+        try:
+            if self.config:
+                return choose.require(tuning.parse(self.config), context, machine)
+            family: Any = self.family
+            return choose.choose(context, machine, family)
+        except Diagnostic as error:
+            raise InvalidOp(op, error.message) from error
+
+
+def gemm_context(op: GridwiseGemmOp) -> GemmContext:
+    """What a tuning may know of this product."""
+    maps = [_gemm_map(v, names) for v, names in ((op.a, "km"), (op.b, "kn"), (op.c, "mn"))]
+    return context_of(GemmView(*maps), dtype_of(memref_type(op.a).get_element_type()))
+
+
+def affix(op: GridwiseGemmOp, chosen: Tuning, run: Run) -> None:
+    """The same product with a tuning."""
+    context = gemm_context(op)
+    kept: dict[str, Attribute] = {k: op.properties[k] for k in SHARED if k in op.properties}
+    operands: list[SSAValue] = [op.a, op.b, op.c]
+    match chosen:
+        case CpuTuning():
+            if chosen.swapped:
+                operands = [op.b, op.a, _transposed(op.c, run)]
+            given = cpu_attributes(chosen, context)
+        case XdlopsTuning():
+            raise InvalidOp(op, "the pipeline for matrix instructions is not built yet; use a 'general' or 'cpu' tuning")
+        case _:
+            given = chosen.plan(context).attributes
+    run.add(GridwiseGemmExOp.build(operands=operands, properties=kept | properties(given)))
+
+
+def cpu_attributes(chosen: CpuTuning, context: GemmContext) -> Mapping[str, Any]:
+    """A CPU tuning in the words of gridwise_gemm_ex: one work item whose registers are vectors."""
+    plan = chosen.plan(context)
+    clusters = {f"{side}_level{level}_cluster": 1 for side in "mn" for level in (0, 1)}
+    widths = {f"matrix_{x}_source_data_per_read": 1 for x in "ab"}
+    return {
+        "block_size": 1,
+        "m_per_block": plan.block_rows,
+        "n_per_block": plan.block_columns,
+        "k_per_block": plan.block_k,
+        "m_per_thread": chosen.m_per_thread,
+        "n_per_thread": chosen.n_per_thread,
+        "k_per_thread": 1,
+        **clusters,
+        **widths,
+        "matrix_a_source_vector_read_dim": 0,
+        "matrix_a_dest_data_per_write_dim_m": 1,
+        "matrix_b_source_vector_read_dim": 1,
+        "matrix_b_dest_data_per_write_dim_n": 1,
+        "matrix_c_source_dest_vector_read_write_dim": 3,
+        "matrix_c_dest_data_per_write": chosen.vector_lanes,
+        "pipeline": "cpu",
+        "k_inner": chosen.vector_lanes if chosen.a_layout == "k_blocked" else 1,
+        "stationary": plan.stationary,
+    }
+
+
+def _gemm_map(value: SSAValue, names: str) -> Map:
+    """The operand's map with its upper dims named gemmG, gemmK, gemmM, gemmN as their place says."""
+    _, map = map_of(value)
+    shape = [s for s in shape_of(value) if s is not None]
+    if len(shape) != len(shape_of(value)):
+        raise Diagnostic("sizes are not known here; run 'specialise' first")
+    wanted = [f"gemm{n.upper()}" for n in ("g" + names)[-len(shape) :]]
+    if map is None:
+        return identity([Dim(n, s) for n, s in zip(wanted, shape, strict=True)])
+    steps = ((PassThrough(), new, old.name) for new, old in zip(wanted, map.upper, strict=True))
+    return Map((layer_over(map.upper, *steps), *map.layers))
+
+
+def _transposed(value: SSAValue, run: Run) -> SSAValue:
+    """C with M and N exchanged."""
+    shape = [s for s in shape_of(value) if s is not None]
+    names = ["gemmG", "gemmM", "gemmN"][-len(shape) :]
+    dims = [Dim(n, s) for n, s in zip(names, shape, strict=True)]
+    swapped = [*names[:-2], names[-1], names[-2]]
+    steps = ((PassThrough(), f"t_{n}", n) for n in swapped)
+    return run.view(value, (layer_over(dims, *steps),), "transposed")

@@ -1,0 +1,125 @@
+"""conv-to-gemm: each convolution or product becomes views of its buffers and one gridwise_gemm a phase.
+
+    miopen.conv2d(%filter, %input, %output)
+    ->  %a = transform(%filter)...  %b = transform(%input)...  %c = transform(%output)...
+        miopen.gridwise_gemm(%a, %b, %c)
+
+Backward data is v4r1 unless the operation asks for v1r1: one GEMM a phase, plain stores, and zeros first where the
+phases leave elements out.  v1r1 is one GEMM; it adds atomically unless its store map is injective, into zeros.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from imbrex.index.map import Dim
+from imbrex.index.query import is_injective
+from imbrex.ir.attrs import Names, Sizes
+from imbrex.ir.element import zero_of
+from imbrex.ir.ops.grid import GridwiseGemmOp
+from imbrex.ir.ops.memory import FillOp
+from imbrex.ir.ops.problem import Conv2dBwdDataOp, Conv2dBwdWeightOp, ConvOp, GemmOp
+from imbrex.ir.rewrite import Run, properties, replace_with
+from imbrex.ir.shape import memref_type, shape_of
+from imbrex.ir.source import InvalidOp
+from imbrex.view import conv, gemm
+from imbrex.view.gemm import GemmView
+
+ROLES = ("filter", "input", "output")
+
+
+@dataclass(frozen=True)
+class ConvToGemm(ModulePass):
+    """See the module's first lines."""
+
+    name = "conv-to-gemm"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for problem in [o for o in op.walk() if isinstance(o, ConvOp | GemmOp)]:
+            run = Run()
+            if isinstance(problem, GemmOp):
+                _product(problem, run)
+            else:
+                _convolution(problem, run)
+            replace_with(problem, run.ops)
+
+
+def convolution_of(op: ConvOp) -> conv.Convolution:
+    """The operation's numbers; InvalidOp while a size is `?`."""
+    _require_static(op, (op.filter, op.input, op.output))
+    dims = [tuple(Dim(n, s) for n, s in op.sizes(role).items() if s is not None) for role in ROLES]
+    (sh, sw), (dh, dw) = op.strides.data, op.dilations.data
+    (rows, columns) = op.padding.data
+    return conv.Convolution(dims[0], dims[1], dims[2], (sh, sw), (dh, dw), (rows, columns))
+
+
+def _convolution(op: ConvOp, run: Run) -> None:
+    shape = convolution_of(op)
+    match op:
+        case Conv2dBwdWeightOp():
+            _gridwise(op, run, conv.backward_weight(shape), ("output", "input", "filter"), "backward_weight_v4r4")
+        case Conv2dBwdDataOp():
+            _backward_data(op, run, shape)
+        case _:
+            _gridwise(op, run, conv.forward(shape), ROLES, "v4r4")
+
+
+def _backward_data(op: Conv2dBwdDataOp, run: Run, shape: conv.Convolution) -> None:
+    roles = ("filter", "output", "input")
+    if op.algorithm is not None and op.algorithm.data == "v1r1":
+        view = conv.backward_data_v1r1(shape)
+        method = "set" if is_injective(view.c) else "atomic_add"
+        _zeroed(op.input, run)
+        _gridwise(op, run, view, roles, "backward_data_v1r1", method)
+        return
+    if not conv.writes_everything(shape):
+        _zeroed(op.input, run)
+    for view in conv.backward_data_v4r1(shape):
+        _gridwise(op, run, view, roles, "backward_data_v4r1")
+
+
+def _product(op: GemmOp, run: Run) -> None:
+    _require_static(op, (op.a, op.b, op.c))
+    *batch, m, n = [s for s in shape_of(op.c) if s is not None]
+    transposed = [bool(p and p.data) for p in (op.a_transposed, op.b_transposed)]
+    k = shape_of(op.a)[-2 if transposed[0] else -1]
+    assert k is not None
+    view = gemm.plain(m, n, k, batch[0] if batch else None, *transposed)
+    maps = zip("abc", (op.a, op.b, op.c), (view.a, view.b, view.c), strict=True)
+    operands = [run.view(value, map.layers, hint, i) for i, (hint, value, map) in enumerate(maps)]
+    scale = {key: p for key, p in (("alpha", op.alpha), ("beta", op.beta)) if p is not None}
+    run.add(GridwiseGemmOp.build(operands=operands, properties=dict(scale)))
+
+
+def _zeroed(buffer: SSAValue, run: Run) -> None:
+    """The launch that fills a buffer with zeros."""
+    zero = arith.ConstantOp(zero_of(memref_type(buffer).get_element_type()))
+    run.add(FillOp.build(operands=[buffer, run.add(zero).result]))
+
+
+def _gridwise(
+    op: ConvOp, run: Run, view: GemmView, roles: Sequence[str], algorithm: str, store_method: str | None = None
+) -> None:
+    arrays = {"filter": op.filter, "input": op.input, "output": op.output}
+    maps = zip(roles, (view.a, view.b, view.c), strict=True)
+    operands = [run.view(arrays[role], map.layers, role, i) for i, (role, map) in enumerate(maps)]
+    described: dict[str, object] = {"kernel_algorithm": algorithm}
+    for role in ROLES:
+        described[f"{role}_dimension"] = Sizes(shape_of(arrays[role]))
+        described[f"{role}_layout"] = Names(op.layouts[role])
+    described |= {"dilations": op.dilations, "strides": op.strides, "padding": op.padding}
+    described["store_method"] = store_method
+    run.add(GridwiseGemmOp.build(operands=operands, properties=properties(described)))
+
+
+def _require_static(op: Operation, values: Sequence[SSAValue]) -> None:
+    for i, value in enumerate(values):
+        if None in shape_of(value):
+            raise InvalidOp(op, "sizes are not known here; run 'specialise' first", "type", i)

@@ -1,0 +1,94 @@
+"""Building blocks of the passes: a run of new operations that take the place, and the location, of an old one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import IndexType, IntegerAttr, UnknownLoc
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from imbrex.index.map import Layer
+from imbrex.ir.attrs import Bool, Float, Int, Ints, Word
+from imbrex.ir.ops.view import transform_from_layer
+
+Op = TypeVar("Op", bound=Operation)
+
+
+@dataclass
+class Run:
+    """Operations in the order in which they were added."""
+
+    ops: list[Operation] = field(default_factory=lambda: list[Operation]())
+
+    def add(self, op: Op) -> Op:
+        self.ops.append(op)
+        return op
+
+    def index(self, value: int) -> SSAValue:
+        """A constant of type index."""
+        result = self.add(arith.ConstantOp(IntegerAttr(value, IndexType()))).result
+        result.name_hint = f"c{value}"
+        return result
+
+    def sum(self, value: SSAValue, more: int) -> SSAValue:
+        """`value + more`."""
+        return self.add(arith.AddiOp(value, self.index(more))).result if more else value
+
+    def view(
+        self, source: SSAValue, layers: Sequence[Layer], hint: str, position: int | None = None
+    ) -> SSAValue:
+        """`source` seen through layers, topmost first."""
+        for i, layer in enumerate(reversed(layers)):
+            suffix = "_".join(d.name for d in layer.upper)
+            at = position if i == len(layers) - 1 else None
+            source = self.add(transform_from_layer(source, layer, f"{hint}_{suffix}", at)).result
+        return source
+
+    def loop(self, name: str, start: int, end: int, step: int, body: Callable[[Run, SSAValue], None]) -> None:
+        """`scf.for name = start to end step`; nothing where the loop is empty."""
+        if start >= end:
+            return
+        bounds = [self.index(v) for v in (start, end, step)]
+        block = Block(arg_types=[IndexType()])
+        block.args[0].name_hint = name
+        inner = Run()
+        body(inner, block.args[0])
+        block.add_ops([*inner.ops, scf.YieldOp()])
+        self.add(scf.ForOp(*bounds, [], Region(block)))
+
+
+def replace_with(op: Operation, run: Sequence[Operation], values: Sequence[SSAValue] = ()) -> None:
+    """Put operations where `op` stands; those without a location get its location."""
+    for new in run:
+        for nested in new.walk():
+            if isinstance(nested.location, UnknownLoc):
+                nested.location = op.location
+    Rewriter.insert_op(list(run), InsertPoint.before(op))
+    Rewriter.replace_op(op, [], list(values))
+
+
+def properties(values: Mapping[str, Any]) -> dict[str, Attribute]:
+    """Plain values as the dialect's attributes; None is left out."""
+    return {k: _attribute(v) for k, v in values.items() if v is not None}
+
+
+def _attribute(value: Any) -> Attribute:
+    match value:
+        case Attribute():
+            return value
+        case bool():
+            return Bool(value)
+        case int():
+            return Int(value)
+        case float():
+            return Float(value)
+        case str():
+            return Word(value)
+        case list() | tuple():
+            return Ints(tuple(value))  # pyright: ignore[reportUnknownArgumentType]
+        case _:
+            raise AssertionError(f"no attribute for {value!r}")

@@ -1,0 +1,117 @@
+"""Names for the quotients and remainders that a kernel computes, each at the depth where it is first known.
+
+Equal indices are equal values, so sharing is a dictionary: every `Div`, `Mod`, `Select` and `Xor` becomes a `Let`
+in the outermost scope that has its variables.  What a loop does not change is computed before the loop.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from imbrex.index.atom import Atom, Div, Mod, Mul, Select, Xor
+from imbrex.index.expr import Lin, lin, select, var, xor
+from imbrex.index.rule import Guard
+from imbrex.lower.stmt import For, Kernel, Let, Move, MulAdd, Pack, PanelGemm, Ref, Stmt, Unpack
+
+
+@dataclass
+class Scope:
+    """Variables that a block adds, and the names given in it."""
+
+    variables: frozenset[str]
+    lets: list[Let] = field(default_factory=lambda: list[Let]())
+
+
+@dataclass
+class Names:
+    """Scopes from the outermost in, and the name of each atom in sight."""
+
+    scopes: list[Scope]
+    known: dict[Atom, Lin] = field(default_factory=lambda: dict[Atom, Lin]())
+    count: int = 0
+
+    def share(self, index: Lin) -> Lin:
+        """The index with every opaque atom replaced by its name."""
+        return sum((self._name(a) * c for a, c in index.terms), lin(index.const))
+
+    def _name(self, atom: Atom) -> Lin:
+        if not isinstance(atom, Div | Mod | Select | Xor | Mul):
+            return Lin(((atom, 1),), 0)
+        found = self.known.get(atom)
+        if found is None:
+            low, high = atom.bounds
+            assert low >= 0 or not isinstance(atom, Div | Mod), f"a quotient of a negative index: {atom}"
+            inner = self._inside(atom)
+            if low < 0 or high == 0:
+                return inner
+            found = var(f"i{self.count}", high + 1)
+            self.count += 1
+            self._scope(atom).lets.append(Let(f"i{self.count - 1}", inner))
+            self.known[atom] = found
+        return found
+
+    def _inside(self, atom: Div | Mod | Select | Xor | Mul) -> Lin:
+        match atom:
+            case Div(num, den):
+                return self.share(num) // self.share(den)
+            case Mod(num, den):
+                return self.share(num) % self.share(den)
+            case Select(cond, then, other):
+                return select(self.share(cond), self.share(then), self.share(other))
+            case Xor(left, right):
+                return xor(self.share(left), self.share(right))
+            case Mul(left, right):
+                return self._name(left) * self._name(right)
+
+    def _scope(self, atom: Atom) -> Scope:
+        """The outermost scope in which all variables of the atom are known."""
+        missing = set(atom.variables)
+        for scope in self.scopes:
+            missing -= scope.variables
+            if not missing:
+                return scope
+        raise AssertionError(f"{atom} mentions {sorted(missing)}, which no loop defines")
+
+
+def shared(kernel: Kernel) -> Kernel:
+    """The kernel with every quotient named once."""
+    names = Names([Scope(frozenset((kernel.workgroup, kernel.workitem)))])
+    return replace(kernel, body=_block(kernel.body, names))
+
+
+def _block(body: tuple[Stmt, ...], names: Names) -> tuple[Stmt, ...]:
+    scope = names.scopes[-1]
+    done: list[Stmt] = []
+    for stmt in body:
+        before = len(scope.lets)
+        new = _statement(stmt, names)
+        done += [*scope.lets[before:], new]
+    return tuple(done)
+
+
+def _statement(stmt: Stmt, names: Names) -> Stmt:
+    match stmt:
+        case For():
+            outer = dict(names.known)
+            names.scopes.append(Scope(frozenset((stmt.var,))))
+            body = _block(stmt.body, names)
+            inner = names.scopes.pop()
+            names.known = {
+                a: n for a, n in names.known.items() if a in outer or not a.variables & inner.variables
+            }
+            return replace(stmt, body=body)
+        case Move():
+            return replace(stmt, dest=_ref(stmt.dest, names), source=_ref(stmt.source, names))
+        case MulAdd() | PanelGemm():
+            return replace(stmt, c=_ref(stmt.c, names), a=_ref(stmt.a, names), b=_ref(stmt.b, names))
+        case Pack():
+            return replace(stmt, dest=_ref(stmt.dest, names))
+        case Unpack():
+            return replace(stmt, source=_ref(stmt.source, names))
+        case _:
+            return stmt
+
+
+def _ref(ref: Ref, names: Names) -> Ref:
+    guards = tuple(Guard(names.share(g.index), g.size) for g in ref.guards)
+    return replace(ref, offset=names.share(ref.offset), guards=guards)

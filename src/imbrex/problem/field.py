@@ -1,0 +1,67 @@
+"""Field: one value of a problem in, the checked value out, or a `Diagnostic` whose subject is the field."""
+
+from __future__ import annotations
+
+import math
+from operator import index
+from typing import SupportsFloat, SupportsIndex, cast
+
+import numpy.typing as npt
+
+from imbrex.diagnostic import Diagnostic, did_you_mean
+from imbrex.dtype import I32, DType, dtype
+
+__all__ = ["Pair", "flag", "number", "one_of", "operand_type", "pair", "whole"]
+
+Pair = tuple[int, int]
+
+
+def whole(name: str, value: object, *, least: int) -> int:
+    """`value` as an int of at least `least`; NumPy integers are welcome, bools are not."""
+    if isinstance(value, bool) or not isinstance(value, SupportsIndex):
+        raise Diagnostic(f"{name} must be an integer, got {value!r}", subject=name)
+    if index(value) < least:
+        kind = "positive" if least == 1 else "zero or positive"
+        raise Diagnostic(f"{name} must be {kind}, got {index(value)}", subject=name)
+    return index(value)
+
+
+def pair(name: str, value: object, *, least: int) -> Pair:
+    """Two whole numbers; one alone means it twice."""
+    if isinstance(value, list | tuple):
+        entries = list(cast("list[object] | tuple[object, ...]", value))
+        if len(entries) != 2:
+            raise Diagnostic(f"{name} takes 2 entries, got {len(entries)}", subject=name)
+        return (whole(name, entries[0], least=least), whole(name, entries[1], least=least))
+    size = whole(name, value, least=least)
+    return (size, size)
+
+
+def flag(name: str, value: object) -> bool:
+    """A truth value; 0 and 1 will do."""
+    if value not in (0, 1):
+        raise Diagnostic(f"{name} must be true or false, got {value!r}", subject=name)
+    return bool(value)
+
+
+def number(name: str, value: object) -> float:
+    """A finite number; both zeros are 0.0, so that equal problems have equal texts."""
+    if isinstance(value, bool) or not isinstance(value, SupportsFloat) or not math.isfinite(float(value)):
+        raise Diagnostic(f"{name} must be a finite number, got {value!r}", subject=name)
+    return float(value) + 0.0
+
+
+def one_of(name: str, value: object, known: tuple[str, ...]) -> str:
+    """`value` where it is one of the `known` words."""
+    if value not in known:
+        hint = did_you_mean(str(value), known)
+        raise Diagnostic(f"unknown {name} '{value}'; known are {', '.join(known)}", hint=hint, subject=name)
+    return cast(str, value)
+
+
+def operand_type(name: str | DType | npt.DTypeLike) -> DType:
+    """The element type of that name, which must be one that operands can have."""
+    found = dtype(name)
+    if found == I32:
+        raise Diagnostic("i32 is the result type of i8 and no operand type", hint="use 'i8'", subject="dtype")
+    return found

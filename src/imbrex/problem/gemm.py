@@ -1,0 +1,137 @@
+"""Gemm: a matrix product, plain or batched.
+
+Law: a Gemm that exists is possible; the constructor raises one `Diagnostic` otherwise.  Arrays are row-major.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Literal, assert_never
+
+import numpy.typing as npt
+
+from imbrex.diagnostic import Diagnostic
+from imbrex.dtype import F32, I8, DType
+from imbrex.problem.field import flag, number, operand_type, whole
+from imbrex.problem.operand import GemmSizes, Operand, total_bytes
+
+__all__ = ["Gemm", "GemmRole"]
+
+GemmRole = Literal["a", "b", "c"]
+
+
+@dataclass(frozen=True, init=False)
+class Gemm:
+    """C[m, n] = alpha * op(A)[m, k] op(B)[k, n] + beta * C[m, n]; row-major, `batch` of them in a row.
+
+    A transposed operand is stored as [k, m] (or [n, k]).  Arrays have rank 2, or 3 where batch is above 1.
+    """
+
+    m: int
+    n: int
+    k: int
+    batch: int
+    transpose_a: bool
+    transpose_b: bool
+    alpha: float
+    beta: float
+    dtype: DType
+
+    def __init__(
+        self,
+        m: int,
+        n: int,
+        k: int,
+        *,
+        batch: int = 1,
+        transpose_a: bool = False,
+        transpose_b: bool = False,
+        alpha: float = 1.0,
+        beta: float = 0.0,
+        dtype: str | DType | npt.DTypeLike = F32,
+    ) -> None:
+        sizes = {"m": m, "n": n, "k": k, "batch": batch}
+        values: dict[str, object] = {"dtype": operand_type(dtype)}
+        values |= {name: whole(name, size, least=1) for name, size in sizes.items()}
+        values |= {
+            "transpose_a": flag("transpose_a", transpose_a),
+            "transpose_b": flag("transpose_b", transpose_b),
+        }
+        values |= {"alpha": number("alpha", alpha), "beta": number("beta", beta)}
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+        for name, scale in (("alpha", self.alpha), ("beta", self.beta)):
+            if self.dtype == I8 and not (scale.is_integer() and abs(scale) < 2**31):
+                message = f"{name} must be a whole number of 32 bits for i8, got {scale}"
+                raise Diagnostic(message, subject=name)
+
+    @property
+    def roles(self) -> tuple[GemmRole, GemmRole, GemmRole]:
+        return ("a", "b", "c")
+
+    @property
+    def written(self) -> GemmRole:
+        return "c"
+
+    def dims(self, role: GemmRole) -> tuple[tuple[str, int], ...]:
+        """Dimension names and sizes of that array, outermost first."""
+        a = (("m", self.m), ("k", self.k))
+        b = (("k", self.k), ("n", self.n))
+        match role:
+            case "a":
+                matrix = a[::-1] if self.transpose_a else a
+            case "b":
+                matrix = b[::-1] if self.transpose_b else b
+            case "c":
+                matrix = (("m", self.m), ("n", self.n))
+            case _:
+                assert_never(role)
+        return (("batch", self.batch), *matrix) if self.batch > 1 else matrix
+
+    def layout(self, role: GemmRole) -> tuple[str, ...]:
+        return tuple(name for name, _ in self.dims(role))
+
+    def shapes(self, role: GemmRole) -> tuple[int, ...]:
+        return tuple(size for _, size in self.dims(role))
+
+    @property
+    def operands(self) -> tuple[Operand, ...]:
+        """The three arrays in the order of `roles`, for code that serves every Problem."""
+        return tuple(
+            Operand(role, self.layout(role), self.shapes(role), self.element(role), role == "c")
+            for role in self.roles
+        )
+
+    def element(self, role: GemmRole) -> DType:
+        """The element type of that role's array."""
+        return self.dtype.output if role == "c" else self.dtype
+
+    @property
+    def gemm(self) -> GemmSizes:
+        return GemmSizes(self.batch, self.m, self.n, self.k)
+
+    @property
+    def terms(self) -> int:
+        """The number of products summed into one element of the result."""
+        return self.k
+
+    @property
+    def flops(self) -> int:
+        return 2 * self.batch * self.m * self.n * self.k
+
+    @property
+    def bytes(self) -> int:
+        """Compulsory memory traffic: A and B read once, C written once, and read once where beta is not 0."""
+        reread = 0 if self.beta == 0.0 else total_bytes(self.operands[2:])
+        return total_bytes(self.operands) + reread
+
+    def key(self) -> str:
+        """Canonical short text, one per problem, fit for a file name."""
+        letters = f"{'t' if self.transpose_a else 'n'}{'t' if self.transpose_b else 'n'}"
+        scales = f"_alpha{self.alpha!r}_beta{self.beta!r}" if (self.alpha, self.beta) != (1.0, 0.0) else ""
+        return f"gemm_{self.dtype}_{letters}_m{self.m}_n{self.n}_k{self.k}_g{self.batch}{scales}"
+
+    def to_json(self) -> dict[str, object]:
+        """Plain values by field; `json_form.from_json` is the inverse."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {"version": 1, "problem": "gemm", **values, "dtype": self.dtype.name}

@@ -1,0 +1,67 @@
+"""GEMM lines: `gemm -t f32 -m 1024 -n 512 -k 256 -transA 0 -transB 1 -g 1`, the form that rocMLIR uses.
+
+Law: sizes are those of row-major C[m, n]; nothing is converted.  -g is the batch; -alpha and -beta are ours.
+"""
+
+from __future__ import annotations
+
+from imbrex.diagnostic import Diagnostic
+from imbrex.dtype import dtype
+from imbrex.problem.flags import Flag, Line, Word, read_flags
+from imbrex.problem.gemm import Gemm
+from imbrex.problem.value import read_number, read_size, read_truth
+
+__all__ = ["GEMM_FLAGS", "gemm_line", "read_gemm_line"]
+
+GEMM_FLAGS = (
+    Flag("dtype", ("-t", "--type")),
+    Flag("out_dtype", ("-out_datatype", "--out_datatype")),
+    Flag("m", ("-m",)),
+    Flag("n", ("-n",)),
+    Flag("k", ("-k",)),
+    Flag("batch", ("-g", "--batch_count")),
+    Flag("transpose_a", ("-transA", "--transA")),
+    Flag("transpose_b", ("-transB", "--transB")),
+    Flag("alpha", ("-alpha", "--alpha")),
+    Flag("beta", ("-beta", "--beta")),
+    Flag("transpose_c", ("-transC", "--transC"), "ignored", only=("0", "false")),
+)
+
+
+def read_gemm_line(line: Line, words: list[Word]) -> tuple[list[Gemm], tuple[str, ...]]:
+    """The problem of a line whose first word is `gemm`, and the flags that were ignored."""
+    flags = read_flags(line, words[1:], GEMM_FLAGS)
+    for name in ("m", "n", "k"):
+        if name not in flags.values:
+            raise line.error(f"missing '-{name}'", words[0])
+    operand = flags.get("dtype", dtype("f32"), lambda _, text: dtype(text))
+    result = flags.get("out_dtype", operand.output, lambda _, text: dtype(text))
+    if result != operand.output:
+        message = f"a product of {operand} has {operand.output} results, got {result}"
+        raise line.error(message, flags.values["out_dtype"])
+    try:
+        gemm = Gemm(
+            flags.get("m", 1, read_size),
+            flags.get("n", 1, read_size),
+            flags.get("k", 1, read_size),
+            batch=flags.get("batch", 1, read_size),
+            transpose_a=flags.get("transpose_a", False, read_truth),
+            transpose_b=flags.get("transpose_b", False, read_truth),
+            alpha=flags.get("alpha", 1.0, read_number),
+            beta=flags.get("beta", 0.0, read_number),
+            dtype=operand,
+        )
+    except Diagnostic as error:
+        raise flags.locate(error) from None
+    return [gemm], flags.ignored
+
+
+def gemm_line(gemm: Gemm) -> str:
+    """The canonical line of a problem; alpha and beta are written where one is not the default."""
+    line = (
+        f"gemm -t {gemm.dtype} -m {gemm.m} -n {gemm.n} -k {gemm.k}"
+        f" -transA {gemm.transpose_a:d} -transB {gemm.transpose_b:d} -g {gemm.batch}"
+    )
+    return (
+        line if (gemm.alpha, gemm.beta) == (1.0, 0.0) else f"{line} -alpha {gemm.alpha!r} -beta {gemm.beta!r}"
+    )

@@ -1,0 +1,136 @@
+"""hipblaslt-bench lines, whose matrices are column-major, read into our row-major Gemm and written back.
+
+Law: a column-major m x n matrix is, byte for byte, a row-major n x m one, and D = op(A) op(B) transposed is
+op(B)^T op(A)^T.  So our m is their n, our n their m, our a their B buffer and our b their A buffer; a
+buffer is transposed here exactly if it is transposed there.  Leading dimensions and batch strides must be
+the compact ones; smaller ones mean those to hipblaslt-bench (ROCm/hipBLASLt,
+clients/benchmarks/client.cpp), and so they do here.
+"""
+
+from __future__ import annotations
+
+from imbrex.diagnostic import Diagnostic
+from imbrex.dtype import DType, dtype
+from imbrex.problem.flags import Flag, Flags, Line, Word, read_flags
+from imbrex.problem.gemm import Gemm
+from imbrex.problem.value import read_number, read_size, read_truth, read_whole
+
+__all__ = ["HIPBLASLT_FLAGS", "hipblaslt_line", "read_hipblaslt"]
+
+_TYPES = ("f32_r", "f16_r", "bf16_r", "f64_r", "i8_r", "i32_r")
+_COMPUTE = {
+    "f32": ("f32_r", "c_f32_r", "s"),
+    "f64": ("f64_r", "c_f64_r", "d"),
+    "i32": ("i32_r", "c_i32_r", "i"),
+}
+
+_REFUSED_SWITCHES = "bias_vector scaleAlpha_vector amaxScaleA amaxScaleB amaxD use_e gradient".split()
+_IGNORED_SWITCHES = "c_equal_d log_function_name".split()
+_IGNORED = (
+    "api_method algo_method solution_index requested_solution initialization device workspace rotating "
+    "use_gpu_timer flush print_kernel_info function_filter HMM splitk wgm scale_type bias_type bias_source "
+    "aux_type activation_arg1 activation_arg2 lde stride_e compute_input_typeA compute_input_typeB "
+    "use_user_args skip_slow_solution_ratio"
+).split()
+
+HIPBLASLT_FLAGS = (
+    Flag("m", ("-m", "--sizem")),
+    Flag("n", ("-n", "--sizen")),
+    Flag("k", ("-k", "--sizek")),
+    *(Flag(f"ld{letter}", (f"--ld{letter}",)) for letter in "abcd"),
+    *(Flag(f"stride_{letter}", (f"--stride_{letter}",)) for letter in "abcd"),
+    Flag("alpha", ("--alpha",)),
+    Flag("beta", ("--beta",)),
+    Flag("precision", ("-r", "--precision"), only=_TYPES),
+    *(Flag(f"{letter}_type", (f"--{letter}_type",), only=_TYPES) for letter in "abcd"),
+    Flag("compute_type", ("--compute_type",)),
+    Flag("transpose_a", ("--transA",)),
+    Flag("transpose_b", ("--transB",)),
+    Flag("batch", ("--batch_count", "--batch")),
+    Flag("function", ("-f", "--function"), "ignored", only=("matmul",)),
+    Flag("activation_type", ("--activation_type",), "ignored", only=("none",)),
+    Flag("grouped_gemm", ("--grouped_gemm",), "ignored", only=("0", "false")),
+    Flag("any_stride", ("--any_stride",), "ignored", only=("0", "false")),
+    *(Flag(f"scale{letter}", (f"--scale{letter}",), "ignored", only=("0",)) for letter in "ABCD"),
+    *(Flag(name, (f"--{name}",), "refused", takes_value=False) for name in _REFUSED_SWITCHES),
+    *(Flag(name, (f"--{name}",), "ignored", takes_value=False) for name in _IGNORED_SWITCHES),
+    Flag("verify", ("-v", "--verify"), "ignored"),
+    Flag("iters", ("-i", "--iters"), "ignored"),
+    Flag("cold_iters", ("-j", "--cold_iters"), "ignored"),
+    *(Flag(name, (f"--{name}",), "ignored") for name in _IGNORED),
+)
+
+
+def read_hipblaslt(line: Line, words: list[Word]) -> tuple[list[Gemm], tuple[str, ...]]:
+    """The problem of the flags of a line, and those that were ignored."""
+    flags = read_flags(line, words, HIPBLASLT_FLAGS)
+    try:
+        gemm = Gemm(
+            m=flags.get("n", 128, read_size),
+            n=flags.get("m", 128, read_size),
+            k=flags.get("k", 128, read_size),
+            batch=flags.get("batch", 1, read_size),
+            transpose_a=flags.get("transpose_b", False, read_truth),
+            transpose_b=flags.get("transpose_a", False, read_truth),
+            alpha=flags.get("alpha", 1.0, read_number),
+            beta=flags.get("beta", 0.0, read_number),
+            dtype=_operand_type(flags),
+        )
+    except Diagnostic as error:
+        raise flags.locate(error) from None
+    _check_compact(flags, gemm)
+    return [gemm], flags.ignored
+
+
+def hipblaslt_line(gemm: Gemm) -> str:
+    """The line that makes hipblaslt-bench compute this product."""
+    operand, result = f"{gemm.dtype}_r", f"{gemm.dtype.output}_r"
+    leading = " ".join(f"--ld{letter} {size}" for letter, size in zip("abcd", _leading(gemm), strict=True))
+    trans_a, trans_b = "NT"[gemm.transpose_b], "NT"[gemm.transpose_a]
+    return (
+        f"hipblaslt-bench -m {gemm.n} -n {gemm.m} -k {gemm.k} {leading}"
+        f" --alpha {gemm.alpha!r} --beta {gemm.beta!r} --transA {trans_a} --transB {trans_b}"
+        f" --batch_count {gemm.batch} --a_type {operand} --b_type {operand}"
+        f" --c_type {result} --d_type {result} --compute_type {gemm.dtype.accumulator}_r"
+    )
+
+
+def _leading(gemm: Gemm) -> tuple[int, int, int, int]:
+    """Their lda, ldb, ldc, ldd: the rows of each column-major matrix as it is stored."""
+    return (gemm.shapes("b")[-1], gemm.shapes("a")[-1], gemm.n, gemm.n)
+
+
+def _operand_type(flags: Flags) -> DType:
+    """The one type of a and b, where c, d and the arithmetic have the types that follow from it."""
+
+    def read(_: str, text: str) -> DType:
+        return dtype(text.removesuffix("_r"))
+
+    precision = flags.get("precision", dtype("f16"), read)
+    a = flags.get("a_type", precision, read)
+    wanted = {"b_type": a, "c_type": a.output, "d_type": a.output}
+    for name, type_ in wanted.items():
+        given = flags.get(name, type_ if name != "b_type" else precision, read)
+        if given != type_:
+            message = f"mixed types are not supported: a_type is {a}, so {name} must be {type_}, got {given}"
+            raise flags.line.error(message, flags.values.get(name))
+    arithmetic = _COMPUTE[a.accumulator.name]
+    if "compute_type" in flags.values and flags.values["compute_type"].text not in arithmetic:
+        word = flags.values["compute_type"]
+        message = f"products of {a} are summed in {a.accumulator}, got compute_type {word.text}"
+        raise flags.line.error(message, word, f"give {arithmetic[0]}")
+    return a
+
+
+def _check_compact(flags: Flags, gemm: Gemm) -> None:
+    """Leading dimensions and batch strides above the compact ones leave gaps, which a Gemm has not."""
+    sizes = (gemm.n * gemm.k, gemm.m * gemm.k, gemm.m * gemm.n, gemm.m * gemm.n)
+    for letter, leading, stride in zip("abcd", _leading(gemm), sizes, strict=True):
+        if flags.get(f"ld{letter}", 0, read_whole) > leading:
+            word = flags.values[f"ld{letter}"]
+            message = f"ld{letter} = {word.text} leaves gaps; only the compact {leading} is supported"
+            raise flags.line.error(message, word)
+        if gemm.batch > 1 and flags.get(f"stride_{letter}", 0, read_whole) > stride:
+            word = flags.values[f"stride_{letter}"]
+            message = f"stride_{letter} = {word.text} leaves gaps; only the compact {stride} is supported"
+            raise flags.line.error(message, word)

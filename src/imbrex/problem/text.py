@@ -1,0 +1,90 @@
+"""Text: a problem from any of its text forms, and back.
+
+Law: parse_problem(problem_text(p)) == [p], and problem_text of a canonical text's problem is that text.  A
+text holds one problem or more: one line each (MIOpenDriver, hipblaslt-bench, `gemm`), or JSON objects and
+lists of any shape.  Blank lines and lines that begin with # are skipped.  Every error carries file, line
+and column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from imbrex.diagnostic import Diagnostic, did_you_mean
+from imbrex.problem.conv import Conv2d
+from imbrex.problem.flags import Line, Word
+from imbrex.problem.gemm import Gemm
+from imbrex.problem.gemm_line import gemm_line, read_gemm_line
+from imbrex.problem.hipblaslt import read_hipblaslt
+from imbrex.problem.json_text import read_json
+from imbrex.problem.miopen import miopen_line, read_miopen
+
+__all__ = ["Parsed", "parse_problem", "parse_problems", "problem_text"]
+
+_TOOLS = ("MIOpenDriver", "hipblaslt-bench")
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """One line, or one JSON value: its problems, the flags that change nothing here, and where it began."""
+
+    problems: tuple[Conv2d | Gemm, ...]
+    ignored: tuple[str, ...]
+    line: int
+
+
+def parse_problem(text: str, file: str | None = None) -> list[Conv2d | Gemm]:
+    """All problems of a text, in order; at least one, or a `Diagnostic`."""
+    return [problem for parsed in parse_problems(text, file) for problem in parsed.problems]
+
+
+def parse_problems(text: str, file: str | None = None) -> list[Parsed]:
+    """As `parse_problem`, line by line, with the flags that were ignored."""
+    found = list(_parse(text, file))
+    if not any(parsed.problems for parsed in found):
+        hint = 'for example "conv -n 1 -c 64 -H 56 -W 56 -k 64 -y 3 -x 3 -p 1 -q 1 -F 1"'
+        raise Diagnostic("no problem in the text", file=file, hint=hint)
+    return found
+
+
+def problem_text(problem: Conv2d | Gemm) -> str:
+    """The canonical line of a problem: a MIOpenDriver line, or a `gemm` line."""
+    match problem:
+        case Conv2d():
+            return miopen_line(problem)
+        case Gemm():
+            return gemm_line(problem)
+
+
+def _parse(text: str, file: str | None) -> Iterator[Parsed]:
+    position, number = 0, 1
+    while position < len(text):
+        end = text.find("\n", position)
+        end = len(text) if end < 0 else end
+        line = Line(text[position:end].rstrip("\r"), file, number)
+        words = line.words()
+        if words and words[0].text.startswith(("{", "[")):
+            problems, end = read_json(text, position + words[0].col - 1, file)
+            yield Parsed(tuple(problems), (), number)
+        elif words:
+            read, ignored = _read_line(line, words)
+            yield Parsed(tuple(read), ignored, number)
+        number += text.count("\n", position, end + 1)
+        position = end + 1
+
+
+def _read_line(line: Line, words: list[Word]) -> tuple[list[Conv2d] | list[Gemm], tuple[str, ...]]:
+    """One line by its form, which the tool's name or the first word tells; a log's prefix is skipped."""
+    tools = [i for i, word in enumerate(words) if word.stem.removesuffix(".exe") in _TOOLS]
+    rest = words[tools[-1] + 1 :] if tools else words
+    if tools and words[tools[-1]].stem.startswith("hipblaslt-bench"):
+        return read_hipblaslt(line, rest)
+    first = rest[0] if rest else words[-1]
+    if first.text.startswith("conv"):
+        return read_miopen(line, rest)
+    if first.text == "gemm" and not tools:
+        return read_gemm_line(line, rest)
+    known = ["conv", "convfp16", "convbfp16", "convint8", "convfp64"] + ([] if tools else ["gemm", *_TOOLS])
+    hint = did_you_mean(first.text, known) or f"a line begins with one of {', '.join(known)}"
+    raise line.error(f"unknown problem form '{first.text}'", first, hint)

@@ -1,0 +1,51 @@
+"""Value: the text of one flag's value, read; an error names the flag as it was spelled."""
+
+from __future__ import annotations
+
+import math
+
+from imbrex.diagnostic import Diagnostic
+from imbrex.problem.field import Pair
+
+__all__ = ["read_number", "read_pad", "read_size", "read_truth", "read_whole"]
+
+_TRUTHS = {"0": False, "false": False, "n": False, "1": True, "true": True, "t": True}
+
+
+def read_whole(flag: str, text: str, least: int = 0) -> int:
+    """A whole number of at least `least`."""
+    digits = text[1:] if text[:1] in ("-", "+") else text
+    if not (digits.isascii() and digits.isdigit()):
+        raise Diagnostic(f"'{flag}' takes an integer, got '{text}'")
+    if int(text) < least:
+        kind = "positive" if least == 1 else "zero or positive"
+        raise Diagnostic(f"'{flag}' must be {kind}, got {text}")
+    return int(text)
+
+
+def read_size(flag: str, text: str) -> int:
+    """A whole number above zero."""
+    return read_whole(flag, text, least=1)
+
+
+def read_pad(flag: str, text: str) -> Pair:
+    """`1`, the same before and after, or `1,2`."""
+    before, comma, after = text.partition(",")
+    return (read_whole(flag, before), read_whole(flag, after if comma else before))
+
+
+def read_number(flag: str, text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        raise Diagnostic(f"'{flag}' takes a number, got '{text}'") from None
+    if not math.isfinite(value):
+        raise Diagnostic(f"'{flag}' must be finite, got {text}")
+    return value
+
+
+def read_truth(flag: str, text: str) -> bool:
+    """`0`, `false` or `N`; `1`, `true` or `T`."""
+    if text.lower() not in _TRUTHS:
+        raise Diagnostic(f"'{flag}' takes 0 or 1, false or true, N or T, got '{text}'")
+    return _TRUTHS[text.lower()]

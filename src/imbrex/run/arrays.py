@@ -1,0 +1,169 @@
+"""Arrays in: NumPy's own, and through DLPack everybody else's; arrays out: in the kind that came in.
+
+Law: nothing is copied on the way in; what cannot be taken as it lies is refused with the error that NumPy
+would raise (TypeError for what a thing is, ValueError for the shape it has).  `dense_order` tells how it
+lies, `contiguous` is the only function that copies.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any, TypeGuard, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from imbrex.dtype import BF16
+
+__all__ = ["Array", "as_array", "check", "contiguous", "dense_order", "same_kind"]
+
+Array = NDArray[Any]
+
+_DLPACK_CPU = 1  # dlpack.h, DLDeviceType
+_DLPACK_DEVICES = {
+    2: "CUDA",
+    3: "pinned CUDA",
+    4: "OpenCL",
+    7: "Vulkan",
+    8: "Metal",
+    10: "ROCm",
+    11: "pinned ROCm",
+}
+
+
+def as_array(value: object, name: str = "array") -> Array:
+    """`value` as a NumPy array over the same memory.  name: what errors call it.
+
+    Takes NumPy arrays, torch tensors on the CPU (bfloat16 too, as ml_dtypes' bfloat16), whatever speaks
+    DLPack or NumPy's array protocol, and nested sequences of numbers (those alone are copied).
+    """
+    if isinstance(value, np.ma.MaskedArray):
+        raise TypeError(f"'{name}' is a masked array, and kernels know no mask; fill it first")
+    if isinstance(value, np.ndarray):
+        array = cast("Array", value)
+    elif _is_torch(value):
+        array = _from_torch(value, name)
+    elif hasattr(value, "__dlpack__"):
+        array = _from_dlpack(value, name)
+    else:
+        array = _from_protocol(value, name)
+    if array.dtype.kind in "OSUTMmV" and array.dtype.name != "bfloat16":  # whose kind is V, as a record's
+        raise TypeError(f"'{name}' should be an array of numbers, got dtype {array.dtype}")
+    if not array.dtype.isnative:
+        raise TypeError(
+            f"'{name}' has dtype {array.dtype.str!r}, whose bytes are swapped; kernels take native ones"
+        )
+    return array
+
+
+def check(
+    array: Array, name: str, *, dtype: np.dtype[Any], shape: Sequence[int], written: bool = False
+) -> None:
+    """TypeError for another dtype, ValueError for another shape, or for memory that a kernel cannot use
+    as it lies.
+    """
+    if array.dtype != dtype:
+        raise TypeError(f"'{name}' should have dtype {dtype}, got {array.dtype}")
+    if array.shape != tuple(shape):
+        raise ValueError(f"'{name}' should have shape {tuple(shape)}, got {array.shape}")
+    if not array.flags.aligned:
+        raise ValueError(f"'{name}' should lie at a multiple of {array.dtype.alignment} bytes, copy it first")
+    if not array.flags.c_contiguous:
+        raise ValueError(
+            f"'{name}' should be contiguous, got strides {array.strides} for shape {array.shape}"
+        )
+    if written and not array.flags.writeable:
+        raise ValueError(f"'{name}' is the output, but it is read-only")
+
+
+def dense_order(array: Array) -> tuple[int, ...] | None:
+    """The order of the dimensions, outermost first, in which `array` lies without gaps; None when there
+    is none.
+
+    (0, 1, 2, 3) for a C-contiguous array, (0, 2, 3, 1) for one seen as NCHW that lies as NHWC: such an
+    array needs no copy, only the other layout.  Dimensions of size 1 keep their place.
+    """
+    if array.flags.c_contiguous:
+        return tuple(range(array.ndim))
+    if array.size == 0 or min(array.strides) < 0:
+        return None
+    real = sorted((i for i in range(array.ndim) if array.shape[i] > 1), key=lambda i: -array.strides[i])
+    expected = array.itemsize
+    for i in reversed(real):
+        if array.strides[i] != expected:
+            return None
+        expected *= array.shape[i]
+    places = iter(real)
+    return tuple(i if array.shape[i] == 1 else next(places) for i in range(array.ndim))
+
+
+def contiguous(array: Array) -> Array:
+    """`array` itself when it is C-contiguous and aligned, else a copy that is."""
+    return np.require(array, requirements=["C", "A"])
+
+
+def same_kind(result: Array, like: object) -> Any:
+    """`result` as a torch tensor over the same memory where `like` is one; else itself."""
+    if not _is_torch(like):
+        return result
+    torch = sys.modules["torch"]
+    if result.dtype == BF16.numpy:
+        return torch.from_numpy(result.view(np.int16)).view(torch.bfloat16)
+    return torch.from_numpy(result)
+
+
+def _is_torch(value: object) -> TypeGuard[Any]:
+    """Without importing torch: who has a tensor has imported it."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, torch.Tensor)
+
+
+def _from_torch(tensor: Any, name: str) -> Array:
+    torch = sys.modules["torch"]
+    if tensor.device.type != "cpu":
+        raise TypeError(
+            f"'{name}' lies on {tensor.device}, and this kernel runs on the CPU; use .cpu() first"
+        )
+    if tensor.requires_grad:
+        raise TypeError(f"'{name}' requires grad, which a kernel cannot follow; use .detach() first")
+    if tensor.layout != torch.strided:
+        raise TypeError(f"'{name}' should be a dense tensor, got layout {tensor.layout}")
+    try:
+        if tensor.dtype == torch.bfloat16:
+            return cast("Array", tensor.view(torch.int16).numpy().view(BF16.numpy))
+        return cast("Array", tensor.numpy())
+    except (RuntimeError, TypeError) as error:
+        raise TypeError(f"'{name}' cannot be read as an array: {_first_line(error)}") from None
+
+
+def _from_dlpack(value: Any, name: str) -> Array:
+    device, _ = value.__dlpack_device__()
+    if int(device) != _DLPACK_CPU:
+        where = _DLPACK_DEVICES.get(int(device), f"DLPack device {int(device)}")
+        raise TypeError(
+            f"'{name}' lies in {where} memory, and this kernel runs on the CPU; copy it there first"
+        )
+    try:
+        return np.from_dlpack(value)
+    except (BufferError, RuntimeError, TypeError) as error:
+        if hasattr(value, "__array__"):  # NumPy reads no bfloat16 by DLPack, but its owner may give one
+            return _from_protocol(value, name)
+        raise TypeError(f"'{name}' cannot be read by DLPack: {_first_line(error)}") from None
+
+
+def _from_protocol(value: object, name: str) -> Array:
+    try:
+        return np.asarray(value)
+    except (ValueError, TypeError, RuntimeError) as error:
+        raise TypeError(
+            f"'{name}' should be an array, got {_describe(value)}: {_first_line(error)}"
+        ) from None
+
+
+def _describe(value: object) -> str:
+    return f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0]

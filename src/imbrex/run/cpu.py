@@ -1,0 +1,113 @@
+"""A built CPU kernel: loaded, and called with NumPy arrays.
+
+The library exports `int symbol(const void *, const void *, void *, int threads)`, the arrays in the order of
+the problem's roles; it returns 0, or 1 when memory for its panels ran out. Law: the kernel is reached only
+with arrays of the very dtype, shape and order that it was compiled for.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import operator
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from imbrex.diagnostic import Diagnostic
+from imbrex.run.arrays import Array, check
+from imbrex.run.machine import usable_cores
+
+__all__ = ["CpuKernel", "Parameter", "load", "thread_count"]
+
+_OK, _OUT_OF_MEMORY = 0, 1
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One array that a kernel takes, row-major over `shape`."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    is_written: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CpuKernel:
+    """`kernel(a, b, c)` runs it over these arrays on `threads` threads; the written one is overwritten in
+    place.
+    """
+
+    path: Path
+    symbol: str
+    parameters: tuple[Parameter, ...]
+    entry: Callable[..., int] = field(repr=False, compare=False)
+
+    def __call__(self, *arrays: Array, threads: int | None = None) -> None:
+        """Refuses what `check` refuses, and an output that shares memory with an input (ValueError).
+
+        threads: default all usable cores.  MemoryError when the kernel could not allocate.
+        """
+        if len(arrays) != len(self.parameters):
+            raise TypeError(f"'{self.symbol}' takes {len(self.parameters)} arrays, got {len(arrays)}")
+        for array, p in zip(arrays, self.parameters, strict=True):
+            if not isinstance(array, np.ndarray):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise TypeError(f"'{p.name}' should be a numpy array, got {type(array).__name__}")
+            check(array, p.name, dtype=p.dtype, shape=p.shape, written=p.is_written)
+        self._check_overlap(arrays)
+        status = self.entry(*(array.ctypes.data for array in arrays), thread_count(threads))
+        if status == _OUT_OF_MEMORY:
+            raise MemoryError(f"'{self.symbol}' could not allocate its packing panels")
+        assert status == _OK, f"'{self.symbol}' returned {status}, which its ABI does not know"
+
+    def _check_overlap(self, arrays: tuple[Array, ...]) -> None:
+        for out, p in zip(arrays, self.parameters, strict=True):
+            for other, q in zip(arrays, self.parameters, strict=True):
+                if p.is_written and p is not q and np.may_share_memory(out, other):
+                    raise ValueError(f"the output '{p.name}' shares memory with '{q.name}'")
+
+
+def load(path: Path, symbol: str, parameters: tuple[Parameter, ...]) -> CpuKernel:
+    """Opens the library and finds the symbol; a Diagnostic when either fails."""
+    try:
+        library = ctypes.CDLL(str(path), mode=os.RTLD_NOW | os.RTLD_LOCAL)
+    except OSError as error:
+        raise Diagnostic(f"the kernel cannot be loaded: {error}", hint=_load_hint(str(error))) from None
+    try:
+        entry = library[symbol]
+    except AttributeError:
+        raise Diagnostic(f"the library {path} exports no '{symbol}'") from None
+    entry.argtypes = [*(ctypes.c_void_p for _ in parameters), ctypes.c_int]
+    entry.restype = ctypes.c_int
+    return CpuKernel(path, symbol, parameters, entry)
+
+
+def thread_count(threads: int | None = None) -> int:
+    """`threads`, else the environment's IMBREX_THREADS, else all usable cores."""
+    if threads is None:
+        given = os.environ.get("IMBREX_THREADS", "").strip()
+        if not given:
+            return usable_cores()
+        if not re.fullmatch(r"0*[1-9][0-9]{0,4}", given):
+            raise Diagnostic(f"IMBREX_THREADS should be a positive number, got '{given}'")
+        return int(given)
+    try:
+        count = operator.index(threads)
+    except TypeError:
+        raise TypeError(f"'threads' should be an integer, got {type(threads).__name__}") from None
+    if not 1 <= count <= 99_999:
+        raise ValueError(f"'threads' should be positive and below 100000, got {count}")
+    return count
+
+
+def _load_hint(error: str) -> str | None:
+    if missing := re.search(r"undefined symbol: (\S+)", error):
+        return f"the source calls '{missing[1]}', which this process does not have"
+    if "failed to map segment" in error or "Operation not permitted" in error:
+        return "its directory may be mounted noexec; set IMBREX_CACHE_DIR to another one"
+    return None

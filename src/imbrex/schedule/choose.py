@@ -1,0 +1,117 @@
+"""The tuning of a problem that has none: short lists, ordered by a model, the first legal one.
+
+A tuning that the user gives is used as it is, or refused with every reason; it is never replaced in
+silence. GPU lists are rocMLIR's (2020 to 2023), ordered by the work that padding to whole tiles wastes;
+where that is equal the list's order decides.  CPU candidates are ordered by `cost.cycles`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Literal, TypeAlias
+
+from imbrex.diagnostic import Diagnostic
+from imbrex.schedule.context import GemmContext
+from imbrex.schedule.cost import cycles
+from imbrex.schedule.cpu import CpuTuning
+from imbrex.schedule.legal import Illegal, check
+from imbrex.schedule.space import cpu_space
+from imbrex.schedule.target import CpuTarget, Target
+from imbrex.schedule.tuning import Tuning, text
+from imbrex.schedule.vanilla import GeneralTuning
+from imbrex.schedule.xdlops import XdlopsTuning
+
+__all__ = ["GENERAL_LIST", "XDLOPS_LISTS", "Family", "candidates", "choose", "first_legal", "rank", "require"]
+
+Family: TypeAlias = Literal["general", "xdlops", "cpu"]
+
+# block_size, m, n, k per block, m, n per thread: 2020's list, then 2022's other values of k
+GENERAL_LIST = tuple(
+    GeneralTuning(*numbers)
+    for numbers in (
+        (256, 128, 128, 8, 4, 4),
+        (128, 128, 64, 8, 4, 4),
+        (128, 64, 128, 4, 4, 4),
+        (64, 64, 64, 16, 4, 4),
+        (64, 32, 64, 16, 2, 4),
+        (64, 64, 32, 16, 4, 2),
+        (64, 32, 32, 4, 2, 2),
+        (256, 128, 128, 16, 4, 4),
+        (256, 128, 128, 4, 4, 4),
+        (128, 128, 64, 16, 4, 4),
+        (128, 128, 64, 4, 4, 4),
+        (128, 64, 128, 16, 4, 4),
+        (128, 64, 128, 8, 4, 4),
+        (64, 64, 64, 8, 4, 4),
+        (64, 64, 64, 4, 4, 4),
+        (64, 64, 32, 8, 4, 2),
+        (64, 64, 32, 4, 4, 2),
+        (64, 32, 64, 8, 2, 4),
+        (64, 32, 64, 4, 2, 4),
+        (64, 32, 32, 16, 2, 2),
+        (64, 32, 32, 8, 2, 2),
+    )
+)
+
+# m, n, k per block, m, n per wave, kpack: 2023's lists, then 2020's and 2022's for sizes that those pad
+_F32 = ((128, 128, 4, 64, 64, 4), (64, 64, 8, 32, 32, 4), (32, 64, 4, 32, 64, 4), (32, 64, 2, 8, 64, 4))
+_F32_PLAIN = ((128, 128, 16, 64, 64, 1), (8, 64, 8, 8, 64, 1), (4, 64, 16, 4, 64, 1), (16, 16, 4, 16, 16, 1))
+_F16 = ((128, 128, 4, 64, 64, 8), (32, 128, 4, 32, 32, 8), (32, 64, 4, 32, 64, 4), (16, 16, 4, 16, 16, 8))
+_I8 = ((128, 128, 8, 64, 64, 8), (64, 64, 8, 32, 32, 8), (32, 32, 8, 16, 16, 8), (16, 16, 4, 16, 16, 8))
+XDLOPS_LISTS: dict[str, tuple[XdlopsTuning, ...]] = {
+    name: tuple(XdlopsTuning(*numbers) for numbers in rows)
+    for name, rows in {"f32": _F32 + _F32_PLAIN, "f16": _F16, "bf16": _F16, "i8": _I8}.items()
+}
+
+
+def choose(context: GemmContext, machine: Target, family: Family) -> Tuning:
+    """The best legal tuning by the model; a Diagnostic that counts the reasons when there is none."""
+    return first_legal(rank(candidates(context, machine, family), context, machine), context, machine)
+
+
+def require(tuning: Tuning, context: GemmContext, machine: Target) -> Tuning:
+    """This tuning, or a Diagnostic with every reason why not."""
+    if reasons := check(tuning, context, machine):
+        why = "; ".join(str(reason) for reason in reasons)
+        raise Diagnostic(f"tuning {text(tuning)} is illegal: {why}")
+    return tuning
+
+
+def candidates(context: GemmContext, machine: Target, family: Family) -> Sequence[Tuning]:
+    """The short list of one family; empty where the family cannot serve the machine or the type."""
+    match family:
+        case "general":
+            return GENERAL_LIST
+        case "xdlops":
+            return XDLOPS_LISTS.get(context.dtype.name, ())
+        case "cpu":
+            return cpu_space(context, machine) if isinstance(machine, CpuTarget) else ()
+
+
+def rank(tunings: Iterable[Tuning], context: GemmContext, machine: Target) -> list[Tuning]:
+    """Best first by the model; ties keep their order."""
+
+    def badness(tuning: Tuning) -> float:
+        if isinstance(tuning, CpuTuning):
+            return cycles(tuning, context, machine) if isinstance(machine, CpuTarget) else float("inf")
+        return float(context.wasted(*tuning.tile))
+
+    return sorted(tunings, key=badness)
+
+
+def first_legal(tunings: Sequence[Tuning], context: GemmContext, machine: Target) -> Tuning:
+    """The first tuning that breaks no rule; a Diagnostic that counts the reasons when there is none."""
+    broken: list[Illegal] = []
+    for tuning in tunings:
+        reasons = check(tuning, context, machine)
+        if not reasons:
+            return tuning
+        broken += reasons
+    counts = Counter(reason.rule for reason in broken)
+    examples = {reason.rule: str(reason) for reason in reversed(broken)}
+    why = (
+        "; ".join(f"{count}x {examples[rule]}" for rule, count in counts.most_common()) or "the list is empty"
+    )
+    sizes = f"{context.m}x{context.n}x{context.k} {context.dtype.name}"
+    raise Diagnostic(f"no legal tuning among {len(tunings)} for gemm {sizes} on {machine.name}: {why}")

@@ -1,0 +1,75 @@
+"""GemmContext: what a tuning may know of the GEMM it serves: sizes, type, how each matrix lies in memory.
+
+C[g, m, n] = sum over k of A[g, k, m] * B[g, k, n].  Layouts do not appear: they have become vector widths
+and runs, which the algebra found.  Dimension 0 of A and B is gemmK and 1 is gemmM or gemmN; C has gemmM and
+gemmN.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from imbrex.dtype import DType
+
+__all__ = ["Access", "GemmContext", "round_up"]
+
+
+def round_up(value: int, multiple: int) -> int:
+    """The least multiple that is not below `value`."""
+    return -(-value // multiple) * multiple
+
+
+@dataclass(frozen=True)
+class Access:
+    """How one matrix lies in memory, by matrix dimension.
+
+    vector: widest legal, aligned vector along the dimension, in elements (`index.query.vector_width`).
+    run: mean length of stretches of neighbouring elements along the dimension, whatever their alignment.
+    """
+
+    vector: tuple[int, int] = (1, 1)
+    run: tuple[float, float] = (1.0, 1.0)
+
+    def __post_init__(self) -> None:
+        assert min(self.vector) >= 1 and min(self.run) >= 1, f"widths and runs are at least 1: {self}"
+
+    @property
+    def exchanged(self) -> Access:
+        """The same memory with the two matrix dimensions exchanged."""
+        return Access((self.vector[1], self.vector[0]), (self.run[1], self.run[0]))
+
+
+@dataclass(frozen=True)
+class GemmContext:
+    """One GEMM, g times over."""
+
+    m: int
+    n: int
+    k: int
+    dtype: DType
+    g: int = 1
+    a: Access = Access()
+    b: Access = Access()
+    c: Access = Access()
+
+    def __post_init__(self) -> None:
+        assert min(self.g, self.m, self.n, self.k) >= 1, f"sizes are at least 1: {self}"
+
+    @property
+    def multiplies(self) -> int:
+        """Multiply-adds that the problem itself asks for."""
+        return self.g * self.m * self.n * self.k
+
+    @property
+    def exchanged(self) -> GemmContext:
+        """The transposed product: B plays A, and n plays m."""
+        return GemmContext(self.n, self.m, self.k, self.dtype, self.g, self.b, self.a, self.c.exchanged)
+
+    def padded(self, tile_m: int, tile_n: int, tile_k: int) -> tuple[int, int, int]:
+        """m, n, k rounded up to whole tiles."""
+        return round_up(self.m, tile_m), round_up(self.n, tile_n), round_up(self.k, tile_k)
+
+    def wasted(self, tile_m: int, tile_n: int, tile_k: int) -> int:
+        """Multiply-adds spent on padding, per g (rocMLIR orders its lists by this)."""
+        m, n, k = self.padded(tile_m, tile_n, tile_k)
+        return m * n * k - self.m * self.n * self.k

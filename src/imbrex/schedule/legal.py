@@ -1,0 +1,233 @@
+"""Which tunings are legal, as named rules; a broken rule is a value that says so with its numbers.
+
+Law: `check` returns () exactly when the tuning may be lowered.  Rules come in two ranks: those of the
+second rank divide by quantities that the first rank has found whole, so they are asked only when the first
+rank holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Generic, TypeAlias, TypeVar, assert_never
+
+from imbrex.schedule.context import GemmContext
+from imbrex.schedule.copy import BlockCopy
+from imbrex.schedule.cpu import CpuPlan, CpuTuning
+from imbrex.schedule.mfma import MFMA_TYPES, WAVE_TILES
+from imbrex.schedule.target import CpuTarget, GpuTarget, Target
+from imbrex.schedule.tuning import Tuning
+from imbrex.schedule.vanilla import GeneralPlan, GeneralTuning
+from imbrex.schedule.xdlops import XdlopsPlan, XdlopsTuning
+
+__all__ = ["CPU_RULES", "GENERAL_RULES", "XDLOPS_RULES", "Illegal", "check"]
+
+GpuPlan: TypeAlias = GeneralPlan | XdlopsPlan
+
+GENERAL_BLOCK_SIZES = (64, 128, 256)
+THREAD_TILES = (2, 4)
+MOST_THREADS_OF_WAVES = 256  # four waves, one on each SIMD: rocMLIR's limit for XDLOPS
+LARGEST_GRID = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Illegal:
+    """A broken rule: its name, by which a search counts, and the reason, with numbers."""
+
+    rule: str
+    reason: str
+
+    def __str__(self) -> str:
+        return self.reason
+
+
+P = TypeVar("P", GeneralPlan, XdlopsPlan, CpuPlan)
+G = TypeVar("G", bound=Target)
+Reasons: TypeAlias = Iterator[str]
+
+
+@dataclass(frozen=True)
+class Rules(Generic[P, G]):
+    """Rules for one kind of plan; each yields a reason for every way in which it is broken."""
+
+    first: tuple[Callable[[P, G], Reasons], ...]
+    second: tuple[Callable[[P, G], Reasons], ...]
+
+    def broken(self, plan: P, machine: G) -> tuple[Illegal, ...]:
+        """All broken rules of the first rank, or else of the second."""
+        for rank in (self.first, self.second):
+            if found := tuple(
+                Illegal(rule.__name__, reason) for rule in rank for reason in rule(plan, machine)
+            ):
+                return found
+        return ()
+
+
+def check(tuning: Tuning, context: GemmContext, machine: Target) -> tuple[Illegal, ...]:
+    """Why this tuning cannot serve this GEMM on this machine; () when it can."""
+    match tuning, machine:
+        case GeneralTuning(), GpuTarget():
+            return GENERAL_RULES.broken(tuning.plan(context), machine)
+        case XdlopsTuning(), GpuTarget():
+            return XDLOPS_RULES.broken(tuning.plan(context), machine)
+        case CpuTuning(), CpuTarget():
+            return CPU_RULES.broken(tuning.plan(context), machine)
+        case ((GeneralTuning() | XdlopsTuning() | CpuTuning()), (GpuTarget() | CpuTarget())):
+            return (Illegal("kind", f"a {tuning.kind} tuning does not run on {machine.name}"),)
+        case _:
+            assert_never(tuning)
+
+
+def block_size(plan: GeneralPlan, machine: GpuTarget) -> Reasons:
+    """64, 128 or 256 work items."""
+    if (size := plan.tuning.block_size) not in GENERAL_BLOCK_SIZES:
+        yield f"block_size {size} is not one of {_listed(GENERAL_BLOCK_SIZES)}"
+
+
+def thread_tile(plan: GeneralPlan, machine: GpuTarget) -> Reasons:
+    """A thread tile is 2 or 4 in each direction."""
+    t = plan.tuning
+    for name, value in (("m_per_thread", t.m_per_thread), ("n_per_thread", t.n_per_thread)):
+        if value not in THREAD_TILES:
+            yield f"{name} {value} is not one of {_listed(THREAD_TILES)}"
+
+
+def thread_clusters(plan: GeneralPlan, machine: GpuTarget) -> Reasons:
+    """Thread tiles, times clusters, times repeats, are the block tile; both directions are looked at."""
+    t = plan.tuning
+    if 0 in t.level1_clusters:
+        return  # block_size says why
+    for i, (dim, per_block, per_thread) in enumerate(
+        (("m", t.m_per_block, t.m_per_thread), ("n", t.n_per_block, t.n_per_thread))
+    ):
+        span = per_thread * t.level0_clusters[i] * t.level1_clusters[i]
+        if t.repeats[i] == 0 or t.remainders[i]:
+            each = f"{per_thread} for each of {t.level0_clusters[i]} x {t.level1_clusters[i]} work items"
+            yield f"{dim}_per_block {per_block} is not a multiple of {span} ({each})"
+
+
+def copy_of_blocks(plan: GpuPlan, machine: GpuTarget) -> Reasons:
+    """The work items tile the blocks of A and B exactly, at least one element each."""
+    for matrix, copy in (("a", plan.a_copy), ("b", plan.b_copy)):
+        if not copy.is_exact:
+            yield f"{matrix}'s block {_block(copy)} does not divide among {copy.threads} work items"
+
+
+def lds_bytes(plan: GpuPlan, machine: GpuTarget) -> Reasons:
+    """Both buffers of A and B fit."""
+    if plan.lds_bytes > machine.lds_bytes:
+        yield f"lds_bytes {plan.lds_bytes} > {machine.lds_bytes} on {machine.name}"
+
+
+def registers(plan: GpuPlan, machine: GpuTarget) -> Reasons:
+    """One lane's registers fit, without spilling."""
+    if plan.registers > machine.vector_registers:
+        yield f"registers {plan.registers} > {machine.vector_registers} on {machine.name}"
+
+
+def grid(plan: GpuPlan, machine: GpuTarget) -> Reasons:
+    """The grid can be launched."""
+    if plan.grid_size > LARGEST_GRID:
+        yield f"grid_size {plan.grid_size} > {LARGEST_GRID}"
+
+
+def matrix_unit(plan: XdlopsPlan, machine: GpuTarget) -> Reasons:
+    """Matrix instructions take this type."""
+    if (name := plan.context.dtype.name) not in MFMA_TYPES:
+        yield f"no XDLOPS schedule for {name}; there is one for {_listed(MFMA_TYPES)}"
+
+
+def wave_tile(plan: XdlopsPlan, machine: GpuTarget) -> Reasons:
+    """The wave tile has an instruction for the type."""
+    t = plan.tuning
+    name = plan.context.dtype.name
+    if plan.instruction(machine.name) is None and name in MFMA_TYPES:
+        what = name if (t.m_per_wave, t.n_per_wave) in WAVE_TILES else "any type"
+        yield f"wave tile {t.m_per_wave}x{t.n_per_wave} has no matrix instruction for {what}"
+
+
+def waves(plan: XdlopsPlan, machine: GpuTarget) -> Reasons:
+    """Wave tiles divide the block tile in both directions, into one to four waves."""
+    t = plan.tuning
+    for dim, block, wave in (("m", t.m_per_block, t.m_per_wave), ("n", t.n_per_block, t.n_per_wave)):
+        if block % wave:
+            yield f"{dim}_per_block {block} is not a multiple of {dim}_per_wave {wave}"
+    most = min(MOST_THREADS_OF_WAVES, machine.max_threads)
+    if not machine.wave_size <= t.block_size <= most:
+        yield f"block_size {t.block_size} is outside {machine.wave_size}..{most}"
+
+
+def kpack(plan: XdlopsPlan, machine: GpuTarget) -> Reasons:
+    """A pack is a power of two, no wider than a vector, and either 1 or whole operands of the instruction."""
+    t, dtype, mfma = plan.tuning, plan.context.dtype, plan.instruction(machine.name)
+    widest = 16 // dtype.bytes
+    if t.kpack & (t.kpack - 1) or t.kpack > widest:
+        yield f"kpack {t.kpack} is not a power of two up to {widest} for {dtype.name}"
+    if mfma is not None and 1 < t.kpack < mfma.k_base:
+        yield f"kpack {t.kpack} < {mfma.k_base}, the K of one lane of {mfma} for {dtype.name}"
+
+
+def k_of_instruction(plan: XdlopsPlan, machine: GpuTarget) -> Reasons:
+    """One loop step is a whole number of instructions."""
+    t, mfma = plan.tuning, plan.instruction(machine.name)
+    if mfma is None:
+        return
+    needed = mfma.blocks_k if t.kpack > 1 else mfma.k
+    if t.k_per_block % needed:
+        yield f"k_per_block {t.k_per_block} is not a multiple of {needed} (instruction {mfma})"
+
+
+def vector_lanes(plan: CpuPlan, machine: CpuTarget) -> Reasons:
+    """Lanes fill one vector register of accumulators, or a power of two of one."""
+    lanes, most = plan.tuning.vector_lanes, machine.lanes(plan.context.dtype.accumulator.bytes)
+    if lanes & (lanes - 1) or lanes > most:
+        yield f"vector_lanes {lanes} is not a power of two up to {most} on {machine.name}"
+
+
+def register_tile(plan: CpuPlan, machine: CpuTarget) -> Reasons:
+    """Columns are whole vectors."""
+    t = plan.tuning
+    if t.n_per_thread % t.vector_lanes:
+        yield f"n_per_thread {t.n_per_thread} is not a multiple of vector_lanes {t.vector_lanes}"
+
+
+def vector_registers(plan: CpuPlan, machine: CpuTarget) -> Reasons:
+    """The register tile stays in registers: accumulators, a row of B and one of A."""
+    t = plan.tuning
+    if t.registers > machine.vector_registers:
+        tile = f"{t.m_per_thread}x{t.n_per_thread} tile of {t.vector_lanes} lanes"
+        yield f"registers {t.registers} > {machine.vector_registers} on {machine.name} ({tile})"
+
+
+def cache_blocks(plan: CpuPlan, machine: CpuTarget) -> Reasons:
+    """Blocks are whole register tiles."""
+    t = plan.tuning
+    for dim, block, tile in (("m", t.m_per_block, t.m_per_thread), ("n", t.n_per_block, t.n_per_thread)):
+        if block % tile:
+            yield f"{dim}_per_block {block} is not a multiple of {dim}_per_thread {tile}"
+
+
+def workspace(plan: CpuPlan, machine: CpuTarget) -> Reasons:
+    """The packed panels of one thread fit its share of the last cache."""
+    room = machine.l2_bytes + machine.l3_bytes
+    if plan.workspace_bytes > room:
+        yield f"workspace_bytes {plan.workspace_bytes} > {room} on {machine.name}"
+
+
+GENERAL_RULES: Rules[GeneralPlan, GpuTarget] = Rules(
+    (block_size, thread_tile, thread_clusters), (copy_of_blocks, lds_bytes, registers, grid)
+)
+XDLOPS_RULES: Rules[XdlopsPlan, GpuTarget] = Rules(
+    (matrix_unit, wave_tile, waves, kpack), (k_of_instruction, copy_of_blocks, lds_bytes, registers, grid)
+)
+CPU_RULES: Rules[CpuPlan, CpuTarget] = Rules(
+    (vector_lanes, register_tile), (vector_registers, cache_blocks, workspace)
+)
+
+
+def _block(copy: BlockCopy) -> str:
+    return f"{copy.k_per_block}x{copy.d_per_block}"
+
+
+def _listed(values: tuple[object, ...]) -> str:
+    return ", ".join(map(str, values))

@@ -1,0 +1,81 @@
+"""The whole space of each kind of tuning, before legality; the ranges are rocMLIR's where it has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+
+from imbrex.schedule.context import GemmContext, round_up
+from imbrex.schedule.cost import PRICES, tile_cycles
+from imbrex.schedule.cpu import CpuTuning, PanelLayout, Stationary
+from imbrex.schedule.target import CpuTarget
+from imbrex.schedule.vanilla import GeneralTuning
+from imbrex.schedule.xdlops import XdlopsTuning
+
+__all__ = ["cpu_space", "general_space", "register_tiles", "xdlops_space"]
+
+K_BLOCKS = (192, 256, 384, 512)
+BLOCK_EDGES = (96, 192, 384, 768, 1536)
+SHAPES_KEPT = 4
+
+
+def general_space() -> Iterator[GeneralTuning]:
+    """324 points."""
+    for numbers in product((64, 128, 256), (32, 64, 128), (32, 64, 128), (4, 8, 16), (2, 4), (2, 4)):
+        yield GeneralTuning(*numbers)
+
+
+def xdlops_space(dtype_name: str) -> Iterator[XdlopsTuning]:
+    """Powers of two; 8-bit types take longer K."""
+    eight_bit = dtype_name == "i8"
+    k_per_block = (4, 8, 16, 32) if eight_bit else (1, 2, 4, 8)
+    kpacks = (1, 4, 8, 16) if eight_bit else (1, 4, 8)
+    m_blocks, n_blocks = (4, 8, 16, 32, 64, 128, 256), (16, 32, 64, 128, 256)
+    for numbers in product(m_blocks, n_blocks, k_per_block, (4, 8, 16, 32, 64, 128), n_blocks[:4], kpacks):
+        if numbers[3] <= numbers[0] and numbers[4] <= numbers[1]:
+            yield XdlopsTuning(*numbers)
+
+
+def cpu_space(context: GemmContext, machine: CpuTarget) -> list[CpuTuning]:
+    """Both orientations; for each the register tiles that waste least, and cache blocks of several sizes.
+
+    The layout of A's panels is not searched: packing along the longer run, of K or of the rows, is cheaper.
+    """
+    return [t for swapped in (False, True) for t in _oriented(context, machine, swapped)]
+
+
+def _oriented(context: GemmContext, machine: CpuTarget, swapped: bool) -> Iterator[CpuTuning]:
+    gemm = context.exchanged if swapped else context
+    lanes = machine.lanes(context.dtype.accumulator.bytes)
+    layout: PanelLayout = "k_blocked" if gemm.a.run[0] > gemm.a.run[1] else "k_major"
+    orders: tuple[Stationary, ...] = ("a", "b")
+    for rows, columns in register_tiles(gemm, machine, lanes):
+        m_blocks, n_blocks = _edges(gemm.m, rows), _edges(gemm.n, columns)
+        for k_block, m_block, n_block, order in product(_k_blocks(gemm.k, lanes), m_blocks, n_blocks, orders):
+            yield CpuTuning(rows, columns, m_block, n_block, k_block, lanes, layout, order, swapped)
+
+
+def register_tiles(gemm: GemmContext, machine: CpuTarget, lanes: int) -> list[tuple[int, int]]:
+    """(rows, columns) of the register tiles that compute this GEMM in the fewest cycles, best first.
+
+    Tiles that are too small to hide the latency of FMAs are left in: a GEMM of three rows has no other.
+    """
+    found: dict[tuple[int, int], float] = {}
+    for vectors in range(1, 5):
+        for rows in range(1, (machine.vector_registers - vectors - 1) // vectors + 1):
+            tile = CpuTuning(rows, vectors * lanes, rows, vectors * lanes, 1, lanes)
+            calls = -(-gemm.m // rows) * -(-gemm.n // (vectors * lanes))
+            found[rows, vectors * lanes] = calls * (tile_cycles(tile, machine) * gemm.k + PRICES.call)
+    return sorted(found, key=lambda shape: (found[shape], -shape[0] * shape[1]))[:SHAPES_KEPT]
+
+
+def _k_blocks(k: int, lanes: int) -> list[int]:
+    """K in equal blocks near each of the usual sizes, rounded up to whole vectors."""
+    return sorted({round_up(-(-k // -(-k // near)), lanes) for near in K_BLOCKS})
+
+
+def _edges(size: int, tile: int) -> list[int]:
+    """`size` in equal blocks of whole tiles, near each of the usual sizes, and undivided."""
+    tiles = -(-size // tile)
+    pieces = {-(-size // edge) for edge in BLOCK_EDGES} | {1}
+    return sorted({-(-tiles // min(count, tiles)) * tile for count in pieces})

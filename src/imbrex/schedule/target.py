@@ -1,0 +1,87 @@
+"""Targets as numbers: what a schedule may use on each machine, and where each number is from.
+
+Law: a rule in `legal` compares against a field of a target here, never against a number of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from imbrex.diagnostic import Diagnostic, did_you_mean
+
+__all__ = ["CPU_ISAS", "GPU_TARGETS", "CpuTarget", "GpuTarget", "Target", "target"]
+
+KIB = 1024
+ISA_DOCUMENTS = "AMD Instinct {} ISA reference, sections on LDS and on vector registers"
+
+
+@dataclass(frozen=True)
+class GpuTarget:
+    """A GPU, or the lane-level build that stands for one.
+
+    vector_registers: 32-bit registers of one lane that ordinary instructions reach; as many again, on all of
+    these, hold the sums of matrix instructions (a wave tile of 128 x 128 fills them).
+    """
+
+    name: str
+    lds_bytes: int
+    wave_size: int
+    max_threads: int
+    vector_registers: int
+    lds_banks: int
+    compute_units: int
+    source: str
+
+
+@dataclass(frozen=True)
+class CpuTarget:
+    """A CPU core as the register-blocked kernel sees it; cache sizes are those one core may count on."""
+
+    name: str
+    vector_bytes: int
+    vector_registers: int
+    fma_per_cycle: float
+    l1_bytes: int
+    l2_bytes: int
+    l3_bytes: int
+    threads: int
+    source: str
+
+    def lanes(self, element_bytes: int) -> int:
+        """Elements of this many bytes in one vector register."""
+        return max(1, self.vector_bytes // element_bytes)
+
+
+Target: TypeAlias = GpuTarget | CpuTarget
+
+GPU_TARGETS: dict[str, GpuTarget] = {
+    t.name: t
+    for t in (
+        GpuTarget("gfx908", 64 * KIB, 64, 1024, 256, 32, 120, ISA_DOCUMENTS.format("MI100")),
+        GpuTarget("gfx90a", 64 * KIB, 64, 1024, 256, 32, 104, ISA_DOCUMENTS.format("MI200")),
+        GpuTarget("gfx942", 64 * KIB, 64, 1024, 256, 32, 304, ISA_DOCUMENTS.format("MI300")),
+        GpuTarget("gfx950", 160 * KIB, 64, 1024, 256, 64, 256, ISA_DOCUMENTS.format("CDNA4")),
+        GpuTarget("emulate", 64 * KIB, 64, 1024, 256, 32, 1, "chosen equal to gfx942"),
+    )
+}
+
+CPU_ISAS: dict[str, CpuTarget] = {
+    t.name: t
+    for t in (
+        CpuTarget("avx512", 64, 32, 2.0, 32 * KIB, 1024 * KIB, 4096 * KIB, 1, "AMD 58455: Zen 5"),
+        CpuTarget("avx2", 32, 16, 2.0, 32 * KIB, 512 * KIB, 4096 * KIB, 1, "Intel SDM vol. 1, 14: 16 ymm"),
+        CpuTarget("neon", 16, 32, 2.0, 64 * KIB, 512 * KIB, 2048 * KIB, 1, "Arm ARM: 32 registers"),
+        CpuTarget("generic", 16, 16, 1.0, 32 * KIB, 256 * KIB, 1024 * KIB, 1, "x86-64 baseline: 16 xmm"),
+    )
+}
+
+
+def target(name: str) -> Target:
+    """The target of this name; a Diagnostic when there is none."""
+    known: dict[str, Target] = {**GPU_TARGETS, **CPU_ISAS}
+    if name not in known:
+        raise Diagnostic(
+            f"unknown target '{name}'", hint=did_you_mean(name, list(known)) or f"known: {', '.join(known)}"
+        )
+    return known[name]

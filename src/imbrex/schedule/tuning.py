@@ -1,0 +1,120 @@
+"""Tuning: one of the three kinds; its text form and its JSON form, one line each.
+
+    v1:general:block_size,m_per_block,n_per_block,k_per_block,m_per_thread,n_per_thread
+    v1:xdlops:m_per_block,n_per_block,k_per_block,m_per_wave,n_per_wave,kpack
+    v1:cpu:m_per_thread,n_per_thread,m_per_block,n_per_block,k_per_block,vector_lanes,
+           k_major|k_blocked,a|b,straight|swapped
+
+Law: `parse` undoes `text`, `from_json` undoes `to_json`, and only those spellings are read.  The order is
+that of the fields, so a new field is a new version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any, TypeAlias
+
+from imbrex.diagnostic import Diagnostic, did_you_mean
+from imbrex.schedule.cpu import CpuTuning
+from imbrex.schedule.vanilla import GeneralTuning
+from imbrex.schedule.xdlops import XdlopsTuning
+
+__all__ = ["KINDS", "VERSION", "Tuning", "from_json", "parse", "text", "to_json"]
+
+Tuning: TypeAlias = GeneralTuning | XdlopsTuning | CpuTuning
+
+VERSION = 1
+KINDS: dict[str, type[GeneralTuning] | type[XdlopsTuning] | type[CpuTuning]] = {
+    kind.kind: kind for kind in (GeneralTuning, XdlopsTuning, CpuTuning)
+}
+WORDS: dict[str, dict[str, str | bool]] = {
+    "a_layout": {"k_major": "k_major", "k_blocked": "k_blocked"},
+    "stationary": {"a": "a", "b": "b"},
+    "swapped": {"straight": False, "swapped": True},
+}
+
+
+def text(tuning: Tuning) -> str:
+    """The one-line form, as `parse` reads it."""
+    return f"v{VERSION}:{tuning.kind}:{','.join(_spell(n, v) for n, v in _values(tuning).items())}"
+
+
+def parse(line: str) -> Tuning:
+    """The tuning that `line` spells; a Diagnostic with carets under the part that is wrong."""
+    version, _, rest = line.partition(":")
+    if version != f"v{VERSION}":
+        raise _error(line, 0, version, f"tuning starts with '{version}', expected 'v{VERSION}'")
+    kind, _, values = rest.partition(":")
+    start = len(version) + 1
+    if kind not in KINDS:
+        known = list(KINDS)
+        near = did_you_mean(kind, known) or f"known: {', '.join(known)}"
+        raise _error(line, start, kind, f"unknown kind of tuning '{kind}'", near)
+    start += len(kind) + 1
+    names, words = [f.name for f in fields(KINDS[kind])], values.split(",") if values else []
+    if len(words) != len(names):
+        complaint = f"a {kind} tuning takes {len(names)} values, got {len(words)}"
+        raise _error(line, start, values, complaint, ",".join(names))
+    found: dict[str, Any] = {}
+    for name, word in zip(names, words, strict=True):
+        found[name] = _read(line, start, name, word)
+        start += len(word) + 1
+    return KINDS[kind](**found)
+
+
+def to_json(tuning: Tuning) -> dict[str, int | str | bool]:
+    """A JSON object: version, kind, and every field by name."""
+    return {"version": VERSION, "kind": tuning.kind, **_values(tuning)}
+
+
+def from_json(data: Mapping[str, Any]) -> Tuning:
+    """The tuning of a JSON object; a Diagnostic for an unknown, missing or ill-typed entry."""
+    if data.get("version") != VERSION:
+        raise Diagnostic(f"tuning has version {data.get('version')!r}, expected {VERSION}")
+    kind = data.get("kind")
+    if not isinstance(kind, str) or kind not in KINDS:
+        raise Diagnostic(f"unknown kind of tuning {kind!r}", hint=f"known: {', '.join(KINDS)}")
+    names = [f.name for f in fields(KINDS[kind])]
+    for key in data:
+        if key not in (*names, "version", "kind"):
+            raise Diagnostic(f"unknown key '{key}' in a {kind} tuning", hint=did_you_mean(key, names))
+    for name in names:
+        if name not in data:
+            raise Diagnostic(f"missing key '{name}' in a {kind} tuning")
+        _typed(name, data[name])
+    return KINDS[kind](**{name: data[name] for name in names})
+
+
+def _values(tuning: Tuning) -> dict[str, int | str | bool]:
+    return {f.name: getattr(tuning, f.name) for f in fields(tuning)}
+
+
+def _spell(name: str, value: int | str | bool) -> str:
+    if name not in WORDS:
+        return str(value)
+    return next(word for word, meaning in WORDS[name].items() if meaning == value)
+
+
+def _read(line: str, start: int, name: str, word: str) -> int | str | bool:
+    if name in WORDS:
+        if word not in WORDS[name]:
+            raise _error(line, start, word, f"{name} is '{word}', expected {' or '.join(WORDS[name])}")
+        return WORDS[name][word]
+    if not (word.isascii() and word.isdigit()) or word.startswith("0"):
+        raise _error(line, start, word, f"{name} is '{word}', expected a whole number from 1")
+    return int(word)
+
+
+def _typed(name: str, value: Any) -> None:
+    if name in WORDS:
+        meanings = list(WORDS[name].values())
+        if not any(type(value) is type(meaning) and value == meaning for meaning in meanings):
+            raise Diagnostic(f"{name} is {value!r}, expected one of {meanings}")
+    elif not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise Diagnostic(f"{name} is {value!r}, expected a whole number from 1")
+
+
+def _error(line: str, start: int, part: str, message: str, hint: str | None = None) -> Diagnostic:
+    length = max(1, len(part))
+    return Diagnostic(message, file="<tuning>", line=1, col=start + 1, source=line, length=length, hint=hint)

@@ -1,0 +1,146 @@
+"""Compare: a kernel's result against the reference, element by element, each with its own bound.
+
+Law: an element is right if |got - want| <= bound; if both are NaN; if both are the same infinity; or if the
+true result lies beyond the largest finite value, allowing for the bound, and got is that infinity.  A
+result that must be exact has bound 0 against `want` rounded once to its own type.  One wrong element is a
+failure: there is no norm.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from imbrex.dtype import Data, DType, dtype, tolerance
+from imbrex.problem import Conv2d, Gemm
+from imbrex.verify.poison import is_poison
+from imbrex.verify.reference import Reference
+
+__all__ = ["Comparison", "Mismatch", "compare", "compare_arrays"]
+
+Float = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """A wrong element; `coordinates` are (dimension name, index), outermost first."""
+
+    coordinates: tuple[tuple[str, int], ...]
+    got: float
+    want: float
+    bound: float
+    is_unwritten: bool
+
+    def __str__(self) -> str:
+        where = " ".join(f"{name}={index}" for name, index in self.coordinates)
+        got = "nothing written" if self.is_unwritten else f"got {self.got:.9g}"
+        return f"{where}: {got}, want {self.want:.9g}, bound {self.bound:.3g}"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """elements, wrong, unwritten: counts (the unwritten are wrong, too).
+
+    max_error_ratio: the largest |got - want| / bound of all elements; above 1 is wrong, inf where the bound
+    is 0. first: the first wrong element in memory order.
+    """
+
+    elements: int
+    wrong: int
+    unwritten: int
+    max_error_ratio: float
+    is_exact: bool
+    first: Mismatch | None
+
+    @property
+    def is_right(self) -> bool:
+        return self.wrong == 0
+
+    def __str__(self) -> str:
+        if self.first is None:
+            margin = (
+                "all equal" if self.is_exact else f"largest error {self.max_error_ratio:.2g} of its bound"
+            )
+            return f"right: {self.elements} elements, {margin}"
+        unwritten = f" ({self.unwritten} never written)" if self.unwritten else ""
+        return f"wrong: {self.wrong} of {self.elements} elements{unwritten}; first at {self.first}"
+
+
+def compare(
+    problem: Conv2d | Gemm,
+    got: npt.NDArray[Any],
+    truth: Reference,
+    *,
+    is_exact: bool = False,
+    data: Data = "any",
+) -> Comparison:
+    """`got`, the written array of `problem`, against its reference.
+
+    is_exact: the operands are such that no sum rounds (`verify.data`), so that only equality will do.
+    data: "random" takes the smaller bound that holds for random operands.
+    """
+    operand = next(operand for operand in problem.operands if operand.is_written)
+    if got.shape != operand.shape:
+        raise ValueError(f"'{operand.role}' must have shape {operand.shape}, got {got.shape}")
+    if is_exact or not problem.dtype.is_float:
+        bound = np.zeros(operand.shape)
+    else:
+        # alpha, rounded and applied, and beta times C, rounded and added
+        law = tolerance(problem.dtype, problem.terms, extra_roundings=4, data=data)
+        bound = law.bound(truth.want, truth.magnitude)
+    return compare_arrays(got, truth.want, bound, operand.layout)
+
+
+def compare_arrays(
+    got: npt.NDArray[Any], want: npt.NDArray[Any], bound: Float, names: tuple[str, ...]
+) -> Comparison:
+    """`got` against `want` with a bound for every element; `names` are those of the dimensions."""
+    element = dtype(got.dtype)
+    rounded = _rounded(want, element)
+    target = np.where(bound == 0.0, rounded, want.astype(np.float64))
+    value = got.astype(np.float64)
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        error = np.abs(value - target)
+        same = (value == target) | (np.isnan(value) & np.isnan(target))
+        beyond = np.abs(target) + bound >= element.largest
+        same |= np.isinf(value) & (np.sign(value) == np.sign(target)) & beyond
+        right = same | (error <= bound)
+        ratio = np.where(same, 0.0, error / bound)
+    unwritten = is_poison(got) & ~right
+    wrong = int(np.count_nonzero(~right))
+    return Comparison(
+        elements=got.size,
+        wrong=wrong,
+        unwritten=int(np.count_nonzero(unwritten)),
+        max_error_ratio=float(np.max(np.where(np.isnan(ratio), math.inf, ratio), initial=0.0)),
+        is_exact=not np.any(bound),
+        first=_first(value, target, bound, right, unwritten, names) if wrong else None,
+    )
+
+
+def _rounded(want: npt.NDArray[Any], element: DType) -> Float:
+    """`want` rounded to nearest once in the result's type; integers wrap, as two's complement does."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return want.astype(element.numpy).astype(np.float64)
+
+
+def _first(
+    value: Float,
+    target: Float,
+    bound: Float,
+    right: npt.NDArray[np.bool_],
+    unwritten: npt.NDArray[np.bool_],
+    names: tuple[str, ...],
+) -> Mismatch:
+    at = tuple(int(i) for i in np.unravel_index(int(np.argmin(right)), right.shape))
+    return Mismatch(
+        tuple(zip(names, at, strict=True)),
+        got=float(value[at]),
+        want=float(target[at]),
+        bound=float(bound[at]),
+        is_unwritten=bool(unwritten[at]),
+    )

@@ -1,0 +1,46 @@
+"""Poison: a bit pattern that no kernel computes, in outputs from the start, to show what is never written.
+
+Floating-point poison is a quiet NaN with a payload of its own, so that a NaN that was computed is told from
+it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from imbrex.dtype import DType, dtype
+
+__all__ = ["is_poison", "poison", "poisoned"]
+
+_PATTERNS = {
+    "f64": 0x7FF8_5A5A_A5A5_5A5A,
+    "f32": 0x7FC5_A5A5,
+    "f16": 0x7E5A,
+    "bf16": 0x7FDA,
+    "i32": 0xA5A5_5A5A,
+    "i8": 0x80,
+}
+
+
+def poison(array: npt.NDArray[Any]) -> None:
+    """Fill `array`, of any of our element types, in place."""
+    array.view(_bits(array)).fill(_PATTERNS[dtype(array.dtype).name])
+
+
+def poisoned(shape: tuple[int, ...], element: DType) -> npt.NDArray[Any]:
+    """A new array full of poison."""
+    array = np.empty(shape, element.numpy)
+    poison(array)
+    return array
+
+
+def is_poison(array: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """Where `array` holds poison still."""
+    return np.equal(array.view(_bits(array)), _PATTERNS[dtype(array.dtype).name])
+
+
+def _bits(array: npt.NDArray[Any]) -> np.dtype[Any]:
+    return np.dtype(f"u{array.dtype.itemsize}")

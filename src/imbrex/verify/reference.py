@@ -1,0 +1,153 @@
+"""Reference: what a problem's result is, in float64, and the sum of |a||b| from which an error bound follows.
+
+Law: nothing here is shared with the views or the kernels.  A convolution is, for every window position (y,
+x), one batched matrix product between the filter's plane and the input's strided window; i8 is exact, since
+float64 adds integers below 2^53 without rounding.  The magnitude is the same computation on absolute
+values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, assert_never
+
+import numpy as np
+import numpy.typing as npt
+
+from imbrex.problem import Conv2d, Gemm, Role
+from imbrex.problem.axis import Axis
+from imbrex.problem.layout import DIMENSIONS
+
+__all__ = ["Reference", "reference"]
+
+Float = npt.NDArray[np.float64]
+Slices = tuple[slice, slice]
+
+
+@dataclass(frozen=True)
+class Reference:
+    """want: the result in float64, or int64 where operands are i8.  magnitude: each element's sum of |a||b|.
+
+    Both have the shape of the written array, in its layout.
+    """
+
+    want: npt.NDArray[Any]
+    magnitude: Float
+
+
+def reference(problem: Conv2d | Gemm, arrays: Mapping[str, npt.NDArray[Any]]) -> Reference:
+    """The result of `problem` on `arrays`, by role; the written role is needed only where beta is not 0."""
+    operands = {role: np.asarray(array).astype(np.float64) for role, array in arrays.items()}
+    for operand in problem.operands:
+        if operand.role in operands and operands[operand.role].shape != operand.shape:
+            got = operands[operand.role].shape
+            raise ValueError(f"'{operand.role}' must have shape {operand.shape}, got {got}")
+    sizes = {role: np.abs(array) for role, array in operands.items()}
+    match problem:
+        case Conv2d():
+            want, magnitude = _conv(problem, operands), _conv(problem, sizes)
+        case Gemm():
+            want = _gemm(problem, operands, problem.alpha, problem.beta)
+            magnitude = _gemm(problem, sizes, abs(problem.alpha), abs(problem.beta))
+        case _:
+            assert_never(problem)
+    return Reference(want if problem.dtype.is_float else want.astype(np.int64), magnitude)
+
+
+def _gemm(gemm: Gemm, operands: Mapping[str, Float], alpha: float, beta: float) -> Float:
+    a, b = operands["a"], operands["b"]
+    product = (a.mT if gemm.transpose_a else a) @ (b.mT if gemm.transpose_b else b)
+    return alpha * product if beta == 0.0 else alpha * product + beta * operands["c"]
+
+
+def _conv(conv: Conv2d, operands: Mapping[str, Float]) -> Float:
+    """The written array, from the two others as (g, k, c, y, x), (n, g, c, hi, wi) and (n, g, k, ho, wo)."""
+    match conv.direction:
+        case "forward":
+            result = _forward(conv, _filter(conv, operands), _padded(conv, _input(conv, operands)))
+            return _in_layout(conv, "output", result)
+        case "backward_data":
+            result = _backward_data(conv, _filter(conv, operands), _output(conv, operands))
+            return _in_layout(conv, "input", result)
+        case "backward_weight":
+            result = _backward_weight(conv, _padded(conv, _input(conv, operands)), _output(conv, operands))
+            return _in_layout(conv, "filter", result)
+        case _:
+            assert_never(conv.direction)
+
+
+def _forward(conv: Conv2d, filter_: Float, padded: Float) -> Float:
+    g, n, pixels = conv.groups, conv.n, conv.ho * conv.wo
+    output = np.zeros((n, g, conv.k // g, pixels))
+    for y, x, window in _windows(conv):
+        output += filter_[..., y, x] @ padded[..., *window].reshape(n, g, conv.c // g, pixels)
+    return output
+
+
+def _backward_data(conv: Conv2d, filter_: Float, output: Float) -> Float:
+    g, n = conv.groups, conv.n
+    padded = np.zeros((n, g, conv.c // g, *(axis.padded for axis in conv.axes)))
+    columns = output.reshape(n, g, conv.k // g, conv.ho * conv.wo)
+    for y, x, window in _windows(conv):
+        gradient = filter_[..., y, x].mT @ columns
+        padded[..., *window] += gradient.reshape(n, g, conv.c // g, conv.ho, conv.wo)
+    (top, _), (left, _) = conv.pad_h, conv.pad_w
+    return padded[..., top : top + conv.h, left : left + conv.w]
+
+
+def _backward_weight(conv: Conv2d, padded: Float, output: Float) -> Float:
+    g, pixels = conv.groups, conv.n * conv.ho * conv.wo
+    filter_ = np.zeros((g, conv.k // g, conv.c // g, conv.y, conv.x))
+    rows = output.transpose(1, 2, 0, 3, 4).reshape(g, conv.k // g, pixels)
+    for y, x, window in _windows(conv):
+        columns = padded[..., *window].transpose(1, 0, 3, 4, 2).reshape(g, pixels, conv.c // g)
+        filter_[..., y, x] = rows @ columns
+    return filter_
+
+
+def _windows(conv: Conv2d) -> Iterator[tuple[int, int, Slices]]:
+    """Every window position with the padded input's elements that it meets, one an output position."""
+    height, width = conv.axes
+    for y in range(conv.y):
+        for x in range(conv.x):
+            yield y, x, (_met(height, y), _met(width, x))
+
+
+def _met(axis: Axis, position: int) -> slice:
+    """The padded elements that the window's element at `position` meets, one for each output."""
+    first = position * axis.dilation
+    return slice(first, first + (axis.outputs - 1) * axis.stride + 1, axis.stride)
+
+
+def _filter(conv: Conv2d, operands: Mapping[str, Float]) -> Float:
+    array = _canonical(conv, "filter", operands)
+    return array.reshape(conv.groups, conv.k // conv.groups, *array.shape[1:])
+
+
+def _input(conv: Conv2d, operands: Mapping[str, Float]) -> Float:
+    array = _canonical(conv, "input", operands)
+    return array.reshape(conv.n, conv.groups, conv.c // conv.groups, *array.shape[2:])
+
+
+def _output(conv: Conv2d, operands: Mapping[str, Float]) -> Float:
+    array = _canonical(conv, "output", operands)
+    return array.reshape(conv.n, conv.groups, conv.k // conv.groups, *array.shape[2:])
+
+
+def _padded(conv: Conv2d, input_: Float) -> Float:
+    return np.pad(input_, ((0, 0), (0, 0), (0, 0), conv.pad_h, conv.pad_w))
+
+
+def _canonical(conv: Conv2d, role: Role, operands: Mapping[str, Float]) -> Float:
+    """The array with its dimensions in the default order, KCYX, NCHW or NKHW."""
+    return operands[role].transpose([conv.layout(role).index(name) for name in DIMENSIONS[role]])
+
+
+def _in_layout(conv: Conv2d, role: Role, array: Float) -> Float:
+    """A result in the default order, its group not yet joined to its channels, as the user lays it out."""
+    sizes = dict(zip(conv.layout(role), conv.shapes(role), strict=True))
+    joined = array.reshape([sizes[name] for name in DIMENSIONS[role]])
+    return np.ascontiguousarray(
+        joined.transpose([DIMENSIONS[role].index(name) for name in conv.layout(role)])
+    )

@@ -1,0 +1,1 @@
+"""Named maps: convolutions and products as GEMMs, tiles, workgroups.  Functions of numbers only."""

@@ -1,0 +1,236 @@
+"""A convolution as implicit GEMMs: which array element each (gemmK, gemmM) and (gemmK, gemmN) is.
+
+    direction            gemmM      gemmN        gemmK      A       B       C
+    forward              k          n ho wo      c y x      filter  input   output
+    backward data v1r1   c y x      n ho wo      k          filter  output  input, added where windows overlap
+    backward data v4r1   c          n h~ w~      k y. x.    filter  output  input, one GEMM per phase, no overlap
+    backward weight      k          c y x        n ho wo    output  input   filter
+
+Digits of a merged dim follow the memory order of an array, so that its fastest dim stays fastest.
+The phases of v4r1: with g = gcd(stride, dilation) and Y~ = stride / g, a filter row is y = Y~ * y. + y~, and
+stride * ho + dilation * y = stride * h~ + dilation * y~ with h~ = ho + (dilation / g) * y. .  Fixing y~ fixes a
+residue of input rows, so the phases write different elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import ceil, gcd
+from typing import NamedTuple
+
+from imbrex.index.map import Dim, Layer, Map, layer_over
+from imbrex.index.rule import Embed, Merge, Pad, PassThrough, Rule
+from imbrex.view.gemm import GemmView
+
+Entry = tuple[Rule, str, str]
+
+
+class Axis(NamedTuple):
+    """One spatial axis: input, output and filter extents, and how the window moves."""
+
+    image: int
+    out: int
+    window: int
+    stride: int
+    dilation: int
+    before: int
+    after: int
+
+
+@dataclass(frozen=True)
+class Convolution:
+    """Three arrays as named dims in memory order, and the window's movement.
+
+    filter: k c y x; input: n c hi wi; output: n k ho wo, each with "g" when grouped; c and k are per group.
+    padding: ((top, bottom), (left, right)).
+    """
+
+    filter: tuple[Dim, ...]
+    input: tuple[Dim, ...]
+    output: tuple[Dim, ...]
+    strides: tuple[int, int]
+    dilations: tuple[int, int]
+    padding: tuple[tuple[int, int], tuple[int, int]]
+
+    @property
+    def height(self) -> Axis:
+        return self._axis(0, "hi", "ho", "y")
+
+    @property
+    def width(self) -> Axis:
+        return self._axis(1, "wi", "wo", "x")
+
+    @property
+    def is_grouped(self) -> bool:
+        return "g" in dict(self.filter)
+
+    def _axis(self, i: int, image: str, out: str, window: str) -> Axis:
+        sizes = dict(self.filter) | dict(self.input) | dict(self.output)
+        pads = self.padding[i]
+        return Axis(sizes[image], sizes[out], sizes[window], self.strides[i], self.dilations[i], *pads)
+
+
+def forward(conv: Convolution) -> GemmView:
+    """v4r4."""
+    reduction = _order(conv.input, {"c": "c", "hi": "y", "wi": "x"})
+    pixels = _order(conv.output, {"n": "n", "ho": "ho", "wo": "wo"})
+    return GemmView(
+        a=_merged(conv.filter, gemmK=reduction, gemmM="k"),
+        b=_stacked(_windows(conv), gemmK=reduction, gemmN=pixels),
+        c=_merged(conv.output, gemmM="k", gemmN=pixels),
+    )
+
+
+def backward_weight(conv: Convolution) -> GemmView:
+    """v4r4: the filter's gradient sums over all pixels."""
+    pixels = _order(conv.output, {"n": "n", "ho": "ho", "wo": "wo"})
+    taps = _order(conv.filter, {"c": "c", "y": "y", "x": "x"})
+    return GemmView(
+        a=_merged(conv.output, gemmK=pixels, gemmM="k"),
+        b=_stacked(_windows(conv), gemmK=pixels, gemmN=taps),
+        c=_merged(conv.filter, gemmM="k", gemmN=taps),
+    )
+
+
+def backward_data_v1r1(conv: Convolution) -> GemmView:
+    """One GEMM; its store map is injective only where windows do not overlap."""
+    taps = _order(conv.filter, {"c": "c", "y": "y", "x": "x"})
+    pixels = _order(conv.output, {"n": "n", "ho": "ho", "wo": "wo"})
+    return GemmView(
+        a=_merged(conv.filter, gemmK="k", gemmM=taps),
+        b=_merged(conv.output, gemmK="k", gemmN=pixels),
+        c=_stacked(_windows(conv), gemmM=taps, gemmN=pixels),
+    )
+
+
+def backward_data_v4r1(conv: Convolution) -> tuple[GemmView, ...]:
+    """One GEMM for each phase (y~, x~) that has filter taps and input elements."""
+    return tuple(_phase(conv, h, w) for h in _phases(conv.height) for w in _phases(conv.width))
+
+
+def writes_everything(conv: Convolution) -> bool:
+    """Do the phases of v4r1 together write every input element?  Where not, the rest must be zeroed first."""
+    return all(_covered(axis) == set(range(axis.image)) for axis in (conv.height, conv.width))
+
+
+class Phase(NamedTuple):
+    """One residue of one axis: `taps` filter rows, and input rows from h~ = `first` on, `count` of them."""
+
+    residue: int
+    taps: int
+    first: int
+    count: int
+
+
+def _phases(axis: Axis) -> Iterator[Phase]:
+    residues = axis.stride // gcd(axis.stride, axis.dilation)
+    reach = axis.out + ceil(axis.dilation * (axis.window - 1) / axis.stride)
+    first = max(0, axis.before - axis.dilation * (residues - 1)) // axis.stride
+    last = min(reach, ceil((axis.before + axis.image - 1) / axis.stride) + 1)
+    for residue in range(min(residues, axis.window)):
+        yield Phase(residue, ceil((axis.window - residue) / residues), first, last - first)
+
+
+def _covered(axis: Axis) -> set[int]:
+    rows = (
+        axis.stride * (p.first + i) + axis.dilation * p.residue - axis.before
+        for p in _phases(axis)
+        for i in range(p.count)
+    )
+    return {r for r in rows if 0 <= r < axis.image}
+
+
+def _phase(conv: Convolution, h: Phase, w: Phase) -> GemmView:
+    pixels = _order(conv.input, {"n": "n", "hi": "ht", "wi": "wt"})
+    reduction = _order(conv.output, {"k": "k", "ho": "yd", "wo": "xd"})
+    return GemmView(
+        a=_stacked(_phase_filter(conv, h, w), gemmK=reduction, gemmM="c"),
+        b=_stacked(_phase_output(conv, h, w), gemmK=reduction, gemmN=pixels),
+        c=_stacked(_phase_input(conv, h, w), gemmM="c", gemmN=pixels),
+    )
+
+
+def _phase_filter(conv: Convolution, h: Phase, w: Phase) -> tuple[Layer, ...]:
+    def taps(axis: Axis, p: Phase) -> Embed:
+        return Embed((axis.stride // gcd(axis.stride, axis.dilation),), p.residue)
+
+    changed = {"y": (taps(conv.height, h), "yd", "y"), "x": (taps(conv.width, w), "xd", "x")}
+    return (_changed(conv.filter, changed, yd=h.taps, xd=w.taps),)
+
+
+def _phase_input(conv: Convolution, h: Phase, w: Phase) -> tuple[Layer, ...]:
+    def reach(axis: Axis, p: Phase) -> int:
+        return axis.stride * (p.first + p.count - 1) + axis.dilation * p.residue + 1
+
+    def pad(axis: Axis, p: Phase) -> Pad:
+        return Pad(axis.before, max(0, reach(axis, p) - axis.before - axis.image))
+
+    def rows(axis: Axis, p: Phase) -> Embed:
+        return Embed((axis.stride,), axis.stride * p.first + axis.dilation * p.residue)
+
+    below = _changed(
+        conv.input, {"hi": (pad(conv.height, h), "hipad", "hi"), "wi": (pad(conv.width, w), "wipad", "wi")}
+    )
+    entries = {"hipad": (rows(conv.height, h), "ht", "hipad"), "wipad": (rows(conv.width, w), "wt", "wipad")}
+    return (_changed(below.upper, entries, ht=h.count, wt=w.count), below)
+
+
+def _phase_output(conv: Convolution, h: Phase, w: Phase) -> tuple[Layer, ...]:
+    def back(axis: Axis) -> int:
+        return axis.dilation // gcd(axis.stride, axis.dilation)
+
+    def pad(axis: Axis, p: Phase) -> Pad:
+        before = max(0, back(axis) * (p.taps - 1) - p.first)
+        return Pad(before, max(0, p.first + p.count - axis.out))
+
+    def rows(axis: Axis, p: Phase) -> Embed:
+        return Embed((-back(axis), 1), p.first + pad(axis, p).before)
+
+    sizes = {"yd": h.taps, "ht": h.count, "xd": w.taps, "wt": w.count}
+    below = _changed(
+        conv.output, {"ho": (pad(conv.height, h), "hopad", "ho"), "wo": (pad(conv.width, w), "wopad", "wo")}
+    )
+    entries = {
+        "hopad": (rows(conv.height, h), "yd ht", "hopad"),
+        "wopad": (rows(conv.width, w), "xd wt", "wopad"),
+    }
+    return (_changed(below.upper, entries, **sizes), below)
+
+
+def _windows(conv: Convolution) -> tuple[Layer, ...]:
+    """The input as (filter tap, output pixel) pairs: pad, then slide."""
+    (top, bottom), (left, right) = conv.padding
+    below = _changed(
+        conv.input, {"hi": (Pad(top, bottom), "hipad", "hi"), "wi": (Pad(left, right), "wipad", "wi")}
+    )
+    h, w = conv.height, conv.width
+    entries: dict[str, Entry] = {
+        "hipad": (Embed((h.dilation, h.stride)), "y ho", "hipad"),
+        "wipad": (Embed((w.dilation, w.stride)), "x wo", "wipad"),
+    }
+    return (_changed(below.upper, entries, y=h.window, ho=h.out, x=w.window, wo=w.out), below)
+
+
+def _changed(lower: Sequence[Dim], entries: dict[str, Entry], **sizes: int) -> Layer:
+    """A layer that passes every dim through but those that have an entry."""
+    return layer_over(lower, *(entries.get(d.name, (PassThrough(), d.name, d.name)) for d in lower), **sizes)
+
+
+def _merged(lower: Sequence[Dim], **gemm: str) -> Map:
+    """Gemm dims, each a merge of the named dims; "g" becomes gemmG."""
+
+    def entry(name: str, parts: str) -> Entry:
+        return (Merge() if " " in parts else PassThrough(), name, parts)
+
+    grouped = {"gemmG": "g"} if "g" in dict(lower) else {}
+    return Map((layer_over(lower, *(entry(n, p) for n, p in (grouped | gemm).items())),))
+
+
+def _stacked(below: tuple[Layer, ...], **gemm: str) -> Map:
+    return Map((*_merged(below[0].upper, **gemm).layers, *below))
+
+
+def _order(memory: Sequence[Dim], names: dict[str, str]) -> str:
+    """The names in the order in which an array stores the dims that they stand for."""
+    return " ".join(names[d.name] for d in memory if d.name in names)

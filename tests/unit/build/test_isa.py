@@ -1,0 +1,82 @@
+"""The host's instruction set and the named levels."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from imbrex.build import isa as module
+from imbrex.build.isa import host_isa, isa
+from imbrex.diagnostic import Diagnostic
+
+V3 = "avx2 bmi1 bmi2 f16c fma movbe"
+V4 = f"{V3} avx512f avx512bw avx512cd avx512dq avx512vl"
+
+
+@pytest.mark.parametrize(
+    ("arch", "flags", "level"),
+    [
+        ("x86_64", "sse2", "generic"),
+        ("x86_64", "avx2", "generic"),  # without fma it is not what the avx2 code needs
+        ("x86_64", V3, "avx2"),
+        ("x86_64", f"{V3} avx512f", "avx2"),  # as on Knights Landing
+        ("x86_64", V4, "avx512"),
+        ("aarch64", "asimd", "neon"),
+        ("riscv64", "", "generic"),
+    ],
+)
+def test_level_follows_the_flags(arch: str, flags: str, level: str) -> None:
+    assert module._level(arch, flags.split()) == level
+
+
+def test_only_the_first_processor_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "cpuinfo"
+    path.write_text("processor\t: 0\nmodel name\t: one\nflags\t: fma\n\nprocessor\t: 1\nmodel name\t: two\n")
+    assert module._cpu_facts(path) == {"processor": "0", "model name": "one", "flags": "fma"}
+    assert module._cpu_facts(tmp_path / "none") == {}
+
+
+def test_the_host_is_told_to_compile_for_itself() -> None:
+    host = host_isa()
+    assert host is isa("native")
+    assert host.flags in (("-march=native",), ("-mcpu=native",))
+
+
+def test_named_levels_fix_flags_and_width() -> None:
+    assert (isa("avx2").flags, isa("avx2").vector_bytes, isa("avx2").vector_registers) == (
+        ("-march=x86-64-v3",),
+        32,
+        16,
+    )
+    assert (isa("avx512").flags, isa("avx512").vector_bytes, isa("avx512").vector_registers) == (
+        ("-march=x86-64-v4",),
+        64,
+        32,
+    )
+    assert isa("generic").flags == ()
+
+
+def test_fingerprint_tells_apart_what_runs_differently() -> None:
+    host = host_isa()
+    others = [
+        replace(host, features=host.features ^ {"fma"}),
+        replace(host, cpu="other"),
+        isa("avx2"),
+        isa("avx512"),
+    ]
+    assert len({i.fingerprint for i in [host, *others]}) == 5
+
+
+def test_dot_product_extensions_are_claims_on_features() -> None:
+    assert not isa("avx512").has_bf16
+    assert replace(isa("avx512"), features=frozenset({"avx512_bf16"})).has_bf16
+    assert replace(isa("avx512"), features=frozenset({"avx512_vnni"})).has_int8_dot
+
+
+def test_unknown_name_is_one_message() -> None:
+    with pytest.raises(
+        Diagnostic, match=r"unknown instruction set 'avx215'\n.*did you mean 'avx512'\?|'avx2'"
+    ):
+        isa("avx215")

@@ -1,0 +1,322 @@
+"""Text forms: round trips over random problems, real lines of the tools, and every error at its word."""
+
+from __future__ import annotations
+
+import json
+from itertools import permutations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from imbrex.diagnostic import Diagnostic
+from imbrex.problem import Conv2d, Gemm, from_json, parse_problem, problem_text
+from imbrex.problem.hipblaslt import hipblaslt_line
+from imbrex.problem.layout import DIMENSIONS, Role
+from imbrex.problem.miopen import MIOPEN_FLAGS
+from imbrex.problem.text import parse_problems
+
+pytestmark = pytest.mark.filterwarnings("error")
+
+SIZES = st.integers(1, 9) | st.integers(1, 2**40)
+TWO = st.tuples(st.integers(0, 3), st.integers(0, 3))
+ONE_UP = st.tuples(st.integers(1, 4), st.integers(1, 4))
+
+
+def layouts(role: Role) -> st.SearchStrategy[tuple[str, ...]]:
+    return st.sampled_from(list(permutations(DIMENSIONS[role])))
+
+
+@st.composite
+def convolutions(draw: st.DrawFn) -> Conv2d:
+    dtype = draw(st.sampled_from(["f32", "f16", "bf16", "f64", "i8"]))
+    directions = ["forward"] if dtype == "i8" else ["forward", "backward_data", "backward_weight"]
+    groups, dilation, y, x = (
+        draw(st.integers(1, 4)),
+        draw(ONE_UP),
+        draw(st.integers(1, 7)),
+        draw(st.integers(1, 7)),
+    )
+    return Conv2d(
+        draw(st.sampled_from(directions)),  # pyright: ignore[reportArgumentType]
+        n=draw(SIZES),
+        c=groups * draw(SIZES),
+        h=dilation[0] * y + draw(SIZES),
+        w=dilation[1] * x + draw(SIZES),
+        k=groups * draw(SIZES),
+        y=y,
+        x=x,
+        pad_h=draw(TWO),
+        pad_w=draw(TWO),
+        stride=draw(ONE_UP),
+        dilation=dilation,
+        groups=groups,
+        filter_layout=draw(layouts("filter")),
+        input_layout=draw(layouts("input")),
+        output_layout=draw(layouts("output")),
+        dtype=dtype,
+    )
+
+
+@st.composite
+def gemms(draw: st.DrawFn) -> Gemm:
+    dtype = draw(st.sampled_from(["f32", "f16", "bf16", "f64", "i8"]))
+    whole, real = st.integers(-99, 99).map(float), st.floats(allow_nan=False, allow_infinity=False)
+    scales = whole if dtype == "i8" else whole | real
+    return Gemm(
+        draw(SIZES),
+        draw(SIZES),
+        draw(SIZES),
+        batch=draw(SIZES),
+        transpose_a=draw(st.booleans()),
+        transpose_b=draw(st.booleans()),
+        alpha=draw(scales),
+        beta=draw(scales),
+        dtype=dtype,
+    )
+
+
+@settings(deadline=None)
+@given(convolutions() | gemms())
+def test_text_round_trips(problem: Conv2d | Gemm) -> None:
+    text = problem_text(problem)
+    assert parse_problem(text) == [problem]
+    assert problem_text(parse_problem(text)[0]) == text
+
+
+@settings(deadline=None)
+@given(convolutions() | gemms(), st.sampled_from([None, 2]))
+def test_json_round_trips(problem: Conv2d | Gemm, indent: int | None) -> None:
+    assert from_json(problem.to_json()) == problem
+    assert parse_problem(json.dumps(problem.to_json(), indent=indent)) == [problem]
+
+
+@settings(deadline=None)
+@given(gemms())
+def test_hipblaslt_round_trips(gemm: Gemm) -> None:
+    line = hipblaslt_line(gemm)
+    assert parse_problem(line) == [gemm]
+    assert hipblaslt_line(gemm) == line
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.lists(convolutions() | gemms(), min_size=1, max_size=5), st.data())
+def test_files_mix_forms(problems: list[Conv2d | Gemm], data: st.DataObject) -> None:
+    pieces: list[str] = []
+    for problem in problems:
+        fill = data.draw(st.sampled_from(["", "\n", "# note\n", "  # conv\n\n"]))
+        as_json = json.dumps(problem.to_json(), indent=data.draw(st.sampled_from([None, 1])))
+        pieces.append(fill + data.draw(st.sampled_from([problem_text(problem), as_json])))
+    assert parse_problem("\n".join(pieces)) == problems
+
+
+def test_a_miopen_log_line_is_read_whole() -> None:
+    line = (
+        "MIOpen(HIP): Command [LogCmdConvolution] ./bin/MIOpenDriver convfp16 -n 128 -c 64 -H 56 -W 56 -k 64 "
+        "-y 3 -x 3 -p 1 -q 1 -u 2 -v 1 -l 1 -j 1 -m conv -g 4 -F 1 -t 1 -V 0"
+    )
+    (parsed,) = parse_problems(line)
+    expected = Conv2d(
+        "forward", 128, 64, 56, 56, 64, 3, 3, pad_h=1, pad_w=1, stride=(2, 1), groups=4, dtype="f16"
+    )
+    assert parsed.problems == (expected,)
+    assert parsed.ignored == ("-m", "-t", "-V")
+
+
+def test_long_spellings_mean_the_short_ones() -> None:
+    short = (
+        "convbfp16 -n 2 -c 4 -H 9 -W 8 -k 6 -y 3 -x 2 -p 1 -q 0 -u 2 -v 1 -l 1 -j 2 -g 2 -F 2 "
+        "-f NHWC -I NHWC -O NHWC"
+    )
+    names = {flag.spellings[0]: flag.spellings[1] for flag in MIOPEN_FLAGS}
+    long = " ".join(names.get(word, word) for word in short.split())
+    assert "--conv_stride_h" in long
+    assert parse_problem(long) == parse_problem(short)
+    equals = long.replace("--conv_stride_h 2", "--conv_stride_h=2")
+    assert equals != long
+    assert parse_problem(equals) == parse_problem(short)
+
+
+@pytest.mark.parametrize(
+    ("forw", "directions"),
+    [(0, "fbw"), (1, "f"), (2, "b"), (3, "fb"), (4, "w"), (5, "fw"), (6, "bw"), (7, "fbw")],
+)
+def test_forw_is_a_sum_of_directions(forw: int, directions: str) -> None:
+    letters = {"forward": "f", "backward_data": "b", "backward_weight": "w"}
+    found = [problem for problem in parse_problem(f"conv -n 1 -F {forw}") if isinstance(problem, Conv2d)]
+    assert "".join(letters[problem.direction] for problem in found) == directions
+
+
+def test_what_is_left_out_has_miopens_default() -> None:
+    assert parse_problem("conv -F 1") == [Conv2d("forward", 100, 3, 32, 32, 32, 3, 3)]
+
+
+def test_group_letters_of_rocmlir() -> None:
+    (problem,) = parse_problem("conv -F 1 -f GNC01 -I NGC01 -O NGC01 -n 1 -c 8 -k 8 -g 2")
+    assert problem == Conv2d("forward", 1, 8, 32, 32, 8, 3, 3, groups=2)
+
+
+def test_hipblaslt_is_column_major() -> None:
+    """C[i, j] of theirs, at j * ldc + i, is our c[j, i]: checked on the bytes, with loops in their order."""
+    import numpy as np
+
+    m, n, k = 2, 3, 4
+    for trans_a, trans_b in [("N", "N"), ("T", "N"), ("N", "T"), ("T", "T")]:
+        line = f"hipblaslt-bench -m {m} -n {n} -k {k} --transA {trans_a} --transB {trans_b} -r f64_r"
+        (gemm,) = parse_problem(line)
+        assert isinstance(gemm, Gemm)
+        a, b = np.arange(m * k, dtype=float) + 1, np.arange(k * n, dtype=float) * 3 - 5
+        lda, ldb = (m if trans_a == "N" else k), (k if trans_b == "N" else n)
+        theirs = np.zeros(m * n)
+        for i in range(m):
+            for j in range(n):
+                for p in range(k):
+                    left = a[p * lda + i] if trans_a == "N" else a[i * lda + p]
+                    right = b[j * ldb + p] if trans_b == "N" else b[p * ldb + j]
+                    theirs[j * m + i] += left * right
+        ours_a, ours_b = b.reshape(gemm.shapes("a")), a.reshape(gemm.shapes("b"))
+        ours = (ours_a.T if gemm.transpose_a else ours_a) @ (ours_b.T if gemm.transpose_b else ours_b)
+        assert ours.ravel().tolist() == theirs.tolist()
+
+
+def test_a_hipblaslt_log_line_is_read_whole() -> None:
+    line = (
+        "hipblaslt-bench --api_method c -m 48 -n 176 -k 1024 --lda 48 --ldb 176 --ldc 48 --ldd 48 "
+        "--stride_a 0 --stride_b 0 --stride_c 0 --stride_d 0 --alpha 1.000000 --beta 0.000000 --transA N "
+        "--transB T --batch_count 1 --scaleA 0 --scaleB 0 --a_type bf16_r --b_type bf16_r --c_type bf16_r "
+        "--d_type bf16_r --compute_type f32_r --algo_method index --solution_index 7 --activation_type none"
+    )
+    assert parse_problem(line) == [Gemm(176, 48, 1024, transpose_a=True, dtype="bf16")]
+
+
+def test_hipblaslt_i8() -> None:
+    line = "hipblaslt-bench --a_type i8_r --b_type i8_r --c_type i32_r --d_type i32_r --compute_type i32_r"
+    assert parse_problem(line) == [Gemm(128, 128, 128, dtype="i8")]
+
+
+def test_gemm_lines_take_rocmlirs_words() -> None:
+    line = "gemm -t i8 -out_datatype i32 -transA false -transB true -g 3 -m 4 -n 5 -k 6"
+    assert parse_problem(line) == [Gemm(4, 5, 6, batch=3, transpose_b=True, dtype="i8")]
+
+
+def test_quoted_words_and_trailing_comments() -> None:
+    assert parse_problem("conv -F '1' -n \"1\" -S 'ConvAsm 1x1' # and -n 7") == parse_problem(
+        "conv -F 1 -n 1"
+    )
+
+
+def test_windows_line_ends() -> None:
+    assert parse_problem("gemm -m 1 -n 1 -k 1\r\ngemm -m 2 -n 1 -k 1\r\n") == [Gemm(1, 1, 1), Gemm(2, 1, 1)]
+
+
+BAD = [
+    ("conv -n 1 -Q 3", "f:1:11", "unknown flag '-Q'", "^^"),
+    ("conv --batch 3", "f:1:6", "unknown flag '--batch'", "^^^^^^^"),
+    ("conv -n 0", "f:1:9", "'-n' must be positive, got 0", "^"),
+    ("conv -n -12", "f:1:9", "'-n' must be positive, got -12", "^^^"),
+    ("conv -p -1", "f:1:9", "'-p' must be zero or positive, got -1", "^^"),
+    ("conv -p 1,", "f:1:9", "'-p' takes an integer, got ''", "^^"),
+    ("conv -n ten", "f:1:9", "'-n' takes an integer, got 'ten'", "^^^"),
+    ("conv -n 1.5", "f:1:9", "'-n' takes an integer, got '1.5'", "^^^"),
+    ("conv -n ''", "f:1:10", "'-n' takes an integer, got ''", "^"),
+    ("conv -n", "f:1:6", "'-n' needs a value", "^^"),
+    ("conv -n -c 3", "f:1:6", "'-n' needs a value", "^^"),
+    ("conv -n 1 --batchsize 2", "f:1:11", "'--batchsize' sets 'n' a second time", "^^^^^^^^^^^"),
+    ("conv 3", "f:1:6", "expected a flag, got '3'", "^"),
+    ("conv -c 64 -k 64 -g 3", "f:1:21", "c = 64 channels do not divide into 3 groups", "^"),
+    ("# a\n\n  conv -y 40", "f:3:11", "window y = 40 is larger than the padded input: h = 32", "^^"),
+    ("conv -f KCYZ", "f:1:9", "filter layout 'KCYZ' has no dimension 'Z'", "^^^^"),
+    ("conv -I=NCHW", "f:1:6", "unknown flag '-I=NCHW'", "^^^^^^^"),
+    ("conv --in_layout=NCHQ", "f:1:18", "input layout 'NCHQ' has no dimension 'Q'", "^^^^"),
+    ("convfp17 -n 1", "f:1:1", "unknown convolution 'convfp17'", "^^^^^^^^"),
+    ("cnov -n 1", "f:1:1", "unknown problem form 'cnov'", "^^^^"),
+    ("./bin/MIOpenDriver pool -n 1", "f:1:20", "unknown problem form 'pool'", "^^^^"),
+    ("MIOpenDriver", "f:1:1", "unknown problem form 'MIOpenDriver'", "^" * 12),
+    ("convint8 -F 2", "f:1:13", "i8 convolutions exist in the forward direction only", "^"),
+    ("convint8", "f:1:1", "i8 convolutions exist in the forward direction only", "^" * 8),
+    ("conv -F 8", "f:1:9", "the direction is 0 to 7, got 8", "^"),
+    ("conv -m trans", "f:1:9", "'-m trans' is not supported; it can be conv", "^^^^^"),
+    ("conv -_ 3", "f:1:9", "'-_ 3' is not supported; it can be 2", "^"),
+    ("conv -b 1", "f:1:9", "'-b 1' is not supported; it can be 0", "^"),
+    ("gemm -m 3 -k 3", "f:1:1", "missing '-n'", "^^^^"),
+    ("gemm -m 3 -n 3 -k 3 -t f3", "f:1:24", "unknown element type 'f3'", "^^"),
+    (
+        "gemm -m 3 -n 3 -k 3 -t i8 -alpha 2.5",
+        "f:1:34",
+        "alpha must be a whole number of 32 bits for i8, got 2.5",
+        "^^^",
+    ),
+    ("gemm -m 3 -n 3 -k 3 -beta inf", "f:1:27", "'-beta' must be finite, got inf", "^^^"),
+    ("gemm -m 3 -n 3 -k 3 -transA x", "f:1:29", "'-transA' takes 0 or 1", "^"),
+    (
+        "gemm -m 3 -n 3 -k 3 -t i8 -out_datatype f32",
+        "f:1:41",
+        "a product of i8 has i32 results, got f32",
+        "^^^",
+    ),
+    ("hipblaslt-bench -m 3 --lda 8", "f:1:28", "lda = 8 leaves gaps; only the compact 3", "^"),
+    (
+        "hipblaslt-bench -m 3 --batch_count 2 --stride_c 999",
+        "f:1:49",
+        "stride_c = 999 leaves gaps; only the",
+        "^^^",
+    ),
+    ("hipblaslt-bench --bias_vector", "f:1:17", "'--bias_vector' is not supported", "^" * 13),
+    ("hipblaslt-bench --a_type f16_r --d_type f32_r", "f:1:41", "mixed types are not supported", "^^^^^"),
+    (
+        "hipblaslt-bench --a_type f32_r",
+        "f:1:1",
+        "mixed types are not supported: a_type is f32, so b_type",
+        "^" * 15,
+    ),
+    ("hipblaslt-bench --compute_type xf32_r", "f:1:32", "products of f16 are summed in f32", "^" * 6),
+    ("hipblaslt-bench --a_typ f16_r", "f:1:17", "unknown flag '--a_typ'", "^" * 7),
+    ('{"problem": "gemm",\n "m": 1, "nn": 2}', "f:2:10", "unknown key 'nn'", "^^^^"),
+    (
+        '[{"problem": "gemm", "m": 1, "n": 2, "k": 3},\n{"problem": "gemm", "m": 0}]',
+        "f:2:1",
+        "missing key 'n'",
+        "^",
+    ),
+    (
+        '[\n{"problem":"gemm","m":1,"n":2,"k":3},\n{"problem":"gemm","m":1,"n":0,"k":3}]',
+        "f:3:25",
+        "n must be",
+        "^^^",
+    ),
+    ('# x\n{"problem": "gemm",\n "m": 1,,}', "f:3:9", "malformed JSON", "^"),
+    ('{"problem": "gemm"', "f:1:19", "malformed JSON", "^"),
+    (
+        '{"problem": "gemm", "m": 1, "n": 1, "k": 1} conv',
+        "f:1:45",
+        "unexpected text after a JSON value",
+        "^^^^",
+    ),
+    ("[3]", "f:1:2", "a problem is a JSON object, got int", "^"),
+]
+
+
+@pytest.mark.parametrize(("text", "place", "message", "carets"), BAD, ids=[text for text, *_ in BAD])
+def test_errors_point_at_the_word(text: str, place: str, message: str, carets: str) -> None:
+    with pytest.raises(Diagnostic) as caught:
+        parse_problem(text, "f")
+    lines = str(caught.value).splitlines()
+    assert lines[0].startswith(f"{place}: error: {message}")
+    assert lines[1] == text.splitlines()[int(place.split(":")[1]) - 1]
+    assert lines[2].strip() == carets
+    assert lines[2].index("^") == int(place.split(":")[2]) - 1
+
+
+@pytest.mark.parametrize("text", ["", "  \n", "# only a comment\n", "[]"])
+def test_a_text_without_problems_is_an_error(text: str) -> None:
+    with pytest.raises(Diagnostic, match="no problem in the text"):
+        parse_problem(text)
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.text(alphabet=st.sampled_from("convgemm -nkF01,.\"'{}[]:#=\n\t"), max_size=40))
+def test_any_text_is_read_or_refused_with_a_diagnostic(text: str) -> None:
+    try:
+        assert parse_problem(text)
+    except Diagnostic as error:
+        assert str(error)

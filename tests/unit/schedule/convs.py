@@ -1,0 +1,26 @@
+"""Convolutions for the tests of schedules, as named dims."""
+
+from imbrex.index.map import Dim
+from imbrex.view.conv import Convolution
+
+
+def convolution(
+    *,
+    n: int,
+    c: int,
+    h: int,
+    w: int,
+    k: int,
+    y: int,
+    x: int,
+    pad: int = 0,
+    stride: int = 1,
+    dilation: int = 1,
+    layouts: tuple[str, str, str] = ("k c y x", "n c hi wi", "n k ho wo"),
+) -> Convolution:
+    """Layouts are those of filter, input and output."""
+    ho = (h + 2 * pad - dilation * (y - 1) - 1) // stride + 1
+    wo = (w + 2 * pad - dilation * (x - 1) - 1) // stride + 1
+    sizes = {"n": n, "c": c, "k": k, "y": y, "x": x, "hi": h, "wi": w, "ho": ho, "wo": wo}
+    arrays = [tuple(Dim(name, sizes[name]) for name in layout.split()) for layout in layouts]
+    return Convolution(*arrays, (stride, stride), (dilation, dilation), ((pad, pad), (pad, pad)))

@@ -1,0 +1,92 @@
+"""Operands: seeded, of the right shapes, and exact where they claim to be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from imbrex.dtype import DTYPES
+from imbrex.problem import Conv2d, Gemm
+from imbrex.verify.compare import compare
+from imbrex.verify.data import Values, exact_range, random_operands
+from imbrex.verify.poison import is_poison
+from imbrex.verify.reference import reference
+
+OPERAND_TYPES = [name for name in DTYPES if name != "i32"]
+
+
+@pytest.mark.parametrize("values", ["integer", "float"])
+@pytest.mark.parametrize("dtype", OPERAND_TYPES)
+def test_shapes_types_and_seeds(dtype: str, values: Values) -> None:
+    conv = Conv2d("forward", 2, 4, 5, 6, 8, 3, 3, groups=2, input_layout="NHWC", dtype=dtype)
+    first, again, other = (random_operands(conv, seed, values).arrays for seed in (1, 1, 2))
+    for operand in conv.operands:
+        array = first[operand.role]
+        assert (array.shape, array.dtype) == (operand.shape, operand.dtype.numpy)
+        assert array.tobytes() == again[operand.role].tobytes()
+        assert is_poison(array).all() == operand.is_written
+        assert operand.is_written or array.tobytes() != other[operand.role].tobytes()
+
+
+def test_float_values_are_spread_over_their_range() -> None:
+    a = random_operands(Gemm(64, 64, 64), 0, "float").arrays["a"]
+    assert -1 <= a.min() < -0.9 < 0.9 < a.max() < 1
+    assert abs(a.mean()) < 0.1
+
+
+def test_c_is_read_where_beta_is_not_zero() -> None:
+    assert not is_poison(random_operands(Gemm(8, 8, 8, beta=1.0)).arrays["c"]).any()
+    assert is_poison(random_operands(Gemm(8, 8, 8)).arrays["c"]).all()
+
+
+@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16"])
+@pytest.mark.parametrize("terms", [1, 100, 5000])
+@pytest.mark.parametrize(("alpha", "beta"), [(1.0, 0.0), (0.5, 2.0)])
+def test_exact_operands_give_the_same_sum_in_any_order(
+    dtype: str, terms: int, alpha: float, beta: float
+) -> None:
+    gemm = Gemm(4, 4, terms, alpha=alpha, beta=beta, dtype=dtype)
+    operands = random_operands(gemm, 5)
+    assert operands.is_exact
+    truth = reference(gemm, operands.arrays)
+    a, b = (operands.arrays[role].astype(np.float32) for role in "ab")
+    for order in (np.arange(terms), np.arange(terms)[::-1], np.random.default_rng(0).permutation(terms)):
+        total = np.zeros((4, 4), np.float32)
+        for p in order:
+            total += np.outer(a[:, p], b[p])
+        total *= np.float32(alpha)
+        if beta:
+            total += np.float32(beta) * operands.arrays["c"].astype(np.float32)
+        got = total.astype(gemm.dtype.numpy)
+        assert str(compare(gemm, got, truth, is_exact=True)) == "right: 16 elements, all equal"
+
+
+@pytest.mark.parametrize(
+    ("terms", "scales", "reach"),
+    [
+        (1, {}, 8),
+        (2**18, {}, 8),
+        (2**18 + 1, {}, 7),
+        (2**24, {}, 1),
+        (2**24 + 1, {}, 0),
+        (2**18, {"alpha": 0.5}, 5),
+        (1, {"alpha": 0.1}, 0),
+        (10, {"beta": 1e300}, 0),
+    ],
+)
+def test_exact_range(terms: int, scales: dict[str, Any], reach: int) -> None:
+    assert exact_range(Gemm(1, 1, terms, **scales)) == reach
+
+
+def test_inexact_scales_fall_back_to_a_bound() -> None:
+    operands = random_operands(Gemm(2, 2, 2, alpha=0.1))
+    assert not operands.is_exact
+    assert np.abs(operands.arrays["a"]).max() <= 8
+
+
+def test_i8_operands_reach_both_ends_and_are_exact() -> None:
+    operands = random_operands(Gemm(64, 64, 64, dtype="i8"))
+    assert operands.is_exact
+    assert (operands.arrays["a"].min(), operands.arrays["a"].max()) == (-128, 127)
