@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import assert_never
 
+from imbrex.dtype import DType
 from imbrex.index.atom import Atom, Div, Mod, Mul, Param, Select, Var, Xor
 from imbrex.index.expr import Lin
 from imbrex.index.rule import Guard
+from imbrex.lower.stmt import For, Let
 
 INT32_LIMIT = 1 << 31
 
@@ -43,6 +45,22 @@ def guard(g: Guard) -> str:
 
 def guards(gs: Sequence[Guard]) -> str:
     return " && ".join(guard(g) for g in gs) if gs else "true"
+
+
+STORAGE = {"f16": "imbrex::f16", "bf16": "imbrex::bf16"}
+
+
+def type_name(dtype: DType) -> str:
+    """The C++ type of an element in memory."""
+    return STORAGE.get(dtype.name, dtype.c_name)
+
+
+def loop(stmt: For) -> str:
+    return f"for (int32_t {stmt.var} = 0; {stmt.var} < {stmt.count}; ++{stmt.var}) {{"
+
+
+def let(stmt: Let) -> str:
+    return f"const {index_type(stmt.index)} {stmt.name} = {index(stmt.index)};"
 
 
 def number(value: float) -> str:

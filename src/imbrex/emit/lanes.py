@@ -21,10 +21,12 @@ from imbrex.lower.stmt import (
     For,
     Kernel,
     Let,
+    Meet,
     Move,
     MulAdd,
     Pack,
     PanelGemm,
+    Places,
     Ref,
     Stmt,
     Unpack,
@@ -68,14 +70,14 @@ class LanePrinter:
         if isinstance(stmt, Barrier):
             return ["// barrier: every work item has finished the loop above", ""]
         assert isinstance(stmt, For)
-        return [_loop(stmt), *c.indented(self.body(stmt.body)), "}"]
+        return [c.loop(stmt), *c.indented(self.body(stmt.body)), "}"]
 
     def _lanes(self, phase: Sequence[Stmt]) -> list[str]:
         if not phase:
             return []
         lines = [line for stmt in phase for line in self._lane(stmt)]
         item, size = self.kernel.workitem, self.kernel.block_size
-        lets = [_let(s) for s in _used(self.lets, phase)]
+        lets = [c.let(s) for s in _used(self.lets, phase)]
         return [f"for (int32_t {item} = 0; {item} < {size}; ++{item}) {{", *c.indented([*lets, *lines]), "}"]
 
     def _lane(self, stmt: Stmt) -> list[str]:
@@ -83,8 +85,8 @@ class LanePrinter:
             case For():
                 inner: list[str] = []
                 for s in stmt.body:
-                    inner += [_let(s)] if isinstance(s, Let) else self._lane(s)
-                return [_loop(stmt), *c.indented(inner), "}"]
+                    inner += [c.let(s)] if isinstance(s, Let) else self._lane(s)
+                return [c.loop(stmt), *c.indented(inner), "}"]
             case Move():
                 return self._move(stmt)
             case MulAdd():
@@ -96,7 +98,7 @@ class LanePrinter:
                 return [f"{loop} {stmt.buffer.name}[{at}] = {c.number(stmt.value)};"]
             case Comment():
                 return c.comment(stmt.text)
-            case Let() | Alloc() | View() | Barrier() | Pack() | PanelGemm() | Unpack():
+            case Let() | Alloc() | View() | Barrier() | Places() | Meet() | Pack() | PanelGemm() | Unpack():
                 raise AssertionError(f"{type(stmt).__name__} does not run for one work item")
             case _:
                 assert_never(stmt)
@@ -111,17 +113,16 @@ class LanePrinter:
         if stmt.method == "atomic_add":
             return [f"{when}imbrex::add<{w}>({dest}, {source});"]
         if (stmt.alpha, stmt.beta) != (1.0, 0.0):
-            kind = stmt.source.buffer.dtype.c_name
+            kind = c.type_name(stmt.source.buffer.dtype)
             factors = f"{kind}({c.number(stmt.alpha)}), {kind}({c.number(stmt.beta)})"
             return [f"{when}imbrex::scale<{w}>({dest}, {source}, {factors});"]
         return [f"{when}imbrex::store<{w}>({dest}, {source});"]
 
     def _declared(self, stmt: Alloc | View) -> list[str]:
-        b = stmt.buffer
-        pointer = f"{b.dtype.c_name} *const {b.name} = reinterpret_cast<{b.dtype.c_name} *>"
+        b, kind = stmt.buffer, c.type_name(stmt.buffer.dtype)
         if isinstance(stmt, View):
-            return [f"{pointer}({stmt.base.name} + {stmt.byte_offset});"]
-        return [f"{pointer}(scratch + {scratch_layout(self.kernel)[b.name]});"]
+            return [f"{kind} *const {b.name} = reinterpret_cast<{kind} *>({stmt.base.name} + {stmt.byte_offset});"]
+        return [f"{kind} *const {b.name} = scratch.{b.name};"]
 
     def _at(self, buffer: Buffer, offset: str) -> str:
         if buffer.space != "private":
@@ -135,24 +136,20 @@ class LanePrinter:
         return f"{ref.buffer.name}[{self._at(ref.buffer, c.index(ref.offset))}]"
 
 
-def scratch_layout(kernel: Kernel) -> dict[str, int]:
-    """Byte offset of each allocation in a workgroup's scratch memory, and "" for the whole size."""
-    offsets: dict[str, int] = {}
-    top = 0
+def scratch_members(kernel: Kernel) -> list[str]:
+    """LDS of a workgroup, and the registers of all its work items."""
+    lines: list[str] = []
     for stmt in walk(kernel.body):
         if isinstance(stmt, Alloc):
-            lanes = kernel.block_size if stmt.buffer.space == "private" else 1
-            offsets[stmt.buffer.name] = top
-            top += -(-stmt.buffer.elements * stmt.buffer.dtype.bytes * lanes // 64) * 64
-    return offsets | {"": top}
+            b = stmt.buffer
+            lanes = f"{kernel.block_size} * " if b.space == "private" else ""
+            lines.append(f"alignas(64) {c.type_name(b.dtype)} {b.name}[{lanes}{b.elements}];")
+    return lines
 
 
-def _loop(stmt: For) -> str:
-    return f"for (int32_t {stmt.var} = 0; {stmt.var} < {stmt.count}; ++{stmt.var}) {{"
-
-
-def _let(stmt: Let) -> str:
-    return f"const {c.index_type(stmt.index)} {stmt.name} = {c.index(stmt.index)};"
+def function_body(kernel: Kernel) -> list[str]:
+    """The body of `void kernel(workgroup, arguments, scratch)`; scratch starts out poisoned."""
+    return ["__builtin_memset(&scratch, 0xff, sizeof(scratch));", *LanePrinter(kernel).body(kernel.body)]
 
 
 def _used(lets: Sequence[Let], phase: Sequence[Stmt]) -> list[Let]:

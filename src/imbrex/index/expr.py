@@ -6,10 +6,10 @@ Simplification happens while an expression is built, so indices that the laws ma
 Python values and there is no separate simplifier to forget.  The laws, for constant d, k > 0 and
 floor division:
 
-    d * (e / d) + e % d               = e                 e - d * (e / d) = e % d
-    d * ((e / d) % k) + e % d         = e % (d * k)       (a ^ b) ^ b     = a
-    (d * q + r) / d = q, (d * q + r) % d = r              when 0 <= r < d
-    (e / d + f) / k = (e + d * f) / (d * k)
+    d * (e / d) + e % d       = e              e - d * (e / d) = e % d, e - e % d = d * (e / d)
+    d * ((e / d) % k) + e % d = e % (d * k)    (e / d) / k = e / (d * k)
+    (d * q + r) / d = q, (d * q + r) % d = r   when 0 <= r < d
+    (a ^ b) ^ b               = a
 
 Only `_divmod` makes quotients and remainders: a `Div` built elsewhere would miss a reduction.
 `without_simplification()` turns the laws off; every value must stay the same.
@@ -239,18 +239,32 @@ def _completed(coefs: Mapping[Atom, int]) -> Iterator[tuple[Lin, Lin]]:
 
 
 def _cut(coefs: Mapping[Atom, int]) -> Iterator[tuple[Lin, Lin]]:
-    """c*(e - d*q) and its equal c*(e % d), for an atom q = e / d of the sum."""
-    for q, k in coefs.items():
-        if not k or not isinstance(q, Div | Mod) or not q.den.is_constant:
-            continue
-        wholes = [(_atom(a), -k // c) for a, c in coefs.items() if c and k % c == 0 and -k // c > 1]
-        wholes = [(e, d) for e, d in wholes if _divmod(e, d)[0] == _atom(q)]
-        if isinstance(q, Div) and k % q.den.const == 0:
-            wholes.append((q.num, q.den.const))
-        for e, d in wholes:
-            c = -k // d
-            if all(coefs.get(a, 0) * w * c >= (w * c) ** 2 for a, w in e.terms):
-                yield Lin((*(e * c).terms, (q, k)), e.const * c), e % d * c
+    """c*(e - d*q) or c*(e - m) and its equal c*m or c*d*q, for an atom q = e / d or m = e % d of the sum."""
+    if min(coefs.values(), default=0) >= 0 or max(coefs.values()) <= 0:
+        return  # the common sum, with nothing to cut
+    for part, k in coefs.items():
+        if k and isinstance(part, Div | Mod) and part.den.is_constant:
+            for e, scale, rest in _wholes(part, k, coefs):
+                c = -k // scale
+                if all(coefs.get(a, 0) * w * c >= (w * c) ** 2 for a, w in e.terms):
+                    yield Lin((*(e * c).terms, (part, k)), e.const * c), rest * c
+
+
+def _wholes(part: Div | Mod, k: int, coefs: Mapping[Atom, int]) -> Iterator[tuple[Lin, int, Lin]]:
+    """(e, s, e - s*part) for each e that the sum may hold, s a divisor of k."""
+    den = part.den.const
+    if isinstance(part, Mod):
+        yield part.num, 1, part.num // den * den
+    else:
+        inner = {1, *(a.den.const for a in coefs if isinstance(a, Div) and a.den.is_constant)}
+        for i in sorted(i for i in inner if den % i == 0 and i < den and k % (den // i) == 0):
+            yield part.num // i, den // i, part.num // i % (den // i)
+    for atom, c in coefs.items():
+        e = _atom(atom)
+        if c == -k and _divmod(e, den)[1] == _atom(part):
+            yield e, 1, e // den * den
+        if c and k % c == 0 and -k // c > 1 and _divmod(e, -k // c)[0] == _atom(part):
+            yield e, -k // c, e % (-k // c)
 
 
 def _product(x: Lin, y: Lin) -> Lin:
@@ -288,19 +302,14 @@ def _divmod(x: Lin, d: int) -> tuple[Lin, Lin]:
 
 
 def _nested(x: Lin, d: int) -> tuple[Lin, Lin] | None:
-    """x / d and x % d of an x that holds a quotient, or is one remainder: one division, not two."""
+    """x / d and x % d where x is a quotient or a remainder itself: one division, not two."""
     match x:
+        case Lin(((Div(num, Lin((), k)), 1),), f):
+            return _divmod(num + f * k, k * d)[0], _atom(Mod(x, lin(d)))
         case Lin(((Mod(num, Lin((), k)), 1),), 0) if k % d == 0:
             return _divmod(_divmod(num, d)[0], k // d)[1], _divmod(num, d)[1]
         case _:
-            pass
-    for atom, c in x.terms:
-        match atom, c:
-            case Div(num, Lin((), k)), 1:
-                return _divmod(num + (x - _atom(atom)) * k, k * d)[0], _atom(Mod(x, lin(d)))
-            case _:
-                pass
-    return None
+            return None
 
 
 def _subs(a: Atom, env: Mapping[str, Lin]) -> Lin:

@@ -52,10 +52,18 @@ def _is_vector(map: Map, dim: str, size: int, w: int) -> bool:
     lane = var(fresh, w)
     block = var(fresh + "'", size // w)
     point = map.at([block * w + lane if d.name == dim else var(d.name, d.size) for d in map.upper])
-    base = address(point.coords, [d.size for d in map.lower]) - lane
-    if base.mentions(fresh) or base.divisor % w:
+    return moves_as_vector(address(point.coords, [d.size for d in map.lower]), point.guards, lane, w)
+
+
+def moves_as_vector(offset: Lin, guards: Sequence[Guard], lane: Lin, w: int) -> bool:
+    """Are the elements at lane = 0 .. w - 1 aligned neighbours that exist or fail to exist together?"""
+    if w == 1:
+        return True
+    (name,) = lane.variables
+    base = offset - lane
+    if base.mentions(name) or base.divisor % w:
         return False
-    return all(_is_uniform(g, lane, w) for g in point.guards if g.index.mentions(fresh))
+    return all(_is_uniform(g, lane, w) for g in guards if g.index.mentions(name))
 
 
 def _is_uniform(guard: Guard, lane: Lin, w: int) -> bool:

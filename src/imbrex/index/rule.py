@@ -225,7 +225,8 @@ def flaw(rule: Rule, upper: Sizes, lower: Sizes) -> str | None:
 
 
 def inverse(rule: Rule, upper: Sizes, lower: Sizes) -> Rule | None:
-    """The rule that goes back, or None where several upper points may share a lower one."""
+    """The rule that goes back from every lower point, or None where several upper points may share one, or
+    none has it."""
     match rule:
         case PassThrough() | Xor():
             return rule
@@ -239,13 +240,13 @@ def inverse(rule: Rule, upper: Sizes, lower: Sizes) -> Rule | None:
             return Merge()
         case Embed((coef,), offset) if coef:
             return Quotient(coef, offset)
-        case Quotient(coef, offset):
+        case Quotient(coef, offset) if not _embed_flaw(Embed((coef,), offset), lower, upper[0]):
             return Embed((coef,), offset)
         case Broadcast() if upper[0] == 1:
             return Fixed(0)
         case Fixed(0) if lower[0] == 1:
             return Broadcast()
-        case Embed() | Broadcast() | Fixed() | Sunder():
+        case Embed() | Quotient() | Broadcast() | Fixed() | Sunder():
             return None
         case _:
             assert_never(rule)

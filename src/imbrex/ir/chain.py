@@ -6,6 +6,7 @@ from xdsl.ir import SSAValue
 
 from imbrex.index.map import Layer, Map
 from imbrex.ir.ops.view import TransformOp
+from imbrex.ir.shape import shape_of
 
 
 def map_of(value: SSAValue) -> tuple[SSAValue, Map | None]:
@@ -18,3 +19,10 @@ def map_of(value: SSAValue) -> tuple[SSAValue, Map | None]:
         layers.append(value.owner.layer)
         value = value.owner.source
     return value, Map(tuple(layers)) if layers else None
+
+
+def names_of(value: SSAValue) -> tuple[str, ...]:
+    """Names of a view's dims; d0, d1 ... for a plain buffer."""
+    if isinstance(value.owner, TransformOp):
+        return value.owner.names
+    return tuple(f"d{i}" for i in range(len(shape_of(value))))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Final, TypeAlias
+
 from xdsl.dialects.builtin import (
+    AnyFloat,
     BFloat16Type,
     Float16Type,
     Float32Type,
@@ -15,7 +18,14 @@ from xdsl.ir import Attribute
 
 from imbrex.dtype import DTYPES, DType
 
-FLOATS = {"f16": Float16Type, "bf16": BFloat16Type, "f32": Float32Type, "f64": Float64Type}
+Zero: TypeAlias = IntegerAttr[IntegerType] | FloatAttr[AnyFloat]
+
+FLOATS: Final[dict[str, type[AnyFloat]]] = {
+    "f16": Float16Type,
+    "bf16": BFloat16Type,
+    "f32": Float32Type,
+    "f64": Float64Type,
+}
 
 
 def dtype_of(element: Attribute) -> DType:
@@ -39,9 +49,7 @@ def element_bytes(element: Attribute) -> int:
     return dtype_of(element).bytes
 
 
-def zero_of(element: Attribute) -> Attribute:
+def zero_of(element: Attribute) -> Zero:
     """The constant 0 of an element type."""
-    if isinstance(element, IntegerType):
-        return IntegerAttr(0, element)
-    assert isinstance(element, Float16Type | BFloat16Type | Float32Type | Float64Type)
-    return FloatAttr(0.0, element)
+    dtype = dtype_of(element)
+    return FloatAttr(0.0, FLOATS[dtype.name]()) if dtype.is_float else IntegerAttr(0, dtype.bytes * 8)

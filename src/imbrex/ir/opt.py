@@ -9,8 +9,9 @@ Every mistake in the input is one message with its place, on stderr, and exit co
 from __future__ import annotations
 
 import argparse
+import os
 import sys
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from io import BytesIO
 from typing import IO
@@ -153,6 +154,9 @@ def main(args: Sequence[str] | None = None) -> None:
         ImbrexOpt(args).run()
     except Diagnostic as error:
         print(error, file=sys.stderr)
+        sys.exit(1)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
 
 

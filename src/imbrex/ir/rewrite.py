@@ -13,7 +13,10 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from imbrex.index.map import Layer
 from imbrex.ir.attrs import Bool, Float, Int, Ints, Word
+from imbrex.ir.element import zero_of
+from imbrex.ir.ops.memory import AllocOp, FillOp
 from imbrex.ir.ops.view import transform_from_layer
+from imbrex.ir.shape import element_of, memref
 
 Op = TypeVar("Op", bound=Operation)
 
@@ -38,6 +41,17 @@ class Run:
         """`value + more`."""
         return self.add(arith.AddiOp(value, self.index(more))).result if more else value
 
+    def alloc(self, hint: str, element: Attribute, sizes: Sequence[int], space: int) -> SSAValue:
+        """A buffer in LDS or in registers."""
+        op = AllocOp.build(operands=[[], []], result_types=[memref(element, sizes, space)])
+        op.result.name_hint = hint
+        return self.add(op).result
+
+    def zero(self, buffer: SSAValue) -> None:
+        """Fill a buffer with zeros."""
+        zero = self.add(arith.ConstantOp(zero_of(element_of(buffer)))).result
+        self.add(FillOp.build(operands=[buffer, zero]))
+
     def view(
         self, source: SSAValue, layers: Sequence[Layer], hint: str, position: int | None = None
     ) -> SSAValue:
@@ -52,13 +66,13 @@ class Run:
         """`scf.for name = start to end step`; nothing where the loop is empty."""
         if start >= end:
             return
-        bounds = [self.index(v) for v in (start, end, step)]
+        first, last, stride = (self.index(v) for v in (start, end, step))
         block = Block(arg_types=[IndexType()])
         block.args[0].name_hint = name
         inner = Run()
         body(inner, block.args[0])
         block.add_ops([*inner.ops, scf.YieldOp()])
-        self.add(scf.ForOp(*bounds, [], Region(block)))
+        self.add(scf.ForOp(first, last, stride, [], Region(block)))
 
 
 def replace_with(op: Operation, run: Sequence[Operation], values: Sequence[SSAValue] = ()) -> None:

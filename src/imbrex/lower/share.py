@@ -11,7 +11,19 @@ from dataclasses import dataclass, field, replace
 from imbrex.index.atom import Atom, Div, Mod, Mul, Select, Xor
 from imbrex.index.expr import Lin, lin, select, var, xor
 from imbrex.index.rule import Guard
-from imbrex.lower.stmt import For, Kernel, Let, Move, MulAdd, Pack, PanelGemm, Ref, Stmt, Unpack
+from imbrex.lower.stmt import (
+    For,
+    Kernel,
+    Let,
+    Move,
+    MulAdd,
+    Pack,
+    PanelGemm,
+    Places,
+    Ref,
+    Stmt,
+    Unpack,
+)
 
 
 @dataclass
@@ -102,16 +114,36 @@ def _statement(stmt: Stmt, names: Names) -> Stmt:
             return replace(stmt, body=body)
         case Move():
             return replace(stmt, dest=_ref(stmt.dest, names), source=_ref(stmt.source, names))
-        case MulAdd() | PanelGemm():
+        case MulAdd():
             return replace(stmt, c=_ref(stmt.c, names), a=_ref(stmt.a, names), b=_ref(stmt.b, names))
+        case PanelGemm():
+            operands = {x: _ref(getattr(stmt, x), names) for x in "abc"}
+            return replace(stmt, **operands, k=names.share(stmt.k), guards=_guards(stmt.guards, names))
+        case Places():
+            return _places(stmt, names)
         case Pack():
-            return replace(stmt, dest=_ref(stmt.dest, names))
+            guards = _guards(stmt.guards, names)
+            return replace(stmt, dest=_ref(stmt.dest, names), panel=names.share(stmt.panel), guards=guards)
         case Unpack():
-            return replace(stmt, source=_ref(stmt.source, names))
+            return replace(stmt, tile=_ref(stmt.tile, names))
         case _:
             return stmt
 
 
+def _places(stmt: Places, names: Names) -> Places:
+    """The names that depend on the axis' own variable stay with the statement."""
+    count = names.share(stmt.count)
+    outer = set(names.known)
+    names.scopes.append(Scope(frozenset((stmt.var,))))
+    offset, guards = names.share(stmt.offset), tuple(names.share(g) for g in stmt.guards)
+    own = names.scopes.pop()
+    names.known = {a: n for a, n in names.known.items() if a in outer or not a.variables & own.variables}
+    return replace(stmt, count=count, offset=offset, guards=guards, lets=tuple(own.lets))
+
+
 def _ref(ref: Ref, names: Names) -> Ref:
-    guards = tuple(Guard(names.share(g.index), g.size) for g in ref.guards)
-    return replace(ref, offset=names.share(ref.offset), guards=guards)
+    return replace(ref, offset=names.share(ref.offset), guards=_guards(ref.guards, names))
+
+
+def _guards(guards: tuple[Guard, ...], names: Names) -> tuple[Guard, ...]:
+    return tuple(Guard(names.share(g.index), g.size) for g in guards)

@@ -7,7 +7,7 @@ work item of one workgroup, unless its docstring says that the whole workgroup r
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Literal, TypeAlias, assert_never
 
 from imbrex.dtype import DType
@@ -115,64 +115,96 @@ class Barrier:
 
 
 @dataclass(frozen=True)
-class Separable:
-    """A reference whose offset and guards are a part of `row` plus a part of `lane`.
+class Window:
+    """A two-dimensional piece of a global buffer, its rows and lanes placed by `Places`.
 
-    buffer[row_offset + lane_offset], guarded by 0 <= row_guards[i] + lane_guards[i] < sizes[i].
+    Element (row, lane) lies at rows.offset + lanes.offset and exists where, for each guard,
+    0 <= rows.guard + lanes.guard < size.  lanes: the direction in which vectors run; `panel` of them belong together,
+    a whole vector where panel is None.
     """
 
+    name: str
     buffer: Buffer
-    row: str
-    lane: str
-    row_offset: Lin
-    lane_offset: Lin
-    row_guards: tuple[Lin, ...] = ()
-    lane_guards: tuple[Lin, ...] = ()
-    sizes: tuple[int, ...] = ()
+    computed: DType
+    rows: int
+    lanes: int
+    sizes: tuple[int, ...]
+    panel: int | None = None
+
+
+@dataclass(frozen=True)
+class Places:
+    """Offsets and guards of a window along one axis, for var = 0 .. count - 1; what lies beyond does not exist."""
+
+    window: Window
+    axis: Literal["rows", "lanes"]
+    var: str
+    count: Lin
+    offset: Lin
+    guards: tuple[Lin, ...]
+    lets: tuple[Let, ...] = ()
+
+
+@dataclass(frozen=True)
+class Meet:
+    """The masks of a window, once both axes are placed."""
+
+    window: Window
 
 
 @dataclass(frozen=True)
 class Pack:
-    """dest panel = source, for all (row, lane): a CPU core's copy into its panels.
+    """Panel number `panel` of a window, converted to the computed type.
 
-    layout: "k_major" is [row][lane]; "k_blocked" is [row / inner][lane][inner].
+    along_lanes: dest[row][lane]; blocked: dest[lane / W][row][lane % W]; transposed: dest[lane][row].
+    width: rows or lanes of a panel.  Runs only where the guards hold: a panel wholly beyond the edge is skipped.
     """
 
+    window: Window
     dest: Ref
-    source: Separable
-    rows: int
-    lanes: int
-    layout: Literal["k_major", "k_blocked"]
+    panel: Lin
+    width: int
+    form: Literal["along_lanes", "blocked", "transposed"]
+    guards: tuple[Guard, ...] = ()
 
 
 @dataclass(frozen=True)
 class PanelGemm:
-    """c[m][n] += sum over k of a[k][m] * b[k][n] over packed panels, held in vector registers."""
+    """c[m][n] = (first ? 0 : c[m][n]) + sum over k < `k` of a[k][m] * b[k][n], held in vector registers.
+
+    Runs only where the guards hold: they skip panels that lie wholly beyond the edge of the matrix.
+    """
 
     c: Ref
     a: Ref
     b: Ref
-    k: int
+    k: Lin
     m: int
     n: int
-    a_layout: Literal["k_major", "k_blocked"]
+    c_step: int
+    first: Guard | None
+    a_is_blocked: bool
+    guards: tuple[Guard, ...] = ()
 
 
 @dataclass(frozen=True)
 class Unpack:
-    """dest (row, lane) = alpha * source[row][lane] + beta * dest, for a register tile kept row-major."""
+    """A row-major tile to a window: dest = alpha * tile + beta * dest, or added atomically.
 
-    dest: Separable
-    source: Ref
-    rows: int
-    lanes: int
+    transposed: the window's rows are the tile's columns.
+    """
+
+    window: Window
+    tile: Ref
+    tile_step: int
+    is_transposed: bool
     method: StoreMethod = "set"
     alpha: float = 1.0
     beta: float = 0.0
 
 
 Stmt: TypeAlias = (
-    Comment | Let | Alloc | View | For | Fill | Move | MulAdd | Barrier | Pack | PanelGemm | Unpack
+    Comment | Let | Alloc | View | For | Fill | Move | MulAdd | Barrier | Places | Meet | Pack | PanelGemm | Unpack
 )
 
 
@@ -207,7 +239,7 @@ class Program:
     name: str
     arguments: tuple[Buffer, ...]
     launches: tuple[Kernel | ZeroFill, ...]
-    outputs: frozenset[str] = field(default_factory=lambda: frozenset[str]())
+    outputs: frozenset[str]
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
@@ -233,21 +265,23 @@ def indices(stmt: Stmt) -> tuple[Lin, ...]:
             return (stmt.index,)
         case Move():
             return (*_of(stmt.dest), *_of(stmt.source))
-        case MulAdd() | PanelGemm():
+        case MulAdd():
             return (*_of(stmt.c), *_of(stmt.a), *_of(stmt.b))
-        case Pack() | Unpack():
-            return (*_of(stmt.dest), *_of(stmt.source))
-        case Comment() | Alloc() | View() | For() | Fill() | Barrier():
+        case PanelGemm():
+            first = (stmt.first.index,) if stmt.first is not None else ()
+            refs = (*_of(stmt.c), *_of(stmt.a), *_of(stmt.b))
+            return (*refs, stmt.k, *first, *(g.index for g in stmt.guards))
+        case Pack():
+            return (*_of(stmt.dest), stmt.panel, *(g.index for g in stmt.guards))
+        case Places():
+            return (stmt.count, stmt.offset, *stmt.guards)
+        case Unpack():
+            return _of(stmt.tile)
+        case Comment() | Alloc() | View() | For() | Fill() | Barrier() | Meet():
             return ()
         case _:
             assert_never(stmt)
 
 
-def _of(ref: Ref | Separable) -> tuple[Lin, ...]:
-    if isinstance(ref, Ref):
-        return (ref.offset, *(g.index for g in ref.guards))
-    return (ref.row_offset, ref.lane_offset, *ref.row_guards, *ref.lane_guards)
-
-
-def with_body(loop: For, body: tuple[Stmt, ...]) -> For:
-    return replace(loop, body=body)
+def _of(ref: Ref) -> tuple[Lin, ...]:
+    return (ref.offset, *(g.index for g in ref.guards))

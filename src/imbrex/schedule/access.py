@@ -30,15 +30,16 @@ def context_of(view: GemmView, dtype: DType) -> GemmContext:
 
 
 def access_of(view: Map, dtype: DType) -> Access:
-    """Vector widths (exact) and unit-stride runs (from the first coordinates of each dim) of one matrix."""
+    """Vector widths (exact), steps and runs (from the first coordinates of each dim) of one matrix."""
     widest = max(1, WIDEST_VECTOR_BYTES // dtype.bytes)
     first, second = len(view.upper) - 2, len(view.upper) - 1
     widths = [vector_width(view, view.upper[i].name, widest) for i in (first, second)]
-    return Access((widths[0], widths[1]), (_mean_run(view, first), _mean_run(view, second)))
+    (step0, run0), (step1, run1) = _steps(view, first), _steps(view, second)
+    return Access((widths[0], widths[1]), (run0, run1), (step0, step1))
 
 
-def _mean_run(view: Map, position: int) -> float:
-    """Mean length of the stretches over which the address moves by one."""
+def _steps(view: Map, position: int) -> tuple[int, float]:
+    """The step between most neighbours, 1, 2 or else 0, and the mean length of its stretches."""
     length = min(SAMPLE, view.upper[position].size)
     at: list[int | npt.NDArray[np.int64]] = [d.size // 2 for d in view.upper]
     at[position] = np.arange(length, dtype=np.int64)
@@ -46,5 +47,8 @@ def _mean_run(view: Map, position: int) -> float:
     offset: Any = np.zeros(length, dtype=np.int64)
     for coord, dim in zip(coords, view.lower, strict=True):
         offset = offset * dim.size + coord
-    breaks = int(np.count_nonzero(np.diff(offset) != 1))
-    return length / (1 + breaks)
+    kept = {step: int(np.count_nonzero(np.diff(offset) == step)) for step in (1, 2)}
+    step = max(kept, key=lambda s: kept[s])
+    if length > 1 and kept[step] == 0:
+        return 0, 1.0
+    return step, length / (length - kept[step])

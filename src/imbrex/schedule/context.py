@@ -24,11 +24,13 @@ class Access:
     """How one matrix lies in memory, by matrix dimension.
 
     vector: widest legal, aligned vector along the dimension, in elements (`index.query.vector_width`).
-    run: mean length of stretches of neighbouring elements along the dimension, whatever their alignment.
+    step: how far apart most neighbours along the dimension lie: 1 or 2 elements, or 0 for anything else.
+    run: mean length of the stretches in which neighbours lie `step` apart, whatever their alignment.
     """
 
     vector: tuple[int, int] = (1, 1)
     run: tuple[float, float] = (1.0, 1.0)
+    step: tuple[int, int] = (1, 1)
 
     def __post_init__(self) -> None:
         assert min(self.vector) >= 1 and min(self.run) >= 1, f"widths and runs are at least 1: {self}"
@@ -36,7 +38,8 @@ class Access:
     @property
     def exchanged(self) -> Access:
         """The same memory with the two matrix dimensions exchanged."""
-        return Access((self.vector[1], self.vector[0]), (self.run[1], self.run[0]))
+        (v0, v1), (r0, r1), (s0, s1) = self.vector, self.run, self.step
+        return Access((v1, v0), (r1, r0), (s1, s0))
 
 
 @dataclass(frozen=True)

@@ -3,20 +3,21 @@
     direction            gemmM      gemmN        gemmK      A       B       C
     forward              k          n ho wo      c y x      filter  input   output
     backward data v1r1   c y x      n ho wo      k          filter  output  input, added where windows overlap
-    backward data v4r1   c          n h~ w~      k y. x.    filter  output  input, one GEMM per phase, no overlap
+    backward data v4r1   c          n h~ w~      k y. x.    filter  output  input, one GEMM a phase
     backward weight      k          c y x        n ho wo    output  input   filter
 
 Digits of a merged dim follow the memory order of an array, so that its fastest dim stays fastest.
 The phases of v4r1: with g = gcd(stride, dilation) and Y~ = stride / g, a filter row is y = Y~ * y. + y~, and
-stride * ho + dilation * y = stride * h~ + dilation * y~ with h~ = ho + (dilation / g) * y. .  Fixing y~ fixes a
-residue of input rows, so the phases write different elements.
+stride * ho + dilation * y = stride * h~ + dilation * y~ with h~ = ho + (dilation / g) * y. .  Fixing y~ fixes
+the residue of the input rows, hi + pad = dilation * y~ modulo stride, and every y~ below Y~ has its own.  So
+a phase stores all input rows of its residue, those that no window meets too, and none of another phase.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil, gcd
+from math import gcd
 from typing import NamedTuple
 
 from imbrex.index.map import Dim, Layer, Map, layer_over
@@ -110,35 +111,36 @@ def backward_data_v4r1(conv: Convolution) -> tuple[GemmView, ...]:
 
 
 def writes_everything(conv: Convolution) -> bool:
-    """Do the phases of v4r1 together write every input element?  Where not, the rest must be zeroed first."""
-    return all(_covered(axis) == set(range(axis.image)) for axis in (conv.height, conv.width))
+    """Do the phases of v4r1 together write every input element?  Where not, the rest must be zeroed first.
+
+    They do where every residue of rows, and of columns, that has input elements has a phase.
+    """
+    return all(
+        sum(phase.extent for phase in _phases(axis)) == axis.image for axis in (conv.height, conv.width)
+    )
 
 
 class Phase(NamedTuple):
-    """One residue of one axis: `taps` filter rows, and input rows from h~ = `first` on, `count` of them."""
+    """One residue of one axis: `taps` filter rows; input rows from h~ = `first` on, `extent` of them.
+
+    start: the input row at h~ = first.
+    """
 
     residue: int
     taps: int
     first: int
-    count: int
+    extent: int
+    start: int
 
 
 def _phases(axis: Axis) -> Iterator[Phase]:
     residues = axis.stride // gcd(axis.stride, axis.dilation)
-    reach = axis.out + ceil(axis.dilation * (axis.window - 1) / axis.stride)
-    first = max(0, axis.before - axis.dilation * (residues - 1)) // axis.stride
-    last = min(reach, ceil((axis.before + axis.image - 1) / axis.stride) + 1)
     for residue in range(min(residues, axis.window)):
-        yield Phase(residue, ceil((axis.window - residue) / residues), first, last - first)
-
-
-def _covered(axis: Axis) -> set[int]:
-    rows = (
-        axis.stride * (p.first + i) + axis.dilation * p.residue - axis.before
-        for p in _phases(axis)
-        for i in range(p.count)
-    )
-    return {r for r in rows if 0 <= r < axis.image}
+        shift = axis.dilation * residue - axis.before  # input row = stride * h~ + shift
+        first, last = -(shift // axis.stride), (axis.image - 1 - shift) // axis.stride
+        if first <= last:
+            taps = (axis.window - residue - 1) // residues + 1
+            yield Phase(residue, taps, first, last - first + 1, axis.stride * first + shift)
 
 
 def _phase(conv: Convolution, h: Phase, w: Phase) -> GemmView:
@@ -155,25 +157,19 @@ def _phase_filter(conv: Convolution, h: Phase, w: Phase) -> tuple[Layer, ...]:
     def taps(axis: Axis, p: Phase) -> Embed:
         return Embed((axis.stride // gcd(axis.stride, axis.dilation),), p.residue)
 
-    changed = {"y": (taps(conv.height, h), "yd", "y"), "x": (taps(conv.width, w), "xd", "x")}
-    return (_changed(conv.filter, changed, yd=h.taps, xd=w.taps),)
+    entries: dict[str, Entry] = {
+        "y": (taps(conv.height, h), "yd", "y"),
+        "x": (taps(conv.width, w), "xd", "x"),
+    }
+    return (_changed(conv.filter, entries, {"yd": h.taps, "xd": w.taps}),)
 
 
 def _phase_input(conv: Convolution, h: Phase, w: Phase) -> tuple[Layer, ...]:
-    def reach(axis: Axis, p: Phase) -> int:
-        return axis.stride * (p.first + p.count - 1) + axis.dilation * p.residue + 1
-
-    def pad(axis: Axis, p: Phase) -> Pad:
-        return Pad(axis.before, max(0, reach(axis, p) - axis.before - axis.image))
-
-    def rows(axis: Axis, p: Phase) -> Embed:
-        return Embed((axis.stride,), axis.stride * p.first + axis.dilation * p.residue)
-
-    below = _changed(
-        conv.input, {"hi": (pad(conv.height, h), "hipad", "hi"), "wi": (pad(conv.width, w), "wipad", "wi")}
-    )
-    entries = {"hipad": (rows(conv.height, h), "ht", "hipad"), "wipad": (rows(conv.width, w), "wt", "wipad")}
-    return (_changed(below.upper, entries, ht=h.count, wt=w.count), below)
+    entries: dict[str, Entry] = {
+        "hi": (Embed((conv.height.stride,), h.start), "ht", "hi"),
+        "wi": (Embed((conv.width.stride,), w.start), "wt", "wi"),
+    }
+    return (_changed(conv.input, entries, {"ht": h.extent, "wt": w.extent}),)
 
 
 def _phase_output(conv: Convolution, h: Phase, w: Phase) -> tuple[Layer, ...]:
@@ -181,40 +177,47 @@ def _phase_output(conv: Convolution, h: Phase, w: Phase) -> tuple[Layer, ...]:
         return axis.dilation // gcd(axis.stride, axis.dilation)
 
     def pad(axis: Axis, p: Phase) -> Pad:
-        before = max(0, back(axis) * (p.taps - 1) - p.first)
-        return Pad(before, max(0, p.first + p.count - axis.out))
+        return Pad(max(0, back(axis) * (p.taps - 1) - p.first), max(0, p.first + p.extent - axis.out))
 
     def rows(axis: Axis, p: Phase) -> Embed:
         return Embed((-back(axis), 1), p.first + pad(axis, p).before)
 
-    sizes = {"yd": h.taps, "ht": h.count, "xd": w.taps, "wt": w.count}
-    below = _changed(
-        conv.output, {"ho": (pad(conv.height, h), "hopad", "ho"), "wo": (pad(conv.width, w), "wopad", "wo")}
-    )
-    entries = {
+    pads: dict[str, Entry] = {
+        "ho": (pad(conv.height, h), "hopad", "ho"),
+        "wo": (pad(conv.width, w), "wopad", "wo"),
+    }
+    below = _changed(conv.output, pads)
+    entries: dict[str, Entry] = {
         "hopad": (rows(conv.height, h), "yd ht", "hopad"),
         "wopad": (rows(conv.width, w), "xd wt", "wopad"),
     }
-    return (_changed(below.upper, entries, **sizes), below)
+    sizes = {"yd": h.taps, "ht": h.extent, "xd": w.taps, "wt": w.extent}
+    return (_changed(below.upper, entries, sizes), below)
 
 
 def _windows(conv: Convolution) -> tuple[Layer, ...]:
     """The input as (filter tap, output pixel) pairs: pad, then slide."""
     (top, bottom), (left, right) = conv.padding
-    below = _changed(
-        conv.input, {"hi": (Pad(top, bottom), "hipad", "hi"), "wi": (Pad(left, right), "wipad", "wi")}
-    )
+    pads: dict[str, Entry] = {
+        "hi": (Pad(top, bottom), "hipad", "hi"),
+        "wi": (Pad(left, right), "wipad", "wi"),
+    }
+    below = _changed(conv.input, pads)
     h, w = conv.height, conv.width
     entries: dict[str, Entry] = {
         "hipad": (Embed((h.dilation, h.stride)), "y ho", "hipad"),
         "wipad": (Embed((w.dilation, w.stride)), "x wo", "wipad"),
     }
-    return (_changed(below.upper, entries, y=h.window, ho=h.out, x=w.window, wo=w.out), below)
+    sizes = {"y": h.window, "ho": h.out, "x": w.window, "wo": w.out}
+    return (_changed(below.upper, entries, sizes), below)
 
 
-def _changed(lower: Sequence[Dim], entries: dict[str, Entry], **sizes: int) -> Layer:
+def _changed(
+    lower: Sequence[Dim], entries: Mapping[str, Entry], sizes: Mapping[str, int] | None = None
+) -> Layer:
     """A layer that passes every dim through but those that have an entry."""
-    return layer_over(lower, *(entries.get(d.name, (PassThrough(), d.name, d.name)) for d in lower), **sizes)
+    steps = (entries.get(d.name, (PassThrough(), d.name, d.name)) for d in lower)
+    return layer_over(lower, *steps, order=None, **(sizes or {}))
 
 
 def _merged(lower: Sequence[Dim], **gemm: str) -> Map:

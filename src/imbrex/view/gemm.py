@@ -77,7 +77,10 @@ def plain(
 
 
 def overhang(dims: Sequence[Dim], **multiples: int) -> tuple[Layer, ...]:
-    """Grow dims to multiples of the given tile sizes; what overhangs does not exist.  Empty when nothing does."""
+    """Grow dims to multiples of the given tile sizes; what overhangs does not exist.
+
+    No layer where nothing overhangs.
+    """
     extra = {d.name: -d.size % multiples.get(d.name, 1) for d in dims}
 
     def rule(name: str) -> Rule:

@@ -2,15 +2,19 @@
 
 Each function gives layers, topmost first, to lay over the dims of an operand or of a buffer.
 
-    window      (step, workgroup, k, m)                      over (gemmK, gemmM): the tile that one step loads
-    result      (workgroup, m, n)                            over (gemmM, gemmN): the tile that a workgroup owns
-    copied      (..., workitem, k_item, m_item)              over (..., k, m): a work item's slice of a copy
-    operand     (workitem, k, m_repeat, m_thread)            over (k, m) in LDS: what a work item multiplies
-    computed    (workgroup, workitem, m_repeat, m_thread, n_repeat, n_thread)   over (workgroup, m, n)
-    panels      (..., m_panel, k, m_lane)                    over (..., k, m): a CPU core's packed panels
-    paneled     (workgroup, m_panel, n_panel, m_lane, n_lane)   over (workgroup, m, n)
+    window      (step, workgroup, k, m)             over (gemmK, gemmM): the tile that one step loads
+    result      (workgroup, m, n)                   over (gemmM, gemmN): the tile that a workgroup owns
+    copied      (..., workitem, k_item, m_item)     over (..., k, m): a work item's slice of a copy
+    operand     (workitem, k, m_repeat, m_thread)   over (k, m) in LDS: what a work item multiplies
+    computed    (workgroup, workitem, m_repeat, m_thread, n_repeat, n_thread)
+                                                    over (workgroup, m, n): what a work item holds of C
+    panels      (..., m_panel, k, m_lane)           over (..., k, m): a CPU core's packed panels
+    paneled     (m_panel, n_panel, m_lane, n_lane)  over (m, n): a CPU core's tile of C as register tiles
+    held        (m_repeat, m_thread, n_repeat, n_thread)
+                                                    over (m, n): a work item's registers of C
 
-Work items are numbered (m_level1, n_level1, m_level0, n_level0), the last fastest: the order of the seeds' clusters.
+Work items are numbered (m_level1, n_level1, m_level0, n_level0), the last fastest: the order of the seeds'
+clusters.
 """
 
 from __future__ import annotations
@@ -148,17 +152,29 @@ def panels(dims: Sequence[Dim], side: str, lanes: int, k_inner: int = 1) -> tupl
     return (_changed(dims, entries, order, made),)
 
 
-def paneled(dims: Sequence[Dim], m_lanes: int, n_lanes: int) -> tuple[Layer, ...]:
-    """A workgroup's C tile as register tiles."""
-    sizes = dict(dims)
-    entries: dict[str, Entry] = {s: (Unmerge(), f"{s}_panel {s}_lane", s) for s in ("m", "n")}
-    made = {
-        "m_panel": sizes["m"] // m_lanes,
-        "n_panel": sizes["n"] // n_lanes,
-        "m_lane": m_lanes,
-        "n_lane": n_lanes,
-    }
-    return (_changed(dims, entries, ["workgroup", "m_panel", "n_panel", "m_lane", "n_lane"], made),)
+def paneled(dims: Sequence[Dim], m_lanes: int, n_lanes: int, outer: str) -> tuple[Layer, ...]:
+    """A CPU core's tile of C, row-major, as register tiles; the panels of side `outer` come first."""
+    order = [f"{outer}_panel", f"{OTHER[outer]}_panel", "m_lane", "n_lane"]
+    return (_split(dims, ("panel", "lane"), (m_lanes, n_lanes), order),)
+
+
+def held(dims: Sequence[Dim], m_threads: int, n_threads: int) -> tuple[Layer, ...]:
+    """A work item's registers of C, row-major, in the order in which `computed` numbers its elements."""
+    order = ["m_repeat", "m_thread", "n_repeat", "n_thread"]
+    return (_split(dims, ("repeat", "thread"), (m_threads, n_threads), order),)
+
+
+def _split(
+    dims: Sequence[Dim], parts: tuple[str, str], lengths: tuple[int, int], order: Sequence[str]
+) -> Layer:
+    """Each dim as groups of `length` neighbours."""
+    outer, inner = parts
+    entries: dict[str, Entry] = {}
+    made: dict[str, int] = {}
+    for (side, size), length in zip(dims, lengths, strict=True):
+        entries[side] = (Unmerge(), f"{side}_{outer} {side}_{inner}", side)
+        made |= {f"{side}_{outer}": size // length, f"{side}_{inner}": length}
+    return _changed(dims, entries, order, made)
 
 
 def _workgroups(dims: Sequence[Dim]) -> Layer:

@@ -156,6 +156,15 @@ def test_runs_are_lengths_of_unit_stride() -> None:
     assert context.a.run[0] == 36.0 and context.b.run == (12.0, 1.0) and context.c.run == (8.0, 1.0)
 
 
+def test_steps_tell_strided_windows_from_scattered_ones() -> None:
+    """A stride of 2 puts neighbours of a row two apart, in stretches as long as the output row."""
+    halved = context_of(forward(convolution(n=2, c=4, h=29, w=29, k=8, y=3, x=3, stride=2)), F32)
+    assert halved.b.step[1] == 2 and halved.b.run[1] == 14.0
+    thirds = context_of(forward(convolution(n=2, c=4, h=30, w=30, k=8, y=3, x=3, stride=3)), F32)
+    assert thirds.b.step[1] == 0 and thirds.b.run[1] == 1.0
+    assert thirds.a.step == (1, 0) and thirds.a.exchanged.step == (0, 1)
+
+
 def test_groups_become_g() -> None:
     filters = (Dim("g", 3), Dim("k", 4), Dim("c", 2), Dim("y", 3), Dim("x", 3))
     images = (Dim("n", 2), Dim("g", 3), Dim("c", 2), Dim("hi", 6), Dim("wi", 6))

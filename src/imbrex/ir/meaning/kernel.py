@@ -43,7 +43,9 @@ class KernelFunctions(InterpreterFunctions):
         return _gridwise(op, args)
 
     @impl(GridwiseGemmExOp)
-    def gridwise_gemm_ex(self, interpreter: Interpreter, op: GridwiseGemmExOp, args: PythonValues) -> PythonValues:
+    def gridwise_gemm_ex(
+        self, interpreter: Interpreter, op: GridwiseGemmExOp, args: PythonValues
+    ) -> PythonValues:
         return _gridwise(op, args)
 
     @impl(LaunchOp)
@@ -76,7 +78,9 @@ class KernelFunctions(InterpreterFunctions):
         return ()
 
     @impl(BlockwiseCopyOp)
-    def blockwise_copy(self, interpreter: Interpreter, op: BlockwiseCopyOp, args: PythonValues) -> PythonValues:
+    def blockwise_copy(
+        self, interpreter: Interpreter, op: BlockwiseCopyOp, args: PythonValues
+    ) -> PythonValues:
         source, source_index, dest, dest_index = _grouped(op, args)
         if op.move_source_offset is not None:
             k = source.remaining(source_index)[0]
@@ -94,7 +98,9 @@ class KernelFunctions(InterpreterFunctions):
         return ()
 
     @impl(BlockwiseGemmOp)
-    def blockwise_gemm(self, interpreter: Interpreter, op: BlockwiseGemmOp, args: PythonValues) -> PythonValues:
+    def blockwise_gemm(
+        self, interpreter: Interpreter, op: BlockwiseGemmOp, args: PythonValues
+    ) -> PythonValues:
         a, a_index, b, b_index, c, c_index = _grouped(op, args)
         left, right = a.load(a_index).astype(c.data.dtype), b.load(b_index).astype(c.data.dtype)
         if op.pipeline is not None and op.pipeline.data == "cpu":
@@ -106,7 +112,9 @@ class KernelFunctions(InterpreterFunctions):
         return ()
 
     @impl(ThreadwiseCopyOp)
-    def threadwise_copy(self, interpreter: Interpreter, op: ThreadwiseCopyOp, args: PythonValues) -> PythonValues:
+    def threadwise_copy(
+        self, interpreter: Interpreter, op: ThreadwiseCopyOp, args: PythonValues
+    ) -> PythonValues:
         source, source_index, dest, dest_index = _grouped(op, args)
         shapes = [source.remaining(source_index), dest.remaining(dest_index)]
         box = shapes[1] if source.map is None and not source_index else shapes[0]
@@ -118,13 +126,18 @@ class KernelFunctions(InterpreterFunctions):
         return ()
 
     @impl(ThreadwiseGemmOp)
-    def threadwise_gemm(self, interpreter: Interpreter, op: ThreadwiseGemmOp, args: PythonValues) -> PythonValues:
+    def threadwise_gemm(
+        self, interpreter: Interpreter, op: ThreadwiseGemmOp, args: PythonValues
+    ) -> PythonValues:
         a, a_index, b, b_index, c, c_index = _grouped(op, args)
         kind = c.data.dtype
         left, right, old = (v.load(i) for v, i in ((a, a_index), (b, b_index), (c, c_index)))
         left, right = (x if v.items is not None else x[None] for x, v in ((left, a), (right, b)))
         left = _k_by_m(left.astype(kind), blocked=left.ndim == 4)
-        rows, columns = (slice(*_span(op.offset_a, op.m_per_thread)), slice(*_span(op.offset_b, op.n_per_thread)))
+        rows, columns = (
+            slice(*_span(op.offset_a, op.m_per_thread)),
+            slice(*_span(op.offset_b, op.n_per_thread)),
+        )
         product = left[..., rows].swapaxes(-1, -2) @ right[..., columns].astype(kind)
         first_row, first_column = divmod(_offset(op.offset_c), old.shape[-1])
         m, n = product.shape[-2:]

@@ -49,7 +49,9 @@ class View:
         raw = self.data.view(np.uint8)[..., offset:end]
         return View(raw.view(dtype.numpy), dtype, tuple(shape), None, self.items)
 
-    def load(self, index: Sequence[Coordinate] = (), offset: int = 0, shape: Sequence[int] | None = None) -> Array:
+    def load(
+        self, index: Sequence[Coordinate] = (), offset: int = 0, shape: Sequence[int] | None = None
+    ) -> Array:
         """The elements at an index, 0 where none exists; `shape` takes that many from a plain buffer."""
         at, valid = self._places(index, offset, shape)
         return np.where(valid, self.data[at], np.zeros((), self.data.dtype))
@@ -82,7 +84,9 @@ class View:
         items = self.items or max((np.size(i) for i in index), default=1)
         by_item = self.items is not None or any(np.ndim(i) for i in index)
         lead = 1 if by_item else 0
-        grid = [np.arange(n).reshape([-1 if j == i else 1 for j in range(len(rest))]) for i, n in enumerate(rest)]
+        grid = [
+            np.arange(n).reshape([-1 if j == i else 1 for j in range(len(rest))]) for i, n in enumerate(rest)
+        ]
         column = (-1,) + (1,) * len(rest)
         if shape is None:
             fixed = [np.reshape(i, column) if np.ndim(i) else i for i in index]

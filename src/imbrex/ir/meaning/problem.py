@@ -31,7 +31,9 @@ class ProblemFunctions(InterpreterFunctions):
         return _forward(op, args)
 
     @impl(Conv2dBwdDataOp)
-    def backward_data(self, interpreter: Interpreter, op: Conv2dBwdDataOp, args: PythonValues) -> PythonValues:
+    def backward_data(
+        self, interpreter: Interpreter, op: Conv2dBwdDataOp, args: PythonValues
+    ) -> PythonValues:
         filter, input, output = _canonical(op, args)
         padded = _padded(op, np.zeros(input.shape, args[1].dtype.accumulator.numpy))
         for y, x, window in _windows(op, filter, padded, output):
@@ -41,7 +43,9 @@ class ProblemFunctions(InterpreterFunctions):
         return ()
 
     @impl(Conv2dBwdWeightOp)
-    def backward_weight(self, interpreter: Interpreter, op: Conv2dBwdWeightOp, args: PythonValues) -> PythonValues:
+    def backward_weight(
+        self, interpreter: Interpreter, op: Conv2dBwdWeightOp, args: PythonValues
+    ) -> PythonValues:
         filter, input, output = _canonical(op, args)
         for y, x, window in _windows(op, filter, _padded(op, _wide(args[1], input)), output):
             filter[..., y, x] = np.einsum("ngchw,ngkhw->gkc", window, _wide(args[2], output))

@@ -25,6 +25,12 @@ def execute(module: ModuleOp, arguments: Sequence[Array], function: str | None =
     types = [memref_type(arg).get_element_type() for arg in functions[name].args]
     views = [View.of(a, dtype_of(t)) for a, t in zip(arguments, types, strict=True)]
     interpreter = Interpreter(module)
-    for implemented in (ProblemFunctions(), KernelFunctions(), FuncFunctions(), ScfFunctions(), ArithFunctions()):
+    for implemented in (
+        ProblemFunctions(),
+        KernelFunctions(),
+        FuncFunctions(),
+        ScfFunctions(),
+        ArithFunctions(),
+    ):
         interpreter.register_implementations(implemented)
     interpreter.call_op(name, tuple(views))

@@ -32,13 +32,15 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import ParseError
 from xdsl.utils.lexer import Span
 
-from imbrex.ir.attrs import Literal
+from imbrex.ir.attrs import Layout, Literal, Names
 from imbrex.ir.literal import Node, fields
 from imbrex.ir.printed import Seed, write_fields
 from imbrex.ir.source import LocatedParser, OpSource
 from imbrex.ir.text import Reader
 
 SIZES = "sizes"
+ON_ONE_LINE = 4
+"""A configuration of at most so many keys, none of them a layout, is printed on one line."""
 
 
 @dataclass(frozen=True)
@@ -202,9 +204,9 @@ class MiopenOp(IRDLOperation):
                 given[key] = partial(self.write_value, printer, key, literal, compact)
         if not given:
             return
-        short = len(given) <= 2 and "layout" not in given
+        lists = any(isinstance(self.properties[key], Names | Layout) for key in given)
         printer.print_string(" ")
-        write_fields(printer, given, broken=not short)
+        write_fields(printer, given, broken=lists or len(given) > ON_ONE_LINE)
 
     def printed_keys(self, compact: bool) -> Sequence[str]:
         """Configuration keys in the order in which they are printed."""

@@ -7,6 +7,7 @@ Operands have rank 2, or 3 with a leading gemmG that all three share.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from xdsl.dialects.builtin import IndexType, MemRefType
@@ -57,6 +58,9 @@ class GridwiseOp(MiopenOp):
     store_method = opt_prop_def(Word)
     alpha = opt_prop_def(Float)
     beta = opt_prop_def(Float)
+
+    def printed_keys(self, compact: bool) -> Sequence[str]:
+        return ("kernel_algorithm", *(k for k in super().printed_keys(compact) if k != "kernel_algorithm"))
 
     @property
     def adds_atomically(self) -> bool:

@@ -12,31 +12,37 @@ a group's.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import ClassVar, Final
 
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
 from xdsl.parser import Parser
 
+from imbrex.diagnostic import Diagnostic
+from imbrex.dtype import DTYPES
 from imbrex.ir.attrs import Bool, Float, Ints, Names, Padding, Word
 from imbrex.ir.literal import suggest
 from imbrex.ir.ops.form import MiopenOp
 from imbrex.ir.shape import Size, agree, element_of, rank_of, shape_of
 from imbrex.ir.source import InvalidField, LocatedParser, expect
+from imbrex.problem.axis import Axis
 
 DIMS: Final = {
     "filter": ("k", "c", "y", "x"),
     "input": ("n", "c", "hi", "wi"),
     "output": ("n", "k", "ho", "wo"),
 }
+AXES: Final = (("ho", "hi", "y"), ("wo", "wi", "x"))
+"""Output, input and window of height and of width."""
 DRAFT_NAMES: Final = {"h": "hi", "w": "wi", "ko": "k", "ci": "c", "ni": "n", "no": "n"}
 """Names that the notes use beside the dialect's own; the first draft's input layout is `n, c, h, w`."""
 
 
 class ConvOp(MiopenOp):
-    """What the three directions share."""
+    """What the three directions share; WRITES is the operand that is written."""
 
+    WRITES: ClassVar[int] = 2
     filter = operand_def(MemRefType)
     input = operand_def(MemRefType)
     output = operand_def(MemRefType)
@@ -55,6 +61,12 @@ class ConvOp(MiopenOp):
             "input": self.input_layout.data,
             "output": self.output_layout.data,
         }
+
+    def axis(self, i: int, size: int, window: int) -> Axis:
+        """Height (0) or width (1) for these sizes of input and window."""
+        _, name, window_name = AXES[i]
+        pad, stride, dilation = self.padding.data[i], self.strides.data[i], self.dilations.data[i]
+        return Axis(name, window_name, size, window, pad, stride, dilation)
 
     def sizes(self, role: str) -> dict[str, Size]:
         """Sizes by dimension name of one buffer, in memory order."""
@@ -76,11 +88,7 @@ class ConvOp(MiopenOp):
         expect(len(pads) == 2, f"'padding' takes [height, width], got {len(pads)} entries", "padding")
         for i, pair in enumerate(pads):
             expect(min(pair) >= 0, f"pads are not negative, got {min(pair)}", "padding", i)
-        elements = {str(element_of(v)) for v in (self.filter, self.input)}
-        expect(
-            len(elements) == 1,
-            f"filter and input have different element types: {', '.join(sorted(elements))}",
-        )
+        verify_elements([self.filter, self.input, self.output], self.WRITES)
         self._verify_sizes()
 
     def _verify_layout(self, role: str, operand: int) -> None:
@@ -106,16 +114,17 @@ class ConvOp(MiopenOp):
                 owner, other = seen.setdefault(name, (role, size))
                 message = f"'{name}' is {size} in the {role} but {other} in the {owner}"
                 expect(agree(size, other), message, "type", index)
-        filter, input, output = self.sizes("filter"), self.sizes("input"), self.sizes("output")
-        for i, (of, at, window) in enumerate((("ho", "hi", "y"), ("wo", "wi", "x"))):
-            size, taps, have = input[at], filter[window], output[of]
-            if size is None or taps is None:
-                continue
-            padded, reach = size + sum(self.padding.data[i]), self.dilations.data[i] * (taps - 1) + 1
-            message = f"the window of '{window}' reaches over {reach} but the padded '{at}' is {padded}"
-            expect(reach <= padded, message, "type", 0)
-            made = (padded - reach) // self.strides.data[i] + 1
-            expect(agree(have, made), f"'{of}' is {have}; this convolution makes {made}", "type", 2)
+        output = self.sizes("output")
+        for i, (made, at, window) in enumerate(AXES):
+            size, taps, have = self.sizes("input")[at], self.sizes("filter")[window], output[made]
+            if size is not None and taps is not None:
+                axis = self.axis(i, size, taps)
+                try:
+                    axis.check()
+                except Diagnostic as error:
+                    raise InvalidField(error.message, "type", 0) from None
+                message = f"'{made}' is {have}; this convolution makes {axis.outputs}"
+                expect(agree(have, axis.outputs), message, "type", 2)
 
 
 @irdl_op_definition
@@ -140,7 +149,9 @@ class DraftConvOp(ConvOp):
     @classmethod
     def parse(cls, parser: Parser) -> Conv2dOp:  # pyright: ignore[reportIncompatibleMethodOverride]
         draft = super().parse(parser)
-        op = Conv2dOp.create(operands=draft.operands, properties=draft.properties)
+        op = Conv2dOp.create(
+            operands=draft.operands, properties=draft.properties, attributes=draft.attributes
+        )
         if isinstance(parser, LocatedParser):
             parser.sources.ops[op] = parser.sources.ops.pop(draft)
         draft.drop_all_references()
@@ -155,6 +166,7 @@ class Conv2dBwdDataOp(ConvOp):
     """Gradient of the input: reads `filter` and `output`, writes `input`."""
 
     name = "miopen.conv2d_bwd_data"
+    WRITES: ClassVar[int] = 1
     algorithm = opt_prop_def(Word)
 
     def verify_(self) -> None:
@@ -169,6 +181,7 @@ class Conv2dBwdWeightOp(ConvOp):
     """Gradient of the filter: reads `input` and `output`, writes `filter`."""
 
     name = "miopen.conv2d_bwd_weight"
+    WRITES: ClassVar[int] = 0
 
 
 @irdl_op_definition
@@ -201,6 +214,7 @@ class GemmOp(MiopenOp):
             kb, n = n, kb
         *batch, mc, nc = shape_of(self.c)
         verify_matrices((ka, kb), (m, mc), (n, nc))
+        verify_elements([self.a, self.b, self.c], 2)
         for i, v in enumerate((self.a, self.b)):
             if batch and not agree(shape_of(v)[0], batch[0]):
                 raise InvalidField(f"the batch is {shape_of(v)[0]} here but {batch[0]} in c", "type", i)
@@ -210,3 +224,17 @@ def verify_matrices(k: tuple[Size, Size], m: tuple[Size, Size], n: tuple[Size, S
     """K of A and B, M of A and C, N of B and C must be the same sizes."""
     for pair, what, operand in ((k, "k of a and b", 1), (m, "m of a and c", 2), (n, "n of b and c", 2)):
         expect(agree(*pair), f"{what} differ: {pair[0]} and {pair[1]}", "type", operand)
+
+
+def verify_elements(operands: Sequence[SSAValue], written: int) -> None:
+    """What is read has one element type; what is written has that type, or its output or accumulator."""
+    names = [str(element_of(v)) for v in operands]
+    for i, name in enumerate(names):
+        expect(name in DTYPES, f"element type {name} is not one of {', '.join(DTYPES)}", "type", i)
+    first, second = (i for i in range(3) if i != written)
+    message = f"the element type is {names[second]} here but {names[first]} in the other operand that is read"
+    expect(names[first] == names[second], message, "type", second)
+    read = DTYPES[names[first]]
+    fit = dict.fromkeys((read.name, read.output_name, read.accumulator_name))
+    message = f"a result of {read.name} is stored as {' or '.join(fit)}, not as {names[written]}"
+    expect(names[written] in fit, message, "type", written)

@@ -18,17 +18,17 @@ from xdsl.passes import ModulePass
 from imbrex.diagnostic import Diagnostic
 from imbrex.index.map import Dim, Map, identity, layer_over
 from imbrex.index.rule import PassThrough
+from imbrex.ir.chain import map_of
 from imbrex.ir.element import dtype_of
 from imbrex.ir.ops.grid import GridwiseGemmExOp, GridwiseGemmOp
-from imbrex.ir.chain import map_of
 from imbrex.ir.rewrite import Run, properties, replace_with
 from imbrex.ir.shape import memref_type, shape_of
 from imbrex.ir.source import InvalidOp
 from imbrex.schedule import choose, tuning
 from imbrex.schedule.access import context_of
-from imbrex.schedule.context import GemmContext
+from imbrex.schedule.context import GemmContext, round_up
 from imbrex.schedule.cpu import CpuTuning
-from imbrex.schedule.target import target
+from imbrex.schedule.target import CpuTarget, Target, target
 from imbrex.schedule.tuning import Tuning
 from imbrex.schedule.xdlops import XdlopsTuning
 from imbrex.view.gemm import GemmView
@@ -47,20 +47,30 @@ class AffixTuning(ModulePass):
     family: str = "general"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for product in [o for o in op.walk() if isinstance(o, GridwiseGemmOp)]:
-            run = Run()
-            affix(product, self._tuning(product), run)
-            replace_with(product, run.ops)
+        given = tuning.parse(self.config) if self.config else None
+        tuned(op, given, target(self.target), self.family)
 
-    def _tuning(self, op: GridwiseGemmOp) -> Tuning:
-        context, machine = gemm_context(op), target(self.target)
+
+def tuned(module: ModuleOp, given: Tuning | None, machine: Target, family: str | None = None) -> tuple[Tuning, ...]:
+    """Give every product of a module a tuning, and tell which.
+
+    given: used as it is, or refused; None lets the model choose, from the family "general" or "cpu" (by the machine
+    where not named).
+    """
+    used: list[Tuning] = []
+    for product in [o for o in module.walk() if isinstance(o, GridwiseGemmOp)]:
+        context, run = gemm_context(product), Run()
+        wanted: Any = family or ("cpu" if isinstance(machine, CpuTarget) else "general")
         try:
-            if self.config:
-                return choose.require(tuning.parse(self.config), context, machine)
-            family: Any = self.family
-            return choose.choose(context, machine, family)
+            if given is not None:
+                used.append(choose.require(given, context, machine))
+            else:
+                used.append(choose.choose(context, machine, wanted))
         except Diagnostic as error:
-            raise InvalidOp(op, error.message) from error
+            raise InvalidOp(product, error.message) from error
+        affix(product, used[-1], run)
+        replace_with(product, run.ops)
+    return tuple(used)
 
 
 def gemm_context(op: GridwiseGemmOp) -> GemmContext:
@@ -89,13 +99,14 @@ def affix(op: GridwiseGemmOp, chosen: Tuning, run: Run) -> None:
 def cpu_attributes(chosen: CpuTuning, context: GemmContext) -> Mapping[str, Any]:
     """A CPU tuning in the words of gridwise_gemm_ex: one work item whose registers are vectors."""
     plan = chosen.plan(context)
+    k_inner = chosen.vector_lanes if chosen.a_layout == "k_blocked" else 1
     clusters = {f"{side}_level{level}_cluster": 1 for side in "mn" for level in (0, 1)}
     widths = {f"matrix_{x}_source_data_per_read": 1 for x in "ab"}
     return {
         "block_size": 1,
         "m_per_block": plan.block_rows,
         "n_per_block": plan.block_columns,
-        "k_per_block": plan.block_k,
+        "k_per_block": round_up(plan.block_k, k_inner),
         "m_per_thread": chosen.m_per_thread,
         "n_per_thread": chosen.n_per_thread,
         "k_per_thread": 1,
@@ -108,8 +119,8 @@ def cpu_attributes(chosen: CpuTuning, context: GemmContext) -> Mapping[str, Any]
         "matrix_c_source_dest_vector_read_write_dim": 3,
         "matrix_c_dest_data_per_write": chosen.vector_lanes,
         "pipeline": "cpu",
-        "k_inner": chosen.vector_lanes if chosen.a_layout == "k_blocked" else 1,
-        "stationary": plan.stationary,
+        "k_inner": k_inner,
+        "stationary": chosen.stationary,
     }
 
 

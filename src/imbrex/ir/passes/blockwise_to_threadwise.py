@@ -25,8 +25,8 @@ from imbrex.ir.attrs import Offset
 from imbrex.ir.ops.block import BlockwiseCopyOp, BlockwiseGemmOp
 from imbrex.ir.ops.grid import LaunchOp
 from imbrex.ir.ops.memory import AllocOp
-from imbrex.ir.ops.view import TransformOp
 from imbrex.ir.ops.thread import ThreadwiseCopyOp, ThreadwiseGemmOp
+from imbrex.ir.ops.view import TransformOp
 from imbrex.ir.rewrite import Run, properties, replace_with
 from imbrex.ir.shape import PRIVATE, memref, memref_type, shape_of, space_of
 from imbrex.ir.source import InvalidOp
@@ -57,7 +57,9 @@ class Lowering:
     """One launch; a buffer is viewed once for each way in which work items share it."""
 
     item: SSAValue
-    views: dict[tuple[SSAValue, str], SSAValue] = field(default_factory=lambda: dict[tuple[SSAValue, str], SSAValue]())
+    views: dict[tuple[SSAValue, str], SSAValue] = field(
+        default_factory=lambda: dict[tuple[SSAValue, str], SSAValue]()
+    )
 
     def copy(self, op: BlockwiseCopyOp, run: Run) -> None:
         spaces = space_of(op.source), space_of(op.dest)
@@ -70,7 +72,10 @@ class Lowering:
             run.add(_copy(op.source, source_index, op.dest, list(op.dest_index), {}))
             return
         cluster = op.cluster_lengths.data
-        read, write = properties({"vector": op.source_data_per_read}), properties({"vector": op.dest_data_per_write})
+        read, write = (
+            properties({"vector": op.source_data_per_read}),
+            properties({"vector": op.dest_data_per_write}),
+        )
         staged = op.dest if spaces[1] == PRIVATE else op.source
         if PRIVATE not in spaces:
             staged = _registers(run, op.dest, cluster)
@@ -94,7 +99,9 @@ class Lowering:
             run.loop("k", 0, part.k, 1, part.naive)
             return
         if (a.repeats, b.repeats) != (2, 2):
-            raise InvalidOp(op, f"the 2x2 pipeline needs 2 x 2 thread tiles a work item, got {a.repeats} x {b.repeats}")
+            raise InvalidOp(
+                op, f"the 2x2 pipeline needs 2 x 2 thread tiles a work item, got {a.repeats} x {b.repeats}"
+            )
         part.pipelined()
 
     def _shared(self, value: SSAValue, cluster: Sequence[int]) -> SSAValue:

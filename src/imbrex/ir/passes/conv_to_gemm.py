@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -22,12 +21,10 @@ from xdsl.passes import ModulePass
 from imbrex.index.map import Dim
 from imbrex.index.query import is_injective
 from imbrex.ir.attrs import Names, Sizes
-from imbrex.ir.element import zero_of
 from imbrex.ir.ops.grid import GridwiseGemmOp
-from imbrex.ir.ops.memory import FillOp
 from imbrex.ir.ops.problem import Conv2dBwdDataOp, Conv2dBwdWeightOp, ConvOp, GemmOp
 from imbrex.ir.rewrite import Run, properties, replace_with
-from imbrex.ir.shape import memref_type, shape_of
+from imbrex.ir.shape import shape_of
 from imbrex.ir.source import InvalidOp
 from imbrex.view import conv, gemm
 from imbrex.view.gemm import GemmView
@@ -64,7 +61,9 @@ def _convolution(op: ConvOp, run: Run) -> None:
     shape = convolution_of(op)
     match op:
         case Conv2dBwdWeightOp():
-            _gridwise(op, run, conv.backward_weight(shape), ("output", "input", "filter"), "backward_weight_v4r4")
+            _gridwise(
+                op, run, conv.backward_weight(shape), ("output", "input", "filter"), "backward_weight_v4r4"
+            )
         case Conv2dBwdDataOp():
             _backward_data(op, run, shape)
         case _:
@@ -76,11 +75,11 @@ def _backward_data(op: Conv2dBwdDataOp, run: Run, shape: conv.Convolution) -> No
     if op.algorithm is not None and op.algorithm.data == "v1r1":
         view = conv.backward_data_v1r1(shape)
         method = "set" if is_injective(view.c) else "atomic_add"
-        _zeroed(op.input, run)
+        run.zero(op.input)
         _gridwise(op, run, view, roles, "backward_data_v1r1", method)
         return
     if not conv.writes_everything(shape):
-        _zeroed(op.input, run)
+        run.zero(op.input)
     for view in conv.backward_data_v4r1(shape):
         _gridwise(op, run, view, roles, "backward_data_v4r1")
 
@@ -98,14 +97,13 @@ def _product(op: GemmOp, run: Run) -> None:
     run.add(GridwiseGemmOp.build(operands=operands, properties=dict(scale)))
 
 
-def _zeroed(buffer: SSAValue, run: Run) -> None:
-    """The launch that fills a buffer with zeros."""
-    zero = arith.ConstantOp(zero_of(memref_type(buffer).get_element_type()))
-    run.add(FillOp.build(operands=[buffer, run.add(zero).result]))
-
-
 def _gridwise(
-    op: ConvOp, run: Run, view: GemmView, roles: Sequence[str], algorithm: str, store_method: str | None = None
+    op: ConvOp,
+    run: Run,
+    view: GemmView,
+    roles: Sequence[str],
+    algorithm: str,
+    store_method: str | None = None,
 ) -> None:
     arrays = {"filter": op.filter, "input": op.input, "output": op.output}
     maps = zip(roles, (view.a, view.b, view.c), strict=True)

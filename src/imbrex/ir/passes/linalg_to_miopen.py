@@ -12,13 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, cast
+from typing import Final
 
 from xdsl.context import Context
-from xdsl.dialects import arith, linalg
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
-    AffineMapAttr,
-    ArrayAttr,
     DenseIntElementsAttr,
     FloatAttr,
     IntegerAttr,
@@ -26,6 +24,7 @@ from xdsl.dialects.builtin import (
     ModuleOp,
 )
 from xdsl.dialects.linalg.abstract_ops import ConvOperation, PoolingOperation
+from xdsl.dialects.linalg.ops import FillOp, MatmulOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
@@ -60,7 +59,7 @@ class LinalgToMiopen(ModulePass):
             match found:
                 case LinalgConvOp():
                     _replace(found, _from_draft(found), found.output)
-                case linalg.MatmulOp():
+                case MatmulOp():
                     replace_with(found, [_from_matmul(found)])
                 case ConvOperation() | PoolingOperation():
                     _replace(found, _from_named(found), found.outputs[0])
@@ -107,10 +106,10 @@ def _conv(
     return Conv2dOp.build(operands=list(operands), properties=names | rest)
 
 
-def _from_matmul(op: linalg.MatmulOp) -> GemmOp:
+def _from_matmul(op: MatmulOp) -> GemmOp:
     """c += a * b, with the transposes that the indexing maps say."""
     _require_memrefs(op)
-    maps = cast(ArrayAttr[AffineMapAttr], op.indexing_maps).data
+    maps = op.indexing_maps.data
     orders = [str(m.data).rsplit("-> ", 1)[-1] for m in maps]
     plain, transposed = ["(d0, d2)", "(d2, d1)", "(d0, d1)"], ["(d2, d0)", "(d1, d2)"]
     a, b = (
@@ -119,11 +118,13 @@ def _from_matmul(op: linalg.MatmulOp) -> GemmOp:
     )
     if a is None or b is None or orders[2] != plain[2]:
         raise InvalidOp(op, f"its indexing maps are not those of a product, plain or transposed: {orders}")
-    flags: dict[str, Attribute] = {"a_transposed": Bool(a), "b_transposed": Bool(b), "beta": Float(1.0)}
-    return GemmOp.build(operands=[*op.inputs, op.outputs[0]], properties=flags)
+    flags: dict[str, Attribute] = {
+        key: Bool(True) for key, turned in (("a_transposed", a), ("b_transposed", b)) if turned
+    }
+    return GemmOp.build(operands=[*op.inputs, op.outputs[0]], properties=flags | {"beta": Float(1.0)})
 
 
-def _require_memrefs(op: linalg.MatmulOp | ConvOperation) -> None:
+def _require_memrefs(op: MatmulOp | ConvOperation) -> None:
     for value in (*op.inputs, *op.outputs):
         if not isinstance(value.type, MemRefType):
             raise InvalidOp(op, f"an operand is {value.type}; miopen works on memrefs: bufferize first")
@@ -136,14 +137,23 @@ def _pair(values: DenseIntElementsAttr) -> Ints:
 
 def _drop_zero_fill(op: Operation, output: SSAValue) -> None:
     """Erase the fill with zero that gave the output its start; refuse any other fill."""
-    before = op.prev_op
-    while before is not None and output not in before.operands and not before.regions:
-        before = before.prev_op
-    if not isinstance(before, linalg.FillOp) or output not in before.outputs:
+    fill = _user_before(op, output)
+    if not isinstance(fill, FillOp):
         return
-    value = before.inputs[0].owner
+    value = fill.inputs[0].owner
     literal = value.value if isinstance(value, arith.ConstantOp) else None
     start = literal.value.data if isinstance(literal, IntegerAttr | FloatAttr) else None
-    if start != 0:
-        raise InvalidOp(op, "adds to an output that is filled with another value than 0; conv2d overwrites it")
-    Rewriter.erase_op(before)
+    if output in fill.outputs and start != 0:
+        raise InvalidOp(
+            op, "adds to an output that is filled with another value than 0; conv2d overwrites it"
+        )
+    if output in fill.outputs:
+        Rewriter.erase_op(fill)
+
+
+def _user_before(op: Operation, value: SSAValue) -> Operation | None:
+    """The nearest operation above in the same block that uses `value`, or may do so inside."""
+    before = op.prev_op
+    while before is not None and value not in before.operands and not before.regions:
+        before = before.prev_op
+    return before

@@ -18,8 +18,8 @@ from imbrex.index import query
 from imbrex.index.map import Dim, Layer, Map, Step
 from imbrex.index.rule import Merge, PassThrough
 from imbrex.ir.attrs import Layout
-from imbrex.ir.entry import Entry
 from imbrex.ir.chain import map_of
+from imbrex.ir.entry import Entry
 from imbrex.ir.ops.view import TransformOp
 from imbrex.ir.shape import shape_of
 
@@ -60,8 +60,10 @@ def _only(layer: Layer, entry: Entry) -> Map:
     """The layer with just this merge; every other lower dim passes through."""
     merged = set(entry.source_names)
     others = [d for d in layer.lower if d.name not in merged]
-    upper = [Dim(entry.names[0], dict(layer.upper)[entry.names[0]]), *(Dim(f"_{d.name}", d.size) for d in others)]
+    upper = [
+        Dim(entry.names[0], dict(layer.upper)[entry.names[0]]),
+        *(Dim(f"_{d.name}", d.size) for d in others),
+    ]
     steps = [Step(Merge(), entry.names, entry.source_names)]
     steps += [Step(PassThrough(), (f"_{d.name}",), (d.name,)) for d in others]
     return Map((Layer(tuple(upper), layer.lower, tuple(steps)),))
-

@@ -76,16 +76,26 @@ template <class T> struct c_tile {
   }
 };
 
-// One k.  Its loads stay inside: hoisting those of the next k would spill accumulators.
+// The accumulator stays in its register, and no later load comes before this point: a compiler that is free to
+// gather the broadcasts of several rows or k spills accumulators.
+#if defined(__x86_64__)
+#define IMBREX_PIN(x) asm volatile("" : "+v"(x) : : "memory")
+#elif defined(__aarch64__)
+#define IMBREX_PIN(x) asm volatile("" : "+w"(x) : : "memory")
+#else
+#define IMBREX_PIN(x) asm volatile("" : "+m"(x) : : "memory")
+#endif
+
 template <class T, int MR, int NV, class A>
-IMBREX_INLINE void rank_one(vec<T> (&acc)[MR][NV], const A &a, int u, const vec<T> (&row)[NV]) {
+IMBREX_INLINE void rank_one(vec<T> (&acc)[MR][NV], const A &a, int u, vec<T> (&row)[NV]) {
 #pragma GCC unroll 32
   for (int m = 0; m < MR; ++m) {
     vec<T> scale = splat(a.at(m, u));
 #pragma GCC unroll 8
     for (int v = 0; v < NV; ++v) acc[m][v] += scale * row[v];
+#pragma GCC unroll 8
+    for (int v = 0; v < NV; ++v) IMBREX_PIN(acc[m][v]);
   }
-  asm volatile("" ::: "memory");
 }
 
 template <class T, int MR, int NV, class A, class B, class Sink>

@@ -61,30 +61,38 @@ IMBREX_INLINE vec<T> load_spans(const S *p, const span *spans, int count, mask_t
   return v;
 }
 
+template <class T, class S, class View> IMBREX_INLINE vec<T> load_any(const S *p, const View &view, int v, mask_t mask) {
+  if (view.span_count[v] > 0) return load_spans<T, 0>(p, view.spans[v], view.span_count[v], mask);
+  return gather<T>(p, view.lane_offset + v * View::W, mask);
+}
+
 // Calls body(row, vector) for rows [first, first + count) of vector v, the kind of load decided outside of the loop.
+// A masked load without lanes is slow where its address has no page, so it gets another address.
 template <class T, class S, class View, class Body>
 IMBREX_INLINE void each_row(const S *src, const View &view, int v, int first, int count, Body body) {
   const int end = first + count, n = view.span_count[v];
+  const int64_t *offset = view.row_offset;
+  const uint16_t *index = view.row_class, *mask = view.class_mask[v];
   const span one = view.spans[v][0];
   const span two[2] = {one, view.spans[v][1]};
-  const int64_t *offset = view.row_offset;
-  const uint32_t *index = view.row_class;
-  const uint16_t *mask = view.class_mask + v;
-  if (n == 1 && one.stride == 1) {
-    const S *p = src + one.base;
-    if (view.is_full[v])
-      for (int r = first; r < end; ++r) body(r, load<T>(p + offset[r]));
-    else
-      for (int r = first; r < end; ++r) body(r, load<T>(p + offset[r], mask[index[r]]));
+  const S *p = src + one.base;
+  if (view.is_wild) {
+    for (int r = first; r < end; ++r) body(r, load_any<T>(src + offset[r], view, v, view.mask_of(v, r)));
+  } else if (n == 1 && one.stride == 1 && view.is_full[v]) {
+    for (int r = first; r < end; ++r) body(r, load<T>(p + offset[r]));
+  } else if (n == 1 && one.stride == 1 && !view.has_empty[v]) {
+    for (int r = first; r < end; ++r) body(r, load<T>(p + offset[r], mask[index[r]]));
+  } else if (n == 1 && one.stride == 1) {
+    for (int r = first; r < end; ++r) {
+      const mask_t lanes = mask[index[r]];
+      body(r, load<T>(lanes ? p + offset[r] : src, lanes));
+    }
   } else if (n == 1) {
     for (int r = first; r < end; ++r) body(r, load_spans<T, 1>(src + offset[r], &one, 1, mask[index[r]]));
   } else if (n == 2) {
     for (int r = first; r < end; ++r) body(r, load_spans<T, 2>(src + offset[r], two, 2, mask[index[r]]));
-  } else if (n > 0) {
-    for (int r = first; r < end; ++r) body(r, load_spans<T, 0>(src + offset[r], view.spans[v], n, mask[index[r]]));
   } else {
-    const int64_t *lane = view.lane_offset + v * View::W;
-    for (int r = first; r < end; ++r) body(r, gather<T>(src + offset[r], lane, mask[index[r]]));
+    for (int r = first; r < end; ++r) body(r, load_any<T>(src + offset[r], view, v, mask[index[r]]));
   }
 }
 

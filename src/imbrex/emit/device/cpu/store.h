@@ -41,7 +41,7 @@ IMBREX_INLINE void scatter(S *p, vec<T> x, const int64_t *offset, mask_t mask, s
 template <class T, class S, class View>
 IMBREX_INLINE void store_row(S *dst, vec<T> x, const View &view, int v, int row, scaling<T> by) {
   S *p = dst + view.row_offset[row];
-  const mask_t mask = view.class_mask[view.row_class[row] + v];
+  const mask_t mask = view.mask_of(v, row);
   if (view.span_count[v] > 0)
     store_spans<T>(p, x, view.spans[v], view.span_count[v], mask, by);
   else

@@ -38,6 +38,14 @@ template <class T, int Bytes> struct vector_of {
 template <class T> using vec = typename vector_of<T, vector_bytes>::type;
 template <class T> constexpr int width = vector_bytes / int(sizeof(T));
 
+template <int Bytes> struct same_size_int {
+  typedef int32_t type;
+};
+template <> struct same_size_int<8> {
+  typedef int64_t type;
+};
+template <class T> using lane_bits = typename vector_of<int32_t, vector_bytes>::type;
+
 // One bit a lane, lane 0 lowest.
 typedef uint32_t mask_t;
 template <class T> constexpr mask_t all_lanes = mask_t((uint64_t(1) << width<T>) - 1);
@@ -123,6 +131,16 @@ template <class T> IMBREX_INLINE mask_t below(const int32_t *lane, int32_t row, 
 } // namespace imbrex
 #include "vec_x86.h"
 namespace imbrex {
+
+// Lane j all ones where bit j is set, all zeros elsewhere.
+template <class T> IMBREX_INLINE vec<T> lanes_of(mask_t mask) {
+  typedef typename same_size_int<sizeof(T)>::type bits_t;
+  bits_t bits[width<T>];
+  for (int j = 0; j < width<T>; ++j) bits[j] = -bits_t(mask >> j & 1);
+  vec<T> v;
+  __builtin_memcpy(&v, bits, sizeof(v));
+  return v;
+}
 
 template <class T, class S> IMBREX_INLINE vec<T> load(const S *p) { return lanes_io<T, S>::load(p); }
 template <class T, class S> IMBREX_INLINE vec<T> load(const S *p, mask_t mask) {

@@ -2,12 +2,14 @@
 //
 // Element (row i, lane j) lies at row(i).offset + lane(j).offset, and exists iff for every guard g
 //     unsigned(row(i).guard[g] + lane(j).guard[g]) < size[g];
-// one that does not exist reads as 0, is never written and its address is never touched.  Lanes are the direction in
-// which vectors run; they come in panels of L, a panel is V vectors, the last of them partly used when W does not
-// divide L.  For one vector the lanes' offsets split into spans of stride 1 or 2 (a masked load or two each).
+// one that does not exist reads as 0 and is never written, and nothing outside of [0, extent) is ever touched.  Lanes
+// are the direction in which vectors run; they come in panels of L, a panel is V vectors, the last of them partly used
+// when W does not divide L.  For one vector the lanes' offsets split into spans of stride 1 or 2 (a masked load or two
+// each); a vector with too many spans is gathered.
 //
 // Rows whose guards admit the same lanes share a class: a guard that no lane of the view can violate counts as met, so
-// a padded 3x3 window has 9 classes however large the image.  The masks are computed once a class, not once a row.
+// a padded 3x3 window has 9 classes however large the image.  A mask is computed once a class, not once a row; with
+// more than `max_classes` of them every mask is computed where it is used.
 #pragma once
 #include "vec.h"
 
@@ -25,7 +27,7 @@ struct span {
   int32_t stride;
 };
 
-constexpr int max_spans = 6;
+constexpr int max_spans = 6, max_classes = 64;
 
 template <class T, int L, int G, int Rows, int Lanes> struct view {
   static constexpr int W = width<T>, V = (L + W - 1) / W, panels = (Lanes + L - 1) / L, vectors = panels * V;
@@ -33,53 +35,64 @@ template <class T, int L, int G, int Rows, int Lanes> struct view {
   static constexpr int32_t met = INT32_MIN;
 
   int32_t size[guards];
+  int64_t extent; // elements of the array; 0 when not known: then vectors that lack a lane take masked loads
   int32_t rows, lanes, classes;
+  bool is_wild; // more classes than there is room for
   int32_t lane_low[guards], lane_high[guards];
-  int32_t span_count[vectors]; // 0: gather
+  int64_t row_low, row_high; // least and greatest offset of the rows
+  uint8_t span_count[vectors]; // 0: gather
+  bool is_full[vectors];       // every row has every lane of the vector
+  bool has_empty[vectors];     // some row has no lane of it
+  uint16_t used[vectors];      // the lanes that there are
   span spans[vectors][max_spans];
   alignas(64) int64_t lane_offset[vectors * W];
   alignas(64) int32_t lane_guard[guards][vectors * W];
   int64_t row_offset[Rows];
   int32_t row_guard[guards][Rows];
-  uint32_t row_class[Rows]; // index of its class's first mask
-  uint16_t class_mask[Rows * vectors];
-  bool is_full[vectors]; // every row has every lane of the vector
+  uint16_t row_class[Rows];
+  uint16_t class_mask[vectors][max_classes];
 
   // lane(j) for j in [first, first + count); lanes past `count` do not exist.
   template <class Lane> void set_lanes(Lane lane, int64_t first, int count) {
     lanes = count;
-    for (int p = 0, j = 0; j < count; ++p)
-      for (int i = 0; i < L && j < count; ++i, ++j) {
-        place<G> at = lane(first + j);
-        lane_offset[p * V * W + i] = at.offset;
-        for (int g = 0; g < G; ++g) lane_guard[g][p * V * W + i] = at.guard[g];
-      }
     for (int g = 0; g < G; ++g) lane_low[g] = INT32_MAX, lane_high[g] = INT32_MIN;
-    for (int v = 0; v < vectors; ++v) set_spans(v);
+    for (int v = 0; v < vectors; ++v) {
+      const int begin = v / V * L + v % V * W, left = (L - v % V * W < count - begin ? L - v % V * W : count - begin);
+      const int some = left < 0 ? 0 : left < W ? left : W;
+      for (int j = 0; j < some; ++j) {
+        const place<G> at = lane(first + begin + j);
+        lane_offset[v * W + j] = at.offset;
+        for (int g = 0; g < G; ++g) {
+          const int32_t guard = at.guard[g];
+          lane_guard[g][v * W + j] = guard;
+          lane_low[g] = guard < lane_low[g] ? guard : lane_low[g];
+          lane_high[g] = guard > lane_high[g] ? guard : lane_high[g];
+        }
+      }
+      used[v] = uint16_t(first_lanes(some));
+      set_spans(v, some);
+    }
   }
 
   template <class Row> void set_rows(Row row, int64_t first, int count) {
     rows = count;
+    row_low = INT64_MAX, row_high = INT64_MIN;
     for (int i = 0; i < count; ++i) {
-      place<G> at = row(first + i);
+      const place<G> at = row(first + i);
       row_offset[i] = at.offset;
+      row_low = at.offset < row_low ? at.offset : row_low;
+      row_high = at.offset > row_high ? at.offset : row_high;
       for (int g = 0; g < G; ++g) row_guard[g][i] = at.guard[g];
     }
-  }
-
-  // How many lanes of vector v there are.
-  int used(int v) const {
-    int panel = v / V, left = lanes - panel * L;
-    left = (left < L ? left : L) - v % V * W;
-    return left < 0 ? 0 : left < W ? left : W;
   }
 
   // Matches rows to classes; call it after set_rows or set_lanes has changed anything.
   void meet() {
     int32_t key[64][guards];
-    int16_t slot[64];
+    int slot[64];
     for (int h = 0; h < 64; ++h) slot[h] = -1;
     classes = 0;
+    is_wild = false;
     for (int i = 0; i < rows; ++i) {
       int32_t at[guards] = {};
       uint32_t hash = 0;
@@ -91,16 +104,37 @@ template <class T, int L, int G, int Rows, int Lanes> struct view {
       bool is_known = slot[hash] >= 0;
       for (int g = 0; g < G; ++g) is_known = is_known && key[hash][g] == at[g];
       if (!is_known) {
+        if (classes == max_classes) {
+          is_wild = true;
+          break;
+        }
         for (int g = 0; g < G; ++g) key[hash][g] = at[g];
-        set_masks(classes, at);
-        slot[hash] = int16_t(classes++);
+        for (int v = 0; v < vectors; ++v) class_mask[v][classes] = uint16_t(mask_at(v, at));
+        slot[hash] = classes++;
       }
-      row_class[i] = uint32_t(slot[hash] * vectors);
+      row_class[i] = uint16_t(slot[hash]);
     }
-    for (int v = 0; v < vectors; ++v) {
-      is_full[v] = true;
-      for (int c = 0; c < classes; ++c) is_full[v] = is_full[v] && class_mask[c * vectors + v] == all_lanes<T>;
-    }
+    summarise();
+  }
+
+  // The lanes of vector v that exist in row r.
+  mask_t mask_of(int v, int r) const {
+    if (!is_wild) return class_mask[v][row_class[r]];
+    int32_t at[guards] = {};
+    for (int g = 0; g < G; ++g) at[g] = row_guard[g][r];
+    return mask_at(v, at);
+  }
+
+  // Vectors [v, v + count) are one span of stride 1 each.
+  bool is_plain(int v, int count) const {
+    for (int i = v; i < v + count; ++i)
+      if (span_count[i] != 1 || spans[i][0].stride != 1) return false;
+    return true;
+  }
+
+  // Every row of plain vector v lies in the array, lanes that do not exist included.
+  bool is_inside(int v) const {
+    return spans[v][0].base + row_low >= 0 && spans[v][0].base + row_high + W <= extent;
   }
 
 private:
@@ -108,15 +142,27 @@ private:
     return at + lane_low[g] >= 0 && at + lane_high[g] < size[g] ? met : at;
   }
 
-  void set_spans(int v) {
-    const int count = used(v);
-    const int64_t *offset = lane_offset + v * W;
+  mask_t mask_at(int v, const int32_t *at) const {
+    mask_t mask = used[v];
     for (int g = 0; g < G; ++g)
-      for (int j = 0; j < count; ++j) {
-        int32_t at = lane_guard[g][v * W + j];
-        lane_low[g] = at < lane_low[g] ? at : lane_low[g];
-        lane_high[g] = at > lane_high[g] ? at : lane_high[g];
+      if (at[g] != met) mask &= below<T>(lane_guard[g] + v * W, at[g], size[g]);
+    return mask;
+  }
+
+  void summarise() {
+    for (int v = 0; v < vectors; ++v) {
+      mask_t every = all_lanes<T>, least = all_lanes<T>;
+      for (int c = 0; c < classes; ++c) {
+        every &= class_mask[v][c];
+        least = class_mask[v][c] < least ? class_mask[v][c] : least;
       }
+      is_full[v] = !is_wild && every == all_lanes<T>;
+      has_empty[v] = is_wild || least == 0;
+    }
+  }
+
+  void set_spans(int v, int count) {
+    const int64_t *offset = lane_offset + v * W;
     int found = 0;
     for (int j = 0; j < count && found <= max_spans;) {
       int64_t stride = j + 1 < count ? offset[j + 1] - offset[j] : 1;
@@ -127,17 +173,7 @@ private:
         spans[v][found] = {offset[j] - j * stride, first_lanes(end) & ~first_lanes(j), int32_t(stride)};
       ++found, j = end;
     }
-    span_count[v] = found <= max_spans ? found : 0;
-  }
-
-  void set_masks(int c, const int32_t *at) {
-    for (int v = 0; v < vectors; ++v) {
-      mask_t mask = first_lanes(used(v));
-      for (int g = 0; g < G; ++g)
-        if (at[g] != met)
-          mask &= below<T>(lane_guard[g] + v * W, at[g], size[g]);
-      class_mask[c * vectors + v] = uint16_t(mask);
-    }
+    span_count[v] = uint8_t(found <= max_spans ? found : 0);
   }
 };
 } // namespace imbrex

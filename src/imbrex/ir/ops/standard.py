@@ -1,0 +1,21 @@
+"""The operations of other dialects that kernels use, for readers outside of this folder."""
+
+from xdsl.dialects.arith import AddiOp, ConstantOp
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.dialects.scf import ForOp, YieldOp
+from xdsl.ir import Block, Operation, SSAValue
+
+__all__ = [
+    "AddiOp",
+    "Block",
+    "ConstantOp",
+    "ForOp",
+    "FuncOp",
+    "IntegerAttr",
+    "ModuleOp",
+    "Operation",
+    "ReturnOp",
+    "SSAValue",
+    "YieldOp",
+]

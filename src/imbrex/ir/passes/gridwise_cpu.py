@@ -1,0 +1,75 @@
+"""A workgroup of a CPU: one work item that packs panels, multiplies them, and stores its tile of C once.
+
+    for each step over K:
+        pack all panels of the operand that streams
+        for each panel of the operand that is stationary:
+            pack it; multiply it with every panel of the other
+    store the tile
+
+Panels hold the accumulator's type: narrow elements are widened while they are packed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+from xdsl.ir import SSAValue
+
+from imbrex.index.map import Dim
+from imbrex.ir.element import accumulator_type
+from imbrex.ir.ops.grid import GridwiseGemmExOp
+from imbrex.ir.passes import gridwise_tiles
+from imbrex.ir.passes.gridwise_tiles import Tiles
+from imbrex.ir.rewrite import Run
+from imbrex.ir.shape import LDS, PRIVATE, element_of, shape_of
+from imbrex.view import tile
+
+
+def workgroup(op: GridwiseGemmExOp, tiles: Tiles, run: Run, wg: SSAValue) -> None:
+    """The body of the launch."""
+    computed = accumulator_type(element_of(op.a))
+    rows, columns = op.m_per_block.data, op.n_per_block.data
+    m_lanes, n_lanes = op.m_per_thread.data, op.n_per_thread.data
+    stationary = op.stationary.data if op.stationary is not None else "a"
+    outer = "m" if stationary == "a" else "n"
+    panels = _Panels.of(op, tiles, run, stationary)
+    tile_c = run.alloc("tile_c", computed, [rows, columns], PRIVATE)
+    c = run.view(tile_c, tile.paneled([Dim("m", rows), Dim("n", columns)], m_lanes, n_lanes, outer), "c")
+    run.zero(tile_c)
+
+    def one_panel(step: SSAValue, into: Run, panel: SSAValue) -> None:
+        into.add(gridwise_tiles.copy(panels.windows[stationary], [step, wg, panel], panels.lds[stationary]))
+        into.add(gridwise_tiles.product(op, panels.lds["a"], panels.lds["b"], c, [panel]))
+
+    def one_step(into: Run, step: SSAValue) -> None:
+        into.add(gridwise_tiles.copy(panels.windows[panels.streams], [step, wg], panels.lds[panels.streams]))
+        count = rows // m_lanes if stationary == "a" else columns // n_lanes
+        into.loop(f"{outer}_panel", 0, count, 1, partial(one_panel, step))
+
+    run.loop("step", 0, tiles.grid.k_steps, 1, one_step)
+    run.add(gridwise_tiles.store(op, tile_c, tiles.c.value, [wg]))
+
+
+@dataclass(frozen=True)
+class _Panels:
+    """By operand: its window as panels, and its buffer of one panel (stationary) or of all (the other)."""
+
+    windows: dict[str, SSAValue]
+    lds: dict[str, SSAValue]
+    streams: str
+
+    @staticmethod
+    def of(op: GridwiseGemmExOp, tiles: Tiles, run: Run, stationary: str) -> _Panels:
+        computed = accumulator_type(element_of(op.a))
+        inner = op.k_inner.data if op.k_inner is not None else 1
+        a = tiles.a.under(tile.panels(tiles.a.dims, "m", op.m_per_thread.data, inner), "a", run)
+        b = tiles.b.under(tile.panels(tiles.b.dims, "n", op.n_per_thread.data), "b", run)
+        windows = {"a": a.value, "b": b.value}
+        lds: dict[str, SSAValue] = {}
+        for side, window in windows.items():
+            shape = [s for s in shape_of(window) if s is not None]
+            is_stationary = side == stationary
+            hint = f"panel_{side}" if is_stationary else f"panels_{side}"
+            lds[side] = run.alloc(hint, computed, shape[3 if is_stationary else 2 :], LDS)
+        return _Panels(windows, lds, "b" if stationary == "a" else "a")

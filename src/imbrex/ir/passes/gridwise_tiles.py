@@ -1,0 +1,117 @@
+"""The operands of a gridwise_gemm_ex as tiles, and what both forms of its lowering do with a tile."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Attribute, SSAValue
+
+from imbrex.index.map import Dim, Layer
+from imbrex.ir.ops.block import BlockwiseCopyOp, BlockwiseGemmOp
+from imbrex.ir.ops.grid import GridwiseGemmExOp
+from imbrex.ir.ops.thread import ThreadwiseCopyOp
+from imbrex.ir.rewrite import Run, properties
+from imbrex.ir.shape import shape_of
+from imbrex.ir.source import InvalidOp
+from imbrex.view import gemm, tile
+from imbrex.view.tile import Grid
+
+SHARED = (
+    "m_per_thread",
+    "n_per_thread",
+    "k_per_thread",
+    "m_level0_cluster",
+    "n_level0_cluster",
+    "m_level1_cluster",
+    "n_level1_cluster",
+    "pipeline",
+)
+"""What a blockwise_gemm keeps of the gridwise one's tuning."""
+
+
+@dataclass(frozen=True)
+class View:
+    """A value, and its dims under the names that the tiles use."""
+
+    value: SSAValue
+    dims: tuple[Dim, ...]
+
+    def under(self, layers: Sequence[Layer], hint: str, run: Run) -> View:
+        """This view through more layers, topmost first."""
+        return View(run.view(self.value, layers, hint), layers[0].upper)
+
+
+@dataclass(frozen=True)
+class Tiles:
+    """a and b are (step, workgroup, k, m or n), c is (workgroup, m, n)."""
+
+    grid: Grid
+    a: View
+    b: View
+    c: View
+
+    @staticmethod
+    def of(op: GridwiseGemmExOp, run: Run) -> Tiles:
+        m, n, k = op.m_per_block.data, op.n_per_block.data, op.k_per_block.data
+        sizes = {"gemmM": m, "gemmN": n, "gemmK": k}
+        a = _grown(op, op.a, ("gemmG", "gemmK", "gemmM"), sizes, run)
+        b = _grown(op, op.b, ("gemmG", "gemmK", "gemmN"), sizes, run)
+        c = _grown(op, op.c, ("gemmG", "gemmM", "gemmN"), sizes, run)
+        have = dict(a.dims) | dict(c.dims)
+        blocks = have["gemmM"] // m, have["gemmN"] // n, have["gemmK"] // k
+        grid = Grid(have.get("gemmG", 1), *blocks, m, n, k)
+        return Tiles(
+            grid,
+            a.under(tile.window(a.dims, grid, "m"), "a", run),
+            b.under(tile.window(b.dims, grid, "n"), "b", run),
+            c.under(tile.result(c.dims, grid), "c", run),
+        )
+
+
+def _grown(
+    op: GridwiseGemmExOp, value: SSAValue, names: Sequence[str], sizes: Mapping[str, int], run: Run
+) -> View:
+    """The operand grown to whole tiles."""
+    shape = shape_of(value)
+    if None in shape:
+        raise InvalidOp(op, "sizes are not known here; run 'specialise' first")
+    dims = tuple(Dim(n, s) for n, s in zip(names[-len(shape) :], shape, strict=True) if s is not None)
+    layers = gemm.overhang(dims, **sizes)
+    return View(run.view(value, layers, "padded"), layers[0].upper if layers else dims)
+
+
+def copy(
+    source: SSAValue,
+    source_index: Sequence[SSAValue],
+    dest: SSAValue,
+    given: Mapping[str, Attribute] | None = None,
+) -> BlockwiseCopyOp:
+    """A tile at an index, to the whole of `dest`."""
+    return BlockwiseCopyOp.build(operands=[source, source_index, dest, []], properties=dict(given or {}))
+
+
+def product(
+    op: GridwiseGemmExOp, a: SSAValue, b: SSAValue, c: SSAValue, index: Sequence[SSAValue] = ()
+) -> BlockwiseGemmOp:
+    """c[index] += a * b, by the tuning of `op`."""
+    given = {name: op.properties[name] for name in SHARED if name in op.properties}
+    reads = {
+        "matrix_a_source_data_per_read": op.m_per_thread,
+        "matrix_b_source_data_per_read": op.n_per_thread,
+    }
+    return BlockwiseGemmOp.build(operands=[a, [], b, [], c, index], properties=given | properties(reads))
+
+
+def store(
+    op: GridwiseGemmExOp,
+    source: SSAValue,
+    dest: SSAValue,
+    index: Sequence[SSAValue],
+    vector: int | None = None,
+) -> ThreadwiseCopyOp:
+    """Registers to C at an index, as the product says: set or added atomically, with its alpha and beta."""
+    given = properties(
+        {"store_method": op.store_method, "alpha": op.alpha, "beta": op.beta, "vector": vector}
+    )
+    return ThreadwiseCopyOp.build(operands=[source, [], dest, index], properties=given)

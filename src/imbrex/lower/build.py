@@ -1,0 +1,143 @@
+"""Threadwise IR to statements: a program is the launches of one function, in order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from imbrex.index.expr import Lin, lin, var
+from imbrex.ir.ops.grid import LaunchOp
+from imbrex.ir.ops.memory import AllocOp, FillOp, LdsBarrierOp, SubviewOp, constant_of
+from imbrex.ir.ops.standard import AddiOp, Block, ConstantOp, ForOp, FuncOp, ModuleOp, Operation
+from imbrex.ir.ops.thread import ThreadwiseCopyOp, ThreadwiseGemmOp
+from imbrex.lower import lane, panel
+from imbrex.lower.reader import Reader
+from imbrex.lower.share import shared
+from imbrex.lower.stmt import (
+    Alloc,
+    Barrier,
+    Buffer,
+    Comment,
+    Fill,
+    For,
+    Kernel,
+    Program,
+    Stmt,
+    View,
+    ZeroFill,
+)
+
+
+def program(module: ModuleOp, outputs: frozenset[int]) -> Program:
+    """The one function of a module; `outputs` numbers the arguments that it writes."""
+    (function,) = [f for f in module.walk() if isinstance(f, FuncOp)]
+    reader = Reader()
+    arguments = tuple(reader.declare(arg, f"argument{i}") for i, arg in enumerate(function.args))
+    written = frozenset(arguments[i].name for i in outputs)
+    name = function.sym_name.data
+    launches: list[Kernel | ZeroFill] = []
+    for op in function.body.block.ops:
+        if isinstance(op, FillOp):
+            launches.append(ZeroFill(reader.buffers[op.buffer]))
+        elif isinstance(op, LaunchOp):
+            launches.append(kernel(op, f"{name}_{len(launches)}", reader, arguments, written))
+    return Program(name, arguments, tuple(launches), written)
+
+
+def kernel(op: LaunchOp, name: str, reader: Reader, arguments: tuple[Buffer, ...], outputs: frozenset[str]) -> Kernel:
+    """One launch as a kernel."""
+    builder = Builder(reader, is_cpu=op.block_size.data == 1)
+    grid, block = op.grid_size.data, op.block_size.data
+    reader.indices |= {op.workgroup: var("workgroup", grid), op.item: var("workitem", block)}
+    body = builder.block(op.body.block)
+    return shared(Kernel(name, arguments, outputs, grid, block, tuple(body)))
+
+
+@dataclass
+class Builder:
+    """One launch.  `scopes` are the statement lists of the loops around the current operation, outermost first."""
+
+    reader: Reader
+    is_cpu: bool
+    scopes: list[panel.Scope] = field(default_factory=lambda: list[panel.Scope]())
+    clips: dict[str, Lin] = field(default_factory=lambda: dict[str, Lin]())
+
+    def block(self, block: Block, loop: str = "") -> list[Stmt]:
+        """Statements of a block; `loop` is the variable that the block's loop adds."""
+        scope = panel.Scope(loop, [])
+        self.scopes.append(scope)
+        for op in block.ops:
+            self._operation(op)
+        self.scopes.pop()
+        return scope.body
+
+    def _operation(self, op: Operation) -> None:
+        body = self.scopes[-1].body
+        match op:
+            case ConstantOp():
+                value = constant_of(op.result)
+                if value is not None:
+                    self.reader.indices[op.result] = lin(value)
+            case AddiOp():
+                self.reader.indices[op.result] = self.reader.indices[op.lhs] + self.reader.indices[op.rhs]
+            case ForOp():
+                body.append(self._loop(op))
+            case AllocOp():
+                body.append(Alloc(self.reader.declare(op.result, "buffer")))
+            case SubviewOp():
+                body.append(self._subview(op))
+            case FillOp():
+                if not self.is_cpu:  # a CPU's first product overwrites its tile instead
+                    body.append(Fill(self.reader.buffers[op.buffer], 0))
+            case LdsBarrierOp():
+                body.append(Barrier())
+            case ThreadwiseCopyOp():
+                self._copy(op)
+            case ThreadwiseGemmOp():
+                if self.is_cpu:
+                    body.append(panel.product(op, self.reader, self.clips, self._step()))
+                else:
+                    body += lane.product(op, self.reader)
+            case _:
+                pass
+
+    def _loop(self, op: ForOp) -> For:
+        low, high, step = (constant_of(v) for v in (op.lb, op.ub, op.step))
+        assert low is not None and high is not None and step is not None, "loops have constant bounds"
+        name = self.reader.fresh(op.body.block.args[0].name_hint or "i")
+        count = len(range(low, high, step))
+        self.reader.indices[op.body.block.args[0]] = var(name, count) * step + low
+        return For(name, count, tuple(self.block(op.body.block, name)))
+
+    def _subview(self, op: SubviewOp) -> View:
+        offset, base = constant_of(op.offset), self.reader.buffers[op.source]
+        assert offset is not None, "views of LDS have constant offsets"
+        made = self.reader.declare(op.result, "view")
+        return View(made, base, offset * base.dtype.bytes)
+
+    def _copy(self, op: ThreadwiseCopyOp) -> None:
+        if not self.is_cpu:
+            self.scopes[-1].body.extend([Comment(self._described(op)), *lane.copy(op, self.reader)])
+        elif self.reader.root(op.dest)[0].space == "lds":
+            panel.pack(op, self.reader, self.scopes, self.clips)
+        else:
+            panel.unpack(op, self.reader, self.scopes)
+
+    def _step(self) -> Lin | None:
+        """The index of the loop over K: the outermost one."""
+        loops = [s.loop for s in self.scopes if s.loop]
+        found = [v for v in self.reader.indices.values() if loops and v.variables == {loops[0]}]
+        return found[0] if found else None
+
+    def _described(self, op: ThreadwiseCopyOp) -> str:
+        """What a copy does, in terms of the maps that address it."""
+        parts: list[str] = []
+        for value, index in ((op.source, op.source_index), (op.dest, op.dest_index)):
+            buffer, _, map = self.reader.root(value)
+            if map is None:
+                parts.append(buffer.name)
+            else:
+                dims = ", ".join(map.variables[len(index) :])
+                fixed = ", ".join(str(i) for i in self.reader.index(index))
+                parts.append(f"{buffer.name}[{fixed}; {dims}]")
+        return f"{parts[0]} -> {parts[1]}"
+

@@ -1,0 +1,101 @@
+"""What one work item of a GPU schedule does: copies as vector moves, products as multiply-adds in registers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from imbrex.index.expr import Lin, var
+from imbrex.index.query import moves_as_vector
+from imbrex.ir.ops.standard import SSAValue
+from imbrex.ir.ops.thread import ThreadwiseCopyOp, ThreadwiseGemmOp
+from imbrex.ir.chain import names_of
+from imbrex.lower.reader import Reader, number, row_major, sizes
+from imbrex.lower.stmt import For, Move, MulAdd, Ref, Stmt
+
+
+@dataclass(frozen=True)
+class Side:
+    """One end of a copy: a view at an index, or a run of a plain buffer."""
+
+    reader: Reader
+    value: SSAValue
+    index: list[Lin]
+    start: int
+    is_run: bool
+
+    def at(self, coords: Sequence[Lin], box: Sequence[int]) -> Ref:
+        if self.is_run:
+            return self.reader.run(self.value, row_major(coords, box), self.start)
+        buffer, offset, guards = self.reader.place(self.value, [*self.index, *coords])
+        return Ref(buffer, offset + self.start, guards)
+
+
+def copy(op: ThreadwiseCopyOp, reader: Reader) -> list[Stmt]:
+    """Loops over the copied box, innermost over vectors."""
+    ends = [_side(op, "source", reader), _side(op, "dest", reader)]
+    shapes = [sizes(end.value)[len(end.index) :] for end in ends]
+    box_end = 1 if ends[0].is_run else 0
+    box = shapes[box_end]
+    names = [reader.fresh(n) for n in names_of(ends[box_end].value)[len(ends[box_end].index) :]]
+    along, width = _vector(ends, names, box, number(op.vector, 1))
+    coords = [var(n, s) for n, s in zip(names, box, strict=True)]
+    counts = list(box)
+    if width > 1:
+        counts[along] //= width
+        coords[along] = var(names[along], counts[along]) * width
+    source, dest = (end.at(coords, box) for end in ends)
+    scale: dict[str, Any] = {"alpha": number(op.alpha, 1.0), "beta": number(op.beta, 0.0)}
+    move: Stmt = Move(dest, source, width, number(op.store_method, "set"), **scale)  # type: ignore[arg-type]
+    for name, count in reversed(list(zip(names, counts, strict=True))):
+        if count > 1:
+            move = For(name, count, (move,))
+    return [move]
+
+
+def product(op: ThreadwiseGemmOp, reader: Reader) -> list[Stmt]:
+    """c[m][n] += a[k][m] * b[k][n] for a part of three register tiles."""
+    (k, pitch_a), (_, pitch_b), (rows, pitch_c) = (sizes(v) for v in (op.a, op.b, op.c))
+    m = number(op.m_per_thread, pitch_a if op.m_per_thread is None else 0)
+    n = number(op.n_per_thread, pitch_b if op.n_per_thread is None else 0)
+    assert m <= rows, "a product's rows lie in its tile"
+    names = [reader.fresh(x) for x in ("k_thread", "m_thread", "n_thread")]
+    ik, im, i_n = (var(name, size) for name, size in zip(names, (k, m, n), strict=True))
+    a = reader.run(op.a, ik * pitch_a + im, number(op.offset_a))
+    b = reader.run(op.b, ik * pitch_b + i_n, number(op.offset_b))
+    c = reader.run(op.c, im * pitch_c + i_n, number(op.offset_c))
+    body: Stmt = MulAdd(c, a, b)
+    for name, count in reversed(list(zip(names, (k, m, n), strict=True))):
+        if count > 1:
+            body = For(name, count, (body,))
+    return [body]
+
+
+def _side(op: ThreadwiseCopyOp, which: str, reader: Reader) -> Side:
+    value, index = (op.source, op.source_index) if which == "source" else (op.dest, op.dest_index)
+    start = number(op.offset_source if which == "source" else op.offset_dest)
+    is_plain = reader.root(value)[2] is None
+    return Side(reader, value, reader.index(index), start, is_plain and not index)
+
+
+def _vector(ends: Sequence[Side], names: Sequence[str], box: Sequence[int], widest: int) -> tuple[int, int]:
+    """The dim of the box, and the width, of the widest move that is legal at both ends."""
+    best = (len(box) - 1, 1)
+    for along in reversed(range(len(box))):
+        width = widest
+        while width > best[1]:
+            if box[along] % width == 0 and _is_legal(ends, names, box, along, width):
+                best = (along, width)
+                break
+            width //= 2
+    return best
+
+
+def _is_legal(ends: Sequence[Side], names: Sequence[str], box: Sequence[int], along: int, width: int) -> bool:
+    lane = var("lane", width)
+    coords = [var(n, s) for n, s in zip(names, box, strict=True)]
+    coords[along] = var("block", box[along] // width) * width + lane
+    refs = [end.at(coords, box) for end in ends]
+    return all(moves_as_vector(r.offset, r.guards, lane, width) for r in refs)
+

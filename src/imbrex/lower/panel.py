@@ -1,0 +1,203 @@
+"""What a CPU core does: windows of global memory packed into panels, panels multiplied, tiles written back.
+
+A window's index is a part that depends on k plus a part that depends on m or n: the algebra splits it, or says that it
+cannot.  What overhangs the matrix is cut off by counts, not by guards, so the panels' edges cost nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from imbrex.index.expr import Lin, lin, select, var
+from imbrex.dtype import DType
+from imbrex.index.query import address, separate
+from imbrex.index.rule import Guard
+from imbrex.ir.ops.standard import SSAValue
+from imbrex.ir.ops.thread import ThreadwiseCopyOp, ThreadwiseGemmOp
+from imbrex.lower.reader import Reader, element_type, number, sizes
+from imbrex.lower.stmt import For, Meet, Pack, PanelGemm, Places, Ref, Stmt, Unpack, Window
+
+SAMPLE = 256
+Form = Literal["along_lanes", "blocked", "transposed"]
+
+
+@dataclass
+class Scope:
+    """The statements of a loop's body, and the variable that the loop adds."""
+
+    loop: str
+    body: list[Stmt]
+
+
+@dataclass(frozen=True)
+class Line:
+    """One axis of a two-dimensional piece: its variable, extent, and what of the index and guards is its own."""
+
+    var: str
+    size: int
+    offset: Lin
+    guards: tuple[Lin, ...]
+    count: Lin
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Both axes of a piece, and the sizes that its guards compare with."""
+
+    across: Line
+    along: Line
+    sizes: tuple[int, ...]
+
+
+def pack(op: ThreadwiseCopyOp, reader: Reader, scopes: list[Scope], clips: dict[str, Lin]) -> None:
+    """A copy into panels.  The window is placed in the outermost loops that know it; the panel is packed here."""
+    index, dest = reader.index(op.source_index), reader.root(op.dest)[0]
+    shape = sizes(op.source)
+    panels, k_outer, width, inner = _panel_shape(shape, len(index))
+    lanes = panels * width
+    reader.names |= {"k", "lane"}
+    k, lane = var("k", k_outer * inner), var("lane", lanes)
+    coords = [*index[:2], lane // width, *_k_coords(k, lane % width, inner)]
+    lines = _lines(reader, op.source, coords, ("k", k_outer * inner), ("lane", lanes))
+    clips[dest.name], clips[f"{dest.name}.k"] = lines.along.count, lines.across.count
+    contiguous_k = _unit_steps(lines.across) > _unit_steps(lines.along)
+    form: Form = "blocked" if inner > 1 else "transposed" if contiguous_k else "along_lanes"
+    window = _placed(op.source, reader, lines, form != "along_lanes", width, element_type(op.dest), scopes)
+    step = width * k_outer * inner
+    is_whole = len(index) == 2
+    panel = var(reader.fresh("panel"), panels) if is_whole else index[2]
+    guards = _inside(lines.along.count, panel * width, lanes)
+    made: Stmt = Pack(window, Ref(dest, panel * step if is_whole else lin(0)), panel, width, form, guards)
+    scopes[-1].body.append(For(str(panel), panels, (made,)) if is_whole and panels > 1 else made)
+
+
+def product(op: ThreadwiseGemmOp, reader: Reader, clips: dict[str, Lin], step: Lin | None) -> PanelGemm:
+    """One register tile: its operands are packed panels, or parts of a buffer of them."""
+    a, b = (_panel(reader, v, i) for v, i in ((op.a, op.a_index), (op.b, op.b_index)))
+    blocked = len(sizes(op.a)) - len(op.a_index) == 3
+    m, n = sizes(op.a)[-2 if blocked else -1], sizes(op.b)[-1]
+    tile, base, map = reader.root(op.c)
+    assert map is not None, "a tile of C is seen in register tiles"
+    position = reader.index(op.c_index)
+    _, offset, _ = reader.place(op.c, [*position, lin(0), lin(0)])
+    names = [d.name for d in map.upper]
+    at = dict(zip(names, position, strict=False))
+    guards = _inside(clips[a.buffer.name], at["m_panel"] * m, sizes(base)[0])
+    guards += _inside(clips[b.buffer.name], at["n_panel"] * n, sizes(base)[1])
+    first = None if step is None else Guard(step - 1, step.bounds[1] + 1)
+    k = clips[f"{a.buffer.name}.k"]
+    return PanelGemm(Ref(tile, offset), a, b, k, m, n, sizes(base)[1], first, blocked, guards)
+
+
+def unpack(op: ThreadwiseCopyOp, reader: Reader, scopes: list[Scope]) -> None:
+    """The tile of C to memory, vectors along whichever of m and n is contiguous there."""
+    (workgroup,) = reader.index(op.dest_index)
+    m, n = sizes(op.source)
+    reader.names |= {"m", "n"}
+    coords = [workgroup, var("m", m), var("n", n)]
+    lines = _lines(reader, op.dest, coords, ("m", m), ("n", n))
+    is_transposed = _unit_steps(lines.across) > _unit_steps(lines.along)
+    window = _placed(op.dest, reader, lines, is_transposed, None, element_type(op.source), scopes)
+    scale: dict[str, Any] = {"alpha": number(op.alpha, 1.0), "beta": number(op.beta, 0.0)}
+    tile = Ref(reader.root(op.source)[0], lin(0))
+    scopes[-1].body.append(Unpack(window, tile, n, is_transposed, number(op.store_method, "set"), **scale))  # type: ignore[arg-type]
+
+
+def _placed(
+    value: SSAValue,
+    reader: Reader,
+    lines: Lines,
+    vectors_across: bool,
+    panel: int | None,
+    computed: DType,
+    scopes: list[Scope],
+) -> Window:
+    """A window of the view, its axes placed in the outermost loops that know them."""
+    buffer = reader.root(value)[0]
+    rows, lanes = (lines.along, lines.across) if vectors_across else (lines.across, lines.along)
+    name = reader.fresh(f"window_{buffer.name}")
+    window = Window(name, buffer, computed, rows.size, lanes.size, lines.sizes, None if vectors_across else panel)
+    depths: list[int] = []
+    for axis, line in (("lanes", lanes), ("rows", rows)):
+        known = frozenset().union(*(i.variables for i in (line.offset, line.count, *line.guards)))
+        depths.append(max((i for i, s in enumerate(scopes) if s.loop in known), default=0))
+        made = Places(window, axis, line.var, line.count, line.offset, line.guards)  # type: ignore[arg-type]
+        scopes[depths[-1]].body.append(made)
+    scopes[max(depths)].body.append(Meet(window))
+    return window
+
+
+def _panel(reader: Reader, value: SSAValue, index: Sequence[SSAValue]) -> Ref:
+    """The start of a panel: the whole buffer, or one part of it."""
+    buffer, base, map = reader.root(value)
+    assert map is None, "panels lie in plain buffers"
+    position = reader.index(index)
+    return Ref(buffer, address([*position, *([lin(0)] * (len(sizes(base)) - len(position)))], sizes(base)))
+
+
+def _panel_shape(shape: Sequence[int], fixed: int) -> tuple[int, int, int, int]:
+    """(panels, k_outer, width, k_inner) of a paneled view (step, workgroup, panel, k, lane[, k_inner])."""
+    _, _, panels, k_outer, width, *inner = shape
+    assert fixed in (2, 3), "a copy fixes the step, the workgroup and perhaps the panel"
+    return panels, k_outer, width, inner[0] if inner else 1
+
+
+def _k_coords(k: Lin, lane: Lin, inner: int) -> list[Lin]:
+    return [k // inner, lane, k % inner] if inner > 1 else [k, lane]
+
+
+def _lines(
+    reader: Reader, value: SSAValue, coords: Sequence[Lin], across: tuple[str, int], along: tuple[str, int]
+) -> Lines:
+    """The index of a view split between two variables; the workgroup goes with the second."""
+    _, offset, guards = reader.place(value, coords)
+    second = frozenset({along[0], "workgroup"})
+    parts = separate(offset, second)
+    assert parts is not None, f"an index that mixes {across[0]} and {along[0]} cannot be packed: {offset}"
+    counts = {name: lin(size) for name, size in (across, along)}
+    kept: list[tuple[Lin, Lin, int]] = []
+    for guard in guards:
+        name, count = _clip(guard, dict((across, along)))
+        if count is not None:
+            counts[name] = _least(counts[name], count)
+            continue
+        split = separate(guard.index, second)
+        assert split is not None, f"a guard that mixes {across[0]} and {along[0]} cannot be packed: {guard}"
+        kept.append((split.row, split.lane, guard.size))
+    return Lines(
+        Line(*across, parts.row, tuple(r for r, _, _ in kept), counts[across[0]]),
+        Line(*along, parts.lane, tuple(c for _, c, _ in kept), counts[along[0]]),
+        tuple(size for _, _, size in kept),
+    )
+
+
+def _inside(count: Lin, start: Lin, size: int) -> tuple[Guard, ...]:
+    """`start < count`, where that is in doubt."""
+    left = count - start - 1
+    return () if left.bounds[0] >= 0 or (count.is_constant and count.const >= size) else (Guard(left, size),)
+
+
+def _clip(guard: Guard, sizes: dict[str, int]) -> tuple[str, Lin | None]:
+    """How many coordinates exist, where a guard cuts off the end of one axis and nothing else."""
+    for name, size in sizes.items():
+        rest = guard.index - var(name, size)
+        if guard.index.mentions(name) and not rest.mentions(name) and guard.index.bounds[0] >= 0:
+            return name, guard.size - rest
+    return "", None
+
+
+def _least(a: Lin, b: Lin) -> Lin:
+    return select(b - a, a, b)
+
+
+def _unit_steps(line: Line) -> float:
+    """The part of neighbours along the axis that are neighbours in memory, sampled at the start."""
+    count = min(line.size, SAMPLE)
+    env: dict[str, Any] = {name: 0 for name in line.offset.variables}
+    env[line.var] = np.arange(count)
+    steps = np.diff(np.broadcast_to(line.offset.eval(env), (count,)))
+    return float(np.mean(steps == 1)) if steps.size else 0.0

@@ -1,0 +1,88 @@
+"""What the values of the threadwise IR stand for: buffers, views of them as maps, and indices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any
+
+from imbrex.dtype import DType
+from imbrex.index.expr import Lin, lin
+from imbrex.index.map import Map
+from imbrex.index.query import address
+from imbrex.index.rule import Guard
+from imbrex.ir.chain import map_of
+from imbrex.ir.element import dtype_of
+from imbrex.ir.ops.standard import SSAValue
+from imbrex.ir.shape import LDS, PRIVATE, memref_type, shape_of, space_of
+from imbrex.lower.stmt import Buffer, Ref, Space
+
+SPACES: dict[int, Space] = {0: "global", LDS: "lds", PRIVATE: "private"}
+
+
+@dataclass
+class Reader:
+    """Values seen so far in one function."""
+
+    buffers: dict[SSAValue, Buffer] = field(default_factory=lambda: dict[SSAValue, Buffer]())
+    indices: dict[SSAValue, Lin] = field(default_factory=lambda: dict[SSAValue, Lin]())
+    names: set[str] = field(default_factory=lambda: set[str]())
+
+    def declare(self, value: SSAValue, hint: str) -> Buffer:
+        """The buffer that a memref value names from here on."""
+        name = self.fresh(value.name_hint or hint)
+        made = Buffer(name, element_type(value), prod(sizes(value)), SPACES[space_of(value)])
+        self.buffers[value] = made
+        return made
+
+    def fresh(self, hint: str) -> str:
+        """A C name that no buffer or variable of this function has."""
+        name, count = hint, 1
+        while name in self.names:
+            count += 1
+            name = f"{hint}_{count}"
+        self.names.add(name)
+        return name
+
+    def index(self, values: Sequence[SSAValue]) -> list[Lin]:
+        return [self.indices[v] for v in values]
+
+    def root(self, value: SSAValue) -> tuple[Buffer, SSAValue, Map | None]:
+        """The buffer under a chain of views, its value, and the chain."""
+        base, map = map_of(value)
+        return self.buffers[base], base, map
+
+    def place(self, value: SSAValue, coords: Sequence[Lin]) -> tuple[Buffer, Lin, tuple[Guard, ...]]:
+        """Where the element at these coordinates lies."""
+        buffer, base, map = self.root(value)
+        if map is None:
+            return buffer, address(coords, sizes(base)), ()
+        point = map.at(coords)
+        return buffer, address(point.coords, [d.size for d in map.lower]), point.guards
+
+    def run(self, value: SSAValue, position: Lin, start: int) -> Ref:
+        """Element number `start + position` of a plain buffer."""
+        buffer, _, map = self.root(value)
+        assert map is None, "a run of elements is of a plain buffer"
+        return Ref(buffer, position + start)
+
+
+def sizes(value: SSAValue) -> tuple[int, ...]:
+    """Sizes that must be known by now."""
+    found = shape_of(value)
+    assert None not in found, f"a size of {value.name_hint} is not known"
+    return tuple(s for s in found if s is not None)
+
+
+def element_type(value: SSAValue) -> DType:
+    return dtype_of(memref_type(value).get_element_type())
+
+
+def number(attribute: Any, default: float = 0) -> Any:
+    """The plain value of an optional attribute."""
+    return default if attribute is None else attribute.data
+
+
+def row_major(coords: Sequence[Lin], shape: Sequence[int]) -> Lin:
+    return address(coords, shape) if coords else lin(0)

@@ -1,0 +1,102 @@
+"""From a problem to source text: every level of the IR in order, then statements, then files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+
+from imbrex.emit.bundle import Bundle, Facts, bundle
+from imbrex.ir.ops.standard import ModuleOp
+from imbrex.ir.passes.affix_tuning import tuned
+from imbrex.ir.passes.blockwise_to_threadwise import BlockwiseToThreadwise
+from imbrex.ir.passes.conv_to_gemm import ConvToGemm
+from imbrex.ir.passes.gridwise_to_blockwise import GridwiseToBlockwise
+from imbrex.ir.passes.unfold import UnfoldContiguous
+from imbrex.ir.problem_module import problem_module
+from imbrex.lower.build import program
+from imbrex.problem import Problem, problem_text
+from imbrex.schedule import tuning as tunings
+from imbrex.schedule.target import CPU_ISAS, GPU_TARGETS, Target
+from imbrex.schedule.tuning import Tuning
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to build: a problem, for a machine, with the tuning that the user gives or the model chooses.
+
+    target: "cpu", or "emulate" for the lane-level build of the GPU schedule.
+    algorithm: of backward data, "v4r1" or "v1r1".
+    """
+
+    problem: Problem
+    machine: Target
+    target: str = "cpu"
+    tuning: Tuning | None = None
+    algorithm: str | None = None
+    name: str = "kernel"
+
+
+@dataclass(frozen=True)
+class Level:
+    """The module after a pass; it changes when the next level is asked for."""
+
+    name: str
+    module: ModuleOp
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """The whole way down: the files, and the tunings that were used, one a product."""
+
+    bundle: Bundle
+    tunings: tuple[Tuning, ...]
+
+
+def levels(request: Request) -> Iterator[Level]:
+    """The module at each level, from the problem down to threadwise."""
+    module = problem_module(request.problem, request.name, request.algorithm)
+    yield Level("problem", module)
+    ctx = _context()
+    for step in (ConvToGemm(), UnfoldContiguous()):
+        step.apply(ctx, module)
+        yield Level(step.name, module)
+    tuned(module, request.tuning, request.machine)
+    yield Level("affix-tuning", module)
+    for step in (GridwiseToBlockwise(), BlockwiseToThreadwise()):
+        step.apply(ctx, module)
+        yield Level(step.name, module)
+
+
+def lower(request: Request) -> Lowered:
+    """The request's source files."""
+    module = problem_module(request.problem, request.name, request.algorithm)
+    ctx = _context()
+    for step in (ConvToGemm(), UnfoldContiguous()):
+        step.apply(ctx, module)
+    used = tuned(module, request.tuning, request.machine)
+    for step in (GridwiseToBlockwise(), BlockwiseToThreadwise()):
+        step.apply(ctx, module)
+    written = frozenset(i for i, o in enumerate(request.problem.operands) if o.is_written)
+    facts = Facts(
+        problem_text(request.problem),
+        " ".join(dict.fromkeys(tunings.text(t) for t in used)),
+        tuple(o.shape for o in request.problem.operands),
+    )
+    return Lowered(bundle(program(module, written), facts, request.target), used)
+
+
+def machine_for(target: str, isa: str, threads: int, l2_bytes: int | None, l3_bytes: int | None) -> Target:
+    """The machine that a schedule is chosen for: this CPU core, or the GPU that the lane-level build stands for."""
+    if target == "emulate":
+        return GPU_TARGETS["emulate"]
+    found = CPU_ISAS[isa]
+    sizes = {k: v for k, v in (("l2_bytes", l2_bytes), ("l3_bytes", l3_bytes)) if v}
+    return replace(found, threads=threads, **sizes)
+
+
+@cache
+def _context() -> object:
+    from imbrex.ir.dialect import context
+
+    return context()

@@ -1,0 +1,99 @@
+// Every operation once, with static sizes, groups, indices and notes.
+// RUN: imbrex-opt %s | imbrex-opt | filecheck %s
+// RUN: imbrex-opt %s --print-op-generic | imbrex-opt | filecheck %s
+// RUN: imbrex-opt %s --compact | imbrex-opt | filecheck %s
+
+func.func @problems(%filter: memref<2x8x4x3x3xf32>, %input: memref<1x10x10x2x4xf32>, %output: memref<1x2x8x5x5xf32>,
+                    %a: memref<3x5x4xf16>, %b: memref<3x6x5xf16>, %c: memref<3x4x6xf16>) {
+  miopen.conv2d(%filter, %input, %output) {
+    filter_layout = ["g", "k", "c", "y", "x"], input_layout = ["n", "hi", "wi", "g", "c"],
+    output_layout = ["n", "g", "k", "ho", "wo"], dilations = [1, 2], strides = [2, 2], padding = [[0, 1], [2, 1]]
+  } attributes {note = "kept"} : memref<2x8x4x3x3xf32>, memref<1x10x10x2x4xf32>, memref<1x2x8x5x5xf32>
+  miopen.conv2d_bwd_data(%filter, %input, %output) {
+    algorithm = "v4r1",
+    filter_layout = ["g", "k", "c", "y", "x"], input_layout = ["n", "hi", "wi", "g", "c"],
+    output_layout = ["n", "g", "k", "ho", "wo"], dilations = [1, 2], strides = [2, 2], padding = [[0, 1], [2, 1]]
+  } : memref<2x8x4x3x3xf32>, memref<1x10x10x2x4xf32>, memref<1x2x8x5x5xf32>
+  miopen.conv2d_bwd_weight(%filter, %input, %output) {
+    filter_layout = ["g", "k", "c", "y", "x"], input_layout = ["n", "hi", "wi", "g", "c"],
+    output_layout = ["n", "g", "k", "ho", "wo"], dilations = [1, 2], strides = [2, 2], padding = [[0, 1], [2, 1]]
+  } : memref<2x8x4x3x3xf32>, memref<1x10x10x2x4xf32>, memref<1x2x8x5x5xf32>
+  miopen.gemm(%a, %b, %c) { a_transposed = true, b_transposed = true, alpha = 0.5, beta = 1.0e-10 }
+    : memref<3x5x4xf16>, memref<3x6x5xf16>, memref<3x4x6xf16>
+  func.return
+}
+
+// CHECK-LABEL: @problems
+// CHECK:       miopen.conv2d(%filter, %input, %output) {
+// CHECK:         padding = {{\[\[}}0, 1], [2, 1]]
+// CHECK-NEXT:  } attributes {note = "kept"} : memref<2x8x4x3x3xf32>
+// CHECK:       miopen.conv2d_bwd_data(%filter, %input, %output) {
+// CHECK:         algorithm = "v4r1"
+// CHECK:       miopen.conv2d_bwd_weight(%filter, %input, %output) {
+// CHECK:       miopen.gemm(%a, %b, %c) { a_transposed = true, b_transposed = true, alpha = 0.5, beta = 1.0e-10 } : memref<3x5x4xf16>, memref<3x6x5xf16>, memref<3x4x6xf16>
+
+func.func @views(%source: memref<4x6x8xf32>, %row: memref<5x8xf32>) {
+  %every_kind = miopen.transform(%source) {
+    layout = [
+      0: slice(0: a, 1, 3), part
+      [1, 2]: unmerge(1: b), [b0, b1]
+      3: broadcast(), copies
+      4: quotient(2: c, 2, 1), half
+    ]
+  } : memref<4x6x8xf32> to memref<2x2x3x7x4xf32>
+  %swizzled = miopen.transform(%row) {
+    layout = [
+      [0, 1]: xor(0: r, 1: c), [r, c]
+    ]
+  } : memref<5x8xf32> to memref<5x8xf32>
+  %held = miopen.transform(%row) {
+    layout = [
+      []: fixed(0: r, 3), []
+      0: passthrough(1: c), c
+    ]
+  } : memref<5x8xf32> to memref<8xf32>
+  %pieces = miopen.transform(%row) {
+    layout = [
+      [0, 1, 2]: sunder(0: r), [head, tail, piece]
+      3: unfold(1: c), c
+    ]
+  } : memref<5x8xf32> to memref<2x3x2x8xf32>
+  func.return
+}
+
+// CHECK-LABEL: @views
+// CHECK:         transformation = "slice",
+// CHECK-NEXT:    parameters = [1, 3],
+// CHECK:         transformation = "broadcast",
+// CHECK-NEXT:    source_dimensions = [],
+// CHECK:         transformation = "quotient",
+// CHECK:         dimensions = [],
+// CHECK-NEXT:    names = [],
+// CHECK-NEXT:    transformation = "fixed",
+// CHECK-NEXT:    parameters = [3],
+
+func.func @workgroup(%a: memref<4x3x8x16xf32>, %b: memref<8x16xf32>, %value: f32) {
+  miopen.launch(%wg, %item) { grid_size = 4, block_size = 64 } do {
+    %c0 = arith.constant 0 : index
+    %lds = miopen.alloc() : memref<1024xi8, #3>
+    %tile = miopen.subview(%lds, %c0) { dimension = [8, 16] } : memref<1024xi8, #3> to memref<8x16xf32, #3>
+    %items = miopen.alloc() : memref<8x16xf32, #5>
+    miopen.fill(%items, %value) : memref<8x16xf32, #5>
+    miopen.blockwise_copy(%a[%wg, %c0], %tile) : memref<4x3x8x16xf32>, memref<8x16xf32, #3>
+    miopen.lds_barrier()
+    miopen.threadwise_copy(%a[%wg, %c0], %items) { vector = 4 } : memref<4x3x8x16xf32>, memref<8x16xf32, #5>
+    miopen.threadwise_copy(%items, %b) {
+      store_method = "atomic_add", alpha = 2.0, beta = 0.0
+    } : memref<8x16xf32, #5>, memref<8x16xf32>
+  }
+  func.return
+}
+
+// CHECK-LABEL: @workgroup
+// CHECK:       miopen.launch(%wg, %item) { grid_size = 4, block_size = 64 } do {
+// CHECK:         %tile = miopen.subview(%lds, %c0) { dimension = [8, 16] } : memref<1024xi8, #3> to memref<8x16xf32, #3>
+// CHECK:         miopen.fill(%items, %value) : memref<8x16xf32, #5>
+// CHECK-NEXT:    miopen.blockwise_copy(%a[%wg, %c0], %tile) : memref<4x3x8x16xf32>, memref<8x16xf32, #3>
+// CHECK-NEXT:    miopen.lds_barrier()
+// CHECK-NEXT:    miopen.threadwise_copy(%a[%wg, %c0], %items) { vector = 4 } : memref<4x3x8x16xf32>, memref<8x16xf32, #5>
+// CHECK:           store_method = "atomic_add"
