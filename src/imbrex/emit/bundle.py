@@ -80,7 +80,7 @@ def _algorithm(program: Program, target: str) -> list[str]:
     for kernel in program.kernels:
         lines += ["", f"// Memory of one workgroup of {kernel.name}.", f"struct {kernel.name}_scratch {{"]
         lines += [*c.indented(form.scratch_members(kernel)), "};", ""]
-        lines += c.comment(f"{kernel.grid_size} workgroups of {kernel.block_size}.")
+        lines += c.comment(_described(kernel))
         arguments = ", ".join(_parameter(b, program.outputs) for b in kernel.arguments)
         lines += [
             f"static inline void {kernel.name}(int64_t {kernel.workgroup}_, {arguments}, {kernel.name}_scratch &scratch) {{",
@@ -90,6 +90,15 @@ def _algorithm(program: Program, target: str) -> list[str]:
             "}",
         ]
     return [*lines, "", f"}} // namespace {program.name}_kernels"]
+
+
+def _described(kernel: Kernel) -> str:
+    """Geometry, and the maps that the addresses below implement, upper dims first."""
+    items = "one work item" if kernel.block_size == 1 else f"{kernel.block_size} work items"
+    parts = [f"{kernel.grid_size} workgroups of {items}.  Each argument is addressed through a map, topmost dims first:"]
+    for name, map in kernel.maps:
+        parts += ["", f"{name}:", *(f"  {line}" for line in map.splitlines())]
+    return "\n".join(parts)
 
 
 def _wrapper(program: Program) -> list[str]:

@@ -21,6 +21,8 @@ INT32_LIMIT = 1 << 31
 def index(x: Lin) -> str:
     """C text of an index."""
     wide = not fits_32_bits(x)
+    if not wide and not x.const and len(x.terms) == 1 and x.terms[0][1] == 1:
+        return _atom(x.terms[0][0])
     parts = [_term(a, c, wide) for a, c in x.terms]
     if x.const or not parts:
         parts.append(str(x.const))

@@ -127,10 +127,12 @@ class LanePrinter:
     def _at(self, buffer: Buffer, offset: str) -> str:
         if buffer.space != "private":
             return offset
-        return f"{self.kernel.workitem} * {buffer.elements} + {offset}"
+        start = f"{self.kernel.workitem} * {buffer.elements}"
+        return start if offset == "0" else f"{start} + {offset}"
 
     def _pointer(self, ref: Ref) -> str:
-        return f"{ref.buffer.name} + ({self._at(ref.buffer, c.index(ref.offset))})"
+        at = self._at(ref.buffer, c.index(ref.offset))
+        return ref.buffer.name if at == "0" else f"{ref.buffer.name} + ({at})"
 
     def _element(self, ref: Ref) -> str:
         return f"{ref.buffer.name}[{self._at(ref.buffer, c.index(ref.offset))}]"

@@ -132,13 +132,16 @@ class Map:
         return self.layers[-1].lower
 
     def at(self, coords: Sequence[Index]) -> Point:
-        """Lower coordinates and guards of an upper point, simplified."""
+        """Lower coordinates and guards of an upper point, simplified; pads over pads leave one guard."""
         point = tuple(lin(c) for c in coords)
-        guards: list[Guard] = []
+        spans: dict[Lin, range] = {}
         for layer in self.layers:
-            point, more = layer.at(point)
-            guards += more
-        return Point(point, tuple(dict.fromkeys(guards)))
+            point, guards = layer.at(point)
+            for g in guards:
+                x, low = g.index - g.index.const, -g.index.const
+                other = spans.get(x, range(low, low + g.size))
+                spans[x] = range(max(low, other.start), min(low + g.size, other.stop))
+        return Point(point, tuple(Guard(x - span.start, len(span)) for x, span in spans.items()))
 
     @cached_property
     def symbolic(self) -> Point:

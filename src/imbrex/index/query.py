@@ -81,14 +81,14 @@ def _is_uniform(guard: Guard, lane: Lin, w: int) -> bool:
 
 
 def pointer_step(offset: Lin, loop: str, size: int, by: int = 1) -> Lin:
-    """How far the offset moves when the loop variable moves by `by`: a constant is a pointer bump.
+    """How far the offset moves when the loop variable moves forward by `by`: a constant is a pointer bump.
 
     For a move that stays inside the loop, from one of its `size` values to another.
     """
-    first = max(0, -by)
-    before = var(loop, max(1, size - abs(by))) + first
+    assert by >= 0, by
+    before = var(loop, max(1, size - by))
     step = offset.subs({loop: before + by}) - offset.subs({loop: before})
-    return step.subs({loop: var(loop, size) - first})
+    return step.subs({loop: var(loop, size)})
 
 
 def guards_by_depth(guards: Sequence[Guard], loops: Sequence[str]) -> dict[int, tuple[Guard, ...]]:

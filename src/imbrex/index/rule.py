@@ -132,7 +132,7 @@ def lower(rule: Rule, u: Sequence[Lin], upper: Sizes, lower: Sizes) -> Lowered:
             return Lowered((u[0],))
         case Pad(before, _):
             x = u[0] - before
-            return Lowered((x,), _guards(x, lower[0]))
+            return Lowered((x if lower[0] > 1 else lin(0),), _guards(x, lower[0]))
         case Slice(begin, _):
             return Lowered((u[0] + begin,))
         case Embed(coefs, offset):
@@ -151,8 +151,8 @@ def lower(rule: Rule, u: Sequence[Lin], upper: Sizes, lower: Sizes) -> Lowered:
         case Sunder():
             return Lowered((_piece(u, upper),))
         case Xor(rows_per_step):
-            row, column = u
-            return Lowered((row, xor(column, (row // rows_per_step) % upper[1])))
+            row, column = u  # below a Pad, both may be negative where they do not exist
+            return Lowered((row, xor(column % upper[1], (row // rows_per_step) % upper[1])))
         case _:
             assert_never(rule)
 

@@ -55,6 +55,13 @@ def print_module(module: Operation, *, generic: bool = False, compact: bool = Fa
     return out.getvalue() + "\n"
 
 
+def text_of(attribute: Attribute) -> str:
+    """A type or an attribute as the text has it."""
+    out = StringIO()
+    Seed(out).print_attribute(attribute)
+    return out.getvalue()
+
+
 def print_compact(module: Operation) -> str:
     """The text in the form of the first draft: `0: merge(1: c, 2: y, 3: x), gemmK`."""
     return print_module(module, compact=True)
@@ -72,7 +79,7 @@ def write(printer: Printer, value: Plain) -> None:
         case float():
             printer.print_string(_float(value))
         case str():
-            printer.print_string_literal(value)
+            printer.print_string(_quoted(value))
         case Reference(index):
             printer.print_string(f"#{index}")
         case SSAValue():
@@ -122,6 +129,11 @@ def _block(printer: Printer, brackets: str, items: Iterable[T], each: Callable[[
             printer.print_string(",\n" if i else "\n")
             each(item)
     printer.print_string("\n" + brackets[1])
+
+
+def _quoted(value: str) -> str:
+    """A string literal; MLIR reads `\\0A` as one byte, so only ASCII is escaped."""
+    return '"' + "".join(f"\\{ord(c):02X}" if c < " " or c in '\x7f"\\' else c for c in value) + '"'
 
 
 def _float(value: float) -> str:

@@ -1,4 +1,4 @@
-"""Building blocks of the passes: a run of new operations that take the place, and the location, of an old one."""
+"""Building blocks of the passes: a run of new operations that takes the place and location of an old one."""
 
 from __future__ import annotations
 
@@ -26,16 +26,19 @@ class Run:
     """Operations in the order in which they were added."""
 
     ops: list[Operation] = field(default_factory=lambda: list[Operation]())
+    constants: dict[int, SSAValue] = field(default_factory=lambda: dict[int, SSAValue]())
 
     def add(self, op: Op) -> Op:
         self.ops.append(op)
         return op
 
     def index(self, value: int) -> SSAValue:
-        """A constant of type index."""
-        result = self.add(arith.ConstantOp(IntegerAttr(value, IndexType()))).result
-        result.name_hint = f"c{value}"
-        return result
+        """A constant of type index; one operation for all its uses in this run."""
+        if value not in self.constants:
+            made = self.add(arith.ConstantOp(IntegerAttr(value, IndexType()))).result
+            made.name_hint = f"c{value}"
+            self.constants[value] = made
+        return self.constants[value]
 
     def sum(self, value: SSAValue, more: int) -> SSAValue:
         """`value + more`."""

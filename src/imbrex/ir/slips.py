@@ -22,6 +22,7 @@ BETTER: Final = {
         " arith.muli and arith.divui"
     ),
     "Could not parse entire input!": "expected an operation",
+    " in block definition": "expected an operation, or '}' after the last one",
 }
 
 

@@ -28,6 +28,7 @@ from xdsl.utils.lexer import Input, Position, Span
 
 from imbrex.diagnostic import Diagnostic
 from imbrex.ir.literal import Node
+from imbrex.ir.printed import text_of
 from imbrex.ir.slips import SlipLexer, better, unknown_operation
 
 Path = tuple[str | int, ...]
@@ -173,6 +174,11 @@ class LocatedParser(Parser):
 
     def resolve_operand(self, operand: UnresolvedOperand, type: Attribute) -> SSAValue:  # pyright: ignore[reportIncompatibleMethodOverride]
         self._used.setdefault(operand.operand_name, operand.span)
+        known = self.ssa_values.get(operand.operand_name, ())
+        if operand.index < len(known) and known[operand.index].type != type:
+            have = text_of(known[operand.index].type)
+            message = f"'%{operand.operand_name}' has type {have}; write that instead of {text_of(type)}"
+            raise ParseError(operand.span, message)
         return super().resolve_operand(operand, type)
 
     def raise_error(

@@ -93,6 +93,8 @@ class Reader:
                 return Node(None, span)
             case MLIRTokenKind.STRING_LIT:
                 return Node(self.parser.parse_str_literal(), span)
+            case MLIRTokenKind.BYTES_LIT:
+                return Node(self.parser.parse_bytes_literal().decode("utf-8", "replace"), span)
             case MLIRTokenKind.PERCENT_IDENT if isinstance(self.parser, Parser):
                 self.references.append(self.parser.parse_unresolved_operand())
                 return Node(Reference(len(self.references) - 1), span)

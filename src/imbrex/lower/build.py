@@ -10,6 +10,8 @@ from imbrex.ir.ops.memory import AllocOp, FillOp, LdsBarrierOp, SubviewOp, const
 from imbrex.ir.ops.standard import AddiOp, Block, ConstantOp, ForOp, FuncOp, ModuleOp, Operation
 from imbrex.ir.ops.thread import ThreadwiseCopyOp, ThreadwiseGemmOp
 from imbrex.lower import lane, panel
+from imbrex.lower.check import checked
+from imbrex.lower.prune import pruned
 from imbrex.lower.reader import Reader
 from imbrex.lower.share import shared
 from imbrex.lower.stmt import (
@@ -49,7 +51,8 @@ def kernel(op: LaunchOp, name: str, reader: Reader, arguments: tuple[Buffer, ...
     grid, block = op.grid_size.data, op.block_size.data
     reader.indices |= {op.workgroup: var("workgroup", grid), op.item: var("workitem", block)}
     body = builder.block(op.body.block)
-    return shared(Kernel(name, arguments, outputs, grid, block, tuple(body)))
+    maps = tuple(builder.maps.items())
+    return shared(pruned(checked(Kernel(name, arguments, outputs, grid, block, tuple(body), maps))))
 
 
 @dataclass
@@ -60,6 +63,7 @@ class Builder:
     is_cpu: bool
     scopes: list[panel.Scope] = field(default_factory=lambda: list[panel.Scope]())
     clips: dict[str, Lin] = field(default_factory=lambda: dict[str, Lin]())
+    maps: dict[str, str] = field(default_factory=lambda: dict[str, str]())
 
     def block(self, block: Block, loop: str = "") -> list[Stmt]:
         """Statements of a block; `loop` is the variable that the block's loop adds."""
@@ -115,6 +119,10 @@ class Builder:
         return View(made, base, offset * base.dtype.bytes)
 
     def _copy(self, op: ThreadwiseCopyOp) -> None:
+        for value in (op.source, op.dest):
+            buffer, _, map = self.reader.root(value)
+            if map is not None and buffer.space == "global":
+                self.maps[buffer.name] = str(map)
         if not self.is_cpu:
             self.scopes[-1].body.extend([Comment(self._described(op)), *lane.copy(op, self.reader)])
         elif self.reader.root(op.dest)[0].space == "lds":

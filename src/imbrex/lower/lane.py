@@ -11,8 +11,11 @@ from imbrex.index.query import moves_as_vector
 from imbrex.ir.ops.standard import SSAValue
 from imbrex.ir.ops.thread import ThreadwiseCopyOp, ThreadwiseGemmOp
 from imbrex.ir.chain import names_of
-from imbrex.lower.reader import Reader, number, row_major, sizes
+from imbrex.lower.reader import Reader, element_type, number, row_major, sizes
 from imbrex.lower.stmt import For, Move, MulAdd, Ref, Stmt
+
+MOST_BYTES = 16
+"""The widest access of one work item, and the alignment that every array has."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,8 @@ def copy(op: ThreadwiseCopyOp, reader: Reader) -> list[Stmt]:
     box_end = 1 if ends[0].is_run else 0
     box = shapes[box_end]
     names = [reader.fresh(n) for n in names_of(ends[box_end].value)[len(ends[box_end].index) :]]
-    along, width = _vector(ends, names, box, number(op.vector, 1))
+    widest = min(number(op.vector, 1), *(MOST_BYTES // element_type(end.value).bytes for end in ends))
+    along, width = _vector(ends, names, box, widest)
     coords = [var(n, s) for n, s in zip(names, box, strict=True)]
     counts = list(box)
     if width > 1:

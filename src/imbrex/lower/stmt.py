@@ -212,7 +212,8 @@ Stmt: TypeAlias = (
 class Kernel:
     """One launch: `grid_size` workgroups of `block_size` work items run `body`.
 
-    `workgroup` and `workitem` are the variables that number them.
+    `workgroup` and `workitem` are the variables that number them; `maps` are the views of the arguments that the
+    body addresses, as text.
     """
 
     name: str
@@ -221,6 +222,7 @@ class Kernel:
     grid_size: int
     block_size: int
     body: tuple[Stmt, ...]
+    maps: tuple[tuple[str, str], ...] = ()
     workgroup: str = "workgroup"
     workitem: str = "workitem"
 

@@ -1,22 +1,31 @@
-"""The laws of the rules once more, in plain integers and without the algebra: what its tests compare with."""
+"""What the tests of the algebra share: the laws of the rules once more, in plain integers and without the
+algebra, and random maps.
+"""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from math import prod
-from typing import assert_never
+from typing import Any, assert_never
 
 import numpy as np
 import pytest
+from hypothesis import strategies as st
 
 from imbrex.index import rule as rules
-from imbrex.index.map import Map
+from imbrex.index.map import Dim, Layer, Map, identity, layer_over
 from imbrex.index.rule import Rule
 
 Point = tuple[int, ...]
 Law = Callable[[Rule, Sequence[int], Sequence[int], Sequence[int]], "Point | None"]
 Walk = Callable[[Map, Sequence[int]], "Point | None"]
+Sizes = dict[str, int]
+Entry = tuple[Rule, str, str]
+
+POINTS_UP = 4000
+ONE_DIM = ("pass", "pad", "slice", "unmerge", "broadcast", "embed", "flip", "quotient", "fixed", "sunder")
+ONE_TO_ONE = ("pass", "pad", "slice", "unmerge", "flip")
 
 
 def naive_law(rule: Rule, u: Sequence[int], upper: Sequence[int], lower: Sequence[int]) -> Point | None:
@@ -82,3 +91,87 @@ def points() -> Callable[[Sequence[int]], Iterator[Point]]:
         return itertools.islice(itertools.product(*map(range, sizes)), 0, None, stride)
 
     return of
+
+
+def _over_one(draw: Callable[..., Any], kind: str, low: Dim, up: str) -> tuple[list[Entry], Sizes]:
+    """Entries above one lower dim, and the sizes that they do not settle."""
+    number = lambda a, b: draw(st.integers(a, b))  # noqa: E731
+    match kind:
+        case "pad":
+            return [(rules.Pad(number(0, 2), number(0, 3)), up, low.name)], {}
+        case "slice":
+            begin = number(0, low.size - 1)
+            return [(rules.Slice(begin, number(begin + 1, low.size)), up, low.name)], {}
+        case "unmerge":
+            inner = draw(st.sampled_from([f for f in range(1, low.size + 1) if low.size % f == 0]))
+            sizes = {f"{up}a": low.size // inner, f"{up}b": inner}
+            return [(rules.Unmerge(), " ".join(sizes), low.name)], sizes
+        case "broadcast":
+            entries: list[Entry] = [(rules.PassThrough(), up, low.name), (rules.Broadcast(), f"{up}b", "")]
+            return entries, {f"{up}b": number(1, 3)}
+        case "embed":
+            c1, c2, n1 = number(0, 3), number(1, 2), number(1, 3)
+            n1 = min(n1, (low.size - 1) // c1 + 1) if c1 else n1
+            n2 = (low.size - 1 - c1 * (n1 - 1)) // c2 + 1
+            return [(rules.Embed((c1, c2)), f"{up}a {up}b", low.name)], {f"{up}a": n1, f"{up}b": n2}
+        case "flip":
+            return [(rules.Embed((-1,), low.size - 1), up, low.name)], {up: low.size}
+        case "quotient":
+            return [(rules.Quotient(draw(st.sampled_from((-2, 1, 2, 3))), number(-1, 3)), up, low.name)], {
+                up: number(1, 9)
+            }
+        case "fixed":
+            return [(rules.Fixed(number(0, low.size - 1)), "", low.name)], {}
+        case "sunder" if low.size > 1:
+            first = number(1, low.size - 1)
+            sizes = {f"{up}a": first, f"{up}b": low.size - first, f"{up}s": 2}
+            return [(rules.Sunder(), " ".join(sizes), low.name)], sizes
+        case _:
+            return [(rules.PassThrough(), up, low.name)], {}
+
+
+def _layer(draw: Callable[..., Any], lower: tuple[Dim, ...], depth: int, kinds: Sequence[str]) -> Layer:
+    entries: list[Entry] = []
+    sizes: Sizes = {}
+    rest = list(lower)
+    while rest:
+        up = f"l{depth}_{len(entries)}"
+        if len(rest) > 1 and draw(st.integers(0, 2)) == 0:
+            one, two = rest.pop(0), rest.pop(0)
+            if two.size & (two.size - 1) == 0 and draw(st.booleans()):
+                entries.append((rules.Xor(draw(st.integers(1, 2))), f"{up}r {up}c", f"{one.name} {two.name}"))
+            else:
+                merge = draw(st.sampled_from((rules.Merge(), rules.Unfold())))
+                entries.append((merge, up, f"{one.name} {two.name}"))
+        else:
+            more, given_sizes = _over_one(draw, draw(st.sampled_from(kinds)), rest.pop(0), up)
+            entries += more
+            sizes |= given_sizes
+    names = [n for _, up, _ in entries for n in up.split()]
+    return layer_over(lower, *entries, order=draw(st.permutations(names)), **sizes)
+
+
+@st.composite
+def random_map(draw: Callable[..., Any], kinds: Sequence[str] = ONE_DIM) -> Map:
+    """Chains of layers, built from the memory up; every layer is legal by construction."""
+    lower = tuple(Dim(f"m{i}", draw(st.integers(1, 8))) for i in range(draw(st.integers(1, 3))))
+    layers: list[Layer] = []
+    for depth in range(draw(st.integers(1, 4))):
+        layer = _layer(draw, lower, depth, kinds)
+        if not layer.upper or prod(d.size for d in layer.upper) > POINTS_UP:
+            break
+        layers.insert(0, layer)
+        lower = layer.upper
+    return Map(tuple(layers)) if layers else identity(lower)
+
+
+@pytest.fixture(scope="session")
+def maps() -> st.SearchStrategy[Map]:
+    """Maps of any rules."""
+    return random_map()
+
+
+@pytest.fixture(scope="session")
+def one_to_one_maps() -> st.SearchStrategy[Map]:
+    """Maps whose every layer has an inverse."""
+    return random_map(ONE_TO_ONE)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from imbrex.ir.element import dtype_of
 from imbrex.ir.meaning import memory
 from imbrex.ir.meaning.memory import Array, View
 from imbrex.ir.meaning.problem import scaled
+from imbrex.ir.meaning.races import Ledger
 from imbrex.ir.ops.block import BlockwiseCopyOp, BlockwiseGemmOp
 from imbrex.ir.ops.grid import GridwiseGemmExOp, GridwiseGemmOp, GridwiseOp, LaunchOp
 from imbrex.ir.ops.memory import AllocOp, FillOp, LdsBarrierOp, SubviewOp
@@ -29,9 +30,13 @@ from imbrex.view.tile import Clusters
 @register_impls
 @dataclass
 class KernelFunctions(InterpreterFunctions):
-    """Everything below the problem; `items` is the number of work items of the launch that runs."""
+    """Everything below the problem.
+
+    items: work items of the launch that runs; ledgers: of the LDS buffers of its workgroup.
+    """
 
     items: int = 1
+    ledgers: list[Ledger] = field(default_factory=lambda: list[Ledger]())
 
     @impl(TransformOp)
     def transform(self, interpreter: Interpreter, op: TransformOp, args: PythonValues) -> PythonValues:
@@ -52,6 +57,7 @@ class KernelFunctions(InterpreterFunctions):
     def launch(self, interpreter: Interpreter, op: LaunchOp, args: PythonValues) -> PythonValues:
         self.items = op.block_size.data
         for workgroup in range(op.grid_size.data):
+            self.ledgers.clear()
             interpreter.run_ssacfg_region(op.body, (workgroup, np.arange(self.items)), "workgroup")
         return ()
 
@@ -60,7 +66,10 @@ class KernelFunctions(InterpreterFunctions):
         dtype, shape = _typed(op.result)
         if space_of(op.result) == PRIVATE:
             return (memory.private(dtype, shape, self.items),)
-        return (memory.shared(dtype, shape),)
+        made = memory.shared(dtype, shape, self.items)
+        assert made.ledger is not None
+        self.ledgers.append(made.ledger)
+        return (made,)
 
     @impl(SubviewOp)
     def subview(self, interpreter: Interpreter, op: SubviewOp, args: PythonValues) -> PythonValues:
@@ -70,11 +79,13 @@ class KernelFunctions(InterpreterFunctions):
 
     @impl(FillOp)
     def fill(self, interpreter: Interpreter, op: FillOp, args: PythonValues) -> PythonValues:
-        args[0].data[...] = args[1]
+        args[0].store(np.asarray(args[1]))
         return ()
 
     @impl(LdsBarrierOp)
     def barrier(self, interpreter: Interpreter, op: LdsBarrierOp, args: PythonValues) -> PythonValues:
+        for ledger in self.ledgers:
+            ledger.barrier()
         return ()
 
     @impl(BlockwiseCopyOp)

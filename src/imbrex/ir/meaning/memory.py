@@ -1,7 +1,7 @@
 """Buffers and views while a module is interpreted.
 
-A view answers for the elements at an index: the leading coordinates are given, the rest run over their sizes.  A
-coordinate may be an array over work items; then so is the answer, work items first.
+A view answers for the elements at an index: the leading coordinates are given, the rest run over their sizes.
+A coordinate may be an array over work items; then so is the answer, work items first.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from imbrex.dtype import DType
 from imbrex.index.map import Map
+from imbrex.ir.meaning.races import Ledger
 
 Array: TypeAlias = npt.NDArray[Any]
 Coordinate: TypeAlias = "int | npt.NDArray[np.int64]"
@@ -23,20 +24,24 @@ Coordinate: TypeAlias = "int | npt.NDArray[np.int64]"
 
 @dataclass(frozen=True)
 class View:
-    """Elements of flat `data`; with `items`, each work item has a row of `data` of its own."""
+    """Elements of flat `data`; with `items`, each work item has a row of `data` of its own.
+
+    ledger: of LDS; this view starts `start` bytes into it.
+    """
 
     data: Array
     dtype: DType
     shape: tuple[int, ...]
     map: Map | None = None
     items: int | None = None
+    ledger: Ledger | None = None
+    start: int = 0
 
     @staticmethod
     def of(array: Array, dtype: DType) -> View:
         """A whole array; stores change it."""
-        flat = array.reshape(-1)
-        assert np.shares_memory(flat, array) or not array.size, "an argument must be contiguous"
-        return View(flat, dtype, array.shape)
+        assert array.flags.c_contiguous, f"an array must be contiguous, got strides {array.strides}"
+        return View(array.reshape(-1), dtype, array.shape)
 
     def seen_through(self, map: Map, shape: Sequence[int]) -> View:
         """The same elements under one more map."""
@@ -47,13 +52,16 @@ class View:
         assert self.map is None, "a part of a view is not a buffer"
         end = offset + prod(shape) * dtype.bytes
         raw = self.data.view(np.uint8)[..., offset:end]
-        return View(raw.view(dtype.numpy), dtype, tuple(shape), None, self.items)
+        start = self.start + offset
+        return View(raw.view(dtype.numpy), dtype, tuple(shape), None, self.items, self.ledger, start)
 
     def load(
         self, index: Sequence[Coordinate] = (), offset: int = 0, shape: Sequence[int] | None = None
     ) -> Array:
         """The elements at an index, 0 where none exists; `shape` takes that many from a plain buffer."""
         at, valid = self._places(index, offset, shape)
+        if self.ledger is not None:
+            self.ledger.load(*self._touched(index, at[-1], valid))
         return np.where(valid, self.data[at], np.zeros((), self.data.dtype))
 
     def store(
@@ -66,6 +74,8 @@ class View:
     ) -> None:
         """Put values where elements exist; with `add`, every value counts even where places coincide."""
         at, valid = self._places(index, offset, shape)
+        if self.ledger is not None:
+            self.ledger.store(*self._touched(index, at[-1], valid))
         spread = np.broadcast_arrays(values, valid, *at)
         chosen = tuple(a[spread[1]] for a in spread[2:])
         new = spread[0][spread[1]].astype(self.data.dtype)
@@ -76,6 +86,14 @@ class View:
 
     def remaining(self, index: Sequence[Coordinate]) -> tuple[int, ...]:
         return self.shape[len(index) :]
+
+    def _touched(self, index: Sequence[Coordinate], flat: Array, valid: Array) -> tuple[Array, Array | None]:
+        """First bytes of the elements that exist, and the work item of each; None for all together."""
+        at = self.start + flat[valid] * self.dtype.bytes
+        if not any(np.ndim(i) for i in index):
+            return at, None
+        items = np.arange(flat.shape[0], dtype=np.int32).reshape(-1, *[1] * (flat.ndim - 1))
+        return at, np.broadcast_to(items, flat.shape)[valid]
 
     def _places(
         self, index: Sequence[Coordinate], offset: int, shape: Sequence[int] | None
@@ -116,9 +134,10 @@ def private(dtype: DType, shape: Sequence[int], items: int) -> View:
     return View(_poison((items, prod(shape)), dtype), dtype, tuple(shape), None, items)
 
 
-def shared(dtype: DType, shape: Sequence[int]) -> View:
-    """LDS of one workgroup, poisoned."""
-    return View(_poison((prod(shape),), dtype), dtype, tuple(shape))
+def shared(dtype: DType, shape: Sequence[int], items: int) -> View:
+    """LDS of one workgroup of so many work items, poisoned."""
+    ledger = Ledger(prod(shape) * dtype.bytes, items)
+    return View(_poison((prod(shape),), dtype), dtype, tuple(shape), ledger=ledger)
 
 
 def _poison(shape: tuple[int, ...], dtype: DType) -> Array:

@@ -105,11 +105,12 @@ class Written:
     result: Attribute | None = None
     result_span: Span[str] | None = None
 
-    def source(self) -> OpSource:
-        """The places, for errors found later."""
+    def source(self, slots: Sequence[Slot]) -> OpSource:
+        """The places, for errors found later; an operand stands for its type where that is left out."""
         operands = [o.span for os in self.operands.values() for o in os]
+        typed = [o.span for s in slots if not s.is_index for o in self.operands[s.name]]
         results = (self.result_span,) if self.result_span else ()
-        return OpSource(self.config, tuple(operands), tuple(self.type_spans), results)
+        return OpSource(self.config, tuple(operands), tuple(self.type_spans or typed), results)
 
 
 class MiopenOp(IRDLOperation):
@@ -146,7 +147,7 @@ class MiopenOp(IRDLOperation):
             attributes=dict(notes.data) if notes else {},
         )
         if isinstance(parser, LocatedParser):
-            parser.sources.ops[op] = written.source()
+            parser.sources.ops[op] = written.source(slots_of(cls))
         return op
 
     def print(self, printer: Printer) -> None:

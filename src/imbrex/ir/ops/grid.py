@@ -114,8 +114,8 @@ class GridwiseGemmOp(GridwiseOp):
 class GridwiseGemmExOp(GridwiseOp):
     """The product with its tuning; lengths are in elements of the gemm dimension that names them.
 
-    For the pipeline "cpu" only: k_inner, neighbours in k that a panel of A keeps together; stationary, the operand
-    that is packed panel by panel.
+    For the pipeline "cpu" only: k_inner, neighbours in k that a panel of A keeps together; stationary, the
+    operand that is packed panel by panel.
     """
 
     name = "miopen.gridwise_gemm_ex"

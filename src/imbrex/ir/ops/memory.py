@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
+from typing import Any, Final
 
 from xdsl.dialects.arith import ConstantOp
-from xdsl.dialects.builtin import FixedBitwidthType, IndexType, IntegerAttr, IntegerType, MemRefType
+from xdsl.dialects.builtin import FixedBitwidthType, IndexType, IntegerAttr, MemRefType
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -21,12 +21,18 @@ from xdsl.irdl import (
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 
+from imbrex.dtype import DTYPES
 from imbrex.ir.attrs import Extents, Literal
 from imbrex.ir.literal import Reference
 from imbrex.ir.ops.form import MiopenOp
 from imbrex.ir.printed import write
 from imbrex.ir.shape import LDS, PRIVATE, Buffer, Size, element_of, is_bytes, shape_of, space_of
 from imbrex.ir.source import expect
+
+COPIES: Final = {
+    pair for t in DTYPES.values() for pair in ((t.name, t.accumulator_name), (t.accumulator_name, t.name))
+}
+"""Element types of destination and source between which a copy converts."""
 
 
 def constant_of(value: SSAValue) -> int | None:
@@ -156,7 +162,10 @@ class LdsBarrierOp(MiopenOp):
 
 
 def verify_same_elements(source: SSAValue, dest: SSAValue) -> None:
-    """Copies keep the element type; a buffer of bytes takes any."""
-    have, want = element_of(dest), element_of(source)
-    same = have == want or is_bytes(dest) or is_bytes(source)
-    expect(same, f"the element type is {have} here but {want} in the source", "type", 1)
+    """Copies keep the element type, widen it to its accumulator, or round the accumulator to it.
+
+    A buffer of bytes takes any.
+    """
+    have, want = str(element_of(dest)), str(element_of(source))
+    fit = (have, want) in COPIES or have == want or is_bytes(dest) or is_bytes(source)
+    expect(fit, f"the element type is {have} here but {want} in the source", "type", 1)

@@ -1,7 +1,8 @@
 """affix-tuning: give every gridwise_gemm its tuning; it becomes a gridwise_gemm_ex.
 
-The tuning is the one that the option `config` spells, used as it is or refused with every reason; without the option
-a model chooses a legal one for the target.  A CPU tuning that wants its vector lanes along M swaps the operands.
+The tuning is the one that the option `config` spells, used as it is or refused with every reason; without the
+option a model chooses a legal one for the target.  A CPU tuning that wants its vector lanes along M swaps the
+operands.
 """
 
 from __future__ import annotations
@@ -51,11 +52,13 @@ class AffixTuning(ModulePass):
         tuned(op, given, target(self.target), self.family)
 
 
-def tuned(module: ModuleOp, given: Tuning | None, machine: Target, family: str | None = None) -> tuple[Tuning, ...]:
+def tuned(
+    module: ModuleOp, given: Tuning | None, machine: Target, family: str | None = None
+) -> tuple[Tuning, ...]:
     """Give every product of a module a tuning, and tell which.
 
-    given: used as it is, or refused; None lets the model choose, from the family "general" or "cpu" (by the machine
-    where not named).
+    given: used as it is, or refused; None lets the model choose, from the family "general" or "cpu" (by the
+    machine where not named).
     """
     used: list[Tuning] = []
     for product in [o for o in module.walk() if isinstance(o, GridwiseGemmOp)]:
@@ -90,7 +93,8 @@ def affix(op: GridwiseGemmOp, chosen: Tuning, run: Run) -> None:
                 operands = [op.b, op.a, _transposed(op.c, run)]
             given = cpu_attributes(chosen, context)
         case XdlopsTuning():
-            raise InvalidOp(op, "the pipeline for matrix instructions is not built yet; use a 'general' or 'cpu' tuning")
+            message = "the pipeline for matrix instructions is not built yet; use a 'general' or 'cpu' tuning"
+            raise InvalidOp(op, message)
         case _:
             given = chosen.plan(context).attributes
     run.add(GridwiseGemmExOp.build(operands=operands, properties=kept | properties(given)))
@@ -106,7 +110,7 @@ def cpu_attributes(chosen: CpuTuning, context: GemmContext) -> Mapping[str, Any]
         "block_size": 1,
         "m_per_block": plan.block_rows,
         "n_per_block": plan.block_columns,
-        "k_per_block": round_up(plan.block_k, k_inner),
+        "k_per_block": round_up(plan.block_k, chosen.vector_lanes),  # packing writes whole vectors of k
         "m_per_thread": chosen.m_per_thread,
         "n_per_thread": chosen.n_per_thread,
         "k_per_thread": 1,

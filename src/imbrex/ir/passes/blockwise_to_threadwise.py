@@ -1,17 +1,17 @@
 """blockwise-to-threadwise: what a workgroup does together becomes what each work item does.
 
-A copy between global memory and LDS goes through registers; a copy on a CPU stays whole.  A product reads rows of A
-and of B from LDS into registers for each k, and multiplies them there:
+A copy between global memory and LDS goes through registers; a copy on a CPU stays whole.  A product reads rows
+of A and of B from LDS into registers for each k, and multiplies them there:
 
     naive   for k: read A, read B, C += A B
-    2x2     A and B in two halves each; the reads of step k + 1 stand between the four products of step k, so that
-            each read has two products to arrive in
+    2x2     A and B in two halves each; the reads of step k + 1 stand between the four products of step k, so
+            that each read has two products to arrive in
     cpu     for each panel of the operand that is not stationary: C's register tile += panel A * panel B
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
@@ -24,14 +24,16 @@ from imbrex.index.map import Dim, Layer
 from imbrex.ir.attrs import Offset
 from imbrex.ir.ops.block import BlockwiseCopyOp, BlockwiseGemmOp
 from imbrex.ir.ops.grid import LaunchOp
-from imbrex.ir.ops.memory import AllocOp
 from imbrex.ir.ops.thread import ThreadwiseCopyOp, ThreadwiseGemmOp
 from imbrex.ir.ops.view import TransformOp
 from imbrex.ir.rewrite import Run, properties, replace_with
-from imbrex.ir.shape import PRIVATE, memref, memref_type, shape_of, space_of
+from imbrex.ir.shape import PRIVATE, element_of, shape_of, space_of
 from imbrex.ir.source import InvalidOp
 from imbrex.view import tile
 from imbrex.view.tile import Clusters
+
+Indexed = tuple[SSAValue, Sequence[SSAValue]]
+"""A view and the leading coordinates that are fixed."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +44,9 @@ class BlockwiseToThreadwise(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for launch in [o for o in op.walk() if isinstance(o, LaunchOp)]:
-            lowering = Lowering(launch.item)
-            for inner in [o for o in launch.walk() if isinstance(o, BlockwiseCopyOp | BlockwiseGemmOp)]:
+            found = [o for o in launch.walk() if isinstance(o, BlockwiseCopyOp | BlockwiseGemmOp)]
+            lowering = Lowering(launch.item, _sides(found))
+            for inner in found:
                 run = Run()
                 if isinstance(inner, BlockwiseCopyOp):
                     lowering.copy(inner, run)
@@ -57,6 +60,7 @@ class Lowering:
     """One launch; a buffer is viewed once for each way in which work items share it."""
 
     item: SSAValue
+    sides: Mapping[SSAValue, str]
     views: dict[tuple[SSAValue, str], SSAValue] = field(
         default_factory=lambda: dict[tuple[SSAValue, str], SSAValue]()
     )
@@ -99,14 +103,13 @@ class Lowering:
             run.loop("k", 0, part.k, 1, part.naive)
             return
         if (a.repeats, b.repeats) != (2, 2):
-            raise InvalidOp(
-                op, f"the 2x2 pipeline needs 2 x 2 thread tiles a work item, got {a.repeats} x {b.repeats}"
-            )
+            have = f"{a.repeats} x {b.repeats}"
+            raise InvalidOp(op, f"the 2x2 pipeline needs 2 x 2 thread tiles a work item, got {have}")
         part.pipelined()
 
     def _shared(self, value: SSAValue, cluster: Sequence[int]) -> SSAValue:
         """A tile (k, m or n) as (workitem, k_item, m_item), after its leading dims."""
-        side = "n" if isinstance(value.owner, TransformOp) and value.owner.names[-1] == "n" else "m"
+        side = value.owner.names[-1] if isinstance(value.owner, TransformOp) else self.sides[value]
         dims = _dims(value, ("k", side))
         return self._viewed(value, tile.copied(dims, side, (cluster[0], cluster[1])), f"items_{side}")
 
@@ -114,9 +117,8 @@ class Lowering:
         layers = tile.operand(_dims(value, ("k", side)), side, own, other)
         view = self._viewed(value, layers, f"rows_{side}")
         repeats = dict(layers[0].upper)[f"{side}_repeat"]
-        ty = memref(memref_type(value).get_element_type(), [1, repeats * own.per_thread], PRIVATE)
-        registers = run.add(AllocOp.build(operands=[[], []], result_types=[ty])).result
-        registers.name_hint = {"m": "thread_a", "n": "thread_b"}[side]
+        hint = {"m": "thread_a", "n": "thread_b"}[side]
+        registers = run.alloc(hint, element_of(value), [1, repeats * own.per_thread], PRIVATE)
         return Rows(view, registers, own.per_thread, repeats)
 
     def _viewed(self, value: SSAValue, layers: Sequence[Layer], what: str) -> SSAValue:
@@ -159,7 +161,7 @@ class Part:
         for rows in (self.a, self.b):
             for half in range(rows.repeats):
                 self._read(into, rows, k, half)
-        into.add(ThreadwiseGemmOp.build(operands=[self.a.registers, [], self.b.registers, [], self.op.c, []]))
+        into.add(_product((self.a.registers, []), (self.b.registers, []), (self.op.c, [])))
 
     def pipelined(self) -> None:
         first = self.run.index(0)
@@ -195,8 +197,13 @@ class Part:
             "m_per_thread": self.a.per_thread,
             "n_per_thread": self.b.per_thread,
         }
-        operands = [self.a.registers, [], self.b.registers, [], self.op.c, []]
-        into.add(ThreadwiseGemmOp.build(operands=operands, properties=properties(given)))
+        into.add(_product((self.a.registers, []), (self.b.registers, []), (self.op.c, []), properties(given)))
+
+
+def _sides(ops: Sequence[Operation]) -> dict[SSAValue, str]:
+    """The gemm dim, m or n, of each tile in LDS."""
+    products = [op for op in ops if isinstance(op, BlockwiseGemmOp)]
+    return {tile: side for op in products for tile, side in ((op.a, "m"), (op.b, "n"))}
 
 
 def _panels(op: BlockwiseGemmOp, run: Run) -> None:
@@ -208,9 +215,8 @@ def _panels(op: BlockwiseGemmOp, run: Run) -> None:
     assert count is not None
 
     def tile_product(into: Run, panel: SSAValue) -> None:
-        indices = [[panel], [], [stationary, panel]] if a_moves else [[], [panel], [stationary, panel]]
-        operands = [op.a, indices[0], op.b, indices[1], op.c, indices[2]]
-        into.add(ThreadwiseGemmOp.build(operands=operands))
+        a_index, b_index = ([panel], []) if a_moves else ([], [panel])
+        into.add(_product((op.a, a_index), (op.b, b_index), (op.c, [stationary, panel])))
 
     run.loop("m_panel" if a_moves else "n_panel", 0, count, 1, tile_product)
 
@@ -222,10 +228,7 @@ def _offset(elements: int) -> Offset | None:
 
 def _registers(run: Run, dest: SSAValue, cluster: Sequence[int]) -> SSAValue:
     sizes = [size // count for size, count in zip(shape_of(dest), cluster, strict=True) if size is not None]
-    ty = memref(memref_type(dest).get_element_type(), sizes, PRIVATE)
-    made = run.add(AllocOp.build(operands=[[], []], result_types=[ty])).result
-    made.name_hint = "thread_staged"
-    return made
+    return run.alloc("thread_staged", element_of(dest), sizes, PRIVATE)
 
 
 def _dims(value: SSAValue, last: tuple[str, str]) -> tuple[Dim, ...]:
@@ -233,6 +236,12 @@ def _dims(value: SSAValue, last: tuple[str, str]) -> tuple[Dim, ...]:
     shape = [s for s in shape_of(value) if s is not None]
     names = (("step", "workgroup", *last) if len(shape) == 4 else last)[-len(shape) :]
     return tuple(Dim(n, s) for n, s in zip(names, shape, strict=True))
+
+
+def _product(
+    a: Indexed, b: Indexed, c: Indexed, given: Mapping[str, Attribute] | None = None
+) -> ThreadwiseGemmOp:
+    return ThreadwiseGemmOp.build(operands=[*a, *b, *c], properties=dict(given or {}))
 
 
 def _copy(

@@ -66,7 +66,9 @@ def _check_offset(view: SubviewOp) -> None:
     """The same offset must not be added by a view and by the view below it."""
     below = view.source.owner
     if isinstance(below, SubviewOp) and below.offset is view.offset and constant_of(view.offset) != 0:
-        message = f"'{_name(view.offset)}' is added twice: '{_name(view.source)}' already starts there; write 0"
+        message = (
+            f"'{_name(view.offset)}' is added twice: '{_name(view.source)}' already starts there; write 0"
+        )
         raise InvalidOp(view, message, "operand", 1)
 
 

@@ -4,8 +4,9 @@
     ->  %a = transform(%filter)...  %b = transform(%input)...  %c = transform(%output)...
         miopen.gridwise_gemm(%a, %b, %c)
 
-Backward data is v4r1 unless the operation asks for v1r1: one GEMM a phase, plain stores, and zeros first where the
-phases leave elements out.  v1r1 is one GEMM; it adds atomically unless its store map is injective, into zeros.
+Backward data is v4r1 unless the operation asks for v1r1: one GEMM a phase, plain stores, and zeros first
+where the phases leave elements out.  v1r1 is one GEMM into zeros; it adds atomically unless its store map is
+injective.
 """
 
 from __future__ import annotations

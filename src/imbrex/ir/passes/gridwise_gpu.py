@@ -1,7 +1,7 @@
 """A workgroup of a GPU: tiles of A and B go through an even and an odd LDS buffer.
 
-The loop over K is unrolled by two: while one buffer is multiplied, the next tile travels to registers, then to
-the other buffer.
+The loop over K is unrolled by two: while one buffer is multiplied, the next tile travels to registers, then
+to the other buffer.
 
     copy tile 0 -> even
     for step = 0, 2, .. while two more tiles follow:

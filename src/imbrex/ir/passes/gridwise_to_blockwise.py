@@ -1,7 +1,7 @@
 """gridwise-to-blockwise: a gridwise_gemm_ex becomes a launch whose workgroups copy, multiply and store tiles.
 
-Operands are first grown to whole tiles; what overhangs does not exist.  Then a GPU schedule is double buffered
-(`gridwise_gpu`), and the pipeline "cpu" packs panels (`gridwise_cpu`).
+Operands are first grown to whole tiles; what overhangs does not exist.  Then a GPU schedule is double
+buffered (`gridwise_gpu`), and the pipeline "cpu" packs panels (`gridwise_cpu`).
 """
 
 from __future__ import annotations

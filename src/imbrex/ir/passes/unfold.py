@@ -2,8 +2,8 @@
 
     transform merge(c, y, x) over passthroughs of a compact [k, c, y, x]   ->   transform unfold(c, y, x)
 
-Both have one law; an unfold says that no carry between the digits is needed, so the merged dim is one stride.  The
-algebra proves it: the address, as the merged index moves by one, moves by one element of the last dim throughout.
+Both have one law; an unfold says that no carry between the digits is needed, so the merged dim is one stride.
+The algebra proves it: when the merged index moves by one, the address moves by the same distance throughout.
 """
 
 from __future__ import annotations

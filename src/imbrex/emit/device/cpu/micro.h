@@ -25,27 +25,29 @@ template <class T> struct a_k_blocked {
   const T *p;
   int64_t step;
   T at(int m, int u) const { return p[m * width<T> + u]; }
+  const T *row(int m) const { return p + m * width<T>; }
   void advance(int) { p += step; }
 };
 
-// A(k, m) = p[m * step + k]: a matrix whose rows are m, as it lies.  Pointers to every third row keep the addresses
-// of MR rows within base + {0, 1, 2} * step.
+// A(k, m) = p[m * step + k]: a matrix whose rows are m, as it lies.  A pointer to every fifth row reaches the others at
+// {1, 2, 3, 4} * step, which an address mode takes from two registers: the pointers of up to 28 rows stay in registers.
 template <class T> struct a_rows {
   const T *p;
   int64_t step;
 };
 template <class T, int MR> struct a_row_cursor {
-  static constexpr int chunk = width<T>, bases = (MR + 2) / 3;
+  static constexpr int chunk = width<T>, bases = (MR + 4) / 5;
   const T *base[bases];
   int64_t step;
   explicit a_row_cursor(a_rows<T> a) : step(a.step) {
 #pragma GCC unroll 16
     for (int i = 0; i < bases; ++i) {
-      base[i] = a.p + 3 * i * step;
+      base[i] = a.p + 5 * i * step;
       asm("" : "+r"(base[i])); // or the compiler derives them all from one, step by step, in every iteration
     }
   }
-  T at(int m, int u) const { return base[m / 3][m % 3 * step + u]; }
+  T at(int m, int u) const { return base[m / 5][m % 5 * step + u]; }
+  const T *row(int m) const { return base[m / 5] + m % 5 * step; }
   void advance(int count) {
 #pragma GCC unroll 16
     for (int i = 0; i < bases; ++i) base[i] += count;
@@ -87,10 +89,10 @@ template <class T> struct c_tile {
 #endif
 
 template <class T, int MR, int NV, class A>
-IMBREX_INLINE void rank_one(vec<T> (&acc)[MR][NV], const A &a, int u, vec<T> (&row)[NV]) {
+IMBREX_INLINE void rank_one(vec<T> (&acc)[MR][NV], const A &a, int u, const vec<T> (&row)[NV]) {
 #pragma GCC unroll 32
   for (int m = 0; m < MR; ++m) {
-    vec<T> scale = splat(a.at(m, u));
+    const vec<T> scale = splat(a.at(m, u));
 #pragma GCC unroll 8
     for (int v = 0; v < NV; ++v) acc[m][v] += scale * row[v];
 #pragma GCC unroll 8
@@ -123,6 +125,42 @@ static __attribute__((noinline)) void micro_kernel(int64_t k_count, A source, B 
   for (int m = 0; m < MR; ++m)
 #pragma GCC unroll 8
     for (int v = 0; v < NV; ++v) sink(m, v, acc[m][v]);
+}
+
+template <class T> IMBREX_INLINE T sum_of(vec<T> v) {
+  T sum{};
+  for (int j = 0; j < width<T>; ++j) sum += v[j];
+  return sum;
+}
+
+// MR x NC single columns, for the few that fill no vector: lanes run along k, hence A must hand out its rows and the
+// columns of B lie one by one at x, `x_step` apart, followed by zeros up to a multiple of W.  sink.put(m, c, sum).
+template <class T, int MR, int NC, class A, class Sink>
+static __attribute__((noinline)) void column_kernel(int64_t k_count, A source, const T *x, int64_t x_step, Sink sink) {
+  auto a = cursor<MR>(source);
+  constexpr int W = width<T>;
+  vec<T> acc[MR][NC];
+#pragma GCC unroll 32
+  for (int m = 0; m < MR; ++m)
+#pragma GCC unroll 2
+    for (int c = 0; c < NC; ++c) acc[m][c] = vec<T>{};
+  for (int64_t k = 0; k < k_count; k += W, a.advance(W), x += W) {
+    vec<T> column[NC];
+#pragma GCC unroll 2
+    for (int c = 0; c < NC; ++c) column[c] = load<T>(x + c * x_step);
+    const bool is_whole = k + W <= k_count;
+    const mask_t some = first_lanes(k_count - k);
+#pragma GCC unroll 32
+    for (int m = 0; m < MR; ++m) {
+      const vec<T> row = is_whole ? load<T>(a.row(m)) : load<T>(a.row(m), some);
+#pragma GCC unroll 2
+      for (int c = 0; c < NC; ++c) acc[m][c] += row * column[c];
+    }
+  }
+#pragma GCC unroll 32
+  for (int m = 0; m < MR; ++m)
+#pragma GCC unroll 2
+    for (int c = 0; c < NC; ++c) sink.put(m, c, sum_of<T>(acc[m][c]));
 }
 
 enum class a_layout { k_major, k_blocked, rows };

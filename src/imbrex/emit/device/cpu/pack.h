@@ -130,14 +130,36 @@ static void pack_transposed(T *dst, const S *src, const view<T, L, G, Rows, Lane
   static_assert(L == W, "a panel of lanes is one vector");
   for (int v = 0; v * W < view.lanes; ++v, dst += Panel * W)
     for (int group = 0; group < Panel; group += W) {
-      const int left = view.rows - first - group, some = left < W ? left : W;
+      const int64_t *offset = view.row_offset + first + group;
+      const int left = view.rows - first - group;
       const mask_t stored = first_lanes(Panel - group) & all_lanes<T>;
       vec<T> square[W] = {};
-      each_row<T>(src, view, v, first + group, some, [&](int r, vec<T> x) { square[r - first - group] = x; });
+      if (left >= W && view.is_full[v] && view.is_plain(v, 1)) {
+#pragma GCC unroll 16
+        for (int i = 0; i < W; ++i) square[i] = load<T>(src + view.spans[v][0].base + offset[i]);
+      } else {
+        each_row<T>(src, view, v, first + group, left < W ? left : W,
+                    [&](int r, vec<T> x) { square[r - first - group] = x; });
+      }
       transpose<T>(square);
+#pragma GCC unroll 16
       for (int i = 0; i < W; ++i)
-        stored == all_lanes<T> ? store<T>(dst + i * Panel + group, square[i])
-                               : store<T>(dst + i * Panel + group, square[i], stored);
+        if (Panel % W == 0)
+          store<T>(dst + i * Panel + group, square[i]);
+        else
+          store<T>(dst + i * Panel + group, square[i], stored);
     }
+}
+
+// dst[column][step]: elements (row, lane first + column), for `count` lanes of the view.
+template <class T, class S, class View>
+static void pack_columns(T *dst, int64_t step, const S *src, const View &view, int first, int count) {
+  for (int c = 0; c < count; ++c, dst += step) {
+    const int lane = first + c, v = lane / View::panel_lanes * View::V + lane % View::panel_lanes / View::W;
+    const int j = lane % View::panel_lanes % View::W;
+    for (int r = 0; r < view.rows; ++r)
+      dst[r] = view.mask_of(v, r) >> j & 1 ? widen(src[view.row_offset[r] + view.lane_offset[v * View::W + j]]) : T(0);
+    for (int r = view.rows; r < step; ++r) dst[r] = 0;
+  }
 }
 } // namespace imbrex

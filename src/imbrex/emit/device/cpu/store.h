@@ -1,8 +1,8 @@
-// Writes a row-major C tile of accumulators to memory: C = alpha * tile + beta * C, converted to the storage type.
+// Writes a row-major tile of accumulators to memory: C = alpha * tile + beta * C, converted to the storage type.
 //
 // The view addresses C; with store_lanes its rows are the tile's rows and its lanes the tile's columns, with
-// store_transposed its rows are the tile's columns and its lanes the tile's rows.  Elements that do not exist are
-// neither read nor written; beta == 0 never reads C.
+// store_transposed its rows are the tile's columns and its lanes the tile's rows.  The tile stands for the part of the
+// view that begins at (row, vector).  Elements that do not exist are neither read nor written; beta == 0 never reads C.
 #pragma once
 #include "pack.h"
 
@@ -12,6 +12,11 @@ template <class T> struct scaling {
   T alpha, beta;
 };
 
+// Where a tile lies in its view, and how much of it there is: whole vectors of lanes.
+struct part {
+  int row, rows, vector, vectors;
+};
+
 // One vector of results to the lanes of `spans` that `mask` admits.
 template <class T, class S>
 IMBREX_INLINE void store_spans(S *p, vec<T> x, const span *spans, int count, mask_t mask, scaling<T> by) {
@@ -19,11 +24,12 @@ IMBREX_INLINE void store_spans(S *p, vec<T> x, const span *spans, int count, mas
   if (by.beta != 0) x += by.beta * load_spans<T, 0>(p, spans, count, mask);
   for (int s = 0; s < count; ++s) {
     mask_t lanes = mask & spans[s].mask;
+    if (!lanes) continue;
     if (spans[s].stride == 1)
       store<T>(p + spans[s].base, x, lanes);
     else
       for (; lanes; lanes &= lanes - 1) {
-        int j = __builtin_ctz(lanes);
+        const int j = __builtin_ctz(lanes);
         p[spans[s].base + int64_t(j) * spans[s].stride] = narrow_to<S>::from(T(x[j]));
       }
   }
@@ -32,7 +38,7 @@ IMBREX_INLINE void store_spans(S *p, vec<T> x, const span *spans, int count, mas
 template <class T, class S>
 IMBREX_INLINE void scatter(S *p, vec<T> x, const int64_t *offset, mask_t mask, scaling<T> by) {
   for (; mask; mask &= mask - 1) {
-    int j = __builtin_ctz(mask);
+    const int j = __builtin_ctz(mask);
     S *at = p + offset[j];
     *at = narrow_to<S>::from(by.beta != 0 ? T(by.alpha * x[j] + by.beta * widen(*at)) : T(by.alpha * x[j]));
   }
@@ -41,39 +47,90 @@ IMBREX_INLINE void scatter(S *p, vec<T> x, const int64_t *offset, mask_t mask, s
 template <class T, class S, class View>
 IMBREX_INLINE void store_row(S *dst, vec<T> x, const View &view, int v, int row, scaling<T> by) {
   S *p = dst + view.row_offset[row];
-  const mask_t mask = view.mask_of(v, row);
   if (view.span_count[v] > 0)
-    store_spans<T>(p, x, view.spans[v], view.span_count[v], mask, by);
+    store_spans<T>(p, x, view.spans[v], view.span_count[v], view.mask_of(v, row), by);
   else
-    scatter<T>(p, x, view.lane_offset + v * View::W, mask, by);
+    scatter<T>(p, x, view.lane_offset + v * View::W, view.mask_of(v, row), by);
 }
 
-template <class T, class S, int L, int G, int Rows, int Lanes>
-static void store_lanes(S *dst, const T *tile, int64_t tile_step, const view<T, L, G, Rows, Lanes> &view,
-                        scaling<T> by) {
-  constexpr int W = width<T>;
-  static_assert(L == W, "a panel of lanes is one vector");
-  for (int r = 0; r < view.rows; ++r)
-    for (int v = 0; v * W < view.lanes; ++v)
-      if (view.is_full[v] && view.span_count[v] == 1 && view.spans[v][0].stride == 1 && by.beta == 0)
-        store<T>(dst + view.row_offset[r] + view.spans[v][0].base, by.alpha * load<T>(tile + r * tile_step + v * W));
-      else
-        store_row<T>(dst, load<T>(tile + r * tile_step + v * W), view, v, r, by);
+// *p += x, whoever else adds to it at the same time.
+template <class T> IMBREX_INLINE void atomic_add(T *p, T x) {
+  typename same_size_int<sizeof(T)>::type *bits = (decltype(bits))p;
+  auto old = __atomic_load_n(bits, __ATOMIC_RELAXED);
+  while (!__atomic_compare_exchange_n(bits, &old, bit_cast<decltype(old)>(T(bit_cast<T>(old) + x)), true,
+                                      __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+  }
 }
 
-template <class T, class S, int L, int G, int Rows, int Lanes>
-static void store_transposed(S *dst, const T *tile, int64_t tile_step, const view<T, L, G, Rows, Lanes> &view,
-                             scaling<T> by) {
+template <class T, class View>
+IMBREX_INLINE void add_row(T *dst, vec<T> x, const View &view, int v, int row, scaling<T> by) {
+  T *p = dst + view.row_offset[row];
+  for (mask_t lanes = view.mask_of(v, row); lanes; lanes &= lanes - 1) {
+    const int j = __builtin_ctz(lanes);
+    atomic_add(p + view.lane_offset[v * View::W + j], T(by.alpha * x[j]));
+  }
+}
+
+// What becomes of one vector of the tile.
+struct storing {
+  template <class T, class S, class View>
+  static void row(S *dst, vec<T> x, const View &view, int v, int r, scaling<T> by) {
+    if (view.is_full[v] && view.span_count[v] == 1 && view.spans[v][0].stride == 1 && by.beta == 0)
+      store<T>(dst + view.row_offset[r] + view.spans[v][0].base, vec<T>(by.alpha * x));
+    else
+      store_row<T>(dst, x, view, v, r, by);
+  }
+};
+struct adding {
+  template <class T, class S, class View>
+  static void row(S *dst, vec<T> x, const View &view, int v, int r, scaling<T> by) {
+    add_row<T>(dst, x, view, v, r, by);
+  }
+};
+
+// Rows of the tile are rows of the view.
+template <class Act, class T, class S, class View>
+static void put_lanes(S *dst, const T *tile, int64_t tile_step, const View &view, scaling<T> by, part at) {
+  for (int r = 0; r < at.rows; ++r)
+    for (int v = 0; v < at.vectors; ++v)
+      Act::template row<T>(dst, load<T>(tile + r * tile_step + v * width<T>), view, at.vector + v, at.row + r, by);
+}
+
+// Rows of the tile are lanes of the view; the tile holds whole vectors both ways.
+template <class Act, class T, class S, class View>
+static void put_transposed(S *dst, const T *tile, int64_t tile_step, const View &view, scaling<T> by, part at) {
   constexpr int W = width<T>;
-  static_assert(L == W, "a panel of lanes is one vector");
-  for (int v = 0; v * W < view.lanes; ++v)
-    for (int group = 0; group < view.rows; group += W) {
-      const int rows = view.rows - group < W ? view.rows - group : W;
-      const int lanes = view.lanes - v * W < W ? view.lanes - v * W : W;
+  for (int v = 0; v < at.vectors; ++v)
+    for (int group = 0; group < at.rows; group += W) {
+      const int lanes = view.lanes - (at.vector + v) * W, some = lanes < W ? lanes : W;
+      const int rows = at.rows - group < W ? at.rows - group : W;
       vec<T> square[W] = {};
-      for (int i = 0; i < lanes; ++i) square[i] = load<T>(tile + (v * W + i) * tile_step + group);
+      for (int i = 0; i < some; ++i) square[i] = load<T>(tile + (v * W + i) * tile_step + group);
       transpose<T>(square);
-      for (int r = 0; r < rows; ++r) store_row<T>(dst, square[r], view, v, group + r, by);
+      for (int r = 0; r < rows; ++r)
+        Act::template row<T>(dst, square[r], view, at.vector + v, at.row + group + r, by);
     }
+}
+
+template <class View> IMBREX_INLINE part whole(const View &view) {
+  static_assert(View::V == 1 && View::panels == View::vectors, "a panel of lanes is one vector");
+  return {0, view.rows, 0, (view.lanes + View::W - 1) / View::W};
+}
+
+template <class T, class S, class View>
+IMBREX_INLINE void store_lanes(S *dst, const T *tile, int64_t tile_step, const View &view, scaling<T> by) {
+  put_lanes<storing>(dst, tile, tile_step, view, by, whole(view));
+}
+template <class T, class S, class View>
+IMBREX_INLINE void store_transposed(S *dst, const T *tile, int64_t tile_step, const View &view, scaling<T> by) {
+  put_transposed<storing>(dst, tile, tile_step, view, by, whole(view));
+}
+template <class T, class View>
+IMBREX_INLINE void add_lanes(T *dst, const T *tile, int64_t tile_step, const View &view, scaling<T> by) {
+  put_lanes<adding>(dst, tile, tile_step, view, by, whole(view));
+}
+template <class T, class View>
+IMBREX_INLINE void add_transposed(T *dst, const T *tile, int64_t tile_step, const View &view, scaling<T> by) {
+  put_transposed<adding>(dst, tile, tile_step, view, by, whole(view));
 }
 } // namespace imbrex

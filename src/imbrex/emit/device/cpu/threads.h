@@ -1,7 +1,7 @@
 // Runs the workgroups [0, count) of a kernel over threads, each with its own scratch memory.
 //
-// The caller takes part, so threads - 1 more are started for the call and joined before it returns: nothing outlives
-// a call, hence calls from several threads at once and from a forked child need no care.  Workgroups are taken from a
+// The caller takes part, so threads - 1 more are started for the call and joined before it returns: calls from several
+// threads at once and from a forked child need no care.  Workgroups are taken from a
 // shared counter.  A thread that cannot be started, or gets no memory, leaves its share to the others; only when the
 // caller itself gets no memory is the result out_of_memory, and then nothing has run.
 #pragma once
@@ -29,6 +29,28 @@ static inline int online_cpus() {
   return count > 0 ? count : 1;
 }
 
+// Scratch memory that an earlier call left behind.  Fresh memory costs a page fault every 4 KiB, more than a small
+// kernel takes; so a block goes back here, and at most one a thread that ever ran at once is kept.
+template <class Scratch> struct spare {
+  static inline Scratch *slots[most_threads];
+
+  // nullptr when there is no memory.
+  static Scratch *take() {
+    for (Scratch *&slot : slots)
+      if (Scratch *found = __atomic_exchange_n(&slot, nullptr, __ATOMIC_ACQUIRE)) return found;
+    constexpr size_t page = 4096;
+    return static_cast<Scratch *>(aligned_alloc(page, (sizeof(Scratch) + page - 1) / page * page));
+  }
+
+  static void give(Scratch *block) {
+    for (Scratch *&slot : slots) {
+      Scratch *empty = nullptr;
+      if (__atomic_compare_exchange_n(&slot, &empty, block, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) return;
+    }
+    free(block);
+  }
+};
+
 template <class Scratch, class Body> struct crew {
   Body &body;
   int64_t count;
@@ -36,16 +58,14 @@ template <class Scratch, class Body> struct crew {
 
   // One thread's share; false when it got no memory.
   bool work() {
-    constexpr size_t page = 4096;
-    void *memory = aligned_alloc(page, (sizeof(Scratch) + page - 1) / page * page);
-    if (!memory) return false;
-    Scratch &scratch = *static_cast<Scratch *>(memory);
+    Scratch *scratch = spare<Scratch>::take();
+    if (!scratch) return false;
     for (;;) {
       int64_t workgroup = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED);
       if (workgroup >= count) break;
-      body(workgroup, scratch);
+      body(workgroup, *scratch);
     }
-    free(memory);
+    spare<Scratch>::give(scratch);
     return true;
   }
 

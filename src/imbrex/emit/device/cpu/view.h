@@ -30,8 +30,9 @@ struct span {
 constexpr int max_spans = 6, max_classes = 64;
 
 template <class T, int L, int G, int Rows, int Lanes> struct view {
-  static constexpr int W = width<T>, V = (L + W - 1) / W, panels = (Lanes + L - 1) / L, vectors = panels * V;
+  static constexpr int W = width<T>, panel_lanes = L, V = (L + W - 1) / W, panels = (Lanes + L - 1) / L, vectors = panels * V;
   static constexpr int guards = G > 0 ? G : 1;
+  static constexpr bool has_guards = G > 0;
   static constexpr int32_t met = INT32_MIN;
 
   int32_t size[guards];
@@ -88,31 +89,27 @@ template <class T, int L, int G, int Rows, int Lanes> struct view {
 
   // Matches rows to classes; call it after set_rows or set_lanes has changed anything.
   void meet() {
-    int32_t key[64][guards];
-    int slot[64];
-    for (int h = 0; h < 64; ++h) slot[h] = -1;
+    int32_t key[max_classes][guards];
+    int slot[2 * max_classes]; // open addressing: hash -> class, -1 where there is none
+    for (int &c : slot) c = -1;
     classes = 0;
     is_wild = false;
-    for (int i = 0; i < rows; ++i) {
+    for (int i = 0; i < rows && !is_wild; ++i) {
       int32_t at[guards] = {};
       uint32_t hash = 0;
       for (int g = 0; g < G; ++g) {
         at[g] = canonical(g, row_guard[g][i]);
-        hash = (hash ^ uint32_t(at[g])) * 0x9e3779b1u;
+        hash = ((hash >> 15 ^ hash) + uint32_t(at[g])) * 0x9e3779b1u;
       }
-      hash >>= 26;
-      bool is_known = slot[hash] >= 0;
-      for (int g = 0; g < G; ++g) is_known = is_known && key[hash][g] == at[g];
-      if (!is_known) {
-        if (classes == max_classes) {
-          is_wild = true;
-          break;
-        }
-        for (int g = 0; g < G; ++g) key[hash][g] = at[g];
+      int h = int(hash >> 25);
+      while (slot[h] >= 0 && !is_same(key[slot[h]], at)) h = (h + 1) % (2 * max_classes);
+      is_wild = slot[h] < 0 && classes == max_classes;
+      if (slot[h] < 0 && !is_wild) {
+        for (int g = 0; g < G; ++g) key[classes][g] = at[g];
         for (int v = 0; v < vectors; ++v) class_mask[v][classes] = uint16_t(mask_at(v, at));
-        slot[hash] = classes++;
+        slot[h] = classes++;
       }
-      row_class[i] = uint16_t(slot[hash]);
+      row_class[i] = uint16_t(slot[h]);
     }
     summarise();
   }
@@ -132,12 +129,26 @@ template <class T, int L, int G, int Rows, int Lanes> struct view {
     return true;
   }
 
+  // The lanes of vectors [v, v + count) are neighbours in memory.
+  bool is_contiguous(int v, int count) const {
+    if (!is_plain(v, count)) return false;
+    for (int i = 1; i < count; ++i)
+      if (spans[v + i][0].base != spans[v][0].base + i * W) return false;
+    return true;
+  }
+
   // Every row of plain vector v lies in the array, lanes that do not exist included.
   bool is_inside(int v) const {
     return spans[v][0].base + row_low >= 0 && spans[v][0].base + row_high + W <= extent;
   }
 
 private:
+  static bool is_same(const int32_t *a, const int32_t *b) {
+    for (int g = 0; g < G; ++g)
+      if (a[g] != b[g]) return false;
+    return true;
+  }
+
   int32_t canonical(int g, int32_t at) const {
     return at + lane_low[g] >= 0 && at + lane_high[g] < size[g] ? met : at;
   }

@@ -1,0 +1,169 @@
+// The operands of product.h: where panels of A and B come from, and where C goes.
+#pragma once
+#include "product.h"
+
+namespace imbrex {
+
+template <class A, class B> constexpr bool is_same = false;
+template <class A> constexpr bool is_same<A, A> = true;
+
+// ---- A -----------------------------------------------------------------------------------------------------
+
+// A row-major matrix of the compute type, in place: rows of k, `step` elements apart.  Good unless the rows of a panel
+// crowd into few sets of the first cache: MR * gcd(4 KiB, step in bytes) <= 6 * 4 KiB.
+template <class T> struct a_in_place {
+  const T *p;
+  int64_t step;
+  template <int R, class Body> void visit(int row, Body body) { body(a_rows<T>{p + row * step, step}); }
+};
+
+// Packed on a visit, from a view whose rows are m and whose lanes are k, into `buffer` of MR * K (rounded up) elements.
+template <class T, class S, class View> struct a_packing {
+  const S *src;
+  const View &view;
+  T *buffer;
+  template <int R, class Body> void visit(int row, Body body) {
+    pack_blocked<R>(buffer, src, view, row);
+    body(a_k_blocked<T>{buffer, R * width<T>});
+  }
+};
+
+// Packed beforehand, all M rows: M * K (rounded up) elements.
+template <class T> struct a_packed {
+  const T *buffer;
+  int64_t k_padded;
+  template <int R, class Body> void visit(int row, Body body) {
+    body(a_k_blocked<T>{buffer + row * k_padded, R * width<T>});
+  }
+};
+
+// ---- B -----------------------------------------------------------------------------------------------------
+
+// From a view whose rows are k and whose lanes are n, L of them a panel: in place where that is possible and allowed,
+// else packed on a visit into `buffer` of K * L elements.  `column_buffer` holds the last columns, K rounded up apart.
+template <class T, class S, class View> struct b_lanes {
+  const S *src;
+  const View &view;
+  T *buffer, *column_buffer;
+  bool in_place;
+  static constexpr bool same = is_same<T, S>;
+
+  template <int V, class Body> void visit(int panel, Body body) {
+    const int v = panel * View::V;
+    const bool is_near = in_place && same && !view.is_wild && view.is_plain(v, V);
+    bool is_full = true, is_inside = true;
+    for (int i = v; i < v + V; ++i) {
+      is_full = is_full && view.is_full[i];
+      is_inside = is_inside && view.is_inside(i);
+    }
+    if constexpr (same && View::has_guards) {
+      if (is_near && is_inside) {
+        class_bits<T, V> bits;
+        return body(b_cleared_view<T, S, V>(src, view, v, bits));
+      }
+    } else if constexpr (same) {
+      if (is_near && (is_full || is_inside)) return body(b_view<T, S, V>(src, view, v));
+    }
+    pack_lanes(buffer, src, view, panel);
+    body(b_panel<T, V>{buffer, View::panel_lanes});
+  }
+  const T *columns(int first, int count) {
+    const int64_t step = round_up(view.rows, width<T>);
+    pack_columns(column_buffer, step, src, view, first, count);
+    return column_buffer;
+  }
+};
+
+// From a view whose rows are n and whose lanes are k: packed on a visit, transposed.
+template <class T, int L, class S, class View> struct b_rows {
+  const S *src;
+  const View &view;
+  T *buffer, *column_buffer;
+  template <int V, class Body> void visit(int panel, Body body) {
+    pack_transposed<V * width<T>>(buffer, src, view, panel * L);
+    body(b_panel<T, V>{buffer, V * width<T>});
+  }
+  const T *columns(int first, int count) {
+    for (int c = 0; c < count; ++c)
+      pack_blocked<1>(column_buffer + c * round_up(view.lanes, width<T>), src, view, first + c);
+    return column_buffer;
+  }
+};
+
+// Packed beforehand by another operand, whole panels `panel_step` apart; the last may be narrower.
+template <class T, class Packing> struct b_packed {
+  Packing &from;
+  T *buffer;
+  int64_t panel_step;
+  template <int V, class Body> void visit(int panel, Body body) {
+    body(b_panel<T, V>{buffer + panel * panel_step, V * width<T>});
+  }
+  const T *columns(int first, int count) { return from.columns(first, count); }
+};
+
+// ---- C -----------------------------------------------------------------------------------------------------
+
+// C = alpha * sum + beta * C at p + row[m] + lane; the last vector has only the lanes of `last`.
+template <class T, class S, int V> struct c_sink {
+  S *p;
+  const int64_t *row;
+  mask_t last;
+  T alpha, beta;
+  void operator()(int m, int v, vec<T> sum) const {
+    S *at = p + row[m] + v * width<T>;
+    sum *= alpha;
+    if (v + 1 < V)
+      store<T>(at, beta != 0 ? vec<T>(sum + beta * load<T>(at)) : sum);
+    else
+      store<T>(at, beta != 0 ? vec<T>(sum + beta * load<T>(at, last)) : sum, last);
+  }
+  void put(int m, int c, T sum) const {
+    S *at = p + row[m] + c;
+    *at = narrow_to<S>::from(T(beta != 0 ? alpha * sum + beta * widen(*at) : alpha * sum));
+  }
+  void skip(int count) { p += count; }
+};
+
+// To a view whose rows are m and whose lanes are n: in place where its lanes are neighbours in memory, else through a
+// tile of MR x L.
+template <class T, class S, int MR, int L, class View> struct c_lanes {
+  static_assert(!View::has_guards, "what does not exist is not in the view");
+  S *dst;
+  const View &view;
+  T *tile;
+  scaling<T> by;
+  int64_t row[MR];
+  c_lanes(S *dst, const View &view, T *tile, scaling<T> by) : dst(dst), view(view), tile(tile), by(by) {
+    for (int m = 0; m < MR; ++m) row[m] = m * L;
+  }
+  template <int R, int V, class Body> void visit(int first, int column, mask_t lanes, Body body) {
+    const int v = column / width<T>;
+    if constexpr (is_same<T, S>) {
+      if (view.is_contiguous(v, V))
+        return body(c_sink<T, S, V>{dst + view.spans[v][0].base, view.row_offset + first, lanes, by.alpha, by.beta});
+    }
+    body(c_sink<T, T, V>{tile, row, all_lanes<T>, 1, 0});
+    put_lanes<storing>(dst, tile, L, view, by, part{first, R, v, V});
+  }
+  template <int V> void end_column(int) {}
+};
+
+// To a view whose rows are n and whose lanes are m, through a tile of M (rounded up to W) x L; B must stay.
+template <class T, class S, int M, int L, class View> struct c_rows {
+  S *dst;
+  const View &view;
+  T *tile;
+  scaling<T> by;
+  int64_t row[M];
+  c_rows(S *dst, const View &view, T *tile, scaling<T> by) : dst(dst), view(view), tile(tile), by(by) {
+    for (int m = 0; m < M; ++m) row[m] = m * L;
+  }
+  template <int R, int V, class Body> void visit(int first, int, mask_t, Body body) {
+    body(c_sink<T, T, V>{tile, row + first, all_lanes<T>, 1, 0});
+  }
+  template <int V> void end_column(int column) {
+    const int columns = view.rows - column < V * width<T> ? view.rows - column : V * width<T>;
+    put_transposed<storing>(dst, tile, L, view, by, part{column, columns, 0, (view.lanes + width<T> - 1) / width<T>});
+  }
+};
+} // namespace imbrex

@@ -1,0 +1,104 @@
+// C = A * B for a fixed M x N x K, one panel of A against one panel of B at a time, all of K in one pass.
+//
+// A panel is MR rows or MR - 1, so that the panels cover M exactly; of B NV vectors, the last one what is left.  Up to
+// W / 2 last columns that fill no vector are summed along k instead.  How an operand comes to be in registers is the
+// operand's affair:
+//   a.visit<R>(row, body)             body(source of rows [row, row + R))
+//   b.visit<V>(panel, body)           body(source of the panel's first V vectors)
+//   b.columns(first, count)           the columns, one after another, K rounded up to W apart
+//   c.visit<R, V>(row, column, lanes, body)   body(sink)
+//   c.end_column<V>(column)           B stays: every row of these columns is done
+// An operand that packs on a visit belongs in the outer loop, one that is read in place or packed beforehand may be in
+// either.  The outer loop's panel stays in the cache nearest to the core that holds it.
+#pragma once
+#include "b_view.h"
+#include "store.h"
+
+namespace imbrex {
+
+constexpr int round_up(int size, int to) { return (size + to - 1) / to * to; }
+
+template <class T, int MR, int NV, int M, int N, int K> struct product {
+  static constexpr int W = width<T>, L = NV * W, k_padded = round_up(K, W);
+  static constexpr int columns = N % W <= W / 2 ? N % W : 0, vectors = (N - columns + W - 1) / W;
+  static constexpr int m_panels = (M + MR - 1) / MR, tall = M - m_panels * (MR - 1); // panels of MR rows
+  static constexpr int whole = vectors / NV, tail = vectors % NV, n_panels = whole + (tail > 0) + (columns > 0);
+  static constexpr mask_t last_lanes = (N - columns) % W ? (mask_t(1) << (N - columns) % W) - 1 : all_lanes<T>;
+  static_assert(tall > 0 && tall <= m_panels, "MR - 1 rows a panel are too few or too many: MR = ceil(M / ceil(M / MR))");
+
+  // Panels [m_begin, m_end) of A against panels [n_begin, n_end) of B, the panel of B staying.
+  template <class A, class B, class C>
+  static void b_stays(int m_begin, int m_end, int n_begin, int n_end, A &a, B &b, C &c) {
+    for (int j = n_begin; j < n_end; ++j) {
+      if (j < whole) {
+        against_all<NV>(m_begin, m_end, j, a, b, c);
+      } else if (tail > 0 && j == whole) {
+        if constexpr (tail > 0) against_all<tail>(m_begin, m_end, j, a, b, c);
+      } else if constexpr (columns > 0) {
+        const T *x = b.columns(N - columns, columns);
+        each_panel(m_begin, m_end, [&](auto rows, int row) {
+          a.template visit<rows.value>(row, [&](auto source) { all_columns<rows.value>(row, source, x, c); });
+        });
+        c.template end_column<1>(N - columns);
+      }
+    }
+  }
+
+  // The same, the panel of A staying.
+  template <class A, class B, class C>
+  static void a_stays(int m_begin, int m_end, int n_begin, int n_end, A &a, B &b, C &c) {
+    const T *x = nullptr;
+    if constexpr (columns > 0)
+      if (n_end == n_panels) x = b.columns(N - columns, columns);
+    each_panel(m_begin, m_end, [&](auto rows, int row) {
+      constexpr int R = rows.value;
+      a.template visit<R>(row, [&](auto source) {
+        for (int j = n_begin; j < n_end; ++j)
+          if (j < whole) {
+            b.template visit<NV>(j, [&](auto panel) { one<R, NV>(row, j, source, panel, c); });
+          } else if (tail > 0 && j == whole) {
+            if constexpr (tail > 0) b.template visit<tail>(j, [&](auto panel) { one<R, tail>(row, j, source, panel, c); });
+          } else if constexpr (columns > 0) {
+            all_columns<R>(row, source, x, c);
+          }
+      });
+    });
+  }
+
+private:
+  template <int N_> struct number {
+    static constexpr int value = N_;
+  };
+
+  template <class Body> static void each_panel(int begin, int end, Body body) {
+    for (int i = begin; i < end; ++i)
+      if (i < tall)
+        body(number<MR>{}, i * MR);
+      else if constexpr (tall < m_panels)
+        body(number<MR - 1>{}, i * (MR - 1) + tall);
+  }
+
+  template <int V, class A, class B, class C>
+  static void against_all(int m_begin, int m_end, int j, A &a, B &b, C &c) {
+    b.template visit<V>(j, [&](auto panel) {
+      each_panel(m_begin, m_end, [&](auto rows, int row) {
+        a.template visit<rows.value>(row, [&](auto source) { one<rows.value, V>(row, j, source, panel, c); });
+      });
+    });
+    c.template end_column<V>(j * L);
+  }
+
+  template <int R, int V, class A, class B, class C> static void one(int row, int j, A source, B panel, C &c) {
+    const mask_t lanes = j * NV + V == vectors ? last_lanes : all_lanes<T>;
+    c.template visit<R, V>(row, j * L, lanes, [&](auto sink) { micro_kernel<T, R, V>(K, source, panel, sink); });
+  }
+
+  template <int R, class A, class C> static void all_columns(int row, A source, const T *x, C &c) {
+    c.template visit<R, 1>(row, N - columns, first_lanes(columns), [&](auto sink) {
+      for (int i = 0; i < columns / 2; ++i, sink.skip(2))
+        column_kernel<T, R, 2>(K, source, x + 2 * i * k_padded, k_padded, sink);
+      if constexpr (columns % 2) column_kernel<T, R, 1>(K, source, x + (columns - 1) * k_padded, k_padded, sink);
+    });
+  }
+};
+} // namespace imbrex

@@ -1,0 +1,91 @@
+"""Tunings other than the chosen one give the same numbers, and broken kernels do not pass."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from imbrex.build.shared import build_shared
+from imbrex.pipeline import Request, lower, machine_for
+from imbrex.problem import Gemm, parse_problem
+from imbrex.run.cpu import Parameter, load
+from imbrex.schedule import tuning
+from tests.e2e.conftest import Built
+
+GEMM = Gemm(m=75, n=140, k=70)
+CPU = [
+    f"v1:cpu:{rows},32,{rows * 2},64,32,16,{layout},{still},{order}"
+    for rows, layout, still, order in (
+        (5, "k_major", "a", "straight"),
+        (6, "k_major", "b", "swapped"),
+        (7, "k_blocked", "a", "swapped"),
+        (14, "k_blocked", "b", "straight"),
+    )
+]
+GENERAL = [
+    "v1:general:64,32,32,4,2,2",
+    "v1:general:64,64,64,8,4,4",
+    "v1:general:256,128,128,8,4,4",
+    "v1:general:256,64,64,16,2,2",
+    "v1:general:64,32,64,4,2,4",
+]
+
+
+@pytest.mark.parametrize("text", GENERAL)
+def test_general(text: str, build: Any) -> None:
+    """256 work items, the 2 x 2 pipeline and the naive one, odd and even numbers of K steps."""
+    result = build(GEMM, "emulate", tuning.parse(text)).run(3)
+    assert result.is_right, str(result)
+
+
+@pytest.mark.parametrize("text", CPU)
+def test_cpu(text: str, build: Any) -> None:
+    from imbrex.run.machine import machine
+
+    if machine().isa.level != "avx512":
+        pytest.skip("these register tiles are for 16 lanes")
+    result = build(GEMM, "cpu", tuning.parse(text)).run(3)
+    assert result.is_right, str(result)
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3, 4, 5])
+def test_double_buffer_tails(steps: int, build: Any) -> None:
+    gemm = Gemm(m=32, n=32, k=4 * steps - 1)
+    result = build(gemm, "emulate", tuning.parse("v1:general:64,32,32,4,2,2")).run(steps)
+    assert result.is_right, str(result)
+
+
+@pytest.mark.parametrize(
+    ("what", "old", "new"),
+    [
+        ("the place of B in LDS", "(block_shared + 1024)", "(block_shared + 512)"),
+        ("a row of the register tile", "workitem * 16 + 4 * m_thread", "workitem * 16 + 3 * m_thread"),
+    ],
+)
+def test_a_broken_kernel_is_caught(what: str, old: str, new: str) -> None:
+    """The control: one change to the source, and the comparison fails."""
+    gemm = Gemm(m=32, n=32, k=64)
+    request = Request(gemm, machine_for("emulate", "generic", 1, None, None), "emulate",
+                      tuning.parse("v1:general:64,32,32,4,2,2"))  # fmt: skip
+    files = dict(lower(request).bundle.files)
+    source = files["kernel.hpp"]
+    assert old in source, f"{what}: nothing to break"
+    files["kernel.hpp"] = source.replace(old, new)
+    library = build_shared(files)
+    parameters = tuple(Parameter(o.role, o.shape, o.dtype.numpy, o.is_written) for o in gemm.operands)
+    broken = Built(gemm, load(library.path, "kernel", parameters), ())
+    assert not broken.run(0).is_right
+
+
+def test_offsets_beyond_32_bits(build: Any) -> None:
+    """2.7e9 input elements: only the few that a wide stride reads are ever touched."""
+    (problem,) = parse_problem("convint8 -n 3 -c 1 -H 30000 -W 30000 -k 1 -y 1 -x 1 -p 0 -q 0 -u 1500 -v 1500 -F 1")
+    built = build(problem)
+    filter = np.full((1, 1, 1, 1), 3, np.int8)
+    image = np.zeros((3, 1, 30000, 30000), np.int8)
+    image[:, :, ::1500, ::1500] = np.arange(3 * 20 * 20).reshape(3, 1, 20, 20) % 100
+    output = np.full((3, 1, 20, 20), -1, np.int32)
+    built.kernel(filter, image, output)
+    np.testing.assert_array_equal(output, 3 * image[:, :, ::1500, ::1500].astype(np.int32))

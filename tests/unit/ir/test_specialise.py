@@ -1,0 +1,98 @@
+"""specialise: a problem binds every `?` of its own text, and refuses the text of another problem."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from imbrex.ir.dialect import load
+from imbrex.ir.passes.specialise import specialise
+from imbrex.ir.printed import print_module
+from imbrex.ir.problem_module import problem_module
+from imbrex.ir.source import InvalidOp
+from imbrex.problem import Conv2d, Gemm
+
+CONV = Conv2d("forward", 2, 8, 10, 11, 16, 3, 2, groups=2, input_layout="NHWC", pad_h=(1, 2), stride=(2, 1))
+GEMM = Gemm(3, 4, 5, batch=2, transpose_a=True, alpha=2, beta=1)
+BACKWARD = Conv2d("backward_data", 2, 8, 10, 10, 16, 3, 3, filter_layout="KYXC", dilation=2)
+WEIGHT = Conv2d("backward_weight", 1, 6, 5, 5, 6, 5, 5, groups=6)
+
+
+def unsized(text: str) -> str:
+    """The text with `?` for every size of a memref."""
+    return re.sub(r"memref<[0-9x]+x", lambda m: re.sub(r"\d+", "?", m.group()), text)
+
+
+def check_binding(problem: Conv2d | Gemm) -> None:
+    wanted = print_module(problem_module(problem))
+    source = load(unsized(wanted))
+    assert "?" in print_module(source.module)
+    specialise(source.module, problem)
+    source.module.verify()
+    assert print_module(source.module) == wanted
+
+
+@pytest.mark.parametrize("problem", [CONV, GEMM, BACKWARD, WEIGHT], ids=lambda p: p.key())
+def test_a_problem_binds_its_own_text(problem: Conv2d | Gemm) -> None:
+    check_binding(problem)
+
+
+sizes = st.integers(1, 9)
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    direction=st.sampled_from(["forward", "backward_data", "backward_weight"]),
+    shape=st.tuples(sizes, sizes, st.integers(5, 12), st.integers(5, 12), sizes, st.integers(1, 3), st.integers(1, 3)),
+    groups=sizes,
+    pads=st.tuples(st.integers(0, 2), st.integers(0, 2)),
+    stride=st.tuples(st.integers(1, 3), st.integers(1, 3)),
+    layout=st.sampled_from(["NCHW", "NHWC", "CNHW"]),
+)
+def test_any_problem_binds_its_own_text(direction, shape, groups, pads, stride, layout) -> None:
+    n, c, h, w, k, y, x = shape
+    check_binding(
+        Conv2d(
+            direction, n, c * groups, h, w, k * groups, y, x,
+            groups=groups, pad_h=pads, pad_w=pads, stride=stride, input_layout=layout,
+        )
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text_of", "other", "message"),
+    [
+        (CONV, GEMM, "the problem is a gemm"),
+        (GEMM, CONV, "the problem is a convolution"),
+        (CONV, BACKWARD, "the problem's direction is backward_data"),
+        (
+            Conv2d("forward", 1, 4, 8, 8, 4, 3, 3),
+            Conv2d("forward", 1, 4, 8, 8, 4, 3, 3, stride=2),
+            "'strides' is [1, 1] here but [2, 2] in the problem",
+        ),
+        (
+            Conv2d("forward", 1, 4, 8, 8, 4, 3, 3),
+            Conv2d("forward", 1, 4, 8, 8, 4, 3, 3, pad_h=(0, 1)),
+            "'padding' is [[0, 0], [0, 0]] here but [[0, 1], [0, 0]] in the problem",
+        ),
+        (
+            Conv2d("forward", 1, 4, 8, 8, 4, 3, 3),
+            Conv2d("forward", 1, 4, 8, 8, 4, 3, 3, input_layout="NHWC"),
+            "'input_layout' is n, c, hi, wi here but n, hi, wi, c in the problem",
+        ),
+    ],
+)
+def test_another_problem_is_refused(text_of: Conv2d | Gemm, other: Conv2d | Gemm, message: str) -> None:
+    source = load(unsized(print_module(problem_module(text_of))))
+    with pytest.raises(InvalidOp) as caught:
+        specialise(source.module, other)
+    assert str(caught.value) == message
+
+
+def test_a_size_that_is_there_must_agree() -> None:
+    source = load(print_module(problem_module(Gemm(3, 4, 5))))
+    with pytest.raises(InvalidOp, match="the a is 3x5 here, but is to be 6x5"):
+        specialise(source.module, Gemm(6, 4, 5))
