@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cache
 
 from imbrex.emit.bundle import Bundle, Facts, bundle
+from imbrex.ir.dialect import context
 from imbrex.ir.ops.standard import ModuleOp
 from imbrex.ir.passes.affix_tuning import tuned
 from imbrex.ir.passes.blockwise_to_threadwise import BlockwiseToThreadwise
@@ -57,7 +57,7 @@ def levels(request: Request) -> Iterator[Level]:
     """The module at each level, from the problem down to threadwise."""
     module = problem_module(request.problem, request.name, request.algorithm)
     yield Level("problem", module)
-    ctx = _context()
+    ctx = context()
     for step in (ConvToGemm(), UnfoldContiguous()):
         step.apply(ctx, module)
         yield Level(step.name, module)
@@ -71,7 +71,7 @@ def levels(request: Request) -> Iterator[Level]:
 def lower(request: Request) -> Lowered:
     """The request's source files."""
     module = problem_module(request.problem, request.name, request.algorithm)
-    ctx = _context()
+    ctx = context()
     for step in (ConvToGemm(), UnfoldContiguous()):
         step.apply(ctx, module)
     used = tuned(module, request.tuning, request.machine)
@@ -87,16 +87,9 @@ def lower(request: Request) -> Lowered:
 
 
 def machine_for(target: str, isa: str, threads: int, l2_bytes: int | None, l3_bytes: int | None) -> Target:
-    """The machine that a schedule is chosen for: this CPU core, or the GPU that the lane-level build stands for."""
+    """What a schedule is chosen for: this CPU core, or the GPU that the lane-level build stands for."""
     if target == "emulate":
         return GPU_TARGETS["emulate"]
     found = CPU_ISAS[isa]
     sizes = {k: v for k, v in (("l2_bytes", l2_bytes), ("l3_bytes", l3_bytes)) if v}
     return replace(found, threads=threads, **sizes)
-
-
-@cache
-def _context() -> object:
-    from imbrex.ir.dialect import context
-
-    return context()

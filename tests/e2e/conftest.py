@@ -48,12 +48,16 @@ def build() -> Any:
     ) -> Built:
         m = machine()
         lowered = lower(
-            Request(problem, machine_for(target, m.isa.level, 2, m.l2_bytes, m.l3_bytes), target, tuning, algorithm)
+            Request(
+                problem,
+                machine_for(target, m.isa.level, 2, m.l2_bytes, m.l3_bytes),
+                target,
+                tuning,
+                algorithm,
+            )
         )
         library = build_shared(lowered.bundle.files, flags=("-Wall", "-Wextra", "-Werror"))
-        parameters = tuple(
-            Parameter(o.role, o.shape, o.dtype.numpy, o.is_written) for o in problem.operands
-        )
+        parameters = tuple(Parameter(o.role, o.shape, o.dtype.numpy, o.is_written) for o in problem.operands)
         return Built(problem, load(library.path, "kernel", parameters), lowered.tunings)
 
     return built

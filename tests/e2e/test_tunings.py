@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.e2e.conftest import Built
 
 from imbrex.build.shared import build_shared
 from imbrex.pipeline import Request, lower, machine_for
 from imbrex.problem import Gemm, parse_problem
 from imbrex.run.cpu import Parameter, load
 from imbrex.schedule import tuning
-from tests.e2e.conftest import Built
 
 GEMM = Gemm(m=75, n=140, k=70)
 CPU = [
@@ -81,7 +81,9 @@ def test_a_broken_kernel_is_caught(what: str, old: str, new: str) -> None:
 
 def test_offsets_beyond_32_bits(build: Any) -> None:
     """2.7e9 input elements: only the few that a wide stride reads are ever touched."""
-    (problem,) = parse_problem("convint8 -n 3 -c 1 -H 30000 -W 30000 -k 1 -y 1 -x 1 -p 0 -q 0 -u 1500 -v 1500 -F 1")
+    (problem,) = parse_problem(
+        "convint8 -n 3 -c 1 -H 30000 -W 30000 -k 1 -y 1 -x 1 -p 0 -q 0 -u 1500 -v 1500 -F 1"
+    )
     built = build(problem)
     filter = np.full((1, 1, 1, 1), 3, np.int8)
     image = np.zeros((3, 1, 30000, 30000), np.int8)

@@ -1,1 +1,3 @@
-"""Source text: the C printer, one table per target, device headers, and the bundle of files that users own."""
+"""Source text: the C printer, one table per target, device headers, and the bundle of files that users
+own.
+"""

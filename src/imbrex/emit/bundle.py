@@ -1,9 +1,10 @@
-"""The files that a user owns: solver, kernel wrapper, kernel algorithm, and the device headers that they include.
+"""The files that a user owns: solver, kernel wrapper, kernel algorithm, and the device headers that they
+include.
 
-    NAME_solver.cpp   may this kernel run, with which tuning, over which grid, with how much memory
-    NAME.cpp          the entry point: int NAME(const void *, const void *, void *, int threads)
-    NAME.hpp          the algorithm: one function a launch, run by each workgroup
-    device/...        headers of hand-written device code, as they stand in the package
+NAME_solver.cpp   may this kernel run, with which tuning, over which grid, with how much memory
+NAME.cpp          the entry point: int NAME(const void *, const void *, void *, int threads)
+NAME.hpp          the algorithm: one function a launch, run by each workgroup
+device/...        headers of hand-written device code, as they stand in the package
 """
 
 from __future__ import annotations
@@ -75,7 +76,12 @@ def _name(file: Traversable) -> str:
 
 
 def _algorithm(program: Program, target: str) -> list[str]:
-    lines = ["#pragma once", *(f'#include "{h}"' for h in HEADERS[target]), "", f"namespace {program.name}_kernels {{"]
+    lines = [
+        "#pragma once",
+        *(f'#include "{h}"' for h in HEADERS[target]),
+        "",
+        f"namespace {program.name}_kernels {{",
+    ]
     form = panels if target == "cpu" else lanes
     for kernel in program.kernels:
         lines += ["", f"// Memory of one workgroup of {kernel.name}.", f"struct {kernel.name}_scratch {{"]
@@ -83,7 +89,8 @@ def _algorithm(program: Program, target: str) -> list[str]:
         lines += c.comment(_described(kernel))
         arguments = ", ".join(_parameter(b, program.outputs) for b in kernel.arguments)
         lines += [
-            f"static inline void {kernel.name}(int64_t {kernel.workgroup}_, {arguments}, {kernel.name}_scratch &scratch) {{",
+            f"static inline void {kernel.name}(",
+            f"    int64_t {kernel.workgroup}_, {arguments}, {kernel.name}_scratch &scratch) {{",
             f"  const int32_t {kernel.workgroup} = int32_t({kernel.workgroup}_);",
             *(f"  (void){name};" for name in (kernel.workgroup, *(b.name for b in kernel.arguments))),
             *c.indented(form.function_body(kernel)),
@@ -95,7 +102,7 @@ def _algorithm(program: Program, target: str) -> list[str]:
 def _described(kernel: Kernel) -> str:
     """Geometry, and the maps that the addresses below implement, upper dims first."""
     items = "one work item" if kernel.block_size == 1 else f"{kernel.block_size} work items"
-    parts = [f"{kernel.grid_size} workgroups of {items}.  Each argument is addressed through a map, topmost dims first:"]
+    parts = [f"{kernel.grid_size} workgroups of {items}.  The maps of the arguments, topmost dims first:"]
     for name, map in kernel.maps:
         parts += ["", f"{name}:", *(f"  {line}" for line in map.splitlines())]
     return "\n".join(parts)
@@ -115,11 +122,8 @@ def _wrapper(program: Program) -> list[str]:
     ]
     for launch in program.launches:
         if isinstance(launch, ZeroFill):
-            lines += c.indented(
-                [
-                    f"__builtin_memset({launch.buffer.name}, 0, size_t({launch.buffer.elements}) * sizeof(*{launch.buffer.name}));"
-                ]
-            )
+            name, count = launch.buffer.name, launch.buffer.elements
+            lines += c.indented([f"__builtin_memset({name}, 0, size_t({count}) * sizeof(*{name}));"])
         else:
             lines += c.indented(_launched(program, launch))
     return [*lines, "  return status;", "}"]
@@ -145,7 +149,8 @@ def _solver(program: Program, facts: Facts, target: str) -> list[str]:
         f'#include "{name}.hpp"',
         "",
         'extern "C" {',
-        f"// Are these the sizes that the kernel was generated for?  The arrays' shapes, one after the other: {sizes}.",
+        "// Are these the sizes that the kernel was generated for?  The arrays' shapes, one after the other:",
+        f"// {sizes}",
         f"int {name}_is_applicable(const int64_t *sizes, int count) {{",
         f"  static const int64_t wanted[] = {{{', '.join(map(str, sizes))}}};",
         f"  if (count != {len(sizes)}) return 0;",

@@ -1,7 +1,7 @@
 """Indices and statements as C; the only place that spells C.
 
-A quotient is printed as `/` because its numerator is never negative; a guard is one unsigned compare.  Arithmetic
-is 32-bit where every part of it provably fits, 64-bit otherwise.
+A quotient is printed as `/` because its numerator is never negative; a guard is one unsigned compare.
+Arithmetic is 32-bit where every part of it provably fits, 64-bit otherwise.
 """
 
 from __future__ import annotations

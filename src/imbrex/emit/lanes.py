@@ -1,7 +1,7 @@
 """The lane-level form of a kernel: work items are a loop between barriers, registers are arrays over lanes.
 
-Statements without a barrier run for all work items before the next statement with one, which is what a barrier
-means.  Names (`Let`) are computed again in each such loop, since they may depend on the work item.
+Statements without a barrier run for all work items before the next statement with one, which is what a
+barrier means.  Names (`Let`) are computed again in each such loop, since they may depend on the work item.
 """
 
 from __future__ import annotations
@@ -121,7 +121,9 @@ class LanePrinter:
     def _declared(self, stmt: Alloc | View) -> list[str]:
         b, kind = stmt.buffer, c.type_name(stmt.buffer.dtype)
         if isinstance(stmt, View):
-            return [f"{kind} *const {b.name} = reinterpret_cast<{kind} *>({stmt.base.name} + {stmt.byte_offset});"]
+            return [
+                f"{kind} *const {b.name} = reinterpret_cast<{kind} *>({stmt.base.name} + {stmt.byte_offset});"
+            ]
         return [f"{kind} *const {b.name} = scratch.{b.name};"]
 
     def _at(self, buffer: Buffer, offset: str) -> str:
@@ -156,7 +158,7 @@ def function_body(kernel: Kernel) -> list[str]:
 
 def _used(lets: Sequence[Let], phase: Sequence[Stmt]) -> list[Let]:
     """The names that these statements need, and the names that those need, in order."""
-    needed: set[str] = set().union(*(_mentioned(indices(s)) for s in walk(tuple(phase))))
+    needed: set[str] = set[str]().union(*(_mentioned(indices(s)) for s in walk(tuple(phase))))
     kept: list[Let] = []
     for let in reversed(lets):
         if let.name in needed:

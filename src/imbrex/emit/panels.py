@@ -1,4 +1,6 @@
-"""The CPU form of a kernel: one work item a workgroup, its copies and products calls of the device headers."""
+"""The CPU form of a kernel: one work item a workgroup, its copies and products calls of the device
+headers.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +66,9 @@ def _statement(stmt: Stmt) -> list[str]:
         case Places():
             return _places(stmt)
         case Meet():
-            sizes = [f"scratch.{stmt.window.name}.size[{i}] = {size};" for i, size in enumerate(stmt.window.sizes)]
+            sizes = [
+                f"scratch.{stmt.window.name}.size[{i}] = {size};" for i, size in enumerate(stmt.window.sizes)
+            ]
             return [*sizes, f"scratch.{stmt.window.name}.meet();"]
         case Pack():
             return _pack(stmt)
@@ -129,9 +133,8 @@ def _unpack(stmt: Unpack) -> list[str]:
     name = ("store" if stmt.method == "set" else "add") + ("_transposed" if stmt.is_transposed else "_lanes")
     scale = f"imbrex::scaling<{kind}>{{{c.number(stmt.alpha)}, {c.number(stmt.beta)}}}"
     window = stmt.window
-    return [
-        f"imbrex::{name}({window.buffer.name}, {_pointer(stmt.tile)}, {stmt.tile_step}, scratch.{window.name}, {scale});"
-    ]
+    tile = f"{_pointer(stmt.tile)}, {stmt.tile_step}"
+    return [f"imbrex::{name}({window.buffer.name}, {tile}, scratch.{window.name}, {scale});"]
 
 
 def _view_type(window: Window) -> str:
@@ -144,4 +147,3 @@ def _pointer(ref: Ref) -> str:
     offset = c.index(ref.offset)
     name = f"scratch.{ref.buffer.name}"
     return name if offset == "0" else f"{name} + {offset}"
-

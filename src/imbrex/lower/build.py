@@ -45,7 +45,9 @@ def program(module: ModuleOp, outputs: frozenset[int]) -> Program:
     return Program(name, arguments, tuple(launches), written)
 
 
-def kernel(op: LaunchOp, name: str, reader: Reader, arguments: tuple[Buffer, ...], outputs: frozenset[str]) -> Kernel:
+def kernel(
+    op: LaunchOp, name: str, reader: Reader, arguments: tuple[Buffer, ...], outputs: frozenset[str]
+) -> Kernel:
     """One launch as a kernel."""
     builder = Builder(reader, is_cpu=op.block_size.data == 1)
     grid, block = op.grid_size.data, op.block_size.data
@@ -57,7 +59,9 @@ def kernel(op: LaunchOp, name: str, reader: Reader, arguments: tuple[Buffer, ...
 
 @dataclass
 class Builder:
-    """One launch.  `scopes` are the statement lists of the loops around the current operation, outermost first."""
+    """One launch.  `scopes` are the statement lists of the loops around the current operation, outermost
+    first.
+    """
 
     reader: Reader
     is_cpu: bool
@@ -65,9 +69,9 @@ class Builder:
     clips: dict[str, Lin] = field(default_factory=lambda: dict[str, Lin]())
     maps: dict[str, str] = field(default_factory=lambda: dict[str, str]())
 
-    def block(self, block: Block, loop: str = "") -> list[Stmt]:
+    def block(self, block: Block, loop: str = "", index: Lin | None = None) -> list[Stmt]:
         """Statements of a block; `loop` is the variable that the block's loop adds."""
-        scope = panel.Scope(loop, [])
+        scope = panel.Scope(loop, [], index)
         self.scopes.append(scope)
         for op in block.ops:
             self._operation(op)
@@ -109,8 +113,9 @@ class Builder:
         assert low is not None and high is not None and step is not None, "loops have constant bounds"
         name = self.reader.fresh(op.body.block.args[0].name_hint or "i")
         count = len(range(low, high, step))
-        self.reader.indices[op.body.block.args[0]] = var(name, count) * step + low
-        return For(name, count, tuple(self.block(op.body.block, name)))
+        index = var(name, count) * step + low
+        self.reader.indices[op.body.block.args[0]] = index
+        return For(name, count, tuple(self.block(op.body.block, name, index)))
 
     def _subview(self, op: SubviewOp) -> View:
         offset, base = constant_of(op.offset), self.reader.buffers[op.source]
@@ -131,10 +136,8 @@ class Builder:
             panel.unpack(op, self.reader, self.scopes)
 
     def _step(self) -> Lin | None:
-        """The index of the loop over K: the outermost one."""
-        loops = [s.loop for s in self.scopes if s.loop]
-        found = [v for v in self.reader.indices.values() if loops and v.variables == {loops[0]}]
-        return found[0] if found else None
+        """The index of the loop over K, which is the outermost one."""
+        return next((s.index for s in self.scopes if s.loop), None)
 
     def _described(self, op: ThreadwiseCopyOp) -> str:
         """What a copy does, in terms of the maps that address it."""
@@ -148,4 +151,3 @@ class Builder:
                 fixed = ", ".join(str(i) for i in self.reader.index(index))
                 parts.append(f"{buffer.name}[{fixed}; {dims}]")
         return f"{parts[0]} -> {parts[1]}"
-

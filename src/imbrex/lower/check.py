@@ -1,6 +1,7 @@
-"""What every kernel keeps: accesses inside their buffers, and a barrier between LDS accesses that depend on each other.
+"""What every kernel keeps: accesses inside their buffers, a barrier between LDS accesses that depend.
 
-A fault here is a broken promise of the levels above, never bad input: it is an AssertionError with the statement.
+A fault here is a broken promise of the levels above, never bad input: it is an AssertionError with the
+statement.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from imbrex.lower.stmt import (
 
 
 def checked(kernel: Kernel) -> Kernel:
-    """The kernel itself; AssertionError where it breaks a promise.  Takes it before its indices are shared."""
+    """The kernel itself; AssertionError where it breaks a promise.  Run it before `share`."""
     for stmt in walk(kernel.body):
         for ref, width in _accesses(stmt):
             _inside(ref, width, stmt)
@@ -42,7 +43,7 @@ def _inside(ref: Ref, width: int, stmt: Stmt) -> None:
         return
     low, high = ref.offset.bounds
     assert low >= 0 and high + width <= ref.buffer.elements, (
-        f"elements {low} to {high + width - 1} of {ref.buffer.name}, which has {ref.buffer.elements}, in {stmt}"
+        f"elements {low} to {high + width - 1} of {ref.buffer.name}, of {ref.buffer.elements}, in {stmt}"
     )
 
 
@@ -54,7 +55,11 @@ def _accesses(stmt: Stmt) -> list[tuple[Ref, int]]:
             return [(r, 1) for r in (stmt.c, stmt.a, stmt.b)]
         case PanelGemm():
             last = (stmt.m - 1) * stmt.c_step + stmt.n
-            return [(stmt.a, stmt.m), (stmt.b, stmt.n)] if stmt.guards else [(stmt.c, last), (stmt.a, 1), (stmt.b, 1)]
+            return (
+                [(stmt.a, stmt.m), (stmt.b, stmt.n)]
+                if stmt.guards
+                else [(stmt.c, last), (stmt.a, 1), (stmt.b, 1)]
+            )
         case Pack():
             return [(stmt.dest, 1)]
         case Unpack():

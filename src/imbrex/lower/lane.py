@@ -1,4 +1,6 @@
-"""What one work item of a GPU schedule does: copies as vector moves, products as multiply-adds in registers."""
+"""What one work item of a GPU schedule does: copies as vector moves, products as multiply-adds in
+registers.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +10,9 @@ from typing import Any
 
 from imbrex.index.expr import Lin, var
 from imbrex.index.query import moves_as_vector
+from imbrex.ir.chain import names_of
 from imbrex.ir.ops.standard import SSAValue
 from imbrex.ir.ops.thread import ThreadwiseCopyOp, ThreadwiseGemmOp
-from imbrex.ir.chain import names_of
 from imbrex.lower.reader import Reader, element_type, number, row_major, sizes
 from imbrex.lower.stmt import For, Move, MulAdd, Ref, Stmt
 
@@ -102,4 +104,3 @@ def _is_legal(ends: Sequence[Side], names: Sequence[str], box: Sequence[int], al
     coords[along] = var("block", box[along] // width) * width + lane
     refs = [end.at(coords, box) for end in ends]
     return all(moves_as_vector(r.offset, r.guards, lane, width) for r in refs)
-

@@ -1,7 +1,8 @@
 """What a CPU core does: windows of global memory packed into panels, panels multiplied, tiles written back.
 
-A window's index is a part that depends on k plus a part that depends on m or n: the algebra splits it, or says that it
-cannot.  What overhangs the matrix is cut off by counts, not by guards, so the panels' edges cost nothing.
+A window's index is a part that depends on k plus a part that depends on m or n: the algebra splits it, or
+says that it cannot.  What overhangs the matrix is cut off by counts, not by guards, so the panels' edges cost
+nothing.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from imbrex.index.expr import Lin, lin, select, var
 from imbrex.dtype import DType
+from imbrex.index.expr import Lin, lin, select, var
 from imbrex.index.query import address, separate
 from imbrex.index.rule import Guard
 from imbrex.ir.ops.standard import SSAValue
@@ -27,15 +28,18 @@ Form = Literal["along_lanes", "blocked", "transposed"]
 
 @dataclass
 class Scope:
-    """The statements of a loop's body, and the variable that the loop adds."""
+    """The statements of a loop's body, the variable that the loop adds, and its value."""
 
     loop: str
     body: list[Stmt]
+    index: Lin | None = None
 
 
 @dataclass(frozen=True)
 class Line:
-    """One axis of a two-dimensional piece: its variable, extent, and what of the index and guards is its own."""
+    """One axis of a two-dimensional piece: its variable, extent, and what of the index and guards is its
+    own.
+    """
 
     var: str
     size: int
@@ -54,7 +58,9 @@ class Lines:
 
 
 def pack(op: ThreadwiseCopyOp, reader: Reader, scopes: list[Scope], clips: dict[str, Lin]) -> None:
-    """A copy into panels.  The window is placed in the outermost loops that know it; the panel is packed here."""
+    """A copy into panels.  The window is placed in the outermost loops that know it; the panel is packed
+    here.
+    """
     index, dest = reader.index(op.source_index), reader.root(op.dest)[0]
     shape = sizes(op.source)
     panels, k_outer, width, inner = _panel_shape(shape, len(index))
@@ -120,10 +126,12 @@ def _placed(
     buffer = reader.root(value)[0]
     rows, lanes = (lines.along, lines.across) if vectors_across else (lines.across, lines.along)
     name = reader.fresh(f"window_{buffer.name}")
-    window = Window(name, buffer, computed, rows.size, lanes.size, lines.sizes, None if vectors_across else panel)
+    window = Window(
+        name, buffer, computed, rows.size, lanes.size, lines.sizes, None if vectors_across else panel
+    )
     depths: list[int] = []
     for axis, line in (("lanes", lanes), ("rows", rows)):
-        known = frozenset().union(*(i.variables for i in (line.offset, line.count, *line.guards)))
+        known = frozenset[str]().union(*(i.variables for i in (line.offset, line.count, *line.guards)))
         depths.append(max((i for i, s in enumerate(scopes) if s.loop in known), default=0))
         made = Places(window, axis, line.var, line.count, line.offset, line.guards)  # type: ignore[arg-type]
         scopes[depths[-1]].body.append(made)
@@ -197,7 +205,8 @@ def _least(a: Lin, b: Lin) -> Lin:
 def _unit_steps(line: Line) -> float:
     """The part of neighbours along the axis that are neighbours in memory, sampled at the start."""
     count = min(line.size, SAMPLE)
-    env: dict[str, Any] = {name: 0 for name in line.offset.variables}
+    env: dict[str, Any] = dict.fromkeys(line.offset.variables, 0)
     env[line.var] = np.arange(count)
-    steps = np.diff(np.broadcast_to(line.offset.eval(env), (count,)))
-    return float(np.mean(steps == 1)) if steps.size else 0.0
+    places: np.ndarray[Any, Any] = np.broadcast_to(line.offset.eval(env), (count,))
+    steps = places[1:] - places[:-1]
+    return int(np.count_nonzero(steps == 1)) / steps.size if steps.size else 0.0

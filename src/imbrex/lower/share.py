@@ -1,7 +1,7 @@
 """Names for the quotients and remainders that a kernel computes, each at the depth where it is first known.
 
-Equal indices are equal values, so sharing is a dictionary: every `Div`, `Mod`, `Select` and `Xor` becomes a `Let`
-in the outermost scope that has its variables.  What a loop does not change is computed before the loop.
+Equal indices are equal values, so sharing is a dictionary: every `Div`, `Mod`, `Select` and `Xor` becomes a
+`Let` in the outermost scope that has its variables.  What a loop does not change is computed before the loop.
 """
 
 from __future__ import annotations

@@ -118,9 +118,9 @@ class Barrier:
 class Window:
     """A two-dimensional piece of a global buffer, its rows and lanes placed by `Places`.
 
-    Element (row, lane) lies at rows.offset + lanes.offset and exists where, for each guard,
-    0 <= rows.guard + lanes.guard < size.  lanes: the direction in which vectors run; `panel` of them belong together,
-    a whole vector where panel is None.
+    Element (row, lane) lies at rows.offset + lanes.offset and exists where, for each guard, 0 <=
+    rows.guard + lanes.guard < size.  lanes: the direction in which vectors run; `panel` of them belong
+    together, a whole vector where panel is None.
     """
 
     name: str
@@ -134,7 +134,9 @@ class Window:
 
 @dataclass(frozen=True)
 class Places:
-    """Offsets and guards of a window along one axis, for var = 0 .. count - 1; what lies beyond does not exist."""
+    """Offsets and guards of a window along one axis, for var = 0 .. count - 1; what lies beyond does not
+    exist.
+    """
 
     window: Window
     axis: Literal["rows", "lanes"]
@@ -157,7 +159,8 @@ class Pack:
     """Panel number `panel` of a window, converted to the computed type.
 
     along_lanes: dest[row][lane]; blocked: dest[lane / W][row][lane % W]; transposed: dest[lane][row].
-    width: rows or lanes of a panel.  Runs only where the guards hold: a panel wholly beyond the edge is skipped.
+    width: rows or lanes of a panel.  Runs only where the guards hold: a panel wholly beyond the edge is
+    skipped.
     """
 
     window: Window
@@ -204,7 +207,20 @@ class Unpack:
 
 
 Stmt: TypeAlias = (
-    Comment | Let | Alloc | View | For | Fill | Move | MulAdd | Barrier | Places | Meet | Pack | PanelGemm | Unpack
+    Comment
+    | Let
+    | Alloc
+    | View
+    | For
+    | Fill
+    | Move
+    | MulAdd
+    | Barrier
+    | Places
+    | Meet
+    | Pack
+    | PanelGemm
+    | Unpack
 )
 
 
@@ -212,8 +228,8 @@ Stmt: TypeAlias = (
 class Kernel:
     """One launch: `grid_size` workgroups of `block_size` work items run `body`.
 
-    `workgroup` and `workitem` are the variables that number them; `maps` are the views of the arguments that the
-    body addresses, as text.
+    `workgroup` and `workitem` are the variables that number them; `maps` are the views of the arguments
+    that the body addresses, as text.
     """
 
     name: str

@@ -18,7 +18,28 @@ TEXTS = [
     for name in ("ops", "draft_forward", "seed_forward", "seed_blockwise", "seed_gridwise_gemm_ex")
 ]
 TOKEN = re.compile(r"//[^\n]*|\"[^\"\n]*\"|[\w.%@#]+|\s+|.")
-NOISE = ["{", "}", "[", "]", "(", ")", "<", ">", ",", ":", "=", "?", "-", "#", '"', "%x", "1", "layout", "to", "\0"]
+NOISE = [
+    "{",
+    "}",
+    "[",
+    "]",
+    "(",
+    ")",
+    "<",
+    ">",
+    ",",
+    ":",
+    "=",
+    "?",
+    "-",
+    "#",
+    '"',
+    "%x",
+    "1",
+    "layout",
+    "to",
+    "\0",
+]
 
 
 def outcome(text: str) -> Diagnostic | None:

@@ -46,7 +46,9 @@ sizes = st.integers(1, 9)
 @settings(max_examples=50, deadline=None)
 @given(
     direction=st.sampled_from(["forward", "backward_data", "backward_weight"]),
-    shape=st.tuples(sizes, sizes, st.integers(5, 12), st.integers(5, 12), sizes, st.integers(1, 3), st.integers(1, 3)),
+    shape=st.tuples(
+        sizes, sizes, st.integers(5, 12), st.integers(5, 12), sizes, st.integers(1, 3), st.integers(1, 3)
+    ),
     groups=sizes,
     pads=st.tuples(st.integers(0, 2), st.integers(0, 2)),
     stride=st.tuples(st.integers(1, 3), st.integers(1, 3)),
