@@ -1,13 +1,15 @@
-"""Printed indices and naive compositions as Presburger relations, so that a proof covers every point at once.
+"""Printed indices against naive compositions, as statements about integers that isl decides for every point at once.
 
 The emitted side starts from the text of the expressions, as a kernel prints them.  The naive side never sees an
-expression: each rule is a relation between coordinates, and isl composes them.
+expression: every coordinate of every layer is a variable of its own, tied to its neighbours by the rule's law
+without a division, and a proof is that some set of such points is empty.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from math import prod
 from typing import assert_never
 
@@ -22,43 +24,58 @@ from imbrex.index.rule import Embed, Merge, Pad, PassThrough, Slice, Sunder, Unm
 P = PassThrough()
 
 
+@dataclass(frozen=True)
 class Kernel:
-    """What a kernel would print for a map: the offset of its element, and the guards of that element."""
+    """What a kernel prints for a map: the offset of its element, and the guards of that element."""
 
-    def __init__(self, map: Map) -> None:
+    offset: str
+    guards: tuple[tuple[str, int], ...]
+
+    @staticmethod
+    def of(map: Map) -> Kernel:
         offset, guards = linear(map)
-        self.dims = map.upper
-        self.offset = str(offset)
-        self.guards = [(str(g.index), g.size) for g in guards]
+        return Kernel(str(offset), tuple((str(g.index), g.size) for g in guards))
 
-    def relation(self) -> isl.Map:
-        """{ upper point that exists -> offset }."""
-        return isl.Map.from_pw_aff(self._value(self.offset)).intersect_domain(self.domain())
 
-    def domain(self) -> isl.Set:
-        inside = isl.Set(f"{{ [{_names(self.dims)}] : {_box(self.dims)} }}")
-        for text, size in self.guards:
-            index = self._value(text)
-            inside = inside.intersect(index.ge_set(self._number(0))).intersect(
-                index.lt_set(self._number(size))
-            )
-        return inside
+class Points:
+    """Points of some variables, cut down by constraints; each method gives a point that breaks a claim, or None."""
 
-    def _value(self, text: str) -> isl.PwAff:
+    def __init__(self, names: Sequence[str], constraints: Iterable[str]) -> None:
+        self.names = tuple(names)
+        self.set = isl.Set(f"{{ [{', '.join(self.names)}] : {' and '.join(constraints) or 'true'} }}")
+
+    def where(self, *claims: isl.Set) -> str | None:
+        found = self.set
+        for claim in claims:
+            found = found.intersect(claim)
+        return None if found.is_empty() else str(found.sample_point())
+
+    def outside(self, text: str, size: int | str, *claims: isl.Set) -> str | None:
+        """A point where `0 <= text < size` is false."""
+        x = self.value(text)
+        return self.where(*claims, x.lt_set(self.value("0"))) or self.where(
+            *claims, x.ge_set(self.value(str(size)))
+        )
+
+    def differ(self, one: str, other: str) -> str | None:
+        x, y = self.value(one), self.value(other)
+        return self.where(x.lt_set(y)) or self.where(x.gt_set(y))
+
+    def inside(self, text: str, size: int) -> isl.Set:
+        return self.value(text).ge_set(self.value("0")).intersect(self.value(text).lt_set(self.value(str(size))))
+
+    def value(self, text: str) -> isl.PwAff:
+        """The printed expression as a function of the point."""
         return self._term(ast.parse(_python(text), mode="eval").body)
 
-    def _number(self, k: int) -> isl.PwAff:
-        space = isl.Space.create_from_names(isl.DEFAULT_CONTEXT, set=[d.name for d in self.dims])
-        return isl.PwAff.from_aff(isl.Aff.zero_on_domain(isl.LocalSpace.from_space(space))) + k
-
     def _term(self, node: ast.expr) -> isl.PwAff:
+        space = isl.Space.create_from_names(isl.DEFAULT_CONTEXT, set=self.names)
+        local = isl.LocalSpace.from_space(space)
         match node:
             case ast.Constant(int(k)):
-                return self._number(k)
+                return isl.PwAff.from_aff(isl.Aff.zero_on_domain(local)) + k
             case ast.Name(name):
-                i = [d.name for d in self.dims].index(name)
-                local = isl.LocalSpace.from_space(self._number(0).get_domain_space())
-                return isl.PwAff.from_aff(isl.Aff.var_on_domain(local, isl.dim_type.set, i))
+                return isl.PwAff.from_aff(isl.Aff.var_on_domain(local, isl.dim_type.set, self.names.index(name)))
             case ast.UnaryOp(ast.USub(), x):
                 return self._term(x).neg()
             case ast.BinOp(x, ast.Add(), y):
@@ -72,32 +89,90 @@ class Kernel:
             case ast.BinOp(x, ast.Mod(), ast.Constant(int(k))):
                 return self._term(x).mod_val(isl.Val(k))
             case ast.IfExp(ast.Compare(cond, [ast.GtE()], [ast.Constant(0)]), then, other):
-                holds = self._term(cond).ge_set(self._number(0))
+                holds = self._term(cond).ge_set(self.value("0"))
                 left = self._term(then).intersect_domain(holds)
                 return left.union_max(self._term(other).subtract_domain(holds))
             case _:
                 raise AssertionError(ast.dump(node))
 
 
-def naive(map: Map) -> isl.Map:
-    """{ upper point that exists -> offset }, layer after layer."""
-    whole = _relation(map.layers[0])
-    for layer in map.layers[1:]:
-        whole = whole.apply_range(_relation(layer))
-    names = [f"l{i}" for i in range(len(map.lower))]
-    offset = _row_major(names, [d.size for d in map.lower])
-    return whole.apply_range(isl.Map(f"{{ [{', '.join(names)}] -> [{offset}] }}"))
+class Naive:
+    """The coordinates of a map's every layer as variables: `names[i]` above layer i, the last ones in memory."""
+
+    def __init__(self, map: Map, suffix: str = "") -> None:
+        self.map = map
+        self.names = [[d.name + suffix for d in map.upper]]
+        self.names += [[f"{d.name}_{i}{suffix}" for d in layer.lower] for i, layer in enumerate(map.layers)]
+        self.offset = _row_major(self.names[-1], [d.size for d in map.lower])
+        self.size = prod(d.size for d in map.lower)
+
+    def box(self, depth: int) -> list[str]:
+        dims = self.map.upper if depth == 0 else self.map.layers[depth - 1].lower
+        return [f"0 <= {n} < {d.size}" for n, d in zip(self.names[depth], dims, strict=True)]
+
+    def laws(self, depth: int) -> list[str]:
+        layer = self.map.layers[depth]
+        up = dict(zip((d.name for d in layer.upper), self.names[depth], strict=True))
+        low = dict(zip((d.name for d in layer.lower), self.names[depth + 1], strict=True))
+        return [f"({_law(layer, s, [up[n] for n in s.upper], [low[n] for n in s.lower])})" for s in layer.steps]
+
+    def exists(self, depth: int) -> list[str]:
+        """Every coordinate above and at this depth lies in its dim."""
+        return [c for i in range(depth + 1) for c in (*self.box(i), *(self.laws(i - 1) if i else ()))]
+
+    def all_names(self, depth: int) -> list[str]:
+        return [n for names in self.names[: depth + 1] for n in names]
 
 
-def _relation(layer: Layer) -> isl.Map:
-    up = {d.name: f"u{i}" for i, d in enumerate(layer.upper)}
-    low = {d.name: f"l{i}" for i, d in enumerate(layer.lower)}
-    laws = [f"({_law(layer, s, [up[n] for n in s.upper], [low[n] for n in s.lower])})" for s in layer.steps]
-    boxes = [_box([Dim(up[d.name], d.size) for d in layer.upper])]
-    boxes.append(_box([Dim(low[d.name], d.size) for d in layer.lower]))
-    return isl.Map(
-        f"{{ [{', '.join(up.values())}] -> [{', '.join(low.values())}] : {' and '.join((*boxes, *laws))} }}"
+def wrong_offset(map: Map, kernel: Kernel) -> str | None:
+    """A point that exists, and is elsewhere than the kernel says."""
+    naive = Naive(map)
+    depth = len(map.layers)
+    return Points(naive.all_names(depth), naive.exists(depth)).differ(kernel.offset, naive.offset)
+
+
+def needless_guard(map: Map, kernel: Kernel) -> str | None:
+    """A point that exists, and that a guard drops."""
+    naive = Naive(map)
+    depth = len(map.layers)
+    points = Points(naive.all_names(depth), naive.exists(depth))
+    return next((p for text, size in kernel.guards if (p := points.outside(text, size))), None)
+
+
+def missing_guard(map: Map, kernel: Kernel) -> str | None:
+    """A point that all guards let pass, and that leaves a dim at some layer: layer by layer, so that the ones above
+    are known to hold.
+    """
+    naive = Naive(map)
+    for depth, layer in enumerate(map.layers):
+        points = Points(naive.all_names(depth + 1), (*naive.exists(depth), *naive.laws(depth)))
+        passed = [points.inside(text, size) for text, size in kernel.guards]
+        for step in layer.steps:
+            if isinstance(step.rule, Pad):
+                i = [d.name for d in layer.lower].index(step.lower[0])
+                if point := points.outside(naive.names[depth + 1][i], layer.lower[i].size, *passed):
+                    return point
+    return None
+
+
+def out_of_bounds(map: Map, kernel: Kernel) -> str | None:
+    """A point that all guards let pass, and whose offset is not in the buffer."""
+    naive = Naive(map)
+    points = Points(naive.names[0], naive.box(0))
+    passed = [points.inside(text, size) for text, size in kernel.guards]
+    return points.outside(kernel.offset, naive.size, *passed)
+
+
+def shared_offset(map: Map) -> str | None:
+    """Two points that exist, differ, and share their offset."""
+    one, other = Naive(map), Naive(map, "__")
+    depth = len(map.layers)
+    both = Points(
+        (*one.all_names(depth), *other.all_names(depth)),
+        (*one.exists(depth), *other.exists(depth), f"{one.offset} = {other.offset}"),
     )
+    pairs = zip(one.names[0], other.names[0], strict=True)
+    return next((p for x, y in pairs if (p := both.where(both.value(x).lt_set(both.value(y))))), None)
 
 
 def _law(layer: Layer, step: Step, u: Sequence[str], l: Sequence[str]) -> str:  # noqa: E741
@@ -136,14 +211,6 @@ def _law(layer: Layer, step: Step, u: Sequence[str], l: Sequence[str]) -> str:  
 
 def _row_major(names: Sequence[str], sizes: Sequence[int]) -> str:
     return " + ".join(f"{prod(sizes[i + 1 :])} * {x}" for i, x in enumerate(names))
-
-
-def _names(dims: Sequence[Dim]) -> str:
-    return ", ".join(d.name for d in dims)
-
-
-def _box(dims: Sequence[Dim]) -> str:
-    return " and ".join(f"0 <= {d.name} < {d.size}" for d in dims) or "true"
 
 
 def _python(text: str) -> str:
@@ -241,21 +308,3 @@ def _views() -> dict[str, Map]:
 VIEWS = _views()
 
 
-@pytest.fixture(params=VIEWS, ids=str)
-def view(request: pytest.FixtureRequest) -> Map:
-    return VIEWS[request.param]
-
-
-@pytest.fixture(scope="session")
-def views() -> dict[str, Map]:
-    return VIEWS
-
-
-@pytest.fixture(scope="session")
-def kernel() -> Callable[[Map], Kernel]:
-    return Kernel
-
-
-@pytest.fixture(scope="session")
-def composed() -> Callable[[Map], isl.Map]:
-    return naive

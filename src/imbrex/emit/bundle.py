@@ -19,7 +19,7 @@ from imbrex.emit import c, lanes, panels
 from imbrex.lower.stmt import Buffer, Kernel, Program, ZeroFill
 
 HEADERS = {
-    "cpu": ("device/cpu/micro.h", "device/cpu/pack.h", "device/cpu/store.h", "device/cpu/threads.h"),
+    "cpu": ("device/cpu/extent.h", "device/cpu/operand.h", "device/cpu/threads.h"),
     "emulate": ("device/emulate/lane.h", "device/cpu/threads.h"),
 }
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import assert_never
 
-from imbrex.emit import c
+from imbrex.emit import c, product
 from imbrex.index.expr import lin
 from imbrex.lower.stmt import (
     Alloc,
@@ -23,6 +23,7 @@ from imbrex.lower.stmt import (
     Pack,
     PanelGemm,
     Places,
+    Product,
     Ref,
     Stmt,
     Unpack,
@@ -39,6 +40,8 @@ def scratch_members(kernel: Kernel) -> list[str]:
         if isinstance(stmt, Alloc):
             b = stmt.buffer
             lines.append(f"alignas(64) {c.type_name(b.dtype)} {b.name}[{b.elements}];")
+        elif isinstance(stmt, Product):
+            lines += product.scratch_members(stmt)
         elif isinstance(stmt, Meet):
             lines.append(f"{_view_type(stmt.window)} {stmt.window.name};")
     return lines
@@ -76,6 +79,8 @@ def _statement(stmt: Stmt) -> list[str]:
             return _panel_gemm(stmt)
         case Unpack():
             return _unpack(stmt)
+        case Product():
+            return product.text(stmt)
         case View() | Fill() | Move() | MulAdd() | Barrier():
             raise AssertionError(f"a CPU kernel has no {type(stmt).__name__}")
         case _:

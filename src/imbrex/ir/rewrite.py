@@ -16,7 +16,8 @@ from imbrex.ir.attrs import Bool, Float, Int, Ints, Word
 from imbrex.ir.element import zero_of
 from imbrex.ir.ops.memory import AllocOp, FillOp
 from imbrex.ir.ops.view import transform_from_layer
-from imbrex.ir.shape import element_of, memref
+from imbrex.ir.shape import element_of, memref, shape_of
+from imbrex.ir.source import InvalidOp
 
 Op = TypeVar("Op", bound=Operation)
 
@@ -76,6 +77,13 @@ class Run:
         body(inner, block.args[0])
         block.add_ops([*inner.ops, scf.YieldOp()])
         self.add(scf.ForOp(first, last, stride, [], Region(block)))
+
+
+def require_static(op: Operation, values: Sequence[SSAValue]) -> None:
+    """InvalidOp where one of an operation's memref operands has a size `?`."""
+    for i, value in enumerate(values):
+        if None in shape_of(value):
+            raise InvalidOp(op, "sizes are not known here; run 'specialise' first", "type", i)
 
 
 def replace_with(op: Operation, run: Sequence[Operation], values: Sequence[SSAValue] = ()) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Final
 
@@ -21,13 +22,17 @@ BETTER: Final = {
         "expected an operation after '='; arithmetic on SSA values is written with operations such as"
         " arith.muli and arith.divui"
     ),
+    "End of file reached before closing string literal.": "this string is not closed on its line",
     "Could not parse entire input!": "expected an operation",
+    "Expected suffix identifier after {first_char}": "expected a name after this sign",
     " in block definition": "expected an operation, or '}' after the last one",
 }
 
 
 class SlipLexer(MLIRLexer):
-    """MLIR's lexer with a message for `# comment`."""
+    """MLIR's lexer with a message for `# comment`, and a string that is not closed costs linear time only."""
+
+    _unescaped_characters_regex = re.compile(r'"(?:[^"\\\n\v\f]|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*"')
 
     def lex(self) -> MLIRToken:
         self._consume_whitespace()

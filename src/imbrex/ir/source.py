@@ -31,6 +31,9 @@ from imbrex.ir.literal import Node
 from imbrex.ir.printed import text_of
 from imbrex.ir.slips import SlipLexer, better, unknown_operation
 
+BORROWED_FAULTS = (IndexError, KeyError, ValueError, AssertionError)
+"""What xDSL's own dialects raise now and then instead of an error with a place."""
+
 Path = tuple[str | int, ...]
 """Where in an operation: ("layout", 1, "names", 0), ("operand", 0), ("type", 2) or ("result", 0)."""
 
@@ -139,6 +142,10 @@ class SourceMap:
             except VerifyException as error:
                 path = error.path if isinstance(error, InvalidField) else ()
                 raise self.at_op(op, better(str(error)), path) from None
+            except BORROWED_FAULTS as error:
+                if op.name.startswith("miopen."):
+                    raise
+                raise self.at_op(op, f"not well-formed ({type(error).__name__}: {error})") from None
         with self.diagnosing():
             module.verify()
 
@@ -166,8 +173,14 @@ class LocatedParser(Parser):
             self.attribute_aliases[f"#{space}"] = IntegerAttr(space, i32)
 
     def parse_operation(self) -> Operation:
-        line, column = self.sources.line_column(self.pos)
-        op = super().parse_operation()
+        start = self._current_token.span
+        line, column = self.sources.line_column(start.start)
+        try:
+            op = super().parse_operation()
+        except BORROWED_FAULTS as error:
+            if "miopen." in self.lexer.input.content[start.start : self.pos].split("(")[0]:
+                raise
+            raise ParseError(start, f"not well-formed ({type(error).__name__}: {error})") from None
         if isinstance(op.location, UnknownLoc):
             op.location = FileLineColLoc(self._file, IntAttr(line), IntAttr(column))
         return op

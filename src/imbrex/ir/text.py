@@ -122,9 +122,8 @@ class Reader:
         if self.next.text == "=" and word in self._keys:
             raise ParseError(span, f"'{word} =' is opened a second time; remove this line")
         if self.next.text == "=":
-            raise ParseError(
-                span, f"'{word} =' starts inside the value of '{self._keys[-1]}'; close that first"
-            )
+            around = f"inside the value of '{self._keys[-1]}'; close that first" if self._keys else "here"
+            raise ParseError(span, f"'{word} =' cannot start {around}")
         if word == "TBD":
             raise ParseError(span, "'TBD' marks a value that the notes leave open; write a number")
         raise ParseError(

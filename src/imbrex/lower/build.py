@@ -11,6 +11,7 @@ from imbrex.ir.ops.standard import AddiOp, Block, ConstantOp, ForOp, FuncOp, Mod
 from imbrex.ir.ops.thread import ThreadwiseCopyOp, ThreadwiseGemmOp
 from imbrex.lower import lane, panel
 from imbrex.lower.check import checked
+from imbrex.lower.fuse import fused
 from imbrex.lower.prune import pruned
 from imbrex.lower.reader import Reader
 from imbrex.lower.share import shared
@@ -53,6 +54,8 @@ def kernel(
     grid, block = op.grid_size.data, op.block_size.data
     reader.indices |= {op.workgroup: var("workgroup", grid), op.item: var("workitem", block)}
     body = builder.block(op.body.block)
+    if op.block_size.data == 1:
+        body = fused(body)
     maps = tuple(builder.maps.items())
     return shared(pruned(checked(Kernel(name, arguments, outputs, grid, block, tuple(body), maps))))
 

@@ -77,7 +77,7 @@ def pack(op: ThreadwiseCopyOp, reader: Reader, scopes: list[Scope], clips: dict[
     is_whole = len(index) == 2
     panel = var(reader.fresh("panel"), panels) if is_whole else index[2]
     guards = _inside(lines.along.count, panel * width, lanes)
-    made: Stmt = Pack(window, Ref(dest, panel * step if is_whole else lin(0)), panel, width, form, guards)
+    made: Stmt = Pack(window, Ref(dest, panel * step if is_whole else lin(0)), panel, width, form, guards, not is_whole)
     scopes[-1].body.append(For(str(panel), panels, (made,)) if is_whole and panels > 1 else made)
 
 
@@ -94,7 +94,7 @@ def product(op: ThreadwiseGemmOp, reader: Reader, clips: dict[str, Lin], step: L
     at = dict(zip(names, position, strict=False))
     guards = _inside(clips[a.buffer.name], at["m_panel"] * m, sizes(base)[0])
     guards += _inside(clips[b.buffer.name], at["n_panel"] * n, sizes(base)[1])
-    first = None if step is None else Guard(step - 1, step.bounds[1] + 1)
+    first = None if step is None or step.is_constant else Guard(step - 1, step.bounds[1] + 1)
     k = clips[f"{a.buffer.name}.k"]
     return PanelGemm(Ref(tile, offset), a, b, k, m, n, sizes(base)[1], first, blocked, guards)
 

@@ -13,6 +13,7 @@ from imbrex.index.expr import Lin, lin, select, var, xor
 from imbrex.index.rule import Guard
 from imbrex.lower.stmt import (
     For,
+    InPlace,
     Kernel,
     Let,
     Move,
@@ -20,6 +21,7 @@ from imbrex.lower.stmt import (
     Pack,
     PanelGemm,
     Places,
+    Product,
     Ref,
     Stmt,
     Unpack,
@@ -126,6 +128,9 @@ def _statement(stmt: Stmt, names: Names) -> Stmt:
             return replace(stmt, dest=_ref(stmt.dest, names), panel=names.share(stmt.panel), guards=guards)
         case Unpack():
             return replace(stmt, tile=_ref(stmt.tile, names))
+        case Product():
+            a = replace(stmt.a, base=_ref(stmt.a.base, names)) if isinstance(stmt.a, InPlace) else stmt.a
+            return replace(stmt, a=a, m_count=names.share(stmt.m_count), n_count=names.share(stmt.n_count))
         case _:
             return stmt
 

@@ -159,7 +159,7 @@ class Pack:
     """Panel number `panel` of a window, converted to the computed type.
 
     along_lanes: dest[row][lane]; blocked: dest[lane / W][row][lane % W]; transposed: dest[lane][row].
-    width: rows or lanes of a panel.  Runs only where the guards hold: a panel wholly beyond the edge is
+    width: rows or lanes of a panel.  stays: its loop packs a panel, then multiplies it.  Runs only where the guards hold: a panel wholly beyond the edge is
     skipped.
     """
 
@@ -169,6 +169,7 @@ class Pack:
     width: int
     form: Literal["along_lanes", "blocked", "transposed"]
     guards: tuple[Guard, ...] = ()
+    stays: bool = False
 
 
 @dataclass(frozen=True)
@@ -206,6 +207,41 @@ class Unpack:
     beta: float = 0.0
 
 
+@dataclass(frozen=True)
+class InPlace:
+    """A matrix that is read where it lies: element (m, k) at base + m * pitch + k."""
+
+    base: Ref
+    pitch: int
+
+
+@dataclass(frozen=True)
+class Product:
+    """A workgroup's whole tile, all of K in one pass: c[m][n] = alpha * sum over k of a[m][k] * b[k][n] + beta * c.
+
+    The device does what `Pack`, `PanelGemm` and `Unpack` say, and leaves out the copies that would change nothing.
+    a: rows m, lanes k.  b: rows k and lanes n, or, transposed, rows n and lanes k.  c: rows m and lanes n, or the
+    other way round.  m_sizes, n_sizes: the extents that m_count and n_count take.
+    """
+
+    a: Window | InPlace
+    b: Window
+    c: Window
+    m_count: Lin
+    n_count: Lin
+    m_sizes: tuple[int, ...]
+    n_sizes: tuple[int, ...]
+    k: int
+    rows: int
+    lanes: int
+    b_is_transposed: bool
+    c_is_transposed: bool
+    b_in_place: bool
+    stationary: Literal["a", "b"]
+    alpha: float = 1.0
+    beta: float = 0.0
+
+
 Stmt: TypeAlias = (
     Comment
     | Let
@@ -221,6 +257,7 @@ Stmt: TypeAlias = (
     | Pack
     | PanelGemm
     | Unpack
+    | Product
 )
 
 
@@ -295,6 +332,9 @@ def indices(stmt: Stmt) -> tuple[Lin, ...]:
             return (stmt.count, stmt.offset, *stmt.guards)
         case Unpack():
             return _of(stmt.tile)
+        case Product():
+            base = _of(stmt.a.base) if isinstance(stmt.a, InPlace) else ()
+            return (*base, stmt.m_count, stmt.n_count)
         case Comment() | Alloc() | View() | For() | Fill() | Barrier() | Meet():
             return ()
         case _:

@@ -9,20 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final, get_args
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 
-from imbrex.diagnostic import Diagnostic
+from imbrex.diagnostic import Diagnostic, did_you_mean
 from imbrex.index.map import Dim, Map, identity, layer_over
 from imbrex.index.rule import PassThrough
 from imbrex.ir.chain import map_of
 from imbrex.ir.element import dtype_of
 from imbrex.ir.ops.grid import GridwiseGemmExOp, GridwiseGemmOp
-from imbrex.ir.rewrite import Run, properties, replace_with
+from imbrex.ir.rewrite import Run, properties, replace_with, require_static
 from imbrex.ir.shape import memref_type, shape_of
 from imbrex.ir.source import InvalidOp
 from imbrex.schedule import choose, tuning
@@ -34,7 +34,8 @@ from imbrex.schedule.tuning import Tuning
 from imbrex.schedule.xdlops import XdlopsTuning
 from imbrex.view.gemm import GemmView
 
-SHARED = ("kernel_algorithm", "store_method", "alpha", "beta")
+FAMILIES: Final = get_args(choose.Family)
+SHARED: Final = ("kernel_algorithm", "store_method", "alpha", "beta")
 
 
 @dataclass(frozen=True)
@@ -45,10 +46,13 @@ class AffixTuning(ModulePass):
 
     config: str = ""
     target: str = "gfx942"
-    family: str = "general"
+    family: str | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         given = tuning.parse(self.config) if self.config else None
+        if self.family not in (None, *FAMILIES):
+            hint = did_you_mean(self.family, FAMILIES) or f"known: {', '.join(FAMILIES)}"
+            raise Diagnostic(f"unknown family of tunings '{self.family}'", hint=hint)
         tuned(op, given, target(self.target), self.family)
 
 
@@ -57,8 +61,8 @@ def tuned(
 ) -> tuple[Tuning, ...]:
     """Give every product of a module a tuning, and tell which.
 
-    given: used as it is, or refused; None lets the model choose, from the family "general" or "cpu" (by the
-    machine where not named).
+    given: used as it is, or refused; None lets the model choose, from a family of `choose.Family`, by default
+    the one that suits the machine.
     """
     used: list[Tuning] = []
     for product in [o for o in module.walk() if isinstance(o, GridwiseGemmOp)]:
@@ -78,6 +82,7 @@ def tuned(
 
 def gemm_context(op: GridwiseGemmOp) -> GemmContext:
     """What a tuning may know of this product."""
+    require_static(op, (op.a, op.b, op.c))
     maps = [_gemm_map(v, names) for v, names in ((op.a, "km"), (op.b, "kn"), (op.c, "mn"))]
     return context_of(GemmView(*maps), dtype_of(memref_type(op.a).get_element_type()))
 
@@ -132,8 +137,6 @@ def _gemm_map(value: SSAValue, names: str) -> Map:
     """The operand's map with its upper dims named gemmG, gemmK, gemmM, gemmN as their place says."""
     _, map = map_of(value)
     shape = [s for s in shape_of(value) if s is not None]
-    if len(shape) != len(shape_of(value)):
-        raise Diagnostic("sizes are not known here; run 'specialise' first")
     wanted = [f"gemm{n.upper()}" for n in ("g" + names)[-len(shape) :]]
     if map is None:
         return identity([Dim(n, s) for n, s in zip(wanted, shape, strict=True)])

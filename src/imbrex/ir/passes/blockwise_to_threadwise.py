@@ -1,7 +1,7 @@
 """blockwise-to-threadwise: what a workgroup does together becomes what each work item does.
 
-A copy between global memory and LDS goes through registers; a copy on a CPU stays whole.  A product reads rows
-of A and of B from LDS into registers for each k, and multiplies them there:
+A copy between global memory and LDS goes through registers; a copy on a CPU stays whole.  A product reads
+rows of A and of B from LDS into registers for each k, and multiplies them there:
 
     naive   for k: read A, read B, C += A B
     2x2     A and B in two halves each; the reads of step k + 1 stand between the four products of step k, so

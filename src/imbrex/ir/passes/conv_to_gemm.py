@@ -16,7 +16,6 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from imbrex.index.map import Dim
@@ -24,9 +23,8 @@ from imbrex.index.query import is_injective
 from imbrex.ir.attrs import Names, Sizes
 from imbrex.ir.ops.grid import GridwiseGemmOp
 from imbrex.ir.ops.problem import Conv2dBwdDataOp, Conv2dBwdWeightOp, ConvOp, GemmOp
-from imbrex.ir.rewrite import Run, properties, replace_with
+from imbrex.ir.rewrite import Run, properties, replace_with, require_static
 from imbrex.ir.shape import shape_of
-from imbrex.ir.source import InvalidOp
 from imbrex.view import conv, gemm
 from imbrex.view.gemm import GemmView
 
@@ -51,7 +49,7 @@ class ConvToGemm(ModulePass):
 
 def convolution_of(op: ConvOp) -> conv.Convolution:
     """The operation's numbers; InvalidOp while a size is `?`."""
-    _require_static(op, (op.filter, op.input, op.output))
+    require_static(op, (op.filter, op.input, op.output))
     dims = [tuple(Dim(n, s) for n, s in op.sizes(role).items() if s is not None) for role in ROLES]
     (sh, sw), (dh, dw) = op.strides.data, op.dilations.data
     (rows, columns) = op.padding.data
@@ -86,7 +84,7 @@ def _backward_data(op: Conv2dBwdDataOp, run: Run, shape: conv.Convolution) -> No
 
 
 def _product(op: GemmOp, run: Run) -> None:
-    _require_static(op, (op.a, op.b, op.c))
+    require_static(op, (op.a, op.b, op.c))
     *batch, m, n = [s for s in shape_of(op.c) if s is not None]
     transposed = [bool(p and p.data) for p in (op.a_transposed, op.b_transposed)]
     k = shape_of(op.a)[-2 if transposed[0] else -1]
@@ -116,9 +114,3 @@ def _gridwise(
     described |= {"dilations": op.dilations, "strides": op.strides, "padding": op.padding}
     described["store_method"] = store_method
     run.add(GridwiseGemmOp.build(operands=operands, properties=properties(described)))
-
-
-def _require_static(op: Operation, values: Sequence[SSAValue]) -> None:
-    for i, value in enumerate(values):
-        if None in shape_of(value):
-            raise InvalidOp(op, "sizes are not known here; run 'specialise' first", "type", i)

@@ -11,9 +11,8 @@ from imbrex.index.map import Dim, Layer
 from imbrex.ir.ops.block import BlockwiseCopyOp, BlockwiseGemmOp
 from imbrex.ir.ops.grid import GridwiseGemmExOp
 from imbrex.ir.ops.thread import ThreadwiseCopyOp
-from imbrex.ir.rewrite import Run, properties
+from imbrex.ir.rewrite import Run, properties, require_static
 from imbrex.ir.shape import shape_of
-from imbrex.ir.source import InvalidOp
 from imbrex.view import gemm, tile
 from imbrex.view.tile import Grid
 
@@ -53,11 +52,12 @@ class Tiles:
 
     @staticmethod
     def of(op: GridwiseGemmExOp, run: Run) -> Tiles:
+        require_static(op, (op.a, op.b, op.c))
         m, n, k = op.m_per_block.data, op.n_per_block.data, op.k_per_block.data
         sizes = {"gemmM": m, "gemmN": n, "gemmK": k}
-        a = _grown(op, op.a, ("gemmG", "gemmK", "gemmM"), sizes, run)
-        b = _grown(op, op.b, ("gemmG", "gemmK", "gemmN"), sizes, run)
-        c = _grown(op, op.c, ("gemmG", "gemmM", "gemmN"), sizes, run)
+        a = _grown(op.a, ("gemmG", "gemmK", "gemmM"), sizes, run)
+        b = _grown(op.b, ("gemmG", "gemmK", "gemmN"), sizes, run)
+        c = _grown(op.c, ("gemmG", "gemmM", "gemmN"), sizes, run)
         have = dict(a.dims) | dict(c.dims)
         blocks = have["gemmM"] // m, have["gemmN"] // n, have["gemmK"] // k
         grid = Grid(have.get("gemmG", 1), *blocks, m, n, k)
@@ -69,14 +69,10 @@ class Tiles:
         )
 
 
-def _grown(
-    op: GridwiseGemmExOp, value: SSAValue, names: Sequence[str], sizes: Mapping[str, int], run: Run
-) -> View:
+def _grown(value: SSAValue, names: Sequence[str], sizes: Mapping[str, int], run: Run) -> View:
     """The operand grown to whole tiles."""
-    shape = shape_of(value)
-    if None in shape:
-        raise InvalidOp(op, "sizes are not known here; run 'specialise' first")
-    dims = tuple(Dim(n, s) for n, s in zip(names[-len(shape) :], shape, strict=True) if s is not None)
+    shape = [s for s in shape_of(value) if s is not None]
+    dims = tuple(Dim(n, s) for n, s in zip(names[-len(shape) :], shape, strict=True))
     layers = gemm.overhang(dims, **sizes)
     return View(run.view(value, layers, "padded"), layers[0].upper if layers else dims)
 

@@ -83,6 +83,12 @@ template <class T, int L, class S, class View> struct b_rows {
     pack_transposed<V * width<T>>(buffer, src, view, panel * L);
     body(b_panel<T, V>{buffer, V * width<T>});
   }
+  // All panels of a product, `step` apart.
+  template <class Product> void pack_all(T *panels, int64_t step) {
+    for (int j = 0; j < Product::whole; ++j) pack_transposed<L>(panels + j * step, src, view, j * L);
+    if constexpr (Product::tail > 0)
+      pack_transposed<Product::tail * width<T>>(panels + Product::whole * step, src, view, Product::whole * L);
+  }
   const T *columns(int first, int count) {
     for (int c = 0; c < count; ++c)
       pack_blocked<1>(column_buffer + c * round_up(view.lanes, width<T>), src, view, first + c);
@@ -90,13 +96,13 @@ template <class T, int L, class S, class View> struct b_rows {
   }
 };
 
-// Packed beforehand by another operand, whole panels `panel_step` apart; the last may be narrower.
-template <class T, class Packing> struct b_packed {
+// Packed beforehand by another operand's packing, panels `panel_step` apart, all of them L lanes wide.
+template <class T, int L, class Packing> struct b_packed {
   Packing &from;
   T *buffer;
   int64_t panel_step;
   template <int V, class Body> void visit(int panel, Body body) {
-    body(b_panel<T, V>{buffer + panel * panel_step, V * width<T>});
+    body(b_panel<T, V>{buffer + panel * panel_step, L});
   }
   const T *columns(int first, int count) { return from.columns(first, count); }
 };

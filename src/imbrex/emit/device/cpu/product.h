@@ -1,4 +1,4 @@
-// C = A * B for a fixed M x N x K, one panel of A against one panel of B at a time, all of K in one pass.
+// C = A * B for a fixed M x N, one panel of A against one panel of B at a time, `k_count` <= K in one pass.
 //
 // A panel is MR rows or MR - 1, so that the panels cover M exactly; of B NV vectors, the last one what is left.  Up to
 // W / 2 last columns that fill no vector are summed along k instead.  How an operand comes to be in registers is the
@@ -9,7 +9,8 @@
 //   c.visit<R, V>(row, column, lanes, body)   body(sink)
 //   c.end_column<V>(column)           B stays: every row of these columns is done
 // An operand that packs on a visit belongs in the outer loop, one that is read in place or packed beforehand may be in
-// either.  The outer loop's panel stays in the cache nearest to the core that holds it.
+// either.  The outer loop's panel stays in the cache nearest to the core that holds it.  A large K goes block by block,
+// each block but the first adding to C (beta = 1).
 #pragma once
 #include "b_view.h"
 #include "store.h"
@@ -28,16 +29,16 @@ template <class T, int MR, int NV, int M, int N, int K> struct product {
 
   // Panels [m_begin, m_end) of A against panels [n_begin, n_end) of B, the panel of B staying.
   template <class A, class B, class C>
-  static void b_stays(int m_begin, int m_end, int n_begin, int n_end, A &a, B &b, C &c) {
+  static void b_stays(int m_begin, int m_end, int n_begin, int n_end, A &a, B &b, C &c, int64_t k_count = K) {
     for (int j = n_begin; j < n_end; ++j) {
       if (j < whole) {
-        against_all<NV>(m_begin, m_end, j, a, b, c);
+        against_all<NV>(m_begin, m_end, j, a, b, c, k_count);
       } else if (tail > 0 && j == whole) {
-        if constexpr (tail > 0) against_all<tail>(m_begin, m_end, j, a, b, c);
+        if constexpr (tail > 0) against_all<tail>(m_begin, m_end, j, a, b, c, k_count);
       } else if constexpr (columns > 0) {
         const T *x = b.columns(N - columns, columns);
         each_panel(m_begin, m_end, [&](auto rows, int row) {
-          a.template visit<rows.value>(row, [&](auto source) { all_columns<rows.value>(row, source, x, c); });
+          a.template visit<rows.value>(row, [&](auto source) { all_columns<rows.value>(row, source, x, c, k_count); });
         });
         c.template end_column<1>(N - columns);
       }
@@ -46,7 +47,7 @@ template <class T, int MR, int NV, int M, int N, int K> struct product {
 
   // The same, the panel of A staying.
   template <class A, class B, class C>
-  static void a_stays(int m_begin, int m_end, int n_begin, int n_end, A &a, B &b, C &c) {
+  static void a_stays(int m_begin, int m_end, int n_begin, int n_end, A &a, B &b, C &c, int64_t k_count = K) {
     const T *x = nullptr;
     if constexpr (columns > 0)
       if (n_end == n_panels) x = b.columns(N - columns, columns);
@@ -55,11 +56,12 @@ template <class T, int MR, int NV, int M, int N, int K> struct product {
       a.template visit<R>(row, [&](auto source) {
         for (int j = n_begin; j < n_end; ++j)
           if (j < whole) {
-            b.template visit<NV>(j, [&](auto panel) { one<R, NV>(row, j, source, panel, c); });
+            b.template visit<NV>(j, [&](auto panel) { one<R, NV>(row, j, source, panel, c, k_count); });
           } else if (tail > 0 && j == whole) {
-            if constexpr (tail > 0) b.template visit<tail>(j, [&](auto panel) { one<R, tail>(row, j, source, panel, c); });
+            if constexpr (tail > 0)
+              b.template visit<tail>(j, [&](auto panel) { one<R, tail>(row, j, source, panel, c, k_count); });
           } else if constexpr (columns > 0) {
-            all_columns<R>(row, source, x, c);
+            all_columns<R>(row, source, x, c, k_count);
           }
       });
     });
@@ -79,25 +81,28 @@ private:
   }
 
   template <int V, class A, class B, class C>
-  static void against_all(int m_begin, int m_end, int j, A &a, B &b, C &c) {
+  static void against_all(int m_begin, int m_end, int j, A &a, B &b, C &c, int64_t k_count) {
     b.template visit<V>(j, [&](auto panel) {
       each_panel(m_begin, m_end, [&](auto rows, int row) {
-        a.template visit<rows.value>(row, [&](auto source) { one<rows.value, V>(row, j, source, panel, c); });
+        a.template visit<rows.value>(row, [&](auto source) { one<rows.value, V>(row, j, source, panel, c, k_count); });
       });
     });
     c.template end_column<V>(j * L);
   }
 
-  template <int R, int V, class A, class B, class C> static void one(int row, int j, A source, B panel, C &c) {
+  template <int R, int V, class A, class B, class C>
+  static void one(int row, int j, A source, B panel, C &c, int64_t k_count) {
     const mask_t lanes = j * NV + V == vectors ? last_lanes : all_lanes<T>;
-    c.template visit<R, V>(row, j * L, lanes, [&](auto sink) { micro_kernel<T, R, V>(K, source, panel, sink); });
+    c.template visit<R, V>(row, j * L, lanes, [&](auto sink) { micro_kernel<T, R, V>(k_count, source, panel, sink); });
   }
 
-  template <int R, class A, class C> static void all_columns(int row, A source, const T *x, C &c) {
+  template <int R, class A, class C>
+  static void all_columns(int row, A source, const T *x, C &c, int64_t k_count) {
+    const int64_t step = (k_count + W - 1) / W * W;
     c.template visit<R, 1>(row, N - columns, first_lanes(columns), [&](auto sink) {
       for (int i = 0; i < columns / 2; ++i, sink.skip(2))
-        column_kernel<T, R, 2>(K, source, x + 2 * i * k_padded, k_padded, sink);
-      if constexpr (columns % 2) column_kernel<T, R, 1>(K, source, x + (columns - 1) * k_padded, k_padded, sink);
+        column_kernel<T, R, 2>(k_count, source, x + 2 * i * step, step, sink);
+      if constexpr (columns % 2) column_kernel<T, R, 1>(k_count, source, x + (columns - 1) * step, step, sink);
     });
   }
 };

@@ -4,61 +4,50 @@
 
 namespace imbrex {
 
-// log2(W) rounds; round s swaps the off-diagonal s x s blocks of every 2s x 2s block.
-template <class T> IMBREX_INLINE void swap_blocks(vec<T> &a, vec<T> &b, int s) {
+// Of a 2S x 2S block's rows i and i + S: swaps the off-diagonal S x S blocks.  log2(W) rounds of it transpose.
+template <class T, int S> IMBREX_INLINE void swap_blocks(vec<T> &a, vec<T> &b) {
+  constexpr int W = width<T>;
   vec<T> low, high;
-  if constexpr (width<T> == 16) {
-    switch (s) {
-    case 8:
-      low = __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23);
-      high = __builtin_shufflevector(a, b, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
-      break;
-    case 4:
-      low = __builtin_shufflevector(a, b, 0, 1, 2, 3, 16, 17, 18, 19, 8, 9, 10, 11, 24, 25, 26, 27);
-      high = __builtin_shufflevector(a, b, 4, 5, 6, 7, 20, 21, 22, 23, 12, 13, 14, 15, 28, 29, 30, 31);
-      break;
-    case 2:
-      low = __builtin_shufflevector(a, b, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29);
-      high = __builtin_shufflevector(a, b, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31);
-      break;
-    default:
-      low = __builtin_shufflevector(a, b, 0, 16, 2, 18, 4, 20, 6, 22, 8, 24, 10, 26, 12, 28, 14, 30);
-      high = __builtin_shufflevector(a, b, 1, 17, 3, 19, 5, 21, 7, 23, 9, 25, 11, 27, 13, 29, 15, 31);
-    }
-  } else if constexpr (width<T> == 8) {
-    switch (s) {
-    case 4:
-      low = __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11);
-      high = __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15);
-      break;
-    case 2:
-      low = __builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13);
-      high = __builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15);
-      break;
-    default:
-      low = __builtin_shufflevector(a, b, 0, 8, 2, 10, 4, 12, 6, 14);
-      high = __builtin_shufflevector(a, b, 1, 9, 3, 11, 5, 13, 7, 15);
-    }
-  } else if constexpr (width<T> == 4) {
-    if (s == 2) {
-      low = __builtin_shufflevector(a, b, 0, 1, 4, 5);
-      high = __builtin_shufflevector(a, b, 2, 3, 6, 7);
-    } else {
-      low = __builtin_shufflevector(a, b, 0, 4, 2, 6);
-      high = __builtin_shufflevector(a, b, 1, 5, 3, 7);
-    }
+  if constexpr (W == 16 && S == 8) {
+    low = __builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23);
+    high = __builtin_shufflevector(a, b, 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31);
+  } else if constexpr (W == 16 && S == 4) {
+    low = __builtin_shufflevector(a, b, 0, 1, 2, 3, 16, 17, 18, 19, 8, 9, 10, 11, 24, 25, 26, 27);
+    high = __builtin_shufflevector(a, b, 4, 5, 6, 7, 20, 21, 22, 23, 12, 13, 14, 15, 28, 29, 30, 31);
+  } else if constexpr (W == 16 && S == 2) {
+    low = __builtin_shufflevector(a, b, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29);
+    high = __builtin_shufflevector(a, b, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31);
+  } else if constexpr (W == 16) {
+    low = __builtin_shufflevector(a, b, 0, 16, 2, 18, 4, 20, 6, 22, 8, 24, 10, 26, 12, 28, 14, 30);
+    high = __builtin_shufflevector(a, b, 1, 17, 3, 19, 5, 21, 7, 23, 9, 25, 11, 27, 13, 29, 15, 31);
+  } else if constexpr (W == 8 && S == 4) {
+    low = __builtin_shufflevector(a, b, 0, 1, 2, 3, 8, 9, 10, 11);
+    high = __builtin_shufflevector(a, b, 4, 5, 6, 7, 12, 13, 14, 15);
+  } else if constexpr (W == 8 && S == 2) {
+    low = __builtin_shufflevector(a, b, 0, 1, 8, 9, 4, 5, 12, 13);
+    high = __builtin_shufflevector(a, b, 2, 3, 10, 11, 6, 7, 14, 15);
+  } else if constexpr (W == 8) {
+    low = __builtin_shufflevector(a, b, 0, 8, 2, 10, 4, 12, 6, 14);
+    high = __builtin_shufflevector(a, b, 1, 9, 3, 11, 5, 13, 7, 15);
+  } else if constexpr (W == 4 && S == 2) {
+    low = __builtin_shufflevector(a, b, 0, 1, 4, 5);
+    high = __builtin_shufflevector(a, b, 2, 3, 6, 7);
+  } else if constexpr (W == 4) {
+    low = __builtin_shufflevector(a, b, 0, 4, 2, 6);
+    high = __builtin_shufflevector(a, b, 1, 5, 3, 7);
   } else {
+    static_assert(W == 2, "a vector has 2, 4, 8 or 16 lanes");
     low = __builtin_shufflevector(a, b, 0, 2);
     high = __builtin_shufflevector(a, b, 1, 3);
   }
   a = low, b = high;
 }
 
-template <class T> IMBREX_INLINE void transpose(vec<T> (&rows)[width<T>]) {
-#pragma GCC unroll 4
-  for (int s = width<T> / 2; s > 0; s /= 2)
-#pragma GCC unroll 16
-    for (int i = 0; i < width<T>; ++i)
-      if (!(i & s)) swap_blocks<T>(rows[i], rows[i + s], s);
+template <class T, int S = width<T> / 2> IMBREX_INLINE void transpose(vec<T> (&rows)[width<T>]) {
+#pragma GCC unroll 8
+  for (int block = 0; block < width<T>; block += 2 * S)
+#pragma GCC unroll 8
+    for (int i = block; i < block + S; ++i) swap_blocks<T, S>(rows[i], rows[i + S]);
+  if constexpr (S > 1) transpose<T, S / 2>(rows);
 }
 } // namespace imbrex

@@ -1,0 +1,15 @@
+// Extents as types, for code that is compiled once for each extent that a launch meets.
+#pragma once
+
+namespace imbrex {
+
+template <int Size> struct extent {
+  static constexpr int value = Size;
+};
+
+// The rows of a panel when `size` rows are shared by as few panels of at most `most` rows as possible.
+constexpr int balanced(int size, int most) {
+  const int panels = (size + most - 1) / most;
+  return (size + panels - 1) / panels;
+}
+} // namespace imbrex

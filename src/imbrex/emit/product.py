@@ -1,0 +1,88 @@
+"""A whole CPU tile as one call of the device's product: operands as the types that say where their panels come from."""
+
+from __future__ import annotations
+
+from imbrex.emit import c
+from imbrex.lower.stmt import InPlace, Product
+
+
+def scratch_members(stmt: Product) -> list[str]:
+    """Packing buffers: a panel of each operand that stays, all panels of one that streams, last columns, a tile of C."""
+    kind = _computed(stmt)
+    width = f"imbrex::width<{kind}>"
+    k = f"imbrex::round_up({stmt.k}, {width})"
+    m, n = max(stmt.m_sizes), max(stmt.n_sizes)
+    panels = f"imbrex::round_up({n}, {stmt.lanes})" if stmt.stationary == "a" else str(stmt.lanes)
+    rows = f"imbrex::round_up({m if stmt.c_is_transposed else stmt.rows}, {width})"
+    lines = [] if isinstance(stmt.a, InPlace) else [f"alignas(64) {kind} panel_a[{k} * {stmt.rows}];"]
+    return [
+        *lines,
+        f"alignas(64) {kind} panels_b[{k} * {panels}];",
+        f"alignas(64) {kind} columns_b[{k} * {width}];",
+        f"alignas(64) {kind} tile_c[{rows} * {stmt.lanes}];",
+    ]
+
+
+def text(stmt: Product) -> list[str]:
+    """The call, once for each extent of the tile that a workgroup can meet."""
+    kind, b, out = _computed(stmt), stmt.b, stmt.c
+    width = f"imbrex::width<{kind}>"
+    body = [
+        "constexpr int rows = imbrex::balanced(M.value, " + str(stmt.rows) + ");",
+        f"typedef imbrex::product<{kind}, rows, {stmt.lanes} / {width}, M.value, N.value, {stmt.k}> product;",
+        _a(stmt, kind),
+        *_b(stmt, kind),
+        *_c(stmt, kind),
+        f"product::{stmt.stationary}_stays(0, product::m_panels, 0, product::n_panels, a, b, c);",
+    ]
+    assert b.buffer.space == "global" and out.buffer.space == "global"
+    lines = ["const auto run = [&](auto M, auto N) {", *c.indented(body), "};"]
+    lines += [f"const int32_t m_count = {c.index(stmt.m_count)}, n_count = {c.index(stmt.n_count)};"]
+    for m in stmt.m_sizes:
+        for n in stmt.n_sizes:
+            call = f"run(imbrex::extent<{m}>{{}}, imbrex::extent<{n}>{{}});"
+            lines.append(f"if (m_count == {m} && n_count == {n}) {call}")
+    return lines
+
+
+def _a(stmt: Product, kind: str) -> str:
+    if isinstance(stmt.a, InPlace):
+        offset = c.index(stmt.a.base.offset)
+        at = stmt.a.base.buffer.name + ("" if offset == "0" else f" + {offset}")
+        return f"imbrex::a_in_place<{kind}> a{{{at}, {stmt.a.pitch}}};"
+    window = f"scratch.{stmt.a.name}"
+    source = f"{kind}, {c.type_name(stmt.a.buffer.dtype)}, decltype({window})"
+    return f"imbrex::a_packing<{source}> a{{{stmt.a.buffer.name}, {window}, scratch.panel_a}};"
+
+
+def _b(stmt: Product, kind: str) -> list[str]:
+    window, name = f"scratch.{stmt.b.name}", stmt.b.buffer.name
+    types = f"{c.type_name(stmt.b.buffer.dtype)}, decltype({window})"
+    packed = f"{name}, {window}, scratch.panels_b, scratch.columns_b"
+    source = "b" if stmt.stationary == "b" else "source"
+    if stmt.b_is_transposed:
+        made = f"imbrex::b_rows<{kind}, {stmt.lanes}, {types}> {source}{{{packed}}};"
+    else:
+        in_place = "true" if stmt.b_in_place else "false"
+        made = f"imbrex::b_lanes<{kind}, {types}> {source}{{{packed}, {in_place}}};"
+    if stmt.stationary == "b":
+        return [made]
+    step = f"imbrex::round_up({stmt.k}, imbrex::width<{kind}>) * {stmt.lanes}"
+    return [
+        made,
+        f"source.template pack_all<product>(scratch.panels_b, {step});",
+        f"imbrex::b_packed<{kind}, decltype(source)> b{{source, scratch.panels_b, {step}}};",
+    ]
+
+
+def _c(stmt: Product, kind: str) -> list[str]:
+    window = f"scratch.{stmt.c.name}"
+    extent = "M.value" if stmt.c_is_transposed else "rows"
+    form = "c_rows" if stmt.c_is_transposed else "c_lanes"
+    types = f"{kind}, {c.type_name(stmt.c.buffer.dtype)}, {extent}, {stmt.lanes}, decltype({window})"
+    scale = f"{{{c.number(stmt.alpha)}, {c.number(stmt.beta)}}}"
+    return [f"imbrex::{form}<{types}> c({stmt.c.buffer.name}, {window}, scratch.tile_c, {scale});"]
+
+
+def _computed(stmt: Product) -> str:
+    return c.type_name(stmt.c.computed)

@@ -1,0 +1,162 @@
+"""A CPU workgroup whose K is one step, as one Product: it packs what must be packed and reads the rest in place.
+
+Packing copies an operand so that vectors and broadcasts find it in order.  Where the operand's map already has that
+order, the copy changes nothing but cache lines, and is left out:
+
+    A   element (m, k) at base + m * pitch + k, no guards, and rows that do not crowd into few sets of the L1 cache
+    B   vectors of neighbours along n, rows that do not crowd into few sets; the device looks at each panel
+    C   vectors of neighbours along n
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import gcd
+
+from imbrex.index.atom import Div, Mod, Select, Var
+from imbrex.index.expr import Lin, lin, var
+from imbrex.index.query import pointer_step
+from imbrex.lower.stmt import (
+    InPlace,
+    Meet,
+    Pack,
+    PanelGemm,
+    Places,
+    Product,
+    Ref,
+    Stmt,
+    Unpack,
+    Window,
+    walk,
+)
+
+SET_BYTES = 4096
+"""Addresses this far apart share a set of the L1 cache: 64 sets of 64 bytes on all current x86 and Arm cores."""
+
+MOST_CROWDED = 9
+"""Rows in one set that still leave the cache some room: 8 ways, and one that comes and goes."""
+
+
+def fused(body: Sequence[Stmt]) -> list[Stmt]:
+    """The body, or, where all of K is one step and C has no guards, its windows and one Product."""
+    parts = _parts(body)
+    if parts is None:
+        return list(body)
+    a = _in_place(parts)
+    windows = {parts.b.window.name, parts.c.window.name} | ({a.name} if isinstance(a, Window) else set())
+    kept = [s for s in walk(tuple(body)) if isinstance(s, Places | Meet) and s.window.name in windows]
+    return [*kept, _product(parts, a)]
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The statements of a workgroup: two packs, one product, one store, and the axes of their windows."""
+
+    a: Pack
+    b: Pack
+    product: PanelGemm
+    c: Unpack
+    axes: dict[tuple[str, str], Places]
+    stationary: str
+
+    def axis(self, window: Window, name: str) -> Places:
+        return self.axes[window.name, name]
+
+
+def _parts(body: Sequence[Stmt]) -> Parts | None:
+    found = list(walk(tuple(body)))
+    products = [s for s in found if isinstance(s, PanelGemm)]
+    stores = [s for s in found if isinstance(s, Unpack)]
+    packs = {s.dest.buffer.name: s for s in found if isinstance(s, Pack)}
+    if len(products) != 1 or len(stores) != 1 or products[0].first is not None:
+        return None
+    a, b = packs[products[0].a.buffer.name], packs[products[0].b.buffer.name]
+    axes = {(s.window.name, s.axis): s for s in found if isinstance(s, Places)}
+    parts = Parts(a, b, products[0], stores[0], axes, "a" if a.stays else "b")
+    is_plain = stores[0].method == "set" and not stores[0].window.sizes and a.form == "blocked"
+    has_form = parts.stationary == "b" or (b.form == "transposed" and not stores[0].is_transposed)
+    return parts if is_plain and has_form else None
+
+
+def _in_place(parts: Parts) -> Window | InPlace:
+    """A where it lies, if its map is a matrix with neighbours along k."""
+    window, dest = parts.a.window, parts.a.dest.buffer
+    rows, lanes = parts.axis(window, "rows"), parts.axis(window, "lanes")
+    pitch = pointer_step(rows.offset, rows.var, window.rows)
+    k = var(lanes.var, window.lanes)
+    base = lanes.offset - k + rows.offset.subs({rows.var: lin(0)})
+    is_matrix = not window.sizes and pitch.is_constant and not (lanes.offset - k).mentions(lanes.var)
+    if not is_matrix or window.buffer.dtype != dest.dtype:
+        return window
+    step = abs(pitch.const) * dest.dtype.bytes
+    crowded = parts.a.width * gcd(SET_BYTES, step) > MOST_CROWDED * SET_BYTES
+    return window if crowded else InPlace(Ref(window.buffer, base), pitch.const)
+
+
+def _product(parts: Parts, a: Window | InPlace) -> Product:
+    b, c, product = parts.b, parts.c, parts.product
+    m_axis = parts.axis(c.window, "lanes" if c.is_transposed else "rows")
+    n_axis = parts.axis(c.window, "rows" if c.is_transposed else "lanes")
+    k_axis = parts.axis(b.window, "lanes" if b.form == "transposed" else "rows")
+    assert k_axis.count.is_constant, "K is one step, so its extent is known"
+    return Product(
+        a,
+        b.window,
+        c.window,
+        m_axis.count,
+        n_axis.count,
+        _extents(m_axis),
+        _extents(n_axis),
+        k_axis.count.const,
+        product.m,
+        product.n,
+        b.form == "transposed",
+        c.is_transposed,
+        _spreads(parts.axis(b.window, "rows"), b),
+        parts.stationary,  # type: ignore[arg-type]
+        c.alpha,
+        c.beta,
+    )
+
+
+def _extents(axis: Places) -> tuple[int, ...]:
+    """The values of a clipped extent: a whole block's, and what is left for the last one."""
+    count = axis.count
+    if count.is_constant:
+        return (count.const,)
+    low, high = _values(count)
+    return (high,) if low == high else (high, low)
+
+
+def _values(count: Lin) -> tuple[int, int]:
+    """Least and greatest value over all workgroups."""
+    (workgroup,) = _workgroups(count)
+    values = {int(count.eval({workgroup.name: i})) for i in range(workgroup.size)}
+    assert len(values) <= 2, f"an extent takes more than two values: {sorted(values)}"
+    return min(values), max(values)
+
+
+def _workgroups(index: Lin) -> set[Var]:
+    """The variables under the atoms of a count: only the workgroup."""
+    found: set[Var] = set()
+    for atom, _ in index.terms:
+        match atom:
+            case Var():
+                found.add(atom)
+            case Div() | Mod():
+                found |= _workgroups(atom.num)
+            case Select():
+                found |= _workgroups(atom.cond) | _workgroups(atom.then) | _workgroups(atom.other)
+            case _:
+                raise AssertionError(f"a count depends on {atom}")
+    return found
+
+
+def _spreads(rows: Places, pack: Pack) -> bool:
+    """Do neighbouring rows of B lie in different sets of the cache, so that a panel can stay there unpacked?"""
+    if pack.form == "transposed":
+        return False
+    step = pointer_step(rows.offset, rows.var, pack.window.rows)
+    apart = gcd(*(c for _, c in step.terms), step.const) * pack.window.buffer.dtype.bytes
+    return gcd(SET_BYTES, apart) < SET_BYTES // 4
