@@ -60,7 +60,7 @@ def test_double_buffer_tails(steps: int, build: Any) -> None:
 @pytest.mark.parametrize(
     ("what", "old", "new"),
     [
-        ("the place of B in LDS", "(block_shared + 1024)", "(block_shared + 512)"),
+        ("the place of B in LDS", "(block_shared + 1024)", "(block_shared + 0)"),
         ("a row of the register tile", "workitem * 16 + 4 * m_thread", "workitem * 16 + 3 * m_thread"),
     ],
 )

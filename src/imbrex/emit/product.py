@@ -33,7 +33,7 @@ def text(stmt: Product) -> list[str]:
         _a(stmt, kind),
         *_b(stmt, kind),
         *_c(stmt, kind),
-        f"product::{stmt.stationary}_stays(0, product::m_panels, 0, product::n_panels, a, b, c);",
+        f"product::{stmt.stationary}_stays(0, product::m_panels, 0, product::n_panels, operand_a, operand_b, operand_c);",
     ]
     assert b.buffer.space == "global" and out.buffer.space == "global"
     lines = ["const auto run = [&](auto M, auto N) {", *c.indented(body), "};"]
@@ -49,17 +49,17 @@ def _a(stmt: Product, kind: str) -> str:
     if isinstance(stmt.a, InPlace):
         offset = c.index(stmt.a.base.offset)
         at = stmt.a.base.buffer.name + ("" if offset == "0" else f" + {offset}")
-        return f"imbrex::a_in_place<{kind}> a{{{at}, {stmt.a.pitch}}};"
+        return f"imbrex::a_in_place<{kind}> operand_a{{{at}, {stmt.a.pitch}}};"
     window = f"scratch.{stmt.a.name}"
     source = f"{kind}, {c.type_name(stmt.a.buffer.dtype)}, decltype({window})"
-    return f"imbrex::a_packing<{source}> a{{{stmt.a.buffer.name}, {window}, scratch.panel_a}};"
+    return f"imbrex::a_packing<{source}> operand_a{{{stmt.a.buffer.name}, {window}, scratch.panel_a}};"
 
 
 def _b(stmt: Product, kind: str) -> list[str]:
     window, name = f"scratch.{stmt.b.name}", stmt.b.buffer.name
     types = f"{c.type_name(stmt.b.buffer.dtype)}, decltype({window})"
     packed = f"{name}, {window}, scratch.panels_b, scratch.columns_b"
-    source = "b" if stmt.stationary == "b" else "source"
+    source = "operand_b" if stmt.stationary == "b" else "packing_b"
     if stmt.b_is_transposed:
         made = f"imbrex::b_rows<{kind}, {stmt.lanes}, {types}> {source}{{{packed}}};"
     else:
@@ -70,8 +70,8 @@ def _b(stmt: Product, kind: str) -> list[str]:
     step = f"imbrex::round_up({stmt.k}, imbrex::width<{kind}>) * {stmt.lanes}"
     return [
         made,
-        f"source.template pack_all<product>(scratch.panels_b, {step});",
-        f"imbrex::b_packed<{kind}, decltype(source)> b{{source, scratch.panels_b, {step}}};",
+        f"packing_b.pack_all(scratch.panels_b, {step}, product::whole + (product::tail > 0));",
+        f"imbrex::b_packed<{kind}, {stmt.lanes}, decltype(packing_b)> operand_b{{packing_b, scratch.panels_b, {step}}};",
     ]
 
 
@@ -81,7 +81,7 @@ def _c(stmt: Product, kind: str) -> list[str]:
     form = "c_rows" if stmt.c_is_transposed else "c_lanes"
     types = f"{kind}, {c.type_name(stmt.c.buffer.dtype)}, {extent}, {stmt.lanes}, decltype({window})"
     scale = f"{{{c.number(stmt.alpha)}, {c.number(stmt.beta)}}}"
-    return [f"imbrex::{form}<{types}> c({stmt.c.buffer.name}, {window}, scratch.tile_c, {scale});"]
+    return [f"imbrex::{form}<{types}> operand_c({stmt.c.buffer.name}, {window}, scratch.tile_c, {scale});"]
 
 
 def _computed(stmt: Product) -> str:

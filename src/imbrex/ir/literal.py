@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from typing import NoReturn, TypeAlias, TypeVar, Union
 
 from xdsl.ir import SSAValue
@@ -92,7 +93,9 @@ def integer(node: Node) -> int:
 def number(node: Node) -> float:
     if isinstance(node.value, bool) or not isinstance(node.value, int | float):
         node.fail(f"expected a number, got {describe(node)}")
-    return float(node.value)
+    if not isfinite(value := float(node.value)):
+        node.fail(f"'{node.span.text}' is too large for a number")
+    return value
 
 
 def boolean(node: Node) -> bool:

@@ -34,7 +34,7 @@ class Run:
         return op
 
     def index(self, value: int) -> SSAValue:
-        """A constant of type index; one operation for all its uses in this run."""
+        """A constant of type index; one operation for all its uses in this run and the loops in it."""
         if value not in self.constants:
             made = self.add(arith.ConstantOp(IntegerAttr(value, IndexType()))).result
             made.name_hint = f"c{value}"
@@ -73,7 +73,7 @@ class Run:
         first, last, stride = (self.index(v) for v in (start, end, step))
         block = Block(arg_types=[IndexType()])
         block.args[0].name_hint = name
-        inner = Run()
+        inner = Run(constants=dict(self.constants))
         body(inner, block.args[0])
         block.add_ops([*inner.ops, scf.YieldOp()])
         self.add(scf.ForOp(first, last, stride, [], Region(block)))

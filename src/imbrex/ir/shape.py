@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from math import prod
 from typing import TypeAlias, cast
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, IntegerType, MemRefType, i8, i32
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, IntegerType, MemRefType, NoneAttr, i8, i32
 from xdsl.ir import Attribute, SSAValue
 
 Size: TypeAlias = "int | None"
@@ -14,6 +14,8 @@ Shape: TypeAlias = tuple[Size, ...]
 Buffer: TypeAlias = SSAValue | Attribute
 """A memref value, or a memref type."""
 
+MOST_ELEMENTS = 2**59
+"""So many elements of 16 bytes still have 64-bit offsets."""
 LDS = 3
 PRIVATE = 5
 
@@ -59,6 +61,19 @@ def memref(element: Attribute, sizes: Iterable[Size], space: int = 0) -> MemRefT
 def is_bytes(source: Buffer) -> bool:
     """True for `memref<...xi8>` of rank 1: raw storage that views give a meaning to."""
     return rank_of(source) == 1 and element_of(source) == i8
+
+
+def flaw_of(source: Buffer) -> str | None:
+    """Why a memref is not one of this dialect: a dense row-major box with positive sizes; None when it is."""
+    ty = memref_type(source)
+    sizes = [s for s in shape_of(ty) if s is not None]
+    if not isinstance(ty.layout, NoneAttr):
+        return f"a memref with a layout, {ty.layout}; say it as a miopen.transform of a plain memref"
+    if min(sizes, default=1) < 1:
+        return f"sizes are positive, got {shape_text(shape_of(ty))}"
+    if prod(sizes) > MOST_ELEMENTS:
+        return f"{shape_text(shape_of(ty))} has more elements than a 64-bit index can count"
+    return None
 
 
 def times(sizes: Sequence[Size]) -> Size:

@@ -129,6 +129,8 @@ class SourceMap:
                 hint = f"{(error.ref_text or 'see').rstrip(':')} on line {line}"
             span = Span(error.span.start, error.span.end, Input(self.text, self.file))
             raise self.at(span, better(error.msg), hint) from None
+        except RecursionError:
+            raise Diagnostic("brackets or regions are nested too deeply", self.file) from None
         except InvalidOp as error:
             raise self.at_op(error.op, str(error), error.path) from None
         except DiagnosticException as error:
@@ -151,7 +153,7 @@ class SourceMap:
 
     def _line(self, line: int) -> str:
         start = self._starts[line - 1 - self.first_line]
-        return self.text[start:].split("\n", 1)[0]
+        return self.text[start:].split("\n", 1)[0].rstrip("\r")
 
     def _show(self, line: int, column: int, length: int, message: str, hint: str | None = None) -> Diagnostic:
         return Diagnostic(

@@ -106,13 +106,19 @@ class Reader:
 
     def _number(self) -> Node:
         start = self.next.span
-        value = self.parser.parse_optional_number()
+        try:
+            value = self.parser.parse_optional_number()
+        except ValueError:
+            raise ParseError(start, "this number has too many digits") from None
         if value is None:
             what = "a number, a string, true, false, '?', a list or a dictionary"
             raise ParseError(start, f"expected {what}, got {_shown(self.next.text)}")
-        end = Span(self.parser.pos, self.parser.pos, start.input)
-        length = len(start.input.content[start.start : end.start].split("//")[0].rstrip())
-        return Node(value, Span(start.start, start.start + length, start.input))
+        said = start.input.content[start.start : self.parser.pos].split("//")[0].rstrip()
+        end = start.start + len(said)
+        if self.next.kind == MLIRTokenKind.BARE_IDENT and self.next.span.start == end:
+            fix = f"write '{said}.0{self.next.text}'" if self.next.text[0] in "eE" else "put a ',' between"
+            raise ParseError(self.next.span, f"'{said}{self.next.text}' is not a number; {fix}")
+        return Node(value, Span(start.start, end, start.input))
 
     def _word(self) -> Node:
         span = self.next.span

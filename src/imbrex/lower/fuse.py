@@ -75,7 +75,7 @@ def _parts(body: Sequence[Stmt]) -> Parts | None:
     axes = {(s.window.name, s.axis): s for s in found if isinstance(s, Places)}
     parts = Parts(a, b, products[0], stores[0], axes, "a" if a.stays else "b")
     is_plain = stores[0].method == "set" and not stores[0].window.sizes and a.form == "blocked"
-    has_form = parts.stationary == "b" or (b.form == "transposed" and not stores[0].is_transposed)
+    has_form = parts.stationary == "b" or not stores[0].is_transposed
     return parts if is_plain and has_form else None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
@@ -18,6 +19,16 @@ from imbrex.ir.ops.standard import SSAValue
 from imbrex.ir.shape import LDS, PRIVATE, memref_type, shape_of, space_of
 from imbrex.lower.stmt import Buffer, Ref, Space
 
+RESERVED = frozenset(
+    "workgroup workitem scratch index run rows product lanes m_count n_count status threads operand_a operand_b "
+    "operand_c packing_b imbrex M N alignas alignof and asm auto bool break case catch char class const constexpr "
+    "continue decltype default delete do double else enum explicit export extern false float for friend goto if inline "
+    "int long mutable namespace new noexcept not nullptr operator or private protected public register return short "
+    "signed sizeof static struct switch template this throw true try typedef typeid typename union unsigned using "
+    "virtual void volatile wchar_t while xor".split()
+)
+"""Names that generated code uses for itself, and C++'s own."""
+
 SPACES: dict[int, Space] = {0: "global", LDS: "lds", PRIVATE: "private"}
 
 
@@ -27,7 +38,7 @@ class Reader:
 
     buffers: dict[SSAValue, Buffer] = field(default_factory=lambda: dict[SSAValue, Buffer]())
     indices: dict[SSAValue, Lin] = field(default_factory=lambda: dict[SSAValue, Lin]())
-    names: set[str] = field(default_factory=lambda: set[str]())
+    names: set[str] = field(default_factory=lambda: set(RESERVED))
 
     def declare(self, value: SSAValue, hint: str) -> Buffer:
         """The buffer that a memref value names from here on."""
@@ -38,6 +49,7 @@ class Reader:
 
     def fresh(self, hint: str) -> str:
         """A C name that no buffer or variable of this function has."""
+        hint = re.sub(r"\W", "_", hint) if not hint[:1].isdigit() else f"_{hint}"
         name, count = hint, 1
         while name in self.names:
             count += 1

@@ -11,53 +11,20 @@ Prices are cycles.  Only their ratios to the FMA rate matter: they rank, they do
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from imbrex.schedule import one_pass
 from imbrex.schedule.context import Access, GemmContext
 from imbrex.schedule.cpu import CpuPlan, CpuTuning, PanelLayout
+from imbrex.schedule.prices import PRICES, Level, Prices
 from imbrex.schedule.target import CpuTarget
 
 __all__ = ["PRICES", "Prices", "cycles", "pack_price_a", "pack_price_b", "store_price", "tile_cycles"]
 
 
-@dataclass(frozen=True)
-class Level:
-    """Cycles a byte that FMAs do not hide, for data that lives in L2, in L3 and in memory."""
-
-    l2: float
-    l3: float
-    memory: float
-
-
-@dataclass(frozen=True)
-class Prices:
-    """Measured on one Zen 4 core at 3.7 GHz with the device headers, f32, 16 lanes; cycles for one vector.
-
-    copy: a load and a store of 16 neighbours; a vector of several stretches takes a load for each.
-    transpose: what turning 16 x 16 adds to each vector of it.  gather, scatter: element by element.
-    """
-
-    copy: float = 4.3
-    transpose: float = 13.0
-    gather: float = 36.0
-    store: float = 6.0
-    store_piece: float = 4.0
-    store_transpose: float = 15.0
-    scatter: float = 62.0
-    most_pieces: float = 5.5  # a vector of more is gathered
-    coordinate: float = 20.0  # to find the address of one row or column of a panel
-    fma_latency: float = 4.0
-    call: float = 10.0  # and a cycle for each accumulator: the register tile goes to the private tile
-    stream: Level = Level(0.001, 0.01, 0.05)
-    tile: Level = Level(0.01, 0.03, 0.08)
-
-
-PRICES = Prices()
-
-
 def cycles(tuning: CpuTuning, context: GemmContext, machine: CpuTarget, prices: Prices = PRICES) -> float:
     """Estimated cycles of the busiest thread."""
     plan = tuning.plan(context)
+    if plan.is_one_pass:
+        return one_pass.cycles(plan, machine, tile_cycles(tuning, machine, prices), prices)
     gemm, lanes = plan.oriented, tuning.vector_lanes
     row_blocks, column_blocks = plan.blocks
     calls, steps = plan.row_panels * plan.column_panels, plan.k_iterations

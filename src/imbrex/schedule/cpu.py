@@ -129,6 +129,13 @@ class CpuPlan:
         return -(-self.oriented.k // self.block_k)
 
     @property
+    def is_one_pass(self) -> bool:
+        """All of K in one step, with panels that keep neighbouring K together: no private tile of C is needed,
+        and operands may be read in place.
+        """
+        return self.tuning.a_layout == "k_blocked" and self.block_k >= self.oriented.k
+
+    @property
     def panel_k(self) -> int:
         """K of a panel: whole vectors, since some packing routines write vectors along K."""
         return round_up(self.block_k, self.tuning.vector_lanes)
@@ -147,10 +154,11 @@ class CpuPlan:
 
     @property
     def c_tile_bytes(self) -> int:
-        """The private tile of C."""
-        return round_up(
-            self.block_rows * self.block_columns * self.context.dtype.accumulator.bytes, PANEL_ALIGN
-        )
+        """The private tile of C; of a single panel where K is one pass."""
+        rows, columns = self.block_rows, self.block_columns
+        if self.is_one_pass:
+            columns = self.tuning.n_per_thread
+        return round_up(rows * columns * self.context.dtype.accumulator.bytes, PANEL_ALIGN)
 
     @property
     def workspace_bytes(self) -> int:

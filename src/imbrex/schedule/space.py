@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from itertools import product
 
 from imbrex.schedule.context import GemmContext, round_up
-from imbrex.schedule.cost import PRICES, tile_cycles
+from imbrex.schedule.cost import tile_cycles
 from imbrex.schedule.cpu import CpuTuning, PanelLayout, Stationary
+from imbrex.schedule.prices import PRICES
 from imbrex.schedule.target import CpuTarget
 from imbrex.schedule.vanilla import GeneralTuning
 from imbrex.schedule.xdlops import XdlopsTuning
@@ -17,6 +18,7 @@ __all__ = ["cpu_space", "general_space", "register_tiles", "xdlops_space"]
 K_BLOCKS = (192, 256, 384, 512)
 BLOCK_EDGES = (96, 192, 384, 768, 1536)
 SHAPES_KEPT = 4
+LONGEST_PASS = 8192
 
 
 def general_space() -> Iterator[GeneralTuning]:
@@ -41,7 +43,36 @@ def cpu_space(context: GemmContext, machine: CpuTarget) -> list[CpuTuning]:
 
     The layout of A's panels is not searched: packing along the longer run, of K or of the rows, is cheaper.
     """
-    return [t for swapped in (False, True) for t in _oriented(context, machine, swapped)]
+    return [
+        t
+        for swapped in (False, True)
+        for t in (*_one_pass(context, machine, swapped), *_oriented(context, machine, swapped))
+    ]
+
+
+def _one_pass(context: GemmContext, machine: CpuTarget, swapped: bool) -> Iterator[CpuTuning]:
+    """All of K in one step: the tallest register tiles of each width, evened out over the rows."""
+    gemm = context.exchanged if swapped else context
+    lanes = machine.lanes(context.dtype.accumulator.bytes)
+    if gemm.a.run[0] < gemm.a.run[1] or gemm.k > LONGEST_PASS:
+        return
+    k_block = round_up(gemm.k, lanes)
+    is_transposed = gemm.c.run[0] > gemm.c.run[1]  # C goes through a tile of all its rows, so B must stay
+    orders: tuple[Stationary, ...] = ("b",) if is_transposed else ("a", "b")
+    for vectors in range(1, 4):
+        most = (machine.vector_registers - vectors - 1) // vectors
+        for tallest in {most, min(most, 6)}:
+            rows = _balanced(gemm.m, tallest)
+            m_blocks, n_blocks = _edges(gemm.m, rows), _edges(gemm.n, vectors * lanes)
+            for m_block, n_block, order in product(m_blocks, n_blocks, orders):
+                yield CpuTuning(
+                    rows, vectors * lanes, m_block, n_block, k_block, lanes, "k_blocked", order, swapped
+                )
+
+
+def _balanced(size: int, most: int) -> int:
+    """Rows of a panel when as few panels as possible share `size` evenly."""
+    return -(-size // -(-size // most))
 
 
 def _oriented(context: GemmContext, machine: CpuTarget, swapped: bool) -> Iterator[CpuTuning]:

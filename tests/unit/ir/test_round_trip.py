@@ -1,4 +1,4 @@
-"""print and parse are inverse: on every text of tests/lit in each of three forms, and on random attributes."""
+"""print and parse are inverse: on every text of tests/lit in its three forms, and on random attributes."""
 
 from __future__ import annotations
 
@@ -131,3 +131,9 @@ def test_problem_module_verifies_and_keeps_the_shapes(problem: Conv2d | Gemm) ->
     shapes = [list(arg.type.get_shape()) for arg in function.regions[0].block.args]  # type: ignore[attr-defined]
     dims = [[size for _, size in problem.dims(role)] for role in problem.roles]  # type: ignore[arg-type]
     assert shapes == dims
+
+
+def test_a_plain_xdsl_parser_reads_the_operations_too() -> None:
+    path = LIT / "seed_blockwise.mlir"
+    text = path.read_text().replace(", #3>", ", 3 : i32>").replace(", #5>", ", 5 : i32>")
+    assert Parser(context(), text).parse_module().is_structurally_equivalent(load(path.read_text()).module)

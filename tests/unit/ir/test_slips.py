@@ -1,4 +1,4 @@
-"""Each slip of the notes, put back alone into the repaired text: its message, and what is under the carets."""
+"""Each slip of the notes, put back alone into the repaired text: its message, and what its carets mark."""
 
 from __future__ import annotations
 

@@ -125,3 +125,58 @@ def test_broken_text_is_one_diagnostic(text: str, message: str) -> None:
         load(text, "broken.mlir")
     assert message in caught.value.message.lower()
     assert str(caught.value).startswith("broken.mlir:")
+
+
+@pytest.mark.parametrize(
+    ("types", "body", "message"),
+    [
+        (
+            "tensor<4x4xf32>",
+            "miopen.gemm(%a, %a, %a)",
+            "'a' of 'miopen.gemm' is a memref, got tensor<4x4xf32>",
+        ),
+        ("memref<*xf32>", "miopen.gemm(%a, %a, %a)", "'a' of 'miopen.gemm' is a memref, got memref<*xf32>"),
+        ("memref<0x4xf32>", "miopen.gemm(%a, %a, %a)", "sizes are positive, got 0x4"),
+        (
+            "memref<4x4xf32, strided<[1, 4]>>",
+            "miopen.gemm(%a, %a, %a)",
+            "a memref with a layout, strided<[1, 4]>; say it as a miopen.transform of a plain memref",
+        ),
+        (
+            "memref<1073741824x1073741824xf32>",
+            "miopen.gemm(%a, %a, %a)",
+            "1073741824x1073741824 has more elements than a 64-bit index can count",
+        ),
+        (
+            "memref<4x4xf32>",
+            "miopen.gemm(%a, %a, %a) { alpha = 1e5 }",
+            "'1e5' is not a number; write '1.0e5'",
+        ),
+        (
+            "memref<4x4xf32>",
+            "miopen.gemm(%a, %a, %a) { alpha = 1.0e999 }",
+            "'1.0e999' is too large for a number",
+        ),
+        (
+            "memref<4x4xf32>",
+            f"miopen.gemm(%a, %a, %a) {{ alpha = {'9' * 5000} }}",
+            "this number has too many digits",
+        ),
+        ("memref<4x4xf32>", 'miopen.gemm(%a, %a, %a) { alpha = "' + "x" * 9999, "this string is not closed"),
+        ("memref<4x4xf32>", "linalg.matmul", "not well-formed"),
+    ],
+)
+def test_edges(types: str, body: str, message: str) -> None:
+    with pytest.raises(Diagnostic) as caught:
+        load(f"func.func @f(%a: {types}) {{\n  {body}\n  func.return\n}}\n", "edge.mlir")
+    assert caught.value.message.startswith(message)
+    assert caught.value.line == 2
+
+
+def test_large_buffers_are_fine() -> None:
+    load("func.func @f(%a: memref<65536x65536xf32>) {\n  miopen.gemm(%a, %a, %a)\n  func.return\n}\n")
+
+
+def test_deep_nesting_is_a_diagnostic() -> None:
+    with pytest.raises(Diagnostic, match="nested too deeply"):
+        load("func.func @f(%a: memref<4x4xf32>) {\n  miopen.gemm(%a, %a, %a) { alpha = " + "[" * 5000)

@@ -35,7 +35,8 @@ from xdsl.utils.lexer import Span
 from imbrex.ir.attrs import Layout, Literal, Names
 from imbrex.ir.literal import Node, fields
 from imbrex.ir.printed import Seed, write_fields
-from imbrex.ir.source import LocatedParser, OpSource
+from imbrex.ir.shape import flaw_of
+from imbrex.ir.source import InvalidField, LocatedParser, OpSource
 from imbrex.ir.text import Reader
 
 SIZES = "sizes"
@@ -149,6 +150,14 @@ class MiopenOp(IRDLOperation):
         if isinstance(parser, LocatedParser):
             parser.sources.ops[op] = written.source(slots_of(cls))
         return op
+
+    def verify(self, verify_nested_ops: bool = True) -> None:
+        typed = [v for s in slots_of(type(self)) if not s.is_index for v in self.operands_of(s.name)]
+        for side, values in (("type", typed), ("result", self.results)):
+            for i, value in enumerate(values):
+                if isinstance(value.type, MemRefType) and (flaw := flaw_of(value)):
+                    raise InvalidField(flaw, side, i)
+        super().verify(verify_nested_ops)
 
     def print(self, printer: Printer) -> None:
         self.print_head(printer)
@@ -314,6 +323,9 @@ def _resolve(parser: Parser, op: type[IRDLOperation], written: Written) -> dict[
                 ty: Attribute | None = IndexType()
             else:
                 ty = next(types, None) or _known_type(parser, operand)
+            if slot.is_memref and ty is not None and ty.name != MemRefType.name:
+                message = f"'{slot.name}' of '{op.name}' is a memref, got {ty}; bufferize first"
+                raise ParseError(operand.span, message)
             if ty is None:
                 raise ParseError(
                     operand.span, f"'%{operand.operand_name}' is not defined above; write the types after ':'"

@@ -145,10 +145,10 @@ class TransformOp(MiopenOp):
         raise InvalidField(message, "layout", at, side.words, i)
 
     def _verify_rank(self, what: str, names: tuple[str, ...], shape: Shape, path: tuple[str, int]) -> None:
-        want = shape_text([*shape, *[None] * len(names)][: len(names)])
+        want = "".join(f"{shape_text([s])}x" for s in [*shape, *[None] * len(names)][: len(names)])
         message = (
             f"the {what} type has rank {len(shape)} but {len(names)} dimensions are named:"
-            f" {', '.join(names)}; write memref<{want}x{element_of(self.result)}>"
+            f" {', '.join(names) or 'none'}; write memref<{want}{element_of(self.result)}>"
         )
         expect(len(shape) == len(names), message, *path)
 

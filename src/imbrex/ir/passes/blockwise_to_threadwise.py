@@ -16,17 +16,18 @@ from dataclasses import dataclass, field
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from imbrex.index.map import Dim, Layer
 from imbrex.ir.attrs import Offset
+from imbrex.ir.chain import names_of
 from imbrex.ir.ops.block import BlockwiseCopyOp, BlockwiseGemmOp
 from imbrex.ir.ops.grid import LaunchOp
 from imbrex.ir.ops.thread import ThreadwiseCopyOp, ThreadwiseGemmOp
-from imbrex.ir.ops.view import TransformOp
-from imbrex.ir.rewrite import Run, properties, replace_with
+from imbrex.ir.passes import tiling
+from imbrex.ir.rewrite import Run, properties, replace_with, require_static
 from imbrex.ir.shape import PRIVATE, element_of, shape_of, space_of
 from imbrex.ir.source import InvalidOp
 from imbrex.view import tile
@@ -45,7 +46,7 @@ class BlockwiseToThreadwise(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for launch in [o for o in op.walk() if isinstance(o, LaunchOp)]:
             found = [o for o in launch.walk() if isinstance(o, BlockwiseCopyOp | BlockwiseGemmOp)]
-            lowering = Lowering(launch.item, _sides(found))
+            lowering = Lowering(launch, _sides(found))
             for inner in found:
                 run = Run()
                 if isinstance(inner, BlockwiseCopyOp):
@@ -59,43 +60,47 @@ class BlockwiseToThreadwise(ModulePass):
 class Lowering:
     """One launch; a buffer is viewed once for each way in which work items share it."""
 
-    item: SSAValue
+    launch: LaunchOp
     sides: Mapping[SSAValue, str]
     views: dict[tuple[SSAValue, str], SSAValue] = field(
         default_factory=lambda: dict[tuple[SSAValue, str], SSAValue]()
     )
 
+    @property
+    def item(self) -> SSAValue:
+        return self.launch.item
+
     def copy(self, op: BlockwiseCopyOp, run: Run) -> None:
-        spaces = space_of(op.source), space_of(op.dest)
-        source_index = list(op.source_index)
-        if op.move_source_offset is not None and op.move_source_offset.data:
-            k = shape_of(op.source)[len(source_index)]
-            assert k is not None and op.move_source_offset.data % k == 0, "a window moves by whole tiles"
-            source_index[0] = run.sum(source_index[0], op.move_source_offset.data // k)
+        require_static(op, (op.source, op.dest))
+        source_index, items = _moved(op, run), self.launch.block_size.data
         if op.cluster_lengths is None:
+            if items > 1:
+                raise InvalidOp(op, f"'cluster_lengths' is needed: {items} work items share the copy")
             run.add(_copy(op.source, source_index, op.dest, list(op.dest_index), {}))
             return
         cluster = op.cluster_lengths.data
-        read, write = (
-            properties({"vector": op.source_data_per_read}),
-            properties({"vector": op.dest_data_per_write}),
-        )
-        staged = op.dest if spaces[1] == PRIVATE else op.source
-        if PRIVATE not in spaces:
-            staged = _registers(run, op.dest, cluster)
-        if spaces[0] != PRIVATE:
-            view = self._shared(op.source, cluster)
-            run.add(_copy(view, [*source_index, self.item], staged, [], read))
-        if spaces[1] != PRIVATE:
-            run.add(_copy(staged, [], self._shared(op.dest, cluster), [self.item], write))
+        source_is_own, dest_is_own = (space_of(v) == PRIVATE for v in (op.source, op.dest))
+        tile = shape_of(op.dest)[len(op.dest_index) :] if source_is_own else shape_of(op.source)[-2:]
+        share = tiling.share(op, "cluster_lengths", cluster, tile, items)
+        staged = op.dest if dest_is_own else op.source
+        if not source_is_own:
+            if not dest_is_own:
+                staged = run.alloc("thread_staged", element_of(op.dest), share, PRIVATE)
+            read = properties({"vector": op.source_data_per_read})
+            run.add(_copy(self._shared(op.source, cluster), [*source_index, self.item], staged, [], read))
+        if not dest_is_own:
+            write = properties({"vector": op.dest_data_per_write})
+            index = [*op.dest_index, self.item]
+            run.add(_copy(staged, [], self._shared(op.dest, cluster), index, write))
 
     def product(self, op: BlockwiseGemmOp, run: Run) -> None:
+        require_static(op, (op.a, op.b, op.c))
         pipeline = op.pipeline.data if op.pipeline is not None else "naive"
         if pipeline == "cpu":
             _panels(op, run)
             return
-        m = Clusters(op.m_per_thread.data, op.m_level0_cluster.data, op.m_level1_cluster.data)
-        n = Clusters(op.n_per_thread.data, op.n_level0_cluster.data, op.n_level1_cluster.data)
+        block = shape_of(op.a)[-1], shape_of(op.b)[-1]
+        m, n = tiling.clusters(op, block, self.launch.block_size.data)
         a = self._operand(op.a, "m", m, n, run)
         b = self._operand(op.b, "n", n, m, run)
         part = Part(op, self.item, a, b, run)
@@ -109,12 +114,13 @@ class Lowering:
 
     def _shared(self, value: SSAValue, cluster: Sequence[int]) -> SSAValue:
         """A tile (k, m or n) as (workitem, k_item, m_item), after its leading dims."""
-        side = value.owner.names[-1] if isinstance(value.owner, TransformOp) else self.sides[value]
-        dims = _dims(value, ("k", side))
+        last = names_of(value)[-1]
+        side = last if last in tile.OTHER else self.sides.get(value, "m")
+        dims = _dims(value, side)
         return self._viewed(value, tile.copied(dims, side, (cluster[0], cluster[1])), f"items_{side}")
 
     def _operand(self, value: SSAValue, side: str, own: Clusters, other: Clusters, run: Run) -> Rows:
-        layers = tile.operand(_dims(value, ("k", side)), side, own, other)
+        layers = tile.operand(_dims(value, side), side, own, other)
         view = self._viewed(value, layers, f"rows_{side}")
         repeats = dict(layers[0].upper)[f"{side}_repeat"]
         hint = {"m": "thread_a", "n": "thread_b"}[side]
@@ -126,8 +132,9 @@ class Lowering:
         if (value, what) not in self.views:
             run = Run()
             self.views[value, what] = run.view(value, layers, what)
-            assert isinstance(value.owner, Operation)
-            Rewriter.insert_op(run.ops, InsertPoint.after(value.owner))
+            owner = value.owner
+            at = InsertPoint.at_start(owner) if isinstance(owner, Block) else InsertPoint.after(owner)
+            Rewriter.insert_op(run.ops, at)
         return self.views[value, what]
 
 
@@ -226,16 +233,22 @@ def _offset(elements: int) -> Offset | None:
     return Offset(elements) if elements else None
 
 
-def _registers(run: Run, dest: SSAValue, cluster: Sequence[int]) -> SSAValue:
-    sizes = [size // count for size, count in zip(shape_of(dest), cluster, strict=True) if size is not None]
-    return run.alloc("thread_staged", element_of(dest), sizes, PRIVATE)
+def _moved(op: BlockwiseCopyOp, run: Run) -> list[SSAValue]:
+    """The index of the source, `move_source_offset` further along k: a window moves by whole tiles."""
+    index = list(op.source_index)
+    if op.move_source_offset is None or not op.move_source_offset.data:
+        return index
+    moved, k = op.move_source_offset.data, shape_of(op.source)[len(index)]
+    if not index or k is None or moved % k:
+        message = f"moves by {moved}, which is not whole steps of a source with {k} of k a step"
+        raise InvalidOp(op, message, "move_source_offset")
+    return [run.sum(index[0], moved // k), *index[1:]]
 
 
-def _dims(value: SSAValue, last: tuple[str, str]) -> tuple[Dim, ...]:
-    """The dims of a tile under the names that `imbrex.view.tile` uses."""
-    shape = [s for s in shape_of(value) if s is not None]
-    names = (("step", "workgroup", *last) if len(shape) == 4 else last)[-len(shape) :]
-    return tuple(Dim(n, s) for n, s in zip(names, shape, strict=True))
+def _dims(value: SSAValue, side: str) -> tuple[Dim, ...]:
+    """The dims of a tile; the last two are named k and m or n, as `imbrex.view.tile` wants them."""
+    names = (*names_of(value)[:-2], "k", side)
+    return tuple(Dim(n, s) for n, s in zip(names, shape_of(value), strict=True) if s is not None)
 
 
 def _product(

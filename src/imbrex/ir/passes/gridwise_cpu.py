@@ -19,10 +19,11 @@ from xdsl.ir import SSAValue
 from imbrex.index.map import Dim
 from imbrex.ir.element import accumulator_type
 from imbrex.ir.ops.grid import GridwiseGemmExOp
-from imbrex.ir.passes import gridwise_tiles
+from imbrex.ir.passes import gridwise_tiles, tiling
 from imbrex.ir.passes.gridwise_tiles import Tiles
 from imbrex.ir.rewrite import Run
 from imbrex.ir.shape import LDS, PRIVATE, element_of, shape_of
+from imbrex.ir.source import InvalidOp
 from imbrex.view import tile
 
 
@@ -30,6 +31,7 @@ def workgroup(op: GridwiseGemmExOp, tiles: Tiles, run: Run, wg: SSAValue) -> Non
     """The body of the launch."""
     computed = accumulator_type(element_of(op.a))
     rows, columns = op.m_per_block.data, op.n_per_block.data
+    tiling.clusters(op, (rows, columns), op.block_size.data)
     m_lanes, n_lanes = op.m_per_thread.data, op.n_per_thread.data
     stationary = op.stationary.data if op.stationary is not None else "a"
     outer = "m" if stationary == "a" else "n"
@@ -63,6 +65,8 @@ class _Panels:
     def of(op: GridwiseGemmExOp, tiles: Tiles, run: Run, stationary: str) -> _Panels:
         computed = accumulator_type(element_of(op.a))
         inner = op.k_inner.data if op.k_inner is not None else 1
+        if op.k_per_block.data % inner:
+            raise InvalidOp(op, f"k_per_block {op.k_per_block.data} is not a multiple of {inner}", "k_inner")
         a = tiles.a.under(tile.panels(tiles.a.dims, "m", op.m_per_thread.data, inner), "a", run)
         b = tiles.b.under(tile.panels(tiles.b.dims, "n", op.n_per_thread.data), "b", run)
         windows = {"a": a.value, "b": b.value}

@@ -25,13 +25,12 @@ from imbrex.ir.attrs import Extents
 from imbrex.ir.element import accumulator_type, element_bytes
 from imbrex.ir.ops.grid import GridwiseGemmExOp
 from imbrex.ir.ops.memory import LdsBarrierOp, SubviewOp
-from imbrex.ir.passes import gridwise_tiles
+from imbrex.ir.passes import gridwise_tiles, tiling
 from imbrex.ir.passes.gridwise_tiles import Tiles
 from imbrex.ir.rewrite import Run, properties
 from imbrex.ir.shape import LDS, PRIVATE, element_of, memref, shape_of
 from imbrex.ir.source import InvalidOp
 from imbrex.view import tile
-from imbrex.view.tile import Clusters
 
 
 @dataclass(frozen=True)
@@ -50,9 +49,8 @@ class Operand:
 def workgroup(op: GridwiseGemmExOp, tiles: Tiles, run: Run, wg: SSAValue, item: SSAValue) -> None:
     """The body of the launch."""
     element = element_of(op.a)
+    m, n = tiling.clusters(op, (op.m_per_block.data, op.n_per_block.data), op.block_size.data)
     operands = _operands(op, tiles, run, element)
-    m = Clusters(op.m_per_thread.data, op.m_level0_cluster.data, op.m_level1_cluster.data)
-    n = Clusters(op.n_per_thread.data, op.n_level0_cluster.data, op.n_level1_cluster.data)
     rows, columns = op.m_per_block.data // m.per_repeat, op.n_per_block.data // n.per_repeat
     shape = [rows * m.per_thread, columns * n.per_thread]
     thread_c = run.alloc("thread_c", accumulator_type(element), shape, PRIVATE)
@@ -120,13 +118,13 @@ def _operands(op: GridwiseGemmExOp, tiles: Tiles, run: Run, element: Attribute) 
 def _operand(
     op: GridwiseGemmExOp, run: Run, side: str, window: SSAValue, lds: tuple[SSAValue, SSAValue], steps: int
 ) -> Operand:
-    is_a = side == "a"
+    is_a, key = side == "a", f"matrix_{side}_copy_cluster_lengths"
     lengths = op.matrix_a_copy_cluster_lengths if is_a else op.matrix_b_copy_cluster_lengths
     if lengths is None:
-        raise InvalidOp(op, f"'matrix_{side}_copy_cluster_lengths' is needed here; run 'affix-tuning' first")
+        raise InvalidOp(op, f"'{key}' is needed here; run 'affix-tuning' first")
     reads = op.matrix_a_source_data_per_read if is_a else op.matrix_b_source_data_per_read
     writes = op.matrix_a_dest_data_per_write_dim_m if is_a else op.matrix_b_dest_data_per_write_dim_n
-    share = [size // count for size, count in zip(shape_of(lds[0]), lengths.data, strict=True) if size]
+    share = tiling.share(op, key, lengths.data, shape_of(lds[0]), op.block_size.data)
     parities = ("even", "odd")[: steps - 1]
     staged = [run.alloc(f"thread_{side}_{parity}", element_of(lds[0]), share, PRIVATE) for parity in parities]
     copy = {"cluster_lengths": lengths, "source_data_per_read": reads, "dest_data_per_write": writes}

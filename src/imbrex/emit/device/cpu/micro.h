@@ -2,7 +2,7 @@
 //
 // A source of A hands out scalars, `chunk` neighbouring k at a time; a source of B hands out rows of NV vectors.  Both
 // are small structs passed by value, so that one loop serves packed panels and matrices read where they lie.  What
-// becomes of the sums is up to a sink, called as sink(m, v, sum).
+// becomes of the sums is up to a sink, called as sink(m, v, sum); sink.at(m, v) is where that goes, fetched ahead.
 // MR * NV accumulators, NV vectors of B and one broadcast must fit the register file: MR * NV + NV + 1 <= 32 with
 // AVX-512, <= 16 otherwise (with NV == 1 the broadcast is a memory operand).
 #pragma once
@@ -72,9 +72,9 @@ template <class T> struct c_tile {
   T *p;
   int64_t step;
   bool accumulate;
+  T *at(int m, int v) const { return p + m * step + v * width<T>; }
   void operator()(int m, int v, vec<T> sum) const {
-    T *at = p + m * step + v * width<T>;
-    store<T>(at, accumulate ? sum + load<T>(at) : sum);
+    store<T>(at(m, v), accumulate ? vec<T>(sum + load<T>(at(m, v))) : sum);
   }
 };
 
@@ -108,7 +108,10 @@ static __attribute__((noinline)) void micro_kernel(int64_t k_count, A source, B 
 #pragma GCC unroll 32
   for (int m = 0; m < MR; ++m)
 #pragma GCC unroll 8
-    for (int v = 0; v < NV; ++v) acc[m][v] = vec<T>{};
+    for (int v = 0; v < NV; ++v) {
+      __builtin_prefetch(sink.at(m, v), 1);
+      acc[m][v] = vec<T>{};
+    }
   int64_t k = k_count;
   for (; k >= chunk; k -= chunk, a.advance(chunk)) {
 #pragma GCC unroll 4

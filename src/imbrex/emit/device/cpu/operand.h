@@ -67,6 +67,10 @@ template <class T, class S, class View> struct b_lanes {
     pack_lanes(buffer, src, view, panel);
     body(b_panel<T, V>{buffer, View::panel_lanes});
   }
+  // The first `count` panels, `step` apart.
+  void pack_all(T *panels, int64_t step, int count) {
+    for (int j = 0; j < count; ++j) pack_lanes(panels + j * step, src, view, j);
+  }
   const T *columns(int first, int count) {
     const int64_t step = round_up(view.rows, width<T>);
     pack_columns(column_buffer, step, src, view, first, count);
@@ -83,11 +87,9 @@ template <class T, int L, class S, class View> struct b_rows {
     pack_transposed<V * width<T>>(buffer, src, view, panel * L);
     body(b_panel<T, V>{buffer, V * width<T>});
   }
-  // All panels of a product, `step` apart.
-  template <class Product> void pack_all(T *panels, int64_t step) {
-    for (int j = 0; j < Product::whole; ++j) pack_transposed<L>(panels + j * step, src, view, j * L);
-    if constexpr (Product::tail > 0)
-      pack_transposed<Product::tail * width<T>>(panels + Product::whole * step, src, view, Product::whole * L);
+  // The first `count` panels, `step` apart.
+  void pack_all(T *panels, int64_t step, int count) {
+    for (int j = 0; j < count; ++j) pack_transposed<L>(panels + j * step, src, view, j * L);
   }
   const T *columns(int first, int count) {
     for (int c = 0; c < count; ++c)
@@ -115,17 +117,18 @@ template <class T, class S, int V> struct c_sink {
   const int64_t *row;
   mask_t last;
   T alpha, beta;
+  S *at(int m, int v) const { return p + row[m] + v * width<T>; }
   void operator()(int m, int v, vec<T> sum) const {
-    S *at = p + row[m] + v * width<T>;
+    S *to = at(m, v);
     sum *= alpha;
     if (v + 1 < V)
-      store<T>(at, beta != 0 ? vec<T>(sum + beta * load<T>(at)) : sum);
+      store<T>(to, beta != 0 ? vec<T>(sum + beta * load<T>(to)) : sum);
     else
-      store<T>(at, beta != 0 ? vec<T>(sum + beta * load<T>(at, last)) : sum, last);
+      store<T>(to, beta != 0 ? vec<T>(sum + beta * load<T>(to, last)) : sum, last);
   }
   void put(int m, int c, T sum) const {
-    S *at = p + row[m] + c;
-    *at = narrow_to<S>::from(T(beta != 0 ? alpha * sum + beta * widen(*at) : alpha * sum));
+    S *to = p + row[m] + c;
+    *to = narrow_to<S>::from(T(beta != 0 ? alpha * sum + beta * widen(*to) : alpha * sum));
   }
   void skip(int count) { p += count; }
 };

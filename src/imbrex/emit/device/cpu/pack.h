@@ -66,6 +66,10 @@ template <class T, class S, class View> IMBREX_INLINE vec<T> load_any(const S *p
   return gather<T>(p, view.lane_offset + v * View::W, mask);
 }
 
+// How many elements further along a row is fetched while it is packed: the next vectors, or panels, of a view that rows
+// cross in steps too long for the hardware's prefetcher.
+constexpr int ahead = 64;
+
 // Calls body(row, vector) for rows [first, first + count) of vector v, the kind of load decided outside of the loop.
 // A masked load without lanes is slow where its address has no page, so it gets another address.
 template <class T, class S, class View, class Body>
@@ -79,7 +83,10 @@ IMBREX_INLINE void each_row(const S *src, const View &view, int v, int first, in
   if (view.is_wild) {
     for (int r = first; r < end; ++r) body(r, load_any<T>(src + offset[r], view, v, view.mask_of(v, r)));
   } else if (n == 1 && one.stride == 1 && view.is_full[v]) {
-    for (int r = first; r < end; ++r) body(r, load<T>(p + offset[r]));
+    for (int r = first; r < end; ++r) {
+      __builtin_prefetch(p + offset[r] + ahead);
+      body(r, load<T>(p + offset[r]));
+    }
   } else if (n == 1 && one.stride == 1 && !view.has_empty[v]) {
     for (int r = first; r < end; ++r) body(r, load<T>(p + offset[r], mask[index[r]]));
   } else if (n == 1 && one.stride == 1) {
@@ -96,18 +103,37 @@ IMBREX_INLINE void each_row(const S *src, const View &view, int v, int first, in
   }
 }
 
+// dst[row][L] where every vector of the panel is full and plain: a row at a time, for its vectors share a page.
+template <class T, class S, int L, int G, int Rows, int Lanes>
+static void pack_full_lanes(T *dst, const S *src, const view<T, L, G, Rows, Lanes> &view, int panel) {
+  constexpr int V = (L + width<T> - 1) / width<T>;
+  const S *p[V];
+  for (int i = 0; i < V; ++i) p[i] = src + view.spans[panel * V + i][0].base;
+  for (int r = 0; r < view.rows; ++r, dst += L) {
+    const int64_t at = view.row_offset[r];
+#pragma GCC unroll 8
+    for (int i = 0; i < V; ++i) {
+      __builtin_prefetch(p[i] + at + L);
+      store<T>(dst + i * width<T>, load<T>(p[i] + at));
+    }
+  }
+}
+
 // dst[row][L]: every row of the view, lanes of one panel.
 template <class T, class S, int L, int G, int Rows, int Lanes>
 static void pack_lanes(T *dst, const S *src, const view<T, L, G, Rows, Lanes> &view, int panel) {
   constexpr int W = width<T>, V = (L + W - 1) / W;
+  bool is_full = L % W == 0 && view.is_plain(panel * V, V);
+  for (int i = 0; i < V; ++i) is_full = is_full && view.is_full[panel * V + i];
+  if (is_full) return pack_full_lanes<T>(dst, src, view, panel);
   for (int i = 0; i < V; ++i) {
     T *out = dst + i * W;
-    const int v = panel * V + i;
     const mask_t stored = first_lanes(L - i * W) & all_lanes<T>;
     if (stored == all_lanes<T>)
-      each_row<T>(src, view, v, 0, view.rows, [&](int r, vec<T> x) { store<T>(out + int64_t(r) * L, x); });
+      each_row<T>(src, view, panel * V + i, 0, view.rows, [&](int r, vec<T> x) { store<T>(out + int64_t(r) * L, x); });
     else
-      each_row<T>(src, view, v, 0, view.rows, [&](int r, vec<T> x) { store<T>(out + int64_t(r) * L, x, stored); });
+      each_row<T>(src, view, panel * V + i, 0, view.rows,
+                  [&](int r, vec<T> x) { store<T>(out + int64_t(r) * L, x, stored); });
   }
 }
 

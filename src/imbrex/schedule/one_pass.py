@@ -1,0 +1,124 @@
+"""The cost of a CPU kernel that takes all of K in one pass and reads in place what needs no packing.
+
+products   whole vectors at their rate; up to half a vector of last columns is summed along K instead
+A          in place where it lies as rows of K that do not crowd into one set of the L1 cache, else packed: once
+           when it stays, once for each panel of B when B stays
+B          in place where it lies as long rows of N; else packed once a block, transposed where K is contiguous
+C          stored from registers, or through a tile
+windows    the address of each row and lane of a block
+balance    the busiest thread's share of the workgroups
+"""
+
+from __future__ import annotations
+
+from math import gcd
+
+from imbrex.schedule.context import Access
+from imbrex.schedule.cpu import CpuPlan
+from imbrex.schedule.prices import Prices
+from imbrex.schedule.target import CpuTarget
+
+__all__ = ["CROWDED_BYTES", "cycles", "last_columns", "reads_a_in_place"]
+
+SET_BYTES = 4096
+CROWDED_BYTES = 9 * SET_BYTES
+SAMPLED = 1024  # runs are measured on the first elements only
+
+
+def cycles(plan: CpuPlan, machine: CpuTarget, tile_cycles: float, prices: Prices) -> float:
+    """Estimated cycles of the busiest thread.  tile_cycles: one register tile for one step of K."""
+    total = _products(plan, tile_cycles, prices) + _operand_a(plan, machine, prices)
+    total += _operand_b(plan, machine, prices) + _result(plan, prices) + _windows(plan, prices)
+    rounds = -(-plan.grid_size // machine.threads)
+    return total * plan.context.g / plan.grid_size * rounds
+
+
+def last_columns(n: int, lanes: int) -> int:
+    """Columns past the last vector that are cheaper summed along K than as a vector mostly empty."""
+    return n % lanes if n % lanes <= lanes // 2 else 0
+
+
+def reads_a_in_place(plan: CpuPlan) -> bool:
+    """Is A's panel a matrix that the microkernel can read where it lies?"""
+    gemm, dtype = plan.oriented, plan.context.dtype
+    is_matrix = gemm.a.step[0] == 1 and gemm.a.run[0] >= min(gemm.k, SAMPLED)
+    crowded = plan.tuning.m_per_thread * gcd(SET_BYTES, gemm.k * dtype.bytes) > CROWDED_BYTES
+    return is_matrix and not crowded and dtype.accumulator == dtype
+
+
+def _products(plan: CpuPlan, tile_cycles: float, prices: Prices) -> float:
+    gemm, t = plan.oriented, plan.tuning
+    columns = last_columns(gemm.n, t.vector_lanes)
+    vectors = -(-(gemm.n - columns) // t.vector_lanes)
+    per_row = tile_cycles / t.m_per_thread / t.vectors
+    whole = gemm.m * vectors * gemm.k * per_row
+    tails = gemm.m * columns * gemm.k / t.vector_lanes * prices.column
+    calls = -(-gemm.m // t.m_per_thread) * -(-vectors // t.vectors)
+    return whole + tails + calls * (prices.call + t.m_per_thread * t.vectors)
+
+
+def _operand_a(plan: CpuPlan, machine: CpuTarget, prices: Prices) -> float:
+    gemm, t = plan.oriented, plan.tuning
+    elements = gemm.m * gemm.k
+    if reads_a_in_place(plan):
+        passes = 1 if t.stationary == "a" else plan.column_panels
+        return (
+            passes
+            * elements
+            * plan.context.dtype.bytes
+            * _rate(elements * plan.context.dtype.bytes, machine, prices)
+        )
+    price = _copied(gemm.a, 0, t.vector_lanes, prices)
+    passes = plan.blocks[1] if t.stationary == "a" else plan.column_panels
+    return passes * elements / t.vector_lanes * price
+
+
+def _operand_b(plan: CpuPlan, machine: CpuTarget, prices: Prices) -> float:
+    gemm, t, size = plan.oriented, plan.tuning, plan.context.dtype.accumulator.bytes
+    lanes = t.vector_lanes
+    along, across = _copied(gemm.b, 1, lanes, prices), _copied(gemm.b, 0, lanes, prices) + prices.transpose
+    price = min(along, across)
+    row_bytes = gemm.n * plan.context.dtype.bytes
+    is_apart = gcd(SET_BYTES, row_bytes) < SET_BYTES // 4
+    if (
+        gemm.b.step[1] == 1
+        and gemm.b.run[1] >= min(gemm.n, 8 * lanes)
+        and is_apart
+        and size == plan.context.dtype.bytes
+    ):
+        price = prices.read_in_place
+    packed = plan.blocks[0] * plan.column_panels * t.n_per_thread * gemm.k / lanes * price
+    held = plan.panel_k * (t.n_per_thread if t.stationary == "b" else plan.block_columns) * size
+    reads = plan.row_panels * plan.column_panels * t.n_per_thread * gemm.k * size
+    return packed + reads * _rate(held, machine, prices)
+
+
+def _result(plan: CpuPlan, prices: Prices) -> float:
+    gemm, t = plan.oriented, plan.tuning
+    vectors = gemm.m * gemm.n / t.vector_lanes
+    if gemm.c.step[1] == 1 and gemm.c.run[1] >= min(gemm.n, 4 * t.vector_lanes):
+        return vectors * prices.store_in_place
+    if gemm.c.step[0] == 1 and gemm.c.run[0] >= min(gemm.m, t.vector_lanes):
+        return vectors * prices.store_transpose
+    return vectors * prices.scatter
+
+
+def _windows(plan: CpuPlan, prices: Prices) -> float:
+    row_blocks, column_blocks = plan.blocks
+    placed = plan.block_columns + plan.oriented.k + (0 if reads_a_in_place(plan) else plan.block_rows)
+    return row_blocks * column_blocks * (placed + plan.block_columns) * prices.placed
+
+
+def _copied(access: Access, dim: int, lanes: int, prices: Prices) -> float:
+    pieces = 1 + (lanes - 1) / access.run[dim]
+    if access.step[dim] == 0 or pieces > prices.most_pieces:
+        return prices.gather
+    return min(prices.gather, prices.copy * access.step[dim] * pieces)
+
+
+def _rate(held_bytes: int, machine: CpuTarget, prices: Prices) -> float:
+    """Cycles a byte from the smallest cache that holds this much with room to spare."""
+    level = prices.stream
+    if held_bytes <= machine.l2_bytes * 3 // 4:
+        return level.l2
+    return level.l3 if held_bytes <= machine.l3_bytes else level.memory
