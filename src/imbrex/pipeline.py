@@ -86,10 +86,16 @@ def lower(request: Request) -> Lowered:
     return Lowered(bundle(program(module, written), facts, request.target), used)
 
 
-def machine_for(target: str, isa: str, threads: int, l2_bytes: int | None, l3_bytes: int | None) -> Target:
+def machine_for(
+    target: str,
+    isa: str,
+    threads: int,
+    l2_bytes: int | None = None,
+    l3_bytes: int | None = None,
+    fma_per_cycle: float | None = None,
+) -> Target:
     """What a schedule is chosen for: this CPU core, or the GPU that the lane-level build stands for."""
     if target == "emulate":
         return GPU_TARGETS["emulate"]
-    found = CPU_ISAS[isa]
-    sizes = {k: v for k, v in (("l2_bytes", l2_bytes), ("l3_bytes", l3_bytes)) if v}
-    return replace(found, threads=threads, **sizes)
+    known = {"l2_bytes": l2_bytes, "l3_bytes": l3_bytes, "fma_per_cycle": fma_per_cycle}
+    return replace(CPU_ISAS[isa], threads=threads, **{k: v for k, v in known.items() if v})

@@ -50,7 +50,7 @@ def build() -> Any:
         lowered = lower(
             Request(
                 problem,
-                machine_for(target, m.isa.level, 2, m.l2_bytes, m.l3_bytes),
+                machine_for(target, m.isa.level, 2, m.l2_bytes, m.l3_bytes, m.isa.fma_per_cycle),
                 target,
                 tuning,
                 algorithm,

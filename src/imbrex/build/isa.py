@@ -28,6 +28,7 @@ class Isa:
     """arch: `x86_64`, `aarch64`.  march: `native`, or the name that the compiler is given.
 
     features: the host's flags as the kernel spells them; empty unless march is `native`.
+    generation: vendor and family of an x86 CPU, as the kernel spells them.
     """
 
     level: Level
@@ -35,6 +36,7 @@ class Isa:
     march: str
     cpu: str = ""
     features: frozenset[str] = frozenset()
+    generation: str = ""
 
     @property
     def vector_bytes(self) -> int:
@@ -53,6 +55,14 @@ class Isa:
     def vector_registers(self) -> int:
         """Architectural vector registers of that width."""
         return 32 if self.level in ("avx512", "neon") else 16
+
+    @property
+    def fma_per_cycle(self) -> float:
+        """Multiply-adds of the widest vectors that a core starts in a cycle.
+
+        Zen 4 (family 25) runs a 512-bit operation as two halves: AMD 57647, "Software Optimization Guide".
+        """
+        return 1.0 if self.level == "avx512" and self.generation == "AuthenticAMD 25" else 2.0
 
     @property
     def has_bf16(self) -> bool:
@@ -108,7 +118,8 @@ def host_isa() -> Isa:
         facts.get("model name") or " ".join(facts.get(k, "") for k in ("CPU implementer", "CPU part")).strip()
     )
     arch = _arch()
-    return Isa(_level(arch, features), arch, "native", cpu or platform.processor(), features)
+    generation = " ".join(facts.get(k, "") for k in ("vendor_id", "cpu family")).strip()
+    return Isa(_level(arch, features), arch, "native", cpu or platform.processor(), features, generation)
 
 
 def _arch() -> str:

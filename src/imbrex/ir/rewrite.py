@@ -87,13 +87,18 @@ def require_static(op: Operation, values: Sequence[SSAValue]) -> None:
 
 
 def replace_with(op: Operation, run: Sequence[Operation], values: Sequence[SSAValue] = ()) -> None:
-    """Put operations where `op` stands; those without a location get its location."""
+    """Put operations where `op` stands."""
+    insert(run, InsertPoint.before(op), op)
+    Rewriter.replace_op(op, [], list(values))
+
+
+def insert(run: Sequence[Operation], at: InsertPoint, cause: Operation) -> None:
+    """Put operations somewhere; those without a location get that of the operation that causes them."""
     for new in run:
         for nested in new.walk():
             if isinstance(nested.location, UnknownLoc):
-                nested.location = op.location
-    Rewriter.insert_op(list(run), InsertPoint.before(op))
-    Rewriter.replace_op(op, [], list(values))
+                nested.location = cause.location
+    Rewriter.insert_op(list(run), at)
 
 
 def properties(values: Mapping[str, Any]) -> dict[str, Attribute]:

@@ -77,7 +77,9 @@ def pack(op: ThreadwiseCopyOp, reader: Reader, scopes: list[Scope], clips: dict[
     is_whole = len(index) == 2
     panel = var(reader.fresh("panel"), panels) if is_whole else index[2]
     guards = _inside(lines.along.count, panel * width, lanes)
-    made: Stmt = Pack(window, Ref(dest, panel * step if is_whole else lin(0)), panel, width, form, guards, not is_whole)
+    made: Stmt = Pack(
+        window, Ref(dest, panel * step if is_whole else lin(0)), panel, width, form, guards, not is_whole
+    )
     scopes[-1].body.append(For(str(panel), panels, (made,)) if is_whole and panels > 1 else made)
 
 

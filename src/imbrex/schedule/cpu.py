@@ -130,10 +130,12 @@ class CpuPlan:
 
     @property
     def is_one_pass(self) -> bool:
-        """All of K in one step, with panels that keep neighbouring K together: no private tile of C is needed,
-        and operands may be read in place.
+        """All of K in one step, panels that keep neighbouring K together, and B staying where C is transposed:
+        no private tile of all of C is needed, and operands may be read in place.
         """
-        return self.tuning.a_layout == "k_blocked" and self.block_k >= self.oriented.k
+        c = self.oriented.c
+        may_store = self.tuning.stationary == "b" or c.run[0] <= c.run[1]
+        return self.tuning.a_layout == "k_blocked" and self.block_k >= self.oriented.k and may_store
 
     @property
     def panel_k(self) -> int:

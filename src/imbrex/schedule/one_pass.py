@@ -50,7 +50,8 @@ def _products(plan: CpuPlan, tile_cycles: float, prices: Prices) -> float:
     gemm, t = plan.oriented, plan.tuning
     columns = last_columns(gemm.n, t.vector_lanes)
     vectors = -(-(gemm.n - columns) // t.vector_lanes)
-    per_row = tile_cycles / t.m_per_thread / t.vectors
+    loads = t.m_per_thread + 2 * t.vectors  # a vector of B that is read in place often straddles two lines
+    per_row = (tile_cycles + prices.load * loads) / t.m_per_thread / t.vectors
     whole = gemm.m * vectors * gemm.k * per_row
     tails = gemm.m * columns * gemm.k / t.vector_lanes * prices.column
     calls = -(-gemm.m // t.m_per_thread) * -(-vectors // t.vectors)

@@ -35,6 +35,7 @@ class Prices:
     coordinate: float = 20.0  # to find the address of one row or column of a panel
     fma_latency: float = 4.0
     column: float = 1.5  # a vector of products that are summed along K, and its share of the final sum
+    load: float = 0.05  # beside the multiply-adds that hide most of it
     read_in_place: float = 0.7  # a vector of B that straddles cache lines
     store_in_place: float = 2.0
     placed: float = 6.0  # the address of a row or lane of a window in the one-pass form

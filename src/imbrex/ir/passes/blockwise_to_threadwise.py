@@ -18,7 +18,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.rewriter import InsertPoint
 
 from imbrex.index.map import Dim, Layer
 from imbrex.ir.attrs import Offset
@@ -27,7 +27,7 @@ from imbrex.ir.ops.block import BlockwiseCopyOp, BlockwiseGemmOp
 from imbrex.ir.ops.grid import LaunchOp
 from imbrex.ir.ops.thread import ThreadwiseCopyOp, ThreadwiseGemmOp
 from imbrex.ir.passes import tiling
-from imbrex.ir.rewrite import Run, properties, replace_with, require_static
+from imbrex.ir.rewrite import Run, insert, properties, replace_with, require_static
 from imbrex.ir.shape import PRIVATE, element_of, shape_of, space_of
 from imbrex.ir.source import InvalidOp
 from imbrex.view import tile
@@ -80,8 +80,8 @@ class Lowering:
             return
         cluster = op.cluster_lengths.data
         source_is_own, dest_is_own = (space_of(v) == PRIVATE for v in (op.source, op.dest))
-        tile = shape_of(op.dest)[len(op.dest_index) :] if source_is_own else shape_of(op.source)[-2:]
-        share = tiling.share(op, "cluster_lengths", cluster, tile, items)
+        shared, index = (op.dest, op.dest_index) if source_is_own else (op.source, op.source_index)
+        share = tiling.share(op, "cluster_lengths", cluster, shape_of(shared)[len(index) :], items)
         staged = op.dest if dest_is_own else op.source
         if not source_is_own:
             if not dest_is_own:
@@ -90,8 +90,8 @@ class Lowering:
             run.add(_copy(self._shared(op.source, cluster), [*source_index, self.item], staged, [], read))
         if not dest_is_own:
             write = properties({"vector": op.dest_data_per_write})
-            index = [*op.dest_index, self.item]
-            run.add(_copy(staged, [], self._shared(op.dest, cluster), index, write))
+            at = [*op.dest_index, self.item]
+            run.add(_copy(staged, [], self._shared(op.dest, cluster), at, write))
 
     def product(self, op: BlockwiseGemmOp, run: Run) -> None:
         require_static(op, (op.a, op.b, op.c))
@@ -134,7 +134,7 @@ class Lowering:
             self.views[value, what] = run.view(value, layers, what)
             owner = value.owner
             at = InsertPoint.at_start(owner) if isinstance(owner, Block) else InsertPoint.after(owner)
-            Rewriter.insert_op(run.ops, at)
+            insert(run.ops, at, self.launch)
         return self.views[value, what]
 
 

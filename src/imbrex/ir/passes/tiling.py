@@ -19,7 +19,7 @@ Product = GridwiseGemmExOp | BlockwiseGemmOp
 
 
 def clusters(op: Product, tile: tuple[Size, Size], items: int) -> tuple[Clusters, Clusters]:
-    """How `items` work items share the block's m and n; InvalidOp unless they cover both, each element once."""
+    """How `items` work items share a block's m and n; InvalidOp unless they cover it, each element once."""
     m = Clusters(op.m_per_thread.data, op.m_level0_cluster.data, op.m_level1_cluster.data)
     n = Clusters(op.n_per_thread.data, op.n_level0_cluster.data, op.n_level1_cluster.data)
     for side, size, own in (("m", tile[0], m), ("n", tile[1], n)):
@@ -39,6 +39,8 @@ def share(op: Operation, key: str, lengths: Sequence[int], tile: Sequence[Size],
     if lengths[0] * lengths[1] != items:
         raise InvalidOp(op, f"{lengths[0]} x {lengths[1]} work items copy, the block has {items}", key)
     sizes = [size or 0 for size in tile]
+    if len(sizes) != 2:
+        raise InvalidOp(op, f"work items share a tile of 2 dimensions, got {len(sizes)}", key)
     if any(size % length for size, length in zip(sizes, lengths, strict=True)):
         what = " x ".join(map(str, sizes))
         raise InvalidOp(op, f"{lengths[0]} x {lengths[1]} work items do not divide a tile of {what}", key)

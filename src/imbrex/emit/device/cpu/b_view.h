@@ -1,46 +1,50 @@
 // Sources of B that read a view where it lies: no panel is packed.
 //
-// The view's rows are k, its lanes n, and each vector is one span of stride 1 (`is_plain`).
+// The view's rows are k, its lanes n, and each vector is one span of stride Stride (`is_plain`).  Every element that a
+// vector covers must lie in the array (`is_inside`), whether it exists or not: those that do not are cleared by the bits
+// of their row's class.  Masked loads would take issue slots from the multiply-adds, some 8 % of a 3x3 layer's time.
 #pragma once
 #include "micro.h"
 #include "view.h"
 
 namespace imbrex {
 
-// NV vectors from `vector` on, row by row from the view's first; every element exists.
-template <class T, class S, int NV> struct b_view {
-  const S *p[NV];
+// NV vectors from `vector` on, row by row from the view's first; every element exists, or is of no interest.
+template <class T, int NV, int Stride> struct b_view {
+  const T *p[NV];
   const int64_t *offset;
-  template <class View> b_view(const S *src, const View &view, int vector) : offset(view.row_offset) {
+  template <class View> b_view(const T *src, const View &view, int vector) : offset(view.row_offset) {
     for (int v = 0; v < NV; ++v) p[v] = src + view.spans[vector + v][0].base;
   }
   void next(vec<T> (&row)[NV]) {
     const int64_t at = *offset++;
 #pragma GCC unroll 8
-    for (int v = 0; v < NV; ++v) row[v] = load<T>(p[v] + at);
+    for (int v = 0; v < NV; ++v)
+      if constexpr (Stride == 1)
+        row[v] = load<T>(p[v] + at);
+      else
+        row[v] = even_lanes<T>(load<T>(p[v] + at), load<T>(p[v] + at + width<T>));
   }
 };
 
-// The same where some elements do not exist but lie in the array (`is_inside`): they are loaded and cleared by the bits
-// of their row's class.  Masked loads would take issue slots from the multiply-adds, some 8 % of a 3x3 layer's time.
+// For every class of the view, the bits that its vectors keep.
 template <class T, int NV> struct class_bits {
   vec<T> lanes[max_classes][NV];
-};
-template <class T, class S, int NV> struct b_cleared_view : b_view<T, S, NV> {
-  const uint16_t *index;
-  const class_bits<T, NV> &bits;
-  template <class View>
-  b_cleared_view(const S *src, const View &view, int vector, class_bits<T, NV> &bits)
-      : b_view<T, S, NV>(src, view, vector), index(view.row_class), bits(bits) {
+  template <class View> class_bits(const View &view, int vector) {
     for (int c = 0; c < view.classes; ++c)
-      for (int v = 0; v < NV; ++v) bits.lanes[c][v] = lanes_of<T>(view.class_mask[vector + v][c]);
-  }
-  void next(vec<T> (&row)[NV]) {
-    b_view<T, S, NV>::next(row);
-    const vec<T> *lanes = bits.lanes[*index++];
-#pragma GCC unroll 8
-    for (int v = 0; v < NV; ++v) row[v] = (vec<T>)((lane_bits<T>)row[v] & (lane_bits<T>)lanes[v]);
+      for (int v = 0; v < NV; ++v) lanes[c][v] = lanes_of<T>(view.class_mask[vector + v][c]);
   }
 };
 
+template <class T, int NV, int Stride> struct b_cleared_view {
+  b_view<T, NV, Stride> all;
+  const uint16_t *index;
+  const class_bits<T, NV> &bits;
+  void next(vec<T> (&row)[NV]) {
+    all.next(row);
+    const vec<T> *lanes = bits.lanes[*index++];
+#pragma GCC unroll 8
+    for (int v = 0; v < NV; ++v) row[v] = (vec<T>)((lane_bits)row[v] & (lane_bits)lanes[v]);
+  }
+};
 } // namespace imbrex

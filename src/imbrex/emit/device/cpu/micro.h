@@ -53,8 +53,36 @@ template <class T, int MR> struct a_row_cursor {
     for (int i = 0; i < bases; ++i) base[i] += count;
   }
 };
+// A(k, m) = p[k / run * MR + m][k % run]: runs of neighbouring k, wherever they lie; run is a multiple of W.
+template <class T> struct a_runs {
+  const T *const *p;
+  int64_t run;
+};
+template <class T, int MR> struct a_run_cursor {
+  static constexpr int chunk = width<T>;
+  const T *base[MR];
+  const T *const *p;
+  int64_t run, left;
+  explicit a_run_cursor(a_runs<T> a) : p(a.p), run(a.run), left(0) { advance(0); }
+  T at(int m, int u) const { return base[m][u]; }
+  const T *row(int m) const { return base[m]; }
+  void advance(int count) {
+    left -= count;
+    if (left > 0) {
+#pragma GCC unroll 32
+      for (int m = 0; m < MR; ++m) base[m] += count;
+    } else {
+#pragma GCC unroll 32
+      for (int m = 0; m < MR; ++m) base[m] = p[m];
+      p += MR;
+      left = run;
+    }
+  }
+};
+
 template <int MR, class A> IMBREX_INLINE A cursor(A a) { return a; }
 template <int MR, class T> IMBREX_INLINE a_row_cursor<T, MR> cursor(a_rows<T> a) { return a_row_cursor<T, MR>(a); }
+template <int MR, class T> IMBREX_INLINE a_run_cursor<T, MR> cursor(a_runs<T> a) { return a_run_cursor<T, MR>(a); }
 
 // Rows of NV vectors, `step` apart: a packed panel with step == NV * W, or a matrix as it lies.
 template <class T, int NV> struct b_panel {

@@ -17,6 +17,26 @@ template <class T> struct a_in_place {
   template <int R, class Body> void visit(int row, Body body) { body(a_rows<T>{p + row * step, step}); }
 };
 
+// Runs of `run` neighbouring k in place, wherever each run of each row lies: a view whose rows are m and whose lanes are
+// k, all lanes of a run neighbours in memory that exist together, as channels are that come last.  `table` has room for
+// K / run * MR pointers; `zeros` are `run` elements that stand for what does not exist.  run is a multiple of W.
+template <class T, class View> struct a_runs_in_place {
+  const T *src;
+  const View &view;
+  const T **table;
+  const T *zeros;
+  int run;
+  template <int R, class Body> void visit(int row, Body body) {
+    const T **to = table;
+    for (int k = 0; k < view.lanes; k += run)
+      for (int m = row; m < row + R; ++m) {
+        const T *p = src + view.row_offset[m] + view.lane_offset[k];
+        *to++ = view.mask_of(k / width<T>, m) & 1 ? p : zeros;
+      }
+    body(a_runs<T>{table, run});
+  }
+};
+
 // Packed on a visit, from a view whose rows are m and whose lanes are k, into `buffer` of MR * K (rounded up) elements.
 template <class T, class S, class View> struct a_packing {
   const S *src;
@@ -39,37 +59,27 @@ template <class T> struct a_packed {
 
 // ---- B -----------------------------------------------------------------------------------------------------
 
-// From a view whose rows are k and whose lanes are n, L of them a panel: in place where that is possible and allowed,
-// else packed on a visit into `buffer` of K * L elements.  `column_buffer` holds the last columns, K rounded up apart.
-template <class T, class S, class View> struct b_lanes {
+// From a view whose rows are k and whose lanes are n, L of them a panel: in place where allowed and possible (vectors of
+// one span of stride Stride that lie in the array), else packed on a visit into `buffer` of K * L elements.
+// `column_buffer` holds the last columns, K rounded up apart.
+template <class T, class S, class View, int Stride = 1> struct b_lanes {
   const S *src;
   const View &view;
   T *buffer, *column_buffer;
   bool in_place;
-  static constexpr bool same = is_same<T, S>;
 
   template <int V, class Body> void visit(int panel, Body body) {
-    const int v = panel * View::V;
-    const bool is_near = in_place && same && !view.is_wild && view.is_plain(v, V);
-    bool is_full = true, is_inside = true;
-    for (int i = v; i < v + V; ++i) {
-      is_full = is_full && view.is_full[i];
-      is_inside = is_inside && view.is_inside(i);
-    }
-    if constexpr (same && View::has_guards) {
-      if (is_near && is_inside) {
-        class_bits<T, V> bits;
-        return body(b_cleared_view<T, S, V>(src, view, v, bits));
+    if constexpr (is_same<T, S>) {
+      const int v = panel * View::V;
+      if (in_place && !view.is_wild && view.is_plain(v, V, Stride) && view.is_inside(v, V)) {
+        const b_view<T, V, Stride> rows(src, view, v);
+        if constexpr (!View::has_guards) return body(rows);
+        const class_bits<T, V> bits(view, v);
+        return body(b_cleared_view<T, V, Stride>{rows, view.row_class, bits});
       }
-    } else if constexpr (same) {
-      if (is_near && (is_full || is_inside)) return body(b_view<T, S, V>(src, view, v));
     }
     pack_lanes(buffer, src, view, panel);
     body(b_panel<T, V>{buffer, View::panel_lanes});
-  }
-  // The first `count` panels, `step` apart.
-  void pack_all(T *panels, int64_t step, int count) {
-    for (int j = 0; j < count; ++j) pack_lanes(panels + j * step, src, view, j);
   }
   const T *columns(int first, int count) {
     const int64_t step = round_up(view.rows, width<T>);

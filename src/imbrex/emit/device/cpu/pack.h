@@ -19,17 +19,6 @@ IMBREX_INLINE mask_t spread(mask_t mask) {
   return (mask | mask << 1) & 0x55555555;
 }
 
-template <class T> IMBREX_INLINE vec<T> even_lanes(vec<T> a, vec<T> b) {
-  if constexpr (width<T> == 16)
-    return __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
-  else if constexpr (width<T> == 8)
-    return __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14);
-  else if constexpr (width<T> == 4)
-    return __builtin_shufflevector(a, b, 0, 2, 4, 6);
-  else
-    return __builtin_shufflevector(a, b, 0, 2);
-}
-
 // Lanes `mask` of one vector from addresses p + offset[lane].
 template <class T, class S> IMBREX_INLINE vec<T> gather(const S *p, const int64_t *offset, mask_t mask) {
   vec<T> v{};
@@ -54,8 +43,7 @@ IMBREX_INLINE vec<T> load_spans(const S *p, const span *spans, int count, mask_t
       const mask_t both = spread(lanes);
       vec<T> low = load<T>(p + spans[s].base, both & all_lanes<T>);
       vec<T> high = load<T>(p + spans[s].base + W, both >> W);
-      v = (vec<T>)((typename vector_of<int32_t, vector_bytes>::type)v |
-                   (typename vector_of<int32_t, vector_bytes>::type)even_lanes<T>(low, high));
+      v = (vec<T>)((lane_bits)v | (lane_bits)even_lanes<T>(low, high));
     }
   }
   return v;
@@ -103,29 +91,31 @@ IMBREX_INLINE void each_row(const S *src, const View &view, int v, int first, in
   }
 }
 
-// dst[row][L] where every vector of the panel is full and plain: a row at a time, for its vectors share a page.
-template <class T, class S, int L, int G, int Rows, int Lanes>
-static void pack_full_lanes(T *dst, const S *src, const view<T, L, G, Rows, Lanes> &view, int panel) {
-  constexpr int V = (L + width<T> - 1) / width<T>;
+// dst[row][L] of `rows` rows from `first` on, where every vector of the panel is full and plain.
+template <class T, class S, class View>
+IMBREX_INLINE void pack_full_lanes(T *dst, const S *src, const View &view, int panel, int first, int rows) {
+  constexpr int V = View::V;
   const S *p[V];
   for (int i = 0; i < V; ++i) p[i] = src + view.spans[panel * V + i][0].base;
-  for (int r = 0; r < view.rows; ++r, dst += L) {
+  for (int r = first; r < first + rows; ++r) {
     const int64_t at = view.row_offset[r];
 #pragma GCC unroll 8
-    for (int i = 0; i < V; ++i) {
-      __builtin_prefetch(p[i] + at + L);
-      store<T>(dst + i * width<T>, load<T>(p[i] + at));
-    }
+    for (int i = 0; i < V; ++i) store<T>(dst + int64_t(r) * View::panel_lanes + i * width<T>, load<T>(p[i] + at));
   }
+}
+
+template <class View> static bool is_full_panel(const View &view, int panel) {
+  if (View::panel_lanes % View::W != 0 || !view.is_plain(panel * View::V, View::V)) return false;
+  for (int i = 0; i < View::V; ++i)
+    if (!view.is_full[panel * View::V + i]) return false;
+  return true;
 }
 
 // dst[row][L]: every row of the view, lanes of one panel.
 template <class T, class S, int L, int G, int Rows, int Lanes>
 static void pack_lanes(T *dst, const S *src, const view<T, L, G, Rows, Lanes> &view, int panel) {
   constexpr int W = width<T>, V = (L + W - 1) / W;
-  bool is_full = L % W == 0 && view.is_plain(panel * V, V);
-  for (int i = 0; i < V; ++i) is_full = is_full && view.is_full[panel * V + i];
-  if (is_full) return pack_full_lanes<T>(dst, src, view, panel);
+  if (is_full_panel(view, panel)) return pack_full_lanes(dst, src, view, panel, 0, view.rows);
   for (int i = 0; i < V; ++i) {
     T *out = dst + i * W;
     const mask_t stored = first_lanes(L - i * W) & all_lanes<T>;
@@ -135,6 +125,21 @@ static void pack_lanes(T *dst, const S *src, const view<T, L, G, Rows, Lanes> &v
       each_row<T>(src, view, panel * V + i, 0, view.rows,
                   [&](int r, vec<T> x) { store<T>(out + int64_t(r) * L, x, stored); });
   }
+}
+
+// Panels [first, first + count), `step` elements apart.  Full ones are packed a few rows of all of them at a time: rows
+// that lie pages apart then cost one translation each, not one a panel.
+template <class T, class S, int L, int G, int Rows, int Lanes>
+static void pack_panels(T *dst, int64_t step, const S *src, const view<T, L, G, Rows, Lanes> &view, int first,
+                        int count) {
+  constexpr int rows_together = 8;
+  int full = 0;
+  while (full < count && is_full_panel(view, first + full)) ++full;
+  for (int r = 0; r < view.rows; r += rows_together)
+    for (int i = 0; i < full; ++i)
+      pack_full_lanes(dst + i * step, src, view, first + i, r,
+                      view.rows - r < rows_together ? view.rows - r : rows_together);
+  for (int i = full; i < count; ++i) pack_lanes(dst + i * step, src, view, first + i);
 }
 
 // dst[lane / W][MR][W]: rows [first, first + MR) of the view, every lane; rows past the view's are 0.

@@ -1,8 +1,21 @@
-// The W x W transpose of W registers: afterwards rows[i][j] is what rows[j][i] was.
+// Lanes moved between registers: every other lane of two, and the W x W transpose of W of them, after which rows[i][j]
+// is what rows[j][i] was.
 #pragma once
 #include "vec.h"
 
 namespace imbrex {
+
+// Lanes 0, 2, 4 ... of the 2W lanes a, b.
+template <class T> IMBREX_INLINE vec<T> even_lanes(vec<T> a, vec<T> b) {
+  if constexpr (width<T> == 16)
+    return __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+  else if constexpr (width<T> == 8)
+    return __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14);
+  else if constexpr (width<T> == 4)
+    return __builtin_shufflevector(a, b, 0, 2, 4, 6);
+  else
+    return __builtin_shufflevector(a, b, 0, 2);
+}
 
 // Of a 2S x 2S block's rows i and i + S: swaps the off-diagonal S x S blocks.  log2(W) rounds of it transpose.
 template <class T, int S> IMBREX_INLINE void swap_blocks(vec<T> &a, vec<T> &b) {

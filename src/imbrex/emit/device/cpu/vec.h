@@ -44,7 +44,7 @@ template <int Bytes> struct same_size_int {
 template <> struct same_size_int<8> {
   typedef int64_t type;
 };
-template <class T> using lane_bits = typename vector_of<int32_t, vector_bytes>::type;
+using lane_bits = vector_of<int32_t, vector_bytes>::type;
 
 // One bit a lane, lane 0 lowest.
 typedef uint32_t mask_t;

@@ -122,10 +122,10 @@ template <class T, int L, int G, int Rows, int Lanes> struct view {
     return mask_at(v, at);
   }
 
-  // Vectors [v, v + count) are one span of stride 1 each.
-  bool is_plain(int v, int count) const {
+  // Vectors [v, v + count) are one span of that stride each.
+  bool is_plain(int v, int count, int stride = 1) const {
     for (int i = v; i < v + count; ++i)
-      if (span_count[i] != 1 || spans[i][0].stride != 1) return false;
+      if (span_count[i] != 1 || spans[i][0].stride != stride) return false;
     return true;
   }
 
@@ -137,9 +137,11 @@ template <class T, int L, int G, int Rows, int Lanes> struct view {
     return true;
   }
 
-  // Every row of plain vector v lies in the array, lanes that do not exist included.
-  bool is_inside(int v) const {
-    return spans[v][0].base + row_low >= 0 && spans[v][0].base + row_high + W <= extent;
+  // All that vectors [v, v + count) cover, in every row, lies in the array, whether it exists or not.
+  bool is_inside(int v, int count) const {
+    for (int i = v; i < v + count; ++i)
+      if (spans[i][0].base + row_low < 0 || spans[i][0].base + row_high + W * spans[i][0].stride > extent) return false;
+    return true;
   }
 
 private:

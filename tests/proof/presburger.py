@@ -1,8 +1,8 @@
-"""Printed indices against naive compositions, as statements about integers that isl decides for every point at once.
+"""Printed indices against naive compositions, as statements about integers that isl decides for all points.
 
-The emitted side starts from the text of the expressions, as a kernel prints them.  The naive side never sees an
+The printed side starts from the text of the expressions, as a kernel has it.  The naive side never sees an
 expression: every coordinate of every layer is a variable of its own, tied to its neighbours by the rule's law
-without a division, and a proof is that some set of such points is empty.
+without a division.  A proof is that some set of such points is empty; a sample of it says what is wrong.
 """
 
 from __future__ import annotations
@@ -14,14 +14,11 @@ from math import prod
 from typing import assert_never
 
 import islpy as isl
-import pytest
 
 from imbrex.index import rule as rules
-from imbrex.index.map import Dim, Layer, Map, Step, layer_over
+from imbrex.index.map import Layer, Map, Step
 from imbrex.index.query import linear
-from imbrex.index.rule import Embed, Merge, Pad, PassThrough, Slice, Sunder, Unmerge
-
-P = PassThrough()
+from imbrex.index.rule import Pad
 
 
 @dataclass(frozen=True)
@@ -38,7 +35,7 @@ class Kernel:
 
 
 class Points:
-    """Points of some variables, cut down by constraints; each method gives a point that breaks a claim, or None."""
+    """Points of some variables that meet constraints; a method gives one that breaks its claim, or None."""
 
     def __init__(self, names: Sequence[str], constraints: Iterable[str]) -> None:
         self.names = tuple(names)
@@ -62,7 +59,9 @@ class Points:
         return self.where(x.lt_set(y)) or self.where(x.gt_set(y))
 
     def inside(self, text: str, size: int) -> isl.Set:
-        return self.value(text).ge_set(self.value("0")).intersect(self.value(text).lt_set(self.value(str(size))))
+        return (
+            self.value(text).ge_set(self.value("0")).intersect(self.value(text).lt_set(self.value(str(size))))
+        )
 
     def value(self, text: str) -> isl.PwAff:
         """The printed expression as a function of the point."""
@@ -75,7 +74,9 @@ class Points:
             case ast.Constant(int(k)):
                 return isl.PwAff.from_aff(isl.Aff.zero_on_domain(local)) + k
             case ast.Name(name):
-                return isl.PwAff.from_aff(isl.Aff.var_on_domain(local, isl.dim_type.set, self.names.index(name)))
+                return isl.PwAff.from_aff(
+                    isl.Aff.var_on_domain(local, isl.dim_type.set, self.names.index(name))
+                )
             case ast.UnaryOp(ast.USub(), x):
                 return self._term(x).neg()
             case ast.BinOp(x, ast.Add(), y):
@@ -97,7 +98,7 @@ class Points:
 
 
 class Naive:
-    """The coordinates of a map's every layer as variables: `names[i]` above layer i, the last ones in memory."""
+    """The coordinates of a map's every layer as variables: `names[i]` above layer i, the last in memory."""
 
     def __init__(self, map: Map, suffix: str = "") -> None:
         self.map = map
@@ -114,7 +115,9 @@ class Naive:
         layer = self.map.layers[depth]
         up = dict(zip((d.name for d in layer.upper), self.names[depth], strict=True))
         low = dict(zip((d.name for d in layer.lower), self.names[depth + 1], strict=True))
-        return [f"({_law(layer, s, [up[n] for n in s.upper], [low[n] for n in s.lower])})" for s in layer.steps]
+        return [
+            f"({_law(layer, s, [up[n] for n in s.upper], [low[n] for n in s.lower])})" for s in layer.steps
+        ]
 
     def exists(self, depth: int) -> list[str]:
         """Every coordinate above and at this depth lies in its dim."""
@@ -140,8 +143,9 @@ def needless_guard(map: Map, kernel: Kernel) -> str | None:
 
 
 def missing_guard(map: Map, kernel: Kernel) -> str | None:
-    """A point that all guards let pass, and that leaves a dim at some layer: layer by layer, so that the ones above
-    are known to hold.
+    """A point that all guards let pass, and that leaves a dim at some layer.
+
+    Layer by layer, so that all coordinates above are known to exist.
     """
     naive = Naive(map)
     for depth, layer in enumerate(map.layers):
@@ -163,20 +167,25 @@ def out_of_bounds(map: Map, kernel: Kernel) -> str | None:
     return points.outside(kernel.offset, naive.size, *passed)
 
 
-def shared_offset(map: Map) -> str | None:
-    """Two points that exist, differ, and share their offset."""
-    one, other = Naive(map), Naive(map, "__")
-    depth = len(map.layers)
+def shared_offset(map: Map, another: Map | None = None) -> str | None:
+    """Two points that exist and share their offset: different ones of one map, or any of two maps."""
+    one, other = Naive(map), Naive(another or map, "__")
     both = Points(
-        (*one.all_names(depth), *other.all_names(depth)),
-        (*one.exists(depth), *other.exists(depth), f"{one.offset} = {other.offset}"),
+        (*one.all_names(len(one.map.layers)), *other.all_names(len(other.map.layers))),
+        (
+            *one.exists(len(one.map.layers)),
+            *other.exists(len(other.map.layers)),
+            f"{one.offset} = {other.offset}",
+        ),
     )
+    if another is not None:
+        return both.where()
     pairs = zip(one.names[0], other.names[0], strict=True)
     return next((p for x, y in pairs if (p := both.where(both.value(x).lt_set(both.value(y))))), None)
 
 
 def _law(layer: Layer, step: Step, u: Sequence[str], l: Sequence[str]) -> str:  # noqa: E741
-    """The rule between its coordinates; that they lie in their dims is said elsewhere, and is all of a Pad's guard."""
+    """The rule between its coordinates; that they lie in their dims (a Pad guards that) is said elsewhere."""
     upper, lower = layer.upper_sizes(step), layer.lower_sizes(step)
     match step.rule:
         case rules.PassThrough():
@@ -234,77 +243,3 @@ def _depths(text: str, brackets: str) -> Iterator[tuple[int, int]]:
 
 def _flat(text: str) -> bool:
     return text.count("(") == text.count(")")
-
-
-def _dims(**sizes: int) -> tuple[Dim, ...]:
-    return tuple(Dim(n, s) for n, s in sizes.items())
-
-
-def _window(layout: str, n: int, c: int, h: int, w: int, y: int, x: int, *, pad: tuple[int, int], stride: int = 1,
-            dil: int = 1) -> Map:  # fmt: skip
-    """(n c y ho x wo) of an image: the part that all three directions share."""
-    sizes = {"n": n, "c": c, "h": h, "w": w}
-    stored = tuple(Dim(d, sizes[d]) for d in layout)
-    ho, wo = ((s + sum(pad) - dil * (k - 1) - 1) // stride + 1 for s, k in ((h, y), (w, x)))
-    padded = layer_over(stored, *((Pad(*pad), f"{d}p", d) if d in "hw" else (P, d, d) for d in layout))
-    slid = layer_over(
-        padded.upper, (P, "n", "n"), (P, "c", "c"),
-        (Embed((dil, stride)), "y ho", "hp"), (Embed((dil, stride)), "x wo", "wp"),
-        y=y, x=x, ho=ho, wo=wo,
-    )  # fmt: skip
-    return Map((slid, padded))
-
-
-def _over(map: Map, *entries: tuple[rules.Rule, str, str], **sizes: int) -> Map:
-    return Map((layer_over(map.upper, *entries, **sizes),)).then(map)
-
-
-def _v4r1(h: int, n: int, phase: int, y: int = 3, stride: int = 2, pad: int = 1) -> Map:
-    """Backward data v4r1 in one spatial dim: the input that phase `phase` of the window writes."""
-    ho = (h + 2 * pad - y) // stride + 1
-    reach = ho + -(-(y - 1) // stride)
-    left, right = max(0, pad - (stride - 1)) // stride, min(reach, -(-(pad + h - 1) // stride) + 1)
-    before = pad
-    after = max(0, stride - 1 + stride * (reach - 1) + 1 - (h + pad))
-    padded = layer_over(_dims(n=n, h=h), (P, "n", "n"), (Pad(before, after), "hp", "h"))
-    slid = layer_over(padded.upper, (P, "n", "n"), (Embed((1, stride)), "yt ht", "hp"), yt=stride, ht=reach)
-    cut = layer_over(
-        slid.upper, (P, "n", "n"), (Slice(phase, phase + 1), "yt", "yt"), (Slice(left, right), "ht", "ht")
-    )
-    return Map((layer_over(cut.upper, (P, "y", "yt"), (Merge(), "gemm_n", "n ht")), cut, slid, padded))
-
-
-def _views() -> dict[str, Map]:
-    """Views of the kernels' kind, constructed here: the proofs do not depend on `imbrex.view`."""
-    resnet = _window("nchw", 4, 64, 56, 56, 3, 3, pad=(1, 1))
-    strided = _window("nhwc", 4, 32, 28, 28, 3, 3, pad=(1, 1), stride=2)
-    lopsided = _window("cnhw", 2, 8, 9, 11, 3, 2, pad=(0, 2), dil=2)
-    forward = ((Merge(), "gemm_k", "c y x"), (Merge(), "gemm_n", "n ho wo"))
-    by_row = ((Merge(), "gemm_k", "y x c"), (Merge(), "gemm_n", "n ho wo"))
-    edge = layer_over(_dims(k=75, m=100), (Pad(0, 5), "k", "k"), (Pad(0, 28), "m", "m"))
-    tiled = layer_over(
-        edge.upper, (Unmerge(), "kt ki", "k"), (Unmerge(), "wg mi", "m"), kt=10, ki=8, wg=4, mi=32
-    )
-    two_tile = layer_over(_dims(tile=60), (Sunder(), "sk dp s", "tile"), sk=28, dp=32, s=2)
-    return {
-        "forward NCHW": _over(resnet, *forward),
-        "forward NHWC stride 2": _over(strided, *by_row),
-        "forward CNHW dilated, pads 0 and 2": _over(lopsided, *forward),
-        "forward NCHW, tiled": _over(
-            _over(resnet, *forward), (Unmerge(), "kt ki", "gemm_k"), (Unmerge(), "wg ni", "gemm_n"),
-            kt=72, ki=8, wg=98, ni=128,
-        ),
-        "backward data v1r1": _over(strided, (Merge(), "gemm_m", "c y x"), (Merge(), "gemm_n", "n ho wo")),
-        "backward data v4r1, phase 0": _v4r1(56, 4, 0),
-        "backward data v4r1, phase 1": _v4r1(56, 4, 1),
-        "backward weight": _over(lopsided, (Merge(), "gemm_n", "c y x"), (Merge(), "gemm_k", "n ho wo")),
-        "gemm under tiles that overhang": Map((tiled, edge)),
-        "two pieces of tiles": _over(
-            Map((two_tile,)), (Unmerge(), "p q", "sk"), (P, "dp", "dp"), (P, "s", "s"), p=4, q=7
-        ).then(Map((layer_over(_dims(m=5, n=12), (Merge(), "tile", "m n")),))),
-    }  # fmt: skip
-
-
-VIEWS = _views()
-
-
