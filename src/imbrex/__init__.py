@@ -1,3 +1,54 @@
-"""Imbrex: convolutions and matrix products as kernel source that its user can read, own and ship."""
+"""Imbrex: convolutions and matrix products as readable, verified kernel source.
+
+Each name is imported when it is first used, so that `import imbrex` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from imbrex.diagnostic import Diagnostic
+    from imbrex.function.conv import conv2d, conv2d_backward_data, conv2d_backward_weight
+    from imbrex.function.gemm import gemm
+    from imbrex.kernel import Kernel, compile
+    from imbrex.problem import Conv2d, Gemm, parse_problem, problem_text
+
+__all__ = [
+    "Conv2d",
+    "Diagnostic",
+    "Gemm",
+    "Kernel",
+    "__version__",
+    "compile",
+    "conv2d",
+    "conv2d_backward_data",
+    "conv2d_backward_weight",
+    "gemm",
+    "parse_problem",
+    "problem_text",
+]
 
 __version__ = "0.1.0"
+
+_HOMES = {
+    "imbrex.diagnostic": ("Diagnostic",),
+    "imbrex.function.conv": ("conv2d", "conv2d_backward_data", "conv2d_backward_weight"),
+    "imbrex.function.gemm": ("gemm",),
+    "imbrex.kernel": ("Kernel", "compile"),
+    "imbrex.problem": ("Conv2d", "Gemm", "parse_problem", "problem_text"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    for home, names in _HOMES.items():
+        if name in names:
+            value = globals()[name] = getattr(import_module(home), name)
+            return value
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from imbrex.build.isa import isa as isa_of
 from imbrex.build.shared import build_shared
 from imbrex.pipeline import Request, lower, machine_for
 from imbrex.problem import Problem
@@ -44,19 +45,16 @@ class Built:
 @pytest.fixture
 def build() -> Any:
     def built(
-        problem: Problem, target: str = "cpu", tuning: Tuning | None = None, algorithm: str | None = None
+        problem: Problem,
+        target: str = "cpu",
+        tuning: Tuning | None = None,
+        algorithm: str | None = None,
+        level: str = "native",
     ) -> Built:
-        m = machine()
-        lowered = lower(
-            Request(
-                problem,
-                machine_for(target, m.isa.level, 2, m.l2_bytes, m.l3_bytes, m.isa.fma_per_cycle),
-                target,
-                tuning,
-                algorithm,
-            )
-        )
-        library = build_shared(lowered.bundle.files, flags=("-Wall", "-Wextra", "-Werror"))
+        m, isa = machine(), isa_of(level)
+        goal = machine_for(target, isa.level, 2, m.l2_bytes, m.l3_bytes, isa.fma_per_cycle)
+        lowered = lower(Request(problem, goal, target, tuning, algorithm))
+        library = build_shared(lowered.bundle.files, flags=("-Wall", "-Wextra", "-Werror"), isa=isa)
         parameters = tuple(Parameter(o.role, o.shape, o.dtype.numpy, o.is_written) for o in problem.operands)
         return Built(problem, load(library.path, "kernel", parameters), lowered.tunings)
 

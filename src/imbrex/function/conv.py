@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
+from operator import index
 from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 import numpy as np
@@ -43,9 +45,9 @@ def conv2d(
     bottom), (left, right)), "valid" or "same".  out: where the result goes.  int8 gives int32.
     """
     names = _layouts(layout, filter_layout, output_layout)
-    arrays = {"input": _images(x, "x", names["input"]), "filter": _images(w, "w", names["filter"])}
+    arrays = _arrays(names, x=("input", x), w=("filter", w))
     window = _window(stride, padding, dilation, groups)
-    return _convolved("forward", names, arrays, {}, window, x, out, threads)
+    return _convolved("forward", names, arrays, (), window, x, out, threads)
 
 
 def conv2d_backward_data(
@@ -65,9 +67,9 @@ def conv2d_backward_data(
 ) -> Any:
     """The gradient of `conv2d(x, w)` by x, from that by its result; x has `input_shape`, in `layout`."""
     names = _layouts(layout, filter_layout, output_layout)
-    arrays = {"output": _images(dy, "dy", names["output"]), "filter": _images(w, "w", names["filter"])}
+    arrays = _arrays(names, dy=("output", dy), w=("filter", w))
     window = _window(stride, padding, dilation, groups)
-    wanted = {"input": _shape("input_shape", input_shape)}
+    wanted: Shapes = (("input", _shape("input_shape", input_shape)),)
     return _convolved("backward_data", names, arrays, wanted, window, dy, out, threads)
 
 
@@ -88,14 +90,14 @@ def conv2d_backward_weight(
 ) -> Any:
     """The gradient of `conv2d(x, w)` by w, from that by its result; w has `filter_shape`, in its layout."""
     names = _layouts(layout, filter_layout, output_layout)
-    arrays = {"output": _images(dy, "dy", names["output"]), "input": _images(x, "x", names["input"])}
+    arrays = _arrays(names, dy=("output", dy), x=("input", x))
     window = _window(stride, padding, dilation, groups)
-    wanted = {"filter": _shape("filter_shape", filter_shape)}
+    wanted: Shapes = (("filter", _shape("filter_shape", filter_shape)),)
     return _convolved("backward_weight", names, arrays, wanted, window, dy, out, threads)
 
 
 class _Window(NamedTuple):
-    """How the window moves: pairs of (height, width); pads before and after, of "same" not known yet."""
+    """How the window moves, (height, width) each; pads are (before, after), of "same" not known yet."""
 
     stride: tuple[int, int]
     pads: tuple[tuple[int, int], tuple[int, int]] | Literal["same"]
@@ -103,25 +105,171 @@ class _Window(NamedTuple):
     groups: int
 
 
+ROLES: tuple[Role, Role, Role] = ("filter", "input", "output")
+Names: TypeAlias = tuple[Layout, Layout, Layout]
+Shapes: TypeAlias = tuple[tuple[Role, tuple[int, ...]], ...]
+
+
 def _convolved(
     direction: Direction,
-    names: Mapping[Role, Layout],
-    arrays: Mapping[Role, Laid],
-    wanted: Mapping[Role, tuple[int, ...]],
+    names: Names,
+    arrays: Mapping[str, tuple[Role, Laid]],
+    wanted: Shapes,
     window: _Window,
     like: Any,
     out: Any,
     threads: int | None,
 ) -> Any:
-    """The result of one direction.  arrays: the two that are read; wanted: the shape of the result's role
-    where arrays do not tell it; like: whose kind and order of dimensions the result has.
+    """The result of one direction.  names: of each role's dimensions, as the caller indexes them.  arrays:
+    the two that are read, by the caller's word.  wanted: the result's shape, where arrays do not settle it.
     """
-    element = shared_element({_ARGUMENTS[direction, role]: array for role, array in arrays.items()})
-    shapes = {role: array.shape for role, array in arrays.items()} | dict(wanted)
-    sizes = _sizes(names, shapes, window.groups)
-    batch = max(1, sizes["n"])
-    layouts = {role: array.named(names[role]) for role, array in arrays.items()}
-    written: Role = next(role for role in names if role not in arrays)
-    first = next(iter(arrays.values()))
-    order = first.order if written != "filter" else (0, 1, 2, 3)
-    ...
+    read = {role: array for role, array in arrays.values()}
+    element = shared_element({word: array for word, (_, array) in arrays.items()})
+    shapes = (*((role, array.shape) for role, array in read.items()), *wanted)
+    problem, is_empty = _problem(direction, names, shapes, window, element)
+    for word, (role, array) in arrays.items():
+        _check_shape(problem, word, role, array.shape, is_empty)
+    shape = _batched(problem, problem.written, is_empty)
+    first = next(iter(read.values()))
+    if out is None:
+        order = tuple(range(4)) if problem.written == "filter" else first.order
+        result = Laid(np.empty([shape[i] for i in order], element.output.numpy), order)
+    else:
+        result = as_output(out, shape, element.output)
+    if is_empty:
+        result.array.fill(0)
+    else:
+        laid_out = {**read, problem.written: result}
+        layouts = tuple(laid_out[role].named(problem.layout(role)) for role in ROLES)
+        _kernel(problem, layouts, threads)(*(laid_out[role].array for role in ROLES), threads=threads)
+    return same_kind(result.as_indexed(), like) if out is None else out
+
+
+@lru_cache(maxsize=KERNELS)
+def _problem(
+    direction: Direction, names: Names, shapes: Shapes, window: _Window, element: DType
+) -> tuple[Conv2d, bool]:
+    """The problem in the caller's layouts, with a batch of one where there are no images; and whether so."""
+    given = dict(shapes)
+    filter_names, input_names, output_names = names
+    sizes = dict(zip(output_names, given.get("output", ()), strict=False))
+    sizes |= dict(zip(filter_names, given.get("filter", ()), strict=False))
+    sizes |= dict(zip(input_names, given.get("input", ()), strict=False))
+    pads = _same_pads(sizes, window) if window.pads == "same" else window.pads
+    try:
+        problem = Conv2d(
+            direction,
+            *(max(1, sizes["n"]), sizes["c"], sizes["hi"], sizes["wi"], sizes["k"], sizes["y"], sizes["x"]),
+            pad_h=pads[0],
+            pad_w=pads[1],
+            stride=window.stride,
+            dilation=window.dilation,
+            groups=window.groups,
+            filter_layout=filter_names,
+            input_layout=input_names,
+            output_layout=output_names,
+            dtype=element,
+        )
+    except Diagnostic as error:
+        raise ValueError(error.message) from None
+    return problem, sizes["n"] == 0
+
+
+@lru_cache(maxsize=KERNELS)
+def _kernel(problem: Conv2d, layouts: Names, threads: int | None) -> Kernel:
+    """For the arrays as they lie in memory."""
+    filter_, input_, output = layouts
+    lying = replace(problem, filter_layout=filter_, input_layout=input_, output_layout=output)
+    return compile(lying, threads=threads)
+
+
+def _check_shape(problem: Conv2d, word: str, role: Role, shape: tuple[int, ...], is_empty: bool) -> None:
+    right = _batched(problem, role, is_empty)
+    if shape != right:
+        why = f" for {problem.c} channels in {problem.groups} groups" if role == "filter" else ""
+        raise ValueError(f"'{word}' should have shape {right}{why}, got {shape}")
+
+
+def _batched(problem: Conv2d, role: Role, is_empty: bool) -> tuple[int, ...]:
+    """The shape of a role's array, without images where there are none."""
+    dims = zip(problem.layout(role), problem.shapes(role), strict=True)
+    return tuple(0 if name == "n" and is_empty else size for name, size in dims)
+
+
+@lru_cache(maxsize=64)
+def _layouts(layout: str, filter_layout: str | None, output_layout: str | None) -> Names:
+    """Names of the dimensions of filter, input and output; the first and the last follow the second."""
+    try:
+        images = parse_layout("input", layout)
+        like = [{"n": "k", "c": "c", "hi": "y", "wi": "x"}[name] for name in images]
+        results = [{"n": "n", "c": "k", "hi": "ho", "wi": "wo"}[name] for name in images]
+        return (
+            parse_layout("filter", filter_layout or like),
+            images,
+            parse_layout("output", output_layout or results),
+        )
+    except Diagnostic as error:
+        raise ValueError(f"{error.message}; {error.hint}") from None
+
+
+def _arrays(names: Names, **given: tuple[Role, object]) -> dict[str, tuple[Role, Laid]]:
+    """By the caller's word for it: an array's role, and how it lies."""
+    found: dict[str, tuple[Role, Laid]] = {}
+    for word, (role, value) in given.items():
+        array = laid(value, word)
+        if (rank := array.array.ndim) != 4:
+            dims = ", ".join(names[ROLES.index(role)])
+            raise ValueError(f"'{word}' should have 4 dimensions ({dims}), got {rank}")
+        found[word] = (role, array)
+    return found
+
+
+def _shape(word: str, value: Sequence[int]) -> tuple[int, ...]:
+    sizes = _integers(word, value)
+    if len(sizes) != 4:
+        raise ValueError(f"'{word}' should have 4 sizes, got {len(sizes)}")
+    return sizes
+
+
+def _window(stride: Pair, padding: Padding, dilation: Pair, groups: int) -> _Window:
+    moves = _pair("stride", stride), _pair("dilation", dilation)
+    if padding == "same" and moves[0] != (1, 1):
+        raise ValueError(f"padding 'same' needs a stride of 1, got {moves[0]}")
+    return _Window(moves[0], _pads(padding), moves[1], *_integers("groups", (groups,)))
+
+
+def _pads(padding: Padding) -> tuple[tuple[int, int], tuple[int, int]] | Literal["same"]:
+    if isinstance(padding, str):
+        if padding not in ("same", "valid"):
+            raise ValueError(f"'padding' should be numbers, 'same' or 'valid', got '{padding}'")
+        return "same" if padding == "same" else ((0, 0), (0, 0))
+    if isinstance(padding, Sequence) and any(isinstance(entry, Sequence) for entry in padding):
+        height, width = _two("padding", padding)
+        return _pair("padding", height), _pair("padding", width)
+    height, width = _pair("padding", cast("Pair", padding))
+    return (height, height), (width, width)
+
+
+def _same_pads(sizes: Mapping[str, int], window: _Window) -> tuple[tuple[int, int], tuple[int, int]]:
+    """As many outputs as inputs; the odd pad comes after."""
+    total = [d * (sizes[name] - 1) for d, name in zip(window.dilation, "yx", strict=True)]
+    return (total[0] // 2, -(-total[0] // 2)), (total[1] // 2, -(-total[1] // 2))
+
+
+def _pair(word: str, value: Any) -> tuple[int, int]:
+    if isinstance(value, Sequence):
+        return cast("tuple[int, int]", _integers(word, _two(word, value)))
+    return cast("tuple[int, int]", _integers(word, (value, value)))
+
+
+def _two(word: str, value: Sequence[Any]) -> Sequence[Any]:
+    if len(value) != 2:
+        raise ValueError(f"'{word}' should be one number or two, got {len(value)}")
+    return value
+
+
+def _integers(word: str, values: Sequence[Any]) -> tuple[int, ...]:
+    try:
+        return tuple(index(value) for value in values)
+    except TypeError:
+        raise TypeError(f"'{word}' should be integers, got {values!r}") from None

@@ -1,4 +1,4 @@
-"""What the passes build: the launch that the plan foresees, places in the text; and what text by hand may do."""
+"""What the passes build: the launch that the plan foresees, places in the text; what text by hand may do."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ template <class T> struct a_in_place {
 
 // Runs of `run` neighbouring k in place, wherever each run of each row lies: a view whose rows are m and whose lanes are
 // k, all lanes of a run neighbours in memory that exist together, as channels are that come last.  `table` has room for
-// K / run * MR pointers; `zeros` are `run` elements that stand for what does not exist.  run is a multiple of W.
+// (K / run + 1) * MR pointers; `zeros` are `run` elements that stand for what does not exist.  run is a multiple of W.
 template <class T, class View> struct a_runs_in_place {
   const T *src;
   const View &view;
@@ -80,6 +80,10 @@ template <class T, class S, class View, int Stride = 1> struct b_lanes {
     }
     pack_lanes(buffer, src, view, panel);
     body(b_panel<T, V>{buffer, View::panel_lanes});
+  }
+  // The first `count` panels, `step` apart.
+  void pack_all(T *panels, int64_t step, int count) {
+    for (int j = 0; j < count; ++j) pack_lanes(panels + j * step, src, view, j);
   }
   const T *columns(int first, int count) {
     const int64_t step = round_up(view.rows, width<T>);

@@ -1,0 +1,87 @@
+"""Which workgroups become one product, and which operands are read where they lie."""
+
+from __future__ import annotations
+
+from imbrex.ir.dialect import context
+from imbrex.ir.ops.standard import ModuleOp
+from imbrex.ir.passes.affix_tuning import tuned
+from imbrex.ir.passes.blockwise_to_threadwise import BlockwiseToThreadwise
+from imbrex.ir.passes.conv_to_gemm import ConvToGemm
+from imbrex.ir.passes.gridwise_to_blockwise import GridwiseToBlockwise
+from imbrex.ir.problem_module import problem_module
+from imbrex.lower.build import program
+from imbrex.lower.stmt import InPlace, PanelGemm, Product, Stmt, walk
+from imbrex.problem import Gemm, Problem, parse_problem
+from imbrex.schedule.target import target
+from imbrex.schedule.tuning import parse
+
+
+def statements(problem: Problem, tuning: str, algorithm: str | None = None) -> list[Stmt]:
+    module: ModuleOp = problem_module(problem, "k", algorithm)
+    ConvToGemm().apply(context(), module)
+    tuned(module, parse(tuning), target("avx512"))
+    for step in (GridwiseToBlockwise(), BlockwiseToThreadwise()):
+        step.apply(context(), module)
+    (kernel,) = program(module, frozenset({2})).kernels
+    return list(walk(kernel.body))
+
+
+def the_product(problem: Problem, tuning: str) -> Product:
+    (found,) = [s for s in statements(problem, tuning) if isinstance(s, Product)]
+    return found
+
+
+def conv(text: str) -> Problem:
+    (problem,) = parse_problem(f"conv {text}")
+    return problem
+
+
+def test_a_filter_is_read_where_it_lies() -> None:
+    product = the_product(
+        conv("-n 1 -c 8 -H 9 -W 9 -k 20 -y 3 -x 3 -p 1 -q 1 -F 1"),
+        "v1:cpu:10,32,20,96,80,16,k_blocked,b,straight",
+    )
+    assert isinstance(product.a, InPlace)
+    assert (product.a.base.buffer.name, product.a.pitch, product.a.base.offset.const) == ("filter", 72, 0)
+    assert (product.k, product.m_sizes, product.n_sizes) == (72, (20,), (81,))
+
+
+def test_rows_that_crowd_into_one_cache_set_are_packed() -> None:
+    """1024 floats are 4 KiB: ten rows of A share a set that holds eight lines."""
+    gemm = Gemm(m=40, n=64, k=1024)
+    assert not isinstance(the_product(gemm, "v1:cpu:10,32,40,64,1024,16,k_blocked,b,straight").a, InPlace)
+    assert isinstance(the_product(gemm, "v1:cpu:8,32,40,64,1024,16,k_blocked,b,straight").a, InPlace)
+    narrower = Gemm(m=40, n=64, k=1040)
+    assert isinstance(the_product(narrower, "v1:cpu:10,32,40,64,1040,16,k_blocked,b,straight").a, InPlace)
+
+
+def test_b_of_crowding_rows_is_packed() -> None:
+    tuning = "v1:cpu:10,32,40,64,64,16,k_blocked,b,straight"
+    assert not the_product(Gemm(m=40, n=1024, k=64), tuning).b_in_place
+    assert the_product(Gemm(m=40, n=1000, k=64), tuning).b_in_place
+
+
+def test_edges_have_extents_of_their_own() -> None:
+    product = the_product(Gemm(m=45, n=100, k=64), "v1:cpu:10,32,20,64,64,16,k_blocked,b,straight")
+    assert (product.m_sizes, product.n_sizes) == ((20, 5), (64, 36))
+
+
+def test_two_steps_of_k_keep_a_tile_of_c() -> None:
+    found = statements(Gemm(m=40, n=64, k=64), "v1:cpu:10,32,40,64,32,16,k_blocked,b,straight")
+    assert not any(isinstance(s, Product) for s in found)
+    (gemm,) = [s for s in found if isinstance(s, PanelGemm)]
+    assert gemm.first is not None
+
+
+def test_an_atomic_store_is_not_fused() -> None:
+    problem = conv("-n 1 -c 8 -H 9 -W 9 -k 20 -y 3 -x 3 -p 1 -q 1 -F 2")
+    found = statements(problem, "v1:cpu:9,32,72,96,32,16,k_blocked,b,straight", "v1r1")
+    assert not any(isinstance(s, Product) for s in found)
+
+
+def test_f16_is_always_packed() -> None:
+    """A panel holds the accumulator's type, so a copy changes something."""
+    product = the_product(
+        Gemm(m=40, n=64, k=64, dtype="f16"), "v1:cpu:10,32,40,64,64,16,k_blocked,b,straight"
+    )
+    assert not isinstance(product.a, InPlace)
