@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from imbrex.emit import c
-from imbrex.lower.stmt import InPlace, Product
+from imbrex.lower.stmt import InPlace, Product, RunsInPlace
 
 
 def scratch_members(stmt: Product) -> list[str]:
@@ -14,9 +14,8 @@ def scratch_members(stmt: Product) -> list[str]:
     m, n = max(stmt.m_sizes), max(stmt.n_sizes)
     panels = f"imbrex::round_up({n}, {stmt.lanes})" if stmt.stationary == "a" else str(stmt.lanes)
     rows = f"imbrex::round_up({m if stmt.c_is_transposed else stmt.rows}, {width})"
-    lines = [] if isinstance(stmt.a, InPlace) else [f"alignas(64) {kind} panel_a[{k} * {stmt.rows}];"]
     return [
-        *lines,
+        *_a_members(stmt, kind, k),
         f"alignas(64) {kind} panels_b[{k} * {panels}];",
         f"alignas(64) {kind} columns_b[{k} * {width}];",
         f"alignas(64) {kind} tile_c[{rows} * {stmt.lanes}];",
@@ -27,7 +26,9 @@ def text(stmt: Product) -> list[str]:
     """The call, once for each extent of the tile that a workgroup can meet."""
     kind, b, out = _computed(stmt), stmt.b, stmt.c
     width = f"imbrex::width<{kind}>"
+    zeros = ["for (auto &zero : scratch.zeros_a) zero = 0;"] if isinstance(stmt.a, RunsInPlace) else []
     body = [
+        *zeros,
         "constexpr int rows = imbrex::balanced(M.value, " + str(stmt.rows) + ");",
         f"typedef imbrex::product<{kind}, rows, {stmt.lanes} / {width}, M.value, N.value, {stmt.k}> product;",
         _a(stmt, kind),
@@ -50,6 +51,10 @@ def _a(stmt: Product, kind: str) -> str:
         offset = c.index(stmt.a.base.offset)
         at = stmt.a.base.buffer.name + ("" if offset == "0" else f" + {offset}")
         return f"imbrex::a_in_place<{kind}> operand_a{{{at}, {stmt.a.pitch}}};"
+    if isinstance(stmt.a, RunsInPlace):
+        window = f"scratch.{stmt.a.window.name}"
+        rest = f"{stmt.a.window.buffer.name}, {window}, scratch.runs_a, scratch.zeros_a, {stmt.a.run}"
+        return f"imbrex::a_runs_in_place<{kind}, decltype({window})> operand_a{{{rest}}};"
     window = f"scratch.{stmt.a.name}"
     source = f"{kind}, {c.type_name(stmt.a.buffer.dtype)}, decltype({window})"
     return f"imbrex::a_packing<{source}> operand_a{{{stmt.a.buffer.name}, {window}, scratch.panel_a}};"
@@ -64,7 +69,7 @@ def _b(stmt: Product, kind: str) -> list[str]:
         made = f"imbrex::b_rows<{kind}, {stmt.lanes}, {types}> {source}{{{packed}}};"
     else:
         in_place = "true" if stmt.b_in_place else "false"
-        made = f"imbrex::b_lanes<{kind}, {types}> {source}{{{packed}, {in_place}}};"
+        made = f"imbrex::b_lanes<{kind}, {types}, {stmt.b_stride}> {source}{{{packed}, {in_place}}};"
     if stmt.stationary == "b":
         return [made]
     step = f"imbrex::round_up({stmt.k}, imbrex::width<{kind}>) * {stmt.lanes}"
@@ -73,6 +78,19 @@ def _b(stmt: Product, kind: str) -> list[str]:
         f"packing_b.pack_all(scratch.panels_b, {step}, product::whole + (product::tail > 0));",
         f"imbrex::b_packed<{kind}, {stmt.lanes}, decltype(packing_b)> operand_b{{packing_b, scratch.panels_b, {step}}};",
     ]
+
+
+def _a_members(stmt: Product, kind: str, k: str) -> list[str]:
+    match stmt.a:
+        case InPlace():
+            return []
+        case RunsInPlace(_, run):
+            return [
+                f"const {kind} *runs_a[{stmt.k // run + 1} * {stmt.rows}];",
+                f"alignas(64) {kind} zeros_a[{run}];",
+            ]
+        case _:
+            return [f"alignas(64) {kind} panel_a[{k} * {stmt.rows}];"]
 
 
 def _c(stmt: Product, kind: str) -> list[str]:

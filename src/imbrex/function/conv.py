@@ -13,9 +13,9 @@ import numpy as np
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import DType
 from imbrex.function.array import KERNELS, Laid, as_output, laid, shared_element
+from imbrex.function.layout import Names, following
 from imbrex.kernel import Kernel, compile
 from imbrex.problem import Conv2d, Direction, Layout, Role
-from imbrex.problem.layout import parse_layout
 from imbrex.run.arrays import same_kind
 
 __all__ = ["conv2d", "conv2d_backward_data", "conv2d_backward_weight"]
@@ -106,7 +106,6 @@ class _Window(NamedTuple):
 
 
 ROLES: tuple[Role, Role, Role] = ("filter", "input", "output")
-Names: TypeAlias = tuple[Layout, Layout, Layout]
 Shapes: TypeAlias = tuple[tuple[Role, tuple[int, ...]], ...]
 
 
@@ -198,16 +197,8 @@ def _batched(problem: Conv2d, role: Role, is_empty: bool) -> tuple[int, ...]:
 
 @lru_cache(maxsize=64)
 def _layouts(layout: str, filter_layout: str | None, output_layout: str | None) -> Names:
-    """Names of the dimensions of filter, input and output; the first and the last follow the second."""
     try:
-        images = parse_layout("input", layout)
-        like = [{"n": "k", "c": "c", "hi": "y", "wi": "x"}[name] for name in images]
-        results = [{"n": "n", "c": "k", "hi": "ho", "wi": "wo"}[name] for name in images]
-        return (
-            parse_layout("filter", filter_layout or like),
-            images,
-            parse_layout("output", output_layout or results),
-        )
+        return following(layout, filter_layout, output_layout)
     except Diagnostic as error:
         raise ValueError(f"{error.message}; {error.hint}") from None
 

@@ -37,7 +37,9 @@ def gemm(
     left, right = _matrices(a, "a", transpose_a), _matrices(b, "b", transpose_b)
     element = shared_element({"a": left.laid, "b": right.laid})
     shape = _result_shape(left, right)
-    result = np.empty(shape, element.output.numpy) if out is None else as_output(out, shape, element.output).array
+    result = (
+        np.empty(shape, element.output.numpy) if out is None else as_output(out, shape, element.output).array
+    )
     if result.shape != shape or not result.flags.c_contiguous:
         raise ValueError("'out' should be row-major")
     is_added = c is not None and beta != 0

@@ -3,7 +3,8 @@
 Packing copies an operand so that vectors and broadcasts find it in order.  Where the operand's map already has that
 order, the copy changes nothing but cache lines, and is left out:
 
-    A   element (m, k) at base + m * pitch + k, no guards, and rows that do not crowd into few sets of the L1 cache
+    A   element (m, k) at base + m * pitch + k, no guards, and rows that do not crowd into few sets of the L1 cache;
+        or, where k comes in long runs of neighbours, as channels that come last, a pointer for each run
     B   vectors of neighbours along n, rows that do not crowd into few sets; the device looks at each panel
     C   vectors of neighbours along n
 """
@@ -13,6 +14,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import gcd
+from typing import Any
+
+import numpy as np
 
 from imbrex.index.atom import Div, Mod, Select, Var
 from imbrex.index.expr import Lin, lin, var
@@ -25,6 +29,7 @@ from imbrex.lower.stmt import (
     Places,
     Product,
     Ref,
+    RunsInPlace,
     Stmt,
     Unpack,
     Window,
@@ -33,6 +38,11 @@ from imbrex.lower.stmt import (
 
 SET_BYTES = 4096
 """Addresses this far apart share a set of the L1 cache: 64 sets of 64 bytes on all current x86 and Arm cores."""
+
+SHORTEST_RUN = 16
+"""Neighbours in k that make a run worth a pointer: the widest vector's."""
+
+SAMPLE = 256
 
 MOST_CROWDED = 9
 """Rows in one set that still leave the cache some room: 8 ways, and one that comes and goes."""
@@ -44,7 +54,9 @@ def fused(body: Sequence[Stmt]) -> list[Stmt]:
     if parts is None:
         return list(body)
     a = _in_place(parts)
-    windows = {parts.b.window.name, parts.c.window.name} | ({a.name} if isinstance(a, Window) else set())
+    windows = {parts.b.window.name, parts.c.window.name}
+    if not isinstance(a, InPlace):
+        windows.add(parts.a.window.name)
     kept = [s for s in walk(tuple(body)) if isinstance(s, Places | Meet) and s.window.name in windows]
     return [*kept, _product(parts, a)]
 
@@ -79,22 +91,50 @@ def _parts(body: Sequence[Stmt]) -> Parts | None:
     return parts if is_plain and has_form else None
 
 
-def _in_place(parts: Parts) -> Window | InPlace:
-    """A where it lies, if its map is a matrix with neighbours along k."""
+def _in_place(parts: Parts) -> Window | InPlace | RunsInPlace:
+    """A where it lies, if its map is a matrix with neighbours along k, or has long runs of them."""
     window, dest = parts.a.window, parts.a.dest.buffer
     rows, lanes = parts.axis(window, "rows"), parts.axis(window, "lanes")
     pitch = pointer_step(rows.offset, rows.var, window.rows)
-    k = var(lanes.var, window.lanes)
-    base = lanes.offset - k + rows.offset.subs({rows.var: lin(0)})
-    is_matrix = not window.sizes and pitch.is_constant and not (lanes.offset - k).mentions(lanes.var)
-    if not is_matrix or window.buffer.dtype != dest.dtype:
+    rest = lanes.offset - var(lanes.var, window.lanes)
+    if window.buffer.dtype != dest.dtype:
         return window
-    step = abs(pitch.const) * dest.dtype.bytes
-    crowded = parts.a.width * gcd(SET_BYTES, step) > MOST_CROWDED * SET_BYTES
-    return window if crowded else InPlace(Ref(window.buffer, base), pitch.const)
+    if not window.sizes and pitch.is_constant and not rest.mentions(lanes.var):
+        step = abs(pitch.const) * dest.dtype.bytes
+        crowded = parts.a.width * gcd(SET_BYTES, step) > MOST_CROWDED * SET_BYTES
+        base = Ref(window.buffer, rest + rows.offset.subs({rows.var: lin(0)}))
+        return window if crowded else InPlace(base, pitch.const)
+    run = _run(lanes)
+    return RunsInPlace(window, run) if run >= SHORTEST_RUN and run % SHORTEST_RUN == 0 else window
 
 
-def _product(parts: Parts, a: Window | InPlace) -> Product:
+def _run(lanes: Places) -> int:
+    """The length of equal stretches of K whose elements lie together and pass the same guards."""
+    assert lanes.count.is_constant, "K is one step, so its extent is known"
+    env: dict[str, Any] = {name: 0 for i in (lanes.offset, *lanes.guards) for name in i.variables}
+    env[lanes.var] = np.arange(lanes.count.const)
+    breaks = _steps(lanes.offset, env) != 1
+    for guard in lanes.guards:
+        breaks = breaks | (_steps(guard, env) != 0)
+    return gcd(lanes.count.const, *(int(i) + 1 for i in np.flatnonzero(breaks)))
+
+
+def _steps(index: Lin, env: dict[str, Any]) -> np.ndarray[Any, Any]:
+    """How far the index moves from one value of an array of values to the next."""
+    count = max(np.size(v) for v in env.values())
+    values: np.ndarray[Any, Any] = np.broadcast_to(index.eval(env), (count,))
+    return values[1:] - values[:-1]
+
+
+def _stride(lanes: Places) -> int:
+    """2 where most lanes are every second element of memory, as under a convolution of stride 2; else 1."""
+    env: dict[str, Any] = {name: 0 for name in lanes.offset.variables}
+    env[lanes.var] = np.arange(min(lanes.window.lanes, SAMPLE))
+    steps = _steps(lanes.offset, env)
+    return 2 if np.count_nonzero(steps == 2) > np.count_nonzero(steps == 1) else 1
+
+
+def _product(parts: Parts, a: Window | InPlace | RunsInPlace) -> Product:
     b, c, product = parts.b, parts.c, parts.product
     m_axis = parts.axis(c.window, "lanes" if c.is_transposed else "rows")
     n_axis = parts.axis(c.window, "rows" if c.is_transposed else "lanes")
@@ -114,6 +154,7 @@ def _product(parts: Parts, a: Window | InPlace) -> Product:
         b.form == "transposed",
         c.is_transposed,
         _spreads(parts.axis(b.window, "rows"), b),
+        1 if b.form == "transposed" else _stride(parts.axis(b.window, "lanes")),
         parts.stationary,  # type: ignore[arg-type]
         c.alpha,
         c.beta,

@@ -216,15 +216,23 @@ class InPlace:
 
 
 @dataclass(frozen=True)
+class RunsInPlace:
+    """A window of which every `run` neighbouring k lie together and exist together: read there, run by run."""
+
+    window: Window
+    run: int
+
+
+@dataclass(frozen=True)
 class Product:
     """A workgroup's whole tile, all of K in one pass: c[m][n] = alpha * sum over k of a[m][k] * b[k][n] + beta * c.
 
     The device does what `Pack`, `PanelGemm` and `Unpack` say, and leaves out the copies that would change nothing.
     a: rows m, lanes k.  b: rows k and lanes n, or, transposed, rows n and lanes k.  c: rows m and lanes n, or the
-    other way round.  m_sizes, n_sizes: the extents that m_count and n_count take.
+    other way round.  b_stride: 1, or 2 where every second element of memory is a lane.  m_sizes, n_sizes: the extents that m_count and n_count take.
     """
 
-    a: Window | InPlace
+    a: Window | InPlace | RunsInPlace
     b: Window
     c: Window
     m_count: Lin
@@ -237,6 +245,7 @@ class Product:
     b_is_transposed: bool
     c_is_transposed: bool
     b_in_place: bool
+    b_stride: int
     stationary: Literal["a", "b"]
     alpha: float = 1.0
     beta: float = 0.0

@@ -28,7 +28,7 @@ def cycles(tuning: CpuTuning, context: GemmContext, machine: CpuTarget, prices: 
     gemm, lanes = plan.oriented, tuning.vector_lanes
     row_blocks, column_blocks = plan.blocks
     calls, steps = plan.row_panels * plan.column_panels, plan.k_iterations
-    call = prices.call + tuning.m_per_thread * tuning.vectors + _stream(plan, machine, prices)
+    call = prices.call + 2 * tuning.m_per_thread * tuning.vectors + _stream(plan, machine, prices)
     total = calls * (gemm.k * tile_cycles(tuning, machine, prices) + steps * call)
     price_a, price_b = (
         pack_price_a(gemm.a, tuning.a_layout, lanes, prices),

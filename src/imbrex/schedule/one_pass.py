@@ -63,35 +63,43 @@ def _operand_a(plan: CpuPlan, machine: CpuTarget, prices: Prices) -> float:
     elements = gemm.m * gemm.k
     if reads_a_in_place(plan):
         passes = 1 if t.stationary == "a" else plan.column_panels
-        return (
-            passes
-            * elements
-            * plan.context.dtype.bytes
-            * _rate(elements * plan.context.dtype.bytes, machine, prices)
-        )
-    price = _copied(gemm.a, 0, t.vector_lanes, prices)
+        held = elements * plan.context.dtype.bytes
+        return passes * held * _rate(held, machine, prices)
     passes = plan.blocks[1] if t.stationary == "a" else plan.column_panels
-    return passes * elements / t.vector_lanes * price
+    return passes * elements / t.vector_lanes * _a_price(plan, prices)
+
+
+def _a_price(plan: CpuPlan, prices: Prices) -> float:
+    """A vector of A that is not a matrix: a share of a pointer to its run, or a copy."""
+    a, lanes, dtype = plan.oriented.a, plan.tuning.vector_lanes, plan.context.dtype
+    has_runs = a.step[0] == 1 and lanes <= a.run[0] < min(plan.oriented.k, SAMPLED)
+    if has_runs and dtype.accumulator == dtype:
+        return prices.pointer * lanes / a.run[0]
+    return _copied(a, 0, lanes, prices)
 
 
 def _operand_b(plan: CpuPlan, machine: CpuTarget, prices: Prices) -> float:
     gemm, t, size = plan.oriented, plan.tuning, plan.context.dtype.accumulator.bytes
-    lanes = t.vector_lanes
-    along, across = _copied(gemm.b, 1, lanes, prices), _copied(gemm.b, 0, lanes, prices) + prices.transpose
-    price = min(along, across)
-    row_bytes = gemm.n * plan.context.dtype.bytes
-    is_apart = gcd(SET_BYTES, row_bytes) < SET_BYTES // 4
-    if (
-        gemm.b.step[1] == 1
-        and gemm.b.run[1] >= min(gemm.n, 8 * lanes)
-        and is_apart
-        and size == plan.context.dtype.bytes
-    ):
-        price = prices.read_in_place
-    packed = plan.blocks[0] * plan.column_panels * t.n_per_thread * gemm.k / lanes * price
+    price = _b_price(plan, prices)
+    packed = plan.blocks[0] * plan.column_panels * t.n_per_thread * gemm.k / t.vector_lanes * price
     held = plan.panel_k * (t.n_per_thread if t.stationary == "b" else plan.block_columns) * size
     reads = plan.row_panels * plan.column_panels * t.n_per_thread * gemm.k * size
     return packed + reads * _rate(held, machine, prices)
+
+
+def _b_price(plan: CpuPlan, prices: Prices) -> float:
+    """A vector of B: read in place, or in place but where a panel crosses an image row, or packed."""
+    gemm, t, dtype = plan.oriented, plan.tuning, plan.context.dtype
+    lanes = t.vector_lanes
+    along, across = _copied(gemm.b, 1, lanes, prices), _copied(gemm.b, 0, lanes, prices) + prices.transpose
+    is_apart = gcd(SET_BYTES, gemm.n * dtype.bytes) < SET_BYTES // 4
+    if dtype.accumulator == dtype and is_apart:
+        if gemm.b.step[1] == 1 and gemm.b.run[1] >= min(gemm.n, 8 * lanes):
+            return prices.read_in_place
+        if gemm.b.step[1] == 2:
+            crossing = min(1.0, t.n_per_thread / gemm.b.run[1])
+            return crossing * along + (1 - crossing) * 2 * prices.read_in_place
+    return min(along, across)
 
 
 def _result(plan: CpuPlan, prices: Prices) -> float:

@@ -24,8 +24,8 @@ class Prices:
     transpose: what turning 16 x 16 adds to each vector of it.  gather, scatter: element by element.
     """
 
-    copy: float = 4.3
-    transpose: float = 6.0
+    copy: float = 4.0
+    transpose: float = 4.0
     gather: float = 36.0
     store: float = 6.0
     store_piece: float = 4.0
@@ -35,6 +35,7 @@ class Prices:
     coordinate: float = 20.0  # to find the address of one row or column of a panel
     fma_latency: float = 4.0
     column: float = 1.5  # a vector of products that are summed along K, and its share of the final sum
+    pointer: float = 2.5  # to find a run of neighbours along K
     load: float = 0.05  # beside the multiply-adds that hide most of it
     read_in_place: float = 0.7  # a vector of B that straddles cache lines
     store_in_place: float = 2.0

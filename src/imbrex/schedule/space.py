@@ -59,7 +59,7 @@ def _one_pass(context: GemmContext, machine: CpuTarget, swapped: bool) -> Iterat
     k_block = round_up(gemm.k, lanes)
     is_transposed = gemm.c.run[0] > gemm.c.run[1]  # C goes through a tile of all its rows, so B must stay
     orders: tuple[Stationary, ...] = ("b",) if is_transposed else ("a", "b")
-    for vectors in range(1, 4):
+    for vectors in range(1, 5):
         most = (machine.vector_registers - vectors - 1) // vectors
         for tallest in {most, min(most, 6)}:
             rows = _balanced(gemm.m, tallest)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import pickle
 import subprocess
@@ -128,6 +129,18 @@ def test_random_expressions_have_the_naive_value_at_every_point(tree: Tree) -> N
     _check(tree)
 
 
+@pytest.mark.parametrize("d", [2, 3, 4, 6, 8, 12])
+def test_every_small_numerator(d: int) -> None:
+    """c1*x + c2*y + k, at the edges of the laws that split off a rest."""
+    x, y, env = var("x", 3), var("y", 5), {"x": np.arange(3)[:, None], "y": np.arange(5)}
+    for c1, c2, k in itertools.product((-6, 4, 6, 8), (-2, -1, 1, 2, 3, 5), range(-4, 6)):
+        num = c1 * x + c2 * y + k
+        want = c1 * env["x"] + c2 * env["y"] + k
+        for got, naive in zip(divide(num, d), (want // d, want % d), strict=True):
+            assert (np.broadcast_to(got.eval(env), (3, 5)) == naive).all(), f"{num} by {d}: {got}"
+            assert got.bounds[0] <= naive.min() and naive.max() <= got.bounds[1]
+
+
 @random_trees
 @given(TREES, st.integers(0, len(GRID["a"]) - 1))
 def test_arrays_and_scalars_have_the_same_value(tree: Tree, at: int) -> None:
@@ -235,7 +248,7 @@ def test_control_a_broken_law_is_seen(name: str) -> None:
 
 A, B, C = var("a", 5), var("b", 4), var("c", 12)
 G, W, T = var("g", 784), var("w", 50), var("t", 64)
-P, N = param("p", 1, 3), param("n", 8, 1 << 20)
+P, M, N = param("p", 1, 3), param("m", 3, 9), param("n", 8, 1 << 20)
 
 # expression, its text, its bounds
 CANONICAL: list[tuple[Lin | int, str, int, int]] = [
@@ -259,6 +272,7 @@ CANONICAL: list[tuple[Lin | int, str, int, int]] = [
     (C - C // 4 * 4, "c % 4", 0, 3),
     (C // 2 - C // 6 * 3, "(c / 2) % 3", 0, 2),
     (2 * C - C // 4 * 4, "c + (c % 4)", 0, 14),
+    (C - C // 4 * 8, "(-8*(c / 4)) + c", -16, 11),
     (C // 2 // 3, "c / 6", 0, 1),
     (C // 4 % 2 * 4 + C % 4, "c % 8", 0, 7),
     (C % 8 // 4, "(c / 4) % 2", 0, 1),
@@ -276,6 +290,8 @@ CANONICAL: list[tuple[Lin | int, str, int, int]] = [
     (C % P, "c % p", 0, 2),
     (A // N, "0", 0, 0),
     (A % N, "a", 0, 4),
+    (A // M, "a / m", 0, 1),
+    (A % M, "a % m", 0, 4),
     (select(A - 5, B, C), "c", 0, 11),
     (select(A, B, C), "b", 0, 3),
     (select(A - 2, B, C), "(a - 2 >= 0 ? b : c)", 0, 11),

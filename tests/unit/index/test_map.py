@@ -236,6 +236,24 @@ def test_equal_guards_are_kept_once() -> None:
     assert len(twice.symbolic.guards) == 2
 
 
+def test_pads_over_pads_leave_one_guard(walk: Walk, points: Points) -> None:
+    """The tightest on each side, wherever in the chain it comes from."""
+
+    def chain(*rules: tuple[Rule, int]) -> Map:
+        layers = [layer_over(_dims(x=size), (rule, "x", "x")) for rule, size in rules]
+        return Map(tuple(layers))
+
+    for whole, guards in (
+        (chain((Pad(2, 3), 9), (Pad(1, 3), 5)), ["0 <= x - 3 < 5"]),
+        (chain((Pad(0, 4), 9), (Pad(3, 0), 6)), ["0 <= x - 3 < 6"]),
+        (chain((Pad(2, 2), 6), (Slice(3, 9), 12), (Pad(1, 5), 6)), ["0 <= x - 2 < 4"]),
+        (chain((Pad(2, 2), 6), (Slice(5, 11), 12), (Pad(0, 3), 9)), ["0 <= x - 2 < 4"]),
+        (chain((Pad(3, 0), 4), (Slice(0, 4), 8), (Pad(6, 0), 2)), ["0 <= x - 9 < 0"]),
+    ):
+        assert [str(g) for g in whole.symbolic.guards] == guards
+        _check(whole, walk, points)
+
+
 SIMPLIFIES: list[Map] = [
     Map((layer_over(_dims(a=4, b=6, c=5), (Merge(), "x", "a b c")),)),
     Map(

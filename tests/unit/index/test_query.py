@@ -237,6 +237,8 @@ def test_a_vector_whose_guard_is_known_from_its_block_moves_as_one() -> None:
         ([Guard(4 * block + lane, 21)], False),
         ([Guard(4 * block + lane - 4, 28)], True),
         ([Guard(4 * block + lane - 2, 28)], False),
+        ([Guard(4 * block + lane - 2, 40)], False),  # only its lower side can fail
+        ([Guard(4 * block + lane - 4, 40)], True),
         ([Guard(4 * block + lane + 2, 22)], True),  # only its upper side can fail
         ([Guard(2 * lane + block, 16)], False),  # true, yet not proved
         ([Guard(2 * lane + block, 10)], False),

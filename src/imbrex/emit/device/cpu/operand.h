@@ -10,7 +10,7 @@ template <class A> constexpr bool is_same<A, A> = true;
 // ---- A -----------------------------------------------------------------------------------------------------
 
 // A row-major matrix of the compute type, in place: rows of k, `step` elements apart.  Good unless the rows of a panel
-// crowd into few sets of the first cache: MR * gcd(4 KiB, step in bytes) <= 6 * 4 KiB.
+// crowd into few sets of the first cache: MR * gcd(4 KiB, step in bytes) <= 9 * 4 KiB.
 template <class T> struct a_in_place {
   const T *p;
   int64_t step;
@@ -83,7 +83,7 @@ template <class T, class S, class View, int Stride = 1> struct b_lanes {
   }
   // The first `count` panels, `step` apart.
   void pack_all(T *panels, int64_t step, int count) {
-    for (int j = 0; j < count; ++j) pack_lanes(panels + j * step, src, view, j);
+    pack_panels(panels, step, src, view, 0, count);
   }
   const T *columns(int first, int count) {
     const int64_t step = round_up(view.rows, width<T>);

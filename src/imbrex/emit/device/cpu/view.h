@@ -36,7 +36,7 @@ template <class T, int L, int G, int Rows, int Lanes> struct view {
   static constexpr int32_t met = INT32_MIN;
 
   int32_t size[guards];
-  int64_t extent; // elements of the array; 0 when not known: then vectors that lack a lane take masked loads
+  int64_t extent; // elements of the array, 0 when not known
   int32_t rows, lanes, classes;
   bool is_wild; // more classes than there is room for
   int32_t lane_low[guards], lane_high[guards];
@@ -87,8 +87,10 @@ template <class T, int L, int G, int Rows, int Lanes> struct view {
     }
   }
 
-  // Matches rows to classes; call it after set_rows or set_lanes has changed anything.
-  void meet() {
+  // Matches rows to classes; call it after set_rows or set_lanes has changed anything.  `elements`: of the array that
+  // offsets count from the start of; with 0 nothing is known to lie in the array, and no panel is read in place.
+  void meet(int64_t elements = 0) {
+    extent = elements;
     int32_t key[max_classes][guards];
     int slot[2 * max_classes]; // open addressing: hash -> class, -1 where there is none
     for (int &c : slot) c = -1;

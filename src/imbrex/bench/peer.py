@@ -1,0 +1,173 @@
+"""Peers: what else on this machine computes a problem, on the same arrays and the same number of threads.
+
+Law: a peer reads the arrays where they lie, in the layout of the problem; one that would need another problem,
+or a copy, does not take part.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from imbrex.diagnostic import Diagnostic, did_you_mean
+from imbrex.problem import Conv2d, Gemm, Problem
+from imbrex.run.arrays import Array
+
+__all__ = ["PEERS", "Call", "NumPy", "Peer", "Torch", "peers"]
+
+Call = Callable[[], object]
+
+
+class Peer(Protocol):
+    """Somebody to be compared with."""
+
+    name: str
+    version: str
+
+    def set_threads(self, threads: int) -> None:
+        """For all calls from now on."""
+        ...
+
+    def call(self, problem: Problem, arrays: Mapping[str, Array]) -> Call | None:
+        """A call that computes the problem; None where this peer has no way to."""
+        ...
+
+
+class NumPy:
+    """Products by matmul; a forward convolution as one product for each position of the window."""
+
+    name = "numpy"
+    version = np.__version__
+
+    def set_threads(self, threads: int) -> None:
+        for function in _openblas_setters():
+            function(threads)
+
+    def call(self, problem: Problem, arrays: Mapping[str, Array]) -> Call | None:
+        if problem.dtype.name not in ("f32", "f64"):
+            return None  # it has no fast arithmetic for the others
+        if isinstance(problem, Gemm):
+            return _numpy_gemm(problem, arrays)
+        return _numpy_conv(problem, arrays) if problem.direction == "forward" else None
+
+
+class Torch:
+    """oneDNN and its own kernels, through PyTorch."""
+
+    name = "torch"
+
+    def __init__(self) -> None:
+        import torch
+
+        self.version = str(torch.__version__)
+        self._torch: Any = torch
+
+    def set_threads(self, threads: int) -> None:
+        self._torch.set_num_threads(threads)
+
+    def call(self, problem: Problem, arrays: Mapping[str, Array]) -> Call | None:
+        if not problem.dtype.is_float:
+            return None
+        tensors = {role: self._tensor(array) for role, array in arrays.items()}
+        if isinstance(problem, Gemm):
+            return self._gemm(problem, tensors)
+        return self._conv(problem, tensors)
+
+    def _tensor(self, array: Array) -> Any:
+        if array.dtype.name == "bfloat16":
+            return self._torch.from_numpy(array.view(np.int16)).view(self._torch.bfloat16)
+        return self._torch.from_numpy(array)
+
+    def _gemm(self, gemm: Gemm, tensors: Mapping[str, Any]) -> Call | None:
+        if (gemm.alpha, gemm.beta) != (1.0, 0.0):
+            return None
+        a = tensors["a"].mT if gemm.transpose_a else tensors["a"]
+        b = tensors["b"].mT if gemm.transpose_b else tensors["b"]
+        return lambda: self._torch.matmul(a, b, out=tensors["c"])
+
+    def _conv(self, conv: Conv2d, tensors: Mapping[str, Any]) -> Call | None:
+        order = {"nchwnkhowokcyx": "NCHW", "nhwcnhowokkyxc": "NHWC"}.get(_letters(conv))
+        if order is None or conv.pad_h[0] != conv.pad_h[1] or conv.pad_w[0] != conv.pad_w[1]:
+            return None
+        filter_, input_, output = (
+            tensors[role].permute(0, 3, 1, 2) if order == "NHWC" else tensors[role] for role in conv.roles
+        )
+        torch, pads = self._torch, (conv.pad_h[0], conv.pad_w[0])
+        if conv.direction == "forward":
+            return lambda: torch.conv2d(
+                input_, filter_, None, conv.stride, pads, conv.dilation, conv.groups
+            )
+        mask = [conv.direction == "backward_data", conv.direction == "backward_weight", False]
+        return lambda: torch.ops.aten.convolution_backward(
+            output, input_, filter_, None, conv.stride, pads, conv.dilation, False, (0, 0), conv.groups, mask
+        )
+
+
+PEERS = ("numpy", "torch")
+
+
+def peers(names: tuple[str, ...] = PEERS) -> list[Peer]:
+    """Those of these names that can be imported; a Diagnostic for a name that is nobody's."""
+    found: list[Peer] = []
+    for name in names:
+        if name not in PEERS:
+            raise Diagnostic(f"unknown peer '{name}'", hint=did_you_mean(name, PEERS) or f"known: {PEERS}")
+        if name == "numpy":
+            found.append(NumPy())
+        elif importlib.util.find_spec("torch") is not None:
+            found.append(Torch())
+    return found
+
+
+def _letters(conv: Conv2d) -> str:
+    """The layouts of input, output and filter in one word."""
+    words = (conv.layout(role) for role in ("input", "output", "filter"))
+    return "".join("".join(names).replace("hi", "h").replace("wi", "w") for names in words)
+
+
+def _numpy_gemm(gemm: Gemm, arrays: Mapping[str, Array]) -> Call | None:
+    if (gemm.alpha, gemm.beta) != (1.0, 0.0):
+        return None
+    a = arrays["a"].swapaxes(-1, -2) if gemm.transpose_a else arrays["a"]
+    b = arrays["b"].swapaxes(-1, -2) if gemm.transpose_b else arrays["b"]
+    return lambda: np.matmul(a, b, out=arrays["c"])
+
+
+def _numpy_conv(conv: Conv2d, arrays: Mapping[str, Array]) -> Call | None:
+    if conv.groups != 1 or _letters(conv) != "nchwnkhowokcyx":
+        return None
+    (sh, sw), (dh, dw), pads = conv.stride, conv.dilation, (conv.pad_h, conv.pad_w)
+    filter_, input_, output = (arrays[role] for role in conv.roles)
+
+    def call() -> None:
+        padded = np.pad(input_, ((0, 0), (0, 0), *pads)) if any(map(any, pads)) else input_
+        flat = output.reshape(conv.n, conv.k, -1)
+        flat.fill(0)
+        for y in range(conv.y):
+            for x in range(conv.x):
+                rows = slice(y * dh, y * dh + (conv.ho - 1) * sh + 1, sh)
+                columns = slice(x * dw, x * dw + (conv.wo - 1) * sw + 1, sw)
+                flat += filter_[:, :, y, x] @ padded[:, :, rows, columns].reshape(conv.n, conv.c, -1)
+
+    return call
+
+
+def _openblas_setters() -> list[Callable[[int], object]]:
+    """The functions that set the threads of each OpenBLAS in this process; NumPy's wheels bring one."""
+    try:
+        lines = Path("/proc/self/maps").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return []
+    found: list[Callable[[int], object]] = []
+    for path in {line.split()[-1] for line in lines if "openblas" in line}:
+        library = ctypes.CDLL(path)
+        for name in ("scipy_openblas_set_num_threads64_", "openblas_set_num_threads64_", "openblas_set_num_threads"):
+            if hasattr(library, name):
+                found.append(getattr(library, name))
+                break
+    return found

@@ -1,0 +1,59 @@
+"""imbrex: the command.
+
+    imbrex run "conv -n 1 -c 64 -H 56 -W 56 -k 64 -y 3 -x 3 -p 1 -q 1 -F 1"
+
+Law: a mistake of the user's is one message on stderr and exit code 1 (2 where the command line itself is
+wrong); a result that is not right is exit code 1, too; Ctrl-C is 130.  Each command is imported when it is
+called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Final
+
+import click
+
+from imbrex.cli.guard import guarded
+
+__all__ = ["main"]
+
+COMMANDS: Final = {
+    "run": "compile, run, verify and time problems",
+    "build": "write the source files that a user owns",
+    "explain": "show the maps, the tuning and every level of the IR",
+    "bench": "time problems beside NumPy and PyTorch",
+    "doctor": "say what this machine has and what is missing",
+}
+
+
+class Commands(click.Group):
+    """Subcommands by name, one module each."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        found: click.Command = import_module(f"imbrex.cli.{cmd_name}").command
+        return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="imbrex", message="imbrex %(version)s")
+def imbrex() -> None:
+    """Convolutions and matrix products as readable, verified kernel source.
+
+    A problem is a file, a quoted line (MIOpenDriver, hipblaslt-bench or JSON), or - for standard input.
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """The `imbrex` program."""
+    guarded(imbrex, arguments)

@@ -1,0 +1,103 @@
+"""Guard: what a user sees of an error, and the exit code that goes with it."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from typing import NoReturn, TextIO
+
+import click
+
+from imbrex.diagnostic import Diagnostic
+
+__all__ = ["FAILED", "guarded"]
+
+FAILED = 1
+"""A mistake in the input, or a result that is not right."""
+
+MISUSED = 2
+INTERRUPTED = 130
+TRACEBACK = "--traceback"
+
+
+def guarded(command: click.Command, arguments: Sequence[str] | None) -> NoReturn:
+    """Run the command and leave with its exit code.  `--traceback`, anywhere, shows where an error is from."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    shows_traceback = TRACEBACK in words
+    warnings.showwarning = _show_warning
+    try:
+        code = command.main([w for w in words if w != TRACEBACK], "imbrex", standalone_mode=False)
+        sys.stdout.flush()
+    except (KeyboardInterrupt, click.Abort):
+        _say("interrupted")
+        code = INTERRUPTED
+    except BrokenPipeError:  # whoever read the output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = FAILED
+    except Exception as error:
+        if shows_traceback:
+            raise
+        code = _reported(error)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _reported(error: Exception) -> int:
+    """Say it in one message."""
+    match error:
+        case Diagnostic():
+            _say(str(error))
+        case click.UsageError():
+            where = f"{error.ctx.command_path} --help" if error.ctx else "imbrex --help"
+            _say(f"error: {_sentence(error.format_message())}\nhint: {_quoting(error) or f'see {where}'}")
+            return MISUSED
+        case click.ClickException():
+            _say(f"error: {_sentence(error.format_message())}")
+        case MemoryError():
+            _say(f"error: not enough memory: {error}" if str(error) else "error: not enough memory")
+        case OSError():
+            at = f" '{error.filename}'" if error.filename else ""
+            _say(f"error:{at} {(error.strerror or str(error)).lower()}")
+        case _:
+            _say(
+                f"error: {type(error).__name__}: {error}\nhint: this is a fault of Imbrex; {TRACEBACK} shows where"
+            )
+    return FAILED
+
+
+def _quoting(error: click.UsageError) -> str | None:
+    """For `imbrex run conv -n 1 ...`, which the shell has taken apart."""
+    words = sys.argv[2:3]
+    if words and words[0].startswith(("conv", "gemm", "hipblaslt")) and " " not in words[0]:
+        return f'quote the problem: imbrex {sys.argv[1]} "{" ".join(sys.argv[2:])}"'
+    return None
+
+
+def _sentence(message: str) -> str:
+    """click's words in our form: lower case, no full stop."""
+    return message[:1].lower() + message[1:].rstrip(".")
+
+
+_shown: set[str] = set()
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Once each, without the place in our source."""
+    if str(message) not in _shown:
+        _shown.add(str(message))
+        _say(f"warning: {message}")
+
+
+def _say(text: str) -> None:
+    try:
+        click.echo(text, err=True)
+    except (BrokenPipeError, ValueError):  # nobody listens
+        return

@@ -1,0 +1,89 @@
+"""Sources: the problems that a command is given, by a file, a quoted line or `-`.
+
+Law: a `.mlir` file, or a text that begins as IR does, is read as IR; any other text line by line.  What is
+no line and no file is said to be neither.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from imbrex.diagnostic import Diagnostic
+from imbrex.function.layout import following
+from imbrex.problem import Conv2d, Problem
+from imbrex.problem.text import parse_problems
+
+__all__ = ["Asked", "read_problems"]
+
+IR_WORDS = ("builtin.module", "module", "func.func", "miopen.", "linalg.", "//", '"builtin.module"')
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A problem; the function that states it in IR, and the algorithm that it asks for there."""
+
+    problem: Problem
+    name: str | None = None
+    algorithm: str | None = None
+    ignored: tuple[str, ...] = ()
+
+
+def read_problems(sources: Sequence[str], layout: str | None = None) -> list[Asked]:
+    """The problems of all sources, in order.  layout: of every convolution's images, which filter and result
+    follow.
+    """
+    found = [asked for source in sources for asked in _read(source)]
+    return [replace(asked, problem=_laid_out(asked.problem, layout)) for asked in found] if layout else found
+
+
+def _read(source: str) -> list[Asked]:
+    if source == "-":
+        return _parsed(_decoded(sys.stdin.buffer.read(), "<stdin>"), "<stdin>")
+    if os.path.isfile(source):
+        try:
+            with open(source, "rb") as file:
+                return _parsed(_decoded(file.read(), source), source)
+        except OSError as error:
+            raise Diagnostic(f"cannot read '{source}': {_reason(error)}") from None
+    if os.path.isdir(source):
+        raise Diagnostic(f"cannot read '{source}': it is a directory")
+    if not source.strip():
+        raise Diagnostic("the problem is empty", hint=_example())
+    if len(source.split()) == 1 and not source.lstrip().startswith(("{", "[")):
+        raise Diagnostic(f"'{source}' is no file, and no problem", hint=_example())
+    return _parsed(source, None)
+
+
+def _parsed(text: str, file: str | None) -> list[Asked]:
+    if (file or "").endswith(".mlir") or text.lstrip().startswith(IR_WORDS):
+        from imbrex.ir.module_problem import problems_of
+
+        return [Asked(s.problem, s.name, s.algorithm) for s in problems_of(text, file or "<text>")]
+    return [
+        Asked(p, ignored=parsed.ignored) for parsed in parse_problems(text, file) for p in parsed.problems
+    ]
+
+
+def _laid_out(problem: Problem, layout: str) -> Problem:
+    if not isinstance(problem, Conv2d):
+        return problem
+    filters, images, results = following(layout)
+    return replace(problem, filter_layout=filters, input_layout=images, output_layout=results)
+
+
+def _decoded(data: bytes, name: str) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise Diagnostic(f"'{name}' is not UTF-8 text: {error.reason} at byte {error.start}") from None
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or str(error)).lower()
+
+
+def _example() -> str:
+    return 'give a file, -, or a quoted line such as "conv -n 1 -c 64 -H 56 -W 56 -k 64 -y 3 -x 3 -p 1 -q 1 -F 1"'

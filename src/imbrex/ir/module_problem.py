@@ -1,0 +1,134 @@
+"""The Problems that a module states: each conv2d, gradient or gemm of it, linalg's included.
+
+Law: problems_of(print_module(problem_module(p))) is p again.  Sizes must be numbers; operations of a lower level
+are none of a problem.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+
+from imbrex.diagnostic import Diagnostic
+from imbrex.ir.dialect import context, load
+from imbrex.ir.element import dtype_of
+from imbrex.ir.ops import GemmOp
+from imbrex.ir.ops.problem import Conv2dBwdDataOp, Conv2dBwdWeightOp, Conv2dOp, ConvOp
+from imbrex.ir.passes.linalg_to_miopen import LinalgToMiopen
+from imbrex.ir.shape import element_of, shape_of
+from imbrex.ir.source import InvalidOp
+from imbrex.problem import Conv2d, Direction, Gemm, Problem
+from imbrex.problem.layout import Role, parse_layout
+
+__all__ = ["Stated", "problems_of"]
+
+DIRECTIONS: Final[dict[type[ConvOp], Direction]] = {
+    Conv2dOp: "forward",
+    Conv2dBwdDataOp: "backward_data",
+    Conv2dBwdWeightOp: "backward_weight",
+}
+ROLES: Final[tuple[Role, Role, Role]] = ("filter", "input", "output")
+
+
+@dataclass(frozen=True)
+class Stated:
+    """A problem, the function that states it, and the algorithm that the text asks for."""
+
+    problem: Problem
+    name: str
+    algorithm: str | None
+
+
+def problems_of(text: str, file: str = "<input>") -> list[Stated]:
+    """In order; a Diagnostic with its place where there is none, or one that no kernel can be made for."""
+    source = load(text, file)
+    with source.sources.diagnosing():
+        LinalgToMiopen().apply(context(), source.module)
+        found = list(_stated(source.module))
+    if not found:
+        raise Diagnostic("no conv2d, gradient or gemm in the module", file=file)
+    return found
+
+
+def _stated(module: Operation) -> Iterator[Stated]:
+    for function in module.walk():
+        if not isinstance(function, FuncOp):
+            continue
+        for op in function.walk():
+            match op:
+                case ConvOp():
+                    algorithm = op.algorithm if isinstance(op, Conv2dBwdDataOp) else None
+                    yield Stated(_conv(op), function.sym_name.data, algorithm.data if algorithm else None)
+                case GemmOp():
+                    yield Stated(_gemm(op), function.sym_name.data, None)
+                case _ if op.name.startswith("miopen."):
+                    message = "is of a level below the problem; imbrex-opt takes it further down"
+                    raise InvalidOp(op, message)
+                case _:
+                    pass
+
+
+def _conv(op: ConvOp) -> Conv2d:
+    sizes = {role: dict(zip(op.layouts[role], _static(op, i), strict=True)) for i, role in enumerate(ROLES)}
+    filter_, input_ = sizes["filter"], sizes["input"]
+    groups = filter_.get("g", 1)
+    pads, strides, dilations = op.padding.data, op.strides.data, op.dilations.data
+    layouts = {f"{role}_layout": _layout(op, role) for role in ROLES}
+    problem = Conv2d(
+        DIRECTIONS[type(op)],
+        *(input_["n"], input_["c"] * groups, input_["hi"], input_["wi"]),
+        *(filter_["k"] * groups, filter_["y"], filter_["x"]),
+        pad_h=pads[0],
+        pad_w=pads[1],
+        stride=(strides[0], strides[1]),
+        dilation=(dilations[0], dilations[1]),
+        groups=groups,
+        **layouts,
+        dtype=dtype_of(element_of((op.filter, op.input, op.output)[2 if op.WRITES != 2 else 0])),
+    )
+    _check_result(op, (op.filter, op.input, op.output)[op.WRITES], op.WRITES, problem)
+    return problem
+
+
+def _gemm(op: GemmOp) -> Gemm:
+    (*batch, _, _), (*_, p, q), (*_, m, n) = (_static(op, i) for i in range(3))
+    transposes = [flag is not None and flag.data for flag in (op.a_transposed, op.b_transposed)]
+    problem = Gemm(
+        m,
+        n,
+        q if transposes[1] else p,
+        batch=batch[0] if batch else 1,
+        transpose_a=transposes[0],
+        transpose_b=transposes[1],
+        alpha=op.alpha.data if op.alpha is not None else 1.0,
+        beta=op.beta.data if op.beta is not None else 0.0,
+        dtype=dtype_of(element_of(op.a)),
+    )
+    _check_result(op, op.c, 2, problem)
+    return problem
+
+
+def _static(op: Operation, place: int) -> tuple[int, ...]:
+    shape = shape_of(op.operands[place])
+    found = tuple(size for size in shape if size is not None)
+    if len(found) != len(shape):
+        message = "has sizes '?', and a kernel is made for numbers; imbrex-opt -p specialise{...} gives them"
+        raise InvalidOp(op, message, "type", place)
+    return found
+
+
+def _layout(op: ConvOp, role: Role) -> tuple[str, ...]:
+    try:
+        return parse_layout(role, op.layouts[role])
+    except Diagnostic as error:
+        raise InvalidOp(op, error.message, f"{role}_layout") from None
+
+
+def _check_result(op: Operation, written: SSAValue, place: int, problem: Problem) -> None:
+    have, made = dtype_of(element_of(written)), problem.dtype.output
+    if have != made:
+        raise InvalidOp(op, f"a kernel of {problem.dtype} stores {made}, not {have}", "type", place)

@@ -1,0 +1,130 @@
+#include "tables.h"
+#include "device/cpu/block.h"
+using namespace imbrex;
+
+template <class T, int MR, int NV> static void micro(int layout, int64_t k, const T *a, const T *b, T *c, bool adds) {
+  constexpr int W = width<T>, L = NV * W;
+  if (layout == 0)
+    micro_gemm<T, MR, NV, a_layout::k_major>(k, a, MR, b, L, c, L, adds);
+  else if (layout == 1)
+    micro_gemm<T, MR, NV, a_layout::k_blocked>(k, a, MR * W, b, L, c, L, adds);
+  else
+    micro_gemm<T, MR, NV, a_layout::rows>(k, a, k, b, L, c, L, adds);
+}
+extern "C" void micro_f32(int layout, int64_t k, const float *a, const float *b, float *c, bool adds) {
+  micro<float, 6, 2>(layout, k, a, b, c, adds);
+}
+extern "C" void micro_f32_tall(int layout, int64_t k, const float *a, const float *b, float *c, bool adds) {
+  micro<float, 14, 1>(layout, k, a, b, c, adds);
+}
+extern "C" void micro_f64(int layout, int64_t k, const double *a, const double *b, double *c, bool adds) {
+  micro<double, 5, 3>(layout, k, a, b, c, adds);
+}
+extern "C" void micro_i32(int layout, int64_t k, const int32_t *a, const int32_t *b, int32_t *c, bool adds) {
+  micro<int32_t, 3, 2>(layout, k, a, b, c, adds);
+}
+extern "C" void block_f32(int64_t k, const float *a, const float *b, float *c, bool adds) {
+  constexpr int L = 2 * width<float>;
+  block_gemm<float, 3, 2, a_layout::k_major>(2, 3, k, a, 3 * k, 3, b, L * k, c, 3 * L, adds);
+}
+
+// One GEMM, M x N x K, however its operands are had.  a: rows m, lanes k.  b: rows k, lanes n.  c: rows m, lanes n.
+constexpr int M = 23, N = 50, K = 48, run = 16, MR = 6, NV = 2;
+struct maps {
+  table a_rows, a_lanes, b_rows, b_lanes, c_rows, c_lanes;
+  const int32_t *a_size, *b_size;
+  int64_t a_elements, b_elements;
+};
+enum a_form { in_place, runs, packing, packed };
+enum b_form { lanes, lanes_packed, rows, rows_packed };
+
+template <class T, int G> struct memory {
+  static constexpr int W = width<T>, L = NV * W;
+  view<T, W, G, M, K> a;
+  view<T, L, G, K, N> b;
+  view<T, W, G, N, K> b_transposed;
+  view<T, W, 0, M, N> c;
+  view<T, W, 0, N, M> c_transposed;
+  alignas(64) T panel_a[(M + MR) * round_up(K, W)];
+  alignas(64) T panels_b[(N / L + 2) * K * L];
+  alignas(64) T columns[W * round_up(K, W)];
+  alignas(64) T tile[round_up(M, W) * L];
+  const T *table[(K / run + 1) * MR];
+  T zeros[run];
+};
+
+template <class T, class S, int G, int Stride, a_form AF, b_form BF, bool Transposed, bool AStays>
+static void gemm(const S *pa, const S *pb, S *pc, const maps &at, T alpha, T beta) {
+  typedef memory<T, G> space;
+  typedef product<T, MR, NV, M, N, K> work;
+  constexpr int L = space::L, step = K * L;
+  static space s;
+  fill(s.a, at.a_rows, at.a_lanes, at.a_size, at.a_elements);
+  fill(s.b, at.b_rows, at.b_lanes, at.b_size, at.b_elements);
+  fill(s.b_transposed, at.b_lanes, at.b_rows, at.b_size, at.b_elements);
+  fill(s.c, at.c_rows, at.c_lanes, nullptr, 0);
+  fill(s.c_transposed, at.c_lanes, at.c_rows, nullptr, 0);
+  for (T &x : s.zeros) x = 0;
+  auto with_c = [&](auto &a, auto &b) {
+    auto go = [&](auto &c) {
+      if constexpr (AStays) {
+        work::a_stays(0, 2, 0, work::n_panels, a, b, c);
+        work::a_stays(2, work::m_panels, 0, work::n_panels, a, b, c);
+      } else {
+        work::b_stays(0, work::m_panels, 0, 1, a, b, c);
+        work::b_stays(0, work::m_panels, 1, work::n_panels, a, b, c);
+      }
+    };
+    if constexpr (Transposed) {
+      c_rows<T, S, M, L, decltype(s.c_transposed)> c(pc, s.c_transposed, s.tile, {alpha, beta});
+      go(c);
+    } else {
+      c_lanes<T, S, MR, L, decltype(s.c)> c(pc, s.c, s.tile, {alpha, beta});
+      go(c);
+    }
+  };
+  auto with_b = [&](auto &a) {
+    if constexpr (BF == lanes || BF == lanes_packed) {
+      b_lanes<T, S, decltype(s.b), Stride> b{pb, s.b, s.panels_b, s.columns, BF == lanes};
+      if constexpr (BF == lanes) return with_c(a, b);
+      b.pack_all(s.panels_b, step, work::whole + (work::tail > 0));
+      b_packed<T, L, decltype(b)> all{b, s.panels_b, step};
+      with_c(a, all);
+    } else {
+      b_rows<T, L, S, decltype(s.b_transposed)> b{pb, s.b_transposed, s.panels_b, s.columns};
+      if constexpr (BF == rows) return with_c(a, b);
+      b.pack_all(s.panels_b, step, work::whole + (work::tail > 0));
+      b_packed<T, L, decltype(b)> all{b, s.panels_b, step};
+      with_c(a, all);
+    }
+  };
+  if constexpr (AF == in_place) {
+    a_in_place<T> a{(const T *)pa, K};
+    with_b(a);
+  } else if constexpr (AF == runs) {
+    a_runs_in_place<T, decltype(s.a)> a{(const T *)pa, s.a, s.table, s.zeros, run};
+    with_b(a);
+  } else if constexpr (AF == packing) {
+    a_packing<T, S, decltype(s.a)> a{pa, s.a, s.panel_a};
+    with_b(a);
+  } else {
+    for (int i = 0, row = 0; i < work::m_panels; row += MR - (i >= work::tall), ++i)
+      i < work::tall ? pack_blocked<MR>(s.panel_a + row * work::k_padded, pa, s.a, row)
+                     : pack_blocked<MR - 1>(s.panel_a + row * work::k_padded, pa, s.a, row);
+    a_packed<T> a{s.panel_a, work::k_padded};
+    with_b(a);
+  }
+}
+
+#define GEMM(NAME, T, S, ...)                                                                                          \
+  extern "C" void NAME(const S *a, const S *b, S *c, const maps *at, double alpha, double beta) {                      \
+    gemm<T, S, __VA_ARGS__>(a, b, c, *at, T(alpha), T(beta));                                                          \
+  }
+GEMM(gemm_in_place, float, float, 0, 1, in_place, lanes, false, false)
+GEMM(gemm_guarded, float, float, 2, 1, packing, lanes, false, true)
+GEMM(gemm_runs, float, float, 2, 1, runs, rows_packed, false, true)
+GEMM(gemm_strided, float, float, 0, 2, in_place, lanes, false, false)
+GEMM(gemm_transposed, float, float, 0, 1, packed, rows, true, false)
+GEMM(gemm_f64, double, double, 0, 1, in_place, lanes_packed, false, true)
+GEMM(gemm_f16, float, f16, 2, 1, packing, rows_packed, false, true)
+GEMM(gemm_bf16, float, bf16, 0, 1, packing, lanes, true, false)
