@@ -15,6 +15,7 @@ from typing import Final
 
 import click
 
+from imbrex import __version__
 from imbrex.cli.guard import guarded
 
 __all__ = ["main"]
@@ -46,7 +47,7 @@ class Commands(click.Group):
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="imbrex", message="imbrex %(version)s")
+@click.version_option(__version__, message="imbrex %(version)s")
 def imbrex() -> None:
     """Convolutions and matrix products as readable, verified kernel source.
 

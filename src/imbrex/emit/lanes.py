@@ -27,6 +27,7 @@ from imbrex.lower.stmt import (
     Pack,
     PanelGemm,
     Places,
+    Product,
     Ref,
     Stmt,
     Unpack,
@@ -98,7 +99,9 @@ class LanePrinter:
                 return [f"{loop} {stmt.buffer.name}[{at}] = {c.number(stmt.value)};"]
             case Comment():
                 return c.comment(stmt.text)
-            case Let() | Alloc() | View() | Barrier() | Places() | Meet() | Pack() | PanelGemm() | Unpack():
+            case Let() | Alloc() | View() | Barrier():
+                raise AssertionError(f"{type(stmt).__name__} does not run for one work item")
+            case Places() | Meet() | Pack() | PanelGemm() | Unpack() | Product():
                 raise AssertionError(f"{type(stmt).__name__} does not run for one work item")
             case _:
                 assert_never(stmt)

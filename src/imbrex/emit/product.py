@@ -1,4 +1,6 @@
-"""A whole CPU tile as one call of the device's product: operands as the types that say where their panels come from."""
+"""A whole CPU tile as one call of the device's product: operands as the types that say where their panels
+come from.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,9 @@ from imbrex.lower.stmt import InPlace, Product, RunsInPlace
 
 
 def scratch_members(stmt: Product) -> list[str]:
-    """Packing buffers: a panel of each operand that stays, all panels of one that streams, last columns, a tile of C."""
+    """Packing buffers: a panel of each operand that stays, all panels of one that streams, last columns,
+    a tile of C.
+    """
     kind = _computed(stmt)
     width = f"imbrex::width<{kind}>"
     k = f"imbrex::round_up({stmt.k}, {width})"
@@ -26,7 +30,8 @@ def text(stmt: Product) -> list[str]:
     """The call, once for each extent of the tile that a workgroup can meet."""
     kind, b, out = _computed(stmt), stmt.b, stmt.c
     width = f"imbrex::width<{kind}>"
-    zeros = ["for (auto &zero : scratch.zeros_a) zero = 0;"] if isinstance(stmt.a, RunsInPlace) else []
+    has_runs = isinstance(stmt.a, RunsInPlace)
+    zeros = ["for (auto &zero : scratch.zeros_a) zero = 0;"] if has_runs else []
     body = [
         *zeros,
         "constexpr int rows = imbrex::balanced(M.value, " + str(stmt.rows) + ");",

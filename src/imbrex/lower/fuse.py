@@ -1,12 +1,13 @@
-"""A CPU workgroup whose K is one step, as one Product: it packs what must be packed and reads the rest in place.
+"""A CPU workgroup whose K is one step, as one Product: it packs what must be packed and reads the rest in
+place.
 
-Packing copies an operand so that vectors and broadcasts find it in order.  Where the operand's map already has that
-order, the copy changes nothing but cache lines, and is left out:
+Packing copies an operand so that vectors and broadcasts find it in order.  Where the operand's map already
+has that order, the copy changes nothing but cache lines, and is left out:
 
-    A   element (m, k) at base + m * pitch + k, no guards, and rows that do not crowd into few sets of the L1 cache;
-        or, where k comes in long runs of neighbours, as channels that come last, a pointer for each run
-    B   vectors of neighbours along n, rows that do not crowd into few sets; the device looks at each panel
-    C   vectors of neighbours along n
+    A  element (m, k) at base + m * pitch + k, no guards, and rows that do not crowd into few sets of the
+    L1 cache; or, where k comes in long runs of neighbours, as channels that come last, a pointer for each
+    run B  vectors of neighbours along n, rows that do not crowd into few sets; the device looks at each
+    panel C  vectors of neighbours along n
 """
 
 from __future__ import annotations
@@ -195,7 +196,9 @@ def _workgroups(index: Lin) -> set[Var]:
 
 
 def _spreads(rows: Places, pack: Pack) -> bool:
-    """Do neighbouring rows of B lie in different sets of the cache, so that a panel can stay there unpacked?"""
+    """Do neighbouring rows of B lie in different sets of the cache, so that a panel can stay there
+    unpacked?
+    """
     if pack.form == "transposed":
         return False
     step = pointer_step(rows.offset, rows.var, pack.window.rows)

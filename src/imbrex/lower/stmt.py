@@ -159,8 +159,8 @@ class Pack:
     """Panel number `panel` of a window, converted to the computed type.
 
     along_lanes: dest[row][lane]; blocked: dest[lane / W][row][lane % W]; transposed: dest[lane][row].
-    width: rows or lanes of a panel.  stays: its loop packs a panel, then multiplies it.  Runs only where the guards hold: a panel wholly beyond the edge is
-    skipped.
+    width: rows or lanes of a panel.  stays: its loop packs a panel, then multiplies it.  Runs only where
+    the guards hold: a panel wholly beyond the edge is skipped.
     """
 
     window: Window
@@ -217,7 +217,9 @@ class InPlace:
 
 @dataclass(frozen=True)
 class RunsInPlace:
-    """A window of which every `run` neighbouring k lie together and exist together: read there, run by run."""
+    """A window of which every `run` neighbouring k lie together and exist together: read there, run by
+    run.
+    """
 
     window: Window
     run: int
@@ -225,11 +227,13 @@ class RunsInPlace:
 
 @dataclass(frozen=True)
 class Product:
-    """A workgroup's whole tile, all of K in one pass: c[m][n] = alpha * sum over k of a[m][k] * b[k][n] + beta * c.
+    """A workgroup's whole tile, all of K in one pass: c[m][n] = alpha * sum over k of a[m][k] * b[k][n] +
+    beta * c.
 
-    The device does what `Pack`, `PanelGemm` and `Unpack` say, and leaves out the copies that would change nothing.
-    a: rows m, lanes k.  b: rows k and lanes n, or, transposed, rows n and lanes k.  c: rows m and lanes n, or the
-    other way round.  b_stride: 1, or 2 where every second element of memory is a lane.  m_sizes, n_sizes: the extents that m_count and n_count take.
+    The device does what `Pack`, `PanelGemm` and `Unpack` say, and leaves out the copies that would change
+    nothing. a: rows m, lanes k.  b: rows k and lanes n, or, transposed, rows n and lanes k.  c: rows m
+    and lanes n, or the other way round.  b_stride: 1, or 2 where every second element of memory is a
+    lane.  m_sizes, n_sizes: the extents that m_count and n_count take.
     """
 
     a: Window | InPlace | RunsInPlace

@@ -130,8 +130,8 @@ class CpuPlan:
 
     @property
     def is_one_pass(self) -> bool:
-        """All of K in one step, panels that keep neighbouring K together, and B staying where C is transposed:
-        no private tile of all of C is needed, and operands may be read in place.
+        """All of K in one step, panels that keep neighbouring K together, and B staying where C is
+        transposed: no private tile of all of C is needed, and operands may be read in place.
         """
         c = self.oriented.c
         may_store = self.tuning.stationary == "b" or c.run[0] <= c.run[1]

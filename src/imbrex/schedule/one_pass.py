@@ -1,12 +1,10 @@
 """The cost of a CPU kernel that takes all of K in one pass and reads in place what needs no packing.
 
-products   whole vectors at their rate; up to half a vector of last columns is summed along K instead
-A          in place where it lies as rows of K that do not crowd into one set of the L1 cache, else packed: once
-           when it stays, once for each panel of B when B stays
-B          in place where it lies as long rows of N; else packed once a block, transposed where K is contiguous
-C          stored from registers, or through a tile
-windows    the address of each row and lane of a block
-balance    the busiest thread's share of the workgroups
+products  whole vectors at their rate; up to half a vector of last columns is summed along K instead A  in
+place where it lies as rows of K that do not crowd into one set of the L1 cache, else packed: once when it
+stays, once for each panel of B when B stays B  in place where it lies as long rows of N; else packed once a
+block, transposed where K is contiguous C  stored from registers, or through a tile windows  the address of
+each row and lane of a block balance  the busiest thread's share of the workgroups
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from tests.unit.emit.device.conftest import Device
 
+PROT_NONE = 0  # <sys/mman.h>
 NARROW: dict[str, Any] = {"f16": np.float16, "bf16": ml_dtypes.bfloat16}
 TYPES: dict[str, tuple[Any, str]] = {
     "f32": (np.float32, "f32"),
@@ -80,7 +81,7 @@ def test_lanes_off_may_lie_on_no_page(device: Device, kind: str) -> None:
     base = ctypes.addressof(ctypes.c_char.from_buffer(pages))
     libc = ctypes.CDLL(None)
     for page in (0, 2):
-        assert libc.mprotect(ctypes.c_void_p(base + page * mmap.PAGESIZE), mmap.PAGESIZE, mmap.PROT_NONE) == 0
+        assert libc.mprotect(ctypes.c_void_p(base + page * mmap.PAGESIZE), mmap.PAGESIZE, PROT_NONE) == 0
     to, kept = np.zeros(lanes, dtype), np.zeros(lanes, TYPES[computed][0])
     for count in range(1, lanes):
         last = ctypes.c_void_p(base + 2 * mmap.PAGESIZE - count * size)

@@ -57,6 +57,10 @@ template <> struct lanes_io<int32_t, int8_t> {
     __m128i got = _mm_maskz_loadu_epi8(__mmask16(mask), p);
     return (vec<int32_t>)_mm512_mask_cvtepi8_epi32((__m512i)other, __mmask16(mask), got);
   }
+  IMBREX_INLINE void store(int8_t *p, vec<int32_t> v, mask_t mask) {
+    _mm512_mask_cvtepi32_storeu_epi8(p, __mmask16(mask), (__m512i)v);
+  }
+  IMBREX_INLINE void store(int8_t *p, vec<int32_t> v) { store(p, v, all_lanes<int32_t>); }
 };
 
 #elif defined(IMBREX_AVX2)

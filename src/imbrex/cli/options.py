@@ -1,0 +1,97 @@
+"""Options that several commands share, and the requests that they make."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import click
+
+from imbrex.cli.progress import progress
+from imbrex.cli.source import Asked, read_problems
+from imbrex.kernel import Kernel, compile
+from imbrex.problem import problem_text
+from imbrex.run.cpu import thread_count
+
+__all__ = ["Choices", "choices", "format_option", "sources"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+format_option = click.option(
+    "--format", "form", type=click.Choice(["table", "json"]), default="table", help="How to print the result."
+)
+sources = click.argument("sources", nargs=-1, required=True, metavar="PROBLEM...")
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What the command line says about every kernel."""
+
+    target: str
+    tuning: str | None
+    threads: int
+    layout: str | None
+    algorithm: str | None
+
+    def problems(self, given: Sequence[str]) -> list[Asked]:
+        return read_problems(given, self.layout)
+
+    def kernel(self, asked: Asked, name: str | None = None) -> Kernel:
+        """Compiled, or from the cache."""
+        with progress(f"compiling {problem_text(asked.problem)}"):
+            return compile(
+                asked.problem,
+                self.target,
+                self.tuning,
+                threads=self.threads,
+                algorithm=self._algorithm(asked),
+                name=name or asked.name,
+            )
+
+    def _algorithm(self, asked: Asked) -> str | None:
+        """Of backward data alone, so that one option serves a line of three directions."""
+        if getattr(asked.problem, "direction", None) != "backward_data":
+            return None
+        return self.algorithm or asked.algorithm
+
+
+def choices(function: F) -> F:
+    """--target, --emulate, --tuning, --threads, --layout, --algorithm, as one argument `chosen`."""
+
+    def command(
+        target: str,
+        emulate: bool,
+        tuning: str | None,
+        threads: int | None,
+        layout: str | None,
+        algorithm: str | None,
+        **rest: Any,
+    ) -> Any:
+        goal = "emulate" if emulate else target
+        return function(chosen=Choices(goal, tuning, _threads(threads), layout, algorithm), **rest)
+
+    command.__name__, command.__doc__ = function.__name__, function.__doc__
+    command.__click_params__ = list(getattr(function, "__click_params__", []))  # type: ignore[attr-defined]
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command  # type: ignore[return-value]
+
+
+_OPTIONS = (
+    click.option("--target", default="cpu", metavar="NAME", help="cpu (default) or emulate."),
+    click.option("--emulate", is_flag=True, help="The lane-level build of the GPU schedule."),
+    click.option("--tuning", metavar="TEXT", help='A tuning, such as "v1:cpu:8,48,...", instead of the chosen one.'),
+    click.option("--threads", type=int, metavar="N", help="Threads; all usable cores by default."),
+    click.option("--layout", metavar="ORDER", help="Of images, NHWC say; filter and result follow."),
+    click.option("--algorithm", metavar="NAME", help="Of backward data: v4r1 (default) or v1r1."),
+)
+
+
+def _threads(given: int | None) -> int:
+    from imbrex.diagnostic import Diagnostic
+
+    try:
+        return thread_count(given)
+    except ValueError as error:
+        raise Diagnostic(str(error)) from None

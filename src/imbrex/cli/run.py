@@ -1,0 +1,154 @@
+"""imbrex run: compile, run, verify and time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from imbrex.cli.guard import FAILED
+from imbrex.cli.options import Choices, choices, format_option, sources
+from imbrex.cli.progress import progress
+from imbrex.cli.source import Asked
+from imbrex.cli.text import bytes_text, facts, flops_text, json_text, seconds_text
+from imbrex.kernel import Kernel
+from imbrex.problem import problem_text
+from imbrex.run.machine import machine
+from imbrex.run.time import Timing, measure
+
+if TYPE_CHECKING:
+    from imbrex.verify.compare import Comparison
+    from imbrex.verify.data import Values
+
+__all__ = ["command"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one problem.  timing: None where the result was wrong, or nobody asked."""
+
+    asked: Asked
+    kernel: Kernel
+    comparison: Comparison
+    timing: Timing | None
+    ceiling_gigaflops: float | None
+
+
+@click.command("run", short_help="compile, run, verify and time problems")
+@sources
+@choices
+@format_option
+@click.option("--seed", type=int, default=0, help="Of the random operands.")
+@click.option("--values", type=click.Choice(["integer", "float"]), default="float", help="The operands.")
+@click.option("--seconds", type=float, default=0.15, help="Spent on timing; 0 for none.")
+def command(
+    chosen: Choices, sources: tuple[str, ...], form: str, seed: int, values: Values, seconds: float
+) -> int:
+    """Compile each problem, run it on random operands, compare the result with a float64 reference element
+    by element, and time it.  Exit code 1 when a result is wrong.
+    """
+    outcomes: list[Outcome] = []
+    for asked in chosen.problems(sources):
+        outcome = _ran(chosen, asked, seed, values, seconds)
+        outcomes.append(outcome)
+        if form == "table":
+            click.echo(_told(outcome))
+    if form == "json":
+        document = {"machine": machine().to_json(), "results": [_json(outcome) for outcome in outcomes]}
+        click.echo(json_text(document))
+    return 0 if all(outcome.comparison.is_right for outcome in outcomes) else FAILED
+
+
+def _ran(chosen: Choices, asked: Asked, seed: int, values: Values, seconds: float) -> Outcome:
+    kernel = chosen.kernel(asked)
+    line = problem_text(asked.problem)
+    with progress(f"checking {line}"):
+        comparison = kernel.check(seed, values=values)
+    if not comparison.is_right or seconds <= 0:
+        return Outcome(asked, kernel, comparison, None, None)
+    with progress(f"timing {line}"):
+        return Outcome(asked, kernel, comparison, _timed(kernel, seed, seconds), _ceiling(kernel))
+
+
+def _timed(kernel: Kernel, seed: int, seconds: float) -> Timing:
+    from imbrex.verify.data import random_operands
+
+    operands = random_operands(kernel.problem, seed, "float").arrays
+    arrays = [operands[o.role] for o in kernel.problem.operands]
+    return measure(lambda: kernel.loaded(*arrays, threads=kernel.threads), budget_s=seconds, warmup_s=seconds / 4)
+
+
+def _ceiling(kernel: Kernel) -> float | None:
+    if kernel.target != "cpu":
+        return None
+    from imbrex.bench.ceiling import ceiling
+
+    probe = ceiling(kernel.problem.dtype, kernel.threads)
+    return None if probe is None else probe.gigaflops(0.02)
+
+
+def _told(outcome: Outcome) -> str:
+    kernel, problem = outcome.kernel, outcome.kernel.problem
+    state = "from the cache" if kernel.was_cached else f"compiled in {seconds_text(kernel.compile_s)}"
+    rows = [("kernel", f"{kernel.name}, target {kernel.target}, {state}")]
+    rows += [("tuning", text) for text in dict.fromkeys(kernel.tuning_texts)]
+    rows.append(("check", _verdict(outcome.comparison)))
+    if outcome.timing is not None:
+        rows += [("time", _time_text(outcome.timing, kernel)), ("speed", _speed_text(outcome, outcome.timing))]
+    extra = f"{bytes_text(kernel.workspace_bytes)} a thread, beside {bytes_text(problem.bytes)} of operands"
+    rows += [("extra memory", extra), ("source", str(kernel.directory / f"{kernel.name}.hpp"))]
+    if outcome.asked.ignored:
+        rows.append(("ignored", " ".join(outcome.asked.ignored)))
+    return facts(problem_text(problem), rows)
+
+
+def _verdict(comparison: Comparison) -> str:
+    text = str(comparison)
+    return click.style(text, fg="green" if comparison.is_right else "red")
+
+
+def _time_text(timing: Timing, kernel: Kernel) -> str:
+    median, deviation = seconds_text(timing.median_ns / 1e9), seconds_text(timing.mad_ns / 1e9)
+    threads = "1 thread" if kernel.threads == 1 else f"{kernel.threads} threads"
+    return f"{median} (median of {len(timing.samples_ns)}, deviation {deviation}) on {threads}"
+
+
+def _speed_text(outcome: Outcome, timing: Timing) -> str:
+    flops = outcome.kernel.problem.flops
+    speed = f"{timing.gigaflops(flops):.1f} GFLOP/s for {flops_text(flops)}"
+    if outcome.ceiling_gigaflops is None:
+        return speed
+    share = timing.gigaflops(flops) / outcome.ceiling_gigaflops
+    return f"{speed}, {share:.0%} of the {outcome.ceiling_gigaflops:.1f} that multiply-adds reach here"
+
+
+def _json(outcome: Outcome) -> dict[str, Any]:
+    kernel, comparison, timing = outcome.kernel, outcome.comparison, outcome.timing
+    speed = None if timing is None else timing.gigaflops(kernel.problem.flops)
+    return {
+        "problem": problem_text(kernel.problem),
+        "name": kernel.name,
+        "target": kernel.target,
+        "threads": kernel.threads,
+        "tunings": list(kernel.tuning_texts),
+        "was_cached": kernel.was_cached,
+        "compile_s": kernel.compile_s,
+        "check": {
+            "right": comparison.is_right,
+            "elements": comparison.elements,
+            "wrong": comparison.wrong,
+            "unwritten": comparison.unwritten,
+            "exact": comparison.is_exact,
+            "max_error_ratio": comparison.max_error_ratio,
+            "first": None if comparison.first is None else str(comparison.first),
+        },
+        "time": None if timing is None else timing.to_json(),
+        "flops": kernel.problem.flops,
+        "gigaflops": speed,
+        "ceiling_gigaflops": outcome.ceiling_gigaflops,
+        "workspace_bytes_per_thread": kernel.workspace_bytes,
+        "operand_bytes": kernel.problem.bytes,
+        "sources": str(kernel.directory),
+        "ignored": list(outcome.asked.ignored),
+    }
