@@ -151,7 +151,7 @@ class Kernel:
         for array, operand in zip(arrays, operands, strict=True):
             if operand.is_written and isinstance(array, list | tuple):
                 raise TypeError(f"'{operand.role}' is the output and should be an array, got a sequence")
-        views = (as_array(a, o.role) for a, o in zip(arrays, operands, strict=True))
+        views = (_view(a, o.role) for a, o in zip(arrays, operands, strict=True))
         self.loaded(*views, threads=self.threads if threads is None else threads)
 
     def _ask(self, question: str, *arguments: int) -> int:
@@ -246,6 +246,11 @@ def _loaded(order: _Order, tunings: tuple[str, ...], shared: Shared, compile_s: 
     )
     loaded = load(shared.path, order.name, parameters)
     return Kernel(order.problem, order.target, order.threads, tunings, shared, compile_s, loaded)
+
+
+def _view(value: object, name: str) -> Any:
+    """NumPy's own arrays as they are: what is wrong with one the call itself finds."""
+    return value if type(value) is np.ndarray else as_array(value, name)
 
 
 def _one(problem: Problem | str) -> Problem:

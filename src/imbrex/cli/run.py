@@ -41,7 +41,7 @@ class Outcome:
 @format_option
 @click.option("--seed", type=int, default=0, help="Of the random operands.")
 @click.option("--values", type=click.Choice(["integer", "float"]), default="float", help="The operands.")
-@click.option("--seconds", type=float, default=0.15, help="Spent on timing; 0 for none.")
+@click.option("--seconds", type=float, default=0.12, help="Spent on timing; 0 for none.")
 def command(
     chosen: Choices, sources: tuple[str, ...], form: str, seed: int, values: Values, seconds: float
 ) -> int:

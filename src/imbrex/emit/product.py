@@ -39,7 +39,8 @@ def text(stmt: Product) -> list[str]:
         _a(stmt, kind),
         *_b(stmt, kind),
         *_c(stmt, kind),
-        f"product::{stmt.stationary}_stays(0, product::m_panels, 0, product::n_panels, operand_a, operand_b, operand_c);",
+        f"product::{stmt.stationary}_stays(",
+        "    0, product::m_panels, 0, product::n_panels, operand_a, operand_b, operand_c);",
     ]
     assert b.buffer.space == "global" and out.buffer.space == "global"
     lines = ["const auto run = [&](auto M, auto N) {", *c.indented(body), "};"]
@@ -81,7 +82,8 @@ def _b(stmt: Product, kind: str) -> list[str]:
     return [
         made,
         f"packing_b.pack_all(scratch.panels_b, {step}, product::whole + (product::tail > 0));",
-        f"imbrex::b_packed<{kind}, {stmt.lanes}, decltype(packing_b)> operand_b{{packing_b, scratch.panels_b, {step}}};",
+        f"imbrex::b_packed<{kind}, {stmt.lanes}, decltype(packing_b)> operand_b{{",
+        f"    packing_b, scratch.panels_b, {step}}};",
     ]
 
 

@@ -1,13 +1,12 @@
-"""A CPU workgroup whose K is one step, as one Product: it packs what must be packed and reads the rest in
-place.
+"""A CPU workgroup whose K is one step, as one Product: it packs what must be packed and reads the rest.
 
-Packing copies an operand so that vectors and broadcasts find it in order.  Where the operand's map already
-has that order, the copy changes nothing but cache lines, and is left out:
+Packing copies an operand so that vectors and broadcasts find it in order.  Where the map already has
+that order, the copy changes nothing but cache lines, and is left out:
 
-    A  element (m, k) at base + m * pitch + k, no guards, and rows that do not crowd into few sets of the
-    L1 cache; or, where k comes in long runs of neighbours, as channels that come last, a pointer for each
-    run B  vectors of neighbours along n, rows that do not crowd into few sets; the device looks at each
-    panel C  vectors of neighbours along n
+    A   element (m, k) at base + m * pitch + k, no guards, rows that do not crowd into few sets of the cache
+    A   long runs of neighbours in k, as channels that come last: a pointer for each run
+    B   vectors of neighbours along n, rows that do not crowd into few sets; the device looks at each panel
+    C   vectors of neighbours along n
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ from imbrex.lower.stmt import (
 )
 
 SET_BYTES = 4096
-"""Addresses this far apart share a set of the L1 cache: 64 sets of 64 bytes on all current x86 and Arm cores."""
+"""Addresses this far apart share a set of L1: 64 sets of 64 bytes on all current x86 and Arm cores."""
 
 SHORTEST_RUN = 16
 """Neighbours in k that make a run worth a pointer: the widest vector's."""
@@ -129,7 +128,7 @@ def _steps(index: Lin, env: dict[str, Any]) -> np.ndarray[Any, Any]:
 
 def _stride(lanes: Places) -> int:
     """2 where most lanes are every second element of memory, as under a convolution of stride 2; else 1."""
-    env: dict[str, Any] = {name: 0 for name in lanes.offset.variables}
+    env: dict[str, Any] = dict.fromkeys(lanes.offset.variables, 0)
     env[lanes.var] = np.arange(min(lanes.window.lanes, SAMPLE))
     steps = _steps(lanes.offset, env)
     return 2 if np.count_nonzero(steps == 2) > np.count_nonzero(steps == 1) else 1

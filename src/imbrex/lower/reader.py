@@ -20,12 +20,15 @@ from imbrex.ir.shape import LDS, PRIVATE, memref_type, shape_of, space_of
 from imbrex.lower.stmt import Buffer, Ref, Space
 
 RESERVED = frozenset(
-    "workgroup workitem scratch index run rows product lanes m_count n_count status threads operand_a operand_b "
-    "operand_c packing_b imbrex M N alignas alignof and asm auto bool break case catch char class const constexpr "
-    "continue decltype default delete do double else enum explicit export extern false float for friend goto if inline "
-    "int long mutable namespace new noexcept not nullptr operator or private protected public register return short "
-    "signed sizeof static struct switch template this throw true try typedef typeid typename union unsigned using "
-    "virtual void volatile wchar_t while xor".split()
+    """
+    workgroup workitem scratch index run rows product lanes m_count n_count status threads
+    operand_a operand_b operand_c packing_b imbrex M N
+    alignas alignof and asm auto bool break case catch char class const constexpr
+    continue decltype default delete do double else enum explicit export extern false float for friend goto if
+    inline int long mutable namespace new noexcept not nullptr operator or private protected public register
+    return short signed sizeof static struct switch template this throw true try typedef typeid typename union
+    unsigned using virtual void volatile wchar_t while xor
+    """.split()
 )
 """Names that generated code uses for itself, and C++'s own."""
 

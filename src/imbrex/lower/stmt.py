@@ -8,33 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, assert_never
+from typing import TypeAlias, assert_never
 
-from imbrex.dtype import DType
 from imbrex.index.expr import Lin
-from imbrex.index.rule import Guard
+from imbrex.lower.packed import (
+    InPlace,
+    Meet,
+    Pack,
+    PanelGemm,
+    Places,
+    Product,
+    RunsInPlace,
+    Unpack,
+    Window,
+)
+from imbrex.lower.place import Buffer, Let, Ref, Space, StoreMethod
 
-Space: TypeAlias = Literal["global", "lds", "private"]
-StoreMethod: TypeAlias = Literal["set", "atomic_add"]
-
-
-@dataclass(frozen=True)
-class Buffer:
-    """A run of elements.  LDS and private buffers come into being with `Alloc` or `View`."""
-
-    name: str
-    dtype: DType
-    elements: int
-    space: Space
-
-
-@dataclass(frozen=True)
-class Ref:
-    """An element, or the first of `width` neighbours; reads 0 and drops writes where a guard fails."""
-
-    buffer: Buffer
-    offset: Lin
-    guards: tuple[Guard, ...] = ()
+__all__ = [
+    "Alloc", "Barrier", "Buffer", "Comment", "Fill", "For", "InPlace", "Kernel", "Let", "Meet", "Move",
+    "MulAdd", "Pack", "PanelGemm", "Places", "Product", "Program", "Ref", "RunsInPlace", "Space", "Stmt",
+    "StoreMethod", "Unpack", "View", "Window", "ZeroFill", "has_barrier", "indices", "walk",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -42,14 +36,6 @@ class Comment:
     """A line for the reader: mostly the map that the next statements implement."""
 
     text: str
-
-
-@dataclass(frozen=True)
-class Let:
-    """A name for an index that several statements below share."""
-
-    name: str
-    index: Lin
 
 
 @dataclass(frozen=True)
@@ -112,147 +98,6 @@ class MulAdd:
 @dataclass(frozen=True)
 class Barrier:
     """All work items of the workgroup have finished their LDS accesses before any goes on."""
-
-
-@dataclass(frozen=True)
-class Window:
-    """A two-dimensional piece of a global buffer, its rows and lanes placed by `Places`.
-
-    Element (row, lane) lies at rows.offset + lanes.offset and exists where, for each guard, 0 <=
-    rows.guard + lanes.guard < size.  lanes: the direction in which vectors run; `panel` of them belong
-    together, a whole vector where panel is None.
-    """
-
-    name: str
-    buffer: Buffer
-    computed: DType
-    rows: int
-    lanes: int
-    sizes: tuple[int, ...]
-    panel: int | None = None
-
-
-@dataclass(frozen=True)
-class Places:
-    """Offsets and guards of a window along one axis, for var = 0 .. count - 1; what lies beyond does not
-    exist.
-    """
-
-    window: Window
-    axis: Literal["rows", "lanes"]
-    var: str
-    count: Lin
-    offset: Lin
-    guards: tuple[Lin, ...]
-    lets: tuple[Let, ...] = ()
-
-
-@dataclass(frozen=True)
-class Meet:
-    """The masks of a window, once both axes are placed."""
-
-    window: Window
-
-
-@dataclass(frozen=True)
-class Pack:
-    """Panel number `panel` of a window, converted to the computed type.
-
-    along_lanes: dest[row][lane]; blocked: dest[lane / W][row][lane % W]; transposed: dest[lane][row].
-    width: rows or lanes of a panel.  stays: its loop packs a panel, then multiplies it.  Runs only where
-    the guards hold: a panel wholly beyond the edge is skipped.
-    """
-
-    window: Window
-    dest: Ref
-    panel: Lin
-    width: int
-    form: Literal["along_lanes", "blocked", "transposed"]
-    guards: tuple[Guard, ...] = ()
-    stays: bool = False
-
-
-@dataclass(frozen=True)
-class PanelGemm:
-    """c[m][n] = (first ? 0 : c[m][n]) + sum over k < `k` of a[k][m] * b[k][n], held in vector registers.
-
-    Runs only where the guards hold: they skip panels that lie wholly beyond the edge of the matrix.
-    """
-
-    c: Ref
-    a: Ref
-    b: Ref
-    k: Lin
-    m: int
-    n: int
-    c_step: int
-    first: Guard | None
-    a_is_blocked: bool
-    guards: tuple[Guard, ...] = ()
-
-
-@dataclass(frozen=True)
-class Unpack:
-    """A row-major tile to a window: dest = alpha * tile + beta * dest, or added atomically.
-
-    transposed: the window's rows are the tile's columns.
-    """
-
-    window: Window
-    tile: Ref
-    tile_step: int
-    is_transposed: bool
-    method: StoreMethod = "set"
-    alpha: float = 1.0
-    beta: float = 0.0
-
-
-@dataclass(frozen=True)
-class InPlace:
-    """A matrix that is read where it lies: element (m, k) at base + m * pitch + k."""
-
-    base: Ref
-    pitch: int
-
-
-@dataclass(frozen=True)
-class RunsInPlace:
-    """A window of which every `run` neighbouring k lie together and exist together: read there, run by
-    run.
-    """
-
-    window: Window
-    run: int
-
-
-@dataclass(frozen=True)
-class Product:
-    """A workgroup's whole tile, all of K in one pass: c[m][n] = alpha * sum over k of a[m][k] * b[k][n] +
-    beta * c.
-
-    The device does what `Pack`, `PanelGemm` and `Unpack` say, and leaves out the copies that would change
-    nothing. a: rows m, lanes k.  b: rows k and lanes n, or, transposed, rows n and lanes k.  c: rows m
-    and lanes n, or the other way round.  b_stride: 1, or 2 where every second element of memory is a
-    lane.  m_sizes, n_sizes: the extents that m_count and n_count take.
-    """
-
-    a: Window | InPlace | RunsInPlace
-    b: Window
-    c: Window
-    m_count: Lin
-    n_count: Lin
-    m_sizes: tuple[int, ...]
-    n_sizes: tuple[int, ...]
-    k: int
-    rows: int
-    lanes: int
-    b_is_transposed: bool
-    c_is_transposed: bool
-    b_in_place: bool
-    b_stride: int
-    stationary: Literal["a", "b"]
-    alpha: float = 1.0
-    beta: float = 0.0
 
 
 Stmt: TypeAlias = (

@@ -1,4 +1,4 @@
-"""micro.h, block.h, product.h, operand.h: products are exact on small integers, however their operands are had."""
+"""micro.h, block.h, product.h, operand.h: products are exact, however their operands are had."""
 
 from __future__ import annotations
 
@@ -11,7 +11,12 @@ import pytest
 from tests.unit.emit.device.conftest import Axis, CTable, Device, elements
 
 K_MAJOR, K_BLOCKED, ROWS = range(3)
-MICRO = {"f32": (6, 2, np.float32), "f32_tall": (14, 1, np.float32), "f64": (5, 3, np.float64), "i32": (3, 2, np.int32)}
+MICRO = {
+    "f32": (6, 2, np.float32),
+    "f32_tall": (14, 1, np.float32),
+    "f64": (5, 3, np.float64),
+    "i32": (3, 2, np.int32),
+}
 M, N, K, RUN = 23, 50, 48, 16  # as in product.cpp
 
 
@@ -62,7 +67,7 @@ C_MATRIX = (Axis.of(np.arange(M) * N), Axis.of(np.arange(N)))
 
 
 def _channels_last() -> Operand:
-    """Rows are pixels of a padded 1 x 3 window over 30 pixels, lanes are (x, channel): runs of 16 channels."""
+    """Rows are pixels of a padded 1 x 3 window, lanes are (x, channel): runs of 16 channels."""
     pixel, x, channel = np.arange(M), np.arange(K) // RUN, np.arange(K) % RUN
     return Axis.of((pixel - 1) * RUN, pixel - 1), Axis.of(x * RUN + channel, x), (M - 1, 1), (M - 1) * RUN
 
@@ -106,7 +111,9 @@ def test_product(device: Device, case: str, alpha: int, beta: int) -> None:
     before = rng.integers(-2, 3, size).astype(storage)
     if beta == 0:
         before[:] = np.nan
-    product = elements(a.astype(computed), a_rows, a_lanes, a_size) @ elements(b.astype(computed), b_rows, b_lanes, b_size)
+    product = elements(a.astype(computed), a_rows, a_lanes, a_size) @ elements(
+        b.astype(computed), b_rows, b_lanes, b_size
+    )
     expected = before.copy()
     expected[place] = alpha * product + (beta * before[place].astype(computed) if beta else 0)
     limits = [np.array(s, np.int32) for s in (a_size, b_size)]

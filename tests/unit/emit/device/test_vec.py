@@ -37,7 +37,9 @@ def test_every_narrow_number_widens_exactly(device: Device, kind: str, path: str
 def test_narrowing_rounds_to_nearest_even(device: Device, kind: str, path: str) -> None:
     every = np.arange(1 << 16, dtype=np.uint16).view(NARROW[kind]).astype(np.float32)
     bits = every.view(np.uint32)
-    near = np.concatenate([bits + np.uint32(d % 2**32) for d in (0, 1, -1, 0x8000, 0x7FFF, 0x1000, 0xFFF, 0x1001)])
+    near = np.concatenate(
+        [bits + np.uint32(d % 2**32) for d in (0, 1, -1, 0x8000, 0x7FFF, 0x1000, 0xFFF, 0x1001)]
+    )
     random = np.random.default_rng(1).integers(0, 2**32, 1 << 16, dtype=np.uint32)
     wide = np.concatenate([near, random]).view(np.float32)
     narrow = np.full(len(wide), 0x1234, np.uint16)

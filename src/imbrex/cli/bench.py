@@ -1,0 +1,113 @@
+"""imbrex bench: problems timed beside their peers, one thread and all of them, in one run."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from imbrex.bench.peer import PEERS, Peer, peers
+from imbrex.bench.report import Row, measured, report
+from imbrex.cli.guard import FAILED
+from imbrex.cli.options import format_option, sources
+from imbrex.cli.progress import progress
+from imbrex.cli.source import read_problems
+from imbrex.cli.table import print_table
+from imbrex.cli.text import bytes_text, json_text, seconds_text
+from imbrex.diagnostic import Diagnostic
+from imbrex.problem import Problem, problem_text
+from imbrex.run.machine import machine, usable_cores
+
+__all__ = ["command", "show", "write_report"]
+
+
+@click.command("bench", short_help="time problems beside NumPy and PyTorch")
+@sources
+@format_option
+@click.option("--threads", default="1,all", metavar="LIST", help="Such as 1,2,all; 1,all by default.")
+@click.option("--peers", "names", default=",".join(PEERS), metavar="LIST", help="Those that can be imported.")
+@click.option("--layout", metavar="ORDER", help="Of images, NHWC say; filter and result follow.")
+@click.option("--tuning", metavar="TEXT", help="A tuning instead of the chosen one.")
+@click.option("--seconds", type=float, default=0.3, help="For each contender and problem.")
+@click.option("-o", "--output", metavar="FILE", help="Write the report there as JSON, too.")
+def command(
+    sources: tuple[str, ...],
+    form: str,
+    threads: str,
+    names: str,
+    layout: str | None,
+    tuning: str | None,
+    seconds: float,
+    output: str | None,
+) -> int:
+    """Time each problem beside NumPy and PyTorch: contenders take turns, medians are compared.  The result is
+    checked first.  Exit code 1 when one is wrong.
+    """
+    problems = [asked.problem for asked in read_problems(sources, layout)]
+    rivals = peers(tuple(name for name in names.split(",") if name))
+    counts = _counts(threads)
+    rows: list[Row] = []
+    for number, (problem, count) in enumerate([(p, c) for p in problems for c in counts], 1):
+        with progress(f"{number}/{len(problems) * len(counts)} {problem_text(problem)}"):
+            rows.append(measured(problem, rivals, count, budget_s=seconds, tuning=tuning))
+    document = report(rows, rivals)
+    if output is not None:
+        write_report(document, Path(output))
+    if form == "json":
+        click.echo(json_text(document))
+    else:
+        show(rows, document, rivals)
+    return 0 if all(row.is_right for row in rows) else FAILED
+
+
+def show(rows: Sequence[Row], document: dict[str, Any], rivals: Sequence[Peer]) -> None:
+    """The rows as a table, and what they come to."""
+    names = [peer.name for peer in rivals]
+    columns = ["problem", "threads", "time", "GFLOP/s", "of ceiling", *(f"x {n}" for n in names), "extra memory"]
+    print_table(str(machine()), columns, (_cells(row, names) for row in rows))
+    for told in document["summary"]:
+        means = ", ".join(f"{ratio:.2f} x {name}" for name, ratio in told["speedups"].items())
+        share = "" if told["ceiling_share"] is None else f"; {told['ceiling_share']:.0%} of the ceiling"
+        threads = "1 thread" if told["threads"] == 1 else f"{told['threads']} threads"
+        click.echo(f"geometric means on {threads}: {means or 'no peers'}{share}; {told['right']}/{told['rows']} right")
+
+
+def write_report(document: dict[str, Any], path: Path) -> None:
+    """The whole file or none of it."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+            file.write(json_text(document) + "\n")
+        os.chmod(file.name, 0o644)
+        os.replace(file.name, path)
+    except OSError as error:
+        raise Diagnostic(f"cannot write '{path}': {(error.strerror or str(error)).lower()}") from None
+
+
+def _cells(row: Row, names: Iterable[str]) -> list[str]:
+    share = "" if row.ceiling_share is None else f"{row.ceiling_share:.0%}"
+    ratios = (f"{row.speedups[name]:.2f}" if name in row.speedups else "" for name in names)
+    title = _short(row.problem) if row.is_right else f"WRONG {_short(row.problem)}"
+    time = seconds_text(row.timings["imbrex"].median_ns / 1e9)
+    return [title, str(row.threads), time, f"{row.gigaflops:.1f}", share, *ratios, bytes_text(row.extra_bytes)]
+
+
+def _short(problem: Problem) -> str:
+    """The line without the flags that say what is usual."""
+    words = problem_text(problem).split()
+    usual = {"-u": "1", "-v": "1", "-l": "1", "-j": "1", "-g": "1", "-p": "0", "-q": "0", "-transA": "0", "-transB": "0"}
+    pairs = zip(words[1::2], words[2::2], strict=True)
+    return " ".join([words[0], *(f"{flag} {value}" for flag, value in pairs if usual.get(flag) != value)])
+
+
+def _counts(text: str) -> list[int]:
+    found: list[int] = []
+    for word in text.split(","):
+        if word != "all" and not (word.isascii() and word.isdigit() and int(word) > 0):
+            raise Diagnostic(f"--threads takes numbers and 'all', such as 1,all; got '{word}'")
+        found.append(usable_cores() if word == "all" else int(word))
+    return list(dict.fromkeys(found))

@@ -1,0 +1,40 @@
+"""Where things are: buffers, references into them, and names for the indices that references share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from imbrex.dtype import DType
+from imbrex.index.expr import Lin
+from imbrex.index.rule import Guard
+
+Space: TypeAlias = Literal["global", "lds", "private"]
+StoreMethod: TypeAlias = Literal["set", "atomic_add"]
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """A run of elements.  LDS and private buffers come into being with `Alloc` or `View`."""
+
+    name: str
+    dtype: DType
+    elements: int
+    space: Space
+
+
+@dataclass(frozen=True)
+class Ref:
+    """An element, or the first of `width` neighbours; reads 0 and drops writes where a guard fails."""
+
+    buffer: Buffer
+    offset: Lin
+    guards: tuple[Guard, ...] = ()
+
+
+@dataclass(frozen=True)
+class Let:
+    """A name for an index that several statements below share."""
+
+    name: str
+    index: Lin
