@@ -171,7 +171,7 @@ def compile(
     name: str | None = None,
     cache: Cache | None = None,
 ) -> Kernel:
-    """The kernel of `problem` for `target`, from the cache where it is there; a Diagnostic where it cannot be.
+    """The kernel of `problem` for `target`, from the cache where it is there; a Diagnostic where none can be.
 
     problem: a problem, or the text of one.  target: "cpu", or "emulate", the lane-level build of the GPU
     schedule.  tuning: taken as it is or refused with reasons; None lets the model choose.  algorithm: of

@@ -1,7 +1,7 @@
-"""Peers: what else on this machine computes a problem, on the same arrays and the same number of threads.
+"""Peers: what else on this machine computes a problem, on equal arrays and as many threads.
 
-Law: a peer reads the arrays where they lie, in the layout of the problem; one that would need another problem,
-or a copy, does not take part.
+Law: a peer reads arrays where they lie, in the layout of the problem; one that would need another problem, or
+a copy, does not take part.
 """
 
 from __future__ import annotations
@@ -99,9 +99,7 @@ class Torch:
         )
         torch, pads = self._torch, (conv.pad_h[0], conv.pad_w[0])
         if conv.direction == "forward":
-            return lambda: torch.conv2d(
-                input_, filter_, None, conv.stride, pads, conv.dilation, conv.groups
-            )
+            return lambda: torch.conv2d(input_, filter_, None, conv.stride, pads, conv.dilation, conv.groups)
         mask = [conv.direction == "backward_data", conv.direction == "backward_weight", False]
         return lambda: torch.ops.aten.convolution_backward(
             output, input_, filter_, None, conv.stride, pads, conv.dilation, False, (0, 0), conv.groups, mask
@@ -166,7 +164,11 @@ def _openblas_setters() -> list[Callable[[int], object]]:
     found: list[Callable[[int], object]] = []
     for path in {line.split()[-1] for line in lines if "openblas" in line}:
         library = ctypes.CDLL(path)
-        for name in ("scipy_openblas_set_num_threads64_", "openblas_set_num_threads64_", "openblas_set_num_threads"):
+        for name in (
+            "scipy_openblas_set_num_threads64_",
+            "openblas_set_num_threads64_",
+            "openblas_set_num_threads",
+        ):
             if hasattr(library, name):
                 found.append(getattr(library, name))
                 break

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from typing import Any
 
 from imbrex.bench.ceiling import ceiling
@@ -105,7 +105,7 @@ def report(rows: Iterable[Row], peers: Sequence[Peer]) -> dict[str, Any]:
     versions = {peer.name: peer.version for peer in peers}
     return {
         "machine": machine().to_json(),
-        "date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "peers": versions,
         "summary": summary(found),
         "rows": [row.to_json() for row in found],

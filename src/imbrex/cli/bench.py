@@ -67,13 +67,23 @@ def command(
 def show(rows: Sequence[Row], document: dict[str, Any], rivals: Sequence[Peer]) -> None:
     """The rows as a table, and what they come to."""
     names = [peer.name for peer in rivals]
-    columns = ["problem", "threads", "time", "GFLOP/s", "of ceiling", *(f"x {n}" for n in names), "extra memory"]
-    print_table(str(machine()), columns, (_cells(row, names) for row in rows))
+    columns = [
+        "problem",
+        "threads",
+        "time",
+        "GFLOP/s",
+        "of ceiling",
+        *(f"x {n}" for n in names),
+        "extra memory",
+    ]
+    click.echo(click.style(str(machine()), bold=True))
+    print_table(columns, (_cells(row, names) for row in rows))
     for told in document["summary"]:
         means = ", ".join(f"{ratio:.2f} x {name}" for name, ratio in told["speedups"].items())
         share = "" if told["ceiling_share"] is None else f"; {told['ceiling_share']:.0%} of the ceiling"
         threads = "1 thread" if told["threads"] == 1 else f"{told['threads']} threads"
-        click.echo(f"geometric means on {threads}: {means or 'no peers'}{share}; {told['right']}/{told['rows']} right")
+        right = f"{told['right']} of {told['rows']} right"
+        click.echo(f"geometric means on {threads}: {means or 'no peers'}{share}; {right}")
 
 
 def write_report(document: dict[str, Any], path: Path) -> None:
@@ -93,13 +103,31 @@ def _cells(row: Row, names: Iterable[str]) -> list[str]:
     ratios = (f"{row.speedups[name]:.2f}" if name in row.speedups else "" for name in names)
     title = _short(row.problem) if row.is_right else f"WRONG {_short(row.problem)}"
     time = seconds_text(row.timings["imbrex"].median_ns / 1e9)
-    return [title, str(row.threads), time, f"{row.gigaflops:.1f}", share, *ratios, bytes_text(row.extra_bytes)]
+    return [
+        title,
+        str(row.threads),
+        time,
+        f"{row.gigaflops:.1f}",
+        share,
+        *ratios,
+        bytes_text(row.extra_bytes),
+    ]
 
 
 def _short(problem: Problem) -> str:
     """The line without the flags that say what is usual."""
     words = problem_text(problem).split()
-    usual = {"-u": "1", "-v": "1", "-l": "1", "-j": "1", "-g": "1", "-p": "0", "-q": "0", "-transA": "0", "-transB": "0"}
+    usual = {
+        "-u": "1",
+        "-v": "1",
+        "-l": "1",
+        "-j": "1",
+        "-g": "1",
+        "-p": "0",
+        "-q": "0",
+        "-transA": "0",
+        "-transB": "0",
+    }
     pairs = zip(words[1::2], words[2::2], strict=True)
     return " ".join([words[0], *(f"{flag} {value}" for flag, value in pairs if usual.get(flag) != value)])
 

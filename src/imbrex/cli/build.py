@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,9 @@ __all__ = ["command"]
 @sources
 @choices
 @format_option
-@click.option("-o", "--output", default="out", metavar="FOLDER", help="Made when it is not there; out by default.")
+@click.option(
+    "-o", "--output", default="out", metavar="FOLDER", help="Made when it is not there; out by default."
+)
 @click.option("--name", metavar="NAME", help="Of the entry point and the files.")
 def command(chosen: Choices, sources: tuple[str, ...], form: str, output: str, name: str | None) -> None:
     """Write the solver, the kernel wrapper, the kernel algorithm and the device headers that they include,
@@ -78,7 +80,7 @@ def _write(kernel: Kernel, report: Mapping[str, Any], folder: Path) -> None:
 
 
 @contextmanager
-def _staged(folder: Path) -> Iterator[Path]:
+def _staged(folder: Path) -> Generator[Path]:
     """A new directory beside `folder`; when the block is done, its files take their places by renames."""
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)

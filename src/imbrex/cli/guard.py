@@ -23,7 +23,7 @@ TRACEBACK = "--traceback"
 
 
 def guarded(command: click.Command, arguments: Sequence[str] | None) -> NoReturn:
-    """Run the command and leave with its exit code.  `--traceback`, anywhere, shows where an error is from."""
+    """Run the command and leave with its exit code; `--traceback`, anywhere, shows where an error is from."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     shows_traceback = TRACEBACK in words
     warnings.showwarning = _show_warning
@@ -60,9 +60,7 @@ def _reported(error: Exception) -> int:
             at = f" '{error.filename}'" if error.filename else ""
             _say(f"error:{at} {(error.strerror or str(error)).lower()}")
         case _:
-            _say(
-                f"error: {type(error).__name__}: {error}\nhint: this is a fault of Imbrex; {TRACEBACK} shows where"
-            )
+            _say(f"error: {type(error).__name__}: {error}\nhint: a fault of Imbrex; {TRACEBACK} shows where")
     return FAILED
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import wraps
 from typing import Any, TypeVar
 
 import click
 
 from imbrex.cli.progress import progress
 from imbrex.cli.source import Asked, read_problems
+from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import Kernel, compile
 from imbrex.problem import problem_text
 from imbrex.run.cpu import thread_count
@@ -45,11 +47,11 @@ class Choices:
                 self.target,
                 self.tuning,
                 threads=self.threads,
-                algorithm=self._algorithm(asked),
+                algorithm=self.algorithm_of(asked),
                 name=name or asked.name,
             )
 
-    def _algorithm(self, asked: Asked) -> str | None:
+    def algorithm_of(self, asked: Asked) -> str | None:
         """Of backward data alone, so that one option serves a line of three directions."""
         if getattr(asked.problem, "direction", None) != "backward_data":
             return None
@@ -59,6 +61,7 @@ class Choices:
 def choices(function: F) -> F:
     """--target, --emulate, --tuning, --threads, --layout, --algorithm, as one argument `chosen`."""
 
+    @wraps(function)
     def command(
         target: str,
         emulate: bool,
@@ -71,8 +74,6 @@ def choices(function: F) -> F:
         goal = "emulate" if emulate else target
         return function(chosen=Choices(goal, tuning, _threads(threads), layout, algorithm), **rest)
 
-    command.__name__, command.__doc__ = function.__name__, function.__doc__
-    command.__click_params__ = list(getattr(function, "__click_params__", []))  # type: ignore[attr-defined]
     for option in reversed(_OPTIONS):
         command = option(command)
     return command  # type: ignore[return-value]
@@ -81,7 +82,9 @@ def choices(function: F) -> F:
 _OPTIONS = (
     click.option("--target", default="cpu", metavar="NAME", help="cpu (default) or emulate."),
     click.option("--emulate", is_flag=True, help="The lane-level build of the GPU schedule."),
-    click.option("--tuning", metavar="TEXT", help='A tuning, such as "v1:cpu:8,48,...", instead of the chosen one.'),
+    click.option(
+        "--tuning", metavar="TEXT", help='A tuning, such as "v1:cpu:8,48,...", instead of the chosen one.'
+    ),
     click.option("--threads", type=int, metavar="N", help="Threads; all usable cores by default."),
     click.option("--layout", metavar="ORDER", help="Of images, NHWC say; filter and result follow."),
     click.option("--algorithm", metavar="NAME", help="Of backward data: v4r1 (default) or v1r1."),
@@ -89,8 +92,6 @@ _OPTIONS = (
 
 
 def _threads(given: int | None) -> int:
-    from imbrex.diagnostic import Diagnostic
-
     try:
         return thread_count(given)
     except ValueError as error:

@@ -76,7 +76,9 @@ def _timed(kernel: Kernel, seed: int, seconds: float) -> Timing:
 
     operands = random_operands(kernel.problem, seed, "float").arrays
     arrays = [operands[o.role] for o in kernel.problem.operands]
-    return measure(lambda: kernel.loaded(*arrays, threads=kernel.threads), budget_s=seconds, warmup_s=seconds / 4)
+    return measure(
+        lambda: kernel.loaded(*arrays, threads=kernel.threads), budget_s=seconds, warmup_s=seconds / 4
+    )
 
 
 def _ceiling(kernel: Kernel) -> float | None:
@@ -95,7 +97,10 @@ def _told(outcome: Outcome) -> str:
     rows += [("tuning", text) for text in dict.fromkeys(kernel.tuning_texts)]
     rows.append(("check", _verdict(outcome.comparison)))
     if outcome.timing is not None:
-        rows += [("time", _time_text(outcome.timing, kernel)), ("speed", _speed_text(outcome, outcome.timing))]
+        rows += [
+            ("time", _time_text(outcome.timing, kernel)),
+            ("speed", _speed_text(outcome, outcome.timing)),
+        ]
     extra = f"{bytes_text(kernel.workspace_bytes)} a thread, beside {bytes_text(problem.bytes)} of operands"
     rows += [("extra memory", extra), ("source", str(kernel.directory / f"{kernel.name}.hpp"))]
     if outcome.asked.ignored:

@@ -86,4 +86,5 @@ def _reason(error: OSError) -> str:
 
 
 def _example() -> str:
-    return 'give a file, -, or a quoted line such as "conv -n 1 -c 64 -H 56 -W 56 -k 64 -y 3 -x 3 -p 1 -q 1 -F 1"'
+    line = "conv -n 1 -c 64 -H 56 -W 56 -k 64 -y 3 -x 3 -p 1 -q 1 -F 1"
+    return f'give a file, -, or a quoted line such as "{line}"'

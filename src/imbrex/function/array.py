@@ -1,9 +1,9 @@
-"""Arrays of a call: how each lies in memory, the one element type that they share, and where a result goes."""
+"""Arrays of a call: how each lies in memory, the element type that they share, and where a result goes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 

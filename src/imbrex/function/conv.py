@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from operator import index
-from typing import Any, Literal, NamedTuple, TypeAlias, cast
+from typing import Any, Literal, NamedTuple, SupportsIndex, TypeAlias, cast
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from imbrex.dtype import DType
 from imbrex.function.array import KERNELS, Laid, as_output, laid, shared_element
 from imbrex.function.layout import Names, following
 from imbrex.kernel import Kernel, compile
-from imbrex.problem import Conv2d, Direction, Layout, Role
+from imbrex.problem import Conv2d, Direction, Role
 from imbrex.run.arrays import same_kind
 
 __all__ = ["conv2d", "conv2d_backward_data", "conv2d_backward_weight"]
@@ -122,7 +122,7 @@ def _convolved(
     """The result of one direction.  names: of each role's dimensions, as the caller indexes them.  arrays:
     the two that are read, by the caller's word.  wanted: the result's shape, where arrays do not settle it.
     """
-    read = {role: array for role, array in arrays.values()}
+    read = dict(arrays.values())
     element = shared_element({word: array for word, (_, array) in arrays.items()})
     shapes = (*((role, array.shape) for role, array in read.items()), *wanted)
     problem, is_empty = _problem(direction, names, shapes, window, element)
@@ -234,11 +234,8 @@ def _pads(padding: Padding) -> tuple[tuple[int, int], tuple[int, int]] | Literal
         if padding not in ("same", "valid"):
             raise ValueError(f"'padding' should be numbers, 'same' or 'valid', got '{padding}'")
         return "same" if padding == "same" else ((0, 0), (0, 0))
-    if isinstance(padding, Sequence) and any(isinstance(entry, Sequence) for entry in padding):
-        height, width = _two("padding", padding)
-        return _pair("padding", height), _pair("padding", width)
-    height, width = _pair("padding", cast("Pair", padding))
-    return (height, height), (width, width)
+    first, second = _two("padding", padding)
+    return _pair("padding", first), _pair("padding", second)
 
 
 def _same_pads(sizes: Mapping[str, int], window: _Window) -> tuple[tuple[int, int], tuple[int, int]]:
@@ -247,20 +244,23 @@ def _same_pads(sizes: Mapping[str, int], window: _Window) -> tuple[tuple[int, in
     return (total[0] // 2, -(-total[0] // 2)), (total[1] // 2, -(-total[1] // 2))
 
 
-def _pair(word: str, value: Any) -> tuple[int, int]:
-    if isinstance(value, Sequence):
-        return cast("tuple[int, int]", _integers(word, _two(word, value)))
-    return cast("tuple[int, int]", _integers(word, (value, value)))
+def _pair(word: str, value: object) -> tuple[int, int]:
+    first, second = _integers(word, _two(word, value))
+    return first, second
 
 
-def _two(word: str, value: Sequence[Any]) -> Sequence[Any]:
-    if len(value) != 2:
-        raise ValueError(f"'{word}' should be one number or two, got {len(value)}")
-    return value
+def _two(word: str, value: object) -> Sequence[object]:
+    """One entry means it twice."""
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        return (value, value)
+    entries = cast("Sequence[object]", value)
+    if len(entries) != 2:
+        raise ValueError(f"'{word}' should be one number or two, got {len(entries)}")
+    return entries
 
 
-def _integers(word: str, values: Sequence[Any]) -> tuple[int, ...]:
+def _integers(word: str, values: Sequence[object]) -> tuple[int, ...]:
     try:
-        return tuple(index(value) for value in values)
+        return tuple(index(cast("SupportsIndex", value)) for value in values)
     except TypeError:
         raise TypeError(f"'{word}' should be integers, got {values!r}") from None

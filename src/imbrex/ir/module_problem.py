@@ -1,7 +1,7 @@
 """The Problems that a module states: each conv2d, gradient or gemm of it, linalg's included.
 
-Law: problems_of(print_module(problem_module(p))) is p again.  Sizes must be numbers; operations of a lower level
-are none of a problem.
+Law: problems_of(print_module(problem_module(p))) is p again.  Sizes must be numbers; an operation of a lower
+level states no problem.
 """
 
 from __future__ import annotations

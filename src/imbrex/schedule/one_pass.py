@@ -86,12 +86,15 @@ def _operand_b(plan: CpuPlan, machine: CpuTarget, prices: Prices) -> float:
 
 
 def _b_price(plan: CpuPlan, prices: Prices) -> float:
-    """A vector of B: read in place, or in place but where a panel crosses an image row, or packed."""
+    """A vector of B: read in place, or in place but where a panel crosses an image row, or packed.
+
+    All panels are packed beforehand where A stays, since each is met again for every panel of A.
+    """
     gemm, t, dtype = plan.oriented, plan.tuning, plan.context.dtype
     lanes = t.vector_lanes
     along, across = _copied(gemm.b, 1, lanes, prices), _copied(gemm.b, 0, lanes, prices) + prices.transpose
     is_apart = gcd(SET_BYTES, gemm.n * dtype.bytes) < SET_BYTES // 4
-    if dtype.accumulator == dtype and is_apart:
+    if dtype.accumulator == dtype and is_apart and t.stationary == "b":
         if gemm.b.step[1] == 1 and gemm.b.run[1] >= min(gemm.n, 8 * lanes):
             return prices.read_in_place
         if gemm.b.step[1] == 2:

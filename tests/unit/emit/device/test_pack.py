@@ -1,4 +1,4 @@
-"""view.h and pack.h: panels hold what the index map says, 0 where nothing exists, and read nothing outside."""
+"""view.h and pack.h: panels hold what the index map says, 0 elsewhere, and read nothing outside."""
 
 from __future__ import annotations
 

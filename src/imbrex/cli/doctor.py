@@ -1,0 +1,131 @@
+"""imbrex doctor: what is here, what works, and the line that mends what does not."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import metadata
+from typing import Literal
+
+import click
+
+from imbrex import __version__
+from imbrex.build.cache import Cache, cache_directory
+from imbrex.build.toolchain import find_compiler
+from imbrex.cli.guard import FAILED
+from imbrex.cli.options import format_option
+from imbrex.cli.progress import progress
+from imbrex.cli.text import bytes_text, json_text, seconds_text
+from imbrex.diagnostic import Diagnostic
+from imbrex.kernel import PLANNED, TARGETS, compile
+from imbrex.problem import Conv2d
+from imbrex.run.cpu import thread_count
+from imbrex.run.machine import machine
+
+__all__ = ["command"]
+
+State = Literal["ok", "missing", "broken"]
+SIGNS = {"ok": ("ok", "green"), "missing": ("--", "yellow"), "broken": ("no", "red")}
+NEEDED = ("numpy", "xdsl", "ziglang", "click", "rich", "ml_dtypes")
+OPTIONAL = {"torch": "peers in benchmarks, tensors as arrays"}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing looked at.  missing: something that only some want; broken: the main job suffers."""
+
+    what: str
+    state: State
+    told: str
+    mend: str | None = None
+
+
+@click.command("doctor", short_help="say what this machine has and what is missing")
+@format_option
+def command(form: str) -> int:
+    """Look at the machine, the compiler, the cache and the packages; compile and run a small kernel for each
+    target.  Exit code 1 when the main job cannot be done.
+    """
+    with progress("looking"):
+        found = list(_findings())
+    if form == "json":
+        click.echo(
+            json_text([{"what": f.what, "state": f.state, "told": f.told, "mend": f.mend} for f in found])
+        )
+    else:
+        wide = max(len(f.what) for f in found)
+        for finding in found:
+            sign, colour = SIGNS[finding.state]
+            click.echo(f"{click.style(sign, fg=colour)}  {finding.what.ljust(wide)}  {finding.told}")
+            if finding.mend:
+                click.echo(f"    {''.ljust(wide)}  {click.style(finding.mend, bold=True)}")
+    return FAILED if any(f.state == "broken" for f in found) else 0
+
+
+def _findings() -> Iterator[Finding]:
+    here = machine()
+    yield Finding("imbrex", "ok", f"{__version__} on Python {here.python}")
+    yield Finding("machine", "ok", str(here))
+    yield _threads()
+    yield from (_package(name) for name in NEEDED)
+    for name, use in OPTIONAL.items():
+        found = _package(name)
+        yield found if found.state == "ok" else Finding(name, "missing", f"not here; for {use}", found.mend)
+    yield _compiler()
+    yield _cache()
+    for target in TARGETS:
+        yield _works(target)
+    yield Finding("gpu targets", "missing", f"{', '.join(PLANNED)} cannot be built yet")
+
+
+def _threads() -> Finding:
+    try:
+        return Finding("threads", "ok", f"{thread_count()} by default")
+    except Diagnostic as error:
+        return Finding("threads", "broken", error.message, "unset IMBREX_THREADS")
+
+
+def _package(name: str) -> Finding:
+    try:
+        return Finding(name, "ok", metadata.version(name))
+    except metadata.PackageNotFoundError:
+        return Finding(name, "broken", "not installed", f"pip install {name}")
+
+
+def _compiler() -> Finding:
+    try:
+        found = find_compiler()
+    except Diagnostic as error:
+        return Finding("compiler", "broken", error.message, error.hint)
+    return Finding("compiler", "ok", f"{found.name}, {found.version}")
+
+
+def _cache() -> Finding:
+    try:
+        directory = cache_directory()
+    except Diagnostic as error:
+        return Finding("cache", "broken", error.message, error.hint)
+    entries = Cache().entries()
+    told = f"{directory}: {len(entries)} entries, {bytes_text(sum(e.size_bytes for e in entries))}"
+    at = directory
+    while not at.exists() and at != at.parent:
+        at = at.parent
+    if os.access(at, os.W_OK | os.X_OK):
+        return Finding("cache", "ok", told)
+    mend = "set IMBREX_CACHE_DIR to a directory that can be written"
+    return Finding("cache", "missing", f"{told}, not writable: every kernel is compiled anew", mend)
+
+
+def _works(target: str) -> Finding:
+    """Compile and run something small there."""
+    started = time.perf_counter()
+    try:
+        kernel = compile(Conv2d("forward", 1, 3, 5, 5, 4, 3, 3, pad_h=1, pad_w=1), target)
+        outcome = kernel.check()
+    except Diagnostic as error:
+        return Finding(f"target {target}", "broken", error.message, error.hint)
+    state: State = "ok" if outcome.is_right else "broken"
+    took = seconds_text(time.perf_counter() - started)
+    return Finding(f"target {target}", state, f"a small convolution is {outcome}, in {took}")

@@ -1,0 +1,183 @@
+"""imbrex explain: the maps, the tuning and what follows from it, the IR, and its meaning at every level."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import click
+
+from imbrex.cli.guard import FAILED
+from imbrex.cli.meaning import executed, small
+from imbrex.cli.options import Choices, choices, format_option, sources
+from imbrex.cli.products import OperandView, Product, products
+from imbrex.cli.source import Asked
+from imbrex.cli.table import print_table
+from imbrex.cli.text import bytes_text, facts, flops_text, json_text, seconds_text
+from imbrex.diagnostic import Diagnostic
+from imbrex.ir.printed import print_module
+from imbrex.kernel import TARGETS, default_name
+from imbrex.pipeline import Request, levels, machine_for
+from imbrex.problem import Problem, problem_text
+from imbrex.run.machine import machine
+from imbrex.schedule import tuning as tunings
+from imbrex.schedule.target import Target, target
+
+__all__ = ["command"]
+
+
+@click.command("explain", short_help="show the maps, the tuning and every level of the IR")
+@sources
+@choices
+@format_option
+@click.option("--levels", "with_levels", is_flag=True, help="Print the IR at every level.")
+@click.option("--compact", is_flag=True, help="The IR in the first draft's short form.")
+@click.option("--meaning", is_flag=True, help="Execute a small problem at every level and compare.")
+def command(
+    chosen: Choices, sources: tuple[str, ...], form: str, with_levels: bool, compact: bool, meaning: bool
+) -> int:
+    """Show how each problem becomes matrix products: every operand's map with its simplified address, guards
+    and vector widths; the tuning, what follows from it, or why it is refused.
+
+    Here --target also takes a GPU or an instruction set by name: the schedule is chosen for it.
+    """
+    code = 0
+    told: list[dict[str, Any]] = []
+    for asked in chosen.problems(sources):
+        request = _request(chosen, asked)
+        if with_levels:
+            _print_levels(request, compact)
+        elif meaning:
+            code |= _print_meaning(chosen, asked, request)
+        else:
+            found = products(request)
+            code |= FAILED if any(product.reasons for product in found) else 0
+            told.append({"problem": problem_text(asked.problem), "products": [_json(p) for p in found]})
+            if form == "table":
+                click.echo(_problem_text(asked.problem))
+                for number, product in enumerate(found, 1):
+                    click.echo("\n".join(_product_text(product, number, len(found), request.machine)))
+    if form == "json" and told:
+        click.echo(json_text(told))
+    return code
+
+
+def _request(chosen: Choices, asked: Asked) -> Request:
+    given = None if chosen.tuning is None else tunings.parse(chosen.tuning)
+    goal = "emulate" if chosen.target == "emulate" else "cpu"
+    name = asked.name or default_name(asked.problem)
+    return Request(asked.problem, _machine(chosen), goal, given, chosen.algorithm_of(asked), name)
+
+
+def _machine(chosen: Choices) -> Target:
+    if chosen.target in ("cpu", "emulate"):
+        here = machine()
+        return machine_for(
+            chosen.target,
+            here.isa.level,
+            chosen.threads,
+            here.l2_bytes,
+            here.l3_bytes,
+            here.isa.fma_per_cycle,
+        )
+    if chosen.target.startswith("sm_"):
+        raise Diagnostic(
+            f"no schedule is chosen for '{chosen.target}' yet", hint="there are cpu, emulate and gfx..."
+        )
+    return target(chosen.target)
+
+
+def _print_levels(request: Request, compact: bool) -> None:
+    for number, level in enumerate(levels(request)):
+        click.echo(click.style(f"// {number}. {level.name}", bold=True))
+        click.echo(print_module(level.module, compact=compact))
+
+
+def _print_meaning(chosen: Choices, asked: Asked, request: Request) -> int:
+    problem = small(request.problem)
+    click.echo(click.style(problem_text(problem), bold=True))
+    if problem != request.problem:
+        click.echo(f"  made small from {problem_text(request.problem)}")
+    found = list(executed(replace(request, problem=problem)))
+    rows = [[e.level, str(e.operations), str(e.comparison), seconds_text(e.seconds)] for e in found]
+    outcomes = [e.comparison for e in found]
+    if chosen.target in TARGETS:
+        started = time.perf_counter()
+        outcomes.append(chosen.kernel(replace(asked, problem=problem)).check())
+        rows.append(["compiled", "", str(outcomes[-1]), seconds_text(time.perf_counter() - started)])
+    print_table(["level", "operations", "result", "time"], rows)
+    return 0 if all(outcome.is_right for outcome in outcomes) else FAILED
+
+
+def _problem_text(problem: Problem) -> str:
+    rows = [
+        (o.role, f"{_array(problem, o.role)}{'  written' if o.is_written else ''}") for o in problem.operands
+    ]
+    rows.append(("work", f"{flops_text(problem.flops)} on {bytes_text(problem.bytes)}"))
+    return facts(problem_text(problem), rows)
+
+
+def _array(problem: Problem, role: str) -> str:
+    dims = ", ".join(f"{name} {size}" for name, size in problem.dims(role))  # type: ignore[arg-type]
+    return f"[{dims}] {problem.element(role)}"  # type: ignore[arg-type]
+
+
+def _product_text(product: Product, number: int, count: int, machine: Target) -> Iterator[str]:
+    title = f"product {number} of {count}: {product.sizes}" if count > 1 else f"product: {product.sizes}"
+    yield "\n" + click.style(title, bold=True)
+    for view in product.operands:
+        yield from _operand_text(view)
+    yield f"  C is stored by {product.store_method.replace('_', ' ')}"
+    yield from _tuning_text(product, machine)
+
+
+def _operand_text(view: OperandView) -> Iterator[str]:
+    yield f"  {click.style(view.operand, bold=True)} is {view.array}, through the map"
+    yield from (f"      {line}" for line in str(view.map).splitlines())
+    yield f"    address    {view.address}"
+    yield from (f"    guard      {guard}" for guard in view.guards)
+    widths = ", ".join(f"{width} along {name}" for name, width in view.widths.items())
+    yield f"    vectors    {widths}"
+    yield f"    injective  {'yes' if view.is_injective else 'no'}"
+
+
+def _tuning_text(product: Product, machine: Target) -> Iterator[str]:
+    refused = sum(product.refused.values())
+    why = ", ".join(f"{count} by {rule}" for rule, count in product.refused.items())
+    listed = f"{product.candidates} candidates on {machine.name}" + (
+        f", {refused} refused: {why}" if why else ""
+    )
+    if product.tuning is None:
+        yield f"  {click.style('no legal tuning', fg='red')}; {listed}"
+        yield from (f"    because    {reason}" for reason in product.reasons)
+        return
+    yield f"  tuning       {tunings.text(product.tuning)}; {listed}"
+    wide = max(map(len, product.derived))
+    yield from (f"    {name.ljust(wide)}  {value}" for name, value in product.derived.items())
+
+
+def _json(product: Product) -> dict[str, Any]:
+    context = product.context
+    return {
+        "sizes": {"g": context.g, "m": context.m, "n": context.n, "k": context.k},
+        "operands": [
+            {
+                "operand": view.operand,
+                "array": view.array,
+                "map": str(view.map).splitlines(),
+                "address": view.address,
+                "guards": list(view.guards),
+                "vector_widths": view.widths,
+                "injective": view.is_injective,
+            }
+            for view in product.operands
+        ],
+        "store_method": product.store_method,
+        "tuning": None if product.tuning is None else tunings.text(product.tuning),
+        "reasons": list(product.reasons),
+        "candidates": product.candidates,
+        "refused": dict(product.refused),
+        "derived": product.derived,
+    }

@@ -1,0 +1,66 @@
+"""Meaning: one small problem executed at every level of the IR, each result compared with the reference."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from imbrex.ir.meaning import execute
+from imbrex.pipeline import Request, levels
+from imbrex.problem import Conv2d, Gemm, Problem
+from imbrex.verify.compare import Comparison, compare
+from imbrex.verify.data import random_operands
+from imbrex.verify.reference import reference
+
+__all__ = ["Executed", "executed", "small"]
+
+_OPERATIONS = 40_000  # of the interpreter, which does a few million a second
+
+
+@dataclass(frozen=True)
+class Executed:
+    """What a level computed."""
+
+    level: str
+    operations: int
+    comparison: Comparison
+    seconds: float
+
+
+def executed(request: Request) -> Iterator[Executed]:
+    """Every level's result on the same integer operands, whose sums are exact: equal is all that passes."""
+    problem = request.problem
+    operands = random_operands(problem)
+    truth = reference(problem, operands.arrays)
+    for level in levels(request):
+        arrays = {role: array.copy() for role, array in operands.arrays.items()}
+        shaped = [
+            arrays[role].reshape([size for _, size in problem.dims(role)])  # type: ignore[arg-type]
+            for role in problem.roles
+        ]
+        started = time.perf_counter()
+        execute(level.module, shaped)
+        elapsed_s = time.perf_counter() - started
+        outcome = compare(problem, arrays[problem.written], truth, is_exact=operands.is_exact)
+        yield Executed(level.name, sum(1 for _ in level.module.walk()), outcome, elapsed_s)
+
+
+def small(problem: Problem) -> Problem:
+    """The problem itself, or one like it that an interpreter can do: same window, layouts, type, groups."""
+    if problem.flops <= _OPERATIONS:
+        return problem
+    if isinstance(problem, Gemm):
+        m, n, k = min(problem.m, 19), min(problem.n, 21), min(problem.k, 13)
+        return replace(problem, m=m, n=n, k=k, batch=min(problem.batch, 2))
+    return _small_conv(problem)
+
+
+def _small_conv(conv: Conv2d) -> Conv2d:
+    groups = min(conv.groups, 2)
+    c = groups * min(conv.c // conv.groups, 4)
+    k = groups * min(conv.k // conv.groups, 6)
+    height, width = (
+        min(axis.size, max(1, axis.reach + 5 * axis.stride - sum(axis.pad))) for axis in conv.axes
+    )
+    return replace(conv, n=min(conv.n, 2), c=c, k=k, groups=groups, h=height, w=width)

@@ -1,0 +1,154 @@
+"""Products: what the compiler knows of each matrix product that a problem becomes.
+
+A convolution's backward data has one product a phase; everything else has one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from imbrex.diagnostic import Diagnostic
+from imbrex.index import query
+from imbrex.index.map import Dim, Map, identity
+from imbrex.ir.chain import map_of, names_of
+from imbrex.ir.ops.grid import GridwiseGemmOp
+from imbrex.ir.passes.affix_tuning import gemm_context
+from imbrex.ir.shape import shape_of
+from imbrex.pipeline import Request, levels
+from imbrex.schedule import choose, legal
+from imbrex.schedule.context import GemmContext
+from imbrex.schedule.cpu import CpuPlan, CpuTuning
+from imbrex.schedule.target import CpuTarget, Target
+from imbrex.schedule.tuning import Tuning
+
+__all__ = ["OperandView", "Product", "products"]
+
+
+@dataclass(frozen=True)
+class OperandView:
+    """One operand: the array, and the map from gemm coordinates to its dimensions."""
+
+    operand: str
+    array: str
+    map: Map
+
+    @cached_property
+    def address(self) -> str:
+        """The element offset, simplified."""
+        return str(query.linear(self.map)[0])
+
+    @cached_property
+    def guards(self) -> tuple[str, ...]:
+        """What must hold for the element to exist."""
+        return tuple(f"0 <= {g.index} < {g.size}" for g in query.linear(self.map)[1])
+
+    @cached_property
+    def widths(self) -> dict[str, int]:
+        """Elements in the widest legal vector along each dimension."""
+        return {dim.name: query.vector_width(self.map, dim.name) for dim in self.map.upper}
+
+    @cached_property
+    def is_injective(self) -> bool:
+        """Does each element have one place in the product?"""
+        return query.is_injective(self.map)
+
+
+@dataclass(frozen=True)
+class Product:
+    """One gridwise product, with the tuning that serves it, or the reasons why the one given cannot."""
+
+    operands: tuple[OperandView, OperandView, OperandView]
+    context: GemmContext
+    store_method: str
+    tuning: Tuning | None
+    reasons: tuple[str, ...]
+    candidates: int
+    refused: Mapping[str, int]
+
+    @property
+    def sizes(self) -> str:
+        c = self.context
+        return f"{f'{c.g} of ' if c.g > 1 else ''}{c.m} x {c.n} x {c.k} (m x n x k)"
+
+    @property
+    def derived(self) -> dict[str, str]:
+        """All that follows from the tuning and the sizes."""
+        if self.tuning is None:
+            return {}
+        plan = self.tuning.plan(self.context)
+        if isinstance(plan, CpuPlan):
+            return _of_cpu(plan)
+        blocks = " x ".join(map(str, plan.blocks))
+        head = {
+            "grid_size": f"{plan.grid_size} ({blocks} blocks)",
+            "k_iterations": str(plan.k_iterations),
+            "lds_bytes": str(plan.lds_bytes),
+            "registers": str(plan.registers),
+        }
+        return head | {key: str(value) for key, value in plan.attributes.items()}
+
+
+def products(request: Request) -> list[Product]:
+    """In the order in which they run; `request.tuning` need not be legal."""
+    module = next(level.module for level in levels(request) if level.name == "unfold")
+    return [_product(op, request) for op in module.walk() if isinstance(op, GridwiseGemmOp)]
+
+
+def _product(op: GridwiseGemmOp, request: Request) -> Product:
+    context, machine = gemm_context(op), request.machine
+    operands = tuple(_views(op))
+    assert len(operands) == 3
+    listed, refused = _considered(context, machine)
+    tuning, reasons = request.tuning, ()
+    if tuning is not None:
+        reasons = tuple(str(reason) for reason in legal.check(tuning, context, machine))
+    else:
+        try:
+            tuning = choose.choose(context, machine, _family(machine))
+        except Diagnostic as error:
+            reasons = (error.message,)
+    method = op.store_method.data if op.store_method is not None else "set"
+    return Product(operands, context, method, None if reasons else tuning, reasons, listed, refused)
+
+
+def _views(op: GridwiseGemmOp) -> Iterator[OperandView]:
+    for word, value in (("A", op.a), ("B", op.b), ("C", op.c)):
+        array, map = map_of(value)
+        if map is None:
+            sizes = [s for s in shape_of(value) if s is not None]
+            map = identity([Dim(n, s) for n, s in zip(names_of(value), sizes, strict=True)])
+        yield OperandView(word, array.name_hint or word.lower(), map)
+
+
+def _considered(context: GemmContext, machine: Target) -> tuple[int, Counter[str]]:
+    """How many tunings the model ranks, and how many of them each rule refuses."""
+    listed = choose.candidates(context, machine, _family(machine))
+    return len(listed), Counter(r.rule for t in listed for r in legal.check(t, context, machine)[:1])
+
+
+def _family(machine: Target) -> choose.Family:
+    return "cpu" if isinstance(machine, CpuTarget) else "general"
+
+
+def _of_cpu(plan: CpuPlan) -> dict[str, str]:
+    t: CpuTuning = plan.tuning
+    rows, columns = plan.blocks
+    rows_are, columns_are = ("gemmN", "gemmM") if t.swapped else ("gemmM", "gemmN")
+    return {
+        "grid_size": f"{plan.grid_size} ({rows} x {columns} blocks)",
+        "block": f"{plan.block_rows} {rows_are} x {plan.block_columns} {columns_are} x {plan.block_k} gemmK",
+        "k_iterations": str(plan.k_iterations),
+        "register tile": f"{t.m_per_thread} x {t.n_per_thread}, {t.vector_lanes} lanes: {t.registers} registers",
+        "panels": f"{plan.row_panels} of rows, {plan.column_panels} of columns; {t.stationary} stays",
+        "form": "one pass over gemmK, read in place where it can be"
+        if plan.is_one_pass
+        else "blocked over gemmK",
+        "a_panel_bytes": str(plan.a_panel_bytes),
+        "b_panel_bytes": str(plan.b_panel_bytes),
+        "c_tile_bytes": str(plan.c_tile_bytes),
+        "workspace_bytes": f"{plan.workspace_bytes} at most, a thread",
+        "occupancy": f"{plan.occupancy:.1%} of the multiply-adds are the problem's own",
+    }

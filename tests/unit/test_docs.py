@@ -1,0 +1,208 @@
+"""The pages of docs/ say what the code does: every example runs, and every printed result is compared.
+
+    ```python           run; lines with >>> are compared with what they print
+    ```mlir             parsed and verified; `mlir NAME` also becomes the file NAME for the page's commands
+    ```mlir error       refused; the next block is the message
+    ```shell            lines that call imbrex-opt are run, in order; the next `text` block is the last one's output
+    | problem | ...     and `tuning`, `call`: each row's first cell is refused with the message of the second
+
+`...` in an expected text stands for anything.  Blocks of a page share their names.
+"""
+
+from __future__ import annotations
+
+import doctest
+import io
+import re
+import shlex
+from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from imbrex.diagnostic import Diagnostic
+from imbrex.ir.dialect import Miopen, load
+from imbrex.ir.opt import main
+from imbrex.ir.passes import PASSES
+from imbrex.problem import parse_problem
+from imbrex.schedule import legal, tuning
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted((ROOT / "docs").glob("*.md"))
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+FENCE = re.compile(r"^```(?P<info>[^\n]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+class Block(NamedTuple):
+    """A fenced block; `line` is where its text starts."""
+
+    words: tuple[str, ...]
+    text: str
+    line: int
+
+
+def blocks_of(text: str) -> Iterator[Block]:
+    for found in FENCE.finditer(text):
+        line = text.count("\n", 0, found.start("text")) + 1
+        yield Block(tuple(found["info"].split()), found["text"], line)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.stem)
+def test_examples_of_a_page(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    check(page.read_text(encoding="utf-8"), page.name)
+
+
+def check(text: str, name: str) -> None:
+    """Run the blocks and the tables of a page."""
+    names: dict[str, Any] = {"__name__": "docs"}
+    said: str | None = None
+    for block in blocks_of(text):
+        place = f"{name}:{block.line}"
+        match block.words:
+            case ("python",):
+                python(block, names, place)
+            case ("mlir", "error"):
+                said = refused(block.text, place)
+            case ("mlir", *file):
+                load(block.text, place)
+                if file:
+                    Path(file[0]).write_text(block.text, encoding="utf-8")
+            case ("shell",):
+                said = shell(block.text)
+            case ("text",) if said is not None:
+                assert matches(block.text, said), f"{place}: expected\n{block.text}\ngot\n{said}"
+                said = None
+            case ("text",):
+                pass
+            case _:
+                raise AssertionError(f"{place}: a block of an unknown kind {block.words}")
+    tables(text, name, names)
+
+
+def python(block: Block, names: dict[str, Any], place: str) -> None:
+    if ">>>" not in block.text:
+        exec(compile(block.text, place, "exec"), names)
+        return
+    test = doctest.DocTestParser().get_doctest(block.text, names, place, place, 0)
+    out = io.StringIO()
+    failed = doctest.DocTestRunner(optionflags=FLAGS).run(test, out=out.write, clear_globs=False).failed
+    names |= test.globs
+    assert not failed, f"{place}\n{out.getvalue()}"
+
+
+def refused(text: str, place: str) -> str:
+    try:
+        load(text, "example.mlir")
+    except Diagnostic as error:
+        return str(error)
+    raise AssertionError(f"{place}: this text should be refused")
+
+
+def shell(text: str) -> str | None:
+    """What the last imbrex-opt line printed; None where there is none."""
+    said = None
+    for line in re.sub(r"\\\n\s*", "", text).splitlines():
+        words = shlex.split(line.removeprefix("$ "), comments=True)
+        if words[:1] == ["imbrex-opt"]:
+            out = io.StringIO()
+            with redirect_stdout(out), redirect_stderr(out):
+                try:
+                    main(words[1:])
+                except SystemExit as end:
+                    assert end.code == 1, line
+            said = out.getvalue()
+    return said
+
+
+def matches(expected: str, got: str) -> bool:
+    return doctest.OutputChecker().check_output(expected.strip() + "\n", got.strip() + "\n", FLAGS)
+
+
+def tables(text: str, name: str, names: dict[str, Any]) -> None:
+    """Each row of a table of bad inputs is refused with its message."""
+    kind = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        cells = [c.strip() for c in line.strip().strip("|").split(" | ")] if line.startswith("|") else []
+        if not cells or cells[0] in ("problem", "tuning", "call"):
+            kind = cells[0] if cells else ""
+        elif kind and set(cells[0]) != {"-"}:
+            given, want = cells[0].strip("`"), cells[1].strip("`")
+            assert want in row(kind, given, names), f"{name}:{number}: got {row(kind, given, names)}"
+
+
+def row(kind: str, given: str, names: dict[str, Any]) -> str:
+    try:
+        match kind:
+            case "problem":
+                parse_problem(given)
+            case "tuning":
+                tuning.parse(given)
+            case _:
+                eval(given, names)
+    except (Diagnostic, TypeError, ValueError) as error:
+        return error.message if isinstance(error, Diagnostic) else str(error)
+    return "nothing: it was accepted"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "```python\n>>> 1 + 1\n3\n```\n",
+        "```python\nassert False\n```\n",
+        "```mlir error\nfunc.func @f() {\n  func.return\n}\n```\n",
+        "```shell\nimbrex-opt nothing.mlir\n```\n```text\nerror: cannot read 'something.mlir'\n```\n",
+        "```rust\n```\n",
+        "| tuning | message |\n| --- | --- |\n| `v1:general:64,32,32,4,2,2` | `unknown` |\n",
+        "| problem | message |\n| --- | --- |\n| `` | `no problems in the text` |\n",
+    ],
+)
+def test_control_a_wrong_page_fails(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(AssertionError):
+        check(text, "wrong.md")
+
+
+def test_control_text_of_the_dialect_that_is_wrong_fails() -> None:
+    with pytest.raises(Diagnostic):
+        check("```mlir\nfunc.func @f() {\n  miopen.nothing()\n  func.return\n}\n```\n", "wrong.md")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.stem)
+def test_links_lead_to_files(page: Path) -> None:
+    found = re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8"))
+    assert [link for link in found if not (page.parent / link).exists()] == []
+
+
+def page(name: str) -> str:
+    return (ROOT / "docs" / name).read_text(encoding="utf-8")
+
+
+def test_the_index_names_every_page_and_every_folder() -> None:
+    index = page("index.md")
+    assert [p.name for p in PAGES if p.name != "index.md" and f"({p.name})" not in index] == []
+    folders = [p.parent.name for p in (ROOT / "src" / "imbrex").glob("*/__init__.py")]
+    assert folders and [f for f in folders if f"`{f}/`" not in index] == []
+
+
+def test_the_dialect_page_names_every_operation() -> None:
+    text = page("dialect.md")
+    names = [op.name.removeprefix("miopen.") for op in Miopen.operations]
+    assert [name for name in names if f"`{name}`" not in text] == []
+
+
+def test_the_passes_page_names_every_pass() -> None:
+    assert [name for name in PASSES if f"`{name}`" not in page("passes.md")] == []
+
+
+def test_the_tuning_page_names_every_rule() -> None:
+    text = page("tuning.md")
+    rules = {
+        rule.__name__
+        for rules in (legal.GENERAL_RULES, legal.XDLOPS_RULES, legal.CPU_RULES)
+        for rank in (rules.first, rules.second)
+        for rule in rank
+    }
+    assert sorted(rule for rule in rules if f"`{rule}`" not in text) == []
