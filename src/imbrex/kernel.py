@@ -20,7 +20,7 @@ import numpy as np
 from imbrex.build.cache import Cache
 from imbrex.build.shared import Shared, build_shared, find_shared, recipe_key
 from imbrex.diagnostic import Diagnostic, did_you_mean
-from imbrex.problem import Conv2d, Gemm, Problem, parse_problem, problem_text
+from imbrex.problem import Conv2d, Gemm, Operand, Problem, parse_problem, problem_text
 from imbrex.run.arrays import as_array, same_kind
 from imbrex.run.cpu import CpuKernel, Parameter, load, thread_count
 from imbrex.run.machine import machine
@@ -114,7 +114,7 @@ class Kernel:
         Arrays are NumPy's, torch's on the CPU, or come by DLPack; dense and row-major, of the problem's very
         shapes and types.  TypeError and ValueError where they are not.
         """
-        operands = self.problem.operands
+        operands = self._operands
         if len(arrays) == len(operands) - 1 and not self._reads_result:
             (place,) = (i for i, o in enumerate(operands) if o.is_written)
             result = np.empty(operands[place].shape, operands[place].dtype.numpy)
@@ -139,12 +139,16 @@ class Kernel:
         data = "random" if values == "float" else "any"
         return compare(self.problem, result, truth, is_exact=operands.is_exact, data=data)
 
+    @cached_property
+    def _operands(self) -> tuple[Operand, ...]:
+        return self.problem.operands
+
     @property
     def _reads_result(self) -> bool:
         return isinstance(self.problem, Gemm) and self.problem.beta != 0.0
 
     def _run(self, arrays: tuple[Any, ...], threads: int | None) -> None:
-        operands = self.problem.operands
+        operands = self._operands
         if len(arrays) != len(operands):
             roles = ", ".join(o.role for o in operands)
             raise TypeError(f"'{self.name}' takes {len(operands)} arrays ({roles}), got {len(arrays)}")

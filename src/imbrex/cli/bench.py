@@ -22,7 +22,7 @@ from imbrex.diagnostic import Diagnostic
 from imbrex.problem import Problem, problem_text
 from imbrex.run.machine import machine, usable_cores
 
-__all__ = ["command", "show", "write_report"]
+__all__ = ["command", "counts", "show", "write_report"]
 
 
 @click.command("bench", short_help="time problems beside NumPy and PyTorch")
@@ -49,10 +49,10 @@ def command(
     """
     problems = [asked.problem for asked in read_problems(sources, layout)]
     rivals = peers(tuple(name for name in names.split(",") if name))
-    counts = _counts(threads)
+    numbers = counts(threads)
     rows: list[Row] = []
-    for number, (problem, count) in enumerate([(p, c) for p in problems for c in counts], 1):
-        with progress(f"{number}/{len(problems) * len(counts)} {problem_text(problem)}"):
+    for number, (problem, count) in enumerate([(p, c) for p in problems for c in numbers], 1):
+        with progress(f"{number}/{len(problems) * len(numbers)} {problem_text(problem)}"):
             rows.append(measured(problem, rivals, count, budget_s=seconds, tuning=tuning))
     document = report(rows, rivals)
     if output is not None:
@@ -132,7 +132,8 @@ def _short(problem: Problem) -> str:
     return " ".join([words[0], *(f"{flag} {value}" for flag, value in pairs if usual.get(flag) != value)])
 
 
-def _counts(text: str) -> list[int]:
+def counts(text: str) -> list[int]:
+    """Of `1,2,all`."""
     found: list[int] = []
     for word in text.split(","):
         if word != "all" and not (word.isascii() and word.isdigit() and int(word) > 0):

@@ -126,9 +126,11 @@ def _convolved(
     element = shared_element({word: array for word, (_, array) in arrays.items()})
     shapes = (*((role, array.shape) for role, array in read.items()), *wanted)
     problem, is_empty = _problem(direction, names, shapes, window, element)
+    right = _shapes(problem, is_empty)
     for word, (role, array) in arrays.items():
-        _check_shape(problem, word, role, array.shape, is_empty)
-    shape = _batched(problem, problem.written, is_empty)
+        if array.shape != right[role]:
+            raise _misfit(problem, word, role, right[role], array.shape)
+    shape = right[problem.written]
     first = next(iter(read.values()))
     if out is None:
         order = tuple(range(4)) if problem.written == "filter" else first.order
@@ -140,7 +142,7 @@ def _convolved(
     else:
         laid_out = {**read, problem.written: result}
         layouts = tuple(laid_out[role].named(problem.layout(role)) for role in ROLES)
-        _kernel(problem, layouts, threads)(*(laid_out[role].array for role in ROLES), threads=threads)
+        _kernel(problem, layouts, threads).loaded(*(laid_out[role].array for role in ROLES), threads=threads)
     return same_kind(result.as_indexed(), like) if out is None else out
 
 
@@ -182,17 +184,21 @@ def _kernel(problem: Conv2d, layouts: Names, threads: int | None) -> Kernel:
     return compile(lying, threads=threads)
 
 
-def _check_shape(problem: Conv2d, word: str, role: Role, shape: tuple[int, ...], is_empty: bool) -> None:
-    right = _batched(problem, role, is_empty)
-    if shape != right:
-        why = f" for {problem.c} channels in {problem.groups} groups" if role == "filter" else ""
-        raise ValueError(f"'{word}' should have shape {right}{why}, got {shape}")
+@lru_cache(maxsize=KERNELS)
+def _shapes(problem: Conv2d, is_empty: bool) -> Mapping[Role, tuple[int, ...]]:
+    """What each array must have; no images where there are none."""
+    dims = {role: zip(problem.layout(role), problem.shapes(role), strict=True) for role in ROLES}
+    return {
+        role: tuple(0 if name == "n" and is_empty else size for name, size in pairs)
+        for role, pairs in dims.items()
+    }
 
 
-def _batched(problem: Conv2d, role: Role, is_empty: bool) -> tuple[int, ...]:
-    """The shape of a role's array, without images where there are none."""
-    dims = zip(problem.layout(role), problem.shapes(role), strict=True)
-    return tuple(0 if name == "n" and is_empty else size for name, size in dims)
+def _misfit(
+    problem: Conv2d, word: str, role: Role, right: tuple[int, ...], shape: tuple[int, ...]
+) -> ValueError:
+    why = f" for {problem.c} channels in {problem.groups} groups" if role == "filter" else ""
+    return ValueError(f"'{word}' should have shape {right}{why}, got {shape}")
 
 
 @lru_cache(maxsize=64)

@@ -37,11 +37,7 @@ def gemm(
     left, right = _matrices(a, "a", transpose_a), _matrices(b, "b", transpose_b)
     element = shared_element({"a": left.laid, "b": right.laid})
     shape = _result_shape(left, right)
-    result = (
-        np.empty(shape, element.output.numpy) if out is None else as_output(out, shape, element.output).array
-    )
-    if result.shape != shape or not result.flags.c_contiguous:
-        raise ValueError("'out' should be row-major")
+    result = np.empty(shape, element.output.numpy) if out is None else _row_major(out, shape, element.output)
     is_added = c is not None and beta != 0
     if is_added:
         _place(c, result)
@@ -50,7 +46,9 @@ def gemm(
         sizes = (shape[-2], shape[-1], k, result.shape[0] if result.ndim == 3 else 1)
         flags = (left.is_transposed, right.is_transposed)
         kernel = _kernel(sizes, flags, float(alpha), float(beta) if is_added else 0.0, element, threads)
-        kernel(*(_ranked(x, sizes[3]) for x in (left.laid.array, right.laid.array, result)), threads=threads)
+        kernel.loaded(
+            *(_ranked(x, sizes[3]) for x in (left.laid.array, right.laid.array, result)), threads=threads
+        )
     elif is_added:
         np.multiply(result, beta, out=result, casting="unsafe")
     else:
@@ -95,6 +93,13 @@ def _result_shape(left: _Matrices, right: _Matrices) -> tuple[int, ...]:
         shapes = f"op(a) is {left.rows} x {left.columns}, op(b) is {right.rows} x {right.columns}"
         raise ValueError(f"'a' and 'b' do not fit: {shapes}")
     return (*batches[0], left.rows, right.columns)
+
+
+def _row_major(out: object, shape: tuple[int, ...], element: DType) -> Array:
+    found = as_output(out, shape, element)
+    if found.order != tuple(range(len(shape))):
+        raise ValueError("'out' should be row-major")
+    return found.array
 
 
 def _place(c: object, result: Array) -> None:

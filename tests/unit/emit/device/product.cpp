@@ -28,8 +28,8 @@ extern "C" void block_f32(int64_t k, const float *a, const float *b, float *c, b
   block_gemm<float, 3, 2, a_layout::k_major>(2, 3, k, a, 3 * k, 3, b, L * k, c, 3 * L, adds);
 }
 
-// One GEMM, M x N x K, however its operands are had.  a: rows m, lanes k.  b: rows k, lanes n.  c: rows m, lanes n.
-constexpr int M = 23, N = 50, K = 48, run = 16, MR = 6, NV = 2;
+// A GEMM, M x N x K, however its operands are had.  a: rows m, lanes k.  b: rows k, lanes n.  c: rows m, lanes n.
+constexpr int M = 23, most_n = 63, K = 48, run = 16, MR = 6, NV = 2;
 struct maps {
   table a_rows, a_lanes, b_rows, b_lanes, c_rows, c_lanes;
   const int32_t *a_size, *b_size;
@@ -41,19 +41,19 @@ enum b_form { lanes, lanes_packed, rows, rows_packed };
 template <class T, int G> struct memory {
   static constexpr int W = width<T>, L = NV * W;
   view<T, W, G, M, K> a;
-  view<T, L, G, K, N> b;
-  view<T, W, G, N, K> b_transposed;
-  view<T, W, 0, M, N> c;
-  view<T, W, 0, N, M> c_transposed;
+  view<T, L, G, K, most_n> b;
+  view<T, W, G, most_n, K> b_transposed;
+  view<T, W, 0, M, most_n> c;
+  view<T, W, 0, most_n, M> c_transposed;
   alignas(64) T panel_a[(M + MR) * round_up(K, W)];
-  alignas(64) T panels_b[(N / L + 2) * K * L];
+  alignas(64) T panels_b[(most_n / L + 2) * K * L];
   alignas(64) T columns[W * round_up(K, W)];
   alignas(64) T tile[round_up(M, W) * L];
   const T *table[(K / run + 1) * MR];
   T zeros[run];
 };
 
-template <class T, class S, int G, int Stride, a_form AF, b_form BF, bool Transposed, bool AStays>
+template <class T, class S, int N, int G, int Stride, a_form AF, b_form BF, bool Transposed, bool AStays>
 static void gemm(const S *pa, const S *pb, S *pc, const maps &at, T alpha, T beta) {
   typedef memory<T, G> space;
   typedef product<T, MR, NV, M, N, K> work;
@@ -120,11 +120,11 @@ static void gemm(const S *pa, const S *pb, S *pc, const maps &at, T alpha, T bet
   extern "C" void NAME(const S *a, const S *b, S *c, const maps *at, double alpha, double beta) {                      \
     gemm<T, S, __VA_ARGS__>(a, b, c, *at, T(alpha), T(beta));                                                          \
   }
-GEMM(gemm_in_place, float, float, 0, 1, in_place, lanes, false, false)
-GEMM(gemm_guarded, float, float, 2, 1, packing, lanes, false, true)
-GEMM(gemm_runs, float, float, 2, 1, runs, rows_packed, false, true)
-GEMM(gemm_strided, float, float, 0, 2, in_place, lanes, false, false)
-GEMM(gemm_transposed, float, float, 0, 1, packed, rows, true, false)
-GEMM(gemm_f64, double, double, 0, 1, in_place, lanes_packed, false, true)
-GEMM(gemm_f16, float, f16, 2, 1, packing, rows_packed, false, true)
-GEMM(gemm_bf16, float, bf16, 0, 1, packing, lanes, true, false)
+GEMM(gemm_in_place, float, float, 63, 0, 1, in_place, lanes, false, false)
+GEMM(gemm_guarded, float, float, 50, 2, 1, packing, lanes, false, true)
+GEMM(gemm_runs, float, float, 50, 2, 1, runs, rows_packed, false, true)
+GEMM(gemm_strided, float, float, 63, 0, 2, in_place, lanes, false, false)
+GEMM(gemm_transposed, float, float, 63, 0, 1, packed, rows, true, false)
+GEMM(gemm_f64, double, double, 50, 0, 1, in_place, lanes_packed, false, true)
+GEMM(gemm_f16, float, f16, 63, 2, 1, packing, rows_packed, false, true)
+GEMM(gemm_bf16, float, bf16, 50, 0, 1, packing, lanes, true, false)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import mmap
 from typing import Any
 
 import ml_dtypes
@@ -17,7 +18,7 @@ MICRO = {
     "f64": (5, 3, np.float64),
     "i32": (3, 2, np.int32),
 }
-M, N, K, RUN = 23, 50, 48, 16  # as in product.cpp
+M, K, RUN = 23, 48, 16  # as in product.cpp; N is 50, two columns past whole vectors, or 63, one short of them
 
 
 @pytest.mark.parametrize("adds", [False, True])
@@ -62,8 +63,24 @@ class CMaps(ctypes.Structure):
 NO_GUARD = (1, 1)
 Operand = tuple[Axis, Axis, tuple[int, int], int]  # rows, lanes, sizes of the guards, elements of the array
 A_MATRIX: Operand = (Axis.of(np.arange(M) * K), Axis.of(np.arange(K)), NO_GUARD, M * K)
-B_MATRIX: Operand = (Axis.of(np.arange(K) * N), Axis.of(np.arange(N)), NO_GUARD, K * N)
-C_MATRIX = (Axis.of(np.arange(M) * N), Axis.of(np.arange(N)))
+
+
+def _matrix(n: int) -> Operand:
+    return Axis.of(np.arange(K) * n), Axis.of(np.arange(n)), NO_GUARD, K * n
+
+
+def _columns(n: int) -> Operand:
+    return Axis.of(np.arange(K)), Axis.of(np.arange(n) * K), NO_GUARD, n * K
+
+
+def _every_second(n: int) -> Operand:
+    return Axis.of(np.arange(K) * 2 * n), Axis.of(2 * np.arange(n)), NO_GUARD, K * 2 * n
+
+
+def _channels_first(n: int) -> Operand:
+    """Rows are (channel, x) of a padded 1 x 3 window, lanes are pixels: a convolution's B."""
+    channel, x = np.arange(K) // 3, np.arange(K) % 3
+    return Axis.of(channel * n + x - 1, x - 1), Axis.of(np.arange(n), np.arange(n)), (n, 1), K // 3 * n
 
 
 def _channels_last() -> Operand:
@@ -72,48 +89,70 @@ def _channels_last() -> Operand:
     return Axis.of((pixel - 1) * RUN, pixel - 1), Axis.of(x * RUN + channel, x), (M - 1, 1), (M - 1) * RUN
 
 
-def _channels_first() -> Operand:
-    """Rows are (channel, x) of a padded 1 x 3 window, lanes are pixels: a convolution's B."""
-    channel, x = np.arange(K) // 3, np.arange(K) % 3
-    return Axis.of(channel * N + x - 1, x - 1), Axis.of(np.arange(N), np.arange(N)), (N, 1), K // 3 * N
+def _c_matrix(n: int) -> tuple[Axis, Axis]:
+    return Axis.of(np.arange(M) * (n + 3)), Axis.of(np.arange(n))
 
 
-def _every_second() -> Operand:
-    return Axis.of(np.arange(K) * 2 * N), Axis.of(2 * np.arange(N)), NO_GUARD, K * 2 * N
+def _c_columns(n: int) -> tuple[Axis, Axis]:
+    return Axis.of(np.arange(M)), Axis.of(np.arange(n) * (M + 2))
 
 
-def _columns() -> Operand:
-    return Axis.of(np.arange(K)), Axis.of(np.arange(N) * K), NO_GUARD, N * K
+def _c_pieces(n: int) -> tuple[Axis, Axis]:
+    return Axis.of(np.arange(M) * 7), Axis.of(np.arange(n) // 7 * 7 * M + np.arange(n) % 7)
 
 
-C_COLUMNS = (Axis.of(np.arange(M)), Axis.of(np.arange(N) * M))
-C_PIECES = (Axis.of(np.arange(M) * 7), Axis.of(np.arange(N) // 7 * 7 * M + np.arange(N) % 7))
 CASES: dict[str, tuple[Operand, Operand, tuple[Axis, Axis], Any, Any]] = {
-    "in_place": (A_MATRIX, B_MATRIX, C_MATRIX, np.float32, np.float32),
-    "guarded": (A_MATRIX, _channels_first(), C_PIECES, np.float32, np.float32),
-    "runs": (_channels_last(), _columns(), C_MATRIX, np.float32, np.float32),
-    "strided": (A_MATRIX, _every_second(), C_MATRIX, np.float32, np.float32),
-    "transposed": (A_MATRIX, _columns(), C_COLUMNS, np.float32, np.float32),
-    "f64": (A_MATRIX, B_MATRIX, C_MATRIX, np.float64, np.float64),
-    "f16": (_channels_last(), _columns(), C_MATRIX, np.float16, np.float32),
-    "bf16": (A_MATRIX, B_MATRIX, C_COLUMNS, ml_dtypes.bfloat16, np.float32),
+    "in_place": (A_MATRIX, _matrix(63), _c_matrix(63), np.float32, np.float32),
+    "guarded": (A_MATRIX, _channels_first(50), _c_pieces(50), np.float32, np.float32),
+    "runs": (_channels_last(), _columns(50), _c_matrix(50), np.float32, np.float32),
+    "strided": (A_MATRIX, _every_second(63), _c_matrix(63), np.float32, np.float32),
+    "transposed": (A_MATRIX, _columns(63), _c_columns(63), np.float32, np.float32),
+    "f64": (A_MATRIX, _matrix(50), _c_matrix(50), np.float64, np.float64),
+    "f16": (_channels_last(), _columns(63), _c_matrix(63), np.float16, np.float32),
+    "bf16": (A_MATRIX, _matrix(50), _c_columns(50), ml_dtypes.bfloat16, np.float32),
 }
 
 
 @pytest.mark.parametrize("alpha, beta", [(1, 0), (2, 0), (1, 1), (-2, 3)])
 @pytest.mark.parametrize("case", CASES)
 def test_product(device: Device, case: str, alpha: int, beta: int) -> None:
+    a, b = (_values(operand[3], CASES[case][3]) for operand in CASES[case][:2])
+    _check(device, case, a, b, alpha, beta)
+
+
+@pytest.mark.parametrize("case", ["in_place", "guarded", "runs", "strided"])
+def test_operands_that_fill_their_pages(device: Device, case: str) -> None:
+    """What is read in place may lie right before or after a page that nobody may read."""
+    for at_start in (True, False):
+        a, b = (_values(operand[3], np.float32) for operand in CASES[case][:2])
+        _check(device, case, _between_pages(a, at_start), _between_pages(b, at_start), 1, 0)
+
+
+def _values(count: int, dtype: Any) -> np.ndarray[Any, Any]:
+    return np.random.default_rng(count).integers(-2, 3, count).astype(dtype)
+
+
+def _between_pages(array: np.ndarray[Any, Any], at_start: bool) -> np.ndarray[Any, Any]:
+    """A copy that begins, or ends, with its pages; the page before and the one after have no access."""
+    pages = -(-array.nbytes // mmap.PAGESIZE)
+    memory = mmap.mmap(-1, (pages + 2) * mmap.PAGESIZE)
+    base = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+    for page in (0, pages + 1):
+        assert ctypes.CDLL(None).mprotect(ctypes.c_void_p(base + page * mmap.PAGESIZE), mmap.PAGESIZE, 0) == 0
+    offset = mmap.PAGESIZE if at_start else (pages + 1) * mmap.PAGESIZE - array.nbytes
+    copy = np.frombuffer(memory, array.dtype, array.size, offset)
+    copy[:] = array
+    return copy
+
+
+def _check(device: Device, case: str, a: Any, b: Any, alpha: int, beta: int) -> None:
     (a_rows, a_lanes, a_size, a_count), (b_rows, b_lanes, b_size, b_count), c, storage, computed = CASES[case]
-    rng = np.random.default_rng(8)
-    a, b = (rng.integers(-2, 3, count).astype(storage) for count in (a_count, b_count))
     place = c[0].offset[:, None] + c[1].offset[None, :]
-    size = int(place.max()) + 1
-    before = rng.integers(-2, 3, size).astype(storage)
+    before = _values(int(place.max()) + 4, storage)
     if beta == 0:
         before[:] = np.nan
-    product = elements(a.astype(computed), a_rows, a_lanes, a_size) @ elements(
-        b.astype(computed), b_rows, b_lanes, b_size
-    )
+    wide_a = elements(a.astype(computed), a_rows, a_lanes, a_size)
+    product = wide_a @ elements(b.astype(computed), b_rows, b_lanes, b_size)
     expected = before.copy()
     expected[place] = alpha * product + (beta * before[place].astype(computed) if beta else 0)
     limits = [np.array(s, np.int32) for s in (a_size, b_size)]

@@ -56,9 +56,11 @@ def test_a_tile_reaches_memory(device: Device, kind: str, form: int) -> None:
         place, exists = rows.offset[:, None] + lanes.offset[None, :], there(rows, lanes, size)
         for alpha, beta in ((1, 0), (2, 3)):
             values = rng.integers(-9, 9, shape).astype(computed)
-            memory = np.full(int(place.max()) + 2, POISON, storage)
+            unread = form < ADD_LANES and beta == 0 and kind != "i32"
+            memory = np.full(int(place.max()) + 2, np.nan if unread else POISON, storage)
             expected, old = memory.copy(), beta if form < ADD_LANES else 1
-            expected[place[exists]] = alpha * values[exists] + old * memory[place[exists]].astype(computed)
+            kept = old * memory[place[exists]].astype(computed) if old else 0
+            expected[place[exists]] = alpha * values[exists] + kept
             tall, wide = (-(-n // w) * w for n in shape)
             tile = np.full((tall, wide), 5, computed)
             tile[: shape[0], : shape[1]] = values

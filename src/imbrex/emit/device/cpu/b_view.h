@@ -20,11 +20,15 @@ template <class T, int NV, int Stride> struct b_view {
   void next(vec<T> (&row)[NV]) {
     const int64_t at = *offset++;
 #pragma GCC unroll 8
-    for (int v = 0; v < NV; ++v)
+    for (int v = 0; v < NV; ++v) {
+#ifdef PF
+      __builtin_prefetch(p[v] + at + NV * width<T>*Stride, 0, PF);
+#endif
       if constexpr (Stride == 1)
         row[v] = load<T>(p[v] + at);
       else
         row[v] = even_lanes<T>(load<T>(p[v] + at), load<T>(p[v] + at + width<T>));
+    }
   }
 };
 

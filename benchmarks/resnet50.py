@@ -1,0 +1,53 @@
+"""ResNet-50's 23 convolutions with one image, NCHW and NHWC, beside PyTorch and NumPy.
+
+    python benchmarks/resnet50.py                      one thread and all of them, forward
+    python benchmarks/resnet50.py --directions 1,2,4   both gradients, too
+
+Contenders take turns in every round, so that they meet the same machine; medians are compared.  Results are
+checked first.  The report, with the machine, goes to benchmarks/results/resnet50.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from imbrex.bench.peer import peers
+from imbrex.bench.report import Row, measured, report
+from imbrex.cli.bench import counts, show, write_report
+from imbrex.cli.progress import progress
+from imbrex.cli.source import read_problems
+
+HERE = Path(__file__).resolve().parent
+
+
+def main() -> None:
+    options = arguments()
+    rivals = peers(("numpy", "torch"))
+    rows: list[Row] = []
+    for layout in options.layouts.split(","):
+        lines = (HERE / "data" / "resnet50.txt").read_text(encoding="utf-8").splitlines()
+        for line in (line for line in lines if not line.startswith("#")):
+            for direction in options.directions.split(","):
+                (asked,) = read_problems([line.replace("-F 1", f"-F {direction}")], layout)
+                for threads in counts(options.threads):
+                    with progress(f"{layout} {threads} {line}"):
+                        rows.append(measured(asked.problem, rivals, threads, budget_s=options.seconds))
+    document = report(rows, rivals)
+    show(rows, document, rivals)
+    write_report(document, Path(options.output))
+    print(f"wrote {options.output}")
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--layouts", default="NCHW,NHWC")
+    parser.add_argument("--directions", default="1", help="1 forward, 2 backward data, 4 backward weight")
+    parser.add_argument("--threads", default="1,all")
+    parser.add_argument("--seconds", type=float, default=0.2, help="for each contender and layer")
+    parser.add_argument("--output", default=str(HERE / "results" / "resnet50.json"))
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
