@@ -40,7 +40,9 @@ def main() -> None:
 
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--layouts", default="NCHW,NHWC")
     parser.add_argument("--directions", default="1", help="1 forward, 2 backward data, 4 backward weight")
     parser.add_argument("--threads", default="1,all")

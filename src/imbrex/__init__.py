@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from imbrex.version import __version__
+
 if TYPE_CHECKING:
     from imbrex.diagnostic import Diagnostic
     from imbrex.function.conv import conv2d, conv2d_backward_data, conv2d_backward_weight
@@ -28,8 +30,6 @@ __all__ = [
     "parse_problem",
     "problem_text",
 ]
-
-__version__ = "0.1.0"
 
 _HOMES = {
     "imbrex.diagnostic": ("Diagnostic",),

@@ -3,8 +3,8 @@
     ```python           run; lines with >>> are compared with what they print
     ```mlir             parsed and verified; `mlir NAME` also becomes the file NAME for the page's commands
     ```mlir error       refused; the next block is the message
-    ```shell            lines that call imbrex-opt are run, in order; the next `text` block is the last one's output
-    | problem | ...     and `tuning`, `call`: each row's first cell is refused with the message of the second
+    ```shell            lines that call imbrex-opt are run; the next `text` block is the last one's output
+    | problem | message |   or `tuning`, `call`: each row's first cell is refused with that message
 
 `...` in an expected text stands for anything.  Blocks of a page share their names.
 """
@@ -79,6 +79,7 @@ def check(text: str, name: str) -> None:
                 pass
             case _:
                 raise AssertionError(f"{place}: a block of an unknown kind {block.words}")
+    assert said is None, f"{name}: nothing follows the last block whose output is known"
     tables(text, name, names)
 
 
@@ -126,7 +127,7 @@ def tables(text: str, name: str, names: dict[str, Any]) -> None:
     kind = ""
     for number, line in enumerate(text.splitlines(), 1):
         cells = [c.strip() for c in line.strip().strip("|").split(" | ")] if line.startswith("|") else []
-        if not cells or cells[0] in ("problem", "tuning", "call"):
+        if not cells or cells[1] == "message":
             kind = cells[0] if cells else ""
         elif kind and set(cells[0]) != {"-"}:
             given, want = cells[0].strip("`"), cells[1].strip("`")

@@ -45,7 +45,7 @@ class NumPy:
     version = np.__version__
 
     def set_threads(self, threads: int) -> None:
-        for function in _openblas_setters():
+        for function in _openblas(_SET_THREADS):
             function(threads)
 
     def call(self, problem: Problem, arrays: Mapping[str, Array]) -> Call | None:
@@ -108,6 +108,12 @@ class Torch:
 
 PEERS = ("numpy", "torch")
 
+_SET_THREADS = (
+    "scipy_openblas_set_num_threads64_",
+    "openblas_set_num_threads64_",
+    "openblas_set_num_threads",
+)
+
 
 def peers(names: tuple[str, ...] = PEERS) -> list[Peer]:
     """Those of these names that can be imported; a Diagnostic for a name that is nobody's."""
@@ -155,21 +161,13 @@ def _numpy_conv(conv: Conv2d, arrays: Mapping[str, Array]) -> Call | None:
     return call
 
 
-def _openblas_setters() -> list[Callable[[int], object]]:
-    """The functions that set the threads of each OpenBLAS in this process; NumPy's wheels bring one."""
+def _openblas(names: tuple[str, ...]) -> list[Callable[..., int]]:
+    """The function of the first of these names, in each OpenBLAS of this process; NumPy's wheels bring one."""
     try:
         lines = Path("/proc/self/maps").read_text(encoding="utf-8").splitlines()
     except OSError:
         return []
-    found: list[Callable[[int], object]] = []
-    for path in {line.split()[-1] for line in lines if "openblas" in line}:
-        library = ctypes.CDLL(path)
-        for name in (
-            "scipy_openblas_set_num_threads64_",
-            "openblas_set_num_threads64_",
-            "openblas_set_num_threads",
-        ):
-            if hasattr(library, name):
-                found.append(getattr(library, name))
-                break
-    return found
+    libraries = [
+        ctypes.CDLL(path) for path in sorted({line.split()[-1] for line in lines if "openblas" in line})
+    ]
+    return [next(library[name] for name in names if hasattr(library, name)) for library in libraries]

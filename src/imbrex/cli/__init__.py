@@ -15,8 +15,8 @@ from typing import Final
 
 import click
 
-from imbrex import __version__
 from imbrex.cli.guard import guarded
+from imbrex.version import __version__
 
 __all__ = ["main"]
 

@@ -20,7 +20,7 @@ from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import Kernel
 from imbrex.problem import problem_text
 
-__all__ = ["command"]
+__all__ = ["command", "write_files"]
 
 
 @click.command("build", short_help="write the source files that a user owns")
@@ -43,7 +43,7 @@ def command(chosen: Choices, sources: tuple[str, ...], form: str, output: str, n
     reports: list[dict[str, Any]] = []
     for kernel, folder in zip(kernels, folders, strict=True):
         report = _report(kernel)
-        _write(kernel, report, folder)
+        write_files(kernel, folder, report)
         reports.append({**report, "folder": str(folder)})
         if form == "table":
             click.echo(_told(kernel, folder))
@@ -70,13 +70,15 @@ def _report(kernel: Kernel) -> dict[str, Any]:
     }
 
 
-def _write(kernel: Kernel, report: Mapping[str, Any], folder: Path) -> None:
+def write_files(kernel: Kernel, folder: Path, report: Mapping[str, Any] | None = None) -> None:
+    """The sources, the library and the report of `kernel`, all of them or none."""
     with _staged(folder) as staging:
         for file, text in kernel.files.items():
             (staging / file).parent.mkdir(parents=True, exist_ok=True)
             (staging / file).write_text(text, encoding="utf-8")
         shutil.copyfile(kernel.library.path, staging / f"{kernel.name}.so")
-        (staging / f"{kernel.name}.json").write_text(json_text(report) + "\n", encoding="utf-8")
+        told = json_text(report if report is not None else _report(kernel))
+        (staging / f"{kernel.name}.json").write_text(f"{told}\n", encoding="utf-8")
 
 
 @contextmanager

@@ -11,7 +11,6 @@ from typing import Literal
 
 import click
 
-from imbrex import __version__
 from imbrex.build.cache import Cache, cache_directory
 from imbrex.build.toolchain import find_compiler
 from imbrex.cli.guard import FAILED
@@ -23,6 +22,7 @@ from imbrex.kernel import PLANNED, TARGETS, compile
 from imbrex.problem import Conv2d
 from imbrex.run.cpu import thread_count
 from imbrex.run.machine import machine
+from imbrex.version import __version__
 
 __all__ = ["command"]
 

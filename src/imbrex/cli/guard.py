@@ -24,11 +24,12 @@ TRACEBACK = "--traceback"
 
 def guarded(command: click.Command, arguments: Sequence[str] | None) -> NoReturn:
     """Run the command and leave with its exit code; `--traceback`, anywhere, shows where an error is from."""
-    words = list(sys.argv[1:] if arguments is None else arguments)
-    shows_traceback = TRACEBACK in words
-    warnings.showwarning = _show_warning
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    words = [word for word in given if word != TRACEBACK]
     try:
-        code = command.main([w for w in words if w != TRACEBACK], "imbrex", standalone_mode=False)
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            code = command.main(words, "imbrex", standalone_mode=False)
         sys.stdout.flush()
     except (KeyboardInterrupt, click.Abort):
         _say("interrupted")
@@ -37,20 +38,20 @@ def guarded(command: click.Command, arguments: Sequence[str] | None) -> NoReturn
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = FAILED
     except Exception as error:
-        if shows_traceback:
+        if words != given:
             raise
-        code = _reported(error)
+        code = _reported(error, words)
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def _reported(error: Exception) -> int:
+def _reported(error: Exception, words: Sequence[str]) -> int:
     """Say it in one message."""
     match error:
         case Diagnostic():
             _say(str(error))
         case click.UsageError():
             where = f"{error.ctx.command_path} --help" if error.ctx else "imbrex --help"
-            _say(f"error: {_sentence(error.format_message())}\nhint: {_quoting(error) or f'see {where}'}")
+            _say(f"error: {_sentence(error.format_message())}\nhint: {_quoted(words) or f'see {where}'}")
             return MISUSED
         case click.ClickException():
             _say(f"error: {_sentence(error.format_message())}")
@@ -64,11 +65,10 @@ def _reported(error: Exception) -> int:
     return FAILED
 
 
-def _quoting(error: click.UsageError) -> str | None:
+def _quoted(words: Sequence[str]) -> str | None:
     """For `imbrex run conv -n 1 ...`, which the shell has taken apart."""
-    words = sys.argv[2:3]
-    if words and words[0].startswith(("conv", "gemm", "hipblaslt")) and " " not in words[0]:
-        return f'quote the problem: imbrex {sys.argv[1]} "{" ".join(sys.argv[2:])}"'
+    if len(words) > 2 and words[1].startswith(("conv", "gemm", "hipblaslt")) and " " not in words[1]:
+        return f'quote the problem: imbrex {words[0]} "{" ".join(words[1:])}"'
     return None
 
 

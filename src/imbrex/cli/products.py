@@ -141,7 +141,7 @@ def _of_cpu(plan: CpuPlan) -> dict[str, str]:
         "grid_size": f"{plan.grid_size} ({rows} x {columns} blocks)",
         "block": f"{plan.block_rows} {rows_are} x {plan.block_columns} {columns_are} x {plan.block_k} gemmK",
         "k_iterations": str(plan.k_iterations),
-        "register tile": f"{t.m_per_thread} x {t.n_per_thread} of {t.vector_lanes} lanes, {t.registers} registers",
+        "register tile": f"{t.m_per_thread} x {t.n_per_thread}, {t.registers} registers of {t.vector_lanes}",
         "panels": f"{plan.row_panels} of rows, {plan.column_panels} of columns; {t.stationary} stays",
         "form": "one pass over gemmK, read in place where it can be"
         if plan.is_one_pass

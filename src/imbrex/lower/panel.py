@@ -70,7 +70,7 @@ def pack(op: ThreadwiseCopyOp, reader: Reader, scopes: list[Scope], clips: dict[
     coords = [*index[:2], lane // width, *_k_coords(k, lane % width, inner)]
     lines = _lines(reader, op.source, coords, ("k", k_outer * inner), ("lane", lanes))
     clips[dest.name], clips[f"{dest.name}.k"] = lines.along.count, lines.across.count
-    contiguous_k = _unit_steps(lines.across) > _unit_steps(lines.along)
+    contiguous_k = _stretch(lines.across, (1, 2)) > _stretch(lines.along, (1, 2))
     form: Form = "blocked" if inner > 1 else "transposed" if contiguous_k else "along_lanes"
     window = _placed(op.source, reader, lines, form != "along_lanes", width, element_type(op.dest), scopes)
     step = width * k_outer * inner
@@ -108,7 +108,7 @@ def unpack(op: ThreadwiseCopyOp, reader: Reader, scopes: list[Scope]) -> None:
     reader.names |= {"m", "n"}
     coords = [workgroup, var("m", m), var("n", n)]
     lines = _lines(reader, op.dest, coords, ("m", m), ("n", n))
-    is_transposed = _unit_steps(lines.across) > _unit_steps(lines.along)
+    is_transposed = _stretch(lines.across, (1,)) > _stretch(lines.along, (1,))
     window = _placed(op.dest, reader, lines, is_transposed, None, element_type(op.source), scopes)
     scale: dict[str, Any] = {"alpha": number(op.alpha, 1.0), "beta": number(op.beta, 0.0)}
     tile = Ref(reader.root(op.source)[0], lin(0))
@@ -204,11 +204,14 @@ def _least(a: Lin, b: Lin) -> Lin:
     return select(b - a, a, b)
 
 
-def _unit_steps(line: Line) -> float:
-    """The part of neighbours along the axis that are neighbours in memory, sampled at the start."""
+def _stretch(line: Line, strides: tuple[int, ...]) -> float:
+    """The mean length of stretches along the axis that lie one of `strides` elements apart, sampled at the start.
+
+    A longer stride counts for less: a vector of it takes as many loads.
+    """
     count = min(line.size, SAMPLE)
     env: dict[str, Any] = dict.fromkeys(line.offset.variables, 0)
     env[line.var] = np.arange(count)
     places: np.ndarray[Any, Any] = np.broadcast_to(line.offset.eval(env), (count,))
     steps = places[1:] - places[:-1]
-    return int(np.count_nonzero(steps == 1)) / steps.size if steps.size else 0.0
+    return max(count / (count - int(np.count_nonzero(steps == s))) / s for s in strides)

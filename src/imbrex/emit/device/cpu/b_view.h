@@ -10,7 +10,8 @@
 
 namespace imbrex {
 
-// NV vectors from `vector` on, row by row from the view's first; every element exists, or is of no interest.
+// NV vectors from `vector` on, row by row from the view's first; every element exists, or is of no interest.  The next
+// panel's are fetched ahead: rows are too far apart for the hardware to foresee.
 template <class T, int NV, int Stride> struct b_view {
   const T *p[NV];
   const int64_t *offset;
@@ -21,9 +22,7 @@ template <class T, int NV, int Stride> struct b_view {
     const int64_t at = *offset++;
 #pragma GCC unroll 8
     for (int v = 0; v < NV; ++v) {
-#ifdef PF
-      __builtin_prefetch(p[v] + at + NV * width<T>*Stride, 0, PF);
-#endif
+      __builtin_prefetch(p[v] + at + Stride * NV * width<T>);
       if constexpr (Stride == 1)
         row[v] = load<T>(p[v] + at);
       else

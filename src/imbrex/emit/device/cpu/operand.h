@@ -134,7 +134,7 @@ template <class T, class S, int V> struct c_sink {
   S *at(int m, int v) const { return p + row[m] + v * width<T>; }
   void operator()(int m, int v, vec<T> sum) const {
     S *to = at(m, v);
-    sum *= alpha;
+    if (alpha != 1) sum *= alpha;
     if (v + 1 < V)
       store<T>(to, beta != 0 ? vec<T>(sum + beta * load<T>(to)) : sum);
     else
@@ -155,6 +155,8 @@ template <class T, class S, int MR, int L, class View> struct c_lanes {
   const View &view;
   T *tile;
   scaling<T> by;
+  int known = -1; // the column that is_near is about
+  bool is_near = false;
   int64_t row[MR];
   c_lanes(S *dst, const View &view, T *tile, scaling<T> by) : dst(dst), view(view), tile(tile), by(by) {
     for (int m = 0; m < MR; ++m) row[m] = m * L;
@@ -162,7 +164,8 @@ template <class T, class S, int MR, int L, class View> struct c_lanes {
   template <int R, int V, class Body> void visit(int first, int column, mask_t lanes, Body body) {
     const int v = column / width<T>;
     if constexpr (is_same<T, S>) {
-      if (view.is_contiguous(v, V))
+      if (known != column) known = column, is_near = view.is_contiguous(v, V);
+      if (is_near)
         return body(c_sink<T, S, V>{dst + view.spans[v][0].base, view.row_offset + first, lanes, by.alpha, by.beta});
     }
     body(c_sink<T, T, V>{tile, row, all_lanes<T>, 1, 0});

@@ -1,0 +1,213 @@
+"""A kernel: built once, found again without the compiler, called on arrays, and refused where it must be."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from shutil import copytree
+
+import numpy as np
+import pytest
+
+from imbrex.build.cache import Cache
+from imbrex.diagnostic import Diagnostic
+from imbrex.kernel import PLANNED, compile, default_name
+from imbrex.problem import Conv2d, Gemm, problem_text
+
+GEMM = Gemm(5, 7, 9)
+ADDED = Gemm(5, 7, 9, beta=2.0)
+CONV = Conv2d("forward", 1, 3, 6, 6, 4, 3, 3, pad_h=1, pad_w=1)
+BACKWARD = Conv2d("backward_data", 1, 3, 6, 6, 4, 3, 3, pad_h=1, pad_w=1, stride=2)
+
+
+@pytest.fixture
+def operands() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(1)
+    return rng.standard_normal((5, 9), np.float32), rng.standard_normal((9, 7), np.float32)
+
+
+def test_a_kernel_knows_what_it_is() -> None:
+    kernel = compile(GEMM, threads=2)
+    assert (kernel.problem, kernel.target, kernel.threads, kernel.name) == (GEMM, "cpu", 2, "gemm")
+    assert kernel.bundle.units == ("gemm_solver.cpp", "gemm.cpp", "gemm.hpp")
+    assert set(kernel.bundle.units) < set(kernel.files)
+    assert "device/cpu/vec.h" in kernel.files
+    assert all(kernel.files[name] == (kernel.directory / name).read_text() for name in kernel.files)
+    assert kernel.workspace_bytes > 0
+    assert len(kernel.grid_sizes) == kernel.launches == 1
+    assert [str(t) for t in kernel.tunings] and kernel.tuning_texts[0] in kernel.files["gemm_solver.cpp"]
+
+
+def test_each_phase_of_backward_data_has_its_tuning() -> None:
+    kernel = compile(BACKWARD)
+    assert kernel.name == default_name(BACKWARD) == "conv2d_backward_data"
+    assert len(kernel.tuning_texts) == kernel.launches == 4
+
+
+def test_text_and_problem_are_the_same_kernel(tmp_path: Path) -> None:
+    cache = Cache(tmp_path)
+    first = compile(problem_text(GEMM), cache=cache)
+    second = compile(GEMM, cache=cache)
+    assert (first.was_cached, second.was_cached) == (False, True)
+    assert first.compile_s > 0 == second.compile_s
+    assert first.library.path == second.library.path
+    assert first.tuning_texts == second.tuning_texts
+
+
+def test_other_choices_are_other_kernels() -> None:
+    one = compile(GEMM)
+    tuned = compile(GEMM, "emulate", "v1:general:64,32,32,8,2,2")
+    assert len({k.library.path for k in (one, tuned)}) == 2
+    assert tuned.tuning_texts == ("v1:general:64,32,32,8,2,2",)
+    assert tuned.check().is_right
+
+
+@pytest.fixture
+def warm(kernel_cache: Path, tmp_path: Path) -> Cache:
+    """A cache of its own that holds the kernel of GEMM."""
+    compile(GEMM)
+    copytree(kernel_cache, tmp_path / "cache")
+    return Cache(tmp_path / "cache")
+
+
+def test_a_lost_library_is_built_again(warm: Cache) -> None:
+    first = compile(GEMM, cache=warm)
+    assert first.was_cached
+    first.library.path.unlink()
+    again = compile(GEMM, cache=warm)
+    assert not again.was_cached
+    assert again.check().is_right
+
+
+def test_a_damaged_recipe_is_made_again(warm: Cache) -> None:
+    for recipe in (warm.root / "recipes").iterdir():
+        recipe.write_text('{"sha256": "0", "recipe": "{}"}')
+    assert not compile(GEMM, cache=warm).was_cached
+    assert compile(GEMM, cache=warm).was_cached
+
+
+def test_a_warm_start_imports_no_compiler(kernel_cache: Path) -> None:
+    compile(CONV)
+    program = (
+        "import sys, numpy, imbrex\n"
+        f"kernel = imbrex.compile({problem_text(CONV)!r})\n"
+        "assert kernel.was_cached\n"
+        "print([m for m in sys.modules if m.startswith(('xdsl', 'imbrex.ir', 'rich', 'subproc'))])\n"
+    )
+    environment = {**os.environ, "IMBREX_CACHE_DIR": str(kernel_cache)}
+    said = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
+    assert (said.stdout, said.stderr) == ("[]\n", "")
+
+
+def test_importing_the_package_imports_next_to_nothing() -> None:
+    program = (
+        "import sys, imbrex; print([m for m in sys.modules if m.startswith(('numpy', 'xdsl', 'click'))])"
+    )
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (said.stdout, said.stderr) == ("[]\n", "")
+
+
+def test_a_call_writes_the_output_and_returns_it(operands: tuple[np.ndarray, np.ndarray]) -> None:
+    a, b = operands
+    out = np.full((5, 7), np.nan, np.float32)
+    kernel = compile(GEMM)
+    assert kernel(a, b, out) is out
+    np.testing.assert_allclose(out, a @ b, rtol=1e-5, atol=1e-6)
+    np.testing.assert_array_equal(kernel(a, b), out)
+
+
+def test_a_result_that_is_read_must_be_given(operands: tuple[np.ndarray, np.ndarray]) -> None:
+    a, b = operands
+    kernel = compile(ADDED)
+    with pytest.raises(TypeError, match=r"takes 3 arrays \(a, b, c\), got 2"):
+        kernel(a, b)
+    np.testing.assert_allclose(kernel(a, b, np.ones((5, 7), np.float32)), a @ b + 2, rtol=1e-5, atol=1e-6)
+
+
+def test_tensors_of_torch(operands: tuple[np.ndarray, np.ndarray]) -> None:
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    a, b = operands
+    result = compile(GEMM)(torch.from_numpy(a), torch.from_numpy(b))
+    assert isinstance(result, torch.Tensor)
+    np.testing.assert_allclose(result.numpy(), a @ b, rtol=1e-5, atol=1e-6)
+
+
+def bad(name: str) -> Callable[[], object]:
+    a, b, c = (np.zeros(s, np.float32) for s in ((5, 9), (9, 7), (5, 7)))
+    shared = np.zeros(85, np.float32)
+    calls: dict[str, Callable[[], object]] = {
+        "one array": lambda: compile(GEMM)(a),
+        "a list as the output": lambda: compile(GEMM)(a, b, c.tolist()),
+        "another type": lambda: compile(GEMM)(a.astype(np.float64), b, c),
+        "another shape": lambda: compile(GEMM)(a, b.T.copy(), c),
+        "gaps": lambda: compile(GEMM)(np.zeros((5, 18), np.float32)[:, ::2], b, c),
+        "the same memory": lambda: compile(GEMM)(a, shared[:63].reshape(9, 7), shared[50:].reshape(5, 7)),
+        "no threads": lambda: compile(GEMM, threads=0),
+    }
+    return calls[name]
+
+
+@pytest.mark.parametrize(
+    ("what", "error", "message"),
+    [
+        ("one array", TypeError, "takes 3 arrays"),
+        ("a list as the output", TypeError, "'c' is the output and should be an array, got a sequence"),
+        ("another type", TypeError, "'a' should have dtype float32, got float64"),
+        ("another shape", ValueError, r"'b' should have shape \(9, 7\), got \(7, 9\)"),
+        ("gaps", ValueError, "'a' should be contiguous"),
+        ("the same memory", ValueError, "the output 'c' shares memory with 'b'"),
+        ("no threads", ValueError, "'threads' should be positive"),
+    ],
+)
+def test_what_a_call_refuses(what: str, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        bad(what)()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"target": "gpu"}, "unknown target 'gpu'"),
+        ({"target": "emulat"}, "did you mean 'emulate'"),
+        ({"tuning": "v1:cpu:1,2"}, "a cpu tuning takes 9 values, got 2"),
+        ({"tuning": "v1:general:64,32,32,8,2,2"}, "does not run on"),
+        ({"tuning": "v1:cpu:99,16,99,32,16,16,k_major,a,straight"}, "is illegal: registers"),
+        ({"algorithm": "v1r1"}, "algorithm 'v1r1' is one of backward data, this is a product"),
+        ({"algorithm": "v9"}, "unknown algorithm 'v9'"),
+        ({"name": "7up"}, "'7up' cannot name a function of C"),
+        ({"name": "a-b"}, "'a-b' cannot name a function of C"),
+        *(
+            ({"target": name}, f"target '{name}' cannot be built yet; this Imbrex builds cpu")
+            for name in PLANNED
+        ),
+    ],
+)
+def test_what_cannot_be_compiled(arguments: dict[str, str], message: str) -> None:
+    with pytest.raises(Diagnostic) as caught:
+        compile(GEMM, **arguments)  # type: ignore[arg-type]
+    assert message in str(caught.value)
+
+
+def test_one_kernel_computes_one_problem() -> None:
+    with pytest.raises(Diagnostic, match="the text holds 3 problems"):
+        compile("conv -n 1 -c 3 -H 6 -W 6 -k 4 -y 3 -x 3")
+
+
+@pytest.mark.parametrize("values", ["integer", "float"])
+@pytest.mark.parametrize("problem", [GEMM, CONV, BACKWARD, ADDED], ids=lambda p: p.key())
+def test_check(problem: Conv2d | Gemm, values: str) -> None:
+    outcome = compile(problem).check(3, values=values)  # type: ignore[arg-type]
+    assert outcome.is_right, str(outcome)
+    assert outcome.is_exact == (values == "integer")
+
+
+def test_control_check_sees_a_wrong_kernel() -> None:
+    """A kernel of the same shapes that computes something else."""
+    right = compile(GEMM)
+    wrong = replace(right, problem=replace(GEMM, alpha=2.0))
+    assert right.check().is_right
+    assert not wrong.check().is_right
