@@ -93,7 +93,9 @@ def show_results(kernels: list[imbrex.Kernel]) -> None:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for column in ("direction", "compiled", "right elements", "time", "GFLOP/s", "of ceiling"):
         left = column == "direction"
-        table.add_column(column, style="bold" if left else None, justify="left" if left else "right")
+        table.add_column(
+            column, style="bold" if left else None, justify="left" if left else "right", no_wrap=True
+        )
     for kernel in kernels:
         table.add_row(*row(kernel))
     console.print(Padding(table, (0, 0, 0, 3)))
@@ -115,7 +117,7 @@ def row(kernel: imbrex.Kernel) -> list[str]:
     colour = "green" if outcome.is_right else "red"
     return [
         direction(kernel),
-        "from the cache" if kernel.was_cached else f"{kernel.compile_s:.2f} s",
+        "cached" if kernel.was_cached else f"{kernel.compile_s:.2f} s",
         f"[{colour}]{outcome.elements - outcome.wrong} of {outcome.elements}[/]",
         f"{timing.median_ns / 1e6:.2f} ms",
         f"{speed:.0f}",

@@ -6,9 +6,7 @@ from pathlib import Path
 import imbrex
 from imbrex.cli.build import write_files
 
-forward, backward_data, backward_weight = imbrex.parse_problem(
-    "conv -n 4 -c 32 -H 14 -W 14 -k 64 -y 3 -x 3 -p 1 -q 1"
-)
+forward, backward_data, backward_weight = imbrex.parse_problem("conv -n 4 -c 32 -H 14 -W 14 -k 64 -y 1 -x 1")
 
 for problem in (forward, backward_data, backward_weight):
     kernel = imbrex.compile(problem)

@@ -22,3 +22,14 @@ def kernel_cache(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> It
         patch.setenv("IMBREX_CACHE_DIR", str(directory))
         patch.delenv("IMBREX_CXX", raising=False)
         yield directory
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--update-golden", action="store_true", help="write the emitted source into tests/golden"
+    )
+
+
+@pytest.fixture
+def update_golden(request: pytest.FixtureRequest) -> bool:
+    return bool(request.config.getoption("--update-golden"))

@@ -1,6 +1,7 @@
 """Contest: several calls timed in turn, round after round, so that all of them meet the same machine.
 
-Law: every contender gives one sample a round, in the same order; the machine's drift is shared by all.
+Law: every contender gives one sample a round, in the same order, and shares the machine's drift.  A sample
+begins with a call that is not timed, so caches and pools of threads are as warm as calls in a row leave them.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from imbrex.run.time import Timing
 
 __all__ = ["contest"]
 
-_SAMPLE_NS = 1_000_000
+_SAMPLE_NS = 2_000_000
 _PAUSE_S = 0.002  # for the threads of a peer's pool, which spin for a while after their work
 
 
@@ -29,7 +30,7 @@ def contest(
         for name, call in calls.items():
             if threads > 1:
                 time.sleep(_PAUSE_S)
-                call()  # wakes this one's own pool
+            call()
             started = time.perf_counter_ns()
             for _ in range(groups[name]):
                 call()

@@ -162,12 +162,12 @@ def _numpy_conv(conv: Conv2d, arrays: Mapping[str, Array]) -> Call | None:
 
 
 def _openblas(names: tuple[str, ...]) -> list[Callable[..., int]]:
-    """The function of the first of these names, in each OpenBLAS of this process; NumPy's wheels bring one."""
+    """The first of these functions in each OpenBLAS of this process; NumPy's wheels bring one."""
     try:
         lines = Path("/proc/self/maps").read_text(encoding="utf-8").splitlines()
     except OSError:
         return []
-    libraries = [
-        ctypes.CDLL(path) for path in sorted({line.split()[-1] for line in lines if "openblas" in line})
-    ]
-    return [next(library[name] for name in names if hasattr(library, name)) for library in libraries]
+    paths = sorted({line.split()[-1] for line in lines if "openblas" in line})
+    libraries = [ctypes.CDLL(path) for path in paths]
+    found = [next((name for name in names if hasattr(library, name)), None) for library in libraries]
+    return [library[name] for library, name in zip(libraries, found, strict=True) if name is not None]

@@ -187,11 +187,11 @@ def _kernel(problem: Conv2d, layouts: Names, threads: int | None) -> Kernel:
 @lru_cache(maxsize=KERNELS)
 def _shapes(problem: Conv2d, is_empty: bool) -> Mapping[Role, tuple[int, ...]]:
     """What each array must have; no images where there are none."""
-    dims = {role: zip(problem.layout(role), problem.shapes(role), strict=True) for role in ROLES}
-    return {
-        role: tuple(0 if name == "n" and is_empty else size for name, size in pairs)
-        for role, pairs in dims.items()
-    }
+    found: dict[Role, tuple[int, ...]] = {}
+    for role in ROLES:
+        dims = zip(problem.layout(role), problem.shapes(role), strict=True)
+        found[role] = tuple(0 if name == "n" and is_empty else size for name, size in dims)
+    return found
 
 
 def _misfit(

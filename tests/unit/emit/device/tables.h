@@ -17,7 +17,8 @@ template <int G> auto places(const table &t) {
   };
 }
 
-template <class View> void fill(View &view, const table &rows, const table &lanes, const int32_t *size, int64_t elements) {
+template <class View>
+void fill(View &view, const table &rows, const table &lanes, const int32_t *size, int64_t elements) {
   constexpr int G = View::has_guards ? 2 : 0;
   for (int g = 0; g < G; ++g) view.size[g] = size[g];
   view.set_rows(places<G>(rows), 0, rows.count);

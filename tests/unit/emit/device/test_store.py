@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
+import time
 from typing import Any
 
 import ml_dtypes
@@ -113,3 +114,12 @@ def test_no_memory_is_a_status(device: Device) -> None:
 
 def test_threads_that_may_run(device: Device) -> None:
     assert device.call("cpus") == len(os.sched_getaffinity(0))
+
+
+def test_threads_come_and_go(device: Device) -> None:
+    """More threads, fewer, more again, with pauses in which the pool falls asleep: each call is complete."""
+    for threads in (2, 8, 3, 1, 8, 2) * 20:
+        visits, sums = np.zeros(64, np.int32), np.zeros(4, np.float32)
+        assert device.call("visit", 64, ctypes.c_int32(threads), visits, sums) == 0
+        assert (visits == 1).all()
+        time.sleep(0.0003 * (threads % 3))

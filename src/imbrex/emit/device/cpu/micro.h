@@ -51,10 +51,6 @@ template <class T, int MR> struct a_row_cursor {
   void advance(int count) {
 #pragma GCC unroll 16
     for (int i = 0; i < bases; ++i) base[i] += count;
-#ifdef PA
-#pragma GCC unroll 32
-    for (int m = 0; m < MR; ++m) __builtin_prefetch(row(m) + PA);
-#endif
   }
 };
 // A(k, m) = p[k / run * MR + m][k % run]: runs of neighbouring k, wherever they lie; run is a multiple of W.

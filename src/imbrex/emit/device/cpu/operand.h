@@ -155,8 +155,6 @@ template <class T, class S, int MR, int L, class View> struct c_lanes {
   const View &view;
   T *tile;
   scaling<T> by;
-  int known = -1; // the column that is_near is about
-  bool is_near = false;
   int64_t row[MR];
   c_lanes(S *dst, const View &view, T *tile, scaling<T> by) : dst(dst), view(view), tile(tile), by(by) {
     for (int m = 0; m < MR; ++m) row[m] = m * L;
@@ -164,8 +162,7 @@ template <class T, class S, int MR, int L, class View> struct c_lanes {
   template <int R, int V, class Body> void visit(int first, int column, mask_t lanes, Body body) {
     const int v = column / width<T>;
     if constexpr (is_same<T, S>) {
-      if (known != column) known = column, is_near = view.is_contiguous(v, V);
-      if (is_near)
+      if (view.is_contiguous(v, V))
         return body(c_sink<T, S, V>{dst + view.spans[v][0].base, view.row_offset + first, lanes, by.alpha, by.beta});
     }
     body(c_sink<T, T, V>{tile, row, all_lanes<T>, 1, 0});

@@ -25,14 +25,14 @@ template <class T, int MR, int NV, int M, int N, int K> struct product {
   static constexpr int m_panels = (M + MR - 1) / MR, tall = M - m_panels * (MR - 1); // panels of MR rows
   static constexpr int whole = vectors / NV, tail = vectors % NV, n_panels = whole + (tail > 0) + (columns > 0);
   static constexpr mask_t last_lanes = (N - columns) % W ? (mask_t(1) << (N - columns) % W) - 1 : all_lanes<T>;
-  static_assert(tall > 0 && tall <= m_panels, "MR - 1 rows a panel are too few or too many: MR = ceil(M / ceil(M / MR))");
+  static_assert(tall > 0 && tall <= m_panels, "MR is not ceil(M / panels): panels of MR and MR - 1 rows do not cover M");
 
   // Panels [m_begin, m_end) of A against panels [n_begin, n_end) of B, the panel of B staying.
   template <class A, class B, class C>
   static void b_stays(int m_begin, int m_end, int n_begin, int n_end, A &a, B &b, C &c, int64_t k_count = K) {
     for (int j = n_begin; j < n_end; ++j) {
       if (j < whole) {
-        against_all<NV>(m_begin, m_end, j, a, b, c, k_count);
+        if constexpr (whole > 0) against_all<NV>(m_begin, m_end, j, a, b, c, k_count);
       } else if (tail > 0 && j == whole) {
         if constexpr (tail > 0) against_all<tail>(m_begin, m_end, j, a, b, c, k_count);
       } else if constexpr (columns > 0) {
@@ -56,7 +56,8 @@ template <class T, int MR, int NV, int M, int N, int K> struct product {
       a.template visit<R>(row, [&](auto source) {
         for (int j = n_begin; j < n_end; ++j)
           if (j < whole) {
-            b.template visit<NV>(j, [&](auto panel) { one<R, NV>(row, j, source, panel, c, k_count); });
+            if constexpr (whole > 0)
+              b.template visit<NV>(j, [&](auto panel) { one<R, NV>(row, j, source, panel, c, k_count); });
           } else if (tail > 0 && j == whole) {
             if constexpr (tail > 0)
               b.template visit<tail>(j, [&](auto panel) { one<R, tail>(row, j, source, panel, c, k_count); });

@@ -24,7 +24,8 @@ template <> struct lanes_io<float, f16> {
   IMBREX_INLINE vec<float> wide(__m256i half) { return (vec<float>)_mm512_maskz_cvtph_ps(0xffff, half); }
   IMBREX_INLINE vec<float> load(const f16 *p) { return wide(_mm256_loadu_si256((const __m256i *)p)); }
   IMBREX_INLINE vec<float> load(const f16 *p, mask_t mask, vec<float> other) {
-    return (vec<float>)_mm512_mask_cvtph_ps((__m512)other, __mmask16(mask), _mm256_maskz_loadu_epi16(__mmask16(mask), p));
+    const __mmask16 on = __mmask16(mask);
+    return (vec<float>)_mm512_mask_cvtph_ps((__m512)other, on, _mm256_maskz_loadu_epi16(on, p));
   }
   IMBREX_INLINE __m256i bits(vec<float> v) {
     return _mm512_maskz_cvtps_ph(0xffff, (__m512)v, _MM_FROUND_TO_NEAREST_INT);

@@ -30,7 +30,8 @@ struct span {
 constexpr int max_spans = 6, max_classes = 64;
 
 template <class T, int L, int G, int Rows, int Lanes> struct view {
-  static constexpr int W = width<T>, panel_lanes = L, V = (L + W - 1) / W, panels = (Lanes + L - 1) / L, vectors = panels * V;
+  static constexpr int W = width<T>, panel_lanes = L, V = (L + W - 1) / W;
+  static constexpr int panels = (Lanes + L - 1) / L, vectors = panels * V;
   static constexpr int guards = G > 0 ? G : 1;
   static constexpr bool has_guards = G > 0;
   static constexpr int32_t met = INT32_MIN;
@@ -91,6 +92,7 @@ template <class T, int L, int G, int Rows, int Lanes> struct view {
   // offsets count from the start of; with 0 nothing is known to lie in the array, and no panel is read in place.
   void meet(int64_t elements = 0) {
     extent = elements;
+    if constexpr (G == 0) return meet_freely();
     int32_t key[max_classes][guards];
     int slot[2 * max_classes]; // open addressing: hash -> class, -1 where there is none
     for (int &c : slot) c = -1;
@@ -153,6 +155,15 @@ private:
     return true;
   }
 
+  // Without guards there is one class.
+  void meet_freely() {
+    classes = 1;
+    is_wild = false;
+    for (int i = 0; i < rows; ++i) row_class[i] = 0;
+    for (int v = 0; v < vectors; ++v) class_mask[v][0] = used[v];
+    summarise();
+  }
+
   int32_t canonical(int g, int32_t at) const {
     return at + lane_low[g] >= 0 && at + lane_high[g] < size[g] ? met : at;
   }
@@ -178,6 +189,14 @@ private:
 
   void set_spans(int v, int count) {
     const int64_t *offset = lane_offset + v * W;
+    const int64_t step = count > 1 ? offset[1] - offset[0] : 1;
+    int64_t strays = count == 0 || (step != 1 && step != 2);
+    for (int j = 0; j < count; ++j) strays |= offset[j] - offset[0] - j * step;
+    if (strays == 0) { // what the search below would find, sooner
+      spans[v][0] = {offset[0], first_lanes(count), int32_t(step)};
+      span_count[v] = 1;
+      return;
+    }
     int found = 0;
     for (int j = 0; j < count && found <= max_spans;) {
       int64_t stride = j + 1 < count ? offset[j + 1] - offset[j] : 1;

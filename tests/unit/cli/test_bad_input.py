@@ -1,0 +1,143 @@
+"""Bad input, each kind: one message on stderr, exit code 1, nothing half-written."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+
+from imbrex.cli import main
+from imbrex.diagnostic import Diagnostic
+
+Imbrex: TypeAlias = Callable[..., Any]
+
+CONV = "conv -n 1 -c 3 -H 6 -W 6 -k 4 -y 3 -x 3 -p 1 -q 1 -F 1"
+GEMM = "gemm -t f32 -m 5 -n 7 -k 9"
+
+
+BAD: dict[str, tuple[tuple[str, ...], str]] = {
+    "no such file": (("run", "nothing.txt"), "error: 'nothing.txt' is no file, and no problem"),
+    "a directory": (("run", "."), "error: cannot read '.': it is a directory"),
+    "an empty line": (("run", " "), "error: the problem is empty"),
+    "a malformed line": (("run", "conv -n"), "<text>:1:6: error: '-n' needs a value"),
+    "an unknown flag": (("run", f"{CONV} --strid 2"), "error: unknown flag '--strid'"),
+    "an unknown form": (("run", "cnov -n 1"), "did you mean 'conv'?"),
+    "malformed JSON": (("run", '{"problem": "gemm", }'), "error: malformed JSON"),
+    "an unknown key": (
+        ("run", '{"problem": "gemm", "m": 1, "n": 1, "k": 1, "bta": 1}'),
+        "did you mean 'beta'?",
+    ),
+    "malformed IR": (("run", "func.func @f( {}"), "error: "),
+    "a window too large": (
+        ("run", CONV.replace("-y 3", "-y 9")),
+        "window y = 9 is larger than the padded input",
+    ),
+    "channels and groups": (("run", f"{CONV} -g 2"), "c = 3 channels do not divide into 2 groups"),
+    "a zero size": (("run", CONV.replace("-n 1", "-n 0")), "'-n' must be positive, got 0"),
+    "a negative size": (("run", CONV.replace("-H 6", "-H -6")), "'-H' must be positive, got -6"),
+    "a malformed tuning": (
+        ("run", CONV, "--tuning", "v2:cpu:1"),
+        "<tuning>:1:1: error: tuning starts with 'v2'",
+    ),
+    "an illegal tuning": (
+        ("run", CONV, "--tuning", "v1:cpu:99,16,99,16,32,16,k_major,a,straight"),
+        "is illegal: registers",
+    ),
+    "a tuning of another target": (("run", CONV, "--tuning", "v1:general:64,32,32,4,2,2"), "does not run on"),
+    "an unknown target": (("run", CONV, "--target", "gpu"), "error: unknown target 'gpu'"),
+    "a planned target": (
+        ("build", CONV, "--target", "sm_90a"),
+        "cannot be built yet; this Imbrex builds cpu",
+    ),
+    "a planned target, explained": (
+        ("explain", CONV, "--target", "sm_90a"),
+        "no schedule is chosen for 'sm_90a'",
+    ),
+    "no threads": (("run", CONV, "--threads", "0"), "'threads' should be positive"),
+    "an unknown layout": (("run", CONV, "--layout", "NCXX"), "input layout 'NCXX' has no dimension 'X'"),
+    "an unknown algorithm": (
+        ("run", CONV.replace("-F 1", "-F 2"), "--algorithm", "v2"),
+        "unknown algorithm 'v2'",
+    ),
+    "a name for no function": (("build", CONV, "--name", "1x"), "'1x' cannot name a function of C"),
+    "a report that cannot be": (("bench", GEMM, "--threads", "0"), "--threads takes numbers and 'all'"),
+    "an unknown peer": (("bench", GEMM, "--peers", "jax"), "unknown peer 'jax'"),
+}
+
+
+@pytest.mark.parametrize("what", BAD)
+def test_bad_input_is_one_message(what: str, imbrex: Imbrex) -> None:
+    words, message = BAD[what]
+    said = imbrex(*words)
+    assert message in said.errors
+    assert (said.code, said.out) == (1, "")
+    assert "Traceback" not in said.errors and said.errors.count("error:") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("run",), "hint: see imbrex run --help"),
+        (("run", "conv", "-n", "1"), 'hint: quote the problem: imbrex run "conv -n 1"'),
+        (("rn", CONV), "error: no such command 'rn'"),
+        (("run", CONV, "--format", "xml"), "error: invalid value for '--format'"),
+    ],
+)
+def test_a_wrong_command_line_says_so(words: tuple[str, ...], message: str, imbrex: Imbrex) -> None:
+    said = imbrex(*words)
+    assert message in said.errors
+    assert (said.code, said.out) == (2, "")
+
+
+def test_traceback_is_shown_on_request(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(Diagnostic):
+        main(["run", "conv -n", "--traceback"])
+
+
+def test_files_that_cannot_be_read_or_written(imbrex: Imbrex, tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"\xff\xfe conv")
+    assert "is not UTF-8 text" in imbrex("run", str(tmp_path / "file")).errors
+    said = imbrex("build", GEMM, "-o", str(tmp_path / "file"))
+    assert said.code == 1
+    assert f"cannot write to '{tmp_path / 'file'}'" in said.errors
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["file"], "nothing half-written"
+    said = imbrex(
+        "bench", GEMM, "--threads", "1", "--peers", "", "--seconds", "0", "-o", str(tmp_path / "file" / "r")
+    )
+    assert (said.code, f"cannot write '{tmp_path / 'file' / 'r'}'" in said.errors) == (1, True)
+
+
+def test_a_missing_compiler(imbrex: Imbrex, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("IMBREX_CXX", "no-such-compiler")
+    said = imbrex("build", "gemm -m 2 -n 2 -k 2", "-o", str(tmp_path / "out"))
+    assert said.code == 1
+    assert "compiler 'no-such-compiler' (from IMBREX_CXX) is not on PATH" in said.errors
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_cache_that_cannot_be_written_is_a_warning(process: Imbrex, tmp_path: Path) -> None:
+    (tmp_path / "cache").write_text("a file where the directory should be")
+    said = process("run", GEMM, "--seconds", "0", IMBREX_CACHE_DIR=str(tmp_path / "cache"))
+    assert said.code == 0
+    assert "right: 35 elements" in said.out
+    assert said.errors.splitlines()[0].startswith("warning: the cache") and said.errors.count("\n") == 1
+
+
+def test_a_closed_pipe_is_no_error(program: list[str]) -> None:
+    line = f"{' '.join(map(repr, program))} explain '{CONV}' --levels | head -n 1"
+    ended = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=60)
+    assert (ended.stdout, ended.stderr) == ("// 0. problem\n", "")
+
+
+def test_an_interrupt_is_one_word(program: list[str]) -> None:
+    words = ["bench", "gemm -m 64 -n 64 -k 64", "--threads", "1", "--peers", "", "--seconds", "60"]
+    running = subprocess.Popen([*program, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(3)
+    running.send_signal(signal.SIGINT)
+    out, errors = running.communicate(timeout=60)
+    assert (running.returncode, out, errors.strip()) == (130, "", "interrupted")

@@ -1,0 +1,90 @@
+"""The README's blocks, the examples and the demo run, and say what they are there to say."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import shlex
+from pathlib import Path
+
+import pytest
+
+from imbrex.cli import main
+from imbrex.ir.opt import main as opt
+from imbrex.ir.printed import print_module
+from imbrex.ir.problem_module import problem_module
+from imbrex.problem import Gemm
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINES = [line for kind, text in BLOCK.findall(README) if kind == "sh" for line in text.splitlines()]
+COMMANDS = [line for line in LINES if line.startswith("imbrex")]
+PROGRAMS = [text for kind, text in BLOCK.findall(README) if kind == "python"]
+
+
+def test_the_readme_has_what_is_tested_here() -> None:
+    assert {shlex.split(line)[1] for line in COMMANDS} >= {"run", "build", "explain", "bench", "doctor"}
+    assert PROGRAMS and "make demo" in README and "make test" in README
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_programs_of_the_readme(program: str) -> None:
+    exec(compile(program, "README.md", "exec"), {"__name__": "readme"})
+
+
+@pytest.mark.parametrize("line", COMMANDS, ids=lambda line: " ".join(shlex.split(line)[:2]))
+def test_commands_of_the_readme(line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "problems.txt").write_text("gemm -m 5 -n 7 -k 9\n")
+    (tmp_path / "in.mlir").write_text(print_module(problem_module(Gemm(5, 7, 9))))
+    command, *words = shlex.split(line, comments=True)
+    if words[0] == "bench":
+        words += ["--seconds", "0.01", "--peers", "numpy"]
+    if command == "imbrex-opt":
+        opt(words)
+        return
+    with pytest.raises(SystemExit) as end:
+        main(words)
+    assert end.value.code == 0
+
+
+def test_links_of_the_readme() -> None:
+    links = re.findall(r"\]\(([^)#:]+)\)", README)
+    assert links and [link for link in links if not (ROOT / link).exists()] == []
+
+
+SAYS = {
+    "gemm": "right: 20000 elements, all equal",
+    "conv_nhwc_torch": "channels last: True",
+    "explain_map": "address    (784*(gemmK / 9)) + (28*((gemmK / 3) % 3)) + (gemmK % 3) + gemmN - 29",
+    "own_kernel": "the GPU schedule         right: ",
+}
+
+
+def test_every_example_is_tested() -> None:
+    assert {path.stem for path in (ROOT / "examples").glob("*.py")} == {*SAYS, "demo"}
+
+
+@pytest.mark.parametrize("name", SAYS)
+def test_examples(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    if "torch" in name:
+        pytest.importorskip("torch", reason="torch is not installed")
+    runpy.run_path(str(ROOT / "examples" / f"{name}.py"), run_name="__main__")
+    assert SAYS[name] in capsys.readouterr().out
+
+
+def test_demo(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    demo = runpy.run_path(str(ROOT / "examples" / "demo.py"))
+    demo["main"].__globals__["OUT"] = tmp_path
+    demo["console"].file = None
+    demo["main"]()
+    said = capsys.readouterr().out
+    for level in ("problem", "conv-to-gemm", "unfold", "affix-tuning", "gridwise-to-blockwise", "threadwise"):
+        assert re.search(rf"level \d: \S*{level}", said), level
+    assert said.count("200704 of 200704") == 2 and "36864 of 36864" in said
+    assert said.count("tuning of ") == 3
+    folders = sorted(path.name for path in tmp_path.iterdir())
+    assert folders == ["conv2d_backward_data", "conv2d_backward_weight", "conv2d_forward"]
+    assert (tmp_path / "conv2d_forward" / "conv2d_forward.hpp").exists()
+    assert "conv2d_forward.hpp" in said
