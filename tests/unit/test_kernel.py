@@ -21,7 +21,7 @@ from imbrex.problem import Conv2d, Gemm, problem_text
 GEMM = Gemm(5, 7, 9)
 ADDED = Gemm(5, 7, 9, beta=2.0)
 CONV = Conv2d("forward", 1, 3, 6, 6, 4, 3, 3, pad_h=1, pad_w=1)
-BACKWARD = Conv2d("backward_data", 1, 3, 6, 6, 4, 3, 3, pad_h=1, pad_w=1, stride=2)
+BACKWARD = Conv2d("backward_data", 1, 3, 6, 6, 4, 3, 3, pad_h=1, pad_w=1, stride=(2, 1))
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def test_a_kernel_knows_what_it_is() -> None:
 def test_each_phase_of_backward_data_has_its_tuning() -> None:
     kernel = compile(BACKWARD)
     assert kernel.name == default_name(BACKWARD) == "conv2d_backward_data"
-    assert len(kernel.tuning_texts) == kernel.launches == 4
+    assert len(kernel.tuning_texts) == kernel.launches == 2
 
 
 def test_text_and_problem_are_the_same_kernel(tmp_path: Path) -> None:

@@ -205,7 +205,7 @@ def _least(a: Lin, b: Lin) -> Lin:
 
 
 def _stretch(line: Line, strides: tuple[int, ...]) -> float:
-    """The mean length of stretches along the axis that lie one of `strides` elements apart, sampled at the start.
+    """The mean length of stretches along the axis that lie one of `strides` elements apart, by a sample.
 
     A longer stride counts for less: a vector of it takes as many loads.
     """
