@@ -17,7 +17,7 @@ lint: .venv/installed-test
 	$(PY) -m ruff format --check .
 
 types: .venv/installed-test
-	$(PY) -m basedpyright --warnings
+	$(PY) -m basedpyright --warnings --project pyproject.toml
 
 unit: .venv/installed-test
 	$(PY) -m pytest -q --numprocesses=auto

@@ -298,6 +298,11 @@ def _algorithm(problem: Problem, wanted: str | None) -> str | None:
     if not isinstance(problem, Conv2d) or problem.direction != "backward_data":
         kind = problem.direction if isinstance(problem, Conv2d) else "a product"
         raise Diagnostic(f"algorithm '{wanted}' is one of backward data, this is {kind.replace('_', ' ')}")
+    if wanted == "v1r1" and problem.dtype.output != problem.dtype.accumulator:
+        raise Diagnostic(
+            f"algorithm 'v1r1' adds products in memory, where every sum would be rounded to {problem.dtype}",
+            hint="v4r1 sums in registers",
+        )
     return wanted
 
 

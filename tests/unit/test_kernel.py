@@ -192,6 +192,11 @@ def test_what_cannot_be_compiled(arguments: dict[str, str], message: str) -> Non
     assert message in str(caught.value)
 
 
+def test_atomic_sums_are_not_rounded() -> None:
+    with pytest.raises(Diagnostic, match="every sum would be rounded to f16"):
+        compile(replace(BACKWARD, dtype="f16"), algorithm="v1r1")
+
+
 def test_one_kernel_computes_one_problem() -> None:
     with pytest.raises(Diagnostic, match="the text holds 3 problems"):
         compile("conv -n 1 -c 3 -H 6 -W 6 -k 4 -y 3 -x 3")

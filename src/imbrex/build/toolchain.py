@@ -104,7 +104,16 @@ def _bundled() -> Compiler:
     headers = ("-nostdinc", "-isystem", str(root / "lib" / "include"))
     # clang's <immintrin.h> takes <stdlib.h> in through <mm_malloc.h>; there is no libc here: skip that one.
     command = (zig, "clang", *headers, "-D__MM_MALLOC_H", "-Qunused-arguments")
-    link = (zig, "ld.lld", "-shared", "--build-id=none", "--strip-debug", "-znow", "-znoexecstack")
+    link = (
+        zig,
+        "ld.lld",
+        "-shared",
+        "--build-id=none",
+        "--strip-debug",
+        "-znow",
+        "-znodelete",
+        "-znoexecstack",
+    )
     return Compiler("zig clang", command, link, (), f"ziglang {_bundled_version(root)}")
 
 
@@ -119,7 +128,7 @@ def _bundled_version(package: Path) -> str:
 @functools.cache
 def _system(path: str, extra: tuple[str, ...]) -> Compiler:
     version = _first_line((path, "--version"))
-    link: tuple[str, ...] = (path, *extra, "-shared", "-nostdlib")
+    link: tuple[str, ...] = (path, *extra, "-shared", "-nostdlib", "-Wl,-z,nodelete")
     libraries: tuple[str, ...] = ("-lgcc",)
     if sys.platform == "darwin":
         link, libraries = (*link, "-Wl,-undefined,dynamic_lookup"), ()

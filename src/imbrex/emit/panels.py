@@ -72,7 +72,7 @@ def _statement(stmt: Stmt) -> list[str]:
             sizes = [
                 f"scratch.{stmt.window.name}.size[{i}] = {size};" for i, size in enumerate(stmt.window.sizes)
             ]
-            return [*sizes, f"scratch.{stmt.window.name}.meet();"]
+            return [*sizes, f"scratch.{stmt.window.name}.meet({stmt.window.buffer.elements});"]
         case Pack():
             return _pack(stmt)
         case PanelGemm():
