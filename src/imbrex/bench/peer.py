@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import importlib.util
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -62,7 +63,7 @@ class Torch:
     name = "torch"
 
     def __init__(self) -> None:
-        import torch
+        torch: Any = import_module("torch")
 
         self.version = str(torch.__version__)
         self._torch: Any = torch
