@@ -214,8 +214,40 @@ def _law(layer: Layer, step: Step, u: Sequence[str], l: Sequence[str]) -> str:  
             raise NotImplementedError(
                 "an exclusive or is not affine; its law is tried at every point instead"
             )
+        case rules.Group(int(rows)):
+            return _walked(u[0], l, rows, lower)
+        case rules.Ungroup(int(rows)):
+            return _walked(l[0], u, rows, upper)
+        case rules.Group() | rules.Ungroup():
+            raise NotImplementedError("a product of runtime quantities is not affine")
+        case rules.Deal(ways):
+            return _dealt(u[0], l[0], ways, upper[0])
+        case rules.Undeal(ways):
+            return _dealt(l[0], u[0], ways, upper[0])
         case _:
             assert_never(step.rule)
+
+
+def _walked(place: str, cell: Sequence[str], rows: int, sizes: Sequence[int]) -> str:
+    """Groups of `rows` whole rows, then a group of the rows that are left."""
+    r, c = cell
+    whole = sizes[0] // rows
+    start = f"{rows * sizes[1]} * g"
+    inside = f"0 <= g < {whole} and 0 <= i < {rows}"
+    full = f"{inside} and {r} = {rows} * g + i and {place} = {start} + {rows} * {c} + i"
+    rest = sizes[0] - whole * rows
+    last = (
+        f"{r} >= {whole * rows} and {place} = {whole * rows * sizes[1]} + {rest} * {c} + {r} - {whole * rows}"
+    )
+    return f"((exists g, i: {full}) or ({last}))"
+
+
+def _dealt(card: str, place: str, ways: int, size: int) -> str:
+    """The hands that got one more come first."""
+    length, longer = divmod(size, ways)
+    early = f"h < {longer} and {place} = {length + 1} * h + t and 0 <= t <= {length}"
+    late = f"h >= {longer} and {place} = {longer} + {length} * h + t and 0 <= t < {length}"
+    return f"(exists h, t: 0 <= h < {ways} and {card} = {ways} * t + h and (({early}) or ({late})))"
 
 
 def _row_major(names: Sequence[str], sizes: Sequence[int]) -> str:

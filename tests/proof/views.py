@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from imbrex.index.map import Dim, Map, layer_over
 from imbrex.index.rule import Embed, Merge, Pad, PassThrough, Rule, Slice, Sunder, Unmerge
-from imbrex.view import conv
+from imbrex.view import conv, workgroup
 from imbrex.view.conv import Convolution
 from imbrex.view.gemm import GemmView
 
@@ -126,4 +126,11 @@ OF_KERNELS = {
     **_operands("backward data v4r1, phase", *PHASES),
     **_operands("backward data v4r1, dilated,", *conv.backward_data_v4r1(_layer(3, 2))[:2]),
 }
-VIEWS = CONSTRUCTED | OF_KERNELS
+OF_WORKGROUPS = {
+    "grouped tiles, ragged": workgroup.grouped(13, 7, 4),
+    "grouped tiles along n": workgroup.grouped(12, 9, 4, "n"),
+    "tiles on 8 XCDs": workgroup.order(13, 7, 5, xcds=8),
+    "the way back from grouped tiles": workgroup.grouped(5, 11, 2).inverse(),
+    "the way back from 3 XCDs": workgroup.xcd(55, 3).inverse(),
+}
+VIEWS = CONSTRUCTED | OF_KERNELS | OF_WORKGROUPS

@@ -177,6 +177,10 @@ def _step_is_injective(step: Step, upper: Sequence[range]) -> bool:
             | rules.Unfold()
             | rules.Fixed()
             | rules.Xor()
+            | rules.Group()
+            | rules.Ungroup()
+            | rules.Deal()
+            | rules.Undeal()
         ):
             return True
         case _:

@@ -10,8 +10,12 @@ Laws, with u upper, l lower, U and L their sizes:
     Embed         l = offset + sum coef_i u_i         Broadcast  u is dropped
     Quotient      l = (u - offset) / coef, exact      Fixed      l = value
     Sunder        l = u_s + sum(U_i for i < s)        Xor        (r, c) -> (r, c ^ (r / rows_per_step) % C)
+    Group         u walks the columns of `rows` rows, then those of the next rows; the last rows may be fewer
+    Deal          u is dealt to `ways` hands in turn, the hands laid end to end; the first may hold one more
+    Ungroup       undoes Group                        Undeal     undoes Deal
 
-Names and laws follow rocMLIR's transforms (Merge, Unmerge, Pad, ...) and rocRoller's Sunder.
+Names and laws follow rocMLIR's transforms (Merge, Unmerge, Pad, ...) and rocRoller's Sunder, its workgroup
+mapping (Group) and remap of workgroups to XCDs (Deal), the last two on grids of any size.
 """
 
 from __future__ import annotations
@@ -21,7 +25,8 @@ from dataclasses import dataclass
 from math import prod
 from typing import NamedTuple, TypeAlias, assert_never
 
-from imbrex.index.expr import Lin, divide, lin, select, xor
+from imbrex.index import order
+from imbrex.index.expr import Index, Lin, divide, lin, select, xor
 
 Sizes: TypeAlias = Sequence[int]
 
@@ -113,9 +118,41 @@ class Xor:
     rows_per_step: int = 1
 
 
+@dataclass(frozen=True)
+class Group:
+    """One upper dim runs over (row, column), column by column within groups of `rows` rows.
+
+    rows: a number, or a runtime quantity; more rows than there are make one group.
+    """
+
+    rows: Index
+
+
+@dataclass(frozen=True)
+class Ungroup:
+    """The place of (row, column) in the order that `Group` walks."""
+
+    rows: Index
+
+
+@dataclass(frozen=True)
+class Deal:
+    """A permutation of one dim: coordinates that are equal modulo `ways` become neighbours."""
+
+    ways: int
+
+
+@dataclass(frozen=True)
+class Undeal:
+    """The permutation that undoes `Deal`."""
+
+    ways: int
+
+
 Rule: TypeAlias = (
     PassThrough | Pad | Slice | Embed | Quotient | Unmerge | Merge | Unfold | Broadcast | Fixed | Sunder | Xor
-)
+    | Group | Ungroup | Deal | Undeal
+)  # fmt: skip
 
 
 class Lowered(NamedTuple):
@@ -153,6 +190,14 @@ def lower(rule: Rule, u: Sequence[Lin], upper: Sizes, lower: Sizes) -> Lowered:
         case Xor(rows_per_step):
             row, column = u  # below a Pad, both may be negative where they do not exist
             return Lowered((row, xor(column % upper[1], (row // rows_per_step) % upper[1])))
+        case Group(rows):
+            return Lowered(order.grouped(u[0], lin(rows), lower))
+        case Ungroup(rows):
+            return Lowered((order.ungrouped(u[0], u[1], lin(rows), upper),))
+        case Deal(ways):
+            return Lowered((order.dealt(u[0], ways, lower[0]),))
+        case Undeal(ways):
+            return Lowered((order.undealt(u[0], ways, lower[0]),))
         case _:
             assert_never(rule)
 
@@ -160,17 +205,17 @@ def lower(rule: Rule, u: Sequence[Lin], upper: Sizes, lower: Sizes) -> Lowered:
 def upper_sizes(rule: Rule, lower: Sizes) -> tuple[int, ...] | None:
     """Sizes of the upper dims where the lower sizes settle them; None where they must be given."""
     match rule:
-        case PassThrough() | Xor():
+        case PassThrough() | Xor() | Deal() | Undeal():
             return tuple(lower)
         case Pad(before, after):
             return (lower[0] + before + after,)
         case Slice(begin, end):
             return (end - begin,)
-        case Merge() | Unfold():
+        case Merge() | Unfold() | Group():
             return (prod(lower),)
         case Fixed():
             return ()
-        case Embed() | Quotient() | Unmerge() | Broadcast() | Sunder():
+        case Embed() | Quotient() | Unmerge() | Broadcast() | Sunder() | Ungroup():
             return None
         case _:
             assert_never(rule)
@@ -179,7 +224,7 @@ def upper_sizes(rule: Rule, lower: Sizes) -> tuple[int, ...] | None:
 def arity(rule: Rule) -> tuple[int | None, int | None]:
     """How many upper and lower dims a rule connects; None means one or more."""
     match rule:
-        case PassThrough() | Pad() | Slice() | Quotient():
+        case PassThrough() | Pad() | Slice() | Quotient() | Deal() | Undeal():
             return 1, 1
         case Embed(coefs, _):
             return len(coefs), 1
@@ -193,6 +238,10 @@ def arity(rule: Rule) -> tuple[int | None, int | None]:
             return 0, 1
         case Xor():
             return 2, 2
+        case Group():
+            return 1, 2
+        case Ungroup():
+            return 2, 1
         case _:
             assert_never(rule)
 
@@ -210,7 +259,7 @@ def flaw(rule: Rule, upper: Sizes, lower: Sizes) -> str | None:
             return f"needs non-negative pads, got {before} and {after}"
         case Slice(begin, end) if not 0 <= begin < end <= lower[0]:
             return f"takes [{begin}, {end}) of a dimension of size {lower[0]}"
-        case Unmerge() if prod(upper) != lower[0]:
+        case Unmerge() | Ungroup() if prod(upper) != lower[0]:
             return f"makes lower size {prod(upper)} of upper size {list(upper)}, got {lower[0]}"
         case Fixed(value) if not 0 <= value < lower[0]:
             return f"holds coordinate {value} of a dimension of size {lower[0]}"
@@ -218,6 +267,10 @@ def flaw(rule: Rule, upper: Sizes, lower: Sizes) -> str | None:
             return f"needs pieces that add up to {lower[0]} and a selector over them, got {list(upper)}"
         case Xor(rows_per_step) if upper[1] & (upper[1] - 1) or rows_per_step < 1:
             return f"needs a power of two columns and a positive step, got {upper[1]} and {rows_per_step}"
+        case Group(rows) | Ungroup(rows) if lin(rows).bounds[0] < 1:
+            return f"needs at least one row in a group, got {rows}"
+        case Deal(ways) | Undeal(ways) if ways < 1:
+            return f"needs at least one way to deal, got {ways}"
         case Quotient(coef, _) if coef == 0:
             return "needs a coefficient other than 0"
         case _:
@@ -238,6 +291,14 @@ def inverse(rule: Rule, upper: Sizes, lower: Sizes) -> Rule | None:
             return Unmerge()
         case Unmerge():
             return Merge()
+        case Group(rows):
+            return Ungroup(rows)
+        case Ungroup(rows):
+            return Group(rows)
+        case Deal(ways):
+            return Undeal(ways)
+        case Undeal(ways):
+            return Deal(ways)
         case Embed((coef,), offset) if coef:
             return Quotient(coef, offset)
         case Quotient(coef, offset) if not _embed_flaw(Embed((coef,), offset), lower, upper[0]):

@@ -15,11 +15,15 @@ An entry is the text of one rule of `imbrex.index`: result dimensions are upper,
     fixed        0        1        value
     sunder       n        1
     xor          2        2        rows per step     (may be left out when 1)
+    group        1        2        rows in a group   (the columns of a few rows, then of the next)
+    ungroup      2        1        rows in a group
+    deal         1        1        ways              (equal modulo ways, one after the other)
+    undeal       1        1        ways
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
@@ -31,7 +35,7 @@ Params: TypeAlias = tuple["int | tuple[int, ...]", ...]
 
 KINDS = (
     "passthrough", "merge", "unfold", "unmerge", "pad", "slice", "embed", "quotient", "broadcast", "fixed",
-    "sunder", "xor",
+    "sunder", "xor", "group", "ungroup", "deal", "undeal",
 )  # fmt: skip
 KEYS = ("dimensions", "names", "transformation", "parameters", "source_dimensions", "source_names")
 
@@ -100,13 +104,26 @@ def rule_of(kind: str, parameters: Params) -> Rule:
             return rules.Xor()
         case "xor", (int(rows),):
             return rules.Xor(rows)
+        case ("group" | "ungroup" | "deal" | "undeal") as name, (int(number),):
+            return _ORDERS[name](number)
         case "embed", (int(count), (*coefs, offset)) if len(coefs) == count and count > 0:
             return rules.Embed(tuple(coefs), offset)
         case _:
             raise ValueError(f"'{kind}' takes {_FORMS.get(kind, 'no parameters')}, got {_list(parameters)}")
 
 
+_ORDERS: dict[str, Callable[[int], Rule]] = {
+    "group": rules.Group,
+    "ungroup": rules.Ungroup,
+    "deal": rules.Deal,
+    "undeal": rules.Undeal,
+}
+
 _FORMS = {
+    "group": "parameters [rows]",
+    "ungroup": "parameters [rows]",
+    "deal": "parameters [ways]",
+    "undeal": "parameters [ways]",
     "pad": "parameters [before, after]",
     "slice": "parameters [begin, end]",
     "quotient": "parameters [coefficient, offset]",
@@ -133,6 +150,12 @@ def spelled(rule: Rule) -> tuple[str, Params]:
             return "fixed", (value,)
         case rules.Xor(rows):
             return "xor", () if rows == 1 else (rows,)
+        case rules.Group(rows) | rules.Ungroup(rows):
+            if not isinstance(rows, int):
+                raise ValueError(f"a group of a runtime number of rows, {rows}, has no text form")
+            return type(rule).__name__.lower(), (rows,)
+        case rules.Deal(ways) | rules.Undeal(ways):
+            return type(rule).__name__.lower(), (ways,)
         case rules.Embed(coefs, offset):
             return "embed", (len(coefs), (*coefs, offset))
         case _:

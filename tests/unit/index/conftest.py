@@ -53,8 +53,27 @@ def naive_law(rule: Rule, u: Sequence[int], upper: Sequence[int], lower: Sequenc
             return (sum(upper[: u[-1]]) + u[u[-1]],)
         case rules.Xor(rows_per_step):
             return u[0], u[1] ^ (u[0] // rows_per_step & (upper[1] - 1))
+        case rules.Group(rows):
+            return _walked(rows, lower)[u[0]]
+        case rules.Ungroup(rows):
+            return (_walked(rows, upper).index((u[0], u[1])),)
+        case rules.Deal(ways):
+            return (_hands(ways, lower[0]).index(u[0]),)
+        case rules.Undeal(ways):
+            return (_hands(ways, lower[0])[u[0]],)
         case _:
             assert_never(rule)
+
+
+def _walked(rows: Any, sizes: Sequence[int]) -> list[Point]:
+    """The places of a grid, column by column within groups of rows."""
+    starts = range(0, sizes[0], rows)
+    return [(r, c) for s in starts for c in range(sizes[1]) for r in range(s, min(s + rows, sizes[0]))]
+
+
+def _hands(ways: int, size: int) -> list[int]:
+    """Cards dealt to so many hands in turn, one hand after the other."""
+    return [card for hand in range(ways) for card in range(hand, size, ways)]
 
 
 def naive_walk(map: Map, point: Sequence[int]) -> Point | None:

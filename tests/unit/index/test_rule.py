@@ -9,12 +9,14 @@ from math import prod
 import pytest
 
 from imbrex.index import rule as rules
-from imbrex.index.expr import lin, var
+from imbrex.index.expr import lin, param, var
 from imbrex.index.map import Dim, Layer, Map, Step
 from imbrex.index.rule import (
     Broadcast,
+    Deal,
     Embed,
     Fixed,
+    Group,
     Guard,
     Merge,
     Pad,
@@ -23,13 +25,27 @@ from imbrex.index.rule import (
     Rule,
     Slice,
     Sunder,
+    Undeal,
     Unfold,
+    Ungroup,
     Unmerge,
     Xor,
 )
 
 Sizes = tuple[int, ...]
 Law = Callable[[Rule, Sequence[int], Sequence[int], Sequence[int]], "tuple[int, ...] | None"]
+
+# rows in a group, places, the grid; then ways, places: whole, ragged, one, more than there are
+GRIDS = [
+    (2, 24, (6, 4)),
+    (4, 42, (6, 7)),
+    (4, 15, (5, 3)),
+    (9, 15, (5, 3)),
+    (1, 6, (3, 2)),
+    (2, 5, (5, 1)),
+    (3, 7, (1, 7)),
+]
+HANDS = [(4, 12), (8, 43), (3, 10), (7, 7), (9, 4), (1, 5), (2, 1)]
 
 # rule, upper sizes, lower sizes
 CASES: list[tuple[Rule, Sizes, Sizes]] = [
@@ -70,6 +86,12 @@ CASES: list[tuple[Rule, Sizes, Sizes]] = [
     (Xor(), (5, 8), (5, 8)),
     (Xor(2), (16, 4), (16, 4)),
     (Xor(), (3, 1), (3, 1)),
+    *(
+        (rule(rows), *((n,), g)[:: 1 if rule is Group else -1])
+        for rule in (Group, Ungroup)
+        for rows, n, g in GRIDS
+    ),
+    *((rule(ways), (n,), (n,)) for rule in (Deal, Undeal) for ways, n in HANDS),
 ]
 IDS = [f"{rule} {upper} {lower}" for rule, upper, lower in CASES]
 
@@ -112,6 +134,10 @@ def test_law_at_every_point(rule: Rule, upper: Sizes, lower: Sizes, law: Law) ->
         (Merge(), Unfold(), (12,), (4, 3)),
         (Xor(), Xor(2), (8, 4), (8, 4)),
         (Fixed(1), Fixed(2), (), (3,)),
+        (Group(2), Group(3), (12,), (4, 3)),
+        (Ungroup(2), Ungroup(3), (4, 3), (12,)),
+        (Deal(2), Deal(3), (7,), (7,)),
+        (Undeal(2), Undeal(3), (7,), (7,)),
     ],
 )
 def test_control_another_law_is_seen(rule: Rule, other: Rule, upper: Sizes, lower: Sizes, law: Law) -> None:
@@ -171,6 +197,12 @@ FLAWS: list[tuple[Rule, Sizes, Sizes, str]] = [
     (Xor(0), (4, 8), (4, 8), "needs a power of two columns and a positive step, got 8 and 0"),
     (Xor(), (4, 8), (8, 4), "makes upper size [8, 4] of lower size [8, 4], got [4, 8]"),
     (Xor(), (8,), (8,), "takes 2 upper dimensions, got 1"),
+    (Group(0), (6,), (2, 3), "needs at least one row in a group, got 0"),
+    (Group(2), (7,), (2, 3), "makes upper size [6] of lower size [2, 3], got [7]"),
+    (Ungroup(0), (2, 3), (6,), "needs at least one row in a group, got 0"),
+    (Ungroup(2), (2, 3), (7,), "makes lower size 6 of upper size [2, 3], got 7"),
+    (Deal(0), (6,), (6,), "needs at least one way to deal, got 0"),
+    (Undeal(0), (6,), (6,), "needs at least one way to deal, got 0"),
 ]
 
 
@@ -224,6 +256,21 @@ def test_no_inverse(rule: Rule, upper: Sizes, lower: Sizes) -> None:
     assert rules.inverse(rule, upper, lower) is None
     with pytest.raises(ValueError, match=rf"'{type(rule).__name__.lower()}' of '.*' has no inverse"):
         _map(rule, upper, lower).inverse()
+
+
+@pytest.mark.parametrize("rows", range(1, 9))
+def test_a_runtime_number_of_rows_gives_the_same_order(rows: int) -> None:
+    """One kernel, a new value a launch."""
+    given = param("rows", 1, 8)
+    for sizes in ((6, 8), (5, 3), (1, 4), (7, 1)):
+        place = var("u", prod(sizes))
+        symbolic = rules.lower(Group(given), [place], (prod(sizes),), sizes)
+        back = rules.lower(Ungroup(given), list(symbolic.coords), sizes, (prod(sizes),))
+        for u in range(prod(sizes)):
+            baked = rules.lower(Group(rows), [lin(u)], (prod(sizes),), sizes)
+            env = {"rows": rows, "u": u}
+            assert [x.eval(env) for x in symbolic.coords] == [x.const for x in baked.coords]
+            assert back.coords[0].eval(env) == u
 
 
 def test_every_rule_is_in_the_table() -> None:
