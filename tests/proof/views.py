@@ -131,6 +131,6 @@ OF_WORKGROUPS = {
     "grouped tiles along n": workgroup.grouped(12, 9, 4, "n"),
     "tiles on 8 XCDs": workgroup.order(13, 7, 5, xcds=8),
     "the way back from grouped tiles": workgroup.grouped(5, 11, 2).inverse(),
-    "the way back from 3 XCDs": workgroup.xcd(55, 3).inverse(),
+    "workgroups on 8 XCDs": workgroup.xcd(443, 8),
 }
 VIEWS = CONSTRUCTED | OF_KERNELS | OF_WORKGROUPS
