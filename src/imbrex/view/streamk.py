@@ -193,11 +193,9 @@ def _spaced(dims: tuple[Dim, ...], k_span: int) -> Layer:
 
 def _sundered(section: Section, whole: Dim) -> tuple[Layer, Layer]:
     """The line in two pieces, of which this section is one."""
-    pieces = {
-        "before": section.start or section.tiles,
-        "after": whole.size - (section.start or section.tiles),
-    }
-    cut = layer_over((whole,), (Sunder(), "before after piece", whole.name), **pieces, piece=2)
+    border = section.start or section.tiles
+    entry = (Sunder(), "before after piece", whole.name)
+    cut = layer_over((whole,), entry, before=border, after=whole.size - border, piece=2)
     own, other = ("after", "before") if section.start else ("before", "after")
     number = 1 if section.start else 0
     held = layer_over(
