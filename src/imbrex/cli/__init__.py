@@ -24,6 +24,7 @@ COMMANDS: Final = {
     "run": "compile, run, verify and time problems",
     "build": "write the source files that a user owns",
     "explain": "show the maps, the tuning and every level of the IR",
+    "map": "show which workgroup computes which tile",
     "bench": "time problems beside NumPy and PyTorch",
     "doctor": "say what this machine has and what is missing",
 }

@@ -1,0 +1,97 @@
+"""imbrex map: which workgroup computes which tile, as a table coloured by XCD, or as a picture."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import click
+import numpy as np
+
+from imbrex.diagnostic import Diagnostic
+from imbrex.emit.graph import FORMATS
+from imbrex.emit.tile_table import svg
+from imbrex.view.graph import graph_of
+from imbrex.view.workgroup import order
+
+__all__ = ["command"]
+
+STYLES = ("cyan", "yellow", "magenta", "red", "blue", "green", "bright_yellow", "bright_magenta")
+LARGEST = 1 << 20
+
+
+@click.command("map", short_help="show which workgroup computes which tile")
+@click.argument("grid", metavar="MxN")
+@click.option("--group", type=int, help="Tiles along the parallel dimension before the next line (WGM).")
+@click.option("--along", type=click.Choice(["m", "n"]), default="m", help="The parallel dimension; m.")
+@click.option("--xcds", type=int, default=1, help="Dies to which hardware deals workgroups in turn; 1.")
+@click.option("--remap/--no-remap", default=True, help="Neighbours on one XCD (as told unless off).")
+@click.option(
+    "--format", "form", type=click.Choice(["table", "csv", *FORMATS]), default="table",
+    help="A table, its picture (svg), or the map as a graph (mermaid, dot, json).",
+)  # fmt: skip
+@click.option("-o", "--output", metavar="FILE", help="Write to a file instead.")
+def command(
+    grid: str, group: int | None, along: str, xcds: int, remap: bool, form: str, output: str | None
+) -> None:
+    """Print, for a grid of M x N tiles such as 6x8, the hardware number of the workgroup that computes each.
+
+    A row is an m tile, a column an n tile; workgroup w runs on XCD w % xcds.
+    """
+    m, n = _sizes(grid)
+    for name, value in (("--group", group), ("--xcds", xcds)):
+        if value is not None and value < 1:
+            raise Diagnostic(f"{name} should be at least 1, got {value}")
+    map = order(m, n, group, "m" if along == "m" else "n", xcds if remap else 1)
+    if form in FORMATS and form != "svg":
+        _put(FORMATS[form](graph_of(map, {"workgroup": "Workgroup"}, "MacroTileNumber")), output)
+        return
+    numbers = np.arange(m * n)
+    (rows, columns), _ = map.evaluate([numbers])
+    table = np.empty((m, n), np.int64)
+    table[np.broadcast_to(rows, m * n), np.broadcast_to(columns, m * n)] = numbers
+    cells: list[list[int]] = table.tolist()
+    if form == "svg":
+        _put(svg(cells, xcds), output)
+    elif form == "csv":
+        _put(
+            "".join(",".join(map_row) + "\n" for map_row in ([str(x) for x in row] for row in cells)), output
+        )
+    else:
+        _put(_table(cells, xcds), output)
+
+
+def _sizes(grid: str) -> tuple[int, int]:
+    found = re.fullmatch(r"(\d+)x(\d+)", grid)
+    if found is None or "0" in found.groups():
+        raise Diagnostic(f"a grid of tiles looks like 6x8, got '{grid}'")
+    m, n = int(found[1]), int(found[2])
+    if m * n > LARGEST:
+        raise Diagnostic(f"a table of {m * n} tiles is too long to print; at most {LARGEST}")
+    return m, n
+
+
+def _table(cells: list[list[int]], xcds: int) -> str:
+    """Numbers in columns of one width, a colour for each XCD."""
+    wide = len(str(len(cells) * len(cells[0]))) + 2
+    head = " " * 6 + "".join(f"n{column}".rjust(wide) for column in range(len(cells[0])))
+    lines = [click.style(head, dim=True)]
+    for row, numbers in enumerate(cells):
+        shown = "".join(_cell(number, xcds, wide) for number in numbers)
+        lines.append(click.style(f"m{row}".rjust(6), dim=True) + shown)
+    return "\n".join(lines) + "\n"
+
+
+def _cell(number: int, xcds: int, wide: int) -> str:
+    text = str(number).rjust(wide)
+    return click.style(text, fg=STYLES[number % xcds % len(STYLES)]) if xcds > 1 else text
+
+
+def _put(text: str, output: str | None) -> None:
+    if output is None:
+        click.echo(text, nl=False)
+        return
+    try:
+        Path(output).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise Diagnostic(f"cannot write to '{output}': {(error.strerror or str(error)).lower()}") from None
