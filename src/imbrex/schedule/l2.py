@@ -1,9 +1,9 @@
 """How often a tile of A or B is found in L2, by simulation of who asks for it and when.
 
-Workgroups run in batches of as many as are resident, in the order in which hardware starts them, and move in step
-along k: at each step, each asks for one tile of A and one of B.  Every die (XCD) has an L2 of its own, which
-keeps the tiles that were used last.  Timing, writes and other levels of cache are left out: what the simulation
-compares is orders of tiles.
+Workgroups run in batches of as many as are resident, in the order in which hardware starts them, and move in
+step along k: at each step, each asks for one tile of A and one of B. Every die (XCD) has an L2 of its own,
+which keeps the tiles that were used last. Timing, writes and other levels of cache are left out: what the
+simulation compares is orders of tiles.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from imbrex.index.map import Map
 
-__all__ = ["CacheTraffic", "L2", "traffic"]
+__all__ = ["L2", "CacheTraffic", "traffic"]
 
 
 @dataclass(frozen=True)
