@@ -13,6 +13,11 @@ with probability at least 1 - 2 K exp(-lambda^2 / 2) for one element (Higham and
 float64 reference has the same error with its own u.  Together, with eta for underflow:
 
     |got - want| <= gamma * sum |a||b| * (1 + u_out) + u_out |want| + eta.
+
+An 8-bit float comes in two formats, 4 bits of exponent and 3 of mantissa or 5 and 2, each as the Open Compute
+Project has it (fn: no infinity, 2023) and as gfx942 has it (fnuz: no -0 either, one more in the bias).  A
+product of them is an f32: the largest f8e4m3fn is 448, so that a sum of more than a few would have to be
+scaled before it is stored, and a problem states no scale.
 """
 
 from __future__ import annotations
@@ -30,6 +35,10 @@ from imbrex.diagnostic import Diagnostic, did_you_mean
 __all__ = [
     "BF16",
     "DTYPES",
+    "F8E4M3FN",
+    "F8E4M3FNUZ",
+    "F8E5M2",
+    "F8E5M2FNUZ",
     "F16",
     "F32",
     "F64",
@@ -54,7 +63,8 @@ class DType:
     """An element type.  significand_bits counts the leading one; it is 0 for integers, which never round.
 
     min_exponent is that of the smallest normal number.  c_name is the storage type in C and C++;
-    accumulator_name and output_name are names in `DTYPES`.
+    accumulator_name and output_name are names in `DTYPES`.  largest_finite: given for a float whose largest
+    value is not the one that IEEE 754 would have.
     """
 
     name: str
@@ -65,6 +75,7 @@ class DType:
     min_exponent: int
     accumulator_name: str
     output_name: str
+    largest_finite: float | None = None
 
     def __repr__(self) -> str:
         return self.name
@@ -75,11 +86,11 @@ class DType:
 
     @cached_property
     def numpy(self) -> np.dtype[Any]:
-        """The array element type; bf16 is `ml_dtypes.bfloat16`, imported at first use."""
-        if self.name == "bf16":
+        """The array element type; bf16 and 8-bit floats are those of `ml_dtypes`, imported at first use."""
+        if self.name in _ML_DTYPES:
             import ml_dtypes
 
-            return np.dtype(ml_dtypes.bfloat16)
+            return np.dtype(getattr(ml_dtypes, _ML_DTYPES[self.name]))
         return np.dtype({"f32": "f4", "f16": "f2", "f64": "f8", "i8": "i1", "i32": "i4"}[self.name])
 
     @property
@@ -89,7 +100,9 @@ class DType:
 
     @property
     def output(self) -> DType:
-        """The type of a result whose operands have this type: i32 for i8, otherwise the same."""
+        """The type of a result whose operands have this type: of 8-bit types their accumulator, otherwise the
+        same.
+        """
         return DTYPES[self.output_name]
 
     @property
@@ -110,6 +123,8 @@ class DType:
         """The largest finite value."""
         if not self.is_float:
             return float(2 ** (8 * self.bytes - 1) - 1)
+        if self.largest_finite is not None:
+            return self.largest_finite
         return (2.0 - 2.0 ** (1 - self.significand_bits)) * 2.0 ** (1 - self.min_exponent)
 
 
@@ -117,14 +132,27 @@ F32 = DType("f32", 4, "float", "f32", 24, -126, "f32", "f32")
 F16 = DType("f16", 2, "_Float16", "f16", 11, -14, "f32", "f16")
 BF16 = DType("bf16", 2, "__bf16", "bf16", 8, -126, "f32", "bf16")
 F64 = DType("f64", 8, "double", "f64", 53, -1022, "f64", "f64")
+F8E4M3FN = DType("f8e4m3fn", 1, "uint8_t", "f8E4M3FN", 4, -6, "f32", "f32", 448.0)
+F8E5M2 = DType("f8e5m2", 1, "uint8_t", "f8E5M2", 3, -14, "f32", "f32")
+F8E4M3FNUZ = DType("f8e4m3fnuz", 1, "uint8_t", "f8E4M3FNUZ", 4, -7, "f32", "f32", 240.0)
+F8E5M2FNUZ = DType("f8e5m2fnuz", 1, "uint8_t", "f8E5M2FNUZ", 3, -15, "f32", "f32", 57344.0)
 I8 = DType("i8", 1, "int8_t", "i8", 0, 0, "i32", "i32")
 I32 = DType("i32", 4, "int32_t", "i32", 0, 0, "i32", "i32")
 
-DTYPES: dict[str, DType] = {t.name: t for t in (F32, F16, BF16, F64, I8, I32)}
+DTYPES: dict[str, DType] = {
+    t.name: t for t in (F32, F16, BF16, F64, F8E4M3FN, F8E5M2, F8E4M3FNUZ, F8E5M2FNUZ, I8, I32)
+}
+
+_ML_DTYPES = {
+    "bf16": "bfloat16", "f8e4m3fn": "float8_e4m3fn", "f8e5m2": "float8_e5m2",
+    "f8e4m3fnuz": "float8_e4m3fnuz", "f8e5m2fnuz": "float8_e5m2fnuz",
+}  # fmt: skip
 
 _ALIASES = {
     "float32": "f32", "float": "f32", "fp32": "f32", "float16": "f16", "half": "f16", "fp16": "f16",
-    "bfloat16": "bf16", "float64": "f64", "double": "f64", "fp64": "f64", "int8": "i8", "int32": "i32",
+    "float64": "f64", "double": "f64", "fp64": "f64", "int8": "i8", "int32": "i32",
+    "fp8": "f8e4m3fn", "bf8": "f8e5m2", "fp8_fnuz": "f8e4m3fnuz", "bf8_fnuz": "f8e5m2fnuz",
+    **{long: short for short, long in _ML_DTYPES.items()},
 }  # fmt: skip
 
 

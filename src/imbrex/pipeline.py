@@ -15,7 +15,9 @@ from imbrex.ir.passes.gridwise_to_blockwise import GridwiseToBlockwise
 from imbrex.ir.passes.unfold import UnfoldContiguous
 from imbrex.ir.problem_module import problem_module
 from imbrex.lower.build import program
+from imbrex.lower.stmt import Program, ZeroFill
 from imbrex.problem import Problem, problem_text
+from imbrex.run.launch import Launch, Step, Zero
 from imbrex.schedule import tuning as tunings
 from imbrex.schedule.target import CPU_ISAS, GPU_TARGETS, Target
 from imbrex.schedule.tuning import Tuning
@@ -25,7 +27,8 @@ from imbrex.schedule.tuning import Tuning
 class Request:
     """What to build: a problem, for a machine, with the tuning that the user gives or the model chooses.
 
-    target: "cpu", or "emulate" for the lane-level build of the GPU schedule.
+    target: how source is written: "cpu", a GPU such as "gfx942", or "emulate" for the lane-level build of the
+    schedule of the GPU that `machine` is.
     algorithm: of backward data, "v4r1" or "v1r1".
     """
 
@@ -47,10 +50,11 @@ class Level:
 
 @dataclass(frozen=True)
 class Lowered:
-    """The whole way down: the files, and the tunings that were used, one a product."""
+    """The whole way down: the files, the tunings that were used, one a product, and the launches in order."""
 
     bundle: Bundle
     tunings: tuple[Tuning, ...]
+    steps: tuple[Step, ...]
 
 
 def levels(request: Request) -> Iterator[Level]:
@@ -83,7 +87,19 @@ def lower(request: Request) -> Lowered:
         " ".join(dict.fromkeys(tunings.text(t) for t in used)),
         tuple(o.shape for o in request.problem.operands),
     )
-    return Lowered(bundle(program(module, written), facts, request.target), used)
+    made = program(module, written)
+    return Lowered(bundle(made, facts, request.target), used, steps_of(made))
+
+
+def steps_of(made: Program) -> tuple[Step, ...]:
+    """What a host does to run the program on a device, its arrays by their places."""
+    places = {buffer.name: place for place, buffer in enumerate(made.arguments)}
+    return tuple(
+        Zero(places[step.buffer.name])
+        if isinstance(step, ZeroFill)
+        else Launch(step.name, step.grid_size, step.block_size, tuple(places[b.name] for b in step.arguments))
+        for step in made.launches
+    )
 
 
 def machine_for(
@@ -94,8 +110,8 @@ def machine_for(
     l3_bytes: int | None = None,
     fma_per_cycle: float | None = None,
 ) -> Target:
-    """What a schedule is chosen for: this CPU core, or the GPU that the lane-level build stands for."""
-    if target == "emulate":
-        return GPU_TARGETS["emulate"]
+    """What a schedule is chosen for: this CPU core, or a GPU; "emulate" stands for gfx942."""
+    if target != "cpu":
+        return GPU_TARGETS["gfx942" if target == "emulate" else target]
     known = {"l2_bytes": l2_bytes, "l3_bytes": l3_bytes, "fma_per_cycle": fma_per_cycle}
     return replace(CPU_ISAS[isa], threads=threads, **{k: v for k, v in known.items() if v})

@@ -11,9 +11,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from imbrex.diagnostic import Diagnostic
-from imbrex.dtype import BF16, DTYPES, F16, F32, F64, I8, I32, DType, dtype, tolerance
+from imbrex.dtype import (
+    BF16,
+    DTYPES,
+    F8E4M3FN,
+    F8E4M3FNUZ,
+    F8E5M2,
+    F8E5M2FNUZ,
+    F16,
+    F32,
+    I8,
+    I32,
+    DType,
+    dtype,
+    tolerance,
+)
 
-FLOATS = [F16, BF16, F32, F64]
+FLOATS = [t for t in DTYPES.values() if t.is_float]
+EIGHT_BITS = [F8E4M3FN, F8E4M3FNUZ, F8E5M2, F8E5M2FNUZ]
 
 
 def finfo(element: DType) -> Any:
@@ -49,9 +64,28 @@ def test_accumulators_and_outputs() -> None:
         "f16": ("f32", "f16"),
         "bf16": ("f32", "bf16"),
         "f64": ("f64", "f64"),
+        "f8e4m3fn": ("f32", "f32"),
+        "f8e5m2": ("f32", "f32"),
+        "f8e4m3fnuz": ("f32", "f32"),
+        "f8e5m2fnuz": ("f32", "f32"),
         "i8": ("i32", "i32"),
         "i32": ("i32", "i32"),
     }
+
+
+@pytest.mark.parametrize(
+    ("alias", "element"), list(zip(["fp8", "fp8_fnuz", "bf8", "bf8_fnuz"], EIGHT_BITS, strict=True))
+)
+def test_short_names_of_8_bit_floats(alias: str, element: DType) -> None:
+    """Without a suffix, the Open Compute Project's format."""
+    assert dtype(alias) is element
+    assert dtype(element.numpy.name) is element
+
+
+@pytest.mark.parametrize("element", EIGHT_BITS, ids=str)
+def test_small_integers_are_exact_in_8_bit_floats(element: DType) -> None:
+    whole = np.arange(-8, 9)
+    assert np.array_equal(whole.astype(element.numpy).astype(np.int64), whole)
 
 
 @pytest.mark.parametrize("name", ["f8", "complex64", "", object()])
@@ -66,7 +100,7 @@ def test_unknown_name_hints_at_the_nearest() -> None:
     assert caught.value.hint == "did you mean 'bfloat16'?"
 
 
-@pytest.mark.parametrize("element", [F16, BF16, F32], ids=str)
+@pytest.mark.parametrize("element", [F16, BF16, F32, F8E4M3FN, F8E5M2FNUZ], ids=str)
 @pytest.mark.parametrize("data", ["any", "random"])
 @settings(deadline=None, max_examples=20)
 @given(seed=st.integers(0, 2**32 - 1), terms=st.integers(1, 3000))
@@ -76,7 +110,7 @@ def test_rounded_sums_keep_the_bound(element: DType, data: Any, seed: int, terms
     total = np.zeros(16, np.float32)
     for row_a, row_b in zip(a, b, strict=True):
         total += row_a * row_b
-    got = total.astype(element.numpy).astype(np.float64)
+    got = total.astype(element.output.numpy).astype(np.float64)
     products = a.astype(np.float64) * b
     want, magnitude = products.sum(0), np.abs(products).sum(0)
     assert np.all(np.abs(got - want) <= tolerance(element, terms, data=data).bound(want, magnitude))
@@ -100,6 +134,7 @@ def test_narrow_outputs_round_once_more() -> None:
     assert tolerance(F32, 10).of_want == 0
     assert tolerance(F16, 10).of_want == 2**-11
     assert tolerance(BF16, 10).of_want == 2**-8
+    assert tolerance(F8E4M3FN, 10) == tolerance(F32, 10)
 
 
 def test_the_random_bound_is_the_smaller_one_for_long_sums() -> None:

@@ -20,7 +20,7 @@ ORDER = (
 )  # fmt: skip
 
 # What these may import of the package, where that is less than all that stands before them.
-NARROWER = {"index": set[str](), "problem": {"diagnostic", "dtype"}, "view": {"index"}}
+NARROWER = {"index": set[str](), "problem": {"diagnostic", "dtype"}, "view": {"diagnostic", "index"}}
 NUMPY_ONLY = {"index"}
 XDSL_ONLY_IN = "ir"
 

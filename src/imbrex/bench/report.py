@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 from imbrex.bench.ceiling import ceiling
 from imbrex.bench.contest import contest
 from imbrex.bench.peer import Call, Peer
-from imbrex.kernel import Kernel, compile
+from imbrex.kernel import CPU, Goal, Kernel, compile
 from imbrex.problem import Problem, problem_text
 from imbrex.run.machine import machine
 from imbrex.run.time import Timing
@@ -61,6 +61,7 @@ class Row:
         return {
             "problem": problem_text(self.problem),
             "threads": self.threads,
+            "target": str(self.kernel.goal),
             "tunings": list(self.kernel.tuning_texts),
             "right": self.is_right,
             "flops": self.problem.flops,
@@ -76,24 +77,30 @@ class Row:
 
 
 def measured(
-    problem: Problem, peers: Sequence[Peer], threads: int, *, budget_s: float = 0.3, tuning: str | None = None
+    problem: Problem,
+    peers: Sequence[Peer],
+    threads: int,
+    *,
+    budget_s: float = 0.3,
+    tuning: str | None = None,
+    goal: Goal = CPU,
 ) -> Row:
     """One row: checked, then timed in turn with every peer that can compute the problem."""
-    kernel = compile(problem, tuning=tuning, threads=threads)
+    kernel = compile(problem, goal, tuning, threads=threads)
     outcome = kernel.check(threads=threads)
     arrays = random_operands(problem, 1, "float").arrays
-    ordered = [arrays[o.role] for o in problem.operands]
-    calls: dict[str, Call] = {OURS: _ours(kernel, ordered, threads)}
+    calls: dict[str, Call] = {}
     for peer in peers:
         peer.set_threads(threads)
         call = peer.call(problem, {role: array.copy() for role, array in arrays.items()})
         if call is not None and _works(call):
             calls[peer.name] = call
-    probe = ceiling(problem.dtype, threads)
+    probe = ceiling(problem.dtype, threads) if goal.is_native else None
     flops = [0]
     if probe is not None:
         calls["ceiling"] = lambda: flops.__setitem__(0, probe.run())
-    timings = contest(calls, budget_s=budget_s, threads=threads)
+    with kernel.loaded.resident(*(arrays[o.role] for o in problem.operands), threads=threads) as ours:
+        timings = contest({OURS: ours, **calls}, budget_s=budget_s, threads=threads)
     highest = timings.pop("ceiling", None)
     limit = flops[0] / highest.min_ns if highest is not None else None
     return Row(problem, threads, kernel, timings, limit, outcome.is_right)
@@ -137,10 +144,6 @@ def geometric_mean(values: Iterable[float]) -> float:
     """Of positive numbers, at least one."""
     logs = [math.log(value) for value in values]
     return math.exp(sum(logs) / len(logs))
-
-
-def _ours(kernel: Kernel, arrays: Sequence[Any], threads: int) -> Callable[[], object]:
-    return lambda: kernel.loaded(*arrays, threads=threads)
 
 
 def _works(call: Call) -> bool:

@@ -25,7 +25,7 @@ from imbrex.diagnostic import Diagnostic
 if TYPE_CHECKING:
     import subprocess  # at run time where it is needed: a kernel that comes from the cache starts without
 
-__all__ = ["FLAGS", "WARNINGS", "Compiler", "compile_shared", "find_compiler"]
+__all__ = ["FLAGS", "WARNINGS", "Compiler", "compile_shared", "find_compiler", "run_all", "write_sources"]
 
 FLAGS = (
     "-std=c++17",
@@ -163,7 +163,7 @@ def compile_shared(
     over, FLAGS. A Diagnostic carries the compiler's own words; the sources stay in `directory`.
     """
     compiler = compiler or find_compiler()
-    _write_sources(sources, directory)
+    write_sources(sources, directory)
     units = [file for file in sources if file.endswith(_UNIT_SUFFIXES)]
     if not units:
         raise ValueError(f"no unit to compile among {sorted(sources)}; a unit ends in .cpp, .cc or .c")
@@ -172,14 +172,15 @@ def compile_shared(
     commands = [
         (*compiler.compile, *options, "-I.", "-c", u, "-o", o) for u, o in zip(units, objects, strict=True)
     ]
-    _run_all(compiler, commands, units, directory)
-    _run_all(compiler, [(*compiler.link, "-o", name, *objects, *compiler.link_libraries)], [name], directory)
+    run_all(compiler, commands, units, directory)
+    run_all(compiler, [(*compiler.link, "-o", name, *objects, *compiler.link_libraries)], [name], directory)
     for leftover in objects:
         (directory / leftover).unlink()
     return directory / name
 
 
-def _write_sources(sources: Mapping[str, str], directory: Path) -> None:
+def write_sources(sources: Mapping[str, str], directory: Path) -> None:
+    """Each text into the file of its name below `directory`."""
     try:
         for file, text in sources.items():
             path = directory / file
@@ -189,7 +190,7 @@ def _write_sources(sources: Mapping[str, str], directory: Path) -> None:
         raise Diagnostic(f"the source cannot be written to {directory}: {error.strerror or error}") from None
 
 
-def _run_all(
+def run_all(
     compiler: Compiler, commands: list[tuple[str, ...]], products: list[str], directory: Path
 ) -> None:
     """All commands at once; the first that fails, in order, becomes the Diagnostic and the others are

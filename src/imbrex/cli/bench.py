@@ -13,12 +13,13 @@ import click
 from imbrex.bench.peer import PEERS, Peer, peers
 from imbrex.bench.report import Row, measured, report
 from imbrex.cli.guard import FAILED
-from imbrex.cli.options import format_option, sources
+from imbrex.cli.options import emulate_option, format_option, sources, target_option
 from imbrex.cli.progress import progress
 from imbrex.cli.source import read_problems
 from imbrex.cli.table import print_table
 from imbrex.cli.text import bytes_text, json_text, seconds_text
 from imbrex.diagnostic import Diagnostic
+from imbrex.kernel import goal
 from imbrex.problem import Problem, problem_text
 from imbrex.run.machine import machine, usable_cores
 
@@ -28,6 +29,8 @@ __all__ = ["command", "counts", "show", "write_report"]
 @click.command("bench", short_help="time problems beside NumPy and PyTorch")
 @sources
 @format_option
+@target_option
+@emulate_option
 @click.option("--threads", default="1,all", metavar="LIST", help="Such as 1,2,all; 1,all by default.")
 @click.option("--peers", "names", default=",".join(PEERS), metavar="LIST", help="Those that can be imported.")
 @click.option("--layout", metavar="ORDER", help="Of images, NHWC say; filter and result follow.")
@@ -37,6 +40,8 @@ __all__ = ["command", "counts", "show", "write_report"]
 def command(
     sources: tuple[str, ...],
     form: str,
+    target: str | None,
+    emulate: bool,
     threads: str,
     names: str,
     layout: str | None,
@@ -48,12 +53,13 @@ def command(
     checked first.  Exit code 1 when one is wrong.
     """
     problems = [asked.problem for asked in read_problems(sources, layout)]
+    wanted = goal(target or ("emulate" if emulate else "cpu"), emulate)
     rivals = peers(tuple(name for name in names.split(",") if name))
     numbers = counts(threads)
     rows: list[Row] = []
     for number, (problem, count) in enumerate([(p, c) for p in problems for c in numbers], 1):
         with progress(f"{number}/{len(problems) * len(numbers)} {problem_text(problem)}"):
-            rows.append(measured(problem, rivals, count, budget_s=seconds, tuning=tuning))
+            rows.append(measured(problem, rivals, count, budget_s=seconds, tuning=tuning, goal=wanted))
     document = report(rows, rivals)
     if output is not None:
         write_report(document, Path(output))

@@ -5,15 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
 
-from imbrex.build.isa import host_isa
-from imbrex.build.toolchain import FLAGS, find_compiler
 from imbrex.cli.options import Choices, choices, format_option, sources
 from imbrex.cli.text import bytes_text, facts, json_text
 from imbrex.diagnostic import Diagnostic
@@ -33,52 +31,44 @@ __all__ = ["command", "write_files"]
 @click.option("--name", metavar="NAME", help="Of the entry point and the files.")
 def command(chosen: Choices, sources: tuple[str, ...], form: str, output: str, name: str | None) -> None:
     """Write the solver, the kernel wrapper, the kernel algorithm and the device headers that they include,
-    the library that this machine's compiler makes of them, and a report of what it needs.
+    the library or code object that the compiler makes of them, and a report of what it needs.
 
-    Several problems go into a folder each.  Files appear whole or not at all.
+    Several problems go into a folder each, and so do several targets (--target gfx90a,gfx942).  Files appear
+    whole or not at all.
     """
     asked = chosen.problems(sources)
-    kernels = [chosen.kernel(problem, name) for problem in asked]
-    folders = [Path(output)] if len(kernels) == 1 else [Path(output) / k.problem.key() for k in kernels]
+    kernels = [chosen.kernel(problem, name, goal) for problem in asked for goal in chosen.goals]
     reports: list[dict[str, Any]] = []
-    for kernel, folder in zip(kernels, folders, strict=True):
-        report = _report(kernel)
-        write_files(kernel, folder, report)
-        reports.append({**report, "folder": str(folder)})
+    for kernel in kernels:
+        folder = Path(output)
+        folder = folder / kernel.problem.key() if len(asked) > 1 else folder
+        folder = folder / kernel.target if len(chosen.goals) > 1 else folder
+        write_files(kernel, folder)
+        reports.append({**kernel.report, "folder": str(folder)})
         if form == "table":
             click.echo(_told(kernel, folder))
     if form == "json":
         click.echo(json_text(reports))
 
 
-def _report(kernel: Kernel) -> dict[str, Any]:
-    """What the library was made of and what it asks of a machine."""
-    compiler, isa = find_compiler(), host_isa()
-    return {
-        "problem": problem_text(kernel.problem),
-        "name": kernel.name,
-        "target": kernel.target,
-        "tunings": list(kernel.tuning_texts),
-        "grid_sizes": list(kernel.grid_sizes),
-        "workspace_bytes_per_thread": kernel.workspace_bytes,
-        "flops": kernel.problem.flops,
-        "operand_bytes": kernel.problem.bytes,
-        "compiler": compiler.version,
-        "flags": [*FLAGS, *isa.flags],
-        "instruction_set": isa.level,
-        "files": [*kernel.bundle.units, f"{kernel.name}.so"],
-    }
-
-
-def write_files(kernel: Kernel, folder: Path, report: Mapping[str, Any] | None = None) -> None:
-    """The sources, the library and the report of `kernel`, all of them or none."""
+def write_files(kernel: Kernel, folder: Path) -> None:
+    """The sources, the library or the code object with its text, and the report; all of them or none."""
     with _staged(folder) as staging:
         for file, text in kernel.files.items():
             (staging / file).parent.mkdir(parents=True, exist_ok=True)
             (staging / file).write_text(text, encoding="utf-8")
-        shutil.copyfile(kernel.library.path, staging / f"{kernel.name}.so")
-        told = json_text(report if report is not None else _report(kernel))
+        for built, name in _built(kernel).items():
+            shutil.copyfile(built, staging / name)
+        told = json_text(kernel.report)
         (staging / f"{kernel.name}.json").write_text(f"{told}\n", encoding="utf-8")
+
+
+def _built(kernel: Kernel) -> dict[Path, str]:
+    """What the compiler made, and under which name it goes to the user."""
+    path = kernel.library.path
+    if kernel.goal.is_native:
+        return {path: f"{kernel.name}.so"}
+    return {path: f"{kernel.name}.hsaco", path.with_suffix(".s"): f"{kernel.name}.s"}
 
 
 @contextmanager
@@ -118,11 +108,16 @@ def _refused(folder: Path, error: OSError) -> Diagnostic:
 def _told(kernel: Kernel, folder: Path) -> str:
     what = ("solver", "wrapper", "algorithm")
     rows = [(word, str(folder / unit)) for word, unit in zip(what, kernel.bundle.units, strict=True)]
+    rows.append(("headers", str(folder / "device")))
+    words = ("library",) if kernel.goal.is_native else ("code object", "disassembly")
+    rows += [(word, str(folder / name)) for word, name in zip(words, _built(kernel).values(), strict=True)]
     rows += [
-        ("headers", str(folder / "device")),
-        ("library", str(folder / f"{kernel.name}.so")),
         ("report", str(folder / f"{kernel.name}.json")),
+        ("target", str(kernel.goal)),
         ("tuning", " ".join(dict.fromkeys(kernel.tuning_texts))),
-        ("extra memory", f"{bytes_text(kernel.workspace_bytes)} a thread"),
     ]
+    if kernel.goal.is_native:
+        rows.append(("extra memory", f"{bytes_text(kernel.workspace_bytes)} a thread"))
+    for of_one, count in zip(kernel.resources, kernel.grid_sizes, strict=False):
+        rows += [("kernel", f"{of_one.usage.kernel}, {count} workgroups"), *of_one.rows()]
     return facts(problem_text(kernel.problem), rows)

@@ -12,23 +12,27 @@ from typing import Literal
 import click
 
 from imbrex.build.cache import Cache, cache_directory
+from imbrex.build.hot_loop import find_mca
 from imbrex.build.toolchain import find_compiler
 from imbrex.cli.guard import FAILED
 from imbrex.cli.options import format_option
 from imbrex.cli.progress import progress
 from imbrex.cli.text import bytes_text, json_text, seconds_text
 from imbrex.diagnostic import Diagnostic
-from imbrex.kernel import PLANNED, TARGETS, compile
+from imbrex.kernel import CHIPS, PLANNED, compile
 from imbrex.problem import Conv2d
 from imbrex.run.cpu import thread_count
 from imbrex.run.machine import machine
+from imbrex.run.rocm import gpu_name, rocm_here
 from imbrex.version import __version__
 
 __all__ = ["command"]
 
 State = Literal["ok", "missing", "broken"]
+EMULATOR = "IMBREX_CDNA_EMULATOR"
 SIGNS = {"ok": ("ok", "green"), "missing": ("--", "yellow"), "broken": ("no", "red")}
 NEEDED = ("numpy", "xdsl", "ziglang", "click", "rich", "ml_dtypes")
+SMALL = Conv2d("forward", 1, 3, 5, 5, 4, 3, 3, pad_h=1, pad_w=1)
 OPTIONAL = {"torch": "peers in benchmarks, tensors as arrays"}
 
 
@@ -75,9 +79,12 @@ def _findings() -> Iterator[Finding]:
         yield found if found.state == "ok" else Finding(name, "missing", f"not here; for {use}", found.mend)
     yield _compiler()
     yield _cache()
-    for target in TARGETS:
+    for target in ("cpu", "emulate"):
         yield _works(target)
-    yield Finding("gpu targets", "missing", f"{', '.join(PLANNED)} cannot be built yet")
+    yield from (_builds(chip) for chip in CHIPS)
+    yield _amd_gpu()
+    yield from _amd_tools()
+    yield Finding("other targets", "missing", f"{', '.join(PLANNED)} cannot be built yet")
 
 
 def _threads() -> Finding:
@@ -122,10 +129,45 @@ def _works(target: str) -> Finding:
     """Compile and run something small there."""
     started = time.perf_counter()
     try:
-        kernel = compile(Conv2d("forward", 1, 3, 5, 5, 4, 3, 3, pad_h=1, pad_w=1), target)
-        outcome = kernel.check()
+        outcome = compile(SMALL, target).check()
     except Diagnostic as error:
         return Finding(f"target {target}", "broken", error.message, error.hint)
     state: State = "ok" if outcome.is_right else "broken"
     took = seconds_text(time.perf_counter() - started)
     return Finding(f"target {target}", state, f"a small convolution is {outcome}, in {took}")
+
+
+def _builds(chip: str) -> Finding:
+    """Compile something small for a GPU."""
+    started = time.perf_counter()
+    try:
+        used = compile(SMALL, chip).resources[0].usage
+    except Diagnostic as error:
+        return Finding(f"target {chip}", "broken", error.message, error.hint)
+    took = seconds_text(time.perf_counter() - started)
+    return Finding(f"target {chip}", "ok", f"a small convolution compiles, {used.vgprs} VGPRs, in {took}")
+
+
+def _amd_gpu() -> Finding:
+    """What would run the code objects."""
+    try:
+        hip = rocm_here()
+    except Diagnostic as error:
+        return Finding("amd gpu", "missing", error.message, error.hint)
+    return Finding("amd gpu", "ok", f"{gpu_name(hip)} through hip-python {metadata.version('hip-python')}")
+
+
+def _amd_tools() -> Iterator[Finding]:
+    """What checks code objects without a GPU."""
+    tool = find_mca()
+    yield (
+        Finding("llvm-mca", "ok", tool)
+        if tool
+        else Finding("llvm-mca", "missing", "not here; a second opinion on hot loops", "apt install llvm-22")
+    )
+    folder = os.environ.get(EMULATOR, "")
+    if folder and os.path.isfile(os.path.join(folder, "amdemu.py")):
+        yield Finding("cdna emulator", "ok", folder)
+    else:
+        told = f"{EMULATOR} names {folder or 'nothing'}; the tests of code objects skip"
+        yield Finding("cdna emulator", "missing", told, f"set {EMULATOR} to the folder that holds amdemu.py")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from importlib import import_module
 from typing import Any
 
 import click
@@ -28,7 +29,22 @@ from imbrex.schedule.target import Target, target
 __all__ = ["command"]
 
 
-@click.command("explain", short_help="show the maps, the tuning and every level of the IR")
+TOPICS = ("mma", "swizzle")
+
+
+class Explain(click.Command):
+    """`explain`, whose first word may be one of TOPICS: then the rest is about that, not about problems."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        if not args or args[0] not in TOPICS:
+            return super().make_context(info_name, args, parent, **extra)
+        topic: click.Command = import_module(f"imbrex.cli.{args[0]}").command
+        return topic.make_context(f"{info_name} {args[0]}", args[1:], parent, **extra)
+
+
+@click.command("explain", cls=Explain, short_help="show the maps, the tuning and every level of the IR")
 @sources
 @choices
 @format_option
@@ -42,6 +58,9 @@ def command(
     and vector widths; the tuning, what follows from it, or why it is refused.
 
     Here --target also takes a GPU or an instruction set by name: the schedule is chosen for it.
+
+    `imbrex explain mma` is about matrix instructions, `imbrex explain swizzle` about the tiles that they
+    want: see `imbrex explain mma --help`.
     """
     code = 0
     told: list[dict[str, Any]] = []
@@ -66,27 +85,33 @@ def command(
 
 def _request(chosen: Choices, asked: Asked) -> Request:
     given = None if chosen.tuning is None else tunings.parse(chosen.tuning)
-    goal = "emulate" if chosen.target == "emulate" else "cpu"
     name = asked.name or default_name(asked.problem)
-    return Request(asked.problem, _machine(chosen), goal, given, chosen.algorithm_of(asked), name)
+    form = chosen.goal.target if _is_built(chosen) else "cpu"
+    return Request(asked.problem, _machine(chosen), form, given, chosen.algorithm_of(asked), name)
+
+
+def _is_built(chosen: Choices) -> bool:
+    """Is it a target that kernels are built for?  The schedule of others can be explained, too."""
+    return chosen.target in (None, *TARGETS)
 
 
 def _machine(chosen: Choices) -> Target:
-    if chosen.target in ("cpu", "emulate"):
-        here = machine()
-        return machine_for(
-            chosen.target,
-            here.isa.level,
-            chosen.threads,
-            here.l2_bytes,
-            here.l3_bytes,
-            here.isa.fma_per_cycle,
-        )
-    if chosen.target.startswith("sm_"):
-        raise Diagnostic(
-            f"no schedule is chosen for '{chosen.target}' yet", hint="there are cpu, emulate and gfx..."
-        )
-    return target(chosen.target)
+    if not _is_built(chosen):
+        named = chosen.target or ""
+        if named.startswith("sm_"):
+            raise Diagnostic(
+                f"no schedule is chosen for '{named}' yet", hint="there are cpu, emulate and gfx..."
+            )
+        return target(named)
+    here, wanted = machine(), chosen.goal
+    return machine_for(
+        wanted.chip or wanted.target,
+        here.isa.level,
+        chosen.threads,
+        here.l2_bytes,
+        here.l3_bytes,
+        here.isa.fma_per_cycle,
+    )
 
 
 def _print_levels(request: Request, compact: bool) -> None:
@@ -103,7 +128,7 @@ def _print_meaning(chosen: Choices, asked: Asked, request: Request) -> int:
     found = list(executed(replace(request, problem=problem)))
     rows = [[e.level, str(e.operations), str(e.comparison), seconds_text(e.seconds)] for e in found]
     outcomes = [e.comparison for e in found]
-    if chosen.target in TARGETS:
+    if _is_built(chosen) and chosen.goal.is_native:
         started = time.perf_counter()
         outcomes.append(chosen.kernel(replace(asked, problem=problem)).check())
         rows.append(["compiled", "", str(outcomes[-1]), seconds_text(time.perf_counter() - started)])

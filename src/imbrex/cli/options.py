@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import wraps
+from functools import cached_property, wraps
 from typing import Any, TypeVar
 
 import click
@@ -12,11 +12,11 @@ import click
 from imbrex.cli.progress import progress
 from imbrex.cli.source import Asked, read_problems
 from imbrex.diagnostic import Diagnostic
-from imbrex.kernel import Kernel, compile
+from imbrex.kernel import CHIPS, Goal, Kernel, compile, goal
 from imbrex.problem import problem_text
 from imbrex.run.cpu import thread_count
 
-__all__ = ["Choices", "choices", "format_option", "sources"]
+__all__ = ["Choices", "choices", "emulate_option", "format_option", "sources", "target_option"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -28,23 +28,41 @@ sources = click.argument("sources", nargs=-1, required=True, metavar="PROBLEM...
 
 @dataclass(frozen=True)
 class Choices:
-    """What the command line says about every kernel."""
+    """What the command line says about every kernel.  target: None where it says nothing."""
 
-    target: str
+    target: str | None
+    emulate: bool
     tuning: str | None
     threads: int
     layout: str | None
     algorithm: str | None
 
+    @cached_property
+    def goals(self) -> tuple[Goal, ...]:
+        """One for each target that is named."""
+        default = "emulate" if self.emulate else "cpu"
+        words = dict.fromkeys((self.target or default).split(","))
+        return tuple(goal(word, self.emulate) for word in words)
+
+    @property
+    def goal(self) -> Goal:
+        """Of a command that takes one target."""
+        one, *others = self.goals
+        if others:
+            told = f"--target takes one name here, got '{self.target}'"
+            raise Diagnostic(told, hint="'build' takes several")
+        return one
+
     def problems(self, given: Sequence[str]) -> list[Asked]:
         return read_problems(given, self.layout)
 
-    def kernel(self, asked: Asked, name: str | None = None) -> Kernel:
-        """Compiled, or from the cache."""
-        with progress(f"compiling {problem_text(asked.problem)}"):
+    def kernel(self, asked: Asked, name: str | None = None, goal: Goal | None = None) -> Kernel:
+        """Compiled, or from the cache.  goal: of several."""
+        wanted = goal or self.goal
+        with progress(f"compiling {problem_text(asked.problem)} for {wanted}"):
             return compile(
                 asked.problem,
-                self.target,
+                wanted,
                 self.tuning,
                 threads=self.threads,
                 algorithm=self.algorithm_of(asked),
@@ -63,7 +81,7 @@ def choices(function: F) -> F:
 
     @wraps(function)
     def command(
-        target: str,
+        target: str | None,
         emulate: bool,
         tuning: str | None,
         threads: int | None,
@@ -71,17 +89,23 @@ def choices(function: F) -> F:
         algorithm: str | None,
         **rest: Any,
     ) -> Any:
-        goal = "emulate" if emulate else target
-        return function(chosen=Choices(goal, tuning, _threads(threads), layout, algorithm), **rest)
+        chosen = Choices(target, emulate, tuning, _threads(threads), layout, algorithm)
+        return function(chosen=chosen, **rest)
 
     for option in reversed(_OPTIONS):
         command = option(command)
     return command  # type: ignore[return-value]
 
 
+target_option = click.option(
+    "--target", metavar="NAME", help=f"cpu (default), {', '.join(CHIPS)}; emulate is gfx942 with --emulate."
+)
+emulate_option = click.option(
+    "--emulate", is_flag=True, help="The GPU's schedule, lane by lane, on this CPU."
+)
 _OPTIONS = (
-    click.option("--target", default="cpu", metavar="NAME", help="cpu (default) or emulate."),
-    click.option("--emulate", is_flag=True, help="The lane-level build of the GPU schedule."),
+    target_option,
+    emulate_option,
     click.option(
         "--tuning", metavar="TEXT", help='A tuning, such as "v1:cpu:8,48,...", instead of the chosen one.'
     ),

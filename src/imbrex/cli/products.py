@@ -21,8 +21,9 @@ from imbrex.pipeline import Request, levels
 from imbrex.schedule import choose, legal
 from imbrex.schedule.context import GemmContext
 from imbrex.schedule.cpu import CpuPlan, CpuTuning
-from imbrex.schedule.target import CpuTarget, Target
+from imbrex.schedule.target import GpuTarget, Target
 from imbrex.schedule.tuning import Tuning
+from imbrex.schedule.xdlops import XdlopsTuning
 
 __all__ = ["OperandView", "Product", "products"]
 
@@ -67,6 +68,7 @@ class Product:
     reasons: tuple[str, ...]
     candidates: int
     refused: Mapping[str, int]
+    machine: Target
 
     @property
     def sizes(self) -> str:
@@ -78,7 +80,11 @@ class Product:
         """All that follows from the tuning and the sizes."""
         if self.tuning is None:
             return {}
-        plan = self.tuning.plan(self.context)
+        if isinstance(self.tuning, XdlopsTuning):
+            assert isinstance(self.machine, GpuTarget), self.machine
+            plan = self.tuning.plan(self.context, self.machine)
+        else:
+            plan = self.tuning.plan(self.context)
         if isinstance(plan, CpuPlan):
             return _of_cpu(plan)
         blocks = " x ".join(map(str, plan.blocks))
@@ -107,11 +113,11 @@ def _product(op: GridwiseGemmOp, request: Request) -> Product:
         reasons = tuple(str(reason) for reason in legal.check(tuning, context, machine))
     else:
         try:
-            tuning = choose.choose(context, machine, _family(machine))
+            tuning = choose.choose(context, machine, choose.family_of(context, machine))
         except Diagnostic as error:
             reasons = (error.message,)
     method = op.store_method.data if op.store_method is not None else "set"
-    return Product(operands, context, method, None if reasons else tuning, reasons, listed, refused)
+    return Product(operands, context, method, None if reasons else tuning, reasons, listed, refused, machine)
 
 
 def _views(op: GridwiseGemmOp) -> Iterator[OperandView]:
@@ -125,12 +131,8 @@ def _views(op: GridwiseGemmOp) -> Iterator[OperandView]:
 
 def _considered(context: GemmContext, machine: Target) -> tuple[int, Counter[str]]:
     """How many tunings the model ranks, and how many of them each rule refuses."""
-    listed = choose.candidates(context, machine, _family(machine))
+    listed = choose.candidates(context, machine, choose.family_of(context, machine))
     return len(listed), Counter(r.rule for t in listed for r in legal.check(t, context, machine)[:1])
-
-
-def _family(machine: Target) -> choose.Family:
-    return "cpu" if isinstance(machine, CpuTarget) else "general"
 
 
 def _of_cpu(plan: CpuPlan) -> dict[str, str]:

@@ -76,9 +76,8 @@ def _timed(kernel: Kernel, seed: int, seconds: float) -> Timing:
 
     operands = random_operands(kernel.problem, seed, "float").arrays
     arrays = [operands[o.role] for o in kernel.problem.operands]
-    return measure(
-        lambda: kernel.loaded(*arrays, threads=kernel.threads), budget_s=seconds, warmup_s=seconds / 4
-    )
+    with kernel.loaded.resident(*arrays, threads=kernel.threads) as call:
+        return measure(call, budget_s=seconds, warmup_s=seconds / 4)
 
 
 def _ceiling(kernel: Kernel) -> float | None:
@@ -93,7 +92,7 @@ def _ceiling(kernel: Kernel) -> float | None:
 def _told(outcome: Outcome) -> str:
     kernel, problem = outcome.kernel, outcome.kernel.problem
     state = "from the cache" if kernel.was_cached else f"compiled in {seconds_text(kernel.compile_s)}"
-    rows = [("kernel", f"{kernel.name}, target {kernel.target}, {state}")]
+    rows = [("kernel", f"{kernel.name}, target {kernel.goal}, {state}")]
     rows += [("tuning", text) for text in dict.fromkeys(kernel.tuning_texts)]
     rows.append(("check", _verdict(outcome.comparison)))
     if outcome.timing is not None:
@@ -101,7 +100,8 @@ def _told(outcome: Outcome) -> str:
             ("time", _time_text(outcome.timing, kernel)),
             ("speed", _speed_text(outcome, outcome.timing)),
         ]
-    extra = f"{bytes_text(kernel.workspace_bytes)} a thread, beside {bytes_text(problem.bytes)} of operands"
+    per = " a thread" if kernel.goal.is_native else ""
+    extra = f"{bytes_text(kernel.workspace_bytes)}{per}, beside {bytes_text(problem.bytes)} of operands"
     rows += [("extra memory", extra), ("source", str(kernel.directory / f"{kernel.name}.hpp"))]
     if outcome.asked.ignored:
         rows.append(("ignored", " ".join(outcome.asked.ignored)))
@@ -116,7 +116,8 @@ def _verdict(comparison: Comparison) -> str:
 def _time_text(timing: Timing, kernel: Kernel) -> str:
     median, deviation = seconds_text(timing.median_ns / 1e9), seconds_text(timing.mad_ns / 1e9)
     threads = "1 thread" if kernel.threads == 1 else f"{kernel.threads} threads"
-    return f"{median} (median of {len(timing.samples_ns)}, deviation {deviation}) on {threads}"
+    where = threads if kernel.goal.is_native else f"a {kernel.target}"
+    return f"{median} (median of {len(timing.samples_ns)}, deviation {deviation}) on {where}"
 
 
 def _speed_text(outcome: Outcome, timing: Timing) -> str:
@@ -135,6 +136,7 @@ def _json(outcome: Outcome) -> dict[str, Any]:
         "problem": problem_text(kernel.problem),
         "name": kernel.name,
         "target": kernel.target,
+        "chip": kernel.goal.chip,
         "threads": kernel.threads,
         "tunings": list(kernel.tuning_texts),
         "was_cached": kernel.was_cached,

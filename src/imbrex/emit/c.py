@@ -49,12 +49,13 @@ def guards(gs: Sequence[Guard]) -> str:
     return " && ".join(guard(g) for g in gs) if gs else "true"
 
 
-STORAGE = {"f16": "imbrex::f16", "bf16": "imbrex::bf16"}
+STORED = ("f16", "bf16", "f8e4m3fn", "f8e4m3fnuz", "f8e5m2", "f8e5m2fnuz")
+"""Types that C++ has no arithmetic on: structs of the device headers."""
 
 
 def type_name(dtype: DType) -> str:
     """The C++ type of an element in memory."""
-    return STORAGE.get(dtype.name, dtype.c_name)
+    return f"imbrex::{dtype.name}" if dtype.name in STORED else dtype.c_name
 
 
 def loop(stmt: For) -> str:

@@ -1,7 +1,9 @@
 """The lane-level form of a kernel: work items are a loop between barriers, registers are arrays over lanes.
 
-Statements without a barrier run for all work items before the next statement with one, which is what a
-barrier means.  Names (`Let`) are computed again in each such loop, since they may depend on the work item.
+A phase is a run of statements in which work items do not meet: all work items run it, one after the other,
+before anything after it.  A barrier ends a phase, which is all that it means.  So does a matrix instruction:
+what is before it in the program all lanes of its wave have done.  It is a loop over waves, and the loops
+around it stay loops.  Names (`Let`) are computed again in each phase, as they may depend on the work item.
 """
 
 from __future__ import annotations
@@ -10,8 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from imbrex.emit import c
-from imbrex.index.expr import Lin
+from imbrex.emit import c, matrix
+from imbrex.index.expr import Lin, lin
 from imbrex.lower.stmt import (
     Alloc,
     Barrier,
@@ -21,6 +23,8 @@ from imbrex.lower.stmt import (
     For,
     Kernel,
     Let,
+    Mark,
+    MatrixMultiply,
     Meet,
     Move,
     MulAdd,
@@ -28,12 +32,13 @@ from imbrex.lower.stmt import (
     PanelGemm,
     Places,
     Product,
+    Program,
     Ref,
     Stmt,
     Unpack,
     View,
-    has_barrier,
     indices,
+    is_collective,
     walk,
 )
 
@@ -57,8 +62,8 @@ class LanePrinter:
             elif isinstance(stmt, Comment):
                 lines += [*self._lanes(phase), *c.comment(stmt.text)]
                 phase = []
-            elif has_barrier(stmt):
-                lines += [*self._lanes(phase), *self._uniform(stmt)]
+            elif is_collective(stmt):
+                lines += [*self._lanes(phase), *self._collective(stmt)]
                 phase = []
             else:
                 phase.append(stmt)
@@ -66,20 +71,33 @@ class LanePrinter:
         del self.lets[outer:]
         return lines
 
-    def _uniform(self, stmt: Stmt) -> list[str]:
-        """A statement that the whole workgroup runs together."""
-        if isinstance(stmt, Barrier):
-            return ["// barrier: every work item has finished the loop above", ""]
-        assert isinstance(stmt, For)
-        return [c.loop(stmt), *c.indented(self.body(stmt.body)), "}"]
+    def _collective(self, stmt: Stmt) -> list[str]:
+        """A statement in which work items meet."""
+        match stmt:
+            case Barrier():
+                return ["// barrier: every work item has finished the loop above", ""]
+            case For():
+                return [c.loop(stmt), *c.indented(self.body(stmt.body)), "}"]
+            case MatrixMultiply(one):
+                rows = [(self._pointer(r), r.buffer.elements) for r in (stmt.c, stmt.a, stmt.b)]
+                operands = ", ".join(f"{pointer}, {pitch}" for pointer, pitch in rows)
+                return self._items([stmt], [f"imbrex::multiply<{one.name}>({operands});"], step=one.wave)
+            case Move():
+                first = f"{c.type_name(stmt.dest.buffer.dtype)} *first = nullptr;"
+                return ["{", *c.indented([first, *self._items([stmt], self._direct(stmt))]), "}"]
+            case _:
+                raise AssertionError(f"work items do not meet in {stmt}")
 
     def _lanes(self, phase: Sequence[Stmt]) -> list[str]:
-        if not phase:
-            return []
-        lines = [line for stmt in phase for line in self._lane(stmt)]
+        return self._items(phase, [line for stmt in phase for line in self._lane(stmt)]) if phase else []
+
+    def _items(self, stmts: Sequence[Stmt], lines: Sequence[str], step: int = 1) -> list[str]:
+        """`lines`, the text of `stmts`, for every work item, or for the first of every `step`."""
         item, size = self.kernel.workitem, self.kernel.block_size
-        lets = [c.let(s) for s in _used(self.lets, phase)]
-        return [f"for (int32_t {item} = 0; {item} < {size}; ++{item}) {{", *c.indented([*lets, *lines]), "}"]
+        lets = [c.let(s) for s in _used(self.lets, stmts)]
+        next_item = f"++{item}" if step == 1 else f"{item} += {step}"
+        loop = f"for (int32_t {item} = 0; {item} < {size}; {next_item}) {{"
+        return [loop, *c.indented([*lets, *lines]), "}"]
 
     def _lane(self, stmt: Stmt) -> list[str]:
         match stmt:
@@ -90,16 +108,18 @@ class LanePrinter:
                 return [c.loop(stmt), *c.indented(inner), "}"]
             case Move():
                 return self._move(stmt)
+            case Mark():
+                fails = f"uint32_t(!({c.guards(stmt.guards)}))"
+                return [f"{self._element(stmt.word)} |= {fails} << ({c.index(stmt.place)});"]
             case MulAdd():
                 a, b = (f"imbrex::widen({self._element(r)})" for r in (stmt.a, stmt.b))
                 return [f"{self._element(stmt.c)} += {a} * {b};"]
             case Fill():
-                at = self._at(stmt.buffer, "i")
-                loop = f"for (int32_t i = 0; i < {stmt.buffer.elements}; ++i)"
-                return [f"{loop} {stmt.buffer.name}[{at}] = {c.number(stmt.value)};"]
+                first = self._pointer(Ref(stmt.buffer, lin(0)))
+                return [f"imbrex::fill({first}, {stmt.buffer.elements}, {c.number(stmt.value)});"]
             case Comment():
                 return c.comment(stmt.text)
-            case Let() | Alloc() | View() | Barrier():
+            case Let() | Alloc() | View() | Barrier() | MatrixMultiply():
                 raise AssertionError(f"{type(stmt).__name__} does not run for one work item")
             case Places() | Meet() | Pack() | PanelGemm() | Unpack() | Product():
                 raise AssertionError(f"{type(stmt).__name__} does not run for one work item")
@@ -111,7 +131,7 @@ class LanePrinter:
         w = stmt.width
         if stmt.dest.buffer.space != "global":
             assert not stmt.dest.guards, "only global memory is guarded"
-            return [f"imbrex::move<{w}>({dest}, {source}, {c.guards(stmt.source.guards)});"]
+            return [f"imbrex::move<{w}>({dest}, {source}, {self._exists(stmt.source)});"]
         when = f"if ({c.guards(stmt.dest.guards)}) " if stmt.dest.guards else ""
         if stmt.method == "atomic_add":
             return [f"{when}imbrex::add<{w}>({dest}, {source});"]
@@ -121,6 +141,11 @@ class LanePrinter:
             return [f"{when}imbrex::scale<{w}>({dest}, {source}, {factors});"]
         return [f"{when}imbrex::store<{w}>({dest}, {source});"]
 
+    def _direct(self, stmt: Move) -> list[str]:
+        dest, source = self._pointer(stmt.dest), self._pointer(stmt.source)
+        exists, lane = self._exists(stmt.source), f"{self.kernel.workitem} % {self.kernel.wave}"
+        return [f"imbrex::move_direct<{stmt.width}>({dest}, {source}, {exists}, {lane}, first);"]
+
     def _declared(self, stmt: Alloc | View) -> list[str]:
         b, kind = stmt.buffer, c.type_name(stmt.buffer.dtype)
         if isinstance(stmt, View):
@@ -128,6 +153,14 @@ class LanePrinter:
                 f"{kind} *const {b.name} = reinterpret_cast<{kind} *>({stmt.base.name} + {stmt.byte_offset});"
             ]
         return [f"{kind} *const {b.name} = scratch.{b.name};"]
+
+    def _exists(self, ref: Ref) -> str:
+        """C text of the condition under which a source exists."""
+        if ref.missing is None:
+            return c.guards(ref.guards)
+        word = self._element(Ref(ref.missing.buffer, ref.missing.offset))
+        here = f"!({word} >> ({c.index(ref.missing.place)}) & 1)"
+        return f"{c.guards(ref.guards)} && {here}" if ref.guards else here
 
     def _at(self, buffer: Buffer, offset: str) -> str:
         if buffer.space != "private":
@@ -141,6 +174,13 @@ class LanePrinter:
 
     def _element(self, ref: Ref) -> str:
         return f"{ref.buffer.name}[{self._at(ref.buffer, c.index(ref.offset))}]"
+
+
+def models(program: Program) -> list[str]:
+    """The matrix instructions that the program's kernels run; they stand before the kernels."""
+    stmts = (s for kernel in program.kernels for s in walk(kernel.body))
+    used = {s.instruction: None for s in stmts if isinstance(s, MatrixMultiply)}
+    return [line for instruction in used for line in ["", *matrix.model(instruction)]]
 
 
 def scratch_members(kernel: Kernel) -> list[str]:

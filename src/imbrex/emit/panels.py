@@ -17,6 +17,8 @@ from imbrex.lower.stmt import (
     For,
     Kernel,
     Let,
+    Mark,
+    MatrixMultiply,
     Meet,
     Move,
     MulAdd,
@@ -81,7 +83,7 @@ def _statement(stmt: Stmt) -> list[str]:
             return _unpack(stmt)
         case Product():
             return product.text(stmt)
-        case View() | Fill() | Move() | MulAdd() | Barrier():
+        case View() | Fill() | Move() | Mark() | MulAdd() | MatrixMultiply() | Barrier():
             raise AssertionError(f"a CPU kernel has no {type(stmt).__name__}")
         case _:
             assert_never(stmt)

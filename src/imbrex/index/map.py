@@ -157,6 +157,17 @@ class Map:
         """First this map, then `below`."""
         return Map((*self.layers, *below.layers))
 
+    def beside(self, dims: Sequence[Dim]) -> Map:
+        """This map, with further dims before its own that pass through."""
+        steps = tuple(Step(PassThrough(), (d.name,), (d.name,)) for d in dims)
+        more = tuple(dims)
+        return Map(
+            tuple(
+                Layer((*more, *layer.upper), (*more, *layer.lower), (*steps, *layer.steps))
+                for layer in self.layers
+            )
+        )
+
     def inverse(self) -> Map:
         """The map from lower to upper; ValueError where it is not one to one."""
         return Map(tuple(layer.inverse() for layer in reversed(self.layers)))

@@ -5,7 +5,6 @@ Nothing here is a heuristic: an answer is exact, or it is the safe one (width 1,
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from math import gcd, prod
 from typing import NamedTuple, assert_never
@@ -206,23 +205,6 @@ def _embed_is_injective(coefs: Sequence[int], counts: Sequence[int]) -> bool:
     for c, n in terms:
         sums = np.unique(sums[:, None] + c * np.arange(n))
     return len(sums) == points
-
-
-def bank_conflicts(
-    offsets: Sequence[int], bytes_per_lane: int, banks: int = 32, lanes_per_phase: int | None = None
-) -> int:
-    """Extra cycles of one LDS access: for each phase, the most different words in one bank, less one.
-
-    offsets: byte offset of each lane.  Banks are 4 bytes wide; lanes that read the same word share it.
-    lanes_per_phase: lanes served together; by default as many as fill all banks once.
-    """
-    phase = lanes_per_phase or max(1, banks * 4 // max(4, bytes_per_lane))
-    extra = 0
-    for start in range(0, len(offsets), phase):
-        lanes = offsets[start : start + phase]
-        touched = {word for o in lanes for word in range(o // 4, (o + bytes_per_lane - 1) // 4 + 1)}
-        extra += max(Counter(word % banks for word in touched).values()) - 1
-    return extra
 
 
 def fixed_at(map: Map, values: Mapping[str, int | Lin]) -> Point:

@@ -33,6 +33,7 @@ Miopen: Final = Dialect(
         ops.BlockwiseGemmOp,
         ops.ThreadwiseCopyOp,
         ops.ThreadwiseGemmOp,
+        ops.MfmaOp,
     ],
     ATTRIBUTES,
 )

@@ -7,6 +7,10 @@ from typing import Final, TypeAlias
 from xdsl.dialects.builtin import (
     AnyFloat,
     BFloat16Type,
+    Float8E4M3FNType,
+    Float8E4M3FNUZType,
+    Float8E5M2FNUZType,
+    Float8E5M2Type,
     Float16Type,
     Float32Type,
     Float64Type,
@@ -25,14 +29,19 @@ FLOATS: Final[dict[str, type[AnyFloat]]] = {
     "bf16": BFloat16Type,
     "f32": Float32Type,
     "f64": Float64Type,
+    "f8e4m3fn": Float8E4M3FNType,
+    "f8e5m2": Float8E5M2Type,
+    "f8e4m3fnuz": Float8E4M3FNUZType,
+    "f8e5m2fnuz": Float8E5M2FNUZType,
 }
+BY_MLIR_NAME: Final[dict[str, DType]] = {t.mlir_name: t for t in DTYPES.values()}
 
 
 def dtype_of(element: Attribute) -> DType:
     """The type table's entry for an element type."""
     name = str(element)
-    assert name in DTYPES, f"no element type {name}"
-    return DTYPES[name]
+    assert name in BY_MLIR_NAME, f"no element type {name}"
+    return BY_MLIR_NAME[name]
 
 
 def element_of(dtype: DType) -> Attribute:

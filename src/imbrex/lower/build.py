@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from imbrex.index.expr import Lin, lin, var
 from imbrex.ir.ops.grid import LaunchOp
+from imbrex.ir.ops.matrix import MfmaOp
 from imbrex.ir.ops.memory import AllocOp, FillOp, LdsBarrierOp, SubviewOp, constant_of
 from imbrex.ir.ops.standard import AddiOp, Block, ConstantOp, ForOp, FuncOp, ModuleOp, Operation
 from imbrex.ir.ops.thread import ThreadwiseCopyOp, ThreadwiseGemmOp
@@ -14,7 +15,6 @@ from imbrex.lower.check import checked
 from imbrex.lower.fuse import fused
 from imbrex.lower.prune import pruned
 from imbrex.lower.reader import Reader
-from imbrex.lower.share import shared
 from imbrex.lower.stmt import (
     Alloc,
     Barrier,
@@ -57,7 +57,7 @@ def kernel(
     if op.block_size.data == 1:
         body = fused(body)
     maps = tuple(builder.maps.items())
-    return shared(pruned(checked(Kernel(name, arguments, outputs, grid, block, tuple(body), maps))))
+    return pruned(checked(Kernel(name, arguments, outputs, grid, block, tuple(body), maps)))
 
 
 @dataclass
@@ -108,6 +108,8 @@ class Builder:
                     body.append(panel.product(op, self.reader, self.clips, self._step()))
                 else:
                     body += lane.product(op, self.reader)
+            case MfmaOp():
+                body += lane.matrix_multiply(op, self.reader)
             case _:
                 pass
 

@@ -1,4 +1,4 @@
-"""What every kernel keeps: accesses inside their buffers, a barrier between LDS accesses that depend.
+"""What every kernel keeps: accesses inside their buffers, no races in LDS, waves that stay together.
 
 A fault here is a broken promise of the levels above, never bad input: it is an AssertionError with the
 statement.
@@ -6,15 +6,11 @@ statement.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-
-from imbrex.index.expr import Lin
+from imbrex.index.expr import Lin, lin, var
+from imbrex.lower.races import free_of_races
 from imbrex.lower.stmt import (
-    Barrier,
-    Fill,
-    For,
     Kernel,
+    MatrixMultiply,
     Move,
     MulAdd,
     Pack,
@@ -22,9 +18,11 @@ from imbrex.lower.stmt import (
     Ref,
     Stmt,
     Unpack,
-    View,
     walk,
 )
+
+DIRECT_BYTES = (4, 12, 16)
+"""What one lane of a direct move can carry: global_load_lds_dword, and _dwordx3 and _dwordx4 on gfx950."""
 
 
 def checked(kernel: Kernel) -> Kernel:
@@ -32,8 +30,12 @@ def checked(kernel: Kernel) -> Kernel:
     for stmt in walk(kernel.body):
         for ref, width in _accesses(stmt):
             _inside(ref, width, stmt)
+        if isinstance(stmt, MatrixMultiply):
+            _together(stmt, kernel)
+        elif isinstance(stmt, Move) and stmt.direct:
+            _in_lane_order(stmt, kernel)
     if kernel.block_size > 1:
-        Hazards(_aliases(kernel.body)).block(kernel.body)
+        free_of_races(kernel)
     return kernel
 
 
@@ -53,6 +55,8 @@ def _accesses(stmt: Stmt) -> list[tuple[Ref, int]]:
             return [(stmt.dest, stmt.width), (stmt.source, stmt.width)]
         case MulAdd():
             return [(r, 1) for r in (stmt.c, stmt.a, stmt.b)]
+        case MatrixMultiply(one, c, a, b):
+            return [(c, one.c_elements), (a, one.a_elements), (b, one.b_elements)]
         case PanelGemm():
             last = (stmt.m - 1) * stmt.c_step + stmt.n
             return (
@@ -68,60 +72,33 @@ def _accesses(stmt: Stmt) -> list[tuple[Ref, int]]:
             return []
 
 
-@dataclass
-class Hazards:
-    """LDS accesses since the last barrier.  `parts` says which bytes of LDS a buffer covers."""
-
-    parts: dict[str, tuple[int, int]]
-    written: set[str] = field(default_factory=lambda: set[str]())
-    read: set[str] = field(default_factory=lambda: set[str]())
-
-    def block(self, body: Sequence[Stmt]) -> None:
-        for stmt in body:
-            match stmt:
-                case Barrier():
-                    self.written.clear()
-                    self.read.clear()
-                case For():
-                    for _ in range(min(stmt.count, 2)):  # the second round meets what the first left behind
-                        self.block(stmt.body)
-                case Move():
-                    self._reads(stmt.source, stmt)
-                    self._writes(stmt.dest, stmt)
-                case MulAdd():
-                    self._reads(stmt.a, stmt)
-                    self._reads(stmt.b, stmt)
-                case Fill() if stmt.buffer.space == "lds":
-                    self._writes(Ref(stmt.buffer, Lin((), 0)), stmt)
-                case _:
-                    pass
-
-    def _reads(self, ref: Ref, stmt: Stmt) -> None:
-        if ref.buffer.space == "lds":
-            other = self._overlapping(ref.buffer.name, self.written)
-            assert other is None, f"no barrier between a write of {other} and this read of LDS: {stmt}"
-            self.read.add(ref.buffer.name)
-
-    def _writes(self, ref: Ref, stmt: Stmt) -> None:
-        if ref.buffer.space == "lds":
-            other = self._overlapping(ref.buffer.name, self.read)
-            assert other is None, f"no barrier between a read of {other} and this write of LDS: {stmt}"
-            self.written.add(ref.buffer.name)
-
-    def _overlapping(self, name: str, others: set[str]) -> str | None:
-        start, end = self.parts.get(name, (0, 1 << 62))
-        for other in others:
-            first, last = self.parts.get(other, (0, 1 << 62))
-            if start < last and first < end:
-                return other
-        return None
+def _together(stmt: MatrixMultiply, kernel: Kernel) -> None:
+    """A matrix instruction runs in whole waves, on the same registers in every lane, and under no guard."""
+    whole = f"{kernel.block_size} work items are not whole waves of {stmt.instruction.wave}"
+    assert kernel.block_size % stmt.instruction.wave == 0, f"{whole}, in {stmt}"
+    for ref in (stmt.c, stmt.a, stmt.b):
+        assert ref.buffer.space == "private", f"{ref.buffer.name} is not in registers, in {stmt}"
+        assert not ref.guards, f"{ref.buffer.name} is guarded, so that lanes of a wave part, in {stmt}"
+        parted = f"lanes of a wave name different registers of {ref.buffer.name}, in {stmt}"
+        assert _lane_step(ref.offset, kernel) == 0, parted
 
 
-def _aliases(body: Sequence[Stmt]) -> dict[str, tuple[int, int]]:
-    """The bytes of its allocation that each view of LDS covers."""
-    found: dict[str, tuple[int, int]] = {}
-    for stmt in walk(tuple(body)):
-        if isinstance(stmt, View):
-            start = found.get(stmt.base.name, (0, 0))[0] + stmt.byte_offset
-            found[stmt.buffer.name] = (start, start + stmt.buffer.elements * stmt.buffer.dtype.bytes)
-    return found
+def _in_lane_order(stmt: Move, kernel: Kernel) -> None:
+    """A direct move fills LDS in the order of the lanes, a whole number of 32-bit words each."""
+    spaces = stmt.source.buffer.space, stmt.dest.buffer.space
+    assert spaces == ("global", "lds"), f"a direct move from {spaces[0]} to {spaces[1]}, in {stmt}"
+    plain = not stmt.dest.guards and stmt.method == "set" and (stmt.alpha, stmt.beta) == (1.0, 0.0)
+    assert plain and stmt.source.buffer.dtype == stmt.dest.buffer.dtype, f"a direct move only moves: {stmt}"
+    size = stmt.width * stmt.dest.buffer.dtype.bytes
+    assert size in DIRECT_BYTES, f"a direct move of {size} bytes, not {DIRECT_BYTES}, in {stmt}"
+    order = f"lanes write {stmt.dest.offset}, not one after the other, in {stmt}"
+    assert _lane_step(stmt.dest.offset, kernel) == stmt.width, order
+
+
+def _lane_step(offset: Lin, kernel: Kernel) -> int | None:
+    """How far the offset moves from lane to lane of a wave; None where not all steps are the same."""
+    wave, lane = var("wave'", -(-kernel.block_size // kernel.wave)), var("lane'", kernel.wave)
+    place = offset.subs({kernel.workitem: wave * kernel.wave + lane})
+    first, second = (place.subs({"lane'": lin(i)}) for i in (0, 1))
+    step = second - first
+    return step.const if step.is_constant and place == first + lane * step.const else None

@@ -1,20 +1,22 @@
-"""What one work item of a GPU schedule does: copies as vector moves, products as multiply-adds in
-registers.
+"""What one work item of a GPU schedule does: copies as vector moves, products as multiply-adds in registers
+or as matrix instructions of its wave.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
-from imbrex.index.expr import Lin, var
+from imbrex.index.expr import Lin, lin, var
 from imbrex.index.query import moves_as_vector
 from imbrex.ir.chain import names_of
+from imbrex.ir.ops.matrix import MfmaOp
 from imbrex.ir.ops.standard import SSAValue
 from imbrex.ir.ops.thread import ThreadwiseCopyOp, ThreadwiseGemmOp
 from imbrex.lower.reader import Reader, element_type, number, row_major, sizes
-from imbrex.lower.stmt import For, Move, MulAdd, Ref, Stmt
+from imbrex.lower.stmt import For, MatrixMultiply, Move, MulAdd, Ref, Stmt
 
 MOST_BYTES = 16
 """The widest access of one work item, and the alignment that every array has."""
@@ -52,8 +54,9 @@ def copy(op: ThreadwiseCopyOp, reader: Reader) -> list[Stmt]:
         counts[along] //= width
         coords[along] = var(names[along], counts[along]) * width
     source, dest = (end.at(coords, box) for end in ends)
+    method, direct = number(op.store_method, "set"), number(op.direct, False)
     scale: dict[str, Any] = {"alpha": number(op.alpha, 1.0), "beta": number(op.beta, 0.0)}
-    move: Stmt = Move(dest, source, width, number(op.store_method, "set"), **scale)  # type: ignore[arg-type]
+    move: Stmt = Move(dest, source, width, method, direct=direct, **scale)
     for name, count in reversed(list(zip(names, counts, strict=True))):
         if count > 1:
             move = For(name, count, (move,))
@@ -76,6 +79,26 @@ def product(op: ThreadwiseGemmOp, reader: Reader) -> list[Stmt]:
         if count > 1:
             body = For(name, count, (body,))
     return [body]
+
+
+def matrix_multiply(op: MfmaOp, reader: Reader) -> list[Stmt]:
+    """One matrix instruction on the registers that the indices leave."""
+    operands = ((op.c, op.c_index), (op.a, op.a_index), (op.b, op.b_index))
+    c, a, b = (_registers(value, reader.index(index), reader) for value, index in operands)
+    return [MatrixMultiply(op.matrix, c, a, b)]
+
+
+def _registers(value: SSAValue, index: Sequence[Lin], reader: Reader) -> Ref:
+    """The first of the elements that an index leaves, which are neighbours."""
+    rest = sizes(value)[len(index) :]
+    element = var("element'", prod(rest))
+    coords, above = [lin(0)] * len(rest), element
+    for axis in reversed(range(len(rest))):
+        coords[axis], above = above % rest[axis], above // rest[axis]
+    buffer, offset, guards = reader.place(value, [*index, *coords])
+    first = offset.subs({"element'": lin(0)})
+    assert offset == first + element, f"registers of {buffer.name} are not neighbours: {offset}"
+    return Ref(buffer, first, guards)
 
 
 def _side(op: ThreadwiseCopyOp, which: str, reader: Reader) -> Side:

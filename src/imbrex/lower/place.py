@@ -24,12 +24,24 @@ class Buffer:
 
 
 @dataclass(frozen=True)
+class Bit:
+    """Bit `place` of the word at `offset` of a private buffer of i32; set where an element does not exist."""
+
+    buffer: Buffer
+    offset: Lin
+    place: Lin
+
+
+@dataclass(frozen=True)
 class Ref:
-    """An element, or the first of `width` neighbours; reads 0 and drops writes where a guard fails."""
+    """An element, or the first of `width` neighbours; reads 0 and drops writes where a guard fails, or where
+    the bit `missing` is set.
+    """
 
     buffer: Buffer
     offset: Lin
     guards: tuple[Guard, ...] = ()
+    missing: Bit | None = None
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from imbrex.lower.stmt import (
     Alloc,
     Fill,
     Kernel,
+    MatrixMultiply,
     Move,
     MulAdd,
     Pack,
@@ -33,7 +34,7 @@ def _touched(stmt: Stmt) -> tuple[str, ...]:
     match stmt:
         case Move():
             return stmt.dest.buffer.name, stmt.source.buffer.name
-        case MulAdd() | PanelGemm():
+        case MulAdd() | MatrixMultiply() | PanelGemm():
             return stmt.c.buffer.name, stmt.a.buffer.name, stmt.b.buffer.name
         case Pack():
             return (stmt.dest.buffer.name,)

@@ -21,7 +21,7 @@ from imbrex.lower.stmt import Buffer, Ref, Space
 
 RESERVED = frozenset(
     """
-    workgroup workitem scratch index run rows product lanes m_count n_count status threads
+    workgroup workitem wave lane scratch index run first rows product lanes m_count n_count status threads
     operand_a operand_b operand_c packing_b imbrex M N
     alignas alignof and asm auto bool break case catch char class const constexpr
     continue decltype default delete do double else enum explicit export extern false float for friend goto if
@@ -94,7 +94,7 @@ def element_type(value: SSAValue) -> DType:
     return dtype_of(memref_type(value).get_element_type())
 
 
-def number(attribute: Any, default: float = 0) -> Any:
+def number(attribute: Any, default: Any = 0) -> Any:
     """The plain value of an optional attribute."""
     return default if attribute is None else attribute.data
 

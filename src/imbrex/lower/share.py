@@ -16,6 +16,8 @@ from imbrex.lower.stmt import (
     InPlace,
     Kernel,
     Let,
+    Mark,
+    MatrixMultiply,
     Move,
     MulAdd,
     Pack,
@@ -114,9 +116,15 @@ def _statement(stmt: Stmt, names: Names) -> Stmt:
                 a: n for a, n in names.known.items() if a in outer or not a.variables & inner.variables
             }
             return replace(stmt, body=body)
+        case Let():
+            names.scopes[-1].variables |= {stmt.name}
+            return stmt
         case Move():
             return replace(stmt, dest=_ref(stmt.dest, names), source=_ref(stmt.source, names))
-        case MulAdd():
+        case Mark():
+            guards = _guards(stmt.guards, names)
+            return replace(stmt, word=_ref(stmt.word, names), place=names.share(stmt.place), guards=guards)
+        case MulAdd() | MatrixMultiply():
             return replace(stmt, c=_ref(stmt.c, names), a=_ref(stmt.a, names), b=_ref(stmt.b, names))
         case PanelGemm():
             operands = {x: _ref(getattr(stmt, x), names) for x in "abc"}
@@ -147,7 +155,10 @@ def _places(stmt: Places, names: Names) -> Places:
 
 
 def _ref(ref: Ref, names: Names) -> Ref:
-    return replace(ref, offset=names.share(ref.offset), guards=_guards(ref.guards, names))
+    missing = ref.missing
+    if missing is not None:
+        missing = replace(missing, offset=names.share(missing.offset), place=names.share(missing.place))
+    return replace(ref, offset=names.share(ref.offset), guards=_guards(ref.guards, names), missing=missing)
 
 
 def _guards(guards: tuple[Guard, ...], names: Names) -> tuple[Guard, ...]:

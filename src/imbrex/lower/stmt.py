@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias, assert_never
 
 from imbrex.index.expr import Lin
+from imbrex.index.rule import Guard
 from imbrex.lower.packed import (
     InPlace,
     Meet,
@@ -22,12 +24,14 @@ from imbrex.lower.packed import (
     Unpack,
     Window,
 )
-from imbrex.lower.place import Buffer, Let, Ref, Space, StoreMethod
+from imbrex.lower.place import Bit, Buffer, Let, Ref, Space, StoreMethod
+from imbrex.view.mma import Instruction
 
 __all__ = [
-    "Alloc", "Barrier", "Buffer", "Comment", "Fill", "For", "InPlace", "Kernel", "Let", "Meet", "Move",
-    "MulAdd", "Pack", "PanelGemm", "Places", "Product", "Program", "Ref", "RunsInPlace", "Space", "Stmt",
-    "StoreMethod", "Unpack", "View", "Window", "ZeroFill", "has_barrier", "indices", "walk",
+    "Alloc", "Barrier", "Bit", "Buffer", "Comment", "Fill", "For", "InPlace", "Kernel", "Let", "Mark",
+    "MatrixMultiply", "Meet", "Move", "MulAdd", "Pack", "PanelGemm", "Places", "Product", "Program", "Ref",
+    "RunsInPlace", "Space", "Stmt", "StoreMethod", "Unpack", "View", "Window", "ZeroFill", "indices",
+    "is_collective", "walk",
 ]  # fmt: skip
 
 
@@ -76,6 +80,10 @@ class Move:
     """dest = source for `width` neighbours, converting the type.
 
     With alpha or beta: dest = alpha * source + beta * dest.  Adds atomically where the method says so.
+
+    direct: from global memory to LDS past the registers, by the lanes of a wave together: lane l of a wave
+    writes its `width` elements, zeros where the source does not exist, `l * width` elements past the place
+    of lane 0.  They are there after the next Barrier, not before.
     """
 
     dest: Ref
@@ -84,6 +92,16 @@ class Move:
     method: StoreMethod = "set"
     alpha: float = 1.0
     beta: float = 0.0
+    direct: bool = False
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Sets bit `place` of a private word where a guard fails."""
+
+    word: Ref
+    place: Lin
+    guards: tuple[Guard, ...]
 
 
 @dataclass(frozen=True)
@@ -96,8 +114,25 @@ class MulAdd:
 
 
 @dataclass(frozen=True)
+class MatrixMultiply:
+    """c += a * b on the matrices that a wave holds in its registers: one matrix instruction.
+
+    The lanes of a wave run it together; lane = workitem % instruction.wave.  Each reference is the first of
+    `a_elements`, `b_elements`, `c_elements` neighbours in a private buffer, in the order of the registers of
+    the instruction's maps; its offset is the same in every lane.  It is no barrier.
+    """
+
+    instruction: Instruction
+    c: Ref
+    a: Ref
+    b: Ref
+
+
+@dataclass(frozen=True)
 class Barrier:
-    """All work items of the workgroup have finished their LDS accesses before any goes on."""
+    """All work items of the workgroup have finished their LDS accesses, direct moves too, before any goes
+    on.
+    """
 
 
 Stmt: TypeAlias = (
@@ -108,7 +143,9 @@ Stmt: TypeAlias = (
     | For
     | Fill
     | Move
+    | Mark
     | MulAdd
+    | MatrixMultiply
     | Barrier
     | Places
     | Meet
@@ -136,6 +173,13 @@ class Kernel:
     maps: tuple[tuple[str, str], ...] = ()
     workgroup: str = "workgroup"
     workitem: str = "workitem"
+
+    @cached_property
+    def wave(self) -> int:
+        """Lanes of a wave: as many as its matrix instructions run on, 64 where it has none."""
+        found = {s.instruction.wave for s in walk(self.body) if isinstance(s, MatrixMultiply)}
+        assert len(found) <= 1, f"one kernel, waves of {sorted(found)} lanes"
+        return found.pop() if found else 64
 
 
 @dataclass(frozen=True)
@@ -167,8 +211,15 @@ def walk(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
             yield from walk(stmt.body)
 
 
-def has_barrier(stmt: Stmt) -> bool:
-    return isinstance(stmt, Barrier) or (isinstance(stmt, For) and any(has_barrier(s) for s in stmt.body))
+def is_collective(stmt: Stmt) -> bool:
+    """Does it hold a statement for which work items meet: a barrier, a matrix instruction, a direct move?"""
+    match stmt:
+        case For():
+            return any(is_collective(s) for s in stmt.body)
+        case Move():
+            return stmt.direct
+        case _:
+            return isinstance(stmt, Barrier | MatrixMultiply)
 
 
 def indices(stmt: Stmt) -> tuple[Lin, ...]:
@@ -178,7 +229,9 @@ def indices(stmt: Stmt) -> tuple[Lin, ...]:
             return (stmt.index,)
         case Move():
             return (*_of(stmt.dest), *_of(stmt.source))
-        case MulAdd():
+        case Mark():
+            return (*_of(stmt.word), stmt.place, *(g.index for g in stmt.guards))
+        case MulAdd() | MatrixMultiply():
             return (*_of(stmt.c), *_of(stmt.a), *_of(stmt.b))
         case PanelGemm():
             first = (stmt.first.index,) if stmt.first is not None else ()
@@ -200,4 +253,5 @@ def indices(stmt: Stmt) -> tuple[Lin, ...]:
 
 
 def _of(ref: Ref) -> tuple[Lin, ...]:
-    return (ref.offset, *(g.index for g in ref.guards))
+    missing = (ref.missing.offset, ref.missing.place) if ref.missing is not None else ()
+    return (ref.offset, *(g.index for g in ref.guards), *missing)

@@ -17,7 +17,10 @@ from imbrex.problem.value import read_number, read_size, read_truth, read_whole
 
 __all__ = ["HIPBLASLT_FLAGS", "hipblaslt_line", "read_hipblaslt"]
 
-_TYPES = ("f32_r", "f16_r", "bf16_r", "f64_r", "i8_r", "i32_r")
+_TYPES = {
+    "f32_r": "f32", "f16_r": "f16", "bf16_r": "bf16", "f64_r": "f64", "i8_r": "i8", "i32_r": "i32",
+    "f8_r": "f8e4m3fn", "bf8_r": "f8e5m2", "f8_fnuz_r": "f8e4m3fnuz", "bf8_fnuz_r": "f8e5m2fnuz",
+}  # fmt: skip
 _COMPUTE = {
     "f32": ("f32_r", "c_f32_r", "s"),
     "f64": ("f64_r", "c_f64_r", "d"),
@@ -41,8 +44,8 @@ HIPBLASLT_FLAGS = (
     *(Flag(f"stride_{letter}", (f"--stride_{letter}",)) for letter in "abcd"),
     Flag("alpha", ("--alpha",)),
     Flag("beta", ("--beta",)),
-    Flag("precision", ("-r", "--precision"), only=_TYPES),
-    *(Flag(f"{letter}_type", (f"--{letter}_type",), only=_TYPES) for letter in "abcd"),
+    Flag("precision", ("-r", "--precision"), only=tuple(_TYPES)),
+    *(Flag(f"{letter}_type", (f"--{letter}_type",), only=tuple(_TYPES)) for letter in "abcd"),
     Flag("compute_type", ("--compute_type",)),
     Flag("transpose_a", ("--transA",)),
     Flag("transpose_b", ("--transB",)),
@@ -84,7 +87,8 @@ def read_hipblaslt(line: Line, words: list[Word]) -> tuple[list[Gemm], tuple[str
 
 def hipblaslt_line(gemm: Gemm) -> str:
     """The line that makes hipblaslt-bench compute this product."""
-    operand, result = f"{gemm.dtype}_r", f"{gemm.dtype.output}_r"
+    named = {name: word for word, name in _TYPES.items()}
+    operand, result = named[gemm.dtype.name], named[gemm.dtype.output.name]
     leading = " ".join(f"--ld{letter} {size}" for letter, size in zip("abcd", _leading(gemm), strict=True))
     trans_a, trans_b = "NT"[gemm.transpose_b], "NT"[gemm.transpose_a]
     return (
@@ -104,7 +108,7 @@ def _operand_type(flags: Flags) -> DType:
     """The one type of a and b, where c, d and the arithmetic have the types that follow from it."""
 
     def read(_: str, text: str) -> DType:
-        return dtype(text.removesuffix("_r"))
+        return dtype(_TYPES[text])
 
     precision = flags.get("precision", dtype("f16"), read)
     a = flags.get("a_type", precision, read)

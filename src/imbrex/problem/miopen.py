@@ -2,8 +2,9 @@
 
 Law: a pasted line means here what it means to MIOpenDriver, its defaults included (ROCm/MIOpen,
 driver/conv_driver.hpp).  `-F` is a sum of 1 forward, 2 backward data, 4 backward weight; 0, the default, is
-all three.  Our own extensions, which MIOpenDriver lacks: `convfp64`, layouts in any order and in any
-letters of `problem.layout`, and pads that differ before and after, `-p 1,2`.
+all three.  Our own extensions, which MIOpenDriver lacks: `convfp64`, `_fnuz` after an 8-bit float for the
+format of gfx942 (MIOpenDriver takes it from its build), layouts in any order and in any letters of
+`problem.layout`, and pads that differ before and after, `-p 1,2`.
 """
 
 from __future__ import annotations
@@ -14,9 +15,13 @@ from imbrex.problem.flags import Flag, Flags, Line, Word, read_flags
 from imbrex.problem.layout import DIMENSIONS, layout_text
 from imbrex.problem.value import read_pad, read_size, read_whole
 
-__all__ = ["MIOPEN_FLAGS", "miopen_line", "read_miopen"]
+__all__ = ["MIOPEN_FLAGS", "MIOPEN_KINDS", "miopen_line", "read_miopen"]
 
-_KINDS = {"conv": "f32", "convfp16": "f16", "convbfp16": "bf16", "convint8": "i8", "convfp64": "f64"}
+MIOPEN_KINDS = {
+    "conv": "f32", "convfp16": "f16", "convbfp16": "bf16", "convint8": "i8", "convfp64": "f64",
+    "convfp8": "f8e4m3fn", "convbfp8": "f8e5m2",
+    "convfp8_fnuz": "f8e4m3fnuz", "convbfp8_fnuz": "f8e5m2fnuz",
+}  # fmt: skip
 
 _DIRECTIONS: dict[int, Direction] = {1: "forward", 2: "backward_data", 4: "backward_weight"}
 
@@ -77,9 +82,9 @@ MIOPEN_FLAGS = (
 def read_miopen(line: Line, words: list[Word]) -> tuple[list[Conv2d], tuple[str, ...]]:
     """The problems of a line whose first word is `conv...`, one a direction, and the ignored flags."""
     kind = words[0]
-    if kind.text not in _KINDS:
-        message = f"unknown convolution '{kind.text}'; known are {', '.join(_KINDS)}"
-        raise line.error(message, kind, did_you_mean(kind.text, _KINDS))
+    if kind.text not in MIOPEN_KINDS:
+        message = f"unknown convolution '{kind.text}'; known are {', '.join(MIOPEN_KINDS)}"
+        raise line.error(message, kind, did_you_mean(kind.text, MIOPEN_KINDS))
     flags = read_flags(line, words[1:], MIOPEN_FLAGS)
     wanted = flags.get("direction", 0, read_whole)
     if wanted > 7:
@@ -87,7 +92,7 @@ def read_miopen(line: Line, words: list[Word]) -> tuple[list[Conv2d], tuple[str,
         raise line.error(f"the direction is 0 to 7, got {wanted}", flags.values["direction"], hint)
     directions: list[Direction] = [name for bit, name in _DIRECTIONS.items() if wanted == 0 or wanted & bit]
     try:
-        return [_conv(flags, direction, _KINDS[kind.text]) for direction in directions], flags.ignored
+        return [_conv(flags, direction, MIOPEN_KINDS[kind.text]) for direction in directions], flags.ignored
     except Diagnostic as error:
         raise flags.locate(error) from None
 
@@ -119,7 +124,7 @@ def _conv(flags: Flags, direction: Direction, dtype: str) -> Conv2d:
 
 def miopen_line(conv: Conv2d) -> str:
     """The canonical line of a problem; layouts are written, all three, where one is not the default."""
-    kind = next(word for word, dtype in _KINDS.items() if dtype == conv.dtype.name)
+    kind = next(word for word, dtype in MIOPEN_KINDS.items() if dtype == conv.dtype.name)
     bit = next(bit for bit, direction in _DIRECTIONS.items() if direction == conv.direction)
     (u, v), (l, j) = conv.stride, conv.dilation  # noqa: E741 - MIOpen's own letters
     p, q = (

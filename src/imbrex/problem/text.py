@@ -18,7 +18,7 @@ from imbrex.problem.gemm import Gemm
 from imbrex.problem.gemm_line import gemm_line, read_gemm_line
 from imbrex.problem.hipblaslt import read_hipblaslt
 from imbrex.problem.json_text import read_json
-from imbrex.problem.miopen import miopen_line, read_miopen
+from imbrex.problem.miopen import MIOPEN_KINDS, miopen_line, read_miopen
 
 __all__ = ["Parsed", "parse_problem", "parse_problems", "problem_text"]
 
@@ -85,6 +85,6 @@ def _read_line(line: Line, words: list[Word]) -> tuple[list[Conv2d] | list[Gemm]
         return read_miopen(line, rest)
     if first.text == "gemm" and not tools:
         return read_gemm_line(line, rest)
-    known = ["conv", "convfp16", "convbfp16", "convint8", "convfp64"] + ([] if tools else ["gemm", *_TOOLS])
+    known = [*MIOPEN_KINDS, *([] if tools else ["gemm", *_TOOLS])]
     hint = did_you_mean(first.text, known) or f"a line begins with one of {', '.join(known)}"
     raise line.error(f"unknown problem form '{first.text}'", first, hint)

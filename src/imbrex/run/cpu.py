@@ -11,7 +11,8 @@ import ctypes
 import operator
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from imbrex.diagnostic import Diagnostic
-from imbrex.run.arrays import Array, check
+from imbrex.run.arrays import Array, as_array, check, same_kind
 from imbrex.run.machine import usable_cores
 
 __all__ = ["CpuKernel", "Parameter", "load", "thread_count"]
@@ -64,6 +65,39 @@ class CpuKernel:
         if status == _OUT_OF_MEMORY:
             raise MemoryError(f"'{self.symbol}' could not allocate its packing panels")
         assert status == _OK, f"'{self.symbol}' returned {status}, which its ABI does not know"
+
+    @property
+    def grid_sizes(self) -> tuple[int, ...]:
+        """Workgroups of each launch, in order, as the solver says."""
+        return tuple(self._ask("grid_size", i) for i in range(self._ask("launch_count")))
+
+    @property
+    def workspace_bytes(self) -> int:
+        """Memory that one thread allocates beside the arrays, in the launch that needs most."""
+        counts = (self._ask("workspace_bytes", i) for i in range(self._ask("launch_count")))
+        return max(counts, default=0)
+
+    def prepare(self) -> None:
+        """A library that is loaded can run."""
+
+    def accepted(self, value: object, name: str) -> Array:
+        """`value` as a call takes it; what is wrong with an array of NumPy's own the call itself finds."""
+        return value if type(value) is np.ndarray else as_array(value, name)
+
+    def new_result(self, parameter: Parameter, like: object) -> Any:
+        """An array for the output, of the kind of `like`."""
+        return same_kind(np.empty(parameter.shape, parameter.dtype), like)
+
+    @contextmanager
+    def resident(self, *arrays: Array, threads: int | None = None) -> Generator[Callable[[], None]]:
+        """A call that may be repeated, on these arrays."""
+        yield lambda: self(*arrays, threads=threads)
+
+    def _ask(self, question: str, *arguments: int) -> int:
+        """What the solver answers."""
+        function = ctypes.CDLL(str(self.path))[f"{self.symbol}_{question}"]
+        function.restype = ctypes.c_int64 if arguments else ctypes.c_int
+        return int(function(*(ctypes.c_int(a) for a in arguments)))
 
     def _check_overlap(self, arrays: tuple[Array, ...]) -> None:
         for out, p in zip(arrays, self.parameters, strict=True):

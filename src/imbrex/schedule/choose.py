@@ -1,8 +1,9 @@
 """The tuning of a problem that has none: short lists, ordered by a model, the first legal one.
 
 A tuning that the user gives is used as it is, or refused with every reason; it is never replaced in
-silence. GPU lists are rocMLIR's (2020 to 2023), ordered by the work that padding to whole tiles wastes;
-where that is equal the list's order decides.  CPU candidates are ordered by `cost.cycles`.
+silence. The general GPU list is rocMLIR's (2020 to 2023), ordered by the work that padding to whole tiles
+wastes; where that is equal the list's order decides.  CPU candidates are ordered by `cost.cycles`, those with
+matrix instructions by `wave_cost.wave_cycles`.
 """
 
 from __future__ import annotations
@@ -17,12 +18,15 @@ from imbrex.schedule.cost import cycles
 from imbrex.schedule.cpu import CpuTuning
 from imbrex.schedule.legal import Illegal, check
 from imbrex.schedule.space import cpu_space
-from imbrex.schedule.target import CpuTarget, Target
+from imbrex.schedule.mfma import served
+from imbrex.schedule.target import CpuTarget, GpuTarget, Target
 from imbrex.schedule.tuning import Tuning, text
 from imbrex.schedule.vanilla import GeneralTuning
+from imbrex.schedule.wave_cost import wave_cycles
+from imbrex.schedule.wave_space import wave_space
 from imbrex.schedule.xdlops import XdlopsTuning
 
-__all__ = ["GENERAL_LIST", "XDLOPS_LISTS", "Family", "candidates", "choose", "first_legal", "rank", "require"]
+__all__ = ["GENERAL_LIST", "Family", "candidates", "choose", "family_of", "first_legal", "rank", "require"]
 
 Family: TypeAlias = Literal["general", "xdlops", "cpu"]
 
@@ -54,15 +58,15 @@ GENERAL_LIST = tuple(
     )
 )
 
-# m, n, k per block, m, n per wave, kpack: 2023's lists, then 2020's and 2022's for sizes that those pad
-_F32 = ((128, 128, 4, 64, 64, 4), (64, 64, 8, 32, 32, 4), (32, 64, 4, 32, 64, 4), (32, 64, 2, 8, 64, 4))
-_F32_PLAIN = ((128, 128, 16, 64, 64, 1), (8, 64, 8, 8, 64, 1), (4, 64, 16, 4, 64, 1), (16, 16, 4, 16, 16, 1))
-_F16 = ((128, 128, 4, 64, 64, 8), (32, 128, 4, 32, 32, 8), (32, 64, 4, 32, 64, 4), (16, 16, 4, 16, 16, 8))
-_I8 = ((128, 128, 8, 64, 64, 8), (64, 64, 8, 32, 32, 8), (32, 32, 8, 16, 16, 8), (16, 16, 4, 16, 16, 8))
-XDLOPS_LISTS: dict[str, tuple[XdlopsTuning, ...]] = {
-    name: tuple(XdlopsTuning(*numbers) for numbers in rows)
-    for name, rows in {"f32": _F32 + _F32_PLAIN, "f16": _F16, "bf16": _F16, "i8": _I8}.items()
-}
+
+def family_of(context: GemmContext, machine: Target) -> Family:
+    """What a product is served by unless something else is asked for.
+
+    Matrix instructions where the GPU has some of the product's type; the lane-level build stands for any GPU.
+    """
+    if isinstance(machine, CpuTarget):
+        return "cpu"
+    return "xdlops" if machine.name == machine.chip and served(context.dtype, machine.chip) else "general"
 
 
 def choose(context: GemmContext, machine: Target, family: Family) -> Tuning:
@@ -84,7 +88,7 @@ def candidates(context: GemmContext, machine: Target, family: Family) -> Sequenc
         case "general":
             return GENERAL_LIST
         case "xdlops":
-            return XDLOPS_LISTS.get(context.dtype.name, ())
+            return wave_space(context, machine) if isinstance(machine, GpuTarget) else ()
         case "cpu":
             return cpu_space(context, machine) if isinstance(machine, CpuTarget) else ()
 
@@ -95,6 +99,9 @@ def rank(tunings: Iterable[Tuning], context: GemmContext, machine: Target) -> li
     def badness(tuning: Tuning) -> float:
         if isinstance(tuning, CpuTuning):
             return cycles(tuning, context, machine) if isinstance(machine, CpuTarget) else float("inf")
+        if isinstance(tuning, XdlopsTuning):
+            is_gpu = isinstance(machine, GpuTarget)
+            return wave_cycles(tuning.plan(context, machine)) if is_gpu else float("inf")
         return float(context.wasted(*tuning.tile))
 
     return sorted(tunings, key=badness)

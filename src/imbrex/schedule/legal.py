@@ -7,60 +7,21 @@ rank holds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Generic, TypeAlias, TypeVar
-
 from imbrex.schedule.context import GemmContext
 from imbrex.schedule.copy import BlockCopy
 from imbrex.schedule.cpu import CpuPlan, CpuTuning
-from imbrex.schedule.mfma import MFMA_TYPES, WAVE_TILES
+from imbrex.schedule.legal_waves import XDLOPS_RULES
+from imbrex.schedule.rules import Illegal, Reasons, Rules, listed
 from imbrex.schedule.target import CpuTarget, GpuTarget, Target
 from imbrex.schedule.tuning import Tuning
 from imbrex.schedule.vanilla import GeneralPlan, GeneralTuning
-from imbrex.schedule.xdlops import XdlopsPlan, XdlopsTuning
+from imbrex.schedule.xdlops import XdlopsTuning
 
 __all__ = ["CPU_RULES", "GENERAL_RULES", "XDLOPS_RULES", "Illegal", "check"]
 
-GpuPlan: TypeAlias = GeneralPlan | XdlopsPlan
-
 GENERAL_BLOCK_SIZES = (64, 128, 256)
 THREAD_TILES = (2, 4)
-MOST_THREADS_OF_WAVES = 256  # four waves, one on each SIMD: rocMLIR's limit for XDLOPS
 LARGEST_GRID = 2**31 - 1
-
-
-@dataclass(frozen=True)
-class Illegal:
-    """A broken rule: its name, by which a search counts, and the reason, with numbers."""
-
-    rule: str
-    reason: str
-
-    def __str__(self) -> str:
-        return self.reason
-
-
-P = TypeVar("P", GeneralPlan, XdlopsPlan, CpuPlan)
-G = TypeVar("G", bound=Target)
-Reasons: TypeAlias = Iterator[str]
-
-
-@dataclass(frozen=True)
-class Rules(Generic[P, G]):
-    """Rules for one kind of plan; each yields a reason for every way in which it is broken."""
-
-    first: tuple[Callable[[P, G], Reasons], ...]
-    second: tuple[Callable[[P, G], Reasons], ...]
-
-    def broken(self, plan: P, machine: G) -> tuple[Illegal, ...]:
-        """All broken rules of the first rank, or else of the second."""
-        for rank in (self.first, self.second):
-            if found := tuple(
-                Illegal(rule.__name__, reason) for rule in rank for reason in rule(plan, machine)
-            ):
-                return found
-        return ()
 
 
 def check(tuning: Tuning, context: GemmContext, machine: Target) -> tuple[Illegal, ...]:
@@ -69,7 +30,7 @@ def check(tuning: Tuning, context: GemmContext, machine: Target) -> tuple[Illega
         case GeneralTuning(), GpuTarget():
             return GENERAL_RULES.broken(tuning.plan(context), machine)
         case XdlopsTuning(), GpuTarget():
-            return XDLOPS_RULES.broken(tuning.plan(context), machine)
+            return XDLOPS_RULES.broken(tuning.plan(context, machine), machine)
         case CpuTuning(), CpuTarget():
             return CPU_RULES.broken(tuning.plan(context), machine)
         case _:
@@ -79,7 +40,7 @@ def check(tuning: Tuning, context: GemmContext, machine: Target) -> tuple[Illega
 def block_size(plan: GeneralPlan, machine: GpuTarget) -> Reasons:
     """64, 128 or 256 work items."""
     if (size := plan.tuning.block_size) not in GENERAL_BLOCK_SIZES:
-        yield f"block_size {size} is not one of {_listed(GENERAL_BLOCK_SIZES)}"
+        yield f"block_size {size} is not one of {listed(GENERAL_BLOCK_SIZES)}"
 
 
 def thread_tile(plan: GeneralPlan, machine: GpuTarget) -> Reasons:
@@ -87,7 +48,7 @@ def thread_tile(plan: GeneralPlan, machine: GpuTarget) -> Reasons:
     t = plan.tuning
     for name, value in (("m_per_thread", t.m_per_thread), ("n_per_thread", t.n_per_thread)):
         if value not in THREAD_TILES:
-            yield f"{name} {value} is not one of {_listed(THREAD_TILES)}"
+            yield f"{name} {value} is not one of {listed(THREAD_TILES)}"
 
 
 def thread_clusters(plan: GeneralPlan, machine: GpuTarget) -> Reasons:
@@ -104,75 +65,29 @@ def thread_clusters(plan: GeneralPlan, machine: GpuTarget) -> Reasons:
             yield f"{dim}_per_block {per_block} is not a multiple of {span} ({each})"
 
 
-def copy_of_blocks(plan: GpuPlan, machine: GpuTarget) -> Reasons:
+def copy_of_blocks(plan: GeneralPlan, machine: GpuTarget) -> Reasons:
     """The work items tile the blocks of A and B exactly, at least one element each."""
     for matrix, copy in (("a", plan.a_copy), ("b", plan.b_copy)):
         if not copy.is_exact:
             yield f"{matrix}'s block {_block(copy)} does not divide among {copy.threads} work items"
 
 
-def lds_bytes(plan: GpuPlan, machine: GpuTarget) -> Reasons:
+def lds_bytes(plan: GeneralPlan, machine: GpuTarget) -> Reasons:
     """Both buffers of A and B fit."""
     if plan.lds_bytes > machine.lds_bytes:
         yield f"lds_bytes {plan.lds_bytes} > {machine.lds_bytes} on {machine.name}"
 
 
-def registers(plan: GpuPlan, machine: GpuTarget) -> Reasons:
+def registers(plan: GeneralPlan, machine: GpuTarget) -> Reasons:
     """One lane's registers fit, without spilling."""
     if plan.registers > machine.vector_registers:
         yield f"registers {plan.registers} > {machine.vector_registers} on {machine.name}"
 
 
-def grid(plan: GpuPlan, machine: GpuTarget) -> Reasons:
+def grid(plan: GeneralPlan, machine: GpuTarget) -> Reasons:
     """The grid can be launched."""
     if plan.grid_size > LARGEST_GRID:
         yield f"grid_size {plan.grid_size} > {LARGEST_GRID}"
-
-
-def matrix_unit(plan: XdlopsPlan, machine: GpuTarget) -> Reasons:
-    """Matrix instructions take this type."""
-    if (name := plan.context.dtype.name) not in MFMA_TYPES:
-        yield f"no XDLOPS schedule for {name}; there is one for {_listed(MFMA_TYPES)}"
-
-
-def wave_tile(plan: XdlopsPlan, machine: GpuTarget) -> Reasons:
-    """The wave tile has an instruction for the type."""
-    t = plan.tuning
-    name = plan.context.dtype.name
-    if plan.instruction(machine.name) is None and name in MFMA_TYPES:
-        what = name if (t.m_per_wave, t.n_per_wave) in WAVE_TILES else "any type"
-        yield f"wave tile {t.m_per_wave}x{t.n_per_wave} has no matrix instruction for {what}"
-
-
-def waves(plan: XdlopsPlan, machine: GpuTarget) -> Reasons:
-    """Wave tiles divide the block tile in both directions, into one to four waves."""
-    t = plan.tuning
-    for dim, block, wave in (("m", t.m_per_block, t.m_per_wave), ("n", t.n_per_block, t.n_per_wave)):
-        if block % wave:
-            yield f"{dim}_per_block {block} is not a multiple of {dim}_per_wave {wave}"
-    most = min(MOST_THREADS_OF_WAVES, machine.max_threads)
-    if not machine.wave_size <= t.block_size <= most:
-        yield f"block_size {t.block_size} is outside {machine.wave_size}..{most}"
-
-
-def kpack(plan: XdlopsPlan, machine: GpuTarget) -> Reasons:
-    """A pack is a power of two, no wider than a vector, and either 1 or whole operands of the instruction."""
-    t, dtype, mfma = plan.tuning, plan.context.dtype, plan.instruction(machine.name)
-    widest = 16 // dtype.bytes
-    if t.kpack & (t.kpack - 1) or t.kpack > widest:
-        yield f"kpack {t.kpack} is not a power of two up to {widest} for {dtype.name}"
-    if mfma is not None and 1 < t.kpack < mfma.k_base:
-        yield f"kpack {t.kpack} < {mfma.k_base}, the K of one lane of {mfma} for {dtype.name}"
-
-
-def k_of_instruction(plan: XdlopsPlan, machine: GpuTarget) -> Reasons:
-    """One loop step is a whole number of instructions."""
-    t, mfma = plan.tuning, plan.instruction(machine.name)
-    if mfma is None:
-        return
-    needed = mfma.blocks_k if t.kpack > 1 else mfma.k
-    if t.k_per_block % needed:
-        yield f"k_per_block {t.k_per_block} is not a multiple of {needed} (instruction {mfma})"
 
 
 def vector_lanes(plan: CpuPlan, machine: CpuTarget) -> Reasons:
@@ -215,9 +130,6 @@ def workspace(plan: CpuPlan, machine: CpuTarget) -> Reasons:
 GENERAL_RULES: Rules[GeneralPlan, GpuTarget] = Rules(
     (block_size, thread_tile, thread_clusters), (copy_of_blocks, lds_bytes, registers, grid)
 )
-XDLOPS_RULES: Rules[XdlopsPlan, GpuTarget] = Rules(
-    (matrix_unit, wave_tile, waves, kpack), (k_of_instruction, copy_of_blocks, lds_bytes, registers, grid)
-)
 CPU_RULES: Rules[CpuPlan, CpuTarget] = Rules(
     (vector_lanes, register_tile), (vector_registers, cache_blocks, workspace)
 )
@@ -225,7 +137,3 @@ CPU_RULES: Rules[CpuPlan, CpuTarget] = Rules(
 
 def _block(copy: BlockCopy) -> str:
     return f"{copy.k_per_block}x{copy.d_per_block}"
-
-
-def _listed(values: tuple[object, ...]) -> str:
-    return ", ".join(map(str, values))

@@ -1,86 +1,68 @@
-"""Which matrix instruction an XDLOPS wave tile uses, and what the instruction asks of K.
+"""Which matrix instruction of the table serves an XDLOPS tuning on a chip.
 
-Source: rocMLIR's XdlopsCodeSelection (2020-22) and the CDNA1-4 ISA manuals, matrix instruction tables.  An
-instruction either computes several m x n blocks with one step of K each, or is a K reduction: one block,
-whose lanes split K into `blocks_k` parts.
+"auto" takes the fastest that fits: of the product's type, that divides the wave tile, and of whose operands a
+pack and a step hold a whole number.  Of equally fast ones the larger tile wins: fewer instructions, and fewer
+reads of LDS for each.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import lru_cache
 
-__all__ = ["MFMA_TYPES", "WAVE_TILES", "Mfma", "mfma_of"]
+from imbrex.dtype import DType
+from imbrex.view.fragment import k_parts
+from imbrex.view.mma import CHIPS, Instruction, instruction, instructions
+from imbrex.view.wave import WaveTiles
 
-WAVE_SIZE = 64
-MFMA_TYPES = ("f32", "f16", "bf16", "i8")
-# consecutive K of one lane: bf16 doubled with the _1k forms of gfx90a, i8 with the 64-bit operands of gfx942
-K_BASE = {
-    "gfx908": {"f32": 1, "f16": 4, "bf16": 2, "i8": 4},
-    "gfx90a": {"f32": 1, "f16": 4, "bf16": 4, "i8": 4},
-    "gfx942": {"f32": 1, "f16": 4, "bf16": 4, "i8": 8},
-    "gfx950": {"f32": 1, "f16": 4, "bf16": 4, "i8": 8},
-    "emulate": {"f32": 1, "f16": 4, "bf16": 4, "i8": 8},
-}
+__all__ = ["AUTO", "chosen", "eligible", "named", "served", "takes", "tiles_with"]
 
+AUTO = "auto"
+TRUNCATING = ("xf32",)
+"""Operand types that drop bits of the product's own: never chosen, only asked for by name."""
 
-@dataclass(frozen=True)
-class Mfma:
-    """One instruction: `blocks` blocks of m x n, each over k; a lane holds k_base consecutive K."""
-
-    m: int
-    n: int
-    k: int
-    blocks: int
-    k_base: int
-
-    def __str__(self) -> str:
-        return f"{self.m}x{self.n}x{self.k}"
-
-    @property
-    def is_k_reduction(self) -> bool:
-        """Do lanes hold different K of the same row?"""
-        return self.blocks_k > 1
-
-    @property
-    def blocks_k(self) -> int:
-        """Parts into which the lanes split K."""
-        return self.k // self.k_base
-
-    @property
-    def accumulators(self) -> int:
-        """Registers of the result in one lane."""
-        return self.m * self.n * self.blocks // WAVE_SIZE
+Numbers = tuple[int, int, int, int, int, int, int]
+"""m_per_block, n_per_block, k_per_block, m_per_wave, n_per_wave, kpack, interleave."""
 
 
-# (m_per_wave, n_per_wave) -> (edge of a block, blocks); 2020's table, and 2023's 128 x 128 of four 64 x 64
-WAVE_TILES: dict[tuple[int, int], tuple[int, int]] = {
-    (128, 128): (32, 2),
-    (128, 64): (32, 2),
-    (64, 128): (32, 2),
-    (64, 64): (32, 2),
-    (64, 32): (32, 2),
-    (32, 64): (32, 2),
-    (64, 16): (16, 4),
-    (16, 64): (16, 4),
-    (8, 64): (4, 16),
-    (4, 64): (4, 16),
-    (32, 32): (32, 1),
-    (16, 16): (16, 1),
-}
+def takes(found: Instruction, dtype: DType, chip: str) -> bool:
+    """Does the chip's instruction multiply elements of this type into the type's accumulator?"""
+    formats = (found.format("a", chip), found.format("b", chip), found.format("c", chip))
+    return formats == (dtype.name, dtype.name, dtype.accumulator_name)
 
 
-def mfma_of(m_per_wave: int, n_per_wave: int, dtype_name: str, machine: str) -> Mfma | None:
-    """The instruction for a wave tile of this type on this machine; None where there is none.
+@lru_cache(maxsize=256)
+def served(dtype: DType, chip: str) -> tuple[Instruction, ...]:
+    """The chip's instructions that multiply this type; none for a chip without matrix instructions."""
+    return tuple(i for i in instructions(chip) if takes(i, dtype, chip)) if chip in CHIPS else ()
 
-    i8 takes K reductions only, repeated over a larger wave tile: its other forms do a quarter of the rate.
-    """
-    shape, k_base = WAVE_TILES.get((m_per_wave, n_per_wave)), K_BASE.get(machine, {}).get(dtype_name)
-    if shape is None or k_base is None:
+
+def eligible(dtype: DType, chip: str) -> list[Instruction]:
+    """What "auto" chooses among."""
+    return [i for i in served(dtype, chip) if i.a_type not in TRUNCATING]
+
+
+def named(name: str) -> Instruction | None:
+    """The instruction that a tuning names; None for "auto"."""
+    return None if name == AUTO else instruction(name)
+
+
+def tiles_with(found: Instruction, numbers: Numbers) -> WaveTiles | None:
+    """The tuning's tiles cut for an instruction; None where it does not divide them, its packs or its step."""
+    m, n, k, m_wave, n_wave, kpack, interleave = numbers
+    parts = k_parts(found.a)
+    if kpack % parts.registers or k % parts.groups or parts != k_parts(found.b):
         return None
-    edge, blocks = shape
-    if dtype_name == "i8":
-        if edge == 4:
-            return None
-        blocks = 1
-    parts = WAVE_SIZE // (edge * blocks)
-    return Mfma(edge, edge, parts * k_base, blocks, k_base)
+    return WaveTiles.of(found, (m, n), (m_wave, n_wave), kpack, interleave)
+
+
+@lru_cache(maxsize=4096)
+def chosen(name: str, numbers: Numbers, dtype: DType, chip: str) -> WaveTiles | None:
+    """The cut of a tuning's tiles by the instruction it names, or by the fastest that fits; None without one."""
+    asked = named(name)
+    if asked is not None:
+        fits = asked.fits(chip) and takes(asked, dtype, chip)
+        return tiles_with(asked, numbers) if fits else None
+    fitting = [(i, t) for i in eligible(dtype, chip) if (t := tiles_with(i, numbers))]
+    if not fitting:
+        return None
+    return max(fitting, key=lambda p: (p[0].flops / p[0].cycles[chip], p[0].blocks == 1, p[0].m * p[0].n))[1]

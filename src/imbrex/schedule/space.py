@@ -11,9 +11,8 @@ from imbrex.schedule.cpu import CpuTuning, PanelLayout, Stationary
 from imbrex.schedule.prices import PRICES
 from imbrex.schedule.target import CpuTarget
 from imbrex.schedule.vanilla import GeneralTuning
-from imbrex.schedule.xdlops import XdlopsTuning
 
-__all__ = ["cpu_space", "general_space", "register_tiles", "xdlops_space"]
+__all__ = ["cpu_space", "general_space", "register_tiles"]
 
 K_BLOCKS = (192, 256, 384, 512)
 BLOCK_EDGES = (96, 192, 384, 768, 1536)
@@ -25,17 +24,6 @@ def general_space() -> Iterator[GeneralTuning]:
     """324 points."""
     for numbers in product((64, 128, 256), (32, 64, 128), (32, 64, 128), (4, 8, 16), (2, 4), (2, 4)):
         yield GeneralTuning(*numbers)
-
-
-def xdlops_space(dtype_name: str) -> Iterator[XdlopsTuning]:
-    """Powers of two; 8-bit types take longer K."""
-    eight_bit = dtype_name == "i8"
-    k_per_block = (4, 8, 16, 32) if eight_bit else (1, 2, 4, 8)
-    kpacks = (1, 4, 8, 16) if eight_bit else (1, 4, 8)
-    m_blocks, n_blocks = (4, 8, 16, 32, 64, 128, 256), (16, 32, 64, 128, 256)
-    for numbers in product(m_blocks, n_blocks, k_per_block, (4, 8, 16, 32, 64, 128), n_blocks[:4], kpacks):
-        if numbers[3] <= numbers[0] and numbers[4] <= numbers[1]:
-            yield XdlopsTuning(*numbers)
 
 
 def cpu_space(context: GemmContext, machine: CpuTarget) -> list[CpuTuning]:

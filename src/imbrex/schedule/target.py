@@ -22,6 +22,7 @@ class GpuTarget:
 
     vector_registers: 32-bit registers of one lane that ordinary instructions reach; as many again, on all of
     these, hold the sums of matrix instructions (a wave tile of 128 x 128 fills them).
+    direct_bytes: what a lane loads past its registers into LDS, the widest first; none where that is not done.
     """
 
     name: str
@@ -32,6 +33,13 @@ class GpuTarget:
     lds_banks: int
     compute_units: int
     source: str
+    direct_bytes: tuple[int, ...] = ()
+    simds: int = 4
+
+    @property
+    def chip(self) -> str:
+        """The chip whose matrix instructions it has: gfx942's for the lane-level build."""
+        return "gfx942" if self.name == "emulate" else self.name
 
 
 @dataclass(frozen=True)
@@ -60,9 +68,9 @@ GPU_TARGETS: dict[str, GpuTarget] = {
     for t in (
         GpuTarget("gfx908", 64 * KIB, 64, 1024, 256, 32, 120, ISA_DOCUMENTS.format("MI100")),
         GpuTarget("gfx90a", 64 * KIB, 64, 1024, 256, 32, 104, ISA_DOCUMENTS.format("MI200")),
-        GpuTarget("gfx942", 64 * KIB, 64, 1024, 256, 32, 304, ISA_DOCUMENTS.format("MI300")),
-        GpuTarget("gfx950", 160 * KIB, 64, 1024, 256, 64, 256, ISA_DOCUMENTS.format("CDNA4")),
-        GpuTarget("emulate", 64 * KIB, 64, 1024, 256, 32, 1, "chosen equal to gfx942"),
+        GpuTarget("gfx942", 64 * KIB, 64, 1024, 256, 32, 304, ISA_DOCUMENTS.format("MI300"), (4,)),
+        GpuTarget("gfx950", 160 * KIB, 64, 1024, 256, 64, 256, ISA_DOCUMENTS.format("CDNA4"), (16, 4)),
+        GpuTarget("emulate", 64 * KIB, 64, 1024, 256, 32, 1, "chosen equal to gfx942", (4,)),
     )
 }
 

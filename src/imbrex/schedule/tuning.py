@@ -1,12 +1,13 @@
 """Tuning: one of the three kinds; its text form and its JSON form, one line each.
 
     v1:general:block_size,m_per_block,n_per_block,k_per_block,m_per_thread,n_per_thread
-    v1:xdlops:m_per_block,n_per_block,k_per_block,m_per_wave,n_per_wave,kpack
+    v1:xdlops:m_per_block,n_per_block,k_per_block,m_per_wave,n_per_wave,kpack,
+              auto|INSTRUCTION,xor|padded|plain|tiled,staged|direct,straight|swapped,interleave,buffers
     v1:cpu:m_per_thread,n_per_thread,m_per_block,n_per_block,k_per_block,vector_lanes,
            k_major|k_blocked,a|b,straight|swapped
 
-Law: `parse` undoes `text`, `from_json` undoes `to_json`, and only those spellings are read.  The order is
-that of the fields, so a new field is a new version.
+Law: `parse` undoes `text`, `from_json` undoes `to_json`.  The order is that of the fields.  An xdlops tuning's
+last values may be left out where they are the usual ones, and are not written then.
 """
 
 from __future__ import annotations
@@ -16,9 +17,11 @@ from dataclasses import fields
 from typing import Any, TypeAlias
 
 from imbrex.diagnostic import Diagnostic, did_you_mean
+from imbrex.schedule import mfma
 from imbrex.schedule.cpu import CpuTuning
 from imbrex.schedule.vanilla import GeneralTuning
 from imbrex.schedule.xdlops import XdlopsTuning
+from imbrex.view.lds import LDS_KINDS
 
 __all__ = ["KINDS", "VERSION", "Tuning", "from_json", "parse", "text", "to_json"]
 
@@ -32,12 +35,21 @@ WORDS: dict[str, dict[str, str | bool]] = {
     "a_layout": {"k_major": "k_major", "k_blocked": "k_blocked"},
     "stationary": {"a": "a", "b": "b"},
     "swapped": {"straight": False, "swapped": True},
+    "lds": {kind: kind for kind in LDS_KINDS},
+    "copy": {"staged": "staged", "direct": "direct"},
 }
+INSTRUCTION = "instruction"
+"""The field whose word is "auto" or a name of the table of matrix instructions."""
 
 
 def text(tuning: Tuning) -> str:
     """The one-line form, as `parse` reads it."""
-    return f"v{VERSION}:{tuning.kind}:{','.join(_spell(n, v) for n, v in _values(tuning).items())}"
+    values = _values(tuning)
+    written = [_spell(name, value) for name, value in values.items()]
+    usual = [_spell(name, value) for name, value in _usual(type(tuning)).items()]
+    while usual and written[-1] == usual[-1]:
+        del written[-1], usual[-1]
+    return f"v{VERSION}:{tuning.kind}:{','.join(written)}"
 
 
 def parse(line: str) -> Tuning:
@@ -53,11 +65,13 @@ def parse(line: str) -> Tuning:
         raise _error(line, start, kind, f"unknown kind of tuning '{kind}'", near)
     start += len(kind) + 1
     names, words = [f.name for f in fields(KINDS[kind])], values.split(",") if values else []
-    if len(words) != len(names):
-        complaint = f"a {kind} tuning takes {len(names)} values, got {len(words)}"
+    least = len(names) - len(_usual(KINDS[kind]))
+    if not least <= len(words) <= len(names):
+        takes = f"{least} to {len(names)}" if least < len(names) else str(least)
+        complaint = f"a {kind} tuning takes {takes} values, got {len(words)}"
         raise _error(line, start, values, complaint, ",".join(names))
     found: dict[str, Any] = {}
-    for name, word in zip(names, words, strict=True):
+    for name, word in zip(names, words, strict=False):
         found[name] = _read(line, start, name, word)
         start += len(word) + 1
     return KINDS[kind](**found)
@@ -75,15 +89,23 @@ def from_json(data: Mapping[str, Any]) -> Tuning:
     kind = data.get("kind")
     if not isinstance(kind, str) or kind not in KINDS:
         raise Diagnostic(f"unknown kind of tuning {kind!r}", hint=f"known: {', '.join(KINDS)}")
-    names = [f.name for f in fields(KINDS[kind])]
+    names, usual = [f.name for f in fields(KINDS[kind])], _usual(KINDS[kind])
     for key in data:
         if key not in (*names, "version", "kind"):
             raise Diagnostic(f"unknown key '{key}' in a {kind} tuning", hint=did_you_mean(key, names))
     for name in names:
-        if name not in data:
+        if name not in data and name not in usual:
             raise Diagnostic(f"missing key '{name}' in a {kind} tuning")
-        _typed(name, data[name])
-    return KINDS[kind](**{name: data[name] for name in names})
+        if name in data:
+            _typed(name, data[name])
+    return KINDS[kind](**{name: data[name] for name in names if name in data})
+
+
+def _usual(kind: type[Tuning]) -> dict[str, Any]:
+    """The values that a text may leave out, in order: those at the end of an xdlops tuning."""
+    if not issubclass(kind, XdlopsTuning):
+        return {}
+    return {f.name: f.default for f in fields(kind)[XdlopsTuning.required :]}
 
 
 def _values(tuning: Tuning) -> dict[str, int | str | bool]:
@@ -101,9 +123,24 @@ def _read(line: str, start: int, name: str, word: str) -> int | str | bool:
         if word not in WORDS[name]:
             raise _error(line, start, word, f"{name} is '{word}', expected {' or '.join(WORDS[name])}")
         return WORDS[name][word]
+    if name == INSTRUCTION:
+        if (near := _unknown(word)) is not None:
+            raise _error(line, start, word, *near)
+        return word
     if not (word.isascii() and word.isdigit()) or word.startswith("0"):
         raise _error(line, start, word, f"{name} is '{word}', expected a whole number from 1")
     return int(word)
+
+
+def _unknown(word: str) -> tuple[str, str | None] | None:
+    """What is wrong with the name of a matrix instruction, and a hint; None where nothing is."""
+    try:
+        found = mfma.named(word)
+    except Diagnostic as error:
+        return error.message, error.hint
+    if found is not None and found.name != word:
+        return f"instruction is '{word}', expected its name in the table", f"write '{found.name}'"
+    return None
 
 
 def _typed(name: str, value: Any) -> None:
@@ -111,6 +148,11 @@ def _typed(name: str, value: Any) -> None:
         meanings = list(WORDS[name].values())
         if not any(type(value) is type(meaning) and value == meaning for meaning in meanings):
             raise Diagnostic(f"{name} is {value!r}, expected one of {meanings}")
+    elif name == INSTRUCTION:
+        if not isinstance(value, str):
+            raise Diagnostic(f"{name} is {value!r}, expected 'auto' or a matrix instruction's name")
+        if (near := _unknown(value)) is not None:
+            raise Diagnostic(near[0], hint=near[1])
     elif not isinstance(value, int) or isinstance(value, bool) or value < 1:
         raise Diagnostic(f"{name} is {value!r}, expected a whole number from 1")
 

@@ -1,45 +1,67 @@
-"""XdlopsTuning: six numbers of the GPU schedule with matrix instructions (MFMA); XdlopsPlan: what follows.
+"""XdlopsTuning: the GPU schedule with matrix instructions (MFMA); XdlopsPlan: what follows.
 
 A block tile is cut into wave tiles, a wave tile is a whole number of matrix instructions.  `k_per_block`
 counts packs of `kpack` consecutive K, as in rocMLIR, so that a step of the loop over K takes `k_per_block *
-kpack`.
+kpack`.  Rows are gemmM and columns gemmN, or, `swapped`, rows are gemmN and columns gemmM: a lane holds
+neighbouring rows of C, so that the stores are wide where rows are neighbours in memory.  All sizes are in rows
+(m) and columns (n) after the swap; so are A and B.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from math import lcm
-from typing import ClassVar
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import gcd
+from typing import Any, ClassVar, Literal, TypeAlias
 
+from imbrex.schedule import mfma
+from imbrex.schedule.banks import LdsTile, LdsTraffic, layout_of, traffic_of
 from imbrex.schedule.context import GemmContext, round_up
-from imbrex.schedule.copy import BlockCopy
-from imbrex.schedule.mfma import WAVE_SIZE, Mfma, mfma_of
+from imbrex.schedule.copy import WIDEST_VECTOR_BYTES
+from imbrex.schedule.stage import TileCopy
+from imbrex.schedule.target import GPU_TARGETS, GpuTarget
+from imbrex.view.lds import LdsKind, LdsLayout
+from imbrex.view.wave import Side, WaveTiles
 
-__all__ = ["XdlopsPlan", "XdlopsTuning"]
+__all__ = ["CopyKind", "XdlopsPlan", "XdlopsTuning"]
 
-LDS_BUFFERS = 2
+CopyKind: TypeAlias = Literal["staged", "direct"]
+WAVE_SIZE = 64
 ADDRESS_REGISTERS = 32  # an allowance for pointers, indices and guards
 
 
 @dataclass(frozen=True)
 class XdlopsTuning:
-    """A block tile of m x n x (k * kpack), computed by waves of m_per_wave x n_per_wave."""
+    """A block tile of m x n x (k * kpack), computed by waves of m_per_wave x n_per_wave.
+
+    instruction: "auto", or a name of the table.  lds: how a tile lies there.  copy: through registers, or direct.
+    interleave: instruction tiles that share rows in turn (`view.wave`).  buffers: of LDS, for each operand.
+    """
 
     kind: ClassVar[str] = "xdlops"
+    required: ClassVar[int] = 6
     m_per_block: int
     n_per_block: int
     k_per_block: int
     m_per_wave: int
     n_per_wave: int
     kpack: int = 1
+    instruction: str = mfma.AUTO
+    lds: LdsKind = "xor"
+    copy: CopyKind = "staged"
+    swapped: bool = False
+    interleave: int = 1
+    buffers: int = 2
 
     def __post_init__(self) -> None:
-        assert min(vars(self).values()) >= 1, f"a tuning's numbers are at least 1: {self}"
+        numbers = [v for v in vars(self).values() if not isinstance(v, str | bool)]
+        assert min(numbers) >= 1, f"a tuning's numbers are at least 1: {self}"
 
     @property
     def tile(self) -> tuple[int, int, int]:
-        """The block tile, (m, n, k), with K in elements."""
-        return self.m_per_block, self.n_per_block, self.k_per_block * self.kpack
+        """The block tile, (m, n, k), in the GEMM's own m and n, with K in elements."""
+        rows, columns, k = self.m_per_block, self.n_per_block, self.k_per_block * self.kpack
+        return (columns, rows, k) if self.swapped else (rows, columns, k)
 
     @property
     def waves(self) -> tuple[int, int]:
@@ -51,9 +73,22 @@ class XdlopsTuning:
         """Work items of a workgroup."""
         return WAVE_SIZE * self.waves[0] * self.waves[1]
 
-    def plan(self, context: GemmContext) -> XdlopsPlan:
-        """This tuning applied to that GEMM."""
-        return XdlopsPlan(self, context)
+    @property
+    def numbers(self) -> mfma.Numbers:
+        """What the choice of an instruction depends on."""
+        return (
+            self.m_per_block,
+            self.n_per_block,
+            self.k_per_block,
+            self.m_per_wave,
+            self.n_per_wave,
+            self.kpack,
+            self.interleave,
+        )
+
+    def plan(self, context: GemmContext, machine: GpuTarget | None = None) -> XdlopsPlan:
+        """This tuning applied to that GEMM, on gfx942 unless told otherwise."""
+        return XdlopsPlan(self, context, machine or GPU_TARGETS["gfx942"])
 
 
 @dataclass(frozen=True)
@@ -62,16 +97,26 @@ class XdlopsPlan:
 
     tuning: XdlopsTuning
     context: GemmContext
+    machine: GpuTarget = field(default_factory=lambda: GPU_TARGETS["gfx942"])
 
-    def instruction(self, machine: str) -> Mfma | None:
-        """The matrix instruction on that machine; None where the wave tile or the type has none."""
-        return mfma_of(self.tuning.m_per_wave, self.tuning.n_per_wave, self.context.dtype.name, machine)
+    @cached_property
+    def oriented(self) -> GemmContext:
+        """The GEMM as the kernel sees it: m are rows, n are columns."""
+        return self.context.exchanged if self.tuning.swapped else self.context
+
+    @property
+    def wave_tiles(self) -> WaveTiles | None:
+        """The cut of the block tile for the machine's instruction; None where none fits."""
+        return mfma.chosen(
+            self.tuning.instruction, self.tuning.numbers, self.context.dtype, self.machine.chip
+        )
 
     @property
     def blocks(self) -> tuple[int, int]:
-        """Block tiles along (M, N)."""
-        m, n, _ = self.context.padded(*self.tuning.tile)
-        return m // self.tuning.m_per_block, n // self.tuning.n_per_block
+        """Block tiles along (rows, columns)."""
+        t = self.tuning
+        m, n, _ = self.oriented.padded(t.m_per_block, t.n_per_block, 1)
+        return m // t.m_per_block, n // t.n_per_block
 
     @property
     def grid_size(self) -> int:
@@ -84,77 +129,121 @@ class XdlopsPlan:
         k_tile = self.tuning.tile[2]
         return round_up(self.context.k, k_tile) // k_tile
 
-    @property
-    def a_copy(self) -> BlockCopy:
+    @cached_property
+    def a_copy(self) -> TileCopy:
         """How A's block reaches LDS."""
-        m, _, k = self.tuning.tile
-        size = self.context.dtype.bytes
-        return BlockCopy(k, m, self.tuning.kpack, self.tuning.block_size, self.context.a, size)
+        t, c = self.tuning, self.oriented
+        return TileCopy(t.tile[2], t.m_per_block, t.kpack, t.block_size, c.a, c.dtype.bytes)
 
-    @property
-    def b_copy(self) -> BlockCopy:
+    @cached_property
+    def b_copy(self) -> TileCopy:
         """How B's block reaches LDS."""
-        _, n, k = self.tuning.tile
-        size = self.context.dtype.bytes
-        return BlockCopy(k, n, self.tuning.kpack, self.tuning.block_size, self.context.b, size)
+        t, c = self.tuning, self.oriented
+        return TileCopy(t.tile[2], t.n_per_block, t.kpack, t.block_size, c.b, c.dtype.bytes)
+
+    def direct_vector(self, copy: TileCopy) -> int | None:
+        """Elements that a lane loads into LDS at once, neighbours in k; None where no width is legal."""
+        for size in self.machine.direct_bytes:
+            vector = size // copy.element_bytes
+            if vector and copy.access.vector[0] % vector == 0 and copy.kpack % vector == 0:
+                return vector
+        return None
+
+    def lds_tile(self, side: Side) -> LdsTile:
+        """The block of A (side "m") or of B in LDS; there must be an instruction that reads it."""
+        assert self.wave_tiles is not None, self.tuning
+        copy, size = (self.a_copy if side == "m" else self.b_copy), self.context.dtype.bytes
+        share = None if self.tuning.copy == "direct" else copy.share
+        return LdsTile(
+            self.wave_tiles, side, copy.k, copy.d, size, share, copy.data_per_write, self.machine.chip
+        )
+
+    @cached_property
+    def lds_layouts(self) -> tuple[LdsLayout, LdsLayout]:
+        """How A's and B's blocks lie in LDS."""
+        return layout_of(self.tuning.lds, self.lds_tile("m")), layout_of(self.tuning.lds, self.lds_tile("n"))
 
     @property
-    def lds_align(self) -> int:
-        """LDS units (packs, or elements where kpack is 1) to which rows are aligned."""
-        return 1 if self.tuning.kpack > 1 else lcm(self.a_copy.data_per_write, self.b_copy.data_per_write)
+    def lds_traffic(self) -> tuple[LdsTraffic, LdsTraffic]:
+        """Accesses to A's and to B's block in one step, with their bank conflicts."""
+        a, b = self.lds_layouts
+        return traffic_of(a, self.lds_tile("m")), traffic_of(b, self.lds_tile("n"))
 
     @property
     def lds_buffer_bytes(self) -> tuple[int, int]:
         """Bytes of one buffer of A and of one buffer of B."""
-        t, align = self.tuning, self.lds_align
-        unit = t.kpack * self.context.dtype.bytes
-        a = round_up(t.k_per_block * round_up(t.m_per_block, align), align)
-        b = round_up(t.k_per_block * round_up(t.n_per_block, align), align)
-        return a * unit, b * unit
+        size = self.context.dtype.bytes
+        if self.tuning.lds != "padded":
+            return self.a_copy.k * self.a_copy.d * size, self.b_copy.k * self.b_copy.d * size
+        a, b = self.lds_layouts
+        return a.elements(self.a_copy.k, self.a_copy.d) * size, b.elements(self.b_copy.k, self.b_copy.d) * size
 
     @property
     def lds_bytes(self) -> int:
-        """All of LDS that a workgroup uses: an even and an odd buffer of each matrix."""
-        return LDS_BUFFERS * sum(self.lds_buffer_bytes)
+        """All of LDS that a workgroup uses."""
+        return self.tuning.buffers * sum(self.lds_buffer_bytes)
 
     @property
     def c_data_per_write(self) -> int:
-        """Elements in one store to C: fixed at 1, since neighbouring columns lie in neighbouring lanes."""
-        return 1
+        """Elements in one store to C: neighbouring rows that a lane holds, where they are neighbours in memory."""
+        tiles, widest = self.wave_tiles, WIDEST_VECTOR_BYTES // self.context.dtype.output.bytes
+        return gcd(widest, self.oriented.c.vector[0], tiles.run * tiles.interleave) if tiles else 1
 
     @property
     def accumulators(self) -> int:
         """Accumulation registers of one lane."""
-        return self.tuning.m_per_wave * self.tuning.n_per_wave // WAVE_SIZE
+        t = self.tuning
+        return t.m_per_wave * t.n_per_wave * self.context.dtype.accumulator.bytes // (4 * WAVE_SIZE)
 
     @property
     def registers(self) -> int:
-        """Other 32-bit registers of one lane: a pack of A and B per 32 rows, staged copies, addresses."""
-        t = self.tuning
-        operands = t.kpack * -(-(t.m_per_wave + t.n_per_wave) // 32)
-        staged = LDS_BUFFERS * (self.a_copy.per_thread + self.b_copy.per_thread)
-        return -(-(operands + staged) * self.context.dtype.bytes // 4) + ADDRESS_REGISTERS
+        """Other 32-bit registers of one lane: packs of A and B, staged copies, addresses."""
+        tiles, staged = self.wave_tiles, 0
+        packs = (tiles.m_tiles + tiles.n_tiles) * self.tuning.kpack if tiles else 0
+        if self.tuning.copy == "staged":
+            staged = self.a_copy.per_thread + self.b_copy.per_thread
+        return -(-(packs + staged) * self.context.dtype.bytes // 4) + ADDRESS_REGISTERS
 
     @property
-    def attributes(self) -> dict[str, int | str | list[int]]:
-        """Attributes of the gridwise op: the seed's names, with m_per_wave, n_per_wave and kpack."""
-        t, a, b = self.tuning, self.a_copy, self.b_copy
+    def attributes(self) -> dict[str, Any]:
+        """Attributes of the gridwise op: the seed's names, and the wave's."""
+        t, a, b, tiles = self.tuning, self.a_copy, self.b_copy, self.wave_tiles
+        lds_a, lds_b = self.lds_layouts
+        reads = (
+            [self.direct_vector(copy) or 1 for copy in (a, b)]
+            if t.copy == "direct"
+            else [copy.data_per_read for copy in (a, b)]
+        )
         return {
             "block_size": t.block_size,
             "m_per_block": t.m_per_block,
             "n_per_block": t.n_per_block,
-            "k_per_block": t.k_per_block,
+            "k_per_block": t.tile[2],
             "m_per_wave": t.m_per_wave,
             "n_per_wave": t.n_per_wave,
             "kpack": t.kpack,
-            "matrix_a_source_vector_read_dim": a.read_dim,
-            "matrix_a_source_data_per_read": a.data_per_read,
+            "instruction": tiles.instruction.name if tiles else t.instruction,
+            "interleave": t.interleave,
+            "matrix_a_source_vector_read_dim": a.share.vector_dim,
+            "matrix_a_source_data_per_read": reads[0],
             "matrix_a_dest_data_per_write_dim_m": a.data_per_write,
-            "matrix_b_source_vector_read_dim": b.read_dim,
-            "matrix_b_source_data_per_read": b.data_per_read,
+            "matrix_b_source_vector_read_dim": b.share.vector_dim,
+            "matrix_b_source_data_per_read": reads[1],
             "matrix_b_dest_data_per_write_dim_n": b.data_per_write,
-            "matrix_c_source_dest_vector_read_write_dim": 3,
+            "matrix_c_source_dest_vector_read_write_dim": 1,
             "matrix_c_dest_data_per_write": self.c_data_per_write,
-            "matrix_a_copy_cluster_lengths": list(a.cluster_lengths),
-            "matrix_b_copy_cluster_lengths": list(b.cluster_lengths),
+            "matrix_a_copy_cluster_lengths": list(a.share.clusters),
+            "matrix_b_copy_cluster_lengths": list(b.share.clusters),
+            "pipeline": "xdlops",
+            "matrix_a_copy_slice_lengths": list(a.share.items),
+            "matrix_b_copy_slice_lengths": list(b.share.items),
+            "matrix_a_copy_lane_dim": a.share.lane_dim,
+            "matrix_b_copy_lane_dim": b.share.lane_dim,
+            "matrix_a_copy_lane_inner": a.share.lane_inner,
+            "matrix_b_copy_lane_inner": b.share.lane_inner,
+            "lds_layout": t.lds,
+            "matrix_a_lds_numbers": list(lds_a.numbers),
+            "matrix_b_lds_numbers": list(lds_b.numbers),
+            "lds_buffers": t.buffers,
+            "copy": t.copy,
         }

@@ -1,7 +1,7 @@
 """Poison: a bit pattern that no kernel computes, in outputs from the start, to show what is never written.
 
 Floating-point poison is a quiet NaN with a payload of its own, so that a NaN that was computed is told from
-it.
+it; an 8-bit float, which is no result's type, has its NaN with the sign, or its only one.
 """
 
 from __future__ import annotations
@@ -20,6 +20,10 @@ _PATTERNS = {
     "f32": 0x7FC5_A5A5,
     "f16": 0x7E5A,
     "bf16": 0x7FDA,
+    "f8e4m3fn": 0xFF,
+    "f8e5m2": 0xFD,
+    "f8e4m3fnuz": 0x80,
+    "f8e5m2fnuz": 0x80,
     "i32": 0xA5A5_5A5A,
     "i8": 0x80,
 }

@@ -5,6 +5,8 @@ Each function gives layers, topmost first, to lay over the dims of an operand or
     window      (step, workgroup, k, m)             over (gemmK, gemmM): the tile that one step loads
     result      (workgroup, m, n)                   over (gemmM, gemmN): the tile that a workgroup owns
     copied      (..., workitem, k_item, m_item)     over (..., k, m): a work item's slice of a copy
+    shared      (..., workitem, k_repeat, m_repeat, k_item, m_item)
+                                                    over (..., k, m): a work item's slices of a copy
     operand     (workitem, k, m_repeat, m_thread)   over (k, m) in LDS: what a work item multiplies
     computed    (workgroup, workitem, m_repeat, m_thread, n_repeat, n_thread)
                                                     over (workgroup, m, n): what a work item holds of C
@@ -63,6 +65,28 @@ class Clusters:
         return self.per_thread * self.level0 * self.level1
 
 
+@dataclass(frozen=True)
+class Share:
+    """How work items share the copy of a tile (k, d), d being m or n; pairs are (along k, along d).
+
+    clusters: work items.  items: neighbours that one of them takes at a time; clusters * items go at once and
+    repeat to the end of the tile.  vector_dim: 0 where neighbours in k are last in a work item's slice, else 1.
+    lane_dim: the dimension, 0 for k, along which neighbouring work items lie; but lane_inner of them lie along
+    the other one first, such as those that fill one pack together.
+    """
+
+    clusters: tuple[int, int]
+    items: tuple[int, int]
+    vector_dim: int
+    lane_dim: int
+    lane_inner: int = 1
+
+    def shape(self, k: int, d: int) -> tuple[int, int, int, int]:
+        """A work item's slices: repeats along k and d, then its items, those along `vector_dim` last."""
+        (ck, cd), (ik, jd) = self.clusters, self.items
+        return (k // (ck * ik), d // (cd * jd), *((jd, ik) if self.vector_dim == 0 else (ik, jd)))
+
+
 def window(dims: Sequence[Dim], grid: Grid, side: str) -> tuple[Layer, ...]:
     """A's tile (side "m") or B's (side "n") of one step of a workgroup."""
     tile = {"m": grid.m_per_block, "n": grid.n_per_block}[side]
@@ -106,6 +130,29 @@ def copied(dims: Sequence[Dim], side: str, cluster: tuple[int, int]) -> tuple[La
         {f"{n}_cluster": threads[n] for n in threads} | {f"{n}_item": items[n] for n in items},
     )
     return (_workitems(slices.upper, ["k_cluster", f"{side}_cluster"]), slices)
+
+
+def shared(dims: Sequence[Dim], side: str, share: Share, vector_dim: int | None = None) -> tuple[Layer, ...]:
+    """A work item's slices of a tile, in the order of `Share.shape`; vector_dim: instead of the share's own."""
+    shape = share.shape(dict(dims)["k"], dict(dims)[side])
+    fast = ("k", side)[share.lane_dim]
+    slow = side if fast == "k" else "k"
+    sizes: dict[str, int] = {}
+    for i, name in enumerate(("k", side)):
+        inner = share.lane_inner if name == slow else 1
+        numbers = shape[i], share.clusters[i] // inner, inner, share.items[i]
+        sizes |= dict(zip(_slice_parts(name), numbers, strict=True))
+    items = ["k_item", f"{side}_item"]
+    if (share.vector_dim if vector_dim is None else vector_dim) == 0:
+        items.reverse()
+    lanes = [f"{slow}_cluster", f"{fast}_cluster", f"{slow}_inner", f"{fast}_inner"]
+    slices = _changed(
+        dims,
+        {n: (Unmerge(), " ".join(_slice_parts(n)), n) for n in ("k", side)},
+        [d.name for d in dims[:-2]] + [*lanes, "k_repeat", f"{side}_repeat", *items],
+        sizes,
+    )
+    return (_workitems(slices.upper, lanes), slices)
 
 
 def operand(dims: Sequence[Dim], side: str, own: Clusters, other: Clusters) -> tuple[Layer, ...]:
@@ -175,6 +222,11 @@ def _split(
         entries[side] = (Unmerge(), f"{side}_{outer} {side}_{inner}", side)
         made |= {f"{side}_{outer}": size // length, f"{side}_{inner}": length}
     return _changed(dims, entries, order, made)
+
+
+def _slice_parts(name: str) -> list[str]:
+    """What a dimension of a shared tile is made of, outermost first."""
+    return [f"{name}_{part}" for part in ("repeat", "cluster", "inner", "item")]
 
 
 def _workgroups(dims: Sequence[Dim]) -> Layer:

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from imbrex.diagnostic import Diagnostic
+from imbrex.dtype import DTYPES
 from imbrex.problem import Conv2d, Gemm, from_json, parse_problem, problem_text
 from imbrex.problem.hipblaslt import hipblaslt_line
 from imbrex.problem.layout import DIMENSIONS, Role
@@ -18,6 +19,7 @@ from imbrex.problem.text import parse_problems
 
 pytestmark = pytest.mark.filterwarnings("error")
 
+OPERAND_TYPES = [name for name in DTYPES if name != "i32"]
 SIZES = st.integers(1, 9) | st.integers(1, 2**40)
 TWO = st.tuples(st.integers(0, 3), st.integers(0, 3))
 ONE_UP = st.tuples(st.integers(1, 4), st.integers(1, 4))
@@ -29,7 +31,7 @@ def layouts(role: Role) -> st.SearchStrategy[tuple[str, ...]]:
 
 @st.composite
 def convolutions(draw: st.DrawFn) -> Conv2d:
-    dtype = draw(st.sampled_from(["f32", "f16", "bf16", "f64", "i8"]))
+    dtype = draw(st.sampled_from(OPERAND_TYPES))
     directions = ["forward"] if dtype == "i8" else ["forward", "backward_data", "backward_weight"]
     groups, dilation, y, x = (
         draw(st.integers(1, 4)),
@@ -60,7 +62,7 @@ def convolutions(draw: st.DrawFn) -> Conv2d:
 
 @st.composite
 def gemms(draw: st.DrawFn) -> Gemm:
-    dtype = draw(st.sampled_from(["f32", "f16", "bf16", "f64", "i8"]))
+    dtype = draw(st.sampled_from(OPERAND_TYPES))
     whole, real = st.integers(-99, 99).map(float), st.floats(allow_nan=False, allow_infinity=False)
     scales = whole if dtype == "i8" else whole | real
     return Gemm(
@@ -194,6 +196,24 @@ def test_hipblaslt_i8() -> None:
     assert parse_problem(line) == [Gemm(128, 128, 128, dtype="i8")]
 
 
+@pytest.mark.parametrize(
+    ("word", "name"),
+    [("f8_r", "f8e4m3fn"), ("bf8_r", "f8e5m2"), ("f8_fnuz_r", "f8e4m3fnuz"), ("bf8_fnuz_r", "f8e5m2fnuz")],
+)
+def test_hipblaslt_8_bit_floats(word: str, name: str) -> None:
+    line = (
+        f"hipblaslt-bench --a_type {word} --b_type {word} --c_type f32_r --d_type f32_r --compute_type f32_r"
+    )
+    assert parse_problem(line) == [Gemm(128, 128, 128, dtype=name)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"), [("convfp8", "fp8"), ("convbfp8", "bf8"), ("convfp8_fnuz", "fp8_fnuz")]
+)
+def test_convolutions_of_8_bit_floats(kind: str, name: str) -> None:
+    assert parse_problem(f"{kind} -F 1") == [Conv2d("forward", 100, 3, 32, 32, 32, 3, 3, dtype=name)]
+
+
 def test_gemm_lines_take_rocmlirs_words() -> None:
     line = "gemm -t i8 -out_datatype i32 -transA false -transB true -g 3 -m 4 -n 5 -k 6"
     assert parse_problem(line) == [Gemm(4, 5, 6, batch=3, transpose_b=True, dtype="i8")]
@@ -270,6 +290,18 @@ BAD = [
         "^" * 15,
     ),
     ("hipblaslt-bench --compute_type xf32_r", "f:1:32", "products of f16 are summed in f32", "^" * 6),
+    (
+        "hipblaslt-bench --a_type f8_r --b_type f8_r --c_type f8_r",
+        "f:1:54",
+        "mixed types are not supported: a_type is f8e4m3fn, so c_type must be f32, got f8e4m3fn",
+        "^" * 4,
+    ),
+    (
+        "hipblaslt-bench --a_type f8_r --b_type bf8_r",
+        "f:1:40",
+        "mixed types are not supported: a_type is f8e4m3fn, so b_type must be f8e4m3fn, got f8e5m2",
+        "^" * 5,
+    ),
     ("hipblaslt-bench --a_typ f16_r", "f:1:17", "unknown flag '--a_typ'", "^" * 7),
     ('{"problem": "gemm",\n "m": 1, "nn": 2}', "f:2:10", "unknown key 'nn'", "^^^^"),
     (

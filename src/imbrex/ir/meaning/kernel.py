@@ -13,15 +13,17 @@ from imbrex.dtype import DType
 from imbrex.index.map import Dim, Map
 from imbrex.ir.attrs import Int
 from imbrex.ir.element import dtype_of
-from imbrex.ir.meaning import memory
+from imbrex.ir.meaning import matrix, memory
 from imbrex.ir.meaning.memory import Array, View
 from imbrex.ir.meaning.problem import scaled
 from imbrex.ir.meaning.races import Ledger
 from imbrex.ir.ops.block import BlockwiseCopyOp, BlockwiseGemmOp
 from imbrex.ir.ops.grid import GridwiseGemmExOp, GridwiseGemmOp, GridwiseOp, LaunchOp
+from imbrex.ir.ops.matrix import MfmaOp
 from imbrex.ir.ops.memory import AllocOp, FillOp, LdsBarrierOp, SubviewOp
 from imbrex.ir.ops.thread import ThreadwiseCopyOp, ThreadwiseGemmOp
 from imbrex.ir.ops.view import TransformOp
+from imbrex.ir.passes import tiling
 from imbrex.ir.shape import PRIVATE, memref_type, shape_of, space_of
 from imbrex.view import tile
 from imbrex.view.tile import Clusters
@@ -114,8 +116,13 @@ class KernelFunctions(InterpreterFunctions):
     ) -> PythonValues:
         a, a_index, b, b_index, c, c_index = _grouped(op, args)
         left, right = a.load(a_index).astype(c.data.dtype), b.load(b_index).astype(c.data.dtype)
-        if op.pipeline is not None and op.pipeline.data == "cpu":
+        pipeline = op.pipeline.data if op.pipeline is not None else "naive"
+        if pipeline == "cpu":
             product = (_k_by_m(left, blocked=left.ndim + right.ndim == 6).swapaxes(-1, -2) @ right)[None]
+        elif pipeline == "xdlops":
+            block = left.shape[1], right.shape[1]
+            rows, columns = matrix.owned(tiling.waves(op, block, left.shape[0], self.items), block)
+            product = (left.T @ right)[rows, columns]
         else:
             rows, columns = _owned(op, left.shape[1], right.shape[1])
             product = (left.T @ right)[rows, columns].reshape(self.items, *c.shape)
@@ -157,6 +164,15 @@ class KernelFunctions(InterpreterFunctions):
         return ()
 
 
+    @impl(MfmaOp)
+    def mfma(self, interpreter: Interpreter, op: MfmaOp, args: PythonValues) -> PythonValues:
+        a, a_index, b, b_index, c, c_index = _grouped(op, args)
+        a, b, old = (v.load(i) for v, i in ((a, a_index), (b, b_index), (c, c_index)))
+        flat = (x.reshape(self.items, -1) for x in (a, b, old))
+        c.store(matrix.multiplied(op.matrix, *flat).reshape(old.shape), c_index)
+        return ()
+
+
 def _gridwise(op: GridwiseOp, args: PythonValues) -> PythonValues:
     a, b, c = args
     kind = a.dtype.accumulator.numpy
@@ -185,9 +201,13 @@ def _typed(value: Any) -> tuple[DType, list[int]]:
 def _shares(op: BlockwiseCopyOp, tile_shape: tuple[int, ...], items: int) -> tuple[Array, Array]:
     """Tile coordinates (k, m) of each work item's elements: arrays (workitem, k_item, m_item)."""
     assert op.cluster_lengths is not None
-    k, m = op.cluster_lengths.data
     dims = [Dim(n, s) for n, s in zip("km", tile_shape, strict=True)]
-    map = Map(tile.copied(dims, "m", (k, m)))
+    if op.slice_lengths is not None:
+        share = tiling.slices(op, op.properties, tile_shape, items)
+        map = Map(tile.shared(dims, "m", share))
+    else:
+        k, m = op.cluster_lengths.data
+        map = Map(tile.copied(dims, "m", (k, m)))
     coords, _ = map.evaluate(list(np.indices([d.size for d in map.upper])))
     return coords[0], coords[1]
 

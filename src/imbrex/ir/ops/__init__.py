@@ -4,6 +4,7 @@ from imbrex.ir.ops.block import BlockwiseCopyOp, BlockwiseGemmOp
 from imbrex.ir.ops.form import MiopenOp
 from imbrex.ir.ops.grid import GridwiseGemmExOp, GridwiseGemmOp, LaunchOp
 from imbrex.ir.ops.linalg import LinalgConvOp
+from imbrex.ir.ops.matrix import MfmaOp
 from imbrex.ir.ops.memory import AllocOp, FillOp, LdsBarrierOp, SubviewOp
 from imbrex.ir.ops.problem import Conv2dBwdDataOp, Conv2dBwdWeightOp, Conv2dOp, ConvOp, DraftConvOp, GemmOp
 from imbrex.ir.ops.thread import ThreadwiseCopyOp, ThreadwiseGemmOp
@@ -25,6 +26,7 @@ __all__ = [
     "LaunchOp",
     "LdsBarrierOp",
     "LinalgConvOp",
+    "MfmaOp",
     "MiopenOp",
     "SubviewOp",
     "ThreadwiseCopyOp",

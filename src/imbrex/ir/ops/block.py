@@ -13,9 +13,9 @@ from xdsl.irdl import (
     var_operand_def,
 )
 
-from imbrex.ir.attrs import Int, Ints, Word
+from imbrex.ir.attrs import Bool, Int, Ints, Word
 from imbrex.ir.ops.form import MiopenOp
-from imbrex.ir.ops.grid import PIPELINES, STORE_METHODS, expect_word
+from imbrex.ir.ops.grid import STORE_METHODS, expect_pipeline, expect_word
 from imbrex.ir.ops.memory import verify_same_elements
 from imbrex.ir.shape import LDS, PRIVATE, is_bytes, rank_of, shape_of, space_of
 from imbrex.ir.source import expect
@@ -28,7 +28,9 @@ class BlockwiseCopyOp(MiopenOp):
     move_source_offset: how far beyond its index this copy's window lies, in elements of the source's first
     dimension that is not indexed (k).  An index fixes the leading coordinates of a view.
     cluster_lengths: work items along (k, m or n) that share the copy; needed where one side is private.
-    *_data_per_*: elements in one access.
+    slice_lengths: neighbours along (k, m or n) that a work item takes at a time, vectors of them along
+    `vector_dim`; lane_dim and lane_inner order the work items.  See `imbrex.view.tile.Share`.
+    *_data_per_*: elements in one access.  direct: from global memory to LDS, past the registers.
     """
 
     name = "miopen.blockwise_copy"
@@ -38,8 +40,13 @@ class BlockwiseCopyOp(MiopenOp):
     dest_index = var_operand_def(IndexType)
     move_source_offset = opt_prop_def(Int)
     cluster_lengths = opt_prop_def(Ints)
+    slice_lengths = opt_prop_def(Ints)
+    vector_dim = opt_prop_def(Int)
+    lane_dim = opt_prop_def(Int)
+    lane_inner = opt_prop_def(Int)
     source_data_per_read = opt_prop_def(Int)
     dest_data_per_write = opt_prop_def(Int)
+    direct = opt_prop_def(Bool)
     store_method = opt_prop_def(Word)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
@@ -52,7 +59,10 @@ class BlockwiseCopyOp(MiopenOp):
 
 @irdl_op_definition
 class BlockwiseGemmOp(MiopenOp):
-    """c[m, n] += sum_k a[k, m] * b[k, n] over a block: a and b in LDS, c in the work items' registers."""
+    """c[m, n] += sum_k a[k, m] * b[k, n] over a block: a and b in LDS, c in the work items' registers.
+
+    In the pipeline "xdlops" waves multiply by `instruction`, and c is [m_tile, n_tile, register].
+    """
 
     name = "miopen.blockwise_gemm"
     a = operand_def(MemRefType)
@@ -61,20 +71,25 @@ class BlockwiseGemmOp(MiopenOp):
     b_index = var_operand_def(IndexType)
     c = operand_def(MemRefType)
     c_index = var_operand_def(IndexType)
-    m_per_thread = prop_def(Int)
-    n_per_thread = prop_def(Int)
-    k_per_thread = prop_def(Int)
-    m_level0_cluster = prop_def(Int)
-    n_level0_cluster = prop_def(Int)
-    m_level1_cluster = prop_def(Int)
-    n_level1_cluster = prop_def(Int)
+    m_per_thread = opt_prop_def(Int)
+    n_per_thread = opt_prop_def(Int)
+    k_per_thread = opt_prop_def(Int)
+    m_level0_cluster = opt_prop_def(Int)
+    n_level0_cluster = opt_prop_def(Int)
+    m_level1_cluster = opt_prop_def(Int)
+    n_level1_cluster = opt_prop_def(Int)
+    m_per_wave = opt_prop_def(Int)
+    n_per_wave = opt_prop_def(Int)
+    kpack = opt_prop_def(Int)
+    instruction = opt_prop_def(Word)
+    interleave = opt_prop_def(Int)
     matrix_a_source_data_per_read = prop_def(Int)
     matrix_b_source_data_per_read = prop_def(Int)
     pipeline = opt_prop_def(Word)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     def verify_(self) -> None:
-        expect_word(self.pipeline, PIPELINES, "pipeline")
+        expect_pipeline(self, self.pipeline)
         for key, value in self.properties.items():
             if isinstance(value, Int):
                 expect(value.data > 0, f"'{key}' is positive, got {value.data}", key)

@@ -30,6 +30,7 @@ from imbrex.ir.ops.form import MiopenOp
 from imbrex.ir.ops.problem import verify_matrices
 from imbrex.ir.shape import agree, shape_of
 from imbrex.ir.source import LocatedParser, OpSource, expect
+from imbrex.view.lds import LDS_KINDS
 
 ALGORITHMS: Final = (
     "v4r4",
@@ -39,13 +40,34 @@ ALGORITHMS: Final = (
     "gemm",
 )
 STORE_METHODS: Final = ("set", "atomic_add")
-PIPELINES: Final = ("2x2", "naive", "cpu")
+COPY_KINDS: Final = ("staged", "direct")
+PIPELINES: Final = ("2x2", "naive", "cpu", "xdlops")
+THREAD_KEYS: Final = (
+    "m_per_thread",
+    "n_per_thread",
+    "k_per_thread",
+    "m_level0_cluster",
+    "n_level0_cluster",
+    "m_level1_cluster",
+    "n_level1_cluster",
+)
+"""How work items share a product, in every pipeline but "xdlops"."""
+WAVE_KEYS: Final = ("m_per_wave", "n_per_wave", "kpack", "instruction")
+"""How waves share a product, in the pipeline "xdlops"."""
 
 
 def expect_word(word: Word | None, known: tuple[str, ...], key: str) -> None:
     """A word that is given must be one of the known ones."""
     if word is not None:
         expect(word.data in known, f"unknown {key} '{word.data}'{suggest(word.data, known)}", key)
+
+
+def expect_pipeline(op: MiopenOp, pipeline: Word | None) -> None:
+    """The pipeline is a known one, and the numbers that it needs are given."""
+    expect_word(pipeline, PIPELINES, "pipeline")
+    name = pipeline.data if pipeline is not None else "naive"
+    for key in WAVE_KEYS if name == "xdlops" else THREAD_KEYS:
+        expect(key in op.properties, f"'{key}' is needed by the pipeline '{name}'")
 
 
 class GridwiseOp(MiopenOp):
@@ -116,6 +138,9 @@ class GridwiseGemmExOp(GridwiseOp):
 
     For the pipeline "cpu" only: k_inner, neighbours in k that a panel of A keeps together; stationary, the
     operand that is packed panel by panel.
+    For the pipeline "xdlops" only: WAVE_KEYS and `interleave`, see `imbrex.view.wave`; lds_layout and
+    matrix_*_lds_numbers, see `imbrex.view.lds`; lds_buffers, 1 or 2; copy, "staged" in registers or "direct" to
+    LDS; matrix_*_copy_slice_lengths, _lane_dim and _lane_inner, see `imbrex.view.tile.Share`.
     """
 
     name = "miopen.gridwise_gemm_ex"
@@ -123,13 +148,18 @@ class GridwiseGemmExOp(GridwiseOp):
     m_per_block = prop_def(Int)
     n_per_block = prop_def(Int)
     k_per_block = prop_def(Int)
-    m_per_thread = prop_def(Int)
-    n_per_thread = prop_def(Int)
-    k_per_thread = prop_def(Int)
-    m_level0_cluster = prop_def(Int)
-    n_level0_cluster = prop_def(Int)
-    m_level1_cluster = prop_def(Int)
-    n_level1_cluster = prop_def(Int)
+    m_per_thread = opt_prop_def(Int)
+    n_per_thread = opt_prop_def(Int)
+    k_per_thread = opt_prop_def(Int)
+    m_level0_cluster = opt_prop_def(Int)
+    n_level0_cluster = opt_prop_def(Int)
+    m_level1_cluster = opt_prop_def(Int)
+    n_level1_cluster = opt_prop_def(Int)
+    m_per_wave = opt_prop_def(Int)
+    n_per_wave = opt_prop_def(Int)
+    kpack = opt_prop_def(Int)
+    instruction = opt_prop_def(Word)
+    interleave = opt_prop_def(Int)
     matrix_a_source_vector_read_dim = prop_def(Int)
     matrix_a_source_data_per_read = prop_def(Int)
     matrix_a_dest_data_per_write_dim_m = prop_def(Int)
@@ -143,22 +173,32 @@ class GridwiseGemmExOp(GridwiseOp):
     pipeline = opt_prop_def(Word)
     k_inner = opt_prop_def(Int)
     stationary = opt_prop_def(Word)
+    matrix_a_copy_slice_lengths = opt_prop_def(Ints)
+    matrix_b_copy_slice_lengths = opt_prop_def(Ints)
+    matrix_a_copy_lane_dim = opt_prop_def(Int)
+    matrix_b_copy_lane_dim = opt_prop_def(Int)
+    matrix_a_copy_lane_inner = opt_prop_def(Int)
+    matrix_b_copy_lane_inner = opt_prop_def(Int)
+    lds_layout = opt_prop_def(Word)
+    matrix_a_lds_numbers = opt_prop_def(Ints)
+    matrix_b_lds_numbers = opt_prop_def(Ints)
+    lds_buffers = opt_prop_def(Int)
+    copy = opt_prop_def(Word)
 
     def verify_(self) -> None:
         super().verify_()
-        expect_word(self.pipeline, PIPELINES, "pipeline")
+        expect_pipeline(self, self.pipeline)
         expect_word(self.stationary, ("a", "b"), "stationary")
+        expect_word(self.lds_layout, LDS_KINDS, "lds_layout")
+        expect_word(self.copy, COPY_KINDS, "copy")
         for key, value in self.properties.items():
             if isinstance(value, Int) and not key.endswith("_dim"):
                 expect(value.data > 0, f"'{key}' is positive, got {value.data}", key)
             elif isinstance(value, Int):
                 last = 3 if key.startswith("matrix_c") else 1
                 expect(0 <= value.data <= last, f"'{key}' is from 0 to {last}, got {value.data}", key)
-        for key, lengths in (
-            ("matrix_a_copy_cluster_lengths", self.matrix_a_copy_cluster_lengths),
-            ("matrix_b_copy_cluster_lengths", self.matrix_b_copy_cluster_lengths),
-        ):
-            if lengths:
+        for key, lengths in self.properties.items():
+            if key.endswith("_lengths") and isinstance(lengths, Ints):
                 said = f"'{key}' takes two positive lengths, along k first; got {list(lengths.data)}"
                 expect(len(lengths.data) == 2 and min(lengths.data) > 0, said, key)
 

@@ -30,7 +30,9 @@ from imbrex.ir.shape import LDS, PRIVATE, Buffer, Size, element_of, is_bytes, sh
 from imbrex.ir.source import expect
 
 COPIES: Final = {
-    pair for t in DTYPES.values() for pair in ((t.name, t.accumulator_name), (t.accumulator_name, t.name))
+    pair
+    for t in DTYPES.values()
+    for pair in ((t.mlir_name, t.accumulator.mlir_name), (t.accumulator.mlir_name, t.mlir_name))
 }
 """Element types of destination and source between which a copy converts."""
 

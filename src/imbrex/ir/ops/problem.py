@@ -20,8 +20,8 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
 from xdsl.parser import Parser
 
 from imbrex.diagnostic import Diagnostic
-from imbrex.dtype import DTYPES
 from imbrex.ir.attrs import Bool, Float, Ints, Names, Padding, Word
+from imbrex.ir.element import BY_MLIR_NAME
 from imbrex.ir.literal import suggest
 from imbrex.ir.ops.form import MiopenOp
 from imbrex.ir.shape import Size, agree, element_of, rank_of, shape_of
@@ -229,11 +229,12 @@ def verify_elements(operands: Sequence[SSAValue], written: int) -> None:
     """What is read has one element type; what is written has that type, or its output or accumulator."""
     names = [str(element_of(v)) for v in operands]
     for i, name in enumerate(names):
-        expect(name in DTYPES, f"element type {name} is not one of {', '.join(DTYPES)}", "type", i)
+        known = ", ".join(BY_MLIR_NAME)
+        expect(name in BY_MLIR_NAME, f"element type {name} is not one of {known}", "type", i)
     first, second = (i for i in range(3) if i != written)
     message = f"the element type is {names[second]} here but {names[first]} in the other operand that is read"
     expect(names[first] == names[second], message, "type", second)
-    read = DTYPES[names[first]]
-    fit = dict.fromkeys((read.name, read.output_name, read.accumulator_name))
-    message = f"a result of {read.name} is stored as {' or '.join(fit)}, not as {names[written]}"
+    read = BY_MLIR_NAME[names[first]]
+    fit = dict.fromkeys(t.mlir_name for t in (read, read.output, read.accumulator))
+    message = f"a result of {read.mlir_name} is stored as {' or '.join(fit)}, not as {names[written]}"
     expect(names[written] in fit, message, "type", written)

@@ -11,7 +11,7 @@ from xdsl.irdl import (
     var_operand_def,
 )
 
-from imbrex.ir.attrs import Float, Int, Offset, Word
+from imbrex.ir.attrs import Bool, Float, Int, Offset, Word
 from imbrex.ir.ops.block import verify_index, verify_reduction
 from imbrex.ir.ops.form import MiopenOp
 from imbrex.ir.ops.grid import STORE_METHODS, expect_word
@@ -25,7 +25,8 @@ class ThreadwiseCopyOp(MiopenOp):
     """One work item copies `source` to `dest`: dest = alpha * source + beta * dest, or adds atomically.
 
     offset_*: where the copy starts, in elements: of the source, of the destination, and of the block and the
-    thread that the seeds' naive form names.  vector: elements in one access.
+    thread that the seeds' naive form names.  vector: elements in one access.  direct: from global memory to LDS,
+    past the registers; the work items of a wave then write neighbouring vectors, in their order.
     """
 
     name = "miopen.threadwise_copy"
@@ -38,6 +39,7 @@ class ThreadwiseCopyOp(MiopenOp):
     offset_block = opt_prop_def(Offset)
     offset_thread = opt_prop_def(Offset)
     vector = opt_prop_def(Int)
+    direct = opt_prop_def(Bool)
     store_method = opt_prop_def(Word)
     alpha = opt_prop_def(Float)
     beta = opt_prop_def(Float)

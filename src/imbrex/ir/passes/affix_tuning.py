@@ -2,7 +2,7 @@
 
 The tuning is the one that the option `config` spells, used as it is or refused with every reason; without the
 option a model chooses a legal one for the target.  A CPU tuning that wants its vector lanes along M swaps the
-operands.
+operands, and so does a tuning for matrix instructions that wants its wide stores along N.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from imbrex.schedule import choose, tuning
 from imbrex.schedule.access import context_of
 from imbrex.schedule.context import GemmContext, round_up
 from imbrex.schedule.cpu import CpuTuning
-from imbrex.schedule.target import CpuTarget, Target, target
+from imbrex.schedule.target import GpuTarget, Target, target
 from imbrex.schedule.tuning import Tuning
 from imbrex.schedule.xdlops import XdlopsTuning
 from imbrex.view.gemm import GemmView
@@ -67,7 +67,7 @@ def tuned(
     used: list[Tuning] = []
     for product in [o for o in module.walk() if isinstance(o, GridwiseGemmOp)]:
         context, run = gemm_context(product), Run()
-        wanted: Any = family or ("cpu" if isinstance(machine, CpuTarget) else "general")
+        wanted: Any = family or choose.family_of(context, machine)
         try:
             if given is not None:
                 used.append(choose.require(given, context, machine))
@@ -75,7 +75,7 @@ def tuned(
                 used.append(choose.choose(context, machine, wanted))
         except Diagnostic as error:
             raise InvalidOp(product, error.message) from error
-        affix(product, used[-1], run)
+        affix(product, used[-1], machine, run)
         replace_with(product, run.ops)
     return tuple(used)
 
@@ -87,8 +87,8 @@ def gemm_context(op: GridwiseGemmOp) -> GemmContext:
     return context_of(GemmView(*maps), dtype_of(memref_type(op.a).get_element_type()))
 
 
-def affix(op: GridwiseGemmOp, chosen: Tuning, run: Run) -> None:
-    """The same product with a tuning."""
+def affix(op: GridwiseGemmOp, chosen: Tuning, machine: Target, run: Run) -> None:
+    """The same product with a tuning for a machine."""
     context = gemm_context(op)
     kept: dict[str, Attribute] = {k: op.properties[k] for k in SHARED if k in op.properties}
     operands: list[SSAValue] = [op.a, op.b, op.c]
@@ -98,8 +98,10 @@ def affix(op: GridwiseGemmOp, chosen: Tuning, run: Run) -> None:
                 operands = [op.b, op.a, _transposed(op.c, run)]
             given = cpu_attributes(chosen, context)
         case XdlopsTuning():
-            message = "the pipeline for matrix instructions is not built yet; use a 'general' or 'cpu' tuning"
-            raise InvalidOp(op, message)
+            if chosen.swapped:
+                operands = [op.b, op.a, _transposed(op.c, run)]
+            assert isinstance(machine, GpuTarget), machine
+            given = chosen.plan(context, machine).attributes
         case _:
             given = chosen.plan(context).attributes
     run.add(GridwiseGemmExOp.build(operands=operands, properties=kept | properties(given)))

@@ -7,6 +7,7 @@ rows of A and of B from LDS into registers for each k, and multiplies them there
     2x2     A and B in two halves each; the reads of step k + 1 stand between the four products of step k, so
             that each read has two products to arrive in
     cpu     for each panel of the operand that is not stationary: C's register tile += panel A * panel B
+    xdlops  for each k: read packs of A and of B; every matrix instruction of the wave tile (`threadwise_waves`)
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from imbrex.ir.chain import names_of
 from imbrex.ir.ops.block import BlockwiseCopyOp, BlockwiseGemmOp
 from imbrex.ir.ops.grid import LaunchOp
 from imbrex.ir.ops.thread import ThreadwiseCopyOp, ThreadwiseGemmOp
-from imbrex.ir.passes import tiling
+from imbrex.ir.passes import threadwise_slices, threadwise_waves, tiling
 from imbrex.ir.rewrite import Run, insert, properties, replace_with, require_static
 from imbrex.ir.shape import PRIVATE, element_of, shape_of, space_of
 from imbrex.ir.source import InvalidOp
@@ -73,6 +74,12 @@ class Lowering:
     def copy(self, op: BlockwiseCopyOp, run: Run) -> None:
         require_static(op, (op.source, op.dest))
         source_index, items = _moved(op, run), self.launch.block_size.data
+        if op.direct is not None and op.direct.data:
+            threadwise_slices.direct(op, source_index, self.item, items, run)
+            return
+        if op.slice_lengths is not None:
+            threadwise_slices.staged(op, source_index, self.item, items, self.viewed, run)
+            return
         if op.cluster_lengths is None:
             if items > 1:
                 raise InvalidOp(op, f"'cluster_lengths' is needed: {items} work items share the copy")
@@ -99,6 +106,9 @@ class Lowering:
         if pipeline == "cpu":
             _panels(op, run)
             return
+        if pipeline == "xdlops":
+            threadwise_waves.product(op, self.item, self.launch.block_size.data, self.viewed, run)
+            return
         block = shape_of(op.a)[-1], shape_of(op.b)[-1]
         m, n = tiling.clusters(op, block, self.launch.block_size.data)
         a = self._operand(op.a, "m", m, n, run)
@@ -117,17 +127,17 @@ class Lowering:
         last = names_of(value)[-1]
         side = last if last in tile.OTHER else self.sides.get(value, "m")
         dims = _dims(value, side)
-        return self._viewed(value, tile.copied(dims, side, (cluster[0], cluster[1])), f"items_{side}")
+        return self.viewed(value, tile.copied(dims, side, (cluster[0], cluster[1])), f"items_{side}")
 
     def _operand(self, value: SSAValue, side: str, own: Clusters, other: Clusters, run: Run) -> Rows:
         layers = tile.operand(_dims(value, side), side, own, other)
-        view = self._viewed(value, layers, f"rows_{side}")
+        view = self.viewed(value, layers, f"rows_{side}")
         repeats = dict(layers[0].upper)[f"{side}_repeat"]
         hint = {"m": "thread_a", "n": "thread_b"}[side]
         registers = run.alloc(hint, element_of(value), [1, repeats * own.per_thread], PRIVATE)
         return Rows(view, registers, own.per_thread, repeats)
 
-    def _viewed(self, value: SSAValue, layers: Sequence[Layer], what: str) -> SSAValue:
+    def viewed(self, value: SSAValue, layers: Sequence[Layer], what: str) -> SSAValue:
         """The view, made right after the value that it views."""
         if (value, what) not in self.views:
             run = Run()

@@ -32,7 +32,7 @@ def workgroup(op: GridwiseGemmExOp, tiles: Tiles, run: Run, wg: SSAValue) -> Non
     computed = accumulator_type(element_of(op.a))
     rows, columns = op.m_per_block.data, op.n_per_block.data
     tiling.clusters(op, (rows, columns), op.block_size.data)
-    m_lanes, n_lanes = op.m_per_thread.data, op.n_per_thread.data
+    m_lanes, n_lanes = tiling.number(op, "m_per_thread"), tiling.number(op, "n_per_thread")
     stationary = op.stationary.data if op.stationary is not None else "a"
     outer = "m" if stationary == "a" else "n"
     panels = _Panels.of(op, tiles, run, stationary)
@@ -67,8 +67,9 @@ class _Panels:
         inner = op.k_inner.data if op.k_inner is not None else 1
         if op.k_per_block.data % inner:
             raise InvalidOp(op, f"k_per_block {op.k_per_block.data} is not a multiple of {inner}", "k_inner")
-        a = tiles.a.under(tile.panels(tiles.a.dims, "m", op.m_per_thread.data, inner), "a", run)
-        b = tiles.b.under(tile.panels(tiles.b.dims, "n", op.n_per_thread.data), "b", run)
+        m_lanes, n_lanes = tiling.number(op, "m_per_thread"), tiling.number(op, "n_per_thread")
+        a = tiles.a.under(tile.panels(tiles.a.dims, "m", m_lanes, inner), "a", run)
+        b = tiles.b.under(tile.panels(tiles.b.dims, "n", n_lanes), "b", run)
         windows = {"a": a.value, "b": b.value}
         lds: dict[str, SSAValue] = {}
         for side, window in windows.items():

@@ -1,7 +1,8 @@
 """gridwise-to-blockwise: a gridwise_gemm_ex becomes a launch whose workgroups copy, multiply and store tiles.
 
 Operands are first grown to whole tiles; what overhangs does not exist.  Then a GPU schedule is double
-buffered (`gridwise_gpu`), and the pipeline "cpu" packs panels (`gridwise_cpu`).
+buffered (`gridwise_gpu`, and `gridwise_xdlops` with matrix instructions), and the pipeline "cpu" packs panels
+(`gridwise_cpu`).
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from xdsl.ir import Block, Region
 from xdsl.passes import ModulePass
 
 from imbrex.ir.ops.grid import GridwiseGemmExOp, LaunchOp
-from imbrex.ir.passes import gridwise_cpu, gridwise_gpu
+from imbrex.ir.passes import gridwise_cpu, gridwise_gpu, gridwise_xdlops
 from imbrex.ir.passes.gridwise_tiles import Tiles
 from imbrex.ir.rewrite import Run, replace_with
 
@@ -37,9 +38,12 @@ def _launch(op: GridwiseGemmExOp, run: Run) -> None:
     tiles = Tiles.of(op, run)
     block = Block(arg_types=[IndexType(), IndexType()])
     body = Run()
-    if op.pipeline is not None and op.pipeline.data == "cpu":
-        gridwise_cpu.workgroup(op, tiles, body, block.args[0])
-    else:
-        gridwise_gpu.workgroup(op, tiles, body, block.args[0], block.args[1])
+    match op.pipeline.data if op.pipeline is not None else "naive":
+        case "cpu":
+            gridwise_cpu.workgroup(op, tiles, body, block.args[0])
+        case "xdlops":
+            gridwise_xdlops.workgroup(op, tiles, body, block.args[0], block.args[1])
+        case _:
+            gridwise_gpu.workgroup(op, tiles, body, block.args[0], block.args[1])
     block.add_ops(body.ops)
     run.add(LaunchOp.over(tiles.grid.workgroups, op.block_size.data, Region(block)))

@@ -5,23 +5,37 @@ A tuning from `imbrex.schedule` obeys these laws; text may say anything.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 
+from imbrex.ir.attrs import Int, Ints, Word
 from imbrex.ir.ops.block import BlockwiseGemmOp
 from imbrex.ir.ops.grid import GridwiseGemmExOp
 from imbrex.ir.shape import Size
 from imbrex.ir.source import InvalidOp
-from imbrex.view.tile import Clusters
+from imbrex.view.mma import instruction
+from imbrex.view.tile import Clusters, Share
+from imbrex.view.wave import WaveTiles
 
 Product = GridwiseGemmExOp | BlockwiseGemmOp
 
 
+def number(op: Operation, key: str, default: int | None = None) -> int:
+    """The value of a property that the operation's verifier has seen."""
+    value = op.properties.get(key)
+    if value is None and default is not None:
+        return default
+    assert isinstance(value, Int), (op.name, key)
+    return value.data
+
+
 def clusters(op: Product, tile: tuple[Size, Size], items: int) -> tuple[Clusters, Clusters]:
     """How `items` work items share a block's m and n; InvalidOp unless they cover it, each element once."""
-    m = Clusters(op.m_per_thread.data, op.m_level0_cluster.data, op.m_level1_cluster.data)
-    n = Clusters(op.n_per_thread.data, op.n_level0_cluster.data, op.n_level1_cluster.data)
+    m, n = (
+        Clusters(*(number(op, f"{side}_{what}") for what in ("per_thread", "level0_cluster", "level1_cluster")))
+        for side in "mn"
+    )
     for side, size, own in (("m", tile[0], m), ("n", tile[1], n)):
         if size is None or size % own.per_repeat:
             product = f"{side}_per_thread {own.per_thread} x clusters {own.level0} x {own.level1}"
@@ -32,6 +46,28 @@ def clusters(op: Product, tile: tuple[Size, Size], items: int) -> tuple[Clusters
         message = f"the clusters are {rows} x {columns} work items, the block has {items}"
         raise InvalidOp(op, message, "m_level0_cluster")
     return m, n
+
+
+def waves(op: Product, tile: tuple[int, int], k: int, items: int | None = None) -> WaveTiles:
+    """How waves share a block tile (m, n) of k a step; InvalidOp unless they cover it with the instruction."""
+    name = op.properties["instruction"]
+    assert isinstance(name, Word)
+    wave = number(op, "m_per_wave"), number(op, "n_per_wave")
+    kpack, interleave = number(op, "kpack"), number(op, "interleave", 1)
+    used = instruction(name.data)
+    cut = WaveTiles.of(used, tile, wave, kpack, interleave)
+    if cut is None:
+        sizes = f"{tile[0]} x {tile[1]} in wave tiles of {wave[0]} x {wave[1]}"
+        turns = f", {interleave} in turn" if interleave > 1 else ""
+        message = f"{used.name} does not divide a block tile of {sizes}{turns}"
+        raise InvalidOp(op, message, "m_per_wave")
+    if kpack % cut.k.registers or k % cut.k_step:
+        message = f"{used.name} takes packs of {cut.k.registers} for {cut.k.groups} groups of lanes"
+        raise InvalidOp(op, f"{message}; a step has {k} of k in packs of {kpack}", "kpack")
+    if items is not None and cut.threads != items:
+        message = f"the waves are {cut.threads} work items, the block has {items}"
+        raise InvalidOp(op, message, "m_per_wave")
+    return cut
 
 
 def share(op: Operation, key: str, lengths: Sequence[int], tile: Sequence[Size], items: int) -> list[int]:
@@ -45,3 +81,26 @@ def share(op: Operation, key: str, lengths: Sequence[int], tile: Sequence[Size],
         what = " x ".join(map(str, sizes))
         raise InvalidOp(op, f"{lengths[0]} x {lengths[1]} work items do not divide a tile of {what}", key)
     return [size // length for size, length in zip(sizes, lengths, strict=True)]
+
+
+def slices(op: Operation, given: Mapping[str, Attribute], tile: Sequence[Size], items: int) -> Share:
+    """How work items share a copy in slices, from its keys; InvalidOp unless `items` work items tile it."""
+    pairs: list[tuple[int, int]] = []
+    for key in ("cluster_lengths", "slice_lengths"):
+        found = given[key]
+        assert isinstance(found, Ints)
+        pairs.append((found.data[0], found.data[1]))
+    vector_dim, lane_dim, inner = (
+        found.data if isinstance(found := given.get(key), Int) else usual
+        for key, usual in (("vector_dim", 0), ("lane_dim", 0), ("lane_inner", 1))
+    )
+    spans = [c * s for c, s in zip(*pairs, strict=True)]
+    share(op, "cluster_lengths", pairs[0], tile, items)
+    if any((size or 0) % span for size, span in zip(tile, spans, strict=True)):
+        what = " x ".join(str(size) for size in tile)
+        message = f"slices of {pairs[1][0]} x {pairs[1][1]}, {pairs[0][0]} x {pairs[0][1]} at once, do not divide {what}"
+        raise InvalidOp(op, message, "slice_lengths")
+    if pairs[0][1 - lane_dim] % inner:
+        message = f"{inner} neighbours do not divide the {pairs[0][1 - lane_dim]} work items of the other dimension"
+        raise InvalidOp(op, message, "lane_inner")
+    return Share(pairs[0], pairs[1], vector_dim, lane_dim, inner)

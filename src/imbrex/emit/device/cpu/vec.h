@@ -129,6 +129,7 @@ template <class T> IMBREX_INLINE mask_t below(const int32_t *lane, int32_t row, 
 #endif
 }
 } // namespace imbrex
+#include "narrow.h"
 #include "vec_x86.h"
 namespace imbrex {
 

@@ -3,10 +3,20 @@
 // A vector access of W elements must be aligned to W elements, as on the GPU: a misaligned one stops the program.
 #pragma once
 #include "../cpu/vec.h"
+#include "matrix.h"
 
 namespace imbrex {
 
-template <class D, class S> IMBREX_INLINE D converted(S x) { return narrow_to<D>::from(widen(x)); }
+template <class D, class S> IMBREX_INLINE D converted(S x) {
+  if constexpr (__is_same(D, S))
+    return x;
+  else
+    return narrow_to<D>::from(widen(x));
+}
+
+template <class T> IMBREX_INLINE void fill(T *p, int count, decltype(widen(T{})) value) {
+  for (int i = 0; i < count; ++i) p[i] = narrow_to<T>::from(value);
+}
 
 template <int W, class P> IMBREX_INLINE void expect_aligned(const P *p) {
   if (reinterpret_cast<uintptr_t>(p) % (W * sizeof(P)) != 0) __builtin_trap();
@@ -16,6 +26,15 @@ template <int W, class P> IMBREX_INLINE void expect_aligned(const P *p) {
 template <int W, class D, class S> IMBREX_INLINE void move(D *dst, const S *src, bool exists) {
   if (exists) expect_aligned<W>(src);
   for (int i = 0; i < W; ++i) dst[i] = exists ? converted<D>(src[i]) : D{};
+}
+
+// What a lane of a wave moves from global memory to LDS past its registers; zero where the source does not exist.
+// The hardware takes the place of lane 0, `first`, and puts the others behind it in order: any other place stops the
+// program.
+template <int W, class T> IMBREX_INLINE void move_direct(T *dst, const T *src, bool exists, int lane, T *&first) {
+  if (lane == 0) first = dst;
+  if (dst != first + lane * W) __builtin_trap();
+  move<W>(dst, src, exists);
 }
 
 // dst = alpha * src + beta * dst; beta == 0 does not read dst.

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from imbrex.index.expr import Lin, lin
 from imbrex.index.map import Dim, Map, layer_over
-from imbrex.index.query import address, bank_conflicts
+from imbrex.index.banks import bank_conflicts
+from imbrex.index.query import address
 from imbrex.index.rule import Merge, PassThrough, Xor
 
 P = PassThrough()

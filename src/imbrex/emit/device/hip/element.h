@@ -1,0 +1,62 @@
+// Element types and the conversions between what memory stores and what is computed.
+//
+// Laws: narrow<S>(widen(x)) == x; narrow rounds to nearest even.
+#pragma once
+#include "language.h"
+
+namespace imbrex {
+
+typedef _Float16 f16;
+typedef __bf16 bf16;
+typedef uint8_t f8e4m3fn, f8e4m3fnuz, f8e5m2, f8e5m2fnuz; // bits that only matrix instructions compute with
+
+// What one memory instruction of a lane carries.
+template <int Bytes> struct carried;
+template <> struct carried<1> {
+  typedef uint8_t type;
+};
+template <> struct carried<2> {
+  typedef uint16_t type;
+};
+template <> struct carried<4> {
+  typedef uint32_t type;
+};
+template <> struct carried<8> {
+  typedef uint32_t type __attribute__((ext_vector_type(2)));
+};
+template <> struct carried<16> {
+  typedef uint32_t type __attribute__((ext_vector_type(4)));
+};
+template <int Bytes> using word = typename carried<Bytes>::type;
+template <int Bytes> using word_in_memory = word<Bytes> __attribute__((may_alias));
+
+IMBREX_DEVICE float widen(f16 x) { return float(x); }
+IMBREX_DEVICE float widen(bf16 x) { return float(x); }
+IMBREX_DEVICE float widen(float x) { return x; }
+IMBREX_DEVICE double widen(double x) { return x; }
+IMBREX_DEVICE int32_t widen(int32_t x) { return x; }
+IMBREX_DEVICE int32_t widen(int8_t x) { return x; }
+
+template <class D, class S> IMBREX_DEVICE D converted(S x) {
+  if constexpr (__is_same(D, S))
+    return x;
+  else
+    return D(widen(x));
+}
+
+// The registers at p of a private array, as the vector that an instruction takes.  Private arrays are plain: where all
+// their indices are constants, the compiler splits them into the vectors that they are used as.
+template <class V, int N, class T> IMBREX_DEVICE V get(const T *p) {
+  static_assert(sizeof(V) == N * sizeof(T), "an operand is whole");
+  V v;
+  __builtin_memcpy(&v, p, sizeof(V));
+  return v;
+}
+template <class V, class T> IMBREX_DEVICE void put(T *p, V v) { __builtin_memcpy(p, &v, sizeof(V)); }
+
+// dst = src, from register to register.
+template <int W, class D, class S> IMBREX_DEVICE void copy(D *dst, const S *src) {
+#pragma unroll
+  for (int i = 0; i < W; ++i) dst[i] = converted<D>(src[i]);
+}
+} // namespace imbrex

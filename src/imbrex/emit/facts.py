@@ -1,0 +1,63 @@
+"""What the files of a bundle say of a problem and of its kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from imbrex.emit import c
+from imbrex.lower.stmt import Buffer, Kernel
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the files say of themselves."""
+
+    title: str
+    tuning: str
+    shapes: tuple[tuple[int, ...], ...]
+
+
+def described(kernel: Kernel) -> str:
+    """Geometry, and the maps that the addresses below implement, upper dims first."""
+    items = "one work item" if kernel.block_size == 1 else f"{kernel.block_size} work items"
+    parts = [f"{kernel.grid_size} workgroups of {items}.  The maps of the arguments, topmost dims first:"]
+    for name, map in kernel.maps:
+        parts += ["", f"{name}:", *(f"  {line}" for line in map.splitlines())]
+    return "\n".join(parts)
+
+
+def solver(name: str, facts: Facts, target: str) -> list[str]:
+    """The host's functions that tell whether a kernel applies, and how it was tuned."""
+    sizes = [size for shape in facts.shapes for size in shape]
+    return [
+        "// Are these the sizes that the kernel was generated for?  The arrays' shapes, one after the other:",
+        f"// {sizes}",
+        f"int {name}_is_applicable(const int64_t *sizes, int count) {{",
+        f"  static const int64_t wanted[] = {{{', '.join(map(str, sizes))}}};",
+        f"  if (count != {len(sizes)}) return 0;",
+        f"  for (int i = 0; i < {len(sizes)}; ++i)",
+        "    if (sizes[i] != wanted[i]) return 0;",
+        "  return 1;",
+        "}",
+        "",
+        f'const char *{name}_tuning() {{ return "{facts.tuning}"; }}',
+        f'const char *{name}_target() {{ return "{target}"; }}',
+        "",
+    ]
+
+
+def table(function: str, values: Sequence[str], kind: str = "const int64_t") -> list[str]:
+    """A C function from a launch to its value."""
+    return [
+        f"{function}(int launch) {{",
+        f"  static {kind} values[] = {{{', '.join(values)}}};",
+        "  return values[launch];",
+        "}",
+    ]
+
+
+def parameter(buffer: Buffer, outputs: frozenset[str]) -> str:
+    """An array as the argument of a C function."""
+    const = "" if buffer.name in outputs else "const "
+    return f"{const}{c.type_name(buffer.dtype)} *{buffer.name}"

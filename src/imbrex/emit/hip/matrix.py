@@ -1,0 +1,46 @@
+"""Matrix instructions as functions on private arrays: one inline function for each that a program uses."""
+
+from __future__ import annotations
+
+import re
+
+from imbrex.emit import c
+from imbrex.lower.stmt import MatrixMultiply, Program, walk
+from imbrex.view.mma import BUILTIN_TYPES
+
+
+def wrappers(program: Program) -> list[str]:
+    """The functions, in a namespace of their own; nothing where no matrix instruction is used."""
+    stmts = (s for kernel in program.kernels for s in walk(kernel.body))
+    used = {_signature(s): s for s in stmts if isinstance(s, MatrixMultiply)}
+    if not used:
+        return []
+    return ["", "namespace imbrex {", *(line for s in used.values() for line in _wrapper(s)), "} // namespace imbrex"]
+
+
+def _signature(stmt: MatrixMultiply) -> tuple[str, ...]:
+    return (stmt.instruction.name, *(c.type_name(r.buffer.dtype) for r in (stmt.c, stmt.a, stmt.b)))
+
+
+def _wrapper(stmt: MatrixMultiply) -> list[str]:
+    one = stmt.instruction
+    name, c_type, a_type, b_type = _signature(stmt)
+    operand, result = _type(one.builtin_operand), _type(one.builtin_result)
+    taken = {
+        "a": f"get<{operand}, {one.a_elements}>(a)",
+        "b": f"get<{operand}, {one.b_elements}>(b)",
+        "c": f"get<{result}, {one.c_elements}>(c)",
+    }
+    arguments = ", ".join(taken.get(a, a) for a in one.arguments)
+    return [
+        f"// c += a * b by all lanes of a wave: {one.mnemonic}",
+        f"IMBREX_DEVICE void {name}({c_type} *c, const {a_type} *a, const {b_type} *b) {{",
+        f"  put(c, {one.builtin}({arguments}));",
+        "}",
+    ]
+
+
+def _type(name: str) -> str:
+    """The C++ type of a builtin's argument: `half4` is a vector of four `_Float16`."""
+    element, count = BUILTIN_TYPES[name], re.search(r"\d+$", name)
+    return f"vec<{element}, {count.group()}>" if count else element

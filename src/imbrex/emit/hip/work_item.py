@@ -1,0 +1,201 @@
+"""The body of a kernel as one work item runs it.
+
+Loops without a barrier are unrolled by the compiler, so that private buffers become registers and constants
+become the immediate offsets of LDS instructions; a loop with a barrier stays one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import assert_never
+
+from imbrex.emit import c
+from imbrex.emit.hip.address import Arrays, arrays
+from imbrex.index.expr import lin
+from imbrex.lower.stmt import (
+    Alloc,
+    Barrier,
+    Buffer,
+    Comment,
+    Fill,
+    For,
+    Kernel,
+    Let,
+    Mark,
+    MatrixMultiply,
+    Meet,
+    Move,
+    MulAdd,
+    Pack,
+    PanelGemm,
+    Places,
+    Product,
+    Ref,
+    Stmt,
+    Unpack,
+    View,
+    walk,
+)
+
+
+@dataclass(frozen=True)
+class WorkItem:
+    """Prints one kernel."""
+
+    kernel: Kernel
+
+    @cached_property
+    def arrays(self) -> Arrays:
+        return arrays(self.kernel)
+
+    @cached_property
+    def has_direct(self) -> bool:
+        """Does it move anything to LDS past the registers?"""
+        return any(isinstance(s, Move) and s.direct for s in walk(self.kernel.body))
+
+    def lines(self) -> list[str]:
+        return [*self._buffers(), *self._body(self.kernel.body)]
+
+    def _buffers(self) -> list[str]:
+        """The arguments that are reached as raw buffers."""
+        moves = [s for s in walk(self.kernel.body) if isinstance(s, Move)]
+        used = {s.source.buffer.name for s in moves}
+        used |= {s.dest.buffer.name for s in moves if s.method != "atomic_add"}
+        return [
+            f"const imbrex::buffer {_buffer(b)} = imbrex::buffer_of({b.name}, {self.arrays.before[b.name]});"
+            for b in self.kernel.arguments
+            if b.name in used and self.arrays.in_reach(b)
+        ]
+
+    def _body(self, stmts: Sequence[Stmt]) -> list[str]:
+        return [line for stmt in stmts for line in self._statement(stmt)]
+
+    def _statement(self, stmt: Stmt) -> list[str]:
+        match stmt:
+            case Comment():
+                return c.comment(stmt.text)
+            case Let():
+                return [self._let(stmt)]
+            case Alloc() | View():
+                return [self._declared(stmt)]
+            case For():
+                stays = any(isinstance(s, Barrier) for s in walk(stmt.body))
+                unroll = "#pragma unroll 1" if stays else "#pragma unroll"
+                return [unroll, c.loop(stmt), *c.indented(self._body(stmt.body)), "}"]
+            case Fill():
+                return self._fill(stmt)
+            case Move():
+                return [self._move(stmt)]
+            case Mark():
+                fails, place = f"uint32_t(!({c.guards(stmt.guards)}))", c.index(stmt.place)
+                return [f"{_element(stmt.word)} |= {fails} << ({place});"]
+            case MulAdd():
+                a, b = (f"imbrex::widen({_element(r)})" for r in (stmt.a, stmt.b))
+                return [f"{_element(stmt.c)} += {a} * {b};"]
+            case MatrixMultiply(one):
+                operands = ", ".join(_pointer(r) for r in (stmt.c, stmt.a, stmt.b))
+                return [f"imbrex::{one.name}({operands});"]
+            case Barrier():
+                return ["imbrex::barrier_after_direct();" if self.has_direct else "imbrex::barrier();"]
+            case Places() | Meet() | Pack() | PanelGemm() | Unpack() | Product():
+                raise AssertionError(f"a GPU kernel has no {type(stmt).__name__}")
+            case _:
+                assert_never(stmt)
+
+    def _let(self, stmt: Let) -> str:
+        """What depends on the work item and yet is the same in all lanes is read from the first."""
+        if self.kernel.workitem in stmt.index.variables and stmt.name not in self.arrays.lanes:
+            return f"const int32_t {stmt.name} = __builtin_amdgcn_readfirstlane({c.index(stmt.index)});"
+        return c.let(stmt)
+
+    def _declared(self, stmt: Alloc | View) -> str:
+        b, kind = stmt.buffer, c.type_name(stmt.buffer.dtype)
+        if isinstance(stmt, View):
+            return f"const imbrex::lds<{kind}> {b.name} = (imbrex::lds<{kind}>)({stmt.base.name} + {stmt.byte_offset});"
+        if b.space == "lds":
+            return f"__shared__ __attribute__((aligned(16))) {kind} {b.name}[{b.elements}];"
+        return f"{kind} {b.name}[{b.elements}];"
+
+    def _fill(self, stmt: Fill) -> list[str]:
+        buffer, value = stmt.buffer, c.number(stmt.value)
+        if buffer.space == "private":
+            start, step, unroll = "0", "++i", ["#pragma unroll"]
+        else:
+            start, step, unroll = self.kernel.workitem, f"i += {self.kernel.block_size}", []
+        loop = f"for (int32_t i = {start}; i < {buffer.elements}; {step})"
+        return [*unroll, f"{loop} {buffer.name}[i] = {value};"]
+
+    def _move(self, stmt: Move) -> str:
+        match stmt.source.buffer.space, stmt.dest.buffer.space:
+            case "global", "private":
+                return f"imbrex::load<{stmt.width}>({_pointer(stmt.dest)}, {self._place(stmt.source)});"
+            case "global", "lds":
+                assert stmt.direct, f"what passes no register is direct: {stmt}"
+                first = replace_lane(stmt.dest, self.kernel)
+                return f"imbrex::load_direct<{stmt.width}>({_pointer(first)}, {self._place(stmt.source)});"
+            case "lds", "private":
+                return f"imbrex::read<{stmt.width}>({_pointer(stmt.dest)}, {_pointer(stmt.source)});"
+            case "private", "lds":
+                return f"imbrex::write<{stmt.width}>({_pointer(stmt.dest)}, {_pointer(stmt.source)});"
+            case "private", "private":
+                return f"imbrex::copy<{stmt.width}>({_pointer(stmt.dest)}, {_pointer(stmt.source)});"
+            case "private", "global":
+                return self._stored(stmt)
+            case spaces:
+                raise AssertionError(f"nothing moves from {spaces[0]} to {spaces[1]}: {stmt}")
+
+    def _stored(self, stmt: Move) -> str:
+        kind, source = c.type_name(stmt.source.buffer.dtype), _pointer(stmt.source)
+        if stmt.method == "atomic_add":
+            return f"imbrex::add<{stmt.width}>({_far(stmt.dest)}, {source});"
+        form, more = "store", ""
+        if (stmt.alpha, stmt.beta) != (1.0, 0.0):
+            form, more = "scale", f", {kind}({c.number(stmt.alpha)}), {kind}({c.number(stmt.beta)})"
+        if not self.arrays.in_reach(stmt.dest.buffer):
+            return f"imbrex::{form}<{stmt.width}>({_far(stmt.dest)}, {source}{more});"
+        element = c.type_name(stmt.dest.buffer.dtype)
+        return f"imbrex::{form}<{element}, {stmt.width}>({self._place(stmt.dest)}, {source}{more});"
+
+    def _place(self, ref: Ref) -> str:
+        """The arguments that say where in global memory a move begins, and whether it does."""
+        if not self.arrays.in_reach(ref.buffer):
+            return _far(ref)
+        address = self.arrays.address(ref)
+        lane = c.index(address.lane)
+        if ref.missing is not None:
+            word = _element(Ref(ref.missing.buffer, ref.missing.offset))
+            lane = f"imbrex::unless({word}, {c.index(ref.missing.place)}, {lane})"
+        if ref.guards:
+            lane = f"imbrex::where({c.guards(ref.guards)}, {lane})"
+        return f"{_buffer(ref.buffer)}, {lane}, {c.index(address.wave)}"
+
+
+def replace_lane(ref: Ref, kernel: Kernel) -> Ref:
+    """The place of a wave's first lane."""
+    return Ref(ref.buffer, ref.offset.subs({kernel.workitem: lin(0)}))
+
+
+def _buffer(buffer: Buffer) -> str:
+    return f"{buffer.name}_memory"
+
+
+def _far(ref: Ref) -> str:
+    """A pointer, and whether there is something."""
+    exists = c.guards(ref.guards)
+    if ref.missing is not None:
+        word = _element(Ref(ref.missing.buffer, ref.missing.offset))
+        exists = f"{exists} && !({word} >> ({c.index(ref.missing.place)}) & 1)"
+    return f"{_pointer(ref)}, {exists}"
+
+
+def _pointer(ref: Ref) -> str:
+    at = c.index(ref.offset)
+    if at == "0":
+        return ref.buffer.name
+    return f"{ref.buffer.name} + {at if at.isalnum() else f'({at})'}"
+
+
+def _element(ref: Ref) -> str:
+    return f"{ref.buffer.name}[{c.index(ref.offset)}]"

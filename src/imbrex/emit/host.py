@@ -1,0 +1,109 @@
+"""The files of a kernel that runs on this machine: as the `cpu` target, or lane by lane.
+
+NAME_solver.cpp   may this kernel run, with which tuning, over which grid, with how much memory
+NAME.cpp          the entry point: int NAME(const void *, const void *, void *, int threads)
+NAME.hpp          the algorithm: one function a launch, run by each workgroup
+"""
+
+from __future__ import annotations
+
+from imbrex.emit import c, lanes, panels
+from imbrex.emit.facts import Facts, described, parameter, solver, table
+from imbrex.lower.stmt import Buffer, Kernel, Program, ZeroFill
+
+HEADERS = {
+    "cpu": ("device/cpu/extent.h", "device/cpu/operand.h", "device/cpu/threads.h"),
+    "emulate": ("device/emulate/lane.h", "device/cpu/threads.h"),
+}
+
+
+def units(program: Program, facts: Facts, target: str) -> dict[str, list[str]]:
+    """File name -> lines."""
+    name = program.name
+    return {
+        f"{name}_solver.cpp": _solver(program, facts, target),
+        f"{name}.cpp": _wrapper(program),
+        f"{name}.hpp": _algorithm(program, target),
+    }
+
+
+def _algorithm(program: Program, target: str) -> list[str]:
+    lines = [
+        "#pragma once",
+        *(f'#include "{h}"' for h in HEADERS[target]),
+        "",
+        f"namespace {program.name}_kernels {{",
+    ]
+    form = panels if target == "cpu" else lanes
+    lines += lanes.models(program)
+    for kernel in program.kernels:
+        lines += ["", f"// Memory of one workgroup of {kernel.name}.", f"struct {kernel.name}_scratch {{"]
+        lines += [*c.indented(form.scratch_members(kernel)), "};", ""]
+        lines += c.comment(described(kernel))
+        arguments = ", ".join(parameter(b, program.outputs) for b in kernel.arguments)
+        lines += [
+            f"static inline void {kernel.name}(",
+            f"    int64_t {kernel.workgroup}_, {arguments}, {kernel.name}_scratch &scratch) {{",
+            f"  const int32_t {kernel.workgroup} = int32_t({kernel.workgroup}_);",
+            *(f"  (void){name};" for name in (kernel.workgroup, *(b.name for b in kernel.arguments))),
+            *c.indented(form.function_body(kernel)),
+            "}",
+        ]
+    return [*lines, "", f"}} // namespace {program.name}_kernels"]
+
+
+def _wrapper(program: Program) -> list[str]:
+    declared = ", ".join(
+        f"{'' if b.name in program.outputs else 'const '}void *{b.name}_" for b in program.arguments
+    )
+    lines = [
+        f'#include "{program.name}.hpp"',
+        "",
+        "// Runs every launch in order; returns 0, or 1 when there is no memory for the scratch of a thread.",
+        f'extern "C" int {program.name}({declared}, int threads) {{',
+        *c.indented([_cast(b, program.outputs) for b in program.arguments]),
+        "  int status = imbrex::ok;",
+    ]
+    for launch in program.launches:
+        if isinstance(launch, ZeroFill):
+            name, count = launch.buffer.name, launch.buffer.elements
+            lines += c.indented([f"__builtin_memset({name}, 0, size_t({count}) * sizeof(*{name}));"])
+        else:
+            lines += c.indented(_launched(program, launch))
+    return [*lines, "  return status;", "}"]
+
+
+def _launched(program: Program, kernel: Kernel) -> list[str]:
+    space = f"{program.name}_kernels::"
+    names = ", ".join(b.name for b in kernel.arguments)
+    return [
+        f"using {kernel.name}_scratch = {space}{kernel.name}_scratch;",
+        f"status |= imbrex::for_each_workgroup<{kernel.name}_scratch>(",
+        f"    {kernel.grid_size}, threads, [&](int64_t workgroup, {kernel.name}_scratch &scratch) {{",
+        f"      {space}{kernel.name}(workgroup, {names}, scratch);",
+        "    });",
+    ]
+
+
+def _solver(program: Program, facts: Facts, target: str) -> list[str]:
+    name, kernels = program.name, program.kernels
+    scratch = [f"sizeof({name}_kernels::{k.name}_scratch)" for k in kernels]
+    return [
+        f'#include "{name}.hpp"',
+        "",
+        'extern "C" {',
+        *solver(name, facts, target),
+        "// Launches in order, and the geometry of each.",
+        f"int {name}_launch_count() {{ return {len(kernels)}; }}",
+        *table(f"int64_t {name}_grid_size", [str(k.grid_size) for k in kernels]),
+        *table(f"int64_t {name}_block_size", [str(k.block_size) for k in kernels]),
+        "// Bytes that each thread allocates while a launch runs: packing panels and the tile of C.",
+        *table(f"int64_t {name}_workspace_bytes", [f"int64_t({s})" for s in scratch]),
+        "}",
+    ]
+
+
+def _cast(buffer: Buffer, outputs: frozenset[str]) -> str:
+    const = "" if buffer.name in outputs else "const "
+    kind = f"{const}{c.type_name(buffer.dtype)} *"
+    return f"{kind}{buffer.name} = static_cast<{kind}>({buffer.name}_);"

@@ -1,0 +1,62 @@
+"""Meaning of matrix instructions: a wave's registers become matrices, are multiplied, and become registers.
+
+A wave is `instruction.wave` work items, one after another; its lanes act together, on what each of them holds.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from imbrex.index.map import Dim, Map
+from imbrex.ir.meaning.memory import Array
+from imbrex.view import wave
+from imbrex.view.mma import Instruction
+from imbrex.view.wave import WaveTiles
+
+__all__ = ["multiplied", "owned"]
+
+
+def multiplied(used: Instruction, a: Array, b: Array, c: Array) -> Array:
+    """c + a b; each is [work item, element] in the order of the instruction's registers."""
+    waves = c.shape[0] // used.wave
+    assert waves * used.wave == c.shape[0], f"{c.shape[0]} work items are not whole waves of {used.wave}"
+    left, right = (
+        _matrices(map, x.reshape(waves, used.wave, -1), c.dtype) for map, x in ((used.a, a), (used.b, b))
+    )
+    block, m, n = _elements(used.c)[0]
+    return c + (left @ right)[:, block, m, n].reshape(c.shape)
+
+
+def owned(tiles: WaveTiles, block: tuple[int, int]) -> tuple[Array, Array]:
+    """Coordinates (m, n) in a block's tile of C of each work item's [m_tile, n_tile, register]."""
+    registers = tiles.instruction.c_elements
+    computed = Map(wave.computed((Dim("workgroup", 1), Dim("m", block[0]), Dim("n", block[1])), tiles))
+    dims = (Dim("m_tile", tiles.m_tiles), Dim("n_tile", tiles.n_tiles), Dim("register", registers))
+    held = Map(wave.held(dims, tiles))
+    _, *sizes = (d.size for d in computed.upper)
+    (_, m, n), _ = computed.evaluate([0, *np.indices(sizes)])
+    (m_tile, n_tile, register), _ = held.evaluate(list(np.indices(sizes[1:])))
+    rows = np.empty((sizes[0], *(d.size for d in dims)), np.int64)
+    columns = np.empty_like(rows)
+    rows[:, m_tile, n_tile, register] = m
+    columns[:, m_tile, n_tile, register] = n
+    return rows, columns
+
+
+@cache
+def _elements(map: Map) -> tuple[tuple[Array, ...], Array]:
+    """Matrix coordinates of every (lane, register), and where there are any."""
+    shape = tuple(d.size for d in map.upper)
+    coords, valid = map.evaluate(list(np.indices(shape)))
+    return tuple(np.broadcast_to(c, shape) for c in coords), np.broadcast_to(valid, shape)
+
+
+def _matrices(map: Map, held: Array, kind: np.dtype[Any]) -> Array:
+    """[wave, lane, register] as [wave, block, row, column]; lanes that hold copies hold the same."""
+    coords, valid = _elements(map)
+    out = np.zeros((held.shape[0], *(d.size for d in map.lower)), kind)
+    out[:, *(c[valid] for c in coords)] = held.astype(kind)[:, valid]
+    return out

@@ -1,0 +1,137 @@
+"""The loop over K of a workgroup of a GPU: tiles of A and B go to LDS while earlier ones are multiplied.
+
+With two LDS buffers, even and odd, the loop is unrolled by two: while one buffer is multiplied, the next tile
+travels to registers, then to the other buffer.
+
+    copy tile 0 -> even
+    for step = 0, 2, .. while two more tiles follow:
+        barrier; load tile step + 1; multiply even; store it -> odd
+        barrier; load tile step + 2; multiply odd;  store it -> even
+    an odd number of tiles leaves one:   barrier; multiply even
+    an even number leaves two:           barrier; load the last; multiply even; store it -> odd
+                                         barrier; multiply odd
+
+Direct copies need no registers: "load" then fills the other buffer, and there is no "store".
+
+With one LDS buffer, every step has a second barrier, between its reads and the writes of the next tile:
+
+    copy tile 0
+    for each step but the last:          barrier; load tile step + 1; multiply; barrier; store it
+    barrier; multiply
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from xdsl.dialects.builtin import MemRefType, i8
+from xdsl.ir import Attribute, SSAValue
+
+from imbrex.ir.attrs import Extents
+from imbrex.ir.ops.memory import LdsBarrierOp, SubviewOp
+from imbrex.ir.passes import gridwise_tiles
+from imbrex.ir.rewrite import Run, properties
+from imbrex.ir.shape import LDS, memref, shape_of
+
+
+@dataclass(frozen=True)
+class Operand:
+    """One matrix on its way: its window, its LDS buffers and its staging registers.
+
+    lds: a tile (k, m or n) in each buffer.  staged: registers, as many as `Steps.stages` says; none where copies
+    are direct.
+    """
+
+    window: SSAValue
+    lds: Sequence[SSAValue]
+    staged: Sequence[SSAValue]
+    copy: dict[str, Attribute]
+
+
+@dataclass(frozen=True)
+class Steps:
+    """`multiply` emits the product of two tiles in LDS."""
+
+    count: int
+    k_per_block: int
+    operands: Sequence[Operand]
+    wg: SSAValue
+    multiply: Callable[[Run, SSAValue, SSAValue], None]
+
+    def emit(self, run: Run) -> None:
+        first = run.index(0)
+        for o in self.operands:
+            run.add(gridwise_tiles.copy(o.window, [first, self.wg], o.lds[0], o.copy))
+        if len(self.operands[0].lds) == 1:
+            run.loop("step", 0, self.count - 1, 1, self._single)
+            last = 0
+        else:
+            run.loop("step", 0, 2 * ((self.count - 1) // 2), 2, self._both)
+            if self.count % 2 == 0:
+                self._half(run, run.index(self.count - 2), 0)
+            last = 1 - self.count % 2
+        run.add(LdsBarrierOp.build())
+        self._product(run, last)
+
+    def _single(self, into: Run, step: SSAValue) -> None:
+        into.add(LdsBarrierOp.build())
+        self._load(into, step, 0, 0)
+        self._product(into, 0)
+        into.add(LdsBarrierOp.build())
+        self._store(into, 0, 0)
+
+    def _both(self, into: Run, step: SSAValue) -> None:
+        self._half(into, step, 0)
+        self._half(into, step, 1)
+
+    def _half(self, into: Run, step: SSAValue, parity: int) -> None:
+        """Multiply one buffer while the tile after it goes to the other."""
+        into.add(LdsBarrierOp.build())
+        self._load(into, step, parity, 1 - parity)
+        self._product(into, parity)
+        self._store(into, parity, 1 - parity)
+
+    def _load(self, into: Run, step: SSAValue, parity: int, buffer: int) -> None:
+        moved = properties({"move_source_offset": (1 + parity) * self.k_per_block})
+        for o in self.operands:
+            dest = o.staged[parity] if o.staged else o.lds[buffer]
+            into.add(gridwise_tiles.copy(o.window, [step, self.wg], dest, o.copy | moved))
+
+    def _store(self, into: Run, parity: int, buffer: int) -> None:
+        for o in self.operands:
+            if o.staged:
+                into.add(gridwise_tiles.copy(o.staged[parity], [], o.lds[buffer], o.copy))
+
+    def _product(self, into: Run, buffer: int) -> None:
+        a, b = self.operands
+        self.multiply(into, a.lds[buffer], b.lds[buffer])
+
+
+def stages(count: int, buffers: int) -> Sequence[str]:
+    """The names of the tiles that are in registers at one time or another."""
+    return ("even", "odd")[: min(buffers, count - 1)]
+
+
+def buffers(
+    run: Run, shared: SSAValue, side: str, start: int, size: int, matrix: MemRefType, count: int = 2
+) -> list[SSAValue]:
+    """The seeds' views of LDS: bytes of a matrix, its even and odd halves, and each half as a matrix."""
+    whole = _part(run, shared, start, memref(i8, [count * size], LDS), f"block_{side}")
+    shape = [s for s in shape_of(matrix) if s is not None]
+    found: list[SSAValue] = []
+    for i, parity in enumerate(("even", "odd")[:count]):
+        half = _part(run, whole, i * size, memref(i8, [size], LDS), f"block_{side}_{parity}")
+        found.append(_part(run, half, 0, matrix, f"matrix_block_{side}_{parity}", shape))
+    return found
+
+
+def _part(
+    run: Run, of: SSAValue, at: int, ty: Attribute, hint: str, dimension: Sequence[int] | None = None
+) -> SSAValue:
+    """The bytes of a buffer from `at` on, as another type."""
+    given: dict[str, Attribute] = {} if dimension is None else {"dimension": Extents(tuple(dimension))}
+    op = SubviewOp.build(operands=[of, run.index(at), []], result_types=[ty], properties=given)
+    op.result.name_hint = hint
+    return run.add(op).result

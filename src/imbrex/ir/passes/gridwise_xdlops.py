@@ -1,0 +1,152 @@
+"""A workgroup of a GPU with matrix instructions: its waves multiply wave tiles.
+
+A tile in LDS is seen as (k, m) or (k, n) through its layout (`imbrex.view.lds`); the layout decides where its
+elements lie.  C stays in registers in the order of the instruction, and is put into the order of memory just
+before it is stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import Final
+
+from xdsl.dialects.builtin import i8
+from xdsl.ir import Attribute, SSAValue
+
+from imbrex.index.map import Dim, Map
+from imbrex.ir.attrs import Ints
+from imbrex.ir.element import accumulator_type, element_bytes
+from imbrex.ir.ops.block import BlockwiseGemmOp
+from imbrex.ir.ops.grid import WAVE_KEYS, GridwiseGemmExOp
+from imbrex.ir.ops.thread import ThreadwiseCopyOp
+from imbrex.ir.passes import gridwise_tiles, tiling
+from imbrex.ir.passes.gridwise_steps import Operand, Steps, buffers, stages
+from imbrex.ir.passes.gridwise_tiles import Tiles
+from imbrex.ir.rewrite import Run, properties
+from imbrex.ir.shape import LDS, PRIVATE, element_of, memref, shape_of
+from imbrex.ir.source import InvalidOp
+from imbrex.view import lds, wave
+from imbrex.view.lds import LdsLayout
+from imbrex.view.wave import Side, WaveTiles
+
+SIDES: Final[Mapping[str, Side]] = {"a": "m", "b": "n"}
+
+
+def workgroup(op: GridwiseGemmExOp, tiles: Tiles, run: Run, wg: SSAValue, item: SSAValue) -> None:
+    """The body of the launch."""
+    element = element_of(op.a)
+    cut = tiling.waves(op, (op.m_per_block.data, op.n_per_block.data), op.k_per_block.data)
+    operands = _operands(op, tiles, cut, run)
+    shape = [cut.m_tiles, cut.n_tiles, cut.instruction.c_elements]
+    thread_c = run.alloc("thread_c", accumulator_type(element), shape, PRIVATE)
+    run.zero(thread_c)
+
+    def multiply(into: Run, a: SSAValue, b: SSAValue) -> None:
+        into.add(_product(op, a, b, thread_c))
+
+    Steps(tiles.grid.k_steps, op.k_per_block.data, operands, wg, multiply).emit(run)
+    dims = [Dim(name, size) for name, size in zip(("m_tile", "n_tile", "register"), shape, strict=True)]
+    held = run.view(thread_c, wave.held(dims, cut), "thread_c")
+    sizes = [size for size in shape_of(held) if size is not None]
+    thread_out = run.alloc("thread_out", accumulator_type(element), sizes, PRIVATE)
+    run.add(ThreadwiseCopyOp.build(operands=[held, [], thread_out, []]))
+    c = tiles.c.under(wave.computed(tiles.c.dims, cut), "c", run).value
+    run.add(gridwise_tiles.store(op, thread_out, c, [wg, item], op.matrix_c_dest_data_per_write.data))
+
+
+@dataclass(frozen=True)
+class _Matrix:
+    """A or B of a gridwise product: the numbers of its copy and of its layout in LDS."""
+
+    op: GridwiseGemmExOp
+    name: str
+    cut: WaveTiles
+
+    def ints(self, key: str) -> Ints:
+        full = f"matrix_{self.name}_{key}"
+        found = self.op.properties.get(full)
+        if not isinstance(found, Ints):
+            raise InvalidOp(self.op, f"'{full}' is needed here; run 'affix-tuning' first")
+        return found
+
+    @property
+    def dims(self) -> tuple[Dim, Dim]:
+        """The tile, (k, m) or (k, n)."""
+        size = self.op.m_per_block if self.name == "a" else self.op.n_per_block
+        return Dim("k", self.op.k_per_block.data), Dim(SIDES[self.name], size.data)
+
+    @property
+    def stored(self) -> Map:
+        """Where the elements of a tile lie in LDS."""
+        kind = self.op.lds_layout.data if self.op.lds_layout is not None else "plain"
+        numbers = self.ints("lds_numbers").data if kind != "plain" else ()
+        layout = LdsLayout(kind, self.cut.kpack, numbers)  # type: ignore[arg-type]
+        turned = wave.interleaved(self.dims, self.cut, SIDES[self.name])
+        try:
+            return lds.stored(self.dims, layout, turned)
+        except ValueError as error:
+            raise InvalidOp(self.op, f"no such layout in LDS: {error}", "lds_layout") from None
+
+    @property
+    def copy(self) -> dict[str, Attribute]:
+        """What every copy of this matrix has."""
+        if self.is_direct:
+            return properties({"direct": True, "source_data_per_read": self._own("source_data_per_read")})
+        return properties(
+            {
+                "cluster_lengths": self.ints("copy_cluster_lengths"),
+                "slice_lengths": self.ints("copy_slice_lengths"),
+                "vector_dim": self._own("source_vector_read_dim"),
+                "lane_dim": self._own("copy_lane_dim"),
+                "lane_inner": self._own("copy_lane_inner"),
+                "source_data_per_read": self._own("source_data_per_read"),
+                "dest_data_per_write": self._own(f"dest_data_per_write_dim_{SIDES[self.name]}"),
+            }
+        )
+
+    @property
+    def is_direct(self) -> bool:
+        return self.op.copy is not None and self.op.copy.data == "direct"
+
+    def _own(self, key: str) -> Attribute | None:
+        return self.op.properties.get(f"matrix_{self.name}_{key}")
+
+
+def _operands(op: GridwiseGemmExOp, tiles: Tiles, cut: WaveTiles, run: Run) -> list[Operand]:
+    """A's buffers first, then B's, in one allocation of LDS."""
+    element = element_of(op.a)
+    count = op.lds_buffers.data if op.lds_buffers is not None else 2
+    matrices = [_Matrix(op, name, cut) for name in SIDES]
+    shapes = [[d.size for d in matrix.stored.lower] for matrix in matrices]
+    sizes = [prod(shape) * element_bytes(element) for shape in shapes]
+    shared = run.alloc("block_shared", i8, [count * sum(sizes)], LDS)
+    operands: list[Operand] = []
+    start = 0
+    for matrix, shape, size in zip(matrices, shapes, sizes, strict=True):
+        raw = buffers(run, shared, matrix.name, start, size, memref(element, shape, LDS), count)
+        layers, hints = matrix.stored.layers, ("even", "odd")
+        views = [run.view(r, layers, f"block_{matrix.name}_{hints[i]}") for i, r in enumerate(raw)]
+        window = (tiles.a if matrix.name == "a" else tiles.b).value
+        operands.append(_operand(matrix, run, window, views, tiles.grid.k_steps))
+        start += count * size
+    return operands
+
+
+def _operand(matrix: _Matrix, run: Run, window: SSAValue, views: list[SSAValue], steps: int) -> Operand:
+    staged: list[SSAValue] = []
+    if not matrix.is_direct:
+        share = tiling.slices(matrix.op, matrix.copy, [d.size for d in matrix.dims], matrix.cut.threads)
+        shape = share.shape(*(d.size for d in matrix.dims))
+        staged = [
+            run.alloc(f"thread_{matrix.name}_{parity}", element_of(views[0]), shape, PRIVATE)
+            for parity in stages(steps, len(views))
+        ]
+    return Operand(window, views, staged, matrix.copy)
+
+
+def _product(op: GridwiseGemmExOp, a: SSAValue, b: SSAValue, c: SSAValue) -> BlockwiseGemmOp:
+    kept = {key: op.properties[key] for key in (*WAVE_KEYS, "interleave", "pipeline") if key in op.properties}
+    reads = {"matrix_a_source_data_per_read": op.kpack, "matrix_b_source_data_per_read": op.kpack}
+    return BlockwiseGemmOp.build(operands=[a, [], b, [], c, []], properties=kept | properties(reads))

@@ -1,0 +1,14 @@
+"""Kernel: a problem compiled for a target, ready to be called on arrays.
+
+goal      what a kernel is built for
+order     a problem and all that may be chosen about its kernel, checked
+compiled  the kernel: its files, its report, and calls on arrays
+make      `compile`: from the cache, or by the whole compiler
+"""
+
+from imbrex.kernel.compiled import Kernel
+from imbrex.kernel.goal import CHIPS, CPU, PLANNED, TARGETS, Goal, goal
+from imbrex.kernel.make import compile
+from imbrex.kernel.order import default_name
+
+__all__ = ["CHIPS", "CPU", "PLANNED", "TARGETS", "Goal", "Kernel", "compile", "default_name", "goal"]

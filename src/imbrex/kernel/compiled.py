@@ -1,0 +1,177 @@
+"""Kernel: what `compile` gives: source files, a built object beside them, a report, and calls on arrays.
+
+Law: one interface for every target.  What differs between a CPU and a GPU is in `loaded` alone: where arrays
+may lie, what a call waits for, and who says how large a launch is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from imbrex.build.amd import CodeObject
+from imbrex.build.shared import Shared
+from imbrex.kernel.goal import Goal
+from imbrex.problem import Gemm, Operand, Problem
+from imbrex.run.cpu import CpuKernel
+
+if TYPE_CHECKING:  # a warm start on a CPU goes without
+    from imbrex.build.amd_report import Resources
+    from imbrex.emit.bundle import Bundle
+    from imbrex.run.hip import HipKernel
+    from imbrex.schedule.tuning import Tuning
+    from imbrex.verify.compare import Comparison
+    from imbrex.verify.data import Values
+
+__all__ = ["Kernel", "Loaded"]
+
+Loaded: TypeAlias = "CpuKernel | HipKernel"
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """`kernel(a, b, c)` runs it, the arrays in the order of `problem.operands`; the written one is
+    overwritten and returned.
+
+    threads: of a CPU, how many the schedule was chosen for, and how many a call uses unless told otherwise.
+    tuning_texts: one a product; backward data has a product for each phase.
+    library: the shared object, or the code object of a GPU.
+    compile_s: from the problem to the library; 0 when that came from the cache.
+    """
+
+    problem: Problem
+    goal: Goal
+    threads: int
+    tuning_texts: tuple[str, ...]
+    library: Shared | CodeObject
+    compile_s: float
+    loaded: Loaded = field(repr=False, compare=False)
+
+    @property
+    def target(self) -> str:
+        """How the source is written: `cpu`, `emulate`, or a GPU such as `gfx942`."""
+        return self.goal.target
+
+    @property
+    def name(self) -> str:
+        """The entry point, and the stem of the files."""
+        return self.loaded.symbol
+
+    @property
+    def was_cached(self) -> bool:
+        return self.compile_s == 0.0
+
+    @property
+    def directory(self) -> Path:
+        """Where the library and its sources lie, in the cache."""
+        return self.library.path.parent
+
+    @cached_property
+    def tunings(self) -> tuple[Tuning, ...]:
+        from imbrex.schedule.tuning import parse
+
+        return tuple(parse(text) for text in self.tuning_texts)
+
+    @cached_property
+    def files(self) -> Mapping[str, str]:
+        """The sources, by their path in the output folder: solver, wrapper, algorithm, device headers."""
+        found = sorted(p for p in self.directory.rglob("*") if p.suffix in (".cpp", ".hpp", ".h"))
+        return {p.relative_to(self.directory).as_posix(): p.read_text(encoding="utf-8") for p in found}
+
+    @property
+    def bundle(self) -> Bundle:
+        """The sources with the names of the three that matter."""
+        from imbrex.emit.bundle import Bundle
+
+        return Bundle(self.name, self.files, self.target)
+
+    @cached_property
+    def report(self) -> Mapping[str, Any]:
+        """What it was made of and what it asks of a machine, as plain JSON."""
+        from imbrex.kernel.report import report
+
+        return report(self)
+
+    @cached_property
+    def resources(self) -> tuple[Resources, ...]:
+        """Of each kernel of a code object: registers, occupancy, hot loop.  Empty on a CPU."""
+        if not isinstance(self.library, CodeObject):
+            return ()
+        from imbrex.build.amd_report import resources
+
+        return resources(self.library.assembly, self.library.chip)
+
+    @cached_property
+    def workspace_bytes(self) -> int:
+        """Memory beside the three arrays, in the launch that needs most; on a CPU, of one thread."""
+        return self.loaded.workspace_bytes
+
+    @cached_property
+    def grid_sizes(self) -> tuple[int, ...]:
+        """Workgroups of each launch, in order."""
+        return self.loaded.grid_sizes
+
+    @property
+    def launches(self) -> int:
+        return len(self.grid_sizes)
+
+    def __call__(self, *arrays: Any, threads: int | None = None, stream: Any = None) -> Any:
+        """Run on all arrays, or, where none of them is read and written, on those that are read: the result
+        is then a new array of the same kind.
+
+        Arrays are NumPy's, torch's, or come by DLPack; dense and row-major, of the problem's very shapes and
+        types.  TypeError and ValueError where they are not.  On a GPU, arrays that lie there are used in
+        `stream` without waiting; arrays of the host are copied.
+        """
+        operands = self._operands
+        if len(arrays) == len(operands) - 1 and not self._reads_result:
+            (place,) = (i for i, o in enumerate(operands) if o.is_written)
+            result = self.loaded.new_result(self.loaded.parameters[place], arrays[0])
+            self._run((*arrays[:place], result, *arrays[place:]), threads, stream)
+            return result
+        self._run(arrays, threads, stream)
+        return next(a for a, o in zip(arrays, operands, strict=True) if o.is_written)
+
+    def check(self, seed: int = 0, *, values: Values = "integer", threads: int | None = None) -> Comparison:
+        """Run on random operands and a poisoned result, compared with float64 element by element.
+
+        values: "integer" ones make every sum exact, so that only equality passes; "float" ones need a bound.
+        """
+        from imbrex.verify.compare import compare
+        from imbrex.verify.data import random_operands
+        from imbrex.verify.reference import reference
+
+        self.loaded.prepare()
+        operands = random_operands(self.problem, seed, values)
+        truth = reference(self.problem, operands.arrays)
+        result = self(*(operands.arrays[o.role] for o in self.problem.operands), threads=threads)
+        data = "random" if values == "float" else "any"
+        return compare(self.problem, result, truth, is_exact=operands.is_exact, data=data)
+
+    @cached_property
+    def _operands(self) -> tuple[Operand, ...]:
+        return self.problem.operands
+
+    @property
+    def _reads_result(self) -> bool:
+        return isinstance(self.problem, Gemm) and self.problem.beta != 0.0
+
+    def _run(self, arrays: tuple[Any, ...], threads: int | None, stream: Any) -> None:
+        operands, loaded = self._operands, self.loaded
+        if len(arrays) != len(operands):
+            roles = ", ".join(o.role for o in operands)
+            raise TypeError(f"'{self.name}' takes {len(operands)} arrays ({roles}), got {len(arrays)}")
+        for array, operand in zip(arrays, operands, strict=True):
+            if operand.is_written and isinstance(array, list | tuple):
+                raise TypeError(f"'{operand.role}' is the output and should be an array, got a sequence")
+        views: list[Any] = [loaded.accepted(a, o.role) for a, o in zip(arrays, operands, strict=True)]
+        count = self.threads if threads is None else threads
+        if isinstance(loaded, CpuKernel):
+            if stream is not None:
+                raise TypeError("'stream' is of a GPU, and this kernel runs on the CPU")
+            loaded(*views, threads=count)
+        else:
+            loaded(*views, threads=count, stream=stream)

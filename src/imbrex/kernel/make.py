@@ -1,0 +1,130 @@
+"""compile: a problem to its kernel, from the cache or by the whole compiler.
+
+Law: the cache leads from (problem, options, compiler, machine, generator) to a built object, so a warm start
+runs no pass and imports no part of the compiler; and whatever it finds is what a cold start would have built.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from imbrex.build.amd import build_code_object, find_code_object
+from imbrex.build.cache import Cache
+from imbrex.build.shared import build_shared, find_shared, recipe_key
+from imbrex.diagnostic import Diagnostic
+from imbrex.kernel.compiled import Kernel
+from imbrex.kernel.goal import Goal, goal
+from imbrex.kernel.order import Order, ordered
+from imbrex.problem import Problem, problem_text
+from imbrex.run import launch
+from imbrex.run.cpu import Parameter, load
+from imbrex.run.machine import machine
+
+if TYPE_CHECKING:  # the compiler's own modules; a warm start goes without
+    from imbrex.pipeline import Lowered
+    from imbrex.schedule.tuning import Tuning
+
+__all__ = ["compile"]
+
+
+def compile(
+    problem: Problem | str,
+    target: str | Goal = "cpu",
+    tuning: Tuning | str | None = None,
+    *,
+    emulate: bool = False,
+    threads: int | None = None,
+    algorithm: str | None = None,
+    name: str | None = None,
+    cache: Cache | None = None,
+) -> Kernel:
+    """The kernel of `problem` for `target`, from the cache where it is there; a Diagnostic where none can be.
+
+    problem: a problem, or the text of one.  target: "cpu", or a GPU such as "gfx942", whose kernels run on
+    such a GPU only; or what `goal` gives.  emulate: the lane-level build of the GPU's schedule instead, which
+    runs here; the target "emulate" is that of gfx942.  tuning: taken as it is or refused with reasons; None
+    lets the model choose.  algorithm: of backward data, "v4r1" or "v1r1".  name: of the entry point and the
+    files.
+    """
+    wanted = target if isinstance(target, Goal) else goal(target, emulate)
+    order = ordered(problem, wanted, tuning, threads, algorithm, name)
+    store = cache or Cache()
+    key = recipe_key(problem_text(order.problem), order.text)
+    recipe = store.recall(key)
+    kernel = None if recipe is None else _found(order, recipe, store)
+    if kernel is not None:
+        return kernel
+    started = time.perf_counter()
+    recipe = _built(order, store)
+    store.remember(key, recipe)
+    kernel = _found(order, recipe, store)
+    assert kernel is not None, f"the cache lost the object {recipe['object']} that it was just given"
+    return replace(kernel, compile_s=time.perf_counter() - started)
+
+
+def _built(order: Order, store: Cache) -> dict[str, Any]:
+    """What leads to the built object: its key, the texts of the tunings, the launches."""
+    from imbrex.schedule.tuning import text
+
+    lowered, chip = _lowered(order), order.goal.chip
+    if order.goal.is_native:
+        key = build_shared(lowered.bundle.files, cache=store).key
+    else:
+        assert chip is not None
+        key = build_code_object(lowered.bundle.files, _unit(order), chip, cache=store).key
+    tunings = [text(t) for t in lowered.tunings]
+    return {"object": key, "tunings": tunings, "steps": launch.to_json(lowered.steps)}
+
+
+def _found(order: Order, recipe: Mapping[str, Any], store: Cache) -> Kernel | None:
+    """The kernel of an object that was built before; None when it is gone."""
+    parameters = tuple(
+        Parameter(o.role, o.shape, o.dtype.numpy, o.is_written) for o in order.problem.operands
+    )
+    tunings, chip = tuple(recipe["tunings"]), order.goal.chip
+    if order.goal.is_native:
+        shared = find_shared(recipe["object"], store)
+        if shared is None:
+            return None
+        loaded = load(shared.path, order.name, parameters)
+        return Kernel(order.problem, order.goal, order.threads, tunings, shared, 0.0, loaded)
+    from imbrex.run.hip import HipKernel
+
+    assert chip is not None
+    code = find_code_object(recipe["object"], _unit(order), chip, store)
+    if code is None:
+        return None
+    on_gpu = HipKernel(code.path, order.name, chip, parameters, launch.from_json(recipe["steps"]))
+    return Kernel(order.problem, order.goal, order.threads, tunings, code, 0.0, on_gpu)
+
+
+def _unit(order: Order) -> str:
+    """The file that holds the kernels of a GPU."""
+    return f"{order.name}.cpp"
+
+
+def _lowered(order: Order) -> Lowered:
+    """The whole compiler, down to source text."""
+    from imbrex.ir.source import InvalidOp
+    from imbrex.pipeline import Request, lower, machine_for
+    from imbrex.schedule import tuning as tunings
+
+    here = machine()
+    wanted = None if order.tuning is None else tunings.parse(order.tuning)
+    target = machine_for(
+        order.goal.chip or order.goal.target,
+        here.isa.level,
+        order.threads,
+        here.l2_bytes,
+        here.l3_bytes,
+        here.isa.fma_per_cycle,
+    )
+    try:
+        return lower(Request(order.problem, target, order.goal.target, wanted, order.algorithm, order.name))
+    except InvalidOp as error:
+        if isinstance(error.__cause__, Diagnostic):
+            raise error.__cause__ from None
+        raise Diagnostic(str(error)) from None

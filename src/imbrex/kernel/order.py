@@ -1,0 +1,104 @@
+"""Order: a problem and all that the caller may choose about its kernel, checked before it is compiled."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from imbrex.diagnostic import Diagnostic, did_you_mean
+from imbrex.kernel.goal import Goal
+from imbrex.problem import Conv2d, Problem, parse_problem
+from imbrex.run.cpu import thread_count
+from imbrex.run.machine import machine
+
+if TYPE_CHECKING:  # the compiler's own module; a warm start goes without
+    from imbrex.schedule.tuning import Tuning
+
+__all__ = ["ALGORITHMS", "Order", "default_name", "ordered"]
+
+ALGORITHMS = ("v4r1", "v1r1")
+
+
+@dataclass(frozen=True)
+class Order:
+    """tuning: its text; None lets the model choose.  algorithm: of backward data."""
+
+    problem: Problem
+    goal: Goal
+    tuning: str | None
+    threads: int
+    algorithm: str | None
+    name: str
+
+    @property
+    def text(self) -> str:
+        """The options in a line; with the sizes of this CPU's caches, by which the model chooses for it."""
+        here = machine()
+        caches = f" l2={here.l2_bytes} l3={here.l3_bytes}" if self.goal.target == "cpu" else ""
+        chosen = f"tuning={self.tuning} algorithm={self.algorithm}"
+        return f"target={self.goal} {chosen} threads={self.threads} name={self.name}{caches}"
+
+
+def ordered(
+    problem: Problem | str,
+    goal: Goal,
+    tuning: Tuning | str | None,
+    threads: int | None,
+    algorithm: str | None,
+    name: str | None,
+) -> Order:
+    """The order of these words; a Diagnostic for what cannot be."""
+    given = _one(problem)
+    return Order(
+        given, goal, _text(tuning), thread_count(threads), _algorithm(given, algorithm),
+        _identifier(name or default_name(given)),
+    )  # fmt: skip
+
+
+def default_name(problem: Problem) -> str:
+    """`conv2d_forward`, `gemm`: what the entry point is called unless told otherwise."""
+    return f"conv2d_{problem.direction}" if isinstance(problem, Conv2d) else "gemm"
+
+
+def _one(problem: Problem | str) -> Problem:
+    if not isinstance(problem, str):
+        return problem
+    found = parse_problem(problem)
+    if len(found) != 1:
+        raise Diagnostic(
+            f"the text holds {len(found)} problems, and a kernel computes one",
+            hint="name one direction with -F 1, -F 2 or -F 4, or compile each of parse_problem(text)",
+        )
+    return found[0]
+
+
+def _text(tuning: Tuning | str | None) -> str | None:
+    if tuning is None or isinstance(tuning, str):
+        return tuning
+    from imbrex.schedule.tuning import text
+
+    return text(tuning)
+
+
+def _algorithm(problem: Problem, wanted: str | None) -> str | None:
+    if wanted is None:
+        return None
+    if wanted not in ALGORITHMS:
+        hint = did_you_mean(wanted, ALGORITHMS) or f"known: {', '.join(ALGORITHMS)}"
+        raise Diagnostic(f"unknown algorithm '{wanted}'", hint=hint)
+    if not isinstance(problem, Conv2d) or problem.direction != "backward_data":
+        kind = problem.direction if isinstance(problem, Conv2d) else "a product"
+        raise Diagnostic(f"algorithm '{wanted}' is one of backward data, this is {kind.replace('_', ' ')}")
+    if wanted == "v1r1" and problem.dtype.output != problem.dtype.accumulator:
+        raise Diagnostic(
+            f"algorithm 'v1r1' adds products in memory, where every sum would be rounded to {problem.dtype}",
+            hint="v4r1 sums in registers",
+        )
+    return wanted
+
+
+def _identifier(name: str) -> str:
+    if re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name):
+        return name
+    raise Diagnostic(f"'{name}' cannot name a function of C; use letters, digits and _")

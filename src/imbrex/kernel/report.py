@@ -1,0 +1,51 @@
+"""The report of a kernel: what it was made of and what it asks of a machine, as plain JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from imbrex.build.amd import AMD_FLAGS, CodeObject
+from imbrex.build.isa import host_isa
+from imbrex.build.toolchain import FLAGS, find_compiler
+from imbrex.problem import problem_text
+
+if TYPE_CHECKING:
+    from imbrex.kernel.compiled import Kernel
+
+__all__ = ["report"]
+
+
+def report(kernel: Kernel) -> dict[str, Any]:
+    """The problem, the schedule, the compiler; then what only a CPU, or only a GPU, has to tell."""
+    return {
+        "problem": problem_text(kernel.problem),
+        "name": kernel.name,
+        "target": kernel.target,
+        "chip": kernel.goal.chip,
+        "tunings": list(kernel.tuning_texts),
+        "grid_sizes": list(kernel.grid_sizes),
+        "flops": kernel.problem.flops,
+        "operand_bytes": kernel.problem.bytes,
+        **(_of_gpu(kernel, kernel.library) if isinstance(kernel.library, CodeObject) else _of_cpu(kernel)),
+    }
+
+
+def _of_cpu(kernel: Kernel) -> dict[str, Any]:
+    isa = host_isa()
+    return {
+        "workspace_bytes_per_thread": kernel.workspace_bytes,
+        "compiler": find_compiler().version,
+        "flags": [*FLAGS, *isa.flags],
+        "instruction_set": isa.level,
+        "files": [*kernel.bundle.units, f"{kernel.name}.so"],
+    }
+
+
+def _of_gpu(kernel: Kernel, code: CodeObject) -> dict[str, Any]:
+    return {
+        "workspace_bytes": kernel.workspace_bytes,
+        "compiler": find_compiler("zig").version,
+        "flags": [*AMD_FLAGS, f"-mcpu={code.chip}"],
+        "kernels": [of_one.to_json() for of_one in kernel.resources],
+        "files": [*kernel.bundle.units, f"{kernel.name}.hsaco", f"{kernel.name}.s"],
+    }

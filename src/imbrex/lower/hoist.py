@@ -1,0 +1,169 @@
+"""What a GPU computes before its loop over K: guards that the loop changes in few ways only.
+
+A guard 0 <= u + v < size, where u is what the loop changes in all lanes alike (the place in a window, say)
+and v is what a lane knows before the loop, takes as many answers as u has values.  Where those of all guards
+of a load are few, a word of each lane holds them, one bit each, computed before the loop; in the loop, u
+says which bit to look at.  For a convolution of 3 x 3 these are the nine places of its window.
+
+Law: the kernel does what it did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
+from math import gcd, prod
+from typing import NamedTuple
+
+from imbrex.dtype import I32
+from imbrex.index.expr import Lin, var
+from imbrex.index.query import address
+from imbrex.index.rule import Guard
+from imbrex.lower.stmt import Alloc, Barrier, Bit, Buffer, Fill, For, Kernel, Mark, Move, Ref, Stmt, walk
+
+__all__ = ["WORD_BITS", "hoisted"]
+
+WORD_BITS = 32
+
+
+def hoisted(kernel: Kernel) -> Kernel:
+    """The kernel with masks before its loops; run it before `share`."""
+    masks = Masks(kernel.workitem, _names(kernel))
+    body: list[Stmt] = []
+    for stmt in kernel.body:
+        if isinstance(stmt, For) and any(isinstance(s, Barrier) for s in walk(stmt.body)):
+            inside = masks.block(stmt.body, stmt.var, ())
+            body += [*masks.pending, replace(stmt, body=inside)]
+            masks.pending.clear()
+        else:
+            body.append(stmt)
+    return replace(kernel, body=tuple(body))
+
+
+class Split(NamedTuple):
+    """0 <= shared + own < size: what a loop changes in all lanes alike, and the rest."""
+
+    shared: Lin
+    own: Lin
+    size: int
+
+
+class Axis(NamedTuple):
+    """A loop around a mask's statement: over choices, or over words."""
+
+    var: str
+    count: int
+
+    @property
+    def index(self) -> Lin:
+        return var(self.var, self.count)
+
+
+@dataclass
+class Masks:
+    """Masks of a kernel; `pending` are the statements for those that no loop has been given yet.
+
+    Guards that are equal, but for the names of the loops around them, share a mask.
+    """
+
+    workitem: str
+    names: set[str]
+    pending: list[Stmt] = field(default_factory=lambda: list[Stmt]())
+    known: dict[str, Buffer] = field(default_factory=lambda: dict[str, Buffer]())
+
+    def block(self, body: Sequence[Stmt], loop: str, inner: tuple[For, ...]) -> tuple[Stmt, ...]:
+        """The statements of the loop over `loop`; `inner` are the loops in it that are around them."""
+        done: list[Stmt] = []
+        for stmt in body:
+            match stmt:
+                case For():
+                    done.append(replace(stmt, body=self.block(stmt.body, loop, (*inner, stmt))))
+                case Move() if stmt.source.buffer.space == "global":
+                    done.append(replace(stmt, source=self._source(stmt.source, loop, inner)))
+                case _:
+                    done.append(stmt)
+        return tuple(done)
+
+    def _source(self, ref: Ref, loop: str, inner: tuple[For, ...]) -> Ref:
+        """The reference with a bit in place of the guards that the loop changes in few ways."""
+        parts = {g: _split(g, loop, self.workitem) for g in ref.guards}
+        splits = [s for s in parts.values() if s is not None and s.shared.mentions(loop)]
+        shares = tuple(dict.fromkeys(s.shared for s in splits))
+        counts = [_values(s) for s in shares]
+        if not shares or prod(counts) > WORD_BITS:
+            return ref
+        choices = [Axis(self._named(f"choice_{i}"), n) for i, n in enumerate(counts)]
+        at = dict(zip(shares, choices, strict=True))
+        answers = [s if s.shared not in at else _chosen(s, at[s.shared]) for s in parts.values() if s is not None]
+        guards = tuple(Guard(s.shared + s.own, s.size) for s in answers)
+        words = [Axis(f.var, f.count) for f in inner if any(g.index.mentions(f.var) for g in guards)]
+        place = address([(s - s.bounds[0]) // _step(s) for s in shares], counts)
+        bit = Bit(self._mask(guards, words, choices), _row_major(words), place)
+        return replace(ref, guards=tuple(g for g, s in parts.items() if s is None), missing=bit)
+
+    def _mask(self, guards: tuple[Guard, ...], words: Sequence[Axis], choices: Sequence[Axis]) -> Buffer:
+        """The words of which a bit is set where a guard fails."""
+        axes = {a.var: var(f"axis_{i}", a.count) for i, a in enumerate((*words, *choices))}
+        key = str(([(g.index.subs(axes), g.size) for g in guards], list(axes.values()), len(words)))
+        if key not in self.known:
+            buffer = Buffer(self._fresh("missing"), I32, prod(a.count for a in words), "private")
+            body: Stmt = Mark(Ref(buffer, _row_major(words)), _row_major(choices), guards)
+            for axis in reversed((*words, *choices)):
+                body = For(axis.var, axis.count, (body,)) if axis.count > 1 else body
+            self.pending += [Alloc(buffer), Fill(buffer, 0), body]
+            self.known[key] = buffer
+        return self.known[key]
+
+    def _named(self, name: str) -> str:
+        while name in self.names:
+            name += "_"
+        return name
+
+    def _fresh(self, hint: str) -> str:
+        found = (f"{hint}_{i}" for i in count())
+        name = next(n for n in found if n not in self.names)
+        self.names.add(name)
+        return name
+
+
+def _split(guard: Guard, loop: str, workitem: str) -> Split | None:
+    """The parts of a guard; None where a term of it mixes what the loop changes and what a lane knows."""
+    shared = sum((Lin(((a, c),), 0) for a, c in guard.index.terms if loop in a.variables), start=Lin((), 0))
+    if shared.mentions(workitem):
+        return None
+    return Split(shared, guard.index - shared, guard.size)
+
+
+def _chosen(split: Split, axis: Axis) -> Split:
+    """The guard where the shared part has one of its values, numbered by an axis."""
+    return split._replace(shared=axis.index * _step(split.shared) + split.shared.bounds[0])
+
+
+def _step(shared: Lin) -> int:
+    """The distance that divides all differences of values of an index."""
+    return gcd(*(c for _, c in shared.terms))
+
+
+def _values(shared: Lin) -> int:
+    """How many values an index may have."""
+    low, high = shared.bounds
+    return (high - low) // _step(shared) + 1
+
+
+def _row_major(axes: Sequence[Axis]) -> Lin:
+    return address([a.index for a in axes], [a.count for a in axes])
+
+
+def _names(kernel: Kernel) -> set[str]:
+    """The names that the kernel gives."""
+    found = {kernel.workgroup, kernel.workitem, *(b.name for b in kernel.arguments)}
+    for stmt in walk(kernel.body):
+        match stmt:
+            case For():
+                found.add(stmt.var)
+            case Alloc():
+                found.add(stmt.buffer.name)
+            case _:
+                pass
+    return found

@@ -1,0 +1,137 @@
+"""Arrays in the memory of a GPU: where each lies, told by DLPack or by `__cuda_array_interface__`.
+
+Law: nothing is copied; what a kernel cannot use as it lies is refused as `arrays.check` refuses it.  The
+layout of a DLPack tensor is that of dlpack.h, version 1 (`DLTensor`), which older versions share.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+__all__ = ["DeviceArray", "check_device_array", "on_device"]
+
+_GPU_TYPES = (2, 10)  # dlpack.h, DLDeviceType: kDLCUDA, as which some present it, and kDLROCM
+_NO_WAIT = -1  # of `__dlpack__`
+_ALIGNMENT = 16  # of the widest access of a lane
+_BITS_8 = {7: "e3m4", 8: "e4m3", 10: "e4m3fn", 11: "e4m3fnuz", 12: "e5m2", 13: "e5m2fnuz"}
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceArray:
+    """address: of the first element.  strides: in elements; None for row-major.  dtype: as NumPy names it.
+
+    device: the GPU's number, None where nobody says.  source: the caller's array.  owner: what keeps the
+    memory alive.
+    """
+
+    address: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...] | None
+    dtype: str
+    device: int | None
+    is_read_only: bool = False
+    source: Any = field(default=None, repr=False, compare=False)
+    owner: object = field(default=None, repr=False, compare=False)
+
+
+class _Tensor(ctypes.Structure):
+    """DLTensor."""
+
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device", ctypes.c_int32),
+        ("rank", ctypes.c_int32),
+        ("type_code", ctypes.c_uint8),
+        ("type_bits", ctypes.c_uint8),
+        ("type_lanes", ctypes.c_uint16),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    ]
+
+
+def on_device(value: Any, name: str) -> DeviceArray | None:
+    """`value` where it lies on a GPU; None where it does not.
+
+    Nobody waits for it: as with any launch, it must be ready in the stream in which it will be used.
+    """
+    if hasattr(value, "__dlpack_device__"):
+        kind, _ = value.__dlpack_device__()
+        return _from_dlpack(value, name) if int(kind) in _GPU_TYPES else None
+    if hasattr(value, "__cuda_array_interface__"):
+        return _from_interface(value)
+    return None
+
+
+def check_device_array(
+    array: DeviceArray, name: str, *, dtype: str, shape: Sequence[int], written: bool
+) -> None:
+    """TypeError for another type; ValueError for another shape, for gaps, and for a read-only output."""
+    if array.dtype != dtype:
+        raise TypeError(f"'{name}' should have dtype {dtype}, got {array.dtype}")
+    if array.shape != tuple(shape):
+        raise ValueError(f"'{name}' should have shape {tuple(shape)}, got {array.shape}")
+    if array.strides is not None and not _is_row_major(array.shape, array.strides):
+        told = f"strides {array.strides} for shape {array.shape}"
+        raise ValueError(f"'{name}' should be contiguous, got {told}")
+    if array.address % _ALIGNMENT:
+        raise ValueError(f"'{name}' should lie at a multiple of {_ALIGNMENT} bytes, copy it first")
+    if written and array.is_read_only:
+        raise ValueError(f"'{name}' is the output, but it is read-only")
+
+
+def _from_dlpack(value: Any, name: str) -> DeviceArray:
+    """The capsule frees the tensor when it goes, unless a consumer renames it; we keep it instead."""
+    try:
+        capsule = value.__dlpack__(stream=_NO_WAIT)
+    except (BufferError, RuntimeError) as error:
+        reason = str(error).partition("\n")[0]
+        raise TypeError(f"'{name}' cannot be read by DLPack: {reason}") from None
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    tensor = _Tensor.from_address(pointer(capsule, b"dltensor"))
+    rank = tensor.rank
+    strides = tuple(tensor.strides[:rank]) if tensor.strides else None
+    return DeviceArray(
+        (tensor.data or 0) + tensor.byte_offset,
+        tuple(tensor.shape[:rank]),
+        strides,
+        _type_name(tensor.type_code, tensor.type_bits),
+        tensor.device,
+        source=value,
+        owner=capsule,
+    )
+
+
+def _type_name(code: int, bits: int) -> str:
+    """NumPy's and ml_dtypes' name of a DLDataType."""
+    if bits == 8 and code in _BITS_8:
+        return f"float8_{_BITS_8[code]}"
+    names = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 5: "complex", 6: "bool"}
+    return f"{names.get(code, f'DLPack type {code} of ')}{bits}"
+
+
+def _from_interface(value: Any) -> DeviceArray:
+    """CUDA array interface, version 3, which ROCm's libraries speak, too.  Its strides are in bytes."""
+    told = value.__cuda_array_interface__
+    address, is_read_only = told["data"]
+    dtype = np.dtype(told["typestr"])
+    strides = told.get("strides")
+    elements = None if strides is None else tuple(s // dtype.itemsize for s in strides)
+    shape = tuple(told["shape"])
+    return DeviceArray(address, shape, elements, dtype.name, None, bool(is_read_only), value)
+
+
+def _is_row_major(shape: Sequence[int], strides: Sequence[int]) -> bool:
+    expected = 1
+    for size, stride in zip(reversed(shape), reversed(strides), strict=True):
+        if size > 1 and stride != expected:
+            return False
+        expected *= size
+    return True

@@ -1,0 +1,166 @@
+"""A code object on an AMD GPU: its launches, in order, through hip-python.
+
+Arrays on the GPU are used where they lie, in the caller's stream; arrays of the host are copied there, and
+the written ones back.  Law: code runs only on the chip that it was compiled for.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import Any, TypeAlias, assert_never
+
+import numpy as np
+
+from imbrex.diagnostic import Diagnostic
+from imbrex.run.arrays import Array, as_array, check, same_kind
+from imbrex.run.cpu import Parameter
+from imbrex.run.device import DeviceArray, check_device_array, on_device
+from imbrex.run.launch import Launch, Step, Zero
+from imbrex.run.rocm import done, functions, require_gpu, stream_handle, using_device
+
+__all__ = ["HipKernel", "Placed"]
+
+Placed: TypeAlias = Array | DeviceArray
+
+_TO_DEVICE, _TO_HOST = 1, 2  # hip_runtime_api.h: hipMemcpyHostToDevice, hipMemcpyDeviceToHost
+_MOST_WORK_ITEMS = 1 << 32
+
+
+@dataclass(frozen=True, slots=True)
+class HipKernel:
+    """`kernel(a, b, c)` runs all steps on arrays of the host or of one GPU."""
+
+    path: Path
+    symbol: str
+    chip: str
+    parameters: tuple[Parameter, ...]
+    steps: tuple[Step, ...]
+
+    @property
+    def grid_sizes(self) -> tuple[int, ...]:
+        """Workgroups of each launch, in order."""
+        return tuple(step.grid_size for step in self.steps if isinstance(step, Launch))
+
+    @property
+    def workspace_bytes(self) -> int:
+        """Memory beside the arrays."""
+        return 0
+
+    def prepare(self) -> None:
+        """A Diagnostic where this machine cannot run it."""
+        require_gpu(self.chip)
+
+    def accepted(self, value: object, name: str) -> Placed:
+        """`value` as a call takes it: where it lies, on a GPU or in memory of the host."""
+        return on_device(value, name) or as_array(value, name)
+
+    def new_result(self, parameter: Parameter, like: Any) -> Any:
+        """An array for the output, where `like` lies and of its kind."""
+        if on_device(like, "array") is None:
+            return same_kind(np.empty(parameter.shape, parameter.dtype), like)
+        torch: Any = sys.modules.get("torch")
+        if torch is None or not isinstance(like, torch.Tensor):
+            raise TypeError(f"give '{parameter.name}', too: a new array on a GPU can only be one of torch")
+        return torch.empty(parameter.shape, dtype=getattr(torch, parameter.dtype.name), device=like.device)
+
+    def __call__(self, *arrays: Placed, threads: int | None = None, stream: Any = None) -> None:
+        """In `stream`, as `rocm.stream_handle` takes it.
+
+        A call on arrays of a GPU does not wait for its end; one on arrays of the host does.
+        """
+        with self.resident(*arrays, threads=threads, stream=stream, waits=False) as call:
+            call()
+
+    @contextmanager
+    def resident(
+        self, *arrays: Placed, threads: int | None = None, stream: Any = None, waits: bool = True
+    ) -> Generator[Callable[[], None]]:
+        """A call without what is done once: arrays of the host are on the GPU while the block runs, and what
+        was written comes back at its end.  waits: each call returns when the GPU is done.
+        """
+        del threads  # of the host; a GPU has its own
+        hip = require_gpu(self.chip)
+        self._check(arrays)
+        on_gpu = [a for a in arrays if isinstance(a, DeviceArray)]
+        handle = stream_handle(stream, [a.source for a in on_gpu])
+        names = tuple(dict.fromkeys(step.kernel for step in self.steps if isinstance(step, Launch)))
+        with using_device(hip, next((a.device for a in on_gpu if a.device is not None), None)) as device:
+            loaded = functions(hip, self.path, names, device)
+            with _uploaded(hip, arrays, self.parameters, handle) as addresses:
+
+                def call() -> None:
+                    for step in self.steps:
+                        self._run(hip, step, loaded, addresses, handle)
+                    if waits:
+                        done(hip.hipStreamSynchronize(handle), "waiting for the GPU")
+
+                yield call
+
+    def _check(self, arrays: Sequence[Placed]) -> None:
+        if len(arrays) != len(self.parameters):
+            raise TypeError(f"'{self.symbol}' takes {len(self.parameters)} arrays, got {len(arrays)}")
+        for array, p in zip(arrays, self.parameters, strict=True):
+            if isinstance(array, DeviceArray):
+                check_device_array(array, p.name, dtype=p.dtype.name, shape=p.shape, written=p.is_written)
+            else:
+                check(array, p.name, dtype=p.dtype, shape=p.shape, written=p.is_written)
+        devices = {a.device for a in arrays if isinstance(a, DeviceArray) and a.device is not None}
+        if len(devices) > 1:
+            raise ValueError(f"the arrays lie on GPUs {sorted(devices)}, and a call runs on one")
+
+    def _run(
+        self, hip: Any, step: Step, loaded: dict[str, Any], addresses: Sequence[int], stream: Any
+    ) -> None:
+        match step:
+            case Zero():
+                p = self.parameters[step.argument]
+                count = prod(p.shape) * p.dtype.itemsize
+                cleared = hip.hipMemsetAsync(addresses[step.argument], 0, count, stream)
+                done(cleared, f"clearing '{p.name}'")
+            case Launch():
+                items = step.grid_size * step.block_size
+                if items >= _MOST_WORK_ITEMS:
+                    raise Diagnostic(f"'{step.kernel}' has {items} work items; HIP launches less than 2^32")
+                pointers = tuple(ctypes.c_void_p(addresses[place]) for place in step.arguments)
+                grid, block = (step.grid_size, 1, 1), (step.block_size, 1, 1)
+                launched = hip.hipModuleLaunchKernel(
+                    loaded[step.kernel], *grid, *block, 0, stream, None, pointers
+                )
+                done(launched, f"launching '{step.kernel}'")
+            case _:
+                assert_never(step)
+
+
+@contextmanager
+def _uploaded(
+    hip: Any, arrays: Sequence[Placed], parameters: Sequence[Parameter], stream: Any
+) -> Generator[list[int]]:
+    """Where each array lies on the GPU; those of the host in copies, of which the written ones come back."""
+    copies: list[tuple[Any, Array, Parameter]] = []
+    addresses: list[int] = []
+    try:
+        for array, p in zip(arrays, parameters, strict=True):
+            if isinstance(array, DeviceArray):
+                addresses.append(array.address)
+                continue
+            (memory,) = done(hip.hipMalloc(array.nbytes), f"memory for '{p.name}'")
+            copies.append((memory, array, p))
+            addresses.append(int(memory))
+            copied = hip.hipMemcpy(addresses[-1], array.ctypes.data, array.nbytes, _TO_DEVICE)
+            done(copied, f"copying '{p.name}'")
+        yield addresses
+        if copies:
+            done(hip.hipStreamSynchronize(stream), "waiting for the GPU")
+        for memory, array, p in copies:
+            if p.is_written:
+                copied = hip.hipMemcpy(array.ctypes.data, int(memory), array.nbytes, _TO_HOST)
+                done(copied, f"copying '{p.name}'")
+    finally:
+        for memory, _, _ in copies:
+            hip.hipFree(memory)

@@ -1,0 +1,92 @@
+"""Estimated cycles of an XDLOPS tuning: what a compute unit must do in a step of K, the slowest part deciding.
+
+A step multiplies, reads and writes LDS, and loads from L2, all at once; between steps the waves meet at a barrier,
+and wait for the first reads, unless another workgroup on the same compute unit has something to do.  A model for
+ranking: its numbers are in proportion, not in cycles of a clock.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from imbrex.schedule.stage import TileCopy
+from imbrex.schedule.xdlops import XdlopsPlan
+
+__all__ = ["wave_cycles"]
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Of one compute unit; sources: mostly the CDNA3 ISA reference and AMD's tuning guides.
+
+    l2_bytes: bytes from L2 a cycle.  issue: cycles of one instruction of a wave.  meeting: a barrier, and the first
+    reads after it.  store_gap: what one LDS buffer adds, besides the writes themselves.  start: before the first
+    and after the last step.  clash: what is lost of the parts that go on beside the slowest one.  odd_step: the
+    work of indices where a step crosses stretches of memory, in proportion to the step.
+    """
+
+    l2_bytes: int = 64
+    issue: int = 4
+    meeting: int = 250
+    store_gap: int = 150
+    start: int = 1500
+    clash: float = 0.05
+    odd_step: float = 0.1
+
+
+RATES = Rates()
+
+
+def wave_cycles(plan: XdlopsPlan) -> float:
+    """Cycles of the whole product; infinite where no instruction fits."""
+    tiles, machine, t = plan.wave_tiles, plan.machine, plan.tuning
+    if tiles is None:
+        return float("inf")
+    used, k = tiles.instruction, t.tile[2]
+    waves = tiles.m_waves * tiles.n_waves
+    a_simd = -(-waves // machine.simds)
+    size, lds_bytes = plan.context.dtype.bytes, 4 * machine.lds_banks
+    matrix = a_simd * tiles.m_tiles * tiles.n_tiles * (k // used.k) * used.cycles[machine.chip]
+    writes = (t.m_per_block + t.n_per_block) * k * size / lds_bytes
+    reads = (t.m_per_wave + t.n_per_wave) * waves * k * size / lds_bytes
+    copies = (plan.a_copy, plan.b_copy)
+    loads = sum(_load_cycles(copy, waves) for copy in copies)
+    fragments = (tiles.m_tiles + tiles.n_tiles) * (k // tiles.k_step) * -(-t.kpack * size // 16)
+    vector = a_simd * RATES.issue * (fragments + sum(_vector_instructions(copy) for copy in copies))
+    bubble = RATES.meeting + (RATES.store_gap + writes if t.buffers == 1 else 0)
+    parts = (matrix, reads + writes, loads, vector)
+    step = max(parts) + RATES.clash * (sum(parts) - max(parts)) + bubble / _resident(plan, a_simd)
+    if _crosses(plan):
+        step *= 1 + RATES.odd_step
+    rounds = max(1.0, plan.grid_size / machine.compute_units)
+    return rounds * (plan.k_iterations * step + RATES.start)
+
+
+def _load_cycles(copy: TileCopy, waves: int) -> float:
+    """A load of a wave takes at least as long as 4 bytes a lane."""
+    width = copy.data_per_read * copy.element_bytes
+    return waves * copy.per_thread / copy.data_per_read * max(4, width) * 64 / RATES.l2_bytes
+
+
+def _vector_instructions(copy: TileCopy) -> float:
+    """Index arithmetic, two for each load, and what a transposition moves."""
+    words = copy.per_thread * copy.element_bytes / 4
+    return 2 * copy.per_thread / copy.data_per_read + (words if copy.is_turned and copy.element_bytes < 4 else 0)
+
+
+def _resident(plan: XdlopsPlan, waves_a_simd: int) -> int:
+    """Workgroups on one compute unit, as far as LDS and registers go."""
+    machine = plan.machine
+    by_lds = machine.lds_bytes // max(1, plan.lds_bytes)
+    by_registers = 2 * machine.vector_registers // ((plan.accumulators + plan.registers) * waves_a_simd)
+    return max(1, min(by_lds, by_registers))
+
+
+def _crosses(plan: XdlopsPlan) -> bool:
+    """Does a step of K go over the end of stretches of memory, so that lanes' elements exist or not apart?
+
+    Channels of a convolution are such stretches: a step that divides them stays at one tap of the filter.
+    """
+    k = plan.tuning.tile[2]
+    stretches = [access.run[0] for access in (plan.oriented.a, plan.oriented.b) if access.step[0] == 1]
+    return any(1 < run < plan.context.k and run % k for run in stretches)

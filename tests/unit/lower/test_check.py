@@ -1,0 +1,112 @@
+"""What `checked` refuses of matrix instructions and direct moves."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from imbrex.dtype import F16, F32
+from imbrex.index.expr import lin, var, xor
+from imbrex.index.rule import Guard
+from imbrex.lower.check import checked
+from imbrex.lower.prune import pruned
+from imbrex.lower.share import shared
+from imbrex.lower.stmt import (
+    Alloc,
+    Buffer,
+    For,
+    Kernel,
+    Let,
+    MatrixMultiply,
+    Move,
+    Ref,
+    Stmt,
+    indices,
+    is_collective,
+)
+from imbrex.view.mma import instruction
+
+ONE = instruction("mfma_f32_32x32x8_f16")
+A, B, C = (Buffer(n, t, e, "private") for n, t, e in (("a", F16, 8), ("b", F16, 8), ("c", F32, 32)))
+SOURCE, LDS = Buffer("source", F16, 4096, "global"), Buffer("lds", F16, 1024, "lds")
+ITEM = var("workitem", 128)
+MULTIPLY = MatrixMultiply(ONE, Ref(C, lin(16)), Ref(A, lin(4)), Ref(B, lin(0)))
+DIRECT = Move(Ref(LDS, ITEM * 8), Ref(SOURCE, ITEM * 16), 8, direct=True)
+
+
+def kernel(*body: Stmt, items: int = 128) -> Kernel:
+    return Kernel("k", (SOURCE,), frozenset(), 1, items, (*map(Alloc, (A, B, C, LDS)), *body))
+
+
+def test_a_matrix_instruction_stays_in_its_registers() -> None:
+    checked(kernel(MULTIPLY))
+    with pytest.raises(AssertionError, match="elements 17 to 32 of c"):
+        checked(kernel(replace(MULTIPLY, c=Ref(C, lin(17)))))
+    with pytest.raises(AssertionError, match="elements 5 to 8 of a"):
+        checked(kernel(replace(MULTIPLY, a=Ref(A, lin(5)))))
+    with pytest.raises(AssertionError, match="not in registers"):
+        checked(kernel(replace(MULTIPLY, b=Ref(LDS, lin(0)))))
+
+
+def test_a_wave_stays_together() -> None:
+    in_one_lane = replace(MULTIPLY, a=Ref(A, lin(4), (Guard(ITEM, 64),)))
+    with pytest.raises(AssertionError, match="guarded"):
+        checked(kernel(in_one_lane))
+    with pytest.raises(AssertionError, match="different registers of a"):
+        checked(kernel(replace(MULTIPLY, a=Ref(A, ITEM % 2 * 4))))
+    checked(kernel(replace(MULTIPLY, a=Ref(A, ITEM // 64 * 4))))
+    with pytest.raises(AssertionError, match="not whole waves of 64"):
+        checked(kernel(MULTIPLY, items=96))
+
+
+@pytest.mark.parametrize("width", [2, 8])
+def test_a_direct_move_is_in_the_order_of_the_lanes(width: int) -> None:
+    checked(kernel(replace(DIRECT, dest=Ref(LDS, ITEM * width), width=width)))
+    by_wave = Ref(LDS, ITEM % 64 * width + ITEM // 64 * 512)
+    checked(kernel(replace(DIRECT, dest=by_wave, width=width)))
+
+
+@pytest.mark.parametrize(
+    "place", [ITEM * 7, 1016 - ITEM * 8, xor(ITEM, ITEM // 8 % 8) * 8, ITEM // 64 * 8], ids=str
+)
+def test_a_direct_move_to_other_places_is_refused(place: object) -> None:
+    with pytest.raises(AssertionError, match="not one after the other"):
+        checked(kernel(replace(DIRECT, dest=Ref(LDS, place))))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"source": Ref(C, lin(0))}, "from private to lds"),
+        ({"width": 1}, "of 2 bytes"),
+        ({"width": 4}, "of 8 bytes"),
+        ({"alpha": 2.0}, "only moves"),
+        ({"dest": Ref(LDS, ITEM * 8, (Guard(ITEM, 64),))}, "only moves"),
+        ({"source": Ref(Buffer("wide", F32, 4096, "global"), ITEM * 8)}, "only moves"),
+    ],
+)
+def test_a_direct_move_only_moves(change: dict[str, object], message: str) -> None:
+    with pytest.raises(AssertionError, match=message):
+        checked(kernel(replace(DIRECT, **change)))  # type: ignore[arg-type]
+
+
+def test_where_work_items_meet() -> None:
+    assert is_collective(For("i", 2, (For("j", 2, (MULTIPLY,)),)))
+    assert is_collective(DIRECT)
+    assert not is_collective(For("i", 2, (replace(DIRECT, direct=False),)))
+
+
+def test_operands_are_used_and_their_indices_shared() -> None:
+    step = var("step", 6)
+    multiply = replace(MULTIPLY, a=Ref(A, step % 2 * 4))
+    kept = shared(pruned(checked(kernel(For("step", 6, (multiply,))))))
+    assert [s.buffer for s in kept.body if isinstance(s, Alloc)] == [A, B, C]
+    (loop,) = (s for s in kept.body if isinstance(s, For))
+    assert isinstance(loop.body[0], Let) and loop.body[0].index == step % 2
+    assert lin(16) in indices(MULTIPLY)
+
+
+def test_the_wave_is_that_of_the_instructions() -> None:
+    assert kernel().wave == 64
+    assert kernel(MatrixMultiply(instruction("wmma_f32_16x16x16_f16_w32"), *[Ref(C, lin(0))] * 3)).wave == 32
