@@ -111,7 +111,7 @@ def main() -> None:
                 try:
                     rows.extend(generated(name, problem, chip))
                 except Diagnostic as error:
-                    refused.append(f"{name} {dtype}: {error.message}")
+                    refused.append(f"{name} {dtype}: {error.message.splitlines()[0]}")
         if (HERE / "amd" / f"hand_{dtype}.hip.cpp").exists():
             rows.append(by_hand(dtype, chip))
     print_table(COLUMNS, (row.cells() for row in rows))

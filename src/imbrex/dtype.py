@@ -44,6 +44,7 @@ __all__ = [
     "F64",
     "I8",
     "I32",
+    "ML_DTYPES",
     "DType",
     "Data",
     "Tolerance",
@@ -87,10 +88,10 @@ class DType:
     @cached_property
     def numpy(self) -> np.dtype[Any]:
         """The array element type; bf16 and 8-bit floats are those of `ml_dtypes`, imported at first use."""
-        if self.name in _ML_DTYPES:
+        if self.name in ML_DTYPES:
             import ml_dtypes
 
-            return np.dtype(getattr(ml_dtypes, _ML_DTYPES[self.name]))
+            return np.dtype(getattr(ml_dtypes, ML_DTYPES[self.name]))
         return np.dtype({"f32": "f4", "f16": "f2", "f64": "f8", "i8": "i1", "i32": "i4"}[self.name])
 
     @property
@@ -143,16 +144,17 @@ DTYPES: dict[str, DType] = {
     t.name: t for t in (F32, F16, BF16, F64, F8E4M3FN, F8E5M2, F8E4M3FNUZ, F8E5M2FNUZ, I8, I32)
 }
 
-_ML_DTYPES = {
+ML_DTYPES = {
     "bf16": "bfloat16", "f8e4m3fn": "float8_e4m3fn", "f8e5m2": "float8_e5m2",
     "f8e4m3fnuz": "float8_e4m3fnuz", "f8e5m2fnuz": "float8_e5m2fnuz",
 }  # fmt: skip
+"""Of the types that NumPy itself has not: the array element types of `ml_dtypes`."""
 
 _ALIASES = {
     "float32": "f32", "float": "f32", "fp32": "f32", "float16": "f16", "half": "f16", "fp16": "f16",
     "float64": "f64", "double": "f64", "fp64": "f64", "int8": "i8", "int32": "i32",
     "fp8": "f8e4m3fn", "bf8": "f8e5m2", "fp8_fnuz": "f8e4m3fnuz", "bf8_fnuz": "f8e5m2fnuz",
-    **{long: short for short, long in _ML_DTYPES.items()},
+    **{long: short for short, long in ML_DTYPES.items()},
 }  # fmt: skip
 
 

@@ -15,10 +15,11 @@ from imbrex.ir.passes.gridwise_to_blockwise import GridwiseToBlockwise
 from imbrex.ir.passes.unfold import UnfoldContiguous
 from imbrex.ir.problem_module import problem_module
 from imbrex.lower.build import program
-from imbrex.lower.stmt import Program, ZeroFill
-from imbrex.problem import Problem, problem_text
+from imbrex.lower.stmt import Buffer, Program, ZeroFill
+from imbrex.problem import Gemm, Problem, problem_text
 from imbrex.run.launch import Launch, Step, Zero
 from imbrex.schedule import tuning as tunings
+from imbrex.schedule.data_tiled import named_algorithm
 from imbrex.schedule.target import CPU_ISAS, GPU_TARGETS, Target
 from imbrex.schedule.tuning import Tuning
 
@@ -29,7 +30,7 @@ class Request:
 
     target: how source is written: "cpu", a GPU such as "gfx942", or "emulate" for the lane-level build of the
     schedule of the GPU that `machine` is.
-    algorithm: of backward data, "v4r1" or "v1r1".
+    algorithm: of backward data, "v4r1" or "v1r1"; of a product, "data_tiled" or "data_tiled:TILE_KERNEL".
     """
 
     problem: Problem
@@ -50,16 +51,20 @@ class Level:
 
 @dataclass(frozen=True)
 class Lowered:
-    """The whole way down: the files, the tunings that were used, one a product, and the launches in order."""
+    """The whole way down: the files, the tunings that were used, one a product, and the launches in order.
+
+    workspace: the arrays that launches leave things in for each other.
+    """
 
     bundle: Bundle
     tunings: tuple[Tuning, ...]
     steps: tuple[Step, ...]
+    workspace: tuple[Buffer, ...] = ()
 
 
 def levels(request: Request) -> Iterator[Level]:
     """The module at each level, from the problem down to threadwise."""
-    module = problem_module(request.problem, request.name, request.algorithm)
+    module = _stated(request)
     yield Level("problem", module)
     ctx = context()
     for step in (ConvToGemm(), UnfoldContiguous()):
@@ -74,7 +79,7 @@ def levels(request: Request) -> Iterator[Level]:
 
 def lower(request: Request) -> Lowered:
     """The request's source files."""
-    module = problem_module(request.problem, request.name, request.algorithm)
+    module = _stated(request)
     ctx = context()
     for step in (ConvToGemm(), UnfoldContiguous()):
         step.apply(ctx, module)
@@ -88,7 +93,15 @@ def lower(request: Request) -> Lowered:
         tuple(o.shape for o in request.problem.operands),
     )
     made = program(module, written)
-    return Lowered(bundle(made, facts, request.target), used, steps_of(made))
+    return Lowered(bundle(made, facts, request.target), used, steps_of(made), made.workspace)
+
+
+def _stated(request: Request) -> ModuleOp:
+    """The problem as IR, with its algorithm."""
+    problem, algorithm = request.problem, request.algorithm
+    if isinstance(problem, Gemm) and algorithm is not None:
+        algorithm = named_algorithm(algorithm, problem.dtype, request.machine)
+    return problem_module(problem, request.name, algorithm)
 
 
 def steps_of(made: Program) -> tuple[Step, ...]:

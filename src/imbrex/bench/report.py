@@ -95,7 +95,7 @@ def measured(
         call = peer.call(problem, {role: array.copy() for role, array in arrays.items()})
         if call is not None and _works(call):
             calls[peer.name] = call
-    probe = ceiling(problem.dtype, threads) if goal.is_native else None
+    probe = ceiling(problem.dtype, threads) if goal == CPU else None
     flops = [0]
     if probe is not None:
         calls["ceiling"] = lambda: flops.__setitem__(0, probe.run())

@@ -119,5 +119,6 @@ def _told(kernel: Kernel, folder: Path) -> str:
     if kernel.goal.is_native:
         rows.append(("extra memory", f"{bytes_text(kernel.workspace_bytes)} a thread"))
     for of_one, count in zip(kernel.resources, kernel.grid_sizes, strict=False):
-        rows += [("kernel", f"{of_one.usage.kernel}, {count} workgroups"), *of_one.rows()]
+        groups = "1 workgroup" if count == 1 else f"{count} workgroups"
+        rows += [("kernel", f"{of_one.usage.kernel}, {groups}"), *of_one.rows()]
     return facts(problem_text(kernel.problem), rows)

@@ -154,7 +154,7 @@ def _amd_gpu() -> Finding:
         hip = rocm_here()
     except Diagnostic as error:
         return Finding("amd gpu", "missing", error.message, error.hint)
-    return Finding("amd gpu", "ok", f"{gpu_name(hip)} through hip-python {metadata.version('hip-python')}")
+    return Finding("amd gpu", "ok", f"{gpu_name(hip)}, through hip-python")
 
 
 def _amd_tools() -> Iterator[Finding]:

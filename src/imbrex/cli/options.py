@@ -18,6 +18,9 @@ from imbrex.run.cpu import thread_count
 
 __all__ = ["Choices", "choices", "emulate_option", "format_option", "sources", "target_option"]
 
+ALGORITHMS_HELP = (
+    "Of backward data: v4r1 (default) or v1r1.  Of a product: data_tiled, or data_tiled:TILE_KERNEL."
+)
 F = TypeVar("F", bound=Callable[..., Any])
 
 format_option = click.option(
@@ -70,8 +73,8 @@ class Choices:
             )
 
     def algorithm_of(self, asked: Asked) -> str | None:
-        """Of backward data alone, so that one option serves a line of three directions."""
-        if getattr(asked.problem, "direction", None) != "backward_data":
+        """Of backward data and of products alone, so that one option serves a line of three directions."""
+        if getattr(asked.problem, "direction", "backward_data") != "backward_data":
             return None
         return self.algorithm or asked.algorithm
 
@@ -111,7 +114,7 @@ _OPTIONS = (
     ),
     click.option("--threads", type=int, metavar="N", help="Threads; all usable cores by default."),
     click.option("--layout", metavar="ORDER", help="Of images, NHWC say; filter and result follow."),
-    click.option("--algorithm", metavar="NAME", help="Of backward data: v4r1 (default) or v1r1."),
+    click.option("--algorithm", metavar="NAME", help=ALGORITHMS_HELP),
 )
 
 

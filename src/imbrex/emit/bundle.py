@@ -23,7 +23,8 @@ from imbrex.lower.stmt import Kernel, Program
 
 __all__ = ["Bundle", "Facts", "bundle", "device_headers"]
 
-FOLDERS = {"cpu": ("cpu",), "emulate": ("cpu", "emulate")} | {chip: ("hip",) for chip in hip.CHIPS}
+HEADERS = {"cpu": ("cpu",), "emulate": ("cpu", "emulate")} | {c: ("hip", "cpu/narrow.h") for c in hip.CHIPS}
+"""Target -> folders and files of device headers."""
 
 
 @dataclass(frozen=True)
@@ -60,11 +61,13 @@ def _prepared(kernel: Kernel) -> Kernel:
 @cache
 def device_headers(target: str) -> dict[str, str]:
     """The hand-written headers that a target's files include, by their path in the bundle."""
+    root = files("imbrex.emit") / "device"
     found: dict[str, str] = {}
-    for folder in FOLDERS[target]:
-        for file in sorted((files("imbrex.emit") / "device" / folder).iterdir(), key=_name):
-            if file.name.endswith(".h"):
-                found[f"device/{folder}/{file.name}"] = file.read_text(encoding="utf-8")
+    for part in HEADERS[target]:
+        place = root / part
+        headers = [place] if place.is_file() else sorted(place.iterdir(), key=_name)
+        folder = part.split("/")[0]
+        found |= {f"device/{folder}/{h.name}": h.read_text(encoding="utf-8") for h in headers if h.name.endswith(".h")}
     return found
 
 

@@ -17,8 +17,8 @@ __all__ = ["element_type", "pack_function", "tile_module", "unpack_function"]
 
 
 def element_type(kernel: TileKernel, operand: Operand, chip: str | None = None) -> str:
-    """MLIR's name of the elements of an operand: 8-bit floats are those of the chip, by default the newest that
-    has the instruction.
+    """MLIR's name of the elements of an operand: 8-bit floats are those of the chip, by default the newest
+    that has the instruction.
     """
     found = kernel.instruction.format(operand, chip or kernel.instruction.chips[-1])
     if found.startswith("iu"):

@@ -59,7 +59,7 @@ def shared_element(arrays: Mapping[str, Laid]) -> DType:
     except Diagnostic:
         found = I32
     if found == I32:
-        known = "float32, float64, float16, bfloat16 and int8"
+        known = "float32, float64, float16, bfloat16, 8-bit floats and int8"
         raise TypeError(f"'{first}' has dtype {one.array.dtype}; kernels take {known}")
     return found
 

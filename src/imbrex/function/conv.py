@@ -14,6 +14,7 @@ from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import DType
 from imbrex.function.array import KERNELS, Laid, as_output, laid, shared_element
 from imbrex.function.layout import Names, following
+from imbrex.function.place import Place, place
 from imbrex.kernel import Kernel, compile
 from imbrex.problem import Conv2d, Direction, Role
 from imbrex.run.arrays import same_kind
@@ -36,18 +37,21 @@ def conv2d(
     filter_layout: str | None = None,
     output_layout: str | None = None,
     out: Any = None,
+    target: str = "cpu",
+    emulate: bool = False,
     threads: int | None = None,
 ) -> Any:
     """The cross-correlation of images `x` with filters `w`, as an array of x's kind.
 
     x: (n, c, h, w) in the order of `layout`.  w: (k, c / groups, y, x); its layout, and the result's, follow
     `layout` (NHWC: KYXC and NHWK) unless they are given.  padding: one number, (height, width), ((top,
-    bottom), (left, right)), "valid" or "same".  out: where the result goes.  int8 gives int32.
+    bottom), (left, right)), "valid" or "same".  out: where the result goes.  int8 gives int32.  target,
+    emulate: as `compile` takes them; arrays are copied to a GPU and back.
     """
     names = _layouts(layout, filter_layout, output_layout)
     arrays = _arrays(names, x=("input", x), w=("filter", w))
     window = _window(stride, padding, dilation, groups)
-    return _convolved("forward", names, arrays, (), window, x, out, threads)
+    return _convolved("forward", names, arrays, (), window, x, out, place(target, emulate, threads))
 
 
 def conv2d_backward_data(
@@ -63,6 +67,8 @@ def conv2d_backward_data(
     filter_layout: str | None = None,
     output_layout: str | None = None,
     out: Any = None,
+    target: str = "cpu",
+    emulate: bool = False,
     threads: int | None = None,
 ) -> Any:
     """The gradient of `conv2d(x, w)` by x, from that by its result; x has `input_shape`, in `layout`."""
@@ -70,7 +76,9 @@ def conv2d_backward_data(
     arrays = _arrays(names, dy=("output", dy), w=("filter", w))
     window = _window(stride, padding, dilation, groups)
     wanted: Shapes = (("input", _shape("input_shape", input_shape)),)
-    return _convolved("backward_data", names, arrays, wanted, window, dy, out, threads)
+    return _convolved(
+        "backward_data", names, arrays, wanted, window, dy, out, place(target, emulate, threads)
+    )
 
 
 def conv2d_backward_weight(
@@ -86,6 +94,8 @@ def conv2d_backward_weight(
     filter_layout: str | None = None,
     output_layout: str | None = None,
     out: Any = None,
+    target: str = "cpu",
+    emulate: bool = False,
     threads: int | None = None,
 ) -> Any:
     """The gradient of `conv2d(x, w)` by w, from that by its result; w has `filter_shape`, in its layout."""
@@ -93,7 +103,9 @@ def conv2d_backward_weight(
     arrays = _arrays(names, dy=("output", dy), x=("input", x))
     window = _window(stride, padding, dilation, groups)
     wanted: Shapes = (("filter", _shape("filter_shape", filter_shape)),)
-    return _convolved("backward_weight", names, arrays, wanted, window, dy, out, threads)
+    return _convolved(
+        "backward_weight", names, arrays, wanted, window, dy, out, place(target, emulate, threads)
+    )
 
 
 class _Window(NamedTuple):
@@ -117,7 +129,7 @@ def _convolved(
     window: _Window,
     like: Any,
     out: Any,
-    threads: int | None,
+    where: Place,
 ) -> Any:
     """The result of one direction.  names: of each role's dimensions, as the caller indexes them.  arrays:
     the two that are read, by the caller's word.  wanted: the result's shape, where arrays do not settle it.
@@ -142,7 +154,8 @@ def _convolved(
     else:
         laid_out = {**read, problem.written: result}
         layouts = tuple(laid_out[role].named(problem.layout(role)) for role in ROLES)
-        _kernel(problem, layouts, threads).loaded(*(laid_out[role].array for role in ROLES), threads=threads)
+        kernel = _kernel(problem, layouts, where)
+        kernel.loaded(*(laid_out[role].array for role in ROLES), threads=where.threads)
     return same_kind(result.as_indexed(), like) if out is None else out
 
 
@@ -177,11 +190,11 @@ def _problem(
 
 
 @lru_cache(maxsize=KERNELS)
-def _kernel(problem: Conv2d, layouts: Names, threads: int | None) -> Kernel:
+def _kernel(problem: Conv2d, layouts: Names, where: Place) -> Kernel:
     """For the arrays as they lie in memory."""
     filter_, input_, output = layouts
     lying = replace(problem, filter_layout=filter_, input_layout=input_, output_layout=output)
-    return compile(lying, threads=threads)
+    return compile(lying, where.goal, threads=where.threads)
 
 
 @lru_cache(maxsize=KERNELS)

@@ -10,6 +10,7 @@ import numpy as np
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import DType
 from imbrex.function.array import KERNELS, Laid, as_output, laid, shared_element
+from imbrex.function.place import Place, place
 from imbrex.kernel import Kernel, compile
 from imbrex.problem import Gemm
 from imbrex.run.arrays import Array, as_array, same_kind
@@ -27,13 +28,17 @@ def gemm(
     transpose_a: bool = False,
     transpose_b: bool = False,
     out: Any = None,
+    target: str = "cpu",
+    emulate: bool = False,
     threads: int | None = None,
 ) -> Any:
     """alpha * op(a) op(b) + beta * c, as an array of a's kind; without `c` there is no second term.
 
     a, b: matrices, or equally many of them along a first dimension; op transposes the last two dimensions
     where asked.  c: broadcast to the result's shape; not changed, unless it is `out`.  int8 gives int32.
+    target, emulate: as `compile` takes them; arrays are copied to a GPU and back.
     """
+    where = place(target, emulate, threads)
     left, right = _matrices(a, "a", transpose_a), _matrices(b, "b", transpose_b)
     element = shared_element({"a": left.laid, "b": right.laid})
     shape = _result_shape(left, right)
@@ -45,10 +50,9 @@ def gemm(
     if result.size and k:
         sizes = (shape[-2], shape[-1], k, result.shape[0] if result.ndim == 3 else 1)
         flags = (left.is_transposed, right.is_transposed)
-        kernel = _kernel(sizes, flags, float(alpha), float(beta) if is_added else 0.0, element, threads)
-        kernel.loaded(
-            *(_ranked(x, sizes[3]) for x in (left.laid.array, right.laid.array, result)), threads=threads
-        )
+        kernel = _kernel(sizes, flags, float(alpha), float(beta) if is_added else 0.0, element, where)
+        arrays = (_ranked(x, sizes[3]) for x in (left.laid.array, right.laid.array, result))
+        kernel.loaded(*arrays, threads=threads)
     elif is_added:
         np.multiply(result, beta, out=result, casting="unsafe")
     else:
@@ -126,7 +130,7 @@ def _kernel(
     alpha: float,
     beta: float,
     element: DType,
-    threads: int | None,
+    where: Place,
 ) -> Kernel:
     m, n, k, batch = sizes
     a, b = transposes
@@ -136,4 +140,4 @@ def _kernel(
         )
     except Diagnostic as error:
         raise ValueError(error.message) from None
-    return compile(problem, threads=threads)
+    return compile(problem, where.goal, threads=where.threads)

@@ -62,9 +62,7 @@ def bank_conflicts(
     for start in range(0, len(offsets), phase):
         lanes = offsets[start : start + phase]
         touched = {
-            word
-            for o in lanes
-            for word in range(o // BANK_BYTES, (o + bytes_per_lane - 1) // BANK_BYTES + 1)
+            word for o in lanes for word in range(o // BANK_BYTES, (o + bytes_per_lane - 1) // BANK_BYTES + 1)
         }
         extra += max(Counter(word % banks for word in touched).values()) - 1
     return extra
@@ -80,7 +78,8 @@ def phases(chip: str, bytes_per_lane: int, access: Access) -> Phases:
 
 
 def cycles(offsets: np.ndarray[Any, Any], bytes_per_lane: int, how: Phases) -> np.ndarray[Any, Any]:
-    """Extra cycles of each row of byte offsets, [access, lane]; a lane with a negative offset takes no part."""
+    """Extra cycles of each row of byte offsets, [access, lane]; a lane with a negative offset takes no part.
+    """
     extra = np.zeros(len(offsets), np.int64)
     reach = np.arange(0, max(bytes_per_lane, 1), BANK_BYTES)
     for lanes in how.lanes:

@@ -34,6 +34,7 @@ Miopen: Final = Dialect(
         ops.ThreadwiseCopyOp,
         ops.ThreadwiseGemmOp,
         ops.MfmaOp,
+        ops.WorkspaceOp,
     ],
     ATTRIBUTES,
 )

@@ -64,7 +64,8 @@ def _stated(module: Operation) -> Iterator[Stated]:
                     algorithm = op.algorithm if isinstance(op, Conv2dBwdDataOp) else None
                     yield Stated(_conv(op), function.sym_name.data, algorithm.data if algorithm else None)
                 case GemmOp():
-                    yield Stated(_gemm(op), function.sym_name.data, None)
+                    tiled = f"data_tiled:{op.data_tiled.data}" if op.data_tiled else None
+                    yield Stated(_gemm(op), function.sym_name.data, tiled)
                 case _ if op.name.startswith("miopen."):
                     message = "is of a level below the problem; imbrex-opt takes it further down"
                     raise InvalidOp(op, message)

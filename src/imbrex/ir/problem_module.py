@@ -26,7 +26,7 @@ def problem_module(problem: Problem, name: str = "kernel", algorithm: str | None
     """A module with `func.func @name(%filter, %input, %output)`, or `(%a, %b, %c)`, that computes `problem`.
 
     With groups the arrays have the dialect's five dimensions; the same memory, seen with "g" split off.
-    algorithm: of backward data, "v1r1" or "v4r1".
+    algorithm: of backward data, "v1r1" or "v4r1"; of a product, "data_tiled:TILE_KERNEL".
     """
     match problem:
         case Conv2d():
@@ -65,6 +65,8 @@ def problem_op(problem: Problem, arrays: tuple[SSAValue, ...], algorithm: str | 
             properties |= {key: Bool(True) for key, given in flags.items() if given}
             scales = {"alpha": (problem.alpha, 1.0), "beta": (problem.beta, 0.0)}
             properties |= {key: Float(float(v)) for key, (v, neutral) in scales.items() if v != neutral}
+            if algorithm is not None:
+                properties["data_tiled"] = Word(algorithm.removeprefix("data_tiled:"))
             return GemmOp.build(operands=list(arrays), properties=properties)
         case _:
             assert_never(problem)

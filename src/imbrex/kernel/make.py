@@ -15,6 +15,7 @@ from imbrex.build.amd import build_code_object, find_code_object
 from imbrex.build.cache import Cache
 from imbrex.build.shared import build_shared, find_shared, recipe_key
 from imbrex.diagnostic import Diagnostic
+from imbrex.dtype import dtype
 from imbrex.kernel.compiled import Kernel
 from imbrex.kernel.goal import Goal, goal
 from imbrex.kernel.order import Order, ordered
@@ -46,8 +47,8 @@ def compile(
     problem: a problem, or the text of one.  target: "cpu", or a GPU such as "gfx942", whose kernels run on
     such a GPU only; or what `goal` gives.  emulate: the lane-level build of the GPU's schedule instead, which
     runs here; the target "emulate" is that of gfx942.  tuning: taken as it is or refused with reasons; None
-    lets the model choose.  algorithm: of backward data, "v4r1" or "v1r1".  name: of the entry point and the
-    files.
+    lets the model choose.  algorithm: of backward data, "v4r1" or "v1r1"; of a product, "data_tiled", or
+    "data_tiled:" and a tile kernel (docs/swizzle.md).  name: of the entry point and the files.
     """
     wanted = target if isinstance(target, Goal) else goal(target, emulate)
     order = ordered(problem, wanted, tuning, threads, algorithm, name)
@@ -76,7 +77,13 @@ def _built(order: Order, store: Cache) -> dict[str, Any]:
         assert chip is not None
         key = build_code_object(lowered.bundle.files, _unit(order), chip, cache=store).key
     tunings = [text(t) for t in lowered.tunings]
-    return {"object": key, "tunings": tunings, "steps": launch.to_json(lowered.steps)}
+    workspace = [[b.name, b.elements, b.dtype.name] for b in lowered.workspace]
+    return {
+        "object": key,
+        "tunings": tunings,
+        "steps": launch.to_json(lowered.steps),
+        "workspace": workspace,
+    }
 
 
 def _found(order: Order, recipe: Mapping[str, Any], store: Cache) -> Kernel | None:
@@ -84,12 +91,15 @@ def _found(order: Order, recipe: Mapping[str, Any], store: Cache) -> Kernel | No
     parameters = tuple(
         Parameter(o.role, o.shape, o.dtype.numpy, o.is_written) for o in order.problem.operands
     )
+    workspace = tuple(
+        Parameter(name, (elements,), dtype(of).numpy, True) for name, elements, of in recipe["workspace"]
+    )
     tunings, chip = tuple(recipe["tunings"]), order.goal.chip
     if order.goal.is_native:
         shared = find_shared(recipe["object"], store)
         if shared is None:
             return None
-        loaded = load(shared.path, order.name, parameters)
+        loaded = load(shared.path, order.name, parameters, workspace)
         return Kernel(order.problem, order.goal, order.threads, tunings, shared, 0.0, loaded)
     from imbrex.run.hip import HipKernel
 
@@ -97,7 +107,8 @@ def _found(order: Order, recipe: Mapping[str, Any], store: Cache) -> Kernel | No
     code = find_code_object(recipe["object"], _unit(order), chip, store)
     if code is None:
         return None
-    on_gpu = HipKernel(code.path, order.name, chip, parameters, launch.from_json(recipe["steps"]))
+    steps = launch.from_json(recipe["steps"])
+    on_gpu = HipKernel(code.path, order.name, chip, parameters, steps, workspace)
     return Kernel(order.problem, order.goal, order.threads, tunings, code, 0.0, on_gpu)
 
 

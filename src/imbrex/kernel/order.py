@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from imbrex.diagnostic import Diagnostic, did_you_mean
 from imbrex.kernel.goal import Goal
-from imbrex.problem import Conv2d, Problem, parse_problem
+from imbrex.problem import Conv2d, Gemm, Problem, parse_problem
 from imbrex.run.cpu import thread_count
 from imbrex.run.machine import machine
 
@@ -18,11 +18,13 @@ if TYPE_CHECKING:  # the compiler's own module; a warm start goes without
 __all__ = ["ALGORITHMS", "Order", "default_name", "ordered"]
 
 ALGORITHMS = ("v4r1", "v1r1")
+DATA_TILED = "data_tiled"
+"""Alone, or with a colon and the name of a tile kernel."""
 
 
 @dataclass(frozen=True)
 class Order:
-    """tuning: its text; None lets the model choose.  algorithm: of backward data."""
+    """tuning: its text; None lets the model choose.  algorithm: of backward data, or of a product."""
 
     problem: Problem
     goal: Goal
@@ -51,7 +53,7 @@ def ordered(
     """The order of these words; a Diagnostic for what cannot be."""
     given = _one(problem)
     return Order(
-        given, goal, _text(tuning), thread_count(threads), _algorithm(given, algorithm),
+        given, goal, _text(tuning), thread_count(threads), _algorithm(given, goal, algorithm),
         _identifier(name or default_name(given)),
     )  # fmt: skip
 
@@ -81,11 +83,23 @@ def _text(tuning: Tuning | str | None) -> str | None:
     return text(tuning)
 
 
-def _algorithm(problem: Problem, wanted: str | None) -> str | None:
+def _data_tiled(problem: Problem, goal: Goal, wanted: str) -> str:
+    if not isinstance(problem, Gemm):
+        raise Diagnostic(f"algorithm '{wanted}' is one of a product, this is a convolution")
+    if goal.chip is None:
+        message = f"algorithm '{wanted}' packs for matrix instructions, and target '{goal}' has none"
+        raise Diagnostic(message, hint="name a GPU such as gfx942, or emulate")
+    return wanted
+
+
+def _algorithm(problem: Problem, goal: Goal, wanted: str | None) -> str | None:
     if wanted is None:
         return None
+    if wanted.partition(":")[0] == DATA_TILED:
+        return _data_tiled(problem, goal, wanted)
     if wanted not in ALGORITHMS:
-        hint = did_you_mean(wanted, ALGORITHMS) or f"known: {', '.join(ALGORITHMS)}"
+        known = (*ALGORITHMS, DATA_TILED)
+        hint = did_you_mean(wanted, known) or f"known: {', '.join(known)}"
         raise Diagnostic(f"unknown algorithm '{wanted}'", hint=hint)
     if not isinstance(problem, Conv2d) or problem.direction != "backward_data":
         kind = problem.direction if isinstance(problem, Conv2d) else "a product"

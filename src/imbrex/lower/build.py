@@ -10,6 +10,7 @@ from imbrex.ir.ops.matrix import MfmaOp
 from imbrex.ir.ops.memory import AllocOp, FillOp, LdsBarrierOp, SubviewOp, constant_of
 from imbrex.ir.ops.standard import AddiOp, Block, ConstantOp, ForOp, FuncOp, ModuleOp, Operation
 from imbrex.ir.ops.thread import ThreadwiseCopyOp, ThreadwiseGemmOp
+from imbrex.ir.ops.workspace import WorkspaceOp
 from imbrex.lower import lane, panel
 from imbrex.lower.check import checked
 from imbrex.lower.fuse import fused
@@ -34,8 +35,11 @@ def program(module: ModuleOp, outputs: frozenset[int]) -> Program:
     """The one function of a module; `outputs` numbers the arguments that it writes."""
     (function,) = [f for f in module.walk() if isinstance(f, FuncOp)]
     reader = Reader()
-    arguments = tuple(reader.declare(arg, f"argument{i}") for i, arg in enumerate(function.args))
-    written = frozenset(arguments[i].name for i in outputs)
+    own = tuple(reader.declare(arg, f"argument{i}") for i, arg in enumerate(function.args))
+    scratch = [op for op in function.body.block.ops if isinstance(op, WorkspaceOp)]
+    workspace = tuple(reader.declare(op.result, "workspace") for op in scratch)
+    arguments = (*own, *workspace)
+    written = frozenset((*(own[i].name for i in outputs), *(buffer.name for buffer in workspace)))
     name = function.sym_name.data
     launches: list[Kernel | ZeroFill] = []
     for op in function.body.block.ops:
@@ -43,7 +47,7 @@ def program(module: ModuleOp, outputs: frozenset[int]) -> Program:
             launches.append(ZeroFill(reader.buffers[op.buffer]))
         elif isinstance(op, LaunchOp):
             launches.append(kernel(op, f"{name}_{len(launches)}", reader, arguments, written))
-    return Program(name, arguments, tuple(launches), written)
+    return Program(name, arguments, tuple(launches), written, workspace)
 
 
 def kernel(

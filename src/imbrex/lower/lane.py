@@ -15,6 +15,7 @@ from imbrex.ir.chain import names_of
 from imbrex.ir.ops.matrix import MfmaOp
 from imbrex.ir.ops.standard import SSAValue
 from imbrex.ir.ops.thread import ThreadwiseCopyOp, ThreadwiseGemmOp
+from imbrex.ir.shape import PRIVATE, space_of
 from imbrex.lower.reader import Reader, element_type, number, row_major, sizes
 from imbrex.lower.stmt import For, MatrixMultiply, Move, MulAdd, Ref, Stmt
 
@@ -46,7 +47,7 @@ def copy(op: ThreadwiseCopyOp, reader: Reader) -> list[Stmt]:
     box_end = 1 if ends[0].is_run else 0
     box = shapes[box_end]
     names = [reader.fresh(n) for n in names_of(ends[box_end].value)[len(ends[box_end].index) :]]
-    widest = min(number(op.vector, 1), *(MOST_BYTES // element_type(end.value).bytes for end in ends))
+    widest = min(number(op.vector, 1), *(_widest(end) for end in ends))
     along, width = _vector(ends, names, box, widest)
     coords = [var(n, s) for n, s in zip(names, box, strict=True)]
     counts = list(box)
@@ -106,6 +107,12 @@ def _side(op: ThreadwiseCopyOp, which: str, reader: Reader) -> Side:
     start = number(op.offset_source if which == "source" else op.offset_dest)
     is_plain = reader.root(value)[2] is None
     return Side(reader, value, reader.index(index), start, is_plain and not index)
+
+
+def _widest(end: Side) -> int:
+    """Elements of one access; registers are not accessed."""
+    most = MOST_BYTES // element_type(end.value).bytes
+    return most if space_of(end.value) != PRIVATE else 1 << 30
 
 
 def _vector(ends: Sequence[Side], names: Sequence[str], box: Sequence[int], widest: int) -> tuple[int, int]:

@@ -191,12 +191,16 @@ class ZeroFill:
 
 @dataclass(frozen=True)
 class Program:
-    """Launches in order; each sees what the ones before it wrote."""
+    """Launches in order; each sees what the ones before it wrote.
+
+    workspace: the last of the arguments, whose contents matter to nobody before and after.
+    """
 
     name: str
     arguments: tuple[Buffer, ...]
     launches: tuple[Kernel | ZeroFill, ...]
     outputs: frozenset[str]
+    workspace: tuple[Buffer, ...] = ()
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:

@@ -14,12 +14,13 @@ from typing import Any, TypeGuard, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from imbrex.dtype import BF16
+from imbrex.dtype import BF16, ML_DTYPES, dtype
 
 __all__ = ["Array", "as_array", "check", "contiguous", "dense_order", "same_kind"]
 
 Array = NDArray[Any]
 
+_NARROW = frozenset(ML_DTYPES.values())  # NumPy knows most of them as records
 _DLPACK_CPU = 1  # dlpack.h, DLDeviceType
 _DLPACK_DEVICES = {
     2: "CUDA",
@@ -35,8 +36,8 @@ _DLPACK_DEVICES = {
 def as_array(value: object, name: str = "array") -> Array:
     """`value` as a NumPy array over the same memory.  name: what errors call it.
 
-    Takes NumPy arrays, torch tensors on the CPU (bfloat16 too, as ml_dtypes' bfloat16), whatever speaks
-    DLPack or NumPy's array protocol, and nested sequences of numbers (those alone are copied).
+    Takes NumPy arrays, torch tensors on the CPU (bfloat16 and 8-bit floats too, as those of ml_dtypes),
+    whatever speaks DLPack or NumPy's array protocol, and nested sequences of numbers (only those are copied).
     """
     if isinstance(value, np.ma.MaskedArray):
         raise TypeError(f"'{name}' is a masked array, and kernels know no mask; fill it first")
@@ -48,7 +49,7 @@ def as_array(value: object, name: str = "array") -> Array:
         array = _from_dlpack(value, name)
     else:
         array = _from_protocol(value, name)
-    if array.dtype.kind in "OSUTMmV" and array.dtype.name != "bfloat16":  # whose kind is V, as a record's
+    if array.dtype.kind in "OSUTMmV" and array.dtype.name not in _NARROW:
         raise TypeError(f"'{name}' should be an array of numbers, got dtype {array.dtype}")
     if not array.dtype.isnative:
         raise TypeError(
@@ -130,8 +131,10 @@ def _from_torch(tensor: Any, name: str) -> Array:
     if tensor.layout != torch.strided:
         raise TypeError(f"'{name}' should be a dense tensor, got layout {tensor.layout}")
     try:
-        if tensor.dtype == torch.bfloat16:
-            return cast("Array", tensor.view(torch.int16).numpy().view(BF16.numpy))
+        name_there = str(tensor.dtype).removeprefix("torch.")
+        if name_there in _NARROW:
+            whole = torch.int16 if tensor.dtype == torch.bfloat16 else torch.uint8
+            return cast("Array", tensor.view(whole).numpy().view(dtype(name_there).numpy))
         return cast("Array", tensor.numpy())
     except (RuntimeError, TypeError) as error:
         raise TypeError(f"'{name}' cannot be read as an array: {_first_line(error)}") from None

@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -37,17 +38,24 @@ class Parameter:
     dtype: np.dtype[Any]
     is_written: bool = False
 
+    @property
+    def bytes(self) -> int:
+        return prod(self.shape) * self.dtype.itemsize
+
 
 @dataclass(frozen=True, slots=True)
 class CpuKernel:
     """`kernel(a, b, c)` runs it over these arrays on `threads` threads; the written one is overwritten in
     place.
+
+    workspace: further arrays that the entry point takes, new ones in every call.
     """
 
     path: Path
     symbol: str
     parameters: tuple[Parameter, ...]
     entry: Callable[..., int] = field(repr=False, compare=False)
+    workspace: tuple[Parameter, ...] = ()
 
     def __call__(self, *arrays: Array, threads: int | None = None) -> None:
         """Refuses what `check` refuses, and an output that shares memory with an input (ValueError).
@@ -61,7 +69,8 @@ class CpuKernel:
                 raise TypeError(f"'{p.name}' should be a numpy array, got {type(array).__name__}")
             check(array, p.name, dtype=p.dtype, shape=p.shape, written=p.is_written)
         self._check_overlap(arrays)
-        status = self.entry(*(array.ctypes.data for array in arrays), thread_count(threads))
+        scratch = [_poisoned(p) for p in self.workspace]
+        status = self.entry(*(array.ctypes.data for array in (*arrays, *scratch)), thread_count(threads))
         if status == _OUT_OF_MEMORY:
             raise MemoryError(f"'{self.symbol}' could not allocate its packing panels")
         assert status == _OK, f"'{self.symbol}' returned {status}, which its ABI does not know"
@@ -73,9 +82,9 @@ class CpuKernel:
 
     @property
     def workspace_bytes(self) -> int:
-        """Memory that one thread allocates beside the arrays, in the launch that needs most."""
+        """Memory beside the arrays: the workspace, and of one thread, in the launch that needs most."""
         counts = (self._ask("workspace_bytes", i) for i in range(self._ask("launch_count")))
-        return max(counts, default=0)
+        return max(counts, default=0) + sum(p.bytes for p in self.workspace)
 
     def prepare(self) -> None:
         """A library that is loaded can run."""
@@ -106,7 +115,9 @@ class CpuKernel:
                     raise ValueError(f"the output '{p.name}' shares memory with '{q.name}'")
 
 
-def load(path: Path, symbol: str, parameters: tuple[Parameter, ...]) -> CpuKernel:
+def load(
+    path: Path, symbol: str, parameters: tuple[Parameter, ...], workspace: tuple[Parameter, ...] = ()
+) -> CpuKernel:
     """Opens the library and finds the symbol; a Diagnostic when either fails."""
     try:
         library = ctypes.CDLL(str(path), mode=os.RTLD_NOW | os.RTLD_LOCAL)
@@ -116,9 +127,9 @@ def load(path: Path, symbol: str, parameters: tuple[Parameter, ...]) -> CpuKerne
         entry = library[symbol]
     except AttributeError:
         raise Diagnostic(f"the library {path} exports no '{symbol}'") from None
-    entry.argtypes = [*(ctypes.c_void_p for _ in parameters), ctypes.c_int]
+    entry.argtypes = [*(ctypes.c_void_p for _ in (*parameters, *workspace)), ctypes.c_int]
     entry.restype = ctypes.c_int
-    return CpuKernel(path, symbol, parameters, entry)
+    return CpuKernel(path, symbol, parameters, entry, workspace)
 
 
 def thread_count(threads: int | None = None) -> int:
@@ -137,6 +148,11 @@ def thread_count(threads: int | None = None) -> int:
     if not 1 <= count <= 99_999:
         raise ValueError(f"'threads' should be positive and below 100000, got {count}")
     return count
+
+
+def _poisoned(p: Parameter) -> Array:
+    """A new array of set bits, NaN in every type of floats: nobody may count on what a workspace holds."""
+    return np.full(p.bytes, 0xFF, np.uint8).view(p.dtype)
 
 
 def _load_hint(error: str) -> str | None:

@@ -11,7 +11,6 @@ import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from math import prod
 from pathlib import Path
 from typing import Any, TypeAlias, assert_never
 
@@ -34,13 +33,17 @@ _MOST_WORK_ITEMS = 1 << 32
 
 @dataclass(frozen=True, slots=True)
 class HipKernel:
-    """`kernel(a, b, c)` runs all steps on arrays of the host or of one GPU."""
+    """`kernel(a, b, c)` runs all steps on arrays of the host or of one GPU.
+
+    workspace: memory of the GPU that the steps take besides; it comes and goes with a call, which then waits.
+    """
 
     path: Path
     symbol: str
     chip: str
     parameters: tuple[Parameter, ...]
     steps: tuple[Step, ...]
+    workspace: tuple[Parameter, ...] = ()
 
     @property
     def grid_sizes(self) -> tuple[int, ...]:
@@ -50,7 +53,7 @@ class HipKernel:
     @property
     def workspace_bytes(self) -> int:
         """Memory beside the arrays."""
-        return 0
+        return sum(p.bytes for p in self.workspace)
 
     def prepare(self) -> None:
         """A Diagnostic where this machine cannot run it."""
@@ -92,7 +95,11 @@ class HipKernel:
         names = tuple(dict.fromkeys(step.kernel for step in self.steps if isinstance(step, Launch)))
         with using_device(hip, next((a.device for a in on_gpu if a.device is not None), None)) as device:
             loaded = functions(hip, self.path, names, device)
-            with _uploaded(hip, arrays, self.parameters, handle) as addresses:
+            with (
+                _uploaded(hip, arrays, self.parameters, handle) as given,
+                _allocated(hip, self.workspace) as scratch,
+            ):
+                addresses = [*given, *scratch]
 
                 def call() -> None:
                     for step in self.steps:
@@ -120,8 +127,7 @@ class HipKernel:
         match step:
             case Zero():
                 p = self.parameters[step.argument]
-                count = prod(p.shape) * p.dtype.itemsize
-                cleared = hip.hipMemsetAsync(addresses[step.argument], 0, count, stream)
+                cleared = hip.hipMemsetAsync(addresses[step.argument], 0, p.bytes, stream)
                 done(cleared, f"clearing '{p.name}'")
             case Launch():
                 items = step.grid_size * step.block_size
@@ -135,6 +141,20 @@ class HipKernel:
                 done(launched, f"launching '{step.kernel}'")
             case _:
                 assert_never(step)
+
+
+@contextmanager
+def _allocated(hip: Any, workspace: Sequence[Parameter]) -> Generator[list[int]]:
+    """Where each array of the workspace lies on the GPU."""
+    memories: list[Any] = []
+    try:
+        for p in workspace:
+            (memory,) = done(hip.hipMalloc(p.bytes), f"memory for '{p.name}'")
+            memories.append(memory)
+        yield [int(memory) for memory in memories]
+    finally:
+        for memory in memories:
+            hip.hipFree(memory)  # waits for what still runs
 
 
 @contextmanager

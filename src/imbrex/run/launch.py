@@ -16,7 +16,7 @@ __all__ = ["Launch", "Step", "Zero", "from_json", "to_json"]
 class Launch:
     """`grid_size` workgroups of `block_size` work items run `kernel`, along one dimension each.
 
-    arguments: places among the arrays of the problem, one pointer each.
+    arguments: places among the arrays of the problem and, after them, of the workspace, one pointer each.
     """
 
     kernel: str

@@ -1,6 +1,7 @@
 """LDS layouts without bank conflicts, found by counting them for the chip.
 
-Law: of the layouts of one kind, the first whose reads and writes have no extra cycle, else one that has the fewest.
+Law: of the layouts of one kind, the first whose reads and writes have no extra cycle, else one that has the
+fewest.
 """
 
 from __future__ import annotations

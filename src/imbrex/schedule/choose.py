@@ -17,8 +17,8 @@ from imbrex.schedule.context import GemmContext
 from imbrex.schedule.cost import cycles
 from imbrex.schedule.cpu import CpuTuning
 from imbrex.schedule.legal import Illegal, check
-from imbrex.schedule.space import cpu_space
 from imbrex.schedule.mfma import served
+from imbrex.schedule.space import cpu_space
 from imbrex.schedule.target import CpuTarget, GpuTarget, Target
 from imbrex.schedule.tuning import Tuning, text
 from imbrex.schedule.vanilla import GeneralTuning
@@ -97,12 +97,15 @@ def rank(tunings: Iterable[Tuning], context: GemmContext, machine: Target) -> li
     """Best first by the model; ties keep their order."""
 
     def badness(tuning: Tuning) -> float:
-        if isinstance(tuning, CpuTuning):
-            return cycles(tuning, context, machine) if isinstance(machine, CpuTarget) else float("inf")
-        if isinstance(tuning, XdlopsTuning):
-            is_gpu = isinstance(machine, GpuTarget)
-            return wave_cycles(tuning.plan(context, machine)) if is_gpu else float("inf")
-        return float(context.wasted(*tuning.tile))
+        match tuning, machine:
+            case CpuTuning(), CpuTarget():
+                return cycles(tuning, context, machine)
+            case XdlopsTuning(), GpuTarget():
+                return wave_cycles(tuning.plan(context, machine))
+            case GeneralTuning(), GpuTarget():
+                return float(context.wasted(*tuning.tile))
+            case _:
+                return float("inf")
 
     return sorted(tunings, key=badness)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from imbrex.schedule.copy import BlockCopy
+from imbrex.schedule.stage import TileCopy
 from imbrex.schedule.vanilla import GeneralPlan
 from imbrex.schedule.xdlops import XdlopsPlan
 
@@ -49,7 +50,7 @@ def _wave_tile(plan: XdlopsPlan) -> dict[str, int]:
     }
 
 
-def _copy(matrix: str, dim: str, copy: BlockCopy) -> dict[str, int]:
+def _copy(matrix: str, dim: str, copy: BlockCopy | TileCopy) -> dict[str, int]:
     prefix = f"CK_PARAM_TUNABLE_GEMM_{matrix}_BLOCK_COPY"
     cluster_k, cluster_d = copy.cluster_lengths
     read = "K" if copy.read_dim == 0 else dim

@@ -11,7 +11,7 @@ from imbrex.schedule.stage import TileCopy
 from imbrex.schedule.target import GpuTarget
 from imbrex.schedule.xdlops import XdlopsPlan
 from imbrex.view.fragment import k_parts
-from imbrex.view.mma import Instruction, instructions, on_chip, taking
+from imbrex.view.mma import Instruction, instructions, on_chip
 from imbrex.view.wave import tile_of
 
 __all__ = ["XDLOPS_RULES"]
@@ -57,35 +57,32 @@ def waves(plan: XdlopsPlan, machine: GpuTarget) -> Reasons:
 
 
 def wave_tile(plan: XdlopsPlan, machine: GpuTarget) -> Reasons:
-    """An instruction divides the wave tile, and packs and a step are whole operands of it."""
+    """An instruction divides the wave tile; packs and a step are whole operands of it; tiles share rows
+    evenly.
+
+    The reason is the first of these that no instruction meets.
+    """
     if plan.wave_tiles is not None:
         return
     t, fit = plan.tuning, _candidates(plan, machine)
     where = f"for {plan.context.dtype.name} on {machine.name}"
-
-    def narrowed(holds: Callable[[Instruction], bool]) -> bool:
-        nonlocal kept
+    rows, columns, packs, k = t.m_per_wave, t.n_per_wave, t.kpack, t.k_per_block
+    size = f"wave tile {rows}x{columns} is not a multiple of an instruction's"
+    pack = f"kpack {packs} is not a multiple of what an instruction takes at once"
+    step = f"k_per_block {k} is not a multiple of the groups of lanes that share k"
+    questions: tuple[tuple[str, Callable[[Instruction], bool], Callable[[Instruction], object]], ...] = (
+        (size, lambda i: _divides(i, rows, columns), lambda i: _joined(_tiles(i))),
+        (pack, lambda i: packs % k_parts(i.a).registers == 0, lambda i: k_parts(i.a).registers),
+        (step, lambda i: k % k_parts(i.a).groups == 0, lambda i: k_parts(i.a).groups),
+    )
+    for message, holds, asked in questions:
         kept = [i for i in fit if holds(i)]
-        return bool(kept)
-
-    kept = fit
-    size = f"{t.m_per_wave}x{t.n_per_wave}"
-    if not narrowed(lambda i: _divides(i, t.m_per_wave, t.n_per_wave)):
-        tiles = _some(f"{m}x{n}" for i in fit for m, n in _tiles(i))
-        yield f"wave tile {size} is not a multiple of an instruction's {where}; they are {tiles}"
-        return
-    fit = kept
-    if not narrowed(lambda i: t.kpack % k_parts(i.a).registers == 0):
-        packs = _some(sorted({k_parts(i.a).registers for i in fit}))
-        yield f"kpack {t.kpack} is not a multiple of what an instruction takes at once {where}: {packs}"
-        return
-    fit = kept
-    if not narrowed(lambda i: t.k_per_block % k_parts(i.a).groups == 0):
-        groups = _some(sorted({k_parts(i.a).groups for i in fit}))
-        yield f"k_per_block {t.k_per_block} is not a multiple of an instruction's groups of lanes {where}: {groups}"
-        return
-    tall = _some(sorted({m for i in kept for m, _ in _tiles(i)}))
-    yield f"interleave {t.interleave} of tiles {tall} tall does not divide m_per_wave {t.m_per_wave}"
+        if not kept:
+            yield f"{message} {where}: {_some(asked(i) for i in fit)}"
+            return
+        fit = kept
+    tall = _some(m for i in fit for m, _ in _tiles(i))
+    yield f"interleave {t.interleave} of tiles of {tall} rows does not divide m_per_wave {rows}"
 
 
 def kpack(plan: XdlopsPlan, machine: GpuTarget) -> Reasons:
@@ -111,7 +108,7 @@ def direct(plan: XdlopsPlan, machine: GpuTarget) -> Reasons:
     if t.copy != "direct":
         return
     if not machine.direct_bytes:
-        yield f"{machine.name} has no direct copies to LDS of 4 bytes or more; gfx942 and gfx950 have; say staged"
+        yield f"{machine.name} has no direct copies to LDS; gfx942 and gfx950 have; say staged"
         return
     if t.lds == "padded":
         yield "a direct copy fills LDS without gaps, not padded rows; xor, plain and tiled would do"
@@ -120,10 +117,12 @@ def direct(plan: XdlopsPlan, machine: GpuTarget) -> Reasons:
         if vector is None:
             sizes = _some(f"{b // copy.element_bytes} ({b} bytes)" for b in machine.direct_bytes)
             have = copy.access.vector[0]
-            yield f"a direct copy of {matrix} takes {sizes} neighbours in k, aligned; it has {have}; say staged"
+            takes = f"a direct copy of {matrix} takes {sizes} aligned neighbours in k"
+            yield f"{takes}; it has {have}; say staged"
         elif copy.k * copy.d % (vector * copy.threads):
             size = vector * copy.element_bytes
-            yield f"{matrix}'s block {_block(copy)} is not whole vectors of {size} bytes of {copy.threads} work items"
+            vectors = f"vectors of {size} bytes by {copy.threads} work items"
+            yield f"{matrix}'s block {_block(copy)} is not filled by whole {vectors}"
 
 
 def lds_layout(plan: XdlopsPlan, machine: GpuTarget) -> Reasons:
@@ -160,7 +159,7 @@ def registers(plan: XdlopsPlan, machine: GpuTarget) -> Reasons:
     waves = -(-plan.tuning.block_size // (machine.wave_size * machine.simds))
     total, room = plan.accumulators + plan.registers, 2 * most // waves
     if waves > 1 and total > room:
-        yield f"registers {total} > {room} on {machine.name}, for {waves} waves on one SIMD; a smaller wave tile needs fewer"
+        yield f"registers {total} > {room} on {machine.name}, where a SIMD has {waves} waves of the workgroup"
 
 
 def grid(plan: XdlopsPlan, machine: GpuTarget) -> Reasons:
@@ -183,6 +182,10 @@ def _candidates(plan: XdlopsPlan, machine: GpuTarget) -> list[Instruction]:
 
 def _tiles(found: Instruction) -> list[tuple[int, int]]:
     return list(dict.fromkeys((tile_of(found, "m"), tile_of(found, "n"))))
+
+
+def _joined(tiles: list[tuple[int, int]]) -> str:
+    return " or ".join(f"{m}x{n}" for m, n in tiles)
 
 
 def _divides(found: Instruction, m: int, n: int) -> bool:

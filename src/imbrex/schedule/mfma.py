@@ -47,7 +47,8 @@ def named(name: str) -> Instruction | None:
 
 
 def tiles_with(found: Instruction, numbers: Numbers) -> WaveTiles | None:
-    """The tuning's tiles cut for an instruction; None where it does not divide them, its packs or its step."""
+    """The tuning's tiles cut for an instruction; None where it does not divide them, its packs or its step.
+    """
     m, n, k, m_wave, n_wave, kpack, interleave = numbers
     parts = k_parts(found.a)
     if kpack % parts.registers or k % parts.groups or parts != k_parts(found.b):
@@ -57,7 +58,8 @@ def tiles_with(found: Instruction, numbers: Numbers) -> WaveTiles | None:
 
 @lru_cache(maxsize=4096)
 def chosen(name: str, numbers: Numbers, dtype: DType, chip: str) -> WaveTiles | None:
-    """The cut of a tuning's tiles by the instruction it names, or by the fastest that fits; None without one."""
+    """The cut of a tuning's tiles by the instruction it names, or by the fastest that fits; None without one.
+    """
     asked = named(name)
     if asked is not None:
         fits = asked.fits(chip) and takes(asked, dtype, chip)

@@ -4,8 +4,9 @@ D is gemmM or gemmN; LDS keeps `kpack` neighbours of K together.  Laws: clusters
 each dimension; the work items are `threads`.
 
 Global reads are as wide as the algebra allows, 16 bytes at most, along K or along D.  Writes to LDS are whole
-packs of K: where the reads lie along D, a work item reads kpack rows of D and transposes them in its registers,
-as far as its share of the tile goes.  Neighbouring work items lie along the dimension in which memory runs.
+packs of K: where the reads lie along D, a work item reads kpack rows of D and transposes them in its
+registers. Where its share of the tile is less than that square, reads and writes get narrower so that
+together they are fewest.  Neighbouring work items lie along the dimension in which memory runs.
 """
 
 from __future__ import annotations
@@ -52,10 +53,7 @@ class TileCopy:
     @cached_property
     def share(self) -> Share:
         """How work items share the tile."""
-        if self.vector_dim == 0:
-            items = gcd(self.kpack, max(1, self.per_thread)), 1
-        else:
-            items = gcd(self.kpack, max(1, self.per_thread // self._width_d)), self._width_d
+        items = self._items
         lane_dim = self._lane_dim
         lengths = self.k // items[0], self.d // items[1]
         along = gcd(self.threads, max(1, lengths[lane_dim]))
@@ -65,11 +63,19 @@ class TileCopy:
         return Share(clusters, items, vector_dim, lane_dim, inner)
 
     @property
+    def read_dim(self) -> int:
+        """The dimension of a source vector: 0 = gemmK, 1 = the other."""
+        return self.share.vector_dim
+
+    @property
+    def cluster_lengths(self) -> tuple[int, int]:
+        """Work items along (K, D)."""
+        return self.share.clusters
+
+    @property
     def data_per_read(self) -> int:
         """Elements in one vector read from memory."""
-        if self.vector_dim == 1:
-            return self._width_d
-        return gcd(self._width_k, self.share.items[0])
+        return self.share.items[1] if self.vector_dim == 1 else gcd(self._width_k, self.share.items[0])
 
     @property
     def data_per_write(self) -> int:
@@ -80,6 +86,19 @@ class TileCopy:
     def is_turned(self) -> bool:
         """Does a work item transpose what it read?"""
         return min(self.share.items) > 1
+
+    @property
+    def _items(self) -> tuple[int, int]:
+        """Neighbours along K and along D of one work item at a time."""
+        share = max(1, self.per_thread)
+        if self.vector_dim == 0:
+            return gcd(self.kpack, share), 1
+        squares: list[tuple[int, int]] = []
+        width = self._width_d
+        while width:
+            squares.append((gcd(self.kpack, share // width), width))
+            width //= 2
+        return min(squares, key=lambda s: share // gcd(self._widest, s[0]) + share // s[1])
 
     @property
     def _lane_dim(self) -> int:

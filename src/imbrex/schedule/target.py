@@ -21,8 +21,8 @@ class GpuTarget:
     """A GPU, or the lane-level build that stands for one.
 
     vector_registers: 32-bit registers of one lane that ordinary instructions reach; as many again, on all of
-    these, hold the sums of matrix instructions (a wave tile of 128 x 128 fills them).
-    direct_bytes: what a lane loads past its registers into LDS, the widest first; none where that is not done.
+    these, hold the sums of matrix instructions (a wave tile of 128 x 128 fills them). direct_bytes: what a
+    lane loads past its registers into LDS, the widest first; none where that is not done.
     """
 
     name: str

@@ -6,8 +6,8 @@
     v1:cpu:m_per_thread,n_per_thread,m_per_block,n_per_block,k_per_block,vector_lanes,
            k_major|k_blocked,a|b,straight|swapped
 
-Law: `parse` undoes `text`, `from_json` undoes `to_json`.  The order is that of the fields.  An xdlops tuning's
-last values may be left out where they are the usual ones, and are not written then.
+Law: `parse` undoes `text`, `from_json` undoes `to_json`.  The order is that of the fields.  An xdlops
+tuning's last values may be left out where they are the usual ones, and are not written then.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""Estimated cycles of an XDLOPS tuning: what a compute unit must do in a step of K, the slowest part deciding.
+"""Estimated cycles of an XDLOPS tuning: what a compute unit must do in a step of K, the slowest part
+deciding.
 
-A step multiplies, reads and writes LDS, and loads from L2, all at once; between steps the waves meet at a barrier,
-and wait for the first reads, unless another workgroup on the same compute unit has something to do.  A model for
-ranking: its numbers are in proportion, not in cycles of a clock.
+A step multiplies, reads and writes LDS, and loads from L2, all at once; between steps the waves meet at a
+barrier, and wait for the first reads, unless another workgroup on the same compute unit has something to do.
+A model for ranking: its numbers are in proportion, not in cycles of a clock.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ __all__ = ["wave_cycles"]
 class Rates:
     """Of one compute unit; sources: mostly the CDNA3 ISA reference and AMD's tuning guides.
 
-    l2_bytes: bytes from L2 a cycle.  issue: cycles of one instruction of a wave.  meeting: a barrier, and the first
-    reads after it.  store_gap: what one LDS buffer adds, besides the writes themselves.  start: before the first
-    and after the last step.  clash: what is lost of the parts that go on beside the slowest one.  odd_step: the
-    work of indices where a step crosses stretches of memory, in proportion to the step.
+    l2_bytes: bytes from L2 a cycle.  issue: cycles of one instruction of a wave.  meeting: a barrier, and the
+    first reads after it.  store_gap: what one LDS buffer adds, besides the writes themselves.  start: before
+    the first and after the last step.  clash: what is lost of the parts that go on beside the slowest one.
+    odd_step: the work of indices where a step crosses stretches of memory, in proportion to the step.
     """
 
     l2_bytes: int = 64
@@ -47,7 +48,7 @@ def wave_cycles(plan: XdlopsPlan) -> float:
     a_simd = -(-waves // machine.simds)
     size, lds_bytes = plan.context.dtype.bytes, 4 * machine.lds_banks
     matrix = a_simd * tiles.m_tiles * tiles.n_tiles * (k // used.k) * used.cycles[machine.chip]
-    writes = (t.m_per_block + t.n_per_block) * k * size / lds_bytes
+    writes = sum(waves * _writes(copy) for copy in (plan.a_copy, plan.b_copy))
     reads = (t.m_per_wave + t.n_per_wave) * waves * k * size / lds_bytes
     copies = (plan.a_copy, plan.b_copy)
     loads = sum(_load_cycles(copy, waves) for copy in copies)
@@ -68,10 +69,16 @@ def _load_cycles(copy: TileCopy, waves: int) -> float:
     return waves * copy.per_thread / copy.data_per_read * max(4, width) * 64 / RATES.l2_bytes
 
 
+def _writes(copy: TileCopy) -> float:
+    """Cycles in which a wave writes its share to LDS: 8 for 16 bytes a lane, no fewer than 2 for less than 4.
+    """
+    return copy.per_thread / copy.data_per_write * max(2.0, copy.data_per_write * copy.element_bytes / 2)
+
+
 def _vector_instructions(copy: TileCopy) -> float:
-    """Index arithmetic, two for each load, and what a transposition moves."""
-    words = copy.per_thread * copy.element_bytes / 4
-    return 2 * copy.per_thread / copy.data_per_read + (words if copy.is_turned and copy.element_bytes < 4 else 0)
+    """Index arithmetic, two for each load, the writes to LDS, and what a transposition moves."""
+    turned = copy.per_thread * copy.element_bytes / 4 if copy.is_turned and copy.element_bytes < 4 else 0
+    return 2 * copy.per_thread / copy.data_per_read + copy.per_thread / copy.data_per_write + turned
 
 
 def _resident(plan: XdlopsPlan, waves_a_simd: int) -> int:

@@ -33,7 +33,7 @@ BLOCKS: Final = (
     (64, 4, 64, 4),
 )
 """m, n of a block tile and of a wave tile, of four waves or fewer."""
-STEP_BYTES: Final = (128, 64, 32, 16)
+STEP_BYTES: Final = (128, 64, 32)
 
 
 def wave_space(context: GemmContext, machine: GpuTarget) -> list[XdlopsTuning]:
@@ -52,7 +52,9 @@ def wave_space(context: GemmContext, machine: GpuTarget) -> list[XdlopsTuning]:
             if k:
                 turns = _turns(context, swapped, m_wave, dtype)
                 found.append(
-                    XdlopsTuning(m, n, k, m_wave, n_wave, kpack, swapped=swapped, interleave=turns, buffers=buffers)
+                    XdlopsTuning(
+                        m, n, k, m_wave, n_wave, kpack, swapped=swapped, interleave=turns, buffers=buffers
+                    )
                 )
     return found
 
@@ -79,4 +81,4 @@ def _turns(context: GemmContext, swapped: bool, m_wave: int, dtype: DType) -> in
     """Instruction tiles that share their rows, so that a lane's neighbours in C fill 16 bytes."""
     width = context.c.vector[1 if swapped else 0]
     wanted = min(width, WIDEST_VECTOR_BYTES // dtype.output.bytes)
-    return 2 if wanted >= 8 and m_wave >= 64 else 1
+    return 2 if wanted >= 8 and m_wave >= 32 else 1

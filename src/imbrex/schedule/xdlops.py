@@ -3,8 +3,8 @@
 A block tile is cut into wave tiles, a wave tile is a whole number of matrix instructions.  `k_per_block`
 counts packs of `kpack` consecutive K, as in rocMLIR, so that a step of the loop over K takes `k_per_block *
 kpack`.  Rows are gemmM and columns gemmN, or, `swapped`, rows are gemmN and columns gemmM: a lane holds
-neighbouring rows of C, so that the stores are wide where rows are neighbours in memory.  All sizes are in rows
-(m) and columns (n) after the swap; so are A and B.
+neighbouring rows of C, so that the stores are wide where rows are neighbours in memory.  All sizes are in
+rows (m) and columns (n) after the swap; so are A and B.
 """
 
 from __future__ import annotations
@@ -34,8 +34,9 @@ ADDRESS_REGISTERS = 32  # an allowance for pointers, indices and guards
 class XdlopsTuning:
     """A block tile of m x n x (k * kpack), computed by waves of m_per_wave x n_per_wave.
 
-    instruction: "auto", or a name of the table.  lds: how a tile lies there.  copy: through registers, or direct.
-    interleave: instruction tiles that share rows in turn (`view.wave`).  buffers: of LDS, for each operand.
+    instruction: "auto", or a name of the table.  lds: how a tile lies there.  copy: through registers, or
+    direct. interleave: instruction tiles that share rows in turn (`view.wave`).  buffers: of LDS, for each
+    operand.
     """
 
     kind: ClassVar[str] = "xdlops"
@@ -176,7 +177,9 @@ class XdlopsPlan:
         if self.tuning.lds != "padded":
             return self.a_copy.k * self.a_copy.d * size, self.b_copy.k * self.b_copy.d * size
         a, b = self.lds_layouts
-        return a.elements(self.a_copy.k, self.a_copy.d) * size, b.elements(self.b_copy.k, self.b_copy.d) * size
+        return a.elements(self.a_copy.k, self.a_copy.d) * size, b.elements(
+            self.b_copy.k, self.b_copy.d
+        ) * size
 
     @property
     def lds_bytes(self) -> int:
@@ -185,7 +188,9 @@ class XdlopsPlan:
 
     @property
     def c_data_per_write(self) -> int:
-        """Elements in one store to C: neighbouring rows that a lane holds, where they are neighbours in memory."""
+        """Elements in one store to C: neighbouring rows that a lane holds, where they are neighbours in
+        memory.
+        """
         tiles, widest = self.wave_tiles, WIDEST_VECTOR_BYTES // self.context.dtype.output.bytes
         return gcd(widest, self.oriented.c.vector[0], tiles.run * tiles.interleave) if tiles else 1
 

@@ -1,7 +1,7 @@
 """DataTiled: a product over arrays that are packed, tile by tile, as a tile kernel wants them.
 
-    packed A   [m_outer, k_outer, tile of A]     packed B   [n_outer, k_outer, tile of B]
-    packed C   [m_outer, n_outer, tile of C]     each with a leading g where there is a batch
+    packed A   [m_tile, k_tile, tile of A]     packed B   [n_tile, k_tile, tile of B]
+    packed C   [m_tile, n_tile, tile of C]     each with a leading g where there is a batch
 
 Three kinds of maps make a product of plain arrays:
 
@@ -83,7 +83,7 @@ class DataTiled:
         """The dims of a packed array."""
         outer = dict(zip("mnk", self.tiles, strict=True))
         batch = [d for d in self._plain(operand).upper if d.name == "gemmG"]
-        rows_columns = [Dim(f"{d}_outer", outer[d]) for d in OPERAND_DIMS[operand]]
+        rows_columns = [Dim(f"{d}_tile", outer[d]) for d in OPERAND_DIMS[operand]]
         return (*(Dim("g", d.size) for d in batch), *rows_columns, *self.kernel.swizzle(operand).packed_dims)
 
     def elements(self, operand: Operand) -> int:
@@ -110,8 +110,8 @@ class DataTiled:
     def items(self, operand: Operand, element_bytes: int, workitems: int = 256) -> Items:
         """Who moves what between the packed array and the plain one, of elements of so many bytes.
 
-        A work item moves what a lane has side by side, and, where the plain array runs along the lanes, so many
-        of them that it has 16 bytes side by side there, too.
+        A work item moves what a lane has side by side, and, where the plain array runs along the lanes, so
+        many of them that it has 16 bytes side by side there, too.
         """
         packed, dims = self.kernel.swizzle(operand).packed, self.packed(operand)
         inside = _inside_lanes(packed)
@@ -161,7 +161,7 @@ class DataTiled:
 def _parts(swizzle: Swizzle, dim: str, in_memory_order: bool = False) -> str:
     """What makes a dimension of the padded matrix, outermost first: tiles, then the parts of a tile."""
     places = swizzle.permutation if in_memory_order else range(len(swizzle.parts))
-    return " ".join((f"{dim}_outer", *(swizzle.names[i] for i in places if swizzle.parts[i].dim == dim)))
+    return " ".join((f"{dim}_tile", *(swizzle.names[i] for i in places if swizzle.parts[i].dim == dim)))
 
 
 def _inside_lanes(parts: Sequence[Part]) -> int:

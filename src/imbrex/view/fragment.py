@@ -13,7 +13,7 @@ __all__ = ["KParts", "k_parts", "run_of"]
 
 
 class KParts(NamedTuple):
-    """k of one instruction as (chunk, group, slot): groups of lanes; chunks and slots of a lane's registers."""
+    """k of one instruction as (chunk, group, slot): groups of lanes, chunks and slots of one's registers."""
 
     chunks: int
     groups: int
@@ -29,12 +29,13 @@ class KParts(NamedTuple):
 def run_of(c: Map) -> int:
     """How many registers of C, from any multiple of that number on, are neighbours along m in every lane."""
     block, m, n = _everywhere(c)
-    registers = m.shape[1]
+    registers = int(m.shape[1])
     run = 1
     while registers % (2 * run) == 0:
         place = np.arange(registers) % (2 * run)
         first = np.arange(registers) - place
-        if not all(np.array_equal(x, x[:, first] + y) for x, y in ((block, 0), (m, place), (n, 0))):
+        steps: tuple[Any, ...] = (0, place, 0)
+        if not all(np.array_equal(x, x[:, first] + y) for x, y in zip((block, m, n), steps, strict=True)):
             break
         run *= 2
     return run
@@ -44,11 +45,12 @@ def run_of(c: Map) -> int:
 def k_parts(operand: Map) -> KParts:
     """How the map of an operand, A or B, splits k."""
     k = _everywhere(operand)[[d.name for d in operand.lower].index("k")]
-    registers = k.shape[1]
-    breaks = np.flatnonzero(np.diff(k[0]) != 1)
+    registers = int(k.shape[1])
+    breaks: Any = np.flatnonzero(np.diff(k[0]) != 1)
     slots = int(breaks[0]) + 1 if breaks.size else registers
     groups = dict(operand.lower)["k"] // registers
-    chunk, slot = np.divmod(np.arange(registers), slots)
+    order = np.arange(registers)
+    chunk, slot = order // slots, order % slots
     group = k[:, :1] // slots
     assert np.array_equal(k, (chunk * groups + group) * slots + slot), f"k is not in parts:\n{operand}"
     return KParts(registers // slots, groups, slots)

@@ -5,8 +5,8 @@
     xor      [d][(k / kpack) ^ f(d)][kpack]         rows whose packs are permuted, differently from row to row
     tiled    [d / rows][k / kpack][d % rows][kpack] what one instruction takes, in the order of its lanes
 
-Laws: every layout is one to one; only `padded` leaves places unused.  f(d) is the xor of d / step over `steps`,
-taken modulo the packs of a row.
+Laws: every layout is one to one; only `padded` leaves places unused.  f(d) is the xor of d / step over
+`steps`, taken modulo the packs of a row.
 """
 
 from __future__ import annotations
@@ -62,7 +62,11 @@ def _layers(dims: Sequence[Dim], layout: LdsLayout) -> tuple[Layer, ...]:
             return (layer_over(below, packs, (PassThrough(), d, d)), *permuted)
         case "padded":
             (pad,) = layout.numbers
-            return (layer_over((whole, Dim("k_padded", k + pad)), (Slice(0, k), "k", "k_padded"), (PassThrough(), d, d)),)
+            return (
+                layer_over(
+                    (whole, Dim("k_padded", k + pad)), (Slice(0, k), "k", "k_padded"), (PassThrough(), d, d)
+                ),
+            )
         case "tiled":
             (tile,) = layout.numbers
             below = (Dim(f"{d}_tile", rows // tile), chunks, Dim(f"{d}_row", tile), slot)
@@ -72,15 +76,15 @@ def _layers(dims: Sequence[Dim], layout: LdsLayout) -> tuple[Layer, ...]:
 
 
 def linear(dims: Sequence[Dim], threads: int, vector: int, wave: int = 64) -> tuple[Layer, ...]:
-    """A buffer of several dims as (workitem, repeat, element): each wave writes wave * vector neighbours at once,
-    in the order of its lanes, as direct-to-LDS loads do.
+    """A buffer of several dims as (workitem, repeat, element): each wave writes wave * vector neighbours at
+    once, in the order of its lanes, as direct-to-LDS loads do.
     """
     size = 1
     for d in dims:
         size *= d.size
     sizes = {"repeat": size // (threads * vector), "wave": threads // wave, "lane": wave, "element": vector}
     flat = layer_over(dims, (Merge(), "place", " ".join(d.name for d in dims)))
-    split = layer_over(flat.upper, (Unmerge(), " ".join(sizes), "place"), **sizes)
+    split = layer_over(flat.upper, (Unmerge(), " ".join(sizes), "place"), order=None, **sizes)
     items = layer_over(
         split.upper,
         (Merge(), "workitem", "wave lane"),

@@ -70,9 +70,9 @@ class Share:
     """How work items share the copy of a tile (k, d), d being m or n; pairs are (along k, along d).
 
     clusters: work items.  items: neighbours that one of them takes at a time; clusters * items go at once and
-    repeat to the end of the tile.  vector_dim: 0 where neighbours in k are last in a work item's slice, else 1.
-    lane_dim: the dimension, 0 for k, along which neighbouring work items lie; but lane_inner of them lie along
-    the other one first, such as those that fill one pack together.
+    repeat to the end of the tile.  vector_dim: 0 where neighbours in k are last in a work item's slice, else
+    1. lane_dim: the dimension, 0 for k, along which neighbouring work items lie; but lane_inner of them lie
+    along the other one first, such as those that fill one pack together.
     """
 
     clusters: tuple[int, int]
@@ -133,7 +133,7 @@ def copied(dims: Sequence[Dim], side: str, cluster: tuple[int, int]) -> tuple[La
 
 
 def shared(dims: Sequence[Dim], side: str, share: Share, vector_dim: int | None = None) -> tuple[Layer, ...]:
-    """A work item's slices of a tile, in the order of `Share.shape`; vector_dim: instead of the share's own."""
+    """A work item's slices of a tile in the order of `Share.shape`; vector_dim replaces the share's own."""
     shape = share.shape(dict(dims)["k"], dict(dims)[side])
     fast = ("k", side)[share.lane_dim]
     slow = side if fast == "k" else "k"

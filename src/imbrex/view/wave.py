@@ -10,15 +10,15 @@ rest.  Each function gives layers, topmost first.
     held      (m_group, n_tile, register_group, neighbour)
                                                         over (m_tile, n_tile, register): its registers of C
 
-Work items are numbered (m_wave, n_wave, lane).  A lane reads `kpack` neighbours in k at once and feeds them to
-kpack / registers instructions, so the instructions of a step take k in another order than memory has it: A and
-B alike, which leaves every sum what it was.
+Work items are numbered (m_wave, n_wave, lane).  A lane reads `kpack` neighbours in k at once and feeds them
+to kpack / registers instructions, so the instructions of a step take k in another order than memory has it: A
+and B alike, which leaves every sum what it was.
 
 A blocked instruction multiplies `blocks` pairs of matrices.  Here its blocks lie side by side along m (or n);
 B (or A) is then the same for all of them, and lanes of different blocks read the same place.
 
-`interleave` instruction tiles share their rows in turn, `run` rows at a time, where `run` neighbouring registers
-of C are neighbours along m.  So a lane owns run * interleave neighbours of C, in one vector store.
+`interleave` instruction tiles share their rows in turn, `run` rows at a time, where `run` neighbouring
+registers of C are neighbours along m.  So a lane owns run * interleave neighbours of C, in one vector store.
 """
 
 from __future__ import annotations
@@ -61,7 +61,8 @@ class WaveTiles:
         kpack: int,
         interleave: int = 1,
     ) -> WaveTiles | None:
-        """The cut of a block tile (m, n) into wave tiles (m, n); None where the instruction does not divide it.
+        """The cut of a block tile (m, n) into wave tiles (m, n); None where the instruction does not divide
+        it.
 
         Blocks run along m where both ways would do.
         """
@@ -112,7 +113,9 @@ class WaveTiles:
 def tile_of(instruction: Instruction, along: Side) -> tuple[int, int]:
     """Rows and columns of C that one instruction computes with its blocks side by side."""
     blocks = instruction.blocks
-    return (instruction.m * blocks, instruction.n) if along == "m" else (instruction.m, instruction.n * blocks)
+    return (
+        (instruction.m * blocks, instruction.n) if along == "m" else (instruction.m, instruction.n * blocks)
+    )
 
 
 def interleaved(dims: Sequence[Dim], tiles: WaveTiles, side: Side) -> tuple[Layer, ...]:
@@ -125,7 +128,7 @@ def interleaved(dims: Sequence[Dim], tiles: WaveTiles, side: Side) -> tuple[Laye
         return ()
     parts = {"turn_stretch": tiles.rows(side) // run, "turn": turns, "turn_row": run}
     parts = {"turn_group": dict(dims)[side] // (turns * tiles.rows(side)), **parts}
-    below = _over(dims, (Unmerge(), " ".join(parts), side), **parts)
+    below = _over(dims, (Unmerge(), " ".join(parts), side), order=None, **parts)
     above = _over(below.upper, (Merge(), side, "turn_group turn turn_stretch turn_row"))
     return (_ordered(above, [d.name for d in dims]), below)
 
@@ -203,6 +206,7 @@ def _grouped(dims: Sequence[Dim], tiles: WaveTiles) -> Layer:
         dims,
         (Unmerge(), "m_group m_turn", "m_tile"),
         (Unmerge(), "register_group register_row", "register"),
+        order=None,
         **sizes,
     )
 
@@ -248,9 +252,7 @@ def _blocks_of_c(tiles: WaveTiles) -> list[Entry]:
     return [(Unmerge(), f"block {along}", f"{along}_row"), (PassThrough(), rest, f"{rest}_row")]
 
 
-def _over(
-    dims: Sequence[Dim], *entries: Entry, order: Sequence[str] | None = None, **sizes: int
-) -> Layer:
+def _over(dims: Sequence[Dim], *entries: Entry, order: Sequence[str] | None = None, **sizes: int) -> Layer:
     """A layer in which the dims that no entry makes pass through, each in its place."""
     made = {name for _, _, lower in entries for name in lower.split()}
     steps: list[Entry] = [(PassThrough(), d.name, d.name) for d in dims if d.name not in made]

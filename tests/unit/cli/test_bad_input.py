@@ -52,7 +52,15 @@ BAD: dict[str, tuple[tuple[str, ...], str]] = {
     "an unknown target": (("run", CONV, "--target", "gpu"), "error: unknown target 'gpu'"),
     "a planned target": (
         ("build", CONV, "--target", "sm_90a"),
-        "cannot be built yet; this Imbrex builds cpu",
+        "target 'sm_90a' cannot be built; this Imbrex builds cpu",
+    ),
+    "a CPU, lane by lane": (
+        ("run", CONV, "--target", "cpu", "--emulate"),
+        "target 'cpu' has no lane-level form",
+    ),
+    "two targets for one run": (
+        ("run", CONV, "--target", "cpu,gfx942"),
+        "--target takes one name here, got 'cpu,gfx942'",
     ),
     "a planned target, explained": (
         ("explain", CONV, "--target", "sm_90a"),

@@ -163,3 +163,12 @@ def test_explain_still_takes_problems(imbrex: Imbrex) -> None:
     assert imbrex("explain", "mma", "--help").out.startswith("Usage: imbrex explain mma [OPTIONS] [NAME]")
     assert "imbrex explain mma" in imbrex("explain", "--help").out
     assert "'mma' is no file" in imbrex("run", "mma").errors
+
+
+def test_the_lines_of_the_page_run(imbrex: Imbrex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = Path(__file__).parents[3] / "docs" / "mma.md"
+    lines = [line for line in page.read_text(encoding="utf-8").splitlines() if line.startswith("imbrex ")]
+    assert len(lines) > 5
+    monkeypatch.chdir(tmp_path)
+    for line in lines:
+        assert imbrex(*line.split()[1:]).code == 0, line

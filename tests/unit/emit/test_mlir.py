@@ -31,7 +31,7 @@ TO_LLVM = (
 
 
 def tool(name: str) -> str:
-    """The path of an MLIR program, with Debian's version in its name or without; skips where there is none."""
+    """The path of an MLIR program, with Debian's version in its name or without; skips without one."""
     found = shutil.which(f"{name}-22") or shutil.which(name)
     if found is None:
         pytest.skip(f"{name} is not installed; Debian has it in mlir-22-tools")

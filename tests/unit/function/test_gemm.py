@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -44,6 +45,15 @@ def test_alpha_beta_and_a_broadcast_c() -> None:
 def test_without_beta_c_is_not_read() -> None:
     nothing = np.full((6, 4), np.nan, np.float32)
     np.testing.assert_array_equal(gemm(A, B, nothing, beta=0), A @ B)
+
+
+@pytest.mark.parametrize("name", ["float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz"])
+def test_8_bit_floats_give_f32(name: str) -> None:
+    a = np.arange(-7, 8).reshape(3, 5).astype(getattr(ml_dtypes, name))
+    b = np.arange(-5, 5).reshape(5, 2).astype(a.dtype)
+    result = gemm(a, b)
+    assert result.dtype == np.float32
+    np.testing.assert_array_equal(result, a.astype(np.float32) @ b.astype(np.float32))
 
 
 def test_batches() -> None:

@@ -9,6 +9,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from imbrex.dtype import ML_DTYPES
 from imbrex.run.arrays import as_array, check, contiguous, dense_order, same_kind
 
 F32 = np.dtype(np.float32)
@@ -40,6 +41,12 @@ class Protocol(Unexportable):
 def test_numpy_passes_through() -> None:
     for array in (np.zeros((2, 3), np.float32), np.zeros((2, 3))[:, ::2], np.zeros(3, ml_dtypes.bfloat16)):
         assert as_array(array) is array
+
+
+@pytest.mark.parametrize("name", ML_DTYPES.values())
+def test_elements_of_ml_dtypes_are_numbers(name: str) -> None:
+    array = np.zeros(3, getattr(ml_dtypes, name))
+    assert as_array(array) is array
 
 
 def test_dlpack_shares_memory() -> None:
@@ -194,6 +201,13 @@ def test_bfloat16_tensor_is_ml_dtypes(torch: Any) -> None:
     assert back.data_ptr() == tensor.data_ptr()
     strided = as_array(tensor[:, ::2])
     np.testing.assert_array_equal(strided.astype(np.float32), np.array([[1.5], [3.0]], np.float32))
+
+
+def test_8_bit_float_tensor_is_ml_dtypes(torch: Any) -> None:
+    tensor = torch.tensor([[1.5, -2.0], [3.0, 0.25]]).to(torch.float8_e4m3fn)
+    array = as_array(tensor)
+    assert array.dtype == ml_dtypes.float8_e4m3fn
+    np.testing.assert_array_equal(array.astype(np.float32), tensor.float().numpy())
 
 
 def test_channels_last_tensor_tells_its_order(torch: Any) -> None:

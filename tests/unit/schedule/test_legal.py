@@ -5,21 +5,19 @@ import itertools
 
 import pytest
 
-from imbrex.dtype import BF16, F16, F32, F64, I8
-from imbrex.schedule.choose import GENERAL_LIST, XDLOPS_LISTS
+from imbrex.dtype import F16, F32, F64, I8
+from imbrex.schedule.choose import GENERAL_LIST
 from imbrex.schedule.context import Access, GemmContext
 from imbrex.schedule.cpu import CpuTuning
-from imbrex.schedule.legal import CPU_RULES, GENERAL_RULES, XDLOPS_RULES, Illegal, check
-from imbrex.schedule.space import general_space, xdlops_space
+from imbrex.schedule.legal import CPU_RULES, GENERAL_RULES, Illegal, check
+from imbrex.schedule.space import general_space
 from imbrex.schedule.target import GPU_TARGETS, target
 from imbrex.schedule.tuning import Tuning
 from imbrex.schedule.vanilla import GeneralTuning
-from imbrex.schedule.xdlops import XdlopsTuning
 
 GEMM = GemmContext(1024, 1024, 1024, F32)
 HUGE = GemmContext(2**26, 2**26, 8, F32)
 GENERAL = GeneralTuning(256, 128, 128, 8, 4, 4)
-XDLOPS = XdlopsTuning(128, 128, 16, 64, 64, 1)
 CPU = CpuTuning(14, 32, 140, 512, 256, 16)
 
 BROKEN: list[tuple[str, Tuning, GemmContext, str, str]] = [
@@ -61,85 +59,6 @@ BROKEN: list[tuple[str, Tuning, GemmContext, str, str]] = [
     ),
     ("registers", GeneralTuning(64, 128, 128, 16, 4, 4), GEMM, "gfx942", "registers 448 > 256 on gfx942"),
     ("grid", GENERAL, HUGE, "gfx942", "grid_size 274877906944 > 2147483647"),
-    (
-        "matrix_unit",
-        XDLOPS,
-        dataclasses.replace(GEMM, dtype=F64),
-        "gfx942",
-        "no XDLOPS schedule for f64; there is one for f32, f16, bf16, i8",
-    ),
-    (
-        "wave_tile",
-        XdlopsTuning(128, 96, 16, 64, 48),
-        GEMM,
-        "gfx942",
-        "wave tile 64x48 has no matrix instruction for any type",
-    ),
-    (
-        "wave_tile",
-        XdlopsTuning(4, 64, 16, 4, 64, 8),
-        dataclasses.replace(GEMM, dtype=I8),
-        "gfx942",
-        "wave tile 4x64 has no matrix instruction for i8",
-    ),
-    (
-        "waves",
-        XdlopsTuning(96, 128, 16, 64, 64),
-        GEMM,
-        "gfx942",
-        "m_per_block 96 is not a multiple of m_per_wave 64",
-    ),
-    (
-        "waves",
-        XdlopsTuning(64, 96, 16, 64, 64),
-        GEMM,
-        "gfx942",
-        "n_per_block 96 is not a multiple of n_per_wave 64",
-    ),
-    ("waves", XdlopsTuning(256, 256, 4, 64, 64), GEMM, "gfx942", "block_size 1024 is outside 64..256"),
-    (
-        "kpack",
-        XdlopsTuning(128, 128, 4, 64, 64, 8),
-        GEMM,
-        "gfx942",
-        "kpack 8 is not a power of two up to 4 for f32",
-    ),
-    (
-        "kpack",
-        XdlopsTuning(128, 128, 4, 64, 64, 2),
-        dataclasses.replace(GEMM, dtype=F16),
-        "gfx942",
-        "kpack 2 < 4, the K of one lane of 32x32x4 for f16",
-    ),
-    (
-        "k_of_instruction",
-        XdlopsTuning(64, 64, 1, 32, 32, 4),
-        GEMM,
-        "gfx942",
-        "k_per_block 1 is not a multiple of 2 (instruction 32x32x2)",
-    ),
-    (
-        "k_of_instruction",
-        XdlopsTuning(16, 16, 8, 16, 16, 1),
-        dataclasses.replace(GEMM, dtype=BF16),
-        "gfx942",
-        "k_per_block 8 is not a multiple of 16 (instruction 16x16x16)",
-    ),
-    (
-        "copy_of_blocks",
-        XdlopsTuning(4, 64, 4, 4, 64),
-        GEMM,
-        "gfx942",
-        "a's block 4x4 does not divide among 64 work items",
-    ),
-    (
-        "lds_bytes",
-        XdlopsTuning(256, 256, 16, 128, 128, 4),
-        GEMM,
-        "gfx942",
-        "lds_bytes 262144 > 65536 on gfx942",
-    ),
-    ("registers", XdlopsTuning(128, 128, 8, 128, 128, 4), GEMM, "gfx942", "registers 320 > 256 on gfx942"),
     (
         "vector_lanes",
         CpuTuning(14, 48, 140, 480, 256, 24),
@@ -195,9 +114,7 @@ def test_a_broken_rule_says_so(
 
 
 def test_every_rule_is_broken_by_one_case() -> None:
-    rules = [
-        rule for rules in (GENERAL_RULES, XDLOPS_RULES, CPU_RULES) for rule in (*rules.first, *rules.second)
-    ]
+    rules = [rule for rules in (GENERAL_RULES, CPU_RULES) for rule in (*rules.first, *rules.second)]
     assert {rule.__name__ for rule in rules} == {name for name, *_ in BROKEN} - {"kind"}
 
 
@@ -207,9 +124,6 @@ def test_every_rule_is_broken_by_one_case() -> None:
         (GENERAL, GEMM, "gfx908"),
         (GENERAL, GEMM, "emulate"),
         (GeneralTuning(256, 128, 128, 16, 4, 4), dataclasses.replace(GEMM, dtype=F64), "gfx942"),
-        (XDLOPS, GEMM, "gfx942"),
-        (XdlopsTuning(128, 128, 4, 64, 64, 8), dataclasses.replace(GEMM, dtype=F16), "gfx950"),
-        (XdlopsTuning(64, 64, 8, 32, 32, 8), dataclasses.replace(GEMM, dtype=I8), "gfx942"),
         (CPU, GEMM, "avx512"),
         (CpuTuning(6, 16, 120, 512, 256, 8), GEMM, "avx2"),
     ],
@@ -239,9 +153,6 @@ def test_both_directions_of_the_clusters_are_checked() -> None:
 def test_lists_are_legal_for_a_large_gemm() -> None:
     for machine, tuning in itertools.product(GPU_TARGETS.values(), GENERAL_LIST):
         assert check(tuning, GEMM, machine) == ()
-    for name, dtype in (("f32", F32), ("f16", F16), ("bf16", BF16), ("i8", I8)):
-        for machine, tuning in itertools.product(GPU_TARGETS.values(), XDLOPS_LISTS[name]):
-            assert check(tuning, dataclasses.replace(GEMM, dtype=dtype), machine) == (), (name, tuning)
 
 
 def test_legal_points_of_the_spaces_have_whole_plans() -> None:
@@ -250,9 +161,7 @@ def test_legal_points_of_the_spaces_have_whole_plans() -> None:
     for dtype in (F32, F16, I8):
         context = GemmContext(200, 300, 70, dtype, a=access, b=access, c=access)
         legal = 0
-        for tuning in itertools.chain(
-            general_space(), itertools.islice(xdlops_space(dtype.name), 0, None, 7)
-        ):
+        for tuning in general_space():
             if check(tuning, context, target("gfx942")):
                 continue
             legal += 1

@@ -17,8 +17,9 @@ __all__ = ["Code", "Inst", "read_code"]
 _LABEL = re.compile(r"^([.\w$@]+):")
 _REGISTER = re.compile(r"^-?\|?([vas])(\d+|\[(\d+):(\d+)\])\|?$")
 _NAMED = {"vcc": ("vcc",), "vcc_lo": ("vcc",), "vcc_hi": ("vcc",), "m0": ("m0",), "exec": ("exec",)}
-_NO_RESULT = ("ds_write", "buffer_store", "global_store", "flat_store", "scratch_store", "s_cmp", "s_bitcmp")
-_NO_RESULT_EITHER = ("s_waitcnt", "s_barrier", "s_nop", "s_cbranch", "s_branch", "s_endpgm", "s_setprio")
+_STORES = ("ds_write", "buffer_store", "global_store", "flat_store", "scratch_store")
+_COMPARISONS = ("s_cmp", "s_bitcmp")
+_NO_UNIT = ("s_waitcnt", "s_barrier", "s_nop", "s_cbranch", "s_branch", "s_endpgm", "s_setprio")
 
 
 @dataclass(frozen=True)
@@ -32,33 +33,30 @@ class Inst:
     @property
     def writes(self) -> frozenset[str]:
         """Registers that it gives a new value."""
-        if self.name.startswith(_NO_RESULT):
-            return frozenset({"scc"}) if self.name.startswith(("s_cmp", "s_bitcmp")) else frozenset()
-        if self.name.startswith(_NO_RESULT_EITHER) or not self.operands or "lds" in self.modifiers:
-            return frozenset()
-        written = set(registers(self.operands[0]))
-        if self.name.startswith(("v_add_co", "v_sub_co", "v_addc", "v_subb", "v_mad_u64", "v_mad_i64")):
-            written |= set(registers(self.operands[1]))
-        if self.name.startswith("v_cmpx"):
+        written = {r for operand in self.operands[: self._results] for r in registers(operand)}
+        if self.name.startswith("v_cmpx") or "saveexec" in self.name:
             written.add("exec")
-        if self.name.startswith("s_") and not self.name.startswith(("s_mov", "s_load", "s_mul_")):
+        sets_no_flag = ("s_mov", "s_load", "s_buffer_load", "s_mul_", *_NO_UNIT)
+        if self.name.startswith("s_") and not self.name.startswith(sets_no_flag):
             written.add("scc")
-        if "saveexec" in self.name:
-            written.add("exec")
         return frozenset(written)
 
     @property
     def reads(self) -> frozenset[str]:
         """Registers whose value it takes; the accumulators of a matrix instruction are among them."""
-        first = 0 if self.name.startswith((*_NO_RESULT, *_NO_RESULT_EITHER)) or "lds" in self.modifiers else 1
-        read = {r for operand in self.operands[first:] for r in registers(operand)}
-        if self.name.startswith(("v_cndmask", "v_addc", "v_subb")) and len(self.operands) < 4:
-            read.add("vcc")
+        read = {r for operand in self.operands[self._results :] for r in registers(operand)}
         if flag := re.match(r"s_cbranch_(scc|vcc|exec)", self.name):
             read.add(flag[1])
         if self.name.startswith(("s_cselect", "s_addc", "s_subb")):
             read.add("scc")
         return frozenset(read)
+
+    @property
+    def _results(self) -> int:
+        """How many operands, the first ones, are results."""
+        if self.name.startswith((*_STORES, *_COMPARISONS, *_NO_UNIT)) or "lds" in self.modifiers:
+            return 0
+        return 2 if re.match(r"v_(add|sub|subrev)b?c?_co_|v_mad_[ui]64_[ui]32", self.name) else 1
 
     @property
     def target(self) -> str | None:

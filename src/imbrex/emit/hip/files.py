@@ -7,8 +7,6 @@ NAME.hpp          the algorithm: one function a kernel, run by each work item
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from imbrex.emit import c
 from imbrex.emit.facts import Facts, described, parameter, solver, table
 from imbrex.emit.hip.matrix import wrappers
@@ -19,7 +17,7 @@ from imbrex.lower.share import shared
 from imbrex.lower.stmt import Alloc, Kernel, Program, ZeroFill, walk
 
 CHIPS = ("gfx908", "gfx90a", "gfx942", "gfx950")
-HEADERS = ("device/hip/lds.h", "device/hip/pointer.h")
+HEADERS = ("device/hip/lds.h", "device/hip/schedule.h")
 
 
 def units(program: Program, facts: Facts, chip: str) -> dict[str, list[str]]:
@@ -40,7 +38,7 @@ def _algorithm(program: Program) -> list[str]:
         ids = {kernel.workgroup: "workgroup", kernel.workitem: "workitem"}
         lines += ["", *c.comment(described(kernel))]
         lines += [
-            f"IMBREX_DEVICE void {kernel.name}({_parameters(kernel, program)}) {{",
+            f"IMBREX_INLINE void {kernel.name}({_parameters(kernel, program)}) {{",
             *(f"  const int32_t {name} = int32_t(__builtin_amdgcn_{id}_id_x());" for name, id in ids.items()),
             f"  __builtin_assume(0 <= {kernel.workgroup} && {kernel.workgroup} < {kernel.grid_size});",
             *c.indented(WorkItem(kernel).lines()),
@@ -115,15 +113,9 @@ def _solver(program: Program, facts: Facts, chip: str) -> list[str]:
 def _zeroed(program: Program) -> list[str]:
     names = [b.name for b in program.arguments]
     zeroed = [names.index(s.buffer.name) for s in program.launches if isinstance(s, ZeroFill)]
-    return [
-        f"int {program.name}_is_zeroed(int argument) {{",
-        f"  return {_any_of('argument', zeroed)};",
-        "}",
-    ]
-
-
-def _any_of(name: str, values: Sequence[int]) -> str:
-    return " || ".join(f"{name} == {value}" for value in values) or f"({name}, 0)"
+    answer = " || ".join(f"argument == {i}" for i in zeroed)
+    head = f"int {program.name}_is_zeroed(int argument) {{"
+    return [head, f"  return {answer};", "}"] if zeroed else [head, "  (void)argument;", "  return 0;", "}"]
 
 
 def lds_bytes(kernel: Kernel) -> int:

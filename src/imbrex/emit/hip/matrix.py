@@ -34,7 +34,7 @@ def _wrapper(stmt: MatrixMultiply) -> list[str]:
     arguments = ", ".join(taken.get(a, a) for a in one.arguments)
     return [
         f"// c += a * b by all lanes of a wave: {one.mnemonic}",
-        f"IMBREX_DEVICE void {name}({c_type} *c, const {a_type} *a, const {b_type} *b) {{",
+        f"IMBREX_INLINE void {name}({c_type} *c, const {a_type} *a, const {b_type} *b) {{",
         f"  put(c, {one.builtin}({arguments}));",
         "}",
     ]

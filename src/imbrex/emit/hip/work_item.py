@@ -13,6 +13,8 @@ from typing import assert_never
 
 from imbrex.emit import c
 from imbrex.emit.hip.address import Arrays, arrays
+from imbrex.emit.hip.schedule import in_order
+from imbrex.emit.hip.waves import LANE
 from imbrex.index.expr import lin
 from imbrex.lower.stmt import (
     Alloc,
@@ -81,9 +83,7 @@ class WorkItem:
             case Alloc() | View():
                 return [self._declared(stmt)]
             case For():
-                stays = any(isinstance(s, Barrier) for s in walk(stmt.body))
-                unroll = "#pragma unroll 1" if stays else "#pragma unroll"
-                return [unroll, c.loop(stmt), *c.indented(self._body(stmt.body)), "}"]
+                return self._loop(stmt)
             case Fill():
                 return self._fill(stmt)
             case Move():
@@ -103,6 +103,15 @@ class WorkItem:
                 raise AssertionError(f"a GPU kernel has no {type(stmt).__name__}")
             case _:
                 assert_never(stmt)
+
+    def _loop(self, stmt: For) -> list[str]:
+        if not any(isinstance(s, Barrier) for s in walk(stmt.body)):
+            return ["#pragma unroll", c.loop(stmt), *c.indented(self._body(stmt.body)), "}"]
+        lines: list[str] = []
+        for inner, stays in in_order(stmt.body):
+            lines += ["imbrex::keep_order();"] if stays else []
+            lines += self._statement(inner)
+        return ["#pragma unroll 1", c.loop(stmt), *c.indented(lines), "}"]
 
     def _let(self, stmt: Let) -> str:
         """What depends on the work item and yet is the same in all lanes is read from the first."""
@@ -133,8 +142,8 @@ class WorkItem:
                 return f"imbrex::load<{stmt.width}>({_pointer(stmt.dest)}, {self._place(stmt.source)});"
             case "global", "lds":
                 assert stmt.direct, f"what passes no register is direct: {stmt}"
-                first = replace_lane(stmt.dest, self.kernel)
-                return f"imbrex::load_direct<{stmt.width}>({_pointer(first)}, {self._place(stmt.source)});"
+                first = _pointer(self._first_lane(stmt.dest))
+                return f"imbrex::load_direct<{stmt.width}>({first}, {self._place(stmt.source)});"
             case "lds", "private":
                 return f"imbrex::read<{stmt.width}>({_pointer(stmt.dest)}, {_pointer(stmt.source)});"
             case "private", "lds":
@@ -158,6 +167,12 @@ class WorkItem:
         element = c.type_name(stmt.dest.buffer.dtype)
         return f"imbrex::{form}<{element}, {stmt.width}>({self._place(stmt.dest)}, {source}{more});"
 
+    def _first_lane(self, ref: Ref) -> Ref:
+        """The place of a wave's first lane."""
+        first = ref.offset.subs({self.kernel.workitem: lin(0), LANE: lin(0)})
+        assert not first.variables & self.arrays.lanes, f"lanes write {ref.offset}, not one after the other"
+        return Ref(ref.buffer, first)
+
     def _place(self, ref: Ref) -> str:
         """The arguments that say where in global memory a move begins, and whether it does."""
         if not self.arrays.in_reach(ref.buffer):
@@ -172,22 +187,17 @@ class WorkItem:
         return f"{_buffer(ref.buffer)}, {lane}, {c.index(address.wave)}"
 
 
-def replace_lane(ref: Ref, kernel: Kernel) -> Ref:
-    """The place of a wave's first lane."""
-    return Ref(ref.buffer, ref.offset.subs({kernel.workitem: lin(0)}))
-
-
 def _buffer(buffer: Buffer) -> str:
     return f"{buffer.name}_memory"
 
 
 def _far(ref: Ref) -> str:
     """A pointer, and whether there is something."""
-    exists = c.guards(ref.guards)
+    exists = [c.guard(g) for g in ref.guards]
     if ref.missing is not None:
         word = _element(Ref(ref.missing.buffer, ref.missing.offset))
-        exists = f"{exists} && !({word} >> ({c.index(ref.missing.place)}) & 1)"
-    return f"{_pointer(ref)}, {exists}"
+        exists.append(f"!({word} >> ({c.index(ref.missing.place)}) & 1)")
+    return f"{_pointer(ref)}, {' && '.join(exists) or 'true'}"
 
 
 def _pointer(ref: Ref) -> str:

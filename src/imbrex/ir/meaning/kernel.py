@@ -23,10 +23,10 @@ from imbrex.ir.ops.matrix import MfmaOp
 from imbrex.ir.ops.memory import AllocOp, FillOp, LdsBarrierOp, SubviewOp
 from imbrex.ir.ops.thread import ThreadwiseCopyOp, ThreadwiseGemmOp
 from imbrex.ir.ops.view import TransformOp
+from imbrex.ir.ops.workspace import WorkspaceOp
 from imbrex.ir.passes import tiling
 from imbrex.ir.shape import PRIVATE, memref_type, shape_of, space_of
 from imbrex.view import tile
-from imbrex.view.tile import Clusters
 
 
 @register_impls
@@ -72,6 +72,10 @@ class KernelFunctions(InterpreterFunctions):
         assert made.ledger is not None
         self.ledgers.append(made.ledger)
         return (made,)
+
+    @impl(WorkspaceOp)
+    def workspace(self, interpreter: Interpreter, op: WorkspaceOp, args: PythonValues) -> PythonValues:
+        return (memory.workspace(*_typed(op.result)),)
 
     @impl(SubviewOp)
     def subview(self, interpreter: Interpreter, op: SubviewOp, args: PythonValues) -> PythonValues:
@@ -124,7 +128,7 @@ class KernelFunctions(InterpreterFunctions):
             rows, columns = matrix.owned(tiling.waves(op, block, left.shape[0], self.items), block)
             product = (left.T @ right)[rows, columns]
         else:
-            rows, columns = _owned(op, left.shape[1], right.shape[1])
+            rows, columns = _owned(op, left.shape[1], right.shape[1], self.items)
             product = (left.T @ right)[rows, columns].reshape(self.items, *c.shape)
         c.store(c.load(c_index) + product, c_index)
         return ()
@@ -162,7 +166,6 @@ class KernelFunctions(InterpreterFunctions):
         old[..., first_row : first_row + m, first_column : first_column + n] += product
         c.store(old, c_index)
         return ()
-
 
     @impl(MfmaOp)
     def mfma(self, interpreter: Interpreter, op: MfmaOp, args: PythonValues) -> PythonValues:
@@ -212,10 +215,9 @@ def _shares(op: BlockwiseCopyOp, tile_shape: tuple[int, ...], items: int) -> tup
     return coords[0], coords[1]
 
 
-def _owned(op: BlockwiseGemmOp, m_size: int, n_size: int) -> tuple[Array, Array]:
+def _owned(op: BlockwiseGemmOp, m_size: int, n_size: int, items: int) -> tuple[Array, Array]:
     """Tile coordinates (m, n) of each work item's part of C."""
-    m = Clusters(op.m_per_thread.data, op.m_level0_cluster.data, op.m_level1_cluster.data)
-    n = Clusters(op.n_per_thread.data, op.n_level0_cluster.data, op.n_level1_cluster.data)
+    m, n = tiling.clusters(op, (m_size, n_size), items)
     map = Map(tile.computed([Dim("workgroup", 1), Dim("m", m_size), Dim("n", n_size)], m, n))
     _, *sizes = [d.size for d in map.upper]
     coords, _ = map.evaluate([0, *np.indices(sizes)])

@@ -1,6 +1,7 @@
 """Meaning of matrix instructions: a wave's registers become matrices, are multiplied, and become registers.
 
-A wave is `instruction.wave` work items, one after another; its lanes act together, on what each of them holds.
+A wave is `instruction.wave` work items, one after another; its lanes act together, on what each of them
+holds.
 """
 
 from __future__ import annotations

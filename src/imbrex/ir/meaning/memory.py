@@ -140,6 +140,11 @@ def shared(dtype: DType, shape: Sequence[int], items: int) -> View:
     return View(_poison((prod(shape),), dtype), dtype, tuple(shape), ledger=ledger)
 
 
+def workspace(dtype: DType, shape: Sequence[int]) -> View:
+    """Global memory of a function, poisoned."""
+    return View(_poison((prod(shape),), dtype), dtype, tuple(shape))
+
+
 def _poison(shape: tuple[int, ...], dtype: DType) -> Array:
     """All bits set: NaN in every float type."""
     raw = np.full((*shape[:-1], shape[-1] * dtype.bytes), 0xFF, np.uint8)

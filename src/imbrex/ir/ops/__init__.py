@@ -9,6 +9,7 @@ from imbrex.ir.ops.memory import AllocOp, FillOp, LdsBarrierOp, SubviewOp
 from imbrex.ir.ops.problem import Conv2dBwdDataOp, Conv2dBwdWeightOp, Conv2dOp, ConvOp, DraftConvOp, GemmOp
 from imbrex.ir.ops.thread import ThreadwiseCopyOp, ThreadwiseGemmOp
 from imbrex.ir.ops.view import TransformOp, transform, transform_from_layer
+from imbrex.ir.ops.workspace import WorkspaceOp
 
 __all__ = [
     "AllocOp",
@@ -32,6 +33,7 @@ __all__ = [
     "ThreadwiseCopyOp",
     "ThreadwiseGemmOp",
     "TransformOp",
+    "WorkspaceOp",
     "transform",
     "transform_from_layer",
 ]

@@ -106,7 +106,10 @@ class GridwiseOp(MiopenOp):
 
 @irdl_op_definition
 class GridwiseGemmOp(GridwiseOp):
-    """The product before any tuning; the attributes of a convolution say where it came from."""
+    """The product before any tuning; the attributes of a convolution say where it came from.
+
+    tuning: the text of the one that its operands are laid out for, taken where no other is given.
+    """
 
     name = "miopen.gridwise_gemm"
     filter_dimension = opt_prop_def(Sizes)
@@ -119,6 +122,7 @@ class GridwiseGemmOp(GridwiseOp):
     strides = opt_prop_def(Ints)
     padding = opt_prop_def(Padding)
     parameters = opt_prop_def(Ints)
+    tuning = opt_prop_def(Word)
 
     def verify_(self) -> None:
         super().verify_()
@@ -137,10 +141,10 @@ class GridwiseGemmExOp(GridwiseOp):
     """The product with its tuning; lengths are in elements of the gemm dimension that names them.
 
     For the pipeline "cpu" only: k_inner, neighbours in k that a panel of A keeps together; stationary, the
-    operand that is packed panel by panel.
-    For the pipeline "xdlops" only: WAVE_KEYS and `interleave`, see `imbrex.view.wave`; lds_layout and
-    matrix_*_lds_numbers, see `imbrex.view.lds`; lds_buffers, 1 or 2; copy, "staged" in registers or "direct" to
-    LDS; matrix_*_copy_slice_lengths, _lane_dim and _lane_inner, see `imbrex.view.tile.Share`.
+    operand that is packed panel by panel. For the pipeline "xdlops" only: WAVE_KEYS and `interleave`, see
+    `imbrex.view.wave`; lds_layout and matrix_*_lds_numbers, see `imbrex.view.lds`; lds_buffers, 1 or 2; copy,
+    "staged" in registers or "direct" to LDS; matrix_*_copy_slice_lengths, _lane_dim and _lane_inner, see
+    `imbrex.view.tile.Share`.
     """
 
     name = "miopen.gridwise_gemm_ex"

@@ -16,7 +16,7 @@ from imbrex.diagnostic import Diagnostic
 from imbrex.ir.attrs import Word
 from imbrex.ir.ops.block import verify_index
 from imbrex.ir.ops.form import MiopenOp
-from imbrex.ir.shape import PRIVATE, shape_of, shape_text, space_of
+from imbrex.ir.shape import PRIVATE, shape_of, shape_text, space_of, times
 from imbrex.ir.source import InvalidField, expect
 from imbrex.view.mma import Instruction, instruction
 
@@ -25,8 +25,9 @@ from imbrex.view.mma import Instruction, instruction
 class MfmaOp(MiopenOp):
     """c += a * b by a matrix instruction, for every wave of work items (64, or what the instruction says).
 
-    What each index leaves of a, b and c is the work item's elements of the instruction's operands, in the order of
-    their registers: `Instruction.a`, `.b` and `.c` say which elements of the matrices those are.  No barrier.
+    What each index leaves of a, b and c is the work item's elements of the instruction's operands, in the
+    order of their registers: `Instruction.a`, `.b` and `.c` say which elements of the matrices those are.  No
+    barrier.
     """
 
     name = "miopen.mfma"
@@ -61,8 +62,6 @@ class MfmaOp(MiopenOp):
         expect(space == PRIVATE, message, "type", place)
         verify_index(value, index, place)
         left = shape_of(value)[index:]
-        message = f"{name} takes {count} elements of '{operand}' a work item, the index leaves {shape_text(left) or 1}"
-        elements = 1
-        for size in left:
-            elements *= size or 0
-        expect(elements == count, message, "type", place)
+        takes = f"{name} takes {count} elements of '{operand}' a work item"
+        message = f"{takes}, the index leaves {shape_text(left) or 1}"
+        expect(times(left) == count, message, "type", place)

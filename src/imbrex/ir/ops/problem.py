@@ -187,7 +187,8 @@ class Conv2dBwdWeightOp(ConvOp):
 class GemmOp(MiopenOp):
     """c[m, n] = alpha * sum_k a[m, k] * b[k, n] + beta * c[m, n], row-major, for each leading batch index.
 
-    a_transposed: a is stored as [k, m]; b_transposed: b is stored as [n, k].
+    a_transposed: a is stored as [k, m]; b_transposed: b is stored as [n, k].  data_tiled: the name of a tile
+    kernel; a and b are packed for it first, and c is unpacked in the end.
     """
 
     name = "miopen.gemm"
@@ -198,6 +199,7 @@ class GemmOp(MiopenOp):
     b_transposed = opt_prop_def(Bool)
     alpha = opt_prop_def(Float)
     beta = opt_prop_def(Float)
+    data_tiled = opt_prop_def(Word)
 
     def verify_(self) -> None:
         ranks = [rank_of(v) for v in (self.a, self.b, self.c)]

@@ -25,8 +25,8 @@ class ThreadwiseCopyOp(MiopenOp):
     """One work item copies `source` to `dest`: dest = alpha * source + beta * dest, or adds atomically.
 
     offset_*: where the copy starts, in elements: of the source, of the destination, and of the block and the
-    thread that the seeds' naive form names.  vector: elements in one access.  direct: from global memory to LDS,
-    past the registers; the work items of a wave then write neighbouring vectors, in their order.
+    thread that the seeds' naive form names.  vector: elements in one access.  direct: from global memory to
+    LDS, past the registers; the work items of a wave then write neighbouring vectors, in their order.
     """
 
     name = "miopen.threadwise_copy"

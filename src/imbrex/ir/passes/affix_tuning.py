@@ -61,12 +61,14 @@ def tuned(
 ) -> tuple[Tuning, ...]:
     """Give every product of a module a tuning, and tell which.
 
-    given: used as it is, or refused; None lets the model choose, from a family of `choose.Family`, by default
-    the one that suits the machine.
+    given: used as it is, or refused; None takes the one that the product names, or lets the model choose,
+    from a family of `choose.Family`, by default the one that suits the machine.
     """
     used: list[Tuning] = []
+    asked = given
     for product in [o for o in module.walk() if isinstance(o, GridwiseGemmOp)]:
         context, run = gemm_context(product), Run()
+        given = tuning.parse(product.tuning.data) if asked is None and product.tuning else asked
         wanted: Any = family or choose.family_of(context, machine)
         try:
             if given is not None:

@@ -7,7 +7,8 @@ rows of A and of B from LDS into registers for each k, and multiplies them there
     2x2     A and B in two halves each; the reads of step k + 1 stand between the four products of step k, so
             that each read has two products to arrive in
     cpu     for each panel of the operand that is not stationary: C's register tile += panel A * panel B
-    xdlops  for each k: read packs of A and of B; every matrix instruction of the wave tile (`threadwise_waves`)
+    xdlops  for each k: read packs of A and of B; every matrix instruction of the wave tile
+    (`threadwise_waves`)
 """
 
 from __future__ import annotations

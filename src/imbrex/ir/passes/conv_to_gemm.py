@@ -23,6 +23,7 @@ from imbrex.index.query import is_injective
 from imbrex.ir.attrs import Names, Sizes
 from imbrex.ir.ops.grid import GridwiseGemmOp
 from imbrex.ir.ops.problem import Conv2dBwdDataOp, Conv2dBwdWeightOp, ConvOp, GemmOp
+from imbrex.ir.passes import data_tiling
 from imbrex.ir.rewrite import Run, properties, replace_with, require_static
 from imbrex.ir.shape import shape_of
 from imbrex.view import conv, gemm
@@ -90,6 +91,9 @@ def _product(op: GemmOp, run: Run) -> None:
     k = shape_of(op.a)[-2 if transposed[0] else -1]
     assert k is not None
     view = gemm.plain(m, n, k, batch[0] if batch else None, *transposed)
+    if op.data_tiled is not None:
+        data_tiling.product(op, op.data_tiled.data, view, run)
+        return
     maps = zip("abc", (op.a, op.b, op.c), (view.a, view.b, view.c), strict=True)
     operands = [run.view(value, map.layers, hint, i) for i, (hint, value, map) in enumerate(maps)]
     scale = {key: p for key, p in (("alpha", op.alpha), ("beta", op.beta)) if p is not None}

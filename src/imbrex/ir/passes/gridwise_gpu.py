@@ -1,8 +1,7 @@
-"""A workgroup of a GPU without matrix instructions: work items multiply rows of A and B in their registers."""
+"""A workgroup of a GPU without matrix instructions: work items multiply rows of A and B in their registers.
+"""
 
 from __future__ import annotations
-
-from functools import partial
 
 from xdsl.dialects.builtin import i8
 from xdsl.ir import Attribute, SSAValue

@@ -24,7 +24,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from xdsl.dialects.builtin import MemRefType, i8
 from xdsl.ir import Attribute, SSAValue
@@ -40,8 +39,8 @@ from imbrex.ir.shape import LDS, memref, shape_of
 class Operand:
     """One matrix on its way: its window, its LDS buffers and its staging registers.
 
-    lds: a tile (k, m or n) in each buffer.  staged: registers, as many as `Steps.stages` says; none where copies
-    are direct.
+    lds: a tile (k, m or n) in each buffer.  staged: registers, as many as `Steps.stages` says; none where
+    copies are direct.
     """
 
     window: SSAValue

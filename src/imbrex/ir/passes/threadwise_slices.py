@@ -1,10 +1,10 @@
 """Copies between global memory and LDS in slices: each work item's own, or direct.
 
-    staged   global -> registers, in vectors along the dimension in which memory runs
-             registers -> registers, transposed, where LDS wants its vectors along k and memory ran the other way
-             registers -> LDS, in vectors along k
-    direct   global -> LDS: LDS takes what a wave loads in the order of its lanes, so the lanes follow the buffer
-             and the global index is what the inverse of the buffer's layout says
+staged   global -> registers, in vectors along the dimension in which memory runs
+         registers -> registers, transposed, where LDS wants its vectors along k and memory ran the other way
+         registers -> LDS, in vectors along k
+direct   global -> LDS: LDS takes what a wave loads in the order of its lanes, so the lanes follow the buffer
+         and the global index is what the inverse of the buffer's layout says
 """
 
 from __future__ import annotations
@@ -51,9 +51,7 @@ def staged(
         run.add(_copy(_turned(held, share, run), [], dest, [*op.dest_index, item], write))
 
 
-def direct(
-    op: BlockwiseCopyOp, index: Sequence[SSAValue], item: SSAValue, items: int, run: Run
-) -> None:
+def direct(op: BlockwiseCopyOp, index: Sequence[SSAValue], item: SSAValue, items: int, run: Run) -> None:
     """Each wave's lanes load what belongs at neighbouring places of LDS."""
     vector = op.source_data_per_read.data if op.source_data_per_read is not None else 1
     buffer, stored = map_of(op.dest)
@@ -68,7 +66,9 @@ def direct(
         wanted = places.then(stored.inverse())
     except ValueError as error:
         raise InvalidOp(op, f"the layout in LDS cannot be inverted: {error}", "direct") from None
-    lead = [Dim(n, s or 0) for n, s in zip(names_of(op.source), shape_of(op.source), strict=True)][: len(index)]
+    lead = [Dim(n, s or 0) for n, s in zip(names_of(op.source), shape_of(op.source), strict=True)][
+        : len(index)
+    ]
     source = run.view(op.source, wanted.beside(lead).layers, "direct")
     dest = run.view(buffer, places.layers, "direct")
     given = properties({"vector": vector, "direct": True})

@@ -1,8 +1,8 @@
 """The product of a workgroup by matrix instructions, as each work item of a wave takes part in it.
 
-    for each k_outer:
-        for each m_tile: read a pack of A;  for each n_tile: read a pack of B
-        for each instruction's part of a pack, each m_tile, each n_tile: C[m_tile, n_tile] += A[m_tile] * B[n_tile]
+for each k_outer:
+    for each m_tile: read a pack of A;  for each n_tile: read a pack of B for each instruction's part of a
+    pack, each m_tile, each n_tile: C[m_tile, n_tile] += A[m_tile] * B[n_tile]
 """
 
 from __future__ import annotations

@@ -33,7 +33,9 @@ def number(op: Operation, key: str, default: int | None = None) -> int:
 def clusters(op: Product, tile: tuple[Size, Size], items: int) -> tuple[Clusters, Clusters]:
     """How `items` work items share a block's m and n; InvalidOp unless they cover it, each element once."""
     m, n = (
-        Clusters(*(number(op, f"{side}_{what}") for what in ("per_thread", "level0_cluster", "level1_cluster")))
+        Clusters(
+            *(number(op, f"{side}_{what}") for what in ("per_thread", "level0_cluster", "level1_cluster"))
+        )
         for side in "mn"
     )
     for side, size, own in (("m", tile[0], m), ("n", tile[1], n)):
@@ -49,7 +51,8 @@ def clusters(op: Product, tile: tuple[Size, Size], items: int) -> tuple[Clusters
 
 
 def waves(op: Product, tile: tuple[int, int], k: int, items: int | None = None) -> WaveTiles:
-    """How waves share a block tile (m, n) of k a step; InvalidOp unless they cover it with the instruction."""
+    """How waves share a block tile (m, n) of k a step; InvalidOp unless they cover it with the instruction.
+    """
     name = op.properties["instruction"]
     assert isinstance(name, Word)
     wave = number(op, "m_per_wave"), number(op, "n_per_wave")
@@ -98,9 +101,11 @@ def slices(op: Operation, given: Mapping[str, Attribute], tile: Sequence[Size], 
     share(op, "cluster_lengths", pairs[0], tile, items)
     if any((size or 0) % span for size, span in zip(tile, spans, strict=True)):
         what = " x ".join(str(size) for size in tile)
-        message = f"slices of {pairs[1][0]} x {pairs[1][1]}, {pairs[0][0]} x {pairs[0][1]} at once, do not divide {what}"
+        (ck, cd), (sk, sd) = pairs
+        message = f"slices of {sk} x {sd}, {ck} x {cd} at once, do not divide a tile of {what}"
         raise InvalidOp(op, message, "slice_lengths")
-    if pairs[0][1 - lane_dim] % inner:
-        message = f"{inner} neighbours do not divide the {pairs[0][1 - lane_dim]} work items of the other dimension"
+    others = pairs[0][1 - lane_dim]
+    if others % inner:
+        message = f"{inner} neighbours do not divide the {others} work items of the other dimension"
         raise InvalidOp(op, message, "lane_inner")
     return Share(pairs[0], pairs[1], vector_dim, lane_dim, inner)

@@ -23,7 +23,15 @@ from typing import Literal, TypeAlias
 from imbrex.index.map import Dim, Layer, Map, layer_over
 from imbrex.index.rule import Broadcast, Fixed, Merge, Pad, PassThrough, Rule, Unmerge
 
-__all__ = ["Side", "accumulator", "accumulator_in_halves", "copied_operand", "operand", "operand_in_halves"]
+__all__ = [
+    "Side",
+    "accumulator",
+    "accumulator_in_halves",
+    "copied_operand",
+    "in_first_lanes",
+    "operand",
+    "operand_in_halves",
+]
 
 Side: TypeAlias = Literal["a", "b"]
 Parts: TypeAlias = Sequence[tuple[str, int]]

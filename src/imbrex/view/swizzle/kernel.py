@@ -32,8 +32,8 @@ DIMS: Final = ("m", "n", "k")
 OPERAND_DIMS: Final[Mapping[Operand, tuple[str, str]]] = {"a": ("m", "k"), "b": ("n", "k"), "c": ("m", "n")}
 """Rows and columns of each tile; B's is held as [n, k]."""
 
-INTERLEAVED: Final = ("wave", "unroll_m", "unroll_n", "outer", "lane", "unroll_k", "element")
-"""Instructions along k lie inside the lane, which loads for several of them at once: the seeds' kernels."""
+INTERLEAVED: Final = ("wave", "unroll_m", "unroll_n", "outer", "lane", "unroll_k", "outer_k", "element")
+"""All of a lane's k lies side by side: one load for several instructions, as in the seeds' kernels."""
 
 NOT_INTERLEAVED: Final = ("wave", "unroll", "outer", "lane", "element")
 """The packed tiles of single instructions, one after the other."""

@@ -254,13 +254,13 @@ def test_conventions_of_k() -> None:
 
 
 def test_split16_is_what_f8f6f4_does() -> None:
-    """Four 8-bit instructions of 16x16x32 with runs of 16 take the k of one 16x16x128."""
+    """Four 8-bit instructions of 16x16x32 with runs of 16 take the packed tile of one 16x16x128."""
     four = tile_kernel("fp8_16x16x32_Kx4", "split16").swizzle("a")
     one = tile_kernel("fp8_16x16x128").swizzle("a")
-    k = np.arange(128)
-    lanes = [s.offset.eval({"m": 3, "k": k}) // 16 % 64 for s in (one,)]
-    of_four = four.offset.eval({"m": 3, "k": k}) // 32
-    assert np.array_equal(lanes[0], of_four % 64)
+    rows, k = np.indices(one.source_shape)
+    assert np.array_equal(*(s.offset.eval({"m": rows, "k": k}) for s in (four, one)))
+    interleaved = tile_kernel("fp8_16x16x32_Kx4").swizzle("a")
+    assert not np.array_equal(*(s.offset.eval({"m": rows, "k": k}) for s in (interleaved, one)))
 
 
 def nvidia_a() -> Map:
@@ -282,5 +282,5 @@ def nvidia_a() -> Map:
 def test_nvidias_mma_sync_is_an_instance() -> None:
     layout = Layout((2, 2), (8, 4), (4, 1), (1, 2))
     found = replace(instruction("mfma_f32_16x16x16_f16"), name="mma_sync", n=8, wave=32, a=nvidia_a())
-    assert agrees(TileKernel(found).swizzle("a"), IreeSwizzle.of(layout))
+    assert agrees(TileKernel(found, order=NOT_INTERLEAVED).swizzle("a"), IreeSwizzle.of(layout))
     assert BITS[found.a_type] * 8 == 128

@@ -8,7 +8,9 @@
 //
 // A float too large for the type becomes infinity or else NaN or else the largest value, as in ml_dtypes.
 #pragma once
+#ifndef IMBREX_INLINE // a GPU brings its own conversions of wider types
 #include "vec.h"
+#endif
 
 namespace imbrex {
 
@@ -43,7 +45,7 @@ template <int E, int M, specials Kind> IMBREX_INLINE float widen(narrow_float<E,
 
 template <int E, int M, specials Kind> struct narrow_to<narrow_float<E, M, Kind>> {
   using T = narrow_float<E, M, Kind>;
-  static T from(float x) {
+  IMBREX_INLINE T from(float x) {
     const uint32_t u = bit_cast<uint32_t>(x), minus = u >> 31 ? T::minus : 0, magnitude = u & 0x7fffffff;
     if (magnitude > 0x7f800000) return {uint8_t(T::is_fnuz ? T::nan : T::nan | minus)};
     const uint32_t near = rounded(magnitude);
@@ -51,7 +53,7 @@ template <int E, int M, specials Kind> struct narrow_to<narrow_float<E, M, Kind>
     return {uint8_t((near > T::largest ? T::beyond : near) | minus)};
   }
   // To nearest even; a subnormal by adding the power of two whose last bit is the smallest value's.
-  static uint32_t rounded(uint32_t magnitude) {
+  IMBREX_INLINE uint32_t rounded(uint32_t magnitude) {
     if (magnitude < (128 - T::bias) << 23) {
       const uint32_t power = (151 - T::bias - M) << 23;
       return bit_cast<uint32_t>(bit_cast<float>(magnitude) + bit_cast<float>(power)) - power;

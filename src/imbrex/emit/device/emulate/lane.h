@@ -18,12 +18,15 @@ template <class T> IMBREX_INLINE void fill(T *p, int count, decltype(widen(T{}))
   for (int i = 0; i < count; ++i) p[i] = narrow_to<T>::from(value);
 }
 
+// To all W elements, or to the 16 bytes of the widest access: more of them only leave registers, narrowed.
 template <int W, class P> IMBREX_INLINE void expect_aligned(const P *p) {
-  if (reinterpret_cast<uintptr_t>(p) % (W * sizeof(P)) != 0) __builtin_trap();
+  constexpr size_t bytes = W * sizeof(P) < 16 ? W * sizeof(P) : 16;
+  if (reinterpret_cast<uintptr_t>(p) % bytes != 0) __builtin_trap();
 }
 
 // dst = src; zero where the source does not exist.
 template <int W, class D, class S> IMBREX_INLINE void move(D *dst, const S *src, bool exists) {
+  expect_aligned<W>(dst);
   if (exists) expect_aligned<W>(src);
   for (int i = 0; i < W; ++i) dst[i] = exists ? converted<D>(src[i]) : D{};
 }

@@ -12,26 +12,26 @@ typedef __amdgpu_buffer_rsrc_t buffer;
 constexpr uint32_t nowhere = 0x80000000;
 
 // `before`: bytes by which the buffer begins before the array, so that no part of an address is negative.
-IMBREX_DEVICE buffer buffer_of(const void *array, int64_t before) {
+IMBREX_INLINE buffer buffer_of(const void *array, int64_t before) {
   constexpr int raw = 0x00020000; // data format of a raw buffer: gfx9, resource word 3
   char *start = const_cast<char *>(static_cast<const char *>(array)) - before;
   return __builtin_amdgcn_make_buffer_rsrc(start, 0, int(nowhere), raw);
 }
 
-IMBREX_DEVICE uint32_t where(bool exists, uint32_t lane) { return exists ? lane : nowhere; }
+IMBREX_INLINE uint32_t where(bool exists, uint32_t lane) { return exists ? lane : nowhere; }
 
 // `nowhere` or beyond if bit `place` of the lane's word is set: two vector instructions.
-IMBREX_DEVICE uint32_t unless(int32_t missing, uint32_t place, uint32_t lane) {
+IMBREX_INLINE uint32_t unless(int32_t missing, uint32_t place, uint32_t lane) {
   return lane | uint32_t(__builtin_amdgcn_sbfe(missing, place, 1));
 }
 
 template <int Bytes> struct raw;
 #define IMBREX_RAW(bytes, bits)                                                                                        \
   template <> struct raw<bytes> {                                                                                      \
-    IMBREX_DEVICE word<bytes> load(buffer b, uint32_t lane, uint32_t wave) {                                           \
+    IMBREX_INLINE word<bytes> load(buffer b, uint32_t lane, uint32_t wave) {                                           \
       return __builtin_amdgcn_raw_buffer_load_b##bits(b, lane, wave, 0);                                               \
     }                                                                                                                  \
-    IMBREX_DEVICE void store(word<bytes> x, buffer b, uint32_t lane, uint32_t wave) {                                  \
+    IMBREX_INLINE void store(word<bytes> x, buffer b, uint32_t lane, uint32_t wave) {                                  \
       __builtin_amdgcn_raw_buffer_store_b##bits(x, b, lane, wave, 0);                                                  \
     }                                                                                                                  \
   };
@@ -43,19 +43,19 @@ IMBREX_RAW(16, 128)
 #undef IMBREX_RAW
 
 // dst = W neighbours, in one instruction.
-template <int W, class T> IMBREX_DEVICE void load(T *dst, buffer b, uint32_t lane, uint32_t wave) {
+template <int W, class T> IMBREX_INLINE void load(T *dst, buffer b, uint32_t lane, uint32_t wave) {
   const word<W * sizeof(T)> x = raw<W * sizeof(T)>::load(b, lane, wave);
   __builtin_memcpy(dst, &x, sizeof(x));
 }
 
-template <int W, class T> IMBREX_DEVICE void store_as_is(buffer b, uint32_t lane, uint32_t wave, const T *src) {
+template <int W, class T> IMBREX_INLINE void store_as_is(buffer b, uint32_t lane, uint32_t wave, const T *src) {
   word<W * sizeof(T)> x;
   __builtin_memcpy(&x, src, sizeof(x));
   raw<W * sizeof(T)>::store(x, b, lane, wave);
 }
 
 // W neighbours = src, converted to elements of type D.
-template <class D, int W, class S> IMBREX_DEVICE void store(buffer b, uint32_t lane, uint32_t wave, const S *src) {
+template <class D, int W, class S> IMBREX_INLINE void store(buffer b, uint32_t lane, uint32_t wave, const S *src) {
   D out[W];
   copy<W>(out, src);
   store_as_is<W>(b, lane, wave, out);
@@ -63,7 +63,7 @@ template <class D, int W, class S> IMBREX_DEVICE void store(buffer b, uint32_t l
 
 // W neighbours = alpha * src + beta * themselves; beta == 0 does not read them.
 template <class D, int W, class S>
-IMBREX_DEVICE void scale(buffer b, uint32_t lane, uint32_t wave, const S *src, S alpha, S beta) {
+IMBREX_INLINE void scale(buffer b, uint32_t lane, uint32_t wave, const S *src, S alpha, S beta) {
   D out[W] = {};
   if (beta != S(0)) load<W>(out, b, lane, wave);
 #pragma unroll

@@ -28,4 +28,4 @@ typedef __UINT64_TYPE__ uint64_t;
 #define __launch_bounds__(...) __attribute__((amdgpu_flat_work_group_size(1, __VA_ARGS__)))
 #endif
 
-#define IMBREX_DEVICE static __device__ inline __attribute__((always_inline))
+#define IMBREX_INLINE static __device__ inline __attribute__((always_inline))

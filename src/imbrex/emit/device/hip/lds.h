@@ -1,19 +1,20 @@
 // LDS, and where work items meet.
 #pragma once
 #include "buffer.h"
+#include "pointer.h"
 
 namespace imbrex {
 
 template <class T> using lds = T __attribute__((address_space(3))) *;
 
 // dst = W neighbours of LDS, in one instruction.
-template <int W, class T> IMBREX_DEVICE void read(T *dst, lds<const T> src) {
+template <int W, class T> IMBREX_INLINE void read(T *dst, lds<const T> src) {
   const word<W * sizeof(T)> x = *(lds<const word_in_memory<W * sizeof(T)>>)(src);
   __builtin_memcpy(dst, &x, sizeof(x));
 }
 
 // W neighbours of LDS = src, in one instruction.
-template <int W, class T> IMBREX_DEVICE void write(lds<T> dst, const T *src) {
+template <int W, class T> IMBREX_INLINE void write(lds<T> dst, const T *src) {
   word<W * sizeof(T)> x;
   __builtin_memcpy(&x, src, sizeof(x));
   *(lds<word_in_memory<W * sizeof(T)>>)(dst) = x;
@@ -21,7 +22,7 @@ template <int W, class T> IMBREX_DEVICE void write(lds<T> dst, const T *src) {
 
 // From a buffer to LDS past the registers, by all lanes of a wave: lane l writes the l-th `W` elements after dst, the
 // place of the first lane.
-template <int W, class T> IMBREX_DEVICE void load_direct(lds<T> dst, buffer b, uint32_t lane, uint32_t wave) {
+template <int W, class T> IMBREX_INLINE void load_direct(lds<T> dst, buffer b, uint32_t lane, uint32_t wave) {
   if constexpr (W * sizeof(T) == 4)
     __builtin_amdgcn_raw_ptr_buffer_load_lds(b, (lds<void>)(dst), 4, lane, wave, 0, 0);
 #ifdef __gfx950__
@@ -30,8 +31,17 @@ template <int W, class T> IMBREX_DEVICE void load_direct(lds<T> dst, buffer b, u
 #endif
 }
 
+IMBREX_INLINE uint32_t lane_of_wave() { return __builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0)); }
+
+// The same from an array that no raw buffer reaches: through registers after all.
+template <int W, class T> IMBREX_INLINE void load_direct(lds<T> dst, const T *src, bool exists) {
+  T x[W];
+  load<W>(x, src, exists);
+  write<W>(dst + W * lane_of_wave(), x);
+}
+
 // Loads of global memory that are under way stay so: the fences speak of LDS only, where the compiler knows how.
-IMBREX_DEVICE void barrier() {
+IMBREX_INLINE void barrier() {
 #if __clang_major__ >= 19
   __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup", "local");
   __builtin_amdgcn_s_barrier();
@@ -44,7 +54,7 @@ IMBREX_DEVICE void barrier() {
 }
 
 // The barrier after direct loads, which are loads of global memory to the counters of a wave.
-IMBREX_DEVICE void barrier_after_direct() {
+IMBREX_INLINE void barrier_after_direct() {
   __builtin_amdgcn_s_waitcnt(0x0f70); // vmcnt(0) and nothing else, as gfx9 encodes it
   barrier();
 }

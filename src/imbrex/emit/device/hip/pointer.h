@@ -5,27 +5,27 @@
 namespace imbrex {
 
 // dst = W neighbours; zeros where they do not exist.
-template <int W, class T> IMBREX_DEVICE void load(T *dst, const T *src, bool exists) {
+template <int W, class T> IMBREX_INLINE void load(T *dst, const T *src, bool exists) {
   word<W * sizeof(T)> x = {};
   if (exists) x = *reinterpret_cast<const word_in_memory<W * sizeof(T)> *>(src);
   __builtin_memcpy(dst, &x, sizeof(x));
 }
 
-template <int W, class T> IMBREX_DEVICE void store_as_is(T *dst, bool exists, const T *src) {
+template <int W, class T> IMBREX_INLINE void store_as_is(T *dst, bool exists, const T *src) {
   word<W * sizeof(T)> x;
   __builtin_memcpy(&x, src, sizeof(x));
   if (exists) *reinterpret_cast<word_in_memory<W * sizeof(T)> *>(dst) = x;
 }
 
 // W neighbours = src, converted.
-template <int W, class D, class S> IMBREX_DEVICE void store(D *dst, bool exists, const S *src) {
+template <int W, class D, class S> IMBREX_INLINE void store(D *dst, bool exists, const S *src) {
   D out[W];
   copy<W>(out, src);
   store_as_is<W>(dst, exists, out);
 }
 
 // W neighbours = alpha * src + beta * themselves; beta == 0 does not read them.
-template <int W, class D, class S> IMBREX_DEVICE void scale(D *dst, bool exists, const S *src, S alpha, S beta) {
+template <int W, class D, class S> IMBREX_INLINE void scale(D *dst, bool exists, const S *src, S alpha, S beta) {
   D out[W] = {};
   if (beta != S(0)) load<W>(out, dst, exists);
 #pragma unroll
@@ -40,7 +40,7 @@ constexpr int agent = 4; // the memory scope of one GPU, as __hip_atomic_* count
 
 // *dst += x, whole even when other workgroups add to the same element.  The sums lie in memory of this GPU, so that
 // the instruction for it may be used where the chip has one.
-template <class D, class S> IMBREX_DEVICE void add_one(D *dst, S x) {
+template <class D, class S> IMBREX_INLINE void add_one(D *dst, S x) {
   if constexpr (sizeof(D) >= 4) {
 #if __has_cpp_attribute(clang::atomic)
     [[clang::atomic(no_remote_memory, no_fine_grained_memory, ignore_denormal_mode)]] {
@@ -67,7 +67,7 @@ template <class D, class S> IMBREX_DEVICE void add_one(D *dst, S x) {
   }
 }
 
-template <int W, class D, class S> IMBREX_DEVICE void add(D *dst, bool exists, const S *src) {
+template <int W, class D, class S> IMBREX_INLINE void add(D *dst, bool exists, const S *src) {
   if (!exists) return;
 #pragma unroll
   for (int i = 0; i < W; ++i) add_one(dst + i, src[i]);

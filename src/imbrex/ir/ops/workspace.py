@@ -1,0 +1,29 @@
+"""workspace: global memory that lives as long as a function runs."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.func import FuncOp
+from xdsl.irdl import irdl_op_definition, result_def
+
+from imbrex.ir.ops.form import MiopenOp
+from imbrex.ir.shape import shape_of, space_of
+from imbrex.ir.source import expect
+
+
+@irdl_op_definition
+class WorkspaceOp(MiopenOp):
+    """A buffer in global memory that one launch leaves something in for the next; its start holds anything.
+
+    Whoever calls the function provides it, after the function's own arrays, in the order of these operations.
+    """
+
+    name = "miopen.workspace"
+    result = result_def(MemRefType)
+
+    def verify_(self) -> None:
+        space = space_of(self.result)
+        expect(space == 0, f"a workspace is in global memory, got #{space}", "result", 0)
+        expect(None not in shape_of(self.result), "the sizes of a workspace are numbers", "result", 0)
+        place = "a workspace belongs to a function; a launch has 'miopen.alloc'"
+        expect(isinstance(self.parent_op(), FuncOp | None), place, "result", 0)

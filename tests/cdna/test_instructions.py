@@ -1,0 +1,104 @@
+"""Every MFMA of the table, executed: lanes that hold A, B and C by its layouts get the product."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from imbrex.build.amd import compile_code_object
+from imbrex.dtype import dtype
+from imbrex.view.mma import BITS, BUILTIN_TYPES, Instruction, Operand, elements, instruction, instructions
+
+CHIPS = ("gfx90a", "gfx942", "gfx950")
+LANES = 64
+NARROW = {
+    "f6e2m3fn": ml_dtypes.float6_e2m3fn, "f6e3m2fn": ml_dtypes.float6_e3m2fn,
+    "f4e2m1fn": ml_dtypes.float4_e2m1fn,
+}  # fmt: skip
+
+Ints = npt.NDArray[np.int64]
+
+
+def source(found: Instruction) -> str:
+    def vector(name: str) -> str:
+        count = re.findall(r"x?([0-9]+)$", name)
+        return f"{BUILTIN_TYPES[name]} __attribute__((ext_vector_type({count[0]})))" if count else name
+
+    places = {"a": "a[lane]", "b": "b[lane]", "c": "c[lane]"}
+    arguments = ", ".join(places.get(word, word) for word in found.arguments)
+    return (
+        f"typedef {vector(found.builtin_operand)} operand_{found.name};\n"
+        f"typedef {vector(found.builtin_result)} result_{found.name};\n"
+        f'extern "C" __attribute__((amdgpu_kernel, amdgpu_flat_work_group_size({LANES}, {LANES}))) void '
+        f"{found.name}(operand_{found.name} *a, operand_{found.name} *b, result_{found.name} *c) {{\n"
+        "  const int lane = __builtin_amdgcn_workitem_id_x();\n"
+        f"  c[lane] = {found.builtin}({arguments});\n}}\n"
+    )
+
+
+def codes(values: Ints, format: str) -> Ints:
+    """The bits of each value in a format."""
+    element = np.dtype(NARROW[format]) if format in NARROW else dtype(format).numpy
+    return values.astype(element).view(f"u{element.itemsize}").astype(object)
+
+
+def packed(held: Ints, bits: int) -> npt.NDArray[np.uint8]:
+    """Each lane's codes side by side, lowest first, as bytes; f8f6f4 takes 8 words however few hold them."""
+    lanes = [sum(int(code) << (bits * i) for i, code in enumerate(codes)) for codes in held]
+    size = held.shape[1] * bits // 8
+    size = 32 if size in (16, 24) and bits < 8 else size
+    return np.array([list(lane.to_bytes(size, "little")) for lane in lanes], np.uint8)
+
+
+def loaded(found: Instruction, operand: Operand, matrix: Ints, chip: str) -> npt.NDArray[np.uint8]:
+    """What the lanes hold of a matrix [row, column, block]."""
+    row, column, block = np.moveaxis(elements(found, operand), -1, 0)
+    held = codes(matrix[row, column, block], found.format(operand, chip))
+    return packed(held, BITS[found.element(operand)])
+
+
+def executed(
+    emulator: ModuleType, code: Any, found: Instruction, chip: str, a_as: Instruction | None = None
+) -> bool:
+    """Does the emulator put the product where the table says that C is?  a_as: whose layout A has instead."""
+    random = np.random.default_rng(7)
+    a = random.integers(-2, 3, (found.m, found.k, found.blocks))
+    b = random.integers(-2, 3, (found.k, found.n, found.blocks))
+    c = random.integers(-9, 10, (found.m, found.n, found.blocks))
+    arrays = [loaded(a_as or found, "a", a, chip), loaded(found, "b", b, chip), loaded(found, "c", c, chip)]
+    emulator.run(code, found.name, 1, LANES, arrays, race=True, deferred=True)
+    want = loaded(found, "c", np.einsum("mkb,knb->mnb", a, b) + c, chip)
+    return np.array_equal(arrays[2], want)
+
+
+def code_of(emulator: ModuleType, found: Iterable[Instruction], chip: str, folder: Path) -> Any:
+    text = "".join(map(source, found))
+    code = emulator.CodeObject(str(compile_code_object({"mma.cpp": text}, "mma.cpp", chip, folder)))
+    assert not code.unsupported()
+    return code
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_an_instruction_multiplies_what_its_layouts_say(
+    chip: str, emulator: ModuleType, tmp_path: Path
+) -> None:
+    every = instructions(chip)
+    code = code_of(emulator, every, chip, tmp_path)
+    assert [i.name for i in every if not executed(emulator, code, i, chip)] == []
+
+
+def test_control_operands_with_other_k_in_their_lanes_are_seen(emulator: ModuleType, tmp_path: Path) -> None:
+    """A as if its lanes held 32 neighbours along k, and not two chunks of 16."""
+    found = instruction("mfma_f32_16x16x128_fp8_fp8")
+    other = replace(found, a=instruction("mfma_f32_16x16x128_fp4_fp8").a)
+    code = code_of(emulator, [found], "gfx950", tmp_path)
+    assert not executed(emulator, code, found, "gfx950", a_as=other)

@@ -1,0 +1,48 @@
+"""Words to goals: which target, whose schedule, and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from imbrex.build.amd_occupancy import CHIP_LIMITS
+from imbrex.diagnostic import Diagnostic
+from imbrex.emit import hip
+from imbrex.kernel import CHIPS, PLANNED, TARGETS, Goal, goal
+from imbrex.schedule.target import GPU_TARGETS
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted", "text", "is_native"),
+    [
+        (("cpu", False), Goal("cpu"), "cpu", True),
+        (("emulate", False), Goal("emulate", "gfx942"), "emulate (gfx942)", True),
+        (("emulate", True), Goal("emulate", "gfx942"), "emulate (gfx942)", True),
+        (("gfx90a", True), Goal("emulate", "gfx90a"), "emulate (gfx90a)", True),
+        (("gfx90a", False), Goal("gfx90a", "gfx90a"), "gfx90a", False),
+    ],
+)
+def test_words(words: tuple[str, bool], wanted: Goal, text: str, is_native: bool) -> None:
+    found = goal(*words)
+    assert (found, str(found), found.is_native) == (wanted, text, is_native)
+
+
+@pytest.mark.parametrize(
+    ("words", "message", "hint"),
+    [
+        (("cpu", True), "target 'cpu' has no lane-level form", "gfx942"),
+        (("gpu", False), "unknown target 'gpu'", "did you mean 'cpu'?"),
+        (("tpu7", False), "unknown target 'tpu7'", "known: cpu, emulate, gfx908"),
+        (("gfx924", False), "target 'gfx924' cannot be built; this Imbrex builds cpu, emulate", "'emulate'"),
+        (("gfx90", True), "target 'gfx90' cannot be built", "'emulate'"),
+        *(((name, False), f"target '{name}' cannot be built", "'emulate'") for name in PLANNED),
+    ],
+)
+def test_what_is_refused(words: tuple[str, bool], message: str, hint: str) -> None:
+    with pytest.raises(Diagnostic) as caught:
+        goal(*words)
+    assert message in caught.value.message and hint in (caught.value.hint or "")
+
+
+def test_every_folder_knows_the_same_chips() -> None:
+    assert set(CHIPS) == set(CHIP_LIMITS) == set(hip.CHIPS) <= set(GPU_TARGETS)
+    assert set(TARGETS) == {"cpu", "emulate", *CHIPS}
