@@ -1,8 +1,8 @@
 """The part of hip-python that Imbrex uses, played by an emulator of CDNA code objects.
 
 So a kernel is called as on a GPU: the code object is loaded, arrays are copied, launches are made in order.
-Law: a launch fails where two waves race in LDS, where memory is touched that no array owns, and where a result
-of memory is used before the wait that brings it.
+Law: a launch fails where two waves race in LDS and where memory is touched that no array owns; what is used
+before the wait that brings it is not there yet.
 """
 
 from __future__ import annotations
@@ -69,10 +69,10 @@ class EmulatedHip:
         self, function: Any, gx: int, gy: int, gz: int, bx: int, by: int, bz: int,
         shared: int, stream: Any, params: None, extra: Sequence[ctypes.c_void_p],
     ) -> tuple[int]:  # fmt: skip
-        """Workgroups run one after another, memory as late as the waits allow, races are errors."""
+        """Workgroups run one after another, their waves in a random order, memory as late as waits allow."""
         module, name = function
         arrays = [self.memory[pointer.value or 0] for pointer in extra]
-        grid, block = (gx, gy, gz), (bx, by, bz)
-        self.emulator.run(module, name, grid, block, arrays, dyn_lds=shared, race=True, deferred=True)
         self.launched.append(name)
+        strict = {"race": True, "deferred": True, "shuffle": len(self.launched)}
+        self.emulator.run(module, name, (gx, gy, gz), (bx, by, bz), arrays, dyn_lds=shared, **strict)
         return (SUCCESS,)

@@ -49,14 +49,20 @@ class Case:
         return tuple(Parameter(o.role, o.shape, o.dtype.numpy, o.is_written) for o in self.problem.operands)
 
 
-def wrong(cases: Sequence[Case], seed: int = 0) -> list[str]:
-    """What is said of each case whose result, on whole numbers and a poisoned output, is not exact."""
+def wrong(cases: Sequence[Case], seed: int = 0, damage: tuple[str, str] = ("", "")) -> list[str]:
+    """What is said of each case whose result, on whole numbers and a poisoned output, is not exact.
+
+    damage: what is put in place of a part of the algorithm.
+    """
     files: dict[str, str] = {}
     units = [""] * min(UNITS, len(cases))
     for i, case in enumerate(cases):
         made = lower(case.request(f"case_{i}")).bundle
         files |= {n: text for n, text in made.files.items() if n not in made.units}
-        files |= {f"case_{i}.hpp": made.files[f"case_{i}.hpp"], f"case_{i}.inc": made.files[f"case_{i}.cpp"]}
+        algorithm = made.files[f"case_{i}.hpp"]
+        assert damage[0] in algorithm, f"there is no '{damage[0]}' to break"
+        algorithm = algorithm.replace(*damage) if damage[0] else algorithm
+        files |= {f"case_{i}.hpp": algorithm, f"case_{i}.inc": made.files[f"case_{i}.cpp"]}
         units[i % len(units)] += f'#include "case_{i}.inc"\n'
     files |= {f"unit_{i}.cpp": text for i, text in enumerate(units)}
     library = build_shared(files, flags=FLAGS).path

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.e2e.conftest import Built
+from tests.e2e.many import Case, wrong
 
 from imbrex.build.shared import build_shared
 from imbrex.pipeline import Request, lower, machine_for
@@ -38,6 +39,17 @@ def test_general(text: str, build: Any) -> None:
     """256 work items, the 2 x 2 pipeline and the naive one, odd and even numbers of K steps."""
     result = build(GEMM, "emulate", tuning.parse(text)).run(3)
     assert result.is_right, str(result)
+
+
+def test_general_convolutions() -> None:
+    """Without matrix instructions, in every direction."""
+    shape = "-n 2 -c 6 -H 11 -W 13 -k 8 -y 3 -x 5 -p 2,0 -q 1,3 -u 2 -v 3 -l 2 -j 1 -g 2"
+    lines = [f"{op} {shape} -F {way}" for op, way in (("conv", 1), ("convfp16", 2), ("convfp64", 4))]
+    cases = [Case.of(line, text) for line, text in zip(lines, GENERAL, strict=False)]
+    atomic = Case.of(
+        "conv -n 2 -c 7 -H 13 -W 11 -k 17 -y 3 -x 3 -p 1 -q 1 -F 2", GENERAL[0], algorithm="v1r1"
+    )
+    assert wrong([*cases, atomic]) == []
 
 
 @pytest.mark.parametrize("text", CPU)

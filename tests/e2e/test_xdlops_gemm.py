@@ -1,4 +1,4 @@
-"""Products on waves: LDS layouts, ways to copy, orders of rows, buffers, chips and tails of K, pair by pair."""
+"""Products on waves: LDS layouts, ways to copy, orders of rows, chips, tails of K and more, pair by pair."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ DIRECT = {
     "swapped": ("straight", "swapped"),
     "interleave": (1, 2),
 }
-"""Lanes load neighbours in k of both operands: 4 bytes of them, on gfx950 16.  So B is transposed, and K is whole
-vectors."""
+"""Lanes load neighbours in k of both operands: 4 bytes of them, on gfx950 16.  So B is transposed, and K is
+whole vectors."""
 
 
 def allowed(row: Row) -> bool:

@@ -7,55 +7,16 @@ register; a program that shows SVG tells the whole of it when the pointer rests 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from html import escape
+from collections.abc import Sequence
 
 from imbrex.cli.mma_answer import element_text
+from imbrex.cli.picture import GAP, HEAD, MARGIN, Cell, Panel, drawn, page
 from imbrex.view.mma import Element, Instruction, Operand, Place, elements, places, register_text
 
 __all__ = ["matrix_picture", "register_picture"]
 
-CELL_W, CELL_H = 52, 30
-MARGIN, GAP = 16, 40
-HEAD, SIGN_W = 100, 110
-TITLE_W = 240
 PAGE_W = 2000
 """Blocks stand side by side up to about this width."""
-HUES = (210, 28, 140, 330, 265, 55, 180, 0)
-"""Neighbouring lane groups far apart on the colour wheel; from the ninth group on they come again, darker."""
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A coloured box: two lines in it, and what it says when the pointer rests on it."""
-
-    row: int
-    column: int
-    group: int
-    upper: str
-    lower: str
-    told: str
-
-
-@dataclass(frozen=True)
-class Panel:
-    """A grid of cells with its title and the numbers of its rows and columns."""
-
-    title: str
-    rows: int
-    columns: int
-    row_names: Sequence[str]
-    column_names: Sequence[str]
-    cells: Sequence[Cell]
-
-    @property
-    def width(self) -> int:
-        return max((self.columns + 1) * CELL_W, TITLE_W)
-
-    @property
-    def height(self) -> int:
-        return (self.rows + 2) * CELL_H
 
 
 def matrix_picture(found: Instruction, operands: Sequence[Operand]) -> str:
@@ -74,7 +35,7 @@ def matrix_picture(found: Instruction, operands: Sequence[Operand]) -> str:
         down, right = divmod(block, across)
         for operand, panel in panels.items():
             x, y = corners[operand]
-            parts += _panel(panel, MARGIN + right * wide + x, HEAD + down * high + y)
+            parts += drawn(panel, MARGIN + right * wide + x, HEAD + down * high + y)
         width, height = max(width, (right + 1) * wide), (down + 1) * high
     what = "lane (+ lanes with copies) above, register below, in each element"
     return _document(found, what, parts, width, HEAD + height)
@@ -86,7 +47,7 @@ def register_picture(found: Instruction, operands: Sequence[Operand]) -> str:
     x, bottom = 0, 0
     for operand in operands:
         panel = _registers(found, operand)
-        parts += _panel(panel, MARGIN + x, HEAD)
+        parts += drawn(panel, MARGIN + x, HEAD)
         x += panel.width + GAP
         bottom = max(bottom, HEAD + panel.height)
     return _document(found, "element in each lane's register", parts, x - GAP, bottom + GAP)
@@ -150,63 +111,8 @@ def _numbers(count: int) -> list[str]:
     return [str(i) for i in range(count)]
 
 
-def _panel(panel: Panel, x: int, y: int) -> Iterator[str]:
-    """The first line is the title, the second the column names; row names are in the first column."""
-    yield f'<g transform="translate({x} {y})">'
-    yield _text("t", CELL_W, CELL_H - 12, panel.title)
-    for i, name in enumerate(panel.column_names):
-        yield _text("n", (i + 1.5) * CELL_W, 2 * CELL_H - 6, name)
-    for i, name in enumerate(panel.row_names):
-        yield _text("r", CELL_W - 6, (i + 2) * CELL_H + 19, name)
-    for cell in panel.cells:
-        left, top = (cell.column + 1) * CELL_W, (cell.row + 2) * CELL_H
-        yield f'<g><title>{escape(cell.told)}</title><rect class="g{cell.group % 16}" x="{left}" y="{top}"/>'
-        middle = left + CELL_W / 2
-        if cell.lower:
-            yield _text("u", middle, top + 13, cell.upper) + _text("l", middle, top + 25, cell.lower) + "</g>"
-        else:
-            yield _text("u", middle, top + 19, cell.upper) + "</g>"
-    yield "</g>"
-
-
-def _text(kind: str, x: float, y: float, text: str) -> str:
-    return f'<text class="{kind}" x="{x:g}" y="{y:g}">{escape(text)}</text>'
-
-
-def _legend(found: Instruction) -> Iterator[str]:
-    """The colour of each lane group, in a row."""
-    for group in range(found.wave // found.n):
-        x = MARGIN + group * SIGN_W
-        first, last = group * found.n, (group + 1) * found.n - 1
-        yield f'<path class="g{group % 16}" d="M{x} 70h14v14h-14z"/>'
-        yield f'<text class="s" x="{x + 18}" y="82">lanes {first}-{last}</text>'
-
-
 def _document(found: Instruction, what: str, parts: Sequence[str], width: int, height: int) -> str:
-    colours = "".join(
-        f".g{group}{{fill:hsl({HUES[group % 8]},65%,{82 if group < 8 else 66}%)}}" for group in range(16)
-    )
-    style = (
-        "text{font:11px sans-serif;text-anchor:middle;fill:#222}"
-        ".t{font:bold 14px sans-serif;text-anchor:start}"
-        ".h{font:bold 18px sans-serif;text-anchor:start}.s{text-anchor:start;font-size:13px}"
-        ".n{fill:#666;font-size:10px}.r{fill:#666;text-anchor:end}.u{font-weight:bold}.l{font-size:9px}"
-        f"rect{{width:{CELL_W}px;height:{CELL_H}px;stroke:#fff}}{colours}"
-    )
     shape = f"{found.m}x{found.n}x{found.k}, {found.blocks} block{'s' if found.blocks > 1 else ''}"
-    legend = "".join(_legend(found))
-    facts = f"{shape}; {found.a_type} by {found.b_type} into {found.c_type}; wave of {found.wave}; {what}"
-    wide, high = max(width, 620, found.wave // found.n * SIGN_W) + 2 * MARGIN, height
-    return "\n".join(
-        (
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{wide}" height="{high}" '
-            f'viewBox="0 0 {wide} {high}">',
-            f"<style>{style}</style>",
-            f'<path fill="#fff" d="M0 0h{wide}v{high}h-{wide}z"/>',
-            f'<text class="h" x="{MARGIN}" y="32">{found.name}</text>',
-            f'<text class="s" x="{MARGIN}" y="56">{facts}</text>',
-            legend,
-            *parts,
-            "</svg>",
-        )
-    )
+    told = f"{shape}; {found.a_type} by {found.b_type} into {found.c_type}; wave of {found.wave}; {what}"
+    signs = [f"lanes {first}-{first + found.n - 1}" for first in range(0, found.wave, found.n)]
+    return page(found.name, told, signs, parts, width, height)

@@ -23,7 +23,7 @@ from imbrex.lower.stmt import Kernel, Program
 
 __all__ = ["Bundle", "Facts", "bundle", "device_headers"]
 
-HEADERS = {"cpu": ("cpu",), "emulate": ("cpu", "emulate")} | {c: ("hip", "cpu/narrow.h") for c in hip.CHIPS}
+HEADERS = {"cpu": ("cpu",), "emulate": ("cpu", "emulate")} | dict.fromkeys(hip.CHIPS, ("hip", "cpu/narrow.h"))
 """Target -> folders and files of device headers."""
 
 
@@ -67,7 +67,11 @@ def device_headers(target: str) -> dict[str, str]:
         place = root / part
         headers = [place] if place.is_file() else sorted(place.iterdir(), key=_name)
         folder = part.split("/")[0]
-        found |= {f"device/{folder}/{h.name}": h.read_text(encoding="utf-8") for h in headers if h.name.endswith(".h")}
+        found |= {
+            f"device/{folder}/{h.name}": h.read_text(encoding="utf-8")
+            for h in headers
+            if h.name.endswith(".h")
+        }
     return found
 
 

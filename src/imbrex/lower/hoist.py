@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import count
+from itertools import chain, count
 from math import gcd, prod
 from typing import NamedTuple
 
@@ -49,15 +49,16 @@ class Split(NamedTuple):
     size: int
 
 
-class Axis(NamedTuple):
+@dataclass(frozen=True)
+class Axis:
     """A loop around a mask's statement: over choices, or over words."""
 
     var: str
-    count: int
+    size: int
 
     @property
     def index(self) -> Lin:
-        return var(self.var, self.count)
+        return var(self.var, self.size)
 
 
 @dataclass
@@ -94,9 +95,9 @@ class Masks:
         if not shares or prod(counts) > WORD_BITS:
             return ref
         choices = [Axis(self._named(f"choice_{i}"), n) for i, n in enumerate(counts)]
-        at = dict(zip(shares, choices, strict=True))
-        answers = [s if s.shared not in at else _chosen(s, at[s.shared]) for s in parts.values() if s is not None]
-        guards = tuple(Guard(s.shared + s.own, s.size) for s in answers)
+        chosen = {u: a.index * _step(u) + u.bounds[0] for u, a in zip(shares, choices, strict=True)}
+        known = [s for s in parts.values() if s is not None]
+        guards = tuple(Guard(chosen.get(s.shared, s.shared) + s.own, s.size) for s in known)
         words = [Axis(f.var, f.count) for f in inner if any(g.index.mentions(f.var) for g in guards)]
         place = address([(s - s.bounds[0]) // _step(s) for s in shares], counts)
         bit = Bit(self._mask(guards, words, choices), _row_major(words), place)
@@ -104,13 +105,13 @@ class Masks:
 
     def _mask(self, guards: tuple[Guard, ...], words: Sequence[Axis], choices: Sequence[Axis]) -> Buffer:
         """The words of which a bit is set where a guard fails."""
-        axes = {a.var: var(f"axis_{i}", a.count) for i, a in enumerate((*words, *choices))}
+        axes = {a.var: var(f"axis_{i}", a.size) for i, a in enumerate((*words, *choices))}
         key = str(([(g.index.subs(axes), g.size) for g in guards], list(axes.values()), len(words)))
         if key not in self.known:
-            buffer = Buffer(self._fresh("missing"), I32, prod(a.count for a in words), "private")
+            buffer = Buffer(self._fresh("missing"), I32, prod(a.size for a in words), "private")
             body: Stmt = Mark(Ref(buffer, _row_major(words)), _row_major(choices), guards)
             for axis in reversed((*words, *choices)):
-                body = For(axis.var, axis.count, (body,)) if axis.count > 1 else body
+                body = For(axis.var, axis.size, (body,)) if axis.size > 1 else body
             self.pending += [Alloc(buffer), Fill(buffer, 0), body]
             self.known[key] = buffer
         return self.known[key]
@@ -121,7 +122,7 @@ class Masks:
         return name
 
     def _fresh(self, hint: str) -> str:
-        found = (f"{hint}_{i}" for i in count())
+        found = chain([hint], (f"{hint}_{i}" for i in count(2)))
         name = next(n for n in found if n not in self.names)
         self.names.add(name)
         return name
@@ -133,11 +134,6 @@ def _split(guard: Guard, loop: str, workitem: str) -> Split | None:
     if shared.mentions(workitem):
         return None
     return Split(shared, guard.index - shared, guard.size)
-
-
-def _chosen(split: Split, axis: Axis) -> Split:
-    """The guard where the shared part has one of its values, numbered by an axis."""
-    return split._replace(shared=axis.index * _step(split.shared) + split.shared.bounds[0])
 
 
 def _step(shared: Lin) -> int:
@@ -152,7 +148,7 @@ def _values(shared: Lin) -> int:
 
 
 def _row_major(axes: Sequence[Axis]) -> Lin:
-    return address([a.index for a in axes], [a.count for a in axes])
+    return address([a.index for a in axes], [a.size for a in axes])
 
 
 def _names(kernel: Kernel) -> set[str]:

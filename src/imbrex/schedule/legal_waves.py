@@ -70,15 +70,15 @@ def wave_tile(plan: XdlopsPlan, machine: GpuTarget) -> Reasons:
     size = f"wave tile {rows}x{columns} is not a multiple of an instruction's"
     pack = f"kpack {packs} is not a multiple of what an instruction takes at once"
     step = f"k_per_block {k} is not a multiple of the groups of lanes that share k"
-    questions: tuple[tuple[str, Callable[[Instruction], bool], Callable[[Instruction], object]], ...] = (
-        (size, lambda i: _divides(i, rows, columns), lambda i: _joined(_tiles(i))),
-        (pack, lambda i: packs % k_parts(i.a).registers == 0, lambda i: k_parts(i.a).registers),
-        (step, lambda i: k % k_parts(i.a).groups == 0, lambda i: k_parts(i.a).groups),
+    questions: tuple[tuple[str, Callable[[Instruction], bool], Callable[[Instruction], list[str]]], ...] = (
+        (size, lambda i: _divides(i, rows, columns), lambda i: [f"{m}x{n}" for m, n in _tiles(i)]),
+        (pack, lambda i: packs % k_parts(i.a).registers == 0, lambda i: [str(k_parts(i.a).registers)]),
+        (step, lambda i: k % k_parts(i.a).groups == 0, lambda i: [str(k_parts(i.a).groups)]),
     )
     for message, holds, asked in questions:
         kept = [i for i in fit if holds(i)]
         if not kept:
-            yield f"{message} {where}: {_some(asked(i) for i in fit)}"
+            yield f"{message} {where}: {_some(sorted({a for i in fit for a in asked(i)}, key=_order))}"
             return
         fit = kept
     tall = _some(m for i in fit for m, _ in _tiles(i))
@@ -184,15 +184,16 @@ def _tiles(found: Instruction) -> list[tuple[int, int]]:
     return list(dict.fromkeys((tile_of(found, "m"), tile_of(found, "n"))))
 
 
-def _joined(tiles: list[tuple[int, int]]) -> str:
-    return " or ".join(f"{m}x{n}" for m, n in tiles)
+def _order(text: str) -> list[int]:
+    """Numbers by value."""
+    return [int(number) for number in text.split("x")]
 
 
 def _divides(found: Instruction, m: int, n: int) -> bool:
     return any(m % rows == 0 and n % columns == 0 for rows, columns in _tiles(found))
 
 
-def _some(words: Iterable[object], most: int = 4) -> str:
+def _some(words: Iterable[object], most: int = 8) -> str:
     """`a, b or c`, each once."""
     found = list(dict.fromkeys(map(str, words)))[:most]
     return found[0] if len(found) == 1 else f"{', '.join(found[:-1])} or {found[-1]}"

@@ -1,8 +1,8 @@
 """Which matrix instruction of the table serves an XDLOPS tuning on a chip.
 
 "auto" takes the fastest that fits: of the product's type, that divides the wave tile, and of whose operands a
-pack and a step hold a whole number.  Of equally fast ones the larger tile wins: fewer instructions, and fewer
-reads of LDS for each.
+pack and a step hold a whole number.  Of equally fast ones the smaller tile wins: more groups of lanes share
+out K, so that one read a lane serves a longer step, and the products of a step wait for its reads once.
 """
 
 from __future__ import annotations
@@ -47,8 +47,7 @@ def named(name: str) -> Instruction | None:
 
 
 def tiles_with(found: Instruction, numbers: Numbers) -> WaveTiles | None:
-    """The tuning's tiles cut for an instruction; None where it does not divide them, its packs or its step.
-    """
+    """The tuning's tiles cut for an instruction; None where that does not divide tiles, packs and step."""
     m, n, k, m_wave, n_wave, kpack, interleave = numbers
     parts = k_parts(found.a)
     if kpack % parts.registers or k % parts.groups or parts != k_parts(found.b):
@@ -58,8 +57,7 @@ def tiles_with(found: Instruction, numbers: Numbers) -> WaveTiles | None:
 
 @lru_cache(maxsize=4096)
 def chosen(name: str, numbers: Numbers, dtype: DType, chip: str) -> WaveTiles | None:
-    """The cut of a tuning's tiles by the instruction it names, or by the fastest that fits; None without one.
-    """
+    """The cut by the instruction that a tuning names, or by the fastest that fits; None without one."""
     asked = named(name)
     if asked is not None:
         fits = asked.fits(chip) and takes(asked, dtype, chip)
@@ -67,4 +65,4 @@ def chosen(name: str, numbers: Numbers, dtype: DType, chip: str) -> WaveTiles | 
     fitting = [(i, t) for i in eligible(dtype, chip) if (t := tiles_with(i, numbers))]
     if not fitting:
         return None
-    return max(fitting, key=lambda p: (p[0].flops / p[0].cycles[chip], p[0].blocks == 1, p[0].m * p[0].n))[1]
+    return max(fitting, key=lambda p: (p[0].flops / p[0].cycles[chip], p[0].blocks == 1, -p[0].m * p[0].n))[1]

@@ -1,8 +1,9 @@
 """Estimated cycles of an XDLOPS tuning: what a compute unit must do in a step of K, the slowest part
 deciding.
 
-A step multiplies, reads and writes LDS, and loads from L2, all at once; between steps the waves meet at a
-barrier, and wait for the first reads, unless another workgroup on the same compute unit has something to do.
+A step multiplies, reads and writes LDS, and loads from L2, all at once.  A workgroup alone does some of it
+in turn: it waits at the barrier, for its reads, for what the products do not cover of its loads.  Others on
+the same compute unit fill those waits: a step takes at least a workgroup's own time over their number.
 A model for ranking: its numbers are in proportion, not in cycles of a clock.
 """
 
@@ -20,19 +21,22 @@ __all__ = ["wave_cycles"]
 class Rates:
     """Of one compute unit; sources: mostly the CDNA3 ISA reference and AMD's tuning guides.
 
-    l2_bytes: bytes from L2 a cycle.  issue: cycles of one instruction of a wave.  meeting: a barrier, and the
-    first reads after it.  store_gap: what one LDS buffer adds, besides the writes themselves.  start: before
-    the first and after the last step.  clash: what is lost of the parts that go on beside the slowest one.
-    odd_step: the work of indices where a step crosses stretches of memory, in proportion to the step.
+    l2_bytes: bytes from L2 a cycle.  issue: cycles of one instruction of a wave.  meeting: a barrier.
+    lds_latency, memory_latency: to a result, besides its transfer.  store_gap: what one LDS buffer adds,
+    besides the writes themselves.  start: before the first and after the last step.  clash: what is lost of
+    the parts that go on beside the slowest one.  odd_step: the work of indices where a step crosses stretches
+    of memory, in proportion to the step.
     """
 
     l2_bytes: int = 64
     issue: int = 4
-    meeting: int = 250
+    meeting: int = 100
+    lds_latency: int = 128
+    memory_latency: int = 750
     store_gap: int = 150
     start: int = 1500
     clash: float = 0.05
-    odd_step: float = 0.1
+    odd_step: float = 0.25
 
 
 RATES = Rates()
@@ -54,9 +58,11 @@ def wave_cycles(plan: XdlopsPlan) -> float:
     loads = sum(_load_cycles(copy, waves) for copy in copies)
     fragments = (tiles.m_tiles + tiles.n_tiles) * (k // tiles.k_step) * -(-t.kpack * size // 16)
     vector = a_simd * RATES.issue * (fragments + sum(_vector_instructions(copy) for copy in copies))
-    bubble = RATES.meeting + (RATES.store_gap + writes if t.buffers == 1 else 0)
     parts = (matrix, reads + writes, loads, vector)
-    step = max(parts) + RATES.clash * (sum(parts) - max(parts)) + bubble / _resident(plan, a_simd)
+    alone = matrix + reads + writes + RATES.lds_latency * (k // tiles.k_step) + RATES.meeting
+    alone += RATES.store_gap if t.buffers == 1 else 0
+    alone += max(0.0, RATES.memory_latency + loads - matrix - reads)
+    step = max(*parts, alone / _resident(plan, a_simd)) + RATES.clash * (sum(parts) - max(parts))
     if _crosses(plan):
         step *= 1 + RATES.odd_step
     rounds = max(1.0, plan.grid_size / machine.compute_units)
@@ -70,8 +76,7 @@ def _load_cycles(copy: TileCopy, waves: int) -> float:
 
 
 def _writes(copy: TileCopy) -> float:
-    """Cycles in which a wave writes its share to LDS: 8 for 16 bytes a lane, no fewer than 2 for less than 4.
-    """
+    """Cycles in which a wave writes its share to LDS: 8 for 16 bytes a lane, 2 for 4 bytes and less."""
     return copy.per_thread / copy.data_per_write * max(2.0, copy.data_per_write * copy.element_bytes / 2)
 
 

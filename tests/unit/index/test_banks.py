@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from imbrex.index.banks import bank_conflicts
 from imbrex.index.expr import Lin, lin
 from imbrex.index.map import Dim, Map, layer_over
-from imbrex.index.banks import bank_conflicts
 from imbrex.index.query import address
 from imbrex.index.rule import Merge, PassThrough, Xor
 

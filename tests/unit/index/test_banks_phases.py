@@ -74,9 +74,16 @@ def read_of(rows: int, stride_bytes: int, steps: tuple[int, ...] = (), chunks: i
         (PassThrough(), "row", "row"),
         (Slice(0, row_chunks * 8), "place", "place"),
     )
-    split = layer_over(flat.upper, (PassThrough(), "row", "row"), (Unmerge(), "chunk slot", "place"), chunk=row_chunks, slot=8)
+    split = layer_over(
+        flat.upper,
+        (PassThrough(), "row", "row"),
+        (Unmerge(), "chunk slot", "place"),
+        chunk=row_chunks,
+        slot=8,
+    )
     permuted = [
-        layer_over(stored, (Xor(step), "row chunk", "row chunk"), (PassThrough(), "slot", "slot")) for step in steps
+        layer_over(stored, (Xor(step), "row chunk", "row chunk"), (PassThrough(), "slot", "slot"))
+        for step in steps
     ]
     groups = 64 // rows
     packs = layer_over(

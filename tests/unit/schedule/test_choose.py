@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from imbrex.diagnostic import Diagnostic
-from imbrex.dtype import F32, F64
+from imbrex.dtype import F32
 from imbrex.schedule.choose import GENERAL_LIST, candidates, choose, first_legal, rank, require
 from imbrex.schedule.context import Access, GemmContext
 from imbrex.schedule.legal import check

@@ -45,7 +45,10 @@ def product(tiles: WaveTiles, k_outer: int = 2, spoilt: bool = False) -> bool:
     registers = tiles.k.registers
     for step in np.ndindex(tiles.threads // used.wave, k_outer, tiles.kpack // registers, *c.shape[1:3]):
         w, outer, slot, i, j = step
-        lanes, part = slice(w * used.wave, (w + 1) * used.wave), slice(slot * registers, (slot + 1) * registers)
+        lanes, part = (
+            slice(w * used.wave, (w + 1) * used.wave),
+            slice(slot * registers, (slot + 1) * registers),
+        )
         left = matrix(used.a, held_a[lanes, outer, i, part])
         right = matrix(used.b, held_b[lanes, outer, j, part])
         c[lanes, i, j] += (left @ right)[everywhere(used.c)[0]]

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from imbrex.emit.hip.waves import varying
 from imbrex.index.expr import Lin
 from imbrex.index.query import separate
-from imbrex.emit.hip.waves import varying
 from imbrex.lower.stmt import Buffer, Kernel, Move, Ref, walk
 
 REACH = 1 << 31

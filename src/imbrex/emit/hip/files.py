@@ -48,7 +48,7 @@ def _algorithm(program: Program) -> list[str]:
 
 
 def _prepared(kernel: Kernel) -> Kernel:
-    """As a wave runs it: guards before its loops, its wave apart from its lanes, names for what it computes."""
+    """As waves run it: what its loops need not compute before them, what waves share apart from lanes."""
     return shared(by_wave(hoisted(kernel)))
 
 

@@ -15,7 +15,12 @@ def wrappers(program: Program) -> list[str]:
     used = {_signature(s): s for s in stmts if isinstance(s, MatrixMultiply)}
     if not used:
         return []
-    return ["", "namespace imbrex {", *(line for s in used.values() for line in _wrapper(s)), "} // namespace imbrex"]
+    return [
+        "",
+        "namespace imbrex {",
+        *(line for s in used.values() for line in _wrapper(s)),
+        "} // namespace imbrex",
+    ]
 
 
 def _signature(stmt: MatrixMultiply) -> tuple[str, ...]:

@@ -85,7 +85,8 @@ class WorkItem:
             case For():
                 return self._loop(stmt)
             case Fill():
-                return self._fill(stmt)
+                assert stmt.buffer.space == "private", f"work items share {stmt.buffer.name}: {stmt}"
+                return [f"imbrex::fill<{stmt.buffer.elements}>({stmt.buffer.name}, {c.number(stmt.value)});"]
             case Move():
                 return [self._move(stmt)]
             case Mark():
@@ -122,19 +123,11 @@ class WorkItem:
     def _declared(self, stmt: Alloc | View) -> str:
         b, kind = stmt.buffer, c.type_name(stmt.buffer.dtype)
         if isinstance(stmt, View):
-            return f"const imbrex::lds<{kind}> {b.name} = (imbrex::lds<{kind}>)({stmt.base.name} + {stmt.byte_offset});"
+            start = stmt.base.name if not stmt.byte_offset else f"({stmt.base.name} + {stmt.byte_offset})"
+            return f"const auto {b.name} = (imbrex::lds<{kind}>){start};"
         if b.space == "lds":
             return f"__shared__ __attribute__((aligned(16))) {kind} {b.name}[{b.elements}];"
         return f"{kind} {b.name}[{b.elements}];"
-
-    def _fill(self, stmt: Fill) -> list[str]:
-        buffer, value = stmt.buffer, c.number(stmt.value)
-        if buffer.space == "private":
-            start, step, unroll = "0", "++i", ["#pragma unroll"]
-        else:
-            start, step, unroll = self.kernel.workitem, f"i += {self.kernel.block_size}", []
-        loop = f"for (int32_t i = {start}; i < {buffer.elements}; {step})"
-        return [*unroll, f"{loop} {buffer.name}[i] = {value};"]
 
     def _move(self, stmt: Move) -> str:
         match stmt.source.buffer.space, stmt.dest.buffer.space:

@@ -64,6 +64,11 @@ template <class V, int N, class T> IMBREX_INLINE V get(const T *p) {
 }
 template <class V, class T> IMBREX_INLINE void put(T *p, V v) { __builtin_memcpy(p, &v, sizeof(V)); }
 
+template <int N, class T> IMBREX_INLINE void fill(T *p, decltype(widen(T{})) value) {
+#pragma unroll
+  for (int i = 0; i < N; ++i) p[i] = narrow_to<T>::from(value);
+}
+
 // dst = src, from register to register.
 template <int W, class D, class S> IMBREX_INLINE void copy(D *dst, const S *src) {
 #pragma unroll

@@ -1,0 +1,30 @@
+"""Products over packed arrays, executed: pack A, pack B, multiply, unpack; with arrays of the GPU between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from imbrex.kernel import compile
+from imbrex.problem import Gemm
+
+Gpu = Callable[[str], Any]
+
+
+SHAPES = {
+    "a tile and more": {"m": 130, "n": 70, "k": 50},
+    "primes, transposed": {"m": 37, "n": 141, "k": 33, "transpose_a": True, "transpose_b": True},
+}
+
+
+@pytest.mark.parametrize("chip", ["gfx90a", "gfx942", "gfx950"])
+@pytest.mark.parametrize("dtype", ["f32", "f16", "bf16", "f64", "i8"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_packed(shape: str, dtype: str, chip: str, gpu: Gpu) -> None:
+    hip = gpu(chip)
+    kernel = compile(Gemm(**SHAPES[shape], dtype=dtype), chip, algorithm="data_tiled")
+    outcome = kernel.check(1)
+    assert outcome.is_right and outcome.is_exact, str(outcome)
+    assert len(hip.launched) == 4 and not hip.memory

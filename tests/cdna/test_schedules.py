@@ -1,0 +1,69 @@
+"""Schedules of matrix instructions, executed: LDS layouts, copies, orders of rows, tails of K, in pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from tests.e2e.covering import Row, covering
+
+from imbrex.dtype import DTYPES
+from imbrex.kernel import compile
+from imbrex.problem import Gemm
+
+Gpu = Callable[[str], Any]
+
+WAVE = (32, 32)
+AXES = {
+    "type": ("f32", "f16", "bf16", "f64", "i8"),
+    "chip": ("gfx90a", "gfx942", "gfx950"),
+    "shape": ((64, 64), (37, 131), (1, 70)),
+    "transposed": ((False, False), (True, False), (False, True), (True, True)),
+    "waves": ((1, 1), (2, 1), (1, 2), (2, 2)),
+    "steps": (0.5, 1, 2, 2.75),
+    "lds": ("xor", "padded", "plain", "tiled"),
+    "swapped": ("straight", "swapped"),
+    "interleave": (1, 2),
+    "buffers": (1, 2),
+}
+DIRECT = {
+    "type": ("f32", "f16", "bf16", "i8"),
+    "chip": ("gfx942", "gfx950"),
+    "shape": ((64, 64), (37, 131)),
+    "waves": ((1, 1), (2, 2)),
+    "steps": (1, 2, 2.5),
+    "lds": ("xor", "plain", "tiled"),
+    "swapped": ("straight", "swapped"),
+    "interleave": (1, 2),
+}
+"""Past the registers: lanes load neighbours in k of both operands, so B is transposed."""
+
+
+def checked(row: Row, copy: str) -> str:
+    """What is said of a row; nothing where it is right."""
+    pack = 16 // DTYPES[row["type"]].bytes
+    block = [size * count for size, count in zip(WAVE, row["waves"], strict=True)]
+    words = [row["lds"], copy, row["swapped"], row["interleave"], row.get("buffers", 2)]
+    a, b = row.get("transposed", (False, True))
+    m, n = row["shape"]
+    problem = Gemm(m, n, int(row["steps"] * 4 * pack), transpose_a=a, transpose_b=b, dtype=row["type"])
+    tuning = ",".join(map(str, [*block, 4, *WAVE, pack, "auto", *words]))
+    outcome = compile(problem, row["chip"], f"v1:xdlops:{tuning}").check(1)
+    return "" if outcome.is_right and outcome.is_exact else f"{row}: {outcome}"
+
+
+STAGED = covering(AXES, lambda row: True)
+PAST_REGISTERS = covering(DIRECT, lambda row: True)
+
+
+@pytest.mark.parametrize("row", STAGED, ids=str)
+def test_staged(row: Row, gpu: Gpu) -> None:
+    gpu(row["chip"])
+    assert not checked(row, "staged")
+
+
+@pytest.mark.parametrize("row", PAST_REGISTERS, ids=str)
+def test_direct(row: Row, gpu: Gpu) -> None:
+    gpu(row["chip"])
+    assert not checked(row, "direct")

@@ -1,0 +1,80 @@
+"""Every matrix instruction of the four CDNA chips, in a product of its own."""
+
+from __future__ import annotations
+
+import pytest
+from tests.e2e.many import Case, wrong
+
+from imbrex.dtype import DTYPES
+from imbrex.problem import Gemm
+from imbrex.schedule.mfma import served
+from imbrex.view.fragment import k_parts
+from imbrex.view.mma import Instruction, instructions
+from imbrex.view.wave import Side, tile_of
+
+CHIPS = ("gfx908", "gfx90a", "gfx942", "gfx950")
+STEPS = (1.0, 2.5, 3.0, 0.5, 4.25)
+
+
+def on_chip(chip: str) -> list[tuple[Instruction, str]]:
+    """The chip's instructions with the types that they multiply, without those that an older chip has."""
+    older = CHIPS[: CHIPS.index(chip)]
+    return [
+        (one, dtype.name)
+        for dtype in DTYPES.values()
+        for one in served(dtype, chip)
+        if not any(one in served(dtype, c) for c in older)
+    ]
+
+
+def case(one: Instruction, kind: str, chip: str, number: int) -> Case:
+    """A product that overhangs the block tile in every direction; blocks lie along m and n in turn."""
+    along: Side = "mn"[number % 2]  # type: ignore[assignment]
+    size, k = DTYPES[kind].bytes, k_parts(one.a)
+    m, n = tile_of(one, along)
+    pack = max(k.registers, 16 // size)
+    block = max(m, 8), max(n, 8)
+    threads = one.wave * (block[0] // m) * (block[1] // n)
+    packs = k.groups
+    while packs * pack * min(block) < threads:
+        packs *= 2
+    numbers = ",".join(map(str, (*block, packs, m, n, pack, one.name)))
+    problem = Gemm(
+        m=block[0] + 1, n=block[1] + 3, k=max(1, int(STEPS[number % 5] * packs * pack)), dtype=kind
+    )
+    return Case(problem, f"v1:xdlops:{numbers}", chip)
+
+
+def cases(chip: str) -> list[Case]:
+    return [case(one, kind, chip, i) for i, (one, kind) in enumerate(on_chip(chip))]
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_every_instruction(chip: str) -> None:
+    assert wrong(cases(chip)) == []
+
+
+def test_none_is_left_out() -> None:
+    """All but those whose A and B differ in type, or have none that an array has: no product is of these."""
+    met = {one for chip in CHIPS for one, _ in on_chip(chip)}
+    left = {one for one in instructions() if set(one.chips) & set(CHIPS)} - met
+    assert all(one.a_type != one.b_type or one.a_type in ("fp6", "bf6", "fp4") for one in left)
+
+
+@pytest.mark.parametrize(
+    ("what", "old", "new"),
+    [
+        ("rows of C", "+ 32 * (slot % 4) +", "+ 32 * (slot % 2) +"),
+        ("columns of B", "32 * slot + (lane % 32)", "32 * slot + (lane % 16)"),
+        (
+            "the registers of a tile",
+            "thread_c + (workitem * 32 + 16 * n_tile",
+            "thread_c + (workitem * 32 + 0 * n_tile",
+        ),
+    ],
+)
+def test_a_broken_kernel_is_caught(what: str, old: str, new: str) -> None:
+    """The control: one change to the source, and the comparison fails."""
+    case = Case(Gemm(m=32, n=64, k=32, dtype="f16"), "v1:xdlops:32,64,2,32,64,8,mfma_f32_32x32x8_f16")
+    assert wrong([case]) == []
+    assert wrong([case], damage=(old, new)), what

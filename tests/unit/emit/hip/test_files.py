@@ -1,0 +1,112 @@
+"""Files for a GPU compile without a warning: by the bundled clang, as hipcc would, and the solver for the host."""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from imbrex.build.amd import CHIPS, compile_code_object
+from imbrex.build.toolchain import WARNINGS, compile_shared, find_compiler
+from imbrex.emit import hip
+from imbrex.emit.bundle import Bundle
+from imbrex.emit.hip import address
+from imbrex.pipeline import Request, lower
+from imbrex.problem import Conv2d, Gemm, Problem
+from imbrex.schedule import tuning
+from imbrex.schedule.target import GPU_TARGETS
+
+RUNTIME = Path(__file__).parent / "runtime"
+STRICT = (*WARNINGS, "-Werror", "-O1")
+NHWC = {"filter_layout": "KYXC", "input_layout": "NHWC", "output_layout": "NHWK"}
+GEMM = Gemm(100, 60, 77, dtype="f16", transpose_b=True, alpha=0.5, beta=2.0)
+CASES: dict[str, tuple[Problem, str, str | None]] = {
+    "general": (Gemm(70, 50, 33, dtype="f64"), "v1:general:64,32,32,4,2,2", None),
+    "staged": (GEMM, "v1:xdlops:64,64,4,32,32,8", None),
+    "direct": (GEMM, "v1:xdlops:64,64,4,32,32,8,auto,xor,direct", None),
+    "masked": (Conv2d("forward", 1, 32, 7, 7, 64, 3, 3, dtype="f16", pad_h=1, pad_w=1, **NHWC), "", None),
+    "atomic": (Conv2d("backward_data", 1, 6, 9, 7, 10, 3, 3, dtype="f16", dilation=2), "", "v1r1"),
+    "bytes": (Gemm(70, 50, 64, dtype="i8", transpose_b=True), "v1:xdlops:32,32,4,16,16,16", None),
+}
+
+
+def emitted(case: str, chip: str) -> Bundle:
+    problem, text, algorithm = CASES[case]
+    if case == "direct":
+        problem = Gemm(128, 64, 96, dtype="f16", transpose_b=True)
+    chosen = tuning.parse(text) if text else None
+    return lower(Request(problem, GPU_TARGETS[chip], chip, chosen, algorithm)).bundle
+
+
+def has(case: str, chip: str) -> bool:
+    """Direct copies are for gfx942 and later."""
+    return case != "direct" or chip in ("gfx942", "gfx950")
+
+
+EVERYWHERE = [(case, chip) for case in CASES for chip in CHIPS if has(case, chip)]
+
+
+def test_the_chips_are_those_that_are_compiled_for() -> None:
+    assert hip.CHIPS == CHIPS
+
+
+@pytest.mark.parametrize(("case", "chip"), EVERYWHERE)
+def test_compiles_as_plain_cpp(case: str, chip: str, tmp_path: Path) -> None:
+    assert compile_code_object(emitted(case, chip).files, "kernel.cpp", chip, tmp_path, flags=STRICT).exists()
+
+
+@pytest.mark.parametrize(("side", "runtime"), [("device", True), ("host", True), ("device", False)])
+@pytest.mark.parametrize("case", CASES)
+def test_compiles_as_hip(case: str, side: str, runtime: bool, tmp_path: Path) -> None:
+    """hipcc compiles a file twice; without its header there is only the device's half."""
+    bundle = emitted(case, "gfx942")
+    for file, text in bundle.files.items():
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).write_text(text, encoding="utf-8")
+    include = (f"-I{RUNTIME}",) if runtime else ()
+    mode = ("-x", "hip", f"--offload-{side}-only", "--offload-arch=gfx942", "-nogpuinc", "-nogpulib")
+    flags = ("-std=c++17", *STRICT, "-Wno-unused-command-line-argument")
+    command = [
+        *find_compiler("zig").compile,
+        *mode,
+        *flags,
+        *include,
+        "-I.",
+        "-S",
+        "kernel.cpp",
+        "-o",
+        "out.s",
+    ]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    assert ("v_" in (tmp_path / "out.s").read_text()) == (side == "device")
+
+
+def test_the_solver_answers_on_the_host(tmp_path: Path) -> None:
+    bundle = emitted("atomic", "gfx942")
+    solver = {"kernel_solver.cpp": bundle.files["kernel_solver.cpp"]}
+    library = ctypes.CDLL(str(compile_shared(solver, tmp_path, flags=(*WARNINGS, "-Werror"))))
+    library.kernel_kernel_name.restype = library.kernel_target.restype = ctypes.c_char_p
+    assert library.kernel_target() == b"gfx942"
+    names = [library.kernel_kernel_name(i).decode() for i in range(library.kernel_launch_count())]
+    assert names and all(
+        f"__global__ void __launch_bounds__(64)\n{n}(" in bundle.files["kernel.cpp"] for n in names
+    )
+    assert [library.kernel_block_size(i) for i in range(len(names))] == [64] * len(names)
+    assert library.kernel_lds_bytes(0) > 0 == library.kernel_workspace_bytes(0)
+    shapes = (ctypes.c_int64 * 12)(10, 6, 3, 3, 1, 6, 9, 7, 1, 10, 5, 3)
+    assert library.kernel_is_applicable(shapes, 12) == 1
+    assert library.kernel_is_applicable(shapes, 11) == 0
+    assert [library.kernel_is_zeroed(i) for i in range(3)] == [0, 1, 0]
+
+
+def test_an_array_beyond_reach_goes_by_pointers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(address, "REACH", 1 << 10)
+    for case in ("staged", "direct", "masked"):
+        bundle = emitted(case, "gfx942")
+        assert "buffer_of" not in bundle.files["kernel.hpp"]
+        folder = tmp_path / case
+        folder.mkdir()
+        assert compile_code_object(bundle.files, "kernel.cpp", "gfx942", folder, flags=STRICT).exists()
