@@ -21,6 +21,7 @@ from imbrex.run.launch import Launch, Step, Zero
 from imbrex.schedule import tuning as tunings
 from imbrex.schedule.data_tiled import named_algorithm
 from imbrex.schedule.target import CPU_ISAS, GPU_TARGETS, Target
+from imbrex.schedule.tiles import DATA_PARALLEL, TileSchedule
 from imbrex.schedule.tuning import Tuning
 
 
@@ -39,6 +40,7 @@ class Request:
     tuning: Tuning | None = None
     algorithm: str | None = None
     name: str = "kernel"
+    schedule: TileSchedule = DATA_PARALLEL
 
 
 @dataclass(frozen=True)
@@ -53,13 +55,15 @@ class Level:
 class Lowered:
     """The whole way down: the files, the tunings that were used, one a product, and the launches in order.
 
-    workspace: the arrays that launches leave things in for each other.
+    workspace: the arrays that launches, or their workgroups, leave things in for each other; those in `zeroed`
+    start as zeros.
     """
 
     bundle: Bundle
     tunings: tuple[Tuning, ...]
     steps: tuple[Step, ...]
     workspace: tuple[Buffer, ...] = ()
+    zeroed: frozenset[str] = frozenset()
 
 
 def levels(request: Request) -> Iterator[Level]:
@@ -70,7 +74,7 @@ def levels(request: Request) -> Iterator[Level]:
     for step in (ConvToGemm(), UnfoldContiguous()):
         step.apply(ctx, module)
         yield Level(step.name, module)
-    tuned(module, request.tuning, request.machine)
+    tuned(module, request.tuning, request.machine, schedule=request.schedule)
     yield Level("affix-tuning", module)
     for step in (GridwiseToBlockwise(), BlockwiseToThreadwise()):
         step.apply(ctx, module)
@@ -83,7 +87,7 @@ def lower(request: Request) -> Lowered:
     ctx = context()
     for step in (ConvToGemm(), UnfoldContiguous()):
         step.apply(ctx, module)
-    used = tuned(module, request.tuning, request.machine)
+    used = tuned(module, request.tuning, request.machine, schedule=request.schedule)
     for step in (GridwiseToBlockwise(), BlockwiseToThreadwise()):
         step.apply(ctx, module)
     written = frozenset(i for i, o in enumerate(request.problem.operands) if o.is_written)
@@ -93,7 +97,7 @@ def lower(request: Request) -> Lowered:
         tuple(o.shape for o in request.problem.operands),
     )
     made = program(module, written)
-    return Lowered(bundle(made, facts, request.target), used, steps_of(made), made.workspace)
+    return Lowered(bundle(made, facts, request.target), used, steps_of(made), made.workspace, made.zeroed)
 
 
 def _stated(request: Request) -> ModuleOp:

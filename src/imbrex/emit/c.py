@@ -13,7 +13,7 @@ from imbrex.dtype import DType
 from imbrex.index.atom import Atom, Div, Mod, Mul, Param, Select, Var, Xor
 from imbrex.index.expr import Lin
 from imbrex.index.rule import Guard
-from imbrex.lower.stmt import For, Let
+from imbrex.lower.stmt import Await, For, Let, Signal
 
 INT32_LIMIT = 1 << 31
 
@@ -59,7 +59,19 @@ def type_name(dtype: DType) -> str:
 
 
 def loop(stmt: For) -> str:
-    return f"for (int32_t {stmt.var} = 0; {stmt.var} < {stmt.count}; ++{stmt.var}) {{"
+    """The head of a loop; of a condition, where that is all it is."""
+    if stmt.is_condition and stmt.end is not None:
+        return f"if ({index(stmt.end)} > 0) {{"
+    start = "0" if stmt.start is None else index(stmt.start)
+    end = str(stmt.count) if stmt.end is None else index(stmt.end)
+    step = f"++{stmt.var}" if stmt.stride == 1 else f"{stmt.var} += {stmt.stride}"
+    return f"for (int32_t {stmt.var} = {start}; {stmt.var} < {end}; {step}) {{"
+
+
+def flag(stmt: Signal | Await) -> str:
+    """What one work item does with a flag."""
+    name = "signal" if isinstance(stmt, Signal) else "await"
+    return f"imbrex::{name}({stmt.flag.buffer.name} + ({index(stmt.flag.offset)}));"
 
 
 def let(stmt: Let) -> str:

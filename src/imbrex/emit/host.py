@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from imbrex.emit import c, lanes, panels
 from imbrex.emit.facts import Facts, described, parameter, solver, table
-from imbrex.lower.stmt import Buffer, Kernel, Program, ZeroFill
+from imbrex.lower.stmt import Await, Buffer, Kernel, Program, Signal, ZeroFill, walk
 
 HEADERS = {
     "cpu": ("device/cpu/extent.h", "device/cpu/operand.h", "device/cpu/threads.h"),
     "emulate": ("device/emulate/lane.h", "device/cpu/threads.h"),
 }
+
+FLAGS = ("device/cpu/flag.h",)
+"""For workgroups that share tiles."""
 
 
 def units(program: Program, facts: Facts, target: str) -> dict[str, list[str]]:
@@ -30,7 +33,7 @@ def units(program: Program, facts: Facts, target: str) -> dict[str, list[str]]:
 def _algorithm(program: Program, target: str) -> list[str]:
     lines = [
         "#pragma once",
-        *(f'#include "{h}"' for h in HEADERS[target]),
+        *(f'#include "{h}"' for h in (*HEADERS[target], *(FLAGS if _has_flags(program) else ()))),
         "",
         f"namespace {program.name}_kernels {{",
     ]
@@ -50,6 +53,10 @@ def _algorithm(program: Program, target: str) -> list[str]:
             "}",
         ]
     return [*lines, "", f"}} // namespace {program.name}_kernels"]
+
+
+def _has_flags(program: Program) -> bool:
+    return any(isinstance(s, Signal | Await) for k in program.kernels for s in walk(k.body))
 
 
 def _wrapper(program: Program) -> list[str]:

@@ -11,8 +11,10 @@ from imbrex.emit import c, product
 from imbrex.index.expr import lin
 from imbrex.lower.stmt import (
     Alloc,
+    Await,
     Barrier,
     Comment,
+    Exchange,
     Fill,
     For,
     Kernel,
@@ -27,6 +29,7 @@ from imbrex.lower.stmt import (
     Places,
     Product,
     Ref,
+    Signal,
     Stmt,
     Unpack,
     View,
@@ -83,6 +86,11 @@ def _statement(stmt: Stmt) -> list[str]:
             return _unpack(stmt)
         case Product():
             return product.text(stmt)
+        case Exchange():
+            name = "add_tile" if stmt.adds else "copy_tile"
+            return [f"imbrex::{name}({_pointer(stmt.dest)}, {_pointer(stmt.source)}, {stmt.count});"]
+        case Signal() | Await():
+            return [c.flag(stmt)]
         case View() | Fill() | Move() | Mark() | MulAdd() | MatrixMultiply() | Barrier():
             raise AssertionError(f"a CPU kernel has no {type(stmt).__name__}")
         case _:
@@ -152,5 +160,5 @@ def _view_type(window: Window) -> str:
 
 def _pointer(ref: Ref) -> str:
     offset = c.index(ref.offset)
-    name = f"scratch.{ref.buffer.name}"
+    name = ref.buffer.name if ref.buffer.space == "global" else f"scratch.{ref.buffer.name}"
     return name if offset == "0" else f"{name} + {offset}"

@@ -35,6 +35,9 @@ Miopen: Final = Dialect(
         ops.ThreadwiseGemmOp,
         ops.MfmaOp,
         ops.WorkspaceOp,
+        ops.SegmentOp,
+        ops.SignalOp,
+        ops.AwaitOp,
     ],
     ATTRIBUTES,
 )

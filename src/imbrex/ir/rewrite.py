@@ -70,13 +70,19 @@ class Run:
         """`scf.for name = start to end step`; nothing where the loop is empty."""
         if start >= end:
             return
-        first, last, stride = (self.index(v) for v in (start, end, step))
+        self.loop_between(name, self.index(start), self.index(end), step, body)
+
+    def loop_between(
+        self, name: str, start: SSAValue, end: SSAValue, step: int, body: Callable[[Run, SSAValue], None]
+    ) -> None:
+        """The same between values that are known when it runs."""
+        stride = self.index(step)
         block = Block(arg_types=[IndexType()])
         block.args[0].name_hint = name
         inner = Run(constants=dict(self.constants))
         body(inner, block.args[0])
         block.add_ops([*inner.ops, scf.YieldOp()])
-        self.add(scf.ForOp(first, last, stride, [], Region(block)))
+        self.add(scf.ForOp(start, end, stride, [], Region(block)))
 
 
 def require_static(op: Operation, values: Sequence[SSAValue]) -> None:

@@ -26,6 +26,7 @@ from imbrex.run.machine import machine
 
 if TYPE_CHECKING:  # the compiler's own modules; a warm start goes without
     from imbrex.pipeline import Lowered
+    from imbrex.schedule.tiles import TileSchedule
     from imbrex.schedule.tuning import Tuning
 
 __all__ = ["compile"]
@@ -41,6 +42,7 @@ def compile(
     algorithm: str | None = None,
     name: str | None = None,
     cache: Cache | None = None,
+    schedule: TileSchedule | str | None = None,
 ) -> Kernel:
     """The kernel of `problem` for `target`, from the cache where it is there; a Diagnostic where none can be.
 
@@ -48,10 +50,11 @@ def compile(
     such a GPU only; or what `goal` gives.  emulate: the lane-level build of the GPU's schedule instead, which
     runs here; the target "emulate" is that of gfx942.  tuning: taken as it is or refused with reasons; None
     lets the model choose.  algorithm: of backward data, "v4r1" or "v1r1"; of a product, "data_tiled", or
-    "data_tiled:" and a tile kernel (docs/swizzle.md).  name: of the entry point and the files.
+    "data_tiled:" and a tile kernel (docs/swizzle.md).  name: of the entry point and the files.  schedule: how
+    workgroups share output tiles, "stream_k:64" say (docs/mapping.md); "auto" lets the model choose.
     """
     wanted = target if isinstance(target, Goal) else goal(target, emulate)
-    order = ordered(problem, wanted, tuning, threads, algorithm, name)
+    order = ordered(problem, wanted, tuning, threads, algorithm, name, schedule)
     store = cache or Cache()
     key = recipe_key(problem_text(order.problem), order.text)
     recipe = store.recall(key)
@@ -77,7 +80,7 @@ def _built(order: Order, store: Cache) -> dict[str, Any]:
         assert chip is not None
         key = build_code_object(lowered.bundle.files, _unit(order), chip, cache=store).key
     tunings = [text(t) for t in lowered.tunings]
-    workspace = [[b.name, b.elements, b.dtype.name] for b in lowered.workspace]
+    workspace = [[b.name, b.elements, b.dtype.name, b.name in lowered.zeroed] for b in lowered.workspace]
     return {
         "object": key,
         "tunings": tunings,
@@ -92,7 +95,8 @@ def _found(order: Order, recipe: Mapping[str, Any], store: Cache) -> Kernel | No
         Parameter(o.role, o.shape, o.dtype.numpy, o.is_written) for o in order.problem.operands
     )
     workspace = tuple(
-        Parameter(name, (elements,), dtype(of).numpy, True) for name, elements, of in recipe["workspace"]
+        Parameter(name, (elements,), dtype(of).numpy, True, is_zeroed)
+        for name, elements, of, is_zeroed in recipe["workspace"]
     )
     tunings, chip = tuple(recipe["tunings"]), order.goal.chip
     if order.goal.is_native:
@@ -121,10 +125,12 @@ def _lowered(order: Order) -> Lowered:
     """The whole compiler, down to source text."""
     from imbrex.ir.source import InvalidOp
     from imbrex.pipeline import Request, lower, machine_for
+    from imbrex.schedule import tiles
     from imbrex.schedule import tuning as tunings
 
     here = machine()
     wanted = None if order.tuning is None else tunings.parse(order.tuning)
+    schedule = tiles.DATA_PARALLEL if order.schedule is None else tiles.parse(order.schedule)
     target = machine_for(
         order.goal.chip or order.goal.target,
         here.isa.level,
@@ -134,7 +140,9 @@ def _lowered(order: Order) -> Lowered:
         here.isa.fma_per_cycle,
     )
     try:
-        return lower(Request(order.problem, target, order.goal.target, wanted, order.algorithm, order.name))
+        return lower(
+            Request(order.problem, target, order.goal.target, wanted, order.algorithm, order.name, schedule)
+        )
     except InvalidOp as error:
         if isinstance(error.__cause__, Diagnostic):
             raise error.__cause__ from None

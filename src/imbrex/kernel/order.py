@@ -13,6 +13,7 @@ from imbrex.run.cpu import thread_count
 from imbrex.run.machine import machine
 
 if TYPE_CHECKING:  # the compiler's own module; a warm start goes without
+    from imbrex.schedule.tiles import TileSchedule
     from imbrex.schedule.tuning import Tuning
 
 __all__ = ["ALGORITHMS", "Order", "default_name", "ordered"]
@@ -24,7 +25,10 @@ DATA_TILED = "data_tiled"
 
 @dataclass(frozen=True)
 class Order:
-    """tuning: its text; None lets the model choose.  algorithm: of backward data, or of a product."""
+    """tuning: its text; None lets the model choose.  algorithm: of backward data, or of a product.
+
+    schedule: of output tiles, its text; None for one workgroup a tile.
+    """
 
     problem: Problem
     goal: Goal
@@ -32,13 +36,14 @@ class Order:
     threads: int
     algorithm: str | None
     name: str
+    schedule: str | None = None
 
     @property
     def text(self) -> str:
         """The options in a line; with the sizes of this CPU's caches, by which the model chooses for it."""
         here = machine()
         caches = f" l2={here.l2_bytes} l3={here.l3_bytes}" if self.goal.target == "cpu" else ""
-        chosen = f"tuning={self.tuning} algorithm={self.algorithm}"
+        chosen = f"tuning={self.tuning} algorithm={self.algorithm} schedule={self.schedule}"
         return f"target={self.goal} {chosen} threads={self.threads} name={self.name}{caches}"
 
 
@@ -49,12 +54,13 @@ def ordered(
     threads: int | None,
     algorithm: str | None,
     name: str | None,
+    schedule: TileSchedule | str | None = None,
 ) -> Order:
     """The order of these words; a Diagnostic for what cannot be."""
     given = _one(problem)
     return Order(
         given, goal, _text(tuning), thread_count(threads), _algorithm(given, goal, algorithm),
-        _identifier(name or default_name(given)),
+        _identifier(name or default_name(given)), None if schedule is None else str(schedule),
     )  # fmt: skip
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import prod
 
 from imbrex.index.expr import Lin, lin, var
 from imbrex.ir.ops.grid import LaunchOp
 from imbrex.ir.ops.matrix import MfmaOp
 from imbrex.ir.ops.memory import AllocOp, FillOp, LdsBarrierOp, SubviewOp, constant_of
+from imbrex.ir.ops.schedule import AwaitOp, SegmentOp, SignalOp
 from imbrex.ir.ops.standard import AddiOp, Block, ConstantOp, ForOp, FuncOp, ModuleOp, Operation
 from imbrex.ir.ops.thread import ThreadwiseCopyOp, ThreadwiseGemmOp
 from imbrex.ir.ops.workspace import WorkspaceOp
@@ -15,16 +17,21 @@ from imbrex.lower import lane, panel
 from imbrex.lower.check import checked
 from imbrex.lower.fuse import fused
 from imbrex.lower.prune import pruned
-from imbrex.lower.reader import Reader
+from imbrex.lower.reader import Reader, sizes
 from imbrex.lower.stmt import (
     Alloc,
+    Await,
     Barrier,
     Buffer,
     Comment,
+    Exchange,
     Fill,
     For,
     Kernel,
+    Let,
     Program,
+    Ref,
+    Signal,
     Stmt,
     View,
     ZeroFill,
@@ -39,6 +46,11 @@ def program(module: ModuleOp, outputs: frozenset[int]) -> Program:
     scratch = [op for op in function.body.block.ops if isinstance(op, WorkspaceOp)]
     workspace = tuple(reader.declare(op.result, "workspace") for op in scratch)
     arguments = (*own, *workspace)
+    zeroed = frozenset(
+        buffer.name
+        for op, buffer in zip(scratch, workspace, strict=True)
+        if op.zeroed is not None and op.zeroed.data
+    )
     written = frozenset((*(own[i].name for i in outputs), *(buffer.name for buffer in workspace)))
     name = function.sym_name.data
     launches: list[Kernel | ZeroFill] = []
@@ -47,7 +59,7 @@ def program(module: ModuleOp, outputs: frozenset[int]) -> Program:
             launches.append(ZeroFill(reader.buffers[op.buffer]))
         elif isinstance(op, LaunchOp):
             launches.append(kernel(op, f"{name}_{len(launches)}", reader, arguments, written))
-    return Program(name, arguments, tuple(launches), written, workspace)
+    return Program(name, arguments, tuple(launches), written, workspace, zeroed)
 
 
 def kernel(
@@ -58,7 +70,7 @@ def kernel(
     grid, block = op.grid_size.data, op.block_size.data
     reader.indices |= {op.workgroup: var("workgroup", grid), op.item: var("workitem", block)}
     body = builder.block(op.body.block)
-    if op.block_size.data == 1:
+    if op.block_size.data == 1 and builder.inner is None:
         body = fused(body)
     maps = tuple(builder.maps.items())
     return pruned(checked(Kernel(name, arguments, outputs, grid, block, tuple(body), maps)))
@@ -67,7 +79,7 @@ def kernel(
 @dataclass
 class Builder:
     """One launch.  `scopes` are the statement lists of the loops around the current operation, outermost
-    first.
+    first; inner: how many of them are around a part of an output tile, where workgroups share tiles.
     """
 
     reader: Reader
@@ -75,10 +87,11 @@ class Builder:
     scopes: list[panel.Scope] = field(default_factory=lambda: list[panel.Scope]())
     clips: dict[str, Lin] = field(default_factory=lambda: dict[str, Lin]())
     maps: dict[str, str] = field(default_factory=lambda: dict[str, str]())
+    inner: int | None = None
 
     def block(self, block: Block, loop: str = "", index: Lin | None = None) -> list[Stmt]:
         """Statements of a block; `loop` is the variable that the block's loop adds."""
-        scope = panel.Scope(loop, [], index)
+        scope = panel.Scope(loop, [], index, {loop} if loop else set())
         self.scopes.append(scope)
         for op in block.ops:
             self._operation(op)
@@ -95,7 +108,9 @@ class Builder:
             case AddiOp():
                 self.reader.indices[op.result] = self.reader.indices[op.lhs] + self.reader.indices[op.rhs]
             case ForOp():
-                body.append(self._loop(op))
+                self._loop(op)
+            case SegmentOp():
+                self._segment(op)
             case AllocOp():
                 body.append(Alloc(self.reader.declare(op.result, "buffer")))
             case SubviewOp():
@@ -105,6 +120,10 @@ class Builder:
                     body.append(Fill(self.reader.buffers[op.buffer], 0))
             case LdsBarrierOp():
                 body.append(Barrier())
+            case SignalOp():
+                body.append(Signal(self._flag(op)))
+            case AwaitOp():
+                body.append(Await(self._flag(op)))
             case ThreadwiseCopyOp():
                 self._copy(op)
             case ThreadwiseGemmOp():
@@ -117,14 +136,38 @@ class Builder:
             case _:
                 pass
 
-    def _loop(self, op: ForOp) -> For:
-        low, high, step = (constant_of(v) for v in (op.lb, op.ub, op.step))
-        assert low is not None and high is not None and step is not None, "loops have constant bounds"
-        name = self.reader.fresh(op.body.block.args[0].name_hint or "i")
-        count = len(range(low, high, step))
-        index = var(name, count) * step + low
-        self.reader.indices[op.body.block.args[0]] = index
-        return For(name, count, tuple(self.block(op.body.block, name, index)))
+    def _loop(self, op: ForOp) -> None:
+        low, high, step = (self.reader.indices[v] for v in (op.lb, op.ub, op.step))
+        assert step.is_constant, "loops have constant steps"
+        argument = op.body.block.args[0]
+        name = self.reader.fresh(argument.name_hint or "i")
+        if low.is_constant and high.is_constant:
+            count = len(range(low.const, high.const, step.const))
+            index = self.reader.indices[argument] = var(name, count) * step + low
+            body = self.block(op.body.block, name, index)
+            self.scopes[-1].body.append(For(name, count, tuple(body)))
+        elif (count := high.bounds[1]) > 0:
+            index = self.reader.indices[argument] = var(name, count)
+            body = tuple(self.block(op.body.block, name, index - low))
+            start = None if low == lin(0) else low
+            self.scopes[-1].body.append(For(name, count, body, start, high, step.const))
+
+    def _segment(self, op: SegmentOp) -> None:
+        """A name for the number, which nobody looks behind: the plan knows closer bounds than its parts."""
+        walk, quantity = op.walk_, op.quantity_
+        workgroup, place = self.reader.index([op.workgroup, op.place])
+        index = walk.index(quantity, workgroup, place)
+        if not index.is_constant:
+            name = self.reader.fresh(op.result.name_hint or quantity)
+            self.scopes[-1].body.append(Let(name, index))
+            self.scopes[-1].names.add(name)
+            index = var(name, walk.size(quantity))
+        self.reader.indices[op.result] = index
+        self.inner = len(self.scopes)
+
+    def _flag(self, op: SignalOp | AwaitOp) -> Ref:
+        buffer, offset, _ = self.reader.place(op.flags, self.reader.index(op.flags_index))
+        return Ref(buffer, offset)
 
     def _subview(self, op: SubviewOp) -> View:
         offset, base = constant_of(op.offset), self.reader.buffers[op.source]
@@ -137,7 +180,9 @@ class Builder:
             buffer, _, map = self.reader.root(value)
             if map is not None and buffer.space == "global":
                 self.maps[buffer.name] = str(map)
-        if not self.is_cpu:
+        if self.is_cpu and self._is_exchange(op):
+            self.scopes[-1].body.append(self._exchange(op))
+        elif not self.is_cpu:
             self.scopes[-1].body.extend([Comment(self._described(op)), *lane.copy(op, self.reader)])
         elif self.reader.root(op.dest)[0].space == "lds":
             panel.pack(op, self.reader, self.scopes, self.clips)
@@ -145,8 +190,23 @@ class Builder:
             panel.unpack(op, self.reader, self.scopes)
 
     def _step(self) -> Lin | None:
-        """The index of the loop over K, which is the outermost one."""
-        return next((s.index for s in self.scopes if s.loop), None)
+        """How far the loop over K has come; it is the outermost one, or that around segments is."""
+        return next((s.index for s in self.scopes[self.inner or 0 :] if s.loop), None)
+
+    def _is_exchange(self, op: ThreadwiseCopyOp) -> bool:
+        """A tile of C and its place in the workspace, both plain buffers."""
+        ends = [self.reader.root(v) for v in (op.source, op.dest)]
+        spaces = {buffer.space for buffer, _, _ in ends}
+        return spaces == {"private", "global"} and all(map is None for _, _, map in ends)
+
+    def _exchange(self, op: ThreadwiseCopyOp) -> Exchange:
+        refs: list[Ref] = []
+        for value, index in ((op.source, op.source_index), (op.dest, op.dest_index)):
+            rest = [lin(0)] * (len(sizes(value)) - len(index))
+            buffer, offset, _ = self.reader.place(value, [*self.reader.index(index), *rest])
+            refs.append(Ref(buffer, offset))
+        tile = op.source if op.dest_index else op.dest
+        return Exchange(refs[1], refs[0], prod(sizes(tile)), op.beta is not None)
 
     def _described(self, op: ThreadwiseCopyOp) -> str:
         """What a copy does, in terms of the maps that address it."""

@@ -9,6 +9,8 @@ from __future__ import annotations
 from imbrex.index.expr import Lin, lin, var
 from imbrex.lower.races import free_of_races
 from imbrex.lower.stmt import (
+    Await,
+    Exchange,
     Kernel,
     MatrixMultiply,
     Move,
@@ -16,6 +18,7 @@ from imbrex.lower.stmt import (
     Pack,
     PanelGemm,
     Ref,
+    Signal,
     Stmt,
     Unpack,
     walk,
@@ -64,6 +67,10 @@ def _accesses(stmt: Stmt) -> list[tuple[Ref, int]]:
                 if stmt.guards
                 else [(stmt.c, last), (stmt.a, 1), (stmt.b, 1)]
             )
+        case Exchange():
+            return [(stmt.dest, stmt.count), (stmt.source, stmt.count)]
+        case Signal() | Await():
+            return [(stmt.flag, 1)]
         case Pack():
             return [(stmt.dest, 1)]
         case Unpack():

@@ -20,7 +20,7 @@ from imbrex.dtype import I32
 from imbrex.index.expr import Lin, var
 from imbrex.index.query import address
 from imbrex.index.rule import Guard
-from imbrex.lower.stmt import Alloc, Barrier, Bit, Buffer, Fill, For, Kernel, Mark, Move, Ref, Stmt, walk
+from imbrex.lower.stmt import Alloc, Bit, Buffer, Fill, For, Kernel, Let, Mark, Move, Ref, Stmt, meets, walk
 
 __all__ = ["WORD_BITS", "hoisted"]
 
@@ -30,15 +30,24 @@ WORD_BITS = 32
 def hoisted(kernel: Kernel) -> Kernel:
     """The kernel with masks before its loops; run it before `share`."""
     masks = Masks(kernel.workitem, _names(kernel))
+    return replace(kernel, body=_with_masks(kernel.body, masks))
+
+
+def _with_masks(stmts: Sequence[Stmt], masks: Masks) -> tuple[Stmt, ...]:
+    """The statements with masks before their loops over K; a loop over segments has its masks inside."""
     body: list[Stmt] = []
-    for stmt in kernel.body:
-        if isinstance(stmt, For) and any(isinstance(s, Barrier) for s in walk(stmt.body)):
+    for stmt in stmts:
+        if isinstance(stmt, For) and any(isinstance(s, For) and meets(s) for s in stmt.body):
+            before, masks.known = masks.known, {}
+            body.append(replace(stmt, body=_with_masks(stmt.body, masks)))
+            masks.known = before
+        elif isinstance(stmt, For) and meets(stmt):
             inside = masks.block(stmt.body, stmt.var, ())
             body += [*masks.pending, replace(stmt, body=inside)]
             masks.pending.clear()
         else:
             body.append(stmt)
-    return replace(kernel, body=tuple(body))
+    return tuple(body)
 
 
 class Split(NamedTuple):
@@ -160,6 +169,8 @@ def _names(kernel: Kernel) -> set[str]:
                 found.add(stmt.var)
             case Alloc():
                 found.add(stmt.buffer.name)
+            case Let():
+                found.add(stmt.name)
             case _:
                 pass
     return found

@@ -105,6 +105,16 @@ class Unpack:
 
 
 @dataclass(frozen=True)
+class Exchange:
+    """A tile of C to or from the workspace: `count` neighbours of source to dest; adds: to what is there."""
+
+    dest: Ref
+    source: Ref
+    count: int
+    adds: bool
+
+
+@dataclass(frozen=True)
 class InPlace:
     """A matrix that is read where it lies: element (m, k) at base + m * pitch + k."""
 

@@ -8,7 +8,7 @@ nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -28,11 +28,14 @@ Form = Literal["along_lanes", "blocked", "transposed"]
 
 @dataclass
 class Scope:
-    """The statements of a loop's body, the variable that the loop adds, and its value."""
+    """The statements of a loop's body, the variable that the loop adds, and how far it has come; names: that
+    variable and all that were given in the body.
+    """
 
     loop: str
     body: list[Stmt]
     index: Lin | None = None
+    names: set[str] = field(default_factory=lambda: set[str]())
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,7 @@ def pack(op: ThreadwiseCopyOp, reader: Reader, scopes: list[Scope], clips: dict[
     reader.names |= {"k", "lane"}
     k, lane = var("k", k_outer * inner), var("lane", lanes)
     coords = [*index[:2], lane // width, *_k_coords(k, lane % width, inner)]
-    lines = _lines(reader, op.source, coords, ("k", k_outer * inner), ("lane", lanes))
+    lines = _lines(reader, op.source, coords, ("k", k_outer * inner), ("lane", lanes), index[1])
     clips[dest.name], clips[f"{dest.name}.k"] = lines.along.count, lines.across.count
     contiguous_k = _stretch(lines.across, (1, 2)) > _stretch(lines.along, (1, 2))
     form: Form = "blocked" if inner > 1 else "transposed" if contiguous_k else "along_lanes"
@@ -107,7 +110,7 @@ def unpack(op: ThreadwiseCopyOp, reader: Reader, scopes: list[Scope]) -> None:
     m, n = sizes(op.source)
     reader.names |= {"m", "n"}
     coords = [workgroup, var("m", m), var("n", n)]
-    lines = _lines(reader, op.dest, coords, ("m", m), ("n", n))
+    lines = _lines(reader, op.dest, coords, ("m", m), ("n", n), workgroup)
     is_transposed = _stretch(lines.across, (1,)) > _stretch(lines.along, (1,))
     window = _placed(op.dest, reader, lines, is_transposed, None, element_type(op.source), scopes)
     scale: dict[str, Any] = {"alpha": number(op.alpha, 1.0), "beta": number(op.beta, 0.0)}
@@ -134,7 +137,7 @@ def _placed(
     depths: list[int] = []
     for axis, line in (("lanes", lanes), ("rows", rows)):
         known = frozenset[str]().union(*(i.variables for i in (line.offset, line.count, *line.guards)))
-        depths.append(max((i for i, s in enumerate(scopes) if s.loop in known), default=0))
+        depths.append(max((i for i, s in enumerate(scopes) if s.names & known), default=0))
         made = Places(window, axis, line.var, line.count, line.offset, line.guards)  # type: ignore[arg-type]
         scopes[depths[-1]].body.append(made)
     scopes[max(depths)].body.append(Meet(window))
@@ -161,11 +164,16 @@ def _k_coords(k: Lin, lane: Lin, inner: int) -> list[Lin]:
 
 
 def _lines(
-    reader: Reader, value: SSAValue, coords: Sequence[Lin], across: tuple[str, int], along: tuple[str, int]
+    reader: Reader,
+    value: SSAValue,
+    coords: Sequence[Lin],
+    across: tuple[str, int],
+    along: tuple[str, int],
+    tile: Lin,
 ) -> Lines:
-    """The index of a view split between two variables; the workgroup goes with the second."""
+    """The index of a view split between two variables; the number of the output tile goes with the second."""
     _, offset, guards = reader.place(value, coords)
-    second = frozenset({along[0], "workgroup"})
+    second = frozenset({along[0]}) | tile.variables
     parts = separate(offset, second)
     assert parts is not None, f"an index that mixes {across[0]} and {along[0]} cannot be packed: {offset}"
     counts = {name: lin(size) for name, size in (across, along)}

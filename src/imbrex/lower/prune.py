@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from imbrex.lower.stmt import (
     Alloc,
+    Exchange,
     Fill,
     Kernel,
     MatrixMultiply,
@@ -32,7 +33,7 @@ def pruned(kernel: Kernel) -> Kernel:
 
 def _touched(stmt: Stmt) -> tuple[str, ...]:
     match stmt:
-        case Move():
+        case Move() | Exchange():
             return stmt.dest.buffer.name, stmt.source.buffer.name
         case MulAdd() | MatrixMultiply() | PanelGemm():
             return stmt.c.buffer.name, stmt.a.buffer.name, stmt.b.buffer.name

@@ -19,7 +19,22 @@ import numpy as np
 import numpy.typing as npt
 
 from imbrex.index.expr import Lin
-from imbrex.lower.stmt import Alloc, Barrier, Fill, For, Kernel, Move, MulAdd, Ref, Stmt, View, walk
+from imbrex.lower.stmt import (
+    Alloc,
+    Await,
+    Barrier,
+    Fill,
+    For,
+    Kernel,
+    Move,
+    MulAdd,
+    Ref,
+    Signal,
+    Stmt,
+    View,
+    meets,
+    walk,
+)
 
 __all__ = ["free_of_races"]
 
@@ -54,7 +69,7 @@ class Interval:
         """The statements of a body; `loops` are those around it that have no barrier, outermost first."""
         for stmt in body:
             match stmt:
-                case Barrier():
+                case Barrier() | Signal() | Await():
                     self.written.clear()
                     self.read.clear()
                     self.writer[:] = -1
@@ -73,7 +88,7 @@ class Interval:
                     pass
 
     def _loop(self, stmt: For, loops: tuple[For, ...]) -> None:
-        if not any(isinstance(s, Barrier) for s in walk(stmt.body)):
+        if not meets(stmt):
             self.block(stmt.body, (*loops, stmt))
             return
         writes = [s for s in walk(stmt.body) if isinstance(s, Move) and s.dest.buffer.space == "lds"]

@@ -12,6 +12,8 @@ from imbrex.index.atom import Atom, Div, Mod, Mul, Select, Xor
 from imbrex.index.expr import Lin, lin, select, var, xor
 from imbrex.index.rule import Guard
 from imbrex.lower.stmt import (
+    Await,
+    Exchange,
     For,
     InPlace,
     Kernel,
@@ -25,6 +27,7 @@ from imbrex.lower.stmt import (
     Places,
     Product,
     Ref,
+    Signal,
     Stmt,
     Unpack,
 )
@@ -134,6 +137,10 @@ def _statement(stmt: Stmt, names: Names) -> Stmt:
         case Pack():
             guards = _guards(stmt.guards, names)
             return replace(stmt, dest=_ref(stmt.dest, names), panel=names.share(stmt.panel), guards=guards)
+        case Signal() | Await():
+            return replace(stmt, flag=_ref(stmt.flag, names))
+        case Exchange():
+            return replace(stmt, dest=_ref(stmt.dest, names), source=_ref(stmt.source, names))
         case Unpack():
             return replace(stmt, tile=_ref(stmt.tile, names))
         case Product():

@@ -14,6 +14,7 @@ from typing import TypeAlias, assert_never
 from imbrex.index.expr import Lin
 from imbrex.index.rule import Guard
 from imbrex.lower.packed import (
+    Exchange,
     InPlace,
     Meet,
     Pack,
@@ -28,10 +29,10 @@ from imbrex.lower.place import Bit, Buffer, Let, Ref, Space, StoreMethod
 from imbrex.view.mma import Instruction
 
 __all__ = [
-    "Alloc", "Barrier", "Bit", "Buffer", "Comment", "Fill", "For", "InPlace", "Kernel", "Let", "Mark",
+    "Alloc", "Await", "Barrier", "Bit", "Buffer", "Comment", "Exchange", "Fill", "For", "InPlace", "Kernel", "Let", "Mark",
     "MatrixMultiply", "Meet", "Move", "MulAdd", "Pack", "PanelGemm", "Places", "Product", "Program", "Ref",
-    "RunsInPlace", "Space", "Stmt", "StoreMethod", "Unpack", "View", "Window", "ZeroFill", "indices",
-    "is_collective", "walk",
+    "RunsInPlace", "Signal", "Space", "Stmt", "StoreMethod", "Unpack", "View", "Window", "ZeroFill", "indices",
+    "is_collective", "meets", "walk",
 ]  # fmt: skip
 
 
@@ -60,11 +61,22 @@ class View:
 
 @dataclass(frozen=True)
 class For:
-    """`body` for var = 0 .. count - 1, in order."""
+    """`body` for var = 0 .. count - 1, in order.
+
+    Where `end` is given, only for var = start, start + stride, .. below end, which are some of these values.
+    """
 
     var: str
     count: int
     body: tuple[Stmt, ...]
+    start: Lin | None = None
+    end: Lin | None = None
+    stride: int = 1
+
+    @property
+    def is_condition(self) -> bool:
+        """Does it run its body once, or not at all?"""
+        return self.end is not None and self.start is None and self.count == 1
 
 
 @dataclass(frozen=True)
@@ -135,6 +147,20 @@ class Barrier:
     """
 
 
+@dataclass(frozen=True)
+class Signal:
+    """The flag becomes 1, after all that the work items of the workgroup wrote before: they meet here."""
+
+    flag: Ref
+
+
+@dataclass(frozen=True)
+class Await:
+    """Work items wait until the flag is 1 and then see what was written before; it becomes 0.  They meet here."""
+
+    flag: Ref
+
+
 Stmt: TypeAlias = (
     Comment
     | Let
@@ -147,6 +173,9 @@ Stmt: TypeAlias = (
     | MulAdd
     | MatrixMultiply
     | Barrier
+    | Signal
+    | Await
+    | Exchange
     | Places
     | Meet
     | Pack
@@ -193,7 +222,8 @@ class ZeroFill:
 class Program:
     """Launches in order; each sees what the ones before it wrote.
 
-    workspace: the last of the arguments, whose contents matter to nobody before and after.
+    workspace: the last of the arguments, whose contents matter to nobody before and after; but those in
+    `zeroed` start as zeros, and every run leaves zeros.
     """
 
     name: str
@@ -201,6 +231,7 @@ class Program:
     launches: tuple[Kernel | ZeroFill, ...]
     outputs: frozenset[str]
     workspace: tuple[Buffer, ...] = ()
+    zeroed: frozenset[str] = frozenset()
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
@@ -223,11 +254,16 @@ def is_collective(stmt: Stmt) -> bool:
         case Move():
             return stmt.direct
         case _:
-            return isinstance(stmt, Barrier | MatrixMultiply)
+            return isinstance(stmt, Barrier | Signal | Await | MatrixMultiply)
+
+
+def meets(stmt: Stmt) -> bool:
+    """Does it hold a statement that no access to LDS crosses?"""
+    return any(isinstance(s, Barrier | Signal | Await) for s in walk((stmt,)))
 
 
 def indices(stmt: Stmt) -> tuple[Lin, ...]:
-    """Every index that a statement itself evaluates; loops are asked statement by statement."""
+    """Every index that a statement itself evaluates, a loop's bounds too; its body is asked by statement."""
     match stmt:
         case Let():
             return (stmt.index,)
@@ -250,7 +286,13 @@ def indices(stmt: Stmt) -> tuple[Lin, ...]:
         case Product():
             base = _of(stmt.a.base) if isinstance(stmt.a, InPlace) else ()
             return (*base, stmt.m_count, stmt.n_count)
-        case Comment() | Alloc() | View() | For() | Fill() | Barrier() | Meet():
+        case Signal() | Await():
+            return _of(stmt.flag)
+        case Exchange():
+            return (*_of(stmt.dest), *_of(stmt.source))
+        case For():
+            return tuple(x for x in (stmt.start, stmt.end) if x is not None)
+        case Comment() | Alloc() | View() | Fill() | Barrier() | Meet():
             return ()
         case _:
             assert_never(stmt)

@@ -31,12 +31,13 @@ _OK, _OUT_OF_MEMORY = 0, 1
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One array that a kernel takes, row-major over `shape`."""
+    """One array that a kernel takes, row-major over `shape`; is_zeroed: of a workspace, it starts as zeros."""
 
     name: str
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     is_written: bool = False
+    is_zeroed: bool = False
 
     @property
     def bytes(self) -> int:
@@ -62,6 +63,10 @@ class CpuKernel:
 
         threads: default all usable cores.  MemoryError when the kernel could not allocate.
         """
+        self._check(arrays)
+        self._call(arrays, [_allocated(p) for p in self.workspace], threads)
+
+    def _check(self, arrays: tuple[Array, ...]) -> None:
         if len(arrays) != len(self.parameters):
             raise TypeError(f"'{self.symbol}' takes {len(self.parameters)} arrays, got {len(arrays)}")
         for array, p in zip(arrays, self.parameters, strict=True):
@@ -69,7 +74,8 @@ class CpuKernel:
                 raise TypeError(f"'{p.name}' should be a numpy array, got {type(array).__name__}")
             check(array, p.name, dtype=p.dtype, shape=p.shape, written=p.is_written)
         self._check_overlap(arrays)
-        scratch = [_poisoned(p) for p in self.workspace]
+
+    def _call(self, arrays: tuple[Array, ...], scratch: list[Array], threads: int | None) -> None:
         status = self.entry(*(array.ctypes.data for array in (*arrays, *scratch)), thread_count(threads))
         if status == _OUT_OF_MEMORY:
             raise MemoryError(f"'{self.symbol}' could not allocate its packing panels")
@@ -99,8 +105,10 @@ class CpuKernel:
 
     @contextmanager
     def resident(self, *arrays: Array, threads: int | None = None) -> Generator[Callable[[], None]]:
-        """A call that may be repeated, on these arrays."""
-        yield lambda: self(*arrays, threads=threads)
+        """A call that may be repeated, on these arrays and one workspace."""
+        self._check(arrays)
+        scratch = [_allocated(p) for p in self.workspace]
+        yield lambda: self._call(arrays, scratch, threads)
 
     def _ask(self, question: str, *arguments: int) -> int:
         """What the solver answers."""
@@ -150,8 +158,10 @@ def thread_count(threads: int | None = None) -> int:
     return count
 
 
-def _poisoned(p: Parameter) -> Array:
-    """A new array of set bits, NaN in every type of floats: nobody may count on what a workspace holds."""
+def _allocated(p: Parameter) -> Array:
+    """A new array of zeros, or of set bits, NaN in every type of floats: nobody may count on what it holds."""
+    if p.is_zeroed:
+        return np.zeros(p.shape, p.dtype)
     return np.full(p.bytes, 0xFF, np.uint8).view(p.dtype)
 
 

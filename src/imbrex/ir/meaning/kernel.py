@@ -13,7 +13,7 @@ from imbrex.dtype import DType
 from imbrex.index.map import Dim, Map
 from imbrex.ir.attrs import Int
 from imbrex.ir.element import dtype_of
-from imbrex.ir.meaning import matrix, memory
+from imbrex.ir.meaning import matrix, memory, shared
 from imbrex.ir.meaning.memory import Array, View
 from imbrex.ir.meaning.problem import scaled
 from imbrex.ir.meaning.races import Ledger
@@ -21,6 +21,7 @@ from imbrex.ir.ops.block import BlockwiseCopyOp, BlockwiseGemmOp
 from imbrex.ir.ops.grid import GridwiseGemmExOp, GridwiseGemmOp, GridwiseOp, LaunchOp
 from imbrex.ir.ops.matrix import MfmaOp
 from imbrex.ir.ops.memory import AllocOp, FillOp, LdsBarrierOp, SubviewOp
+from imbrex.ir.ops.schedule import AwaitOp, SegmentOp, SignalOp
 from imbrex.ir.ops.thread import ThreadwiseCopyOp, ThreadwiseGemmOp
 from imbrex.ir.ops.view import TransformOp
 from imbrex.ir.ops.workspace import WorkspaceOp
@@ -75,7 +76,25 @@ class KernelFunctions(InterpreterFunctions):
 
     @impl(WorkspaceOp)
     def workspace(self, interpreter: Interpreter, op: WorkspaceOp, args: PythonValues) -> PythonValues:
-        return (memory.workspace(*_typed(op.result)),)
+        return (memory.workspace(*_typed(op.result), op.zeroed is not None and op.zeroed.data),)
+
+    @impl(SegmentOp)
+    def segment(self, interpreter: Interpreter, op: SegmentOp, args: PythonValues) -> PythonValues:
+        return (shared.number(op, *args),)
+
+    @impl(SignalOp)
+    def signal(self, interpreter: Interpreter, op: SignalOp, args: PythonValues) -> PythonValues:
+        flags, *index = args
+        flags.store(np.int32(1), index)
+        return ()
+
+    @impl(AwaitOp)
+    def await_(self, interpreter: Interpreter, op: AwaitOp, args: PythonValues) -> PythonValues:
+        flags, *index = args
+        shared.lowered(flags, index)
+        for ledger in self.ledgers:
+            ledger.barrier()
+        return ()
 
     @impl(SubviewOp)
     def subview(self, interpreter: Interpreter, op: SubviewOp, args: PythonValues) -> PythonValues:

@@ -140,8 +140,10 @@ def shared(dtype: DType, shape: Sequence[int], items: int) -> View:
     return View(_poison((prod(shape),), dtype), dtype, tuple(shape), ledger=ledger)
 
 
-def workspace(dtype: DType, shape: Sequence[int]) -> View:
-    """Global memory of a function, poisoned."""
+def workspace(dtype: DType, shape: Sequence[int], zeroed: bool = False) -> View:
+    """Global memory of a function, poisoned unless it starts as zeros."""
+    if zeroed:
+        return View(np.zeros(prod(shape), dtype.numpy), dtype, tuple(shape))
     return View(_poison((prod(shape),), dtype), dtype, tuple(shape))
 
 

@@ -7,12 +7,14 @@ from imbrex.ir.ops.linalg import LinalgConvOp
 from imbrex.ir.ops.matrix import MfmaOp
 from imbrex.ir.ops.memory import AllocOp, FillOp, LdsBarrierOp, SubviewOp
 from imbrex.ir.ops.problem import Conv2dBwdDataOp, Conv2dBwdWeightOp, Conv2dOp, ConvOp, DraftConvOp, GemmOp
+from imbrex.ir.ops.schedule import AwaitOp, SegmentOp, SignalOp
 from imbrex.ir.ops.thread import ThreadwiseCopyOp, ThreadwiseGemmOp
 from imbrex.ir.ops.view import TransformOp, transform, transform_from_layer
 from imbrex.ir.ops.workspace import WorkspaceOp
 
 __all__ = [
     "AllocOp",
+    "AwaitOp",
     "BlockwiseCopyOp",
     "BlockwiseGemmOp",
     "Conv2dBwdDataOp",
@@ -29,6 +31,8 @@ __all__ = [
     "LinalgConvOp",
     "MfmaOp",
     "MiopenOp",
+    "SegmentOp",
+    "SignalOp",
     "SubviewOp",
     "ThreadwiseCopyOp",
     "ThreadwiseGemmOp",

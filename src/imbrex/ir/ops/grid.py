@@ -31,6 +31,7 @@ from imbrex.ir.ops.problem import verify_matrices
 from imbrex.ir.shape import agree, shape_of
 from imbrex.ir.source import LocatedParser, OpSource, expect
 from imbrex.view.lds import LDS_KINDS
+from imbrex.view.streamk import MODES
 
 ALGORITHMS: Final = (
     "v4r4",
@@ -145,6 +146,9 @@ class GridwiseGemmExOp(GridwiseOp):
     `imbrex.view.wave`; lds_layout and matrix_*_lds_numbers, see `imbrex.view.lds`; lds_buffers, 1 or 2; copy,
     "staged" in registers or "direct" to LDS; matrix_*_copy_slice_lengths, _lane_dim and _lane_inner, see
     `imbrex.view.tile.Share`.
+
+    schedule, workgroups: how workgroups share the output tiles, see `imbrex.view.streamk`; one a workgroup
+    where they are left out.
     """
 
     name = "miopen.gridwise_gemm_ex"
@@ -188,6 +192,8 @@ class GridwiseGemmExOp(GridwiseOp):
     matrix_b_lds_numbers = opt_prop_def(Ints)
     lds_buffers = opt_prop_def(Int)
     copy = opt_prop_def(Word)
+    schedule = opt_prop_def(Word)
+    workgroups = opt_prop_def(Int)
 
     def verify_(self) -> None:
         super().verify_()
@@ -195,6 +201,7 @@ class GridwiseGemmExOp(GridwiseOp):
         expect_word(self.stationary, ("a", "b"), "stationary")
         expect_word(self.lds_layout, LDS_KINDS, "lds_layout")
         expect_word(self.copy, COPY_KINDS, "copy")
+        expect_word(self.schedule, MODES, "schedule")
         for key, value in self.properties.items():
             if isinstance(value, Int) and not key.endswith("_dim"):
                 expect(value.data > 0, f"'{key}' is positive, got {value.data}", key)

@@ -30,6 +30,7 @@ from imbrex.schedule.access import context_of
 from imbrex.schedule.context import GemmContext, round_up
 from imbrex.schedule.cpu import CpuTuning
 from imbrex.schedule.target import GpuTarget, Target, target
+from imbrex.schedule.tiles import DATA_PARALLEL, TileSchedule
 from imbrex.schedule.tuning import Tuning
 from imbrex.schedule.xdlops import XdlopsTuning
 from imbrex.view.gemm import GemmView
@@ -57,7 +58,11 @@ class AffixTuning(ModulePass):
 
 
 def tuned(
-    module: ModuleOp, given: Tuning | None, machine: Target, family: str | None = None
+    module: ModuleOp,
+    given: Tuning | None,
+    machine: Target,
+    family: str | None = None,
+    schedule: TileSchedule = DATA_PARALLEL,
 ) -> tuple[Tuning, ...]:
     """Give every product of a module a tuning, and tell which.
 
@@ -77,7 +82,7 @@ def tuned(
                 used.append(choose.choose(context, machine, wanted))
         except Diagnostic as error:
             raise InvalidOp(product, error.message) from error
-        affix(product, used[-1], machine, run)
+        affix(product, used[-1], machine, run, schedule)
         replace_with(product, run.ops)
     return tuple(used)
 
@@ -89,8 +94,14 @@ def gemm_context(op: GridwiseGemmOp) -> GemmContext:
     return context_of(GemmView(*maps), dtype_of(memref_type(op.a).get_element_type()))
 
 
-def affix(op: GridwiseGemmOp, chosen: Tuning, machine: Target, run: Run) -> None:
-    """The same product with a tuning for a machine."""
+def affix(
+    op: GridwiseGemmOp,
+    chosen: Tuning,
+    machine: Target,
+    run: Run,
+    schedule: TileSchedule = DATA_PARALLEL,
+) -> None:
+    """The same product with a tuning and a schedule of its tiles for a machine."""
     context = gemm_context(op)
     kept: dict[str, Attribute] = {k: op.properties[k] for k in SHARED if k in op.properties}
     operands: list[SSAValue] = [op.a, op.b, op.c]
@@ -106,6 +117,8 @@ def affix(op: GridwiseGemmOp, chosen: Tuning, machine: Target, run: Run) -> None
             given = chosen.plan(context, machine).attributes
         case _:
             given = chosen.plan(context).attributes
+    if schedule != DATA_PARALLEL:
+        given = {**given, "schedule": schedule.mode, "workgroups": schedule.on(machine).workgroups}
     run.add(GridwiseGemmExOp.build(operands=operands, properties=kept | properties(given)))
 
 

@@ -20,6 +20,7 @@ from imbrex.index.map import Dim
 from imbrex.ir.element import accumulator_type
 from imbrex.ir.ops.grid import GridwiseGemmExOp
 from imbrex.ir.passes import gridwise_tiles, tiling
+from imbrex.ir.passes.gridwise_share import Part, Sharing, Slots, finished
 from imbrex.ir.passes.gridwise_tiles import Tiles
 from imbrex.ir.rewrite import Run
 from imbrex.ir.shape import LDS, PRIVATE, element_of, shape_of
@@ -27,8 +28,10 @@ from imbrex.ir.source import InvalidOp
 from imbrex.view import tile
 
 
-def workgroup(op: GridwiseGemmExOp, tiles: Tiles, run: Run, wg: SSAValue) -> None:
-    """The body of the launch."""
+def workgroup(
+    op: GridwiseGemmExOp, tiles: Tiles, sharing: Sharing, before: Run, run: Run, wg: SSAValue
+) -> None:
+    """The body of the launch; `before` stands outside of it."""
     computed = accumulator_type(element_of(op.a))
     rows, columns = op.m_per_block.data, op.n_per_block.data
     tiling.clusters(op, (rows, columns), op.block_size.data)
@@ -38,19 +41,30 @@ def workgroup(op: GridwiseGemmExOp, tiles: Tiles, run: Run, wg: SSAValue) -> Non
     panels = _Panels.of(op, tiles, run, stationary)
     tile_c = run.alloc("tile_c", computed, [rows, columns], PRIVATE)
     c = run.view(tile_c, tile.paneled([Dim("m", rows), Dim("n", columns)], m_lanes, n_lanes, outer), "c")
-    run.zero(tile_c)
+    slots = None
+    if sharing.has_parts:
+        slots = Slots(*sharing.workspace(before, computed, [rows, columns]), [])
 
-    def one_panel(step: SSAValue, into: Run, panel: SSAValue) -> None:
-        into.add(gridwise_tiles.copy(panels.windows[stationary], [step, wg, panel], panels.lds[stationary]))
+    def one_panel(step: SSAValue, output: SSAValue, into: Run, panel: SSAValue) -> None:
+        index = [step, output, panel]
+        into.add(gridwise_tiles.copy(panels.windows[stationary], index, panels.lds[stationary]))
         into.add(gridwise_tiles.product(op, panels.lds["a"], panels.lds["b"], c, [panel]))
 
-    def one_step(into: Run, step: SSAValue) -> None:
-        into.add(gridwise_tiles.copy(panels.windows[panels.streams], [step, wg], panels.lds[panels.streams]))
+    def one_step(output: SSAValue, into: Run, step: SSAValue) -> None:
+        index = [step, output]
+        into.add(gridwise_tiles.copy(panels.windows[panels.streams], index, panels.lds[panels.streams]))
         count = rows // m_lanes if stationary == "a" else columns // n_lanes
-        into.loop(f"{outer}_panel", 0, count, 1, partial(one_panel, step))
+        into.loop(f"{outer}_panel", 0, count, 1, partial(one_panel, step, output))
 
-    run.loop("step", 0, tiles.grid.k_steps, 1, one_step)
-    run.add(gridwise_tiles.store(op, tile_c, tiles.c.value, [wg]))
+    def one_tile(into: Run, part: Part) -> None:
+        into.zero(tile_c)
+        part.loop(into, partial(one_step, part.output))
+        finished(into, part, tile_c, slots, partial(store, part.output))
+
+    def store(output: SSAValue, into: Run) -> None:
+        into.add(gridwise_tiles.store(op, tile_c, tiles.c.value, [output]))
+
+    sharing.each(run, wg, one_tile)
 
 
 @dataclass(frozen=True)

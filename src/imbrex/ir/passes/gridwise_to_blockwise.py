@@ -16,6 +16,7 @@ from xdsl.passes import ModulePass
 
 from imbrex.ir.ops.grid import GridwiseGemmExOp, LaunchOp
 from imbrex.ir.passes import gridwise_cpu, gridwise_gpu, gridwise_xdlops
+from imbrex.ir.passes.gridwise_share import Sharing
 from imbrex.ir.passes.gridwise_tiles import Tiles
 from imbrex.ir.rewrite import Run, replace_with
 
@@ -36,14 +37,15 @@ class GridwiseToBlockwise(ModulePass):
 def _launch(op: GridwiseGemmExOp, run: Run) -> None:
     """The operands' tiles before the launch, the work of one workgroup in it."""
     tiles = Tiles.of(op, run)
+    sharing = Sharing.of(op, tiles.grid)
     block = Block(arg_types=[IndexType(), IndexType()])
     body = Run()
     match op.pipeline.data if op.pipeline is not None else "naive":
         case "cpu":
-            gridwise_cpu.workgroup(op, tiles, body, block.args[0])
+            gridwise_cpu.workgroup(op, tiles, sharing, run, body, block.args[0])
         case "xdlops":
             gridwise_xdlops.workgroup(op, tiles, body, block.args[0], block.args[1])
         case _:
             gridwise_gpu.workgroup(op, tiles, body, block.args[0], block.args[1])
     block.add_ops(body.ops)
-    run.add(LaunchOp.over(tiles.grid.workgroups, op.block_size.data, Region(block)))
+    run.add(LaunchOp.over(sharing.workgroups, op.block_size.data, Region(block)))
