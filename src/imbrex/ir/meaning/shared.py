@@ -1,0 +1,35 @@
+"""Meaning of workgroups that share tiles, run one after the other in hardware's order.
+
+Whoever waits must find its flag raised: with one workgroup at a time nobody else would raise it.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from imbrex.index.expr import Lin, var
+from imbrex.ir.meaning.memory import View
+from imbrex.ir.ops.schedule import SegmentOp
+from imbrex.view.segment import Quantity, Walk
+
+PLACE = "place"
+
+
+def number(op: SegmentOp, workgroup: int, place: int) -> int:
+    """What the plan says."""
+    walk = op.walk_
+    return int(_index(walk, op.quantity_).eval({"workgroup": workgroup, PLACE: place}))
+
+
+def lowered(flags: View, index: list[Any]) -> None:
+    """The flag was 1 and is 0 now."""
+    (found,) = flags.load(index).reshape(-1)
+    assert found == 1, f"a workgroup waits for flag {index}, which nobody has raised"
+    flags.store(found * 0, index)
+
+
+@lru_cache(maxsize=256)
+def _index(walk: Walk, quantity: Quantity) -> Lin:
+    places = max(walk.size("output"), walk.size("segments"))
+    return walk.index(quantity, var("workgroup", walk.plan.workgroups), var(PLACE, places))

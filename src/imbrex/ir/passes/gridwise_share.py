@@ -1,0 +1,196 @@
+"""Which output tiles a workgroup computes, and over which steps of K: one tile, or the segments of a plan.
+
+Without a schedule a workgroup computes the tile that has its number.  With one it walks through the sections
+of the plan, and what it does at a segment depends on whether others work at the same tile:
+
+    for each segment of the section:
+        sum over the steps [first, end) of K
+        if somebody else owns the tile:   sums -> own place in the workspace; raise the own flag
+        for each workgroup after this one that has a part of the tile, if this one owns it:
+            wait for its flag, and lower it; add its sums
+        if this one owns the tile:        store, with alpha, beta and all that belongs to a result
+
+Partial sums are added in the order of k, so that a result does not depend on timing.  Each launch leaves the
+flags as it found them, all zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from xdsl.dialects.builtin import IndexType, i32
+from xdsl.ir import Attribute, SSAValue
+
+from imbrex.ir.ops.grid import GridwiseGemmExOp
+from imbrex.ir.ops.schedule import AwaitOp, SegmentOp, SignalOp
+from imbrex.ir.ops.thread import ThreadwiseCopyOp
+from imbrex.ir.ops.workspace import WorkspaceOp
+from imbrex.ir.rewrite import Run, properties
+from imbrex.ir.shape import memref
+from imbrex.ir.source import InvalidOp
+from imbrex.view.segment import Quantity, Walk
+from imbrex.view.streamk import MODES, Plan, Tiles
+from imbrex.view.tile import Grid
+
+
+@dataclass(frozen=True)
+class Part:
+    """A workgroup's part of one output tile.  walk: None where it is all steps of K, known beforehand.
+
+    is_alone: is it the only part that the workgroup computes?
+    """
+
+    workgroup: SSAValue
+    output: SSAValue
+    steps: int
+    walk: Walk | None = None
+    is_alone: bool = True
+
+    def number(self, into: Run, quantity: Quantity) -> SSAValue:
+        """What the plan says of this part."""
+        assert self.walk is not None, "a whole tile needs no numbers"
+        return _number(self.walk, into, quantity, self.workgroup, self.output)
+
+    def loop(self, into: Run, body: Callable[[Run, SSAValue], None]) -> None:
+        """Every step of this part."""
+        if self.walk is None:
+            into.loop("step", 0, self.steps, 1, body)
+        else:
+            first, end = self.number(into, "first"), self.number(into, "end")
+            into.loop_between("step", first, end, 1, body)
+
+    def when(self, into: Run, quantity: Quantity, body: Callable[[Run], None]) -> None:
+        """The body where a quantity that is 0 or 1 is 1."""
+        into.loop_between("once", into.index(0), self.number(into, quantity), 1, lambda run, _: body(run))
+
+
+@dataclass(frozen=True)
+class Slots:
+    """Where partial sums and flags lie: `sums[place, *index]` is the whole of a work item's."""
+
+    sums: SSAValue
+    flags: SSAValue
+    index: Sequence[SSAValue]
+    vector: int | None = None
+
+
+@dataclass(frozen=True)
+class Sharing:
+    """How the workgroups of a product share its tiles.  plan: None for one tile a workgroup."""
+
+    grid: Grid
+    plan: Plan | None
+
+    @staticmethod
+    def of(op: GridwiseGemmExOp, grid: Grid) -> Sharing:
+        if op.schedule is None:
+            return Sharing(grid, None)
+        if op.workgroups is None:
+            raise InvalidOp(op, "'workgroups' is needed where 'schedule' is given")
+        mode = next(m for m in MODES if m == op.schedule.data)
+        return Sharing(grid, Plan(Tiles(grid.workgroups, 1, grid.k_steps), op.workgroups.data, mode))
+
+    @property
+    def workgroups(self) -> int:
+        """To launch."""
+        return self.grid.workgroups if self.plan is None else self.plan.workgroups
+
+    @property
+    def has_parts(self) -> bool:
+        """Are there output tiles of several workgroups?"""
+        return self.plan is not None and any(not walk.is_whole for walk in self._walks)
+
+    def each(self, run: Run, wg: SSAValue, body: Callable[[Run, Part], None]) -> None:
+        """`body` for every part of the workgroup, in the order of time."""
+        if self.plan is None:
+            body(run, Part(wg, wg, self.grid.k_steps))
+            return
+        for walk in self._walks:
+            if walk.most_segments:
+                end = _number(walk, run, "segments", wg, run.index(0))
+                run.loop_between("segment", run.index(0), end, 1, partial(self._part, walk, wg, body))
+
+    def workspace(self, before: Run, element: Attribute, sizes: Sequence[int]) -> tuple[SSAValue, SSAValue]:
+        """Room for the partial sums of every workgroup, and the flags."""
+        assert self.plan is not None
+        sums = WorkspaceOp.build(result_types=[memref(element, [self.plan.workgroups, *sizes], 0)])
+        flags = WorkspaceOp.build(
+            result_types=[memref(i32, [self.plan.workgroups], 0)], properties=properties({"zeroed": True})
+        )
+        sums.result.name_hint, flags.result.name_hint = "partial_sums", "flags"
+        return before.add(sums).result, before.add(flags).result
+
+    @property
+    def _walks(self) -> list[Walk]:
+        assert self.plan is not None
+        return [Walk(self.plan, number) for number in range(len(self.plan.sections))]
+
+    def _part(
+        self, walk: Walk, wg: SSAValue, body: Callable[[Run, Part], None], into: Run, segment: SSAValue
+    ) -> None:
+        output = _number(walk, into, "output", wg, segment)
+        body(into, Part(wg, output, self.grid.k_steps, None if walk.is_whole else walk, is_alone=False))
+
+
+def finished(
+    into: Run, part: Part, tile: SSAValue, slots: Slots | None, store: Callable[[Run], None]
+) -> None:
+    """What becomes of the sums in `tile`: stored, or sent to the owner of the output tile."""
+    if part.walk is None:
+        store(into)
+        return
+    assert slots is not None, "parts of tiles need a workspace"
+
+    def send(run: Run) -> None:
+        slot = part.number(run, "slot")
+        run.add(_copy(tile, [], slots.sums, [slot, *slots.index], slots.vector))
+        run.add(SignalOp.build(operands=[slots.flags, [slot]]))
+
+    def receive(run: Run, other: SSAValue) -> None:
+        run.add(AwaitOp.build(operands=[slots.flags, [other]]))
+        run.add(_copy(slots.sums, [other, *slots.index], tile, [], slots.vector, beta=1.0))
+
+    part.when(into, "sends", send)
+    into.loop_between("other", part.number(into, "next"), part.number(into, "last"), 1, receive)
+    part.when(into, "owns", store)
+
+
+def _copy(
+    source: SSAValue,
+    source_index: Sequence[SSAValue],
+    dest: SSAValue,
+    dest_index: Sequence[SSAValue],
+    vector: int | None,
+    beta: float | None = None,
+) -> ThreadwiseCopyOp:
+    given = properties({"vector": vector, "beta": beta})
+    return ThreadwiseCopyOp.build(operands=[source, source_index, dest, dest_index], properties=given)
+
+
+def _number(walk: Walk, into: Run, quantity: Quantity, wg: SSAValue, place: SSAValue) -> SSAValue:
+    plan = walk.plan
+    given = properties(
+        {
+            "quantity": quantity,
+            "schedule": plan.mode,
+            "workgroups": plan.workgroups,
+            "outputs": plan.tiles.outputs,
+            "k_tiles": plan.tiles.k,
+            "section": walk.number,
+        }
+    )
+    op = SegmentOp.build(operands=[wg, place], result_types=[IndexType()], properties=given)
+    op.result.name_hint = HINTS.get(quantity, quantity)
+    return into.add(op).result
+
+
+HINTS: dict[Quantity, str] = {
+    "output": "output_tile",
+    "first": "first_step",
+    "end": "end_step",
+    "next": "next_slot",
+    "last": "end_slot",
+}
+"""Names of values that say more than the quantity does."""

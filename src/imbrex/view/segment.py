@@ -1,0 +1,154 @@
+"""A plan in closed form: what a workgroup does with each of its output tiles, as index expressions.
+
+`Plan.segments` says it with numbers; here a kernel gets it from its workgroup number.  A section of the plan
+gives each workgroup consecutive global tiles [begin, stop), so that with `base` the place of an output tile's
+first global tile
+
+    segments   output tiles that the workgroup meets           (of the workgroup)
+    output     the number of the s-th of them                  (of the workgroup and of s)
+    first      max(begin - base, 0)       the first k tile     (of the workgroup and of output, from here on)
+    end        min(stop - base, k tiles)  the one after its last
+    sends      1 where first > 0          somebody else owns the output tile
+    owns       1 where first = 0
+    slot       the place of the workgroup's partial sums
+    next       the place after it
+    last       one after the place of the last partial sum that the owner adds; 0 for who does not own
+
+Loops over k tiles two at a time take their bounds from here, too: with n = end - first,
+
+    pairs      first + 2 * ((n - 1) // 2) - 1      the loop runs while a tile and two after it are there
+    whole      end - 1                             the loop runs while a tile and one after it are there
+    rest       end - 2, at least 0                 where it leaves two
+    even, odd  1 where n is
+
+Hardware's workgroup numbers come in; the logical ones count against them (`imbrex.view.streamk.started`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, Literal, TypeAlias, assert_never, get_args
+
+from imbrex.index.expr import Lin, lin, select, var
+from imbrex.view.streamk import Plan, Section, started
+
+Quantity: TypeAlias = Literal[
+    "segments", "output", "first", "end", "sends", "owns", "slot", "next", "last",
+    "pairs", "whole", "rest", "even", "odd",
+]  # fmt: skip
+QUANTITIES: Final = get_args(Quantity)
+
+
+@dataclass(frozen=True)
+class Walk:
+    """The way of the workgroups through one section of a plan."""
+
+    plan: Plan
+    number: int
+
+    @property
+    def section(self) -> Section:
+        return self.plan.sections[self.number]
+
+    @property
+    def is_whole(self) -> bool:
+        """Are all segments whole output tiles?"""
+        return self.section.share % self.section.k_span == 0
+
+    @property
+    def first_output(self) -> int:
+        return self.section.start // self.section.k_span
+
+    @cached_property
+    def most_segments(self) -> int:
+        """Output tiles that a workgroup meets at most; 0 where nobody has one."""
+        item = var("workgroup", self.plan.workgroups)
+        count = self.index("segments", item, lin(0))
+        return max(int(count.eval({"workgroup": w})) for w in range(self.plan.workgroups))
+
+    def size(self, name: Quantity) -> int:
+        """One more than the greatest value."""
+        k, workgroups = self.plan.tiles.k, self.plan.workgroups
+        match name:
+            case "segments":
+                return self.most_segments + 1
+            case "output":
+                return self.plan.tiles.outputs
+            case "first" | "whole":
+                return k
+            case "end":
+                return k + 1
+            case "sends" | "owns" | "even" | "odd":
+                return 2
+            case "slot":
+                return workgroups
+            case "next" | "last":
+                return workgroups + 1
+            case "pairs" | "rest":
+                return max(k - 1, 1)
+            case _:
+                assert_never(name)
+
+    def index(self, name: Quantity, workgroup: Lin, place: Lin) -> Lin:
+        """The quantity for hardware's workgroup number.  place: s for `output`, the output tile for what
+        depends on it; `workgroup` must be known to be below the plan's number of workgroups.
+        """
+        begin, stop, span = *self._share(workgroup), self.section.k_span
+        base = (place - self.first_output) * span
+        match name:
+            case "segments":
+                count = (stop - 1) // span - begin // span + 1
+                return select(stop - begin - 1, count, lin(0))
+            case "output":
+                return begin // span + place + self.first_output
+            case "sends":
+                return select(begin - base - 1, lin(1), lin(0))
+            case "owns":
+                return select(base - begin, lin(1), lin(0))
+            case "slot":
+                return self._logical(workgroup)
+            case "next":
+                return self._logical(workgroup) + 1
+            case "last":
+                assert self.section.start == 0, "the section that is shared begins the line"
+                return select(base - begin, (base + span - 1) // self.section.share + 1, lin(0))
+            case _:
+                return self._of_k(name, _most(begin - base, lin(0)), _least(stop - base, lin(self.plan.tiles.k)))
+
+    def _of_k(self, name: Quantity, first: Lin, end: Lin) -> Lin:
+        count = _most(end - first, lin(0))
+        match name:
+            case "first":
+                return first
+            case "end":
+                return end
+            case "pairs":
+                return first + (count + 1) // 2 * 2 - 3
+            case "whole":
+                return end - 1
+            case "rest":
+                return _most(end - 2, lin(0))
+            case "even":
+                return 1 - count % 2
+            case "odd":
+                return count % 2
+            case _:
+                raise AssertionError(f"no quantity of k tiles: {name}")
+
+    def _share(self, workgroup: Lin) -> tuple[Lin, Lin]:
+        """[begin, stop) of a workgroup, from the section's start on; begin > stop where there is nothing."""
+        begin = self._logical(workgroup) * self.section.share
+        return begin, _least(begin + self.section.share, lin(self.section.tiles))
+
+    def _logical(self, workgroup: Lin) -> Lin:
+        (logical,) = started(self.plan.workgroups).at([workgroup]).coords
+        return logical
+
+
+def _most(a: Lin, b: Lin) -> Lin:
+    return select(a - b, a, b)
+
+
+def _least(a: Lin, b: Lin) -> Lin:
+    return select(b - a, a, b)
