@@ -4,14 +4,14 @@
 gives each workgroup consecutive global tiles [begin, stop), so that with `base` the place of an output tile's
 first global tile
 
-    segments   output tiles that the workgroup meets           (of the workgroup)
-    output     the number of the s-th of them                  (of the workgroup and of s)
-    first      max(begin - base, 0)       the first k tile     (of the workgroup and of output, from here on)
+    slot       the workgroup's logical number, and the place of its partial sums  (of hardware's number)
+    segments   output tiles that the workgroup meets           (of slot)
+    output     the number of the s-th of them                  (of slot and of s)
+    first      max(begin - base, 0)       the first k tile     (of slot and of output, from here on)
     end        min(stop - base, k tiles)  the one after its last
     sends      1 where first > 0          somebody else owns the output tile
     owns       1 where first = 0
-    slot       the place of the workgroup's partial sums
-    next       the place after it
+    next       the place after the workgroup's
     last       one after the place of the last partial sum that the owner adds; 0 for who does not own
 
 Loops over k tiles two at a time take their bounds from here, too: with n = end - first,
@@ -21,7 +21,7 @@ Loops over k tiles two at a time take their bounds from here, too: with n = end 
     rest       end - 2, at least 0                 where it leaves two
     even, odd  1 where n is
 
-Hardware's workgroup numbers come in; the logical ones count against them (`imbrex.view.streamk.started`).
+Logical numbers count against hardware's (`imbrex.view.streamk.started`).
 """
 
 from __future__ import annotations
@@ -63,9 +63,8 @@ class Walk:
     @cached_property
     def most_segments(self) -> int:
         """Output tiles that a workgroup meets at most; 0 where nobody has one."""
-        item = var("workgroup", self.plan.workgroups)
-        count = self.index("segments", item, lin(0))
-        return max(int(count.eval({"workgroup": w})) for w in range(self.plan.workgroups))
+        count = self.index("segments", var("slot", self.plan.workgroups), lin(0))
+        return max(int(count.eval({"slot": w})) for w in range(self.plan.workgroups))
 
     def size(self, name: Quantity) -> int:
         """One more than the greatest value."""
@@ -91,8 +90,8 @@ class Walk:
                 assert_never(name)
 
     def index(self, name: Quantity, workgroup: Lin, place: Lin) -> Lin:
-        """The quantity for hardware's workgroup number.  place: s for `output`, the output tile for what
-        depends on it; `workgroup` must be known to be below the plan's number of workgroups.
+        """The quantity.  workgroup: hardware's number for `slot`, the slot for all others.  place: s for
+        `output`, the output tile for what depends on it.
         """
         begin, stop, span = *self._share(workgroup), self.section.k_span
         base = (place - self.first_output) * span
@@ -107,9 +106,10 @@ class Walk:
             case "owns":
                 return select(base - begin, lin(1), lin(0))
             case "slot":
-                return self._logical(workgroup)
+                (logical,) = started(self.plan.workgroups).at([workgroup]).coords
+                return logical
             case "next":
-                return self._logical(workgroup) + 1
+                return workgroup + 1
             case "last":
                 assert self.section.start == 0, "the section that is shared begins the line"
                 return select(base - begin, (base + span - 1) // self.section.share + 1, lin(0))
@@ -138,12 +138,8 @@ class Walk:
 
     def _share(self, workgroup: Lin) -> tuple[Lin, Lin]:
         """[begin, stop) of a workgroup, from the section's start on; begin > stop where there is nothing."""
-        begin = self._logical(workgroup) * self.section.share
+        begin = workgroup * self.section.share
         return begin, _least(begin + self.section.share, lin(self.section.tiles))
-
-    def _logical(self, workgroup: Lin) -> Lin:
-        (logical,) = started(self.plan.workgroups).at([workgroup]).coords
-        return logical
 
 
 def _most(a: Lin, b: Lin) -> Lin:

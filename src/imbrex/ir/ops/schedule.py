@@ -19,8 +19,8 @@ from imbrex.view.streamk import MODES, Mode, Plan, Tiles
 class SegmentOp(MiopenOp):
     """A number that the plan gives a workgroup; `imbrex.view.segment` has the quantities and the plans.
 
-    workgroup: hardware's number.  place: the number of the segment, for the quantity `output`; else the
-    output tile that this gave.
+    workgroup: hardware's number for the quantity `slot`, and what this gave for the others.  place: the number
+    of the segment for the quantity `output`, and what this gave for those that depend on it.
     """
 
     name = "miopen.segment"

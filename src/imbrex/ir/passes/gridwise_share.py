@@ -39,10 +39,12 @@ from imbrex.view.tile import Grid
 class Part:
     """A workgroup's part of one output tile.  walk: None where it is all steps of K, known beforehand.
 
+    slot: the place of the workgroup's partial sums.
+
     is_alone: is it the only part that the workgroup computes?
     """
 
-    workgroup: SSAValue
+    slot: SSAValue
     output: SSAValue
     steps: int
     walk: Walk | None = None
@@ -51,7 +53,7 @@ class Part:
     def number(self, into: Run, quantity: Quantity) -> SSAValue:
         """What the plan says of this part."""
         assert self.walk is not None, "a whole tile needs no numbers"
-        return _number(self.walk, into, quantity, self.workgroup, self.output)
+        return _number(self.walk, into, quantity, self.slot, self.output)
 
     def loop(self, into: Run, body: Callable[[Run, SSAValue], None]) -> None:
         """Every step of this part."""
@@ -107,10 +109,11 @@ class Sharing:
         if self.plan is None:
             body(run, Part(wg, wg, self.grid.k_steps))
             return
+        slot = _number(self._walks[0], run, "slot", wg, run.index(0))
         for walk in self._walks:
             if walk.most_segments:
-                end = _number(walk, run, "segments", wg, run.index(0))
-                run.loop_between("segment", run.index(0), end, 1, partial(self._part, walk, wg, body))
+                end = _number(walk, run, "segments", slot, run.index(0))
+                run.loop_between("segment", run.index(0), end, 1, partial(self._part, walk, slot, body))
 
     def workspace(self, before: Run, element: Attribute, sizes: Sequence[int]) -> tuple[SSAValue, SSAValue]:
         """Room for the partial sums of every workgroup, and the flags."""
@@ -128,10 +131,10 @@ class Sharing:
         return [Walk(self.plan, number) for number in range(len(self.plan.sections))]
 
     def _part(
-        self, walk: Walk, wg: SSAValue, body: Callable[[Run, Part], None], into: Run, segment: SSAValue
+        self, walk: Walk, slot: SSAValue, body: Callable[[Run, Part], None], into: Run, segment: SSAValue
     ) -> None:
-        output = _number(walk, into, "output", wg, segment)
-        body(into, Part(wg, output, self.grid.k_steps, None if walk.is_whole else walk, is_alone=False))
+        output = _number(walk, into, "output", slot, segment)
+        body(into, Part(slot, output, self.grid.k_steps, None if walk.is_whole else walk, is_alone=False))
 
 
 def finished(
@@ -144,9 +147,8 @@ def finished(
     assert slots is not None, "parts of tiles need a workspace"
 
     def send(run: Run) -> None:
-        slot = part.number(run, "slot")
-        run.add(_copy(tile, [], slots.sums, [slot, *slots.index], slots.vector))
-        run.add(SignalOp.build(operands=[slots.flags, [slot]]))
+        run.add(_copy(tile, [], slots.sums, [part.slot, *slots.index], slots.vector))
+        run.add(SignalOp.build(operands=[slots.flags, [part.slot]]))
 
     def receive(run: Run, other: SSAValue) -> None:
         run.add(AwaitOp.build(operands=[slots.flags, [other]]))
@@ -169,7 +171,7 @@ def _copy(
     return ThreadwiseCopyOp.build(operands=[source, source_index, dest, dest_index], properties=given)
 
 
-def _number(walk: Walk, into: Run, quantity: Quantity, wg: SSAValue, place: SSAValue) -> SSAValue:
+def _number(walk: Walk, into: Run, quantity: Quantity, workgroup: SSAValue, place: SSAValue) -> SSAValue:
     plan = walk.plan
     given = properties(
         {
@@ -181,7 +183,7 @@ def _number(walk: Walk, into: Run, quantity: Quantity, wg: SSAValue, place: SSAV
             "section": walk.number,
         }
     )
-    op = SegmentOp.build(operands=[wg, place], result_types=[IndexType()], properties=given)
+    op = SegmentOp.build(operands=[workgroup, place], result_types=[IndexType()], properties=given)
     op.result.name_hint = HINTS.get(quantity, quantity)
     return into.add(op).result
 
