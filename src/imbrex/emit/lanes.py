@@ -16,9 +16,11 @@ from imbrex.emit import c, matrix
 from imbrex.index.expr import Lin, lin
 from imbrex.lower.stmt import (
     Alloc,
+    Await,
     Barrier,
     Buffer,
     Comment,
+    Exchange,
     Fill,
     For,
     Kernel,
@@ -34,6 +36,7 @@ from imbrex.lower.stmt import (
     Product,
     Program,
     Ref,
+    Signal,
     Stmt,
     Unpack,
     View,
@@ -62,7 +65,7 @@ class LanePrinter:
             elif isinstance(stmt, Comment):
                 lines += [*self._lanes(phase), *c.comment(stmt.text)]
                 phase = []
-            elif is_collective(stmt):
+            elif is_collective(stmt) or (isinstance(stmt, For) and stmt.end is not None):
                 lines += [*self._lanes(phase), *self._collective(stmt)]
                 phase = []
             else:
@@ -77,7 +80,10 @@ class LanePrinter:
             case Barrier():
                 return ["// barrier: every work item has finished the loop above", ""]
             case For():
-                return [c.loop(stmt), *c.indented(self.body(stmt.body)), "}"]
+                lines = [c.loop(stmt), *c.indented(self.body(stmt.body)), "}"]
+                return self._named([stmt], lines)
+            case Signal() | Await():
+                return self._named([stmt], [c.flag(stmt)])
             case MatrixMultiply(one):
                 rows = [(self._pointer(r), r.buffer.elements) for r in (stmt.c, stmt.a, stmt.b)]
                 operands = ", ".join(f"{pointer}, {pitch}" for pointer, pitch in rows)
@@ -87,6 +93,11 @@ class LanePrinter:
                 return ["{", *c.indented([first, *self._items([stmt], self._direct(stmt))]), "}"]
             case _:
                 raise AssertionError(f"work items do not meet in {stmt}")
+
+    def _named(self, stmts: Sequence[Stmt], lines: Sequence[str]) -> list[str]:
+        """`lines`, the text of `stmts`, for the workgroup as a whole, in sight of the names that they need."""
+        lets = [c.let(s) for s in _mentioned_in(self.lets, indices(stmts[0]))]
+        return ["{", *c.indented([*lets, *lines]), "}"] if lets else list(lines)
 
     def _lanes(self, phase: Sequence[Stmt]) -> list[str]:
         return self._items(phase, [line for stmt in phase for line in self._lane(stmt)]) if phase else []
@@ -119,9 +130,9 @@ class LanePrinter:
                 return [f"imbrex::fill({first}, {stmt.buffer.elements}, {c.number(stmt.value)});"]
             case Comment():
                 return c.comment(stmt.text)
-            case Let() | Alloc() | View() | Barrier() | MatrixMultiply():
+            case Let() | Alloc() | View() | Barrier() | MatrixMultiply() | Signal() | Await():
                 raise AssertionError(f"{type(stmt).__name__} does not run for one work item")
-            case Places() | Meet() | Pack() | PanelGemm() | Unpack() | Product():
+            case Exchange() | Places() | Meet() | Pack() | PanelGemm() | Unpack() | Product():
                 raise AssertionError(f"{type(stmt).__name__} does not run for one work item")
             case _:
                 assert_never(stmt)
@@ -131,6 +142,9 @@ class LanePrinter:
         w = stmt.width
         if stmt.dest.buffer.space != "global":
             assert not stmt.dest.guards, "only global memory is guarded"
+            if stmt.beta:
+                assert (stmt.alpha, stmt.beta) == (1.0, 1.0), f"registers add what they are given: {stmt}"
+                return [f"imbrex::gain<{w}>({dest}, {source});"]
             return [f"imbrex::move<{w}>({dest}, {source}, {self._exists(stmt.source)});"]
         when = f"if ({c.guards(stmt.dest.guards)}) " if stmt.dest.guards else ""
         if stmt.method == "atomic_add":
@@ -201,7 +215,12 @@ def function_body(kernel: Kernel) -> list[str]:
 
 def _used(lets: Sequence[Let], phase: Sequence[Stmt]) -> list[Let]:
     """The names that these statements need, and the names that those need, in order."""
-    needed: set[str] = set[str]().union(*(_mentioned(indices(s)) for s in walk(tuple(phase))))
+    return _mentioned_in(lets, [i for s in walk(tuple(phase)) for i in indices(s)])
+
+
+def _mentioned_in(lets: Sequence[Let], indices: Sequence[Lin]) -> list[Let]:
+    """The names in these indices, and those that they need, in order."""
+    needed = set(_mentioned(indices))
     kept: list[Let] = []
     for let in reversed(lets):
         if let.name in needed:

@@ -9,17 +9,18 @@ first global tile
     output     the number of the s-th of them                  (of slot and of s)
     first      max(begin - base, 0)       the first k tile     (of slot and of output, from here on)
     end        min(stop - base, k tiles)  the one after its last
+    count      end - first
     sends      1 where first > 0          somebody else owns the output tile
     owns       1 where first = 0
     next       the place after the workgroup's
     last       one after the place of the last partial sum that the owner adds; 0 for who does not own
 
-Loops over k tiles two at a time take their bounds from here, too: with n = end - first,
+Loops over k tiles two at a time take their bounds from first and count:
 
-    pairs      first + 2 * ((n - 1) // 2) - 1      the loop runs while a tile and two after it are there
-    whole      end - 1                             the loop runs while a tile and one after it are there
-    rest       end - 2, at least 0                 where it leaves two
-    even, odd  1 where n is
+    pairs      first + 2 * ((count - 1) // 2) - 1  the loop runs while a tile and two after it are there
+    whole      first + count - 1                   the loop runs while a tile and one after it are there
+    rest       first + count - 2, at least 0       where it leaves two
+    even, odd  1 where count is
 
 Logical numbers count against hardware's (`imbrex.view.streamk.started`).
 """
@@ -34,10 +35,12 @@ from imbrex.index.expr import Lin, lin, select, var
 from imbrex.view.streamk import Plan, Section, started
 
 Quantity: TypeAlias = Literal[
-    "segments", "output", "first", "end", "sends", "owns", "slot", "next", "last",
+    "segments", "output", "first", "end", "count", "sends", "owns", "slot", "next", "last",
     "pairs", "whole", "rest", "even", "odd",
 ]  # fmt: skip
 QUANTITIES: Final = get_args(Quantity)
+BOUNDS: Final = ("pairs", "whole", "rest", "even", "odd")
+"""Quantities of first and count."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +79,7 @@ class Walk:
                 return self.plan.tiles.outputs
             case "first" | "whole":
                 return k
-            case "end":
+            case "end" | "count":
                 return k + 1
             case "sends" | "owns" | "even" | "odd":
                 return 2
@@ -90,9 +93,11 @@ class Walk:
                 assert_never(name)
 
     def index(self, name: Quantity, workgroup: Lin, place: Lin) -> Lin:
-        """The quantity.  workgroup: hardware's number for `slot`, the slot for all others.  place: s for
-        `output`, the output tile for what depends on it.
+        """The quantity.  workgroup: hardware's number for `slot`, else the slot.  place: s for `output`, the
+        output tile for what depends on it.  Loop bounds take first and count instead of the two.
         """
+        if name in BOUNDS:
+            return _bound(name, workgroup, place)
         begin, stop, span = *self._share(workgroup), self.section.k_span
         base = (place - self.first_output) * span
         match name:
@@ -113,33 +118,32 @@ class Walk:
             case "last":
                 assert self.section.start == 0, "the section that is shared begins the line"
                 return select(base - begin, (base + span - 1) // self.section.share + 1, lin(0))
+            case "first" | "end" | "count":
+                first, end = _most(begin - base, lin(0)), _least(stop - base, lin(self.plan.tiles.k))
+                return {"first": first, "end": end, "count": end - first}[name]
             case _:
-                return self._of_k(name, _most(begin - base, lin(0)), _least(stop - base, lin(self.plan.tiles.k)))
-
-    def _of_k(self, name: Quantity, first: Lin, end: Lin) -> Lin:
-        count = _most(end - first, lin(0))
-        match name:
-            case "first":
-                return first
-            case "end":
-                return end
-            case "pairs":
-                return first + (count + 1) // 2 * 2 - 3
-            case "whole":
-                return end - 1
-            case "rest":
-                return _most(end - 2, lin(0))
-            case "even":
-                return 1 - count % 2
-            case "odd":
-                return count % 2
-            case _:
-                raise AssertionError(f"no quantity of k tiles: {name}")
+                raise AssertionError(f"no quantity of a segment: {name}")
 
     def _share(self, workgroup: Lin) -> tuple[Lin, Lin]:
         """[begin, stop) of a workgroup, from the section's start on; begin > stop where there is nothing."""
         begin = workgroup * self.section.share
         return begin, _least(begin + self.section.share, lin(self.section.tiles))
+
+
+def _bound(name: Quantity, first: Lin, count: Lin) -> Lin:
+    match name:
+        case "pairs":
+            return first + (count + 1) // 2 * 2 - 3
+        case "whole":
+            return first + count - 1
+        case "rest":
+            return _most(first + count - 2, lin(0))
+        case "even":
+            return 1 - count % 2
+        case "odd":
+            return count % 2
+        case _:
+            raise AssertionError(f"no bound of a loop: {name}")
 
 
 def _most(a: Lin, b: Lin) -> Lin:

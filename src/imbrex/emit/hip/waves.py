@@ -10,7 +10,21 @@ from dataclasses import replace
 
 from imbrex.index.expr import Lin, var
 from imbrex.index.rule import Guard
-from imbrex.lower.stmt import Bit, For, Kernel, Let, Mark, MatrixMultiply, Move, MulAdd, Ref, Stmt, walk
+from imbrex.lower.stmt import (
+    Await,
+    Bit,
+    For,
+    Kernel,
+    Let,
+    Mark,
+    MatrixMultiply,
+    Move,
+    MulAdd,
+    Ref,
+    Signal,
+    Stmt,
+    walk,
+)
 
 WAVE, LANE = "wave", "lane"
 
@@ -45,6 +59,8 @@ def _statement(stmt: Stmt, env: dict[str, Lin]) -> Stmt:
             return replace(stmt, dest=_ref(stmt.dest, env), source=_ref(stmt.source, env))
         case Mark():
             return Mark(_ref(stmt.word, env), stmt.place.subs(env), _guards(stmt.guards, env))
+        case Signal() | Await():
+            return replace(stmt, flag=_ref(stmt.flag, env))
         case MulAdd() | MatrixMultiply():
             return replace(stmt, c=_ref(stmt.c, env), a=_ref(stmt.a, env), b=_ref(stmt.b, env))
         case _:

@@ -18,9 +18,11 @@ from imbrex.emit.hip.waves import LANE
 from imbrex.index.expr import lin
 from imbrex.lower.stmt import (
     Alloc,
+    Await,
     Barrier,
     Buffer,
     Comment,
+    Exchange,
     Fill,
     For,
     Kernel,
@@ -35,9 +37,11 @@ from imbrex.lower.stmt import (
     Places,
     Product,
     Ref,
+    Signal,
     Stmt,
     Unpack,
     View,
+    meets,
     walk,
 )
 
@@ -100,13 +104,17 @@ class WorkItem:
                 return [f"imbrex::{one.name}({operands});"]
             case Barrier():
                 return ["imbrex::barrier_after_direct();" if self.has_direct else "imbrex::barrier();"]
-            case Places() | Meet() | Pack() | PanelGemm() | Unpack() | Product():
+            case Signal() | Await():
+                return [c.flag(stmt)]
+            case Exchange() | Places() | Meet() | Pack() | PanelGemm() | Unpack() | Product():
                 raise AssertionError(f"a GPU kernel has no {type(stmt).__name__}")
             case _:
                 assert_never(stmt)
 
     def _loop(self, stmt: For) -> list[str]:
-        if not any(isinstance(s, Barrier) for s in walk(stmt.body)):
+        if stmt.is_condition:
+            return [c.loop(stmt), *c.indented(self._body(stmt.body)), "}"]
+        if not meets(stmt):
             return ["#pragma unroll", c.loop(stmt), *c.indented(self._body(stmt.body)), "}"]
         lines: list[str] = []
         for inner, stays in in_order(stmt.body):
@@ -131,6 +139,9 @@ class WorkItem:
 
     def _move(self, stmt: Move) -> str:
         match stmt.source.buffer.space, stmt.dest.buffer.space:
+            case "global", "private" if stmt.beta:
+                assert (stmt.alpha, stmt.beta) == (1.0, 1.0), f"registers add what they are given: {stmt}"
+                return f"imbrex::gain<{stmt.width}>({_pointer(stmt.dest)}, {self._place(stmt.source)});"
             case "global", "private":
                 return f"imbrex::load<{stmt.width}>({_pointer(stmt.dest)}, {self._place(stmt.source)});"
             case "global", "lds":

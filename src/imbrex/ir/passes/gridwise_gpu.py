@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from xdsl.dialects.builtin import i8
 from xdsl.ir import Attribute, SSAValue
 
@@ -9,6 +11,7 @@ from imbrex.index.map import Dim
 from imbrex.ir.element import accumulator_type, element_bytes
 from imbrex.ir.ops.grid import GridwiseGemmExOp
 from imbrex.ir.passes import gridwise_tiles, tiling
+from imbrex.ir.passes.gridwise_share import Part, Sharing, finished, work_item_slots
 from imbrex.ir.passes.gridwise_steps import Operand, Steps, buffers, stages
 from imbrex.ir.passes.gridwise_tiles import Tiles
 from imbrex.ir.rewrite import Run, properties
@@ -17,24 +20,33 @@ from imbrex.ir.source import InvalidOp
 from imbrex.view import tile
 
 
-def workgroup(op: GridwiseGemmExOp, tiles: Tiles, run: Run, wg: SSAValue, item: SSAValue) -> None:
-    """The body of the launch."""
+def workgroup(
+    op: GridwiseGemmExOp, tiles: Tiles, sharing: Sharing, before: Run, run: Run, wg: SSAValue, item: SSAValue
+) -> None:
+    """The body of the launch; `before` stands outside of it."""
     element = element_of(op.a)
     m, n = tiling.clusters(op, (op.m_per_block.data, op.n_per_block.data), op.block_size.data)
     operands = _operands(op, tiles, run, element)
     rows, columns = op.m_per_block.data // m.per_repeat, op.n_per_block.data // n.per_repeat
     shape = [rows * m.per_thread, columns * n.per_thread]
     thread_c = run.alloc("thread_c", accumulator_type(element), shape, PRIVATE)
-    run.zero(thread_c)
+    slots = work_item_slots(sharing, before, thread_c, op.block_size.data, item)
 
     def multiply(into: Run, a: SSAValue, b: SSAValue) -> None:
         into.add(gridwise_tiles.product(op, a, b, thread_c))
 
-    Steps(tiles.grid.k_steps, op.k_per_block.data, operands, wg, multiply).emit(run)
-    dims = [Dim(side, size) for side, size in zip("mn", shape, strict=True)]
-    held = run.view(thread_c, tile.held(dims, m.per_thread, n.per_thread), "thread_c")
-    c = tiles.c.under(tile.computed(tiles.c.dims, m, n), "c", run).value
-    run.add(gridwise_tiles.store(op, held, c, [wg, item], op.matrix_c_dest_data_per_write.data))
+    def one_tile(into: Run, part: Part) -> None:
+        into.zero(thread_c)
+        Steps(part, op.k_per_block.data, operands, multiply).emit(into)
+        finished(into, part, thread_c, slots, partial(store, part.output))
+
+    def store(output: SSAValue, into: Run) -> None:
+        dims = [Dim(side, size) for side, size in zip("mn", shape, strict=True)]
+        held = into.view(thread_c, tile.held(dims, m.per_thread, n.per_thread), "thread_c")
+        c = tiles.c.under(tile.computed(tiles.c.dims, m, n), "c", into).value
+        into.add(gridwise_tiles.store(op, held, c, [output, item], op.matrix_c_dest_data_per_write.data))
+
+    sharing.each(run, wg, one_tile)
 
 
 def _operands(op: GridwiseGemmExOp, tiles: Tiles, run: Run, element: Attribute) -> list[Operand]:

@@ -19,20 +19,27 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import gcd, prod
 
 from xdsl.dialects.builtin import IndexType, i32
 from xdsl.ir import Attribute, SSAValue
 
+from imbrex.index.map import Dim, layer_over
+from imbrex.index.rule import Merge, PassThrough
+from imbrex.ir.element import element_bytes
 from imbrex.ir.ops.grid import GridwiseGemmExOp
 from imbrex.ir.ops.schedule import AwaitOp, SegmentOp, SignalOp
 from imbrex.ir.ops.thread import ThreadwiseCopyOp
 from imbrex.ir.ops.workspace import WorkspaceOp
 from imbrex.ir.rewrite import Run, properties
-from imbrex.ir.shape import memref
+from imbrex.ir.shape import element_of, memref, shape_of
 from imbrex.ir.source import InvalidOp
 from imbrex.view.segment import Quantity, Walk
 from imbrex.view.streamk import MODES, Plan, Tiles
 from imbrex.view.tile import Grid
+
+MOST_BYTES = 16
+"""The widest access of one work item."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +62,11 @@ class Part:
         assert self.walk is not None, "a whole tile needs no numbers"
         return _number(self.walk, into, quantity, self.slot, self.output)
 
+    def bound(self, into: Run, quantity: Quantity, first: SSAValue, count: SSAValue) -> SSAValue:
+        """What follows from the first step and how many there are."""
+        assert self.walk is not None, "a whole tile needs no numbers"
+        return _number(self.walk, into, quantity, first, count)
+
     def loop(self, into: Run, body: Callable[[Run, SSAValue], None]) -> None:
         """Every step of this part."""
         if self.walk is None:
@@ -63,9 +75,9 @@ class Part:
             first, end = self.number(into, "first"), self.number(into, "end")
             into.loop_between("step", first, end, 1, body)
 
-    def when(self, into: Run, quantity: Quantity, body: Callable[[Run], None]) -> None:
-        """The body where a quantity that is 0 or 1 is 1."""
-        into.loop_between("once", into.index(0), self.number(into, quantity), 1, lambda run, _: body(run))
+    def when(self, into: Run, number: SSAValue, body: Callable[[Run], None]) -> None:
+        """The body where a number that is 0 or 1 is 1."""
+        into.loop_between("once", into.index(0), number, 1, lambda run, _: body(run))
 
 
 @dataclass(frozen=True)
@@ -137,6 +149,26 @@ class Sharing:
         body(into, Part(slot, output, self.grid.k_steps, None if walk.is_whole else walk, is_alone=False))
 
 
+def work_item_slots(sharing: Sharing, before: Run, tile: SSAValue, items: int, item: SSAValue) -> Slots | None:
+    """Room for the registers `tile` of every work item, so that neighbouring ones write neighbouring vectors."""
+    if not sharing.has_parts:
+        return None
+    element = element_of(tile)
+    count = prod(size or 0 for size in shape_of(tile))
+    vector = gcd(count, MOST_BYTES // element_bytes(element))
+    sums, flags = sharing.workspace(before, element, [count // vector, items, vector])
+    names = ("slot", "group", "workitem", "neighbour")
+    dims = [Dim(n, s or 0) for n, s in zip(names, shape_of(sums), strict=True)]
+    layer = layer_over(
+        dims,
+        (PassThrough(), "slot", "slot"),
+        (PassThrough(), "workitem", "workitem"),
+        (Merge(), "register", "group neighbour"),
+        order=["slot", "workitem", "register"],
+    )
+    return Slots(before.view(sums, [layer], "partial_sums"), flags, [item], vector)
+
+
 def finished(
     into: Run, part: Part, tile: SSAValue, slots: Slots | None, store: Callable[[Run], None]
 ) -> None:
@@ -154,9 +186,9 @@ def finished(
         run.add(AwaitOp.build(operands=[slots.flags, [other]]))
         run.add(_copy(slots.sums, [other, *slots.index], tile, [], slots.vector, beta=1.0))
 
-    part.when(into, "sends", send)
+    part.when(into, part.number(into, "sends"), send)
     into.loop_between("other", part.number(into, "next"), part.number(into, "last"), 1, receive)
-    part.when(into, "owns", store)
+    part.when(into, part.number(into, "owns"), store)
 
 
 def _copy(

@@ -31,6 +31,7 @@ from xdsl.ir import Attribute, SSAValue
 from imbrex.ir.attrs import Extents
 from imbrex.ir.ops.memory import LdsBarrierOp, SubviewOp
 from imbrex.ir.passes import gridwise_tiles
+from imbrex.ir.passes.gridwise_share import Part
 from imbrex.ir.rewrite import Run, properties
 from imbrex.ir.shape import LDS, memref, shape_of
 
@@ -51,28 +52,53 @@ class Operand:
 
 @dataclass(frozen=True)
 class Steps:
-    """`multiply` emits the product of two tiles in LDS."""
+    """`multiply` emits the product of two tiles in LDS.  part: of which output tile, and which steps."""
 
-    count: int
+    part: Part
     k_per_block: int
     operands: Sequence[Operand]
-    wg: SSAValue
     multiply: Callable[[Run, SSAValue, SSAValue], None]
 
     def emit(self, run: Run) -> None:
-        first = run.index(0)
+        part, count = self.part, self.part.steps
+        if not part.is_alone:
+            run.add(LdsBarrierOp.build())  # the part before may still be read
+        first = run.index(0) if part.walk is None else part.number(run, "first")
         for o in self.operands:
-            run.add(gridwise_tiles.copy(o.window, [first, self.wg], o.lds[0], o.copy))
+            run.add(gridwise_tiles.copy(o.window, [first, part.output], o.lds[0], o.copy))
+        if part.walk is not None:
+            self._counted(run, first)
+            return
         if len(self.operands[0].lds) == 1:
-            run.loop("step", 0, self.count - 1, 1, self._single)
+            run.loop("step", 0, count - 1, 1, self._single)
             last = 0
         else:
-            run.loop("step", 0, 2 * ((self.count - 1) // 2), 2, self._both)
-            if self.count % 2 == 0:
-                self._half(run, run.index(self.count - 2), 0)
-            last = 1 - self.count % 2
+            run.loop("step", 0, 2 * ((count - 1) // 2), 2, self._both)
+            if count % 2 == 0:
+                self._half(run, run.index(count - 2), 0)
+            last = 1 - count % 2
+        self._ended(run, last)
+
+    def _counted(self, run: Run, first: SSAValue) -> None:
+        """The same where how many steps there are is known when it runs."""
+        part, count = self.part, self.part.number(run, "count")
+        if len(self.operands[0].lds) == 1:
+            run.loop_between("step", first, part.bound(run, "whole", first, count), 1, self._single)
+            self._ended(run, 0)
+            return
+        run.loop_between("step", first, part.bound(run, "pairs", first, count), 2, self._both)
+        rest = part.bound(run, "rest", first, count)
+
+        def two_are_left(into: Run) -> None:
+            self._half(into, rest, 0)
+            self._ended(into, 1)
+
+        part.when(run, part.bound(run, "even", first, count), two_are_left)
+        part.when(run, part.bound(run, "odd", first, count), lambda into: self._ended(into, 0))
+
+    def _ended(self, run: Run, buffer: int) -> None:
         run.add(LdsBarrierOp.build())
-        self._product(run, last)
+        self._product(run, buffer)
 
     def _single(self, into: Run, step: SSAValue) -> None:
         into.add(LdsBarrierOp.build())
@@ -96,7 +122,7 @@ class Steps:
         moved = properties({"move_source_offset": (1 + parity) * self.k_per_block})
         for o in self.operands:
             dest = o.staged[parity] if o.staged else o.lds[buffer]
-            into.add(gridwise_tiles.copy(o.window, [step, self.wg], dest, o.copy | moved))
+            into.add(gridwise_tiles.copy(o.window, [step, self.part.output], dest, o.copy | moved))
 
     def _store(self, into: Run, parity: int, buffer: int) -> None:
         for o in self.operands:

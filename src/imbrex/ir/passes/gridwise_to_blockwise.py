@@ -44,8 +44,8 @@ def _launch(op: GridwiseGemmExOp, run: Run) -> None:
         case "cpu":
             gridwise_cpu.workgroup(op, tiles, sharing, run, body, block.args[0])
         case "xdlops":
-            gridwise_xdlops.workgroup(op, tiles, body, block.args[0], block.args[1])
+            gridwise_xdlops.workgroup(op, tiles, sharing, run, body, block.args[0], block.args[1])
         case _:
-            gridwise_gpu.workgroup(op, tiles, body, block.args[0], block.args[1])
+            gridwise_gpu.workgroup(op, tiles, sharing, run, body, block.args[0], block.args[1])
     block.add_ops(body.ops)
     run.add(LaunchOp.over(sharing.workgroups, op.block_size.data, Region(block)))

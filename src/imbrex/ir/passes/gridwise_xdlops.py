@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from math import prod
 from typing import Final
 
@@ -22,6 +23,7 @@ from imbrex.ir.ops.block import BlockwiseGemmOp
 from imbrex.ir.ops.grid import WAVE_KEYS, GridwiseGemmExOp
 from imbrex.ir.ops.thread import ThreadwiseCopyOp
 from imbrex.ir.passes import gridwise_tiles, tiling
+from imbrex.ir.passes.gridwise_share import Part, Sharing, finished, work_item_slots
 from imbrex.ir.passes.gridwise_steps import Operand, Steps, buffers, stages
 from imbrex.ir.passes.gridwise_tiles import Tiles
 from imbrex.ir.rewrite import Run, properties
@@ -34,26 +36,36 @@ from imbrex.view.wave import Side, WaveTiles
 SIDES: Final[Mapping[str, Side]] = {"a": "m", "b": "n"}
 
 
-def workgroup(op: GridwiseGemmExOp, tiles: Tiles, run: Run, wg: SSAValue, item: SSAValue) -> None:
-    """The body of the launch."""
+def workgroup(
+    op: GridwiseGemmExOp, tiles: Tiles, sharing: Sharing, before: Run, run: Run, wg: SSAValue, item: SSAValue
+) -> None:
+    """The body of the launch; `before` stands outside of it."""
     element = element_of(op.a)
     cut = tiling.waves(op, (op.m_per_block.data, op.n_per_block.data), op.k_per_block.data)
     operands = _operands(op, tiles, cut, run)
     shape = [cut.m_tiles, cut.n_tiles, cut.instruction.c_elements]
     thread_c = run.alloc("thread_c", accumulator_type(element), shape, PRIVATE)
-    run.zero(thread_c)
+    slots = work_item_slots(sharing, before, thread_c, op.block_size.data, item)
 
     def multiply(into: Run, a: SSAValue, b: SSAValue) -> None:
         into.add(_product(op, a, b, thread_c))
 
-    Steps(tiles.grid.k_steps, op.k_per_block.data, operands, wg, multiply).emit(run)
-    dims = [Dim(name, size) for name, size in zip(("m_tile", "n_tile", "register"), shape, strict=True)]
-    held = run.view(thread_c, wave.held(dims, cut), "thread_c")
-    sizes = [size for size in shape_of(held) if size is not None]
-    thread_out = run.alloc("thread_out", accumulator_type(element), sizes, PRIVATE)
-    run.add(ThreadwiseCopyOp.build(operands=[held, [], thread_out, []]))
-    c = tiles.c.under(wave.computed(tiles.c.dims, cut), "c", run).value
-    run.add(gridwise_tiles.store(op, thread_out, c, [wg, item], op.matrix_c_dest_data_per_write.data))
+    def one_tile(into: Run, part: Part) -> None:
+        into.zero(thread_c)
+        Steps(part, op.k_per_block.data, operands, multiply).emit(into)
+        finished(into, part, thread_c, slots, partial(store, part.output))
+
+    def store(output: SSAValue, into: Run) -> None:
+        dims = [Dim(name, size) for name, size in zip(("m_tile", "n_tile", "register"), shape, strict=True)]
+        held = into.view(thread_c, wave.held(dims, cut), "thread_c")
+        sizes = [size for size in shape_of(held) if size is not None]
+        thread_out = into.alloc("thread_out", accumulator_type(element), sizes, PRIVATE)
+        into.add(ThreadwiseCopyOp.build(operands=[held, [], thread_out, []]))
+        c = tiles.c.under(wave.computed(tiles.c.dims, cut), "c", into).value
+        width = op.matrix_c_dest_data_per_write.data
+        into.add(gridwise_tiles.store(op, thread_out, c, [output, item], width))
+
+    sharing.each(run, wg, one_tile)
 
 
 @dataclass(frozen=True)

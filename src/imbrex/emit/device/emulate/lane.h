@@ -31,6 +31,12 @@ template <int W, class D, class S> IMBREX_INLINE void move(D *dst, const S *src,
   for (int i = 0; i < W; ++i) dst[i] = exists ? converted<D>(src[i]) : D{};
 }
 
+// dst += src, in registers.
+template <int W, class T> IMBREX_INLINE void gain(T *dst, const T *src) {
+  expect_aligned<W>(src);
+  for (int i = 0; i < W; ++i) dst[i] += src[i];
+}
+
 // What a lane of a wave moves from global memory to LDS past its registers; zero where the source does not exist.
 // The hardware takes the place of lane 0, `first`, and puts the others behind it in order: any other place stops the
 // program.
