@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from imbrex.emit import c, lanes, panels
 from imbrex.emit.facts import Facts, described, parameter, solver, table
-from imbrex.lower.stmt import Await, Buffer, Kernel, Program, Signal, ZeroFill, walk
+from imbrex.lower.stmt import Buffer, Kernel, Program, ZeroFill, has_flags
 
 HEADERS = {
     "cpu": ("device/cpu/extent.h", "device/cpu/operand.h", "device/cpu/threads.h"),
@@ -33,7 +33,7 @@ def units(program: Program, facts: Facts, target: str) -> dict[str, list[str]]:
 def _algorithm(program: Program, target: str) -> list[str]:
     lines = [
         "#pragma once",
-        *(f'#include "{h}"' for h in (*HEADERS[target], *(FLAGS if _has_flags(program) else ()))),
+        *(f'#include "{h}"' for h in (*HEADERS[target], *(FLAGS if has_flags(program) else ()))),
         "",
         f"namespace {program.name}_kernels {{",
     ]
@@ -53,10 +53,6 @@ def _algorithm(program: Program, target: str) -> list[str]:
             "}",
         ]
     return [*lines, "", f"}} // namespace {program.name}_kernels"]
-
-
-def _has_flags(program: Program) -> bool:
-    return any(isinstance(s, Signal | Await) for k in program.kernels for s in walk(k.body))
 
 
 def _wrapper(program: Program) -> list[str]:

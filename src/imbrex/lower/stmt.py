@@ -31,7 +31,7 @@ from imbrex.view.mma import Instruction
 __all__ = [
     "Alloc", "Await", "Barrier", "Bit", "Buffer", "Comment", "Exchange", "Fill", "For", "InPlace", "Kernel", "Let", "Mark",
     "MatrixMultiply", "Meet", "Move", "MulAdd", "Pack", "PanelGemm", "Places", "Product", "Program", "Ref",
-    "RunsInPlace", "Signal", "Space", "Stmt", "StoreMethod", "Unpack", "View", "Window", "ZeroFill", "indices",
+    "RunsInPlace", "Signal", "Space", "Stmt", "StoreMethod", "Unpack", "View", "Window", "ZeroFill", "has_flags", "indices",
     "is_collective", "meets", "walk",
 ]  # fmt: skip
 
@@ -255,6 +255,11 @@ def is_collective(stmt: Stmt) -> bool:
             return stmt.direct
         case _:
             return isinstance(stmt, Barrier | Signal | Await | MatrixMultiply)
+
+
+def has_flags(program: Program) -> bool:
+    """Do workgroups of one of its launches wait for each other?"""
+    return any(isinstance(s, Signal | Await) for k in program.kernels for s in walk(k.body))
 
 
 def meets(stmt: Stmt) -> bool:

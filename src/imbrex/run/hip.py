@@ -151,6 +151,8 @@ def _allocated(hip: Any, workspace: Sequence[Parameter]) -> Generator[list[int]]
         for p in workspace:
             (memory,) = done(hip.hipMalloc(p.bytes), f"memory for '{p.name}'")
             memories.append(memory)
+            if p.is_zeroed:
+                done(hip.hipMemset(int(memory), 0, p.bytes), f"clearing '{p.name}'")
         yield [int(memory) for memory in memories]
     finally:
         for memory in memories:

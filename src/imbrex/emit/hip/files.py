@@ -14,10 +14,12 @@ from imbrex.emit.hip.waves import by_wave
 from imbrex.emit.hip.work_item import WorkItem
 from imbrex.lower.hoist import hoisted
 from imbrex.lower.share import shared
-from imbrex.lower.stmt import Alloc, Kernel, Program, ZeroFill, walk
+from imbrex.lower.stmt import Alloc, Kernel, Program, ZeroFill, has_flags, walk
 
 CHIPS = ("gfx908", "gfx90a", "gfx942", "gfx950")
 HEADERS = ("device/hip/lds.h", "device/hip/schedule.h")
+FLAGS = ("device/hip/flag.h",)
+"""For workgroups that share tiles."""
 
 
 def units(program: Program, facts: Facts, chip: str) -> dict[str, list[str]]:
@@ -31,7 +33,8 @@ def units(program: Program, facts: Facts, chip: str) -> dict[str, list[str]]:
 
 
 def _algorithm(program: Program) -> list[str]:
-    lines = ["#pragma once", *(f'#include "{h}"' for h in HEADERS)]
+    headers = (*HEADERS, *(FLAGS if has_flags(program) else ()))
+    lines = ["#pragma once", *(f'#include "{h}"' for h in headers)]
     lines += wrappers(program)
     lines += ["", f"namespace {program.name}_kernels {{"]
     for kernel in map(_prepared, program.kernels):
@@ -113,6 +116,7 @@ def _solver(program: Program, facts: Facts, chip: str) -> list[str]:
 def _zeroed(program: Program) -> list[str]:
     names = [b.name for b in program.arguments]
     zeroed = [names.index(s.buffer.name) for s in program.launches if isinstance(s, ZeroFill)]
+    zeroed += [names.index(b.name) for b in program.workspace if b.name in program.zeroed]
     answer = " || ".join(f"argument == {i}" for i in zeroed)
     head = f"int {program.name}_is_zeroed(int argument) {{"
     return [head, f"  return {answer};", "}"] if zeroed else [head, "  (void)argument;", "  return 0;", "}"]

@@ -48,6 +48,14 @@ template <int W, class T> IMBREX_INLINE void load(T *dst, buffer b, uint32_t lan
   __builtin_memcpy(dst, &x, sizeof(x));
 }
 
+// dst += W neighbours, in registers.
+template <int W, class T> IMBREX_INLINE void gain(T *dst, buffer b, uint32_t lane, uint32_t wave) {
+  T x[W];
+  load<W>(x, b, lane, wave);
+#pragma unroll
+  for (int i = 0; i < W; ++i) dst[i] += x[i];
+}
+
 template <int W, class T> IMBREX_INLINE void store_as_is(buffer b, uint32_t lane, uint32_t wave, const T *src) {
   word<W * sizeof(T)> x;
   __builtin_memcpy(&x, src, sizeof(x));

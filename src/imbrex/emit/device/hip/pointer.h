@@ -11,6 +11,14 @@ template <int W, class T> IMBREX_INLINE void load(T *dst, const T *src, bool exi
   __builtin_memcpy(dst, &x, sizeof(x));
 }
 
+// dst += W neighbours, in registers.
+template <int W, class T> IMBREX_INLINE void gain(T *dst, const T *src, bool exists) {
+  T x[W];
+  load<W>(x, src, exists);
+#pragma unroll
+  for (int i = 0; i < W; ++i) dst[i] += x[i];
+}
+
 template <int W, class T> IMBREX_INLINE void store_as_is(T *dst, bool exists, const T *src) {
   word<W * sizeof(T)> x;
   __builtin_memcpy(&x, src, sizeof(x));

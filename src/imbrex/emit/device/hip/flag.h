@@ -1,0 +1,33 @@
+// How workgroups that share an output tile hand each other partial sums: registers to memory, then a flag.
+//
+// The scope of all this is the agent, one GPU with all its dies.  A release at that scope waits for the stores of the
+// wave and writes back what its L2 holds for itself alone; an acquire drops what L1, and a L2 that does not see others'
+// stores, holds.  Which instructions and cache bits that takes (glc, scc, sc1, buffer_wbl2, buffer_inv) differs from
+// chip to chip; the compiler knows: LLVM's AMDGPU usage guide, memory models of gfx90a and gfx942.
+//
+// Workgroups wait only for ones that hardware started before them, so that any number of resident ones gets on.
+#pragma once
+#include "lds.h"
+
+namespace imbrex {
+
+// Raises the flag when all that the workgroup's waves stored before can be seen.
+IMBREX_INLINE void signal(int32_t *flag) {
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "agent");
+  __builtin_amdgcn_s_barrier();
+  __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+  if (__builtin_amdgcn_workitem_id_x() == 0) __hip_atomic_store(flag, 1, __ATOMIC_RELEASE, agent);
+}
+
+// Returns when the flag is up, and lowers it: one work item looks, the others wait at the barrier.
+IMBREX_INLINE void await(int32_t *flag) {
+  if (__builtin_amdgcn_workitem_id_x() == 0) {
+    while (__hip_atomic_load(flag, __ATOMIC_RELAXED, agent) == 0) __builtin_amdgcn_s_sleep(2);
+    __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "agent");
+    __hip_atomic_store(flag, 0, __ATOMIC_RELAXED, agent);
+  }
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+  __builtin_amdgcn_s_barrier();
+  __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "agent");
+}
+} // namespace imbrex
