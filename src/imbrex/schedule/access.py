@@ -14,13 +14,11 @@ import numpy.typing as npt
 from imbrex.dtype import DType
 from imbrex.index.map import Map
 from imbrex.index.query import vector_width
-from imbrex.schedule.context import Access, GemmContext
+from imbrex.schedule.context import SAMPLE, Access, GemmContext
 from imbrex.schedule.copy import WIDEST_VECTOR_BYTES
 from imbrex.view.gemm import GemmView
 
 __all__ = ["access_of", "context_of"]
-
-SAMPLE = 1024
 
 
 def context_of(view: GemmView, dtype: DType) -> GemmContext:

@@ -11,7 +11,10 @@ from dataclasses import dataclass
 
 from imbrex.dtype import DType
 
-__all__ = ["Access", "GemmContext", "round_up"]
+__all__ = ["SAMPLE", "Access", "GemmContext", "round_up"]
+
+SAMPLE = 1024
+"""Steps and runs are measured on the first coordinates only, this many."""
 
 
 def round_up(value: int, multiple: int) -> int:
@@ -62,6 +65,11 @@ class GemmContext:
     def multiplies(self) -> int:
         """Multiply-adds that the problem itself asks for."""
         return self.g * self.m * self.n * self.k
+
+    @property
+    def a_is_columns(self) -> bool:
+        """Do neighbours along m lie together in A, however far one goes?"""
+        return self.a.step[1] == 1 and self.a.run[1] >= min(self.m, SAMPLE)
 
     @property
     def exchanged(self) -> GemmContext:
