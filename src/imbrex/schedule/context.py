@@ -29,11 +29,13 @@ class Access:
     vector: widest legal, aligned vector along the dimension, in elements (`index.query.vector_width`).
     step: how far apart most neighbours along the dimension lie: 1 or 2 elements, or 0 for anything else.
     run: mean length of the stretches in which neighbours lie `step` apart, whatever their alignment.
+    is_packed: vectors along dimension 0 follow each other along dimension 1, as in a packed tile.
     """
 
     vector: tuple[int, int] = (1, 1)
     run: tuple[float, float] = (1.0, 1.0)
     step: tuple[int, int] = (1, 1)
+    is_packed: bool = False
 
     def __post_init__(self) -> None:
         assert min(self.vector) >= 1 and min(self.run) >= 1, f"widths and runs are at least 1: {self}"
