@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
+from imbrex.build.amd import CHIPS
+from imbrex.build.amd_lds import LdsCost
 from imbrex.emit.bundle import Bundle, Facts, bundle
 from imbrex.ir.dialect import context
 from imbrex.ir.ops.standard import ModuleOp
@@ -15,14 +17,17 @@ from imbrex.ir.passes.gridwise_to_blockwise import GridwiseToBlockwise
 from imbrex.ir.passes.unfold import UnfoldContiguous
 from imbrex.ir.problem_module import problem_module
 from imbrex.lower.build import program
+from imbrex.lower.lds_traffic import lds_traffic
 from imbrex.lower.stmt import Buffer, Program, ZeroFill
 from imbrex.problem import Gemm, Problem, problem_text
 from imbrex.run.launch import Launch, Step, Zero
 from imbrex.schedule import tuning as tunings
 from imbrex.schedule.data_tiled import named_algorithm
-from imbrex.schedule.target import CPU_ISAS, GPU_TARGETS, Target
+from imbrex.schedule.mfma import served
+from imbrex.schedule.target import CPU_ISAS, GPU_TARGETS, GpuTarget, Target
 from imbrex.schedule.tiles import DATA_PARALLEL, TileSchedule
 from imbrex.schedule.tuning import Tuning
+from imbrex.schedule.xdlops import XdlopsTuning
 
 
 @dataclass(frozen=True)
@@ -56,13 +61,14 @@ class Lowered:
     """The whole way down: the files, the tunings that were used, one a product, and the launches in order.
 
     workspace: the arrays that launches, or their workgroups, leave things in for each other; those in `zeroed`
-    start as zeros.
+    start as zeros.  lds: of a GPU's kernels, by name.
     """
 
     bundle: Bundle
     tunings: tuple[Tuning, ...]
     steps: tuple[Step, ...]
     workspace: tuple[Buffer, ...] = ()
+    lds: Mapping[str, LdsCost] = field(default_factory=lambda: dict[str, LdsCost]())
     zeroed: frozenset[str] = frozenset()
 
 
@@ -71,7 +77,7 @@ def levels(request: Request) -> Iterator[Level]:
     module = _stated(request)
     yield Level("problem", module)
     ctx = context()
-    for step in (ConvToGemm(), UnfoldContiguous()):
+    for step in (ConvToGemm(_taps_first(request)), UnfoldContiguous()):
         step.apply(ctx, module)
         yield Level(step.name, module)
     tuned(module, request.tuning, request.machine, schedule=request.schedule)
@@ -85,7 +91,7 @@ def lower(request: Request) -> Lowered:
     """The request's source files."""
     module = _stated(request)
     ctx = context()
-    for step in (ConvToGemm(), UnfoldContiguous()):
+    for step in (ConvToGemm(_taps_first(request)), UnfoldContiguous()):
         step.apply(ctx, module)
     used = tuned(module, request.tuning, request.machine, schedule=request.schedule)
     for step in (GridwiseToBlockwise(), BlockwiseToThreadwise()):
@@ -97,7 +103,23 @@ def lower(request: Request) -> Lowered:
         tuple(o.shape for o in request.problem.operands),
     )
     made = program(module, written)
-    return Lowered(bundle(made, facts, request.target), used, steps_of(made), made.workspace, made.zeroed)
+    files = bundle(made, facts, request.target)
+    return Lowered(files, used, steps_of(made), made.workspace, _lds_costs(made, request.target), made.zeroed)
+
+
+def _lds_costs(made: Program, target: str) -> dict[str, LdsCost]:
+    if target not in CHIPS:
+        return {}
+    found = {kernel.name: lds_traffic(kernel, target) for kernel in made.kernels}
+    return {name: LdsCost(*traffic.factors, traffic.extra) for name, traffic in found.items()}
+
+
+def _taps_first(request: Request) -> bool:
+    """Matrix instructions want a step of K at one tap of a window: its lanes then have one guard a load."""
+    if request.tuning is not None:
+        return isinstance(request.tuning, XdlopsTuning)
+    machine = request.machine
+    return isinstance(machine, GpuTarget) and bool(served(request.problem.dtype, machine.chip))
 
 
 def _stated(request: Request) -> ModuleOp:

@@ -10,12 +10,18 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 SUCCESS = 0
+
+
+class MemcpyKind(Enum):
+    hipMemcpyHostToDevice = 1
+    hipMemcpyDeviceToHost = 2
 
 
 @dataclass(eq=False)
@@ -26,6 +32,7 @@ class EmulatedHip:
     chip: str
     memory: dict[int, Any] = field(default_factory=dict)
     launched: list[str] = field(default_factory=list)
+    hipMemcpyKind = MemcpyKind
 
     def hipGetDeviceCount(self) -> tuple[int, int]:
         return SUCCESS, 1
@@ -54,7 +61,7 @@ class EmulatedHip:
         del self.memory[address]
         return (SUCCESS,)
 
-    def hipMemcpy(self, dest: int, source: int, count: int, kind: int) -> tuple[int]:
+    def hipMemcpy(self, dest: int, source: int, count: int, kind: MemcpyKind) -> tuple[int]:
         ctypes.memmove(dest, source, count)
         return (SUCCESS,)
 

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from imbrex.build.shared import build_shared
+from imbrex.emit.bundle import Bundle
 from imbrex.pipeline import Request, lower
 from imbrex.problem import Problem, parse_problem, problem_text
-from imbrex.run.cpu import Parameter, load
+from imbrex.run.cpu import CpuKernel, Parameter, load
 from imbrex.schedule.target import GPU_TARGETS
 from imbrex.schedule.tuning import parse
-from imbrex.verify.compare import compare
-from imbrex.verify.data import random_operands
+from imbrex.verify.compare import Comparison, compare
+from imbrex.verify.data import Values, random_operands
 from imbrex.verify.poison import poison
 from imbrex.verify.reference import reference
 
@@ -49,37 +51,50 @@ class Case:
         return tuple(Parameter(o.role, o.shape, o.dtype.numpy, o.is_written) for o in self.problem.operands)
 
 
-def wrong(cases: Sequence[Case], seed: int = 0, damage: tuple[str, str] = ("", "")) -> list[str]:
-    """What is said of each case whose result, on whole numbers and a poisoned output, is not exact.
+def wrong(
+    cases: Sequence[Case],
+    seed: int = 0,
+    values: Sequence[Values] = ("integer",),
+    damage: tuple[str, str] = ("", ""),
+) -> list[str]:
+    """What is said of each case whose result, in a poisoned output, is not right: exact on whole numbers.
 
     damage: what is put in place of a part of the algorithm.
     """
-    files: dict[str, str] = {}
-    units = [""] * min(UNITS, len(cases))
-    for i, case in enumerate(cases):
-        made = lower(case.request(f"case_{i}")).bundle
-        files |= {n: text for n, text in made.files.items() if n not in made.units}
-        algorithm = made.files[f"case_{i}.hpp"]
-        assert damage[0] in algorithm, f"there is no '{damage[0]}' to break"
-        algorithm = algorithm.replace(*damage) if damage[0] else algorithm
-        files |= {f"case_{i}.hpp": algorithm, f"case_{i}.inc": made.files[f"case_{i}.cpp"]}
-        units[i % len(units)] += f'#include "case_{i}.inc"\n'
-    files |= {f"unit_{i}.cpp": text for i, text in enumerate(units)}
-    library = build_shared(files, flags=FLAGS).path
+    lowered = [lower(case.request(f"case_{i}")) for i, case in enumerate(cases)]
+    library = build_shared(_files([one.bundle for one in lowered], damage), flags=FLAGS).path
     found: list[str] = []
-    for i, case in enumerate(cases):
-        result = _run(case, load(library, f"case_{i}", case.parameters), seed + i)
-        found += [] if result.is_right else [f"{case}: {result}"]
+    for (i, case), kind in product(enumerate(cases), values):
+        buffers = lowered[i].workspace
+        workspace = tuple(Parameter(b.name, (b.elements,), b.dtype.numpy, True) for b in buffers)
+        kernel = load(library, f"case_{i}", case.parameters, workspace)
+        result = _run(case, kernel, seed + i, kind)
+        found += [] if result.is_right else [f"{case}, {kind} values: {result}"]
     return found
 
 
-def _run(case: Case, kernel: Any, seed: int) -> Any:
-    operands = random_operands(case.problem, seed, "integer")
-    assert operands.is_exact, f"{case}: sums are not exact"
+def _files(bundles: Sequence[Bundle], damage: tuple[str, str]) -> dict[str, str]:
+    """A few units that include the entry points of all bundles, in turn."""
+    files: dict[str, str] = {}
+    units = [""] * min(UNITS, len(bundles))
+    for i, made in enumerate(bundles):
+        _, entry, algorithm = (made.files[unit] for unit in made.units)
+        assert damage[0] in algorithm, f"there is no '{damage[0]}' to break"
+        files |= {name: text for name, text in made.files.items() if name not in made.units}
+        files[f"{made.symbol}.hpp"] = algorithm.replace(*damage) if damage[0] else algorithm
+        files[f"{made.symbol}.inc"] = entry
+        units[i % len(units)] += f'#include "{made.symbol}.inc"\n'
+    return files | {f"unit_{i}.cpp": text for i, text in enumerate(units)}
+
+
+def _run(case: Case, kernel: CpuKernel, seed: int, values: Values) -> Comparison:
+    operands = random_operands(case.problem, seed, values)
+    assert operands.is_exact or values == "float", f"{case}: sums are not exact"
     arrays: dict[str, np.ndarray[Any, Any]] = {n: a.copy() for n, a in operands.arrays.items()}
     truth = reference(case.problem, {n: a.copy() for n, a in arrays.items()})
     (written,) = [o.role for o in case.problem.operands if o.is_written]
     if not getattr(case.problem, "beta", 0):
         poison(arrays[written])
     kernel(*(arrays[o.role] for o in case.problem.operands), threads=2)
-    return compare(case.problem, arrays[written], truth, is_exact=True, data="any")
+    data = "random" if values == "float" else "any"
+    return compare(case.problem, arrays[written], truth, is_exact=operands.is_exact, data=data)

@@ -26,6 +26,7 @@ CASES: dict[str, tuple[Problem, str]] = {
     "gemm, transposed, beta": (Gemm(37, 41, 29, transpose_a=True, alpha=2.0, beta=1.0), "cpu"),
     "gemm, i8": (Gemm(20, 33, 40, dtype="i8"), "cpu"),
     "the GPU schedule": (Gemm(37, 41, 29, transpose_b=True), "emulate"),
+    "the GPU schedule, fp8": (Gemm(37, 41, 64, dtype="f8e4m3fnuz"), "emulate"),
 }
 SYSTEM_HEADERS = {"stddef.h", "stdint.h", "immintrin.h", "arm_neon.h"}
 
@@ -118,6 +119,6 @@ def test_the_solver_answers(case: str) -> None:
     assert ask("launch_count", result=ctypes.c_int) == len(kernel.tuning_texts) == len(kernel.grid_sizes)
     for launch in range(kernel.launches):
         assert ask("grid_size", launch) == kernel.grid_sizes[launch] >= 1
-        assert ask("block_size", launch) == (64 if kernel.target == "emulate" else 1)
+        assert ask("block_size", launch) == getattr(kernel.tunings[launch], "block_size", 1)
         workspace = ask("workspace_bytes", launch)
         assert isinstance(workspace, int) and 0 < workspace <= kernel.workspace_bytes

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.e2e.many import Case, wrong
 
 from imbrex.problem import Gemm, Problem, parse_problem
 
@@ -38,11 +39,17 @@ def check(built: Any) -> None:
         assert result.is_right, str(result)
 
 
-@pytest.mark.parametrize("target", ["cpu", "emulate"])
 @pytest.mark.parametrize("direction", [1, 2, 4])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_shapes(shape: str, direction: int, target: str, build: Any) -> None:
-    check(build(conv(shape, direction), target))
+def test_shapes(shape: str, direction: int, build: Any) -> None:
+    check(build(conv(shape, direction)))
+
+
+@pytest.mark.parametrize("direction", [1, 2, 4])
+def test_lanes(direction: int) -> None:
+    """The same on the lane-level build, with the tuning that the model chooses for a GPU."""
+    cases = [Case(conv(shape, direction), None) for shape in SHAPES]
+    assert wrong(cases, values=("integer", "float")) == []
 
 
 @pytest.mark.parametrize("direction", [1, 2, 4])
@@ -52,9 +59,13 @@ def test_layouts(layout: str, direction: int, build: Any) -> None:
 
 
 @pytest.mark.parametrize("op", TYPES)
-@pytest.mark.parametrize("target", ["cpu", "emulate"])
-def test_types(op: str, target: str, build: Any) -> None:
-    check(build(conv("primes, 3x3", 1, "NHWC", op), target))
+def test_types(op: str, build: Any) -> None:
+    check(build(conv("primes, 3x3", 1, "NHWC", op)))
+
+
+def test_types_on_lanes() -> None:
+    cases = [Case(conv("primes, 3x3", 1, "NHWC", op), None) for op in TYPES]
+    assert wrong(cases, values=("integer", "float")) == []
 
 
 @pytest.mark.parametrize("direction", [2, 4])
@@ -63,27 +74,29 @@ def test_gradients_of_types(op: str, direction: int, build: Any) -> None:
     check(build(conv("primes, 3x3", direction, "NCHW", op)))
 
 
-@pytest.mark.parametrize("target", ["cpu", "emulate"])
-def test_atomic_backward_data(target: str, build: Any) -> None:
+def test_atomic_backward_data(build: Any) -> None:
     """v1r1 adds overlapping windows into zeros."""
-    check(build(conv("primes, 3x3", 2), target, algorithm="v1r1"))
+    check(build(conv("primes, 3x3", 2), algorithm="v1r1"))
 
 
-@pytest.mark.parametrize(
-    "gemm",
-    [
-        Gemm(m=1, n=1, k=1),
-        Gemm(m=129, n=65, k=33),
-        Gemm(m=37, n=53, k=701, transpose_a=True),
-        Gemm(m=64, n=48, k=100, transpose_b=True, alpha=2.0, beta=3.0),
-        Gemm(m=31, n=7, k=5, batch=3, transpose_a=True, transpose_b=True, beta=1.0),
-        Gemm(m=257, n=300, k=257, dtype="f16"),
-        Gemm(m=33, n=47, k=129, dtype="bf16", alpha=2.0),
-        Gemm(m=40, n=70, k=90, dtype="i8"),
-        Gemm(m=19, n=23, k=64, dtype="f64", beta=-1.0),
-    ],
-    ids=lambda g: g.key(),
+GEMMS = (
+    Gemm(m=1, n=1, k=1),
+    Gemm(m=129, n=65, k=33),
+    Gemm(m=37, n=53, k=701, transpose_a=True),
+    Gemm(m=64, n=48, k=100, transpose_b=True, alpha=2.0, beta=3.0),
+    Gemm(m=31, n=7, k=5, batch=3, transpose_a=True, transpose_b=True, beta=1.0),
+    Gemm(m=257, n=300, k=257, dtype="f16"),
+    Gemm(m=33, n=47, k=129, dtype="bf16", alpha=2.0),
+    Gemm(m=40, n=70, k=90, dtype="i8"),
+    Gemm(m=19, n=23, k=64, dtype="f64", beta=-1.0),
 )
-@pytest.mark.parametrize("target", ["cpu", "emulate"])
-def test_gemm(gemm: Gemm, target: str, build: Any) -> None:
-    check(build(gemm, target))
+
+
+@pytest.mark.parametrize("gemm", GEMMS, ids=lambda g: g.key())
+def test_gemm(gemm: Gemm, build: Any) -> None:
+    check(build(gemm))
+
+
+def test_gemm_on_lanes() -> None:
+    cases = [Case(gemm, None) for gemm in GEMMS]
+    assert wrong(cases, values=("integer", "float")) == []

@@ -29,6 +29,17 @@ CASES = {
         "cpu",
         "v1:cpu:6,32,48,64,48,16,k_major,b,straight",
     ),
+    "conv_gfx942": (
+        Conv2d("forward", 2, 64, 14, 14, 128, 3, 3, dtype="f16", pad_h=1, pad_w=1, **NHWC),
+        "gfx942",
+        "v1:xdlops:64,64,4,32,32,8,auto,xor,staged,straight,1,1",
+    ),
+    "gemm_gfx950": (
+        Gemm(256, 128, 256, dtype="f16", transpose_b=True, beta=1.0),
+        "gfx950",
+        "v1:xdlops:128,128,4,64,64,8,auto,xor,direct",
+    ),
+    "gemm_gfx90a": (Gemm(100, 50, 33), "gfx90a", "v1:general:64,32,32,4,2,2"),
     "gemm_lanes": (Gemm(64, 64, 40, transpose_a=True, beta=1.0), "emulate", "v1:general:64,32,32,4,2,2"),
 }
 

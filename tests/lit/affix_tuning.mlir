@@ -1,5 +1,5 @@
 // The notes' example: K128 C8 3x3, N128 32x32 without pads on gfx942, and every number that follows from its tile.
-// RUN: imbrex-opt %s -p conv-to-gemm,affix-tuning --compact | filecheck %s
+// RUN: imbrex-opt %s -p 'conv-to-gemm,affix-tuning{family=general}' --compact | filecheck %s
 // RUN: not imbrex-opt %s -p 'conv-to-gemm,affix-tuning{family="genral"}' 2>&1 | filecheck %s --check-prefix=FAMILY
 
 func.func @forward(%filter: memref<128x8x3x3xf32>, %input: memref<128x8x32x32xf32>, %output: memref<128x128x30x30xf32>) {

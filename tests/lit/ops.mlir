@@ -97,3 +97,28 @@ func.func @workgroup(%a: memref<4x3x8x16xf32>, %b: memref<8x16xf32>, %value: f32
 // CHECK-NEXT:    miopen.lds_barrier()
 // CHECK-NEXT:    miopen.threadwise_copy(%a[%wg, %c0], %items) { vector = 4 } : memref<4x3x8x16xf32>, memref<8x16xf32, #5>
 // CHECK:           store_method = "atomic_add"
+
+func.func @wave(%c: memref<4x32x32xf32>) {
+  miopen.launch(%wg, %item) { grid_size = 4, block_size = 64 } do {
+    %c0 = arith.constant 0 : index
+    %thread_a = miopen.alloc() : memref<1x8xf16, #5>
+    %thread_b = miopen.alloc() : memref<1x2x4xf16, #5>
+    %thread_c = miopen.alloc() : memref<1x1x16xf32, #5>
+    %slots = miopen.transform(%thread_a) {
+      layout = [0: passthrough(0: tile), tile, [1, 2]: unmerge(1: pack), [slot, register]]
+    } : memref<1x8xf16, #5> to memref<1x2x4xf16, #5>
+    miopen.mfma(%slots[%c0, %c0], %thread_b[%c0, %c0], %thread_c[%c0, %c0]) { instruction = "mfma_f32_32x32x8_f16" }
+  }
+  func.return
+}
+
+// CHECK-LABEL: @wave
+// CHECK:         miopen.mfma(%slots[%c0, %c0], %thread_b[%c0, %c0], %thread_c[%c0, %c0]) { instruction = "mfma_f32_32x32x8_f16" } : memref<1x2x4xf16, #5>, memref<1x2x4xf16, #5>, memref<1x1x16xf32, #5>
+
+func.func @scratch() {
+  %packed = miopen.workspace() : memref<64x8xf16>
+  func.return
+}
+
+// CHECK-LABEL: @scratch
+// CHECK:       %packed = miopen.workspace() : memref<64x8xf16>

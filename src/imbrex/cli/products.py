@@ -19,11 +19,11 @@ from imbrex.ir.passes.affix_tuning import gemm_context
 from imbrex.ir.shape import shape_of
 from imbrex.pipeline import Request, levels
 from imbrex.schedule import choose, legal
+from imbrex.schedule import tuning as tunings
 from imbrex.schedule.context import GemmContext
 from imbrex.schedule.cpu import CpuPlan, CpuTuning
-from imbrex.schedule.target import GpuTarget, Target
+from imbrex.schedule.target import Target
 from imbrex.schedule.tuning import Tuning
-from imbrex.schedule.xdlops import XdlopsTuning
 
 __all__ = ["OperandView", "Product", "products"]
 
@@ -68,7 +68,6 @@ class Product:
     reasons: tuple[str, ...]
     candidates: int
     refused: Mapping[str, int]
-    machine: Target
 
     @property
     def sizes(self) -> str:
@@ -80,11 +79,7 @@ class Product:
         """All that follows from the tuning and the sizes."""
         if self.tuning is None:
             return {}
-        if isinstance(self.tuning, XdlopsTuning):
-            assert isinstance(self.machine, GpuTarget), self.machine
-            plan = self.tuning.plan(self.context, self.machine)
-        else:
-            plan = self.tuning.plan(self.context)
+        plan = self.tuning.plan(self.context)
         if isinstance(plan, CpuPlan):
             return _of_cpu(plan)
         blocks = " x ".join(map(str, plan.blocks))
@@ -108,7 +103,8 @@ def _product(op: GridwiseGemmOp, request: Request) -> Product:
     operands = tuple(_views(op))
     assert len(operands) == 3
     listed, refused = _considered(context, machine)
-    tuning, reasons = request.tuning, ()
+    own = None if op.tuning is None else tunings.parse(op.tuning.data)
+    tuning, reasons = request.tuning or own, ()
     if tuning is not None:
         reasons = tuple(str(reason) for reason in legal.check(tuning, context, machine))
     else:
@@ -117,7 +113,7 @@ def _product(op: GridwiseGemmOp, request: Request) -> Product:
         except Diagnostic as error:
             reasons = (error.message,)
     method = op.store_method.data if op.store_method is not None else "set"
-    return Product(operands, context, method, None if reasons else tuning, reasons, listed, refused, machine)
+    return Product(operands, context, method, None if reasons else tuning, reasons, listed, refused)
 
 
 def _views(op: GridwiseGemmOp) -> Iterator[OperandView]:
@@ -145,9 +141,7 @@ def _of_cpu(plan: CpuPlan) -> dict[str, str]:
         "k_iterations": str(plan.k_iterations),
         "register tile": f"{t.m_per_thread} x {t.n_per_thread}, {t.registers} registers of {t.vector_lanes}",
         "panels": f"{plan.row_panels} of rows, {plan.column_panels} of columns; {t.stationary} stays",
-        "form": "one pass over gemmK, read in place where it can be"
-        if plan.is_one_pass
-        else "blocked over gemmK",
+        "form": "one product a step, read in place where it can be" if plan.is_fused else "packed panels",
         "a_panel_bytes": str(plan.a_panel_bytes),
         "b_panel_bytes": str(plan.b_panel_bytes),
         "c_tile_bytes": str(plan.c_tile_bytes),

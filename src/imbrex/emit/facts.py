@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from imbrex.emit import c
-from imbrex.lower.stmt import Buffer, Kernel
+from imbrex.lower.stmt import Buffer, Kernel, Program
 
 
 @dataclass(frozen=True)
@@ -47,13 +47,27 @@ def solver(name: str, facts: Facts, target: str) -> list[str]:
     ]
 
 
-def table(function: str, values: Sequence[str], kind: str = "const int64_t") -> list[str]:
-    """A C function from a launch to its value."""
+def table(
+    function: str, values: Sequence[str], kind: str = "const int64_t", argument: str = "launch"
+) -> list[str]:
+    """A C function from a number, of a launch by default, to its value."""
     return [
-        f"{function}(int launch) {{",
+        f"{function}(int {argument}) {{",
         f"  static {kind} values[] = {{{', '.join(values)}}};",
-        "  return values[launch];",
+        f"  return values[{argument}];",
         "}",
+    ]
+
+
+def workspace(program: Program) -> list[str]:
+    """The host's functions that tell of arrays between the launches; none where there are no such arrays."""
+    if not program.workspace:
+        return []
+    sizes = [f"int64_t({b.elements}) * {b.dtype.bytes}" for b in program.workspace]
+    return [
+        "// Arrays that the launches take after the problem's own; what they hold before is not read.",
+        f"int {program.name}_scratch_count() {{ return {len(sizes)}; }}",
+        *table(f"int64_t {program.name}_scratch_bytes", sizes, argument="array"),
     ]
 
 

@@ -8,7 +8,7 @@ NAME.hpp          the algorithm: one function a launch, run by each workgroup
 from __future__ import annotations
 
 from imbrex.emit import c, lanes, panels
-from imbrex.emit.facts import Facts, described, parameter, solver, table
+from imbrex.emit.facts import Facts, described, parameter, solver, table, workspace
 from imbrex.lower.stmt import Buffer, Kernel, Program, ZeroFill, has_flags
 
 HEADERS = {
@@ -102,6 +102,7 @@ def _solver(program: Program, facts: Facts, target: str) -> list[str]:
         *table(f"int64_t {name}_block_size", [str(k.block_size) for k in kernels]),
         "// Bytes that each thread allocates while a launch runs: packing panels and the tile of C.",
         *table(f"int64_t {name}_workspace_bytes", [f"int64_t({s})" for s in scratch]),
+        *workspace(program),
         "}",
     ]
 

@@ -30,17 +30,18 @@ def text(stmt: Product) -> list[str]:
     """The call, once for each extent of the tile that a workgroup can meet."""
     kind, b, out = _computed(stmt), stmt.b, stmt.c
     width = f"imbrex::width<{kind}>"
-    has_runs = isinstance(stmt.a, RunsInPlace)
+    has_runs, count = isinstance(stmt.a, RunsInPlace), "" if stmt.step is None else f", {_k(stmt)}"
     zeros = ["for (auto &zero : scratch.zeros_a) zero = 0;"] if has_runs else []
+    shape = f"{kind}, rows, {stmt.lanes} / {width}, M.value, N.value, {stmt.k}{_columns(stmt)}"
     body = [
         *zeros,
         "constexpr int rows = imbrex::balanced(M.value, " + str(stmt.rows) + ");",
-        f"typedef imbrex::product<{kind}, rows, {stmt.lanes} / {width}, M.value, N.value, {stmt.k}> product;",
+        f"typedef imbrex::product<{shape}> product;",
         _a(stmt, kind),
         *_b(stmt, kind),
         *_c(stmt, kind),
         f"product::{stmt.stationary}_stays(",
-        "    0, product::m_panels, 0, product::n_panels, operand_a, operand_b, operand_c);",
+        f"    0, product::m_panels, 0, product::n_panels, operand_a, operand_b, operand_c{count});",
     ]
     assert b.buffer.space == "global" and out.buffer.space == "global"
     lines = ["const auto run = [&](auto M, auto N) {", *c.indented(body), "};"]
@@ -52,10 +53,25 @@ def text(stmt: Product) -> list[str]:
     return lines
 
 
+def _k(stmt: Product) -> str:
+    """How many k there are: where K has several steps, the last may have fewer, as B's window knows."""
+    if stmt.step is None:
+        return str(stmt.k)
+    return f"scratch.{stmt.b.name}.{'lanes' if stmt.b_is_transposed else 'rows'}"
+
+
+def _columns(stmt: Product) -> str:
+    """What else to tell the product of an A that hands out no rows."""
+    return ", false" if isinstance(stmt.a, InPlace) and stmt.a.is_transposed else ""
+
+
 def _a(stmt: Product, kind: str) -> str:
     if isinstance(stmt.a, InPlace):
         offset = c.index(stmt.a.base.offset)
         at = stmt.a.base.buffer.name + ("" if offset == "0" else f" + {offset}")
+        if stmt.a.is_transposed:
+            rest = f"{stmt.a.pitch}, {_k(stmt)}, M.value, scratch.panels_a"
+            return f"{_columns_of(stmt, kind)} operand_a({at}, {rest});"
         return f"imbrex::a_in_place<{kind}> operand_a{{{at}, {stmt.a.pitch}}};"
     if isinstance(stmt.a, RunsInPlace):
         window = f"scratch.{stmt.a.window.name}"
@@ -75,7 +91,7 @@ def _b(stmt: Product, kind: str) -> list[str]:
         made = f"imbrex::b_rows<{kind}, {stmt.lanes}, {types}> {source}{{{packed}}};"
     else:
         in_place = "true" if stmt.b_in_place else "false"
-        made = f"imbrex::b_lanes<{kind}, {types}, {stmt.b_stride}> {source}{{{packed}, {in_place}}};"
+        made = f"imbrex::b_lanes<{kind}, {types}> {source}{{{packed}, {in_place}}};"
     if stmt.stationary == "b":
         return [made]
     step = f"imbrex::round_up({stmt.k}, imbrex::width<{kind}>) * {stmt.lanes}"
@@ -89,6 +105,8 @@ def _b(stmt: Product, kind: str) -> list[str]:
 
 def _a_members(stmt: Product, kind: str, k: str) -> list[str]:
     match stmt.a:
+        case InPlace(is_transposed=True):
+            return [f"alignas(64) {kind} panels_a[{_columns_of(stmt, kind)}::elements<{stmt.rows}>];"]
         case InPlace():
             return []
         case RunsInPlace(_, run):
@@ -100,12 +118,20 @@ def _a_members(stmt: Product, kind: str, k: str) -> list[str]:
             return [f"alignas(64) {kind} panel_a[{k} * {stmt.rows}];"]
 
 
+def _columns_of(stmt: Product, kind: str) -> str:
+    assert isinstance(stmt.a, InPlace)
+    return f"imbrex::a_columns<{kind}, {c.type_name(stmt.a.base.buffer.dtype)}, {stmt.k}>"
+
+
 def _c(stmt: Product, kind: str) -> list[str]:
     window = f"scratch.{stmt.c.name}"
     extent = "M.value" if stmt.c_is_transposed else "rows"
     form = "c_rows" if stmt.c_is_transposed else "c_lanes"
     types = f"{kind}, {c.type_name(stmt.c.buffer.dtype)}, {extent}, {stmt.lanes}, decltype({window})"
-    scale = f"{{{c.number(stmt.alpha)}, {c.number(stmt.beta)}}}"
+    beta = c.number(stmt.beta)
+    if stmt.step is not None:
+        beta = f"{kind}({stmt.step} > 0 ? 1 : {beta})"
+    scale = f"{{{c.number(stmt.alpha)}, {beta}}}"
     return [f"imbrex::{form}<{types}> operand_c({stmt.c.buffer.name}, {window}, scratch.tile_c, {scale});"]
 
 

@@ -30,13 +30,14 @@ def gemm(
     out: Any = None,
     target: str = "cpu",
     emulate: bool = False,
+    algorithm: str | None = None,
     threads: int | None = None,
 ) -> Any:
     """alpha * op(a) op(b) + beta * c, as an array of a's kind; without `c` there is no second term.
 
     a, b: matrices, or equally many of them along a first dimension; op transposes the last two dimensions
     where asked.  c: broadcast to the result's shape; not changed, unless it is `out`.  int8 gives int32.
-    target, emulate: as `compile` takes them; arrays are copied to a GPU and back.
+    target, emulate, algorithm: as `compile` takes them; arrays are copied to a GPU and back.
     """
     where = place(target, emulate, threads)
     left, right = _matrices(a, "a", transpose_a), _matrices(b, "b", transpose_b)
@@ -50,7 +51,8 @@ def gemm(
     if result.size and k:
         sizes = (shape[-2], shape[-1], k, result.shape[0] if result.ndim == 3 else 1)
         flags = (left.is_transposed, right.is_transposed)
-        kernel = _kernel(sizes, flags, float(alpha), float(beta) if is_added else 0.0, element, where)
+        scales = float(alpha), float(beta) if is_added else 0.0
+        kernel = _kernel(sizes, flags, scales, element, where, algorithm)
         arrays = (_ranked(x, sizes[3]) for x in (left.laid.array, right.laid.array, result))
         kernel.loaded(*arrays, threads=threads)
     elif is_added:
@@ -127,17 +129,17 @@ def _ranked(array: Array, batch: int) -> Array:
 def _kernel(
     sizes: tuple[int, int, int, int],
     transposes: tuple[bool, bool],
-    alpha: float,
-    beta: float,
+    scales: tuple[float, float],
     element: DType,
     where: Place,
+    algorithm: str | None,
 ) -> Kernel:
     m, n, k, batch = sizes
-    a, b = transposes
+    (a, b), (alpha, beta) = transposes, scales
     try:
         problem = Gemm(
             m, n, k, batch=batch, transpose_a=a, transpose_b=b, alpha=alpha, beta=beta, dtype=element
         )
     except Diagnostic as error:
         raise ValueError(error.message) from None
-    return compile(problem, where.goal, threads=where.threads)
+    return compile(problem, where.goal, threads=where.threads, algorithm=algorithm)

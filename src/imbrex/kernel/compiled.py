@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from imbrex.build.amd import CodeObject
+from imbrex.build.amd_lds import LdsCost
 from imbrex.build.shared import Shared
 from imbrex.kernel.goal import Goal
 from imbrex.problem import Gemm, Operand, Problem
@@ -40,6 +41,7 @@ class Kernel:
     tuning_texts: one a product; backward data has a product for each phase.
     library: the shared object, or the code object of a GPU.
     compile_s: from the problem to the library; 0 when that came from the cache.
+    lds: bank conflicts of a GPU's kernels, by name.
     """
 
     problem: Problem
@@ -49,6 +51,9 @@ class Kernel:
     library: Shared | CodeObject
     compile_s: float
     loaded: Loaded = field(repr=False, compare=False)
+    lds: Mapping[str, LdsCost] = field(
+        default_factory=lambda: dict[str, LdsCost](), repr=False, compare=False
+    )
 
     @property
     def target(self) -> str:
@@ -102,7 +107,7 @@ class Kernel:
             return ()
         from imbrex.build.amd_report import resources
 
-        return resources(self.library.assembly, self.library.chip)
+        return resources(self.library.assembly, self.library.chip, lds=self.lds, ask_mca=True)
 
     @cached_property
     def workspace_bytes(self) -> int:

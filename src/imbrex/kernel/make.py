@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from imbrex.build import amd_lds
 from imbrex.build.amd import build_code_object, find_code_object
 from imbrex.build.cache import Cache
 from imbrex.build.shared import build_shared, find_shared, recipe_key
@@ -86,6 +87,7 @@ def _built(order: Order, store: Cache) -> dict[str, Any]:
         "tunings": tunings,
         "steps": launch.to_json(lowered.steps),
         "workspace": workspace,
+        "lds": amd_lds.to_json(lowered.lds),
     }
 
 
@@ -113,7 +115,8 @@ def _found(order: Order, recipe: Mapping[str, Any], store: Cache) -> Kernel | No
         return None
     steps = launch.from_json(recipe["steps"])
     on_gpu = HipKernel(code.path, order.name, chip, parameters, steps, workspace)
-    return Kernel(order.problem, order.goal, order.threads, tunings, code, 0.0, on_gpu)
+    lds = amd_lds.from_json(recipe["lds"])
+    return Kernel(order.problem, order.goal, order.threads, tunings, code, 0.0, on_gpu, lds)
 
 
 def _unit(order: Order) -> str:

@@ -1,9 +1,10 @@
-"""A CPU workgroup whose K is one step, as one Product: it packs what must be packed and reads the rest.
+"""A CPU workgroup's step over K as one Product: it packs what must be packed and reads the rest.
 
 Packing copies an operand so that vectors and broadcasts find it in order.  Where the map already has
 that order, the copy changes nothing but cache lines, and is left out:
 
     A   element (m, k) at base + m * pitch + k, no guards, rows that do not crowd into few sets of the cache
+    A   element (m, k) at base + k * pitch + m, no guards: copied without a window
     A   long runs of neighbours in k, as channels that come last: a pointer for each run
     B   vectors of neighbours along n, rows that do not crowd into few sets; the device looks at each panel
     C   vectors of neighbours along n
@@ -12,7 +13,7 @@ that order, the copy changes nothing but cache lines, and is left out:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import gcd
 from typing import Any
 
@@ -22,6 +23,7 @@ from imbrex.index.atom import Div, Mod, Select, Var
 from imbrex.index.expr import Lin, lin, var
 from imbrex.index.query import pointer_step
 from imbrex.lower.stmt import (
+    For,
     InPlace,
     Meet,
     Pack,
@@ -42,28 +44,37 @@ SET_BYTES = 4096
 SHORTEST_RUN = 16
 """Neighbours in k that make a run worth a pointer: the widest vector's."""
 
-SAMPLE = 256
-
 MOST_CROWDED = 9
 """Rows in one set that still leave the cache some room: 8 ways, and one that comes and goes."""
 
 
 def fused(body: Sequence[Stmt]) -> list[Stmt]:
-    """The body, or, where all of K is one step and C has no guards, its windows and one Product."""
+    """The body, or, where C has no guards and can hold sums between steps, its windows and one Product."""
     parts = _parts(body)
     if parts is None:
         return list(body)
     a = _in_place(parts)
+    if a is None:
+        return list(body)
     windows = {parts.b.window.name, parts.c.window.name}
     if not isinstance(a, InPlace):
         windows.add(parts.a.window.name)
-    kept = [s for s in walk(tuple(body)) if isinstance(s, Places | Meet) and s.window.name in windows]
-    return [*kept, _product(parts, a)]
+
+    def kept(stmts: Sequence[Stmt]) -> list[Stmt]:
+        return [s for s in walk(tuple(stmts)) if isinstance(s, Places | Meet) and s.window.name in windows]
+
+    if parts.steps is None:
+        return [*kept(body), _product(parts, a)]
+    inner = (*kept(parts.steps.body), _product(parts, a))
+    return [*kept([s for s in body if s is not parts.steps]), replace(parts.steps, body=inner)]
 
 
 @dataclass(frozen=True)
 class Parts:
-    """The statements of a workgroup: two packs, one product, one store, and the axes of their windows."""
+    """The statements of a workgroup: two packs, one product, one store, and the axes of their windows.
+
+    steps: the loop over K, where it has several steps.
+    """
 
     a: Pack
     b: Pack
@@ -71,6 +82,7 @@ class Parts:
     c: Unpack
     axes: dict[tuple[str, str], Places]
     stationary: str
+    steps: For | None
 
     def axis(self, window: Window, name: str) -> Places:
         return self.axes[window.name, name]
@@ -81,18 +93,26 @@ def _parts(body: Sequence[Stmt]) -> Parts | None:
     products = [s for s in found if isinstance(s, PanelGemm)]
     stores = [s for s in found if isinstance(s, Unpack)]
     packs = {s.dest.buffer.name: s for s in found if isinstance(s, Pack)}
-    if len(products) != 1 or len(stores) != 1 or products[0].first is not None:
+    if len(products) != 1 or len(stores) != 1:
         return None
     a, b = packs[products[0].a.buffer.name], packs[products[0].b.buffer.name]
     axes = {(s.window.name, s.axis): s for s in found if isinstance(s, Places)}
-    parts = Parts(a, b, products[0], stores[0], axes, "a" if a.stays else "b")
-    is_plain = stores[0].method == "set" and not stores[0].window.sizes and a.form == "blocked"
+    loops = [s for s in body if isinstance(s, For) and products[0] in walk(s.body)]
+    steps = loops[0] if products[0].first is not None else None
+    parts = Parts(a, b, products[0], stores[0], axes, "a" if a.stays else "b", steps)
+    is_plain = stores[0].method == "set" and not stores[0].window.sizes
+    if steps is not None and stores[0].window.buffer.dtype != stores[0].tile.buffer.dtype:
+        return None
     has_form = parts.stationary == "b" or not stores[0].is_transposed
     return parts if is_plain and has_form else None
 
 
-def _in_place(parts: Parts) -> Window | InPlace | RunsInPlace:
-    """A where it lies, if its map is a matrix with neighbours along k, or has long runs of them."""
+def _in_place(parts: Parts) -> Window | InPlace | RunsInPlace | None:
+    """A where it lies, if its map is a matrix or has long runs of neighbours along k; None where its panels
+    keep no neighbours along k together and it is no matrix.
+    """
+    if parts.a.form != "blocked":
+        return _transposed(parts)
     window, dest = parts.a.window, parts.a.dest.buffer
     rows, lanes = parts.axis(window, "rows"), parts.axis(window, "lanes")
     pitch = pointer_step(rows.offset, rows.var, window.rows)
@@ -104,19 +124,45 @@ def _in_place(parts: Parts) -> Window | InPlace | RunsInPlace:
         crowded = parts.a.width * gcd(SET_BYTES, step) > MOST_CROWDED * SET_BYTES
         base = Ref(window.buffer, rest + rows.offset.subs({rows.var: lin(0)}))
         return window if crowded else InPlace(base, pitch.const)
-    run = _run(lanes)
+    run = _run(lanes, parts.steps)
     return RunsInPlace(window, run) if run >= SHORTEST_RUN and run % SHORTEST_RUN == 0 else window
 
 
-def _run(lanes: Places) -> int:
-    """The length of equal stretches of K whose elements lie together and pass the same guards."""
-    assert lanes.count.is_constant, "K is one step, so its extent is known"
+def _transposed(parts: Parts) -> InPlace | None:
+    """A as a matrix with neighbours along m."""
+    window = parts.a.window
+    if parts.a.form != "along_lanes" or window.sizes:
+        return None
+    rows, lanes = parts.axis(window, "rows"), parts.axis(window, "lanes")
+    pitch = pointer_step(rows.offset, rows.var, window.rows)
+    rest = lanes.offset - var(lanes.var, window.lanes)
+    if not pitch.is_constant or rest.mentions(lanes.var):
+        return None
+    base = Ref(window.buffer, rest + rows.offset.subs({rows.var: lin(0)}))
+    return InPlace(base, pitch.const, is_transposed=True)
+
+
+def _run(lanes: Places, steps: For | None) -> int:
+    """The length of equal stretches of K, in every step, that lie together and pass the same guards."""
     env: dict[str, Any] = {name: 0 for i in (lanes.offset, *lanes.guards) for name in i.variables}
-    env[lanes.var] = np.arange(lanes.count.const)
-    breaks = _steps(lanes.offset, env) != 1
-    for guard in lanes.guards:
-        breaks = breaks | (_steps(guard, env) != 0)
-    return gcd(lanes.count.const, *(int(i) + 1 for i in np.flatnonzero(breaks)))
+    run = 0
+    for step, count in enumerate(_counts(lanes, steps)):
+        if steps is not None:
+            env[steps.var] = step
+        env[lanes.var] = np.arange(count)
+        breaks = _steps(lanes.offset, env) != 1
+        for guard in lanes.guards:
+            breaks = breaks | (_steps(guard, env) != 0)
+        run = gcd(run, count, *(int(i) + 1 for i in np.flatnonzero(breaks)))
+    return run
+
+
+def _counts(axis: Places, steps: For | None) -> list[int]:
+    """The extent along K in each step."""
+    if steps is None:
+        assert axis.count.is_constant, "K is one step, so its extent is known"
+        return [axis.count.const]
+    return [int(axis.count.eval({steps.var: step})) for step in range(steps.count)]
 
 
 def _steps(index: Lin, env: dict[str, Any]) -> np.ndarray[Any, Any]:
@@ -126,20 +172,11 @@ def _steps(index: Lin, env: dict[str, Any]) -> np.ndarray[Any, Any]:
     return values[1:] - values[:-1]
 
 
-def _stride(lanes: Places) -> int:
-    """2 where most lanes are every second element of memory, as under a convolution of stride 2; else 1."""
-    env: dict[str, Any] = dict.fromkeys(lanes.offset.variables, 0)
-    env[lanes.var] = np.arange(min(lanes.window.lanes, SAMPLE))
-    steps = _steps(lanes.offset, env)
-    return 2 if np.count_nonzero(steps == 2) > np.count_nonzero(steps == 1) else 1
-
-
 def _product(parts: Parts, a: Window | InPlace | RunsInPlace) -> Product:
     b, c, product = parts.b, parts.c, parts.product
     m_axis = parts.axis(c.window, "lanes" if c.is_transposed else "rows")
     n_axis = parts.axis(c.window, "rows" if c.is_transposed else "lanes")
     k_axis = parts.axis(b.window, "lanes" if b.form == "transposed" else "rows")
-    assert k_axis.count.is_constant, "K is one step, so its extent is known"
     return Product(
         a,
         b.window,
@@ -148,16 +185,16 @@ def _product(parts: Parts, a: Window | InPlace | RunsInPlace) -> Product:
         n_axis.count,
         _extents(m_axis),
         _extents(n_axis),
-        k_axis.count.const,
+        max(_counts(k_axis, parts.steps)),
         product.m,
         product.n,
         b.form == "transposed",
         c.is_transposed,
         _spreads(parts.axis(b.window, "rows"), b),
-        1 if b.form == "transposed" else _stride(parts.axis(b.window, "lanes")),
         parts.stationary,  # type: ignore[arg-type]
         c.alpha,
         c.beta,
+        parts.steps.var if parts.steps is not None else None,
     )
 
 

@@ -51,11 +51,10 @@ def _with_masks(stmts: Sequence[Stmt], masks: Masks) -> tuple[Stmt, ...]:
 
 
 class Split(NamedTuple):
-    """0 <= shared + own < size: what a loop changes in all lanes alike, and the rest."""
+    """The index of a guard: what a loop changes in all lanes alike, and the rest."""
 
     shared: Lin
     own: Lin
-    size: int
 
 
 @dataclass(frozen=True)
@@ -98,19 +97,23 @@ class Masks:
     def _source(self, ref: Ref, loop: str, inner: tuple[For, ...]) -> Ref:
         """The reference with a bit in place of the guards that the loop changes in few ways."""
         parts = {g: _split(g, loop, self.workitem) for g in ref.guards}
-        splits = [s for s in parts.values() if s is not None and s.shared.mentions(loop)]
-        shares = tuple(dict.fromkeys(s.shared for s in splits))
-        counts = [_values(s) for s in shares]
-        if not shares or prod(counts) > WORD_BITS:
+        shares = _few([s.shared for s in parts.values() if s is not None and s.shared.mentions(loop)])
+        if not shares:
             return ref
-        choices = [Axis(self._named(f"choice_{i}"), n) for i, n in enumerate(counts)]
-        chosen = {u: a.index * _step(u) + u.bounds[0] for u, a in zip(shares, choices, strict=True)}
-        known = [s for s in parts.values() if s is not None]
-        guards = tuple(Guard(chosen.get(s.shared, s.shared) + s.own, s.size) for s in known)
-        words = [Axis(f.var, f.count) for f in inner if any(g.index.mentions(f.var) for g in guards)]
-        place = address([(s - s.bounds[0]) // _step(s) for s in shares], counts)
-        bit = Bit(self._mask(guards, words, choices), _row_major(words), place)
-        return replace(ref, guards=tuple(g for g, s in parts.items() if s is None), missing=bit)
+        choices = {u: Axis(self._named(f"choice_{i}"), _values(u)) for i, u in enumerate(shares)}
+        kept: list[Guard] = []
+        asked: list[Guard] = []
+        for guard, split in parts.items():
+            if split is None or (split.shared.mentions(loop) and split.shared not in choices):
+                kept.append(guard)
+            elif (choice := choices.get(split.shared)) is not None:
+                asked.append(Guard(_value(split.shared, choice.index) + split.own, guard.size))
+            else:
+                asked.append(guard)
+        words = [Axis(f.var, f.count) for f in inner if any(g.index.mentions(f.var) for g in asked)]
+        place = address([(u - u.bounds[0]) // _step(u) for u in shares], [_values(u) for u in shares])
+        buffer = self._mask(tuple(asked), words, list(choices.values()))
+        return replace(ref, guards=tuple(kept), missing=Bit(buffer, _row_major(words), place))
 
     def _mask(self, guards: tuple[Guard, ...], words: Sequence[Axis], choices: Sequence[Axis]) -> Buffer:
         """The words of which a bit is set where a guard fails."""
@@ -142,12 +145,26 @@ def _split(guard: Guard, loop: str, workitem: str) -> Split | None:
     shared = sum((Lin(((a, c),), 0) for a, c in guard.index.terms if loop in a.variables), start=Lin((), 0))
     if shared.mentions(workitem):
         return None
-    return Split(shared, guard.index - shared, guard.size)
+    return Split(shared, guard.index - shared)
+
+
+def _few(shares: Sequence[Lin]) -> tuple[Lin, ...]:
+    """As many of these, those of fewest values first, as a word has bits for all their values together."""
+    found: list[Lin] = []
+    for share in sorted(dict.fromkeys(shares), key=_values):
+        if prod(map(_values, (*found, share))) <= WORD_BITS:
+            found.append(share)
+    return tuple(u for u in dict.fromkeys(shares) if u in found)
 
 
 def _step(shared: Lin) -> int:
     """The distance that divides all differences of values of an index."""
     return gcd(*(c for _, c in shared.terms))
+
+
+def _value(shared: Lin, choice: Lin) -> Lin:
+    """The index where it has its value of this number."""
+    return choice * _step(shared) + shared.bounds[0]
 
 
 def _values(shared: Lin) -> int:

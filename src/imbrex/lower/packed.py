@@ -116,10 +116,14 @@ class Exchange:
 
 @dataclass(frozen=True)
 class InPlace:
-    """A matrix that is read where it lies: element (m, k) at base + m * pitch + k."""
+    """A matrix without guards, read where it lies: element (m, k) at base + m * pitch + k.
+
+    is_transposed: at base + k * pitch + m; a few panels of it are copied at a time.
+    """
 
     base: Ref
     pitch: int
+    is_transposed: bool = False
 
 
 @dataclass(frozen=True)
@@ -134,13 +138,12 @@ class RunsInPlace:
 
 @dataclass(frozen=True)
 class Product:
-    """A workgroup's whole tile, all of K in one pass: c[m][n] = alpha * sum over k of a[m][k] * b[k][n] +
-    beta * c.
+    """A workgroup's whole tile: c[m][n] = alpha * sum over k of a[m][k] * b[k][n] + beta * c.
 
     The device does what `Pack`, `PanelGemm` and `Unpack` say, and leaves out the copies that would change
-    nothing. a: rows m, lanes k.  b: rows k and lanes n, or, transposed, rows n and lanes k.  c: rows m
-    and lanes n, or the other way round.  b_stride: 1, or 2 where every second element of memory is a
-    lane.  m_sizes, n_sizes: the extents that m_count and n_count take.
+    nothing.  a: rows m, lanes k.  b: rows k and lanes n, or, transposed, rows n and lanes k.  c: rows m and
+    lanes n, or the other way round.  m_sizes, n_sizes: the extents that m_count and n_count take.  step: the
+    variable of the loop over K around this, which takes up to k at a time; C holds the sums in between.
     """
 
     a: Window | InPlace | RunsInPlace
@@ -156,7 +159,7 @@ class Product:
     b_is_transposed: bool
     c_is_transposed: bool
     b_in_place: bool
-    b_stride: int
     stationary: Literal["a", "b"]
     alpha: float = 1.0
     beta: float = 0.0
+    step: str | None = None

@@ -41,9 +41,8 @@ __all__ = ["free_of_races"]
 
 def free_of_races(kernel: Kernel) -> None:
     """AssertionError with the statement where two accesses to LDS may meet."""
-    Interval(kernel.block_size, _parts(kernel.body), {kernel.workgroup: 0}, kernel.workitem).block(
-        kernel.body
-    )
+    values = {kernel.workgroup: 0}
+    Interval(kernel.block_size, _parts(kernel.body), values, kernel.workitem).block(kernel.body)
 
 
 @dataclass

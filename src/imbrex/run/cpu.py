@@ -88,9 +88,9 @@ class CpuKernel:
 
     @property
     def workspace_bytes(self) -> int:
-        """Memory beside the arrays: the workspace, and of one thread, in the launch that needs most."""
+        """Memory that one thread allocates beside the arrays, in the launch that needs most."""
         counts = (self._ask("workspace_bytes", i) for i in range(self._ask("launch_count")))
-        return max(counts, default=0) + sum(p.bytes for p in self.workspace)
+        return max(counts, default=0)
 
     def prepare(self) -> None:
         """A library that is loaded can run."""

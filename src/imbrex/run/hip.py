@@ -27,7 +27,6 @@ __all__ = ["HipKernel", "Placed"]
 
 Placed: TypeAlias = Array | DeviceArray
 
-_TO_DEVICE, _TO_HOST = 1, 2  # hip_runtime_api.h: hipMemcpyHostToDevice, hipMemcpyDeviceToHost
 _MOST_WORK_ITEMS = 1 << 32
 
 
@@ -174,14 +173,16 @@ def _uploaded(
             (memory,) = done(hip.hipMalloc(array.nbytes), f"memory for '{p.name}'")
             copies.append((memory, array, p))
             addresses.append(int(memory))
-            copied = hip.hipMemcpy(addresses[-1], array.ctypes.data, array.nbytes, _TO_DEVICE)
+            there = hip.hipMemcpyKind.hipMemcpyHostToDevice
+            copied = hip.hipMemcpy(addresses[-1], array.ctypes.data, array.nbytes, there)
             done(copied, f"copying '{p.name}'")
         yield addresses
         if copies:
             done(hip.hipStreamSynchronize(stream), "waiting for the GPU")
         for memory, array, p in copies:
             if p.is_written:
-                copied = hip.hipMemcpy(array.ctypes.data, int(memory), array.nbytes, _TO_HOST)
+                back = hip.hipMemcpyKind.hipMemcpyDeviceToHost
+                copied = hip.hipMemcpy(array.ctypes.data, int(memory), array.nbytes, back)
                 done(copied, f"copying '{p.name}'")
     finally:
         for memory, _, _ in copies:

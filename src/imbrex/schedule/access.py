@@ -14,13 +14,11 @@ import numpy.typing as npt
 from imbrex.dtype import DType
 from imbrex.index.map import Map
 from imbrex.index.query import vector_width
-from imbrex.schedule.context import Access, GemmContext
+from imbrex.schedule.context import SAMPLE, Access, GemmContext
 from imbrex.schedule.copy import WIDEST_VECTOR_BYTES
 from imbrex.view.gemm import GemmView
 
 __all__ = ["access_of", "context_of"]
-
-SAMPLE = 1024
 
 
 def context_of(view: GemmView, dtype: DType) -> GemmContext:
@@ -35,11 +33,24 @@ def access_of(view: Map, dtype: DType) -> Access:
     first, second = len(view.upper) - 2, len(view.upper) - 1
     widths = [vector_width(view, view.upper[i].name, widest) for i in (first, second)]
     (step0, run0), (step1, run1) = _steps(view, first), _steps(view, second)
-    return Access((widths[0], widths[1]), (run0, run1), (step0, step1))
+    along = _differences(view, second)
+    is_packed = widths[0] > 1 and 2 * np.count_nonzero(along == widths[0]) > along.size
+    return Access((widths[0], widths[1]), (run0, run1), (step0, step1), bool(is_packed))
 
 
 def _steps(view: Map, position: int) -> tuple[int, float]:
     """The step between most neighbours, 1, 2 or else 0, and the mean length of its stretches."""
+    apart = _differences(view, position)
+    length = apart.size + 1
+    kept = {step: int(np.count_nonzero(apart == step)) for step in (1, 2)}
+    step = max(kept, key=lambda s: kept[s])
+    if length > 1 and kept[step] == 0:
+        return 0, 1.0
+    return step, length / (length - kept[step])
+
+
+def _differences(view: Map, position: int) -> npt.NDArray[np.int64]:
+    """How far apart neighbours along one dimension lie, the others held in their middle."""
     length = min(SAMPLE, view.upper[position].size)
     at: list[int | npt.NDArray[np.int64]] = [d.size // 2 for d in view.upper]
     at[position] = np.arange(length, dtype=np.int64)
@@ -47,8 +58,4 @@ def _steps(view: Map, position: int) -> tuple[int, float]:
     offset: Any = np.zeros(length, dtype=np.int64)
     for coord, dim in zip(coords, view.lower, strict=True):
         offset = offset * dim.size + coord
-    kept = {step: int(np.count_nonzero(np.diff(offset) == step)) for step in (1, 2)}
-    step = max(kept, key=lambda s: kept[s])
-    if length > 1 and kept[step] == 0:
-        return 0, 1.0
-    return step, length / (length - kept[step])
+    return np.diff(offset)

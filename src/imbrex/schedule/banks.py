@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, product
 from typing import assert_never
 
 from imbrex.index.banks import Traffic, traffic
@@ -92,9 +92,7 @@ def _candidates(kind: LdsKind, place: LdsTile) -> Iterator[LdsLayout]:
         case "plain":
             yield LdsLayout("plain", kpack)
         case "xor":
-            steps = [s for s in (1, 2, 4, 8, 16, 32) if s < place.d]
-            for count in (1, 2):
-                yield from (LdsLayout("xor", kpack, numbers) for numbers in combinations(steps, count))
+            yield from _xor(place)
         case "padded":
             unit = max(1, WIDEST_VECTOR_BYTES // place.element_bytes)
             yield from (LdsLayout("padded", kpack, (i * unit,)) for i in range(MOST_PADS))
@@ -102,3 +100,12 @@ def _candidates(kind: LdsKind, place: LdsTile) -> Iterator[LdsLayout]:
             yield LdsLayout("tiled", kpack, (place.tiles.rows(place.side),))
         case _:
             assert_never(kind)
+
+
+def _xor(place: LdsTile) -> Iterator[LdsLayout]:
+    """Lines of one row; where those do not do, of several."""
+    for rows, count in product((1, 2, 4), (1, 2)):
+        steps = [step for step in (1, 2, 4, 8, 16, 32) if step * rows < place.d]
+        if place.d % rows == 0:
+            for chosen in combinations(steps, count):
+                yield LdsLayout("xor", place.tiles.kpack, (rows, *chosen))

@@ -11,7 +11,10 @@ from dataclasses import dataclass
 
 from imbrex.dtype import DType
 
-__all__ = ["Access", "GemmContext", "round_up"]
+__all__ = ["SAMPLE", "Access", "GemmContext", "round_up"]
+
+SAMPLE = 1024
+"""Steps and runs are measured on the first coordinates only, this many."""
 
 
 def round_up(value: int, multiple: int) -> int:
@@ -26,11 +29,13 @@ class Access:
     vector: widest legal, aligned vector along the dimension, in elements (`index.query.vector_width`).
     step: how far apart most neighbours along the dimension lie: 1 or 2 elements, or 0 for anything else.
     run: mean length of the stretches in which neighbours lie `step` apart, whatever their alignment.
+    is_packed: vectors along dimension 0 follow each other along dimension 1, as in a packed tile.
     """
 
     vector: tuple[int, int] = (1, 1)
     run: tuple[float, float] = (1.0, 1.0)
     step: tuple[int, int] = (1, 1)
+    is_packed: bool = False
 
     def __post_init__(self) -> None:
         assert min(self.vector) >= 1 and min(self.run) >= 1, f"widths and runs are at least 1: {self}"
@@ -62,6 +67,11 @@ class GemmContext:
     def multiplies(self) -> int:
         """Multiply-adds that the problem itself asks for."""
         return self.g * self.m * self.n * self.k
+
+    @property
+    def a_is_columns(self) -> bool:
+        """Do neighbours along m lie together in A, however far one goes?"""
+        return self.a.step[1] == 1 and self.a.run[1] >= min(self.m, SAMPLE)
 
     @property
     def exchanged(self) -> GemmContext:

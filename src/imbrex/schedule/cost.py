@@ -23,12 +23,14 @@ __all__ = ["PRICES", "Prices", "cycles", "pack_price_a", "pack_price_b", "store_
 def cycles(tuning: CpuTuning, context: GemmContext, machine: CpuTarget, prices: Prices = PRICES) -> float:
     """Estimated cycles of the busiest thread."""
     plan = tuning.plan(context)
-    if plan.is_one_pass:
+    if plan.is_fused:
         return one_pass.cycles(plan, machine, tile_cycles(tuning, machine, prices), prices)
     gemm, lanes = plan.oriented, tuning.vector_lanes
     row_blocks, column_blocks = plan.blocks
     calls, steps = plan.row_panels * plan.column_panels, plan.k_iterations
-    call = prices.call + 2 * tuning.m_per_thread * tuning.vectors + _stream(plan, machine, prices)
+    call = (
+        prices.call + 2 * prices.sum * tuning.m_per_thread * tuning.vectors + _stream(plan, machine, prices)
+    )
     total = calls * (gemm.k * tile_cycles(tuning, machine, prices) + steps * call)
     price_a, price_b = (
         pack_price_a(gemm.a, tuning.a_layout, lanes, prices),
@@ -43,9 +45,12 @@ def cycles(tuning: CpuTuning, context: GemmContext, machine: CpuTarget, prices: 
 
 
 def tile_cycles(tuning: CpuTuning, machine: CpuTarget, prices: Prices = PRICES) -> float:
-    """Cycles of one register tile for one step of K: FMAs, or loads (two a cycle), or one FMA's latency."""
-    loads = (tuning.vectors + tuning.m_per_thread) / 2
-    return max(tuning.m_per_thread * tuning.vectors / machine.fma_per_cycle, loads, prices.fma_latency)
+    """Cycles of one register tile for one step of K: FMAs, or loads (two a cycle), or one FMA's latency; and
+    what of the loads they do not hide.
+    """
+    rows, vectors = tuning.m_per_thread, tuning.vectors
+    slowest = max(rows * vectors / machine.fma_per_cycle, (rows + vectors) / 2, prices.fma_latency)
+    return slowest + prices.broadcast * rows + prices.load * vectors
 
 
 def pack_price_a(access: Access, layout: PanelLayout, lanes: int, prices: Prices = PRICES) -> float:

@@ -23,6 +23,7 @@ __all__ = ["CpuPlan", "CpuTuning", "PanelLayout", "Stationary"]
 PanelLayout: TypeAlias = Literal["k_major", "k_blocked"]
 Stationary: TypeAlias = Literal["a", "b"]
 PANEL_ALIGN = 64  # a cache line, and the widest vector
+COLUMNS_TOGETHER = 8  # panels that are cut at a time from an A whose rows are k
 
 
 @dataclass(frozen=True)
@@ -129,13 +130,17 @@ class CpuPlan:
         return -(-self.oriented.k // self.block_k)
 
     @property
-    def is_one_pass(self) -> bool:
-        """All of K in one step, panels that keep neighbouring K together, and B staying where C is
-        transposed: no private tile of all of C is needed, and operands may be read in place.
+    def is_fused(self) -> bool:
+        """Is each step over K one product, which reads operands in place where it can and needs no private
+        tile of all of C?
+
+        Panels of A keep neighbouring K together or are cut from a matrix of neighbours along m, B stays
+        where C is transposed, and C can hold the sums between steps.
         """
-        c = self.oriented.c
+        c, dtype = self.oriented.c, self.context.dtype
         may_store = self.tuning.stationary == "b" or c.run[0] <= c.run[1]
-        return self.tuning.a_layout == "k_blocked" and self.block_k >= self.oriented.k and may_store
+        has_form = self.tuning.a_layout == "k_blocked" or self.oriented.a_is_columns
+        return has_form and may_store and (self.k_iterations == 1 or dtype.output == dtype.accumulator)
 
     @property
     def panel_k(self) -> int:
@@ -146,6 +151,8 @@ class CpuPlan:
     def a_panel_bytes(self) -> int:
         """The buffer of packed A: one panel when A is stationary, the whole block when it streams."""
         t = self.tuning
+        if self.is_fused and t.a_layout == "k_major":
+            return self._packed(COLUMNS_TOGETHER * t.m_per_thread)
         return self._packed(t.m_per_thread if t.stationary == "a" else self.block_rows)
 
     @property
@@ -156,9 +163,9 @@ class CpuPlan:
 
     @property
     def c_tile_bytes(self) -> int:
-        """The private tile of C; of a single panel where K is one pass."""
+        """The private tile of C; of a single panel where each step is one product."""
         rows, columns = self.block_rows, self.block_columns
-        if self.is_one_pass:
+        if self.is_fused:
             columns = self.tuning.n_per_thread
         return round_up(rows * columns * self.context.dtype.accumulator.bytes, PANEL_ALIGN)
 

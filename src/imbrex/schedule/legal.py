@@ -13,7 +13,7 @@ from imbrex.schedule.cpu import CpuPlan, CpuTuning
 from imbrex.schedule.legal_waves import XDLOPS_RULES
 from imbrex.schedule.rules import Illegal, Reasons, Rules, listed
 from imbrex.schedule.target import CpuTarget, GpuTarget, Target
-from imbrex.schedule.tuning import Tuning
+from imbrex.schedule.tuning import Tuning, with_article
 from imbrex.schedule.vanilla import GeneralPlan, GeneralTuning
 from imbrex.schedule.xdlops import XdlopsTuning
 
@@ -34,7 +34,7 @@ def check(tuning: Tuning, context: GemmContext, machine: Target) -> tuple[Illega
         case CpuTuning(), CpuTarget():
             return CPU_RULES.broken(tuning.plan(context), machine)
         case _:
-            return (Illegal("kind", f"a {tuning.kind} tuning does not run on {machine.name}"),)
+            return (Illegal("kind", f"{with_article(tuning.kind)} tuning does not run on {machine.name}"),)
 
 
 def block_size(plan: GeneralPlan, machine: GpuTarget) -> Reasons:

@@ -11,7 +11,7 @@ from imbrex.schedule.stage import TileCopy
 from imbrex.schedule.target import GpuTarget
 from imbrex.schedule.xdlops import XdlopsPlan
 from imbrex.view.fragment import k_parts
-from imbrex.view.mma import Instruction, instructions, on_chip
+from imbrex.view.mma import Instruction, instructions, nearest
 from imbrex.view.wave import tile_of
 
 __all__ = ["XDLOPS_RULES"]
@@ -32,17 +32,20 @@ def matrix_unit(plan: XdlopsPlan, machine: GpuTarget) -> Reasons:
 def instruction(plan: XdlopsPlan, machine: GpuTarget) -> Reasons:
     """An instruction that the tuning names is the chip's, and takes the product's type."""
     chip, dtype = machine.chip, plan.context.dtype
+    fit = [i.name for i in mfma.served(dtype, chip)]
     try:
         asked = mfma.named(plan.tuning.instruction)
-        if asked is None:
-            return
-        on_chip(asked.name, chip)
     except Diagnostic as error:
         yield f"{error.message}; {error.hint}" if error.hint else error.message
         return
-    if not mfma.takes(asked, dtype, chip):
-        pair = f"{asked.a_type}" if asked.a_type == asked.b_type else f"{asked.a_type} by {asked.b_type}"
-        fit = [i.name for i in mfma.served(dtype, chip)]
+    if asked is None or not fit:
+        return
+    if not asked.fits(chip):
+        near = nearest(asked, chip)
+        instead = near.name if near is not None else _some(fit)
+        yield f"{chip} has no {asked.name}, which is of {listed(asked.chips)}; {instead} would do"
+    elif not mfma.takes(asked, dtype, chip):
+        pair = asked.a_type if asked.a_type == asked.b_type else f"{asked.a_type} by {asked.b_type}"
         yield f"{asked.name} multiplies {pair}, the product is of {dtype.name}; {_some(fit)} would do"
 
 
@@ -134,8 +137,8 @@ def lds_layout(plan: XdlopsPlan, machine: GpuTarget) -> Reasons:
 
 def lds_bytes(plan: XdlopsPlan, machine: GpuTarget) -> Reasons:
     """All buffers of A and B fit."""
-    if plan.wave_tiles is None:
-        return  # wave_tile says why
+    if plan.wave_tiles is None or any(copy_of_blocks(plan, machine)):
+        return  # wave_tile or copy_of_blocks says why
     if plan.lds_bytes > machine.lds_bytes:
         fewer = "; 1 buffer would fit" if plan.lds_bytes // plan.tuning.buffers <= machine.lds_bytes else ""
         yield f"lds_bytes {plan.lds_bytes} > {machine.lds_bytes} on {machine.name}{fewer}"

@@ -1,26 +1,32 @@
-"""The cost of a CPU kernel that takes all of K in one pass and reads in place what needs no packing.
+"""The cost of a CPU kernel whose steps over K are one product each, reading in place what needs no packing.
 
-products  whole vectors at their rate; up to half a vector of last columns is summed along K instead A  in
-place where it lies as rows of K that do not crowd into one set of the L1 cache, else packed: once when it
-stays, once for each panel of B when B stays B  in place where it lies as long rows of N; else packed once a
-block, transposed where K is contiguous C  stored from registers, or through a tile windows  the address of
-each row and lane of a block balance  the busiest thread's share of the workgroups
+The terms, in cycles, added up and shared among threads:
+
+- products: whole vectors at their rate, once for each step of K their way to C; up to half a vector of last
+  columns is summed along K instead.
+- A: in place where it lies as rows of K that do not crowd into one set of the L1 cache, or in long runs; else
+  packed: once for a block of columns when it stays, once for each panel of B when B stays.
+- B: in place where it lies as long rows of N; else packed once for a block of rows, transposed where K is
+  contiguous; then it streams from the cache that holds it.
+- C: stored from registers, or through a tile, and read again in all steps but the first.
+- windows: the address of each row and lane of a block.
+- balance: the busiest thread's share of the workgroups.
 """
 
 from __future__ import annotations
 
 from math import gcd
 
-from imbrex.schedule.context import Access
+from imbrex.schedule.context import SAMPLE, Access
 from imbrex.schedule.cpu import CpuPlan
-from imbrex.schedule.prices import Prices
+from imbrex.schedule.prices import Level, Prices
 from imbrex.schedule.target import CpuTarget
 
 __all__ = ["CROWDED_BYTES", "cycles", "last_columns", "reads_a_in_place"]
 
 SET_BYTES = 4096
 CROWDED_BYTES = 9 * SET_BYTES
-SAMPLED = 1024  # runs are measured on the first elements only
+L3_PARTS = 4
 
 
 def cycles(plan: CpuPlan, machine: CpuTarget, tile_cycles: float, prices: Prices) -> float:
@@ -39,7 +45,7 @@ def last_columns(n: int, lanes: int) -> int:
 def reads_a_in_place(plan: CpuPlan) -> bool:
     """Is A's panel a matrix that the microkernel can read where it lies?"""
     gemm, dtype = plan.oriented, plan.context.dtype
-    is_matrix = gemm.a.step[0] == 1 and gemm.a.run[0] >= min(gemm.k, SAMPLED)
+    is_matrix = gemm.a.step[0] == 1 and gemm.a.run[0] >= min(gemm.k, SAMPLE)
     crowded = plan.tuning.m_per_thread * gcd(SET_BYTES, gemm.k * dtype.bytes) > CROWDED_BYTES
     return is_matrix and not crowded and dtype.accumulator == dtype
 
@@ -48,29 +54,32 @@ def _products(plan: CpuPlan, tile_cycles: float, prices: Prices) -> float:
     gemm, t = plan.oriented, plan.tuning
     columns = last_columns(gemm.n, t.vector_lanes)
     vectors = -(-(gemm.n - columns) // t.vector_lanes)
-    loads = t.m_per_thread + 2 * t.vectors  # a vector of B that is read in place often straddles two lines
-    per_row = (tile_cycles + prices.load * loads) / t.m_per_thread / t.vectors
+    per_row = tile_cycles / t.m_per_thread / t.vectors
     whole = gemm.m * vectors * gemm.k * per_row
     tails = gemm.m * columns * gemm.k / t.vector_lanes * prices.column
     calls = -(-gemm.m // t.m_per_thread) * -(-vectors // t.vectors)
-    return whole + tails + calls * (prices.call + t.m_per_thread * t.vectors)
+    return whole + tails + plan.k_iterations * calls * (prices.call + prices.sum * t.m_per_thread * t.vectors)
 
 
 def _operand_a(plan: CpuPlan, machine: CpuTarget, prices: Prices) -> float:
     gemm, t = plan.oriented, plan.tuning
-    elements = gemm.m * gemm.k
+    elements, columns = gemm.m * gemm.k, last_columns(gemm.n, t.vector_lanes)
+    visits = -(-(gemm.n - columns) // t.n_per_thread) + (columns > 0)
+    passes = plan.blocks[1] if t.stationary == "a" else visits
     if reads_a_in_place(plan):
-        passes = 1 if t.stationary == "a" else plan.column_panels
-        held = elements * plan.context.dtype.bytes
-        return passes * held * _rate(held, machine, prices)
-    passes = plan.blocks[1] if t.stationary == "a" else plan.column_panels
+        size = plan.context.dtype.bytes
+        panel = plan.panel_k * t.n_per_thread * size
+        held = plan.block_rows * plan.block_k * size + panel
+        return passes * elements * size * _rate(held, machine, prices.flow)
+    if t.a_layout == "k_major":
+        return passes * elements / t.m_per_thread * prices.piece
     return passes * elements / t.vector_lanes * _a_price(plan, prices)
 
 
 def _a_price(plan: CpuPlan, prices: Prices) -> float:
     """A vector of A that is not a matrix: a share of a pointer to its run, or a copy."""
     a, lanes, dtype = plan.oriented.a, plan.tuning.vector_lanes, plan.context.dtype
-    has_runs = a.step[0] == 1 and lanes <= a.run[0] < min(plan.oriented.k, SAMPLED)
+    has_runs = a.step[0] == 1 and lanes <= a.run[0] < min(plan.oriented.k, SAMPLE)
     if has_runs and dtype.accumulator == dtype:
         return prices.pointer * lanes / a.run[0]
     return _copied(a, 0, lanes, prices)
@@ -82,7 +91,7 @@ def _operand_b(plan: CpuPlan, machine: CpuTarget, prices: Prices) -> float:
     packed = plan.blocks[0] * plan.column_panels * t.n_per_thread * gemm.k / t.vector_lanes * price
     held = plan.panel_k * (t.n_per_thread if t.stationary == "b" else plan.block_columns) * size
     reads = plan.row_panels * plan.column_panels * t.n_per_thread * gemm.k * size
-    return packed + reads * _rate(held, machine, prices)
+    return packed + reads * _rate(held, machine, prices.stream)
 
 
 def _b_price(plan: CpuPlan, prices: Prices) -> float:
@@ -97,15 +106,14 @@ def _b_price(plan: CpuPlan, prices: Prices) -> float:
     if dtype.accumulator == dtype and is_apart and t.stationary == "b":
         if gemm.b.step[1] == 1 and gemm.b.run[1] >= min(gemm.n, 8 * lanes):
             return prices.read_in_place
-        if gemm.b.step[1] == 2:
-            crossing = min(1.0, t.n_per_thread / gemm.b.run[1])
-            return crossing * along + (1 - crossing) * 2 * prices.read_in_place
     return min(along, across)
 
 
 def _result(plan: CpuPlan, prices: Prices) -> float:
     gemm, t = plan.oriented, plan.tuning
-    vectors = gemm.m * gemm.n / t.vector_lanes
+    vectors = (
+        gemm.m * gemm.n / t.vector_lanes * (2 * plan.k_iterations - 1)
+    )  # read again by all steps but one
     if gemm.c.step[1] == 1 and gemm.c.run[1] >= min(gemm.n, 4 * t.vector_lanes):
         return vectors * prices.store_in_place
     if gemm.c.step[0] == 1 and gemm.c.run[0] >= min(gemm.m, t.vector_lanes):
@@ -126,9 +134,13 @@ def _copied(access: Access, dim: int, lanes: int, prices: Prices) -> float:
     return min(prices.gather, prices.copy * access.step[dim] * pieces)
 
 
-def _rate(held_bytes: int, machine: CpuTarget, prices: Prices) -> float:
-    """Cycles a byte from the smallest cache that holds this much with room to spare."""
-    level = prices.stream
-    if held_bytes <= machine.l2_bytes * 3 // 4:
-        return level.l2
-    return level.l3 if held_bytes <= machine.l3_bytes else level.memory
+def _rate(held_bytes: int, machine: CpuTarget, level: Level) -> float:
+    """Cycles a byte from the smallest cache that holds this much.
+
+    Other data passes through L2 as well, so what fills more than half of it is met there less and less; and
+    other cores, or guests of the machine, have their part of L3.
+    """
+    if held_bytes > machine.l3_bytes // L3_PARTS:
+        return level.memory
+    missed = min(1.0, max(0.0, 2 * held_bytes / machine.l2_bytes - 1))
+    return level.l2 + missed * (level.l3 - level.l2)

@@ -25,9 +25,9 @@ class Prices:
     """
 
     copy: float = 4.0
-    transpose: float = 4.0
+    transpose: float = 11.0
     gather: float = 36.0
-    store: float = 6.0
+    store: float = 8.0
     store_piece: float = 4.0
     store_transpose: float = 15.0
     scatter: float = 62.0
@@ -35,13 +35,17 @@ class Prices:
     coordinate: float = 20.0  # to find the address of one row or column of a panel
     fma_latency: float = 4.0
     column: float = 1.5  # a vector of products that are summed along K, and its share of the final sum
-    pointer: float = 2.5  # to find a run of neighbours along K
-    load: float = 0.05  # beside the multiply-adds that hide most of it
-    read_in_place: float = 0.7  # a vector of B that straddles cache lines
-    store_in_place: float = 2.0
-    placed: float = 6.0  # the address of a row or lane of a window in the one-pass form
-    call: float = 10.0  # and a cycle for each accumulator: the register tile goes to the private tile
-    stream: Level = Level(0.001, 0.01, 0.05)
+    pointer: float = 8.0  # to find a run of neighbours along K
+    broadcast: float = 0.12  # an element of A, beside the multiply-adds that hide most of it: tall tiles lose
+    load: float = 0.06  # a vector of B
+    piece: float = 8.0  # a row's elements of one panel, cut from an A whose rows are k
+    sum: float = 2.0  # an accumulator that goes to memory
+    read_in_place: float = 0.9  # a vector of B that straddles cache lines
+    store_in_place: float = 3.0
+    placed: float = 12.0  # the address of a row or lane of a window in the one-pass form
+    call: float = 12.0  # and a cycle for each accumulator: the register tile goes to the private tile
+    stream: Level = Level(0.001, 0.004, 0.03)
+    flow: Level = Level(0.0005, 0.005, 0.03)  # A, which is read in place
     tile: Level = Level(0.01, 0.03, 0.08)
 
 

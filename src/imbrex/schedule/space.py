@@ -11,13 +11,15 @@ from imbrex.schedule.cpu import CpuTuning, PanelLayout, Stationary
 from imbrex.schedule.prices import PRICES
 from imbrex.schedule.target import CpuTarget
 from imbrex.schedule.vanilla import GeneralTuning
+from imbrex.schedule.xdlops import XdlopsTuning
 
-__all__ = ["cpu_space", "general_space", "register_tiles"]
+__all__ = ["cpu_space", "general_space", "register_tiles", "xdlops_space"]
 
 K_BLOCKS = (192, 256, 384, 512)
 BLOCK_EDGES = (96, 192, 384, 768, 1536)
 SHAPES_KEPT = 4
 LONGEST_PASS = 8192
+K_STEPS = (1024, 2048)
 
 
 def general_space() -> Iterator[GeneralTuning]:
@@ -26,36 +28,59 @@ def general_space() -> Iterator[GeneralTuning]:
         yield GeneralTuning(*numbers)
 
 
+def xdlops_space(dtype_name: str) -> Iterator[XdlopsTuning]:
+    """Powers of two; 8-bit types take longer K."""
+    eight_bit = dtype_name == "i8"
+    k_per_block = (4, 8, 16, 32) if eight_bit else (1, 2, 4, 8)
+    kpacks = (1, 4, 8, 16) if eight_bit else (1, 4, 8)
+    m_blocks, n_blocks = (4, 8, 16, 32, 64, 128, 256), (16, 32, 64, 128, 256)
+    for numbers in product(m_blocks, n_blocks, k_per_block, (4, 8, 16, 32, 64, 128), n_blocks[:4], kpacks):
+        if numbers[3] <= numbers[0] and numbers[4] <= numbers[1]:
+            yield XdlopsTuning(*numbers)
+
+
 def cpu_space(context: GemmContext, machine: CpuTarget) -> list[CpuTuning]:
     """Both orientations; for each the register tiles that waste least, and cache blocks of several sizes.
 
     The layout of A's panels is not searched: packing along the longer run, of K or of the rows, is cheaper.
+    Where steps over K can be products of their own, nothing else is tried: it was slower wherever measured.
     """
-    return [
+    found = [
         t
         for swapped in (False, True)
         for t in (*_one_pass(context, machine, swapped), *_oriented(context, machine, swapped))
     ]
+    return [t for t in found if t.plan(context).is_fused] or found
 
 
 def _one_pass(context: GemmContext, machine: CpuTarget, swapped: bool) -> Iterator[CpuTuning]:
-    """All of K in one step: the tallest register tiles of each width, evened out over the rows."""
+    """Each step one product: the tallest register tiles of each width, evened out over the rows."""
     gemm = context.exchanged if swapped else context
     lanes = machine.lanes(context.dtype.accumulator.bytes)
-    if gemm.a.run[0] < gemm.a.run[1] or gemm.k > LONGEST_PASS:
+    layout: PanelLayout = "k_blocked" if gemm.a.run[0] >= gemm.a.run[1] else "k_major"
+    if layout == "k_major" and not gemm.a_is_columns:
         return
-    k_block = round_up(gemm.k, lanes)
     is_transposed = gemm.c.run[0] > gemm.c.run[1]  # C goes through a tile of all its rows, so B must stay
     orders: tuple[Stationary, ...] = ("b",) if is_transposed else ("a", "b")
+    k_steps = _k_steps(gemm, lanes)
     for vectors in range(1, 5):
         most = (machine.vector_registers - vectors - 1) // vectors
         for tallest in {most, min(most, 6)}:
             rows = _balanced(gemm.m, tallest)
             m_blocks, n_blocks = _edges(gemm.m, rows), _edges(gemm.n, vectors * lanes)
-            for m_block, n_block, order in product(m_blocks, n_blocks, orders):
+            for k_block, m_block, n_block, order in product(k_steps, m_blocks, n_blocks, orders):
                 yield CpuTuning(
-                    rows, vectors * lanes, m_block, n_block, k_block, lanes, "k_blocked", order, swapped
+                    rows, vectors * lanes, m_block, n_block, k_block, lanes, layout, order, swapped
                 )
+
+
+def _k_steps(gemm: GemmContext, lanes: int) -> list[int]:
+    """All of K unless it is very long, and equal parts of a long one, of whole runs of A where it has any."""
+    run = gemm.a.run[0]
+    grain = int(run) if run == int(run) and lanes <= run <= min(K_STEPS) and run % lanes == 0 else lanes
+    whole = [round_up(gemm.k, lanes)] if gemm.k <= LONGEST_PASS else []
+    parts = {round_up(-(-gemm.k // -(-gemm.k // near)), grain) for near in K_STEPS if gemm.k > near}
+    return sorted({*whole, *parts})
 
 
 def _balanced(size: int, most: int) -> int:

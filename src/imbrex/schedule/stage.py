@@ -6,7 +6,8 @@ each dimension; the work items are `threads`.
 Global reads are as wide as the algebra allows, 16 bytes at most, along K or along D.  Writes to LDS are whole
 packs of K: where the reads lie along D, a work item reads kpack rows of D and transposes them in its
 registers. Where its share of the tile is less than that square, reads and writes get narrower so that
-together they are fewest.  Neighbouring work items lie along the dimension in which memory runs.
+together they are fewest.  Neighbouring work items lie along the dimension in which memory runs, which
+is D where packs of K lie one after the other along it.
 """
 
 from __future__ import annotations
@@ -83,6 +84,12 @@ class TileCopy:
         return gcd(self._widest, self.share.items[0])
 
     @property
+    def registers(self) -> int:
+        """32-bit registers of the staged elements; a load fills at least one."""
+        loads = self.per_thread // self.data_per_read
+        return loads * max(1, self.data_per_read * self.element_bytes // 4)
+
+    @property
     def is_turned(self) -> bool:
         """Does a work item transpose what it read?"""
         return min(self.share.items) > 1
@@ -102,6 +109,8 @@ class TileCopy:
 
     @property
     def _lane_dim(self) -> int:
+        if self.access.is_packed and self._width_k == self.kpack:
+            return 1
         if self._width_k != self._width_d:
             return self.vector_dim
         return 1 if self.access.step[1] == 1 and self.access.run[1] > self.access.run[0] else 0

@@ -23,7 +23,7 @@ from imbrex.schedule.vanilla import GeneralTuning
 from imbrex.schedule.xdlops import XdlopsTuning
 from imbrex.view.lds import LDS_KINDS
 
-__all__ = ["KINDS", "VERSION", "Tuning", "from_json", "parse", "text", "to_json"]
+__all__ = ["KINDS", "VERSION", "Tuning", "from_json", "parse", "text", "to_json", "with_article"]
 
 Tuning: TypeAlias = GeneralTuning | XdlopsTuning | CpuTuning
 
@@ -68,7 +68,7 @@ def parse(line: str) -> Tuning:
     least = len(names) - len(_usual(KINDS[kind]))
     if not least <= len(words) <= len(names):
         takes = f"{least} to {len(names)}" if least < len(names) else str(least)
-        complaint = f"a {kind} tuning takes {takes} values, got {len(words)}"
+        complaint = f"{with_article(kind)} tuning takes {takes} values, got {len(words)}"
         raise _error(line, start, values, complaint, ",".join(names))
     found: dict[str, Any] = {}
     for name, word in zip(names, words, strict=False):
@@ -92,10 +92,11 @@ def from_json(data: Mapping[str, Any]) -> Tuning:
     names, usual = [f.name for f in fields(KINDS[kind])], _usual(KINDS[kind])
     for key in data:
         if key not in (*names, "version", "kind"):
-            raise Diagnostic(f"unknown key '{key}' in a {kind} tuning", hint=did_you_mean(key, names))
+            where = f"in {with_article(kind)} tuning"
+            raise Diagnostic(f"unknown key '{key}' {where}", hint=did_you_mean(key, names))
     for name in names:
         if name not in data and name not in usual:
-            raise Diagnostic(f"missing key '{name}' in a {kind} tuning")
+            raise Diagnostic(f"missing key '{name}' in {with_article(kind)} tuning")
         if name in data:
             _typed(name, data[name])
     return KINDS[kind](**{name: data[name] for name in names if name in data})
@@ -106,6 +107,11 @@ def _usual(kind: type[Tuning]) -> dict[str, Any]:
     if not issubclass(kind, XdlopsTuning):
         return {}
     return {f.name: f.default for f in fields(kind)[XdlopsTuning.required :]}
+
+
+def with_article(kind: str) -> str:
+    """`a general`, `an xdlops`."""
+    return f"an {kind}" if kind == "xdlops" else f"a {kind}"
 
 
 def _values(tuning: Tuning) -> dict[str, int | str | bool]:

@@ -40,6 +40,8 @@ class Rates:
 
 
 RATES = Rates()
+JOINING = {1: 1.25, 2: 0.5}
+"""Vector instructions for an element of so many bytes that fills no register, as the compiler joins them."""
 
 
 def wave_cycles(plan: XdlopsPlan) -> float:
@@ -81,9 +83,13 @@ def _writes(copy: TileCopy) -> float:
 
 
 def _vector_instructions(copy: TileCopy) -> float:
-    """Index arithmetic, two for each load, the writes to LDS, and what a transposition moves."""
+    """Index arithmetic, two for each load, the writes to LDS, what a transposition moves, and what puts elements
+    together that came one by one.
+    """
+    narrow = copy.data_per_read * copy.element_bytes < 4
     turned = copy.per_thread * copy.element_bytes / 4 if copy.is_turned and copy.element_bytes < 4 else 0
-    return 2 * copy.per_thread / copy.data_per_read + copy.per_thread / copy.data_per_write + turned
+    joined = copy.per_thread * JOINING[copy.element_bytes] if narrow else 0
+    return 2 * copy.per_thread / copy.data_per_read + copy.per_thread / copy.data_per_write + turned + joined
 
 
 def _resident(plan: XdlopsPlan, waves_a_simd: int) -> int:

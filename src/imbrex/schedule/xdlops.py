@@ -206,19 +206,13 @@ class XdlopsPlan:
         tiles, staged = self.wave_tiles, 0
         packs = (tiles.m_tiles + tiles.n_tiles) * self.tuning.kpack if tiles else 0
         if self.tuning.copy == "staged":
-            staged = self.a_copy.per_thread + self.b_copy.per_thread
-        return -(-(packs + staged) * self.context.dtype.bytes // 4) + ADDRESS_REGISTERS
+            staged = self.a_copy.registers + self.b_copy.registers
+        return -(-packs * self.context.dtype.bytes // 4) + staged + ADDRESS_REGISTERS
 
     @property
     def attributes(self) -> dict[str, Any]:
         """Attributes of the gridwise op: the seed's names, and the wave's."""
-        t, a, b, tiles = self.tuning, self.a_copy, self.b_copy, self.wave_tiles
-        lds_a, lds_b = self.lds_layouts
-        reads = (
-            [self.direct_vector(copy) or 1 for copy in (a, b)]
-            if t.copy == "direct"
-            else [copy.data_per_read for copy in (a, b)]
-        )
+        t, tiles = self.tuning, self.wave_tiles
         return {
             "block_size": t.block_size,
             "m_per_block": t.m_per_block,
@@ -229,26 +223,27 @@ class XdlopsPlan:
             "kpack": t.kpack,
             "instruction": tiles.instruction.name if tiles else t.instruction,
             "interleave": t.interleave,
-            "matrix_a_source_vector_read_dim": a.share.vector_dim,
-            "matrix_a_source_data_per_read": reads[0],
-            "matrix_a_dest_data_per_write_dim_m": a.data_per_write,
-            "matrix_b_source_vector_read_dim": b.share.vector_dim,
-            "matrix_b_source_data_per_read": reads[1],
-            "matrix_b_dest_data_per_write_dim_n": b.data_per_write,
+            **self._of_matrix("a", "m", self.a_copy, self.lds_layouts[0]),
+            **self._of_matrix("b", "n", self.b_copy, self.lds_layouts[1]),
             "matrix_c_source_dest_vector_read_write_dim": 1,
             "matrix_c_dest_data_per_write": self.c_data_per_write,
-            "matrix_a_copy_cluster_lengths": list(a.share.clusters),
-            "matrix_b_copy_cluster_lengths": list(b.share.clusters),
             "pipeline": "xdlops",
-            "matrix_a_copy_slice_lengths": list(a.share.items),
-            "matrix_b_copy_slice_lengths": list(b.share.items),
-            "matrix_a_copy_lane_dim": a.share.lane_dim,
-            "matrix_b_copy_lane_dim": b.share.lane_dim,
-            "matrix_a_copy_lane_inner": a.share.lane_inner,
-            "matrix_b_copy_lane_inner": b.share.lane_inner,
             "lds_layout": t.lds,
-            "matrix_a_lds_numbers": list(lds_a.numbers),
-            "matrix_b_lds_numbers": list(lds_b.numbers),
             "lds_buffers": t.buffers,
             "copy": t.copy,
         }
+
+    def _of_matrix(self, name: str, side: Side, copy: TileCopy, layout: LdsLayout) -> dict[str, Any]:
+        """The attributes of one operand: its copy, and its layout in LDS."""
+        is_direct = self.tuning.copy == "direct"
+        given = {
+            "source_vector_read_dim": copy.share.vector_dim,
+            "source_data_per_read": (self.direct_vector(copy) or 1) if is_direct else copy.data_per_read,
+            f"dest_data_per_write_dim_{side}": copy.data_per_write,
+            "copy_cluster_lengths": list(copy.share.clusters),
+            "copy_slice_lengths": list(copy.share.items),
+            "copy_lane_dim": copy.share.lane_dim,
+            "copy_lane_inner": copy.share.lane_inner,
+            "lds_numbers": list(layout.numbers),
+        }
+        return {f"matrix_{name}_{key}": value for key, value in given.items()}

@@ -6,7 +6,9 @@
     backward data v4r1   c          n h~ w~      k y. x.    filter  output  input, one GEMM a phase
     backward weight      k          c y x        n ho wo    output  input   filter
 
-Digits of a merged dim follow the memory order of an array, so that its fastest dim stays fastest.
+Digits of a merged dim follow the memory order of an array, so that its fastest dim stays fastest.  gemmK may
+have its taps first instead, channels as its fastest digit: then a stretch of gemmK stays at one tap, with
+one guard for each lane, even where channels do not come last in memory.
 The phases of v4r1: with g = gcd(stride, dilation) and Y~ = stride / g, a filter row is y = Y~ * y. + y~, and
 stride * ho + dilation * y = stride * h~ + dilation * y~ with h~ = ho + (dilation / g) * y. .  Fixing y~ fixes
 the residue of the input rows, hi + pad = dilation * y~ modulo stride, and every y~ below Y~ has its own.  So
@@ -17,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from math import gcd
 from typing import NamedTuple
 
@@ -72,9 +75,9 @@ class Convolution:
         return Axis(sizes[image], sizes[out], sizes[window], self.strides[i], self.dilations[i], *pads)
 
 
-def forward(conv: Convolution) -> GemmView:
+def forward(conv: Convolution, taps_first: bool = False) -> GemmView:
     """v4r4."""
-    reduction = _order(conv.input, {"c": "c", "hi": "y", "wi": "x"})
+    reduction = _reduction(conv.input, {"c": "c", "hi": "y", "wi": "x"}, taps_first)
     pixels = _order(conv.output, {"n": "n", "ho": "ho", "wo": "wo"})
     return GemmView(
         a=_merged(conv.filter, gemmK=reduction, gemmM="k"),
@@ -105,9 +108,10 @@ def backward_data_v1r1(conv: Convolution) -> GemmView:
     )
 
 
-def backward_data_v4r1(conv: Convolution) -> tuple[GemmView, ...]:
+def backward_data_v4r1(conv: Convolution, taps_first: bool = False) -> tuple[GemmView, ...]:
     """One GEMM for each phase (y~, x~) that has filter taps and input elements."""
-    return tuple(_phase(conv, h, w) for h in _phases(conv.height) for w in _phases(conv.width))
+    phases = product(_phases(conv.height), _phases(conv.width))
+    return tuple(_phase(conv, h, w, taps_first) for h, w in phases)
 
 
 def writes_everything(conv: Convolution) -> bool:
@@ -143,9 +147,9 @@ def _phases(axis: Axis) -> Iterator[Phase]:
             yield Phase(residue, taps, first, last - first + 1, axis.stride * first + shift)
 
 
-def _phase(conv: Convolution, h: Phase, w: Phase) -> GemmView:
+def _phase(conv: Convolution, h: Phase, w: Phase, taps_first: bool) -> GemmView:
     pixels = _order(conv.input, {"n": "n", "hi": "ht", "wi": "wt"})
-    reduction = _order(conv.output, {"k": "k", "ho": "yd", "wo": "xd"})
+    reduction = _reduction(conv.output, {"k": "k", "ho": "yd", "wo": "xd"}, taps_first)
     return GemmView(
         a=_stacked(_phase_filter(conv, h, w), gemmK=reduction, gemmM="c"),
         b=_stacked(_phase_output(conv, h, w), gemmK=reduction, gemmN=pixels),
@@ -232,6 +236,13 @@ def _merged(lower: Sequence[Dim], **gemm: str) -> Map:
 
 def _stacked(below: tuple[Layer, ...], **gemm: str) -> Map:
     return Map((*_merged(below[0].upper, **gemm).layers, *below))
+
+
+def _reduction(memory: Sequence[Dim], names: dict[str, str], taps_first: bool) -> str:
+    """The digits of gemmK: in memory order, or with the channel, the first of `names`, after the taps."""
+    channel, *_ = names.values()
+    digits = _order(memory, names).split()
+    return " ".join(sorted(digits, key=lambda digit: taps_first and digit == channel))
 
 
 def _order(memory: Sequence[Dim], names: dict[str, str]) -> str:

@@ -2,11 +2,13 @@
 
     plain    [k / kpack][d][kpack]                  rocMLIR's
     padded   [d][k + pad]                           rows a little longer than they are
-    xor      [d][(k / kpack) ^ f(d)][kpack]         rows whose packs are permuted, differently from row to row
+    xor      [line][pack ^ f(line)][kpack]          lines whose packs are permuted, each line differently
     tiled    [d / rows][k / kpack][d % rows][kpack] what one instruction takes, in the order of its lanes
 
-Laws: every layout is one to one; only `padded` leaves places unused.  f(d) is the xor of d / step over
-`steps`, taken modulo the packs of a row.
+A line of `xor` is a row, or several rows where one is short against the banks of LDS: line d / rows has the
+packs of row d % rows = 0 first.
+Laws: every layout is one to one; only `padded` leaves places unused.  f(line) is the xor of line / step over
+`steps`, taken modulo the packs of a line.
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ Entry: TypeAlias = tuple[Rule, str, str]
 
 @dataclass(frozen=True)
 class LdsLayout:
-    """numbers: of xor, the steps; of padded, the elements of a pad; of tiled, the rows of a tile."""
+    """numbers: of xor, the rows of a line and then the steps; of padded, the elements of a pad; of tiled, the
+    rows of a tile.
+    """
 
     kind: LdsKind
     kpack: int
@@ -57,9 +61,7 @@ def _layers(dims: Sequence[Dim], layout: LdsLayout) -> tuple[Layer, ...]:
         case "plain":
             return (layer_over((chunks, whole, slot), packs, (PassThrough(), d, d)),)
         case "xor":
-            below = (whole, chunks, slot)
-            permuted = tuple(_permuted(below, d, step) for step in layout.numbers)
-            return (layer_over(below, packs, (PassThrough(), d, d)), *permuted)
+            return _lines(dims[1], chunks, slot, *layout.numbers)
         case "padded":
             (pad,) = layout.numbers
             return (
@@ -94,5 +96,24 @@ def linear(dims: Sequence[Dim], threads: int, vector: int, wave: int = 64) -> tu
     return (items, split, flat)
 
 
-def _permuted(dims: Sequence[Dim], d: str, step: int) -> Layer:
-    return layer_over(dims, (Xor(step), f"{d} k_chunk", f"{d} k_chunk"), (PassThrough(), "slot", "slot"))
+def _lines(row: Dim, chunks: Dim, slot: Dim, rows: int, *steps: int) -> tuple[Layer, ...]:
+    """How a line is made up, and a layer for each step below."""
+    packs: Entry = (Merge(), "k", "k_chunk slot")
+    if rows == 1:
+        line, pack = row, chunks
+        made = (layer_over((line, pack, slot), packs, _same(row.name)),)
+    else:
+        line, rest = Dim(f"{row.name}_line", row.size // rows), Dim(f"{row.name}_rest", rows)
+        pack = Dim("pack", rows * chunks.size)
+        apart = layer_over((line, rest, chunks, slot), packs, (Merge(), row.name, f"{line.name} {rest.name}"))
+        joined: Entry = (Unmerge(), f"{rest.name} k_chunk", "pack")
+        sizes = {rest.name: rows, "k_chunk": chunks.size}
+        below = (line, pack, slot)
+        made = (apart, layer_over(below, _same(line.name), joined, _same("slot"), order=None, **sizes))
+    names = f"{line.name} {pack.name}"
+    permuted = (layer_over((line, pack, slot), (Xor(step), names, names), _same("slot")) for step in steps)
+    return (*made, *permuted)
+
+
+def _same(name: str) -> Entry:
+    return (PassThrough(), name, name)

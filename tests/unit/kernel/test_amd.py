@@ -49,9 +49,21 @@ def test_a_hot_loop_of_matrix_instructions_is_modelled() -> None:
     kernel = compile(Gemm(128, 128, 512, dtype="f16"), "gfx942", "v1:xdlops:64,64,4,32,32,8")
     (found,) = kernel.resources
     assert found.hot_loop is not None and sum(found.hot_loop.counts.matrix.values()) > 0
+    assert found.hot_loop.waves == found.occupancy.waves_per_simd
     assert 0 < found.hot_loop.bound.share <= 1
     names = [name for name, _ in found.rows()]
     assert names == ["registers", "lds", "occupancy", "hot loop", "", "matrix unit"]
+
+
+@pytest.mark.parametrize(("lds", "is_free"), [("xor", True), ("plain", False)])
+def test_bank_conflicts_are_in_the_report(lds: str, is_free: bool) -> None:
+    """The control is a layout whose rows begin in the same banks."""
+    tuning = f"v1:xdlops:64,64,4,32,32,8,auto,{lds}"
+    (found,) = compile(Gemm(128, 128, 512, transpose_b=True, dtype="f16"), "gfx942", tuning).resources
+    assert found.lds is not None and found.hot_loop is not None
+    slower = found.hot_loop.conflicts.read * found.hot_loop.conflicts.write
+    assert (found.lds.extra_cycles == 0) == (slower == 1.0) == is_free
+    assert (found.to_json()["lds_conflict_cycles"] == 0) == is_free
 
 
 def test_several_launches_and_a_cleared_result() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from imbrex.dtype import F16
 from imbrex.ir.dialect import context
 from imbrex.ir.ops.standard import ModuleOp
 from imbrex.ir.passes.affix_tuning import tuned
@@ -10,7 +11,7 @@ from imbrex.ir.passes.conv_to_gemm import ConvToGemm
 from imbrex.ir.passes.gridwise_to_blockwise import GridwiseToBlockwise
 from imbrex.ir.problem_module import problem_module
 from imbrex.lower.build import program
-from imbrex.lower.stmt import InPlace, PanelGemm, Product, Stmt, walk
+from imbrex.lower.stmt import For, InPlace, PanelGemm, Product, RunsInPlace, Stmt, walk
 from imbrex.problem import Gemm, Problem, parse_problem
 from imbrex.schedule.target import target
 from imbrex.schedule.tuning import parse
@@ -66,8 +67,38 @@ def test_edges_have_extents_of_their_own() -> None:
     assert (product.m_sizes, product.n_sizes) == ((20, 5), (64, 36))
 
 
-def test_two_steps_of_k_keep_a_tile_of_c() -> None:
-    found = statements(Gemm(m=40, n=64, k=64), "v1:cpu:10,32,40,64,32,16,k_blocked,b,straight")
+def test_each_step_of_k_is_a_product_that_adds_to_c() -> None:
+    tuning = "v1:cpu:10,32,40,64,32,16,k_blocked,b,straight"
+    found = statements(Gemm(m=40, n=64, k=80), tuning)
+    (product,) = [s for s in found if isinstance(s, Product)]
+    (loop,) = [s for s in found if isinstance(s, For)]
+    assert (loop.var, loop.count, loop.body[-1]) == (product.step, 3, product)
+    assert (
+        product.k == 32 and isinstance(product.a, InPlace) and product.step in product.a.base.offset.variables
+    )
+    assert the_product(Gemm(m=40, n=64, k=32), tuning).step is None
+
+
+def test_a_matrix_with_neighbours_along_m_is_cut_into_panels() -> None:
+    tuning = "v1:cpu:10,32,40,64,64,16,k_major,a,straight"
+    a = the_product(Gemm(m=40, n=64, k=64, transpose_a=True), tuning).a
+    assert isinstance(a, InPlace) and (a.pitch, a.is_transposed) == (40, True)
+    pixels = conv("-n 1 -c 8 -H 9 -W 9 -k 20 -y 3 -x 3 -p 1 -q 1 -F 1")
+    found = statements(pixels, "v1:cpu:10,32,90,32,80,16,k_major,b,swapped")
+    assert not any(isinstance(s, Product) for s in found)
+
+
+def test_runs_are_those_of_every_step() -> None:
+    """Steps of 48 cut runs of 32 channels into pieces of 16."""
+    layer = conv("-n 1 -c 32 -H 9 -W 9 -k 20 -y 3 -x 3 -p 1 -q 1 -F 1 -I NHWC -O NHWC -f NHWC")
+    for k_block, run in ((96, 32), (48, 16), (288, 32)):
+        a = the_product(layer, f"v1:cpu:9,32,81,32,{k_block},16,k_blocked,b,swapped").a
+        assert isinstance(a, RunsInPlace) and a.run == run
+
+
+def test_two_steps_of_k_keep_a_tile_of_sums_that_c_cannot_hold() -> None:
+    f16 = Gemm(m=40, n=64, k=64, dtype=F16)
+    found = statements(f16, "v1:cpu:10,32,40,64,32,16,k_blocked,b,straight")
     assert not any(isinstance(s, Product) for s in found)
     (gemm,) = [s for s in found if isinstance(s, PanelGemm)]
     assert gemm.first is not None

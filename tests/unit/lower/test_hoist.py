@@ -163,6 +163,17 @@ def test_words_are_of_32_bits() -> None:
     assert not any(isinstance(s, Mark) for s in walk(hoisted(one_load(longer + ITEM, 60, 33)).body))
 
 
+def test_what_has_few_answers_is_masked_beside_what_has_not() -> None:
+    """A window of 7 x 7 has 49 places; 7 of them, of its rows or its columns, fit a word."""
+    before = kernel_of(replace(CONV, y=7, x=7, h=14, w=14, pad_h=3, pad_w=3), GENERAL)
+    after = hoisted(before)
+    (move, loops), *_ = [(m, f) for m, f in loads(after) if m.source.missing is not None]
+    (kept,) = move.source.guards
+    assert kept.index.mentions(loops[0].var)
+    place = loads(before)[[m.source.missing for m, _ in loads(after)].index(move.source.missing)]
+    assert np.array_equal(exists(after, move, loops, masks(after)), exists(before, *place, {}))
+
+
 def test_a_loop_inside_takes_a_word_a_turn() -> None:
     before = one_load(STEP // 4 + ITEM + INNER * 16, 60, 32, inner=2)
     after = hoisted(before)

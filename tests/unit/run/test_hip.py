@@ -8,6 +8,7 @@ import ctypes
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -25,6 +26,11 @@ F32 = np.dtype(np.float32)
 SHAPE = (4, 8)
 
 
+class Kind(Enum):
+    hipMemcpyHostToDevice = 1
+    hipMemcpyDeviceToHost = 2
+
+
 @dataclass(eq=False)
 class FakeHip:
     """Its one kernel adds its first array to its last.  failing: a call's name -> the error that it gives."""
@@ -36,9 +42,11 @@ class FakeHip:
     calls: list[tuple[Any, ...]] = field(default_factory=list)
     memory: dict[int, Any] = field(default_factory=dict)
 
-    def __getattr__(self, name: str) -> Callable[..., tuple[Any, ...]]:
+    def __getattr__(self, name: str) -> Callable[..., Any]:
         if not name.startswith("hip"):
             raise AttributeError(name)
+        if name == "hipMemcpyKind":
+            return Kind
         action = getattr(FakeHip, f"_{name}")
 
         def call(*arguments: Any) -> tuple[Any, ...]:
@@ -83,7 +91,8 @@ class FakeHip:
         del self.memory[address]
         return ()
 
-    def _hipMemcpy(self, dest: int, source: int, count: int, kind: int) -> tuple[()]:
+    def _hipMemcpy(self, dest: int, source: int, count: int, kind: Kind) -> tuple[()]:
+        assert isinstance(kind, Kind), "hip-python takes no number here"
         ctypes.memmove(dest, source, count)
         return ()
 

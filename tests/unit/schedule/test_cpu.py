@@ -68,9 +68,19 @@ def test_swapping_exchanges_rows_and_columns() -> None:
 
 
 def test_the_tile_is_bound_by_fma_then_loads_then_latency() -> None:
-    assert tile_cycles(CpuTuning(14, 32, 14, 32, 1, 16), AVX512) == 14
-    assert tile_cycles(CpuTuning(28, 16, 28, 16, 1, 16), AVX512) == 14.5
-    assert tile_cycles(CpuTuning(2, 16, 2, 16, 1, 16), AVX512) == PRICES.fma_latency
+    def slowest(rows: int, columns: int) -> float:
+        hidden = PRICES.broadcast * rows + PRICES.load * columns / 16
+        return tile_cycles(CpuTuning(rows, columns, rows, columns, 1, 16), AVX512) - hidden
+
+    assert slowest(14, 32) == pytest.approx(14)
+    assert slowest(28, 16) == pytest.approx(14.5)
+    assert slowest(2, 16) == pytest.approx(PRICES.fma_latency)
+
+
+def test_a_wide_tile_beats_a_tall_one_of_as_many_sums() -> None:
+    """As measured: six rows by four vectors reach 95 % of the FMA rate, 14 by two 91 %."""
+    wide, tall = CpuTuning(6, 64, 6, 64, 1, 16), CpuTuning(14, 32, 14, 32, 1, 16)
+    assert 24 / tile_cycles(wide, AVX512) > 28 / tile_cycles(tall, AVX512)
 
 
 def test_packing_prices_follow_the_runs() -> None:
@@ -110,8 +120,8 @@ def test_register_tiles_fit_and_include_the_useful_ones() -> None:
         assert shapes
         for rows, columns in shapes:
             assert rows * (columns // lanes) + columns // lanes + 1 <= machine.vector_registers
-    assert register_tiles(dataclasses.replace(SQUARE, m=1400), AVX512, 16)[0] == (14, 32)
-    assert register_tiles(dataclasses.replace(SQUARE, m=49), AVX512, 16)[0][0] == 7
+    assert register_tiles(dataclasses.replace(SQUARE, m=1380), AVX512, 16)[0] == (6, 64)
+    assert -49 % register_tiles(dataclasses.replace(SQUARE, m=49), AVX512, 16)[0][0] <= 1
 
 
 @pytest.mark.parametrize("machine", CPU_ISAS)

@@ -41,7 +41,7 @@ BROKEN: list[tuple[str, XdlopsTuning, GemmContext, str, str]] = [
         dataclasses.replace(F16_TILE, instruction="mfma_f32_32x32x16_f16"),
         HALF,
         "gfx942",
-        "gfx942 has no mfma_f32_32x32x16_f16; it is of gfx950; gfx942 has mfma_f32_32x32x8_f16",
+        "gfx942 has no mfma_f32_32x32x16_f16, which is of gfx950; mfma_f32_32x32x8_f16 would do",
     ),
     (
         "instruction",

@@ -1,6 +1,7 @@
 """Text and JSON of tunings: lossless, and located errors."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -11,11 +12,22 @@ from imbrex.schedule.cpu import CpuTuning
 from imbrex.schedule.tuning import Tuning, from_json, parse, text, to_json
 from imbrex.schedule.vanilla import GeneralTuning
 from imbrex.schedule.xdlops import XdlopsTuning
+from imbrex.view.lds import LDS_KINDS
 
 sizes = st.integers(1, 2**31)
 tunings: st.SearchStrategy[Tuning] = st.one_of(
     st.builds(GeneralTuning, *[sizes] * 6),
     st.builds(XdlopsTuning, *[sizes] * 6),
+    st.builds(
+        XdlopsTuning,
+        *[sizes] * 6,
+        st.sampled_from(["auto", "mfma_f32_32x32x8_f16", "mfma_f64_4x4x4_4b_f64"]),
+        st.sampled_from(LDS_KINDS),
+        st.sampled_from(["staged", "direct"]),
+        st.booleans(),
+        sizes,
+        sizes,
+    ),
     st.builds(
         CpuTuning,
         *[sizes] * 6,
@@ -35,7 +47,12 @@ def test_text_and_json_are_lossless(tuning: Tuning) -> None:
 
 def test_spellings() -> None:
     assert text(GeneralTuning(256, 128, 128, 8, 4, 4)) == "v1:general:256,128,128,8,4,4"
-    assert text(XdlopsTuning(128, 128, 4, 64, 64, 8)) == "v1:xdlops:128,128,4,64,64,8"
+    xdlops = XdlopsTuning(128, 128, 4, 64, 64, 8)
+    assert text(xdlops) == "v1:xdlops:128,128,4,64,64,8"
+    assert text(replace(xdlops, swapped=True)) == "v1:xdlops:128,128,4,64,64,8,auto,xor,staged,swapped"
+    whole = "v1:xdlops:128,128,4,64,64,8,auto,xor,staged,straight,1,2"
+    assert parse(whole) == parse("v1:xdlops:128,128,4,64,64,8,auto") == xdlops
+    assert from_json({k: v for k, v in to_json(xdlops).items() if k != "buffers"}) == xdlops
     cpu = CpuTuning(14, 32, 140, 512, 256, 16, "k_blocked", "b", swapped=True)
     assert text(cpu) == "v1:cpu:14,32,140,512,256,16,k_blocked,b,swapped"
     assert to_json(GeneralTuning(256, 128, 128, 8, 4, 4)) == {
@@ -76,6 +93,27 @@ def test_spellings() -> None:
             "swapped is 'True', expected straight or swapped",
             "True",
         ),
+        ("v1:xdlops:128,128,4,64,64", "an xdlops tuning takes 6 to 12 values, got 5", "128,128,4,64,64"),
+        (
+            "v1:xdlops:128,128,4,64,64,8,mfma_f32_32x32x9_f16",
+            "there is no matrix instruction 'mfma_f32_32x32x9_f16'",
+            "mfma_f32_32x32x9_f16",
+        ),
+        (
+            "v1:xdlops:128,128,4,64,64,8,v_mfma_f32_32x32x8_f16",
+            "instruction is 'v_mfma_f32_32x32x8_f16', expected its name in the table",
+            "v_mfma_f32_32x32x8_f16",
+        ),
+        (
+            "v1:xdlops:128,128,4,64,64,8,auto,xored",
+            "lds is 'xored', expected xor or padded or plain or tiled",
+            "xored",
+        ),
+        (
+            "v1:xdlops:128,128,4,64,64,8,auto,xor,staged,straight,0",
+            "interleave is '0', expected a whole number from 1",
+            "0",
+        ),
     ],
 )
 def test_bad_text_is_located(line: str, message: str, under: str) -> None:
@@ -114,6 +152,20 @@ GOOD = to_json(CpuTuning(14, 32, 140, 512, 256, 16))
 def test_bad_json_says_which_key(change: dict[str, object], message: str) -> None:
     with pytest.raises(Diagnostic) as error:
         from_json({**GOOD, **change})
+    assert error.value.message == message
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"instruction": 4}, "instruction is 4, expected 'auto' or a matrix instruction's name"),
+        ({"instruction": "mfma"}, "there is no matrix instruction 'mfma'"),
+        ({"lds": "rows"}, "lds is 'rows', expected one of ['xor', 'padded', 'plain', 'tiled']"),
+    ],
+)
+def test_bad_json_of_waves_says_which_key(change: dict[str, object], message: str) -> None:
+    with pytest.raises(Diagnostic) as error:
+        from_json({**to_json(XdlopsTuning(128, 128, 4, 64, 64, 8)), **change})
     assert error.value.message == message
 
 

@@ -85,9 +85,10 @@ def elements(dims: tuple[Dim, ...]) -> int:
 
 
 @pytest.mark.parametrize("batch", BATCHES)
-def test_forward_sums_every_product_once(batch: int) -> None:
+@pytest.mark.parametrize("taps_first", [False, True])
+def test_forward_sums_every_product_once(batch: int, taps_first: bool) -> None:
     for shape in convolutions(batch):
-        view = conv.forward(shape)
+        view = conv.forward(shape, taps_first)
         assert np.array_equal(products(view), wanted(shape, "filter", "input", "output")), shape
         assert np.all(written([view], elements(shape.output)) == 1), shape
         assert query.is_injective(view.c)
@@ -112,9 +113,10 @@ def test_v1r1_adds_every_product_once_and_knows_where_windows_overlap(batch: int
 
 
 @pytest.mark.parametrize("batch", BATCHES)
-def test_phases_of_v4r1_sum_every_product_once_and_never_meet(batch: int) -> None:
+@pytest.mark.parametrize("taps_first", [False, True])
+def test_phases_of_v4r1_sum_every_product_once_and_never_meet(batch: int, taps_first: bool) -> None:
     for shape in convolutions(batch):
-        views = conv.backward_data_v4r1(shape)
+        views = conv.backward_data_v4r1(shape, taps_first)
         want = wanted(shape, "filter", "output", "input")
         assert np.array_equal(all_products(views) if views else want[:0], want), shape
         count = written(views, elements(shape.input))
@@ -204,6 +206,18 @@ RESNET = Convolution(
     (1, 1),
     ((1, 1), (1, 1)),
 )
+
+
+def test_taps_first_keeps_a_stretch_of_channels_at_one_tap() -> None:
+    """NCHW: in memory order neighbours along gemmK are taps, each with guards of its own."""
+    image, result = {"c": 16, "hi": 8, "wi": 8}, {"k": 4, "ho": 8, "wo": 8}
+    filters = tuple(Dim(n, s) for n, s in (("k", 4), ("c", 16), ("y", 3), ("x", 3)))
+    arrays = [tuple(Dim(n, s) for n, s in (("n", 2), *sizes.items())) for sizes in (image, result)]
+    shape = Convolution(filters, *arrays, (1, 1), (1, 1), ((1, 1), (1, 1)))
+    for taps_first, per_stretch in ((False, 9), (True, 1)):
+        _, exists = conv.forward(shape, taps_first).b.evaluate(list(np.indices((16 * 9, 2 * 8 * 8))))
+        rows = np.broadcast_to(exists, (16 * 9, 2 * 8 * 8)).reshape(9, 16, -1)
+        assert max(len(np.unique(stretch, axis=0)) for stretch in rows) == per_stretch
 
 
 def test_phases_do_no_work_beyond_their_residue() -> None:

@@ -18,8 +18,9 @@ from imbrex.view.wave import WaveTiles
 DIMS = (Dim("k", 32), Dim("m", 64))
 LAYOUTS = [
     LdsLayout("plain", 8),
-    LdsLayout("xor", 8, (1,)),
-    LdsLayout("xor", 8, (2, 16)),
+    LdsLayout("xor", 8, (1, 1)),
+    LdsLayout("xor", 8, (1, 2, 16)),
+    LdsLayout("xor", 8, (2, 1, 8)),
     LdsLayout("padded", 8, (8,)),
     LdsLayout("tiled", 8, (32,)),
 ]

@@ -31,19 +31,26 @@ class Arrays:
     """The arguments of a kernel as its moves address them.
 
     lanes: the variables that differ within a wave.  before: bytes by which the buffer of each array begins
-    before the array; an array that is not in it is reached by 64-bit pointers.
+    before the array.  long: arrays too long for that, of which a buffer that begins at the wave's part still
+    reaches what its lanes need; what is in neither is reached by 64-bit pointers.
     """
 
     lanes: frozenset[str]
     before: Mapping[str, int]
+    long: frozenset[str]
 
     def address(self, ref: Ref) -> Address:
-        """Where a buffer's element lies."""
+        """Where an element lies, from the beginning of its array's buffer, or of a long array itself."""
         parts = _parts(ref, self.lanes)
-        return Address(parts.lane, parts.wave + self.before[ref.buffer.name])
+        return Address(parts.lane, parts.wave + self.before.get(ref.buffer.name, 0))
 
-    def in_reach(self, buffer: Buffer) -> bool:
+    def has_buffer(self, buffer: Buffer) -> bool:
+        """Does one raw buffer reach the whole array?"""
         return buffer.name in self.before
+
+    def is_far(self, buffer: Buffer) -> bool:
+        """Does no raw buffer reach what the lanes of a wave need?"""
+        return buffer.name not in self.before and buffer.name not in self.long
 
 
 def arrays(kernel: Kernel) -> Arrays:
@@ -54,12 +61,15 @@ def arrays(kernel: Kernel) -> Arrays:
         if ref.buffer.space == "global":
             found[ref.buffer.name].append(_parts(ref, lanes))
     before: dict[str, int] = {}
+    long: set[str] = set()
     for buffer in kernel.arguments:
         parts = found[buffer.name]
         start = max((-min(p.wave.bounds[0], 0) for p in parts), default=0)
         if _fits(buffer, parts, start):
             before[buffer.name] = start
-    return Arrays(lanes, before)
+        elif all(p.lane.bounds[1] < REACH for p in parts):
+            long.add(buffer.name)
+    return Arrays(lanes, before, frozenset(long))
 
 
 def _fits(buffer: Buffer, parts: Sequence[Address], before: int) -> bool:

@@ -8,7 +8,7 @@ NAME.hpp          the algorithm: one function a kernel, run by each work item
 from __future__ import annotations
 
 from imbrex.emit import c
-from imbrex.emit.facts import Facts, described, parameter, solver, table
+from imbrex.emit.facts import Facts, described, parameter, solver, table, workspace
 from imbrex.emit.hip.matrix import wrappers
 from imbrex.emit.hip.waves import by_wave
 from imbrex.emit.hip.work_item import WorkItem
@@ -107,6 +107,7 @@ def _solver(program: Program, facts: Facts, chip: str) -> list[str]:
         *table(f"int64_t {name}_lds_bytes", [str(lds_bytes(k)) for k in kernels]),
         "// Bytes of global memory that a launch needs besides the arrays.",
         *table(f"int64_t {name}_workspace_bytes", ["0"] * len(kernels)),
+        *workspace(program),
         "// Arrays that are set to zero before the first launch, by their number.",
         *_zeroed(program),
         "}",

@@ -72,7 +72,7 @@ class WorkItem:
         return [
             f"const imbrex::buffer {_buffer(b)} = imbrex::buffer_of({b.name}, {self.arrays.before[b.name]});"
             for b in self.kernel.arguments
-            if b.name in used and self.arrays.in_reach(b)
+            if b.name in used and self.arrays.has_buffer(b)
         ]
 
     def _body(self, stmts: Sequence[Stmt]) -> list[str]:
@@ -166,7 +166,7 @@ class WorkItem:
         form, more = "store", ""
         if (stmt.alpha, stmt.beta) != (1.0, 0.0):
             form, more = "scale", f", {kind}({c.number(stmt.alpha)}), {kind}({c.number(stmt.beta)})"
-        if not self.arrays.in_reach(stmt.dest.buffer):
+        if self.arrays.is_far(stmt.dest.buffer):
             return f"imbrex::{form}<{stmt.width}>({_far(stmt.dest)}, {source}{more});"
         element = c.type_name(stmt.dest.buffer.dtype)
         return f"imbrex::{form}<{element}, {stmt.width}>({self._place(stmt.dest)}, {source}{more});"
@@ -179,7 +179,7 @@ class WorkItem:
 
     def _place(self, ref: Ref) -> str:
         """The arguments that say where in global memory a move begins, and whether it does."""
-        if not self.arrays.in_reach(ref.buffer):
+        if self.arrays.is_far(ref.buffer):
             return _far(ref)
         address = self.arrays.address(ref)
         lane = c.index(address.lane)
@@ -188,7 +188,10 @@ class WorkItem:
             lane = f"imbrex::unless({word}, {c.index(ref.missing.place)}, {lane})"
         if ref.guards:
             lane = f"imbrex::where({c.guards(ref.guards)}, {lane})"
-        return f"{_buffer(ref.buffer)}, {lane}, {c.index(address.wave)}"
+        wave = c.index(address.wave)
+        if self.arrays.has_buffer(ref.buffer):
+            return f"{_buffer(ref.buffer)}, {lane}, {wave}"
+        return f"imbrex::buffer_from({ref.buffer.name}, {wave}), {lane}, 0"
 
 
 def _buffer(buffer: Buffer) -> str:

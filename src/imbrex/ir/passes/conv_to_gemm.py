@@ -34,9 +34,10 @@ ROLES = ("filter", "input", "output")
 
 @dataclass(frozen=True)
 class ConvToGemm(ModulePass):
-    """See the module's first lines."""
+    """taps_first: of gemmK, in forward and backward data; see `view.conv`."""
 
     name = "conv-to-gemm"
+    taps_first: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for problem in [o for o in op.walk() if isinstance(o, ConvOp | GemmOp)]:
@@ -44,7 +45,7 @@ class ConvToGemm(ModulePass):
             if isinstance(problem, GemmOp):
                 _product(problem, run)
             else:
-                _convolution(problem, run)
+                _convolution(problem, run, self.taps_first)
             replace_with(problem, run.ops)
 
 
@@ -57,7 +58,7 @@ def convolution_of(op: ConvOp) -> conv.Convolution:
     return conv.Convolution(dims[0], dims[1], dims[2], (sh, sw), (dh, dw), (rows, columns))
 
 
-def _convolution(op: ConvOp, run: Run) -> None:
+def _convolution(op: ConvOp, run: Run, taps_first: bool) -> None:
     shape = convolution_of(op)
     match op:
         case Conv2dBwdWeightOp():
@@ -65,12 +66,12 @@ def _convolution(op: ConvOp, run: Run) -> None:
                 op, run, conv.backward_weight(shape), ("output", "input", "filter"), "backward_weight_v4r4"
             )
         case Conv2dBwdDataOp():
-            _backward_data(op, run, shape)
+            _backward_data(op, run, shape, taps_first)
         case _:
-            _gridwise(op, run, conv.forward(shape), ROLES, "v4r4")
+            _gridwise(op, run, conv.forward(shape, taps_first), ROLES, "v4r4")
 
 
-def _backward_data(op: Conv2dBwdDataOp, run: Run, shape: conv.Convolution) -> None:
+def _backward_data(op: Conv2dBwdDataOp, run: Run, shape: conv.Convolution, taps_first: bool) -> None:
     roles = ("filter", "output", "input")
     if op.algorithm is not None and op.algorithm.data == "v1r1":
         view = conv.backward_data_v1r1(shape)
@@ -80,7 +81,7 @@ def _backward_data(op: Conv2dBwdDataOp, run: Run, shape: conv.Convolution) -> No
         return
     if not conv.writes_everything(shape):
         run.zero(op.input)
-    for view in conv.backward_data_v4r1(shape):
+    for view in conv.backward_data_v4r1(shape, taps_first):
         _gridwise(op, run, view, roles, "backward_data_v4r1")
 
 

@@ -1,4 +1,4 @@
-"""A workgroup of a GPU without matrix instructions: work items multiply rows of A and B in their registers."""
+"""A workgroup of a GPU without matrix instructions: work items multiply rows of A and B in registers."""
 
 from __future__ import annotations
 

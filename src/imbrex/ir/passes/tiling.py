@@ -51,7 +51,7 @@ def clusters(op: Product, tile: tuple[Size, Size], items: int) -> tuple[Clusters
 
 
 def waves(op: Product, tile: tuple[int, int], k: int, items: int | None = None) -> WaveTiles:
-    """How waves share a block tile (m, n) of k a step; InvalidOp unless they cover it with the instruction."""
+    """How waves share a block tile (m, n) of k a step; InvalidOp unless the instruction covers it."""
     name = op.properties["instruction"]
     assert isinstance(name, Word)
     wave = number(op, "m_per_wave"), number(op, "n_per_wave")

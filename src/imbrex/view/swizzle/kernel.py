@@ -68,6 +68,8 @@ class TileKernel:
         if len(self.runs) != 3 or min(run or 1 for run in self.runs) < 1:
             raise Diagnostic(f"'runs' takes a positive number or None along m, n and k, got {self.runs}")
         _check_order(self.order)
+        if any(self.runs):
+            self.swizzle("a")  # of all operands: a run that does not fit is refused here
 
     @property
     def tile(self) -> tuple[int, int, int]:

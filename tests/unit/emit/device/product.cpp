@@ -1,5 +1,5 @@
 #include "tables.h"
-#include "device/cpu/block.h"
+#include "device/cpu/operand.h"
 using namespace imbrex;
 
 template <class T, int MR, int NV> static void micro(int layout, int64_t k, const T *a, const T *b, T *c, bool adds) {
@@ -23,10 +23,6 @@ extern "C" void micro_f64(int layout, int64_t k, const double *a, const double *
 extern "C" void micro_i32(int layout, int64_t k, const int32_t *a, const int32_t *b, int32_t *c, bool adds) {
   micro<int32_t, 3, 2>(layout, k, a, b, c, adds);
 }
-extern "C" void block_f32(int64_t k, const float *a, const float *b, float *c, bool adds) {
-  constexpr int L = 2 * width<float>;
-  block_gemm<float, 3, 2, a_layout::k_major>(2, 3, k, a, 3 * k, 3, b, L * k, c, 3 * L, adds);
-}
 
 // A GEMM, M x N x K, however its operands are had.  a: rows m, lanes k.  b: rows k, lanes n.  c: rows m, lanes n.
 constexpr int M = 23, most_n = 63, K = 48, run = 16, MR = 6, NV = 2;
@@ -35,7 +31,7 @@ struct maps {
   const int32_t *a_size, *b_size;
   int64_t a_elements, b_elements;
 };
-enum a_form { in_place, runs, packing, packed };
+enum a_form { in_place, runs, packing, packed, cut };
 enum b_form { lanes, lanes_packed, rows, rows_packed };
 
 template <class T, int G> struct memory {
@@ -46,6 +42,7 @@ template <class T, int G> struct memory {
   view<T, W, 0, M, most_n> c;
   view<T, W, 0, most_n, M> c_transposed;
   alignas(64) T panel_a[(M + MR) * round_up(K, W)];
+  alignas(64) T columns_a[a_columns<T, T, K>::template elements<MR>];
   alignas(64) T panels_b[(most_n / L + 2) * K * L];
   alignas(64) T columns[W * round_up(K, W)];
   alignas(64) T tile[round_up(M, W) * L];
@@ -53,10 +50,10 @@ template <class T, int G> struct memory {
   T zeros[run];
 };
 
-template <class T, class S, int N, int G, int Stride, a_form AF, b_form BF, bool Transposed, bool AStays>
+template <class T, class S, int N, int G, a_form AF, b_form BF, bool Transposed, bool AStays>
 static void gemm(const S *pa, const S *pb, S *pc, const maps &at, T alpha, T beta) {
   typedef memory<T, G> space;
-  typedef product<T, MR, NV, M, N, K> work;
+  typedef product<T, MR, NV, M, N, K, AF != cut> work;
   constexpr int L = space::L, step = K * L;
   static space s;
   fill(s.a, at.a_rows, at.a_lanes, at.a_size, at.a_elements);
@@ -85,7 +82,7 @@ static void gemm(const S *pa, const S *pb, S *pc, const maps &at, T alpha, T bet
   };
   auto with_b = [&](auto &a) {
     if constexpr (BF == lanes || BF == lanes_packed) {
-      b_lanes<T, S, decltype(s.b), Stride> b{pb, s.b, s.panels_b, s.columns, BF == lanes};
+      b_lanes<T, S, decltype(s.b)> b{pb, s.b, s.panels_b, s.columns, BF == lanes};
       if constexpr (BF == lanes) return with_c(a, b);
       b.pack_all(s.panels_b, step, work::whole + (work::tail > 0));
       b_packed<T, L, decltype(b)> all{b, s.panels_b, step};
@@ -107,6 +104,9 @@ static void gemm(const S *pa, const S *pb, S *pc, const maps &at, T alpha, T bet
   } else if constexpr (AF == packing) {
     a_packing<T, S, decltype(s.a)> a{pa, s.a, s.panel_a};
     with_b(a);
+  } else if constexpr (AF == cut) {
+    a_columns<T, S, K> a(pa, M, K, M, s.columns_a);
+    with_b(a);
   } else {
     for (int i = 0, row = 0; i < work::m_panels; row += MR - (i >= work::tall), ++i)
       i < work::tall ? pack_blocked<MR>(s.panel_a + row * work::k_padded, pa, s.a, row)
@@ -120,11 +120,13 @@ static void gemm(const S *pa, const S *pb, S *pc, const maps &at, T alpha, T bet
   extern "C" void NAME(const S *a, const S *b, S *c, const maps *at, double alpha, double beta) {                      \
     gemm<T, S, __VA_ARGS__>(a, b, c, *at, T(alpha), T(beta));                                                          \
   }
-GEMM(gemm_in_place, float, float, 63, 0, 1, in_place, lanes, false, false)
-GEMM(gemm_guarded, float, float, 50, 2, 1, packing, lanes, false, true)
-GEMM(gemm_runs, float, float, 50, 2, 1, runs, rows_packed, false, true)
-GEMM(gemm_strided, float, float, 63, 0, 2, in_place, lanes, false, false)
-GEMM(gemm_transposed, float, float, 63, 0, 1, packed, rows, true, false)
-GEMM(gemm_f64, double, double, 50, 0, 1, in_place, lanes_packed, false, true)
-GEMM(gemm_f16, float, f16, 63, 2, 1, packing, rows_packed, false, true)
-GEMM(gemm_bf16, float, bf16, 50, 0, 1, packing, lanes, true, false)
+GEMM(gemm_in_place, float, float, 63, 0, in_place, lanes, false, false)
+GEMM(gemm_guarded, float, float, 50, 2, packing, lanes, false, true)
+GEMM(gemm_runs, float, float, 50, 2, runs, rows_packed, false, true)
+GEMM(gemm_strided, float, float, 63, 0, in_place, lanes, false, false)
+GEMM(gemm_transposed, float, float, 63, 0, packed, rows, true, false)
+GEMM(gemm_f64, double, double, 50, 0, in_place, lanes_packed, false, true)
+GEMM(gemm_f16, float, f16, 63, 2, packing, rows_packed, false, true)
+GEMM(gemm_columns, float, float, 50, 0, cut, lanes_packed, false, true)
+GEMM(gemm_columns_f16, float, f16, 63, 0, cut, lanes, false, false)
+GEMM(gemm_bf16, float, bf16, 50, 0, packing, lanes, true, false)

@@ -1,4 +1,4 @@
-"""micro.h, block.h, product.h, operand.h: products are exact, however their operands are had."""
+"""micro.h, product.h, operand.h: products are exact, however their operands are had."""
 
 from __future__ import annotations
 
@@ -40,16 +40,6 @@ def test_micro_gemm(device: Device, kind: str, layout: int, adds: bool) -> None:
         np.testing.assert_array_equal(c, expected)
 
 
-def test_block_gemm(device: Device) -> None:
-    k, w = 11, device.width["f32"]
-    rng = np.random.default_rng(6)
-    a, b = (rng.integers(-9, 9, s).astype(np.float32) for s in ((2, k, 3), (3, k, 2 * w)))
-    c = np.full((6, 6 * w), 5, np.float32)
-    expected = 5 + a.transpose(0, 2, 1).reshape(6, k) @ b.transpose(1, 0, 2).reshape(k, 6 * w)
-    device.call("block_f32", k, a, b, c, True)
-    np.testing.assert_array_equal(c, expected)
-
-
 class CMaps(ctypes.Structure):
     """`maps` of product.cpp."""
 
@@ -63,6 +53,7 @@ class CMaps(ctypes.Structure):
 NO_GUARD = (1, 1)
 Operand = tuple[Axis, Axis, tuple[int, int], int]  # rows, lanes, sizes of the guards, elements of the array
 A_MATRIX: Operand = (Axis.of(np.arange(M) * K), Axis.of(np.arange(K)), NO_GUARD, M * K)
+A_COLUMNS: Operand = (Axis.of(np.arange(M)), Axis.of(np.arange(K) * M), NO_GUARD, M * K)
 
 
 def _matrix(n: int) -> Operand:
@@ -106,6 +97,8 @@ CASES: dict[str, tuple[Operand, Operand, tuple[Axis, Axis], Any, Any]] = {
     "guarded": (A_MATRIX, _channels_first(50), _c_pieces(50), np.float32, np.float32),
     "runs": (_channels_last(), _columns(50), _c_matrix(50), np.float32, np.float32),
     "strided": (A_MATRIX, _every_second(63), _c_matrix(63), np.float32, np.float32),
+    "columns": (A_COLUMNS, _matrix(50), _c_matrix(50), np.float32, np.float32),
+    "columns_f16": (A_COLUMNS, _matrix(63), _c_matrix(63), np.float16, np.float32),
     "transposed": (A_MATRIX, _columns(63), _c_columns(63), np.float32, np.float32),
     "f64": (A_MATRIX, _matrix(50), _c_matrix(50), np.float64, np.float64),
     "f16": (_channels_last(), _columns(63), _c_matrix(63), np.float16, np.float32),
@@ -120,7 +113,7 @@ def test_product(device: Device, case: str, alpha: int, beta: int) -> None:
     _check(device, case, a, b, alpha, beta)
 
 
-@pytest.mark.parametrize("case", ["in_place", "guarded", "runs", "strided"])
+@pytest.mark.parametrize("case", ["in_place", "guarded", "runs", "strided", "columns"])
 def test_operands_that_fill_their_pages(device: Device, case: str) -> None:
     """What is read in place may lie right before or after a page that nobody may read."""
     for at_start in (True, False):

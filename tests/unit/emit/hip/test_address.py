@@ -71,14 +71,22 @@ def test_a_buffer_begins_early_enough_for_all_its_addresses() -> None:
 @pytest.mark.parametrize(("elements", "fits"), [(REACH // 2, True), (REACH // 2 + 1, False)])
 def test_an_array_beyond_reach_is_no_buffer(elements: int, fits: bool) -> None:
     made = prepared(ITEM, elements)
-    assert arrays(made).in_reach(made.arguments[0]) is fits
+    assert arrays(made).has_buffer(made.arguments[0]) is fits
+    assert not arrays(made).is_far(made.arguments[0])
 
 
-def test_parts_beyond_reach_are_no_buffer() -> None:
-    """The sum is small, and yet its parts are not."""
-    far = var("step", 9) * (REACH // 8)
-    made = shared(kernel(ITEM + far))
-    assert not arrays(made).in_reach(made.arguments[0])
+def test_a_wave_reaches_far_parts_by_buffers_of_their_own() -> None:
+    """An offset of 32 bits does not hold the wave's part; it holds the lanes'."""
+    made = shared(kernel(ITEM + STEP * (REACH // 8)))
+    found = arrays(made)
+    assert not found.has_buffer(made.arguments[0]) and not found.is_far(made.arguments[0])
+    (move,) = [s for s in walk(made.body) if isinstance(s, Move)]
+    assert found.address(move.source).wave == STEP * (REACH // 4)
+
+
+def test_lanes_that_are_far_apart_need_pointers() -> None:
+    made = shared(kernel(ITEM * (REACH // 128)))
+    assert arrays(made).is_far(made.arguments[0])
 
 
 def test_a_work_item_is_taken_apart() -> None:

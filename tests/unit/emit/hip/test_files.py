@@ -1,4 +1,4 @@
-"""Files for a GPU compile without a warning: by the bundled clang, as hipcc would, and the solver for the host."""
+"""Files for a GPU compile without a warning: as plain C++, and as by hipcc; the solver for the host."""
 
 from __future__ import annotations
 
@@ -91,10 +91,9 @@ def test_the_solver_answers_on_the_host(tmp_path: Path) -> None:
     library.kernel_kernel_name.restype = library.kernel_target.restype = ctypes.c_char_p
     assert library.kernel_target() == b"gfx942"
     names = [library.kernel_kernel_name(i).decode() for i in range(library.kernel_launch_count())]
-    assert names and all(
-        f"__global__ void __launch_bounds__(64)\n{n}(" in bundle.files["kernel.cpp"] for n in names
-    )
-    assert [library.kernel_block_size(i) for i in range(len(names))] == [64] * len(names)
+    sizes = [library.kernel_block_size(i) for i in range(len(names))]
+    heads = [f"__global__ void __launch_bounds__({n})\n{k}(" for k, n in zip(names, sizes, strict=True)]
+    assert heads and all(head in bundle.files["kernel.cpp"] for head in heads)
     assert library.kernel_lds_bytes(0) > 0 == library.kernel_workspace_bytes(0)
     shapes = (ctypes.c_int64 * 12)(10, 6, 3, 3, 1, 6, 9, 7, 1, 10, 5, 3)
     assert library.kernel_is_applicable(shapes, 12) == 1
@@ -102,11 +101,14 @@ def test_the_solver_answers_on_the_host(tmp_path: Path) -> None:
     assert [library.kernel_is_zeroed(i) for i in range(3)] == [0, 1, 0]
 
 
-def test_an_array_beyond_reach_goes_by_pointers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(address, "REACH", 1 << 10)
+@pytest.mark.parametrize(("reach", "has_buffers"), [(1 << 14, True), (1 << 6, False)])
+def test_long_arrays(reach: int, has_buffers: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Beyond reach as a whole, by a buffer for each address; for lanes that are far apart, by pointers."""
+    monkeypatch.setattr(address, "REACH", reach)
     for case in ("staged", "direct", "masked"):
         bundle = emitted(case, "gfx942")
-        assert "buffer_of" not in bundle.files["kernel.hpp"]
+        text = bundle.files["kernel.hpp"]
+        assert ("buffer_from(" in text) == has_buffers and (has_buffers or "buffer_of(" not in text)
         folder = tmp_path / case
         folder.mkdir()
         assert compile_code_object(bundle.files, "kernel.cpp", "gfx942", folder, flags=STRICT).exists()

@@ -1,18 +1,17 @@
 // Sources of B that read a view where it lies: no panel is packed.
 //
-// The view's rows are k, its lanes n, and each vector is one span of stride Stride (`is_plain`).  Every element that a
+// The view's rows are k, its lanes n, and each vector is one span of stride 1 (`is_plain`).  Every element that a
 // vector covers must lie in the array (`is_inside`), whether it exists or not: those that do not are cleared by the bits
 // of their row's class.  Masked loads would take issue slots from the multiply-adds, some 8 % of a 3x3 layer's time.
 #pragma once
 #include "micro.h"
-#include "transpose.h"
 #include "view.h"
 
 namespace imbrex {
 
 // NV vectors from `vector` on, row by row from the view's first; every element exists, or is of no interest.  The next
 // panel's are fetched ahead: rows are too far apart for the hardware to foresee.
-template <class T, int NV, int Stride> struct b_view {
+template <class T, int NV> struct b_view {
   const T *p[NV];
   const int64_t *offset;
   template <class View> b_view(const T *src, const View &view, int vector) : offset(view.row_offset) {
@@ -22,11 +21,8 @@ template <class T, int NV, int Stride> struct b_view {
     const int64_t at = *offset++;
 #pragma GCC unroll 8
     for (int v = 0; v < NV; ++v) {
-      __builtin_prefetch(p[v] + at + Stride * NV * width<T>);
-      if constexpr (Stride == 1)
-        row[v] = load<T>(p[v] + at);
-      else
-        row[v] = even_lanes<T>(load<T>(p[v] + at), load<T>(p[v] + at + width<T>));
+      __builtin_prefetch(p[v] + at + NV * width<T>);
+      row[v] = load<T>(p[v] + at);
     }
   }
 };
@@ -40,8 +36,8 @@ template <class T, int NV> struct class_bits {
   }
 };
 
-template <class T, int NV, int Stride> struct b_cleared_view {
-  b_view<T, NV, Stride> all;
+template <class T, int NV> struct b_cleared_view {
+  b_view<T, NV> all;
   const uint16_t *index;
   const class_bits<T, NV> &bits;
   void next(vec<T> (&row)[NV]) {

@@ -38,8 +38,8 @@ template <class T> struct a_rows {
 template <class T, int MR> struct a_row_cursor {
   static constexpr int chunk = width<T>, bases = (MR + 4) / 5;
   const T *base[bases];
-  int64_t step;
-  explicit a_row_cursor(a_rows<T> a) : step(a.step) {
+  int64_t step, next; // next: from a row to the same row of the panel after this one
+  explicit a_row_cursor(a_rows<T> a) : step(a.step), next(MR * a.step) {
 #pragma GCC unroll 16
     for (int i = 0; i < bases; ++i) {
       base[i] = a.p + 5 * i * step;
@@ -49,6 +49,8 @@ template <class T, int MR> struct a_row_cursor {
   T at(int m, int u) const { return base[m / 5][m % 5 * step + u]; }
   const T *row(int m) const { return base[m / 5] + m % 5 * step; }
   void advance(int count) {
+#pragma GCC unroll 32
+    for (int m = 0; m < MR; ++m) __builtin_prefetch(base[m / 5] + next + m % 5 * step, 0, 2);
 #pragma GCC unroll 16
     for (int i = 0; i < bases; ++i) base[i] += count;
   }

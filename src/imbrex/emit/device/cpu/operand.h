@@ -48,6 +48,43 @@ template <class T, class S, class View> struct a_packing {
   }
 };
 
+// A row-major matrix whose rows are k and whose columns are m, `step` apart, `count` columns: packed a few panels at a
+// time, since a row crosses a page and is met once for all of them.  `buffer` has room for `elements<MR, K>`.
+template <class T, class S, int K> struct a_columns {
+  static constexpr int together = 8, ahead = 8;
+  template <int MR> static constexpr int elements = together * (MR * K + width<T>);
+  const S *p;
+  int64_t step, k_count;
+  int count;
+  T *buffer;
+  int first = 0, end = 0, height = 0; // columns in the buffer, and how many of them a panel has
+  a_columns(const S *p, int64_t step, int64_t k_count, int count, T *buffer)
+      : p(p), step(step), k_count(k_count), count(count), buffer(buffer) {}
+
+  template <int R, class Body> void visit(int row, Body body) {
+    if (row < first || row >= end || height != R) pack<R>(row);
+    body(a_k_major<T>{buffer + (row - first) / R * slot<R>, R});
+  }
+
+private:
+  // A panel, and what the last store writes past it.
+  template <int R> static constexpr int slot = R * K + width<T>;
+
+  template <int R> void pack(int row) {
+    const int panels = (count - row) / R < together ? (count - row) / R : together;
+    first = row, end = row + panels * R, height = R;
+    for (int64_t k = 0; k < k_count; ++k) {
+      const S *from = p + k * step + row;
+      for (int i = 0; i < panels * R; i += width<T>) __builtin_prefetch(from + ahead * step + i);
+      for (int i = 0; i < panels; ++i, from += R) {
+        T *to = buffer + i * slot<R> + k * R;
+#pragma GCC unroll 8
+        for (int j = 0; j < R; j += width<T>) store<T>(to + j, load<T>(from + j, first_lanes(R - j) & all_lanes<T>));
+      }
+    }
+  }
+};
+
 // Packed beforehand, all M rows: M * K (rounded up) elements.
 template <class T> struct a_packed {
   const T *buffer;
@@ -60,9 +97,9 @@ template <class T> struct a_packed {
 // ---- B -----------------------------------------------------------------------------------------------------
 
 // From a view whose rows are k and whose lanes are n, L of them a panel: in place where allowed and possible (vectors of
-// one span of stride Stride that lie in the array), else packed on a visit into `buffer` of K * L elements.
+// one span of stride 1 that lie in the array), else packed on a visit into `buffer` of K * L elements.
 // `column_buffer` holds the last columns, K rounded up apart.
-template <class T, class S, class View, int Stride = 1> struct b_lanes {
+template <class T, class S, class View> struct b_lanes {
   const S *src;
   const View &view;
   T *buffer, *column_buffer;
@@ -71,11 +108,11 @@ template <class T, class S, class View, int Stride = 1> struct b_lanes {
   template <int V, class Body> void visit(int panel, Body body) {
     if constexpr (is_same<T, S>) {
       const int v = panel * View::V;
-      if (in_place && !view.is_wild && view.is_plain(v, V, Stride) && view.is_inside(v, V)) {
-        const b_view<T, V, Stride> rows(src, view, v);
+      if (in_place && !view.is_wild && view.is_plain(v, V) && view.is_inside(v, V)) {
+        const b_view<T, V> rows(src, view, v);
         if constexpr (!View::has_guards) return body(rows);
         const class_bits<T, V> bits(view, v);
-        return body(b_cleared_view<T, V, Stride>{rows, view.row_class, bits});
+        return body(b_cleared_view<T, V>{rows, view.row_class, bits});
       }
     }
     pack_lanes(buffer, src, view, panel);

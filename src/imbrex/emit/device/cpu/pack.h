@@ -29,13 +29,11 @@ template <class T, class S> IMBREX_INLINE vec<T> gather(const S *p, const int64_
   return v;
 }
 
-// The lanes of `spans[0 .. Count)` that `mask` admits; Count == 0 reads spans[0 .. count).
-template <class T, int Count, class S>
-IMBREX_INLINE vec<T> load_spans(const S *p, const span *spans, int count, mask_t mask) {
+// The lanes of `spans[0 .. count)` that `mask` admits.
+template <class T, class S> IMBREX_INLINE vec<T> load_spans(const S *p, const span *spans, int count, mask_t mask) {
   vec<T> v{};
-  const int n = Count ? Count : count;
-  for (int s = 0; s < n; ++s) {
-    const mask_t lanes = Count == 1 ? mask : mask & spans[s].mask;
+  for (int s = 0; s < count; ++s) {
+    const mask_t lanes = mask & spans[s].mask;
     if (spans[s].stride == 1) {
       v = load<T>(p + spans[s].base, lanes, v);
     } else {
@@ -50,7 +48,7 @@ IMBREX_INLINE vec<T> load_spans(const S *p, const span *spans, int count, mask_t
 }
 
 template <class T, class S, class View> IMBREX_INLINE vec<T> load_any(const S *p, const View &view, int v, mask_t mask) {
-  if (view.span_count[v] > 0) return load_spans<T, 0>(p, view.spans[v], view.span_count[v], mask);
+  if (view.span_count[v] > 0) return load_spans<T>(p, view.spans[v], view.span_count[v], mask);
   return gather<T>(p, view.lane_offset + v * View::W, mask);
 }
 
@@ -58,15 +56,50 @@ template <class T, class S, class View> IMBREX_INLINE vec<T> load_any(const S *p
 // cross in steps too long for the hardware's prefetcher.
 constexpr int ahead = 64;
 
+// Calls body(row, vector) for rows [first, end) of vector v, whose spans, up to Count, all have that stride.  The masks
+// of every second element are made once where all rows have the same: making one takes longer than a load.
+template <class T, int Count, int Stride, class S, class View, class Body>
+IMBREX_INLINE void each_row_of_spans(const S *src, const View &view, int v, int first, int end, Body body) {
+  constexpr int W = width<T>;
+  span spans[Count] = {};
+  for (int s = 0; s < view.span_count[v]; ++s) spans[s] = view.spans[v][s];
+  mask_t both[Count];
+  for (int s = 0; s < Count; ++s) both[s] = spread(view.class_mask[v][0] & spans[s].mask);
+  for (int r = first; r < end; ++r) {
+    const mask_t lanes = view.class_mask[v][view.row_class[r]];
+    const S *p = src + view.row_offset[r];
+    vec<T> low{}, high{};
+#pragma GCC unroll 4
+    for (int s = 0; s < Count; ++s)
+      if constexpr (Stride == 1) {
+        low = load<T>(p + spans[s].base, lanes & spans[s].mask, low);
+      } else {
+        const mask_t some = view.classes == 1 ? both[s] : spread(lanes & spans[s].mask);
+        low = load<T>(p + spans[s].base, some & all_lanes<T>, low);
+        high = load<T>(p + spans[s].base + W, some >> W, high);
+      }
+    if constexpr (Stride == 1)
+      body(r, low);
+    else
+      body(r, even_lanes<T>(low, high));
+  }
+}
+
+// The stride of all spans of vector v, or 0.
+template <class View> static int stride_of(const View &view, int v) {
+  for (int s = 1; s < view.span_count[v]; ++s)
+    if (view.spans[v][s].stride != view.spans[v][0].stride) return 0;
+  return view.span_count[v] > 0 ? view.spans[v][0].stride : 0;
+}
+
 // Calls body(row, vector) for rows [first, first + count) of vector v, the kind of load decided outside of the loop.
 // A masked load without lanes is slow where its address has no page, so it gets another address.
 template <class T, class S, class View, class Body>
 IMBREX_INLINE void each_row(const S *src, const View &view, int v, int first, int count, Body body) {
-  const int end = first + count, n = view.span_count[v];
+  const int end = first + count, n = view.span_count[v], stride = stride_of(view, v);
   const int64_t *offset = view.row_offset;
   const uint16_t *index = view.row_class, *mask = view.class_mask[v];
   const span one = view.spans[v][0];
-  const span two[2] = {one, view.spans[v][1]};
   const S *p = src + one.base;
   if (view.is_wild) {
     for (int r = first; r < end; ++r) body(r, load_any<T>(src + offset[r], view, v, view.mask_of(v, r)));
@@ -82,10 +115,16 @@ IMBREX_INLINE void each_row(const S *src, const View &view, int v, int first, in
       const mask_t lanes = mask[index[r]];
       body(r, load<T>(lanes ? p + offset[r] : src, lanes));
     }
+  } else if (n == 2 && stride == 1) {
+    each_row_of_spans<T, 2, 1>(src, view, v, first, end, body);
+  } else if (n <= 4 && stride == 1) {
+    each_row_of_spans<T, 4, 1>(src, view, v, first, end, body);
   } else if (n == 1) {
-    for (int r = first; r < end; ++r) body(r, load_spans<T, 1>(src + offset[r], &one, 1, mask[index[r]]));
-  } else if (n == 2) {
-    for (int r = first; r < end; ++r) body(r, load_spans<T, 2>(src + offset[r], two, 2, mask[index[r]]));
+    each_row_of_spans<T, 1, 2>(src, view, v, first, end, body);
+  } else if (n == 2 && stride == 2) {
+    each_row_of_spans<T, 2, 2>(src, view, v, first, end, body);
+  } else if (n <= 4 && stride == 2) {
+    each_row_of_spans<T, 4, 2>(src, view, v, first, end, body);
   } else {
     for (int r = first; r < end; ++r) body(r, load_any<T>(src + offset[r], view, v, mask[index[r]]));
   }
@@ -167,7 +206,11 @@ static void pack_transposed(T *dst, const S *src, const view<T, L, G, Rows, Lane
       vec<T> square[W] = {};
       if (left >= W && view.is_full[v] && view.is_plain(v, 1)) {
 #pragma GCC unroll 16
-        for (int i = 0; i < W; ++i) square[i] = load<T>(src + view.spans[v][0].base + offset[i]);
+        for (int i = 0; i < W; ++i) {
+          const S *p = src + view.spans[v][0].base + offset[i];
+          __builtin_prefetch(p + ahead);
+          square[i] = load<T>(p);
+        }
       } else {
         each_row<T>(src, view, v, first + group, left < W ? left : W,
                     [&](int r, vec<T> x) { square[r - first - group] = x; });

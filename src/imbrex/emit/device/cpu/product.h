@@ -1,8 +1,8 @@
 // C = A * B for a fixed M x N, one panel of A against one panel of B at a time, `k_count` <= K in one pass.
 //
 // A panel is MR rows or MR - 1, so that the panels cover M exactly; of B NV vectors, the last one what is left.  Up to
-// W / 2 last columns that fill no vector are summed along k instead.  How an operand comes to be in registers is the
-// operand's affair:
+// W / 2 last columns that fill no vector are summed along k instead, if SumsColumns: A's sources must then hand out
+// rows.  How an operand comes to be in registers is the operand's affair:
 //   a.visit<R>(row, body)             body(source of rows [row, row + R))
 //   b.visit<V>(panel, body)           body(source of the panel's first V vectors)
 //   b.columns(first, count)           the columns, one after another, K rounded up to W apart
@@ -19,9 +19,9 @@ namespace imbrex {
 
 constexpr int round_up(int size, int to) { return (size + to - 1) / to * to; }
 
-template <class T, int MR, int NV, int M, int N, int K> struct product {
+template <class T, int MR, int NV, int M, int N, int K, bool SumsColumns = true> struct product {
   static constexpr int W = width<T>, L = NV * W, k_padded = round_up(K, W);
-  static constexpr int columns = N % W <= W / 2 ? N % W : 0, vectors = (N - columns + W - 1) / W;
+  static constexpr int columns = SumsColumns && N % W <= W / 2 ? N % W : 0, vectors = (N - columns + W - 1) / W;
   static constexpr int m_panels = (M + MR - 1) / MR, tall = M - m_panels * (MR - 1); // panels of MR rows
   static constexpr int whole = vectors / NV, tail = vectors % NV, n_panels = whole + (tail > 0) + (columns > 0);
   static constexpr mask_t last_lanes = (N - columns) % W ? (mask_t(1) << (N - columns) % W) - 1 : all_lanes<T>;

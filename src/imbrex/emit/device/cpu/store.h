@@ -21,7 +21,7 @@ struct part {
 template <class T, class S>
 IMBREX_INLINE void store_spans(S *p, vec<T> x, const span *spans, int count, mask_t mask, scaling<T> by) {
   x = by.alpha * x;
-  if (by.beta != 0) x += by.beta * load_spans<T, 0>(p, spans, count, mask);
+  if (by.beta != 0) x += by.beta * load_spans<T>(p, spans, count, mask);
   for (int s = 0; s < count; ++s) {
     mask_t lanes = mask & spans[s].mask;
     if (!lanes) continue;

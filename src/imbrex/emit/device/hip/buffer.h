@@ -2,7 +2,10 @@
 //
 // An address is a byte offset in two parts: `lane`, which differs from lane to lane, and `wave`, which all lanes of a
 // wave share and which needs no vector register.  A lane that has no element goes to `nowhere`, past the end of any
-// buffer: there a load gives zeros and a store is dropped.
+// buffer: there a load gives zeros and a store is dropped.  Nothing else stops an access, so the guards must be exact;
+// and as only the lane's part is compared with the size, it alone decides, whatever the wave's part is.
+//
+// The builtins are those of clang 20 and later.
 #pragma once
 #include "element.h"
 
@@ -11,12 +14,16 @@ namespace imbrex {
 typedef __amdgpu_buffer_rsrc_t buffer;
 constexpr uint32_t nowhere = 0x80000000;
 
-// `before`: bytes by which the buffer begins before the array, so that no part of an address is negative.
-IMBREX_INLINE buffer buffer_of(const void *array, int64_t before) {
+// The buffer that begins `bytes` into the array: the part of an address that a wave shares, where the array is so long
+// that an offset of 32 bits does not hold it.
+IMBREX_INLINE buffer buffer_from(const void *array, int64_t bytes) {
   constexpr int raw = 0x00020000; // data format of a raw buffer: gfx9, resource word 3
-  char *start = const_cast<char *>(static_cast<const char *>(array)) - before;
+  char *start = const_cast<char *>(static_cast<const char *>(array)) + bytes;
   return __builtin_amdgcn_make_buffer_rsrc(start, 0, int(nowhere), raw);
 }
+
+// `before`: bytes by which the buffer begins before the array, so that no part of an address is negative.
+IMBREX_INLINE buffer buffer_of(const void *array, int64_t before) { return buffer_from(array, -before); }
 
 IMBREX_INLINE uint32_t where(bool exists, uint32_t lane) { return exists ? lane : nowhere; }
 

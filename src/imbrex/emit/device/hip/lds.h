@@ -21,7 +21,7 @@ template <int W, class T> IMBREX_INLINE void write(lds<T> dst, const T *src) {
 }
 
 // From a buffer to LDS past the registers, by all lanes of a wave: lane l writes the l-th `W` elements after dst, the
-// place of the first lane.
+// place of the first lane.  The builtin is of clang 21 and later.
 template <int W, class T> IMBREX_INLINE void load_direct(lds<T> dst, buffer b, uint32_t lane, uint32_t wave) {
   if constexpr (W * sizeof(T) == 4)
     __builtin_amdgcn_raw_ptr_buffer_load_lds(b, (lds<void>)(dst), 4, lane, wave, 0, 0);

@@ -1,4 +1,4 @@
-// Global arrays by 64-bit pointers: those of 2 GiB and more, which a raw buffer does not reach, and atomic sums.
+// Global arrays by 64-bit pointers: those of which the lanes of one wave need parts 2 GiB apart, and atomic sums.
 #pragma once
 #include "element.h"
 
