@@ -49,7 +49,7 @@ def scratch_members(kernel: Kernel) -> list[str]:
             lines += product.scratch_members(stmt)
         elif isinstance(stmt, Meet):
             lines.append(f"{_view_type(stmt.window)} {stmt.window.name};")
-    return lines
+    return list(dict.fromkeys(lines))  # products of one kernel share their memory
 
 
 def function_body(kernel: Kernel) -> list[str]:

@@ -28,7 +28,7 @@ def scratch_members(stmt: Product) -> list[str]:
 
 def text(stmt: Product) -> list[str]:
     """The call, once for each extent of the tile that a workgroup can meet."""
-    kind, b, out = _computed(stmt), stmt.b, stmt.c
+    kind, b = _computed(stmt), stmt.b
     width = f"imbrex::width<{kind}>"
     has_runs, count = isinstance(stmt.a, RunsInPlace), "" if stmt.step is None else f", {_k(stmt)}"
     zeros = ["for (auto &zero : scratch.zeros_a) zero = 0;"] if has_runs else []
@@ -43,7 +43,7 @@ def text(stmt: Product) -> list[str]:
         f"product::{stmt.stationary}_stays(",
         f"    0, product::m_panels, 0, product::n_panels, operand_a, operand_b, operand_c{count});",
     ]
-    assert b.buffer.space == "global" and out.buffer.space == "global"
+    assert b.buffer.space == "global"
     lines = ["const auto run = [&](auto M, auto N) {", *c.indented(body), "};"]
     lines += [f"const int32_t m_count = {c.index(stmt.m_count)}, n_count = {c.index(stmt.n_count)};"]
     for m in stmt.m_sizes:
@@ -130,9 +130,12 @@ def _c(stmt: Product, kind: str) -> list[str]:
     types = f"{kind}, {c.type_name(stmt.c.buffer.dtype)}, {extent}, {stmt.lanes}, decltype({window})"
     beta = c.number(stmt.beta)
     if stmt.step is not None:
-        beta = f"{kind}({stmt.step} > 0 ? 1 : {beta})"
+        start = "0" if stmt.start is None else c.index(stmt.start)
+        beta = f"{kind}({stmt.step} > {start} ? 1 : {beta})"
     scale = f"{{{c.number(stmt.alpha)}, {beta}}}"
-    return [f"imbrex::{form}<{types}> operand_c({stmt.c.buffer.name}, {window}, scratch.tile_c, {scale});"]
+    name = stmt.c.buffer.name
+    target = name if stmt.c.buffer.space == "global" else f"scratch.{name}"
+    return [f"imbrex::{form}<{types}> operand_c({target}, {window}, scratch.tile_c, {scale});"]
 
 
 def _computed(stmt: Product) -> str:

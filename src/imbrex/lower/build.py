@@ -10,12 +10,13 @@ from imbrex.ir.ops.grid import LaunchOp
 from imbrex.ir.ops.matrix import MfmaOp
 from imbrex.ir.ops.memory import AllocOp, FillOp, LdsBarrierOp, SubviewOp, constant_of
 from imbrex.ir.ops.schedule import AwaitOp, SegmentOp, SignalOp
-from imbrex.ir.ops.standard import AddiOp, Block, ConstantOp, ForOp, FuncOp, ModuleOp, Operation
+from imbrex.ir.ops.standard import AddiOp, Block, ConstantOp, ForOp, FuncOp, ModuleOp, Operation, SSAValue
 from imbrex.ir.ops.thread import ThreadwiseCopyOp, ThreadwiseGemmOp
 from imbrex.ir.ops.workspace import WorkspaceOp
 from imbrex.lower import lane, panel
 from imbrex.lower.check import checked
 from imbrex.lower.fuse import fused
+from imbrex.lower.fuse_parts import fused_parts
 from imbrex.lower.prune import pruned
 from imbrex.lower.reader import Reader, sizes
 from imbrex.lower.stmt import (
@@ -70,8 +71,8 @@ def kernel(
     grid, block = op.grid_size.data, op.block_size.data
     reader.indices |= {op.workgroup: var("workgroup", grid), op.item: var("workitem", block)}
     body = builder.block(op.body.block)
-    if op.block_size.data == 1 and builder.inner is None:
-        body = fused(body)
+    if op.block_size.data == 1:
+        body = fused(body) if builder.inner is None else fused_parts(body)
     maps = tuple(builder.maps.items())
     return pruned(checked(Kernel(name, arguments, outputs, grid, block, tuple(body), maps)))
 
@@ -137,7 +138,7 @@ class Builder:
                 pass
 
     def _loop(self, op: ForOp) -> None:
-        low, high, step = (self.reader.indices[v] for v in (op.lb, op.ub, op.step))
+        low, high, step = (self._bound(v) for v in (op.lb, op.ub, op.step))
         assert step.is_constant, "loops have constant steps"
         argument = op.body.block.args[0]
         name = self.reader.fresh(argument.name_hint or "i")
@@ -151,6 +152,11 @@ class Builder:
             body = tuple(self.block(op.body.block, name, index - low))
             start = None if low == lin(0) else low
             self.scopes[-1].body.append(For(name, count, body, start, high, step.const))
+
+    def _bound(self, value: SSAValue) -> Lin:
+        """A constant, which may stand outside of the launch, or a number of a plan."""
+        found = constant_of(value)
+        return self.reader.indices[value] if found is None else lin(found)
 
     def _segment(self, op: SegmentOp) -> None:
         """A name for the number, which nobody looks behind: the plan knows closer bounds than its parts."""

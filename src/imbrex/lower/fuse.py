@@ -53,7 +53,7 @@ def fused(body: Sequence[Stmt]) -> list[Stmt]:
     parts = _parts(body)
     if parts is None:
         return list(body)
-    a = _in_place(parts)
+    a = in_place(parts)
     if a is None:
         return list(body)
     windows = {parts.b.window.name, parts.c.window.name}
@@ -64,8 +64,8 @@ def fused(body: Sequence[Stmt]) -> list[Stmt]:
         return [s for s in walk(tuple(stmts)) if isinstance(s, Places | Meet) and s.window.name in windows]
 
     if parts.steps is None:
-        return [*kept(body), _product(parts, a)]
-    inner = (*kept(parts.steps.body), _product(parts, a))
+        return [*kept(body), product(parts, a)]
+    inner = (*kept(parts.steps.body), product(parts, a))
     return [*kept([s for s in body if s is not parts.steps]), replace(parts.steps, body=inner)]
 
 
@@ -107,7 +107,7 @@ def _parts(body: Sequence[Stmt]) -> Parts | None:
     return parts if is_plain and has_form else None
 
 
-def _in_place(parts: Parts) -> Window | InPlace | RunsInPlace | None:
+def in_place(parts: Parts) -> Window | InPlace | RunsInPlace | None:
     """A where it lies, if its map is a matrix or has long runs of neighbours along k; None where its panels
     keep no neighbours along k together and it is no matrix.
     """
@@ -172,8 +172,8 @@ def _steps(index: Lin, env: dict[str, Any]) -> np.ndarray[Any, Any]:
     return values[1:] - values[:-1]
 
 
-def _product(parts: Parts, a: Window | InPlace | RunsInPlace) -> Product:
-    b, c, product = parts.b, parts.c, parts.product
+def product(parts: Parts, a: Window | InPlace | RunsInPlace) -> Product:
+    b, c, panels = parts.b, parts.c, parts.product
     m_axis = parts.axis(c.window, "lanes" if c.is_transposed else "rows")
     n_axis = parts.axis(c.window, "rows" if c.is_transposed else "lanes")
     k_axis = parts.axis(b.window, "lanes" if b.form == "transposed" else "rows")
@@ -186,8 +186,8 @@ def _product(parts: Parts, a: Window | InPlace | RunsInPlace) -> Product:
         _extents(m_axis),
         _extents(n_axis),
         max(_counts(k_axis, parts.steps)),
-        product.m,
-        product.n,
+        panels.m,
+        panels.n,
         b.form == "transposed",
         c.is_transposed,
         _spreads(parts.axis(b.window, "rows"), b),

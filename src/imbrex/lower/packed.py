@@ -143,7 +143,8 @@ class Product:
     The device does what `Pack`, `PanelGemm` and `Unpack` say, and leaves out the copies that would change
     nothing.  a: rows m, lanes k.  b: rows k and lanes n, or, transposed, rows n and lanes k.  c: rows m and
     lanes n, or the other way round.  m_sizes, n_sizes: the extents that m_count and n_count take.  step: the
-    variable of the loop over K around this, which takes up to k at a time; C holds the sums in between.
+    variable of the loop over K around this, which takes up to k at a time from start (0) on; C holds the
+    sums in between.
     """
 
     a: Window | InPlace | RunsInPlace
@@ -163,3 +164,4 @@ class Product:
     alpha: float = 1.0
     beta: float = 0.0
     step: str | None = None
+    start: Lin | None = None

@@ -14,6 +14,7 @@ from imbrex.lower.stmt import (
     MulAdd,
     Pack,
     PanelGemm,
+    Product,
     Stmt,
     Unpack,
     View,
@@ -41,6 +42,8 @@ def _touched(stmt: Stmt) -> tuple[str, ...]:
             return (stmt.dest.buffer.name,)
         case Unpack():
             return (stmt.tile.buffer.name,)
+        case Product():
+            return (stmt.c.buffer.name,)
         case Fill():
             return (stmt.buffer.name,)
         case _:

@@ -39,7 +39,7 @@ def workgroup(
     stationary = op.stationary.data if op.stationary is not None else "a"
     outer = "m" if stationary == "a" else "n"
     panels = _Panels.of(op, tiles, run, stationary)
-    tile_c = run.alloc("tile_c", computed, [rows, columns], PRIVATE)
+    tile_c = run.alloc("tile_c" if sharing.plan is None else "sums", computed, [rows, columns], PRIVATE)
     c = run.view(tile_c, tile.paneled([Dim("m", rows), Dim("n", columns)], m_lanes, n_lanes, outer), "c")
     slots = None
     if sharing.has_parts:
