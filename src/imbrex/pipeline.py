@@ -10,7 +10,7 @@ from imbrex.build.amd_lds import LdsCost
 from imbrex.emit.bundle import Bundle, Facts, bundle
 from imbrex.ir.dialect import context
 from imbrex.ir.ops.standard import ModuleOp
-from imbrex.ir.passes.affix_tuning import tuned
+from imbrex.ir.passes.affix_tuning import schedules, tuned
 from imbrex.ir.passes.blockwise_to_threadwise import BlockwiseToThreadwise
 from imbrex.ir.passes.conv_to_gemm import ConvToGemm
 from imbrex.ir.passes.gridwise_to_blockwise import GridwiseToBlockwise
@@ -25,7 +25,7 @@ from imbrex.schedule import tuning as tunings
 from imbrex.schedule.data_tiled import named_algorithm
 from imbrex.schedule.mfma import served
 from imbrex.schedule.target import CPU_ISAS, GPU_TARGETS, GpuTarget, Target
-from imbrex.schedule.tiles import DATA_PARALLEL, TileSchedule
+from imbrex.schedule.tiles import DATA_PARALLEL, Auto, TileSchedule
 from imbrex.schedule.tuning import Tuning
 from imbrex.schedule.xdlops import XdlopsTuning
 
@@ -45,7 +45,7 @@ class Request:
     tuning: Tuning | None = None
     algorithm: str | None = None
     name: str = "kernel"
-    schedule: TileSchedule = DATA_PARALLEL
+    schedule: TileSchedule | Auto = DATA_PARALLEL
 
 
 @dataclass(frozen=True)
@@ -70,6 +70,7 @@ class Lowered:
     workspace: tuple[Buffer, ...] = ()
     lds: Mapping[str, LdsCost] = field(default_factory=lambda: dict[str, LdsCost]())
     zeroed: frozenset[str] = frozenset()
+    schedules: tuple[str, ...] = ()
 
 
 def levels(request: Request) -> Iterator[Level]:
@@ -94,6 +95,7 @@ def lower(request: Request) -> Lowered:
     for step in (ConvToGemm(_taps_first(request)), UnfoldContiguous()):
         step.apply(ctx, module)
     used = tuned(module, request.tuning, request.machine, schedule=request.schedule)
+    shared = schedules(module)
     for step in (GridwiseToBlockwise(), BlockwiseToThreadwise()):
         step.apply(ctx, module)
     written = frozenset(i for i, o in enumerate(request.problem.operands) if o.is_written)
@@ -104,7 +106,7 @@ def lower(request: Request) -> Lowered:
     )
     made = program(module, written)
     files = bundle(made, facts, request.target)
-    return Lowered(files, used, steps_of(made), made.workspace, _lds_costs(made, request.target), made.zeroed)
+    return Lowered(files, used, steps_of(made), made.workspace, _lds_costs(made, request.target), made.zeroed, shared)
 
 
 def _lds_costs(made: Program, target: str) -> dict[str, LdsCost]:

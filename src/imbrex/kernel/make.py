@@ -87,6 +87,7 @@ def _built(order: Order, store: Cache) -> dict[str, Any]:
         "tunings": tunings,
         "steps": launch.to_json(lowered.steps),
         "workspace": workspace,
+        "schedules": lowered.schedules,
         "lds": amd_lds.to_json(lowered.lds),
     }
 
@@ -133,7 +134,7 @@ def _lowered(order: Order) -> Lowered:
 
     here = machine()
     wanted = None if order.tuning is None else tunings.parse(order.tuning)
-    schedule = tiles.DATA_PARALLEL if order.schedule is None else tiles.parse(order.schedule)
+    schedule = tiles.wanted(order.schedule)
     target = machine_for(
         order.goal.chip or order.goal.target,
         here.isa.level,

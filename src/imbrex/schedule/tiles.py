@@ -11,14 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeAlias
 
 from imbrex.diagnostic import Diagnostic, did_you_mean
 from imbrex.schedule.target import CpuTarget, Target
 from imbrex.view.streamk import MODES, Mode
 
-__all__ = ["AUTO", "DATA_PARALLEL", "MOST_WORKGROUPS", "TileSchedule", "from_json", "parse"]
+__all__ = [
+    "AUTO", "DATA_PARALLEL", "MOST_WORKGROUPS", "Auto", "TileSchedule", "from_json", "parse", "resident", "wanted",
+]  # fmt: skip
 
+Auto: TypeAlias = Literal["auto"]
 AUTO: Final = "auto"
 """The word for a schedule that the model chooses."""
 
@@ -71,6 +74,13 @@ def parse(line: str) -> TileSchedule:
     if not (number.isascii() and number.isdecimal()) or len(number) > len(str(MOST_WORKGROUPS)):
         raise Diagnostic(f"a schedule is MODE or MODE:WORKGROUPS, got '{line}'")
     return TileSchedule(known, int(number))
+
+
+def wanted(line: str | None) -> TileSchedule | Auto:
+    """What an option says: data_parallel where it says nothing."""
+    if line is None:
+        return DATA_PARALLEL
+    return AUTO if line == AUTO else parse(line)
 
 
 def from_json(value: Mapping[str, Any]) -> TileSchedule:

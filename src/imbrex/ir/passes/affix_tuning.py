@@ -25,12 +25,12 @@ from imbrex.ir.ops.grid import GridwiseGemmExOp, GridwiseGemmOp
 from imbrex.ir.rewrite import Run, properties, replace_with, require_static
 from imbrex.ir.shape import memref_type, shape_of
 from imbrex.ir.source import InvalidOp
-from imbrex.schedule import choose, tuning
+from imbrex.schedule import choose, share_cost, tuning
 from imbrex.schedule.access import context_of
 from imbrex.schedule.context import GemmContext, round_up
 from imbrex.schedule.cpu import CpuTuning
 from imbrex.schedule.target import GpuTarget, Target, target
-from imbrex.schedule.tiles import DATA_PARALLEL, TileSchedule
+from imbrex.schedule.tiles import AUTO, DATA_PARALLEL, Auto, TileSchedule
 from imbrex.schedule.tuning import Tuning
 from imbrex.schedule.xdlops import XdlopsTuning
 from imbrex.view.gemm import GemmView
@@ -62,7 +62,7 @@ def tuned(
     given: Tuning | None,
     machine: Target,
     family: str | None = None,
-    schedule: TileSchedule = DATA_PARALLEL,
+    schedule: TileSchedule | Auto = DATA_PARALLEL,
 ) -> tuple[Tuning, ...]:
     """Give every product of a module a tuning, and tell which.
 
@@ -77,14 +77,34 @@ def tuned(
         wanted: Any = family or choose.family_of(context, machine)
         try:
             if given is not None:
-                used.append(choose.require(given, context, machine))
-            else:
-                used.append(choose.choose(context, machine, wanted))
+                choose.require(given, context, machine)
+            chosen, shared = _scheduled(context, machine, wanted, given, schedule)
+            used.append(chosen)
         except Diagnostic as error:
             raise InvalidOp(product, error.message) from error
-        affix(product, used[-1], machine, run, schedule)
+        affix(product, chosen, machine, run, shared)
         replace_with(product, run.ops)
     return tuple(used)
+
+
+def _scheduled(
+    context: GemmContext, machine: Target, family: Any, given: Tuning | None, schedule: TileSchedule | Auto
+) -> tuple[Tuning, TileSchedule]:
+    """A product's tuning and the schedule of its tiles."""
+    if schedule == AUTO:
+        offer = share_cost.best(context, machine, family, given)
+        return offer.tuning, offer.schedule
+    assert isinstance(schedule, TileSchedule)
+    return given or share_cost.tuning_for(schedule, context, machine, family), schedule
+
+
+def schedules(module: ModuleOp) -> tuple[str, ...]:
+    """The schedules of the tuned products of a module, as text."""
+    found: list[str] = []
+    for product in [o for o in module.walk() if isinstance(o, GridwiseGemmExOp)]:
+        mode, count = product.schedule, product.workgroups
+        found.append(f"{mode.data}:{count.data}" if mode is not None and count is not None else str(DATA_PARALLEL))
+    return tuple(found)
 
 
 def gemm_context(op: GridwiseGemmOp) -> GemmContext:

@@ -1,0 +1,165 @@
+"""The schedule of a product's tiles by a model: what each mode costs, and which one is worth it.
+
+    time = rounds of workgroups * (steps of the longest share * cycles of a step + fix-up)
+
+A step costs what the model of the tuning says of all steps of one thread or one compute unit.  The fix-up is
+an output tile to memory and back for each part that an owner adds, and the wait for the first.  The rounds of
+data_parallel are whole: a last one that is nearly empty takes as long as a full one.
+
+Each mode takes the tuning that serves it best: where workgroups share tiles, tiles may be large, since there
+need not be enough of them for everybody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import inf
+
+from imbrex.schedule.choose import Family, candidates, choose, rank
+from imbrex.schedule.context import GemmContext
+from imbrex.schedule.cost import PRICES, cycles
+from imbrex.schedule.cpu import CpuTuning
+from imbrex.schedule.legal import check
+from imbrex.schedule.target import CpuTarget, GpuTarget, Target
+from imbrex.schedule.tiles import DATA_PARALLEL, TileSchedule, resident
+from imbrex.schedule.tuning import Tuning
+from imbrex.schedule.vanilla import GeneralTuning
+from imbrex.schedule.wave_cost import RATES, wave_cycles
+from imbrex.schedule.xdlops import XdlopsTuning
+from imbrex.view.streamk import MODES, Plan, Tiles
+
+__all__ = ["MARGIN", "Offer", "best", "offers", "tuning_for"]
+
+MARGIN = 0.03
+"""What a schedule must save before anything but data_parallel is chosen."""
+
+WAIT = 4000.0
+"""Cycles until a flag that a CPU raised is seen by another, and the workgroups were in step."""
+
+GENERAL_STEP = 1.0
+"""A step of a GPU tuning that has no model of its own: schedules of one tuning are still compared."""
+
+CONSIDERED = 64
+"""Tunings that are looked at for sharing, the best for one thread first."""
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A schedule with its tuning.  longest: steps of K of the workgroup that has most; parts: partial sums
+    that an owner adds at most; cost: modelled cycles.
+    """
+
+    schedule: TileSchedule
+    tuning: Tuning
+    tiles: Tiles
+    workgroups: int
+    longest: int
+    parts: int
+    fix_up: float
+    cost: float
+
+    @property
+    def efficiency(self) -> float:
+        """Useful over issued steps, where all workgroups take as long as the longest."""
+        return self.tiles.total / (self.workgroups * self.longest)
+
+
+@dataclass(frozen=True)
+class Steps:
+    """A tuning's numbers: its tiles, the cycles of one step and before the first, and a tile of sums."""
+
+    tiles: Tiles
+    step: float
+    start: float
+    tile_bytes: int
+
+
+def offers(context: GemmContext, machine: Target, family: Family, given: Tuning | None = None) -> list[Offer]:
+    """Every mode's best, data_parallel first, the others by cost."""
+    first = _offer(DATA_PARALLEL, given or choose(context, machine, family), context, machine)
+    found: list[Offer] = []
+    if resident(machine) > 1:
+        tunings = (given,) if given is not None else _considered(context, machine, family)
+        for mode in MODES[1:]:
+            tried = [_offer(TileSchedule(mode).on(machine), t, context, machine) for t in tunings]
+            found += [min(tried, key=lambda offer: offer.cost)] if tried else []
+    return [first, *sorted(found, key=lambda offer: offer.cost)]
+
+
+def best(context: GemmContext, machine: Target, family: Family, given: Tuning | None = None) -> Offer:
+    """data_parallel, unless another mode saves more than MARGIN."""
+    first, *others = offers(context, machine, family, given)
+    return others[0] if others and others[0].cost < first.cost * (1 - MARGIN) else first
+
+
+def tuning_for(
+    schedule: TileSchedule, context: GemmContext, machine: Target, family: Family
+) -> Tuning:
+    """The tuning that serves a schedule best."""
+    if schedule == DATA_PARALLEL:
+        return choose(context, machine, family)
+    tunings = _considered(context, machine, family)
+    if not tunings:
+        return choose(context, machine, family)
+    return min(tunings, key=lambda t: _offer(schedule.on(machine), t, context, machine).cost)
+
+
+def _considered(context: GemmContext, machine: Target, family: Family) -> Sequence[Tuning]:
+    """Legal tunings, the best for a machine of one thread first."""
+    alone = replace(machine, threads=1) if isinstance(machine, CpuTarget) else machine
+    ranked = rank(candidates(context, machine, family), context, alone)
+    legal = (t for t in ranked if not check(t, context, machine))
+    return [t for t, _ in zip(legal, range(CONSIDERED), strict=False)]
+
+
+def _offer(schedule: TileSchedule, tuning: Tuning, context: GemmContext, machine: Target) -> Offer:
+    steps, at_a_time = _steps(tuning, context, machine), resident(machine)
+    tiles = steps.tiles
+    if schedule == DATA_PARALLEL:
+        rounds = -(-tiles.outputs // at_a_time)
+        cost = rounds * (tiles.k * steps.step + steps.start)
+        issued = min(at_a_time, tiles.outputs)
+        return Offer(schedule, tuning, tiles, issued, -(-tiles.outputs // issued) * tiles.k, 0, 0.0, cost)
+    assert schedule.workgroups is not None
+    plan = Plan(tiles, schedule.workgroups, schedule.mode)
+    longest = sum(section.share for section in plan.sections)
+    parts = max(-(-section.k_span // section.share) for section in plan.sections) - 1
+    parts = min(parts + 1, plan.workgroups - 1) if any(s.share % s.k_span for s in plan.sections) else 0
+    fix_up = _fix_up(parts, steps.tile_bytes, machine)
+    rounds = -(-plan.workgroups // at_a_time)
+    cost = rounds * (longest * steps.step + len(plan.sections) * steps.start + fix_up)
+    return Offer(schedule, tuning, tiles, plan.workgroups, longest, parts, fix_up, cost)
+
+
+def _fix_up(parts: int, tile_bytes: int, machine: Target) -> float:
+    """A tile out, and each part in and added."""
+    if not parts:
+        return 0.0
+    if isinstance(machine, CpuTarget):
+        return WAIT + (1 + parts) * tile_bytes * PRICES.tile.l3
+    return 2 * RATES.memory_latency + (1 + parts) * (RATES.memory_latency + tile_bytes / RATES.l2_bytes)
+
+
+def _steps(tuning: Tuning, context: GemmContext, machine: Target) -> Steps:
+    size = context.dtype.accumulator.bytes
+    match tuning, machine:
+        case CpuTuning(), CpuTarget():
+            plan = tuning.plan(context)
+            tiles = Tiles(plan.grid_size, 1, plan.k_iterations)
+            whole = cycles(tuning, context, replace(machine, threads=1))
+            return Steps(tiles, whole / tiles.total, 0.0, plan.block_rows * plan.block_columns * size)
+        case XdlopsTuning(), GpuTarget():
+            wave = tuning.plan(context, machine)
+            tiles = Tiles(wave.grid_size, 1, wave.k_iterations)
+            rounds = max(1.0, wave.grid_size / machine.compute_units)
+            whole = wave_cycles(wave) / rounds - RATES.start
+            m, n, _ = tuning.tile
+            return Steps(tiles, whole / tiles.k, RATES.start, m * n * size)
+        case GeneralTuning(), GpuTarget():
+            m, n, k = tuning.tile
+            grid = context.g * -(-context.m // m) * -(-context.n // n)
+            step = GENERAL_STEP * m * n * k / 128  # multiply-adds of a compute unit in a cycle
+            return Steps(Tiles(grid, 1, -(-context.k // k)), step, RATES.start, m * n * size)
+        case _:
+            return Steps(Tiles(1, 1, 1), inf, 0.0, 0)
