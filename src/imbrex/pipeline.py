@@ -61,7 +61,7 @@ class Lowered:
     """The whole way down: the files, the tunings that were used, one a product, and the launches in order.
 
     workspace: the arrays that launches, or their workgroups, leave things in for each other; those in `zeroed`
-    start as zeros.  lds: of a GPU's kernels, by name.
+    start as zeros.  lds: of a GPU's kernels, by name.  schedules: of the tiles of each product, as text.
     """
 
     bundle: Bundle
@@ -101,12 +101,20 @@ def lower(request: Request) -> Lowered:
     written = frozenset(i for i, o in enumerate(request.problem.operands) if o.is_written)
     facts = Facts(
         problem_text(request.problem),
-        " ".join(dict.fromkeys(tunings.text(t) for t in used)),
+        _chosen(used, shared),
         tuple(o.shape for o in request.problem.operands),
     )
     made = program(module, written)
     files = bundle(made, facts, request.target)
-    return Lowered(files, used, steps_of(made), made.workspace, _lds_costs(made, request.target), made.zeroed, shared)
+    lds = _lds_costs(made, request.target)
+    return Lowered(files, used, steps_of(made), made.workspace, lds, made.zeroed, shared)
+
+
+def _chosen(used: tuple[Tuning, ...], schedules: tuple[str, ...]) -> str:
+    """The tunings, each once, and the schedules where workgroups share tiles."""
+    texts = " ".join(dict.fromkeys(tunings.text(t) for t in used))
+    shared = [s for s in dict.fromkeys(schedules) if s != str(DATA_PARALLEL)]
+    return f"{texts}, schedule {' '.join(shared)}" if shared else texts
 
 
 def _lds_costs(made: Program, target: str) -> dict[str, LdsCost]:

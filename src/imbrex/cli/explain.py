@@ -23,13 +23,15 @@ from imbrex.kernel import TARGETS, default_name
 from imbrex.pipeline import Request, levels, machine_for
 from imbrex.problem import Problem, problem_text
 from imbrex.run.machine import machine
+from imbrex.schedule import tiles
 from imbrex.schedule import tuning as tunings
 from imbrex.schedule.target import Target, target
 
-__all__ = ["command"]
+__all__ = ["command", "request_of"]
 
 
-TOPICS = ("mma", "swizzle")
+TOPICS = {"mma": "mma", "swizzle": "swizzle", "schedule": "share"}
+"""First words that are no problem, and the modules that answer them."""
 
 
 class Explain(click.Command):
@@ -40,7 +42,7 @@ class Explain(click.Command):
     ) -> click.Context:
         if not args or args[0] not in TOPICS:
             return super().make_context(info_name, args, parent, **extra)
-        topic: click.Command = import_module(f"imbrex.cli.{args[0]}").command
+        topic: click.Command = import_module(f"imbrex.cli.{TOPICS[args[0]]}").command
         return topic.make_context(f"{info_name} {args[0]}", args[1:], parent, **extra)
 
 
@@ -60,12 +62,12 @@ def command(
     Here --target also takes a GPU or an instruction set by name: the schedule is chosen for it.
 
     `imbrex explain mma` is about matrix instructions, `imbrex explain swizzle` about the tiles that they
-    want: see `imbrex explain mma --help`.
+    want, `imbrex explain schedule` about workgroups that share tiles: see `imbrex explain mma --help`.
     """
     code = 0
     told: list[dict[str, Any]] = []
     for asked in chosen.problems(sources):
-        request = _request(chosen, asked)
+        request = request_of(chosen, asked)
         if with_levels:
             _print_levels(request, compact)
         elif meaning:
@@ -83,11 +85,12 @@ def command(
     return code
 
 
-def _request(chosen: Choices, asked: Asked) -> Request:
+def request_of(chosen: Choices, asked: Asked) -> Request:
     given = None if chosen.tuning is None else tunings.parse(chosen.tuning)
     name = asked.name or default_name(asked.problem)
     form = chosen.goal.target if _is_built(chosen) else "cpu"
-    return Request(asked.problem, _machine(chosen), form, given, chosen.algorithm_of(asked), name)
+    shared = tiles.wanted(chosen.schedule)
+    return Request(asked.problem, _machine(chosen), form, given, chosen.algorithm_of(asked), name, shared)
 
 
 def _is_built(chosen: Choices) -> bool:

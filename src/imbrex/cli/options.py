@@ -21,6 +21,10 @@ __all__ = ["Choices", "choices", "emulate_option", "format_option", "sources", "
 ALGORITHMS_HELP = (
     "Of backward data: v4r1 (default) or v1r1.  Of a product: data_tiled, or data_tiled:TILE_KERNEL."
 )
+SCHEDULES_HELP = (
+    "How N workgroups share output tiles: data_parallel (default, one a tile), split_k, stream_k, two_tile, "
+    "two_tile_dp_first; auto lets a model choose."
+)
 F = TypeVar("F", bound=Callable[..., Any])
 
 format_option = click.option(
@@ -39,6 +43,7 @@ class Choices:
     threads: int
     layout: str | None
     algorithm: str | None
+    schedule: str | None = None
 
     @cached_property
     def goals(self) -> tuple[Goal, ...]:
@@ -70,6 +75,7 @@ class Choices:
                 threads=self.threads,
                 algorithm=self.algorithm_of(asked),
                 name=name or asked.name,
+                schedule=self.schedule,
             )
 
     def algorithm_of(self, asked: Asked) -> str | None:
@@ -80,7 +86,7 @@ class Choices:
 
 
 def choices(function: F) -> F:
-    """--target, --emulate, --tuning, --threads, --layout, --algorithm, as one argument `chosen`."""
+    """--target, --emulate, --tuning, --threads, --layout, --algorithm, --schedule, as one argument `chosen`."""
 
     @wraps(function)
     def command(
@@ -90,9 +96,10 @@ def choices(function: F) -> F:
         threads: int | None,
         layout: str | None,
         algorithm: str | None,
+        schedule: str | None,
         **rest: Any,
     ) -> Any:
-        chosen = Choices(target, emulate, tuning, _threads(threads), layout, algorithm)
+        chosen = Choices(target, emulate, tuning, _threads(threads), layout, algorithm, schedule)
         return function(chosen=chosen, **rest)
 
     for option in reversed(_OPTIONS):
@@ -115,6 +122,7 @@ _OPTIONS = (
     click.option("--threads", type=int, metavar="N", help="Threads; all usable cores by default."),
     click.option("--layout", metavar="ORDER", help="Of images, NHWC say; filter and result follow."),
     click.option("--algorithm", metavar="NAME", help=ALGORITHMS_HELP),
+    click.option("--schedule", metavar="MODE[:N]", help=SCHEDULES_HELP),
 )
 
 

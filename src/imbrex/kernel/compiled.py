@@ -42,6 +42,7 @@ class Kernel:
     library: the shared object, or the code object of a GPU.
     compile_s: from the problem to the library; 0 when that came from the cache.
     lds: bank conflicts of a GPU's kernels, by name.
+    schedules: how workgroups share the tiles of each product.
     """
 
     problem: Problem
@@ -54,6 +55,7 @@ class Kernel:
     lds: Mapping[str, LdsCost] = field(
         default_factory=lambda: dict[str, LdsCost](), repr=False, compare=False
     )
+    schedules: tuple[str, ...] = ()
 
     @property
     def target(self) -> str:

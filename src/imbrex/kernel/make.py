@@ -101,13 +101,13 @@ def _found(order: Order, recipe: Mapping[str, Any], store: Cache) -> Kernel | No
         Parameter(name, (elements,), dtype(of).numpy, True, is_zeroed)
         for name, elements, of, is_zeroed in recipe["workspace"]
     )
-    tunings, chip = tuple(recipe["tunings"]), order.goal.chip
+    tunings, schedules, chip = tuple(recipe["tunings"]), tuple(recipe["schedules"]), order.goal.chip
     if order.goal.is_native:
         shared = find_shared(recipe["object"], store)
         if shared is None:
             return None
         loaded = load(shared.path, order.name, parameters, workspace)
-        return Kernel(order.problem, order.goal, order.threads, tunings, shared, 0.0, loaded)
+        return Kernel(order.problem, order.goal, order.threads, tunings, shared, 0.0, loaded, schedules=schedules)
     from imbrex.run.hip import HipKernel
 
     assert chip is not None
@@ -117,7 +117,7 @@ def _found(order: Order, recipe: Mapping[str, Any], store: Cache) -> Kernel | No
     steps = launch.from_json(recipe["steps"])
     on_gpu = HipKernel(code.path, order.name, chip, parameters, steps, workspace)
     lds = amd_lds.from_json(recipe["lds"])
-    return Kernel(order.problem, order.goal, order.threads, tunings, code, 0.0, on_gpu, lds)
+    return Kernel(order.problem, order.goal, order.threads, tunings, code, 0.0, on_gpu, lds, schedules)
 
 
 def _unit(order: Order) -> str:

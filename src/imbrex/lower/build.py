@@ -144,6 +144,8 @@ class Builder:
         name = self.reader.fresh(argument.name_hint or "i")
         if low.is_constant and high.is_constant:
             count = len(range(low.const, high.const, step.const))
+            if not count:
+                return
             index = self.reader.indices[argument] = var(name, count) * step + low
             body = self.block(op.body.block, name, index)
             self.scopes[-1].body.append(For(name, count, tuple(body)))

@@ -11,7 +11,7 @@ from typing import Any
 from imbrex.index.expr import Lin, var
 from imbrex.ir.meaning.memory import View
 from imbrex.ir.ops.schedule import SegmentOp
-from imbrex.view.segment import Quantity, Walk
+from imbrex.view.segment import BOUNDS, Quantity, Walk
 
 PLACE = "place"
 
@@ -31,5 +31,8 @@ def lowered(flags: View, index: list[Any]) -> None:
 
 @lru_cache(maxsize=256)
 def _index(walk: Walk, quantity: Quantity) -> Lin:
+    if quantity in BOUNDS:
+        steps = walk.plan.tiles.k
+        return walk.index(quantity, var("workgroup", steps), var(PLACE, steps + 1))
     places = max(walk.size("output"), walk.size("segments"))
     return walk.index(quantity, var("workgroup", walk.plan.workgroups), var(PLACE, places))

@@ -31,6 +31,7 @@ from imbrex.schedule.context import GemmContext, round_up
 from imbrex.schedule.cpu import CpuTuning
 from imbrex.schedule.target import GpuTarget, Target, target
 from imbrex.schedule.tiles import AUTO, DATA_PARALLEL, Auto, TileSchedule
+from imbrex.schedule.tiles import wanted as wanted_schedule
 from imbrex.schedule.tuning import Tuning
 from imbrex.schedule.xdlops import XdlopsTuning
 from imbrex.view.gemm import GemmView
@@ -48,13 +49,14 @@ class AffixTuning(ModulePass):
     config: str = ""
     target: str = "gfx942"
     family: str | None = None
+    schedule: str | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         given = tuning.parse(self.config) if self.config else None
         if self.family not in (None, *FAMILIES):
             hint = did_you_mean(self.family, FAMILIES) or f"known: {', '.join(FAMILIES)}"
             raise Diagnostic(f"unknown family of tunings '{self.family}'", hint=hint)
-        tuned(op, given, target(self.target), self.family)
+        tuned(op, given, target(self.target), self.family, wanted_schedule(self.schedule))
 
 
 def tuned(

@@ -1,0 +1,77 @@
+"""Workgroups that share output tiles mean what one workgroup a tile means, at every level of the IR."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+from imbrex.ir.ops import AwaitOp, SegmentOp, SignalOp, ThreadwiseCopyOp
+from imbrex.ir.passes.affix_tuning import AffixTuning
+from imbrex.problem import Conv2d, Gemm
+from imbrex.verify.compare import compare
+from imbrex.verify.reference import reference
+
+from .levels import GENERAL, Case, computed, reread
+
+CPU = "v1:cpu:4,16,8,32,16,16,k_blocked,b,straight"
+WAVES = "v1:xdlops:32,32,4,16,16,4"
+MODES = ("split_k:5", "stream_k:1", "stream_k:3", "stream_k:7", "two_tile:2", "two_tile_dp_first:2", "stream_k:40")
+
+
+@dataclass(frozen=True)
+class Shared(Case):
+    """A case with a schedule of its tiles."""
+
+    schedule: str = "stream_k:3"
+
+    def passes(self) -> list[ModulePass]:
+        affix = AffixTuning(config=self.tuning, target=self.target, schedule=self.schedule)
+        return [affix if isinstance(p, AffixTuning) else p for p in super().passes()]
+
+    def __str__(self) -> str:
+        return f"{super().__str__()} {self.schedule}"
+
+
+WEIGHT = Conv2d("backward_weight", n=2, c=3, h=6, w=5, k=4, y=3, x=3, pad_h=(1, 1), pad_w=(1, 0))
+CASES = [
+    *(Shared(Gemm(37, 40, 50, alpha=2.0), tuning, schedule=s) for tuning in (GENERAL, CPU) for s in MODES),
+    *(Shared(Gemm(40, 37, 80, dtype="f16"), WAVES, schedule=s) for s in MODES),
+    Shared(Gemm(37, 40, 50, batch=2, beta=3.0), GENERAL, schedule="stream_k:5"),
+    *(Shared(WEIGHT, tuning, schedule="stream_k:5") for tuning in (GENERAL, CPU)),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_every_level_computes_the_same(case: Shared) -> None:
+    arrays = case.operands()
+    truth = reference(case.problem, arrays)
+    for name, module in case.levels():
+        found = compare(case.problem, computed(module, case, arrays), truth, is_exact=True)
+        assert found.is_right, f"after {name}: {found}"
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if c.schedule == "stream_k:7"], ids=str)
+def test_the_text_says_it_all(case: Shared) -> None:
+    found = {type(op) for op in reread(case.lowered("gridwise-to-blockwise")).walk()}
+    assert found >= {SegmentOp, SignalOp, AwaitOp}
+
+
+def test_without_what_is_sent_the_result_is_wrong() -> None:
+    case = Shared(Gemm(37, 40, 50), GENERAL, schedule="stream_k:3")
+    arrays, module = case.operands(), case.lowered()
+    for copy in [op for op in module.walk() if isinstance(op, ThreadwiseCopyOp) and op.beta is not None]:
+        Rewriter.erase_op(copy)
+    truth = reference(case.problem, arrays)
+    assert not compare(case.problem, computed(module, case, arrays), truth, is_exact=True).is_right
+
+
+def test_whom_nobody_tells_waits_for_ever() -> None:
+    case = Shared(Gemm(37, 40, 50), GENERAL, schedule="stream_k:3")
+    module = case.lowered()
+    for signal in [op for op in module.walk() if isinstance(op, SignalOp)]:
+        Rewriter.erase_op(signal)
+    with pytest.raises(AssertionError, match="which nobody has raised"):
+        computed(module, case, case.operands())
