@@ -26,12 +26,12 @@ from imbrex.verify.poison import poison
 from imbrex.verify.reference import reference
 
 CPU = "v1:cpu:4,16,8,32,16,16,k_blocked,a,straight"
-PLAIN = "v1:cpu:4,16,8,32,16,16,k_major,b,swapped"
+PLAIN = "v1:cpu:4,16,8,32,16,16,k_major,b,straight"
 GENERAL = "v1:general:64,32,32,4,2,2"
 WAVES = "v1:xdlops:32,32,4,16,16,4"
 ONE_BUFFER = "v1:xdlops:32,32,4,16,16,4,auto,xor,staged,straight,1,1"
 MODES = ("split_k:9", "stream_k:3", "stream_k:7", "two_tile:2", "two_tile_dp_first:3", "stream_k:50")
-CONV = Conv2d("forward", n=2, c=5, h=9, w=8, k=7, y=3, x=2, stride=(2, 1), pad_h=(1, 0), pad_w=(0, 1))
+CONV = Conv2d("forward", n=2, c=5, h=9, w=8, k=7, y=3, x=2, stride=(2, 1), pad_h=(1, 0), pad_w=(1, 1))
 PROBLEMS: dict[str, Problem] = {
     "gemm": Gemm(37, 70, 100, alpha=2.0, beta=3.0),
     "gemm of many": Gemm(20, 37, 50, batch=3, transpose_a=True),

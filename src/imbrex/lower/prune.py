@@ -1,4 +1,4 @@
-"""Drops the buffers that nothing reads or writes, so that a kernel declares what it uses."""
+"""Drops the buffers that nothing reads or writes, and the names that nothing mentions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from imbrex.lower.stmt import (
     Alloc,
     Exchange,
     Fill,
+    For,
     Kernel,
+    Let,
     MatrixMultiply,
     Move,
     MulAdd,
@@ -18,18 +20,31 @@ from imbrex.lower.stmt import (
     Stmt,
     Unpack,
     View,
+    indices,
     walk,
 )
 
 
 def pruned(kernel: Kernel) -> Kernel:
-    """The kernel without unused allocations and views; both stand outside of all loops."""
+    """The kernel without unused names, allocations and views; the last two stand outside of all loops."""
     used = {name for stmt in walk(kernel.body) for name in _touched(stmt)}
     for stmt in reversed(kernel.body):
         if isinstance(stmt, View) and stmt.buffer.name in used:
             used.add(stmt.base.name)
     kept = tuple(s for s in kernel.body if not isinstance(s, Alloc | View) or s.buffer.name in used)
-    return replace(kernel, body=kept)
+    return replace(kernel, body=_named(kept))
+
+
+def _named(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """The statements without names that nothing mentions."""
+    mentioned = {name for stmt in walk(body) for index in indices(stmt) for name in index.variables}
+    kept = _without(body, {s.name for s in walk(body) if isinstance(s, Let)} - mentioned)
+    return kept if kept == body else _named(kept)
+
+
+def _without(body: tuple[Stmt, ...], names: set[str]) -> tuple[Stmt, ...]:
+    inner = (replace(s, body=_without(s.body, names)) if isinstance(s, For) else s for s in body)
+    return tuple(s for s in inner if not (isinstance(s, Let) and s.name in names)) if names else body
 
 
 def _touched(stmt: Stmt) -> tuple[str, ...]:
