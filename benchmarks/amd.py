@@ -18,7 +18,7 @@ from typing import Any
 
 import imbrex
 from imbrex import Gemm
-from imbrex.build.amd import CHIPS, build_code_object
+from imbrex.build.amd import CHIPS, CodeObject, build_code_object
 from imbrex.build.amd_report import Resources, resources
 from imbrex.build.hot_loop import Conflicts, HotLoop, find_mca, hot_loop
 from imbrex.build.toolchain import find_compiler
@@ -113,7 +113,10 @@ def main() -> None:
                 except Diagnostic as error:
                     refused.append(f"{name} {dtype}: {error.message.splitlines()[0]}")
         if (HERE / "amd" / f"hand_{dtype}.hip.cpp").exists():
-            rows.append(by_hand(dtype, chip))
+            try:
+                rows.append(by_hand(dtype, chip))
+            except Diagnostic as error:
+                refused.append(f"by hand {dtype}: {error.message.splitlines()[0]}")
     print_table(COLUMNS, (row.cells() for row in rows))
     for line in refused:
         print(f"not built: {line}")
@@ -139,6 +142,7 @@ def problems(dtype: str, options: argparse.Namespace) -> Iterator[tuple[str, Pro
 def generated(name: str, problem: Problem, chip: str) -> Iterator[Row]:
     """The problem's kernels with default tunings; those without matrix instructions are left out."""
     kernel = imbrex.compile(problem, chip)
+    assert isinstance(kernel.library, CodeObject), kernel.library
     traffic = _traffic(problem, chip, kernel.name, kernel.tuning_texts)
     for found in resources(kernel.library.assembly, chip):
         if found.hot_loop is None:

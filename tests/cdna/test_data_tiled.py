@@ -28,3 +28,22 @@ def test_packed(shape: str, dtype: str, chip: str, gpu: Gpu) -> None:
     outcome = kernel.check(1)
     assert outcome.is_right and outcome.is_exact, str(outcome)
     assert len(hip.launched) == 4 and not hip.memory
+
+
+@pytest.mark.parametrize(
+    ("dtype", "name", "chip"),
+    [
+        ("f32", "f32_16x16x4_8x8_Kx4", "gfx90a"),
+        ("f16", "f16_16x16x16_8x8_Kx2", "gfx942"),
+        ("i8", "i8_16x16x32_8x8_Kx2", "gfx950"),
+        ("f16", "f16_16x16x16_2x2_Kx2", "gfx942"),
+        ("f16", "f16_32x32x8_2x1_Kx2_w1x2", "gfx942"),
+    ],
+)
+def test_named_tile_kernels(dtype: str, name: str, chip: str, gpu: Gpu) -> None:
+    """The seeds' kernels, whose one wave has 128 x 128 of C, and others."""
+    hip = gpu(chip)
+    kernel = compile(Gemm(131, 67, 45, dtype=dtype), chip, algorithm=f"data_tiled:{name}")
+    outcome = kernel.check(2)
+    assert outcome.is_right and outcome.is_exact, str(outcome)
+    assert len(hip.launched) == 4 and not hip.memory

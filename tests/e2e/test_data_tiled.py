@@ -67,10 +67,11 @@ def test_other_tunings_of_the_product() -> None:
     """The packed arrays stay; the product between them may go about it otherwise."""
     name, problem = "f16_16x16x16_4x4_Kx2_w2x2", Gemm(129, 255, 100, dtype="f16")
     changes: list[dict[str, Any]] = [
-        {"copy": "direct"}, {"buffers": 1}, {"lds": "xor"}, {"swapped": True}, {"k_per_block": 8},
+        {"copy": "direct", "buffers": 2}, {"buffers": 2}, {"lds": "xor"}, {"swapped": True},
+        {"k_per_block": 8},
     ]  # fmt: skip
     cases = [case(problem, name, **change) for change in changes]
-    assert wrong([*cases, case(problem, name, "gfx950", copy="direct")]) == []
+    assert wrong([*cases, case(problem, name, "gfx950", copy="direct", buffers=2)]) == []
 
 
 def test_control_a_box_of_b_that_is_not_turned_is_seen() -> None:

@@ -22,8 +22,9 @@ from imbrex.schedule import choose, legal
 from imbrex.schedule import tuning as tunings
 from imbrex.schedule.context import GemmContext
 from imbrex.schedule.cpu import CpuPlan, CpuTuning
-from imbrex.schedule.target import Target
+from imbrex.schedule.target import GpuTarget, Target
 from imbrex.schedule.tuning import Tuning
+from imbrex.schedule.xdlops import XdlopsPlan, XdlopsTuning
 
 __all__ = ["OperandView", "Product", "products"]
 
@@ -68,6 +69,7 @@ class Product:
     reasons: tuple[str, ...]
     candidates: int
     refused: Mapping[str, int]
+    machine: Target
 
     @property
     def sizes(self) -> str:
@@ -79,7 +81,10 @@ class Product:
         """All that follows from the tuning and the sizes."""
         if self.tuning is None:
             return {}
-        plan = self.tuning.plan(self.context)
+        if isinstance(self.tuning, XdlopsTuning) and isinstance(self.machine, GpuTarget):
+            plan = self.tuning.plan(self.context, self.machine)
+        else:
+            plan = self.tuning.plan(self.context)
         if isinstance(plan, CpuPlan):
             return _of_cpu(plan)
         blocks = " x ".join(map(str, plan.blocks))
@@ -89,6 +94,8 @@ class Product:
             "lds_bytes": str(plan.lds_bytes),
             "registers": str(plan.registers),
         }
+        if isinstance(plan, XdlopsPlan):
+            head |= _of_waves(plan)
         return head | {key: str(value) for key, value in plan.attributes.items()}
 
 
@@ -113,7 +120,7 @@ def _product(op: GridwiseGemmOp, request: Request) -> Product:
         except Diagnostic as error:
             reasons = (error.message,)
     method = op.store_method.data if op.store_method is not None else "set"
-    return Product(operands, context, method, None if reasons else tuning, reasons, listed, refused)
+    return Product(operands, context, method, None if reasons else tuning, reasons, listed, refused, machine)
 
 
 def _views(op: GridwiseGemmOp) -> Iterator[OperandView]:
@@ -129,6 +136,16 @@ def _considered(context: GemmContext, machine: Target) -> tuple[int, Counter[str
     """How many tunings the model ranks, and how many of them each rule refuses."""
     listed = choose.candidates(context, machine, choose.family_of(context, machine))
     return len(listed), Counter(r.rule for t in listed for r in legal.check(t, context, machine)[:1])
+
+
+def _of_waves(plan: XdlopsPlan) -> dict[str, str]:
+    a, b = plan.lds_traffic
+    accesses = [x for side in (a, b) for x in (side.reads, side.writes) if x is not None]
+    cycles, extra = sum(x.cycles for x in accesses), sum(x.extra for x in accesses)
+    return {
+        "accumulators": str(plan.accumulators),
+        "lds_cycles": f"{cycles + extra} a step, {extra} of them for bank conflicts",
+    }
 
 
 def _of_cpu(plan: CpuPlan) -> dict[str, str]:

@@ -78,7 +78,7 @@ def phases(chip: str, bytes_per_lane: int, access: Access) -> Phases:
 
 
 def cycles(offsets: np.ndarray[Any, Any], bytes_per_lane: int, how: Phases) -> np.ndarray[Any, Any]:
-    """Extra cycles of each row of byte offsets, [access, lane]; a lane with a negative offset takes no part."""
+    """Extra cycles of each row of byte offsets [access, lane]; a lane at a negative one takes no part."""
     extra = np.zeros(len(offsets), np.int64)
     reach = np.arange(0, max(bytes_per_lane, 1), BANK_BYTES)
     for lanes in how.lanes:

@@ -48,7 +48,8 @@ def usual_kernel(dtype: DType, chip: str) -> TileKernel:
 def data_tiled_tuning(kernel: TileKernel) -> XdlopsTuning:
     """Tiles, waves and instruction of the kernel; LDS holds its packed tiles as they come from memory.
 
-    A pack is what a lane has side by side in k of a packed tile, so that a step takes one tile of k.
+    A pack is what a lane has side by side in k of a packed tile, so that a step takes one tile of k.  One
+    buffer an operand, since the next tile waits in registers: then more workgroups share a compute unit.
     """
     m, n, k = kernel.tile
     pack = 1
@@ -65,4 +66,5 @@ def data_tiled_tuning(kernel: TileKernel) -> XdlopsTuning:
         kpack=pack,
         instruction=kernel.instruction.name,
         lds="tiled",
+        buffers=1,
     )

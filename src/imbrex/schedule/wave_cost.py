@@ -83,8 +83,8 @@ def _writes(copy: TileCopy) -> float:
 
 
 def _vector_instructions(copy: TileCopy) -> float:
-    """Index arithmetic, two for each load, the writes to LDS, what a transposition moves, and what puts elements
-    together that came one by one.
+    """Index arithmetic, two for each load, the writes to LDS, what a transposition moves, and what joins
+    elements that came one by one.
     """
     narrow = copy.data_per_read * copy.element_bytes < 4
     turned = copy.per_thread * copy.element_bytes / 4 if copy.is_turned and copy.element_bytes < 4 else 0

@@ -133,6 +133,15 @@ def test_build_several(imbrex: Imbrex, tmp_path: Path) -> None:
     assert len(list((tmp_path / "out").iterdir())) == 2
 
 
+def test_explain_of_matrix_instructions_is_for_the_chip(imbrex: Imbrex) -> None:
+    line = "gemm -m 512 -n 512 -k 512 --type f16"
+    for chip, instruction in (("gfx942", "mfma_f32_16x16x16_f16"), ("gfx950", "mfma_f32_16x16x32_f16")):
+        tuned = ("--target", chip, "--tuning", "v1:xdlops:64,64,8,16,16,8")
+        said = imbrex("explain", line, *tuned)
+        assert said.code == 0 and instruction in said.out
+        assert "0 of them for bank conflicts" in said.out
+
+
 def test_explain(imbrex: Imbrex) -> None:
     """The seed's example: 128 x 115200 x 72, tile 128 x 128 x 8, grid 900."""
     line = "conv -n 128 -c 8 -H 32 -W 32 -k 128 -y 3 -x 3 -p 0 -q 0 -F 1"

@@ -6,7 +6,7 @@ For one trip of every wave that a SIMD holds, each resource needs so many clocks
     vector   the issue port that vector and matrix instructions share: `shadow` clocks for a matrix
              instruction (all of its clocks where it is exclusive), a turn for a vector instruction
     lds      64 lanes * bytes / rate * conflicts, of four SIMDs' waves; what loads write there directly, too
-    memory   64 lanes * bytes / rate, of four SIMDs' waves
+    memory   64 lanes * bytes / rate, of four SIMDs' waves; in both, fewer than 4 bytes count as 4
     scalar   a turn for a scalar instruction
     issue    a turn for every instruction of ONE wave, waits and barriers among them: a wave issues in order
 
@@ -25,6 +25,8 @@ from imbrex.build.hot_loop.text import Inst
 __all__ = ["Bound", "Conflicts", "bound_of", "transfer_clocks"]
 
 WAVE_SIZE = 64
+NARROWEST = 4
+"""Bytes of a lane below which an access takes no less time: it has one address and one bank all the same."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,7 @@ def bound_of(loop: Sequence[Inst], chip: str, waves: int, conflicts: Conflicts) 
             case "vmem":
                 memory += transfer_clocks(inst, rates, conflicts)
                 if (access := access_of(inst)) is not None and access.direct:
-                    lds += WAVE_SIZE * access.bytes / rates.lds_bytes
+                    lds += WAVE_SIZE * max(NARROWEST, access.bytes) / rates.lds_bytes
             case "salu" | "smem":
                 scalar += TURN
             case "wait" | "barrier" | "branch" | "other":
@@ -98,7 +100,7 @@ def transfer_clocks(inst: Inst, rates: Rates, conflicts: Conflicts) -> float:
     access = access_of(inst)
     if access is None:  # a lane swap through LDS
         return WAVE_SIZE * 4 / rates.lds_bytes
-    moved = WAVE_SIZE * access.bytes
+    moved = WAVE_SIZE * max(NARROWEST, access.bytes)
     if access.space == "global":
         return moved / rates.l1_bytes
     return moved / rates.lds_bytes * (conflicts.read if access.way == "read" else conflicts.write)
