@@ -85,7 +85,11 @@ class Shared:
 
 
 def shared(
-    problem: Problem, schedule: str, text: str | None, target: str = "cpu", flag: tuple[str, str] | None = None
+    problem: Problem,
+    schedule: str,
+    text: str | None,
+    target: str = "cpu",
+    flag: tuple[str, str] | None = None,
 ) -> Shared:
     m = machine()
     goal = machine_for(target, m.isa.level, 2, m.l2_bytes, m.l3_bytes, m.isa.fma_per_cycle)
@@ -116,7 +120,11 @@ def test_the_cpu(schedule: str, text: str, name: str) -> None:
 
 @pytest.mark.parametrize("kind", ["f64", "f16", "bf16", "i8"])
 def test_types_of_the_cpu(kind: str) -> None:
-    built = shared(Gemm(37, 70, 100, dtype=kind), "stream_k:5", CPU.replace(",16,k_", f",{16 if kind != 'f64' else 8},k_"))
+    built = shared(
+        Gemm(37, 70, 100, dtype=kind),
+        "stream_k:5",
+        CPU.replace(",16,k_", f",{16 if kind != 'f64' else 8},k_"),
+    )
     workspace = built.workspace()
     assert built.is_right(1, workspace, 3) and built.is_right(2, workspace, 3)
 
@@ -148,7 +156,9 @@ def test_matrix_instructions_of_a_convolution(direction: str) -> None:
 @pytest.mark.parametrize(("text", "target"), [(CPU, "cpu"), (GENERAL, "emulate")])
 def test_a_result_does_not_depend_on_timing(text: str, target: str) -> None:
     """Floats, bit for bit, whatever the number of threads and their delays."""
-    delayed = shared(Gemm(37, 70, 300), "stream_k:11", text, target, ("static inline void signal(int32_t *flag) {", DELAY))
+    delayed = shared(
+        Gemm(37, 70, 300), "stream_k:11", text, target, ("static inline void signal(int32_t *flag) {", DELAY)
+    )
     workspace, plain = delayed.workspace(), shared(Gemm(37, 70, 300), "stream_k:11", text, target)
     first = plain.run(plain.arrays(5, "float"), plain.workspace(), 1)
     for threads in (1, 2, 3, 11, 16):
@@ -159,7 +169,9 @@ def test_a_result_does_not_depend_on_timing(text: str, target: str) -> None:
 
 def test_who_does_not_wait_is_found() -> None:
     """The control: with delays, and without waiting, results are wrong or flags stay up."""
-    built = shared(Gemm(37, 70, 300), "stream_k:11", CPU, "cpu", ("static inline void signal(int32_t *flag) {", DELAY))
+    built = shared(
+        Gemm(37, 70, 300), "stream_k:11", CPU, "cpu", ("static inline void signal(int32_t *flag) {", DELAY)
+    )
     assert built.is_right(1, built.workspace(), 11)
     hasty = shared(Gemm(37, 70, 300), "stream_k:11", CPU, "cpu", ("ACQUIRE) == 0;", "ACQUIRE) == 7;"))
     workspace, found = hasty.workspace(), 0

@@ -122,3 +122,19 @@ func.func @scratch() {
 
 // CHECK-LABEL: @scratch
 // CHECK:       %packed = miopen.workspace() : memref<64x8xf16>
+
+func.func @shared() {
+  %flags = miopen.workspace() { zeroed = true } : memref<3xi32>
+  miopen.launch(%wg, %item) { grid_size = 3, block_size = 64 } do {
+    %c0 = arith.constant 0 : index
+    %slot = miopen.segment(%wg, %c0) { quantity = "slot", schedule = "stream_k", workgroups = 3, outputs = 4, k_tiles = 5, section = 0 } : index
+    miopen.signal(%flags[%slot])
+    miopen.await(%flags[%slot])
+  }
+  func.return
+}
+
+// CHECK-LABEL: @shared
+// CHECK:         %slot = miopen.segment(%wg, %c0) {
+// CHECK:         miopen.signal(%flags[%slot]) : memref<3xi32>
+// CHECK-NEXT:    miopen.await(%flags[%slot]) : memref<3xi32>

@@ -86,7 +86,9 @@ class Choices:
 
 
 def choices(function: F) -> F:
-    """--target, --emulate, --tuning, --threads, --layout, --algorithm, --schedule, as one argument `chosen`."""
+    """--target, --emulate, --tuning, --threads, --layout, --algorithm, --schedule, as one
+    argument `chosen`.
+    """
 
     @wraps(function)
     def command(

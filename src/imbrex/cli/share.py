@@ -1,4 +1,4 @@
-"""imbrex explain schedule: how workgroups could share the output tiles of a problem, and what a model says."""
+"""imbrex explain schedule: how workgroups could share output tiles, and what a model says of it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,17 @@ from imbrex.schedule.share_cost import MARGIN, Offer
 
 __all__ = ["command"]
 
-COLUMNS = ("schedule", "tiles", "steps of K", "longest", "efficiency", "partial sums", "fix-up", "cost", "tuning")
+COLUMNS = (
+    "schedule",
+    "tiles",
+    "steps of K",
+    "longest",
+    "efficiency",
+    "partial sums",
+    "fix-up",
+    "cost",
+    "tuning",
+)
 
 
 @click.command("schedule", short_help="compare the ways in which workgroups can share output tiles")
@@ -39,7 +49,9 @@ def command(chosen: Choices, sources: tuple[str, ...], form: str) -> int:
             taken = share_cost.best(product.context, request.machine, family, request.tuning)
             if form == "json":
                 rows = [_json(offer) for offer in found]
-                told.append({"problem": problem_text(asked.problem), "offers": rows, "taken": str(taken.schedule)})
+                told.append(
+                    {"problem": problem_text(asked.problem), "offers": rows, "taken": str(taken.schedule)}
+                )
                 continue
             click.echo(problem_text(asked.problem))
             print_table(COLUMNS, [_row(offer, found[0]) for offer in found])
@@ -84,5 +96,6 @@ def _why(found: list[Offer], taken: Offer) -> str:
         return "taken: data_parallel, since one workgroup runs at a time and has nobody to share with"
     saved = 1 - others[0].cost / first.cost
     if taken is first or taken == first:
-        return f"taken: data_parallel; {others[0].schedule} would save {saved:.1%}, and less than {MARGIN:.0%} is not worth it"
+        least = f"less than {MARGIN:.0%} is not worth it"
+        return f"taken: data_parallel; {others[0].schedule} would save {saved:.1%}, and {least}"
     return f"taken: {taken.schedule}, which saves {saved:.1%} of data_parallel's cycles"

@@ -95,7 +95,7 @@ class LanePrinter:
                 raise AssertionError(f"work items do not meet in {stmt}")
 
     def _named(self, stmts: Sequence[Stmt], lines: Sequence[str]) -> list[str]:
-        """`lines`, the text of `stmts`, for the workgroup as a whole, in sight of the names that they need."""
+        """`lines`, the text of `stmts`, for the workgroup as a whole, in sight of the names they need."""
         lets = [c.let(s) for s in _mentioned_in(self.lets, indices(stmts[0]))]
         return ["{", *c.indented([*lets, *lines]), "}"] if lets else list(lines)
 

@@ -107,7 +107,9 @@ def _found(order: Order, recipe: Mapping[str, Any], store: Cache) -> Kernel | No
         if shared is None:
             return None
         loaded = load(shared.path, order.name, parameters, workspace)
-        return Kernel(order.problem, order.goal, order.threads, tunings, shared, 0.0, loaded, schedules=schedules)
+        return Kernel(
+            order.problem, order.goal, order.threads, tunings, shared, 0.0, loaded, schedules=schedules
+        )
     from imbrex.run.hip import HipKernel
 
     assert chip is not None

@@ -60,7 +60,7 @@ def _fused(segments: For, axes: dict[tuple[str, str], Places]) -> list[Stmt] | N
     if parts is None or parts.steps is None or a is None:
         return None
     sums = _sums(parts)
-    left_out = set() if not isinstance(a, InPlace) else {parts.a.window.name}
+    left_out = (parts.a.window.name,) if isinstance(a, InPlace) else ()
 
     def stays(stmt: Stmt) -> bool:
         return not isinstance(stmt, Places | Meet) or stmt.window.name not in left_out

@@ -29,10 +29,10 @@ from imbrex.lower.place import Bit, Buffer, Let, Ref, Space, StoreMethod
 from imbrex.view.mma import Instruction
 
 __all__ = [
-    "Alloc", "Await", "Barrier", "Bit", "Buffer", "Comment", "Exchange", "Fill", "For", "InPlace", "Kernel", "Let", "Mark",
-    "MatrixMultiply", "Meet", "Move", "MulAdd", "Pack", "PanelGemm", "Places", "Product", "Program", "Ref",
-    "RunsInPlace", "Signal", "Space", "Stmt", "StoreMethod", "Unpack", "View", "Window", "ZeroFill", "has_flags", "indices",
-    "is_collective", "meets", "walk",
+    "Alloc", "Await", "Barrier", "Bit", "Buffer", "Comment", "Exchange", "Fill", "For", "InPlace", "Kernel",
+    "Let", "Mark", "MatrixMultiply", "Meet", "Move", "MulAdd", "Pack", "PanelGemm", "Places", "Product",
+    "Program", "Ref", "RunsInPlace", "Signal", "Space", "Stmt", "StoreMethod", "Unpack", "View", "Window",
+    "ZeroFill", "has_flags", "indices", "is_collective", "meets", "walk",
 ]  # fmt: skip
 
 
@@ -156,7 +156,7 @@ class Signal:
 
 @dataclass(frozen=True)
 class Await:
-    """Work items wait until the flag is 1 and then see what was written before; it becomes 0.  They meet here."""
+    """Work items meet, wait until the flag is 1, and see what was written before that; it becomes 0."""
 
     flag: Ref
 

@@ -31,7 +31,7 @@ _OK, _OUT_OF_MEMORY = 0, 1
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One array that a kernel takes, row-major over `shape`; is_zeroed: of a workspace, it starts as zeros."""
+    """One array that a kernel takes, row-major over `shape`.  is_zeroed: a workspace that starts as zeros."""
 
     name: str
     shape: tuple[int, ...]
@@ -159,7 +159,7 @@ def thread_count(threads: int | None = None) -> int:
 
 
 def _allocated(p: Parameter) -> Array:
-    """A new array of zeros, or of set bits, NaN in every type of floats: nobody may count on what it holds."""
+    """A new array of zeros, or of set bits, NaN in every type of floats: nobody may count on it."""
     if p.is_zeroed:
         return np.zeros(p.shape, p.dtype)
     return np.full(p.bytes, 0xFF, np.uint8).view(p.dtype)

@@ -93,9 +93,7 @@ def best(context: GemmContext, machine: Target, family: Family, given: Tuning | 
     return others[0] if others and others[0].cost < first.cost * (1 - MARGIN) else first
 
 
-def tuning_for(
-    schedule: TileSchedule, context: GemmContext, machine: Target, family: Family
-) -> Tuning:
+def tuning_for(schedule: TileSchedule, context: GemmContext, machine: Target, family: Family) -> Tuning:
     """The tuning that serves a schedule best."""
     if schedule == DATA_PARALLEL:
         return choose(context, machine, family)

@@ -18,7 +18,8 @@ from imbrex.schedule.target import CpuTarget, Target
 from imbrex.view.streamk import MODES, Mode
 
 __all__ = [
-    "AUTO", "DATA_PARALLEL", "MOST_WORKGROUPS", "Auto", "TileSchedule", "from_json", "parse", "resident", "wanted",
+    "AUTO", "DATA_PARALLEL", "MOST_WORKGROUPS", "Auto", "TileSchedule", "from_json", "parse", "resident",
+    "wanted",
 ]  # fmt: skip
 
 Auto: TypeAlias = Literal["auto"]
@@ -37,7 +38,10 @@ class TileSchedule:
 
     def __post_init__(self) -> None:
         if self.mode == "data_parallel" and self.workgroups is not None:
-            raise Diagnostic("the schedule 'data_parallel' has one workgroup an output tile and takes no number")
+            raise Diagnostic(
+                "the schedule 'data_parallel' has one workgroup an output tile "
+                "and takes no number"
+            )
         if self.workgroups is not None and not 1 <= self.workgroups <= MOST_WORKGROUPS:
             raise Diagnostic(f"a schedule has 1 to {MOST_WORKGROUPS} workgroups, got {self.workgroups}")
 

@@ -81,7 +81,7 @@ class Walk:
                 return k
             case "end" | "count":
                 return k + 1
-            case "sends" | "owns" | "even" | "odd":
+            case "sends" | "owns":
                 return 2
             case "slot":
                 return workgroups
@@ -89,6 +89,8 @@ class Walk:
                 return workgroups + 1
             case "pairs" | "rest":
                 return max(k - 1, 1)
+            case "even" | "odd":
+                return 2
             case _:
                 assert_never(name)
 

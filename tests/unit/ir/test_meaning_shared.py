@@ -18,7 +18,15 @@ from .levels import GENERAL, Case, computed, reread
 
 CPU = "v1:cpu:4,16,8,32,16,16,k_blocked,b,straight"
 WAVES = "v1:xdlops:32,32,4,16,16,4"
-MODES = ("split_k:5", "stream_k:1", "stream_k:3", "stream_k:7", "two_tile:2", "two_tile_dp_first:2", "stream_k:40")
+MODES = (
+    "split_k:5",
+    "stream_k:1",
+    "stream_k:3",
+    "stream_k:7",
+    "two_tile:2",
+    "two_tile_dp_first:2",
+    "stream_k:40",
+)
 
 
 @dataclass(frozen=True)

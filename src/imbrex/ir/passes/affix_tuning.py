@@ -105,7 +105,9 @@ def schedules(module: ModuleOp) -> tuple[str, ...]:
     found: list[str] = []
     for product in [o for o in module.walk() if isinstance(o, GridwiseGemmExOp)]:
         mode, count = product.schedule, product.workgroups
-        found.append(f"{mode.data}:{count.data}" if mode is not None and count is not None else str(DATA_PARALLEL))
+        found.append(
+            f"{mode.data}:{count.data}" if mode is not None and count is not None else str(DATA_PARALLEL)
+        )
     return tuple(found)
 
 

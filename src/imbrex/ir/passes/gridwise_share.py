@@ -149,7 +149,9 @@ class Sharing:
         body(into, Part(slot, output, self.grid.k_steps, None if walk.is_whole else walk, is_alone=False))
 
 
-def work_item_slots(sharing: Sharing, before: Run, tile: SSAValue, items: int, item: SSAValue) -> Slots | None:
+def work_item_slots(
+    sharing: Sharing, before: Run, tile: SSAValue, items: int, item: SSAValue
+) -> Slots | None:
     """Room for the registers `tile` of every work item, so that neighbouring ones write neighbouring vectors."""
     if not sharing.has_parts:
         return None
