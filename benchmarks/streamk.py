@@ -2,8 +2,8 @@
 
     python benchmarks/streamk.py [--threads 2] [--rounds 5] [--json FILE]
 
-For each problem three kernels take turns: data_parallel with the tuning that the model chooses for it, `auto`,
-and stream_k with one and with four workgroups a thread.  A ratio is data_parallel's time over the other's,
+For each problem kernels take turns: data_parallel with the tuning that the model chooses for it, `auto`, and
+stream_k with one and with four workgroups a thread.  A ratio is data_parallel's time over the other's,
 each the best of its rounds.  Three kinds of problems: few output tiles with a long K, where sharing pays;
 tiles that leave the last wave nearly empty, by the tuning that is given; and problems where nothing is to be
 had, for which `auto` must stay at data_parallel.
@@ -30,7 +30,9 @@ CALLS = 5
 
 def weights(c: int, size: int, k: int, window: int = 1) -> Conv2d:
     """A weight gradient of ResNet-50 at batch 8."""
-    return Conv2d("backward_weight", 8, c, size, size, k, window, window, pad_h=window // 2, pad_w=window // 2)
+    return Conv2d(
+        "backward_weight", 8, c, size, size, k, window, window, pad_h=window // 2, pad_w=window // 2
+    )
 
 
 WAVES = "v1:cpu:6,64,96,128,512,16,k_blocked,b,straight"

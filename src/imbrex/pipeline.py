@@ -61,7 +61,8 @@ class Lowered:
     """The whole way down: the files, the tunings that were used, one a product, and the launches in order.
 
     workspace: the arrays that launches, or their workgroups, leave things in for each other; those in
-    `zeroed` start as zeros.  lds: of a GPU's kernels, by name.  schedules: of the tiles of each product, as text.
+    `zeroed` start as zeros.  lds: of a GPU's kernels, by name.  schedules: of the tiles of
+    each product, as text.
     """
 
     bundle: Bundle

@@ -52,7 +52,7 @@ static inline void signal(int32_t *flag) {
 
 @dataclass(frozen=True)
 class Shared:
-    """A kernel of a problem with its workspace: flags that must come back as zeros, sums that are poisoned."""
+    """A kernel with its workspace: flags that must come back as zeros, sums that are poisoned."""
 
     problem: Problem
     kernel: Any

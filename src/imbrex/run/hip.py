@@ -96,7 +96,7 @@ class HipKernel:
             loaded = functions(hip, self.path, names, device)
             with (
                 _uploaded(hip, arrays, self.parameters, handle) as given,
-                _allocated(hip, self.workspace) as scratch,
+                _allocated(hip, self.workspace, handle) as scratch,
             ):
                 addresses = [*given, *scratch]
 
@@ -143,7 +143,7 @@ class HipKernel:
 
 
 @contextmanager
-def _allocated(hip: Any, workspace: Sequence[Parameter]) -> Generator[list[int]]:
+def _allocated(hip: Any, workspace: Sequence[Parameter], stream: Any) -> Generator[list[int]]:
     """Where each array of the workspace lies on the GPU."""
     memories: list[Any] = []
     try:
@@ -151,7 +151,7 @@ def _allocated(hip: Any, workspace: Sequence[Parameter]) -> Generator[list[int]]
             (memory,) = done(hip.hipMalloc(p.bytes), f"memory for '{p.name}'")
             memories.append(memory)
             if p.is_zeroed:
-                done(hip.hipMemset(int(memory), 0, p.bytes), f"clearing '{p.name}'")
+                done(hip.hipMemsetAsync(int(memory), 0, p.bytes, stream), f"clearing '{p.name}'")
         yield [int(memory) for memory in memories]
     finally:
         for memory in memories:

@@ -117,8 +117,7 @@ def _offer(schedule: TileSchedule, tuning: Tuning, context: GemmContext, machine
     if schedule == DATA_PARALLEL:
         rounds = -(-tiles.outputs // at_a_time)
         cost = rounds * (tiles.k * steps.step + steps.start)
-        issued = min(at_a_time, tiles.outputs)
-        return Offer(schedule, tuning, tiles, issued, -(-tiles.outputs // issued) * tiles.k, 0, 0.0, cost)
+        return Offer(schedule, tuning, tiles, at_a_time, rounds * tiles.k, 0, 0.0, cost)
     assert schedule.workgroups is not None
     plan = Plan(tiles, schedule.workgroups, schedule.mode)
     longest = sum(section.share for section in plan.sections)

@@ -39,8 +39,7 @@ class TileSchedule:
     def __post_init__(self) -> None:
         if self.mode == "data_parallel" and self.workgroups is not None:
             raise Diagnostic(
-                "the schedule 'data_parallel' has one workgroup an output tile "
-                "and takes no number"
+                "the schedule 'data_parallel' has one workgroup an output tile and takes no number"
             )
         if self.workgroups is not None and not 1 <= self.workgroups <= MOST_WORKGROUPS:
             raise Diagnostic(f"a schedule has 1 to {MOST_WORKGROUPS} workgroups, got {self.workgroups}")

@@ -20,8 +20,8 @@ class SegmentOp(MiopenOp):
     """A number that the plan gives a workgroup; `imbrex.view.segment` has the quantities and the plans.
 
     workgroup: hardware's number for the quantity `slot`, and what this gave for the others.  place: the
-    number of the segment for the quantity `output`, and what this gave for those that depend on it.  The bounds of
-    loops take first and count instead.
+    number of the segment for the quantity `output`, and what this gave for those that depend on it.  The
+    bounds of loops take first and count instead.
     """
 
     name = "miopen.segment"

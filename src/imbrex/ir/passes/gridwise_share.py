@@ -152,7 +152,7 @@ class Sharing:
 def work_item_slots(
     sharing: Sharing, before: Run, tile: SSAValue, items: int, item: SSAValue
 ) -> Slots | None:
-    """Room for the registers `tile` of every work item, so that neighbouring ones write neighbouring vectors."""
+    """Room for the registers `tile` of every work item; neighbouring ones write neighbouring vectors."""
     if not sharing.has_parts:
         return None
     element = element_of(tile)
