@@ -96,7 +96,7 @@ class Walk:
         """The quantity.  workgroup: hardware's number for `slot`, else the slot.  place: s for `output`, the
         output tile for what depends on it.  Loop bounds take first and count instead of the two.
         """
-        if name in BOUNDS:
+        if name == "pairs" or name == "whole" or name == "rest" or name == "even" or name == "odd":
             return _bound(name, workgroup, place)
         begin, stop, span = *self._share(workgroup), self.section.k_span
         base = (place - self.first_output) * span
@@ -121,8 +121,6 @@ class Walk:
             case "first" | "end" | "count":
                 first, end = _most(begin - base, lin(0)), _least(stop - base, lin(self.plan.tiles.k))
                 return {"first": first, "end": end, "count": end - first}[name]
-            case _:
-                raise AssertionError(f"no quantity of a segment: {name}")
 
     def _share(self, workgroup: Lin) -> tuple[Lin, Lin]:
         """[begin, stop) of a workgroup, from the section's start on; begin > stop where there is nothing."""
