@@ -144,9 +144,10 @@ def generated(name: str, problem: Problem, chip: str) -> Iterator[Row]:
     kernel = imbrex.compile(problem, chip)
     assert isinstance(kernel.library, CodeObject), kernel.library
     traffic = _traffic(problem, chip, kernel.name, kernel.tuning_texts)
-    for found in resources(kernel.library.assembly, chip):
-        if found.hot_loop is None:
-            raise Diagnostic(f"no loop of {found.usage.kernel} holds a matrix instruction")
+    multiplying = [found for found in resources(kernel.library.assembly, chip) if found.hot_loop is not None]
+    if not multiplying:
+        raise Diagnostic(f"no loop of {kernel.name} holds a matrix instruction")
+    for found in multiplying:
         lds = traffic[found.usage.kernel]
         loop = _modelled(found, kernel.library.assembly, chip, Conflicts(*lds.factors))
         yield Row(name, str(problem.dtype), " ".join(kernel.tuning_texts), found, loop, lds.extra)

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 from imbrex.build.amd import CHIPS
 from imbrex.build.amd_lds import LdsCost
+from imbrex.diagnostic import Diagnostic
 from imbrex.emit.bundle import Bundle, Facts, bundle
 from imbrex.ir.dialect import context
+from imbrex.ir.ops.problem import ConvOp
 from imbrex.ir.ops.standard import ModuleOp
 from imbrex.ir.passes.affix_tuning import schedules, tuned
 from imbrex.ir.passes.blockwise_to_threadwise import BlockwiseToThreadwise
+from imbrex.ir.passes.channels_last import ALREADY, ChannelsLastPass, packed_arrays, pays
 from imbrex.ir.passes.conv_to_gemm import ConvToGemm
 from imbrex.ir.passes.gridwise_to_blockwise import GridwiseToBlockwise
 from imbrex.ir.passes.unfold import UnfoldContiguous
@@ -29,6 +33,9 @@ from imbrex.schedule.tiles import DATA_PARALLEL, Auto, TileSchedule
 from imbrex.schedule.tuning import Tuning
 from imbrex.schedule.xdlops import XdlopsTuning
 
+CHANNELS_LAST = "channels_last"
+ToProduct: TypeAlias = ChannelsLastPass | ConvToGemm | UnfoldContiguous
+
 
 @dataclass(frozen=True)
 class Request:
@@ -36,7 +43,8 @@ class Request:
 
     target: how source is written: "cpu", a GPU such as "gfx942", or "emulate" for the lane-level build of the
     schedule of the GPU that `machine` is.
-    algorithm: of backward data, "v4r1" or "v1r1"; of a product, "data_tiled" or "data_tiled:TILE_KERNEL".
+    algorithm: of a convolution, "channels_last", or "v4r4", which packs nothing; of backward data,
+    "channels_last", "v4r1" or "v1r1"; of a product, "data_tiled" or "data_tiled:TILE_KERNEL".
     """
 
     problem: Problem
@@ -63,6 +71,7 @@ class Lowered:
     workspace: the arrays that launches, or their workgroups, leave things in for each other; those in
     `zeroed` start as zeros.  lds: of a GPU's kernels, by name.  schedules: of the tiles of
     each product, as text.
+    algorithm: the one that was asked for, or chosen.
     """
 
     bundle: Bundle
@@ -72,14 +81,16 @@ class Lowered:
     lds: Mapping[str, LdsCost] = field(default_factory=lambda: dict[str, LdsCost]())
     zeroed: frozenset[str] = frozenset()
     schedules: tuple[str, ...] = ()
+    algorithm: str | None = None
 
 
 def levels(request: Request) -> Iterator[Level]:
     """The module at each level, from the problem down to threadwise."""
-    module = _stated(request)
+    algorithm = algorithm_of(request)
+    module = problem_module(request.problem, request.name, algorithm)
     yield Level("problem", module)
     ctx = context()
-    for step in (ConvToGemm(_taps_first(request)), UnfoldContiguous()):
+    for step in _to_product(request, algorithm):
         step.apply(ctx, module)
         yield Level(step.name, module)
     tuned(module, request.tuning, request.machine, schedule=request.schedule)
@@ -91,9 +102,10 @@ def levels(request: Request) -> Iterator[Level]:
 
 def lower(request: Request) -> Lowered:
     """The request's source files."""
-    module = _stated(request)
+    algorithm = algorithm_of(request)
+    module = problem_module(request.problem, request.name, algorithm)
     ctx = context()
-    for step in (ConvToGemm(_taps_first(request)), UnfoldContiguous()):
+    for step in _to_product(request, algorithm):
         step.apply(ctx, module)
     used = tuned(module, request.tuning, request.machine, schedule=request.schedule)
     shared = schedules(module)
@@ -107,8 +119,8 @@ def lower(request: Request) -> Lowered:
     )
     made = program(module, written)
     files = bundle(made, facts, request.target)
-    lds = _lds_costs(made, request.target)
-    return Lowered(files, used, steps_of(made), made.workspace, lds, made.zeroed, shared)
+    costs = _lds_costs(made, request.target)
+    return Lowered(files, used, steps_of(made), made.workspace, costs, made.zeroed, shared, algorithm)
 
 
 def _chosen(used: tuple[Tuning, ...], schedules: tuple[str, ...]) -> str:
@@ -118,6 +130,12 @@ def _chosen(used: tuple[Tuning, ...], schedules: tuple[str, ...]) -> str:
     return f"{texts}, schedule {' '.join(shared)}" if shared else texts
 
 
+def _to_product(request: Request, algorithm: str | None) -> tuple[ToProduct, ...]:
+    """The passes from the problem to matrix products."""
+    packing = (ChannelsLastPass(),) if algorithm == CHANNELS_LAST else ()
+    return (*packing, ConvToGemm(_has_matrix_instructions(request)), UnfoldContiguous())
+
+
 def _lds_costs(made: Program, target: str) -> dict[str, LdsCost]:
     if target not in CHIPS:
         return {}
@@ -125,20 +143,45 @@ def _lds_costs(made: Program, target: str) -> dict[str, LdsCost]:
     return {name: LdsCost(*traffic.factors, traffic.extra) for name, traffic in found.items()}
 
 
-def _taps_first(request: Request) -> bool:
-    """Matrix instructions want a step of K at one tap of a window: its lanes then have one guard a load."""
+def _has_matrix_instructions(request: Request) -> bool:
+    """Will matrix instructions multiply?  They want a step of K at one tap of a window: its lanes then have
+    one guard a load.
+    """
     if request.tuning is not None:
         return isinstance(request.tuning, XdlopsTuning)
     machine = request.machine
     return isinstance(machine, GpuTarget) and bool(served(request.problem.dtype, machine.chip))
 
 
-def _stated(request: Request) -> ModuleOp:
-    """The problem as IR, with its algorithm."""
-    problem, algorithm = request.problem, request.algorithm
-    if isinstance(problem, Gemm) and algorithm is not None:
-        algorithm = named_algorithm(algorithm, problem.dtype, request.machine)
-    return problem_module(problem, request.name, algorithm)
+def algorithm_of(request: Request) -> str | None:
+    """The algorithm that is asked for, in full, or the one chosen for a convolution; None: a plain product.
+
+    A Diagnostic where the one that is asked for does not serve.
+    """
+    problem, asked = request.problem, request.algorithm
+    if isinstance(problem, Gemm):
+        return None if asked is None else named_algorithm(asked, problem.dtype, request.machine)
+    if asked == CHANNELS_LAST:
+        _expect_packing(request)
+    elif asked is None and _has_matrix_instructions(request) and pays(_convolution(problem)):
+        return CHANNELS_LAST
+    return asked or ("v4r1" if problem.direction == "backward_data" else "v4r4")
+
+
+def _convolution(problem: Problem) -> ConvOp:
+    (op,) = (o for o in problem_module(problem).walk() if isinstance(o, ConvOp))
+    return op
+
+
+def _expect_packing(request: Request) -> None:
+    machine, dtype = request.machine, request.problem.dtype
+    if not isinstance(machine, GpuTarget) or not served(dtype, machine.chip):
+        message = f"algorithm '{CHANNELS_LAST}' packs for matrix instructions, and {machine.name} has none"
+        hint = f"leave the algorithm out, or name a GPU that multiplies {dtype}, see 'imbrex explain mma'"
+        raise Diagnostic(f"{message} that multiplies {dtype}", hint=hint)
+    if not packed_arrays(_convolution(request.problem)):
+        message = f"algorithm '{CHANNELS_LAST}' has nothing to pack: {ALREADY}"
+        raise Diagnostic(message, hint="leave the algorithm out, and they are read where they are")
 
 
 def steps_of(made: Program) -> tuple[Step, ...]:

@@ -67,3 +67,26 @@ def test_staged(row: Row, gpu: Gpu) -> None:
 def test_direct(row: Row, gpu: Gpu) -> None:
     gpu(row["chip"])
     assert not checked(row, "direct")
+
+
+@pytest.mark.parametrize("copy", ["staged", "direct"])
+@pytest.mark.parametrize("packs", [2, 4])
+@pytest.mark.parametrize("kind", ["xor", "tiled"])
+def test_fragments_of_32_bytes(kind: str, packs: int, copy: str, gpu: Gpu) -> None:
+    """8-bit floats at gfx950's double rate: two packs of LDS for each lane."""
+    gpu("gfx950")
+    problem = Gemm(37, 70, 80 * packs, transpose_b=True, dtype="f8e4m3fn")
+    outcome = compile(problem, "gfx950", f"v1:xdlops:64,64,{packs},32,32,32,auto,{kind},{copy}").check(1)
+    assert outcome.is_right and outcome.is_exact, outcome
+
+
+@pytest.mark.parametrize("items", [(128, 2), (64, 4), (256, 4), (256, 2)], ids=str)
+@pytest.mark.parametrize("dtype", ["f16", "i8", "f8e4m3fnuz"])
+def test_transposition_in_registers(dtype: str, items: tuple[int, int], gpu: Gpu) -> None:
+    """Neighbours of B lie along n: rectangles of several shapes change from rows to packs."""
+    gpu("gfx942")
+    (columns, packs), pack = items, 16 // DTYPES[dtype].bytes
+    problem = Gemm(20, columns, 2 * packs * pack, dtype=dtype)
+    tuning = f"{columns},32,{packs},{columns // 2},32,{pack},auto,xor,staged,swapped,1,1"
+    outcome = compile(problem, "gfx942", f"v1:xdlops:{tuning}").check(1)
+    assert outcome.is_right and outcome.is_exact, outcome

@@ -114,6 +114,7 @@ def _told(kernel: Kernel, folder: Path) -> str:
     rows += [
         ("report", str(folder / f"{kernel.name}.json")),
         ("target", str(kernel.goal)),
+        *([("algorithm", kernel.algorithm)] if kernel.algorithm else []),
         ("tuning", " ".join(dict.fromkeys(kernel.tuning_texts))),
     ]
     if kernel.goal.is_native:

@@ -20,7 +20,7 @@ from imbrex.cli.text import bytes_text, facts, flops_text, json_text, seconds_te
 from imbrex.diagnostic import Diagnostic
 from imbrex.ir.printed import print_module
 from imbrex.kernel import TARGETS, default_name
-from imbrex.pipeline import Request, levels, machine_for
+from imbrex.pipeline import Request, algorithm_of, levels, machine_for
 from imbrex.problem import Problem, problem_text
 from imbrex.run.machine import machine
 from imbrex.schedule import tiles
@@ -75,9 +75,13 @@ def command(
         else:
             found = products(request)
             code |= FAILED if any(product.reasons for product in found) else 0
-            told.append({"problem": problem_text(asked.problem), "products": [_json(p) for p in found]})
+            algorithm = algorithm_of(request)
+            products_told = [_json(p) for p in found]
+            told.append(
+                {"problem": problem_text(asked.problem), "algorithm": algorithm, "products": products_told}
+            )
             if form == "table":
-                click.echo(_problem_text(asked.problem))
+                click.echo(_problem_text(asked.problem, algorithm))
                 for number, product in enumerate(found, 1):
                     click.echo("\n".join(_product_text(product, number, len(found), request.machine)))
     if form == "json" and told:
@@ -139,11 +143,13 @@ def _print_meaning(chosen: Choices, asked: Asked, request: Request) -> int:
     return 0 if all(outcome.is_right for outcome in outcomes) else FAILED
 
 
-def _problem_text(problem: Problem) -> str:
+def _problem_text(problem: Problem, algorithm: str | None) -> str:
     rows = [
         (o.role, f"{_array(problem, o.role)}{'  written' if o.is_written else ''}") for o in problem.operands
     ]
     rows.append(("work", f"{flops_text(problem.flops)} on {bytes_text(problem.bytes)}"))
+    if algorithm is not None:
+        rows.append(("algorithm", algorithm))
     return facts(problem_text(problem), rows)
 
 

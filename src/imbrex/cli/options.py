@@ -13,13 +13,15 @@ from imbrex.cli.progress import progress
 from imbrex.cli.source import Asked, read_problems
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import CHIPS, Goal, Kernel, compile, goal
+from imbrex.kernel.order import ALGORITHMS
 from imbrex.problem import problem_text
 from imbrex.run.cpu import thread_count
 
 __all__ = ["Choices", "choices", "emulate_option", "format_option", "sources", "target_option"]
 
 ALGORITHMS_HELP = (
-    "Of backward data: v4r1 (default) or v1r1.  Of a product: data_tiled, or data_tiled:TILE_KERNEL."
+    "Of a convolution: channels_last, or v4r4, which packs nothing; of backward data also v4r1 or v1r1.  "
+    "Of a product: data_tiled, or data_tiled:TILE_KERNEL."
 )
 SCHEDULES_HELP = (
     "How N workgroups share output tiles: data_parallel (default, one a tile), split_k, stream_k, two_tile, "
@@ -79,10 +81,11 @@ class Choices:
             )
 
     def algorithm_of(self, asked: Asked) -> str | None:
-        """Of backward data and of products alone, so that one option serves a line of three directions."""
-        if getattr(asked.problem, "direction", "backward_data") != "backward_data":
-            return None
-        return self.algorithm or asked.algorithm
+        """The option, unless it is of another direction only: so it serves a line of three directions."""
+        wanted = self.algorithm or asked.algorithm
+        direction = getattr(asked.problem, "direction", None)
+        own = ALGORITHMS.get(wanted or "")
+        return None if direction and own and direction not in own else wanted
 
 
 def choices(function: F) -> F:

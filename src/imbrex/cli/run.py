@@ -93,6 +93,7 @@ def _told(outcome: Outcome) -> str:
     kernel, problem = outcome.kernel, outcome.kernel.problem
     state = "from the cache" if kernel.was_cached else f"compiled in {seconds_text(kernel.compile_s)}"
     rows = [("kernel", f"{kernel.name}, target {kernel.goal}, {state}")]
+    rows += [("algorithm", kernel.algorithm)] if kernel.algorithm else []
     rows += [("tuning", text) for text in dict.fromkeys(kernel.tuning_texts)]
     rows.append(("check", _verdict(outcome.comparison)))
     if outcome.timing is not None:
@@ -138,6 +139,7 @@ def _json(outcome: Outcome) -> dict[str, Any]:
         "target": kernel.target,
         "chip": kernel.goal.chip,
         "threads": kernel.threads,
+        "algorithm": kernel.algorithm,
         "tunings": list(kernel.tuning_texts),
         "was_cached": kernel.was_cached,
         "compile_s": kernel.compile_s,

@@ -61,8 +61,7 @@ def _stated(module: Operation) -> Iterator[Stated]:
         for op in function.walk():
             match op:
                 case ConvOp():
-                    algorithm = op.algorithm if isinstance(op, Conv2dBwdDataOp) else None
-                    yield Stated(_conv(op), function.sym_name.data, algorithm.data if algorithm else None)
+                    yield Stated(_conv(op), function.sym_name.data, _algorithm(op))
                 case GemmOp():
                     tiled = f"data_tiled:{op.data_tiled.data}" if op.data_tiled else None
                     yield Stated(_gemm(op), function.sym_name.data, tiled)
@@ -71,6 +70,12 @@ def _stated(module: Operation) -> Iterator[Stated]:
                     raise InvalidOp(op, message)
                 case _:
                     pass
+
+
+def _algorithm(op: ConvOp) -> str | None:
+    if op.channels_last is not None and op.channels_last.data:
+        return "channels_last"
+    return op.algorithm.data if isinstance(op, Conv2dBwdDataOp) and op.algorithm else None
 
 
 def _conv(op: ConvOp) -> Conv2d:

@@ -26,7 +26,8 @@ def problem_module(problem: Problem, name: str = "kernel", algorithm: str | None
     """A module with `func.func @name(%filter, %input, %output)`, or `(%a, %b, %c)`, that computes `problem`.
 
     With groups the arrays have the dialect's five dimensions; the same memory, seen with "g" split off.
-    algorithm: of backward data, "v1r1" or "v4r1"; of a product, "data_tiled:TILE_KERNEL".
+    algorithm: of a convolution, "channels_last"; of backward data, also "v1r1" or "v4r1"; of a product,
+    "data_tiled:TILE_KERNEL".
     """
     match problem:
         case Conv2d():
@@ -57,7 +58,9 @@ def problem_op(problem: Problem, arrays: tuple[SSAValue, ...], algorithm: str | 
             properties["dilations"] = Ints(problem.dilation)
             properties["strides"] = Ints(problem.stride)
             properties["padding"] = Padding((problem.pad_h, problem.pad_w))
-            if algorithm is not None:
+            if algorithm == "channels_last":
+                properties["channels_last"] = Bool(True)
+            elif algorithm is not None and problem.direction == "backward_data":
                 properties["algorithm"] = Word(algorithm)
             return CONVOLUTIONS[problem.direction].build(operands=list(arrays), properties=properties)
         case Gemm():

@@ -39,6 +39,7 @@ class Kernel:
 
     threads: of a CPU, how many the schedule was chosen for, and how many a call uses unless told otherwise.
     tuning_texts: one a product; backward data has a product for each phase.
+    algorithm: the one that was asked for, or chosen; None of a plain product.
     library: the shared object, or the code object of a GPU.
     compile_s: from the problem to the library; 0 when that came from the cache.
     lds: bank conflicts of a GPU's kernels, by name.
@@ -49,6 +50,7 @@ class Kernel:
     goal: Goal
     threads: int
     tuning_texts: tuple[str, ...]
+    algorithm: str | None
     library: Shared | CodeObject
     compile_s: float
     loaded: Loaded = field(repr=False, compare=False)

@@ -50,9 +50,11 @@ def compile(
     problem: a problem, or the text of one.  target: "cpu", or a GPU such as "gfx942", whose kernels run on
     such a GPU only; or what `goal` gives.  emulate: the lane-level build of the GPU's schedule instead, which
     runs here; the target "emulate" is that of gfx942.  tuning: taken as it is or refused with reasons; None
-    lets the model choose.  algorithm: of backward data, "v4r1" or "v1r1"; of a product, "data_tiled", or
-    "data_tiled:" and a tile kernel (docs/swizzle.md).  name: of the entry point and the files.  schedule: how
-    workgroups share output tiles, "stream_k:64" say (docs/mapping.md); "auto" lets the model choose.
+    lets the model choose.  algorithm: of a convolution, "channels_last", which packs what it reads, or
+    "v4r4", and of backward data "v4r1" or "v1r1", which do not (docs/convolution.md); of a product,
+    "data_tiled", or "data_tiled:" and a tile kernel (docs/swizzle.md).  name: of the entry point and
+    files.  schedule: how workgroups share output tiles, "stream_k:64" say (docs/mapping.md); "auto" lets the
+    model choose.
     """
     wanted = target if isinstance(target, Goal) else goal(target, emulate)
     order = ordered(problem, wanted, tuning, threads, algorithm, name, schedule)
@@ -85,6 +87,7 @@ def _built(order: Order, store: Cache) -> dict[str, Any]:
     return {
         "object": key,
         "tunings": tunings,
+        "algorithm": lowered.algorithm,
         "steps": launch.to_json(lowered.steps),
         "workspace": workspace,
         "schedules": lowered.schedules,
@@ -102,13 +105,22 @@ def _found(order: Order, recipe: Mapping[str, Any], store: Cache) -> Kernel | No
         for name, elements, of, is_zeroed in recipe["workspace"]
     )
     tunings, schedules, chip = tuple(recipe["tunings"]), tuple(recipe["schedules"]), order.goal.chip
+    algorithm = recipe["algorithm"]
     if order.goal.is_native:
         shared = find_shared(recipe["object"], store)
         if shared is None:
             return None
         loaded = load(shared.path, order.name, parameters, workspace)
         return Kernel(
-            order.problem, order.goal, order.threads, tunings, shared, 0.0, loaded, schedules=schedules
+            order.problem,
+            order.goal,
+            order.threads,
+            tunings,
+            algorithm,
+            shared,
+            0.0,
+            loaded,
+            schedules=schedules,
         )
     from imbrex.run.hip import HipKernel
 
@@ -119,7 +131,9 @@ def _found(order: Order, recipe: Mapping[str, Any], store: Cache) -> Kernel | No
     steps = launch.from_json(recipe["steps"])
     on_gpu = HipKernel(code.path, order.name, chip, parameters, steps, workspace)
     lds = amd_lds.from_json(recipe["lds"])
-    return Kernel(order.problem, order.goal, order.threads, tunings, code, 0.0, on_gpu, lds, schedules)
+    return Kernel(
+        order.problem, order.goal, order.threads, tunings, algorithm, code, 0.0, on_gpu, lds, schedules
+    )
 
 
 def _unit(order: Order) -> str:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from imbrex.diagnostic import Diagnostic, did_you_mean
 from imbrex.kernel.goal import Goal
 from imbrex.problem import Conv2d, Gemm, Problem, parse_problem
+from imbrex.problem.conv import Direction
 from imbrex.run.cpu import thread_count
 from imbrex.run.machine import machine
 
@@ -18,14 +20,21 @@ if TYPE_CHECKING:  # the compiler's own module; a warm start goes without
 
 __all__ = ["ALGORITHMS", "Order", "default_name", "ordered"]
 
-ALGORITHMS = ("v4r1", "v1r1")
+ALGORITHMS: Mapping[str, tuple[Direction, ...]] = {
+    "v4r4": ("forward", "backward_weight"),
+    "v4r1": ("backward_data",),
+    "v1r1": ("backward_data",),
+    "channels_last": ("forward", "backward_data", "backward_weight"),
+}
+"""Of convolutions, with the directions that each is of."""
+CHANNELS_LAST = "channels_last"
 DATA_TILED = "data_tiled"
 """Alone, or with a colon and the name of a tile kernel."""
 
 
 @dataclass(frozen=True)
 class Order:
-    """tuning: its text; None lets the model choose.  algorithm: of backward data, or of a product.
+    """tuning: its text; None lets the model choose.  algorithm: None leaves it to the compiler.
 
     schedule: of output tiles, its text; None for one workgroup a tile.
     """
@@ -107,15 +116,29 @@ def _algorithm(problem: Problem, goal: Goal, wanted: str | None) -> str | None:
         known = (*ALGORITHMS, DATA_TILED)
         hint = did_you_mean(wanted, known) or f"known: {', '.join(known)}"
         raise Diagnostic(f"unknown algorithm '{wanted}'", hint=hint)
-    if not isinstance(problem, Conv2d) or problem.direction != "backward_data":
-        kind = problem.direction if isinstance(problem, Conv2d) else "a product"
-        raise Diagnostic(f"algorithm '{wanted}' is one of backward data, this is {kind.replace('_', ' ')}")
+    if not isinstance(problem, Conv2d) or problem.direction not in ALGORITHMS[wanted]:
+        raise _elsewhere(problem, wanted)
+    if wanted == CHANNELS_LAST and goal.chip is None:
+        message = f"algorithm '{wanted}' packs for matrix instructions, and target '{goal}' has none"
+        raise Diagnostic(message, hint="name a GPU such as gfx942, or emulate")
     if wanted == "v1r1" and problem.dtype.output != problem.dtype.accumulator:
         raise Diagnostic(
             f"algorithm 'v1r1' adds products in memory, where every sum would be rounded to {problem.dtype}",
             hint="v4r1 sums in registers",
         )
     return wanted
+
+
+def _elsewhere(problem: Problem, wanted: str) -> Diagnostic:
+    """An algorithm of other problems."""
+    own = ALGORITHMS[wanted]
+    if not isinstance(problem, Conv2d):
+        of = own[0] if len(own) == 1 else "a convolution"
+        return Diagnostic(f"algorithm '{wanted}' is one of {of.replace('_', ' ')}, this is a product")
+    words = [direction.replace("_", " ") for direction in (*own, problem.direction)]
+    message = f"algorithm '{wanted}' is one of {' and '.join(words[:-1])}, this is {words[-1]}"
+    there = ", ".join(word for word, of in ALGORITHMS.items() if problem.direction in of)
+    return Diagnostic(message, hint=f"there are {there}")
 
 
 def _identifier(name: str) -> str:

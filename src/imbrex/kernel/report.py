@@ -22,6 +22,7 @@ def report(kernel: Kernel) -> dict[str, Any]:
         "name": kernel.name,
         "target": kernel.target,
         "chip": kernel.goal.chip,
+        "algorithm": kernel.algorithm,
         "tunings": list(kernel.tuning_texts),
         "grid_sizes": list(kernel.grid_sizes),
         "flops": kernel.problem.flops,

@@ -42,6 +42,11 @@ class LdsTile:
     chip: str
 
     @property
+    def pack(self) -> int:
+        """Neighbours along k that stay together."""
+        return lds.pack_of(self.tiles.kpack, self.element_bytes)
+
+    @property
     def dims(self) -> tuple[Dim, Dim]:
         return Dim("k", self.k), Dim(self.side, self.d)
 
@@ -77,7 +82,7 @@ def traffic_of(layout: LdsLayout, place: LdsTile) -> LdsTraffic:
     """Every read of the tile by its waves, and every write."""
     stored = lds.stored(place.dims, layout, wave.interleaved(place.dims, place.tiles, place.side))
     read = Map(wave.fragment(place.dims, place.tiles, place.side)).then(stored)
-    reads = traffic(read, "slot", place.tiles.kpack, place.element_bytes, place.chip, "read")
+    reads = traffic(read, "slot", place.pack, place.element_bytes, place.chip, "read")
     if place.share is None:
         return LdsTraffic(reads, None)
     written = Map(tile.shared(place.dims, place.side, place.share, 0)).then(stored)
@@ -87,7 +92,7 @@ def traffic_of(layout: LdsLayout, place: LdsTile) -> LdsTraffic:
 
 def _candidates(kind: LdsKind, place: LdsTile) -> Iterator[LdsLayout]:
     """Simple ones first."""
-    kpack = place.tiles.kpack
+    kpack = place.pack
     match kind:
         case "plain":
             yield LdsLayout("plain", kpack)
@@ -108,4 +113,4 @@ def _xor(place: LdsTile) -> Iterator[LdsLayout]:
         steps = [step for step in (1, 2, 4, 8, 16, 32) if step * rows < place.d]
         if place.d % rows == 0:
             for chosen in combinations(steps, count):
-                yield LdsLayout("xor", place.tiles.kpack, (rows, *chosen))
+                yield LdsLayout("xor", place.pack, (rows, *chosen))

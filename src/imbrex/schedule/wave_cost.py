@@ -21,11 +21,11 @@ __all__ = ["wave_cycles"]
 class Rates:
     """Of one compute unit; sources: mostly the CDNA3 ISA reference and AMD's tuning guides.
 
-    l2_bytes: bytes from L2 a cycle.  issue: cycles of one instruction of a wave.  meeting: a barrier.
+    l2_bytes: bytes from L2 a cycle, and of a line.  issue: cycles of one instruction of a wave.  meeting: a barrier.
     lds_latency, memory_latency: to a result, besides its transfer.  store_gap: what one LDS buffer adds,
-    besides the writes themselves.  start: before the first and after the last step.  clash: what is lost of
-    the parts that go on beside the slowest one.  odd_step: the work of indices where a step crosses stretches
-    of memory, in proportion to the step.
+    besides the writes themselves.  start: a workgroup's, before the first and after the last step.  clash:
+    what is lost of the parts that go on beside the slowest one, and of a meeting.  odd_step: the work of
+    indices where a step crosses stretches of memory, in proportion to the step.
     """
 
     l2_bytes: int = 64
@@ -54,42 +54,60 @@ def wave_cycles(plan: XdlopsPlan) -> float:
     a_simd = -(-waves // machine.simds)
     size, lds_bytes = plan.context.dtype.bytes, 4 * machine.lds_banks
     matrix = a_simd * tiles.m_tiles * tiles.n_tiles * (k // used.k) * used.cycles[machine.chip]
-    writes = sum(waves * _writes(copy) for copy in (plan.a_copy, plan.b_copy))
+    writes = sum(waves * _writes(copy, lds_bytes) for copy in (plan.a_copy, plan.b_copy))
     reads = (t.m_per_wave + t.n_per_wave) * waves * k * size / lds_bytes
     copies = (plan.a_copy, plan.b_copy)
     loads = sum(_load_cycles(copy, waves) for copy in copies)
     fragments = (tiles.m_tiles + tiles.n_tiles) * (k // tiles.k_step) * -(-t.kpack * size // 16)
-    vector = a_simd * RATES.issue * (fragments + sum(_vector_instructions(copy) for copy in copies))
+    moved = sum(_vector_instructions(copy, t.copy == "staged") for copy in copies)
+    vector = a_simd * RATES.issue * (fragments + moved)
     parts = (matrix, reads + writes, loads, vector)
-    alone = matrix + reads + writes + RATES.lds_latency * (k // tiles.k_step) + RATES.meeting
-    alone += RATES.store_gap if t.buffers == 1 else 0
-    alone += max(0.0, RATES.memory_latency + loads - matrix - reads)
-    step = max(*parts, alone / _resident(plan, a_simd)) + RATES.clash * (sum(parts) - max(parts))
+    meeting = RATES.meeting + (RATES.store_gap if t.buffers == 1 else 0)
+    alone = meeting + max(_covered(matrix, reads, k // tiles.k_step), RATES.memory_latency + loads)
+    alone += writes if t.copy == "staged" else 0
+    resident = _resident(plan, a_simd)
+    step = max(*parts, alone / resident) + RATES.clash * (sum(parts) - max(parts) + meeting)
     if _crosses(plan):
         step *= 1 + RATES.odd_step
     rounds = max(1.0, plan.grid_size / machine.compute_units)
-    return rounds * (plan.k_iterations * step + RATES.start)
+    return rounds * (plan.k_iterations * step + RATES.start / resident)
+
+
+def _covered(matrix: float, reads: float, phases: int) -> float:
+    """A workgroup's own products with its reads of LDS, which come in phases: those after the first wait
+    while other workgroups are as likely to wait as to multiply, and so count twice.
+    """
+    again = (phases - 1) * (RATES.lds_latency + reads / phases)
+    return matrix + reads + RATES.lds_latency * phases + again
 
 
 def _load_cycles(copy: TileCopy, waves: int) -> float:
-    """A load of a wave takes at least as long as 4 bytes a lane."""
-    width = copy.data_per_read * copy.element_bytes
-    return waves * copy.per_thread / copy.data_per_read * max(4, width) * 64 / RATES.l2_bytes
-
-
-def _writes(copy: TileCopy) -> float:
-    """Cycles in which a wave writes its share to LDS: 8 for 16 bytes a lane, 2 for 4 bytes and less."""
-    return copy.per_thread / copy.data_per_write * max(2.0, copy.data_per_write * copy.element_bytes / 2)
-
-
-def _vector_instructions(copy: TileCopy) -> float:
-    """Index arithmetic, two for each load, the writes to LDS, what a transposition moves, and what joins
-    elements that came one by one.
+    """A load of a wave takes at least as long as 4 bytes a lane; and lines come whole, of which a tile's row
+    or column may be less.
     """
+    width = copy.data_per_read * copy.element_bytes
+    together = (copy.k, copy.d)[copy.vector_dim] * copy.element_bytes
+    waste = max(1.0, RATES.l2_bytes / together) if copy.data_per_read > 1 else 1.0
+    return waste * waves * copy.per_thread / copy.data_per_read * max(4, width) * 64 / RATES.l2_bytes
+
+
+def _writes(copy: TileCopy, lds_bytes: int) -> float:
+    """Cycles in which a wave writes its share to LDS; 4 bytes a lane and less take equally long."""
+    width = max(4, copy.data_per_write * copy.element_bytes)
+    return copy.per_thread / copy.data_per_write * width * 64 / lds_bytes
+
+
+def _vector_instructions(copy: TileCopy, is_staged: bool) -> float:
+    """Index arithmetic, two for each load; of what passes the registers the writes to LDS, what a
+    transposition moves, and what joins elements that came one by one.
+    """
+    index = 2 * copy.per_thread / copy.data_per_read
+    if not is_staged:
+        return index
     narrow = copy.data_per_read * copy.element_bytes < 4
     turned = copy.per_thread * copy.element_bytes / 4 if copy.is_turned and copy.element_bytes < 4 else 0
     joined = copy.per_thread * JOINING[copy.element_bytes] if narrow else 0
-    return 2 * copy.per_thread / copy.data_per_read + copy.per_thread / copy.data_per_write + turned + joined
+    return index + copy.per_thread / copy.data_per_write + turned + joined
 
 
 def _resident(plan: XdlopsPlan, waves_a_simd: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import product
 from typing import Final
 
@@ -35,7 +36,8 @@ BLOCKS: Final = (
     (64, 4, 64, 4),
 )
 """m, n of a block tile and of a wave tile, of four waves or fewer."""
-STEP_BYTES: Final = (128, 64, 32)
+STEP_BYTES: Final = (64, 128, 32)
+"""Of K, the usual first: of equally good steps the shorter one has fewer addresses to keep."""
 
 
 def wave_space(context: GemmContext, machine: GpuTarget) -> list[XdlopsTuning]:
@@ -53,11 +55,12 @@ def wave_space(context: GemmContext, machine: GpuTarget) -> list[XdlopsTuning]:
             k = step // (kpack * dtype.bytes)
             if k:
                 turns = _turns(context, swapped, m_wave, dtype)
-                found.append(
-                    XdlopsTuning(
-                        m, n, k, m_wave, n_wave, kpack, swapped=swapped, interleave=turns, buffers=buffers
-                    )
+                staged = XdlopsTuning(
+                    m, n, k, m_wave, n_wave, kpack, swapped=swapped, interleave=turns, buffers=buffers
                 )
+                found.append(staged)
+                if buffers == 2 and _goes_direct(staged, context, machine):
+                    found.append(replace(staged, copy="direct"))
     return found
 
 
@@ -77,6 +80,13 @@ def _packs(dtype: DType, machine: GpuTarget) -> list[int]:
     usual = WIDEST_VECTOR_BYTES // dtype.bytes
     taken = {i.a_elements for i in mfma.eligible(dtype, machine.chip)}
     return [usual, *sorted(t for t in taken if t > usual)]
+
+
+def _goes_direct(tuning: XdlopsTuning, context: GemmContext, machine: GpuTarget) -> bool:
+    """Can both operands go to LDS past the registers, in the widest accesses that there are?"""
+    plan = tuning.plan(context, machine)
+    vectors = {plan.direct_vector(copy) for copy in (plan.a_copy, plan.b_copy)}
+    return vectors == {WIDEST_VECTOR_BYTES // context.dtype.bytes}
 
 
 def _turns(context: GemmContext, swapped: bool, m_wave: int, dtype: DType) -> int:

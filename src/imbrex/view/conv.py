@@ -86,10 +86,10 @@ def forward(conv: Convolution, taps_first: bool = False) -> GemmView:
     )
 
 
-def backward_weight(conv: Convolution) -> GemmView:
-    """v4r4: the filter's gradient sums over all pixels."""
+def backward_weight(conv: Convolution, taps_first: bool = False) -> GemmView:
+    """v4r4: the filter's gradient sums over all pixels.  taps_first: of gemmN, where channels come last."""
     pixels = _order(conv.output, {"n": "n", "ho": "ho", "wo": "wo"})
-    taps = _order(conv.filter, {"c": "c", "y": "y", "x": "x"})
+    taps = _reduction(conv.filter, {"c": "c", "y": "y", "x": "x"}, taps_first)
     return GemmView(
         a=_merged(conv.output, gemmK=pixels, gemmM="k"),
         b=_stacked(_windows(conv), gemmK=pixels, gemmN=taps),
@@ -239,7 +239,7 @@ def _stacked(below: tuple[Layer, ...], **gemm: str) -> Map:
 
 
 def _reduction(memory: Sequence[Dim], names: dict[str, str], taps_first: bool) -> str:
-    """The digits of gemmK: in memory order, or with the channel, the first of `names`, after the taps."""
+    """The digits of a window: in memory order, or with the channel, the first of `names`, after the taps."""
     channel, *_ = names.values()
     digits = _order(memory, names).split()
     return " ".join(sorted(digits, key=lambda digit: taps_first and digit == channel))

@@ -1,4 +1,5 @@
-"""LDS: where the element (k, d) of a tile lies, d being m or n.  `kpack` neighbours along k stay together.
+"""LDS: where the element (k, d) of a tile lies, d being m or n.  `kpack` neighbours along k stay together:
+what a lane takes in one access, so a fragment is several such packs where it is longer than 16 bytes.
 
     plain    [k / kpack][d][kpack]                  rocMLIR's
     padded   [d][k + pad]                           rows a little longer than they are
@@ -20,12 +21,20 @@ from typing import Literal, TypeAlias, assert_never, get_args
 from imbrex.index.map import Dim, Layer, Map, layer_over
 from imbrex.index.rule import Merge, PassThrough, Rule, Slice, Unmerge, Xor
 
-__all__ = ["LDS_KINDS", "LdsKind", "LdsLayout", "linear", "stored"]
+__all__ = ["LDS_KINDS", "LdsKind", "LdsLayout", "linear", "pack_of", "stored"]
 
 LdsKind: TypeAlias = Literal["xor", "padded", "plain", "tiled"]
 LDS_KINDS: tuple[LdsKind, ...] = get_args(LdsKind)
 
 Entry: TypeAlias = tuple[Rule, str, str]
+
+
+WIDEST_BYTES = 16  # ds_read_b128, ds_write_b128
+
+
+def pack_of(fragment: int, element_bytes: int) -> int:
+    """Elements that stay together, of a fragment of so many."""
+    return min(fragment, max(1, WIDEST_BYTES // element_bytes))
 
 
 @dataclass(frozen=True)

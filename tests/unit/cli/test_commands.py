@@ -96,8 +96,8 @@ def test_problems_come_from_a_file_a_line_or_standard_input(
 
 def test_layout_is_of_all_three_arrays(imbrex: Imbrex) -> None:
     said = imbrex("explain", CONV, "--layout", "NHWC")
-    assert "filter  [k 4, y 3, x 3, c 3] f32" in said.out
-    assert "output  [n 1, ho 6, wo 6, k 4] f32" in said.out
+    assert "filter     [k 4, y 3, x 3, c 3] f32" in said.out
+    assert "output     [n 1, ho 6, wo 6, k 4] f32" in said.out
 
 
 def test_build_writes_all_files(imbrex: Imbrex, tmp_path: Path) -> None:

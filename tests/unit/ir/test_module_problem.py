@@ -27,9 +27,10 @@ def test_the_text_of_a_problem_states_it(problem: Problem) -> None:
     assert (stated.problem, stated.name, stated.algorithm) == (problem, "layer", None)
 
 
-def test_the_algorithm_is_kept() -> None:
-    (stated,) = problems_of(print_module(problem_module(PROBLEMS[1], "layer", "v1r1")))
-    assert stated.algorithm == "v1r1"
+@pytest.mark.parametrize(("place", "algorithm"), [(1, "v1r1"), (0, "channels_last"), (1, "channels_last")])
+def test_the_algorithm_is_kept(place: int, algorithm: str) -> None:
+    (stated,) = problems_of(print_module(problem_module(PROBLEMS[place], "layer", algorithm)))
+    assert (stated.problem, stated.algorithm) == (PROBLEMS[place], algorithm)
 
 
 def test_linalg() -> None:

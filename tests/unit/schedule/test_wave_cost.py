@@ -49,3 +49,15 @@ def test_a_step_that_crosses_stretches_costs() -> None:
 def test_what_no_instruction_serves_is_never_chosen() -> None:
     assert cost(context=dataclasses.replace(GEMM, dtype=F32)) < float("inf")
     assert cost(dataclasses.replace(TILE, m_per_wave=22, m_per_block=22)) == float("inf")
+
+
+def test_what_passes_no_register_costs_less() -> None:
+    direct = dataclasses.replace(TILE, copy="direct", buffers=2)
+    assert cost(direct, machine="gfx950") < cost(dataclasses.replace(direct, copy="staged"), machine="gfx950")
+
+
+def test_several_phases_of_reads_cost_where_few_workgroups_take_turns() -> None:
+    """The same products and bytes in half as many steps, each of two phases."""
+    big = dataclasses.replace(TILE, m_per_block=256, m_per_wave=128)
+    longer = dataclasses.replace(big, k_per_block=8)
+    assert cost(big) < cost(longer, machine="gfx942")

@@ -9,12 +9,14 @@ import pytest
 
 from imbrex.dtype import BF16, DTYPES, F8E4M3FN, F8E4M3FNUZ, F16, F32, F64, I8, DType
 from imbrex.schedule import mfma
+from imbrex.schedule.banks import traffic_of
 from imbrex.schedule.context import Access, GemmContext
 from imbrex.schedule.defines import defines
 from imbrex.schedule.legal import check
 from imbrex.schedule.target import GPU_TARGETS, GpuTarget
 from imbrex.schedule.wave_space import wave_space
 from imbrex.schedule.xdlops import XdlopsTuning
+from imbrex.view.lds import LdsLayout
 from imbrex.view.mma import instructions
 
 ALONG_K, ALONG_D = Access((16, 1), (64.0, 1.0), (1, 0)), Access((1, 16), (1.0, 64.0), (0, 1))
@@ -166,6 +168,27 @@ def test_tiles_of_128_and_more_have_no_bank_conflicts(layout: str, chip: str, dt
         assert a.reads.extra == b.reads.extra == 0
         if kind == "xor":
             assert a.extra == b.extra == 0, (layout, chip, dtype, tuning)
+
+
+def test_a_fragment_of_32_bytes_is_two_packs_without_conflicts() -> None:
+    """8-bit floats at their double rate; packs of 32 bytes would take half of the banks at once."""
+    context = GemmContext(4096, 4096, 4096, F8E4M3FN, 1, ALONG_K, ALONG_K)
+    for copy, k in itertools.product(("staged", "direct"), (2, 4)):
+        plan = XdlopsTuning(128, 128, k, 64, 64, 32, copy=copy).plan(context, gpu("gfx950"))  # type: ignore[arg-type]
+        assert plan.wave_tiles is not None and plan.wave_tiles.instruction.k == 32 * (4 if k == 4 else 2)
+        assert [layout.kpack for layout in plan.lds_layouts] == [16, 16]
+        assert [traffic.extra for traffic in plan.lds_traffic] == [0, 0]
+        whole = LdsLayout("xor", 32, (1, 1))
+        assert traffic_of(whole, plan.lds_tile("m")).reads.extra > 0
+
+
+@pytest.mark.parametrize(
+    ("chip", "layout", "goes"), [("gfx950", "nt", True), ("gfx950", "nn", False), ("gfx942", "nt", False)]
+)
+def test_direct_copies_are_looked_at_where_they_are_wide(chip: str, layout: str, goes: bool) -> None:
+    """16 bytes at once, which k must offer in both operands; gfx942 has 4."""
+    context = GemmContext(4096, 4096, 4096, F16, 1, *LAYOUTS[layout])
+    assert any(t.copy == "direct" for t in wave_space(context, gpu(chip))) == goes
 
 
 def test_plain_layouts_conflict_where_rows_are_written_along_k() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from imbrex.index.expr import Lin, lin, var
+from imbrex.index.expr import Lin, var
 from imbrex.lower.stmt import For, Move, Ref
 
 __all__ = ["Turn", "turn_of"]
@@ -34,9 +34,9 @@ def turn_of(stmt: For) -> Turn | None:
     is_plain = (move.width, move.method, move.alpha, move.beta) == (1, "set", 1.0, 0.0)
     if spaces != {"private"} or not is_plain or move.dest.buffer.dtype != move.source.buffer.dtype:
         return None
-    row, column = var(stmt.var, stmt.count - 1), var(inner.var, inner.count - 1)
-    dest = move.dest.offset - inner.count * row - column
-    source = move.source.offset - stmt.count * column - row
+    row, column = var(stmt.var, stmt.count), var(inner.var, inner.count)
+    dest = move.dest.offset - row * inner.count - column
+    source = move.source.offset - column * stmt.count - row
     if {stmt.var, inner.var} & (dest.variables | source.variables):
         return None
     return Turn(_at(move.dest, dest), _at(move.source, source), stmt.count, inner.count)

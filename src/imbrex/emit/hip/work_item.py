@@ -14,6 +14,7 @@ from typing import assert_never
 from imbrex.emit import c
 from imbrex.emit.hip.address import Arrays, arrays
 from imbrex.emit.hip.schedule import in_order
+from imbrex.emit.hip.turn import turn_of
 from imbrex.emit.hip.waves import LANE
 from imbrex.index.expr import lin
 from imbrex.lower.stmt import (
@@ -114,6 +115,9 @@ class WorkItem:
     def _loop(self, stmt: For) -> list[str]:
         if stmt.is_condition:
             return [c.loop(stmt), *c.indented(self._body(stmt.body)), "}"]
+        if (turn := turn_of(stmt)) is not None:
+            sizes = f"{turn.rows}, {turn.columns}"
+            return [f"imbrex::turn<{sizes}>({_pointer(turn.dest)}, {_pointer(turn.source)});"]
         if not meets(stmt):
             return ["#pragma unroll", c.loop(stmt), *c.indented(self._body(stmt.body)), "}"]
         lines: list[str] = []

@@ -40,7 +40,10 @@ DRAFT_NAMES: Final = {"h": "hi", "w": "wi", "ko": "k", "ci": "c", "ni": "n", "no
 
 
 class ConvOp(MiopenOp):
-    """What the three directions share; WRITES is the operand that is written."""
+    """What the three directions share; WRITES is the operand that is written.
+
+    channels_last: the arrays that are read are copied first, with the channels that a sum runs over fastest.
+    """
 
     WRITES: ClassVar[int] = 2
     filter = operand_def(MemRefType)
@@ -52,6 +55,7 @@ class ConvOp(MiopenOp):
     dilations = prop_def(Ints)
     strides = prop_def(Ints)
     padding = prop_def(Padding)
+    channels_last = opt_prop_def(Bool)
 
     @property
     def layouts(self) -> dict[str, tuple[str, ...]]:
@@ -173,6 +177,9 @@ class Conv2dBwdDataOp(ConvOp):
         known = ("v1r1", "v4r1")
         word = self.algorithm.data if self.algorithm else known[0]
         expect(word in known, f"unknown algorithm '{word}'{suggest(word, known)}", "algorithm")
+        is_packed = self.channels_last is not None and self.channels_last.data
+        fits = not (is_packed and self.algorithm is not None and word == "v1r1")
+        expect(fits, "'channels_last' packs for v4r1; leave it or the algorithm out", "channels_last")
 
 
 @irdl_op_definition

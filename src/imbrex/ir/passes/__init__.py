@@ -11,6 +11,7 @@ from xdsl.passes import ModulePass
 PASSES: Final = {
     "linalg-to-miopen": "linalg_to_miopen:LinalgToMiopen",
     "specialise": "specialise:Specialise",
+    "channels-last": "channels_last:ChannelsLastPass",
     "conv-to-gemm": "conv_to_gemm:ConvToGemm",
     "unfold": "unfold:UnfoldContiguous",
     "affix-tuning": "affix_tuning:AffixTuning",

@@ -34,7 +34,9 @@ ROLES = ("filter", "input", "output")
 
 @dataclass(frozen=True)
 class ConvToGemm(ModulePass):
-    """taps_first: of gemmK, in forward and backward data; see `view.conv`."""
+    """taps_first: of gemmK, in forward and backward data; of gemmN, in backward weight where the input has
+    its channels last; see `view.conv`.
+    """
 
     name = "conv-to-gemm"
     taps_first: bool = False
@@ -62,9 +64,8 @@ def _convolution(op: ConvOp, run: Run, taps_first: bool) -> None:
     shape = convolution_of(op)
     match op:
         case Conv2dBwdWeightOp():
-            _gridwise(
-                op, run, conv.backward_weight(shape), ("output", "input", "filter"), "backward_weight_v4r4"
-            )
+            view = conv.backward_weight(shape, taps_first and shape.input[-1].name == "c")
+            _gridwise(op, run, view, ("output", "input", "filter"), "backward_weight_v4r4")
         case Conv2dBwdDataOp():
             _backward_data(op, run, shape, taps_first)
         case _:

@@ -94,7 +94,8 @@ class _Matrix:
         """Where the elements of a tile lie in LDS."""
         kind = self.op.lds_layout.data if self.op.lds_layout is not None else "plain"
         numbers = self.ints("lds_numbers").data if kind != "plain" else ()
-        layout = LdsLayout(kind, self.cut.kpack, numbers)  # type: ignore[arg-type]
+        pack = lds.pack_of(self.cut.kpack, element_bytes(element_of(self.op.a)))
+        layout = LdsLayout(kind, pack, numbers)  # type: ignore[arg-type]
         turned = wave.interleaved(self.dims, self.cut, SIDES[self.name])
         try:
             return lds.stored(self.dims, layout, turned)

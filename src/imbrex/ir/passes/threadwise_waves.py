@@ -14,6 +14,7 @@ from functools import partial
 from xdsl.ir import SSAValue
 
 from imbrex.index.map import Dim
+from imbrex.ir.element import element_bytes
 from imbrex.ir.ops.block import BlockwiseGemmOp
 from imbrex.ir.ops.matrix import MfmaOp
 from imbrex.ir.ops.thread import ThreadwiseCopyOp
@@ -21,7 +22,7 @@ from imbrex.ir.passes import tiling
 from imbrex.ir.passes.threadwise_slices import Viewed
 from imbrex.ir.rewrite import Run, properties
 from imbrex.ir.shape import PRIVATE, element_of, shape_of
-from imbrex.view import wave
+from imbrex.view import lds, wave
 from imbrex.view.wave import Side, WaveTiles
 
 
@@ -76,7 +77,8 @@ def _step(w: _Wave, into: Run, k_outer: SSAValue) -> None:
 
 def _read(w: _Wave, packs: _Packs, k_outer: SSAValue, into: Run, tile: SSAValue) -> None:
     operands = [packs.fragment, [w.item, k_outer, tile], packs.registers, [tile]]
-    into.add(ThreadwiseCopyOp.build(operands=operands, properties=properties({"vector": w.cut.kpack})))
+    pack = lds.pack_of(w.cut.kpack, element_bytes(element_of(packs.registers)))
+    into.add(ThreadwiseCopyOp.build(operands=operands, properties=properties({"vector": pack})))
 
 
 def _multiply(w: _Wave, into: Run, slot: SSAValue) -> None:

@@ -74,4 +74,47 @@ template <int W, class D, class S> IMBREX_INLINE void copy(D *dst, const S *src)
 #pragma unroll
   for (int i = 0; i < W; ++i) dst[i] = converted<D>(src[i]);
 }
+
+// Four bytes of two registers: byte b of `which` numbers the b-th, 0..3 in `low`, 4..7 in `high`.
+IMBREX_INLINE uint32_t bytes_of(uint32_t high, uint32_t low, uint32_t which) {
+  return __builtin_amdgcn_perm(high, low, which);
+}
+
+// dst, Rows x Columns, = src, Columns x Rows, transposed.  Elements that share registers go in squares of one register
+// each way: 4 x 4 bytes, whose pairs of rows are laced first and then joined, or 2 x 2 halves.
+template <int Rows, int Columns, class T> IMBREX_INLINE void turn(T *dst, const T *src) {
+  constexpr int side = sizeof(T) < 4 ? 4 / int(sizeof(T)) : 1;
+  if constexpr (side == 1 || Rows % side || Columns % side) {
+#pragma unroll
+    for (int i = 0; i < Rows * Columns; ++i) dst[i] = src[i % Columns * Rows + i / Columns];
+  } else {
+#pragma unroll
+    for (int i = 0; i < Rows; i += side) {
+#pragma unroll
+      for (int j = 0; j < Columns; j += side) {
+        uint32_t x[side], y[side];
+#pragma unroll
+        for (int s = 0; s < side; ++s) x[s] = get<uint32_t, side>(src + (j + s) * Rows + i);
+        if constexpr (side == 4) {
+#pragma unroll
+          for (int s = 0; s < 4; s += 2) {
+            y[s] = bytes_of(x[s + 1], x[s], 0x05010400);
+            y[s + 1] = bytes_of(x[s + 1], x[s], 0x07030602);
+          }
+#pragma unroll
+          for (int s = 0; s < 2; ++s) {
+            x[2 * s] = bytes_of(y[2 + s], y[s], 0x05040100);
+            x[2 * s + 1] = bytes_of(y[2 + s], y[s], 0x07060302);
+          }
+        } else {
+          y[0] = x[0], y[1] = x[1];
+          x[0] = bytes_of(y[1], y[0], 0x05040100);
+          x[1] = bytes_of(y[1], y[0], 0x07060302);
+        }
+#pragma unroll
+        for (int s = 0; s < side; ++s) put(dst + (i + s) * Columns + j, x[s]);
+      }
+    }
+  }
+}
 } // namespace imbrex

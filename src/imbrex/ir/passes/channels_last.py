@@ -1,0 +1,133 @@
+"""channels-last: a convolution that asks for it reads copies of its arrays whose channels run fastest.
+
+    miopen.conv2d(%filter, %input, %output) { channels_last = true, input_layout = ["n", "c", "hi", "wi"] }
+    ->  %packed_filter = workspace   launch: %packed_filter = %filter, transposed
+        %packed_input = workspace    launch: %packed_input = %input, transposed
+        miopen.conv2d(%packed_filter, %packed_input, %output) { input_layout = ["n", "hi", "wi", "c"] }
+
+The channels are those that the sum runs over: c of filter and input forward, k of filter and output in
+backward data.  There they are also rounded up to 16 bytes, with zeros on both sides, so that every load can
+be wide.  Backward weight sums over positions; its channels, k of output and c of input, keep their number.
+The result is written in its own layout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+
+from imbrex.index.map import Map
+from imbrex.index.query import vector_width
+from imbrex.ir.attrs import Names
+from imbrex.ir.element import element_bytes
+from imbrex.ir.ops.problem import Conv2dBwdDataOp, Conv2dBwdWeightOp, ConvOp
+from imbrex.ir.passes.conv_to_gemm import ROLES, convolution_of
+from imbrex.ir.passes.packing import pack, workspace
+from imbrex.ir.rewrite import Run, replace_with
+from imbrex.ir.shape import element_of
+from imbrex.ir.source import InvalidOp
+from imbrex.view import conv
+from imbrex.view.channels_last import ChannelsLast, is_channels_last
+from imbrex.view.data_tiled import VECTOR_BYTES
+
+__all__ = ["ALREADY", "ChannelsLastPass", "packed_arrays", "pays"]
+
+ALREADY: Final = f"channels run fastest in all that is read, in whole packs of {VECTOR_BYTES} bytes"
+LEAST_LOAD: Final = 4
+"""Bytes of neighbours with which a work item does well enough without a copy."""
+
+
+@dataclass(frozen=True)
+class ChannelsLastPass(ModulePass):
+    """See the module's first lines."""
+
+    name = "channels-last"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for problem in [o for o in op.walk() if isinstance(o, ConvOp)]:
+            if problem.channels_last is not None and problem.channels_last.data:
+                run = Run()
+                _pack(problem, run)
+                replace_with(problem, run.ops)
+
+
+def packed_arrays(op: ConvOp) -> dict[str, ChannelsLast]:
+    """What is copied, by role; empty where all that is read can be read 16 bytes at a time."""
+    shape = convolution_of(op)
+    arrays = {"filter": shape.filter, "input": shape.input, "output": shape.output}
+    multiple = 1 if isinstance(op, Conv2dBwdWeightOp) else max(1, VECTOR_BYTES // _read_bytes(op))
+    found = {role: ChannelsLast(arrays[role], channel, multiple) for role, channel in _channels(op).items()}
+    is_rounded = any(of.packed[-1].size != dict(of.array)[of.channel] for of in found.values())
+    return {r: of for r, of in found.items() if is_rounded or not is_channels_last(of.array, of.channel)}
+
+
+def pays(op: ConvOp) -> bool:
+    """Is it worth the copies?  Where elements are narrow, the channels fill 16 bytes, and some array has
+    fewer than LEAST_LOAD bytes of neighbours that a work item could load together.
+    """
+    size = _read_bytes(op)
+    if size >= LEAST_LOAD or not packed_arrays(op):
+        return False
+    bytes_of = [(op.sizes(role)[name] or 0) * size for role, name in _channels(op).items()]
+    if isinstance(op, Conv2dBwdWeightOp) and any(count % VECTOR_BYTES for count in bytes_of):
+        return False
+    return min(bytes_of) >= VECTOR_BYTES and _widest_load(op) * size < LEAST_LOAD
+
+
+def _read_bytes(op: ConvOp) -> int:
+    """Bytes of an element of what is read."""
+    return element_bytes(element_of(op.operands[(op.WRITES + 1) % 3]))
+
+
+def _widest_load(op: ConvOp) -> int:
+    """Elements that lie together for both operands of the product as it is."""
+    shape = convolution_of(op)
+    match op:
+        case Conv2dBwdWeightOp():
+            view = conv.backward_weight(shape)
+        case Conv2dBwdDataOp():
+            view, *_ = conv.backward_data_v4r1(shape, taps_first=True)
+        case _:
+            view = conv.forward(shape, taps_first=True)
+    return min(_width(view.a, "gemmM"), _width(view.b, "gemmN"))
+
+
+def _width(map: Map, free: str) -> int:
+    return max(vector_width(map, name) for name in ("gemmK", free))
+
+
+def _channels(op: ConvOp) -> Mapping[str, str]:
+    """The channel of each array that is read."""
+    match op:
+        case Conv2dBwdWeightOp():
+            return {"output": "k", "input": "c"}
+        case Conv2dBwdDataOp():
+            return {"filter": "k", "output": "k"}
+        case _:
+            return {"filter": "c", "input": "c"}
+
+
+def _pack(op: ConvOp, run: Run) -> None:
+    """The copies, then the convolution of them."""
+    packed = packed_arrays(op)
+    if not packed:
+        raise InvalidOp(op, f"there is nothing to pack: {ALREADY}; leave the key out", "channels_last")
+    properties = {key: p for key, p in op.properties.items() if key != "channels_last"}
+    operands: list[SSAValue] = []
+    for role, array in zip(ROLES, op.operands, strict=True):
+        operands.append(_copied(array, packed[role], role, run) if role in packed else array)
+        if role in packed:
+            properties[f"{role}_layout"] = Names(tuple(d.name for d in packed[role].packed))
+    run.add(type(op).build(operands=operands, properties=properties))
+
+
+def _copied(array: SSAValue, of: ChannelsLast, role: str, run: Run) -> SSAValue:
+    dest = workspace(f"packed_{role}", element_of(array), of.packed, run)
+    pack(array, dest, of.placed, of.items(element_bytes(element_of(array))), role, run)
+    return dest
