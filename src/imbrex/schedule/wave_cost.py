@@ -21,11 +21,11 @@ __all__ = ["wave_cycles"]
 class Rates:
     """Of one compute unit; sources: mostly the CDNA3 ISA reference and AMD's tuning guides.
 
-    l2_bytes: bytes from L2 a cycle, and of a line.  issue: cycles of one instruction of a wave.  meeting: a barrier.
-    lds_latency, memory_latency: to a result, besides its transfer.  store_gap: what one LDS buffer adds,
-    besides the writes themselves.  start: a workgroup's, before the first and after the last step.  clash:
-    what is lost of the parts that go on beside the slowest one, and of a meeting.  odd_step: the work of
-    indices where a step crosses stretches of memory, in proportion to the step.
+    l2_bytes: bytes from L2 a cycle, and of a line.  issue: cycles of one instruction of a wave.  meeting: a
+    barrier.  lds_latency, memory_latency: to a result, besides its transfer.  store_gap: what one LDS buffer
+    adds, besides the writes themselves.  start: a workgroup's, before the first and after the last step.
+    clash: what is lost of the parts that go on beside the slowest one, and of meetings.  odd_step: the work
+    of indices where a step crosses stretches of memory, in proportion to the step.
     """
 
     l2_bytes: int = 64
