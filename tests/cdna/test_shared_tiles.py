@@ -1,9 +1,10 @@
-"""Code objects of workgroups that share output tiles, executed one workgroup after the other in the order in
-which hardware starts them: nobody may wait for one that comes later.
+"""Code objects of workgroups that share output tiles or begin them in another order, executed one workgroup
+after the other in the order in which hardware starts them: nobody may wait for one that comes later.
 """
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable
 from typing import Any
 
@@ -23,11 +24,36 @@ CASES: list[tuple[Problem, str]] = [
 ]
 
 
+SCHEDULES = (
+    "stream_k:5",
+    "stream_k:5/wgm=2/xcd=3",
+    "data_parallel/wgm=2/along=n",
+    "data_parallel/wgm=3/xcd=8",
+)
+
+
 @pytest.mark.parametrize("chip", ["gfx90a", "gfx942", "gfx950"])
+@pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize(("problem", "tuning"), CASES, ids=["gemm", "gemm of waves", "weights"])
-def test_equals_the_reference(problem: Problem, tuning: str, chip: str, gpu: Gpu) -> None:
+def test_equals_the_reference(problem: Problem, tuning: str, schedule: str, chip: str, gpu: Gpu) -> None:
     gpu(chip)
-    kernel = compile(problem, chip, tuning, schedule="stream_k:5")
+    kernel = compile(problem, chip, tuning, schedule=schedule)
     for seed in (1, 2):
         outcome = kernel.check(seed)
         assert outcome.is_right and outcome.is_exact, str(outcome)
+
+
+@pytest.mark.parametrize("rows", [0, 1, 3, 99])
+def test_a_group_that_the_host_gives(rows: int, gpu: Gpu) -> None:
+    """One code object: the number of tiles of a group lies in the workspace."""
+    hip = gpu("gfx942")
+
+    def memset(address: int, value: int, count: int, stream: object) -> tuple[int]:
+        ctypes.c_int32.from_address(address).value = rows
+        assert (value, count) == (0, 4)
+        return (0,)
+
+    hip.hipMemsetAsync = memset
+    kernel = compile(Gemm(101, 170, 40), "gfx942", CASES[0][1], schedule="data_parallel/wgm=2/runtime")
+    outcome = kernel.check(1)
+    assert outcome.is_right and outcome.is_exact, str(outcome)

@@ -40,6 +40,7 @@ CASES = {
         "v1:xdlops:128,128,4,64,64,8,auto,xor,direct",
     ),
     "gemm_gfx90a": (Gemm(100, 50, 33), "gfx90a", "v1:general:64,32,32,4,2,2"),
+    "gemm_sm_90a": (Gemm(100, 50, 33, dtype="f16"), "sm_90a", "v1:general:64,32,32,4,2,2"),
     "gemm_lanes": (Gemm(64, 64, 40, transpose_a=True, beta=1.0), "emulate", "v1:general:64,32,32,4,2,2"),
 }
 

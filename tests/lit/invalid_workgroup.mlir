@@ -185,3 +185,31 @@ func.func @twice(%a: memref<8xf32>) {
   %0 = arith.constant 0 : index
   func.return
 }
+
+// -----
+func.func @order(%place: index) {
+  // CHECK: error: unknown along 'k'
+  %0 = miopen.tile(%place) { batches = 1, m_tiles = 2, n_tiles = 2, group = 2, along = "k", ways = 1 } : index
+  func.return
+}
+
+// -----
+func.func @tiles(%place: index) {
+  // CHECK: error: 'm_tiles' is positive, got 0
+  %0 = miopen.tile(%place) { batches = 1, m_tiles = 0, n_tiles = 2, group = 2, along = "m", ways = 1 } : index
+  func.return
+}
+
+// -----
+func.func @group(%a: memref<4xf32>) {
+  // CHECK: error: a group is one i32 in global memory
+  %0 = miopen.group(%a) { usual = 2, most = 9 } : memref<4xf32> to index
+  func.return
+}
+
+// -----
+func.func @bound(%first: index) {
+  // CHECK: error: unknown bound 'pair'; did you mean 'pairs'?
+  %0 = miopen.bound(%first, %first) { bound = "pair", k_tiles = 5 } : index
+  func.return
+}

@@ -124,10 +124,15 @@ func.func @scratch() {
 // CHECK:       %packed = miopen.workspace() : memref<64x8xf16>
 
 func.func @shared() {
+  %wgm = miopen.workspace() { zeroed = true } : memref<1xi32>
   %flags = miopen.workspace() { zeroed = true } : memref<3xi32>
   miopen.launch(%wg, %item) { grid_size = 3, block_size = 64 } do {
     %c0 = arith.constant 0 : index
     %slot = miopen.segment(%wg, %c0) { quantity = "slot", schedule = "stream_k", workgroups = 3, outputs = 4, k_tiles = 5, section = 0 } : index
+    %pairs = miopen.bound(%slot, %c0) { bound = "pairs", k_tiles = 5 } : index
+    %rows = miopen.group(%wgm) { usual = 2, most = 9 } : memref<1xi32> to index
+    %tile = miopen.tile(%slot, %rows) { batches = 1, m_tiles = 2, n_tiles = 2, group = 2, along = "n", ways = 8 } : index
+    %other = miopen.tile(%slot) { batches = 1, m_tiles = 2, n_tiles = 2, group = 2, along = "n", ways = 8 } : index
     miopen.signal(%flags[%slot])
     miopen.await(%flags[%slot])
   }
@@ -136,5 +141,28 @@ func.func @shared() {
 
 // CHECK-LABEL: @shared
 // CHECK:         %slot = miopen.segment(%wg, %c0) {
+// CHECK:         %pairs = miopen.bound(%slot, %c0) { bound = "pairs", k_tiles = 5 } : index
+// CHECK:         %rows = miopen.group(%wgm) { usual = 2, most = 9 } : memref<1xi32> to index
+// CHECK:         %tile = miopen.tile(%slot, %rows) {
+// CHECK:         %other = miopen.tile(%slot) {
 // CHECK:         miopen.signal(%flags[%slot]) : memref<3xi32>
 // CHECK-NEXT:    miopen.await(%flags[%slot]) : memref<3xi32>
+
+func.func @warpgroups(%a: memref<640x64xf16>, %b: memref<640x64xf16>, %c: memref<64x64xf16>) {
+  %sums = miopen.workspace() : memref<3x4096xf32>
+  %flags = miopen.workspace() { zeroed = true } : memref<3xi32>
+  miopen.launch(%wg, %item) { grid_size = 3, block_size = 256 } do {
+    miopen.warpgroup_gemm(%a, %b, %c, %wg, %sums, %flags) {
+      m_per_block = 64, n_per_block = 64, k_per_block = 64, stages = 2, consumers = 1, cluster = [1, 1], group = 1,
+      matrix_a_source_vector_read_dim = 1, matrix_b_source_vector_read_dim = 1, schedule = "stream_k", workgroups = 3
+    }
+  }
+  func.return
+}
+
+// CHECK-LABEL: @warpgroups
+// CHECK:         miopen.warpgroup_gemm(%a, %b, %c, %wg, %sums, %flags) {
+// CHECK-NEXT:      m_per_block = 64,
+// CHECK:           schedule = "stream_k",
+// CHECK-NEXT:      workgroups = 3
+// CHECK-NEXT:    } : memref<640x64xf16>, memref<640x64xf16>, memref<64x64xf16>, memref<3x4096xf32>, memref<3xi32>

@@ -1,6 +1,7 @@
 """The pages of docs/ say what the code does: every example runs, and every printed result is compared.
 
     ```python           run; lines with >>> are compared with what they print
+    ```python gpu       only compiled: it needs a GPU and torch
     ```mlir             parsed and verified; `mlir NAME` also becomes the file NAME for the page's commands
     ```mlir error       refused; the next block is the message
     ```shell            lines that call imbrex-opt are run; the next `text` block is the last one's output
@@ -64,6 +65,8 @@ def check(text: str, name: str) -> None:
         match block.words:
             case ("python",):
                 python(block, names, place)
+            case ("python", "gpu"):
+                compile(block.text, place, "exec")
             case ("mlir", "error"):
                 said = refused(block.text, place)
             case ("mlir", *file):
@@ -202,7 +205,7 @@ def test_the_tuning_page_names_every_rule() -> None:
     text = page("tuning.md")
     rules = {
         rule.__name__
-        for rules in (legal.GENERAL_RULES, legal.XDLOPS_RULES, legal.CPU_RULES)
+        for rules in (legal.GENERAL_RULES, legal.XDLOPS_RULES, legal.WARPGROUP_RULES, legal.CPU_RULES)
         for rank in (rules.first, rules.second)
         for rule in rank
     }

@@ -22,12 +22,14 @@ from imbrex.dtype import (
     F32,
     I8,
     I32,
+    TF32,
     DType,
     dtype,
     tolerance,
 )
 
 FLOATS = [t for t in DTYPES.values() if t.is_float]
+WHOLE = [t for t in DTYPES.values() if t.read_bits is None]
 EIGHT_BITS = [F8E4M3FN, F8E4M3FNUZ, F8E5M2, F8E5M2FNUZ]
 
 
@@ -36,10 +38,14 @@ def finfo(element: DType) -> Any:
 
 
 @pytest.mark.parametrize("element", DTYPES.values(), ids=str)
-def test_bytes_are_those_of_numpy(element: DType) -> None:
+def test_names_find_their_types(element: DType) -> None:
     assert element.numpy.itemsize == element.bytes
-    assert dtype(element.numpy) is element
     assert dtype(element.name.upper()) is element
+
+
+@pytest.mark.parametrize("element", WHOLE, ids=str)
+def test_element_types_of_arrays_are_those_of_numpy(element: DType) -> None:
+    assert dtype(element.numpy) is element
 
 
 @pytest.mark.parametrize("element", FLOATS, ids=str)
@@ -68,6 +74,7 @@ def test_accumulators_and_outputs() -> None:
         "f8e5m2": ("f32", "f32"),
         "f8e4m3fnuz": ("f32", "f32"),
         "f8e5m2fnuz": ("f32", "f32"),
+        "tf32": ("f32", "f32"),
         "i8": ("i32", "i32"),
         "i32": ("i32", "i32"),
     }
@@ -128,6 +135,31 @@ def test_the_bound_is_not_idle() -> None:
         narrow += row_a * row_b
     assert np.any(np.abs(narrow.astype(np.float64) - want) > bound)
     assert np.mean(np.abs(products[1:].sum(0) - want) > bound) > 0.8
+
+
+def with_bits(array: Any, bits: int, nearest: bool) -> Any:
+    """f32 values of which `bits` of the significand are left."""
+    dropped = 24 - bits
+    half = (1 << (dropped - 1)) if nearest else 0
+    return ((array.view(np.uint32) + half) >> dropped << dropped).view(np.float32)
+
+
+@pytest.mark.parametrize("nearest", [True, False], ids=["rounded", "dropped"])
+@pytest.mark.parametrize("data", ["any", "random"])
+@pytest.mark.parametrize("terms", [1, 7, 500, 3000])
+def test_operands_of_11_bits_keep_the_bound(nearest: bool, data: Any, terms: int) -> None:
+    random = np.random.default_rng(terms)
+    low = -1 if data == "random" else 0
+    a, b = (random.uniform(low, 1, (terms, 64)).astype(np.float32) for _ in range(2))
+    got = (with_bits(a, 11, nearest).astype(np.float64) * with_bits(b, 11, nearest)).sum(0)
+    products = a.astype(np.float64) * b
+    want, magnitude = products.sum(0), np.abs(products).sum(0)
+    assert np.all(np.abs(got - want) <= tolerance(TF32, terms, data=data).bound(want, magnitude))
+    if terms == 1:
+        assert np.any(np.abs(got - want) > tolerance(F32, terms, data=data).bound(want, magnitude))
+    narrow = (with_bits(a, 8, False).astype(np.float64) * with_bits(b, 8, False)).sum(0)
+    if data == "any":
+        assert np.any(np.abs(narrow - want) > tolerance(TF32, terms).bound(want, magnitude))
 
 
 def test_narrow_outputs_round_once_more() -> None:

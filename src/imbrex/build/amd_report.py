@@ -27,6 +27,11 @@ class Resources:
     hot_loop: HotLoop | None
     lds: LdsCost | None = None
 
+    @property
+    def registers(self) -> int:
+        """VGPRs of a lane."""
+        return self.usage.vgprs
+
     def to_json(self) -> dict[str, Any]:
         """Plain JSON."""
         loop = None if self.hot_loop is None else self.hot_loop.to_json()

@@ -61,15 +61,14 @@ def find_shared(key: str, cache: Cache | None = None) -> Shared | None:
     return None if stored is None else Shared(stored.directory / LIBRARY, key, 0.0, True)
 
 
-def recipe_key(
-    problem: str, options: str = "", *, compiler: Compiler | None = None, isa: Isa | None = None
-) -> str:
+def recipe_key(problem: str, options: str = "", *, builder: tuple[str, ...] | None = None) -> str:
     """Key for `Cache.remember`: the problem, the options, and all that would make other code of them.
 
-    That includes this package's own files: an edited generator never meets what its predecessor remembered.
+    builder: what else decides the code; by default the C++ compiler and this machine's instruction set.
+    This package's own files do, too: an edited generator never meets what its predecessor remembered.
     """
-    compiler, isa = compiler or find_compiler(), isa or host_isa()
-    return digest([_generator_digest(), problem, options, compiler.version, isa.fingerprint])
+    words = (find_compiler().version, host_isa().fingerprint) if builder is None else builder
+    return digest([_generator_digest(), problem, options, *words])
 
 
 def _object_key(sources: Mapping[str, str], flags: Sequence[str], compiler: Compiler, isa: Isa) -> str:
@@ -84,7 +83,7 @@ def _generator_digest() -> str:
     total = hashlib.sha256()
     for directory, below, files in os.walk(package):
         below.sort()
-        for name in sorted(f for f in files if f.endswith((".py", ".hpp", ".h", ".cpp"))):
+        for name in sorted(f for f in files if f.endswith((".py", ".hpp", ".h", ".cpp", ".cu", ".cuh"))):
             path = os.path.join(directory, name)
             with open(path, "rb") as file:
                 text = file.read()

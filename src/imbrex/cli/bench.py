@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,9 +10,11 @@ import click
 
 from imbrex.bench.peer import PEERS, Peer, peers
 from imbrex.bench.report import Row, measured, report
+from imbrex.cli.bench_gpu import GPU_PEERS, bench_on_gpu, is_measured_there
 from imbrex.cli.guard import FAILED
 from imbrex.cli.options import emulate_option, format_option, sources, target_option
 from imbrex.cli.progress import progress
+from imbrex.cli.report_file import write_report
 from imbrex.cli.source import read_problems
 from imbrex.cli.table import print_table
 from imbrex.cli.text import bytes_text, json_text, seconds_text
@@ -32,7 +32,7 @@ __all__ = ["command", "counts", "show", "write_report"]
 @target_option
 @emulate_option
 @click.option("--threads", default="1,all", metavar="LIST", help="Such as 1,2,all; 1,all by default.")
-@click.option("--peers", "names", default=",".join(PEERS), metavar="LIST", help="Those that can be imported.")
+@click.option("--peers", "names", metavar="LIST", help="Such as numpy,torch,triton; those there by default.")
 @click.option("--layout", metavar="ORDER", help="Of images, NHWC say; filter and result follow.")
 @click.option("--tuning", metavar="TEXT", help="A tuning instead of the chosen one.")
 @click.option("--seconds", type=float, default=0.3, help="For each contender and problem.")
@@ -43,18 +43,23 @@ def command(
     target: str | None,
     emulate: bool,
     threads: str,
-    names: str,
+    names: str | None,
     layout: str | None,
     tuning: str | None,
     seconds: float,
     output: str | None,
 ) -> int:
-    """Time each problem beside NumPy and PyTorch: contenders take turns, medians are compared.  The result is
-    checked first.  Exit code 1 when one is wrong.
+    """Time each problem beside NumPy and PyTorch, on an NVIDIA GPU beside PyTorch's libraries and Triton:
+    contenders take turns, medians are compared.  The result is checked first.  Exit code 1 when one is wrong.
     """
     problems = [asked.problem for asked in read_problems(sources, layout)]
     wanted = goal(target or ("emulate" if emulate else "cpu"), emulate)
-    rivals = peers(tuple(name for name in names.split(",") if name))
+    on_gpu = is_measured_there(wanted)
+    known = GPU_PEERS if on_gpu else PEERS
+    asked = known if names is None else tuple(name for name in names.split(",") if name)
+    if on_gpu:
+        return bench_on_gpu(problems, wanted, asked, seconds=seconds, tuning=tuning, form=form, output=output)
+    rivals = peers(asked)
     numbers = counts(threads)
     rows: list[Row] = []
     for number, (problem, count) in enumerate([(p, c) for p in problems for c in numbers], 1):
@@ -90,18 +95,6 @@ def show(rows: Sequence[Row], document: dict[str, Any], rivals: Sequence[Peer]) 
         threads = "1 thread" if told["threads"] == 1 else f"{told['threads']} threads"
         right = f"{told['right']} of {told['rows']} right"
         click.echo(f"geometric means on {threads}: {means or 'no peers'}{share}; {right}")
-
-
-def write_report(document: dict[str, Any], path: Path) -> None:
-    """The whole file or none of it."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-            file.write(json_text(document) + "\n")
-        os.chmod(file.name, 0o644)
-        os.replace(file.name, path)
-    except OSError as error:
-        raise Diagnostic(f"cannot write '{path}': {(error.strerror or str(error)).lower()}") from None
 
 
 def _cells(row: Row, names: Iterable[str]) -> list[str]:

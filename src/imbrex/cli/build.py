@@ -12,6 +12,8 @@ from typing import Any
 
 import click
 
+from imbrex.build.nvidia import LOG
+from imbrex.build.nvidia_text import find_disassembler, sass
 from imbrex.cli.options import Choices, choices, format_option, sources
 from imbrex.cli.text import bytes_text, facts, json_text
 from imbrex.diagnostic import Diagnostic
@@ -31,7 +33,7 @@ __all__ = ["command", "write_files"]
 @click.option("--name", metavar="NAME", help="Of the entry point and the files.")
 def command(chosen: Choices, sources: tuple[str, ...], form: str, output: str, name: str | None) -> None:
     """Write the solver, the kernel wrapper, the kernel algorithm and the device headers that they include,
-    the library or code object that the compiler makes of them, and a report of what it needs.
+    the library, code object or cubin that the compiler makes of them, and a report of what it needs.
 
     Several problems go into a folder each, and so do several targets (--target gfx90a,gfx942).  Files appear
     whole or not at all.
@@ -52,13 +54,15 @@ def command(chosen: Choices, sources: tuple[str, ...], form: str, output: str, n
 
 
 def write_files(kernel: Kernel, folder: Path) -> None:
-    """The sources, the library or the code object with its text, and the report; all of them or none."""
+    """The sources, what the compiler made with its text, and the report; all of them or none."""
     with _staged(folder) as staging:
         for file, text in kernel.files.items():
             (staging / file).parent.mkdir(parents=True, exist_ok=True)
             (staging / file).write_text(text, encoding="utf-8")
         for built, name in _built(kernel).items():
             shutil.copyfile(built, staging / name)
+        if kernel.goal.is_cuda and (text := sass(kernel.library.path)) is not None:
+            (staging / f"{kernel.name}.sass").write_text(text, encoding="utf-8")
         told = json_text(kernel.report)
         (staging / f"{kernel.name}.json").write_text(f"{told}\n", encoding="utf-8")
 
@@ -68,6 +72,8 @@ def _built(kernel: Kernel) -> dict[Path, str]:
     path = kernel.library.path
     if kernel.goal.is_native:
         return {path: f"{kernel.name}.so"}
+    if kernel.goal.is_cuda:
+        return {path: f"{kernel.name}.cubin", path.parent / LOG: f"{kernel.name}.log"}
     return {path: f"{kernel.name}.hsaco", path.with_suffix(".s"): f"{kernel.name}.s"}
 
 
@@ -105,12 +111,23 @@ def _refused(folder: Path, error: OSError) -> Diagnostic:
     return Diagnostic(f"cannot write to '{folder}': {(error.strerror or str(error)).lower()}")
 
 
+def _words(kernel: Kernel) -> tuple[str, ...]:
+    """What the files of `_built` are."""
+    if kernel.goal.is_native:
+        return ("library",)
+    return ("cubin", "compiler log") if kernel.goal.is_cuda else ("code object", "disassembly")
+
+
 def _told(kernel: Kernel, folder: Path) -> str:
     what = ("solver", "wrapper", "algorithm")
     rows = [(word, str(folder / unit)) for word, unit in zip(what, kernel.bundle.units, strict=True)]
     rows.append(("headers", str(folder / "device")))
-    words = ("library",) if kernel.goal.is_native else ("code object", "disassembly")
-    rows += [(word, str(folder / name)) for word, name in zip(words, _built(kernel).values(), strict=True)]
+    rows += [
+        (word, str(folder / name)) for word, name in zip(_words(kernel), _built(kernel).values(), strict=True)
+    ]
+    if kernel.goal.is_cuda:
+        none = "neither nvdisasm nor cuobjdump is here"
+        rows.append(("disassembly", str(folder / f"{kernel.name}.sass") if find_disassembler() else none))
     rows += [
         ("report", str(folder / f"{kernel.name}.json")),
         ("target", str(kernel.goal)),

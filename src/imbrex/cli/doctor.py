@@ -13,15 +13,18 @@ import click
 
 from imbrex.build.cache import Cache, cache_directory
 from imbrex.build.hot_loop import find_mca
+from imbrex.build.nvidia_nvrtc import MEND, nvrtc_here, nvrtc_version
+from imbrex.build.nvidia_text import find_disassembler
 from imbrex.build.toolchain import find_compiler
 from imbrex.cli.guard import FAILED
 from imbrex.cli.options import format_option
 from imbrex.cli.progress import progress
 from imbrex.cli.text import bytes_text, json_text, seconds_text
 from imbrex.diagnostic import Diagnostic
-from imbrex.kernel import CHIPS, PLANNED, compile
+from imbrex.kernel import ARCHITECTURES, CHIPS, compile
 from imbrex.problem import Conv2d
 from imbrex.run.cpu import thread_count
+from imbrex.run.cuda_driver import cuda_here, driver_version, gpu_text
 from imbrex.run.machine import machine
 from imbrex.run.rocm import gpu_name, rocm_here
 from imbrex.version import __version__
@@ -84,7 +87,7 @@ def _findings() -> Iterator[Finding]:
     yield from (_builds(chip) for chip in CHIPS)
     yield _amd_gpu()
     yield from _amd_tools()
-    yield Finding("other targets", "missing", f"{', '.join(PLANNED)} cannot be built yet")
+    yield from _nvidia()
 
 
 def _threads() -> Finding:
@@ -141,11 +144,11 @@ def _builds(chip: str) -> Finding:
     """Compile something small for a GPU."""
     started = time.perf_counter()
     try:
-        used = compile(SMALL, chip).resources[0].usage
+        registers = compile(SMALL, chip).resources[0].registers
     except Diagnostic as error:
         return Finding(f"target {chip}", "broken", error.message, error.hint)
     took = seconds_text(time.perf_counter() - started)
-    return Finding(f"target {chip}", "ok", f"a small convolution compiles, {used.vgprs} VGPRs, in {took}")
+    return Finding(f"target {chip}", "ok", f"a small convolution compiles, {registers} VGPRs, in {took}")
 
 
 def _amd_gpu() -> Finding:
@@ -155,6 +158,57 @@ def _amd_gpu() -> Finding:
     except Diagnostic as error:
         return Finding("amd gpu", "missing", error.message, error.hint)
     return Finding("amd gpu", "ok", f"{gpu_name(hip)}, through hip-python")
+
+
+def _nvidia() -> Iterator[Finding]:
+    """What builds cubins, what runs them, and what reads them."""
+    yield _nvrtc()
+    yield from (_builds_cubin(architecture) for architecture in ARCHITECTURES)
+    for name in ("cuda-bindings", "cuda-core"):
+        found = _package(name)
+        yield found if found.state == "ok" else Finding(name, "missing", "not here; for NVIDIA GPUs", MEND)
+    yield _nvidia_gpu()
+    tool = find_disassembler()
+    yield (
+        Finding("nvdisasm", "ok", tool[0])
+        if tool
+        else Finding("nvdisasm", "missing", "not here, nor cuobjdump; 'imbrex build' writes no disassembly")
+    )
+
+
+def _nvrtc() -> Finding:
+    try:
+        nvrtc_here()
+    except Diagnostic as error:
+        return Finding("nvrtc", "missing", error.message, error.hint)
+    return Finding("nvrtc", "ok", nvrtc_version())
+
+
+def _builds_cubin(architecture: str) -> Finding:
+    """Compile something small there; without NVRTC that is for others."""
+    started = time.perf_counter()
+    try:
+        nvrtc_here()
+    except Diagnostic as error:
+        return Finding(f"target {architecture}", "missing", error.message)
+    try:
+        (first, *_) = compile(SMALL, architecture).resources
+    except Diagnostic as error:
+        return Finding(f"target {architecture}", "broken", error.message, error.hint)
+    took = seconds_text(time.perf_counter() - started)
+    told = f"a small convolution compiles, {first.registers} registers, in {took}"
+    return Finding(f"target {architecture}", "ok", told)
+
+
+def _nvidia_gpu() -> Finding:
+    """What would run the cubins."""
+    try:
+        cuda = cuda_here()
+    except Diagnostic as error:
+        return Finding("nvidia gpu", "missing", error.message, error.hint)
+    version = driver_version(cuda)
+    told = f"{gpu_text(cuda)}, driver of CUDA {version // 1000}.{version % 1000 // 10}"
+    return Finding("nvidia gpu", "ok", told)
 
 
 def _amd_tools() -> Iterator[Finding]:

@@ -93,7 +93,7 @@ def request_of(chosen: Choices, asked: Asked) -> Request:
     given = None if chosen.tuning is None else tunings.parse(chosen.tuning)
     name = asked.name or default_name(asked.problem)
     form = chosen.goal.target if _is_built(chosen) else "cpu"
-    shared = tiles.wanted(chosen.schedule)
+    shared = None if chosen.schedule is None else tiles.wanted(chosen.schedule)
     return Request(asked.problem, _machine(chosen), form, given, chosen.algorithm_of(asked), name, shared)
 
 
@@ -107,7 +107,7 @@ def _machine(chosen: Choices) -> Target:
         named = chosen.target or ""
         if named.startswith("sm_"):
             raise Diagnostic(
-                f"no schedule is chosen for '{named}' yet", hint="there are cpu, emulate and gfx..."
+                f"no schedule is chosen for '{named}' yet", hint="there are cpu, emulate, gfx... and sm_90a"
             )
         return target(named)
     here, wanted = machine(), chosen.goal

@@ -11,6 +11,7 @@ import numpy as np
 from imbrex.diagnostic import Diagnostic
 from imbrex.emit.graph import FORMATS
 from imbrex.emit.tile_table import svg
+from imbrex.index.expr import param
 from imbrex.view.graph import graph_of
 from imbrex.view.workgroup import order
 
@@ -18,11 +19,13 @@ __all__ = ["command"]
 
 STYLES = ("cyan", "yellow", "magenta", "red", "blue", "green", "bright_yellow", "bright_magenta")
 LARGEST = 1 << 20
+WGM = "wgm"
 
 
 @click.command("map", short_help="show which workgroup computes which tile")
 @click.argument("grid", metavar="MxN")
 @click.option("--group", type=int, help="Tiles along the parallel dimension before the next line (WGM).")
+@click.option("--runtime", is_flag=True, help="Keep WGM a quantity in the map; --group is its value here.")
 @click.option("--along", type=click.Choice(["m", "n"]), default="m", help="The parallel dimension; m.")
 @click.option("--xcds", type=int, default=1, help="Dies to which hardware deals workgroups in turn; 1.")
 @click.option("--remap/--no-remap", default=True, help="Neighbours on one XCD (as told unless off).")
@@ -32,7 +35,14 @@ LARGEST = 1 << 20
 )  # fmt: skip
 @click.option("-o", "--output", metavar="FILE", help="Write to a file instead.")
 def command(
-    grid: str, group: int | None, along: str, xcds: int, remap: bool, form: str, output: str | None
+    grid: str,
+    group: int | None,
+    runtime: bool,
+    along: str,
+    xcds: int,
+    remap: bool,
+    form: str,
+    output: str | None,
 ) -> None:
     """Print, for a grid of M x N tiles such as 6x8, the hardware number of the workgroup that computes each.
 
@@ -42,14 +52,18 @@ def command(
     for name, value in (("--group", group), ("--xcds", xcds)):
         if value is not None and value < 1:
             raise Diagnostic(f"{name} should be at least 1, got {value}")
-    map = order(m, n, group, "m" if along == "m" else "n", xcds if remap else 1)
+    if runtime and group is None:
+        raise Diagnostic("--runtime needs a value for its tables", hint="--group N gives one")
+    rows = param(WGM, 1, max(m, n)) if runtime else group
+    map = order(m, n, rows, "m" if along == "m" else "n", xcds if remap else 1)
     if form in FORMATS and form != "svg":
         _put(FORMATS[form](graph_of(map, {"workgroup": "Workgroup"}, "MacroTileNumber")), output)
         return
     numbers = np.arange(m * n)
-    (rows, columns), _ = map.evaluate([numbers])
+    env = {"workgroup": numbers, WGM: min(group or 1, max(m, n))}
+    at = tuple(np.broadcast_to(c.eval(env), m * n) for c in map.symbolic.coords)
     table = np.empty((m, n), np.int64)
-    table[np.broadcast_to(rows, m * n), np.broadcast_to(columns, m * n)] = numbers
+    table[at] = numbers
     cells: list[list[int]] = table.tolist()
     if form == "svg":
         _put(svg(cells, xcds), output)

@@ -42,8 +42,8 @@ def command(
     form: str,
     output: str | None,
 ) -> None:
-    """List the matrix instructions of AMD's chips, or show one of them: its shape, types, builtin, cycles,
-    and how its lanes hold A, B and C.
+    """List the matrix instructions of AMD's and NVIDIA's chips, or show one: its shape, types, builtin,
+    cycles, and how its lanes hold A, B and C.
 
     NAME is the table's name, a builtin or a mnemonic.  Registers count the elements that a lane holds; rows,
     columns, blocks and lanes count from 0.
@@ -63,7 +63,7 @@ def command(
                 "--types chooses from the list, and NAME one instruction", hint="give one of them"
             )
         found = instruction(name) if chip is None else on_chip(name, chip)
-        chosen = OPERANDS if operand is None else (operand,)
+        chosen = found.held if operand is None else (operand,)
         text = _asked(found, chosen, asked, str(register_of or element_of or ""), form)
     if output is None:
         click.echo(text)

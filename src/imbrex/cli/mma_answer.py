@@ -65,30 +65,34 @@ def written(answers: Sequence[Answer], form: str) -> str:
 
 def described(found: Instruction, chosen: Sequence[Operand]) -> Answer:
     """All that the table knows of an instruction, and the formulas of the chosen layouts."""
-    arguments = ", ".join(
-        {"a": f"{found.builtin_operand} a", "b": f"{found.builtin_operand} b"}.get(word, word)
-        if word != "c"
-        else f"{found.builtin_result} c"
-        for word in found.arguments
-    )
-    held = ", ".join(f"{o.upper()} {found.registers(o)}" for o in OPERANDS)
+    held = ", ".join(f"{o.upper()} {found.registers(o)}" for o in found.held)
     rows = [
         ("product", f"{found.blocks} of C[{found.m}][{found.n}] {found.c_type} += "
                     f"A[{found.m}][{found.k}] {found.a_type} * B[{found.k}][{found.n}] {found.b_type}"),
         ("wave", f"{found.wave} lanes"),
         ("registers", f"{held}, of 32 bits, a lane"),
-        ("builtin", f"{found.builtin_result} {found.builtin}({arguments})"),
+        *([("shared memory", "B, and A where it is not in registers")] if found.b is None else []),
+        _call(found),
         *((chip, _on_chip(found, chip)) for chip in found.chips),
         *((o.upper(), _formulas(found.map(o))) for o in chosen),
         ("source", found.source),
     ]  # fmt: skip
     value = {
         **listing([found]).value[0],
-        "registers": {o: found.registers(o) for o in OPERANDS},
+        "registers": {o: found.registers(o) for o in found.held},
         "layouts": {o: _formulas(found.map(o)) for o in chosen},
         "maps": {o: str(found.map(o)).splitlines() for o in chosen},
     }
     return Answer(found.name, ("fact", "value"), tuple(rows), value)
+
+
+def _call(found: Instruction) -> tuple[str, str]:
+    """The builtin, or the assembly where compilers have none."""
+    if not found.builtin:
+        return "assembly", f"{found.mnemonic} {', '.join(found.arguments)}"
+    typed = {"a": found.builtin_operand, "b": found.builtin_operand, "c": found.builtin_result}
+    arguments = ", ".join(f"{typed[word]} {word}" if word in typed else word for word in found.arguments)
+    return "builtin", f"{found.builtin_result} {found.builtin}({arguments})"
 
 
 def _on_chip(found: Instruction, chip: str) -> str:
@@ -98,7 +102,8 @@ def _on_chip(found: Instruction, chip: str) -> str:
         if (name := found.format(o, chip)) != found.element(o)
     )
     cycles, rate = found.cycles[chip], found.rate(chip)
-    text = f"{found.mnemonic_on(chip)}, {cycles} cycles, {rate} operations a cycle on each SIMD"
+    units = "each SIMD" if found.wave <= 64 else "the four SIMDs of a multiprocessor"
+    text = f"{found.mnemonic_on(chip)}, {cycles} cycles, {rate} operations a cycle on {units}"
     return f"{text}; {formats}" if formats else text
 
 

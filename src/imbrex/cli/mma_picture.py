@@ -59,7 +59,7 @@ def _matrix(found: Instruction, operand: Operand, block: int) -> Panel:
         Cell(
             element.row,
             element.column,
-            _group(found, operand, held[0]),
+            _group(found, held[0]),
             _lanes(held),
             register_text(found, operand, held[0].register),
             _told(found, operand, element, held),
@@ -85,15 +85,15 @@ def _registers(found: Instruction, operand: Operand) -> Panel:
             at = f"{element.row},{element.column}"
             block = f"block {element.block}" if found.blocks > 1 else ""
             told = _told(found, operand, element, [place])
-            cells.append(Cell(lane, register, _group(found, operand, place), at, block, told))
+            cells.append(Cell(lane, register, _group(found, place), at, block, told))
     names = [register_text(found, operand, register) for register in range(registers)]
     title = f"{operand.upper()}: lane down, register across"
     return Panel(title, lanes, registers, _numbers(lanes), names, cells)
 
 
-def _group(found: Instruction, operand: Operand, place: Place) -> int:
-    """Lanes that lie along the operand's row or column are of one group."""
-    return place.lane // (found.m if operand == "a" else found.n)
+def _group(found: Instruction, place: Place) -> int:
+    """Lanes that lie along the operand's row or column are of one group; of a warpgroup, those of a warp."""
+    return place.lane // found.lane_group
 
 
 def _lanes(held: Sequence[Place]) -> str:
@@ -114,5 +114,6 @@ def _numbers(count: int) -> list[str]:
 def _document(found: Instruction, what: str, parts: Sequence[str], width: int, height: int) -> str:
     shape = f"{found.m}x{found.n}x{found.k}, {found.blocks} block{'s' if found.blocks > 1 else ''}"
     told = f"{shape}; {found.a_type} by {found.b_type} into {found.c_type}; wave of {found.wave}; {what}"
-    signs = [f"lanes {first}-{first + found.n - 1}" for first in range(0, found.wave, found.n)]
+    group = found.lane_group
+    signs = [f"lanes {first}-{first + group - 1}" for first in range(0, found.wave, group)]
     return page(found.name, told, signs, parts, width, height)

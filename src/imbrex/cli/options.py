@@ -12,7 +12,7 @@ import click
 from imbrex.cli.progress import progress
 from imbrex.cli.source import Asked, read_problems
 from imbrex.diagnostic import Diagnostic
-from imbrex.kernel import CHIPS, Goal, Kernel, compile, goal
+from imbrex.kernel import ARCHITECTURES, CHIPS, Goal, Kernel, compile, goal
 from imbrex.kernel.order import ALGORITHMS
 from imbrex.problem import problem_text
 from imbrex.run.cpu import thread_count
@@ -25,7 +25,7 @@ ALGORITHMS_HELP = (
 )
 SCHEDULES_HELP = (
     "How N workgroups share output tiles: data_parallel (default, one a tile), split_k, stream_k, two_tile, "
-    "two_tile_dp_first; auto lets a model choose."
+    "two_tile_dp_first; auto lets a model choose.  Ending in /wgm=N, /along=n, /xcd=N: in which order."
 )
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -113,10 +113,12 @@ def choices(function: F) -> F:
 
 
 target_option = click.option(
-    "--target", metavar="NAME", help=f"cpu (default), {', '.join(CHIPS)}; emulate is gfx942 with --emulate."
+    "--target",
+    metavar="NAME",
+    help=f"cpu (default), {', '.join((*CHIPS, *ARCHITECTURES))}; emulate is gfx942 with --emulate.",
 )
 emulate_option = click.option(
-    "--emulate", is_flag=True, help="The GPU's schedule, lane by lane, on this CPU."
+    "--emulate", is_flag=True, help="An AMD GPU's schedule, lane by lane, on this CPU."
 )
 _OPTIONS = (
     target_option,
@@ -127,7 +129,7 @@ _OPTIONS = (
     click.option("--threads", type=int, metavar="N", help="Threads; all usable cores by default."),
     click.option("--layout", metavar="ORDER", help="Of images, NHWC say; filter and result follow."),
     click.option("--algorithm", metavar="NAME", help=ALGORITHMS_HELP),
-    click.option("--schedule", metavar="MODE[:N]", help=SCHEDULES_HELP),
+    click.option("--schedule", metavar="MODE[:N][/...]", help=SCHEDULES_HELP),
 )
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from imbrex.diagnostic import Diagnostic
@@ -17,13 +17,16 @@ from imbrex.ir.chain import map_of, names_of
 from imbrex.ir.ops.grid import GridwiseGemmOp
 from imbrex.ir.passes.affix_tuning import gemm_context
 from imbrex.ir.shape import shape_of
-from imbrex.pipeline import Request, levels
-from imbrex.schedule import choose, legal
+from imbrex.lower.build import program
+from imbrex.lower.warpgroup_text import described
+from imbrex.pipeline import Request, levels, schedule_of
+from imbrex.schedule import choose, legal, warpgroup_choice
 from imbrex.schedule import tuning as tunings
 from imbrex.schedule.context import GemmContext
 from imbrex.schedule.cpu import CpuPlan, CpuTuning
 from imbrex.schedule.target import GpuTarget, Target
 from imbrex.schedule.tuning import Tuning
+from imbrex.schedule.warpgroup import WarpgroupPlan, WarpgroupTuning
 from imbrex.schedule.xdlops import XdlopsPlan, XdlopsTuning
 
 __all__ = ["OperandView", "Product", "products"]
@@ -70,6 +73,7 @@ class Product:
     candidates: int
     refused: Mapping[str, int]
     machine: Target
+    described: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
     def sizes(self) -> str:
@@ -81,12 +85,14 @@ class Product:
         """All that follows from the tuning and the sizes."""
         if self.tuning is None:
             return {}
-        if isinstance(self.tuning, XdlopsTuning) and isinstance(self.machine, GpuTarget):
+        if isinstance(self.tuning, XdlopsTuning | WarpgroupTuning) and isinstance(self.machine, GpuTarget):
             plan = self.tuning.plan(self.context, self.machine)
         else:
             plan = self.tuning.plan(self.context)
         if isinstance(plan, CpuPlan):
             return _of_cpu(plan)
+        if isinstance(plan, WarpgroupPlan):
+            return _of_warpgroups(plan) | dict(self.described)
         blocks = " x ".join(map(str, plan.blocks))
         head = {
             "grid_size": f"{plan.grid_size} ({blocks} blocks)",
@@ -102,7 +108,13 @@ class Product:
 def products(request: Request) -> list[Product]:
     """In the order in which they run; `request.tuning` need not be legal."""
     module = next(level.module for level in levels(request) if level.name == "unfold")
-    return [_product(op, request) for op in module.walk() if isinstance(op, GridwiseGemmOp)]
+    found = [_product(op, request) for op in module.walk() if isinstance(op, GridwiseGemmOp)]
+    if not all(isinstance(product.tuning, WarpgroupTuning) for product in found):
+        return found
+    *_, last = levels(request)
+    kernels = [kernel.warpgroups for kernel in program(last.module, frozenset()).kernels]
+    texts = [described(gemm) for gemm in kernels if gemm is not None]
+    return [replace(product, described=text) for product, text in zip(found, texts, strict=True)]
 
 
 def _product(op: GridwiseGemmOp, request: Request) -> Product:
@@ -116,11 +128,19 @@ def _product(op: GridwiseGemmOp, request: Request) -> Product:
         reasons = tuple(str(reason) for reason in legal.check(tuning, context, machine))
     else:
         try:
-            tuning = choose.choose(context, machine, choose.family_of(context, machine))
+            tuning = _chosen(context, request)
         except Diagnostic as error:
             reasons = (error.message,)
     method = op.store_method.data if op.store_method is not None else "set"
     return Product(operands, context, method, None if reasons else tuning, reasons, listed, refused, machine)
+
+
+def _chosen(context: GemmContext, request: Request) -> Tuning:
+    """The model's tuning; that of warpgroups depends on the schedule of their units."""
+    family = choose.family_of(context, request.machine)
+    if family == "warpgroup" and isinstance(request.machine, GpuTarget):
+        return warpgroup_choice.scheduled(context, request.machine, None, schedule_of(request))[0]
+    return choose.choose(context, request.machine, family)
 
 
 def _views(op: GridwiseGemmOp) -> Iterator[OperandView]:
@@ -145,6 +165,19 @@ def _of_waves(plan: XdlopsPlan) -> dict[str, str]:
     return {
         "accumulators": str(plan.accumulators),
         "lds_cycles": f"{cycles + extra} a step, {extra} of them for bank conflicts",
+    }
+
+
+def _of_warpgroups(plan: WarpgroupPlan) -> dict[str, str]:
+    t, ring = plan.tuning, plan.ring
+    rows_are, columns_are = ("gemmN", "gemmM") if t.swapped else ("gemmM", "gemmN")
+    held = f"{plan.accumulators} registers of sums a thread"
+    return {
+        "tile": f"{t.m_per_block} {rows_are} x {t.n_per_block} {columns_are} x {t.k_per_block} gemmK",
+        "k_iterations": str(plan.k_iterations),
+        "consumers": f"{t.consumers} {'in turn' if t.pingpong else 'together'}, {held}",
+        "lds_bytes": f"{ring.total}, {t.stages} stages of {ring.stage}",
+        "cluster": f"{t.cluster_m} x {t.cluster_n} workgroups",
     }
 
 

@@ -76,6 +76,12 @@ def _timed(kernel: Kernel, seed: int, seconds: float) -> Timing:
 
     operands = random_operands(kernel.problem, seed, "float").arrays
     arrays = [operands[o.role] for o in kernel.problem.operands]
+    if kernel.goal.is_cuda:
+        from imbrex.run.cuda import CudaKernel
+        from imbrex.run.cuda_time import measure_on_gpu
+
+        assert isinstance(kernel.loaded, CudaKernel)
+        return measure_on_gpu(kernel.loaded, *arrays, budget_s=seconds, warmup_s=seconds / 4)
     with kernel.loaded.resident(*arrays, threads=kernel.threads) as call:
         return measure(call, budget_s=seconds, warmup_s=seconds / 4)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import click
@@ -11,10 +12,17 @@ from imbrex.cli.options import Choices, choices, format_option, sources
 from imbrex.cli.products import products
 from imbrex.cli.table import print_table
 from imbrex.cli.text import json_text
+from imbrex.pipeline import Request
 from imbrex.problem import problem_text
-from imbrex.schedule import choose, share_cost
+from imbrex.schedule import choose, share_cost, tile_order, warpgroup_choice
 from imbrex.schedule import tuning as tunings
-from imbrex.schedule.share_cost import MARGIN, Offer
+from imbrex.schedule.context import GemmContext
+from imbrex.schedule.l2 import CACHES
+from imbrex.schedule.share_cost import Offer, margin
+from imbrex.schedule.target import GpuTarget, Target
+from imbrex.schedule.tile_order import GAIN, OrderOffer
+from imbrex.schedule.tiles import TileSchedule, resident
+from imbrex.schedule.warpgroup import WarpgroupTuning
 
 __all__ = ["command"]
 
@@ -29,6 +37,8 @@ COLUMNS = (
     "cost",
     "tuning",
 )
+ORDER_COLUMNS = ("wgm", "along", "xcd", "found in L2")
+MOST_ORDERS = 8
 
 
 @click.command("schedule", short_help="compare the ways in which workgroups can share output tiles")
@@ -38,24 +48,31 @@ COLUMNS = (
 def command(chosen: Choices, sources: tuple[str, ...], form: str) -> int:
     """Compare schedules of output tiles: each mode with the tuning that serves it best, its longest workgroup
     in steps over K, useful over issued steps, what adding partial sums costs, and the cost by the model,
-    relative to data_parallel; and which one `--schedule auto` takes.
+    relative to data_parallel; and which one `--schedule auto` takes.  On a GPU also the orders in which
+    data_parallel could begin tiles, and how many tiles of A and B each finds in L2.
     """
     told: list[dict[str, Any]] = []
     for asked in chosen.problems(sources):
         request = request_of(chosen, asked)
         for product in products(request):
-            family = choose.family_of(product.context, request.machine)
-            found = share_cost.offers(product.context, request.machine, family, request.tuning)
-            taken = share_cost.best(product.context, request.machine, family, request.tuning)
+            found, taken, least = _offered(product.context, request)
+            orders = tile_order.offers(found[0].tuning, product.context, request.machine)
             if form == "json":
-                rows = [_json(offer) for offer in found]
                 told.append(
-                    {"problem": problem_text(asked.problem), "offers": rows, "taken": str(taken.schedule)}
+                    {
+                        "problem": problem_text(asked.problem),
+                        "offers": [_json(offer) for offer in found],
+                        "taken": str(taken.schedule),
+                        "orders": [_order_json(offer) for offer in orders],
+                    }
                 )
                 continue
             click.echo(problem_text(asked.problem))
             print_table(COLUMNS, [_row(offer, found[0]) for offer in found])
-            click.echo(_why(found, taken))
+            click.echo(_why(found, taken, least))
+            if orders:
+                print_table(ORDER_COLUMNS, [_order_row(offer) for offer in orders[:MOST_ORDERS]])
+                click.echo(_order_why(orders, request.machine))
     if form == "json":
         click.echo(json_text(told))
     return 0
@@ -90,12 +107,49 @@ def _json(offer: Offer) -> dict[str, Any]:
     }
 
 
-def _why(found: list[Offer], taken: Offer) -> str:
+def _order_row(offer: OrderOffer) -> tuple[str, ...]:
+    order = offer.order
+    return str(order.group), order.along, str(order.xcds), f"{offer.hit_rate:.1%}"
+
+
+def _order_json(offer: OrderOffer) -> dict[str, Any]:
+    return {**asdict(offer.order), "hit_rate": offer.hit_rate}
+
+
+def _order_why(orders: list[OrderOffer], machine: Target) -> str:
+    """The order that data_parallel takes, against the order of the tiles' numbers, which is first."""
+    cache, plain = CACHES[machine.name], orders[0]
+    size = f"{cache.bytes >> 20} MiB of L2"
+    where = f"{cache.xcds} dies with {size} each" if cache.xcds > 1 else size
+    found = f"the order of their numbers finds {plain.hit_rate:.1%} of tiles in L2"
+    head = f"{where}, {resident(machine)} workgroups at a time: {found}"
+    best = orders[1] if len(orders) > 1 else plain
+    if best.hit_rate < plain.hit_rate + GAIN:
+        return f"{head}, and no order {GAIN:.0%} more"
+    return (
+        f"{head}; taken: {TileSchedule('data_parallel', None, best.order)}, which finds {best.hit_rate:.1%}"
+    )
+
+
+def _offered(context: GemmContext, request: Request) -> tuple[list[Offer], Offer, float]:
+    """Offers, the one that is taken, and what another than data_parallel has to save."""
+    machine, given = request.machine, request.tuning
+    family = choose.family_of(context, machine)
+    if family == "warpgroup" and isinstance(machine, GpuTarget):
+        if given is None or isinstance(given, WarpgroupTuning):
+            found = warpgroup_choice.offers(context, machine, given)
+            return found, warpgroup_choice.taken(found), warpgroup_choice.MARGIN
+    found = share_cost.offers(context, machine, family, given)
+    return found, share_cost.best(context, machine, family, given), margin(found[0])
+
+
+def _why(found: list[Offer], taken: Offer, least_saved: float) -> str:
     first, *others = found
     if not others:
         return "taken: data_parallel, since one workgroup runs at a time and has nobody to share with"
     saved = 1 - others[0].cost / first.cost
     if taken is first or taken == first:
-        least = f"less than {MARGIN:.0%} is not worth it"
+        busy = f"where {first.efficiency:.0%} of the machine is busy"
+        least = f"less than {least_saved:.0%} is not worth it {busy}"
         return f"taken: data_parallel; {others[0].schedule} would save {saved:.1%}, and {least}"
     return f"taken: {taken.schedule}, which saves {saved:.1%} of data_parallel's cycles"

@@ -71,7 +71,7 @@ def workspace(program: Program) -> list[str]:
     ]
 
 
-def parameter(buffer: Buffer, outputs: frozenset[str]) -> str:
-    """An array as the argument of a C function."""
+def parameter(buffer: Buffer, outputs: frozenset[str], qualifier: str = "") -> str:
+    """An array as the argument of a C function; qualifier: of the pointer, with a space after it."""
     const = "" if buffer.name in outputs else "const "
-    return f"{const}{c.type_name(buffer.dtype)} *{buffer.name}"
+    return f"{const}{c.type_name(buffer.dtype)} *{qualifier}{buffer.name}"

@@ -40,6 +40,7 @@ from imbrex.lower.stmt import (
     Stmt,
     Unpack,
     View,
+    WarpgroupGemm,
     indices,
     is_collective,
     walk,
@@ -132,7 +133,9 @@ class LanePrinter:
                 return c.comment(stmt.text)
             case Let() | Alloc() | View() | Barrier() | MatrixMultiply() | Signal() | Await():
                 raise AssertionError(f"{type(stmt).__name__} does not run for one work item")
-            case Exchange() | Places() | Meet() | Pack() | PanelGemm() | Unpack() | Product():
+            case (
+                Exchange() | Places() | Meet() | Pack() | PanelGemm() | Unpack() | Product() | WarpgroupGemm()
+            ):
                 raise AssertionError(f"{type(stmt).__name__} does not run for one work item")
             case _:
                 assert_never(stmt)

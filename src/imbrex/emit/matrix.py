@@ -16,7 +16,7 @@ from imbrex.view.mma import Instruction
 def model(instruction: Instruction) -> list[str]:
     """The struct that stands for an instruction."""
     one = instruction
-    held = {"a": one.a, "b": one.b, "c": one.c}
+    held = {"a": one.a, "b": one.map("b"), "c": one.c}
     lines = [
         f"// {one.mnemonic}: A[block][m][k], B[block][k][n] and C[block][m][n], row-major, and the place in",
         "// each of what register `slot` of a lane holds; -1 where it holds nothing.",

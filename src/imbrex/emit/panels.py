@@ -33,6 +33,7 @@ from imbrex.lower.stmt import (
     Stmt,
     Unpack,
     View,
+    WarpgroupGemm,
     Window,
     walk,
 )
@@ -91,7 +92,7 @@ def _statement(stmt: Stmt) -> list[str]:
             return [f"imbrex::{name}({_pointer(stmt.dest)}, {_pointer(stmt.source)}, {stmt.count});"]
         case Signal() | Await():
             return [c.flag(stmt)]
-        case View() | Fill() | Move() | Mark() | MulAdd() | MatrixMultiply() | Barrier():
+        case View() | Fill() | Move() | Mark() | MulAdd() | MatrixMultiply() | Barrier() | WarpgroupGemm():
             raise AssertionError(f"a CPU kernel has no {type(stmt).__name__}")
         case _:
             assert_never(stmt)

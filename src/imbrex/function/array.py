@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import I32, DType, dtype
-from imbrex.run.arrays import Array, as_array, contiguous, dense_order
+from imbrex.function.memory import HOST, Memory
 
 __all__ = ["KERNELS", "Laid", "as_output", "laid", "shared_element"]
 
@@ -20,8 +20,9 @@ KERNELS = 1024
 class Laid(NamedTuple):
     """`array` is row-major; its dimension i is the caller's dimension `order[i]`."""
 
-    array: Array
+    array: Any
     order: tuple[int, ...]
+    memory: Memory = HOST
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -29,53 +30,59 @@ class Laid(NamedTuple):
         sizes = dict(zip(self.order, self.array.shape, strict=True))
         return tuple(sizes[i] for i in range(self.array.ndim))
 
+    @property
+    def type_name(self) -> str:
+        """Of its elements."""
+        return self.memory.type_name(self.array)
+
     def named(self, names: Sequence[str]) -> tuple[str, ...]:
         """Names of the caller's dimensions, in memory order."""
         return tuple(names[i] for i in self.order)
 
-    def as_indexed(self) -> Array:
+    def as_indexed(self) -> Any:
         """The array with the caller's dimensions."""
-        return self.array.transpose(np.argsort(self.order))
+        return self.memory.permuted(self.array, tuple(int(i) for i in np.argsort(self.order)))
 
 
-def laid(value: object, name: str) -> Laid:
+def laid(value: object, name: str, memory: Memory = HOST) -> Laid:
     """`value` in place where it is dense and aligned, else a copy."""
-    array = as_array(value, name)
-    order = dense_order(array)
-    if order is None or not array.flags.aligned:
-        return Laid(contiguous(array), tuple(range(array.ndim)))
-    return Laid(array.transpose(order), order)
+    array = memory.taken(value, name)
+    order = memory.order(array)
+    if order is None:
+        return Laid(memory.contiguous(array), tuple(range(array.ndim)), memory)
+    return Laid(memory.permuted(array, order), order, memory)
 
 
 def shared_element(arrays: Mapping[str, Laid]) -> DType:
     """The element type that all arrays have; TypeError where they differ or kernels know none such."""
     (first, one), *rest = arrays.items()
     for name, other in rest:
-        if other.array.dtype != one.array.dtype:
-            kinds = f"{one.array.dtype} and {other.array.dtype}"
+        if other.type_name != one.type_name:
+            kinds = f"{one.type_name} and {other.type_name}"
             raise TypeError(f"'{first}' and '{name}' should have the same dtype, got {kinds}")
     try:
-        found = dtype(one.array.dtype)
+        found = dtype(one.type_name)
     except Diagnostic:
         found = I32
     if found == I32:
         known = "float32, float64, float16, bfloat16, 8-bit floats and int8"
-        raise TypeError(f"'{first}' has dtype {one.array.dtype}; kernels take {known}")
+        raise TypeError(f"'{first}' has dtype {one.type_name}; kernels take {known}")
     return found
 
 
-def as_output(value: object, shape: tuple[int, ...], element: DType) -> Laid:
+def as_output(value: object, shape: tuple[int, ...], element: DType, memory: Memory = HOST) -> Laid:
     """The caller's `out`, in place; ValueError where a result cannot be written into it as it lies."""
     if isinstance(value, list | tuple):
         raise TypeError("'out' should be an array, got a sequence")
-    array = as_array(value, "out")
-    if array.dtype != element.numpy:
-        raise TypeError(f"'out' should have dtype {element.numpy}, got {array.dtype}")
-    if array.shape != shape:
-        raise ValueError(f"'out' should have shape {shape}, got {array.shape}")
-    if not array.flags.writeable:
+    array = memory.taken(value, "out")
+    if memory.type_name(array) != element.numpy.name:
+        raise TypeError(f"'out' should have dtype {element.numpy}, got {memory.type_name(array)}")
+    if tuple(array.shape) != shape:
+        raise ValueError(f"'out' should have shape {shape}, got {tuple(array.shape)}")
+    if not memory.is_writable(array):
         raise ValueError("'out' is read-only")
-    order = dense_order(array)
-    if order is None or not array.flags.aligned:
-        raise ValueError(f"'out' should be dense, got strides {array.strides} for shape {shape}")
-    return Laid(array.transpose(order), order)
+    order = memory.order(array)
+    if order is None:
+        strides = memory.strides(array)
+        raise ValueError(f"'out' should be dense, got strides {strides} for shape {shape}")
+    return Laid(memory.permuted(array, order), order, memory)

@@ -8,16 +8,15 @@ from functools import lru_cache
 from operator import index
 from typing import Any, Literal, NamedTuple, SupportsIndex, TypeAlias, cast
 
-import numpy as np
-
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import DType
 from imbrex.function.array import KERNELS, Laid, as_output, laid, shared_element
 from imbrex.function.layout import Names, following
+from imbrex.function.memory import Memory, memory_of
 from imbrex.function.place import Place, place
+from imbrex.function.plan import planned, remember
 from imbrex.kernel import Kernel, compile
 from imbrex.problem import Conv2d, Direction, Role
-from imbrex.run.arrays import same_kind
 
 __all__ = ["conv2d", "conv2d_backward_data", "conv2d_backward_weight"]
 
@@ -37,21 +36,22 @@ def conv2d(
     filter_layout: str | None = None,
     output_layout: str | None = None,
     out: Any = None,
-    target: str = "cpu",
+    target: str | None = None,
     emulate: bool = False,
     threads: int | None = None,
+    stream: Any = None,
 ) -> Any:
     """The cross-correlation of images `x` with filters `w`, as an array of x's kind.
 
     x: (n, c, h, w) in the order of `layout`.  w: (k, c / groups, y, x); its layout, and the result's, follow
     `layout` (NHWC: KYXC and NHWK) unless they are given.  padding: one number, (height, width), ((top,
     bottom), (left, right)), "valid" or "same".  out: where the result goes.  int8 gives int32.  target,
-    emulate: as `compile` takes them; arrays are copied to a GPU and back.
+    emulate: as `compile` takes them; by default the CPU, or the GPU of NVIDIA's that the arrays lie on, in
+    `stream`, else torch's current one.  For another GPU they are copied to it and back.
     """
-    names = _layouts(layout, filter_layout, output_layout)
-    arrays = _arrays(names, x=("input", x), w=("filter", w))
-    window = _window(stride, padding, dilation, groups)
-    return _convolved("forward", names, arrays, (), window, x, out, place(target, emulate, threads))
+    layouts = (layout, filter_layout, output_layout)
+    words = _Words("forward", stride, padding, dilation, groups, layouts, target, emulate)
+    return _result(words, {"x": ("input", x), "w": ("filter", w)}, out, threads, stream)
 
 
 def conv2d_backward_data(
@@ -67,18 +67,16 @@ def conv2d_backward_data(
     filter_layout: str | None = None,
     output_layout: str | None = None,
     out: Any = None,
-    target: str = "cpu",
+    target: str | None = None,
     emulate: bool = False,
     threads: int | None = None,
+    stream: Any = None,
 ) -> Any:
     """The gradient of `conv2d(x, w)` by x, from that by its result; x has `input_shape`, in `layout`."""
-    names = _layouts(layout, filter_layout, output_layout)
-    arrays = _arrays(names, dy=("output", dy), w=("filter", w))
-    window = _window(stride, padding, dilation, groups)
-    wanted: Shapes = (("input", _shape("input_shape", input_shape)),)
-    return _convolved(
-        "backward_data", names, arrays, wanted, window, dy, out, place(target, emulate, threads)
-    )
+    layouts = (layout, filter_layout, output_layout)
+    given = ("input", "input_shape", input_shape)
+    words = _Words("backward_data", stride, padding, dilation, groups, layouts, target, emulate, given)
+    return _result(words, {"dy": ("output", dy), "w": ("filter", w)}, out, threads, stream)
 
 
 def conv2d_backward_weight(
@@ -94,18 +92,44 @@ def conv2d_backward_weight(
     filter_layout: str | None = None,
     output_layout: str | None = None,
     out: Any = None,
-    target: str = "cpu",
+    target: str | None = None,
     emulate: bool = False,
     threads: int | None = None,
+    stream: Any = None,
 ) -> Any:
     """The gradient of `conv2d(x, w)` by w, from that by its result; w has `filter_shape`, in its layout."""
-    names = _layouts(layout, filter_layout, output_layout)
-    arrays = _arrays(names, dy=("output", dy), x=("input", x))
-    window = _window(stride, padding, dilation, groups)
-    wanted: Shapes = (("filter", _shape("filter_shape", filter_shape)),)
-    return _convolved(
-        "backward_weight", names, arrays, wanted, window, dy, out, place(target, emulate, threads)
-    )
+    layouts = (layout, filter_layout, output_layout)
+    given = ("filter", "filter_shape", filter_shape)
+    words = _Words("backward_weight", stride, padding, dilation, groups, layouts, target, emulate, given)
+    return _result(words, {"dy": ("output", dy), "x": ("input", x)}, out, threads, stream)
+
+
+class _Words(NamedTuple):
+    """What a caller says beside arrays.  wanted: the role of a result whose shape arrays do not settle, what
+    the caller calls that shape, and the shape.
+    """
+
+    direction: Direction
+    stride: Pair
+    padding: Padding
+    dilation: Pair
+    groups: int
+    layouts: tuple[str, str | None, str | None]
+    target: str | None
+    emulate: bool
+    wanted: tuple[Role, str, Sequence[int]] | None = None
+
+    @property
+    def window(self) -> _Window:
+        return _window(self.stride, self.padding, self.dilation, self.groups)
+
+    @property
+    def shapes(self) -> Shapes:
+        """Of the result, where it is given."""
+        if self.wanted is None:
+            return ()
+        role, word, shape = self.wanted
+        return ((role, _shape(word, shape)),)
 
 
 class _Window(NamedTuple):
@@ -119,44 +143,56 @@ class _Window(NamedTuple):
 
 ROLES: tuple[Role, Role, Role] = ("filter", "input", "output")
 Shapes: TypeAlias = tuple[tuple[Role, tuple[int, ...]], ...]
+Given: TypeAlias = Mapping[str, tuple[Role, Any]]
+"""Of the two arrays that are read: the caller's word for it, its role, the array."""
 
 
-def _convolved(
-    direction: Direction,
-    names: Names,
-    arrays: Mapping[str, tuple[Role, Laid]],
-    wanted: Shapes,
-    window: _Window,
-    like: Any,
-    out: Any,
-    where: Place,
-) -> Any:
-    """The result of one direction.  names: of each role's dimensions, as the caller indexes them.  arrays:
-    the two that are read, by the caller's word.  wanted: the result's shape, where arrays do not settle it.
-    """
+def _result(words: _Words, given: Given, out: Any, threads: int | None, stream: Any) -> Any:
+    """By a plan, or else the long way."""
+    values = tuple(value for _, value in given.values())
+    if stream is None and (found := planned(words, (*values, out))) is not None:
+        return found
+    return _convolved(words, given, out, threads, stream)
+
+
+def _convolved(words: _Words, given: Given, out: Any, threads: int | None, stream: Any) -> Any:
+    """names: of each role's dimensions, as the caller indexes them."""
+    names = _layouts(*words.layouts)
+    values = tuple(value for _, value in given.values())
+    memory = memory_of(values[0], words.target)
+    arrays = _arrays(names, memory, given)
     read = dict(arrays.values())
     element = shared_element({word: array for word, (_, array) in arrays.items()})
-    shapes = (*((role, array.shape) for role, array in read.items()), *wanted)
-    problem, is_empty = _problem(direction, names, shapes, window, element)
+    shapes = (*((role, array.shape) for role, array in read.items()), *words.shapes)
+    problem, is_empty = _problem(words.direction, names, shapes, words.window, element)
     right = _shapes(problem, is_empty)
     for word, (role, array) in arrays.items():
         if array.shape != right[role]:
             raise _misfit(problem, word, role, right[role], array.shape)
-    shape = right[problem.written]
-    first = next(iter(read.values()))
-    if out is None:
-        order = tuple(range(4)) if problem.written == "filter" else first.order
-        result = Laid(np.empty([shape[i] for i in order], element.output.numpy), order)
-    else:
-        result = as_output(out, shape, element.output)
+    result = _lying(memory, problem, right[problem.written], next(iter(read.values())), element, out)
+    where = place(words.target or memory.target, words.emulate, threads)
+    indexed = memory.returned(result.as_indexed(), values[0]) if out is None else out
     if is_empty:
-        result.array.fill(0)
-    else:
-        laid_out = {**read, problem.written: result}
-        layouts = tuple(laid_out[role].named(problem.layout(role)) for role in ROLES)
-        kernel = _kernel(problem, layouts, where)
-        kernel.loaded(*(laid_out[role].array for role in ROLES), threads=where.threads)
-    return same_kind(result.as_indexed(), like) if out is None else out
+        memory.clear(result.array)
+        return indexed
+    laid_out = {**read, problem.written: result}
+    filter_, input_, output = (laid_out[role].named(problem.layout(role)) for role in ROLES)
+    kernel = _kernel(problem, (filter_, input_, output), where)
+    used = tuple(laid_out[role].array for role in ROLES)
+    memory.run(kernel, used, threads, stream)
+    if stream is None:
+        remember(words, (*values, out), used, kernel, indexed)
+    return indexed
+
+
+def _lying(
+    memory: Memory, problem: Conv2d, shape: tuple[int, ...], first: Laid, element: DType, out: Any
+) -> Laid:
+    """Where the result goes: `out`, or a new array whose dimensions lie as those of the first one."""
+    if out is not None:
+        return as_output(out, shape, element.output, memory)
+    order = tuple(range(4)) if problem.written == "filter" else first.order
+    return Laid(memory.empty(tuple(shape[i] for i in order), element.output), order, memory)
 
 
 @lru_cache(maxsize=KERNELS)
@@ -222,11 +258,11 @@ def _layouts(layout: str, filter_layout: str | None, output_layout: str | None) 
         raise ValueError(f"{error.message}; {error.hint}") from None
 
 
-def _arrays(names: Names, **given: tuple[Role, object]) -> dict[str, tuple[Role, Laid]]:
+def _arrays(names: Names, memory: Memory, given: Given) -> dict[str, tuple[Role, Laid]]:
     """By the caller's word for it: an array's role, and how it lies."""
     found: dict[str, tuple[Role, Laid]] = {}
     for word, (role, value) in given.items():
-        array = laid(value, word)
+        array = laid(value, word, memory)
         if (rank := array.array.ndim) != 4:
             dims = ", ".join(names[ROLES.index(role)])
             raise ValueError(f"'{word}' should have 4 dimensions ({dims}), got {rank}")

@@ -5,15 +5,14 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import DType
 from imbrex.function.array import KERNELS, Laid, as_output, laid, shared_element
+from imbrex.function.memory import Memory, memory_of
 from imbrex.function.place import Place, place
+from imbrex.function.plan import planned, remember
 from imbrex.kernel import Kernel, compile
 from imbrex.problem import Gemm
-from imbrex.run.arrays import Array, as_array, same_kind
 
 __all__ = ["gemm"]
 
@@ -28,38 +27,75 @@ def gemm(
     transpose_a: bool = False,
     transpose_b: bool = False,
     out: Any = None,
-    target: str = "cpu",
+    target: str | None = None,
     emulate: bool = False,
     algorithm: str | None = None,
     threads: int | None = None,
+    stream: Any = None,
 ) -> Any:
     """alpha * op(a) op(b) + beta * c, as an array of a's kind; without `c` there is no second term.
 
     a, b: matrices, or equally many of them along a first dimension; op transposes the last two dimensions
     where asked.  c: broadcast to the result's shape; not changed, unless it is `out`.  int8 gives int32.
-    target, emulate, algorithm: as `compile` takes them; arrays are copied to a GPU and back.
+    target, emulate, algorithm: as `compile` takes them; by default the CPU, or the GPU of NVIDIA's that the
+    arrays lie on, in `stream`, else torch's current one.  For another GPU they are copied to it and back.
     """
-    where = place(target, emulate, threads)
-    left, right = _matrices(a, "a", transpose_a), _matrices(b, "b", transpose_b)
+    second = beta if c is not None else 0.0
+    words = ("gemm", alpha, second, transpose_a, transpose_b, target, emulate, algorithm)
+    if c is None and stream is None and (found := planned(words, (a, b, out))) is not None:
+        return found
+    return _product(_Words(*words), (a, b, c, out), threads, stream)
+
+
+class _Words(NamedTuple):
+    """What a caller says beside arrays.  beta: 0 where there is no second term."""
+
+    function: str
+    alpha: float
+    beta: float
+    transpose_a: bool
+    transpose_b: bool
+    target: str | None
+    emulate: bool
+    algorithm: str | None
+
+
+def _product(words: _Words, given: tuple[Any, Any, Any, Any], threads: int | None, stream: Any) -> Any:
+    """given: a, b, c and out."""
+    a, b, c, out = given
+    memory = memory_of(a, words.target)
+    where = place(words.target or memory.target, words.emulate, threads)
+    left = _matrices(a, "a", words.transpose_a, memory)
+    right = _matrices(b, "b", words.transpose_b, memory)
     element = shared_element({"a": left.laid, "b": right.laid})
     shape = _result_shape(left, right)
-    result = np.empty(shape, element.output.numpy) if out is None else _row_major(out, shape, element.output)
-    is_added = c is not None and beta != 0
-    if is_added:
-        _place(c, result)
-    k = left.columns
-    if result.size and k:
-        sizes = (shape[-2], shape[-1], k, result.shape[0] if result.ndim == 3 else 1)
-        flags = (left.is_transposed, right.is_transposed)
-        scales = float(alpha), float(beta) if is_added else 0.0
-        kernel = _kernel(sizes, flags, scales, element, where, algorithm)
-        arrays = (_ranked(x, sizes[3]) for x in (left.laid.array, right.laid.array, result))
-        kernel.loaded(*arrays, threads=threads)
-    elif is_added:
-        np.multiply(result, beta, out=result, casting="unsafe")
+    if out is None:
+        result = memory.empty(shape, element.output)
     else:
-        result.fill(0)
-    return same_kind(result, a) if out is None else out
+        result = _row_major(out, shape, element.output, memory)
+    alpha, beta = float(words.alpha), float(words.beta)
+    if beta != 0.0:
+        _place(c, result, memory)
+    returned = memory.returned(result, a) if out is None else out
+    if 0 in shape or not left.columns:
+        _without_terms(memory, result, beta)
+        return returned
+    sizes = (shape[-2], shape[-1], left.columns, shape[0] if len(shape) == 3 else 1)
+    flags = (left.is_transposed, right.is_transposed)
+    kernel = _kernel(sizes, flags, (alpha, beta), element, where, words.algorithm)
+    used = tuple(_ranked(x, sizes[3]) for x in (left.laid.array, right.laid.array, result))
+    memory.run(kernel, used, threads, stream)
+    if c is None and stream is None:
+        remember(words, (a, b, out), used, kernel, result)
+    return returned
+
+
+def _without_terms(memory: Memory, result: Any, beta: float) -> None:
+    """A sum of no products."""
+    if beta == 0.0:
+        memory.clear(result)
+    else:
+        memory.scale(result, beta)
 
 
 class _Matrices(NamedTuple):
@@ -78,20 +114,20 @@ class _Matrices(NamedTuple):
         return self.laid.array.shape[-2 if self.is_transposed else -1]
 
 
-def _matrices(value: object, name: str, transposed: bool) -> _Matrices:
-    found = laid(value, name)
+def _matrices(value: object, name: str, transposed: bool, memory: Memory) -> _Matrices:
+    found = laid(value, name, memory)
     rank = found.array.ndim
     if rank not in (2, 3):
         raise ValueError(f"'{name}' should have 2 dimensions, or 3 with a batch first, got {rank}")
     plain = tuple(range(rank))
     swapped = (*plain[:-2], rank - 1, rank - 2)
     if found.order not in (plain, swapped):
-        found = Laid(np.ascontiguousarray(found.as_indexed()), plain)
+        found = Laid(memory.contiguous(found.as_indexed()), plain, memory)
     return _Matrices(found, transposed != (found.order == swapped))
 
 
 def _result_shape(left: _Matrices, right: _Matrices) -> tuple[int, ...]:
-    batches = left.laid.array.shape[:-2], right.laid.array.shape[:-2]
+    batches = tuple(left.laid.array.shape[:-2]), tuple(right.laid.array.shape[:-2])
     if batches[0] != batches[1]:
         many = " and ".join(str(b[0]) if b else "no" for b in batches)
         raise ValueError(f"'a' and 'b' should hold equally many matrices, got a batch of {many}")
@@ -101,26 +137,27 @@ def _result_shape(left: _Matrices, right: _Matrices) -> tuple[int, ...]:
     return (*batches[0], left.rows, right.columns)
 
 
-def _row_major(out: object, shape: tuple[int, ...], element: DType) -> Array:
-    found = as_output(out, shape, element)
+def _row_major(out: object, shape: tuple[int, ...], element: DType, memory: Memory) -> Any:
+    found = as_output(out, shape, element, memory)
     if found.order != tuple(range(len(shape))):
         raise ValueError("'out' should be row-major")
     return found.array
 
 
-def _place(c: object, result: Array) -> None:
+def _place(c: object, result: Any, memory: Memory) -> None:
     """Put `c` where the kernel reads it: into the result."""
-    array = as_array(c, "c")
-    if array.dtype != result.dtype:
-        raise TypeError(f"'c' should have dtype {result.dtype}, got {array.dtype}")
+    array = memory.taken(c, "c")
+    names = memory.type_name(array), memory.type_name(result)
+    if names[0] != names[1]:
+        raise TypeError(f"'c' should have dtype {names[1]}, got {names[0]}")
     try:
-        wide = np.broadcast_to(array, result.shape)
+        memory.put(array, result)
     except ValueError:
-        raise ValueError(f"'c' should broadcast to shape {result.shape}, got {array.shape}") from None
-    np.copyto(result, wide)
+        shapes = tuple(result.shape), tuple(array.shape)
+        raise ValueError(f"'c' should broadcast to shape {shapes[0]}, got {shapes[1]}") from None
 
 
-def _ranked(array: Array, batch: int) -> Array:
+def _ranked(array: Any, batch: int) -> Any:
     """A Gemm of one product has matrices, whatever the caller's rank."""
     return array.reshape(array.shape[-2:]) if batch == 1 else array
 

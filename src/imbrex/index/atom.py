@@ -168,8 +168,13 @@ class Select(_Term):
 
     @cached_property
     def bounds(self) -> Interval:
-        a, b = self.then.bounds, self.other.bounds
-        return min(a[0], b[0]), max(a[1], b[1])
+        (low, high), other = self.then.bounds, self.other.bounds
+        above, below = self.then - self.cond, self.then + self.cond
+        if above.is_constant:  # the greater of two
+            low = max(low, above.const)
+        if below.is_constant:  # the lesser of two
+            high = min(high, below.const)
+        return min(low, other[0]), max(high, other[1])
 
     def _spell(self) -> str:
         return f"({self.cond} >= 0 ? {self.then} : {self.other})"

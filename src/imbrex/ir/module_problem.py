@@ -83,7 +83,7 @@ def _conv(op: ConvOp) -> Conv2d:
     filter_, input_ = sizes["filter"], sizes["input"]
     groups = filter_.get("g", 1)
     pads, strides, dilations = op.padding.data, op.strides.data, op.dilations.data
-    layouts = {f"{role}_layout": _layout(op, role) for role in ROLES}
+    layouts = [_layout(op, role) for role in ROLES]
     problem = Conv2d(
         DIRECTIONS[type(op)],
         *(input_["n"], input_["c"] * groups, input_["hi"], input_["wi"]),
@@ -93,7 +93,9 @@ def _conv(op: ConvOp) -> Conv2d:
         stride=(strides[0], strides[1]),
         dilation=(dilations[0], dilations[1]),
         groups=groups,
-        **layouts,
+        filter_layout=layouts[0],
+        input_layout=layouts[1],
+        output_layout=layouts[2],
         dtype=dtype_of(element_of((op.filter, op.input, op.output)[2 if op.WRITES != 2 else 0])),
     )
     _check_result(op, (op.filter, op.input, op.output)[op.WRITES], op.WRITES, problem)

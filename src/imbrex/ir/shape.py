@@ -16,6 +16,7 @@ Buffer: TypeAlias = SSAValue | Attribute
 
 MOST_ELEMENTS = 2**59
 """So many elements of 16 bytes still have 64-bit offsets."""
+GLOBAL = 0
 LDS = 3
 PRIVATE = 5
 

@@ -7,8 +7,8 @@ make      `compile`: from the cache, or by the whole compiler
 """
 
 from imbrex.kernel.compiled import Kernel
-from imbrex.kernel.goal import CHIPS, CPU, PLANNED, TARGETS, Goal, goal
+from imbrex.kernel.goal import ARCHITECTURES, CHIPS, CPU, TARGETS, Goal, goal
 from imbrex.kernel.make import compile
 from imbrex.kernel.order import default_name
 
-__all__ = ["CHIPS", "CPU", "PLANNED", "TARGETS", "Goal", "Kernel", "compile", "default_name", "goal"]
+__all__ = ["ARCHITECTURES", "CHIPS", "CPU", "TARGETS", "Goal", "Kernel", "compile", "default_name", "goal"]

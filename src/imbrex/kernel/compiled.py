@@ -6,14 +6,15 @@ may lie, what a call waits for, and who says how large a launch is.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, assert_never
 
 from imbrex.build.amd import CodeObject
 from imbrex.build.amd_lds import LdsCost
+from imbrex.build.nvidia import Cubin
 from imbrex.build.shared import Shared
 from imbrex.kernel.goal import Goal
 from imbrex.problem import Gemm, Operand, Problem
@@ -21,7 +22,9 @@ from imbrex.run.cpu import CpuKernel
 
 if TYPE_CHECKING:  # a warm start on a CPU goes without
     from imbrex.build.amd_report import Resources
+    from imbrex.build.nvidia_report import KernelResources
     from imbrex.emit.bundle import Bundle
+    from imbrex.run.cuda import CudaKernel
     from imbrex.run.hip import HipKernel
     from imbrex.schedule.tuning import Tuning
     from imbrex.verify.compare import Comparison
@@ -29,7 +32,7 @@ if TYPE_CHECKING:  # a warm start on a CPU goes without
 
 __all__ = ["Kernel", "Loaded"]
 
-Loaded: TypeAlias = "CpuKernel | HipKernel"
+Loaded: TypeAlias = "CpuKernel | HipKernel | CudaKernel"
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,7 @@ class Kernel:
     threads: of a CPU, how many the schedule was chosen for, and how many a call uses unless told otherwise.
     tuning_texts: one a product; backward data has a product for each phase.
     algorithm: the one that was asked for, or chosen; None of a plain product.
-    library: the shared object, or the code object of a GPU.
+    library: the shared object, or the code object or cubin of a GPU.
     compile_s: from the problem to the library; 0 when that came from the cache.
     lds: bank conflicts of a GPU's kernels, by name.
     schedules: how workgroups share the tiles of each product.
@@ -51,7 +54,7 @@ class Kernel:
     threads: int
     tuning_texts: tuple[str, ...]
     algorithm: str | None
-    library: Shared | CodeObject
+    library: Shared | CodeObject | Cubin
     compile_s: float
     loaded: Loaded = field(repr=False, compare=False)
     lds: Mapping[str, LdsCost] = field(
@@ -87,7 +90,7 @@ class Kernel:
     @cached_property
     def files(self) -> Mapping[str, str]:
         """The sources, by their path in the output folder: solver, wrapper, algorithm, device headers."""
-        found = sorted(p for p in self.directory.rglob("*") if p.suffix in (".cpp", ".hpp", ".h"))
+        found = sorted(p for p in self.directory.rglob("*") if p.suffix in (".cpp", ".cu", ".hpp", ".h"))
         return {p.relative_to(self.directory).as_posix(): p.read_text(encoding="utf-8") for p in found}
 
     @property
@@ -105,13 +108,23 @@ class Kernel:
         return report(self)
 
     @cached_property
-    def resources(self) -> tuple[Resources, ...]:
-        """Of each kernel of a code object: registers, occupancy, hot loop.  Empty on a CPU."""
-        if not isinstance(self.library, CodeObject):
-            return ()
-        from imbrex.build.amd_report import resources
+    def resources(self) -> tuple[Resources | KernelResources, ...]:
+        """Of each kernel of a GPU: registers, occupancy, AMD's hot loop.  Empty on a CPU."""
+        match self.library:
+            case Shared():
+                return ()
+            case CodeObject():
+                from imbrex.build.amd_report import resources
 
-        return resources(self.library.assembly, self.library.chip, lds=self.lds, ask_mca=True)
+                return resources(self.library.assembly, self.library.chip, lds=self.lds, ask_mca=True)
+            case Cubin():
+                from imbrex.build.nvidia_report import kernel_resources
+                from imbrex.run.cuda import CudaKernel
+
+                assert isinstance(self.loaded, CudaKernel)
+                return kernel_resources(self.library.log, self.loaded.geometries)
+            case _:
+                assert_never(self.library)
 
     @cached_property
     def workspace_bytes(self) -> int:
@@ -137,23 +150,27 @@ class Kernel:
         """
         operands = self._operands
         if len(arrays) == len(operands) - 1 and not self._reads_result:
-            (place,) = (i for i, o in enumerate(operands) if o.is_written)
+            place = self._written
             result = self.loaded.new_result(self.loaded.parameters[place], arrays[0])
             self._run((*arrays[:place], result, *arrays[place:]), threads, stream)
             return result
         self._run(arrays, threads, stream)
-        return next(a for a, o in zip(arrays, operands, strict=True) if o.is_written)
+        return arrays[self._written]
 
     def check(self, seed: int = 0, *, values: Values = "integer", threads: int | None = None) -> Comparison:
         """Run on random operands and a poisoned result, compared with float64 element by element.
 
         values: "integer" ones make every sum exact, so that only equality passes; "float" ones need a bound.
+        What is too large for NumPy a GPU of NVIDIA's computes itself, where torch is installed.
         """
+        from imbrex.verify import on_device
         from imbrex.verify.compare import compare
         from imbrex.verify.data import random_operands
         from imbrex.verify.reference import reference
 
         self.loaded.prepare()
+        if self.goal.is_cuda and on_device.is_for_device(self.problem):
+            return on_device.checked(self.problem, self, seed, values)
         operands = random_operands(self.problem, seed, values)
         truth = reference(self.problem, operands.arrays)
         result = self(*(operands.arrays[o.role] for o in self.problem.operands), threads=threads)
@@ -164,11 +181,23 @@ class Kernel:
     def _operands(self) -> tuple[Operand, ...]:
         return self.problem.operands
 
-    @property
+    @cached_property
+    def _written(self) -> int:
+        """The result's place."""
+        return next(i for i, o in enumerate(self._operands) if o.is_written)
+
+    @cached_property
+    def _quick(self) -> Callable[[Sequence[Any], Any], bool] | None:
+        """Of a GPU: the way of arrays that were seen before."""
+        return getattr(self.loaded, "quick", None)
+
+    @cached_property
     def _reads_result(self) -> bool:
         return isinstance(self.problem, Gemm) and self.problem.beta != 0.0
 
     def _run(self, arrays: tuple[Any, ...], threads: int | None, stream: Any) -> None:
+        if self._quick is not None and self._quick(arrays, stream):
+            return
         operands, loaded = self._operands, self.loaded
         if len(arrays) != len(operands):
             roles = ", ".join(o.role for o in operands)

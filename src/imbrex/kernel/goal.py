@@ -6,15 +6,13 @@ import re
 from dataclasses import dataclass
 
 from imbrex.build.amd import CHIPS
+from imbrex.build.nvidia import ARCHITECTURES
 from imbrex.diagnostic import Diagnostic, did_you_mean
 
-__all__ = ["CHIPS", "CPU", "PLANNED", "TARGETS", "Goal", "goal"]
+__all__ = ["ARCHITECTURES", "CHIPS", "CPU", "TARGETS", "Goal", "goal"]
 
-TARGETS = ("cpu", "emulate", *CHIPS)
+TARGETS = ("cpu", "emulate", *CHIPS, *ARCHITECTURES)
 """What kernels are built for."""
-
-PLANNED = ("sm_90a",)
-"""Targets of the design that no source is written for yet."""
 
 EMULATED = "gfx942"
 """Whose schedule `emulate` runs where no chip is named."""
@@ -31,6 +29,11 @@ class Goal:
         return f"emulate ({self.chip})" if self.target == "emulate" else self.target
 
     @property
+    def is_cuda(self) -> bool:
+        """Does it run on a GPU of NVIDIA's?"""
+        return self.target in ARCHITECTURES
+
+    @property
     def is_native(self) -> bool:
         """Does it run on this machine's CPU?"""
         return self.target in ("cpu", "emulate")
@@ -45,8 +48,8 @@ def goal(target: str = "cpu", emulate: bool = False) -> Goal:
         raise _unknown(target)
     if target == "emulate":
         return Goal("emulate", EMULATED)
-    if emulate and target == "cpu":
-        message = "target 'cpu' has no lane-level form; --emulate is of a GPU's schedule"
+    if emulate and target in ("cpu", *ARCHITECTURES):
+        message = f"target '{target}' has no lane-level form; --emulate is of an AMD GPU's schedule"
         raise Diagnostic(message, hint=f"name one of {', '.join(CHIPS)}, or none for {EMULATED}")
     if target == "cpu":
         return CPU
@@ -54,7 +57,7 @@ def goal(target: str = "cpu", emulate: bool = False) -> Goal:
 
 
 def _unknown(target: str) -> Diagnostic:
-    if target in PLANNED or re.fullmatch(r"gfx[0-9a-f]+|sm_[0-9]+a?", target):
+    if re.fullmatch(r"gfx[0-9a-f]+|sm_[0-9]+a?", target):
         return Diagnostic(
             f"target '{target}' cannot be built; this Imbrex builds {', '.join(TARGETS)}",
             hint="'emulate' runs a GPU's schedule, with its work items, waves, LDS and barriers, on this CPU",

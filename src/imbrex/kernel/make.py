@@ -9,15 +9,16 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, assert_never
 
 from imbrex.build import amd_lds
-from imbrex.build.amd import build_code_object, find_code_object
+from imbrex.build.amd import CodeObject, build_code_object, find_code_object
 from imbrex.build.cache import Cache
-from imbrex.build.shared import build_shared, find_shared, recipe_key
+from imbrex.build.nvidia import Cubin, build_cubin, compiler_version, find_cubin
+from imbrex.build.shared import Shared, build_shared, find_shared, recipe_key
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import dtype
-from imbrex.kernel.compiled import Kernel
+from imbrex.kernel.compiled import Kernel, Loaded
 from imbrex.kernel.goal import Goal, goal
 from imbrex.kernel.order import Order, ordered
 from imbrex.problem import Problem, problem_text
@@ -59,7 +60,7 @@ def compile(
     wanted = target if isinstance(target, Goal) else goal(target, emulate)
     order = ordered(problem, wanted, tuning, threads, algorithm, name, schedule)
     store = cache or Cache()
-    key = recipe_key(problem_text(order.problem), order.text)
+    key = recipe_key(problem_text(order.problem), order.text, builder=_builder(order))
     recipe = store.recall(key)
     kernel = None if recipe is None else _found(order, recipe, store)
     if kernel is not None:
@@ -77,12 +78,16 @@ def _built(order: Order, store: Cache) -> dict[str, Any]:
     from imbrex.schedule.tuning import text
 
     lowered, chip = _lowered(order), order.goal.chip
+    tunings = [text(t) for t in lowered.tunings]
+    files, unit = lowered.bundle.files, _unit(order)
     if order.goal.is_native:
-        key = build_shared(lowered.bundle.files, cache=store).key
+        key = build_shared(files, cache=store).key
+    elif order.goal.is_cuda:
+        told = " ".join(dict.fromkeys(tunings))
+        key = build_cubin(files, unit, order.goal.target, tuning=told, cache=store).key
     else:
         assert chip is not None
-        key = build_code_object(lowered.bundle.files, _unit(order), chip, cache=store).key
-    tunings = [text(t) for t in lowered.tunings]
+        key = build_code_object(files, unit, chip, cache=store).key
     workspace = [[b.name, b.elements, b.dtype.name, b.name in lowered.zeroed] for b in lowered.workspace]
     return {
         "object": key,
@@ -104,41 +109,66 @@ def _found(order: Order, recipe: Mapping[str, Any], store: Cache) -> Kernel | No
         Parameter(name, (elements,), dtype(of).numpy, True, is_zeroed)
         for name, elements, of, is_zeroed in recipe["workspace"]
     )
-    tunings, schedules, chip = tuple(recipe["tunings"]), tuple(recipe["schedules"]), order.goal.chip
-    algorithm = recipe["algorithm"]
-    if order.goal.is_native:
-        shared = find_shared(recipe["object"], store)
-        if shared is None:
-            return None
-        loaded = load(shared.path, order.name, parameters, workspace)
-        return Kernel(
-            order.problem,
-            order.goal,
-            order.threads,
-            tunings,
-            algorithm,
-            shared,
-            0.0,
-            loaded,
-            schedules=schedules,
-        )
-    from imbrex.run.hip import HipKernel
-
-    assert chip is not None
-    code = find_code_object(recipe["object"], _unit(order), chip, store)
-    if code is None:
+    library = _library(order, recipe["object"], store)
+    if library is None:
         return None
     steps = launch.from_json(recipe["steps"])
-    on_gpu = HipKernel(code.path, order.name, chip, parameters, steps, workspace)
-    lds = amd_lds.from_json(recipe["lds"])
     return Kernel(
-        order.problem, order.goal, order.threads, tunings, algorithm, code, 0.0, on_gpu, lds, schedules
+        order.problem,
+        order.goal,
+        order.threads,
+        tuple(recipe["tunings"]),
+        recipe["algorithm"],
+        library,
+        0.0,
+        _loaded(order, library, parameters, steps, workspace),
+        amd_lds.from_json(recipe["lds"]),
+        tuple(recipe["schedules"]),
     )
+
+
+def _library(order: Order, key: str, store: Cache) -> Shared | CodeObject | Cubin | None:
+    """The object built earlier under `key`."""
+    chip = order.goal.chip
+    if order.goal.is_native:
+        return find_shared(key, store)
+    if order.goal.is_cuda:
+        return find_cubin(key, _unit(order), order.goal.target, store)
+    assert chip is not None
+    return find_code_object(key, _unit(order), chip, store)
+
+
+def _loaded(
+    order: Order,
+    library: Shared | CodeObject | Cubin,
+    parameters: tuple[Parameter, ...],
+    steps: tuple[launch.Step, ...],
+    workspace: tuple[Parameter, ...],
+) -> Loaded:
+    """What runs it; the modules of a GPU are imported where there is a kernel for one."""
+    match library:
+        case Shared():
+            return load(library.path, order.name, parameters, workspace)
+        case CodeObject():
+            from imbrex.run.hip import HipKernel
+
+            return HipKernel(library.path, order.name, library.chip, parameters, steps, workspace)
+        case Cubin():
+            from imbrex.run.cuda import CudaKernel
+
+            return CudaKernel(library.path, order.name, library.architecture, parameters, steps, workspace)
+        case _:
+            assert_never(library)
 
 
 def _unit(order: Order) -> str:
     """The file that holds the kernels of a GPU."""
-    return f"{order.name}.cpp"
+    return f"{order.name}.cu" if order.goal.is_cuda else f"{order.name}.cpp"
+
+
+def _builder(order: Order) -> tuple[str, ...] | None:
+    """What decides the code beside problem and options, where it is not the C++ compiler of CPU kernels."""
+    return (compiler_version(),) if order.goal.is_cuda else None
 
 
 def _lowered(order: Order) -> Lowered:
@@ -150,7 +180,7 @@ def _lowered(order: Order) -> Lowered:
 
     here = machine()
     wanted = None if order.tuning is None else tunings.parse(order.tuning)
-    schedule = tiles.wanted(order.schedule)
+    schedule = None if order.schedule is None else tiles.wanted(order.schedule)
     target = machine_for(
         order.goal.chip or order.goal.target,
         here.isa.level,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, assert_never
 
 from imbrex.build.amd import AMD_FLAGS, CodeObject
 from imbrex.build.isa import host_isa
+from imbrex.build.nvidia import Cubin, compiler_version, flags_of
+from imbrex.build.shared import Shared
 from imbrex.build.toolchain import FLAGS, find_compiler
 from imbrex.problem import problem_text
 
@@ -27,8 +29,20 @@ def report(kernel: Kernel) -> dict[str, Any]:
         "grid_sizes": list(kernel.grid_sizes),
         "flops": kernel.problem.flops,
         "operand_bytes": kernel.problem.bytes,
-        **(_of_gpu(kernel, kernel.library) if isinstance(kernel.library, CodeObject) else _of_cpu(kernel)),
+        **_of_library(kernel),
     }
+
+
+def _of_library(kernel: Kernel) -> dict[str, Any]:
+    match kernel.library:
+        case Shared():
+            return _of_cpu(kernel)
+        case CodeObject():
+            return _of_amd(kernel, kernel.library)
+        case Cubin():
+            return _of_nvidia(kernel, kernel.library)
+        case _:
+            assert_never(kernel.library)
 
 
 def _of_cpu(kernel: Kernel) -> dict[str, Any]:
@@ -42,11 +56,21 @@ def _of_cpu(kernel: Kernel) -> dict[str, Any]:
     }
 
 
-def _of_gpu(kernel: Kernel, code: CodeObject) -> dict[str, Any]:
+def _of_amd(kernel: Kernel, code: CodeObject) -> dict[str, Any]:
     return {
         "workspace_bytes": kernel.workspace_bytes,
         "compiler": find_compiler("zig").version,
         "flags": [*AMD_FLAGS, f"-mcpu={code.chip}"],
         "kernels": [of_one.to_json() for of_one in kernel.resources],
         "files": [*kernel.bundle.units, f"{kernel.name}.hsaco", f"{kernel.name}.s"],
+    }
+
+
+def _of_nvidia(kernel: Kernel, cubin: Cubin) -> dict[str, Any]:
+    return {
+        "workspace_bytes": kernel.workspace_bytes,
+        "compiler": compiler_version(),
+        "flags": list(flags_of(cubin.architecture)),
+        "kernels": [of_one.to_json() for of_one in kernel.resources],
+        "files": [*kernel.bundle.units, f"{kernel.name}.cubin", f"{kernel.name}.log"],
     }

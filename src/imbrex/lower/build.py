@@ -5,18 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from math import prod
 
-from imbrex.index.expr import Lin, lin, var
+from imbrex.index.expr import Lin, lin, param, select, var
 from imbrex.ir.ops.grid import LaunchOp
 from imbrex.ir.ops.matrix import MfmaOp
 from imbrex.ir.ops.memory import AllocOp, FillOp, LdsBarrierOp, SubviewOp, constant_of
-from imbrex.ir.ops.schedule import AwaitOp, SegmentOp, SignalOp
+from imbrex.ir.ops.schedule import AwaitOp, BoundOp, GroupOp, SegmentOp, SignalOp, TileOp
 from imbrex.ir.ops.standard import AddiOp, Block, ConstantOp, ForOp, FuncOp, ModuleOp, Operation, SSAValue
 from imbrex.ir.ops.thread import ThreadwiseCopyOp, ThreadwiseGemmOp
+from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
 from imbrex.ir.ops.workspace import WorkspaceOp
 from imbrex.lower import lane, panel
 from imbrex.lower.check import checked
+from imbrex.lower.feed import warpgroup_gemm
 from imbrex.lower.fuse import fused
 from imbrex.lower.fuse_parts import fused_parts
+from imbrex.lower.place import first_of
 from imbrex.lower.prune import pruned
 from imbrex.lower.reader import Reader, sizes
 from imbrex.lower.stmt import (
@@ -37,6 +40,7 @@ from imbrex.lower.stmt import (
     View,
     ZeroFill,
 )
+from imbrex.view import pairs
 
 
 def program(module: ModuleOp, outputs: frozenset[int]) -> Program:
@@ -77,6 +81,9 @@ def kernel(
     return pruned(checked(Kernel(name, arguments, outputs, grid, block, tuple(body), maps)))
 
 
+MOST_INT = (1 << 31) - 1
+
+
 @dataclass
 class Builder:
     """One launch.  `scopes` are the statement lists of the loops around the current operation, outermost
@@ -110,15 +117,14 @@ class Builder:
                 self.reader.indices[op.result] = self.reader.indices[op.lhs] + self.reader.indices[op.rhs]
             case ForOp():
                 self._loop(op)
-            case SegmentOp():
-                self._segment(op)
+            case SegmentOp() | BoundOp() | GroupOp() | TileOp():
+                self._number(op)
             case AllocOp():
                 body.append(Alloc(self.reader.declare(op.result, "buffer")))
             case SubviewOp():
                 body.append(self._subview(op))
-            case FillOp():
-                if not self.is_cpu:  # a CPU's first product overwrites its tile instead
-                    body.append(Fill(self.reader.buffers[op.buffer], 0))
+            case FillOp() if not self.is_cpu:  # a CPU's first product overwrites its tile instead
+                body.append(Fill(self.reader.buffers[op.buffer], 0))
             case LdsBarrierOp():
                 body.append(Barrier())
             case SignalOp():
@@ -132,6 +138,8 @@ class Builder:
                     body.append(panel.product(op, self.reader, self.clips, self._step()))
                 else:
                     body += lane.product(op, self.reader)
+            case WarpgroupGemmOp():
+                self._warpgroups(op)
             case MfmaOp():
                 body += lane.matrix_multiply(op, self.reader)
             case _:
@@ -160,18 +168,47 @@ class Builder:
         found = constant_of(value)
         return self.reader.indices[value] if found is None else lin(found)
 
+    def _number(self, op: SegmentOp | BoundOp | GroupOp | TileOp) -> None:
+        """A number of a workgroup's own: what a plan or an order says."""
+        match op:
+            case SegmentOp():
+                self._segment(op)
+            case BoundOp():
+                first, count = self.reader.index([op.first, op.count])
+                index = pairs.bound(op.bound_, first, count)
+                self._named(op.result, op.bound_, index, pairs.size(op.bound_, op.k_tiles.data))
+            case GroupOp():
+                self._group(op)
+            case TileOp():
+                rows = None if op.rows is None else self.reader.indices[op.rows]
+                ((index,), _) = op.map_(rows).at(self.reader.index([op.place]))
+                self._named(op.result, "tile", index, op.count)
+
     def _segment(self, op: SegmentOp) -> None:
-        """A name for the number, which nobody looks behind: the plan knows closer bounds than its parts."""
+        """What the plan says of a workgroup."""
         walk, quantity = op.walk_, op.quantity_
         workgroup, place = self.reader.index([op.workgroup, op.place])
         index = walk.index(quantity, workgroup, place)
+        self._named(op.result, quantity, index, walk.size(quantity))
+        self.inner = len(self.scopes)
+
+    def _named(self, value: SSAValue, hint: str, index: Lin, size: int) -> None:
+        """A name for a number below `size`, which nobody looks behind: its parts know no closer bound."""
         if not index.is_constant:
-            name = self.reader.fresh(op.result.name_hint or quantity)
+            name = self.reader.fresh(value.name_hint or hint)
             self.scopes[-1].body.append(Let(name, index))
             self.scopes[-1].names.add(name)
-            index = var(name, walk.size(quantity))
-        self.reader.indices[op.result] = index
-        self.inner = len(self.scopes)
+            index = var(name, size)
+        self.reader.indices[value] = index
+
+    def _group(self, op: GroupOp) -> None:
+        """A name for a number that memory gives."""
+        found, most = param(first_of(self.reader.buffers[op.given]), 0, MOST_INT), op.most.data
+        wanted = select(found - 1, found, lin(op.usual.data))
+        name = self.reader.fresh("rows")
+        self.scopes[-1].body.append(Let(name, select(most - wanted, wanted, lin(most))))
+        self.scopes[-1].names.add(name)
+        self.reader.indices[op.result] = param(name, 1, most)
 
     def _flag(self, op: SignalOp | AwaitOp) -> Ref:
         buffer, offset, _ = self.reader.place(op.flags, self.reader.index(op.flags_index))
@@ -196,6 +233,15 @@ class Builder:
             panel.pack(op, self.reader, self.scopes, self.clips)
         else:
             panel.unpack(op, self.reader, self.scopes)
+
+    def _warpgroups(self, op: WarpgroupGemmOp) -> None:
+        """The product, and what its operands are views of."""
+        made = warpgroup_gemm(op, self.reader)
+        for value in (op.a, op.b, op.c):
+            buffer, _, map = self.reader.root(value)
+            if map is not None:
+                self.maps[buffer.name] = str(map)
+        self.scopes[-1].body.append(made)
 
     def _step(self) -> Lin | None:
         """How far the loop over K has come; it is the outermost one, or that around segments is."""

@@ -21,8 +21,10 @@ from imbrex.lower.stmt import (
     Signal,
     Stmt,
     Unpack,
+    WarpgroupGemm,
     walk,
 )
+from imbrex.lower.warpgroup import Lanes
 
 DIRECT_BYTES = (4, 12, 16)
 """What one lane of a direct move can carry: global_load_lds_dword, and _dwordx3 and _dwordx4 on gfx950."""
@@ -75,6 +77,10 @@ def _accesses(stmt: Stmt) -> list[tuple[Ref, int]]:
             return [(stmt.dest, 1)]
         case Unpack():
             return [(stmt.tile, 1)]
+        case WarpgroupGemm(c=c):
+            loads = [(f.buffer, f.access) for f in (stmt.a, stmt.b) if isinstance(f.access, Lanes)]
+            ordinary = [(Ref(buffer, by.offset, by.guards), 1) for buffer, by in loads]
+            return [(Ref(c.buffer, c.offset, c.guards), 1), *ordinary]
         case _:
             return []
 

@@ -25,6 +25,7 @@ from imbrex.index.query import pointer_step
 from imbrex.lower.stmt import (
     For,
     InPlace,
+    Let,
     Meet,
     Pack,
     PanelGemm,
@@ -61,12 +62,17 @@ def fused(body: Sequence[Stmt]) -> list[Stmt]:
         windows.add(parts.a.window.name)
 
     def kept(stmts: Sequence[Stmt]) -> list[Stmt]:
-        return [s for s in walk(tuple(stmts)) if isinstance(s, Places | Meet) and s.window.name in windows]
+        """Names of numbers, and the windows that are still looked through."""
+        return [s for s in walk(tuple(stmts)) if isinstance(s, Let) or _is_of(s, windows)]
 
     if parts.steps is None:
         return [*kept(body), product(parts, a)]
     inner = (*kept(parts.steps.body), product(parts, a))
     return [*kept([s for s in body if s is not parts.steps]), replace(parts.steps, body=inner)]
+
+
+def _is_of(stmt: Stmt, windows: set[str]) -> bool:
+    return isinstance(stmt, Places | Meet) and stmt.window.name in windows
 
 
 @dataclass(frozen=True)

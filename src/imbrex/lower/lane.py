@@ -15,9 +15,9 @@ from imbrex.ir.chain import names_of
 from imbrex.ir.ops.matrix import MfmaOp
 from imbrex.ir.ops.standard import SSAValue
 from imbrex.ir.ops.thread import ThreadwiseCopyOp, ThreadwiseGemmOp
-from imbrex.ir.shape import PRIVATE, space_of
+from imbrex.ir.shape import GLOBAL, PRIVATE, space_of
 from imbrex.lower.reader import Reader, element_type, number, row_major, sizes
-from imbrex.lower.stmt import For, MatrixMultiply, Move, MulAdd, Ref, Stmt
+from imbrex.lower.stmt import Alloc, Buffer, For, MatrixMultiply, Move, MulAdd, Ref, Stmt
 
 MOST_BYTES = 16
 """The widest access of one work item, and the alignment that every array has."""
@@ -49,19 +49,46 @@ def copy(op: ThreadwiseCopyOp, reader: Reader) -> list[Stmt]:
     names = [reader.fresh(n) for n in names_of(ends[box_end].value)[len(ends[box_end].index) :]]
     widest = min(number(op.vector, 1), *(_widest(end) for end in ends))
     along, width = _vector(ends, names, box, widest)
-    coords = [var(n, s) for n, s in zip(names, box, strict=True)]
-    counts = list(box)
+    method, direct = number(op.store_method, "set"), number(op.direct, False)
+    scale: dict[str, Any] = {"alpha": number(op.alpha, 1.0), "beta": number(op.beta, 0.0)}
+    if [space_of(end.value) for end in ends] == [GLOBAL, PRIVATE] and scale == {"alpha": 1.0, "beta": 0.0}:
+        loaded = _vector(ends[:1], names, box, widest)
+        if loaded[1] > width:
+            return _scattered(ends, names, box, loaded)
+    counts, coords = _blocks(names, box, along, width)
+    source, dest = (end.at(coords, box) for end in ends)
+    return [*_loops(names, counts, (Move(dest, source, width, method, direct=direct, **scale),))]
+
+
+def _scattered(
+    ends: Sequence[Side], names: Sequence[str], box: Sequence[int], vector: tuple[int, int]
+) -> list[Stmt]:
+    """Vectors of memory whose elements are no neighbours in the registers where they belong."""
+    (source, dest), (along, width), reader = ends, vector, ends[0].reader
+    held = Buffer(reader.fresh("thread_vector"), element_type(source.value), width, "private")
+    counts, first = _blocks(names, box, along, width)
+    lane = reader.fresh("lane")
+    coords = [c + var(lane, width) if i == along else c for i, c in enumerate(first)]
+    taken = Move(dest.at(coords, box), Ref(held, var(lane, width)))
+    load = Move(Ref(held, lin(0)), source.at(first, box), width)
+    return [Alloc(held), *_loops(names, counts, (load, For(lane, width, (taken,))))]
+
+
+def _blocks(names: Sequence[str], box: Sequence[int], along: int, width: int) -> tuple[list[int], list[Lin]]:
+    """How many vectors there are in each dim of a box, and where one of them begins."""
+    counts, coords = list(box), [var(n, s) for n, s in zip(names, box, strict=True)]
     if width > 1:
         counts[along] //= width
         coords[along] = var(names[along], counts[along]) * width
-    source, dest = (end.at(coords, box) for end in ends)
-    method, direct = number(op.store_method, "set"), number(op.direct, False)
-    scale: dict[str, Any] = {"alpha": number(op.alpha, 1.0), "beta": number(op.beta, 0.0)}
-    move: Stmt = Move(dest, source, width, method, direct=direct, **scale)
+    return counts, coords
+
+
+def _loops(names: Sequence[str], counts: Sequence[int], body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """Loops around some statements, the first name's outermost; none where there is one turn."""
     for name, count in reversed(list(zip(names, counts, strict=True))):
         if count > 1:
-            move = For(name, count, (move,))
-    return [move]
+            body = (For(name, count, body),)
+    return body
 
 
 def product(op: ThreadwiseGemmOp, reader: Reader) -> list[Stmt]:
@@ -75,11 +102,7 @@ def product(op: ThreadwiseGemmOp, reader: Reader) -> list[Stmt]:
     a = reader.run(op.a, ik * pitch_a + im, number(op.offset_a))
     b = reader.run(op.b, ik * pitch_b + i_n, number(op.offset_b))
     c = reader.run(op.c, im * pitch_c + i_n, number(op.offset_c))
-    body: Stmt = MulAdd(c, a, b)
-    for name, count in reversed(list(zip(names, (k, m, n), strict=True))):
-        if count > 1:
-            body = For(name, count, (body,))
-    return [body]
+    return [*_loops(names, (k, m, n), (MulAdd(c, a, b),))]
 
 
 def matrix_multiply(op: MfmaOp, reader: Reader) -> list[Stmt]:

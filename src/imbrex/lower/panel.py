@@ -15,7 +15,7 @@ import numpy as np
 
 from imbrex.dtype import DType
 from imbrex.index.expr import Lin, lin, select, var
-from imbrex.index.query import address, separate
+from imbrex.index.query import Separated, address, separate
 from imbrex.index.rule import Guard
 from imbrex.ir.ops.standard import SSAValue
 from imbrex.ir.ops.thread import ThreadwiseCopyOp, ThreadwiseGemmOp
@@ -171,10 +171,11 @@ def _lines(
     along: tuple[str, int],
     tile: Lin,
 ) -> Lines:
-    """The index of a view split between two variables; the number of the output tile goes with the second."""
+    """The index of a view split between two variables; what depends on neither of them, but on the output
+    tile, goes with the second.
+    """
     _, offset, guards = reader.place(value, coords)
-    second = frozenset({along[0]}) | tile.variables
-    parts = separate(offset, second)
+    parts = _split(offset, across[0], along[0], tile)
     assert parts is not None, f"an index that mixes {across[0]} and {along[0]} cannot be packed: {offset}"
     counts = {name: lin(size) for name, size in (across, along)}
     kept: list[tuple[Lin, Lin, int]] = []
@@ -183,7 +184,7 @@ def _lines(
         if count is not None:
             counts[name] = _least(counts[name], count)
             continue
-        split = separate(guard.index, second)
+        split = _split(guard.index, across[0], along[0], tile)
         assert split is not None, f"a guard that mixes {across[0]} and {along[0]} cannot be packed: {guard}"
         kept.append((split.row, split.lane, guard.size))
     return Lines(
@@ -191,6 +192,15 @@ def _lines(
         Line(*along, parts.lane, tuple(c for _, c, _ in kept), counts[along[0]]),
         tuple(size for _, _, size in kept),
     )
+
+
+def _split(index: Lin, across: str, along: str, tile: Lin) -> Separated | None:
+    """The terms of `across`, which may depend on the output tile, too, apart from those of `along`."""
+    own = sum((Lin(((atom, c),), 0) for atom, c in index.terms if across in atom.variables), lin(0))
+    if own.mentions(along):
+        return None
+    rest = separate(index - own, frozenset({along}) | tile.variables)
+    return None if rest is None else Separated(rest.row + own, rest.lane)
 
 
 def _inside(count: Lin, start: Lin, size: int) -> tuple[Guard, ...]:
@@ -203,7 +213,7 @@ def _clip(guard: Guard, sizes: dict[str, int]) -> tuple[str, Lin | None]:
     """How many coordinates exist, where a guard cuts off the end of one axis and nothing else."""
     for name, size in sizes.items():
         rest = guard.index - var(name, size)
-        if guard.index.mentions(name) and not rest.mentions(name) and guard.index.bounds[0] >= 0:
+        if guard.index.mentions(name) and not rest.variables & sizes.keys() and guard.index.bounds[0] >= 0:
             return name, guard.size - rest
     return "", None
 

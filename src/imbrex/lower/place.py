@@ -23,6 +23,11 @@ class Buffer:
     space: Space
 
 
+def first_of(buffer: Buffer) -> str:
+    """The first element of an argument as a runtime quantity: its name is what C calls it."""
+    return f"{buffer.name}[0]"
+
+
 @dataclass(frozen=True)
 class Bit:
     """Bit `place` of the word at `offset` of a private buffer of i32; set where an element does not exist."""

@@ -20,6 +20,7 @@ from imbrex.lower.stmt import (
     Stmt,
     Unpack,
     View,
+    WarpgroupGemm,
     indices,
     walk,
 )
@@ -61,5 +62,7 @@ def _touched(stmt: Stmt) -> tuple[str, ...]:
             return (stmt.c.buffer.name,)
         case Fill():
             return (stmt.buffer.name,)
+        case WarpgroupGemm():
+            return stmt.a.buffer.name, stmt.b.buffer.name, stmt.c.buffer.name
         case _:
             return ()

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from imbrex.index.atom import Atom, Div, Mod, Mul, Select, Xor
 from imbrex.index.expr import Lin, lin, select, var, xor
 from imbrex.index.rule import Guard
+from imbrex.lower.place import first_of
 from imbrex.lower.stmt import (
     Await,
     Exchange,
@@ -94,7 +95,8 @@ class Names:
 
 def shared(kernel: Kernel) -> Kernel:
     """The kernel with every quotient named once."""
-    names = Names([Scope(frozenset((kernel.workgroup, kernel.workitem)))])
+    known = (kernel.workgroup, kernel.workitem, *map(first_of, kernel.arguments))
+    names = Names([Scope(frozenset(known))])
     return replace(kernel, body=_block(kernel.body, names))
 
 

@@ -26,14 +26,19 @@ from imbrex.lower.packed import (
     Window,
 )
 from imbrex.lower.place import Bit, Buffer, Let, Ref, Space, StoreMethod
+from imbrex.lower.warpgroup import WarpgroupGemm
 from imbrex.view.mma import Instruction
 
 __all__ = [
     "Alloc", "Await", "Barrier", "Bit", "Buffer", "Comment", "Exchange", "Fill", "For", "InPlace", "Kernel",
     "Let", "Mark", "MatrixMultiply", "Meet", "Move", "MulAdd", "Pack", "PanelGemm", "Places", "Product",
-    "Program", "Ref", "RunsInPlace", "Signal", "Space", "Stmt", "StoreMethod", "Unpack", "View", "Window",
-    "ZeroFill", "has_flags", "indices", "is_collective", "meets", "walk",
+    "Program", "Ref", "RunsInPlace", "Signal", "Space", "Stmt", "StoreMethod", "Unpack", "View",
+    "WarpgroupGemm", "Window", "ZeroFill", "has_flags", "indices", "is_collective", "meets", "walk",
 ]  # fmt: skip
+
+
+WARP = 32
+"""Threads of a warp of an NVIDIA GPU."""
 
 
 @dataclass(frozen=True)
@@ -182,6 +187,7 @@ Stmt: TypeAlias = (
     | PanelGemm
     | Unpack
     | Product
+    | WarpgroupGemm
 )
 
 
@@ -206,9 +212,16 @@ class Kernel:
     @cached_property
     def wave(self) -> int:
         """Lanes of a wave: as many as its matrix instructions run on, 64 where it has none."""
+        if self.warpgroups is not None:
+            return WARP
         found = {s.instruction.wave for s in walk(self.body) if isinstance(s, MatrixMultiply)}
         assert len(found) <= 1, f"one kernel, waves of {sorted(found)} lanes"
         return found.pop() if found else 64
+
+    @property
+    def warpgroups(self) -> WarpgroupGemm | None:
+        """The product of warpgroups that is all of its body, where it is one."""
+        return next((s for s in self.body if isinstance(s, WarpgroupGemm)), None)
 
 
 @dataclass(frozen=True)
@@ -254,21 +267,28 @@ def is_collective(stmt: Stmt) -> bool:
         case Move():
             return stmt.direct
         case _:
-            return isinstance(stmt, Barrier | Signal | Await | MatrixMultiply)
+            return isinstance(stmt, Barrier | Signal | Await | MatrixMultiply | WarpgroupGemm)
 
 
 def has_flags(program: Program) -> bool:
     """Do workgroups of one of its launches wait for each other?"""
-    return any(isinstance(s, Signal | Await) for k in program.kernels for s in walk(k.body))
+    return any(
+        isinstance(s, Signal | Await) or (isinstance(s, WarpgroupGemm) and s.flags is not None)
+        for k in program.kernels
+        for s in walk(k.body)
+    )
 
 
 def meets(stmt: Stmt) -> bool:
     """Does it hold a statement that no access to LDS crosses?"""
-    return any(isinstance(s, Barrier | Signal | Await) for s in walk((stmt,)))
+    return any(isinstance(s, Barrier | Signal | Await | WarpgroupGemm) for s in walk((stmt,)))
 
 
 def indices(stmt: Stmt) -> tuple[Lin, ...]:
-    """Every index that a statement itself evaluates, a loop's bounds too; its body is asked by statement."""
+    """Every index that a statement itself evaluates, a loop's bounds too; its body is asked by statement.
+
+    A WarpgroupGemm names the variables of its indices itself, and so has none that others could.
+    """
     match stmt:
         case Let():
             return (stmt.index,)
@@ -297,7 +317,7 @@ def indices(stmt: Stmt) -> tuple[Lin, ...]:
             return (*_of(stmt.dest), *_of(stmt.source))
         case For():
             return tuple(x for x in (stmt.start, stmt.end) if x is not None)
-        case Comment() | Alloc() | View() | Fill() | Barrier() | Meet():
+        case Comment() | Alloc() | View() | Fill() | Barrier() | Meet() | WarpgroupGemm():
             return ()
         case _:
             assert_never(stmt)

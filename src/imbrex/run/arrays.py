@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from imbrex.dtype import BF16, ML_DTYPES, dtype
 
-__all__ = ["Array", "as_array", "check", "contiguous", "dense_order", "same_kind"]
+__all__ = ["Array", "as_array", "check", "contiguous", "dense_order", "order_of", "same_kind"]
 
 Array = NDArray[Any]
 
@@ -87,16 +87,26 @@ def dense_order(array: Array) -> tuple[int, ...] | None:
     """
     if array.flags.c_contiguous:
         return tuple(range(array.ndim))
-    if array.size == 0 or min(array.strides) < 0:
+    return order_of(array.shape, array.strides, array.itemsize)
+
+
+def order_of(shape: Sequence[int], strides: Sequence[int] | None, unit: int = 1) -> tuple[int, ...] | None:
+    """The same of an array that is told of by its shape and strides; unit: the innermost stride of a dense
+    one.  Strides of None are those of a row-major array.
+    """
+    plain = tuple(range(len(shape)))
+    if strides is None:
+        return plain
+    if 0 in shape or min(strides, default=0) < 0:
         return None
-    real = sorted((i for i in range(array.ndim) if array.shape[i] > 1), key=lambda i: -array.strides[i])
-    expected = array.itemsize
+    real = sorted((i for i in plain if shape[i] > 1), key=lambda i: -strides[i])
+    expected = unit
     for i in reversed(real):
-        if array.strides[i] != expected:
+        if strides[i] != expected:
             return None
-        expected *= array.shape[i]
+        expected *= shape[i]
     places = iter(real)
-    return tuple(i if array.shape[i] == 1 else next(places) for i in range(array.ndim))
+    return tuple(i if shape[i] == 1 else next(places) for i in plain)
 
 
 def contiguous(array: Array) -> Array:

@@ -7,17 +7,21 @@ layout of a DLPack tensor is that of dlpack.h, version 1 (`DLTensor`), which old
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-__all__ = ["DeviceArray", "check_device_array", "on_device"]
+__all__ = ["ALIGNMENT", "DeviceArray", "check_device_array", "is_on_nvidia", "new_array", "on_device"]
 
-_GPU_TYPES = (2, 10)  # dlpack.h, DLDeviceType: kDLCUDA, as which some present it, and kDLROCM
+_GPU_TYPES = (2, 10, 13)  # dlpack.h, DLDeviceType: kDLCUDA, as which some present ROCm, kDLROCM, managed CUDA
+_NVIDIA_TYPES = (2, 13)
 _NO_WAIT = -1  # of `__dlpack__`
-_ALIGNMENT = 16  # of the widest access of a lane
+ALIGNMENT = 16
+"""In bytes: of the widest access of a lane, and of what a tensor map begins with."""
+
 _BITS_8 = {7: "e3m4", 8: "e4m3", 10: "e4m3fn", 11: "e4m3fnuz", 12: "e5m2", 13: "e5m2fnuz"}
 
 
@@ -61,12 +65,37 @@ def on_device(value: Any, name: str) -> DeviceArray | None:
 
     Nobody waits for it: as with any launch, it must be ready in the stream in which it will be used.
     """
+    torch: Any = sys.modules.get("torch")
+    if torch is not None and isinstance(value, torch.Tensor):
+        return _from_torch(value, name) if value.device.type == "cuda" else None
     if hasattr(value, "__dlpack_device__"):
         kind, _ = value.__dlpack_device__()
         return _from_dlpack(value, name) if int(kind) in _GPU_TYPES else None
     if hasattr(value, "__cuda_array_interface__"):
         return _from_interface(value)
     return None
+
+
+def is_on_nvidia(value: Any) -> bool:
+    """Does the array lie on a GPU that CUDA's driver knows?"""
+    torch: Any = sys.modules.get("torch")
+    if torch is not None and isinstance(value, torch.Tensor):
+        return bool(value.is_cuda) and torch.version.hip is None
+    if hasattr(value, "__cuda_array_interface__"):
+        return True
+    return hasattr(value, "__dlpack_device__") and int(value.__dlpack_device__()[0]) in _NVIDIA_TYPES
+
+
+def new_array(shape: tuple[int, ...], dtype: np.dtype[Any], like: Any, name: str) -> Any:
+    """A new array where `like` lies and of its kind, torch's or CuPy's; TypeError for another kind."""
+    torch: Any = sys.modules.get("torch")
+    if torch is not None and isinstance(like, torch.Tensor):
+        return torch.empty(shape, dtype=getattr(torch, dtype.name), device=like.device)
+    cupy: Any = sys.modules.get("cupy")
+    if cupy is not None and isinstance(like, cupy.ndarray):
+        with like.device:
+            return cupy.empty(shape, dtype)
+    raise TypeError(f"give '{name}', too: a new array on a GPU can only be one of torch or CuPy")
 
 
 def check_device_array(
@@ -80,10 +109,27 @@ def check_device_array(
     if array.strides is not None and not _is_row_major(array.shape, array.strides):
         told = f"strides {array.strides} for shape {array.shape}"
         raise ValueError(f"'{name}' should be contiguous, got {told}")
-    if array.address % _ALIGNMENT:
-        raise ValueError(f"'{name}' should lie at a multiple of {_ALIGNMENT} bytes, copy it first")
+    if array.address % ALIGNMENT:
+        raise ValueError(f"'{name}' should lie at a multiple of {ALIGNMENT} bytes, copy it first")
     if written and array.is_read_only:
         raise ValueError(f"'{name}' is the output, but it is read-only")
+
+
+def _from_torch(tensor: Any, name: str) -> DeviceArray:
+    """What the tensor says of itself, types that its DLPack has not included."""
+    if tensor.requires_grad:
+        raise TypeError(f"'{name}' requires grad, which a kernel cannot follow; use .detach() first")
+    if "strided" not in str(tensor.layout):
+        raise TypeError(f"'{name}' should be a dense tensor, got layout {tensor.layout}")
+    return DeviceArray(
+        tensor.data_ptr(),
+        tuple(tensor.shape),
+        tuple(tensor.stride()),
+        str(tensor.dtype).removeprefix("torch."),
+        tensor.device.index,
+        source=tensor,
+        owner=tensor,
+    )
 
 
 def _from_dlpack(value: Any, name: str) -> DeviceArray:

@@ -7,7 +7,6 @@ the written ones back.  Law: code runs only on the chip that it was compiled for
 from __future__ import annotations
 
 import ctypes
-import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,9 +18,10 @@ import numpy as np
 from imbrex.diagnostic import Diagnostic
 from imbrex.run.arrays import Array, as_array, check, same_kind
 from imbrex.run.cpu import Parameter
-from imbrex.run.device import DeviceArray, check_device_array, on_device
+from imbrex.run.device import DeviceArray, check_device_array, new_array, on_device
 from imbrex.run.launch import Launch, Step, Zero
-from imbrex.run.rocm import done, functions, require_gpu, stream_handle, using_device
+from imbrex.run.rocm import done, functions, require_gpu, using_device
+from imbrex.run.stream import stream_handle
 
 __all__ = ["HipKernel", "Placed"]
 
@@ -66,13 +66,10 @@ class HipKernel:
         """An array for the output, where `like` lies and of its kind."""
         if on_device(like, "array") is None:
             return same_kind(np.empty(parameter.shape, parameter.dtype), like)
-        torch: Any = sys.modules.get("torch")
-        if torch is None or not isinstance(like, torch.Tensor):
-            raise TypeError(f"give '{parameter.name}', too: a new array on a GPU can only be one of torch")
-        return torch.empty(parameter.shape, dtype=getattr(torch, parameter.dtype.name), device=like.device)
+        return new_array(parameter.shape, parameter.dtype, like, parameter.name)
 
     def __call__(self, *arrays: Placed, threads: int | None = None, stream: Any = None) -> None:
-        """In `stream`, as `rocm.stream_handle` takes it.
+        """In `stream`, as `stream_handle` takes it.
 
         A call on arrays of a GPU does not wait for its end; one on arrays of the host does.
         """

@@ -6,8 +6,11 @@ Law: `from_json` undoes `to_json`.  Each launch sees what those before it wrote.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, TypeAlias
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+if TYPE_CHECKING:  # a launch without tensor maps goes without
+    from imbrex.view.tensor.form import TensorMap
 
 __all__ = ["Launch", "Step", "Zero", "from_json", "to_json"]
 
@@ -17,12 +20,18 @@ class Launch:
     """`grid_size` workgroups of `block_size` work items run `kernel`, along one dimension each.
 
     arguments: places among the arrays of the problem and, after them, of the workspace, one pointer each.
+    Of a CUDA kernel besides: shared_bytes: dynamic shared memory of a workgroup; cluster: workgroups of a
+    cluster, which divide the grid; tensors: tensor maps, the kernel's first parameters, each of the array
+    whose number among `arguments` it names.
     """
 
     kernel: str
     grid_size: int
     block_size: int
     arguments: tuple[int, ...]
+    shared_bytes: int = 0
+    cluster: int = 1
+    tensors: tuple[TensorMap, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +46,7 @@ Step: TypeAlias = Launch | Zero
 
 def to_json(steps: Sequence[Step]) -> list[dict[str, Any]]:
     """One object a step, its fields by name."""
-    return [asdict(step) for step in steps]
+    return [_object(step) for step in steps]
 
 
 def from_json(data: Sequence[Mapping[str, Any]]) -> tuple[Step, ...]:
@@ -45,7 +54,31 @@ def from_json(data: Sequence[Mapping[str, Any]]) -> tuple[Step, ...]:
     return tuple(_step(entry) for entry in data)
 
 
+def _object(step: Step) -> dict[str, Any]:
+    if isinstance(step, Zero):
+        return {"argument": step.argument}
+    plain = {name: getattr(step, name) for name in ("kernel", "grid_size", "block_size", "arguments")}
+    more = {"shared_bytes": step.shared_bytes, "cluster": step.cluster}
+    return {**plain, **more, "tensors": [tensor.to_json() for tensor in step.tensors]}
+
+
 def _step(entry: Mapping[str, Any]) -> Step:
     if "kernel" not in entry:
         return Zero(entry["argument"])
-    return Launch(entry["kernel"], entry["grid_size"], entry["block_size"], tuple(entry["arguments"]))
+    return Launch(
+        entry["kernel"],
+        entry["grid_size"],
+        entry["block_size"],
+        tuple(entry["arguments"]),
+        entry["shared_bytes"],
+        entry["cluster"],
+        _tensors(entry["tensors"]),
+    )
+
+
+def _tensors(data: Sequence[Mapping[str, Any]]) -> tuple[TensorMap, ...]:
+    if not data:
+        return ()
+    from imbrex.view.tensor.form import TensorMap
+
+    return tuple(TensorMap.from_json(entry) for entry in data)

@@ -6,7 +6,6 @@ Sources: hip-python's reference of its module `hip`; the HIP runtime API, "Modul
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -16,7 +15,7 @@ from typing import Any
 
 from imbrex.diagnostic import Diagnostic
 
-__all__ = ["done", "functions", "gpu_name", "require_gpu", "rocm_here", "stream_handle", "using_device"]
+__all__ = ["done", "functions", "gpu_name", "require_gpu", "rocm_here", "using_device"]
 
 _OUT_OF_MEMORY = 2  # hip_runtime_api.h, hipErrorOutOfMemory
 _HINT = "--emulate (in Python emulate=True) runs the same schedule on this CPU"
@@ -102,23 +101,3 @@ def functions(hip: Any, path: Path, names: tuple[str, ...], device: int) -> dict
 
 
 _modules: list[Any] = []
-
-
-def stream_handle(stream: Any, arrays: Sequence[Any]) -> Any:
-    """What HIP calls a stream.
-
-    stream: a handle, a stream of torch or CuPy, what speaks `__cuda_stream__`, or an object of hip-python;
-    None for torch's current one where one of the arrays is torch's, else the null stream.
-    """
-    if stream is None:
-        torch: Any = sys.modules.get("torch")
-        if torch is None:
-            return 0
-        places = [a.device for a in arrays if isinstance(a, torch.Tensor)]
-        return torch.cuda.current_stream(places[0]).cuda_stream if places else 0
-    if hasattr(stream, "__cuda_stream__"):
-        return stream.__cuda_stream__()[1]
-    for attribute in ("cuda_stream", "ptr"):
-        if hasattr(stream, attribute):
-            return getattr(stream, attribute)
-    return stream

@@ -6,6 +6,7 @@ before them, if any, is gemmG.  Its lower buffer is compact and row-major.
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,8 @@ def access_of(view: Map, dtype: DType) -> Access:
     (step0, run0), (step1, run1) = _steps(view, first), _steps(view, second)
     along = _differences(view, second)
     is_packed = widths[0] > 1 and 2 * np.count_nonzero(along == widths[0]) > along.size
-    return Access((widths[0], widths[1]), (run0, run1), (step0, step1), bool(is_packed))
+    elements = prod(d.size for d in view.lower)
+    return Access((widths[0], widths[1]), (run0, run1), (step0, step1), bool(is_packed), elements)
 
 
 def _steps(view: Map, position: int) -> tuple[int, float]:

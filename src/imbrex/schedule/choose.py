@@ -2,8 +2,9 @@
 
 A tuning that the user gives is used as it is, or refused with every reason; it is never replaced in
 silence. The general GPU list is rocMLIR's (2020 to 2023), ordered by the work that padding to whole tiles
-wastes; where that is equal the list's order decides.  CPU candidates are ordered by `cost.cycles`, those with
-matrix instructions by `wave_cost.wave_cycles`.
+wastes, on Hopper by `general_cost.general_cycles`; where that is equal the list's order decides.  CPU
+candidates are ordered by `cost.cycles`, those with matrix instructions by `wave_cost.wave_cycles`, those of
+warpgroups by `warpgroup_cost.warpgroup_cycles`.
 """
 
 from __future__ import annotations
@@ -16,19 +17,23 @@ from imbrex.diagnostic import Diagnostic
 from imbrex.schedule.context import GemmContext
 from imbrex.schedule.cost import cycles
 from imbrex.schedule.cpu import CpuTuning
+from imbrex.schedule.general_cost import general_cycles
 from imbrex.schedule.legal import Illegal, check
 from imbrex.schedule.mfma import served
 from imbrex.schedule.space import cpu_space
 from imbrex.schedule.target import CpuTarget, GpuTarget, Target
 from imbrex.schedule.tuning import Tuning, text
 from imbrex.schedule.vanilla import GeneralTuning
+from imbrex.schedule.warpgroup import CHIP, WarpgroupTuning, columns_of
+from imbrex.schedule.warpgroup_cost import warpgroup_cycles
+from imbrex.schedule.warpgroup_space import warpgroup_space
 from imbrex.schedule.wave_cost import wave_cycles
 from imbrex.schedule.wave_space import wave_space
 from imbrex.schedule.xdlops import XdlopsTuning
 
 __all__ = ["GENERAL_LIST", "Family", "candidates", "choose", "family_of", "first_legal", "rank", "require"]
 
-Family: TypeAlias = Literal["general", "xdlops", "cpu"]
+Family: TypeAlias = Literal["general", "xdlops", "warpgroup", "cpu"]
 
 # block_size, m, n, k per block, m, n per thread: 2020's list, then 2022's other values of k
 GENERAL_LIST = tuple(
@@ -62,10 +67,13 @@ GENERAL_LIST = tuple(
 def family_of(context: GemmContext, machine: Target) -> Family:
     """What a product is served by unless something else is asked for.
 
-    Matrix instructions where the GPU has some of the product's type; the lane-level build stands for any GPU.
+    Matrix instructions where the GPU has some of the product's type, of waves or of warpgroups; the
+    lane-level build stands for any GPU.
     """
     if isinstance(machine, CpuTarget):
         return "cpu"
+    if machine.name == CHIP and columns_of(context.dtype):
+        return "warpgroup"
     return "xdlops" if machine.name == machine.chip and served(context.dtype, machine.chip) else "general"
 
 
@@ -89,6 +97,8 @@ def candidates(context: GemmContext, machine: Target, family: Family) -> Sequenc
             return GENERAL_LIST
         case "xdlops":
             return wave_space(context, machine) if isinstance(machine, GpuTarget) else ()
+        case "warpgroup":
+            return warpgroup_space(context, machine) if isinstance(machine, GpuTarget) else ()
         case "cpu":
             return cpu_space(context, machine) if isinstance(machine, CpuTarget) else ()
 
@@ -102,6 +112,10 @@ def rank(tunings: Iterable[Tuning], context: GemmContext, machine: Target) -> li
                 return cycles(tuning, context, machine)
             case XdlopsTuning(), GpuTarget():
                 return wave_cycles(tuning.plan(context, machine))
+            case WarpgroupTuning(), GpuTarget():
+                return warpgroup_cycles(tuning.plan(context, machine))
+            case GeneralTuning(), GpuTarget() if machine.name == CHIP:
+                return general_cycles(tuning.plan(context), machine)
             case GeneralTuning(), GpuTarget():
                 return float(context.wasted(*tuning.tile))
             case _:

@@ -7,7 +7,7 @@ gemmN.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from imbrex.dtype import DType
 
@@ -30,12 +30,14 @@ class Access:
     step: how far apart most neighbours along the dimension lie: 1 or 2 elements, or 0 for anything else.
     run: mean length of the stretches in which neighbours lie `step` apart, whatever their alignment.
     is_packed: vectors along dimension 0 follow each other along dimension 1, as in a packed tile.
+    elements: of the array, which the matrix may show several times, as windows do; 0 where it is not known.
     """
 
     vector: tuple[int, int] = (1, 1)
     run: tuple[float, float] = (1.0, 1.0)
     step: tuple[int, int] = (1, 1)
     is_packed: bool = False
+    elements: int = field(default=0, compare=False)
 
     def __post_init__(self) -> None:
         assert min(self.vector) >= 1 and min(self.run) >= 1, f"widths and runs are at least 1: {self}"
@@ -44,7 +46,7 @@ class Access:
     def exchanged(self) -> Access:
         """The same memory with the two matrix dimensions exchanged."""
         (v0, v1), (r0, r1), (s0, s1) = self.vector, self.run, self.step
-        return Access((v1, v0), (r1, r0), (s1, s0))
+        return Access((v1, v0), (r1, r0), (s1, s0), elements=self.elements)
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,10 @@ Workgroups run in batches of as many as are resident, in the order in which hard
 step along k: at each step, each asks for one tile of A and one of B. Every die (XCD) has an L2 of its own,
 which keeps the tiles that were used last. Timing, writes and other levels of cache are left out: what the
 simulation compares is orders of tiles.
+
+`traffic` follows every step. `sampled` follows one step of a few batches, which says the same wherever a
+batch's tiles of all steps do not fit into L2: a step asks for no tile of the step before it, so that all
+steps miss alike, and what a batch leaves is gone before the next one asks for it.
 """
 
 from __future__ import annotations
@@ -14,8 +18,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from imbrex.index.map import Map
+from imbrex.view.streamk import Plan
 
-__all__ = ["L2", "CacheTraffic", "traffic"]
+__all__ = ["CACHES", "L2", "CacheTraffic", "plan_traffic", "sampled", "traffic"]
+
+BATCHES = 4
+"""How many batches stand for all."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +32,15 @@ class L2:
 
     bytes: int
     xcds: int = 1
+
+
+MIB = 1 << 20
+CACHES = {
+    "gfx908": L2(8 * MIB),  # CDNA white paper
+    "gfx90a": L2(8 * MIB),  # CDNA 2 white paper: of one of two dies, each a GPU of its own
+    "gfx942": L2(4 * MIB, 8),  # CDNA 3 white paper
+    "gfx950": L2(4 * MIB, 8),  # CDNA 4 white paper
+}
 
 
 @dataclass(frozen=True)
@@ -39,19 +56,56 @@ class CacheTraffic:
 
 
 def traffic(order: Map, k_tiles: int, resident: int, cache: L2, tile_bytes: tuple[int, int]) -> CacheTraffic:
-    """order: hardware's workgroup number -> (m_tile, n_tile).  tile_bytes: of a tile of A and of B."""
+    """order: hardware's workgroup number -> (m_tile, n_tile), or (batch, m_tile, n_tile).  tile_bytes: of a
+    tile of A and of B.
+    """
     (count,) = (d.size for d in order.upper)
-    (m, n), _ = order.evaluate([np.arange(count)])
-    tiles = list(zip(*(np.broadcast_to(x, count).tolist() for x in (m, n)), strict=True))
+    tiles = _tiles(order, 0, count)
     dies = [_Recent(cache.bytes) for _ in range(cache.xcds)]
     for start in range(0, count, resident):
         batch = range(start, min(count, start + resident))
         for k in range(k_tiles):
             for w in batch:
-                row, column = tiles[w]
-                dies[w % cache.xcds].ask((0, row, k), tile_bytes[0])
-                dies[w % cache.xcds].ask((1, column, k), tile_bytes[1])
+                dies[w % cache.xcds].ask_both(tiles[w], k, tile_bytes)
     return CacheTraffic(2 * count * k_tiles, sum(die.missed for die in dies))
+
+
+def plan_traffic(plan: Plan, order: Map, cache: L2, tile_bytes: tuple[int, int]) -> CacheTraffic:
+    """As `traffic`, of workgroups that all run at once and share tiles by a plan; order: place -> tile."""
+    tiles = _tiles(order, 0, plan.tiles.outputs)
+    way = [
+        [(s.output, k) for s in plan.segments(w) for k in range(s.first, s.end)]
+        for w in range(plan.workgroups)
+    ]
+    dies = [_Recent(cache.bytes) for _ in range(cache.xcds)]
+    for time in range(max(map(len, way))):
+        for hardware, steps in enumerate(reversed(way)):  # `started` numbers them the other way round
+            if time < len(steps):
+                place, k = steps[time]
+                dies[hardware % cache.xcds].ask_both(tiles[place], k, tile_bytes)
+    return CacheTraffic(2 * sum(map(len, way)), sum(die.missed for die in dies))
+
+
+def sampled(order: Map, resident: int, cache: L2, tile_bytes: tuple[int, int]) -> CacheTraffic:
+    """One step of k of up to BATCHES batches, evenly apart."""
+    (count,) = (d.size for d in order.upper)
+    starts = np.arange(0, count, resident)
+    chosen = starts[np.unique(np.linspace(0, len(starts) - 1, min(BATCHES, len(starts))).astype(int))]
+    asked = missed = 0
+    for start in chosen.tolist():
+        dies = [_Recent(cache.bytes) for _ in range(cache.xcds)]
+        tiles = _tiles(order, start, min(count, start + resident))
+        for place, tile in enumerate(tiles, start):
+            dies[place % cache.xcds].ask_both(tile, 0, tile_bytes)
+        asked += 2 * len(tiles)
+        missed += sum(die.missed for die in dies)
+    return CacheTraffic(asked, missed)
+
+
+def _tiles(order: Map, start: int, end: int) -> list[tuple[int, ...]]:
+    """The tiles of the workgroups from start on."""
+    coords, _ = order.evaluate([np.arange(start, end)])
+    return list(zip(*(np.broadcast_to(x, end - start).tolist() for x in coords), strict=True))
 
 
 class _Recent:
@@ -60,9 +114,15 @@ class _Recent:
     def __init__(self, room: int) -> None:
         self.missed = 0
         self._room = room
-        self._kept: OrderedDict[tuple[int, int, int], int] = OrderedDict()
+        self._kept: OrderedDict[tuple[int, ...], int] = OrderedDict()
 
-    def ask(self, tile: tuple[int, int, int], size: int) -> None:
+    def ask_both(self, tile: tuple[int, ...], k: int, sizes: tuple[int, int]) -> None:
+        """A's tile and B's of an output tile at a step of k."""
+        *batch, m, n = tile
+        self.ask((0, *batch, m, k), sizes[0])
+        self.ask((1, *batch, n, k), sizes[1])
+
+    def ask(self, tile: tuple[int, ...], size: int) -> None:
         if tile in self._kept:
             self._kept.move_to_end(tile)
             return

@@ -10,14 +10,16 @@ from __future__ import annotations
 from imbrex.schedule.context import GemmContext
 from imbrex.schedule.copy import BlockCopy
 from imbrex.schedule.cpu import CpuPlan, CpuTuning
+from imbrex.schedule.legal_warpgroup import WARPGROUP_RULES
 from imbrex.schedule.legal_waves import XDLOPS_RULES
 from imbrex.schedule.rules import Illegal, Reasons, Rules, listed
 from imbrex.schedule.target import CpuTarget, GpuTarget, Target
 from imbrex.schedule.tuning import Tuning, with_article
 from imbrex.schedule.vanilla import GeneralPlan, GeneralTuning
+from imbrex.schedule.warpgroup import WarpgroupTuning
 from imbrex.schedule.xdlops import XdlopsTuning
 
-__all__ = ["CPU_RULES", "GENERAL_RULES", "XDLOPS_RULES", "Illegal", "check"]
+__all__ = ["CPU_RULES", "GENERAL_RULES", "WARPGROUP_RULES", "XDLOPS_RULES", "Illegal", "check"]
 
 GENERAL_BLOCK_SIZES = (64, 128, 256)
 THREAD_TILES = (2, 4)
@@ -31,6 +33,8 @@ def check(tuning: Tuning, context: GemmContext, machine: Target) -> tuple[Illega
             return GENERAL_RULES.broken(tuning.plan(context), machine)
         case XdlopsTuning(), GpuTarget():
             return XDLOPS_RULES.broken(tuning.plan(context, machine), machine)
+        case WarpgroupTuning(), GpuTarget():
+            return WARPGROUP_RULES.broken(tuning.plan(context, machine), machine)
         case CpuTuning(), CpuTarget():
             return CPU_RULES.broken(tuning.plan(context), machine)
         case _:

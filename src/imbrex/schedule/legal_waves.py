@@ -24,7 +24,15 @@ def matrix_unit(plan: XdlopsPlan, machine: GpuTarget) -> Reasons:
     name, chip = plan.context.dtype.name, machine.chip
     if mfma.served(plan.context.dtype, chip):
         return
-    able = sorted({c for i in instructions() for c in i.chips if mfma.takes(i, plan.context.dtype, c)})
+    able = sorted(
+        {
+            c
+            for i in instructions()
+            if i.b is not None
+            for c in i.chips
+            if mfma.takes(i, plan.context.dtype, c)
+        }
+    )
     where = f"; those of {listed(tuple(able))} do" if able else ""
     yield f"no matrix instruction of {chip} multiplies {name}{where}"
 

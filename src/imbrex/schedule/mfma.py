@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from imbrex.dtype import DType
+from imbrex.dtype import TF32, DType
 from imbrex.view.fragment import k_parts
 from imbrex.view.mma import CHIPS, Instruction, instruction, instructions
 from imbrex.view.wave import WaveTiles
@@ -18,14 +18,18 @@ __all__ = ["AUTO", "chosen", "eligible", "named", "served", "takes", "tiles_with
 
 AUTO = "auto"
 TRUNCATING = ("xf32",)
-"""Operand types that drop bits of the product's own: never chosen, only asked for by name."""
+"""Operand types that drop bits of an f32: never chosen for it, only asked for by name; chosen for tf32."""
 
 Numbers = tuple[int, int, int, int, int, int, int]
 """m_per_block, n_per_block, k_per_block, m_per_wave, n_per_wave, kpack, interleave."""
 
 
 def takes(found: Instruction, dtype: DType, chip: str) -> bool:
-    """Does the chip's instruction multiply elements of this type into the type's accumulator?"""
+    """Does the chip's instruction multiply elements of this type, that lanes hold, into its accumulator?"""
+    if found.b is None:
+        return False
+    if dtype == TF32 and found.a_type in TRUNCATING:
+        return (found.b_type, found.format("c", chip)) == (found.a_type, dtype.accumulator_name)
     formats = (found.format("a", chip), found.format("b", chip), found.format("c", chip))
     return formats == (dtype.name, dtype.name, dtype.accumulator_name)
 
@@ -38,7 +42,7 @@ def served(dtype: DType, chip: str) -> tuple[Instruction, ...]:
 
 def eligible(dtype: DType, chip: str) -> list[Instruction]:
     """What "auto" chooses among."""
-    return [i for i in served(dtype, chip) if i.a_type not in TRUNCATING]
+    return [i for i in served(dtype, chip) if i.a_type not in TRUNCATING or dtype == TF32]
 
 
 def named(name: str) -> Instruction | None:

@@ -9,6 +9,7 @@ from typing import Generic, TypeAlias, TypeVar
 from imbrex.schedule.cpu import CpuPlan
 from imbrex.schedule.target import Target
 from imbrex.schedule.vanilla import GeneralPlan
+from imbrex.schedule.warpgroup import WarpgroupPlan
 from imbrex.schedule.xdlops import XdlopsPlan
 
 __all__ = ["Illegal", "Reasons", "Rules", "listed"]
@@ -25,7 +26,7 @@ class Illegal:
         return self.reason
 
 
-P = TypeVar("P", GeneralPlan, XdlopsPlan, CpuPlan)
+P = TypeVar("P", GeneralPlan, XdlopsPlan, WarpgroupPlan, CpuPlan)
 G = TypeVar("G", bound=Target)
 Reasons: TypeAlias = Iterator[str]
 

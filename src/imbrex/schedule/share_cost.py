@@ -1,10 +1,15 @@
 """The schedule of a product's tiles by a model: what each mode costs, and which one is worth it.
 
-    time = rounds of workgroups * (steps of the longest share * cycles of a step + fix-up)
+    time = rounds of workgroups * (steps of the longest share * cycles of a step + starts + fix-up)
 
-A step costs what the model of the tuning says of all steps of one thread or one compute unit.  The fix-up is
-an output tile to memory and back for each part that an owner adds, and the wait for the first.  The rounds of
-data_parallel are whole: a last one that is nearly empty takes as long as a full one.
+A step costs what the model of the tuning says of all steps of one thread or one compute unit.  A start is a
+segment's: its sums wait in a tile of their own until all steps are done.  The fix-up is an output tile to
+memory and back for each part that an owner adds, and the wait for the first.  The rounds of data_parallel are
+whole: a last one that is nearly empty takes as long as a full one.  Shares of a CPU are cut before anybody
+knows which thread is slow, and all wait for that one; whole tiles go to whoever is free.
+
+Sharing must gain what threads that have nothing to do could add.  Where data_parallel keeps all of them busy,
+a difference is one of two tunings by a model that errs, and must be large.
 
 Each mode takes the tuning that serves it best: where workgroups share tiles, tiles may be large, since there
 need not be enough of them for everybody.
@@ -14,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import inf
 
 from imbrex.schedule.choose import Family, candidates, choose, rank
@@ -29,10 +35,21 @@ from imbrex.schedule.wave_cost import RATES, wave_cycles
 from imbrex.schedule.xdlops import XdlopsTuning
 from imbrex.view.streamk import MODES, Plan, Tiles
 
-__all__ = ["MARGIN", "Offer", "best", "offers", "tuning_for"]
+__all__ = ["MARGIN", "Offer", "best", "margin", "offers", "tuning_for"]
 
-MARGIN = 0.03
-"""What a schedule must save before anything but data_parallel is chosen."""
+MARGIN = 0.08
+"""What a schedule must save before anything but data_parallel is chosen: where it should save 9 %, it was
+seen to save 3 to 8."""
+
+BUSY, BUSY_MARGIN = 0.95, 0.2
+"""The same where data_parallel keeps at least so much of the machine busy."""
+
+UNEVEN = 0.04
+"""By how much the slowest of a CPU's threads is behind the mean, on a machine that does little else; of
+several shares a thread only the last one waits for it."""
+
+SHARES = 4
+"""Workgroups a thread where sums are cheap to pass on: threads then take what is left from slow ones."""
 
 WAIT = 4000.0
 """Cycles until a flag that a CPU raised is seen by another, and the workgroups were in step."""
@@ -82,20 +99,32 @@ def offers(context: GemmContext, machine: Target, family: Family, given: Tuning 
     if resident(machine) > 1:
         tunings = (given,) if given is not None else _considered(context, machine, family)
         for mode in MODES[1:]:
-            tried = [_offer(TileSchedule(mode).on(machine), t, context, machine) for t in tunings]
+            schedules = [TileSchedule(mode, count) for count in _counts(machine)]
+            tried = [_offer(s, t, context, machine) for t in tunings for s in schedules]
             found += [min(tried, key=lambda offer: offer.cost)] if tried else []
     return [first, *sorted(found, key=lambda offer: offer.cost)]
 
 
 def best(context: GemmContext, machine: Target, family: Family, given: Tuning | None = None) -> Offer:
-    """data_parallel, unless another mode saves more than MARGIN."""
+    """data_parallel, unless another mode saves more than `margin`."""
     first, *others = offers(context, machine, family, given)
-    return others[0] if others and others[0].cost < first.cost * (1 - MARGIN) else first
+    return others[0] if others and others[0].cost < first.cost * (1 - margin(first)) else first
+
+
+def _counts(machine: Target) -> tuple[int, ...]:
+    """How many workgroups may share: as many as run at a time, or on a CPU several a thread."""
+    once = resident(machine)
+    return (once, SHARES * once) if isinstance(machine, CpuTarget) else (once,)
+
+
+def margin(first: Offer) -> float:
+    """What must be saved of data_parallel's cycles."""
+    return BUSY_MARGIN if first.efficiency >= BUSY else MARGIN
 
 
 def tuning_for(schedule: TileSchedule, context: GemmContext, machine: Target, family: Family) -> Tuning:
     """The tuning that serves a schedule best."""
-    if schedule == DATA_PARALLEL:
+    if not schedule.is_shared:
         return choose(context, machine, family)
     tunings = _considered(context, machine, family)
     if not tunings:
@@ -114,9 +143,10 @@ def _considered(context: GemmContext, machine: Target, family: Family) -> Sequen
 def _offer(schedule: TileSchedule, tuning: Tuning, context: GemmContext, machine: Target) -> Offer:
     steps, at_a_time = _steps(tuning, context, machine), resident(machine)
     tiles = steps.tiles
-    if schedule == DATA_PARALLEL:
+    if not schedule.is_shared:
         rounds = -(-tiles.outputs // at_a_time)
-        cost = rounds * (tiles.k * steps.step + steps.start)
+        start = 0.0 if isinstance(machine, CpuTarget) else steps.start  # C itself holds the sums
+        cost = rounds * (tiles.k * steps.step + start)
         return Offer(schedule, tuning, tiles, at_a_time, rounds * tiles.k, 0, 0.0, cost)
     assert schedule.workgroups is not None
     plan = Plan(tiles, schedule.workgroups, schedule.mode)
@@ -125,7 +155,10 @@ def _offer(schedule: TileSchedule, tuning: Tuning, context: GemmContext, machine
     parts = min(parts + 1, plan.workgroups - 1) if any(s.share % s.k_span for s in plan.sections) else 0
     fix_up = _fix_up(parts, steps.tile_bytes, machine)
     rounds = -(-plan.workgroups // at_a_time)
-    cost = rounds * (longest * steps.step + len(plan.sections) * steps.start + fix_up)
+    is_cpu = isinstance(machine, CpuTarget)
+    starts = sum(-(-s.share // s.k_span) for s in plan.sections) if is_cpu else len(plan.sections)
+    work = longest * steps.step * (1 + UNEVEN / rounds if is_cpu else 1)
+    cost = rounds * (work + starts * steps.start + fix_up)
     return Offer(schedule, tuning, tiles, plan.workgroups, longest, parts, fix_up, cost)
 
 
@@ -138,6 +171,7 @@ def _fix_up(parts: int, tile_bytes: int, machine: Target) -> float:
     return 2 * RATES.memory_latency + (1 + parts) * (RATES.memory_latency + tile_bytes / RATES.l2_bytes)
 
 
+@lru_cache(maxsize=256)
 def _steps(tuning: Tuning, context: GemmContext, machine: Target) -> Steps:
     size = context.dtype.accumulator.bytes
     match tuning, machine:
@@ -145,7 +179,8 @@ def _steps(tuning: Tuning, context: GemmContext, machine: Target) -> Steps:
             plan = tuning.plan(context)
             tiles = Tiles(plan.grid_size, 1, plan.k_iterations)
             whole = cycles(tuning, context, replace(machine, threads=1))
-            return Steps(tiles, whole / tiles.total, 0.0, plan.block_rows * plan.block_columns * size)
+            tile_bytes = plan.block_rows * plan.block_columns * size
+            return Steps(tiles, whole / tiles.total, tile_bytes * PRICES.tile.l3, tile_bytes)
         case XdlopsTuning(), GpuTarget():
             wave = tuning.plan(context, machine)
             tiles = Tiles(wave.grid_size, 1, wave.k_iterations)

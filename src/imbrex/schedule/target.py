@@ -70,6 +70,7 @@ GPU_TARGETS: dict[str, GpuTarget] = {
         GpuTarget("gfx90a", 64 * KIB, 64, 1024, 256, 32, 104, ISA_DOCUMENTS.format("MI200")),
         GpuTarget("gfx942", 64 * KIB, 64, 1024, 256, 32, 304, ISA_DOCUMENTS.format("MI300"), (4,)),
         GpuTarget("gfx950", 160 * KIB, 64, 1024, 256, 64, 256, ISA_DOCUMENTS.format("CDNA4"), (16, 4)),
+        GpuTarget("sm_90a", 227 * KIB, 32, 1024, 255, 32, 132, "CUDA C++ Programming Guide, 9.0; H200"),
         GpuTarget("emulate", 64 * KIB, 64, 1024, 256, 32, 1, "chosen equal to gfx942", (4,)),
     )
 }

@@ -1,8 +1,10 @@
-"""Tuning: one of the three kinds; its text form and its JSON form, one line each.
+"""Tuning: one of the four kinds; its text form and its JSON form, one line each.
 
     v1:general:block_size,m_per_block,n_per_block,k_per_block,m_per_thread,n_per_thread
     v1:xdlops:m_per_block,n_per_block,k_per_block,m_per_wave,n_per_wave,kpack,
               auto|INSTRUCTION,xor|padded|plain|tiled,staged|direct,straight|swapped,interleave,buffers
+    v1:warpgroup:m_per_block,n_per_block,k_per_block,stages,consumers,cluster_m,cluster_n,
+                 cooperative|pingpong,straight|swapped,group
     v1:cpu:m_per_thread,n_per_thread,m_per_block,n_per_block,k_per_block,vector_lanes,
            k_major|k_blocked,a|b,straight|swapped
 
@@ -20,21 +22,23 @@ from imbrex.diagnostic import Diagnostic, did_you_mean
 from imbrex.schedule import mfma
 from imbrex.schedule.cpu import CpuTuning
 from imbrex.schedule.vanilla import GeneralTuning
+from imbrex.schedule.warpgroup import WarpgroupTuning
 from imbrex.schedule.xdlops import XdlopsTuning
 from imbrex.view.lds import LDS_KINDS
 
 __all__ = ["KINDS", "VERSION", "Tuning", "from_json", "parse", "text", "to_json", "with_article"]
 
-Tuning: TypeAlias = GeneralTuning | XdlopsTuning | CpuTuning
+Tuning: TypeAlias = GeneralTuning | XdlopsTuning | WarpgroupTuning | CpuTuning
 
 VERSION = 1
-KINDS: dict[str, type[GeneralTuning] | type[XdlopsTuning] | type[CpuTuning]] = {
-    kind.kind: kind for kind in (GeneralTuning, XdlopsTuning, CpuTuning)
+KINDS: dict[str, type[Tuning]] = {
+    kind.kind: kind for kind in (GeneralTuning, XdlopsTuning, WarpgroupTuning, CpuTuning)
 }
 WORDS: dict[str, dict[str, str | bool]] = {
     "a_layout": {"k_major": "k_major", "k_blocked": "k_blocked"},
     "stationary": {"a": "a", "b": "b"},
     "swapped": {"straight": False, "swapped": True},
+    "pingpong": {"cooperative": False, "pingpong": True},
     "lds": {kind: kind for kind in LDS_KINDS},
     "copy": {"staged": "staged", "direct": "direct"},
 }

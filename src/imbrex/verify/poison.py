@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 from imbrex.dtype import DType, dtype
 
-__all__ = ["is_poison", "poison", "poisoned"]
+__all__ = ["PATTERNS", "is_poison", "poison", "poisoned"]
 
-_PATTERNS = {
+PATTERNS = {
     "f64": 0x7FF8_5A5A_A5A5_5A5A,
     "f32": 0x7FC5_A5A5,
     "f16": 0x7E5A,
@@ -31,7 +31,7 @@ _PATTERNS = {
 
 def poison(array: npt.NDArray[Any]) -> None:
     """Fill `array`, of any of our element types, in place."""
-    array.view(_bits(array)).fill(_PATTERNS[dtype(array.dtype).name])
+    array.view(_bits(array)).fill(PATTERNS[dtype(array.dtype).name])
 
 
 def poisoned(shape: tuple[int, ...], element: DType) -> npt.NDArray[Any]:
@@ -43,7 +43,7 @@ def poisoned(shape: tuple[int, ...], element: DType) -> npt.NDArray[Any]:
 
 def is_poison(array: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     """Where `array` holds poison still."""
-    return np.equal(array.view(_bits(array)), _PATTERNS[dtype(array.dtype).name])
+    return np.equal(array.view(_bits(array)), PATTERNS[dtype(array.dtype).name])
 
 
 def _bits(array: npt.NDArray[Any]) -> np.dtype[Any]:

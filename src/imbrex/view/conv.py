@@ -8,7 +8,8 @@
 
 Digits of a merged dim follow the memory order of an array, so that its fastest dim stays fastest.  gemmK may
 have its taps first instead, channels as its fastest digit: then a stretch of gemmK stays at one tap, with
-one guard for each lane, even where channels do not come last in memory.
+one guard for each lane, even where channels do not come last in memory.  And channels may be counted up to a
+multiple, of which those too many do not exist: then a stretch of that length stays at one tap, too.
 The phases of v4r1: with g = gcd(stride, dilation) and Y~ = stride / g, a filter row is y = Y~ * y. + y~, and
 stride * ho + dilation * y = stride * h~ + dilation * y~ with h~ = ho + (dilation / g) * y. .  Fixing y~ fixes
 the residue of the input rows, hi + pad = dilation * y~ modulo stride, and every y~ below Y~ has its own.  So
@@ -75,25 +76,29 @@ class Convolution:
         return Axis(sizes[image], sizes[out], sizes[window], self.strides[i], self.dilations[i], *pads)
 
 
-def forward(conv: Convolution, taps_first: bool = False) -> GemmView:
-    """v4r4."""
+def forward(conv: Convolution, taps_first: bool = False, channel_multiple: int = 1) -> GemmView:
+    """v4r4.  channel_multiple: of c, where a window has several taps."""
     reduction = _reduction(conv.input, {"c": "c", "hi": "y", "wi": "x"}, taps_first)
     pixels = _order(conv.output, {"n": "n", "ho": "ho", "wo": "wo"})
+    more = _more_channels(conv.filter, "c", _taps(conv), channel_multiple)
     return GemmView(
-        a=_merged(conv.filter, gemmK=reduction, gemmM="k"),
-        b=_stacked(_windows(conv), gemmK=reduction, gemmN=pixels),
+        a=_counted(conv.filter, more, gemmK=reduction, gemmM="k"),
+        b=_stacked(_windows(conv, more), gemmK=reduction, gemmN=pixels),
         c=_merged(conv.output, gemmM="k", gemmN=pixels),
     )
 
 
-def backward_weight(conv: Convolution, taps_first: bool = False) -> GemmView:
-    """v4r4: the filter's gradient sums over all pixels.  taps_first: of gemmN, where channels come last."""
+def backward_weight(conv: Convolution, taps_first: bool = False, channel_multiple: int = 1) -> GemmView:
+    """v4r4: the filter's gradient sums over all pixels.  taps_first: of gemmN, where channels come last.
+    channel_multiple: of c, where a window has several taps.
+    """
     pixels = _order(conv.output, {"n": "n", "ho": "ho", "wo": "wo"})
     taps = _reduction(conv.filter, {"c": "c", "y": "y", "x": "x"}, taps_first)
+    more = _more_channels(conv.filter, "c", _taps(conv), channel_multiple)
     return GemmView(
         a=_merged(conv.output, gemmK=pixels, gemmM="k"),
-        b=_stacked(_windows(conv), gemmK=pixels, gemmN=taps),
-        c=_merged(conv.filter, gemmM="k", gemmN=taps),
+        b=_stacked(_windows(conv, more), gemmK=pixels, gemmN=taps),
+        c=_counted(conv.filter, more, gemmM="k", gemmN=taps),
     )
 
 
@@ -108,10 +113,15 @@ def backward_data_v1r1(conv: Convolution) -> GemmView:
     )
 
 
-def backward_data_v4r1(conv: Convolution, taps_first: bool = False) -> tuple[GemmView, ...]:
-    """One GEMM for each phase (y~, x~) that has filter taps and input elements."""
+def backward_data_v4r1(
+    conv: Convolution, taps_first: bool = False, channel_multiple: int = 1
+) -> tuple[GemmView, ...]:
+    """One GEMM for each phase (y~, x~) that has filter taps and input elements.
+
+    channel_multiple: of k, in phases of several taps.
+    """
     phases = product(_phases(conv.height), _phases(conv.width))
-    return tuple(_phase(conv, h, w, taps_first) for h, w in phases)
+    return tuple(_phase(conv, h, w, taps_first, channel_multiple) for h, w in phases)
 
 
 def writes_everything(conv: Convolution) -> bool:
@@ -147,23 +157,25 @@ def _phases(axis: Axis) -> Iterator[Phase]:
             yield Phase(residue, taps, first, last - first + 1, axis.stride * first + shift)
 
 
-def _phase(conv: Convolution, h: Phase, w: Phase, taps_first: bool) -> GemmView:
+def _phase(conv: Convolution, h: Phase, w: Phase, taps_first: bool, channel_multiple: int) -> GemmView:
     pixels = _order(conv.input, {"n": "n", "hi": "ht", "wi": "wt"})
     reduction = _reduction(conv.output, {"k": "k", "ho": "yd", "wo": "xd"}, taps_first)
+    more = _more_channels(conv.filter, "k", h.taps * w.taps, channel_multiple)
     return GemmView(
-        a=_stacked(_phase_filter(conv, h, w), gemmK=reduction, gemmM="c"),
-        b=_stacked(_phase_output(conv, h, w), gemmK=reduction, gemmN=pixels),
+        a=_stacked(_phase_filter(conv, h, w, more), gemmK=reduction, gemmM="c"),
+        b=_stacked(_phase_output(conv, h, w, more), gemmK=reduction, gemmN=pixels),
         c=_stacked(_phase_input(conv, h, w), gemmM="c", gemmN=pixels),
     )
 
 
-def _phase_filter(conv: Convolution, h: Phase, w: Phase) -> tuple[Layer, ...]:
+def _phase_filter(conv: Convolution, h: Phase, w: Phase, more: Mapping[str, Entry]) -> tuple[Layer, ...]:
     def taps(axis: Axis, p: Phase) -> Embed:
         return Embed((axis.stride // gcd(axis.stride, axis.dilation),), p.residue)
 
     entries: dict[str, Entry] = {
         "y": (taps(conv.height, h), "yd", "y"),
         "x": (taps(conv.width, w), "xd", "x"),
+        **more,
     }
     return (_changed(conv.filter, entries, {"yd": h.taps, "xd": w.taps}),)
 
@@ -176,7 +188,7 @@ def _phase_input(conv: Convolution, h: Phase, w: Phase) -> tuple[Layer, ...]:
     return (_changed(conv.input, entries, {"ht": h.extent, "wt": w.extent}),)
 
 
-def _phase_output(conv: Convolution, h: Phase, w: Phase) -> tuple[Layer, ...]:
+def _phase_output(conv: Convolution, h: Phase, w: Phase, more: Mapping[str, Entry]) -> tuple[Layer, ...]:
     def back(axis: Axis) -> int:
         return axis.dilation // gcd(axis.stride, axis.dilation)
 
@@ -189,6 +201,7 @@ def _phase_output(conv: Convolution, h: Phase, w: Phase) -> tuple[Layer, ...]:
     pads: dict[str, Entry] = {
         "ho": (pad(conv.height, h), "hopad", "ho"),
         "wo": (pad(conv.width, w), "wopad", "wo"),
+        **more,
     }
     below = _changed(conv.output, pads)
     entries: dict[str, Entry] = {
@@ -199,12 +212,13 @@ def _phase_output(conv: Convolution, h: Phase, w: Phase) -> tuple[Layer, ...]:
     return (_changed(below.upper, entries, sizes), below)
 
 
-def _windows(conv: Convolution) -> tuple[Layer, ...]:
-    """The input as (filter tap, output pixel) pairs: pad, then slide."""
+def _windows(conv: Convolution, more: Mapping[str, Entry] | None = None) -> tuple[Layer, ...]:
+    """The input as (filter tap, output pixel) pairs: pad, then slide.  more: channels."""
     (top, bottom), (left, right) = conv.padding
     pads: dict[str, Entry] = {
         "hi": (Pad(top, bottom), "hipad", "hi"),
         "wi": (Pad(left, right), "wipad", "wi"),
+        **(more or {}),
     }
     below = _changed(conv.input, pads)
     h, w = conv.height, conv.width
@@ -214,6 +228,20 @@ def _windows(conv: Convolution) -> tuple[Layer, ...]:
     }
     sizes = {"y": h.window, "ho": h.out, "x": w.window, "wo": w.out}
     return (_changed(below.upper, entries, sizes), below)
+
+
+def _taps(conv: Convolution) -> int:
+    return conv.height.window * conv.width.window
+
+
+def _more_channels(memory: Sequence[Dim], name: str, taps: int, multiple: int) -> dict[str, Entry]:
+    """The entry that counts channels up to a multiple; none where they are one or there is a single tap."""
+    extra = -dict(memory)[name] % multiple if taps > 1 else 0
+    return {name: (Pad(0, extra), name, name)} if extra else {}
+
+
+def _counted(memory: Sequence[Dim], more: Mapping[str, Entry], **gemm: str) -> Map:
+    return _stacked((_changed(memory, more),), **gemm) if more else _merged(memory, **gemm)
 
 
 def _changed(

@@ -15,13 +15,6 @@ first global tile
     next       the place after the workgroup's
     last       one after the place of the last partial sum that the owner adds; 0 for who does not own
 
-Loops over k tiles two at a time take their bounds from first and count:
-
-    pairs      first + 2 * ((count - 1) // 2) - 1  the loop runs while a tile and two after it are there
-    whole      first + count - 1                   the loop runs while a tile and one after it are there
-    rest       first + count - 2, at least 0       where it leaves two
-    even, odd  1 where count is
-
 Logical numbers count against hardware's (`imbrex.view.streamk.started`).
 """
 
@@ -35,12 +28,9 @@ from imbrex.index.expr import Lin, lin, select, var
 from imbrex.view.streamk import Plan, Section, started
 
 Quantity: TypeAlias = Literal[
-    "segments", "output", "first", "end", "count", "sends", "owns", "slot", "next", "last",
-    "pairs", "whole", "rest", "even", "odd",
-]  # fmt: skip
+    "segments", "output", "first", "end", "count", "sends", "owns", "slot", "next", "last"
+]
 QUANTITIES: Final = get_args(Quantity)
-BOUNDS: Final = ("pairs", "whole", "rest", "even", "odd")
-"""Quantities of first and count."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +67,7 @@ class Walk:
                 return self.most_segments + 1
             case "output":
                 return self.plan.tiles.outputs
-            case "first" | "whole":
+            case "first":
                 return k
             case "end" | "count":
                 return k + 1
@@ -87,17 +77,11 @@ class Walk:
                 return workgroups
             case "next" | "last":
                 return workgroups + 1
-            case "pairs" | "rest":
-                return max(k - 1, 1)
-            case "even" | "odd":
-                return 2
 
     def index(self, name: Quantity, workgroup: Lin, place: Lin) -> Lin:
         """The quantity.  workgroup: hardware's number for `slot`, else the slot.  place: s for `output`, the
-        output tile for what depends on it.  Loop bounds take first and count instead of the two.
+        output tile for what depends on it.
         """
-        if name == "pairs" or name == "whole" or name == "rest" or name == "even" or name == "odd":
-            return _bound(name, workgroup, place)
         begin, stop, span = *self._share(workgroup), self.section.k_span
         base = (place - self.first_output) * span
         match name:
@@ -126,22 +110,6 @@ class Walk:
         """[begin, stop) of a workgroup, from the section's start on; begin > stop where there is nothing."""
         begin = workgroup * self.section.share
         return begin, _least(begin + self.section.share, lin(self.section.tiles))
-
-
-def _bound(name: Quantity, first: Lin, count: Lin) -> Lin:
-    match name:
-        case "pairs":
-            return first + (count + 1) // 2 * 2 - 3
-        case "whole":
-            return first + count - 1
-        case "rest":
-            return _most(first + count - 2, lin(0))
-        case "even":
-            return 1 - count % 2
-        case "odd":
-            return count % 2
-        case _:
-            raise AssertionError(f"no bound of a loop: {name}")
 
 
 def _most(a: Lin, b: Lin) -> Lin:

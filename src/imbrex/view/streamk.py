@@ -162,6 +162,13 @@ class Plan:
         """Useful over issued iterations: all workgroups run as long as the one that has most."""
         return self.tiles.total / (self.workgroups * self.longest)
 
+    def ways(self, dies: int) -> int:
+        """Output tiles that so many neighbouring workgroups compute at a time: where hardware deals
+        workgroups to dies, tiles this far apart are on one die.  Of the section that has most tiles.
+        """
+        longest = max(self.sections, key=lambda section: section.tiles)
+        return max(1, round(dies * longest.share / longest.k_span))
+
     def workspace_bytes(self, tile_bytes: int) -> int:
         """Partial tiles, one a workgroup, and a flag for each; 0 where nothing is sent."""
         return self.workgroups * (tile_bytes + FLAG_BYTES) if self.shared else 0

@@ -135,7 +135,7 @@ def interleaved(dims: Sequence[Dim], tiles: WaveTiles, side: Side) -> tuple[Laye
 
 def fragment(dims: Sequence[Dim], tiles: WaveTiles, side: Side) -> tuple[Layer, ...]:
     """A work item's packs of A (side "m") or B ("n") of a tile (k, side) in LDS."""
-    held_by = tiles.instruction.a if side == "m" else tiles.instruction.b
+    held_by = tiles.instruction.map("a" if side == "m" else "b")
     turned = interleaved(dims, tiles, side)
     spread = _spread_operand(turned[0].upper if turned else dims, tiles, side)
     outer = (*WAVES, "k_outer", f"{side}_tile", "slot_outer")

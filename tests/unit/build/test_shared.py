@@ -12,7 +12,7 @@ import pytest
 
 from imbrex.build import shared as module
 from imbrex.build.cache import Cache, CacheWarning
-from imbrex.build.isa import host_isa, isa
+from imbrex.build.isa import host_isa
 from imbrex.build.shared import build_shared, find_shared, recipe_key
 from imbrex.build.toolchain import find_compiler
 from imbrex.diagnostic import Diagnostic
@@ -60,12 +60,12 @@ def test_object_key_does_not_hold_where_the_compiler_lies() -> None:
 
 
 def test_recipe_key_changes_with_all_that_makes_the_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert recipe_key("conv") == recipe_key("conv", isa=host_isa())
+    assert recipe_key("conv") == recipe_key("conv", builder=(find_compiler().version, host_isa().fingerprint))
     keys = {
         recipe_key("conv"),
         recipe_key("gemm"),
         recipe_key("conv", "tile"),
-        recipe_key("conv", isa=isa("avx2")),
+        recipe_key("conv", builder=("NVRTC 13.0",)),
     }
     monkeypatch.setattr(module, "_generator_digest", lambda: "edited")
     assert len({*keys, recipe_key("conv")}) == 5

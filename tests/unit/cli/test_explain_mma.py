@@ -29,7 +29,7 @@ def test_the_list_names_every_instruction(imbrex: Imbrex) -> None:
     assert said.code == 0
     header, *rows = rows_of(said.out)
     assert [row[0] for row in rows] == [i.name for i in instructions()]
-    assert header[-6:] == ["gfx908", "gfx90a", "gfx942", "gfx950", "gfx11", "gfx12"]
+    assert header[-7:] == ["gfx908", "gfx90a", "gfx942", "gfx950", "gfx11", "gfx12", "sm_90a"]
 
 
 def test_the_list_of_a_chip_and_of_types(imbrex: Imbrex) -> None:
@@ -55,6 +55,31 @@ def test_facts_of_one(imbrex: Imbrex) -> None:
     told = json.loads(imbrex("explain", "mma", "mfma_f32_16x16x32_fp8_fp8", "--format", "json").out)
     assert (told["cycles"], told["registers"]) == ({"gfx942": 16, "gfx950": 16}, {"a": 2, "b": 2, "c": 4})
     assert "fp8 is f8e4m3fnuz" in imbrex("explain", "mma", "mfma_f32_16x16x32_fp8_fp8").out
+
+
+def test_facts_of_one_that_reads_shared_memory(imbrex: Imbrex) -> None:
+    said = imbrex("explain", "mma", "wgmma_m64n16k32_f32_e4m3_e5m2")
+    assert said.code == 0
+    for line in (
+        "wave           128 lanes",
+        "registers      A 4, C 8, of 32 bits, a lane",
+        "shared memory  B, and A where it is not in registers",
+        "assembly       wgmma.mma_async.sync.aligned.m64n16k32.f32.e4m3.e5m2 c, a, b, p, 1, 1",
+        "8 cycles, 8192 operations a cycle on the four SIMDs of a multiprocessor; "
+        "e4m3 is f8e4m3fn, e5m2 is f8e5m2",
+    ):
+        assert line in said.out, line
+    told = json.loads(imbrex("explain", "mma", "wgmma_m64n16k16_f16_f16", "--format", "json").out)
+    assert (told["builtin"], told["registers"], list(told["layouts"])) == ("", {"a": 4, "c": 4}, ["a", "c"])
+
+
+@pytest.mark.parametrize("question", [["--matrix"], ["--registers"], ["--register-of", "0,0"], []])
+def test_no_lane_holds_what_shared_memory_does(imbrex: Imbrex, question: list[str]) -> None:
+    name = "wgmma_m64n16k8_f32_tf32"
+    assert imbrex("explain", "mma", name, *question).code == 0
+    said = imbrex("explain", "mma", name, "--operand", "b", *question)
+    assert said.code == 1
+    assert f"no lane holds B of {name}: it is read from shared memory" in said.errors
 
 
 def test_register_of_an_element(imbrex: Imbrex) -> None:

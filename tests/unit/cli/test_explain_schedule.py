@@ -28,6 +28,19 @@ def test_the_table_says_why(imbrex: Imbrex) -> None:
     assert said.code == 0 and "taken:" in said.out
 
 
+def test_orders_of_tiles_and_what_they_find(imbrex: Imbrex) -> None:
+    large = "gemm -t f16 -m 4096 -n 4096 -k 4096"
+    said = imbrex("explain", "schedule", "--target", "gfx942", large)
+    assert said.code == 0 and "8 dies with 4 MiB of L2 each, 304 workgroups at a time" in said.out
+    assert "taken: data_parallel/wgm=" in said.out
+    (told,) = json.loads(imbrex("explain", "schedule", "--target", "gfx942", "--format", "json", large).out)
+    plain, best, *_ = told["orders"]
+    assert (plain["group"], plain["along"], plain["xcds"]) == (1, "m", 1)
+    assert best["hit_rate"] > plain["hit_rate"] + 0.05
+    (told,) = json.loads(imbrex("explain", "schedule", "--threads", "2", "--format", "json", LONG).out)
+    assert told["orders"] == []
+
+
 def test_an_unknown_schedule_is_refused(imbrex: Imbrex) -> None:
     said = imbrex("explain", "--schedule", "streamk", LONG)
     assert said.code != 0 and "unknown schedule of tiles 'streamk'" in said.errors

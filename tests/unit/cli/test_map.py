@@ -35,12 +35,21 @@ def test_pictures_and_graphs(imbrex: Imbrex, tmp_path: Path) -> None:
     assert imbrex("map", "6x8", "--group", "2", "--format", "mermaid").out.startswith("graph TD\n")
 
 
+def test_the_group_may_be_a_quantity(imbrex: Imbrex) -> None:
+    for group in ("1", "3", "5", "9"):
+        asked = ("map", "5x6", "--group", group, "--along", "n", "--xcds", "3")
+        assert imbrex(*asked, "--runtime").out == imbrex(*asked).out
+    graph = imbrex("map", "5x6", "--group", "3", "--runtime", "--format", "json").out
+    assert "wgm" in graph and "wgm" not in imbrex("map", "5x6", "--group", "3", "--format", "json").out
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["6"], "a grid of tiles looks like 6x8, got '6'"),
         (["0x4"], "a grid of tiles looks like 6x8, got '0x4'"),
         (["6x8", "--group", "0"], "--group should be at least 1, got 0"),
+        (["6x8", "--runtime"], "--runtime needs a value for its tables"),
         (["6x8", "--xcds", "-1"], "--xcds should be at least 1, got -1"),
         (["9999x9999"], "a table of 99980001 tiles is too long to print"),
     ],

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from imbrex.emit import mlir
-from imbrex.view.mma import Operand, instructions
+from imbrex.view.mma import Operand, in_registers
 from imbrex.view.swizzle import INSTANCES, SEEDS, Swizzle, TileKernel, tile_kernel
 
 OPERANDS: tuple[Operand, ...] = ("a", "b", "c")
@@ -122,7 +122,7 @@ def test_element_types_are_mlirs(name: str, chip: str | None, element: str) -> N
 def test_mlir_accepts_the_tiles_of_every_instruction() -> None:
     functions = [
         mlir.tile_module(TileKernel(found, (2, 4, 2)), operand, f"{found.name}_{operand}")
-        for found in instructions()
+        for found in in_registers()
         for operand in OPERANDS
     ]
     said = ran("\n".join(functions), "mlir-opt")

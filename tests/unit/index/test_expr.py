@@ -418,3 +418,14 @@ def test_a_pickled_index_is_found_by_another_process() -> None:
     env = {**os.environ, "PYTHONHASHSEED": "1234"}
     hash(x)
     assert subprocess.run([sys.executable, "-c", program], input=pickle.dumps(x), env=env).returncode == 0
+
+
+@given(st.integers(-9, 9), st.integers(-9, 9), st.integers(1, 9))
+def test_the_greater_and_the_lesser_of_two_know_their_bounds(low: int, limit: int, size: int) -> None:
+    x = param("x", low, low + size)
+    greater, lesser = select(x - limit, x, lin(limit)), select(limit - x, x, lin(limit))
+    for value in range(low, low + size + 1):
+        assert greater.eval({"x": value}) == max(value, limit) >= greater.bounds[0]
+        assert lesser.eval({"x": value}) == min(value, limit) <= lesser.bounds[1]
+    assert greater.bounds == (max(low, limit), max(low + size, limit))
+    assert lesser.bounds == (min(low, limit), min(low + size, limit))

@@ -8,7 +8,8 @@ import pytest
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from imbrex.ir.ops import AwaitOp, SegmentOp, SignalOp, ThreadwiseCopyOp
+from imbrex.ir.meaning import shared
+from imbrex.ir.ops import AwaitOp, GroupOp, SegmentOp, SignalOp, ThreadwiseCopyOp, TileOp
 from imbrex.ir.passes.affix_tuning import AffixTuning
 from imbrex.problem import Conv2d, Gemm
 from imbrex.verify.compare import compare
@@ -49,6 +50,14 @@ CASES = [
     *(Shared(Gemm(40, 37, 80, dtype="f16"), WAVES, schedule=s) for s in MODES),
     Shared(Gemm(37, 40, 50, batch=2, beta=3.0), GENERAL, schedule="stream_k:5"),
     *(Shared(WEIGHT, tuning, schedule="stream_k:5") for tuning in (GENERAL, CPU)),
+    *(
+        Shared(Gemm(70, 100, 50), CPU, schedule=s)
+        for s in ("data_parallel/wgm=3/runtime", "stream_k:3/wgm=2/along=n")
+    ),
+    *(
+        Shared(Gemm(90, 70, 50, batch=2), GENERAL, schedule=f"{s}/wgm=2/xcd=3")
+        for s in ("data_parallel", "two_tile:4")
+    ),
 ]
 
 
@@ -65,6 +74,37 @@ def test_every_level_computes_the_same(case: Shared) -> None:
 def test_the_text_says_it_all(case: Shared) -> None:
     found = {type(op) for op in reread(case.lowered("gridwise-to-blockwise")).walk()}
     assert found >= {SegmentOp, SignalOp, AwaitOp}
+
+
+def test_the_text_names_the_order() -> None:
+    case = Shared(Gemm(70, 100, 50), CPU, schedule="data_parallel/wgm=3")
+    tiles = [op for op in reread(case.lowered("gridwise-to-blockwise")).walk() if isinstance(op, TileOp)]
+    assert [op.group.data for op in tiles] == [3]
+
+
+@pytest.mark.parametrize(("given", "used"), [(-1, 3), (0, 3), (1, 1), (2, 2), (4, 4), (9, 9), (1 << 30, 9)])
+def test_a_group_that_memory_gives(given: int, used: int) -> None:
+    """Where it is not positive the default, and no more rows than there are."""
+    case = Shared(Gemm(70, 100, 50), CPU, schedule="data_parallel/wgm=3/runtime")
+    found = list(reread(case.lowered("gridwise-to-blockwise")).walk())
+    (group,) = [op for op in found if isinstance(op, GroupOp)]
+    (tile,) = [op for op in found if isinstance(op, TileOp)]
+    rows = shared.group(group, Number(given))  # type: ignore[arg-type]
+    assert rows == used
+    for place in range(tile.count):
+        ((known,), _) = tile.map_(used).evaluate([place])
+        assert shared.tile(tile, place, rows) == known
+
+
+@dataclass(frozen=True)
+class Number:
+    """A buffer of one number."""
+
+    value: int
+
+    def load(self, index: list[int]) -> int:
+        assert index == [0]
+        return self.value
 
 
 def test_without_what_is_sent_the_result_is_wrong() -> None:

@@ -6,8 +6,8 @@ import pytest
 
 from imbrex.build.amd_occupancy import CHIP_LIMITS
 from imbrex.diagnostic import Diagnostic
-from imbrex.emit import hip
-from imbrex.kernel import CHIPS, PLANNED, TARGETS, Goal, goal
+from imbrex.emit import cuda, hip
+from imbrex.kernel import ARCHITECTURES, CHIPS, TARGETS, Goal, goal
 from imbrex.schedule.target import GPU_TARGETS
 
 
@@ -19,6 +19,7 @@ from imbrex.schedule.target import GPU_TARGETS
         (("emulate", True), Goal("emulate", "gfx942"), "emulate (gfx942)", True),
         (("gfx90a", True), Goal("emulate", "gfx90a"), "emulate (gfx90a)", True),
         (("gfx90a", False), Goal("gfx90a", "gfx90a"), "gfx90a", False),
+        (("sm_90a", False), Goal("sm_90a", "sm_90a"), "sm_90a", False),
     ],
 )
 def test_words(words: tuple[str, bool], wanted: Goal, text: str, is_native: bool) -> None:
@@ -34,7 +35,8 @@ def test_words(words: tuple[str, bool], wanted: Goal, text: str, is_native: bool
         (("tpu7", False), "unknown target 'tpu7'", "known: cpu, emulate, gfx908"),
         (("gfx924", False), "target 'gfx924' cannot be built; this Imbrex builds cpu, emulate", "'emulate'"),
         (("gfx90", True), "target 'gfx90' cannot be built", "'emulate'"),
-        *(((name, False), f"target '{name}' cannot be built", "'emulate'") for name in PLANNED),
+        (("sm_90", False), "target 'sm_90' cannot be built", "'emulate'"),
+        (("sm_90a", True), "target 'sm_90a' has no lane-level form", "gfx942"),
     ],
 )
 def test_what_is_refused(words: tuple[str, bool], message: str, hint: str) -> None:
@@ -45,4 +47,5 @@ def test_what_is_refused(words: tuple[str, bool], message: str, hint: str) -> No
 
 def test_every_folder_knows_the_same_chips() -> None:
     assert set(CHIPS) == set(CHIP_LIMITS) == set(hip.CHIPS) <= set(GPU_TARGETS)
-    assert set(TARGETS) == {"cpu", "emulate", *CHIPS}
+    assert set(ARCHITECTURES) == set(cuda.CHIPS) <= set(GPU_TARGETS)
+    assert set(TARGETS) == {"cpu", "emulate", *CHIPS, *ARCHITECTURES}

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from imbrex.dtype import ML_DTYPES
-from imbrex.run.arrays import as_array, check, contiguous, dense_order, same_kind
+from imbrex.run.arrays import as_array, check, contiguous, dense_order, order_of, same_kind
 
 F32 = np.dtype(np.float32)
 
@@ -225,3 +225,22 @@ def test_tensor_that_cannot_be_read_is_a_type_error(torch: Any) -> None:
     for message, tensor in cases.items():
         with pytest.raises(TypeError, match=message):
             as_array(tensor, "x")
+
+
+@pytest.mark.parametrize(
+    ("shape", "strides", "order"),
+    [
+        ((2, 3, 4), (12, 4, 1), (0, 1, 2)),
+        ((2, 3, 4), None, (0, 1, 2)),
+        ((2, 3, 4), (12, 1, 3), (0, 2, 1)),
+        ((2, 1, 4), (4, 99, 1), (0, 1, 2)),
+        ((2, 3, 4), (24, 8, 2), None),
+        ((2, 3, 4), (12, -4, 1), None),
+        ((2, 3), (3, 3), None),
+        ((), (), ()),
+    ],
+)
+def test_order_of_shape_and_strides(
+    shape: tuple[int, ...], strides: tuple[int, ...] | None, order: tuple[int, ...] | None
+) -> None:
+    assert order_of(shape, strides) == order

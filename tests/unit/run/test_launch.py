@@ -20,4 +20,4 @@ def test_steps_of_a_program_name_arrays_by_place() -> None:
     a, b, c = (Buffer(name, F32, 4, "global") for name in "abc")
     kernel = Kernel("p_1", (a, c), frozenset({"c"}), 3, 64, ())
     program = Program("p", (a, b, c), (ZeroFill(c), kernel), frozenset({"c"}))
-    assert steps_of(program) == (Zero(2), Launch("p_1", 3, 64, (0, 2)))
+    assert steps_of(program, "gfx942") == (Zero(2), Launch("p_1", 3, 64, (0, 2)))

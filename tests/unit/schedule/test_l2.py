@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from imbrex.schedule.l2 import L2, traffic
-from imbrex.view.workgroup import order
+from imbrex.schedule.l2 import CACHES, L2, plan_traffic, sampled, traffic
+from imbrex.view.streamk import Plan, Tiles
+from imbrex.view.workgroup import Along, begun, order
 
 TILE = (32 << 10, 32 << 10)
 
@@ -37,3 +38,42 @@ def test_without_the_remap_a_group_as_wide_as_the_dies_gives_each_die_one_row() 
     dealt = L2(4 << 20, xcds=8)
     plain, remapped = (traffic(order(64, 64, 8, xcds=xcds), 16, 304, dealt, TILE).hit_rate for xcds in (1, 8))
     assert remapped > plain + 0.3
+
+
+@pytest.mark.parametrize(("m", "n"), [(64, 64), (40, 23), (16, 16), (200, 3)])
+@pytest.mark.parametrize(("group", "along"), [(1, "m"), (1, "n"), (8, "m"), (16, "n")])
+@pytest.mark.parametrize("chip", ["gfx90a", "gfx942"])
+def test_few_batches_speak_for_all(m: int, n: int, group: int, along: Along, chip: str) -> None:
+    """One step of four batches against all steps of all: within three points."""
+    cache = CACHES[chip]
+    for ways in dict.fromkeys((1, cache.xcds)):
+        tiles = begun(1, m, n, group, along, ways)
+        resident = 304 if cache.xcds > 1 else 104
+        whole = traffic(tiles, 16, resident, cache, TILE)
+        assert abs(sampled(tiles, resident, cache, TILE).hit_rate - whole.hit_rate) < 0.03
+
+
+def test_batches_of_a_product_share_nothing() -> None:
+    cache = L2(4 << 20)
+    assert sampled(begun(8, 1, 1), 8, cache, TILE).hit_rate == 0.0
+    assert sampled(begun(1, 8, 1), 8, cache, TILE).hit_rate == 7 / 16
+
+
+@pytest.mark.parametrize(("m", "n", "gain"), [(64, 64, 0.2), (20, 19, 0.05)])
+def test_dealing_a_plans_places_gathers_tiles_on_dies(m: int, n: int, gain: float) -> None:
+    """Workgroups stay where they are, so that nobody waits for one that starts later."""
+    cache, plan = L2(4 << 20, 8), Plan(Tiles(m * n, 1, 16), 304, "stream_k")
+    rates = [
+        plan_traffic(plan, begun(1, m, n, 8, ways=ways), cache, TILE).hit_rate for ways in (1, plan.ways(8))
+    ]
+    assert rates[1] > rates[0] + gain
+
+
+def test_a_plan_of_whole_tiles_is_one_batch() -> None:
+    cache, plan = L2(4 << 20, 8), Plan(Tiles(80, 1, 5), 80, "data_parallel")
+    backwards = begun(1, 8, 10)
+    (numbers,) = (m.size for m in backwards.upper)
+    assert numbers == 80
+    found = plan_traffic(plan, backwards, cache, TILE)
+    assert found.asked == traffic(backwards, 5, 80, cache, TILE).asked
+    assert abs(found.hit_rate - traffic(backwards, 5, 80, cache, TILE).hit_rate) < 0.02

@@ -144,6 +144,29 @@ def test_a_swapped_view_is_the_transposed_product(batch: int) -> None:
             assert swapped.swapped() == view
 
 
+@pytest.mark.parametrize("batch", BATCHES)
+@pytest.mark.parametrize("multiple", [2, 4])
+def test_channels_beyond_the_last_one_are_no_products(batch: int, multiple: int) -> None:
+    """Counted up to a multiple, a stretch of that many stays at one tap; nothing else changes."""
+    for shape in convolutions(batch):
+        view = conv.forward(shape, taps_first=True, channel_multiple=multiple)
+        assert np.array_equal(products(view), wanted(shape, "filter", "input", "output")), shape
+        assert view.k % multiple == 0 or conv.forward(shape).k == view.k
+        view = conv.backward_weight(shape, channel_multiple=multiple)
+        assert np.array_equal(products(view), wanted(shape, "output", "input", "filter")), shape
+        assert np.all(written([view], elements(shape.filter)) == 1), shape
+        views = conv.backward_data_v4r1(shape, taps_first=True, channel_multiple=multiple)
+        want = wanted(shape, "filter", "output", "input")
+        assert np.array_equal(all_products(views) if views else want[:0], want), shape
+
+
+def test_channels_are_counted_up_only_when_asked_and_where_there_are_several_taps() -> None:
+    one, several = _tall(Axis(5, 5, 1, 1, 1, 0, 0)), _tall(Axis(5, 3, 3, 1, 1, 0, 0))
+    assert conv.forward(one, channel_multiple=4) == conv.forward(one)
+    assert conv.forward(several, channel_multiple=1) == conv.forward(several)
+    assert (conv.forward(several).k, conv.forward(several, channel_multiple=4).k) == (3, 12)
+
+
 def axes() -> list[Axis]:
     """Every axis of small numbers in which a window fits."""
     rng = range(1, 5)

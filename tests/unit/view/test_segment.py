@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from imbrex.index.expr import lin, var
-from imbrex.view.segment import BOUNDS, Quantity, Walk
+from imbrex.view.segment import Quantity, Walk
 from imbrex.view.streamk import MODES, Plan, Segment, Tiles
 
 counts = st.integers(1, 7)
@@ -57,19 +57,3 @@ def test_an_owner_looks_for_the_partial_sums_that_are_sent(plan: Plan) -> None:
             start, stop = value(walk, "next", workgroup, s.output), value(walk, "last", workgroup, s.output)
             parts = [] if s.sends else [p.workgroup for p in plan.shared.get(s.output, ())]
             assert list(range(start, stop)) == parts
-
-
-@given(st.integers(0, 20), st.integers(1, 20))
-def test_loops_two_steps_at_a_time_meet_every_step_once(first: int, count: int) -> None:
-    walk = Walk(Plan(Tiles(1, 1, 40), 3, "stream_k"), 0)
-    bounds = {name: value(walk, name, first, count) for name in BOUNDS}
-    done: list[int] = []
-    for step in range(first, bounds["pairs"], 2):
-        done += [step, step + 1]
-    if bounds["even"]:
-        assert bounds["rest"] == first + len(done)
-        done += [bounds["rest"], bounds["rest"] + 1]
-    if bounds["odd"]:
-        done.append(bounds["whole"])
-    assert bounds["even"] + bounds["odd"] == 1
-    assert done == list(range(first, first + count))

@@ -11,10 +11,10 @@ from imbrex.index.map import Dim, Map
 from imbrex.index.query import vector_width
 from imbrex.view import wave
 from imbrex.view.fragment import KParts, k_parts, run_of
-from imbrex.view.mma import Instruction, instruction, instructions
+from imbrex.view.mma import Instruction, in_registers, instruction
 from imbrex.view.wave import Side, WaveTiles, tile_of
 
-ALIKE = [i for i in instructions() if k_parts(i.a) == k_parts(i.b) and not i.a.symbolic.guards]
+ALIKE = [i for i in in_registers() if k_parts(i.a) == k_parts(i.b) and not i.a.symbolic.guards]
 """Instructions whose A and B split k alike, so that packs meet, and all of whose lanes hold something."""
 
 

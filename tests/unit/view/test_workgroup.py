@@ -86,3 +86,34 @@ def test_the_group_may_be_a_runtime_quantity(group: int) -> None:
     for w in range(48):
         m, n = (x.eval({"wgm": group, "workgroup": w}) for x in map.symbolic.coords)
         assert baked[m, n] == w
+
+
+@given(
+    st.integers(1, 4),
+    st.integers(1, 9),
+    st.integers(1, 9),
+    st.integers(1, 12),
+    st.sampled_from(("m", "n")),
+    st.integers(1, 30),
+)
+def test_batches_begin_one_after_the_other(
+    batches: int, m: int, n: int, group: int, along: Along, ways: int
+) -> None:
+    """Every tile of every batch once; without dealing a batch is the order of a product alone."""
+    count = batches * m * n
+    places = np.arange(count)
+    map = workgroup.numbered(workgroup.begun(batches, m, n, group, along, ways))
+    (tiles,), _ = map.evaluate([places])
+    assert np.array_equal(np.sort(np.broadcast_to(tiles, count)), places)
+    (back,), _ = map.inverse().evaluate([places])
+    assert np.array_equal(np.broadcast_to(tiles, count)[np.broadcast_to(back, count)], places)
+    (rows, columns), _ = workgroup.grouped(m, n, group, along).evaluate([places % (m * n)])
+    (tiles,), _ = workgroup.numbered(workgroup.begun(batches, m, n, group, along)).evaluate([places])
+    assert np.array_equal(np.broadcast_to(tiles, count), (places // (m * n) * m + rows) * n + columns)
+
+
+def test_the_plain_order_is_the_numbers() -> None:
+    map = workgroup.numbered(workgroup.begun(2, 5, 7))
+    (tiles,), _ = map.evaluate([np.arange(70)])
+    assert np.array_equal(tiles, np.arange(70)) and workgroup.Order().is_plain
+    assert not workgroup.Order(2).is_plain and not workgroup.Order(along="n").is_plain

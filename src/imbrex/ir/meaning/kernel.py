@@ -17,13 +17,15 @@ from imbrex.ir.meaning import matrix, memory, shared
 from imbrex.ir.meaning.memory import Array, View
 from imbrex.ir.meaning.problem import scaled
 from imbrex.ir.meaning.races import Ledger
+from imbrex.ir.meaning.warpgroup import Workgroup
 from imbrex.ir.ops.block import BlockwiseCopyOp, BlockwiseGemmOp
 from imbrex.ir.ops.grid import GridwiseGemmExOp, GridwiseGemmOp, GridwiseOp, LaunchOp
 from imbrex.ir.ops.matrix import MfmaOp
 from imbrex.ir.ops.memory import AllocOp, FillOp, LdsBarrierOp, SubviewOp
-from imbrex.ir.ops.schedule import AwaitOp, SegmentOp, SignalOp
+from imbrex.ir.ops.schedule import AwaitOp, BoundOp, GroupOp, SegmentOp, SignalOp, TileOp
 from imbrex.ir.ops.thread import ThreadwiseCopyOp, ThreadwiseGemmOp
 from imbrex.ir.ops.view import TransformOp
+from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
 from imbrex.ir.ops.workspace import WorkspaceOp
 from imbrex.ir.passes import tiling
 from imbrex.ir.shape import PRIVATE, memref_type, shape_of, space_of
@@ -81,6 +83,18 @@ class KernelFunctions(InterpreterFunctions):
     @impl(SegmentOp)
     def segment(self, interpreter: Interpreter, op: SegmentOp, args: PythonValues) -> PythonValues:
         return (shared.number(op, *args),)
+
+    @impl(BoundOp)
+    def bound(self, interpreter: Interpreter, op: BoundOp, args: PythonValues) -> PythonValues:
+        return (shared.bound(op, *args),)
+
+    @impl(GroupOp)
+    def group(self, interpreter: Interpreter, op: GroupOp, args: PythonValues) -> PythonValues:
+        return (shared.group(op, *args),)
+
+    @impl(TileOp)
+    def tile(self, interpreter: Interpreter, op: TileOp, args: PythonValues) -> PythonValues:
+        return (shared.tile(op, *args),)
 
     @impl(SignalOp)
     def signal(self, interpreter: Interpreter, op: SignalOp, args: PythonValues) -> PythonValues:
@@ -184,6 +198,15 @@ class KernelFunctions(InterpreterFunctions):
         m, n = product.shape[-2:]
         old[..., first_row : first_row + m, first_column : first_column + n] += product
         c.store(old, c_index)
+        return ()
+
+    @impl(WarpgroupGemmOp)
+    def warpgroup_gemm(
+        self, interpreter: Interpreter, op: WarpgroupGemmOp, args: PythonValues
+    ) -> PythonValues:
+        a, b, c, workgroup, *slots = args
+        partials, flags = slots or (None, None)
+        Workgroup(op, workgroup, a, b, c, partials, flags).run()
         return ()
 
     @impl(MfmaOp)

@@ -24,9 +24,8 @@ def multiplied(used: Instruction, a: Array, b: Array, c: Array) -> Array:
     """c + a b; each is [work item, element] in the order of the instruction's registers."""
     waves = c.shape[0] // used.wave
     assert waves * used.wave == c.shape[0], f"{c.shape[0]} work items are not whole waves of {used.wave}"
-    left, right = (
-        _matrices(map, x.reshape(waves, used.wave, -1), c.dtype) for map, x in ((used.a, a), (used.b, b))
-    )
+    pairs = ((used.a, a), (used.map("b"), b))
+    left, right = (_matrices(map, x.reshape(waves, used.wave, -1), c.dtype) for map, x in pairs)
     block, m, n = _elements(used.c)[0]
     return c + (left @ right)[:, block, m, n].reshape(c.shape)
 

@@ -10,8 +10,9 @@ from typing import Any
 
 from imbrex.index.expr import Lin, var
 from imbrex.ir.meaning.memory import View
-from imbrex.ir.ops.schedule import SegmentOp
-from imbrex.view.segment import BOUNDS, Quantity, Walk
+from imbrex.ir.ops.schedule import BoundOp, GroupOp, SegmentOp, TileOp
+from imbrex.view import pairs
+from imbrex.view.segment import Quantity, Walk
 
 PLACE = "place"
 
@@ -20,6 +21,24 @@ def number(op: SegmentOp, workgroup: int, place: int) -> int:
     """What the plan says."""
     walk = op.walk_
     return int(_index(walk, op.quantity_).eval({"workgroup": workgroup, PLACE: place}))
+
+
+def group(op: GroupOp, given: View) -> int:
+    """The number of tiles in a group."""
+    found = int(given.load([0]))
+    return min(found if found > 0 else op.usual.data, op.most.data)
+
+
+def tile(op: TileOp, place: int, rows: int | None = None) -> int:
+    """The output tile at a place."""
+    ((found,), _) = op.map_(rows).evaluate([place])
+    return int(found)
+
+
+def bound(op: BoundOp, first: int, count: int) -> int:
+    """The bound of a loop."""
+    found = pairs.bound(op.bound_, var("first", first + 1), var("count", count + 1))
+    return int(found.eval({"first": first, "count": count}))
 
 
 def lowered(flags: View, index: list[Any]) -> None:
@@ -31,8 +50,5 @@ def lowered(flags: View, index: list[Any]) -> None:
 
 @lru_cache(maxsize=256)
 def _index(walk: Walk, quantity: Quantity) -> Lin:
-    if quantity in BOUNDS:
-        steps = walk.plan.tiles.k
-        return walk.index(quantity, var("workgroup", steps), var(PLACE, steps + 1))
     places = max(walk.size("output"), walk.size("segments"))
     return walk.index(quantity, var("workgroup", walk.plan.workgroups), var(PLACE, places))

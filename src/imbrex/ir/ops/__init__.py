@@ -7,9 +7,10 @@ from imbrex.ir.ops.linalg import LinalgConvOp
 from imbrex.ir.ops.matrix import MfmaOp
 from imbrex.ir.ops.memory import AllocOp, FillOp, LdsBarrierOp, SubviewOp
 from imbrex.ir.ops.problem import Conv2dBwdDataOp, Conv2dBwdWeightOp, Conv2dOp, ConvOp, DraftConvOp, GemmOp
-from imbrex.ir.ops.schedule import AwaitOp, SegmentOp, SignalOp
+from imbrex.ir.ops.schedule import AwaitOp, BoundOp, GroupOp, SegmentOp, SignalOp, TileOp
 from imbrex.ir.ops.thread import ThreadwiseCopyOp, ThreadwiseGemmOp
 from imbrex.ir.ops.view import TransformOp, transform, transform_from_layer
+from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
 from imbrex.ir.ops.workspace import WorkspaceOp
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "AwaitOp",
     "BlockwiseCopyOp",
     "BlockwiseGemmOp",
+    "BoundOp",
     "Conv2dBwdDataOp",
     "Conv2dBwdWeightOp",
     "Conv2dOp",
@@ -26,6 +28,7 @@ __all__ = [
     "GemmOp",
     "GridwiseGemmExOp",
     "GridwiseGemmOp",
+    "GroupOp",
     "LaunchOp",
     "LdsBarrierOp",
     "LinalgConvOp",
@@ -36,7 +39,9 @@ __all__ = [
     "SubviewOp",
     "ThreadwiseCopyOp",
     "ThreadwiseGemmOp",
+    "TileOp",
     "TransformOp",
+    "WarpgroupGemmOp",
     "WorkspaceOp",
     "transform",
     "transform_from_layer",

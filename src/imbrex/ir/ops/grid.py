@@ -24,7 +24,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import NoTerminator
 
-from imbrex.ir.attrs import Float, Int, Ints, Names, Padding, Sizes, Word
+from imbrex.ir.attrs import Bool, Float, Int, Ints, Names, Padding, Sizes, Word
 from imbrex.ir.literal import suggest
 from imbrex.ir.ops.form import MiopenOp
 from imbrex.ir.ops.problem import verify_matrices
@@ -32,6 +32,7 @@ from imbrex.ir.shape import agree, shape_of
 from imbrex.ir.source import LocatedParser, OpSource, expect
 from imbrex.view.lds import LDS_KINDS
 from imbrex.view.streamk import MODES
+from imbrex.view.workgroup import ALONG, Along, Order
 
 ALGORITHMS: Final = (
     "v4r4",
@@ -42,7 +43,7 @@ ALGORITHMS: Final = (
 )
 STORE_METHODS: Final = ("set", "atomic_add")
 COPY_KINDS: Final = ("staged", "direct")
-PIPELINES: Final = ("2x2", "naive", "cpu", "xdlops")
+PIPELINES: Final = ("2x2", "naive", "cpu", "xdlops", "warpgroup")
 THREAD_KEYS: Final = (
     "m_per_thread",
     "n_per_thread",
@@ -52,9 +53,12 @@ THREAD_KEYS: Final = (
     "m_level1_cluster",
     "n_level1_cluster",
 )
-"""How work items share a product, in every pipeline but "xdlops"."""
+"""How work items share a product, in the pipelines that have none of their own keys."""
 WAVE_KEYS: Final = ("m_per_wave", "n_per_wave", "kpack", "instruction")
 """How waves share a product, in the pipeline "xdlops"."""
+WARPGROUP_KEYS: Final = ("stages", "consumers", "cluster", "group")
+"""How warpgroups share a product, in the pipeline "warpgroup"."""
+OWN_KEYS: Final = {"xdlops": WAVE_KEYS, "warpgroup": WARPGROUP_KEYS}
 
 
 def expect_word(word: Word | None, known: tuple[str, ...], key: str) -> None:
@@ -67,8 +71,23 @@ def expect_pipeline(op: MiopenOp, pipeline: Word | None) -> None:
     """The pipeline is a known one, and the numbers that it needs are given."""
     expect_word(pipeline, PIPELINES, "pipeline")
     name = pipeline.data if pipeline is not None else "naive"
-    for key in WAVE_KEYS if name == "xdlops" else THREAD_KEYS:
+    for key in OWN_KEYS.get(name, THREAD_KEYS):
         expect(key in op.properties, f"'{key}' is needed by the pipeline '{name}'")
+
+
+def verify_product(operands: Sequence[SSAValue]) -> None:
+    """A is (gemmG?, k, m), B is (gemmG?, k, n) and C is (gemmG?, m, n)."""
+    shapes = [shape_of(v) for v in operands]
+    for i, shape in enumerate(shapes):
+        message = f"an operand has rank 2, or 3 with a leading gemmG; got rank {len(shape)}"
+        expect(len(shape) in (2, 3), message, "type", i)
+        ranks = ", ".join(str(len(s)) for s in shapes)
+        expect(len(shape) == len(shapes[0]), f"operands have ranks {ranks}", "type", i)
+        if len(shape) == 3:
+            message = f"gemmG is {shape[0]} here but {shapes[0][0]} in a"
+            expect(agree(shape[0], shapes[0][0]), message, "type", i)
+    (*_, ka, m), (*_, kb, n), (*_, mc, nc) = shapes
+    verify_matrices((ka, kb), (m, mc), (n, nc))
 
 
 class GridwiseOp(MiopenOp):
@@ -92,17 +111,7 @@ class GridwiseOp(MiopenOp):
     def verify_(self) -> None:
         expect_word(self.kernel_algorithm, ALGORITHMS, "kernel_algorithm")
         expect_word(self.store_method, STORE_METHODS, "store_method")
-        shapes = [shape_of(v) for v in (self.a, self.b, self.c)]
-        for i, shape in enumerate(shapes):
-            message = f"an operand has rank 2, or 3 with a leading gemmG; got rank {len(shape)}"
-            expect(len(shape) in (2, 3), message, "type", i)
-            ranks = ", ".join(str(len(s)) for s in shapes)
-            expect(len(shape) == len(shapes[0]), f"operands have ranks {ranks}", "type", i)
-            if len(shape) == 3:
-                message = f"gemmG is {shape[0]} here but {shapes[0][0]} in a"
-                expect(agree(shape[0], shapes[0][0]), message, "type", i)
-        (*_, ka, m), (*_, kb, n), (*_, mc, nc) = shapes
-        verify_matrices((ka, kb), (m, mc), (n, nc))
+        verify_product((self.a, self.b, self.c))
 
 
 @irdl_op_definition
@@ -145,10 +154,12 @@ class GridwiseGemmExOp(GridwiseOp):
     operand that is packed panel by panel. For the pipeline "xdlops" only: WAVE_KEYS and `interleave`, see
     `imbrex.view.wave`; lds_layout and matrix_*_lds_numbers, see `imbrex.view.lds`; lds_buffers, 1 or 2; copy,
     "staged" in registers or "direct" to LDS; matrix_*_copy_slice_lengths, _lane_dim and _lane_inner, see
-    `imbrex.view.tile.Share`.
+    `imbrex.view.tile.Share`. For the pipeline "warpgroup" only: WARPGROUP_KEYS and pingpong, see
+    `imbrex.ir.ops.warpgroup`; rows and columns are m and n.
 
     schedule, workgroups: how workgroups share the output tiles, see `imbrex.view.streamk`; one a workgroup
-    where they are left out.
+    where they are left out.  wgm, along, xcds, wgm_is_runtime: the order of the tiles, see
+    `imbrex.view.workgroup.Order`.
     """
 
     name = "miopen.gridwise_gemm_ex"
@@ -192,8 +203,23 @@ class GridwiseGemmExOp(GridwiseOp):
     matrix_b_lds_numbers = opt_prop_def(Ints)
     lds_buffers = opt_prop_def(Int)
     copy = opt_prop_def(Word)
+    stages = opt_prop_def(Int)
+    consumers = opt_prop_def(Int)
+    cluster = opt_prop_def(Ints)
+    pingpong = opt_prop_def(Bool)
+    group = opt_prop_def(Int)
     schedule = opt_prop_def(Word)
     workgroups = opt_prop_def(Int)
+    wgm = opt_prop_def(Int)
+    along = opt_prop_def(Word)
+    xcds = opt_prop_def(Int)
+    wgm_is_runtime = opt_prop_def(Bool)
+
+    @property
+    def order_(self) -> Order:
+        group, xcds = (x.data if x is not None else 1 for x in (self.wgm, self.xcds))
+        along: Along = "n" if self.along is not None and self.along.data == "n" else "m"
+        return Order(group, along, xcds, self.wgm_is_runtime is not None and self.wgm_is_runtime.data)
 
     def verify_(self) -> None:
         super().verify_()
@@ -202,6 +228,7 @@ class GridwiseGemmExOp(GridwiseOp):
         expect_word(self.lds_layout, LDS_KINDS, "lds_layout")
         expect_word(self.copy, COPY_KINDS, "copy")
         expect_word(self.schedule, MODES, "schedule")
+        expect_word(self.along, ALONG, "along")
         for key, value in self.properties.items():
             if isinstance(value, Int) and not key.endswith("_dim"):
                 expect(value.data > 0, f"'{key}' is positive, got {value.data}", key)
@@ -212,6 +239,9 @@ class GridwiseGemmExOp(GridwiseOp):
             if key.endswith("_lengths") and isinstance(lengths, Ints):
                 said = f"'{key}' takes two positive lengths, along k first; got {list(lengths.data)}"
                 expect(len(lengths.data) == 2 and min(lengths.data) > 0, said, key)
+        if self.cluster is not None:
+            said = f"'cluster' takes two positive numbers, of rows first; got {list(self.cluster.data)}"
+            expect(len(self.cluster.data) == 2 and min(self.cluster.data) > 0, said, "cluster")
 
 
 @irdl_op_definition

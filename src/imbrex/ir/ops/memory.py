@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import FixedBitwidthType, IndexType, IntegerAttr, MemRefType
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_op_definition,
@@ -23,6 +23,7 @@ from xdsl.traits import Pure
 
 from imbrex.dtype import DTYPES
 from imbrex.ir.attrs import Extents, Literal
+from imbrex.ir.element import BY_MLIR_NAME
 from imbrex.ir.literal import Reference
 from imbrex.ir.ops.form import MiopenOp
 from imbrex.ir.printed import write
@@ -47,11 +48,18 @@ def constant_of(value: SSAValue) -> int | None:
 
 def bytes_of(source: Buffer) -> Size:
     """Bytes of a buffer; None while a size is unknown."""
-    element, sizes = element_of(source), shape_of(source)
+    size, sizes = _size_of(element_of(source)), shape_of(source)
     known = [s for s in sizes if s is not None]
-    if len(known) != len(sizes) or not isinstance(element, FixedBitwidthType):
+    if len(known) != len(sizes) or size is None:
         return None
-    return prod(known) * element.size
+    return prod(known) * size
+
+
+def _size_of(element: Attribute) -> int | None:
+    """Bytes of an element in memory, which of a tf32 are more than its bits; None of what has no size."""
+    if (known := BY_MLIR_NAME.get(str(element))) is not None:
+        return known.bytes
+    return element.size if isinstance(element, FixedBitwidthType) else None
 
 
 @irdl_op_definition
@@ -124,9 +132,9 @@ class SubviewOp(MiopenOp):
         if offset is None:
             return
         expect(offset >= 0, f"an offset is not negative, got {offset}", "operand", 1)
-        element = element_of(self.source)
-        if not is_bytes(self.source) and isinstance(element, FixedBitwidthType):
-            offset *= element.size
+        size = _size_of(element_of(self.source))
+        if not is_bytes(self.source) and size is not None:
+            offset *= size
         if have is None or need is None:
             return
         fix = ""

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import IndexType, MemRefType
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, var_operand_def
+from xdsl.dialects.builtin import IndexType, MemRefType, i32
+from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def, result_def, var_operand_def
 
+from imbrex.index.expr import Index
+from imbrex.index.map import Map
 from imbrex.ir.attrs import Int, Word
 from imbrex.ir.ops.block import verify_index
 from imbrex.ir.ops.form import MiopenOp
 from imbrex.ir.ops.grid import expect_word
-from imbrex.ir.shape import space_of
+from imbrex.ir.shape import element_of, shape_of, space_of
 from imbrex.ir.source import expect
+from imbrex.view.pairs import BOUNDS, Bound
 from imbrex.view.segment import QUANTITIES, Quantity, Walk
 from imbrex.view.streamk import MODES, Mode, Plan, Tiles
+from imbrex.view.workgroup import ALONG, Along, begun, numbered
 
 
 @irdl_op_definition
@@ -20,8 +24,7 @@ class SegmentOp(MiopenOp):
     """A number that the plan gives a workgroup; `imbrex.view.segment` has the quantities and the plans.
 
     workgroup: hardware's number for the quantity `slot`, and what this gave for the others.  place: the
-    number of the segment for the quantity `output`, and what this gave for those that depend on it.  The
-    bounds of loops take first and count instead.
+    number of the segment for the quantity `output`, and what this gave for those that depend on it.
     """
 
     name = "miopen.segment"
@@ -55,6 +58,81 @@ class SegmentOp(MiopenOp):
             expect(value.data > 0, f"'{key}' is positive, got {value.data}", key)
         count = len(self.walk_.plan.sections)
         expect(0 <= self.section.data < count, f"the plan has {count} sections", "section")
+
+
+@irdl_op_definition
+class BoundOp(MiopenOp):
+    """The bound of a loop over k tiles, from the first one and how many there are: `imbrex.view.pairs`."""
+
+    name = "miopen.bound"
+    first = operand_def(IndexType)
+    count = operand_def(IndexType)
+    bound = prop_def(Word)
+    k_tiles = prop_def(Int)
+    result = result_def(IndexType)
+
+    @property
+    def bound_(self) -> Bound:
+        return next(b for b in BOUNDS if b == self.bound.data)
+
+    def verify_(self) -> None:
+        expect_word(self.bound, BOUNDS, "bound")
+        expect(self.k_tiles.data > 0, f"'k_tiles' is positive, got {self.k_tiles.data}", "k_tiles")
+
+
+@irdl_op_definition
+class GroupOp(MiopenOp):
+    """The number of tiles in a group of an order, from an i32 in global memory: `usual` where that is not
+    positive, and `most` where it would be more.
+    """
+
+    name = "miopen.group"
+    given = operand_def(MemRefType)
+    usual = prop_def(Int)
+    most = prop_def(Int)
+    result = result_def(IndexType)
+
+    def verify_(self) -> None:
+        is_number = shape_of(self.given) == (1,) and element_of(self.given) == i32
+        expect(is_number and space_of(self.given) == 0, "a group is one i32 in global memory", "type", 0)
+        for key, value in (("usual", self.usual), ("most", self.most)):
+            expect(value.data > 0, f"'{key}' is positive, got {value.data}", key)
+
+
+@irdl_op_definition
+class TileOp(MiopenOp):
+    """The number of the output tile at a place in the order of tiles, see `imbrex.view.workgroup`.
+
+    rows: in the place of `group`, what `miopen.group` gave.
+    """
+
+    name = "miopen.tile"
+    place = operand_def(IndexType)
+    rows = opt_operand_def(IndexType)
+    batches = prop_def(Int)
+    m_tiles = prop_def(Int)
+    n_tiles = prop_def(Int)
+    group = prop_def(Int)
+    along = prop_def(Word)
+    ways = prop_def(Int)
+    result = result_def(IndexType)
+
+    def map_(self, group: Index | None = None) -> Map:
+        """The map for the group that is given, or for its own."""
+        along: Along = next(x for x in ALONG if x == self.along.data)
+        sizes = self.batches.data, self.m_tiles.data, self.n_tiles.data
+        return numbered(begun(*sizes, self.group.data if group is None else group, along, self.ways.data))
+
+    @property
+    def count(self) -> int:
+        """How many tiles there are."""
+        return self.batches.data * self.m_tiles.data * self.n_tiles.data
+
+    def verify_(self) -> None:
+        expect_word(self.along, ALONG, "along")
+        for key, value in self.properties.items():
+            if isinstance(value, Int):
+                expect(value.data > 0, f"'{key}' is positive, got {value.data}", key)
 
 
 @irdl_op_definition

@@ -8,7 +8,7 @@ operands, and so does a tuning for matrix instructions that wants its wide store
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Final, get_args
 
 from xdsl.context import Context
@@ -17,24 +17,28 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 
 from imbrex.diagnostic import Diagnostic, did_you_mean
-from imbrex.index.map import Dim, Map, identity, layer_over
+from imbrex.index.map import Dim, layer_over
 from imbrex.index.rule import PassThrough
-from imbrex.ir.chain import map_of
+from imbrex.ir.chain import named_map
 from imbrex.ir.element import dtype_of
 from imbrex.ir.ops.grid import GridwiseGemmExOp, GridwiseGemmOp
 from imbrex.ir.rewrite import Run, properties, replace_with, require_static
 from imbrex.ir.shape import memref_type, shape_of
 from imbrex.ir.source import InvalidOp
-from imbrex.schedule import choose, share_cost, tuning
+from imbrex.schedule import choose, share_cost, tuning, warpgroup_choice
 from imbrex.schedule.access import context_of
 from imbrex.schedule.context import GemmContext, round_up
 from imbrex.schedule.cpu import CpuTuning
 from imbrex.schedule.target import GpuTarget, Target, target
+from imbrex.schedule.tile_order import ordered
 from imbrex.schedule.tiles import AUTO, DATA_PARALLEL, Auto, TileSchedule
 from imbrex.schedule.tiles import wanted as wanted_schedule
 from imbrex.schedule.tuning import Tuning
+from imbrex.schedule.warpgroup import WarpgroupTuning, resident_clusters
 from imbrex.schedule.xdlops import XdlopsTuning
 from imbrex.view.gemm import GemmView
+from imbrex.view.streamk import MODES
+from imbrex.view.workgroup import Order
 
 FAMILIES: Final = get_args(choose.Family)
 SHARED: Final = ("kernel_algorithm", "store_method", "alpha", "beta")
@@ -93,28 +97,33 @@ def _scheduled(
     context: GemmContext, machine: Target, family: Any, given: Tuning | None, schedule: TileSchedule | Auto
 ) -> tuple[Tuning, TileSchedule]:
     """A product's tuning and the schedule of its tiles."""
+    if isinstance(machine, GpuTarget) and (family if given is None else given.kind) == "warpgroup":
+        assert given is None or isinstance(given, WarpgroupTuning)
+        if schedule != AUTO and schedule.order is not None:
+            hint = "its 'group' is the number of tiles along rows before the next column"
+            raise Diagnostic("a tuning of warpgroups has an order of tiles of its own", hint=hint)
+        return warpgroup_choice.scheduled(context, machine, given, schedule)
     if schedule == AUTO:
         offer = share_cost.best(context, machine, family, given)
-        return offer.tuning, offer.schedule
+        return offer.tuning, ordered(offer.schedule, offer.tuning, context, machine)
     assert isinstance(schedule, TileSchedule)
-    return given or share_cost.tuning_for(schedule, context, machine, family), schedule
+    chosen = given or share_cost.tuning_for(schedule, context, machine, family)
+    return chosen, ordered(schedule, chosen, context, machine)
 
 
 def schedules(module: ModuleOp) -> tuple[str, ...]:
     """The schedules of the tuned products of a module, as text."""
-    found: list[str] = []
-    for product in [o for o in module.walk() if isinstance(o, GridwiseGemmExOp)]:
-        mode, count = product.schedule, product.workgroups
-        found.append(
-            f"{mode.data}:{count.data}" if mode is not None and count is not None else str(DATA_PARALLEL)
-        )
-    return tuple(found)
+    products = [o for o in module.walk() if isinstance(o, GridwiseGemmExOp)]
+    return tuple(str(schedule_of(o)) for o in products)
 
 
 def gemm_context(op: GridwiseGemmOp) -> GemmContext:
     """What a tuning may know of this product."""
     require_static(op, (op.a, op.b, op.c))
-    maps = [_gemm_map(v, names) for v, names in ((op.a, "km"), (op.b, "kn"), (op.c, "mn"))]
+    maps = [
+        named_map(v, [f"gemm{n.upper()}" for n in f"g{names}"])
+        for v, names in ((op.a, "km"), (op.b, "kn"), (op.c, "mn"))
+    ]
     return context_of(GemmView(*maps), dtype_of(memref_type(op.a).get_element_type()))
 
 
@@ -134,16 +143,38 @@ def affix(
             if chosen.swapped:
                 operands = [op.b, op.a, _transposed(op.c, run)]
             given = cpu_attributes(chosen, context)
-        case XdlopsTuning():
+        case XdlopsTuning() | WarpgroupTuning():
             if chosen.swapped:
                 operands = [op.b, op.a, _transposed(op.c, run)]
             assert isinstance(machine, GpuTarget), machine
             given = chosen.plan(context, machine).attributes
         case _:
             given = chosen.plan(context).attributes
-    if schedule != DATA_PARALLEL:
-        given = {**given, "schedule": schedule.mode, "workgroups": schedule.on(machine).workgroups}
+    given = {**given, **schedule_attributes(schedule, _workgroups(schedule, chosen, machine))}
     run.add(GridwiseGemmExOp.build(operands=operands, properties=kept | properties(given)))
+
+
+def _workgroups(schedule: TileSchedule, chosen: Tuning, machine: Target) -> int | None:
+    """How many share tiles: clusters, where they are what computes units."""
+    if isinstance(chosen, WarpgroupTuning) and isinstance(machine, GpuTarget):
+        return schedule.workgroups or resident_clusters(chosen, machine)
+    return schedule.on(machine).workgroups
+
+
+def schedule_attributes(schedule: TileSchedule, workgroups: int | None) -> Mapping[str, Any]:
+    """A schedule of tiles in the words of gridwise_gemm_ex, which are left out where they say nothing new."""
+    shared = {"schedule": schedule.mode, "workgroups": workgroups} if schedule.is_shared else {}
+    order, plain = asdict(schedule.order or Order()), asdict(Order())
+    words = {"group": "wgm", "along": "along", "xcds": "xcds", "is_runtime": "wgm_is_runtime"}
+    return {**shared, **{words[key]: value for key, value in order.items() if value != plain[key]}}
+
+
+def schedule_of(op: GridwiseGemmExOp) -> TileSchedule:
+    """The schedule of a product's tiles."""
+    order = None if op.order_.is_plain else op.order_
+    if op.schedule is None or op.workgroups is None:
+        return TileSchedule("data_parallel", None, order)
+    return TileSchedule(next(m for m in MODES if m == op.schedule.data), op.workgroups.data, order)
 
 
 def cpu_attributes(chosen: CpuTuning, context: GemmContext) -> Mapping[str, Any]:
@@ -172,17 +203,6 @@ def cpu_attributes(chosen: CpuTuning, context: GemmContext) -> Mapping[str, Any]
         "k_inner": k_inner,
         "stationary": chosen.stationary,
     }
-
-
-def _gemm_map(value: SSAValue, names: str) -> Map:
-    """The operand's map with its upper dims named gemmG, gemmK, gemmM, gemmN as their place says."""
-    _, map = map_of(value)
-    shape = [s for s in shape_of(value) if s is not None]
-    wanted = [f"gemm{n.upper()}" for n in ("g" + names)[-len(shape) :]]
-    if map is None:
-        return identity([Dim(n, s) for n, s in zip(wanted, shape, strict=True)])
-    steps = ((PassThrough(), new, old.name) for new, old in zip(wanted, map.upper, strict=True))
-    return Map((layer_over(map.upper, *steps), *map.layers))
 
 
 def _transposed(value: SSAValue, run: Run) -> SSAValue:

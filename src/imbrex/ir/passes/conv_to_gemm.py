@@ -35,11 +35,12 @@ ROLES = ("filter", "input", "output")
 @dataclass(frozen=True)
 class ConvToGemm(ModulePass):
     """taps_first: of gemmK, in forward and backward data; of gemmN, in backward weight where the input has
-    its channels last; see `view.conv`.
+    its channels last.  channel_multiple: what the channels of each tap are counted up to; see `view.conv`.
     """
 
     name = "conv-to-gemm"
     taps_first: bool = False
+    channel_multiple: int = 1
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for problem in [o for o in op.walk() if isinstance(o, ConvOp | GemmOp)]:
@@ -47,7 +48,7 @@ class ConvToGemm(ModulePass):
             if isinstance(problem, GemmOp):
                 _product(problem, run)
             else:
-                _convolution(problem, run, self.taps_first)
+                _convolution(problem, run, self.taps_first, self.channel_multiple)
             replace_with(problem, run.ops)
 
 
@@ -60,19 +61,23 @@ def convolution_of(op: ConvOp) -> conv.Convolution:
     return conv.Convolution(dims[0], dims[1], dims[2], (sh, sw), (dh, dw), (rows, columns))
 
 
-def _convolution(op: ConvOp, run: Run, taps_first: bool) -> None:
+def _convolution(op: ConvOp, run: Run, taps_first: bool, channel_multiple: int) -> None:
     shape = convolution_of(op)
     match op:
         case Conv2dBwdWeightOp():
-            view = conv.backward_weight(shape, taps_first and shape.input[-1].name == "c")
+            taps_first = taps_first and shape.input[-1].name == "c"
+            view = conv.backward_weight(shape, taps_first, channel_multiple)
             _gridwise(op, run, view, ("output", "input", "filter"), "backward_weight_v4r4")
         case Conv2dBwdDataOp():
-            _backward_data(op, run, shape, taps_first)
+            _backward_data(op, run, shape, taps_first, channel_multiple)
         case _:
-            _gridwise(op, run, conv.forward(shape, taps_first), ROLES, "v4r4")
+            view = conv.forward(shape, taps_first, channel_multiple)
+            _gridwise(op, run, view, ROLES, "v4r4")
 
 
-def _backward_data(op: Conv2dBwdDataOp, run: Run, shape: conv.Convolution, taps_first: bool) -> None:
+def _backward_data(
+    op: Conv2dBwdDataOp, run: Run, shape: conv.Convolution, taps_first: bool, channel_multiple: int
+) -> None:
     roles = ("filter", "output", "input")
     if op.algorithm is not None and op.algorithm.data == "v1r1":
         view = conv.backward_data_v1r1(shape)
@@ -82,7 +87,7 @@ def _backward_data(op: Conv2dBwdDataOp, run: Run, shape: conv.Convolution, taps_
         return
     if not conv.writes_everything(shape):
         run.zero(op.input)
-    for view in conv.backward_data_v4r1(shape, taps_first):
+    for view in conv.backward_data_v4r1(shape, taps_first, channel_multiple):
         _gridwise(op, run, view, roles, "backward_data_v4r1")
 
 

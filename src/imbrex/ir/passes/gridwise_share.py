@@ -12,6 +12,10 @@ of the plan, and what it does at a segment depends on whether others work at the
 
 Partial sums are added in the order of k, so that a result does not depend on timing.  Each launch leaves the
 flags as it found them, all zero.
+
+The order of tiles (`imbrex.view.workgroup`) stands between a tile's place and its number.  A plan counts
+places, so that whoever is waited for has started earlier whatever the order is: it moves tiles, not
+workgroups.
 """
 
 from __future__ import annotations
@@ -28,15 +32,17 @@ from imbrex.index.map import Dim, layer_over
 from imbrex.index.rule import Merge, PassThrough
 from imbrex.ir.element import element_bytes
 from imbrex.ir.ops.grid import GridwiseGemmExOp
-from imbrex.ir.ops.schedule import AwaitOp, SegmentOp, SignalOp
+from imbrex.ir.ops.schedule import AwaitOp, BoundOp, GroupOp, SegmentOp, SignalOp, TileOp
 from imbrex.ir.ops.thread import ThreadwiseCopyOp
 from imbrex.ir.ops.workspace import WorkspaceOp
 from imbrex.ir.rewrite import Run, properties
 from imbrex.ir.shape import element_of, memref, shape_of
 from imbrex.ir.source import InvalidOp
+from imbrex.view.pairs import Bound
 from imbrex.view.segment import Quantity, Walk
 from imbrex.view.streamk import MODES, Plan, Tiles
 from imbrex.view.tile import Grid
+from imbrex.view.workgroup import Order
 
 MOST_BYTES = 16
 """The widest access of one work item."""
@@ -46,7 +52,8 @@ MOST_BYTES = 16
 class Part:
     """A workgroup's part of one output tile.  walk: None where it is all steps of K, known beforehand.
 
-    slot: the place of the workgroup's partial sums.
+    slot: the place of the workgroup's partial sums.  output: the tile's number; place: of the tile in the
+    plan.
 
     is_alone: is it the only part that the workgroup computes?
     """
@@ -54,18 +61,21 @@ class Part:
     slot: SSAValue
     output: SSAValue
     steps: int
+    place: SSAValue
     walk: Walk | None = None
     is_alone: bool = True
 
     def number(self, into: Run, quantity: Quantity) -> SSAValue:
         """What the plan says of this part."""
         assert self.walk is not None, "a whole tile needs no numbers"
-        return _number(self.walk, into, quantity, self.slot, self.output)
+        return _number(self.walk, into, quantity, self.slot, self.place)
 
-    def bound(self, into: Run, quantity: Quantity, first: SSAValue, count: SSAValue) -> SSAValue:
-        """What follows from the first step and how many there are."""
-        assert self.walk is not None, "a whole tile needs no numbers"
-        return _number(self.walk, into, quantity, first, count)
+    def bound(self, into: Run, bound: Bound, first: SSAValue, count: SSAValue) -> SSAValue:
+        """The bound of a loop over so many steps."""
+        given = properties({"bound": bound, "k_tiles": self.steps})
+        op = BoundOp.build(operands=[first, count], result_types=[IndexType()], properties=given)
+        op.result.name_hint = bound
+        return into.add(op).result
 
     def loop(self, into: Run, body: Callable[[Run, SSAValue], None]) -> None:
         """Every step of this part."""
@@ -92,19 +102,28 @@ class Slots:
 
 @dataclass(frozen=True)
 class Sharing:
-    """How the workgroups of a product share its tiles.  plan: None for one tile a workgroup."""
+    """How the workgroups of a product share its tiles, and in which order they begin them.
+
+    plan: None for one tile a workgroup.  given: where a kernel finds the group of its order.
+    """
 
     grid: Grid
     plan: Plan | None
+    order: Order
+    given: SSAValue | None = None
 
     @staticmethod
-    def of(op: GridwiseGemmExOp, grid: Grid) -> Sharing:
+    def of(op: GridwiseGemmExOp, grid: Grid, before: Run) -> Sharing:
+        """`before` stands outside of the launch."""
+        order = op.order_
+        given = _flags(before, 1, "wgm") if order.is_runtime else None
         if op.schedule is None:
-            return Sharing(grid, None)
+            return Sharing(grid, None, order, given)
         if op.workgroups is None:
             raise InvalidOp(op, "'workgroups' is needed where 'schedule' is given")
         mode = next(m for m in MODES if m == op.schedule.data)
-        return Sharing(grid, Plan(Tiles(grid.workgroups, 1, grid.k_steps), op.workgroups.data, mode))
+        plan = Plan(Tiles(grid.workgroups, 1, grid.k_steps), op.workgroups.data, mode)
+        return Sharing(grid, plan, order, given)
 
     @property
     def workgroups(self) -> int:
@@ -119,23 +138,22 @@ class Sharing:
     def each(self, run: Run, wg: SSAValue, body: Callable[[Run, Part], None]) -> None:
         """`body` for every part of the workgroup, in the order of time."""
         if self.plan is None:
-            body(run, Part(wg, wg, self.grid.k_steps))
+            body(run, Part(wg, self._tile(run, wg, self._group(run)), self.grid.k_steps, wg))
             return
-        slot = _number(self._walks[0], run, "slot", wg, run.index(0))
+        slot, group = _number(self._walks[0], run, "slot", wg, run.index(0)), self._group(run)
         for walk in self._walks:
             if walk.most_segments:
                 end = _number(walk, run, "segments", slot, run.index(0))
-                run.loop_between("segment", run.index(0), end, 1, partial(self._part, walk, slot, body))
+                run.loop_between(
+                    "segment", run.index(0), end, 1, partial(self._part, walk, slot, group, body)
+                )
 
     def workspace(self, before: Run, element: Attribute, sizes: Sequence[int]) -> tuple[SSAValue, SSAValue]:
         """Room for the partial sums of every workgroup, and the flags."""
         assert self.plan is not None
         sums = WorkspaceOp.build(result_types=[memref(element, [self.plan.workgroups, *sizes], 0)])
-        flags = WorkspaceOp.build(
-            result_types=[memref(i32, [self.plan.workgroups], 0)], properties=properties({"zeroed": True})
-        )
-        sums.result.name_hint, flags.result.name_hint = "partial_sums", "flags"
-        return before.add(sums).result, before.add(flags).result
+        sums.result.name_hint = "partial_sums"
+        return before.add(sums).result, _flags(before, self.plan.workgroups, "flags")
 
     @property
     def _walks(self) -> list[Walk]:
@@ -143,10 +161,49 @@ class Sharing:
         return [Walk(self.plan, number) for number in range(len(self.plan.sections))]
 
     def _part(
-        self, walk: Walk, slot: SSAValue, body: Callable[[Run, Part], None], into: Run, segment: SSAValue
+        self,
+        walk: Walk,
+        slot: SSAValue,
+        group: SSAValue | None,
+        body: Callable[[Run, Part], None],
+        into: Run,
+        segment: SSAValue,
     ) -> None:
-        output = _number(walk, into, "output", slot, segment)
-        body(into, Part(slot, output, self.grid.k_steps, None if walk.is_whole else walk, is_alone=False))
+        place = _number(walk, into, "output", slot, segment)
+        output, own = self._tile(into, place, group), None if walk.is_whole else walk
+        body(into, Part(slot, output, self.grid.k_steps, place, own, is_alone=False))
+
+    def _group(self, into: Run) -> SSAValue | None:
+        """The number that memory gives; None where the order has its own."""
+        if self.given is None:
+            return None
+        order, grid = self.order, self.grid
+        most = grid.m_blocks if order.along == "m" else grid.n_blocks
+        given = properties({"usual": order.group, "most": most})
+        op = GroupOp.build(operands=[self.given], result_types=[IndexType()], properties=given)
+        op.result.name_hint = "rows"
+        return into.add(op).result
+
+    def _tile(self, into: Run, place: SSAValue, group: SSAValue | None) -> SSAValue:
+        """The tile at a place; in the order of their numbers it is the place."""
+        if self.order.is_plain:
+            return place
+        grid, order = self.grid, self.order
+        ways = order.xcds if self.plan is None or order.xcds == 1 else self.plan.ways(order.xcds)
+        sizes = {"batches": grid.g, "m_tiles": grid.m_blocks, "n_tiles": grid.n_blocks}
+        given = properties({**sizes, "group": order.group, "along": order.along, "ways": ways})
+        op = TileOp.build(
+            operands=[place, [] if group is None else [group]], result_types=[IndexType()], properties=given
+        )
+        op.result.name_hint = "tile"
+        return into.add(op).result
+
+
+def _flags(before: Run, count: int, hint: str) -> SSAValue:
+    """Numbers that are zeros where nobody has said otherwise."""
+    op = WorkspaceOp.build(result_types=[memref(i32, [count], 0)], properties=properties({"zeroed": True}))
+    op.result.name_hint = hint
+    return before.add(op).result
 
 
 def work_item_slots(

@@ -2,7 +2,7 @@
 
 Operands are first grown to whole tiles; what overhangs does not exist.  Then a GPU schedule is double
 buffered (`gridwise_gpu`, and `gridwise_xdlops` with matrix instructions), and the pipeline "cpu" packs panels
-(`gridwise_cpu`).
+(`gridwise_cpu`).  The pipeline "warpgroup" becomes one operation, which grows nothing (`gridwise_warpgroup`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from xdsl.ir import Block, Region
 from xdsl.passes import ModulePass
 
 from imbrex.ir.ops.grid import GridwiseGemmExOp, LaunchOp
-from imbrex.ir.passes import gridwise_cpu, gridwise_gpu, gridwise_xdlops
+from imbrex.ir.passes import gridwise_cpu, gridwise_gpu, gridwise_warpgroup, gridwise_xdlops
 from imbrex.ir.passes.gridwise_share import Sharing
 from imbrex.ir.passes.gridwise_tiles import Tiles
 from imbrex.ir.rewrite import Run, replace_with
@@ -30,14 +30,17 @@ class GridwiseToBlockwise(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for product in [o for o in op.walk() if isinstance(o, GridwiseGemmExOp)]:
             run = Run()
-            _launch(product, run)
+            if product.pipeline is not None and product.pipeline.data == "warpgroup":
+                gridwise_warpgroup.launch(product, run)
+            else:
+                _launch(product, run)
             replace_with(product, run.ops)
 
 
 def _launch(op: GridwiseGemmExOp, run: Run) -> None:
     """The operands' tiles before the launch, the work of one workgroup in it."""
     tiles = Tiles.of(op, run)
-    sharing = Sharing.of(op, tiles.grid)
+    sharing = Sharing.of(op, tiles.grid, run)
     block = Block(arg_types=[IndexType(), IndexType()])
     body = Run()
     match op.pipeline.data if op.pipeline is not None else "naive":

@@ -1,8 +1,8 @@
-"""The table of AMD's matrix instructions: shapes, types, layouts, builtins, chips, cycles."""
+"""The table of AMD's and NVIDIA's matrix instructions: shapes, types, layouts, builtins, chips, cycles."""
 
 from imbrex.view.mma.cells import Element, Place, element_at, elements, places, places_of, register_text
 from imbrex.view.mma.instruction import BITS, BUILTIN_TYPES, Instruction, Operand
-from imbrex.view.mma.table import CHIPS, instruction, instructions, nearest, on_chip, taking
+from imbrex.view.mma.table import CHIPS, in_registers, instruction, instructions, nearest, on_chip, taking
 
 __all__ = [
     "BITS",
@@ -14,6 +14,7 @@ __all__ = [
     "Place",
     "element_at",
     "elements",
+    "in_registers",
     "instruction",
     "instructions",
     "nearest",

@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from imbrex.diagnostic import Diagnostic
 from imbrex.index.map import Map
 
 __all__ = ["BITS", "BUILTIN_TYPES", "Instruction", "Operand"]
@@ -18,9 +19,10 @@ Operand: TypeAlias = Literal["a", "b", "c"]
 BITS: Mapping[str, int] = {
     "f64": 64, "f32": 32, "xf32": 32, "i32": 32, "f16": 16, "bf16": 16, "i8": 8, "iu8": 8, "fp8": 8, "bf8": 8,
     "fp6": 6, "bf6": 6, "fp4": 4, "iu4": 4,
+    "tf32": 32, "s32": 32, "e4m3": 8, "e5m2": 8, "s8": 8, "u8": 8,
 }  # fmt: skip
-"""Bits of an element in a register.  xf32 is an f32 of which the unit drops low bits; iu8 and iu4 are signed
-or unsigned as an argument of the builtin says."""
+"""Bits of an element in a register.  xf32 and tf32 are an f32 of which the unit drops low bits; iu8 and iu4
+are signed or unsigned as an argument of the builtin says.  The last line has NVIDIA's names."""
 
 BUILTIN_TYPES: Mapping[str, str] = {
     "float": "float", "double": "double", "int": "int", "long": "long",
@@ -37,19 +39,23 @@ FORMATS: Mapping[str, Mapping[str, str]] = {
     "gfx942": {"fp8": "f8e4m3fnuz", "bf8": "f8e5m2fnuz"},
     "gfx950": {"fp8": "f8e4m3fn", "bf8": "f8e5m2", "fp6": "f6e2m3fn", "bf6": "f6e3m2fn", "fp4": "f4e2m1fn"},
     "gfx12": {"fp8": "f8e4m3fn", "bf8": "f8e5m2"},
+    "sm_90a": {"e4m3": "f8e4m3fn", "e5m2": "f8e5m2", "s8": "i8", "s32": "i32"},
 }
-"""Chip -> what the instruction set's names of narrow floats mean there."""
+"""Chip -> what the instruction set's names of narrow floats and of integers mean there."""
 
 
 @dataclass(frozen=True, repr=False)
 class Instruction:
-    """D = A B + C on the matrix unit, by all lanes of a wave together; equal where the names are equal.
+    """D = A B + C on the matrix unit, by all lanes of a wave, or of a warpgroup of 128, together; equal where
+    the names are equal.
 
     name: family, type of C, MxNxK, blocks, types of A and B: `mfma_f32_32x32x1_2b_f32`.
     builtin_operand, builtin_result: types of the builtin's A or B and of its C, in `BUILTIN_TYPES`.
-    arguments: the builtin's arguments in order, with a, b and c in their places.
-    chips: those that have it.  cycles: of each, from one issue to the next on one SIMD.
-    a, b, c: (lane, register) -> (block, m, k), (block, k, n), (block, m, n); see `layout`.
+    arguments: the builtin's arguments in order, with a, b and c in their places.  Where compilers have no
+    builtin, the three are empty, and the arguments are those of the mnemonic, which is written as assembly.
+    chips: those that have it.  cycles: of each, from one issue to the next on one SIMD; a warpgroup has four.
+    a, b, c: (lane, register) -> (block, m, k), (block, k, n), (block, m, n); see `layout`.  b: None where it
+    is read from shared memory; then a is for A in registers, and A may be in shared memory, too.
     c_register_bits: what an element of C takes in a register: more than its width where half is left unused.
     """
 
@@ -68,7 +74,7 @@ class Instruction:
     cycles: Mapping[str, int] = field(compare=False)
     source: str = field(compare=False)
     a: Map = field(compare=False)
-    b: Map = field(compare=False)
+    b: Map | None = field(compare=False)
     c: Map = field(compare=False)
     builtin_operand: str = field(compare=False)
     builtin_result: str = field(compare=False)
@@ -85,7 +91,7 @@ class Instruction:
 
     @property
     def b_elements(self) -> int:
-        return dict(self.b.upper)["register"]
+        return dict(self.map("b").upper)["register"]
 
     @property
     def c_elements(self) -> int:
@@ -116,8 +122,23 @@ class Instruction:
     def fits(self, chip: str) -> bool:
         return chip in self.chips
 
+    @property
+    def held(self) -> tuple[Operand, ...]:
+        """The operands that lanes hold in registers, A where they may."""
+        return ("a", "c") if self.b is None else ("a", "b", "c")
+
+    @property
+    def lane_group(self) -> int:
+        """Lanes that lie along a row or a column, or that are a warp of a warpgroup."""
+        return self.n if self.wave <= 64 else 32
+
     def map(self, operand: Operand) -> Map:
-        return {"a": self.a, "b": self.b, "c": self.c}[operand]
+        """The operand's layout; a Diagnostic where no lane holds it."""
+        found = {"a": self.a, "b": self.b, "c": self.c}[operand]
+        if found is None:
+            message = f"no lane holds {operand.upper()} of {self.name}: it is read from shared memory"
+            raise Diagnostic(message, hint="A and C have layouts in registers")
+        return found
 
     def element(self, operand: Operand) -> str:
         """The type of the operand's elements as the instruction set names it."""

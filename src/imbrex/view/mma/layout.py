@@ -31,6 +31,8 @@ __all__ = [
     "in_first_lanes",
     "operand",
     "operand_in_halves",
+    "warpgroup_accumulator",
+    "warpgroup_operand",
 ]
 
 Side: TypeAlias = Literal["a", "b"]
@@ -112,6 +114,29 @@ def accumulator_in_halves(m: int, n: int) -> Map:
         (("m_half", 2), ("m_group", 2), ("n_lane", n)),
         (("m_slot", m // 4),),
         {"block": "", "m": "m_group m_half m_slot", "n": "n_lane"},
+    )
+
+
+@cache
+def warpgroup_operand(m: int, k: int, slots: int) -> Map:
+    """A of a wgmma in registers: each warp holds 16 rows, a lane two of them, 8 apart, and of each `slots`
+    neighbours along k (32 bits) in either half of k.
+    """
+    assert k == 8 * slots, (k, slots)
+    return _dealt(
+        (("m_warp", m // 16), ("m_group", 8), ("k_group", 4)),
+        (("k_half", 2), ("m_half", 2), ("k_slot", slots)),
+        _lower("a", "", "m_warp m_half m_group", "k_half k_group k_slot"),
+    )
+
+
+@cache
+def warpgroup_accumulator(m: int, n: int) -> Map:
+    """D of a wgmma: as A above, with two neighbouring columns in every 8 of them."""
+    return _dealt(
+        (("m_warp", m // 16), ("m_group", 8), ("n_group", 4)),
+        (("n_outer", n // 8), ("m_half", 2), ("n_slot", 2)),
+        {"block": "", "m": "m_warp m_half m_group", "n": "n_outer n_group n_slot"},
     )
 
 

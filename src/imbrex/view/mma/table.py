@@ -8,17 +8,18 @@ from typing import Final
 
 from imbrex.diagnostic import Diagnostic, did_you_mean
 from imbrex.view.mma.cdna import CDNA, mfma
+from imbrex.view.mma.hopper import HOPPER, wgmma
 from imbrex.view.mma.instruction import Instruction
 from imbrex.view.mma.rdna import RDNA, wmma
 
-__all__ = ["CHIPS", "instruction", "instructions", "nearest", "on_chip", "taking"]
+__all__ = ["CHIPS", "in_registers", "instruction", "instructions", "nearest", "on_chip", "taking"]
 
-CHIPS: Final = (*CDNA, *RDNA)
+CHIPS: Final = (*CDNA, *RDNA, *HOPPER)
 
 
 @cache
 def _table() -> Mapping[str, Instruction]:
-    return {found.name: found for found in (*mfma(), *wmma())}
+    return {found.name: found for found in (*mfma(), *wmma(), *wgmma())}
 
 
 def instruction(name: str) -> Instruction:
@@ -45,6 +46,11 @@ def instructions(chip: str | None = None, a_type: str | None = None) -> tuple[In
     return tuple(
         i for i in _table().values() if (chip is None or i.fits(chip)) and a_type in (None, i.a_type)
     )
+
+
+def in_registers() -> tuple[Instruction, ...]:
+    """The instructions whose lanes hold all of A, B and C: AMD's."""
+    return tuple(i for i in _table().values() if i.b is not None)
 
 
 def on_chip(name: str, chip: str) -> Instruction:
@@ -99,7 +105,7 @@ def _check_chip(chip: str) -> None:
 def _spellings(found: Instruction) -> set[str]:
     spelled = {found.builtin, found.builtin.removeprefix("__builtin_amdgcn_"), found.mnemonic}
     spelled |= {found.mnemonic_on(chip) for chip in found.chips}
-    return spelled | {word.removeprefix("v_") for word in spelled}
+    return (spelled | {word.removeprefix("v_") for word in spelled}) - {""}
 
 
 def _close(name: str) -> str:

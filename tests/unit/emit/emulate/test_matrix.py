@@ -17,7 +17,7 @@ from imbrex.emit.matrix import model
 from imbrex.index.expr import lin, var
 from imbrex.index.map import Map
 from imbrex.lower.stmt import Alloc, Buffer, For, MatrixMultiply, Move, Ref, Stmt
-from imbrex.view.mma import Instruction, Operand, instruction, instructions
+from imbrex.view.mma import Instruction, Operand, in_registers, instruction
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Case:
 def cases() -> list[Case]:
     """Every instruction whose elements an array can have, in each meaning that chips give to its types."""
     operands: tuple[Operand, ...] = ("a", "b", "c")
-    named = [(one, [one.format(x, chip) for x in operands]) for one in instructions() for chip in one.chips]
+    named = [(one, [one.format(x, chip) for x in operands]) for one in in_registers() for chip in one.chips]
     known = [Case(one, tuple(DTYPES[n] for n in names)) for one, names in named if set(names) <= set(DTYPES)]
     return list({str(case): case for case in known}.values())
 

@@ -30,7 +30,15 @@ def test_names_are_unique_and_lead_back() -> None:
 
 @pytest.mark.parametrize(
     ("chip", "count"),
-    [("gfx908", 20), ("gfx90a", 27), ("gfx942", 32), ("gfx950", 86), ("gfx11", 12), ("gfx12", 22)],
+    [
+        ("gfx908", 20),
+        ("gfx90a", 27),
+        ("gfx942", 32),
+        ("gfx950", 86),
+        ("gfx11", 12),
+        ("gfx12", 22),
+        ("sm_90a", 328),
+    ],
 )
 def test_how_many_a_chip_has(chip: str, count: int) -> None:
     assert len(instructions(chip)) == count
@@ -73,10 +81,13 @@ def test_what_a_lane_holds(
         ("gfx90a", "f64", 64), ("gfx942", "xf32", 256), ("gfx942", "f16", 512), ("gfx942", "i8", 1024),
         ("gfx942", "fp8", 1024), ("gfx950", "f64", 32), ("gfx950", "f16", 1024), ("gfx950", "i8", 2048),
         ("gfx950", "fp8", 2048), ("gfx950", "fp4", 4096), ("gfx11", "f16", 256), ("gfx12", "iu4", 2048),
+        ("sm_90a", "f16", 4096), ("sm_90a", "tf32", 2048), ("sm_90a", "e4m3", 8192), ("sm_90a", "s8", 8192),
     ],
 )  # fmt: skip
 def test_the_best_rate_of_a_type_is_the_chips(chip: str, a_type: str, rate: int) -> None:
-    """Operations of one SIMD in a cycle: the stated peak of a chip, by its SIMDs and its clock."""
+    """Operations of one SIMD in a cycle: the stated peak of a chip, by its SIMDs and its clock.  A warpgroup
+    has all four SIMDs of a multiprocessor.
+    """
     assert max(i.rate(chip) for i in instructions(chip, a_type)) == rate
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from imbrex.view.mma import Instruction, Operand, instruction, instructions
+from imbrex.view.mma import Instruction, Operand, in_registers, instruction
 from imbrex.view.swizzle import (
     INSTANCES,
     K_CONVENTIONS,
@@ -46,7 +46,7 @@ def chunks(kernel: TileKernel, operand: Operand) -> list[Ints]:
     return [np.sort(o[e]).reshape(-1, run) for o, e in zip(lanes, exist, strict=True) if e.any()]
 
 
-@pytest.mark.parametrize("found", instructions(), ids=str)
+@pytest.mark.parametrize("found", in_registers(), ids=str)
 def test_any_instruction_multiplies_packed_tiles(found: Instruction) -> None:
     kernel = unrolled(found)
     assert product_is_right(kernel)
@@ -65,7 +65,7 @@ def test_any_order_multiplies(name: str, order: tuple[str, ...]) -> None:
 
 
 def test_lanes_together_store_all_of_their_registers_at_once() -> None:
-    for found in instructions():
+    for found in in_registers():
         kernel = TileKernel(found, (1, 1, 1), order=LANES_TOGETHER)
         assert kernel.swizzle("c").lane_run == found.c_elements
 

@@ -9,7 +9,7 @@ import pytest
 
 from imbrex.index.map import Dim, Map, layer_over
 from imbrex.index.rule import Embed, Merge, PassThrough, Unmerge, Xor
-from imbrex.view.mma import Operand, instructions
+from imbrex.view.mma import Operand, in_registers
 from imbrex.view.swizzle.part import Digit, Part, held_parts, refined
 
 OPERANDS: tuple[Operand, ...] = ("a", "b", "c")
@@ -26,7 +26,7 @@ def from_parts(parts: tuple[Part, ...], lane: Any, register: Any) -> Any:
 
 @pytest.mark.parametrize("operand", OPERANDS)
 def test_parts_make_the_map_of_every_instruction(operand: Operand) -> None:
-    for found in instructions():
+    for found in in_registers():
         layout = found.map(operand)
         coords, valid = layout.evaluate(list(np.indices([d.size for d in layout.upper])))
         lane, register = np.indices([d.size for d in layout.upper])

@@ -14,7 +14,7 @@ import pytest
 
 from imbrex.index.map import Dim, Map, layer_over
 from imbrex.index.rule import Fixed, Merge, Unmerge
-from imbrex.view.mma import BITS, Instruction, Operand, instruction, instructions
+from imbrex.view.mma import BITS, Instruction, Operand, in_registers, instruction
 from imbrex.view.swizzle import (
     INTERLEAVED,
     K_CONVENTIONS,
@@ -147,7 +147,7 @@ def _b_of(a: Layout) -> Layout:
     return a.transposed
 
 
-KNOWN = [found for found in instructions() if iree_layouts(found)]
+KNOWN = [found for found in in_registers() if iree_layouts(found)]
 
 
 @pytest.mark.parametrize("operand", ["a", "b", "c"])

@@ -3,6 +3,7 @@
 // Laws: narrow<S>(widen(x)) == x; narrow rounds to nearest even.
 #pragma once
 #include "language.h"
+#include "../gpu/plain.h"
 
 namespace imbrex {
 
@@ -11,110 +12,27 @@ typedef __bf16 bf16;
 
 template <class T, int N> using vec = T __attribute__((ext_vector_type(N)));
 
-// What one memory instruction of a lane carries.
-template <int Bytes> struct carried;
-template <> struct carried<1> {
-  typedef uint8_t type;
-};
-template <> struct carried<2> {
-  typedef uint16_t type;
-};
-template <> struct carried<4> {
-  typedef uint32_t type;
-};
 template <> struct carried<8> {
   typedef uint32_t type __attribute__((ext_vector_type(2)));
 };
 template <> struct carried<16> {
   typedef uint32_t type __attribute__((ext_vector_type(4)));
 };
-template <int Bytes> using word = typename carried<Bytes>::type;
 template <int Bytes> using word_in_memory = word<Bytes> __attribute__((may_alias));
 
 IMBREX_INLINE float widen(f16 x) { return float(x); }
 IMBREX_INLINE float widen(bf16 x) { return float(x); }
-IMBREX_INLINE float widen(float x) { return x; }
-IMBREX_INLINE double widen(double x) { return x; }
-IMBREX_INLINE int32_t widen(int32_t x) { return x; }
-IMBREX_INLINE int32_t widen(int8_t x) { return x; }
 
 template <class To, class From> IMBREX_INLINE To bit_cast(From from) { return __builtin_bit_cast(To, from); }
-
-template <class S> struct narrow_to {
-  template <class T> IMBREX_INLINE S from(T x) { return S(x); }
-};
 } // namespace imbrex
 #include "../cpu/narrow.h"
 namespace imbrex {
 
-template <class D, class S> IMBREX_INLINE D converted(S x) {
-  if constexpr (__is_same(D, S))
-    return x;
-  else
-    return narrow_to<D>::from(widen(x));
-}
-
-// The registers at p of a private array, as the vector that an instruction takes.  Private arrays are plain: where all
-// their indices are constants, the compiler splits them into the vectors that they are used as.
-template <class V, int N, class T> IMBREX_INLINE V get(const T *p) {
-  static_assert(sizeof(V) == N * sizeof(T), "an operand is whole");
-  V v;
-  __builtin_memcpy(&v, p, sizeof(V));
-  return v;
-}
-template <class V, class T> IMBREX_INLINE void put(T *p, V v) { __builtin_memcpy(p, &v, sizeof(V)); }
-
-template <int N, class T> IMBREX_INLINE void fill(T *p, decltype(widen(T{})) value) {
-#pragma unroll
-  for (int i = 0; i < N; ++i) p[i] = narrow_to<T>::from(value);
-}
-
-// dst = src, from register to register.
-template <int W, class D, class S> IMBREX_INLINE void copy(D *dst, const S *src) {
-#pragma unroll
-  for (int i = 0; i < W; ++i) dst[i] = converted<D>(src[i]);
-}
+template <int Bytes> IMBREX_INLINE void copy_bytes(void *to, const void *from) { __builtin_memcpy(to, from, Bytes); }
 
 // Four bytes of two registers: byte b of `which` numbers the b-th, 0..3 in `low`, 4..7 in `high`.
 IMBREX_INLINE uint32_t bytes_of(uint32_t high, uint32_t low, uint32_t which) {
   return __builtin_amdgcn_perm(high, low, which);
 }
-
-// dst, Rows x Columns, = src, Columns x Rows, transposed.  Elements that share registers go in squares of one register
-// each way: 4 x 4 bytes, whose pairs of rows are laced first and then joined, or 2 x 2 halves.
-template <int Rows, int Columns, class T> IMBREX_INLINE void turn(T *dst, const T *src) {
-  constexpr int side = sizeof(T) < 4 ? 4 / int(sizeof(T)) : 1;
-  if constexpr (side == 1 || Rows % side || Columns % side) {
-#pragma unroll
-    for (int i = 0; i < Rows * Columns; ++i) dst[i] = src[i % Columns * Rows + i / Columns];
-  } else {
-#pragma unroll
-    for (int i = 0; i < Rows; i += side) {
-#pragma unroll
-      for (int j = 0; j < Columns; j += side) {
-        uint32_t x[side], y[side];
-#pragma unroll
-        for (int s = 0; s < side; ++s) x[s] = get<uint32_t, side>(src + (j + s) * Rows + i);
-        if constexpr (side == 4) {
-#pragma unroll
-          for (int s = 0; s < 4; s += 2) {
-            y[s] = bytes_of(x[s + 1], x[s], 0x05010400);
-            y[s + 1] = bytes_of(x[s + 1], x[s], 0x07030602);
-          }
-#pragma unroll
-          for (int s = 0; s < 2; ++s) {
-            x[2 * s] = bytes_of(y[2 + s], y[s], 0x05040100);
-            x[2 * s + 1] = bytes_of(y[2 + s], y[s], 0x07060302);
-          }
-        } else {
-          y[0] = x[0], y[1] = x[1];
-          x[0] = bytes_of(y[1], y[0], 0x05040100);
-          x[1] = bytes_of(y[1], y[0], 0x07060302);
-        }
-#pragma unroll
-        for (int s = 0; s < side; ++s) put(dst + (i + s) * Columns + j, x[s]);
-      }
-    }
-  }
-}
 } // namespace imbrex
+#include "../gpu/register.h"

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from imbrex.dtype import F16, F32, I8
-from imbrex.emit.hip.turn import turn_of
+from imbrex.emit.gpu.turn import turn_of
 from imbrex.index.expr import lin, var
 from imbrex.lower.stmt import Buffer, For, Move, Ref, Stmt
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from imbrex.dtype import F32
-from imbrex.emit.hip.schedule import in_order, phase_of
+from imbrex.emit.gpu.schedule import in_order, phase_of
 from imbrex.index.expr import lin
 from imbrex.lower.stmt import Alloc, Barrier, Buffer, Comment, For, MatrixMultiply, Move, Ref, Stmt
 from imbrex.view.mma import instruction

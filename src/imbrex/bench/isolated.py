@@ -1,0 +1,119 @@
+"""Isolated: a function called in a process of its own, again and again, whose hang or crash is an answer.
+
+Law: every task gets exactly one answer, its result or a `Failed`; after a crash, a hang, or an answer that
+says so, the next task meets a new process.  A GPU's context does not outlive an illegal access, and a kernel
+that waits for ever cannot be stopped from within.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
+
+from imbrex.diagnostic import Diagnostic
+
+__all__ = ["Failed", "Isolated"]
+
+STARTING_S = 90.0
+"""Imports and a first context, on top of the first task's time."""
+
+
+@dataclass(frozen=True)
+class Failed:
+    """A task that gave no result.  kind: "error", "crash" or "hang"."""
+
+    kind: str
+    message: str
+
+
+class Isolated:
+    """`with Isolated(function) as calls: calls(argument, limit_s=60)`.
+
+    function: of a module's top level, as pickle needs it.
+    """
+
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        self._function = function
+        self._context = multiprocessing.get_context("spawn")
+        self._process: Any = None
+        self._pipe: Any = None
+
+    def __enter__(self) -> Isolated:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.end()
+
+    def __call__(self, argument: object, limit_s: float = 60.0) -> Any:
+        """The function's result, or `Failed`."""
+        limit = limit_s
+        if self._process is None:
+            self._start()
+            limit += STARTING_S
+        try:
+            self._pipe.send(argument)
+            if not self._pipe.poll(limit):
+                self.end()
+                return Failed("hang", f"no answer in {limit:.0f} s")
+            is_result, is_usable, answer = self._pipe.recv()
+        except (EOFError, BrokenPipeError, ConnectionResetError):
+            code = self._ended()
+            return Failed("crash", f"the process ended with exit code {code}")
+        if not is_usable:
+            self.end()
+        return answer if is_result else Failed("error", answer)
+
+    def end(self) -> None:
+        """No process from now on, until the next task."""
+        if self._process is not None:
+            self._process.kill()
+            self._ended()
+
+    def _start(self) -> None:
+        self._pipe, other = self._context.Pipe()
+        self._process = self._context.Process(target=_serve, args=(other, self._function), daemon=True)
+        self._process.start()
+        other.close()
+
+    def _ended(self) -> int | None:
+        self._process.join(10.0)
+        code: int | None = self._process.exitcode
+        self._pipe.close()
+        self._process = self._pipe = None
+        return code
+
+
+def _serve(pipe: Any, function: Callable[[Any], Any]) -> None:
+    while True:
+        try:
+            argument = pipe.recv()
+        except (EOFError, KeyboardInterrupt):
+            return
+        try:
+            answer = (True, True, function(argument))
+        except Exception as error:
+            told = error.message if isinstance(error, Diagnostic) else f"{type(error).__name__}: {error}"
+            answer = (False, not _breaks_context(error), told)
+        pipe.send(answer)
+
+
+def _breaks_context(error: Exception) -> bool:
+    """Is it one after which every call to CUDA fails, or waits?"""
+    if isinstance(error, TimeoutError):
+        return True
+    told = str(error)
+    words = (
+        "illegal",
+        "misaligned",
+        "launch failure",
+        "unspecified",
+        "ILLEGAL",
+        "MISALIGNED",
+        "LAUNCH_FAILED",
+    )
+    return any(word in told for word in words) or ("assert" in told.lower() and "device" in told.lower())

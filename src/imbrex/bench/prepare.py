@@ -1,0 +1,66 @@
+"""Prepare: kernels compiled into the cache beforehand, by several processes, so that a GPU waits for none.
+
+Law: every problem gets an answer: None where its kernel now lies in the cache, or what was said against it.
+No GPU is needed.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from imbrex.bench.isolated import Failed, Isolated
+from imbrex.diagnostic import Diagnostic
+from imbrex.kernel import compile
+from imbrex.problem import Problem
+
+__all__ = ["Wanted", "prepare"]
+
+LIMIT_S = 180.0
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What `compile` is asked."""
+
+    problem: Problem
+    target: str
+    tuning: str | None = None
+    schedule: str | None = None
+
+
+def prepare(
+    wanted: Iterable[Wanted], jobs: int, told: Callable[[Wanted, str | None], None] | None = None
+) -> dict[Wanted, str | None]:
+    """The answers.  told: hears each as it comes."""
+    orders = list(dict.fromkeys(wanted))
+    here = threading.local()
+    workers: list[Isolated] = []
+
+    def answered(order: Wanted) -> str | None:
+        if not hasattr(here, "worker"):
+            here.worker = Isolated(compiled)
+            workers.append(here.worker)
+        found = here.worker(order, LIMIT_S)
+        answer = f"{found.kind}: {found.message}" if isinstance(found, Failed) else found
+        if told is not None:
+            told(order, answer)
+        return answer
+
+    try:
+        with ThreadPoolExecutor(max(1, min(jobs, len(orders)))) as pool:
+            return dict(zip(orders, pool.map(answered, orders), strict=True))
+    finally:
+        for worker in workers:
+            worker.end()
+
+
+def compiled(order: Wanted) -> str | None:
+    """In a process of its own."""
+    try:
+        compile(order.problem, order.target, order.tuning, schedule=order.schedule)
+    except Diagnostic as error:
+        return str(error)
+    return None

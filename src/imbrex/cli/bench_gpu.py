@@ -1,0 +1,82 @@
+"""imbrex bench --target sm_90a: problems on the GPU that is here, beside cuBLAS, cuDNN and Triton."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from imbrex.bench.campaign import Campaign
+from imbrex.bench.gpu import Row
+from imbrex.bench.gpu_summary import cells
+from imbrex.bench.sets import Entry
+from imbrex.cli.guard import FAILED
+from imbrex.cli.report_file import write_report
+from imbrex.cli.table import print_table
+from imbrex.cli.text import json_text
+from imbrex.diagnostic import Diagnostic, did_you_mean
+from imbrex.kernel import Goal
+from imbrex.problem import Problem, problem_text
+from imbrex.run.cuda_driver import require_gpu
+
+__all__ = ["GPU_PEERS", "bench_on_gpu", "is_measured_there"]
+
+GPU_PEERS = ("torch", "triton")
+COLUMNS = ("problem", "time", "TFLOP/s", "x peers", "refused")
+
+
+def is_measured_there(goal: Goal) -> bool:
+    """NVIDIA's GPUs: their peers are PyTorch's libraries, timed on the device."""
+    return goal.is_cuda
+
+
+def bench_on_gpu(
+    problems: Sequence[Problem],
+    goal: Goal,
+    names: Sequence[str],
+    *,
+    seconds: float,
+    tuning: str | None,
+    form: str,
+    output: str | None,
+) -> int:
+    """The exit code; a Diagnostic where no such GPU is here.  seconds: for each contender and problem."""
+    peers = _peers(names)
+    require_gpu(goal.target)
+    entries = [Entry("given", problem_text(problem), problem, peers) for problem in problems]
+    told = None if form == "json" else _told
+    campaign = Campaign(entries, goal.target, seconds * (1 + len(peers)), tuning=tuning)
+    keep = _unkept if output is None else _kept(Path(output))
+    document = campaign.run(keep, told)
+    if form == "json":
+        click.echo(json_text(document))
+    else:
+        gpu = document["gpu"]
+        click.echo(click.style(f"{gpu.get('name') or gpu['error']}", bold=True))
+        print_table(COLUMNS, (cells(row) for row in document["rows"]))
+    fine = all(row["refused"] is None and row["right"] is not False for row in document["rows"])
+    return 0 if fine else FAILED
+
+
+def _peers(names: Sequence[str]) -> tuple[str, ...]:
+    for name in names:
+        if name not in GPU_PEERS:
+            hint = did_you_mean(name, GPU_PEERS) or f"known: {', '.join(GPU_PEERS)}"
+            raise Diagnostic(f"unknown peer '{name}'", hint=hint)
+    return tuple(names)
+
+
+def _told(number: int, row: Row) -> None:
+    state = "refused" if row["refused"] is not None else "timed"
+    click.echo(f"{number}: {state} {row['name']}", err=True)
+
+
+def _unkept(document: dict[str, Any]) -> None:
+    del document
+
+
+def _kept(path: Path) -> Callable[[dict[str, Any]], None]:
+    return partial(write_report, path=path)

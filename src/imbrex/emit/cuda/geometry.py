@@ -1,0 +1,128 @@
+"""What a launch needs, and how a workgroup shares out its registers and memory among warpgroups.
+
+Laws: the registers of all warpgroups together are those that the launch gives them; the piece of C that a
+consumer stages is the box of its store.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import Final, NamedTuple
+
+from imbrex.emit.cuda import words
+from imbrex.lower.stmt import Kernel
+from imbrex.lower.warpgroup import Drain, Feed, Lanes, WarpgroupGemm
+from imbrex.view.shared_tile import ATOM_ROWS, CHUNK_BYTES, SWIZZLES, SharedTile, Swizzle
+from imbrex.view.tensor import TensorMap
+
+__all__ = [
+    "WARPGROUP",
+    "LaunchFacts",
+    "Staging",
+    "has_lanes",
+    "launch_facts",
+    "registers",
+    "staging",
+    "tensor_names",
+]
+
+WARPGROUP: Final = 128
+"""Lanes."""
+ALIGNMENT: Final = 1024
+"""Bytes: of a tile, so that its rows' swizzles are those of their addresses."""
+BARRIER_BYTES: Final = 8
+ROWS: Final = 64
+"""Rows of a piece: what one instruction computes."""
+PIECE_BYTES: Final = ROWS * 128
+REGISTERS: Final = {
+    (1, False): (0, 0), (2, False): (40, 232), (3, False): (32, 160),
+    (1, True): (0, 0), (2, True): (136, 184), (3, True): (104, 136),
+}  # fmt: skip
+"""(consumers, does a producer load by itself) -> registers of a lane that produces and of one that consumes,
+none where the launch gives every lane as many as it can have."""
+
+
+class LaunchFacts(NamedTuple):
+    """shared_bytes: dynamic.  cluster: workgroups.  tensors: the kernel's first parameters, in order."""
+
+    shared_bytes: int
+    cluster: int
+    tensors: tuple[TensorMap, ...]
+
+
+@dataclass(frozen=True)
+class Staging:
+    """A piece of C in shared memory, 64 rows of some columns, as a tile (column, row).
+
+    along_columns: neighbours in memory are neighbours along columns.
+    """
+
+    columns: int
+    element_bytes: int
+    along_columns: bool
+
+    @cached_property
+    def tile(self) -> SharedTile:
+        inner = (self.columns if self.along_columns else ROWS) * self.element_bytes
+        fits: list[Swizzle] = [s for s in SWIZZLES if inner % (s or CHUNK_BYTES) == 0]
+        return SharedTile(
+            self.columns, ROWS, self.element_bytes, "k" if self.along_columns else "d", fits[-1]
+        )
+
+
+def launch_facts(kernel: Kernel) -> LaunchFacts:
+    """Of a kernel of any kind."""
+    gemm = kernel.warpgroups
+    if gemm is None:
+        return LaunchFacts(words.shared_bytes(kernel), 1, ())
+    names = [b.name for b in kernel.arguments]
+    tensors = tuple(
+        TensorMap.of(part.access, part.buffer.dtype.name, names.index(part.buffer.name))
+        for part in (gemm.a, gemm.b, gemm.c)
+        if part.access is not None and not isinstance(part.access, Lanes)
+    )
+    return LaunchFacts(shared_bytes(gemm), prod(gemm.cluster), tensors)
+
+
+def tensor_names(gemm: WarpgroupGemm) -> tuple[str, ...]:
+    """Parameters of the kernel that are tensor maps."""
+    parts: dict[str, Feed | Drain] = {"a_map": gemm.a, "b_map": gemm.b, "c_map": gemm.c}
+    return tuple(
+        name for name, part in parts.items() if part.access is not None and not isinstance(part.access, Lanes)
+    )
+
+
+def staging(gemm: WarpgroupGemm) -> Staging:
+    """The widest piece that the tile's columns have room for; a tile stores the last one where it ends."""
+    size = gemm.c.buffer.dtype.bytes
+    along_columns = gemm.c.contiguous != "row"
+    most = min(PIECE_BYTES // (ROWS * size), gemm.columns)
+    least = 16 // size
+    columns = (
+        next(w for w in (8 * least, 4 * least, 2 * least, least) if w <= most) if along_columns else most
+    )
+    assert columns % ATOM_ROWS == 0 or along_columns, f"{gemm.columns} columns are not whole instructions"
+    return Staging(columns, size, along_columns)
+
+
+def registers(gemm: WarpgroupGemm) -> tuple[int, int]:
+    """Of a producer's and of a consumer's lane."""
+    return REGISTERS[gemm.consumers, has_lanes(gemm)]
+
+
+def has_lanes(gemm: WarpgroupGemm) -> bool:
+    """Does the producer load anything itself?"""
+    return any(isinstance(feed.access, Lanes) for feed in (gemm.a, gemm.b))
+
+
+def shared_bytes(gemm: WarpgroupGemm) -> int:
+    """Stages, two pieces of C for each consumer, barriers: what `imbrex::places` lays out."""
+    stage = _rounded(gemm.a.share.bytes) + _rounded(gemm.b.share.bytes)
+    pieces = gemm.consumers * 2 * staging(gemm).tile.bytes
+    return gemm.stages * stage + pieces + (2 * gemm.stages + 2) * BARRIER_BYTES
+
+
+def _rounded(size: int) -> int:
+    return -(-size // ALIGNMENT) * ALIGNMENT

@@ -1,0 +1,178 @@
+// A producer of ordinary loads, for arrays that the copy engine cannot walk: all lanes of a warpgroup fill the tile of
+// one stage, element by element where nothing wider is legal; what does not exist is zero.
+//
+// F is a feed: its tile's sizes, the registers of a lane for what it has loaded and not yet put, the element (k, d) of
+// the tile in memory and in shared memory.  Where it has rows, the elements from one on along a row of the tile lie one
+// after the other, and `left` of them exist; that they begin anywhere in a word costs a shift, and no load for each.
+#pragma once
+#include "barrier.h"
+#include "sums.h"
+#include "warpgroup.h"
+#include "work.h"
+
+namespace imbrex {
+
+// To shared memory past the registers; it is there when the barrier that `arrive_after_copies` names knows.
+template <int Bytes> IMBREX_INLINE void copy_in(uint32_t to, const void *from, bool exists) {
+  const uint32_t bytes = exists ? Bytes : 0;
+  if constexpr (Bytes == 16)
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
+  else
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(to), "l"(from), "n"(Bytes), "r"(bytes)
+                 : "memory");
+}
+
+// One of the barrier's arrivals, when all that this lane copies has come.
+IMBREX_INLINE void arrive_after_copies(uint32_t barrier) {
+  asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(barrier) : "memory");
+}
+
+IMBREX_INLINE void put_shared(uint32_t to, uint8_t x) {
+  asm volatile("st.shared.b8 [%0], %1;" ::"r"(to), "r"(uint32_t(x)) : "memory");
+}
+IMBREX_INLINE void put_shared(uint32_t to, uint16_t x) { asm volatile("st.shared.b16 [%0], %1;" ::"r"(to), "h"(x) : "memory"); }
+IMBREX_INLINE void put_shared(uint32_t to, uint2 x) {
+  asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(to), "r"(x.x), "r"(x.y) : "memory");
+}
+IMBREX_INLINE void put_shared(uint32_t to, uint4 x) {
+  asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(x.x), "r"(x.y), "r"(x.z), "r"(x.w) : "memory");
+}
+
+// Neighbours of one load: do they stay neighbours in shared memory, and may they go there past the registers?
+template <class F> constexpr bool stays_whole = F::along_k == F::is_k_major || F::width == 1;
+template <class F> constexpr bool passes_registers = !stays_whole<F> || F::width * F::element_bytes < 4;
+
+// The largest number up to `most` that divides `all`.
+constexpr int divisor_of(int all, int most) {
+  while (all % most) --most;
+  return most;
+}
+
+// 16 bytes that begin `shift` bytes into the first of two aligned pieces; zeros after the first `bytes` of them.
+IMBREX_INLINE uint4 shifted(uint4 low, uint4 high, uint32_t shift, int32_t bytes) {
+  const uint32_t w[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+  uint32_t u[6], v[5], x[4];
+#pragma unroll
+  for (int i = 0; i < 6; ++i) u[i] = shift & 8 ? w[i + 2] : w[i];
+#pragma unroll
+  for (int i = 0; i < 5; ++i) v[i] = shift & 4 ? u[i + 1] : u[i];
+#pragma unroll
+  for (int i = 0; i < 4; ++i) x[i] = __funnelshift_r(v[i], v[i + 1], (shift & 3) * 8);
+  if (bytes < 16) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const int32_t left = bytes - 4 * i;
+      x[i] &= left >= 4 ? ~0u : left <= 0 ? 0u : (1u << 8 * left) - 1;
+    }
+  }
+  return uint4{x[0], x[1], x[2], x[3]};
+}
+
+IMBREX_INLINE uint4 from_lane(uint4 x, uint32_t lane) {
+  return uint4{__shfl_sync(~0u, x.x, lane), __shfl_sync(~0u, x.y, lane), __shfl_sync(~0u, x.z, lane),
+               __shfl_sync(~0u, x.w, lane)};
+}
+
+// Of a tile whose rows lie whole in memory, anywhere: the aligned pieces of 16 bytes that hold some of a row, each by
+// one lane.  A piece of the tile is parts of two of them, its lane's own and the next lane's; what follows the last
+// of a row, a lane loads for each row of the warp.  A piece that holds nothing of the row is not read.
+template <class F> IMBREX_INLINE void fill_rows(const F &feed, uint32_t tile, int32_t batch, int32_t at, int32_t step) {
+  constexpr int size = F::element_bytes, width = 16 / size, line = (F::along_k ? F::depth : F::extent) / width;
+  constexpr int turns = F::depth * F::extent / width / warpgroup_lanes, rows = 32 / line; // rows of a warp in a turn
+  constexpr int count = divisor_of(turns, F::registers / 6), ends = (count * rows + 31) / 32;
+  static_assert(32 % line == 0 && F::depth * F::extent / width % warpgroup_lanes == 0 && turns % count == 0,
+                "warps load whole rows");
+  const uint32_t lane = uint32_t(warpgroup_lane()), in_warp = lane % 32, first = lane / 32 * 32;
+  const auto place = [&](uint32_t load, int32_t &k, int32_t &d) {
+    const int32_t along = int32_t(load % line * width), across = int32_t(load / line);
+    k = F::along_k ? along : across, d = F::along_k ? across : along;
+  };
+  const auto aligned = [&](const void *from) {
+    return reinterpret_cast<const uint4 *>(reinterpret_cast<uint64_t>(from) & ~uint64_t(15));
+  };
+#pragma unroll 1
+  for (uint32_t i = 0; i < turns; i += count) {
+    uint4 own[count], end[ends];
+    int32_t left[count];
+    uint32_t shift[count];
+    int32_t k, d;
+#pragma unroll
+    for (int j = 0; j < count; ++j) {
+      place((i + j) * warpgroup_lanes + lane, k, d);
+      const auto *from = feed.at(batch, at, step, k, d);
+      shift[j] = uint32_t(reinterpret_cast<uint64_t>(from)) & 15;
+      left[j] = feed.left(batch, at, step, k, d) * size;
+      own[j] = uint4{};
+      if (left[j] + int32_t(shift[j]) > 0) own[j] = __ldg(aligned(from));
+    }
+#pragma unroll
+    for (int e = 0; e < ends; ++e) {
+      const uint32_t row = e * 32 + in_warp;
+      end[e] = uint4{};
+      place((i + row / rows) * warpgroup_lanes + first + (row % rows + 1) * line - 1, k, d);
+      const auto *from = feed.at(batch, at, step, k, d);
+      const int32_t beyond = feed.left(batch, at, step, k, d) * size - 16;
+      if (row < count * rows && beyond + int32_t(uint32_t(reinterpret_cast<uint64_t>(from)) & 15) > 0 && beyond > -16)
+        end[e] = __ldg(aligned(from) + 1);
+    }
+#pragma unroll
+    for (int j = 0; j < count; ++j) {
+      place((i + j) * warpgroup_lanes + lane, k, d);
+      const uint4 next = from_lane(own[j], in_warp + 1);
+      const uint4 last = from_lane(end[j * rows / 32], (j * rows + in_warp / line) % 32);
+      const uint4 high = in_warp % line == line - 1 ? last : next;
+      put_shared(tile + F::place(k, d), shifted(own[j], high, shift[j], left[j]));
+    }
+  }
+  written_for_engines();
+}
+
+template <class F> IMBREX_INLINE void fill_tile(const F &feed, uint32_t tile, int32_t batch, int32_t at, int32_t step) {
+  constexpr int bytes = F::width * F::element_bytes, line = (F::along_k ? F::depth : F::extent) / F::width;
+  constexpr int loads = F::depth * F::extent / F::width, turns = (loads + warpgroup_lanes - 1) / warpgroup_lanes;
+  const uint32_t lane = uint32_t(warpgroup_lane());
+  if constexpr (F::has_rows) {
+    fill_rows(feed, tile, batch, at, step);
+  } else if constexpr (!passes_registers<F>) {
+#pragma unroll 8
+    for (uint32_t i = 0; i < turns; ++i) {
+      const uint32_t load = i * warpgroup_lanes + lane, along = load % line * F::width, across = load / line;
+      if (loads % warpgroup_lanes && load >= loads) break;
+      const int32_t k = int32_t(F::along_k ? along : across), d = int32_t(F::along_k ? across : along);
+      const bool exists = feed.exists(batch, at, step, k, d);
+      copy_in<bytes>(tile + F::place(k, d), exists ? feed.at(batch, at, step, k, d) : feed.memory, exists);
+    }
+  } else {
+    constexpr int room = F::registers * 4 / (bytes < 4 ? 4 : bytes), batch_size = room < turns ? room : turns;
+    typedef word<bytes> piece;
+    typedef word<F::element_bytes> element;
+#pragma unroll 1
+    for (uint32_t i = 0; i < turns; i += batch_size) {
+      piece x[batch_size];
+#pragma unroll
+      for (int j = 0; j < batch_size; ++j) {
+        const uint32_t load = (i + j) * warpgroup_lanes + lane, along = load % line * F::width, across = load / line;
+        const int32_t k = int32_t(F::along_k ? along : across), d = int32_t(F::along_k ? across : along);
+        x[j] = piece{};
+        if ((loads % (batch_size * warpgroup_lanes) == 0 || load < loads) && feed.exists(batch, at, step, k, d))
+          x[j] = *reinterpret_cast<const piece *>(feed.at(batch, at, step, k, d));
+      }
+#pragma unroll
+      for (int j = 0; j < batch_size; ++j) {
+        const uint32_t load = (i + j) * warpgroup_lanes + lane, along = load % line * F::width, across = load / line;
+        const int32_t k = int32_t(F::along_k ? along : across), d = int32_t(F::along_k ? across : along);
+        if (loads % (batch_size * warpgroup_lanes) && load >= loads) break;
+        if constexpr (stays_whole<F>) {
+          put_shared(tile + F::place(k, d), x[j]);
+        } else {
+#pragma unroll
+          for (int e = 0; e < F::width; ++e)
+            put_shared(tile + F::place(F::along_k ? k + e : k, F::along_k ? d : d + e),
+                       reinterpret_cast<const element *>(&x[j])[e]);
+        }
+      }
+    }
+    written_for_engines();
+  }
+}
+} // namespace imbrex

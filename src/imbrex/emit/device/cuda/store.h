@@ -1,0 +1,171 @@
+// A consumer's sums to C.
+//
+// They go by pieces of 64 rows and 128 bytes through shared memory, which has room for two: one is written while the
+// other is on its way.  The last piece of a tile begins where it ends with the tile, so that all have one size; what it
+// has in common with the one before is written twice, the same.  From shared memory the copy engine stores a piece
+// where C is such that it can; otherwise lanes do, by the widest access that C allows.
+#pragma once
+#include "partial.h"
+#include "sums.h"
+#include "tensor_copy.h"
+#include "warpgroup.h"
+#include "work.h"
+
+namespace imbrex {
+
+// alpha * x + beta * C, of a sum that lies at a row and a column of all of C.
+template <class P, class S>
+IMBREX_INLINE S scaled(const P &p, S x, int32_t batch, int32_t row, int32_t column) {
+  if constexpr (!P::is_scaled) return x;
+  x = P::alpha() * x;
+  if constexpr (P::adds_c)
+    if (p.c_exists(batch, row, column)) x += P::beta() * S(widen(*p.c_at(batch, row, column)));
+  return x;
+}
+
+// d = alpha * d + beta * C.
+template <class P, class S, int N>
+IMBREX_INLINE void scale(const P &p, S (&d)[N], const work &w, int32_t row_in_tile) {
+  const int32_t lane = warpgroup_lane();
+  const int32_t row = w.row_tile * P::rows + row_in_tile, column = w.column_tile * P::columns;
+#pragma unroll
+  for (int r = 0; r < N; ++r)
+    d[r] = scaled(p, d[r], w.batch, row + P::sum_row(lane, r), column + P::sum_column(lane, r));
+}
+
+// C += d.
+template <class P, class S, int N>
+IMBREX_INLINE void add_to_c(const P &p, const S (&d)[N], const work &w, int32_t row_in_tile) {
+  const int32_t lane = warpgroup_lane();
+#pragma unroll
+  for (int r = 0; r < N; ++r) {
+    const int32_t row = w.row_tile * P::rows + row_in_tile + P::sum_row(lane, r);
+    const int32_t column = w.column_tile * P::columns + P::sum_column(lane, r);
+    if (p.c_exists(w.batch, row, column)) atomicAdd(p.c_at(w.batch, row, column), d[r]);
+  }
+}
+
+// The piece's columns from `first` on, to shared memory.  stmatrix takes rows of 8 x 8 matrices, two registers each:
+// of the pairs of sums that a lane holds, those 8 rows and those 8 columns further on.
+template <class P, class S, int N> IMBREX_INLINE void put_piece(uint32_t to, const S (&d)[N], int first) {
+  typedef typename P::c_type type;
+  const int32_t lane = warpgroup_lane(), in_warp = lane % 32, warp = lane / 32;
+  if constexpr (sizeof(type) == 2) {
+    const int32_t row = 16 * warp + (P::along_columns ? in_warp % 16 : in_warp / 8 % 2 * 8);
+    const int32_t column = P::along_columns ? in_warp / 16 * 8 : in_warp % 8 + in_warp / 16 * 8;
+#pragma unroll
+    for (int j = 0; j < P::piece_columns; j += 16) {
+      const S *x = d + (first + j) / 2;
+      const uint32_t place = to + P::staged(row, column + j);
+      if (j + 8 < P::piece_columns) {
+        const uint32_t four[4] = {pair_of<type>::from(x[0], x[1]), pair_of<type>::from(x[2], x[3]),
+                                  pair_of<type>::from(x[4], x[5]), pair_of<type>::from(x[6], x[7])};
+        put_matrices<!P::along_columns>(place, four);
+      } else {
+        const uint32_t two[2] = {pair_of<type>::from(x[0], x[1]), pair_of<type>::from(x[2], x[3])};
+        put_matrices<!P::along_columns>(place, two);
+      }
+    }
+  } else {
+    static_assert(sizeof(type) == 4 && sizeof(S) == 4, "sums are stored as they are");
+#pragma unroll
+    for (int j = 0; j < P::piece_columns / 2; j += 2) {
+      const S *x = d + first / 2 + j;
+      const int32_t row = P::sum_row(lane, j), column = P::sum_column(lane, j);
+      if constexpr (P::along_columns) {
+        put_shared(to + P::staged(row, column), bits_of(x[0]), bits_of(x[1]));
+      } else {
+        put_shared(to + P::staged(row, column), bits_of(x[0]));
+        put_shared(to + P::staged(row, column + 1), bits_of(x[1]));
+      }
+    }
+  }
+}
+
+// A piece from shared memory to C by lanes.
+template <class P>
+IMBREX_INLINE void copy_piece(const P &p, uint32_t from, const work &w, int32_t row_in_tile, int32_t first) {
+  constexpr int line = (P::along_columns ? P::piece_columns : 64) / P::c_width, size = sizeof(typename P::c_type);
+#pragma unroll(P::c_width > 1 ? 4 : 2)
+  for (int i = 0; i < 64 * P::piece_columns / P::c_width; i += warpgroup_lanes) {
+    const int32_t at = i + warpgroup_lane(), along = at % line * P::c_width, across = at / line;
+    if (64 * P::piece_columns / P::c_width % warpgroup_lanes && at >= 64 * P::piece_columns / P::c_width) break;
+    const int32_t row = P::along_columns ? across : along, column = P::along_columns ? along : across;
+    const int32_t c_row = w.row_tile * P::rows + row_in_tile + row;
+    const int32_t c_column = w.column_tile * P::columns + first + column;
+    if (p.c_exists(w.batch, c_row, c_column))
+      copy_out<P::c_width * size>(p.c_at(w.batch, c_row, c_column), from + P::staged(row, column));
+  }
+}
+
+// Of a tile that several share evenly, the part of the consumer at `slot`: groups of four of each lane's sums, every
+// sharer's added in order, to C.
+template <class P>
+IMBREX_INLINE void store_part(const P &p, const work &w, int32_t slot, int32_t size, int32_t rank, int32_t group) {
+  typedef typename P::sum sum;
+  constexpr int count = P::columns / 2, all = P::rows / 64 / (P::is_pingpong ? 1 : P::consumers) * count;
+  const int32_t lane = warpgroup_lane(), sharers = w.last - w.next;
+#pragma unroll 1
+  for (int32_t first = (slot - w.next) * 4; first < all; first += sharers * 4) {
+    sum total[4] = {};
+#pragma unroll 8
+    for (int32_t other = w.next; other < w.last; ++other) {
+      sum x[4];
+      take(x, partial_place(p.partial_of(other * size + rank), group, all), first);
+#pragma unroll
+      for (int i = 0; i < 4; ++i) total[i] += x[i];
+    }
+    const int32_t row = w.row_tile * P::rows + (group * (all / count) + first / count) * 64;
+    const int32_t column = w.column_tile * P::columns;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const int32_t place = first % count + i;
+      const int32_t c_row = row + P::sum_row(lane, place), c_column = column + P::sum_column(lane, place);
+      if (p.c_exists(w.batch, c_row, c_column))
+        *p.c_at(w.batch, c_row, c_column) =
+            converted<typename P::c_type>(scaled(p, total[i], w.batch, c_row, c_column));
+    }
+  }
+}
+
+// Where a consumer's pieces go.
+struct staging {
+  uint32_t memory;
+  int32_t group;     // of the warpgroups that consume
+  uint32_t turn = 0; // which of the two pieces is next
+};
+
+// 64 rows of the tile from `row_in_tile` on.
+template <class P, class S, int N>
+IMBREX_INLINE void store_rows(const P &p, staging &s, S (&d)[N], const work &w, int32_t row_in_tile) {
+  if constexpr (P::is_scaled) scale(p, d, w, row_in_tile);
+  if constexpr (P::adds_atomically) {
+    add_to_c(p, d, w, row_in_tile);
+    return;
+  }
+  constexpr int pieces = (P::columns + P::piece_columns - 1) / P::piece_columns;
+  const bool leads = warpgroup_lane() == 0;
+#pragma unroll
+  for (int i = 0; i < pieces; ++i) {
+    const int first = i + 1 < pieces ? i * P::piece_columns : P::columns - P::piece_columns;
+    const uint32_t memory = s.memory + s.turn * P::piece_bytes;
+    s.turn ^= 1;
+    if constexpr (P::stores_boxes) {
+      if (leads) wait_stores_read<1>();
+      meet_warpgroup(s.group);
+    }
+    put_piece<P>(memory, d, first);
+    if constexpr (P::stores_boxes) {
+      written_for_engines();
+      meet_warpgroup(s.group);
+      if (leads) {
+        p.store(memory, w.batch, w.row_tile * P::rows + row_in_tile, w.column_tile * P::columns + first);
+        end_stores();
+      }
+    } else {
+      meet_warpgroup(s.group);
+      copy_piece(p, memory, w, row_in_tile, first);
+    }
+  }
+}
+} // namespace imbrex

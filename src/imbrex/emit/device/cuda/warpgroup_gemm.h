@@ -1,0 +1,267 @@
+// A persistent product of tiles: one warpgroup produces, the others consume.
+//
+// The producer fills a ring of stages, each with the tiles of A and B of one step of K.  Of every stage there are two
+// barriers: `full`, whose phase ends when the tiles are there, and `empty`, whose phase ends when every consumer that
+// reads them, of every workgroup of the cluster that gets them, is done.  Both sides walk the same list of work, so
+// that nothing but these barriers passes between them.
+//
+// Cooperative consumers share the rows of a tile.  Pingpong consumers have one tile each, in turn: a consumer may begin
+// to multiply when the other has issued its last step, which keeps the matrix unit busy while one of them stores.
+//
+// P is a kernel: sizes, its list of work, how it loads and stores.  It is printed from maps and knows all layouts.
+#pragma once
+#include "barrier.h"
+#include "cluster.h"
+#include "lanes.h"
+#include "order.h"
+#include "partial.h"
+#include "ring.h"
+#include "shared.h"
+#include "store.h"
+#include "tensor_copy.h"
+#include "warpgroup.h"
+#include "work.h"
+
+namespace imbrex {
+
+// Workgroups of a cluster are numbered along its columns first.
+template <class P> struct cluster_of {
+  static constexpr int rows = P::cluster_rows, columns = P::cluster_columns, size = rows * columns;
+  IMBREX_INLINE int32_t row(int32_t rank) { return rank / columns; }
+  IMBREX_INLINE int32_t column(int32_t rank) { return rank % columns; }
+  // Those that have the same rows of A, and the same columns of B.
+  IMBREX_INLINE uint16_t same_row(int32_t rank) { return uint16_t(((1 << columns) - 1) << row(rank) * columns); }
+  IMBREX_INLINE uint16_t same_column(int32_t rank) {
+    uint32_t mask = 0;
+#pragma unroll
+    for (int i = 0; i < rows; ++i) mask |= 1u << i * columns;
+    return uint16_t(mask << column(rank));
+  }
+};
+
+// Shared memory of a workgroup, as addresses.
+template <class P> struct places {
+  static constexpr int groups = P::is_pingpong ? 1 : P::consumers; // consumers of one tile
+  static constexpr int b_place = (P::a_bytes + 1023) / 1024 * 1024;
+  static constexpr int stage_bytes = b_place + (P::b_bytes + 1023) / 1024 * 1024;
+  static constexpr int staging = P::stages * stage_bytes;
+  static constexpr int barriers = staging + P::consumers * 2 * P::piece_bytes;
+  static constexpr int bytes = barriers + (2 * P::stages + 2) * 8;
+
+  uint32_t memory;
+
+  IMBREX_MEMBER uint32_t a(int32_t stage) const { return memory + stage * stage_bytes; }
+  IMBREX_MEMBER uint32_t b(int32_t stage) const { return a(stage) + b_place; }
+  IMBREX_MEMBER uint32_t full(int32_t stage) const { return memory + barriers + stage * 8; }
+  IMBREX_MEMBER uint32_t empty(int32_t stage) const { return full(stage) + P::stages * 8; }
+  // The consumer's turn to multiply, of two that take turns.
+  IMBREX_MEMBER uint32_t turn(int32_t group) const { return memory + barriers + (2 * P::stages + group) * 8; }
+  IMBREX_MEMBER uint32_t pieces(int32_t group) const { return memory + staging + group * 2 * P::piece_bytes; }
+};
+
+template <class P> IMBREX_INLINE void make_barriers(const places<P> &at) {
+  typedef cluster_of<P> cluster;
+  constexpr int tellers = cluster::rows + cluster::columns - 1;
+#pragma unroll
+  for (int i = 0; i < P::stages; ++i) {
+    make_barrier(at.full(i), (P::copies_boxes ? 1 : 0) + (P::has_lanes ? warpgroup_lanes : 0));
+    make_barrier(at.empty(i), tellers * places<P>::groups);
+  }
+  if constexpr (P::is_pingpong) {
+    make_barrier(at.turn(0), 1);
+    make_barrier(at.turn(1), 1);
+  }
+  barriers_made();
+}
+
+// Fills the ring by the copy engine, as one lane.
+template <class P> IMBREX_INLINE void produce(const P &p, const places<P> &at, int32_t slot, int32_t rank) {
+  typedef cluster_of<P> cluster;
+  ring<P::stages> here;
+  const int32_t count = P::works(slot);
+#pragma unroll 1
+  for (int32_t i = 0; i < count; ++i) {
+    const work w = P::work_of(slot, i, cluster::row(rank), cluster::column(rank));
+#pragma unroll 1
+    for (int32_t step = w.first; step < w.end; ++step) {
+      const uint32_t full = at.full(here.stage);
+      wait(at.empty(here.stage), here.round ^ 1);
+      arrive_expecting(full, P::copied_bytes);
+      p.load_a(at.a(here.stage), full, w.batch, w.row_tile, step, cluster::column(rank), cluster::same_row(rank));
+      p.load_b(at.b(here.stage), full, w.batch, w.column_tile, step, cluster::row(rank), cluster::same_column(rank));
+      here.next();
+    }
+  }
+}
+
+// Fills the ring by all lanes of the warpgroup; what the copy engine can, it does.
+template <class P> IMBREX_INLINE void produce_by_lanes(const P &p, const places<P> &at, int32_t slot) {
+  ring<P::stages> here;
+  const int32_t count = P::works(slot);
+#pragma unroll 1
+  for (int32_t i = 0; i < count; ++i) {
+    const work w = P::work_of(slot, i, 0, 0);
+#pragma unroll 1
+    for (int32_t step = w.first; step < w.end; ++step) {
+      const uint32_t full = at.full(here.stage);
+      wait(at.empty(here.stage), here.round ^ 1);
+      if constexpr (P::copies_boxes)
+        if (warpgroup_lane() == 0) {
+          arrive_expecting(full, P::copied_bytes);
+          p.load_a(at.a(here.stage), full, w.batch, w.row_tile, step, 0, 1);
+          p.load_b(at.b(here.stage), full, w.batch, w.column_tile, step, 0, 1);
+        }
+      p.fill_a(at.a(here.stage), w.batch, w.row_tile, step);
+      p.fill_b(at.b(here.stage), w.batch, w.column_tile, step);
+      arrive_after_copies(full);
+      here.next();
+    }
+  }
+}
+
+// Tells those who filled the stage that this consumer is done with it: one lane for each of them.
+template <class P> IMBREX_INLINE void release(const places<P> &at, int32_t stage, int32_t rank) {
+  typedef cluster_of<P> cluster;
+  const int32_t lane = warpgroup_lane();
+  if constexpr (cluster::size == 1) {
+    if (lane == 0) arrive(at.empty(stage));
+  } else {
+    const bool shares = cluster::row(lane) == cluster::row(rank) || cluster::column(lane) == cluster::column(rank);
+    if (lane < cluster::size && shares) arrive_at(at.empty(stage), lane);
+  }
+}
+
+// Sums of the warpgroup's rows: blocks of 64.
+template <class P> struct sums_of {
+  static constexpr int blocks = P::rows / 64 / places<P>::groups, count = P::columns / 2;
+  typedef typename P::sum type[blocks][count];
+};
+
+// A matrix descriptor's start, in sixteens of bytes.  An address in a cluster has the workgroup's rank in its upper bits.
+IMBREX_INLINE uint64_t start_of(uint32_t address) { return (address & 0x3ffff) >> 4; }
+
+// d = the tile's product over the work's steps.
+//
+// Consumers that multiply side by side wait for each step's products: the matrix unit has those of the others to do
+// meanwhile, and a stage is free early.  One that multiplies alone has the next step's on their way before it waits.
+template <class P>
+IMBREX_INLINE void multiply_tile(const places<P> &at, ring<P::stages> &here, typename sums_of<P>::type &d,
+                                 const work &w, int32_t warpgroup, int32_t rank) {
+  const int32_t group = P::is_pingpong ? 0 : warpgroup;
+  constexpr int blocks = sums_of<P>::blocks, products = P::depth / P::instruction_depth;
+  const uint64_t a_first = P::a_descriptor | start_of(at.a(0) + group * P::a_start(0, blocks * 64));
+  const uint64_t b_first = P::b_descriptor | start_of(at.b(0));
+  constexpr int in_flight = P::is_pingpong || P::consumers == 1 ? 1 : 0;
+  int32_t step = w.first, before = 0; // steps: at least one
+#pragma unroll 1
+  do {
+    const uint32_t stage = uint32_t(here.stage * (places<P>::stage_bytes >> 4));
+    wait(at.full(here.stage), here.round);
+    if constexpr (P::has_lanes) written_for_engines();
+    pin(d);
+    begin_products();
+#pragma unroll
+    for (int k = 0; k < products; ++k)
+#pragma unroll
+      for (int m = 0; m < blocks; ++m)
+        P::multiply(d[m], a_first + (stage + (P::a_start(k * P::instruction_depth, m * 64) >> 4)),
+                    b_first + (stage + (P::b_start(k * P::instruction_depth, 0) >> 4)), k > 0 || step > w.first);
+    end_products();
+    if constexpr (P::is_pingpong)
+      if (step + 1 == w.end && warpgroup_lane() == 0) arrive(at.turn(1 - warpgroup));
+    wait_products<in_flight>();
+    if (in_flight == 0 || step > w.first) release(at, in_flight ? before : here.stage, rank);
+    before = here.stage;
+    here.next();
+  } while (++step < w.end);
+  if constexpr (in_flight > 0) {
+    wait_products<0>();
+    release(at, before, rank);
+  }
+  pin(d);
+}
+
+// Partial sums of a shared tile: sent to the tile's owner, or added by it.  True where this consumer has the whole tile
+// to store.  Where tiles are split evenly, all who share one wait for each other, and each stores a part of it.
+template <class P>
+IMBREX_INLINE bool share_tile(const P &p, typename sums_of<P>::type &d, const work &w, int32_t slot, int32_t rank,
+                              int32_t group) {
+  constexpr int size = cluster_of<P>::size;
+  if constexpr (P::splits_evenly) {
+    if (w.last - w.next == 1) return true;
+    send(p.partial_of(slot * size + rank), d, group);
+    meet_sharers(p.flag_of(w.next * size + rank), w.last - w.next, group);
+    store_part(p, w, slot, size, rank, group);
+    return false;
+  }
+  if (w.sends) {
+    send(p.partial_of(slot * size + rank), d, group);
+    signal(p.flag_of(slot * size + rank), group);
+    return false;
+  }
+#pragma unroll 1
+  for (int32_t other = w.next; other < w.last; ++other)
+    receive(p.partial_of(other * size + rank), p.flag_of(other * size + rank), d, group);
+  return true;
+}
+
+template <class P>
+IMBREX_INLINE void consume(const P &p, const places<P> &at, int32_t slot, int32_t rank, int32_t warpgroup) {
+  typedef cluster_of<P> cluster;
+  constexpr int blocks = sums_of<P>::blocks;
+  const int32_t group = P::is_pingpong ? 0 : warpgroup;
+  const int32_t count = P::works(slot);
+  ring<P::stages> here;
+  staging out = {at.pieces(warpgroup), warpgroup};
+  typename sums_of<P>::type d;
+  uint32_t turn = warpgroup == 0; // the first consumer need not wait for its first turn
+#pragma unroll 1
+  for (int32_t i = 0; i < count; ++i) {
+    const work w = P::work_of(slot, i, cluster::row(rank), cluster::column(rank));
+    if constexpr (P::is_pingpong) {
+      if (i % 2 != warpgroup) {
+        here.skip(w.end - w.first);
+        continue;
+      }
+      wait(at.turn(warpgroup), turn);
+      turn ^= 1;
+    }
+    multiply_tile<P>(at, here, d, w, warpgroup, rank);
+    if constexpr (P::shares_tiles)
+      if (!share_tile<P>(p, d, w, slot, rank, group)) continue;
+#pragma unroll
+    for (int m = 0; m < blocks; ++m) store_rows(p, out, d[m], w, (group * blocks + m) * 64);
+  }
+  if constexpr (P::stores_boxes)
+    if (warpgroup_lane() == 0) wait_stores_read<0>();
+}
+
+// What a workgroup of a kernel does.
+template <class P> IMBREX_INLINE void run(const P &p) {
+  const places<P> at = {shared_address(shared_memory)};
+  const int32_t number = warpgroup(), rank = cluster_of<P>::size > 1 ? int32_t(cluster_rank()) : 0;
+  const int32_t slot = P::slot_of(int32_t(blockIdx.x) / cluster_of<P>::size);
+  if (threadIdx.x == 0) {
+    make_barriers(at);
+    p.prefetch_maps();
+  }
+  if constexpr (cluster_of<P>::size > 1)
+    meet_cluster();
+  else
+    __syncthreads();
+  let_next_start();
+  wait_for_earlier();
+  if (number == P::consumers) {
+    if constexpr (P::consumers > 1) give_registers<P::producer_registers>();
+    if constexpr (P::has_lanes)
+      produce_by_lanes(p, at, slot);
+    else if (warpgroup_lane() == 0)
+      produce(p, at, slot, rank);
+  } else {
+    if constexpr (P::consumers > 1) take_registers<P::consumer_registers>();
+    consume(p, at, slot, rank, number);
+  }
+  // Nobody leaves while others may still tell its barriers something.
+  if constexpr (cluster_of<P>::size > 1) meet_cluster();
+}
+} // namespace imbrex

@@ -1,0 +1,52 @@
+"""NAME_solver.cpp of a GPU's kernels: what a host asks before it launches them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from imbrex.emit.facts import Facts, solver, table, workspace
+from imbrex.lower.stmt import Alloc, Kernel, Program, ZeroFill, walk
+
+
+def solver_unit(
+    program: Program, facts: Facts, target: str, geometry: Callable[[Kernel], Mapping[str, int]]
+) -> list[str]:
+    """The file's lines; geometry: of one launch, besides the grid and the block."""
+    name, kernels = program.name, program.kernels
+    launches = [{"grid_size": k.grid_size, "block_size": k.block_size, **geometry(k)} for k in kernels]
+    sizes = [
+        line
+        for size in launches[0]
+        for line in table(f"int64_t {name}_{size}", [str(launch[size]) for launch in launches])
+    ]
+    return [
+        "#include <stdint.h>",
+        "",
+        'extern "C" {',
+        *solver(name, facts, target),
+        "// Launches in order, and the geometry of each.",
+        f"int {name}_launch_count() {{ return {len(kernels)}; }}",
+        *table(f"const char *{name}_kernel_name", [f'"{k.name}"' for k in kernels], "const char *const"),
+        *sizes,
+        "// Bytes of global memory that a launch needs besides the arrays.",
+        *table(f"int64_t {name}_workspace_bytes", ["0"] * len(kernels)),
+        *workspace(program),
+        "// Arrays that are set to zero before the first launch, by their number.",
+        *_zeroed(program),
+        "}",
+    ]
+
+
+def _zeroed(program: Program) -> list[str]:
+    names = [b.name for b in program.arguments]
+    zeroed = [names.index(s.buffer.name) for s in program.launches if isinstance(s, ZeroFill)]
+    zeroed += [names.index(b.name) for b in program.workspace if b.name in program.zeroed]
+    answer = " || ".join(f"argument == {i}" for i in zeroed)
+    head = f"int {program.name}_is_zeroed(int argument) {{"
+    return [head, f"  return {answer};", "}"] if zeroed else [head, "  (void)argument;", "  return 0;", "}"]
+
+
+def shared_buffers(kernel: Kernel) -> dict[str, int]:
+    """The bytes of each buffer that the work items of a workgroup share, as they are declared."""
+    allocated = [s.buffer for s in walk(kernel.body) if isinstance(s, Alloc)]
+    return {b.name: b.elements * b.dtype.bytes for b in allocated if b.space == "lds"}

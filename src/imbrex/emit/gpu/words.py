@@ -1,0 +1,37 @@
+"""Words: what languages for GPUs say differently of the statements of one kernel."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from imbrex.lower.stmt import Buffer, Let, Move, Ref, View
+
+
+class Words(Protocol):
+    """One kernel in one language; each answer is C++ text."""
+
+    def opening(self) -> list[str]:
+        """What stands before the kernel's own statements."""
+        ...
+
+    def let(self, stmt: Let) -> str: ...
+
+    def shared(self, buffer: Buffer) -> str:
+        """The declaration of memory that the work items of a workgroup share."""
+        ...
+
+    def view(self, stmt: View) -> str: ...
+
+    def place(self, ref: Ref) -> str:
+        """The arguments that say where in global memory a move begins, and whether it does."""
+        ...
+
+    def target(self, dest: Ref, width: int) -> tuple[str, str]:
+        """Of a store to global memory: its template's arguments, and its place."""
+        ...
+
+    def direct(self, move: Move) -> str:
+        """Where in shared memory a move past the registers begins."""
+        ...
+
+    def barrier(self) -> str: ...

@@ -1,0 +1,145 @@
+"""The body of a kernel as one work item runs it.
+
+Loops without a barrier are unrolled by the compiler, so that private buffers become registers and constants
+become the immediate offsets of LDS instructions; a loop with a barrier stays one.  What a language says in
+its own way are its `Words`; the functions that the statements call have the same names in all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import assert_never
+
+from imbrex.emit import c
+from imbrex.emit.gpu.reference import element, place, pointer
+from imbrex.emit.gpu.schedule import in_order
+from imbrex.emit.gpu.turn import turn_of
+from imbrex.emit.gpu.words import Words
+from imbrex.lower.stmt import (
+    Alloc,
+    Await,
+    Barrier,
+    Comment,
+    Exchange,
+    Fill,
+    For,
+    Kernel,
+    Let,
+    Mark,
+    MatrixMultiply,
+    Meet,
+    Move,
+    MulAdd,
+    Pack,
+    PanelGemm,
+    Places,
+    Product,
+    Signal,
+    Stmt,
+    Unpack,
+    View,
+    WarpgroupGemm,
+    meets,
+)
+
+
+@dataclass(frozen=True)
+class WorkItem:
+    """Prints one kernel."""
+
+    kernel: Kernel
+    words: Words
+
+    def lines(self) -> list[str]:
+        return [*self.words.opening(), *self._body(self.kernel.body)]
+
+    def _body(self, stmts: Sequence[Stmt]) -> list[str]:
+        return [line for stmt in stmts for line in self._statement(stmt)]
+
+    def _statement(self, stmt: Stmt) -> list[str]:
+        match stmt:
+            case Comment():
+                return c.comment(stmt.text)
+            case Let():
+                return [self.words.let(stmt)]
+            case Alloc() | View():
+                return [self._declared(stmt)]
+            case For():
+                return self._loop(stmt)
+            case Fill():
+                assert stmt.buffer.space == "private", f"work items share {stmt.buffer.name}: {stmt}"
+                return [f"imbrex::fill<{stmt.buffer.elements}>({stmt.buffer.name}, {c.number(stmt.value)});"]
+            case Move():
+                return [self._move(stmt)]
+            case Mark():
+                fails = f"uint32_t(!({c.guards(stmt.guards)}))"
+                return [f"{element(stmt.word)} |= {fails} << ({c.index(stmt.place)});"]
+            case MulAdd():
+                a, b = (f"imbrex::widen({element(r)})" for r in (stmt.a, stmt.b))
+                return [f"{element(stmt.c)} += {a} * {b};"]
+            case MatrixMultiply(one):
+                operands = ", ".join(pointer(r) for r in (stmt.c, stmt.a, stmt.b))
+                return [f"imbrex::{one.name}({operands});"]
+            case Barrier():
+                return [self.words.barrier()]
+            case Signal() | Await():
+                return [c.flag(stmt)]
+            case (
+                Exchange() | Places() | Meet() | Pack() | PanelGemm() | Unpack() | Product() | WarpgroupGemm()
+            ):
+                raise AssertionError(f"a work item does no {type(stmt).__name__}")
+            case _:
+                assert_never(stmt)
+
+    def _loop(self, stmt: For) -> list[str]:
+        if stmt.is_condition:
+            return [c.loop(stmt), *c.indented(self._body(stmt.body)), "}"]
+        if (turn := turn_of(stmt)) is not None:
+            sizes = f"{turn.rows}, {turn.columns}"
+            return [f"imbrex::turn<{sizes}>({pointer(turn.dest)}, {pointer(turn.source)});"]
+        if not meets(stmt):
+            return ["#pragma unroll", c.loop(stmt), *c.indented(self._body(stmt.body)), "}"]
+        lines: list[str] = []
+        for inner, stays in in_order(stmt.body):
+            lines += ["imbrex::keep_order();"] if stays else []
+            lines += self._statement(inner)
+        return ["#pragma unroll 1", c.loop(stmt), *c.indented(lines), "}"]
+
+    def _declared(self, stmt: Alloc | View) -> str:
+        if isinstance(stmt, View):
+            return self.words.view(stmt)
+        b = stmt.buffer
+        return self.words.shared(b) if b.space == "lds" else f"{c.type_name(b.dtype)} {b.name}[{b.elements}];"
+
+    def _move(self, stmt: Move) -> str:
+        match stmt.source.buffer.space, stmt.dest.buffer.space:
+            case "global", "private" if stmt.beta:
+                assert (stmt.alpha, stmt.beta) == (1.0, 1.0), f"registers add what they are given: {stmt}"
+                return f"imbrex::gain<{stmt.width}>({pointer(stmt.dest)}, {self.words.place(stmt.source)});"
+            case "global", "private":
+                return f"imbrex::load<{stmt.width}>({pointer(stmt.dest)}, {self.words.place(stmt.source)});"
+            case "global", "lds":
+                assert stmt.direct, f"what passes no register is direct: {stmt}"
+                start = self.words.direct(stmt)
+                return f"imbrex::load_direct<{stmt.width}>({start}, {self.words.place(stmt.source)});"
+            case "lds", "private":
+                return f"imbrex::read<{stmt.width}>({pointer(stmt.dest)}, {pointer(stmt.source)});"
+            case "private", "lds":
+                return f"imbrex::write<{stmt.width}>({pointer(stmt.dest)}, {pointer(stmt.source)});"
+            case "private", "private":
+                return f"imbrex::copy<{stmt.width}>({pointer(stmt.dest)}, {pointer(stmt.source)});"
+            case "private", "global":
+                return self._stored(stmt)
+            case spaces:
+                raise AssertionError(f"nothing moves from {spaces[0]} to {spaces[1]}: {stmt}")
+
+    def _stored(self, stmt: Move) -> str:
+        kind, source = c.type_name(stmt.source.buffer.dtype), pointer(stmt.source)
+        if stmt.method == "atomic_add":
+            return f"imbrex::add<{stmt.width}>({place(stmt.dest)}, {source});"
+        form, more = "store", ""
+        if (stmt.alpha, stmt.beta) != (1.0, 0.0):
+            form, more = "scale", f", {kind}({c.number(stmt.alpha)}), {kind}({c.number(stmt.beta)})"
+        template, where = self.words.target(stmt.dest, stmt.width)
+        return f"imbrex::{form}<{template}>({where}, {source}{more});"

@@ -1,0 +1,111 @@
+"""Meaning of the product of a Hopper workgroup: the tiles that it owns, and the parts that it sends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from imbrex.index.map import Map
+from imbrex.ir.meaning.memory import Array, View
+from imbrex.ir.meaning.problem import scaled
+from imbrex.ir.meaning.shared import lowered
+from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
+from imbrex.view.cluster import tiles
+from imbrex.view.streamk import Segment, started
+
+
+@dataclass(frozen=True)
+class Workgroup:
+    """One workgroup at its operation.  Partial sums lie in the places of slots: the last cluster that
+    hardware starts has the first.
+    """
+
+    op: WarpgroupGemmOp
+    number: int
+    a: View
+    b: View
+    c: View
+    partials: View | None
+    flags: View | None
+
+    def run(self) -> None:
+        for part in self._segments():
+            sums = self._sums(part)
+            if part.sends:
+                assert self.partials is not None and self.flags is not None
+                place = self._place(part.workgroup)
+                self.partials.store(sums.reshape(-1), [place])
+                self.flags.store(np.ones((), np.int32), [place])
+            else:
+                self._store(part.output, sums + self._received(part.output, sums.shape))
+
+    @property
+    def _size(self) -> int:
+        """Workgroups of a cluster."""
+        rows, columns = self.op.cluster_
+        return rows * columns
+
+    def _place(self, slot: int) -> int:
+        return slot * self._size + self.number % self._size
+
+    def _segments(self) -> list[Segment]:
+        op, cluster = self.op, self.number // self._size
+        plan, steps = op.plan_, op.grid_.k_steps
+        if plan is None:
+            return [Segment(cluster, unit, 0, steps) for unit in range(cluster, op.units, op.clusters)]
+        (slot,), _ = started(plan.workgroups).evaluate([cluster])
+        return list(plan.segments(int(slot)))
+
+    def _sums(self, part: Segment) -> Array:
+        """The tile's sums over the steps of a part; what overhangs is zero."""
+        op, kind = self.op, self.a.dtype.accumulator.numpy
+        batch, rows, columns = self._tile(part.output)
+        depth = slice(part.first * op.k_per_block.data, part.end * op.k_per_block.data)
+        left, right = (_of_batch(v, batch).astype(kind)[depth] for v in (self.a, self.b))
+        return _taken(left, rows).T @ _taken(right, columns)
+
+    def _received(self, unit: int, shape: tuple[int, ...]) -> Array:
+        """What others computed of the tile."""
+        total: Array = np.zeros(shape, self.a.dtype.accumulator.numpy)
+        plan = self.op.plan_
+        for part in plan.shared.get(unit, ()) if plan is not None else ():
+            assert self.partials is not None and self.flags is not None
+            place = self._place(part.workgroup)
+            lowered(self.flags, [place])
+            total = total + self.partials.load([place]).reshape(shape)
+        return total
+
+    def _store(self, unit: int, sums: Array) -> None:
+        op = self.op
+        batch, rows, columns = self._tile(unit)
+        *_, m, n = self.c.shape
+        sums = sums[: max(0, m - rows.start), : max(0, n - columns.start)]
+        grid = np.indices(sums.shape).reshape(2, -1)
+        place = [grid[0] + rows.start, grid[1] + columns.start]
+        if len(self.c.shape) == 3:
+            place.insert(0, np.full(grid.shape[1], batch))
+        if not sums.size:
+            return
+        values = sums.reshape(-1)
+        old = self.c.load(place) if op.beta is not None else values
+        adds = op.store_method is not None and op.store_method.data == "atomic_add"
+        self.c.store(scaled(values, old, op.alpha, op.beta), place, add=adds)
+
+    def _tile(self, unit: int) -> tuple[int, slice, slice]:
+        """Batch, rows and columns of the workgroup's tile of a unit."""
+        op = self.op
+        map: Map = tiles(op.blocks_, op.grid_.g, op.cluster_)
+        (batch, row, column), _ = map.evaluate([unit, self.number % self._size])
+        m, n = op.m_per_block.data, op.n_per_block.data
+        return int(batch), slice(row * m, (row + 1) * m), slice(column * n, (column + 1) * n)
+
+
+def _of_batch(view: View, batch: int) -> Array:
+    return view.load([batch]) if len(view.shape) == 3 else view.load()
+
+
+def _taken(matrix: Array, columns: slice) -> Array:
+    """The columns, zeros beyond the edge."""
+    found = matrix[:, columns]
+    return np.pad(found, ((0, 0), (0, columns.stop - columns.start - found.shape[1])))

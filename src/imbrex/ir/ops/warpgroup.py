@@ -1,0 +1,173 @@
+"""The product of a Hopper workgroup, whose warpgroups multiply tiles that another one brings into shared
+memory.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from xdsl.dialects.builtin import IndexType, MemRefType, i32
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    prop_def,
+)
+
+from imbrex.index.map import Map
+from imbrex.ir.attrs import Bool, Float, Int, Ints, Word
+from imbrex.ir.element import accumulator_type
+from imbrex.ir.ops.form import MiopenOp
+from imbrex.ir.ops.grid import STORE_METHODS, expect_word, verify_product
+from imbrex.ir.shape import element_of, shape_of, space_of
+from imbrex.ir.source import expect
+from imbrex.view.cluster import blocks_in_order
+from imbrex.view.streamk import MODES, Plan, Tiles
+from imbrex.view.tile import Grid
+
+KEYS: Final = (
+    "m_per_block",
+    "n_per_block",
+    "k_per_block",
+    "stages",
+    "consumers",
+    "cluster",
+    "pingpong",
+    "group",
+    "matrix_a_source_vector_read_dim",
+    "matrix_b_source_vector_read_dim",
+    "store_method",
+    "alpha",
+    "beta",
+    "schedule",
+)
+"""What it has of a gridwise product."""
+
+
+@irdl_op_definition
+class WarpgroupGemmOp(MiopenOp):
+    """c[row, column] = alpha * sum over k of a[k, row] * b[k, column] + beta * c, of a workgroup's tiles.
+
+    Operands have rank 2, or 3 with a leading batch; their overhang over whole tiles does not exist.  Which
+    tiles a workgroup has: `imbrex.view.cluster` numbers units, each the tiles of one cluster, in groups of
+    `group` blocks.  Cluster c computes units c, c + clusters, ..; with a schedule, the segments of the plan
+    over units that `imbrex.view.streamk` gives it.  Partial sums go through `partials`, in accumulators, and
+    a flag each tells that they are there; both have a place for every workgroup, that of its slot.
+
+    stages: of shared memory; consumers: warpgroups that multiply, sharing the rows of a tile, or, pingpong,
+    with a tile each.  cluster: workgroups along rows and columns that load for each other.  *_read_dim: the
+    dim whose neighbours lie together in global memory, 0 for k.
+    """
+
+    name = "miopen.warpgroup_gemm"
+    a = operand_def(MemRefType)
+    b = operand_def(MemRefType)
+    c = operand_def(MemRefType)
+    workgroup = operand_def(IndexType)
+    partials = opt_operand_def(MemRefType)
+    flags = opt_operand_def(MemRefType)
+    m_per_block = prop_def(Int)
+    n_per_block = prop_def(Int)
+    k_per_block = prop_def(Int)
+    stages = prop_def(Int)
+    consumers = prop_def(Int)
+    cluster = prop_def(Ints)
+    pingpong = opt_prop_def(Bool)
+    group = prop_def(Int)
+    matrix_a_source_vector_read_dim = prop_def(Int)
+    matrix_b_source_vector_read_dim = prop_def(Int)
+    store_method = opt_prop_def(Word)
+    alpha = opt_prop_def(Float)
+    beta = opt_prop_def(Float)
+    schedule = opt_prop_def(Word)
+    workgroups = prop_def(Int)
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    @property
+    def cluster_(self) -> tuple[int, int]:
+        rows, columns = self.cluster.data
+        return rows, columns
+
+    @property
+    def grid_(self) -> Grid:
+        """Tiles along each dim, whole clusters of them."""
+        tile = (self.m_per_block.data, self.n_per_block.data, self.k_per_block.data)
+        return grid_of(shape_of(self.a), shape_of(self.b), tile, self.cluster_)
+
+    @property
+    def units(self) -> int:
+        """Of all batches."""
+        rows, columns = self.cluster_
+        return self.grid_.workgroups // (rows * columns)
+
+    @property
+    def clusters(self) -> int:
+        rows, columns = self.cluster_
+        return self.workgroups.data // (rows * columns)
+
+    @property
+    def plan_(self) -> Plan | None:
+        """How clusters share units; None where each computes whole ones in turn."""
+        if self.schedule is None:
+            return None
+        mode = next(m for m in MODES if m == self.schedule.data)
+        return Plan(Tiles(self.units, 1, self.grid_.k_steps), self.clusters, mode)
+
+    @property
+    def blocks_(self) -> Map:
+        """Unit of one batch -> (row block, column block)."""
+        grid, (rows, columns) = self.grid_, self.cluster_
+        return blocks_in_order(grid.m_blocks // rows, grid.n_blocks // columns, self.group.data)
+
+    def verify_(self) -> None:
+        expect_word(self.store_method, STORE_METHODS, "store_method")
+        expect_word(self.schedule, MODES, "schedule")
+        verify_product((self.a, self.b, self.c))
+        for key, value in self.properties.items():
+            if isinstance(value, Int):
+                least, most = (0, 1) if key.endswith("_dim") else (1, None)
+                message = f"'{key}' is from {least}{f' to {most}' if most else ' on'}, got {value.data}"
+                expect(least <= value.data and (most is None or value.data <= most), message, key)
+        sizes = self.cluster.data
+        message = f"'cluster' takes two positive numbers, of rows first; got {list(sizes)}"
+        expect(len(sizes) == 2 and min(sizes) > 0, message, "cluster")
+        size = sizes[0] * sizes[1]
+        message = f"'workgroups' {self.workgroups.data} are not whole clusters of {sizes[0]} x {sizes[1]}"
+        expect(self.workgroups.data % size == 0, message, "workgroups")
+        if None not in (*shape_of(self.a), *shape_of(self.b)):
+            self._verify_workspace()
+
+    def _verify_workspace(self) -> None:
+        """Where tiles are shared there is a place for the sums and the flag of every workgroup."""
+        plan = self.plan_
+        shared = plan is not None and bool(plan.shared)
+        given = self.partials is not None and self.flags is not None
+        message = "'partials' and 'flags' are given where, and only where, workgroups share tiles"
+        expect(given == shared, message, "schedule" if self.schedule else "workgroups")
+        if self.partials is None or self.flags is None:
+            return
+        count, tile = self.workgroups.data, self.m_per_block.data * self.n_per_block.data
+        wanted = (
+            (self.partials, (count, tile), accumulator_type(element_of(self.a))),
+            (self.flags, (count,), i32),
+        )
+        for place, (value, shape, element) in enumerate(wanted, 3):
+            text = "x".join(map(str, (*shape, element)))
+            message = f"'{('partials', 'flags')[place - 3]}' is a memref<{text}> in global memory"
+            fits = shape_of(value) == shape and element_of(value) == element and space_of(value) == 0
+            expect(fits, message, "type", place)
+
+
+def grid_of(
+    a: tuple[int | None, ...], b: tuple[int | None, ...], tile: tuple[int, int, int], cluster: tuple[int, int]
+) -> Grid:
+    """Tiles of operands (batch?, k, row) and (batch?, k, column), whole clusters of them."""
+    (*batch, k, rows), (*_, columns) = a, b
+    assert k is not None and rows is not None and columns is not None, "sizes are not known"
+    m, n = (
+        -(-size // (length * count)) * count
+        for size, length, count in zip((rows, columns), tile, cluster, strict=False)
+    )
+    return Grid((batch[0] or 1) if batch else 1, m, n, -(-k // tile[2]), *tile)

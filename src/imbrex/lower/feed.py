@@ -1,0 +1,186 @@
+"""From the product of a workgroup to its statement: how A and B come into shared memory, and where C goes.
+
+An operand's map is asked three times: for a tensor map (`view.tensor`), and where that is refused for the
+offsets, guards and widths of ordinary loads; for C the other way round, since ordinary stores always serve.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final, Literal
+
+from imbrex.dtype import DType
+from imbrex.index.atom import Var
+from imbrex.index.expr import Lin, lin, var
+from imbrex.index.map import Map
+from imbrex.index.query import address, vector_width
+from imbrex.ir.chain import named_map
+from imbrex.ir.ops.standard import SSAValue
+from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
+from imbrex.lower.reader import Reader, element_type, number, sizes
+from imbrex.lower.stmt import Buffer, Ref
+from imbrex.lower.warpgroup import Drain, Feed, Lanes, WarpgroupGemm, piece_columns
+from imbrex.schedule.access import access_of
+from imbrex.schedule.warpgroup import ROWS, instruction_of, shared_tile
+from imbrex.view import gemm
+from imbrex.view.shared_tile import Swizzle
+from imbrex.view.tensor import Box, Refused, access, store_access
+
+__all__ = ["warpgroup_gemm"]
+
+MOST_BYTES: Final = 16
+"""The widest access of a thread."""
+PIECE_BYTES: Final = 128
+"""A row of what a TMA store takes at a time; so are 64 rows of it, of each column."""
+SWIZZLES: Final[tuple[Swizzle, ...]] = (128, 64, 32)
+STORED: Final = ("f16", "bf16", "f32", "i32")
+"""Element types of C that a TMA store writes."""
+
+
+def warpgroup_gemm(op: WarpgroupGemmOp, reader: Reader) -> WarpgroupGemm:
+    """The statement of an operation."""
+    grid, cluster, dtype = op.grid_, op.cluster_, element_type(op.a)
+    plan = op.plan_
+    shared = plan is not None and bool(plan.shared)
+    return WarpgroupGemm(
+        rows=grid.m_per_block,
+        columns=grid.n_per_block,
+        depth=grid.k_per_block,
+        stages=op.stages.data,
+        consumers=op.consumers.data,
+        pingpong=number(op.pingpong, False),
+        cluster=cluster,
+        instruction=instruction_of(dtype, grid.n_per_block),
+        a=_feed(op, "a", reader),
+        b=_feed(op, "b", reader),
+        c=_drain(op, reader),
+        batches=grid.g,
+        row_tiles=grid.m_blocks,
+        column_tiles=grid.n_blocks,
+        steps=grid.k_steps,
+        order=op.blocks_,
+        plan=plan,
+        workgroups=op.workgroups.data,
+        alpha=number(op.alpha, 1.0),
+        beta=number(op.beta, 0.0),
+        method=number(op.store_method, "set"),
+        partials=_slot(op.partials, op, reader) if shared else None,
+        flags=_slot(op.flags, op, reader) if shared else None,
+    )
+
+
+def _feed(op: WarpgroupGemmOp, which: Literal["a", "b"], reader: Reader) -> Feed:
+    """One operand.  Where a tile is shared, each workgroup of a cluster loads its part for the others."""
+    value, grid = (op.a, op.b)[which == "b"], op.grid_
+    own = "gemmM" if which == "a" else "gemmN"
+    size, tiles = (grid.m_per_block, grid.m_blocks) if which == "a" else (grid.n_per_block, grid.n_blocks)
+    parts = op.cluster_[1 if which == "a" else 0]
+    read_dim = number(op.properties[f"matrix_{which}_source_vector_read_dim"])
+    dtype = element_type(value)
+    tile = shared_tile(grid.k_per_block, size, dtype.bytes, read_dim == 1)
+    buffer, map = _operand(value, ("gemmG", "gemmK", own), reader)
+    turned = read_dim == 1 and tile.major == "k"
+    if turned:
+        found = Refused(f"{own} lies together in memory, and wgmma takes {dtype} along k only")
+    else:
+        found = access(map, tile, dtype, parts, d_name=own, tiles=tiles)
+    if isinstance(found, Refused):
+        found = _lanes(map, own, (tile.k, size), (grid.k_steps, tiles), dtype, found.reason, tile.major)
+    return Feed(buffer, tile, found, parts if not isinstance(found, Lanes) else 1)
+
+
+def _lanes(
+    map: Map,
+    own: str,
+    tile: tuple[int, int],
+    counts: tuple[int, int],
+    dtype: DType,
+    reason: str,
+    major: Literal["k", "d"],
+) -> Lanes:
+    """Ordinary loads of a tile (k, d) of `counts` steps and tiles."""
+    (k, d), (steps, tiles), widest = tile, counts, MOST_BYTES // dtype.bytes
+    grown = _grown(map, {"gemmK": k * steps, own: d * tiles})
+    places: dict[str, Lin] = {
+        "gemmG": var("batch", dict(map.upper).get("gemmG", 1)),
+        "gemmK": var("step", steps) * k + var("k", k),
+        own: var("tile", tiles) * d + var("d", d),
+    }
+    point = grown.at([places[dim.name] for dim in grown.upper])
+    widths = {"k": vector_width(grown, "gemmK", widest), "d": vector_width(grown, own, widest)}
+    along = major if widths[major] >= max(widths.values()) else ("d" if major == "k" else "k")
+    offset = address(point.coords, [dim.size for dim in map.lower])
+    return Lanes(offset, point.guards, widths[along], along, reason)
+
+
+def _drain(op: WarpgroupGemmOp, reader: Reader) -> Drain:
+    """C."""
+    grid, dtype = op.grid_, element_type(op.c)
+    buffer, map = _operand(op.c, ("gemmG", "gemmM", "gemmN"), reader)
+    rows, columns = grid.m_blocks * grid.m_per_block, grid.n_blocks * grid.n_per_block
+    grown = _grown(map, {"gemmM": rows, "gemmN": columns})
+    places = {"gemmG": var("batch", grid.g), "gemmM": var("row", rows), "gemmN": var("column", columns)}
+    point = grown.at([places[dim.name] for dim in grown.upper])
+    offset = address(point.coords, [dim.size for dim in map.lower])
+    lies = access_of(map, dtype)
+    runs = {"row": lies.run[0] * (lies.step[0] == 1), "column": lies.run[1] * (lies.step[1] == 1)}
+    together: Literal["row", "column"] = "column" if runs["column"] >= runs["row"] else "row"
+    if not max(runs.values()):
+        return Drain(buffer, offset, point.guards, None, 1, None, "no neighbours of C lie together")
+    width = vector_width(grown, "gemmN" if together == "column" else "gemmM", MOST_BYTES // dtype.bytes)
+    stored = _stored(op, map, dtype, together)
+    box, reason = (None, stored.reason) if isinstance(stored, Refused) else (stored, "")
+    return Drain(buffer, offset, point.guards, together, width, box, reason)
+
+
+def _stored(op: WarpgroupGemmOp, map: Map, dtype: DType, together: Literal["row", "column"]) -> Box | Refused:
+    """The TMA store of a staged piece."""
+    if number(op.beta, 0.0) or number(op.store_method, "set") != "set":
+        return Refused("C is read, or added to")
+    if dtype.name not in STORED:
+        return Refused(f"no TMA store of {dtype}")
+    grid, columns = op.grid_, op.n_per_block.data
+    if together == "column":
+        piece = piece_columns(columns, dtype.bytes)
+        swizzle = next((s for s in SWIZZLES if s == piece * dtype.bytes), 0)
+        found = store_access(map, ROWS, piece, dtype, swizzle)
+    else:
+        piece, along = min(columns, PIECE_BYTES // dtype.bytes), min(ROWS, PIECE_BYTES // dtype.bytes)
+        found = store_access(map, piece, along, dtype, row_name="gemmN", column_name="gemmM")
+        rows = grid.m_blocks * grid.m_per_block
+        found = _exchanged(found, rows, grid.n_blocks * columns) if isinstance(found, Box) else found
+    if isinstance(found, Box) and columns % piece and not _is_affine(found):
+        return Refused(f"pieces of {piece} columns do not divide {columns}, and C's columns are several dims")
+    return found
+
+
+def _exchanged(form: Box, rows: int, columns: int) -> Box:
+    """Coordinates over rows and columns, given those of a store that had exchanged the two."""
+    names = {"row": var("column", columns), "column": var("row", rows)}
+    pieces = (replace(p, coords=tuple(x.subs(names) for x in p.coords)) for p in form.pieces)
+    return replace(form, pieces=tuple(pieces))
+
+
+def _is_affine(form: Box) -> bool:
+    """Does a piece lie anywhere in C as it does at whole multiples of its size?"""
+    return all(isinstance(atom, Var) for p in form.pieces for x in p.coords for atom, _ in x.terms)
+
+
+def _operand(value: SSAValue, names: Sequence[str], reader: Reader) -> tuple[Buffer, Map]:
+    """An operand's buffer, and its map under the names that are asked for."""
+    return reader.root(value)[0], named_map(value, names)
+
+
+def _grown(map: Map, wanted: dict[str, int]) -> Map:
+    """The map over whole tiles; what overhangs does not exist."""
+    return Map((*gemm.overhang(map.upper, **wanted), *map.layers))
+
+
+def _slot(value: SSAValue | None, op: WarpgroupGemmOp, reader: Reader) -> Ref:
+    """The place of a slot: of its first sum, or of its flag."""
+    assert value is not None, "workgroups that share tiles have a workspace"
+    count, *rest = sizes(value)
+    assert count == op.workgroups.data, value
+    size = rest[0] if rest else 1
+    return Ref(reader.buffers[value], var("workgroup", count) * size + lin(0))

@@ -1,0 +1,127 @@
+"""The statement of a Hopper workgroup: a whole pipelined product of tiles, fed through shared memory.
+
+Everything in it is derived from the operands' maps.  Indices are over `batch`, `tile` (number of the
+operand's tile along its rows or columns), `step` (of the loop over K), and for ordinary loads `k` and `d`,
+the place inside of the tile; of C over `batch`, `row` and `column` of the whole matrix.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+from imbrex.index.expr import Lin
+from imbrex.index.map import Map
+from imbrex.index.rule import Guard
+from imbrex.lower.place import Buffer, Ref, StoreMethod
+from imbrex.view.mma import Instruction
+from imbrex.view.shared_tile import SharedTile
+from imbrex.view.streamk import Plan
+from imbrex.view.tensor import Box, Walk
+
+__all__ = ["Access", "Drain", "Feed", "Lanes", "WarpgroupGemm", "piece_columns"]
+
+PIECE_VECTORS: Final = (8, 4, 2, 1)
+VECTOR_BYTES: Final = 16
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """Ordinary loads of a producer: element (k, d) of the tile lies at `offset`, where the guards hold.
+
+    width: neighbours along `along` that one load takes.  reason: why no tensor map serves.
+    """
+
+    offset: Lin
+    guards: tuple[Guard, ...]
+    width: int
+    along: Literal["k", "d"]
+    reason: str = ""
+
+
+Access: TypeAlias = Box | Walk | Lanes
+
+
+@dataclass(frozen=True)
+class Feed:
+    """How an operand's tile comes into shared memory.
+
+    parts: workgroups of a cluster that share the tile; each loads its part, for all of them.
+    """
+
+    buffer: Buffer
+    share: SharedTile
+    access: Access
+    parts: int
+
+
+@dataclass(frozen=True)
+class Drain:
+    """Where C goes: element (row, column) at `offset`, where the guards hold.
+
+    contiguous: which neighbours lie together in memory, `width` of them in one access.  access: the TMA store
+    of a piece, None where only ordinary stores serve, for a `reason`.  A piece is 64 rows of `piece_columns`;
+    where rows lie together, its boxes are up to 64 rows, 128 bytes, of up to 128 bytes' worth of columns.
+    """
+
+    buffer: Buffer
+    offset: Lin
+    guards: tuple[Guard, ...]
+    contiguous: Literal["row", "column"] | None
+    width: int
+    access: Box | None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class WarpgroupGemm:
+    """c[row, column] = alpha * sum over k of a[k, row] * b[k, column] + beta * c, over all of the grid.
+
+    rows, columns, depth: of a workgroup's tile.  cluster: workgroups along rows and columns that share B and
+    A. row_tiles, column_tiles: of the whole matrix, whole clusters; tiles past the edge do not exist.  order:
+    unit -> (row block, column block) of one batch, a block being the tiles of a cluster; the unit's batch is
+    its number over the blocks of one batch.  plan: how clusters share units where they share them, None where
+    cluster c computes units c, c + clusters, ..  workgroups: to launch.
+
+    partials, flags: of the workgroup `workgroup`, its place for the sums of a tile that another one owns, of
+    rows * columns, and its flag; None where no tile is shared.
+    """
+
+    rows: int
+    columns: int
+    depth: int
+    stages: int
+    consumers: int
+    pingpong: bool
+    cluster: tuple[int, int]
+    instruction: Instruction
+    a: Feed
+    b: Feed
+    c: Drain
+    batches: int
+    row_tiles: int
+    column_tiles: int
+    steps: int
+    order: Map
+    plan: Plan | None
+    workgroups: int
+    alpha: float = 1.0
+    beta: float = 0.0
+    method: StoreMethod = "set"
+    partials: Ref | None = None
+    flags: Ref | None = None
+
+    @property
+    def units(self) -> int:
+        """Of all batches."""
+        rows, columns = self.cluster
+        return self.batches * (self.row_tiles // rows) * (self.column_tiles // columns)
+
+
+def piece_columns(columns: int, element_bytes: int) -> int:
+    """Columns of a piece, neighbours in memory: the most of 128, 64, 32, 16 bytes that a tile has room for.
+
+    Of a tile that they do not divide the last piece ends where the tile ends, over a part of the one before.
+    """
+    room = columns * element_bytes // VECTOR_BYTES
+    return next(v for v in PIECE_VECTORS if v <= room) * VECTOR_BYTES // element_bytes

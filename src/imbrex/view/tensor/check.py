@@ -1,0 +1,97 @@
+"""check: what TMA reads or writes of an array, against the map that says what it should.
+
+Law: at every place that is looked at, the element that a form reaches is the map's, and no element where the
+map has none.  All places are looked at where they are few; otherwise the first and the last and some between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from itertools import product
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from imbrex.index.map import Map
+from imbrex.view.tensor.form import Box, Piece, Walk
+from imbrex.view.tensor.tiling import INNER, ROW, Run
+
+__all__ = ["differs", "offsets"]
+
+Ints: TypeAlias = npt.NDArray[np.int64]
+
+FEW: Final = 1 << 16
+LOOKED_AT: Final = 24
+"""Pieces of each kind that are looked at where there are many."""
+
+
+def differs(
+    form: Box | Walk, map: Map, runs: Sequence[Run], variables: Mapping[str, int], free: str | None
+) -> str | None:
+    """Where a form reaches another element than the map's; None where it does not.
+
+    runs: those of the form's pieces.  variables: what their coordinates are over.  free: the upper dim beyond
+    whose end anything may be reached.
+    """
+    sizes = dict(map.upper)
+    for piece, run in zip(form.pieces, runs, strict=True):
+        env = _places(variables, run)
+        at = {name: run.at[name].eval(env) if name in run.at else 0 for name in sizes}
+        inside = {name: np.asarray(at[name] < size) for name, size in sizes.items()}
+        coords, exists = map.evaluate([np.minimum(at[n], size - 1) for n, size in sizes.items()])
+        exists = reduce(np.logical_and, inside.values(), exists)
+        want = np.where(exists, _row_major(coords, [d.size for d in map.lower]), -1)
+        cares = inside[free] if free else np.True_
+        if (wrong := (offsets(form, piece, env) != want) & cares).any():
+            place = np.argwhere(np.broadcast_to(wrong, want.shape))[0]
+            where = {name: int(np.broadcast_to(x, want.shape)[tuple(place)]) for name, x in at.items()}
+            return f"what would be reached at {where} is not the operand's element"
+    return None
+
+
+def offsets(form: Box | Walk, piece: Piece, env: Mapping[str, Any]) -> Ints:
+    """The offset of the element that a form reaches at each place of a piece; -1 where there is none."""
+    first = [x.eval(env) for x in piece.coords]
+    row, inner = env[ROW], env[INNER]
+    coords = [first[0] + inner]
+    if isinstance(form, Box):
+        for x, extent, step in zip(first[1:], form.box[1:], form.steps[1:], strict=True):
+            row, place = np.divmod(row, extent // step)
+            coords.append(x + place * step)
+    else:
+        taps = [x.eval(env) for x in piece.offsets]
+        for i in range(2):
+            count = (form.sizes[1 + i] - 1 + form.upper[i] - form.lower[i]) // form.steps[i] + 1
+            row, place = np.divmod((first[1 + i] - form.lower[i]) // form.steps[i] + row, count)
+            coords.append(form.lower[i] + place * form.steps[i] + taps[i])
+        coords.append(first[3] + row)
+    offset, exists = form.base, np.True_
+    for x, size, stride in zip(coords, form.sizes, (1, *form.strides), strict=True):
+        offset, exists = offset + x * stride, exists & (x >= 0) & (x < size)
+    return np.where(exists, offset, -1)
+
+
+def _places(variables: Mapping[str, int], run: Run) -> dict[str, Any]:
+    """Values of the variables, along the first dim of three, of ROW along the second and INNER the third."""
+    pieces = int(np.prod(list(variables.values())))
+    few = pieces * run.rows * run.inner <= FEW
+    if few:
+        chosen = np.array(list(product(*(range(n) for n in variables.values()))))
+        inner = np.arange(run.inner)
+    else:
+        random = np.random.default_rng(0)
+        ends = list(product(*({0, n - 1} for n in variables.values())))
+        some = [[random.integers(n) for n in variables.values()] for _ in range(LOOKED_AT)]
+        chosen = np.array([*ends, *some])
+        inner = np.unique([0, 1, run.inner // 2, run.inner - 1])
+    values = dict(zip(variables, chosen.T[:, :, None, None], strict=True))
+    return {**values, ROW: np.arange(run.rows)[:, None], INNER: inner}
+
+
+def _row_major(coords: Sequence[Any], sizes: Sequence[int]) -> Any:
+    offset: Any = 0
+    for x, size in zip(coords, sizes, strict=True):
+        offset = offset * size + x
+    return offset

@@ -1,0 +1,60 @@
+"""store_access: how TMA stores a sub-tile of C from shared memory, derived from C's map.
+
+Law, checked by evaluation: what is written is exactly the elements of C that the map has in the sub-tile.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from imbrex.index.expr import var
+from imbrex.index.map import Map
+from imbrex.view.tensor.box import along_inner, boxed
+from imbrex.view.tensor.check import differs
+from imbrex.view.tensor.form import Box, ElementType, Refused
+from imbrex.view.tensor.limit import beyond_limits
+from imbrex.view.tensor.space import space
+from imbrex.view.tensor.tiling import INNER, ROW, Run
+
+__all__ = ["store_access"]
+
+
+def store_access(
+    map: Map,
+    rows: int,
+    columns: int,
+    dtype: ElementType,
+    swizzle: int = 128,
+    row_name: str = "gemmM",
+    column_name: str = "gemmN",
+) -> Box | Refused:
+    """How TMA stores `rows` x `columns` of C, staged as rows of neighbours along the columns.
+
+    map: C's own, from (gemmG?, gemmM, gemmN) to a compact array.  The coordinates are over `batch` and the
+    sub-tile's first `row` and `column`, multiples of its sizes.  Where neighbours along C's rows lie together
+    in memory, exchange the names: then `rows` count columns of C.
+    """
+    sizes = dict(map.upper)
+    counts = {"row": -(-sizes[row_name] // rows), "column": -(-sizes[column_name] // columns)}
+    variables = {"batch": sizes.get("gemmG", 1), **counts}
+    batch, row, column = (var(name, size) for name, size in variables.items())
+    at = {
+        "gemmG": batch,
+        row_name: row * rows + var(ROW, rows),
+        column_name: column * columns + var(INNER, columns),
+    }
+    run = Run(at, rows, columns)
+    grown = sizes | {row_name: counts["row"] * rows, column_name: counts["column"] * columns}
+    found = space(map, [var(name, grown[name]) for name in sizes])
+    if isinstance(found, Refused):
+        return found
+    if reason := along_inner(found.axes[-1], column_name):
+        return Refused(reason)
+    answer = boxed(found, [run], swizzle, column_name)
+    if isinstance(answer, Refused):
+        return answer
+    reason = beyond_limits(answer, dtype.bytes) or differs(answer, map, [run], variables, free=None)
+    if reason:
+        return Refused(reason)
+    corner = {row_name: var("row", grown[row_name]), column_name: var("column", grown[column_name])}
+    return boxed(found, [replace(run, corner={"gemmG": batch, **corner})], swizzle, column_name)

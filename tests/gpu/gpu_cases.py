@@ -1,0 +1,180 @@
+"""Cases: what kernels for a GPU are checked on, by family: each type, transposition and awkward size, each
+direction of a convolution in each layout with strides, dilations, pads and groups, and schedules given by
+hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import cycle, islice, product
+
+from imbrex.bench.prepare import Wanted
+from imbrex.bench.resnet import LAYOUTS
+from imbrex.problem import Conv2d, Gemm, Problem
+from imbrex.verify.data import Values
+
+TARGET = "sm_90a"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One kernel; `family` selects with -k."""
+
+    family: str
+    problem: Problem
+    tuning: str | None = None
+    schedule: str | None = None
+    values: tuple[Values, ...] = ("integer", "float")
+
+    @property
+    def wanted(self) -> Wanted:
+        return Wanted(self.problem, TARGET, self.tuning, self.schedule)
+
+    def __str__(self) -> str:
+        chosen = "-".join(word for word in (self.tuning, self.schedule) if word)
+        return f"{self.family}-{self.problem.key()}{f'-{chosen}' if chosen else ''}"
+
+
+TYPES = ("f16", "bf16", "tf32", "f8e4m3fn", "f8e5m2", "i8", "f32", "f64")
+TRANSPOSITIONS = tuple(product((False, True), repeat=2))
+
+SIZES = (
+    (1, 1, 1), (1, 1, 7), (7, 13, 5), (64, 8, 16), (127, 129, 63), (128, 256, 64), (131, 137, 139),
+    (256, 384, 192), (300, 200, 1), (1, 512, 256), (512, 1, 256), (3, 1000, 513), (1000, 1000, 1000),
+    (16, 4096, 512), (264, 224, 1904), (192, 320, 4096),
+)  # fmt: skip
+"""1, primes, less and more than a tile, leading sizes that are odd, K below a stage and of many."""
+TURNED = ((129, 257, 65), (136, 264, 80), (256, 256, 128))
+"""In every transposition: nothing a multiple of anything, 8 of everything, whole tiles."""
+
+
+def _values(dtype: str) -> tuple[Values, ...]:
+    return ("integer",) if dtype == "i8" else ("integer", "float")
+
+
+def products() -> Iterator[Case]:
+    for number, dtype in enumerate(TYPES):
+        turns = islice(cycle(TRANSPOSITIONS), number, None)
+        for (m, n, k), (a, b) in zip(SIZES, turns, strict=False):
+            yield Case(
+                "gemm", Gemm(m, n, k, transpose_a=a, transpose_b=b, dtype=dtype), values=_values(dtype)
+            )
+        for (m, n, k), (a, b) in product(TURNED, TRANSPOSITIONS):
+            problem = Gemm(m, n, k, transpose_a=a, transpose_b=b, dtype=dtype)
+            yield Case("gemm", problem, values=_values(dtype))
+
+
+def batches() -> Iterator[Case]:
+    for dtype, (m, n, k) in product(("f16", "tf32", "f32", "i8"), ((72, 136, 96), (65, 33, 17))):
+        for batch in (2, 5):
+            problem = Gemm(m, n, k, batch=batch, transpose_b=True, dtype=dtype)
+            yield Case("batch", problem, values=_values(dtype))
+
+
+def scales() -> Iterator[Case]:
+    for dtype, sizes in product(("f16", "bf16", "f32", "i8"), ((200, 136, 72), (65, 129, 31))):
+        for alpha, beta in ((2.0, 0.0), (1.0, 1.0), (-1.0, 3.0)):
+            problem = Gemm(*sizes, transpose_b=True, alpha=alpha, beta=beta, dtype=dtype)
+            yield Case("scale", problem, values=_values(dtype))
+
+
+EPILOGUES = ("relu(x + bias)", "x + residual", "f32(x)", "relu(x + bias) + residual", "x * 2 - bias")
+
+
+def epilogues() -> Iterator[Case]:
+    for dtype, epilogue in product(("f16", "tf32"), EPILOGUES):
+        yield Case("epilogue", Gemm(200, 264, 136, transpose_b=True, dtype=dtype, epilogue=epilogue))
+        yield Case("epilogue", Gemm(65, 131, 67, dtype=dtype, epilogue=epilogue))
+    for layout in LAYOUTS:
+        for epilogue in EPILOGUES[:2]:
+            yield Case("epilogue", convolution("forward", layout, "f16", PLAIN, epilogue))
+
+
+TUNINGS = (
+    "64,64,64,4,1,1,1,cooperative,straight,1",
+    "128,128,64,4,2,1,1,cooperative,straight,1",
+    "128,256,64,3,2,1,1,cooperative,straight,8",
+    "256,128,64,3,2,1,1,cooperative,straight,4",
+    "192,192,64,3,3,1,1,cooperative,straight,1",
+    "64,256,64,3,2,1,1,pingpong,straight,1",
+    "64,128,64,4,2,1,1,pingpong,straight,4",
+    "128,128,64,4,2,2,1,cooperative,straight,1",
+    "128,128,64,4,2,1,2,cooperative,straight,1",
+    "128,256,64,3,2,2,1,cooperative,straight,4",
+    "64,144,64,4,2,1,1,pingpong,straight,1",
+    "64,16,64,8,1,1,1,cooperative,swapped,1",
+    "128,8,64,6,2,1,1,cooperative,swapped,1",
+    "128,64,32,4,2,1,1,cooperative,straight,1",
+    "128,64,128,2,2,1,1,cooperative,straight,1",
+)
+"""Of kind warpgroup: every form of a kernel, whatever the model would choose."""
+TUNED = (Gemm(520, 776, 328, transpose_b=True, dtype="f16"), Gemm(392, 520, 264, dtype="bf16"))
+SCHEDULES = ("split_k", "stream_k", "stream_k:40", "two_tile", "two_tile_dp_first", "data_parallel", "auto")
+
+
+def tunings() -> Iterator[Case]:
+    for problem, text in product(TUNED, TUNINGS):
+        yield Case("tuning", problem, f"v1:warpgroup:{text}")
+
+
+def schedules() -> Iterator[Case]:
+    for schedule in SCHEDULES:
+        yield Case("schedule", Gemm(512, 384, 4096, transpose_b=True, dtype="f16"), schedule=schedule)
+        yield Case("schedule", Gemm(136, 264, 8200, transpose_b=True, dtype="bf16"), schedule=schedule)
+
+
+Shape = dict[str, object]
+PLAIN: Shape = {"n": 3, "c": 32, "h": 14, "w": 18, "k": 48, "y": 3, "x": 3, "pad_h": 1, "pad_w": 1}
+WINDOWS: tuple[Shape, ...] = (
+    PLAIN,
+    PLAIN | {"y": 1, "x": 1, "pad_h": 0, "pad_w": 0, "c": 64},
+    PLAIN | {"y": 1, "x": 1, "pad_h": 0, "pad_w": 0, "stride": 2},
+    PLAIN | {"stride": 2, "h": 15},
+    PLAIN | {"dilation": 2, "pad_h": 2, "pad_w": 2},
+    PLAIN | {"pad_h": (0, 2), "pad_w": (2, 1), "stride": (1, 2)},
+    PLAIN | {"y": 1, "x": 7, "pad_h": 0, "pad_w": 3},
+    PLAIN | {"y": 5, "x": 5, "pad_h": 2, "pad_w": 2, "stride": 3, "dilation": (1, 2)},
+    PLAIN | {"c": 3, "k": 64, "h": 30, "w": 30, "y": 7, "x": 7, "pad_h": 3, "pad_w": 3, "stride": 2},
+    PLAIN | {"c": 67, "k": 131, "h": 9, "w": 7},
+    PLAIN | {"c": 1, "k": 1, "n": 1},
+)
+GROUPS: tuple[Shape, ...] = (
+    PLAIN | {"c": 64, "k": 64, "groups": 4},
+    PLAIN | {"c": 64, "k": 32, "groups": 32, "stride": 2},
+    PLAIN | {"c": 40, "k": 40, "groups": 40},
+    PLAIN | {"c": 48, "k": 48, "groups": 48, "y": 7, "x": 7, "pad_h": 3, "pad_w": 3},
+)
+DIRECTIONS = ("forward", "backward_data", "backward_weight")
+
+
+def convolution(direction: str, layout: str, dtype: str, shape: Shape, epilogue: str | None = None) -> Conv2d:
+    filters, inputs, outputs = LAYOUTS[layout]
+    orders = {"filter_layout": filters, "input_layout": inputs, "output_layout": outputs}
+    return Conv2d(direction, **shape, **orders, dtype=dtype, epilogue=epilogue)  # type: ignore[arg-type]
+
+
+def convolutions() -> Iterator[Case]:
+    for layout, direction, shape in product(LAYOUTS, DIRECTIONS, WINDOWS):
+        yield Case("conv", convolution(direction, layout, "f16", shape))
+    for layout, direction, shape in product(LAYOUTS, DIRECTIONS, GROUPS):
+        yield Case("group", convolution(direction, layout, "f16", shape))
+    for dtype, layout, direction in product(("bf16", "tf32", "f32"), LAYOUTS, DIRECTIONS):
+        for shape in (WINDOWS[0], WINDOWS[5], GROUPS[0]):
+            yield Case("conv", convolution(direction, layout, dtype, shape))
+    for layout, shape in product(LAYOUTS, (WINDOWS[0], WINDOWS[3], GROUPS[2])):
+        yield Case("conv", convolution("forward", layout, "i8", shape), values=("integer",))
+
+
+def all_cases() -> list[Case]:
+    found = [*products(), *batches(), *scales(), *epilogues(), *tunings(), *schedules(), *convolutions()]
+    return list(dict.fromkeys(found))
+
+
+def sample(count: int) -> list[Case]:
+    """A few of every family, for tools under which a kernel is a thousand times slower."""
+    families: dict[str, list[Case]] = {}
+    for case in all_cases():
+        families.setdefault(case.family, []).append(case)
+    step = {family: max(1, len(cases) // count) for family, cases in families.items()}
+    return [case for family, cases in families.items() for case in cases[:: step[family]][:count]]

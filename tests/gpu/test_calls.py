@@ -1,0 +1,20 @@
+"""Every way to call a kernel on a GPU: graphs, streams, other libraries' arrays, and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+pytestmark = pytest.mark.gpu
+
+CALLS = (
+    "new_results", "graphs", "streams", "given_stream", "alternating", "host_arrays", "cupy_arrays",
+    "unaligned", "with_gaps", "another_type", "host_and_gpu", "controls",
+)  # fmt: skip
+"""Of `gpu_calls`, which needs torch."""
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_call(name: str, call_on_gpu: Callable[[str], None]) -> None:
+    call_on_gpu(name)

@@ -1,0 +1,65 @@
+"""CUDA kernels of every family and type compile for Hopper without a warning, and the large ones hold all in
+registers.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.unit.emit.cuda.test_text_runs import CASES, HOPPER
+
+from imbrex.build.nvidia import LOG, compile_cubin
+from imbrex.build.nvidia_report import usages
+from imbrex.emit import cuda
+from imbrex.emit.bundle import Bundle
+from imbrex.pipeline import Request, lower
+from imbrex.problem import Gemm
+from imbrex.schedule import tuning
+
+nvrtc = pytest.importorskip("cuda.bindings.nvrtc", reason="NVRTC compiles for NVIDIA GPUs")
+LARGEST = "v1:general:256,128,128,8,4,4"
+LARGE = {
+    f"{'t' if a else 'n'}{'t' if b else 'n'} {t}": Request(
+        Gemm(1024, 1024, 1024, transpose_a=a, transpose_b=b, dtype=t),
+        HOPPER,
+        "sm_90a",
+        tuning.parse(LARGEST),
+    )
+    for t, a, b in (
+        *(("f32", a, b) for a in (False, True) for b in (False, True)),
+        ("f64", True, False),
+        ("f16", False, True),
+        ("i8", False, False),
+    )
+}
+ALL = CASES | LARGE
+SPILLED = 64
+"""Bytes, at most: of numbers that are known before the loop and needed after it."""
+
+
+def emitted(case: str) -> Bundle:
+    return lower(ALL[case]).bundle
+
+
+@pytest.mark.parametrize("case", ALL)
+def test_compiles(case: str, tmp_path: Path) -> None:
+    bundle = emitted(case)
+    _, entry, _ = bundle.units
+    assert compile_cubin(bundle.files, entry, "sm_90a", tmp_path).exists()
+    log = (tmp_path / LOG).read_text(encoding="utf-8")
+    assert "warning" not in log, log
+    found = usages(log)
+    most = 0 if case in LARGE and not case.endswith("f64") else SPILLED
+    assert found and all(u.spill_store_bytes <= most for u in found), found
+
+
+def test_what_is_shared_is_asked_for() -> None:
+    (launch,) = lower(ALL["nn f32"]).steps
+    assert launch.shared_bytes == 2 * 2 * 8 * 128 * 4  # type: ignore[union-attr]
+
+
+def test_the_chips_have_headers() -> None:
+    names = set(emitted("nn f32").files)
+    assert cuda.CHIPS == ("sm_90a",)
+    assert {"kernel.cu", "device/cuda/shared.h", "device/gpu/pointer.h", "device/cpu/narrow.h"} <= names

@@ -1,0 +1,69 @@
+"""The text of CUDA kernels, run by a CPU thread by thread, gives the problems' results."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.unit.emit.cuda.on_fibers import ran
+
+from imbrex.pipeline import Request
+from imbrex.problem import Conv2d, Gemm, Problem
+from imbrex.problem.conv import Direction
+from imbrex.schedule import tiles, tuning
+from imbrex.schedule.target import GPU_TARGETS
+
+HOPPER = GPU_TARGETS["sm_90a"]
+NHWC = {"filter_layout": "KYXC", "input_layout": "NHWC", "output_layout": "NHWK"}
+SMALL, WIDE = "v1:general:64,64,64,8,4,4", "v1:general:256,128,128,8,4,4"
+HALF = "v1:general:64,64,32,8,4,2"
+FLOATS = ("f32", "f64", "f16", "bf16")
+TYPES = (*FLOATS, "i8", "f8e4m3fn", "f8e5m2")
+
+
+def request(
+    problem: Problem, text: str = SMALL, schedule: str = "data_parallel", algorithm: str | None = None
+) -> Request:
+    """For f64, with a tile of half the width."""
+    chosen = tuning.parse(HALF if problem.dtype.name == "f64" and text == SMALL else text)
+    shared = tiles.parse(schedule)
+    return Request(problem, HOPPER, "sm_90a", chosen, algorithm, schedule=shared)
+
+
+def conv(direction: Direction, dtype: str = "f32", **given: Any) -> Conv2d:
+    return Conv2d(direction, 2, 16, 14, 13, 32, 3, 3, pad_h=1, pad_w=2, dtype=dtype, **given)
+
+
+CASES = {
+    **{f"guards {t}": request(Gemm(100, 75, 77, dtype=t, transpose_a=True)) for t in TYPES},
+    **{f"vectors {t}": request(Gemm(128, 128, 64, dtype=t, transpose_b=True), WIDE) for t in FLOATS},
+    **{f"forward {t}": request(conv("forward", t)) for t in TYPES},
+    "scaled": request(Gemm(64, 100, 40, alpha=0.5, beta=2.0)),
+    "scaled f16": request(Gemm(64, 64, 40, dtype="f16", alpha=0.5, beta=2.0)),
+    "batches": request(Gemm(50, 64, 64, batch=3, transpose_a=True, transpose_b=True)),
+    "stream_k": request(Gemm(128, 128, 256), schedule="stream_k:7"),
+    "two_tile f16": request(Gemm(128, 192, 128, dtype="f16", beta=1.0), schedule="two_tile:5"),
+    "split_k i8": request(Gemm(64, 64, 256, dtype="i8"), schedule="split_k:4"),
+    "groups": request(conv("forward", groups=4, **NHWC)),
+    "v4r1": request(conv("backward_data", stride=2), algorithm="v4r1"),
+    "v1r1": request(conv("backward_data", "f16", dilation=2), algorithm="v1r1"),
+    "weight": request(conv("backward_weight", "bf16", **NHWC)),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_results(case: str) -> None:
+    result = ran(CASES[case])
+    assert result.is_right, str(result)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        ("imbrex::barrier();", ""),
+        ("(thread_b_2, matrix_block_b_odd", "(thread_b_2, matrix_block_b_even"),
+    ],
+    ids=["no barrier", "wrong buffer"],
+)
+def test_a_damaged_kernel_is_wrong(damage: tuple[str, str]) -> None:
+    assert not ran(CASES["stream_k"], damage=damage).is_right

@@ -1,0 +1,161 @@
+"""Products by warpgroups: their kernels hold all in registers and multiply without waiting for themselves;
+the list of work that is printed has every step of every tile once.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from pathlib import Path
+
+import pytest
+
+from imbrex.build.nvidia import LOG, compile_cubin
+from imbrex.build.nvidia_report import usages
+from imbrex.build.nvidia_text import find_disassembler, sass
+from imbrex.build.shared import build_shared
+from imbrex.pipeline import Lowered, Request, lower
+from imbrex.problem import Conv2d, Gemm
+from imbrex.problem.conv import Direction
+from imbrex.run.launch import Launch
+from imbrex.schedule import tuning
+from imbrex.schedule.target import GPU_TARGETS
+from imbrex.schedule.tiles import DATA_PARALLEL, TileSchedule
+
+
+def gemm(
+    m: int,
+    n: int,
+    k: int,
+    text: str,
+    schedule: TileSchedule = DATA_PARALLEL,
+    layout: str = "nt",
+    dtype: str = "f16",
+    **options: float,
+) -> Request:
+    """layout: of A and of B, t where it is transposed."""
+    a, b = (x == "t" for x in layout)
+    problem = Gemm(m, n, k, transpose_a=a, transpose_b=b, dtype=dtype, **options)  # type: ignore[arg-type]
+    given = tuning.parse(f"v1:warpgroup:{text}")
+    return Request(problem, GPU_TARGETS["sm_90a"], "sm_90a", given, schedule=schedule)
+
+
+def conv(direction: Direction, text: str, c: int = 64) -> Request:
+    last = {"filter_layout": "KYXC", "input_layout": "NHWC", "output_layout": "NHWK"}
+    problem = Conv2d(direction, 2, c, 14, 14, 128, 3, 3, pad_h=1, pad_w=1, dtype="f16", **last)  # type: ignore[arg-type]
+    return Request(problem, GPU_TARGETS["sm_90a"], "sm_90a", tuning.parse(f"v1:warpgroup:{text}"))
+
+
+LARGE = "128,256,64,4,2,2,1,cooperative,straight,8"
+CASES = {
+    **{layout: gemm(520, 776, 328, LARGE, layout=layout) for layout in ("nn", "nt", "tn", "tt")},
+    "bf16, columns of the cluster": gemm(
+        520, 776, 328, "256,128,64,4,2,1,2,cooperative,swapped,8", dtype="bf16"
+    ),
+    "pingpong": gemm(520, 776, 328, "128,128,64,6,2,1,1,pingpong,straight,1"),
+    "three consumers": gemm(520, 776, 328, "192,192,64,3,3,1,1,cooperative,straight,4"),
+    "one consumer, few columns": gemm(520, 776, 328, "64,24,128,8,1,1,1,cooperative,swapped,1"),
+    "batches, alpha, beta": gemm(
+        264, 200, 72, "128,104,32,4,2,1,1,cooperative,straight,1", batch=3, alpha=0.5, beta=2.0
+    ),
+    "odd": gemm(517, 775, 331, "128,128,64,4,2,1,1,cooperative,straight,1"),
+    "odd, the other way": gemm(517, 775, 331, "128,128,64,4,2,1,1,cooperative,swapped,1", layout="nn"),
+    "stream_k": gemm(1000, 1000, 1000, LARGE, TileSchedule("stream_k", 66)),
+    "two_tile": gemm(3000, 3000, 1000, LARGE, TileSchedule("two_tile", 66)),
+    "split_k": gemm(
+        264, 264, 8192, "64,128,64,8,1,1,1,cooperative,straight,1", TileSchedule("split_k", 132), layout="nn"
+    ),
+    "i8": gemm(528, 784, 336, "128,256,128,4,2,2,1,cooperative,straight,4", dtype="i8"),
+    "f8": gemm(528, 784, 336, "128,256,128,4,2,2,1,cooperative,straight,4", dtype="f8e4m3fn"),
+    "tf32": gemm(528, 784, 336, "128,256,32,4,2,2,1,cooperative,straight,4", dtype="tf32"),
+    "i8, turned": gemm(528, 784, 336, "128,128,128,4,2,1,1,cooperative,straight,4", dtype="i8", layout="nn"),
+    "forward": conv("forward", "128,128,64,6,2,2,1,cooperative,swapped,8"),
+    "backward data": conv("backward_data", "128,64,64,6,2,1,1,pingpong,swapped,8"),
+    "backward weight": conv("backward_weight", "128,128,64,4,2,1,1,cooperative,straight,8"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_compiles(case: str, tmp_path: Path) -> None:
+    pytest.importorskip("cuda.bindings.nvrtc", reason="NVRTC compiles for NVIDIA GPUs")
+    bundle = lower(CASES[case]).bundle
+    _, entry, _ = bundle.units
+    cubin = compile_cubin(bundle.files, entry, "sm_90a", tmp_path)
+    log = (tmp_path / LOG).read_text(encoding="utf-8")
+    assert "warning" not in log, log
+    for used in usages(log):
+        assert not used.spill_store_bytes and not used.stack_bytes and not used.remarks, used
+    if find_disassembler() is None:
+        return
+    text = sass(cubin)
+    assert text is not None
+    assert re.search(r"\b[HQI]GMMA\b", text), "the matrix unit multiplies"
+    _, loop, *_ = re.split(r"\b[HQI]GMMA\b.*gsb0", text)
+    assert "MEMBAR.ALL.GPU" not in loop.split("BRA")[0], (
+        "a stage is released without a fence of the whole GPU"
+    )
+
+
+WORKS = {
+    "one workgroup a tile": gemm(520, 776, 328, LARGE),
+    "whole tiles": gemm(4096, 4096, 256, LARGE),
+    "batches": gemm(700, 500, 256, "128,128,64,4,2,1,1,cooperative,straight,4", batch=7),
+    **{
+        f"{mode}, {size} of K": gemm(1000, 1100, size, LARGE, TileSchedule(mode, 64))
+        for mode in ("split_k", "stream_k", "two_tile", "two_tile_dp_first")
+        for size in (64, 648, 8200)
+    },
+}
+LISTS = """
+#define IMBREX_INLINE static inline
+#define IMBREX_MEMBER inline
+typedef __INT32_TYPE__ int32_t; typedef __UINT32_TYPE__ uint32_t; typedef __UINT64_TYPE__ uint64_t;
+typedef __UINT16_TYPE__ uint16_t; typedef __INT64_TYPE__ int64_t;
+"""
+LISTED = """
+extern "C" int listed(int32_t *out, int clusters) {
+  int count = 0;
+  for (int cluster = 0; cluster < clusters; ++cluster) {
+    const int32_t slot = lists::slot_of(cluster);
+    for (int i = 0; i < lists::works(slot); ++i) {
+      const imbrex::work w = lists::work_of(slot, i, 0, 0);
+      const int32_t row[] = {slot,  w.batch, w.row_tile, w.column_tile, w.first,
+                             w.end, w.sends, w.next,     w.last};
+      for (int32_t x : row) *out++ = x;
+      ++count;
+    }
+  }
+  return count;
+}
+"""
+
+
+def listed(lowered: Lowered) -> list[tuple[int, ...]]:
+    """The list of work of every cluster: the printed functions, compiled for the CPU."""
+    files = lowered.bundle.files
+    text = files[lowered.bundle.units[2]]
+    begin = text.index("IMBREX_MEMBER static int32_t slot_of")
+    part = text[begin : text.index("IMBREX_MEMBER static constexpr", begin)]
+    header = files["device/cuda/work.h"].replace('#include "language.h"', LISTS).replace("#pragma once", "")
+    source = f"{header}\nstruct lists {{\n{part}\n}};\n{LISTED}"
+    library = ctypes.CDLL(str(build_shared({"lists.cpp": source}, flags=("-O1",)).path))
+    (launch,) = lowered.steps
+    assert isinstance(launch, Launch)
+    numbers = (ctypes.c_int32 * 1_000_000)()
+    count = library.listed(numbers, launch.grid_size // launch.cluster)
+    return [tuple(numbers[i * 9 : i * 9 + 9]) for i in range(count)]
+
+
+@pytest.mark.parametrize("case", WORKS)
+def test_every_step_of_every_tile_is_done_once(case: str) -> None:
+    lowered = lower(WORKS[case])
+    works = listed(lowered)
+    done = [(*tile, step) for _, *tile, first, end, _, _, _ in works for step in range(first, end)]
+    assert len(done) == len(set(done))
+    tiles = {d[:3] for d in done}
+    assert len(done) == len(tiles) * (max(d[3] for d in done) + 1)
+    owners = {tuple(w[1:4]): w for w in works if not w[6] and w[4] == 0}
+    assert owners.keys() == tiles, "every tile has one who stores it"
+    for slot, *tile, _, _, sends, _, _ in works:
+        owner = owners[tuple(tile)]
+        assert slot == owner[0] or owner[7] <= slot < owner[8] or not sends

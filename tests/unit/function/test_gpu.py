@@ -1,0 +1,297 @@
+"""Functions of tensors on a GPU of NVIDIA's; the GPU, its driver and torch are played, and the kernel is one
+that multiplies on the host where the driver is told to launch.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.unit.run.fake_cuda import ComputingCuda
+from tests.unit.run.fake_torch import Tensor, aligned
+from tests.unit.run.fake_torch import module as torch_module
+
+import imbrex
+from imbrex.function import plan
+from imbrex.function.conv import _kernel as conv_kernel
+from imbrex.function.gemm import _kernel as gemm_kernel
+from imbrex.kernel import Goal, Kernel
+from imbrex.problem import Problem
+from imbrex.run.cpu import Parameter
+from imbrex.run.cuda import CudaKernel
+from imbrex.run.launch import Launch
+from imbrex.verify.reference import reference
+
+RANDOM = np.random.default_rng(3)
+
+
+def integers(*shape: int) -> np.ndarray[Any, Any]:
+    return RANDOM.integers(-4, 5, shape).astype(np.float32)
+
+
+@pytest.fixture
+def cuda(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[ComputingCuda]:
+    """The driver, torch, and a compiler that knows kernels of this driver only."""
+    pytest.importorskip("cuda.bindings.driver", reason="cuda-bindings is not installed")
+    fake = ComputingCuda()
+    (tmp_path / "k.cubin").write_bytes(b"code")
+
+    def compiled(problem: Problem, goal: Goal, **_: Any) -> Kernel:
+        assert goal.target == "sm_90a"
+        parameters = tuple(Parameter(o.role, o.shape, o.dtype.numpy, o.is_written) for o in problem.operands)
+        name = f"k_{len(fake.problems)}"
+        fake.problems[name] = problem
+        steps = (Launch(name, 1, 64, (0, 1, 2)),)
+        loaded = CudaKernel(tmp_path / "k.cubin", name, "sm_90a", parameters, steps)
+        library: Any = SimpleNamespace(path=tmp_path / "k.cubin")
+        return Kernel(problem, goal, 1, (), None, library, 0.0, loaded)
+
+    monkeypatch.setitem(sys.modules, "cuda.bindings.driver", fake)
+    monkeypatch.setitem(sys.modules, "torch", torch_module())
+    for home in ("gemm", "conv"):
+        monkeypatch.setattr(sys.modules[f"imbrex.function.{home}"], "compile", compiled)
+    caches = (gemm_kernel.cache_clear, conv_kernel.cache_clear, plan.clear)
+    for clear in caches:
+        clear()
+    yield fake
+    for clear in caches:
+        clear()
+
+
+def on_gpu(array: np.ndarray[Any, Any], device: int = 0) -> Tensor:
+    """Its strides stay."""
+    order = np.argsort([-s for s in array.strides], kind="stable")
+    return Tensor(aligned(np.ascontiguousarray(array.transpose(order))).transpose(np.argsort(order)), device)
+
+
+def test_a_product_runs_where_its_tensors_lie(cuda: ComputingCuda) -> None:
+    a, b = integers(9, 20), integers(20, 13)
+    result = imbrex.gemm(on_gpu(a), on_gpu(b))
+    assert isinstance(result, Tensor) and result.is_cuda
+    np.testing.assert_array_equal(result.array, a @ b)
+    assert "cuMemAlloc" not in cuda.names, "nothing is copied"
+
+
+@pytest.mark.parametrize("target", ["sm_90a", None])
+def test_arrays_of_the_host_are_copied_where_that_is_asked_for(
+    cuda: ComputingCuda, target: str | None
+) -> None:
+    a, b = integers(9, 20), integers(20, 13)
+    if target is None:
+        a, b = on_gpu(a), on_gpu(b)  # type: ignore[assignment]
+    result = imbrex.gemm(a, b, target=target)
+    assert isinstance(result, np.ndarray) == (target == "sm_90a")
+
+
+def test_transposed_views_and_batches(cuda: ComputingCuda) -> None:
+    a, b = integers(3, 20, 9), integers(3, 13, 20)
+    result = imbrex.gemm(on_gpu(a), on_gpu(b.transpose(0, 2, 1)), transpose_a=True)
+    np.testing.assert_array_equal(result.array, a.transpose(0, 2, 1) @ b.transpose(0, 2, 1))
+    (problem,) = cuda.problems.values()
+    assert problem.transpose_a and problem.transpose_b, "read where they lie"  # type: ignore[union-attr]
+
+
+def test_gaps_and_unaligned_tensors_are_copied(cuda: ComputingCuda) -> None:
+    a, b = integers(9, 20), integers(20, 13)
+    wide = Tensor(aligned(np.repeat(a, 2, axis=1))[:, ::2])
+    late = Tensor(aligned(np.append([0], b).astype(np.float32))[1:].reshape(20, 13))
+    assert late.data_ptr() % 16
+    for _ in range(2):
+        np.testing.assert_array_equal(imbrex.gemm(wide, late).array, a @ b)
+
+
+def test_c_and_out(cuda: ComputingCuda) -> None:
+    a, b, c = integers(9, 20), integers(20, 13), integers(13)
+    out = on_gpu(np.zeros((9, 13), np.float32))
+    assert imbrex.gemm(on_gpu(a), on_gpu(b), on_gpu(c), alpha=2, beta=3, out=out) is out
+    np.testing.assert_array_equal(out.array, 2 * (a @ b) + 3 * c)
+    with pytest.raises(ValueError, match=r"'out' should have shape \(9, 13\), got \(9, 12\)"):
+        imbrex.gemm(on_gpu(a), on_gpu(b), out=on_gpu(np.zeros((9, 12), np.float32)))
+
+
+def test_empty_sizes(cuda: ComputingCuda) -> None:
+    a, b = integers(9, 0), integers(0, 13)
+    np.testing.assert_array_equal(imbrex.gemm(on_gpu(a), on_gpu(b)).array, np.zeros((9, 13)))
+    assert not cuda.launched
+
+
+@pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
+def test_convolutions_follow_the_tensors_layout(cuda: ComputingCuda, layout: str) -> None:
+    x, w = integers(2, 3, 6, 5), integers(4, 3, 3, 3)
+    if layout == "NHWC":  # torch's channels_last: indexed as NCHW
+        x, w = (np.ascontiguousarray(v.transpose(0, 2, 3, 1)).transpose(0, 3, 1, 2) for v in (x, w))
+    for _ in range(2):
+        result = imbrex.conv2d(on_gpu(x), on_gpu(w), padding=1)
+        assert result.shape == (2, 4, 6, 5)
+        channels_first = result.array.flags.c_contiguous
+        assert channels_first == (layout == "NCHW")
+    (problem,) = cuda.problems.values()
+    truth = reference(problem, {"filter": _as(problem, "filter", w), "input": _as(problem, "input", x)})
+    np.testing.assert_array_equal(_as(problem, "output", result.array), truth.want)
+
+
+def _as(problem: Any, role: str, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """An array indexed as NCHW, in the problem's layout."""
+    names = {"filter": "kcyx", "input": ("n", "c", "hi", "wi"), "output": ("n", "k", "ho", "wo")}[role]
+    return array.transpose([list(names).index(name) for name in problem.layout(role)])
+
+
+@pytest.mark.parametrize("which", ["backward_data", "backward_weight"])
+def test_gradients(cuda: ComputingCuda, which: str) -> None:
+    x, w, dy = integers(2, 3, 6, 5), integers(4, 3, 3, 3), integers(2, 4, 6, 5)
+    function = getattr(imbrex, f"conv2d_{which}")
+    other, shape = (w, x.shape) if which == "backward_data" else (x, w.shape)
+    first, second = (function(on_gpu(dy), on_gpu(other), shape, padding=1) for _ in range(2))
+    assert first.shape == second.shape == shape
+    np.testing.assert_array_equal(first.array, second.array)
+    assert len(cuda.problems) == 1 and len(cuda.launched) == 2
+
+
+class TestPlans:
+    def test_a_second_call_only_launches(self, cuda: ComputingCuda, monkeypatch: pytest.MonkeyPatch) -> None:
+        a, b = on_gpu(integers(9, 20)), on_gpu(integers(20, 13))
+        out = on_gpu(np.zeros((9, 13), np.float32))
+        imbrex.gemm(a, b, out=out)
+        cuda.calls.clear()
+        monkeypatch.setattr("imbrex.function.gemm._matrices", None)
+        out.array[...] = 0
+        assert imbrex.gemm(a, b, out=out) is out
+        assert [name for name, *_ in cuda.calls] == ["cuLaunchKernelEx"]
+        np.testing.assert_array_equal(out.array, a.array @ b.array)
+
+    def test_other_tensors_of_the_same_kind_have_the_same_plan(
+        self, cuda: ComputingCuda, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        imbrex.gemm(on_gpu(integers(9, 20)), on_gpu(integers(20, 13)))
+        monkeypatch.setattr("imbrex.function.gemm._matrices", None)
+        a, b = on_gpu(integers(9, 20)), on_gpu(integers(20, 13))
+        np.testing.assert_array_equal(imbrex.gemm(a, b).array, a.array @ b.array)
+
+    def test_the_current_stream(self, cuda: ComputingCuda) -> None:
+        a, b = on_gpu(integers(9, 20)), on_gpu(integers(20, 13))
+        torch: Any = sys.modules["torch"]
+        for handle in (0, 41, 0, 41):
+            torch.streams[0] = handle
+            imbrex.gemm(a, b)
+        imbrex.gemm(a, b, stream=55)
+        assert [launch.stream for launch in cuda.launched] == [0, 41, 0, 41, 55]
+
+    @pytest.mark.parametrize("change", ["shape", "strides", "words", "out", "unaligned", "device"])
+    def test_what_differs_goes_the_long_way(self, cuda: ComputingCuda, change: str) -> None:
+        a, b = integers(16, 16), integers(16, 16)
+        imbrex.gemm(on_gpu(a), on_gpu(b))
+        words: dict[str, Any] = {}
+        x, y = on_gpu(a), on_gpu(b)
+        want = a @ b
+        match change:
+            case "shape":
+                x, want = on_gpu(a[:9]), a[:9] @ b
+            case "strides":
+                x, want = on_gpu(a.T), a.T @ b
+            case "words":
+                words, want = {"alpha": 2.0}, 2 * (a @ b)
+            case "out":
+                words = {"out": on_gpu(np.zeros((16, 16), np.float32))}
+            case "unaligned":
+                x = Tensor(aligned(np.append([0], a).astype(np.float32))[1:].reshape(16, 16))
+            case _:
+                cuda.devices = 2
+                x, y = on_gpu(a, 1), on_gpu(b, 1)
+        np.testing.assert_array_equal(imbrex.gemm(x, y, **words).array, want)
+
+    def test_grad_is_seen(self, cuda: ComputingCuda) -> None:
+        a, b = on_gpu(integers(9, 20)), on_gpu(integers(20, 13))
+        imbrex.gemm(a, b)
+        a.requires_grad = True
+        with pytest.raises(TypeError, match="'a' requires grad"):
+            imbrex.gemm(a, b)
+
+
+A, B = integers(9, 20), integers(20, 13)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: imbrex.gemm(on_gpu(A), B), TypeError, "'b' lies on the host, and another array on a GPU"),
+        (lambda: imbrex.gemm(A, on_gpu(B)), TypeError, "'b' lies on .*, and this kernel runs on the CPU"),
+        (lambda: imbrex.gemm(on_gpu(A), on_gpu(B, 1)), ValueError, "the arrays lie on several GPUs: 'b'"),
+        (lambda: imbrex.gemm(on_gpu(A), on_gpu(B.astype(np.float16))), TypeError, "float32 and float16"),
+        (lambda: imbrex.gemm(on_gpu(A), on_gpu(A)), ValueError, "do not fit: op.a. is 9 x 20"),
+        (lambda: imbrex.gemm(A, B, stream=5), TypeError, "'stream' is of a GPU"),
+    ],
+)
+def test_arrays_that_cannot_be(
+    cuda: ComputingCuda, monkeypatch: pytest.MonkeyPatch, call: Callable[[], Any], error: type, message: str
+) -> None:
+    from imbrex.kernel import compile
+
+    monkeypatch.setattr(sys.modules["imbrex.function.gemm"], "compile", compile)
+    with pytest.raises(error, match=message):
+        call()
+
+
+class Cupy(np.ndarray[Any, Any]):
+    """An array of CuPy's as far as anyone looks: NumPy's, on a GPU."""
+
+    device = contextlib.nullcontext()
+
+    @property
+    def data(self) -> Any:  # type: ignore[override]
+        return SimpleNamespace(ptr=self.ctypes.data)
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        strides = None if self.flags.c_contiguous else self.strides
+        told = {"shape": self.shape, "typestr": self.dtype.str, "data": (self.ctypes.data, False)}
+        return {**told, "strides": strides, "version": 3}
+
+    def __dlpack_device__(self) -> tuple[int, int]:  # type: ignore[override]
+        return (2, 0)
+
+    def __dlpack__(self, *, stream: Any = None) -> Any:  # type: ignore[override]
+        assert stream == -1, "nobody waits"
+        return np.asarray(self).__dlpack__()
+
+
+@pytest.fixture
+def cupy(monkeypatch: pytest.MonkeyPatch) -> Callable[[np.ndarray[Any, Any]], Cupy]:
+    def empty(shape: Any, dtype: Any) -> Cupy:
+        return aligned(np.zeros(shape, dtype)).view(Cupy)
+
+    def copied(array: Cupy) -> Cupy:
+        return aligned(np.ascontiguousarray(array)).view(Cupy)
+
+    found = SimpleNamespace(
+        ndarray=Cupy,
+        empty=empty,
+        ascontiguousarray=copied,
+        multiply=np.multiply,
+        copyto=np.copyto,
+        broadcast_to=np.broadcast_to,
+    )
+    monkeypatch.setitem(sys.modules, "cupy", found)  # type: ignore[arg-type]
+    return lambda array: aligned(array).view(Cupy)
+
+
+def test_arrays_of_cupy(cuda: ComputingCuda, cupy: Callable[..., Cupy]) -> None:
+    a, b, c = integers(9, 20), integers(20, 13), integers(13)
+    result = imbrex.gemm(cupy(a), cupy(b), stream=7)
+    assert isinstance(result, Cupy)
+    np.testing.assert_array_equal(result, a @ b)
+    np.testing.assert_array_equal(imbrex.gemm(cupy(a), cupy(b), cupy(c), beta=2), a @ b + 2 * c)
+    np.testing.assert_array_equal(imbrex.gemm(cupy(np.repeat(a, 2, 1))[:, ::2], cupy(b)), a @ b)
+    np.testing.assert_array_equal(imbrex.gemm(cupy(a[:, :0]), cupy(b[:0])), np.zeros((9, 13)))
+    assert cuda.launched[0].stream == 7
+
+
+def test_arrays_of_others_have_no_results_of_their_kind(cuda: ComputingCuda) -> None:
+    other = SimpleNamespace(__cuda_array_interface__={})
+    with pytest.raises(TypeError, match="arrays on a GPU should be of torch or CuPy here"):
+        imbrex.gemm(other, other)

@@ -1,0 +1,88 @@
+"""From a problem to statements for Hopper: what is chosen before a tuning is, and what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from imbrex.diagnostic import Diagnostic
+from imbrex.lower.build import program
+from imbrex.pipeline import Request, algorithm_of, levels, schedule_of
+from imbrex.problem import Conv2d, Gemm
+from imbrex.schedule import tuning as tunings
+from imbrex.schedule.target import CPU_ISAS, GPU_TARGETS, Target
+from imbrex.schedule.tiles import AUTO, DATA_PARALLEL, TileSchedule
+from imbrex.view.tensor import Walk
+
+HOPPER, MI300 = GPU_TARGETS["sm_90a"], GPU_TARGETS["gfx942"]
+LAYOUTS = {"filter_layout": "KYXC", "input_layout": "NHWC", "output_layout": "NHWK"}
+SIZES: dict[str, Any] = {"n": 2, "h": 8, "w": 9, "y": 3, "x": 3, "pad_h": (1, 1), "pad_w": (1, 1)}
+TUNING = tunings.parse("v1:warpgroup:64,64,64,4,1,1,1,cooperative,swapped,1")
+
+
+@pytest.mark.parametrize(
+    "machine", [GPU_TARGETS["gfx950"], GPU_TARGETS["gfx90a"], CPU_ISAS["avx512"]], ids=str
+)
+def test_tf32_is_for_machines_that_have_it(machine: Target) -> None:
+    with pytest.raises(
+        Diagnostic, match=f"{machine.name} has no matrix instruction that multiplies tf32"
+    ) as e:
+        algorithm_of(Request(Gemm(64, 64, 64, dtype="tf32"), machine, machine.name))
+    assert e.value.hint is not None and "f32" in e.value.hint
+
+
+@pytest.mark.parametrize("machine", [HOPPER, MI300], ids=lambda m: m.name)
+def test_tf32_is_served(machine: Target) -> None:
+    *_, last = levels(Request(Gemm(64, 64, 64, dtype="tf32"), machine, machine.name))
+    assert last.name == "blockwise-to-threadwise"
+
+
+def test_the_model_chooses_schedules_of_warpgroups() -> None:
+    half, whole = Gemm(64, 64, 64, dtype="f16"), Gemm(64, 64, 64)
+    assert schedule_of(Request(half, HOPPER, "sm_90a")) == AUTO
+    assert schedule_of(Request(whole, HOPPER, "sm_90a")) == DATA_PARALLEL
+    assert schedule_of(Request(half, HOPPER, "sm_90a", TUNING)) == DATA_PARALLEL
+    assert schedule_of(Request(half, MI300, "gfx942")) == DATA_PARALLEL
+    asked = TileSchedule("split_k", 3)
+    assert schedule_of(Request(half, HOPPER, "sm_90a", schedule=asked)) == asked
+
+
+@pytest.mark.parametrize(("channels", "steps"), [(64, 9), (96, 18), (40, 9)])
+def test_channels_are_counted_up_so_that_a_step_stays_at_one_tap(channels: int, steps: int) -> None:
+    problem = Conv2d("forward", c=channels, k=64, dtype="f16", **SIZES, **LAYOUTS)
+    *_, last = levels(Request(problem, HOPPER, "sm_90a", TUNING))
+    (kernel,) = program(last.module, frozenset({2})).kernels
+    assert kernel.warpgroups is not None and isinstance(kernel.warpgroups.a.access, Walk)
+    assert kernel.warpgroups.steps == steps
+
+
+def test_channels_that_tensor_maps_do_not_serve_stay_as_they_are() -> None:
+    problem = Conv2d("forward", c=3, k=64, dtype="f16", **SIZES, **LAYOUTS)
+    *_, last = levels(Request(problem, HOPPER, "sm_90a"))
+    (kernel,) = program(last.module, frozenset({2})).kernels
+    assert kernel.warpgroups is not None
+    assert kernel.warpgroups.steps * kernel.warpgroups.depth < 2 * 27 + 64
+
+
+@pytest.mark.parametrize(
+    ("kernel", "channels", "layouts", "algorithm"),
+    [
+        (3, 128, {}, "channels_last"),
+        (3, 128, LAYOUTS, "v4r4"),
+        (1, 64, {}, "v4r4"),
+        (7, 3, {}, "channels_last"),
+    ],
+)
+def test_copies_are_made_where_the_model_of_warpgroups_gains(
+    kernel: int, channels: int, layouts: dict[str, str], algorithm: str
+) -> None:
+    pad = (kernel // 2, kernel // 2)
+    sizes: dict[str, Any] = {"n": 64, "h": 56, "w": 56, "y": kernel, "x": kernel, "pad_h": pad, "pad_w": pad}
+    problem = Conv2d("forward", c=channels, k=128, dtype="f16", **sizes, **layouts)
+    assert algorithm_of(Request(problem, HOPPER, "sm_90a")) == algorithm
+
+
+def test_an_epilogue_is_not_left_out_in_silence() -> None:
+    with pytest.raises(Diagnostic, match="no kernel computes the epilogue"):
+        algorithm_of(Request(Gemm(64, 64, 64, epilogue="relu(x)"), HOPPER, "sm_90a"))

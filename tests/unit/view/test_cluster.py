@@ -1,0 +1,40 @@
+"""Units of clusters: each tile of each batch is some member's at some unit, once."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from imbrex.view.cluster import blocks_in_order, tiles
+
+CASES = list(product((1, 2, 5), (1, 3), (1, 2, 8), (1, 3), ((1, 1), (2, 1), (1, 2), (2, 2))))
+
+
+@pytest.mark.parametrize(("rows", "columns", "group", "batches", "cluster"), CASES)
+def test_every_tile_has_one_unit_and_member(
+    rows: int, columns: int, group: int, batches: int, cluster: tuple[int, int]
+) -> None:
+    map = tiles(blocks_in_order(rows, columns, group), batches, cluster)
+    sizes = [batches, rows * cluster[0], columns * cluster[1]]
+    assert [d.size for d in map.lower] == sizes
+    units, members = (d.size for d in map.upper)
+    assert (units, members) == (batches * rows * columns, cluster[0] * cluster[1])
+    coords, _ = map.evaluate(list(np.indices((units, members))))
+    places = np.ravel_multi_index([np.broadcast_to(c, (units, members)) for c in coords], sizes)
+    assert sorted(places.ravel().tolist()) == list(range(units * members))
+
+
+def test_members_share_a_row_or_a_column_of_tiles() -> None:
+    map = tiles(blocks_in_order(4, 4, 2), 1, (2, 2))
+    for unit in range(16):
+        found = [[int(x) for x in map.evaluate([unit, member])[0][1:]] for member in range(4)]
+        row, column = found[0]
+        assert found == [[row, column], [row + 1, column], [row, column + 1], [row + 1, column + 1]]
+
+
+def test_a_group_goes_down_before_the_next_column() -> None:
+    found = [tuple(int(x) for x in blocks_in_order(4, 3, 2).evaluate([unit])[0]) for unit in range(5)]
+    assert found == [(0, 0), (1, 0), (0, 1), (1, 1), (0, 2)]
+    assert tuple(int(x) for x in blocks_in_order(4, 3, 1).evaluate([1])[0]) == (0, 1)
