@@ -14,6 +14,17 @@ float64 reference has the same error with its own u.  Together, with eta for und
 
     |got - want| <= gamma * sum |a||b| * (1 + u_out) + u_out |want| + eta.
 
+tf32 is an f32 in memory whose product is taken of 11 bits of its significand.  A matrix unit gets there by
+rounding to nearest or by dropping bits, so that an operand is off by at most v = 2^-10 of itself, one product
+by (1 + v)^2 - 1, and the sum, before any rounding of its own, by
+
+    delta = 2 v + v^2 of sum |a||b|;        gamma becomes delta + gamma (1 + delta).
+
+Where the data is random, so are the signs of these errors, each at most delta |a||b|: their sum exceeds
+lambda delta sqrt(sum |a b|^2) with probability at most 2 exp(-lambda^2 / 2) (Hoeffding).  The root mean
+square of random products is below twice their mean (1.33 of uniform ones, 1.57 of normal ones), which makes
+delta smaller by 2 lambda / sqrt(K).
+
 An 8-bit float comes in two formats, 4 bits of exponent and 3 of mantissa or 5 and 2, each as the Open Compute
 Project has it (fn: no infinity, 2023) and as gfx942 has it (fnuz: no -0 either, one more in the bias).  A
 product of them is an f32: the largest f8e4m3fn is 448, so that a sum of more than a few would have to be
@@ -45,6 +56,7 @@ __all__ = [
     "I8",
     "I32",
     "ML_DTYPES",
+    "TF32",
     "DType",
     "Data",
     "Tolerance",
@@ -57,6 +69,8 @@ Data = Literal["any", "random"]
 
 REFERENCE_UNIT = 2.0**-53
 LIKELY_LAMBDA = 10.0
+PEAK = 2.0
+"""Root mean square over mean of the products of random data, at most."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -65,7 +79,8 @@ class DType:
 
     min_exponent is that of the smallest normal number.  c_name is the storage type in C and C++;
     accumulator_name and output_name are names in `DTYPES`.  largest_finite: given for a float whose largest
-    value is not the one that IEEE 754 would have.
+    value is not the one that IEEE 754 would have.  read_bits: of the significand that a product reads, where
+    they are fewer than memory holds.
     """
 
     name: str
@@ -77,6 +92,7 @@ class DType:
     accumulator_name: str
     output_name: str
     largest_finite: float | None = None
+    read_bits: int | None = None
 
     def __repr__(self) -> str:
         return self.name
@@ -92,7 +108,7 @@ class DType:
             import ml_dtypes
 
             return np.dtype(getattr(ml_dtypes, ML_DTYPES[self.name]))
-        return np.dtype({"f32": "f4", "f16": "f2", "f64": "f8", "i8": "i1", "i32": "i4"}[self.name])
+        return np.dtype(NUMPY[self.name])
 
     @property
     def accumulator(self) -> DType:
@@ -110,6 +126,11 @@ class DType:
     def unit_roundoff(self) -> float:
         """Largest relative error of one rounding to nearest; 0 for integers."""
         return 2.0**-self.significand_bits if self.is_float else 0.0
+
+    @property
+    def read_error(self) -> float:
+        """Largest relative error of one operand as a product reads it; 0 where it reads all of it."""
+        return 0.0 if self.read_bits is None else 2.0 ** (1 - self.read_bits)
 
     @property
     def smallest_normal(self) -> float:
@@ -137,12 +158,16 @@ F8E4M3FN = DType("f8e4m3fn", 1, "uint8_t", "f8E4M3FN", 4, -6, "f32", "f32", 448.
 F8E5M2 = DType("f8e5m2", 1, "uint8_t", "f8E5M2", 3, -14, "f32", "f32")
 F8E4M3FNUZ = DType("f8e4m3fnuz", 1, "uint8_t", "f8E4M3FNUZ", 4, -7, "f32", "f32", 240.0)
 F8E5M2FNUZ = DType("f8e5m2fnuz", 1, "uint8_t", "f8E5M2FNUZ", 3, -15, "f32", "f32", 57344.0)
+TF32 = DType("tf32", 4, "float", "tf32", 24, -126, "f32", "f32", read_bits=11)
 I8 = DType("i8", 1, "int8_t", "i8", 0, 0, "i32", "i32")
 I32 = DType("i32", 4, "int32_t", "i32", 0, 0, "i32", "i32")
 
 DTYPES: dict[str, DType] = {
-    t.name: t for t in (F32, F16, BF16, F64, F8E4M3FN, F8E5M2, F8E4M3FNUZ, F8E5M2FNUZ, I8, I32)
+    t.name: t for t in (F32, F16, BF16, F64, F8E4M3FN, F8E5M2, F8E4M3FNUZ, F8E5M2FNUZ, TF32, I8, I32)
 }
+
+NUMPY = {"f32": "f4", "tf32": "f4", "f16": "f2", "f64": "f8", "i8": "i1", "i32": "i4"}
+"""Of the types that NumPy itself has: its array element types."""
 
 ML_DTYPES = {
     "bf16": "bfloat16", "f8e4m3fn": "float8_e4m3fn", "f8e5m2": "float8_e5m2",
@@ -153,6 +178,7 @@ ML_DTYPES = {
 _ALIASES = {
     "float32": "f32", "float": "f32", "fp32": "f32", "float16": "f16", "half": "f16", "fp16": "f16",
     "float64": "f64", "double": "f64", "fp64": "f64", "int8": "i8", "int32": "i32",
+    "tensorfloat32": "tf32", "xf32": "tf32",
     "fp8": "f8e4m3fn", "bf8": "f8e5m2", "fp8_fnuz": "f8e4m3fnuz", "bf8_fnuz": "f8e5m2fnuz",
     **{long: short for short, long in ML_DTYPES.items()},
 }  # fmt: skip
@@ -204,8 +230,16 @@ def tolerance(operand: DType, terms: int, *, extra_roundings: int = 0, data: Dat
     roundings = terms + extra_roundings
     u_out = 0.0 if out == acc else out.unit_roundoff
     relative = _gamma(roundings, acc.unit_roundoff, data) + _gamma(roundings, REFERENCE_UNIT, data)
+    read = _delta(terms, operand.read_error, data)
+    relative = read + relative * (1.0 + read)
     underflow = roundings * acc.smallest_normal + (0.0 if out == acc else out.smallest_subnormal)
     return Tolerance(relative * (1.0 + u_out), u_out, underflow)
+
+
+def _delta(terms: int, unit: float, data: Data) -> float:
+    """Relative error of a sum of products, of what its operands lose when they are read."""
+    certain = unit * (2.0 + unit)
+    return certain if data == "any" else certain * min(1.0, PEAK * LIKELY_LAMBDA / math.sqrt(terms))
 
 
 def _gamma(roundings: int, unit: float, data: Data) -> float:

@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import (
     Float32Type,
     Float64Type,
     FloatAttr,
+    FloatTF32Type,
     IntegerAttr,
     IntegerType,
 )
@@ -29,6 +30,7 @@ FLOATS: Final[dict[str, type[AnyFloat]]] = {
     "bf16": BFloat16Type,
     "f32": Float32Type,
     "f64": Float64Type,
+    "tf32": FloatTF32Type,
     "f8e4m3fn": Float8E4M3FNType,
     "f8e5m2": Float8E5M2Type,
     "f8e4m3fnuz": Float8E4M3FNUZType,

@@ -13,7 +13,9 @@ import numpy.typing as npt
 
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import F32, I8, DType
+from imbrex.problem import epilogue as after
 from imbrex.problem.axis import Axis
+from imbrex.problem.epilogue import Epilogue
 from imbrex.problem.field import Pair, one_of, operand_type, pair, whole
 from imbrex.problem.layout import DIMENSIONS, GROUPED, Layout, Role, layout_text, parse_layout
 from imbrex.problem.operand import GemmSizes, Operand, total_bytes
@@ -29,6 +31,7 @@ class Conv2d:
 
     c and k are totals over the groups; the filter array holds c / groups.  Pads are (before, after), strides
     and dilations (height, width); one integer means both.  Layouts are dimension names, outermost first.
+    epilogue: forward only, what becomes of each element before it is stored; its bias has k elements.
     """
 
     direction: Direction
@@ -48,6 +51,7 @@ class Conv2d:
     input_layout: Layout
     output_layout: Layout
     dtype: DType
+    epilogue: Epilogue | None
 
     def __init__(
         self,
@@ -69,6 +73,7 @@ class Conv2d:
         input_layout: str | Layout = "NCHW",
         output_layout: str | Layout = "NKHW",
         dtype: str | DType | npt.DTypeLike = F32,
+        epilogue: str | Epilogue | None = None,
     ) -> None:
         sizes = {"n": n, "c": c, "h": h, "w": w, "k": k, "y": y, "x": x, "groups": groups}
         pairs = {"pad_h": pad_h, "pad_w": pad_w, "stride": stride, "dilation": dilation}
@@ -76,6 +81,7 @@ class Conv2d:
         values: dict[str, object] = {
             "direction": one_of("direction", direction, get_args(Direction)),
             "dtype": operand_type(dtype),
+            "epilogue": after.wanted(epilogue),
         }
         values |= {name: whole(name, size, least=1) for name, size in sizes.items()}
         values |= {name: pair(name, size, least=0 if "pad" in name else 1) for name, size in pairs.items()}
@@ -144,15 +150,18 @@ class Conv2d:
 
     @property
     def operands(self) -> tuple[Operand, ...]:
-        """The three arrays in the order of `roles`, for code that serves every Problem."""
-        return tuple(
+        """The arrays of `roles`, then those of the epilogue, for code that serves every Problem."""
+        own = tuple(
             Operand(role, self.layout(role), self.shapes(role), self.element(role), role == self.written)
             for role in self.roles
         )
+        return (*own, *(after.operands(self.epilogue, own[2], "k") if self.epilogue else ()))
 
     def element(self, role: Role) -> DType:
         """The element type of that role's array."""
-        return self.dtype.output if role == self.written else self.dtype
+        if role != self.written:
+            return self.dtype
+        return (self.epilogue and self.epilogue.result) or self.dtype.output
 
     @property
     def gemm(self) -> GemmSizes:
@@ -194,13 +203,15 @@ class Conv2d:
         return (
             f"conv2d_{word}_{self.dtype}_n{self.n}_c{self.c}_{self.h}x{self.w}_k{self.k}_{self.y}x{self.x}_{pads}"
             f"_s{self.stride[0]}x{self.stride[1]}_d{self.dilation[0]}x{self.dilation[1]}_g{self.groups}_{layouts}"
+            f"{f'_{self.epilogue.key}' if self.epilogue else ''}"
         )
 
     def to_json(self) -> dict[str, object]:
         """Plain values by field; `json_form.from_json` is the inverse."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         layouts = {f"{role}_layout": layout_text(role, self.layout(role)) for role in self.roles}
-        return {"version": 1, "problem": "conv2d", **values, **layouts, "dtype": self.dtype.name}
+        texts = {"dtype": self.dtype.name, "epilogue": self.epilogue and str(self.epilogue)}
+        return {"version": 1, "problem": "conv2d", **values, **layouts, **texts}
 
     def _sizes(self, role: Role) -> dict[str, int]:
         match role:
@@ -221,6 +232,9 @@ def _check_conv(conv: Conv2d) -> None:
             raise Diagnostic(message, subject="groups")
     for axis in conv.axes:
         axis.check()
+    if conv.epilogue is not None and conv.direction != "forward":
+        message = f"an epilogue goes with the forward direction only, got {conv.direction}"
+        raise Diagnostic(message, hint="'forward' is -F 1 in a MIOpenDriver line", subject="epilogue")
     if conv.dtype == I8 and conv.direction != "forward":
         message = f"i8 convolutions exist in the forward direction only, got {conv.direction}"
         hint = "'forward' is -F 1 in a MIOpenDriver line, whose default is all three directions"

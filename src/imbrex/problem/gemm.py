@@ -12,6 +12,8 @@ import numpy.typing as npt
 
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import F32, I8, DType
+from imbrex.problem import epilogue as after
+from imbrex.problem.epilogue import Epilogue
 from imbrex.problem.field import flag, number, operand_type, whole
 from imbrex.problem.operand import GemmSizes, Operand, total_bytes
 
@@ -25,6 +27,7 @@ class Gemm:
     """C[m, n] = alpha * op(A)[m, k] op(B)[k, n] + beta * C[m, n]; row-major, `batch` of them in a row.
 
     A transposed operand is stored as [k, m] (or [n, k]).  Arrays have rank 2, or 3 where batch is above 1.
+    epilogue: what becomes of each element before it is stored; its bias has n elements.
     """
 
     m: int
@@ -36,6 +39,7 @@ class Gemm:
     alpha: float
     beta: float
     dtype: DType
+    epilogue: Epilogue | None
 
     def __init__(
         self,
@@ -49,6 +53,7 @@ class Gemm:
         alpha: float = 1.0,
         beta: float = 0.0,
         dtype: str | DType | npt.DTypeLike = F32,
+        epilogue: str | Epilogue | None = None,
     ) -> None:
         sizes = {"m": m, "n": n, "k": k, "batch": batch}
         values: dict[str, object] = {"dtype": operand_type(dtype)}
@@ -58,6 +63,7 @@ class Gemm:
             "transpose_b": flag("transpose_b", transpose_b),
         }
         values |= {"alpha": number("alpha", alpha), "beta": number("beta", beta)}
+        values["epilogue"] = after.wanted(epilogue)
         for name, value in values.items():
             object.__setattr__(self, name, value)
         for name, scale in (("alpha", self.alpha), ("beta", self.beta)):
@@ -96,15 +102,18 @@ class Gemm:
 
     @property
     def operands(self) -> tuple[Operand, ...]:
-        """The three arrays in the order of `roles`, for code that serves every Problem."""
-        return tuple(
+        """The arrays of `roles`, then those of the epilogue, for code that serves every Problem."""
+        own = tuple(
             Operand(role, self.layout(role), self.shapes(role), self.element(role), role == "c")
             for role in self.roles
         )
+        return (*own, *after.operands(self.epilogue, own[2], "n"))
 
     def element(self, role: GemmRole) -> DType:
         """The element type of that role's array."""
-        return self.dtype.output if role == "c" else self.dtype
+        if role != "c":
+            return self.dtype
+        return (self.epilogue and self.epilogue.result) or self.dtype.output
 
     @property
     def gemm(self) -> GemmSizes:
@@ -122,16 +131,18 @@ class Gemm:
     @property
     def bytes(self) -> int:
         """Compulsory memory traffic: A and B read once, C written once, and read once where beta is not 0."""
-        reread = 0 if self.beta == 0.0 else total_bytes(self.operands[2:])
+        reread = 0 if self.beta == 0.0 else total_bytes(self.operands[2:3])
         return total_bytes(self.operands) + reread
 
     def key(self) -> str:
         """Canonical short text, one per problem, fit for a file name."""
         letters = f"{'t' if self.transpose_a else 'n'}{'t' if self.transpose_b else 'n'}"
         scales = f"_alpha{self.alpha!r}_beta{self.beta!r}" if (self.alpha, self.beta) != (1.0, 0.0) else ""
-        return f"gemm_{self.dtype}_{letters}_m{self.m}_n{self.n}_k{self.k}_g{self.batch}{scales}"
+        ends = f"{scales}_{self.epilogue.key}" if self.epilogue else scales
+        return f"gemm_{self.dtype}_{letters}_m{self.m}_n{self.n}_k{self.k}_g{self.batch}{ends}"
 
     def to_json(self) -> dict[str, object]:
         """Plain values by field; `json_form.from_json` is the inverse."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {"version": 1, "problem": "gemm", **values, "dtype": self.dtype.name}
+        texts = {"dtype": self.dtype.name, "epilogue": self.epilogue and str(self.epilogue)}
+        return {"version": 1, "problem": "gemm", **values, **texts}

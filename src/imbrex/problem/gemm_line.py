@@ -1,6 +1,7 @@
 """GEMM lines: `gemm -t f32 -m 1024 -n 512 -k 256 -transA 0 -transB 1 -g 1`, the form that rocMLIR uses.
 
-Law: sizes are those of row-major C[m, n]; nothing is converted.  -g is the batch; -alpha and -beta are ours.
+Law: sizes are those of row-major C[m, n]; nothing is converted.  -g is the batch; -alpha, -beta and
+--epilogue are ours.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import dtype
 from imbrex.problem.flags import Flag, Line, Word, read_flags
 from imbrex.problem.gemm import Gemm
-from imbrex.problem.value import read_number, read_size, read_truth
+from imbrex.problem.value import epilogue_flag, read_epilogue, read_number, read_size, read_truth
 
 __all__ = ["GEMM_FLAGS", "gemm_line", "read_gemm_line"]
 
@@ -24,6 +25,7 @@ GEMM_FLAGS = (
     Flag("transpose_b", ("-transB", "--transB")),
     Flag("alpha", ("-alpha", "--alpha")),
     Flag("beta", ("-beta", "--beta")),
+    Flag("epilogue", ("--epilogue",)),
     Flag("transpose_c", ("-transC", "--transC"), "ignored", only=("0", "false")),
 )
 
@@ -50,6 +52,7 @@ def read_gemm_line(line: Line, words: list[Word]) -> tuple[list[Gemm], tuple[str
             alpha=flags.get("alpha", 1.0, read_number),
             beta=flags.get("beta", 0.0, read_number),
             dtype=operand,
+            epilogue=flags.get("epilogue", None, read_epilogue),
         )
     except Diagnostic as error:
         raise flags.locate(error) from None
@@ -57,11 +60,11 @@ def read_gemm_line(line: Line, words: list[Word]) -> tuple[list[Gemm], tuple[str
 
 
 def gemm_line(gemm: Gemm) -> str:
-    """The canonical line of a problem; alpha and beta are written where one is not the default."""
+    """The canonical line of a problem; alpha, beta and epilogue are written where they change something."""
     line = (
         f"gemm -t {gemm.dtype} -m {gemm.m} -n {gemm.n} -k {gemm.k}"
         f" -transA {gemm.transpose_a:d} -transB {gemm.transpose_b:d} -g {gemm.batch}"
     )
-    return (
-        line if (gemm.alpha, gemm.beta) == (1.0, 0.0) else f"{line} -alpha {gemm.alpha!r} -beta {gemm.beta!r}"
-    )
+    if (gemm.alpha, gemm.beta) != (1.0, 0.0):
+        line += f" -alpha {gemm.alpha!r} -beta {gemm.beta!r}"
+    return line + epilogue_flag(gemm.epilogue)

@@ -10,7 +10,8 @@ clients/benchmarks/client.cpp), and so they do here.
 from __future__ import annotations
 
 from imbrex.diagnostic import Diagnostic
-from imbrex.dtype import DType, dtype
+from imbrex.dtype import F32, TF32, DType, dtype
+from imbrex.problem.epilogue import parse
 from imbrex.problem.flags import Flag, Flags, Line, Word, read_flags
 from imbrex.problem.gemm import Gemm
 from imbrex.problem.value import read_number, read_size, read_truth, read_whole
@@ -22,12 +23,16 @@ _TYPES = {
     "f8_r": "f8e4m3fn", "bf8_r": "f8e5m2", "f8_fnuz_r": "f8e4m3fnuz", "bf8_fnuz_r": "f8e5m2fnuz",
 }  # fmt: skip
 _COMPUTE = {
+    "tf32": ("xf32_r", "c_xf32_r", "x"),
     "f32": ("f32_r", "c_f32_r", "s"),
     "f64": ("f64_r", "c_f64_r", "d"),
     "i32": ("i32_r", "c_i32_r", "i"),
 }
 
-_REFUSED_SWITCHES = "bias_vector scaleAlpha_vector amaxScaleA amaxScaleB amaxD use_e gradient".split()
+_ACTIVATIONS = {"none": "{}", "relu": "relu({})", "gelu": "gelu_tanh({})", "swish": "silu({})"}
+"""Their gelu is the one by tanh; the bias comes before the activation."""
+
+_REFUSED_SWITCHES = "scaleAlpha_vector amaxScaleA amaxScaleB amaxD use_e gradient".split()
 _IGNORED_SWITCHES = "c_equal_d log_function_name".split()
 _IGNORED = (
     "api_method algo_method solution_index requested_solution initialization device workspace rotating "
@@ -51,7 +56,8 @@ HIPBLASLT_FLAGS = (
     Flag("transpose_b", ("--transB",)),
     Flag("batch", ("--batch_count", "--batch")),
     Flag("function", ("-f", "--function"), "ignored", only=("matmul",)),
-    Flag("activation_type", ("--activation_type",), "ignored", only=("none",)),
+    Flag("activation_type", ("--activation_type",), only=tuple(_ACTIVATIONS)),
+    Flag("bias_vector", ("--bias_vector",), takes_value=False),
     Flag("grouped_gemm", ("--grouped_gemm",), "ignored", only=("0", "false")),
     Flag("any_stride", ("--any_stride",), "ignored", only=("0", "false")),
     *(Flag(f"scale{letter}", (f"--scale{letter}",), "ignored", only=("0",)) for letter in "ABCD"),
@@ -78,6 +84,7 @@ def read_hipblaslt(line: Line, words: list[Word]) -> tuple[list[Gemm], tuple[str
             alpha=flags.get("alpha", 1.0, read_number),
             beta=flags.get("beta", 0.0, read_number),
             dtype=_operand_type(flags),
+            epilogue=_epilogue(flags),
         )
     except Diagnostic as error:
         raise flags.locate(error) from None
@@ -86,16 +93,17 @@ def read_hipblaslt(line: Line, words: list[Word]) -> tuple[list[Gemm], tuple[str
 
 
 def hipblaslt_line(gemm: Gemm) -> str:
-    """The line that makes hipblaslt-bench compute this product."""
+    """The line that makes hipblaslt-bench compute this; a Diagnostic for an epilogue that it lacks."""
     named = {name: word for word, name in _TYPES.items()}
-    operand, result = named[gemm.dtype.name], named[gemm.dtype.output.name]
+    operand, result = named["f32" if gemm.dtype == TF32 else gemm.dtype.name], named[gemm.element("c").name]
+    compute = _COMPUTE["tf32" if gemm.dtype == TF32 else gemm.dtype.accumulator.name][0]
     leading = " ".join(f"--ld{letter} {size}" for letter, size in zip("abcd", _leading(gemm), strict=True))
     trans_a, trans_b = "NT"[gemm.transpose_b], "NT"[gemm.transpose_a]
     return (
         f"hipblaslt-bench -m {gemm.n} -n {gemm.m} -k {gemm.k} {leading}"
         f" --alpha {gemm.alpha!r} --beta {gemm.beta!r} --transA {trans_a} --transB {trans_b}"
         f" --batch_count {gemm.batch} --a_type {operand} --b_type {operand}"
-        f" --c_type {result} --d_type {result} --compute_type {gemm.dtype.accumulator}_r"
+        f" --c_type {result} --d_type {result} --compute_type {compute}{_epilogue_flags(gemm)}"
     )
 
 
@@ -118,12 +126,32 @@ def _operand_type(flags: Flags) -> DType:
         if given != type_:
             message = f"mixed types are not supported: a_type is {a}, so {name} must be {type_}, got {given}"
             raise flags.line.error(message, flags.values.get(name))
+    if a == F32 and flags.get("compute_type", "", lambda _, text: text) in _COMPUTE["tf32"]:
+        return TF32
     arithmetic = _COMPUTE[a.accumulator.name]
     if "compute_type" in flags.values and flags.values["compute_type"].text not in arithmetic:
         word = flags.values["compute_type"]
         message = f"products of {a} are summed in {a.accumulator}, got compute_type {word.text}"
         raise flags.line.error(message, word, f"give {arithmetic[0]}")
     return a
+
+
+def _epilogue_flags(gemm: Gemm) -> str:
+    if gemm.epilogue is None:
+        return ""
+    for activation, text in _ACTIVATIONS.items():
+        for flag, sum_ in (("", "x"), (" --bias_vector", "x + bias")):
+            if gemm.epilogue == parse(text.format(sum_)):
+                return f" --activation_type {activation}{flag}"
+    known = ", ".join(text.format("x + bias") for text in _ACTIVATIONS.values())
+    raise Diagnostic(f"hipblaslt-bench has no epilogue '{gemm.epilogue}'", hint=f"it has {known}")
+
+
+def _epilogue(flags: Flags) -> str | None:
+    """Our columns are their rows, along which their bias lies."""
+    activation = flags.get("activation_type", "none", lambda _, text: text)
+    text = _ACTIVATIONS[activation].format("x + bias" if "bias_vector" in flags.values else "x")
+    return None if text == "x" else text
 
 
 def _check_compact(flags: Flags, gemm: Gemm) -> None:

@@ -2,9 +2,9 @@
 
 Law: a pasted line means here what it means to MIOpenDriver, its defaults included (ROCm/MIOpen,
 driver/conv_driver.hpp).  `-F` is a sum of 1 forward, 2 backward data, 4 backward weight; 0, the default, is
-all three.  Our own extensions, which MIOpenDriver lacks: `convfp64`, `_fnuz` after an 8-bit float for the
-format of gfx942 (MIOpenDriver takes it from its build), layouts in any order and in any letters of
-`problem.layout`, and pads that differ before and after, `-p 1,2`.
+all three.  Our own extensions, which MIOpenDriver lacks: `convfp64`, `convtf32`, `_fnuz` after an 8-bit float
+for the format of gfx942 (MIOpenDriver takes it from its build), layouts in any order and in any letters of
+`problem.layout`, pads that differ before and after, `-p 1,2`, and `--epilogue "relu(x + bias)"`.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from imbrex.diagnostic import Diagnostic, did_you_mean
 from imbrex.problem.conv import Conv2d, Direction
 from imbrex.problem.flags import Flag, Flags, Line, Word, read_flags
 from imbrex.problem.layout import DIMENSIONS, layout_text
-from imbrex.problem.value import read_pad, read_size, read_whole
+from imbrex.problem.value import epilogue_flag, read_epilogue, read_pad, read_size, read_whole
 
 __all__ = ["MIOPEN_FLAGS", "MIOPEN_KINDS", "miopen_line", "read_miopen"]
 
 MIOPEN_KINDS = {
     "conv": "f32", "convfp16": "f16", "convbfp16": "bf16", "convint8": "i8", "convfp64": "f64",
-    "convfp8": "f8e4m3fn", "convbfp8": "f8e5m2",
+    "convtf32": "tf32", "convfp8": "f8e4m3fn", "convbfp8": "f8e5m2",
     "convfp8_fnuz": "f8e4m3fnuz", "convbfp8_fnuz": "f8e5m2fnuz",
 }  # fmt: skip
 
@@ -47,6 +47,7 @@ MIOPEN_FLAGS = (
     Flag("filter_layout", ("-f", "--fil_layout")),
     Flag("input_layout", ("-I", "--in_layout")),
     Flag("output_layout", ("-O", "--out_layout")),
+    Flag("epilogue", ("--epilogue",)),
     Flag("mode", ("-m", "--mode"), "ignored", only=("conv",), hint=_TRANSPOSED),
     Flag("pad_mode", ("-z", "--pad_mode"), "ignored", only=("default",), hint="give the pads with -p and -q"),
     Flag("pad_value", ("-r", "--pad_val"), "ignored", only=("0",)),
@@ -119,6 +120,7 @@ def _conv(flags: Flags, direction: Direction, dtype: str) -> Conv2d:
         input_layout=flags.get("input_layout", "NCHW", text),
         output_layout=flags.get("output_layout", "NCHW", text),
         dtype=dtype,
+        epilogue=flags.get("epilogue", None, read_epilogue),
     )
 
 
@@ -134,7 +136,7 @@ def miopen_line(conv: Conv2d) -> str:
         f"{kind} -n {conv.n} -c {conv.c} -H {conv.h} -W {conv.w} -k {conv.k} -y {conv.y} -x {conv.x}"
         f" -p {p} -q {q} -u {u} -v {v} -l {l} -j {j} -g {conv.groups} -F {bit}"
     )
-    if all(conv.layout(role) == DIMENSIONS[role] for role in conv.roles):
-        return line
-    filter_, input_, output = (layout_text(role, conv.layout(role), miopen=True) for role in conv.roles)
-    return f"{line} -f {filter_} -I {input_} -O {output}"
+    if any(conv.layout(role) != DIMENSIONS[role] for role in conv.roles):
+        filter_, input_, output = (layout_text(role, conv.layout(role), miopen=True) for role in conv.roles)
+        line += f" -f {filter_} -I {input_} -O {output}"
+    return line + epilogue_flag(conv.epilogue)

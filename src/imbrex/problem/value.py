@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 
 from imbrex.diagnostic import Diagnostic
+from imbrex.problem.epilogue import Epilogue, parse
 from imbrex.problem.field import Pair
 
-__all__ = ["read_number", "read_pad", "read_size", "read_truth", "read_whole"]
+__all__ = [
+    "epilogue_flag", "read_epilogue", "read_number", "read_pad", "read_size", "read_truth", "read_whole",
+]  # fmt: skip
 
 _TRUTHS = {"0": False, "false": False, "n": False, "1": True, "true": True, "t": True}
 
@@ -49,3 +52,16 @@ def read_truth(flag: str, text: str) -> bool:
     if text.lower() not in _TRUTHS:
         raise Diagnostic(f"'{flag}' takes 0 or 1, false or true, N or T, got '{text}'")
     return _TRUTHS[text.lower()]
+
+
+def read_epilogue(_: str, text: str) -> Epilogue:
+    """An expression, as `imbrex.problem.epilogue` reads it; an error is placed at the whole value."""
+    try:
+        return parse(text)
+    except Diagnostic as error:
+        raise Diagnostic(error.message, hint=error.hint, subject="epilogue") from None
+
+
+def epilogue_flag(epilogue: Epilogue | None) -> str:
+    """The end of a line that states an epilogue; nothing where there is none."""
+    return f' --epilogue "{epilogue}"' if epilogue else ""

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from imbrex.dtype import Data, DType, dtype, tolerance
+from imbrex.dtype import F32, F64, Data, DType, Tolerance, dtype, tolerance
 from imbrex.problem import Conv2d, Gemm
+from imbrex.verify.epilogue import Finished
 from imbrex.verify.poison import is_poison
 from imbrex.verify.reference import Reference
 
@@ -86,13 +87,26 @@ def compare(
     operand = next(operand for operand in problem.operands if operand.is_written)
     if got.shape != operand.shape:
         raise ValueError(f"'{operand.role}' must have shape {operand.shape}, got {got.shape}")
-    if is_exact or not problem.dtype.is_float:
+    if is_exact or (truth.finished is None and not problem.dtype.is_float):
         bound = np.zeros(operand.shape)
     else:
         # alpha, rounded and applied, and beta times C, rounded and added
         law = tolerance(problem.dtype, problem.terms, extra_roundings=4, data=data)
         bound = law.bound(truth.want, truth.magnitude)
+        if truth.finished is not None:
+            bound = _finished_bound(truth.finished, law, truth.magnitude, operand.dtype)
     return compare_arrays(got, truth.want, bound, operand.layout)
+
+
+def _finished_bound(finished: Finished, law: Tolerance, magnitude: Float, result: DType) -> Float:
+    """Of what an epilogue, computed in f32 or wider, made of a sum; an integer may fall to either side."""
+    unit = F64.unit_roundoff if result == F64 else F32.unit_roundoff
+    x = finished.values["x"]
+    of_x = magnitude * law.of_magnitude + law.absolute + np.abs(x) * unit
+    stored = (
+        np.abs(finished.want) * result.unit_roundoff + result.smallest_subnormal if result.is_float else 1.0
+    )
+    return finished.error(of_x, unit) + stored
 
 
 def compare_arrays(

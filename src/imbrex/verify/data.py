@@ -15,7 +15,9 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from imbrex.dtype import F32
 from imbrex.problem import Conv2d, Gemm
+from imbrex.verify.epilogue import is_exact as keeps_whole_numbers
 from imbrex.verify.poison import poisoned
 
 __all__ = ["Operands", "Values", "exact_range", "random_operands"]
@@ -50,10 +52,9 @@ def random_operands(problem: Conv2d | Gemm, seed: int = 0, values: Values = "int
         if operand.is_written and beta == 0.0:
             arrays[operand.role] = poisoned(operand.shape, operand.dtype)
         elif not problem.dtype.is_float:
-            low, high = (-WIDEST, WIDEST) if operand.is_written else (-128, 127)
-            arrays[operand.role] = random.integers(
-                low, high, operand.shape, operand.dtype.numpy, endpoint=True
-            )
+            low, high = (-128, 127) if operand.dtype == problem.dtype else (-WIDEST, WIDEST)
+            drawn = random.integers(low, high, operand.shape, np.int16, endpoint=True)
+            arrays[operand.role] = drawn.astype(operand.dtype.numpy)
         elif values == "integer":
             reach = widest or WIDEST
             small = random.integers(-reach, reach, operand.shape, np.int8, endpoint=True)
@@ -62,7 +63,15 @@ def random_operands(problem: Conv2d | Gemm, seed: int = 0, values: Values = "int
             real = random.random(operand.shape, np.float64 if operand.dtype.name == "f64" else np.float32)
             arrays[operand.role] = (2 * real - 1).astype(operand.dtype.numpy)
     is_exact = not problem.dtype.is_float or (values == "integer" and widest > 0)
-    return Operands(arrays, is_exact)
+    return Operands(arrays, is_exact and _is_kept(problem))
+
+
+def _is_kept(problem: Conv2d | Gemm) -> bool:
+    """Does the epilogue, computed in f32, add no rounding of its own?"""
+    if problem.epilogue is None:
+        return True
+    fits = problem.dtype.is_float or problem.terms * 128 * 128 < 2**F32.significand_bits
+    return fits and keeps_whole_numbers(problem.epilogue)
 
 
 def exact_range(problem: Conv2d | Gemm) -> int:

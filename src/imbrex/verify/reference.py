@@ -18,6 +18,7 @@ import numpy.typing as npt
 from imbrex.problem import Conv2d, Gemm, Role
 from imbrex.problem.axis import Axis
 from imbrex.problem.layout import DIMENSIONS
+from imbrex.verify.epilogue import Finished
 
 __all__ = ["Reference", "reference"]
 
@@ -29,11 +30,12 @@ Slices = tuple[slice, slice]
 class Reference:
     """want: the result in float64, or int64 where operands are i8.  magnitude: each element's sum of |a||b|.
 
-    Both have the shape of the written array, in its layout.
+    Both have the shape of the written array, in its layout.  finished: how the epilogue made `want`.
     """
 
     want: npt.NDArray[Any]
     magnitude: Float
+    finished: Finished | None = None
 
 
 def reference(problem: Conv2d | Gemm, arrays: Mapping[str, npt.NDArray[Any]]) -> Reference:
@@ -52,7 +54,29 @@ def reference(problem: Conv2d | Gemm, arrays: Mapping[str, npt.NDArray[Any]]) ->
             magnitude = _gemm(problem, sizes, abs(problem.alpha), abs(problem.beta))
         case _:
             assert_never(problem)
+    if problem.epilogue is not None:
+        finished = Finished(problem.epilogue, {"x": want, **_further(problem, operands)})
+        return Reference(_stored(finished.want, problem), magnitude, finished)
     return Reference(want if problem.dtype.is_float else want.astype(np.int64), magnitude)
+
+
+def _stored(want: Float, problem: Conv2d | Gemm) -> Float:
+    """Integers are rounded to nearest and saturate."""
+    result = problem.element(problem.written)
+    return want if result.is_float else np.clip(np.rint(want), -result.largest - 1, result.largest)
+
+
+def _further(problem: Conv2d | Gemm, operands: Mapping[str, Float]) -> dict[str, Float]:
+    """The epilogue's arrays, such that they broadcast with the result."""
+    result = next(o for o in problem.operands if o.is_written)
+    found: dict[str, Float] = {}
+    for operand in problem.operands[len(problem.roles) :]:
+        shape = [
+            size if name in operand.layout else 1
+            for name, size in zip(result.layout, result.shape, strict=True)
+        ]
+        found[operand.role] = operands[operand.role].reshape(shape)
+    return found
 
 
 def _gemm(gemm: Gemm, operands: Mapping[str, Float], alpha: float, beta: float) -> Float:

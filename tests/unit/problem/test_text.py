@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import DTYPES
 from imbrex.problem import Conv2d, Gemm, from_json, parse_problem, problem_text
+from imbrex.problem.epilogue import parse as parse_epilogue
 from imbrex.problem.hipblaslt import hipblaslt_line
 from imbrex.problem.layout import DIMENSIONS, Role
 from imbrex.problem.miopen import MIOPEN_FLAGS
@@ -29,10 +30,18 @@ def layouts(role: Role) -> st.SearchStrategy[tuple[str, ...]]:
     return st.sampled_from(list(permutations(DIMENSIONS[role])))
 
 
+EPILOGUES = ["relu(x + bias)", "gelu(x) * 0.5", "f32(max(x, residual) - bias)", "x"]
+
+
+def epilogues() -> st.SearchStrategy[str | None]:
+    return st.none() | st.sampled_from(EPILOGUES)
+
+
 @st.composite
 def convolutions(draw: st.DrawFn) -> Conv2d:
     dtype = draw(st.sampled_from(OPERAND_TYPES))
     directions = ["forward"] if dtype == "i8" else ["forward", "backward_data", "backward_weight"]
+    direction = draw(st.sampled_from(directions))
     groups, dilation, y, x = (
         draw(st.integers(1, 4)),
         draw(ONE_UP),
@@ -40,7 +49,7 @@ def convolutions(draw: st.DrawFn) -> Conv2d:
         draw(st.integers(1, 7)),
     )
     return Conv2d(
-        draw(st.sampled_from(directions)),  # pyright: ignore[reportArgumentType]
+        direction,  # pyright: ignore[reportArgumentType]
         n=draw(SIZES),
         c=groups * draw(SIZES),
         h=dilation[0] * y + draw(SIZES),
@@ -57,6 +66,7 @@ def convolutions(draw: st.DrawFn) -> Conv2d:
         input_layout=draw(layouts("input")),
         output_layout=draw(layouts("output")),
         dtype=dtype,
+        epilogue=draw(epilogues()) if direction == "forward" else None,
     )
 
 
@@ -75,6 +85,7 @@ def gemms(draw: st.DrawFn) -> Gemm:
         alpha=draw(scales),
         beta=draw(scales),
         dtype=dtype,
+        epilogue=draw(epilogues()),
     )
 
 
@@ -94,7 +105,7 @@ def test_json_round_trips(problem: Conv2d | Gemm, indent: int | None) -> None:
 
 
 @settings(deadline=None)
-@given(gemms())
+@given(gemms().filter(lambda g: g.epilogue is None))
 def test_hipblaslt_round_trips(gemm: Gemm) -> None:
     line = hipblaslt_line(gemm)
     assert parse_problem(line) == [gemm]
@@ -130,7 +141,7 @@ def test_long_spellings_mean_the_short_ones() -> None:
         "convbfp16 -n 2 -c 4 -H 9 -W 8 -k 6 -y 3 -x 2 -p 1 -q 0 -u 2 -v 1 -l 1 -j 2 -g 2 -F 2 "
         "-f NHWC -I NHWC -O NHWC"
     )
-    names = {flag.spellings[0]: flag.spellings[1] for flag in MIOPEN_FLAGS}
+    names = {flag.spellings[0]: flag.spellings[-1] for flag in MIOPEN_FLAGS}
     long = " ".join(names.get(word, word) for word in short.split())
     assert "--conv_stride_h" in long
     assert parse_problem(long) == parse_problem(short)
@@ -281,7 +292,8 @@ BAD = [
         "stride_c = 999 leaves gaps; only the",
         "^^^",
     ),
-    ("hipblaslt-bench --bias_vector", "f:1:17", "'--bias_vector' is not supported", "^" * 13),
+    ("hipblaslt-bench --use_e", "f:1:17", "'--use_e' is not supported", "^" * 7),
+    ("gemm -m 1 -n 1 -k 1 --epilogue 'relu(y)'", "f:1:33", "an epilogue has no 'y'", "^" * 7),
     ("hipblaslt-bench --a_type f16_r --d_type f32_r", "f:1:41", "mixed types are not supported", "^^^^^"),
     (
         "hipblaslt-bench --a_type f32_r",
@@ -352,3 +364,41 @@ def test_any_text_is_read_or_refused_with_a_diagnostic(text: str) -> None:
         assert parse_problem(text)
     except Diagnostic as error:
         assert str(error)
+
+
+@pytest.mark.parametrize(
+    ("flags", "epilogue"),
+    [
+        ("--activation_type relu --bias_vector", "relu(x + bias)"),
+        ("--activation_type gelu", "gelu_tanh(x)"),
+        ("--activation_type swish", "silu(x)"),
+        ("--bias_vector", "x + bias"),
+        ("--activation_type none", None),
+    ],
+)
+def test_hipblaslt_epilogues(flags: str, epilogue: str | None) -> None:
+    (gemm,) = parse_problem(f"hipblaslt-bench -m 8 -n 4 -k 2 {flags}")
+    assert gemm.epilogue == (parse_epilogue(epilogue) if epilogue else None)
+    assert parse_problem(hipblaslt_line(gemm)) == [gemm]
+
+
+def test_hipblaslt_lacks_other_epilogues() -> None:
+    gemm = Gemm(2, 2, 2, epilogue="tanh(x)")
+    with pytest.raises(Diagnostic, match=r"hipblaslt-bench has no epilogue 'tanh\(x\)'"):
+        hipblaslt_line(gemm)
+
+
+def test_arrays_of_an_epilogue_follow_the_problem() -> None:
+    gemm = Gemm(3, 5, 2, batch=2, dtype="f16", epilogue="f32(x + bias + residual)")
+    assert [(o.role, o.shape, o.dtype.name) for o in gemm.operands[2:]] == [
+        ("c", (2, 3, 5), "f32"),
+        ("bias", (5,), "f32"),
+        ("residual", (2, 3, 5), "f32"),
+    ]
+    conv = Conv2d("forward", 1, 2, 4, 4, 6, 1, 1, output_layout="NHWC", epilogue="relu(x + bias)")
+    assert [(o.role, o.layout, o.shape) for o in conv.operands[3:]] == [("bias", ("k",), (6,))]
+
+
+def test_gradients_take_no_epilogue() -> None:
+    with pytest.raises(Diagnostic, match="forward direction only"):
+        Conv2d("backward_data", 1, 2, 4, 4, 6, 1, 1, epilogue="relu(x)")

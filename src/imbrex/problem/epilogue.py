@@ -1,0 +1,264 @@
+"""Epilogue: what becomes of each element of a result before it is stored, as an expression.
+
+    relu(x + bias)    gelu(x + bias) + residual    f16(clamp(x * 0.5, 0, 6))
+
+    x          alpha * A B + beta * C, or the convolution's sum, in the accumulator's type
+    bias       a vector along the result's channels: n of a product, k of a convolution
+    residual   an array of the result's shape and type
+    TYPE(...)  around the whole: the type of the result
+
+Operators are + - * / and the functions of `FUNCTIONS`; the rest are numbers.  The syntax is Python's.
+Law: `parse(str(e)) == e`; the value is that of the expression in exact arithmetic on rounded operands.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from imbrex.diagnostic import Diagnostic, did_you_mean
+from imbrex.dtype import DTYPES, DType
+from imbrex.problem.operand import Operand
+
+__all__ = [
+    "ARRAYS", "FUNCTIONS", "Array", "Call", "Epilogue", "Expression", "Name", "Number", "operands", "parse",
+    "wanted",
+]  # fmt: skip
+
+Float: TypeAlias = npt.NDArray[np.float64]
+
+Array: TypeAlias = Literal["bias", "residual"]
+ARRAYS: Final[tuple[Array, ...]] = get_args(Array)
+"""Names that are further operands of the problem."""
+NAMES: Final = ("x", *ARRAYS)
+
+
+def _erf(x: Float) -> Float:
+    return np.frompyfunc(math.erf, 1, 1)(x).astype(np.float64)
+
+
+def _sigmoid(x: Float) -> Float:
+    return 0.5 + 0.5 * np.tanh(0.5 * x)
+
+
+def _gelu_tanh(x: Float) -> Float:
+    return 0.5 * x * (1.0 + np.tanh(math.sqrt(2.0 / math.pi) * (x + 0.044715 * x**3)))
+
+
+@dataclass(frozen=True)
+class Function:
+    """arity: arguments.  value: in float64.  steepest: a bound on the derivative by any argument, inf where
+    there is none, as for products.
+    """
+
+    arity: int
+    value: Callable[..., Float]
+    steepest: float = 1.0
+
+
+OPERATORS: Final[Mapping[type[ast.operator], str]] = {
+    ast.Add: "add",
+    ast.Sub: "subtract",
+    ast.Mult: "multiply",
+    ast.Div: "divide",
+}
+SIGNS: Final = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/"}
+BINDING: Final = {"add": 1, "subtract": 1, "multiply": 2, "divide": 2, "negate": 3}
+
+FUNCTIONS: Final[Mapping[str, Function]] = {
+    "add": Function(2, np.add),
+    "subtract": Function(2, np.subtract),
+    "multiply": Function(2, np.multiply, math.inf),
+    "divide": Function(2, np.divide, math.inf),
+    "negate": Function(1, np.negative),
+    "relu": Function(1, lambda x: np.maximum(x, 0.0)),
+    "min": Function(2, np.minimum),
+    "max": Function(2, np.maximum),
+    "clamp": Function(3, lambda x, low, high: np.minimum(np.maximum(x, low), high)),
+    "abs": Function(1, np.abs),
+    "tanh": Function(1, np.tanh),
+    "sigmoid": Function(1, _sigmoid, 0.25),
+    "silu": Function(1, lambda x: x * _sigmoid(x), 1.1),
+    "gelu": Function(1, lambda x: 0.5 * x * (1.0 + _erf(x / math.sqrt(2.0))), 1.13),
+    "gelu_tanh": Function(1, _gelu_tanh, 1.13),
+}
+"""Every operator and function by its name.  gelu is the exact one, by erf; gelu_tanh approximates it."""
+
+
+@dataclass(frozen=True)
+class Name:
+    """x, or an operand."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Number:
+    """A constant."""
+
+    value: float
+
+
+@dataclass(frozen=True)
+class Call:
+    """A function, or an operator, of its arguments."""
+
+    function: str
+    arguments: tuple[Expression, ...]
+
+
+Expression: TypeAlias = Name | Number | Call
+
+
+@dataclass(frozen=True)
+class Epilogue:
+    """An expression and, where it is given, the type of the result."""
+
+    expression: Expression
+    result: DType | None = None
+
+    def __str__(self) -> str:
+        text = _text(self.expression)
+        return text if self.result is None else f"{self.result}({text})"
+
+    @property
+    def arrays(self) -> tuple[Array, ...]:
+        """The operands that it reads, in the order of `ARRAYS`."""
+        used = {node.name for node in walk(self.expression) if isinstance(node, Name)}
+        return tuple(name for name in ARRAYS if name in used)
+
+    @property
+    def key(self) -> str:
+        """Eight letters and digits that tell it from others, fit for a file name."""
+        return f"{zlib.crc32(str(self).encode()):08x}"
+
+    def evaluate(self, values: Mapping[str, Float]) -> Float:
+        """The expression's value, in float64, for arrays by name that broadcast together."""
+        return _value(self.expression, values)
+
+
+def walk(expression: Expression) -> Iterator[Expression]:
+    """Every node, outermost first."""
+    yield expression
+    if isinstance(expression, Call):
+        for argument in expression.arguments:
+            yield from walk(argument)
+
+
+def wanted(value: object) -> Epilogue | None:
+    """An epilogue, or the one that a text spells; None for none."""
+    if value is None or isinstance(value, Epilogue):
+        return value
+    if not isinstance(value, str):
+        message = f"epilogue must be a text such as 'relu(x + bias)', got {value!r}"
+        raise Diagnostic(message, subject="epilogue")
+    return parse(value)
+
+
+def operands(epilogue: Epilogue | None, result: Operand, channel: str) -> tuple[Operand, ...]:
+    """The arrays that the epilogue of `result` reads; bias lies along its dimension `channel`."""
+    channels = dict(zip(result.layout, result.shape, strict=True))[channel]
+    found = {
+        "bias": Operand("bias", (channel,), (channels,), result.dtype, False),
+        "residual": Operand("residual", result.layout, result.shape, result.dtype, False),
+    }
+    return tuple(found[name] for name in (epilogue.arrays if epilogue else ()))
+
+
+def parse(text: str) -> Epilogue:
+    """The epilogue that `text` spells; a Diagnostic with carets under the part that is wrong."""
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+    except SyntaxError as error:
+        raise _wrong(text, (error.offset or 1) - 1, 1, f"no expression: {error.msg}") from None
+    result = None
+    if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id in DTYPES:
+        if len(tree.args) != 1 or tree.keywords:
+            raise _at(text, tree, f"a type goes around one expression, as in {tree.func.id}(relu(x))")
+        result, tree = DTYPES[tree.func.id], tree.args[0]
+    return Epilogue(_read(text.strip(), tree), result)
+
+
+def _read(text: str, node: ast.expr) -> Expression:
+    match node:
+        case ast.Name(id=name) if name in NAMES:
+            return Name(name)
+        case ast.Name(id=name):
+            hint = did_you_mean(name, NAMES) or f"known: {', '.join(NAMES)}"
+            raise _at(text, node, f"an epilogue has no '{name}'", hint)
+        case ast.Constant(value=bool()):
+            raise _at(text, node, f"'{node.value}' is no number")
+        case ast.Constant(value=int() | float() as value) if math.isfinite(value):
+            return Number(float(value))
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
+            return Number(-float(value))
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return Call("negate", (_read(text, operand),))
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATORS:
+            return Call(OPERATORS[type(op)], (_read(text, left), _read(text, right)))
+        case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]):
+            _expect_function(text, node, name, arguments)
+            return Call(name, tuple(_read(text, a) for a in arguments))
+        case _:
+            raise _at(text, node, "an epilogue has + - * /, functions, numbers, x, bias and residual")
+
+
+def _expect_function(text: str, node: ast.expr, name: str, arguments: Sequence[ast.expr]) -> None:
+    spoken = [f for f in FUNCTIONS if f not in (*SIGNS, "negate")]
+    if name in DTYPES:
+        raise _at(text, node, f"'{name}' is the type of the result and goes around the whole expression")
+    if name not in spoken:
+        hint = did_you_mean(name, spoken) or f"known: {', '.join(spoken)}"
+        raise _at(text, node, f"an epilogue has no function '{name}'", hint)
+    if len(arguments) != FUNCTIONS[name].arity:
+        arity = FUNCTIONS[name].arity
+        plural = "" if arity == 1 else "s"
+        raise _at(text, node, f"'{name}' takes {arity} argument{plural}, got {len(arguments)}")
+
+
+def _value(expression: Expression, values: Mapping[str, Float]) -> Float:
+    match expression:
+        case Name(name):
+            return values[name]
+        case Number(value):
+            return np.float64(value)  # pyright: ignore[reportReturnType]  # a scalar broadcasts
+        case Call(name, arguments):
+            return FUNCTIONS[name].value(*(_value(a, values) for a in arguments))
+
+
+def _text(expression: Expression, binding: int = 0) -> str:
+    match expression:
+        case Name(name):
+            return name
+        case Number(value):
+            return repr(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
+        case Call("negate", (operand,)):
+            return _within(f"-{_text(operand, BINDING['negate'])}", BINDING["negate"], binding)
+        case Call(name, arguments) if name in SIGNS:
+            own = BINDING[name]
+            left, right = _text(arguments[0], own), _text(arguments[1], own + 1)
+            return _within(f"{left} {SIGNS[name]} {right}", own, binding)
+        case Call(name, arguments):
+            return f"{name}({', '.join(_text(a) for a in arguments)})"
+
+
+def _within(text: str, own: int, binding: int) -> str:
+    return f"({text})" if own < binding else text
+
+
+def _at(text: str, node: ast.expr, message: str, hint: str | None = None) -> Diagnostic:
+    end: Any = node.end_col_offset
+    return _wrong(text, node.col_offset, end - node.col_offset, message, hint)
+
+
+def _wrong(text: str, start: int, length: int, message: str, hint: str | None = None) -> Diagnostic:
+    return Diagnostic(
+        message, file="<epilogue>", line=1, col=start + 1, source=text, length=length, hint=hint
+    )

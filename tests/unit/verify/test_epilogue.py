@@ -1,0 +1,77 @@
+"""Results after an epilogue: right in the reference, and with bounds that hold and that fail what is wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from imbrex.problem import Conv2d, Gemm
+from imbrex.verify.compare import compare
+from imbrex.verify.data import random_operands
+from imbrex.verify.reference import reference
+
+EPILOGUES = [
+    "relu(x + bias)",
+    "gelu(x + bias) + residual",
+    "silu(x) * residual",
+    "f16(tanh(x / 8))",
+    "x * x - residual",
+    "residual / (2 + abs(x))",
+    "clamp(x * 0.125, -1, 6)",
+]
+
+
+def computed(problem: Gemm, arrays: dict[str, npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    """As a kernel does it: f32 sums in an order of its own, f32 arithmetic after it."""
+    x = (arrays["a"][:, ::-1].astype("f4") @ arrays["b"][::-1].astype("f4")).astype("f4")
+    assert problem.epilogue is not None
+    values: dict[str, Any] = {"x": x} | {r: arrays[r].astype("f4") for r in problem.epilogue.arrays}
+    result = np.asarray(problem.epilogue.evaluate(values)).astype("f4")
+    return result.astype(problem.element("c").numpy)
+
+
+@pytest.mark.parametrize("text", EPILOGUES)
+@pytest.mark.parametrize("dtype", ["f32", "f16"])
+def test_arithmetic_in_f32_is_within_its_bound_and_little_more_is_not(text: str, dtype: str) -> None:
+    problem = Gemm(9, 17, 33, dtype=dtype, epilogue=text)
+    operands = random_operands(problem, 3, "float")
+    truth = reference(problem, operands.arrays)
+    got = computed(problem, operands.arrays)
+    found = compare(problem, got, truth, data="random")
+    assert found.is_right, found
+    wrong = got.copy()
+    wrong[4, 5] += 0.02 * (1 + abs(wrong[4, 5]))
+    assert compare(problem, wrong, truth, data="random").first is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "is_exact"), [("relu(x + bias)", True), ("gelu(x)", False), ("x * 0.5", False)]
+)
+def test_whole_numbers_stay_exact_where_the_functions_are(text: str, is_exact: bool) -> None:
+    problem = Gemm(4, 5, 6, epilogue=text)
+    operands = random_operands(problem)
+    assert operands.is_exact is is_exact
+    got = computed(problem, operands.arrays)
+    assert compare(problem, got, reference(problem, operands.arrays), is_exact=is_exact).is_right
+
+
+def test_integers_are_rounded_and_saturate() -> None:
+    problem = Gemm(3, 4, 5, dtype="i8", epilogue="i8(x * 0.03125)")
+    operands = random_operands(problem)
+    truth = reference(problem, operands.arrays)
+    x = operands.arrays["a"].astype("i8") @ operands.arrays["b"].astype("i8")
+    got = np.clip(np.rint(x / 32), -128, 127).astype(np.int8)
+    assert np.abs(got.astype(int)).max() == 127 or got.min() == -128
+    assert compare(problem, got, truth).is_right
+    assert not compare(problem, got ^ 2, truth).is_right
+
+
+def test_bias_lies_along_the_channels_of_a_convolution() -> None:
+    conv = Conv2d("forward", 2, 3, 5, 5, 4, 3, 3, output_layout="NHWC", epilogue="x + bias")
+    plain = Conv2d("forward", 2, 3, 5, 5, 4, 3, 3, output_layout="NHWC")
+    arrays = random_operands(conv).arrays
+    want = reference(plain, {r: arrays[r] for r in plain.roles}).want + arrays["bias"]
+    assert np.array_equal(reference(conv, arrays).want, want)
