@@ -23,7 +23,11 @@ from imbrex.lower.stmt import Kernel, Program
 
 __all__ = ["Bundle", "Facts", "bundle", "device_headers"]
 
-HEADERS = {"cpu": ("cpu",), "emulate": ("cpu", "emulate")} | dict.fromkeys(hip.CHIPS, ("hip", "cpu/narrow.h"))
+HEADERS = {
+    "cpu": ("common", "cpu"),
+    "emulate": ("common", "cpu", "emulate"),
+    **dict.fromkeys(hip.CHIPS, ("common", "hip", "cpu/narrow.h")),
+}
 """Target -> folders and files of device headers."""
 
 

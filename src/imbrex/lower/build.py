@@ -25,6 +25,7 @@ from imbrex.lower.stmt import (
     Barrier,
     Buffer,
     Comment,
+    Evaluate,
     Exchange,
     Fill,
     For,
@@ -36,6 +37,7 @@ from imbrex.lower.stmt import (
     Stmt,
     View,
     ZeroFill,
+    walk,
 )
 
 
@@ -72,7 +74,9 @@ def kernel(
     reader.indices |= {op.workgroup: var("workgroup", grid), op.item: var("workitem", block)}
     body = builder.block(op.body.block)
     if op.block_size.data == 1:
-        body = fused(body) if builder.inner is None else fused_parts(body)
+        is_finished = any(isinstance(s, Evaluate) for s in walk(tuple(body)))
+        if not is_finished:  # a Product stores what it sums, and nothing else
+            body = fused(body) if builder.inner is None else fused_parts(body)
     maps = tuple(builder.maps.items())
     return pruned(checked(Kernel(name, arguments, outputs, grid, block, tuple(body), maps)))
 

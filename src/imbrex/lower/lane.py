@@ -11,11 +11,12 @@ from typing import Any
 
 from imbrex.index.expr import Lin, lin, var
 from imbrex.index.query import moves_as_vector
-from imbrex.ir.chain import names_of
+from imbrex.ir.chain import finish_of, names_of
 from imbrex.ir.ops.matrix import MfmaOp
 from imbrex.ir.ops.standard import SSAValue
 from imbrex.ir.ops.thread import ThreadwiseCopyOp, ThreadwiseGemmOp
 from imbrex.ir.shape import PRIVATE, space_of
+from imbrex.lower.finish import finished
 from imbrex.lower.reader import Reader, element_type, number, row_major, sizes
 from imbrex.lower.stmt import For, MatrixMultiply, Move, MulAdd, Ref, Stmt
 
@@ -57,11 +58,20 @@ def copy(op: ThreadwiseCopyOp, reader: Reader) -> list[Stmt]:
     source, dest = (end.at(coords, box) for end in ends)
     method, direct = number(op.store_method, "set"), number(op.direct, False)
     scale: dict[str, Any] = {"alpha": number(op.alpha, 1.0), "beta": number(op.beta, 0.0)}
-    move: Stmt = Move(dest, source, width, method, direct=direct, **scale)
+    move = Move(dest, source, width, method, direct=direct, **scale)
+    before: tuple[Stmt, ...] = ()
+    body: tuple[Stmt, ...] = (move,)
+    if (finish := finish_of(op.dest)) is not None:
+
+        def at(lane: Lin) -> list[Lin]:
+            return [*ends[1].index, *(x + lane if i == along else x for i, x in enumerate(coords))]
+
+        done = finished(move, finish, at, reader)
+        before, body = done.buffers, done.body
     for name, count in reversed(list(zip(names, counts, strict=True))):
         if count > 1:
-            move = For(name, count, (move,))
-    return [move]
+            body = (For(name, count, body),)
+    return [*before, *body]
 
 
 def product(op: ThreadwiseGemmOp, reader: Reader) -> list[Stmt]:

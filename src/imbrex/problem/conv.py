@@ -81,7 +81,7 @@ class Conv2d:
         values: dict[str, object] = {
             "direction": one_of("direction", direction, get_args(Direction)),
             "dtype": operand_type(dtype),
-            "epilogue": after.wanted(epilogue),
+            "epilogue": after.wanted(epilogue, operand_type(dtype)),
         }
         values |= {name: whole(name, size, least=1) for name, size in sizes.items()}
         values |= {name: pair(name, size, least=0 if "pad" in name else 1) for name, size in pairs.items()}

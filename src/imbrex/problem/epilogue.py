@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from imbrex.diagnostic import Diagnostic, did_you_mean
-from imbrex.dtype import DTYPES, DType
+from imbrex.dtype import DTYPES, F64, DType
 from imbrex.problem.operand import Operand
 
 __all__ = [
@@ -55,12 +55,13 @@ def _gelu_tanh(x: Float) -> Float:
 @dataclass(frozen=True)
 class Function:
     """arity: arguments.  value: in float64.  steepest: a bound on the derivative by any argument, inf where
-    there is none, as for products.
+    there is none, as for products.  is_f32: kernels have it in f32 only.
     """
 
     arity: int
     value: Callable[..., Float]
     steepest: float = 1.0
+    is_f32: bool = False
 
 
 OPERATORS: Final[Mapping[type[ast.operator], str]] = {
@@ -83,11 +84,11 @@ FUNCTIONS: Final[Mapping[str, Function]] = {
     "max": Function(2, np.maximum),
     "clamp": Function(3, lambda x, low, high: np.minimum(np.maximum(x, low), high)),
     "abs": Function(1, np.abs),
-    "tanh": Function(1, np.tanh),
-    "sigmoid": Function(1, _sigmoid, 0.25),
-    "silu": Function(1, lambda x: x * _sigmoid(x), 1.1),
-    "gelu": Function(1, lambda x: 0.5 * x * (1.0 + _erf(x / math.sqrt(2.0))), 1.13),
-    "gelu_tanh": Function(1, _gelu_tanh, 1.13),
+    "tanh": Function(1, np.tanh, is_f32=True),
+    "sigmoid": Function(1, _sigmoid, 0.25, True),
+    "silu": Function(1, lambda x: x * _sigmoid(x), 1.1, True),
+    "gelu": Function(1, lambda x: 0.5 * x * (1.0 + _erf(x / math.sqrt(2.0))), 1.13, True),
+    "gelu_tanh": Function(1, _gelu_tanh, 1.13, True),
 }
 """Every operator and function by its name.  gelu is the exact one, by erf; gelu_tanh approximates it."""
 
@@ -152,14 +153,18 @@ def walk(expression: Expression) -> Iterator[Expression]:
             yield from walk(argument)
 
 
-def wanted(value: object) -> Epilogue | None:
-    """An epilogue, or the one that a text spells; None for none."""
-    if value is None or isinstance(value, Epilogue):
-        return value
-    if not isinstance(value, str):
+def wanted(value: object, operand: DType) -> Epilogue | None:
+    """An epilogue, or the one that a text spells, for sums of that type's products; None for none."""
+    if value is None:
+        return None
+    if not isinstance(value, Epilogue | str):
         message = f"epilogue must be a text such as 'relu(x + bias)', got {value!r}"
         raise Diagnostic(message, subject="epilogue")
-    return parse(value)
+    found = parse(value) if isinstance(value, str) else value
+    used = [node.function for node in walk(found.expression) if isinstance(node, Call)]
+    if operand == F64 and (narrow := [name for name in used if FUNCTIONS[name].is_f32]):
+        raise Diagnostic(f"'{narrow[0]}' is computed in f32, and sums of f64 need more", subject="epilogue")
+    return found
 
 
 def operands(epilogue: Epilogue | None, result: Operand, channel: str) -> tuple[Operand, ...]:

@@ -63,7 +63,7 @@ class Gemm:
             "transpose_b": flag("transpose_b", transpose_b),
         }
         values |= {"alpha": number("alpha", alpha), "beta": number("beta", beta)}
-        values["epilogue"] = after.wanted(epilogue)
+        values["epilogue"] = after.wanted(epilogue, operand_type(dtype))
         for name, value in values.items():
             object.__setattr__(self, name, value)
         for name, scale in (("alpha", self.alpha), ("beta", self.beta)):
