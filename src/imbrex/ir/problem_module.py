@@ -32,8 +32,8 @@ def problem_module(problem: Problem, name: str = "kernel", algorithm: str | None
     """A module with `func.func @name(%filter, %input, %output)`, or `(%a, %b, %c)`, that computes `problem`.
 
     The arrays of an epilogue follow.  With groups the arrays have the dialect's five dimensions; the same
-    memory, seen with "g" split off.  algorithm: of a convolution, "channels_last"; of backward data, also "v1r1" or "v4r1"; of a product,
-    "data_tiled:TILE_KERNEL".
+    memory, seen with "g" split off.  algorithm: of a convolution, "channels_last"; of backward data, also
+    "v1r1" or "v4r1"; of a product, "data_tiled:TILE_KERNEL".
     """
     dims = [problem.dims(role) for role in problem.roles]
     sizes = [[size for _, size in of] for of in dims]

@@ -32,8 +32,8 @@ from imbrex.view.mma import Instruction
 __all__ = [
     "Alloc", "Await", "Barrier", "Bit", "Buffer", "Comment", "Evaluate", "Exchange", "Fill", "For",
     "InPlace", "Kernel", "Let", "Mark", "MatrixMultiply", "Meet", "Move", "MulAdd", "Pack", "PanelGemm",
-    "Places", "Product", "Program", "Ref", "RunsInPlace", "Signal", "Space", "Stmt", "StoreMethod", "Unpack", "View", "Window",
-    "ZeroFill", "has_flags", "indices", "is_collective", "meets", "walk",
+    "Places", "Product", "Program", "Ref", "RunsInPlace", "Signal", "Space", "Stmt", "StoreMethod", "Unpack",
+    "View", "Window", "ZeroFill", "has_flags", "indices", "is_collective", "meets", "walk",
 ]  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Results after an epilogue: right in the reference, and with bounds that hold and that fail what is wrong."""
+"""Results after an epilogue: right in the reference, with bounds that hold and that what is wrong fails."""
 
 from __future__ import annotations
 
