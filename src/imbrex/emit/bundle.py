@@ -23,9 +23,9 @@ from imbrex.lower.stmt import Kernel, Program
 
 __all__ = ["Bundle", "Facts", "bundle", "device_headers"]
 
-GPU_HEADERS = ("gpu", "cpu/narrow.h")
+GPU_HEADERS = ("common", "gpu", "cpu/narrow.h")
 HEADERS = (
-    {"cpu": ("cpu",), "emulate": ("cpu", "emulate")}
+    {"cpu": ("common", "cpu"), "emulate": ("common", "cpu", "emulate")}
     | dict.fromkeys(hip.CHIPS, ("hip", *GPU_HEADERS))
     | dict.fromkeys(cuda.CHIPS, ("cuda", *GPU_HEADERS))
 )

@@ -7,7 +7,9 @@ NAME.hpp          the algorithm: one function a launch, run by each workgroup
 
 from __future__ import annotations
 
-from imbrex.emit import c, lanes, panels
+from collections.abc import Iterator
+
+from imbrex.emit import c, epilogue, lanes, panels
 from imbrex.emit.facts import Facts, described, parameter, solver, table, workspace
 from imbrex.lower.stmt import Buffer, Kernel, Program, ZeroFill, has_flags
 
@@ -33,7 +35,7 @@ def units(program: Program, facts: Facts, target: str) -> dict[str, list[str]]:
 def _algorithm(program: Program, target: str) -> list[str]:
     lines = [
         "#pragma once",
-        *(f'#include "{h}"' for h in (*HEADERS[target], *(FLAGS if has_flags(program) else ()))),
+        *(f'#include "{h}"' for h in (*HEADERS[target], *_further(program))),
         "",
         f"namespace {program.name}_kernels {{",
     ]
@@ -53,6 +55,14 @@ def _algorithm(program: Program, target: str) -> list[str]:
             "}",
         ]
     return [*lines, "", f"}} // namespace {program.name}_kernels"]
+
+
+def _further(program: Program) -> Iterator[str]:
+    """Headers that some programs need."""
+    if has_flags(program):
+        yield from FLAGS
+    if epilogue.has_epilogue(program):
+        yield epilogue.HEADER
 
 
 def _wrapper(program: Program) -> list[str]:

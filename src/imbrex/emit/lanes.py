@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from imbrex.emit import c, matrix
+from imbrex.emit import c, epilogue, matrix
 from imbrex.index.expr import Lin, lin
 from imbrex.lower.stmt import (
     Alloc,
@@ -20,6 +20,7 @@ from imbrex.lower.stmt import (
     Barrier,
     Buffer,
     Comment,
+    Evaluate,
     Exchange,
     Fill,
     For,
@@ -120,6 +121,8 @@ class LanePrinter:
                 return [c.loop(stmt), *c.indented(inner), "}"]
             case Move():
                 return self._move(stmt)
+            case Evaluate():
+                return epilogue.lines(stmt, self._element, self._exists_if_guarded)
             case Mark():
                 fails = f"uint32_t(!({c.guards(stmt.guards)}))"
                 return [f"{self._element(stmt.word)} |= {fails} << ({c.index(stmt.place)});"]
@@ -170,6 +173,9 @@ class LanePrinter:
                 f"{kind} *const {b.name} = reinterpret_cast<{kind} *>({stmt.base.name} + {stmt.byte_offset});"
             ]
         return [f"{kind} *const {b.name} = scratch.{b.name};"]
+
+    def _exists_if_guarded(self, ref: Ref) -> str:
+        return self._exists(ref) if ref.guards or ref.missing is not None else ""
 
     def _exists(self, ref: Ref) -> str:
         """C text of the condition under which a source exists."""

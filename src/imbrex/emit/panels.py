@@ -7,13 +7,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import assert_never
 
-from imbrex.emit import c, product
+from imbrex.emit import c, epilogue, product
 from imbrex.index.expr import lin
 from imbrex.lower.stmt import (
     Alloc,
     Await,
     Barrier,
     Comment,
+    Evaluate,
     Exchange,
     Fill,
     For,
@@ -90,6 +91,8 @@ def _statement(stmt: Stmt) -> list[str]:
         case Exchange():
             name = "add_tile" if stmt.adds else "copy_tile"
             return [f"imbrex::{name}({_pointer(stmt.dest)}, {_pointer(stmt.source)}, {stmt.count});"]
+        case Evaluate():
+            return epilogue.lines(stmt, _element, lambda ref: c.guards(ref.guards) if ref.guards else "")
         case Signal() | Await():
             return [c.flag(stmt)]
         case View() | Fill() | Move() | Mark() | MulAdd() | MatrixMultiply() | Barrier() | WarpgroupGemm():
@@ -157,6 +160,11 @@ def _view_type(window: Window) -> str:
     kind = c.type_name(window.computed)
     panel = f"imbrex::width<{kind}>" if window.panel is None else str(window.panel)
     return f"imbrex::view<{kind}, {panel}, {len(window.sizes)}, {window.rows}, {window.lanes}>"
+
+
+def _element(ref: Ref) -> str:
+    name = ref.buffer.name if ref.buffer.space == "global" else f"scratch.{ref.buffer.name}"
+    return f"{name}[{c.index(ref.offset)}]"
 
 
 def _pointer(ref: Ref) -> str:

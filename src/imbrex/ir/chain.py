@@ -1,27 +1,49 @@
-"""A chain of transforms as one map."""
+"""A chain of views as one map, and the epilogue on the way."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
 from imbrex.index.map import Dim, Layer, Map, identity, layer_over
 from imbrex.index.rule import PassThrough
+from imbrex.ir.ops.finish import FinishOp
 from imbrex.ir.ops.view import TransformOp
 from imbrex.ir.shape import shape_of
+from imbrex.problem.epilogue import Epilogue
+
+
+@dataclass(frozen=True)
+class Finish:
+    """An epilogue, and each of its arrays as a buffer and the map from the view's coordinates to it."""
+
+    epilogue: Epilogue
+    arrays: tuple[tuple[SSAValue, Map | None], ...]
 
 
 def map_of(value: SSAValue) -> tuple[SSAValue, Map | None]:
-    """The buffer that a chain of transforms views, and the map from the view's coordinates to the buffer's.
+    """The buffer that a chain of views views, and the map from the view's coordinates to the buffer's.
 
     None where the value is the buffer itself.
     """
     layers: list[Layer] = []
-    while isinstance(value.owner, TransformOp):
-        layers.append(value.owner.layer)
-        value = value.owner.source
+    for op in _views(value):
+        value = op.source
+        if isinstance(op, TransformOp):
+            layers.append(op.layer)
     return value, Map(tuple(layers)) if layers else None
+
+
+def finish_of(value: SSAValue) -> Finish | None:
+    """The epilogue through which a view is stored; None where there is none."""
+    above: list[Layer] = []
+    for op in _views(value):
+        if isinstance(op, FinishOp):
+            return Finish(op.epilogue, tuple(_below(above, array) for array in op.arrays))
+        above.append(op.layer)
+    return None
 
 
 def named_map(value: SSAValue, names: Sequence[str]) -> Map:
@@ -40,3 +62,16 @@ def names_of(value: SSAValue) -> tuple[str, ...]:
     if isinstance(value.owner, TransformOp):
         return value.owner.names
     return tuple(f"d{i}" for i in range(len(shape_of(value))))
+
+
+def _views(value: SSAValue) -> Iterator[TransformOp | FinishOp]:
+    """The views above a buffer, from this one down."""
+    while isinstance(op := value.owner, TransformOp | FinishOp):
+        yield op
+        value = op.source
+
+
+def _below(above: list[Layer], array: SSAValue) -> tuple[SSAValue, Map | None]:
+    base, map = map_of(array)
+    layers = (*above, *(map.layers if map is not None else ()))
+    return base, Map(layers) if layers else None

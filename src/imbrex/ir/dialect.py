@@ -22,6 +22,7 @@ Miopen: Final = Dialect(
         ops.Conv2dBwdWeightOp,
         ops.GemmOp,
         ops.TransformOp,
+        ops.FinishOp,
         ops.GridwiseGemmOp,
         ops.GridwiseGemmExOp,
         ops.LaunchOp,

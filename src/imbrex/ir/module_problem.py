@@ -16,12 +16,13 @@ from xdsl.ir import Operation, SSAValue
 from imbrex.diagnostic import Diagnostic
 from imbrex.ir.dialect import context, load
 from imbrex.ir.element import dtype_of
-from imbrex.ir.ops import GemmOp
+from imbrex.ir.ops import FinishOp, GemmOp
 from imbrex.ir.ops.problem import Conv2dBwdDataOp, Conv2dBwdWeightOp, Conv2dOp, ConvOp
 from imbrex.ir.passes.linalg_to_miopen import LinalgToMiopen
 from imbrex.ir.shape import element_of, shape_of
 from imbrex.ir.source import InvalidOp
 from imbrex.problem import Conv2d, Direction, Gemm, Problem
+from imbrex.problem.epilogue import Epilogue
 from imbrex.problem.layout import Role, parse_layout
 
 __all__ = ["Stated", "problems_of"]
@@ -97,6 +98,7 @@ def _conv(op: ConvOp) -> Conv2d:
         input_layout=layouts[1],
         output_layout=layouts[2],
         dtype=dtype_of(element_of((op.filter, op.input, op.output)[2 if op.WRITES != 2 else 0])),
+        epilogue=_epilogue(op.output) if op.WRITES == 2 else None,
     )
     _check_result(op, (op.filter, op.input, op.output)[op.WRITES], op.WRITES, problem)
     return problem
@@ -115,9 +117,18 @@ def _gemm(op: GemmOp) -> Gemm:
         alpha=op.alpha.data if op.alpha is not None else 1.0,
         beta=op.beta.data if op.beta is not None else 0.0,
         dtype=dtype_of(element_of(op.a)),
+        epilogue=_epilogue(op.c),
     )
     _check_result(op, op.c, 2, problem)
     return problem
+
+
+def _epilogue(written: SSAValue) -> Epilogue | None:
+    """That of the view which is written; it names the type of the result where that is not the usual one."""
+    finish = written.owner
+    if not isinstance(finish, FinishOp):
+        return None
+    return Epilogue(finish.epilogue.expression, dtype_of(element_of(finish.source)))
 
 
 def _static(op: Operation, place: int) -> tuple[int, ...]:
@@ -137,6 +148,8 @@ def _layout(op: ConvOp, role: Role) -> tuple[str, ...]:
 
 
 def _check_result(op: Operation, written: SSAValue, place: int, problem: Problem) -> None:
+    if isinstance(written.owner, FinishOp):
+        return
     have, made = dtype_of(element_of(written)), problem.dtype.output
     if have != made:
         raise InvalidOp(op, f"a kernel of {problem.dtype} stores {made}, not {have}", "type", place)

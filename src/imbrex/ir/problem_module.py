@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+from math import prod
 from typing import Final, assert_never
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from imbrex.index.map import Dim, Layer, layer_over
+from imbrex.index.rule import Broadcast, PassThrough, Unmerge
 from imbrex.ir.attrs import Bool, Float, Ints, Names, Padding, Word
 from imbrex.ir.element import element_of
-from imbrex.ir.ops import Conv2dBwdDataOp, Conv2dBwdWeightOp, Conv2dOp, GemmOp
+from imbrex.ir.ops import Conv2dBwdDataOp, Conv2dBwdWeightOp, Conv2dOp, FinishOp, GemmOp
 from imbrex.ir.ops.problem import ConvOp
+from imbrex.ir.rewrite import Run
 from imbrex.ir.shape import memref
-from imbrex.problem import Conv2d, Gemm, Problem
+from imbrex.problem import Conv2d, Gemm, Operand, Problem
 
 CONVOLUTIONS: Final[dict[str, type[ConvOp]]] = {
     "forward": Conv2dOp,
@@ -25,27 +31,56 @@ CONVOLUTIONS: Final[dict[str, type[ConvOp]]] = {
 def problem_module(problem: Problem, name: str = "kernel", algorithm: str | None = None) -> ModuleOp:
     """A module with `func.func @name(%filter, %input, %output)`, or `(%a, %b, %c)`, that computes `problem`.
 
-    With groups the arrays have the dialect's five dimensions; the same memory, seen with "g" split off.
-    algorithm: of a convolution, "channels_last"; of backward data, also "v1r1" or "v4r1"; of a product,
-    "data_tiled:TILE_KERNEL".
+    The arrays of an epilogue follow.  With groups the arrays have the dialect's five dimensions; the same
+    memory, seen with "g" split off.  algorithm: of a convolution, "channels_last"; of backward data, also
+    "v1r1" or "v4r1"; of a product, "data_tiled:TILE_KERNEL".
     """
-    match problem:
-        case Conv2d():
-            types = [
-                memref(element_of(problem.element(r)), [size for _, size in problem.dims(r)])
-                for r in problem.roles
-            ]
-            hints = problem.roles
-        case Gemm():
-            types = [memref(element_of(problem.element(r)), problem.shapes(r)) for r in problem.roles]
-            hints = problem.roles
-        case _:
-            assert_never(problem)
+    dims = [problem.dims(role) for role in problem.roles]
+    sizes = [[size for _, size in of] for of in dims]
+    further = problem.operands[len(problem.roles) :]
+    types = [memref(element_of(problem.element(r)), s) for r, s in zip(problem.roles, sizes, strict=True)]
+    types += [memref(element_of(o.dtype), _as_result(o, sizes, problem)) for o in further]
     body = Block(arg_types=types)
-    for arg, hint in zip(body.args, hints, strict=True):
-        arg.name_hint = hint
-    body.add_ops([problem_op(problem, body.args, algorithm), ReturnOp()])
+    for arg, operand in zip(body.args, problem.operands, strict=True):
+        arg.name_hint = operand.role
+    arrays = list(body.args[: len(dims)])
+    run = Run()
+    if problem.epilogue is not None:
+        place = problem.roles.index(problem.written)
+        arrays[place] = _finished(problem, arrays[place], body.args[len(dims) :], run)
+    body.add_ops([*run.ops, problem_op(problem, tuple(arrays), algorithm), ReturnOp()])
     return ModuleOp([FuncOp(name, (types, ()), Region(body))])
+
+
+def _as_result(operand: Operand, sizes: list[list[int]], problem: Problem) -> Sequence[int]:
+    """The shape of an epilogue's array; one of the result's shape has the dialect's dims."""
+    return operand.shape if operand.role == "bias" else sizes[problem.roles.index(problem.written)]
+
+
+def _finished(problem: Problem, result: SSAValue, arrays: Sequence[SSAValue], run: Run) -> SSAValue:
+    """The result as a view that is stored through the problem's epilogue."""
+    assert problem.epilogue is not None
+    dims = tuple(Dim(*d) for d in problem.dims(problem.written))
+    seen = [
+        run.view(array, (_along_channels(dims, problem),), name) if name == "bias" else array
+        for name, array in zip(problem.epilogue.arrays, arrays, strict=True)
+    ]
+    sums = memref(element_of(problem.dtype.accumulator), [d.size for d in dims])
+    expression = Word(str(replace(problem.epilogue, result=None)))
+    op = FinishOp.build(operands=[result, seen], result_types=[sums], properties={"expression": expression})
+    op.result.name_hint = "finished"
+    return run.add(op).result
+
+
+def _along_channels(dims: tuple[Dim, ...], problem: Problem) -> Layer:
+    """The bias as an array of the result's dims: it depends on the channel and its group alone."""
+    names = ("n",) if isinstance(problem, Gemm) else ("g", "k")
+    channels = [d for d in dims if d.name in names]
+    rule = PassThrough() if len(channels) == 1 else Unmerge()
+    entry = (rule, " ".join(d.name for d in channels), "channel")
+    others = [(Broadcast(), d.name, "") for d in dims if d not in channels]
+    lower = (Dim("channel", prod(d.size for d in channels)),)
+    return layer_over(lower, entry, *others, order=[d.name for d in dims], **dict(dims))
 
 
 def problem_op(problem: Problem, arrays: tuple[SSAValue, ...], algorithm: str | None = None) -> Operation:

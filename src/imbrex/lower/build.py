@@ -28,6 +28,7 @@ from imbrex.lower.stmt import (
     Barrier,
     Buffer,
     Comment,
+    Evaluate,
     Exchange,
     Fill,
     For,
@@ -39,6 +40,7 @@ from imbrex.lower.stmt import (
     Stmt,
     View,
     ZeroFill,
+    walk,
 )
 from imbrex.view import pairs
 
@@ -76,7 +78,9 @@ def kernel(
     reader.indices |= {op.workgroup: var("workgroup", grid), op.item: var("workitem", block)}
     body = builder.block(op.body.block)
     if op.block_size.data == 1:
-        body = fused(body) if builder.inner is None else fused_parts(body)
+        is_finished = any(isinstance(s, Evaluate) for s in walk(tuple(body)))
+        if not is_finished:  # a Product stores what it sums, and nothing else
+            body = fused(body) if builder.inner is None else fused_parts(body)
     maps = tuple(builder.maps.items())
     return pruned(checked(Kernel(name, arguments, outputs, grid, block, tuple(body), maps)))
 

@@ -10,6 +10,7 @@ from imbrex.index.expr import Lin, lin, var
 from imbrex.lower.races import free_of_races
 from imbrex.lower.stmt import (
     Await,
+    Evaluate,
     Exchange,
     Kernel,
     MatrixMultiply,
@@ -58,6 +59,9 @@ def _accesses(stmt: Stmt) -> list[tuple[Ref, int]]:
     match stmt:
         case Move():
             return [(stmt.dest, stmt.width), (stmt.source, stmt.width)]
+        case Evaluate():
+            reach = [(ref, (stmt.width - 1) * step + 1) for _, ref, step in stmt.values]
+            return [(stmt.dest, stmt.width), *reach]
         case MulAdd():
             return [(r, 1) for r in (stmt.c, stmt.a, stmt.b)]
         case MatrixMultiply(one, c, a, b):

@@ -11,11 +11,12 @@ from typing import Any
 
 from imbrex.index.expr import Lin, lin, var
 from imbrex.index.query import moves_as_vector
-from imbrex.ir.chain import names_of
+from imbrex.ir.chain import finish_of, names_of
 from imbrex.ir.ops.matrix import MfmaOp
 from imbrex.ir.ops.standard import SSAValue
 from imbrex.ir.ops.thread import ThreadwiseCopyOp, ThreadwiseGemmOp
 from imbrex.ir.shape import GLOBAL, PRIVATE, space_of
+from imbrex.lower.finish import finished
 from imbrex.lower.reader import Reader, element_type, number, row_major, sizes
 from imbrex.lower.stmt import Alloc, Buffer, For, MatrixMultiply, Move, MulAdd, Ref, Stmt
 
@@ -57,7 +58,16 @@ def copy(op: ThreadwiseCopyOp, reader: Reader) -> list[Stmt]:
             return _scattered(ends, names, box, loaded)
     counts, coords = _blocks(names, box, along, width)
     source, dest = (end.at(coords, box) for end in ends)
-    return [*_loops(names, counts, (Move(dest, source, width, method, direct=direct, **scale),))]
+    move = Move(dest, source, width, method, direct=direct, **scale)
+    finish = finish_of(op.dest)
+    if finish is None:
+        return [*_loops(names, counts, (move,))]
+
+    def at(lane: Lin) -> list[Lin]:
+        return [*ends[1].index, *(x + lane if i == along else x for i, x in enumerate(coords))]
+
+    done = finished(move, finish, at, reader)
+    return [*done.buffers, *_loops(names, counts, done.body)]
 
 
 def _scattered(

@@ -17,8 +17,10 @@ from imbrex.dtype import DType
 from imbrex.index.expr import Lin, lin, select, var
 from imbrex.index.query import Separated, address, separate
 from imbrex.index.rule import Guard
+from imbrex.ir.chain import finish_of
 from imbrex.ir.ops.standard import SSAValue
 from imbrex.ir.ops.thread import ThreadwiseCopyOp, ThreadwiseGemmOp
+from imbrex.lower.finish import finished_tile
 from imbrex.lower.reader import Reader, element_type, number, sizes
 from imbrex.lower.stmt import For, Meet, Pack, PanelGemm, Places, Ref, Stmt, Unpack, Window
 
@@ -115,6 +117,11 @@ def unpack(op: ThreadwiseCopyOp, reader: Reader, scopes: list[Scope]) -> None:
     window = _placed(op.dest, reader, lines, is_transposed, None, element_type(op.source), scopes)
     scale: dict[str, Any] = {"alpha": number(op.alpha, 1.0), "beta": number(op.beta, 0.0)}
     tile = Ref(reader.root(op.source)[0], lin(0))
+    if (finish := finish_of(op.dest)) is not None:
+        scopes[-1].body += finished_tile(
+            tile, (m, n), reader.seen(op.dest, coords), finish, scale, coords, reader
+        )
+        scale = {}
     scopes[-1].body.append(Unpack(window, tile, n, is_transposed, number(op.store_method, "set"), **scale))  # type: ignore[arg-type]
 
 

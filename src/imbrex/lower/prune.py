@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from imbrex.lower.stmt import (
     Alloc,
+    Evaluate,
     Exchange,
     Fill,
     For,
@@ -52,6 +53,8 @@ def _touched(stmt: Stmt) -> tuple[str, ...]:
     match stmt:
         case Move() | Exchange():
             return stmt.dest.buffer.name, stmt.source.buffer.name
+        case Evaluate():
+            return stmt.dest.buffer.name, *(ref.buffer.name for _, ref, _ in stmt.values)
         case MulAdd() | MatrixMultiply() | PanelGemm():
             return stmt.c.buffer.name, stmt.a.buffer.name, stmt.b.buffer.name
         case Pack():

@@ -70,11 +70,20 @@ class Reader:
 
     def place(self, value: SSAValue, coords: Sequence[Lin]) -> tuple[Buffer, Lin, tuple[Guard, ...]]:
         """Where the element at these coordinates lies."""
-        buffer, base, map = self.root(value)
+        _, base, map = self.root(value)
+        ref = self.element(base, map, coords)
+        return ref.buffer, ref.offset, ref.guards
+
+    def element(self, base: SSAValue, map: Map | None, coords: Sequence[Lin]) -> Ref:
+        """The element of a buffer that a map finds at these coordinates."""
         if map is None:
-            return buffer, address(coords, sizes(base)), ()
+            return Ref(self.buffers[base], address(coords, sizes(base)))
         point = map.at(coords)
-        return buffer, address(point.coords, [d.size for d in map.lower]), point.guards
+        return Ref(self.buffers[base], address(point.coords, [d.size for d in map.lower]), point.guards)
+
+    def seen(self, value: SSAValue, coords: Sequence[Lin]) -> Ref:
+        """The element at these coordinates of a view, or of a buffer."""
+        return Ref(*self.place(value, coords))
 
     def run(self, value: SSAValue, position: Lin, start: int) -> Ref:
         """Element number `start + position` of a plain buffer."""

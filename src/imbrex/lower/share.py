@@ -14,6 +14,7 @@ from imbrex.index.rule import Guard
 from imbrex.lower.place import first_of
 from imbrex.lower.stmt import (
     Await,
+    Evaluate,
     Exchange,
     For,
     InPlace,
@@ -126,6 +127,9 @@ def _statement(stmt: Stmt, names: Names) -> Stmt:
             return stmt
         case Move():
             return replace(stmt, dest=_ref(stmt.dest, names), source=_ref(stmt.source, names))
+        case Evaluate():
+            values = tuple((name, _ref(ref, names), step) for name, ref, step in stmt.values)
+            return replace(stmt, dest=_ref(stmt.dest, names), values=values)
         case Mark():
             guards = _guards(stmt.guards, names)
             return replace(stmt, word=_ref(stmt.word, names), place=names.share(stmt.place), guards=guards)

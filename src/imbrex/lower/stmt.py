@@ -27,13 +27,14 @@ from imbrex.lower.packed import (
 )
 from imbrex.lower.place import Bit, Buffer, Let, Ref, Space, StoreMethod
 from imbrex.lower.warpgroup import WarpgroupGemm
+from imbrex.problem.epilogue import Expression
 from imbrex.view.mma import Instruction
 
 __all__ = [
-    "Alloc", "Await", "Barrier", "Bit", "Buffer", "Comment", "Exchange", "Fill", "For", "InPlace", "Kernel",
-    "Let", "Mark", "MatrixMultiply", "Meet", "Move", "MulAdd", "Pack", "PanelGemm", "Places", "Product",
-    "Program", "Ref", "RunsInPlace", "Signal", "Space", "Stmt", "StoreMethod", "Unpack", "View",
-    "WarpgroupGemm", "Window", "ZeroFill", "has_flags", "indices", "is_collective", "meets", "walk",
+    "Alloc", "Await", "Barrier", "Bit", "Buffer", "Comment", "Evaluate", "Exchange", "Fill", "For",
+    "InPlace", "Kernel", "Let", "Mark", "MatrixMultiply", "Meet", "Move", "MulAdd", "Pack", "PanelGemm",
+    "Places", "Product", "Program", "Ref", "RunsInPlace", "Signal", "Space", "Stmt", "StoreMethod", "Unpack",
+    "View", "WarpgroupGemm", "Window", "ZeroFill", "has_flags", "indices", "is_collective", "meets", "walk",
 ]  # fmt: skip
 
 
@@ -113,6 +114,20 @@ class Move:
 
 
 @dataclass(frozen=True)
+class Evaluate:
+    """dest[i] = expression of every value[i * step], for `width` neighbours, by the names in the expression.
+
+    Computed in f64 where the dest holds f64, else in f32.  Values of global memory are 0 where they do not
+    exist; the dest is private.
+    """
+
+    dest: Ref
+    expression: Expression
+    values: tuple[tuple[str, Ref, int], ...]
+    width: int = 1
+
+
+@dataclass(frozen=True)
 class Mark:
     """Sets bit `place` of a private word where a guard fails."""
 
@@ -174,6 +189,7 @@ Stmt: TypeAlias = (
     | For
     | Fill
     | Move
+    | Evaluate
     | Mark
     | MulAdd
     | MatrixMultiply
@@ -294,6 +310,8 @@ def indices(stmt: Stmt) -> tuple[Lin, ...]:
             return (stmt.index,)
         case Move():
             return (*_of(stmt.dest), *_of(stmt.source))
+        case Evaluate():
+            return (*_of(stmt.dest), *(index for _, ref, _ in stmt.values for index in _of(ref)))
         case Mark():
             return (*_of(stmt.word), stmt.place, *(g.index for g in stmt.guards))
         case MulAdd() | MatrixMultiply():

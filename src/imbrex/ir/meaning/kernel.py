@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from imbrex.ir.meaning.problem import scaled
 from imbrex.ir.meaning.races import Ledger
 from imbrex.ir.meaning.warpgroup import Workgroup
 from imbrex.ir.ops.block import BlockwiseCopyOp, BlockwiseGemmOp
+from imbrex.ir.ops.finish import FinishOp
 from imbrex.ir.ops.grid import GridwiseGemmExOp, GridwiseGemmOp, GridwiseOp, LaunchOp
 from imbrex.ir.ops.matrix import MfmaOp
 from imbrex.ir.ops.memory import AllocOp, FillOp, LdsBarrierOp, SubviewOp
@@ -47,6 +48,11 @@ class KernelFunctions(InterpreterFunctions):
     def transform(self, interpreter: Interpreter, op: TransformOp, args: PythonValues) -> PythonValues:
         shape = [d.size for d in op.layer.upper]
         return (args[0].seen_through(Map((op.layer,)), shape),)
+
+    @impl(FinishOp)
+    def finish(self, interpreter: Interpreter, op: FinishOp, args: PythonValues) -> PythonValues:
+        source, *arrays = args
+        return (replace(source, finish=memory.Finish(op.epilogue, tuple(arrays))),)
 
     @impl(GridwiseGemmOp)
     def gridwise_gemm(self, interpreter: Interpreter, op: GridwiseGemmOp, args: PythonValues) -> PythonValues:

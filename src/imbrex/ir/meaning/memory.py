@@ -17,6 +17,7 @@ import numpy.typing as npt
 from imbrex.dtype import DType
 from imbrex.index.map import Map
 from imbrex.ir.meaning.races import Ledger
+from imbrex.problem.epilogue import Epilogue
 
 Array: TypeAlias = npt.NDArray[Any]
 Coordinate: TypeAlias = "int | npt.NDArray[np.int64]"
@@ -26,7 +27,7 @@ Coordinate: TypeAlias = "int | npt.NDArray[np.int64]"
 class View:
     """Elements of flat `data`; with `items`, each work item has a row of `data` of its own.
 
-    ledger: of LDS; this view starts `start` bytes into it.
+    ledger: of LDS; this view starts `start` bytes into it.  finish: what is stored is finished by it first.
     """
 
     data: Array
@@ -36,6 +37,7 @@ class View:
     items: int | None = None
     ledger: Ledger | None = None
     start: int = 0
+    finish: Finish | None = None
 
     @staticmethod
     def of(array: Array, dtype: DType) -> View:
@@ -45,7 +47,9 @@ class View:
 
     def seen_through(self, map: Map, shape: Sequence[int]) -> View:
         """The same elements under one more map."""
-        return replace(self, map=map if self.map is None else map.then(self.map), shape=tuple(shape))
+        finish = self.finish and self.finish.seen_through(map, shape)
+        seen = map if self.map is None else map.then(self.map)
+        return replace(self, map=seen, shape=tuple(shape), finish=finish)
 
     def part(self, offset: int, dtype: DType, shape: Sequence[int]) -> View:
         """The bytes from `offset` on, as elements of another type."""
@@ -73,6 +77,9 @@ class View:
         add: bool = False,
     ) -> None:
         """Put values where elements exist; with `add`, every value counts even where places coincide."""
+        if self.finish is not None:
+            assert not add and shape is None, "an epilogue finishes a whole sum"
+            values = self.finish.applied(values, index, self.dtype)
         at, valid = self._places(index, offset, shape)
         if self.ledger is not None:
             self.ledger.store(*self._touched(index, at[-1], valid))
@@ -127,6 +134,25 @@ class View:
         for coord, size in zip(coords, sizes, strict=True):
             flat = flat * size + coord
         return np.where(valid, flat, 0), valid
+
+
+@dataclass(frozen=True)
+class Finish:
+    """An epilogue and its arrays, seen as the result is."""
+
+    epilogue: Epilogue
+    arrays: tuple[View, ...]
+
+    def seen_through(self, map: Map, shape: Sequence[int]) -> Finish:
+        return Finish(self.epilogue, tuple(a.seen_through(map, shape) for a in self.arrays))
+
+    def applied(self, x: Array, index: Sequence[Coordinate], dtype: DType) -> Array:
+        """The values to store for sums x at an index, rounded as the result's type asks."""
+        values = {"x": x.astype(np.float64)}
+        for name, array in zip(self.epilogue.arrays, self.arrays, strict=True):
+            values[name] = array.load(index).astype(np.float64)
+        made = np.broadcast_to(self.epilogue.evaluate(values), x.shape)
+        return made if dtype.is_float else np.clip(np.rint(made), -dtype.largest - 1, dtype.largest)
 
 
 def private(dtype: DType, shape: Sequence[int], items: int) -> View:

@@ -59,7 +59,7 @@ class ProblemFunctions(InterpreterFunctions):
         if op.b_transposed is not None and op.b_transposed.data:
             b = b.swapaxes(-1, -2)
         product = _wide(args[0], a) @ _wide(args[1], b)
-        c[...] = scaled(product, c, op.alpha, op.beta)
+        args[2].store(scaled(product, c, op.alpha, op.beta))
         return ()
 
 
@@ -78,7 +78,10 @@ def _forward(op: ConvOp, args: PythonValues) -> PythonValues:
     total = np.zeros(output.shape, args[0].dtype.accumulator.numpy)
     for y, x, window in _windows(op, filter, _padded(op, _wide(args[1], input)), output):
         total += np.einsum("ngchw,gkc->ngkhw", window, _wide(args[0], filter[..., y, x]))
-    output[...] = total
+    layout = op.layouts["output"]
+    names = [n for n in CANONICAL["output"] if n in layout]
+    whole = total if "g" in layout else total.squeeze(CANONICAL["output"].index("g"))
+    args[2].store(whole.transpose([names.index(n) for n in layout]))
     return ()
 
 

@@ -1,6 +1,7 @@
 """Operations of the dialect, one file a level."""
 
 from imbrex.ir.ops.block import BlockwiseCopyOp, BlockwiseGemmOp
+from imbrex.ir.ops.finish import FinishOp
 from imbrex.ir.ops.form import MiopenOp
 from imbrex.ir.ops.grid import GridwiseGemmExOp, GridwiseGemmOp, LaunchOp
 from imbrex.ir.ops.linalg import LinalgConvOp
@@ -25,6 +26,7 @@ __all__ = [
     "ConvOp",
     "DraftConvOp",
     "FillOp",
+    "FinishOp",
     "GemmOp",
     "GridwiseGemmExOp",
     "GridwiseGemmOp",

@@ -57,7 +57,16 @@ class Slot:
     @property
     def follows(self) -> str | None:
         """The operand after which these indices stand in brackets."""
-        return self.name.removesuffix("_index") if self.is_variadic and self.name != SIZES else None
+        return (
+            self.name.removesuffix("_index")
+            if self.is_variadic and self.is_index and self.name != SIZES
+            else None
+        )
+
+    @property
+    def takes_the_rest(self) -> bool:
+        """Is it the last of the operands, and takes all that follow?"""
+        return self.is_variadic and self.is_memref
 
 
 @cache
@@ -234,13 +243,16 @@ def _read_operands(reader: Reader, op: type[IRDLOperation]) -> dict[str, list[Un
     slots = [s for s in slots_of(op) if s.follows is None and s.name != SIZES]
     indexed = {s.follows for s in slots_of(op)}
     out: dict[str, list[UnresolvedOperand]] = {s.name: [] for s in slots_of(op)}
-    least = sum(not s.is_optional for s in slots)
+    least = sum(not (s.is_optional or s.takes_the_rest) for s in slots)
     start, place = reader.next.span, 0
 
     def operand() -> None:
         nonlocal place
         span = reader.next.span
         value = parser.parse_unresolved_operand(f"expected an operand such as %a, got '{span.text}'")
+        if place >= len(slots) and slots and slots[-1].takes_the_rest:
+            out[slots[-1].name].append(value)
+            return
         if place >= len(slots):
             raise ParseError(span, f"'{op.name}' takes {_count(slots)}, this is operand {place + 1}")
         name = slots[place].name
@@ -259,7 +271,9 @@ def _read_operands(reader: Reader, op: type[IRDLOperation]) -> dict[str, list[Un
 
 
 def _count(slots: Sequence[Slot]) -> str:
-    names = ", ".join(f"[{s.name}]" if s.is_optional else s.name for s in slots)
+    names = ", ".join(
+        f"[{s.name}]" if s.is_optional else f"{s.name}.." if s.takes_the_rest else s.name for s in slots
+    )
     return f"{len(slots)} operands ({names})" if slots else "no operands"
 
 

@@ -1,0 +1,75 @@
+"""Epilogues as C: the expression of an `Evaluate`, on elements that the target names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from imbrex.dtype import DType
+from imbrex.emit import c
+from imbrex.index.expr import Lin, lin, var
+from imbrex.lower.stmt import Evaluate, Program, Ref, walk
+from imbrex.problem.epilogue import Call, Expression, Name, Number
+
+__all__ = ["HEADER", "has_epilogue", "lines"]
+
+HEADER: Final = "device/common/epilogue.h"
+
+SIGNS: Final = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/"}
+SPELLED: Final = {"min": "minimum", "max": "maximum", "abs": "magnitude", "tanh": "hyperbolic_tangent"}
+"""Functions of the header by other names than their own: those of C are not to be hidden."""
+ELEMENT: Final = "element"
+
+
+def has_epilogue(program: Program) -> bool:
+    return any(isinstance(s, Evaluate) for k in program.kernels for s in walk(k.body))
+
+
+def lines(stmt: Evaluate, element: Callable[[Ref], str], exists: Callable[[Ref], str]) -> list[str]:
+    """A loop over the neighbours.  element: C text of an element; exists: of its guards, "" for none."""
+    computed = "double" if stmt.dest.buffer.dtype.name == "f64" else "float"
+    place = var(ELEMENT, stmt.width) if stmt.width > 1 else lin(0)
+    values = {name: _value(ref, place * step, computed, element, exists) for name, ref, step in stmt.values}
+    dest = element(_moved(stmt.dest, place))
+    body = f"{dest} = {_stored(_text(stmt.expression, values, computed), stmt.dest.buffer.dtype)};"
+    if stmt.width == 1:
+        return [body]
+    return [f"for (int32_t {ELEMENT} = 0; {ELEMENT} < {stmt.width}; ++{ELEMENT}) {{", f"  {body}", "}"]
+
+
+def _value(
+    ref: Ref, at: Lin, computed: str, element: Callable[[Ref], str], exists: Callable[[Ref], str]
+) -> str:
+    moved = _moved(ref, at)
+    text = f"{computed}(imbrex::widen({element(moved)}))"
+    guard = exists(moved)
+    return f"({guard} ? {text} : {computed}(0))" if guard else text
+
+
+def _moved(ref: Ref, more: Lin) -> Ref:
+    return Ref(ref.buffer, ref.offset + more, ref.guards, ref.missing)
+
+
+def _stored(text: str, dtype: DType) -> str:
+    if dtype.is_float:
+        return text
+    low, high = -(2.0 ** (8 * dtype.bytes - 1)), float(dtype.largest)
+    if dtype.bytes == 4:
+        high = 2147483520.0  # the largest float that is one
+    return f"imbrex::saturated<{dtype.c_name}>({text}, {c.number(low)}.f, {c.number(high)}.f)"
+
+
+def _text(expression: Expression, values: Mapping[str, str], kind: str) -> str:
+    match expression:
+        case Name(name):
+            return values[name]
+        case Number(value):
+            return f"{kind}({c.number(value)})"
+        case Call("negate", (operand,)):
+            return f"(-{_text(operand, values, kind)})"
+        case Call(name, (left, right)) if name in SIGNS:
+            return f"({_text(left, values, kind)} {SIGNS[name]} {_text(right, values, kind)})"
+        case Call(name, arguments):
+            return (
+                f"imbrex::{SPELLED.get(name, name)}({', '.join(_text(a, values, kind) for a in arguments)})"
+            )

@@ -1,0 +1,70 @@
+"""Epilogues, from the problem to the array: every function, type and schedule, by kernels that run here."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from imbrex.diagnostic import Diagnostic
+from imbrex.kernel import compile
+from imbrex.problem import Conv2d, Gemm, Problem
+
+SIZES = (2, 6, 9, 8, 10, 3, 3)
+NHWC = {"filter_layout": "KYXC", "input_layout": "NHWC", "output_layout": "NHWK"}
+CASES: dict[str, Problem] = {
+    "bias": Gemm(9, 7, 5, epilogue="relu(x + bias)"),
+    "batch, beta": Gemm(65, 33, 19, batch=2, alpha=2.0, beta=-1.0, epilogue="gelu(x + bias) * residual"),
+    "f16 to f32": Gemm(33, 40, 17, dtype="f16", epilogue="f32(tanh(x) + sigmoid(residual))"),
+    "bf16": Gemm(130, 17, 40, dtype="bf16", transpose_b=True, epilogue="silu(x + bias)"),
+    "f64": Gemm(20, 30, 9, dtype="f64", epilogue="max(x, residual) - bias / 3"),
+    "no array": Gemm(17, 19, 23, epilogue="clamp(x * 0.5, -2, 2)"),
+    "gelu by tanh": Gemm(17, 19, 23, epilogue="gelu_tanh(-x)"),
+    "convolution": Conv2d("forward", *SIZES, pad_h=1, epilogue="relu(x + bias + residual)"),
+    "groups": Conv2d("forward", *SIZES, groups=2, stride=2, pad_w=1, epilogue="min(x + bias, 3)"),
+    "channels last": Conv2d("forward", 1, 16, 7, 7, 24, 3, 3, pad_h=1, **NHWC, epilogue="relu(x + bias)"),
+    "pads on one side": Conv2d("forward", *SIZES, pad_h=(1, 0), dtype="f16", epilogue="abs(x) + residual"),
+}
+ON_GPUS: dict[str, Problem] = {
+    "i8 to i8": Gemm(34, 70, 33, dtype="i8", epilogue="i8(x * 0.001 + bias)"),
+    "i8 to f16": Gemm(34, 70, 33, dtype="i8", epilogue="f16(silu(x * 0.001))"),
+    "i8 to i32": Gemm(34, 70, 33, dtype="i8", epilogue="relu(x)"),
+}
+
+
+@pytest.mark.parametrize("values", ["integer", "float"])
+@pytest.mark.parametrize("case", CASES)
+def test_on_the_cpu(case: str, values: str) -> None:
+    found = compile(CASES[case], threads=2).check(values=values)  # pyright: ignore[reportArgumentType]
+    assert found.is_right, found
+
+
+@pytest.mark.parametrize("case", [*CASES, *ON_GPUS])
+def test_by_the_schedule_of_a_gpu(case: str) -> None:
+    kernel = compile((CASES | ON_GPUS)[case], "emulate")
+    for values in ("integer", "float"):
+        found = kernel.check(values=values)  # pyright: ignore[reportArgumentType]
+        assert found.is_right, found
+
+
+@pytest.mark.parametrize("schedule", ["stream_k:3", "split_k:4", "two_tile:2"])
+@pytest.mark.parametrize("target", ["cpu", "emulate"])
+def test_sums_of_several_workgroups_are_finished_once(target: str, schedule: str) -> None:
+    problem = Gemm(70, 90, 300, epilogue="x * 2 + bias")
+    found = compile(problem, target, schedule=schedule).check()
+    assert found.is_right, found
+
+
+def test_a_call_takes_the_further_arrays() -> None:
+    kernel = compile(Gemm(3, 4, 5, epilogue="relu(x + bias) - residual"))
+    random = np.random.default_rng(0)
+    a, b = random.random((3, 5), np.float32), random.random((5, 4), np.float32)
+    bias, residual = random.random(4, np.float32), random.random((3, 4), np.float32)
+    got = kernel(a, b, bias, residual)
+    assert np.allclose(got, np.maximum(a @ b + bias, 0) - residual, rtol=1e-5)
+
+
+def test_what_is_not_there_is_said() -> None:
+    with pytest.raises(Diagnostic, match="sums of i32 is not built for the target cpu"):
+        compile(ON_GPUS["i8 to i8"])
+    with pytest.raises(Diagnostic, match="'gelu' is computed in f32"):
+        Gemm(2, 2, 2, dtype="f64", epilogue="gelu(x)")
