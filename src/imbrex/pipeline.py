@@ -197,9 +197,7 @@ def _multiplies(machine: Target, dtype: DType) -> bool:
 
 def _expect_served(request: Request) -> None:
     """A type of which products read a part only is for machines whose matrix instructions do that."""
-    machine, dtype, epilogue = request.machine, request.problem.dtype, request.problem.epilogue
-    if epilogue is not None:
-        raise Diagnostic(f"no kernel computes the epilogue '{epilogue}' yet", hint="leave it out")
+    machine, dtype = request.machine, request.problem.dtype
     if dtype.read_bits is not None and not _multiplies(machine, dtype):
         message = f"{machine.name} has no matrix instruction that multiplies {dtype}"
         raise Diagnostic(message, hint="say f32, whose products read all of its bits")

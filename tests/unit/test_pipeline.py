@@ -84,5 +84,5 @@ def test_copies_are_made_where_the_model_of_warpgroups_gains(
 
 
 def test_an_epilogue_is_not_left_out_in_silence() -> None:
-    with pytest.raises(Diagnostic, match="no kernel computes the epilogue"):
-        algorithm_of(Request(Gemm(64, 64, 64, epilogue="relu(x)"), HOPPER, "sm_90a"))
+    with pytest.raises(Diagnostic, match="no kernel of warpgroups computes the epilogue"):
+        algorithm_of(Request(Gemm(64, 64, 64, dtype="f16", epilogue="relu(x)"), HOPPER, "sm_90a"))

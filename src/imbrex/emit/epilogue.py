@@ -8,10 +8,10 @@ from typing import Final
 from imbrex.dtype import DType
 from imbrex.emit import c
 from imbrex.index.expr import Lin, lin, var
-from imbrex.lower.stmt import Evaluate, Program, Ref, walk
+from imbrex.lower.stmt import Evaluate, Program, Ref, Stmt, WarpgroupGemm, walk
 from imbrex.problem.epilogue import Call, Expression, Name, Number
 
-__all__ = ["HEADER", "has_epilogue", "lines"]
+__all__ = ["HEADER", "has_epilogue", "lines", "stored", "text"]
 
 HEADER: Final = "device/common/epilogue.h"
 
@@ -22,7 +22,12 @@ ELEMENT: Final = "element"
 
 
 def has_epilogue(program: Program) -> bool:
-    return any(isinstance(s, Evaluate) for k in program.kernels for s in walk(k.body))
+    """Does it compute any?"""
+    return any(_computes(s) for k in program.kernels for s in walk(k.body))
+
+
+def _computes(stmt: Stmt) -> bool:
+    return isinstance(stmt, Evaluate) or (isinstance(stmt, WarpgroupGemm) and stmt.c.finish is not None)
 
 
 def lines(stmt: Evaluate, element: Callable[[Ref], str], exists: Callable[[Ref], str]) -> list[str]:
@@ -31,7 +36,7 @@ def lines(stmt: Evaluate, element: Callable[[Ref], str], exists: Callable[[Ref],
     place = var(ELEMENT, stmt.width) if stmt.width > 1 else lin(0)
     values = {name: _value(ref, place * step, computed, element, exists) for name, ref, step in stmt.values}
     dest = element(_moved(stmt.dest, place))
-    body = f"{dest} = {_stored(_text(stmt.expression, values, computed), stmt.dest.buffer.dtype)};"
+    body = f"{dest} = {stored(text(stmt.expression, values, computed), stmt.dest.buffer.dtype)};"
     if stmt.width == 1:
         return [body]
     return [f"for (int32_t {ELEMENT} = 0; {ELEMENT} < {stmt.width}; ++{ELEMENT}) {{", f"  {body}", "}"]
@@ -50,26 +55,26 @@ def _moved(ref: Ref, more: Lin) -> Ref:
     return Ref(ref.buffer, ref.offset + more, ref.guards, ref.missing)
 
 
-def _stored(text: str, dtype: DType) -> str:
+def stored(value: str, dtype: DType) -> str:
+    """A value as an element of that type."""
     if dtype.is_float:
-        return text
+        return value
     low, high = -(2.0 ** (8 * dtype.bytes - 1)), float(dtype.largest)
     if dtype.bytes == 4:
         high = 2147483520.0  # the largest float that is one
-    return f"imbrex::saturated<{dtype.c_name}>({text}, {c.number(low)}.f, {c.number(high)}.f)"
+    return f"imbrex::saturated<{dtype.c_name}>({value}, {c.number(low)}.f, {c.number(high)}.f)"
 
 
-def _text(expression: Expression, values: Mapping[str, str], kind: str) -> str:
+def text(expression: Expression, values: Mapping[str, str], kind: str) -> str:
+    """C text of an expression, whose names have these values, in arithmetic of a kind."""
     match expression:
         case Name(name):
             return values[name]
         case Number(value):
             return f"{kind}({c.number(value)})"
         case Call("negate", (operand,)):
-            return f"(-{_text(operand, values, kind)})"
+            return f"(-{text(operand, values, kind)})"
         case Call(name, (left, right)) if name in SIGNS:
-            return f"({_text(left, values, kind)} {SIGNS[name]} {_text(right, values, kind)})"
+            return f"({text(left, values, kind)} {SIGNS[name]} {text(right, values, kind)})"
         case Call(name, arguments):
-            return (
-                f"imbrex::{SPELLED.get(name, name)}({', '.join(_text(a, values, kind) for a in arguments)})"
-            )
+            return f"imbrex::{SPELLED.get(name, name)}({', '.join(text(a, values, kind) for a in arguments)})"

@@ -53,6 +53,12 @@ def named_map(value: SSAValue, names: Sequence[str]) -> Map:
     wanted = names[-len(shape) :]
     if map is None:
         return identity([Dim(n, s) for n, s in zip(wanted, shape, strict=True)])
+    return named_under(map, names)
+
+
+def named_under(map: Map, names: Sequence[str]) -> Map:
+    """A map with its upper dims named so."""
+    wanted = names[-len(map.upper) :]
     steps = ((PassThrough(), new, old.name) for new, old in zip(wanted, map.upper, strict=True))
     return Map((layer_over(map.upper, *steps), *map.layers))
 

@@ -15,12 +15,12 @@ from imbrex.index.atom import Var
 from imbrex.index.expr import Lin, lin, var
 from imbrex.index.map import Map
 from imbrex.index.query import address, vector_width
-from imbrex.ir.chain import named_map
+from imbrex.ir.chain import finish_of, named_map, named_under
 from imbrex.ir.ops.standard import SSAValue
 from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
 from imbrex.lower.reader import Reader, element_type, number, sizes
 from imbrex.lower.stmt import Buffer, Ref
-from imbrex.lower.warpgroup import Drain, Feed, Lanes, WarpgroupGemm, piece_columns
+from imbrex.lower.warpgroup import Drain, Feed, Finish, Lanes, WarpgroupGemm, piece_columns
 from imbrex.schedule.access import access_of
 from imbrex.schedule.warpgroup import ROWS, instruction_of, shared_tile
 from imbrex.view import gemm
@@ -116,22 +116,39 @@ def _lanes(
 
 def _drain(op: WarpgroupGemmOp, reader: Reader) -> Drain:
     """C."""
-    grid, dtype = op.grid_, element_type(op.c)
+    grid = op.grid_
     buffer, map = _operand(op.c, ("gemmG", "gemmM", "gemmN"), reader)
+    dtype = buffer.dtype
     rows, columns = grid.m_blocks * grid.m_per_block, grid.n_blocks * grid.n_per_block
     grown = _grown(map, {"gemmM": rows, "gemmN": columns})
     places = {"gemmG": var("batch", grid.g), "gemmM": var("row", rows), "gemmN": var("column", columns)}
     point = grown.at([places[dim.name] for dim in grown.upper])
     offset = address(point.coords, [dim.size for dim in map.lower])
+    finish = _finish(op.c, {"gemmM": rows, "gemmN": columns}, places, reader)
     lies = access_of(map, dtype)
     runs = {"row": lies.run[0] * (lies.step[0] == 1), "column": lies.run[1] * (lies.step[1] == 1)}
     together: Literal["row", "column"] = "column" if runs["column"] >= runs["row"] else "row"
     if not max(runs.values()):
-        return Drain(buffer, offset, point.guards, None, 1, None, "no neighbours of C lie together")
+        reason = "no neighbours of C lie together"
+        return Drain(buffer, offset, point.guards, None, 1, None, reason, finish)
     width = vector_width(grown, "gemmN" if together == "column" else "gemmM", MOST_BYTES // dtype.bytes)
     stored = _stored(op, map, dtype, together)
     box, reason = (None, stored.reason) if isinstance(stored, Refused) else (stored, "")
-    return Drain(buffer, offset, point.guards, together, width, box, reason)
+    return Drain(buffer, offset, point.guards, together, width, box, reason, finish)
+
+
+def _finish(value: SSAValue, sizes: dict[str, int], places: dict[str, Lin], reader: Reader) -> Finish | None:
+    """The epilogue through which C is stored, its arrays where the element of C is."""
+    found = finish_of(value)
+    if found is None:
+        return None
+    arrays: list[tuple[str, Ref]] = []
+    for name, (base, map) in zip(found.epilogue.arrays, found.arrays, strict=True):
+        assert map is not None, "C is a view, and so is all that is seen beside it"
+        named = named_under(map, ("gemmG", "gemmM", "gemmN"))
+        grown = _grown(named, sizes)
+        arrays.append((name, reader.element(base, grown, [places[dim.name] for dim in grown.upper])))
+    return Finish(found.epilogue.expression, tuple(arrays))
 
 
 def _stored(op: WarpgroupGemmOp, map: Map, dtype: DType, together: Literal["row", "column"]) -> Box | Refused:

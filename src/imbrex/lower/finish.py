@@ -63,11 +63,11 @@ def finished(move: Move, finish: Finish, coords: Coords, reader: Reader) -> Fini
         return made
 
     if move.beta != 0.0:
-        old = held(OLD, computed)
+        old = held(OLD, move.dest.buffer.dtype)
         body.append(Move(Ref(old, lin(0)), move.dest, move.width))
         values.append((OLD, Ref(old, lin(0)), 1))
     for name, (base, map) in zip(finish.epilogue.arrays, finish.arrays, strict=True):
-        buffer = held(name, computed)
+        buffer = held(name, reader.buffers[base].dtype)
 
         loads, step = _loads(buffer, partial(_element, reader, base, map, coords), move.width, reader)
         body += loads

@@ -14,12 +14,13 @@ from imbrex.index.expr import Lin
 from imbrex.index.map import Map
 from imbrex.index.rule import Guard
 from imbrex.lower.place import Buffer, Ref, StoreMethod
+from imbrex.problem.epilogue import Expression
 from imbrex.view.mma import Instruction
 from imbrex.view.shared_tile import SharedTile
 from imbrex.view.streamk import Plan
 from imbrex.view.tensor import Box, Walk
 
-__all__ = ["Access", "Drain", "Feed", "Lanes", "WarpgroupGemm", "piece_columns"]
+__all__ = ["Access", "Drain", "Feed", "Finish", "Lanes", "WarpgroupGemm", "piece_columns"]
 
 PIECE_VECTORS: Final = (8, 4, 2, 1)
 VECTOR_BYTES: Final = 16
@@ -56,6 +57,16 @@ class Feed:
 
 
 @dataclass(frozen=True)
+class Finish:
+    """What becomes of each sum before it is stored; arrays: by their names in the expression, each as a
+    reference to the element that belongs to an element of C.
+    """
+
+    expression: Expression
+    arrays: tuple[tuple[str, Ref], ...]
+
+
+@dataclass(frozen=True)
 class Drain:
     """Where C goes: element (row, column) at `offset`, where the guards hold.
 
@@ -71,6 +82,7 @@ class Drain:
     width: int
     access: Box | None
     reason: str = ""
+    finish: Finish | None = None
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from imbrex.emit import c
+from imbrex.emit import c, epilogue
 from imbrex.emit.cuda.geometry import WARPGROUP, staging
 from imbrex.emit.cuda.member import boolean, method, static
 from imbrex.emit.cuda.work import splits_evenly
@@ -26,11 +26,14 @@ def constants(gemm: WarpgroupGemm) -> list[str]:
         "is_scaled": (gemm.alpha, gemm.beta) != (1.0, 0.0),
         "adds_c": gemm.beta != 0.0,
         "adds_atomically": gemm.method == "atomic_add",
+        "is_finished": out.finish is not None,
         "shares_tiles": gemm.plan is not None and bool(gemm.plan.shared),
         "splits_evenly": splits_evenly(gemm.plan),
     }
     width = min(out.width, MOST_BYTES // out.buffer.dtype.bytes)
+    result = "sum" if out.finish is None else "float" if out.buffer.dtype.is_float else "int32_t"
     return [
+        f"typedef {result} result;",
         f"static constexpr int piece_columns = {piece.columns}, piece_bytes = {piece.tile.bytes};",
         f"static constexpr int c_width = {width};",
         *(f"static constexpr bool {name} = {boolean(value)};" for name, value in flags.items()),
@@ -65,11 +68,24 @@ def functions(gemm: WarpgroupGemm) -> list[str]:
         static("uint32_t", "staged", "int32_t row, int32_t column", c.index(element * tile.element_bytes)),
         method("bool", "c_exists", ELEMENT, c.guards(out.guards)),
         method(f"{kind} *", "c_at", ELEMENT, f"c + ({c.index(out.offset)})"),
+        method("result", "finished", f"sum x, {ELEMENT}", _finished(gemm)),
         f"IMBREX_MEMBER void store(uint32_t from, {ELEMENT}) const {{",
         *c.indented(_store(gemm) if stores_boxes(gemm) else []),
         "}",
         *_partial(gemm),
     ]
+
+
+def _finished(gemm: WarpgroupGemm) -> str:
+    """What is stored for a sum."""
+    finish = gemm.c.finish
+    if finish is None:
+        return "x"
+    values = {"x": "float(x)"}
+    for name, ref in finish.arrays:
+        value = f"float(imbrex::widen({name}[{c.index(ref.offset)}]))"
+        values[name] = f"({c.guards(ref.guards)} ? {value} : 0.f)" if ref.guards else value
+    return epilogue.stored(epilogue.text(finish.expression, values, "float"), gemm.c.buffer.dtype)
 
 
 def _store(gemm: WarpgroupGemm) -> list[str]:

@@ -95,6 +95,7 @@ def _arguments(kernel: Kernel, gemm: WarpgroupGemm) -> list[str]:
     roles = {b.name: r for r, b in (("a", gemm.a.buffer), ("b", gemm.b.buffer), ("c", gemm.c.buffer))}
     refs = (("partials", gemm.partials), ("flags", gemm.flags))
     roles |= {ref.buffer.name: name for name, ref in refs if ref is not None}
+    roles |= {ref.buffer.name: name for name, ref in (gemm.c.finish.arrays if gemm.c.finish else ())}
     lines = [f"const imbrex::tensor_map *{name};" for name in tensor_names(gemm)]
     for b in kernel.arguments:
         const = "" if b.name in kernel.outputs or roles.get(b.name) in ("partials", "flags") else "const "

@@ -8,7 +8,7 @@ NAME.hpp          the algorithm: one function a kernel, run by each work item
 
 from __future__ import annotations
 
-from imbrex.emit import c
+from imbrex.emit import c, epilogue
 from imbrex.emit.facts import Facts, described, parameter
 from imbrex.emit.gpu.language import Language
 from imbrex.emit.gpu.solver import solver_unit
@@ -26,7 +26,8 @@ def units(program: Program, facts: Facts, target: str, language: Language) -> di
 
 
 def _algorithm(program: Program, language: Language) -> list[str]:
-    lines = ["#pragma once", *(f'#include "{h}"' for h in language.headers(program))]
+    finishing = (epilogue.HEADER,) if epilogue.has_epilogue(program) else ()
+    lines = ["#pragma once", *(f'#include "{h}"' for h in (*language.headers(program), *finishing))]
     lines += language.preamble(program)
     lines += ["", f"namespace {program.name}_kernels {{"]
     for kernel in program.kernels:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
-from imbrex.emit import c
+from imbrex.emit import c, epilogue
 from imbrex.emit.gpu.reference import element, place, pointer
 from imbrex.emit.gpu.schedule import in_order
 from imbrex.emit.gpu.turn import turn_of
@@ -21,6 +21,7 @@ from imbrex.lower.stmt import (
     Await,
     Barrier,
     Comment,
+    Evaluate,
     Exchange,
     Fill,
     For,
@@ -72,6 +73,8 @@ class WorkItem:
                 return [f"imbrex::fill<{stmt.buffer.elements}>({stmt.buffer.name}, {c.number(stmt.value)});"]
             case Move():
                 return [self._move(stmt)]
+            case Evaluate():
+                return epilogue.lines(stmt, element, lambda ref: "")
             case Mark():
                 fails = f"uint32_t(!({c.guards(stmt.guards)}))"
                 return [f"{element(stmt.word)} |= {fails} << ({c.index(stmt.place)});"]

@@ -19,8 +19,8 @@ from xdsl.passes import ModulePass
 from imbrex.diagnostic import Diagnostic, did_you_mean
 from imbrex.index.map import Dim, layer_over
 from imbrex.index.rule import PassThrough
-from imbrex.ir.chain import named_map
-from imbrex.ir.element import dtype_of
+from imbrex.ir.chain import map_of, named_map
+from imbrex.ir.element import dtype_of, element_bytes
 from imbrex.ir.ops.grid import GridwiseGemmExOp, GridwiseGemmOp
 from imbrex.ir.rewrite import Run, properties, replace_with, require_static
 from imbrex.ir.shape import memref_type, shape_of
@@ -80,7 +80,7 @@ def tuned(
     for product in [o for o in module.walk() if isinstance(o, GridwiseGemmOp)]:
         context, run = gemm_context(product), Run()
         given = tuning.parse(product.tuning.data) if asked is None and product.tuning else asked
-        wanted: Any = family or choose.family_of(context, machine)
+        wanted: Any = family or _family_of(product, context, machine)
         try:
             if given is not None:
                 choose.require(given, context, machine)
@@ -91,6 +91,14 @@ def tuned(
         affix(product, chosen, machine, run, shared)
         replace_with(product, run.ops)
     return tuple(used)
+
+
+def _family_of(op: GridwiseGemmOp, context: GemmContext, machine: Target) -> choose.Family:
+    """Warpgroups store elements of two and of four bytes."""
+    found = choose.family_of(context, machine)
+    base, _ = map_of(op.c)
+    is_narrow = element_bytes(memref_type(base).get_element_type()) == 1
+    return "general" if found == "warpgroup" and is_narrow else found
 
 
 def _scheduled(

@@ -60,6 +60,10 @@ CASES = {
     ),
     "odd": gemm(517, 775, 331, "128,128,64,4,2,1,1,cooperative,straight,1"),
     "odd, the other way": gemm(517, 775, 331, "128,128,64,4,2,1,1,cooperative,swapped,1", layout="nn"),
+    "odd, in a cluster": gemm(517, 775, 331, "128,128,64,4,2,2,1,cooperative,straight,1"),
+    "one odd, the other shared": gemm(
+        520, 775, 328, "128,128,64,4,2,1,2,cooperative,straight,1", layout="nn"
+    ),
     "stream_k": gemm(1000, 1000, 1000, LARGE, TileSchedule("stream_k", 66)),
     "two_tile": gemm(3000, 3000, 1000, LARGE, TileSchedule("two_tile", 66)),
     "split_k": gemm(

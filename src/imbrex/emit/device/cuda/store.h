@@ -33,6 +33,16 @@ IMBREX_INLINE void scale(const P &p, S (&d)[N], const work &w, int32_t row_in_ti
     d[r] = scaled(p, d[r], w.batch, row + P::sum_row(lane, r), column + P::sum_column(lane, r));
 }
 
+// f = what the epilogue makes of d.
+template <class P, class S, int N>
+IMBREX_INLINE void finish(const P &p, typename P::result (&f)[N], const S (&d)[N], const work &w, int32_t row_in_tile) {
+  const int32_t lane = warpgroup_lane();
+  const int32_t row = w.row_tile * P::rows + row_in_tile, column = w.column_tile * P::columns;
+#pragma unroll
+  for (int r = 0; r < N; ++r)
+    f[r] = p.finished(d[r], w.batch, row + P::sum_row(lane, r), column + P::sum_column(lane, r));
+}
+
 // C += d.
 template <class P, class S, int N>
 IMBREX_INLINE void add_to_c(const P &p, const S (&d)[N], const work &w, int32_t row_in_tile) {
@@ -122,8 +132,8 @@ IMBREX_INLINE void store_part(const P &p, const work &w, int32_t slot, int32_t s
       const int32_t place = first % count + i;
       const int32_t c_row = row + P::sum_row(lane, place), c_column = column + P::sum_column(lane, place);
       if (p.c_exists(w.batch, c_row, c_column))
-        *p.c_at(w.batch, c_row, c_column) =
-            converted<typename P::c_type>(scaled(p, total[i], w.batch, c_row, c_column));
+        *p.c_at(w.batch, c_row, c_column) = converted<typename P::c_type>(
+            p.finished(scaled(p, total[i], w.batch, c_row, c_column), w.batch, c_row, c_column));
     }
   }
 }
@@ -135,14 +145,8 @@ struct staging {
   uint32_t turn = 0; // which of the two pieces is next
 };
 
-// 64 rows of the tile from `row_in_tile` on.
 template <class P, class S, int N>
-IMBREX_INLINE void store_rows(const P &p, staging &s, S (&d)[N], const work &w, int32_t row_in_tile) {
-  if constexpr (P::is_scaled) scale(p, d, w, row_in_tile);
-  if constexpr (P::adds_atomically) {
-    add_to_c(p, d, w, row_in_tile);
-    return;
-  }
+IMBREX_INLINE void store_pieces(const P &p, staging &s, const S (&d)[N], const work &w, int32_t row_in_tile) {
   constexpr int pieces = (P::columns + P::piece_columns - 1) / P::piece_columns;
   const bool leads = warpgroup_lane() == 0;
 #pragma unroll
@@ -166,6 +170,21 @@ IMBREX_INLINE void store_rows(const P &p, staging &s, S (&d)[N], const work &w, 
       meet_warpgroup(s.group);
       copy_piece(p, memory, w, row_in_tile, first);
     }
+  }
+}
+
+// 64 rows of the tile from `row_in_tile` on.
+template <class P, class S, int N>
+IMBREX_INLINE void store_rows(const P &p, staging &s, S (&d)[N], const work &w, int32_t row_in_tile) {
+  if constexpr (P::is_scaled) scale(p, d, w, row_in_tile);
+  if constexpr (P::adds_atomically) {
+    add_to_c(p, d, w, row_in_tile);
+  } else if constexpr (P::is_finished) {
+    typename P::result f[N];
+    finish(p, f, d, w, row_in_tile);
+    store_pieces(p, s, f, w, row_in_tile);
+  } else {
+    store_pieces(p, s, d, w, row_in_tile);
   }
 }
 } // namespace imbrex

@@ -74,7 +74,18 @@ template <class P> IMBREX_INLINE void make_barriers(const places<P> &at) {
   barriers_made();
 }
 
-// Fills the ring by the copy engine, as one lane.
+// Tells the copy engine to bring the tiles of a step, as one lane.
+template <class P>
+IMBREX_INLINE void copy_tiles(const P &p, const places<P> &at, int32_t stage, const work &w, int32_t step, int32_t rank) {
+  typedef cluster_of<P> cluster;
+  const uint32_t full = at.full(stage);
+  arrive_expecting(full, P::copied_bytes);
+  p.load_a(at.a(stage), full, w.batch, w.row_tile, step, cluster::column(rank), cluster::same_row(rank));
+  p.load_b(at.b(stage), full, w.batch, w.column_tile, step, cluster::row(rank), cluster::same_column(rank));
+}
+
+// Fills the ring: by one lane where the copy engine brings all, else by all lanes of the warpgroup, which leave to the
+// copy engine what it can bring.
 template <class P> IMBREX_INLINE void produce(const P &p, const places<P> &at, int32_t slot, int32_t rank) {
   typedef cluster_of<P> cluster;
   ring<P::stages> here;
@@ -84,36 +95,14 @@ template <class P> IMBREX_INLINE void produce(const P &p, const places<P> &at, i
     const work w = P::work_of(slot, i, cluster::row(rank), cluster::column(rank));
 #pragma unroll 1
     for (int32_t step = w.first; step < w.end; ++step) {
-      const uint32_t full = at.full(here.stage);
-      wait(at.empty(here.stage), here.round ^ 1);
-      arrive_expecting(full, P::copied_bytes);
-      p.load_a(at.a(here.stage), full, w.batch, w.row_tile, step, cluster::column(rank), cluster::same_row(rank));
-      p.load_b(at.b(here.stage), full, w.batch, w.column_tile, step, cluster::row(rank), cluster::same_column(rank));
-      here.next();
-    }
-  }
-}
-
-// Fills the ring by all lanes of the warpgroup; what the copy engine can, it does.
-template <class P> IMBREX_INLINE void produce_by_lanes(const P &p, const places<P> &at, int32_t slot) {
-  ring<P::stages> here;
-  const int32_t count = P::works(slot);
-#pragma unroll 1
-  for (int32_t i = 0; i < count; ++i) {
-    const work w = P::work_of(slot, i, 0, 0);
-#pragma unroll 1
-    for (int32_t step = w.first; step < w.end; ++step) {
-      const uint32_t full = at.full(here.stage);
       wait(at.empty(here.stage), here.round ^ 1);
       if constexpr (P::copies_boxes)
-        if (warpgroup_lane() == 0) {
-          arrive_expecting(full, P::copied_bytes);
-          p.load_a(at.a(here.stage), full, w.batch, w.row_tile, step, 0, 1);
-          p.load_b(at.b(here.stage), full, w.batch, w.column_tile, step, 0, 1);
-        }
-      p.fill_a(at.a(here.stage), w.batch, w.row_tile, step);
-      p.fill_b(at.b(here.stage), w.batch, w.column_tile, step);
-      arrive_after_copies(full);
+        if (!P::has_lanes || warpgroup_lane() == 0) copy_tiles(p, at, here.stage, w, step, rank);
+      if constexpr (P::has_lanes) {
+        p.fill_a(at.a(here.stage), w.batch, w.row_tile, step);
+        p.fill_b(at.b(here.stage), w.batch, w.column_tile, step);
+        arrive_after_copies(at.full(here.stage));
+      }
       here.next();
     }
   }
@@ -253,10 +242,7 @@ template <class P> IMBREX_INLINE void run(const P &p) {
   wait_for_earlier();
   if (number == P::consumers) {
     if constexpr (P::consumers > 1) give_registers<P::producer_registers>();
-    if constexpr (P::has_lanes)
-      produce_by_lanes(p, at, slot);
-    else if (warpgroup_lane() == 0)
-      produce(p, at, slot, rank);
+    if (P::has_lanes || warpgroup_lane() == 0) produce(p, at, slot, rank);
   } else {
     if constexpr (P::consumers > 1) take_registers<P::consumer_registers>();
     consume(p, at, slot, rank, number);
