@@ -4,10 +4,10 @@
 
 For each problem kernels take turns: data_parallel with the tuning that the model chooses for it, `auto`, and
 stream_k with one and with four workgroups a thread. A ratio is data_parallel's time over the other's, each
-the best of its rounds. Three kinds of problems: few output tiles with a long K, where sharing pays; tiles
-that leave the last wave nearly empty, by the tuning that is given; and problems where nothing is to be had,
-for which `auto` must stay at data_parallel; 256 x 256 x 65536 is one of them on two threads, which have a
-tile each.
+the best of its rounds. Kinds of problems: few output tiles with a long K, where sharing pays; one output
+tile, by the tuning that is given; tiles that leave the last wave nearly empty, likewise; and problems where
+nothing is to be had, for which `auto` must stay at data_parallel. By the model's own tuning 256 x 256 x 65536
+is one of the last kind on two threads, which have a tile each.
 """
 
 from __future__ import annotations
@@ -37,6 +37,8 @@ def weights(c: int, size: int, k: int, window: int = 1) -> Conv2d:
 
 
 WAVES = "v1:cpu:6,64,96,128,512,16,k_blocked,b,straight"
+WHOLE = "v1:cpu:6,64,258,256,512,16,k_blocked,b,straight"
+"""A tile of all of 256 x 256."""
 KINDS: dict[str, list[tuple[Problem, str | None]]] = {
     "few tiles, long K": [
         (Gemm(256, 256, 65536), None),
@@ -47,6 +49,7 @@ KINDS: dict[str, list[tuple[Problem, str | None]]] = {
         (weights(64, 56, 64, 3), None),
         (weights(512, 7, 512, 3), None),
     ],
+    "one output tile, as given": [(Gemm(256, 256, 65536), WHOLE), (weights(256, 14, 256), WHOLE)],
     "a nearly empty last wave": [
         (Gemm(96, 128 * 3, 8192), WAVES),
         (Gemm(96, 128 * 5, 8192), WAVES),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from importlib import import_module
 from typing import Any
@@ -21,7 +21,7 @@ from imbrex.diagnostic import Diagnostic
 from imbrex.ir.printed import print_module
 from imbrex.kernel import TARGETS, default_name
 from imbrex.pipeline import Request, algorithm_of, levels, machine_for
-from imbrex.problem import Problem, problem_text
+from imbrex.problem import Operand, Problem, problem_text
 from imbrex.run.machine import machine
 from imbrex.schedule import tiles
 from imbrex.schedule import tuning as tunings
@@ -144,18 +144,19 @@ def _print_meaning(chosen: Choices, asked: Asked, request: Request) -> int:
 
 
 def _problem_text(problem: Problem, algorithm: str | None) -> str:
-    rows = [
-        (o.role, f"{_array(problem, o.role)}{'  written' if o.is_written else ''}") for o in problem.operands
-    ]
+    dims = dict(zip(problem.roles, problem.all_dims, strict=True))
+    rows = [(o.role, _array(o, dims.get(o.role))) for o in problem.operands]
     rows.append(("work", f"{flops_text(problem.flops)} on {bytes_text(problem.bytes)}"))
     if algorithm is not None:
         rows.append(("algorithm", algorithm))
     return facts(problem_text(problem), rows)
 
 
-def _array(problem: Problem, role: str) -> str:
-    dims = ", ".join(f"{name} {size}" for name, size in problem.dims(role))  # type: ignore[arg-type]
-    return f"[{dims}] {problem.element(role)}"  # type: ignore[arg-type]
+def _array(operand: Operand, dims: Sequence[tuple[str, int]] | None) -> str:
+    """dims: those of the dialect; None for one whose dimensions are its own."""
+    named = zip(operand.layout, operand.shape, strict=True) if dims is None else dims
+    told = ", ".join(f"{name} {size}" for name, size in named)
+    return f"[{told}] {operand.dtype}{'  written' if operand.is_written else ''}"
 
 
 def _product_text(product: Product, number: int, count: int, machine: Target) -> Iterator[str]:

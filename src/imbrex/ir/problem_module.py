@@ -19,7 +19,7 @@ from imbrex.ir.ops import Conv2dBwdDataOp, Conv2dBwdWeightOp, Conv2dOp, FinishOp
 from imbrex.ir.ops.problem import ConvOp
 from imbrex.ir.rewrite import Run
 from imbrex.ir.shape import memref
-from imbrex.problem import Conv2d, Gemm, Operand, Problem
+from imbrex.problem import Conv2d, Gemm, Problem
 
 CONVOLUTIONS: Final[dict[str, type[ConvOp]]] = {
     "forward": Conv2dOp,
@@ -31,36 +31,30 @@ CONVOLUTIONS: Final[dict[str, type[ConvOp]]] = {
 def problem_module(problem: Problem, name: str = "kernel", algorithm: str | None = None) -> ModuleOp:
     """A module with `func.func @name(%filter, %input, %output)`, or `(%a, %b, %c)`, that computes `problem`.
 
-    The arrays of an epilogue follow.  With groups the arrays have the dialect's five dimensions; the same
+    The arrays of an epilogue follow, the residual with the result's dims.  With groups the arrays have the dialect's five dimensions; the same
     memory, seen with "g" split off.  algorithm: of a convolution, "channels_last"; of backward data, also
     "v1r1" or "v4r1"; of a product, "data_tiled:TILE_KERNEL".
     """
-    dims = [problem.dims(role) for role in problem.roles]
+    dims = problem.all_dims
     sizes = [[size for _, size in of] for of in dims]
-    further = problem.operands[len(problem.roles) :]
-    types = [memref(element_of(problem.element(r)), s) for r, s in zip(problem.roles, sizes, strict=True)]
-    types += [memref(element_of(o.dtype), _as_result(o, sizes, problem)) for o in further]
+    result = problem.roles.index(problem.written)
+    sizes += [o.shape if o.role == "bias" else sizes[result] for o in problem.operands[len(dims) :]]
+    types = [memref(element_of(o.dtype), s) for o, s in zip(problem.operands, sizes, strict=True)]
     body = Block(arg_types=types)
     for arg, operand in zip(body.args, problem.operands, strict=True):
         arg.name_hint = operand.role
-    arrays = list(body.args[: len(dims)])
+    arrays: list[SSAValue] = list(body.args[: len(dims)])
     run = Run()
     if problem.epilogue is not None:
-        place = problem.roles.index(problem.written)
-        arrays[place] = _finished(problem, arrays[place], body.args[len(dims) :], run)
+        arrays[result] = _finished(problem, arrays[result], body.args[len(dims) :], run)
     body.add_ops([*run.ops, problem_op(problem, tuple(arrays), algorithm), ReturnOp()])
     return ModuleOp([FuncOp(name, (types, ()), Region(body))])
-
-
-def _as_result(operand: Operand, sizes: list[list[int]], problem: Problem) -> Sequence[int]:
-    """The shape of an epilogue's array; one of the result's shape has the dialect's dims."""
-    return operand.shape if operand.role == "bias" else sizes[problem.roles.index(problem.written)]
 
 
 def _finished(problem: Problem, result: SSAValue, arrays: Sequence[SSAValue], run: Run) -> SSAValue:
     """The result as a view that is stored through the problem's epilogue."""
     assert problem.epilogue is not None
-    dims = tuple(Dim(*d) for d in problem.dims(problem.written))
+    dims = tuple(Dim(*d) for d in problem.all_dims[problem.roles.index(problem.written)])
     seen = [
         run.view(array, (_along_channels(dims, problem),), name) if name == "bias" else array
         for name, array in zip(problem.epilogue.arrays, arrays, strict=True)

@@ -149,6 +149,11 @@ class Conv2d:
         return tuple(dims)
 
     @property
+    def all_dims(self) -> tuple[tuple[tuple[str, int], ...], ...]:
+        """`dims` of every role."""
+        return tuple(self.dims(role) for role in self.roles)
+
+    @property
     def operands(self) -> tuple[Operand, ...]:
         """The arrays of `roles`, then those of the epilogue, for code that serves every Problem."""
         own = tuple(
@@ -156,6 +161,11 @@ class Conv2d:
             for role in self.roles
         )
         return (*own, *(after.operands(self.epilogue, own[2], "k") if self.epilogue else ()))
+
+    @property
+    def result(self) -> Operand:
+        """The array that is written."""
+        return self.operands[self.roles.index(self.written)]
 
     def element(self, role: Role) -> DType:
         """The element type of that role's array."""

@@ -40,8 +40,25 @@ ARRAYS: Final[tuple[Array, ...]] = get_args(Array)
 NAMES: Final = ("x", *ARRAYS)
 
 
+def _relu(x: Float) -> Float:
+    return np.maximum(x, 0.0)
+
+
+def _clamp(x: Float, low: Float, high: Float) -> Float:
+    return np.minimum(np.maximum(x, low), high)
+
+
 def _erf(x: Float) -> Float:
-    return np.frompyfunc(math.erf, 1, 1)(x).astype(np.float64)
+    found: Any = np.frompyfunc(math.erf, 1, 1)(x)
+    return np.asarray(found, np.float64)
+
+
+def _silu(x: Float) -> Float:
+    return x * _sigmoid(x)
+
+
+def _gelu(x: Float) -> Float:
+    return 0.5 * x * (1.0 + _erf(x / math.sqrt(2.0)))
 
 
 def _sigmoid(x: Float) -> Float:
@@ -79,15 +96,15 @@ FUNCTIONS: Final[Mapping[str, Function]] = {
     "multiply": Function(2, np.multiply, math.inf),
     "divide": Function(2, np.divide, math.inf),
     "negate": Function(1, np.negative),
-    "relu": Function(1, lambda x: np.maximum(x, 0.0)),
+    "relu": Function(1, _relu),
     "min": Function(2, np.minimum),
     "max": Function(2, np.maximum),
-    "clamp": Function(3, lambda x, low, high: np.minimum(np.maximum(x, low), high)),
+    "clamp": Function(3, _clamp),
     "abs": Function(1, np.abs),
     "tanh": Function(1, np.tanh, is_f32=True),
     "sigmoid": Function(1, _sigmoid, 0.25, True),
-    "silu": Function(1, lambda x: x * _sigmoid(x), 1.1, True),
-    "gelu": Function(1, lambda x: 0.5 * x * (1.0 + _erf(x / math.sqrt(2.0))), 1.13, True),
+    "silu": Function(1, _silu, 1.1, True),
+    "gelu": Function(1, _gelu, 1.13, True),
     "gelu_tanh": Function(1, _gelu_tanh, 1.13, True),
 }
 """Every operator and function by its name.  gelu is the exact one, by erf; gelu_tanh approximates it."""

@@ -94,6 +94,11 @@ class Gemm:
                 assert_never(role)
         return (("batch", self.batch), *matrix) if self.batch > 1 else matrix
 
+    @property
+    def all_dims(self) -> tuple[tuple[tuple[str, int], ...], ...]:
+        """`dims` of every role."""
+        return tuple(self.dims(role) for role in self.roles)
+
     def layout(self, role: GemmRole) -> tuple[str, ...]:
         return tuple(name for name, _ in self.dims(role))
 
@@ -108,6 +113,11 @@ class Gemm:
             for role in self.roles
         )
         return (*own, *after.operands(self.epilogue, own[2], "n"))
+
+    @property
+    def result(self) -> Operand:
+        """The array that is written."""
+        return self.operands[self.roles.index(self.written)]
 
     def element(self, role: GemmRole) -> DType:
         """The element type of that role's array."""

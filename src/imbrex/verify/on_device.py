@@ -133,7 +133,7 @@ def compared(
             bound += (own.abs() + want.abs()) * (EPILOGUE_ROUNDINGS * F32.unit_roundoff)
             bound += want.abs() * u_out
     del magnitude, own
-    return _comparison(got, want, bound, next(o for o in problem.operands if o.is_written))
+    return _comparison(got, want, bound, problem.result)
 
 
 def _law(problem: Problem, data: Data) -> Tolerance:
@@ -186,7 +186,7 @@ def _place(flat: int, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 def _after(problem: Problem, epilogue: Epilogue, own: Tensor, tensors: Mapping[str, Tensor]) -> Tensor:
     names: dict[str, Tensor] = {"x": own}
-    written = next(o for o in problem.operands if o.is_written)
+    written = problem.result
     for operand in problem.operands:
         if operand.role == "bias":
             (channel,) = operand.layout

@@ -62,13 +62,13 @@ def reference(problem: Conv2d | Gemm, arrays: Mapping[str, npt.NDArray[Any]]) ->
 
 def _stored(want: Float, problem: Conv2d | Gemm) -> Float:
     """Integers are rounded to nearest and saturate."""
-    result = problem.element(problem.written)
+    result = problem.result.dtype
     return want if result.is_float else np.clip(np.rint(want), -result.largest - 1, result.largest)
 
 
 def _further(problem: Conv2d | Gemm, operands: Mapping[str, Float]) -> dict[str, Float]:
     """The epilogue's arrays, such that they broadcast with the result."""
-    result = next(o for o in problem.operands if o.is_written)
+    result = problem.result
     found: dict[str, Float] = {}
     for operand in problem.operands[len(problem.roles) :]:
         shape = [

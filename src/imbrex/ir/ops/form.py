@@ -12,86 +12,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import Any, ClassVar, Self, cast
 
-from xdsl.dialects.builtin import IndexType, MemRefType
+from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import (
-    IRDLOperation,
-    OperandDef,
-    OptOperandDef,
-    OptPropertyDef,
-    RangeLengthConstraint,
-    RangeOf,
-    VarOperandDef,
-)
-from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.irdl import IRDLOperation, OptPropertyDef
+from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import ParseError
-from xdsl.utils.lexer import Span
 
 from imbrex.ir.attrs import Layout, Literal, Names
 from imbrex.ir.literal import Node, fields
+from imbrex.ir.ops.read import Written, read_operands, read_types, resolve
+from imbrex.ir.ops.slot import SIZES, Slot, keys_of, slots_of
 from imbrex.ir.printed import Seed, write_fields
 from imbrex.ir.shape import flaw_of
-from imbrex.ir.source import InvalidField, LocatedParser, OpSource
+from imbrex.ir.source import InvalidField, LocatedParser
 from imbrex.ir.text import Reader
 
-SIZES = "sizes"
 ON_ONE_LINE = 4
 """A configuration of at most so many keys, none of them a layout, is printed on one line."""
-
-
-@dataclass(frozen=True)
-class Slot:
-    """How one operand definition is written: its name, and whether it is a memref, an index or either."""
-
-    name: str
-    is_memref: bool
-    is_index: bool
-    is_optional: bool
-    is_variadic: bool
-
-    @property
-    def follows(self) -> str | None:
-        """The operand after which these indices stand in brackets."""
-        return (
-            self.name.removesuffix("_index")
-            if self.is_variadic and self.is_index and self.name != SIZES
-            else None
-        )
-
-    @property
-    def takes_the_rest(self) -> bool:
-        """Is it the last of the operands, and takes all that follow?"""
-        return self.is_variadic and self.is_memref
-
-
-@cache
-def slots_of(op: type[IRDLOperation]) -> tuple[Slot, ...]:
-    """The operand definitions of an operation."""
-    return tuple(_slot(name, d) for name, d in op.get_irdl_definition().operands)
-
-
-def _slot(name: str, d: OperandDef) -> Slot:
-    constr = d.constr.constraint if isinstance(d.constr, RangeLengthConstraint) else d.constr
-    bases = (constr.constr.get_bases() if isinstance(constr, RangeOf) else None) or set()
-    optional = isinstance(d, OptOperandDef)
-    variadic = isinstance(d, VarOperandDef) and not optional
-    return Slot(name, MemRefType in bases, IndexType in bases, optional, variadic)
-
-
-@cache
-def keys_of(op: type[IRDLOperation]) -> Mapping[str, type[Literal[Any]]]:
-    """The attribute class of each configuration key, in the order of definition."""
-    out: dict[str, type[Literal[Any]]] = {}
-    for key, d in op.get_irdl_definition().properties.items():
-        for base in d.constr.get_bases() or ():
-            if issubclass(base, Literal):
-                out[key] = base
-    return out
 
 
 @cache
@@ -101,26 +42,6 @@ def required_of(op: type[IRDLOperation]) -> tuple[str, ...]:
     inferred = op.INFERRED if issubclass(op, MiopenOp) else ()
     required = [k for k in keys_of(op) if not isinstance(properties[k], OptPropertyDef)]
     return tuple(k for k in required if k not in inferred)
-
-
-@dataclass
-class Written:
-    """What stood in the text of one operation."""
-
-    name: Span[str]
-    operands: dict[str, list[UnresolvedOperand]]
-    config: Node | None = None
-    types: list[MemRefType | Attribute] = field(default_factory=list[Attribute])
-    type_spans: list[Span[str]] = field(default_factory=list[Span[str]])
-    result: Attribute | None = None
-    result_span: Span[str] | None = None
-
-    def source(self, slots: Sequence[Slot]) -> OpSource:
-        """The places, for errors found later; an operand stands for its type where that is left out."""
-        operands = [o.span for os in self.operands.values() for o in os]
-        typed = [o.span for s in slots if not s.is_index for o in self.operands[s.name]]
-        results = (self.result_span,) if self.result_span else ()
-        return OpSource(self.config, tuple(operands), tuple(self.type_spans or typed), results)
 
 
 class MiopenOp(IRDLOperation):
@@ -137,7 +58,7 @@ class MiopenOp(IRDLOperation):
     def parse(cls, parser: Parser) -> Self:
         """Read one operation; also notes where its pieces stood."""
         reader = Reader(parser)
-        written = Written(reader.next.span, _read_operands(reader, cls))
+        written = Written(reader.next.span, read_operands(reader, cls))
         if reader.next.text == "{":
             written.config = reader.config()
         written.operands[SIZES] = reader.references
@@ -147,8 +68,8 @@ class MiopenOp(IRDLOperation):
             )
         properties = _decode(cls, written)
         notes = parser.parse_optional_attr_dict_with_keyword()
-        _read_types(parser, cls, written)
-        operands = _resolve(parser, cls, written)
+        read_types(parser, cls, written)
+        operands = resolve(parser, cls, written)
         cls.infer(properties, operands)
         op = cls.build(
             operands=[operands[s.name] for s in slots_of(cls)],
@@ -236,47 +157,6 @@ class MiopenOp(IRDLOperation):
         value.write(printer, compact)
 
 
-def _read_operands(reader: Reader, op: type[IRDLOperation]) -> dict[str, list[UnresolvedOperand]]:
-    """`(%a[%i, %j], %b)`: the operands by the name of their definition."""
-    parser = reader.parser
-    assert isinstance(parser, Parser)
-    slots = [s for s in slots_of(op) if s.follows is None and s.name != SIZES]
-    indexed = {s.follows for s in slots_of(op)}
-    out: dict[str, list[UnresolvedOperand]] = {s.name: [] for s in slots_of(op)}
-    least = sum(not (s.is_optional or s.takes_the_rest) for s in slots)
-    start, place = reader.next.span, 0
-
-    def operand() -> None:
-        nonlocal place
-        span = reader.next.span
-        value = parser.parse_unresolved_operand(f"expected an operand such as %a, got '{span.text}'")
-        if place >= len(slots) and slots and slots[-1].takes_the_rest:
-            out[slots[-1].name].append(value)
-            return
-        if place >= len(slots):
-            raise ParseError(span, f"'{op.name}' takes {_count(slots)}, this is operand {place + 1}")
-        name = slots[place].name
-        out[name] = [value]
-        if name in indexed and reader.next.text == "[":
-            square = parser.Delimiter.SQUARE
-            out[f"{name}_index"] = parser.parse_comma_separated_list(square, parser.parse_unresolved_operand)
-        elif reader.next.text == "[":
-            raise ParseError(reader.next.span, f"'{name}' of '{op.name}' takes no index")
-        place += 1
-
-    parser.parse_comma_separated_list(parser.Delimiter.PAREN, operand, f" after '{op.name}'")
-    if place < least:
-        raise ParseError(start, f"'{op.name}' takes {_count(slots)}, got {place}")
-    return out
-
-
-def _count(slots: Sequence[Slot]) -> str:
-    names = ", ".join(
-        f"[{s.name}]" if s.is_optional else f"{s.name}.." if s.takes_the_rest else s.name for s in slots
-    )
-    return f"{len(slots)} operands ({names})" if slots else "no operands"
-
-
 def _decode(op: type[IRDLOperation], written: Written) -> dict[str, Attribute]:
     """The configuration as attributes; unknown and missing keys are errors."""
     kinds, required = keys_of(op), required_of(op)
@@ -286,69 +166,3 @@ def _decode(op: type[IRDLOperation], written: Written) -> dict[str, Attribute]:
         return {}
     found = fields(written.config, kinds, required, f"'{op.name}'")
     return {key: kinds[key].new(kinds[key].decode(found[key])) for key in kinds if key in found}
-
-
-def _read_types(parser: Parser, op: type[IRDLOperation], written: Written) -> None:
-    """`: types to result`; an operation with no memref operand lists its result."""
-    has_result = bool(op.get_irdl_definition().results)
-    takes_types = any(not s.is_index for s in slots_of(op))
-    if not has_result and not takes_types:
-        return
-    if not has_result and parser.parse_optional_punctuation(":") is None:
-        return
-    if has_result:
-        parser.parse_punctuation(":", f" and the types after '{op.name}(...)'")
-    if takes_types:
-        parser.parse_comma_separated_list(
-            parser.Delimiter.NONE, lambda: _read_type(parser, written.types, written.type_spans)
-        )
-    if has_result:
-        if takes_types and parser.parse_optional_keyword("to") is None:
-            parser.raise_error(f"'{op.name}' has a result; write 'to' and its type after the operand's type")
-        results: list[Attribute] = []
-        spans: list[Span[str]] = []
-        _read_type(parser, results, spans)
-        written.result, written.result_span = results[0], spans[0]
-
-
-def _read_type(parser: Parser, types: list[Attribute], spans: list[Span[str]]) -> None:
-    start = parser.pos
-    types.append(parser.parse_type())
-    content = parser.lexer.input.content
-    said = content[start : parser.pos].split("//")[0].rstrip()
-    spans.append(Span(start, start + len(said), parser.lexer.input))
-
-
-def _resolve(parser: Parser, op: type[IRDLOperation], written: Written) -> dict[str, list[SSAValue]]:
-    """Operands with their types: listed, known from above, or index."""
-    typed = [s for s in slots_of(op) if not s.is_index for _ in written.operands[s.name]]
-    memrefs = [s for s in typed if s.is_memref]
-    if len(written.types) not in (0, len(memrefs), len(typed)):
-        given = f"{len(written.types)} {'type' if len(written.types) == 1 else 'types'}"
-        raise ParseError(
-            written.type_spans[-1], f"'{op.name}' has {len(memrefs)} memref operands, got {given}"
-        )
-    types = iter(written.types)
-    out: dict[str, list[SSAValue]] = {}
-    for slot in slots_of(op):
-        values: list[SSAValue] = []
-        for operand in written.operands[slot.name]:
-            if slot.is_index:
-                ty: Attribute | None = IndexType()
-            else:
-                ty = next(types, None) or _known_type(parser, operand)
-            if slot.is_memref and ty is not None and ty.name != MemRefType.name:
-                message = f"'{slot.name}' of '{op.name}' is a memref, got {ty}; bufferize first"
-                raise ParseError(operand.span, message)
-            if ty is None:
-                raise ParseError(
-                    operand.span, f"'%{operand.operand_name}' is not defined above; write the types after ':'"
-                )
-            values.append(parser.resolve_operand(operand, ty))
-        out[slot.name] = values
-    return out
-
-
-def _known_type(parser: Parser, operand: UnresolvedOperand) -> Attribute | None:
-    values = parser.ssa_values.get(operand.operand_name)
-    return values[operand.index].type if values and operand.index < len(values) else None
