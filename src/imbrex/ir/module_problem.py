@@ -64,8 +64,7 @@ def _stated(module: Operation) -> Iterator[Stated]:
                 case ConvOp():
                     yield Stated(_conv(op), function.sym_name.data, _algorithm(op))
                 case GemmOp():
-                    tiled = f"data_tiled:{op.data_tiled.data}" if op.data_tiled else None
-                    yield Stated(_gemm(op), function.sym_name.data, tiled)
+                    yield Stated(_gemm(op), function.sym_name.data, _algorithm_of_product(op))
                 case _ if op.name.startswith("miopen."):
                     message = "is of a level below the problem; imbrex-opt takes it further down"
                     raise InvalidOp(op, message)
@@ -77,6 +76,12 @@ def _algorithm(op: ConvOp) -> str | None:
     if op.channels_last is not None and op.channels_last.data:
         return "channels_last"
     return op.algorithm.data if isinstance(op, Conv2dBwdDataOp) and op.algorithm else None
+
+
+def _algorithm_of_product(op: GemmOp) -> str | None:
+    if op.aligned is not None and op.aligned.data:
+        return "aligned"
+    return f"data_tiled:{op.data_tiled.data}" if op.data_tiled else None
 
 
 def _conv(op: ConvOp) -> Conv2d:

@@ -33,7 +33,7 @@ def problem_module(problem: Problem, name: str = "kernel", algorithm: str | None
 
     The arrays of an epilogue follow, the residual with the result's dims.  With groups the arrays have the dialect's five dimensions; the same
     memory, seen with "g" split off.  algorithm: of a convolution, "channels_last"; of backward data, also
-    "v1r1" or "v4r1"; of a product, "data_tiled:TILE_KERNEL".
+    "v1r1" or "v4r1"; of a product, "aligned" or "data_tiled:TILE_KERNEL".
     """
     dims = problem.all_dims
     sizes = [[size for _, size in of] for of in dims]
@@ -97,7 +97,9 @@ def problem_op(problem: Problem, arrays: tuple[SSAValue, ...], algorithm: str | 
             properties |= {key: Bool(True) for key, given in flags.items() if given}
             scales = {"alpha": (problem.alpha, 1.0), "beta": (problem.beta, 0.0)}
             properties |= {key: Float(float(v)) for key, (v, neutral) in scales.items() if v != neutral}
-            if algorithm is not None:
+            if algorithm == "aligned":
+                properties["aligned"] = Bool(True)
+            elif algorithm is not None:
                 properties["data_tiled"] = Word(algorithm.removeprefix("data_tiled:"))
             return GemmOp.build(operands=list(arrays), properties=properties)
         case _:

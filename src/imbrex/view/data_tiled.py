@@ -46,7 +46,8 @@ class Items:
     """How a launch moves a packed array.  map: (workgroup, workitem, other, slot) -> packed array.
 
     slot runs over neighbours in the packed array, `other` over neighbours of a dimension in which the plain
-    array runs.  Guarded where the last workgroup has work items to spare.
+    array runs, or, where nothing `turns`, over pieces of any place.  Guarded where the last workgroup has
+    work items to spare.
     """
 
     map: Map
@@ -54,6 +55,7 @@ class Items:
     workitems: int
     other: int
     slots: int
+    turns: bool = True
 
 
 @dataclass(frozen=True)

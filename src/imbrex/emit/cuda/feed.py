@@ -98,7 +98,7 @@ def _left(form: Lanes, share: SharedTile) -> str | None:
     along, bounds = var(form.along, size), list[Lin]()
     is_whole = form.along == share.major and not (form.offset - along).mentions(form.along)
     pieces = size * share.element_bytes // 16
-    are_whole = WARP % pieces == 0 and share.bytes % (16 * WARPGROUP) == 0
+    are_whole = pieces > 0 and WARP % pieces == 0 and share.bytes % (16 * WARPGROUP) == 0
     if not is_whole or not are_whole or form.width * share.element_bytes >= COPY_BYTES:
         return None
     others = [g for g in form.guards if not g.index.mentions(form.along)]

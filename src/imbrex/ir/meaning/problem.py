@@ -53,7 +53,7 @@ class ProblemFunctions(InterpreterFunctions):
 
     @impl(GemmOp)
     def gemm(self, interpreter: Interpreter, op: GemmOp, args: PythonValues) -> PythonValues:
-        a, b, c = (v.data.reshape(v.shape) for v in args)
+        a, b, c = (v.load() for v in args)
         if op.a_transposed is not None and op.a_transposed.data:
             a = a.swapaxes(-1, -2)
         if op.b_transposed is not None and op.b_transposed.data:

@@ -195,7 +195,8 @@ class GemmOp(MiopenOp):
     """c[m, n] = alpha * sum_k a[m, k] * b[k, n] + beta * c[m, n], row-major, for each leading batch index.
 
     a_transposed: a is stored as [k, m]; b_transposed: b is stored as [n, k].  data_tiled: the name of a tile
-    kernel; a and b are packed for it first, and c is unpacked in the end.
+    kernel; a and b are packed for it first, and c is unpacked in the end.  aligned: those of a and b whose rows
+    are no multiple of 16 bytes are copied first.
     """
 
     name = "miopen.gemm"
@@ -207,8 +208,12 @@ class GemmOp(MiopenOp):
     alpha = opt_prop_def(Float)
     beta = opt_prop_def(Float)
     data_tiled = opt_prop_def(Word)
+    aligned = opt_prop_def(Bool)
 
     def verify_(self) -> None:
+        is_aligned = self.aligned is not None and self.aligned.data
+        message = "'data_tiled' packs both operands; leave it or 'aligned' out"
+        expect(not (is_aligned and self.data_tiled is not None), message, "aligned")
         ranks = [rank_of(v) for v in (self.a, self.b, self.c)]
         for i, rank in enumerate(ranks):
             expect(

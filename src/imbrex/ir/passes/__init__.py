@@ -12,6 +12,7 @@ PASSES: Final = {
     "linalg-to-miopen": "linalg_to_miopen:LinalgToMiopen",
     "specialise": "specialise:Specialise",
     "channels-last": "channels_last:ChannelsLastPass",
+    "aligned-rows": "aligned_rows:AlignedRows",
     "conv-to-gemm": "conv_to_gemm:ConvToGemm",
     "unfold": "unfold:UnfoldContiguous",
     "affix-tuning": "affix_tuning:AffixTuning",

@@ -20,9 +20,10 @@ from imbrex.ir.ops.thread import ThreadwiseCopyOp
 from imbrex.ir.ops.workspace import WorkspaceOp
 from imbrex.ir.rewrite import Run, properties
 from imbrex.ir.shape import PRIVATE, element_of, memref
+from imbrex.view.channels_last import ChannelsLast
 from imbrex.view.data_tiled import VECTOR_BYTES, Items
 
-__all__ = ["Registers", "copy", "launch", "pack", "workspace"]
+__all__ = ["Registers", "copied", "copy", "launch", "pack", "workspace"]
 
 Body = Callable[[Run, Sequence[SSAValue]], None]
 
@@ -34,11 +35,18 @@ def workspace(hint: str, element: Attribute, dims: Sequence[Dim], run: Run) -> S
     return run.add(op).result
 
 
+def copied(array: SSAValue, of: ChannelsLast, items: Items, hint: str, run: Run) -> SSAValue:
+    """A workspace, and a launch that fills it with the array."""
+    dest = workspace(f"packed_{hint}", element_of(array), of.packed, run)
+    pack(array, dest, of.placed, items, hint, run)
+    return dest
+
+
 def pack(array: SSAValue, packed: SSAValue, placed: Map, items: Items, hint: str, run: Run) -> None:
     """A launch that fills the packed array.  placed: packed -> array; zeros where that is guarded."""
     source = run.view(array, items.map.then(placed).layers, hint)
     dest = run.view(packed, items.map.layers, f"packed_{hint}")
-    box = Registers(items.other, items.slots, element_of(array))
+    box = Registers(items.other, items.slots, element_of(array), items.turns)
 
     def body(into: Run, place: Sequence[SSAValue]) -> None:
         across, along = box.alloc(into, hint)
@@ -57,13 +65,14 @@ class Registers:
     other: int
     slots: int
     element: Attribute
+    turns: bool = True
 
     def alloc(self, into: Run, hint: str) -> tuple[SSAValue, SSAValue]:
         """Registers for the box, seen as (other, slot): with neighbours along other, and along slot; one
         buffer where there is nothing to turn.
         """
         along = into.alloc(f"thread_{hint}", self.element, [self.other, self.slots], PRIVATE)
-        if self.other == 1:
+        if self.other == 1 or not self.turns:
             return along, along
         across = into.alloc(f"thread_{hint}_turned", self.element, [self.slots, self.other], PRIVATE)
         dims = (Dim("slot", self.slots), Dim("other", self.other))

@@ -1,0 +1,88 @@
+"""aligned-rows: a product that asks for it reads copies of the operands that a tensor map cannot show.
+
+    miopen.gemm(%a, %b, %c) { aligned = true }                       f16, %a: 100x77, %b: 77x64
+    ->  %packed_a = workspace : 100x80      launch: %packed_a = %a, with zeros from 77 on
+        %b_k_n = transform(%b) pad k to 80
+        miopen.gemm(%packed_a, %b_k_n, %c)
+
+What is together in memory is rounded up to 16 bytes, k, m or n of all arrays with it: those that are not
+copied are seen with so much more that does not exist, reads as zero and is not stored.  Where elements are
+not 16 bits wide, the copy also turns an operand whose k is not together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute, SSAValue
+from xdsl.passes import ModulePass
+
+from imbrex.index.map import Dim
+from imbrex.ir.attrs import Bool
+from imbrex.ir.element import element_bytes
+from imbrex.ir.ops.problem import GemmOp
+from imbrex.ir.passes.packing import copied
+from imbrex.ir.rewrite import Run, replace_with, require_static
+from imbrex.ir.shape import element_of, shape_of
+from imbrex.ir.source import InvalidOp
+from imbrex.view.aligned import aligned, items
+from imbrex.view.channels_last import ChannelsLast
+from imbrex.view.data_tiled import VECTOR_BYTES
+from imbrex.view.gemm import overhang
+
+__all__ = ["ALREADY", "AlignedRows", "aligned_operands"]
+
+ALREADY: Final = f"rows of both operands are multiples of {VECTOR_BYTES} bytes"
+
+
+@dataclass(frozen=True)
+class AlignedRows(ModulePass):
+    """See the module's first lines."""
+
+    name = "aligned-rows"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for product in [o for o in op.walk() if isinstance(o, GemmOp)]:
+            if product.aligned is not None and product.aligned.data:
+                run = Run()
+                _align(product, run)
+                replace_with(product, run.ops)
+
+
+def aligned_operands(op: GemmOp) -> dict[str, ChannelsLast]:
+    """What is copied, by role; empty where both operands can be read where they are."""
+    size = element_bytes(element_of(op.a))
+    found = {role: aligned(dims, size) for role, dims in _dims(op).items() if role != "c"}
+    return {role: of for role, of in found.items() if of is not None}
+
+
+def _dims(op: GemmOp) -> dict[str, tuple[Dim, ...]]:
+    """The dims of each array in memory order."""
+    require_static(op, (op.a, op.b, op.c))
+    turned = {role: bool(p and p.data) for role, p in (("a", op.a_transposed), ("b", op.b_transposed))}
+    found: dict[str, tuple[Dim, ...]] = {}
+    for role, array, names in (("a", op.a, "mk"), ("b", op.b, "kn"), ("c", op.c, "mn")):
+        order = f"g{names[::-1] if turned.get(role) else names}"
+        sizes = [s for s in shape_of(array) if s is not None]
+        found[role] = tuple(Dim(n, s) for n, s in zip(order[-len(sizes) :], sizes, strict=True))
+    return found
+
+
+def _align(op: GemmOp, run: Run) -> None:
+    """The copies, then the product of them."""
+    packed = aligned_operands(op)
+    if not packed:
+        raise InvalidOp(op, f"there is nothing to align: {ALREADY}; leave the key out", "aligned")
+    rounded = {of.channel: of.packed[-1].size for of in packed.values()}
+    properties: dict[str, Attribute] = {k: p for k, p in op.properties.items() if k != "aligned"}
+    operands: list[SSAValue] = []
+    for (role, dims), array in zip(_dims(op).items(), op.operands, strict=True):
+        value, of = array, packed.get(role)
+        if of is not None:
+            value, dims = copied(array, of, items(of, element_bytes(element_of(array))), role, run), of.packed
+            properties[f"{role}_transposed"] = Bool(dims[-1].name != {"a": "k", "b": "n"}[role])
+        operands.append(run.view(value, overhang(dims, **rounded), role))
+    run.add(GemmOp.build(operands=operands, properties=properties))

@@ -1,0 +1,70 @@
+"""Aligned: an operand of a product, copied so that a tensor map can show it.
+
+    array    [..., along], or [..., k, ..., d]      where the matrix unit wants k together
+    packed   [..., along], rounded up to 16 bytes; what is added is zero
+
+`aligned` tells the dims of the copy, None where the array serves as it is; `row_items` who moves what where
+dims keep their order.  A work item moves `CHUNKS` pieces of 16 bytes of the packed array, a workgroup's
+lanes side by side in each, so that a wave's accesses are one stretch of memory on both sides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Final
+
+from imbrex.index.map import Dim, Map, layer_over
+from imbrex.index.rule import Merge, Pad, PassThrough, Unmerge
+from imbrex.view.channels_last import ChannelsLast, is_channels_last
+from imbrex.view.data_tiled import VECTOR_BYTES, Items
+
+__all__ = ["aligned", "items"]
+
+EITHER: Final = 2
+"""Bytes of elements that the matrix unit also takes with rows or columns together."""
+CHUNKS: Final = 4
+"""Pieces of a work item, whose loads are under way together."""
+
+
+def aligned(array: Sequence[Dim], element_bytes: int) -> ChannelsLast | None:
+    """How an operand is copied, one of whose dims is named "k"; None where it serves as it is."""
+    dims = tuple(array)
+    wants_k = element_bytes != EITHER or is_channels_last(dims, "k")
+    found = ChannelsLast(dims, "k" if wants_k else dims[-1].name, max(1, VECTOR_BYTES // element_bytes))
+    is_rounded = found.packed[-1].size != dict(dims)[found.channel]
+    return found if is_rounded or not is_channels_last(dims, found.channel) else None
+
+
+def items(of: ChannelsLast, element_bytes: int, workitems: int = 256) -> Items:
+    """Who moves what."""
+    if not is_channels_last(of.array, of.channel):
+        return of.items(element_bytes, workitems)
+    slots = max(1, VECTOR_BYTES // element_bytes)
+    count = prod(d.size for d in of.packed) // slots
+    chunks = min(CHUNKS, -(-count // workitems))
+    workgroups = -(-count // (workitems * chunks))
+    *others, along = of.packed
+    split = layer_over(
+        of.packed,
+        *((PassThrough(), d.name, d.name) for d in others),
+        (Unmerge(), "chunk slot", along.name),
+        chunk=along.size // slots,
+        slot=slots,
+    )
+    rest = (PassThrough(), "slot", "slot")
+    numbered = layer_over(split.upper, (Merge(), "item", " ".join([*(d.name for d in others), "chunk"])), rest)
+    padded = layer_over(
+        numbered.upper, (Pad(0, workgroups * chunks * workitems - count), "item", "item"), rest
+    )
+    launched = layer_over(
+        padded.upper,
+        (Unmerge(), "workgroup other workitem", "item"),
+        rest,
+        order=["workgroup", "workitem", "other", "slot"],
+        workgroup=workgroups,
+        other=chunks,
+        workitem=workitems,
+    )
+    map = Map((launched, padded, numbered, split))
+    return Items(map, workgroups, workitems, chunks, slots, turns=False)
