@@ -18,9 +18,9 @@ from typing import Any
 
 import imbrex
 from imbrex import Gemm
-from imbrex.build.amd import CHIPS, CodeObject, build_code_object
-from imbrex.build.amd_report import Resources, resources
-from imbrex.build.hot_loop import Conflicts, HotLoop, find_mca, hot_loop
+from imbrex.build.amd.code_object import CHIPS, CodeObject, build_code_object
+from imbrex.build.amd.hot_loop import Conflicts, HotLoop, find_mca, hot_loop
+from imbrex.build.amd.report import Resources, resources
 from imbrex.build.toolchain import find_compiler
 from imbrex.cli.bench import write_report
 from imbrex.cli.progress import progress

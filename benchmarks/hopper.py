@@ -22,16 +22,16 @@ import time
 from pathlib import Path
 from typing import Any
 
-from imbrex.bench.campaign import Campaign
-from imbrex.bench.gpu import Row, not_run
-from imbrex.bench.gpu_summary import COLUMNS, markdown, row_line, set_cells
+from imbrex.bench.gpu.campaign import Campaign
+from imbrex.bench.gpu.row import Row, not_run
+from imbrex.bench.gpu.sets import SETS, Entry, chosen
+from imbrex.bench.gpu.summary import COLUMNS, markdown, row_line, set_cells
 from imbrex.bench.prepare import Wanted, prepare
-from imbrex.bench.sets import SETS, Entry, chosen
 from imbrex.cli.report_file import write_report
 from imbrex.cli.table import print_table
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import goal
-from imbrex.run.cuda_driver import require_gpu
+from imbrex.run.cuda.driver import require_gpu
 
 HERE = Path(__file__).resolve().parent
 BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from imbrex.build.amd import compile_code_object
+from imbrex.build.amd.code_object import compile_code_object
 
 HAND = Path(__file__).resolve().parents[2] / "benchmarks" / "amd"
 FORMS = {"f32": (np.float32, np.float32, 1), "f16": (np.float16, np.float32, 4), "i8": (np.int8, np.int32, 8)}

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from imbrex.build.amd import CodeObject, build_code_object
+from imbrex.build.amd.code_object import CodeObject, build_code_object
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import Kernel, compile
 from imbrex.problem import Gemm

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from imbrex.build.amd import compile_code_object
+from imbrex.build.amd.code_object import compile_code_object
 from imbrex.dtype import dtype
 from imbrex.view.mma import BITS, BUILTIN_TYPES, Instruction, Operand, elements, instruction, instructions
 

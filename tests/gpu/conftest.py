@@ -28,7 +28,7 @@ UNWRITTEN = "no kernel computes the epilogue"
 
 def missing() -> str | None:
     """Why these tests cannot run here."""
-    from imbrex.run.cuda_driver import require_gpu
+    from imbrex.run.cuda.driver import require_gpu
 
     try:
         require_gpu(TARGET)

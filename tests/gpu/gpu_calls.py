@@ -15,8 +15,8 @@ from gpu_check import launched
 
 from imbrex.kernel import Kernel, compile
 from imbrex.problem import Gemm
-from imbrex.verify.on_device import compared, drawn, poison_tensor
-from imbrex.verify.reference_on_device import true_result
+from imbrex.verify.device.check import compared, drawn, poison_tensor
+from imbrex.verify.device.reference import true_result
 
 PLAIN = Gemm(264, 392, 328, transpose_b=True, dtype="f16")
 SHARED = Gemm(256, 256, 8192, transpose_b=True, dtype="f16")

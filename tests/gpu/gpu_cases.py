@@ -26,13 +26,14 @@ class Case:
     tuning: str | None = None
     schedule: str | None = None
     values: tuple[Values, ...] = ("integer", "float")
+    algorithm: str | None = None
 
     @property
     def wanted(self) -> Wanted:
-        return Wanted(self.problem, TARGET, self.tuning, self.schedule)
+        return Wanted(self.problem, TARGET, self.tuning, self.schedule, self.algorithm)
 
     def __str__(self) -> str:
-        chosen = "-".join(word for word in (self.tuning, self.schedule) if word)
+        chosen = "-".join(word for word in (self.algorithm, self.tuning, self.schedule) if word)
         return f"{self.family}-{self.problem.key()}{f'-{chosen}' if chosen else ''}"
 
 
@@ -77,6 +78,35 @@ def scales() -> Iterator[Case]:
         for alpha, beta in ((2.0, 0.0), (1.0, 1.0), (-1.0, 3.0)):
             problem = Gemm(*sizes, transpose_b=True, alpha=alpha, beta=beta, dtype=dtype)
             yield Case("scale", problem, values=_values(dtype))
+
+
+ODD = (137, 131, 139)
+"""Every operand is copied, whatever its transposition."""
+
+
+def alignments() -> Iterator[Case]:
+    """Copies of operands whose rows are no multiple of 16 bytes, and the same products without copies."""
+    for dtype, (a, b), algorithm in product(TYPES[:6], TRANSPOSITIONS, ("aligned", "direct")):
+        problem = Gemm(*ODD, transpose_a=a, transpose_b=b, dtype=dtype)
+        yield Case("aligned", problem, values=_values(dtype), algorithm=algorithm)
+    others = (
+        Gemm(136, 264, 77, dtype="f16"),
+        Gemm(136, 77, 264, dtype="f16"),
+        Gemm(77, 264, 136, transpose_a=True, dtype="bf16"),
+        Gemm(1, 77, 333, dtype="f16"),
+        Gemm(77, 1, 333, dtype="f16"),
+        Gemm(65, 130, 260, dtype="f16"),
+        Gemm(1111, 2222, 3333, dtype="f16"),
+        Gemm(1000, 1001, 1003, transpose_a=True, dtype="bf16"),
+        Gemm(*ODD, batch=3, transpose_a=True, dtype="f16"),
+        Gemm(*ODD, batch=2, transpose_b=True, dtype="tf32"),
+        Gemm(*ODD, transpose_a=True, alpha=2.0, beta=3.0, dtype="f16"),
+        Gemm(*ODD, transpose_a=True, epilogue="relu(x + bias) + residual", dtype="f16"),
+        Gemm(513, 1031, 4095, dtype="f8e4m3fn"),
+    )
+    for problem in others:
+        yield Case("aligned", problem, algorithm="aligned")
+    yield Case("aligned", Gemm(129, 131, 8201, dtype="f16"), schedule="split_k", algorithm="aligned")
 
 
 EPILOGUES = ("relu(x + bias)", "x + residual", "f32(x)", "relu(x + bias) + residual", "x * 2 - bias")
@@ -166,8 +196,41 @@ def convolutions() -> Iterator[Case]:
         yield Case("conv", convolution("forward", layout, "i8", shape), values=("integer",))
 
 
+COPIED: tuple[tuple[str, Shape], ...] = (
+    ("merged_groups:4", GROUPS[0] | {"groups": 8}),
+    ("merged_groups:2", PLAIN | {"c": 64, "k": 32, "groups": 4, "stride": 2, "h": 15}),
+    ("merged_groups:8", PLAIN | {"c": 64, "k": 64, "groups": 8, "y": 1, "x": 1, "pad_h": 0, "pad_w": 0}),
+    ("merged_groups:16", GROUPS[3]),
+    ("window_rows", WINDOWS[8]),
+    ("window_rows", PLAIN | {"c": 3, "y": 4, "x": 4, "pad_h": 0, "pad_w": 0, "stride": 4, "h": 32, "w": 36}),
+    ("window_rows", PLAIN | {"c": 1, "k": 24, "pad_h": (0, 2), "pad_w": (2, 1), "dilation": (2, 1)}),
+    ("channel_vectors", GROUPS[2]),
+    ("channel_vectors", GROUPS[3] | {"stride": 2}),
+    ("channel_vectors", PLAIN | {"c": 72, "k": 72, "groups": 72, "stride": 2, "dilation": (2, 1)}),
+)
+"""Algorithms that copy first, whatever the model would choose."""
+
+
+def copies() -> Iterator[Case]:
+    for layout, direction, (algorithm, shape) in product(LAYOUTS, DIRECTIONS, COPIED):
+        backwards = {"window_rows": "backward_data", "channel_vectors": "backward_weight"}
+        if backwards.get(algorithm) != direction:
+            yield Case("copied", convolution(direction, layout, "f16", shape), algorithm=algorithm)
+    for dtype, algorithm, number in product(("bf16", "tf32"), ("merged_groups:4", "window_rows"), (0, 4)):
+        if (number == 4) == (algorithm == "window_rows"):
+            shape = COPIED[number][1]
+            yield Case("copied", convolution("forward", "nhwc", dtype, shape), algorithm=algorithm)
+    for dtype in ("bf16", "f32"):
+        yield Case("copied", convolution("forward", "nhwc", dtype, GROUPS[2]), algorithm="channel_vectors")
+    epilogues = (("merged_groups:4", 0), ("window_rows", 4), ("channel_vectors", 7))
+    for layout, (algorithm, number) in product(LAYOUTS, epilogues):
+        problem = convolution("forward", layout, "f16", COPIED[number][1], "relu(x + bias) + residual")
+        yield Case("copied", problem, algorithm=algorithm)
+
+
 def all_cases() -> list[Case]:
     found = [*products(), *batches(), *scales(), *epilogues(), *tunings(), *schedules(), *convolutions()]
+    found += [*alignments(), *copies()]
     return list(dict.fromkeys(found))
 
 

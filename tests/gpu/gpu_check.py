@@ -12,12 +12,12 @@ from typing import Any
 import torch
 from gpu_cases import TARGET, Case
 
-from imbrex.bench.replay import wait
+from imbrex.bench.gpu.replay import wait
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import Kernel, compile
 from imbrex.problem import Operand, Problem
 from imbrex.verify.data import Values
-from imbrex.verify.on_device import compared, drawn, element_type
+from imbrex.verify.device.check import compared, drawn, element_type
 
 MARGIN = 4096
 CANARY = 0xFF
@@ -41,7 +41,7 @@ class Guarded:
 def checked(case: Case) -> str | None:
     """None where everything is right, else the first thing that is not."""
     try:
-        kernel = compile(case.problem, TARGET, case.tuning, schedule=case.schedule)
+        kernel = compile(case.problem, TARGET, case.tuning, schedule=case.schedule, algorithm=case.algorithm)
     except Diagnostic as error:
         return f"refused: {error}"
     tunings = " ".join(kernel.tuning_texts)

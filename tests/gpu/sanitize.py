@@ -64,7 +64,9 @@ def run(cases: list[Case]) -> int:
     wrong = 0
     for case in cases:
         try:
-            kernel = compile(case.problem, TARGET, case.tuning, schedule=case.schedule)
+            kernel = compile(
+                case.problem, TARGET, case.tuning, schedule=case.schedule, algorithm=case.algorithm
+            )
         except Diagnostic as error:
             print(f"refused {case}: {error.message}", flush=True)
             continue

@@ -10,7 +10,7 @@ import pytest
 import imbrex
 from imbrex.diagnostic import Diagnostic
 from imbrex.problem import Gemm
-from imbrex.run.cuda_driver import require_gpu
+from imbrex.run.cuda.driver import require_gpu
 from imbrex.run.device import DeviceArray
 
 pytestmark = pytest.mark.gpu

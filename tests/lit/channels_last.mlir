@@ -5,17 +5,16 @@
 // Ten channels of f16 are rounded up to sixteen.  A work item turns 2 x 8 elements: 2 divides the 6 x 7 positions.
 // CHECK-LABEL: func.func @forward
 // CHECK-NEXT:  %packed_filter = miopen.workspace() : memref<4x3x3x16xf16>
+// CHECK-NEXT:  %packed_input = miopen.workspace() : memref<2x6x7x16xf16>
 // CHECK:       names = ["c"],
 // CHECK:       transformation = "pad",
-// CHECK:       miopen.launch(%wg, %item) { grid_size = 4, block_size = 256 } do {
+// CHECK:       miopen.launch(%wg, %item) { grid_size = 6, block_size = 256 } do {
 // CHECK-NEXT:    %thread_filter = miopen.alloc() : memref<1x8xf16, #5>
-// CHECK-NEXT:    miopen.threadwise_copy(%filter_workgroup_workitem_other_slot[%wg, %item], %thread_filter) { vector = 8 }
-// CHECK-NEXT:    miopen.threadwise_copy(%thread_filter, %packed_filter_workgroup_workitem_other_slot[%wg, %item]) { vector = 8 }
-// CHECK:       %packed_input = miopen.workspace() : memref<2x6x7x16xf16>
-// CHECK:       miopen.launch
-// CHECK:         miopen.threadwise_copy(%input_workgroup_workitem_other_slot[%wg_1, %item_1], %thread_input_turned_other_slot) { vector = 8 }
+// CHECK-NEXT:    miopen.threadwise_copy(%filter_workgroup_workitem_other_slot_1[%wg, %item], %thread_filter) { vector = 8 }
+// CHECK-NEXT:    miopen.threadwise_copy(%thread_filter, %packed_filter_workgroup_workitem_other_slot_1[%wg, %item]) { vector = 8 }
+// CHECK:         miopen.threadwise_copy(%input_workgroup_workitem_other_slot_1[%wg, %item], %thread_input_turned_other_slot) { vector = 8 }
 // CHECK-NEXT:    miopen.threadwise_copy(%thread_input_turned_other_slot, %thread_input) { vector = 8 }
-// CHECK-NEXT:    miopen.threadwise_copy(%thread_input, %packed_input_workgroup_workitem_other_slot[%wg_1, %item_1]) { vector = 8 }
+// CHECK-NEXT:    miopen.threadwise_copy(%thread_input, %packed_input_workgroup_workitem_other_slot_1[%wg, %item]) { vector = 8 }
 // CHECK:       miopen.conv2d(%packed_filter, %packed_input, %output) {
 // CHECK-NEXT:    filter_layout = ["k", "y", "x", "c"],
 // CHECK-NEXT:    input_layout = ["n", "hi", "wi", "c"],
@@ -50,8 +49,8 @@ func.func @backward_data(%filter: memref<8x3x3x3xf16>, %input: memref<2x3x6x7xf1
 // -----
 // Backward weight sums over positions: its channels keep their number.
 // CHECK-LABEL: func.func @backward_weight
+// CHECK-NEXT:  %packed_output = miopen.workspace() : memref<2x4x5x8xf16>
 // CHECK-NEXT:  %packed_input = miopen.workspace() : memref<2x6x7x3xf16>
-// CHECK:       %packed_output = miopen.workspace() : memref<2x4x5x8xf16>
 // CHECK:       miopen.conv2d_bwd_weight(%filter, %packed_input, %packed_output) {
 func.func @backward_weight(%filter: memref<8x3x3x3xf16>, %input: memref<2x3x6x7xf16>, %output: memref<2x8x4x5xf16>) {
   miopen.conv2d_bwd_weight(%filter, %input, %output) {

@@ -16,7 +16,7 @@ PACKAGE = Path(__file__).resolve().parents[2] / "src" / "imbrex"
 
 ORDER = (
     "version", "diagnostic", "dtype", "index", "problem", "view", "schedule", "ir", "lower", "emit", "build",
-    "run", "verify", "pipeline", "kernel", "function", "bench", "cli", "__main__", "__init__",
+    "run", "verify", "algorithm", "pipeline", "kernel", "function", "bench", "cli", "__main__", "__init__",
 )  # fmt: skip
 
 # What these may import of the package, where that is less than all that stands before them.

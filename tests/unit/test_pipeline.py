@@ -10,6 +10,8 @@ from imbrex.diagnostic import Diagnostic
 from imbrex.lower.build import program
 from imbrex.pipeline import Request, algorithm_of, levels, schedule_of
 from imbrex.problem import Conv2d, Gemm
+from imbrex.problem.conv import Direction
+from imbrex.problem.epilogue import parse
 from imbrex.schedule import tuning as tunings
 from imbrex.schedule.target import CPU_ISAS, GPU_TARGETS, Target
 from imbrex.schedule.tiles import AUTO, DATA_PARALLEL, TileSchedule
@@ -71,7 +73,8 @@ def test_channels_that_tensor_maps_do_not_serve_stay_as_they_are() -> None:
         (3, 128, {}, "channels_last"),
         (3, 128, LAYOUTS, "v4r4"),
         (1, 64, {}, "v4r4"),
-        (7, 3, {}, "channels_last"),
+        (7, 3, {}, "window_rows"),
+        (7, 3, LAYOUTS, "window_rows"),
     ],
 )
 def test_copies_are_made_where_the_model_of_warpgroups_gains(
@@ -83,6 +86,30 @@ def test_copies_are_made_where_the_model_of_warpgroups_gains(
     assert algorithm_of(Request(problem, HOPPER, "sm_90a")) == algorithm
 
 
-def test_an_epilogue_is_not_left_out_in_silence() -> None:
-    with pytest.raises(Diagnostic, match="no kernel of warpgroups computes the epilogue"):
-        algorithm_of(Request(Gemm(64, 64, 64, dtype="f16", epilogue="relu(x)"), HOPPER, "sm_90a"))
+@pytest.mark.parametrize("layouts", [{}, LAYOUTS])
+@pytest.mark.parametrize(
+    ("direction", "groups", "algorithm"),
+    [
+        ("forward", 32, "merged_groups:"),
+        ("backward_data", 32, "merged_groups:"),
+        ("backward_weight", 32, "merged_groups:"),
+        ("forward", 256, "channel_vectors"),
+        ("backward_data", 256, "channel_vectors"),
+        ("backward_weight", 256, "merged_groups:"),
+    ],
+)
+def test_groups_of_few_channels_are_computed_together(
+    direction: Direction, groups: int, algorithm: str, layouts: dict[str, str]
+) -> None:
+    problem = Conv2d(
+        direction, 64, 256, 28, 28, 256, 3, 3, pad_h=1, pad_w=1, groups=groups, dtype="f16", **layouts
+    )
+    chosen = algorithm_of(Request(problem, HOPPER, "sm_90a"))
+    assert chosen is not None and chosen.startswith(algorithm)
+
+
+def test_an_epilogue_reaches_the_store_of_warpgroups() -> None:
+    *_, last = levels(Request(Gemm(64, 64, 64, dtype="f16", epilogue="relu(x)"), HOPPER, "sm_90a", TUNING))
+    (kernel,) = program(last.module, frozenset({2})).kernels
+    assert kernel.warpgroups is not None and kernel.warpgroups.c.finish is not None
+    assert kernel.warpgroups.c.finish.expression == parse("relu(x)").expression

@@ -1,7 +1,7 @@
 """Peers: what else on this machine computes a problem, on equal arrays and as many threads.
 
 Law: a peer reads arrays where they lie, in the layout of the problem; one that would need another problem, or
-a copy, does not take part.
+a copy, does not take part, nor does one that would need several calls, as for an epilogue.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from imbrex.diagnostic import Diagnostic, did_you_mean
 from imbrex.problem import Conv2d, Gemm, Problem
 from imbrex.run.arrays import Array
 
-__all__ = ["PEERS", "Call", "NumPy", "Peer", "Torch", "peers"]
+__all__ = ["PEERS", "Call", "NumPy", "Peer", "Torch", "first_line", "peers"]
 
 Call = Callable[[], object]
 
@@ -50,7 +50,7 @@ class NumPy:
             function(threads)
 
     def call(self, problem: Problem, arrays: Mapping[str, Array]) -> Call | None:
-        if problem.dtype.name not in ("f32", "f64"):
+        if problem.dtype.name not in ("f32", "f64") or problem.epilogue is not None:
             return None  # it has no fast arithmetic for the others
         if isinstance(problem, Gemm):
             return _numpy_gemm(problem, arrays)
@@ -72,7 +72,7 @@ class Torch:
         self._torch.set_num_threads(threads)
 
     def call(self, problem: Problem, arrays: Mapping[str, Array]) -> Call | None:
-        if not problem.dtype.is_float:
+        if not problem.dtype.is_float or problem.epilogue is not None:
             return None
         tensors = {role: self._tensor(array) for role, array in arrays.items()}
         if isinstance(problem, Gemm):
@@ -127,6 +127,11 @@ def peers(names: tuple[str, ...] = PEERS) -> list[Peer]:
         elif importlib.util.find_spec("torch") is not None:
             found.append(Torch())
     return found
+
+
+def first_line(error: Exception) -> str:
+    """What a peer said when it refused."""
+    return (str(error).splitlines() or [type(error).__name__])[0]
 
 
 def _letters(conv: Conv2d) -> str:

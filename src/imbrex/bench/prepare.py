@@ -29,6 +29,7 @@ class Wanted:
     target: str
     tuning: str | None = None
     schedule: str | None = None
+    algorithm: str | None = None
 
 
 def prepare(
@@ -60,7 +61,7 @@ def prepare(
 def compiled(order: Wanted) -> str | None:
     """In a process of its own."""
     try:
-        compile(order.problem, order.target, order.tuning, schedule=order.schedule)
+        compile(order.problem, order.target, order.tuning, schedule=order.schedule, algorithm=order.algorithm)
     except Diagnostic as error:
         return str(error)
     return None

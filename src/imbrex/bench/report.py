@@ -10,7 +10,7 @@ from typing import Any
 
 from imbrex.bench.ceiling import ceiling
 from imbrex.bench.contest import contest
-from imbrex.bench.peer import Call, Peer
+from imbrex.bench.peer import Call, Peer, first_line
 from imbrex.kernel import CPU, Goal, Kernel, compile
 from imbrex.problem import Problem, problem_text
 from imbrex.run.machine import machine
@@ -27,7 +27,8 @@ class Row:
     """One problem on one number of threads.
 
     timings: by contender, ours first.  ceiling_gigaflops: of these threads, in the same rounds; None for
-    integers.  is_right: our result against float64, element by element.
+    integers.  is_right: our result against float64, element by element.  missing: peers that did not take
+    part, and why.
     """
 
     problem: Problem
@@ -36,6 +37,7 @@ class Row:
     timings: Mapping[str, Timing]
     ceiling_gigaflops: float | None
     is_right: bool
+    missing: Mapping[str, str]
 
     @property
     def gigaflops(self) -> float:
@@ -70,6 +72,7 @@ class Row:
             "ceiling_gigaflops": self.ceiling_gigaflops,
             "ceiling_share": self.ceiling_share,
             "speedups": self.speedups,
+            "missing": dict(self.missing),
             "operand_bytes": self.problem.bytes,
             "workspace_bytes_per_thread": self.kernel.workspace_bytes,
             "extra_bytes": self.extra_bytes,
@@ -90,10 +93,15 @@ def measured(
     outcome = kernel.check(threads=threads)
     arrays = random_operands(problem, 1, "float").arrays
     calls: dict[str, Call] = {}
+    missing: dict[str, str] = {}
     for peer in peers:
         peer.set_threads(threads)
         call = peer.call(problem, {role: array.copy() for role, array in arrays.items()})
-        if call is not None and _works(call):
+        if call is None:
+            missing[peer.name] = "has no way to compute it"
+        elif refusal := _refusal(call):
+            missing[peer.name] = refusal
+        else:
             calls[peer.name] = call
     probe = ceiling(problem.dtype, threads) if goal == CPU else None
     flops = [0]
@@ -103,7 +111,7 @@ def measured(
         timings = contest({OURS: ours, **calls}, budget_s=budget_s, threads=threads)
     highest = timings.pop("ceiling", None)
     limit = flops[0] / highest.min_ns if highest is not None else None
-    return Row(problem, threads, kernel, timings, limit, outcome.is_right)
+    return Row(problem, threads, kernel, timings, limit, outcome.is_right, missing)
 
 
 def report(rows: Iterable[Row], peers: Sequence[Peer]) -> dict[str, Any]:
@@ -146,10 +154,10 @@ def geometric_mean(values: Iterable[float]) -> float:
     return math.exp(sum(logs) / len(logs))
 
 
-def _works(call: Call) -> bool:
-    """A peer may lack a type or a form; it says so at the first call."""
+def _refusal(call: Call) -> str | None:
+    """A peer may lack a type or a form, and says so at the first call; None where it does not."""
     try:
         call()
-    except (RuntimeError, TypeError, NotImplementedError):
-        return False
-    return True
+    except (RuntimeError, TypeError, NotImplementedError) as error:
+        return first_line(error)
+    return None

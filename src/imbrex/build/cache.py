@@ -22,7 +22,7 @@ import json
 import os
 import time
 import warnings
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,7 +31,7 @@ from typing import Any
 from imbrex.build.entry import MANIFEST, is_intact, write_entry, write_through
 from imbrex.diagnostic import Diagnostic
 
-__all__ = ["Cache", "CacheWarning", "Entry", "Json", "Stored", "cache_directory", "digest"]
+__all__ = ["Cache", "CacheWarning", "Entry", "Json", "Stored", "cache_directory", "digest", "source_parts"]
 
 Json = dict[str, Any]
 
@@ -47,11 +47,12 @@ class CacheWarning(UserWarning):
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """directory holds the entry's files.  was_cached: nothing was built for it."""
+    """directory holds the entry's files.  was_cached: nothing was built for it.  build_s: what that took."""
 
     key: str
     directory: Path
     was_cached: bool
+    build_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,11 @@ def cache_directory() -> Path:
         return Path.home() / ".cache" / "imbrex"
     except RuntimeError:
         raise Diagnostic("no cache directory: this user has no home", hint="set IMBREX_CACHE_DIR") from None
+
+
+def source_parts(sources: Mapping[str, str]) -> list[str]:
+    """What a digest of sources by file name is of."""
+    return [part for name in sorted(sources) for part in (name, sources[name])]
 
 
 def digest(parts: Iterable[str]) -> str:
@@ -104,7 +110,7 @@ class Cache:
         found = self.find(key)
         if found is not None:
             return found
-        private = _private_directory()
+        private, started = _private_directory(), time.perf_counter()
         try:
             build(private)
         except KeyboardInterrupt:
@@ -116,10 +122,10 @@ class Cache:
             _warn(self.root, error)
             _private[key] = private
             atexit.register(_remove, private)
-            return Stored(key, private, was_cached=False)
+            return Stored(key, private, False, time.perf_counter() - started)
         _remove(private)
         self._evict()
-        return Stored(key, self._objects / key, was_cached=False)
+        return Stored(key, self._objects / key, False, time.perf_counter() - started)
 
     def find(self, key: str) -> Stored | None:
         """The entry under `key` if it is there and intact."""

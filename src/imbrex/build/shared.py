@@ -8,12 +8,11 @@ from __future__ import annotations
 import functools
 import hashlib
 import os
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from imbrex.build.cache import Cache, digest
+from imbrex.build.cache import Cache, digest, source_parts
 from imbrex.build.isa import Isa, host_isa
 from imbrex.build.toolchain import FLAGS, Compiler, compile_shared, find_compiler
 
@@ -45,14 +44,12 @@ def build_shared(
     """
     compiler, isa, cache = compiler or find_compiler(), isa or host_isa(), cache or Cache()
     key = _object_key(sources, flags, compiler, isa)
-    started = time.perf_counter()
 
     def build(directory: Path) -> None:
         compile_shared(sources, directory, name=LIBRARY, flags=flags, compiler=compiler, isa=isa)
 
     stored = cache.object(key, build)
-    elapsed_s = 0.0 if stored.was_cached else time.perf_counter() - started
-    return Shared(stored.directory / LIBRARY, key, elapsed_s, stored.was_cached)
+    return Shared(stored.directory / LIBRARY, key, stored.build_s, stored.was_cached)
 
 
 def find_shared(key: str, cache: Cache | None = None) -> Shared | None:
@@ -72,9 +69,8 @@ def recipe_key(problem: str, options: str = "", *, builder: tuple[str, ...] | No
 
 
 def _object_key(sources: Mapping[str, str], flags: Sequence[str], compiler: Compiler, isa: Isa) -> str:
-    texts = [part for name in sorted(sources) for part in (name, sources[name])]
     settings = [*FLAGS, "|", *flags, "|", *compiler.link[1:], *compiler.link_libraries]
-    return digest([*texts, "|", *settings, "|", compiler.version, isa.fingerprint])
+    return digest([*source_parts(sources), "|", *settings, "|", compiler.version, isa.fingerprint])
 
 
 @functools.cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,9 @@ from imbrex.problem import Problem, problem_text
 from imbrex.run.machine import machine, usable_cores
 
 __all__ = ["command", "counts", "show", "write_report"]
+
+NO_WAY = "no way"
+"""In the column of a peer that does not compute the problem; the report says why."""
 
 
 @click.command("bench", short_help="time problems beside NumPy and PyTorch")
@@ -99,7 +103,7 @@ def show(rows: Sequence[Row], document: dict[str, Any], rivals: Sequence[Peer]) 
 
 def _cells(row: Row, names: Iterable[str]) -> list[str]:
     share = "" if row.ceiling_share is None else f"{row.ceiling_share:.0%}"
-    ratios = (f"{row.speedups[name]:.2f}" if name in row.speedups else "" for name in names)
+    ratios = (f"{row.speedups[name]:.2f}" if name in row.speedups else NO_WAY for name in names)
     title = _short(row.problem) if row.is_right else f"WRONG {_short(row.problem)}"
     time = seconds_text(row.timings["imbrex"].median_ns / 1e9)
     return [
@@ -115,7 +119,7 @@ def _cells(row: Row, names: Iterable[str]) -> list[str]:
 
 def _short(problem: Problem) -> str:
     """The line without the flags that say what is usual."""
-    words = problem_text(problem).split()
+    words = shlex.split(problem_text(problem))
     usual = {
         "-u": "1",
         "-v": "1",
@@ -128,7 +132,8 @@ def _short(problem: Problem) -> str:
         "-transB": "0",
     }
     pairs = zip(words[1::2], words[2::2], strict=True)
-    return " ".join([words[0], *(f"{flag} {value}" for flag, value in pairs if usual.get(flag) != value)])
+    told = (shlex.join(pair) for pair in pairs if usual.get(pair[0]) != pair[1])
+    return " ".join([words[0], *told])
 
 
 def counts(text: str) -> list[int]:

@@ -9,10 +9,10 @@ from typing import Any
 
 import click
 
-from imbrex.bench.campaign import Campaign
-from imbrex.bench.gpu import Row
-from imbrex.bench.gpu_summary import cells
-from imbrex.bench.sets import Entry
+from imbrex.bench.gpu.campaign import Campaign
+from imbrex.bench.gpu.row import Row
+from imbrex.bench.gpu.sets import Entry
+from imbrex.bench.gpu.summary import cells
 from imbrex.cli.guard import FAILED
 from imbrex.cli.report_file import write_report
 from imbrex.cli.table import print_table
@@ -20,7 +20,7 @@ from imbrex.cli.text import json_text
 from imbrex.diagnostic import Diagnostic, did_you_mean
 from imbrex.kernel import Goal
 from imbrex.problem import Problem, problem_text
-from imbrex.run.cuda_driver import require_gpu
+from imbrex.run.cuda.driver import require_gpu
 
 __all__ = ["GPU_PEERS", "bench_on_gpu", "is_measured_there"]
 

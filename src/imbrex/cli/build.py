@@ -12,8 +12,8 @@ from typing import Any
 
 import click
 
-from imbrex.build.nvidia import LOG
-from imbrex.build.nvidia_text import find_disassembler, sass
+from imbrex.build.nvidia.cubin import LOG
+from imbrex.build.nvidia.disassembly import find_disassembler, sass
 from imbrex.cli.options import Choices, choices, format_option, sources
 from imbrex.cli.text import bytes_text, facts, json_text
 from imbrex.diagnostic import Diagnostic

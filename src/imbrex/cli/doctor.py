@@ -11,10 +11,10 @@ from typing import Literal
 
 import click
 
+from imbrex.build.amd.hot_loop import find_mca
 from imbrex.build.cache import Cache, cache_directory
-from imbrex.build.hot_loop import find_mca
-from imbrex.build.nvidia_nvrtc import MEND, nvrtc_here, nvrtc_version
-from imbrex.build.nvidia_text import find_disassembler
+from imbrex.build.nvidia.disassembly import find_disassembler
+from imbrex.build.nvidia.nvrtc import MEND, nvrtc_here, nvrtc_version
 from imbrex.build.toolchain import find_compiler
 from imbrex.cli.guard import FAILED
 from imbrex.cli.options import format_option
@@ -24,9 +24,9 @@ from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import ARCHITECTURES, CHIPS, compile
 from imbrex.problem import Conv2d
 from imbrex.run.cpu import thread_count
-from imbrex.run.cuda_driver import cuda_here, driver_version, gpu_text
+from imbrex.run.cuda.driver import cuda_here, driver_version, gpu_text
+from imbrex.run.hip.driver import gpu_name, rocm_here
 from imbrex.run.machine import machine
-from imbrex.run.rocm import gpu_name, rocm_here
 from imbrex.version import __version__
 
 __all__ = ["command"]

@@ -144,7 +144,7 @@ def _print_meaning(chosen: Choices, asked: Asked, request: Request) -> int:
 
 
 def _problem_text(problem: Problem, algorithm: str | None) -> str:
-    dims = dict(zip(problem.roles, problem.all_dims, strict=True))
+    dims = {o.role: dims for o, dims in zip(problem.operands, problem.all_dims, strict=False)}
     rows = [(o.role, _array(o, dims.get(o.role))) for o in problem.operands]
     rows.append(("work", f"{flops_text(problem.flops)} on {bytes_text(problem.bytes)}"))
     if algorithm is not None:

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from imbrex.ir.meaning import execute
+from imbrex.ir.ops.standard import FuncOp
+from imbrex.ir.shape import shape_of
 from imbrex.pipeline import Request, levels
 from imbrex.problem import Conv2d, Gemm, Problem
 from imbrex.verify.compare import Comparison, compare
@@ -35,9 +37,10 @@ def executed(request: Request) -> Iterator[Executed]:
     truth = reference(problem, operands.arrays)
     for level in levels(request):
         arrays = {role: array.copy() for role, array in operands.arrays.items()}
+        function = next(op for op in level.module.walk() if isinstance(op, FuncOp))
         shaped = [
-            arrays[role].reshape([size for _, size in problem.dims(role)])  # type: ignore[arg-type]
-            for role in problem.roles
+            arrays[operand.role].reshape([size for size in shape_of(given) if size is not None])
+            for operand, given in zip(problem.operands, function.body.block.args, strict=True)
         ]
         started = time.perf_counter()
         execute(level.module, shaped)

@@ -20,8 +20,10 @@ from imbrex.run.cpu import thread_count
 __all__ = ["Choices", "choices", "emulate_option", "format_option", "sources", "target_option"]
 
 ALGORITHMS_HELP = (
-    "Of a convolution: channels_last, or v4r4, which packs nothing; of backward data also v4r1 or v1r1.  "
-    "Of a product: data_tiled, or data_tiled:TILE_KERNEL."
+    "Of a convolution: channels_last, window_rows, merged_groups:COUNT or channel_vectors, which copy for "
+    "matrix instructions, or v4r4, which packs nothing; of backward data also v4r1 or v1r1.  "
+    "Of a product: aligned, which copies rows that no tensor map shows (sm_90a), or direct, which copies "
+    "nothing; data_tiled, or data_tiled:TILE_KERNEL."
 )
 SCHEDULES_HELP = (
     "How N workgroups share output tiles: data_parallel (default, one a tile), split_k, stream_k, two_tile, "

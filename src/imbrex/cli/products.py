@@ -16,6 +16,7 @@ from imbrex.index.map import Dim, Map, identity
 from imbrex.ir.chain import map_of, names_of
 from imbrex.ir.ops.grid import GridwiseGemmOp
 from imbrex.ir.passes.affix_tuning import gemm_context
+from imbrex.ir.passes.channel_vectors import is_on_lanes
 from imbrex.ir.shape import shape_of
 from imbrex.lower.build import program
 from imbrex.lower.warpgroup_text import described
@@ -27,7 +28,7 @@ from imbrex.schedule.cpu import CpuPlan, CpuTuning
 from imbrex.schedule.target import GpuTarget, Target
 from imbrex.schedule.tuning import Tuning
 from imbrex.schedule.warpgroup import WarpgroupPlan, WarpgroupTuning
-from imbrex.schedule.xdlops import XdlopsPlan, XdlopsTuning
+from imbrex.schedule.xdlops import XdlopsPlan
 
 __all__ = ["OperandView", "Product", "products"]
 
@@ -85,10 +86,11 @@ class Product:
         """All that follows from the tuning and the sizes."""
         if self.tuning is None:
             return {}
-        if isinstance(self.tuning, XdlopsTuning | WarpgroupTuning) and isinstance(self.machine, GpuTarget):
-            plan = self.tuning.plan(self.context, self.machine)
-        else:
+        if isinstance(self.tuning, CpuTuning):
             plan = self.tuning.plan(self.context)
+        else:
+            assert isinstance(self.machine, GpuTarget), self.machine
+            plan = self.tuning.plan(self.context, self.machine)
         if isinstance(plan, CpuPlan):
             return _of_cpu(plan)
         if isinstance(plan, WarpgroupPlan):
@@ -106,9 +108,10 @@ class Product:
 
 
 def products(request: Request) -> list[Product]:
-    """In the order in which they run; `request.tuning` need not be legal."""
+    """In the order in which they run, but those of lanes; `request.tuning` need not be legal."""
     module = next(level.module for level in levels(request) if level.name == "unfold")
-    found = [_product(op, request) for op in module.walk() if isinstance(op, GridwiseGemmOp)]
+    ops = [op for op in module.walk() if isinstance(op, GridwiseGemmOp) and not is_on_lanes(op)]
+    found = [_product(op, request) for op in ops]
     if not all(isinstance(product.tuning, WarpgroupTuning) for product in found):
         return found
     *_, last = levels(request)

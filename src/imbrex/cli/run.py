@@ -77,8 +77,8 @@ def _timed(kernel: Kernel, seed: int, seconds: float) -> Timing:
     operands = random_operands(kernel.problem, seed, "float").arrays
     arrays = [operands[o.role] for o in kernel.problem.operands]
     if kernel.goal.is_cuda:
-        from imbrex.run.cuda import CudaKernel
-        from imbrex.run.cuda_time import measure_on_gpu
+        from imbrex.run.cuda.kernel import CudaKernel
+        from imbrex.run.cuda.time import measure_on_gpu
 
         assert isinstance(kernel.loaded, CudaKernel)
         return measure_on_gpu(kernel.loaded, *arrays, budget_s=seconds, warmup_s=seconds / 4)

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from imbrex.emit import c, epilogue, lanes, panels
+from imbrex.emit import c, epilogue
+from imbrex.emit.cpu import panels
+from imbrex.emit.emulate import lanes
 from imbrex.emit.facts import Facts, described, parameter, solver, table, workspace
 from imbrex.lower.stmt import Buffer, Kernel, Program, ZeroFill, has_flags
 

@@ -11,7 +11,7 @@ from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import I32, DType, dtype
 from imbrex.function.memory import HOST, Memory
 
-__all__ = ["KERNELS", "Laid", "as_output", "laid", "shared_element"]
+__all__ = ["KERNELS", "Laid", "as_output", "computed", "laid", "shared_element"]
 
 KERNELS = 1024
 """The kernels used last that a function keeps loaded, a few tens of KiB each."""
@@ -67,6 +67,22 @@ def shared_element(arrays: Mapping[str, Laid]) -> DType:
     if found == I32:
         known = "float32, float64, float16, bfloat16, 8-bit floats and int8"
         raise TypeError(f"'{first}' has dtype {one.type_name}; kernels take {known}")
+    return found
+
+
+def computed(element: DType, compute: object) -> DType:
+    """The type as which a product reads elements of the arrays: their own, or the one that `compute` names,
+    which must lie in memory as they do.
+    """
+    if compute is None:
+        return element
+    try:
+        found = dtype(compute)  # type: ignore[arg-type]
+    except Diagnostic as error:
+        raise ValueError(f"'compute' is no type: {error.message}") from None
+    if found.numpy != element.numpy:
+        told = f"'compute' is {found}, and the arrays have dtype {element.numpy}"
+        raise TypeError(f"{told}; another type is 'tf32', of float32")
     return found
 
 

@@ -5,23 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from operator import index
-from typing import Any, Literal, NamedTuple, SupportsIndex, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias
 
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import DType
-from imbrex.function.array import KERNELS, Laid, as_output, laid, shared_element
+from imbrex.function.array import KERNELS, Laid, as_output, computed, laid, shared_element
+from imbrex.function.finish import epilogue_of, further, laid_further
 from imbrex.function.layout import Names, following
 from imbrex.function.memory import Memory, memory_of
 from imbrex.function.place import Place, place
 from imbrex.function.plan import planned, remember
+from imbrex.function.window import Padding, Pair, Window, integers, same_pads, window
 from imbrex.kernel import Kernel, compile
 from imbrex.problem import Conv2d, Direction, Role
+from imbrex.problem.epilogue import Epilogue
 
 __all__ = ["conv2d", "conv2d_backward_data", "conv2d_backward_weight"]
-
-Pair: TypeAlias = "int | Sequence[int]"
-Padding: TypeAlias = "int | Sequence[int] | Sequence[Sequence[int]] | Literal['same', 'valid']"
 
 
 def conv2d(
@@ -35,6 +34,10 @@ def conv2d(
     layout: str = "NCHW",
     filter_layout: str | None = None,
     output_layout: str | None = None,
+    epilogue: str | Epilogue | None = None,
+    bias: Any = None,
+    residual: Any = None,
+    compute: str | None = None,
     out: Any = None,
     target: str | None = None,
     emulate: bool = False,
@@ -45,13 +48,18 @@ def conv2d(
 
     x: (n, c, h, w) in the order of `layout`.  w: (k, c / groups, y, x); its layout, and the result's, follow
     `layout` (NHWC: KYXC and NHWK) unless they are given.  padding: one number, (height, width), ((top,
-    bottom), (left, right)), "valid" or "same".  out: where the result goes.  int8 gives int32.  target,
-    emulate: as `compile` takes them; by default the CPU, or the GPU of NVIDIA's that the arrays lie on, in
-    `stream`, else torch's current one.  For another GPU they are copied to it and back.
+    bottom), (left, right)), "valid" or "same".  out: where the result goes.  int8 gives int32.
+    epilogue: what becomes of each element, such as "relu(x + bias)" (docs/epilogue.md); without one, `bias`,
+    a vector of k, and `residual`, of the result's shape, are added.  compute: "tf32" lets a GPU multiply
+    float32 by 11 bits of its significand.  target, emulate: as `compile` takes them; by default the CPU, or
+    the GPU of NVIDIA's that the arrays lie on, in `stream`, else torch's current one.  For another GPU they
+    are copied to it and back.
     """
     layouts = (layout, filter_layout, output_layout)
-    words = _Words("forward", stride, padding, dilation, groups, layouts, target, emulate)
-    return _result(words, {"x": ("input", x), "w": ("filter", w)}, out, threads, stream)
+    more = further(bias, residual)
+    moves = (stride, padding, dilation, groups)
+    words = _Words("forward", *moves, layouts, compute, target, emulate, None, epilogue, tuple(more))
+    return _result(words, {"x": ("input", x), "w": ("filter", w)}, out, threads, stream, more)
 
 
 def conv2d_backward_data(
@@ -66,6 +74,7 @@ def conv2d_backward_data(
     layout: str = "NCHW",
     filter_layout: str | None = None,
     output_layout: str | None = None,
+    compute: str | None = None,
     out: Any = None,
     target: str | None = None,
     emulate: bool = False,
@@ -75,7 +84,9 @@ def conv2d_backward_data(
     """The gradient of `conv2d(x, w)` by x, from that by its result; x has `input_shape`, in `layout`."""
     layouts = (layout, filter_layout, output_layout)
     given = ("input", "input_shape", input_shape)
-    words = _Words("backward_data", stride, padding, dilation, groups, layouts, target, emulate, given)
+    words = _Words(
+        "backward_data", stride, padding, dilation, groups, layouts, compute, target, emulate, given
+    )
     return _result(words, {"dy": ("output", dy), "w": ("filter", w)}, out, threads, stream)
 
 
@@ -91,6 +102,7 @@ def conv2d_backward_weight(
     layout: str = "NCHW",
     filter_layout: str | None = None,
     output_layout: str | None = None,
+    compute: str | None = None,
     out: Any = None,
     target: str | None = None,
     emulate: bool = False,
@@ -100,13 +112,15 @@ def conv2d_backward_weight(
     """The gradient of `conv2d(x, w)` by w, from that by its result; w has `filter_shape`, in its layout."""
     layouts = (layout, filter_layout, output_layout)
     given = ("filter", "filter_shape", filter_shape)
-    words = _Words("backward_weight", stride, padding, dilation, groups, layouts, target, emulate, given)
+    words = _Words(
+        "backward_weight", stride, padding, dilation, groups, layouts, compute, target, emulate, given
+    )
     return _result(words, {"dy": ("output", dy), "x": ("input", x)}, out, threads, stream)
 
 
 class _Words(NamedTuple):
     """What a caller says beside arrays.  wanted: the role of a result whose shape arrays do not settle, what
-    the caller calls that shape, and the shape.
+    the caller calls that shape, and the shape.  further: the epilogue's arrays that there are.
     """
 
     direction: Direction
@@ -115,13 +129,16 @@ class _Words(NamedTuple):
     dilation: Pair
     groups: int
     layouts: tuple[str, str | None, str | None]
+    compute: str | None
     target: str | None
     emulate: bool
     wanted: tuple[Role, str, Sequence[int]] | None = None
+    epilogue: str | Epilogue | None = None
+    further: tuple[str, ...] = ()
 
     @property
-    def window(self) -> _Window:
-        return _window(self.stride, self.padding, self.dilation, self.groups)
+    def window(self) -> Window:
+        return window(self.stride, self.padding, self.dilation, self.groups)
 
     @property
     def shapes(self) -> Shapes:
@@ -132,72 +149,75 @@ class _Words(NamedTuple):
         return ((role, _shape(word, shape)),)
 
 
-class _Window(NamedTuple):
-    """How the window moves, (height, width) each; pads are (before, after), of "same" not known yet."""
-
-    stride: tuple[int, int]
-    pads: tuple[tuple[int, int], tuple[int, int]] | Literal["same"]
-    dilation: tuple[int, int]
-    groups: int
-
-
 ROLES: tuple[Role, Role, Role] = ("filter", "input", "output")
 Shapes: TypeAlias = tuple[tuple[Role, tuple[int, ...]], ...]
 Given: TypeAlias = Mapping[str, tuple[Role, Any]]
 """Of the two arrays that are read: the caller's word for it, its role, the array."""
 
 
-def _result(words: _Words, given: Given, out: Any, threads: int | None, stream: Any) -> Any:
-    """By a plan, or else the long way."""
-    values = tuple(value for _, value in given.values())
+def _result(
+    words: _Words,
+    given: Given,
+    out: Any,
+    threads: int | None,
+    stream: Any,
+    more: Mapping[str, Any] | None = None,
+) -> Any:
+    """By a plan, or else the long way.  more: what the epilogue reads."""
+    values = (*(value for _, value in given.values()), *(more.values() if more else ()))
     if stream is None and (found := planned(words, (*values, out))) is not None:
         return found
-    return _convolved(words, given, out, threads, stream)
-
-
-def _convolved(words: _Words, given: Given, out: Any, threads: int | None, stream: Any) -> Any:
-    """names: of each role's dimensions, as the caller indexes them."""
     names = _layouts(*words.layouts)
-    values = tuple(value for _, value in given.values())
     memory = memory_of(values[0], words.target)
     arrays = _arrays(names, memory, given)
-    read = dict(arrays.values())
-    element = shared_element({word: array for word, (_, array) in arrays.items()})
-    shapes = (*((role, array.shape) for role, array in read.items()), *words.shapes)
-    problem, is_empty = _problem(words.direction, names, shapes, words.window, element)
-    right = _shapes(problem, is_empty)
-    for word, (role, array) in arrays.items():
-        if array.shape != right[role]:
-            raise _misfit(problem, word, role, right[role], array.shape)
-    result = _lying(memory, problem, right[problem.written], next(iter(read.values())), element, out)
+    problem, is_empty = _settled(words, names, arrays)
+    result = _lying(memory, problem, is_empty, next(iter(arrays.values()))[1], out)
+    read = laid_further(more or {}, problem.k, result, out)
     where = place(words.target or memory.target, words.emulate, threads)
     indexed = memory.returned(result.as_indexed(), values[0]) if out is None else out
     if is_empty:
         memory.clear(result.array)
         return indexed
-    laid_out = {**read, problem.written: result}
+    laid_out = {**dict(arrays.values()), problem.written: result}
     filter_, input_, output = (laid_out[role].named(problem.layout(role)) for role in ROLES)
     kernel = _kernel(problem, (filter_, input_, output), where)
-    used = tuple(laid_out[role].array for role in ROLES)
+    used = (*(laid_out[role].array for role in ROLES), *read)
     memory.run(kernel, used, threads, stream)
     if stream is None:
         remember(words, (*values, out), used, kernel, indexed)
     return indexed
 
 
-def _lying(
-    memory: Memory, problem: Conv2d, shape: tuple[int, ...], first: Laid, element: DType, out: Any
-) -> Laid:
+def _settled(words: _Words, names: Names, arrays: Mapping[str, tuple[Role, Laid]]) -> tuple[Conv2d, bool]:
+    """The problem of these arrays, which fit it, and whether there are no images."""
+    element = computed(shared_element({word: array for word, (_, array) in arrays.items()}), words.compute)
+    after = epilogue_of(words.epilogue, words.further, element)
+    shapes = (*((role, array.shape) for role, array in arrays.values()), *words.shapes)
+    problem, is_empty = _problem(words.direction, names, shapes, words.window, element, after)
+    right = _shapes(problem, is_empty)
+    for word, (role, array) in arrays.items():
+        if array.shape != right[role]:
+            raise _misfit(problem, word, role, right[role], array.shape)
+    return problem, is_empty
+
+
+def _lying(memory: Memory, problem: Conv2d, is_empty: bool, first: Laid, out: Any) -> Laid:
     """Where the result goes: `out`, or a new array whose dimensions lie as those of the first one."""
+    shape, element = _shapes(problem, is_empty)[problem.written], problem.result.dtype
     if out is not None:
-        return as_output(out, shape, element.output, memory)
+        return as_output(out, shape, element, memory)
     order = tuple(range(4)) if problem.written == "filter" else first.order
-    return Laid(memory.empty(tuple(shape[i] for i in order), element.output), order, memory)
+    return Laid(memory.empty(tuple(shape[i] for i in order), element), order, memory)
 
 
 @lru_cache(maxsize=KERNELS)
 def _problem(
-    direction: Direction, names: Names, shapes: Shapes, window: _Window, element: DType
+    direction: Direction,
+    names: Names,
+    shapes: Shapes,
+    window: Window,
+    element: DType,
+    after: Epilogue | None,
 ) -> tuple[Conv2d, bool]:
     """The problem in the caller's layouts, with a batch of one where there are no images; and whether so."""
     given = dict(shapes)
@@ -205,7 +225,7 @@ def _problem(
     sizes = dict(zip(output_names, given.get("output", ()), strict=False))
     sizes |= dict(zip(filter_names, given.get("filter", ()), strict=False))
     sizes |= dict(zip(input_names, given.get("input", ()), strict=False))
-    pads = _same_pads(sizes, window) if window.pads == "same" else window.pads
+    pads = same_pads(sizes, window) if window.pads == "same" else window.pads
     try:
         problem = Conv2d(
             direction,
@@ -219,6 +239,7 @@ def _problem(
             input_layout=input_names,
             output_layout=output_names,
             dtype=element,
+            epilogue=after,
         )
     except Diagnostic as error:
         raise ValueError(error.message) from None
@@ -271,51 +292,7 @@ def _arrays(names: Names, memory: Memory, given: Given) -> dict[str, tuple[Role,
 
 
 def _shape(word: str, value: Sequence[int]) -> tuple[int, ...]:
-    sizes = _integers(word, value)
+    sizes = integers(word, value)
     if len(sizes) != 4:
         raise ValueError(f"'{word}' should have 4 sizes, got {len(sizes)}")
     return sizes
-
-
-def _window(stride: Pair, padding: Padding, dilation: Pair, groups: int) -> _Window:
-    moves = _pair("stride", stride), _pair("dilation", dilation)
-    if padding == "same" and moves[0] != (1, 1):
-        raise ValueError(f"padding 'same' needs a stride of 1, got {moves[0]}")
-    return _Window(moves[0], _pads(padding), moves[1], *_integers("groups", (groups,)))
-
-
-def _pads(padding: Padding) -> tuple[tuple[int, int], tuple[int, int]] | Literal["same"]:
-    if isinstance(padding, str):
-        if padding not in ("same", "valid"):
-            raise ValueError(f"'padding' should be numbers, 'same' or 'valid', got '{padding}'")
-        return "same" if padding == "same" else ((0, 0), (0, 0))
-    first, second = _two("padding", padding)
-    return _pair("padding", first), _pair("padding", second)
-
-
-def _same_pads(sizes: Mapping[str, int], window: _Window) -> tuple[tuple[int, int], tuple[int, int]]:
-    """As many outputs as inputs; the odd pad comes after."""
-    total = [d * (sizes[name] - 1) for d, name in zip(window.dilation, "yx", strict=True)]
-    return (total[0] // 2, -(-total[0] // 2)), (total[1] // 2, -(-total[1] // 2))
-
-
-def _pair(word: str, value: object) -> tuple[int, int]:
-    first, second = _integers(word, _two(word, value))
-    return first, second
-
-
-def _two(word: str, value: object) -> Sequence[object]:
-    """One entry means it twice."""
-    if isinstance(value, str) or not isinstance(value, Sequence):
-        return (value, value)
-    entries = cast("Sequence[object]", value)
-    if len(entries) != 2:
-        raise ValueError(f"'{word}' should be one number or two, got {len(entries)}")
-    return entries
-
-
-def _integers(word: str, values: Sequence[object]) -> tuple[int, ...]:
-    try:
-        return tuple(index(cast("SupportsIndex", value)) for value in values)
-    except TypeError:
-        raise TypeError(f"'{word}' should be integers, got {values!r}") from None

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import DType
-from imbrex.function.array import KERNELS, Laid, as_output, laid, shared_element
+from imbrex.function.array import KERNELS, Laid, as_output, computed, laid, shared_element
+from imbrex.function.finish import epilogue_of, further, laid_further, stored
 from imbrex.function.memory import Memory, memory_of
 from imbrex.function.place import Place, place
 from imbrex.function.plan import planned, remember
 from imbrex.kernel import Kernel, compile
 from imbrex.problem import Gemm
+from imbrex.problem.epilogue import Epilogue
 
 __all__ = ["gemm"]
 
@@ -26,6 +29,10 @@ def gemm(
     beta: float = 1.0,
     transpose_a: bool = False,
     transpose_b: bool = False,
+    epilogue: str | Epilogue | None = None,
+    bias: Any = None,
+    residual: Any = None,
+    compute: str | None = None,
     out: Any = None,
     target: str | None = None,
     emulate: bool = False,
@@ -37,56 +44,68 @@ def gemm(
 
     a, b: matrices, or equally many of them along a first dimension; op transposes the last two dimensions
     where asked.  c: broadcast to the result's shape; not changed, unless it is `out`.  int8 gives int32.
-    target, emulate, algorithm: as `compile` takes them; by default the CPU, or the GPU of NVIDIA's that the
-    arrays lie on, in `stream`, else torch's current one.  For another GPU they are copied to it and back.
+    epilogue: what becomes of each element, such as "gelu(x + bias)" (docs/epilogue.md); without one, `bias`,
+    a vector of n, and `residual`, of the result's shape, are added.  compute: "tf32" lets a GPU multiply
+    float32 by 11 bits of its significand.  target, emulate, algorithm: as `compile` takes them; by default
+    the CPU, or the GPU of NVIDIA's that the arrays lie on, in `stream`, else torch's current one.  For
+    another GPU they are copied to it and back.
     """
     second = beta if c is not None else 0.0
-    words = ("gemm", alpha, second, transpose_a, transpose_b, target, emulate, algorithm)
-    if c is None and stream is None and (found := planned(words, (a, b, out))) is not None:
+    more = further(bias, residual)
+    flags = (transpose_a, transpose_b)
+    words = ("gemm", alpha, second, flags, target, emulate, algorithm, epilogue, tuple(more), compute)
+    if c is None and stream is None and (found := planned(words, (a, b, *more.values(), out))) is not None:
         return found
-    return _product(_Words(*words), (a, b, c, out), threads, stream)
+    return _product(_Words(*words), (a, b, c, out), more, threads, stream)
 
 
 class _Words(NamedTuple):
-    """What a caller says beside arrays.  beta: 0 where there is no second term."""
+    """What a caller says beside arrays.  beta: 0 where there is no second term.  transposes: of a and b.
+    further: the epilogue's arrays that there are.
+    """
 
     function: str
     alpha: float
     beta: float
-    transpose_a: bool
-    transpose_b: bool
+    transposes: tuple[bool, bool]
     target: str | None
     emulate: bool
     algorithm: str | None
+    epilogue: str | Epilogue | None
+    further: tuple[str, ...]
+    compute: str | None
 
 
-def _product(words: _Words, given: tuple[Any, Any, Any, Any], threads: int | None, stream: Any) -> Any:
-    """given: a, b, c and out."""
+def _product(
+    words: _Words, given: tuple[Any, Any, Any, Any], more: Mapping[str, Any], threads: int | None, stream: Any
+) -> Any:
+    """given: a, b, c and out.  more: what the epilogue reads."""
     a, b, c, out = given
     memory = memory_of(a, words.target)
     where = place(words.target or memory.target, words.emulate, threads)
-    left = _matrices(a, "a", words.transpose_a, memory)
-    right = _matrices(b, "b", words.transpose_b, memory)
-    element = shared_element({"a": left.laid, "b": right.laid})
+    left = _matrices(a, "a", words.transposes[0], memory)
+    right = _matrices(b, "b", words.transposes[1], memory)
+    element = computed(shared_element({"a": left.laid, "b": right.laid}), words.compute)
+    after = epilogue_of(words.epilogue, words.further, element)
     shape = _result_shape(left, right)
-    if out is None:
-        result = memory.empty(shape, element.output)
-    else:
-        result = _row_major(out, shape, element.output, memory)
-    alpha, beta = float(words.alpha), float(words.beta)
+    result = _lying(memory, shape, stored(after, element), out)
+    beta = float(words.beta)
+    read = laid_further(more, shape[-1], result, out, is_filled=beta != 0.0)
     if beta != 0.0:
-        _place(c, result, memory)
-    returned = memory.returned(result, a) if out is None else out
-    if 0 in shape or not left.columns:
-        _without_terms(memory, result, beta)
+        _place(c, result.array, memory)
+    returned = memory.returned(result.array, a) if out is None else out
+    if 0 in shape or (not left.columns and after is None):
+        _without_terms(memory, result.array, beta)
         return returned
+    if not left.columns:
+        left, right = _one_zero_term(memory, shape, element)
     sizes = (shape[-2], shape[-1], left.columns, shape[0] if len(shape) == 3 else 1)
     flags = (left.is_transposed, right.is_transposed)
-    kernel = _kernel(sizes, flags, (alpha, beta), element, where, words.algorithm)
-    used = tuple(_ranked(x, sizes[3]) for x in (left.laid.array, right.laid.array, result))
+    kernel = _kernel(sizes, flags, (float(words.alpha), beta), element, after, where, words.algorithm)
+    used = tuple(_ranked(x, sizes[3]) for x in (left.laid.array, right.laid.array, result.array, *read))
     memory.run(kernel, used, threads, stream)
     if c is None and stream is None:
-        remember(words, (a, b, out), used, kernel, result)
+        remember(words, (a, b, *more.values(), out), used, kernel, result.array)
     return returned
 
 
@@ -137,11 +156,25 @@ def _result_shape(left: _Matrices, right: _Matrices) -> tuple[int, ...]:
     return (*batches[0], left.rows, right.columns)
 
 
-def _row_major(out: object, shape: tuple[int, ...], element: DType, memory: Memory) -> Any:
+def _lying(memory: Memory, shape: tuple[int, ...], element: DType, out: Any) -> Laid:
+    """Where the result goes: `out`, or a new array; row-major."""
+    plain = tuple(range(len(shape)))
+    if out is None:
+        return Laid(memory.empty(shape, element), plain, memory)
     found = as_output(out, shape, element, memory)
-    if found.order != tuple(range(len(shape))):
+    if found.order != plain:
         raise ValueError("'out' should be row-major")
-    return found.array
+    return found
+
+
+def _one_zero_term(memory: Memory, shape: tuple[int, ...], element: DType) -> tuple[_Matrices, _Matrices]:
+    """Matrices whose product is a sum of no products, for a kernel that does more than to sum."""
+    made: list[_Matrices] = []
+    for sizes in ((*shape[:-1], 1), (*shape[:-2], 1, shape[-1])):
+        array = memory.empty(sizes, element)
+        memory.clear(array)
+        made.append(_Matrices(Laid(array, tuple(range(len(sizes))), memory), False))
+    return made[0], made[1]
 
 
 def _place(c: object, result: Any, memory: Memory) -> None:
@@ -168,15 +201,15 @@ def _kernel(
     transposes: tuple[bool, bool],
     scales: tuple[float, float],
     element: DType,
+    after: Epilogue | None,
     where: Place,
     algorithm: str | None,
 ) -> Kernel:
     m, n, k, batch = sizes
     (a, b), (alpha, beta) = transposes, scales
+    words = {"batch": batch, "transpose_a": a, "transpose_b": b, "alpha": alpha, "beta": beta}
     try:
-        problem = Gemm(
-            m, n, k, batch=batch, transpose_a=a, transpose_b=b, alpha=alpha, beta=beta, dtype=element
-        )
+        problem = Gemm(m, n, k, **words, dtype=element, epilogue=after)  # type: ignore[arg-type]
     except Diagnostic as error:
         raise ValueError(error.message) from None
     return compile(problem, where.goal, threads=where.threads, algorithm=algorithm)

@@ -82,6 +82,9 @@ class TorchMemory(_OnGpu):
         found = array.contiguous()
         return found.clone() if found.data_ptr() % ALIGNMENT else found
 
+    def copied(self, array: Any) -> Any:
+        return array.clone()
+
     def permuted(self, array: Any, order: tuple[int, ...]) -> Any:
         return array.permute(order)
 
@@ -107,6 +110,9 @@ class CupyMemory(_OnGpu):
     def contiguous(self, array: Any) -> Any:
         found = self.library.ascontiguousarray(array)
         return found.copy() if found.data.ptr % ALIGNMENT else found
+
+    def copied(self, array: Any) -> Any:
+        return array.copy()
 
     def permuted(self, array: Any, order: tuple[int, ...]) -> Any:
         return array.transpose(order)

@@ -46,6 +46,10 @@ class Memory(Protocol):
         """A row-major copy, or itself where it is row-major."""
         ...
 
+    def copied(self, array: Any) -> Any:
+        """Of a row-major array, one in other memory."""
+        ...
+
     def permuted(self, array: Any, order: tuple[int, ...]) -> Any:
         """The same memory, dimension i being its dimension `order[i]`."""
         ...
@@ -91,6 +95,9 @@ class Host:
 
     def contiguous(self, array: Any) -> Any:
         return contiguous(array)
+
+    def copied(self, array: Any) -> Any:
+        return array.copy()
 
     def permuted(self, array: Any, order: tuple[int, ...]) -> Any:
         return array.transpose(order)

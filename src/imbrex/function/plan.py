@@ -15,7 +15,7 @@ from imbrex.kernel import Kernel
 from imbrex.run.stream import current_stream
 
 if TYPE_CHECKING:  # a call on the CPU goes without
-    from imbrex.run.cuda import CudaKernel
+    from imbrex.run.cuda.kernel import CudaKernel
 
 __all__ = ["clear", "planned", "remember"]
 

@@ -14,6 +14,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from imbrex.diagnostic import Diagnostic
+from imbrex.ir.attrs import Bool
 from imbrex.ir.dialect import context, load
 from imbrex.ir.element import dtype_of
 from imbrex.ir.ops import FinishOp, GemmOp
@@ -73,8 +74,12 @@ def _stated(module: Operation) -> Iterator[Stated]:
 
 
 def _algorithm(op: ConvOp) -> str | None:
-    if op.channels_last is not None and op.channels_last.data:
-        return "channels_last"
+    if op.merged_groups is not None:
+        return f"merged_groups:{op.merged_groups.data}"
+    for word in ("channels_last", "channel_vectors", "window_rows"):
+        flag = op.properties.get(word)
+        if isinstance(flag, Bool) and flag.data:
+            return word
     return op.algorithm.data if isinstance(op, Conv2dBwdDataOp) and op.algorithm else None
 
 

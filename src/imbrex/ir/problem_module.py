@@ -13,7 +13,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from imbrex.index.map import Dim, Layer, layer_over
 from imbrex.index.rule import Broadcast, PassThrough, Unmerge
-from imbrex.ir.attrs import Bool, Float, Ints, Names, Padding, Word
+from imbrex.ir.attrs import Bool, Float, Int, Ints, Names, Padding, Word
 from imbrex.ir.element import element_of
 from imbrex.ir.ops import Conv2dBwdDataOp, Conv2dBwdWeightOp, Conv2dOp, FinishOp, GemmOp
 from imbrex.ir.ops.problem import ConvOp
@@ -31,9 +31,10 @@ CONVOLUTIONS: Final[dict[str, type[ConvOp]]] = {
 def problem_module(problem: Problem, name: str = "kernel", algorithm: str | None = None) -> ModuleOp:
     """A module with `func.func @name(%filter, %input, %output)`, or `(%a, %b, %c)`, that computes `problem`.
 
-    The arrays of an epilogue follow, the residual with the result's dims.  With groups the arrays have the dialect's five dimensions; the same
-    memory, seen with "g" split off.  algorithm: of a convolution, "channels_last"; of backward data, also
-    "v1r1" or "v4r1"; of a product, "aligned" or "data_tiled:TILE_KERNEL".
+    The arrays of an epilogue follow, the residual with the result's dims.  With groups the arrays have the
+    dialect's five dimensions; the same memory, seen with "g" split off.  algorithm: of a convolution,
+    "channels_last"; of backward data, also "v1r1" or "v4r1"; of a product, "aligned" or
+    "data_tiled:TILE_KERNEL".
     """
     dims = problem.all_dims
     sizes = [[size for _, size in of] for of in dims]
@@ -87,9 +88,12 @@ def problem_op(problem: Problem, arrays: tuple[SSAValue, ...], algorithm: str | 
             properties["dilations"] = Ints(problem.dilation)
             properties["strides"] = Ints(problem.stride)
             properties["padding"] = Padding((problem.pad_h, problem.pad_w))
-            if algorithm == "channels_last":
-                properties["channels_last"] = Bool(True)
-            elif algorithm is not None and problem.direction == "backward_data":
+            word, _, number = (algorithm or "").partition(":")
+            if word == "merged_groups":
+                properties["merged_groups"] = Int(int(number))
+            elif algorithm in ("channels_last", "channel_vectors", "window_rows"):
+                properties[algorithm] = Bool(True)
+            elif algorithm in ("v1r1", "v4r1") and problem.direction == "backward_data":
                 properties["algorithm"] = Word(algorithm)
             return CONVOLUTIONS[problem.direction].build(operands=list(arrays), properties=properties)
         case Gemm():

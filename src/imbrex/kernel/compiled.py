@@ -12,20 +12,20 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, assert_never
 
-from imbrex.build.amd import CodeObject
-from imbrex.build.amd_lds import LdsCost
-from imbrex.build.nvidia import Cubin
+from imbrex.build.amd.code_object import CodeObject
+from imbrex.build.amd.lds import LdsCost
+from imbrex.build.nvidia.cubin import Cubin
 from imbrex.build.shared import Shared
 from imbrex.kernel.goal import Goal
 from imbrex.problem import Gemm, Operand, Problem
 from imbrex.run.cpu import CpuKernel
 
 if TYPE_CHECKING:  # a warm start on a CPU goes without
-    from imbrex.build.amd_report import Resources
-    from imbrex.build.nvidia_report import KernelResources
+    from imbrex.build.amd.report import Resources
+    from imbrex.build.nvidia.report import KernelResources
     from imbrex.emit.bundle import Bundle
-    from imbrex.run.cuda import CudaKernel
-    from imbrex.run.hip import HipKernel
+    from imbrex.run.cuda.kernel import CudaKernel
+    from imbrex.run.hip.kernel import HipKernel
     from imbrex.schedule.tuning import Tuning
     from imbrex.verify.compare import Comparison
     from imbrex.verify.data import Values
@@ -114,12 +114,12 @@ class Kernel:
             case Shared():
                 return ()
             case CodeObject():
-                from imbrex.build.amd_report import resources
+                from imbrex.build.amd.report import resources
 
                 return resources(self.library.assembly, self.library.chip, lds=self.lds, ask_mca=True)
             case Cubin():
-                from imbrex.build.nvidia_report import kernel_resources
-                from imbrex.run.cuda import CudaKernel
+                from imbrex.build.nvidia.report import kernel_resources
+                from imbrex.run.cuda.kernel import CudaKernel
 
                 assert isinstance(self.loaded, CudaKernel)
                 return kernel_resources(self.library.log, self.loaded.geometries)
@@ -163,9 +163,9 @@ class Kernel:
         values: "integer" ones make every sum exact, so that only equality passes; "float" ones need a bound.
         What is too large for NumPy a GPU of NVIDIA's computes itself, where torch is installed.
         """
-        from imbrex.verify import on_device
         from imbrex.verify.compare import compare
         from imbrex.verify.data import random_operands
+        from imbrex.verify.device import check as on_device
         from imbrex.verify.reference import reference
 
         self.loaded.prepare()

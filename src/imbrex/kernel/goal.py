@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from imbrex.build.amd import CHIPS
-from imbrex.build.nvidia import ARCHITECTURES
+from imbrex.build.amd.code_object import CHIPS
+from imbrex.build.nvidia.cubin import ARCHITECTURES
 from imbrex.diagnostic import Diagnostic, did_you_mean
 
 __all__ = ["ARCHITECTURES", "CHIPS", "CPU", "TARGETS", "Goal", "goal"]

@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, assert_never
 
-from imbrex.build import amd_lds
-from imbrex.build.amd import CodeObject, build_code_object, find_code_object
+from imbrex.build.amd import lds
+from imbrex.build.amd.code_object import CodeObject, build_code_object, find_code_object
 from imbrex.build.cache import Cache
-from imbrex.build.nvidia import Cubin, build_cubin, compiler_version, find_cubin
+from imbrex.build.nvidia.cubin import Cubin, build_cubin, compiler_version, find_cubin
 from imbrex.build.shared import Shared, build_shared, find_shared, recipe_key
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import dtype
@@ -53,9 +53,9 @@ def compile(
     runs here; the target "emulate" is that of gfx942.  tuning: taken as it is or refused with reasons; None
     lets the model choose.  algorithm: of a convolution, "channels_last", which packs what it reads, or
     "v4r4", and of backward data "v4r1" or "v1r1", which do not (docs/convolution.md); of a product,
-    "data_tiled", or "data_tiled:" and a tile kernel (docs/swizzle.md).  name: of the entry point and
-    files.  schedule: how workgroups share output tiles, "stream_k:64" say (docs/mapping.md); "auto" lets the
-    model choose.
+    "aligned" or "direct" (docs/hopper.md), "data_tiled", or "data_tiled:" and a tile kernel
+    (docs/swizzle.md).  name: of the entry point and files.  schedule: how workgroups share output tiles,
+    "stream_k:64" say (docs/mapping.md); "auto" lets the model choose.
     """
     wanted = target if isinstance(target, Goal) else goal(target, emulate)
     order = ordered(problem, wanted, tuning, threads, algorithm, name, schedule)
@@ -96,7 +96,7 @@ def _built(order: Order, store: Cache) -> dict[str, Any]:
         "steps": launch.to_json(lowered.steps),
         "workspace": workspace,
         "schedules": lowered.schedules,
-        "lds": amd_lds.to_json(lowered.lds),
+        "lds": lds.to_json(lowered.lds),
     }
 
 
@@ -122,7 +122,7 @@ def _found(order: Order, recipe: Mapping[str, Any], store: Cache) -> Kernel | No
         library,
         0.0,
         _loaded(order, library, parameters, steps, workspace),
-        amd_lds.from_json(recipe["lds"]),
+        lds.from_json(recipe["lds"]),
         tuple(recipe["schedules"]),
     )
 
@@ -150,11 +150,11 @@ def _loaded(
         case Shared():
             return load(library.path, order.name, parameters, workspace)
         case CodeObject():
-            from imbrex.run.hip import HipKernel
+            from imbrex.run.hip.kernel import HipKernel
 
             return HipKernel(library.path, order.name, library.chip, parameters, steps, workspace)
         case Cubin():
-            from imbrex.run.cuda import CudaKernel
+            from imbrex.run.cuda.kernel import CudaKernel
 
             return CudaKernel(library.path, order.name, library.architecture, parameters, steps, workspace)
         case _:

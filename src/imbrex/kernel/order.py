@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from imbrex.diagnostic import Diagnostic, did_you_mean
-from imbrex.kernel.goal import Goal
+from imbrex.kernel.goal import ARCHITECTURES, Goal
 from imbrex.problem import Conv2d, Gemm, Problem, parse_problem
 from imbrex.problem.conv import Direction
 from imbrex.run.cpu import thread_count
@@ -25,11 +25,18 @@ ALGORITHMS: Mapping[str, tuple[Direction, ...]] = {
     "v4r1": ("backward_data",),
     "v1r1": ("backward_data",),
     "channels_last": ("forward", "backward_data", "backward_weight"),
+    "merged_groups": ("forward", "backward_data", "backward_weight"),
+    "window_rows": ("forward", "backward_weight"),
+    "channel_vectors": ("forward", "backward_data"),
 }
 """Of convolutions, with the directions that each is of."""
-CHANNELS_LAST = "channels_last"
+PACKING = ("channels_last", "channel_vectors", "merged_groups", "window_rows")
+"""Those that copy for matrix instructions; merged_groups with a colon and a number of groups."""
+ALIGNED = "aligned"
 DATA_TILED = "data_tiled"
 """Alone, or with a colon and the name of a tile kernel."""
+PRODUCTS = ("direct", ALIGNED, DATA_TILED)
+"""Of products."""
 
 
 @dataclass(frozen=True)
@@ -98,10 +105,14 @@ def _text(tuning: Tuning | str | None) -> str | None:
     return text(tuning)
 
 
-def _data_tiled(problem: Problem, goal: Goal, wanted: str) -> str:
+def _of_product(problem: Problem, goal: Goal, wanted: str) -> str:
+    word = wanted.partition(":")[0]
     if not isinstance(problem, Gemm):
         raise Diagnostic(f"algorithm '{wanted}' is one of a product, this is a convolution")
-    if goal.chip is None:
+    if word == ALIGNED and not goal.is_cuda:
+        message = f"algorithm '{wanted}' copies for tensor maps, and target '{goal}' has none"
+        raise Diagnostic(message, hint=f"name {' or '.join(ARCHITECTURES)}, or leave the algorithm out")
+    if word == DATA_TILED and goal.chip is None:
         message = f"algorithm '{wanted}' packs for matrix instructions, and target '{goal}' has none"
         raise Diagnostic(message, hint="name a GPU such as gfx942, or emulate")
     return wanted
@@ -110,15 +121,16 @@ def _data_tiled(problem: Problem, goal: Goal, wanted: str) -> str:
 def _algorithm(problem: Problem, goal: Goal, wanted: str | None) -> str | None:
     if wanted is None:
         return None
-    if wanted.partition(":")[0] == DATA_TILED:
-        return _data_tiled(problem, goal, wanted)
-    if wanted not in ALGORITHMS:
-        known = (*ALGORITHMS, DATA_TILED)
+    if wanted in PRODUCTS or wanted.partition(":")[0] == DATA_TILED:
+        return _of_product(problem, goal, wanted)
+    word, _, count = wanted.partition(":")
+    if word not in ALGORITHMS or bool(count) != (word == "merged_groups"):
+        known = (*ALGORITHMS, *PRODUCTS)
         hint = did_you_mean(wanted, known) or f"known: {', '.join(known)}"
         raise Diagnostic(f"unknown algorithm '{wanted}'", hint=hint)
-    if not isinstance(problem, Conv2d) or problem.direction not in ALGORITHMS[wanted]:
-        raise _elsewhere(problem, wanted)
-    if wanted == CHANNELS_LAST and goal.chip is None:
+    if not isinstance(problem, Conv2d) or problem.direction not in ALGORITHMS[word]:
+        raise _elsewhere(problem, word)
+    if word in PACKING and goal.chip is None:
         message = f"algorithm '{wanted}' packs for matrix instructions, and target '{goal}' has none"
         raise Diagnostic(message, hint="name a GPU such as gfx942, or emulate")
     if wanted == "v1r1" and problem.dtype.output != problem.dtype.accumulator:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, assert_never
 
-from imbrex.build.amd import AMD_FLAGS, CodeObject
+from imbrex.build.amd.code_object import AMD_FLAGS, CodeObject
 from imbrex.build.isa import host_isa
-from imbrex.build.nvidia import Cubin, compiler_version, flags_of
+from imbrex.build.nvidia.cubin import Cubin, compiler_version, flags_of
 from imbrex.build.shared import Shared
 from imbrex.build.toolchain import FLAGS, find_compiler
 from imbrex.problem import problem_text

@@ -22,7 +22,7 @@ from imbrex.lower.reader import Reader, element_type, number, sizes
 from imbrex.lower.stmt import Buffer, Ref
 from imbrex.lower.warpgroup import Drain, Feed, Finish, Lanes, WarpgroupGemm, piece_columns
 from imbrex.schedule.access import access_of
-from imbrex.schedule.warpgroup import ROWS, instruction_of, shared_tile
+from imbrex.schedule.warpgroup import ROWS, instruction_of, shared_tile, stretch
 from imbrex.view import gemm
 from imbrex.view.shared_tile import Swizzle
 from imbrex.view.tensor import Box, Refused, access, store_access
@@ -78,8 +78,9 @@ def _feed(op: WarpgroupGemmOp, which: Literal["a", "b"], reader: Reader) -> Feed
     parts = op.cluster_[1 if which == "a" else 0]
     read_dim = number(op.properties[f"matrix_{which}_source_vector_read_dim"])
     dtype = element_type(value)
-    tile = shared_tile(grid.k_per_block, size, dtype.bytes, read_dim == 1)
     buffer, map = _operand(value, ("gemmG", "gemmK", own), reader)
+    together = stretch(access_of(map, dtype), read_dim, dict(map.upper)[("gemmK", own)[read_dim]])
+    tile = shared_tile(grid.k_per_block, size, dtype.bytes, read_dim == 1, together)
     turned = read_dim == 1 and tile.major == "k"
     if turned:
         found = Refused(f"{own} lies together in memory, and wgmma takes {dtype} along k only")

@@ -102,7 +102,9 @@ def _loops(names: Sequence[str], counts: Sequence[int], body: tuple[Stmt, ...]) 
 
 
 def product(op: ThreadwiseGemmOp, reader: Reader) -> list[Stmt]:
-    """c[m][n] += a[k][m] * b[k][n] for a part of three register tiles."""
+    """c[m][n] += a[k][m] * b[k][n] for a part of three register tiles, or for those that indices leave."""
+    if op.a_index:
+        return _indexed(op, reader)
     (k, pitch_a), (_, pitch_b), (rows, pitch_c) = (sizes(v) for v in (op.a, op.b, op.c))
     m = number(op.m_per_thread, pitch_a if op.m_per_thread is None else 0)
     n = number(op.n_per_thread, pitch_b if op.n_per_thread is None else 0)
@@ -112,6 +114,16 @@ def product(op: ThreadwiseGemmOp, reader: Reader) -> list[Stmt]:
     a = reader.run(op.a, ik * pitch_a + im, number(op.offset_a))
     b = reader.run(op.b, ik * pitch_b + i_n, number(op.offset_b))
     c = reader.run(op.c, im * pitch_c + i_n, number(op.offset_c))
+    return [*_loops(names, (k, m, n), (MulAdd(c, a, b),))]
+
+
+def _indexed(op: ThreadwiseGemmOp, reader: Reader) -> list[Stmt]:
+    """The same on views of registers."""
+    (k, m), n = sizes(op.a)[len(op.a_index) :], sizes(op.b)[-1]
+    names = [reader.fresh(x) for x in ("k_thread", "m_thread", "n_thread")]
+    ik, im, i_n = (var(name, size) for name, size in zip(names, (k, m, n), strict=True))
+    places = ((op.c, op.c_index, (im, i_n)), (op.a, op.a_index, (ik, im)), (op.b, op.b_index, (ik, i_n)))
+    c, a, b = (Ref(*reader.place(value, [*reader.index(at), *rest])) for value, at, rest in places)
     return [*_loops(names, (k, m, n), (MulAdd(c, a, b),))]
 
 

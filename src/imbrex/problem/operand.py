@@ -31,6 +31,11 @@ class Operand:
     dtype: DType
     is_written: bool
 
+    def shape_along(self, result: Operand) -> tuple[int, ...]:
+        """Of this array when it broadcasts with the result: 1 along the dimensions that it has not."""
+        sizes = zip(result.layout, result.shape, strict=True)
+        return tuple(size if name in self.layout else 1 for name, size in sizes)
+
     @property
     def elements(self) -> int:
         return math.prod(self.shape)

@@ -48,6 +48,9 @@ def _steps(view: Map, position: int) -> tuple[int, float]:
     step = max(kept, key=lambda s: kept[s])
     if length > 1 and kept[step] == 0:
         return 0, 1.0
+    ends = np.flatnonzero(apart != step) + 1
+    if ends.size and length < view.upper[position].size:
+        return step, float(ends[-1]) / ends.size
     return step, length / (length - kept[step])
 
 

@@ -115,7 +115,7 @@ def rank(tunings: Iterable[Tuning], context: GemmContext, machine: Target) -> li
             case WarpgroupTuning(), GpuTarget():
                 return warpgroup_cycles(tuning.plan(context, machine))
             case GeneralTuning(), GpuTarget() if machine.name == CHIP:
-                return general_cycles(tuning.plan(context), machine)
+                return general_cycles(tuning.plan(context, machine), machine)
             case GeneralTuning(), GpuTarget():
                 return float(context.wasted(*tuning.tile))
             case _:

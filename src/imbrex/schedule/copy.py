@@ -5,6 +5,10 @@ along `read_dim` (0 = gemmK, 1 = gemmM or gemmN) inside the slice, the destinati
 dim of LDS. The rules are those of the 2020-22 rocMLIR tuning code, with two corrections: the width comes
 from the algebra instead of from the layout's name, and what the other dimension cannot hold goes to the
 vectorised one, so that a slice never exceeds its block.
+
+Neighbouring work items lie along D. Where a target wants it and memory runs along K they lie along K: a load
+then meets few rows of memory.  They write to different rows of LDS, which `gap` elements after each vector's
+rows move to different banks.
 """
 
 from __future__ import annotations
@@ -17,6 +21,7 @@ from imbrex.schedule.context import Access
 __all__ = ["WIDEST_VECTOR_BYTES", "BlockCopy"]
 
 WIDEST_VECTOR_BYTES = 16  # global_load_dwordx4, ds_write_b128
+BANKS_BYTES = 128  # what all banks of LDS take at once
 
 
 @dataclass(frozen=True)
@@ -29,6 +34,23 @@ class BlockCopy:
     threads: int
     access: Access
     element_bytes: int
+    may_run_along_k: bool = False
+
+    @property
+    def runs_along_k(self) -> bool:
+        """Do neighbouring work items lie along K?"""
+        if not self.may_run_along_k or self._width_k < self._width_d:
+            return False
+        along_k = self._width_k > self._width_d or self.access.step[0] == 1 != self.access.step[1]
+        return along_k and self.per_thread > 0 and self.k_per_block > self._width_k
+
+    @property
+    def gap(self) -> int:
+        """Elements of LDS that stay unused after every `data_per_read` rows."""
+        if not self.runs_along_k:
+            return 0
+        lanes = self.k_per_block // self.data_per_read
+        return max(WIDEST_VECTOR_BYTES, BANKS_BYTES // lanes) // self.element_bytes
 
     @property
     def per_thread(self) -> int:
@@ -47,7 +69,8 @@ class BlockCopy:
     def read_dim(self) -> int:
         """The dimension of the wider source vector: 0 = gemmK, 1 = the other (a tie, unless K is packed)."""
         along_k, along_d = self._width_k, self._width_d
-        return 0 if along_k > along_d or (along_k == along_d and self.kpack > 1) else 1
+        tie = self.kpack > 1 or self.runs_along_k
+        return 0 if along_k > along_d or (along_k == along_d and tie) else 1
 
     @property
     def data_per_read(self) -> int:

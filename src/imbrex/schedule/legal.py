@@ -30,7 +30,7 @@ def check(tuning: Tuning, context: GemmContext, machine: Target) -> tuple[Illega
     """Why this tuning cannot serve this GEMM on this machine; () when it can."""
     match tuning, machine:
         case GeneralTuning(), GpuTarget():
-            return GENERAL_RULES.broken(tuning.plan(context), machine)
+            return GENERAL_RULES.broken(tuning.plan(context, machine), machine)
         case XdlopsTuning(), GpuTarget():
             return XDLOPS_RULES.broken(tuning.plan(context, machine), machine)
         case WarpgroupTuning(), GpuTarget():

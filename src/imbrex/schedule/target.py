@@ -10,10 +10,28 @@ from typing import TypeAlias
 
 from imbrex.diagnostic import Diagnostic, did_you_mean
 
-__all__ = ["CPU_ISAS", "GPU_TARGETS", "CpuTarget", "GpuTarget", "Target", "target"]
+__all__ = ["CPU_ISAS", "GPU_TARGETS", "USUAL", "CpuTarget", "GpuTarget", "Target", "WorkItems", "target"]
 
 KIB = 1024
 ISA_DOCUMENTS = "AMD Instinct {} ISA reference, sections on LDS and on vector registers"
+
+
+@dataclass(frozen=True)
+class WorkItems:
+    """How the work items of a general tuning share its tiles.
+
+    cluster: of the inner cluster along (m, n). lanes_along_k: neighbours copy neighbours along k where memory
+    runs that way, and LDS keeps groups of rows apart, so that what they turn meets no bank twice.
+    reads_ahead: rows for the next k are read before the products of this one, which are then all together.
+    """
+
+    cluster: tuple[int, int] = (4, 4)
+    lanes_along_k: bool = False
+    reads_ahead: bool = False
+
+
+USUAL = WorkItems()
+"""As in the seeds."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +53,7 @@ class GpuTarget:
     source: str
     direct_bytes: tuple[int, ...] = ()
     simds: int = 4
+    work_items: WorkItems = USUAL
 
     @property
     def chip(self) -> str:
@@ -70,7 +89,17 @@ GPU_TARGETS: dict[str, GpuTarget] = {
         GpuTarget("gfx90a", 64 * KIB, 64, 1024, 256, 32, 104, ISA_DOCUMENTS.format("MI200")),
         GpuTarget("gfx942", 64 * KIB, 64, 1024, 256, 32, 304, ISA_DOCUMENTS.format("MI300"), (4,)),
         GpuTarget("gfx950", 160 * KIB, 64, 1024, 256, 64, 256, ISA_DOCUMENTS.format("CDNA4"), (16, 4)),
-        GpuTarget("sm_90a", 227 * KIB, 32, 1024, 255, 32, 132, "CUDA C++ Programming Guide, 9.0; H200"),
+        GpuTarget(
+            "sm_90a",
+            227 * KIB,
+            32,
+            1024,
+            255,
+            32,
+            132,
+            "CUDA C++ Programming Guide, 9.0; H200",
+            work_items=WorkItems((4, 2), lanes_along_k=True, reads_ahead=True),
+        ),
         GpuTarget("emulate", 64 * KIB, 64, 1024, 256, 32, 1, "chosen equal to gfx942", (4,)),
     )
 }

@@ -104,7 +104,7 @@ def _blocks(tuning: Tuning, context: GemmContext, machine: Target) -> Blocks | N
             a, b = (n, m) if tuning.swapped else (m, n)
             return Blocks(context.g, rows, columns, a * k * size, b * k * size)
         case GeneralTuning(), GpuTarget():
-            rows, columns = tuning.plan(context).blocks
+            rows, columns = tuning.plan(context, machine).blocks
             size, (m, n, k) = context.dtype.bytes, tuning.tile
             return Blocks(context.g, rows, columns, m * k * size, n * k * size)
         case _:

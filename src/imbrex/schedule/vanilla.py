@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from math import gcd, lcm
 from typing import ClassVar
 
-from imbrex.schedule.context import GemmContext, round_up
+from imbrex.schedule.context import Access, GemmContext, round_up
 from imbrex.schedule.copy import BlockCopy
+from imbrex.schedule.target import USUAL, GpuTarget, WorkItems
 
 __all__ = ["GeneralPlan", "GeneralTuning"]
 
@@ -90,9 +91,9 @@ class GeneralTuning:
         """`2x2` when each work item has two thread tiles in each direction, else `naive`."""
         return "2x2" if self.repeats == (PIPELINE_DEPTH, PIPELINE_DEPTH) else "naive"
 
-    def plan(self, context: GemmContext) -> GeneralPlan:
-        """This tuning applied to that GEMM."""
-        return GeneralPlan(self, context)
+    def plan(self, context: GemmContext, machine: GpuTarget | None = None) -> GeneralPlan:
+        """This tuning applied to that GEMM; without a machine, as the seed's."""
+        return GeneralPlan(self, context, USUAL if machine is None else machine.work_items)
 
     @property
     def _spans(self) -> tuple[int, int]:
@@ -107,6 +108,16 @@ class GeneralPlan:
 
     tuning: GeneralTuning
     context: GemmContext
+    items: WorkItems = USUAL
+
+    @property
+    def clusters(self) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Inner clusters, and how many of them, along (M, N): as the machine wants them where that fits."""
+        (m0, n0), (m1, n1) = self.tuning.level0_clusters, self.tuning.level1_clusters
+        rows, columns = self.items.cluster
+        if m0 * m1 % rows or n0 * n1 % columns:
+            return (m0, n0), (m1, n1)
+        return (rows, columns), (m0 * m1 // rows, n0 * n1 // columns)
 
     @property
     def blocks(self) -> tuple[int, int]:
@@ -127,18 +138,12 @@ class GeneralPlan:
     @property
     def a_copy(self) -> BlockCopy:
         """How A's block reaches LDS."""
-        t = self.tuning
-        return BlockCopy(
-            t.k_per_block, t.m_per_block, 1, t.block_size, self.context.a, self.context.dtype.bytes
-        )
+        return self._copy(self.tuning.m_per_block, self.context.a)
 
     @property
     def b_copy(self) -> BlockCopy:
         """How B's block reaches LDS."""
-        t = self.tuning
-        return BlockCopy(
-            t.k_per_block, t.n_per_block, 1, t.block_size, self.context.b, self.context.dtype.bytes
-        )
+        return self._copy(self.tuning.n_per_block, self.context.b)
 
     @property
     def lds_align(self) -> int:
@@ -150,8 +155,8 @@ class GeneralPlan:
     def lds_buffer_bytes(self) -> tuple[int, int]:
         """Bytes of one buffer of A and of one buffer of B."""
         t, align, size = self.tuning, self.lds_align, self.context.dtype.bytes
-        a = round_up(t.k_per_block * round_up(t.m_per_block, align), align)
-        b = round_up(t.k_per_block * round_up(t.n_per_block, align), align)
+        a = round_up(t.k_per_block * round_up(t.m_per_block, align) + _gaps(self.a_copy), align)
+        b = round_up(t.k_per_block * round_up(t.n_per_block, align) + _gaps(self.b_copy), align)
         return a * size, b * size
 
     @property
@@ -182,6 +187,7 @@ class GeneralPlan:
     def attributes(self) -> dict[str, int | str | list[int]]:
         """The seed's attributes of `gridwise_gemm_ex`, by their names."""
         t, a, b = self.tuning, self.a_copy, self.b_copy
+        (m0, n0), (m1, n1) = self.clusters
         return {
             "block_size": t.block_size,
             "m_per_block": t.m_per_block,
@@ -190,10 +196,10 @@ class GeneralPlan:
             "m_per_thread": t.m_per_thread,
             "n_per_thread": t.n_per_thread,
             "k_per_thread": t.k_per_thread,
-            "m_level0_cluster": t.level0_clusters[0],
-            "n_level0_cluster": t.level0_clusters[1],
-            "m_level1_cluster": t.level1_clusters[0],
-            "n_level1_cluster": t.level1_clusters[1],
+            "m_level0_cluster": m0,
+            "n_level0_cluster": n0,
+            "m_level1_cluster": m1,
+            "n_level1_cluster": n1,
             "matrix_a_source_vector_read_dim": a.read_dim,
             "matrix_a_source_data_per_read": a.data_per_read,
             "matrix_a_dest_data_per_write_dim_m": a.data_per_write,
@@ -204,5 +210,25 @@ class GeneralPlan:
             "matrix_c_dest_data_per_write": self.c_data_per_write,
             "matrix_a_copy_cluster_lengths": list(a.cluster_lengths),
             "matrix_b_copy_cluster_lengths": list(b.cluster_lengths),
-            "pipeline": t.pipeline,
+            "pipeline": "ahead" if self.items.reads_ahead else t.pipeline,
+            **_lanes("a", a),
+            **_lanes("b", b),
         }
+
+    def _copy(self, d_per_block: int, access: Access) -> BlockCopy:
+        t, size = self.tuning, self.context.dtype.bytes
+        along_k = self.items.lanes_along_k
+        return BlockCopy(t.k_per_block, d_per_block, 1, t.block_size, access, size, along_k)
+
+
+def _gaps(copy: BlockCopy) -> int:
+    """Elements of a buffer that are no element of the tile."""
+    return copy.gap * (copy.k_per_block // copy.data_per_read) if copy.gap else 0
+
+
+def _lanes(matrix: str, copy: BlockCopy) -> dict[str, int | str | list[int]]:
+    """The attributes of a copy whose work items lie along K."""
+    if not copy.runs_along_k:
+        return {}
+    numbers = [copy.data_per_read, copy.gap]
+    return {f"matrix_{matrix}_copy_lane_dim": 0, f"matrix_{matrix}_lds_numbers": numbers}

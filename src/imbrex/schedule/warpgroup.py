@@ -15,17 +15,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
+from math import inf
 from typing import Any, ClassVar, Final
 
 from imbrex.dtype import DType
-from imbrex.schedule.context import Access, GemmContext, round_up
+from imbrex.schedule.context import SAMPLE, Access, GemmContext, round_up
 from imbrex.schedule.target import GPU_TARGETS, GpuTarget
 from imbrex.view.mma import Instruction, instructions
 from imbrex.view.shared_tile import Major, SharedTile, Swizzle
 
 __all__ = [
-    "CHIP", "Ring", "WarpgroupPlan", "WarpgroupTuning", "columns_of", "instruction_of", "resident_clusters",
-    "shared_tile", "step_of_channels",
+    "CHIP",
+    "Ring",
+    "WarpgroupPlan",
+    "WarpgroupTuning",
+    "columns_of",
+    "divides",
+    "instruction_of",
+    "resident_clusters",
+    "shared_tile",
+    "step_of_channels",
+    "stretch",
 ]  # fmt: skip
 
 CHIP: Final = "sm_90a"
@@ -170,13 +180,13 @@ class WarpgroupPlan:
     def a_tile(self) -> SharedTile:
         """One stage of A."""
         t, c = self.tuning, self.oriented
-        return shared_tile(t.k_per_block, t.m_per_block, c.dtype.bytes, _read_dim(c.a) == 1)
+        return stage_tile(t.k_per_block, t.m_per_block, c.k, c.m, c.a, c.dtype)
 
     @cached_property
     def b_tile(self) -> SharedTile:
         """One stage of B."""
         t, c = self.tuning, self.oriented
-        return shared_tile(t.k_per_block, t.n_per_block, c.dtype.bytes, _read_dim(c.b) == 1)
+        return stage_tile(t.k_per_block, t.n_per_block, c.k, c.n, c.b, c.dtype)
 
     @property
     def turned(self) -> tuple[bool, bool]:
@@ -241,15 +251,30 @@ class WarpgroupPlan:
         }
 
 
-def shared_tile(k: int, d: int, element_bytes: int, reads_d: bool) -> SharedTile:
-    """A stage of an operand.  reads_d: rows or columns lie together in global memory, not k.
+def stage_tile(k: int, d: int, ks: int, ds: int, access: Access, dtype: DType) -> SharedTile:
+    """A stage (k, d) of an operand of ks x ds elements, by how it lies in memory."""
+    along = _read_dim(access)
+    return shared_tile(k, d, dtype.bytes, along == 1, stretch(access, along, (ks, ds)[along]))
+
+
+def shared_tile(k: int, d: int, element_bytes: int, reads_d: bool, together: float = inf) -> SharedTile:
+    """A stage of an operand.  reads_d: rows or columns lie together in global memory, not k; `together`: so
+    many of them, as the channels at one tap of a window.
 
     They do in shared memory, too, where elements have 16 bits; of other types wgmma wants k there, and the
     producer turns the tile.
     """
     major: Major = "d" if reads_d and element_bytes == 2 else "k"
-    swizzle = swizzle_of(d if major == "d" else k, element_bytes)
+    swizzle = swizzle_of(
+        d if major == "d" else k, element_bytes, together if (major == "d") == reads_d else inf
+    )
     return SharedTile(k, d, element_bytes, major, swizzle)
+
+
+def stretch(access: Access, along: int, extent: int) -> float:
+    """How many neighbours along a dim lie together before a gap; infinite where all of them do."""
+    run = access.run[along]
+    return run if access.step[along] == 1 and 1 < run < min(extent, SAMPLE) else inf
 
 
 def _read_dim(access: Access) -> int:
@@ -260,10 +285,20 @@ def _read_dim(access: Access) -> int:
     return 0 if runs[0] >= runs[1] else 1
 
 
-def swizzle_of(extent: int, element_bytes: int) -> Swizzle:
-    """The longest permuted row that divides `extent` elements; the shortest where none does."""
+def swizzle_of(extent: int, element_bytes: int, together: float = inf) -> Swizzle:
+    """The longest permuted row that divides `extent` elements and those that lie together; where none does,
+    the longest one that divides the extent, or the shortest.
+    """
     fitting: list[Swizzle] = [s for s in SWIZZLES if extent * element_bytes % s == 0]
+    for swizzle in fitting:
+        if divides(swizzle, together, element_bytes):
+            return swizzle
     return fitting[0] if fitting else SHORTEST
+
+
+def divides(swizzle: int, together: float, element_bytes: int) -> bool:
+    """Do whole rows of shared memory hold what lies together?"""
+    return together == inf or together * element_bytes % swizzle == 0
 
 
 def resident_clusters(tuning: WarpgroupTuning, machine: GpuTarget) -> int:

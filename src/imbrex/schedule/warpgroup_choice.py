@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Final
 
 from imbrex.diagnostic import Diagnostic
@@ -21,6 +22,8 @@ __all__ = ["MARGIN", "best_schedule", "best_tuning", "offers", "scheduled", "tak
 
 MARGIN: Final = 0.05
 """What a schedule must save before anything but data_parallel is chosen."""
+NEAR: Final = 0.05
+"""What the model errs by on average, between tunings of one problem."""
 
 
 def scheduled(
@@ -77,6 +80,15 @@ def best_schedule(
 
 def offers(context: GemmContext, machine: GpuTarget, given: WarpgroupTuning | None = None) -> list[Offer]:
     """Every mode's best, data_parallel first, the others by cost; none where no tuning is legal."""
+    elements = (context.a.elements, context.b.elements, context.c.elements)
+    return list(_offers(context, machine, given, elements))
+
+
+@lru_cache(maxsize=256)
+def _offers(
+    context: GemmContext, machine: GpuTarget, given: WarpgroupTuning | None, elements: tuple[int, ...]
+) -> Sequence[Offer]:
+    """elements: of the arrays, of which contexts that are equal may have other numbers."""
     found: list[Offer] = []
     tunings = _tunings(context, machine, given)
     for mode in MODES:
@@ -106,6 +118,12 @@ def _tunings(
 def _best(
     schedule: TileSchedule, tunings: Sequence[WarpgroupTuning], context: GemmContext, machine: GpuTarget
 ) -> WarpgroupTuning | None:
-    """Pingpong consumers have whole tiles, and share none."""
+    """Of those within NEAR of the fewest cycles, the one whose tiles hang over the matrix least, in per
+    cent, and of these the fastest.  Pingpong consumers have whole tiles, and share none.
+    """
     serving = [t for t in tunings if not (schedule.is_shared and t.pingpong)]
-    return min(serving, key=lambda t: schedule_cycles(t.plan(context, machine), schedule), default=None)
+    cycles = {t: schedule_cycles(t.plan(context, machine), schedule) for t in serving}
+    most = (1 + NEAR) * min(cycles.values(), default=0.0)
+    near = [t for t in serving if cycles[t] <= most]
+    least = context.m * context.n * context.k
+    return min(near, key=lambda t: (round(context.wasted(*t.tile) / least, 2), cycles[t]), default=None)

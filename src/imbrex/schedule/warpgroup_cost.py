@@ -1,12 +1,15 @@
 """Estimated cycles of a warpgroup tuning on NVIDIA Hopper: what the slowest of its streams needs.
 
-A step of K multiplies, reads and fills shared memory, and loads from L2 at the same time; loads come after a
-latency that the stages of the ring hide, as far as there are stages.  A tile ends with the way of its sums
-to memory, which cooperative consumers wait for and pingpong ones do under each other's products.  Over all
-tiles, workgroups take as many rounds as it needs whole ones, or, where they share tiles, the steps of the
-longest share and the ways of partial sums through L2.  No schedule is faster than memory.
+A step of K multiplies, reads shared memory and loads from L2 at the same time; loads come after a latency
+that the stages of the ring hide, as far as there are stages.  A tile ends with the way of its sums to memory,
+which cooperative consumers wait for and pingpong ones do under each other's products.  Over all tiles,
+workgroups take as many rounds as it needs whole ones, or, where they share tiles, the steps of the longest
+share and the ways of partial sums through L2.  No schedule is faster than memory.
 
-A model for ranking.  The rates are of one multiprocessor and a cycle of its clock.
+L2 serves all workgroups together: a round that is not full leaves more of it to each.  Where workgroups are
+at different steps of K, operands that L2 does not hold come from memory several times.
+
+A model for ranking, fitted to times of an H100 (`warpgroup_rates`).
 """
 
 from __future__ import annotations
@@ -22,50 +25,23 @@ from imbrex.schedule.warpgroup import (
     SHORTER,
     WARPGROUP,
     WarpgroupPlan,
+    divides,
     instruction_of,
     resident_clusters,
+    stretch,
 )
+from imbrex.schedule.warpgroup_rates import RATES
+from imbrex.schedule.warpgroup_traffic import absent, l2_work, memory_bytes, scattered_bytes
+from imbrex.view.shared_tile import SharedTile
 from imbrex.view.streamk import Mode, Plan, Tiles
 
-__all__ = [
-    "RATES", "Rates", "ScheduleCost", "copy_cycles", "crosses", "schedule_cost", "schedule_cycles",
-    "warpgroup_cycles",
-]  # fmt: skip
+__all__ = ["ScheduleCost", "copy_cycles", "crosses", "schedule_cost", "schedule_cycles", "warpgroup_cycles"]
 
-
-@dataclass(frozen=True)
-class Rates:
-    """shared_bytes: of shared memory, read or written.  l2_bytes: of all multiprocessors together; l2_most:
-    of one of them (DeepGEMM's model of sm_90).  memory_bytes: of the whole chip, 4.3 TB/s at 1.7 GHz.
-    cached_bytes: of L2 that operands may count on.  latency: of a load from memory.  start: of a workgroup,
-    before its first product; drain: after its last; turn: between the tiles of a consumer, waiting for
-    products and converting.  meeting: until a flag is seen; follow: the same of those that were raised at
-    about that time.  issue: cycles of a warp for an ordinary access with its index; window: so many times
-    that where elements have an index each, as in windows.  clash: what is lost of the streams beside the
-    slowest one.  launch: of another kernel; transposed_bytes: read and written by one that transposes.
-    """
-
-    shared_bytes: float = 128.0
-    l2_bytes: float = 6154.0
-    l2_most: float = 64.0
-    memory_bytes: float = 2500.0
-    cached_bytes: float = 40e6
-    latency: float = 900.0
-    start: float = 2000.0
-    drain: float = 1000.0
-    turn: float = 400.0
-    meeting: float = 1500.0
-    follow: float = 300.0
-    issue: float = 8.0
-    clash: float = 0.05
-    window: float = 3.0
-    launch: float = 5000.0
-    transposed_bytes: float = 1800.0
-
-
-RATES: Final = Rates()
+SUM_BYTES: Final = 4
 VECTOR_BYTES: Final = 16
 """What TMA wants of neighbours in memory."""
+COPY_BYTES: Final = 4
+"""The least that a load brings to shared memory past the registers."""
 STORE_PENALTY: Final = {8: 2.0, 4: 3.0, 2: 5.0, 1: 8.0}
 """Bytes of an ordinary store, where neighbours are too few for TMA -> its time, in proportion to TMA's."""
 TURNED_PENALTY: Final = 1.3
@@ -74,38 +50,44 @@ TURNED_PENALTY: Final = 1.3
 
 @dataclass(frozen=True)
 class Steps:
-    """The streams of a plan.  active: workgroups that run at a time."""
+    """The streams of a plan.  active: workgroups that run at a time, on average over the rounds."""
 
     plan: WarpgroupPlan
-    active: int
+    active: float
 
     @property
-    def _loaded(self) -> tuple[float, float]:
-        """Bytes of A and of B that a workgroup loads in a step, where those in short rows of shared memory
-        count more; the others of its cluster load the rest.
+    def loads(self) -> float:
+        """Cycles of a step's loads: what a multiprocessor takes, and what L2 gives to all.  Whole lines that
+        neighbours load at about the same time are one load, whether or not they are a cluster; of what L2
+        does not hold, and of rows that begin inside lines, only the loads of a cluster are.
         """
-        t, plan = self.plan.tuning, self.plan
-        a, b = (tile.bytes * SHORTER[tile.swizzle] for tile in (plan.a_tile, plan.b_tile))
-        return a / t.cluster_n, b / t.cluster_m
+        t, plan, c = self.plan.tuning, self.plan, self.plan.oriented
+        taken, given, away = 0.0, 0.0, absent(plan)
+        for access, tile, extent, sharing in (
+            (c.a, plan.a_tile, c.m, t.cluster_n),
+            (c.b, plan.b_tile, c.n, t.cluster_m),
+        ):
+            size, work = tile.bytes * SHORTER[tile.swizzle], l2_work(access, tile, extent, c)
+            taken += size * work
+            given += size * max(work / sharing, 1.0 - away * (1.0 - 1.0 / sharing))
+        return max(taken / RATES.received_bytes, given / self.l2_rate)
 
     @property
     def l2_rate(self) -> float:
         """Bytes of one workgroup in a cycle."""
-        return min(RATES.l2_most, RATES.l2_bytes / self.active)
+        return RATES.l2_bytes / self.active
 
     @cached_property
     def step(self) -> float:
         """Cycles of a step of K."""
-        t, dtype = self.plan.tuning, self.plan.context.dtype
+        t, dtype, machine = self.plan.tuning, self.plan.context.dtype, self.plan.machine
         used = instruction_of(dtype, t.n_per_block)
         issues = t.m_per_block // ROWS * -(-t.k_per_block // used.k)
-        matrix = issues * used.cycles[self.plan.machine.chip]
-        reads = issues * (ROWS + t.n_per_block) * used.k * dtype.bytes
-        fills = (t.m_per_block + t.n_per_block) * t.k_per_block * dtype.bytes
-        shared = (reads + fills) / RATES.shared_bytes
-        loads = sum(self._loaded) / self.l2_rate
+        slowed = RATES.matrix + RATES.power * self.active / machine.compute_units
+        matrix = issues * used.cycles[machine.chip] * slowed
+        shared = issues * (ROWS + t.n_per_block) * used.k * dtype.bytes / RATES.shared_bytes
         hidden = RATES.latency / (t.stages - 1)
-        parts = (matrix, shared, loads, hidden, self._ordinary)
+        parts = (matrix, shared, self.loads, hidden, self._ordinary)
         return max(parts) + RATES.clash * (sum(parts) - max(parts))
 
     @property
@@ -114,16 +96,23 @@ class Steps:
         t, size = self.plan.tuning, self.plan.context.dtype.bytes
         given = self.plan.oriented
         total = 0.0
-        for access, extent, turned in zip(
-            (given.a, given.b), (t.m_per_block, t.n_per_block), self.plan.turned, strict=True
+        for access, whole, tile, turned in zip(
+            (given.a, given.b),
+            (given.m, given.n),
+            (self.plan.a_tile, self.plan.b_tile),
+            self.plan.turned,
+            strict=True,
         ):
-            width = max(access.vector) * size
-            if width >= VECTOR_BYTES and not turned and not _crosses(access, given.k, t.k_per_block):
+            width, extent = max(access.vector) * size, tile.d
+            if width >= VECTOR_BYTES and not turned and not _is_cut(access, tile, (given.k, whole)):
                 continue
-            written = size if turned else width
-            accesses = extent * t.k_per_block * size * (1 / width + 1 / written) / 32
-            index = RATES.window if _is_windowed(access, given.k) else 1.0
-            total += accesses * index * RATES.issue / (WARPGROUP // 32)
+            is_windowed = _is_windowed(access, given.k)
+            index = RATES.window if is_windowed else 1.0
+            if (width >= COPY_BYTES or not is_windowed) and not turned:
+                spent = RATES.copying * index / width
+            else:
+                spent = RATES.ordinary * index / width + RATES.issue / (size if turned else width)
+            total += extent * t.k_per_block * size * spent / WARPGROUP
         return total
 
     @cached_property
@@ -135,7 +124,7 @@ class Steps:
         along, width = c.vector[1] >= c.vector[0], max(c.vector) * size
         slower = 1.0 if width >= VECTOR_BYTES else STORE_PENALTY[width]
         slower *= 1.0 if along else TURNED_PENALTY
-        return RATES.turn + slower * written / min(RATES.shared_bytes / 2, self.l2_rate)
+        return RATES.turn + slower * written / min(RATES.stored_bytes, self.l2_rate)
 
     def tiles(self, count: float) -> float:
         """Cycles of so many tiles, one after the other."""
@@ -146,10 +135,15 @@ class Steps:
         return main + self.epilogue + (count - 1) * each
 
     @property
-    def fix_up(self) -> float:
-        """A tile's sums to L2 or back."""
+    def sums_bytes(self) -> int:
+        """Of a tile's sums."""
         t = self.plan.tuning
-        return t.m_per_block * t.n_per_block * 4 / min(RATES.shared_bytes / 2, self.l2_rate)
+        return t.m_per_block * t.n_per_block * SUM_BYTES
+
+    @property
+    def fix_up(self) -> float:
+        """Cycles for a tile's sums to L2 or back, where few do that at a time."""
+        return self.sums_bytes / min(RATES.stored_bytes, self.l2_rate)
 
 
 def warpgroup_cycles(plan: WarpgroupPlan) -> float:
@@ -182,35 +176,55 @@ def schedule_cost(plan: WarpgroupPlan, schedule: TileSchedule) -> ScheduleCost:
     tiles = Tiles(plan.units, 1, plan.k_iterations)
     if not schedule.is_shared:
         rounds = -(-plan.units // resident)
-        spent = Steps(plan, min(plan.units, resident) * size).tiles(rounds)
-        return ScheduleCost(_with_memory(plan, spent, resident), tiles, resident, rounds * tiles.k)
+        spent = Steps(plan, plan.units * size / rounds).tiles(rounds)
+        return ScheduleCost(_with_memory(plan, spent), tiles, resident, rounds * tiles.k)
     count = schedule.workgroups or resident
-    steps = Steps(plan, min(count, resident) * size)
     shares = Plan(tiles, count, schedule.mode)
     longest = sum(section.share for section in shares.sections)
-    ends = sum(-(-section.share // section.k_span) for section in shares.sections)
-    parts = _parts(shares)
-    fix_up, end = _shared(steps, parts, schedule.mode)
-    spent = -(-count // resident) * (longest * steps.step + ends * end + fix_up)
-    return ScheduleCost(_with_memory(plan, spent, resident), tiles, count, longest, parts, fix_up)
+    parts, spent, apart = _parts(shares), 0.0, 0
+    for section in shares.sections:
+        is_apart = schedule.mode != "split_k" and section.share % section.k_span != 0
+        at_a_time = min(resident, -(-section.tiles // section.share))
+        steps = Steps(plan, at_a_time * size)
+        ends = -(-section.share // section.k_span)
+        spent += section.share * steps.step + ends * _end(steps, parts, schedule.mode)
+        apart += section.tiles if is_apart else 0
+    fix_up = _shared(Steps(plan, min(count, resident) * size), parts, schedule.mode)
+    spent = -(-count // resident) * (spent + fix_up)
+    cycles = _with_memory(plan, spent, apart)
+    return ScheduleCost(cycles, tiles, count, longest, parts, fix_up)
 
 
-def _shared(steps: Steps, parts: int, mode: Mode) -> tuple[float, float]:
-    """Cycles for the sums of tiles that are shared, and for a tile's way to memory.
+def _end(steps: Steps, parts: int, mode: Mode) -> float:
+    """Cycles for a tile's way to memory.  Where all have one part of one tile (split_k), each stores as much
+    of it as the others do.
+    """
+    if not parts or mode != "split_k":
+        return steps.epilogue
+    return RATES.turn + (steps.epilogue - RATES.turn) / (parts + 1)
 
-    An owner adds the others' sums one after the other.  Where all have one part of one tile (split_k), each
-    adds up, and stores, as much of the tile as the others do.
+
+def _shared(steps: Steps, parts: int, mode: Mode) -> float:
+    """Cycles for the sums of tiles that are shared.
+
+    An owner adds the others' sums one after the other; in split_k all send theirs at the same time, and each
+    adds up as much of the tile as the others do.
     """
     if not parts:
-        return 0.0, steps.epilogue
+        return 0.0
     if mode == "split_k":
-        return RATES.meeting + 2 * steps.fix_up, RATES.turn + (steps.epilogue - RATES.turn) / (parts + 1)
-    return RATES.meeting + steps.fix_up + parts * (steps.fix_up + RATES.follow), steps.epilogue
+        moved = 2 * steps.sums_bytes * steps.active
+        return RATES.meeting + parts * RATES.each + moved / RATES.sent_bytes
+    return RATES.meeting + steps.fix_up + parts * (steps.fix_up + RATES.follow)
 
 
-def _with_memory(plan: WarpgroupPlan, spent: float, resident: int) -> float:
-    memory = _memory_bytes(plan, min(plan.units, resident)) / RATES.memory_bytes
-    return max(spent, memory) + RATES.clash * min(spent, memory) + RATES.start + RATES.drain
+def _with_memory(plan: WarpgroupPlan, spent: float, apart: int = 0) -> float:
+    """All cycles.  apart: steps of clusters that are each at one of their own."""
+    clusters = min(plan.units, resident_clusters(plan.tuning, plan.machine))
+    moved = max(memory_bytes(plan, clusters), scattered_bytes(plan, apart) if apart else 0.0)
+    memory = moved / RATES.memory_bytes
+    start = RATES.start + (RATES.cluster if plan.tuning.cluster > 1 else 0.0)
+    return max(spent, memory) + RATES.overlap * min(spent, memory) + start
 
 
 def _parts(plan: Plan) -> int:
@@ -221,14 +235,20 @@ def _parts(plan: Plan) -> int:
     return min(parts, plan.workgroups - 1)
 
 
-def copy_cycles(moved_bytes: int) -> float:
-    """A launch that transposes an array: bytes read and written."""
-    return RATES.launch + moved_bytes / RATES.transposed_bytes
+def copy_cycles(moved_bytes: int, launches: int) -> float:
+    """Launches that transpose arrays: bytes read and written."""
+    return launches * RATES.launch + moved_bytes / RATES.transposed_bytes
 
 
 def crosses(context: GemmContext, k: int) -> bool:
     """Does a step of K go over the end of a stretch of an operand, as the channels at one tap are?"""
     return any(_crosses(access, context.k, k) for access in (context.a, context.b))
+
+
+def _is_cut(access: Access, tile: SharedTile, sizes: tuple[int, int]) -> bool:
+    """Does a row of shared memory go over the end of what lies together in memory?"""
+    along = 0 if tile.major == "k" else 1
+    return not divides(tile.row_bytes, stretch(access, along, sizes[along]), tile.element_bytes)
 
 
 def _is_windowed(access: Access, total: int) -> bool:
@@ -239,25 +259,3 @@ def _is_windowed(access: Access, total: int) -> bool:
 
 def _crosses(access: Access, total: int, k: int) -> bool:
     return access.step[0] == 1 and 1 < access.run[0] < min(total, SAMPLE) and access.run[0] % k != 0
-
-
-def _memory_bytes(plan: WarpgroupPlan, clusters: int) -> float:
-    """Bytes from and to memory: each operand once, or, where they do not stay in L2, for every round what
-    its blocks of tiles want.
-    """
-    c, t = plan.oriented, plan.tuning
-    a, b = (_array_bytes(x, d, c) for x, d in ((c.a, c.m), (c.b, c.n)))
-    out = c.g * c.m * c.n * plan.context.dtype.output.bytes
-    once = a + b
-    if once <= RATES.cached_bytes:
-        return once + out
-    tall = min(t.group, plan.blocks[0]) if t.group > 1 else 1
-    wide = max(1.0, clusters / tall)
-    wanted = tall * t.cluster_m * t.m_per_block * a / (c.m * c.g)
-    wanted += min(wide, plan.blocks[1]) * t.cluster_n * t.n_per_block * b / (c.n * c.g)
-    return max(once, wanted * plan.units / clusters) + out
-
-
-def _array_bytes(access: Access, extent: int, context: GemmContext) -> float:
-    matrix = context.g * extent * context.k
-    return float(min(matrix, access.elements or matrix) * context.dtype.bytes)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import product
 from typing import Final
 
-from imbrex.schedule.context import GemmContext
+from imbrex.schedule.context import GemmContext, round_up
 from imbrex.schedule.legal_warpgroup import MOST_ACCUMULATORS, MOST_CONSUMERS, MOST_STAGES, WARPGROUP_RULES
 from imbrex.schedule.target import GpuTarget
 from imbrex.schedule.warpgroup import (
@@ -34,6 +34,8 @@ ROW_TILES: Final = (
     (128, 2, True),
 )
 """Rows of a tile, consumers, pingpong."""
+STEPS: Final[Mapping[int, float]] = {128: 1.0, 64: 1.1, 32: 1.3}
+"""Bytes of a step of K -> the time of each of its elements, in proportion."""
 CLUSTERS: Final = ((1, 1), (2, 1), (1, 2))
 GROUPS: Final = (1, 2, 4, 8, 16)
 
@@ -75,11 +77,15 @@ def _oriented(context: GemmContext, machine: GpuTarget, swapped: bool) -> Iterat
 
 def _depth(context: GemmContext) -> int:
     """The longest step of K that is not twice as long as K and, where that can be, stays in one stretch of
-    the operands, such as the channels at one tap of a window.
+    the operands, such as the channels at one tap of a window, or goes over whole stretches of them.
     """
     size = context.dtype.bytes
     fitting = [s // size for s in SWIZZLES if s // size < 2 * context.k] or [SWIZZLES[-1] // size]
-    return next((k for k in fitting if not crosses(context, k)), fitting[0])
+    inside = next((k for k in fitting if not crosses(context, k)), None)
+    if inside is None:
+        return fitting[0]
+    longer = fitting[: fitting.index(inside) + 1]
+    return min(longer, key=lambda k: round_up(context.k, k) * STEPS[k * size])
 
 
 def _stages(tuning: WarpgroupTuning, context: GemmContext, machine: GpuTarget) -> int:

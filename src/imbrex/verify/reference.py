@@ -68,15 +68,8 @@ def _stored(want: Float, problem: Conv2d | Gemm) -> Float:
 
 def _further(problem: Conv2d | Gemm, operands: Mapping[str, Float]) -> dict[str, Float]:
     """The epilogue's arrays, such that they broadcast with the result."""
-    result = problem.result
-    found: dict[str, Float] = {}
-    for operand in problem.operands[len(problem.roles) :]:
-        shape = [
-            size if name in operand.layout else 1
-            for name, size in zip(result.layout, result.shape, strict=True)
-        ]
-        found[operand.role] = operands[operand.role].reshape(shape)
-    return found
+    further = problem.operands[len(problem.roles) :]
+    return {o.role: operands[o.role].reshape(o.shape_along(problem.result)) for o in further}
 
 
 def _gemm(gemm: Gemm, operands: Mapping[str, Float], alpha: float, beta: float) -> Float:

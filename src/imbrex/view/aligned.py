@@ -3,9 +3,9 @@
     array    [..., along], or [..., k, ..., d]      where the matrix unit wants k together
     packed   [..., along], rounded up to 16 bytes; what is added is zero
 
-`aligned` tells the dims of the copy, None where the array serves as it is; `row_items` who moves what where
-dims keep their order.  A work item moves `CHUNKS` pieces of 16 bytes of the packed array, a workgroup's
-lanes side by side in each, so that a wave's accesses are one stretch of memory on both sides.
+`aligned` tells the dims of the copy, None where the array serves as it is; `items` who moves what.  Where
+dims keep their order, a work item moves CHUNKS pieces of 16 bytes of the packed array, in each of which the
+lanes of a workgroup lie side by side, so that a wave's accesses are one stretch of memory on both sides.
 """
 
 from __future__ import annotations
@@ -52,19 +52,19 @@ def items(of: ChannelsLast, element_bytes: int, workitems: int = 256) -> Items:
         chunk=along.size // slots,
         slot=slots,
     )
-    rest = (PassThrough(), "slot", "slot")
-    numbered = layer_over(split.upper, (Merge(), "item", " ".join([*(d.name for d in others), "chunk"])), rest)
-    padded = layer_over(
-        numbered.upper, (Pad(0, workgroups * chunks * workitems - count), "item", "item"), rest
-    )
+    kept = (PassThrough(), "slot", "slot")
+    pieces = " ".join((*(d.name for d in others), "chunk"))
+    numbered = layer_over(split.upper, (Merge(), "item", pieces), kept)
+    spare = workgroups * chunks * workitems - count
+    padded = (layer_over(numbered.upper, (Pad(0, spare), "item", "item"), kept),) if spare else ()
     launched = layer_over(
-        padded.upper,
+        padded[0].upper if padded else numbered.upper,
         (Unmerge(), "workgroup other workitem", "item"),
-        rest,
+        kept,
         order=["workgroup", "workitem", "other", "slot"],
         workgroup=workgroups,
         other=chunks,
         workitem=workitems,
     )
-    map = Map((launched, padded, numbered, split))
+    map = Map((launched, *padded, numbered, split))
     return Items(map, workgroups, workitems, chunks, slots, turns=False)

@@ -64,6 +64,11 @@ class ChannelsLast:
         return (*self._outer, *self._inner, rounded)
 
     @property
+    def moved(self) -> int:
+        """Elements that the copy reads and writes."""
+        return prod(d.size for d in self.array) + prod(d.size for d in self.packed)
+
+    @property
     def placed(self) -> Map:
         """Packed array -> array."""
         added = self.packed[-1].size - dict(self.array)[self.channel]
@@ -113,8 +118,10 @@ class ChannelsLast:
 
     @property
     def _outer(self) -> tuple[Dim, ...]:
-        """Before the channel; none where it runs fastest already, and is only rounded up."""
-        return () if is_channels_last(self.array, self.channel) else self._others[: self._place]
+        """The group, and what is before the channel; none where it runs fastest already, and is only rounded
+        up.
+        """
+        return () if is_channels_last(self.array, self.channel) else self._others[: self._before]
 
     @property
     def _inner(self) -> tuple[Dim, ...]:
@@ -122,11 +129,18 @@ class ChannelsLast:
 
     @property
     def _others(self) -> tuple[Dim, ...]:
-        return tuple(d for d in self.array if d.name != self.channel)
+        """All but the channel, the group first: its images are then images of their own."""
+        others = [d for d in self.array if d.name != self.channel]
+        if is_channels_last(self.array, self.channel):
+            return tuple(others)
+        return tuple(sorted(others, key=lambda d: d.name != "g"))
 
     @property
-    def _place(self) -> int:
-        return [d.name for d in self.array].index(self.channel)
+    def _before(self) -> int:
+        """How many of the others come before the channel, once the group is first."""
+        names = [d.name for d in self.array]
+        place = names.index(self.channel)
+        return place + ("g" in names[place:])
 
     def _merged(self) -> Layer:
         """(outer, inner, channel) over the packed array; no outer where there are no such dims."""

@@ -21,7 +21,7 @@ from typing import Literal, TypeAlias, assert_never, get_args
 from imbrex.index.map import Dim, Layer, Map, layer_over
 from imbrex.index.rule import Merge, PassThrough, Rule, Slice, Unmerge, Xor
 
-__all__ = ["LDS_KINDS", "LdsKind", "LdsLayout", "linear", "pack_of", "stored"]
+__all__ = ["LDS_KINDS", "LdsKind", "LdsLayout", "linear", "pack_of", "spaced", "stored"]
 
 LdsKind: TypeAlias = Literal["xor", "padded", "plain", "tiled"]
 LDS_KINDS: tuple[LdsKind, ...] = get_args(LdsKind)
@@ -84,6 +84,20 @@ def _layers(dims: Sequence[Dim], layout: LdsLayout) -> tuple[Layer, ...]:
             return (layer_over(below, packs, (Merge(), d, f"{d}_tile {d}_row")),)
         case _:
             assert_never(layout.kind)
+
+
+def spaced(dims: Sequence[Dim], rows: int, gap: int) -> tuple[Layer, ...]:
+    """A tile (k, d) over a buffer [k / rows][rows * d + gap]: `gap` places stay unused after `rows` rows."""
+    (_, k), (d, width) = dims
+    groups, row = Dim("k_group", k // rows), Dim("k_row", rows)
+    apart = layer_over((groups, row, Dim(d, width)), (Merge(), "k", "k_group k_row"), _same(d))
+    place = Dim("place", rows * width)
+    below: Entry = (Unmerge(), f"k_row {d}", "place")
+    sizes = {"k_row": rows, d: width}
+    joined = layer_over((groups, place), _same("k_group"), below, order=None, **sizes)
+    cut: Entry = (Slice(0, place.size), "place", "place_spaced")
+    within = layer_over((groups, Dim("place_spaced", place.size + gap)), _same("k_group"), cut)
+    return (apart, joined, within)
 
 
 def linear(dims: Sequence[Dim], threads: int, vector: int, wave: int = 64) -> tuple[Layer, ...]:

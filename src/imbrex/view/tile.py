@@ -118,18 +118,24 @@ def result(dims: Sequence[Dim], grid: Grid) -> tuple[Layer, ...]:
     return (_workgroups(blocks.upper), blocks)
 
 
-def copied(dims: Sequence[Dim], side: str, cluster: tuple[int, int]) -> tuple[Layer, ...]:
-    """A work item's slice where cluster[0] x cluster[1] work items share the (k, side) tile."""
+def copied(dims: Sequence[Dim], side: str, cluster: tuple[int, int], lane_dim: int = 1) -> tuple[Layer, ...]:
+    """A work item's slice where cluster[0] x cluster[1] work items share the (k, side) tile.
+
+    Neighbouring work items lie along k where lane_dim is 0, else along the side.
+    """
     sizes = dict(dims)
     items = {"k": sizes["k"] // cluster[0], side: sizes[side] // cluster[1]}
     threads = {"k": cluster[0], side: cluster[1]}
+    lanes = ["k_cluster", f"{side}_cluster"]
+    if lane_dim == 0:
+        lanes.reverse()
     slices = _changed(
         dims,
         {name: (Unmerge(), f"{name}_cluster {name}_item", name) for name in ("k", side)},
-        [d.name for d in dims[:-2]] + ["k_cluster", f"{side}_cluster", "k_item", f"{side}_item"],
+        [d.name for d in dims[:-2]] + [*lanes, "k_item", f"{side}_item"],
         {f"{n}_cluster": threads[n] for n in threads} | {f"{n}_item": items[n] for n in items},
     )
-    return (_workitems(slices.upper, ["k_cluster", f"{side}_cluster"]), slices)
+    return (_workitems(slices.upper, lanes), slices)
 
 
 def shared(dims: Sequence[Dim], side: str, share: Share, vector_dim: int | None = None) -> tuple[Layer, ...]:

@@ -67,6 +67,7 @@ def check(peer: Peer, problem: Problem) -> None:
         GRADIENTS[0],
         Gemm(5, 6, 7, beta=1.0),
         Gemm(5, 6, 7, dtype="f16"),
+        Gemm(5, 6, 7, epilogue="relu(x)"),
         Conv2d("forward", 1, 2, 5, 5, 2, 3, 3, **NHWC),
     ],
     ids=lambda p: p.key(),
@@ -82,6 +83,7 @@ def test_torch_does_not_take_part_in_what_would_need_a_copy() -> None:
         Conv2d("forward", 1, 2, 5, 5, 2, 3, 3, input_layout="CNHW"),
         Gemm(5, 6, 7, alpha=2.0),
         Gemm(5, 6, 7, dtype="i8"),
+        Gemm(5, 6, 7, epilogue="relu(x + bias)"),
     ):
         assert peer.call(problem, random_operands(problem).arrays) is None
 

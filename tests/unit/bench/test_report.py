@@ -29,6 +29,12 @@ def test_a_row_and_a_report() -> None:
     assert document["machine"]["cores"] >= 1
 
 
+def test_a_peer_that_does_not_take_part_is_named() -> None:
+    row = measured(Gemm(16, 16, 16, epilogue="relu(x + bias)"), [NumPy()], 1, budget_s=0.01)
+    assert row.is_right and set(row.timings) == {"imbrex"}
+    assert row.to_json()["missing"] == {"numpy": "has no way to compute it"}
+
+
 def test_the_ceiling_of_doubles_is_below_that_of_singles() -> None:
     single, double = ceiling(F32, 1), ceiling(F64, 1)
     assert single is not None and double is not None

@@ -207,6 +207,13 @@ def test_bench(imbrex: Imbrex, tmp_path: Path) -> None:
     assert (document["rows"][0]["right"], document["peers"].keys()) == (True, {"numpy"})
 
 
+def test_bench_of_an_epilogue(imbrex: Imbrex) -> None:
+    line = 'gemm -m 16 -n 16 -k 16 --epilogue "relu(x + bias)"'
+    said = imbrex("bench", line, "--threads", "1", "--peers", "numpy", "--seconds", "0.01")
+    assert said.code == 0
+    assert "--epilogue 'relu(x + bias)'" in said.out and "no way" in said.out
+
+
 def test_doctor(imbrex: Imbrex) -> None:
     said = imbrex("doctor", "--format", "json")
     found = {finding["what"]: finding for finding in json.loads(said.out)}

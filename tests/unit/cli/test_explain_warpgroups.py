@@ -15,13 +15,20 @@ CONV = f"convfp16 -n 8 -c 64 -H 14 -W 14 -k 64 -y 3 -x 3 -p 1 -q 1 -F 1 {NHWC}"
 
 
 def test_each_operand_and_its_reason(imbrex: Imbrex) -> None:
-    said = imbrex("explain", ODD, "--target", "sm_90a")
+    tuning = "v1:warpgroup:64,64,64,4,1,1,1,cooperative,straight,1"
+    said = imbrex("explain", ODD, "--target", "sm_90a", "--tuning", tuning)
     assert said.code == 0
     assert (
         "A             loads of 1 along k, since a stride of 8190 bytes is not a multiple of 16" in said.out
     )
     assert "B             TMA box of" in said.out
     assert "instruction   wgmma_m64n" in said.out
+
+
+def test_an_algorithm_that_is_chosen(imbrex: Imbrex) -> None:
+    said = imbrex("explain", ODD, "--target", "sm_90a")
+    assert said.code == 0
+    assert "algorithm  aligned" in said.out and "loads of" not in said.out
 
 
 def test_a_convolution_walks_over_pixels(imbrex: Imbrex) -> None:
@@ -62,5 +69,5 @@ def test_schedules_of_units(imbrex: Imbrex) -> None:
     assert said.code == 0
     (told,) = json.loads(said.out)
     costs = {offer["schedule"].split(":")[0]: offer["cycles"] for offer in told["offers"]}
-    assert costs["stream_k"] < 0.5 * costs["data_parallel"]
+    assert costs["split_k"] < 0.7 * costs["stream_k"] < 0.7 * costs["data_parallel"]
     assert told["taken"] == min(told["offers"], key=lambda offer: offer["cycles"])["schedule"]

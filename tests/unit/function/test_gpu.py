@@ -24,7 +24,7 @@ from imbrex.function.gemm import _kernel as gemm_kernel
 from imbrex.kernel import Goal, Kernel
 from imbrex.problem import Problem
 from imbrex.run.cpu import Parameter
-from imbrex.run.cuda import CudaKernel
+from imbrex.run.cuda.kernel import CudaKernel
 from imbrex.run.launch import Launch
 from imbrex.verify.reference import reference
 
@@ -47,7 +47,7 @@ def cuda(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[ComputingC
         parameters = tuple(Parameter(o.role, o.shape, o.dtype.numpy, o.is_written) for o in problem.operands)
         name = f"k_{len(fake.problems)}"
         fake.problems[name] = problem
-        steps = (Launch(name, 1, 64, (0, 1, 2)),)
+        steps = (Launch(name, 1, 64, tuple(range(len(parameters)))),)
         loaded = CudaKernel(tmp_path / "k.cubin", name, "sm_90a", parameters, steps)
         library: Any = SimpleNamespace(path=tmp_path / "k.cubin")
         return Kernel(problem, goal, 1, (), None, library, 0.0, loaded)
@@ -115,6 +115,41 @@ def test_c_and_out(cuda: ComputingCuda) -> None:
         imbrex.gemm(on_gpu(a), on_gpu(b), out=on_gpu(np.zeros((9, 12), np.float32)))
 
 
+def test_an_epilogue(cuda: ComputingCuda) -> None:
+    a, b, bias, residual = integers(9, 20), integers(20, 13), integers(13), integers(9, 13)
+    words: dict[str, Any] = {"epilogue": "relu(x + bias) - residual"}
+    got = imbrex.gemm(on_gpu(a), on_gpu(b), bias=on_gpu(bias), residual=on_gpu(residual), **words)
+    np.testing.assert_array_equal(got.array, np.maximum(a @ b + bias, 0) - residual)
+    half = [on_gpu(v.astype(np.float16)) for v in (a, b)]
+    got = imbrex.gemm(*half, epilogue="f32(x + bias)", bias=on_gpu(bias))
+    np.testing.assert_array_equal(got.array, a @ b + bias)
+    turned = on_gpu(np.ascontiguousarray(residual.T).T)
+    np.testing.assert_array_equal(imbrex.gemm(on_gpu(a), on_gpu(b), residual=turned).array, a @ b + residual)
+    got = imbrex.gemm(on_gpu(a[:, :0]), on_gpu(b[:0]), bias=on_gpu(bias))
+    np.testing.assert_array_equal(got.array, np.tile(bias, (9, 1)))
+    out = on_gpu(residual)
+    imbrex.gemm(on_gpu(a), on_gpu(b), on_gpu(bias), epilogue="x - residual", residual=out, out=out)
+    np.testing.assert_array_equal(out.array, a @ b + bias - residual)
+
+
+def test_an_epilogue_of_a_convolution(cuda: ComputingCuda) -> None:
+    x, w, bias, residual = integers(2, 3, 6, 5), integers(4, 3, 3, 3), integers(4), integers(2, 4, 6, 5)
+    sums = imbrex.conv2d(on_gpu(x), on_gpu(w), padding=1).array
+    for _ in range(2):
+        more = {"bias": on_gpu(bias), "residual": on_gpu(residual)}
+        got = imbrex.conv2d(on_gpu(x), on_gpu(w), padding=1, epilogue="relu(x + bias) + residual", **more)
+        want = np.maximum(sums + bias[:, None, None], 0) + residual
+        np.testing.assert_array_equal(got.array, want)
+
+
+def test_products_of_f32_in_tf32(cuda: ComputingCuda) -> None:
+    a, b, x, w = integers(9, 20), integers(20, 13), integers(2, 3, 6, 5), integers(4, 3, 3, 3)
+    np.testing.assert_array_equal(imbrex.gemm(on_gpu(a), on_gpu(b), compute="tf32").array, a @ b)
+    imbrex.gemm(on_gpu(a), on_gpu(b))
+    imbrex.conv2d(on_gpu(x), on_gpu(w), compute="tf32")
+    assert [str(problem.dtype) for problem in cuda.problems.values()] == ["tf32", "f32", "tf32"]
+
+
 def test_empty_sizes(cuda: ComputingCuda) -> None:
     a, b = integers(9, 0), integers(0, 13)
     np.testing.assert_array_equal(imbrex.gemm(on_gpu(a), on_gpu(b)).array, np.zeros((9, 13)))
@@ -173,6 +208,27 @@ class TestPlans:
         a, b = on_gpu(integers(9, 20)), on_gpu(integers(20, 13))
         np.testing.assert_array_equal(imbrex.gemm(a, b).array, a.array @ b.array)
 
+    def test_an_epilogue_has_a_plan_of_its_own(
+        self, cuda: ComputingCuda, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        a, b, bias, more = integers(9, 20), integers(20, 13), integers(13), integers(9, 13)
+        given: dict[str, Any] = {"bias": on_gpu(bias), "residual": on_gpu(more)}
+        calls: list[tuple[dict[str, Any], Any]] = [
+            ({}, a @ b),
+            ({"bias": given["bias"]}, a @ b + bias),
+            ({"epilogue": "x - bias", "bias": given["bias"]}, a @ b - bias),
+            ({"epilogue": "x - residual - bias", **given}, a @ b - bias - more),
+            ({"compute": "tf32"}, a @ b),
+        ]
+        for words, _ in calls:
+            imbrex.gemm(on_gpu(a), on_gpu(b), **words)
+        assert len(cuda.problems) == len(calls)
+        cuda.calls.clear()
+        monkeypatch.setattr("imbrex.function.gemm._matrices", None)
+        for words, want in calls:
+            np.testing.assert_array_equal(imbrex.gemm(on_gpu(a), on_gpu(b), **words).array, want)
+        assert {name for name, *_ in cuda.calls} == {"cuLaunchKernelEx"}
+
     def test_the_current_stream(self, cuda: ComputingCuda) -> None:
         a, b = on_gpu(integers(9, 20)), on_gpu(integers(20, 13))
         torch: Any = sys.modules["torch"]
@@ -225,6 +281,11 @@ A, B = integers(9, 20), integers(20, 13)
         (lambda: imbrex.gemm(on_gpu(A), on_gpu(B.astype(np.float16))), TypeError, "float32 and float16"),
         (lambda: imbrex.gemm(on_gpu(A), on_gpu(A)), ValueError, "do not fit: op.a. is 9 x 20"),
         (lambda: imbrex.gemm(A, B, stream=5), TypeError, "'stream' is of a GPU"),
+        (
+            lambda: imbrex.gemm(on_gpu(A), on_gpu(B), bias=B[0]),
+            TypeError,
+            "'bias' lies on the host, and another array on a GPU",
+        ),
     ],
 )
 def test_arrays_that_cannot_be(

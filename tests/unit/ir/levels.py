@@ -34,10 +34,11 @@ class Case:
     problem: Conv2d | Gemm
     tuning: str = GENERAL
     algorithm: str | None = None
+    gpu: str = "gfx942"
 
     @property
     def target(self) -> str:
-        return "avx512" if ":cpu:" in self.tuning else "gfx942"
+        return "avx512" if ":cpu:" in self.tuning else self.gpu
 
     def __str__(self) -> str:
         words = [self.problem.key(), self.tuning.removeprefix("v1:"), self.algorithm or ""]

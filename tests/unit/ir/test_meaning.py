@@ -168,6 +168,15 @@ def test_control_every_operation_of_a_work_item_counts(case: Case, kind: type[Op
     assert [i for i in range(0, count, 3) if not is_wrong(case, without(module, kind, i))] == []
 
 
+@pytest.mark.parametrize("depth", [1, 4, 9, 17, 33])
+@pytest.mark.parametrize("text", [GENERAL, "v1:general:64,64,32,8,4,2", "v1:general:64,32,32,16,2,2"])
+def test_reading_ahead_is_the_same_product(text: str, depth: int) -> None:
+    """On Hopper: a is stored with k along memory, and so is b; lanes along k, gaps in LDS."""
+    for is_transposed in (False, True):
+        case = Case(Gemm(36, 33, depth * 4, transpose_b=is_transposed), text, gpu="sm_90a")
+        assert not is_wrong(case, case.lowered())
+
+
 def test_a_race_says_where() -> None:
     module = without(EVEN_TAIL.lowered(), LdsBarrierOp, 0)
     with pytest.raises(InvalidOp, match=r"reads byte \d+ of LDS that another work item wrote") as caught:

@@ -9,6 +9,7 @@ from xdsl.passes import ModulePass
 
 from imbrex.ir.ops import WarpgroupGemmOp
 from imbrex.ir.passes.affix_tuning import AffixTuning
+from imbrex.ir.passes.aligned_rows import AlignedRows
 from imbrex.problem import Conv2d, Gemm
 from imbrex.verify.compare import compare
 from imbrex.verify.reference import reference
@@ -33,7 +34,8 @@ class Warpgroups(Case):
 
     def passes(self) -> list[ModulePass]:
         affix = AffixTuning(config=self.tuning, target=self.target, schedule=self.schedule)
-        return [affix if isinstance(p, AffixTuning) else p for p in super().passes()]
+        first = [AlignedRows()] if self.algorithm == "aligned" else []
+        return [*first, *(affix if isinstance(p, AffixTuning) else p for p in super().passes())]
 
     def __str__(self) -> str:
         return f"{super().__str__()} {self.schedule}"
@@ -59,6 +61,14 @@ CASES = [
         for s in ("split_k:40", "stream_k:3", "stream_k:7", "two_tile:4", "two_tile_dp_first:3", "stream_k")
     ),
     Warpgroups(WEIGHT, SMALL, schedule="stream_k:5"),
+    *(
+        Warpgroups(Gemm(70, 77, 67, dtype=t, transpose_a=a, transpose_b=b, beta=2.0), BYTES, "aligned")
+        for t in ("f16", "i8")
+        for a in (True, False)
+        for b in (True, False)
+    ),
+    Warpgroups(Gemm(135, 77, 331, dtype="f16", batch=2), SMALL, "aligned", "stream_k:5"),
+    Warpgroups(Gemm(70, 77, 67, dtype="tf32", transpose_a=True), WIDE, "aligned"),
     Warpgroups(Gemm(70, 90, 300, dtype="f16", batch=2), WIDE, schedule="stream_k:5"),
 ]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from imbrex.build.amd_occupancy import CHIP_LIMITS
+from imbrex.build.amd.occupancy import CHIP_LIMITS
 from imbrex.diagnostic import Diagnostic
 from imbrex.emit import cuda, hip
 from imbrex.kernel import ARCHITECTURES, CHIPS, TARGETS, Goal, goal

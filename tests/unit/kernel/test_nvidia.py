@@ -18,7 +18,7 @@ from imbrex.build.cache import Cache
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import Kernel, compile
 from imbrex.problem import Conv2d, Gemm
-from imbrex.run.cuda import CudaKernel
+from imbrex.run.cuda.kernel import CudaKernel
 from imbrex.run.launch import Launch, Zero
 
 pytest.importorskip("cuda.bindings.nvrtc", reason="NVRTC is not installed")
@@ -78,7 +78,7 @@ def test_a_second_compile_finds_the_first(tmp_path: Path) -> None:
 def test_a_failed_compile_names_the_tuning_and_keeps_the_source(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("imbrex.build.nvidia.NVIDIA_FLAGS", ("-std=c++17", "-no-such-flag"))
+    monkeypatch.setattr("imbrex.build.nvidia.cubin.NVIDIA_FLAGS", ("-std=c++17", "-no-such-flag"))
     with pytest.raises(Diagnostic) as caught:
         compile(GEMM, "sm_90a", GENERAL, cache=Cache(tmp_path))
     assert f"on 'gemm.cu', tuning {GENERAL}" in caught.value.message
@@ -87,7 +87,7 @@ def test_a_failed_compile_names_the_tuning_and_keeps_the_source(
 
 
 def test_without_nvrtc_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    from imbrex.build.nvidia_nvrtc import nvrtc_version
+    from imbrex.build.nvidia.nvrtc import nvrtc_version
 
     nvrtc_version.cache_clear()
     monkeypatch.setitem(sys.modules, "cuda.bindings.nvrtc", None)

@@ -17,7 +17,7 @@ from imbrex.lower.stmt import Program, has_flags, is_collective, meets
 from imbrex.lower.warpgroup import Lanes, WarpgroupGemm, piece_columns
 from imbrex.lower.warpgroup_text import described
 from imbrex.pipeline import Request, levels
-from imbrex.problem import Conv2d, Gemm, Problem
+from imbrex.problem import Conv2d, Direction, Gemm, Problem
 from imbrex.schedule import tuning as tunings
 from imbrex.schedule.target import GPU_TARGETS
 from imbrex.schedule.tiles import parse
@@ -159,6 +159,38 @@ def test_pixels_of_a_convolution_are_walked() -> None:
 def test_channels_are_counted_up_to_whole_steps() -> None:
     gemm = one(Conv2d("forward", c=40, k=64, **SIZES, **LAYOUTS), SWAPPED)
     assert isinstance(gemm.a.access, Walk) and gemm.steps == 9
+
+
+LAYERS = {"nhwc": LAYOUTS, "nchw": {}}
+GROUPED: dict[str, Any] = {"c": 64, "k": 64, "groups": 8, **SIZES, "n": 8}
+STEM: dict[str, Any] = {"c": 3, "k": 64, "stride": (2, 2), **SIZES, "y": 7, "x": 7, "pad_h": 3, "pad_w": 3}
+
+
+@pytest.mark.parametrize("layout", LAYERS)
+@pytest.mark.parametrize(
+    ("algorithm", "direction", "sizes"),
+    [
+        *(("merged_groups:4", d, GROUPED) for d in ("forward", "backward_data", "backward_weight")),
+        *(("window_rows", d, STEM) for d in ("forward", "backward_weight")),
+        *(("channels_last", d, {"c": 24, "k": 32, **SIZES}) for d in ("forward", "backward_data")),
+    ],
+)
+def test_copies_are_read_by_tensor_maps(
+    algorithm: str, direction: Direction, sizes: dict[str, Any], layout: str
+) -> None:
+    """And what is as it was in memory, too: of the model's choice of tuning."""
+    if (algorithm, layout) == ("channels_last", "nhwc"):
+        return
+    if (algorithm, direction, layout) == ("window_rows", "backward_weight", "nchw"):
+        return  # the output is read where it is
+    request = Request(Conv2d(direction, **sizes, **LAYERS[layout]), MACHINE, "sm_90a", None, algorithm)
+    *_, last = levels(request)
+    found = [g for k in program(last.module, frozenset({2})).kernels if (g := k.warpgroups) is not None]
+    assert found
+    for gemm in found:
+        assert isinstance(gemm.a.access, Box | Walk) and isinstance(gemm.b.access, Box | Walk)
+    if layout == "nhwc" and direction != "backward_weight":
+        assert all(gemm.c.access is not None for gemm in found)
 
 
 def test_what_wgmma_wants_along_k_is_turned_by_the_producer() -> None:

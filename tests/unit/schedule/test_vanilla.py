@@ -3,15 +3,17 @@
 import pytest
 
 from imbrex.dtype import F16, F32
+from imbrex.index.map import Dim, Map
 from imbrex.schedule.access import context_of
 from imbrex.schedule.choose import GENERAL_LIST, choose
 from imbrex.schedule.context import Access, GemmContext
 from imbrex.schedule.defines import defines
 from imbrex.schedule.space import general_space
-from imbrex.schedule.target import target
+from imbrex.schedule.target import GPU_TARGETS, target
 from imbrex.schedule.vanilla import LEVEL1_CLUSTERS, GeneralTuning
 from imbrex.view.conv import Convolution, forward
 from imbrex.view.gemm import GemmView
+from imbrex.view.lds import spaced
 
 from .convs import convolution
 
@@ -154,3 +156,18 @@ def test_lds_rows_grow_to_the_alignment() -> None:
 def test_c_stores_no_wider_than_memory_and_thread_tile(vector_n: int, n_per_thread: int, width: int) -> None:
     context = GemmContext(128, 128, 8, F32, c=Access((1, vector_n), (1.0, 8.0)))
     assert GeneralTuning(256, 128, 128, 8, 4, n_per_thread).plan(context).c_data_per_write == width
+
+
+def test_hopper_turns_without_bank_conflicts() -> None:
+    """A runs along k: two work items take eight of a row, and the second four lie 16 banks further."""
+    along_k, along_n = Access((4, 1), (64.0, 1.0), (1, 0)), Access((1, 4), (1.0, 64.0), (0, 1))
+    context = GemmContext(128, 64, 64, F32, a=along_k, b=along_n, c=along_n)
+    plan = GeneralTuning(128, 64, 128, 8, 4, 4).plan(context, GPU_TARGETS["sm_90a"])
+    assert plan.clusters == ((4, 2), (2, 8)) and plan.attributes["pipeline"] == "ahead"
+    assert (plan.a_copy.runs_along_k, plan.b_copy.runs_along_k) == (True, False)
+    assert plan.attributes["matrix_a_lds_numbers"] == [4, 16]
+    buffer = GeneralTuning(128, 64, 128, 8, 4, 4).plan(context).lds_buffer_bytes
+    assert plan.lds_buffer_bytes == (buffer[0] + 2 * 16 * 4, buffer[1])
+    stored = Map(spaced((Dim("k", 8), Dim("m", 64)), 4, 16))
+    lanes = [stored.evaluate((4 * (lane % 2), lane // 2))[0] for lane in range(32)]
+    assert len({(group * (4 * 64 + 16) + place) % 32 for group, place in lanes}) == 32

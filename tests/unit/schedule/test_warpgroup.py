@@ -20,14 +20,15 @@ from imbrex.schedule.tuning import text
 from imbrex.schedule.warpgroup import WarpgroupTuning, columns_of, shared_tile, step_of_channels
 from imbrex.schedule.warpgroup_choice import best_tuning, scheduled
 from imbrex.schedule.warpgroup_cost import schedule_cost, schedule_cycles
+from imbrex.schedule.warpgroup_rates import CLOCK_HZ
 from imbrex.schedule.warpgroup_space import warpgroup_space
+from imbrex.schedule.warpgroup_traffic import l2_work
 from imbrex.view.gemm import plain
 
 MACHINE = GPU_TARGETS["sm_90a"]
 TILE = WarpgroupTuning(128, 256, 64, 4, 2, 2, 1, False, False, 8)
 ALONG_K, ALONG_D = Access((8, 1), (1024.0, 1.0), (1, 0)), Access((1, 8), (1.0, 1024.0), (0, 1))
 GEMM = GemmContext(4096, 4096, 4096, F16, 1, ALONG_K, ALONG_K, ALONG_D)
-CLOCK = 1.7e9
 
 
 def gemm(m: int, n: int, k: int, dtype: DType = F16, transpose_b: bool = True) -> GemmContext:
@@ -209,23 +210,23 @@ def test_the_space_is_legal_and_has_both_orientations() -> None:
 
 def tflops(context: GemmContext) -> float:
     tuning, schedule = scheduled(context, MACHINE, None, AUTO)
-    return 2e-12 * context.multiplies * CLOCK / schedule_cycles(tuning.plan(context, MACHINE), schedule)
+    return 2e-12 * context.multiplies * CLOCK_HZ / schedule_cycles(tuning.plan(context, MACHINE), schedule)
 
 
 MEASURED = [
-    (1024, 1024, 1024, 365),
-    (2048, 2048, 2048, 698),
-    (8192, 8192, 8192, 686),
-    (272, 2456, 552, 144),
-    (1952, 3248, 392, 366),
-    (3784, 728, 1976, 573),
-    (16, 4096, 4096, 42),
-    (64, 14336, 4096, 248),
-    (128, 8192, 8192, 465),
-    (512, 512, 32768, 553),
-    (4096, 4096, 512, 562),
+    (1024, 1024, 1024, 334),
+    (2048, 2048, 2048, 629),
+    (8192, 8192, 8192, 671),
+    (272, 2456, 552, 127),
+    (960, 3184, 400, 296),
+    (3784, 728, 1976, 557),
+    (16, 4096, 4096, 31),
+    (64, 14336, 4096, 170),
+    (128, 8192, 8192, 336),
+    (512, 512, 32768, 479),
+    (8192, 8192, 256, 447),
 ]
-"""What libraries reach on an H200 in TFLOP/s of f16, A and B along K."""
+"""What libraries reach on an H100 in TFLOP/s of f16, A and B along K."""
 
 
 @pytest.mark.parametrize(("m", "n", "k", "peer"), MEASURED)
@@ -235,7 +236,7 @@ def test_the_model_is_near_what_the_machine_can_do(m: int, n: int, k: int, peer:
 
 def test_large_products_take_large_tiles_in_clusters() -> None:
     tuning, schedule = scheduled(gemm(8192, 8192, 8192), MACHINE, None, AUTO)
-    assert (tuning.m_per_block, tuning.n_per_block, tuning.cluster) == (128, 256, 2)
+    assert tuning.m_per_block * tuning.n_per_block >= 128 * 208 and tuning.cluster == 2
     assert schedule == DATA_PARALLEL and tuning.group > 1
 
 
@@ -311,3 +312,11 @@ def test_shared_tiles_are_whole_permuted_rows() -> None:
             tile = shared_tile(k, d, size, reads_d)
             assert tile.major == ("d" if reads_d and size == 2 else "k")
             assert tile.bytes == k * d * size
+
+
+def test_rows_off_the_lines_of_l2_cost_more() -> None:
+    """K in bytes is a multiple of 128, 64, 32 and 16."""
+    tile = shared_tile(64, 128, 2, reads_d=False)
+    contexts = [gemm(512, 512, k) for k in (1024, 1056, 1040, 1032)]
+    works = [l2_work(c.a, tile, c.m, c) for c in contexts]
+    assert works[0] == 1.0 and works == sorted(works) and works[1] < works[2] < works[3] > 2.0

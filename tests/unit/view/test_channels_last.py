@@ -15,6 +15,7 @@ ARRAYS = {
     "nchw": ("n2 c10 hi3 wi5", "c"),
     "nothing before": ("k17 c3 y2 x2", "k"),
     "groups": ("n2 g3 c8 hi4 wi4", "c"),
+    "groups after the channel": ("n2 c8 g3 hi4 wi4", "c"),
     "fastest already": ("n2 hi3 wi3 c11", "c"),
     "one position": ("n3 c9 hi1 wi1", "c"),
     "one element": ("n1 c1 hi1 wi1", "c"),
@@ -38,6 +39,9 @@ def transposed(of: ChannelsLast) -> np.ndarray:
     sizes = [d.size for d in of.array]
     place = [d.name for d in of.array].index(of.channel)
     moved = np.moveaxis(np.arange(np.prod(sizes)).reshape(sizes), place, -1)
+    names = [d.name for d in of.array if d.name != of.channel]
+    if "g" in names and not is_channels_last(of.array, of.channel):
+        moved = np.moveaxis(moved, names.index("g"), 0)
     added = of.packed[-1].size - sizes[place]
     return np.pad(moved, [(0, 0)] * (moved.ndim - 1) + [(0, added)], constant_values=-1)
 

@@ -13,13 +13,22 @@ from imbrex.emit.gpu.language import Extra, Language
 from imbrex.emit.gpu.work_item import WorkItem
 from imbrex.lower.hoist import hoisted
 from imbrex.lower.share import shared
-from imbrex.lower.stmt import Kernel, Program, has_flags
+from imbrex.lower.stmt import Alloc, Kernel, Program, has_flags, walk
 
 CHIPS = ("sm_90a",)
 TENSOR_MAP = "imbrex::tensor_map"
-HEADERS = ("device/cuda/shared.h",)
+HEADERS = ("device/cuda/shared.h", "device/cuda/product.h")
 FLAGS = ("device/cuda/flag.h",)
 """For workgroups that share tiles."""
+
+RESIDENT = 512
+"""Work items of a multiprocessor that have 128 registers each: with 129 there would be a quarter fewer."""
+
+SMALLEST_BOUND = 128
+"""Smaller workgroups serve small products, whose work items are few anyway."""
+
+SUMS = 64
+WORD = 4
 
 STATIC_BYTES = 48 * 1024
 """Shared memory that a launch may ask for without being told of it before."""
@@ -53,7 +62,15 @@ def _extras(kernel: Kernel) -> list[Extra]:
 def _attributes(kernel: Kernel) -> str:
     if kernel.warpgroups is not None:
         return warpgroup.attributes(kernel)
-    return f"__launch_bounds__({kernel.block_size})"
+    if kernel.block_size < SMALLEST_BOUND or _largest_tile(kernel) > SUMS:
+        return f"__launch_bounds__({kernel.block_size})"
+    return f"__launch_bounds__({kernel.block_size}, {RESIDENT // kernel.block_size})"
+
+
+def _largest_tile(kernel: Kernel) -> int:
+    """Registers of the largest array of a work item: its sums."""
+    buffers = [s.buffer for s in walk(kernel.body) if isinstance(s, Alloc) and s.buffer.space == "private"]
+    return max((b.elements * -(-b.dtype.bytes // WORD) for b in buffers), default=0)
 
 
 def _geometry(kernel: Kernel) -> dict[str, int]:

@@ -19,6 +19,10 @@ class CudaWords:
 
     kernel: Kernel
 
+    @property
+    def has_products(self) -> bool:
+        return True
+
     def opening(self) -> list[str]:
         return []
 

@@ -10,6 +10,11 @@ from imbrex.lower.stmt import Buffer, Let, Move, Ref, View
 class Words(Protocol):
     """One kernel in one language; each answer is C++ text."""
 
+    @property
+    def has_products(self) -> bool:
+        """Does it take the product of a column and a row as one?"""
+        ...
+
     def opening(self) -> list[str]:
         """What stands before the kernel's own statements."""
         ...

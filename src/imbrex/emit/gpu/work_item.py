@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from imbrex.emit import c, epilogue
+from imbrex.emit.gpu.outer import outer_of
 from imbrex.emit.gpu.reference import element, place, pointer
 from imbrex.emit.gpu.schedule import in_order
 from imbrex.emit.gpu.turn import turn_of
@@ -101,6 +102,10 @@ class WorkItem:
         if (turn := turn_of(stmt)) is not None:
             sizes = f"{turn.rows}, {turn.columns}"
             return [f"imbrex::turn<{sizes}>({pointer(turn.dest)}, {pointer(turn.source)});"]
+        if self.words.has_products and (outer := outer_of(stmt)) is not None:
+            sizes = f"{outer.rows}, {outer.columns}, {outer.pitch}"
+            operands = ", ".join(pointer(r) for r in (outer.c, outer.a, outer.b))
+            return [f"imbrex::multiply<{sizes}>({operands});"]
         if not meets(stmt):
             return ["#pragma unroll", c.loop(stmt), *c.indented(self._body(stmt.body)), "}"]
         lines: list[str] = []

@@ -29,6 +29,10 @@ class HipWords:
         """Does it move anything to LDS past the registers?"""
         return any(isinstance(s, Move) and s.direct for s in walk(self.kernel.body))
 
+    @property
+    def has_products(self) -> bool:
+        return False
+
     def opening(self) -> list[str]:
         """The arguments that are reached as raw buffers."""
         moves = [s for s in walk(self.kernel.body) if isinstance(s, Move)]

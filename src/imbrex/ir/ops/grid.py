@@ -39,11 +39,12 @@ ALGORITHMS: Final = (
     "backward_data_v1r1",
     "backward_data_v4r1",
     "backward_weight_v4r4",
+    "channel_vectors",
     "gemm",
 )
 STORE_METHODS: Final = ("set", "atomic_add")
 COPY_KINDS: Final = ("staged", "direct")
-PIPELINES: Final = ("2x2", "naive", "cpu", "xdlops", "warpgroup")
+PIPELINES: Final = ("2x2", "ahead", "naive", "cpu", "xdlops", "warpgroup")
 THREAD_KEYS: Final = (
     "m_per_thread",
     "n_per_thread",

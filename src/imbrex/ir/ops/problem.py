@@ -20,7 +20,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
 from xdsl.parser import Parser
 
 from imbrex.diagnostic import Diagnostic
-from imbrex.ir.attrs import Bool, Float, Ints, Names, Padding, Word
+from imbrex.ir.attrs import Bool, Float, Int, Ints, Names, Padding, Word
 from imbrex.ir.element import BY_MLIR_NAME
 from imbrex.ir.literal import suggest
 from imbrex.ir.ops.form import MiopenOp
@@ -43,6 +43,9 @@ class ConvOp(MiopenOp):
     """What the three directions share; WRITES is the operand that is written.
 
     channels_last: the arrays that are read are copied first, with the channels that a sum runs over fastest.
+    window_rows: so are they, of few channels, with whole rows of a window as one stretch.
+    channel_vectors: of depthwise ones, lanes multiply, each neighbouring groups.
+    merged_groups: so many groups are computed as one, with zeros between; see `merge-groups`.
     """
 
     WRITES: ClassVar[int] = 2
@@ -56,6 +59,9 @@ class ConvOp(MiopenOp):
     strides = prop_def(Ints)
     padding = prop_def(Padding)
     channels_last = opt_prop_def(Bool)
+    merged_groups = opt_prop_def(Int)
+    window_rows = opt_prop_def(Bool)
+    channel_vectors = opt_prop_def(Bool)
 
     @property
     def layouts(self) -> dict[str, tuple[str, ...]]:
@@ -94,6 +100,14 @@ class ConvOp(MiopenOp):
             expect(min(pair) >= 0, f"pads are not negative, got {min(pair)}", "padding", i)
         verify_elements([self.filter, self.input, self.output], self.WRITES)
         self._verify_sizes()
+        self._verify_groups()
+
+    def _verify_groups(self) -> None:
+        if self.merged_groups is None:
+            return
+        count, groups = self.merged_groups.data, self.sizes("filter").get("g", 1)
+        message = f"'merged_groups' {count} does not divide {groups} groups"
+        expect(count > 0 and (groups is None or groups % count == 0), message, "merged_groups")
 
     def _verify_layout(self, role: str, operand: int) -> None:
         names, key = self.layouts[role], f"{role}_layout"
@@ -195,8 +209,8 @@ class GemmOp(MiopenOp):
     """c[m, n] = alpha * sum_k a[m, k] * b[k, n] + beta * c[m, n], row-major, for each leading batch index.
 
     a_transposed: a is stored as [k, m]; b_transposed: b is stored as [n, k].  data_tiled: the name of a tile
-    kernel; a and b are packed for it first, and c is unpacked in the end.  aligned: those of a and b whose rows
-    are no multiple of 16 bytes are copied first.
+    kernel; a and b are packed for it first, and c is unpacked in the end.  aligned: that one of a and b is
+    copied first whose rows are no multiple of 16 bytes, or both.
     """
 
     name = "miopen.gemm"

@@ -157,7 +157,8 @@ def affix(
             assert isinstance(machine, GpuTarget), machine
             given = chosen.plan(context, machine).attributes
         case _:
-            given = chosen.plan(context).attributes
+            assert isinstance(machine, GpuTarget), machine
+            given = chosen.plan(context, machine).attributes
     given = {**given, **schedule_attributes(schedule, _workgroups(schedule, chosen, machine))}
     run.add(GridwiseGemmExOp.build(operands=operands, properties=kept | properties(given)))
 

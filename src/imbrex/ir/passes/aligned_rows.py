@@ -17,14 +17,14 @@ from typing import Final
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from imbrex.index.map import Dim
 from imbrex.ir.attrs import Bool
 from imbrex.ir.element import element_bytes
 from imbrex.ir.ops.problem import GemmOp
-from imbrex.ir.passes.packing import copied
+from imbrex.ir.passes.packing import Packing, pack_all, workspace
 from imbrex.ir.rewrite import Run, replace_with, require_static
 from imbrex.ir.shape import element_of, shape_of
 from imbrex.ir.source import InvalidOp
@@ -73,16 +73,24 @@ def _dims(op: GemmOp) -> dict[str, tuple[Dim, ...]]:
 
 def _align(op: GemmOp, run: Run) -> None:
     """The copies, then the product of them."""
-    packed = aligned_operands(op)
+    packed, arrays = aligned_operands(op), dict(zip("abc", op.operands, strict=True))
     if not packed:
         raise InvalidOp(op, f"there is nothing to align: {ALREADY}; leave the key out", "aligned")
+    copies = [_packing(arrays[role], of, role, run) for role, of in packed.items()]
+    pack_all(copies, run)
     rounded = {of.channel: of.packed[-1].size for of in packed.values()}
-    properties: dict[str, Attribute] = {k: p for k, p in op.properties.items() if k != "aligned"}
-    operands: list[SSAValue] = []
-    for (role, dims), array in zip(_dims(op).items(), op.operands, strict=True):
-        value, of = array, packed.get(role)
-        if of is not None:
-            value, dims = copied(array, of, items(of, element_bytes(element_of(array))), role, run), of.packed
-            properties[f"{role}_transposed"] = Bool(dims[-1].name != {"a": "k", "b": "n"}[role])
-        operands.append(run.view(value, overhang(dims, **rounded), role))
+    seen = _dims(op) | {role: of.packed for role, of in packed.items()}
+    values = arrays | {of.hint: of.packed for of in copies}
+    operands = [run.view(values[role], overhang(dims, **rounded), role) for role, dims in seen.items()]
+    transposed = {
+        f"{role}_transposed": seen[role][-1].name != last for role, last in (("a", "k"), ("b", "n"))
+    }
+    properties = {k: p for k, p in op.properties.items() if k != "aligned" and k not in transposed}
+    properties |= {key: Bool(True) for key, is_so in transposed.items() if is_so}
     run.add(GemmOp.build(operands=operands, properties=properties))
+
+
+def _packing(array: SSAValue, of: ChannelsLast, role: str, run: Run) -> Packing:
+    element = element_of(array)
+    dest = workspace(f"packed_{role}", element, of.packed, run)
+    return Packing(array, dest, of.placed, items(of, element_bytes(element)), role)

@@ -6,6 +6,7 @@ rows of A and of B from LDS into registers for each k, and multiplies them there
     naive   for k: read A, read B, C += A B
     2x2     A and B in two halves each; the reads of step k + 1 stand between the four products of step k, so
             that each read has two products to arrive in
+    ahead   the rows of step k + 1 go to registers of their own before the whole product of step k
     cpu     for each panel of the operand that is not stationary: C's register tile += panel A * panel B
     xdlops  for each k: read packs of A and of B; every matrix instruction of the wave tile
     (`threadwise_waves`)
@@ -14,7 +15,7 @@ rows of A and of B from LDS into registers for each k, and multiplies them there
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -86,7 +87,7 @@ class Lowering:
                 raise InvalidOp(op, f"'cluster_lengths' is needed: {items} work items share the copy")
             run.add(_copy(op.source, source_index, op.dest, list(op.dest_index), {}))
             return
-        cluster = op.cluster_lengths.data
+        cluster, lane_dim = op.cluster_lengths.data, tiling.number(op, "lane_dim", 1)
         source_is_own, dest_is_own = (space_of(v) == PRIVATE for v in (op.source, op.dest))
         shared, index = (op.dest, op.dest_index) if source_is_own else (op.source, op.source_index)
         share = tiling.share(op, "cluster_lengths", cluster, shape_of(shared)[len(index) :], items)
@@ -95,11 +96,15 @@ class Lowering:
             if not dest_is_own:
                 staged = run.alloc("thread_staged", element_of(op.dest), share, PRIVATE)
             read = properties({"vector": op.source_data_per_read})
-            run.add(_copy(self._shared(op.source, cluster), [*source_index, self.item], staged, [], read))
+            run.add(
+                _copy(
+                    self._shared(op.source, cluster, lane_dim), [*source_index, self.item], staged, [], read
+                )
+            )
         if not dest_is_own:
             write = properties({"vector": op.dest_data_per_write})
             at = [*op.dest_index, self.item]
-            run.add(_copy(staged, [], self._shared(op.dest, cluster), at, write))
+            run.add(_copy(staged, [], self._shared(op.dest, cluster, lane_dim), at, write))
 
     def product(self, op: BlockwiseGemmOp, run: Run) -> None:
         require_static(op, (op.a, op.b, op.c))
@@ -118,17 +123,23 @@ class Lowering:
         if pipeline == "naive":
             run.loop("k", 0, part.k, 1, part.naive)
             return
+        if pipeline == "ahead":
+            next_a = self._operand(op.a, "m", m, n, run)
+            part.ahead(replace(part, a=next_a, b=self._operand(op.b, "n", n, m, run)))
+            return
         if (a.repeats, b.repeats) != (2, 2):
             have = f"{a.repeats} x {b.repeats}"
             raise InvalidOp(op, f"the 2x2 pipeline needs 2 x 2 thread tiles a work item, got {have}")
         part.pipelined()
 
-    def _shared(self, value: SSAValue, cluster: Sequence[int]) -> SSAValue:
+    def _shared(self, value: SSAValue, cluster: Sequence[int], lane_dim: int) -> SSAValue:
         """A tile (k, m or n) as (workitem, k_item, m_item), after its leading dims."""
         last = names_of(value)[-1]
         side = last if last in tile.OTHER else self.sides.get(value, "m")
         dims = _dims(value, side)
-        return self.viewed(value, tile.copied(dims, side, (cluster[0], cluster[1])), f"items_{side}")
+        return self.viewed(
+            value, tile.copied(dims, side, (cluster[0], cluster[1]), lane_dim), f"items_{side}"
+        )
 
     def _operand(self, value: SSAValue, side: str, own: Clusters, other: Clusters, run: Run) -> Rows:
         layers = tile.operand(_dims(value, side), side, own, other)
@@ -176,10 +187,25 @@ class Part:
         return size
 
     def naive(self, into: Run, k: SSAValue) -> None:
-        for rows in (self.a, self.b):
-            for half in range(rows.repeats):
-                self._read(into, rows, k, half)
-        into.add(_product((self.a.registers, []), (self.b.registers, []), (self.op.c, [])))
+        self._read_all(into, k)
+        self._multiply_all(into)
+
+    def ahead(self, odd: Part) -> None:
+        """The even steps use these registers, the odd ones those of `odd`."""
+        self._read_all(self.run, self.run.index(0))
+
+        def two(into: Run, k: SSAValue) -> None:
+            odd._read_all(into, into.sum(k, 1))
+            self._multiply_all(into)
+            self._read_all(into, into.sum(k, 2))
+            odd._multiply_all(into)
+
+        self.run.loop("k", 0, 2 * ((self.k - 1) // 2), 2, two)
+        if self.k % 2 == 0:
+            odd._read_all(self.run, self.run.index(self.k - 1))
+        self._multiply_all(self.run)
+        if self.k % 2 == 0:
+            odd._multiply_all(self.run)
 
     def pipelined(self) -> None:
         first = self.run.index(0)
@@ -200,6 +226,14 @@ class Part:
         self._read(into, self.a, k, 1)
         self._multiply(into, 0, 0)
         self._multiply(into, 0, 1)
+
+    def _read_all(self, into: Run, k: SSAValue) -> None:
+        for rows in (self.a, self.b):
+            for half in range(rows.repeats):
+                self._read(into, rows, k, half)
+
+    def _multiply_all(self, into: Run) -> None:
+        into.add(_product((self.a.registers, []), (self.b.registers, []), (self.op.c, [])))
 
     def _read(self, into: Run, rows: Rows, k: SSAValue, half: int) -> None:
         given = {"offset_dest": _offset(half * rows.per_thread), "vector": rows.per_thread}

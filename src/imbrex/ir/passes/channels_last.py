@@ -1,8 +1,8 @@
 """channels-last: a convolution that asks for it reads copies of its arrays whose channels run fastest.
 
     miopen.conv2d(%filter, %input, %output) { channels_last = true, input_layout = ["n", "c", "hi", "wi"] }
-    ->  %packed_filter = workspace   launch: %packed_filter = %filter, transposed
-        %packed_input = workspace    launch: %packed_input = %input, transposed
+    ->  %packed_filter = workspace   %packed_input = workspace
+        launch: %packed_filter = %filter, transposed, and %packed_input = %input, transposed
         miopen.conv2d(%packed_filter, %packed_input, %output) { input_layout = ["n", "hi", "wi", "c"] }
 
 The channels are those that the sum runs over: c of filter and input forward, k of filter and output in
@@ -28,7 +28,7 @@ from imbrex.ir.attrs import Names
 from imbrex.ir.element import element_bytes
 from imbrex.ir.ops.problem import Conv2dBwdDataOp, Conv2dBwdWeightOp, ConvOp
 from imbrex.ir.passes.conv_to_gemm import ROLES, convolution_of
-from imbrex.ir.passes.packing import pack, workspace
+from imbrex.ir.passes.packing import Packing, pack_all, workspace
 from imbrex.ir.rewrite import Run, replace_with
 from imbrex.ir.shape import element_of
 from imbrex.ir.source import InvalidOp
@@ -119,15 +119,16 @@ def _pack(op: ConvOp, run: Run) -> None:
     if not packed:
         raise InvalidOp(op, f"there is nothing to pack: {ALREADY}; leave the key out", "channels_last")
     properties = {key: p for key, p in op.properties.items() if key != "channels_last"}
-    operands: list[SSAValue] = []
-    for role, array in zip(ROLES, op.operands, strict=True):
-        operands.append(_copied(array, packed[role], role, run) if role in packed else array)
-        if role in packed:
-            properties[f"{role}_layout"] = Names(tuple(d.name for d in packed[role].packed))
-    run.add(type(op).build(operands=operands, properties=properties))
+    arrays: dict[str, SSAValue] = dict(zip(ROLES, op.operands, strict=True))
+    copies = [_packing(arrays[role], of, role, run) for role, of in packed.items()]
+    pack_all(copies, run)
+    for of in copies:
+        arrays[of.hint] = of.packed
+        properties[f"{of.hint}_layout"] = Names(tuple(d.name for d in packed[of.hint].packed))
+    run.add(type(op).build(operands=[arrays[role] for role in ROLES], properties=properties))
 
 
-def _copied(array: SSAValue, of: ChannelsLast, role: str, run: Run) -> SSAValue:
-    dest = workspace(f"packed_{role}", element_of(array), of.packed, run)
-    pack(array, dest, of.placed, of.items(element_bytes(element_of(array))), role, run)
-    return dest
+def _packing(array: SSAValue, of: ChannelsLast, role: str, run: Run) -> Packing:
+    element = element_of(array)
+    dest = workspace(f"packed_{role}", element, of.packed, run)
+    return Packing(array, dest, of.placed, of.items(element_bytes(element)), role)

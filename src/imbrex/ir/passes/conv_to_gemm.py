@@ -21,6 +21,7 @@ from xdsl.passes import ModulePass
 from imbrex.index.map import Dim
 from imbrex.index.query import is_injective
 from imbrex.ir.attrs import Names, Sizes
+from imbrex.ir.chain import map_of
 from imbrex.ir.ops.grid import GridwiseGemmOp
 from imbrex.ir.ops.problem import Conv2dBwdDataOp, Conv2dBwdWeightOp, ConvOp, GemmOp
 from imbrex.ir.passes import data_tiling
@@ -82,11 +83,11 @@ def _backward_data(
     if op.algorithm is not None and op.algorithm.data == "v1r1":
         view = conv.backward_data_v1r1(shape)
         method = "set" if is_injective(view.c) else "atomic_add"
-        run.zero(op.input)
+        run.zero(map_of(op.input)[0])
         _gridwise(op, run, view, roles, "backward_data_v1r1", method)
         return
     if not conv.writes_everything(shape):
-        run.zero(op.input)
+        run.zero(map_of(op.input)[0])
     for view in conv.backward_data_v4r1(shape, taps_first, channel_multiple):
         _gridwise(op, run, view, roles, "backward_data_v4r1")
 
@@ -122,6 +123,8 @@ def _gridwise(
     for role in ROLES:
         described[f"{role}_dimension"] = Sizes(shape_of(arrays[role]))
         described[f"{role}_layout"] = Names(op.layouts[role])
+    if op.channel_vectors is not None and op.channel_vectors.data:
+        described["kernel_algorithm"] = "channel_vectors"
     described |= {"dilations": op.dilations, "strides": op.strides, "padding": op.padding}
     described["store_method"] = store_method
     run.add(GridwiseGemmOp.build(operands=operands, properties=properties(described)))

@@ -13,17 +13,16 @@ from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from imbrex.index.map import Dim, Map, layer_over
-from imbrex.index.rule import PassThrough
+from imbrex.index.rule import Pad, PassThrough, Rule
 from imbrex.ir.element import element_bytes
 from imbrex.ir.ops.grid import LaunchOp
 from imbrex.ir.ops.thread import ThreadwiseCopyOp
 from imbrex.ir.ops.workspace import WorkspaceOp
 from imbrex.ir.rewrite import Run, properties
 from imbrex.ir.shape import PRIVATE, element_of, memref
-from imbrex.view.channels_last import ChannelsLast
 from imbrex.view.data_tiled import VECTOR_BYTES, Items
 
-__all__ = ["Registers", "copied", "copy", "launch", "pack", "workspace"]
+__all__ = ["Packing", "Registers", "copy", "launch", "pack", "pack_all", "workspace"]
 
 Body = Callable[[Run, Sequence[SSAValue]], None]
 
@@ -35,18 +34,45 @@ def workspace(hint: str, element: Attribute, dims: Sequence[Dim], run: Run) -> S
     return run.add(op).result
 
 
-def copied(array: SSAValue, of: ChannelsLast, items: Items, hint: str, run: Run) -> SSAValue:
-    """A workspace, and a launch that fills it with the array."""
-    dest = workspace(f"packed_{hint}", element_of(array), of.packed, run)
-    pack(array, dest, of.placed, items, hint, run)
-    return dest
-
-
 def pack(array: SSAValue, packed: SSAValue, placed: Map, items: Items, hint: str, run: Run) -> None:
     """A launch that fills the packed array.  placed: packed -> array; zeros where that is guarded."""
-    source = run.view(array, items.map.then(placed).layers, hint)
-    dest = run.view(packed, items.map.layers, f"packed_{hint}")
-    box = Registers(items.other, items.slots, element_of(array), items.turns)
+    pack_all([Packing(array, packed, placed, items, hint)], run)
+
+
+@dataclass(frozen=True)
+class Packing:
+    """An array, the one that is filled from it, the map from this to that, who moves what."""
+
+    array: SSAValue
+    packed: SSAValue
+    placed: Map
+    items: Items
+    hint: str
+
+
+def pack_all(packings: Sequence[Packing], run: Run) -> None:
+    """One launch for all of them, whose workgroups follow one another."""
+    counts = [p.items.workgroups for p in packings]
+    moves = [_moves(p, sum(counts[:i]), sum(counts), run) for i, p in enumerate(packings)]
+
+    def body(into: Run, place: Sequence[SSAValue]) -> None:
+        for move in moves:
+            move(into, place)
+
+    (workitems,) = {p.items.workitems for p in packings}
+    launch(sum(counts), workitems, body, run)
+
+
+def _moves(of: Packing, before: int, workgroups: int, run: Run) -> Body:
+    """What a work item does for one array, if its workgroup is one of the array's: those from `before` on."""
+    items, hint, element = of.items, of.hint, element_of(of.array)
+    others = workgroups - items.workgroups
+    rules: dict[str, Rule] = {"workgroup": Pad(before, others - before)} if others else {}
+    entries = [(rules.get(d.name, PassThrough()), d.name, d.name) for d in items.map.upper]
+    own = (layer_over(items.map.upper, *entries),) if others else ()
+    source = run.view(of.array, (*own, *items.map.then(of.placed).layers), hint)
+    dest = run.view(of.packed, (*own, *items.map.layers), f"packed_{hint}")
+    box = Registers(items.other, items.slots, element, items.turns)
 
     def body(into: Run, place: Sequence[SSAValue]) -> None:
         across, along = box.alloc(into, hint)
@@ -55,7 +81,7 @@ def pack(array: SSAValue, packed: SSAValue, placed: Map, items: Items, hint: str
             into.add(copy(across, [], along, []))
         into.add(copy(along, [], dest, place))
 
-    launch(items.workgroups, items.workitems, body, run)
+    return body
 
 
 @dataclass(frozen=True)

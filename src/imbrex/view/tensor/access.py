@@ -17,7 +17,7 @@ from imbrex.view.tensor.box import along_inner, boxed
 from imbrex.view.tensor.check import differs
 from imbrex.view.tensor.form import Box, ElementType, Refused, Walk
 from imbrex.view.tensor.limit import beyond_limits
-from imbrex.view.tensor.space import Space, space
+from imbrex.view.tensor.space import Space, spaces
 from imbrex.view.tensor.tiling import Run, Tiling
 from imbrex.view.tensor.walk import walked
 
@@ -43,27 +43,30 @@ def access(
     sizes = dict(map.upper)
     d_name = d_name or next(n for n in sizes if n not in ("gemmG", k_name))
     tiling = Tiling(map, tile, parts, k_name, d_name, max(tiles, -(-sizes[d_name] // tile.d)))
-    found = space(map, [var(name, tiling.grown[name]) for name in sizes])
-    if isinstance(found, Refused):
-        return found
     if isinstance(tiling.runs, Refused):
         return tiling.runs
-    if reason := along_inner(found.axes[-1], tiling.inner):
-        return Refused(reason)
-    runs, variables, reasons = tiling.runs, tiling.variables, list[str]()
-    for form in _forms(found, tiling, runs):
-        if isinstance(form, Refused):
-            reasons.append(form.reason)
-            continue
-        reason = beyond_limits(form, dtype.bytes) or differs(form, map, runs, variables, free=d_name)
-        if reason is None:
-            return form
-        reasons.append(reason)
-    return Refused("; ".join(dict.fromkeys(reasons)))
+    runs, variables, reasons = tiling.runs, tiling.variables, list[list[str]]()
+    for found in spaces(map, [var(name, tiling.grown[name]) for name in sizes], tiling.inner):
+        reasons.append([])
+        for form in _forms(found, tiling, runs):
+            if isinstance(form, Refused):
+                reasons[-1].append(form.reason)
+                continue
+            reason = beyond_limits(form, dtype.bytes) or differs(form, map, runs, variables, free=d_name)
+            if reason is None:
+                return form
+            reasons[-1].append(reason)
+    return Refused("; ".join(dict.fromkeys(reasons[0])))
 
 
-def _forms(space: Space, tiling: Tiling, runs: Sequence[Run]) -> Iterator[Box | Walk | Refused]:
+def _forms(space: Space | Refused, tiling: Tiling, runs: Sequence[Run]) -> Iterator[Box | Walk | Refused]:
     """A box and a walk; a box that steps over elements last, as a walk is what is meant for that."""
+    if isinstance(space, Refused):
+        yield space
+        return
+    if reason := along_inner(space.axes[-1], tiling.inner):
+        yield Refused(reason)
+        return
     box = boxed(space, runs, tiling.tile.swizzle, tiling.inner)
     is_plain = isinstance(box, Box) and max(box.steps) == 1
     if is_plain:

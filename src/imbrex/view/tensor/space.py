@@ -10,16 +10,17 @@ pixels that follow one another with no padding between them are one long row.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import gcd, prod
 
 from imbrex.index.expr import Lin, lin
 from imbrex.index.map import Layer, Map, Step
+from imbrex.index.query import separate
 from imbrex.index.rule import Guard, Merge, Unfold
 from imbrex.view.tensor.form import Refused
 
-__all__ = ["Axis", "Space", "joined_with", "space"]
+__all__ = ["Axis", "Space", "joined_with", "space", "spaces"]
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,41 @@ class Space:
     base: int
 
 
+def spaces(map: Map, point: Sequence[Lin], inner: str | None = None) -> Iterator[Space | Refused]:
+    """The map at a point as a Space, in each way there is; the point may lie beyond the map's upper dims.
+
+    Besides the plain one: with axes joined where a part of their indices is a quotient and a remainder, as of
+    groups and channels; and, where an upper dim `inner` is given and nothing lies outside of the innermost
+    axis, with this as two that overlap, one of them along `inner`, as rows of a window do.
+    """
+    plain = space(map, point)
+    yield plain
+    if isinstance(plain, Refused):
+        return
+    joined = Space(_joined(plain.axes, _is_shorter), plain.base)
+    if joined != plain:
+        yield joined
+    two = _overlapping(joined.axes[-1], inner) if inner else None
+    if two:
+        yield Space((*joined.axes[:-1], *two), plain.base)
+
+
+def _overlapping(axis: Axis, inner: str) -> tuple[Axis, Axis] | None:
+    """An axis as one that moves with `inner` alone and one of all else, a few elements apart."""
+    parts = separate(axis.coordinate, frozenset((inner,)))
+    if parts is None or not axis.is_covered:
+        return None
+    outer, along = parts
+    apart = gcd(*(c for _, c in outer.terms))
+    if apart <= 1 or along.bounds[0] != 0 or outer.const % apart:
+        return None
+    outer = outer // apart
+    return (
+        Axis(outer, outer.bounds[1] + 1, apart * axis.stride),
+        Axis(along, along.bounds[1] + 1, axis.stride),
+    )
+
+
 def space(map: Map, point: Sequence[Lin]) -> Space | Refused:
     """The map at a point as a Space; the point may lie beyond the map's upper dims."""
     found = _overflowing(map).at(point)
@@ -58,7 +94,7 @@ def space(map: Map, point: Sequence[Lin]) -> Space | Refused:
         start, thinned = _thinned(axis)
         base += start
         axes += [thinned] if thinned.coordinate != lin(0) else []
-    return Space(_joined(axes), base)
+    return Space(_joined(axes, _is_one), base)
 
 
 def _overflowing(map: Map) -> Map:
@@ -105,17 +141,27 @@ def _thinned(axis: Axis) -> tuple[int, Axis]:
     return first * axis.stride, Axis((axis.coordinate - first) // step, size, axis.stride * step)
 
 
-def _joined(axes: Sequence[Axis]) -> tuple[Axis, ...]:
+def _joined(axes: Sequence[Axis], joins: Callable[[Axis, Axis, Axis], bool]) -> tuple[Axis, ...]:
     """Neighbouring axes as one, wherever one index runs through both; innermost ones first."""
     done: list[Axis] = []
     for axis in reversed(axes):
         inner = done[0] if done else None
         joined = inner and joined_with(axis, inner)
-        if joined and len(joined.coordinate.terms) == 1:
+        if inner and joined and joins(joined, axis, inner):
             done[0] = joined
         else:
             done.insert(0, axis)
     return tuple(done)
+
+
+def _is_one(joined: Axis, outer: Axis, inner: Axis) -> bool:
+    """Is the joined coordinate a single index?"""
+    return len(joined.coordinate.terms) == 1
+
+
+def _is_shorter(joined: Axis, outer: Axis, inner: Axis) -> bool:
+    """Do quotient and remainder of an index meet in the joined coordinate?"""
+    return len(joined.coordinate.terms) < len(outer.coordinate.terms) + len(inner.coordinate.terms)
 
 
 def joined_with(outer: Axis, inner: Axis) -> Axis | None:

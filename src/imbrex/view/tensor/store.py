@@ -13,7 +13,7 @@ from imbrex.view.tensor.box import along_inner, boxed
 from imbrex.view.tensor.check import differs
 from imbrex.view.tensor.form import Box, ElementType, Refused
 from imbrex.view.tensor.limit import beyond_limits
-from imbrex.view.tensor.space import space
+from imbrex.view.tensor.space import spaces
 from imbrex.view.tensor.tiling import INNER, ROW, Run
 
 __all__ = ["store_access"]
@@ -45,16 +45,19 @@ def store_access(
     }
     run = Run(at, rows, columns)
     grown = sizes | {row_name: counts["row"] * rows, column_name: counts["column"] * columns}
-    found = space(map, [var(name, grown[name]) for name in sizes])
-    if isinstance(found, Refused):
-        return found
-    if reason := along_inner(found.axes[-1], column_name):
-        return Refused(reason)
-    answer = boxed(found, [run], swizzle, column_name)
-    if isinstance(answer, Refused):
-        return answer
-    reason = beyond_limits(answer, dtype.bytes) or differs(answer, map, [run], variables, free=None)
-    if reason:
-        return Refused(reason)
     corner = {row_name: var("row", grown[row_name]), column_name: var("column", grown[column_name])}
-    return boxed(found, [replace(run, corner={"gemmG": batch, **corner})], swizzle, column_name)
+    reasons = list[str]()
+    for found in spaces(map, [var(name, grown[name]) for name in sizes]):
+        if isinstance(found, Refused):
+            return found
+        if reason := along_inner(found.axes[-1], column_name):
+            return Refused(reason)
+        answer = boxed(found, [run], swizzle, column_name)
+        if isinstance(answer, Refused):
+            reasons.append(answer.reason)
+            continue
+        reason = beyond_limits(answer, dtype.bytes) or differs(answer, map, [run], variables, free=None)
+        if reason is None:
+            return boxed(found, [replace(run, corner={"gemmG": batch, **corner})], swizzle, column_name)
+        reasons.append(reason)
+    return Refused(reasons[0])

@@ -17,7 +17,8 @@ from imbrex.verify.poison import poison
 from imbrex.verify.reference import reference
 
 SHIM = (Path(__file__).parent / "fibers" / "shared.h").read_text(encoding="utf-8")
-FLAGS = ("-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas", "-O1")
+FLAGS = ("-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas", "-Wno-unused-parameter", "-O1")
+KEPT = ("device/gpu", "device/cpu", "device/common", "device/cuda/product.h")
 
 
 def ran(
@@ -35,6 +36,9 @@ def ran(
     if not getattr(problem, "beta", 0):
         poison(arrays[written])
     workspace = [np.zeros(b.elements, b.dtype.numpy) for b in lowered.workspace]
+    for array, buffer in zip(workspace, lowered.workspace, strict=True):
+        if buffer.name not in lowered.zeroed:
+            poison(array)
     given = [*(arrays[o.role] for o in problem.operands), *workspace]
     library = ctypes.CDLL(str(build_shared(_files(lowered, given, damage), flags=FLAGS).path))
     library.run((ctypes.c_void_p * len(given))(*(a.ctypes.data for a in given)))
@@ -48,7 +52,7 @@ def _files(lowered: Lowered, arrays: list[np.ndarray[Any, Any]], damage: tuple[s
     """The bundle with the shim in the place of CUDA's headers, and a function that runs every launch."""
     bundle = lowered.bundle
     _, entry, algorithm = bundle.units
-    kept = {n: t for n, t in bundle.files.items() if n.startswith(("device/gpu", "device/cpu"))}
+    kept = {n: t for n, t in bundle.files.items() if n.startswith(KEPT)}
     lines = [f'#include "{entry}"', "static void **given;", 'extern "C" void run(void **arrays) {']
     lines.append("  given = arrays;")
     for step in lowered.steps:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from imbrex.build.nvidia import LOG, compile_cubin
-from imbrex.build.nvidia_report import usages
+from imbrex.build.nvidia.cubin import LOG, compile_cubin
+from imbrex.build.nvidia.report import usages
 from imbrex.emit.bundle import device_headers
 
 nvrtc = pytest.importorskip("cuda.bindings.nvrtc", reason="NVRTC compiles for NVIDIA GPUs")

@@ -30,8 +30,17 @@ def request(
     return Request(problem, HOPPER, "sm_90a", chosen, algorithm, schedule=shared)
 
 
+def odd(dtype: str = "f16", **given: Any) -> Request:
+    return request(Gemm(70, 77, 67, dtype=dtype, **given), algorithm="aligned")
+
+
 def conv(direction: Direction, dtype: str = "f32", **given: Any) -> Conv2d:
     return Conv2d(direction, 2, 16, 14, 13, 32, 3, 3, pad_h=1, pad_w=2, dtype=dtype, **given)
+
+
+def lanes(direction: Direction, dtype: str = "f16", **given: Any) -> Request:
+    shape = Conv2d(direction, 2, 40, 9, 7, 40, 3, 3, pad_h=1, stride=2, groups=40, dtype=dtype, **given)
+    return request(shape, algorithm="channel_vectors")
 
 
 CASES = {
@@ -47,6 +56,16 @@ CASES = {
     "groups": request(conv("forward", groups=4, **NHWC)),
     "v4r1": request(conv("backward_data", stride=2), algorithm="v4r1"),
     "v1r1": request(conv("backward_data", "f16", dilation=2), algorithm="v1r1"),
+    "aligned": odd(),
+    "aligned batches": odd(transpose_a=True, transpose_b=True, batch=2),
+    "aligned, scaled": odd("bf16", transpose_a=True, alpha=2.0, beta=1.0),
+    "aligned, finished": odd(transpose_a=True, epilogue="relu(x + bias) + residual"),
+    "aligned i8": odd("i8", transpose_a=True),
+    "aligned tf32": odd("tf32", transpose_b=True),
+    "depthwise": lanes("forward"),
+    "depthwise, finished": lanes("forward", epilogue="relu(x + bias)"),
+    "depthwise, backward data bf16": lanes("backward_data", dtype="bf16", **NHWC),
+    "depthwise f32": lanes("forward", dtype="f32", **NHWC),
     "weight": request(conv("backward_weight", "bf16", **NHWC)),
 }
 
@@ -57,11 +76,16 @@ def test_results(case: str) -> None:
     assert result.is_right, str(result)
 
 
+def test_a_row_cut_short_is_wrong() -> None:
+    damage = ("8 * i1 + slot) < 67u", "8 * i1 + slot) < 66u")
+    assert not ran(odd(transpose_b=True), damage=damage).is_right
+
+
 @pytest.mark.parametrize(
     "damage",
     [
         ("imbrex::barrier();", ""),
-        ("(thread_b_2, matrix_block_b_odd", "(thread_b_2, matrix_block_b_even"),
+        ("(thread_b_3, matrix_block_b_odd", "(thread_b_3, matrix_block_b_even"),
     ],
     ids=["no barrier", "wrong buffer"],
 )

@@ -7,12 +7,13 @@ from __future__ import annotations
 import ctypes
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from imbrex.build.nvidia import LOG, compile_cubin
-from imbrex.build.nvidia_report import usages
-from imbrex.build.nvidia_text import find_disassembler, sass
+from imbrex.build.nvidia.cubin import LOG, compile_cubin
+from imbrex.build.nvidia.disassembly import find_disassembler, sass
+from imbrex.build.nvidia.report import usages
 from imbrex.build.shared import build_shared
 from imbrex.pipeline import Lowered, Request, lower
 from imbrex.problem import Conv2d, Gemm
@@ -46,6 +47,15 @@ def conv(direction: Direction, text: str, c: int = 64) -> Request:
     return Request(problem, GPU_TARGETS["sm_90a"], "sm_90a", tuning.parse(f"v1:warpgroup:{text}"))
 
 
+def layer(direction: Direction, algorithm: str, layout: str = "NHWC", **sizes: Any) -> Request:
+    """Of the model's choice; layout: of the images."""
+    nhwc = {"filter_layout": "KYXC", "input_layout": "NHWC", "output_layout": "NHWK"}
+    problem = Conv2d(direction, 16, dtype="f16", **sizes, **(nhwc if layout == "NHWC" else {}))
+    return Request(problem, GPU_TARGETS["sm_90a"], "sm_90a", None, algorithm)
+
+
+STEM = {"c": 3, "h": 56, "w": 56, "k": 64, "y": 7, "x": 7, "pad_h": 3, "pad_w": 3, "stride": 2}
+GROUPED = {"c": 64, "h": 28, "w": 28, "k": 64, "y": 3, "x": 3, "pad_h": 1, "pad_w": 1, "groups": 8}
 LARGE = "128,256,64,4,2,2,1,cooperative,straight,8"
 CASES = {
     **{layout: gemm(520, 776, 328, LARGE, layout=layout) for layout in ("nn", "nt", "tn", "tt")},
@@ -76,6 +86,11 @@ CASES = {
     "forward": conv("forward", "128,128,64,6,2,2,1,cooperative,swapped,8"),
     "backward data": conv("backward_data", "128,64,64,6,2,1,1,pingpong,swapped,8"),
     "backward weight": conv("backward_weight", "128,128,64,4,2,1,1,cooperative,straight,8"),
+    "rows of windows": layer("forward", "window_rows", "NCHW", **STEM),
+    "rows of windows, backward weight": layer("backward_weight", "window_rows", **STEM),
+    "merged groups": layer("forward", "merged_groups:4", "NCHW", **GROUPED),
+    "merged groups, backward data": layer("backward_data", "merged_groups:4", **GROUPED),
+    "merged groups, backward weight": layer("backward_weight", "merged_groups:4", **GROUPED),
 }
 
 

@@ -10,7 +10,7 @@ import pytest
 from tests.unit.emit.emulate.launched import built, launched, program
 
 from imbrex.dtype import F16, F32
-from imbrex.emit.lanes import LanePrinter, models
+from imbrex.emit.emulate.lanes import LanePrinter, models
 from imbrex.index.expr import Lin, lin, var
 from imbrex.index.rule import Guard
 from imbrex.lower.stmt import Alloc, Barrier, Buffer, Fill, For, Kernel, MatrixMultiply, Move, Ref, Stmt

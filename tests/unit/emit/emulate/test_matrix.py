@@ -13,7 +13,7 @@ import pytest
 from tests.unit.emit.emulate.launched import launched, program
 
 from imbrex.dtype import DTYPES, DType
-from imbrex.emit.matrix import model
+from imbrex.emit.emulate.matrix import model
 from imbrex.index.expr import lin, var
 from imbrex.index.map import Map
 from imbrex.lower.stmt import Alloc, Buffer, For, MatrixMultiply, Move, Ref, Stmt

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from imbrex.build.amd import CHIPS, compile_code_object
+from imbrex.build.amd.code_object import CHIPS, compile_code_object
 from imbrex.build.toolchain import WARNINGS, compile_shared, find_compiler
 from imbrex.emit import hip
 from imbrex.emit.bundle import Bundle

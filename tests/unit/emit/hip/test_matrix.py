@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from imbrex.build.amd import compile_code_object
+from imbrex.build.amd.code_object import compile_code_object
 from imbrex.build.toolchain import WARNINGS
 from imbrex.dtype import DTYPES, dtype
 from imbrex.emit import c, hip

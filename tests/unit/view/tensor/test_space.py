@@ -12,7 +12,7 @@ from imbrex.index.map import Map
 from imbrex.view import conv
 from imbrex.view.gemm import plain
 from imbrex.view.tensor.form import Refused
-from imbrex.view.tensor.space import Axis, Space, joined_with, space
+from imbrex.view.tensor.space import Axis, Space, joined_with, space, spaces
 
 from ..points import Ints, offsets
 from .operands import LAYOUTS, convolution
@@ -44,6 +44,10 @@ def test_operands_and_results_of_convolutions(layout: str, seed: int) -> None:
         for _, view in views(random_convolution(rng, layout), multiple=16):
             for map in (view.a, view.b, view.c):
                 assert np.array_equal(reached(space_of(map), map), offsets(map)), map
+                for inner in (None, *(d.name for d in map.upper)):
+                    for found in spaces(map, [var(d.name, d.size) for d in map.upper], inner):
+                        assert not isinstance(found, Refused)
+                        assert np.array_equal(reached(found, map), offsets(map)), (map, inner)
 
 
 def test_what_runs_on_is_one_axis() -> None:

@@ -10,6 +10,9 @@
 #define __launch_bounds__(...)
 #include "../gpu/plain.h"
 
+inline float __fmaf_rn(float a, float b, float c) { return c + a * b; }
+inline double __fma_rn(double a, double b, double c) { return c + a * b; }
+
 struct numbered {
   uint32_t x;
 };

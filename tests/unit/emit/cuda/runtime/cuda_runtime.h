@@ -36,6 +36,8 @@ extern "C" cudaError_t cudaLaunchKernel(const void *, dim3, dim3, void **, size_
 __device__ void __syncthreads();
 __device__ size_t __cvta_generic_to_shared(const void *);
 __device__ unsigned __byte_perm(unsigned, unsigned, unsigned);
+__device__ float __fmaf_rn(float, float, float);
+__device__ double __fma_rn(double, double, double);
 __device__ unsigned atomicCAS(unsigned *, unsigned, unsigned);
 template <class T> __device__ T atomicAdd(T *, T);
 template <class T> __device__ T __shfl_sync(unsigned, T, int);

@@ -1,0 +1,1 @@
+"""Kernels on an NVIDIA GPU beside the libraries that its users have."""

@@ -1,0 +1,1 @@
+"""From HIP source to a code object, and what its assembly says of it."""

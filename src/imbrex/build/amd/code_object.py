@@ -1,0 +1,112 @@
+"""Code objects for AMD GPUs: HIP source to assembly text to `.hsaco`, by ziglang's clang and lld, cached.
+
+No ROCm is needed: a kernel includes nothing but its own device headers and calls no library.
+Law: the `.hsaco` is assembled from the `.s` beside it, so that text is its disassembly, and what is counted
+there is what runs.  Equal sources, chip, flags and compiler give the same files; anything else other ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from imbrex.build.cache import Cache, digest, source_parts
+from imbrex.build.toolchain import Compiler, find_compiler, run_all, write_sources
+
+__all__ = [
+    "AMD_FLAGS",
+    "CHIPS",
+    "LINK_FLAGS",
+    "CodeObject",
+    "build_code_object",
+    "compile_code_object",
+    "find_code_object",
+]
+
+CHIPS = ("gfx908", "gfx90a", "gfx942", "gfx950")
+"""MI100, MI200, MI300 and MI350: what source is written for."""
+
+AMD_FLAGS = (
+    "-target",
+    "amdgcn-amd-amdhsa",
+    "-nogpulib",
+    "-mcode-object-version=5",  # the newest that every ROCm from 5.5 on loads
+    "-std=c++17",
+    "-O3",
+    "-ffp-contract=fast",
+    "-fno-math-errno",
+    "-fno-exceptions",
+    "-fno-rtti",
+    "-fno-asynchronous-unwind-tables",
+    "-fno-ident",
+)
+
+LINK_FLAGS = ("-shared", "--build-id=none", "--strip-all")  # the kernels' names are dynamic symbols, and stay
+
+
+@dataclass(frozen=True, slots=True)
+class CodeObject:
+    """path: the `.hsaco`, beside its sources and its `.s`.  compile_s: 0 when it came from the cache."""
+
+    path: Path
+    chip: str
+    key: str
+    compile_s: float
+
+    @property
+    def assembly(self) -> str:
+        """The text that the code object was assembled from."""
+        return self.path.with_suffix(".s").read_text(encoding="utf-8")
+
+
+def build_code_object(
+    sources: Mapping[str, str], unit: str, chip: str, *, flags: Sequence[str] = (), cache: Cache | None = None
+) -> CodeObject:
+    """The code object of these sources, from the cache when it is there; arguments as below."""
+    compiler, cache = find_compiler("zig"), cache or Cache()
+    key = _key(sources, unit, chip, flags, compiler)
+
+    def build(directory: Path) -> None:
+        compile_code_object(sources, unit, chip, directory, flags=flags)
+
+    stored = cache.object(key, build)
+    return CodeObject(_hsaco(stored.directory, unit), chip, key, stored.build_s)
+
+
+def find_code_object(key: str, unit: str, chip: str, cache: Cache | None = None) -> CodeObject | None:
+    """The code object built earlier under `key`, None when it is gone."""
+    stored = (cache or Cache()).find(key)
+    return None if stored is None else CodeObject(_hsaco(stored.directory, unit), chip, key, 0.0)
+
+
+def compile_code_object(
+    sources: Mapping[str, str], unit: str, chip: str, directory: Path, *, flags: Sequence[str] = ()
+) -> Path:
+    """Writes the sources into `directory`, compiles `unit` to `.s`, assembles and links that to `.hsaco`.
+
+    sources: file name -> text.  unit: the one that holds the kernels.  flags: after, so over, AMD_FLAGS.  A
+    Diagnostic carries the compiler's own words; the sources stay in `directory`.
+    """
+    compiler = find_compiler("zig")
+    write_sources(sources, directory)
+    out = _hsaco(directory, unit).name
+    text, relocatable = (out.replace(".hsaco", end) for end in (".s", ".o"))
+    target = (*AMD_FLAGS, f"-mcpu={chip}")
+    for step, command in (
+        (unit, (*compiler.compile, *target, *flags, "-I.", "-S", unit, "-o", text)),
+        (text, (*compiler.compile, *target, "-c", "-x", "assembler", text, "-o", relocatable)),
+        (out, (*compiler.link[:2], *LINK_FLAGS, "-o", out, relocatable)),
+    ):
+        run_all(compiler, [command], [step], directory)
+    (directory / relocatable).unlink()
+    return directory / out
+
+
+def _hsaco(directory: Path, unit: str) -> Path:
+    return (directory / unit).with_suffix(".hsaco")
+
+
+def _key(sources: Mapping[str, str], unit: str, chip: str, flags: Sequence[str], compiler: Compiler) -> str:
+    told = (unit, chip, "|", *AMD_FLAGS, *LINK_FLAGS, "|", *flags, "|", compiler.version)
+    return digest([*source_parts(sources), "|", *told])

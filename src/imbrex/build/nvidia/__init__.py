@@ -1,0 +1,1 @@
+"""From CUDA source to a cubin, and what its compiler says of it."""

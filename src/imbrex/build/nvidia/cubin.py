@@ -1,0 +1,141 @@
+"""Cubins for NVIDIA GPUs: CUDA C++ to `.cubin` by NVRTC, cached; no GPU and no CUDA toolkit is needed.
+
+Law: beside a cubin lie the sources and the compiler's log that it came with.  Equal sources, architecture,
+flags and compiler give the same key; anything else another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from imbrex.build.cache import Cache, digest, source_parts
+from imbrex.build.nvidia.nvrtc import compiled, nvrtc_version
+from imbrex.build.toolchain import write_sources
+from imbrex.diagnostic import Diagnostic
+
+__all__ = [
+    "ARCHITECTURES",
+    "LOG",
+    "NVIDIA_FLAGS",
+    "Cubin",
+    "build_cubin",
+    "compile_cubin",
+    "compiler_version",
+    "find_cubin",
+    "flags_of",
+]
+
+ARCHITECTURES = ("sm_90a",)
+"""Hopper with the instructions that are its own: what source is written for."""
+
+NVIDIA_FLAGS = (
+    "-std=c++17",
+    "-no-source-include",
+    "-default-device",
+    "--ptxas-options=-v",
+)
+LOG = "compiler.log"
+
+_SHOWN_LINES = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Cubin:
+    """path: the `.cubin`, beside its sources.  compile_s: 0 when it came from the cache."""
+
+    path: Path
+    architecture: str
+    key: str
+    compile_s: float
+
+    @property
+    def log(self) -> str:
+        """What the compiler said, with what ptxas tells of each kernel."""
+        return (self.path.parent / LOG).read_text(encoding="utf-8")
+
+
+def compiler_version() -> str:
+    """The compiler's name and version: part of every key."""
+    return f"NVRTC {nvrtc_version()}"
+
+
+def flags_of(architecture: str) -> tuple[str, ...]:
+    """What the compiler is told."""
+    return (f"--gpu-architecture={architecture}", *NVIDIA_FLAGS)
+
+
+def build_cubin(
+    sources: Mapping[str, str],
+    unit: str,
+    architecture: str,
+    *,
+    flags: Sequence[str] = (),
+    tuning: str = "",
+    cache: Cache | None = None,
+) -> Cubin:
+    """The cubin of these sources, from the cache when it is there; arguments as below."""
+    cache = cache or Cache()
+    key = _key(sources, unit, architecture, flags)
+
+    def build(directory: Path) -> None:
+        compile_cubin(sources, unit, architecture, directory, flags=flags, tuning=tuning)
+
+    stored = cache.object(key, build)
+    return Cubin(_cubin(stored.directory, unit), architecture, key, stored.build_s)
+
+
+def find_cubin(key: str, unit: str, architecture: str, cache: Cache | None = None) -> Cubin | None:
+    """The cubin built earlier under `key`, None when it is gone."""
+    stored = (cache or Cache()).find(key)
+    return None if stored is None else Cubin(_cubin(stored.directory, unit), architecture, key, 0.0)
+
+
+def compile_cubin(
+    sources: Mapping[str, str],
+    unit: str,
+    architecture: str,
+    directory: Path,
+    *,
+    flags: Sequence[str] = (),
+    tuning: str = "",
+) -> Path:
+    """Writes the sources into `directory`, compiles `unit` to `.cubin`, and keeps the log beside it.
+
+    sources: file name -> text.  unit: the one that holds the kernels.  flags: after, so over, NVIDIA_FLAGS.
+    tuning: by which the Diagnostic of a failure names the kernel; it carries the compiler's own words, and
+    the sources stay in `directory`.
+    """
+    write_sources(sources, directory)
+    answer = compiled(sources, unit, (*flags_of(architecture), *flags))
+    try:
+        (directory / LOG).write_text(f"{answer.log}\n", encoding="utf-8")
+        if answer.cubin is not None:
+            _cubin(directory, unit).write_bytes(answer.cubin)
+    except OSError as error:
+        told = f"the cubin cannot be written to {directory}: {error.strerror or error}"
+        raise Diagnostic(told) from None
+    if answer.cubin is None:
+        raise _failure(answer.status, answer.log, unit, tuning, directory)
+    return _cubin(directory, unit)
+
+
+def _cubin(directory: Path, unit: str) -> Path:
+    return (directory / unit).with_suffix(".cubin")
+
+
+def _key(sources: Mapping[str, str], unit: str, architecture: str, flags: Sequence[str]) -> str:
+    told = (unit, *flags_of(architecture), "|", *flags, "|", compiler_version())
+    return digest([*source_parts(sources), "|", *told])
+
+
+def _failure(status: str, log: str, unit: str, tuning: str, directory: Path) -> Diagnostic:
+    lines = log.splitlines()
+    shown = lines
+    if len(lines) > _SHOWN_LINES:
+        first = next((i for i, line in enumerate(lines) if "error" in line), 0)
+        shown = [*lines[first : first + _SHOWN_LINES], f"... all {len(lines)} lines are in {LOG}"]
+    of = f", tuning {tuning}" if tuning else ""
+    message = "\n".join([f"NVRTC failed with {status} on '{unit}'{of}", *shown])
+    return Diagnostic(message, hint=f"its source is kept in {directory}")

@@ -1,0 +1,1 @@
+"""The source of CPU kernels: calls of the device headers on panels."""

@@ -1,0 +1,174 @@
+"""The CPU form of a kernel: one work item a workgroup, its copies and products calls of the device
+headers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import assert_never
+
+from imbrex.emit import c, epilogue
+from imbrex.emit.cpu import product
+from imbrex.index.expr import lin
+from imbrex.lower.stmt import (
+    Alloc,
+    Await,
+    Barrier,
+    Comment,
+    Evaluate,
+    Exchange,
+    Fill,
+    For,
+    Kernel,
+    Let,
+    Mark,
+    MatrixMultiply,
+    Meet,
+    Move,
+    MulAdd,
+    Pack,
+    PanelGemm,
+    Places,
+    Product,
+    Ref,
+    Signal,
+    Stmt,
+    Unpack,
+    View,
+    WarpgroupGemm,
+    Window,
+    walk,
+)
+
+
+def scratch_members(kernel: Kernel) -> list[str]:
+    """Panels, the tile of C, and the windows, of one thread."""
+    lines: list[str] = []
+    for stmt in walk(kernel.body):
+        if isinstance(stmt, Alloc):
+            b = stmt.buffer
+            lines.append(f"alignas(64) {c.type_name(b.dtype)} {b.name}[{b.elements}];")
+        elif isinstance(stmt, Product):
+            lines += product.scratch_members(stmt)
+        elif isinstance(stmt, Meet):
+            lines.append(f"{_view_type(stmt.window)} {stmt.window.name};")
+    return list(dict.fromkeys(lines))  # products of one kernel share their memory
+
+
+def function_body(kernel: Kernel) -> list[str]:
+    """The body of `void kernel(workgroup, arguments, scratch)`."""
+    return _block(kernel.body)
+
+
+def _block(stmts: Sequence[Stmt]) -> list[str]:
+    return [line for stmt in stmts for line in _statement(stmt)]
+
+
+def _statement(stmt: Stmt) -> list[str]:
+    match stmt:
+        case Comment():
+            return c.comment(stmt.text)
+        case Let():
+            return [c.let(stmt)]
+        case Alloc():
+            return []
+        case For():
+            return [c.loop(stmt), *c.indented(_block(stmt.body)), "}"]
+        case Places():
+            return _places(stmt)
+        case Meet():
+            sizes = [
+                f"scratch.{stmt.window.name}.size[{i}] = {size};" for i, size in enumerate(stmt.window.sizes)
+            ]
+            return [*sizes, f"scratch.{stmt.window.name}.meet({stmt.window.buffer.elements});"]
+        case Pack():
+            return _pack(stmt)
+        case PanelGemm():
+            return _panel_gemm(stmt)
+        case Unpack():
+            return _unpack(stmt)
+        case Product():
+            return product.text(stmt)
+        case Exchange():
+            name = "add_tile" if stmt.adds else "copy_tile"
+            return [f"imbrex::{name}({_pointer(stmt.dest)}, {_pointer(stmt.source)}, {stmt.count});"]
+        case Evaluate():
+            return epilogue.lines(stmt, _element, lambda ref: c.guards(ref.guards) if ref.guards else "")
+        case Signal() | Await():
+            return [c.flag(stmt)]
+        case View() | Fill() | Move() | Mark() | MulAdd() | MatrixMultiply() | Barrier() | WarpgroupGemm():
+            raise AssertionError(f"a CPU kernel has no {type(stmt).__name__}")
+        case _:
+            assert_never(stmt)
+
+
+def _places(stmt: Places) -> list[str]:
+    guards = len(stmt.window.sizes)
+    values = ", ".join(c.index(g) for g in stmt.guards)
+    name = f"scratch.{stmt.window.name}"
+    axis = "row" if stmt.axis == "rows" else "lane"
+    if any(stmt.var in i.variables for i in (stmt.offset, *stmt.guards, *(x.index for x in stmt.lets))):
+        head = [f"const int32_t {stmt.var} = int32_t(index);"]
+        signature = "int64_t index"
+    else:
+        head, signature = [], "int64_t"
+    body = [*head, *map(c.let, stmt.lets), f"return {{{c.index(stmt.offset)}, {{{values}}}}};"]
+    return [
+        f"// {name.removeprefix('scratch.')}: {axis} {stmt.var}",
+        f"{name}.set_{stmt.axis}(",
+        f"    [&]({signature}) -> imbrex::place<{guards}> {{",
+        *c.indented(body, 3),
+        "    },",
+        f"    0, int32_t({c.index(stmt.count)}));",
+    ]
+
+
+def _pack(stmt: Pack) -> list[str]:
+    window = f"scratch.{stmt.window.name}"
+    target = f"{_pointer(stmt.dest)}, {stmt.window.buffer.name}, {window}"
+    if stmt.form == "along_lanes":
+        call = f"imbrex::pack_lanes({target}, {c.index(stmt.panel)});"
+    else:
+        call = f"imbrex::pack_{stmt.form}<{stmt.width}>({target}, {c.index(stmt.panel * stmt.width)});"
+    return [f"if ({c.guards(stmt.guards)}) {call}" if stmt.guards else call]
+
+
+def _panel_gemm(stmt: PanelGemm) -> list[str]:
+    kind = c.type_name(stmt.c.buffer.dtype)
+    width = f"imbrex::width<{kind}>"
+    layout = "k_blocked" if stmt.a_is_blocked else "k_major"
+    a_step = f"{stmt.m} * {width}" if stmt.a_is_blocked else str(stmt.m)
+    accumulate = "false" if stmt.first is None else f"{c.index(stmt.first.index + lin(1))} > 0"
+    shape = f"{kind}, {stmt.m}, {stmt.n} / {width}, imbrex::a_layout::{layout}"
+    lines = [
+        f"imbrex::micro_gemm<{shape}>(",
+        f"    {c.index(stmt.k)}, {_pointer(stmt.a)}, {a_step}, {_pointer(stmt.b)}, {stmt.n},",
+        f"    {_pointer(stmt.c)}, {stmt.c_step}, {accumulate});",
+    ]
+    return [f"if ({c.guards(stmt.guards)})", *c.indented(lines)] if stmt.guards else lines
+
+
+def _unpack(stmt: Unpack) -> list[str]:
+    kind = c.type_name(stmt.tile.buffer.dtype)
+    name = ("store" if stmt.method == "set" else "add") + ("_transposed" if stmt.is_transposed else "_lanes")
+    scale = f"imbrex::scaling<{kind}>{{{c.number(stmt.alpha)}, {c.number(stmt.beta)}}}"
+    window = stmt.window
+    tile = f"{_pointer(stmt.tile)}, {stmt.tile_step}"
+    return [f"imbrex::{name}({window.buffer.name}, {tile}, scratch.{window.name}, {scale});"]
+
+
+def _view_type(window: Window) -> str:
+    kind = c.type_name(window.computed)
+    panel = f"imbrex::width<{kind}>" if window.panel is None else str(window.panel)
+    return f"imbrex::view<{kind}, {panel}, {len(window.sizes)}, {window.rows}, {window.lanes}>"
+
+
+def _element(ref: Ref) -> str:
+    name = ref.buffer.name if ref.buffer.space == "global" else f"scratch.{ref.buffer.name}"
+    return f"{name}[{c.index(ref.offset)}]"
+
+
+def _pointer(ref: Ref) -> str:
+    offset = c.index(ref.offset)
+    name = ref.buffer.name if ref.buffer.space == "global" else f"scratch.{ref.buffer.name}"
+    return name if offset == "0" else f"{name} + {offset}"

@@ -1,0 +1,76 @@
+"""merge-groups: a grouped convolution that asks for it becomes one of fewer groups with more channels each.
+
+    miopen.conv2d(%filter, %input, %output) { merged_groups = 4, ... }                 32 groups of 8 x 8
+    ->  %merged_filter = workspace   launch: %merged_filter = %filter, block diagonal
+        %merged_input = transform(%input)   %merged_output = transform(%output)
+        miopen.conv2d(%merged_filter, %merged_input, %merged_output)                    8 groups of 32 x 32
+
+Input and output stay where they are.  In backward weight the filter's gradient is written through a view, of
+which only the blocks on the diagonal exist.  Where the merged arrays that are read do not have their channels
+last, the convolution asks for copies of them; see `channels_last`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute, SSAValue
+from xdsl.passes import ModulePass
+
+from imbrex.ir.attrs import Bool, Names
+from imbrex.ir.element import element_bytes
+from imbrex.ir.ops.problem import Conv2dBwdDataOp, Conv2dBwdWeightOp, ConvOp
+from imbrex.ir.passes.channels_last import packed_arrays
+from imbrex.ir.passes.conv_to_gemm import ROLES, convolution_of
+from imbrex.ir.passes.packing import pack, workspace
+from imbrex.ir.rewrite import Run, replace_with
+from imbrex.ir.shape import element_of
+from imbrex.view.channels_last import ChannelsLast
+from imbrex.view.group_merge import GroupMerge
+
+__all__ = ["MergeGroups"]
+
+
+@dataclass(frozen=True)
+class MergeGroups(ModulePass):
+    """See the module's first lines."""
+
+    name = "merge-groups"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for problem in [o for o in op.walk() if isinstance(o, ConvOp)]:
+            if problem.merged_groups is not None:
+                run = Run()
+                _merge(problem, problem.merged_groups.data, run)
+                replace_with(problem, run.ops)
+
+
+def _merge(op: ConvOp, count: int, run: Run) -> None:
+    shape = convolution_of(op)
+    arrays = dict(zip(ROLES, (shape.filter, shape.input, shape.output), strict=True))
+    properties: dict[str, Attribute] = {k: p for k, p in op.properties.items() if k != "merged_groups"}
+    operands: list[SSAValue] = []
+    for role, array in zip(ROLES, op.operands, strict=True):
+        of = GroupMerge(arrays[role], count)
+        if role == "filter" and not isinstance(op, Conv2dBwdWeightOp):
+            operands.append(_block_diagonal(op, array, of, properties, run))
+        else:
+            operands.append(run.view(array, of.map.layers, f"merged_{role}"))
+    made = run.add(type(op).build(operands=operands, properties=properties))
+    if packed_arrays(made):
+        made.properties["channels_last"] = Bool(True)
+
+
+def _block_diagonal(
+    op: ConvOp, array: SSAValue, of: GroupMerge, properties: dict[str, Attribute], run: Run
+) -> SSAValue:
+    """The filter with zeros, in a workspace; the channels that a sum runs over fastest."""
+    element = element_of(array)
+    dims, placed = of.ordered(last="k" if isinstance(op, Conv2dBwdDataOp) else "c")
+    dest = workspace("merged_filter", element, dims, run)
+    items = ChannelsLast(dims, dims[-1].name).items(element_bytes(element))
+    pack(array, dest, placed, items, "filter", run)
+    properties["filter_layout"] = Names(tuple(d.name for d in dims))
+    return dest

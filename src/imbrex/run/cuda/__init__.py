@@ -1,0 +1,1 @@
+"""Cubins on an NVIDIA GPU, through cuda-bindings."""

@@ -1,0 +1,258 @@
+"""A cubin on an NVIDIA GPU: its launches, in order, through cuda-bindings.
+
+Arrays on the GPU are used where they lie, in the caller's stream, which nobody waits for; arrays of the host
+are copied there, and the written ones back.  Law: code runs only on the architecture that it was compiled
+for; a call on arrays that were seen before looks one thing up and launches.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from imbrex.build.nvidia.report import Geometry
+from imbrex.run.answer import done
+from imbrex.run.cpu import Parameter
+from imbrex.run.cuda.call import Call, Ready
+from imbrex.run.cuda.driver import (
+    UNASKED_BYTES,
+    current_device,
+    device_count,
+    device_of,
+    functions,
+    require_gpu,
+    unrecorded,
+    using_device,
+)
+from imbrex.run.cuda.memory import capture_of, uploaded, workspace
+from imbrex.run.cuda.room import expect_room
+from imbrex.run.device import ALIGNMENT, DeviceArray
+from imbrex.run.launch import Launch, Step
+from imbrex.run.placed import Placed, accepted, check_placed, new_result
+from imbrex.run.stream import current_stream, stream_handle
+
+__all__ = ["CudaKernel"]
+
+_MOST_CALLS = 4096
+"""Calls that a kernel keeps ready, a KiB or two each; beyond it, all are made anew."""
+
+
+class _Known:
+    """What a kernel has learnt from calls.  calls: on tensors of torch, by what was checked of them; bound:
+    by stream, capture and addresses; ready: by GPU; workspaces: by GPU, stream and capture.
+    """
+
+    def __init__(self) -> None:
+        self.calls: dict[Any, Call] = {}
+        self.bound: dict[Any, Call] = {}
+        self.ready: dict[int, Ready] = {}
+        self.workspaces: dict[tuple[int, int, int], tuple[int, ...]] = {}
+        self.cuda: Any = None
+        self.stream_of: Callable[[int], int] | None = None
+        self.device_now: Callable[[], int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CudaKernel:
+    """`kernel(a, b, c)` runs all steps on arrays of the host or of one GPU.
+
+    workspace: memory of the GPU that the steps take besides, for each stream its own; it stays.
+    """
+
+    path: Path
+    symbol: str
+    chip: str
+    parameters: tuple[Parameter, ...]
+    steps: tuple[Step, ...]
+    workspace: tuple[Parameter, ...] = ()
+    _known: _Known = field(default_factory=_Known, repr=False, compare=False)
+
+    @property
+    def grid_sizes(self) -> tuple[int, ...]:
+        """Workgroups of each launch, in order."""
+        return tuple(step.grid_size for step in self.steps if isinstance(step, Launch))
+
+    @property
+    def geometries(self) -> tuple[Geometry, ...]:
+        """What each launch asks, for the report."""
+        return tuple(
+            Geometry(s.kernel, s.block_size, s.shared_bytes, s.cluster)
+            for s in self.steps
+            if isinstance(s, Launch)
+        )
+
+    @property
+    def workspace_bytes(self) -> int:
+        """Memory beside the arrays."""
+        return sum(p.bytes for p in self.workspace)
+
+    def prepare(self) -> None:
+        """A Diagnostic where this machine cannot run it."""
+        require_gpu(self.chip)
+
+    def accepted(self, value: object, name: str) -> Placed:
+        """`value` as a call takes it: where it lies, on a GPU or in memory of the host."""
+        return accepted(value, name)
+
+    def new_result(self, parameter: Parameter, like: Any) -> Any:
+        """An array for the output, where `like` lies and of its kind."""
+        return new_result(parameter, like)
+
+    def quick(self, arrays: Sequence[Any], stream: Any = None) -> bool:
+        """Launches on torch's tensors that a call was made on before, as they are; False where none was."""
+        known = self._known
+        if known.stream_of is None:
+            return False
+        try:
+            device = arrays[0].get_device()
+            if device < 0:
+                return False
+            if known.device_now is not None and known.device_now() != device:
+                return False
+            handle = known.stream_of(device) if stream is None else stream.cuda_stream
+            key = (handle, *map(_facts, arrays))
+        except AttributeError:
+            return False
+        if self.workspace:
+            key = (*key, capture_of(known.cuda, handle))
+        call = known.calls.get(key)
+        return call is not None and not call()
+
+    def at(self, addresses: tuple[int, ...], device: int, stream: int) -> bool:
+        """Launches on arrays of that GPU, which is the current one where there are several.  The caller
+        answers for them but for their alignment: False, and no launch, where it is not enough.
+        """
+        known = self._known
+        is_captured = self.workspace and known.cuda is not None
+        capture = capture_of(known.cuda, stream) if is_captured else 0
+        call = known.bound.get((stream, capture, addresses))
+        if call is not None and not call():
+            return True
+        if any(address % ALIGNMENT for address in addresses):
+            return False
+        cuda = known.cuda if device in known.ready else require_gpu(self.chip, device)
+        with using_device(cuda, device):
+            call = self._bound(cuda, device, stream, addresses, is_kept=True)
+            done((call(),), f"launching '{self.symbol}'")
+        return True
+
+    def __call__(self, *arrays: Placed, threads: int | None = None, stream: Any = None) -> None:
+        """In `stream`, as `stream_handle` takes it.
+
+        A call on arrays of a GPU does not wait for its end; one on arrays of the host does.
+        """
+        with self.resident(*arrays, threads=threads, stream=stream, waits=False) as call:
+            call()
+
+    @contextmanager
+    def resident(
+        self, *arrays: Placed, threads: int | None = None, stream: Any = None, waits: bool = True
+    ) -> Generator[Callable[[], None]]:
+        """A call without what is done once: arrays of the host are on the GPU while the block runs, and what
+        was written comes back at its end.  waits: each call returns when the GPU is done.
+        """
+        del threads  # of the host; a GPU has its own
+        check_placed(self.symbol, self.parameters, arrays)
+        cuda, device = self._place(arrays)
+        on_gpu = [a.source for a in arrays if isinstance(a, DeviceArray)]
+        handle = int(stream_handle(stream, on_gpu))
+        with using_device(cuda, device), uploaded(cuda, arrays, self.parameters, handle) as addresses:
+            launched = self._bound(cuda, device, handle, addresses, is_kept=len(on_gpu) == len(arrays))
+            self._remember(cuda, on_gpu, stream, handle, launched)
+
+            def call() -> None:
+                done((launched(),), f"launching '{self.symbol}'")
+                if waits:
+                    done(cuda.cuStreamSynchronize(handle), "waiting for the GPU")
+
+            yield call
+
+    def _place(self, arrays: Sequence[Placed]) -> tuple[Any, int]:
+        """The driver, and the one GPU of all arrays; where they lie on none, that of this thread."""
+        cuda = require_gpu(self.chip)
+        found: dict[str, int] = {}
+        for array, p in zip(arrays, self.parameters, strict=True):
+            if isinstance(array, DeviceArray):
+                known = array.device
+                found[p.name] = device_of(cuda, array.address, p.name) if known is None else known
+        if len(set(found.values())) > 1:
+            told = ", ".join(f"'{name}' on GPU {device}" for name, device in found.items())
+            raise ValueError(f"the arrays lie on several GPUs, and a call runs on one: {told}")
+        device = next(iter(found.values()), None)
+        device = current_device(cuda) if device is None else device
+        return require_gpu(self.chip, device), device
+
+    def _bound(self, cuda: Any, device: int, stream: int, addresses: tuple[int, ...], is_kept: bool) -> Call:
+        """The launches at these addresses; the GPU's context is current."""
+        known = self._known
+        known.cuda = cuda
+        capture = capture_of(cuda, stream) if self.workspace else 0
+        key = (stream, capture, addresses)
+        if is_kept and (call := known.bound.get(key)) is not None:
+            return call
+        place = (device, stream, capture)
+        if device not in known.ready:
+            with unrecorded(cuda):
+                loaded = functions(cuda, self.path, self._wanted, device)
+                for step in self._meetings:
+                    expect_room(cuda, step, loaded[step.kernel], device)
+            known.ready[device] = Ready(cuda, self.steps, loaded, (*self.parameters, *self.workspace))
+        if self.workspace and place not in known.workspaces:
+            with unrecorded(cuda):
+                known.workspaces[place] = workspace(cuda, self.workspace)
+        call = known.ready[device].call((*addresses, *known.workspaces.get(place, ())), stream)
+        if is_kept:
+            _keep(known.bound, key, call)
+        return call
+
+    @property
+    def _wanted(self) -> tuple[tuple[str, int, int], ...]:
+        """Of each kernel the most that its launches ask."""
+        most: dict[str, tuple[str, int, int]] = {}
+        for step in self.steps:
+            if isinstance(step, Launch):
+                _, shared_bytes, cluster = most.get(step.kernel, ("", 0, 1))
+                asked = max(shared_bytes, step.shared_bytes), max(cluster, step.cluster)
+                most[step.kernel] = (step.kernel, *asked)
+        return tuple(most.values())
+
+    @property
+    def _meetings(self) -> Iterator[Launch]:
+        """Launches whose workgroups may wait for each other: they have flags, and memory for one a processor.
+        Smaller ones wait in the order in which they started.
+        """
+        has_flags = any(p.is_zeroed for p in self.workspace)
+        for step in self.steps:
+            if has_flags and isinstance(step, Launch) and step.shared_bytes > UNASKED_BYTES:
+                yield step
+
+    def _remember(self, cuda: Any, tensors: Sequence[Any], stream: Any, handle: int, call: Call) -> None:
+        """For `quick`, where all arrays are tensors of torch, and the stream is torch's."""
+        torch: Any = sys.modules.get("torch")
+        if torch is None or len(tensors) != len(self.parameters):
+            return
+        if not all(isinstance(tensor, torch.Tensor) for tensor in tensors):
+            return
+        if stream is not None and not hasattr(stream, "cuda_stream"):
+            return
+        known = self._known
+        if known.stream_of is None:
+            known.device_now = torch.cuda.current_device if device_count(cuda) > 1 else None
+            known.stream_of = current_stream(torch)
+        key = (handle, *map(_facts, tensors))
+        _keep(known.calls, (*key, capture_of(cuda, handle)) if self.workspace else key, call)
+
+
+def _facts(tensor: Any) -> tuple[Any, ...]:
+    """All of a tensor of torch that a call's checks depend on."""
+    return tensor.data_ptr(), tensor.dtype, tensor.shape, tensor.stride(), tensor.requires_grad
+
+
+def _keep(calls: dict[Any, Call], key: Any, call: Call) -> None:
+    if len(calls) >= _MOST_CALLS:
+        calls.clear()
+    calls[key] = call

@@ -1,0 +1,1 @@
+"""Code objects on an AMD GPU, through hip-python."""

@@ -1,0 +1,39 @@
+"""Arrays of a call on a GPU, each where it lies: on that GPU, or on the host, from where it is copied."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from imbrex.run.arrays import Array, as_array, check, same_kind
+from imbrex.run.cpu import Parameter
+from imbrex.run.device import DeviceArray, check_device_array, new_array, on_device
+
+__all__ = ["Placed", "accepted", "check_placed", "new_result"]
+
+Placed: TypeAlias = Array | DeviceArray
+
+
+def accepted(value: object, name: str) -> Placed:
+    """`value` as a call takes it."""
+    return on_device(value, name) or as_array(value, name)
+
+
+def new_result(parameter: Parameter, like: Any) -> Any:
+    """An array for the output, where `like` lies and of its kind."""
+    if getattr(like, "is_cuda", False) or on_device(like, "array") is not None:
+        return new_array(parameter.shape, parameter.dtype, like, parameter.name)
+    return same_kind(np.empty(parameter.shape, parameter.dtype), like)
+
+
+def check_placed(symbol: str, parameters: Sequence[Parameter], arrays: Sequence[Placed]) -> None:
+    """TypeError and ValueError for arrays that the kernel `symbol` of these parameters does not take."""
+    if len(arrays) != len(parameters):
+        raise TypeError(f"'{symbol}' takes {len(parameters)} arrays, got {len(arrays)}")
+    for array, p in zip(arrays, parameters, strict=True):
+        if isinstance(array, DeviceArray):
+            check_device_array(array, p.name, dtype=p.dtype.name, shape=p.shape, written=p.is_written)
+        else:
+            check(array, p.name, dtype=p.dtype, shape=p.shape, written=p.is_written)

@@ -1,0 +1,206 @@
+"""The check of a result where it lies: operands drawn on a GPU, float64 reference there, the same bounds.
+
+Law: what is right here is right by `verify.compare`, element by element; nothing is shared with the kernels.
+All arrays are torch's, on any device.  For results too large for NumPy: 8192^3 takes a GPU a tenth of a
+second.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from importlib import import_module
+from typing import Any
+
+from imbrex.dtype import F32, Data, DType, Tolerance, dtype, tolerance
+from imbrex.problem import Gemm, Operand, Problem
+from imbrex.problem.epilogue import Call, Epilogue, Expression, Name, Number
+from imbrex.verify.compare import Comparison, Mismatch
+from imbrex.verify.data import WIDEST, Values, exact_range
+from imbrex.verify.device.reference import Tensor, true_result
+from imbrex.verify.poison import PATTERNS
+
+__all__ = [
+    "HOST_FLOPS",
+    "Tensor",
+    "checked",
+    "compared",
+    "drawn",
+    "element_type",
+    "is_for_device",
+    "poison_tensor",
+]
+
+HOST_FLOPS = 2 * 10**10
+"""Of the largest problem whose reference NumPy computes."""
+
+FUNCTIONS: Mapping[str, str] = {
+    **{name: name for name in ("add", "subtract", "relu", "clamp", "abs", "tanh", "sigmoid")},
+    **{name: name for name in ("multiply", "divide")},
+    "negate": "negative",
+    "min": "minimum",
+    "max": "maximum",
+}
+"""Of epilogues, as torch calls them; one with another function is for `verify.reference`."""
+EPILOGUE_ROUNDINGS = 4
+NARROW_SUM_BITS = 13
+"""Of sums of 8-bit floats, what Hopper's matrix unit keeps behind the leading bit of the largest term, of 32
+products at a time (DeepSeek-V3 technical report, section 3.3.2).
+"""
+
+
+def element_type(of: DType) -> Any:
+    """torch's name of the array element type."""
+    torch: Any = import_module("torch")
+    return getattr(torch, of.numpy.name)
+
+
+def poison_tensor(tensor: Tensor) -> None:
+    """Fill with the bit pattern of `verify.poison`."""
+    torch: Any = import_module("torch")
+    bits = 8 * tensor.element_size()
+    pattern = PATTERNS[_of(tensor).name]
+    signed = pattern - (1 << bits) if pattern >> (bits - 1) else pattern
+    tensor.view(getattr(torch, f"int{bits}")).fill_(signed)
+
+
+def drawn(problem: Problem, seed: int, values: Values, device: Any) -> dict[str, Tensor]:
+    """Operands by role, as `verify.data` has them: "integer" ones make every sum exact where that can be."""
+    torch: Any = import_module("torch")
+    random = torch.Generator(device=device)
+    random.manual_seed(seed)
+    reach = exact_range(problem) or WIDEST
+    reads_result = isinstance(problem, Gemm) and problem.beta != 0.0
+    return {o.role: _drawn(o, reach, values, random, device, reads_result) for o in problem.operands}
+
+
+def _drawn(
+    operand: Operand, reach: int, values: Values, random: Any, device: Any, reads_result: bool
+) -> Tensor:
+    torch: Any = import_module("torch")
+    kind = element_type(operand.dtype)
+    if operand.is_written and not reads_result:
+        empty = torch.empty(operand.shape, dtype=kind, device=device)
+        poison_tensor(empty)
+        return empty
+    if values == "float" and operand.dtype.is_float:
+        wide = torch.float64 if operand.dtype.bytes == 8 else torch.float32
+        return (torch.rand(operand.shape, generator=random, device=device, dtype=wide) * 2 - 1).to(kind)
+    low, high = (-reach, reach) if operand.dtype.is_float or operand.is_written else (-128, 127)
+    small = torch.randint(low, high + 1, operand.shape, generator=random, device=device, dtype=torch.int16)
+    return (small.float() if operand.dtype.is_float else small).to(kind)
+
+
+def is_for_device(problem: Problem) -> bool:
+    """Is it too large for NumPy, and can torch compute it on a GPU that is here?"""
+    if problem.flops <= HOST_FLOPS or importlib.util.find_spec("torch") is None:
+        return False
+    torch: Any = import_module("torch")
+    return problem.epilogue is None and bool(torch.cuda.is_available())
+
+
+def checked(problem: Problem, call: Callable[..., object], seed: int, values: Values) -> Comparison:
+    """`call` on operands drawn on the GPU, in the order of `problem.operands`, against float64 there."""
+    tensors = drawn(problem, seed, values, "cuda")
+    before = {role: t.clone() if role == problem.written else t for role, t in tensors.items()}
+    call(*(tensors[o.role] for o in problem.operands))
+    return compared(problem, before, tensors[problem.written], values=values)
+
+
+def compared(
+    problem: Problem, before: Mapping[str, Tensor], got: Tensor, *, values: Values = "integer"
+) -> Comparison:
+    """`got` against the truth.  before: the operands as they were, drawn with these values.
+
+    An epilogue that multiplies an error, as `x * 2` does, is for exact data only.
+    """
+    torch: Any = import_module("torch")
+    given = {role: t for role, t in before.items() if role != problem.written or _reads(problem)}
+    want, magnitude = true_result(problem, given)
+    epilogue = problem.epilogue
+    is_exact = (values == "integer" and exact_range(problem) > 0) or not problem.dtype.is_float
+    law = _law(problem, "random" if values == "float" else "any")
+    own = want
+    if epilogue is not None:
+        want = _after(problem, epilogue, want, given)
+    bound = torch.zeros_like(want)
+    if not is_exact:
+        bound = magnitude * law.of_magnitude + want.abs() * law.of_want + law.absolute
+        if epilogue is not None:
+            u_out = 0.0 if epilogue.result is None else epilogue.result.unit_roundoff
+            bound += (own.abs() + want.abs()) * (EPILOGUE_ROUNDINGS * F32.unit_roundoff)
+            bound += want.abs() * u_out
+    del magnitude, own
+    return _comparison(got, want, bound, problem.result)
+
+
+def _law(problem: Problem, data: Data) -> Tolerance:
+    """That of `verify.compare`, wider for 8-bit floats.  Of random data a sum is about sqrt(K) of its K
+    terms, so that what is lost of it each time is less of all.
+    """
+    law = tolerance(problem.dtype, problem.terms, extra_roundings=4, data=data)
+    if problem.dtype.bytes > 1 or not problem.dtype.is_float:
+        return law
+    steps = problem.terms / 32
+    lost = 4.0 + (3.0 * steps / math.sqrt(problem.terms) if data == "random" else steps)
+    return replace(law, of_magnitude=law.of_magnitude + lost * 2.0**-NARROW_SUM_BITS)
+
+
+def _reads(problem: Problem) -> bool:
+    return isinstance(problem, Gemm) and problem.beta != 0.0
+
+
+def _comparison(got: Tensor, want: Tensor, bound: Tensor, operand: Operand) -> Comparison:
+    torch: Any = import_module("torch")
+    element = operand.dtype
+    kind = element_type(element)
+    value = got.double()
+    target = torch.where(bound == 0.0, want.to(kind).double(), want) if element.is_float else want
+    error = (value - target).abs()
+    beyond = (target.abs() + bound >= element.largest) & torch.isinf(value) & (value.sign() == target.sign())
+    right = (value == target) | (torch.isnan(value) & torch.isnan(target)) | beyond | (error <= bound)
+    ratio = torch.where(right & (error == 0), torch.zeros_like(error), error / bound).nan_to_num(math.inf)
+    wrong = int((~right).sum())
+    bits = getattr(torch, f"int{8 * got.element_size()}")
+    fresh = torch.empty(1, dtype=kind, device=got.device)
+    poison_tensor(fresh)
+    unwritten = (got.view(bits) == fresh.view(bits)) & ~right
+    first = None
+    if wrong:
+        at = tuple(int(i) for i in _place(int(torch.argmin(right.flatten().byte())), operand.shape))
+        named = tuple(zip(operand.layout, at, strict=True))
+        first = Mismatch(named, float(value[at]), float(target[at]), float(bound[at]), bool(unwritten[at]))
+    most = math.inf if wrong else float(torch.where(torch.isinf(ratio), 0.0, ratio).max())
+    return Comparison(got.numel(), wrong, int(unwritten.sum()), most, not bool(bound.any()), first)
+
+
+def _place(flat: int, shape: tuple[int, ...]) -> tuple[int, ...]:
+    found: list[int] = []
+    for size in reversed(shape):
+        flat, index = divmod(flat, size)
+        found.append(index)
+    return tuple(reversed(found))
+
+
+def _after(problem: Problem, epilogue: Epilogue, own: Tensor, tensors: Mapping[str, Tensor]) -> Tensor:
+    names = {"x": own}
+    for operand in problem.operands[len(problem.roles) :]:
+        names[operand.role] = tensors[operand.role].double().reshape(operand.shape_along(problem.result))
+    return _value(epilogue.expression, names)
+
+
+def _value(expression: Expression, names: Mapping[str, Tensor]) -> Tensor:
+    torch: Any = import_module("torch")
+    match expression:
+        case Name(name):
+            return names[name]
+        case Number(value):
+            return torch.tensor(value, dtype=torch.float64, device=names["x"].device)
+        case Call(name, arguments):
+            return getattr(torch, FUNCTIONS[name])(*(_value(a, names) for a in arguments))
+
+
+def _of(tensor: Tensor) -> DType:
+    return dtype(str(tensor.dtype).removeprefix("torch."))

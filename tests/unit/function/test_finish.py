@@ -1,0 +1,159 @@
+"""Epilogues of gemm and conv2d, and the type that they multiply in, on the CPU; on a GPU that is played, see
+test_gpu.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from imbrex import conv2d, gemm
+from imbrex.diagnostic import Diagnostic
+from imbrex.problem.epilogue import parse
+
+RNG = np.random.default_rng(11)
+
+
+def integers(*shape: int) -> np.ndarray[Any, Any]:
+    return RNG.integers(-4, 5, shape).astype(np.float32)
+
+
+A, B, BIAS, RESIDUAL = integers(6, 9), integers(9, 4), integers(4), integers(6, 4)
+X, W = integers(2, 4, 6, 5), integers(3, 4, 3, 3)
+
+
+def test_bias_and_residual_are_added() -> None:
+    np.testing.assert_array_equal(gemm(A, B, bias=BIAS), A @ B + BIAS)
+    np.testing.assert_array_equal(gemm(A, B, residual=RESIDUAL), A @ B + RESIDUAL)
+    np.testing.assert_array_equal(gemm(A, B, bias=BIAS, residual=RESIDUAL), A @ B + BIAS + RESIDUAL)
+
+
+def test_an_expression() -> None:
+    want = np.maximum(2 * (A @ B) + BIAS, 0) - RESIDUAL
+    for epilogue in ("relu(2 * x + bias) - residual", parse("relu(2 * x + bias) - residual")):
+        np.testing.assert_array_equal(gemm(A, B, epilogue=epilogue, bias=BIAS, residual=RESIDUAL), want)
+    np.testing.assert_array_equal(gemm(A, B, epilogue="clamp(x, -3, 3)"), np.clip(A @ B, -3, 3))
+
+
+def test_the_type_of_the_result() -> None:
+    half = A.astype(np.float16), B.astype(np.float16)
+    result = gemm(*half, epilogue="f32(x + bias)", bias=BIAS)
+    assert result.dtype == np.float32
+    np.testing.assert_array_equal(result, A @ B + BIAS)
+    out = np.empty((6, 4), np.float32)
+    assert gemm(*half, epilogue="f32(x)", out=out) is out
+    with pytest.raises(TypeError, match="'out' should have dtype float16, got float32"):
+        gemm(*half, epilogue="relu(x)", out=out)
+
+
+def test_batches_and_arrays_with_gaps() -> None:
+    a, b, residual = integers(3, 6, 9), integers(3, 9, 4), integers(3, 4, 6)
+    for many in (slice(0, 3), slice(0, 1)):
+        got = gemm(a[many], b[many], bias=np.repeat(BIAS, 2)[::2], residual=residual[many].transpose(0, 2, 1))
+        np.testing.assert_array_equal(got, a[many] @ b[many] + BIAS + residual[many].transpose(0, 2, 1))
+
+
+def test_a_second_term_and_the_residual_in_one_array() -> None:
+    want = A @ B + 2 * BIAS - RESIDUAL
+    for out in (None, RESIDUAL.copy()):
+        residual = RESIDUAL if out is None else out
+        got = gemm(A, B, BIAS, beta=2, epilogue="x - residual", residual=residual, out=out)
+        np.testing.assert_array_equal(got, want)
+
+
+def test_the_residual_may_be_the_result() -> None:
+    a, b, out = integers(70, 90), integers(90, 130), integers(70, 130)
+    want = np.maximum(a @ b + out, 0)
+    assert gemm(a, b, epilogue="relu(x + residual)", residual=out, out=out) is out
+    np.testing.assert_array_equal(out, want)
+
+
+def test_a_sum_of_no_products_is_finished() -> None:
+    got = gemm(A[:, :0], B[:0], epilogue="relu(x + bias)", bias=BIAS)
+    np.testing.assert_array_equal(got, np.tile(np.maximum(BIAS, 0), (6, 1)))
+    got = gemm(A[:, :0], B[:0], BIAS, beta=2, epilogue="x - 1")
+    np.testing.assert_array_equal(got, np.tile(2 * BIAS - 1, (6, 1)))
+    assert gemm(A[:0], B, bias=BIAS).shape == (0, 4)
+
+
+def plain(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    return conv2d(x, W, padding=1)
+
+
+def test_a_convolution() -> None:
+    bias, residual = integers(3), integers(2, 3, 6, 5)
+    sums = plain(X)
+    got = conv2d(X, W, padding=1, bias=bias, residual=residual, epilogue="relu(x + bias) + residual")
+    np.testing.assert_array_equal(got, np.maximum(sums + bias[:, None, None], 0) + residual)
+    np.testing.assert_array_equal(conv2d(X, W, padding=1, bias=bias), sums + bias[:, None, None])
+    np.testing.assert_array_equal(conv2d(X, W, padding=1, epilogue="abs(x)"), np.abs(sums))
+    assert conv2d(X[:0], W, padding=1, bias=bias).shape == (0, 3, 6, 5)
+
+
+def test_a_residual_lies_as_the_result_or_is_copied() -> None:
+    residual = integers(2, 3, 6, 5)
+    last = np.ascontiguousarray(residual.transpose(0, 2, 3, 1)).transpose(0, 3, 1, 2)
+    x = np.ascontiguousarray(X.transpose(0, 2, 3, 1)).transpose(0, 3, 1, 2)
+    for images in (X, x):
+        for array in (residual, last):
+            got = conv2d(images, W, padding=1, residual=array)
+            np.testing.assert_array_equal(got, plain(X) + residual)
+    got = conv2d(x.transpose(0, 2, 3, 1), W.transpose(0, 2, 3, 1), padding=1, layout="NHWC",
+                 residual=residual.transpose(0, 2, 3, 1))  # fmt: skip
+    np.testing.assert_array_equal(got, (plain(X) + residual).transpose(0, 2, 3, 1))
+
+
+def test_the_type_of_the_arrays_may_be_said() -> None:
+    for compute in ("f32", "float32", np.float32):
+        np.testing.assert_array_equal(gemm(A, B, compute=compute), A @ B)  # type: ignore[arg-type]
+    with pytest.raises(Diagnostic, match="has no matrix instruction that multiplies tf32"):
+        gemm(A, B, compute="tf32")
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (
+            lambda: gemm(A, B, epilogue="relu(x + bias)"),
+            TypeError,
+            "reads 'bias', which is not given",
+        ),
+        (
+            lambda: gemm(A, B, epilogue="relu(x)", bias=BIAS),
+            TypeError,
+            "'bias' is given, and the epilogue 'relu.x.' does not read it",
+        ),
+        (lambda: gemm(A, B, epilogue="rellu(x)"), ValueError, "no function 'rellu'; did you mean 'relu'"),
+        (lambda: gemm(A, B, epilogue="x +"), ValueError, "'epilogue' is 'x [+]': no expression"),
+        (lambda: gemm(A, B, epilogue=["x"]), TypeError, "'epilogue' should be a text such as"),
+        (lambda: gemm(A, B, bias=BIAS[:3]), ValueError, r"'bias' should have shape \(4,\), got \(3,\)"),
+        (
+            lambda: gemm(A, B, bias=BIAS.astype("f8")),
+            TypeError,
+            "'bias' should have dtype float32, got float64",
+        ),
+        (lambda: gemm(A, B, residual=BIAS), ValueError, r"'residual' should have shape \(6, 4\), got \(4,\)"),
+        (lambda: gemm(A, B, bias="abc"), TypeError, "'bias'"),
+        (lambda: conv2d(X, W, bias=BIAS), ValueError, r"'bias' should have shape \(3,\), got \(4,\)"),
+        (
+            lambda: conv2d(X, W, residual=X),
+            ValueError,
+            r"'residual' should have shape \(2, 3, 4, 3\), got \(2, 4, 6, 5\)",
+        ),
+        (lambda: gemm(A, B, compute="tf33"), ValueError, "'compute' is no type: unknown element type 'tf33'"),
+        (lambda: gemm(A, B, compute="f16"), TypeError, "'compute' is f16, and the arrays have dtype float32"),
+        (
+            lambda: gemm(A.astype("f8"), B.astype("f8"), epilogue="gelu(x)"),
+            ValueError,
+            "'gelu' is computed in f32",
+        ),
+    ],
+)
+def test_mistakes_are_those_of_numpy(
+    call: Callable[[], object], error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        call()

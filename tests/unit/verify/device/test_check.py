@@ -1,0 +1,65 @@
+"""The check on a device says what the check in NumPy says; here both on a CPU."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from imbrex.problem import Conv2d, Gemm, Problem
+from imbrex.verify.data import Values
+from imbrex.verify.device.check import compared, drawn, poison_tensor
+from imbrex.verify.reference import reference
+
+torch: Any = import_module("torch") if find_spec("torch") else None
+pytestmark = pytest.mark.skipif(torch is None, reason="torch is not installed")
+
+NHWC = {"filter_layout": "KYXC", "input_layout": "NHWC", "output_layout": "NHWK"}
+WAY = {"pad_h": (1, 2), "pad_w": (0, 1), "stride": (2, 1), "dilation": (1, 2), "groups": 2, "dtype": "f16"}
+PROBLEMS = [
+    Gemm(5, 6, 7, dtype="f16"),
+    Gemm(5, 6, 7, batch=3, transpose_a=True, alpha=2.0, beta=3.0),
+    Gemm(5, 6, 8, transpose_b=True, dtype="i8"),
+    Gemm(5, 6, 8, dtype="f8e4m3fn"),
+    Gemm(5, 6, 8, dtype="tf32"),
+    Gemm(5, 6, 8, dtype="bf16", epilogue="relu(x + bias)"),
+    *(
+        Conv2d(direction, 2, 4, 7, 8, 6, 3, 2, **WAY, **layouts)
+        for direction in ("forward", "backward_data", "backward_weight")
+        for layouts in ({}, NHWC)
+    ),
+]
+NARROW = {"bfloat16": ml_dtypes.bfloat16, "float8_e4m3fn": ml_dtypes.float8_e4m3fn}
+
+
+def as_numpy(tensor: Any) -> np.ndarray:
+    narrow = NARROW.get(str(tensor.dtype).removeprefix("torch."))
+    if narrow is None:
+        return tensor.numpy()
+    return tensor.view(getattr(torch, f"uint{8 * tensor.element_size()}")).numpy().view(narrow)
+
+
+@pytest.mark.parametrize("values", ["integer", "float"])
+@pytest.mark.parametrize("problem", PROBLEMS, ids=lambda p: p.key())
+def test_the_reference_in_numpy_is_right(problem: Problem, values: Values) -> None:
+    tensors = drawn(problem, 1, values, "cpu")
+    truth = reference(problem, {role: as_numpy(tensor) for role, tensor in tensors.items()})
+    got = torch.from_numpy(np.asarray(truth.want, np.float64)).to(tensors[problem.written].dtype)
+    assert compared(problem, tensors, got, values=values).is_right
+    got.view(-1)[3] += 1000
+    outcome = compared(problem, tensors, got, values=values)
+    assert (outcome.wrong, outcome.unwritten) == (1, 0)
+    assert outcome.first is not None and outcome.first.got == float(got.view(-1)[3])
+
+
+def test_what_is_not_written_shows() -> None:
+    problem = Gemm(5, 6, 7, dtype="f16")
+    tensors = drawn(problem, 1, "integer", "cpu")
+    got = tensors["c"].clone()
+    poison_tensor(got)
+    outcome = compared(problem, tensors, got)
+    assert (outcome.wrong, outcome.unwritten) == (30, 30)
