@@ -41,12 +41,13 @@ from imbrex.ir.shape import shape_of
 from imbrex.problem import Conv2d, Gemm, Problem
 from imbrex.schedule import warpgroup_choice
 from imbrex.schedule.channel_cost import channel_cycles
+from imbrex.schedule.context import round_up
 from imbrex.schedule.data_tiled import named_algorithm
 from imbrex.schedule.mfma import served
 from imbrex.schedule.target import GpuTarget, Target
 from imbrex.schedule.tiles import Auto, TileSchedule
 from imbrex.schedule.tuning import Tuning
-from imbrex.schedule.warpgroup import CHIP, WarpgroupTuning, columns_of, step_of_channels
+from imbrex.schedule.warpgroup import CHIP, VECTOR_BYTES, WarpgroupTuning, columns_of, step_of_channels
 from imbrex.schedule.warpgroup_cost import copy_cycles
 from imbrex.schedule.xdlops import XdlopsTuning
 
@@ -127,7 +128,10 @@ def _channel_multiple(request: Request, algorithm: str | None) -> int:
         return tuning.k_per_block
     word, _, count = (algorithm or "").partition(":")
     merged = int(count) if word == MERGED_GROUPS else 1
-    return step_of_channels(channels // problem.groups * merged, problem.dtype)
+    channels = channels // problem.groups * merged
+    if algorithm == CHANNELS_LAST and problem.direction != "backward_weight":
+        channels = round_up(channels, max(1, VECTOR_BYTES // problem.dtype.bytes))
+    return step_of_channels(channels, problem.dtype)
 
 
 def _has_matrix_instructions(request: Request) -> bool:
