@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import gcd
 from typing import Final, Literal
 
 from imbrex.dtype import DType
@@ -109,7 +110,10 @@ def _lanes(
         own: var("tile", tiles) * d + var("d", d),
     }
     point = grown.at([places[dim.name] for dim in grown.upper])
-    widths = {"k": vector_width(grown, "gemmK", widest), "d": vector_width(grown, own, widest)}
+    widths = {  # a vector lies in one tile
+        "k": gcd(vector_width(grown, "gemmK", widest), k),
+        "d": gcd(vector_width(grown, own, widest), d),
+    }
     along = major if widths[major] >= max(widths.values()) else ("d" if major == "k" else "k")
     offset = address(point.coords, [dim.size for dim in map.lower])
     return Lanes(offset, point.guards, widths[along], along, reason)
