@@ -55,6 +55,6 @@ func.func @product(%a: memref<300x200xf16>, %b: memref<200x520xf16>, %c: memref<
 // SHARED-NEXT:     workgroups = 14
 
 // CHOSEN: pipeline = "warpgroup"
-// ITEMS:  pipeline = "{{2x2|naive}}"
+// ITEMS:  pipeline = "ahead"
 // LACKS:  error: miopen.gridwise_gemm: tuning v1:warpgroup:128,64,64,4,2,2,1,cooperative,swapped,4 is illegal: gfx942 has no warpgroup instructions, sm_90a has
 // WAVES:  error: miopen.gridwise_gemm: tuning v1:xdlops:128,128,8,64,64,8 is illegal: no matrix instruction of sm_90a multiplies f16
