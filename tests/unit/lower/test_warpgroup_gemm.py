@@ -83,6 +83,18 @@ def test_ordinary_loads_and_stores_follow_the_maps(problem: Problem, tuning: str
     assert seen
 
 
+@pytest.mark.parametrize("dtype", ["i8", "f8e5m2", "tf32"])
+@pytest.mark.parametrize("columns", [8, 16, 32])
+def test_a_vector_of_ordinary_loads_lies_in_one_tile(dtype: str, columns: int) -> None:
+    """Columns that lie together in memory, in tiles of fewer than a load could take."""
+    depth = 32 if dtype == "tf32" else 128
+    tuning = f"v1:warpgroup:64,{columns},{depth},2,1,1,1,cooperative,straight,1"
+    feed = one(Gemm(64, 256, 2 * depth, dtype=dtype), tuning).b
+    assert isinstance(feed.access, Lanes)
+    extent = feed.share.k if feed.access.along == "k" else feed.share.d
+    assert extent % feed.access.width == 0
+
+
 def _expect_loads(access: Lanes, map: Map, gemm: WarpgroupGemm, width: int, own: str) -> None:
     """All of the operand and what overhangs."""
     sizes = dict(map.upper)

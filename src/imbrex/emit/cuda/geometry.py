@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from imbrex.emit.cuda import words
 from imbrex.lower.stmt import Kernel
-from imbrex.lower.warpgroup import Drain, Feed, Lanes, WarpgroupGemm
+from imbrex.lower.warpgroup import Drain, Feed, Lanes, WarpgroupGemm, piece_columns
 from imbrex.view.shared_tile import ATOM_ROWS, CHUNK_BYTES, SWIZZLES, SharedTile, Swizzle
 from imbrex.view.tensor import TensorMap
 
@@ -99,10 +99,7 @@ def staging(gemm: WarpgroupGemm) -> Staging:
     size = gemm.c.buffer.dtype.bytes
     along_columns = gemm.c.contiguous != "row"
     most = min(PIECE_BYTES // (ROWS * size), gemm.columns)
-    least = 16 // size
-    columns = (
-        next(w for w in (8 * least, 4 * least, 2 * least, least) if w <= most) if along_columns else most
-    )
+    columns = piece_columns(gemm.columns, size) if along_columns else most
     assert columns % ATOM_ROWS == 0 or along_columns, f"{gemm.columns} columns are not whole instructions"
     return Staging(columns, size, along_columns)
 
