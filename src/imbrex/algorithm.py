@@ -39,17 +39,17 @@ from imbrex.ir.passes.window_rows import NOT_SERVED, WindowRowsPass, rows_of
 from imbrex.ir.problem_module import problem_module
 from imbrex.ir.shape import shape_of
 from imbrex.problem import Conv2d, Gemm, Problem
-from imbrex.schedule import warpgroup_choice
 from imbrex.schedule.channel_cost import channel_cycles
 from imbrex.schedule.context import round_up
-from imbrex.schedule.data_tiled import named_algorithm
-from imbrex.schedule.mfma import served
 from imbrex.schedule.target import GpuTarget, Target
 from imbrex.schedule.tiles import Auto, TileSchedule
 from imbrex.schedule.tuning import Tuning
-from imbrex.schedule.warpgroup import CHIP, VECTOR_BYTES, WarpgroupTuning, columns_of, step_of_channels
-from imbrex.schedule.warpgroup_cost import copy_cycles
-from imbrex.schedule.xdlops import XdlopsTuning
+from imbrex.schedule.warpgroup import choice as warpgroup_choice
+from imbrex.schedule.warpgroup.cost import copy_cycles
+from imbrex.schedule.warpgroup.plan import CHIP, VECTOR_BYTES, WarpgroupTuning, columns_of, step_of_channels
+from imbrex.schedule.xdlops.data_tiled import named_algorithm
+from imbrex.schedule.xdlops.mfma import served
+from imbrex.schedule.xdlops.plan import XdlopsTuning
 
 __all__ = ["Request", "algorithm_of", "multiplies", "to_product"]
 

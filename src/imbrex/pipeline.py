@@ -26,7 +26,7 @@ from imbrex.schedule import tuning as tunings
 from imbrex.schedule.target import CPU_ISAS, GPU_TARGETS, Target
 from imbrex.schedule.tiles import AUTO, DATA_PARALLEL, Auto, TileSchedule
 from imbrex.schedule.tuning import Tuning
-from imbrex.schedule.warpgroup import CHIP
+from imbrex.schedule.warpgroup.plan import CHIP
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from tests.e2e.many import Case, wrong
 
 from imbrex.dtype import DTYPES
 from imbrex.problem import Gemm
-from imbrex.schedule.mfma import served
+from imbrex.schedule.xdlops.mfma import served
 from imbrex.view.fragment import k_parts
 from imbrex.view.mma import Instruction, in_registers
 from imbrex.view.wave import Side, tile_of

@@ -21,14 +21,15 @@ from imbrex.ir.shape import shape_of
 from imbrex.lower.build import program
 from imbrex.lower.warpgroup_text import described
 from imbrex.pipeline import Request, levels, schedule_of
-from imbrex.schedule import choose, legal, warpgroup_choice
+from imbrex.schedule import choose, legal
 from imbrex.schedule import tuning as tunings
 from imbrex.schedule.context import GemmContext
-from imbrex.schedule.cpu import CpuPlan, CpuTuning
+from imbrex.schedule.cpu.plan import CpuPlan, CpuTuning
 from imbrex.schedule.target import GpuTarget, Target
 from imbrex.schedule.tuning import Tuning
-from imbrex.schedule.warpgroup import WarpgroupPlan, WarpgroupTuning
-from imbrex.schedule.xdlops import XdlopsPlan
+from imbrex.schedule.warpgroup import choice as warpgroup_choice
+from imbrex.schedule.warpgroup.plan import WarpgroupPlan, WarpgroupTuning
+from imbrex.schedule.xdlops.plan import XdlopsPlan
 
 __all__ = ["OperandView", "Product", "products"]
 

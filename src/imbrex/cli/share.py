@@ -14,7 +14,7 @@ from imbrex.cli.table import print_table
 from imbrex.cli.text import json_text
 from imbrex.pipeline import Request
 from imbrex.problem import problem_text
-from imbrex.schedule import choose, share_cost, tile_order, warpgroup_choice
+from imbrex.schedule import choose, share_cost, tile_order
 from imbrex.schedule import tuning as tunings
 from imbrex.schedule.context import GemmContext
 from imbrex.schedule.l2 import CACHES
@@ -22,7 +22,8 @@ from imbrex.schedule.share_cost import Offer, margin
 from imbrex.schedule.target import GpuTarget, Target
 from imbrex.schedule.tile_order import GAIN, OrderOffer
 from imbrex.schedule.tiles import TileSchedule, resident
-from imbrex.schedule.warpgroup import WarpgroupTuning
+from imbrex.schedule.warpgroup import choice as warpgroup_choice
+from imbrex.schedule.warpgroup.plan import WarpgroupTuning
 
 __all__ = ["command"]
 

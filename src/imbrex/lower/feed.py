@@ -23,7 +23,7 @@ from imbrex.lower.reader import Reader, element_type, number, sizes
 from imbrex.lower.stmt import Buffer, Ref
 from imbrex.lower.warpgroup import Drain, Feed, Finish, Lanes, WarpgroupGemm, piece_columns
 from imbrex.schedule.access import access_of
-from imbrex.schedule.warpgroup import ROWS, instruction_of, shared_tile, stretch
+from imbrex.schedule.warpgroup.plan import ROWS, instruction_of, shared_tile, stretch
 from imbrex.view import gemm
 from imbrex.view.shared_tile import Swizzle
 from imbrex.view.tensor import Box, Refused, access, store_access

@@ -16,7 +16,7 @@ from imbrex.dtype import DType
 from imbrex.index.map import Map
 from imbrex.index.query import vector_width
 from imbrex.schedule.context import SAMPLE, Access, GemmContext
-from imbrex.schedule.copy import WIDEST_VECTOR_BYTES
+from imbrex.schedule.general.copy import WIDEST_VECTOR_BYTES
 from imbrex.view.gemm import GemmView
 
 __all__ = ["access_of", "context_of"]

@@ -1,7 +1,7 @@
 """Estimated cycles of a product of many groups with one row each, by lanes (`ir/passes/channel_vectors.py`).
 
 The slowest of four streams: multiply-adds with what widens their operands, loads through L1, each window
-anew, stores, and memory, which each array crosses once.  To be compared with `warpgroup_cost`.
+anew, stores, and memory, which each array crosses once.  To be compared with `warpgroup.cost`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Final
 
 from imbrex.schedule.context import GemmContext
 from imbrex.schedule.target import GpuTarget
-from imbrex.schedule.warpgroup_rates import RATES
+from imbrex.schedule.warpgroup.rates import RATES
 
 __all__ = ["channel_cycles"]
 

@@ -2,9 +2,9 @@
 
 A tuning that the user gives is used as it is, or refused with every reason; it is never replaced in
 silence. The general GPU list is rocMLIR's (2020 to 2023), ordered by the work that padding to whole tiles
-wastes, on Hopper by `general_cost.general_cycles`; where that is equal the list's order decides.  CPU
-candidates are ordered by `cost.cycles`, those with matrix instructions by `wave_cost.wave_cycles`, those of
-warpgroups by `warpgroup_cost.warpgroup_cycles`.
+wastes, on Hopper by `general.cost.general_cycles`; where that is equal the list's order decides.  CPU
+candidates are ordered by `cpu.cost.cycles`, those with matrix instructions by `xdlops.cost.wave_cycles`,
+those of warpgroups by `warpgroup.cost.warpgroup_cycles`.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from typing import Literal, TypeAlias
 
 from imbrex.diagnostic import Diagnostic
 from imbrex.schedule.context import GemmContext
-from imbrex.schedule.cost import cycles
-from imbrex.schedule.cpu import CpuTuning
-from imbrex.schedule.general_cost import general_cycles
+from imbrex.schedule.cpu.cost import cycles
+from imbrex.schedule.cpu.plan import CpuTuning
+from imbrex.schedule.general.cost import general_cycles
+from imbrex.schedule.general.plan import GeneralTuning
 from imbrex.schedule.legal import Illegal, check
-from imbrex.schedule.mfma import served
 from imbrex.schedule.space import cpu_space
 from imbrex.schedule.target import CpuTarget, GpuTarget, Target
 from imbrex.schedule.tuning import Tuning, text
-from imbrex.schedule.vanilla import GeneralTuning
-from imbrex.schedule.warpgroup import CHIP, WarpgroupTuning, columns_of
-from imbrex.schedule.warpgroup_cost import warpgroup_cycles
-from imbrex.schedule.warpgroup_space import warpgroup_space
-from imbrex.schedule.wave_cost import wave_cycles
-from imbrex.schedule.wave_space import wave_space
-from imbrex.schedule.xdlops import XdlopsTuning
+from imbrex.schedule.warpgroup.cost import warpgroup_cycles
+from imbrex.schedule.warpgroup.plan import CHIP, WarpgroupTuning, columns_of
+from imbrex.schedule.warpgroup.space import warpgroup_space
+from imbrex.schedule.xdlops.cost import wave_cycles
+from imbrex.schedule.xdlops.mfma import served
+from imbrex.schedule.xdlops.plan import XdlopsTuning
+from imbrex.schedule.xdlops.space import wave_space
 
 __all__ = ["GENERAL_LIST", "Family", "candidates", "choose", "family_of", "first_legal", "rank", "require"]
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from imbrex.schedule.copy import BlockCopy
-from imbrex.schedule.stage import TileCopy
-from imbrex.schedule.vanilla import GeneralPlan
-from imbrex.schedule.xdlops import XdlopsPlan
+from imbrex.schedule.general.copy import BlockCopy
+from imbrex.schedule.general.plan import GeneralPlan
+from imbrex.schedule.xdlops.plan import XdlopsPlan
+from imbrex.schedule.xdlops.stage import TileCopy
 
 __all__ = ["defines"]
 

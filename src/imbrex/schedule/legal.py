@@ -8,16 +8,16 @@ rank holds.
 from __future__ import annotations
 
 from imbrex.schedule.context import GemmContext
-from imbrex.schedule.copy import BlockCopy
-from imbrex.schedule.cpu import CpuPlan, CpuTuning
-from imbrex.schedule.legal_warpgroup import WARPGROUP_RULES
-from imbrex.schedule.legal_waves import XDLOPS_RULES
+from imbrex.schedule.cpu.plan import CpuPlan, CpuTuning
+from imbrex.schedule.general.copy import BlockCopy
+from imbrex.schedule.general.plan import GeneralPlan, GeneralTuning
 from imbrex.schedule.rules import Illegal, Reasons, Rules, listed
 from imbrex.schedule.target import CpuTarget, GpuTarget, Target
 from imbrex.schedule.tuning import Tuning, with_article
-from imbrex.schedule.vanilla import GeneralPlan, GeneralTuning
-from imbrex.schedule.warpgroup import WarpgroupTuning
-from imbrex.schedule.xdlops import XdlopsTuning
+from imbrex.schedule.warpgroup.legal import WARPGROUP_RULES
+from imbrex.schedule.warpgroup.plan import WarpgroupTuning
+from imbrex.schedule.xdlops.legal import XDLOPS_RULES
+from imbrex.schedule.xdlops.plan import XdlopsTuning
 
 __all__ = ["CPU_RULES", "GENERAL_RULES", "WARPGROUP_RULES", "XDLOPS_RULES", "Illegal", "check"]
 

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
 
-from imbrex.schedule.cpu import CpuPlan
+from imbrex.schedule.cpu.plan import CpuPlan
+from imbrex.schedule.general.plan import GeneralPlan
 from imbrex.schedule.target import Target
-from imbrex.schedule.vanilla import GeneralPlan
-from imbrex.schedule.warpgroup import WarpgroupPlan
-from imbrex.schedule.xdlops import XdlopsPlan
+from imbrex.schedule.warpgroup.plan import WarpgroupPlan
+from imbrex.schedule.xdlops.plan import XdlopsPlan
 
 __all__ = ["Illegal", "Reasons", "Rules", "listed"]
 

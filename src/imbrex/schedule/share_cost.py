@@ -24,15 +24,15 @@ from math import inf
 
 from imbrex.schedule.choose import Family, candidates, choose, rank
 from imbrex.schedule.context import GemmContext
-from imbrex.schedule.cost import PRICES, cycles
-from imbrex.schedule.cpu import CpuTuning
+from imbrex.schedule.cpu.cost import PRICES, cycles
+from imbrex.schedule.cpu.plan import CpuTuning
+from imbrex.schedule.general.plan import GeneralTuning
 from imbrex.schedule.legal import check
 from imbrex.schedule.target import CpuTarget, GpuTarget, Target
 from imbrex.schedule.tiles import DATA_PARALLEL, TileSchedule, resident
 from imbrex.schedule.tuning import Tuning
-from imbrex.schedule.vanilla import GeneralTuning
-from imbrex.schedule.wave_cost import RATES, wave_cycles
-from imbrex.schedule.xdlops import XdlopsTuning
+from imbrex.schedule.xdlops.cost import RATES, wave_cycles
+from imbrex.schedule.xdlops.plan import XdlopsTuning
 from imbrex.view.streamk import MODES, Plan, Tiles
 
 __all__ = ["MARGIN", "Offer", "best", "margin", "offers", "tuning_for"]

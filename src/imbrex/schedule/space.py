@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from itertools import product
 
 from imbrex.schedule.context import GemmContext, round_up
-from imbrex.schedule.cost import tile_cycles
-from imbrex.schedule.cpu import CpuTuning, PanelLayout, Stationary
-from imbrex.schedule.prices import PRICES
+from imbrex.schedule.cpu.cost import tile_cycles
+from imbrex.schedule.cpu.plan import CpuTuning, PanelLayout, Stationary
+from imbrex.schedule.cpu.prices import PRICES
+from imbrex.schedule.general.plan import GeneralTuning
 from imbrex.schedule.target import CpuTarget
-from imbrex.schedule.vanilla import GeneralTuning
-from imbrex.schedule.xdlops import XdlopsTuning
+from imbrex.schedule.xdlops.plan import XdlopsTuning
 
 __all__ = ["cpu_space", "general_space", "register_tiles", "xdlops_space"]
 

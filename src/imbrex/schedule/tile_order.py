@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from imbrex.schedule.context import GemmContext
+from imbrex.schedule.general.plan import GeneralTuning
 from imbrex.schedule.l2 import CACHES, L2, sampled
 from imbrex.schedule.target import GpuTarget, Target
 from imbrex.schedule.tiles import TileSchedule, resident
 from imbrex.schedule.tuning import Tuning
-from imbrex.schedule.vanilla import GeneralTuning
-from imbrex.schedule.xdlops import XdlopsTuning
+from imbrex.schedule.xdlops.plan import XdlopsTuning
 from imbrex.view.workgroup import ALONG, Order, begun
 
 __all__ = ["GAIN", "Blocks", "OrderOffer", "offers", "ordered"]

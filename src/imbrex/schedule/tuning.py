@@ -19,11 +19,11 @@ from dataclasses import fields
 from typing import Any, TypeAlias
 
 from imbrex.diagnostic import Diagnostic, did_you_mean
-from imbrex.schedule import mfma
-from imbrex.schedule.cpu import CpuTuning
-from imbrex.schedule.vanilla import GeneralTuning
-from imbrex.schedule.warpgroup import WarpgroupTuning
-from imbrex.schedule.xdlops import XdlopsTuning
+from imbrex.schedule.cpu.plan import CpuTuning
+from imbrex.schedule.general.plan import GeneralTuning
+from imbrex.schedule.warpgroup.plan import WarpgroupTuning
+from imbrex.schedule.xdlops import mfma
+from imbrex.schedule.xdlops.plan import XdlopsTuning
 from imbrex.view.lds import LDS_KINDS
 
 __all__ = ["KINDS", "VERSION", "Tuning", "from_json", "parse", "text", "to_json", "with_article"]

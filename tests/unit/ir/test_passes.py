@@ -17,8 +17,8 @@ from imbrex.ir.printed import print_module
 from imbrex.ir.shape import LDS, element_of, shape_of, space_of, times
 from imbrex.problem import Conv2d, Gemm
 from imbrex.schedule import tuning
-from imbrex.schedule.cpu import CpuPlan
-from imbrex.schedule.vanilla import GeneralPlan
+from imbrex.schedule.cpu.plan import CpuPlan
+from imbrex.schedule.general.plan import GeneralPlan
 
 from .levels import Case
 

@@ -8,11 +8,11 @@ from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import F32
 from imbrex.schedule.choose import GENERAL_LIST, candidates, choose, first_legal, rank, require
 from imbrex.schedule.context import Access, GemmContext
+from imbrex.schedule.general.plan import GeneralTuning
 from imbrex.schedule.legal import check
 from imbrex.schedule.target import GPU_TARGETS, target
 from imbrex.schedule.tuning import Tuning
-from imbrex.schedule.vanilla import GeneralTuning
-from imbrex.schedule.xdlops import XdlopsTuning
+from imbrex.schedule.xdlops.plan import XdlopsTuning
 
 GFX942 = target("gfx942")
 

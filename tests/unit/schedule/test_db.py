@@ -8,7 +8,7 @@ import pytest
 
 from imbrex.diagnostic import Diagnostic
 from imbrex.schedule.db import Trial, TuningDb
-from imbrex.schedule.vanilla import GeneralTuning
+from imbrex.schedule.general.plan import GeneralTuning
 
 A = GeneralTuning(256, 128, 128, 8, 4, 4)
 B = GeneralTuning(64, 64, 64, 16, 4, 4)

@@ -8,12 +8,12 @@ import pytest
 from imbrex.dtype import F16, F32, F64, I8
 from imbrex.schedule.choose import GENERAL_LIST
 from imbrex.schedule.context import Access, GemmContext
-from imbrex.schedule.cpu import CpuTuning
+from imbrex.schedule.cpu.plan import CpuTuning
+from imbrex.schedule.general.plan import GeneralTuning
 from imbrex.schedule.legal import CPU_RULES, GENERAL_RULES, Illegal, check
 from imbrex.schedule.space import general_space
 from imbrex.schedule.target import GPU_TARGETS, target
 from imbrex.schedule.tuning import Tuning
-from imbrex.schedule.vanilla import GeneralTuning
 
 GEMM = GemmContext(1024, 1024, 1024, F32)
 HUGE = GemmContext(2**26, 2**26, 8, F32)

@@ -7,12 +7,12 @@ from imbrex.dtype import F32
 from imbrex.schedule.choose import GENERAL_LIST
 from imbrex.schedule.context import GemmContext
 from imbrex.schedule.db import Trial
+from imbrex.schedule.general.plan import GeneralTuning
 from imbrex.schedule.legal import check
 from imbrex.schedule.search import SearchReport, search
 from imbrex.schedule.space import general_space
 from imbrex.schedule.target import target
 from imbrex.schedule.tuning import Tuning
-from imbrex.schedule.vanilla import GeneralTuning
 
 GFX942 = target("gfx942")
 CONTEXT = GemmContext(256, 256, 256, F32)

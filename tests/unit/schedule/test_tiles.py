@@ -153,7 +153,7 @@ def test_one_thread_has_nobody_to_share_with() -> None:
 
 def test_a_nearly_empty_last_wave_of_a_gpu_is_filled() -> None:
     """With the tiles of one tuning: 305 of them on 304 compute units."""
-    from imbrex.schedule.vanilla import GeneralTuning
+    from imbrex.schedule.general.plan import GeneralTuning
 
     machine, tuning = GPU_TARGETS["gfx942"], GeneralTuning(256, 128, 128, 8, 4, 4)
     full = share_cost.offers(gemm(128 * 304, 128, 4096), machine, "general", tuning)

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from imbrex.diagnostic import Diagnostic
-from imbrex.schedule.cpu import CpuTuning
+from imbrex.schedule.cpu.plan import CpuTuning
+from imbrex.schedule.general.plan import GeneralTuning
 from imbrex.schedule.tuning import Tuning, from_json, parse, text, to_json
-from imbrex.schedule.vanilla import GeneralTuning
-from imbrex.schedule.xdlops import XdlopsTuning
+from imbrex.schedule.xdlops.plan import XdlopsTuning
 from imbrex.view.lds import LDS_KINDS
 
 sizes = st.integers(1, 2**31)

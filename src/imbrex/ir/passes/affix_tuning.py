@@ -25,17 +25,18 @@ from imbrex.ir.ops.grid import GridwiseGemmExOp, GridwiseGemmOp
 from imbrex.ir.rewrite import Run, properties, replace_with, require_static
 from imbrex.ir.shape import memref_type, shape_of
 from imbrex.ir.source import InvalidOp
-from imbrex.schedule import choose, share_cost, tuning, warpgroup_choice
+from imbrex.schedule import choose, share_cost, tuning
 from imbrex.schedule.access import context_of
 from imbrex.schedule.context import GemmContext, round_up
-from imbrex.schedule.cpu import CpuTuning
+from imbrex.schedule.cpu.plan import CpuTuning
 from imbrex.schedule.target import GpuTarget, Target, target
 from imbrex.schedule.tile_order import ordered
 from imbrex.schedule.tiles import AUTO, DATA_PARALLEL, Auto, TileSchedule
 from imbrex.schedule.tiles import wanted as wanted_schedule
 from imbrex.schedule.tuning import Tuning
-from imbrex.schedule.warpgroup import WarpgroupTuning, resident_clusters
-from imbrex.schedule.xdlops import XdlopsTuning
+from imbrex.schedule.warpgroup import choice as warpgroup_choice
+from imbrex.schedule.warpgroup.plan import WarpgroupTuning, resident_clusters
+from imbrex.schedule.xdlops.plan import XdlopsTuning
 from imbrex.view.gemm import GemmView
 from imbrex.view.streamk import MODES
 from imbrex.view.workgroup import Order

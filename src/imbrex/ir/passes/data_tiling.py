@@ -24,8 +24,8 @@ from imbrex.ir.passes.packing import Registers, copy, launch, pack, workspace
 from imbrex.ir.rewrite import Run, properties
 from imbrex.ir.shape import element_of
 from imbrex.ir.source import InvalidOp
-from imbrex.schedule.data_tiled import data_tiled_tuning
 from imbrex.schedule.tuning import text
+from imbrex.schedule.xdlops.data_tiled import data_tiled_tuning
 from imbrex.view.data_tiled import DataTiled
 from imbrex.view.gemm import GemmView
 from imbrex.view.mma import Operand

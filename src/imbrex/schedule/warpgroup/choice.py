@@ -1,0 +1,129 @@
+"""The warpgroup tuning and the schedule of units of a product, by the model of `cost`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Final
+
+from imbrex.diagnostic import Diagnostic
+from imbrex.schedule.choose import choose
+from imbrex.schedule.context import GemmContext
+from imbrex.schedule.share_cost import Offer
+from imbrex.schedule.target import GpuTarget
+from imbrex.schedule.tiles import AUTO, DATA_PARALLEL, Auto, TileSchedule
+from imbrex.schedule.warpgroup.cost import schedule_cost, schedule_cycles
+from imbrex.schedule.warpgroup.plan import WarpgroupTuning, resident_clusters
+from imbrex.schedule.warpgroup.space import warpgroup_space
+from imbrex.view.streamk import MODES
+
+__all__ = ["MARGIN", "best_schedule", "best_tuning", "offers", "scheduled", "taken"]
+
+MARGIN: Final = 0.05
+"""What a schedule must save before anything but data_parallel is chosen."""
+NEAR: Final = 0.05
+"""What the model errs by on average, between tunings of one problem."""
+
+
+def scheduled(
+    context: GemmContext, machine: GpuTarget, given: WarpgroupTuning | None, schedule: TileSchedule | Auto
+) -> tuple[WarpgroupTuning, TileSchedule]:
+    """The tuning that is given, or the best one, and the schedule that is asked for, or the best one.
+
+    A schedule counts clusters: where it has no number, as many as the machine runs at a time.
+    """
+    if given is not None and given.pingpong and schedule != AUTO and schedule.is_shared:
+        message = f"pingpong consumers have whole tiles, which {schedule.mode} shares out"
+        raise Diagnostic(message, hint="say data_parallel, or cooperative in the tuning")
+    if schedule == AUTO:
+        found = best_schedule(context, machine, given)
+    else:
+        tuning = best_tuning(schedule, context, machine, given)
+        if tuning is not None:
+            _expect_at_a_time(schedule, tuning, machine)
+        found = None if tuning is None else (tuning, schedule)
+    if found is None:
+        chosen = choose(context, machine, "warpgroup")
+        assert isinstance(chosen, WarpgroupTuning), chosen
+        return chosen, DATA_PARALLEL
+    return found
+
+
+def _expect_at_a_time(schedule: TileSchedule, tuning: WarpgroupTuning, machine: GpuTarget) -> None:
+    """The clusters of split_k that share a tile wait for each other, and so have to run at a time."""
+    count = resident_clusters(tuning, machine)
+    if schedule.mode == "split_k" and (schedule.workgroups or 0) > count:
+        of = f"clusters of {tuning.cluster} workgroups" if tuning.cluster > 1 else "workgroups"
+        message = f"split_k:{schedule.workgroups} has {of} that wait for each other; {count} run at a time"
+        raise Diagnostic(message, hint=f"say split_k:{count}, or stream_k")
+
+
+def best_tuning(
+    schedule: TileSchedule, context: GemmContext, machine: GpuTarget, given: WarpgroupTuning | None = None
+) -> WarpgroupTuning | None:
+    """The tuning that serves a schedule best; None where none is legal."""
+    return _best(schedule, _tunings(context, machine, given), context, machine)
+
+
+def best_schedule(
+    context: GemmContext, machine: GpuTarget, given: WarpgroupTuning | None = None
+) -> tuple[WarpgroupTuning, TileSchedule] | None:
+    """data_parallel, unless another schedule saves more than MARGIN; None where no tuning is legal."""
+    found = offers(context, machine, given)
+    if not found:
+        return None
+    best = taken(found)
+    assert isinstance(best.tuning, WarpgroupTuning), best
+    return best.tuning, best.schedule
+
+
+def offers(context: GemmContext, machine: GpuTarget, given: WarpgroupTuning | None = None) -> list[Offer]:
+    """Every mode's best, data_parallel first, the others by cost; none where no tuning is legal."""
+    elements = (context.a.elements, context.b.elements, context.c.elements)
+    return list(_offers(context, machine, given, elements))
+
+
+@lru_cache(maxsize=256)
+def _offers(
+    context: GemmContext, machine: GpuTarget, given: WarpgroupTuning | None, elements: tuple[int, ...]
+) -> Sequence[Offer]:
+    """elements: of the arrays, of which contexts that are equal may have other numbers."""
+    found: list[Offer] = []
+    tunings = _tunings(context, machine, given)
+    for mode in MODES:
+        schedule = TileSchedule(mode)
+        tuning = _best(schedule, tunings, context, machine)
+        if tuning is not None:
+            count = resident_clusters(tuning, machine)
+            schedule = replace(schedule, workgroups=count) if schedule.is_shared else schedule
+            cost = schedule_cost(tuning.plan(context, machine), schedule)
+            numbers = (cost.clusters, cost.longest, cost.parts, cost.fix_up, cost.cycles)
+            found.append(Offer(schedule, tuning, cost.tiles, *numbers))
+    return [*found[:1], *sorted(found[1:], key=lambda offer: offer.cost)]
+
+
+def taken(found: Sequence[Offer]) -> Offer:
+    """What `--schedule auto` takes of the offers."""
+    first, *others = found
+    return others[0] if others and others[0].cost < first.cost * (1 - MARGIN) else first
+
+
+def _tunings(
+    context: GemmContext, machine: GpuTarget, given: WarpgroupTuning | None
+) -> Sequence[WarpgroupTuning]:
+    return [given] if given is not None else warpgroup_space(context, machine)
+
+
+def _best(
+    schedule: TileSchedule, tunings: Sequence[WarpgroupTuning], context: GemmContext, machine: GpuTarget
+) -> WarpgroupTuning | None:
+    """Of those within NEAR of the fewest cycles, the one whose tiles hang over the matrix least, in per
+    cent, and of these the fastest.  Pingpong consumers have whole tiles, and share none.
+    """
+    serving = [t for t in tunings if not (schedule.is_shared and t.pingpong)]
+    cycles = {t: schedule_cycles(t.plan(context, machine), schedule) for t in serving}
+    most = (1 + NEAR) * min(cycles.values(), default=0.0)
+    near = [t for t in serving if cycles[t] <= most]
+    least = context.m * context.n * context.k
+    return min(near, key=lambda t: (round(context.wasted(*t.tile) / least, 2), cycles[t]), default=None)

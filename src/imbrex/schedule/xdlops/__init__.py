@@ -1,0 +1,1 @@
+"""Schedules of AMD GPUs with matrix instructions."""

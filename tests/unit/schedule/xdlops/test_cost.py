@@ -1,0 +1,63 @@
+"""The model that ranks XDLOPS tunings: what must make a product slower, makes it slower."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from imbrex.dtype import F16, F32
+from imbrex.schedule.context import Access, GemmContext
+from imbrex.schedule.target import GPU_TARGETS
+from imbrex.schedule.xdlops.cost import wave_cycles
+from imbrex.schedule.xdlops.plan import XdlopsTuning
+
+ROWS = Access((8, 1), (4096.0, 1.0), (1, 0))
+GEMM = GemmContext(4096, 4096, 4096, F16, 1, ROWS, ROWS, ROWS.exchanged)
+TILE = XdlopsTuning(128, 128, 4, 64, 64, 8, swapped=True, buffers=1)
+
+
+def cost(tuning: XdlopsTuning = TILE, context: GemmContext = GEMM, machine: str = "gfx942") -> float:
+    return wave_cycles(tuning.plan(context, GPU_TARGETS[machine]))
+
+
+def test_more_work_costs_more() -> None:
+    assert cost() < cost(context=dataclasses.replace(GEMM, k=4097)), "one more step"
+    assert cost() < cost(context=dataclasses.replace(GEMM, m=4097)), "one more row of blocks"
+    assert cost(context=dataclasses.replace(GEMM, g=3)) > 2.5 * cost()
+
+
+def test_the_matrix_unit_bounds_a_large_product() -> None:
+    """No less than all multiplications at the chip's rate, and not twice as much for a good tile."""
+    rate = {"gfx90a": 1024, "gfx942": 2048}
+    for machine, flops in rate.items():
+        least = 2 * 4096**3 / flops / GPU_TARGETS[machine].compute_units
+        assert least <= cost(machine=machine) < 2 * least
+    assert cost(machine="gfx90a") > 1.5 * cost(machine="gfx942")
+
+
+def test_narrow_reads_and_small_tiles_cost() -> None:
+    single = Access((1, 1), (3.0, 1.0), (1, 0))
+    assert cost() < cost(context=dataclasses.replace(GEMM, a=single))
+    assert cost() < cost(dataclasses.replace(TILE, m_per_block=32, m_per_wave=16))
+
+
+def test_a_step_that_crosses_stretches_costs() -> None:
+    taps = dataclasses.replace(GEMM, b=dataclasses.replace(ROWS, run=(64.0, 1.0)))
+    odd = dataclasses.replace(GEMM, b=dataclasses.replace(ROWS, run=(48.0, 1.0)))
+    assert cost() == cost(context=taps) < cost(context=odd)
+
+
+def test_what_no_instruction_serves_is_never_chosen() -> None:
+    assert cost(context=dataclasses.replace(GEMM, dtype=F32)) < float("inf")
+    assert cost(dataclasses.replace(TILE, m_per_wave=22, m_per_block=22)) == float("inf")
+
+
+def test_what_passes_no_register_costs_less() -> None:
+    direct = dataclasses.replace(TILE, copy="direct", buffers=2)
+    assert cost(direct, machine="gfx950") < cost(dataclasses.replace(direct, copy="staged"), machine="gfx950")
+
+
+def test_several_phases_of_reads_cost_where_few_workgroups_take_turns() -> None:
+    """The same products and bytes in half as many steps, each of two phases."""
+    big = dataclasses.replace(TILE, m_per_block=256, m_per_wave=128)
+    longer = dataclasses.replace(big, k_per_block=8)
+    assert cost(big) < cost(longer, machine="gfx942")
