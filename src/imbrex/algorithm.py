@@ -2,8 +2,12 @@
 
     convolution     v4r4, v4r1 or v1r1      nothing
                     channels_last           arrays that are read are copied, their channels fastest
+                    input_last, output_last of backward weight, this array alone
+                    interleaved             the phases of backward data, to where they belong
                     window_rows             those of few channels, so that a row of a window is one stretch
                     merged_groups:COUNT     so many groups are computed as one, with zeros between
+                    whole_images:COUNT      nothing; images have a multiple of so many positions
+                    halo:COUNT              pixels come into shared memory once for all taps; groups as above
                     channel_vectors         lanes multiply, each neighbouring groups of one channel
     product         direct                  nothing
                     aligned                 operands whose rows tensor maps cannot read are copied
@@ -21,26 +25,31 @@ from typing import Final, TypeAlias
 
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import DType
-from imbrex.index.query import vector_width
-from imbrex.ir.chain import named_map
 from imbrex.ir.dialect import context
 from imbrex.ir.ops.grid import GridwiseGemmOp, LaunchOp
+from imbrex.ir.ops.memory import FillOp
 from imbrex.ir.ops.problem import ConvOp, GemmOp
 from imbrex.ir.ops.workspace import WorkspaceOp
 from imbrex.ir.passes import aligned_rows
 from imbrex.ir.passes.affix_tuning import gemm_context
 from imbrex.ir.passes.aligned_rows import AlignedRows
-from imbrex.ir.passes.channel_vectors import ChannelVectors, GroupsLast, is_depthwise
-from imbrex.ir.passes.channels_last import ALREADY, ChannelsLastPass, packed_arrays, pays
-from imbrex.ir.passes.conv_to_gemm import ConvToGemm
+from imbrex.ir.passes.channel_vectors import ChannelVectors, is_depthwise
+from imbrex.ir.passes.channels_last import ALREADY, KEYS, ChannelsLastPass, pays
+from imbrex.ir.passes.conv_to_gemm import ConvToGemm, convolution_of
+from imbrex.ir.passes.halo import Halo, groups_of, halo_tuning, refused
+from imbrex.ir.passes.interleave import gaps, leaves_gaps
 from imbrex.ir.passes.merge_groups import MergeGroups
 from imbrex.ir.passes.unfold import UnfoldContiguous
+from imbrex.ir.passes.whole_images import WholeImagesPass, expect_images, is_served
 from imbrex.ir.passes.window_rows import NOT_SERVED, WindowRowsPass, rows_of
 from imbrex.ir.problem_module import problem_module
 from imbrex.ir.shape import shape_of
 from imbrex.problem import Conv2d, Gemm, Problem
 from imbrex.schedule.channel_cost import channel_cycles
 from imbrex.schedule.context import round_up
+from imbrex.schedule.halo.cost import halo_cycles
+from imbrex.schedule.halo.plan import HaloTuning
+from imbrex.schedule.strips import Shape
 from imbrex.schedule.target import GpuTarget, Target
 from imbrex.schedule.tiles import Auto, TileSchedule
 from imbrex.schedule.tuning import Tuning
@@ -57,17 +66,23 @@ CHANNELS_LAST: Final = "channels_last"
 MERGED_GROUPS: Final = "merged_groups"
 CHANNEL_VECTORS: Final = "channel_vectors"
 WINDOW_ROWS: Final = "window_rows"
+HALO: Final = "halo"
+WHOLE_IMAGES: Final = "whole_images"
+INTERLEAVED: Final = "interleaved"
+WHOLE_ROWS: Final = 0.9
+"""What rows of shared memory that end with an image save: 12 to 20 % were seen on an H200."""
 ALIGNED: Final = "aligned"
 DIRECT: Final = "direct"
 LANE_TYPES: Final = ("f16", "bf16", "f32")
 """Whose depthwise convolutions lanes multiply."""
 ROW_BYTES: Final = (32, 64, 128)
-"""Of merged channels: what a row of shared memory holds."""
+"""Of merged channels, or of an image's positions: what a row of shared memory holds."""
 ToProduct: TypeAlias = (
     AlignedRows
-    | GroupsLast
     | ChannelVectors
     | MergeGroups
+    | Halo
+    | WholeImagesPass
     | WindowRowsPass
     | ChannelsLastPass
     | ConvToGemm
@@ -81,9 +96,9 @@ class Request:
 
     target: how source is written: "cpu", a GPU such as "gfx942", or "emulate" for the lane-level build of the
     schedule of the GPU that `machine` is.
-    algorithm: of a convolution, "channels_last", "window_rows", "merged_groups:COUNT", or "v4r4", which packs
-    nothing, of backward data "v4r1" or "v1r1"; of a product, "aligned", "direct", which copies nothing,
-    "data_tiled" or "data_tiled:TILE_KERNEL".
+    algorithm: of a convolution, "channels_last", of backward weight also "input_last" and "output_last",
+    "window_rows", "merged_groups:COUNT", or "v4r4", which packs nothing, of backward data "v4r1" or "v1r1";
+    of a product, "aligned", "direct", which copies nothing, "data_tiled" or "data_tiled:TILE_KERNEL".
     schedule: None for what suits the machine, see `schedule_of`.
     """
 
@@ -99,17 +114,25 @@ class Request:
 def to_product(request: Request, algorithm: str | None) -> tuple[ToProduct, ...]:
     """The passes from the problem to matrix products."""
     packing = {
-        CHANNELS_LAST: (ChannelsLastPass(),),
+        **dict.fromkeys(KEYS, (ChannelsLastPass(),)),
         MERGED_GROUPS: (MergeGroups(), ChannelsLastPass()),
         WINDOW_ROWS: (WindowRowsPass(),),
         ALIGNED: (AlignedRows(),),
     }
     word = (algorithm or "").partition(":")[0]
     if word == CHANNEL_VECTORS:
-        return GroupsLast(), ConvToGemm(True), UnfoldContiguous(), ChannelVectors()
+        return ChannelVectors(), ConvToGemm(True), UnfoldContiguous()
+    if word == WHOLE_IMAGES:
+        return WholeImagesPass(), UnfoldContiguous()
+    if word == HALO:
+        return MergeGroups(), ChannelsLastPass(), Halo.of(request.tuning), UnfoldContiguous()
     return (
         *packing.get(word, ()),
-        ConvToGemm(_has_matrix_instructions(request), _channel_multiple(request, algorithm)),
+        ConvToGemm(
+            _has_matrix_instructions(request),
+            _channel_multiple(request, algorithm),
+            phases_apart=request.machine.name == CHIP and word in (INTERLEAVED, CHANNELS_LAST),
+        ),
         UnfoldContiguous(),
     )
 
@@ -139,7 +162,7 @@ def _has_matrix_instructions(request: Request) -> bool:
     one guard a load.
     """
     if request.tuning is not None:
-        return isinstance(request.tuning, XdlopsTuning | WarpgroupTuning)
+        return isinstance(request.tuning, XdlopsTuning | WarpgroupTuning | HaloTuning)
     return multiplies(request.machine, request.problem.dtype)
 
 
@@ -182,9 +205,14 @@ def _algorithm_of_convolution(request: Request, problem: Conv2d) -> str:
         return CHANNEL_VECTORS
     if not _has_matrix_instructions(request):
         return plain
+    if isinstance(request.tuning, HaloTuning):
+        asked = f"{HALO}:{groups_of(request.tuning, op)}"
+        _expect(asked, op, request)
+        return asked
     if request.machine.name != CHIP or request.tuning is not None:
         return CHANNELS_LAST if pays(op) else plain
-    others = tuple(_alternatives(op, problem))
+    shares = isinstance(request.schedule, TileSchedule) and request.schedule.is_shared
+    others = [a for a in _alternatives(op, problem) if not (shares and a.startswith(HALO))]
     return min((plain, *others), key=lambda a: _cycles(request, a)) if others else plain
 
 
@@ -192,16 +220,20 @@ def _alternatives(op: ConvOp, problem: Conv2d) -> Iterator[str]:
     """The algorithms of a convolution for warpgroups that copy something."""
     if is_depthwise(op) and problem.dtype.name in LANE_TYPES:
         yield CHANNEL_VECTORS
-    if packed_arrays(op):
-        yield CHANNELS_LAST
+    yield from (word for word, copied in KEYS.items() if copied(op))
+    if leaves_gaps(op):
+        yield INTERLEAVED
     if rows_of(op) is not None:
         yield WINDOW_ROWS
     groups, size = problem.groups, problem.dtype.bytes
+    if problem.stride == (1, 1) and is_served(op):  # others, and shorter rows, were not seen to be faster
+        yield f"{WHOLE_IMAGES}:{ROW_BYTES[-1] // size}"
     narrow, wide = (of(problem.c // groups, problem.k // groups) * size for of in (min, max))
     for row in ROW_BYTES:
         count = row // narrow
         if count > 1 and groups % count == 0 and count * wide <= ROW_BYTES[-1]:
             yield f"{MERGED_GROUPS}:{count}"
+    yield from (f"{HALO}:{n}" for n in {1, *(r // narrow for r in ROW_BYTES)} if refused(op, n) is None)
 
 
 def _cycles(request: Request, algorithm: str | None) -> float:
@@ -210,23 +242,32 @@ def _cycles(request: Request, algorithm: str | None) -> float:
     """
     machine = request.machine
     assert isinstance(machine, GpuTarget), machine
+    if algorithm == CHANNEL_VECTORS:
+        return _lane_cycles(request.problem, machine)
     module = problem_module(request.problem, request.name, algorithm)
     for step in to_product(request, algorithm):
-        if not isinstance(step, ChannelVectors):
-            step.apply(context(), module)
+        step.apply(context(), module)
     ops = list(module.walk())
     copies = [prod(size or 1 for size in shape_of(op.result)) for op in ops if isinstance(op, WorkspaceOp)]
     launches = sum(isinstance(op, LaunchOp) for op in ops)
-    moving = copy_cycles(2 * sum(copies) * request.problem.dtype.bytes, launches)
+    filled = sum(prod(size or 1 for size in shape_of(op.buffer)) for op in ops if isinstance(op, FillOp))
+    moved = 2 * sum(copies) + gaps(ops) + filled
+    moving = copy_cycles(moved * request.problem.dtype.bytes, launches)
     products = [op for op in ops if isinstance(op, GridwiseGemmOp)]
-    return moving + sum(_product_cycles(op, algorithm, machine) for op in products)
+    whole = WHOLE_ROWS if (algorithm or "").startswith(WHOLE_IMAGES) else 1.0
+    return moving + whole * sum(_product_cycles(op, algorithm, machine) for op in products)
+
+
+def _lane_cycles(problem: Problem, machine: GpuTarget) -> float:
+    assert isinstance(problem, Conv2d), problem
+    shape = convolution_of(_convolution(problem))
+    return channel_cycles(Shape(shape, problem.direction, problem.dtype.bytes), machine)
 
 
 def _product_cycles(op: GridwiseGemmOp, algorithm: str | None, machine: GpuTarget) -> float:
     context = gemm_context(op)
-    if algorithm == CHANNEL_VECTORS:
-        stored = named_map(op.c, ("gemmG", "gemmM", "gemmN"))
-        return channel_cycles(context, machine, vector_width(stored, "gemmG"))
+    if own := halo_tuning(op):
+        return halo_cycles(own.plan(context, machine))
     return warpgroup_choice.taken(warpgroup_choice.offers(context, machine)).cost
 
 
@@ -276,29 +317,34 @@ def _expect(asked: str, op: ConvOp, request: Request) -> None:
     """A Diagnostic where an algorithm does not serve a convolution."""
     machine, dtype, word = request.machine, request.problem.dtype, asked.partition(":")[0]
     if word == CHANNEL_VECTORS and not is_depthwise(op):
-        message = f"algorithm '{asked}' is for forward and backward data, one channel and one filter a group"
+        message = f"algorithm '{asked}' is for one channel and one filter a group, and no large windows"
         raise Diagnostic(message, hint="leave the algorithm out")
-    if word not in (CHANNELS_LAST, WINDOW_ROWS, MERGED_GROUPS):
+    if word not in (*KEYS, WINDOW_ROWS, MERGED_GROUPS, HALO, WHOLE_IMAGES, INTERLEAVED):
         return
     if not multiplies(machine, dtype):
         message = f"algorithm '{asked}' packs for matrix instructions, and {machine.name} has none"
         hint = f"leave the algorithm out, or name a GPU that multiplies {dtype}, see 'imbrex explain mma'"
         raise Diagnostic(f"{message} that multiplies {dtype}", hint=hint)
     hint = "leave the algorithm out, and they are read where they are"
+    if word == WHOLE_IMAGES:
+        expect_images(asked, op, machine.name)
+    if word == INTERLEAVED and not (machine.name == CHIP and leaves_gaps(op)):
+        message = f"algorithm '{asked}': phases leave no gaps that {machine.name} had better fill at once"
+        raise Diagnostic(message, hint="leave the algorithm out")
     if word == WINDOW_ROWS and rows_of(op) is None:
         raise Diagnostic(f"algorithm '{asked}': {NOT_SERVED}", hint="leave the algorithm out")
-    if word == CHANNELS_LAST and not packed_arrays(op):
+    if word in KEYS and not KEYS[word](op):
         message = f"algorithm '{asked}' has nothing to pack: {ALREADY}"
         raise Diagnostic(message, hint=hint)
-    if word == MERGED_GROUPS:
+    if word in (MERGED_GROUPS, HALO):
         _expect_groups(asked, request.problem)
+    if word == HALO and (reason := refused(op, int(asked.partition(":")[2]), machine.name)):
+        raise Diagnostic(f"algorithm '{asked}': {reason}", hint="leave the algorithm out")
 
 
 def _expect_groups(asked: str, problem: Problem) -> None:
     assert isinstance(problem, Conv2d), problem
-    count = asked.partition(":")[2]
+    word, _, count = asked.partition(":")
     if not count.isdecimal() or int(count) < 1 or problem.groups % int(count):
         message = f"algorithm '{asked}' says how many of the {problem.groups} groups are computed as one"
-        raise Diagnostic(
-            message, hint=f"write '{MERGED_GROUPS}:COUNT' with a COUNT that divides {problem.groups}"
-        )
+        raise Diagnostic(message, hint=f"write '{word}:COUNT' with a COUNT that divides {problem.groups}")

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from imbrex.algorithm import Request, algorithm_of, multiplies, to_product
+from imbrex.algorithm import Request, algorithm_of, to_product
 from imbrex.build.amd.code_object import CHIPS
 from imbrex.build.amd.lds import LdsCost
 from imbrex.build.nvidia.cubin import ARCHITECTURES
 from imbrex.emit.bundle import Bundle, Facts, bundle
 from imbrex.emit.cuda.geometry import launch_facts
+from imbrex.emit.cuda.order import early
 from imbrex.ir.dialect import context
 from imbrex.ir.ops.standard import ModuleOp
 from imbrex.ir.passes.affix_tuning import schedules, tuned
@@ -21,8 +22,10 @@ from imbrex.lower.build import program
 from imbrex.lower.lds_traffic import lds_traffic
 from imbrex.lower.stmt import Buffer, Kernel, Program, ZeroFill
 from imbrex.problem import problem_text
+from imbrex.problem.operand import dense_strides
 from imbrex.run.launch import Launch, Step, Zero
 from imbrex.schedule import tuning as tunings
+from imbrex.schedule.short import is_short
 from imbrex.schedule.target import CPU_ISAS, GPU_TARGETS, Target
 from imbrex.schedule.tiles import AUTO, DATA_PARALLEL, Auto, TileSchedule
 from imbrex.schedule.tuning import Tuning
@@ -84,26 +87,29 @@ def lower(request: Request) -> Lowered:
     shared = schedules(module)
     for step in (GridwiseToBlockwise(), BlockwiseToThreadwise()):
         step.apply(ctx, module)
-    written = frozenset(i for i, o in enumerate(request.problem.operands) if o.is_written)
+    operands = request.problem.operands
+    written = frozenset(i for i, o in enumerate(operands) if o.is_written)
+    strides = [o.strides or dense_strides(o.shape) for o in operands]
     facts = Facts(
         problem_text(request.problem),
         _chosen(used, shared),
-        tuple(o.shape for o in request.problem.operands),
+        tuple(o.shape for o in operands),
+        tuple(strides) if any(o.strides for o in operands) else (),
     )
     made = program(module, written)
     files = bundle(made, facts, request.target)
-    costs, steps = _lds_costs(made, request.target), steps_of(made, request.target)
+    costs = _lds_costs(made, request.target)
+    steps = steps_of(made, request.target, is_short(request.problem))
     return Lowered(files, used, steps, made.workspace, costs, made.zeroed, shared, algorithm)
 
 
 def schedule_of(request: Request) -> TileSchedule | Auto:
-    """The schedule that is asked for.  Where none is: the model's for warpgroups, whose workgroups stay for
-    several tiles anyway, unless a tuning is given; else data_parallel.
+    """The schedule that is asked for.  Where none is: the model's on Hopper unless a tuning is given; else
+    data_parallel.
     """
     if request.schedule is not None:
         return request.schedule
-    has_model = request.machine.name == CHIP and request.tuning is None
-    return AUTO if has_model and multiplies(request.machine, request.problem.dtype) else DATA_PARALLEL
+    return AUTO if request.machine.name == CHIP and request.tuning is None else DATA_PARALLEL
 
 
 def _chosen(used: tuple[Tuning, ...], schedules: tuple[str, ...]) -> str:
@@ -120,11 +126,14 @@ def _lds_costs(made: Program, target: str) -> dict[str, LdsCost]:
     return {name: LdsCost(*traffic.factors, traffic.extra) for name, traffic in found.items()}
 
 
-def steps_of(made: Program, target: str) -> tuple[Step, ...]:
+def steps_of(made: Program, target: str, is_short: bool = False) -> tuple[Step, ...]:
     """What a host does to run the program on a device, its arrays by their places."""
     places = {buffer.name: place for place, buffer in enumerate(made.arguments)}
+    overlapped = early(made, is_short) if target in ARCHITECTURES else frozenset[str]()
     return tuple(
-        Zero(places[step.buffer.name]) if isinstance(step, ZeroFill) else _launch(step, places, target)
+        Zero(places[step.buffer.name])
+        if isinstance(step, ZeroFill)
+        else replace(_launch(step, places, target), is_early=step.name in overlapped)
         for step in made.launches
     )
 

@@ -5,6 +5,8 @@ refused.
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from tests.e2e.many import Case, wrong
 
@@ -54,17 +56,59 @@ DEPTHWISE = (
     "-n 2 -c 16 -H 7 -W 6 -k 16 -y 3 -x 3 -p 1 -q 1 -v 2 -g 16",
     "-n 1 -c 40 -H 9 -W 9 -k 40 -y 3 -x 5 -p 0,1 -q 2 -u 2 -l 2 -g 40",
     "-n 3 -c 5 -H 9 -W 8 -k 5 -y 7 -x 7 -p 3 -q 3 -g 5",
+    "-n 3 -c 8 -H 16 -W 24 -k 8 -y 3 -x 3 -p 1 -q 1 -u 2 -v 2 -g 8",
+    "-n 2 -c 4 -H 16 -W 16 -k 4 -y 1 -x 2 -p 0 -q 1 -u 2 -v 3 -g 4",
+)
+DEPTHWISE_TYPES = ("fp16", "bfp16", "", "fp16", "")
+
+
+@pytest.mark.parametrize("layout", ["", NHWC, " -I NHWC -f NHWC -O NHWC"])
+@pytest.mark.parametrize("direction", [1, 2, 4])
+def test_depthwise_by_vectors_of_channels(direction: int, layout: str) -> None:
+    cases = [
+        Case.of(f"conv{kind} {shape} -F {direction}{layout}", None, "gfx942", "channel_vectors")
+        for shape, kind in zip(DEPTHWISE, DEPTHWISE_TYPES, strict=True)
+    ]
+    assert wrong(cases, seed=direction) == []
+
+
+TALL = (
+    "-n 2 -c 8 -H 12 -W 11 -k 8 -y 9 -x 9 -p 4 -q 4 -g 8",
+    "-n 1 -c 3 -H 19 -W 16 -k 3 -y 13 -x 7 -p 6,3 -q 3 -l 1 -j 2 -g 3",
+    "-n 1 -c 8 -H 40 -W 8 -k 8 -y 31 -x 5 -p 15 -q 2 -v 2 -g 8",
 )
 
 
 @pytest.mark.parametrize("layout", ["", NHWC])
 @pytest.mark.parametrize("direction", [1, 2])
-def test_depthwise_by_vectors_of_channels(direction: int, layout: str) -> None:
+def test_windows_of_many_taps_row_by_row(direction: int, layout: str) -> None:
+    strided = (*TALL, "-n 1 -c 4 -H 24 -W 9 -k 4 -y 9 -x 8 -p 4 -q 4 -u 2 -v 2 -l 2 -g 4")
     cases = [
-        Case.of(f"conv{kind} {shape} -F {direction}{layout}", None, "gfx942", "channel_vectors")
-        for shape, kind in zip(DEPTHWISE, ("fp16", "bfp16", ""), strict=True)
+        Case.of(f"convfp16 {shape} -F {direction}{layout}", None, "gfx942", "channel_vectors")
+        for shape in (strided if direction == 1 else TALL)
     ]
     assert wrong(cases, seed=direction) == []
+
+
+@pytest.mark.parametrize("direction", [2, 4])
+def test_windows_of_many_taps_that_are_not_served(direction: int) -> None:
+    shape: dict[str, Any] = {"y": 9, "x": 9, "pad_h": 4, "pad_w": 4, "stride": 2}
+    problem = Conv2d(
+        "backward_data" if direction == 2 else "backward_weight", 2, 8, 12, 11, 8, groups=8, **shape
+    )
+    with pytest.raises(Diagnostic, match="no large windows"):
+        algorithm_of(Request(problem, GPU_TARGETS["gfx942"], "gfx942", algorithm="channel_vectors"))
+
+
+@pytest.mark.parametrize("direction", [1, 2, 4])
+def test_control_a_tap_that_is_left_out_is_seen(direction: int) -> None:
+    small = [Case.of(f"convfp16 {DEPTHWISE[0]} -F {direction}", None, "gfx942", "channel_vectors")]
+    damage = {
+        1: ("wide_filter[workitem * 9 + 4]", "0"),
+        2: ("wide_filter[workitem * 9 + 4]", "0"),
+        4: ("+ 4]", "+ 3]"),
+    }
+    assert len(wrong(small, damage=damage[direction])) == 1
 
 
 @pytest.mark.parametrize("layout", ["", NHWC])

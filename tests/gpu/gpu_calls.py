@@ -13,6 +13,7 @@ import torch
 from gpu_cases import TARGET
 from gpu_check import launched
 
+from imbrex import gemm
 from imbrex.kernel import Kernel, compile
 from imbrex.problem import Gemm
 from imbrex.verify.device.check import compared, drawn, poison_tensor
@@ -112,6 +113,59 @@ def alternating() -> Told:
     return None
 
 
+SQUARE = Gemm(256, 256, 256, transpose_b=True, dtype="f16")
+"""Short, so that it begins before what is ahead of it has ended."""
+LINKS = 24
+
+
+def _chain(kernel: Kernel, x: Any, b: Any, y: Any, side: Any) -> Any:
+    """x b^T b^T .., each product of what the one ahead of it has written, into what it has read; copies,
+    clears and another stream between them.
+    """
+    for link in range(LINKS):
+        main = torch.cuda.current_stream()
+        if link % 6 == 5:
+            side.wait_stream(main)
+            kernel(x, b, y, stream=side)
+            main.wait_stream(side)
+        else:
+            kernel(x, b, y)
+        if link % 4 == 1:
+            x.zero_()
+        if link % 4 == 2:
+            x.copy_(y)
+        else:
+            x, y = y, x
+    return x
+
+
+def chains() -> Told:
+    """Products that begin early still see all that was ahead of them, in a stream and in a graph."""
+    kernel, side = compile(SQUARE, TARGET), torch.cuda.Stream()
+    if not all(step.is_early for step in kernel.loaded.steps):
+        return "the product does not begin early"
+    one = torch.eye(SQUARE.n, dtype=torch.float16, device="cuda")
+    b, first = one[torch.randperm(SQUARE.n, device="cuda")], one[torch.randperm(SQUARE.n, device="cuda")]
+    wanted = first.double() @ torch.linalg.matrix_power(b.double().mT, LINKS)
+    x, y = first.clone(), torch.empty_like(first)
+    for turn in range(20):
+        x.copy_(first)
+        torch.cuda._sleep(2_000_000)  # all is queued before it begins
+        if not torch.equal(_chain(kernel, x, b, y, side).double(), wanted):
+            return f"a chain in a stream, the {turn}th time"
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        x.copy_(first)
+        result = _chain(kernel, x, b, y, side)
+    for turn in range(20):
+        for array in (x, y):
+            array.fill_(float("nan"))
+        graph.replay()
+        if not torch.equal(result.double(), wanted):
+            return f"a chain in a graph, the {turn}th time"
+    return None
+
+
 def host_arrays() -> Told:
     outcome = compile(PLAIN, TARGET).check()
     return None if outcome.is_right else str(outcome)
@@ -148,6 +202,33 @@ def with_gaps() -> Told:
     kernel, t = compile(PLAIN, TARGET), _drawn(PLAIN, 1)
     wide = torch.empty((PLAIN.m, 2 * PLAIN.k), dtype=t["a"].dtype, device="cuda")[:, : PLAIN.k]
     return _refused(lambda: kernel(wide, t["b"], t["c"]), (ValueError,), "'a'", "contiguous")
+
+
+STRIDED = Gemm(264, 392, 328, transpose_b=True, dtype="f16", lda=656, ldb=336, ldc=784)
+
+
+def views() -> Told:
+    """By a kernel of their strides, and by `imbrex.gemm`, in place: nothing beside them changes."""
+    wide = {role: torch.full((512, 784), float("nan"), dtype=torch.float16, device="cuda") for role in "abc"}
+    t = _drawn(PLAIN, 1)
+    a = torch.as_strided(wide["a"], (264, 328), (656, 1), 328)
+    b = torch.as_strided(wide["b"], (392, 328), (336, 1), 0)
+    c = wide["c"][:264, 392:]
+    for view, role in ((a, "a"), (b, "b")):
+        view.copy_(t[role])
+    for call in (lambda: compile(STRIDED, TARGET)(a, b, c), lambda: gemm(a, b.mT, out=c)):
+        for _ in range(2):
+            c.fill_(float("nan"))
+            call()
+            told = _right(PLAIN, t, c.clone(), "a view")
+            if told or not bool(wide["c"][:264, :392].isnan().all() and wide["c"][264:].isnan().all()):
+                return told or "something beside the view was written"
+    return None
+
+
+def other_strides() -> Told:
+    kernel, t = compile(STRIDED, TARGET), _drawn(PLAIN, 1)
+    return _refused(lambda: kernel(t["a"], t["b"], t["c"]), (ValueError,), "'a'", "(656, 1)", "(328, 1)")
 
 
 def another_type() -> Told:

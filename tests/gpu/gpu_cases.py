@@ -6,7 +6,7 @@ hand.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import cycle, islice, product
 
 from imbrex.bench.prepare import Wanted
@@ -140,6 +140,22 @@ TUNINGS = (
 )
 """Of kind warpgroup: every form of a kernel, whatever the model would choose."""
 TUNED = (Gemm(520, 776, 328, transpose_b=True, dtype="f16"), Gemm(392, 520, 264, dtype="bf16"))
+CLUSTERS = {
+    "64,128,64,6,1,1,1,cooperative,straight,1": 8,
+    "128,128,64,4,2,1,1,cooperative,swapped,4": 4,
+    "128,256,64,3,2,1,1,cooperative,straight,1": 4,
+    "192,192,64,3,3,1,1,cooperative,straight,1": 2,
+}
+"""Tunings, and parts of K for them."""
+CLUSTERED = (
+    Gemm(512, 384, 4096, transpose_b=True, dtype="f16"),
+    Gemm(176, 184, 2552, dtype="bf16"),
+    Gemm(137, 131, 3001, transpose_a=True, dtype="f16"),
+    Gemm(200, 264, 2312, transpose_b=True, alpha=2.0, beta=3.0, dtype="f16"),
+    Gemm(200, 264, 2312, batch=3, transpose_b=True, epilogue="relu(x + bias) + residual", dtype="f16"),
+    Gemm(136, 264, 4104, transpose_b=True, dtype="tf32"),
+    Gemm(136, 264, 8208, transpose_b=True, dtype="f8e4m3fn"),
+)
 SCHEDULES = ("split_k", "stream_k", "stream_k:40", "two_tile", "two_tile_dp_first", "data_parallel", "auto")
 
 
@@ -149,6 +165,20 @@ def tunings() -> Iterator[Case]:
 
 
 def schedules() -> Iterator[Case]:
+    for problem, parts in product(CLUSTERED, (2, 4, 8)):
+        yield Case("cluster_k", problem, schedule=f"cluster_k:{parts}")
+    for problem, (text, parts) in product(CLUSTERED[:3], CLUSTERS.items()):
+        yield Case("cluster_k", problem, f"v1:warpgroup:{text}", f"cluster_k:{parts}")
+    tiles = "128,128,64,4,2,{},cooperative,straight,1"
+    for cluster, parts in (("2,1", 2), ("2,1", 4), ("1,2", 4), ("2,2", 2)):
+        yield Case("cluster_k", CLUSTERED[0], f"v1:warpgroup:{tiles.format(cluster)}", f"cluster_k:{parts}")
+    yield Case("cluster_k", Gemm(136, 264, 8208, dtype="i8"), schedule="cluster_k:4", values=("integer",))
+    for layout, parts in product(LAYOUTS, (2, 4)):
+        shape = convolution("backward_weight", layout, "f16", PLAIN | {"c": 64, "k": 64})
+        yield Case("cluster_k", shape, schedule=f"cluster_k:{parts}")
+    for text, pieces in (("128,128,64,6,2", 96), ("64,96,64,8,1", 96), ("64,192,64,6,1", 48)):
+        abreast = f"v1:warpgroup:{text},1,1,cooperative,straight,2"
+        yield Case("schedule", CLUSTERED[0], abreast, f"split_k:{pieces}")
     for schedule in SCHEDULES:
         yield Case("schedule", Gemm(512, 384, 4096, transpose_b=True, dtype="f16"), schedule=schedule)
         yield Case("schedule", Gemm(136, 264, 8200, transpose_b=True, dtype="bf16"), schedule=schedule)
@@ -207,30 +237,156 @@ COPIED: tuple[tuple[str, Shape], ...] = (
     ("channel_vectors", GROUPS[2]),
     ("channel_vectors", GROUPS[3] | {"stride": 2}),
     ("channel_vectors", PLAIN | {"c": 72, "k": 72, "groups": 72, "stride": 2, "dilation": (2, 1)}),
+    ("channel_vectors", GROUPS[3]),
+    ("channel_vectors", PLAIN | {"c": 24, "k": 24, "groups": 24, "h": 56, "w": 56, "stride": 2}),
+    ("channel_vectors", PLAIN | {"c": 9, "k": 9, "groups": 9, "h": 13, "w": 11, "pad_w": (2, 0)}),
 )
 """Algorithms that copy first, whatever the model would choose."""
 
 
 def copies() -> Iterator[Case]:
     for layout, direction, (algorithm, shape) in product(LAYOUTS, DIRECTIONS, COPIED):
-        backwards = {"window_rows": "backward_data", "channel_vectors": "backward_weight"}
-        if backwards.get(algorithm) != direction:
+        if (algorithm, direction) != ("window_rows", "backward_data"):
             yield Case("copied", convolution(direction, layout, "f16", shape), algorithm=algorithm)
     for dtype, algorithm, number in product(("bf16", "tf32"), ("merged_groups:4", "window_rows"), (0, 4)):
         if (number == 4) == (algorithm == "window_rows"):
             shape = COPIED[number][1]
             yield Case("copied", convolution("forward", "nhwc", dtype, shape), algorithm=algorithm)
-    for dtype in ("bf16", "f32"):
-        yield Case("copied", convolution("forward", "nhwc", dtype, GROUPS[2]), algorithm="channel_vectors")
+    for dtype, layout, direction in product(("bf16", "f32"), LAYOUTS, DIRECTIONS):
+        yield Case("copied", convolution(direction, layout, dtype, GROUPS[2]), algorithm="channel_vectors")
+    for layout, direction, taps in product(LAYOUTS, DIRECTIONS[:2], (9, 13)):
+        tall = GROUPS[2] | {"y": taps, "x": 9, "pad_h": taps // 2, "pad_w": 4}
+        yield Case("copied", convolution(direction, layout, "f16", tall), algorithm="channel_vectors")
     epilogues = (("merged_groups:4", 0), ("window_rows", 4), ("channel_vectors", 7))
     for layout, (algorithm, number) in product(LAYOUTS, epilogues):
         problem = convolution("forward", layout, "f16", COPIED[number][1], "relu(x + bias) + residual")
         yield Case("copied", problem, algorithm=algorithm)
 
 
+GAPS: tuple[dict[str, int], ...] = (
+    {"lda": 416, "ldb": 400, "ldc": 512},
+    {"lda": 416, "stride_a": 416 * 416, "stride_b": 0, "ldc": 424, "stride_c": 424 * 400 + 64},
+    {"lda": 1200, "stride_a": 400, "ldb": 1200, "stride_b": 400, "ldc": 1200, "stride_c": 400},
+    {"lda": 401, "ldb": 403, "ldc": 405},
+    {"lda": 402, "ldc": 513, "stride_c": 513 * 400 + 7},
+    {"ldb": 1201, "stride_b": 400, "ldc": 1203, "stride_c": 401},
+)
+"""Of arrays of at most 400 columns: for tensor maps, of matrices one after another, the same one, and row by
+row in turn; for ordinary loads and copies.
+"""
+
+
+def gaps() -> Iterator[Case]:
+    sizes = ((264, 392, 328), (257, 129, 331), (400, 400, 400))
+    for dtype, strides, (m, n, k) in product(("f16", "tf32", "f32"), GAPS, sizes):
+        batch = 3 if any(name.startswith("stride") for name in strides) else 1
+        for a, b in ((False, False), (False, True), (True, False))[: 3 if dtype == "f16" else 1]:
+            words = {"batch": batch, "transpose_a": a, "transpose_b": b, "dtype": dtype, **strides}
+            yield Case("gaps", Gemm(m, n, k, **words))  # type: ignore[arg-type]
+    for dtype, strides, n in product(("bf16", "f8e4m3fn", "i8", "f64"), (GAPS[0], GAPS[3]), (133, 136)):
+        problem = Gemm(257, n, 331, transpose_b=True, dtype=dtype, **strides)
+        yield Case("gaps", problem, values=_values(dtype))
+    scaled = Gemm(264, 392, 328, transpose_b=True, dtype="f16", alpha=2.0, beta=3.0)
+    finished = Gemm(264, 392, 328, dtype="bf16", epilogue="relu(x + bias) + residual")
+    for problem, strides in product((scaled, finished), (GAPS[0], GAPS[3])):
+        yield Case("gaps", replace(problem, **strides))
+        yield Case("gaps", replace(problem, **strides), schedule="stream_k")
+        yield Case("gaps", replace(problem, **strides), algorithm="direct")
+    for problem in (scaled, replace(finished, lda=331, ldb=399)):
+        yield Case("gaps", replace(problem, lda=331, ldc=399), algorithm="aligned")
+
+
+IMAGES: tuple[Shape, ...] = (
+    PLAIN | {"y": 1, "x": 1, "pad_h": 0, "pad_w": 0, "h": 28, "w": 28, "c": 64, "k": 128},
+    PLAIN | {"y": 1, "x": 1, "pad_h": 0, "pad_w": 0, "h": 4, "w": 10, "c": 128, "k": 64, "n": 5},
+    PLAIN | {"y": 1, "x": 1, "pad_h": 0, "pad_w": 0, "h": 12, "w": 14, "c": 72, "k": 40},
+)
+"""Pointwise, of planes that are no whole rows of shared memory."""
+SAMPLED: tuple[Shape, ...] = (
+    PLAIN | {"y": 1, "x": 1, "pad_h": 0, "pad_w": 0, "stride": 2, "h": 28, "w": 28},
+    PLAIN | {"y": 1, "x": 1, "pad_h": 0, "pad_w": 0, "stride": (2, 3), "h": 13, "w": 15, "c": 40},
+    PLAIN | {"y": 1, "x": 1, "pad_h": 1, "pad_w": (0, 2), "stride": 3, "h": 14, "w": 14},
+    PLAIN | {"y": 1, "x": 3, "pad_h": 0, "pad_w": 1, "stride": 2, "h": 13, "w": 14},
+)
+"""Windows that leave out some of the image."""
+
+
+GAPPED: tuple[Shape, ...] = (
+    *SAMPLED[:2],
+    PLAIN | {"stride": 2, "h": 28, "w": 28},
+    PLAIN | {"stride": 2, "h": 15, "w": 17},
+    PLAIN | {"stride": (1, 2), "y": 1, "pad_h": 0, "pad_w": (0, 1)},
+    PLAIN | {"stride": (2, 4), "dilation": (2, 2), "x": 2, "h": 20, "w": 24},
+)
+"""Backward data has phases that leave gaps."""
+
+
+def images() -> Iterator[Case]:
+    """Of images in NCHW: what is copied of them, and what is read where it is."""
+    for direction, shape, count in product(DIRECTIONS, IMAGES, (16, 32, 64)):
+        problem = convolution(direction, "nchw", "bf16" if count == 32 else "f16", shape)
+        yield Case("images", problem, algorithm=f"whole_images:{count}")
+        yield Case("images", problem, schedule="stream_k:7", algorithm=f"whole_images:{count}")
+    for direction, size in product(("backward_data", "backward_weight"), (8, 56)):
+        shape = SAMPLED[0] | {"h": size, "w": size, "c": 128, "k": 64}
+        yield Case("images", convolution(direction, "nchw", "f16", shape), algorithm="whole_images:32")
+    for shape in SAMPLED:
+        yield Case("images", convolution("forward", "nchw", "f16", shape), algorithm="channels_last")
+    for shape, algorithm in product((*SAMPLED, *WINDOWS[:6]), ("channels_last", "input_last")):
+        yield Case("images", convolution("backward_weight", "nchw", "f16", shape), algorithm=algorithm)
+    for shape, algorithm in product(GAPPED, ("interleaved", "channels_last", "v4r1")):
+        yield Case("images", convolution("backward_data", "nchw", "f16", shape), algorithm=algorithm)
+    for shape in (*WINDOWS[:2], WINDOWS[5], *IMAGES):
+        yield Case("images", convolution("backward_weight", "nchw", "bf16", shape), algorithm="output_last")
+
+
+HALOS: tuple[tuple[int, Shape], ...] = (
+    (4, {"c": 64, "k": 64, "groups": 8, "h": 56, "w": 56}),
+    (2, {"c": 64, "k": 32, "groups": 4, "h": 28, "w": 28}),
+    (1, {"c": 128, "k": 64, "groups": 4, "h": 14, "w": 14, "n": 1}),
+    (8, {"c": 256, "k": 256, "groups": 32, "h": 7, "w": 7, "n": 5}),
+    (1, {"c": 64, "k": 64, "h": 56, "w": 56, "n": 1}),
+    (1, {"c": 64, "k": 48, "h": 13, "w": 7}),
+    (1, {"c": 32, "k": 40, "h": 30, "w": 1, "x": 1, "pad_w": 0}),
+    (1, {"c": 16, "k": 32, "h": 13, "w": 13, "dilation": 2, "pad_h": (2, 1), "pad_w": (0, 3)}),
+    (1, {"c": 32, "k": 32, "h": 12, "w": 12, "pad_h": 3, "pad_w": 3}),
+    (1, {"c": 32, "k": 32, "h": 5, "w": 100, "y": 2, "x": 5, "pad_h": (1, 0), "pad_w": 2}),
+)
+"""Groups that are one, and windows whose pixels come into shared memory once."""
+RASTERS = (
+    "1,2,4,32,9,32,32,1,5,2,pingpong",
+    "1,4,6,32,9,32,32,1,4,2,cooperative",
+    "1,14,16,32,9,32,32,1,3,1,cooperative",
+    "1,6,8,32,9,32,16,1,3,3,cooperative",
+    "1,28,30,32,9,32,32,1,2,2,cooperative",
+)
+
+
+def halos() -> Iterator[Case]:
+    for direction, (count, shape) in product(DIRECTIONS[:2], HALOS):
+        for dtype in ("f16", "bf16"):
+            problem = convolution(direction, "nhwc", dtype, PLAIN | shape)
+            yield Case("halo", problem, algorithm=f"halo:{count}")
+    for text in RASTERS:
+        problem = convolution(
+            "forward", "nhwc", "f16", PLAIN | {"c": 64, "k": 64, "groups": 2, "h": 28, "w": 28}
+        )
+        yield Case("halo", problem, f"v1:halo:{text}", algorithm="halo:1")
+    for epilogue in ("relu(x + bias)", "f32(x)", "relu(x + bias) + residual"):
+        problem = convolution("forward", "nhwc", "f16", PLAIN | HALOS[1][1], epilogue)
+        yield Case("halo", problem, algorithm="halo:2")
+    for count, shape in HALOS[:3]:
+        yield Case(
+            "halo", convolution("forward", "nchw", "f16", PLAIN | shape), algorithm=f"halo:{max(2, count)}"
+        )
+    yield Case(
+        "halo", convolution("forward", "nhwc", "i8", PLAIN | HALOS[4][1]), None, None, ("integer",), "halo:1"
+    )
+
+
 def all_cases() -> list[Case]:
     found = [*products(), *batches(), *scales(), *epilogues(), *tunings(), *schedules(), *convolutions()]
-    found += [*alignments(), *copies()]
+    found += [*alignments(), *copies(), *images(), *gaps(), *halos()]
     return list(dict.fromkeys(found))
 
 

@@ -1,7 +1,7 @@
 """One case on a GPU, in a process of its own: launches, comparisons, and what lies around the arrays.
 
-Every array lies between two margins of bytes that read as NaN: a read beyond an operand shows in the result,
-a write beyond the output in its margins.
+Every array lies between two margins of bytes that read as NaN, as do the gaps between its rows: a read beyond
+an operand shows in the result, a write beyond the output in its margins or gaps.
 """
 
 from __future__ import annotations
@@ -17,25 +17,32 @@ from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import Kernel, compile
 from imbrex.problem import Operand, Problem
 from imbrex.verify.data import Values
-from imbrex.verify.device.check import compared, drawn, element_type
+from imbrex.verify.device.check import beside, compared, drawn, element_type, placed
 
 MARGIN = 4096
 CANARY = 0xFF
 
 
 class Guarded:
-    """A tensor for an operand; `holds`: are the margins as they were?"""
+    """A tensor for an operand; `holds`: are the margins and the gaps as they were?"""
 
     def __init__(self, operand: Operand, values: Any) -> None:
-        size = operand.elements * operand.dtype.bytes
+        size = operand.reach * operand.dtype.bytes
         self._bytes = torch.full((size + 2 * MARGIN,), CANARY, dtype=torch.uint8, device="cuda")
         inner = self._bytes[MARGIN : MARGIN + size]
-        self.tensor = inner.view(element_type(operand.dtype)).view(operand.shape)
-        self.tensor.copy_(values)
+        self._memory = inner.view(element_type(operand.dtype))
+        self._operand = operand
+        self.tensor = placed(self._memory, operand, values)
         self._end = MARGIN + size
 
     def holds(self) -> bool:
-        return bool((self._bytes[:MARGIN] == CANARY).all() and (self._bytes[self._end :] == CANARY).all())
+        around = torch.cat((self._bytes[:MARGIN], self._bytes[self._end :]))
+        return bool((around == CANARY).all()) and (self._operand.strides is None or self._keeps_gaps())
+
+    def _keeps_gaps(self) -> bool:
+        gaps = beside(self._memory, self._operand)
+        each = self._memory.view(torch.uint8).view(-1, self._operand.dtype.bytes)
+        return bool((each[gaps] == CANARY).all())
 
 
 def checked(case: Case) -> str | None:
@@ -80,7 +87,7 @@ def launched(kernel: Callable[..., object], problem: Problem, seed: int, values:
         return str(outcome)
     for role, array in arrays.items():
         if not array.holds():
-            return f"something was written before or after '{role}'"
+            return f"something was written before or after '{role}', or between its rows"
         if role != problem.written and not _same(array.tensor, before[role]):
             return f"operand '{role}' was written"
     return _again(kernel, problem, arrays, before, result)

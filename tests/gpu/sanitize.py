@@ -3,8 +3,9 @@
     python tests/gpu/sanitize.py                 memcheck and racecheck, a few kernels of every family
     python tests/gpu/sanitize.py --tool memcheck --count 6 --only gemm
 
-Arrays are NumPy's, so that each has an allocation of its own that ends where it ends.  Exit code 1 where a
-tool finds anything, or a result is wrong.
+Every family has a process of its own, since the first fault ends one.  Arrays are NumPy's, so that each has
+an allocation of its own that ends where it ends.  Exit code 1 where a tool finds anything, or a result is
+wrong.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import shutil
 import subprocess
 import sys
 import time
+from itertools import product
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -35,28 +37,30 @@ def main() -> int:
     cases = [case for case in sample(options.count) if case.problem.flops <= MOST_FLOPS]
     cases = [case for case in cases if options.only in str(case)]
     if options.inside:
-        return run(cases)
+        return run([case for case in cases if case.family == options.family])
     program = shutil.which("compute-sanitizer")
     if program is None:
         print("compute-sanitizer is not on the PATH; it comes with the CUDA toolkit", file=sys.stderr)
         return 1
     prepare((case.wanted for case in cases), os.cpu_count() or 1)
-    codes = [under(program, tool, options) for tool in options.tool.split(",")]
+    families, tools = dict.fromkeys(case.family for case in cases), options.tool.split(",")
+    codes = [under(program, tool, family, options) for tool, family in product(tools, families)]
     return int(any(codes))
 
 
-def under(program: str, tool: str, options: argparse.Namespace) -> int:
-    """The tool's verdict on this very script, which runs the cases inside."""
-    own = [sys.executable, __file__, "--inside", "--count", str(options.count), "--only", options.only]
+def under(program: str, tool: str, family: str, options: argparse.Namespace) -> int:
+    """The tool's verdict on this very script, which runs the family's cases inside."""
+    own = [sys.executable, __file__, "--inside", "--family", family]
+    own += ["--count", str(options.count), "--only", options.only]
     started = time.monotonic()
     command = [program, "--tool", tool, f"--error-exitcode={FOUND}", "--print-limit=20", *own]
     try:
         code = subprocess.run(command, timeout=options.limit).returncode
     except subprocess.TimeoutExpired:
-        print(f"{tool}: stopped after {options.limit:.0f} s", flush=True)
+        print(f"{tool} {family}: stopped after {options.limit:.0f} s", flush=True)
         return 1
     verdict = {0: "clean", FOUND: "errors"}.get(code, f"exit code {code}")
-    print(f"{tool}: {verdict}, {time.monotonic() - started:.0f} s", flush=True)
+    print(f"{tool} {family}: {verdict}, {time.monotonic() - started:.0f} s", flush=True)
     return code
 
 
@@ -83,7 +87,10 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--tool", default="memcheck,racecheck", help="of compute-sanitizer, several by comma")
     parser.add_argument("--count", type=int, default=5, help="cases of each family")
     parser.add_argument("--only", default="", metavar="TEXT", help="cases whose name holds this")
-    parser.add_argument("--limit", type=float, default=150.0, metavar="SECONDS", help="of one tool")
+    parser.add_argument(
+        "--limit", type=float, default=150.0, metavar="SECONDS", help="of one tool and family"
+    )
+    parser.add_argument("--family", default="", help=argparse.SUPPRESS)
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     return parser.parse_args()
 

@@ -9,8 +9,8 @@ import pytest
 pytestmark = pytest.mark.gpu
 
 CALLS = (
-    "new_results", "graphs", "streams", "given_stream", "alternating", "host_arrays", "cupy_arrays",
-    "unaligned", "with_gaps", "another_type", "host_and_gpu", "controls",
+    "new_results", "graphs", "streams", "given_stream", "alternating", "chains", "host_arrays", "cupy_arrays",
+    "unaligned", "with_gaps", "views", "other_strides", "another_type", "host_and_gpu", "controls",
 )  # fmt: skip
 """Of `gpu_calls`, which needs torch."""
 

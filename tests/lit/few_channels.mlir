@@ -1,5 +1,5 @@
 // Convolutions of few channels: rows of windows as stretches, groups together, depthwise ones by vectors of channels.
-// RUN: imbrex-opt %s -p window-rows,merge-groups,groups-last,conv-to-gemm,unfold,channel-vectors --split-input-file | filecheck %s
+// RUN: imbrex-opt %s -p window-rows,merge-groups,channel-vectors,conv-to-gemm,unfold --split-input-file | filecheck %s
 
 // Eight taps of four channels make 64 bytes, or four of them 32: the shorter ones waste less of three taps.
 // CHECK-LABEL: func.func @rows
@@ -33,13 +33,16 @@ func.func @together(%filter: memref<4x4x1x1x4xf16>, %input: memref<1x4x4x4x4xf16
 
 // -----
 
-// A work item adds up four columns of eight groups, tap by tap.
+// A work item has four groups of a row of four; its window has three rows, one for each tap.
 // CHECK-LABEL: func.func @vectors
-// CHECK:       %packed_filter = miopen.workspace() : memref<1x3x1x1x16xf16>
+// CHECK-NOT:   miopen.workspace
 // CHECK:       miopen.launch
-// CHECK:       miopen.launch
-// CHECK:         %thread_sums = miopen.alloc() : memref<4x8xf32, #5>
-// CHECK:         miopen.threadwise_gemm(
+// CHECK:         %thread_sums = miopen.alloc() : memref<1x4x4xf32, #5>
+// CHECK:         scf.for %image
+// CHECK:           miopen.threadwise_gemm(%taps_slot_y_x_k_m[%c3, %c0, %c0],
+// CHECK:           miopen.threadwise_gemm(%taps_slot_y_x_k_m[%c3, %c2, %c0],
+// CHECK:           miopen.threadwise_copy(%thread_sums[%c0],
+// CHECK-NOT:   miopen.launch
 // CHECK-NOT:   miopen.gridwise_gemm
 func.func @vectors(%filter: memref<16x1x3x1x1xf16>, %input: memref<1x4x4x16x1xf16>, %output: memref<1x4x4x16x1xf16>) {
   miopen.conv2d(%filter, %input, %output) {

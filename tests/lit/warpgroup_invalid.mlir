@@ -98,3 +98,27 @@ func.func @sums(%a: memref<640x64xf16>, %b: memref<640x64xf16>, %c: memref<64x64
   }
   func.return
 }
+
+// -----
+func.func @parts(%a: memref<640x64xf16>, %b: memref<640x80xf16>, %c: memref<64x80xf16>) {
+  miopen.launch(%wg, %item) { grid_size = 3, block_size = 256 } do {
+    // CHECK: error: cluster_k has 2, 4 or 8 parts of K for each of 1 units, not 3
+    miopen.warpgroup_gemm(%a, %b, %c, %wg) {
+      m_per_block = 64, n_per_block = 80, k_per_block = 64, stages = 2, consumers = 1, cluster = [1, 1], group = 1,
+      matrix_a_source_vector_read_dim = 1, matrix_b_source_vector_read_dim = 1, schedule = "cluster_k", workgroups = 3
+    } : memref<640x64xf16>, memref<640x80xf16>, memref<64x80xf16>
+  }
+  func.return
+}
+
+// -----
+func.func @columns(%a: memref<640x64xf16>, %b: memref<640x80xf16>, %c: memref<64x80xf16>) {
+  miopen.launch(%wg, %item) { grid_size = 4, block_size = 256 } do {
+    // CHECK: error: 80 columns are not 4 parts of whole 8
+    miopen.warpgroup_gemm(%a, %b, %c, %wg) {
+      m_per_block = 64, n_per_block = 80, k_per_block = 64, stages = 2, consumers = 1, cluster = [1, 1], group = 1,
+      matrix_a_source_vector_read_dim = 1, matrix_b_source_vector_read_dim = 1, schedule = "cluster_k", workgroups = 4
+    } : memref<640x64xf16>, memref<640x80xf16>, memref<64x80xf16>
+  }
+  func.return
+}

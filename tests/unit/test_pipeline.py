@@ -40,10 +40,10 @@ def test_tf32_is_served(machine: Target) -> None:
     assert last.name == "blockwise-to-threadwise"
 
 
-def test_the_model_chooses_schedules_of_warpgroups() -> None:
+def test_the_model_chooses_schedules_on_hopper() -> None:
     half, whole = Gemm(64, 64, 64, dtype="f16"), Gemm(64, 64, 64)
     assert schedule_of(Request(half, HOPPER, "sm_90a")) == AUTO
-    assert schedule_of(Request(whole, HOPPER, "sm_90a")) == DATA_PARALLEL
+    assert schedule_of(Request(whole, HOPPER, "sm_90a")) == AUTO
     assert schedule_of(Request(half, HOPPER, "sm_90a", TUNING)) == DATA_PARALLEL
     assert schedule_of(Request(half, MI300, "gfx942")) == DATA_PARALLEL
     asked = TileSchedule("split_k", 3)
@@ -90,12 +90,12 @@ def test_copies_are_made_where_the_model_of_warpgroups_gains(
 @pytest.mark.parametrize(
     ("direction", "groups", "algorithm"),
     [
-        ("forward", 32, "merged_groups:"),
-        ("backward_data", 32, "merged_groups:"),
+        ("forward", 32, "halo:"),
+        ("backward_data", 32, "halo:"),
         ("backward_weight", 32, "merged_groups:"),
         ("forward", 256, "channel_vectors"),
         ("backward_data", 256, "channel_vectors"),
-        ("backward_weight", 256, "merged_groups:"),
+        ("backward_weight", 256, "channel_vectors"),
     ],
 )
 def test_groups_of_few_channels_are_computed_together(

@@ -156,7 +156,8 @@ def _array(operand: Operand, dims: Sequence[tuple[str, int]] | None) -> str:
     """dims: those of the dialect; None for one whose dimensions are its own."""
     named = zip(operand.layout, operand.shape, strict=True) if dims is None else dims
     told = ", ".join(f"{name} {size}" for name, size in named)
-    return f"[{told}] {operand.dtype}{'  written' if operand.is_written else ''}"
+    gaps = "" if operand.strides is None else f", strides {', '.join(map(str, operand.strides))}"
+    return f"[{told}] {operand.dtype}{gaps}{'  written' if operand.is_written else ''}"
 
 
 def _product_text(product: Product, number: int, count: int, machine: Target) -> Iterator[str]:

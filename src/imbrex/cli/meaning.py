@@ -6,13 +6,17 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from imbrex.ir.meaning import execute
 from imbrex.ir.ops.standard import FuncOp
-from imbrex.ir.shape import shape_of
+from imbrex.ir.shape import Shape, shape_of
 from imbrex.pipeline import Request, levels
-from imbrex.problem import Conv2d, Gemm, Problem
+from imbrex.problem import Conv2d, Gemm, Operand, Problem
+from imbrex.run.arrays import Array, strided_view
 from imbrex.verify.compare import Comparison, compare
 from imbrex.verify.data import random_operands
+from imbrex.verify.poison import poisoned, spoiled_in
 from imbrex.verify.reference import reference
 
 __all__ = ["Executed", "executed", "small"]
@@ -36,17 +40,32 @@ def executed(request: Request) -> Iterator[Executed]:
     operands = random_operands(problem)
     truth = reference(problem, operands.arrays)
     for level in levels(request):
-        arrays = {role: array.copy() for role, array in operands.arrays.items()}
         function = next(op for op in level.module.walk() if isinstance(op, FuncOp))
-        shaped = [
-            arrays[operand.role].reshape([size for size in shape_of(given) if size is not None])
+        laid = [
+            _laid(operands.arrays[operand.role], operand, shape_of(given))
             for operand, given in zip(problem.operands, function.body.block.args, strict=True)
         ]
         started = time.perf_counter()
-        execute(level.module, shaped)
+        execute(level.module, [memory for memory, _ in laid])
         elapsed_s = time.perf_counter() - started
-        outcome = compare(problem, arrays[problem.written], truth, is_exact=operands.is_exact)
+        memory, written = laid[problem.operands.index(problem.result)]
+        outcome = compare(problem, written, truth, is_exact=operands.is_exact)
+        if problem.result.strides is not None:
+            beside = spoiled_in(memory, problem.result.shape, problem.result.strides)
+            outcome = replace(outcome, beside=beside)
         yield Executed(level.name, sum(1 for _ in level.module.walk()), outcome, elapsed_s)
+
+
+def _laid(array: Array, operand: Operand, shape: Shape) -> tuple[Array, Array]:
+    """Memory of the shape that the function takes, poison in its gaps, and the operand's array in it."""
+    sizes = [size for size in shape if size is not None]
+    if operand.strides is None:
+        memory = array.copy().reshape(sizes)
+        return memory, memory.reshape(operand.shape)
+    memory = poisoned(tuple(sizes), operand.dtype)
+    view = strided_view(memory.reshape(-1), operand.shape, operand.strides)
+    np.copyto(view, array)
+    return memory, view
 
 
 def small(problem: Problem) -> Problem:

@@ -20,14 +20,16 @@ from imbrex.run.cpu import thread_count
 __all__ = ["Choices", "choices", "emulate_option", "format_option", "sources", "target_option"]
 
 ALGORITHMS_HELP = (
-    "Of a convolution: channels_last, window_rows, merged_groups:COUNT or channel_vectors, which copy for "
-    "matrix instructions, or v4r4, which packs nothing; of backward data also v4r1 or v1r1.  "
+    "Of a convolution: channels_last, window_rows, merged_groups:COUNT, halo:COUNT or channel_vectors, for "
+    "matrix instructions, or v4r4, which packs nothing; of backward data also v4r1 or v1r1.  On sm_90a also "
+    "whole_images:COUNT, of backward data interleaved, of backward weight input_last and output_last.  "
     "Of a product: aligned, which copies rows that no tensor map shows (sm_90a), or direct, which copies "
     "nothing; data_tiled, or data_tiled:TILE_KERNEL."
 )
 SCHEDULES_HELP = (
     "How N workgroups share output tiles: data_parallel (default, one a tile), split_k, stream_k, two_tile, "
-    "two_tile_dp_first; auto lets a model choose.  Ending in /wgm=N, /along=n, /xcd=N: in which order."
+    "two_tile_dp_first; auto lets a model choose.  cluster_k:N on sm_90a: a cluster of 2, 4 or 8 for each "
+    "tile.  Ending in /wgm=N, /along=n, /xcd=N: in which order."
 )
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -16,7 +16,6 @@ from imbrex.index.map import Dim, Map, identity
 from imbrex.ir.chain import map_of, names_of
 from imbrex.ir.ops.grid import GridwiseGemmOp
 from imbrex.ir.passes.affix_tuning import gemm_context
-from imbrex.ir.passes.channel_vectors import is_on_lanes
 from imbrex.ir.shape import shape_of
 from imbrex.lower.build import program
 from imbrex.lower.warpgroup_text import described
@@ -25,10 +24,12 @@ from imbrex.schedule import choose, legal
 from imbrex.schedule import tuning as tunings
 from imbrex.schedule.context import GemmContext
 from imbrex.schedule.cpu.plan import CpuPlan, CpuTuning
+from imbrex.schedule.general import choice as general_choice
 from imbrex.schedule.target import GpuTarget, Target
+from imbrex.schedule.tiles import AUTO
 from imbrex.schedule.tuning import Tuning
 from imbrex.schedule.warpgroup import choice as warpgroup_choice
-from imbrex.schedule.warpgroup.plan import WarpgroupPlan, WarpgroupTuning
+from imbrex.schedule.warpgroup.plan import CHIP, WarpgroupPlan, WarpgroupTuning
 from imbrex.schedule.xdlops.plan import XdlopsPlan
 
 __all__ = ["OperandView", "Product", "products"]
@@ -109,9 +110,9 @@ class Product:
 
 
 def products(request: Request) -> list[Product]:
-    """In the order in which they run, but those of lanes; `request.tuning` need not be legal."""
+    """In the order in which they run; none where lanes multiply.  `request.tuning` need not be legal."""
     module = next(level.module for level in levels(request) if level.name == "unfold")
-    ops = [op for op in module.walk() if isinstance(op, GridwiseGemmOp) and not is_on_lanes(op)]
+    ops = [op for op in module.walk() if isinstance(op, GridwiseGemmOp)]
     found = [_product(op, request) for op in ops]
     if not all(isinstance(product.tuning, WarpgroupTuning) for product in found):
         return found
@@ -140,11 +141,14 @@ def _product(op: GridwiseGemmOp, request: Request) -> Product:
 
 
 def _chosen(context: GemmContext, request: Request) -> Tuning:
-    """The model's tuning; that of warpgroups depends on the schedule of their units."""
-    family = choose.family_of(context, request.machine)
-    if family == "warpgroup" and isinstance(request.machine, GpuTarget):
-        return warpgroup_choice.scheduled(context, request.machine, None, schedule_of(request))[0]
-    return choose.choose(context, request.machine, family)
+    """The model's tuning; on Hopper it depends on the schedule."""
+    machine, schedule = request.machine, schedule_of(request)
+    family = choose.family_of(context, machine)
+    if family == "warpgroup" and isinstance(machine, GpuTarget):
+        return warpgroup_choice.scheduled(context, machine, None, schedule)[0]
+    if schedule == AUTO and isinstance(machine, GpuTarget) and machine.name == CHIP:
+        return general_choice.scheduled(context, machine)[0]
+    return choose.choose(context, machine, family)
 
 
 def _views(op: GridwiseGemmOp) -> Iterator[OperandView]:

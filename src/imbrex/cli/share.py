@@ -17,13 +17,15 @@ from imbrex.problem import problem_text
 from imbrex.schedule import choose, share_cost, tile_order
 from imbrex.schedule import tuning as tunings
 from imbrex.schedule.context import GemmContext
+from imbrex.schedule.general import choice as general_choice
+from imbrex.schedule.general.plan import GeneralTuning
 from imbrex.schedule.l2 import CACHES
 from imbrex.schedule.share_cost import Offer, margin
 from imbrex.schedule.target import GpuTarget, Target
 from imbrex.schedule.tile_order import GAIN, OrderOffer
 from imbrex.schedule.tiles import TileSchedule, resident
 from imbrex.schedule.warpgroup import choice as warpgroup_choice
-from imbrex.schedule.warpgroup.plan import WarpgroupTuning
+from imbrex.schedule.warpgroup.plan import CHIP, WarpgroupTuning
 
 __all__ = ["command"]
 
@@ -140,6 +142,10 @@ def _offered(context: GemmContext, request: Request) -> tuple[list[Offer], Offer
         if given is None or isinstance(given, WarpgroupTuning):
             found = warpgroup_choice.offers(context, machine, given)
             return found, warpgroup_choice.taken(found), warpgroup_choice.MARGIN
+    elif isinstance(machine, GpuTarget) and machine.name == CHIP:
+        if given is None or isinstance(given, GeneralTuning):
+            whole = general_choice.offers(context, machine, given)
+            return list(whole), general_choice.taken(whole), general_choice.MARGIN
     found = share_cost.offers(context, machine, family, given)
     return found, share_cost.best(context, machine, family, given), margin(found[0])
 

@@ -11,11 +11,12 @@ from imbrex.lower.stmt import Buffer, Kernel, Program
 
 @dataclass(frozen=True)
 class Facts:
-    """What the files say of themselves."""
+    """What the files say of themselves.  strides: of all arrays, in elements, where one has gaps; else ()."""
 
     title: str
     tuning: str
     shapes: tuple[tuple[int, ...], ...]
+    strides: tuple[tuple[int, ...], ...] = ()
 
 
 def described(kernel: Kernel) -> str:
@@ -29,9 +30,10 @@ def described(kernel: Kernel) -> str:
 
 def solver(name: str, facts: Facts, target: str) -> list[str]:
     """The host's functions that tell whether a kernel applies, and how it was tuned."""
-    sizes = [size for shape in facts.shapes for size in shape]
+    sizes = [size for numbers in (*facts.shapes, *facts.strides) for size in numbers]
+    what = "shapes, then their strides in elements" if facts.strides else "shapes, one after the other"
     return [
-        "// Are these the sizes that the kernel was generated for?  The arrays' shapes, one after the other:",
+        f"// Are these the sizes that the kernel was generated for?  The arrays' {what}:",
         f"// {sizes}",
         f"int {name}_is_applicable(const int64_t *sizes, int count) {{",
         f"  static const int64_t wanted[] = {{{', '.join(map(str, sizes))}}};",

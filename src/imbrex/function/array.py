@@ -11,7 +11,7 @@ from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import I32, DType, dtype
 from imbrex.function.memory import HOST, Memory
 
-__all__ = ["KERNELS", "Laid", "as_output", "computed", "laid", "shared_element"]
+__all__ = ["KERNELS", "Laid", "as_output", "computed", "laid", "shared_element", "writable"]
 
 KERNELS = 1024
 """The kernels used last that a function keeps loaded, a few tens of KiB each."""
@@ -88,6 +88,16 @@ def computed(element: DType, compute: object) -> DType:
 
 def as_output(value: object, shape: tuple[int, ...], element: DType, memory: Memory = HOST) -> Laid:
     """The caller's `out`, in place; ValueError where a result cannot be written into it as it lies."""
+    array = writable(value, shape, element, memory)
+    order = memory.order(array)
+    if order is None:
+        strides = memory.strides(array)
+        raise ValueError(f"'out' should be dense, got strides {strides} for shape {shape}")
+    return Laid(memory.permuted(array, order), order, memory)
+
+
+def writable(value: object, shape: tuple[int, ...], element: DType, memory: Memory = HOST) -> Any:
+    """The caller's `out`, however it lies."""
     if isinstance(value, list | tuple):
         raise TypeError("'out' should be an array, got a sequence")
     array = memory.taken(value, "out")
@@ -97,8 +107,4 @@ def as_output(value: object, shape: tuple[int, ...], element: DType, memory: Mem
         raise ValueError(f"'out' should have shape {shape}, got {tuple(array.shape)}")
     if not memory.is_writable(array):
         raise ValueError("'out' is read-only")
-    order = memory.order(array)
-    if order is None:
-        strides = memory.strides(array)
-        raise ValueError(f"'out' should be dense, got strides {strides} for shape {shape}")
-    return Laid(memory.permuted(array, order), order, memory)
+    return array

@@ -48,7 +48,9 @@ def conv2d(
 
     x: (n, c, h, w) in the order of `layout`.  w: (k, c / groups, y, x); its layout, and the result's, follow
     `layout` (NHWC: KYXC and NHWK) unless they are given.  padding: one number, (height, width), ((top,
-    bottom), (left, right)), "valid" or "same".  out: where the result goes.  int8 gives int32.
+    bottom), (left, right)), "valid" or "same".  out: where the result goes.  Arrays are used where they lie
+    if they have no gaps, whatever the order of their dimensions; others are copied, but for `out`.  int8
+    gives int32.
     epilogue: what becomes of each element, such as "relu(x + bias)" (docs/epilogue.md); without one, `bias`,
     a vector of k, and `residual`, of the result's shape, are added.  compute: "tf32" lets a GPU multiply
     float32 by 11 bits of its significand.  target, emulate: as `compile` takes them; by default the CPU, or

@@ -8,14 +8,16 @@ from typing import Any, NamedTuple
 
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import DType
-from imbrex.function.array import KERNELS, Laid, as_output, computed, laid, shared_element
+from imbrex.function.array import KERNELS, Laid, computed, shared_element
 from imbrex.function.finish import epilogue_of, further, laid_further, stored
+from imbrex.function.matrix import Apart, Matrices, matrices, result
 from imbrex.function.memory import Memory, memory_of
 from imbrex.function.place import Place, place
 from imbrex.function.plan import planned, remember
 from imbrex.kernel import Kernel, compile
 from imbrex.problem import Gemm
 from imbrex.problem.epilogue import Epilogue
+from imbrex.problem.stride import LEADING, STRIDES
 
 __all__ = ["gemm"]
 
@@ -43,7 +45,9 @@ def gemm(
     """alpha * op(a) op(b) + beta * c, as an array of a's kind; without `c` there is no second term.
 
     a, b: matrices, or equally many of them along a first dimension; op transposes the last two dimensions
-    where asked.  c: broadcast to the result's shape; not changed, unless it is `out`.  int8 gives int32.
+    where asked.  They, and `out`, are used where they lie, views too, if the elements of a row lie side by
+    side, or of a and b those of a column; what lies otherwise is copied, but for `out`.  c: broadcast to the
+    result's shape; not changed, unless it is `out`.  int8 gives int32.
     epilogue: what becomes of each element, such as "gelu(x + bias)" (docs/epilogue.md); without one, `bias`,
     a vector of n, and `residual`, of the result's shape, are added.  compute: "tf32" lets a GPU multiply
     float32 by 11 bits of its significand.  target, emulate, algorithm: as `compile` takes them; by default
@@ -83,29 +87,31 @@ def _product(
     a, b, c, out = given
     memory = memory_of(a, words.target)
     where = place(words.target or memory.target, words.emulate, threads)
-    left = _matrices(a, "a", words.transposes[0], memory)
-    right = _matrices(b, "b", words.transposes[1], memory)
+    left = matrices(a, "a", words.transposes[0], memory)
+    right = matrices(b, "b", words.transposes[1], memory)
     element = computed(shared_element({"a": left.laid, "b": right.laid}), words.compute)
     after = epilogue_of(words.epilogue, words.further, element)
     shape = _result_shape(left, right)
-    result = _lying(memory, shape, stored(after, element), out)
+    product = result(memory, shape, stored(after, element), out)
+    written = product.laid
     beta = float(words.beta)
-    read = laid_further(more, shape[-1], result, out, is_filled=beta != 0.0)
+    read = laid_further(more, shape[-1], written, out, is_filled=beta != 0.0)
     if beta != 0.0:
-        _place(c, result.array, memory)
-    returned = memory.returned(result.array, a) if out is None else out
+        _place(c, written.array, memory)
+    returned = memory.returned(written.array, a) if out is None else out
     if 0 in shape or (not left.columns and after is None):
-        _without_terms(memory, result.array, beta)
+        _without_terms(memory, written.array, beta)
         return returned
     if not left.columns:
         left, right = _one_zero_term(memory, shape, element)
     sizes = (shape[-2], shape[-1], left.columns, shape[0] if len(shape) == 3 else 1)
     flags = (left.is_transposed, right.is_transposed)
-    kernel = _kernel(sizes, flags, (float(words.alpha), beta), element, after, where, words.algorithm)
-    used = tuple(_ranked(x, sizes[3]) for x in (left.laid.array, right.laid.array, result.array, *read))
+    apart = (left.apart, right.apart, product.apart)
+    kernel = _kernel(sizes, flags, apart, (float(words.alpha), beta), element, after, where, words.algorithm)
+    used = tuple(_ranked(x, sizes[3]) for x in (left.laid.array, right.laid.array, written.array, *read))
     memory.run(kernel, used, threads, stream)
     if c is None and stream is None:
-        remember(words, (a, b, *more.values(), out), used, kernel, result.array)
+        remember(words, (a, b, *more.values(), out), used, kernel, written.array)
     return returned
 
 
@@ -117,35 +123,7 @@ def _without_terms(memory: Memory, result: Any, beta: float) -> None:
         memory.scale(result, beta)
 
 
-class _Matrices(NamedTuple):
-    """Row-major matrices; is_transposed: op of them is the transposed of what lies in memory."""
-
-    laid: Laid
-    is_transposed: bool
-
-    @property
-    def rows(self) -> int:
-        """Of op of the matrix."""
-        return self.laid.array.shape[-1 if self.is_transposed else -2]
-
-    @property
-    def columns(self) -> int:
-        return self.laid.array.shape[-2 if self.is_transposed else -1]
-
-
-def _matrices(value: object, name: str, transposed: bool, memory: Memory) -> _Matrices:
-    found = laid(value, name, memory)
-    rank = found.array.ndim
-    if rank not in (2, 3):
-        raise ValueError(f"'{name}' should have 2 dimensions, or 3 with a batch first, got {rank}")
-    plain = tuple(range(rank))
-    swapped = (*plain[:-2], rank - 1, rank - 2)
-    if found.order not in (plain, swapped):
-        found = Laid(memory.contiguous(found.as_indexed()), plain, memory)
-    return _Matrices(found, transposed != (found.order == swapped))
-
-
-def _result_shape(left: _Matrices, right: _Matrices) -> tuple[int, ...]:
+def _result_shape(left: Matrices, right: Matrices) -> tuple[int, ...]:
     batches = tuple(left.laid.array.shape[:-2]), tuple(right.laid.array.shape[:-2])
     if batches[0] != batches[1]:
         many = " and ".join(str(b[0]) if b else "no" for b in batches)
@@ -156,24 +134,13 @@ def _result_shape(left: _Matrices, right: _Matrices) -> tuple[int, ...]:
     return (*batches[0], left.rows, right.columns)
 
 
-def _lying(memory: Memory, shape: tuple[int, ...], element: DType, out: Any) -> Laid:
-    """Where the result goes: `out`, or a new array; row-major."""
-    plain = tuple(range(len(shape)))
-    if out is None:
-        return Laid(memory.empty(shape, element), plain, memory)
-    found = as_output(out, shape, element, memory)
-    if found.order != plain:
-        raise ValueError("'out' should be row-major")
-    return found
-
-
-def _one_zero_term(memory: Memory, shape: tuple[int, ...], element: DType) -> tuple[_Matrices, _Matrices]:
+def _one_zero_term(memory: Memory, shape: tuple[int, ...], element: DType) -> tuple[Matrices, Matrices]:
     """Matrices whose product is a sum of no products, for a kernel that does more than to sum."""
-    made: list[_Matrices] = []
+    made: list[Matrices] = []
     for sizes in ((*shape[:-1], 1), (*shape[:-2], 1, shape[-1])):
         array = memory.empty(sizes, element)
         memory.clear(array)
-        made.append(_Matrices(Laid(array, tuple(range(len(sizes))), memory), False))
+        made.append(Matrices(Laid(array, tuple(range(len(sizes))), memory), False))
     return made[0], made[1]
 
 
@@ -192,13 +159,14 @@ def _place(c: object, result: Any, memory: Memory) -> None:
 
 def _ranked(array: Any, batch: int) -> Any:
     """A Gemm of one product has matrices, whatever the caller's rank."""
-    return array.reshape(array.shape[-2:]) if batch == 1 else array
+    return array[0] if batch == 1 and array.ndim == 3 else array
 
 
 @lru_cache(maxsize=KERNELS)
 def _kernel(
     sizes: tuple[int, int, int, int],
     transposes: tuple[bool, bool],
+    apart: tuple[Apart | None, Apart | None, Apart | None],
     scales: tuple[float, float],
     element: DType,
     after: Epilogue | None,
@@ -208,6 +176,8 @@ def _kernel(
     m, n, k, batch = sizes
     (a, b), (alpha, beta) = transposes, scales
     words = {"batch": batch, "transpose_a": a, "transpose_b": b, "alpha": alpha, "beta": beta}
+    for role, between in zip(LEADING, apart, strict=True):
+        words |= {} if between is None else {LEADING[role]: between[0], STRIDES[role]: between[1]}
     try:
         problem = Gemm(m, n, k, **words, dtype=element, epilogue=after)  # type: ignore[arg-type]
     except Diagnostic as error:

@@ -8,6 +8,7 @@ from typing import Any
 from imbrex.dtype import DType
 from imbrex.function.memory import Memory
 from imbrex.kernel import ARCHITECTURES, Kernel
+from imbrex.problem.operand import dense_strides
 from imbrex.run.arrays import order_of
 from imbrex.run.device import ALIGNMENT, DeviceArray, is_on_nvidia, on_device
 
@@ -55,6 +56,12 @@ class _OnGpu:
     def order(self, array: Any) -> tuple[int, ...] | None:
         seen = self._seen(array)
         return None if seen.address % ALIGNMENT else order_of(seen.shape, seen.strides)
+
+    def steps(self, array: Any) -> tuple[int, ...] | None:
+        seen = self._seen(array)
+        if seen.address % ALIGNMENT:
+            return None
+        return dense_strides(seen.shape) if seen.strides is None else seen.strides
 
     def strides(self, array: Any) -> tuple[int, ...]:
         size = array.dtype.itemsize

@@ -36,6 +36,10 @@ class Memory(Protocol):
         """In which its dimensions lie without gaps where a kernel can read it; None where there is none."""
         ...
 
+    def steps(self, array: Any) -> tuple[int, ...] | None:
+        """Elements from one to the next along each dimension; None where a kernel cannot read it."""
+        ...
+
     def is_writable(self, array: Any) -> bool: ...
 
     def strides(self, array: Any) -> tuple[int, ...]:
@@ -86,6 +90,12 @@ class Host:
 
     def order(self, array: Any) -> tuple[int, ...] | None:
         return dense_order(array) if array.flags.aligned else None
+
+    def steps(self, array: Any) -> tuple[int, ...] | None:
+        size = array.itemsize
+        if not array.flags.aligned or any(s % size for s in array.strides):
+            return None
+        return tuple(s // size for s in array.strides)
 
     def is_writable(self, array: Any) -> bool:
         return bool(array.flags.writeable)

@@ -1,7 +1,7 @@
 """The Problems that a module states: each conv2d, gradient or gemm of it, linalg's included.
 
 Law: problems_of(print_module(problem_module(p))) is p again.  Sizes must be numbers; an operation of a lower
-level states no problem.
+level states no problem.  Views are of a problem where they are an epilogue's, or say how a matrix lies.
 """
 
 from __future__ import annotations
@@ -14,17 +14,22 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from imbrex.diagnostic import Diagnostic
+from imbrex.index.expr import lin
+from imbrex.index.query import linear
 from imbrex.ir.attrs import Bool
+from imbrex.ir.chain import map_of, strides_of
 from imbrex.ir.dialect import context, load
 from imbrex.ir.element import dtype_of
 from imbrex.ir.ops import FinishOp, GemmOp
 from imbrex.ir.ops.problem import Conv2dBwdDataOp, Conv2dBwdWeightOp, Conv2dOp, ConvOp
+from imbrex.ir.ops.view import TransformOp
 from imbrex.ir.passes.linalg_to_miopen import LinalgToMiopen
 from imbrex.ir.shape import element_of, shape_of
 from imbrex.ir.source import InvalidOp
 from imbrex.problem import Conv2d, Direction, Gemm, Problem
 from imbrex.problem.epilogue import Epilogue
 from imbrex.problem.layout import Role, parse_layout
+from imbrex.problem.stride import LEADING, STRIDES
 
 __all__ = ["Stated", "problems_of"]
 
@@ -66,6 +71,8 @@ def _stated(module: Operation) -> Iterator[Stated]:
                     yield Stated(_conv(op), function.sym_name.data, _algorithm(op))
                 case GemmOp():
                     yield Stated(_gemm(op), function.sym_name.data, _algorithm_of_product(op))
+                case TransformOp() | FinishOp() if _leads_to_problem(op):
+                    pass
                 case _ if op.name.startswith("miopen."):
                     message = "is of a level below the problem; imbrex-opt takes it further down"
                     raise InvalidOp(op, message)
@@ -73,10 +80,22 @@ def _stated(module: Operation) -> Iterator[Stated]:
                     pass
 
 
+def _leads_to_problem(op: TransformOp | FinishOp) -> bool:
+    users = [use.operation for use in op.result.uses]
+    return all(
+        isinstance(u, ConvOp | GemmOp) or (isinstance(u, TransformOp | FinishOp) and _leads_to_problem(u))
+        for u in users
+    )
+
+
 def _algorithm(op: ConvOp) -> str | None:
+    if op.halo is not None:
+        return f"halo:{op.halo.data}"
     if op.merged_groups is not None:
         return f"merged_groups:{op.merged_groups.data}"
-    for word in ("channels_last", "channel_vectors", "window_rows"):
+    if op.whole_images is not None:
+        return f"whole_images:{op.whole_images.data}"
+    for word in ("channels_last", "input_last", "output_last", "channel_vectors", "window_rows"):
         flag = op.properties.get(word)
         if isinstance(flag, Bool) and flag.data:
             return word
@@ -90,6 +109,11 @@ def _algorithm_of_product(op: GemmOp) -> str | None:
 
 
 def _conv(op: ConvOp) -> Conv2d:
+    for place, array in enumerate((op.filter, op.input, op.output)):
+        if map_of(array)[1] is not None:
+            raise InvalidOp(
+                op, "is a view, and a kernel takes arrays of a convolution as they are", "type", place
+            )
     sizes = {role: dict(zip(op.layouts[role], _static(op, i), strict=True)) for i, role in enumerate(ROLES)}
     filter_, input_ = sizes["filter"], sizes["input"]
     groups = filter_.get("g", 1)
@@ -108,7 +132,7 @@ def _conv(op: ConvOp) -> Conv2d:
         input_layout=layouts[1],
         output_layout=layouts[2],
         dtype=dtype_of(element_of((op.filter, op.input, op.output)[2 if op.WRITES != 2 else 0])),
-        epilogue=_epilogue(op.output) if op.WRITES == 2 else None,
+        epilogue=_epilogue(op.output, op.input) if op.WRITES == 2 else None,
     )
     _check_result(op, (op.filter, op.input, op.output)[op.WRITES], op.WRITES, problem)
     return problem
@@ -117,6 +141,9 @@ def _conv(op: ConvOp) -> Conv2d:
 def _gemm(op: GemmOp) -> Gemm:
     (*batch, _, _), (*_, p, q), (*_, m, n) = (_static(op, i) for i in range(3))
     transposes = [flag is not None and flag.data for flag in (op.a_transposed, op.b_transposed)]
+    strides = [_strides(op, i) for i in range(3)]
+    leading = {name: of[-2] for name, of in zip(LEADING.values(), strides, strict=True)}
+    apart = {name: of[0] for name, of in zip(STRIDES.values(), strides, strict=True)} if batch else {}
     problem = Gemm(
         m,
         n,
@@ -127,18 +154,38 @@ def _gemm(op: GemmOp) -> Gemm:
         alpha=op.alpha.data if op.alpha is not None else 1.0,
         beta=op.beta.data if op.beta is not None else 0.0,
         dtype=dtype_of(element_of(op.a)),
-        epilogue=_epilogue(op.c),
+        epilogue=_epilogue(op.c, op.a),
+        **leading,
+        **apart,
     )
     _check_result(op, op.c, 2, problem)
     return problem
 
 
-def _epilogue(written: SSAValue) -> Epilogue | None:
+def _strides(op: GemmOp, place: int) -> tuple[int, ...]:
+    """How a matrix lies in its array, from whose first element on."""
+    value = op.operands[place]
+    found, (_, map) = strides_of(value), map_of(value)
+    if map is None:
+        assert found is not None, value
+        return found
+    offset, guards = linear(map)
+    is_plain = (
+        found is not None and not guards and offset.subs(dict.fromkeys(offset.variables, lin(0))) == lin(0)
+    )
+    if found is None or not is_plain or found[-1] != 1:
+        message = "is a view that no leading dimension and batch stride can tell"
+        raise InvalidOp(op, message, "type", place)
+    return found
+
+
+def _epilogue(written: SSAValue, read: SSAValue) -> Epilogue | None:
     """That of the view which is written; it names the type of the result where that is not the usual one."""
     finish = written.owner
     if not isinstance(finish, FinishOp):
         return None
-    return Epilogue(finish.epilogue.expression, dtype_of(element_of(finish.source)))
+    stored, usual = dtype_of(element_of(finish.source)), dtype_of(element_of(read)).output
+    return Epilogue(finish.epilogue.expression, None if stored == usual else stored)
 
 
 def _static(op: Operation, place: int) -> tuple[int, ...]:

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from imbrex.index.map import Dim, Layer, layer_over
+from imbrex.index.map import Dim, Layer, Map, layer_over
 from imbrex.index.rule import Broadcast, PassThrough, Unmerge
 from imbrex.ir.attrs import Bool, Float, Int, Ints, Names, Padding, Word
 from imbrex.ir.element import element_of
@@ -19,7 +19,8 @@ from imbrex.ir.ops import Conv2dBwdDataOp, Conv2dBwdWeightOp, Conv2dOp, FinishOp
 from imbrex.ir.ops.problem import ConvOp
 from imbrex.ir.rewrite import Run
 from imbrex.ir.shape import memref
-from imbrex.problem import Conv2d, Gemm, Problem
+from imbrex.problem import Conv2d, Gemm, Operand, Problem
+from imbrex.view.strided import strided
 
 CONVOLUTIONS: Final[dict[str, type[ConvOp]]] = {
     "forward": Conv2dOp,
@@ -32,7 +33,8 @@ def problem_module(problem: Problem, name: str = "kernel", algorithm: str | None
     """A module with `func.func @name(%filter, %input, %output)`, or `(%a, %b, %c)`, that computes `problem`.
 
     The arrays of an epilogue follow, the residual with the result's dims.  With groups the arrays have the
-    dialect's five dimensions; the same memory, seen with "g" split off.  algorithm: of a convolution,
+    dialect's five dimensions; the same memory, seen with "g" split off.  An array with gaps is the
+    memory from its first element to its last, and a view of that.  algorithm: of a convolution,
     "channels_last"; of backward data, also "v1r1" or "v4r1"; of a product, "aligned" or
     "data_tiled:TILE_KERNEL".
     """
@@ -40,16 +42,27 @@ def problem_module(problem: Problem, name: str = "kernel", algorithm: str | None
     sizes = [[size for _, size in of] for of in dims]
     result = problem.roles.index(problem.written)
     sizes += [o.shape if o.role == "bias" else sizes[result] for o in problem.operands[len(dims) :]]
+    gaps = [_gaps(o, of) for o, of in zip(problem.operands, dims, strict=False)]
+    for place, map in enumerate(gaps):
+        sizes[place] = [d.size for d in map.lower] if map else sizes[place]
     types = [memref(element_of(o.dtype), s) for o, s in zip(problem.operands, sizes, strict=True)]
     body = Block(arg_types=types)
     for arg, operand in zip(body.args, problem.operands, strict=True):
         arg.name_hint = operand.role
-    arrays: list[SSAValue] = list(body.args[: len(dims)])
     run = Run()
+    arrays: list[SSAValue] = [
+        run.view(arg, map.layers, str(arg.name_hint)) if map else arg
+        for arg, map in zip(body.args, gaps, strict=False)
+    ]
     if problem.epilogue is not None:
         arrays[result] = _finished(problem, arrays[result], body.args[len(dims) :], run)
     body.add_ops([*run.ops, problem_op(problem, tuple(arrays), algorithm), ReturnOp()])
     return ModuleOp([FuncOp(name, (types, ()), Region(body))])
+
+
+def _gaps(operand: Operand, dims: Sequence[tuple[str, int]]) -> Map | None:
+    """From the operand's dims to an array that holds them; None of a dense one."""
+    return None if operand.strides is None else strided([Dim(*d) for d in dims], operand.strides)
 
 
 def _finished(problem: Problem, result: SSAValue, arrays: Sequence[SSAValue], run: Run) -> SSAValue:
@@ -89,9 +102,17 @@ def problem_op(problem: Problem, arrays: tuple[SSAValue, ...], algorithm: str | 
             properties["strides"] = Ints(problem.stride)
             properties["padding"] = Padding((problem.pad_h, problem.pad_w))
             word, _, number = (algorithm or "").partition(":")
-            if word == "merged_groups":
-                properties["merged_groups"] = Int(int(number))
-            elif algorithm in ("channels_last", "channel_vectors", "window_rows"):
+            if word in ("merged_groups", "whole_images", "halo"):
+                properties[word] = Int(int(number))
+                if word == "halo" and int(number) > 1:
+                    properties["merged_groups"] = Int(int(number))
+            elif algorithm in (
+                "channels_last",
+                "input_last",
+                "output_last",
+                "channel_vectors",
+                "window_rows",
+            ):
                 properties[algorithm] = Bool(True)
             elif algorithm in ("v1r1", "v4r1") and problem.direction == "backward_data":
                 properties["algorithm"] = Word(algorithm)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IndexType, IntegerAttr, UnknownLoc
+from xdsl.dialects.builtin import IndexType, IntegerAttr, UnitAttr, UnknownLoc
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -15,6 +15,7 @@ from imbrex.index.map import Layer
 from imbrex.ir.attrs import Bool, Float, Int, Ints, Word
 from imbrex.ir.element import zero_of
 from imbrex.ir.ops.memory import AllocOp, FillOp
+from imbrex.ir.ops.standard import ROLLED
 from imbrex.ir.ops.view import transform_from_layer
 from imbrex.ir.shape import element_of, memref, shape_of
 from imbrex.ir.source import InvalidOp
@@ -71,6 +72,11 @@ class Run:
         if start >= end:
             return
         self.loop_between(name, self.index(start), self.index(end), step, body)
+
+    def rolled(self, name: str, count: int, body: Callable[[Run, SSAValue], None]) -> None:
+        """A loop from 0 below `count` that is not written out, where a work item's others are."""
+        self.loop(name, 0, count, 1, body)
+        self.ops[-1].attributes[ROLLED] = UnitAttr()
 
     def loop_between(
         self, name: str, start: SSAValue, end: SSAValue, step: int, body: Callable[[Run, SSAValue], None]

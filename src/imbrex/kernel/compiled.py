@@ -7,7 +7,7 @@ may lie, what a call waits for, and who says how large a launch is.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, assert_never
@@ -144,9 +144,9 @@ class Kernel:
         """Run on all arrays, or, where none of them is read and written, on those that are read: the result
         is then a new array of the same kind.
 
-        Arrays are NumPy's, torch's, or come by DLPack; dense and row-major, of the problem's very shapes and
-        types.  TypeError and ValueError where they are not.  On a GPU, arrays that lie there are used in
-        `stream` without waiting; arrays of the host are copied.
+        Arrays are NumPy's, torch's, or come by DLPack; of the problem's very shapes, strides and types, dense
+        and row-major where it states no strides.  TypeError and ValueError where they are not.  On a GPU,
+        arrays that lie there are used in `stream` without waiting; arrays of the host are copied.
         """
         operands = self._operands
         if len(arrays) == len(operands) - 1 and not self._reads_result:
@@ -166,6 +166,7 @@ class Kernel:
         from imbrex.verify.compare import compare
         from imbrex.verify.data import random_operands
         from imbrex.verify.device import check as on_device
+        from imbrex.verify.poison import spoiled
         from imbrex.verify.reference import reference
 
         self.loaded.prepare()
@@ -175,7 +176,8 @@ class Kernel:
         truth = reference(self.problem, operands.arrays)
         result = self(*(operands.arrays[o.role] for o in self.problem.operands), threads=threads)
         data = "random" if values == "float" else "any"
-        return compare(self.problem, result, truth, is_exact=operands.is_exact, data=data)
+        found = compare(self.problem, result, truth, is_exact=operands.is_exact, data=data)
+        return replace(found, beside=spoiled(result, self._operands[self._written].strides))
 
     @cached_property
     def _operands(self) -> tuple[Operand, ...]:

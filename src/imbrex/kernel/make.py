@@ -103,7 +103,8 @@ def _built(order: Order, store: Cache) -> dict[str, Any]:
 def _found(order: Order, recipe: Mapping[str, Any], store: Cache) -> Kernel | None:
     """The kernel of an object that was built before; None when it is gone."""
     parameters = tuple(
-        Parameter(o.role, o.shape, o.dtype.numpy, o.is_written) for o in order.problem.operands
+        Parameter(o.role, o.shape, o.dtype.numpy, o.is_written, strides=o.strides)
+        for o in order.problem.operands
     )
     workspace = tuple(
         Parameter(name, (elements,), dtype(of).numpy, True, is_zeroed)

@@ -24,14 +24,21 @@ ALGORITHMS: Mapping[str, tuple[Direction, ...]] = {
     "v4r4": ("forward", "backward_weight"),
     "v4r1": ("backward_data",),
     "v1r1": ("backward_data",),
+    "interleaved": ("backward_data",),
     "channels_last": ("forward", "backward_data", "backward_weight"),
+    "input_last": ("backward_weight",),
+    "output_last": ("backward_weight",),
     "merged_groups": ("forward", "backward_data", "backward_weight"),
     "window_rows": ("forward", "backward_weight"),
-    "channel_vectors": ("forward", "backward_data"),
+    "whole_images": ("forward", "backward_data", "backward_weight"),
+    "channel_vectors": ("forward", "backward_data", "backward_weight"),
+    "halo": ("forward", "backward_data"),
 }
 """Of convolutions, with the directions that each is of."""
-PACKING = ("channels_last", "channel_vectors", "merged_groups", "window_rows")
-"""Those that copy for matrix instructions; merged_groups with a colon and a number of groups."""
+PACKING = ("channels_last", "input_last", "output_last", "channel_vectors", "merged_groups", "window_rows")
+"""Those that copy for matrix instructions."""
+COUNTED = ("merged_groups", "whole_images", "halo")
+"""With a colon and a number, of groups or of positions."""
 ALIGNED = "aligned"
 DATA_TILED = "data_tiled"
 """Alone, or with a colon and the name of a tile kernel."""
@@ -124,7 +131,7 @@ def _algorithm(problem: Problem, goal: Goal, wanted: str | None) -> str | None:
     if wanted in PRODUCTS or wanted.partition(":")[0] == DATA_TILED:
         return _of_product(problem, goal, wanted)
     word, _, count = wanted.partition(":")
-    if word not in ALGORITHMS or bool(count) != (word == "merged_groups"):
+    if word not in ALGORITHMS or bool(count) != (word in COUNTED):
         known = (*ALGORITHMS, *PRODUCTS)
         hint = did_you_mean(wanted, known) or f"known: {', '.join(known)}"
         raise Diagnostic(f"unknown algorithm '{wanted}'", hint=hint)

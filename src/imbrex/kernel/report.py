@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 from imbrex.build.amd.code_object import AMD_FLAGS, CodeObject
 from imbrex.build.isa import host_isa
-from imbrex.build.nvidia.cubin import Cubin, compiler_version, flags_of
+from imbrex.build.nvidia.cubin import Cubin, compiler_version
 from imbrex.build.shared import Shared
 from imbrex.build.toolchain import FLAGS, find_compiler
 from imbrex.problem import problem_text
@@ -70,7 +70,7 @@ def _of_nvidia(kernel: Kernel, cubin: Cubin) -> dict[str, Any]:
     return {
         "workspace_bytes": kernel.workspace_bytes,
         "compiler": compiler_version(),
-        "flags": list(flags_of(cubin.architecture)),
+        "flags": list(cubin.flags),
         "kernels": [of_one.to_json() for of_one in kernel.resources],
         "files": [*kernel.bundle.units, f"{kernel.name}.cubin", f"{kernel.name}.log"],
     }

@@ -8,9 +8,19 @@ from math import prod
 from imbrex.index.expr import Lin, lin, param, select, var
 from imbrex.ir.ops.grid import LaunchOp
 from imbrex.ir.ops.matrix import MfmaOp
-from imbrex.ir.ops.memory import AllocOp, FillOp, LdsBarrierOp, SubviewOp, constant_of
+from imbrex.ir.ops.memory import AllocOp, FillOp, LdsBarrierOp, SubviewOp, constant_of, filled_with
 from imbrex.ir.ops.schedule import AwaitOp, BoundOp, GroupOp, SegmentOp, SignalOp, TileOp
-from imbrex.ir.ops.standard import AddiOp, Block, ConstantOp, ForOp, FuncOp, ModuleOp, Operation, SSAValue
+from imbrex.ir.ops.standard import (
+    ROLLED,
+    AddiOp,
+    Block,
+    ConstantOp,
+    ForOp,
+    FuncOp,
+    ModuleOp,
+    Operation,
+    SSAValue,
+)
 from imbrex.ir.ops.thread import ThreadwiseCopyOp, ThreadwiseGemmOp
 from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
 from imbrex.ir.ops.workspace import WorkspaceOp
@@ -128,7 +138,7 @@ class Builder:
             case SubviewOp():
                 body.append(self._subview(op))
             case FillOp() if not self.is_cpu:  # a CPU's first product overwrites its tile instead
-                body.append(Fill(self.reader.buffers[op.buffer], 0))
+                body.append(Fill(self.reader.buffers[op.buffer], filled_with(op)))
             case LdsBarrierOp():
                 body.append(Barrier())
             case SignalOp():
@@ -160,7 +170,7 @@ class Builder:
                 return
             index = self.reader.indices[argument] = var(name, count) * step + low
             body = self.block(op.body.block, name, index)
-            self.scopes[-1].body.append(For(name, count, tuple(body)))
+            self.scopes[-1].body.append(For(name, count, tuple(body), rolled=ROLLED in op.attributes))
         elif (count := high.bounds[1]) > 0:
             index = self.reader.indices[argument] = var(name, count)
             body = tuple(self.block(op.body.block, name, index - low))

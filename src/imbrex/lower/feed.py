@@ -11,6 +11,7 @@ from dataclasses import replace
 from math import gcd
 from typing import Final, Literal
 
+from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import DType
 from imbrex.index.atom import Var
 from imbrex.index.expr import Lin, lin, var
@@ -26,7 +27,7 @@ from imbrex.schedule.access import access_of
 from imbrex.schedule.warpgroup.plan import ROWS, instruction_of, shared_tile, stretch
 from imbrex.view import gemm
 from imbrex.view.shared_tile import Swizzle
-from imbrex.view.tensor import Box, Refused, access, store_access
+from imbrex.view.tensor import Box, Product, Refused, access, halo_access, store_access
 
 __all__ = ["warpgroup_gemm"]
 
@@ -41,6 +42,13 @@ STORED: Final = ("f16", "bf16", "f32", "i32")
 
 def warpgroup_gemm(op: WarpgroupGemmOp, reader: Reader) -> WarpgroupGemm:
     """The statement of an operation."""
+    made = _statement(op, reader)
+    if made.b_stays and isinstance(made.b.access, Lanes):
+        raise Diagnostic(f"a tile of B that stays in shared memory comes by TMA: {made.b.access.reason}")
+    return made
+
+
+def _statement(op: WarpgroupGemmOp, reader: Reader) -> WarpgroupGemm:
     grid, cluster, dtype = op.grid_, op.cluster_, element_type(op.a)
     plan = op.plan_
     shared = plan is not None and bool(plan.shared)
@@ -53,7 +61,7 @@ def warpgroup_gemm(op: WarpgroupGemmOp, reader: Reader) -> WarpgroupGemm:
         pingpong=number(op.pingpong, False),
         cluster=cluster,
         instruction=instruction_of(dtype, grid.n_per_block),
-        a=_feed(op, "a", reader),
+        a=_feed(op, "a", reader) if op.halo is None else _halo(op, op.halo.data, reader),
         b=_feed(op, "b", reader),
         c=_drain(op, reader),
         batches=grid.g,
@@ -68,6 +76,8 @@ def warpgroup_gemm(op: WarpgroupGemmOp, reader: Reader) -> WarpgroupGemm:
         method=number(op.store_method, "set"),
         partials=_slot(op.partials, op, reader) if shared else None,
         flags=_slot(op.flags, op, reader) if shared else None,
+        b_stays=op.stationary is not None,
+        diagonal=1 if op.diagonal is None else op.diagonal.data,
     )
 
 
@@ -90,6 +100,21 @@ def _feed(op: WarpgroupGemmOp, which: Literal["a", "b"], reader: Reader) -> Feed
     if isinstance(found, Refused):
         found = _lanes(map, own, (tile.k, size), (grid.k_steps, tiles), dtype, found.reason, tile.major)
     return Feed(buffer, tile, found, parts if not isinstance(found, Lanes) else 1)
+
+
+def _halo(op: WarpgroupGemmOp, room: int, reader: Reader) -> Feed:
+    """A as rasters of at most `room` pixels, each read at all taps of a window."""
+    buffer, map = _operand(op.a, ("gemmG", "gemmK", "gemmM"), reader)
+    _, stored = _operand(op.c, ("gemmG", "gemmM", "gemmN"), reader)
+    grid = op.grid_
+    found = halo_access(Product(map, stored, grid.m_per_block), element_type(op.a))
+    if isinstance(found, Refused):
+        raise Diagnostic(f"A's windows do not come into shared memory once: {found.reason}")
+    tile, parts = found.tile, 1 if number(op.pingpong, False) else op.consumers.data
+    if tile.loaded > room or not tile.is_sum_of_starts(grid.m_per_block // parts):
+        message = f"a tile of {tile.loaded} pixels, {tile.pitch} of an image, does not serve"
+        raise Diagnostic(f"{message} {parts} consumers in stages of {room}")
+    return Feed(buffer, tile, found.box, 1)
 
 
 def _lanes(
@@ -131,11 +156,12 @@ def _drain(op: WarpgroupGemmOp, reader: Reader) -> Drain:
     offset = address(point.coords, [dim.size for dim in map.lower])
     finish = _finish(op.c, {"gemmM": rows, "gemmN": columns}, places, reader)
     lies = access_of(map, dtype)
-    runs = {"row": lies.run[0] * (lies.step[0] == 1), "column": lies.run[1] * (lies.step[1] == 1)}
-    together: Literal["row", "column"] = "column" if runs["column"] >= runs["row"] else "row"
-    if not max(runs.values()):
+    rows_run, columns_run = (run * (step == 1) for run, step in zip(lies.run, lies.step, strict=True))
+    together: Literal["row", "column"] = "column" if columns_run >= rows_run else "row"
+    if not max(rows_run, columns_run):
+        near = None if not any(lies.step) else "column" if lies.step[1] else "row"
         reason = "no neighbours of C lie together"
-        return Drain(buffer, offset, point.guards, None, 1, None, reason, finish)
+        return Drain(buffer, offset, point.guards, near, 1, None, reason, finish)
     width = vector_width(grown, "gemmN" if together == "column" else "gemmM", MOST_BYTES // dtype.bytes)
     stored = _stored(op, map, dtype, together)
     box, reason = (None, stored.reason) if isinstance(stored, Refused) else (stored, "")
@@ -162,7 +188,8 @@ def _stored(op: WarpgroupGemmOp, map: Map, dtype: DType, together: Literal["row"
         return Refused("C is read, or added to")
     if dtype.name not in STORED:
         return Refused(f"no TMA store of {dtype}")
-    grid, columns = op.grid_, op.n_per_block.data
+    grid, whole = op.grid_, op.n_per_block.data
+    columns = whole // (1 if op.plan_ is None else op.plan_.parts)
     if together == "column":
         piece = piece_columns(columns, dtype.bytes)
         swizzle = next((s for s in SWIZZLES if s == piece * dtype.bytes), 0)
@@ -171,7 +198,7 @@ def _stored(op: WarpgroupGemmOp, map: Map, dtype: DType, together: Literal["row"
         piece, along = min(columns, PIECE_BYTES // dtype.bytes), min(ROWS, PIECE_BYTES // dtype.bytes)
         found = store_access(map, piece, along, dtype, row_name="gemmN", column_name="gemmM")
         rows = grid.m_blocks * grid.m_per_block
-        found = _exchanged(found, rows, grid.n_blocks * columns) if isinstance(found, Box) else found
+        found = _exchanged(found, rows, grid.n_blocks * whole) if isinstance(found, Box) else found
     if isinstance(found, Box) and columns % piece and not _is_affine(found):
         return Refused(f"pieces of {piece} columns do not divide {columns}, and C's columns are several dims")
     return found

@@ -70,6 +70,7 @@ class For:
     """`body` for var = 0 .. count - 1, in order.
 
     Where `end` is given, only for var = start, start + stride, .. below end, which are some of these values.
+    rolled: it stays a loop, where others of a GPU's work item are written out.
     """
 
     var: str
@@ -78,6 +79,7 @@ class For:
     start: Lin | None = None
     end: Lin | None = None
     stride: int = 1
+    rolled: bool = False
 
     @property
     def is_condition(self) -> bool:

@@ -15,6 +15,7 @@ from imbrex.index.map import Map
 from imbrex.index.rule import Guard
 from imbrex.lower.place import Buffer, Ref, StoreMethod
 from imbrex.problem.epilogue import Expression
+from imbrex.view.halo_tile import HaloTile
 from imbrex.view.mma import Instruction
 from imbrex.view.shared_tile import SharedTile
 from imbrex.view.streamk import Plan
@@ -51,7 +52,7 @@ class Feed:
     """
 
     buffer: Buffer
-    share: SharedTile
+    share: SharedTile | HaloTile
     access: Access
     parts: int
 
@@ -70,7 +71,8 @@ class Finish:
 class Drain:
     """Where C goes: element (row, column) at `offset`, where the guards hold.
 
-    contiguous: which neighbours lie together in memory, `width` of them in one access.  access: the TMA store
+    contiguous: which neighbours lie together in memory, `width` of them in one access, or, where none do, are
+    two elements apart.  access: the TMA store
     of a piece, None where only ordinary stores serve, for a `reason`.  A piece is 64 rows of `piece_columns`;
     where rows lie together, its boxes are up to 64 rows, 128 bytes, of up to 128 bytes' worth of columns.
     """
@@ -95,8 +97,12 @@ class WarpgroupGemm:
     its number over the blocks of one batch.  plan: how clusters share units where they share them, None where
     cluster c computes units c, c + clusters, ..  workgroups: to launch.
 
+    diagonal: blocks of columns, each of which is multiplied by its own channels of a tap only.
+
+    b_stays: a tile of B stays in shared memory until another one is wanted, units of all batches in turn.
+
     partials, flags: of the workgroup `workgroup`, its place for the sums of a tile that another one owns, of
-    rows * columns, and its flag; None where no tile is shared.
+    rows * columns, and its flag; None where no tile is shared through memory.
     """
 
     rows: int
@@ -122,6 +128,23 @@ class WarpgroupGemm:
     method: StoreMethod = "set"
     partials: Ref | None = None
     flags: Ref | None = None
+    b_stays: bool = False
+    diagonal: int = 1
+
+    @property
+    def parts(self) -> int:
+        """Of K: workgroups that share a tile in a cluster.  Each stores as many of its columns."""
+        return 1 if self.plan is None else self.plan.parts
+
+    @property
+    def channels(self) -> int:
+        """Neighbours of a step that all blocks of columns share out."""
+        return self.a.share.channels if isinstance(self.a.share, HaloTile) else self.depth
+
+    @property
+    def stored_columns(self) -> int:
+        """Neighbouring columns of a tile that one workgroup stores."""
+        return self.columns // self.parts
 
     @property
     def units(self) -> int:

@@ -25,6 +25,8 @@ def described(gemm: WarpgroupGemm) -> Mapping[str, str]:
 def _units(gemm: WarpgroupGemm) -> str:
     rows, columns = gemm.cluster
     of = f"of {gemm.units} units" + (f" of {rows} x {columns} tiles" if rows * columns > 1 else "")
+    if gemm.parts > 1:
+        return f"parts of K {of}, {gemm.parts} in a cluster, each stores {gemm.stored_columns} columns"
     return f"whole ones {of}" if gemm.plan is None else f"segments {of}, {gemm.plan.mode}"
 
 

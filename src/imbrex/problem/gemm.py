@@ -1,6 +1,7 @@
 """Gemm: a matrix product, plain or batched.
 
-Law: a Gemm that exists is possible; the constructor raises one `Diagnostic` otherwise.  Arrays are row-major.
+Law: a Gemm that exists is possible; the constructor raises one `Diagnostic` otherwise.  Arrays are row-major,
+with gaps between rows where a leading dimension says so.
 """
 
 from __future__ import annotations
@@ -16,10 +17,14 @@ from imbrex.problem import epilogue as after
 from imbrex.problem.epilogue import Epilogue
 from imbrex.problem.field import flag, number, operand_type, whole
 from imbrex.problem.operand import GemmSizes, Operand, total_bytes
+from imbrex.problem.stride import LEADING, STRIDES, Matrices, Stride, strided
 
 __all__ = ["Gemm", "GemmRole"]
 
 GemmRole = Literal["a", "b", "c"]
+
+_FIELDS = (*LEADING.values(), *STRIDES.values())
+"""In the order in which they are written; left out where dense."""
 
 
 @dataclass(frozen=True, init=False)
@@ -28,6 +33,8 @@ class Gemm:
 
     A transposed operand is stored as [k, m] (or [n, k]).  Arrays have rank 2, or 3 where batch is above 1.
     epilogue: what becomes of each element before it is stored; its bias has n elements.
+    lda, ldb, ldc: elements from a row of the stored array to the next; stride_a, stride_b, stride_c: from a
+    matrix of the batch to the next, 0 where all are the same one.  None: no gaps, then nothing else.
     """
 
     m: int
@@ -40,6 +47,12 @@ class Gemm:
     beta: float
     dtype: DType
     epilogue: Epilogue | None
+    lda: int | None
+    ldb: int | None
+    ldc: int | None
+    stride_a: int | None
+    stride_b: int | None
+    stride_c: int | None
 
     def __init__(
         self,
@@ -54,6 +67,12 @@ class Gemm:
         beta: float = 0.0,
         dtype: str | DType | npt.DTypeLike = F32,
         epilogue: str | Epilogue | None = None,
+        lda: int | None = None,
+        ldb: int | None = None,
+        ldc: int | None = None,
+        stride_a: int | None = None,
+        stride_b: int | None = None,
+        stride_c: int | None = None,
     ) -> None:
         sizes = {"m": m, "n": n, "k": k, "batch": batch}
         values: dict[str, object] = {"dtype": operand_type(dtype)}
@@ -70,6 +89,11 @@ class Gemm:
             if self.dtype == I8 and not (scale.is_integer() and abs(scale) < 2**31):
                 message = f"{name} must be a whole number of 32 bits for i8, got {scale}"
                 raise Diagnostic(message, subject=name)
+        given = {"a": (lda, stride_a), "b": (ldb, stride_b), "c": (ldc, stride_c)}
+        for role in self.roles:
+            found = strided(role, self.matrices(role), *given[role])
+            object.__setattr__(self, LEADING[role], found.leading)
+            object.__setattr__(self, STRIDES[role], found.batch)
 
     @property
     def roles(self) -> tuple[GemmRole, GemmRole, GemmRole]:
@@ -105,11 +129,35 @@ class Gemm:
     def shapes(self, role: GemmRole) -> tuple[int, ...]:
         return tuple(size for _, size in self.dims(role))
 
+    def matrices(self, role: GemmRole) -> Matrices:
+        """That array as it is stored, whatever its rank."""
+        rows, columns = self.shapes(role)[-2:]
+        return Matrices(self.batch, rows, columns)
+
+    def stride(self, role: GemmRole) -> Stride:
+        """What is not dense of that array."""
+        match role:
+            case "a":
+                return Stride(self.lda, self.stride_a)
+            case "b":
+                return Stride(self.ldb, self.stride_b)
+            case "c":
+                return Stride(self.ldc, self.stride_c)
+            case _:
+                assert_never(role)
+
+    def strides(self, role: GemmRole) -> tuple[int, ...]:
+        """Of that array's dimensions, in elements."""
+        return self.stride(role).of(self.matrices(role))[-len(self.shapes(role)) :]
+
     @property
     def operands(self) -> tuple[Operand, ...]:
         """The arrays of `roles`, then those of the epilogue, for code that serves every Problem."""
         own = tuple(
-            Operand(role, self.layout(role), self.shapes(role), self.element(role), role == "c")
+            Operand(
+                *(role, self.layout(role), self.shapes(role), self.element(role), role == "c"),
+                None if self.stride(role) == Stride() else self.strides(role),
+            )
             for role in self.roles
         )
         return (*own, *after.operands(self.epilogue, own[2], "n"))
@@ -144,15 +192,23 @@ class Gemm:
         reread = 0 if self.beta == 0.0 else total_bytes(self.operands[2:3])
         return total_bytes(self.operands) + reread
 
+    @property
+    def gaps(self) -> dict[str, int]:
+        """Leading dimensions and batch strides that are not the dense ones, by field."""
+        named = ((name, getattr(self, name)) for name in _FIELDS)
+        return {name: value for name, value in named if value is not None}
+
     def key(self) -> str:
         """Canonical short text, one per problem, fit for a file name."""
         letters = f"{'t' if self.transpose_a else 'n'}{'t' if self.transpose_b else 'n'}"
         scales = f"_alpha{self.alpha!r}_beta{self.beta!r}" if (self.alpha, self.beta) != (1.0, 0.0) else ""
-        ends = f"{scales}_{self.epilogue.key}" if self.epilogue else scales
+        gaps = "".join(f"_{name.replace('_', '')}{value}" for name, value in self.gaps.items())
+        ends = gaps + (f"{scales}_{self.epilogue.key}" if self.epilogue else scales)
         return f"gemm_{self.dtype}_{letters}_m{self.m}_n{self.n}_k{self.k}_g{self.batch}{ends}"
 
     def to_json(self) -> dict[str, object]:
         """Plain values by field; `json_form.from_json` is the inverse."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        own = (field.name for field in fields(self) if field.name not in _FIELDS)
+        values = {name: getattr(self, name) for name in own} | self.gaps
         texts = {"dtype": self.dtype.name, "epilogue": self.epilogue and str(self.epilogue)}
         return {"version": 1, "problem": "gemm", **values, **texts}

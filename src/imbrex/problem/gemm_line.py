@@ -1,7 +1,7 @@
 """GEMM lines: `gemm -t f32 -m 1024 -n 512 -k 256 -transA 0 -transB 1 -g 1`, the form that rocMLIR uses.
 
-Law: sizes are those of row-major C[m, n]; nothing is converted.  -g is the batch; -alpha, -beta and
---epilogue are ours.
+Law: sizes are those of row-major C[m, n]; nothing is converted.  -g is the batch; -lda, -strideA and so on
+(rocblas-bench's --lda, --stride_a), of the arrays as they are stored, -alpha, -beta and --epilogue are ours.
 """
 
 from __future__ import annotations
@@ -10,7 +10,15 @@ from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import dtype
 from imbrex.problem.flags import Flag, Line, Word, read_flags
 from imbrex.problem.gemm import Gemm
-from imbrex.problem.value import epilogue_flag, read_epilogue, read_number, read_size, read_truth
+from imbrex.problem.stride import LEADING, STRIDES
+from imbrex.problem.value import (
+    epilogue_flag,
+    read_epilogue,
+    read_number,
+    read_size,
+    read_truth,
+    read_whole,
+)
 
 __all__ = ["GEMM_FLAGS", "gemm_line", "read_gemm_line"]
 
@@ -23,6 +31,8 @@ GEMM_FLAGS = (
     Flag("batch", ("-g", "--batch_count")),
     Flag("transpose_a", ("-transA", "--transA")),
     Flag("transpose_b", ("-transB", "--transB")),
+    *(Flag(f"ld{x}", (f"-ld{x}", f"--ld{x}")) for x in "abc"),
+    *(Flag(f"stride_{x}", (f"-stride{x.upper()}", f"--stride{x.upper()}", f"--stride_{x}")) for x in "abc"),
     Flag("alpha", ("-alpha", "--alpha")),
     Flag("beta", ("-beta", "--beta")),
     Flag("epilogue", ("--epilogue",)),
@@ -53,6 +63,8 @@ def read_gemm_line(line: Line, words: list[Word]) -> tuple[list[Gemm], tuple[str
             beta=flags.get("beta", 0.0, read_number),
             dtype=operand,
             epilogue=flags.get("epilogue", None, read_epilogue),
+            **{name: flags.get(name, None, read_size) for name in LEADING.values()},
+            **{name: flags.get(name, None, read_whole) for name in STRIDES.values()},
         )
     except Diagnostic as error:
         raise flags.locate(error) from None
@@ -60,11 +72,15 @@ def read_gemm_line(line: Line, words: list[Word]) -> tuple[list[Gemm], tuple[str
 
 
 def gemm_line(gemm: Gemm) -> str:
-    """The canonical line of a problem; alpha, beta and epilogue are written where they change something."""
+    """The canonical line of a problem; strides, alpha, beta and epilogue are written where they change
+    something.
+    """
     line = (
         f"gemm -t {gemm.dtype} -m {gemm.m} -n {gemm.n} -k {gemm.k}"
         f" -transA {gemm.transpose_a:d} -transB {gemm.transpose_b:d} -g {gemm.batch}"
     )
+    spelled = {flag.name: flag.spellings[0] for flag in GEMM_FLAGS}
+    line += "".join(f" {spelled[name]} {value}" for name, value in gemm.gaps.items())
     if (gemm.alpha, gemm.beta) != (1.0, 0.0):
         line += f" -alpha {gemm.alpha!r} -beta {gemm.beta!r}"
     return line + epilogue_flag(gemm.epilogue)

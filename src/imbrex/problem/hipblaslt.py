@@ -2,18 +2,23 @@
 
 Law: a column-major m x n matrix is, byte for byte, a row-major n x m one, and D = op(A) op(B) transposed is
 op(B)^T op(A)^T.  So our m is their n, our n their m, our a their B buffer and our b their A buffer; a
-buffer is transposed here exactly if it is transposed there.  Leading dimensions and batch strides must be
-the compact ones; smaller ones mean those to hipblaslt-bench (ROCm/hipBLASLt,
-clients/benchmarks/client.cpp), and so they do here.
+buffer is transposed here exactly if it is transposed there, and its leading dimension and batch stride are
+the same numbers.  Those that are too small mean the compact ones to hipblaslt-bench (ROCm/hipBLASLt,
+clients/benchmarks/client.cpp), and so they do here; with --any_stride 1, batch strides are taken as they are.
+Our c is their D; where beta reads their C, it must lie in the same way.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
 
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import F32, TF32, DType, dtype
 from imbrex.problem.epilogue import parse
 from imbrex.problem.flags import Flag, Flags, Line, Word, read_flags
-from imbrex.problem.gemm import Gemm
+from imbrex.problem.gemm import Gemm, GemmRole
+from imbrex.problem.stride import LEADING, STRIDES, Matrices
 from imbrex.problem.value import read_number, read_size, read_truth, read_whole
 
 __all__ = ["HIPBLASLT_FLAGS", "hipblaslt_line", "read_hipblaslt"]
@@ -31,6 +36,10 @@ _COMPUTE = {
 
 _ACTIVATIONS = {"none": "{}", "relu": "relu({})", "gelu": "gelu_tanh({})", "swish": "silu({})"}
 """Their gelu is the one by tanh; the bias comes before the activation."""
+
+_BUFFERS: tuple[tuple[str, GemmRole], ...] = (("a", "b"), ("b", "a"), ("c", "c"), ("d", "c"))
+_LETTERS: Mapping[GemmRole, str] = {"a": "b", "b": "a", "c": "d"}
+"""Their buffers as our arrays, and the one that each of our arrays is."""
 
 _REFUSED_SWITCHES = "scaleAlpha_vector amaxScaleA amaxScaleB amaxD use_e gradient".split()
 _IGNORED_SWITCHES = "c_equal_d log_function_name".split()
@@ -59,7 +68,7 @@ HIPBLASLT_FLAGS = (
     Flag("activation_type", ("--activation_type",), only=tuple(_ACTIVATIONS)),
     Flag("bias_vector", ("--bias_vector",), takes_value=False),
     Flag("grouped_gemm", ("--grouped_gemm",), "ignored", only=("0", "false")),
-    Flag("any_stride", ("--any_stride",), "ignored", only=("0", "false")),
+    Flag("any_stride", ("--any_stride",)),
     *(Flag(f"scale{letter}", (f"--scale{letter}",), "ignored", only=("0",)) for letter in "ABCD"),
     *(Flag(name, (f"--{name}",), "refused", takes_value=False) for name in _REFUSED_SWITCHES),
     *(Flag(name, (f"--{name}",), "ignored", takes_value=False) for name in _IGNORED_SWITCHES),
@@ -88,8 +97,7 @@ def read_hipblaslt(line: Line, words: list[Word]) -> tuple[list[Gemm], tuple[str
         )
     except Diagnostic as error:
         raise flags.locate(error) from None
-    _check_compact(flags, gemm)
-    return [gemm], flags.ignored
+    return [_laid(flags, gemm)], flags.ignored
 
 
 def hipblaslt_line(gemm: Gemm) -> str:
@@ -97,19 +105,23 @@ def hipblaslt_line(gemm: Gemm) -> str:
     named = {name: word for word, name in _TYPES.items()}
     operand, result = named["f32" if gemm.dtype == TF32 else gemm.dtype.name], named[gemm.element("c").name]
     compute = _COMPUTE["tf32" if gemm.dtype == TF32 else gemm.dtype.accumulator.name][0]
-    leading = " ".join(f"--ld{letter} {size}" for letter, size in zip("abcd", _leading(gemm), strict=True))
     trans_a, trans_b = "NT"[gemm.transpose_b], "NT"[gemm.transpose_a]
     return (
-        f"hipblaslt-bench -m {gemm.n} -n {gemm.m} -k {gemm.k} {leading}"
+        f"hipblaslt-bench -m {gemm.n} -n {gemm.m} -k {gemm.k} {_strides_text(gemm)}"
         f" --alpha {gemm.alpha!r} --beta {gemm.beta!r} --transA {trans_a} --transB {trans_b}"
         f" --batch_count {gemm.batch} --a_type {operand} --b_type {operand}"
         f" --c_type {result} --d_type {result} --compute_type {compute}{_epilogue_flags(gemm)}"
     )
 
 
-def _leading(gemm: Gemm) -> tuple[int, int, int, int]:
-    """Their lda, ldb, ldc, ldd: the rows of each column-major matrix as it is stored."""
-    return (gemm.shapes("b")[-1], gemm.shapes("a")[-1], gemm.n, gemm.n)
+def _strides_text(gemm: Gemm) -> str:
+    """Their leading dimensions, of C as of D, and the batch strides that do not follow from these."""
+    told = [f"--ld{letter} {gemm.strides(role)[-2]}" for letter, role in _BUFFERS]
+    given = [buffer for buffer in _BUFFERS if gemm.stride(buffer[1]).batch is not None]
+    told += [f"--stride_{letter} {gemm.strides(role)[0]}" for letter, role in given]
+    if any(gemm.strides(r)[0] < gemm.strides(r)[-2] * gemm.matrices(r).rows for _, r in given):
+        told.append("--any_stride 1")
+    return " ".join(told)
 
 
 def _operand_type(flags: Flags) -> DType:
@@ -154,15 +166,33 @@ def _epilogue(flags: Flags) -> str | None:
     return None if text == "x" else text
 
 
-def _check_compact(flags: Flags, gemm: Gemm) -> None:
-    """Leading dimensions and batch strides above the compact ones leave gaps, which a Gemm has not."""
-    sizes = (gemm.n * gemm.k, gemm.m * gemm.k, gemm.m * gemm.n, gemm.m * gemm.n)
-    for letter, leading, stride in zip("abcd", _leading(gemm), sizes, strict=True):
-        if flags.get(f"ld{letter}", 0, read_whole) > leading:
-            word = flags.values[f"ld{letter}"]
-            message = f"ld{letter} = {word.text} leaves gaps; only the compact {leading} is supported"
-            raise flags.line.error(message, word)
-        if gemm.batch > 1 and flags.get(f"stride_{letter}", 0, read_whole) > stride:
-            word = flags.values[f"stride_{letter}"]
-            message = f"stride_{letter} = {word.text} leaves gaps; only the compact {stride} is supported"
-            raise flags.line.error(message, word)
+def _laid(flags: Flags, gemm: Gemm) -> Gemm:
+    """The problem with the strides of the line."""
+    any_stride = flags.get("any_stride", False, read_truth)
+    fields: dict[str, int] = {}
+    found = {
+        role: _given(flags, letter, gemm.matrices(role), any_stride) for role, letter in _LETTERS.items()
+    }
+    for role, (leading, batch) in found.items():
+        fields |= {LEADING[role]: leading, STRIDES[role]: batch}
+    if gemm.beta != 0.0 and (read := _given(flags, "c", gemm.matrices("c"), any_stride)) != found["c"]:
+        what = next(w for w, x, y in zip(("ld", "stride_"), read, found["c"], strict=True) if x != y)
+        message = f"c is read and written where it lies, so {what}c must be {what}d"
+        word = flags.values.get(f"{what}d") or flags.values.get(f"{what}c")
+        raise flags.line.error(message, word, f"give both of --{what}c and --{what}d, or neither")
+    try:
+        return replace(gemm, **fields)
+    except Diagnostic as error:
+        theirs = {ours[r]: f"{name}{x}" for r, x in _LETTERS.items() for ours, name in _NAMED}
+        raise flags.line.locate(error, flags.values.get(theirs.get(error.subject or "", ""))) from None
+
+
+_NAMED = ((LEADING, "ld"), (STRIDES, "stride_"))
+
+
+def _given(flags: Flags, letter: str, matrices: Matrices, any_stride: bool) -> tuple[int, int]:
+    """The leading dimension and the batch stride of a buffer, the compact ones where they are too small."""
+    leading = max(matrices.columns, flags.get(f"ld{letter}", 0, read_whole))
+    compact = leading * matrices.rows
+    batch = flags.get(f"stride_{letter}", 0 if not any_stride else compact, read_whole)
+    return leading, batch if any_stride else max(compact, batch)

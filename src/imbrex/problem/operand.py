@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from imbrex.dtype import DType
 
-__all__ = ["GemmSizes", "Operand", "total_bytes"]
+__all__ = ["GemmSizes", "Operand", "dense_strides", "reach", "total_bytes"]
 
 
 class GemmSizes(NamedTuple):
@@ -23,13 +23,17 @@ class GemmSizes(NamedTuple):
 
 @dataclass(frozen=True)
 class Operand:
-    """One array of a problem, dense and row-major; `layout` names its dimensions, outermost first."""
+    """One array of a problem, row-major; `layout` names its dimensions, outermost first.
+
+    strides: elements from one to the next along each dimension, where these are not the dense ones.
+    """
 
     role: str
     layout: tuple[str, ...]
     shape: tuple[int, ...]
     dtype: DType
     is_written: bool
+    strides: tuple[int, ...] | None = None
 
     def shape_along(self, result: Operand) -> tuple[int, ...]:
         """Of this array when it broadcasts with the result: 1 along the dimensions that it has not."""
@@ -39,6 +43,28 @@ class Operand:
     @property
     def elements(self) -> int:
         return math.prod(self.shape)
+
+    @property
+    def reach(self) -> int:
+        """Elements from the first to the last, gaps and all."""
+        return reach(self.shape, self.strides)
+
+    @property
+    def room(self) -> int:
+        """Elements to the end of the last row, were it as long as those before it."""
+        return self.elements if self.strides is None else self.reach + max(self.strides)
+
+
+def dense_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Of a row-major array without gaps."""
+    return tuple(math.prod(shape[i + 1 :]) for i in range(len(shape)))
+
+
+def reach(shape: tuple[int, ...], strides: tuple[int, ...] | None) -> int:
+    """Elements from the first to the last of an array with these strides, or a dense one."""
+    if strides is None:
+        return math.prod(shape)
+    return 1 + sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
 
 
 def total_bytes(operands: Iterable[Operand]) -> int:

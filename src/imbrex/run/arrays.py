@@ -2,7 +2,8 @@
 
 Law: nothing is copied on the way in; what cannot be taken as it lies is refused with the error that NumPy
 would raise (TypeError for what a thing is, ValueError for the shape it has).  `dense_order` tells how it
-lies, `contiguous` is the only function that copies.
+lies, `contiguous` is the only function that copies.  Strides are NumPy's, in bytes, but for those that a
+kernel was compiled for, in elements.
 """
 
 from __future__ import annotations
@@ -12,15 +13,21 @@ from collections.abc import Sequence
 from typing import Any, TypeGuard, cast
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from imbrex.dtype import BF16, ML_DTYPES, dtype
+from imbrex.problem.operand import reach
 
-__all__ = ["Array", "as_array", "check", "contiguous", "dense_order", "order_of", "same_kind"]
+__all__ = [
+    "Array", "as_array", "check", "contiguous", "dense_order", "expect_strides", "in_memory", "new_array",
+    "order_of", "same_kind", "share_memory", "strided_view",
+]  # fmt: skip
 
 Array = NDArray[Any]
 
 _NARROW = frozenset(ML_DTYPES.values())  # NumPy knows most of them as records
+_MOST_WORK = 1000  # of NumPy, to tell whether two arrays with gaps share an element
 _DLPACK_CPU = 1  # dlpack.h, DLDeviceType
 _DLPACK_DEVICES = {
     2: "CUDA",
@@ -59,10 +66,16 @@ def as_array(value: object, name: str = "array") -> Array:
 
 
 def check(
-    array: Array, name: str, *, dtype: np.dtype[Any], shape: Sequence[int], written: bool = False
+    array: Array,
+    name: str,
+    *,
+    dtype: np.dtype[Any],
+    shape: Sequence[int],
+    strides: Sequence[int] | None = None,
+    written: bool = False,
 ) -> None:
     """TypeError for another dtype, ValueError for another shape, or for memory that a kernel cannot use
-    as it lies.
+    as it lies.  strides: those it was compiled for, in elements; None: no gaps.
     """
     if array.dtype != dtype:
         raise TypeError(f"'{name}' should have dtype {dtype}, got {array.dtype}")
@@ -70,12 +83,57 @@ def check(
         raise ValueError(f"'{name}' should have shape {tuple(shape)}, got {array.shape}")
     if not array.flags.aligned:
         raise ValueError(f"'{name}' should lie at a multiple of {array.dtype.alignment} bytes, copy it first")
-    if not array.flags.c_contiguous:
+    if strides is not None:
+        expect_strides(name, shape, [s / array.itemsize for s in array.strides], strides)
+    elif not array.flags.c_contiguous:
         raise ValueError(
             f"'{name}' should be contiguous, got strides {array.strides} for shape {array.shape}"
         )
     if written and not array.flags.writeable:
         raise ValueError(f"'{name}' is the output, but it is read-only")
+
+
+def expect_strides(name: str, shape: Sequence[int], got: Sequence[float], wanted: Sequence[int]) -> None:
+    """ValueError where strides, in elements, are not those that a kernel was compiled for; that of a
+    dimension of size 1 may be any.
+    """
+    if any(size > 1 and x != y for size, x, y in zip(shape, got, wanted, strict=True)):
+        given = tuple(int(x) if x == int(x) else x for x in got)
+        message = (
+            f"'{name}' should have strides {tuple(wanted)} in elements, for which the kernel was compiled"
+        )
+        raise ValueError(f"{message}, got {given}")
+
+
+def share_memory(one: Array, other: Array) -> bool:
+    """Have they an element in common?  True also where that is hard to tell."""
+    if not np.may_share_memory(one, other):
+        return False
+    try:
+        most: Any = _MOST_WORK  # NumPy's stub knows only -1 and 0
+        return np.shares_memory(one, other, max_work=most)
+    except (np.exceptions.TooHardError, OverflowError):
+        return True
+
+
+def strided_view(memory: Array, shape: Sequence[int], strides: Sequence[int]) -> Array:
+    """Elements of a row of memory as an array with these strides, in elements."""
+    return as_strided(memory, tuple(shape), [s * memory.itemsize for s in strides])
+
+
+def in_memory(array: Array) -> Array:
+    """All from the first element to the last, gaps and all, as a row; `array` itself where it is dense."""
+    if array.flags.c_contiguous or not array.size:
+        return array
+    strides = [s // array.itemsize for s in array.strides]
+    return strided_view(array, (reach(array.shape, tuple(strides)),), (1,))
+
+
+def new_array(shape: tuple[int, ...], dtype: np.dtype[Any], strides: tuple[int, ...] | None) -> Array:
+    """A new array with these strides in elements; None: no gaps."""
+    if strides is None:
+        return np.empty(shape, dtype)
+    return strided_view(np.empty(reach(shape, strides), dtype), shape, strides)
 
 
 def dense_order(array: Array) -> tuple[int, ...] | None:

@@ -14,14 +14,14 @@ import re
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from math import prod
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from imbrex.diagnostic import Diagnostic
-from imbrex.run.arrays import Array, as_array, check, same_kind
+from imbrex.problem.operand import reach
+from imbrex.run.arrays import Array, as_array, check, new_array, same_kind, share_memory
 from imbrex.run.machine import usable_cores
 
 __all__ = ["CpuKernel", "Parameter", "load", "thread_count"]
@@ -31,17 +31,22 @@ _OK, _OUT_OF_MEMORY = 0, 1
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One array that a kernel takes, row-major over `shape`.  is_zeroed: a workspace that starts as zeros."""
+    """One array that a kernel takes, row-major over `shape`.  is_zeroed: a workspace that starts as zeros.
+
+    strides: in elements, where there are gaps.
+    """
 
     name: str
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     is_written: bool = False
     is_zeroed: bool = False
+    strides: tuple[int, ...] | None = None
 
     @property
     def bytes(self) -> int:
-        return prod(self.shape) * self.dtype.itemsize
+        """From the first element to the last, gaps and all."""
+        return reach(self.shape, self.strides) * self.dtype.itemsize
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +77,7 @@ class CpuKernel:
         for array, p in zip(arrays, self.parameters, strict=True):
             if not isinstance(array, np.ndarray):  # pyright: ignore[reportUnnecessaryIsInstance]
                 raise TypeError(f"'{p.name}' should be a numpy array, got {type(array).__name__}")
-            check(array, p.name, dtype=p.dtype, shape=p.shape, written=p.is_written)
+            check(array, p.name, dtype=p.dtype, shape=p.shape, strides=p.strides, written=p.is_written)
         self._check_overlap(arrays)
 
     def _call(self, arrays: tuple[Array, ...], scratch: list[Array], threads: int | None) -> None:
@@ -101,7 +106,7 @@ class CpuKernel:
 
     def new_result(self, parameter: Parameter, like: object) -> Any:
         """An array for the output, of the kind of `like`."""
-        return same_kind(np.empty(parameter.shape, parameter.dtype), like)
+        return same_kind(new_array(parameter.shape, parameter.dtype, parameter.strides), like)
 
     @contextmanager
     def resident(self, *arrays: Array, threads: int | None = None) -> Generator[Callable[[], None]]:
@@ -119,7 +124,7 @@ class CpuKernel:
     def _check_overlap(self, arrays: tuple[Array, ...]) -> None:
         for out, p in zip(arrays, self.parameters, strict=True):
             for other, q in zip(arrays, self.parameters, strict=True):
-                if p.is_written and p is not q and np.may_share_memory(out, other):
+                if p.is_written and p is not q and share_memory(out, other):
                     raise ValueError(f"the output '{p.name}' shares memory with '{q.name}'")
 
 

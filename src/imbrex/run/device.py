@@ -14,6 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from imbrex.problem.operand import dense_strides, reach
+from imbrex.run.arrays import expect_strides
+
 __all__ = ["ALIGNMENT", "DeviceArray", "check_device_array", "is_on_nvidia", "new_array", "on_device"]
 
 _GPU_TYPES = (2, 10, 13)  # dlpack.h, DLDeviceType: kDLCUDA, as which some present ROCm, kDLROCM, managed CUDA
@@ -86,27 +89,52 @@ def is_on_nvidia(value: Any) -> bool:
     return hasattr(value, "__dlpack_device__") and int(value.__dlpack_device__()[0]) in _NVIDIA_TYPES
 
 
-def new_array(shape: tuple[int, ...], dtype: np.dtype[Any], like: Any, name: str) -> Any:
-    """A new array where `like` lies and of its kind, torch's or CuPy's; TypeError for another kind."""
+def new_array(
+    shape: tuple[int, ...],
+    dtype: np.dtype[Any],
+    like: Any,
+    name: str,
+    strides: tuple[int, ...] | None = None,
+) -> Any:
+    """A new array where `like` lies and of its kind, torch's or CuPy's; TypeError for another kind.
+
+    strides: in elements; None: no gaps.
+    """
     torch: Any = sys.modules.get("torch")
     if torch is not None and isinstance(like, torch.Tensor):
-        return torch.empty(shape, dtype=getattr(torch, dtype.name), device=like.device)
+        of: dict[str, Any] = {"dtype": getattr(torch, dtype.name), "device": like.device}
+        return torch.empty(shape, **of) if strides is None else torch.empty_strided(shape, strides, **of)
     cupy: Any = sys.modules.get("cupy")
     if cupy is not None and isinstance(like, cupy.ndarray):
         with like.device:
-            return cupy.empty(shape, dtype)
+            if strides is None:
+                return cupy.empty(shape, dtype)
+            in_bytes = tuple(s * dtype.itemsize for s in strides)
+            return cupy.ndarray(
+                shape, dtype, strides=in_bytes, memptr=cupy.empty(reach(shape, strides), dtype).data
+            )
     raise TypeError(f"give '{name}', too: a new array on a GPU can only be one of torch or CuPy")
 
 
 def check_device_array(
-    array: DeviceArray, name: str, *, dtype: str, shape: Sequence[int], written: bool
+    array: DeviceArray,
+    name: str,
+    *,
+    dtype: str,
+    shape: Sequence[int],
+    written: bool,
+    strides: Sequence[int] | None = None,
 ) -> None:
-    """TypeError for another type; ValueError for another shape, for gaps, and for a read-only output."""
+    """TypeError for another type; ValueError for another shape, for other strides, and for a read-only
+    output.  strides: those the kernel was compiled for, in elements; None: no gaps.
+    """
     if array.dtype != dtype:
         raise TypeError(f"'{name}' should have dtype {dtype}, got {array.dtype}")
     if array.shape != tuple(shape):
         raise ValueError(f"'{name}' should have shape {tuple(shape)}, got {array.shape}")
-    if array.strides is not None and not _is_row_major(array.shape, array.strides):
+    if strides is not None:
+        expect_strides(name, array.shape, array.strides or dense_strides(array.shape), strides)
+    elif array.strides is not None and not _is_row_major(array.shape, array.strides):
         told = f"strides {array.strides} for shape {array.shape}"
         raise ValueError(f"'{name}' should be contiguous, got {told}")
     if array.address % ALIGNMENT:

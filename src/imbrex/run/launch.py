@@ -22,7 +22,8 @@ class Launch:
     arguments: places among the arrays of the problem and, after them, of the workspace, one pointer each.
     Of a CUDA kernel besides: shared_bytes: dynamic shared memory of a workgroup; cluster: workgroups of a
     cluster, which divide the grid; tensors: tensor maps, the kernel's first parameters, each of the array
-    whose number among `arguments` it names.
+    whose number among `arguments` it names; is_early: may begin before what is ahead of it in the stream has
+    ended, for it waits for that itself.
     """
 
     kernel: str
@@ -32,6 +33,7 @@ class Launch:
     shared_bytes: int = 0
     cluster: int = 1
     tensors: tuple[TensorMap, ...] = ()
+    is_early: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,7 @@ def _object(step: Step) -> dict[str, Any]:
     if isinstance(step, Zero):
         return {"argument": step.argument}
     plain = {name: getattr(step, name) for name in ("kernel", "grid_size", "block_size", "arguments")}
-    more = {"shared_bytes": step.shared_bytes, "cluster": step.cluster}
+    more = {"shared_bytes": step.shared_bytes, "cluster": step.cluster, "is_early": step.is_early}
     return {**plain, **more, "tensors": [tensor.to_json() for tensor in step.tensors]}
 
 
@@ -73,6 +75,7 @@ def _step(entry: Mapping[str, Any]) -> Step:
         entry["shared_bytes"],
         entry["cluster"],
         _tensors(entry["tensors"]),
+        entry["is_early"],
     )
 
 

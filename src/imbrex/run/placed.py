@@ -7,11 +7,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from imbrex.run.arrays import Array, as_array, check, same_kind
+from imbrex.run import arrays as of_host
+from imbrex.run.arrays import Array, as_array, check, same_kind, strided_view
 from imbrex.run.cpu import Parameter
 from imbrex.run.device import DeviceArray, check_device_array, new_array, on_device
 
-__all__ = ["Placed", "accepted", "check_placed", "new_result"]
+__all__ = ["Placed", "accepted", "check_placed", "new_result", "put_back"]
 
 Placed: TypeAlias = Array | DeviceArray
 
@@ -24,8 +25,8 @@ def accepted(value: object, name: str) -> Placed:
 def new_result(parameter: Parameter, like: Any) -> Any:
     """An array for the output, where `like` lies and of its kind."""
     if getattr(like, "is_cuda", False) or on_device(like, "array") is not None:
-        return new_array(parameter.shape, parameter.dtype, like, parameter.name)
-    return same_kind(np.empty(parameter.shape, parameter.dtype), like)
+        return new_array(parameter.shape, parameter.dtype, like, parameter.name, parameter.strides)
+    return same_kind(of_host.new_array(parameter.shape, parameter.dtype, parameter.strides), like)
 
 
 def check_placed(symbol: str, parameters: Sequence[Parameter], arrays: Sequence[Placed]) -> None:
@@ -34,6 +35,14 @@ def check_placed(symbol: str, parameters: Sequence[Parameter], arrays: Sequence[
         raise TypeError(f"'{symbol}' takes {len(parameters)} arrays, got {len(arrays)}")
     for array, p in zip(arrays, parameters, strict=True):
         if isinstance(array, DeviceArray):
-            check_device_array(array, p.name, dtype=p.dtype.name, shape=p.shape, written=p.is_written)
+            check_device_array(
+                array, p.name, dtype=p.dtype.name, shape=p.shape, strides=p.strides, written=p.is_written
+            )
         else:
-            check(array, p.name, dtype=p.dtype, shape=p.shape, written=p.is_written)
+            check(array, p.name, dtype=p.dtype, shape=p.shape, strides=p.strides, written=p.is_written)
+
+
+def put_back(memory: Array, array: Array, parameter: Parameter) -> None:
+    """The elements of an array, from a copy of what `in_memory` makes of it; its gaps stay as they are."""
+    assert parameter.strides is not None, parameter
+    np.copyto(array, strided_view(memory, parameter.shape, parameter.strides))

@@ -36,8 +36,18 @@ def access_of(view: Map, dtype: DType) -> Access:
     (step0, run0), (step1, run1) = _steps(view, first), _steps(view, second)
     along = _differences(view, second)
     is_packed = widths[0] > 1 and 2 * np.count_nonzero(along == widths[0]) > along.size
-    elements = prod(d.size for d in view.lower)
-    return Access((widths[0], widths[1]), (run0, run1), (step0, step1), bool(is_packed), elements)
+    steps = (step0, step1)
+    return Access((widths[0], widths[1]), (run0, run1), steps, bool(is_packed), _elements(view))
+
+
+def _elements(view: Map) -> int:
+    """Of the array; of one with gaps, whose places are one dim, in whole rows."""
+    count = prod(d.size for d in view.lower)
+    if len(view.lower) > 1:
+        return count
+    apart = [_differences(view, len(view.upper) - i) for i in (1, 2)]
+    row = max((int(abs(d).max()) for d in apart if d.size), default=1)
+    return -(-count // row) * row
 
 
 def _steps(view: Map, position: int) -> tuple[int, float]:

@@ -1,15 +1,16 @@
-"""Estimated cycles of a product of many groups with one row each, by lanes (`ir/passes/channel_vectors.py`).
+"""Estimated cycles of a depthwise convolution by lanes (`ir/passes/channel_vectors.py`).
 
-The slowest of four streams: multiply-adds with what widens their operands, loads through L1, each window
-anew, stores, and memory, which each array crosses once.  To be compared with `warpgroup.cost`.
+The slowest of two streams: instructions of lanes, and memory, which each array crosses once.  To be compared
+with `warpgroup.cost`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import Final
 
-from imbrex.schedule.context import GemmContext
+from imbrex.schedule.strips import Shape, is_tall
 from imbrex.schedule.target import GpuTarget
 from imbrex.schedule.warpgroup.rates import RATES
 
@@ -18,29 +19,30 @@ __all__ = ["channel_cycles"]
 
 @dataclass(frozen=True)
 class LaneRates:
-    """Of a multiprocessor and a cycle.  instructions: of lanes, with what is lost to waiting; each: of one
-    multiply-add, widening included; l1_bytes: loaded; store_bytes: of elements stored one by one.
+    """instructions: of lanes in a cycle of a multiprocessor, with what is lost to waiting; each: of an
+    element that is written or met, besides its multiply-adds; memory: the share of a copy's rate that is
+    reached; tall: instructions for each multiply-add of large windows, whose rows are loaded for each tap's.
     """
 
-    instructions: float = 90.0
-    each: float = 2.5
-    l1_bytes: float = 64.0
-    store_bytes: float = 8.0
+    instructions: float = 80.0
+    each: float = 3.0
+    memory: float = 0.95
+    tall: float = 1.7
 
 
 LANES: Final = LaneRates()
 
 
-def channel_cycles(context: GemmContext, machine: GpuTarget, together: int) -> float:
-    """Of one launch.  together: groups of C that are neighbours in memory."""
-    size, out = context.dtype.bytes, context.g * context.n * context.dtype.output.bytes
-    matrix = context.g * context.n * context.k
-    is_wide = together > 1
-    loads = context.b.elements or matrix
+def channel_cycles(shape: Shape, machine: GpuTarget) -> float:
+    """Of all launches."""
+    conv = shape.conv
+    taps = conv.height.window * conv.width.window
+    sizes = [prod(d.size for d in dims) for dims in (conv.filter, conv.input, conv.output)]
+    adds = sizes[2] * taps * (LANES.tall if is_tall(shape) else 1.0)
+    multiplied = adds + (sizes[1] + sizes[2]) * LANES.each
     spent = (
-        matrix * LANES.each / LANES.instructions / machine.compute_units,
-        matrix * size / LANES.l1_bytes / machine.compute_units,
-        out / (LANES.l1_bytes if is_wide else LANES.store_bytes) / machine.compute_units,
-        (loads * size + out) / RATES.memory_bytes,
+        multiplied / LANES.instructions / machine.compute_units,
+        sum(sizes) * shape.element_bytes / RATES.memory_bytes / LANES.memory,
     )
-    return RATES.start + max(spent) + RATES.clash * (sum(spent) - max(spent))
+    launches = 2 if shape.direction == "backward_weight" else 1
+    return RATES.start * launches + max(spent) + RATES.clash * (sum(spent) - max(spent))

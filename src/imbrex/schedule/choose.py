@@ -2,9 +2,9 @@
 
 A tuning that the user gives is used as it is, or refused with every reason; it is never replaced in
 silence. The general GPU list is rocMLIR's (2020 to 2023), ordered by the work that padding to whole tiles
-wastes, on Hopper by `general.cost.general_cycles`; where that is equal the list's order decides.  CPU
-candidates are ordered by `cpu.cost.cycles`, those with matrix instructions by `xdlops.cost.wave_cycles`,
-those of warpgroups by `warpgroup.cost.warpgroup_cycles`.
+wastes; where that is equal the list's order decides.  Hopper's, `general.space`, is ordered by
+`general.cost.general_cycles`.  CPU candidates are ordered by `cpu.cost.cycles`, those with matrix
+instructions by `xdlops.cost.wave_cycles`, those of warpgroups by `warpgroup.cost.warpgroup_cycles`.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from imbrex.schedule.cpu.cost import cycles
 from imbrex.schedule.cpu.plan import CpuTuning
 from imbrex.schedule.general.cost import general_cycles
 from imbrex.schedule.general.plan import GeneralTuning
+from imbrex.schedule.general.space import HOPPER_SPACE
 from imbrex.schedule.legal import Illegal, check
 from imbrex.schedule.space import cpu_space
 from imbrex.schedule.target import CpuTarget, GpuTarget, Target
@@ -94,7 +95,7 @@ def candidates(context: GemmContext, machine: Target, family: Family) -> Sequenc
     """The short list of one family; empty where the family cannot serve the machine or the type."""
     match family:
         case "general":
-            return GENERAL_LIST
+            return HOPPER_SPACE if machine.name == CHIP else GENERAL_LIST
         case "xdlops":
             return wave_space(context, machine) if isinstance(machine, GpuTarget) else ()
         case "warpgroup":

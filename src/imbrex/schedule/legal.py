@@ -11,6 +11,8 @@ from imbrex.schedule.context import GemmContext
 from imbrex.schedule.cpu.plan import CpuPlan, CpuTuning
 from imbrex.schedule.general.copy import BlockCopy
 from imbrex.schedule.general.plan import GeneralPlan, GeneralTuning
+from imbrex.schedule.halo.legal import HALO_RULES
+from imbrex.schedule.halo.plan import HaloTuning
 from imbrex.schedule.rules import Illegal, Reasons, Rules, listed
 from imbrex.schedule.target import CpuTarget, GpuTarget, Target
 from imbrex.schedule.tuning import Tuning, with_article
@@ -35,6 +37,8 @@ def check(tuning: Tuning, context: GemmContext, machine: Target) -> tuple[Illega
             return XDLOPS_RULES.broken(tuning.plan(context, machine), machine)
         case WarpgroupTuning(), GpuTarget():
             return WARPGROUP_RULES.broken(tuning.plan(context, machine), machine)
+        case HaloTuning(), GpuTarget():
+            return HALO_RULES.broken(tuning.plan(context, machine), machine)
         case CpuTuning(), CpuTarget():
             return CPU_RULES.broken(tuning.plan(context), machine)
         case _:

@@ -8,6 +8,7 @@ from typing import Generic, TypeAlias, TypeVar
 
 from imbrex.schedule.cpu.plan import CpuPlan
 from imbrex.schedule.general.plan import GeneralPlan
+from imbrex.schedule.halo.plan import HaloPlan
 from imbrex.schedule.target import Target
 from imbrex.schedule.warpgroup.plan import WarpgroupPlan
 from imbrex.schedule.xdlops.plan import XdlopsPlan
@@ -26,7 +27,7 @@ class Illegal:
         return self.reason
 
 
-P = TypeVar("P", GeneralPlan, XdlopsPlan, WarpgroupPlan, CpuPlan)
+P = TypeVar("P", GeneralPlan, XdlopsPlan, WarpgroupPlan, HaloPlan, CpuPlan)
 G = TypeVar("G", bound=Target)
 Reasons: TypeAlias = Iterator[str]
 

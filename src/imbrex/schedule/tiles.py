@@ -3,6 +3,7 @@
     data_parallel            one workgroup an output tile: the default
     MODE:WORKGROUPS          a mode of `imbrex.view.streamk` over so many workgroups
     MODE                     the same over as many as the machine runs at a time
+    cluster_k:PARTS          2, 4 or 8 workgroups of a cluster for each output tile, each with a part of K
 
 Each may end in the order in which tiles are begun, `imbrex.view.workgroup.Order`; without one a model chooses
 it on a GPU for data_parallel, and tiles are begun in the order of their numbers elsewhere:
@@ -24,7 +25,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from imbrex.diagnostic import Diagnostic, did_you_mean
 from imbrex.schedule.target import CpuTarget, Target
-from imbrex.view.streamk import MODES, Mode
+from imbrex.view.streamk import WORDS, Mode
 from imbrex.view.workgroup import ALONG, Along, Order
 
 __all__ = [
@@ -38,13 +39,15 @@ AUTO: Final = "auto"
 
 MOST_WORKGROUPS = 1 << 16
 MOST_GROUP, MOST_XCDS = 1 << 16, 64
+PARTS: Final = (2, 4, 8)
+"""Workgroups of a cluster that may share an output tile."""
 KEYS: Final = ("wgm", "along", "xcd", "runtime")
 
 
 @dataclass(frozen=True)
 class TileSchedule:
-    """workgroups: None for as many as the machine runs at a time; data_parallel takes none.  order: None
-    where the model may choose it.
+    """workgroups: None for as many as the machine runs at a time; data_parallel takes none; cluster_k takes
+    those of one output tile.  order: None where the model may choose it.
     """
 
     mode: Mode
@@ -56,6 +59,9 @@ class TileSchedule:
             raise Diagnostic(
                 "the schedule 'data_parallel' has one workgroup an output tile and takes no number"
             )
+        if self.mode == "cluster_k" and self.workgroups not in PARTS:
+            said = "the schedule 'cluster_k' takes the number of workgroups that share a tile: 2, 4 or 8"
+            raise Diagnostic(f"{said}{'' if self.workgroups is None else f', got {self.workgroups}'}")
         if self.workgroups is not None and not 1 <= self.workgroups <= MOST_WORKGROUPS:
             raise Diagnostic(f"a schedule has 1 to {MOST_WORKGROUPS} workgroups, got {self.workgroups}")
         if self.order is not None:
@@ -98,11 +104,7 @@ def parse(line: str) -> TileSchedule:
     """The schedule that a text spells; for any other text a Diagnostic that points at what is wrong."""
     head, *options = line.split("/")
     mode, colon, number = head.partition(":")
-    if mode not in MODES:
-        hint = did_you_mean(mode, MODES) or f"known: {', '.join(MODES)}"
-        raise _wrong(line, 0, mode, f"unknown schedule of tiles '{mode}'", hint)
-    known: Mode = next(m for m in MODES if m == mode)
-    count = None
+    known, count = _mode(line, mode), None
     if colon:
         if not _is_number(number, MOST_WORKGROUPS):
             raise _wrong(line, 0, head, f"a schedule is MODE or MODE:WORKGROUPS, got '{head}'")
@@ -111,6 +113,14 @@ def parse(line: str) -> TileSchedule:
         return TileSchedule(known, count, _order(line, len(head) + 1, options) if options else None)
     except Diagnostic as error:
         raise error.at(line=1, col=1, source=line, length=len(head)) from None
+
+
+def _mode(line: str, mode: str) -> Mode:
+    """The word with which the line begins."""
+    if mode not in WORDS:
+        hint = did_you_mean(mode, WORDS) or f"known: {', '.join(WORDS)}"
+        raise _wrong(line, 0, mode, f"unknown schedule of tiles '{mode}'", hint)
+    return next(m for m in WORDS if m == mode)
 
 
 def wanted(line: str | None) -> TileSchedule | Auto:
@@ -127,7 +137,7 @@ def from_json(value: Mapping[str, Any]) -> TileSchedule:
     if not isinstance(mode, str) or not (workgroups is None or type(workgroups) is int):
         raise Diagnostic("a schedule's mode is a word and its workgroups a number or null")
     order = None if given["order"] is None else _order_from_json(given["order"])
-    return TileSchedule(parse(mode).mode, workgroups, order)
+    return TileSchedule(_mode(mode, mode), workgroups, order)
 
 
 def _order_from_json(value: object) -> Order:

@@ -1,10 +1,12 @@
-"""Tuning: one of the four kinds; its text form and its JSON form, one line each.
+"""Tuning: one of the five kinds; its text form and its JSON form, one line each.
 
     v1:general:block_size,m_per_block,n_per_block,k_per_block,m_per_thread,n_per_thread
     v1:xdlops:m_per_block,n_per_block,k_per_block,m_per_wave,n_per_wave,kpack,
               auto|INSTRUCTION,xor|padded|plain|tiled,staged|direct,straight|swapped,interleave,buffers
     v1:warpgroup:m_per_block,n_per_block,k_per_block,stages,consumers,cluster_m,cluster_n,
                  cooperative|pingpong,straight|swapped,group
+    v1:halo:images,rows,loaded,width,taps,channels,n_per_block,diagonal,stages,consumers,
+            cooperative|pingpong
     v1:cpu:m_per_thread,n_per_thread,m_per_block,n_per_block,k_per_block,vector_lanes,
            k_major|k_blocked,a|b,straight|swapped
 
@@ -21,6 +23,7 @@ from typing import Any, TypeAlias
 from imbrex.diagnostic import Diagnostic, did_you_mean
 from imbrex.schedule.cpu.plan import CpuTuning
 from imbrex.schedule.general.plan import GeneralTuning
+from imbrex.schedule.halo.plan import HaloTuning
 from imbrex.schedule.warpgroup.plan import WarpgroupTuning
 from imbrex.schedule.xdlops import mfma
 from imbrex.schedule.xdlops.plan import XdlopsTuning
@@ -28,11 +31,11 @@ from imbrex.view.lds import LDS_KINDS
 
 __all__ = ["KINDS", "VERSION", "Tuning", "from_json", "parse", "text", "to_json", "with_article"]
 
-Tuning: TypeAlias = GeneralTuning | XdlopsTuning | WarpgroupTuning | CpuTuning
+Tuning: TypeAlias = GeneralTuning | XdlopsTuning | WarpgroupTuning | HaloTuning | CpuTuning
 
 VERSION = 1
 KINDS: dict[str, type[Tuning]] = {
-    kind.kind: kind for kind in (GeneralTuning, XdlopsTuning, WarpgroupTuning, CpuTuning)
+    kind.kind: kind for kind in (GeneralTuning, XdlopsTuning, WarpgroupTuning, HaloTuning, CpuTuning)
 }
 WORDS: dict[str, dict[str, str | bool]] = {
     "a_layout": {"k_major": "k_major", "k_blocked": "k_blocked"},

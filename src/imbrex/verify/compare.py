@@ -9,7 +9,7 @@ failure: there is no norm.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -44,7 +44,7 @@ class Mismatch:
 
 @dataclass(frozen=True)
 class Comparison:
-    """elements, wrong, unwritten: counts (the unwritten are wrong, too).
+    """elements, wrong, unwritten: counts (the unwritten are wrong, too); beside: written in the array's gaps.
 
     max_error_ratio: the largest |got - want| / bound of all elements; above 1 is wrong, inf where the bound
     is 0. first: the first wrong element in memory order.
@@ -56,12 +56,16 @@ class Comparison:
     max_error_ratio: float
     is_exact: bool
     first: Mismatch | None
+    beside: int = 0
 
     @property
     def is_right(self) -> bool:
-        return self.wrong == 0
+        return self.wrong == 0 and self.beside == 0
 
     def __str__(self) -> str:
+        if self.beside:
+            whole = "" if self.first is None else f"; {replace(self, beside=0)}"
+            return f"wrong: {self.beside} elements written in the gaps of the result{whole}"
         if self.first is None:
             margin = (
                 "all equal" if self.is_exact else f"largest error {self.max_error_ratio:.2g} of its bound"

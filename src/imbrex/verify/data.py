@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from imbrex.dtype import F32
-from imbrex.problem import Conv2d, Gemm
+from imbrex.problem import Conv2d, Gemm, Operand
 from imbrex.verify.epilogue import is_exact as keeps_whole_numbers
 from imbrex.verify.poison import poisoned
 
@@ -50,7 +50,7 @@ def random_operands(problem: Conv2d | Gemm, seed: int = 0, values: Values = "int
     arrays: dict[str, npt.NDArray[Any]] = {}
     for operand in problem.operands:
         if operand.is_written and beta == 0.0:
-            arrays[operand.role] = poisoned(operand.shape, operand.dtype)
+            arrays[operand.role] = poisoned(operand.shape, operand.dtype, operand.strides)
         elif not problem.dtype.is_float:
             low, high = (-128, 127) if operand.dtype == problem.dtype else (-WIDEST, WIDEST)
             drawn = random.integers(low, high, operand.shape, np.int16, endpoint=True)
@@ -62,8 +62,18 @@ def random_operands(problem: Conv2d | Gemm, seed: int = 0, values: Values = "int
         else:
             real = random.random(operand.shape, np.float64 if operand.dtype.name == "f64" else np.float32)
             arrays[operand.role] = (2 * real - 1).astype(operand.dtype.numpy)
+        arrays[operand.role] = _laid(arrays[operand.role], operand)
     is_exact = not problem.dtype.is_float or (values == "integer" and widest > 0)
     return Operands(arrays, is_exact and _is_kept(problem))
+
+
+def _laid(array: npt.NDArray[Any], operand: Operand) -> npt.NDArray[Any]:
+    """The array with the operand's gaps, full of poison."""
+    if operand.strides is None:
+        return array
+    laid = poisoned(operand.shape, operand.dtype, operand.strides)
+    np.copyto(laid, array)
+    return laid
 
 
 def _is_kept(problem: Conv2d | Gemm) -> bool:

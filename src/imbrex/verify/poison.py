@@ -1,7 +1,8 @@
 """Poison: a bit pattern that no kernel computes, in outputs from the start, to show what is never written.
 
 Floating-point poison is a quiet NaN with a payload of its own, so that a NaN that was computed is told from
-it; an 8-bit float, which is no result's type, has its NaN with the sign, or its only one.
+it; an 8-bit float, which is no result's type, has its NaN with the sign, or its only one.  Of an array with
+gaps, these hold poison before and after, as does the memory behind its last row.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from imbrex.dtype import DType, dtype
+from imbrex.problem.operand import reach
+from imbrex.run.arrays import strided_view
 
-__all__ = ["PATTERNS", "is_poison", "poison", "poisoned"]
+__all__ = ["PATTERNS", "is_poison", "poison", "poisoned", "spoiled", "spoiled_in"]
 
 PATTERNS = {
     "f64": 0x7FF8_5A5A_A5A5_5A5A,
@@ -34,11 +37,33 @@ def poison(array: npt.NDArray[Any]) -> None:
     array.view(_bits(array)).fill(PATTERNS[dtype(array.dtype).name])
 
 
-def poisoned(shape: tuple[int, ...], element: DType) -> npt.NDArray[Any]:
-    """A new array full of poison."""
-    array = np.empty(shape, element.numpy)
+def poisoned(
+    shape: tuple[int, ...], element: DType, strides: tuple[int, ...] | None = None
+) -> npt.NDArray[Any]:
+    """A new array full of poison; with strides, in elements, in memory of poison that `spoiled` looks at."""
+    array = np.empty(shape if strides is None else _room(shape, strides), element.numpy)
     poison(array)
-    return array
+    return array if strides is None else strided_view(array, shape, strides)
+
+
+def spoiled(array: npt.NDArray[Any], strides: tuple[int, ...] | None) -> int:
+    """Elements beside those of a poisoned array that are not poison any more."""
+    if strides is None:
+        return 0
+    return spoiled_in(strided_view(array, (_room(array.shape, strides),), (1,)), array.shape, strides)
+
+
+def spoiled_in(memory: npt.NDArray[Any], shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
+    """The same of an array that begins where this memory does, which is dense."""
+    row = memory.reshape(-1)
+    beside = np.ones(row.shape, np.bool_)
+    strided_view(beside, shape, strides)[...] = False
+    return int(np.count_nonzero(beside & ~is_poison(row)))
+
+
+def _room(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
+    """To the end of the last row, were it as long as those before it."""
+    return reach(shape, strides) + max(strides)
 
 
 def is_poison(array: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:

@@ -3,7 +3,8 @@
     array    [..., along], or [..., k, ..., d]      where the matrix unit wants k together
     packed   [..., along], rounded up to 16 bytes; what is added is zero
 
-`aligned` tells the dims of the copy, None where the array serves as it is; `items` who moves what.  Where
+`aligned` tells the dims of the copy, None where the array serves as it is: neighbours that lie together, and
+all else whole multiples of 16 bytes apart; `items` who moves what.  Where
 dims keep their order, a work item moves CHUNKS pieces of 16 bytes of the packed array, in each of which the
 lanes of a workgroup lie side by side, so that a wave's accesses are one stretch of memory on both sides.
 """
@@ -27,13 +28,22 @@ CHUNKS: Final = 4
 """Pieces of a work item, whose loads are under way together."""
 
 
-def aligned(array: Sequence[Dim], element_bytes: int) -> ChannelsLast | None:
-    """How an operand is copied, one of whose dims is named "k"; None where it serves as it is."""
+def aligned(
+    array: Sequence[Dim], element_bytes: int, strides: Sequence[int] | None = None
+) -> ChannelsLast | None:
+    """How an operand is copied, one of whose dims is named "k"; None where it serves as it is.
+
+    strides: where it has gaps.
+    """
     dims = tuple(array)
     wants_k = element_bytes != EITHER or is_channels_last(dims, "k")
     found = ChannelsLast(dims, "k" if wants_k else dims[-1].name, max(1, VECTOR_BYTES // element_bytes))
-    is_rounded = found.packed[-1].size != dict(dims)[found.channel]
-    return found if is_rounded or not is_channels_last(dims, found.channel) else None
+    if strides is None:
+        is_apart = found.packed[-1].size == dict(dims)[found.channel]
+    else:
+        far = (s for d, s in zip(dims[:-1], strides, strict=False) if d.size > 1)
+        is_apart = all(s * element_bytes % VECTOR_BYTES == 0 for s in far)
+    return None if is_apart and is_channels_last(dims, found.channel) else found
 
 
 def items(of: ChannelsLast, element_bytes: int, workitems: int = 256) -> Items:

@@ -76,11 +76,15 @@ class ChannelsLast:
         entries = ((rules.get(d.name, PassThrough()), d.name, d.name) for d in self.array)
         return Map((layer_over(self.array, *entries, order=[d.name for d in self.packed]),))
 
-    def items(self, element_bytes: int, workitems: int = 256) -> Items:
-        """Who moves what, of elements of so many bytes; guarded where boxes overhang."""
+    def items(self, element_bytes: int, workitems: int = 256, most: int | None = None) -> Items:
+        """Who moves what, of elements of so many bytes; guarded where boxes overhang.
+
+        most: a multiple of what a work item has along inner.
+        """
         slots = max(1, VECTOR_BYTES // element_bytes)
         channels, positions = self.packed[-1].size, prod(d.size for d in self._inner)
-        other = 1 if is_channels_last(self.array, self.channel) else gcd(positions, slots)
+        together = positions if most is None else gcd(positions, most)
+        other = 1 if is_channels_last(self.array, self.channel) else gcd(together, slots)
         spare = workitems // min(workitems, _power_of_two(-(-positions // other)))
         lanes = min(max(ROW_BYTES // VECTOR_BYTES, spare), _power_of_two(-(-channels // slots)))
         layers = self._boxes(Box(workitems // lanes, other, lanes, slots))
@@ -90,18 +94,26 @@ class ChannelsLast:
     def _boxes(self, box: Box) -> tuple[Layer, ...]:
         """(workgroup, workitem, other, slot) over the packed array."""
         merged = self._merged()
-        tile = {"inner": box.inner_lanes * box.other, "channel": box.channel_lanes * box.slots}
-        padded = overhang(merged.upper, **tile)
-        below = padded[0].upper if padded else merged.upper
-        outer: list[Entry] = [(PassThrough(), d.name, d.name) for d in below if d.name == "outer"]
+        outer: list[Entry] = [(PassThrough(), d.name, d.name) for d in merged.upper if d.name == "outer"]
+        cut = layer_over(
+            merged.upper,
+            *outer,
+            (Unmerge(), "box other", "inner"),
+            (PassThrough(), "channel", "channel"),
+            box=dict(merged.upper)["inner"] // box.other,
+            other=box.other,
+        )
+        tile = {"box": box.inner_lanes, "channel": box.channel_lanes * box.slots}
+        padded = overhang(cut.upper, **tile)
+        below = padded[0].upper if padded else cut.upper
         split = layer_over(
             below,
             *outer,
-            (Unmerge(), "inner_tile inner_lane other", "inner"),
+            (Unmerge(), "inner_tile inner_lane", "box"),
+            (PassThrough(), "other", "other"),
             (Unmerge(), "channel_tile channel_lane slot", "channel"),
-            inner_tile=dict(below)["inner"] // tile["inner"],
+            inner_tile=dict(below)["box"] // tile["box"],
             inner_lane=box.inner_lanes,
-            other=box.other,
             channel_tile=dict(below)["channel"] // tile["channel"],
             channel_lane=box.channel_lanes,
             slot=box.slots,
@@ -114,7 +126,7 @@ class ChannelsLast:
             (PassThrough(), "other", "other"),
             (PassThrough(), "slot", "slot"),
         )
-        return (launched, split, *padded, merged)
+        return (launched, split, *padded, cut, merged)
 
     @property
     def _outer(self) -> tuple[Dim, ...]:

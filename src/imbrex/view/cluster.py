@@ -24,8 +24,10 @@ def blocks_in_order(row_blocks: int, column_blocks: int, group: int) -> Map:
     return order(row_blocks, column_blocks, min(group, row_blocks))
 
 
-def tiles(blocks: Map, batches: int, cluster: tuple[int, int]) -> Map:
-    """The tile of a member at a unit.  blocks: of one batch, unit -> (row block, column block)."""
+def tiles(blocks: Map, batches: int, cluster: tuple[int, int], batch_first: bool = False) -> Map:
+    """The tile of a member at a unit.  blocks: of one batch, unit -> (row block, column block).  batch_first:
+    units that follow one another are of different batches.
+    """
     (_, rows), (_, columns) = blocks.lower
     lower = (
         Dim("batch", batches),
@@ -44,9 +46,10 @@ def tiles(blocks: Map, batches: int, cluster: tuple[int, int]) -> Map:
         column_member=cluster[1],
     )
     found = blocks.beside(spread.upper[:3])
+    digits = ("batch", blocks.upper[0].name)
     gathered = layer_over(
         found.upper,
-        (Merge(), "unit", f"batch {blocks.upper[0].name}"),
+        (Merge(), "unit", " ".join(digits[::-1] if batch_first else digits)),
         (Merge(), "member", "column_member row_member"),
         order=["unit", "member"],
     )

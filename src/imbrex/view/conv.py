@@ -120,8 +120,12 @@ def backward_data_v4r1(
 
     channel_multiple: of k, in phases of several taps.
     """
-    phases = product(_phases(conv.height), _phases(conv.width))
-    return tuple(_phase(conv, h, w, taps_first, channel_multiple) for h, w in phases)
+    return tuple(_phase(conv, h, w, taps_first, channel_multiple) for h, w in phases(conv))
+
+
+def phases(conv: Convolution) -> tuple[tuple[Phase, Phase], ...]:
+    """Of rows and of columns, those of `backward_data_v4r1`, in its order."""
+    return tuple(product(_phases(conv.height), _phases(conv.width)))
 
 
 def writes_everything(conv: Convolution) -> bool:

@@ -15,7 +15,7 @@ first global tile
     next       the place after the workgroup's
     last       one after the place of the last partial sum that the owner adds; 0 for who does not own
 
-Logical numbers count against hardware's (`imbrex.view.streamk.started`).
+Logical numbers count against hardware's (`imbrex.view.streamk.Plan.started`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from functools import cached_property
 from typing import Final, Literal, TypeAlias, get_args
 
 from imbrex.index.expr import Lin, lin, select, var
-from imbrex.view.streamk import Plan, Section, started
+from imbrex.view.streamk import Plan, Section
 
 Quantity: TypeAlias = Literal[
     "segments", "output", "first", "end", "count", "sends", "owns", "slot", "next", "last"
@@ -95,7 +95,7 @@ class Walk:
             case "owns":
                 return select(base - begin, lin(1), lin(0))
             case "slot":
-                (logical,) = started(self.plan.workgroups).at([workgroup]).coords
+                (logical,) = self.plan.started.at([workgroup]).coords
                 return logical
             case "next":
                 return workgroup + 1

@@ -10,6 +10,7 @@ tile, the workgroup that has k = 0 owns the tile, and the others send it their p
     stream_k           one section, cut evenly
     two_tile           a Stream-K section of one to two output tiles a workgroup, then whole output tiles
     two_tile_dp_first  the same sections, the whole tiles first in time
+    cluster_k          every output tile is cut into as many pieces as it has workgroups, which are a cluster
 
 Laws: every global tile belongs to one segment; each output tile is stored once, by its owner; an owner adds
 partial sums in the order of k, so that a result does not depend on timing; a segment that sends is the first
@@ -17,7 +18,8 @@ of its workgroup's share, so that nobody waits before sending.
 
 Workgroup numbers here are logical. Owners wait for higher numbers only; `started` numbers workgroups against
 hardware's order, so that those are the ones that hardware started earlier, and a launch makes progress with
-any number of resident workgroups.
+any number of resident workgroups. The workgroups of cluster_k run together: nobody owns their tile, each
+stores a part of it, and sums pass between them without a workspace.
 
 Source: rocRoller's AddStreamK (three modes, many partial sums a tile); Osama et al., Stream-K, PPoPP 2023.
 """
@@ -33,10 +35,16 @@ from imbrex.diagnostic import Diagnostic, did_you_mean
 from imbrex.index.map import Dim, Layer, Map, layer_over
 from imbrex.index.rule import Embed, Fixed, Merge, Pad, PassThrough, Rule, Sunder, Unmerge
 
-Mode: TypeAlias = Literal["data_parallel", "split_k", "stream_k", "two_tile", "two_tile_dp_first"]
-MODES: Final = get_args(Mode)
+Mode: TypeAlias = Literal[
+    "data_parallel", "split_k", "stream_k", "two_tile", "two_tile_dp_first", "cluster_k"
+]
+WORDS: Final = get_args(Mode)
+MODES: Final = WORDS[:-1]
+"""Those over any number of workgroups, on any machine."""
 
 FLAG_BYTES = 4
+ABREAST_SUMS: Final = 128 * 128
+"""Of the largest tile of which it was seen to gain."""
 
 
 @dataclass(frozen=True)
@@ -91,18 +99,32 @@ class Segment:
 
 @dataclass(frozen=True)
 class Plan:
-    """A mode applied to the tiles of a product and a number of workgroups."""
+    """A mode applied to the tiles of a product and a number of workgroups.
+
+    is_abreast: of split_k, workgroups at the same piece of K start one after the other, and not those of the
+    same output tile; see `abreast`.
+    """
 
     tiles: Tiles
     workgroups: int
     mode: Mode
+    is_abreast: bool = False
 
     def __post_init__(self) -> None:
-        if self.mode not in MODES:
-            hint = did_you_mean(self.mode, MODES) or f"known: {', '.join(MODES)}"
+        if self.mode not in WORDS:
+            hint = did_you_mean(self.mode, WORDS) or f"known: {', '.join(WORDS)}"
             raise Diagnostic(f"unknown schedule of tiles '{self.mode}'", hint=hint)
         if self.workgroups < 1:
             raise Diagnostic(f"a schedule of tiles needs at least 1 workgroup, got {self.workgroups}")
+        if self.mode == "cluster_k" and self.workgroups % self.tiles.outputs:
+            said = f"cluster_k has as many workgroups for each of {self.tiles.outputs} output tiles"
+            raise Diagnostic(f"{said}; {self.workgroups} is no multiple")
+        assert not self.is_abreast or self.workgroups % self.tiles.outputs == 0, self
+
+    @property
+    def parts(self) -> int:
+        """Workgroups of a cluster that share an output tile."""
+        return self.workgroups // self.tiles.outputs if self.mode == "cluster_k" else 1
 
     @cached_property
     def sections(self) -> tuple[Section, ...]:
@@ -118,6 +140,9 @@ class Plan:
                 piece = -(-t.k // pieces)
                 span = -(-t.k // piece) * piece
                 return (Section(0, t.outputs * span, piece, span),)
+            case "cluster_k":
+                piece = -(-t.k // self.parts)
+                return (Section(0, t.outputs * piece * self.parts, piece, piece * self.parts),)
             case "stream_k":
                 return (Section(0, t.total, -(-t.total // w), t.k),)
             case "two_tile" | "two_tile_dp_first":
@@ -140,7 +165,11 @@ class Plan:
 
     @cached_property
     def shared(self) -> dict[int, tuple[Segment, ...]]:
-        """Output tile -> the segments that its owner receives, in the order of k."""
+        """Output tile -> the segments that its owner receives, in the order of k; none where no tile has an
+        owner.
+        """
+        if self.mode == "cluster_k":
+            return {}
         found: dict[int, list[Segment]] = {}
         for workgroup in range(self.workgroups):
             for segment in self.segments(workgroup):
@@ -173,6 +202,17 @@ class Plan:
         """Partial tiles, one a workgroup, and a flag for each; 0 where nothing is sent."""
         return self.workgroups * (tile_bytes + FLAG_BYTES) if self.shared else 0
 
+    @property
+    def started(self) -> Map:
+        """Hardware's workgroup number -> the logical one, equal where those of a tile start at once."""
+        if self.is_abreast:
+            return abreast(self.tiles.outputs, self.workgroups // self.tiles.outputs)
+        if self.mode != "cluster_k":
+            return started(self.workgroups)
+        dims = (Dim("workgroup", self.workgroups),)
+        entry = (PassThrough(), "started", "workgroup")
+        return Map((layer_over(dims, entry, started=self.workgroups),))
+
     def section_map(self, number: int) -> Map:
         """(workgroup, local) -> (m_tile, n_tile, k_tile) of a section; guarded where a share ends early."""
         section, t = self.sections[number], self.tiles
@@ -187,8 +227,39 @@ class Plan:
 def started(workgroups: int) -> Map:
     """Hardware's workgroup number -> the logical one: the last first."""
     dims = (Dim("workgroup", workgroups),)
-    entry: Rule = Embed((-1,), workgroups - 1) if workgroups > 1 else PassThrough()
-    return Map((layer_over(dims, (entry, "started", "workgroup"), started=workgroups),))
+    return Map((layer_over(dims, (_against(workgroups), "started", "workgroup"), started=workgroups),))
+
+
+def goes_abreast(mode: Mode, tiles: Tiles, workgroups: int, sums: int, cluster: tuple[int, int]) -> bool:
+    """Is it faster on a GPU that workgroups at the same piece of K are neighbours, and has every one a piece?
+    They load the same at about the same time, which L2 serves at once: an H200 gains where tiles are small
+    and nothing is multicast, and loses elsewhere.  sums: of a tile.
+    """
+    pieces, rest = divmod(workgroups, tiles.outputs)
+    is_small = sums <= ABREAST_SUMS and cluster == (1, 1)
+    is_even = rest == 0 and tiles.outputs > 1 and pieces > 1 and even_pieces(tiles.k, pieces) == pieces
+    return mode == "split_k" and is_small and is_even
+
+
+def even_pieces(k: int, most: int) -> int:
+    """Pieces of K, at most so many, of which none is empty where all but the last are equal."""
+    return -(-k // -(-k // most))
+
+
+def abreast(outputs: int, pieces: int) -> Map:
+    """The same where those at the same piece of K are neighbours, the last piece first, so that owners still
+    wait for workgroups that start before them.
+    """
+    dims = (Dim("workgroup", outputs * pieces),)
+    cut = layer_over(dims, (Unmerge(), "tile piece", "workgroup"), tile=outputs, piece=pieces)
+    reversed_both = ((_against(d.size), d.name, d.name) for d in cut.upper)
+    turned = layer_over(cut.upper, *reversed_both, tile=outputs, piece=pieces)
+    return Map((layer_over(turned.upper, (Merge(), "started", "piece tile")), turned, cut))
+
+
+def _against(size: int) -> Rule:
+    """The last first."""
+    return Embed((-1,), size - 1) if size > 1 else PassThrough()
 
 
 def _spaced(dims: tuple[Dim, ...], k_span: int) -> Layer:

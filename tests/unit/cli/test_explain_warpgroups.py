@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 Imbrex: TypeAlias = Callable[..., Any]
 
 
-ODD = "gemm -m 512 -n 520 -k 4095 -t f16"
+ODD = "gemm -m 1024 -n 1040 -k 4095 -t f16"
 NHWC = "--in_layout NHWC --fil_layout NHWC --out_layout NHWC"
 CONV = f"convfp16 -n 8 -c 64 -H 14 -W 14 -k 64 -y 3 -x 3 -p 1 -q 1 -F 1 {NHWC}"
 
@@ -69,5 +69,5 @@ def test_schedules_of_units(imbrex: Imbrex) -> None:
     assert said.code == 0
     (told,) = json.loads(said.out)
     costs = {offer["schedule"].split(":")[0]: offer["cycles"] for offer in told["offers"]}
-    assert costs["split_k"] < 0.7 * costs["stream_k"] < 0.7 * costs["data_parallel"]
+    assert costs["split_k"] < 0.75 * costs["stream_k"] < 0.75 * costs["data_parallel"]
     assert told["taken"] == min(told["offers"], key=lambda offer: offer["cycles"])["schedule"]

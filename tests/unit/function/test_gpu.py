@@ -22,7 +22,7 @@ from imbrex.function import plan
 from imbrex.function.conv import _kernel as conv_kernel
 from imbrex.function.gemm import _kernel as gemm_kernel
 from imbrex.kernel import Goal, Kernel
-from imbrex.problem import Problem
+from imbrex.problem import Gemm, Problem
 from imbrex.run.cpu import Parameter
 from imbrex.run.cuda.kernel import CudaKernel
 from imbrex.run.launch import Launch
@@ -44,7 +44,10 @@ def cuda(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[ComputingC
 
     def compiled(problem: Problem, goal: Goal, **_: Any) -> Kernel:
         assert goal.target == "sm_90a"
-        parameters = tuple(Parameter(o.role, o.shape, o.dtype.numpy, o.is_written) for o in problem.operands)
+        parameters = tuple(
+            Parameter(o.role, o.shape, o.dtype.numpy, o.is_written, strides=o.strides)
+            for o in problem.operands
+        )
         name = f"k_{len(fake.problems)}"
         fake.problems[name] = problem
         steps = (Launch(name, 1, 64, tuple(range(len(parameters)))),)
@@ -104,6 +107,22 @@ def test_gaps_and_unaligned_tensors_are_copied(cuda: ComputingCuda) -> None:
     assert late.data_ptr() % 16
     for _ in range(2):
         np.testing.assert_array_equal(imbrex.gemm(wide, late).array, a @ b)
+
+
+def test_views_are_used_where_they_lie(cuda: ComputingCuda) -> None:
+    a, b = integers(9, 20), integers(13, 20)
+    wide = {role: aligned(np.full((16, 40), np.nan, np.float32)) for role in "abc"}
+    left, right, out = wide["a"][:9, 4:24], wide["b"][:13, :20], wide["c"][2:11, 8:21]
+    left[...], right[...] = a, b
+    got = Tensor(out)
+    for _ in range(2):
+        assert imbrex.gemm(Tensor(left), Tensor(right.T), out=got) is got
+        np.testing.assert_array_equal(got.array, a @ b.T)
+        out[...] = 0
+    (problem,) = cuda.problems.values()
+    assert isinstance(problem, Gemm)
+    assert problem.transpose_b and (problem.lda, problem.ldb, problem.ldc) == (40, 40, 40)
+    assert np.isnan(wide["c"]).sum() == wide["c"].size - got.array.size
 
 
 def test_c_and_out(cuda: ComputingCuda) -> None:
@@ -194,7 +213,7 @@ class TestPlans:
         out = on_gpu(np.zeros((9, 13), np.float32))
         imbrex.gemm(a, b, out=out)
         cuda.calls.clear()
-        monkeypatch.setattr("imbrex.function.gemm._matrices", None)
+        monkeypatch.setattr("imbrex.function.gemm.matrices", None)
         out.array[...] = 0
         assert imbrex.gemm(a, b, out=out) is out
         assert [name for name, *_ in cuda.calls] == ["cuLaunchKernelEx"]
@@ -204,7 +223,7 @@ class TestPlans:
         self, cuda: ComputingCuda, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         imbrex.gemm(on_gpu(integers(9, 20)), on_gpu(integers(20, 13)))
-        monkeypatch.setattr("imbrex.function.gemm._matrices", None)
+        monkeypatch.setattr("imbrex.function.gemm.matrices", None)
         a, b = on_gpu(integers(9, 20)), on_gpu(integers(20, 13))
         np.testing.assert_array_equal(imbrex.gemm(a, b).array, a.array @ b.array)
 
@@ -224,7 +243,7 @@ class TestPlans:
             imbrex.gemm(on_gpu(a), on_gpu(b), **words)
         assert len(cuda.problems) == len(calls)
         cuda.calls.clear()
-        monkeypatch.setattr("imbrex.function.gemm._matrices", None)
+        monkeypatch.setattr("imbrex.function.gemm.matrices", None)
         for words, want in calls:
             np.testing.assert_array_equal(imbrex.gemm(on_gpu(a), on_gpu(b), **words).array, want)
         assert {name for name, *_ in cuda.calls} == {"cuLaunchKernelEx"}

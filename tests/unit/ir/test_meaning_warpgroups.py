@@ -19,6 +19,7 @@ from .levels import Case, computed, reread
 SMALL = "v1:warpgroup:64,32,32,2,1,1,1,cooperative,straight,1"
 WIDE = "v1:warpgroup:128,64,64,3,2,2,1,cooperative,swapped,4"
 TURNS = "v1:warpgroup:64,48,16,2,2,1,2,pingpong,straight,2"
+FAT = "v1:warpgroup:64,64,32,4,1,1,1,cooperative,straight,1"
 BYTES = "v1:warpgroup:64,32,64,2,1,2,2,cooperative,straight,3"
 
 
@@ -61,6 +62,12 @@ CASES = [
         for s in ("split_k:40", "stream_k:3", "stream_k:7", "two_tile:4", "two_tile_dp_first:3", "stream_k")
     ),
     Warpgroups(WEIGHT, SMALL, schedule="stream_k:5"),
+    *(
+        Warpgroups(Gemm(150, 200, 333, dtype="f16", beta=2.0), t, schedule=s)
+        for t, s in ((SMALL, "cluster_k:4"), (SMALL, "cluster_k:2"), (WIDE, "cluster_k:2"))
+    ),
+    Warpgroups(Gemm(70, 90, 500, dtype="tf32", batch=2), FAT, schedule="cluster_k:8"),
+    Warpgroups(WEIGHT, SMALL, schedule="cluster_k:2"),
     *(
         Warpgroups(Gemm(70, 77, 67, dtype=t, transpose_a=a, transpose_b=b, beta=2.0), BYTES, "aligned")
         for t in ("f16", "i8")

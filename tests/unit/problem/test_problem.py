@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from imbrex.diagnostic import Diagnostic
-from imbrex.problem import Conv2d, Gemm, from_json
+from imbrex.problem import Conv2d, Gemm, GemmRole, from_json
 
 RESNET = Conv2d("forward", 1, 64, 56, 56, 64, 3, 3, pad_h=1, pad_w=1)
 
@@ -171,6 +171,8 @@ def test_keys_are_one_to_one_and_file_names() -> None:
         Gemm(1, 2, 3, alpha=0.5),
         Gemm(1, 2, 3, beta=1.0),
         Gemm(1, 2, 3, dtype="f64"),
+        Gemm(2, 2, 3, lda=4),
+        Gemm(2, 2, 3, batch=2, stride_a=4),
     ]
     keys = {problem.key() for problem in problems}
     assert len(keys) == len(problems)
@@ -216,3 +218,32 @@ def test_json_needs_only_what_has_no_default() -> None:
 def test_bad_json_says_why(value: object, message: str) -> None:
     with pytest.raises(Diagnostic, match=message):
         from_json(value)
+
+
+@pytest.mark.parametrize("role", ["a", "b", "c"])
+def test_strides_are_those_of_the_stored_array(role: GemmRole) -> None:
+    gemm = Gemm(4, 5, 6, batch=3, transpose_a=True, lda=10, ldb=11, ldc=12, stride_a=0, stride_b=7)
+    want = {"a": (0, 10, 1), "b": (7, 11, 1), "c": (48, 12, 1)}[role]
+    assert gemm.strides(role) == want
+    (operand,) = (o for o in gemm.operands if o.role == role)
+    assert operand.strides == want
+    assert operand.reach == {"a": 54, "b": 2 * 7 + 5 * 11 + 5, "c": 2 * 48 + 3 * 12 + 5}[role]
+
+
+def test_strides_that_say_nothing_are_left_out() -> None:
+    dense = Gemm(4, 5, 6, batch=3)
+    assert Gemm(4, 5, 6, batch=3, lda=6, ldb=5, ldc=5, stride_a=24, stride_b=30, stride_c=20) == dense
+    assert Gemm(4, 5, 6, lda=6, stride_a=7) == Gemm(4, 5, 6)
+    assert Gemm(1, 5, 6, lda=99, ldc=100) == Gemm(1, 5, 6)
+    assert Gemm(1, 5, 6, batch=2, lda=99).stride_a == 99
+    assert all(o.strides is None for o in dense.operands)
+    assert "lda" not in dense.to_json()
+
+
+def test_the_rows_of_all_results_may_lie_in_turn() -> None:
+    in_turn = Gemm(4, 5, 6, batch=3, ldc=15, stride_c=5)
+    assert in_turn.strides("c") == (5, 15, 1)
+    for ldc, stride_c in ((15, 4), (14, 5), (5, 19)):
+        with pytest.raises(Diagnostic, match="overlap") as caught:
+            Gemm(4, 5, 6, batch=3, ldc=ldc, stride_c=stride_c)
+        assert caught.value.subject == "stride_c"

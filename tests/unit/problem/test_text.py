@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import permutations
 
 import pytest
@@ -71,11 +72,26 @@ def convolutions(draw: st.DrawFn) -> Conv2d:
 
 
 @st.composite
+def gaps(draw: st.DrawFn, role: str, batch: int, rows: int, columns: int) -> dict[str, int]:
+    """None, some, or, of what is read, matrices that overlap, or the rows of all matrices in turn."""
+    found: dict[str, int] = {}
+    leading = columns
+    if draw(st.booleans()):
+        leading = found[f"ld{role}"] = columns * draw(st.integers(1, batch + 1)) + draw(st.integers(0, 9))
+    reach = (rows - 1) * leading + columns
+    if leading >= batch * columns and draw(st.booleans()):
+        found[f"stride_{role}"] = columns
+    elif draw(st.booleans()):
+        found[f"stride_{role}"] = draw(st.integers(reach if role == "c" else 0, 2 * reach))
+    return found
+
+
+@st.composite
 def gemms(draw: st.DrawFn) -> Gemm:
     dtype = draw(st.sampled_from(OPERAND_TYPES))
     whole, real = st.integers(-99, 99).map(float), st.floats(allow_nan=False, allow_infinity=False)
     scales = whole if dtype == "i8" else whole | real
-    return Gemm(
+    dense = Gemm(
         draw(SIZES),
         draw(SIZES),
         draw(SIZES),
@@ -87,6 +103,7 @@ def gemms(draw: st.DrawFn) -> Gemm:
         dtype=dtype,
         epilogue=draw(epilogues()),
     )
+    return replace(dense, **{k: v for r in dense.roles for k, v in draw(gaps(r, *dense.matrices(r))).items()})
 
 
 @settings(deadline=None)
@@ -192,6 +209,21 @@ def test_hipblaslt_is_column_major() -> None:
         assert ours.ravel().tolist() == theirs.tolist()
 
 
+def test_strides_of_hipblaslt_are_those_of_the_buffers() -> None:
+    line = "hipblaslt-bench -m 3 -n 5 -k 7 --lda 4 --ldb 9 --ldd 6 --batch_count 2 --stride_a 40"
+    (gemm,) = parse_problem(line)
+    assert gemm == Gemm(5, 3, 7, batch=2, ldb=4, stride_b=40, lda=9, ldc=6, dtype="f16")
+    assert "--lda 4 --ldb 9 --ldc 6 --ldd 6 --stride_a 40 " in hipblaslt_line(gemm)
+
+
+def test_small_strides_mean_compact_ones_unless_any_is_allowed() -> None:
+    line = "hipblaslt-bench -m 3 -n 5 -k 7 --lda 1 --batch_count 2 --stride_a 20"
+    assert parse_problem(line) == [Gemm(5, 3, 7, batch=2, dtype="f16")]
+    (gemm,) = parse_problem(f"{line} --any_stride 1")
+    assert gemm == Gemm(5, 3, 7, batch=2, stride_b=20, dtype="f16")
+    assert "--stride_a 20 --any_stride 1" in hipblaslt_line(gemm)
+
+
 def test_a_hipblaslt_log_line_is_read_whole() -> None:
     line = (
         "hipblaslt-bench --api_method c -m 48 -n 176 -k 1024 --lda 48 --ldb 176 --ldc 48 --ldd 48 "
@@ -285,12 +317,33 @@ BAD = [
         "a product of i8 has i32 results, got f32",
         "^^^",
     ),
-    ("hipblaslt-bench -m 3 --lda 8", "f:1:28", "lda = 8 leaves gaps; only the compact 3", "^"),
     (
-        "hipblaslt-bench -m 3 --batch_count 2 --stride_c 999",
+        "hipblaslt-bench -m 3 --batch_count 2 --stride_d 99 --any_stride 1",
         "f:1:49",
-        "stride_c = 999 leaves gaps; only the",
-        "^^^",
+        "stride_c = 99 lets the 2 matrices of c overlap, each reaches over 384 elements",
+        "^^",
+    ),
+    (
+        "hipblaslt-bench -m 3 --ldd 8 --beta 1",
+        "f:1:28",
+        "c is read and written where it lies, so ldc must be ldd",
+        "^",
+    ),
+    ("gemm -m 4 -n 5 -k 6 -lda 5", "f:1:26", "lda must be at least 6, the elements of a row of a", "^"),
+    ("gemm -m 4 -n 5 -k 6 -transB 1 -ldb 5", "f:1:36", "ldb must be at least 6", "^"),
+    ("gemm -m 4 -n 5 -k 6 -ldc 0", "f:1:26", "'-ldc' must be positive, got 0", "^"),
+    ("gemm -m 4 -n 5 -k 6 -strideC -1", "f:1:30", "'-strideC' must be zero or positive, got -1", "^^"),
+    (
+        "gemm -m 4 -n 5 -k 6 -g 3 --stride_c 19",
+        "f:1:37",
+        "stride_c = 19 lets the 3 matrices of c overlap, each reaches over 20 elements",
+        "^^",
+    ),
+    (
+        '{"problem": "gemm", "m": 4, "n": 5, "k": 6, "ldc": 3}',
+        "f:1:45",
+        "ldc must be at least 5, the elements of a row of c, got 3",
+        "^" * 5,
     ),
     ("hipblaslt-bench --use_e", "f:1:17", "'--use_e' is not supported", "^" * 7),
     ("gemm -m 1 -n 1 -k 1 --epilogue 'relu(y)'", "f:1:33", "an epilogue has no 'y'", "^" * 7),

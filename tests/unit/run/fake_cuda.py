@@ -16,6 +16,8 @@ import numpy as np
 from cuda.bindings import driver
 
 from imbrex.problem import Problem
+from imbrex.problem.operand import dense_strides
+from imbrex.run.arrays import strided_view
 from imbrex.verify.reference import reference
 
 OWN = ("CU", "cuuint")
@@ -25,6 +27,9 @@ QUIET = (
     "cuStreamGetCaptureInfo", "cuPointerGetAttribute", "cuOccupancyMaxActiveBlocksPerMultiprocessor",
     "cuOccupancyMaxActiveClusters",
 )  # fmt: skip
+KINDS = SimpleNamespace(
+    **{k.name.removeprefix("CU_LAUNCH_ATTRIBUTE_"): k for k in driver.CUlaunchAttributeID}
+)
 SUCCESS = driver.CUresult.CUDA_SUCCESS
 
 
@@ -200,7 +205,9 @@ class FakeCuda:
         places = (ctypes.c_void_p * (self.maps + 2)).from_address(parameters)
         maps = [ctypes.string_at(int(at or 0), 128) for at in places[: self.maps]]
         source, dest = (ctypes.c_uint64.from_address(int(at or 0)).value for at in places[self.maps :])
-        cluster = [a.value.clusterDim.x for a in config.attrs] if config.numAttrs else []
+        attributes = list(config.attrs) if config.numAttrs else []
+        cluster = [a.value.clusterDim.x for a in attributes if a.id == KINDS.CLUSTER_DIMENSION]
+        early = [a.value for a in attributes if a.id == KINDS.PROGRAMMATIC_STREAM_SERIALIZATION]
         self.launched.append(
             SimpleNamespace(
                 kernel=function,
@@ -209,6 +216,7 @@ class FakeCuda:
                 shared_bytes=config.sharedMemBytes,
                 stream=int(config.hStream),
                 cluster=cluster,
+                is_early=[value.programmaticStreamSerializationAllowed for value in early] == [1],
                 maps=maps,
                 aligned=[int(at or 0) % 64 == 0 for at in places[: self.maps]],
                 addresses=(source, dest),
@@ -233,9 +241,9 @@ class ComputingCuda(FakeCuda):
         arrays: dict[str, Any] = {}
         for at, operand in zip(places, problem.operands, strict=True):
             address = ctypes.c_uint64.from_address(int(at or 0)).value
-            kind, count = operand.dtype.numpy, int(np.prod(operand.shape))
-            raw = (ctypes.c_char * (count * kind.itemsize)).from_address(address)
-            arrays[operand.role] = np.frombuffer(raw, kind).reshape(operand.shape)
+            kind, strides = operand.dtype.numpy, operand.strides or dense_strides(operand.shape)
+            raw = (ctypes.c_char * (operand.reach * kind.itemsize)).from_address(address)
+            arrays[operand.role] = strided_view(np.frombuffer(raw, kind), operand.shape, strides)
         written = next(o for o in problem.operands if o.is_written)
         want = reference(problem, arrays).want
         arrays[written.role][...] = want.astype(written.dtype.numpy)

@@ -10,7 +10,18 @@ import numpy as np
 import pytest
 
 from imbrex.dtype import ML_DTYPES
-from imbrex.run.arrays import as_array, check, contiguous, dense_order, order_of, same_kind
+from imbrex.run.arrays import (
+    as_array,
+    check,
+    contiguous,
+    dense_order,
+    in_memory,
+    new_array,
+    order_of,
+    same_kind,
+    share_memory,
+    strided_view,
+)
 
 F32 = np.dtype(np.float32)
 
@@ -244,3 +255,38 @@ def test_order_of_shape_and_strides(
     shape: tuple[int, ...], strides: tuple[int, ...] | None, order: tuple[int, ...] | None
 ) -> None:
     assert order_of(shape, strides) == order
+
+
+WIDE = np.arange(24, dtype=np.float32).reshape(4, 6)
+
+
+def test_strides_are_those_of_the_kernel() -> None:
+    check(WIDE[:, :5], "a", dtype=F32, shape=(4, 5), strides=(6, 1))
+    check(WIDE[:1, :5], "a", dtype=F32, shape=(1, 5), strides=(99, 1))
+    for array in (WIDE[:, :5].copy(), WIDE[:, 1:6:2].copy()[:, :1].repeat(5, 1), WIDE.T[:5].T[:, ::-1]):
+        with pytest.raises(ValueError, match=r"'a' should have strides \(6, 1\) in elements.*, got \("):
+            check(array, "a", dtype=F32, shape=(4, 5), strides=(6, 1))
+    with pytest.raises(ValueError, match=r"should be contiguous, got strides \(24, 4\)"):
+        check(WIDE[:, :5], "a", dtype=F32, shape=(4, 5))
+
+
+def test_memory_of_a_view_is_all_between_its_ends() -> None:
+    view = WIDE[1:3, 2:4]
+    assert in_memory(view).tolist() == list(range(8, 16))
+    assert in_memory(WIDE) is WIDE
+    assert np.shares_memory(in_memory(view), WIDE)
+
+
+def test_a_new_array_has_the_strides_that_are_asked_for() -> None:
+    array = new_array((2, 3, 4), F32, (4, 9, 1))
+    assert array.shape == (2, 3, 4) and array.strides == (16, 36, 4)
+    array[...] = np.arange(24).reshape(2, 3, 4)
+    assert in_memory(array).size == 26
+    assert new_array((2, 3), F32, None).flags.c_contiguous
+
+
+def test_views_beside_one_another_share_nothing() -> None:
+    assert not share_memory(WIDE[:, :3], WIDE[:, 3:])
+    assert share_memory(WIDE[:, :3], WIDE[:, 2:])
+    assert not share_memory(WIDE, WIDE.copy())
+    assert share_memory(WIDE, strided_view(WIDE, (3, 3), (1, 1)))

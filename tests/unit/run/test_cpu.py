@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +111,19 @@ def test_output_may_be_no_input(add: CpuKernel) -> None:
     with pytest.raises(ValueError, match="the output 'c' shares memory with 'b'"):
         add(a, b, b)
     add(a, a, b)  # two inputs may be one
+
+
+def test_views_of_the_kernels_strides(library: Path) -> None:
+    """Rows in turn: the output and an input may interleave."""
+    strided = tuple(replace(p, shape=(1, 2, 3), strides=(3, 6, 1)) for p in PARAMETERS[1:])
+    kernel = load(library, "add", (PARAMETERS[0], *strided))
+    assert strided[0].bytes == 4 * 9
+    both = np.zeros((2, 6), np.float32)
+    a, _, _ = _arrays()
+    kernel._check((a, both[None, :, :3], both[None, :, 3:]))
+    with pytest.raises(ValueError, match="the output 'c' shares memory with 'b'"):
+        kernel._check((a, both[None, :, :3], both[None, :, 2:5]))
+    assert kernel.new_result(strided[1], a).strides == (12, 24, 4)
 
 
 def test_number_of_arrays(add: CpuKernel) -> None:

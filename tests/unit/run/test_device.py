@@ -106,3 +106,11 @@ def test_an_output_must_be_writable() -> None:
 def test_sizes_of_one_have_any_stride() -> None:
     array = DeviceArray(0x1000, (1, 4), (999, 1), "float32", 0)
     check_device_array(array, "a", dtype="float32", shape=(1, 4), written=False)
+
+
+def test_strides_are_those_of_the_kernel() -> None:
+    wanted: dict[str, Any] = {"dtype": "float32", "shape": (2, 4), "strides": (8, 1), "written": True}
+    check_device_array(DeviceArray(0x1000, (2, 4), (8, 1), "float32", 0), "c", **wanted)
+    for strides, told in (((9, 1), r"\(9, 1\)"), (None, r"\(4, 1\)")):
+        with pytest.raises(ValueError, match=rf"'c' should have strides \(8, 1\) in elements.*, got {told}"):
+            check_device_array(DeviceArray(0x1000, (2, 4), strides, "float32", 0), "c", **wanted)

@@ -23,6 +23,7 @@ orders = st.none() | st.builds(Order, groups, st.sampled_from(ALONG), st.integer
 schedules = st.one_of(
     st.builds(TileSchedule, st.sampled_from(MODES), st.none(), orders),
     st.builds(TileSchedule, st.sampled_from(MODES[1:]), st.integers(1, 1 << 16), orders),
+    st.builds(TileSchedule, st.just("cluster_k"), st.sampled_from((2, 4, 8)), orders),
 )
 LONG = Access((16, 1), (1 << 16, 1.0))
 """Neighbours in k lie together."""
@@ -98,6 +99,14 @@ def test_an_error_points_at_its_place() -> None:
 def test_other_objects_are_refused(value: dict[str, object]) -> None:
     with pytest.raises(Diagnostic):
         from_json(value)
+
+
+@pytest.mark.parametrize(("text", "got"), [("cluster_k", ""), ("cluster_k:3", ", got 3")])
+def test_a_cluster_has_two_four_or_eight_parts(text: str, got: str) -> None:
+    with pytest.raises(Diagnostic) as error:
+        parse(text)
+    said = "the schedule 'cluster_k' takes the number of workgroups that share a tile: 2, 4 or 8"
+    assert error.value.message == said + got
 
 
 def test_the_order_of_options_does_not_matter() -> None:

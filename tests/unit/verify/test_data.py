@@ -11,7 +11,7 @@ from imbrex.dtype import DTYPES
 from imbrex.problem import Conv2d, Gemm
 from imbrex.verify.compare import compare
 from imbrex.verify.data import Values, exact_range, random_operands
-from imbrex.verify.poison import is_poison
+from imbrex.verify.poison import is_poison, spoiled
 from imbrex.verify.reference import reference
 
 OPERAND_TYPES = [name for name in DTYPES if name != "i32"]
@@ -90,3 +90,15 @@ def test_i8_operands_reach_both_ends_and_are_exact() -> None:
     operands = random_operands(Gemm(64, 64, 64, dtype="i8"))
     assert operands.is_exact
     assert (operands.arrays["a"].min(), operands.arrays["a"].max()) == (-128, 127)
+
+
+def test_gaps_are_poison_and_seen_when_they_are_written() -> None:
+    problem = Gemm(4, 5, 6, batch=2, lda=8, ldc=10, stride_c=5, beta=1.0)
+    arrays = random_operands(problem).arrays
+    for operand in problem.operands:
+        assert arrays[operand.role].shape == operand.shape
+        assert not is_poison(arrays[operand.role]).any()
+        assert spoiled(arrays[operand.role], operand.strides) == 0
+    assert arrays["a"].strides == (128, 32, 4) and arrays["c"].strides == (20, 40, 4)
+    np.lib.stride_tricks.as_strided(arrays["a"], (8,), (4,))[6:] = 0
+    assert spoiled(arrays["a"], problem.strides("a")) == 2

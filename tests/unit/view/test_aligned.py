@@ -104,3 +104,20 @@ def test_a_tensor_map_shows_the_copy_and_not_the_array(name: str, dtype: str) ->
 
     assert isinstance(shown(of.packed), Box)
     assert isinstance(shown(of.array), Refused)
+
+
+@pytest.mark.parametrize(
+    ("strides", "is_copied"),
+    [((80, 1), False), ((78, 1), True), ((77, 1), True), ((88, 1), False)],
+)
+def test_with_gaps_it_counts_how_far_rows_are_apart(strides: tuple[int, int], is_copied: bool) -> None:
+    for name in ("k together", "even"):
+        assert (aligned(ARRAYS[name], 2, strides) is not None) == is_copied
+
+
+def test_matrices_of_a_batch_are_whole_vectors_apart() -> None:
+    dims = (Dim("g", 3), Dim("m", 5), Dim("k", 16))
+    assert aligned(dims, 2, (88, 16, 1)) is None
+    assert aligned(dims, 2, (84, 16, 1)) == ChannelsLast(dims, "k", 8)
+    assert aligned((Dim("g", 1), *dims[1:]), 2, (84, 16, 1)) is None
+    assert aligned(dims, 2, (0, 16, 1)) is None

@@ -38,3 +38,11 @@ def test_a_group_goes_down_before_the_next_column() -> None:
     found = [tuple(int(x) for x in blocks_in_order(4, 3, 2).evaluate([unit])[0]) for unit in range(5)]
     assert found == [(0, 0), (1, 0), (0, 1), (1, 1), (0, 2)]
     assert tuple(int(x) for x in blocks_in_order(4, 3, 1).evaluate([1])[0]) == (0, 1)
+
+
+def test_batches_may_come_first() -> None:
+    """Units that follow one another are of different batches: a workgroup of every third has one batch."""
+    map = tiles(blocks_in_order(4, 2, 1), 3, (1, 1), batch_first=True)
+    found = [tuple(int(x) for x in map.evaluate([unit, 0])[0]) for unit in range(24)]
+    assert found[:5] == [(0, 0, 0), (1, 0, 0), (2, 0, 0), (0, 0, 1), (1, 0, 1)]
+    assert len(set(found)) == 24 and {batch for batch, _, _ in found[::3]} == {0}

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from imbrex.diagnostic import Diagnostic
 from imbrex.view import streamk
-from imbrex.view.streamk import MODES, Mode, Plan, Segment, Tiles
+from imbrex.view.streamk import MODES, Mode, Plan, Segment, Tiles, even_pieces, goes_abreast
 
 SEED = Tiles(10, 12, 512)
 counts = st.integers(1, 9)
@@ -57,6 +57,35 @@ def test_sends_and_receives_match_and_nobody_waits_in_a_circle(plan: Plan) -> No
         assert all(s.workgroup > own.workgroup for s in parts)
     senders = [s.workgroup for parts in plan.shared.values() for s in parts]
     assert len(senders) == len(set(senders)), "a workgroup has one slot in the workspace"
+
+
+clustered = st.builds(
+    lambda tiles, parts: Plan(tiles, parts * tiles.outputs, "cluster_k"),
+    st.builds(Tiles, counts, counts, st.integers(1, 40)),
+    st.sampled_from((2, 4, 8)),
+)
+
+
+@settings(max_examples=300)
+@given(clustered)
+def test_a_clusters_parts_are_one_tile_in_the_order_of_k(plan: Plan) -> None:
+    """Workgroups parts * t .. parts * t + parts - 1 have tile t; their hardware numbers are the same."""
+    assert set(computed(plan).values()) == {1} and len(computed(plan)) == plan.tiles.total
+    assert not plan.shared and not plan.workspace_bytes(1), "nothing goes through memory"
+    for w in range(plan.workgroups):
+        found = list(plan.segments(w))
+        assert len(found) <= 1 and all(s.output == w // plan.parts for s in found)
+        assert plan.started.evaluate([w])[0] == (w,)
+    map = plan.section_map(0)
+    w, local = (x.ravel() for x in np.indices((plan.workgroups, plan.sections[0].share)))
+    (m, n, _), exists = map.evaluate([w, local])
+    m, n, exists = (np.broadcast_to(x, w.shape) for x in (m, n, exists))
+    assert ((m * plan.tiles.n + n)[exists] == w[exists] // plan.parts).all()
+
+
+def test_a_cluster_has_as_many_workgroups_as_every_other() -> None:
+    with pytest.raises(Diagnostic, match="cluster_k has as many workgroups for each of 6 output tiles; 8 is"):
+        Plan(Tiles(2, 3, 10), 8, "cluster_k")
 
 
 def test_control_a_share_moved_by_one_is_seen() -> None:
@@ -143,3 +172,27 @@ def test_bad_input() -> None:
         Plan(SEED, 32, "streamk")  # type: ignore[arg-type]
     with pytest.raises(Diagnostic, match="at least 1 workgroup, got 0"):
         Plan(SEED, 0, "stream_k")
+
+
+@pytest.mark.parametrize(("outputs", "pieces"), [(3, 4), (1, 6), (5, 2), (8, 8)])
+def test_workgroups_at_the_same_piece_start_one_after_the_other(outputs: int, pieces: int) -> None:
+    plan = Plan(Tiles(outputs, 1, 40), outputs * pieces, "split_k", is_abreast=True)
+    order = [int(plan.started.evaluate([hardware])[0][0]) for hardware in range(plan.workgroups)]
+    assert sorted(order) == list(range(plan.workgroups))
+    pieces_in_time = [logical % pieces for logical in order]
+    assert pieces_in_time == sorted(pieces_in_time, reverse=True)
+    for segments in plan.shared.values():
+        owner = segments[0].workgroup - 1
+        assert all(order.index(s.workgroup) < order.index(owner) for s in segments)
+    assert all(finished(plan, order, resident) for resident in (1, 2, 5))
+
+
+def test_what_goes_abreast_is_small_alone_and_even() -> None:
+    tiles, small, alone = Tiles(4, 1, 40), 128 * 128, (1, 1)
+    assert goes_abreast("split_k", tiles, 4 * 8, small, alone)
+    assert not goes_abreast("stream_k", tiles, 4 * 8, small, alone)
+    assert not goes_abreast("split_k", tiles, 4 * 8 + 1, small, alone)
+    assert not goes_abreast("split_k", tiles, 4 * 8, 2 * small, alone)
+    assert not goes_abreast("split_k", tiles, 4 * 8, small, (2, 1))
+    assert not goes_abreast("split_k", tiles, 4, small, alone)
+    assert even_pieces(40, 16) == 14 and not goes_abreast("split_k", tiles, 4 * 16, small, alone)

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from imbrex.problem import Problem
-from imbrex.problem.operand import total_bytes
-from imbrex.verify.device.check import Tensor, drawn
+from imbrex.problem import Operand, Problem
+from imbrex.verify.device.check import Tensor, drawn, placed
 
 __all__ = ["Rotation", "rotation"]
 
@@ -43,19 +42,21 @@ def rotation(problem: Problem, device: Any, seed: int = 1, free_bytes: int | Non
     The first is drawn; the others are copies of it, cut and joined elsewhere, which is as random.
     """
     torch: Any = import_module("torch")
-    size = max(1, total_bytes(problem.operands))
+    size = max(1, sum(o.reach * o.dtype.bytes for o in problem.operands))
     room = torch.cuda.mem_get_info()[0] if free_bytes is None else free_bytes
     count = max(LEAST, min(MOST, -(-BYTES // size)))
     count = max(1, min(count, int(room * SHARE) // size))
     first = drawn(problem, seed, "float", device)
-    return Rotation(
-        problem, (first, *({r: _rolled(t, i) for r, t in first.items()} for i in range(1, count)))
-    )
+    others = ({o.role: _rolled(first[o.role], o, i) for o in problem.operands} for i in range(1, count))
+    return Rotation(problem, (first, *others))
 
 
-def _rolled(tensor: Tensor, index: int) -> Tensor:
+def _rolled(tensor: Tensor, operand: Operand, index: int) -> Tensor:
     """As integers, for torch moves no 8-bit floats."""
     torch: Any = import_module("torch")
     bits = getattr(torch, f"int{8 * tensor.element_size()}")
-    flat = tensor.view(-1).view(bits)
-    return flat.roll(index * (flat.numel() // (MOST + 1)) + index).view(tensor.dtype).view(tensor.shape)
+    flat = tensor.contiguous().view(-1).view(bits)
+    rolled = flat.roll(index * (flat.numel() // (MOST + 1)) + index).view(tensor.dtype).view(tensor.shape)
+    if operand.strides is None:
+        return rolled
+    return placed(torch.zeros(operand.room, dtype=tensor.dtype, device=tensor.device), operand, rolled)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib.util
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any, TypeAlias
 
@@ -27,7 +27,7 @@ from imbrex.run.cuda.kernel import CudaKernel
 from imbrex.run.cuda.time import measure_on_gpu
 from imbrex.run.time import Timing
 from imbrex.verify.data import random_operands
-from imbrex.verify.device.check import HOST_FLOPS, Tensor, compared, poison_tensor
+from imbrex.verify.device.check import HOST_FLOPS, Tensor, compared, poison_tensor, spoiled
 
 __all__ = ["OURS", "Row", "Task", "not_run", "timed_on_gpu"]
 
@@ -159,7 +159,8 @@ def _checked(kernel: Kernel, turning: Rotation) -> Any:
         poison_tensor(tensors[problem.written])
     _our_call(kernel, tensors)()
     wait()
-    return compared(problem, before, tensors[problem.written], values="float")
+    found = compared(problem, before, tensors[problem.written], values="float")
+    return replace(found, beside=spoiled(tensors[problem.written], problem.result))
 
 
 def _our_call(kernel: Kernel, tensors: Mapping[str, Tensor]) -> Call:

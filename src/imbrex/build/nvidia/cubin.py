@@ -6,12 +6,14 @@ flags and compiler give the same key; anything else another one.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from imbrex.build.cache import Cache, digest, source_parts
-from imbrex.build.nvidia.nvrtc import compiled, nvrtc_version
+from imbrex.build.nvidia.nvrtc import Answer, compiled, nvrtc_version
+from imbrex.build.nvidia.report import usages
 from imbrex.build.toolchain import write_sources
 from imbrex.diagnostic import Diagnostic
 
@@ -37,8 +39,14 @@ NVIDIA_FLAGS = (
     "--ptxas-options=-v",
 )
 LOG = "compiler.log"
+ASKED = re.compile(r"^// compiler flags: (?P<flags>.+)$", re.M)
+"""Flags that a unit's own text asks for; where registers spill with them it is compiled without."""
+
+TOLD = "flags: "
+"""How the first line of a log begins."""
 
 _SHOWN_LINES = 40
+_SPILLED = 64  # bytes of a work item that may wait in memory: numbers known before a loop and needed after it
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +63,11 @@ class Cubin:
         """What the compiler said, with what ptxas tells of each kernel."""
         return (self.path.parent / LOG).read_text(encoding="utf-8")
 
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """What the compiler was told."""
+        return tuple(self.log.partition("\n")[0].removeprefix(TOLD).split())
+
 
 def compiler_version() -> str:
     """The compiler's name and version: part of every key."""
@@ -62,7 +75,7 @@ def compiler_version() -> str:
 
 
 def flags_of(architecture: str) -> tuple[str, ...]:
-    """What the compiler is told."""
+    """What the compiler is told of every kernel."""
     return (f"--gpu-architecture={architecture}", *NVIDIA_FLAGS)
 
 
@@ -108,9 +121,9 @@ def compile_cubin(
     the sources stay in `directory`.
     """
     write_sources(sources, directory)
-    answer = compiled(sources, unit, (*flags_of(architecture), *flags))
+    answer, told = _compiled(sources, unit, (*flags_of(architecture), *flags))
     try:
-        (directory / LOG).write_text(f"{answer.log}\n", encoding="utf-8")
+        (directory / LOG).write_text(f"{TOLD}{' '.join(told)}\n{answer.log}\n", encoding="utf-8")
         if answer.cubin is not None:
             _cubin(directory, unit).write_bytes(answer.cubin)
     except OSError as error:
@@ -121,12 +134,24 @@ def compile_cubin(
     return _cubin(directory, unit)
 
 
+def _compiled(
+    sources: Mapping[str, str], unit: str, flags: tuple[str, ...]
+) -> tuple[Answer, tuple[str, ...]]:
+    """What came of it, and the flags that it came of."""
+    asked = ASKED.search(sources[unit])
+    ways = [flags] if asked is None else [(*flags, *asked["flags"].split()), flags]
+    answer = compiled(sources, unit, ways[0])
+    if len(ways) == 1 or all(usage.spill_store_bytes <= _SPILLED for usage in usages(answer.log)):
+        return answer, ways[0]
+    return compiled(sources, unit, flags), flags
+
+
 def _cubin(directory: Path, unit: str) -> Path:
     return (directory / unit).with_suffix(".cubin")
 
 
 def _key(sources: Mapping[str, str], unit: str, architecture: str, flags: Sequence[str]) -> str:
-    told = (unit, *flags_of(architecture), "|", *flags, "|", compiler_version())
+    told = (unit, TOLD, *flags_of(architecture), "|", *flags, "|", compiler_version())
     return digest([*source_parts(sources), "|", *told])
 
 

@@ -50,7 +50,7 @@ def stores_boxes(gemm: WarpgroupGemm) -> bool:
     form = gemm.c.access
     if form is None or gemm.method != "set":
         return False
-    overlap = gemm.columns % staging(gemm).columns != 0
+    overlap = gemm.stored_columns % staging(gemm).columns != 0
     return not overlap or not any(_wraps(x) for p in form.pieces for x in p.coords)
 
 

@@ -9,7 +9,9 @@ from imbrex.emit import c
 from imbrex.emit.cuda.geometry import WARPGROUP
 from imbrex.emit.cuda.member import boolean, method, static
 from imbrex.index.expr import Lin, select, var
+from imbrex.index.map import Map
 from imbrex.lower.warpgroup import Feed, Lanes
+from imbrex.view.halo_tile import HaloTile
 from imbrex.view.shared_tile import SharedTile
 from imbrex.view.tensor import Box, Walk
 
@@ -35,9 +37,10 @@ def copied_bytes(feed: Feed) -> int:
     return size * prod(-(-b // s) for b, s in zip(form.box, form.steps, strict=True))
 
 
-def start(name: str, share: SharedTile) -> str:
+def start(name: str, share: SharedTile | HaloTile) -> str:
     """`a_start`: the byte at which the instruction's tile at (k, d) begins."""
-    return static("uint32_t", f"{name}_start", "int32_t k, int32_t d", _byte(share), is_constant=True)
+    place = _byte(share, share.starts if isinstance(share, HaloTile) else None)
+    return static("uint32_t", f"{name}_start", "int32_t k, int32_t d", place, is_constant=True)
 
 
 def load(name: str, feed: Feed) -> list[str]:
@@ -76,6 +79,7 @@ def lanes(name: str, feed: Feed, consumers: int) -> list[str]:
         f"struct {name}_feed {{",
         f"  static constexpr int depth = {share.k}, extent = {share.d}, width = {form.width};",
         f"  static constexpr int element_bytes = {share.element_bytes}, registers = {IN_FLIGHT[consumers]};",
+        f"  static constexpr int64_t bytes = {feed.buffer.elements * share.element_bytes};",
         f"  static constexpr bool along_k = {boolean(form.along == 'k')};",
         f"  static constexpr bool is_k_major = {boolean(share.major == 'k')};",
         f"  static constexpr bool has_rows = {boolean(left is not None)};",
@@ -88,7 +92,7 @@ def lanes(name: str, feed: Feed, consumers: int) -> list[str]:
     ]
 
 
-def _left(form: Lanes, share: SharedTile) -> str | None:
+def _left(form: Lanes, share: SharedTile | HaloTile) -> str | None:
     """How many elements from one on, along the tile's rows, lie one after the other in memory and exist.
 
     None where they do not lie so, where warps do not load whole rows, or where elements are copied past the
@@ -124,7 +128,7 @@ def fill(name: str, feed: Feed) -> list[str]:
     ]
 
 
-def _byte(share: SharedTile) -> str:
+def _byte(share: SharedTile | HaloTile, map: Map | None = None) -> str:
     """Where element (k, d) of a tile lies."""
-    (element,) = share.map.at([var("k", share.k), var("d", share.d)]).coords
+    (element,) = (map or share.map).at([var("k", share.k), var("d", share.d)]).coords
     return c.index(element * share.element_bytes)

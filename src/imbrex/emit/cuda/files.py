@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
+from dataclasses import replace
+from functools import partial
 
-from imbrex.emit.cuda import warpgroup
+from imbrex.emit.cuda import order, warpgroup
 from imbrex.emit.cuda.geometry import launch_facts, tensor_names
 from imbrex.emit.cuda.words import CudaWords
 from imbrex.emit.facts import Facts
 from imbrex.emit.gpu import files
 from imbrex.emit.gpu.language import Extra, Language
+from imbrex.emit.gpu.outer import outer_of
 from imbrex.emit.gpu.work_item import WorkItem
 from imbrex.lower.hoist import hoisted
 from imbrex.lower.share import shared
-from imbrex.lower.stmt import Alloc, Kernel, Program, has_flags, walk
+from imbrex.lower.stmt import Alloc, For, Kernel, Program, has_flags, walk
 
 CHIPS = ("sm_90a",)
 TENSOR_MAP = "imbrex::tensor_map"
@@ -30,13 +33,32 @@ SMALLEST_BOUND = 128
 SUMS = 64
 WORD = 4
 
+ASKS = "// compiler flags: "
+"""In the text of a unit: what its compiler is to be told, as NVRTC spells it."""
+
+IN_ORDER = ("--ptxas-options=-O1",)
+"""ptxas 13.0 then leaves multiply-adds and reads of shared memory in the order of their text."""
+
 STATIC_BYTES = 48 * 1024
 """Shared memory that a launch may ask for without being told of it before."""
 
 
 def units(program: Program, facts: Facts, chip: str) -> dict[str, list[str]]:
     """File name -> lines."""
-    return files.units(program, facts, chip, CUDA)
+    language = replace(CUDA, statements=partial(_statements, lets=order.lets(program)))
+    found, flags = files.units(program, facts, chip, language), compiler_flags(program)
+    if flags:
+        wrapper = f"{program.name}{CUDA.unit}"
+        found[wrapper] = [f"{ASKS}{' '.join(flags)}", *found[wrapper]]
+    return found
+
+
+def compiler_flags(program: Program) -> tuple[str, ...]:
+    """What a program asks of its compiler: the order in which `imbrex::multiply` has its multiply-adds keeps
+    factors in the operand cache, and the rows of the next k are read a whole product ahead.
+    """
+    loops = (s for k in program.kernels for s in walk(k.body) if isinstance(s, For))
+    return IN_ORDER if any(outer_of(loop) is not None for loop in loops) else ()
 
 
 def _headers(program: Program) -> Sequence[str]:
@@ -45,11 +67,13 @@ def _headers(program: Program) -> Sequence[str]:
     return (*HEADERS, *flags, *(warpgroup.HEADERS if has_warpgroups else ()))
 
 
-def _statements(kernel: Kernel) -> list[str]:
+def _statements(kernel: Kernel, lets: Container[str] = ()) -> list[str]:
+    """lets: kernels that let the next one begin."""
     if kernel.warpgroups is not None:
         return warpgroup.body(kernel)
     prepared = shared(hoisted(kernel))
-    return WorkItem(prepared, CudaWords(prepared)).lines()
+    opening = [order.OPENING] if kernel.name in lets else []
+    return [*opening, *WorkItem(prepared, CudaWords(prepared)).lines()]
 
 
 def _extras(kernel: Kernel) -> list[Extra]:
@@ -68,7 +92,11 @@ def _attributes(kernel: Kernel) -> str:
 
 
 def _largest_tile(kernel: Kernel) -> int:
-    """Registers of the largest array of a work item: its sums."""
+    """Registers of the largest array of a work item: its sums; 0 where strips of them come and go in a loop
+    that stays one.
+    """
+    if any(isinstance(s, For) and s.rolled for s in walk(kernel.body)):
+        return 0
     buffers = [s.buffer for s in walk(kernel.body) if isinstance(s, Alloc) and s.buffer.space == "private"]
     return max((b.elements * -(-b.dtype.bytes // WORD) for b in buffers), default=0)
 
@@ -79,7 +107,7 @@ def _geometry(kernel: Kernel) -> dict[str, int]:
 
 
 def _launch(kernel: Kernel, arguments: str) -> list[str]:
-    name, (size, _, _) = kernel.name, launch_facts(kernel)
+    name, size = kernel.name, launch_facts(kernel).shared_bytes
     lines = [f"{name}<<<{kernel.grid_size}, {kernel.block_size}, {size}, stream>>>({arguments});"]
     if size > STATIC_BYTES:
         call = f"cudaFuncSetAttribute({name}, cudaFuncAttributeMaxDynamicSharedMemorySize, {size})"

@@ -83,7 +83,7 @@ def launch_facts(kernel: Kernel) -> LaunchFacts:
         for part in (gemm.a, gemm.b, gemm.c)
         if part.access is not None and not isinstance(part.access, Lanes)
     )
-    return LaunchFacts(shared_bytes(gemm), prod(gemm.cluster), tensors)
+    return LaunchFacts(shared_bytes(gemm), prod(gemm.cluster) * gemm.parts, tensors)
 
 
 def tensor_names(gemm: WarpgroupGemm) -> tuple[str, ...]:
@@ -95,11 +95,11 @@ def tensor_names(gemm: WarpgroupGemm) -> tuple[str, ...]:
 
 
 def staging(gemm: WarpgroupGemm) -> Staging:
-    """The widest piece that the tile's columns have room for; a tile stores the last one where it ends."""
+    """The widest piece that a workgroup's columns have room for; the last one is stored where they end."""
     size = gemm.c.buffer.dtype.bytes
     along_columns = gemm.c.contiguous != "row"
-    most = min(PIECE_BYTES // (ROWS * size), gemm.columns)
-    columns = piece_columns(gemm.columns, size) if along_columns else most
+    most = min(PIECE_BYTES // (ROWS * size), gemm.stored_columns)
+    columns = piece_columns(gemm.stored_columns, size) if along_columns else most
     assert columns % ATOM_ROWS == 0 or along_columns, f"{gemm.columns} columns are not whole instructions"
     return Staging(columns, size, along_columns)
 
@@ -116,9 +116,11 @@ def has_lanes(gemm: WarpgroupGemm) -> bool:
 
 def shared_bytes(gemm: WarpgroupGemm) -> int:
     """Stages, two pieces of C for each consumer, barriers: what `imbrex::places` lays out."""
-    stage = _rounded(gemm.a.share.bytes) + _rounded(gemm.b.share.bytes)
+    a, b = _rounded(gemm.a.share.bytes), _rounded(gemm.b.share.bytes)
+    stages = gemm.stages * a + b if gemm.b_stays else gemm.stages * (a + b)
     pieces = gemm.consumers * 2 * staging(gemm).tile.bytes
-    return gemm.stages * stage + pieces + (2 * gemm.stages + 2) * BARRIER_BYTES
+    more = gemm.consumers + 1 if gemm.parts > 1 else 2 if gemm.b_stays else 0
+    return stages + pieces + (2 * gemm.stages + 2 + more) * BARRIER_BYTES
 
 
 def _rounded(size: int) -> int:

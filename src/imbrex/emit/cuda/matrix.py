@@ -22,7 +22,7 @@ def sum_type(one: Instruction) -> str:
 
 
 def multiply(one: Instruction, majors: tuple[Major, Major]) -> list[str]:
-    """`multiply(d, a, b, adds)`: d = a * b, and + d where `adds`."""
+    """`multiply(d, a, b, adds)`: d = a * b, and + d where `adds`; d: the first of some columns' sums."""
     count, kind = one.c_elements, sum_type(one)
     letter = "f" if kind == "float" else "r"
     registers = [f"%{i}" for i in range(count)]
@@ -33,7 +33,7 @@ def multiply(one: Instruction, majors: tuple[Major, Major]) -> list[str]:
     bound = [f'"+{letter}"(d[{i}])' for i in range(count)]
     return [
         f"// {one.mnemonic}",
-        f"IMBREX_MEMBER static void multiply({kind} (&d)[{count}], uint64_t a, uint64_t b, bool adds) {{",
+        f"IMBREX_MEMBER static void multiply({kind} *d, uint64_t a, uint64_t b, bool adds) {{",
         f'  asm volatile("{{\\n.reg .pred adds;\\nsetp.ne.b32 adds, %{count + 2}, 0;\\n"',
         f'               "{one.mnemonic} {{"',
         *(f'               "{text}"' for text in _wrapped(registers)),

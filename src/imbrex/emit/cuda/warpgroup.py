@@ -12,10 +12,13 @@ from imbrex.emit import c
 from imbrex.emit.cuda import drain, feed
 from imbrex.emit.cuda.geometry import has_lanes, registers, tensor_names
 from imbrex.emit.cuda.matrix import multiply, sum_type
-from imbrex.emit.cuda.member import boolean
+from imbrex.emit.cuda.member import boolean, static
 from imbrex.emit.cuda.work import work
+from imbrex.index.expr import var
 from imbrex.lower.stmt import Kernel
 from imbrex.lower.warpgroup import WarpgroupGemm
+from imbrex.schedule.warpgroup.plan import instruction_of
+from imbrex.view.mma import Instruction
 from imbrex.view.shared_tile import Descriptor
 
 __all__ = ["HEADERS", "attributes", "body", "definitions"]
@@ -32,7 +35,8 @@ def definitions(kernel: Kernel) -> list[str]:
         *_constants(gemm),
         *drain.constants(gemm),
         *_arguments(kernel, gemm),
-        *multiply(gemm.instruction, (gemm.a.share.major, gemm.b.share.major)),
+        *multiply(block_instruction(gemm), (gemm.a.share.major, gemm.b.share.major)),
+        *_blocks(gemm),
         *work(gemm),
     ]
     for name, one in (("a", gemm.a), ("b", gemm.b)):
@@ -55,14 +59,15 @@ def attributes(kernel: Kernel) -> str:
     """Of a kernel, after `__global__ void`: one workgroup a multiprocessor, so that lanes trade registers."""
     gemm = kernel.warpgroups
     assert gemm is not None, kernel.name
-    size = prod(gemm.cluster)
+    size = prod(gemm.cluster) * gemm.parts
     bounds = f"__launch_bounds__({kernel.block_size}, 1)"
     return f"__cluster_dims__({size}, 1, 1) {bounds}" if size > 1 else bounds
 
 
 def _constants(gemm: WarpgroupGemm) -> list[str]:
     produces, consumes = registers(gemm)
-    copied = feed.copied_bytes(gemm.a) + feed.copied_bytes(gemm.b)
+    of_a, of_b = feed.copied_bytes(gemm.a), feed.copied_bytes(gemm.b)
+    copied = of_a if gemm.b_stays else of_a + of_b
     one = gemm.instruction
     pairs = {"a": gemm.a.share, "b": gemm.b.share}
     return [
@@ -72,16 +77,35 @@ def _constants(gemm: WarpgroupGemm) -> list[str]:
         f"static constexpr int stages = {gemm.stages}, consumers = {gemm.consumers};",
         f"static constexpr bool is_pingpong = {boolean(gemm.pingpong)};",
         f"static constexpr int cluster_rows = {gemm.cluster[0]}, cluster_columns = {gemm.cluster[1]};",
+        f"static constexpr int parts = {gemm.parts};",
         f"static constexpr int instruction_depth = {one.k};",
         f"static constexpr int producer_registers = {produces}, consumer_registers = {consumes};",
         f"static constexpr int {', '.join(f'{n}_bytes = {t.bytes}' for n, t in pairs.items())};",
-        f"static constexpr uint32_t copied_bytes = {copied};",
+        f"static constexpr uint32_t copied_bytes = {copied}, b_copied_bytes = {of_b};",
+        f"static constexpr bool b_stays = {boolean(gemm.b_stays)};",
         f"static constexpr bool copies_boxes = {boolean(copied > 0)};",
         f"static constexpr bool has_lanes = {boolean(has_lanes(gemm))};",
         *(
             f"static constexpr uint64_t {n}_descriptor = {_descriptor(t.descriptor)};"
             for n, t in pairs.items()
         ),
+    ]
+
+
+def block_instruction(gemm: WarpgroupGemm) -> Instruction:
+    """Of one block of columns."""
+    return instruction_of(gemm.a.buffer.dtype, gemm.columns // gemm.diagonal)
+
+
+def _blocks(gemm: WarpgroupGemm) -> list[str]:
+    """The first column that a part of k is multiplied by; does a sum begin with it?"""
+    depth, each = gemm.channels // gemm.diagonal, gemm.columns // gemm.diagonal
+    k = var("k", gemm.depth)
+    first = k % gemm.channels // depth * each
+    begins = f"k < {gemm.channels} && k % {depth} == 0" if gemm.diagonal > 1 else "k == 0"
+    return [
+        static("int32_t", "column_of", "int32_t k", c.index(first), is_constant=True),
+        static("bool", "begins", "int32_t k", begins, is_constant=True),
     ]
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from imbrex.emit import c
 from imbrex.emit.gpu import reference
 from imbrex.emit.gpu.solver import shared_buffers
-from imbrex.lower.stmt import Buffer, Kernel, Let, Move, Ref, View, walk
+from imbrex.index.expr import Lin, lin
+from imbrex.lower.stmt import Buffer, For, Kernel, Let, Move, Ref, View, walk
 
 ALIGNMENT = 16
 """Bytes: of every shared buffer, so that an access of a vector is whole."""
@@ -40,10 +42,18 @@ class CudaWords:
         return f"{kind} *const {stmt.buffer.name} = reinterpret_cast<{kind} *>({start});"
 
     def place(self, ref: Ref) -> str:
-        return reference.place(ref)
+        start, comma, exists = reference.place(ref).partition(", ")
+        parted = apart(ref.offset, self._written_out)
+        return f"{ref.buffer.name} + ({parted}){comma}{exists}" if parted else f"{start}{comma}{exists}"
 
     def target(self, dest: Ref, width: int) -> tuple[str, str]:
-        return str(width), reference.place(dest)
+        return str(width), self.place(dest)
+
+    @cached_property
+    def _written_out(self) -> frozenset[str]:
+        """Variables of the loops in a loop that stays one, which are constants when it is compiled."""
+        loops = [s for s in walk(self.kernel.body) if isinstance(s, For) and s.rolled]
+        return frozenset(s.var for loop in loops for s in walk(loop.body) if isinstance(s, For))
 
     def direct(self, move: Move) -> str:
         """Each lane writes where it says."""
@@ -52,6 +62,17 @@ class CudaWords:
     def barrier(self) -> str:
         has_direct = any(isinstance(s, Move) and s.direct for s in walk(self.kernel.body))
         return "imbrex::barrier_after_direct();" if has_direct else "imbrex::barrier();"
+
+
+def apart(offset: Lin, known: frozenset[str]) -> str:
+    """An offset as what a lane knows and, with 64 bits, what the compiler knows: beside a sum that may
+    overflow it would not find its constant.  Empty where one of the two is all.
+    """
+    near = sum((Lin(((a, k),), 0) for a, k in offset.terms if a.variables <= known), lin(offset.const))
+    far = offset - near
+    if not known or far.is_constant or near == lin(0) or not c.fits_32_bits(offset):
+        return ""
+    return f"int64_t({c.index(far)}) + ({c.index(near)})"
 
 
 def shared_bytes(kernel: Kernel) -> int:

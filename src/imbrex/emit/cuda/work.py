@@ -62,6 +62,8 @@ def _planned(gemm: WarpgroupGemm, plan: Plan) -> list[str]:
     clusters = gemm.workgroups // prod(gemm.cluster)
     assert (plan.tiles.outputs, plan.tiles.k, plan.workgroups) == (gemm.units, gemm.steps, clusters), plan
     walks = [Walk(plan, number) for number, _ in enumerate(plan.sections)]
+    if gemm.parts > 1:
+        return _parts(walks[0])
     slot, cluster = var("slot", clusters), var("cluster", clusters)
     counts = [_count(walk, slot) for walk in walks]
     lines = [
@@ -73,6 +75,23 @@ def _planned(gemm: WarpgroupGemm, plan: Plan) -> list[str]:
         lines += [f"  const int32_t here = {c.index(count)};", "  if (number < here) {"]
         lines += [*c.indented(_segment(walk, slot), 2), "  }", "  number -= here;"]
     return [*lines, *c.indented(_segment(walks[-1], slot)), "}"]
+
+
+def _parts(walk: Walk) -> list[str]:
+    """One part of K of one unit: of those that share it none waits for another before it has its sums."""
+    count = walk.plan.workgroups
+    slot, unit, cluster = var("slot", count), var("unit", walk.plan.tiles.outputs), var("cluster", count)
+    first, end = (c.index(walk.index(name, slot, unit)) for name in ("first", "end"))
+    return [
+        static("int32_t", "slot_of", "int32_t cluster", c.index(walk.index("slot", cluster, lin(0)))),
+        static("int32_t", "works", "int32_t slot", "1"),
+        WORK_OF,
+        f"  const int32_t unit = {c.index(walk.index('output', slot, lin(0)))};",
+        "  imbrex::work w = tile_of(unit, cluster_row, cluster_column);",
+        f"  w.first = {first}, w.end = {end};",
+        "  return w;",
+        "}",
+    ]
 
 
 def _count(walk: Walk, slot: Lin) -> Lin:
@@ -111,12 +130,15 @@ def _tile(gemm: WarpgroupGemm) -> list[str]:
     rows, columns = gemm.cluster
     blocks = prod(d.size for d in gemm.order.lower)
     unit = var("unit", gemm.units)
-    row, column = gemm.order.at([unit % blocks]).coords
+    batch, block = unit // blocks, unit % blocks
+    if gemm.b_stays:
+        batch, block = unit % gemm.batches, unit // gemm.batches
+    row, column = gemm.order.at([block]).coords
     cluster_row, cluster_column = var("cluster_row", rows), var("cluster_column", columns)
     return [
         f"IMBREX_MEMBER static imbrex::work tile_of(int32_t unit, {RANK}) {{",
         "  imbrex::work w = {};",
-        f"  w.batch = {c.index(unit // blocks)};",
+        f"  w.batch = {c.index(batch)};",
         f"  w.row_tile = {c.index(row * rows + cluster_row)};",
         f"  w.column_tile = {c.index(column * columns + cluster_column)};",
         "  return w;",

@@ -107,7 +107,8 @@ class WorkItem:
             operands = ", ".join(pointer(r) for r in (outer.c, outer.a, outer.b))
             return [f"imbrex::multiply<{sizes}>({operands});"]
         if not meets(stmt):
-            return ["#pragma unroll", c.loop(stmt), *c.indented(self._body(stmt.body)), "}"]
+            unrolled = "#pragma unroll 1" if stmt.rolled else "#pragma unroll"
+            return [unrolled, c.loop(stmt), *c.indented(self._body(stmt.body)), "}"]
         lines: list[str] = []
         for inner, stays in in_order(stmt.body):
             lines += ["imbrex::keep_order();"] if stays else []

@@ -12,7 +12,7 @@ from imbrex.ir.meaning.problem import scaled
 from imbrex.ir.meaning.shared import lowered
 from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
 from imbrex.view.cluster import tiles
-from imbrex.view.streamk import Segment, started
+from imbrex.view.streamk import Plan, Segment
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,10 @@ class Workgroup:
     flags: View | None
 
     def run(self) -> None:
+        plan = self.op.plan_
+        if plan is not None and plan.parts > 1:
+            self._run_part(plan)
+            return
         for part in self._segments():
             sums = self._sums(part)
             if part.sends:
@@ -39,6 +43,16 @@ class Workgroup:
                 self.flags.store(np.ones((), np.int32), [place])
             else:
                 self._store(part.output, sums + self._received(part.output, sums.shape))
+
+    def _run_part(self, plan: Plan) -> None:
+        """The workgroup's columns of a tile, of which it adds up what all parts of K come to, two by two."""
+        unit, place = divmod(self.number // self._size, plan.parts)
+        slots = range(unit * plan.parts, (unit + 1) * plan.parts)
+        sums = [self._sums(part) for slot in slots for part in plan.segments(slot)]
+        while len(sums) > 1:
+            sums = [a + b for a, b in zip(sums[::2], sums[1::2], strict=True)]
+        columns = sums[0].shape[1] // plan.parts
+        self._store(unit, sums[0][:, place * columns : (place + 1) * columns], place * columns)
 
     @property
     def _size(self) -> int:
@@ -54,7 +68,7 @@ class Workgroup:
         plan, steps = op.plan_, op.grid_.k_steps
         if plan is None:
             return [Segment(cluster, unit, 0, steps) for unit in range(cluster, op.units, op.clusters)]
-        (slot,), _ = started(plan.workgroups).evaluate([cluster])
+        (slot,), _ = plan.started.evaluate([cluster])
         return list(plan.segments(int(slot)))
 
     def _sums(self, part: Segment) -> Array:
@@ -76,13 +90,15 @@ class Workgroup:
             total = total + self.partials.load([place]).reshape(shape)
         return total
 
-    def _store(self, unit: int, sums: Array) -> None:
+    def _store(self, unit: int, sums: Array, first: int = 0) -> None:
+        """first: of the tile's columns."""
         op = self.op
         batch, rows, columns = self._tile(unit)
         *_, m, n = self.c.shape
-        sums = sums[: max(0, m - rows.start), : max(0, n - columns.start)]
+        column = columns.start + first
+        sums = sums[: max(0, m - rows.start), : max(0, n - column)]
         grid = np.indices(sums.shape).reshape(2, -1)
-        place = [grid[0] + rows.start, grid[1] + columns.start]
+        place = [grid[0] + rows.start, grid[1] + column]
         if len(self.c.shape) == 3:
             place.insert(0, np.full(grid.shape[1], batch))
         if not sums.size:
@@ -95,7 +111,7 @@ class Workgroup:
     def _tile(self, unit: int) -> tuple[int, slice, slice]:
         """Batch, rows and columns of the workgroup's tile of a unit."""
         op = self.op
-        map: Map = tiles(op.blocks_, op.grid_.g, op.cluster_)
+        map: Map = tiles(op.blocks_, op.grid_.g, op.cluster_, op.stationary is not None)
         (batch, row, column), _ = map.evaluate([unit, self.number % self._size])
         m, n = op.m_per_block.data, op.n_per_block.data
         return int(batch), slice(row * m, (row + 1) * m), slice(column * n, (column + 1) * n)

@@ -31,7 +31,7 @@ from imbrex.ir.ops.problem import verify_matrices
 from imbrex.ir.shape import agree, shape_of
 from imbrex.ir.source import LocatedParser, OpSource, expect
 from imbrex.view.lds import LDS_KINDS
-from imbrex.view.streamk import MODES
+from imbrex.view.streamk import WORDS
 from imbrex.view.workgroup import ALONG, Along, Order
 
 ALGORITHMS: Final = (
@@ -40,6 +40,7 @@ ALGORITHMS: Final = (
     "backward_data_v4r1",
     "backward_weight_v4r4",
     "channel_vectors",
+    "whole_images",
     "gemm",
 )
 STORE_METHODS: Final = ("set", "atomic_add")
@@ -120,6 +121,7 @@ class GridwiseGemmOp(GridwiseOp):
     """The product before any tuning; the attributes of a convolution say where it came from.
 
     tuning: the text of the one that its operands are laid out for, taken where no other is given.
+    diagonal: into so many blocks of rows and columns the filter may be cut, zeros off the diagonal.
     """
 
     name = "miopen.gridwise_gemm"
@@ -133,6 +135,7 @@ class GridwiseGemmOp(GridwiseOp):
     strides = opt_prop_def(Ints)
     padding = opt_prop_def(Padding)
     parameters = opt_prop_def(Ints)
+    diagonal = opt_prop_def(Int)
     tuning = opt_prop_def(Word)
 
     def verify_(self) -> None:
@@ -155,8 +158,8 @@ class GridwiseGemmExOp(GridwiseOp):
     operand that is packed panel by panel. For the pipeline "xdlops" only: WAVE_KEYS and `interleave`, see
     `imbrex.view.wave`; lds_layout and matrix_*_lds_numbers, see `imbrex.view.lds`; lds_buffers, 1 or 2; copy,
     "staged" in registers or "direct" to LDS; matrix_*_copy_slice_lengths, _lane_dim and _lane_inner, see
-    `imbrex.view.tile.Share`. For the pipeline "warpgroup" only: WARPGROUP_KEYS and pingpong, see
-    `imbrex.ir.ops.warpgroup`; rows and columns are m and n.
+    `imbrex.view.tile.Share`. For the pipeline "warpgroup" only: WARPGROUP_KEYS, pingpong, halo,
+    stationary and diagonal, see `imbrex.ir.ops.warpgroup`; rows and columns are m and n.
 
     schedule, workgroups: how workgroups share the output tiles, see `imbrex.view.streamk`; one a workgroup
     where they are left out.  wgm, along, xcds, wgm_is_runtime: the order of the tiles, see
@@ -193,6 +196,8 @@ class GridwiseGemmExOp(GridwiseOp):
     pipeline = opt_prop_def(Word)
     k_inner = opt_prop_def(Int)
     stationary = opt_prop_def(Word)
+    halo = opt_prop_def(Int)
+    diagonal = opt_prop_def(Int)
     matrix_a_copy_slice_lengths = opt_prop_def(Ints)
     matrix_b_copy_slice_lengths = opt_prop_def(Ints)
     matrix_a_copy_lane_dim = opt_prop_def(Int)
@@ -228,7 +233,7 @@ class GridwiseGemmExOp(GridwiseOp):
         expect_word(self.stationary, ("a", "b"), "stationary")
         expect_word(self.lds_layout, LDS_KINDS, "lds_layout")
         expect_word(self.copy, COPY_KINDS, "copy")
-        expect_word(self.schedule, MODES, "schedule")
+        expect_word(self.schedule, WORDS, "schedule")
         expect_word(self.along, ALONG, "along")
         for key, value in self.properties.items():
             if isinstance(value, Int) and not key.endswith("_dim"):

@@ -6,7 +6,7 @@ from math import prod
 from typing import Any, Final
 
 from xdsl.dialects.arith import ConstantOp
-from xdsl.dialects.builtin import FixedBitwidthType, IndexType, IntegerAttr, MemRefType
+from xdsl.dialects.builtin import FixedBitwidthType, FloatAttr, IndexType, IntegerAttr, MemRefType
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -162,6 +162,14 @@ class FillOp(MiopenOp):
         element, given = element_of(self.buffer), self.value.type
         message = f"the value has type {given}, the elements {element}"
         expect(given == element or isinstance(given, IndexType), message, "operand", 1)
+
+
+def filled_with(op: FillOp) -> float:
+    """The number that a fill writes: 0 where it is no constant of a float type."""
+    owner = op.value.owner
+    if isinstance(owner, ConstantOp) and isinstance(owner.value, FloatAttr):
+        return owner.value.value.data or 0
+    return 0
 
 
 @irdl_op_definition

@@ -43,9 +43,12 @@ class ConvOp(MiopenOp):
     """What the three directions share; WRITES is the operand that is written.
 
     channels_last: the arrays that are read are copied first, with the channels that a sum runs over fastest.
+    input_last, output_last: in backward weight, this one alone is copied so.
     window_rows: so are they, of few channels, with whole rows of a window as one stretch.
     channel_vectors: of depthwise ones, lanes multiply, each neighbouring groups.
     merged_groups: so many groups are computed as one, with zeros between; see `merge-groups`.
+    halo: pixels come into shared memory once for all taps of a window, of so many groups as one; see `halo`.
+    whole_images: positions of an image are counted up to a multiple of so many; see `whole-images`.
     """
 
     WRITES: ClassVar[int] = 2
@@ -59,9 +62,13 @@ class ConvOp(MiopenOp):
     strides = prop_def(Ints)
     padding = prop_def(Padding)
     channels_last = opt_prop_def(Bool)
+    input_last = opt_prop_def(Bool)
+    output_last = opt_prop_def(Bool)
     merged_groups = opt_prop_def(Int)
     window_rows = opt_prop_def(Bool)
+    whole_images = opt_prop_def(Int)
     channel_vectors = opt_prop_def(Bool)
+    halo = opt_prop_def(Int)
 
     @property
     def layouts(self) -> dict[str, tuple[str, ...]]:

@@ -7,6 +7,7 @@ from xdsl.dialects.scf import ForOp, YieldOp
 from xdsl.ir import Block, Operation, SSAValue
 
 __all__ = [
+    "ROLLED",
     "AddiOp",
     "Block",
     "ConstantOp",
@@ -19,3 +20,6 @@ __all__ = [
     "SSAValue",
     "YieldOp",
 ]
+
+ROLLED = "rolled"
+"""The attribute of a loop that a work item's code keeps as a loop."""

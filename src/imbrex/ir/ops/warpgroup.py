@@ -23,8 +23,10 @@ from imbrex.ir.ops.form import MiopenOp
 from imbrex.ir.ops.grid import STORE_METHODS, expect_word, verify_product
 from imbrex.ir.shape import element_of, shape_of, space_of
 from imbrex.ir.source import expect
+from imbrex.schedule.tiles import PARTS
 from imbrex.view.cluster import blocks_in_order
-from imbrex.view.streamk import MODES, Plan, Tiles
+from imbrex.view.shared_tile import ATOM_ROWS
+from imbrex.view.streamk import WORDS, Plan, Tiles, goes_abreast
 from imbrex.view.tile import Grid
 
 KEYS: Final = (
@@ -36,6 +38,9 @@ KEYS: Final = (
     "cluster",
     "pingpong",
     "group",
+    "halo",
+    "stationary",
+    "diagonal",
     "matrix_a_source_vector_read_dim",
     "matrix_b_source_vector_read_dim",
     "store_method",
@@ -54,11 +59,17 @@ class WarpgroupGemmOp(MiopenOp):
     tiles a workgroup has: `imbrex.view.cluster` numbers units, each the tiles of one cluster, in groups of
     `group` blocks.  Cluster c computes units c, c + clusters, ..; with a schedule, the segments of the plan
     over units that `imbrex.view.streamk` gives it.  Partial sums go through `partials`, in accumulators, and
-    a flag each tells that they are there; both have a place for every workgroup, that of its slot.
+    a flag each tells that they are there; both have a place for every workgroup, that of its slot.  Under
+    cluster_k the workgroups of each of so many parts of K are a cluster of their own, and sums stay in it.
 
     stages: of shared memory; consumers: warpgroups that multiply, sharing the rows of a tile, or, pingpong,
     with a tile each.  cluster: workgroups along rows and columns that load for each other.  *_read_dim: the
     dim whose neighbours lie together in global memory, 0 for k.
+
+    halo: A's stages are rasters of so many pixels, out of which all taps of a window are read, see
+    `imbrex.view.halo_tile`.  stationary: "b", whose tile stays in shared memory until another one is wanted;
+    batches then are the fastest digit of a unit's number.  diagonal: of the channels of a tap and the columns
+    in so many blocks each, only pairs of the same number are multiplied, as B is zero elsewhere.
     """
 
     name = "miopen.warpgroup_gemm"
@@ -76,6 +87,9 @@ class WarpgroupGemmOp(MiopenOp):
     cluster = prop_def(Ints)
     pingpong = opt_prop_def(Bool)
     group = prop_def(Int)
+    halo = opt_prop_def(Int)
+    stationary = opt_prop_def(Word)
+    diagonal = opt_prop_def(Int)
     matrix_a_source_vector_read_dim = prop_def(Int)
     matrix_b_source_vector_read_dim = prop_def(Int)
     store_method = opt_prop_def(Word)
@@ -112,8 +126,13 @@ class WarpgroupGemmOp(MiopenOp):
         """How clusters share units; None where each computes whole ones in turn."""
         if self.schedule is None:
             return None
-        mode = next(m for m in MODES if m == self.schedule.data)
-        return Plan(Tiles(self.units, 1, self.grid_.k_steps), self.clusters, mode)
+        mode = next(m for m in WORDS if m == self.schedule.data)
+        tiles, sums = (
+            Tiles(self.units, 1, self.grid_.k_steps),
+            self.grid_.m_per_block * self.grid_.n_per_block,
+        )
+        beside = goes_abreast(mode, tiles, self.clusters, sums, self.cluster_)
+        return Plan(tiles, self.clusters, mode, beside)
 
     @property
     def blocks_(self) -> Map:
@@ -123,7 +142,8 @@ class WarpgroupGemmOp(MiopenOp):
 
     def verify_(self) -> None:
         expect_word(self.store_method, STORE_METHODS, "store_method")
-        expect_word(self.schedule, MODES, "schedule")
+        expect_word(self.schedule, WORDS, "schedule")
+        expect_word(self.stationary, ("b",), "stationary")
         verify_product((self.a, self.b, self.c))
         for key, value in self.properties.items():
             if isinstance(value, Int):
@@ -134,10 +154,28 @@ class WarpgroupGemmOp(MiopenOp):
         message = f"'cluster' takes two positive numbers, of rows first; got {list(sizes)}"
         expect(len(sizes) == 2 and min(sizes) > 0, message, "cluster")
         size = sizes[0] * sizes[1]
+        if self.halo is not None or self.stationary is not None:
+            message = "'halo' and 'stationary' are for single workgroups that compute whole tiles"
+            expect(size == 1 and self.schedule is None, message, "cluster")
         message = f"'workgroups' {self.workgroups.data} are not whole clusters of {sizes[0]} x {sizes[1]}"
         expect(self.workgroups.data % size == 0, message, "workgroups")
         if None not in (*shape_of(self.a), *shape_of(self.b)):
+            one = self.halo is None and self.stationary is None
+            message = f"'k_per_block' {self.k_per_block.data} is not all of K, which 'halo' wants"
+            expect(one or self.grid_.k_steps == 1, message, "k_per_block")
+            self._verify_parts()
             self._verify_workspace()
+
+    def _verify_parts(self) -> None:
+        """Under cluster_k all units have as many workgroups, of which each stores whole columns."""
+        if self.schedule is None or self.schedule.data != "cluster_k":
+            return
+        parts, left = divmod(self.clusters, self.units)
+        message = f"cluster_k has 2, 4 or 8 parts of K for each of {self.units} units, not {self.clusters}"
+        expect(not left and parts in PARTS, message, "workgroups")
+        columns = self.n_per_block.data
+        message = f"{columns} columns are not {parts} parts of whole {ATOM_ROWS}"
+        expect(columns % (ATOM_ROWS * parts) == 0, message, "n_per_block")
 
     def _verify_workspace(self) -> None:
         """Where tiles are shared there is a place for the sums and the flag of every workgroup."""

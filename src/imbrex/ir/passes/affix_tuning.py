@@ -22,6 +22,7 @@ from imbrex.index.rule import PassThrough
 from imbrex.ir.chain import map_of, named_map
 from imbrex.ir.element import dtype_of, element_bytes
 from imbrex.ir.ops.grid import GridwiseGemmExOp, GridwiseGemmOp
+from imbrex.ir.passes.halo import expect_diagonal
 from imbrex.ir.rewrite import Run, properties, replace_with, require_static
 from imbrex.ir.shape import memref_type, shape_of
 from imbrex.ir.source import InvalidOp
@@ -29,16 +30,19 @@ from imbrex.schedule import choose, share_cost, tuning
 from imbrex.schedule.access import context_of
 from imbrex.schedule.context import GemmContext, round_up
 from imbrex.schedule.cpu.plan import CpuTuning
+from imbrex.schedule.general import choice as general_choice
+from imbrex.schedule.general.plan import GeneralTuning
+from imbrex.schedule.halo.plan import HaloTuning
 from imbrex.schedule.target import GpuTarget, Target, target
 from imbrex.schedule.tile_order import ordered
 from imbrex.schedule.tiles import AUTO, DATA_PARALLEL, Auto, TileSchedule
 from imbrex.schedule.tiles import wanted as wanted_schedule
 from imbrex.schedule.tuning import Tuning
 from imbrex.schedule.warpgroup import choice as warpgroup_choice
-from imbrex.schedule.warpgroup.plan import WarpgroupTuning, resident_clusters
+from imbrex.schedule.warpgroup.plan import CHIP, WarpgroupTuning, resident_clusters
 from imbrex.schedule.xdlops.plan import XdlopsTuning
 from imbrex.view.gemm import GemmView
-from imbrex.view.streamk import MODES
+from imbrex.view.streamk import WORDS
 from imbrex.view.workgroup import Order
 
 FAMILIES: Final = get_args(choose.Family)
@@ -106,12 +110,21 @@ def _scheduled(
     context: GemmContext, machine: Target, family: Any, given: Tuning | None, schedule: TileSchedule | Auto
 ) -> tuple[Tuning, TileSchedule]:
     """A product's tuning and the schedule of its tiles."""
+    if isinstance(given, HaloTuning):
+        if schedule not in (AUTO, DATA_PARALLEL):
+            raise Diagnostic(f"windows of one step of K are not shared by {schedule}", hint="leave it out")
+        return given, DATA_PARALLEL
     if isinstance(machine, GpuTarget) and (family if given is None else given.kind) == "warpgroup":
         assert given is None or isinstance(given, WarpgroupTuning)
         if schedule != AUTO and schedule.order is not None:
             hint = "its 'group' is the number of tiles along rows before the next column"
             raise Diagnostic("a tuning of warpgroups has an order of tiles of its own", hint=hint)
         return warpgroup_choice.scheduled(context, machine, given, schedule)
+    if schedule != AUTO and schedule.mode == "cluster_k":
+        raise Diagnostic(f"{schedule} is for workgroups of warpgroups, on sm_90a", hint="say split_k")
+    if schedule == AUTO and isinstance(machine, GpuTarget) and machine.name == CHIP:
+        assert given is None or isinstance(given, GeneralTuning)
+        return general_choice.scheduled(context, machine, given)
     if schedule == AUTO:
         offer = share_cost.best(context, machine, family, given)
         return offer.tuning, ordered(offer.schedule, offer.tuning, context, machine)
@@ -152,10 +165,12 @@ def affix(
             if chosen.swapped:
                 operands = [op.b, op.a, _transposed(op.c, run)]
             given = cpu_attributes(chosen, context)
-        case XdlopsTuning() | WarpgroupTuning():
+        case XdlopsTuning() | WarpgroupTuning() | HaloTuning():
             if chosen.swapped:
                 operands = [op.b, op.a, _transposed(op.c, run)]
             assert isinstance(machine, GpuTarget), machine
+            if isinstance(chosen, HaloTuning):
+                expect_diagonal(op, chosen)
             given = chosen.plan(context, machine).attributes
         case _:
             assert isinstance(machine, GpuTarget), machine
@@ -184,7 +199,7 @@ def schedule_of(op: GridwiseGemmExOp) -> TileSchedule:
     order = None if op.order_.is_plain else op.order_
     if op.schedule is None or op.workgroups is None:
         return TileSchedule("data_parallel", None, order)
-    return TileSchedule(next(m for m in MODES if m == op.schedule.data), op.workgroups.data, order)
+    return TileSchedule(next(m for m in WORDS if m == op.schedule.data), op.workgroups.data, order)
 
 
 def cpu_attributes(chosen: CpuTuning, context: GemmContext) -> Mapping[str, Any]:

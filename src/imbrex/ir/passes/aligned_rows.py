@@ -22,6 +22,7 @@ from xdsl.passes import ModulePass
 
 from imbrex.index.map import Dim
 from imbrex.ir.attrs import Bool
+from imbrex.ir.chain import map_of, strides_of
 from imbrex.ir.element import element_bytes
 from imbrex.ir.ops.problem import GemmOp
 from imbrex.ir.passes.packing import Packing, pack_all, workspace
@@ -54,9 +55,14 @@ class AlignedRows(ModulePass):
 
 def aligned_operands(op: GemmOp) -> dict[str, ChannelsLast]:
     """What is copied, by role; empty where both operands can be read where they are."""
-    size = element_bytes(element_of(op.a))
-    found = {role: aligned(dims, size) for role, dims in _dims(op).items() if role != "c"}
+    size, arrays = element_bytes(element_of(op.a)), {"a": op.a, "b": op.b}
+    found = {role: aligned(_dims(op)[role], size, _gaps(array)) for role, array in arrays.items()}
     return {role: of for role, of in found.items() if of is not None}
+
+
+def _gaps(array: SSAValue) -> tuple[int, ...] | None:
+    """The strides of an operand that is a view."""
+    return None if map_of(array)[1] is None else strides_of(array)
 
 
 def _dims(op: GemmOp) -> dict[str, tuple[Dim, ...]]:

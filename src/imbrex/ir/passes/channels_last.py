@@ -9,22 +9,28 @@ The channels are those that the sum runs over: c of filter and input forward, k 
 backward data.  There they are also rounded up to 16 bytes, with zeros on both sides, so that every load can
 be wide.  Backward weight sums over positions; its channels, k of output and c of input, keep their number.
 The result is written in its own layout.
+
+Of an input whose windows have one tap and move by more than one, only what they read is copied; see
+`imbrex.view.sampled`.  Backward weight may ask for a copy of one array alone, `input_last = true` or
+`output_last = true`: the other one, whose positions lie together, is read as it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from math import gcd
 from typing import Final
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 
 from imbrex.index.map import Map
 from imbrex.index.query import vector_width
-from imbrex.ir.attrs import Names
+from imbrex.ir.attrs import Bool, Ints, Names, Padding
 from imbrex.ir.element import element_bytes
 from imbrex.ir.ops.problem import Conv2dBwdDataOp, Conv2dBwdWeightOp, ConvOp
 from imbrex.ir.passes.conv_to_gemm import ROLES, convolution_of
@@ -35,8 +41,9 @@ from imbrex.ir.source import InvalidOp
 from imbrex.view import conv
 from imbrex.view.channels_last import ChannelsLast, is_channels_last
 from imbrex.view.data_tiled import VECTOR_BYTES
+from imbrex.view.sampled import Sampled, sampled
 
-__all__ = ["ALREADY", "ChannelsLastPass", "packed_arrays", "pays"]
+__all__ = ["ALREADY", "KEYS", "ChannelsLastPass", "packed_arrays", "pays"]
 
 ALREADY: Final = f"channels run fastest in all that is read, in whole packs of {VECTOR_BYTES} bytes"
 LEAST_LOAD: Final = 4
@@ -51,20 +58,37 @@ class ChannelsLastPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for problem in [o for o in op.walk() if isinstance(o, ConvOp)]:
-            if problem.channels_last is not None and problem.channels_last.data:
+            key = next((key for key in KEYS if problem.properties.get(key) == Bool(True)), None)
+            if key is not None:
                 run = Run()
-                _pack(problem, run)
+                _pack(problem, KEYS[key](problem), key, run)
                 replace_with(problem, run.ops)
 
 
 def packed_arrays(op: ConvOp) -> dict[str, ChannelsLast]:
     """What is copied, by role; empty where all that is read can be read 16 bytes at a time."""
-    shape = convolution_of(op)
+    small = _sampled(op)
+    shape = small.conv if small else convolution_of(op)
     arrays = {"filter": shape.filter, "input": shape.input, "output": shape.output}
     multiple = 1 if isinstance(op, Conv2dBwdWeightOp) else max(1, VECTOR_BYTES // _read_bytes(op))
     found = {role: ChannelsLast(arrays[role], channel, multiple) for role, channel in _channels(op).items()}
     is_rounded = any(of.packed[-1].size != dict(of.array)[of.channel] for of in found.values())
     return {r: of for r, of in found.items() if is_rounded or not is_channels_last(of.array, of.channel)}
+
+
+def packed_alone(op: ConvOp, role: str) -> dict[str, ChannelsLast]:
+    """The same of one array, where the other is to be read as it is; empty where not both would be copied,
+    or the other is the input and not all of it is read.
+    """
+    packed = packed_arrays(op)
+    is_read_as_it_is = role == "input" or _sampled(op) is None
+    if (
+        not isinstance(op, Conv2dBwdWeightOp)
+        or not {"input", "output"} <= set(packed)
+        or not is_read_as_it_is
+    ):
+        return {}
+    return {role: packed[role]}
 
 
 def pays(op: ConvOp) -> bool:
@@ -113,19 +137,47 @@ def _channels(op: ConvOp) -> Mapping[str, str]:
             return {"filter": "c", "input": "c"}
 
 
-def _pack(op: ConvOp, run: Run) -> None:
+KEYS: Final[Mapping[str, Callable[[ConvOp], dict[str, ChannelsLast]]]] = {
+    "channels_last": packed_arrays,
+    "input_last": partial(packed_alone, role="input"),
+    "output_last": partial(packed_alone, role="output"),
+}
+"""What each key of an operation asks to copy."""
+
+
+def _sampled(op: ConvOp) -> Sampled | None:
+    """What windows read of an input that is copied; None where that is all of it."""
+    if isinstance(op, Conv2dBwdDataOp) or is_channels_last(convolution_of(op).input, "c"):
+        return None
+    return sampled(convolution_of(op))
+
+
+def _pack(op: ConvOp, packed: Mapping[str, ChannelsLast], key: str, run: Run) -> None:
     """The copies, then the convolution of them."""
-    packed = packed_arrays(op)
     if not packed:
-        raise InvalidOp(op, f"there is nothing to pack: {ALREADY}; leave the key out", "channels_last")
-    properties = {key: p for key, p in op.properties.items() if key != "channels_last"}
+        raise InvalidOp(op, f"there is nothing to pack: {ALREADY}; leave the key out", key)
+    properties: dict[str, Attribute] = {k: p for k, p in op.properties.items() if k not in KEYS}
     arrays: dict[str, SSAValue] = dict(zip(ROLES, op.operands, strict=True))
+    if small := _sampled(op):
+        arrays["input"] = run.view(arrays["input"], small.map.layers, "sampled_input")
+        properties |= {"strides": Ints(small.conv.strides), "padding": Padding(small.conv.padding)}
     copies = [_packing(arrays[role], of, role, run) for role, of in packed.items()]
+    if small and small.step > 1:
+        copies = [_widened(copy, op, packed, small) if copy.hint == "input" else copy for copy in copies]
     pack_all(copies, run)
     for of in copies:
         arrays[of.hint] = of.packed
         properties[f"{of.hint}_layout"] = Names(tuple(d.name for d in packed[of.hint].packed))
     run.add(type(op).build(operands=[arrays[role] for role in ROLES], properties=properties))
+
+
+def _widened(copy: Packing, op: ConvOp, packed: Mapping[str, ChannelsLast], small: Sampled) -> Packing:
+    """The copy of a sampled input with wide reads, of all that lies between what is kept."""
+    of, size = packed["input"], _read_bytes(op)
+    most = max(1, VECTOR_BYTES // (size * small.step))
+    items = of.items(size, most=gcd(small.conv.width.out, most))
+    wide = small.wide(items.map.then(of.placed))
+    return replace(copy, array=op.input, items=items, wide=wide, step=small.step)
 
 
 def _packing(array: SSAValue, of: ChannelsLast, role: str, run: Run) -> Packing:

@@ -11,20 +11,22 @@ injective.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
-from imbrex.index.map import Dim
+from imbrex.index.map import Dim, Map
 from imbrex.index.query import is_injective
 from imbrex.ir.attrs import Names, Sizes
 from imbrex.ir.chain import map_of
 from imbrex.ir.ops.grid import GridwiseGemmOp
 from imbrex.ir.ops.problem import Conv2dBwdDataOp, Conv2dBwdWeightOp, ConvOp, GemmOp
 from imbrex.ir.passes import data_tiling
+from imbrex.ir.passes.interleave import Phases, phases_apart
 from imbrex.ir.rewrite import Run, properties, replace_with, require_static
 from imbrex.ir.shape import shape_of
 from imbrex.view import conv, gemm
@@ -37,11 +39,14 @@ ROLES = ("filter", "input", "output")
 class ConvToGemm(ModulePass):
     """taps_first: of gemmK, in forward and backward data; of gemmN, in backward weight where the input has
     its channels last.  channel_multiple: what the channels of each tap are counted up to; see `view.conv`.
+    phases_apart: phases of backward data that would leave gaps have workspaces, from which a launch fills the
+    result.
     """
 
     name = "conv-to-gemm"
     taps_first: bool = False
     channel_multiple: int = 1
+    phases_apart: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for problem in [o for o in op.walk() if isinstance(o, ConvOp | GemmOp)]:
@@ -49,7 +54,7 @@ class ConvToGemm(ModulePass):
             if isinstance(problem, GemmOp):
                 _product(problem, run)
             else:
-                _convolution(problem, run, self.taps_first, self.channel_multiple)
+                _convolution(problem, run, self)
             replace_with(problem, run.ops)
 
 
@@ -62,34 +67,40 @@ def convolution_of(op: ConvOp) -> conv.Convolution:
     return conv.Convolution(dims[0], dims[1], dims[2], (sh, sw), (dh, dw), (rows, columns))
 
 
-def _convolution(op: ConvOp, run: Run, taps_first: bool, channel_multiple: int) -> None:
-    shape = convolution_of(op)
+def _convolution(op: ConvOp, run: Run, asked: ConvToGemm) -> None:
+    shape, taps_first, channel_multiple = convolution_of(op), asked.taps_first, asked.channel_multiple
     match op:
         case Conv2dBwdWeightOp():
             taps_first = taps_first and shape.input[-1].name == "c"
             view = conv.backward_weight(shape, taps_first, channel_multiple)
-            _gridwise(op, run, view, ("output", "input", "filter"), "backward_weight_v4r4")
+            gridwise(op, run, view, ("output", "input", "filter"), "backward_weight_v4r4")
         case Conv2dBwdDataOp():
-            _backward_data(op, run, shape, taps_first, channel_multiple)
+            _backward_data(op, run, shape, asked)
         case _:
             view = conv.forward(shape, taps_first, channel_multiple)
-            _gridwise(op, run, view, ROLES, "v4r4")
+            gridwise(op, run, view, ROLES, "v4r4")
 
 
-def _backward_data(
-    op: Conv2dBwdDataOp, run: Run, shape: conv.Convolution, taps_first: bool, channel_multiple: int
-) -> None:
+def _backward_data(op: Conv2dBwdDataOp, run: Run, shape: conv.Convolution, asked: ConvToGemm) -> None:
     roles = ("filter", "output", "input")
     if op.algorithm is not None and op.algorithm.data == "v1r1":
         view = conv.backward_data_v1r1(shape)
         method = "set" if is_injective(view.c) else "atomic_add"
         run.zero(map_of(op.input)[0])
-        _gridwise(op, run, view, roles, "backward_data_v1r1", method)
+        gridwise(op, run, view, roles, "backward_data_v1r1", method)
+        return
+    views = conv.backward_data_v4r1(shape, asked.taps_first, asked.channel_multiple)
+    if asked.phases_apart and phases_apart(op, shape):
+        apart = Phases(op, shape, run)
+        for view, array in zip(views, apart.arrays, strict=True):
+            dense = replace(view, c=Map(view.c.layers[:-1]))
+            gridwise(op, run, dense, roles, "backward_data_v4r1", copies={"input": array})
+        apart.put_together(run)
         return
     if not conv.writes_everything(shape):
         run.zero(map_of(op.input)[0])
-    for view in conv.backward_data_v4r1(shape, taps_first, channel_multiple):
-        _gridwise(op, run, view, roles, "backward_data_v4r1")
+    for view in views:
+        gridwise(op, run, view, roles, "backward_data_v4r1")
 
 
 def _product(op: GemmOp, run: Run) -> None:
@@ -108,23 +119,30 @@ def _product(op: GemmOp, run: Run) -> None:
     run.add(GridwiseGemmOp.build(operands=operands, properties=dict(scale)))
 
 
-def _gridwise(
+def gridwise(
     op: ConvOp,
     run: Run,
     view: GemmView,
     roles: Sequence[str],
     algorithm: str,
     store_method: str | None = None,
+    tuning: str | None = None,
+    copies: Mapping[str, SSAValue] | None = None,
+    diagonal: int | None = None,
 ) -> None:
-    arrays = {"filter": op.filter, "input": op.input, "output": op.output}
+    """The product of a view.  tuning: what its operands are laid out for.  copies: in place of arrays.
+    diagonal: blocks of a filter that has zeros between them.
+    """
+    own = {"filter": op.filter, "input": op.input, "output": op.output}
+    arrays = own | dict(copies or {})
     maps = zip(roles, (view.a, view.b, view.c), strict=True)
     operands = [run.view(arrays[role], map.layers, role, i) for i, (role, map) in enumerate(maps)]
     described: dict[str, object] = {"kernel_algorithm": algorithm}
     for role in ROLES:
-        described[f"{role}_dimension"] = Sizes(shape_of(arrays[role]))
+        described[f"{role}_dimension"] = Sizes(shape_of(own[role]))
         described[f"{role}_layout"] = Names(op.layouts[role])
     if op.channel_vectors is not None and op.channel_vectors.data:
         described["kernel_algorithm"] = "channel_vectors"
     described |= {"dilations": op.dilations, "strides": op.strides, "padding": op.padding}
-    described["store_method"] = store_method
+    described |= {"store_method": store_method, "tuning": tuning, "diagonal": diagonal}
     run.add(GridwiseGemmOp.build(operands=operands, properties=properties(described)))

@@ -69,7 +69,7 @@ def _unpack(
     box = Registers(items.other, items.slots, element_of(packed))
 
     def body(into: Run, place: Sequence[SSAValue]) -> None:
-        across, along = box.alloc(into, "c")
+        _, across, along = box.alloc(into, "c")
         into.add(copy(source, place, along, []))
         if across is not along:
             into.add(copy(along, [], across, []))

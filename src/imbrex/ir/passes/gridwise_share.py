@@ -121,6 +121,8 @@ class Sharing:
             return Sharing(grid, None, order, given)
         if op.workgroups is None:
             raise InvalidOp(op, "'workgroups' is needed where 'schedule' is given")
+        if op.schedule.data not in MODES:
+            raise InvalidOp(op, f"{op.schedule.data} is for the pipeline 'warpgroup'", "schedule")
         mode = next(m for m in MODES if m == op.schedule.data)
         plan = Plan(Tiles(grid.workgroups, 1, grid.k_steps), op.workgroups.data, mode)
         return Sharing(grid, plan, order, given)

@@ -4,7 +4,7 @@
     ->  miopen.launch(%wg, %item) { ... } do { miopen.warpgroup_gemm(%a, %b, %c, %wg) { ... } }
 
 There are as many workgroups as the machine runs at a time, but no more than there are tiles; where the
-product says how many, that counts units, each the tiles of one cluster.
+product says how many, that counts units, each the tiles of one cluster; of cluster_k, the parts of a unit.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from imbrex.ir.ops.workspace import WorkspaceOp
 from imbrex.ir.rewrite import Run, properties, require_static
 from imbrex.ir.shape import element_of, memref, shape_of
 from imbrex.ir.source import InvalidOp
-from imbrex.view.streamk import MODES, Plan, Tiles
+from imbrex.view.streamk import WORDS, Plan, Tiles
 
 THREADS: Final = 128
 """Of a warpgroup."""
@@ -40,6 +40,8 @@ def launch(op: GridwiseGemmExOp, run: Run) -> None:
     grid = grid_of(shape_of(op.a), shape_of(op.b), tile, (rows, columns))
     units = grid.workgroups // (rows * columns)
     clusters = op.workgroups.data if op.workgroups is not None else units
+    if op.schedule is not None and op.schedule.data == "cluster_k":
+        clusters *= units
     plan = _plan(op, units, grid.k_steps, clusters)
     workgroups = clusters * rows * columns
     slots: tuple[list[SSAValue], list[SSAValue]] = ([], [])
@@ -65,7 +67,7 @@ def _plan(op: GridwiseGemmExOp, units: int, steps: int, clusters: int) -> Plan |
         raise InvalidOp(op, "'workgroups' is needed where 'schedule' is given")
     if op.pingpong is not None and op.pingpong.data:
         raise InvalidOp(op, "pingpong consumers have whole tiles; only data_parallel serves them", "schedule")
-    mode = next(m for m in MODES if m == op.schedule.data)
+    mode = next(m for m in WORDS if m == op.schedule.data)
     return Plan(Tiles(units, 1, steps), clusters, mode)
 
 

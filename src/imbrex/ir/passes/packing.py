@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from imbrex.index.map import Dim, Map, layer_over
-from imbrex.index.rule import Pad, PassThrough, Rule
+from imbrex.index.rule import Embed, Pad, PassThrough, Rule
 from imbrex.ir.element import element_bytes
 from imbrex.ir.ops.grid import LaunchOp
 from imbrex.ir.ops.thread import ThreadwiseCopyOp
@@ -41,13 +41,19 @@ def pack(array: SSAValue, packed: SSAValue, placed: Map, items: Items, hint: str
 
 @dataclass(frozen=True)
 class Packing:
-    """An array, the one that is filled from it, the map from this to that, who moves what."""
+    """An array, the one that is filled from it, the map from this to that, who moves what.
+
+    wide: (workgroup, workitem, other, slot) -> array, where a work item reads `step` times as many neighbours
+    as it moves, and keeps the first of each `step`; else None.
+    """
 
     array: SSAValue
     packed: SSAValue
     placed: Map
     items: Items
     hint: str
+    wide: Map | None = None
+    step: int = 1
 
 
 def pack_all(packings: Sequence[Packing], run: Run) -> None:
@@ -70,13 +76,17 @@ def _moves(of: Packing, before: int, workgroups: int, run: Run) -> Body:
     rules: dict[str, Rule] = {"workgroup": Pad(before, others - before)} if others else {}
     entries = [(rules.get(d.name, PassThrough()), d.name, d.name) for d in items.map.upper]
     own = (layer_over(items.map.upper, *entries),) if others else ()
-    source = run.view(of.array, (*own, *items.map.then(of.placed).layers), hint)
+    read = of.wide or items.map.then(of.placed)
+    all_read = [(rule, name, name) for (rule, name, _), _ in zip(entries, read.upper, strict=True)]
+    source = run.view(
+        of.array, (*((layer_over(read.upper, *all_read),) if others else ()), *read.layers), hint
+    )
     dest = run.view(of.packed, (*own, *items.map.layers), f"packed_{hint}")
-    box = Registers(items.other, items.slots, element, items.turns)
+    box = Registers(items.other, items.slots, element, items.turns, of.step)
 
     def body(into: Run, place: Sequence[SSAValue]) -> None:
-        across, along = box.alloc(into, hint)
-        into.add(copy(source, place, across, []))
+        read, across, along = box.alloc(into, hint)
+        into.add(copy(source, place, read, []))
         if across is not along:
             into.add(copy(across, [], along, []))
         into.add(copy(along, [], dest, place))
@@ -86,25 +96,34 @@ def _moves(of: Packing, before: int, workgroups: int, run: Run) -> Body:
 
 @dataclass(frozen=True)
 class Registers:
-    """What a work item moves at once: `slots` neighbours of the packed array by `other` of the plain one."""
+    """What a work item moves at once: `slots` neighbours of the packed array by `other` of the plain one, of
+    which it reads `step` times as many.
+    """
 
     other: int
     slots: int
     element: Attribute
     turns: bool = True
+    step: int = 1
 
-    def alloc(self, into: Run, hint: str) -> tuple[SSAValue, SSAValue]:
-        """Registers for the box, seen as (other, slot): with neighbours along other, and along slot; one
-        buffer where there is nothing to turn.
+    def alloc(self, into: Run, hint: str) -> tuple[SSAValue, SSAValue, SSAValue]:
+        """Registers for the box, seen as (other, slot): what is read, and what of it is moved, both with
+        neighbours along other, and that along slot; one buffer where there is nothing to turn.
         """
         along = into.alloc(f"thread_{hint}", self.element, [self.other, self.slots], PRIVATE)
-        if self.other == 1 or not self.turns:
-            return along, along
-        across = into.alloc(f"thread_{hint}_turned", self.element, [self.slots, self.other], PRIVATE)
-        dims = (Dim("slot", self.slots), Dim("other", self.other))
+        if self.other * self.step == 1 or not self.turns:
+            return along, along, along
+        count = self.other * self.step
+        across = into.alloc(f"thread_{hint}_turned", self.element, [self.slots, count], PRIVATE)
+        dims, kept = (Dim("slot", self.slots), Dim("other", count)), (PassThrough(), "slot", "slot")
         names = ("other", "slot")
         turned = layer_over(dims, *((PassThrough(), n, n) for n in names))
-        return into.view(across, [turned], f"thread_{hint}_turned"), along
+        read = into.view(across, [turned], f"thread_{hint}_turned")
+        if self.step == 1:
+            return read, read, along
+        every = (Embed((self.step,)), "other", "other")
+        moved = into.view(across, [layer_over(dims, every, kept, other=self.other)], f"thread_{hint}_kept")
+        return read, moved, along
 
 
 def launch(workgroups: int, workitems: int, body: Body, run: Run) -> None:

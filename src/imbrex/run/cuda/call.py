@@ -7,15 +7,15 @@ the call that comes of it hands addresses of these to the driver and does nothin
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias, assert_never
 
 from imbrex.diagnostic import Diagnostic
 from imbrex.run.cpu import Parameter
-from imbrex.run.cuda.driver import driver_version
+from imbrex.run.cuda.driver import MAP_BYTES, driver_version
 from imbrex.run.launch import Launch, Step, Zero
 
-__all__ = ["MAP_BYTES", "Call", "Ready", "configuration"]
+__all__ = ["Call", "Ready", "configuration"]
 
 Call: TypeAlias = Callable[[], Any]
 """Gives the driver's error, which is 0 where there is none."""
@@ -23,8 +23,9 @@ Call: TypeAlias = Callable[[], Any]
 _MOST_WORKGROUPS = (1 << 31) - 1
 _POINTER_BYTES = 8
 _MAP_ALIGNMENT = 64
-MAP_BYTES = 128
 _MOST_KEPT = 4096
+_RECORDS_EARLY = 12030
+"""The first CUDA whose driver takes launches that begin early into graphs (release notes of 12.3)."""
 
 
 class Ready:
@@ -133,10 +134,25 @@ def configuration(cuda: Any, step: Launch, stream: int) -> Any:
     config.gridDimX, config.gridDimY, config.gridDimZ = step.grid_size, 1, 1
     config.blockDimX, config.blockDimY, config.blockDimZ = step.block_size, 1, 1
     config.sharedMemBytes, config.hStream = step.shared_bytes, stream
+    attributes = [*_cluster(cuda, step), *_early(cuda, step)]
+    if attributes:
+        config.attrs, config.numAttrs = attributes, len(attributes)
+    return config
+
+
+def _cluster(cuda: Any, step: Launch) -> Iterator[Any]:
     if step.cluster > 1:
         attribute = cuda.CUlaunchAttribute()
         attribute.id = cuda.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
         size = attribute.value.clusterDim
         size.x, size.y, size.z = step.cluster, 1, 1
-        config.attrs, config.numAttrs = [attribute], 1
-    return config
+        yield attribute
+
+
+def _early(cuda: Any, step: Launch) -> Iterator[Any]:
+    """Older drivers cannot record it; a kernel that waits may be launched without, too."""
+    if step.is_early and driver_version(cuda) >= _RECORDS_EARLY:
+        attribute = cuda.CUlaunchAttribute()
+        attribute.id = cuda.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+        attribute.value.programmaticStreamSerializationAllowed = 1
+        yield attribute

@@ -17,6 +17,7 @@ from imbrex.diagnostic import Diagnostic
 from imbrex.run.answer import done, error_word
 
 __all__ = [
+    "MAP_BYTES",
     "UNASKED_BYTES",
     "cuda_here",
     "current_device",
@@ -33,6 +34,8 @@ __all__ = [
 _MEND = "pip install 'imbrex[cuda]' adds cuda-bindings; the driver comes with the machine"
 UNASKED_BYTES = 48 * 1024
 """Of dynamic shared memory, which a kernel has without being prepared for it."""
+MAP_BYTES = 128
+"""Of a tensor map, as a kernel takes it."""
 _LARGE_CLUSTER = 8
 _CAPABILITY = {"sm_90a": (9, 0)}
 

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 from imbrex.build.nvidia.report import Geometry
@@ -28,11 +28,12 @@ from imbrex.run.cuda.driver import (
     unrecorded,
     using_device,
 )
-from imbrex.run.cuda.memory import capture_of, uploaded, workspace
+from imbrex.run.cuda.memory import CudaMemory, capture_of, workspace
 from imbrex.run.cuda.room import expect_room
 from imbrex.run.device import ALIGNMENT, DeviceArray
-from imbrex.run.launch import Launch, Step
-from imbrex.run.placed import Placed, accepted, check_placed, new_result
+from imbrex.run.gpu import GpuKernel, uploaded
+from imbrex.run.launch import Launch
+from imbrex.run.placed import Placed, check_placed, new_result
 from imbrex.run.stream import current_stream, stream_handle
 
 __all__ = ["CudaKernel"]
@@ -43,7 +44,8 @@ _MOST_CALLS = 4096
 
 class _Known:
     """What a kernel has learnt from calls.  calls: on tensors of torch, by what was checked of them; bound:
-    by stream, capture and addresses; ready: by GPU; workspaces: by GPU, stream and capture.
+    by stream, capture and addresses; ready: by GPU; workspaces: by GPU, stream and capture; results: what
+    makes torch's tensors, by their parameter, the kind of another one and its GPU.
     """
 
     def __init__(self) -> None:
@@ -51,56 +53,40 @@ class _Known:
         self.bound: dict[Any, Call] = {}
         self.ready: dict[int, Ready] = {}
         self.workspaces: dict[tuple[int, int, int], tuple[int, ...]] = {}
+        self.results: dict[tuple[str, Any, int], Callable[[], Any]] = {}
         self.cuda: Any = None
         self.stream_of: Callable[[int], int] | None = None
         self.device_now: Callable[[], int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class CudaKernel:
-    """`kernel(a, b, c)` runs all steps on arrays of the host or of one GPU.
+class CudaKernel(GpuKernel):
+    """The workspace, for each stream its own, stays."""
 
-    workspace: memory of the GPU that the steps take besides, for each stream its own; it stays.
-    """
-
-    path: Path
-    symbol: str
-    chip: str
-    parameters: tuple[Parameter, ...]
-    steps: tuple[Step, ...]
-    workspace: tuple[Parameter, ...] = ()
     _known: _Known = field(default_factory=_Known, repr=False, compare=False)
-
-    @property
-    def grid_sizes(self) -> tuple[int, ...]:
-        """Workgroups of each launch, in order."""
-        return tuple(step.grid_size for step in self.steps if isinstance(step, Launch))
 
     @property
     def geometries(self) -> tuple[Geometry, ...]:
         """What each launch asks, for the report."""
-        return tuple(
-            Geometry(s.kernel, s.block_size, s.shared_bytes, s.cluster)
-            for s in self.steps
-            if isinstance(s, Launch)
-        )
-
-    @property
-    def workspace_bytes(self) -> int:
-        """Memory beside the arrays."""
-        return sum(p.bytes for p in self.workspace)
+        return tuple(Geometry(s.kernel, s.block_size, s.shared_bytes, s.cluster) for s in self.launches)
 
     def prepare(self) -> None:
-        """A Diagnostic where this machine cannot run it."""
         require_gpu(self.chip)
 
-    def accepted(self, value: object, name: str) -> Placed:
-        """`value` as a call takes it: where it lies, on a GPU or in memory of the host."""
-        return accepted(value, name)
-
     def new_result(self, parameter: Parameter, like: Any) -> Any:
-        """An array for the output, where `like` lies and of its kind."""
-        return new_result(parameter, like)
+        known = self._known.results
+        try:
+            key = parameter.name, like.__class__, int(like.get_device())
+        except AttributeError:  # not torch's
+            return new_result(parameter, like)
+        if key in known:
+            return known[key]()
+        result = new_result(parameter, like)
+        torch: Any = sys.modules.get("torch")
+        if torch is not None and isinstance(like, torch.Tensor) and key[2] >= 0:
+            empty = partial(torch.empty_strided, tuple(result.shape), result.stride())
+            known[key] = partial(empty, dtype=result.dtype, device=result.device)
+        return result
 
     def quick(self, arrays: Sequence[Any], stream: Any = None) -> bool:
         """Launches on torch's tensors that a call was made on before, as they are; False where none was."""
@@ -140,34 +126,24 @@ class CudaKernel:
             done((call(),), f"launching '{self.symbol}'")
         return True
 
-    def __call__(self, *arrays: Placed, threads: int | None = None, stream: Any = None) -> None:
-        """In `stream`, as `stream_handle` takes it.
-
-        A call on arrays of a GPU does not wait for its end; one on arrays of the host does.
-        """
-        with self.resident(*arrays, threads=threads, stream=stream, waits=False) as call:
-            call()
-
     @contextmanager
     def resident(
         self, *arrays: Placed, threads: int | None = None, stream: Any = None, waits: bool = True
     ) -> Generator[Callable[[], None]]:
-        """A call without what is done once: arrays of the host are on the GPU while the block runs, and what
-        was written comes back at its end.  waits: each call returns when the GPU is done.
-        """
-        del threads  # of the host; a GPU has its own
+        del threads
         check_placed(self.symbol, self.parameters, arrays)
         cuda, device = self._place(arrays)
         on_gpu = [a.source for a in arrays if isinstance(a, DeviceArray)]
         handle = int(stream_handle(stream, on_gpu))
-        with using_device(cuda, device), uploaded(cuda, arrays, self.parameters, handle) as addresses:
+        memory = CudaMemory(cuda, handle)
+        with using_device(cuda, device), uploaded(memory, arrays, self.parameters) as addresses:
             launched = self._bound(cuda, device, handle, addresses, is_kept=len(on_gpu) == len(arrays))
             self._remember(cuda, on_gpu, stream, handle, launched)
 
             def call() -> None:
                 done((launched(),), f"launching '{self.symbol}'")
                 if waits:
-                    done(cuda.cuStreamSynchronize(handle), "waiting for the GPU")
+                    memory.wait()
 
             yield call
 
@@ -213,11 +189,10 @@ class CudaKernel:
     def _wanted(self) -> tuple[tuple[str, int, int], ...]:
         """Of each kernel the most that its launches ask."""
         most: dict[str, tuple[str, int, int]] = {}
-        for step in self.steps:
-            if isinstance(step, Launch):
-                _, shared_bytes, cluster = most.get(step.kernel, ("", 0, 1))
-                asked = max(shared_bytes, step.shared_bytes), max(cluster, step.cluster)
-                most[step.kernel] = (step.kernel, *asked)
+        for step in self.launches:
+            _, shared_bytes, cluster = most.get(step.kernel, ("", 0, 1))
+            asked = max(shared_bytes, step.shared_bytes), max(cluster, step.cluster)
+            most[step.kernel] = (step.kernel, *asked)
         return tuple(most.values())
 
     @property
@@ -226,8 +201,8 @@ class CudaKernel:
         Smaller ones wait in the order in which they started.
         """
         has_flags = any(p.is_zeroed for p in self.workspace)
-        for step in self.steps:
-            if has_flags and isinstance(step, Launch) and step.shared_bytes > UNASKED_BYTES:
+        for step in self.launches:
+            if has_flags and step.shared_bytes > UNASKED_BYTES:
                 yield step
 
     def _remember(self, cuda: Any, tensors: Sequence[Any], stream: Any, handle: int, call: Call) -> None:

@@ -6,17 +6,15 @@ its zeros as they were; so a call allocates nothing, clears nothing, and may be 
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from imbrex.run.answer import done
 from imbrex.run.arrays import Array
 from imbrex.run.cpu import Parameter
-from imbrex.run.device import DeviceArray
-from imbrex.run.placed import Placed
 
-__all__ = ["capture_of", "uploaded", "workspace"]
+__all__ = ["CudaMemory", "capture_of", "workspace"]
 
 
 def capture_of(cuda: Any, stream: int) -> int:
@@ -56,31 +54,24 @@ def _cleared(cuda: Any, arrays: Sequence[tuple[int, Parameter]]) -> None:
         cuda.cuStreamDestroy(stream)
 
 
-@contextmanager
-def uploaded(
-    cuda: Any, arrays: Sequence[Placed], parameters: Sequence[Parameter], stream: int
-) -> Generator[tuple[int, ...]]:
-    """Where each array lies on the GPU; those of the host in copies, of which the written ones come back.
+@dataclass(frozen=True)
+class CudaMemory:
+    """cuda: cuda-bindings' module `driver`; stream: of the call."""
 
-    Waits for the GPU at the end where there are copies.
-    """
-    copies: list[tuple[Any, Array, Parameter]] = []
-    addresses: list[int] = []
-    try:
-        for array, p in zip(arrays, parameters, strict=True):
-            if isinstance(array, DeviceArray):
-                addresses.append(array.address)
-                continue
-            (memory,) = done(cuda.cuMemAlloc(array.nbytes), f"memory for '{p.name}'")
-            copies.append((memory, array, p))
-            addresses.append(int(memory))
-            done(cuda.cuMemcpyHtoD(memory, array.ctypes.data, array.nbytes), f"copying '{p.name}'")
-        yield tuple(addresses)
-        if copies:
-            done(cuda.cuStreamSynchronize(stream), "waiting for the GPU")
-        for memory, array, p in copies:
-            if p.is_written:
-                done(cuda.cuMemcpyDtoH(array.ctypes.data, memory, array.nbytes), f"copying '{p.name}'")
-    finally:
-        for memory, _, _ in copies:
-            cuda.cuMemFree(memory)  # waits for what still runs
+    cuda: Any
+    stream: int
+
+    def allocate(self, size: int, name: str) -> Any:
+        return done(self.cuda.cuMemAlloc(size), f"memory for '{name}'")[0]
+
+    def free(self, memory: Any) -> None:
+        self.cuda.cuMemFree(memory)
+
+    def put(self, memory: Any, array: Array, name: str) -> None:
+        done(self.cuda.cuMemcpyHtoD(memory, array.ctypes.data, array.nbytes), f"copying '{name}'")
+
+    def get(self, array: Array, memory: Any, name: str) -> None:
+        done(self.cuda.cuMemcpyDtoH(array.ctypes.data, memory, array.nbytes), f"copying '{name}'")
+
+    def wait(self) -> None:
+        done(self.cuda.cuStreamSynchronize(self.stream), "waiting for the GPU")

@@ -6,6 +6,7 @@ that has more of them than the GPU has room for is refused, and does not hang.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from imbrex.diagnostic import Diagnostic
@@ -29,7 +30,7 @@ def expect_room(cuda: Any, step: Launch, function: Any, device: int) -> None:
 
 def _room(cuda: Any, step: Launch, function: Any, device: int) -> int:
     if step.cluster > 1:
-        shape = configuration(cuda, step, 0)
+        shape = configuration(cuda, replace(step, is_early=False), 0)
         return int(done(cuda.cuOccupancyMaxActiveClusters(function, shape), _WHAT)[0]) * step.cluster
     kind = cuda.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
     (processors,) = done(cuda.cuDeviceGetAttribute(kind, device), _WHAT)

@@ -13,7 +13,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any, assert_never
 
 from imbrex.dtype import dtype
-from imbrex.run.cuda.call import MAP_BYTES
+from imbrex.run.cuda.driver import MAP_BYTES
 from imbrex.run.device import ALIGNMENT
 from imbrex.view.tensor.form import Box, Walk
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import Final
+from typing import Final, TypeAlias
 
 from imbrex.diagnostic import Diagnostic
 from imbrex.schedule.choose import choose
@@ -13,17 +12,24 @@ from imbrex.schedule.context import GemmContext
 from imbrex.schedule.share_cost import Offer
 from imbrex.schedule.target import GpuTarget
 from imbrex.schedule.tiles import AUTO, DATA_PARALLEL, Auto, TileSchedule
+from imbrex.schedule.tiles import PARTS as IN_CLUSTER
+from imbrex.schedule.warpgroup import cluster_k
 from imbrex.schedule.warpgroup.cost import schedule_cost, schedule_cycles
 from imbrex.schedule.warpgroup.plan import WarpgroupTuning, resident_clusters
 from imbrex.schedule.warpgroup.space import warpgroup_space
-from imbrex.view.streamk import MODES
+from imbrex.view.streamk import WORDS, Mode, even_pieces
 
 __all__ = ["MARGIN", "best_schedule", "best_tuning", "offers", "scheduled", "taken"]
 
-MARGIN: Final = 0.05
+MARGIN: Final = 0.03
 """What a schedule must save before anything but data_parallel is chosen."""
-NEAR: Final = 0.05
-"""What the model errs by on average, between tunings of one problem."""
+NEAR: Final = 0.01
+"""What is no difference to the model, so that the tiles which hang over the matrix least are taken."""
+PARTS: Final = (1, 2, 3, 4, 6)
+"""split_k is looked at with as many pieces of each tile as run at a time, and these parts of them."""
+
+
+Serving: TypeAlias = tuple[WarpgroupTuning, TileSchedule]
 
 
 def scheduled(
@@ -36,6 +42,8 @@ def scheduled(
     if given is not None and given.pingpong and schedule != AUTO and schedule.is_shared:
         message = f"pingpong consumers have whole tiles, which {schedule.mode} shares out"
         raise Diagnostic(message, hint="say data_parallel, or cooperative in the tuning")
+    if schedule != AUTO and schedule.mode == "cluster_k":
+        return cluster_k.scheduled(context, machine, given, schedule), schedule
     if schedule == AUTO:
         found = best_schedule(context, machine, given)
     else:
@@ -63,7 +71,8 @@ def best_tuning(
     schedule: TileSchedule, context: GemmContext, machine: GpuTarget, given: WarpgroupTuning | None = None
 ) -> WarpgroupTuning | None:
     """The tuning that serves a schedule best; None where none is legal."""
-    return _best(schedule, _tunings(context, machine, given), context, machine)
+    best = _best([(t, schedule) for t in _tunings(context, machine, given)], context, machine)
+    return None if best is None else best[0]
 
 
 def best_schedule(
@@ -91,16 +100,36 @@ def _offers(
     """elements: of the arrays, of which contexts that are equal may have other numbers."""
     found: list[Offer] = []
     tunings = _tunings(context, machine, given)
-    for mode in MODES:
-        schedule = TileSchedule(mode)
-        tuning = _best(schedule, tunings, context, machine)
-        if tuning is not None:
-            count = resident_clusters(tuning, machine)
-            schedule = replace(schedule, workgroups=count) if schedule.is_shared else schedule
+    for mode in WORDS:
+        best = _best([(t, s) for t in tunings for s in _counted(mode, t, context, machine)], context, machine)
+        if best is not None:
+            tuning, schedule = best
             cost = schedule_cost(tuning.plan(context, machine), schedule)
             numbers = (cost.clusters, cost.longest, cost.parts, cost.fix_up, cost.cycles)
             found.append(Offer(schedule, tuning, cost.tiles, *numbers))
     return [*found[:1], *sorted(found[1:], key=lambda offer: offer.cost)]
+
+
+def _counted(
+    mode: Mode, tuning: WarpgroupTuning, context: GemmContext, machine: GpuTarget
+) -> Iterator[TileSchedule]:
+    """A mode with the numbers of clusters worth looking at: as many as run at a time, and for split_k fewer,
+    which have fewer sums to add.
+    """
+    if mode == "data_parallel":
+        yield DATA_PARALLEL
+        return
+    if mode == "cluster_k":
+        plan = tuning.plan(context, machine)
+        yield from (TileSchedule(mode, parts) for parts in IN_CLUSTER if not cluster_k.broken(plan, parts))
+        return
+    count, plan = resident_clusters(tuning, machine), tuning.plan(context, machine)
+    most = count // plan.units if mode == "split_k" else 0
+    if most < 2:
+        yield TileSchedule(mode, count)
+        return
+    pieces = {even_pieces(plan.k_iterations, max(2, most // part)) for part in PARTS}
+    yield from (TileSchedule(mode, each * plan.units) for each in sorted(pieces))
 
 
 def taken(found: Sequence[Offer]) -> Offer:
@@ -115,15 +144,15 @@ def _tunings(
     return [given] if given is not None else warpgroup_space(context, machine)
 
 
-def _best(
-    schedule: TileSchedule, tunings: Sequence[WarpgroupTuning], context: GemmContext, machine: GpuTarget
-) -> WarpgroupTuning | None:
+def _best(pairs: Sequence[Serving], context: GemmContext, machine: GpuTarget) -> Serving | None:
     """Of those within NEAR of the fewest cycles, the one whose tiles hang over the matrix least, in per
     cent, and of these the fastest.  Pingpong consumers have whole tiles, and share none.
     """
-    serving = [t for t in tunings if not (schedule.is_shared and t.pingpong)]
-    cycles = {t: schedule_cycles(t.plan(context, machine), schedule) for t in serving}
+    serving = [(t, s) for t, s in pairs if not (s.is_shared and t.pingpong)]
+    cycles = {(t, s): schedule_cycles(t.plan(context, machine), s) for t, s in serving}
     most = (1 + NEAR) * min(cycles.values(), default=0.0)
-    near = [t for t in serving if cycles[t] <= most]
+    near = [pair for pair in serving if cycles[pair] <= most]
     least = context.m * context.n * context.k
-    return min(near, key=lambda t: (round(context.wasted(*t.tile) / least, 2), cycles[t]), default=None)
+    return min(
+        near, key=lambda pair: (round(context.wasted(*pair[0].tile) / least, 2), cycles[pair]), default=None
+    )

@@ -1,19 +1,22 @@
 """Estimated cycles of a warpgroup tuning on NVIDIA Hopper: what the slowest of its streams needs.
 
-A step of K multiplies, reads shared memory and loads from L2 at the same time; loads come after a latency
-that the stages of the ring hide, as far as there are stages.  A tile ends with the way of its sums to memory,
-which cooperative consumers wait for and pingpong ones do under each other's products.  Over all tiles,
-workgroups take as many rounds as it needs whole ones, or, where they share tiles, the steps of the longest
-share and the ways of partial sums through L2.  No schedule is faster than memory.
+A step of K multiplies, reads shared memory, asks its copy engine for rows and gets them from L2 at the same
+time, and its loads come after a latency that the stages of the ring hide, as far as there are stages: the
+slowest of these streams sets the time, and those that are nearly as slow add to it.  A tile ends with the way
+of its sums to memory, which cooperative consumers wait for and pingpong ones do under each other's products.
+Over all tiles, workgroups take as many rounds as it needs whole ones, or, where they share tiles, the steps
+of the longest share and the ways of partial sums through L2.  No schedule is faster than memory.
 
 L2 serves all workgroups together: a round that is not full leaves more of it to each.  Where workgroups are
-at different steps of K, operands that L2 does not hold come from memory several times.
+at different steps of K, neighbours load less of the same at the same time, and operands that L2 does not hold
+come from memory several times.
 
-A model for ranking, fitted to times of an H100 (`rates`).
+A model for ranking, fitted to times of an H100 and an H200 (`rates`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -21,8 +24,8 @@ from typing import Final
 from imbrex.schedule.context import SAMPLE, Access, GemmContext
 from imbrex.schedule.tiles import DATA_PARALLEL, TileSchedule
 from imbrex.schedule.warpgroup.plan import (
+    RESIDENT,
     ROWS,
-    SHORTER,
     WARPGROUP,
     WarpgroupPlan,
     divides,
@@ -31,9 +34,9 @@ from imbrex.schedule.warpgroup.plan import (
     stretch,
 )
 from imbrex.schedule.warpgroup.rates import RATES
-from imbrex.schedule.warpgroup.traffic import absent, l2_work, memory_bytes, scattered_bytes
+from imbrex.schedule.warpgroup.traffic import Rows, memory_bytes, rows_of, scattered_bytes
 from imbrex.view.shared_tile import SharedTile
-from imbrex.view.streamk import Mode, Plan, Tiles
+from imbrex.view.streamk import Mode, Plan, Tiles, goes_abreast
 
 __all__ = ["ScheduleCost", "copy_cycles", "crosses", "schedule_cost", "schedule_cycles", "warpgroup_cycles"]
 
@@ -42,6 +45,8 @@ VECTOR_BYTES: Final = 16
 """What TMA wants of neighbours in memory."""
 COPY_BYTES: Final = 4
 """The least that a load brings to shared memory past the registers."""
+AT_A_TIME: Final[Mapping[int, int]] = {**RESIDENT, 8: 112}
+"""Workgroups of clusters of a size that run at a time; of 8, two in each part of the GPU that has 16."""
 STORE_PENALTY: Final = {8: 2.0, 4: 3.0, 2: 5.0, 1: 8.0}
 """Bytes of an ordinary store, where neighbours are too few for TMA -> its time, in proportion to TMA's."""
 TURNED_PENALTY: Final = 1.3
@@ -50,45 +55,66 @@ TURNED_PENALTY: Final = 1.3
 
 @dataclass(frozen=True)
 class Steps:
-    """The streams of a plan.  active: workgroups that run at a time, on average over the rounds."""
+    """The streams of a plan.  active: workgroups that run at a time, on average over the rounds.  is_apart:
+    neighbours are at steps of their own.
+    """
 
     plan: WarpgroupPlan
     active: float
+    is_apart: bool = False
 
-    @property
-    def loads(self) -> float:
-        """Cycles of a step's loads: what a multiprocessor takes, and what L2 gives to all.  Whole lines that
-        neighbours load at about the same time are one load, whether or not they are a cluster; of what L2
-        does not hold, and of rows that begin inside lines, only the loads of a cluster are.
-        """
+    @cached_property
+    def _rows(self) -> tuple[tuple[Rows, int], ...]:
+        """Of A's and of B's tile, each with the workgroups that load it together."""
         t, plan, c = self.plan.tuning, self.plan, self.plan.oriented
-        taken, given, away = 0.0, 0.0, absent(plan)
-        for access, tile, extent, sharing in (
-            (c.a, plan.a_tile, c.m, t.cluster_n),
-            (c.b, plan.b_tile, c.n, t.cluster_m),
-        ):
-            size, work = tile.bytes * SHORTER[tile.swizzle], l2_work(access, tile, extent, c)
-            taken += size * work
-            given += size * max(work / sharing, 1.0 - away * (1.0 - 1.0 / sharing))
-        return max(taken / RATES.received_bytes, given / self.l2_rate)
+        return (
+            (rows_of(c.a, plan.a_tile, c.m, c), t.cluster_n),
+            (rows_of(c.b, plan.b_tile, c.n, c), t.cluster_m),
+        )
 
     @property
-    def l2_rate(self) -> float:
-        """Bytes of one workgroup in a cycle."""
-        return RATES.l2_bytes / self.active
+    def copies(self) -> float:
+        """Cycles of a step of a multiprocessor's copy engine."""
+        return RATES.row * sum(_asked(rows) * _size(rows) / sharing for rows, sharing in self._rows)
+
+    @property
+    def given(self) -> float:
+        """Cycles of L2 for a step of all workgroups."""
+        return sum(self._given(rows, sharing) for rows, sharing in self._rows) * self.active / RATES.l2_rows
+
+    def _given(self, rows: Rows, sharing: int) -> float:
+        """Rows that reach L2, as work.  Those on sectors that neighbours load at about the same time are one
+        load, unless they are multicast in a cluster.
+        """
+        split = 1.0 + (RATES.split_row - 1.0) * (rows.crossing + rows.inside)
+        alike = RATES.apart if self.is_apart else RATES.together
+        part = 1.0 / sharing if sharing > 1 or rows.inside else alike
+        return _size(rows) * split * part * (RATES.walked if rows.is_walked else 1.0)
+
+    @property
+    def matrix(self) -> float:
+        """Cycles of the matrix unit: all instructions of a step, or a consumer's, one after the other."""
+        t, machine = self.plan.tuning, self.plan.machine
+        used, issues = instruction_of(self.plan.context.dtype, t.n_per_block), self._issues
+        slowed = RATES.matrix + RATES.power * self.active / machine.compute_units
+        chain = issues / (1 if t.pingpong else t.consumers) * RATES.product
+        return max(issues * used.cycles[machine.chip] * slowed, chain)
+
+    @property
+    def _issues(self) -> int:
+        """Matrix instructions of a step."""
+        t = self.plan.tuning
+        depth = instruction_of(self.plan.context.dtype, t.n_per_block).k
+        return t.m_per_block // ROWS * -(-t.k_per_block // depth)
 
     @cached_property
     def step(self) -> float:
         """Cycles of a step of K."""
-        t, dtype, machine = self.plan.tuning, self.plan.context.dtype, self.plan.machine
-        used = instruction_of(dtype, t.n_per_block)
-        issues = t.m_per_block // ROWS * -(-t.k_per_block // used.k)
-        slowed = RATES.matrix + RATES.power * self.active / machine.compute_units
-        matrix = issues * used.cycles[machine.chip] * slowed
-        shared = issues * (ROWS + t.n_per_block) * used.k * dtype.bytes / RATES.shared_bytes
-        hidden = RATES.latency / (t.stages - 1)
-        parts = (matrix, shared, self.loads, hidden, self._ordinary)
-        return max(parts) + RATES.clash * (sum(parts) - max(parts))
+        t, dtype = self.plan.tuning, self.plan.context.dtype
+        depth = instruction_of(dtype, t.n_per_block).k
+        shared = self._issues * (ROWS + t.n_per_block) * depth * dtype.bytes / RATES.shared_bytes
+        hidden = RATES.answer / (t.stages - 1)
+        return _norm((self.matrix, shared, self.copies, self.given, hidden, self._ordinary), RATES.streams)
 
     @property
     def _ordinary(self) -> float:
@@ -124,7 +150,7 @@ class Steps:
         along, width = c.vector[1] >= c.vector[0], max(c.vector) * size
         slower = 1.0 if width >= VECTOR_BYTES else STORE_PENALTY[width]
         slower *= 1.0 if along else TURNED_PENALTY
-        return RATES.turn + slower * written / min(RATES.stored_bytes, self.l2_rate)
+        return RATES.turn + slower * written / RATES.stored_bytes
 
     def tiles(self, count: float) -> float:
         """Cycles of so many tiles, one after the other."""
@@ -143,7 +169,7 @@ class Steps:
     @property
     def fix_up(self) -> float:
         """Cycles for a tile's sums to L2 or back, where few do that at a time."""
-        return self.sums_bytes / min(RATES.stored_bytes, self.l2_rate)
+        return self.sums_bytes / RATES.stored_bytes
 
 
 def warpgroup_cycles(plan: WarpgroupPlan) -> float:
@@ -178,21 +204,42 @@ def schedule_cost(plan: WarpgroupPlan, schedule: TileSchedule) -> ScheduleCost:
         rounds = -(-plan.units // resident)
         spent = Steps(plan, plan.units * size / rounds).tiles(rounds)
         return ScheduleCost(_with_memory(plan, spent), tiles, resident, rounds * tiles.k)
+    if schedule.mode == "cluster_k":
+        return _clustered(plan, tiles, schedule.workgroups or 1)
     count = schedule.workgroups or resident
-    shares = Plan(tiles, count, schedule.mode)
+    shape = (plan.tuning.cluster_m, plan.tuning.cluster_n)
+    beside = goes_abreast(
+        schedule.mode, tiles, count, plan.tuning.m_per_block * plan.tuning.n_per_block, shape
+    )
+    shares = Plan(tiles, count, schedule.mode, beside)
     longest = sum(section.share for section in shares.sections)
     parts, spent, apart = _parts(shares), 0.0, 0
     for section in shares.sections:
         is_apart = schedule.mode != "split_k" and section.share % section.k_span != 0
         at_a_time = min(resident, -(-section.tiles // section.share))
-        steps = Steps(plan, at_a_time * size)
+        steps = Steps(plan, at_a_time * size, not beside and (schedule.mode == "split_k" or parts > 0))
         ends = -(-section.share // section.k_span)
         spent += section.share * steps.step + ends * _end(steps, parts, schedule.mode)
         apart += section.tiles if is_apart else 0
-    fix_up = _shared(Steps(plan, min(count, resident) * size), parts, schedule.mode)
+    sharing = min(count, resident, plan.units * (parts + 1) if schedule.mode == "split_k" else count)
+    fix_up = _shared(Steps(plan, sharing * size), parts, schedule.mode)
     spent = -(-count // resident) * (spent + fix_up)
     cycles = _with_memory(plan, spent, apart)
     return ScheduleCost(cycles, tiles, count, longest, parts, fix_up)
+
+
+def _clustered(plan: WarpgroupPlan, tiles: Tiles, parts: int) -> ScheduleCost:
+    """cluster_k: clusters in rounds, each of so many parts of K of one unit, which pass their sums on through
+    shared memory.
+    """
+    size = parts * plan.tuning.cluster
+    rounds = -(-plan.units // (AT_A_TIME[size] // size))
+    steps = Steps(plan, plan.units * size / rounds, is_apart=True)
+    share, others = -(-tiles.k // parts), (parts - 1) / parts
+    fix_up = RATES.gathering + others * steps.sums_bytes / RATES.gathered_bytes
+    end = RATES.turn + (steps.epilogue - RATES.turn) / parts
+    cycles = _with_memory(plan, rounds * (share * steps.step + fix_up + end)) + RATES.cluster
+    return ScheduleCost(cycles, tiles, plan.units * parts, rounds * share, parts - 1, fix_up)
 
 
 def _end(steps: Steps, parts: int, mode: Mode) -> float:
@@ -224,7 +271,25 @@ def _with_memory(plan: WarpgroupPlan, spent: float, apart: int = 0) -> float:
     moved = max(memory_bytes(plan, clusters), scattered_bytes(plan, apart) if apart else 0.0)
     memory = moved / RATES.memory_bytes
     start = RATES.start + (RATES.cluster if plan.tuning.cluster > 1 else 0.0)
-    return max(spent, memory) + RATES.overlap * min(spent, memory) + start
+    return _norm((spent, memory), RATES.memory_norm) + start
+
+
+def _norm(times: Iterable[float], exponent: float) -> float:
+    """The longest of times that overlap, and more the nearer others are to it."""
+    given = tuple(times)
+    most = max(given)
+    return most * sum((time / most) ** exponent for time in given) ** (1.0 / exponent)
+
+
+def _asked(rows: Rows) -> float:
+    """What a row is to the copy engine, where one that begins on a line is 1."""
+    more = rows.crossing * (RATES.crossing_row - 1.0) + rows.inside * (RATES.inside_row - 1.0)
+    return 1.0 + more
+
+
+def _size(rows: Rows) -> float:
+    """Rows, short ones in proportion."""
+    return rows.count * (RATES.short_row if rows.is_short else 1.0)
 
 
 def _parts(plan: Plan) -> int:

@@ -1,7 +1,9 @@
-"""The constants of the model of warpgroup tunings: what an H100 was seen to do, in cycles of CLOCK_HZ.
+"""The constants of the model of warpgroup tunings: what an H100 and an H200 were seen to do, in cycles of
+CLOCK_HZ.
 
-Those without another source were fitted together to all times in tests/unit/schedule/data, from several
-starts that met; a multiprocessor's true clock is between 1.3 and 1.98 GHz, lower the more of them multiply.
+Those without another source were fitted together to all times in tests/unit/schedule/warpgroup/data, from
+several starts that met; a multiprocessor's true clock is between 1.3 and 1.98 GHz, lower the more of them
+multiply.
 """
 
 from __future__ import annotations
@@ -21,34 +23,62 @@ class Rates:
 
     matrix: float = 1.0
     """Cycles for each that the matrix unit's instructions take, where few multiprocessors work."""
-    power: float = 0.095
+    power: float = 0.27
     """What is added to `matrix` where all do: the chip's power sets the clock."""
+    product: float = 35.0
+    """The least for one of those instructions, where a consumer's next one waits for it."""
     shared_bytes: float = 128.0
     """Of shared memory, read by the matrix unit: 32 banks of 4 bytes."""
-    received_bytes: float = 128.0
-    """Of tiles that come from L2: 85 were seen, and writing shared memory is as fast as reading it."""
-    l2_bytes: float = 7160.0
-    """Of tiles that L2 gives to all multiprocessors together, many of which load the same."""
-    memory_bytes: float = 1720.0
-    """Of the whole chip, from and to memory: 3.0 TB/s; an H200 has 4.3."""
-    stored_bytes: float = 55.9
+    row: float = 0.76
+    """Of a copy engine, for a row of a tile that begins on a line, as a stream among others."""
+    short_row: float = 0.55
+    """The same for one of 32 or 64 bytes, in proportion."""
+    crossing_row: float = 2.25
+    """The same for one that begins on a sector and goes over the end of a line: 1.9 cycles were seen where
+    three of four do."""
+    inside_row: float = 4.05
+    """The same for one that begins inside a sector: 3.0 cycles were seen where half of them do."""
+    l2_rows: float = 36.0
+    """Rows that L2 gives to all multiprocessors together: 4600 bytes."""
+    together: float = 0.52
+    """Of rows on sectors, where neighbours at the same step load the same at about the same time, so many
+    reach L2, but for those that a cluster loads for all of its workgroups."""
+    apart: float = 0.71
+    """The same where neighbours are at steps of their own."""
+    split_row: float = 1.55
+    """A row over two lines as work of L2, in proportion."""
+    walked: float = 1.25
+    """The same for rows of an operand that is seen through windows."""
+    answer: float = 2100.0
+    """Until a load is there where all load, which the stages of a ring share."""
+    streams: float = 5.5
+    """Exponent of the norm that is a step's time, given that of each of its streams."""
+    memory_bytes: float = 1750.0
+    """Of the whole chip, from and to memory: 3.1 TB/s; an H200 has 4.4."""
+    memory_norm: float = 2.3
+    """Exponent of the norm of the times of memory and of all steps."""
+    stored_bytes: float = 32.0
     """Of results, or of a partial sum's way where few go at a time, to L2."""
-    sent_bytes: float = 2363.0
+    sent_bytes: float = 2950.0
     """Of partial sums, of all multiprocessors together, there and back."""
-    latency: float = 450.0
-    """Of a load, which the stages of a ring share."""
-    start: float = 2833.0
-    """Of a kernel, beside its work: from the last one's end to its first product, and its end."""
-    cluster: float = 640.0
+    start: float = 3500.0
+    """Of a kernel, beside its work: from the last one's end to its first product, and its end; launched
+    programmatically, 900 less than plainly."""
+    cluster: float = 450.0
     """Until the workgroups of a cluster have met, at the start and at the end."""
-    turn: float = 300.0
+    turn: float = 60.0
     """Between the tiles of a consumer, waiting for products and converting them."""
-    meeting: float = 7370.0
+    meeting: float = 2800.0
     """Until the flags of all who share a tile are seen, who do not end together."""
-    each: float = 100.0
+    each: float = 265.0
     """For each of those who share a tile and add a part of it: its flag, and its sums of that part."""
-    follow: float = 1307.0
+    follow: float = 550.0
     """Until an owner has the next flag, and its first sums."""
+    gathering: float = 350.0
+    """Until the workgroups of a cluster that share a tile know that all are done with their stages, and have
+    the last sums."""
+    gathered_bytes: float = 13.3
+    """Of partial sums between the workgroups of a cluster."""
     ordinary: float = 105.0
     """Of a warp for an ordinary load, few of which are under way at a time: 90 to 140 were seen."""
     copying: float = 32.0
@@ -58,14 +88,21 @@ class Rates:
     """Of a warp for an access of shared memory with its index."""
     window: float = 3.0
     """So many times a load where elements have an index each, as in windows."""
-    clash: float = 0.098
-    """Of the streams of a step beside the slowest one: what is not hidden."""
-    overlap: float = 0.293
-    """The same of the faster one of memory and all steps."""
     launch: float = 5000.0
     """Of another kernel."""
     transposed_bytes: float = 1800.0
     """Of the whole chip: read and written by a kernel that transposes."""
+
+    received_bytes: float = 128.0
+    """Of halos: tiles that come from L2, into which writing is as fast as reading shared memory."""
+    l2_bytes: float = 7160.0
+    """Of halos: what L2 gives to all multiprocessors together, many of which load the same."""
+    latency: float = 450.0
+    """Of halos: of a load, which stages share."""
+    clash: float = 0.098
+    """Of the streams of channel vectors beside the slowest one: what is not hidden."""
+    overlap: float = 0.293
+    """Of halos: what is not hidden of the faster one of memory and all steps."""
 
 
 RATES: Final = Rates()

@@ -27,7 +27,6 @@ __all__ = ["warpgroup_space"]
 COLUMNS: Final = (256, 192, 128, 224, 160, 96, 240, 208, 176, 144, 112, 80, 64, 48, 32, 16, 8)
 ROW_TILES: Final = (
     (128, 2, False),
-    (256, 2, False),
     (192, 3, False),
     (64, 1, False),
     (64, 2, True),
@@ -36,7 +35,7 @@ ROW_TILES: Final = (
 """Rows of a tile, consumers, pingpong."""
 STEPS: Final[Mapping[int, float]] = {128: 1.0, 64: 1.1, 32: 1.3}
 """Bytes of a step of K -> the time of each of its elements, in proportion."""
-CLUSTERS: Final = ((1, 1), (2, 1), (1, 2))
+CLUSTERS: Final = ((1, 1), (2, 1), (1, 2), (2, 2))
 GROUPS: Final = (1, 2, 4, 8, 16)
 
 

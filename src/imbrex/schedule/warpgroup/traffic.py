@@ -1,14 +1,14 @@
-"""What a warpgroup plan moves: bytes from and to memory, and how much of L2's time a tile takes.
+"""What a warpgroup plan moves: bytes from and to memory, and the rows of tiles that the copy engine asks for.
 
 L2 answers in lines of 128 bytes, of which it fetches sectors of 32.  A row of a tile that begins on a line is
-one answer; one that begins elsewhere goes over two lines, and one that begins inside a sector takes a part of
-another sector, too.  Rows in memory are as far apart as the operand's stretches are long, so that K, or the
-columns of an operand that lies along them, decides it for all tiles: an H100's L2 gave 6500 bytes a cycle of
-rows on lines, and 2400 to 2700 of rows that begin at multiples of 16 bytes.
+one request; one that begins elsewhere goes over two lines, and one that begins inside a sector is put into
+shared memory in halves of sectors.  Rows in memory are as far apart as the operand's stretches are long, so
+that K, or the columns of an operand that lies along them, decides it for all tiles.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import gcd
 from typing import Final
 
@@ -16,35 +16,48 @@ from imbrex.schedule.context import SAMPLE, Access, GemmContext
 from imbrex.schedule.warpgroup.plan import WarpgroupPlan
 from imbrex.view.shared_tile import SharedTile
 
-__all__ = ["absent", "l2_work", "memory_bytes", "scattered_bytes"]
+__all__ = ["Rows", "memory_bytes", "rows_of", "scattered_bytes"]
 
 LINE_BYTES: Final = 128
 SECTOR_BYTES: Final = 32
-CROSSING: Final = 0.742
-"""L2's time for the second line of a row, in proportion to a whole one (fitted, as `rates`)."""
-INSIDE: Final = 1.715
-"""The same for a row that begins inside a sector."""
-WALKED: Final = 1.18
-"""So many times the bytes of an operand that is seen through windows, which the copy engine walks over."""
+STRIDED: Final = 10
+"""Times the bytes of a result with gaps: 13 MB took an H200 32 us more than without."""
 CACHED_BYTES: Final = 17.4e6
 """Of L2 that operands may count on: of 50 MB in two halves, each keeps what its multiprocessors read."""
 
 
-def l2_work(access: Access, tile: SharedTile, extent: int, context: GemmContext) -> float:
-    """L2's time for each byte of an operand's tile, in proportion to that of rows that begin on lines.
+@dataclass(frozen=True)
+class Rows:
+    """Of an operand's tile.  crossing, inside: shares of them that begin on a sector but go over the end of
+    a line, and that begin inside a sector.  is_short: they are less than a line.  is_walked: the operand is
+    seen through windows, which the copy engine walks over.
+    """
 
-    extent: the operand's rows or columns.  Only what the copy engine may fetch is looked at: rows that begin
-    at any element are loaded otherwise, and cost the producer more than L2.
+    count: float
+    crossing: float
+    inside: float
+    is_short: bool
+    is_walked: bool
+
+
+def rows_of(access: Access, tile: SharedTile, extent: int, context: GemmContext) -> Rows:
+    """extent: the operand's rows or columns.  Only what the copy engine may fetch is looked at: rows that
+    begin at any element are loaded otherwise, and cost the producer more than L2.
     """
     row = tile.row_bytes
     apart = gcd(
         _pitch(access, 0 if tile.major == "k" else 1, extent, context) * tile.element_bytes, LINE_BYTES
     )
     starts = range(0, LINE_BYTES, apart)
-    crossing = sum(start + row > LINE_BYTES for start in starts)
     inside = sum(start % SECTOR_BYTES != 0 for start in starts)
-    walked = WALKED if 0 < access.elements < context.g * extent * context.k else 1.0
-    return walked * (1.0 + (CROSSING * crossing + INSIDE * inside) / len(starts))
+    crossing = sum(start % SECTOR_BYTES == 0 and start + row > LINE_BYTES for start in starts)
+    return Rows(
+        tile.bytes / row,
+        crossing / len(starts),
+        inside / len(starts),
+        row < LINE_BYTES,
+        0 < access.elements < context.g * extent * context.k,
+    )
 
 
 def _pitch(access: Access, along: int, extent: int, context: GemmContext) -> int:
@@ -80,7 +93,7 @@ def scattered_bytes(plan: WarpgroupPlan, steps: int) -> float:
     """
     t, arrays = plan.tuning, _operands(plan)
     loads = steps * t.cluster_m * plan.a_tile.bytes, steps * t.cluster_n * plan.b_tile.bytes
-    away = absent(plan)
+    away = _absent(plan)
     again = (
         max(0.0, load - array) * away * min(1.0, array / CACHED_BYTES)
         for load, array in zip(loads, arrays, strict=True)
@@ -88,14 +101,16 @@ def scattered_bytes(plan: WarpgroupPlan, steps: int) -> float:
     return sum(arrays) + sum(again) + _result(plan)
 
 
-def absent(plan: WarpgroupPlan) -> float:
+def _absent(plan: WarpgroupPlan) -> float:
     """The share of the operands that L2 cannot hold."""
     return max(0.0, 1.0 - CACHED_BYTES / sum(_operands(plan)))
 
 
 def _result(plan: WarpgroupPlan) -> int:
-    """Bytes of C."""
-    return plan.context.g * plan.context.m * plan.context.n * plan.context.dtype.output.bytes
+    """Bytes of C; where every second element is stored, of whole sectors, which are read and written."""
+    c = plan.context
+    apart = STRIDED if 1 not in c.c.step and 2 in c.c.step else 1
+    return c.g * c.m * c.n * c.dtype.output.bytes * apart
 
 
 def _operands(plan: WarpgroupPlan) -> tuple[float, float]:

@@ -25,12 +25,15 @@ from imbrex.verify.poison import PATTERNS
 __all__ = [
     "HOST_FLOPS",
     "Tensor",
+    "beside",
     "checked",
     "compared",
     "drawn",
     "element_type",
     "is_for_device",
+    "placed",
     "poison_tensor",
+    "spoiled",
 ]
 
 HOST_FLOPS = 2 * 10**10
@@ -82,15 +85,65 @@ def _drawn(
     torch: Any = import_module("torch")
     kind = element_type(operand.dtype)
     if operand.is_written and not reads_result:
-        empty = torch.empty(operand.shape, dtype=kind, device=device)
+        empty = torch.empty(operand.room, dtype=kind, device=device)
         poison_tensor(empty)
-        return empty
+        return placed(empty, operand)
     if values == "float" and operand.dtype.is_float:
         wide = torch.float64 if operand.dtype.bytes == 8 else torch.float32
-        return (torch.rand(operand.shape, generator=random, device=device, dtype=wide) * 2 - 1).to(kind)
+        real = torch.rand(operand.shape, generator=random, device=device, dtype=wide) * 2 - 1
+        return _laid(real.to(kind), operand)
     low, high = (-reach, reach) if operand.dtype.is_float or operand.is_written else (-128, 127)
     small = torch.randint(low, high + 1, operand.shape, generator=random, device=device, dtype=torch.int16)
-    return (small.float() if operand.dtype.is_float else small).to(kind)
+    return _laid((small.float() if operand.dtype.is_float else small).to(kind), operand)
+
+
+def _laid(values: Tensor, operand: Operand) -> Tensor:
+    """With the operand's gaps, full of poison."""
+    if operand.strides is None:
+        return values
+    torch: Any = import_module("torch")
+    memory = torch.empty(operand.room, dtype=values.dtype, device=values.device)
+    poison_tensor(memory)
+    return placed(memory, operand, values)
+
+
+def placed(memory: Tensor, operand: Operand, values: Tensor | None = None) -> Tensor:
+    """The operand's array, with its gaps, in a row of memory, filled with values."""
+    torch: Any = import_module("torch")
+    if operand.strides is None:
+        array = memory[: operand.elements].view(operand.shape)
+        return array if values is None else array.copy_(values)
+    array = torch.as_strided(memory, operand.shape, operand.strides)
+    if values is not None:
+        once = tuple(slice(0, 1 if stride == 0 else None) for stride in operand.strides)
+        array[once].copy_(values[once])
+    return array
+
+
+def beside(memory: Tensor, operand: Operand) -> Tensor:
+    """Which elements of a row of memory are not the operand's."""
+    torch: Any = import_module("torch")
+    found = torch.ones(memory.shape, dtype=torch.bool, device=memory.device)
+    once = placed(found, operand)[tuple(slice(0, 1 if s == 0 else None) for s in operand.strides or ())]
+    once.fill_(False)
+    return found
+
+
+def spoiled(array: Tensor, operand: Operand) -> int:
+    """Elements in the gaps of an array of `drawn` that are not poison any more."""
+    torch: Any = import_module("torch")
+    if operand.strides is None:
+        return 0
+    memory = torch.as_strided(array, (operand.room,), (1,))
+    return int((beside(memory, operand) & ~_is_poison(memory)).sum())
+
+
+def _is_poison(array: Tensor) -> Tensor:
+    torch: Any = import_module("torch")
+    bits = getattr(torch, f"int{8 * array.element_size()}")
+    fresh = torch.empty(1, dtype=array.dtype, device=array.device)
+    poison_tensor(fresh)
+    return array.view(bits) == fresh.view(bits)
 
 
 def is_for_device(problem: Problem) -> bool:
@@ -106,7 +159,9 @@ def checked(problem: Problem, call: Callable[..., object], seed: int, values: Va
     tensors = drawn(problem, seed, values, "cuda")
     before = {role: t.clone() if role == problem.written else t for role, t in tensors.items()}
     call(*(tensors[o.role] for o in problem.operands))
-    return compared(problem, before, tensors[problem.written], values=values)
+    got = tensors[problem.written]
+    found = compared(problem, before, got, values=values)
+    return replace(found, beside=spoiled(got, problem.result))
 
 
 def compared(
@@ -163,10 +218,7 @@ def _comparison(got: Tensor, want: Tensor, bound: Tensor, operand: Operand) -> C
     right = (value == target) | (torch.isnan(value) & torch.isnan(target)) | beyond | (error <= bound)
     ratio = torch.where(right & (error == 0), torch.zeros_like(error), error / bound).nan_to_num(math.inf)
     wrong = int((~right).sum())
-    bits = getattr(torch, f"int{8 * got.element_size()}")
-    fresh = torch.empty(1, dtype=kind, device=got.device)
-    poison_tensor(fresh)
-    unwritten = (got.view(bits) == fresh.view(bits)) & ~right
+    unwritten = _is_poison(got) & ~right
     first = None
     if wrong:
         at = tuple(int(i) for i in _place(int(torch.argmin(right.flatten().byte())), operand.shape))

@@ -2,6 +2,18 @@
 
 from imbrex.view.tensor.access import access
 from imbrex.view.tensor.form import Box, Piece, Refused, TensorMap, Walk
+from imbrex.view.tensor.halo import Halo, Product, halo_access
 from imbrex.view.tensor.store import store_access
 
-__all__ = ["Box", "Piece", "Refused", "TensorMap", "Walk", "access", "store_access"]
+__all__ = [
+    "Box",
+    "Halo",
+    "Piece",
+    "Product",
+    "Refused",
+    "TensorMap",
+    "Walk",
+    "access",
+    "halo_access",
+    "store_access",
+]

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from imbrex.index.expr import var
 from imbrex.index.map import Map
 from imbrex.view.shared_tile import SharedTile
-from imbrex.view.tensor.box import along_inner, boxed
-from imbrex.view.tensor.check import differs
+from imbrex.view.tensor.box import along_inner, boxed, split
+from imbrex.view.tensor.check import differs, misplaced
 from imbrex.view.tensor.form import Box, ElementType, Refused, Walk
 from imbrex.view.tensor.limit import beyond_limits
 from imbrex.view.tensor.space import Space, spaces
@@ -52,7 +52,8 @@ def access(
             if isinstance(form, Refused):
                 reasons[-1].append(form.reason)
                 continue
-            reason = beyond_limits(form, dtype.bytes) or differs(form, map, runs, variables, free=d_name)
+            reason = beyond_limits(form, dtype.bytes) or misplaced(form, runs, variables, dtype.bytes)
+            reason = reason or differs(form, map, runs, variables, free=d_name)
             if reason is None:
                 return form
             reasons[-1].append(reason)
@@ -60,7 +61,9 @@ def access(
 
 
 def _forms(space: Space | Refused, tiling: Tiling, runs: Sequence[Run]) -> Iterator[Box | Walk | Refused]:
-    """A box and a walk; a box that steps over elements last, as a walk is what is meant for that."""
+    """A box and a walk.  A box that steps over elements comes after the walk, which is meant for that, better
+    with an axis of its own for those in between.
+    """
     if isinstance(space, Refused):
         yield space
         return
@@ -73,4 +76,6 @@ def _forms(space: Space | Refused, tiling: Tiling, runs: Sequence[Run]) -> Itera
         yield box
     yield walked(space, tiling, runs)
     if not is_plain:
+        if apart := split(space, runs):
+            yield boxed(apart, runs, tiling.tile.swizzle, tiling.inner)
         yield box

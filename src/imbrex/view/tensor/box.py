@@ -17,7 +17,7 @@ from imbrex.view.tensor.form import Box, Piece, Refused
 from imbrex.view.tensor.space import Axis, Space
 from imbrex.view.tensor.tiling import INNER, ROW, Run, shift
 
-__all__ = ["along_inner", "boxed"]
+__all__ = ["along_inner", "boxed", "split"]
 
 
 @dataclass(frozen=True, order=True)
@@ -54,6 +54,24 @@ def boxed(space: Space, runs: Sequence[Run], swizzle: int, inner: str) -> Box | 
     if len(shapes) > 1:
         return Refused("the pieces of a tile are boxes of several shapes")
     return _ordered(axes, shapes.pop(), pieces, space.base, swizzle, runs[0].inner)
+
+
+def split(space: Space, runs: Sequence[Run]) -> Space | None:
+    """The same with two axes for each along which rows take every so many-th place: of these and of those in
+    between.  None where there is none, or its places are not whole rounds.
+    """
+    axes = list[Axis]()
+    for axis in space.axes[:-1]:
+        digits = [_digit(shift(axis.coordinate, run)[1], run.rows) for run in runs]
+        steps = {d.step if d else 1 for d in digits}
+        step = steps.pop() if len(steps) == 1 else 1
+        if step > 1 and axis.size % step == 0:
+            axes.append(Axis(axis.coordinate // step, axis.size // step, axis.stride * step))
+            axes.append(Axis(axis.coordinate % step, step, axis.stride))
+        else:
+            axes.append(axis)
+    is_new = len(axes) + 1 > len(space.axes)
+    return Space((*axes, space.axes[-1]), space.base) if is_new else None
 
 
 def along_inner(axis: Axis, inner: str) -> str | None:

@@ -16,9 +16,10 @@ import numpy.typing as npt
 
 from imbrex.index.map import Map
 from imbrex.view.tensor.form import Box, Piece, Walk
+from imbrex.view.tensor.limit import ALIGNMENT
 from imbrex.view.tensor.tiling import INNER, ROW, Run
 
-__all__ = ["differs", "offsets"]
+__all__ = ["differs", "misplaced", "offsets"]
 
 Ints: TypeAlias = npt.NDArray[np.int64]
 
@@ -48,6 +49,19 @@ def differs(
             place = np.argwhere(np.broadcast_to(wrong, want.shape))[0]
             where = {name: int(np.broadcast_to(x, want.shape)[tuple(place)]) for name, x in at.items()}
             return f"what would be reached at {where} is not the operand's element"
+    return None
+
+
+def misplaced(
+    form: Box | Walk, runs: Sequence[Run], variables: Mapping[str, int], element_bytes: int
+) -> str | None:
+    """Where a piece begins inside of 16 bytes along the innermost dim: an H200 takes that for an illegal
+    instruction, though sizes may be any.
+    """
+    for piece, run in zip(form.pieces, runs, strict=True):
+        first = np.asarray(piece.coords[0].eval(_places(variables, run))) * element_bytes
+        if (inside := first[first % ALIGNMENT != 0]).size:
+            return f"a piece begins {int(inside[0])} bytes into a row, not a multiple of {ALIGNMENT}"
     return None
 
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from imbrex.view.tensor.form import Box, Walk
 
-__all__ = ["beyond_limits"]
+__all__ = ["ALIGNMENT", "beyond_limits"]
 
 ALIGNMENT: Final = 16
 MOST_SIZE: Final = 1 << 32
@@ -29,8 +29,8 @@ def beyond_limits(form: Box | Walk, element_bytes: int) -> str | None:
 
 
 def _common(form: Box | Walk, element_bytes: int) -> Iterator[str]:
-    if form.base * element_bytes % ALIGNMENT:
-        yield f"the first element is {form.base * element_bytes} bytes into the array, not a multiple of 16"
+    if (first := form.base * element_bytes) % ALIGNMENT:
+        yield f"the first element is {first} bytes into the array, not a multiple of 16"
     for size, stride in zip(form.sizes[1:], form.strides, strict=True):
         if stride * element_bytes % ALIGNMENT:
             yield f"a stride of {stride * element_bytes} bytes is not a multiple of 16"

@@ -2,10 +2,10 @@
 
 Law: a point exists where each coordinate is inside its axis, and lies at base + sum(coordinate * stride).
 
-The axes are the array's own, brought to a short form by two steps that keep the law.  An axis whose
-coordinates are all c modulo s becomes one of every s-th element, from the c-th on.  An axis and the next
-inner one become one where their coordinates are the quotient and the remainder of a single index: rows of
-pixels that follow one another with no padding between them are one long row.
+The axes are the array's own, of one with gaps those of what is no gap, brought to a short form by two steps
+that keep the law.  An axis whose coordinates are all c modulo s becomes one of every s-th element, from the
+c-th on.  An axis and the next inner one become one where their coordinates are the quotient and the remainder
+of a single index: rows of pixels that follow one another with no padding between them are one long row.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import gcd, prod
+from typing import NamedTuple
 
 from imbrex.index.expr import Lin, lin
 from imbrex.index.map import Layer, Map, Step
 from imbrex.index.query import separate
-from imbrex.index.rule import Guard, Merge, Unfold
+from imbrex.index.rule import Embed, Guard, Merge, PassThrough, Rule, Slice, Unfold
 from imbrex.view.tensor.form import Refused
 
 __all__ = ["Axis", "Space", "joined_with", "space", "spaces"]
@@ -83,18 +84,57 @@ def _overlapping(axis: Axis, inner: str) -> tuple[Axis, Axis] | None:
 
 def space(map: Map, point: Sequence[Lin]) -> Space | Refused:
     """The map at a point as a Space; the point may lie beyond the map's upper dims."""
-    found = _overflowing(map).at(point)
-    sizes = [d.size for d in map.lower]
-    strides = [prod(sizes[i + 1 :]) for i in range(len(sizes))]
-    coords = _guarded(list(found.coords), sizes, found.guards)
+    memory = _memory(map)
+    found = _overflowing(memory.map).at(point)
+    coords = _guarded(list(found.coords), memory.sizes, found.guards)
     if isinstance(coords, Refused):
         return coords
-    base, axes = 0, list[Axis]()
-    for axis in (Axis(*given) for given in zip(coords, sizes, strides, strict=True)):
+    base, axes = memory.base, list[Axis]()
+    for axis in (Axis(*given) for given in zip(coords, memory.sizes, memory.strides, strict=True)):
         start, thinned = _thinned(axis)
         base += start
         axes += [thinned] if thinned.coordinate != lin(0) else []
     return Space(_joined(axes, _is_one), base)
+
+
+class Memory(NamedTuple):
+    """A map to the dims of an array that may have gaps: their sizes, their strides, and the first element."""
+
+    map: Map
+    sizes: list[int]
+    strides: list[int]
+    base: int
+
+
+def _memory(map: Map) -> Memory:
+    """The dims that a view of whole rows slices, or that count the places of a row, so that gaps lie outside;
+    without such a view the array's own.
+    """
+    last = map.layers[-1]
+    sizes = [d.size for d in last.lower]
+    strides = [prod(sizes[i + 1 :]) for i in range(len(sizes))]
+    rules = [step.rule for step in last.steps]
+    if len(map.layers) < 2 or not _has_gaps(rules, len(sizes)):
+        return Memory(map, sizes, strides, 0)
+    below = dict(zip((d.name for d in last.lower), strides, strict=True))
+    base, apart = 0, dict[str, int]()
+    for rule, upper, lower in last.steps:
+        stride = below[lower[0]]
+        coefs, offset = (rule.coefs, rule.offset) if isinstance(rule, Embed) else ((1,), 0)
+        base += stride * (rule.begin if isinstance(rule, Slice) else offset)
+        apart |= {name: stride * coef for name, coef in zip(upper, coefs, strict=True)}
+    order = sorted(last.upper, key=lambda d: -apart[d.name])
+    *above, top = map.layers[:-1]
+    renamed = dict(zip((d.name for d in top.lower), (d.name for d in last.upper), strict=True))
+    steps = tuple(step._replace(lower=tuple(renamed[n] for n in step.lower)) for step in top.steps)
+    kept = Map((*above, Layer(top.upper, tuple(order), steps)))
+    return Memory(kept, [d.size for d in order], [apart[d.name] for d in order], base)
+
+
+def _has_gaps(rules: Sequence[Rule], rank: int) -> bool:
+    if any(isinstance(rule, Slice) for rule in rules):
+        return all(isinstance(rule, Slice | PassThrough) for rule in rules)
+    return rank == 1 and any(isinstance(rule, Embed) and min(rule.coefs) > 0 for rule in rules)
 
 
 def _overflowing(map: Map) -> Map:
@@ -118,13 +158,23 @@ def _guarded(coords: list[Lin], sizes: Sequence[int], guards: Sequence[Guard]) -
     Of a dim of size 1, the coordinate is 0, and its guard says more.
     """
     for guard in guards:
-        if (guard.index, guard.size) in zip(coords, sizes, strict=True):
+        is_own = (guard.index, guard.size) in zip(coords, sizes, strict=True)
+        if is_own or _is_outermost(guard, coords, sizes):
             continue
         single = next((i for i, x in enumerate(coords) if x == lin(0) and sizes[i] == guard.size == 1), None)
         if single is None:
             return Refused(f"that {guard} is not a bound of the array")
         coords[single] = guard.index
     return coords
+
+
+def _is_outermost(guard: Guard, coords: Sequence[Lin], sizes: Sequence[int]) -> bool:
+    """Is an index of several dims inside of them where the first of its digits is inside of its own?"""
+    low, _ = guard.index.bounds
+    return low >= 0 and any(
+        guard.size % size == 0 and guard.index // (guard.size // size) == x
+        for x, size in zip(coords, sizes, strict=True)
+    )
 
 
 def _thinned(axis: Axis) -> tuple[int, Axis]:

@@ -1,6 +1,8 @@
 """store_access: how TMA stores a sub-tile of C from shared memory, derived from C's map.
 
 Law, checked by evaluation: what is written is exactly the elements of C that the map has in the sub-tile.
+A row of the array must be whole pieces of 16 bytes: of the last piece of a row, an H200 writes all, what lies
+outside of the tensor map, too, while it reads zeros there.
 """
 
 from __future__ import annotations
@@ -10,9 +12,9 @@ from dataclasses import replace
 from imbrex.index.expr import var
 from imbrex.index.map import Map
 from imbrex.view.tensor.box import along_inner, boxed
-from imbrex.view.tensor.check import differs
+from imbrex.view.tensor.check import differs, misplaced
 from imbrex.view.tensor.form import Box, ElementType, Refused
-from imbrex.view.tensor.limit import beyond_limits
+from imbrex.view.tensor.limit import ALIGNMENT, beyond_limits
 from imbrex.view.tensor.space import spaces
 from imbrex.view.tensor.tiling import INNER, ROW, Run
 
@@ -56,8 +58,16 @@ def store_access(
         if isinstance(answer, Refused):
             reasons.append(answer.reason)
             continue
-        reason = beyond_limits(answer, dtype.bytes) or differs(answer, map, [run], variables, free=None)
+        reason = beyond_limits(answer, dtype.bytes) or _in_pieces(answer, dtype.bytes)
+        reason = reason or misplaced(answer, [run], variables, dtype.bytes)
+        reason = reason or differs(answer, map, [run], variables, free=None)
         if reason is None:
             return boxed(found, [replace(run, corner={"gemmG": batch, **corner})], swizzle, column_name)
         reasons.append(reason)
     return Refused(reasons[0])
+
+
+def _in_pieces(form: Box, element_bytes: int) -> str | None:
+    """Why rows are not written in whole pieces, or None."""
+    row = form.sizes[0] * element_bytes
+    return f"rows of {row} bytes end inside of a piece of {ALIGNMENT}" if row % ALIGNMENT else None

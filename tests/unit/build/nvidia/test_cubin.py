@@ -12,8 +12,9 @@ import pytest
 
 from imbrex.build.cache import Cache
 from imbrex.build.nvidia import disassembly
-from imbrex.build.nvidia.cubin import LOG, build_cubin, compile_cubin, compiler_version, find_cubin
+from imbrex.build.nvidia.cubin import LOG, build_cubin, compile_cubin, compiler_version, find_cubin, flags_of
 from imbrex.build.nvidia.nvrtc import in_memory, nvrtc_here
+from imbrex.build.nvidia.report import usages
 from imbrex.diagnostic import Diagnostic
 
 pytest.importorskip("cuda.bindings.nvrtc", reason="NVRTC is not installed")
@@ -60,6 +61,35 @@ def test_other_ways_to_build_are_other_cubins(cache: Cache, monkeypatch: pytest.
     monkeypatch.setattr("imbrex.build.nvidia.cubin.compiler_version", lambda: "NVRTC 99.9")
     keys.add(build_cubin(SOURCES, "add.cu", "sm_90a", cache=cache).key)
     assert len(keys) == 4
+
+
+SORT = """
+extern "C" __global__ void sort(float *c) {
+  float x[64];
+#pragma unroll
+  for (int i = 0; i < 64; ++i) x[i] = c[i * 32 + threadIdx.x];
+  __syncthreads();
+#pragma unroll
+  for (int i = 0; i < 64; ++i) c[i * 32 + threadIdx.x] = x[63 - i] * x[i ^ 5];
+}
+"""
+
+
+def test_a_unit_asks_for_flags_of_its_own(cache: Cache) -> None:
+    text = "// compiler flags: --ptxas-options=-O1\n" + ADD
+    plain, asking = (
+        build_cubin({**SOURCES, "add.cu": t}, "add.cu", "sm_90a", cache=cache) for t in (ADD, text)
+    )
+    assert asking.flags == (*flags_of("sm_90a"), "--ptxas-options=-O1")
+    assert plain.flags == flags_of("sm_90a")
+
+
+@pytest.mark.parametrize(("registers", "kept"), [(24, False), (255, True)])
+def test_flags_with_which_registers_spill_are_dropped(registers: int, kept: bool, cache: Cache) -> None:
+    text = f"// compiler flags: --maxrregcount={registers}{SORT}"
+    found = build_cubin({"sort.cu": text}, "sort.cu", "sm_90a", cache=cache)
+    (usage,) = usages(found.log)
+    assert (found.flags == flags_of("sm_90a"), usage.spill_store_bytes) == (not kept, 0)
 
 
 def test_a_damaged_cubin_is_built_again(cache: Cache) -> None:

@@ -66,6 +66,8 @@ CASES = {
     "depthwise, finished": lanes("forward", epilogue="relu(x + bias)"),
     "depthwise, backward data bf16": lanes("backward_data", dtype="bf16", **NHWC),
     "depthwise f32": lanes("forward", dtype="f32", **NHWC),
+    "depthwise, backward weight": lanes("backward_weight"),
+    "depthwise, backward weight bf16": lanes("backward_weight", dtype="bf16", **NHWC),
     "weight": request(conv("backward_weight", "bf16", **NHWC)),
 }
 

@@ -79,6 +79,26 @@ CASES = {
     "split_k": gemm(
         264, 264, 8192, "64,128,64,8,1,1,1,cooperative,straight,1", TileSchedule("split_k", 132), layout="nn"
     ),
+    **{
+        f"cluster_k:{parts}, {layout}": gemm(
+            264, 264, 8192, text, TileSchedule("cluster_k", parts), layout=layout
+        )
+        for parts, layout, text in (
+            (2, "nn", "128,256,64,4,2,1,1,cooperative,straight,1"),
+            (2, "nt", "192,192,64,3,3,1,1,cooperative,straight,1"),
+            (4, "nt", "128,128,64,6,2,2,1,cooperative,swapped,1"),
+            (8, "tn", "64,128,64,8,1,1,1,cooperative,straight,1"),
+        )
+    },
+    "cluster_k, scaled": gemm(
+        264, 200, 4096, "128,128,64,4,2,1,1,cooperative,straight,1", TileSchedule("cluster_k", 4), beta=2.0
+    ),
+    "cluster_k, odd": gemm(
+        263, 199, 4095, "128,64,64,4,2,1,1,cooperative,straight,1", TileSchedule("cluster_k", 8)
+    ),
+    "cluster_k, i8": gemm(
+        264, 264, 8192, "128,64,128,4,2,1,1,cooperative,straight,1", TileSchedule("cluster_k", 4), dtype="i8"
+    ),
     "i8": gemm(528, 784, 336, "128,256,128,4,2,2,1,cooperative,straight,4", dtype="i8"),
     "f8": gemm(528, 784, 336, "128,256,128,4,2,2,1,cooperative,straight,4", dtype="f8e4m3fn"),
     "tf32": gemm(528, 784, 336, "128,256,32,4,2,2,1,cooperative,straight,4", dtype="tf32"),
@@ -91,6 +111,11 @@ CASES = {
     "merged groups": layer("forward", "merged_groups:4", "NCHW", **GROUPED),
     "merged groups, backward data": layer("backward_data", "merged_groups:4", **GROUPED),
     "merged groups, backward weight": layer("backward_weight", "merged_groups:4", **GROUPED),
+    "halo": layer("forward", "halo:4", **GROUPED),
+    "halo, copied": layer("forward", "halo:4", "NCHW", **GROUPED),
+    "halo, backward data": layer("backward_data", "halo:2", **GROUPED),
+    "halo, one group": layer("backward_data", "halo:1", **(GROUPED | {"groups": 1})),
+    "halo, small images": layer("forward", "halo:1", **(GROUPED | {"h": 7, "w": 7, "groups": 1})),
 }
 
 
@@ -149,8 +174,10 @@ extern "C" int listed(int32_t *out, int clusters) {
 """
 
 
-def listed(lowered: Lowered) -> list[tuple[int, ...]]:
-    """The list of work of every cluster: the printed functions, compiled for the CPU."""
+def listed(lowered: Lowered, clusters: int | None = None) -> list[tuple[int, ...]]:
+    """The list of work of every cluster, as many as are launched: the printed functions, compiled for the
+    CPU.
+    """
     files = lowered.bundle.files
     text = files[lowered.bundle.units[2]]
     begin = text.index("IMBREX_MEMBER static int32_t slot_of")
@@ -161,8 +188,25 @@ def listed(lowered: Lowered) -> list[tuple[int, ...]]:
     (launch,) = lowered.steps
     assert isinstance(launch, Launch)
     numbers = (ctypes.c_int32 * 1_000_000)()
-    count = library.listed(numbers, launch.grid_size // launch.cluster)
+    count = library.listed(numbers, clusters or launch.grid_size // launch.cluster)
     return [tuple(numbers[i * 9 : i * 9 + 9]) for i in range(count)]
+
+
+@pytest.mark.parametrize("parts", [2, 4, 8])
+@pytest.mark.parametrize("size", [1000, 8200])
+def test_every_part_of_a_cluster_has_its_steps_of_one_tile(parts: int, size: int) -> None:
+    """In the order in which hardware numbers the workgroups of a cluster."""
+    text = "128,128,64,4,2,1,1,cooperative,straight,4"
+    lowered = lower(gemm(1000, 1100, size, text, TileSchedule("cluster_k", parts), batch=2))
+    (launch,) = lowered.steps
+    assert isinstance(launch, Launch) and launch.cluster == parts
+    works = listed(lowered, launch.grid_size)
+    assert len(works) == launch.grid_size == 2 * 8 * 9 * parts
+    for cluster in range(0, len(works), parts):
+        own = works[cluster : cluster + parts]
+        assert len({w[1:4] for w in own}) == 1 and [w[0] for w in own] == [*range(cluster, cluster + parts)]
+        assert [w[4] for w in own] == [0, *(w[5] for w in own[:-1])] and own[-1][5] == -(-size // 64)
+    assert len({w[1:4] for w in works}) == len(works) // parts
 
 
 @pytest.mark.parametrize("case", WORKS)

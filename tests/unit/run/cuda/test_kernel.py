@@ -74,6 +74,22 @@ def test_launches_have_their_geometry_and_the_stream(kernel: CudaKernel, cuda: F
     assert set_[1] == "k_2" and "MAX_DYNAMIC_SHARED" in set_[2].name and set_[3] == 200_000
 
 
+def test_a_launch_that_waits_by_itself_may_begin_early(kernel: CudaKernel, cuda: FakeCuda) -> None:
+    steps = tuple(
+        replace(s, is_early=s.kernel == "k_2") if isinstance(s, Launch) else s for s in kernel.steps
+    )
+    replace(kernel, steps=steps)(*map(there, arrays()))
+    first, second = cuda.launched
+    assert (first.is_early, second.is_early, second.cluster) == (False, True, [2])
+
+
+def test_an_older_driver_launches_one_after_the_other(kernel: CudaKernel, cuda: FakeCuda) -> None:
+    cuda.version = 12020
+    steps = tuple(replace(s, is_early=True) if isinstance(s, Launch) else s for s in kernel.steps)
+    replace(kernel, steps=steps)(*map(there, arrays()))
+    assert [launch.is_early for launch in cuda.launched] == [False, False]
+
+
 def test_large_clusters_are_asked_for(kernel: CudaKernel, cuda: FakeCuda) -> None:
     replace(kernel, steps=(Launch("k_1", 16, 64, (0, 1), 0, 16),))(*map(there, arrays()))
     (set_,) = (call for call in cuda.calls if call[0] == "cuFuncSetAttribute")
@@ -135,19 +151,9 @@ def test_a_resident_call_is_repeated_without_copies(kernel: CudaKernel, cuda: Fa
     np.testing.assert_array_equal(c, 2 * a)
 
 
-@pytest.mark.parametrize(
-    ("stream", "handle"),
-    [
-        (None, 0),
-        (5, 5),
-        (SimpleNamespace(cuda_stream=6), 6),
-        (SimpleNamespace(ptr=7), 7),
-        (SimpleNamespace(__cuda_stream__=lambda: (0, 8)), 8),
-    ],
-)
-def test_streams_of_others(kernel: CudaKernel, cuda: FakeCuda, stream: Any, handle: int) -> None:
-    kernel(*arrays(), stream=stream)
-    assert {launch.stream for launch in cuda.launched} == {handle}
+def test_launches_are_in_the_callers_stream(kernel: CudaKernel, cuda: FakeCuda) -> None:
+    kernel(*arrays(), stream=SimpleNamespace(cuda_stream=6))
+    assert {launch.stream for launch in cuda.launched} == {6}
 
 
 class TestWorkspace:
@@ -303,6 +309,22 @@ class TestTorch:
         assert isinstance(result, Tensor) and result.shape == SHAPE and result.is_cuda
         host = single.new_result(single.parameters[1], np.zeros(SHAPE, F32))
         assert isinstance(host, np.ndarray)
+
+    def test_further_results_are_made_the_short_way(
+        self, single: CudaKernel, tensors: tuple[Tensor, Tensor], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Each with memory of its own, on the GPU of the tensor that is given; others are not mistaken."""
+        parameter, other = single.parameters[1], Tensor(tensors[0].array, 1)
+        first = single.new_result(parameter, tensors[0])
+        moved = single.new_result(parameter, other)
+        monkeypatch.setattr("imbrex.run.cuda.kernel.new_result", None)
+        second = single.new_result(parameter, tensors[1])
+        assert (second.shape, second.stride(), second.dtype) == (first.shape, first.stride(), first.dtype)
+        assert second.data_ptr() != first.data_ptr()
+        assert (second.get_device(), moved.get_device()) == (0, 1) and second.is_cuda
+        assert single.new_result(parameter, other).get_device() == 1
+        with pytest.raises(TypeError):
+            single.new_result(parameter, np.zeros(SHAPE, F32))
 
     def test_grad_is_refused(self, single: CudaKernel, tensors: tuple[Tensor, Tensor]) -> None:
         tensors[0].requires_grad = True

@@ -18,11 +18,11 @@ from imbrex.schedule.target import GPU_TARGETS, target
 from imbrex.schedule.tiles import AUTO, DATA_PARALLEL, TileSchedule
 from imbrex.schedule.tuning import text
 from imbrex.schedule.warpgroup.choice import best_tuning, scheduled
-from imbrex.schedule.warpgroup.cost import schedule_cost, schedule_cycles
+from imbrex.schedule.warpgroup.cost import Steps, schedule_cost, schedule_cycles
 from imbrex.schedule.warpgroup.plan import WarpgroupTuning, columns_of, shared_tile, step_of_channels
 from imbrex.schedule.warpgroup.rates import CLOCK_HZ
 from imbrex.schedule.warpgroup.space import warpgroup_space
-from imbrex.schedule.warpgroup.traffic import l2_work
+from imbrex.schedule.warpgroup.traffic import rows_of
 from imbrex.view.gemm import plain
 
 MACHINE = GPU_TARGETS["sm_90a"]
@@ -318,5 +318,45 @@ def test_rows_off_the_lines_of_l2_cost_more() -> None:
     """K in bytes is a multiple of 128, 64, 32 and 16."""
     tile = shared_tile(64, 128, 2, reads_d=False)
     contexts = [gemm(512, 512, k) for k in (1024, 1056, 1040, 1032)]
-    works = [l2_work(c.a, tile, c.m, c) for c in contexts]
-    assert works[0] == 1.0 and works == sorted(works) and works[1] < works[2] < works[3] > 2.0
+    rows = [rows_of(c.a, tile, c.m, c) for c in contexts]
+    assert [(r.crossing, r.inside) for r in rows] == [(0, 0), (1 / 2, 0), (3 / 4, 0), (3 / 8, 1 / 2)]
+    assert {(r.count, r.is_short, r.is_walked) for r in rows} == {(128, False, False)}
+    plans = [TILE.plan(c, MACHINE) for c in contexts]
+    for stream in ("copies", "given"):
+        work = [getattr(Steps(plan, 132), stream) for plan in plans]
+        assert work == sorted(work) and work[3] > 1.2 * work[0]
+
+
+def test_short_rows_are_less_than_lines_but_cost_more_for_each_byte() -> None:
+    long, short = (shared_tile(64, d, 2, reads_d=True) for d in (128, 144))
+    c = gemm(512, 144, 1024, transpose_b=False)
+    rows = [rows_of(c.b, tile, c.n, c) for tile in (long, short)]
+    assert [r.is_short for r in rows] == [False, True]
+    assert rows[1].count / short.bytes > 2 * rows[0].count / long.bytes
+
+
+def test_neighbours_at_steps_of_their_own_load_more_of_l2() -> None:
+    plan = with_(cluster_m=1).plan(gemm(512, 512, 32768), MACHINE)
+    assert Steps(plan, 132, is_apart=True).given > Steps(plan, 132).given
+    assert Steps(plan, 132, is_apart=True).copies == Steps(plan, 132).copies
+
+
+def test_few_small_tiles_are_shared_in_clusters() -> None:
+    """Their sums do not leave the cluster; those of long K of larger tiles do, for more multiprocessors."""
+    for sizes in ((136, 184, 5984), (176, 184, 2552)):
+        _, schedule = scheduled(gemm(*sizes), MACHINE, None, AUTO)
+        assert isinstance(schedule, TileSchedule) and schedule.mode == "cluster_k"
+    _, schedule = scheduled(gemm(512, 512, 32768), MACHINE, None, AUTO)
+    assert isinstance(schedule, TileSchedule) and schedule.mode == "split_k"
+
+
+def test_cluster_k_costs_rounds_of_clusters() -> None:
+    plan = with_(cluster_m=1).plan(gemm(512, 512, 8192), MACHINE)
+    costs = {parts: schedule_cost(plan, TileSchedule("cluster_k", parts)) for parts in (2, 4, 8)}
+    for parts, cost in costs.items():
+        assert cost.clusters == parts * plan.units and cost.parts == parts - 1
+        assert cost.longest == -(-plan.k_iterations // parts) * -(
+            -plan.units // (112 // 8 if parts == 8 else 132)
+        )
+    assert costs[2].fix_up < costs[4].fix_up < costs[8].fix_up
+    assert costs[4].cycles < costs[2].cycles < schedule_cycles(plan, DATA_PARALLEL)

@@ -12,7 +12,7 @@ import pytest
 
 from imbrex.problem import Conv2d, Gemm, Problem
 from imbrex.verify.data import Values
-from imbrex.verify.device.check import compared, drawn, poison_tensor
+from imbrex.verify.device.check import compared, drawn, poison_tensor, spoiled
 from imbrex.verify.reference import reference
 
 torch: Any = import_module("torch") if find_spec("torch") else None
@@ -27,6 +27,8 @@ PROBLEMS = [
     Gemm(5, 6, 8, dtype="f8e4m3fn"),
     Gemm(5, 6, 8, dtype="tf32"),
     Gemm(5, 6, 8, dtype="bf16", epilogue="relu(x + bias)"),
+    Gemm(5, 6, 7, dtype="f16", lda=9, ldc=11),
+    Gemm(5, 6, 7, batch=3, lda=21, stride_a=7, stride_b=0, ldc=7, stride_c=40, alpha=2.0, beta=3.0),
     *(
         Conv2d(direction, 2, 4, 7, 8, 6, 3, 2, **WAY, **layouts)
         for direction in ("forward", "backward_data", "backward_weight")
@@ -63,3 +65,12 @@ def test_what_is_not_written_shows() -> None:
     poison_tensor(got)
     outcome = compared(problem, tensors, got)
     assert (outcome.wrong, outcome.unwritten) == (30, 30)
+
+
+def test_what_is_written_in_a_gap_is_seen() -> None:
+    problem = Gemm(5, 6, 7, dtype="f16", ldc=11)
+    c = drawn(problem, 0, "integer", "cpu")["c"]
+    c.fill_(1)
+    assert spoiled(c, problem.result) == 0
+    torch.as_strided(c, (11,), (1,))[6:8] = 0
+    assert spoiled(c, problem.result) == 2

@@ -54,8 +54,26 @@ IMBREX_INLINE bool is_over(uint32_t barrier, uint32_t parity) {
   return over;
 }
 
+// The same, and what workgroups of the cluster stored with the barrier can be seen.
+IMBREX_INLINE bool is_over_in_cluster(uint32_t barrier, uint32_t parity) {
+  uint32_t over;
+  asm volatile("{\n"
+               ".reg .pred p;\n"
+               "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2;\n"
+               "selp.b32 %0, 1, 0, p;\n"
+               "}"
+               : "=r"(over)
+               : "r"(barrier), "r"(parity)
+               : "memory");
+  return over;
+}
+
 IMBREX_INLINE void wait(uint32_t barrier, uint32_t parity) {
   while (!is_over(barrier, parity)) {
+  }
+}
+IMBREX_INLINE void wait_in_cluster(uint32_t barrier, uint32_t parity) {
+  while (!is_over_in_cluster(barrier, parity)) {
   }
 }
 } // namespace imbrex

@@ -73,6 +73,23 @@ IMBREX_INLINE uint4 from_lane(uint4 x, uint32_t lane) {
                __shfl_sync(~0u, x.w, lane)};
 }
 
+// 16 aligned bytes of which the array holds some: at its ends the others are nobody's, and are not read.
+template <class F> IMBREX_INLINE uint4 piece_of(const F &feed, const uint4 *from) {
+  const uint64_t before = reinterpret_cast<uint64_t>(from) - reinterpret_cast<uint64_t>(feed.memory);
+  if (before + 16 <= uint64_t(F::bytes) && before < uint64_t(F::bytes)) return __ldg(from);
+  uint64_t low = 0, high = 0;
+#pragma unroll 1
+  for (int i = 0; i < 16; ++i)
+    if (before + i < uint64_t(F::bytes)) {
+      const uint64_t x = reinterpret_cast<const uint8_t *>(from)[i];
+      if (i < 8)
+        low |= x << 8 * i;
+      else
+        high |= x << 8 * i - 64;
+    }
+  return uint4{uint32_t(low), uint32_t(low >> 32), uint32_t(high), uint32_t(high >> 32)};
+}
+
 // Of a tile whose rows lie whole in memory, anywhere: the aligned pieces of 16 bytes that hold some of a row, each by
 // one lane.  A piece of the tile is parts of two of them, its lane's own and the next lane's; what follows the last
 // of a row, a lane loads for each row of the warp.  A piece that holds nothing of the row is not read.
@@ -103,7 +120,7 @@ template <class F> IMBREX_INLINE void fill_rows(const F &feed, uint32_t tile, in
       shift[j] = uint32_t(reinterpret_cast<uint64_t>(from)) & 15;
       left[j] = feed.left(batch, at, step, k, d) * size;
       own[j] = uint4{};
-      if (left[j] + int32_t(shift[j]) > 0) own[j] = __ldg(aligned(from));
+      if (left[j] + int32_t(shift[j]) > 0) own[j] = piece_of(feed, aligned(from));
     }
 #pragma unroll
     for (int e = 0; e < ends; ++e) {
@@ -113,7 +130,7 @@ template <class F> IMBREX_INLINE void fill_rows(const F &feed, uint32_t tile, in
       const auto *from = feed.at(batch, at, step, k, d);
       const int32_t beyond = feed.left(batch, at, step, k, d) * size - 16;
       if (row < count * rows && beyond + int32_t(uint32_t(reinterpret_cast<uint64_t>(from)) & 15) > 0 && beyond > -16)
-        end[e] = __ldg(aligned(from) + 1);
+        end[e] = piece_of(feed, aligned(from) + 1);
     }
 #pragma unroll
     for (int j = 0; j < count; ++j) {

@@ -92,6 +92,17 @@ template <class S> IMBREX_INLINE void take(S (&x)[4], const S *from, int first) 
   for (int i = 0; i < 4; ++i) x[i] = from_bits<S>(bits[i]);
 }
 
+// Four neighbours of sums in shared memory.
+template <class S> IMBREX_INLINE void take_shared(S (&x)[4], uint32_t from) {
+  uint32_t bits[4];
+  asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];"
+               : "=r"(bits[0]), "=r"(bits[1]), "=r"(bits[2]), "=r"(bits[3])
+               : "r"(from)
+               : "memory");
+#pragma unroll
+  for (int i = 0; i < 4; ++i) x[i] = from_bits<S>(bits[i]);
+}
+
 template <class S, int M, int N>
 IMBREX_INLINE void receive(S *partial, int32_t *flag, S (&d)[M][N], int32_t group) {
   await(flag, group);

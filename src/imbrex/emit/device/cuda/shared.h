@@ -7,10 +7,18 @@ namespace imbrex {
 // All that a workgroup has: as much as its launch asks for.
 extern __shared__ __align__(1024) unsigned char shared_memory[];
 
+// The value is in its register from here on.  Without it the compiler reads where the value is first used, and the
+// reader waits.
+template <class T> IMBREX_INLINE void arrived(T &) {}
+IMBREX_INLINE void arrived(float &x) { asm volatile("" : "+f"(x)); }
+IMBREX_INLINE void arrived(double &x) { asm volatile("" : "+d"(x)); }
+
 // dst = W neighbours of shared memory, in one instruction.
 template <int W, class T> IMBREX_INLINE void read(T *dst, const T *src) {
   const word<W * sizeof(T)> x = *reinterpret_cast<const word_in_memory<W * sizeof(T)> *>(src);
   copy_bytes<sizeof(x)>(dst, &x);
+#pragma unroll
+  for (int i = 0; i < W; ++i) arrived(dst[i]);
 }
 
 // W neighbours of shared memory = src, in one instruction.

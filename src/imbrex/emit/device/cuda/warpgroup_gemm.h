@@ -12,11 +12,13 @@
 #pragma once
 #include "barrier.h"
 #include "cluster.h"
+#include "collect.h"
 #include "lanes.h"
 #include "order.h"
 #include "partial.h"
 #include "ring.h"
 #include "shared.h"
+#include "stay.h"
 #include "store.h"
 #include "tensor_copy.h"
 #include "warpgroup.h"
@@ -24,18 +26,22 @@
 
 namespace imbrex {
 
-// Workgroups of a cluster are numbered along its columns first.
+// Workgroups of a cluster are numbered along its columns first; where it has several parts of K, part after part.
 template <class P> struct cluster_of {
   static constexpr int rows = P::cluster_rows, columns = P::cluster_columns, size = rows * columns;
-  IMBREX_INLINE int32_t row(int32_t rank) { return rank / columns; }
-  IMBREX_INLINE int32_t column(int32_t rank) { return rank % columns; }
+  static constexpr int workgroups = P::parts * size;
+  IMBREX_INLINE int32_t first(int32_t rank) { return P::parts == 1 ? 0 : rank / size * size; } // of the same part
+  IMBREX_INLINE int32_t row(int32_t rank) { return (rank - first(rank)) / columns; }
+  IMBREX_INLINE int32_t column(int32_t rank) { return (rank - first(rank)) % columns; }
   // Those that have the same rows of A, and the same columns of B.
-  IMBREX_INLINE uint16_t same_row(int32_t rank) { return uint16_t(((1 << columns) - 1) << row(rank) * columns); }
+  IMBREX_INLINE uint16_t same_row(int32_t rank) {
+    return uint16_t(((1 << columns) - 1) << (row(rank) * columns + first(rank)));
+  }
   IMBREX_INLINE uint16_t same_column(int32_t rank) {
     uint32_t mask = 0;
 #pragma unroll
     for (int i = 0; i < rows; ++i) mask |= 1u << i * columns;
-    return uint16_t(mask << column(rank));
+    return uint16_t(mask << (column(rank) + first(rank)));
   }
 };
 
@@ -43,19 +49,28 @@ template <class P> struct cluster_of {
 template <class P> struct places {
   static constexpr int groups = P::is_pingpong ? 1 : P::consumers; // consumers of one tile
   static constexpr int b_place = (P::a_bytes + 1023) / 1024 * 1024;
-  static constexpr int stage_bytes = b_place + (P::b_bytes + 1023) / 1024 * 1024;
-  static constexpr int staging = P::stages * stage_bytes;
+  static constexpr int b_room = (P::b_bytes + 1023) / 1024 * 1024;
+  static constexpr int stage_bytes = P::b_stays ? b_place : b_place + b_room;
+  static constexpr int staging = P::stages * stage_bytes + (P::b_stays ? b_room : 0);
   static constexpr int barriers = staging + P::consumers * 2 * P::piece_bytes;
-  static constexpr int bytes = barriers + (2 * P::stages + 2) * 8;
+  static constexpr int more = P::parts > 1 ? P::consumers + 1 : P::b_stays ? 2 : 0;
+  static constexpr int bytes = barriers + (2 * P::stages + 2 + more) * 8;
+  static_assert(P::parts == 1 || !P::b_stays, "where B stays, workgroups have whole tiles");
 
   uint32_t memory;
 
   IMBREX_MEMBER uint32_t a(int32_t stage) const { return memory + stage * stage_bytes; }
-  IMBREX_MEMBER uint32_t b(int32_t stage) const { return a(stage) + b_place; }
+  IMBREX_MEMBER uint32_t b(int32_t stage) const { return P::b_stays ? a(P::stages) : a(stage) + b_place; }
   IMBREX_MEMBER uint32_t full(int32_t stage) const { return memory + barriers + stage * 8; }
   IMBREX_MEMBER uint32_t empty(int32_t stage) const { return full(stage) + P::stages * 8; }
   // The consumer's turn to multiply, of two that take turns.
   IMBREX_MEMBER uint32_t turn(int32_t group) const { return memory + barriers + (2 * P::stages + group) * 8; }
+  // Of workgroups that share a tile: all are done with their stages; this one has the sums of all.
+  IMBREX_MEMBER uint32_t vacated() const { return memory + barriers + (2 * P::stages + 2) * 8; }
+  IMBREX_MEMBER uint32_t collected(int32_t group) const { return vacated() + (1 + group) * 8; }
+  // Where B stays: its tile is there; all consumers are done with it.
+  IMBREX_MEMBER uint32_t b_there() const { return memory + barriers + (2 * P::stages + 2) * 8; }
+  IMBREX_MEMBER uint32_t b_left() const { return b_there() + 8; }
   IMBREX_MEMBER uint32_t pieces(int32_t group) const { return memory + staging + group * 2 * P::piece_bytes; }
 };
 
@@ -71,6 +86,15 @@ template <class P> IMBREX_INLINE void make_barriers(const places<P> &at) {
     make_barrier(at.turn(0), 1);
     make_barrier(at.turn(1), 1);
   }
+  if constexpr (P::b_stays) {
+    make_barrier(at.b_there(), 1);
+    make_barrier(at.b_left(), P::consumers);
+  }
+  if constexpr (P::parts > 1) {
+    make_barrier(at.vacated(), P::parts * P::consumers);
+#pragma unroll
+    for (int i = 0; i < P::consumers; ++i) make_barrier(at.collected(i), 1);
+  }
   barriers_made();
 }
 
@@ -81,7 +105,8 @@ IMBREX_INLINE void copy_tiles(const P &p, const places<P> &at, int32_t stage, co
   const uint32_t full = at.full(stage);
   arrive_expecting(full, P::copied_bytes);
   p.load_a(at.a(stage), full, w.batch, w.row_tile, step, cluster::column(rank), cluster::same_row(rank));
-  p.load_b(at.b(stage), full, w.batch, w.column_tile, step, cluster::row(rank), cluster::same_column(rank));
+  if constexpr (!P::b_stays)
+    p.load_b(at.b(stage), full, w.batch, w.column_tile, step, cluster::row(rank), cluster::same_column(rank));
 }
 
 // Fills the ring: by one lane where the copy engine brings all, else by all lanes of the warpgroup, which leave to the
@@ -89,10 +114,17 @@ IMBREX_INLINE void copy_tiles(const P &p, const places<P> &at, int32_t stage, co
 template <class P> IMBREX_INLINE void produce(const P &p, const places<P> &at, int32_t slot, int32_t rank) {
   typedef cluster_of<P> cluster;
   ring<P::stages> here;
+  stay kept;
   const int32_t count = P::works(slot);
 #pragma unroll 1
   for (int32_t i = 0; i < count; ++i) {
     const work w = P::work_of(slot, i, cluster::row(rank), cluster::column(rank));
+    if constexpr (P::b_stays)
+      if (kept.moves(w)) {
+        wait(at.b_left(), kept.round ^ 1);
+        arrive_expecting(at.b_there(), P::b_copied_bytes);
+        p.load_b(at.b(0), at.b_there(), w.batch, w.column_tile, w.first, 0, 0);
+      }
 #pragma unroll 1
     for (int32_t step = w.first; step < w.end; ++step) {
       wait(at.empty(here.stage), here.round ^ 1);
@@ -116,7 +148,7 @@ template <class P> IMBREX_INLINE void release(const places<P> &at, int32_t stage
     if (lane == 0) arrive(at.empty(stage));
   } else {
     const bool shares = cluster::row(lane) == cluster::row(rank) || cluster::column(lane) == cluster::column(rank);
-    if (lane < cluster::size && shares) arrive_at(at.empty(stage), lane);
+    if (lane < cluster::size && shares) arrive_at(at.empty(stage), cluster::first(rank) + lane);
   }
 }
 
@@ -129,6 +161,14 @@ template <class P> struct sums_of {
 // A matrix descriptor's start, in sixteens of bytes.  An address in a cluster has the workgroup's rank in its upper bits.
 IMBREX_INLINE uint64_t start_of(uint32_t address) { return (address & 0x3ffff) >> 4; }
 
+// d = the product of 64 rows and a part of k, and + d where it `adds` or another part has come before: of all columns,
+// or, where B is block diagonal, of those of the block.
+template <class P, class S, int N>
+IMBREX_INLINE void multiply_at(S (&d)[N], int k, int row, uint64_t a, uint64_t b, bool adds) {
+  const int column = P::column_of(k);
+  P::multiply(d + column / 2, a + (P::a_start(k, row) >> 4), b + (P::b_start(k, column) >> 4), adds || !P::begins(k));
+}
+
 // d = the tile's product over the work's steps.
 //
 // Consumers that multiply side by side wait for each step's products: the matrix unit has those of the others to do
@@ -138,7 +178,7 @@ IMBREX_INLINE void multiply_tile(const places<P> &at, ring<P::stages> &here, typ
                                  const work &w, int32_t warpgroup, int32_t rank) {
   const int32_t group = P::is_pingpong ? 0 : warpgroup;
   constexpr int blocks = sums_of<P>::blocks, products = P::depth / P::instruction_depth;
-  const uint64_t a_first = P::a_descriptor | start_of(at.a(0) + group * P::a_start(0, blocks * 64));
+  const uint64_t a_first = P::a_descriptor | start_of(at.a(0) + group * (P::a_start(0, blocks * 64) - P::a_start(0, 0)));
   const uint64_t b_first = P::b_descriptor | start_of(at.b(0));
   constexpr int in_flight = P::is_pingpong || P::consumers == 1 ? 1 : 0;
   int32_t step = w.first, before = 0; // steps: at least one
@@ -153,8 +193,8 @@ IMBREX_INLINE void multiply_tile(const places<P> &at, ring<P::stages> &here, typ
     for (int k = 0; k < products; ++k)
 #pragma unroll
       for (int m = 0; m < blocks; ++m)
-        P::multiply(d[m], a_first + (stage + (P::a_start(k * P::instruction_depth, m * 64) >> 4)),
-                    b_first + (stage + (P::b_start(k * P::instruction_depth, 0) >> 4)), k > 0 || step > w.first);
+        multiply_at<P>(d[m], k * P::instruction_depth, m * 64, a_first + stage, b_first + (P::b_stays ? 0 : stage),
+                       step > w.first);
     end_products();
     if constexpr (P::is_pingpong)
       if (step + 1 == w.end && warpgroup_lane() == 0) arrive(at.turn(1 - warpgroup));
@@ -194,6 +234,29 @@ IMBREX_INLINE bool share_tile(const P &p, typename sums_of<P>::type &d, const wo
   return true;
 }
 
+// Of a tile that a cluster shares: sends this part's sums, and stores the columns that are this workgroup's.  Each
+// workgroup has one tile, so that the ring stays free.
+template <class P>
+IMBREX_INLINE void collect_tile(const P &p, const places<P> &at, staging &out, const typename sums_of<P>::type &d,
+                                const work &w, int32_t rank, int32_t group) {
+  constexpr int size = cluster_of<P>::size, blocks = sums_of<P>::blocks;
+  typedef collection<P, blocks> sums;
+  static_assert(P::consumers * P::parts * sums::bytes <= places<P>::staging, "the ring has room for all sums");
+  const int32_t part = rank / size, first = rank % size;
+  const sums from = {at.memory + group * P::parts * sums::bytes};
+  meet_warpgroup(group);
+  if (warpgroup_lane() < P::parts) arrive_at(at.vacated(), first + warpgroup_lane() * size);
+  wait(at.vacated(), 0);
+  send_sums(from, at.collected(group), d, part, first, size);
+  typename P::sum total[blocks][sums::sums];
+  collect(from, at.collected(group), total);
+  work own = w;
+  own.column_tile = w.column_tile * P::parts + part;
+  const part_of<P> narrow = {p};
+#pragma unroll
+  for (int m = 0; m < blocks; ++m) store_rows(narrow, out, total[m], own, (group * blocks + m) * 64);
+}
+
 template <class P>
 IMBREX_INLINE void consume(const P &p, const places<P> &at, int32_t slot, int32_t rank, int32_t warpgroup) {
   typedef cluster_of<P> cluster;
@@ -203,10 +266,18 @@ IMBREX_INLINE void consume(const P &p, const places<P> &at, int32_t slot, int32_
   ring<P::stages> here;
   staging out = {at.pieces(warpgroup), warpgroup};
   typename sums_of<P>::type d;
+  if constexpr (P::parts > 1)
+    if (warpgroup_lane() == 0) expect_sums<P, blocks>(at.collected(group));
   uint32_t turn = warpgroup == 0; // the first consumer need not wait for its first turn
+  stay kept;
 #pragma unroll 1
   for (int32_t i = 0; i < count; ++i) {
     const work w = P::work_of(slot, i, cluster::row(rank), cluster::column(rank));
+    if constexpr (P::b_stays)
+      if (kept.moves(w)) {
+        if (i > 0 && warpgroup_lane() == 0) arrive(at.b_left());
+        wait(at.b_there(), kept.round);
+      }
     if constexpr (P::is_pingpong) {
       if (i % 2 != warpgroup) {
         here.skip(w.end - w.first);
@@ -218,8 +289,12 @@ IMBREX_INLINE void consume(const P &p, const places<P> &at, int32_t slot, int32_
     multiply_tile<P>(at, here, d, w, warpgroup, rank);
     if constexpr (P::shares_tiles)
       if (!share_tile<P>(p, d, w, slot, rank, group)) continue;
+    if constexpr (P::parts > 1) {
+      collect_tile<P>(p, at, out, d, w, rank, group);
+    } else {
 #pragma unroll
-    for (int m = 0; m < blocks; ++m) store_rows(p, out, d[m], w, (group * blocks + m) * 64);
+      for (int m = 0; m < blocks; ++m) store_rows(p, out, d[m], w, (group * blocks + m) * 64);
+    }
   }
   if constexpr (P::stores_boxes)
     if (warpgroup_lane() == 0) wait_stores_read<0>();
@@ -228,13 +303,13 @@ IMBREX_INLINE void consume(const P &p, const places<P> &at, int32_t slot, int32_
 // What a workgroup of a kernel does.
 template <class P> IMBREX_INLINE void run(const P &p) {
   const places<P> at = {shared_address(shared_memory)};
-  const int32_t number = warpgroup(), rank = cluster_of<P>::size > 1 ? int32_t(cluster_rank()) : 0;
+  const int32_t number = warpgroup(), rank = cluster_of<P>::workgroups > 1 ? int32_t(cluster_rank()) : 0;
   const int32_t slot = P::slot_of(int32_t(blockIdx.x) / cluster_of<P>::size);
   if (threadIdx.x == 0) {
     make_barriers(at);
     p.prefetch_maps();
   }
-  if constexpr (cluster_of<P>::size > 1)
+  if constexpr (cluster_of<P>::workgroups > 1)
     meet_cluster();
   else
     __syncthreads();
@@ -248,6 +323,6 @@ template <class P> IMBREX_INLINE void run(const P &p) {
     consume(p, at, slot, rank, number);
   }
   // Nobody leaves while others may still tell its barriers something.
-  if constexpr (cluster_of<P>::size > 1) meet_cluster();
+  if constexpr (cluster_of<P>::workgroups > 1) meet_cluster();
 }
 } // namespace imbrex

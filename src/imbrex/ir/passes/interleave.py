@@ -1,0 +1,122 @@
+"""Interleave: launches that put the phases of a strided gradient together; see `imbrex.view.interleave`.
+
+%phase = workspace : 128x256x28x28     one for each residue of rows and columns that has taps
+gridwise_gemm(.., %phase)
+launch: %input = the phases, and zeros where there is none
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Final
+
+from xdsl.ir import Operation, SSAValue
+
+from imbrex.index.map import Dim, layer_over
+from imbrex.index.rule import Embed, PassThrough
+from imbrex.ir.chain import finish_of, map_of
+from imbrex.ir.element import element_bytes
+from imbrex.ir.ops.grid import LaunchOp
+from imbrex.ir.ops.problem import Conv2dBwdDataOp, ConvOp
+from imbrex.ir.ops.thread import ThreadwiseCopyOp
+from imbrex.ir.ops.workspace import WorkspaceOp
+from imbrex.ir.passes.packing import copy, launch, workspace
+from imbrex.ir.rewrite import Run
+from imbrex.ir.shape import PRIVATE, element_of, shape_of
+from imbrex.view import conv
+from imbrex.view.interleave import Interleave, interleaves
+
+__all__ = ["Phases", "first_phase", "gaps", "leaves_gaps", "phases_apart"]
+
+PHASE: Final = "phase"
+"""The workspaces' name."""
+
+
+def phases_apart(op: Conv2dBwdDataOp, shape: conv.Convolution) -> bool:
+    """Do phases that are stored where they belong leave gaps, so that a launch had better do that?"""
+    return interleaves(shape) and finish_of(op.input) is None
+
+
+def leaves_gaps(op: ConvOp) -> bool:
+    """The same of an operation of any direction."""
+    return (
+        isinstance(op, Conv2dBwdDataOp)
+        and op.input_layout.data[-1] == "wi"
+        and op.strides.data[1] > 1
+        and finish_of(op.input) is None
+    )
+
+
+def gaps(ops: Sequence[Operation]) -> int:
+    """Elements of a result beyond those of the phases that it is put together from."""
+    phases = [op for op in ops if isinstance(op, WorkspaceOp) and op.result.name_hint == PHASE]
+    if not phases:
+        return 0
+    *_, last = (op for op in ops if isinstance(op, LaunchOp))
+    *_, stored = (op for op in last.walk() if isinstance(op, ThreadwiseCopyOp))
+    result, _ = map_of(stored.dest)
+    return _elements(result) - sum(_elements(op.result) for op in phases)
+
+
+def _elements(value: SSAValue) -> int:
+    return prod(size or 1 for size in shape_of(value))
+
+
+def first_phase(op: ConvOp, shape: conv.Convolution, run: Run) -> SSAValue:
+    """The elements of an input that windows of one tap read, none of them in padding: a dense workspace."""
+    element = element_of(op.input)
+    view, (phase, *_) = Interleave(shape, element_bytes(element)), conv.phases(shape)
+    dest = workspace("sampled", element, view.phase(*phase), run)
+    source = run.view(op.input, view.first.layers, "input")
+    written = run.view(dest, view.read(*phase).layers, "sampled")
+    slots = (Dim("piece", view.pieces), Dim("slot", view.slots))
+    every = (Embed((view.residues,)), "column", "slot")
+    kept = layer_over(slots, (PassThrough(), "piece", "piece"), every, column=view.columns)
+
+    def body(into: Run, place: Sequence[SSAValue]) -> None:
+        box = into.alloc("thread_input", element, [d.size for d in slots], PRIVATE)
+        part = into.alloc("thread_sampled", element, [view.pieces, view.columns], PRIVATE)
+        into.add(copy(source, place, box, []))
+        into.add(copy(into.view(box, [kept], "thread_input"), [], part, []))
+        into.add(copy(part, [], written, place))
+
+    launch(view.workgroups, view.workitems, body, run)
+    return dest
+
+
+class Phases:
+    """The workspaces of a gradient's phases, in the order of `conv.backward_data_v4r1`."""
+
+    def __init__(self, op: Conv2dBwdDataOp, shape: conv.Convolution, run: Run) -> None:
+        self.input = op.input
+        self.element = element_of(op.input)
+        self.view = Interleave(shape, element_bytes(self.element))
+        self.phases = conv.phases(shape)
+        self.arrays: Sequence[SSAValue] = [
+            workspace(PHASE, self.element, self.view.phase(*phase), run) for phase in self.phases
+        ]
+
+    def put_together(self, run: Run) -> None:
+        """The launch."""
+        view = self.view
+        written = run.view(self.input, view.written.layers, "input")
+        sources = [
+            run.view(array, view.read(*phase).layers, "phase")
+            for array, phase in zip(self.arrays, self.phases, strict=True)
+        ]
+
+        def body(into: Run, place: Sequence[SSAValue]) -> None:
+            box = into.alloc("thread_input", self.element, [d.size for d in view.box], PRIVATE)
+            if len(self.phases) < view.rows * view.residues:
+                into.zero(box)
+            sizes = [view.pieces, view.columns]
+            parts = [into.alloc("thread_phase", self.element, sizes, PRIVATE) for _ in sources]
+            for source, part in zip(sources, parts, strict=True):
+                into.add(copy(source, place, part, []))
+            for part, phase in zip(parts, self.phases, strict=True):
+                into.add(copy(part, [], into.view(box, [view.kept(*phase)], "thread_input"), []))
+            stored = into.view(box, [view.stored], "thread_input")
+            into.add(copy(stored, [], written, place))
+
+        launch(view.workgroups, view.workitems, body, run)

@@ -1,0 +1,142 @@
+"""A compiled kernel on a GPU, whoever made it: what it is made of, and what a call is.
+
+Law: an array is used where it lies; one of the host is copied to the GPU for the call, and back where the
+call wrote it.  Workspaces are on the GPU beside the arrays.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from imbrex.run.arrays import Array, in_memory
+from imbrex.run.cpu import Parameter
+from imbrex.run.device import DeviceArray
+from imbrex.run.launch import Launch, Step
+from imbrex.run.placed import Placed, accepted, new_result, put_back
+
+__all__ = ["GpuKernel", "GpuMemory", "uploaded"]
+
+
+@dataclass(frozen=True, slots=True)
+class GpuKernel(ABC):
+    """`kernel(a, b, c)` runs all steps on arrays of the host or of one GPU.
+
+    workspace: memory of the GPU that the steps take besides.
+    """
+
+    path: Path
+    symbol: str
+    chip: str
+    parameters: tuple[Parameter, ...]
+    steps: tuple[Step, ...]
+    workspace: tuple[Parameter, ...] = ()
+
+    @property
+    def launches(self) -> Iterator[Launch]:
+        """Steps that are launches, in order."""
+        return (step for step in self.steps if isinstance(step, Launch))
+
+    @property
+    def grid_sizes(self) -> tuple[int, ...]:
+        """Workgroups of each launch, in order."""
+        return tuple(step.grid_size for step in self.launches)
+
+    @property
+    def workspace_bytes(self) -> int:
+        """Memory beside the arrays."""
+        return sum(p.bytes for p in self.workspace)
+
+    def accepted(self, value: object, name: str) -> Placed:
+        """`value` as a call takes it: where it lies, on a GPU or in memory of the host."""
+        return accepted(value, name)
+
+    def new_result(self, parameter: Parameter, like: Any) -> Any:
+        """An array for the output, where `like` lies and of its kind."""
+        return new_result(parameter, like)
+
+    def __call__(self, *arrays: Placed, threads: int | None = None, stream: Any = None) -> None:
+        """In `stream`, as `stream_handle` takes it.
+
+        A call on arrays of a GPU does not wait for its end; one on arrays of the host does.
+        """
+        with self.resident(*arrays, threads=threads, stream=stream, waits=False) as call:
+            call()
+
+    @abstractmethod
+    def prepare(self) -> None:
+        """A Diagnostic where this machine cannot run it."""
+
+    @abstractmethod
+    def resident(
+        self, *arrays: Placed, threads: int | None = None, stream: Any = None, waits: bool = True
+    ) -> AbstractContextManager[Callable[[], None]]:
+        """A call without what is done once: arrays of the host are on the GPU while the block runs, and what
+        was written comes back at its end.  threads: of the host, a GPU has its own.  waits: each call returns
+        when the GPU is done.
+        """
+
+
+class GpuMemory(Protocol):
+    """Memory of a GPU, through its driver; a Diagnostic where the driver refuses.  name: of the array."""
+
+    def allocate(self, size: int, name: str) -> Any:
+        """So many bytes; as an integer their address."""
+        ...
+
+    def free(self, memory: Any) -> None:
+        """Waits for what still runs."""
+        ...
+
+    def put(self, memory: Any, array: Array, name: str) -> None:
+        """memory = array."""
+        ...
+
+    def get(self, array: Array, memory: Any, name: str) -> None:
+        """array = memory."""
+        ...
+
+    def wait(self) -> None:
+        """Returns when the stream of the call is done."""
+        ...
+
+
+@contextmanager
+def uploaded(
+    gpu: GpuMemory, arrays: Sequence[Placed], parameters: Sequence[Parameter]
+) -> Generator[tuple[int, ...]]:
+    """Where each array lies on the GPU; those of the host in copies, of which the written ones come back.
+
+    Waits for the GPU at the end where there are copies.
+    """
+    copies: list[tuple[Any, Array, Parameter]] = []
+    addresses: list[int] = []
+    try:
+        for array, p in zip(arrays, parameters, strict=True):
+            if isinstance(array, DeviceArray):
+                addresses.append(array.address)
+                continue
+            row = in_memory(array)
+            memory = gpu.allocate(row.nbytes, p.name)
+            copies.append((memory, array, p))
+            addresses.append(int(memory))
+            gpu.put(memory, row, p.name)
+        yield tuple(addresses)
+        if copies:
+            gpu.wait()
+        for memory, array, p in copies:
+            if p.is_written and p.strides is None:
+                gpu.get(array, memory, p.name)
+            elif p.is_written:
+                row = np.empty_like(in_memory(array))
+                gpu.get(row, memory, p.name)
+                put_back(row, array, p)
+    finally:
+        for memory, _, _ in copies:
+            gpu.free(memory)

@@ -1,0 +1,102 @@
+"""The halo tuning of a convolution, by the model of `cost`, and the product that it is for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from imbrex.dtype import DType
+from imbrex.schedule.access import context_of
+from imbrex.schedule.context import GemmContext
+from imbrex.schedule.halo.cost import halo_cycles
+from imbrex.schedule.halo.legal import HALO_RULES
+from imbrex.schedule.halo.plan import HaloPlan, HaloTuning
+from imbrex.schedule.halo.space import channels_of, halo_space
+from imbrex.schedule.target import GpuTarget
+from imbrex.schedule.warpgroup.legal import MOST_STAGES
+from imbrex.schedule.warpgroup.plan import PIECE_BYTES, PIECES, ROWS
+from imbrex.view.channels_last import is_channels_last
+from imbrex.view.conv import Convolution
+from imbrex.view.gemm import GemmView
+from imbrex.view.raster import Raster, RasterDirection, raster_of, rastered
+
+__all__ = ["Windows"]
+
+
+@dataclass(frozen=True)
+class Windows:
+    """A convolution for halo tunings.  stored_bytes: of an element of the result.  merged: groups as one."""
+
+    conv: Convolution
+    direction: RasterDirection
+    dtype: DType
+    machine: GpuTarget
+    stored_bytes: int
+    merged: int = 1
+
+    @cached_property
+    def raster(self) -> Raster | str:
+        """Or why there is none."""
+        if self.stored_bytes == 1:
+            return "warpgroups store elements of two and of four bytes"
+        read, channel = (self.conv.input, "c") if self.direction == "forward" else (self.conv.output, "k")
+        if not is_channels_last(read, channel):
+            return "a pixel's channels do not lie together in memory"
+        found = raster_of(self.conv, self.direction)
+        return found if isinstance(found, str) else replace(found, merged=self.merged)
+
+    def view(self, tuning: HaloTuning) -> GemmView:
+        """The product that a tuning is for: images of whole tiles."""
+        raster = self.whole
+        height = tuning.rows if tuning.images > 1 else -(-raster.height // tuning.rows) * tuning.rows
+        return rastered(self.conv, self.direction, height, tuning.width, tuning.channels)
+
+    def best(self) -> HaloTuning | str:
+        """The fastest by the model; a reason where none is legal."""
+        if isinstance(self.raster, str):
+            return self.raster
+        if self.whole.channels * self.dtype.bytes % 16:
+            return f"{self.whole.channels} channels are not a multiple of 16 bytes"
+        if self.whole.groups > 1 and channels_of(self.whole, self.dtype) != self.whole.channels:
+            return f"{self.whole.channels} channels of a group are not whole rows of shared memory"
+        found = {tuning: halo_cycles(plan) for tuning, plan in self._legal()}
+        if not found:
+            return self._why_none()
+        return min(found, key=lambda tuning: found[tuning])
+
+    @property
+    def whole(self) -> Raster:
+        """The raster, where there is one."""
+        assert isinstance(self.raster, Raster), self.raster
+        return self.raster
+
+    def _why_none(self) -> str:
+        """A reason of the first tuning, where all have one."""
+        first = next(halo_space(self.whole, self.dtype), None)
+        if first is not None:
+            context = context_of(self.view(first), self.dtype)
+            broken = HALO_RULES.broken(first.plan(context, self.machine), self.machine)
+            if told := [x.reason for x in broken if x.rule in ("columns", "filters")]:
+                return told[0]
+        return "no tile of it fits in shared memory and registers"
+
+    def _legal(self) -> Iterator[tuple[HaloTuning, HaloPlan]]:
+        contexts: dict[int, GemmContext] = {}
+        for tuning in halo_space(self.whole, self.dtype):
+            height = -(-self.whole.height // tuning.rows) * tuning.rows
+            if height not in contexts:
+                contexts[height] = context_of(self.view(tuning), self.dtype)
+            plan = tuning.plan(contexts[height], self.machine)
+            if HALO_RULES.broken(plan, self.machine):
+                continue
+            filled = self._filled(plan)
+            yield filled, filled.plan(plan.context, self.machine)
+
+    def _filled(self, plan: HaloPlan) -> HaloTuning:
+        """With as many stages as fit."""
+        t, ring = plan.tuning, plan.ring
+        piece = ROWS * t.n_per_block
+        more = min(PIECE_BYTES, piece * self.stored_bytes) - min(PIECE_BYTES, piece * self.dtype.output.bytes)
+        room = self.machine.lds_bytes - ring.total - t.consumers * PIECES * max(0, more)
+        return replace(t, stages=max(1, min(MOST_STAGES, t.stages + room // ring.stage)))

@@ -1,0 +1,116 @@
+"""Numbering: which strips of a depthwise convolution are whose, from (workgroup, workitem) down.
+
+Strips are numbered by n_tile, h_strip and w_strip, channels by g_block and g_lane; neighbouring work items
+have neighbouring g_lane.  Two ways:
+
+    Each     a work item has one number of every kind; workgroups follow each other through all of them
+    Shared   a workgroup has the channels of one g_block and a share of all strips: `turns` times as many as
+             its work items take at once, for sums over strips
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any, TypeAlias
+
+from imbrex.index.map import Dim, Layer, layer_over
+from imbrex.index.rule import Broadcast, Fixed, Merge, Pad, PassThrough, Rule, Unmerge
+
+__all__ = ["NUMBERS", "Each", "Numbering", "Shared"]
+
+NUMBERS = ("n_tile", "g_block", "h_strip", "w_strip", "g_lane")
+STRIPS = ("n_tile", "h_strip", "w_strip")
+
+Entry = tuple[Rule, str, str]
+
+
+@dataclass(frozen=True)
+class Each:
+    """sizes: of NUMBERS."""
+
+    sizes: Mapping[str, int]
+    workitems: int
+
+    @property
+    def workgroups(self) -> int:
+        return -(-prod(self.sizes.values()) // self.workitems)
+
+    def layers(self, dims: Sequence[Dim]) -> tuple[Layer, ...]:
+        """From (workgroup, workitem, other dims) to these dims."""
+        all_numbers, kept = _complete(dims, self.sizes)
+        numbered = layer_over(all_numbers.upper, (Merge(), "lane", " ".join(NUMBERS)), *kept)
+        more = self.workgroups * self.workitems - prod(self.sizes.values())
+        padded = layer_over(numbered.upper, (Pad(0, more), "lane", "lane"), *kept)
+        launched = layer_over(
+            padded.upper, (Unmerge(), "workgroup workitem", "lane"), *kept,
+            workgroup=self.workgroups, workitem=self.workitems,
+        )  # fmt: skip
+        return launched, padded, numbered, all_numbers
+
+
+@dataclass(frozen=True)
+class Shared:
+    """turns: of a work item, each with other strips."""
+
+    sizes: Mapping[str, int]
+    workitems: int
+    turns: int
+
+    def __post_init__(self) -> None:
+        assert self.workitems % self.sizes["g_lane"] == 0, self
+
+    @property
+    def strip_lanes(self) -> int:
+        """Strips that a workgroup has at once."""
+        return self.workitems // self.sizes["g_lane"]
+
+    @property
+    def shares(self) -> int:
+        return -(-prod(self.sizes[n] for n in STRIPS) // (self.strip_lanes * self.turns))
+
+    @property
+    def workgroups(self) -> int:
+        return self.shares * self.sizes["g_block"]
+
+    def layers(self, dims: Sequence[Dim]) -> tuple[Layer, ...]:
+        """From (workgroup, workitem, turn, other dims but `image`) to these dims."""
+        all_numbers, kept = _complete(dims, self.sizes)
+        single: tuple[Entry, ...] = ((Fixed(0), "", "image"),)
+        kept = [*(e for e in kept if e[1] != "image"), *_passed(("g_block", "g_lane"))]
+        merged = layer_over(all_numbers.upper, (Merge(), "strip", " ".join(STRIPS)), *kept, *single)
+        more = self.shares * self.turns * self.strip_lanes - prod(self.sizes[n] for n in STRIPS)
+        padded = layer_over(merged.upper, (Pad(0, more), "strip", "strip"), *kept)
+        cut = layer_over(
+            padded.upper, (Unmerge(), "share turn strip_lane", "strip"), *kept,
+            share=self.shares, turn=self.turns, strip_lane=self.strip_lanes,
+        )  # fmt: skip
+        inner = [d.name for d in dims if d.name not in (*NUMBERS, "image")]
+        return self.launched(cut.upper, ("turn", *inner)), cut, padded, merged, all_numbers
+
+    def launched(self, dims: Sequence[Dim], inner: Sequence[str]) -> Layer:
+        """From (workgroup, workitem, inner dims) to share, strip_lane, g_block, g_lane and these."""
+        return layer_over(
+            dims,
+            (Merge(), "workgroup", "share g_block"),
+            (Merge(), "workitem", "strip_lane g_lane"),
+            *_passed(inner),
+        )
+
+
+Numbering: TypeAlias = Each | Shared
+
+
+def _complete(dims: Sequence[Dim], sizes: Mapping[str, int]) -> tuple[Layer, list[Entry]]:
+    """The layer that drops the numbers that these dims lack; entries for dims that are no numbers."""
+    have = {d.name for d in dims}
+    idle = [n for n in NUMBERS if n not in have]
+    kept = _passed([d.name for d in dims if d.name not in NUMBERS])
+    entries: list[Entry] = [(Broadcast(), n, "") if n in idle else (PassThrough(), n, n) for n in NUMBERS]
+    dropped: Mapping[str, Any] = {n: sizes[n] for n in idle}
+    return layer_over(dims, *entries, *kept, **dropped), kept
+
+
+def _passed(names: Sequence[str]) -> list[Entry]:
+    return [(PassThrough(), n, n) for n in names]

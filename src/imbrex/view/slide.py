@@ -1,0 +1,127 @@
+"""Slide: one axis of a depthwise convolution, cut into strips of what it writes.
+
+    forward          reads the image, writes the output:   read = stride * written + dilation * tap - before
+    backward data    reads the output, writes the image:   stride * read = written + before - dilation * tap
+
+A strip is `strip` neighbours that are written; in backward data it holds whole strides, so that all strips
+meet their taps at the same places.  What a strip reads is its window: places relative to where a strip's own
+read positions begin.  Places that lie outside for every strip are no part of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
+from typing import NamedTuple
+
+__all__ = ["Piece", "Run", "Slide"]
+
+
+class Run(NamedTuple):
+    """What one tap multiplies in a strip: read[first + i * step], written[start + i * stride], i < length."""
+
+    first: int
+    step: int
+    start: int
+    stride: int
+    length: int
+
+
+class Piece(NamedTuple):
+    """Neighbours of a window that one access may bring, from its own first place on."""
+
+    first: int
+    width: int
+
+
+@dataclass(frozen=True)
+class Slide:
+    """read, written: sizes of the axis in the two arrays; before: pads of the image."""
+
+    read: int
+    written: int
+    taps: int
+    stride: int
+    dilation: int
+    before: int
+    strip: int
+    is_back: bool = False
+
+    @property
+    def strips(self) -> int:
+        return -(-self.written // self.strip)
+
+    @property
+    def step(self) -> int:
+        """Places from one strip's window to the next one's."""
+        if not self.is_back:
+            return self.strip * self.stride
+        assert self.strips == 1 or self.strip % self.stride == 0, f"a strip of {self.strip} cuts a stride"
+        return self.strip // self.stride
+
+    @property
+    def slopes(self) -> tuple[int, int]:
+        """How far what is read moves with what is written, and with the tap."""
+        if not self.is_back:
+            return self.stride, self.dilation
+        assert self.stride == 1, "the taps of strides are not those of their neighbours"
+        return 1, -self.dilation
+
+    def met(self, tap: int) -> tuple[tuple[int, int], ...]:
+        """(place that is read, place that is written) of a strip, where some strip has both."""
+        found: list[tuple[int, int]] = []
+        for written in range(self.strip):
+            there, rest = written * self.stride + tap * self.dilation - self.before, 0
+            if self.is_back:
+                there, rest = divmod(written + self.before - tap * self.dilation, self.stride)
+            if not rest and self._exists(there):
+                found.append((there, written))
+        return tuple(found)
+
+    def _exists(self, place: int) -> bool:
+        return any(0 <= strip * self.step + place < self.read for strip in range(self.strips))
+
+    @cached_property
+    def places(self) -> tuple[int, ...]:
+        """All that a strip reads, in order; at least one, so that a window is never empty."""
+        found = {read for tap in range(self.taps) for read, _ in self.met(tap)}
+        return tuple(sorted(found)) or (0,)
+
+    def pieces(self, vector: int) -> tuple[Piece, ...]:
+        """The window as aligned pieces: of each `vector` places the fewest that hold all that are read."""
+        found: list[Piece] = []
+        for block, members in groupby(self.places, lambda place: place // vector):
+            inside = [place - block * vector for place in members]
+            width = 1
+            while inside[0] // width != inside[-1] // width:
+                width *= 2
+            found.append(Piece(block * vector + inside[0] // width * width, width))
+        return _joined(found) if vector == 1 else tuple(found)
+
+    def runs(self, tap: int, low: int) -> tuple[Run, ...]:
+        """What a tap multiplies, the window counted from `low` on; none where it meets nothing."""
+        pairs = self.met(tap)
+        if not pairs:
+            return ()
+        (read, written), *_ = pairs
+        step, stride = (b - a for a, b in zip(pairs[0], pairs[1], strict=True)) if len(pairs) > 1 else (1, 1)
+        run = Run(read - low, step, written, stride, len(pairs))
+        assert [(read + i * step, written + i * stride) for i in range(run.length)] == list(pairs), pairs
+        return (run,)
+
+    def aligned(self, widest: int) -> int:
+        """The widest power of two that divides what lies between windows, and between the array's rows."""
+        width = 1
+        while width * 2 <= widest and self.read % (width * 2) == 0:
+            if self.strips > 1 and self.step % (width * 2):
+                break
+            width *= 2
+        return width
+
+
+def _joined(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
+    """Single places as one piece, with those between them."""
+    first, last = pieces[0].first, pieces[-1].first
+    return (Piece(first, last - first + 1),)
