@@ -240,6 +240,7 @@ COPIED: tuple[tuple[str, Shape], ...] = (
     ("channel_vectors", GROUPS[3]),
     ("channel_vectors", PLAIN | {"c": 24, "k": 24, "groups": 24, "h": 56, "w": 56, "stride": 2}),
     ("channel_vectors", PLAIN | {"c": 9, "k": 9, "groups": 9, "h": 13, "w": 11, "pad_w": (2, 0)}),
+    ("merged_groups:4", GROUPS[0] | {"groups": 8, "h": 16, "w": 16}),
 )
 """Algorithms that copy first, whatever the model would choose."""
 
@@ -390,10 +391,14 @@ def all_cases() -> list[Case]:
     return list(dict.fromkeys(found))
 
 
+MOST_FLOPS = 2 * 10**9
+
+
 def sample(count: int) -> list[Case]:
-    """A few of every family, for tools under which a kernel is a thousand times slower."""
+    """A few small ones of every family, for tools under which a kernel is a thousand times slower."""
     families: dict[str, list[Case]] = {}
     for case in all_cases():
-        families.setdefault(case.family, []).append(case)
+        if case.problem.flops <= MOST_FLOPS:
+            families.setdefault(case.family, []).append(case)
     step = {family: max(1, len(cases) // count) for family, cases in families.items()}
     return [case for family, cases in families.items() for case in cases[:: step[family]][:count]]

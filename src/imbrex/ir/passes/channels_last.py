@@ -43,7 +43,7 @@ from imbrex.view.channels_last import ChannelsLast, is_channels_last
 from imbrex.view.data_tiled import VECTOR_BYTES
 from imbrex.view.sampled import Sampled, sampled
 
-__all__ = ["ALREADY", "KEYS", "ChannelsLastPass", "packed_arrays", "pays"]
+__all__ = ["ALREADY", "KEYS", "ChannelsLastPass", "packed_alone", "packed_arrays", "pays"]
 
 ALREADY: Final = f"channels run fastest in all that is read, in whole packs of {VECTOR_BYTES} bytes"
 LEAST_LOAD: Final = 4

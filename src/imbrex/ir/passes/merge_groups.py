@@ -7,12 +7,14 @@
 
 Input and output stay where they are.  In backward weight the filter's gradient is written through a view, of
 which only the blocks on the diagonal exist.  Where the merged arrays that are read do not have their channels
-last, the convolution asks for copies of them; see `channels_last`.
+last, the convolution asks for copies of them, in backward weight of the input alone where the output's planes
+are whole pieces of 16 bytes; see `channels_last`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -22,12 +24,13 @@ from xdsl.passes import ModulePass
 from imbrex.ir.attrs import Bool, Names
 from imbrex.ir.element import element_bytes
 from imbrex.ir.ops.problem import Conv2dBwdDataOp, Conv2dBwdWeightOp, ConvOp
-from imbrex.ir.passes.channels_last import packed_arrays
+from imbrex.ir.passes.channels_last import packed_alone, packed_arrays
 from imbrex.ir.passes.conv_to_gemm import ROLES, convolution_of
 from imbrex.ir.passes.packing import pack, workspace
 from imbrex.ir.rewrite import Run, replace_with
 from imbrex.ir.shape import element_of
 from imbrex.view.channels_last import ChannelsLast
+from imbrex.view.data_tiled import VECTOR_BYTES
 from imbrex.view.group_merge import GroupMerge
 
 __all__ = ["MergeGroups"]
@@ -60,7 +63,18 @@ def _merge(op: ConvOp, count: int, run: Run) -> None:
             operands.append(run.view(array, of.map.layers, f"merged_{role}"))
     made = run.add(type(op).build(operands=operands, properties=properties))
     if packed_arrays(made):
-        made.properties["channels_last"] = Bool(True)
+        made.properties[_copies_of(made)] = Bool(True)
+
+
+def _copies_of(op: ConvOp) -> str:
+    """Which copies of a merged convolution to ask for."""
+    bytes_of_plane = prod(op.sizes("output")[name] or 1 for name in ("ho", "wo")) * _output_bytes(op)
+    alone = packed_alone(op, "input") and bytes_of_plane % VECTOR_BYTES == 0
+    return "input_last" if alone else "channels_last"
+
+
+def _output_bytes(op: ConvOp) -> int:
+    return element_bytes(element_of(op.operands[ROLES.index("output")]))
 
 
 def _block_diagonal(
