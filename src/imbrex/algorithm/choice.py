@@ -1,0 +1,117 @@
+"""The algorithm of a problem: the one that is asked for, or the one that costs least by the models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from imbrex.algorithm.asked import expect_aligning, expect_convolution, expect_served
+from imbrex.algorithm.cost import cycles
+from imbrex.algorithm.name import (
+    ALIGNED,
+    CHANNEL_VECTORS,
+    CHANNELS_LAST,
+    DIRECT,
+    HALO,
+    INTERLEAVED,
+    MERGED_GROUPS,
+    WHOLE_IMAGES,
+    WINDOW_ROWS,
+)
+from imbrex.algorithm.operation import convolution_op, product_op
+from imbrex.algorithm.request import Request, has_matrix_instructions
+from imbrex.ir.ops.problem import ConvOp
+from imbrex.ir.passes import aligned_rows
+from imbrex.ir.passes.channel_vectors import is_depthwise
+from imbrex.ir.passes.channels_last import KEYS, pays
+from imbrex.ir.passes.halo import groups_of, refused
+from imbrex.ir.passes.interleave import leaves_gaps
+from imbrex.ir.passes.whole_images import is_served
+from imbrex.ir.passes.window_rows import rows_of
+from imbrex.problem import Conv2d, Gemm
+from imbrex.schedule.halo.plan import HaloTuning
+from imbrex.schedule.tiles import TileSchedule
+from imbrex.schedule.warpgroup import choice as warpgroup_choice
+from imbrex.schedule.warpgroup.plan import CHIP
+from imbrex.schedule.xdlops.data_tiled import named_algorithm
+
+__all__ = ["algorithm_of"]
+
+LANE_TYPES: Final = ("f16", "bf16", "f32")
+"""Whose depthwise convolutions lanes multiply."""
+ROW_BYTES: Final = (32, 64, 128)
+"""Of merged channels, or of an image's positions: what a row of shared memory holds."""
+
+
+def algorithm_of(request: Request) -> str | None:
+    """The algorithm that is asked for, in full, or the one that is chosen; None: a plain product.
+
+    A Diagnostic where the one that is asked for does not serve.
+    """
+    expect_served(request)
+    match request.problem:
+        case Gemm() as problem:
+            return _of_product(request, problem)
+        case Conv2d() as problem:
+            return _of_convolution(request, problem)
+
+
+def _of_convolution(request: Request, problem: Conv2d) -> str:
+    asked, op = request.algorithm, convolution_op(problem)
+    if asked is not None:
+        expect_convolution(asked, op, request)
+        return asked
+    plain = "v4r1" if problem.direction == "backward_data" else "v4r4"
+    on_lanes = is_depthwise(op) and problem.dtype.name in LANE_TYPES and request.tuning is None
+    if request.machine.name == CHIP and on_lanes and not has_matrix_instructions(request):
+        return CHANNEL_VECTORS
+    if not has_matrix_instructions(request):
+        return plain
+    if isinstance(request.tuning, HaloTuning):
+        asked = f"{HALO}:{groups_of(request.tuning, op)}"
+        expect_convolution(asked, op, request)
+        return asked
+    if request.machine.name != CHIP or request.tuning is not None:
+        return CHANNELS_LAST if pays(op) else plain
+    shares = isinstance(request.schedule, TileSchedule) and request.schedule.is_shared
+    others = [a for a in _alternatives(op, problem) if not (shares and a.startswith(HALO))]
+    return min((plain, *others), key=lambda a: cycles(request, a)) if others else plain
+
+
+def _alternatives(op: ConvOp, problem: Conv2d) -> Iterator[str]:
+    """The algorithms of a convolution for warpgroups that copy something."""
+    if is_depthwise(op) and problem.dtype.name in LANE_TYPES:
+        yield CHANNEL_VECTORS
+    yield from (word for word, copied in KEYS.items() if copied(op))
+    if leaves_gaps(op):
+        yield INTERLEAVED
+    if rows_of(op) is not None:
+        yield WINDOW_ROWS
+    groups, size = problem.groups, problem.dtype.bytes
+    if problem.stride == (1, 1) and is_served(op):  # others, and shorter rows, were not seen to be faster
+        yield f"{WHOLE_IMAGES}:{ROW_BYTES[-1] // size}"
+    narrow, wide = (of(problem.c // groups, problem.k // groups) * size for of in (min, max))
+    for row in ROW_BYTES:
+        count = row // narrow
+        if count > 1 and groups % count == 0 and count * wide <= ROW_BYTES[-1]:
+            yield f"{MERGED_GROUPS}:{count}"
+    yield from (f"{HALO}:{n}" for n in {1, *(r // narrow for r in ROW_BYTES)} if refused(op, n) is None)
+
+
+def _of_product(request: Request, problem: Gemm) -> str | None:
+    """By the model of warpgroups where these multiply, unless a tuning is given, which is of one product."""
+    asked, is_served = request.algorithm, request.machine.name == CHIP and has_matrix_instructions(request)
+    if asked not in (None, ALIGNED):
+        return None if asked == DIRECT else named_algorithm(asked, problem.dtype, request.machine)
+    if asked == ALIGNED:
+        expect_aligning(request)
+        return ALIGNED
+    return ALIGNED if is_served and request.tuning is None and _aligns(request) else None
+
+
+def _aligns(request: Request) -> bool:
+    """Are copies of what ordinary loads would have to read, and the product of them, faster?"""
+    if not aligned_rows.aligned_operands(product_op(request.problem)):
+        return False
+    direct = cycles(request, None) * (1 - warpgroup_choice.MARGIN)
+    return cycles(request, ALIGNED) < direct

@@ -1,0 +1,71 @@
+"""What the models say of an algorithm: the cycles of its products and of the copies before them."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Final
+
+from imbrex.algorithm.name import (
+    CHANNEL_VECTORS,
+    WHOLE_IMAGES,
+)
+from imbrex.algorithm.operation import convolution_op
+from imbrex.algorithm.passes import to_product
+from imbrex.algorithm.request import Request
+from imbrex.ir.dialect import context
+from imbrex.ir.ops.grid import GridwiseGemmOp, LaunchOp
+from imbrex.ir.ops.memory import FillOp
+from imbrex.ir.ops.workspace import WorkspaceOp
+from imbrex.ir.passes.affix_tuning import gemm_context
+from imbrex.ir.passes.conv_to_gemm import convolution_of
+from imbrex.ir.passes.halo import halo_tuning
+from imbrex.ir.passes.interleave import gaps
+from imbrex.ir.problem_module import problem_module
+from imbrex.ir.shape import shape_of
+from imbrex.problem import Conv2d, Problem
+from imbrex.schedule.channel_cost import channel_cycles
+from imbrex.schedule.halo.cost import halo_cycles
+from imbrex.schedule.strips import Shape
+from imbrex.schedule.target import GpuTarget
+from imbrex.schedule.warpgroup import choice as warpgroup_choice
+from imbrex.schedule.warpgroup.cost import copy_cycles
+
+__all__ = ["cycles"]
+
+WHOLE_ROWS: Final = 0.9
+"""What rows of shared memory that end with an image save: 12 to 20 % were seen on an H200."""
+
+
+def cycles(request: Request, algorithm: str | None) -> float:
+    """What the model says of a problem's products and of the copies before them, which read about as much as
+    they write.
+    """
+    machine = request.machine
+    assert isinstance(machine, GpuTarget), machine
+    if algorithm == CHANNEL_VECTORS:
+        return _lane_cycles(request.problem, machine)
+    module = problem_module(request.problem, request.name, algorithm)
+    for step in to_product(request, algorithm):
+        step.apply(context(), module)
+    ops = list(module.walk())
+    copies = [prod(size or 1 for size in shape_of(op.result)) for op in ops if isinstance(op, WorkspaceOp)]
+    launches = sum(isinstance(op, LaunchOp) for op in ops)
+    filled = sum(prod(size or 1 for size in shape_of(op.buffer)) for op in ops if isinstance(op, FillOp))
+    moved = 2 * sum(copies) + gaps(ops) + filled
+    moving = copy_cycles(moved * request.problem.dtype.bytes, launches)
+    products = [op for op in ops if isinstance(op, GridwiseGemmOp)]
+    whole = WHOLE_ROWS if (algorithm or "").startswith(WHOLE_IMAGES) else 1.0
+    return moving + whole * sum(_product_cycles(op, algorithm, machine) for op in products)
+
+
+def _lane_cycles(problem: Problem, machine: GpuTarget) -> float:
+    assert isinstance(problem, Conv2d), problem
+    shape = convolution_of(convolution_op(problem))
+    return channel_cycles(Shape(shape, problem.direction, problem.dtype.bytes), machine)
+
+
+def _product_cycles(op: GridwiseGemmOp, algorithm: str | None, machine: GpuTarget) -> float:
+    context = gemm_context(op)
+    if own := halo_tuning(op):
+        return halo_cycles(own.plan(context, machine))
+    return warpgroup_choice.taken(warpgroup_choice.offers(context, machine)).cost

@@ -1,0 +1,54 @@
+"""Request: what to build, for which machine; and whether matrix instructions will multiply."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from imbrex.dtype import DType
+from imbrex.problem import Problem
+from imbrex.schedule.halo.plan import HaloTuning
+from imbrex.schedule.target import GpuTarget, Target
+from imbrex.schedule.tiles import Auto, TileSchedule
+from imbrex.schedule.tuning import Tuning
+from imbrex.schedule.warpgroup.plan import CHIP, WarpgroupTuning, columns_of
+from imbrex.schedule.xdlops.mfma import served
+from imbrex.schedule.xdlops.plan import XdlopsTuning
+
+__all__ = ["Request", "has_matrix_instructions", "multiplies"]
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to build: a problem, for a machine, with the tuning that the user gives or the model chooses.
+
+    target: how source is written: "cpu", a GPU such as "gfx942", or "emulate" for the lane-level build of the
+    schedule of the GPU that `machine` is.
+    algorithm: of a convolution, "channels_last", of backward weight also "input_last" and "output_last",
+    "window_rows", "merged_groups:COUNT", or "v4r4", which packs nothing, of backward data "v4r1" or "v1r1";
+    of a product, "aligned", "direct", which copies nothing, "data_tiled" or "data_tiled:TILE_KERNEL".
+    schedule: None for what suits the machine, see `schedule_of`.
+    """
+
+    problem: Problem
+    machine: Target
+    target: str = "cpu"
+    tuning: Tuning | None = None
+    algorithm: str | None = None
+    name: str = "kernel"
+    schedule: TileSchedule | Auto | None = None
+
+
+def has_matrix_instructions(request: Request) -> bool:
+    """Will matrix instructions multiply?  They want a step of K at one tap of a window: its lanes then have
+    one guard a load.
+    """
+    if request.tuning is not None:
+        return isinstance(request.tuning, XdlopsTuning | WarpgroupTuning | HaloTuning)
+    return multiplies(request.machine, request.problem.dtype)
+
+
+def multiplies(machine: Target, dtype: DType) -> bool:
+    """Has the machine matrix instructions of this type, of waves or of warpgroups?"""
+    if not isinstance(machine, GpuTarget):
+        return False
+    return bool(columns_of(dtype) if machine.name == CHIP else served(dtype, machine.chip))
