@@ -5,9 +5,17 @@ from __future__ import annotations
 from typing import Final
 
 __all__ = [
-    "ALIGNED", "CHANNELS_LAST", "CHANNEL_VECTORS", "DIRECT", "HALO", "INTERLEAVED", "MERGED_GROUPS", "WHOLE_IMAGES",
-    "WINDOW_ROWS", "word_of",
-]  # fmt: skip
+    "ALIGNED",
+    "CHANNELS_LAST",
+    "CHANNEL_VECTORS",
+    "DIRECT",
+    "HALO",
+    "INTERLEAVED",
+    "MERGED_GROUPS",
+    "WHOLE_IMAGES",
+    "WINDOW_ROWS",
+    "word_of",
+]
 
 CHANNELS_LAST: Final = "channels_last"
 MERGED_GROUPS: Final = "merged_groups"

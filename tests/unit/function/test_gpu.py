@@ -246,7 +246,10 @@ class TestPlans:
         monkeypatch.setattr("imbrex.function.gemm.matrices", None)
         for words, want in calls:
             np.testing.assert_array_equal(imbrex.gemm(on_gpu(a), on_gpu(b), **words).array, want)
-        assert {name for name, *_ in cuda.calls} == {"cuLaunchKernelEx"}
+        names = [
+            name for name, *_ in cuda.calls if name != "cuCtxGetCurrent"
+        ]  # asked at an address that is new
+        assert names == ["cuLaunchKernelEx"] * len(calls)
 
     def test_the_current_stream(self, cuda: ComputingCuda) -> None:
         a, b = on_gpu(integers(9, 20)), on_gpu(integers(20, 13))
