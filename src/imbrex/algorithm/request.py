@@ -23,9 +23,7 @@ class Request:
 
     target: how source is written: "cpu", a GPU such as "gfx942", or "emulate" for the lane-level build of the
     schedule of the GPU that `machine` is.
-    algorithm: of a convolution, "channels_last", of backward weight also "input_last" and "output_last",
-    "window_rows", "merged_groups:COUNT", or "v4r4", which packs nothing, of backward data "v4r1" or "v1r1";
-    of a product, "aligned", "direct", which copies nothing, "data_tiled" or "data_tiled:TILE_KERNEL".
+    algorithm: one of those that `imbrex.algorithm` lists, with its number; None for what the model chooses.
     schedule: None for what suits the machine, see `schedule_of`.
     """
 

@@ -14,15 +14,15 @@ from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
-from imbrex.ir.element import accumulator_type, element_bytes
+from imbrex.ir.element import element_bytes
 from imbrex.ir.ops.problem import ConvOp
 from imbrex.ir.ops.thread import ThreadwiseGemmOp
 from imbrex.ir.passes.conv_to_gemm import convolution_of
 from imbrex.ir.passes.packing import copy, launch
-from imbrex.ir.passes.strip_registers import Met, Window, place_order, registers, seen_columns, seen_taps
+from imbrex.ir.passes.strip_registers import Met, Seen, Window, registers, seen_columns, seen_taps
 from imbrex.ir.passes.tall_strips import tall_strips_written
 from imbrex.ir.rewrite import Run
-from imbrex.ir.shape import PRIVATE, element_of
+from imbrex.ir.shape import element_of
 from imbrex.schedule.strips import Shape, is_tall, strips_of
 from imbrex.view.slide import Slide
 from imbrex.view.strips import Strips
@@ -32,48 +32,35 @@ __all__ = ["strips_written"]
 
 def strips_written(op: ConvOp, run: Run) -> None:
     """The launch of one convolution."""
-    shape, is_back = convolution_of(op), op.WRITES == 1
-    direction = "backward_data" if is_back else "forward"
-    convolution = Shape(shape, direction, element_bytes(element_of(op.filter)))
+    direction = "backward_data" if op.WRITES == 1 else "forward"
+    convolution = Shape(convolution_of(op), direction, element_bytes(element_of(op.filter)))
     strips = strips_of(convolution)
     if is_tall(convolution):
-        return tall_strips_written(op, shape, strips, run)
-    order = place_order(shape.filter, "slot y x")
-    taps = run.view(op.filter, strips.filter(shape.filter, order), "filter", 0)
-    images = (strips.strip if is_back else strips.window)(shape.input, "hi", "wi")
-    outputs = (strips.window if is_back else strips.strip)(shape.output, "ho", "wo")
-    image, output = run.view(op.input, images, "input", 1), run.view(op.output, outputs, "output", 2)
-    read, written, seen = (output, image, outputs) if is_back else (image, output, images)
-    pieces = [run.view(read, [strips.piece(seen[0].upper, p)], "piece") for p in strips.pieces]
-    work = Work(strips, order, taps, pieces, written)
+        return tall_strips_written(op, strips, run)
+    work = Work(Seen.of(op, strips, "slot y x", False, run))
     launch(strips.numbering.workgroups, strips.workitems, work.body, run)
 
 
 @dataclass(frozen=True)
 class Work:
-    """What a work item does.  pieces: of what is read, seen by its window's columns."""
+    """What a work item does."""
 
-    strips: Strips
-    order: str
-    filter: SSAValue
-    pieces: Sequence[SSAValue]
-    written: SSAValue
+    seen: Seen
 
     def body(self, into: Run, place: Sequence[SSAValue]) -> None:
-        strips, element = self.strips, element_of(self.filter)
+        seen, strips, element = self.seen, self.seen.strips, self.seen.element
         count = strips.slots * strips.height.taps * strips.width.taps
         taps = registers("filter", element, (count,), into)
-        window = Window.made(strips, element, self.pieces, into)
-        sizes = [d.size for d in strips.registers(strips.height.strip)]
-        sums = into.alloc("thread_sums", accumulator_type(element), sizes, PRIVATE)
-        into.add(copy(self.filter, place, taps.narrow, []))
+        window = Window.made(strips, element, seen.pieces, into)
+        sums = seen.sums(into)
+        into.add(copy(seen.filter, place, taps.narrow, []))
         taps.widen(into)
-        factor = into.view(taps.wide, [seen_taps(strips, self.order, strips.height.taps)], "taps")
+        factor = into.view(taps.wide, [seen_taps(strips, seen.order, strips.height.taps)], "taps")
         met = seen_columns(strips, "n", window.row.wide, sums, into)
 
         def image(inner: Run, number: SSAValue) -> None:
             inner.zero(sums)
-            Image(strips, window, factor, met, sums, self.written, [*place, number], inner).made()
+            Image(strips, window, factor, met, sums, seen.written, [*place, number], inner).made()
 
         into.rolled("image", strips.images, image)
 

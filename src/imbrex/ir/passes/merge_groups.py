@@ -68,13 +68,9 @@ def _merge(op: ConvOp, count: int, run: Run) -> None:
 
 def _copies_of(op: ConvOp) -> str:
     """Which copies of a merged convolution to ask for."""
-    bytes_of_plane = prod(op.sizes("output")[name] or 1 for name in ("ho", "wo")) * _output_bytes(op)
-    alone = packed_alone(op, "input") and bytes_of_plane % VECTOR_BYTES == 0
-    return "input_last" if alone else "channels_last"
-
-
-def _output_bytes(op: ConvOp) -> int:
-    return element_bytes(element_of(op.operands[ROLES.index("output")]))
+    plane = prod(op.sizes("output")[name] or 1 for name in ("ho", "wo"))
+    is_in_pieces = plane * element_bytes(element_of(op.output)) % VECTOR_BYTES == 0
+    return "input_last" if is_in_pieces and packed_alone(op, "input") else "channels_last"
 
 
 def _block_diagonal(

@@ -1,4 +1,6 @@
-"""Registers of work items that have strips of a convolution: as memory has them, and as wide as sums are."""
+"""What work items that have strips of a convolution see of its arrays, and their registers: as memory has
+them, and as wide as sums are.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +13,50 @@ from xdsl.ir import Attribute, SSAValue
 from imbrex.index.map import Dim, Layer, layer_over
 from imbrex.index.rule import Broadcast, Rule, Unmerge
 from imbrex.ir.element import accumulator_type
+from imbrex.ir.ops.problem import ConvOp
+from imbrex.ir.passes.conv_to_gemm import convolution_of
 from imbrex.ir.passes.packing import copy
 from imbrex.ir.rewrite import Run
-from imbrex.ir.shape import PRIVATE
+from imbrex.ir.shape import PRIVATE, element_of
 from imbrex.schedule.strips import fastest
 from imbrex.view.strips import Strips
 
-__all__ = ["Met", "Widened", "Window", "place_order", "registers", "seen_columns", "seen_taps"]
+__all__ = ["Met", "Seen", "Widened", "Window", "place_order", "registers", "seen_columns", "seen_taps"]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """The arrays of forward or backward data by strips.  order: of a work item's taps; pieces: of what is
+    read, by the columns of its window; written: by a strip's.
+    """
+
+    strips: Strips
+    order: str
+    filter: SSAValue
+    pieces: Sequence[SSAValue]
+    written: SSAValue
+
+    @staticmethod
+    def of(op: ConvOp, strips: Strips, kept: str, is_tall: bool, run: Run) -> Seen:
+        """kept: the dims of the taps that registers hold together."""
+        shape, is_back = convolution_of(op), strips.height.is_back
+        order, window = place_order(shape.filter, kept), strips.tall_window if is_tall else strips.window
+        taps = run.view(op.filter, strips.filter(shape.filter, order), "filter", 0)
+        images = (strips.strip if is_back else window)(shape.input, "hi", "wi")
+        outputs = (window if is_back else strips.strip)(shape.output, "ho", "wo")
+        image, output = run.view(op.input, images, "input", 1), run.view(op.output, outputs, "output", 2)
+        read, written, seen = (output, image, outputs) if is_back else (image, output, images)
+        pieces = [run.view(read, [strips.piece(seen[0].upper, p)], "piece") for p in strips.pieces]
+        return Seen(strips, order, taps, pieces, written)
+
+    @property
+    def element(self) -> Attribute:
+        return element_of(self.filter)
+
+    def sums(self, into: Run) -> SSAValue:
+        """Registers for a strip's sums."""
+        sizes = [d.size for d in self.strips.registers(self.strips.height.strip)]
+        return into.alloc("thread_sums", accumulator_type(self.element), sizes, PRIVATE)
 
 
 @dataclass(frozen=True)

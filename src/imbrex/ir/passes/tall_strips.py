@@ -17,56 +17,40 @@ from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
-from imbrex.ir.element import accumulator_type
 from imbrex.ir.ops.problem import ConvOp
 from imbrex.ir.ops.thread import ThreadwiseGemmOp
 from imbrex.ir.passes.packing import copy, launch
-from imbrex.ir.passes.strip_registers import Window, place_order, registers, seen_columns, seen_taps
+from imbrex.ir.passes.strip_registers import Seen, Window, registers, seen_columns, seen_taps
 from imbrex.ir.rewrite import Run
-from imbrex.ir.shape import PRIVATE, element_of
-from imbrex.view.conv import Convolution
 from imbrex.view.strips import Strips
 
 __all__ = ["tall_strips_written"]
 
 
-def tall_strips_written(op: ConvOp, shape: Convolution, strips: Strips, run: Run) -> None:
+def tall_strips_written(op: ConvOp, strips: Strips, run: Run) -> None:
     """The launch of one convolution."""
-    is_back, order = strips.height.is_back, place_order(shape.filter, "slot x")
-    taps = run.view(op.filter, strips.filter(shape.filter, order), "filter", 0)
-    images = (strips.strip if is_back else strips.tall_window)(shape.input, "hi", "wi")
-    outputs = (strips.tall_window if is_back else strips.strip)(shape.output, "ho", "wo")
-    image, output = run.view(op.input, images, "input", 1), run.view(op.output, outputs, "output", 2)
-    read, written, seen = (output, image, outputs) if is_back else (image, output, images)
-    pieces = [run.view(read, [strips.piece(seen[0].upper, p)], "piece") for p in strips.pieces]
-    launch(
-        strips.numbering.workgroups, strips.workitems, Work(strips, order, taps, pieces, written).body, run
-    )
+    work = Work(Seen.of(op, strips, "slot x", True, run))
+    launch(strips.numbering.workgroups, strips.workitems, work.body, run)
 
 
 @dataclass(frozen=True)
 class Work:
-    """What a work item does.  filter: by rows of taps; pieces: of what is read, by these and a strip's."""
+    """What a work item does.  seen: the filter by rows of taps; what is read by these and a strip's."""
 
-    strips: Strips
-    order: str
-    filter: SSAValue
-    pieces: Sequence[SSAValue]
-    written: SSAValue
+    seen: Seen
 
     def body(self, into: Run, place: Sequence[SSAValue]) -> None:
-        strips, element = self.strips, element_of(self.filter)
+        arrays, strips, element = self.seen, self.seen.strips, self.seen.element
         taps = registers("filter", element, (strips.slots * strips.width.taps,), into)
-        window = Window.made(strips, element, self.pieces, into)
-        sizes = [d.size for d in strips.registers(strips.height.strip)]
-        sums = into.alloc("thread_sums", accumulator_type(element), sizes, PRIVATE)
-        factor = into.view(taps.wide, [seen_taps(strips, self.order, rows=1)], "taps")
+        window = Window.made(strips, element, arrays.pieces, into)
+        sums = arrays.sums(into)
+        factor = into.view(taps.wide, [seen_taps(strips, arrays.order, rows=1)], "taps")
         met = seen_columns(strips, "n", window.row.wide, sums, into)
         into.zero(sums)
         at = [*place, into.index(0)]  # of one image
 
         def tap(inner: Run, y: SSAValue) -> None:
-            inner.add(copy(self.filter, [*place, y], taps.narrow, []))
+            inner.add(copy(arrays.filter, [*place, y], taps.narrow, []))
             taps.widen(inner)
             for row in map(inner.index, range(strips.height.strip)):
                 window.load([*at, y], row, inner)
@@ -77,4 +61,4 @@ class Work:
                             inner.add(ThreadwiseGemmOp.build(operands=[*operands, summed, [row, slot]]))
 
         into.rolled("tap", strips.height.taps, tap)
-        into.add(copy(sums, [], self.written, at))
+        into.add(copy(sums, [], arrays.written, at))

@@ -10,7 +10,8 @@ import pytest
 
 from imbrex.dtype import F8E4M3FN, F16, F32, DType
 from imbrex.index.expr import var
-from imbrex.index.map import Map
+from imbrex.index.map import Dim, Map, layer_over
+from imbrex.index.rule import PassThrough, Unmerge
 from imbrex.view.gemm import GemmView, plain
 from imbrex.view.shared_tile import Major, SharedTile, Swizzle
 from imbrex.view.tensor import Box, Refused, Walk, access
@@ -138,3 +139,21 @@ def test_control_another_box_brings_something_else() -> None:
         replace(form, pieces=(moved,)),
     ):
         assert not brings(wrong, view.a, tile, F16).all()
+
+
+@pytest.mark.parametrize(("width", "is_served"), [(12, False), (16, True), (20, False), (24, True)])
+def test_a_piece_begins_on_16_bytes_of_a_row(width: int, is_served: bool) -> None:
+    """Matrices side by side in one array: only where each begins on a multiple of 8 elements of f16."""
+    groups = 8
+    beside = layer_over(
+        (Dim("k", 64), Dim("column", groups * width)),
+        (PassThrough(), "gemmK", "k"),
+        (Unmerge(), "gemmG gemmN", "column"),
+        gemmG=groups,
+        gemmN=width,
+        order=["gemmG", "gemmK", "gemmN"],
+    )
+    found = access(Map((beside,)), SharedTile(64, 64, 2, "d", 128), F16)
+    assert isinstance(found, Box) is is_served, found
+    if isinstance(found, Refused):
+        assert f"begins {2 * width} bytes into a row" in found.reason
