@@ -9,7 +9,8 @@ import numpy as np
 
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import I32, DType, dtype
-from imbrex.function.memory import HOST, Memory
+from imbrex.function.host import HOST
+from imbrex.function.memory import Memory
 
 __all__ = ["KERNELS", "Laid", "as_output", "computed", "laid", "shared_element", "writable"]
 

@@ -12,9 +12,10 @@ from imbrex.dtype import DType
 from imbrex.function.array import KERNELS, Laid, as_output, computed, laid, shared_element
 from imbrex.function.finish import epilogue_of, further, laid_further
 from imbrex.function.layout import Names, following
-from imbrex.function.memory import Memory, memory_of
+from imbrex.function.memory import Memory
 from imbrex.function.place import Place, place
 from imbrex.function.plan import planned, remember
+from imbrex.function.whose import memory_of
 from imbrex.function.window import Padding, Pair, Window, integers, same_pads, window
 from imbrex.kernel import Kernel, compile
 from imbrex.problem import Conv2d, Direction, Role

@@ -11,9 +11,10 @@ from imbrex.dtype import DType
 from imbrex.function.array import KERNELS, Laid, computed, shared_element
 from imbrex.function.finish import epilogue_of, further, laid_further, stored
 from imbrex.function.matrix import Apart, Matrices, matrices, result
-from imbrex.function.memory import Memory, memory_of
+from imbrex.function.memory import Memory
 from imbrex.function.place import Place, place
 from imbrex.function.plan import planned, remember
+from imbrex.function.whose import memory_of
 from imbrex.kernel import Kernel, compile
 from imbrex.problem import Gemm
 from imbrex.problem.epilogue import Epilogue

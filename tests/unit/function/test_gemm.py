@@ -41,7 +41,7 @@ class Uncopied:
         def refused(self: object, array: object) -> object:
             raise AssertionError("an array was copied")
 
-        monkeypatch.setattr("imbrex.function.memory.Host.contiguous", refused)
+        monkeypatch.setattr("imbrex.function.host.Host.contiguous", refused)
 
 
 class TestViewsInPlace(Uncopied):
