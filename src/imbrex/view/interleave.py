@@ -3,9 +3,11 @@
     phase   [n, c, ht, wt]      rows h~ and columns w~ of one residue, as `view.conv` counts them
     input   [n, c, hi, wi]      hi = stride * ht + start, wi = stride * wt + start
 
-A work item has `rows` rows, one of each residue, of `slots` neighbours, as many of each residue of columns:
-what it stores lies together, where a phase alone would leave gaps.  Residues without a phase are zeros.  It
-has `pieces` of these, in each of which the work items of a workgroup lie side by side.
+A work item has `slots` neighbours of a row, as many of each residue of columns: what it stores lies together,
+where a phase alone would leave gaps.  Residues without a phase are zeros.  Where rows of several residues
+have phases, it has `rows` rows, one of each residue; else one, so that work items side by side store one
+stretch of memory, and what they read is guarded by the row.  It has `pieces` of these, in each of which the
+work items of a workgroup lie side by side.
 
     written   (workgroup, workitem, piece, row, slot) -> input
     read      (workgroup, workitem, piece, column)    -> a phase: neighbours of a row
@@ -24,14 +26,14 @@ from typing import Final
 
 from imbrex.index.map import Dim, Layer, Map, layer_over
 from imbrex.index.rule import Fixed, Merge, Pad, PassThrough, Rule, Unmerge
-from imbrex.view.conv import Convolution, Phase
+from imbrex.view.conv import Convolution, Phase, phases
 
 __all__ = ["Interleave", "interleaves"]
 
 VECTOR_BYTES: Final = 16
 """The widest access of a work item."""
-MOVED_BYTES: Final = 64
-"""Of a work item, under way together."""
+MOVED_BYTES: Final = 32
+"""Of a work item, on their way together; more made the stores of an H200 slower."""
 
 Entry = tuple[Rule, str, str]
 
@@ -43,15 +45,21 @@ def interleaves(conv: Convolution) -> bool:
 
 @dataclass(frozen=True)
 class Interleave:
-    """conv: with columns of the input fastest in memory."""
+    """conv: with columns of the input fastest in memory.  rows: of a work item, one of each residue, or one
+    where only those of one residue have phases.  moved: bytes that a work item has on their way.
+    """
 
     conv: Convolution
     element_bytes: int
+    rows: int
+    moved: int = MOVED_BYTES
     workitems: int = 256
 
-    @property
-    def rows(self) -> int:
-        return self.conv.height.stride
+    @classmethod
+    def of(cls, conv: Convolution, element_bytes: int, workitems: int = 256) -> Interleave:
+        """With as many rows as the phases of that convolution want."""
+        starts = {rows.start for rows, _ in phases(conv)}
+        return cls(conv, element_bytes, conv.height.stride if len(starts) > 1 else 1, workitems=workitems)
 
     @property
     def residues(self) -> int:
@@ -71,7 +79,7 @@ class Interleave:
     @property
     def pieces(self) -> int:
         """So many that a work item has whole vectors on their way."""
-        return max(1, MOVED_BYTES // (self.rows * self.slots * self.element_bytes))
+        return max(1, self.moved // (self.rows * self.slots * self.element_bytes))
 
     @property
     def workgroups(self) -> int:
@@ -80,7 +88,7 @@ class Interleave:
     @property
     def written(self) -> Map:
         """(workgroup, workitem, piece, row, slot) -> input."""
-        padded = self._padded(self.conv.input, {"hi": self.rows, "wi": self.slots})
+        padded = self._padded(self.conv.input, {"hi": self.conv.height.stride, "wi": self.slots})
         cut = self._cut(padded.upper, {"hi": ("hh", "row"), "wi": ("ww", "slot")})
         return self._launched(cut, ("row", "slot"), padded)
 
@@ -94,21 +102,25 @@ class Interleave:
         """(workgroup, workitem, piece, column) -> the phase."""
         counts = self._counts
         extra = {
-            "ht": counts["hh"] - rows.extent,
+            "ht": counts["hh"] * self.rows // self.conv.height.stride - rows.extent,
             "wt": counts["ww"] * self.columns - columns.extent,
         }
         dims = self.phase(rows, columns)
         entries: list[Entry] = [(Pad(0, extra.get(d.name, 0)), d.name, d.name) for d in dims]
         padded = layer_over(dims, *entries)
-        cut = self._cut(padded.upper, {"ht": ("hh", ""), "wt": ("ww", "column")})
-        return self._launched(cut, ("column",), padded)
+        if self.rows > 1:
+            cut = self._cut(padded.upper, {"ht": ("hh", ""), "wt": ("ww", "column")})
+            return self._launched(cut, ("column",), padded)
+        every = self._every(padded.upper, rows.start)
+        cut = self._cut(every[0].upper, {"wt": ("ww", "column")})
+        return self._launched(cut, ("column",), *every, padded)
 
     def kept(self, rows: Phase, columns: Phase) -> Layer:
         """(piece, column) -> (piece, row, column, residue)."""
         return layer_over(
             self.box,
             (PassThrough(), "piece", "piece"),
-            (Fixed(rows.start), "", "row"),
+            (Fixed(rows.start if self.rows > 1 else 0), "", "row"),
             (PassThrough(), "column", "column"),
             (Fixed(columns.start), "", "residue"),
         )
@@ -135,7 +147,8 @@ class Interleave:
         """Work items along each dim of the input."""
         height, width = self.conv.height, self.conv.width
         others = {d.name: d.size for d in self.conv.input if d.name not in ("hi", "wi")}
-        return others | {"hh": -(-height.image // self.rows), "ww": -(-width.image // self.slots)}
+        rows = -(-height.image // height.stride) * height.stride // self.rows
+        return others | {"hh": rows, "ww": -(-width.image // self.slots)}
 
     @property
     def _items(self) -> int:
@@ -157,7 +170,19 @@ class Interleave:
         used = {name: sizes[name] for pair in parts.values() for name in pair if name}
         return layer_over(dims, *entries, order=None, **used)
 
-    def _launched(self, cut: Layer, own: Sequence[str], padded: Layer) -> Map:
+    def _every(self, dims: Sequence[Dim], start: int) -> tuple[Layer, ...]:
+        """All rows of the input over those of a phase, ht: the one of each `stride` that is `start`."""
+        stride = self.conv.height.stride
+        names = [d.name for d in dims]
+        kept: list[Entry] = [(PassThrough(), name, name) for name in names if name != "ht"]
+        apart = [part for name in names for part in ((name, "one") if name == "ht" else (name,))]
+        one = layer_over(dims, (Unmerge(), "ht one", "ht"), *kept, order=apart, ht=dict(dims)["ht"], one=1)
+        here = (Pad(start, stride - 1 - start), "one", "one")
+        residue = layer_over(one.upper, (PassThrough(), "ht", "ht"), here, *kept, order=apart)
+        order = ["hh" if name == "ht" else name for name in names]
+        return layer_over(residue.upper, (Merge(), "hh", "ht one"), *kept, order=order), residue, one
+
+    def _launched(self, cut: Layer, own: Sequence[str], *below: Layer) -> Map:
         """Boxes by their numbers: workgroups, pieces of each, work items side by side."""
         kept: list[Entry] = [(PassThrough(), name, name) for name in own]
         others = " ".join(d.name for d in cut.upper if d.name not in own)
@@ -173,4 +198,4 @@ class Interleave:
             piece=self.pieces,
             workitem=self.workitems,
         )
-        return Map((split, counted, numbered, cut, padded))
+        return Map((split, counted, numbered, cut, *below))

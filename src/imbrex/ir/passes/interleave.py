@@ -31,6 +31,8 @@ __all__ = ["Phases", "first_phase", "gaps", "leaves_gaps", "phases_apart"]
 
 PHASE: Final = "phase"
 """The workspaces' name."""
+READ_BYTES: Final = 64
+"""Of a work item that reads a phase out of the input, under way together."""
 
 
 def phases_apart(op: Conv2dBwdDataOp, shape: conv.Convolution) -> bool:
@@ -66,7 +68,8 @@ def _elements(value: SSAValue) -> int:
 def first_phase(op: ConvOp, shape: conv.Convolution, run: Run) -> SSAValue:
     """The elements of an input that windows of one tap read, none of them in padding: a dense workspace."""
     element = element_of(op.input)
-    view, (phase, *_) = Interleave(shape, element_bytes(element)), conv.phases(shape)
+    view = Interleave(shape, element_bytes(element), shape.height.stride, READ_BYTES)
+    (phase, *_) = conv.phases(shape)
     dest = workspace("sampled", element, view.phase(*phase), run)
     source = run.view(op.input, view.first.layers, "input")
     written = run.view(dest, view.read(*phase).layers, "sampled")
@@ -91,7 +94,7 @@ class Phases:
     def __init__(self, op: Conv2dBwdDataOp, shape: conv.Convolution, run: Run) -> None:
         self.input = op.input
         self.element = element_of(op.input)
-        self.view = Interleave(shape, element_bytes(self.element))
+        self.view = Interleave.of(shape, element_bytes(self.element))
         self.phases = conv.phases(shape)
         self.arrays: Sequence[SSAValue] = [
             workspace(PHASE, self.element, self.view.phase(*phase), run) for phase in self.phases
