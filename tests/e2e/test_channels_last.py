@@ -5,6 +5,7 @@ groups, types; when the copy is chosen, and where it is refused.
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -60,10 +61,34 @@ def test_other_layouts(direction: int) -> None:
     assert wrong(cases, seed=7) == []
 
 
+PLANES = (
+    "-n 3 -c 32 -H 7 -W 7 -k 64 -y 3 -x 3 -p 1 -q 1",
+    "-n 2 -c 24 -H 13 -W 14 -k 40 -y 3 -x 1 -p 1 -q 0 -u 2 -v 2",
+    "-n 1 -c 32 -H 9 -W 5 -k 48 -y 3 -x 3 -p 1 -q 1 -g 2",
+)
+"""Of no whole 16 bytes, and channels that are."""
+
+
+@pytest.mark.parametrize("direction", [1, 2, 4])
+def test_results_whose_planes_begin_anywhere(direction: int) -> None:
+    cases = [
+        Case.of(f"{op} {shape} -F {direction}", None, CHIPS[i % 3], "all_last")
+        for i, (op, shape) in enumerate(product(("convfp16", "conv"), PLANES))
+    ]
+    assert wrong(cases, seed=direction) == []
+
+
 def test_control_a_box_that_is_not_turned_is_seen() -> None:
-    small = [case("convfp16", "whole packs", 1)]
+    """16 channels of the input go through registers."""
+    small = [Case.of("convfp16 -n 2 -c 16 -H 8 -W 8 -k 64 -y 3 -x 3 -F 1", None, "gfx942", "channels_last")]
     assert wrong(small) == []
-    assert len(wrong(small, damage=("8 * slot_4 + other_4", "8 * other_4 + slot_4"))) == 1
+    assert len(wrong(small, damage=("8 * slot_6 + other_2", "8 * other_2 + slot_6"))) == 1
+
+
+def test_control_a_plane_that_is_not_turned_is_seen() -> None:
+    """The filter's planes of 3 x 3 go through shared memory."""
+    small = [case("convfp16", "whole packs", 1)]
+    assert len(wrong(small, damage=("9 * slot_3", "8 * slot_3"))) == 1
 
 
 PROBLEM = Conv2d("forward", 2, 16, 9, 7, 24, 3, 3, dtype="f16")
@@ -123,6 +148,7 @@ REFUSED = [
         "channels_last",
         "has nothing to pack: channels run fastest in all that is read",
     ),
+    (replace(PROBLEM, h=10, w=10), "gfx942", "all_last", "has nothing to pack: the result's planes"),
     (PROBLEM, "gfx942", "channel_last", "unknown algorithm 'channel_last'"),
     (PROBLEM, "gfx942", "v4r1", "'v4r1' is one of backward data, this is forward"),
     (

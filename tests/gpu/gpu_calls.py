@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import gpu_order
 import numpy as np
 import torch
 from gpu_cases import TARGET
@@ -29,7 +30,7 @@ Told = str | None
 
 def perform(name: str) -> Told:
     """The function of that name."""
-    function: Callable[[], Told] = globals()[name]
+    function: Callable[[], Told] = globals().get(name) or getattr(gpu_order, name)
     return function()
 
 

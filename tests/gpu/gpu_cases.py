@@ -132,6 +132,8 @@ TUNINGS = (
     "128,128,64,4,2,2,1,cooperative,straight,1",
     "128,128,64,4,2,1,2,cooperative,straight,1",
     "128,256,64,3,2,2,1,cooperative,straight,4",
+    "64,160,64,6,1,4,1,cooperative,swapped,2",
+    "64,192,64,5,2,1,4,pingpong,straight,4",
     "64,144,64,4,2,1,1,pingpong,straight,1",
     "64,16,64,8,1,1,1,cooperative,swapped,1",
     "128,8,64,6,2,1,1,cooperative,swapped,1",
@@ -312,6 +314,14 @@ SAMPLED: tuple[Shape, ...] = (
 """Windows that leave out some of the image."""
 
 
+PLANES: tuple[Shape, ...] = (
+    PLAIN | {"h": 7, "w": 7, "c": 128, "k": 64, "n": 9},
+    PLAIN | {"h": 14, "w": 14, "c": 64, "k": 96, "n": 3},
+    PLAIN | {"h": 13, "w": 5, "c": 24, "k": 40, "n": 1},
+    PLAIN | {"y": 1, "x": 1, "pad_h": 0, "pad_w": 0, "stride": 2, "h": 14, "w": 14, "c": 64, "k": 128},
+    PLAIN | {"h": 7, "w": 7, "c": 96, "k": 64, "groups": 2},
+)
+"""Of no whole 16 bytes: copied through shared memory."""
 GAPPED: tuple[Shape, ...] = (
     *SAMPLED[:2],
     PLAIN | {"stride": 2, "h": 28, "w": 28},
@@ -339,6 +349,13 @@ def images() -> Iterator[Case]:
         yield Case("images", convolution("backward_data", "nchw", "f16", shape), algorithm=algorithm)
     for shape in (*WINDOWS[:2], WINDOWS[5], *IMAGES):
         yield Case("images", convolution("backward_weight", "nchw", "bf16", shape), algorithm="output_last")
+    for direction, dtype, shape in product(DIRECTIONS, ("f16", "tf32"), PLANES):
+        yield Case("images", convolution(direction, "nchw", dtype, shape), algorithm="channels_last")
+        if dtype == "f16" and (direction != "backward_weight" or "stride" not in shape):
+            yield Case("images", convolution(direction, "nchw", "bf16", shape), algorithm="all_last")
+    for direction, shape in product(DIRECTIONS, (PLAIN | {"c": 64, "k": 32, "h": 8, "w": 12}, SAMPLED[0])):
+        shape = shape | {"c": 64, "k": 96}
+        yield Case("images", convolution(direction, "nchw", "f16", shape), algorithm="channels_last")
 
 
 HALOS: tuple[tuple[int, Shape], ...] = (
@@ -363,6 +380,42 @@ RASTERS = (
 )
 
 
+FIVE: Shape = {"y": 5, "x": 5, "pad_h": 2, "pad_w": 2}
+LINES: tuple[tuple[str, Shape], ...] = (
+    ("1,28,64,3,3,32,32,2,4,2,cooperative", {"c": 64, "k": 64, "groups": 8, "h": 56, "w": 56}),
+    ("1,19,64,3,3,64,64,4,4,2,pingpong", {"c": 64, "k": 64, "groups": 8, "h": 57, "w": 57, "n": 3}),
+    ("2,14,32,3,3,64,64,4,5,3,pingpong", {"c": 128, "k": 128, "groups": 8, "h": 28, "w": 28, "n": 5}),
+    ("4,7,16,3,3,64,64,2,4,3,cooperative", {"c": 128, "k": 128, "groups": 4, "h": 14, "w": 14, "n": 6}),
+    ("4,7,16,3,3,32,32,1,4,2,pingpong", {"c": 64, "k": 64, "groups": 2, "h": 13, "w": 13, "n": 7}),
+    ("8,7,8,3,3,64,64,1,3,2,cooperative", {"c": 64, "k": 64, "h": 7, "w": 7, "n": 9}),
+    ("8,4,8,3,3,64,32,1,3,3,pingpong", {"c": 64, "k": 64, "h": 7, "w": 7, "n": 20}),
+    ("1,14,128,3,3,32,32,1,4,2,cooperative", {"c": 32, "k": 32, "h": 20, "w": 112, "n": 1}),
+    ("1,28,64,3,3,64,64,1,3,2,pingpong", {"c": 64, "k": 64, "h": 56, "w": 56}),
+    ("2,14,32,1,3,64,64,1,4,2,pingpong", {"c": 64, "k": 64, "h": 28, "w": 28, "y": 1, "pad_h": 0, "n": 3}),
+    ("2,28,32,3,1,64,64,1,4,2,cooperative", {"c": 64, "k": 64, "h": 28, "w": 28, "x": 1, "pad_w": 0, "n": 3}),
+    ("4,7,16,5,5,32,32,1,4,2,cooperative", {"c": 32, "k": 32, "h": 14, "w": 14} | FIVE),
+    (
+        "2,30,32,3,3,32,32,1,4,1,cooperative",
+        {"c": 32, "k": 32, "h": 28, "w": 28, "pad_h": (0, 4), "pad_w": (2, 0)},
+    ),
+)
+"""Windows line by line: the tuning of each."""
+
+
+def lines() -> Iterator[Case]:
+    """Widths of every raster, images with a remainder, windows of one row and of one column."""
+    for direction, (text, shape), dtype in product(DIRECTIONS[:2], LINES, ("f16", "bf16")):
+        yield Case("lines", convolution(direction, "nhwc", dtype, PLAIN | shape), f"v1:lines:{text}")
+    for epilogue in ("relu(x + bias)", "f32(x)", "relu(x + bias) + residual"):
+        problem = convolution("forward", "nhwc", "f16", PLAIN | LINES[5][1], epilogue)
+        yield Case("lines", problem, "v1:lines:8,7,8,3,3,64,64,1,2,2,cooperative")
+    for count, (text, shape) in ((4, LINES[2]), (2, LINES[3])):
+        problem = convolution("forward", "nchw", "f16", PLAIN | shape)
+        yield Case("lines", problem, f"v1:lines:{text}", algorithm=f"halo:{count}")
+    problem = convolution("forward", "nhwc", "i8", PLAIN | LINES[5][1])
+    yield Case("lines", problem, "v1:lines:8,7,8,3,3,64,64,1,4,2,cooperative", None, ("integer",))
+
+
 def halos() -> Iterator[Case]:
     for direction, (count, shape) in product(DIRECTIONS[:2], HALOS):
         for dtype in ("f16", "bf16"):
@@ -385,9 +438,105 @@ def halos() -> Iterator[Case]:
     )
 
 
+POINTS = PLAIN | {"y": 1, "x": 1, "pad_h": 0, "pad_w": 0, "stride": 2}
+TURNS: tuple[Shape, ...] = (
+    GAPPED[0],
+    *GAPPED[2:],
+    POINTS | {"h": 15, "w": 13, "c": 72},
+    PLAIN | {"stride": 2, "h": 14, "w": 14, "n": 5, "c": 128, "k": 128},
+    PLAIN | {"stride": 2, "h": 13, "w": 11, "c": 37, "k": 67, "n": 1},
+    PLAIN | {"stride": 2, "h": 7, "w": 1, "x": 1, "pad_w": 0},
+    PLAIN | {"stride": 2, "h": 9, "w": 13, "y": 2, "x": 2, "pad_h": (0, 1), "pad_w": (2, 0)},
+    PLAIN | {"stride": 2, "h": 19, "w": 23, "y": 5, "x": 5, "pad_h": (3, 2), "pad_w": (0, 2)},
+    PLAIN | {"stride": (1, 2), "h": 11, "w": 30, "y": 4, "x": 3, "pad_h": 2},
+    PLAIN | {"stride": (3, 2), "h": 17, "w": 18, "y": 3, "x": 5, "pad_w": 2},
+    PLAIN | {"stride": (4, 2), "h": 17, "w": 18, "y": 1, "pad_h": 1},
+    PLAIN | {"stride": (3, 2), "h": 17, "w": 18, "y": 2, "pad_h": 0},
+    PLAIN | {"stride": 2, "h": 20, "w": 24, "dilation": (3, 2), "pad_h": 3, "pad_w": 2},
+    PLAIN | {"stride": 2, "h": 20, "w": 24, "dilation": (1, 3), "pad_w": 3},
+    PLAIN | {"stride": 2, "h": 16, "w": 20, "c": 64, "k": 64, "groups": 4},
+    PLAIN | {"stride": 2, "h": 16, "w": 20, "c": 24, "k": 48, "groups": 3, "pad_w": (1, 0)},
+    PLAIN | {"stride": (1, 4), "h": 6, "w": 34, "y": 1, "x": 7, "pad_h": 0, "pad_w": 3},
+    POINTS | {"h": 28, "w": 32, "c": 136},
+)
+"""Of backward data whose phases share tiles."""
+PHASED = (
+    "128,128,64,4,2,1,2,cooperative,straight,1",
+    "128,64,32,4,2,2,1,pingpong,straight,2",
+    "64,128,64,4,2,1,1,pingpong,straight,1",
+    "64,24,16,4,1,1,1,cooperative,straight,1",
+    "192,96,64,4,3,1,1,cooperative,straight,1",
+    "256,64,64,3,2,2,2,cooperative,straight,4",
+)
+
+
+def phases() -> Iterator[Case]:
+    for number, shape in enumerate(TURNS):
+        wide = ("tf32",) if shape["stride"] == 2 else ()  # 8 phases of 4 bytes do not share a tile
+        for dtype in ("f16", "bf16", *wide) if number % 2 == 0 else ("f16",):
+            problem = convolution("backward_data", "nchw", dtype, shape)
+            yield Case("phases", problem, algorithm="shared_phases_last")
+    for shape in (TURNS[0], TURNS[4], TURNS[5], TURNS[-1]):
+        problem = convolution("backward_data", "nchw", "f16", shape)
+        yield Case("phases", problem, algorithm="shared_phases")
+    for text, shape in product(PHASED, (TURNS[4], TURNS[5], TURNS[7])):
+        problem = convolution("backward_data", "nchw", "f16", shape)
+        yield Case("phases", problem, f"v1:warpgroup:{text}", algorithm="shared_phases_last")
+    last = replace(convolution("backward_data", "nchw", "f16", TURNS[5]), output_layout="NHWK")
+    for filters, algorithm in (("KCYX", "_last"), ("KYXC", "_last"), ("CYXK", "")):
+        problem = replace(last, filter_layout=filters)
+        yield Case("phases", problem, algorithm=f"shared_phases{algorithm}")
+
+
+WEIGHTS: tuple[tuple[int, Shape], ...] = (
+    (1, {}),
+    (1, {"h": 7, "w": 7, "n": 1}),
+    (1, {"h": 13, "w": 13, "n": 4}),
+    (1, {"h": 28, "w": 28, "n": 5}),
+    (1, {"h": 57, "w": 57}),
+    (1, {"y": 1, "pad_h": 0}),
+    (1, {"y": 2, "x": 2, "pad_h": (0, 1), "pad_w": (1, 0)}),
+    (1, {"dilation": 2, "pad_h": 2, "pad_w": 2}),
+    (1, {"pad_h": 0, "pad_w": (3, 0)}),
+    (1, {"c": 192, "k": 128, "n": 2}),
+    (1, {"c": 32, "k": 128}),
+    (1, {"c": 16}),
+    (1, {"c": 256, "k": 256, "groups": 4}),
+    (2, {"c": 128, "k": 128, "groups": 4}),
+    (4, {"c": 128, "k": 128, "groups": 8, "h": 13, "w": 7}),
+    (8, {"c": 128, "k": 128, "groups": 16, "h": 56, "w": 56, "n": 2}),
+    (8, {"c": 64, "k": 64, "groups": 8, "h": 9, "w": 30, "y": 2, "x": 2, "pad_h": (0, 1), "pad_w": (1, 0)}),
+    (16, {"groups": 16, "h": 28, "w": 28}),
+)
+"""Groups that are one, and what differs from PLAIN with 64 channels and filters."""
+SHARES = (
+    "1,4,6,56,9,64,1,7,2,3",
+    "2,2,4,56,9,64,1,3,2,3",
+    "1,2,4,64,9,64,1,1,3,3",
+    "1,1,3,64,9,64,4,7,6,3",
+    "1,2,4,64,9,64,4,3,4,2",
+    "2,1,3,64,9,64,4,2,2,1",
+)
+
+
+def halo_weights() -> Iterator[Case]:
+    own = PLAIN | {"c": 64, "k": 64}
+    for count, shape in WEIGHTS:
+        for dtype in ("f16", "bf16"):
+            problem = convolution("backward_weight", "nhwc", dtype, own | shape)
+            yield Case("weights", problem, algorithm=f"halo:{count}")
+    for text in SHARES:
+        problem = convolution("backward_weight", "nhwc", "f16", own | {"groups": 8, "h": 21, "w": 53, "n": 4})
+        yield Case("weights", problem, f"v1:halo_weight:{text}", algorithm="halo:8")
+    for count, shape in WEIGHTS[-3:]:
+        yield Case(
+            "weights", convolution("backward_weight", "nchw", "f16", own | shape), algorithm=f"halo:{count}"
+        )
+
+
 def all_cases() -> list[Case]:
     found = [*products(), *batches(), *scales(), *epilogues(), *tunings(), *schedules(), *convolutions()]
-    found += [*alignments(), *copies(), *images(), *gaps(), *halos()]
+    found += [*alignments(), *copies(), *images(), *gaps(), *halos(), *lines(), *phases(), *halo_weights()]
     return list(dict.fromkeys(found))
 
 

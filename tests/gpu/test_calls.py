@@ -9,10 +9,11 @@ import pytest
 pytestmark = pytest.mark.gpu
 
 CALLS = (
-    "new_results", "graphs", "streams", "given_stream", "alternating", "chains", "host_arrays", "cupy_arrays",
-    "unaligned", "with_gaps", "views", "other_strides", "another_type", "host_and_gpu", "controls",
+    "new_results", "graphs", "streams", "given_stream", "alternating", "chains", "chains_with_bias",
+    "chains_with_residual", "siblings", "host_arrays", "cupy_arrays", "unaligned",
+    "with_gaps", "views", "other_strides", "another_type", "host_and_gpu", "controls",
 )  # fmt: skip
-"""Of `gpu_calls`, which needs torch."""
+"""Of `gpu_calls` and `gpu_order`, which need torch."""
 
 
 @pytest.mark.parametrize("name", CALLS)

@@ -213,3 +213,10 @@ func.func @bound(%first: index) {
   %0 = miopen.bound(%first, %first) { bound = "pair", k_tiles = 5 } : index
   func.return
 }
+
+// -----
+func.func @within(%number: index) {
+  // CHECK: error: 'count' is positive, got 0
+  %0 = miopen.within(%number) { first = 1, count = 0 } : index
+  func.return
+}

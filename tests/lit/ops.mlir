@@ -133,6 +133,7 @@ func.func @shared() {
     %rows = miopen.group(%wgm) { usual = 2, most = 9 } : memref<1xi32> to index
     %tile = miopen.tile(%slot, %rows) { batches = 1, m_tiles = 2, n_tiles = 2, group = 2, along = "n", ways = 8 } : index
     %other = miopen.tile(%slot) { batches = 1, m_tiles = 2, n_tiles = 2, group = 2, along = "n", ways = 8 } : index
+    %within = miopen.within(%wg) { first = 1, count = 2 } : index
     miopen.signal(%flags[%slot])
     miopen.await(%flags[%slot])
   }
@@ -145,6 +146,7 @@ func.func @shared() {
 // CHECK:         %rows = miopen.group(%wgm) { usual = 2, most = 9 } : memref<1xi32> to index
 // CHECK:         %tile = miopen.tile(%slot, %rows) {
 // CHECK:         %other = miopen.tile(%slot) {
+// CHECK:         %within = miopen.within(%wg) { first = 1, count = 2 } : index
 // CHECK:         miopen.signal(%flags[%slot]) : memref<3xi32>
 // CHECK-NEXT:    miopen.await(%flags[%slot]) : memref<3xi32>
 

@@ -92,7 +92,7 @@ def test_copies_are_made_where_the_model_of_warpgroups_gains(
     [
         ("forward", 32, "halo:"),
         ("backward_data", 32, "halo:"),
-        ("backward_weight", 32, "merged_groups:"),
+        ("backward_weight", 32, "halo:"),
         ("forward", 256, "channel_vectors"),
         ("backward_data", 256, "channel_vectors"),
         ("backward_weight", 256, "channel_vectors"),

@@ -3,6 +3,7 @@
     convolution     v4r4, v4r1 or v1r1      nothing
                     channels_last           arrays that are read are copied, their channels fastest
                     input_last, output_last of backward weight, this array alone
+                    all_last                those that are read, and the result is copied back
                     interleaved             the phases of backward data, to where they belong
                     window_rows             those of few channels, so that a row of a window is one stretch
                     merged_groups:COUNT     so many groups are computed as one, with zeros between

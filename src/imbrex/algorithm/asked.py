@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from imbrex.algorithm.name import (
     ALIGNED,
+    ALL_LAST,
     CHANNEL_VECTORS,
     HALO,
     INTERLEAVED,
     MERGED_GROUPS,
+    SHARED_PHASES,
+    SHARED_PHASES_LAST,
     WHOLE_IMAGES,
     WINDOW_ROWS,
     word_of,
@@ -18,13 +21,14 @@ from imbrex.diagnostic import Diagnostic
 from imbrex.ir.ops.problem import ConvOp
 from imbrex.ir.passes import aligned_rows
 from imbrex.ir.passes.channel_vectors import is_depthwise
-from imbrex.ir.passes.channels_last import ALREADY, KEYS
+from imbrex.ir.passes.channels_last import ALREADY, KEYS, RESULT_STAYS, packed_arrays
 from imbrex.ir.passes.halo import refused
 from imbrex.ir.passes.interleave import leaves_gaps
+from imbrex.ir.passes.phase_products import shares_phases
 from imbrex.ir.passes.whole_images import expect_images
 from imbrex.ir.passes.window_rows import NOT_SERVED, rows_of
 from imbrex.problem import Conv2d, Problem
-from imbrex.schedule.warpgroup.plan import CHIP
+from imbrex.schedule.warpgroup.plan import CHIP, WarpgroupTuning
 
 __all__ = ["expect_aligning", "expect_convolution", "expect_served"]
 
@@ -43,7 +47,8 @@ def expect_convolution(asked: str, op: ConvOp, request: Request) -> None:
     if word == CHANNEL_VECTORS and not is_depthwise(op):
         message = f"algorithm '{asked}' is for one channel and one filter a group, and no large windows"
         raise Diagnostic(message, hint="leave the algorithm out")
-    if word not in (*KEYS, WINDOW_ROWS, MERGED_GROUPS, HALO, WHOLE_IMAGES, INTERLEAVED):
+    others = (WINDOW_ROWS, MERGED_GROUPS, HALO, WHOLE_IMAGES, INTERLEAVED)
+    if word not in (*KEYS, *others, SHARED_PHASES, SHARED_PHASES_LAST):
         return
     if not multiplies(machine, dtype):
         message = f"algorithm '{asked}' packs for matrix instructions, and {machine.name} has none"
@@ -55,15 +60,25 @@ def expect_convolution(asked: str, op: ConvOp, request: Request) -> None:
     if word == INTERLEAVED and not (machine.name == CHIP and leaves_gaps(op)):
         message = f"algorithm '{asked}': phases leave no gaps that {machine.name} had better fill at once"
         raise Diagnostic(message, hint="leave the algorithm out")
+    if word in (SHARED_PHASES, SHARED_PHASES_LAST):
+        _expect_phases(asked, op, request)
     if word == WINDOW_ROWS and rows_of(op) is None:
         raise Diagnostic(f"algorithm '{asked}': {NOT_SERVED}", hint="leave the algorithm out")
-    if word in KEYS and not KEYS[word](op):
-        message = f"algorithm '{asked}' has nothing to pack: {ALREADY}"
+    if (word in KEYS and not KEYS[word](op)) or (word == SHARED_PHASES_LAST and not packed_arrays(op)):
+        message = f"algorithm '{asked}' has nothing to pack: {RESULT_STAYS if word == ALL_LAST else ALREADY}"
         raise Diagnostic(message, hint=hint)
     if word in (MERGED_GROUPS, HALO):
         _expect_groups(asked, request.problem)
     if word == HALO and (reason := refused(op, int(asked.partition(":")[2]), machine.name)):
         raise Diagnostic(f"algorithm '{asked}': {reason}", hint="leave the algorithm out")
+
+
+def _expect_phases(asked: str, op: ConvOp, request: Request) -> None:
+    if reason := shares_phases(op):
+        raise Diagnostic(f"algorithm '{asked}': {reason}", hint="leave the algorithm out")
+    if request.machine.name != CHIP or not isinstance(request.tuning, WarpgroupTuning | None):
+        message = f"algorithm '{asked}': phases share tiles of warpgroups, on {CHIP}"
+        raise Diagnostic(message, hint="leave the algorithm out, or name a tuning of warpgroups")
 
 
 def _expect_groups(asked: str, problem: Problem) -> None:

@@ -15,6 +15,8 @@ from imbrex.algorithm.name import (
     HALO,
     INTERLEAVED,
     MERGED_GROUPS,
+    SHARED_PHASES,
+    SHARED_PHASES_LAST,
     WHOLE_IMAGES,
     WINDOW_ROWS,
 )
@@ -23,13 +25,15 @@ from imbrex.algorithm.request import Request, has_matrix_instructions
 from imbrex.ir.ops.problem import ConvOp
 from imbrex.ir.passes import aligned_rows
 from imbrex.ir.passes.channel_vectors import is_depthwise
-from imbrex.ir.passes.channels_last import KEYS, pays
+from imbrex.ir.passes.channels_last import KEYS, packed_arrays, pays
 from imbrex.ir.passes.halo import groups_of, refused
 from imbrex.ir.passes.interleave import leaves_gaps
+from imbrex.ir.passes.phase_products import shares_phases
 from imbrex.ir.passes.whole_images import is_served
 from imbrex.ir.passes.window_rows import rows_of
 from imbrex.problem import Conv2d, Gemm
-from imbrex.schedule.halo.plan import HaloTuning
+from imbrex.schedule.halo.lines import WindowTuning
+from imbrex.schedule.halo_weight.plan import HaloWeightTuning
 from imbrex.schedule.tiles import TileSchedule
 from imbrex.schedule.warpgroup import choice as warpgroup_choice
 from imbrex.schedule.warpgroup.plan import CHIP
@@ -67,7 +71,7 @@ def _of_convolution(request: Request, problem: Conv2d) -> str:
         return CHANNEL_VECTORS
     if not has_matrix_instructions(request):
         return plain
-    if isinstance(request.tuning, HaloTuning):
+    if isinstance(request.tuning, WindowTuning | HaloWeightTuning):
         asked = f"{HALO}:{groups_of(request.tuning, op)}"
         expect_convolution(asked, op, request)
         return asked
@@ -85,6 +89,10 @@ def _alternatives(op: ConvOp, problem: Conv2d) -> Iterator[str]:
     yield from (word for word, copied in KEYS.items() if copied(op))
     if leaves_gaps(op):
         yield INTERLEAVED
+    if shares_phases(op) is None:
+        yield SHARED_PHASES
+        if packed_arrays(op):
+            yield SHARED_PHASES_LAST
     if rows_of(op) is not None:
         yield WINDOW_ROWS
     groups, size = problem.groups, problem.dtype.bytes
@@ -95,7 +103,8 @@ def _alternatives(op: ConvOp, problem: Conv2d) -> Iterator[str]:
         count = row // narrow
         if count > 1 and groups % count == 0 and count * wide <= ROW_BYTES[-1]:
             yield f"{MERGED_GROUPS}:{count}"
-    yield from (f"{HALO}:{n}" for n in {1, *(r // narrow for r in ROW_BYTES)} if refused(op, n) is None)
+    if not (is_depthwise(op) and problem.dtype.name in LANE_TYPES):  # lanes read what they read once, too
+        yield from (f"{HALO}:{n}" for n in {1, *(r // narrow for r in ROW_BYTES)} if refused(op, n) is None)
 
 
 def _of_product(request: Request, problem: Gemm) -> str | None:

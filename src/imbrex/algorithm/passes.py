@@ -6,11 +6,14 @@ from typing import TypeAlias
 
 from imbrex.algorithm.name import (
     ALIGNED,
+    ALL_LAST,
     CHANNEL_VECTORS,
     CHANNELS_LAST,
     HALO,
     INTERLEAVED,
     MERGED_GROUPS,
+    SHARED_PHASES,
+    SHARED_PHASES_LAST,
     WHOLE_IMAGES,
     WINDOW_ROWS,
     word_of,
@@ -27,7 +30,7 @@ from imbrex.ir.passes.whole_images import WholeImagesPass
 from imbrex.ir.passes.window_rows import WindowRowsPass
 from imbrex.problem import Gemm
 from imbrex.schedule.context import round_up
-from imbrex.schedule.warpgroup.plan import CHIP, VECTOR_BYTES, WarpgroupTuning, step_of_channels
+from imbrex.schedule.warpgroup.plan import CHIP, SHORTEST, VECTOR_BYTES, WarpgroupTuning, step_of_channels
 
 __all__ = ["to_product"]
 
@@ -57,6 +60,10 @@ def to_product(request: Request, algorithm: str | None) -> tuple[ToProduct, ...]
         return ChannelVectors(), ConvToGemm(True), UnfoldContiguous()
     if word == WHOLE_IMAGES:
         return WholeImagesPass(), UnfoldContiguous()
+    if word in (SHARED_PHASES, SHARED_PHASES_LAST):
+        first = (ChannelsLastPass(where_needed=True),) if word == SHARED_PHASES_LAST else ()
+        gemms = ConvToGemm(True, _channel_multiple(request, algorithm), shared_phases=True)
+        return *first, gemms, UnfoldContiguous()
     if word == HALO:
         return MergeGroups(), ChannelsLastPass(), Halo.of(request.tuning), UnfoldContiguous()
     return (
@@ -85,6 +92,8 @@ def _channel_multiple(request: Request, algorithm: str | None) -> int:
     word, _, count = (algorithm or "").partition(":")
     merged = int(count) if word == MERGED_GROUPS else 1
     channels = channels // problem.groups * merged
-    if algorithm == CHANNELS_LAST and problem.direction != "backward_weight":
+    if algorithm in (CHANNELS_LAST, ALL_LAST, SHARED_PHASES_LAST) and problem.direction != "backward_weight":
         channels = round_up(channels, max(1, VECTOR_BYTES // problem.dtype.bytes))
-    return step_of_channels(channels, problem.dtype)
+    shortest = SHORTEST // problem.dtype.bytes  # a step is of one phase
+    least = shortest if word in (SHARED_PHASES, SHARED_PHASES_LAST) else 1
+    return max(least, step_of_channels(channels, problem.dtype))

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from imbrex.dtype import DType
 from imbrex.problem import Problem
-from imbrex.schedule.halo.plan import HaloTuning
+from imbrex.schedule.halo.lines import WindowTuning
+from imbrex.schedule.halo_weight.plan import HaloWeightTuning
 from imbrex.schedule.target import GpuTarget, Target
 from imbrex.schedule.tiles import Auto, TileSchedule
 from imbrex.schedule.tuning import Tuning
@@ -41,7 +42,8 @@ def has_matrix_instructions(request: Request) -> bool:
     one guard a load.
     """
     if request.tuning is not None:
-        return isinstance(request.tuning, XdlopsTuning | WarpgroupTuning | HaloTuning)
+        of_waves = XdlopsTuning | WarpgroupTuning | WindowTuning | HaloWeightTuning
+        return isinstance(request.tuning, of_waves)
     return multiplies(request.machine, request.problem.dtype)
 
 

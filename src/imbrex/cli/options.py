@@ -20,9 +20,10 @@ from imbrex.run.cpu import thread_count
 __all__ = ["Choices", "choices", "emulate_option", "format_option", "sources", "target_option"]
 
 ALGORITHMS_HELP = (
-    "Of a convolution: channels_last, window_rows, merged_groups:COUNT, halo:COUNT or channel_vectors, for "
-    "matrix instructions, or v4r4, which packs nothing; of backward data also v4r1 or v1r1.  On sm_90a also "
-    "whole_images:COUNT, of backward data interleaved, of backward weight input_last and output_last.  "
+    "Of a convolution: channels_last, all_last, window_rows, merged_groups:COUNT, halo:COUNT or "
+    "channel_vectors, for matrix instructions, or v4r4, which packs nothing; of backward data also v4r1 or "
+    "v1r1.  On sm_90a also whole_images:COUNT, of backward data interleaved, shared_phases and "
+    "shared_phases_last, of backward weight input_last and output_last.  "
     "Of a product: aligned, which copies rows that no tensor map shows (sm_90a), or direct, which copies "
     "nothing; data_tiled, or data_tiled:TILE_KERNEL."
 )

@@ -42,6 +42,7 @@ Miopen: Final = Dialect(
         ops.SegmentOp,
         ops.SignalOp,
         ops.TileOp,
+        ops.WithinOp,
         ops.AwaitOp,
     ],
     ATTRIBUTES,

@@ -95,7 +95,7 @@ def _algorithm(op: ConvOp) -> str | None:
         return f"merged_groups:{op.merged_groups.data}"
     if op.whole_images is not None:
         return f"whole_images:{op.whole_images.data}"
-    for word in ("channels_last", "input_last", "output_last", "channel_vectors", "window_rows"):
+    for word in ("channels_last", "input_last", "output_last", "all_last", "channel_vectors", "window_rows"):
         flag = op.properties.get(word)
         if isinstance(flag, Bool) and flag.data:
             return word

@@ -110,6 +110,7 @@ def problem_op(problem: Problem, arrays: tuple[SSAValue, ...], algorithm: str | 
                 "channels_last",
                 "input_last",
                 "output_last",
+                "all_last",
                 "channel_vectors",
                 "window_rows",
             ):

@@ -25,17 +25,28 @@ ALGORITHMS: Mapping[str, tuple[Direction, ...]] = {
     "v4r1": ("backward_data",),
     "v1r1": ("backward_data",),
     "interleaved": ("backward_data",),
+    "shared_phases": ("backward_data",),
+    "shared_phases_last": ("backward_data",),
     "channels_last": ("forward", "backward_data", "backward_weight"),
     "input_last": ("backward_weight",),
     "output_last": ("backward_weight",),
+    "all_last": ("forward", "backward_data", "backward_weight"),
     "merged_groups": ("forward", "backward_data", "backward_weight"),
     "window_rows": ("forward", "backward_weight"),
     "whole_images": ("forward", "backward_data", "backward_weight"),
     "channel_vectors": ("forward", "backward_data", "backward_weight"),
-    "halo": ("forward", "backward_data"),
+    "halo": ("forward", "backward_data", "backward_weight"),
 }
 """Of convolutions, with the directions that each is of."""
-PACKING = ("channels_last", "input_last", "output_last", "channel_vectors", "merged_groups", "window_rows")
+PACKING = (
+    "channels_last",
+    "input_last",
+    "output_last",
+    "all_last",
+    "channel_vectors",
+    "merged_groups",
+    "window_rows",
+)
 """Those that copy for matrix instructions."""
 COUNTED = ("merged_groups", "whole_images", "halo")
 """With a colon and a number, of groups or of positions."""

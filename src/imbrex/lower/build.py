@@ -9,7 +9,7 @@ from imbrex.index.expr import Lin, lin, param, select, var
 from imbrex.ir.ops.grid import LaunchOp
 from imbrex.ir.ops.matrix import MfmaOp
 from imbrex.ir.ops.memory import AllocOp, FillOp, LdsBarrierOp, SubviewOp, constant_of, filled_with
-from imbrex.ir.ops.schedule import AwaitOp, BoundOp, GroupOp, SegmentOp, SignalOp, TileOp
+from imbrex.ir.ops.schedule import AwaitOp, BoundOp, GroupOp, SegmentOp, SignalOp, TileOp, WithinOp
 from imbrex.ir.ops.standard import (
     ROLLED,
     AddiOp,
@@ -131,7 +131,7 @@ class Builder:
                 self.reader.indices[op.result] = self.reader.indices[op.lhs] + self.reader.indices[op.rhs]
             case ForOp():
                 self._loop(op)
-            case SegmentOp() | BoundOp() | GroupOp() | TileOp():
+            case SegmentOp() | BoundOp() | GroupOp() | TileOp() | WithinOp():
                 self._number(op)
             case AllocOp():
                 body.append(Alloc(self.reader.declare(op.result, "buffer")))
@@ -182,7 +182,7 @@ class Builder:
         found = constant_of(value)
         return self.reader.indices[value] if found is None else lin(found)
 
-    def _number(self, op: SegmentOp | BoundOp | GroupOp | TileOp) -> None:
+    def _number(self, op: SegmentOp | BoundOp | GroupOp | TileOp | WithinOp) -> None:
         """A number of a workgroup's own: what a plan or an order says."""
         match op:
             case SegmentOp():
@@ -197,6 +197,10 @@ class Builder:
                 rows = None if op.rows is None else self.reader.indices[op.rows]
                 ((index,), _) = op.map_(rows).at(self.reader.index([op.place]))
                 self._named(op.result, "tile", index, op.count)
+            case WithinOp():
+                (number,) = self.reader.index([op.number])
+                past = select(op.first.data + op.count.data - 1 - number, 1, 0)
+                self._named(op.result, "within", select(number - op.first.data, past, 0), 2)
 
     def _segment(self, op: SegmentOp) -> None:
         """What the plan says of a workgroup."""

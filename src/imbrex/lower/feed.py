@@ -18,10 +18,13 @@ from imbrex.index.expr import Lin, lin, var
 from imbrex.index.map import Map
 from imbrex.index.query import address, vector_width
 from imbrex.ir.chain import finish_of, named_map, named_under
+from imbrex.ir.ops.phases import phase_box_of
 from imbrex.ir.ops.standard import SSAValue
 from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
+from imbrex.lower.lines import by_lines
 from imbrex.lower.reader import Reader, element_type, number, sizes
 from imbrex.lower.stmt import Buffer, Ref
+from imbrex.lower.taps import taps
 from imbrex.lower.warpgroup import Drain, Feed, Finish, Lanes, WarpgroupGemm, piece_columns
 from imbrex.schedule.access import access_of
 from imbrex.schedule.warpgroup.plan import ROWS, instruction_of, shared_tile, stretch
@@ -45,6 +48,8 @@ def warpgroup_gemm(op: WarpgroupGemmOp, reader: Reader) -> WarpgroupGemm:
     made = _statement(op, reader)
     if made.b_stays and isinstance(made.b.access, Lanes):
         raise Diagnostic(f"a tile of B that stays in shared memory comes by TMA: {made.b.access.reason}")
+    if op.b_halo is not None and isinstance(made.a.access, Lanes):
+        raise Diagnostic(f"pixels that windows are multiplied by come by TMA: {made.a.access.reason}")
     return made
 
 
@@ -52,17 +57,18 @@ def _statement(op: WarpgroupGemmOp, reader: Reader) -> WarpgroupGemm:
     grid, cluster, dtype = op.grid_, op.cluster_, element_type(op.a)
     plan = op.plan_
     shared = plan is not None and bool(plan.shared)
+    lines = by_lines(op, op.halo.data, op.slots.data, reader) if op.halo and op.slots else None
     return WarpgroupGemm(
         rows=grid.m_per_block,
-        columns=grid.n_per_block,
-        depth=grid.k_per_block,
+        columns=grid.n_per_block * op.phase_count,
+        depth=lines.a.share.k if lines else grid.k_per_block,
         stages=op.stages.data,
         consumers=op.consumers.data,
         pingpong=number(op.pingpong, False),
         cluster=cluster,
-        instruction=instruction_of(dtype, grid.n_per_block),
-        a=_feed(op, "a", reader) if op.halo is None else _halo(op, op.halo.data, reader),
-        b=_feed(op, "b", reader),
+        instruction=instruction_of(dtype, op.own_columns),
+        a=lines.a if lines else _pixels(op, reader),
+        b=lines.b if lines else _filters(op, reader),
         c=_drain(op, reader),
         batches=grid.g,
         row_tiles=grid.m_blocks,
@@ -78,7 +84,21 @@ def _statement(op: WarpgroupGemmOp, reader: Reader) -> WarpgroupGemm:
         flags=_slot(op.flags, op, reader) if shared else None,
         b_stays=op.stationary is not None,
         diagonal=1 if op.diagonal is None else op.diagonal.data,
+        phases=phase_box_of(op.phase_box),
+        part_steps=tuple(x // grid.k_per_block for x in op.part_k.data) if op.part_k else (),
+        phase_of=(0,) if op.phases is None else op.phases.data,
+        lines=lines.walk if lines else None,
     )
+
+
+def _pixels(op: WarpgroupGemmOp, reader: Reader) -> Feed:
+    """A."""
+    return _feed(op, "a", reader) if op.halo is None else _halo(op, op.halo.data, reader)
+
+
+def _filters(op: WarpgroupGemmOp, reader: Reader) -> Feed:
+    """B."""
+    return _feed(op, "b", reader) if op.b_halo is None else taps(op, op.b_halo.data, reader)
 
 
 def _feed(op: WarpgroupGemmOp, which: Literal["a", "b"], reader: Reader) -> Feed:
@@ -149,7 +169,7 @@ def _drain(op: WarpgroupGemmOp, reader: Reader) -> Drain:
     grid = op.grid_
     buffer, map = _operand(op.c, ("gemmG", "gemmM", "gemmN"), reader)
     dtype = buffer.dtype
-    rows, columns = grid.m_blocks * grid.m_per_block, grid.n_blocks * grid.n_per_block
+    rows, columns = grid.m_blocks * grid.m_per_block, grid.n_blocks * grid.n_per_block * op.phase_count
     grown = _grown(map, {"gemmM": rows, "gemmN": columns})
     places = {"gemmG": var("batch", grid.g), "gemmM": var("row", rows), "gemmN": var("column", columns)}
     point = grown.at([places[dim.name] for dim in grown.upper])
@@ -188,8 +208,8 @@ def _stored(op: WarpgroupGemmOp, map: Map, dtype: DType, together: Literal["row"
         return Refused("C is read, or added to")
     if dtype.name not in STORED:
         return Refused(f"no TMA store of {dtype}")
-    grid, whole = op.grid_, op.n_per_block.data
-    columns = whole // (1 if op.plan_ is None else op.plan_.parts)
+    grid, whole = op.grid_, op.n_per_block.data * op.phase_count
+    columns = op.own_columns * op.phase_count // (1 if op.plan_ is None else op.plan_.parts)
     if together == "column":
         piece = piece_columns(columns, dtype.bytes)
         swizzle = next((s for s in SWIZZLES if s == piece * dtype.bytes), 0)

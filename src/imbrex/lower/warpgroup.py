@@ -16,12 +16,16 @@ from imbrex.index.rule import Guard
 from imbrex.lower.place import Buffer, Ref, StoreMethod
 from imbrex.problem.epilogue import Expression
 from imbrex.view.halo_tile import HaloTile
+from imbrex.view.line_filter import LineFilter
+from imbrex.view.line_stream import LineStreams
 from imbrex.view.mma import Instruction
+from imbrex.view.phase_box import ONE_PHASE, PhaseBox
 from imbrex.view.shared_tile import SharedTile
 from imbrex.view.streamk import Plan
+from imbrex.view.tap_tile import TapTile
 from imbrex.view.tensor import Box, Walk
 
-__all__ = ["Access", "Drain", "Feed", "Finish", "Lanes", "WarpgroupGemm", "piece_columns"]
+__all__ = ["Access", "Drain", "Feed", "Finish", "Lanes", "LineWalk", "WarpgroupGemm", "piece_columns"]
 
 PIECE_VECTORS: Final = (8, 4, 2, 1)
 VECTOR_BYTES: Final = 16
@@ -52,7 +56,7 @@ class Feed:
     """
 
     buffer: Buffer
-    share: SharedTile | HaloTile
+    share: SharedTile | HaloTile | TapTile
     access: Access
     parts: int
 
@@ -88,6 +92,19 @@ class Drain:
 
 
 @dataclass(frozen=True)
+class LineWalk:
+    """Consumers have streams of the lines of tiles.  Their steps are lines of pixels, `line` rows each, that
+    windows want; a line whose number is outside of `exists` is zeros, and left out.  Step s adds to
+    `filter.rows` lines of the result, s and those before it.
+    """
+
+    line: int
+    exists: Guard
+    filter: LineFilter
+    streams: LineStreams
+
+
+@dataclass(frozen=True)
 class WarpgroupGemm:
     """c[row, column] = alpha * sum over k of a[k, row] * b[k, column] + beta * c, over all of the grid.
 
@@ -99,7 +116,13 @@ class WarpgroupGemm:
 
     diagonal: blocks of columns, each of which is multiplied by its own channels of a tap only.
 
+    phases: columns of C for each column of B; phase_of: which of them each of the equal parts of the steps is
+    summed into; others are zero.  columns counts those of all phases.  part_steps: of every part, batch after
+    batch, in turns, has so many; empty where all have all.
+
     b_stays: a tile of B stays in shared memory until another one is wanted, units of all batches in turn.
+
+    lines: where steps are lines of pixels, in streams, one a consumer; None where they are parts of K.
 
     partials, flags: of the workgroup `workgroup`, its place for the sums of a tile that another one owns, of
     rows * columns, and its flag; None where no tile is shared through memory.
@@ -130,11 +153,25 @@ class WarpgroupGemm:
     flags: Ref | None = None
     b_stays: bool = False
     diagonal: int = 1
+    phases: PhaseBox = ONE_PHASE
+    phase_of: tuple[int, ...] = (0,)
+    part_steps: tuple[int, ...] = ()
+    lines: LineWalk | None = None
 
     @property
     def parts(self) -> int:
         """Of K: workgroups that share a tile in a cluster.  Each stores as many of its columns."""
         return 1 if self.plan is None else self.plan.parts
+
+    @property
+    def is_batch_first(self) -> bool:
+        """Are units that follow one another of different batches?"""
+        return self.b_stays or bool(self.part_steps)
+
+    @property
+    def summed(self) -> tuple[int, ...]:
+        """Phases that have sums."""
+        return tuple(sorted(set(self.phase_of)))
 
     @property
     def channels(self) -> int:
@@ -143,8 +180,20 @@ class WarpgroupGemm:
 
     @property
     def stored_columns(self) -> int:
-        """Neighbouring columns of a tile that one workgroup stores."""
-        return self.columns // self.parts
+        """Neighbouring columns of a tile that one workgroup, or a consumer that shares columns, stores."""
+        return self.own_columns // self.parts
+
+    @property
+    def own_columns(self) -> int:
+        """Of a consumer: of the tile, but where consumers share a window's taps; by warps, of one tap."""
+        if not isinstance(self.b.share, TapTile):
+            return self.columns
+        return self.b.share.windows.channels if self.by_warps else self.columns // self.consumers
+
+    @property
+    def by_warps(self) -> bool:
+        """Do warps multiply, each a block of the diagonal, at all taps of a window?"""
+        return isinstance(self.b.share, TapTile) and self.diagonal > 1
 
     @property
     def units(self) -> int:

@@ -25,7 +25,7 @@ __all__ = ["access_of", "context_of"]
 def context_of(view: GemmView, dtype: DType) -> GemmContext:
     """The context of a GEMM whose operands are seen through `view`."""
     a, b, c = (access_of(matrix, dtype) for matrix in (view.a, view.b, view.c))
-    return GemmContext(view.m, view.n, view.k, dtype, view.g, a, b, c)
+    return GemmContext(view.m, view.n, view.k, dtype, view.g, a, b, c, view.phases)
 
 
 def access_of(view: Map, dtype: DType) -> Access:

@@ -7,7 +7,7 @@ gemmN.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from imbrex.dtype import DType
 
@@ -51,7 +51,11 @@ class Access:
 
 @dataclass(frozen=True)
 class GemmContext:
-    """One GEMM, g times over."""
+    """One GEMM, g times over.
+
+    phases: columns of C for each of B, of which `summed` sum over parts of K of multiples of `part_k`, and
+    others are zero; see `imbrex.view.phase_tiles`.  mean_k: of all batches; 0 where that is k.
+    """
 
     m: int
     n: int
@@ -61,6 +65,10 @@ class GemmContext:
     a: Access = Access()
     b: Access = Access()
     c: Access = Access()
+    phases: int = 1
+    part_k: int = 0
+    summed: int = 1
+    mean_k: int = 0
 
     def __post_init__(self) -> None:
         assert min(self.g, self.m, self.n, self.k) >= 1, f"sizes are at least 1: {self}"
@@ -78,7 +86,7 @@ class GemmContext:
     @property
     def exchanged(self) -> GemmContext:
         """The transposed product: B plays A, and n plays m."""
-        return GemmContext(self.n, self.m, self.k, self.dtype, self.g, self.b, self.a, self.c.exchanged)
+        return replace(self, m=self.n, n=self.m, a=self.b, b=self.a, c=self.c.exchanged)
 
     def padded(self, tile_m: int, tile_n: int, tile_k: int) -> tuple[int, int, int]:
         """m, n, k rounded up to whole tiles."""

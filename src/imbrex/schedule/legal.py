@@ -12,7 +12,11 @@ from imbrex.schedule.cpu.plan import CpuPlan, CpuTuning
 from imbrex.schedule.general.copy import BlockCopy
 from imbrex.schedule.general.plan import GeneralPlan, GeneralTuning
 from imbrex.schedule.halo.legal import HALO_RULES
+from imbrex.schedule.halo.line_legal import LINE_RULES
+from imbrex.schedule.halo.lines import LinesTuning
 from imbrex.schedule.halo.plan import HaloTuning
+from imbrex.schedule.halo_weight.legal import HALO_WEIGHT_RULES
+from imbrex.schedule.halo_weight.plan import HaloWeightTuning
 from imbrex.schedule.rules import Illegal, Reasons, Rules, listed
 from imbrex.schedule.target import CpuTarget, GpuTarget, Target
 from imbrex.schedule.tuning import Tuning, with_article
@@ -39,6 +43,10 @@ def check(tuning: Tuning, context: GemmContext, machine: Target) -> tuple[Illega
             return WARPGROUP_RULES.broken(tuning.plan(context, machine), machine)
         case HaloTuning(), GpuTarget():
             return HALO_RULES.broken(tuning.plan(context, machine), machine)
+        case HaloWeightTuning(), GpuTarget():
+            return HALO_WEIGHT_RULES.broken(tuning.plan(context, machine), machine)
+        case LinesTuning(), GpuTarget():
+            return LINE_RULES.broken(tuning.plan(context, machine), machine)
         case CpuTuning(), CpuTarget():
             return CPU_RULES.broken(tuning.plan(context), machine)
         case _:

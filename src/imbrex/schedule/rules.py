@@ -8,7 +8,9 @@ from typing import Generic, TypeAlias, TypeVar
 
 from imbrex.schedule.cpu.plan import CpuPlan
 from imbrex.schedule.general.plan import GeneralPlan
+from imbrex.schedule.halo.lines import LinesPlan
 from imbrex.schedule.halo.plan import HaloPlan
+from imbrex.schedule.halo_weight.plan import HaloWeightPlan
 from imbrex.schedule.target import Target
 from imbrex.schedule.warpgroup.plan import WarpgroupPlan
 from imbrex.schedule.xdlops.plan import XdlopsPlan
@@ -27,7 +29,7 @@ class Illegal:
         return self.reason
 
 
-P = TypeVar("P", GeneralPlan, XdlopsPlan, WarpgroupPlan, HaloPlan, CpuPlan)
+P = TypeVar("P", GeneralPlan, XdlopsPlan, WarpgroupPlan, HaloPlan, LinesPlan, HaloWeightPlan, CpuPlan)
 G = TypeVar("G", bound=Target)
 Reasons: TypeAlias = Iterator[str]
 

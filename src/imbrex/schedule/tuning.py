@@ -1,4 +1,4 @@
-"""Tuning: one of the five kinds; its text form and its JSON form, one line each.
+"""Tuning: one of the seven kinds; its text form and its JSON form, one line each.
 
     v1:general:block_size,m_per_block,n_per_block,k_per_block,m_per_thread,n_per_thread
     v1:xdlops:m_per_block,n_per_block,k_per_block,m_per_wave,n_per_wave,kpack,
@@ -7,6 +7,10 @@
                  cooperative|pingpong,straight|swapped,group
     v1:halo:images,rows,loaded,width,taps,channels,n_per_block,diagonal,stages,consumers,
             cooperative|pingpong
+    v1:lines:images,lines,width,window_rows,window_columns,channels,n_per_block,diagonal,stages,
+             consumers,cooperative|pingpong
+    v1:halo_weight:images,rows,loaded,width,taps,channels,diagonal,shares,stages,
+                   consumers
     v1:cpu:m_per_thread,n_per_thread,m_per_block,n_per_block,k_per_block,vector_lanes,
            k_major|k_blocked,a|b,straight|swapped
 
@@ -18,12 +22,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, get_args
 
 from imbrex.diagnostic import Diagnostic, did_you_mean
 from imbrex.schedule.cpu.plan import CpuTuning
 from imbrex.schedule.general.plan import GeneralTuning
+from imbrex.schedule.halo.lines import LinesTuning
 from imbrex.schedule.halo.plan import HaloTuning
+from imbrex.schedule.halo_weight.plan import HaloWeightTuning
 from imbrex.schedule.warpgroup.plan import WarpgroupTuning
 from imbrex.schedule.xdlops import mfma
 from imbrex.schedule.xdlops.plan import XdlopsTuning
@@ -31,12 +37,12 @@ from imbrex.view.lds import LDS_KINDS
 
 __all__ = ["KINDS", "VERSION", "Tuning", "from_json", "parse", "text", "to_json", "with_article"]
 
-Tuning: TypeAlias = GeneralTuning | XdlopsTuning | WarpgroupTuning | HaloTuning | CpuTuning
+Tuning: TypeAlias = (
+    GeneralTuning | XdlopsTuning | WarpgroupTuning | HaloTuning | LinesTuning | HaloWeightTuning | CpuTuning
+)
 
 VERSION = 1
-KINDS: dict[str, type[Tuning]] = {
-    kind.kind: kind for kind in (GeneralTuning, XdlopsTuning, WarpgroupTuning, HaloTuning, CpuTuning)
-}
+KINDS: dict[str, type[Tuning]] = {kind.kind: kind for kind in get_args(Tuning)}
 WORDS: dict[str, dict[str, str | bool]] = {
     "a_layout": {"k_major": "k_major", "k_blocked": "k_blocked"},
     "stationary": {"a": "a", "b": "b"},

@@ -61,7 +61,7 @@ class ChannelsLast:
         """The dims of the packed array."""
         channels = dict(self.array)[self.channel]
         rounded = Dim(self.channel, -(-channels // self.multiple) * self.multiple)
-        return (*self._outer, *self._inner, rounded)
+        return (*self._outer, *self.inner, rounded)
 
     @property
     def moved(self) -> int:
@@ -82,7 +82,7 @@ class ChannelsLast:
         most: a multiple of what a work item has along inner.
         """
         slots = max(1, VECTOR_BYTES // element_bytes)
-        channels, positions = self.packed[-1].size, prod(d.size for d in self._inner)
+        channels, positions = self.packed[-1].size, prod(d.size for d in self.inner)
         together = positions if most is None else gcd(positions, most)
         other = 1 if is_channels_last(self.array, self.channel) else gcd(together, slots)
         spare = workitems // min(workitems, _power_of_two(-(-positions // other)))
@@ -136,7 +136,8 @@ class ChannelsLast:
         return () if is_channels_last(self.array, self.channel) else self._others[: self._before]
 
     @property
-    def _inner(self) -> tuple[Dim, ...]:
+    def inner(self) -> tuple[Dim, ...]:
+        """What comes after the outer dims, but for the channel."""
         return self._others[len(self._outer) :]
 
     @property
@@ -156,7 +157,7 @@ class ChannelsLast:
 
     def _merged(self) -> Layer:
         """(outer, inner, channel) over the packed array; no outer where there are no such dims."""
-        parts = (("outer", self._outer), ("inner", self._inner))
+        parts = (("outer", self._outer), ("inner", self.inner))
         merges: list[Entry] = [
             (Merge(), name, " ".join(d.name for d in dims)) for name, dims in parts if dims
         ]

@@ -2,17 +2,27 @@
 
     tiles   (unit, member) -> (batch, row_tile, column_tile)
 
+Whole units are dealt out in rounds:
+
+    unit = number * clusters + place        place = slot, or slot + number modulo clusters
+
+in each of which a slot has its own place; where batches are in turns of one another, and as many clusters as
+would give a slot the same turn every time, it has the next place every time.
+
 Units of one batch come in an order of `imbrex.view.workgroup` over blocks, a block being the tiles of a
 cluster; members lie along the rows of tiles first.
 """
 
 from __future__ import annotations
 
+from math import gcd
+
+from imbrex.index.expr import Lin
 from imbrex.index.map import Dim, Map, layer_over
 from imbrex.index.rule import Merge, PassThrough, Unmerge
 from imbrex.view.workgroup import order
 
-__all__ = ["blocks_in_order", "tiles"]
+__all__ = ["blocks_in_order", "place_of", "tiles"]
 
 
 def blocks_in_order(row_blocks: int, column_blocks: int, group: int) -> Map:
@@ -22,6 +32,11 @@ def blocks_in_order(row_blocks: int, column_blocks: int, group: int) -> Map:
     if group == 1:
         return order(row_blocks, column_blocks, along="n")
     return order(row_blocks, column_blocks, min(group, row_blocks))
+
+
+def place_of(slot: Lin, number: Lin, clusters: int, turns: int = 1) -> Lin:
+    """Of a slot in a round."""
+    return (slot + number) % clusters if gcd(clusters, turns) > 1 else slot
 
 
 def tiles(blocks: Map, batches: int, cluster: tuple[int, int], batch_first: bool = False) -> Map:

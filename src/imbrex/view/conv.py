@@ -79,11 +79,11 @@ class Convolution:
 def forward(conv: Convolution, taps_first: bool = False, channel_multiple: int = 1) -> GemmView:
     """v4r4.  channel_multiple: of c, where a window has several taps."""
     reduction = _reduction(conv.input, {"c": "c", "hi": "y", "wi": "x"}, taps_first)
-    pixels = _order(conv.output, {"n": "n", "ho": "ho", "wo": "wo"})
-    more = _more_channels(conv.filter, "c", _taps(conv), channel_multiple)
+    pixels = order_of(conv.output, {"n": "n", "ho": "ho", "wo": "wo"})
+    more = more_channels(conv.filter, "c", _taps(conv), channel_multiple)
     return GemmView(
         a=_counted(conv.filter, more, gemmK=reduction, gemmM="k"),
-        b=_stacked(_windows(conv, more), gemmK=reduction, gemmN=pixels),
+        b=stacked(_windows(conv, more), gemmK=reduction, gemmN=pixels),
         c=_merged(conv.output, gemmM="k", gemmN=pixels),
     )
 
@@ -92,24 +92,24 @@ def backward_weight(conv: Convolution, taps_first: bool = False, channel_multipl
     """v4r4: the filter's gradient sums over all pixels.  taps_first: of gemmN, where channels come last.
     channel_multiple: of c, where a window has several taps.
     """
-    pixels = _order(conv.output, {"n": "n", "ho": "ho", "wo": "wo"})
+    pixels = order_of(conv.output, {"n": "n", "ho": "ho", "wo": "wo"})
     taps = _reduction(conv.filter, {"c": "c", "y": "y", "x": "x"}, taps_first)
-    more = _more_channels(conv.filter, "c", _taps(conv), channel_multiple)
+    more = more_channels(conv.filter, "c", _taps(conv), channel_multiple)
     return GemmView(
         a=_merged(conv.output, gemmK=pixels, gemmM="k"),
-        b=_stacked(_windows(conv, more), gemmK=pixels, gemmN=taps),
+        b=stacked(_windows(conv, more), gemmK=pixels, gemmN=taps),
         c=_counted(conv.filter, more, gemmM="k", gemmN=taps),
     )
 
 
 def backward_data_v1r1(conv: Convolution) -> GemmView:
     """One GEMM; its store map is injective only where windows do not overlap."""
-    taps = _order(conv.filter, {"c": "c", "y": "y", "x": "x"})
-    pixels = _order(conv.output, {"n": "n", "ho": "ho", "wo": "wo"})
+    taps = order_of(conv.filter, {"c": "c", "y": "y", "x": "x"})
+    pixels = order_of(conv.output, {"n": "n", "ho": "ho", "wo": "wo"})
     return GemmView(
         a=_merged(conv.filter, gemmK="k", gemmM=taps),
         b=_merged(conv.output, gemmK="k", gemmN=pixels),
-        c=_stacked(_windows(conv), gemmM=taps, gemmN=pixels),
+        c=stacked(_windows(conv), gemmM=taps, gemmN=pixels),
     )
 
 
@@ -162,13 +162,13 @@ def _phases(axis: Axis) -> Iterator[Phase]:
 
 
 def _phase(conv: Convolution, h: Phase, w: Phase, taps_first: bool, channel_multiple: int) -> GemmView:
-    pixels = _order(conv.input, {"n": "n", "hi": "ht", "wi": "wt"})
+    pixels = order_of(conv.input, {"n": "n", "hi": "ht", "wi": "wt"})
     reduction = _reduction(conv.output, {"k": "k", "ho": "yd", "wo": "xd"}, taps_first)
-    more = _more_channels(conv.filter, "k", h.taps * w.taps, channel_multiple)
+    more = more_channels(conv.filter, "k", h.taps * w.taps, channel_multiple)
     return GemmView(
-        a=_stacked(_phase_filter(conv, h, w, more), gemmK=reduction, gemmM="c"),
-        b=_stacked(_phase_output(conv, h, w, more), gemmK=reduction, gemmN=pixels),
-        c=_stacked(_phase_input(conv, h, w), gemmM="c", gemmN=pixels),
+        a=stacked(_phase_filter(conv, h, w, more), gemmK=reduction, gemmM="c"),
+        b=stacked(_phase_output(conv, h, w, more), gemmK=reduction, gemmN=pixels),
+        c=stacked(_phase_input(conv, h, w), gemmM="c", gemmN=pixels),
     )
 
 
@@ -181,7 +181,7 @@ def _phase_filter(conv: Convolution, h: Phase, w: Phase, more: Mapping[str, Entr
         "x": (taps(conv.width, w), "xd", "x"),
         **more,
     }
-    return (_changed(conv.filter, entries, {"yd": h.taps, "xd": w.taps}),)
+    return (changed(conv.filter, entries, {"yd": h.taps, "xd": w.taps}),)
 
 
 def _phase_input(conv: Convolution, h: Phase, w: Phase) -> tuple[Layer, ...]:
@@ -189,7 +189,7 @@ def _phase_input(conv: Convolution, h: Phase, w: Phase) -> tuple[Layer, ...]:
         "hi": (Embed((conv.height.stride,), h.start), "ht", "hi"),
         "wi": (Embed((conv.width.stride,), w.start), "wt", "wi"),
     }
-    return (_changed(conv.input, entries, {"ht": h.extent, "wt": w.extent}),)
+    return (changed(conv.input, entries, {"ht": h.extent, "wt": w.extent}),)
 
 
 def _phase_output(conv: Convolution, h: Phase, w: Phase, more: Mapping[str, Entry]) -> tuple[Layer, ...]:
@@ -207,13 +207,13 @@ def _phase_output(conv: Convolution, h: Phase, w: Phase, more: Mapping[str, Entr
         "wo": (pad(conv.width, w), "wopad", "wo"),
         **more,
     }
-    below = _changed(conv.output, pads)
+    below = changed(conv.output, pads)
     entries: dict[str, Entry] = {
         "hopad": (rows(conv.height, h), "yd ht", "hopad"),
         "wopad": (rows(conv.width, w), "xd wt", "wopad"),
     }
     sizes = {"yd": h.taps, "ht": h.extent, "xd": w.taps, "wt": w.extent}
-    return (_changed(below.upper, entries, sizes), below)
+    return (changed(below.upper, entries, sizes), below)
 
 
 def _windows(conv: Convolution, more: Mapping[str, Entry] | None = None) -> tuple[Layer, ...]:
@@ -224,31 +224,31 @@ def _windows(conv: Convolution, more: Mapping[str, Entry] | None = None) -> tupl
         "wi": (Pad(left, right), "wipad", "wi"),
         **(more or {}),
     }
-    below = _changed(conv.input, pads)
+    below = changed(conv.input, pads)
     h, w = conv.height, conv.width
     entries: dict[str, Entry] = {
         "hipad": (Embed((h.dilation, h.stride)), "y ho", "hipad"),
         "wipad": (Embed((w.dilation, w.stride)), "x wo", "wipad"),
     }
     sizes = {"y": h.window, "ho": h.out, "x": w.window, "wo": w.out}
-    return (_changed(below.upper, entries, sizes), below)
+    return (changed(below.upper, entries, sizes), below)
 
 
 def _taps(conv: Convolution) -> int:
     return conv.height.window * conv.width.window
 
 
-def _more_channels(memory: Sequence[Dim], name: str, taps: int, multiple: int) -> dict[str, Entry]:
+def more_channels(memory: Sequence[Dim], name: str, taps: int, multiple: int) -> dict[str, Entry]:
     """The entry that counts channels up to a multiple; none where they are one or there is a single tap."""
     extra = -dict(memory)[name] % multiple if taps > 1 else 0
     return {name: (Pad(0, extra), name, name)} if extra else {}
 
 
 def _counted(memory: Sequence[Dim], more: Mapping[str, Entry], **gemm: str) -> Map:
-    return _stacked((_changed(memory, more),), **gemm) if more else _merged(memory, **gemm)
+    return stacked((changed(memory, more),), **gemm) if more else _merged(memory, **gemm)
 
 
-def _changed(
+def changed(
     lower: Sequence[Dim], entries: Mapping[str, Entry], sizes: Mapping[str, int] | None = None
 ) -> Layer:
     """A layer that passes every dim through but those that have an entry."""
@@ -266,17 +266,17 @@ def _merged(lower: Sequence[Dim], **gemm: str) -> Map:
     return Map((layer_over(lower, *(entry(n, p) for n, p in (grouped | gemm).items())),))
 
 
-def _stacked(below: tuple[Layer, ...], **gemm: str) -> Map:
+def stacked(below: tuple[Layer, ...], **gemm: str) -> Map:
     return Map((*_merged(below[0].upper, **gemm).layers, *below))
 
 
 def _reduction(memory: Sequence[Dim], names: dict[str, str], taps_first: bool) -> str:
     """The digits of a window: in memory order, or with the channel, the first of `names`, after the taps."""
     channel, *_ = names.values()
-    digits = _order(memory, names).split()
+    digits = order_of(memory, names).split()
     return " ".join(sorted(digits, key=lambda digit: taps_first and digit == channel))
 
 
-def _order(memory: Sequence[Dim], names: dict[str, str]) -> str:
+def order_of(memory: Sequence[Dim], names: dict[str, str]) -> str:
     """The names in the order in which an array stores the dims that they stand for."""
     return " ".join(names[d.name] for d in memory if d.name in names)

@@ -107,7 +107,7 @@ class DataTiled:
     @cached_property
     def gemm(self) -> GemmView:
         """The product on packed arrays."""
-        return GemmView(*(self._packed_operand(o) for o in ("a", "b", "c")))
+        return GemmView(self._packed_operand("a"), self._packed_operand("b"), self._packed_operand("c"))
 
     def items(self, operand: Operand, element_bytes: int, workitems: int = 256) -> Items:
         """Who moves what between the packed array and the plain one, of elements of so many bytes.

@@ -17,17 +17,23 @@ from imbrex.index.rule import Pad, PassThrough, Rule
 
 @dataclass(frozen=True)
 class GemmView:
-    """The three operands as maps from gemm coordinates to array coordinates."""
+    """The three operands as maps from gemm coordinates to array coordinates.
+
+    phases: columns of C for each of B, see `imbrex.view.phase_tiles`.
+    """
 
     a: Map
     b: Map
     c: Map
+    phases: int = 1
 
     def __post_init__(self) -> None:
+        columns = self.sizes_of(self.b)
+        columns["gemmN"] *= self.phases
         for x, y, what in (
             (self.sizes_of(self.a), self.sizes_of(self.b), "gemmG gemmK"),
             (self.sizes_of(self.a), self.sizes_of(self.c), "gemmG gemmM"),
-            (self.sizes_of(self.b), self.sizes_of(self.c), "gemmG gemmN"),
+            (columns, self.sizes_of(self.c), "gemmG gemmN"),
         ):
             for name in what.split():
                 assert x.get(name) == y.get(name), f"{name} differs: {x.get(name)} and {y.get(name)}"
@@ -46,7 +52,7 @@ class GemmView:
 
     @property
     def n(self) -> int:
-        return dict(self.c.upper)["gemmN"]
+        return dict(self.b.upper)["gemmN"]
 
     @property
     def k(self) -> int:

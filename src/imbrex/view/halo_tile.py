@@ -46,7 +46,8 @@ class HaloTile:
     """images, places: of the tile's pixels.  pitch: raster rows from an image to the next.
 
     taps: digits of the tap, slowest first, (how many, raster rows from one to the next); first: the raster
-    row of the first pixel at the first tap.  channels: elements, whole rows of `swizzle` bytes.
+    row of the first pixel at the first tap.  channels: elements, whole rows of `swizzle` bytes.  instruction:
+    pixels that one instruction reads.
     """
 
     images: int
@@ -57,13 +58,14 @@ class HaloTile:
     channels: int
     element_bytes: int
     swizzle: Swizzle
+    instruction: int = INSTRUCTION_ROWS
 
     def __post_init__(self) -> None:
         rows, row = self.places, self.row
-        assert self.images == 1 or rows % INSTRUCTION_ROWS == 0, (
+        assert self.images == 1 or rows % self.instruction == 0, (
             f"an instruction's rows are of one image: {self}"
         )
-        assert rows * self.images % INSTRUCTION_ROWS == 0, (
+        assert rows * self.images % self.instruction == 0, (
             f"{rows * self.images} rows are not whole instructions"
         )
         assert self.swizzle and self.channels % row == 0, (

@@ -12,15 +12,16 @@ window's last columns where these are padding, and the next line begins with as 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from imbrex.index.map import Dim, Map, layer_over
-from imbrex.index.rule import Pad, PassThrough
+from imbrex.index.rule import Merge, Pad, PassThrough, Rule, Unmerge
 from imbrex.view.conv import Axis, Convolution, backward_data_v4r1, forward
 from imbrex.view.gemm import GemmView
 
-__all__ = ["Raster", "RasterDirection", "raster_of", "rastered"]
+__all__ = ["Raster", "RasterDirection", "least_line", "raster_of", "rastered"]
 
 RasterDirection = Literal["forward", "backward_data"]
 NARROW: Final = (8, 16, 32)
@@ -81,9 +82,61 @@ def raster_of(conv: Convolution, direction: RasterDirection) -> Raster | str:
 
 
 def rastered(
-    conv: Convolution, direction: RasterDirection, height: int, line: int, channel_multiple: int = 1
+    conv: Convolution,
+    direction: RasterDirection,
+    height: int,
+    line: int,
+    channel_multiple: int = 1,
+    together: int = 1,
 ) -> GemmView:
-    """The gemm of a raster of `height` lines an image."""
+    """The gemm of a raster of `height` lines an image.
+
+    together: images whose lines follow one another: the first line of each, the second of each, ..; images
+    that are too many for their number do not exist.
+    """
+    images = dict(conv.input)["n"]
+    if spare := -images % together:
+        read = conv.input if direction == "forward" else conv.output
+        view = rastered(_of_images(conv, images + spare), direction, height, line, channel_multiple, together)
+        written = conv.output if direction == "forward" else conv.input
+        missing = [layer_over(dims, *_spared(dims, spare)) for dims in (read, written)]
+        b, c = (Map((*m.layers, x)) for m, x in zip((view.b, view.c), missing, strict=True))
+        return GemmView(view.a, b, c)
+    view = _in_order(conv, direction, height, line, channel_multiple)
+    return view if together == 1 else _beside(view, images, height, line, together)
+
+
+def _of_images(conv: Convolution, count: int) -> Convolution:
+    def grown(dims: tuple[Dim, ...]) -> tuple[Dim, ...]:
+        return tuple(Dim(d.name, count if d.name == "n" else d.size) for d in dims)
+
+    return replace(conv, input=grown(conv.input), output=grown(conv.output))
+
+
+def _spared(dims: tuple[Dim, ...], spare: int) -> Iterator[tuple[Rule, str, str]]:
+    return ((Pad(0, spare) if d.name == "n" else PassThrough(), d.name, d.name) for d in dims)
+
+
+def _beside(view: GemmView, images: int, height: int, line: int, together: int) -> GemmView:
+    """Pixels in the order of (images by `together`, lines, images, columns)."""
+    sizes = {"several": images // together, "line": height, "one": together, "column": line}
+
+    def moved(map: Map) -> Map:
+        others = [(PassThrough(), d.name, d.name) for d in map.upper if d.name != "gemmN"]
+        found = layer_over(
+            map.upper, (Unmerge(), "several one line column", "gemmN"), *others, order=None, **sizes
+        )
+        kept = [(PassThrough(), d.name, d.name) for d in map.upper if d.name != "gemmN"]
+        order = [d.name for d in map.upper]
+        merged = layer_over(found.upper, (Merge(), "gemmN", "several line one column"), *kept, order=order)
+        return Map((merged, found, *map.layers))
+
+    return GemmView(view.a, moved(view.b), moved(view.c))
+
+
+def _in_order(
+    conv: Convolution, direction: RasterDirection, height: int, line: int, channel_multiple: int
+) -> GemmView:
     is_forward = direction == "forward"
     dims, names = (conv.output, ("ho", "wo")) if is_forward else (conv.input, ("hi", "wi"))
     wanted = dict(zip(names, (height, line), strict=True))
@@ -102,9 +155,14 @@ def rastered(
 
 
 def _line(w: Axis, is_forward: bool) -> int:
+    """The shortest line that instructions take whole or in parts."""
+    least = least_line(w, is_forward)
+    return next((n for n in NARROW if least <= n), -(-least // WIDE) * WIDE)
+
+
+def least_line(w: Axis, is_forward: bool) -> int:
     """The shortest line whose windows find their pixels, or padding of their own line or the next."""
     span = (w.window - 1) * w.dilation
     result, read, before = (w.out, w.image, w.before) if is_forward else (w.image, w.out, span - w.before)
     shared = max(result, read + before, result + span - before) if before >= 0 else result + span
-    least = min(result + span, shared)
-    return next((n for n in NARROW if least <= n), -(-least // WIDE) * WIDE)
+    return min(result + span, shared)

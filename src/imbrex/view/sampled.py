@@ -20,6 +20,7 @@ from imbrex.view.conv import Axis, Convolution
 __all__ = ["Sampled", "sampled"]
 
 BESIDE: Final = "beside"
+AXES: Final = ("hi", "wi")
 
 Entry = tuple[Rule, str, str]
 
@@ -44,6 +45,17 @@ class Sampled:
             for s in below.steps
         )
         return Map((Layer((*below.upper, Dim(BESIDE, self.step)), below.lower, steps),))
+
+    @property
+    def within(self) -> Layer | None:
+        """Rows and columns of the sampled input -> those of the input; None where some lie in padding, or it
+        has not both.
+        """
+        *above, below = self.map.layers
+        upper, lower = (tuple(d for d in dims if d.name in AXES) for dims in (below.upper, below.lower))
+        if above or len(lower) < len(AXES):
+            return None
+        return Layer(upper, lower, tuple(s for s in below.steps if set(s.lower) <= set(AXES)))
 
     def wide(self, moved: Map) -> Map:
         """(workgroup, workitem, other, slot) -> sampled input, with `other` over all that lies together, on

@@ -58,6 +58,8 @@ CASES = [
     ),
     Windows(windows("forward", 32, 9, 12, 24, dilation=2, pad_h=(2, 1), pad_w=(0, 3)), algorithm="halo:1"),
     Windows(windows("forward", 32, 8, 14, 32), "v1:halo:1,4,6,16,9,32,32,1,2,2,pingpong", "halo:1"),
+    Windows(windows("forward", 32, 8, 14, 32, n=3), "v1:lines:4,4,16,3,3,32,32,1,2,2,cooperative", "halo:1"),
+    Windows(windows("backward_data", 32, 8, 7, 32), "v1:lines:8,8,8,3,3,32,32,1,2,2,cooperative", "halo:1"),
     Windows(windows("forward", 32, 8, 14, 32), "v1:halo:2,8,10,16,9,32,16,1,3,2,cooperative", "halo:1"),
 ]
 

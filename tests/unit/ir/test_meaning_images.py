@@ -10,12 +10,15 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from imbrex.ir.ops.grid import LaunchOp
+from imbrex.ir.ops.memory import AllocOp, LdsBarrierOp
+from imbrex.ir.ops.schedule import WithinOp
 from imbrex.ir.ops.workspace import WorkspaceOp
 from imbrex.ir.passes.affix_tuning import AffixTuning
 from imbrex.ir.passes.channels_last import ChannelsLastPass
 from imbrex.ir.passes.conv_to_gemm import ConvToGemm
 from imbrex.ir.passes.whole_images import WholeImagesPass
-from imbrex.ir.shape import shape_of
+from imbrex.ir.shape import LDS, shape_of, space_of
 from imbrex.problem import Conv2d
 from imbrex.problem.conv import Direction
 from imbrex.verify.compare import compare
@@ -85,6 +88,12 @@ CASES = [
             ("backward_weight", "input_last"),
         )
     ),
+    *(
+        Copied(layer(direction, y=3, x=3, pad_h=1, pad_w=1, **sizes), TUNING, algorithm)
+        for direction in ("forward", "backward_data", "backward_weight")
+        for algorithm in ("channels_last", "all_last")
+        for sizes in ({}, {"c": 32, "k": 64, "h": 5, "w": 14}, {"groups": 2, "c": 32, "k": 32})
+    ),
 ]
 
 
@@ -111,6 +120,34 @@ def test_of_a_strided_input_only_what_is_read_is_copied() -> None:
     assert workspaces(forward) == {"packed_input": (2, 4, 3, 16)}
     weight = Copied(layer("backward_weight", stride=(2, 3)), TUNING, "input_last").lowered("channels-last")
     assert workspaces(weight) == {"packed_input": (2, 4, 3, 16)}
+
+
+def test_planes_that_begin_anywhere_go_through_shared_memory() -> None:
+    """One launch: of two arrays each workgroup copies one, after a barrier of its own."""
+    weight = layer("backward_weight", y=3, x=3, pad_h=1, pad_w=1)
+    module = Copied(weight, TUNING, "channels_last").lowered("channels-last")
+    (launch,) = (op for op in module.walk() if isinstance(op, LaunchOp))
+    assert sum(isinstance(op, AllocOp) and space_of(op.result) == LDS for op in launch.walk()) == 1
+    parts = [(op.first.data, op.count.data) for op in launch.walk() if isinstance(op, WithinOp)]
+    assert len(parts) == 2 and parts[1] == (parts[0][1], launch.grid_size.data - parts[0][1])
+    assert sum(isinstance(op, LdsBarrierOp) for op in launch.walk()) == 3
+
+
+def test_results_are_turned_back_where_their_planes_begin_anywhere() -> None:
+    narrow = Copied(layer("forward", y=3, x=3, pad_h=1, pad_w=1), TUNING, "all_last")
+    assert workspaces(narrow.lowered("channels-last")) == {
+        "packed_filter": (24, 3, 3, 16),
+        "packed_input": (2, 7, 7, 16),
+        "packed_output": (2, 7, 7, 24),
+    }
+    weight = Copied(layer("backward_weight", y=3, x=3, pad_h=1, pad_w=1), TUNING, "all_last")
+    assert workspaces(weight.lowered("channels-last"))["packed_filter"] == (24, 3, 3, 16)
+
+
+def test_control_few_channels_of_planes_of_whole_16_bytes_stay_in_registers() -> None:
+    weight = layer("backward_weight", h=8, w=8, y=3, x=3, pad_h=1, pad_w=1)
+    module = Copied(weight, TUNING, "channels_last").lowered("channels-last")
+    assert not any(isinstance(op, LdsBarrierOp | WithinOp) for op in module.walk())
 
 
 def test_control_windows_that_overlap_read_all() -> None:

@@ -7,7 +7,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from imbrex.view.cluster import blocks_in_order, tiles
+from imbrex.index.expr import lin
+from imbrex.view.cluster import blocks_in_order, place_of, tiles
 
 CASES = list(product((1, 2, 5), (1, 3), (1, 2, 8), (1, 3), ((1, 1), (2, 1), (1, 2), (2, 2))))
 
@@ -46,3 +47,19 @@ def test_batches_may_come_first() -> None:
     found = [tuple(int(x) for x in map.evaluate([unit, 0])[0]) for unit in range(24)]
     assert found[:5] == [(0, 0, 0), (1, 0, 0), (2, 0, 0), (0, 0, 1), (1, 0, 1)]
     assert len(set(found)) == 24 and {batch for batch, _, _ in found[::3]} == {0}
+
+
+@pytest.mark.parametrize(("clusters", "turns"), [(7, 1), (8, 1), (8, 2), (7, 2), (6, 3), (8, 4), (132, 2)])
+def test_every_unit_is_dealt_once_and_every_slot_meets_all_turns(clusters: int, turns: int) -> None:
+    rounds = 12
+    found = [
+        [
+            place_of(lin(slot), lin(number), clusters, turns).const + number * clusters
+            for number in range(rounds)
+        ]
+        for slot in range(clusters)
+    ]
+    assert sorted(unit for units in found for unit in units) == list(range(rounds * clusters))
+    for units in found:
+        met = [unit % turns for unit in units]
+        assert {met.count(turn) for turn in range(turns)} == {rounds // turns}

@@ -61,6 +61,24 @@ def test_the_products_that_are_stored_are_the_convolution(case: str, direction: 
     assert np.array_equal(products(view), all_products(plain))
 
 
+@pytest.mark.parametrize(
+    ("case", "direction", "together"), list(product(("plain", "groups", "one-sided"), DIRECTIONS, (2, 4)))
+)
+def test_images_between_one_another(case: str, direction: RasterDirection, together: int) -> None:
+    """Another order of the same pixels; images that are too many are not stored."""
+    shape = CASES[case]
+    raster = raster_of(shape, direction)
+    assert isinstance(raster, Raster)
+    height = raster.height + 1
+    view = rastered(shape, direction, height, raster.line, together=together)
+    assert view.n == together * height * raster.line
+    plain = [forward(shape, True)] if direction == "forward" else backward_data_v4r1(shape, True)
+    assert np.array_equal(products(view), all_products(plain))
+    for pixel, image in ((0, 0), (raster.line, 1), (together * raster.line, 0)):
+        at = view.c.at([pixel if d.name == "gemmN" else 0 for d in view.c.upper])
+        assert dict(zip((d.name for d in view.c.lower), at.coords, strict=True))["n"].const == image
+
+
 def test_lines_by_hand() -> None:
     """A line may end with the padding that the next one begins with."""
     sizes = {

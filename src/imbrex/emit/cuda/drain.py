@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from imbrex.emit import c, epilogue
+from imbrex.emit import c
+from imbrex.emit.cuda import beside
 from imbrex.emit.cuda.geometry import WARPGROUP, staging
 from imbrex.emit.cuda.member import boolean, method, static
+from imbrex.emit.cuda.phases import column_of_sum
 from imbrex.emit.cuda.work import splits_evenly
 from imbrex.index.atom import Div, Mod, Select, Xor
 from imbrex.index.expr import Lin, var
@@ -27,14 +29,16 @@ def constants(gemm: WarpgroupGemm) -> list[str]:
         "adds_c": gemm.beta != 0.0,
         "adds_atomically": gemm.method == "atomic_add",
         "is_finished": out.finish is not None,
+        "ends_in_relu": beside.ends_in_relu(gemm),
         "shares_tiles": gemm.plan is not None and bool(gemm.plan.shared),
         "splits_evenly": splits_evenly(gemm.plan),
     }
     width = min(out.width, MOST_BYTES // out.buffer.dtype.bytes)
+    room = 0 if gemm.by_warps else piece.tile.bytes
     result = "sum" if out.finish is None else "float" if out.buffer.dtype.is_float else "int32_t"
     return [
         f"typedef {result} result;",
-        f"static constexpr int piece_columns = {piece.columns}, piece_bytes = {piece.tile.bytes};",
+        f"static constexpr int piece_columns = {piece.columns}, piece_bytes = {room};",
         f"static constexpr int c_width = {width};",
         *(f"static constexpr bool {name} = {boolean(value)};" for name, value in flags.items()),
         static("sum", "alpha", "", f"sum({c.number(gemm.alpha)})", is_constant=True),
@@ -59,33 +63,24 @@ def functions(gemm: WarpgroupGemm) -> list[str]:
     out, tile = gemm.c, staging(gemm).tile
     kind = c.type_name(out.buffer.dtype)
     one = gemm.instruction
-    _, row, column = one.c.at([var("lane", WARPGROUP), var("place", one.c_elements)]).coords
+    place = var("place", one.c_elements * len(gemm.summed))
+    _, row, column = one.c.at([var("lane", WARPGROUP), place % one.c_elements]).coords
     (element,) = tile.map.at([var("column", tile.k), var("row", tile.d)]).coords
     return [
-        "// The row and the column of a lane's sum; the byte of an element in its piece.",
+        "// The row, the column and the column of B of a lane's sum; the byte of an element in its piece.",
         static("int32_t", "sum_row", SUM, c.index(row)),
-        static("int32_t", "sum_column", SUM, c.index(column)),
+        static("int32_t", "sum_column", SUM, c.index(column_of_sum(gemm, column, place // one.c_elements))),
+        static("int32_t", "own_column", SUM, c.index(column)),
         static("uint32_t", "staged", "int32_t row, int32_t column", c.index(element * tile.element_bytes)),
         method("bool", "c_exists", ELEMENT, c.guards(out.guards)),
         method(f"{kind} *", "c_at", ELEMENT, f"c + ({c.index(out.offset)})"),
-        method("result", "finished", f"sum x, {ELEMENT}", _finished(gemm)),
+        *beside.arrays(gemm),
+        *beside.finishing(gemm),
         f"IMBREX_MEMBER void store(uint32_t from, {ELEMENT}) const {{",
         *c.indented(_store(gemm) if stores_boxes(gemm) else []),
         "}",
         *_partial(gemm),
     ]
-
-
-def _finished(gemm: WarpgroupGemm) -> str:
-    """What is stored for a sum."""
-    finish = gemm.c.finish
-    if finish is None:
-        return "x"
-    values = {"x": "float(x)"}
-    for name, ref in finish.arrays:
-        value = f"float(imbrex::widen({name}[{c.index(ref.offset)}]))"
-        values[name] = f"({c.guards(ref.guards)} ? {value} : 0.f)" if ref.guards else value
-    return epilogue.stored(epilogue.text(finish.expression, values, "float"), gemm.c.buffer.dtype)
 
 
 def _store(gemm: WarpgroupGemm) -> list[str]:

@@ -13,6 +13,7 @@ from imbrex.index.map import Map
 from imbrex.lower.warpgroup import Feed, Lanes
 from imbrex.view.halo_tile import HaloTile
 from imbrex.view.shared_tile import SharedTile
+from imbrex.view.tap_tile import TapTile
 from imbrex.view.tensor import Box, Walk
 
 __all__ = ["copied_bytes", "fill", "lanes", "load", "start"]
@@ -37,9 +38,9 @@ def copied_bytes(feed: Feed) -> int:
     return size * prod(-(-b // s) for b, s in zip(form.box, form.steps, strict=True))
 
 
-def start(name: str, share: SharedTile | HaloTile) -> str:
+def start(name: str, share: SharedTile | HaloTile | TapTile) -> str:
     """`a_start`: the byte at which the instruction's tile at (k, d) begins."""
-    place = _byte(share, share.starts if isinstance(share, HaloTile) else None)
+    place = _byte(share, share.starts if isinstance(share, HaloTile | TapTile) else None)
     return static("uint32_t", f"{name}_start", "int32_t k, int32_t d", place, is_constant=True)
 
 
@@ -92,7 +93,7 @@ def lanes(name: str, feed: Feed, consumers: int) -> list[str]:
     ]
 
 
-def _left(form: Lanes, share: SharedTile | HaloTile) -> str | None:
+def _left(form: Lanes, share: SharedTile | HaloTile | TapTile) -> str | None:
     """How many elements from one on, along the tile's rows, lie one after the other in memory and exist.
 
     None where they do not lie so, where warps do not load whole rows, or where elements are copied past the
@@ -128,7 +129,7 @@ def fill(name: str, feed: Feed) -> list[str]:
     ]
 
 
-def _byte(share: SharedTile | HaloTile, map: Map | None = None) -> str:
+def _byte(share: SharedTile | HaloTile | TapTile, map: Map | None = None) -> str:
     """Where element (k, d) of a tile lies."""
     (element,) = (map or share.map).at([var("k", share.k), var("d", share.d)]).coords
     return c.index(element * share.element_bytes)

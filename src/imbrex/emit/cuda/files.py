@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -39,13 +39,16 @@ ASKS = "// compiler flags: "
 IN_ORDER = ("--ptxas-options=-O1",)
 """ptxas 13.0 then leaves multiply-adds and reads of shared memory in the order of their text."""
 
+NO_SIBLINGS: Mapping[str, order.Order] = {}
+
 STATIC_BYTES = 48 * 1024
 """Shared memory that a launch may ask for without being told of it before."""
 
 
 def units(program: Program, facts: Facts, chip: str) -> dict[str, list[str]]:
     """File name -> lines."""
-    language = replace(CUDA, statements=partial(_statements, lets=order.lets(program)))
+    statements = partial(_statements, lets=order.lets(program), orders=order.orders(program))
+    language = replace(CUDA, statements=statements)
     found, flags = files.units(program, facts, chip, language), compiler_flags(program)
     if flags:
         wrapper = f"{program.name}{CUDA.unit}"
@@ -62,15 +65,18 @@ def compiler_flags(program: Program) -> tuple[str, ...]:
 
 
 def _headers(program: Program) -> Sequence[str]:
-    has_warpgroups = any(k.warpgroups is not None for k in program.kernels)
+    products = [k.warpgroups for k in program.kernels if k.warpgroups is not None]
+    own = dict.fromkeys(name for gemm in products for name in warpgroup.headers(gemm))
     flags = FLAGS if has_flags(program) else ()
-    return (*HEADERS, *flags, *(warpgroup.HEADERS if has_warpgroups else ()))
+    return (*HEADERS, *flags, *own)
 
 
-def _statements(kernel: Kernel, lets: Container[str] = ()) -> list[str]:
-    """lets: kernels that let the next one begin."""
+def _statements(
+    kernel: Kernel, lets: Container[str] = (), orders: Mapping[str, order.Order] = NO_SIBLINGS
+) -> list[str]:
+    """lets: kernels that let the next one begin; orders: of products that do not begin after all."""
     if kernel.warpgroups is not None:
-        return warpgroup.body(kernel)
+        return warpgroup.body(kernel, orders.get(kernel.name, "after_all"))
     prepared = shared(hoisted(kernel))
     opening = [order.OPENING] if kernel.name in lets else []
     return [*opening, *WorkItem(prepared, CudaWords(prepared)).lines()]

@@ -116,11 +116,25 @@ def has_lanes(gemm: WarpgroupGemm) -> bool:
 
 def shared_bytes(gemm: WarpgroupGemm) -> int:
     """Stages, two pieces of C for each consumer, barriers: what `imbrex::places` lays out."""
+    if gemm.lines:
+        return _line_bytes(gemm)
     a, b = _rounded(gemm.a.share.bytes), _rounded(gemm.b.share.bytes)
     stages = gemm.stages * a + b if gemm.b_stays else gemm.stages * (a + b)
-    pieces = gemm.consumers * 2 * staging(gemm).tile.bytes
+    pieces = 0 if gemm.by_warps else gemm.consumers * 2 * staging(gemm).tile.bytes
     more = gemm.consumers + 1 if gemm.parts > 1 else 2 if gemm.b_stays else 0
     return stages + pieces + (2 * gemm.stages + 2 + more) * BARRIER_BYTES
+
+
+def _line_bytes(gemm: WarpgroupGemm) -> int:
+    """Stages and two pieces of C for each consumer, B, barriers: what `imbrex::line_places` lays out."""
+    rings = gemm.consumers * gemm.stages
+    pieces = gemm.consumers * 2 * staging(gemm).tile.bytes
+    return (
+        rings * _rounded(gemm.a.share.bytes)
+        + _rounded(gemm.b.share.bytes)
+        + pieces
+        + (2 * rings + gemm.consumers + 1) * BARRIER_BYTES
+    )
 
 
 def _rounded(size: int) -> int:

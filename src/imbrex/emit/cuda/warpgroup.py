@@ -9,10 +9,12 @@ from __future__ import annotations
 from math import prod
 
 from imbrex.emit import c
-from imbrex.emit.cuda import drain, feed
+from imbrex.emit.cuda import drain, feed, lines, taps
 from imbrex.emit.cuda.geometry import has_lanes, registers, tensor_names
 from imbrex.emit.cuda.matrix import multiply, sum_type
 from imbrex.emit.cuda.member import boolean, static
+from imbrex.emit.cuda.order import Order
+from imbrex.emit.cuda.phases import phases
 from imbrex.emit.cuda.work import work
 from imbrex.index.expr import var
 from imbrex.lower.stmt import Kernel
@@ -20,8 +22,9 @@ from imbrex.lower.warpgroup import WarpgroupGemm
 from imbrex.schedule.warpgroup.plan import instruction_of
 from imbrex.view.mma import Instruction
 from imbrex.view.shared_tile import Descriptor
+from imbrex.view.tap_tile import TapTile
 
-__all__ = ["HEADERS", "attributes", "body", "definitions"]
+__all__ = ["attributes", "body", "definitions", "headers"]
 
 HEADERS = ("device/cuda/warpgroup_gemm.h",)
 
@@ -31,28 +34,39 @@ def definitions(kernel: Kernel) -> list[str]:
     gemm = kernel.warpgroups
     if gemm is None:
         return []
-    lines = [
+    members = [
         *_constants(gemm),
         *drain.constants(gemm),
         *_arguments(kernel, gemm),
         *multiply(block_instruction(gemm), (gemm.a.share.major, gemm.b.share.major)),
-        *_blocks(gemm),
+        *(lines.functions(gemm, gemm.lines) if gemm.lines else _blocks(gemm)),
+        *phases(gemm),
+        *(taps.functions(gemm, gemm.b.share) if isinstance(gemm.b.share, TapTile) else ()),
         *work(gemm),
     ]
     for name, one in (("a", gemm.a), ("b", gemm.b)):
-        lines += [feed.start(name, one.share), *feed.load(name, one)]
-        lines += [*feed.lanes(name, one, gemm.consumers), *feed.fill(name, one)]
-    lines += [*drain.functions(gemm), *_prefetch(gemm)]
-    return [f"struct {kernel.name}_gemm {{", *c.indented(lines), "};"]
+        members += [feed.start(name, one.share), *feed.load(name, one)]
+        members += [*feed.lanes(name, one, gemm.consumers), *feed.fill(name, one)]
+    members += [*drain.functions(gemm), *_prefetch(gemm)]
+    return [f"struct {kernel.name}_gemm {{", *c.indented(members), "};"]
 
 
-def body(kernel: Kernel) -> list[str]:
+def headers(gemm: WarpgroupGemm) -> tuple[str, ...]:
+    """What a kernel's struct is for."""
+    if gemm.lines:
+        return lines.HEADERS
+    return taps.headers(gemm) if isinstance(gemm.b.share, TapTile) else HEADERS
+
+
+def body(kernel: Kernel, order: Order = "after_all") -> list[str]:
     """What the kernel's function does with its parameters."""
     gemm = kernel.warpgroups
     assert gemm is not None
     maps = [f"&{name}" for name in tensor_names(gemm)]
     given = ", ".join([*maps, *(b.name for b in kernel.arguments)])
-    return [f"imbrex::run({kernel.name}_gemm{{{given}}});"]
+    run = taps.entry(gemm) if isinstance(gemm.b.share, TapTile) else "run_lines" if gemm.lines else "run"
+    run += f"<imbrex::order::{order}>" if order != "after_all" else ""
+    return [f"imbrex::{run}({kernel.name}_gemm{{{given}}});"]
 
 
 def attributes(kernel: Kernel) -> str:
@@ -73,7 +87,7 @@ def _constants(gemm: WarpgroupGemm) -> list[str]:
     return [
         f"typedef {sum_type(one)} sum;",
         f"typedef {c.type_name(gemm.c.buffer.dtype)} c_type;",
-        f"static constexpr int rows = {gemm.rows}, columns = {gemm.columns}, depth = {gemm.depth};",
+        f"static constexpr int rows = {gemm.rows}, columns = {gemm.own_columns}, depth = {gemm.depth};",
         f"static constexpr int stages = {gemm.stages}, consumers = {gemm.consumers};",
         f"static constexpr bool is_pingpong = {boolean(gemm.pingpong)};",
         f"static constexpr int cluster_rows = {gemm.cluster[0]}, cluster_columns = {gemm.cluster[1]};",
@@ -93,13 +107,17 @@ def _constants(gemm: WarpgroupGemm) -> list[str]:
 
 
 def block_instruction(gemm: WarpgroupGemm) -> Instruction:
-    """Of one block of columns."""
-    return instruction_of(gemm.a.buffer.dtype, gemm.columns // gemm.diagonal)
+    """Of one block of columns, or of one phase; line by line, of a block at all of a window's rows."""
+    if gemm.lines:
+        one = gemm.lines.filter
+        return instruction_of(gemm.a.buffer.dtype, one.rows * one.each)
+    blocks = 1 if gemm.by_warps else gemm.diagonal
+    return instruction_of(gemm.a.buffer.dtype, gemm.own_columns // (blocks * gemm.phases.count))
 
 
 def _blocks(gemm: WarpgroupGemm) -> list[str]:
     """The first column that a part of k is multiplied by; does a sum begin with it?"""
-    depth, each = gemm.channels // gemm.diagonal, gemm.columns // gemm.diagonal
+    depth, each = gemm.channels // gemm.diagonal, block_instruction(gemm).n
     k = var("k", gemm.depth)
     first = k % gemm.channels // depth * each
     begins = f"k < {gemm.channels} && k % {depth} == 0" if gemm.diagonal > 1 else "k == 0"

@@ -11,8 +11,10 @@ from math import prod
 
 from imbrex.emit import c
 from imbrex.emit.cuda.member import static
+from imbrex.emit.cuda.phases import taken_steps
 from imbrex.index.expr import Lin, lin, select, var
 from imbrex.lower.warpgroup import WarpgroupGemm
+from imbrex.view.cluster import place_of
 from imbrex.view.segment import Quantity, Walk
 from imbrex.view.streamk import Plan
 
@@ -35,21 +37,23 @@ def splits_evenly(plan: Plan | None) -> bool:
 def _whole(gemm: WarpgroupGemm) -> list[str]:
     clusters = gemm.workgroups // prod(gemm.cluster)
     slot, number = var("slot", clusters), var("number", -(-gemm.units // clusters))
+    turns = max(1, len(gemm.part_steps))
+    last = place_of(slot, lin(gemm.units // clusters), clusters, turns)
     return [
         static("int32_t", "slot_of", "int32_t cluster", "cluster"),
-        static("int32_t", "works", "int32_t slot", c.index(_dealt(gemm.units, slot, clusters))),
+        static("int32_t", "works", "int32_t slot", c.index(_dealt(gemm.units, last, clusters))),
         WORK_OF,
-        *c.indented(_unit(slot + number * clusters, gemm.steps)),
+        *c.indented(_unit(place_of(slot, number, clusters, turns) + number * clusters, taken_steps(gemm))),
         "}",
     ]
 
 
-def _dealt(units: int, slot: Lin, clusters: int) -> Lin:
-    """How many units a cluster is dealt."""
-    return select(units % clusters - 1 - slot, lin(1), lin(0)) + units // clusters
+def _dealt(units: int, place: Lin, clusters: int) -> Lin:
+    """How many units a cluster is dealt.  place: in the last round."""
+    return select(units % clusters - 1 - place, lin(1), lin(0)) + units // clusters
 
 
-def _unit(unit: Lin, steps: int) -> list[str]:
+def _unit(unit: Lin, steps: int | str) -> list[str]:
     return [
         f"imbrex::work w = tile_of({c.index(unit)}, cluster_row, cluster_column);",
         f"w.first = 0, w.end = {steps};",
@@ -131,7 +135,7 @@ def _tile(gemm: WarpgroupGemm) -> list[str]:
     blocks = prod(d.size for d in gemm.order.lower)
     unit = var("unit", gemm.units)
     batch, block = unit // blocks, unit % blocks
-    if gemm.b_stays:
+    if gemm.is_batch_first:
         batch, block = unit % gemm.batches, unit // gemm.batches
     row, column = gemm.order.at([block]).coords
     cluster_row, cluster_column = var("cluster_row", rows), var("cluster_column", columns)

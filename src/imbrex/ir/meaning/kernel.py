@@ -15,7 +15,7 @@ from imbrex.ir.attrs import Int
 from imbrex.ir.element import dtype_of
 from imbrex.ir.meaning import matrix, memory, shared
 from imbrex.ir.meaning.memory import Array, View
-from imbrex.ir.meaning.problem import scaled
+from imbrex.ir.meaning.problem import multiplied, scaled
 from imbrex.ir.meaning.races import Ledger
 from imbrex.ir.meaning.warpgroup import Workgroup
 from imbrex.ir.ops.block import BlockwiseCopyOp, BlockwiseGemmOp
@@ -23,7 +23,7 @@ from imbrex.ir.ops.finish import FinishOp
 from imbrex.ir.ops.grid import GridwiseGemmExOp, GridwiseGemmOp, GridwiseOp, LaunchOp
 from imbrex.ir.ops.matrix import MfmaOp
 from imbrex.ir.ops.memory import AllocOp, FillOp, LdsBarrierOp, SubviewOp
-from imbrex.ir.ops.schedule import AwaitOp, BoundOp, GroupOp, SegmentOp, SignalOp, TileOp
+from imbrex.ir.ops.schedule import AwaitOp, BoundOp, GroupOp, SegmentOp, SignalOp, TileOp, WithinOp
 from imbrex.ir.ops.thread import ThreadwiseCopyOp, ThreadwiseGemmOp
 from imbrex.ir.ops.view import TransformOp
 from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
@@ -101,6 +101,10 @@ class KernelFunctions(InterpreterFunctions):
     @impl(TileOp)
     def tile(self, interpreter: Interpreter, op: TileOp, args: PythonValues) -> PythonValues:
         return (shared.tile(op, *args),)
+
+    @impl(WithinOp)
+    def within(self, interpreter: Interpreter, op: WithinOp, args: PythonValues) -> PythonValues:
+        return (int(args[0] in range(op.first.data, op.first.data + op.count.data)),)
 
     @impl(SignalOp)
     def signal(self, interpreter: Interpreter, op: SignalOp, args: PythonValues) -> PythonValues:
@@ -227,7 +231,7 @@ class KernelFunctions(InterpreterFunctions):
 def _gridwise(op: GridwiseOp, args: PythonValues) -> PythonValues:
     a, b, c = args
     kind = a.dtype.accumulator.numpy
-    product = a.load().astype(kind).swapaxes(-1, -2) @ b.load().astype(kind)
+    product = multiplied(a.load().astype(kind), b.load().astype(kind), op.phased)
     old = c.load() if op.beta is not None else product
     c.store(scaled(product, old, op.alpha, op.beta), add=op.adds_atomically)
     return ()

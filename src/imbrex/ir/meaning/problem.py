@@ -9,6 +9,7 @@ import numpy as np
 from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues, impl, register_impls
 
 from imbrex.ir.meaning.memory import Array, View
+from imbrex.ir.ops.phases import Phased, phase_box_of
 from imbrex.ir.ops.problem import Conv2dBwdDataOp, Conv2dBwdWeightOp, Conv2dOp, ConvOp, DraftConvOp, GemmOp
 
 CANONICAL = {
@@ -61,6 +62,25 @@ class ProblemFunctions(InterpreterFunctions):
         product = _wide(args[0], a) @ _wide(args[1], b)
         args[2].store(scaled(product, c, op.alpha, op.beta))
         return ()
+
+
+def multiplied(a: Array, b: Array, phased: Phased, batch: int = 0) -> Array:
+    """The product of (k, m) and (k, n), or the columns of its phases, each the sum over some parts of K.
+
+    batch: the number of a single product.
+    """
+    if phased.phases is None or phased.part_k is None:
+        return a.swapaxes(-1, -2) @ b
+    box, columns, parts = phase_box_of(phased.phase_box), b.shape[-1], phased.phases.data
+    if a.ndim > 2:
+        return np.stack([multiplied(*pair, phased, i) for i, pair in enumerate(zip(a, b, strict=True))])
+    length, taken = a.shape[0] // len(parts), phased.part_k.data[batch % len(phased.part_k.data)]
+    found, every = np.zeros((a.shape[1], columns * box.count), a.dtype), np.arange(columns, dtype=np.int64)
+    for number, phase in enumerate(parts):
+        part = slice(number * length, number * length + taken)
+        (stored,), _ = box.place(columns).evaluate([every, phase])
+        found[:, stored] += a[part].T @ b[part]
+    return found
 
 
 def scaled(product: Array, old: Array, alpha: Any, beta: Any) -> Array:

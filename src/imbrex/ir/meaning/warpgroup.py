@@ -8,7 +8,7 @@ import numpy as np
 
 from imbrex.index.map import Map
 from imbrex.ir.meaning.memory import Array, View
-from imbrex.ir.meaning.problem import scaled
+from imbrex.ir.meaning.problem import multiplied, scaled
 from imbrex.ir.meaning.shared import lowered
 from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
 from imbrex.view.cluster import tiles
@@ -67,7 +67,7 @@ class Workgroup:
         op, cluster = self.op, self.number // self._size
         plan, steps = op.plan_, op.grid_.k_steps
         if plan is None:
-            return [Segment(cluster, unit, 0, steps) for unit in range(cluster, op.units, op.clusters)]
+            return [Segment(cluster, unit, 0, steps) for unit in op.units_of(cluster)]
         (slot,), _ = plan.started.evaluate([cluster])
         return list(plan.segments(int(slot)))
 
@@ -77,7 +77,7 @@ class Workgroup:
         batch, rows, columns = self._tile(part.output)
         depth = slice(part.first * op.k_per_block.data, part.end * op.k_per_block.data)
         left, right = (_of_batch(v, batch).astype(kind)[depth] for v in (self.a, self.b))
-        return _taken(left, rows).T @ _taken(right, columns)
+        return multiplied(_taken(left, rows), _taken(right, columns), op.phased, batch)
 
     def _received(self, unit: int, shape: tuple[int, ...]) -> Array:
         """What others computed of the tile."""
@@ -95,7 +95,7 @@ class Workgroup:
         op = self.op
         batch, rows, columns = self._tile(unit)
         *_, m, n = self.c.shape
-        column = columns.start + first
+        column = columns.start * op.phase_count + first
         sums = sums[: max(0, m - rows.start), : max(0, n - column)]
         grid = np.indices(sums.shape).reshape(2, -1)
         place = [grid[0] + rows.start, grid[1] + column]
@@ -111,7 +111,7 @@ class Workgroup:
     def _tile(self, unit: int) -> tuple[int, slice, slice]:
         """Batch, rows and columns of the workgroup's tile of a unit."""
         op = self.op
-        map: Map = tiles(op.blocks_, op.grid_.g, op.cluster_, op.stationary is not None)
+        map: Map = tiles(op.blocks_, op.grid_.g, op.cluster_, op.is_batch_first)
         (batch, row, column), _ = map.evaluate([unit, self.number % self._size])
         m, n = op.m_per_block.data, op.n_per_block.data
         return int(batch), slice(row * m, (row + 1) * m), slice(column * n, (column + 1) * n)

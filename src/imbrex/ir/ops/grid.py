@@ -27,6 +27,7 @@ from xdsl.traits import NoTerminator
 from imbrex.ir.attrs import Bool, Float, Int, Ints, Names, Padding, Sizes, Word
 from imbrex.ir.literal import suggest
 from imbrex.ir.ops.form import MiopenOp
+from imbrex.ir.ops.phases import Phased, columns_of_phases
 from imbrex.ir.ops.problem import verify_matrices
 from imbrex.ir.shape import agree, shape_of
 from imbrex.ir.source import LocatedParser, OpSource, expect
@@ -77,8 +78,10 @@ def expect_pipeline(op: MiopenOp, pipeline: Word | None) -> None:
         expect(key in op.properties, f"'{key}' is needed by the pipeline '{name}'")
 
 
-def verify_product(operands: Sequence[SSAValue]) -> None:
-    """A is (gemmG?, k, m), B is (gemmG?, k, n) and C is (gemmG?, m, n)."""
+def verify_product(operands: Sequence[SSAValue], phased: Phased | None = None) -> None:
+    """A is (gemmG?, k, m), B is (gemmG?, k, n) and C is (gemmG?, m, n), or has n times as many columns as
+    there are phases.
+    """
     shapes = [shape_of(v) for v in operands]
     for i, shape in enumerate(shapes):
         message = f"an operand has rank 2, or 3 with a leading gemmG; got rank {len(shape)}"
@@ -89,11 +92,19 @@ def verify_product(operands: Sequence[SSAValue]) -> None:
             message = f"gemmG is {shape[0]} here but {shapes[0][0]} in a"
             expect(agree(shape[0], shapes[0][0]), message, "type", i)
     (*_, ka, m), (*_, kb, n), (*_, mc, nc) = shapes
+    if phased is not None and phased.phases is not None and None not in (ka, n):
+        n = columns_of_phases(phased, int(ka or 1), int(n or 1))
     verify_matrices((ka, kb), (m, mc), (n, nc))
 
 
 class GridwiseOp(MiopenOp):
-    """What both forms of the gridwise product share."""
+    """What both forms of the gridwise product share.
+
+    phases, phase_box: K is equal parts, one after the other, and C has columns of several phases for each
+    column of B, as `imbrex.view.phase_box` orders them; part i is summed into the columns of phase
+    phases[i], see `imbrex.view.phase_tiles`.  part_k: of every part, batch after batch, in turns, has so
+    many elements; beyond them A is zero.
+    """
 
     a = operand_def(MemRefType)
     b = operand_def(MemRefType)
@@ -102,6 +113,13 @@ class GridwiseOp(MiopenOp):
     store_method = opt_prop_def(Word)
     alpha = opt_prop_def(Float)
     beta = opt_prop_def(Float)
+    phases = opt_prop_def(Ints)
+    phase_box = opt_prop_def(Ints)
+    part_k = opt_prop_def(Ints)
+
+    @property
+    def phased(self) -> Phased:
+        return Phased(self.phases, self.phase_box, self.part_k)
 
     def printed_keys(self, compact: bool) -> Sequence[str]:
         return ("kernel_algorithm", *(k for k in super().printed_keys(compact) if k != "kernel_algorithm"))
@@ -113,7 +131,7 @@ class GridwiseOp(MiopenOp):
     def verify_(self) -> None:
         expect_word(self.kernel_algorithm, ALGORITHMS, "kernel_algorithm")
         expect_word(self.store_method, STORE_METHODS, "store_method")
-        verify_product((self.a, self.b, self.c))
+        verify_product((self.a, self.b, self.c), self.phased)
 
 
 @irdl_op_definition
@@ -158,8 +176,8 @@ class GridwiseGemmExOp(GridwiseOp):
     operand that is packed panel by panel. For the pipeline "xdlops" only: WAVE_KEYS and `interleave`, see
     `imbrex.view.wave`; lds_layout and matrix_*_lds_numbers, see `imbrex.view.lds`; lds_buffers, 1 or 2; copy,
     "staged" in registers or "direct" to LDS; matrix_*_copy_slice_lengths, _lane_dim and _lane_inner, see
-    `imbrex.view.tile.Share`. For the pipeline "warpgroup" only: WARPGROUP_KEYS, pingpong, halo,
-    stationary and diagonal, see `imbrex.ir.ops.warpgroup`; rows and columns are m and n.
+    `imbrex.view.tile.Share`. For the pipeline "warpgroup" only: WARPGROUP_KEYS, pingpong, halo, slots,
+    b_halo, stationary and diagonal, see `imbrex.ir.ops.warpgroup`; rows and columns are m and n.
 
     schedule, workgroups: how workgroups share the output tiles, see `imbrex.view.streamk`; one a workgroup
     where they are left out.  wgm, along, xcds, wgm_is_runtime: the order of the tiles, see
@@ -197,6 +215,8 @@ class GridwiseGemmExOp(GridwiseOp):
     k_inner = opt_prop_def(Int)
     stationary = opt_prop_def(Word)
     halo = opt_prop_def(Int)
+    slots = opt_prop_def(Int)
+    b_halo = opt_prop_def(Int)
     diagonal = opt_prop_def(Int)
     matrix_a_copy_slice_lengths = opt_prop_def(Ints)
     matrix_b_copy_slice_lengths = opt_prop_def(Ints)

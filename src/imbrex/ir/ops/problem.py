@@ -44,6 +44,7 @@ class ConvOp(MiopenOp):
 
     channels_last: the arrays that are read are copied first, with the channels that a sum runs over fastest.
     input_last, output_last: in backward weight, this one alone is copied so.
+    all_last: the result is computed so, too, and copied to where it belongs.
     window_rows: so are they, of few channels, with whole rows of a window as one stretch.
     channel_vectors: of depthwise ones, lanes multiply, each neighbouring groups.
     merged_groups: so many groups are computed as one, with zeros between; see `merge-groups`.
@@ -64,6 +65,7 @@ class ConvOp(MiopenOp):
     channels_last = opt_prop_def(Bool)
     input_last = opt_prop_def(Bool)
     output_last = opt_prop_def(Bool)
+    all_last = opt_prop_def(Bool)
     merged_groups = opt_prop_def(Int)
     window_rows = opt_prop_def(Bool)
     whole_images = opt_prop_def(Int)

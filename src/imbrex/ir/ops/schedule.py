@@ -136,6 +136,21 @@ class TileOp(MiopenOp):
 
 
 @irdl_op_definition
+class WithinOp(MiopenOp):
+    """1 where a number is one of `count` from `first` on, else 0: a loop from 0 below that is a condition."""
+
+    name = "miopen.within"
+    number = operand_def(IndexType)
+    first = prop_def(Int)
+    count = prop_def(Int)
+    result = result_def(IndexType)
+
+    def verify_(self) -> None:
+        expect(self.first.data >= 0, f"'first' is no negative number, got {self.first.data}", "first")
+        expect(self.count.data > 0, f"'count' is positive, got {self.count.data}", "count")
+
+
+@irdl_op_definition
 class SignalOp(MiopenOp):
     """The flag at an index becomes 1; whoever sees that sees all that the workgroup wrote before."""
 

@@ -16,15 +16,17 @@ from xdsl.irdl import (
     prop_def,
 )
 
+from imbrex.index.expr import lin
 from imbrex.index.map import Map
 from imbrex.ir.attrs import Bool, Float, Int, Ints, Word
 from imbrex.ir.element import accumulator_type
 from imbrex.ir.ops.form import MiopenOp
 from imbrex.ir.ops.grid import STORE_METHODS, expect_word, verify_product
+from imbrex.ir.ops.phases import Phased, phase_box_of
 from imbrex.ir.shape import element_of, shape_of, space_of
 from imbrex.ir.source import expect
 from imbrex.schedule.tiles import PARTS
-from imbrex.view.cluster import blocks_in_order
+from imbrex.view.cluster import blocks_in_order, place_of
 from imbrex.view.shared_tile import ATOM_ROWS
 from imbrex.view.streamk import WORDS, Plan, Tiles, goes_abreast
 from imbrex.view.tile import Grid
@@ -39,6 +41,8 @@ KEYS: Final = (
     "pingpong",
     "group",
     "halo",
+    "slots",
+    "b_halo",
     "stationary",
     "diagonal",
     "matrix_a_source_vector_read_dim",
@@ -46,6 +50,9 @@ KEYS: Final = (
     "store_method",
     "alpha",
     "beta",
+    "phases",
+    "phase_box",
+    "part_k",
     "schedule",
 )
 """What it has of a gridwise product."""
@@ -67,9 +74,18 @@ class WarpgroupGemmOp(MiopenOp):
     dim whose neighbours lie together in global memory, 0 for k.
 
     halo: A's stages are rasters of so many pixels, out of which all taps of a window are read, see
-    `imbrex.view.halo_tile`.  stationary: "b", whose tile stays in shared memory until another one is wanted;
-    batches then are the fastest digit of a unit's number.  diagonal: of the channels of a tap and the columns
-    in so many blocks each, only pairs of the same number are multiplied, as B is zero elsewhere.
+    `imbrex.view.halo_tile`.  slots: rows of the window, all of which are multiplied at a time, by a raster
+    that is one line of pixels; each consumer has tiles and stages of its own.  stationary: "b", whose tile
+    stays in shared memory until another one is wanted; batches then are the fastest digit of a unit's number.
+    diagonal: of the channels of a tap and the columns in so many blocks each, only pairs of the same number
+    are multiplied, as B is zero elsewhere.
+
+    b_halo: B's stages are rasters of so many pixels of K, out of which a window's taps are read as columns,
+    which consumers share, see `imbrex.view.tap_tile`.  With it, diagonal is of rows and of a tap's columns,
+    and warps have a block each; of C no others are stored.
+
+    phases, phase_box, part_k: as of `miopen.gridwise_gemm`; a tile has the columns of all phases, and
+    batches are the fastest digit of a unit's number.
     """
 
     name = "miopen.warpgroup_gemm"
@@ -88,6 +104,8 @@ class WarpgroupGemmOp(MiopenOp):
     pingpong = opt_prop_def(Bool)
     group = prop_def(Int)
     halo = opt_prop_def(Int)
+    slots = opt_prop_def(Int)
+    b_halo = opt_prop_def(Int)
     stationary = opt_prop_def(Word)
     diagonal = opt_prop_def(Int)
     matrix_a_source_vector_read_dim = prop_def(Int)
@@ -95,6 +113,9 @@ class WarpgroupGemmOp(MiopenOp):
     store_method = opt_prop_def(Word)
     alpha = opt_prop_def(Float)
     beta = opt_prop_def(Float)
+    phases = opt_prop_def(Ints)
+    phase_box = opt_prop_def(Ints)
+    part_k = opt_prop_def(Ints)
     schedule = opt_prop_def(Word)
     workgroups = prop_def(Int)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
@@ -109,6 +130,34 @@ class WarpgroupGemmOp(MiopenOp):
         """Tiles along each dim, whole clusters of them."""
         tile = (self.m_per_block.data, self.n_per_block.data, self.k_per_block.data)
         return grid_of(shape_of(self.a), shape_of(self.b), tile, self.cluster_)
+
+    @property
+    def is_batch_first(self) -> bool:
+        """Are units that follow one another of different batches?"""
+        return self.stationary is not None or self.phases is not None
+
+    def units_of(self, cluster: int) -> list[int]:
+        """Where whole ones are dealt out."""
+        count, turns = self.clusters, 1 if self.part_k is None else len(self.part_k.data)
+        places = (place_of(lin(cluster), lin(i), count, turns).const for i in range(-(-self.units // count)))
+        return [unit for i, place in enumerate(places) if (unit := place + i * count) < self.units]
+
+    @property
+    def phased(self) -> Phased:
+        return Phased(self.phases, self.phase_box, self.part_k)
+
+    @property
+    def phase_count(self) -> int:
+        """Columns of C for each of B."""
+        return phase_box_of(self.phase_box).count
+
+    @property
+    def own_columns(self) -> int:
+        """Of a consumer: those of a tile, but where consumers share a window's taps; by warps, of one tap."""
+        if self.b_halo is None:
+            return self.n_per_block.data
+        by_warps = self.diagonal is not None
+        return self.m_per_block.data if by_warps else self.n_per_block.data // self.consumers.data
 
     @property
     def units(self) -> int:
@@ -144,7 +193,7 @@ class WarpgroupGemmOp(MiopenOp):
         expect_word(self.store_method, STORE_METHODS, "store_method")
         expect_word(self.schedule, WORDS, "schedule")
         expect_word(self.stationary, ("b",), "stationary")
-        verify_product((self.a, self.b, self.c))
+        verify_product((self.a, self.b, self.c), self.phased)
         for key, value in self.properties.items():
             if isinstance(value, Int):
                 least, most = (0, 1) if key.endswith("_dim") else (1, None)
@@ -157,14 +206,49 @@ class WarpgroupGemmOp(MiopenOp):
         if self.halo is not None or self.stationary is not None:
             message = "'halo' and 'stationary' are for single workgroups that compute whole tiles"
             expect(size == 1 and self.schedule is None, message, "cluster")
+        if self.slots is not None:
+            message = "'slots' are of a 'halo' whose 'stationary' operand is b"
+            expect(self.halo is not None and self.stationary is not None, message, "slots")
         message = f"'workgroups' {self.workgroups.data} are not whole clusters of {sizes[0]} x {sizes[1]}"
         expect(self.workgroups.data % size == 0, message, "workgroups")
         if None not in (*shape_of(self.a), *shape_of(self.b)):
+            self._verify_phases()
             one = self.halo is None and self.stationary is None
             message = f"'k_per_block' {self.k_per_block.data} is not all of K, which 'halo' wants"
             expect(one or self.grid_.k_steps == 1, message, "k_per_block")
             self._verify_parts()
             self._verify_workspace()
+            self._verify_taps()
+
+    def _verify_phases(self) -> None:
+        """Parts of K are whole steps of whole tiles."""
+        if self.phases is None:
+            return
+        message = "'phases' is for whole tiles, each of whose stages has a part of K"
+        expect(self.schedule is None and self.halo is None and self.stationary is None, message, "phases")
+        k = shape_of(self.a)[-2] or 1
+        part = k // len(self.phases.data)
+        lengths = (part, *(self.part_k.data if self.part_k else ()))
+        message = f"'k_per_block' {self.k_per_block.data} does not divide parts of K of {list(lengths)}"
+        expect(all(x % self.k_per_block.data == 0 for x in lengths), message, "k_per_block")
+        run = phase_box_of(self.phase_box).run
+        message = f"a lane's {ATOM_ROWS} neighbouring columns are not whole runs of {run}"
+        expect(ATOM_ROWS % run == 0, message, "phase_box")
+
+    def _verify_taps(self) -> None:
+        """Whole windows, of which each consumer has as many columns."""
+        if self.b_halo is None:
+            return
+        are_whole = self.cluster_ == (1, 1) and self.schedule is None and self.pingpong is None
+        message = "'b_halo' is for single workgroups whose consumers compute whole tiles together"
+        expect(are_whole and (self.halo, self.stationary) == (None, None), message, "b_halo")
+        columns, consumers = self.n_per_block.data, 1 if self.diagonal else self.consumers.data
+        message = f"'workgroups' {self.workgroups.data} are not one for each of {self.units} tiles of warps"
+        expect(self.diagonal is None or self.workgroups.data == self.units, message, "workgroups")
+        message = f"'stages' {self.stages.data} are not as many for each of {self.consumers.data} consumers"
+        expect(self.diagonal is None or self.stages.data % self.consumers.data == 0, message, "stages")
+        message = f"'n_per_block' {columns} is not all columns, whole parts of them for {consumers} consumers"
+        expect(columns == shape_of(self.b)[-1] and columns % consumers == 0, message, "n_per_block")
 
     def _verify_parts(self) -> None:
         """Under cluster_k all units have as many workgroups, of which each stores whole columns."""

@@ -8,7 +8,8 @@ operands, and so does a tuning for matrix instructions that wants its wide store
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from math import gcd
 from typing import Any, Final, get_args
 
 from xdsl.context import Context
@@ -22,6 +23,7 @@ from imbrex.index.rule import PassThrough
 from imbrex.ir.chain import map_of, named_map
 from imbrex.ir.element import dtype_of, element_bytes
 from imbrex.ir.ops.grid import GridwiseGemmExOp, GridwiseGemmOp
+from imbrex.ir.ops.phases import phase_box_of
 from imbrex.ir.passes.halo import expect_diagonal
 from imbrex.ir.rewrite import Run, properties, replace_with, require_static
 from imbrex.ir.shape import memref_type, shape_of
@@ -32,7 +34,9 @@ from imbrex.schedule.context import GemmContext, round_up
 from imbrex.schedule.cpu.plan import CpuTuning
 from imbrex.schedule.general import choice as general_choice
 from imbrex.schedule.general.plan import GeneralTuning
+from imbrex.schedule.halo.lines import LinesTuning, WindowTuning
 from imbrex.schedule.halo.plan import HaloTuning
+from imbrex.schedule.halo_weight.plan import HaloWeightTuning
 from imbrex.schedule.target import GpuTarget, Target, target
 from imbrex.schedule.tile_order import ordered
 from imbrex.schedule.tiles import AUTO, DATA_PARALLEL, Auto, TileSchedule
@@ -46,7 +50,7 @@ from imbrex.view.streamk import WORDS
 from imbrex.view.workgroup import Order
 
 FAMILIES: Final = get_args(choose.Family)
-SHARED: Final = ("kernel_algorithm", "store_method", "alpha", "beta")
+SHARED: Final = ("kernel_algorithm", "store_method", "alpha", "beta", "phases", "phase_box", "part_k")
 
 
 @dataclass(frozen=True)
@@ -110,7 +114,7 @@ def _scheduled(
     context: GemmContext, machine: Target, family: Any, given: Tuning | None, schedule: TileSchedule | Auto
 ) -> tuple[Tuning, TileSchedule]:
     """A product's tuning and the schedule of its tiles."""
-    if isinstance(given, HaloTuning):
+    if isinstance(given, WindowTuning | HaloWeightTuning):
         if schedule not in (AUTO, DATA_PARALLEL):
             raise Diagnostic(f"windows of one step of K are not shared by {schedule}", hint="leave it out")
         return given, DATA_PARALLEL
@@ -146,7 +150,14 @@ def gemm_context(op: GridwiseGemmOp) -> GemmContext:
         named_map(v, [f"gemm{n.upper()}" for n in f"g{names}"])
         for v, names in ((op.a, "km"), (op.b, "kn"), (op.c, "mn"))
     ]
-    return context_of(GemmView(*maps), dtype_of(memref_type(op.a).get_element_type()))
+    view = GemmView(*maps, phases=phase_box_of(op.phase_box).count)
+    found = context_of(view, dtype_of(memref_type(op.a).get_element_type()))
+    if op.phases is None or op.part_k is None:
+        return found
+    parts, lengths = op.phases.data, op.part_k.data
+    mean = sum(lengths) * len(parts) // len(lengths)
+    each = gcd(found.k // len(parts), *lengths)
+    return replace(found, part_k=each, summed=len(set(parts)), mean_k=mean)
 
 
 def affix(
@@ -158,6 +169,8 @@ def affix(
 ) -> None:
     """The same product with a tuning and a schedule of its tiles for a machine."""
     context = gemm_context(op)
+    if op.phases is not None and not isinstance(chosen, WarpgroupTuning):
+        raise InvalidOp(op, f"phases share tiles of warpgroups, not of {chosen.kind} tunings", "phases")
     kept: dict[str, Attribute] = {k: op.properties[k] for k in SHARED if k in op.properties}
     operands: list[SSAValue] = [op.a, op.b, op.c]
     match chosen:
@@ -165,11 +178,11 @@ def affix(
             if chosen.swapped:
                 operands = [op.b, op.a, _transposed(op.c, run)]
             given = cpu_attributes(chosen, context)
-        case XdlopsTuning() | WarpgroupTuning() | HaloTuning():
+        case XdlopsTuning() | WarpgroupTuning() | HaloTuning() | LinesTuning() | HaloWeightTuning():
             if chosen.swapped:
                 operands = [op.b, op.a, _transposed(op.c, run)]
             assert isinstance(machine, GpuTarget), machine
-            if isinstance(chosen, HaloTuning):
+            if isinstance(chosen, WindowTuning):
                 expect_diagonal(op, chosen)
             given = chosen.plan(context, machine).attributes
         case _:

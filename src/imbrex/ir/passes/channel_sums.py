@@ -22,13 +22,13 @@ from imbrex.ir.ops.problem import ConvOp
 from imbrex.ir.ops.thread import ThreadwiseGemmOp
 from imbrex.ir.passes.channel_strips import rows_met
 from imbrex.ir.passes.conv_to_gemm import convolution_of
-from imbrex.ir.passes.fold_sums import added, folded
+from imbrex.ir.passes.fold_sums import add_shares, folded
 from imbrex.ir.passes.packing import copy, launch, workspace
 from imbrex.ir.passes.strip_registers import Met, Widened, Window, registers, seen_columns
 from imbrex.ir.rewrite import Run
 from imbrex.ir.shape import PRIVATE, element_of
 from imbrex.schedule.strips import Shape, strips_of
-from imbrex.view.fold import LANES, Total, levels
+from imbrex.view.fold import Total, levels
 from imbrex.view.numbering import Shared
 from imbrex.view.strips import Strips
 
@@ -153,11 +153,4 @@ def _launch_total(
     source = run.view(shares, [*total.read(), seen], "shares")
     cells = layer_over(placed[0].upper, (Merge(), "cell", "g_block place g_lane"))
     dest = run.view(op.filter, [*total.stored(), cells, *placed], "filter", 0)
-
-    def body(into: Run, place: Sequence[SSAValue]) -> None:
-        values = into.alloc("thread_values", element_of(shares), [1, total.values], PRIVATE)
-        into.add(copy(source, place, values, [into.index(0)]))
-        mine = added(values, into)
-        into.add(copy(folded(mine, (total.level,), LANES, place[1], into), [], dest, place))
-
-    launch(total.workgroups, total.workitems, body, run)
+    add_shares(total, source, dest, run)

@@ -13,6 +13,9 @@ The result is written in its own layout.
 Of an input whose windows have one tap and move by more than one, only what they read is copied; see
 `imbrex.view.sampled`.  Backward weight may ask for a copy of one array alone, `input_last = true` or
 `output_last = true`: the other one, whose positions lie together, is read as it is.
+
+`all_last = true` asks for the result, too, where its planes begin anywhere: the convolution writes a
+workspace whose channels run fastest, and a launch after it turns that back.
 """
 
 from __future__ import annotations
@@ -31,34 +34,44 @@ from xdsl.passes import ModulePass
 from imbrex.index.map import Map
 from imbrex.index.query import vector_width
 from imbrex.ir.attrs import Bool, Ints, Names, Padding
+from imbrex.ir.chain import finish_of
 from imbrex.ir.element import element_bytes
 from imbrex.ir.ops.problem import Conv2dBwdDataOp, Conv2dBwdWeightOp, ConvOp
 from imbrex.ir.passes.conv_to_gemm import ROLES, convolution_of
 from imbrex.ir.passes.packing import Packing, pack_all, workspace
+from imbrex.ir.passes.plane_packing import PlanePacking, unpack_planes
 from imbrex.ir.rewrite import Run, replace_with
 from imbrex.ir.shape import element_of
 from imbrex.ir.source import InvalidOp
 from imbrex.view import conv
 from imbrex.view.channels_last import ChannelsLast, is_channels_last
 from imbrex.view.data_tiled import VECTOR_BYTES
+from imbrex.view.line_tiles import line_tiles
+from imbrex.view.plane_tiles import plane_tiles
 from imbrex.view.sampled import Sampled, sampled
 
-__all__ = ["ALREADY", "KEYS", "ChannelsLastPass", "packed_alone", "packed_arrays", "pays"]
+__all__ = ["ALREADY", "KEYS", "RESULT_STAYS", "ChannelsLastPass", "packed_alone", "packed_arrays", "pays"]
 
 ALREADY: Final = f"channels run fastest in all that is read, in whole packs of {VECTOR_BYTES} bytes"
+RESULT_STAYS: Final = "the result's planes are whole 16 bytes, or its channels are not, or come last"
 LEAST_LOAD: Final = 4
 """Bytes of neighbours with which a work item does well enough without a copy."""
 
 
 @dataclass(frozen=True)
 class ChannelsLastPass(ModulePass):
-    """See the module's first lines."""
+    """See the module's first lines.  where_needed: all that is read and has other channels last is copied, of
+    operations that do not ask for anything, too.
+    """
 
     name = "channels-last"
+    where_needed: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for problem in [o for o in op.walk() if isinstance(o, ConvOp)]:
             key = next((key for key in KEYS if problem.properties.get(key) == Bool(True)), None)
+            if key is None and self.where_needed and packed_arrays(problem):
+                key = "channels_last"
             if key is not None:
                 run = Run()
                 _pack(problem, KEYS[key](problem), key, run)
@@ -89,6 +102,21 @@ def packed_alone(op: ConvOp, role: str) -> dict[str, ChannelsLast]:
     ):
         return {}
     return {role: packed[role]}
+
+
+def packed_all(op: ConvOp) -> dict[str, ChannelsLast]:
+    """All that is read, where it has other channels last, and the result, whose planes begin anywhere; empty
+    where they do not, or an epilogue finishes what is stored.
+    """
+    role, channel = ROLES[op.WRITES], {"filter": "c", "input": "c", "output": "k"}[ROLES[op.WRITES]]
+    shape, result = convolution_of(op), op.operands[op.WRITES]
+    array = {"filter": shape.filter, "input": shape.input, "output": shape.output}[role]
+    if finish_of(result) is not None or is_channels_last(array, channel):
+        return {}
+    packed = ChannelsLast(array, channel)
+    if plane_tiles(packed, element_bytes(element_of(result))) is None:
+        return {}
+    return {**packed_arrays(op), role: packed}
 
 
 def pays(op: ConvOp) -> bool:
@@ -141,6 +169,7 @@ KEYS: Final[Mapping[str, Callable[[ConvOp], dict[str, ChannelsLast]]]] = {
     "channels_last": packed_arrays,
     "input_last": partial(packed_alone, role="input"),
     "output_last": partial(packed_alone, role="output"),
+    "all_last": packed_all,
 }
 """What each key of an operation asks to copy."""
 
@@ -155,32 +184,50 @@ def _sampled(op: ConvOp) -> Sampled | None:
 def _pack(op: ConvOp, packed: Mapping[str, ChannelsLast], key: str, run: Run) -> None:
     """The copies, then the convolution of them."""
     if not packed:
-        raise InvalidOp(op, f"there is nothing to pack: {ALREADY}; leave the key out", key)
+        why = RESULT_STAYS if key == "all_last" else ALREADY
+        raise InvalidOp(op, f"there is nothing to pack: {why}; leave the key out", key)
     properties: dict[str, Attribute] = {k: p for k, p in op.properties.items() if k not in KEYS}
     arrays: dict[str, SSAValue] = dict(zip(ROLES, op.operands, strict=True))
+    written = ROLES[op.WRITES]
     if small := _sampled(op):
         arrays["input"] = run.view(arrays["input"], small.map.layers, "sampled_input")
         properties |= {"strides": Ints(small.conv.strides), "padding": Padding(small.conv.padding)}
-    copies = [_packing(arrays[role], of, role, run) for role, of in packed.items()]
-    if small and small.step > 1:
-        copies = [_widened(copy, op, packed, small) if copy.hint == "input" else copy for copy in copies]
-    pack_all(copies, run)
+    copies = [_packing(op, arrays, of, role, small, run) for role, of in packed.items() if role != written]
+    if copies:
+        pack_all(copies, run)
     for of in copies:
         arrays[of.hint] = of.packed
-        properties[f"{of.hint}_layout"] = Names(tuple(d.name for d in packed[of.hint].packed))
+    result = packed.get(written)
+    if result is not None:
+        arrays[written] = workspace(f"packed_{written}", element_of(arrays[written]), result.packed, run)
+    for role, of in packed.items():
+        properties[f"{role}_layout"] = Names(tuple(d.name for d in of.packed))
     run.add(type(op).build(operands=[arrays[role] for role in ROLES], properties=properties))
+    if result is not None:
+        array = op.operands[op.WRITES]
+        tiles = plane_tiles(result, element_bytes(element_of(array)))
+        assert tiles is not None, result
+        unpack_planes(arrays[written], array, tiles, written, run)
 
 
-def _widened(copy: Packing, op: ConvOp, packed: Mapping[str, ChannelsLast], small: Sampled) -> Packing:
+def _packing(
+    op: ConvOp, arrays: Mapping[str, SSAValue], of: ChannelsLast, role: str, small: Sampled | None, run: Run
+) -> Packing | PlanePacking:
+    """Through shared memory, but for channels that are too few, or no whole 16 bytes."""
+    element = element_of(arrays[role])
+    size, is_sampled = element_bytes(element), small is not None and role == "input"
+    dest = workspace(f"packed_{role}", element, of.packed, run)
+    within = small.within if small is not None and is_sampled else None
+    tiles = line_tiles(of, size, within) or plane_tiles(of, size, within=within)
+    if tiles is not None and (not is_sampled or within is not None):
+        return PlanePacking(op.input if is_sampled else arrays[role], dest, tiles, role)
+    narrow = Packing(arrays[role], dest, of.placed, of.items(size), role)
+    return _widened(narrow, op, of, small) if small and is_sampled and small.step > 1 else narrow
+
+
+def _widened(copy: Packing, op: ConvOp, of: ChannelsLast, small: Sampled) -> Packing:
     """The copy of a sampled input with wide reads, of all that lies between what is kept."""
-    of, size = packed["input"], _read_bytes(op)
-    most = max(1, VECTOR_BYTES // (size * small.step))
-    items = of.items(size, most=gcd(small.conv.width.out, most))
+    most = max(1, VECTOR_BYTES // (_read_bytes(op) * small.step))
+    items = of.items(_read_bytes(op), most=gcd(small.conv.width.out, most))
     wide = small.wide(items.map.then(of.placed))
     return replace(copy, array=op.input, items=items, wide=wide, step=small.step)
-
-
-def _packing(array: SSAValue, of: ChannelsLast, role: str, run: Run) -> Packing:
-    element = element_of(array)
-    dest = workspace(f"packed_{role}", element, of.packed, run)
-    return Packing(array, dest, of.placed, of.items(element_bytes(element)), role)

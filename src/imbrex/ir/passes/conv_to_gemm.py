@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -23,16 +24,21 @@ from imbrex.index.map import Dim, Map
 from imbrex.index.query import is_injective
 from imbrex.ir.attrs import Names, Sizes
 from imbrex.ir.chain import map_of
+from imbrex.ir.element import element_bytes
 from imbrex.ir.ops.grid import GridwiseGemmOp
 from imbrex.ir.ops.problem import Conv2dBwdDataOp, Conv2dBwdWeightOp, ConvOp, GemmOp
 from imbrex.ir.passes import data_tiling
 from imbrex.ir.passes.interleave import Phases, phases_apart
 from imbrex.ir.rewrite import Run, properties, replace_with, require_static
-from imbrex.ir.shape import shape_of
+from imbrex.ir.shape import element_of, shape_of
 from imbrex.view import conv, gemm
 from imbrex.view.gemm import GemmView
+from imbrex.view.phase_rows import leaves_rows
+from imbrex.view.phase_tiles import PhaseTile, phase_tiles
 
 ROLES = ("filter", "input", "output")
+VECTOR_BYTES: Final = 16
+"""The widest store."""
 
 
 @dataclass(frozen=True)
@@ -40,13 +46,14 @@ class ConvToGemm(ModulePass):
     """taps_first: of gemmK, in forward and backward data; of gemmN, in backward weight where the input has
     its channels last.  channel_multiple: what the channels of each tap are counted up to; see `view.conv`.
     phases_apart: phases of backward data that would leave gaps have workspaces, from which a launch fills the
-    result.
+    result.  shared_phases: those of one residue of rows are one product.
     """
 
     name = "conv-to-gemm"
     taps_first: bool = False
     channel_multiple: int = 1
     phases_apart: bool = False
+    shared_phases: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for problem in [o for o in op.walk() if isinstance(o, ConvOp | GemmOp)]:
@@ -89,6 +96,13 @@ def _backward_data(op: Conv2dBwdDataOp, run: Run, shape: conv.Convolution, asked
         run.zero(map_of(op.input)[0])
         gridwise(op, run, view, roles, "backward_data_v1r1", method)
         return
+    if asked.shared_phases:
+        if leaves_rows(shape.height):
+            run.zero(map_of(op.input)[0])
+        vector = VECTOR_BYTES // element_bytes(element_of(op.input))
+        for tile in phase_tiles(shape, asked.channel_multiple, vector):
+            gridwise(op, run, tile.view, roles, "backward_data_v4r1", tile=tile)
+        return
     views = conv.backward_data_v4r1(shape, asked.taps_first, asked.channel_multiple)
     if asked.phases_apart and phases_apart(op, shape):
         apart = Phases(op, shape, run)
@@ -129,9 +143,10 @@ def gridwise(
     tuning: str | None = None,
     copies: Mapping[str, SSAValue] | None = None,
     diagonal: int | None = None,
+    tile: PhaseTile | None = None,
 ) -> None:
     """The product of a view.  tuning: what its operands are laid out for.  copies: in place of arrays.
-    diagonal: blocks of a filter that has zeros between them.
+    diagonal: blocks of a filter that has zeros between them.  tile: of phases.
     """
     own = {"filter": op.filter, "input": op.input, "output": op.output}
     arrays = own | dict(copies or {})
@@ -145,4 +160,7 @@ def gridwise(
         described["kernel_algorithm"] = "channel_vectors"
     described |= {"dilations": op.dilations, "strides": op.strides, "padding": op.padding}
     described |= {"store_method": store_method, "tuning": tuning, "diagonal": diagonal}
+    if tile is not None:
+        described |= {"phases": tile.phases, "phase_box": (tile.box.rows, tile.box.run, tile.box.residues)}
+        described["part_k"] = tile.lengths
     run.add(GridwiseGemmOp.build(operands=operands, properties=properties(described)))

@@ -13,12 +13,12 @@ from imbrex.index.rule import Broadcast, PassThrough
 from imbrex.ir.element import FLOATS, dtype_of
 from imbrex.ir.ops.memory import FillOp, LdsBarrierOp
 from imbrex.ir.ops.thread import ThreadwiseGemmOp
-from imbrex.ir.passes.packing import copy
+from imbrex.ir.passes.packing import copy, launch
 from imbrex.ir.rewrite import Run
 from imbrex.ir.shape import LDS, PRIVATE, element_of, shape_of
-from imbrex.view.fold import Level
+from imbrex.view.fold import LANES, Level, Total
 
-__all__ = ["added", "folded"]
+__all__ = ["add_shares", "added", "folded"]
 
 
 def folded(mine: SSAValue, steps: Sequence[Level], lanes: int, item: SSAValue, into: Run) -> SSAValue:
@@ -37,6 +37,18 @@ def folded(mine: SSAValue, steps: Sequence[Level], lanes: int, item: SSAValue, i
             memory = into.alloc("shared_values", element, [after.elements], LDS)
             into.add(copy(total, [], into.view(memory, after.written(level.turns), "given"), [item]))
     return total
+
+
+def add_shares(total: Total, shares: SSAValue, dest: SSAValue, run: Run) -> None:
+    """A launch that adds up what is seen by the places of `total.read()`, for those of `total.stored()`."""
+
+    def body(into: Run, place: Sequence[SSAValue]) -> None:
+        values = into.alloc("thread_values", element_of(shares), [1, total.values], PRIVATE)
+        into.add(copy(shares, place, values, [into.index(0)]))
+        mine = added(values, into)
+        into.add(copy(folded(mine, (total.level,), LANES, place[1], into), [], dest, place))
+
+    launch(total.workgroups, total.workitems, body, run)
 
 
 def added(values: SSAValue, into: Run) -> SSAValue:

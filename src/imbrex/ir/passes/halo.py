@@ -22,14 +22,16 @@ from imbrex.ir.chain import map_of
 from imbrex.ir.element import dtype_of, element_bytes
 from imbrex.ir.ops.grid import GridwiseGemmOp
 from imbrex.ir.ops.problem import Conv2dBwdDataOp, Conv2dBwdWeightOp, ConvOp
+from imbrex.ir.passes import halo_weight
 from imbrex.ir.passes.conv_to_gemm import ROLES, convolution_of, gridwise
 from imbrex.ir.rewrite import Run, replace_with
 from imbrex.ir.shape import element_of, memref_type
 from imbrex.ir.source import InvalidOp
 from imbrex.schedule import tuning
 from imbrex.schedule.halo.choice import Windows
-from imbrex.schedule.halo.plan import HaloTuning
+from imbrex.schedule.halo.lines import WindowTuning
 from imbrex.schedule.halo.space import diagonal_of
+from imbrex.schedule.halo_weight.plan import HaloWeightTuning
 from imbrex.schedule.target import GPU_TARGETS
 from imbrex.schedule.warpgroup.plan import CHIP
 from imbrex.view.conv import Convolution
@@ -94,18 +96,19 @@ def refused(op: ConvOp, merged: int, chip: str = CHIP) -> str | None:
     groups = op.sizes("filter").get("g") or 1
     if merged < 1 or groups % merged:
         return f"{merged} does not divide {groups} groups"
-    windows = windows_of(op, merged)
+    own = halo_weight.windows_of(op, merged) if isinstance(op, Conv2dBwdWeightOp) else None
+    windows = own or windows_of(op, merged)
     found = windows if isinstance(windows, str) else windows.best()
     return found if isinstance(found, str) else None
 
 
-def halo_tuning(op: GridwiseGemmOp) -> HaloTuning | None:
+def halo_tuning(op: GridwiseGemmOp) -> WindowTuning | None:
     """The one that a product is laid out for; None of other products."""
     own = None if op.tuning is None else tuning.parse(op.tuning.data)
-    return own if isinstance(own, HaloTuning) else None
+    return own if isinstance(own, WindowTuning) else None
 
 
-def groups_of(given: HaloTuning, op: ConvOp) -> int:
+def groups_of(given: WindowTuning | HaloWeightTuning, op: ConvOp) -> int:
     """How many groups a tuning computes as one."""
     sizes = op.sizes("filter")
     each = (sizes["k"] if isinstance(op, Conv2dBwdDataOp) else sizes["c"]) or given.channels
@@ -113,15 +116,21 @@ def groups_of(given: HaloTuning, op: ConvOp) -> int:
 
 
 def _product(op: ConvOp, config: str, run: Run) -> None:
-    windows = windows_of(op)
     given = tuning.parse(config) if config else None
+    if isinstance(op, Conv2dBwdWeightOp):
+        halo_weight.products(op, given, run)
+        return
+    windows = windows_of(op)
     if isinstance(windows, str):
         raise InvalidOp(op, f"windows do not come into shared memory once: {windows}")
-    if given is not None and not isinstance(given, HaloTuning):
+    if given is not None and not isinstance(given, WindowTuning):
         raise Diagnostic(f"'halo' takes tunings of its own kind, got {config}")
     chosen = given or windows.best()
     if isinstance(chosen, str):
         raise InvalidOp(op, f"windows do not come into shared memory once: {chosen}")
+    if chosen.width < windows.whole.width:
+        message = f"a raster {chosen.width} wide does not hold lines of {windows.whole.width} pixels"
+        raise InvalidOp(op, message)
     is_forward = windows.direction == "forward"
     roles, algorithm = (ROLES, "v4r4") if is_forward else (BACKWARD, "backward_data_v4r1")
     blocks = diagonal_of(windows.whole, windows.dtype)
@@ -129,7 +138,7 @@ def _product(op: ConvOp, config: str, run: Run) -> None:
     gridwise(op, run, made, roles, algorithm, tuning=text, diagonal=blocks if blocks > 1 else None)
 
 
-def expect_diagonal(op: GridwiseGemmOp, chosen: HaloTuning) -> None:
+def expect_diagonal(op: GridwiseGemmOp, chosen: WindowTuning) -> None:
     """Is the filter zero between the tuning's blocks?"""
     blocks = 1 if op.diagonal is None else op.diagonal.data
     if blocks % chosen.diagonal:

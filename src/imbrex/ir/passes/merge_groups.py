@@ -67,7 +67,9 @@ def _merge(op: ConvOp, count: int, run: Run) -> None:
 
 
 def _copies_of(op: ConvOp) -> str:
-    """Which copies of a merged convolution to ask for."""
+    """Which copies of a merged convolution to ask for; a halo is of pixels whose channels lie together."""
+    if op.halo is not None:
+        return "channels_last"
     plane = prod(op.sizes("output")[name] or 1 for name in ("ho", "wo"))
     is_in_pieces = plane * element_bytes(element_of(op.output)) % VECTOR_BYTES == 0
     return "input_last" if is_in_pieces and packed_alone(op, "input") else "channels_last"

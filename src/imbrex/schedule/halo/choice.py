@@ -11,6 +11,10 @@ from imbrex.schedule.access import context_of
 from imbrex.schedule.context import GemmContext
 from imbrex.schedule.halo.cost import halo_cycles
 from imbrex.schedule.halo.legal import HALO_RULES
+from imbrex.schedule.halo.line_cost import line_cycles
+from imbrex.schedule.halo.line_legal import LINE_RULES
+from imbrex.schedule.halo.line_space import line_space
+from imbrex.schedule.halo.lines import LinesPlan, LinesTuning, WindowTuning
 from imbrex.schedule.halo.plan import HaloPlan, HaloTuning
 from imbrex.schedule.halo.space import channels_of, halo_space
 from imbrex.schedule.target import GpuTarget
@@ -21,7 +25,7 @@ from imbrex.view.conv import Convolution
 from imbrex.view.gemm import GemmView
 from imbrex.view.raster import Raster, RasterDirection, raster_of, rastered
 
-__all__ = ["Windows"]
+__all__ = ["Windows", "window_cycles"]
 
 
 @dataclass(frozen=True)
@@ -46,13 +50,13 @@ class Windows:
         found = raster_of(self.conv, self.direction)
         return found if isinstance(found, str) else replace(found, merged=self.merged)
 
-    def view(self, tuning: HaloTuning) -> GemmView:
+    def view(self, tuning: WindowTuning) -> GemmView:
         """The product that a tuning is for: images of whole tiles."""
-        raster = self.whole
-        height = tuning.rows if tuning.images > 1 else -(-raster.height // tuning.rows) * tuning.rows
-        return rastered(self.conv, self.direction, height, tuning.width, tuning.channels)
+        return rastered(
+            self.conv, self.direction, self._height(tuning), tuning.width, tuning.channels, _together(tuning)
+        )
 
-    def best(self) -> HaloTuning | str:
+    def best(self) -> WindowTuning | str:
         """The fastest by the model; a reason where none is legal."""
         if isinstance(self.raster, str):
             return self.raster
@@ -60,10 +64,32 @@ class Windows:
             return f"{self.whole.channels} channels are not a multiple of 16 bytes"
         if self.whole.groups > 1 and channels_of(self.whole, self.dtype) != self.whole.channels:
             return f"{self.whole.channels} channels of a group are not whole rows of shared memory"
-        found = {tuning: halo_cycles(plan) for tuning, plan in self._legal()}
+        found: dict[WindowTuning, float] = {tuning: halo_cycles(plan) for tuning, plan in self.by_rasters()}
+        found |= {tuning: line_cycles(plan) for tuning, plan in self.by_lines()}
         if not found:
             return self._why_none()
         return min(found, key=lambda tuning: found[tuning])
+
+    def by_lines(self) -> Iterator[tuple[LinesTuning, LinesPlan]]:
+        """The legal tunings line by line."""
+        if self.conv.dilations != (1, 1):
+            return
+        contexts: dict[tuple[int, int], GemmContext] = {}
+        window = self.conv.height.window, self.conv.width.window
+        for tuning in line_space(self.whole, window, self.dtype):
+            shape = self._height(tuning), tuning.images
+            if shape not in contexts:
+                contexts[shape] = context_of(self.view(tuning), self.dtype)
+            plan = tuning.plan(contexts[shape], self.machine)
+            if not LINE_RULES.broken(plan, self.machine):
+                filled = replace(tuning, stages=self._stages(plan))
+                yield filled, filled.plan(plan.context, self.machine)
+
+    def _height(self, tuning: WindowTuning) -> int:
+        """Lines of an image, whole tiles of them where an image has several."""
+        rows = tuning.rows if isinstance(tuning, HaloTuning) else tuning.lines
+        several = isinstance(tuning, HaloTuning) and tuning.images > 1
+        return rows if several else -(-self.whole.height // rows) * rows
 
     @property
     def whole(self) -> Raster:
@@ -81,7 +107,8 @@ class Windows:
                 return told[0]
         return "no tile of it fits in shared memory and registers"
 
-    def _legal(self) -> Iterator[tuple[HaloTuning, HaloPlan]]:
+    def by_rasters(self) -> Iterator[tuple[HaloTuning, HaloPlan]]:
+        """The legal tunings whose windows read all taps out of one raster."""
         contexts: dict[int, GemmContext] = {}
         for tuning in halo_space(self.whole, self.dtype):
             height = -(-self.whole.height // tuning.rows) * tuning.rows
@@ -95,8 +122,22 @@ class Windows:
 
     def _filled(self, plan: HaloPlan) -> HaloTuning:
         """With as many stages as fit."""
+        return replace(plan.tuning, stages=self._stages(plan))
+
+    def _stages(self, plan: HaloPlan | LinesPlan) -> int:
+        """As many as fit: of each consumer, where each has its own."""
         t, ring = plan.tuning, plan.ring
         piece = ROWS * t.n_per_block
         more = min(PIECE_BYTES, piece * self.stored_bytes) - min(PIECE_BYTES, piece * self.dtype.output.bytes)
         room = self.machine.lds_bytes - ring.total - t.consumers * PIECES * max(0, more)
-        return replace(t, stages=max(1, min(MOST_STAGES, t.stages + room // ring.stage)))
+        rings = t.consumers if isinstance(t, LinesTuning) else 1
+        return max(1, min(MOST_STAGES, t.stages + room // (rings * ring.stage)))
+
+
+def window_cycles(plan: HaloPlan | LinesPlan) -> float:
+    """Of the whole product, by the model of its kind."""
+    return halo_cycles(plan) if isinstance(plan, HaloPlan) else line_cycles(plan)
+
+
+def _together(tuning: WindowTuning) -> int:
+    return tuning.images if isinstance(tuning, LinesTuning) else 1

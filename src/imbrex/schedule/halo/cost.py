@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from imbrex.schedule.halo.plan import HaloPlan
-from imbrex.schedule.warpgroup.cost import STORE_PENALTY, TURNED_PENALTY
 from imbrex.schedule.warpgroup.plan import ROWS, VECTOR_BYTES, instruction_of
-from imbrex.schedule.warpgroup.rates import RATES
+from imbrex.schedule.warpgroup.rates import HALO_RATES as RATES
+from imbrex.schedule.warpgroup.steps import STORE_PENALTY, TURNED_PENALTY
 
 __all__ = ["halo_cycles"]
 

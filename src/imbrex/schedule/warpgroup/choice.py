@@ -14,8 +14,8 @@ from imbrex.schedule.target import GpuTarget
 from imbrex.schedule.tiles import AUTO, DATA_PARALLEL, Auto, TileSchedule
 from imbrex.schedule.tiles import PARTS as IN_CLUSTER
 from imbrex.schedule.warpgroup import cluster_k
-from imbrex.schedule.warpgroup.cost import schedule_cost, schedule_cycles
-from imbrex.schedule.warpgroup.plan import WarpgroupTuning, resident_clusters
+from imbrex.schedule.warpgroup.cost import Priced
+from imbrex.schedule.warpgroup.plan import WarpgroupPlan, WarpgroupTuning, resident_clusters
 from imbrex.schedule.warpgroup.space import warpgroup_space
 from imbrex.view.streamk import WORDS, Mode, even_pieces
 
@@ -29,7 +29,7 @@ PARTS: Final = (1, 2, 3, 4, 6)
 """split_k is looked at with as many pieces of each tile as run at a time, and these parts of them."""
 
 
-Serving: TypeAlias = tuple[WarpgroupTuning, TileSchedule]
+Serving: TypeAlias = tuple[Priced, TileSchedule]
 
 
 def scheduled(
@@ -42,6 +42,9 @@ def scheduled(
     if given is not None and given.pingpong and schedule != AUTO and schedule.is_shared:
         message = f"pingpong consumers have whole tiles, which {schedule.mode} shares out"
         raise Diagnostic(message, hint="say data_parallel, or cooperative in the tuning")
+    if context.phases > 1 and schedule != AUTO and schedule.is_shared:
+        message = f"tiles of several phases are whole ones, which {schedule.mode} shares out"
+        raise Diagnostic(message, hint="say data_parallel, or leave the algorithm out")
     if schedule != AUTO and schedule.mode == "cluster_k":
         return cluster_k.scheduled(context, machine, given, schedule), schedule
     if schedule == AUTO:
@@ -71,8 +74,8 @@ def best_tuning(
     schedule: TileSchedule, context: GemmContext, machine: GpuTarget, given: WarpgroupTuning | None = None
 ) -> WarpgroupTuning | None:
     """The tuning that serves a schedule best; None where none is legal."""
-    best = _best([(t, schedule) for t in _tunings(context, machine, given)], context, machine)
-    return None if best is None else best[0]
+    best = _best([(p, schedule) for p in _priced(context, machine, given)])
+    return None if best is None else best[0].plan.tuning
 
 
 def best_schedule(
@@ -99,31 +102,28 @@ def _offers(
 ) -> Sequence[Offer]:
     """elements: of the arrays, of which contexts that are equal may have other numbers."""
     found: list[Offer] = []
-    tunings = _tunings(context, machine, given)
-    for mode in WORDS:
-        best = _best([(t, s) for t in tunings for s in _counted(mode, t, context, machine)], context, machine)
+    every = _priced(context, machine, given)
+    for mode in WORDS if context.phases == 1 else WORDS[:1]:
+        best = _best([(priced, schedule) for priced in every for schedule in _counted(mode, priced)])
         if best is not None:
-            tuning, schedule = best
-            cost = schedule_cost(tuning.plan(context, machine), schedule)
+            priced, schedule = best
+            cost = priced.cost(schedule)
             numbers = (cost.clusters, cost.longest, cost.parts, cost.fix_up, cost.cycles)
-            found.append(Offer(schedule, tuning, cost.tiles, *numbers))
+            found.append(Offer(schedule, priced.plan.tuning, cost.tiles, *numbers))
     return [*found[:1], *sorted(found[1:], key=lambda offer: offer.cost)]
 
 
-def _counted(
-    mode: Mode, tuning: WarpgroupTuning, context: GemmContext, machine: GpuTarget
-) -> Iterator[TileSchedule]:
+def _counted(mode: Mode, priced: Priced) -> Iterator[TileSchedule]:
     """A mode with the numbers of clusters worth looking at: as many as run at a time, and for split_k fewer,
     which have fewer sums to add.
     """
     if mode == "data_parallel":
         yield DATA_PARALLEL
         return
+    plan, count = priced.plan, priced.resident
     if mode == "cluster_k":
-        plan = tuning.plan(context, machine)
         yield from (TileSchedule(mode, parts) for parts in IN_CLUSTER if not cluster_k.broken(plan, parts))
         return
-    count, plan = resident_clusters(tuning, machine), tuning.plan(context, machine)
     most = count // plan.units if mode == "split_k" else 0
     if most < 2:
         yield TileSchedule(mode, count)
@@ -138,21 +138,26 @@ def taken(found: Sequence[Offer]) -> Offer:
     return others[0] if others and others[0].cost < first.cost * (1 - MARGIN) else first
 
 
-def _tunings(
-    context: GemmContext, machine: GpuTarget, given: WarpgroupTuning | None
-) -> Sequence[WarpgroupTuning]:
-    return [given] if given is not None else warpgroup_space(context, machine)
+def _priced(context: GemmContext, machine: GpuTarget, given: WarpgroupTuning | None) -> Sequence[Priced]:
+    tunings = [given] if given is not None else warpgroup_space(context, machine)
+    return [Priced(tuning.plan(context, machine)) for tuning in tunings]
 
 
-def _best(pairs: Sequence[Serving], context: GemmContext, machine: GpuTarget) -> Serving | None:
+def _best(pairs: Sequence[Serving]) -> Serving | None:
     """Of those within NEAR of the fewest cycles, the one whose tiles hang over the matrix least, in per
     cent, and of these the fastest.  Pingpong consumers have whole tiles, and share none.
     """
-    serving = [(t, s) for t, s in pairs if not (s.is_shared and t.pingpong)]
-    cycles = {(t, s): schedule_cycles(t.plan(context, machine), s) for t, s in serving}
-    most = (1 + NEAR) * min(cycles.values(), default=0.0)
-    near = [pair for pair in serving if cycles[pair] <= most]
-    least = context.m * context.n * context.k
-    return min(
-        near, key=lambda pair: (round(context.wasted(*pair[0].tile) / least, 2), cycles[pair]), default=None
-    )
+    costed = [
+        (priced.cost(schedule).cycles, (priced, schedule))
+        for priced, schedule in pairs
+        if not (schedule.is_shared and priced.plan.tuning.pingpong)
+    ]
+    most = (1 + NEAR) * min((cycles for cycles, _ in costed), default=0.0)
+    near = [(round(_wasted(pair[0].plan), 2), cycles, pair) for cycles, pair in costed if cycles <= most]
+    return min(near, key=lambda one: one[:2])[2] if near else None
+
+
+def _wasted(plan: WarpgroupPlan) -> float:
+    """Multiplications of what hangs over the matrix, as a share of all that are wanted."""
+    c = plan.context
+    return c.wasted(*plan.tuning.tile) / (c.m * c.n * c.k)

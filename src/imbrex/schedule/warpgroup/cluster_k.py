@@ -17,9 +17,10 @@ from imbrex.schedule.context import GemmContext
 from imbrex.schedule.rules import Illegal, Reasons
 from imbrex.schedule.target import GpuTarget
 from imbrex.schedule.tiles import TileSchedule
-from imbrex.schedule.warpgroup.cost import SUM_BYTES, schedule_cycles
+from imbrex.schedule.warpgroup.cost import schedule_cycles
 from imbrex.schedule.warpgroup.plan import WarpgroupPlan, WarpgroupTuning, columns_of
 from imbrex.schedule.warpgroup.space import warpgroup_space
+from imbrex.schedule.warpgroup.steps import SUM_BYTES
 from imbrex.view.shared_tile import ATOM_ROWS
 
 __all__ = ["broken", "scheduled"]

@@ -111,8 +111,18 @@ def registers(plan: WarpgroupPlan, machine: GpuTarget) -> Reasons:
     """The sums of a consumer stay in registers."""
     t, most = plan.tuning, MOST_ACCUMULATORS[plan.tuning.consumers]
     if plan.accumulators > most:
-        tile = f"{t.consumer_rows}x{t.n_per_block} of each of {t.consumers} consumers"
+        phases = f", {plan.context.summed} phases" if plan.context.summed > 1 else ""
+        tile = f"{t.consumer_rows}x{t.n_per_block} of each of {t.consumers} consumers{phases}"
         yield f"accumulators {plan.accumulators} > {most} of a thread ({tile})"
+
+
+def phases(plan: WarpgroupPlan, machine: GpuTarget) -> Reasons:
+    """Phases are columns of a tile, and a step of K is of one of them."""
+    c, t = plan.context, plan.tuning
+    if c.part_k % t.k_per_block:
+        yield f"k_per_block {t.k_per_block} does not divide parts of K of a multiple of {c.part_k}"
+    if c.phases > 1 and t.swapped:
+        yield "phases lie along columns, which are gemmN only where a tuning is straight"
 
 
 def columns_together(plan: WarpgroupPlan, machine: GpuTarget) -> Reasons:
@@ -138,6 +148,6 @@ def grid(plan: WarpgroupPlan, machine: GpuTarget) -> Reasons:
 
 
 WARPGROUP_RULES: Rules[WarpgroupPlan, GpuTarget] = Rules(
-    (warpgroups, matrix_unit, consumers, rows, columns, columns_together, depth, stages),
+    (warpgroups, matrix_unit, consumers, rows, columns, columns_together, depth, stages, phases),
     (cluster, registers, lds_bytes, grid),
 )

@@ -143,28 +143,28 @@ class WarpgroupPlan:
         """The GEMM as the kernel sees it: m are rows, n are columns."""
         return self.context.exchanged if self.tuning.swapped else self.context
 
-    @property
+    @cached_property
     def tiles(self) -> tuple[int, int]:
         """Tiles along (rows, columns), rounded up to whole clusters."""
         t, c = self.tuning, self.oriented
         rows, columns = -(-c.m // t.m_per_block), -(-c.n // t.n_per_block)
         return round_up(rows, t.cluster_m), round_up(columns, t.cluster_n)
 
-    @property
+    @cached_property
     def blocks(self) -> tuple[int, int]:
         """Units, each the tiles of one cluster, along (rows, columns)."""
         rows, columns = self.tiles
         return rows // self.tuning.cluster_m, columns // self.tuning.cluster_n
 
-    @property
+    @cached_property
     def units(self) -> int:
         """Of all products of a batch."""
         return self.context.g * self.blocks[0] * self.blocks[1]
 
     @property
     def k_iterations(self) -> int:
-        """Steps of the loop over K; at least one."""
-        return -(-self.context.k // self.tuning.k_per_block)
+        """Steps of the loop over K, in the mean; at least one."""
+        return -(-(self.context.mean_k or self.context.k) // self.tuning.k_per_block)
 
     @property
     def clusters(self) -> int:
@@ -220,8 +220,8 @@ class WarpgroupPlan:
 
     @property
     def accumulators(self) -> int:
-        """32-bit registers of a consumer's thread that hold sums."""
-        return self.tuning.consumer_rows * self.tuning.n_per_block // WARPGROUP
+        """32-bit registers of a consumer's thread that hold sums, of all phases that have some."""
+        return self.tuning.consumer_rows * self.tuning.n_per_block * self.context.summed // WARPGROUP
 
     @property
     def attributes(self) -> dict[str, Any]:

@@ -8,10 +8,10 @@ multiply.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
-__all__ = ["CLOCK_HZ", "RATES", "Rates"]
+__all__ = ["CLOCK_HZ", "HALO_RATES", "RATES", "Rates"]
 
 CLOCK_HZ: Final = 1.75e9
 """Of the cycles here."""
@@ -21,63 +21,70 @@ CLOCK_HZ: Final = 1.75e9
 class Rates:
     """A rate in bytes is of a cycle, and of one multiprocessor unless it says otherwise."""
 
-    matrix: float = 1.0
+    matrix: float = 0.982
     """Cycles for each that the matrix unit's instructions take, where few multiprocessors work."""
-    power: float = 0.27
+    power: float = 0.2
     """What is added to `matrix` where all do: the chip's power sets the clock."""
-    product: float = 35.0
+    product: float = 60.3
     """The least for one of those instructions, where a consumer's next one waits for it."""
     shared_bytes: float = 128.0
     """Of shared memory, read by the matrix unit: 32 banks of 4 bytes."""
-    row: float = 0.76
+    row: float = 1.47
     """Of a copy engine, for a row of a tile that begins on a line, as a stream among others."""
-    short_row: float = 0.55
+    short_row: float = 0.532
     """The same for one of 32 or 64 bytes, in proportion."""
-    crossing_row: float = 2.25
-    """The same for one that begins on a sector and goes over the end of a line: 1.9 cycles were seen where
-    three of four do."""
-    inside_row: float = 4.05
-    """The same for one that begins inside a sector: 3.0 cycles were seen where half of them do."""
-    l2_rows: float = 36.0
-    """Rows that L2 gives to all multiprocessors together: 4600 bytes."""
-    together: float = 0.52
+    short_given: float = 0.35
+    """A row of 32 or 64 bytes as work of L2, in proportion."""
+    crossing_row: float = 2.62
+    """The same for one that begins on a sector and goes over the end of a line."""
+    inside_row: float = 2.86
+    """The same for one that begins inside a sector."""
+    walked_row: float = 1.69
+    """So many times the same for rows of an operand that is seen through windows."""
+    shared_stage: float = 32.7
+    """Until workgroups of a cluster of two know that both are done with a stage; twice that of four."""
+    l2_rows: float = 40.1
+    """Rows that L2 gives to all multiprocessors together: 5100 bytes."""
+    together: float = 0.504
     """Of rows on sectors, where neighbours at the same step load the same at about the same time, so many
     reach L2, but for those that a cluster loads for all of its workgroups."""
-    apart: float = 0.71
+    cast: float = 1.13
+    """The same for those that a cluster loads, in proportion to one row for all of its workgroups."""
+    apart: float = 0.97
     """The same where neighbours are at steps of their own."""
-    split_row: float = 1.55
+    split_row: float = 1.5
     """A row over two lines as work of L2, in proportion."""
-    walked: float = 1.25
-    """The same for rows of an operand that is seen through windows."""
-    answer: float = 2100.0
+    answer: float = 2120.0
     """Until a load is there where all load, which the stages of a ring share."""
-    streams: float = 5.5
+    streams: float = 8.0
     """Exponent of the norm that is a step's time, given that of each of its streams."""
-    memory_bytes: float = 1750.0
-    """Of the whole chip, from and to memory: 3.1 TB/s; an H200 has 4.4."""
-    memory_norm: float = 2.3
+    memory_bytes: float = 2150.0
+    """Of the whole chip, from and to memory: 3.8 TB/s, between an H100's 3.1 and an H200's 4.4."""
+    memory_norm: float = 2.5
     """Exponent of the norm of the times of memory and of all steps."""
-    stored_bytes: float = 32.0
+    first_bytes: float = 49000.0
+    """Of the loads of all workgroups at the start, beside which nothing goes on."""
+    stored_bytes: float = 24.7
     """Of results, or of a partial sum's way where few go at a time, to L2."""
-    sent_bytes: float = 2950.0
+    sent_bytes: float = 2790.0
     """Of partial sums, of all multiprocessors together, there and back."""
-    start: float = 3500.0
+    start: float = 3660.0
     """Of a kernel, beside its work: from the last one's end to its first product, and its end; launched
-    programmatically, 900 less than plainly."""
-    cluster: float = 450.0
+    programmatically, 900 to 1300 less than plainly."""
+    cluster: float = 100.0
     """Until the workgroups of a cluster have met, at the start and at the end."""
-    turn: float = 60.0
+    turn: float = 30.0
     """Between the tiles of a consumer, waiting for products and converting them."""
-    meeting: float = 2800.0
+    meeting: float = 5350.0
     """Until the flags of all who share a tile are seen, who do not end together."""
-    each: float = 265.0
+    each: float = 322.0
     """For each of those who share a tile and add a part of it: its flag, and its sums of that part."""
-    follow: float = 550.0
+    follow: float = 171.0
     """Until an owner has the next flag, and its first sums."""
-    gathering: float = 350.0
+    gathering: float = 142.0
     """Until the workgroups of a cluster that share a tile know that all are done with their stages, and have
     the last sums."""
-    gathered_bytes: float = 13.3
+    gathered_bytes: float = 8.36
     """Of partial sums between the workgroups of a cluster."""
     ordinary: float = 105.0
     """Of a warp for an ordinary load, few of which are under way at a time: 90 to 140 were seen."""
@@ -88,10 +95,12 @@ class Rates:
     """Of a warp for an access of shared memory with its index."""
     window: float = 3.0
     """So many times a load where elements have an index each, as in windows."""
-    launch: float = 5000.0
-    """Of another kernel."""
-    transposed_bytes: float = 1800.0
-    """Of the whole chip: read and written by a kernel that transposes."""
+    launch: float = 2300.0
+    """Of another kernel, in a graph, which the next one waits for."""
+    transposed_bytes: float = 2200.0
+    """Of the whole chip: read and written by a kernel that transposes.  Both are within a tenth of what
+    copies of 2 to 400 MB took on an H200.
+    """
 
     received_bytes: float = 128.0
     """Of halos: tiles that come from L2, into which writing is as fast as reading shared memory."""
@@ -106,3 +115,15 @@ class Rates:
 
 
 RATES: Final = Rates()
+
+HALO_RATES: Final = replace(
+    RATES,
+    matrix=1.0,
+    power=0.27,
+    answer=2100.0,
+    memory_bytes=1750.0,
+    stored_bytes=32.0,
+    start=3500.0,
+    turn=60.0,
+)
+"""Those that the models of halos were fitted with."""

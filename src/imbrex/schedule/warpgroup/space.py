@@ -9,7 +9,6 @@ from typing import Final
 
 from imbrex.schedule.context import GemmContext, round_up
 from imbrex.schedule.target import GpuTarget
-from imbrex.schedule.warpgroup.cost import crosses
 from imbrex.schedule.warpgroup.legal import MOST_ACCUMULATORS, MOST_CONSUMERS, MOST_STAGES, WARPGROUP_RULES
 from imbrex.schedule.warpgroup.plan import (
     CHIP,
@@ -21,6 +20,7 @@ from imbrex.schedule.warpgroup.plan import (
     WarpgroupTuning,
     columns_of,
 )
+from imbrex.schedule.warpgroup.steps import crosses
 
 __all__ = ["warpgroup_space"]
 
@@ -35,7 +35,7 @@ ROW_TILES: Final = (
 """Rows of a tile, consumers, pingpong."""
 STEPS: Final[Mapping[int, float]] = {128: 1.0, 64: 1.1, 32: 1.3}
 """Bytes of a step of K -> the time of each of its elements, in proportion."""
-CLUSTERS: Final = ((1, 1), (2, 1), (1, 2), (2, 2))
+CLUSTERS: Final = ((1, 1), (2, 1), (1, 2), (2, 2), (4, 1), (1, 4))
 GROUPS: Final = (1, 2, 4, 8, 16)
 
 
@@ -44,7 +44,7 @@ def warpgroup_space(context: GemmContext, machine: GpuTarget) -> list[WarpgroupT
     if machine.name != CHIP or not columns_of(context.dtype):
         return []
     found: list[WarpgroupTuning] = []
-    for swapped in (False, True):
+    for swapped in (False, True)[: 1 if context.phases > 1 else 2]:
         for tuning in _oriented(context, machine, swapped):
             if not WARPGROUP_RULES.broken(tuning.plan(context, machine), machine):
                 found.append(tuning)
@@ -58,7 +58,7 @@ def _oriented(context: GemmContext, machine: GpuTarget, swapped: bool) -> Iterat
     wide = [n for n in columns_of(c.dtype) if n in COLUMNS and (n == 8 or n < 2 * c.n)]
     for (rows, consumers, pingpong), n in product(ROW_TILES, wide):
         own = rows if pingpong else rows // consumers
-        if own * n > MOST_ACCUMULATORS[consumers] * WARPGROUP or (rows >= 2 * c.m and rows > ROWS):
+        if own * n * c.summed > MOST_ACCUMULATORS[consumers] * WARPGROUP or (rows >= 2 * c.m and rows > ROWS):
             continue
         for cluster in CLUSTERS:
             tall, broad = -(-c.m // rows), -(-c.n // n)
@@ -80,6 +80,8 @@ def _depth(context: GemmContext) -> int:
     """
     size = context.dtype.bytes
     fitting = [s // size for s in SWIZZLES if s // size < 2 * context.k] or [SWIZZLES[-1] // size]
+    if context.part_k:
+        fitting = [k for k in fitting if context.part_k % k == 0] or fitting[-1:]
     inside = next((k for k in fitting if not crosses(context, k)), None)
     if inside is None:
         return fitting[0]

@@ -3,11 +3,13 @@
 from imbrex.view.tensor.access import access
 from imbrex.view.tensor.form import Box, Piece, Refused, TensorMap, Walk
 from imbrex.view.tensor.halo import Halo, Product, halo_access
+from imbrex.view.tensor.lines import Lines, line_access
 from imbrex.view.tensor.store import store_access
 
 __all__ = [
     "Box",
     "Halo",
+    "Lines",
     "Piece",
     "Product",
     "Refused",
@@ -15,5 +17,6 @@ __all__ = [
     "Walk",
     "access",
     "halo_access",
+    "line_access",
     "store_access",
 ]

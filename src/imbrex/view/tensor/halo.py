@@ -23,7 +23,18 @@ from imbrex.view.tensor.form import Box, ElementType, Piece, Refused
 from imbrex.view.tensor.limit import beyond_limits
 from imbrex.view.tensor.space import Axis, Space, joined_with, spaces
 
-__all__ = ["Halo", "Product", "halo_access"]
+__all__ = [
+    "Halo",
+    "Moves",
+    "Product",
+    "channels_apart",
+    "count_of",
+    "halo_access",
+    "moves_of",
+    "offset_of",
+    "progressions",
+    "reached",
+]
 
 Ints = npt.NDArray[np.int64]
 BATCH: Final = "gemmG"
@@ -42,7 +53,7 @@ class Halo(NamedTuple):
 @dataclass(frozen=True)
 class Product:
     """operand: (gemmG?, k, d) -> array.  stored: (gemmG?, d, columns) -> C.  rows: of d in a tile, which has
-    all of k.
+    all of k.  instruction: rows that one instruction reads.
     """
 
     operand: Map
@@ -50,6 +61,7 @@ class Product:
     rows: int
     k_name: str = "gemmK"
     d_name: str = "gemmM"
+    instruction: int = INSTRUCTION_ROWS
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -101,13 +113,13 @@ def halo_access(product: Product, dtype: ElementType) -> Halo | Refused:
 
 def _halos(space: Space, product: Product, dtype: ElementType) -> Iterator[Halo | Refused]:
     """Without, and with, a row more than the window wants: the padding that its last row runs into."""
-    channels, outer = _channels(space, product)
-    count = _count_of(channels, product)
+    channels, outer = channels_apart(space, product)
+    count = count_of(channels, product)
     row: Swizzle | None = next((s for s in reversed(SWIZZLES) if s and count * dtype.bytes % s == 0), None)
     if channels.stride != 1 or not count or row is None:
         yield Refused(f"what lies together along {product.k_name} is not channels, 32 bytes of them or more")
         return
-    moves = [_moves(axis, product, count) for axis in outer]
+    moves = [moves_of(axis, product, count) for axis in outer]
     if None in moves:
         yield Refused(
             f"{product.rows} rows of the tile do not count through pixels, or not alike at every tap"
@@ -121,7 +133,7 @@ def _halos(space: Space, product: Product, dtype: ElementType) -> Iterator[Halo 
         yield _halo(channels, ordered, product, count, row, dtype.bytes, space.base, more)
 
 
-def _channels(space: Space, product: Product) -> tuple[Axis, list[Axis]]:
+def channels_apart(space: Space, product: Product) -> tuple[Axis, list[Axis]]:
     """The axes inside of the pixels as one, and all others, innermost first."""
     channels, *outer = reversed(space.axes)
     while outer and not outer[0].coordinate.mentions(product.d_name):
@@ -132,7 +144,7 @@ def _channels(space: Space, product: Product) -> tuple[Axis, list[Axis]]:
     return channels, outer
 
 
-def _count_of(channels: Axis, product: Product) -> int:
+def count_of(channels: Axis, product: Product) -> int:
     """How many neighbours along k are channels of one tap; 0 where that is not what k counts."""
     if channels.coordinate.mentions(product.d_name):
         return 0
@@ -150,7 +162,7 @@ def _along(index: Lin, product: Product, k: Any = 0, d: Any = 0) -> Ints:
     return np.broadcast_to(np.asarray(index.eval(values) - index.eval(zero), np.int64), size)
 
 
-def _moves(axis: Axis, product: Product, channels: int) -> Moves | None:
+def moves_of(axis: Axis, product: Product, channels: int) -> Moves | None:
     """None where the axis is no digit of the rows, or moves along k with more than the tap."""
     d, k = np.arange(product.rows), np.arange(product.sizes[product.k_name])
     rows, taps = _along(axis.coordinate, product, d=d), _along(axis.coordinate, product, k=k)
@@ -194,14 +206,15 @@ def _halo(
     images, width = prod(m.count for m in others[1:]), column.count
     low = [int(m.taps.min()) for m in ordered]
     shifts = column.taps - low[0] + ((others[0].taps - low[1]) * width if others else 0)
-    taps = _progressions(shifts - shifts[0])
+    taps = progressions(shifts - shifts[0])
     if taps is None:
         return Refused("the taps of a window are not evenly apart")
-    if product.rows // images % INSTRUCTION_ROWS:
+    if product.rows // images % product.instruction:
         each = f"{product.rows // images} rows of an image"
-        return Refused(f"{each} are not whole instructions of {INSTRUCTION_ROWS}")
+        return Refused(f"{each} are not whole instructions of {product.instruction}")
     places = product.rows // images
-    tile = HaloTile(images, places, line * width, taps, int(shifts[0]), count, element_bytes, swizzle)
+    one, first = product.instruction, int(shifts[0])
+    tile = HaloTile(images, places, line * width, taps, first, count, element_bytes, swizzle, one)
     lows = [*low, *[0] * len(others)]
     firsts = [m.first + x for m, x in zip(ordered, lows, strict=False)]
     inner = channels.coordinate.subs(
@@ -219,7 +232,7 @@ def _halo(
     return Halo(tile, box)
 
 
-def _progressions(values: Ints) -> tuple[tuple[int, int], ...] | None:
+def progressions(values: Ints) -> tuple[tuple[int, int], ...] | None:
     """Values from 0 on as sums of evenly spaced digits, slowest first; None where they are not."""
     if values.size == 1:
         return ()
@@ -231,7 +244,7 @@ def _progressions(values: Ints) -> tuple[tuple[int, int], ...] | None:
     table = values.reshape(-1, count)
     if not np.array_equal(table - table[:, :1], np.broadcast_to(table[0], table.shape)):
         return None
-    outer = _progressions(table[:, 0])
+    outer = progressions(table[:, 0])
     return None if outer is None else (*outer, (count, step))
 
 
@@ -250,13 +263,13 @@ def _differs(found: Halo, product: Product) -> str | None:
         row = number * tile.d + d
         inside = row < sizes[product.d_name]
         at = {BATCH: batch, product.k_name: k, product.d_name: np.minimum(row, sizes[product.d_name] - 1)}
-        want = _offset(product.operand, [at[name] for name in sizes])
+        want = offset_of(product.operand, [at[name] for name in sizes])
         kept = [
             0 if i == len(product.stored.upper) - 1 else at.get(n, 0)
             for i, (n, _) in enumerate(product.stored.upper)
         ]
-        cares = inside & (_offset(product.stored, kept) >= 0)
-        wrong = (_reached(found, element, {"batch": batch, "tile": number}) != want) & cares
+        cares = inside & (offset_of(product.stored, kept) >= 0)
+        wrong = (reached(found, element, {"batch": batch, "tile": number}) != want) & cares
         if wrong.any():
             place = np.argwhere(wrong)[0]
             where = {"k": int(k[place[0], 0]), "row": int(row[0, place[1]])}
@@ -264,7 +277,7 @@ def _differs(found: Halo, product: Product) -> str | None:
     return None
 
 
-def _offset(map: Map, coords: Sequence[Any]) -> Ints:
+def offset_of(map: Map, coords: Sequence[Any]) -> Ints:
     found, exists = map.evaluate(coords)
     offset: Any = 0
     for x, dim in zip(found, map.lower, strict=True):
@@ -272,7 +285,7 @@ def _offset(map: Map, coords: Sequence[Any]) -> Ints:
     return np.where(exists, offset, -1)
 
 
-def _reached(found: Halo, element: Ints, env: dict[str, int]) -> Ints:
+def reached(found: Halo, element: Ints, env: dict[str, int]) -> Ints:
     """The offset of what lies at an element of shared memory; -1 for zeros, -2 beyond the box."""
     tile, box = found.tile, found.box
     block, rest = np.divmod(element, tile.raster * tile.row)

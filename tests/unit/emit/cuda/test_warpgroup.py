@@ -47,15 +47,19 @@ def conv(direction: Direction, text: str, c: int = 64) -> Request:
     return Request(problem, GPU_TARGETS["sm_90a"], "sm_90a", tuning.parse(f"v1:warpgroup:{text}"))
 
 
-def layer(direction: Direction, algorithm: str, layout: str = "NHWC", **sizes: Any) -> Request:
-    """Of the model's choice; layout: of the images."""
+def layer(
+    direction: Direction, algorithm: str, layout: str = "NHWC", text: str | None = None, **sizes: Any
+) -> Request:
+    """text: of the tuning; the model's choice without one.  layout: of the images."""
     nhwc = {"filter_layout": "KYXC", "input_layout": "NHWC", "output_layout": "NHWK"}
     problem = Conv2d(direction, 16, dtype="f16", **sizes, **(nhwc if layout == "NHWC" else {}))
-    return Request(problem, GPU_TARGETS["sm_90a"], "sm_90a", None, algorithm)
+    given = None if text is None else tuning.parse(text)
+    return Request(problem, GPU_TARGETS["sm_90a"], "sm_90a", given, algorithm)
 
 
 STEM = {"c": 3, "h": 56, "w": 56, "k": 64, "y": 7, "x": 7, "pad_h": 3, "pad_w": 3, "stride": 2}
 GROUPED = {"c": 64, "h": 28, "w": 28, "k": 64, "y": 3, "x": 3, "pad_h": 1, "pad_w": 1, "groups": 8}
+HALVED = {"c": 128, "h": 28, "w": 28, "k": 64, "y": 3, "x": 3, "pad_h": 1, "pad_w": 1, "stride": 2}
 LARGE = "128,256,64,4,2,2,1,cooperative,straight,8"
 CASES = {
     **{layout: gemm(520, 776, 328, LARGE, layout=layout) for layout in ("nn", "nt", "tn", "tt")},
@@ -70,6 +74,8 @@ CASES = {
     ),
     "odd": gemm(517, 775, 331, "128,128,64,4,2,1,1,cooperative,straight,1"),
     "odd, the other way": gemm(517, 775, 331, "128,128,64,4,2,1,1,cooperative,swapped,1", layout="nn"),
+    "a cluster in a row": gemm(520, 2248, 704, "64,192,64,6,1,4,1,cooperative,swapped,4"),
+    "a cluster in a column": gemm(2248, 520, 704, "64,192,64,5,2,1,4,pingpong,straight,4"),
     "odd, in a cluster": gemm(517, 775, 331, "128,128,64,4,2,2,1,cooperative,straight,1"),
     "one odd, the other shared": gemm(
         520, 775, 328, "128,128,64,4,2,1,2,cooperative,straight,1", layout="nn"
@@ -115,6 +121,24 @@ CASES = {
     "halo, copied": layer("forward", "halo:4", "NCHW", **GROUPED),
     "halo, backward data": layer("backward_data", "halo:2", **GROUPED),
     "halo, one group": layer("backward_data", "halo:1", **(GROUPED | {"groups": 1})),
+    "lines": layer("forward", "halo:4", text="v1:lines:2,14,32,3,3,32,32,2,4,3,cooperative", **GROUPED),
+    "lines, copied": layer(
+        "backward_data", "halo:4", "NCHW", "v1:lines:2,28,32,3,3,32,32,2,4,2,cooperative", **GROUPED
+    ),
+    "lines, one group": layer(
+        "forward", "halo:1", text="v1:lines:2,28,32,3,3,64,64,1,3,2,cooperative", **(GROUPED | {"groups": 1})
+    ),
+    "phases": layer("backward_data", "shared_phases_last", "NCHW", **HALVED),
+    "phases in turn": layer(
+        "backward_data",
+        "shared_phases_last",
+        "NCHW",
+        "v1:warpgroup:64,128,64,6,2,1,1,pingpong,straight,1",
+        **HALVED,
+    ),
+    "phases without a tap": layer(
+        "backward_data", "shared_phases", "NCHW", **(HALVED | {"y": 1, "x": 1, "pad_h": 0, "pad_w": 0})
+    ),
     "halo, small images": layer("forward", "halo:1", **(GROUPED | {"h": 7, "w": 7, "groups": 1})),
 }
 

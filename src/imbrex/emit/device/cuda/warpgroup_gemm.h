@@ -109,6 +109,13 @@ IMBREX_INLINE void copy_tiles(const P &p, const places<P> &at, int32_t stage, co
     p.load_b(at.b(stage), full, w.batch, w.column_tile, step, cluster::row(rank), cluster::same_column(rank));
 }
 
+// The step of K that is a tile's n-th: of each part of K the first ones, as many as the tile's batch has.
+template <class P> IMBREX_INLINE int32_t step_at(const work &w, int32_t number) {
+  if constexpr (P::k_parts == 1) return number;
+  const int32_t each = P::steps_of(w.batch);
+  return number / each * P::part_steps + number % each;
+}
+
 // Fills the ring: by one lane where the copy engine brings all, else by all lanes of the warpgroup, which leave to the
 // copy engine what it can bring.
 template <class P> IMBREX_INLINE void produce(const P &p, const places<P> &at, int32_t slot, int32_t rank) {
@@ -126,7 +133,8 @@ template <class P> IMBREX_INLINE void produce(const P &p, const places<P> &at, i
         p.load_b(at.b(0), at.b_there(), w.batch, w.column_tile, w.first, 0, 0);
       }
 #pragma unroll 1
-    for (int32_t step = w.first; step < w.end; ++step) {
+    for (int32_t number = w.first; number < w.end; ++number) {
+      const int32_t step = step_at<P>(w, number);
       wait(at.empty(here.stage), here.round ^ 1);
       if constexpr (P::copies_boxes)
         if (!P::has_lanes || warpgroup_lane() == 0) copy_tiles(p, at, here.stage, w, step, rank);
@@ -154,22 +162,19 @@ template <class P> IMBREX_INLINE void release(const places<P> &at, int32_t stage
 
 // Sums of the warpgroup's rows: blocks of 64.
 template <class P> struct sums_of {
-  static constexpr int blocks = P::rows / 64 / places<P>::groups, count = P::columns / 2;
+  static constexpr int blocks = P::rows / 64 / places<P>::groups, count = P::sums;
   typedef typename P::sum type[blocks][count];
 };
 
-// A matrix descriptor's start, in sixteens of bytes.  An address in a cluster has the workgroup's rank in its upper bits.
-IMBREX_INLINE uint64_t start_of(uint32_t address) { return (address & 0x3ffff) >> 4; }
-
 // d = the product of 64 rows and a part of k, and + d where it `adds` or another part has come before: of all columns,
-// or, where B is block diagonal, of those of the block.
+// or, where B is block diagonal, of those of the block.  part: of K, which goes into the columns of its phase.
 template <class P, class S, int N>
-IMBREX_INLINE void multiply_at(S (&d)[N], int k, int row, uint64_t a, uint64_t b, bool adds) {
+IMBREX_INLINE void multiply_at(S (&d)[N], int k, int row, uint64_t a, uint64_t b, bool adds, int part = 0) {
   const int column = P::column_of(k);
-  P::multiply(d + column / 2, a + (P::a_start(k, row) >> 4), b + (P::b_start(k, column) >> 4), adds || !P::begins(k));
+  P::multiply(d + (P::first_of(part) + column) / 2, a + (P::a_start(k, row) >> 4), b + (P::b_start(k, column) >> 4), adds || !P::begins(k));
 }
 
-// d = the tile's product over the work's steps.
+// d = the tile's product over the work's steps, which are those of one part of K after the other.
 //
 // Consumers that multiply side by side wait for each step's products: the matrix unit has those of the others to do
 // meanwhile, and a stage is free early.  One that multiplies alone has the next step's on their way before it waits.
@@ -182,27 +187,31 @@ IMBREX_INLINE void multiply_tile(const places<P> &at, ring<P::stages> &here, typ
   const uint64_t b_first = P::b_descriptor | start_of(at.b(0));
   constexpr int in_flight = P::is_pingpong || P::consumers == 1 ? 1 : 0;
   int32_t step = w.first, before = 0; // steps: at least one
+#pragma unroll
+  for (int part = 0; part < P::k_parts; ++part) {
+    const int32_t first = step, end = P::k_parts > 1 ? first + P::steps_of(w.batch) : w.end;
 #pragma unroll 1
-  do {
-    const uint32_t stage = uint32_t(here.stage * (places<P>::stage_bytes >> 4));
-    wait(at.full(here.stage), here.round);
-    if constexpr (P::has_lanes) written_for_engines();
-    pin(d);
-    begin_products();
+    do {
+      const uint32_t stage = uint32_t(here.stage * (places<P>::stage_bytes >> 4));
+      wait(at.full(here.stage), here.round);
+      if constexpr (P::has_lanes) written_for_engines();
+      pin(d);
+      begin_products();
 #pragma unroll
-    for (int k = 0; k < products; ++k)
+      for (int k = 0; k < products; ++k)
 #pragma unroll
-      for (int m = 0; m < blocks; ++m)
-        multiply_at<P>(d[m], k * P::instruction_depth, m * 64, a_first + stage, b_first + (P::b_stays ? 0 : stage),
-                       step > w.first);
-    end_products();
-    if constexpr (P::is_pingpong)
-      if (step + 1 == w.end && warpgroup_lane() == 0) arrive(at.turn(1 - warpgroup));
-    wait_products<in_flight>();
-    if (in_flight == 0 || step > w.first) release(at, in_flight ? before : here.stage, rank);
-    before = here.stage;
-    here.next();
-  } while (++step < w.end);
+        for (int m = 0; m < blocks; ++m)
+          multiply_at<P>(d[m], k * P::instruction_depth, m * 64, a_first + stage, b_first + (P::b_stays ? 0 : stage),
+                         P::goes_on(part) || step > first, part);
+      end_products();
+      if constexpr (P::is_pingpong)
+        if (step + 1 == w.end && warpgroup_lane() == 0) arrive(at.turn(1 - warpgroup));
+      wait_products<in_flight>();
+      if (in_flight == 0 || step > w.first) release(at, in_flight ? before : here.stage, rank);
+      before = here.stage;
+      here.next();
+    } while (++step < end);
+  }
   if constexpr (in_flight > 0) {
     wait_products<0>();
     release(at, before, rank);
@@ -234,11 +243,14 @@ IMBREX_INLINE bool share_tile(const P &p, typename sums_of<P>::type &d, const wo
   return true;
 }
 
+// What the epilogue of a tile reads beside the sums.
+template <class P> using further_of = typename P::template further<sums_of<P>::blocks, part_of<P>::columns / 2>;
+
 // Of a tile that a cluster shares: sends this part's sums, and stores the columns that are this workgroup's.  Each
 // workgroup has one tile, so that the ring stays free.
 template <class P>
-IMBREX_INLINE void collect_tile(const P &p, const places<P> &at, staging &out, const typename sums_of<P>::type &d,
-                                const work &w, int32_t rank, int32_t group) {
+IMBREX_INLINE void collect_tile(const P &p, const places<P> &at, staging &out, further_of<P> &more,
+                                const typename sums_of<P>::type &d, const work &own, int32_t rank, int32_t group) {
   constexpr int size = cluster_of<P>::size, blocks = sums_of<P>::blocks;
   typedef collection<P, blocks> sums;
   static_assert(P::consumers * P::parts * sums::bytes <= places<P>::staging, "the ring has room for all sums");
@@ -250,11 +262,9 @@ IMBREX_INLINE void collect_tile(const P &p, const places<P> &at, staging &out, c
   send_sums(from, at.collected(group), d, part, first, size);
   typename P::sum total[blocks][sums::sums];
   collect(from, at.collected(group), total);
-  work own = w;
-  own.column_tile = w.column_tile * P::parts + part;
   const part_of<P> narrow = {p};
 #pragma unroll
-  for (int m = 0; m < blocks; ++m) store_rows(narrow, out, total[m], own, (group * blocks + m) * 64);
+  for (int m = 0; m < blocks; ++m) store_rows(narrow, out, more, m, total[m], own, (group * blocks + m) * 64);
 }
 
 template <class P>
@@ -283,6 +293,12 @@ IMBREX_INLINE void consume(const P &p, const places<P> &at, int32_t slot, int32_
         here.skip(w.end - w.first);
         continue;
       }
+    }
+    further_of<P> more;
+    work own = w; // what it stores: of a tile that a cluster shares, the columns that are its own
+    own.column_tile = w.column_tile * P::parts + (P::parts > 1 ? rank / cluster::size : 0);
+    more.load_ahead(p, w.batch, w.row_tile * P::rows + group * blocks * 64, own.column_tile * part_of<P>::columns);
+    if constexpr (P::is_pingpong) {
       wait(at.turn(warpgroup), turn);
       turn ^= 1;
     }
@@ -290,10 +306,10 @@ IMBREX_INLINE void consume(const P &p, const places<P> &at, int32_t slot, int32_
     if constexpr (P::shares_tiles)
       if (!share_tile<P>(p, d, w, slot, rank, group)) continue;
     if constexpr (P::parts > 1) {
-      collect_tile<P>(p, at, out, d, w, rank, group);
+      collect_tile<P>(p, at, out, more, d, own, rank, group);
     } else {
 #pragma unroll
-      for (int m = 0; m < blocks; ++m) store_rows(p, out, d[m], w, (group * blocks + m) * 64);
+      for (int m = 0; m < blocks; ++m) store_rows(p, out, more, m, d[m], w, (group * blocks + m) * 64);
     }
   }
   if constexpr (P::stores_boxes)
@@ -301,7 +317,7 @@ IMBREX_INLINE void consume(const P &p, const places<P> &at, int32_t slot, int32_
 }
 
 // What a workgroup of a kernel does.
-template <class P> IMBREX_INLINE void run(const P &p) {
+template <order Order = order::after_all, class P> IMBREX_INLINE void run(const P &p) {
   const places<P> at = {shared_address(shared_memory)};
   const int32_t number = warpgroup(), rank = cluster_of<P>::workgroups > 1 ? int32_t(cluster_rank()) : 0;
   const int32_t slot = P::slot_of(int32_t(blockIdx.x) / cluster_of<P>::size);
@@ -313,8 +329,7 @@ template <class P> IMBREX_INLINE void run(const P &p) {
     meet_cluster();
   else
     __syncthreads();
-  let_next_start();
-  wait_for_earlier();
+  begin_in_order<Order>();
   if (number == P::consumers) {
     if constexpr (P::consumers > 1) give_registers<P::producer_registers>();
     if (P::has_lanes || warpgroup_lane() == 0) produce(p, at, slot, rank);
@@ -324,5 +339,6 @@ template <class P> IMBREX_INLINE void run(const P &p) {
   }
   // Nobody leaves while others may still tell its barriers something.
   if constexpr (cluster_of<P>::workgroups > 1) meet_cluster();
+  end_in_order<Order>();
 }
 } // namespace imbrex

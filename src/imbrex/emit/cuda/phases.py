@@ -1,0 +1,71 @@
+"""Phases of a tile's columns as parts of a kernel's struct: which parts of K are summed into which sums, and
+where these go.
+
+Sums of one phase follow those of the one before in a lane's registers; phases without sums are zeros, and
+have no registers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+
+from imbrex.emit import c
+from imbrex.emit.cuda.member import boolean, static
+from imbrex.index.expr import Lin, lin, select, var
+from imbrex.lower.warpgroup import WarpgroupGemm
+
+__all__ = ["column_of_sum", "phases", "taken_steps"]
+
+
+def phases(gemm: WarpgroupGemm) -> list[str]:
+    """The first column of a part's sums, as registers have them; does an earlier part go into the same ones?
+    The number of a phase's sums, -1 for none; the column that a phase of a column of B is stored in.
+    """
+    box, parts, met = gemm.phases, gemm.phase_of, gemm.summed
+    each = gemm.own_columns // box.count
+    numbers = [str(met.index(phase)) if phase in met else "-1" for phase in range(box.count)]
+    first = [str(met.index(phase) * each) for phase in parts]
+    goes_on = [boolean(phase in parts[:i]) for i, phase in enumerate(parts)]
+    column, phase = var("column", each), var("phase", box.count)
+    (stored,) = box.place(each).at([column, phase]).coords
+    return [
+        f"static constexpr int phases = {box.count}, phase_rows = {box.rows}, phase_run = {box.run};",
+        f"static constexpr int sums = {each * len(met) // 2}, summed = {len(met)};",
+        f"static constexpr int k_parts = {len(parts)}, part_steps = {gemm.steps // len(parts)};",
+        static("int32_t", "steps_of", "int32_t batch", _steps(gemm)),
+        static("int32_t", "first_of", "int32_t part", _chosen("part", first), is_constant=True),
+        static("bool", "goes_on", "int32_t part", _chosen("part", goes_on), is_constant=True),
+        static("int32_t", "sums_of", "int32_t phase", _chosen("phase", numbers), is_constant=True),
+        static("int32_t", "phase_column", "int32_t column, int32_t phase", c.index(stored)),
+    ]
+
+
+def column_of_sum(gemm: WarpgroupGemm, column: Lin, number: Lin) -> Lin:
+    """Where the sums of a number are stored, those of a column of B."""
+    last = len(gemm.summed) - 1
+    given = list(enumerate(gemm.summed))[:-1]
+    phase = reduce(
+        lambda rest, one: select(one[0] - number, one[1], rest), reversed(given), lin(gemm.summed[last])
+    )
+    (stored,) = gemm.phases.place(gemm.own_columns // gemm.phases.count).at([column, phase]).coords
+    return stored
+
+
+def taken_steps(gemm: WarpgroupGemm) -> int | str:
+    """Of a unit: where parts of K have other lengths in other batches, as many as they have."""
+    return "k_parts * steps_of(w.batch)" if gemm.part_steps else gemm.steps
+
+
+def _steps(gemm: WarpgroupGemm) -> str:
+    """Of a part of K, of a batch."""
+    turns = gemm.part_steps or (gemm.steps // len(gemm.phase_of),)
+    turn = var("batch", gemm.batches) % len(turns)
+    given = reversed(list(enumerate(turns[:-1])))
+    return c.index(reduce(lambda rest, one: select(one[0] - turn, one[1], rest), given, lin(turns[-1])))
+
+
+def _chosen(name: str, values: Sequence[str]) -> str:
+    """The value at a number."""
+    *others, last = values
+    return "".join(f"{name} == {i} ? {value} : " for i, value in enumerate(others)) + last

@@ -1,0 +1,181 @@
+// A persistent product over pixels of groups of few channels: of each tap of a window, the blocks on the diagonal.
+//
+// A warp has as many filters as channels, BLOCK of either, and multiplies them at all taps with instructions of its own,
+// whose operands it takes from shared memory turned.  Down a column of the image a line of the input is taken once, for
+// all rows of the window: what it meets there are the last lines of the output, which the warp still has.
+//
+// Consumers have stages in turn, as many each, so that one consumer alone waits for a stage, and for all of its phases:
+// who waits knows no more of a phase than its parity.
+//
+// When all steps are done, the sums of all consumers are added up in their order, where stages were.
+//
+// P is a kernel, as in warpgroup_gemm.h; each workgroup has one tile.
+#pragma once
+#include "element.h"
+#include "tap_gemm.h"
+
+namespace imbrex {
+
+constexpr int diagonal_block = 16;
+
+// Four matrices of 8 x 8 halves, a row of each by one lane's address; each lane gets two rows' neighbours of a column.
+IMBREX_INLINE void take_turned(uint32_t (&x)[4], uint32_t from) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3])
+               : "r"(from));
+}
+
+// d += a * b, of 16 x 8 sums and 16 pixels.
+template <class T> struct warp_product;
+template <> struct warp_product<f16> {
+  IMBREX_INLINE void add(float *d, const uint32_t (&a)[4], uint32_t first, uint32_t second) {
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+        "{%0, %1, %2, %3};"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(first), "r"(second));
+  }
+};
+template <> struct warp_product<bf16> {
+  IMBREX_INLINE void add(float *d, const uint32_t (&a)[4], uint32_t first, uint32_t second) {
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+        "{%0, %1, %2, %3};"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(first), "r"(second));
+  }
+};
+
+// Sums of a lane: of each tap, two blocks of 8 channels.
+template <class P> struct diagonal_sums {
+  static constexpr int taps = P::window_rows * P::window_columns, each = 8;
+  typedef float type[taps][each];
+  static constexpr int bytes = taps * each * warpgroup_lanes * 4;
+};
+
+// d += the products of 16 columns of the strip whose first pixel is `first`.
+template <class P>
+IMBREX_INLINE void multiply_columns(typename diagonal_sums<P>::type &d, uint32_t a, uint32_t b, int32_t first) {
+  typedef warp_product<typename P::operand> product;
+  constexpr int lines = P::strip, rows = P::window_rows, columns = P::window_columns;
+  const int32_t row = int32_t(threadIdx.x) % 8, matrix = int32_t(threadIdx.x) / 8 % 4;
+  const int32_t block = warpgroup_lane() / 32 * diagonal_block;
+  const int32_t a_pixel = first + matrix / 2 * 8 + row, a_filter = block + matrix % 2 * 8;
+  const int32_t b_pixel = first + matrix % 2 * 8 + row, b_channel = block + matrix / 2 * 8;
+  uint32_t y[rows][4];
+#pragma unroll
+  for (int q = 0; q < lines + rows - 1; ++q) {
+    const int line = q < lines ? q : lines - 1;
+    uint32_t x[columns][4];
+    if (q < lines) take_turned(y[q % rows], a + P::a_byte(a_pixel + q * P::line, a_filter));
+#pragma unroll
+    for (int i = 0; i < columns; ++i)
+      take_turned(x[i], b + P::b_byte(b_pixel + line * P::line, (q - line) * columns + i, b_channel));
+#pragma unroll
+    for (int j = 0; j < rows; ++j)
+      if (q - j >= 0 && q - j < lines)
+#pragma unroll
+        for (int i = 0; i < columns; ++i) {
+          product::add(d[j * columns + i], y[(q - j) % rows], x[i][0], x[i][1]);
+          product::add(d[j * columns + i] + 4, y[(q - j) % rows], x[i][2], x[i][3]);
+        }
+  }
+}
+
+// All lanes of all consumers.
+template <class P> IMBREX_INLINE void meet_consumers() {
+  asm volatile("bar.sync 1, %0;" ::"n"(P::consumers * warpgroup_lanes) : "memory");
+}
+
+// The first consumer's d = the sums of all.
+template <class P>
+IMBREX_INLINE void add_consumers(uint32_t memory, typename diagonal_sums<P>::type &d, int32_t group) {
+  typedef diagonal_sums<P> sums;
+  static_assert((P::consumers - 1) * sums::bytes <= places<P>::staging, "the ring has room for all sums");
+  const uint32_t own = memory + warpgroup_lane() * 8;
+  meet_consumers<P>();
+  if (group > 0)
+#pragma unroll
+    for (int i = 0; i < sums::taps; ++i)
+#pragma unroll
+      for (int j = 0; j < sums::each; j += 2)
+        put_shared(own + (group - 1) * sums::bytes + (i * sums::each + j) * warpgroup_lanes * 4, bits_of(d[i][j]),
+                   bits_of(d[i][j + 1]));
+  meet_consumers<P>();
+  if (group > 0) return;
+#pragma unroll 1
+  for (int other = 0; other < P::consumers - 1; ++other)
+#pragma unroll
+    for (int i = 0; i < sums::taps; ++i)
+#pragma unroll
+      for (int j = 0; j < sums::each; j += 2) {
+        float x[2];
+        asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];"
+                     : "=f"(x[0]), "=f"(x[1])
+                     : "r"(own + other * sums::bytes + (i * sums::each + j) * warpgroup_lanes * 4)
+                     : "memory");
+        d[i][j] += x[0], d[i][j + 1] += x[1];
+      }
+}
+
+template <class P>
+IMBREX_INLINE void store_diagonal(const P &p, const typename diagonal_sums<P>::type &d, const work &w) {
+  typedef diagonal_sums<P> sums;
+  const int32_t lane = warpgroup_lane(), block = lane / 32 * diagonal_block;
+#pragma unroll
+  for (int i = 0; i < sums::taps; ++i)
+#pragma unroll
+    for (int j = 0; j < sums::each; ++j) {
+      const int32_t row = w.row_tile * P::rows + P::sum_row(lane, j);
+      const int32_t column = i * P::channels + block + P::sum_column(lane, j);
+      if (p.c_exists(w.batch, row, column)) *p.c_at(w.batch, row, column) = d[i][j];
+    }
+}
+
+template <class P> IMBREX_INLINE void consume_diagonal(const P &p, const places<P> &at, int32_t slot, int32_t group) {
+  constexpr int columns = P::line / 16;
+  static_assert(P::stages % P::consumers == 0, "a stage is always the same consumer's");
+  typename diagonal_sums<P>::type d = {};
+  const work w = P::work_of(slot, 0, 0, 0);
+  ring<P::stages> here;
+  here.skip(group);
+#pragma unroll 1
+  for (int32_t step = w.first + group; step < w.end; step += P::consumers) {
+    uint32_t a = at.a(here.stage), b = at.b(here.stage);
+    wait(at.full(here.stage), here.round);
+#pragma unroll 1
+    for (int32_t i = 0; i < P::images * columns; ++i)
+      multiply_columns<P>(d, a, b, i / columns * (P::strip * P::line) + i % columns * 16);
+    __syncwarp();
+    if (threadIdx.x % 32 == 0) arrive(at.empty(here.stage));
+    here.skip(P::consumers);
+  }
+  add_consumers<P>(at.memory, d, group);
+  if (group == 0) store_diagonal(p, d, w);
+}
+
+// What a workgroup of a kernel does.
+template <order Order = order::after_all, class P> IMBREX_INLINE void run_diagonal(const P &p) {
+  static_assert(cluster_of<P>::workgroups == 1 && !P::is_pingpong && !P::b_stays && !P::shares_tiles, "whole tiles");
+  const places<P> at = {shared_address(shared_memory)};
+  const int32_t number = warpgroup(), slot = P::slot_of(int32_t(blockIdx.x));
+  clear_tails(at);
+  if (threadIdx.x == 0) {
+#pragma unroll
+    for (int i = 0; i < P::stages; ++i) {
+      make_barrier(at.full(i), 1);
+      make_barrier(at.empty(i), warpgroup_lanes / 32);
+    }
+    barriers_made();
+    p.prefetch_maps();
+  }
+  __syncthreads();
+  begin_in_order<Order>();
+  if (number == P::consumers) {
+    if constexpr (P::consumers > 1) give_registers<P::producer_registers>();
+    if (warpgroup_lane() == 0) produce(p, at, slot, 0);
+  } else {
+    if constexpr (P::consumers > 1) take_registers<P::consumer_registers>();
+    consume_diagonal(p, at, slot, number);
+  }
+  end_in_order<Order>();
+}
+} // namespace imbrex

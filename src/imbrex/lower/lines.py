@@ -1,0 +1,81 @@
+"""Windows line by line: A's stages are lines of pixels, B is all of a window's rows beside one another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+from imbrex.diagnostic import Diagnostic
+from imbrex.index.expr import lin, var
+from imbrex.ir.chain import named_map
+from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
+from imbrex.lower.reader import Reader, element_type, number
+from imbrex.lower.warpgroup import Feed, LineWalk
+from imbrex.view.line_filter import LineFilter, Part
+from imbrex.view.line_stream import LineStreams
+from imbrex.view.tensor import Box, Lines, Piece, Product, Refused, access, line_access
+
+__all__ = ["ByLines", "by_lines"]
+
+
+class ByLines(NamedTuple):
+    """How A and B come into shared memory, and in which steps."""
+
+    a: Feed
+    b: Feed
+    walk: LineWalk
+
+
+def by_lines(op: WarpgroupGemmOp, line: int, slots: int, reader: Reader) -> ByLines:
+    """Of a product whose stages are lines of so many pixels, for windows of so many rows."""
+    map = named_map(op.a, ("gemmG", "gemmK", "gemmM"))
+    stored = named_map(op.c, ("gemmG", "gemmM", "gemmN"))
+    found = line_access(Product(map, stored, op.m_per_block.data), line, element_type(op.a))
+    if isinstance(found, Refused):
+        raise Diagnostic(f"A's windows do not come into shared memory line by line: {found.reason}")
+    if found.slots != slots:
+        raise Diagnostic(f"A's windows have {found.slots} rows, not {slots}")
+    filters = _filter(op, found)
+    a = Feed(reader.root(op.a)[0], found.tile, found.box, 1)
+    b = Feed(reader.root(op.b)[0], filters.tile, _box(op, found, filters), 1)
+    grid, workgroups = op.grid_, op.workgroups.data
+    shape = grid.m_blocks, op.m_per_block.data // line, grid.g * grid.n_blocks
+    if workgroups % shape[2]:
+        raise Diagnostic(f"{workgroups} workgroups do not keep one of {shape[2]} parts of the filter each")
+    streams = LineStreams(*shape, workgroups, op.consumers.data)
+    return ByLines(a, b, LineWalk(line, found.exists, filters, streams))
+
+
+def _filter(op: WarpgroupGemmOp, lines: Lines) -> LineFilter:
+    dtype = element_type(op.b)
+    is_turned = number(op.matrix_b_source_vector_read_dim) == 1
+    if is_turned and dtype.bytes != 2:
+        raise Diagnostic(f"gemmN lies together in memory, and wgmma takes {dtype} along k only")
+    diagonal = 1 if op.diagonal is None else op.diagonal.data
+    shape = lines.slots, lines.columns, lines.tile.channels, op.n_per_block.data
+    return LineFilter(*shape, diagonal, dtype.bytes, "d" if is_turned else "k")
+
+
+def _box(op: WarpgroupGemmOp, lines: Lines, filters: LineFilter) -> Box:
+    """One box for each tap, block and place: those of a product whose tiles are blocks of one tap."""
+    map, count = named_map(op.b, ("gemmG", "gemmK", "gemmN")), op.grid_.n_blocks
+    tiles = count * filters.diagonal
+    found = access(map, filters.part, element_type(op.b), 1, d_name="gemmN", tiles=tiles)
+    if not isinstance(found, Box):
+        reason = found.reason if isinstance(found, Refused) else "it is no box"
+        raise Diagnostic(f"a filter that stays in shared memory comes by TMA: {reason}")
+    taps = {tap: number for number, tap in enumerate(lines.taps)}
+    parts = [_pieces(found, p, taps[p.row, p.column], filters, count) for p in filters.parts]
+    return replace(found, pieces=tuple(piece for part in parts for piece in part))
+
+
+def _pieces(box: Box, part: Part, tap: int, filters: LineFilter, count: int) -> Iterator[Piece]:
+    """Of one tap and block, at its place."""
+    at = {
+        "step": lin(tap * filters.diagonal + part.block),
+        "tile": var("tile", count) * filters.diagonal + part.block,
+    }
+    for block, piece in zip(filters.part.blocks, box.pieces, strict=True):
+        byte = filters.tile.start(part.k0 + block.k0, part.d0 + block.d0)
+        yield Piece(byte, tuple(x.subs(at) for x in piece.coords))

@@ -1,0 +1,222 @@
+"""LinesTuning: windows on NVIDIA Hopper line by line, all rows of a window at a time.
+
+A tile is `lines` lines of `images` images, which lie between one another, on a raster of `width` columns
+(`imbrex.view.raster`); consumers have as many lines each, parts of tiles (`imbrex.view.line_stream`).  A
+stage of the ring holds one line of each of these images, whose pixels are rows of an instruction, once for
+all lines of the result that it has a part in: an instruction's columns are the filters, or a block of them,
+at each of the window's rows.  Each consumer has a ring of its own; the filter stays in shared memory for as
+long as the workgroup lives.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar, Final, TypeAlias
+
+from imbrex.schedule.context import GemmContext, round_up
+from imbrex.schedule.halo.plan import HaloTuning
+from imbrex.schedule.target import GPU_TARGETS, GpuTarget
+from imbrex.schedule.warpgroup.plan import ALIGNMENT, CHIP, PIECE_BYTES, PIECES, ROWS, WARPGROUP, Ring
+from imbrex.view.line_filter import LineFilter
+from imbrex.view.line_stream import LineStreams
+from imbrex.view.shared_tile import ATOM_ROWS, Major
+
+__all__ = ["LinesPlan", "LinesTuning", "WindowTuning"]
+
+LEAST_LINES: Final = 2
+"""Of a stream: with fewer, what it reads before them is as much again."""
+
+
+@dataclass(frozen=True)
+class LinesTuning:
+    """images, lines, width: pixels of a tile.  window_rows, window_columns, channels: of a window.
+
+    n_per_block: filters that are computed at a time.  diagonal: as in a `halo` tuning.  stages: of each
+    consumer.  pingpong: consumers multiply in turn, a line each.
+    """
+
+    kind: ClassVar[str] = "lines"
+    images: int
+    lines: int
+    width: int
+    window_rows: int
+    window_columns: int
+    channels: int
+    n_per_block: int
+    diagonal: int
+    stages: int
+    consumers: int
+    pingpong: bool
+
+    def __post_init__(self) -> None:
+        numbers = [v for v in vars(self).values() if not isinstance(v, bool)]
+        assert min(numbers) >= 1, f"a tuning's numbers are at least 1: {self}"
+
+    @property
+    def line(self) -> int:
+        """Pixels of a stage."""
+        return self.images * self.width
+
+    @property
+    def m_per_block(self) -> int:
+        """Pixels of a tile."""
+        return self.lines * self.line
+
+    @property
+    def k_per_block(self) -> int:
+        return self.window_rows * self.window_columns * self.channels
+
+    @property
+    def swapped(self) -> bool:
+        """Rows are gemmN: pixels."""
+        return True
+
+    @property
+    def tile(self) -> tuple[int, int, int]:
+        """The tile of a consumer, (m, n, k), in the GEMM's own m and n."""
+        return self.n_per_block, self.m_per_block, self.k_per_block
+
+    @property
+    def block_size(self) -> int:
+        """Threads of a workgroup: the consumers and the producer."""
+        return WARPGROUP * (self.consumers + 1)
+
+    @property
+    def consumer_rows(self) -> int:
+        """Rows of a tile that one consumer computes."""
+        return self.m_per_block
+
+    def plan(self, context: GemmContext, machine: GpuTarget | None = None) -> LinesPlan:
+        """This tuning applied to that GEMM, on sm_90a unless told otherwise."""
+        return LinesPlan(self, context, machine or GPU_TARGETS[CHIP])
+
+
+@dataclass(frozen=True)
+class LinesPlan:
+    """Everything that follows from a LinesTuning and a GEMM."""
+
+    tuning: LinesTuning
+    context: GemmContext
+    machine: GpuTarget = field(default_factory=lambda: GPU_TARGETS[CHIP])
+
+    @property
+    def tiles(self) -> tuple[int, int]:
+        """Along pixels and filters."""
+        t, c = self.tuning, self.context
+        return -(-c.n // t.m_per_block), -(-c.m // t.n_per_block)
+
+    @property
+    def units(self) -> int:
+        """Of all groups."""
+        rows, columns = self.tiles
+        return self.context.g * rows * columns
+
+    @property
+    def blocks(self) -> tuple[int, int]:
+        return self.tiles
+
+    @property
+    def k_iterations(self) -> int:
+        """All of a window is one step of the GEMM."""
+        return 1
+
+    @property
+    def filters(self) -> int:
+        """Tiles of the filter: units that follow one another have them in turn."""
+        return self.context.g * self.tiles[1]
+
+    @property
+    def workgroups(self) -> int:
+        """To launch: as many as run at a time, or a few less, so that each keeps its part of the filter."""
+        t, lines = self.tuning, self.tiles[0] * self.tuning.lines
+        most = min(
+            -(-lines // (LEAST_LINES * t.consumers)), self.machine.compute_units // max(1, self.filters)
+        )
+        return max(1, most) * self.filters
+
+    @property
+    def streams(self) -> LineStreams:
+        """The lines of each consumer."""
+        rows, _ = self.tiles
+        t = self.tuning
+        return LineStreams(rows, t.lines, self.filters, self.workgroups, t.consumers)
+
+    @property
+    def grid_size(self) -> int:
+        return self.workgroups
+
+    @property
+    def filter_major(self) -> Major:
+        a = self.context.a
+        return "d" if a.vector[1] > a.vector[0] and self.context.dtype.bytes == 2 else "k"
+
+    @property
+    def is_turned(self) -> bool:
+        """Do filters lie together in memory, where wgmma wants channels together?"""
+        return self.context.a.vector[1] > self.context.a.vector[0] and self.filter_major == "k"
+
+    @cached_property
+    def filter(self) -> LineFilter:
+        """The filter's part in shared memory."""
+        t = self.tuning
+        shape = t.window_rows, t.window_columns, t.channels, t.n_per_block
+        return LineFilter(*shape, t.diagonal, self.context.dtype.bytes, self.filter_major)
+
+    @property
+    def ring(self) -> Ring:
+        """Shared memory: the stages of all consumers; the filter stands with what is staged."""
+        t, size = self.tuning, self.context.dtype.bytes
+        pixels = t.line + round_up(t.window_columns - 1, ATOM_ROWS)
+        a = round_up(pixels * t.channels * size, ALIGNMENT)
+        piece = min(PIECE_BYTES, ROWS * t.n_per_block * self.context.dtype.output.bytes)
+        b = round_up(self.filter.bytes, ALIGNMENT)
+        return Ring(a, 0, t.consumers * t.stages, t.consumers * PIECES * piece + b)
+
+    @property
+    def lds_bytes(self) -> int:
+        return self.ring.total
+
+    @property
+    def accumulators(self) -> int:
+        """32-bit registers of a consumer's thread that hold sums."""
+        t = self.tuning
+        return t.line * t.window_rows * t.n_per_block // WARPGROUP
+
+    @property
+    def registers(self) -> int:
+        return self.accumulators
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """Attributes of the gridwise op."""
+        t, (a, b, c) = self.tuning, (self.context.b, self.context.a, self.context.c.exchanged)
+        return {
+            "block_size": t.block_size,
+            "m_per_block": t.m_per_block,
+            "n_per_block": t.n_per_block,
+            "k_per_block": t.k_per_block,
+            "matrix_a_source_vector_read_dim": 0,
+            "matrix_a_source_data_per_read": max(a.vector),
+            "matrix_a_dest_data_per_write_dim_m": max(a.vector),
+            "matrix_b_source_vector_read_dim": int(b.vector[1] > b.vector[0]),
+            "matrix_b_source_data_per_read": max(b.vector),
+            "matrix_b_dest_data_per_write_dim_n": max(b.vector),
+            "matrix_c_source_dest_vector_read_write_dim": 1 if c.vector[1] >= c.vector[0] else 0,
+            "matrix_c_dest_data_per_write": max(c.vector),
+            "pipeline": "warpgroup",
+            "stages": t.stages,
+            "consumers": t.consumers,
+            "cluster": [1, 1],
+            "pingpong": t.pingpong or None,
+            "group": 1,
+            "halo": t.line,
+            "slots": t.window_rows,
+            "stationary": "b",
+            "diagonal": t.diagonal if t.diagonal > 1 else None,
+            "workgroups": self.workgroups,
+        }
+
+
+WindowTuning: TypeAlias = HaloTuning | LinesTuning
+"""Of windows whose pixels come into shared memory once."""

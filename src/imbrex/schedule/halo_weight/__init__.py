@@ -1,0 +1,1 @@
+"""Schedules of backward weight whose pixels come into shared memory once, for all taps of a window."""

@@ -1,0 +1,105 @@
+"""The tuning of a convolution's halo weights, by the model of `cost`, and the products that it is for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from imbrex.dtype import DType
+from imbrex.schedule.access import context_of
+from imbrex.schedule.context import GemmContext
+from imbrex.schedule.halo_weight.cost import halo_weight_cycles
+from imbrex.schedule.halo_weight.legal import HALF_BYTES, HALO_WEIGHT_RULES
+from imbrex.schedule.halo_weight.plan import MOST_SPAN, HaloWeightPlan, HaloWeightTuning
+from imbrex.schedule.halo_weight.space import Pixels, block_of, halo_weight_space
+from imbrex.schedule.target import GpuTarget
+from imbrex.schedule.warpgroup.legal import MOST_STAGES
+from imbrex.schedule.warpgroup.plan import ROWS
+from imbrex.view.channels_last import is_channels_last
+from imbrex.view.conv import Convolution
+from imbrex.view.gemm import GemmView
+from imbrex.view.raster import least_line
+from imbrex.view.tap_tile import PIXELS
+from imbrex.view.weight_raster import WeightRaster
+
+__all__ = ["WeightWindows"]
+
+
+@dataclass(frozen=True)
+class WeightWindows:
+    """A convolution for tunings of halo weights.  merged: groups as one."""
+
+    conv: Convolution
+    dtype: DType
+    machine: GpuTarget
+    merged: int = 1
+
+    @cached_property
+    def pixels(self) -> Pixels | str:
+        """Or why there is no raster of them."""
+        conv, sizes = self.conv, dict(self.conv.filter)
+        h, w = conv.height, conv.width
+        span = (w.window - 1) * w.dilation
+        if self.dtype.bytes != HALF_BYTES:
+            return f"wgmma multiplies rows of pixels of f16 and bf16, not {self.dtype.name}"
+        if conv.strides != (1, 1):
+            return f"strides {h.stride} x {w.stride}: neighbouring windows are not one pixel apart"
+        if h.window * w.window == 1:
+            return "a window of one tap is read once anyway"
+        if span > MOST_SPAN:
+            return f"a window reaches over {span} columns, more than {MOST_SPAN}"
+        if not (is_channels_last(conv.input, "c") and is_channels_last(conv.output, "k")):
+            return "a pixel's channels do not lie together in memory"
+        if sizes["k"] % ROWS:
+            return f"{sizes['k']} filters of a group are not a multiple of {ROWS}"
+        block = block_of(sizes["c"], self.dtype)
+        if block is None:
+            return f"{sizes['c']} channels of a group are not whole rows of shared memory"
+        blocks = sizes.get("g", 1) * (sizes["k"] // ROWS) * (sizes["c"] // block)
+        line, halo = least_line(w, True), (h.window - 1) * h.dilation
+        images, taps = dict(conv.output)["n"], h.window * w.window
+        return Pixels(images, h.out, line, w.out + span, halo, taps, block, self._diagonal, blocks)
+
+    @property
+    def _diagonal(self) -> int:
+        """Blocks of filters and channels, one of each warp, between which no group is divided; 1 where others
+        are wanted, too, or warps do not serve.
+        """
+        conv, sizes = self.conv, dict(self.conv.filter)
+        axes = (conv.height, conv.width)
+        if sizes["k"] != ROWS or sizes["c"] != ROWS or any(x.window == 1 or x.dilation > 1 for x in axes):
+            return 1
+        return ROWS // PIXELS if PIXELS % (ROWS // self.merged) == 0 else 1
+
+    def view(self, tuning: HaloWeightTuning) -> GemmView:
+        """The products that a tuning is for."""
+        t = tuning
+        return WeightRaster(self.conv, t.images, t.rows, t.width, t.channels, t.shares).view
+
+    def best(self) -> HaloWeightTuning | str:
+        """The fastest by the model; a reason where none is legal."""
+        if isinstance(self.pixels, str):
+            return self.pixels
+        found = {tuning: halo_weight_cycles(plan) for tuning, plan in self._legal(self.pixels)}
+        if not found:
+            return "no step of it fits in shared memory and registers"
+        return min(found, key=lambda tuning: found[tuning])
+
+    def _legal(self, pixels: Pixels) -> Iterator[tuple[HaloWeightTuning, HaloWeightPlan]]:
+        plain = WeightRaster(self.conv, 1, pixels.rows, pixels.line, pixels.channels, 1)
+        context = context_of(plain.view, self.dtype)
+        for tuning in halo_weight_space(pixels, self.dtype, self.machine.compute_units):
+            plan = tuning.plan(_of_tuning(context, tuning, pixels), self.machine)
+            if HALO_WEIGHT_RULES.broken(plan, self.machine):
+                continue
+            room = self.machine.lds_bytes - plan.ring.total
+            stages = min(MOST_STAGES, tuning.stages + room // plan.ring.stage)
+            filled = replace(tuning, stages=stages // tuning.turns * tuning.turns)
+            yield filled, filled.plan(plan.context, self.machine)
+
+
+def _of_tuning(context: GemmContext, tuning: HaloWeightTuning, pixels: Pixels) -> GemmContext:
+    """The context of a tuning's products, given that of one share."""
+    steps = -(-pixels.tiles(tuning.images, tuning.rows) // tuning.shares)
+    return replace(context, g=context.g * tuning.shares, k=steps * tuning.k_per_block)

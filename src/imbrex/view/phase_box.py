@@ -1,0 +1,48 @@
+"""PhaseBox: where the phases of a strided gradient lie among the columns of a product that computes several.
+
+    place   (column, phase) -> stored column      column = (block, near)   phase = (row, residue)
+                                                  stored = (block, row, near, residue)
+
+A column of the product is a pixel of every phase.  The residues of columns take turns, so that `run`
+neighbours are neighbours along a row of the image, and rows of several residues follow one another after so
+many.
+
+Law: every stored column belongs to one phase of one column.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from imbrex.index.map import Dim, Map, layer_over
+from imbrex.index.rule import Merge, Unmerge
+
+__all__ = ["ONE_PHASE", "PhaseBox"]
+
+
+@dataclass(frozen=True)
+class PhaseBox:
+    """rows, residues: phases of each, of rows and of columns.  run: columns, as many as divide a row's."""
+
+    rows: int = 1
+    run: int = 1
+    residues: int = 1
+
+    @property
+    def count(self) -> int:
+        """Phases."""
+        return self.rows * self.residues
+
+    def place(self, columns: int) -> Map:
+        """columns: of the product, whole runs."""
+        assert columns % self.run == 0, (columns, self)
+        sizes = {"block": columns // self.run, "row": self.rows, "near": self.run, "residue": self.residues}
+        stored = (Dim("stored", columns * self.count),)
+        parted = layer_over(stored, (Unmerge(), " ".join(sizes), "stored"), order=None, **sizes)
+        entries = ((Merge(), "column", "block near"), (Merge(), "phase", "row residue"))
+        return Map((layer_over(parted.upper, *entries), parted))
+
+
+ONE_PHASE: Final = PhaseBox()
+"""Every column is stored where it is."""

@@ -1,0 +1,184 @@
+"""line_access: an operand of windows line by line, each line of pixels read at all columns of the window.
+
+    pixel     d = line of the result, place      64 rows of an instruction, or several times that, are a line
+    tap       k = tap, channel                   a tap is a row of the window and a column of it
+    step      a line that is read: row y of the window reads for line r of the result at step r + y
+
+Law, checked by evaluation before an answer is given: where C is stored, what is read at step r + y and column
+x is the operand's element of line r at the tap (y, x), and zero where the map says that there is none; so it
+is for every step whose line does not exist, which then is not read.  Behind a line there are zeros.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from imbrex.index.expr import lin, var
+from imbrex.index.rule import Guard
+from imbrex.view.halo_tile import HaloTile
+from imbrex.view.shared_tile import SWIZZLES, Swizzle
+from imbrex.view.tensor.form import Box, ElementType, Piece, Refused
+from imbrex.view.tensor.halo import (
+    Halo,
+    Ints,
+    Moves,
+    Product,
+    channels_apart,
+    count_of,
+    moves_of,
+    offset_of,
+    progressions,
+    reached,
+)
+from imbrex.view.tensor.limit import beyond_limits
+from imbrex.view.tensor.space import Space, spaces
+
+__all__ = ["Lines", "line_access"]
+
+BATCH: Final = "gemmG"
+Bools = npt.NDArray[np.bool_]
+LOOKED_AT: Final = 12
+"""Tiles that are looked at where there are many."""
+
+
+@dataclass(frozen=True)
+class Lines:
+    """tile, box: of a line; coordinates are over `batch`, `tile` and `step`.  exists: is there such a line?
+
+    taps: of each tap of the window, in the order of k, its row and its column.
+    """
+
+    tile: HaloTile
+    box: Box
+    exists: Guard
+    taps: tuple[tuple[int, int], ...]
+
+    @property
+    def slots(self) -> int:
+        """Rows of the window."""
+        return 1 + max(row for row, _ in self.taps)
+
+    @property
+    def columns(self) -> int:
+        """Of the window."""
+        return 1 + max(column for _, column in self.taps)
+
+
+def line_access(product: Product, line: int, dtype: ElementType) -> Lines | Refused:
+    """How tiles of lines of so many rows come into shared memory; a reason where they do not."""
+    reasons = list[str]()
+    grown = product.grown
+    for found in spaces(product.operand, [var(name, grown[name]) for name in product.sizes]):
+        answer = found if isinstance(found, Refused) else _lines(found, product, line, dtype)
+        if isinstance(answer, Lines):
+            reason = beyond_limits(answer.box, dtype.bytes) or _differs(answer, product, line)
+            if reason is None:
+                return answer
+            answer = Refused(reason)
+        reasons.append(answer.reason)
+    return Refused(reasons[0])
+
+
+def _lines(space: Space, product: Product, line: int, dtype: ElementType) -> Lines | Refused:
+    channels, outer = channels_apart(space, product)
+    count = count_of(channels, product)
+    row: Swizzle | None = next((s for s in reversed(SWIZZLES) if s and count * dtype.bytes % s == 0), None)
+    if channels.stride != 1 or not count or row is None:
+        return Refused(f"what lies together along {product.k_name} is not channels, 32 bytes of them or more")
+    moves = [moves_of(axis, product, count) for axis in outer]
+    ordered = _ordered([m for m in moves if m], line, product.rows) if None not in moves else None
+    if ordered is None:
+        return Refused(f"{product.rows} rows of the tile are not lines of {line}")
+    (column, *inside), high, still = ordered
+    taps = _taps(high, column)
+    across = progressions(np.unique(column.taps - column.taps.min()))
+    if taps is None or across is None or len(across) > 1 or any(m.span for m in (*inside, *still)):
+        return Refused("the taps of a window are not neighbouring rows, each of the same columns")
+    tile = HaloTile(1, line, line, across, 0, count, dtype.bytes, row)
+    sizes = {"batch": product.sizes.get(BATCH, 1), "tile": product.tiles}
+    inner = channels.coordinate.subs({BATCH: var("batch", sizes["batch"]), product.k_name: lin(0)})
+    steps = product.rows // line + max(y for y, _ in taps)
+    top = high.first + int(high.taps.min()) + var("step", steps)
+    firsts = [
+        column.first + int(column.taps.min()),
+        *(m.first for m in inside),
+        top,
+        *(m.first for m in still),
+    ]
+    axes = [m.axis for m in (column, *inside, high, *still)]
+    box = Box(
+        sizes=(channels.size, *(a.size for a in axes)),
+        strides=tuple(a.stride for a in axes),
+        base=space.base,
+        box=(tile.row, *(m.count for m in (column, *inside)), 1, *(1 for _ in still)),
+        swizzle=row,
+        pieces=tuple(Piece(b.byte_offset, (inner + b.k0, *firsts)) for b in tile.blocks),
+        steps=(1,) * (1 + len(axes)),
+    )
+    return Lines(tile, box, Guard(top, high.axis.size), taps)
+
+
+def _ordered(moves: Sequence[Moves], line: int, rows: int) -> tuple[list[Moves], Moves, list[Moves]] | None:
+    """The axes inside of a line, columns first; that of lines; those that stay."""
+    moving = sorted((m for m in moves if m.every), key=lambda m: m.every)
+    reached_rows = [prod(m.count for m in moving[:i]) for i in range(len(moving) + 1)]
+    if len(moving) < 2 or [*(m.every for m in moving), rows] != reached_rows or moving[-1].every != line:
+        return None
+    return moving[:-1], moving[-1], [m for m in moves if not m.every]
+
+
+def _taps(high: Moves, column: Moves) -> tuple[tuple[int, int], ...] | None:
+    """Of each tap its row and the number of its column; None where a row lacks columns, or is lacking."""
+    rows = high.taps - high.taps.min()
+    shifts, numbers = np.unique(column.taps, return_inverse=True)
+    found = tuple((int(y), int(x)) for y, x in zip(rows, numbers, strict=True))
+    whole = {(y, x) for y in range(high.span + 1) for x in range(len(shifts))}
+    return found if set(found) == whole and len(found) == len(whole) else None
+
+
+def _differs(found: Lines, product: Product, line: int) -> str | None:
+    """Where a sum that is stored would be of another element than the map's; None where none is."""
+    rng = np.random.default_rng(0)
+    batches, tiles = product.sizes.get(BATCH, 1), product.tiles
+    places = {(b, t) for b in (0, batches - 1) for t in (0, tiles - 1)}
+    places |= {(int(rng.integers(batches)), int(rng.integers(tiles))) for _ in range(LOOKED_AT)}
+    for batch, number in sorted(places):
+        for step in range(product.rows // line + found.slots - 1):
+            if told := _differs_at(found, product, line, {"batch": batch, "tile": number, "step": step}):
+                return told
+    return None
+
+
+def _differs_at(found: Lines, product: Product, line: int, env: dict[str, int]) -> str | None:
+    tile, number = found.tile, {tap: i for i, tap in enumerate(found.taps)}
+    inner = np.unique([0, 1, tile.row - 1, tile.channels - 1])
+    place = np.arange(line)[None]
+    for (y, x), tap in number.items():
+        result = env["step"] - y
+        if not 0 <= result < product.rows // line:
+            continue
+        (element,), _ = tile.starts.evaluate([(x * tile.channels + inner)[:, None], place])
+        row = env["tile"] * product.rows + result * line + place
+        want, cares = _wanted(product, env["batch"], (tap * tile.channels + inner)[:, None], row)
+        top, rows = found.exists.index.eval(env), np.int64(found.exists.size)
+        is_there = bool(0 <= top < rows)
+        got = reached(Halo(tile, found.box), element, env) if is_there else np.full_like(want, -1)
+        if ((np.maximum(got, -1) != want) & cares).any():
+            return f"what would be read at step {env['step']} of tile {env['tile']} is not the operand's"
+    return None
+
+
+def _wanted(product: Product, batch: int, k: Ints, row: Ints) -> tuple[Ints, Bools]:
+    """The offset of the operand's element, -1 where there is none; does it go into a sum that is stored?"""
+    d = product.d_name
+    at: dict[str, Any] = {BATCH: batch, product.k_name: k, d: np.minimum(row, product.sizes[d] - 1)}
+    want = offset_of(product.operand, [at[name] for name in product.sizes])
+    last = len(product.stored.upper) - 1
+    kept = [0 if i == last else at.get(n, 0) for i, (n, _) in enumerate(product.stored.upper)]
+    return want, (row < product.sizes[d]) & (offset_of(product.stored, kept) >= 0)

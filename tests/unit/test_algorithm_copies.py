@@ -1,0 +1,77 @@
+"""The bytes that copies are charged for are those of arrays, however many work items have nothing to do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from imbrex.algorithm.choice import algorithm_of
+from imbrex.algorithm.copies import moved_bytes
+from imbrex.algorithm.passes import to_product
+from imbrex.algorithm.request import Request
+from imbrex.ir.dialect import context
+from imbrex.ir.problem_module import problem_module
+from imbrex.problem import Conv2d
+from imbrex.problem.conv import Direction
+from imbrex.schedule.target import GPU_TARGETS
+
+
+def moved(direction: Direction, algorithm: str, **changed: Any) -> int:
+    sizes = {"n": 4, "c": 64, "h": 7, "w": 7, "k": 128, "y": 1, "x": 1, "dtype": "f16", **changed}
+    request = Request(Conv2d(direction, **sizes), GPU_TARGETS["sm_90a"], "sm_90a")
+    module = problem_module(request.problem, request.name, algorithm)
+    for step in to_product(request, algorithm):
+        step.apply(context(), module)
+    return moved_bytes(module.walk())
+
+
+CASES = {
+    "two arrays through shared memory": (
+        moved("backward_weight", "channels_last"),
+        2 * 2 * 4 * 49 * (64 + 128),
+    ),
+    "two of whole 16 bytes": (
+        moved("backward_weight", "channels_last", h=8, w=8),
+        2 * 2 * 4 * 64 * (64 + 128),
+    ),
+    "of every second row": (
+        moved("forward", "channels_last", h=56, w=56, stride=2),
+        2 * 4 * 64 * (28 * 56 + 28 * 28),
+    ),
+    "of planes that begin anywhere, all": (
+        moved("forward", "channels_last", h=14, w=14, stride=2),
+        2 * 4 * 64 * (14 * 14 + 7 * 7),
+    ),
+    "the result, too": (
+        moved("forward", "all_last"),
+        2 * 2 * 4 * 49 * (64 + 128),
+    ),
+    "phases, and the zeros between": (
+        moved("backward_data", "interleaved", h=8, w=8, stride=2),
+        2 * 4 * 64 * (4 * 4 + 8 * 8),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_each_array_counts_once(name: str) -> None:
+    found, wanted = CASES[name]
+    assert found == wanted
+
+
+def test_control_a_product_that_copies_nothing_moves_nothing() -> None:
+    assert moved("forward", "v4r4") == 0
+
+
+@pytest.mark.parametrize(
+    ("layout", "window", "wanted"),
+    [("KCYX", 3, "all_last"), ("KYXC", 3, "channels_last"), ("KCYX", 1, "channels_last")],
+)
+def test_large_gradients_of_filters_are_turned_back_rather_than_scattered(
+    layout: str, window: int, wanted: str
+) -> None:
+    sizes = {"n": 128, "c": 512, "h": 7, "w": 7, "k": 512, "y": window, "x": window}
+    pads = {"pad_h": window // 2, "pad_w": window // 2}
+    problem = Conv2d("backward_weight", **sizes, **pads, filter_layout=layout, dtype="f16")
+    assert algorithm_of(Request(problem, GPU_TARGETS["sm_90a"], "sm_90a")) == wanted

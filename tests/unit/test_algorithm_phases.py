@@ -1,0 +1,77 @@
+"""Gradients whose phases share tiles, on sm_90a: how many launches, and what is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from imbrex import Diagnostic
+from imbrex.ir.ops.grid import LaunchOp
+from imbrex.ir.ops.memory import FillOp
+from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
+from imbrex.pipeline import Request, algorithm_of, levels
+from imbrex.problem import Conv2d
+from imbrex.schedule import tuning as tunings
+from imbrex.schedule.target import GPU_TARGETS
+
+NHWC = {"filter_layout": "KYXC", "input_layout": "NHWC", "output_layout": "NHWK"}
+LAST = {"filter_layout": "CYXK", "output_layout": "NHWK"}
+WINDOW = {"y": 3, "x": 3, "pad_h": (1, 1), "pad_w": (1, 1)}
+
+
+def request(algorithm: str, chip: str = "sm_90a", tuning: str | None = None, **sizes: Any) -> Request:
+    given = {"n": 8, "c": 64, "h": 28, "w": 28, "k": 64, "y": 1, "x": 1, "stride": 2, "dtype": "f16", **sizes}
+    chosen = None if tuning is None else tunings.parse(tuning)
+    return Request(Conv2d("backward_data", **given), GPU_TARGETS[chip], chip, chosen, algorithm)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "launches", "zeroed", "phases"),
+    [
+        (request("shared_phases"), 1, 0, 4),
+        (request("shared_phases_last"), 2, 0, 4),
+        (request("shared_phases_last", **WINDOW), 2, 0, 2),
+        (request("shared_phases", **WINDOW, **LAST), 1, 0, 2),
+        (request("shared_phases_last", **WINDOW | {"y": 2}, stride=(3, 2)), 3, 1, 2),
+    ],
+    ids=str,
+)
+def test_products_write_the_gradient(wanted: Request, launches: int, zeroed: int, phases: int) -> None:
+    *_, last = levels(wanted)
+    ops = list(last.module.walk())
+    fills = [op for op in ops if isinstance(op, FillOp) and not isinstance(op.parent_op(), LaunchOp)]
+    counts = {op.phase_count for op in ops if isinstance(op, WarpgroupGemmOp)}
+    assert (sum(isinstance(op, LaunchOp) for op in ops), len(fills), counts) == (launches, zeroed, {phases})
+
+
+@pytest.mark.parametrize(("groups", "k"), [(64, 64), (16, 64), (1, 67)])
+def test_channels_that_are_few_have_a_step_of_their_own(groups: int, k: int) -> None:
+    for algorithm in (None, "shared_phases_last"):
+        wanted = request(algorithm or "v4r1", **WINDOW, groups=groups, k=k)
+        assert algorithm_of(replace(wanted, algorithm=algorithm)) is not None
+    *_, last = levels(request("shared_phases_last", **WINDOW, groups=groups, k=k))
+    (product,) = (op for op in last.module.walk() if isinstance(op, WarpgroupGemmOp))
+    assert product.part_k is not None
+    assert all(length % product.k_per_block.data == 0 for length in product.part_k.data)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "message"),
+    [
+        (request("shared_phases", stride=1), "leave no gaps between columns"),
+        (request("shared_phases", stride=(2, 1)), "leave no gaps between columns"),
+        (request("shared_phases", **NHWC), "leave no gaps between columns"),
+        (request("shared_phases", stride=(2, 3)), "6 phases of 2 bytes do not share a tile"),
+        (request("shared_phases", stride=4), "a power of two up to 8"),
+        (request("shared_phases", "gfx942"), "phases share tiles of warpgroups, on sm_90a"),
+        (request("shared_phases", tuning="v1:general:64,32,32,4,2,2"), "phases share tiles of warpgroups"),
+        (request("shared_phases_last", **WINDOW, **LAST), "has nothing to pack"),
+    ],
+    ids=str,
+)
+def test_what_is_refused(wanted: Request, message: str) -> None:
+    with pytest.raises(Diagnostic) as refused:
+        algorithm_of(wanted)
+    assert message in refused.value.message and refused.value.hint
