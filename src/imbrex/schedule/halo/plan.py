@@ -8,29 +8,31 @@ All else is as in a tuning of warpgroups: `stages`, `consumers` and `pingpong`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
 from imbrex.schedule.context import GemmContext, round_up
+from imbrex.schedule.halo.window import WindowPlan
 from imbrex.schedule.target import GPU_TARGETS, GpuTarget
+from imbrex.schedule.warpgroup.consumers import OfConsumers
 from imbrex.schedule.warpgroup.plan import (
     ALIGNMENT,
     CHIP,
     PIECE_BYTES,
     PIECES,
     ROWS,
-    WARPGROUP,
     Ring,
     shared_tile,
 )
-from imbrex.view.shared_tile import ATOM_ROWS, Major, SharedTile
+from imbrex.view.mma.hopper import WARPGROUP
+from imbrex.view.shared_tile import ATOM_ROWS, SharedTile
 
 __all__ = ["HaloPlan", "HaloTuning"]
 
 
 @dataclass(frozen=True)
-class HaloTuning:
+class HaloTuning(OfConsumers):
     """images, rows, width: pixels of a tile.  loaded: lines of an image that a stage has room for.
 
     taps, channels: of a window.  n_per_block: filters that are computed at a time.  diagonal: blocks of
@@ -49,10 +51,6 @@ class HaloTuning:
     stages: int
     consumers: int
     pingpong: bool
-
-    def __post_init__(self) -> None:
-        numbers = [v for v in vars(self).values() if not isinstance(v, bool)]
-        assert min(numbers) >= 1, f"a tuning's numbers are at least 1: {self}"
 
     @property
     def m_per_block(self) -> int:
@@ -74,11 +72,6 @@ class HaloTuning:
         return self.n_per_block, self.m_per_block, self.k_per_block
 
     @property
-    def block_size(self) -> int:
-        """Threads of a workgroup: the consumers and the producer."""
-        return WARPGROUP * (self.consumers + 1)
-
-    @property
     def consumer_rows(self) -> int:
         """Rows of a tile that one consumer computes, rounded down."""
         return self.m_per_block if self.pingpong else self.m_per_block // self.consumers
@@ -89,38 +82,8 @@ class HaloTuning:
 
 
 @dataclass(frozen=True)
-class HaloPlan:
+class HaloPlan(WindowPlan[HaloTuning]):
     """Everything that follows from a HaloTuning and a GEMM."""
-
-    tuning: HaloTuning
-    context: GemmContext
-    machine: GpuTarget = field(default_factory=lambda: GPU_TARGETS[CHIP])
-
-    @property
-    def tiles(self) -> tuple[int, int]:
-        """Along pixels and filters."""
-        t, c = self.tuning, self.context
-        return -(-c.n // t.m_per_block), -(-c.m // t.n_per_block)
-
-    @property
-    def units(self) -> int:
-        """Of all groups."""
-        rows, columns = self.tiles
-        return self.context.g * rows * columns
-
-    @property
-    def blocks(self) -> tuple[int, int]:
-        return self.tiles
-
-    @property
-    def k_iterations(self) -> int:
-        """All of a window at once."""
-        return 1
-
-    @property
-    def filters(self) -> int:
-        """Tiles of the filter: units that follow one another have them in turn."""
-        return self.context.g * self.tiles[1]
 
     @property
     def workgroups(self) -> int:
@@ -129,23 +92,9 @@ class HaloPlan:
         return most // self.filters * self.filters or most
 
     @property
-    def grid_size(self) -> int:
-        return self.workgroups
-
-    @property
     def keeps_filter(self) -> bool:
         """Does a workgroup meet one part of the filter only?"""
         return self.workgroups % self.filters == 0
-
-    @property
-    def filter_major(self) -> Major:
-        a = self.context.a
-        return "d" if a.vector[1] > a.vector[0] and self.context.dtype.bytes == 2 else "k"
-
-    @property
-    def is_turned(self) -> bool:
-        """Do filters lie together in memory, where wgmma wants channels together?"""
-        return self.context.a.vector[1] > self.context.a.vector[0] and self.filter_major == "k"
 
     @cached_property
     def b_tile(self) -> SharedTile:
@@ -169,43 +118,12 @@ class HaloPlan:
         return Ring(a, 0, t.stages, t.consumers * PIECES * piece + b)
 
     @property
-    def lds_bytes(self) -> int:
-        return self.ring.total
-
-    @property
     def accumulators(self) -> int:
         """32-bit registers of a consumer's thread that hold sums."""
         return self.tuning.consumer_rows * self.tuning.n_per_block // WARPGROUP
 
     @property
-    def registers(self) -> int:
-        return self.accumulators
-
-    @property
     def attributes(self) -> dict[str, Any]:
         """Attributes of the gridwise op."""
-        t, (a, b, c) = self.tuning, (self.context.b, self.context.a, self.context.c.exchanged)
-        return {
-            "block_size": t.block_size,
-            "m_per_block": t.m_per_block,
-            "n_per_block": t.n_per_block,
-            "k_per_block": t.k_per_block,
-            "matrix_a_source_vector_read_dim": 0,
-            "matrix_a_source_data_per_read": max(a.vector),
-            "matrix_a_dest_data_per_write_dim_m": max(a.vector),
-            "matrix_b_source_vector_read_dim": int(b.vector[1] > b.vector[0]),
-            "matrix_b_source_data_per_read": max(b.vector),
-            "matrix_b_dest_data_per_write_dim_n": max(b.vector),
-            "matrix_c_source_dest_vector_read_write_dim": 1 if c.vector[1] >= c.vector[0] else 0,
-            "matrix_c_dest_data_per_write": max(c.vector),
-            "pipeline": "warpgroup",
-            "stages": t.stages,
-            "consumers": t.consumers,
-            "cluster": [1, 1],
-            "pingpong": t.pingpong or None,
-            "group": 1,
-            "halo": t.images * t.loaded * t.width,
-            "stationary": "b",
-            "diagonal": t.diagonal if t.diagonal > 1 else None,
-            "workgroups": self.workgroups,
-        }
+        t = self.tuning
+        return self.attributes_with(halo=t.images * t.loaded * t.width)

@@ -14,7 +14,9 @@ from typing import Any, ClassVar, Final
 
 from imbrex.schedule.context import GemmContext, round_up
 from imbrex.schedule.target import GPU_TARGETS, GpuTarget
-from imbrex.schedule.warpgroup.plan import ALIGNMENT, CHIP, PIECE_BYTES, PIECES, ROWS, WARPGROUP, Ring
+from imbrex.schedule.warpgroup.consumers import OfConsumers
+from imbrex.schedule.warpgroup.plan import ALIGNMENT, CHIP, PIECE_BYTES, PIECES, ROWS, Ring
+from imbrex.view.mma.hopper import WARPGROUP
 
 __all__ = ["MOST_SPAN", "SUM_BYTES", "HaloWeightPlan", "HaloWeightTuning"]
 
@@ -25,7 +27,7 @@ SUM_BYTES: Final = 4
 
 
 @dataclass(frozen=True)
-class HaloWeightTuning:
+class HaloWeightTuning(OfConsumers):
     """images, rows, width: pixels of a step.  loaded: lines of an image that a stage has of the input.
 
     taps, channels: of a tile's columns.  diagonal: blocks of filters and channels that alone are multiplied,
@@ -44,9 +46,6 @@ class HaloWeightTuning:
     shares: int
     stages: int
     consumers: int
-
-    def __post_init__(self) -> None:
-        assert min(vars(self).values()) >= 1, f"a tuning's numbers are at least 1: {self}"
 
     @property
     def m_per_block(self) -> int:
@@ -84,11 +83,6 @@ class HaloWeightTuning:
     def tile(self) -> tuple[int, int, int]:
         """The tile of a workgroup, (m, n, k)."""
         return self.m_per_block, self.n_per_block, self.k_per_block
-
-    @property
-    def block_size(self) -> int:
-        """Threads of a workgroup: the consumers and the producer."""
-        return WARPGROUP * (self.consumers + 1)
 
     def plan(self, context: GemmContext, machine: GpuTarget | None = None) -> HaloWeightPlan:
         """This tuning applied to that GEMM, on sm_90a unless told otherwise."""

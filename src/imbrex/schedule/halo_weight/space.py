@@ -9,7 +9,8 @@ from typing import Final, NamedTuple
 from imbrex.dtype import DType
 from imbrex.schedule.halo_weight.plan import HaloWeightTuning
 from imbrex.schedule.warpgroup.legal import MOST_ACCUMULATORS
-from imbrex.schedule.warpgroup.plan import PIECES, ROWS, SWIZZLES, WARPGROUP, columns_of
+from imbrex.schedule.warpgroup.plan import PIECES, ROWS, SWIZZLES, columns_of
+from imbrex.view.mma.hopper import WARPGROUP
 from imbrex.view.tap_tile import PIXELS
 
 __all__ = ["Pixels", "block_of", "halo_weight_space"]

@@ -21,7 +21,9 @@ from typing import Any, ClassVar, Final
 from imbrex.dtype import DType
 from imbrex.schedule.context import SAMPLE, Access, GemmContext, round_up
 from imbrex.schedule.target import GPU_TARGETS, GpuTarget
+from imbrex.schedule.warpgroup.consumers import OfConsumers
 from imbrex.view.mma import Instruction, instructions
+from imbrex.view.mma.hopper import WARPGROUP
 from imbrex.view.shared_tile import Major, SharedTile, Swizzle
 
 __all__ = [
@@ -39,8 +41,6 @@ __all__ = [
 ]  # fmt: skip
 
 CHIP: Final = "sm_90a"
-WARPGROUP: Final = 128
-"""Threads of a warpgroup."""
 ROWS: Final = 64
 """Of one instruction, wgmma's M."""
 SWIZZLES: Final[tuple[Swizzle, ...]] = (128, 64, 32)
@@ -65,7 +65,7 @@ all of which have a multiple of 4 multiprocessors (CUTLASS counts on so many).""
 
 
 @dataclass(frozen=True)
-class WarpgroupTuning:
+class WarpgroupTuning(OfConsumers):
     """A tile of m x n x k (elements) of a workgroup; group: tiles far before the next column (WGM), in units
     of clusters, see `imbrex.view.workgroup`.
     """
@@ -82,20 +82,11 @@ class WarpgroupTuning:
     swapped: bool
     group: int
 
-    def __post_init__(self) -> None:
-        numbers = [v for v in vars(self).values() if not isinstance(v, bool)]
-        assert min(numbers) >= 1, f"a tuning's numbers are at least 1: {self}"
-
     @property
     def tile(self) -> tuple[int, int, int]:
         """The tile of a workgroup, (m, n, k), in the GEMM's own m and n."""
         rows, columns, k = self.m_per_block, self.n_per_block, self.k_per_block
         return (columns, rows, k) if self.swapped else (rows, columns, k)
-
-    @property
-    def block_size(self) -> int:
-        """Threads of a workgroup: the consumers and the producer."""
-        return WARPGROUP * (self.consumers + 1)
 
     @property
     def cluster(self) -> int:

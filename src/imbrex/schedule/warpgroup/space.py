@@ -16,11 +16,11 @@ from imbrex.schedule.warpgroup.plan import (
     RESIDENT,
     ROWS,
     SWIZZLES,
-    WARPGROUP,
     WarpgroupTuning,
     columns_of,
 )
 from imbrex.schedule.warpgroup.steps import crosses
+from imbrex.view.mma.hopper import WARPGROUP
 
 __all__ = ["warpgroup_space"]
 

@@ -19,10 +19,11 @@ from math import log2
 from typing import Final
 
 from imbrex.schedule.context import SAMPLE, Access, GemmContext
-from imbrex.schedule.warpgroup.plan import ROWS, WARPGROUP, WarpgroupPlan, divides, instruction_of, stretch
+from imbrex.schedule.warpgroup.plan import ROWS, WarpgroupPlan, divides, instruction_of, stretch
 from imbrex.schedule.warpgroup.rates import RATES
 from imbrex.schedule.warpgroup.traffic import Rows, rows_of
 from imbrex.view.mma import Instruction
+from imbrex.view.mma.hopper import WARPGROUP
 from imbrex.view.shared_tile import SharedTile
 
 __all__ = ["STORE_PENALTY", "SUM_BYTES", "TURNED_PENALTY", "Steps", "Streams", "crosses", "norm"]
