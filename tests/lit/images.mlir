@@ -33,13 +33,14 @@ func.func @sampled(%filter: memref<8x16x1x1xf16>, %input: memref<2x16x8x8xf16>, 
 
 // -----
 
-// Two taps a column and one a row: two phases, the rows of no phase are zeros.
+// Two taps a column and one a row: two phases; the rows of no phase are zeros, as what is read is guarded.
 // CHECK-LABEL: func.func @apart
 // CHECK:       %phase = miopen.workspace() : memref<1x8x3x4xf16>
 // CHECK:       %phase_1 = miopen.workspace() : memref<1x8x3x4xf16>
 // CHECK-COUNT-2: miopen.gridwise_gemm(
 // CHECK:       miopen.launch
-// CHECK:         miopen.fill(%thread_input
+// CHECK-NOT:     miopen.fill
+// CHECK:         miopen.threadwise_copy(%phase_workgroup_workitem_piece_column[%wg, %item], %thread_phase)
 // CHECK:         miopen.threadwise_copy({{.*}}, %input_workgroup_workitem_piece_row_slot[%wg, %item])
 func.func @apart(%filter: memref<8x8x1x2xf16>, %input: memref<1x8x6x8xf16>, %output: memref<1x8x3x4xf16>) {
   miopen.conv2d_bwd_data(%filter, %input, %output) {
