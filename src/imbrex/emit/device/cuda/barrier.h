@@ -25,6 +25,14 @@ IMBREX_INLINE void arrive(uint32_t barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
 
+// All warps of a warpgroup arrive, one lane of each.  A turn that is passed on has to be passed by all of them: where one
+// warp did it for the others, the next turn could come and be over before a warp that lags has looked for its own, which
+// then waits for ever.
+constexpr uint32_t warps_of_group = 4;
+IMBREX_INLINE void arrive_as_warp(uint32_t barrier) {
+  if (threadIdx.x % 32 == 0) arrive(barrier);
+}
+
 // Arrives, and announces bytes.
 IMBREX_INLINE void arrive_expecting(uint32_t barrier, uint32_t bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");

@@ -80,7 +80,7 @@ template <class P> IMBREX_INLINE void make_lines(const line_places<P> &at) {
     }
     make_barrier(at.b_there(), 1);
 #pragma unroll
-    for (int i = 0; i < P::consumers; ++i) make_barrier(at.turn(i), 1);
+    for (int i = 0; i < P::consumers; ++i) make_barrier(at.turn(i), warps_of_group);
     barriers_made();
   }
 }
@@ -180,8 +180,7 @@ template <class P> struct line_consumer {
     ++turn;
   }
   IMBREX_MEMBER void pass_turn(const line_places<P> &at) const {
-    if constexpr (P::is_pingpong)
-      if (warpgroup_lane() == 0) arrive(at.turn(group + 1 < P::consumers ? group + 1 : 0));
+    if constexpr (P::is_pingpong) arrive_as_warp(at.turn(group + 1 < P::consumers ? group + 1 : 0));
   }
 };
 

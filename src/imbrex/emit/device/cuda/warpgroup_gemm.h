@@ -83,8 +83,8 @@ template <class P> IMBREX_INLINE void make_barriers(const places<P> &at) {
     make_barrier(at.empty(i), tellers * places<P>::groups);
   }
   if constexpr (P::is_pingpong) {
-    make_barrier(at.turn(0), 1);
-    make_barrier(at.turn(1), 1);
+    make_barrier(at.turn(0), warps_of_group);
+    make_barrier(at.turn(1), warps_of_group);
   }
   if constexpr (P::b_stays) {
     make_barrier(at.b_there(), 1);
@@ -205,7 +205,7 @@ IMBREX_INLINE void multiply_tile(const places<P> &at, ring<P::stages> &here, typ
                          P::goes_on(part) || step > first, part);
       end_products();
       if constexpr (P::is_pingpong)
-        if (step + 1 == w.end && warpgroup_lane() == 0) arrive(at.turn(1 - warpgroup));
+        if (step + 1 == w.end) arrive_as_warp(at.turn(1 - warpgroup));
       wait_products<in_flight>();
       if (in_flight == 0 || step > w.first) release(at, in_flight ? before : here.stage, rank);
       before = here.stage;
