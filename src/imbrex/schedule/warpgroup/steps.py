@@ -226,7 +226,8 @@ def _given(rows: Rows, sharing: int, alike: float) -> float:
     """
     split = 1.0 + (RATES.split_row - 1.0) * (rows.crossing + rows.inside)
     part = 1.0 / sharing if rows.inside else RATES.cast / sharing if sharing > 1 else alike
-    return rows.count * (RATES.short_given if rows.is_short else 1.0) * split * part
+    size = rows.count * RATES.apart_row if rows.is_apart else _size(rows)
+    return size * split * part
 
 
 def _size(rows: Rows) -> float:

@@ -31,14 +31,16 @@ CACHED_BYTES: Final = 17.4e6
 @dataclass(frozen=True)
 class Rows:
     """Of an operand's tile.  crossing, inside: shares of them that begin on a sector but go over the end of
-    a line, and that begin inside a sector.  is_short: they are less than a line.  is_walked: the operand is
-    seen through windows, which the copy engine walks over.
+    a line, and that begin inside a sector.  is_short: they are less than a line; is_apart: and lie along k,
+    with others between them in memory.  is_walked: the operand is seen through windows, which the copy engine
+    walks over.
     """
 
     count: float
     crossing: float
     inside: float
     is_short: bool
+    is_apart: bool
     is_walked: bool
 
 
@@ -58,6 +60,7 @@ def rows_of(access: Access, tile: SharedTile, extent: int, context: GemmContext)
         crossing / len(starts),
         inside / len(starts),
         row < LINE_BYTES,
+        row < LINE_BYTES and tile.major == "k",
         0 < access.elements < context.g * extent * context.k,
     )
 
