@@ -8,26 +8,22 @@ launch: %input = the phases, and zeros where there is none
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 from typing import Final
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 
 from imbrex.index.map import Dim, layer_over
 from imbrex.index.rule import Embed, PassThrough
-from imbrex.ir.chain import finish_of, map_of
+from imbrex.ir.chain import finish_of
 from imbrex.ir.element import element_bytes
-from imbrex.ir.ops.grid import LaunchOp
 from imbrex.ir.ops.problem import Conv2dBwdDataOp, ConvOp
-from imbrex.ir.ops.thread import ThreadwiseCopyOp
-from imbrex.ir.ops.workspace import WorkspaceOp
 from imbrex.ir.passes.packing import copy, launch, workspace
 from imbrex.ir.rewrite import Run
-from imbrex.ir.shape import PRIVATE, element_of, shape_of
+from imbrex.ir.shape import PRIVATE, element_of
 from imbrex.view import conv
 from imbrex.view.interleave import Interleave, interleaves
 
-__all__ = ["Phases", "first_phase", "gaps", "leaves_gaps", "phases_apart"]
+__all__ = ["Phases", "first_phase", "leaves_gaps", "phases_apart"]
 
 PHASE: Final = "phase"
 """The workspaces' name."""
@@ -48,21 +44,6 @@ def leaves_gaps(op: ConvOp) -> bool:
         and op.strides.data[1] > 1
         and finish_of(op.input) is None
     )
-
-
-def gaps(ops: Sequence[Operation]) -> int:
-    """Elements of a result beyond those of the phases that it is put together from."""
-    phases = [op for op in ops if isinstance(op, WorkspaceOp) and op.result.name_hint == PHASE]
-    if not phases:
-        return 0
-    *_, last = (op for op in ops if isinstance(op, LaunchOp))
-    *_, stored = (op for op in last.walk() if isinstance(op, ThreadwiseCopyOp))
-    result, _ = map_of(stored.dest)
-    return _elements(result) - sum(_elements(op.result) for op in phases)
-
-
-def _elements(value: SSAValue) -> int:
-    return prod(size or 1 for size in shape_of(value))
 
 
 def first_phase(op: ConvOp, shape: conv.Convolution, run: Run) -> SSAValue:
