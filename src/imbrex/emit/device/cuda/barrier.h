@@ -25,9 +25,9 @@ IMBREX_INLINE void arrive(uint32_t barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
 
-// All warps of a warpgroup arrive, one lane of each.  A turn that is passed on has to be passed by all of them: where one
-// warp did it for the others, the next turn could come and be over before a warp that lags has looked for its own, which
-// then waits for ever.
+// All warps of a warpgroup arrive, one lane of each.  A turn has to be passed on by all of them: where one warp did it
+// for the others, the next turn could come and be over before a warp that lags has looked for its own, which then waits
+// for ever.
 constexpr uint32_t warps_of_group = 4;
 IMBREX_INLINE void arrive_as_warp(uint32_t barrier) {
   if (threadIdx.x % 32 == 0) arrive(barrier);

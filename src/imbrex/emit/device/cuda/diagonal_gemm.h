@@ -145,7 +145,7 @@ template <class P> IMBREX_INLINE void consume_diagonal(const P &p, const places<
     for (int32_t i = 0; i < P::images * columns; ++i)
       multiply_columns<P>(d, a, b, i / columns * (P::strip * P::line) + i % columns * 16);
     __syncwarp();
-    if (threadIdx.x % 32 == 0) arrive(at.empty(here.stage));
+    arrive_as_warp(at.empty(here.stage));
     here.skip(P::consumers);
   }
   add_consumers<P>(at.memory, d, group);
@@ -162,7 +162,7 @@ template <order Order = order::after_all, class P> IMBREX_INLINE void run_diagon
 #pragma unroll
     for (int i = 0; i < P::stages; ++i) {
       make_barrier(at.full(i), 1);
-      make_barrier(at.empty(i), warpgroup_lanes / 32);
+      make_barrier(at.empty(i), warps_of_group);
     }
     barriers_made();
     p.prefetch_maps();
