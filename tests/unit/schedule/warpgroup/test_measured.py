@@ -45,6 +45,10 @@ WIDE = Path(__file__).parent / "data" / "hopper_h200_wide.json"
 
 USUAL = 1.03
 """A pick's time over the best one, of a series that is not named here; measurements repeat to 1 or 2 %."""
+BY_MEMORY = "convfp16 128x64x56x56x256x1x1 u1 F1"
+"""Of the H100's, whose memory is slower than the model's, which is also of an H200."""
+MISSED_LATER = (LATER, "gemm f16 1200x624x5552 01")
+"""1.27 times the best on an H100."""
 MISSES = {
     ("gemm f16 4096x4096x4096 01", 1): 1.07,
     ("gemm f16 8192x8192x8192 01", 1): 1.04,
@@ -176,26 +180,29 @@ def test_estimates_are_near_the_times() -> None:
         log(t.model_us / t.us)
         for series in measured()
         for t in series.timed
-        if t.us < 1.5 * min(other.us for other in series.timed)
+        if t.us < 1.5 * min(other.us for other in series.timed) and series.problem != BY_MEMORY
     ]
-    assert sqrt(sum(e * e for e in errors) / len(errors)) < 0.13
-    assert max(map(abs, errors)) < log(1.55)
+    assert sqrt(sum(e * e for e in errors) / len(errors)) < 0.12
+    assert max(map(abs, errors)) < log(1.5)
 
 
 @pytest.mark.parametrize(
     ("table", "use", "most", "mean"),
     [
-        (LATER, "fit", 1.27, 1.04),
-        (H200, "fit", 1.4, 1.035),
-        (H200, "benchmark", 1.45, 1.04),
+        (LATER, "fit", 1.2, 1.04),
+        (H200, "fit", 1.15, 1.03),
+        (H200, "benchmark", 1.3, 1.03),
         (WIDE, "fit", 1.2, 1.04),
-        (WIDE, "benchmark", 1.35, 1.03),
+        (WIDE, "benchmark", 1.31, 1.03),
     ],
 )
 def test_picks_of_problems_old_and_new(table: Path, use: str, most: float, mean: float) -> None:
-    losses = [s.loss for s in measured(table) if s.use == use]
-    assert len(losses) >= 20 and sum(loss <= 1.10 for loss in losses) >= 0.85 * len(losses)
-    assert max(losses) <= most and exp(sum(map(log, losses)) / len(losses)) < mean
+    found = [s for s in measured(table) if s.use == use]
+    losses = [s.loss for s in found]
+    assert len(losses) >= (20 if table == WIDE else 40)
+    assert sum(loss <= 1.10 for loss in losses) >= 0.85 * len(losses)
+    assert max(s.loss for s in found if (table, s.problem) != MISSED_LATER) <= most
+    assert exp(sum(map(log, losses)) / len(losses)) < mean
 
 
 def test_picks_of_weight_gradients() -> None:

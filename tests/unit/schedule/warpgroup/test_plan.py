@@ -242,11 +242,14 @@ MEASURED = [
     (8192, 8192, 256, 447),
 ]
 """What libraries reach on an H100 in TFLOP/s of f16, A and B along K."""
+BY_MEMORY = (16, 4096, 4096)
+"""The model's memory is faster than an H100's, as it is also of an H200."""
 
 
 @pytest.mark.parametrize(("m", "n", "k", "peer"), MEASURED)
 def test_the_model_is_near_what_the_machine_can_do(m: int, n: int, k: int, peer: float) -> None:
-    assert 0.7 * peer < tflops(gemm(m, n, k)) < 1.5 * peer
+    faster = 1.07 if (m, n, k) == BY_MEMORY else 1.0
+    assert 0.7 * peer < tflops(gemm(m, n, k)) < 1.4 * peer * faster
 
 
 def test_large_products_take_large_tiles_in_clusters() -> None:
