@@ -19,11 +19,13 @@ Direction = Literal["forward", "backward_data", "backward_weight"]
 ROWS = (28, 14, 7, 4, 2, 1)
 """Of a strip, at most."""
 HIGH = 14
-"""Higher strips are narrow."""
+"""Higher strips are narrow, unless registers hold all that they need."""
 FEW_TAPS = 3
 """Rows of a window that need no high strip."""
 HELD = 50
 """Elements of a filter in a work item's registers, where channels are neighbours."""
+HELD_OF_ALL = 96
+"""Elements of a filter, sums and a row of a window in the registers of a work item."""
 SLOT_BYTES = 8
 """Of neighbouring channels: more would be fewer lanes for as many bytes."""
 BUSY = 50_000
@@ -162,7 +164,9 @@ def _with_rows(shape: Shape, most: int) -> Box:
     slots = max(s for s in (4, 2, 1) if s == 1 or (s * taps <= HELD and groups % s == 0))
     slots = min(slots, SLOT_BYTES // shape.element_bytes)
     lanes = min(32, 1 << (-(-groups // slots) - 1).bit_length())
-    is_narrow = rows > HIGH or (shape.direction == "forward" and conv.strides[1] > 1)
+    held = slots * (taps + 4 * conv.height.window + conv.width.window + 3)
+    is_high = rows > HIGH and held > HELD_OF_ALL
+    is_narrow = is_high or (shape.direction == "forward" and conv.strides[1] > 1)
     return Box(slots, even(columns, 2 if is_narrow else 4, strides[1], conv.width.window), rows, 1, lanes)
 
 

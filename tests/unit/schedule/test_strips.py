@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 
 from imbrex.index.map import Dim
-from imbrex.schedule.strips import BUSY, HELD, Box, Direction, Shape, box_of, even, strips_of
+from imbrex.schedule.strips import BUSY, HELD, HIGH, Box, Direction, Shape, box_of, even, strips_of
 from imbrex.view.conv import Convolution
 from imbrex.view.numbering import Shared
 
@@ -90,3 +90,9 @@ def test_workgroups_leave_no_work_item_idle_where_a_size_divides() -> None:
 def test_strips_leave_little_over() -> None:
     assert [even(size, 8, 1, 3) for size in (28, 14, 9, 8)] == [7, 7, 5, 8]
     assert even(56, 14, 2, 3) == 14 and even(7, 4, 2, 3) == 4
+
+
+@pytest.mark.parametrize(("taps", "columns"), [(7, 4), (8, 2)])
+def test_a_high_strip_is_as_wide_as_registers_hold(taps: int, columns: int) -> None:
+    box = box_of(shape((128, 384, 28, taps, 1), "forward", "nhwc"))
+    assert box.rows > HIGH and box.columns == columns
