@@ -185,7 +185,7 @@ _ALIASES = {
 
 
 def dtype(name: str | DType | npt.DTypeLike) -> DType:
-    """The DType of that name (`f32`, `float32`, `fp32`) or of that NumPy element type."""
+    """The DType of that name (`f32`, `float32`, `fp32`) or of that NumPy element type; else a Diagnostic."""
     if isinstance(name, DType):
         return name
     try:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from imbrex.algorithm import Request, algorithm_of, to_product
 from imbrex.build.amd.code_object import CHIPS
 from imbrex.build.amd.lds import LdsCost
 from imbrex.build.nvidia.cubin import ARCHITECTURES
+from imbrex.diagnostic import Diagnostic
 from imbrex.emit.bundle import Bundle, Facts, bundle
 from imbrex.emit.cuda.geometry import launch_facts
 from imbrex.emit.cuda.order import early
@@ -18,11 +20,12 @@ from imbrex.ir.passes.affix_tuning import schedules, tuned
 from imbrex.ir.passes.blockwise_to_threadwise import BlockwiseToThreadwise
 from imbrex.ir.passes.gridwise_to_blockwise import GridwiseToBlockwise
 from imbrex.ir.problem_module import problem_module
+from imbrex.ir.source import InvalidOp
 from imbrex.lower.build import program
 from imbrex.lower.lds_traffic import lds_traffic
 from imbrex.lower.stmt import Buffer, Kernel, Program, ZeroFill
 from imbrex.problem import problem_text
-from imbrex.problem.operand import dense_strides
+from imbrex.problem.operand import dense_strides, expect_addressable
 from imbrex.run.launch import Launch, Step, Zero
 from imbrex.schedule import tuning as tunings
 from imbrex.schedule.short import is_short
@@ -60,8 +63,25 @@ class Lowered:
     algorithm: str | None = None
 
 
+@contextmanager
+def _telling() -> Generator[None]:
+    """What a pass refuses is a Diagnostic: nobody has seen the text in which its operation lies."""
+    try:
+        yield
+    except InvalidOp as error:
+        if isinstance(error.__cause__, Diagnostic):
+            raise error.__cause__ from None
+        raise Diagnostic(str(error)) from None
+
+
 def levels(request: Request) -> Iterator[Level]:
     """The module at each level, from the problem down to threadwise."""
+    with _telling():
+        yield from _levels(request)
+
+
+def _levels(request: Request) -> Iterator[Level]:
+    expect_addressable(request.problem.operands)
     algorithm = algorithm_of(request)
     module = problem_module(request.problem, request.name, algorithm)
     yield Level("problem", module)
@@ -78,6 +98,12 @@ def levels(request: Request) -> Iterator[Level]:
 
 def lower(request: Request) -> Lowered:
     """The request's source files."""
+    with _telling():
+        return _lowered(request)
+
+
+def _lowered(request: Request) -> Lowered:
+    expect_addressable(request.problem.operands)
     algorithm = algorithm_of(request)
     module = problem_module(request.problem, request.name, algorithm)
     ctx = context()

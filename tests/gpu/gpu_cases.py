@@ -48,6 +48,8 @@ SIZES = (
 """1, primes, less and more than a tile, leading sizes that are odd, K below a stage and of many."""
 TURNED = ((129, 257, 65), (136, 264, 80), (256, 256, 128))
 """In every transposition: nothing a multiple of anything, 8 of everything, whole tiles."""
+SMALL = ((8, 5, 9), (5, 8, 1), (8, 8, 136))
+"""Fewer rows and columns than lie together in shared memory, whose K is not together on either side."""
 
 
 def _values(dtype: str) -> tuple[Values, ...]:
@@ -64,6 +66,8 @@ def products() -> Iterator[Case]:
         for (m, n, k), (a, b) in product(TURNED, TRANSPOSITIONS):
             problem = Gemm(m, n, k, transpose_a=a, transpose_b=b, dtype=dtype)
             yield Case("gemm", problem, values=_values(dtype))
+    for dtype, (m, n, k) in product(("f16", "bf16"), SMALL):
+        yield Case("gemm", Gemm(m, n, k, transpose_a=True, dtype=dtype))
 
 
 def batches() -> Iterator[Case]:
@@ -509,6 +513,32 @@ WEIGHTS: tuple[tuple[int, Shape], ...] = (
     (16, {"groups": 16, "h": 28, "w": 28}),
 )
 """Groups that are one, and what differs from PLAIN with 64 channels and filters."""
+WEIGHT_PLANES: tuple[tuple[int, Shape], ...] = (
+    (8, {"groups": 8, "h": 56, "w": 56}),
+    (8, {"groups": 8, "h": 28, "w": 28, "n": 5}),
+    (8, {"groups": 8, "h": 5, "w": 64}),
+    (8, {"c": 128, "k": 128, "groups": 16, "h": 6, "w": 16}),
+    (4, {"c": 128, "k": 128, "groups": 8, "h": 4, "w": 12}),
+    (4, {"groups": 4, "h": 8, "w": 8, "n": 5}),
+    (4, {"groups": 4, "h": 7, "w": 40, "pad_h": 0}),
+    (16, {"groups": 16, "h": 8, "w": 20, "pad_h": (2, 0)}),
+    (8, {"groups": 8, "h": 6, "w": 24, "y": 2, "pad_h": (1, 0)}),
+    (8, {"groups": 8, "h": 13, "w": 48, "y": 2, "pad_h": (0, 1)}),
+)
+"""The same, whose planes have lines of whole pieces, or two of them have."""
+PLANE_SHARES: tuple[tuple[str, Shape], ...] = (
+    ("1,1,3,64,9,64,4,7,6,2", {"h": 21, "w": 56}),
+    ("1,4,6,64,9,64,4,5,2,1", {"h": 21, "w": 56}),
+    ("1,2,6,64,9,64,4,5,2,1", {"h": 22, "w": 56}),
+    ("1,2,2,64,9,64,4,2,6,2", {"h": 22, "w": 56}),
+    ("1,4,4,64,9,64,4,3,3,1", {"h": 10, "w": 40}),
+    ("1,1,1,64,9,64,4,2,8,2", {"h": 9, "w": 64}),
+    ("1,4,4,32,9,64,4,2,4,2", {"h": 28, "w": 28}),
+    ("1,4,12,32,9,64,4,2,2,1", {"h": 28, "w": 28}),
+    ("1,2,2,32,9,64,4,2,8,2", {"h": 14, "w": 28}),
+    ("2,4,8,32,9,64,4,2,2,1", {"h": 4, "w": 16}),
+)
+"""Tunings that read planes, with a halo and with lines that are kept."""
 SHARES = (
     "1,4,6,56,9,64,1,7,2,3",
     "2,2,4,56,9,64,1,3,2,3",
@@ -532,6 +562,17 @@ def halo_weights() -> Iterator[Case]:
         yield Case(
             "weights", convolution("backward_weight", "nchw", "f16", own | shape), algorithm=f"halo:{count}"
         )
+    yield from _weight_planes(own)
+
+
+def _weight_planes(own: Shape) -> Iterator[Case]:
+    for count, shape in WEIGHT_PLANES:
+        for dtype in ("f16", "bf16"):
+            problem = convolution("backward_weight", "nchw", dtype, own | shape)
+            yield Case("planes", problem, algorithm=f"halo:{count}")
+    for text, shape in PLANE_SHARES:
+        problem = convolution("backward_weight", "nchw", "f16", own | {"groups": 8, "n": 5} | shape)
+        yield Case("planes", problem, f"v1:halo_weight:{text}", algorithm="halo:8")
 
 
 def all_cases() -> list[Case]:

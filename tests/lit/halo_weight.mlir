@@ -15,3 +15,19 @@ func.func @groups(%filter: memref<2x32x3x3x32xf16>, %input: memref<1x14x14x2x32x
   } : memref<2x32x3x3x32xf16>, memref<1x14x14x2x32xf16>, memref<1x14x14x2x32xf16>
   func.return
 }
+
+// -----
+
+// Out of the planes that groups of few channels lie in: nothing is copied, and no halo is loaded.
+// CHECK-LABEL: func.func @planes
+// CHECK-NOT:   packed
+// CHECK:       %[[P:.*]] = miopen.workspace() : memref<{{[0-9]+}}x8x8x3x3x8xf32>
+// CHECK:       tuning = "v1:halo_weight:1,2,2,64,9,64,4,
+func.func @planes(%filter: memref<8x8x8x3x3xf16>, %input: memref<128x8x8x56x56xf16>, %output: memref<128x8x8x56x56xf16>) {
+  miopen.conv2d_bwd_weight(%filter, %input, %output) {
+    filter_layout = ["g", "k", "c", "y", "x"], input_layout = ["n", "g", "c", "hi", "wi"],
+    output_layout = ["n", "g", "k", "ho", "wo"], dilations = [1, 1], strides = [1, 1], padding = [1, 1],
+    halo = 8, merged_groups = 8
+  } : memref<8x8x8x3x3xf16>, memref<128x8x8x56x56xf16>, memref<128x8x8x56x56xf16>
+  func.return
+}

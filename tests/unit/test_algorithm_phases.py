@@ -46,6 +46,14 @@ def test_products_write_the_gradient(wanted: Request, launches: int, zeroed: int
     assert (sum(isinstance(op, LaunchOp) for op in ops), len(fills), counts) == (launches, zeroed, {phases})
 
 
+def test_where_no_tap_meets_a_row_there_is_no_product() -> None:
+    missed = {"n": 3, "c": 8, "k": 8, "h": 1, "w": 2, "y": 2, "x": 3, "pad_h": (3, 0), "stride": (5, 3)}
+    wanted = request("shared_phases", **missed, pad_w=1)
+    assert algorithm_of(replace(wanted, algorithm=None)) == "v4r1"
+    with pytest.raises(Diagnostic, match="no tap of the filter meets a row of the input"):
+        algorithm_of(wanted)
+
+
 @pytest.mark.parametrize(("groups", "k"), [(64, 64), (16, 64), (1, 67)])
 def test_channels_that_are_few_have_a_step_of_their_own(groups: int, k: int) -> None:
     for algorithm in (None, "shared_phases_last"):

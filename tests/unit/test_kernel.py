@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from shutil import copytree
+from typing import Any
 
 import numpy as np
 import pytest
@@ -183,8 +184,11 @@ def test_what_a_call_refuses(what: str, error: type[Exception], message: str) ->
         ({"tuning": "v1:cpu:99,16,99,32,16,16,k_major,a,straight"}, "is illegal: registers"),
         ({"algorithm": "v1r1"}, "algorithm 'v1r1' is one of backward data, this is a product"),
         ({"algorithm": "v9"}, "unknown algorithm 'v9'"),
+        ({"algorithm": "data_tiled", "target": "sm_90a"}, "'data_tiled' packs tiles for AMD's matrix instr"),
         ({"name": "7up"}, "'7up' cannot name a function of C"),
         ({"name": "a-b"}, "'a-b' cannot name a function of C"),
+        ({"name": "template"}, "'template' cannot name a function of C"),
+        ({"name": "int32_t"}, "'int32_t' cannot name a function of C"),
         ({"target": "cpu", "emulate": True}, "target 'cpu' has no lane-level form"),
     ],
 )
@@ -192,6 +196,27 @@ def test_what_cannot_be_compiled(arguments: dict[str, object], message: str) -> 
     with pytest.raises(Diagnostic) as caught:
         compile(GEMM, **arguments)  # type: ignore[arg-type]
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ((None,), "'problem' should be a problem or the text of one, got NoneType"),
+        ((GEMM, None), "'target' should be a name, got NoneType"),
+        ((GEMM, "cpu", 3), "'tuning' should be a tuning or the text of one, got int"),
+    ],
+)
+def test_what_is_no_word_is_a_type_error(words: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        compile(*words)
+
+
+def test_a_hint_names_what_the_target_has() -> None:
+    for target, known in (("cpu", "there are v4r1, v1r1"), ("gfx942", "there are v4r1, v1r1, interleaved, ")):
+        with pytest.raises(Diagnostic) as caught:
+            compile(BACKWARD, target, algorithm="v4r4")
+        hint = caught.value.hint or ""
+        assert hint.startswith(known) and (target != "cpu" or hint == known)
 
 
 def test_atomic_sums_are_not_rounded() -> None:

@@ -90,6 +90,7 @@ def _expect_groups(asked: str, problem: Problem) -> None:
 
 
 def expect_aligning(request: Request) -> None:
+    """A Diagnostic where a product has nothing that copies would align, or no warpgroups to read them."""
     machine, dtype = request.machine, request.problem.dtype
     if machine.name != CHIP or not multiplies(machine, dtype):
         does_not = f"{machine.name} does not multiply {dtype} by warpgroups"

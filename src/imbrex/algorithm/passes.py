@@ -65,7 +65,8 @@ def to_product(request: Request, algorithm: str | None) -> tuple[ToProduct, ...]
         gemms = ConvToGemm(True, _channel_multiple(request, algorithm), shared_phases=True)
         return *first, gemms, UnfoldContiguous()
     if word == HALO:
-        return MergeGroups(), ChannelsLastPass(), Halo.of(request.tuning), UnfoldContiguous()
+        given = request.tuning
+        return MergeGroups.of(given), ChannelsLastPass(), Halo.of(given), UnfoldContiguous()
     return (
         *packing.get(word, ()),
         ConvToGemm(

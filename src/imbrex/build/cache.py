@@ -57,13 +57,15 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
+    """An object of the cache, when it was last used (`time.time`), and what it takes of the disk."""
+
     path: Path
     size_bytes: int
     used_s: float
 
 
 def cache_directory() -> Path:
-    """IMBREX_CACHE_DIR, else XDG_CACHE_HOME/imbrex, else ~/.cache/imbrex."""
+    """IMBREX_CACHE_DIR, else XDG_CACHE_HOME/imbrex, else ~/.cache/imbrex; a Diagnostic without a home."""
     if given := os.environ.get("IMBREX_CACHE_DIR"):
         return Path(given).expanduser()
     home = Path(os.environ.get("XDG_CACHE_HOME", ""))

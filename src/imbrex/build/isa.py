@@ -89,7 +89,10 @@ class Isa:
 
 
 def isa(name: str = "native") -> Isa:
-    """The host's own instruction set, or the level of that name, whether this host has it or not."""
+    """The host's own instruction set, or the level of that name, whether this host has it or not.
+
+    A Diagnostic where no level has that name.
+    """
     match name:
         case "native":
             return host_isa()

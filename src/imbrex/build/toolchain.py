@@ -63,7 +63,7 @@ def find_compiler(wanted: str | None = None) -> Compiler:
     """`wanted`, else the environment's IMBREX_CXX, else the bundled one.
 
     wanted: `zig` for ziglang's clang, or a command as a shell would read it (`g++-12`, `clang++
-    -stdlib=libc++`).
+    -stdlib=libc++`).  A Diagnostic where there is no such command.
     """
     origin = "" if wanted else " (from IMBREX_CXX)"
     command = wanted or os.environ.get("IMBREX_CXX", "").strip()
@@ -180,7 +180,7 @@ def compile_shared(
 
 
 def write_sources(sources: Mapping[str, str], directory: Path) -> None:
-    """Each text into the file of its name below `directory`."""
+    """Each text into the file of its name below `directory`; a Diagnostic where that cannot be written."""
     try:
         for file, text in sources.items():
             path = directory / file

@@ -14,6 +14,7 @@ from imbrex.bench.report import Row, measured, report
 from imbrex.cli.bench_gpu import GPU_PEERS, bench_on_gpu, is_measured_there
 from imbrex.cli.guard import FAILED
 from imbrex.cli.options import emulate_option, format_option, sources, target_option
+from imbrex.cli.options import seconds as in_seconds
 from imbrex.cli.progress import progress
 from imbrex.cli.report_file import write_report
 from imbrex.cli.source import read_problems
@@ -39,7 +40,9 @@ NO_WAY = "no way"
 @click.option("--peers", "names", metavar="LIST", help="Such as numpy,torch,triton; those there by default.")
 @click.option("--layout", metavar="ORDER", help="Of images, NHWC say; filter and result follow.")
 @click.option("--tuning", metavar="TEXT", help="A tuning instead of the chosen one.")
-@click.option("--seconds", type=float, default=0.3, help="For each contender and problem.")
+@click.option(
+    "--seconds", type=float, callback=in_seconds, default=0.3, help="For each contender and problem."
+)
 @click.option("-o", "--output", metavar="FILE", help="Write the report there as JSON, too.")
 def command(
     sources: tuple[str, ...],

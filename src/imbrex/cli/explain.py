@@ -19,7 +19,8 @@ from imbrex.cli.table import print_table
 from imbrex.cli.text import bytes_text, facts, flops_text, json_text, seconds_text
 from imbrex.diagnostic import Diagnostic
 from imbrex.ir.printed import print_module
-from imbrex.kernel import TARGETS, default_name
+from imbrex.kernel import CPU, TARGETS, Goal, default_name
+from imbrex.kernel.order import expected_algorithm
 from imbrex.pipeline import Request, algorithm_of, levels, machine_for
 from imbrex.problem import Operand, Problem, problem_text
 from imbrex.run.machine import machine
@@ -90,11 +91,21 @@ def command(
 
 
 def request_of(chosen: Choices, asked: Asked) -> Request:
+    """The compiler's request; of a target that kernels are not built for, one for its schedule alone."""
     given = None if chosen.tuning is None else tunings.parse(chosen.tuning)
     name = asked.name or default_name(asked.problem)
     form = chosen.goal.target if _is_built(chosen) else "cpu"
     shared = None if chosen.schedule is None else tiles.wanted(chosen.schedule)
-    return Request(asked.problem, _machine(chosen), form, given, chosen.algorithm_of(asked), name, shared)
+    where = _machine(chosen)
+    algorithm = expected_algorithm(asked.problem, _goal(chosen), chosen.algorithm_of(asked))
+    return Request(asked.problem, where, form, given, algorithm, name, shared)
+
+
+def _goal(chosen: Choices) -> Goal:
+    """What is explained: a GPU that nothing is built for is one all the same, an instruction set a CPU."""
+    if _is_built(chosen):
+        return chosen.goal
+    return Goal("emulate", chosen.target) if (chosen.target or "").startswith("gfx") else CPU
 
 
 def _is_built(chosen: Choices) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, wraps
@@ -17,7 +18,7 @@ from imbrex.kernel.order import ALGORITHMS
 from imbrex.problem import problem_text
 from imbrex.run.cpu import thread_count
 
-__all__ = ["Choices", "choices", "emulate_option", "format_option", "sources", "target_option"]
+__all__ = ["Choices", "choices", "emulate_option", "format_option", "seconds", "sources", "target_option"]
 
 ALGORITHMS_HELP = (
     "Of a convolution: channels_last, all_last, window_rows, merged_groups:COUNT, halo:COUNT or "
@@ -37,6 +38,15 @@ F = TypeVar("F", bound=Callable[..., Any])
 format_option = click.option(
     "--format", "form", type=click.Choice(["table", "json"]), default="table", help="How to print the result."
 )
+
+
+def seconds(ctx: click.Context, param: click.Parameter, value: float) -> float:
+    """A callback for a time, 0 or more."""
+    if not 0 <= value < math.inf:
+        raise click.BadParameter(f"{value} is no number of seconds", ctx, param)
+    return value
+
+
 sources = click.argument("sources", nargs=-1, required=True, metavar="PROBLEM...")
 
 
@@ -56,7 +66,7 @@ class Choices:
     def goals(self) -> tuple[Goal, ...]:
         """One for each target that is named."""
         default = "emulate" if self.emulate else "cpu"
-        words = dict.fromkeys((self.target or default).split(","))
+        words = dict.fromkeys((default if self.target is None else self.target).split(","))
         return tuple(goal(word, self.emulate) for word in words)
 
     @property

@@ -14,12 +14,27 @@ __all__ = ["write_report"]
 
 
 def write_report(document: dict[str, Any], path: Path) -> None:
-    """The whole file or none of it."""
+    """The whole file or none of it; a Diagnostic where it cannot be written.  What is there and no file, a
+    terminal or a pipe, is written to as it is.
+    """
+    text = json_text(document) + "\n"
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-            file.write(json_text(document) + "\n")
-        os.chmod(file.name, 0o644)
-        os.replace(file.name, path)
+        if path.exists() and not path.is_file():
+            path.write_text(text, encoding="utf-8")
+        else:
+            _replace(path, text)
     except OSError as error:
         raise Diagnostic(f"cannot write '{path}': {(error.strerror or str(error)).lower()}") from None
+
+
+def _replace(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, made = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", text=True)
+    try:
+        with open(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(made, 0o644)
+        os.replace(made, path)
+    except OSError:
+        os.unlink(made)
+        raise

@@ -9,6 +9,7 @@ import click
 
 from imbrex.cli.guard import FAILED
 from imbrex.cli.options import Choices, choices, format_option, sources
+from imbrex.cli.options import seconds as in_seconds
 from imbrex.cli.progress import progress
 from imbrex.cli.source import Asked
 from imbrex.cli.text import bytes_text, facts, flops_text, json_text, seconds_text
@@ -39,9 +40,9 @@ class Outcome:
 @sources
 @choices
 @format_option
-@click.option("--seed", type=int, default=0, help="Of the random operands.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, help="Of the random operands.")
 @click.option("--values", type=click.Choice(["integer", "float"]), default="float", help="The operands.")
-@click.option("--seconds", type=float, default=0.12, help="Spent on timing; 0 for none.")
+@click.option("--seconds", type=float, callback=in_seconds, default=0.12, help="Spent on timing; 0 for none.")
 def command(
     chosen: Choices, sources: tuple[str, ...], form: str, seed: int, values: Values, seconds: float
 ) -> int:

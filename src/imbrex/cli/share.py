@@ -158,5 +158,7 @@ def _why(found: list[Offer], taken: Offer, least_saved: float) -> str:
     if taken is first or taken == first:
         busy = f"where {first.efficiency:.0%} of the machine is busy"
         least = f"less than {least_saved:.0%} is not worth it {busy}"
+        if saved <= 0:
+            return f"taken: data_parallel; {others[0].schedule}, the next, would cost {-saved:.1%} more"
         return f"taken: data_parallel; {others[0].schedule} would save {saved:.1%}, and {least}"
     return f"taken: {taken.schedule}, which saves {saved:.1%} of data_parallel's cycles"

@@ -35,8 +35,8 @@ def lines(stmt: Evaluate, element: Callable[[Ref], str], exists: Callable[[Ref],
     computed = "double" if stmt.dest.buffer.dtype.name == "f64" else "float"
     place = var(ELEMENT, stmt.width) if stmt.width > 1 else lin(0)
     values = {name: _value(ref, place * step, computed, element, exists) for name, ref, step in stmt.values}
-    dest = element(_moved(stmt.dest, place))
-    body = f"{dest} = {stored(text(stmt.expression, values, computed), stmt.dest.buffer.dtype)};"
+    dest, dtype = element(_moved(stmt.dest, place)), stmt.rounded or stmt.dest.buffer.dtype
+    body = f"{dest} = {stored(text(stmt.expression, values, computed), dtype)};"
     if stmt.width == 1:
         return [body]
     return [f"for (int32_t {ELEMENT} = 0; {ELEMENT} < {stmt.width}; ++{ELEMENT}) {{", f"  {body}", "}"]

@@ -12,7 +12,7 @@ from imbrex.dtype import I32, DType, dtype
 from imbrex.function.host import HOST
 from imbrex.function.memory import Memory
 
-__all__ = ["KERNELS", "Laid", "as_output", "computed", "laid", "shared_element", "writable"]
+__all__ = ["KERNELS", "Laid", "as_output", "computed", "expect_apart", "laid", "shared_element", "writable"]
 
 KERNELS = 1024
 """The kernels used last that a function keeps loaded, a few tens of KiB each."""
@@ -85,6 +85,13 @@ def computed(element: DType, compute: object) -> DType:
         told = f"'compute' is {found}, and the arrays have dtype {element.numpy}"
         raise TypeError(f"{told}; another type is 'tf32', of float32")
     return found
+
+
+def expect_apart(out: Laid, read: Mapping[str, Laid]) -> None:
+    """ValueError where the caller's `out` has elements of what is read."""
+    for name, operand in read.items():
+        if out.memory.shares(out.array, operand.array):
+            raise ValueError(f"'out' shares memory with '{name}'; copy one of them first")
 
 
 def as_output(value: object, shape: tuple[int, ...], element: DType, memory: Memory = HOST) -> Laid:

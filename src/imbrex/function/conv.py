@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import DType
-from imbrex.function.array import KERNELS, Laid, as_output, computed, laid, shared_element
+from imbrex.function.array import KERNELS, Laid, as_output, computed, expect_apart, laid, shared_element
 from imbrex.function.finish import epilogue_of, further, laid_further
 from imbrex.function.layout import Names, following
 from imbrex.function.memory import Memory
@@ -175,8 +175,10 @@ def _result(
     arrays = _arrays(names, memory, given)
     problem, is_empty = _settled(words, names, arrays)
     result = _lying(memory, problem, is_empty, next(iter(arrays.values()))[1], out)
+    if out is not None:
+        expect_apart(result, {word: array for word, (_, array) in arrays.items()})
     read = laid_further(more or {}, problem.k, result, out)
-    where = place(words.target or memory.target, words.emulate, threads)
+    where = place(words.target, words.emulate, threads, memory.target)
     indexed = memory.returned(result.as_indexed(), values[0]) if out is None else out
     if is_empty:
         memory.clear(result.array)

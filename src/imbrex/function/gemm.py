@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import DType
-from imbrex.function.array import KERNELS, Laid, computed, shared_element
+from imbrex.function.array import KERNELS, Laid, computed, expect_apart, shared_element
 from imbrex.function.finish import epilogue_of, further, laid_further, stored
 from imbrex.function.matrix import Apart, Matrices, matrices, result
 from imbrex.function.memory import Memory
@@ -87,7 +87,7 @@ def _product(
     """given: a, b, c and out.  more: what the epilogue reads."""
     a, b, c, out = given
     memory = memory_of(a, words.target)
-    where = place(words.target or memory.target, words.emulate, threads)
+    where = place(words.target, words.emulate, threads, memory.target)
     left = matrices(a, "a", words.transposes[0], memory)
     right = matrices(b, "b", words.transposes[1], memory)
     element = computed(shared_element({"a": left.laid, "b": right.laid}), words.compute)
@@ -96,6 +96,8 @@ def _product(
     product = result(memory, shape, stored(after, element), out)
     written = product.laid
     beta = float(words.beta)
+    if out is not None:
+        expect_apart(written, {"a": left.laid, "b": right.laid})
     read = laid_further(more, shape[-1], written, out, is_filled=beta != 0.0)
     if beta != 0.0:
         _place(c, written.array, memory)

@@ -8,7 +8,7 @@ import numpy as np
 
 from imbrex.dtype import DType
 from imbrex.kernel import Kernel
-from imbrex.run.arrays import as_array, contiguous, dense_order, same_kind
+from imbrex.run.arrays import as_array, contiguous, dense_order, same_kind, share_memory
 
 __all__ = ["HOST"]
 
@@ -50,6 +50,9 @@ class Host:
 
     def empty(self, shape: tuple[int, ...], element: DType) -> Any:
         return np.empty(shape, element.numpy)
+
+    def shares(self, one: Any, other: Any) -> bool:
+        return share_memory(one, other)
 
     def clear(self, array: Any) -> None:
         array.fill(0)

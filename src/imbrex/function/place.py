@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from imbrex.diagnostic import Diagnostic
-from imbrex.kernel import Goal, goal
+from imbrex.kernel import CPU, Goal, goal
 
 __all__ = ["Place", "place"]
+
+EMULATED: Final = "emulate"
+"""The target of lane-level builds where no GPU is named."""
 
 
 class Place(NamedTuple):
@@ -19,9 +22,12 @@ class Place(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def place(target: str, emulate: bool, threads: int | None) -> Place:
-    """Of a call's arguments; ValueError for a target that there is not."""
+def place(target: str | None, emulate: bool, threads: int | None, own: str = CPU.target) -> Place:
+    """Of a call's arguments; ValueError for a target that there is not.  own: where the arrays lie, which
+    counts where no target is named.
+    """
+    default = EMULATED if emulate and own == CPU.target else own
     try:
-        return Place(goal(target, emulate), threads)
+        return Place(goal(default if target is None else target, emulate), threads)
     except Diagnostic as error:
         raise ValueError(f"{error.message}; {error.hint}") from None

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from operator import index
 from typing import Literal, NamedTuple, SupportsIndex, TypeAlias, cast
 
+import numpy as np
+
 __all__ = ["Padding", "Pads", "Pair", "Window", "integers", "same_pads", "window"]
 
 Pair: TypeAlias = "int | Sequence[int]"
@@ -26,7 +28,7 @@ class Window(NamedTuple):
 def window(stride: Pair, padding: Padding, dilation: Pair, groups: int) -> Window:
     """Of a call's words; ValueError and TypeError where they are none."""
     moves = _pair("stride", stride), _pair("dilation", dilation)
-    if padding == "same" and moves[0] != (1, 1):
+    if isinstance(padding, str) and padding == "same" and moves[0] != (1, 1):
         raise ValueError(f"padding 'same' needs a stride of 1, got {moves[0]}")
     return Window(moves[0], _pads(padding), moves[1], *integers("groups", (groups,)))
 
@@ -53,6 +55,8 @@ def _pair(word: str, value: object) -> tuple[int, int]:
 
 def _two(word: str, value: object) -> Sequence[object]:
     """One entry means it twice."""
+    if isinstance(value, np.ndarray):
+        value = cast("object", value.tolist())
     if isinstance(value, str) or not isinstance(value, Sequence):
         return (value, value)
     entries = cast("Sequence[object]", value)

@@ -1,6 +1,7 @@
 """The terms of an index that cannot be taken apart; `expr` adds them up and simplifies.
 
 An atom knows its bounds, its variables, its text and its value.  The text orders atoms and gives their hash.
+Its parts are sums of atoms: a `Lin` is known here as a type only, and made by its own operators alone.
 """
 
 from __future__ import annotations
@@ -38,16 +39,11 @@ class _Term:
 
 
 @dataclass(frozen=True, repr=False)
-class Var(_Term):
-    """A free index in `0 <= name < size`."""
+class _Named(_Term):
+    """A quantity that has a name and no parts."""
 
     name: str
-    size: int
     __hash__ = _Term.__hash__
-
-    @property
-    def bounds(self) -> Interval:
-        return 0, self.size - 1
 
     def _spell(self) -> str:
         return self.name
@@ -61,10 +57,21 @@ class Var(_Term):
 
 
 @dataclass(frozen=True, repr=False)
-class Param(_Term):
+class Var(_Named):
+    """A free index in `0 <= name < size`."""
+
+    size: int
+    __hash__ = _Term.__hash__
+
+    @property
+    def bounds(self) -> Interval:
+        return 0, self.size - 1
+
+
+@dataclass(frozen=True, repr=False)
+class Param(_Named):
     """A quantity known when the kernel starts, in `low <= name <= high`."""
 
-    name: str
     low: int
     high: int
     __hash__ = _Term.__hash__
@@ -72,16 +79,6 @@ class Param(_Term):
     @property
     def bounds(self) -> Interval:
         return self.low, self.high
-
-    def _spell(self) -> str:
-        return self.name
-
-    @property
-    def variables(self) -> frozenset[str]:
-        return frozenset((self.name,))
-
-    def eval(self, env: Mapping[str, Value]) -> Value:
-        return env[self.name]
 
 
 @dataclass(frozen=True, repr=False)

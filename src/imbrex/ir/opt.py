@@ -12,8 +12,8 @@ import argparse
 import os
 import sys
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
-from io import BytesIO
+from contextlib import contextmanager, suppress
+from io import BytesIO, UnsupportedOperation
 from typing import IO
 
 from xdsl.context import Context
@@ -155,8 +155,11 @@ def main(args: Sequence[str] | None = None) -> None:
     except Diagnostic as error:
         print(error, file=sys.stderr)
         sys.exit(1)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:  # whoever reads the output has seen enough, or it has no room
+        if not isinstance(error, BrokenPipeError):
+            print(f"error: cannot write: {(error.strerror or str(error)).lower()}", file=sys.stderr)
+        with suppress(UnsupportedOperation):  # a stdout that is no file
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
 
 

@@ -16,8 +16,9 @@ from imbrex.build.amd.code_object import CodeObject
 from imbrex.build.amd.lds import LdsCost
 from imbrex.build.nvidia.cubin import Cubin
 from imbrex.build.shared import Shared
+from imbrex.kernel.built import SUFFIXES, Library, built
 from imbrex.kernel.goal import Goal
-from imbrex.problem import Gemm, Operand, Problem
+from imbrex.problem import Gemm, Operand, Problem, problem_text
 from imbrex.run.cpu import CpuKernel
 
 if TYPE_CHECKING:  # a warm start on a CPU goes without
@@ -54,7 +55,7 @@ class Kernel:
     threads: int
     tuning_texts: tuple[str, ...]
     algorithm: str | None
-    library: Shared | CodeObject | Cubin
+    library: Library
     compile_s: float
     loaded: Loaded = field(repr=False, compare=False)
     lds: Mapping[str, LdsCost] = field(
@@ -103,9 +104,22 @@ class Kernel:
     @cached_property
     def report(self) -> Mapping[str, Any]:
         """What it was made of and what it asks of a machine, as plain JSON."""
-        from imbrex.kernel.report import report
-
-        return report(self)
+        is_of_cpu = isinstance(self.library, Shared)
+        return {
+            "problem": problem_text(self.problem),
+            "name": self.name,
+            "target": self.target,
+            "chip": self.goal.chip,
+            "algorithm": self.algorithm,
+            "tunings": list(self.tuning_texts),
+            "grid_sizes": list(self.grid_sizes),
+            "flops": self.problem.flops,
+            "operand_bytes": self.problem.bytes,
+            "workspace_bytes_per_thread" if is_of_cpu else "workspace_bytes": self.workspace_bytes,
+            **built(self.library),
+            **({} if is_of_cpu else {"kernels": [of_one.to_json() for of_one in self.resources]}),
+            "files": [*self.bundle.units, *(f"{self.name}{s}" for s in SUFFIXES[type(self.library)])],
+        }
 
     @cached_property
     def resources(self) -> tuple[Resources | KernelResources, ...]:

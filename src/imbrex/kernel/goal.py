@@ -44,13 +44,15 @@ CPU = Goal("cpu")
 
 def goal(target: str = "cpu", emulate: bool = False) -> Goal:
     """The goal of these words; a Diagnostic for an unknown target, or one that has no lane-level form."""
+    if not isinstance(target, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"'target' should be a name, got {type(target).__name__}")
     if target not in TARGETS:
         raise _unknown(target)
     if target == "emulate":
         return Goal("emulate", EMULATED)
     if emulate and target in ("cpu", *ARCHITECTURES):
         message = f"target '{target}' has no lane-level form; --emulate is of an AMD GPU's schedule"
-        raise Diagnostic(message, hint=f"name one of {', '.join(CHIPS)}, or none for {EMULATED}")
+        raise Diagnostic(message, hint=f"name one of {', '.join(CHIPS)}, or 'emulate' for {EMULATED}'s")
     if target == "cpu":
         return CPU
     return Goal("emulate" if emulate else target, target)

@@ -16,7 +16,6 @@ from imbrex.build.amd.code_object import CodeObject, build_code_object, find_cod
 from imbrex.build.cache import Cache
 from imbrex.build.nvidia.cubin import Cubin, build_cubin, compiler_version, find_cubin
 from imbrex.build.shared import Shared, build_shared, find_shared, recipe_key
-from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import dtype
 from imbrex.kernel.compiled import Kernel, Loaded
 from imbrex.kernel.goal import Goal, goal
@@ -174,7 +173,6 @@ def _builder(order: Order) -> tuple[str, ...] | None:
 
 def _lowered(order: Order) -> Lowered:
     """The whole compiler, down to source text."""
-    from imbrex.ir.source import InvalidOp
     from imbrex.pipeline import Request, lower, machine_for
     from imbrex.schedule import tiles
     from imbrex.schedule import tuning as tunings
@@ -190,11 +188,6 @@ def _lowered(order: Order) -> Lowered:
         here.l3_bytes,
         here.isa.fma_per_cycle,
     )
-    try:
-        return lower(
-            Request(order.problem, target, order.goal.target, wanted, order.algorithm, order.name, schedule)
-        )
-    except InvalidOp as error:
-        if isinstance(error.__cause__, Diagnostic):
-            raise error.__cause__ from None
-        raise Diagnostic(str(error)) from None
+    return lower(
+        Request(order.problem, target, order.goal.target, wanted, order.algorithm, order.name, schedule)
+    )

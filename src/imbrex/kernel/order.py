@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from imbrex.diagnostic import Diagnostic, did_you_mean
 from imbrex.kernel.goal import ARCHITECTURES, Goal
@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # the compiler's own module; a warm start goes without
     from imbrex.schedule.tiles import TileSchedule
     from imbrex.schedule.tuning import Tuning
 
-__all__ = ["ALGORITHMS", "Order", "default_name", "ordered"]
+__all__ = ["ALGORITHMS", "Order", "default_name", "expected_algorithm", "ordered"]
 
 ALGORITHMS: Mapping[str, tuple[Direction, ...]] = {
     "v4r4": ("forward", "backward_weight"),
@@ -38,6 +38,8 @@ ALGORITHMS: Mapping[str, tuple[Direction, ...]] = {
     "halo": ("forward", "backward_data", "backward_weight"),
 }
 """Of convolutions, with the directions that each is of."""
+PLAIN = ("v4r4", "v4r1", "v1r1")
+"""Those that every target has."""
 PACKING = (
     "channels_last",
     "input_last",
@@ -55,6 +57,19 @@ DATA_TILED = "data_tiled"
 """Alone, or with a colon and the name of a tile kernel."""
 PRODUCTS = ("direct", ALIGNED, DATA_TILED)
 """Of products."""
+MOST_LETTERS: Final = 160
+"""Of a name, to which files and kernels add some."""
+RESERVED: Final = frozenset(
+    "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t char8_t "
+    "class co_await co_return co_yield compl concept const const_cast consteval constexpr constinit continue "
+    "decltype default delete do double dynamic_cast else enum explicit export extern false float for friend "
+    "goto if inline int long mutable namespace new noexcept not not_eq nullptr operator or or_eq private "
+    "protected public register reinterpret_cast requires return short signed sizeof static static_assert "
+    "static_cast struct switch template this thread_local throw true try typedef typeid typename union "
+    "unsigned using virtual void volatile wchar_t while xor xor_eq imbrex main std".split()
+)
+"""What C++20 has for itself; the namespaces of a kernel's source, and the function that is not to be ours."""
+RESERVED_TYPES: Final = r"u?int(_fast|_least)?(8|16|32|64|ptr|max)_t|size_t|ptrdiff_t"
 
 
 @dataclass(frozen=True)
@@ -93,7 +108,7 @@ def ordered(
     """The order of these words; a Diagnostic for what cannot be."""
     given = _one(problem)
     return Order(
-        given, goal, _text(tuning), thread_count(threads), _algorithm(given, goal, algorithm),
+        given, goal, _text(tuning), thread_count(threads), expected_algorithm(given, goal, algorithm),
         _identifier(name or default_name(given)), None if schedule is None else str(schedule),
     )  # fmt: skip
 
@@ -104,8 +119,10 @@ def default_name(problem: Problem) -> str:
 
 
 def _one(problem: Problem | str) -> Problem:
-    if not isinstance(problem, str):
+    if isinstance(problem, Conv2d | Gemm):
         return problem
+    if not isinstance(problem, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"'problem' should be a problem or the text of one, got {type(problem).__name__}")
     found = parse_problem(problem)
     if len(found) != 1:
         raise Diagnostic(
@@ -118,8 +135,10 @@ def _one(problem: Problem | str) -> Problem:
 def _text(tuning: Tuning | str | None) -> str | None:
     if tuning is None or isinstance(tuning, str):
         return tuning
-    from imbrex.schedule.tuning import text
+    from imbrex.schedule.tuning import Tuning, text
 
+    if not isinstance(tuning, Tuning):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"'tuning' should be a tuning or the text of one, got {type(tuning).__name__}")
     return text(tuning)
 
 
@@ -133,10 +152,14 @@ def _of_product(problem: Problem, goal: Goal, wanted: str) -> str:
     if word == DATA_TILED and goal.chip is None:
         message = f"algorithm '{wanted}' packs for matrix instructions, and target '{goal}' has none"
         raise Diagnostic(message, hint="name a GPU such as gfx942, or emulate")
+    if word == DATA_TILED and goal.is_cuda:
+        message = f"algorithm '{wanted}' packs tiles for AMD's matrix instructions, '{goal}' has tensor maps"
+        raise Diagnostic(message, hint="leave the algorithm out, and matrices are read where they are")
     return wanted
 
 
-def _algorithm(problem: Problem, goal: Goal, wanted: str | None) -> str | None:
+def expected_algorithm(problem: Problem, goal: Goal, wanted: str | None) -> str | None:
+    """`wanted`; a Diagnostic where the problem or the target has no such algorithm."""
     if wanted is None:
         return None
     if wanted in PRODUCTS or wanted.partition(":")[0] == DATA_TILED:
@@ -147,7 +170,7 @@ def _algorithm(problem: Problem, goal: Goal, wanted: str | None) -> str | None:
         hint = did_you_mean(wanted, known) or f"known: {', '.join(known)}"
         raise Diagnostic(f"unknown algorithm '{wanted}'", hint=hint)
     if not isinstance(problem, Conv2d) or problem.direction not in ALGORITHMS[word]:
-        raise _elsewhere(problem, word)
+        raise _elsewhere(problem, word, goal)
     if word in PACKING and goal.chip is None:
         message = f"algorithm '{wanted}' packs for matrix instructions, and target '{goal}' has none"
         raise Diagnostic(message, hint="name a GPU such as gfx942, or emulate")
@@ -159,7 +182,7 @@ def _algorithm(problem: Problem, goal: Goal, wanted: str | None) -> str | None:
     return wanted
 
 
-def _elsewhere(problem: Problem, wanted: str) -> Diagnostic:
+def _elsewhere(problem: Problem, wanted: str, goal: Goal) -> Diagnostic:
     """An algorithm of other problems."""
     own = ALGORITHMS[wanted]
     if not isinstance(problem, Conv2d):
@@ -167,11 +190,17 @@ def _elsewhere(problem: Problem, wanted: str) -> Diagnostic:
         return Diagnostic(f"algorithm '{wanted}' is one of {of.replace('_', ' ')}, this is a product")
     words = [direction.replace("_", " ") for direction in (*own, problem.direction)]
     message = f"algorithm '{wanted}' is one of {' and '.join(words[:-1])}, this is {words[-1]}"
-    there = ", ".join(word for word, of in ALGORITHMS.items() if problem.direction in of)
+    known = ALGORITHMS if goal.chip else PLAIN
+    there = ", ".join(word for word in known if problem.direction in ALGORITHMS[word])
     return Diagnostic(message, hint=f"there are {there}")
 
 
 def _identifier(name: str) -> str:
-    if re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name):
-        return name
-    raise Diagnostic(f"'{name}' cannot name a function of C; use letters, digits and _")
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name):
+        raise Diagnostic(f"'{name}' cannot name a function of C; use letters, digits and _")
+    if len(name) > MOST_LETTERS:
+        message = f"a name of {len(name)} letters is too long for files; use {MOST_LETTERS} at most"
+        raise Diagnostic(message)
+    if name in RESERVED or re.fullmatch(RESERVED_TYPES, name):
+        raise Diagnostic(f"'{name}' cannot name a function of C: it is a word of C++, or of every kernel's")
+    return name

@@ -24,7 +24,7 @@ from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
 from imbrex.lower.lines import by_lines
 from imbrex.lower.reader import Reader, element_type, number, sizes
 from imbrex.lower.stmt import Buffer, Ref
-from imbrex.lower.taps import taps
+from imbrex.lower.taps import plane_filters, plane_pixels, plane_stage, taps
 from imbrex.lower.warpgroup import Drain, Feed, Finish, Lanes, WarpgroupGemm, piece_columns
 from imbrex.schedule.access import access_of
 from imbrex.schedule.warpgroup.plan import ROWS, instruction_of, shared_tile, stretch
@@ -88,16 +88,21 @@ def _statement(op: WarpgroupGemmOp, reader: Reader) -> WarpgroupGemm:
         part_steps=tuple(x // grid.k_per_block for x in op.part_k.data) if op.part_k else (),
         phase_of=(0,) if op.phases is None else op.phases.data,
         lines=lines.walk if lines else None,
+        planes=plane_stage(op),
     )
 
 
 def _pixels(op: WarpgroupGemmOp, reader: Reader) -> Feed:
     """A."""
+    if stage := plane_stage(op):
+        return plane_pixels(op, stage, reader)
     return _feed(op, "a", reader) if op.halo is None else _halo(op, op.halo.data, reader)
 
 
 def _filters(op: WarpgroupGemmOp, reader: Reader) -> Feed:
     """B."""
+    if stage := plane_stage(op):
+        return plane_filters(op, stage, reader)
     return _feed(op, "b", reader) if op.b_halo is None else taps(op, op.b_halo.data, reader)
 
 

@@ -101,9 +101,10 @@ def finished_tile(
     values = [("x", own, 1), *([(OLD, dest, 1)] if scale["beta"] else [])]
     arrays = zip(finish.epilogue.arrays, finish.arrays, strict=True)
     values += [(name, reader.element(base, map, coords), 1) for name, (base, map) in arrays]
-    body: tuple[Stmt, ...] = (Evaluate(own, expression, tuple(values)),)
+    rounded = None if dest.buffer.dtype.is_float else dest.buffer.dtype
+    body: tuple[Stmt, ...] = (Evaluate(own, expression, tuple(values), rounded=rounded),)
     for x, size in ((n, shape[1]), (m, shape[0])):
-        body = (For(str(x), size, body),)
+        body = (For(str(x), size, body),) if size > 1 else body
     return list(body)
 
 

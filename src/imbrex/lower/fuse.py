@@ -214,11 +214,22 @@ def _extents(axis: Places) -> tuple[int, ...]:
 
 
 def _values(count: Lin) -> tuple[int, int]:
-    """Least and greatest value over all workgroups."""
+    """Least and greatest value over all workgroups; where there are very many, over the first and the last,
+    among which are whole blocks and the last one of every axis.
+    """
     (workgroup,) = _workgroups(count)
-    values = {int(count.eval({workgroup.name: i})) for i in range(workgroup.size)}
+    size, most = workgroup.size, MOST_WORKGROUPS
+    ends = [(0, size)] if size <= 2 * most else [(0, most), (size - most, size)]
+    values: set[int] = set()
+    for first, end in ends:
+        found: Any = count.eval({workgroup.name: np.arange(first, end)})
+        values |= {int(value) for value in np.unique(found)}
     assert len(values) <= 2, f"an extent takes more than two values: {sorted(values)}"
     return min(values), max(values)
+
+
+MOST_WORKGROUPS = 1 << 20
+"""At either end of a grid."""
 
 
 def _workgroups(index: Lin) -> set[Var]:

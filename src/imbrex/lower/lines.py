@@ -28,7 +28,10 @@ class ByLines(NamedTuple):
 
 
 def by_lines(op: WarpgroupGemmOp, line: int, slots: int, reader: Reader) -> ByLines:
-    """Of a product whose stages are lines of so many pixels, for windows of so many rows."""
+    """Of a product whose stages are lines of so many pixels, for windows of so many rows.
+
+    slots: rows of the window.  A Diagnostic where A's windows cannot be read so.
+    """
     map = named_map(op.a, ("gemmG", "gemmK", "gemmM"))
     stored = named_map(op.c, ("gemmG", "gemmM", "gemmN"))
     found = line_access(Product(map, stored, op.m_per_block.data), line, element_type(op.a))

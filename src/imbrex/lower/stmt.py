@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias, assert_never
 
+from imbrex.dtype import DType
 from imbrex.index.expr import Lin
 from imbrex.index.rule import Guard
 from imbrex.lower.packed import (
@@ -120,13 +121,14 @@ class Evaluate:
     """dest[i] = expression of every value[i * step], for `width` neighbours, by the names in the expression.
 
     Computed in f64 where the dest holds f64, else in f32.  Values of global memory are 0 where they do not
-    exist; the dest is private.
+    exist; the dest is private.  rounded: the type of integers as which a dest of floats is to be stored.
     """
 
     dest: Ref
     expression: Expression
     values: tuple[tuple[str, Ref, int], ...]
     width: int = 1
+    rounded: DType | None = None
 
 
 @dataclass(frozen=True)

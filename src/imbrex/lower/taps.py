@@ -1,20 +1,27 @@
-"""The pixels of a window as columns: B's stages are rasters, of which consumers read some taps each."""
+"""The pixels of a window as columns: B's stages are rasters, of which consumers read some taps each, or lines
+of planes, of which warps read all.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import product
 
 from imbrex.diagnostic import Diagnostic
 from imbrex.index.expr import var
+from imbrex.index.map import Map
 from imbrex.ir.chain import named_map
+from imbrex.ir.ops.standard import SSAValue
 from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
 from imbrex.lower.reader import Reader, element_type
 from imbrex.lower.warpgroup import Feed
 from imbrex.view.halo_tile import HaloTile
+from imbrex.view.plane_stage import COLUMNS, LINE_BYTES, PlaneStage, lines_abreast
 from imbrex.view.tap_tile import PIXELS, TapTile, uneven
-from imbrex.view.tensor import Box, Product, Refused, halo_access
+from imbrex.view.tensor import Box, Planes, Product, Refused, halo_access, plane_access
 
-__all__ = ["taps"]
+__all__ = ["plane_filters", "plane_pixels", "plane_stage", "taps"]
 
 
 def taps(op: WarpgroupGemmOp, room: int, reader: Reader) -> Feed:
@@ -49,3 +56,57 @@ def _stepping(box: Box, steps: int) -> Box:
     given = {"tile": var("step", steps)}
     pieces = (replace(p, coords=tuple(x.subs(given) for x in p.coords)) for p in box.pieces)
     return replace(box, pieces=tuple(pieces))
+
+
+def plane_stage(op: WarpgroupGemmOp) -> PlaneStage | None:
+    """The stage of an operation whose A runs along pixels in memory; None of others."""
+    if op.b_halo is None or op.matrix_a_source_vector_read_dim.data != 0:
+        return None
+    map = named_map(op.b, ("gemmG", "gemmK", "gemmN"))
+    channels, size, (height, width) = op.own_columns, element_type(op.a).bytes, map.lower[-2:]
+    window, before = op.n_per_block.data // (channels * COLUMNS), _lines_before(map)
+    wanted = op.k_per_block.data, op.b_halo.data
+    if lines_abreast(height.size, width.size, size) and op.diagonal is not None:
+        own = (window, before, height.size, width.size, op.m_per_block.data, channels, size)
+        shapes = _shapes(op.k_per_block.data, LINE_BYTES // size)
+        for (images, rows), streams in product(shapes, (0, op.consumers.data)):
+            stage = PlaneStage(images, rows, *own, streams)
+            if rows % stage.abreast == 0 and (stage.depth, stage.loaded) == wanted:
+                return stage
+    message = f"steps of {wanted[0]} pixels, {wanted[1]} with their halo"
+    raise Diagnostic(f"{message}, are not lines of {width.size} for warps")
+
+
+def _shapes(pixels: int, row: int) -> Iterator[tuple[int, int]]:
+    """Images and rows of a step, of lines of a row of shared memory or of a half."""
+    for lines in {pixels // row, 2 * pixels // row}:
+        yield from ((images, lines // images) for images in range(1, lines + 1) if lines % images == 0)
+
+
+def _lines_before(map: Map) -> int:
+    """Of an image, that its first window wants: the first pixel's, at the first tap."""
+    (*_, high, _), _ = map.evaluate([0] * len(map.upper))
+    return -int(high)
+
+
+def plane_pixels(op: WarpgroupGemmOp, stage: PlaneStage, reader: Reader) -> Feed:
+    """A."""
+    map = named_map(op.a, ("gemmG", "gemmK", "gemmM"))
+    asked = Planes(map, "gemmM", stage.output, stage.rows, tiles=op.grid_.m_blocks)
+    return _planes("A", op.a, asked, reader)
+
+
+def plane_filters(op: WarpgroupGemmOp, stage: PlaneStage, reader: Reader) -> Feed:
+    """B."""
+    map = named_map(op.b, ("gemmG", "gemmK", "gemmN"))
+    asked = Planes(map, "gemmN", stage.input, stage.rows, (stage.window, COLUMNS))
+    if stage.streams:
+        asked = replace(asked, first=stage.before, streams=stage.streams, strips=stage.strips)
+    return _planes("B", op.b, asked, reader)
+
+
+def _planes(name: str, value: SSAValue, asked: Planes, reader: Reader) -> Feed:
+    found = plane_access(asked, element_type(value))
+    if isinstance(found, Refused):
+        raise Diagnostic(f"{name}'s planes do not come into shared memory once: {found.reason}")
+    return Feed(reader.root(value)[0], asked.tile.stored, found, 1)

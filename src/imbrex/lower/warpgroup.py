@@ -20,6 +20,7 @@ from imbrex.view.line_filter import LineFilter
 from imbrex.view.line_stream import LineStreams
 from imbrex.view.mma import Instruction
 from imbrex.view.phase_box import ONE_PHASE, PhaseBox
+from imbrex.view.plane_stage import PlaneStage
 from imbrex.view.shared_tile import SharedTile
 from imbrex.view.streamk import Plan
 from imbrex.view.tap_tile import TapTile
@@ -124,6 +125,8 @@ class WarpgroupGemm:
 
     lines: where steps are lines of pixels, in streams, one a consumer; None where they are parts of K.
 
+    planes: where stages are lines of planes, that warps multiply at all taps of a window; else None.
+
     partials, flags: of the workgroup `workgroup`, its place for the sums of a tile that another one owns, of
     rows * columns, and its flag; None where no tile is shared through memory.
     """
@@ -157,6 +160,7 @@ class WarpgroupGemm:
     phase_of: tuple[int, ...] = (0,)
     part_steps: tuple[int, ...] = ()
     lines: LineWalk | None = None
+    planes: PlaneStage | None = None
 
     @property
     def parts(self) -> int:
@@ -186,6 +190,8 @@ class WarpgroupGemm:
     @property
     def own_columns(self) -> int:
         """Of a consumer: of the tile, but where consumers share a window's taps; by warps, of one tap."""
+        if self.planes is not None:
+            return self.planes.channels
         if not isinstance(self.b.share, TapTile):
             return self.columns
         return self.b.share.windows.channels if self.by_warps else self.columns // self.consumers
@@ -193,7 +199,12 @@ class WarpgroupGemm:
     @property
     def by_warps(self) -> bool:
         """Do warps multiply, each a block of the diagonal, at all taps of a window?"""
-        return isinstance(self.b.share, TapTile) and self.diagonal > 1
+        return self.has_taps and self.diagonal > 1
+
+    @property
+    def has_taps(self) -> bool:
+        """Are columns the taps of a window, which are read from pixels that come once?"""
+        return isinstance(self.b.share, TapTile) or self.planes is not None
 
     @property
     def units(self) -> int:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
+from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import DType
 
-__all__ = ["GemmSizes", "Operand", "dense_strides", "reach", "total_bytes"]
+__all__ = ["GemmSizes", "Operand", "dense_strides", "expect_addressable", "reach", "total_bytes"]
+
+ADDRESSES: Final = 1 << 63
+"""Bytes that a signed index counts."""
 
 
 class GemmSizes(NamedTuple):
@@ -65,6 +69,14 @@ def reach(shape: tuple[int, ...], strides: tuple[int, ...] | None) -> int:
     if strides is None:
         return math.prod(shape)
     return 1 + sum((size - 1) * stride for size, stride in zip(shape, strides, strict=True))
+
+
+def expect_addressable(operands: Iterable[Operand]) -> None:
+    """A Diagnostic where an array is larger than any memory."""
+    for operand in operands:
+        if operand.room * operand.dtype.bytes >= ADDRESSES:
+            message = f"'{operand.role}' of shape {operand.shape} reaches over more bytes than 2^63"
+            raise Diagnostic(message, hint="an address counts no more")
 
 
 def total_bytes(operands: Iterable[Operand]) -> int:

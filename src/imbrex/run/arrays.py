@@ -118,7 +118,9 @@ def share_memory(one: Array, other: Array) -> bool:
 
 def strided_view(memory: Array, shape: Sequence[int], strides: Sequence[int]) -> Array:
     """Elements of a row of memory as an array with these strides, in elements."""
-    return as_strided(memory, tuple(shape), [s * memory.itemsize for s in strides])
+    size = memory.itemsize
+    plain = memory.view(f"u{size}")  # NumPy has no code for some of ml_dtypes
+    return as_strided(plain, tuple(shape), [s * size for s in strides]).view(memory.dtype)
 
 
 def in_memory(array: Array) -> Array:

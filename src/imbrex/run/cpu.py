@@ -146,7 +146,10 @@ def load(
 
 
 def thread_count(threads: int | None = None) -> int:
-    """`threads`, else the environment's IMBREX_THREADS, else all usable cores."""
+    """`threads`, else the environment's IMBREX_THREADS, else all usable cores.
+
+    TypeError and ValueError where `threads` is no count; a Diagnostic where the environment's is none.
+    """
     if threads is None:
         given = os.environ.get("IMBREX_THREADS", "").strip()
         if not given:

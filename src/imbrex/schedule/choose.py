@@ -17,11 +17,11 @@ from imbrex.diagnostic import Diagnostic
 from imbrex.schedule.context import GemmContext
 from imbrex.schedule.cpu.cost import cycles
 from imbrex.schedule.cpu.plan import CpuTuning
+from imbrex.schedule.cpu.space import cpu_space
 from imbrex.schedule.general.cost import general_cycles
 from imbrex.schedule.general.plan import GeneralTuning
 from imbrex.schedule.general.space import HOPPER_SPACE
 from imbrex.schedule.legal import Illegal, check
-from imbrex.schedule.space import cpu_space
 from imbrex.schedule.target import CpuTarget, GpuTarget, Target
 from imbrex.schedule.tuning import Tuning, text
 from imbrex.schedule.warpgroup.cost import warpgroup_cycles

@@ -1,21 +1,20 @@
-"""Rules of legality: a broken one is a value with its name and a reason with numbers."""
+"""Rules of legality: a broken one is a value with its name and a reason with numbers.
+
+What a GPU asks of every plan, whatever its kind, stands here; a kind's own rules stand with its plan.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Generic, TypeAlias, TypeVar
+from typing import Final, Generic, Protocol, TypeAlias, TypeVar
 
-from imbrex.schedule.cpu.plan import CpuPlan
-from imbrex.schedule.general.plan import GeneralPlan
-from imbrex.schedule.halo.lines import LinesPlan
-from imbrex.schedule.halo.plan import HaloPlan
-from imbrex.schedule.halo_weight.plan import HaloWeightPlan
-from imbrex.schedule.target import Target
-from imbrex.schedule.warpgroup.plan import WarpgroupPlan
-from imbrex.schedule.xdlops.plan import XdlopsPlan
+from imbrex.schedule.target import GpuTarget, Target
 
-__all__ = ["Illegal", "Reasons", "Rules", "listed"]
+__all__ = ["LARGEST_GRID", "Illegal", "Reasons", "Rules", "grid", "lds_bytes", "listed"]
+
+LARGEST_GRID: Final = 2**31 - 1
+"""Workgroups of a launch."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +28,7 @@ class Illegal:
         return self.reason
 
 
-P = TypeVar("P", GeneralPlan, XdlopsPlan, WarpgroupPlan, HaloPlan, LinesPlan, HaloWeightPlan, CpuPlan)
+P = TypeVar("P")
 G = TypeVar("G", bound=Target)
 Reasons: TypeAlias = Iterator[str]
 
@@ -51,5 +50,27 @@ class Rules(Generic[P, G]):
         return ()
 
 
+class Launched(Protocol):
+    """A plan for a GPU."""
+
+    @property
+    def lds_bytes(self) -> int: ...
+    @property
+    def grid_size(self) -> int: ...
+
+
+def lds_bytes(plan: Launched, machine: GpuTarget) -> Reasons:
+    """All that a workgroup has in shared memory fits."""
+    if plan.lds_bytes > machine.lds_bytes:
+        yield f"lds_bytes {plan.lds_bytes} > {machine.lds_bytes} on {machine.name}"
+
+
+def grid(plan: Launched, machine: GpuTarget) -> Reasons:
+    """The grid can be launched."""
+    if plan.grid_size > LARGEST_GRID:
+        yield f"grid_size {plan.grid_size} > {LARGEST_GRID}"
+
+
 def listed(values: tuple[object, ...]) -> str:
+    """`a, b, c`."""
     return ", ".join(map(str, values))

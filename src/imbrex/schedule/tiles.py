@@ -131,7 +131,7 @@ def wanted(line: str | None) -> TileSchedule | Auto:
 
 
 def from_json(value: Mapping[str, Any]) -> TileSchedule:
-    """What `to_json` gave."""
+    """What `to_json` gave; a Diagnostic where it is something else."""
     given = _object(value, ("mode", "workgroups", "order"), "a schedule")
     mode, workgroups = given["mode"], given["workgroups"]
     if not isinstance(mode, str) or not (workgroups is None or type(workgroups) is int):

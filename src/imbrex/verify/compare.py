@@ -87,6 +87,7 @@ def compare(
 
     is_exact: the operands are such that no sum rounds (`verify.data`), so that only equality will do.
     data: "random" takes the smaller bound that holds for random operands.
+    ValueError where `got` has another shape than the operand.
     """
     operand = next(operand for operand in problem.operands if operand.is_written)
     if got.shape != operand.shape:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -44,6 +44,8 @@ def random_operands(problem: Conv2d | Gemm, seed: int = 0, values: Values = "int
     "integer" falls back to wider integers with a bound where exact ones cannot be had (K above 2^24, odd
     alphas).
     """
+    if values not in get_args(Values):
+        raise ValueError(f"'values' should be {' or '.join(get_args(Values))}, got {values!r}")
     random = np.random.default_rng(seed)
     widest = exact_range(problem)
     beta = problem.beta if isinstance(problem, Gemm) else 0.0

@@ -39,7 +39,11 @@ class Reference:
 
 
 def reference(problem: Conv2d | Gemm, arrays: Mapping[str, npt.NDArray[Any]]) -> Reference:
-    """The result of `problem` on `arrays`, by role; the written role is needed only where beta is not 0."""
+    """The result of `problem` on `arrays`, by role; the written role is needed only where beta is not 0.
+
+    Computed in float64, with the sum of absolute values that a bound is proportional to.  ValueError where
+    an array has another shape than its operand.
+    """
     operands = {role: np.asarray(array).astype(np.float64) for role, array in arrays.items()}
     for operand in problem.operands:
         if operand.role in operands and operands[operand.role].shape != operand.shape:

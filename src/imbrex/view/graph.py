@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias, get_args
+from typing import Final, Literal, TypeAlias
 
 from imbrex.diagnostic import Diagnostic, did_you_mean
 from imbrex.index import rule as rules
@@ -32,7 +32,6 @@ from imbrex.index.rule import Guard, Rule
 
 EdgeKind: TypeAlias = Literal["Tile", "Flatten", "Split", "Join", "PassThrough", "Sunder"]
 Direction: TypeAlias = Literal["forward", "reverse"]
-EDGE_KINDS: Final = get_args(EdgeKind)
 NODE_KINDS: Final = (
     "User", "SubDimension", "Linear", "Adhoc", "MacroTile", "MacroTileNumber", "MacroTileIndex", "WaveTile",
     "WaveTileNumber", "WaveTileIndex", "JammedWaveTileNumber", "ThreadTile", "ThreadTileNumber",

@@ -60,8 +60,8 @@ def phase_tiles(conv: Convolution, channel_multiple: int = 1, vector: int = 1) -
 
 
 def phase_count(conv: Convolution) -> int:
-    """Of a tile."""
-    return max(rows.neighbours for rows in row_products(conv.height)) * conv.width.stride
+    """Of a tile; 0 where no tap meets a row."""
+    return max((rows.neighbours for rows in row_products(conv.height)), default=0) * conv.width.stride
 
 
 def _tile(conv: Convolution, rows: Rows | Together, more: Mapping[str, Entry], vector: int) -> PhaseTile:

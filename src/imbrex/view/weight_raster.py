@@ -5,7 +5,8 @@
     gemmN   tap c                     taps, the channels of a block
     gemmK   step image row wo         one tile of pixels after the other, of images x rows x line each
 
-Tiles are numbered strip by strip of an image, then by images.  Rows, columns, images and tiles that are too
+Tiles are numbered strip by strip of an image, then by images; of `streams`, as many images at a time, whose
+strips take turns, and shares have whole images.  Rows, columns, images and tiles that are too
 many do not exist in the output: what the input has there is multiplied by zeros.  A line need only be as long
 as it takes for a window's pixels, or as much padding, to follow one another; see `imbrex.view.raster`.
 
@@ -33,7 +34,9 @@ SHARE: Final = "share"
 
 @dataclass(frozen=True)
 class WeightRaster:
-    """conv: of stride 1.  images, rows, line: of a tile.  channels: of a block.  shares: of all tiles."""
+    """conv: of stride 1.  images, rows, line: of a tile.  channels: of a block.  shares: of all tiles.
+    streams: 0 where tiles are dealt out one by one.
+    """
 
     conv: Convolution
     images: int
@@ -41,11 +44,14 @@ class WeightRaster:
     line: int
     channels: int
     shares: int
+    streams: int = 0
 
     @property
     def steps(self) -> int:
         """Tiles of a share."""
         parts = -(-dict(self.conv.output)["n"] // self.images)
+        if self.streams:
+            return -(-parts // (self.streams * self.shares)) * self.streams * self._strips
         return -(-parts * self._strips // self.shares)
 
     @property
@@ -94,13 +100,15 @@ class WeightRaster:
         """Above an operand of the plain product: (gemmG, gemmK, its own dim)."""
         parts, strips, tiles = self._parts, self._strips, self.steps * self.shares
         pixels = {d.name: d.size for d in self._grown.output if d.name in PIXELS}
-        cut = {"npart": parts, "image": self.images, "strip": strips, "row": self.rows}
+        turns = max(1, self.streams)
+        cut = {"many": parts // turns, "turn": turns, "image": self.images, "strip": strips, "row": self.rows}
+        order = "many strip turn" if self.streams else "many turn strip"
         dealt = {SHARE: self.shares, "step": self.steps}
         layers = self._blocks(map.upper)
         steps: tuple[tuple[tuple[Entry, ...], dict[str, int]], ...] = (
             (((Unmerge(), " ".join(pixels), "gemmK"),), pixels),
-            (((Unmerge(), "npart image", "n"), (Unmerge(), "strip row", "ho")), cut),
-            (((Merge(), "tile", "npart strip"),), {}),
+            (((Unmerge(), "many turn image", "n"), (Unmerge(), "strip row", "ho")), cut),
+            (((Merge(), "tile", order),), {}),
             (((Slice(0, tiles) if tiles < parts * strips else PassThrough(), "tile", "tile"),), {}),
             (((Unmerge(), f"{SHARE} step", "tile"),), dealt),
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import signal
 import subprocess
 import time
@@ -12,12 +14,13 @@ from typing import Any, TypeAlias
 import pytest
 
 from imbrex.cli import main
+from imbrex.cli.report_file import write_report
 from imbrex.diagnostic import Diagnostic
 
 Imbrex: TypeAlias = Callable[..., Any]
 
 CONV = "conv -n 1 -c 3 -H 6 -W 6 -k 4 -y 3 -x 3 -p 1 -q 1 -F 1"
-GEMM = "gemm -t f32 -m 5 -n 7 -k 9"
+GEMM = "gemm -m 5 -n 7 -k 9"
 
 
 BAD: dict[str, tuple[tuple[str, ...], str]] = {
@@ -74,6 +77,29 @@ BAD: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "a name for no function": (("build", CONV, "--name", "1x"), "'1x' cannot name a function of C"),
     "a report that cannot be": (("bench", GEMM, "--threads", "0"), "--threads takes numbers and 'all'"),
+    "a name that C++ has": (("build", CONV, "--name", "int"), "'int' cannot name a function of C"),
+    "a name too long for a file": (("build", CONV, "--name", "a" * 200), "a name of 200 letters is too long"),
+    "an unknown algorithm, explained": (
+        ("explain", CONV, "--algorithm", "foo"),
+        "unknown algorithm 'foo'",
+    ),
+    "an algorithm of convolutions": (
+        ("explain", GEMM, "--target", "sm_90a", "--algorithm", "halo:1"),
+        "algorithm 'halo' is one of a convolution, this is a product",
+    ),
+    "tiles that are packed for another GPU": (
+        ("explain", f"{GEMM} -t f16", "--target", "sm_90a", "--algorithm", "data_tiled"),
+        "algorithm 'data_tiled' packs tiles for AMD's matrix instructions, 'sm_90a' has tensor maps",
+    ),
+    "no target's name": (("run", CONV, "--target", ""), "unknown target ''"),
+    "an array larger than any memory": (
+        ("explain", "gemm -m 4000000000 -n 4000000000 -k 1"),
+        "'c' of shape (4000000000, 4000000000) reaches over more bytes than 2^63",
+    ),
+    "an order of tiles that warpgroups have of their own": (
+        ("explain", f"{GEMM} -t f16", "--target", "sm_90a", "--schedule", "data_parallel/wgm=4"),
+        "a tuning of warpgroups has an order of tiles of its own",
+    ),
     "an unknown peer": (("bench", GEMM, "--peers", "jax"), "unknown peer 'jax'"),
 }
 
@@ -94,6 +120,9 @@ def test_bad_input_is_one_message(what: str, imbrex: Imbrex) -> None:
         (("run", "conv", "-n", "1"), 'hint: quote the problem: imbrex run "conv -n 1"'),
         (("rn", CONV), "error: no such command 'rn'"),
         (("run", CONV, "--format", "xml"), "error: invalid value for '--format'"),
+        (("run", CONV, "--seconds", "nan"), "invalid value for '--seconds': nan is no number of seconds"),
+        (("run", CONV, "--seconds", "-1"), "-1.0 is no number of seconds"),
+        (("run", CONV, "--seed", "-1"), "invalid value for '--seed'"),
     ],
 )
 def test_a_wrong_command_line_says_so(words: tuple[str, ...], message: str, imbrex: Imbrex) -> None:
@@ -118,6 +147,24 @@ def test_files_that_cannot_be_read_or_written(imbrex: Imbrex, tmp_path: Path) ->
         "bench", GEMM, "--threads", "1", "--peers", "", "--seconds", "0", "-o", str(tmp_path / "file" / "r")
     )
     assert (said.code, f"cannot write '{tmp_path / 'file' / 'r'}'" in said.errors) == (1, True)
+
+
+def test_a_report_that_cannot_be_written_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    write_report({"a": 1}, tmp_path / "pipe")
+    assert b'"a": 1' in os.read(reader, 100) and (tmp_path / "pipe").is_fifo(), "it is not replaced"
+    os.close(reader)
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(Diagnostic, match="no space left on device"):
+        write_report({}, tmp_path / "report.json")
+    assert [p.name for p in tmp_path.iterdir()] == ["pipe"]
 
 
 def test_a_missing_compiler(imbrex: Imbrex, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -28,6 +28,11 @@ def test_the_table_says_why(imbrex: Imbrex) -> None:
     assert said.code == 0 and "taken:" in said.out
 
 
+def test_what_is_slower_saves_nothing(imbrex: Imbrex) -> None:
+    said = imbrex("explain", "schedule", "--target", "sm_90a", "gemm -t f16 -m 4096 -n 4096 -k 4096")
+    assert "the next, would cost" in said.out and "save -" not in said.out
+
+
 def test_orders_of_tiles_and_what_they_find(imbrex: Imbrex) -> None:
     large = "gemm -t f16 -m 4096 -n 4096 -k 4096"
     said = imbrex("explain", "schedule", "--target", "gfx942", large)

@@ -63,6 +63,12 @@ def test_levels_and_meaning(imbrex: Imbrex) -> None:
     assert said.code == 0 and "miopen.warpgroup_gemm(" in said.out
 
 
+def test_meaning_of_channels_that_are_copied(imbrex: Imbrex) -> None:
+    gradient = "convbfp16 -n 2 -c 4 -H 6 -W 16 -k 6 -y 4 -x 4 -p 3 -q 1 -v 5 -l 2 -F 4"
+    said = imbrex("explain", gradient, "--target", "sm_90a", "--meaning", "--algorithm", "window_rows")
+    assert said.code == 0 and said.out.count("all equal") == 7
+
+
 def test_schedules_of_units(imbrex: Imbrex) -> None:
     line = "gemm -m 256 -n 256 -k 65536 -t f16"
     said = imbrex("explain", "schedule", line, "--target", "sm_90a", "--format", "json")

@@ -42,6 +42,14 @@ def summed(
     return total
 
 
+def test_numbers_of_numpy_are_numbers() -> None:
+    words = {"stride": np.array([2, 1]), "padding": np.array([[1, 2], [0, 1]]), "dilation": np.int64(1)}
+    same = {"stride": (2, 1), "padding": ((1, 2), (0, 1))}
+    np.testing.assert_array_equal(conv2d(X, W, groups=2, **words), conv2d(X, W, groups=2, **same))
+    with pytest.raises(TypeError, match=r"'stride' should be integers, got \[1.5, 2.0\]"):
+        conv2d(X, W, groups=2, stride=np.array([1.5, 2]))
+
+
 def test_forward() -> None:
     want = summed((2, 6, 4, 4), 0, (1, X), (2, W))
     np.testing.assert_array_equal(conv2d(X, W, **WAY), want)
@@ -160,6 +168,7 @@ def test_torch_bfloat16_channels_last() -> None:
         (lambda: conv2d(X > 0, W > 0, groups=2), TypeError, "'x' has dtype bool"),
         (lambda: conv2d("abc", W), TypeError, "'x' should be an array of numbers"),
         (lambda: conv2d(X, W, groups=2, out=X), ValueError, r"'out' should have shape \(2, 6, 4, 4\)"),
+        (lambda: conv2d(X, np.ones((4, 4, 1, 1), "f4"), out=X), ValueError, "'out' shares memory with 'x'"),
         (lambda: conv2d(X, W, **WAY, out=[1]), TypeError, "'out' should be an array, got a sequence"),
         (
             lambda: conv2d(X, W, **WAY, out=DY.astype(np.float64)),

@@ -89,8 +89,16 @@ class TestViewsInPlace(Uncopied):
         both[:, :9] = A
         gemm(both[:, :9], B, out=both[:, 9:])
         np.testing.assert_array_equal(both, np.hstack([A, A @ B]))
-        with pytest.raises(ValueError, match="the output 'c' shares memory with 'a'"):
+        with pytest.raises(ValueError, match="'out' shares memory with 'a'"):
             gemm(both[:, :9], B, out=both[:, 8:12])
+
+
+def test_out_is_not_touched_where_it_is_read() -> None:
+    square = np.arange(16, dtype=np.float32).reshape(4, 4)
+    before = square.copy()
+    with pytest.raises(ValueError, match="'out' shares memory with 'b'"):
+        gemm(before, square, np.ones((4, 4), np.float32), out=square)
+    np.testing.assert_array_equal(square, before)
 
 
 def test_other_strides_are_copied() -> None:

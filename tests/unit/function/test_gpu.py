@@ -132,6 +132,9 @@ def test_c_and_out(cuda: ComputingCuda) -> None:
     np.testing.assert_array_equal(out.array, 2 * (a @ b) + 3 * c)
     with pytest.raises(ValueError, match=r"'out' should have shape \(9, 13\), got \(9, 12\)"):
         imbrex.gemm(on_gpu(a), on_gpu(b), out=on_gpu(np.zeros((9, 12), np.float32)))
+    square = on_gpu(integers(8, 8))
+    with pytest.raises(ValueError, match="'out' shares memory with 'a'"):
+        imbrex.gemm(square, on_gpu(integers(8, 8)), out=square)
 
 
 def test_an_epilogue(cuda: ComputingCuda) -> None:

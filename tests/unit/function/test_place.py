@@ -17,7 +17,9 @@ A, B = (RANDOM.integers(-4, 5, shape).astype(np.float32) for shape in ((9, 20), 
 X, W = (RANDOM.integers(-4, 5, shape).astype(np.float32) for shape in ((2, 3, 6, 5), (4, 3, 3, 3)))
 
 
-@pytest.mark.parametrize("words", [{"target": "emulate"}, {"target": "gfx90a", "emulate": True}])
+@pytest.mark.parametrize(
+    "words", [{"target": "emulate"}, {"emulate": True}, {"target": "gfx90a", "emulate": True}]
+)
 def test_the_lane_level_build_gives_the_same(words: dict[str, Any]) -> None:
     np.testing.assert_array_equal(imbrex.gemm(A, B, **words), A @ B)
     want = imbrex.conv2d(X, W, padding=1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +21,9 @@ from imbrex.ir.passes.unfold import UnfoldContiguous
 from imbrex.ir.printed import print_module
 from imbrex.ir.problem_module import problem_module
 from imbrex.problem import Conv2d, Gemm
+from imbrex.verify.compare import compare
 from imbrex.verify.data import random_operands
+from imbrex.verify.reference import reference
 
 Array = npt.NDArray[Any]
 GENERAL = "v1:general:64,32,32,4,2,2"
@@ -82,6 +84,24 @@ def computed(module: ModuleOp, case: Case, arrays: dict[str, Array]) -> Array:
         changed = role != case.problem.written and not same(own[role], array)
         assert not changed, f"'{role}' is only read, but was changed"
     return own[case.problem.written]
+
+
+def assert_every_level_is_right(case: Case, left_out: Collection[str] = ()) -> None:
+    """What each level computes, but those left out, equals the reference."""
+    arrays = case.operands()
+    truth = reference(case.problem, arrays)
+    for level, module in case.levels():
+        if level not in left_out:
+            found = compare(case.problem, computed(module, case, arrays), truth, is_exact=True)
+            assert found.is_right, f"after {level}: {found}"
+
+
+def assert_every_level_is_its_text(case: Case) -> None:
+    """What the text of each level computes is what the first one does, bit for bit."""
+    arrays = case.operands()
+    want = computed(case.lowered("problem"), case, arrays)
+    for level, module in case.levels():
+        assert same(computed(reread(module), case, arrays), want), level
 
 
 def same(a: Array, b: Array) -> bool:

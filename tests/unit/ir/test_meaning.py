@@ -29,10 +29,15 @@ from imbrex.ir.ops import (
 )
 from imbrex.ir.source import InvalidOp
 from imbrex.problem import Conv2d, Gemm
-from imbrex.verify.compare import compare
-from imbrex.verify.reference import reference
 
-from .levels import GENERAL, Case, computed, reread, same
+from .levels import (
+    GENERAL,
+    Case,
+    assert_every_level_is_its_text,
+    assert_every_level_is_right,
+    computed,
+    same,
+)
 
 NAIVE_4x2 = "v1:general:64,64,32,4,2,2"
 NAIVE_1x2 = "v1:general:128,32,32,4,2,2"
@@ -108,19 +113,12 @@ CASES = [*STEPS, *TILES, *PRODUCTS, *TYPES, *GRADIENT_TYPES, *CONVS, *V1R1, *CPU
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_every_level_computes_the_problem(case: Case) -> None:
-    arrays = case.operands()
-    truth = reference(case.problem, arrays)
-    for level, module in case.levels():
-        outcome = compare(case.problem, computed(module, case, arrays), truth, is_exact=True)
-        assert outcome.is_right, f"{level}: {outcome}"
+    assert_every_level_is_right(case)
 
 
 @pytest.mark.parametrize("case", TEXTS, ids=str)
 def test_every_level_means_the_same_as_its_text(case: Case) -> None:
-    arrays = case.operands()
-    want = computed(case.lowered("problem"), case, arrays)
-    for level, module in case.levels():
-        assert same(computed(reread(module), case, arrays), want), level
+    assert_every_level_is_its_text(case)
 
 
 EVEN_TAIL, ODD_TAIL = STEPS[3], STEPS[4]

@@ -18,10 +18,8 @@ from imbrex.ir.passes.merge_groups import MergeGroups
 from imbrex.ir.passes.unfold import UnfoldContiguous
 from imbrex.ir.source import InvalidOp
 from imbrex.problem import Conv2d
-from imbrex.verify.compare import compare
-from imbrex.verify.reference import reference
 
-from .levels import Case, computed, reread
+from .levels import Case, assert_every_level_is_right, reread
 
 NHWC = {"filter_layout": "KYXC", "input_layout": "NHWC", "output_layout": "NHWK"}
 
@@ -37,7 +35,8 @@ class Windows(Case):
         return "sm_90a"
 
     def passes(self) -> list[ModulePass]:
-        first: list[ModulePass] = [MergeGroups(), ChannelsLastPass(), Halo(self.tuning), UnfoldContiguous()]
+        copies = (MergeGroups(self.tuning), ChannelsLastPass())
+        first: list[ModulePass] = [*copies, Halo(self.tuning), UnfoldContiguous()]
         affix = AffixTuning(config=self.tuning, target=self.target)
         return [*first, affix, GridwiseToBlockwise(), BlockwiseToThreadwise()]
 
@@ -66,12 +65,7 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_every_level_computes_the_same(case: Windows) -> None:
-    arrays = case.operands()
-    truth = reference(case.problem, arrays)
-    for name, module in case.levels():
-        if name not in ("problem", "merge-groups", "channels-last"):
-            found = compare(case.problem, computed(module, case, arrays), truth, is_exact=True)
-            assert found.is_right, f"after {name}: {found}"
+    assert_every_level_is_right(case, left_out=("problem", "merge-groups", "channels-last"))
 
 
 @pytest.mark.parametrize("case", CASES[::3], ids=str)

@@ -21,10 +21,8 @@ from imbrex.ir.passes.whole_images import WholeImagesPass
 from imbrex.ir.shape import LDS, shape_of, space_of
 from imbrex.problem import Conv2d
 from imbrex.problem.conv import Direction
-from imbrex.verify.compare import compare
-from imbrex.verify.reference import reference
 
-from .levels import Case, computed
+from .levels import Case, assert_every_level_is_right
 
 TUNING = "v1:warpgroup:64,32,32,2,1,1,1,cooperative,straight,1"
 
@@ -99,12 +97,7 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_every_level_computes_the_same(case: Copied) -> None:
-    arrays = case.operands()
-    truth = reference(case.problem, arrays)
-    for name, module in case.levels():
-        if name not in ("problem", "whole-images", "channels-last", "conv-to-gemm"):
-            found = compare(case.problem, computed(module, case, arrays), truth, is_exact=True)
-            assert found.is_right, f"after {name}: {found}"
+    assert_every_level_is_right(case, left_out=("problem", "whole-images", "channels-last", "conv-to-gemm"))
 
 
 def workspaces(module: ModuleOp) -> dict[str, tuple[int | None, ...]]:

@@ -16,7 +16,7 @@ from imbrex.problem import Conv2d
 from imbrex.verify.compare import compare
 from imbrex.verify.reference import reference
 
-from .levels import Case, computed, reread
+from .levels import Case, assert_every_level_is_right, computed, reread
 
 NARROW = "v1:warpgroup:64,16,16,2,1,1,1,cooperative,straight,1"
 WIDE = "v1:warpgroup:128,32,32,2,2,1,2,cooperative,straight,2"
@@ -61,12 +61,7 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_every_level_computes_the_same(case: Phased) -> None:
-    arrays = case.operands()
-    truth = reference(case.problem, arrays)
-    for name, module in case.levels():
-        if name not in ("problem", "channels-last"):
-            found = compare(case.problem, computed(module, case, arrays), truth, is_exact=True)
-            assert found.is_right, f"after {name}: {found}"
+    assert_every_level_is_right(case, left_out=("problem", "channels-last"))
 
 
 @pytest.mark.parametrize("case", CASES[:3], ids=str)

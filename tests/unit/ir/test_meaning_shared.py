@@ -15,7 +15,7 @@ from imbrex.problem import Conv2d, Gemm
 from imbrex.verify.compare import compare
 from imbrex.verify.reference import reference
 
-from .levels import GENERAL, Case, computed, reread
+from .levels import GENERAL, Case, assert_every_level_is_right, computed, reread
 
 CPU = "v1:cpu:4,16,8,32,16,16,k_blocked,b,straight"
 WAVES = "v1:xdlops:32,32,4,16,16,4"
@@ -50,6 +50,8 @@ CASES = [
     *(Shared(Gemm(40, 37, 80, dtype="f16"), WAVES, schedule=s) for s in MODES),
     Shared(Gemm(37, 40, 50, batch=2, beta=3.0), GENERAL, schedule="stream_k:5"),
     *(Shared(WEIGHT, tuning, schedule="stream_k:5") for tuning in (GENERAL, CPU)),
+    *(Shared(Gemm(37, 40, k), GENERAL, schedule="stream_k:3") for k in (4, 8)),  # steps: one, two
+    Shared(Gemm(40, 37, 32, dtype="f16"), WAVES, schedule="stream_k:3"),
     *(
         Shared(Gemm(70, 100, 50), CPU, schedule=s)
         for s in ("data_parallel/wgm=3/runtime", "stream_k:3/wgm=2/along=n")
@@ -63,11 +65,7 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_every_level_computes_the_same(case: Shared) -> None:
-    arrays = case.operands()
-    truth = reference(case.problem, arrays)
-    for name, module in case.levels():
-        found = compare(case.problem, computed(module, case, arrays), truth, is_exact=True)
-        assert found.is_right, f"after {name}: {found}"
+    assert_every_level_is_right(case)
 
 
 @pytest.mark.parametrize("case", [c for c in CASES if c.schedule == "stream_k:7"], ids=str)

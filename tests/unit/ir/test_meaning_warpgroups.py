@@ -14,7 +14,7 @@ from imbrex.problem import Conv2d, Gemm
 from imbrex.verify.compare import compare
 from imbrex.verify.reference import reference
 
-from .levels import Case, computed, reread
+from .levels import Case, assert_every_level_is_right, computed, reread
 
 SMALL = "v1:warpgroup:64,32,32,2,1,1,1,cooperative,straight,1"
 WIDE = "v1:warpgroup:128,64,64,3,2,2,1,cooperative,swapped,4"
@@ -82,12 +82,7 @@ CASES = [
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_every_level_computes_the_same(case: Warpgroups) -> None:
-    arrays = case.operands()
-    truth = reference(case.problem, arrays)
-    for name, module in case.levels():
-        if name not in ("problem", "conv-to-gemm"):
-            found = compare(case.problem, computed(module, case, arrays), truth, is_exact=True)
-            assert found.is_right, f"after {name}: {found}"
+    assert_every_level_is_right(case, left_out=("problem", "conv-to-gemm"))
 
 
 @pytest.mark.parametrize("case", CASES[::3], ids=str)

@@ -87,6 +87,12 @@ def test_every_piece_is_read_and_one_bad_piece_fails(
     assert "error: k of a and b differ" in capsys.readouterr().out
 
 
+def test_an_output_without_room_is_one_message(gemm: str, capsys: pytest.CaptureFixture[str]) -> None:
+    if not Path("/dev/full").is_char_device():
+        pytest.skip("no device that is always full")
+    assert fails(capsys, gemm, "-o", "/dev/full") == "error: cannot write: no space left on device\n"
+
+
 def test_stdin_and_no_traceback() -> None:
     command = [sys.executable, "-m", "imbrex.ir.opt", "-"]
     good = subprocess.run(command, input=GEMM, capture_output=True, text=True, check=False)

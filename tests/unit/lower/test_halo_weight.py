@@ -24,6 +24,8 @@ from imbrex.verify.reference import reference
 from imbrex.view.tap_tile import TapTile
 from imbrex.view.tensor import Box, Walk
 
+from .stored import store
+
 MACHINE = GPU_TARGETS["sm_90a"]
 WINDOW: dict[str, Any] = {
     "y": 3, "x": 3, "pad_h": (1, 1), "pad_w": (1, 1), "dtype": "f16",
@@ -77,13 +79,7 @@ def summed(gemm: WarpgroupGemm, output: Array, image: Array, shares: Array) -> N
         if gemm.by_warps:
             sums[row // 16 != column % gemm.own_columns // 16] = np.nan
         at: dict[str, Any] = {"batch": batch, "row": m * gemm.rows + row, "column": column}
-        exists = np.ones_like(row, bool)
-        for guard in gemm.c.guards:
-            x = guard.index.eval(at)
-            exists &= (x >= 0) & (x < guard.size)
-        offset = np.broadcast_to(gemm.c.offset.eval(at), row.shape)[exists]
-        assert np.isnan(shares[offset]).all() and np.unique(offset).size == offset.size, "stored twice"
-        shares[offset] = sums[exists]
+        store(gemm, shares, at, sums)
 
 
 def gradient(problem: Conv2d, gemm: WarpgroupGemm) -> tuple[Array, Array]:

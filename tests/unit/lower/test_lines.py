@@ -17,12 +17,11 @@ from imbrex.lower.warpgroup import WarpgroupGemm
 from imbrex.problem import Conv2d
 from imbrex.schedule import tuning as tunings
 from imbrex.schedule.halo.lines import LinesTuning
-from imbrex.verify.data import random_operands
-from imbrex.verify.reference import reference
 from imbrex.view.halo_tile import HaloTile
 from imbrex.view.tensor import Box
 
-from .test_halo import lowered, merged, windows
+from .stored import store
+from .test_halo import is_convolution, lowered, windows
 
 
 def line_of(gemm: WarpgroupGemm, array: Array, env: dict[str, int]) -> Array:
@@ -109,13 +108,7 @@ def computed(gemm: WarpgroupGemm, arrays: dict[str, Array], roles: tuple[str, st
             "row": m * gemm.rows + line * gemm.lines.line + row,
             "column": n * gemm.columns + column,
         }
-        exists = np.ones_like(row, bool)
-        for guard in gemm.c.guards:
-            x = guard.index.eval(env)
-            exists &= (x >= 0) & (x < guard.size)
-        offset = np.broadcast_to(gemm.c.offset.eval(env), row.shape)[exists]
-        assert np.isnan(flat[offset]).all() and np.unique(offset).size == offset.size, "stored twice"
-        flat[offset] = sums[exists]
+        store(gemm, flat, env, sums)
     return flat.reshape(result.shape)
 
 
@@ -143,13 +136,9 @@ CASES = [
 
 @pytest.mark.parametrize(("problem", "text"), CASES, ids=str)
 def test_steps_are_the_convolution(problem: Conv2d, text: str) -> None:
-    operands = random_operands(problem, 0, "integer")
-    truth = reference(problem, {n: a.copy() for n, a in operands.arrays.items()}).want
     gemm = lowered(problem, f"v1:lines:{text}")
     assert gemm.lines is not None and gemm.b_stays and gemm.lines.filter.diagonal == 1
-    read_from = "input" if problem.direction == "forward" else "output"
-    found = computed(gemm, dict(operands.arrays), (read_from, "filter"), truth)
-    assert np.array_equal(found, truth.astype(np.float64))
+    assert is_convolution(problem, gemm, computed)
 
 
 MERGED = [
@@ -162,31 +151,21 @@ MERGED = [
 
 @pytest.mark.parametrize(("problem", "text"), MERGED, ids=str)
 def test_groups_as_one_multiply_the_diagonal_alone(problem: Conv2d, text: str) -> None:
-    operands = random_operands(problem, 0, "integer")
-    truth = reference(problem, {n: a.copy() for n, a in operands.arrays.items()}).want
     given = tunings.parse(f"v1:lines:{text}")
     assert isinstance(given, LinesTuning)
-    is_forward = problem.direction == "forward"
-    count = given.channels // ((problem.c if is_forward else problem.k) // problem.groups)
+    channels = problem.c if problem.direction == "forward" else problem.k
+    count = given.channels // (channels // problem.groups)
     gemm = lowered(problem, f"v1:lines:{text}", f"halo:{count}")
     assert gemm.diagonal == given.diagonal
-    arrays = {
-        "pixels": operands.arrays["input" if is_forward else "output"],
-        "filter": merged(problem, operands.arrays["filter"], count),
-    }
-    found = computed(gemm, arrays, ("pixels", "filter"), truth)
-    assert np.array_equal(found, truth.astype(np.float64))
+    assert is_convolution(problem, gemm, computed, count)
 
 
 def test_control_other_columns_are_wrong() -> None:
     problem = windows("forward", 1, 32, 14, 14, 32)
-    operands = random_operands(problem, 0, "integer")
-    truth = reference(problem, {n: a.copy() for n, a in operands.arrays.items()}).want
     gemm = lowered(problem, "v1:lines:4,7,16,3,3,32,32,1,2,2,cooperative")
     assert isinstance(gemm.a.share, HaloTile)
     other = replace(gemm, a=replace(gemm.a, share=replace(gemm.a.share, taps=((3, 2),))))
-    found = computed(other, dict(operands.arrays), ("input", "filter"), truth)
-    assert not np.array_equal(found, truth.astype(np.float64))
+    assert not is_convolution(problem, other, computed)
 
 
 def test_lines_that_do_not_exist_are_left_out() -> None:

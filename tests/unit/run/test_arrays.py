@@ -285,6 +285,15 @@ def test_a_new_array_has_the_strides_that_are_asked_for() -> None:
     assert new_array((2, 3), F32, None).flags.c_contiguous
 
 
+@pytest.mark.parametrize("name", [*ML_DTYPES.values(), "float16"])
+def test_a_view_has_elements_of_any_type(name: str) -> None:
+    element = np.dtype(getattr(ml_dtypes, name, name))
+    row = np.arange(6).astype(element)
+    view = strided_view(row, (2, 2), (4, 1))
+    assert view.dtype == element and np.shares_memory(view, row)
+    assert view.astype(np.float64).tolist() == [[0, 1], [4, 5]]
+
+
 def test_views_beside_one_another_share_nothing() -> None:
     assert not share_memory(WIDE[:, :3], WIDE[:, 3:])
     assert share_memory(WIDE[:, :3], WIDE[:, 2:])

@@ -24,3 +24,15 @@ def convolution(
     sizes = {"n": n, "c": c, "k": k, "y": y, "x": x, "hi": h, "wi": w, "ho": ho, "wo": wo}
     arrays = [tuple(Dim(name, sizes[name]) for name in layout.split()) for layout in layouts]
     return Convolution(*arrays, (stride, stride), (dilation, dilation), ((pad, pad), (pad, pad)))
+
+
+def grouped(*, n: int, g: int, c: int, size: int, k: int, taps: int = 3) -> Convolution:
+    """Square images with channels last, as large as their result.  c, k: of a group.  g: 0 for no groups."""
+    pad = (taps - 1) // 2
+
+    def dims(names: str) -> tuple[Dim, ...]:
+        sizes = {"n": n, "g": g, "c": c, "k": k, "y": taps, "x": taps}
+        return tuple(Dim(name, sizes.get(name, size)) for name in names.split() if sizes.get(name, size))
+
+    arrays = [dims("g k y x c"), dims("n hi wi g c"), dims("n ho wo g k")]
+    return Convolution(*arrays, (1, 1), (1, 1), ((pad, pad), (pad, pad)))

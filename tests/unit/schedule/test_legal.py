@@ -10,8 +10,8 @@ from imbrex.schedule.choose import GENERAL_LIST
 from imbrex.schedule.context import Access, GemmContext
 from imbrex.schedule.cpu.plan import CpuTuning
 from imbrex.schedule.general.plan import GeneralTuning
+from imbrex.schedule.general.space import general_space
 from imbrex.schedule.legal import CPU_RULES, GENERAL_RULES, Illegal, check
-from imbrex.schedule.space import general_space
 from imbrex.schedule.target import GPU_TARGETS, target
 from imbrex.schedule.tuning import Tuning
 

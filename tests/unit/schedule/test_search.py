@@ -8,9 +8,9 @@ from imbrex.schedule.choose import GENERAL_LIST
 from imbrex.schedule.context import GemmContext
 from imbrex.schedule.db import Trial
 from imbrex.schedule.general.plan import GeneralTuning
+from imbrex.schedule.general.space import general_space
 from imbrex.schedule.legal import check
 from imbrex.schedule.search import SearchReport, search
-from imbrex.schedule.space import general_space
 from imbrex.schedule.target import target
 from imbrex.schedule.tuning import Tuning
 

@@ -30,6 +30,11 @@ def test_shapes_types_and_seeds(dtype: str, values: Values) -> None:
         assert operand.is_written or array.tobytes() != other[operand.role].tobytes()
 
 
+def test_other_values_are_refused() -> None:
+    with pytest.raises(ValueError, match="'values' should be integer or float, got 'int'"):
+        random_operands(Gemm(2, 3, 4), 0, "int")  # type: ignore[arg-type]  # pyright: ignore
+
+
 def test_float_values_are_spread_over_their_range() -> None:
     a = random_operands(Gemm(64, 64, 64), 0, "float").arrays["a"]
     assert -1 <= a.min() < -0.9 < 0.9 < a.max() < 1

@@ -57,6 +57,8 @@ CASES = [
     WeightRaster(layer(2, 7, 5, 2, 2, window=(1, 3)), 1, 3, 6, 1, 5),
     WeightRaster(layer(2, 7, 5, 2, 2, pad=0), 1, 2, 5, 2, 7),
     WeightRaster(layer(1, 6, 6, 2, 2, dilation=2), 1, 1, 9, 2, 2),
+    WeightRaster(layer(5, 5, 6, 4, 4, g=2), 1, 2, 8, 2, 2, streams=2),
+    WeightRaster(layer(3, 4, 3, 2, 3), 1, 4, 4, 3, 3, streams=1),
 ]
 
 

@@ -28,7 +28,9 @@ def peer_calls(name: str, problem: Problem, sets: Sequence[Tensors]) -> list[Cal
 
     name: "torch", whatever library it asks; or "triton".
     """
-    make = _maker(name, problem)
+    if name == "triton":
+        return _triton(problem, sets)
+    make = _library(problem)
     return None if make is None else [make(tensors) for tensors in sets]
 
 
@@ -47,9 +49,7 @@ def peer_versions() -> dict[str, str]:
 Maker: TypeAlias = Callable[[Tensors], Call]
 
 
-def _maker(name: str, problem: Problem) -> Maker | None:
-    if name == "triton":
-        return _triton(problem)
+def _library(problem: Problem) -> Maker | None:
     _set_precision(problem.dtype.name == "tf32")
     return _product(problem) if isinstance(problem, Gemm) else _convolution(problem)
 
@@ -141,21 +141,14 @@ def _image_order(conv: Conv2d) -> str | None:
     return {"kcyx nchw nkhowo": "nchw", "kyxc nhwc nhowok": "nhwc"}.get(" ".join(words))
 
 
-def _triton(problem: Problem) -> Maker | None:
+def _triton(problem: Problem, sets: Sequence[Tensors]) -> list[Call] | None:
+    """The configuration that is best for all sets in turn, one for all."""
     if importlib.util.find_spec("triton") is None or not isinstance(problem, Gemm):
         return None
     usual = (problem.alpha, problem.beta, problem.batch, problem.epilogue) == (1.0, 0.0, 1, None)
     if not usual or problem.transpose_a or problem.dtype.name not in ("f16", "bf16"):
         return None
     matmul: Any = import_module("imbrex.bench.gpu.triton_matmul")
-    chosen: list[tuple[int, ...]] = []
-
-    def make(tensors: Tensors) -> Call:
-        """The first set's call chooses the configuration of all."""
-        sides = _sides(problem, tensors)
-        if not chosen:
-            chosen.append(matmul.best(*sides, tensors["c"]))
-        call: Call = matmul.call(*sides, tensors["c"], chosen[0])
-        return call
-
-    return make
+    sides = [(*_sides(problem, tensors), tensors["c"]) for tensors in sets]
+    calls: list[Call] = matmul.calls(sides, matmul.best(sides))
+    return calls

@@ -1,103 +1,145 @@
-"""A matrix product in Triton, with a handful of configurations, as its tutorial would have a user write it.
+"""Triton as a peer: the best configuration of its matrix products for a problem, and calls of it.
 
-Imported only where Triton is installed.  Tiles are computed in groups of rows, operands read by pointers with
-masks, f32 sums; `best` times every configuration once for a problem and keeps the fastest.
+Imported only where Triton is installed.  `best` measures every configuration that is worth a try as the
+contest does, recorded into CUDA graphs over the same rotating arrays and replayed in turn, and keeps the
+fastest.
 """
 
 # pyright: basic
-from collections.abc import Callable
-from itertools import pairwise
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
+from math import gcd
+from os import cpu_count
 from typing import Any
 
 import torch  # pyright: ignore
 import triton  # pyright: ignore
-import triton.language as tl  # pyright: ignore
+from triton.tools.tensor_descriptor import TensorDescriptor  # pyright: ignore
 
-__all__ = ["CONFIGS", "best", "call"]
+from imbrex.bench.gpu import triton_kernels as kernels
+from imbrex.bench.gpu.replay import Replay, recorded, replay_contest
+from imbrex.bench.gpu.triton_configs import Config, configs
 
-CONFIGS = (
-    (128, 256, 64, 3, 8),
-    (128, 128, 64, 3, 4),
-    (128, 128, 64, 4, 8),
-    (64, 128, 64, 4, 4),
-    (128, 64, 64, 4, 4),
-    (64, 64, 64, 5, 4),
-    (64, 256, 64, 3, 4),
-    (32, 64, 128, 4, 4),
-)
-"""Rows, columns and depth of a tile, stages, warps."""
+__all__ = ["Sides", "best", "calls", "measured"]
+
+KERNELS: dict[str, Any] = {
+    "tiles": kernels.tiles,
+    "persistent": kernels.persistent,
+    "parts": kernels.parts,
+    "pointers": kernels.pointers,
+}
 GROUP = 8
+VECTOR_BYTES = 16
+SECONDS = 0.05
+"""Of the rounds of all configurations together; there are a few rounds at least."""
+REFUSALS = (
+    triton.runtime.errors.OutOfResources,
+    triton.runtime.errors.PTXASError,
+    triton.compiler.errors.CompilationError,
+)
 
-Config = tuple[int, ...]
-
-
-@triton.jit
-def _matmul(
-    a, b, c, m, n, k,
-    a_row, b_row, b_column, c_row,
-    ROWS: tl.constexpr, COLUMNS: tl.constexpr, DEPTH: tl.constexpr,
-    GROUPED: tl.constexpr, EVEN: tl.constexpr,
-):  # fmt: skip
-    row_tiles, column_tiles = tl.cdiv(m, ROWS), tl.cdiv(n, COLUMNS)
-    place = tl.program_id(0)
-    first = place // (GROUPED * column_tiles) * GROUPED
-    high = min(row_tiles - first, GROUPED)
-    inside = place % (GROUPED * column_tiles)
-    rows = ((first + inside % high) * ROWS + tl.arange(0, ROWS)).to(tl.int64)
-    columns = ((inside // high) * COLUMNS + tl.arange(0, COLUMNS)).to(tl.int64)
-    depth = tl.arange(0, DEPTH)
-    left = a + (rows % m)[:, None] * a_row + depth[None, :]
-    right = b + depth[:, None] * b_row + (columns % n)[None, :] * b_column
-    total = tl.zeros((ROWS, COLUMNS), dtype=tl.float32)
-    for step in range(tl.cdiv(k, DEPTH)):
-        if EVEN:
-            x, y = tl.load(left), tl.load(right)
-        else:
-            more = k - step * DEPTH
-            x = tl.load(left, mask=depth[None, :] < more, other=0.0)
-            y = tl.load(right, mask=depth[:, None] < more, other=0.0)
-        total = tl.dot(x, y, total)
-        left += DEPTH
-        right += DEPTH * b_row
-    inner = (rows[:, None] < m) & (columns[None, :] < n)
-    tl.store(c + rows[:, None] * c_row + columns[None, :], total.to(c.dtype.element_ty), mask=inner)
+Call = Callable[[], object]
+Sides = tuple[Any, Any, Any]
+"""a, b and c; b may be transposed, a and c are not."""
 
 
-def best(a: Any, b: Any, c: Any) -> Config:
-    """The fastest configuration that this GPU takes for these arrays."""
-    found: list[tuple[float, Config]] = []
-    for config in CONFIGS:
-        try:
-            found.append((_seconds(call(a, b, c, config)), config))
-        except (triton.runtime.errors.OutOfResources, triton.compiler.errors.CompilationError):
-            continue
-    return min(found)[1]
+def best(sets: Sequence[Sides]) -> Config:
+    """The fastest configuration on this GPU, going through these arrays in turn."""
+    found = measured(sets, _worth_a_try(*sets[0]))
+    return min(found, key=lambda config: found[config])
 
 
-def call(a: Any, b: Any, c: Any, config: Config) -> Callable[[], None]:
-    """c = a b; b may be transposed, a and c are not."""
-    (m, k), n = a.shape, b.shape[1]
-    rows, columns, depth, stages, warps = config
-    grid = (triton.cdiv(m, rows) * triton.cdiv(n, columns),)
+def measured(sets: Sequence[Sides], tried: Sequence[Config]) -> dict[Config, float]:
+    """Nanoseconds of a call, by configuration, without those that the GPU or the compiler refuses."""
+    _compile(sets[0], tried)
+    made: dict[str, list[Call]] = {}
+    replays: dict[str, Replay] = {}
+    for config in tried:
+        made[str(config)] = calls(sets, config)
+        with suppress(*REFUSALS):
+            replays[str(config)] = recorded(made[str(config)])
+    if not replays:
+        raise RuntimeError(f"none of {len(tried)} configurations runs here")
+    timings = replay_contest(replays, SECONDS)
+    return {config: timings[str(config)].median_ns for config in tried if str(config) in timings}
 
-    def run() -> None:
-        _matmul[grid](  # pyright: ignore[reportIndexIssue]
-            a, b, c, m, n, k, a.stride(0), b.stride(0), b.stride(1), c.stride(0),
-            ROWS=rows, COLUMNS=columns, DEPTH=depth, GROUPED=GROUP, EVEN=k % depth == 0,
-            num_stages=stages, num_warps=warps,
-        )  # fmt: skip
 
-    return run
+def calls(sets: Sequence[Sides], config: Config) -> list[Call]:
+    """c = a b for each set.  They have to run in order: the room for parts of sums is one for all."""
+    c = sets[0][2]
+    tiles = config.tiles(*c.shape)
+    room: list[Any] = []
+    if config.way == "parts":
+        sums = tiles * config.parts * config.rows * config.columns
+        room.append(torch.empty(sums, dtype=torch.float32, device=c.device))
+        room.append(torch.zeros(tiles, dtype=torch.int32, device=c.device))
+    programs = min(tiles, _processors()) if config.way == "persistent" else tiles
+    kernel = KERNELS[config.way][(programs, config.parts)]
+    return [partial(kernel, *_arguments(sides, config, room), **_named(sides, config)) for sides in sets]
 
 
-def _seconds(run: Callable[[], None]) -> float:
-    """The least of a few; what is in L2 stays there, for all configurations alike."""
-    for _ in range(2):
-        run()
-    marks = [torch.cuda.Event(enable_timing=True) for _ in range(9)]
-    marks[0].record()
-    for mark in marks[1:]:
-        run()
-        mark.record()
-    torch.cuda.synchronize()
-    return min(first.elapsed_time(second) for first, second in pairwise(marks))
+def _processors() -> int:
+    return int(torch.cuda.get_device_properties("cuda").multi_processor_count)
+
+
+def _worth_a_try(a: Any, b: Any, c: Any) -> tuple[Config, ...]:
+    """A descriptor takes arrays and rows that start at multiples of 16 bytes."""
+    starts = [x.data_ptr() for x in (a, b, c)]
+    rows = [x.stride(0) * x.element_size() for x in (a, _stored(b), c)]
+    described = all(place % VECTOR_BYTES == 0 for place in (*starts, *rows))
+    (m, k), n = a.shape, c.shape[1]
+    return configs(m, n, k, _processors(), described=described)
+
+
+def _compile(sides: Sides, found: Iterable[Config]) -> None:
+    """Many at once, and what was compiled before not again.  What cannot be says so when it is called."""
+    with ThreadPoolExecutor(cpu_count()) as workers, triton.AsyncCompileMode(workers, ignore_errors=True):
+        for config in found:
+            room = [torch.float32, torch.int32] if config.way == "parts" else []
+            arguments = _arguments(sides, config, room)
+            KERNELS[config.way].warmup(*arguments, grid=(1,), **_named(sides, config))
+
+
+def _is_transposed(b: Any) -> bool:
+    return b.stride(1) != 1
+
+
+def _stored(b: Any) -> Any:
+    """As memory has it, rows of neighbours."""
+    return b.mT if _is_transposed(b) else b
+
+
+def _arguments(sides: Sides, config: Config, room: Sequence[Any]) -> list[Any]:
+    """room: what parts leave for each other, arrays or their types."""
+    a, b, c = sides
+    sizes = [*c.shape, a.shape[1]]
+    b = _stored(b)
+    if config.way == "pointers":
+        return [a, b, c, *sizes, *(x.stride(0) for x in (a, b, c))]
+    rows, columns, depth = config.rows, config.columns, config.depth
+    stored = columns // 2 if config.way == "persistent" else columns
+    blocks = ([rows, depth], [columns, depth] if b is not sides[1] else [depth, columns], [rows, stored])
+    described = [TensorDescriptor.from_tensor(x, of) for x, of in zip((a, b, c), blocks, strict=True)]
+    return [*described, *room, *sizes, *([config.parts] if config.way == "parts" else [])]
+
+
+def _named(sides: Sides, config: Config) -> dict[str, Any]:
+    """Of a launch: what the kernel is compiled for."""
+    named: dict[str, Any] = {
+        "ROWS": config.rows,
+        "COLUMNS": config.columns,
+        "DEPTH": config.depth,
+        "GROUPED": GROUP,
+        "TRANSPOSED": _is_transposed(sides[1]),
+        "num_stages": config.stages,
+        "num_warps": config.warps,
+    }
+    if config.way != "pointers":
+        return {**named, "EARLY": config.is_early, "launch_pdl": True}
+    a, b, c = sides
+    along_k, along_n = [a.shape[1], a.stride(0)], [c.shape[1], c.stride(0)]
+    (along_k if _is_transposed(b) else along_n).append(_stored(b).stride(0))
+    widest = VECTOR_BYTES // a.element_size()
+    return {**named, "K_VECTOR": gcd(widest, *along_k), "N_VECTOR": gcd(widest, *along_n)}

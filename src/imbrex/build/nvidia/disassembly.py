@@ -34,7 +34,7 @@ def find_disassembler() -> tuple[str, ...] | None:
 
 
 def sass(cubin: Path) -> str | None:
-    """The machine code as text, None where no tool is here that writes it."""
+    """The machine code as text, None where no tool is here that writes it; a Diagnostic where one fails."""
     command = find_disassembler()
     if command is None:
         return None

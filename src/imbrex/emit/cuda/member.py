@@ -17,4 +17,5 @@ def method(result: str, name: str, parameters: str, value: str) -> str:
 
 
 def boolean(value: bool) -> str:
+    """As C++ spells it."""
     return "true" if value else "false"

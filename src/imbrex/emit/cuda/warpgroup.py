@@ -22,7 +22,6 @@ from imbrex.lower.warpgroup import WarpgroupGemm
 from imbrex.schedule.warpgroup.plan import instruction_of
 from imbrex.view.mma import Instruction
 from imbrex.view.shared_tile import Descriptor
-from imbrex.view.tap_tile import TapTile
 
 __all__ = ["attributes", "body", "definitions", "headers"]
 
@@ -41,7 +40,7 @@ def definitions(kernel: Kernel) -> list[str]:
         *multiply(block_instruction(gemm), (gemm.a.share.major, gemm.b.share.major)),
         *(lines.functions(gemm, gemm.lines) if gemm.lines else _blocks(gemm)),
         *phases(gemm),
-        *(taps.functions(gemm, gemm.b.share) if isinstance(gemm.b.share, TapTile) else ()),
+        *(taps.functions(gemm) if gemm.has_taps else ()),
         *work(gemm),
     ]
     for name, one in (("a", gemm.a), ("b", gemm.b)):
@@ -55,7 +54,7 @@ def headers(gemm: WarpgroupGemm) -> tuple[str, ...]:
     """What a kernel's struct is for."""
     if gemm.lines:
         return lines.HEADERS
-    return taps.headers(gemm) if isinstance(gemm.b.share, TapTile) else HEADERS
+    return taps.headers(gemm) if gemm.has_taps else HEADERS
 
 
 def body(kernel: Kernel, order: Order = "after_all") -> list[str]:
@@ -64,7 +63,7 @@ def body(kernel: Kernel, order: Order = "after_all") -> list[str]:
     assert gemm is not None
     maps = [f"&{name}" for name in tensor_names(gemm)]
     given = ", ".join([*maps, *(b.name for b in kernel.arguments)])
-    run = taps.entry(gemm) if isinstance(gemm.b.share, TapTile) else "run_lines" if gemm.lines else "run"
+    run = taps.entry(gemm) if gemm.has_taps else "run_lines" if gemm.lines else "run"
     run += f"<imbrex::order::{order}>" if order != "after_all" else ""
     return [f"imbrex::{run}({kernel.name}_gemm{{{given}}});"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues, impl, register_impls
@@ -11,8 +11,9 @@ from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues, im
 from imbrex.ir.meaning.memory import Array, View
 from imbrex.ir.ops.phases import Phased, phase_box_of
 from imbrex.ir.ops.problem import Conv2dBwdDataOp, Conv2dBwdWeightOp, Conv2dOp, ConvOp, DraftConvOp, GemmOp
+from imbrex.problem.layout import Role
 
-CANONICAL = {
+CANONICAL: Final[dict[Role, tuple[str, ...]]] = {
     "filter": ("g", "k", "c", "y", "x"),
     "input": ("n", "g", "c", "hi", "wi"),
     "output": ("n", "g", "k", "ho", "wo"),
@@ -40,7 +41,8 @@ class ProblemFunctions(InterpreterFunctions):
         for y, x, window in _windows(op, filter, padded, output):
             window += np.einsum("ngkhw,gkc->ngchw", _wide(args[2], output), _wide(args[0], filter[..., y, x]))
         (top, _), (left, _) = op.padding.data
-        input[...] = padded[..., top : top + input.shape[3], left : left + input.shape[4]]
+        inside = padded[..., top : top + input.shape[3], left : left + input.shape[4]]
+        _store(op, "input", args[1], inside)
         return ()
 
     @impl(Conv2dBwdWeightOp)
@@ -48,8 +50,10 @@ class ProblemFunctions(InterpreterFunctions):
         self, interpreter: Interpreter, op: Conv2dBwdWeightOp, args: PythonValues
     ) -> PythonValues:
         filter, input, output = _canonical(op, args)
+        total = np.zeros(filter.shape, args[0].dtype.accumulator.numpy)
         for y, x, window in _windows(op, filter, _padded(op, _wide(args[1], input)), output):
-            filter[..., y, x] = np.einsum("ngchw,ngkhw->gkc", window, _wide(args[2], output))
+            total[..., y, x] = np.einsum("ngchw,ngkhw->gkc", window, _wide(args[2], output))
+        _store(op, "filter", args[0], total)
         return ()
 
     @impl(GemmOp)
@@ -98,11 +102,16 @@ def _forward(op: ConvOp, args: PythonValues) -> PythonValues:
     total = np.zeros(output.shape, args[0].dtype.accumulator.numpy)
     for y, x, window in _windows(op, filter, _padded(op, _wide(args[1], input)), output):
         total += np.einsum("ngchw,gkc->ngkhw", window, _wide(args[0], filter[..., y, x]))
-    layout = op.layouts["output"]
-    names = [n for n in CANONICAL["output"] if n in layout]
-    whole = total if "g" in layout else total.squeeze(CANONICAL["output"].index("g"))
-    args[2].store(whole.transpose([names.index(n) for n in layout]))
+    _store(op, "output", args[2], total)
     return ()
+
+
+def _store(op: ConvOp, role: Role, view: View, total: Array) -> None:
+    """A result, whose dims are in the canonical order, where its view says."""
+    layout = op.layouts[role]
+    names = [n for n in CANONICAL[role] if n in layout]
+    whole = total if "g" in layout else total.squeeze(CANONICAL[role].index("g"))
+    view.store(whole.transpose([names.index(n) for n in layout]))
 
 
 def _canonical(op: ConvOp, args: PythonValues) -> tuple[Array, Array, Array]:
@@ -111,7 +120,8 @@ def _canonical(op: ConvOp, args: PythonValues) -> tuple[Array, Array, Array]:
     for (role, names), view in zip(CANONICAL.items(), args, strict=True):
         assert isinstance(view, View)
         layout = op.layouts[role]
-        array = view.data.reshape(view.shape).transpose([layout.index(n) for n in names if n in layout])
+        array = view.data.reshape(view.shape) if view.map is None else view.load()
+        array = array.transpose([layout.index(n) for n in names if n in layout])
         out.append(array if "g" in layout else np.expand_dims(array, names.index("g")))
     return out[0], out[1], out[2]
 

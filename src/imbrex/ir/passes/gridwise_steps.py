@@ -80,20 +80,22 @@ class Steps:
         self._ended(run, last)
 
     def _counted(self, run: Run, first: SSAValue) -> None:
-        """The same where how many steps there are is known when it runs."""
+        """The same where how many steps there are is known when it runs; `part.steps` at most."""
         part, count = self.part, self.part.number(run, "count")
         if len(self.operands[0].lds) == 1:
             run.loop_between("step", first, part.bound(run, "whole", first, count), 1, self._single)
             self._ended(run, 0)
             return
-        run.loop_between("step", first, part.bound(run, "pairs", first, count), 2, self._both)
-        rest = part.bound(run, "rest", first, count)
+        if part.steps > 2:
+            run.loop_between("step", first, part.bound(run, "pairs", first, count), 2, self._both)
+        if part.steps > 1:
+            rest = part.bound(run, "rest", first, count)
 
-        def two_are_left(into: Run) -> None:
-            self._half(into, rest, 0)
-            self._ended(into, 1)
+            def two_are_left(into: Run) -> None:
+                self._half(into, rest, 0)
+                self._ended(into, 1)
 
-        part.when(run, part.bound(run, "even", first, count), two_are_left)
+            part.when(run, part.bound(run, "even", first, count), two_are_left)
         part.when(run, part.bound(run, "odd", first, count), lambda into: self._ended(into, 0))
 
     def _ended(self, run: Run, buffer: int) -> None:

@@ -22,7 +22,7 @@ from imbrex.index.rule import Merge, PassThrough
 from imbrex.ir.chain import map_of
 from imbrex.ir.element import accumulator_type, dtype_of
 from imbrex.ir.ops.grid import GridwiseGemmOp
-from imbrex.ir.ops.problem import ConvOp
+from imbrex.ir.ops.problem import Conv2dBwdWeightOp, ConvOp
 from imbrex.ir.ops.standard import SSAValue
 from imbrex.ir.passes.conv_to_gemm import convolution_of, gridwise
 from imbrex.ir.passes.fold_sums import add_shares
@@ -42,7 +42,7 @@ from imbrex.view.gemm import GemmView
 from imbrex.view.group_merge import GroupMerge
 from imbrex.view.weight_raster import SHARE, beside
 
-__all__ = ["halo_weight_tuning", "products", "windows_of"]
+__all__ = ["halo_weight_tuning", "products", "reads_planes", "windows_of"]
 
 ROLES: Final = ("output", "input", "filter")
 WORKITEMS: Final = 256
@@ -68,6 +68,20 @@ def _merged(conv: Convolution, count: int) -> Convolution:
     read = tuple(sorted(images, key=lambda d: d.name == "c"))
     results = tuple(sorted(results, key=lambda d: d.name == "k"))
     return replace(conv, filter=filters, input=read, output=results)
+
+
+def reads_planes(op: ConvOp, given: Tuning | None) -> bool:
+    """Is a convolution one of weights whose pixels come once, out of the planes that they lie in: by the
+    tuning that is given, or where that is faster by the model?
+    """
+    if not isinstance(op, Conv2dBwdWeightOp) or op.halo is None:
+        return False
+    windows = windows_of(op)
+    if isinstance(windows, str):
+        return False
+    if given is None:
+        return windows.planes_pay
+    return isinstance(given, HaloWeightTuning) and windows.reads_planes(given)
 
 
 def halo_weight_tuning(op: GridwiseGemmOp) -> HaloWeightTuning | None:

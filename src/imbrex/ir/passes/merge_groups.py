@@ -8,7 +8,8 @@
 Input and output stay where they are.  In backward weight the filter's gradient is written through a view, of
 which only the blocks on the diagonal exist.  Where the merged arrays that are read do not have their channels
 last, the convolution asks for copies of them, in backward weight of the input alone where the output's planes
-are whole pieces of 16 bytes; see `channels_last`.
+are whole pieces of 16 bytes; see `channels_last`.  A halo asks for none where it reads the planes: by the
+tuning that the option `config` spells, or where that is faster by the model.
 """
 
 from __future__ import annotations
@@ -26,9 +27,11 @@ from imbrex.ir.element import element_bytes
 from imbrex.ir.ops.problem import Conv2dBwdDataOp, Conv2dBwdWeightOp, ConvOp
 from imbrex.ir.passes.channels_last import packed_alone, packed_arrays
 from imbrex.ir.passes.conv_to_gemm import ROLES, convolution_of
+from imbrex.ir.passes.halo_weight import reads_planes
 from imbrex.ir.passes.packing import pack, workspace
 from imbrex.ir.rewrite import Run, replace_with
 from imbrex.ir.shape import element_of
+from imbrex.schedule import tuning
 from imbrex.view.channels_last import ChannelsLast
 from imbrex.view.data_tiled import VECTOR_BYTES
 from imbrex.view.group_merge import GroupMerge
@@ -42,15 +45,23 @@ class MergeGroups(ModulePass):
 
     name = "merge-groups"
 
+    config: str = ""
+
+    @staticmethod
+    def of(given: tuning.Tuning | None) -> MergeGroups:
+        """With the tuning that is given, if any."""
+        return MergeGroups("" if given is None else tuning.text(given))
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        given = tuning.parse(self.config) if self.config else None
         for problem in [o for o in op.walk() if isinstance(o, ConvOp)]:
             if problem.merged_groups is not None:
                 run = Run()
-                _merge(problem, problem.merged_groups.data, run)
+                _merge(problem, problem.merged_groups.data, given, run)
                 replace_with(problem, run.ops)
 
 
-def _merge(op: ConvOp, count: int, run: Run) -> None:
+def _merge(op: ConvOp, count: int, given: tuning.Tuning | None, run: Run) -> None:
     shape = convolution_of(op)
     arrays = dict(zip(ROLES, (shape.filter, shape.input, shape.output), strict=True))
     properties: dict[str, Attribute] = {k: p for k, p in op.properties.items() if k != "merged_groups"}
@@ -62,7 +73,7 @@ def _merge(op: ConvOp, count: int, run: Run) -> None:
         else:
             operands.append(run.view(array, of.map.layers, f"merged_{role}"))
     made = run.add(type(op).build(operands=operands, properties=properties))
-    if packed_arrays(made):
+    if packed_arrays(made) and not reads_planes(made, given):
         made.properties[_copies_of(made)] = Bool(True)
 
 

@@ -29,6 +29,8 @@ def shares_phases(op: ConvOp) -> str | None:
     if finish_of(op.input) is not None:
         return "an epilogue is for sums of one phase"
     size, count = element_bytes(element_of(op.input)), phase_count(convolution_of(op))
+    if count == 0:
+        return "no tap of the filter meets a row of the input"
     if size < LEAST_BYTES:
         return f"elements of less than {LEAST_BYTES} bytes are not stored by warpgroups"
     if PIECE_BYTES % (COLUMNS * count * size):

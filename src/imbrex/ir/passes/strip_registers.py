@@ -72,6 +72,7 @@ class Widened:
 
 
 def registers(hint: str, element: Attribute, sizes: Sequence[int], into: Run) -> Widened:
+    """New ones of that shape, and wide ones where sums have another type."""
     narrow = into.alloc(f"thread_{hint}", element, sizes, PRIVATE)
     wide = accumulator_type(element)
     return Widened(narrow, narrow if wide == element else into.alloc(f"wide_{hint}", wide, sizes, PRIVATE))

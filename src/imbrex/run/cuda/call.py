@@ -127,7 +127,9 @@ class _Values:
 
 
 def configuration(cuda: Any, step: Launch, stream: int) -> Any:
-    """What the driver is told of a launch beside its kernel and its parameters."""
+    """What the driver is told of a launch beside its kernel and its parameters; a Diagnostic where it is too
+    large for CUDA.
+    """
     if step.grid_size > _MOST_WORKGROUPS:
         raise Diagnostic(f"'{step.kernel}' has {step.grid_size} workgroups; CUDA launches less than 2^31")
     config = cuda.CUlaunchConfig()

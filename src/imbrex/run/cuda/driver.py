@@ -165,7 +165,8 @@ def functions(
 ) -> dict[str, Any]:
     """Kernels of a cubin by name, ready for their launches: (name, dynamic shared bytes, cluster).
 
-    The cubin stays loaded on its GPU, whose context is current, as long as the process lives.
+    The cubin stays loaded on its GPU, whose context is current, as long as the process lives.  A Diagnostic
+    where the driver does not take it.
     """
     loaded = cuda.cuModuleLoadData(path.read_bytes())
     if int(loaded[0]):

@@ -18,7 +18,7 @@ from imbrex.schedule.halo.lines import LinesPlan, LinesTuning, WindowTuning
 from imbrex.schedule.halo.plan import HaloPlan, HaloTuning
 from imbrex.schedule.halo.space import channels_of, halo_space
 from imbrex.schedule.target import GpuTarget
-from imbrex.schedule.warpgroup.legal import MOST_STAGES
+from imbrex.schedule.warpgroup.limits import MOST_STAGES
 from imbrex.schedule.warpgroup.plan import PIECE_BYTES, PIECES, ROWS
 from imbrex.view.channels_last import is_channels_last
 from imbrex.view.conv import Convolution

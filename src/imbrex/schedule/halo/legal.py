@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from imbrex.schedule.halo.plan import HaloPlan
-from imbrex.schedule.rules import Reasons, Rules, listed
+from imbrex.schedule.halo.window_legal import MOST_LINE, filters, filters_together
+from imbrex.schedule.rules import Reasons, Rules, lds_bytes
 from imbrex.schedule.target import GpuTarget
-from imbrex.schedule.warpgroup.legal import MOST_ACCUMULATORS, MOST_CONSUMERS, MOST_STAGES
-from imbrex.schedule.warpgroup.plan import CHIP, PIECES, ROWS, SWIZZLES, VECTOR_BYTES, columns_of
+from imbrex.schedule.warpgroup.limits import few_consumers, registers, stages_ahead, warpgroups, whole_rows
+from imbrex.schedule.warpgroup.plan import ROWS, SWIZZLES, columns_of
 
 __all__ = ["HALO_RULES"]
-
-MOST_LINE: Final = 256
-"""Of a box along one dim."""
-
-
-def warpgroups(plan: HaloPlan, machine: GpuTarget) -> Reasons:
-    """The machine has wgmma and tensor maps, and wgmma takes the type."""
-    if machine.name != CHIP:
-        yield f"{machine.name} has no warpgroup instructions, {CHIP} has"
-    elif not columns_of(plan.context.dtype):
-        yield f"wgmma does not multiply {plan.context.dtype.name}"
 
 
 def window(plan: HaloPlan, machine: GpuTarget) -> Reasons:
@@ -33,10 +21,8 @@ def window(plan: HaloPlan, machine: GpuTarget) -> Reasons:
 
 def channels(plan: HaloPlan, machine: GpuTarget) -> Reasons:
     """A pixel's channels are whole rows of shared memory."""
-    size = plan.tuning.channels * plan.context.dtype.bytes
-    if size not in SWIZZLES and size % SWIZZLES[0]:
-        sizes = listed(tuple(s // plan.context.dtype.bytes for s in reversed(SWIZZLES)))
-        yield f"channels {plan.tuning.channels} are not one of {sizes} or a multiple of the last"
+    count = plan.tuning.channels
+    yield from whole_rows(f"channels {count} are", count, plan.context.dtype)
 
 
 def pixels(plan: HaloPlan, machine: GpuTarget) -> Reasons:
@@ -62,18 +48,8 @@ def columns(plan: HaloPlan, machine: GpuTarget) -> Reasons:
     n, dtype = plan.tuning.n_per_block, plan.context.dtype
     if n not in columns_of(dtype):
         yield f"n_per_block {n} is not wgmma's for {dtype.name}"
-    elif plan.is_turned:
-        yield f"filters lie together in memory, and wgmma takes {dtype.name} along channels only"
-    elif plan.filter_major == "d" and n * dtype.bytes % SWIZZLES[-1]:
-        yield f"n_per_block {n} is not a multiple of {SWIZZLES[-1] // dtype.bytes}"
-
-
-def filters(plan: HaloPlan, machine: GpuTarget) -> Reasons:
-    """The filter comes by TMA."""
-    dtype, widest = plan.context.dtype, max(plan.context.a.vector)
-    if widest * dtype.bytes < VECTOR_BYTES:
-        together = f"{widest * dtype.bytes} bytes of the filter lie together in memory"
-        yield f"{together}, tensor maps want {VECTOR_BYTES}"
+    else:
+        yield from filters_together(plan, f"n_per_block {n} is", n)
 
 
 def diagonal(plan: HaloPlan, machine: GpuTarget) -> Reasons:
@@ -92,25 +68,10 @@ def diagonal(plan: HaloPlan, machine: GpuTarget) -> Reasons:
 def consumers(plan: HaloPlan, machine: GpuTarget) -> Reasons:
     """One to three warpgroups multiply; two in turn.  The producer is a stage ahead."""
     t = plan.tuning
-    if t.consumers > MOST_CONSUMERS:
-        yield f"consumers {t.consumers} > {MOST_CONSUMERS}: with the producer they are at most 4 warpgroups"
+    yield from few_consumers(t)
     if t.pingpong and t.consumers != 2:
         yield f"pingpong takes 2 consumers, got {t.consumers}"
-    if not PIECES <= t.stages <= MOST_STAGES:
-        yield f"stages {t.stages} is outside {PIECES}..{MOST_STAGES}"
-
-
-def registers(plan: HaloPlan, machine: GpuTarget) -> Reasons:
-    """The sums of a consumer stay in registers."""
-    most = MOST_ACCUMULATORS[plan.tuning.consumers]
-    if plan.accumulators > most:
-        yield f"accumulators {plan.accumulators} > {most} of a thread"
-
-
-def lds_bytes(plan: HaloPlan, machine: GpuTarget) -> Reasons:
-    """All stages, the filter, the pieces of C and the barriers fit."""
-    if (total := plan.ring.total) > machine.lds_bytes:
-        yield f"lds_bytes {total} > {machine.lds_bytes} on {machine.name}"
+    yield from stages_ahead(t)
 
 
 HALO_RULES: Rules[HaloPlan, GpuTarget] = Rules(

@@ -8,7 +8,7 @@ from typing import Final
 
 from imbrex.dtype import DType
 from imbrex.schedule.halo.plan import HaloTuning
-from imbrex.schedule.warpgroup.legal import MOST_ACCUMULATORS
+from imbrex.schedule.warpgroup.limits import MOST_ACCUMULATORS
 from imbrex.schedule.warpgroup.plan import PIECES, ROWS, SWIZZLES, columns_of
 from imbrex.view.mma.hopper import WARPGROUP
 from imbrex.view.raster import Raster

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from imbrex.schedule.halo.legal import MOST_LINE
+from imbrex.schedule.halo.window_legal import MOST_LINE
 from imbrex.schedule.halo_weight.plan import HaloWeightPlan
-from imbrex.schedule.rules import Reasons, Rules, listed
+from imbrex.schedule.rules import Reasons, Rules, lds_bytes, listed
 from imbrex.schedule.target import GpuTarget
-from imbrex.schedule.warpgroup.legal import MOST_ACCUMULATORS, MOST_CONSUMERS, MOST_STAGES
+from imbrex.schedule.warpgroup.limits import chip, few_consumers, registers, stages_ahead
 from imbrex.schedule.warpgroup.plan import CHIP, PIECES, ROWS, SWIZZLES, columns_of
 from imbrex.view.tap_tile import PIXELS
 
@@ -21,7 +21,7 @@ def warpgroups(plan: HaloWeightPlan, machine: GpuTarget) -> Reasons:
     """The machine has wgmma, which reads pixels as K of types of 16 bits alone."""
     dtype = plan.context.dtype
     if machine.name != CHIP:
-        yield f"{machine.name} has no warpgroup instructions, {CHIP} has"
+        yield from chip(machine)
     elif not columns_of(dtype) or dtype.bytes != HALF_BYTES:
         yield f"wgmma multiplies rows of pixels of f16 and bf16, not {dtype.name}"
 
@@ -29,12 +29,10 @@ def warpgroups(plan: HaloWeightPlan, machine: GpuTarget) -> Reasons:
 def consumers(plan: HaloWeightPlan, machine: GpuTarget) -> Reasons:
     """One to three warpgroups share the taps.  The producer is a stage ahead."""
     t = plan.tuning
-    if t.consumers > MOST_CONSUMERS:
-        yield f"consumers {t.consumers} > {MOST_CONSUMERS}: with the producer they are at most 4 warpgroups"
+    yield from few_consumers(t)
     if not t.by_warps and t.taps % t.consumers:
         yield f"{t.taps} taps are not shared by {t.consumers} consumers"
-    if not PIECES <= t.stages <= MOST_STAGES:
-        yield f"stages {t.stages} is outside {PIECES}..{MOST_STAGES}"
+    yield from stages_ahead(t)
     if t.by_warps and (t.stages % t.consumers or t.stages < PIECES * t.consumers):
         each = f"as many, {PIECES} at least, of each of {t.consumers} consumers in turn"
         yield f"stages {t.stages} are not {each}"
@@ -89,21 +87,10 @@ def diagonal(plan: HaloWeightPlan, machine: GpuTarget) -> Reasons:
     if t.channels != t.diagonal * PIXELS or t.channels != ROWS:
         each = f"{ROWS // PIXELS} of {PIXELS}, of a warp each"
         yield f"{t.diagonal} blocks of {t.channels} channels are not {each}"
+    if t.streams and not plan.in_planes:
+        yield f"{t.loaded} lines are without a halo, which warps keep of planes alone"
     if plan.units > plan.workgroups:
         yield f"{plan.units} tiles are more than the {plan.workgroups} workgroups, which have one each"
-
-
-def registers(plan: HaloWeightPlan, machine: GpuTarget) -> Reasons:
-    """The sums of a consumer stay in registers."""
-    most = MOST_ACCUMULATORS[plan.tuning.consumers]
-    if plan.accumulators > most:
-        yield f"accumulators {plan.accumulators} > {most} of a thread"
-
-
-def lds_bytes(plan: HaloWeightPlan, machine: GpuTarget) -> Reasons:
-    """All stages, the pieces of the result and the barriers fit."""
-    if (total := plan.ring.total) > machine.lds_bytes:
-        yield f"lds_bytes {total} > {machine.lds_bytes} on {machine.name}"
 
 
 HALO_WEIGHT_RULES: Rules[HaloWeightPlan, GpuTarget] = Rules(

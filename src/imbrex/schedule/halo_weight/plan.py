@@ -30,6 +30,8 @@ SUM_BYTES: Final = 4
 class HaloWeightTuning(OfConsumers):
     """images, rows, width: pixels of a step.  loaded: lines of an image that a stage has of the input.
 
+    loaded is as many as rows where warps keep those before them, see `streams`.
+
     taps, channels: of a tile's columns.  diagonal: blocks of filters and channels that alone are multiplied,
     by warps, each a block at all taps; 1 where all are, by warpgroups.  shares: that the pixels of all images
     are dealt out to.
@@ -69,6 +71,13 @@ class HaloWeightTuning(OfConsumers):
     @property
     def by_warps(self) -> bool:
         return self.diagonal > 1
+
+    @property
+    def streams(self) -> int:
+        """Images at a time, a consumer each, which keeps the lines that windows want of the step before; 0
+        where a step has them.
+        """
+        return self.consumers if self.by_warps and self.loaded == self.rows else 0
 
     @property
     def turns(self) -> int:
@@ -140,6 +149,12 @@ class HaloWeightPlan:
         return Ring(a, b, t.stages, t.consumers * PIECES * piece)
 
     @property
+    def in_planes(self) -> bool:
+        """Do pixels lie together in memory, and not channels?  Stages then have lines of planes."""
+        along_k, along_m = self.context.a.vector
+        return along_k > along_m
+
+    @property
     def lds_bytes(self) -> int:
         return self.ring.total
 
@@ -163,7 +178,7 @@ class HaloWeightPlan:
             "m_per_block": t.m_per_block,
             "n_per_block": t.n_per_block,
             "k_per_block": t.k_per_block,
-            "matrix_a_source_vector_read_dim": 1,
+            "matrix_a_source_vector_read_dim": 0 if self.in_planes else 1,
             "matrix_a_source_data_per_read": max(a.vector),
             "matrix_a_dest_data_per_write_dim_m": max(a.vector),
             "matrix_b_source_vector_read_dim": 1,

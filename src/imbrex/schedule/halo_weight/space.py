@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from imbrex.dtype import DType
 from imbrex.schedule.halo_weight.plan import HaloWeightTuning
-from imbrex.schedule.warpgroup.legal import MOST_ACCUMULATORS
+from imbrex.schedule.warpgroup.limits import MOST_ACCUMULATORS
 from imbrex.schedule.warpgroup.plan import PIECES, ROWS, SWIZZLES, columns_of
 from imbrex.view.mma.hopper import WARPGROUP
 from imbrex.view.tap_tile import PIXELS
@@ -26,7 +26,7 @@ class Pixels(NamedTuple):
 
     full: pixels of a line that no window runs over the end of.  halo: further lines that windows want.
     diagonal: into so many blocks filters and channels may be cut, that alone are wanted.  blocks: of ROWS
-    filters and of channels, of all groups.
+    filters and of channels, of all groups.  keeps: may warps keep lines that windows want of the step before?
     """
 
     images: int
@@ -38,6 +38,14 @@ class Pixels(NamedTuple):
     channels: int
     diagonal: int
     blocks: int
+    keeps: bool = False
+
+    def steps(self, tuning: HaloWeightTuning) -> int:
+        """Of a share."""
+        if not tuning.streams:
+            return -(-self.tiles(tuning.images, tuning.rows) // tuning.shares)
+        rounds = -(-self.images // (tuning.streams * tuning.shares))
+        return rounds * tuning.streams * -(-self.rows // tuning.rows)
 
     def tiles(self, images: int, rows: int) -> int:
         """Steps of all images."""
@@ -58,11 +66,19 @@ def halo_weight_space(of: Pixels, dtype: DType, workgroups: int) -> Iterator[Hal
             continue
         lines = rows + of.halo + (line < of.full)
         wanted = {max(1, rounds * workgroups // of.blocks) for rounds in ((1,) if by_warps else (1, 2))}
-        for shares in sorted({-(-tiles // -(-tiles // min(n, tiles))) for n in wanted}):
-            stages = PIECES * (consumers if by_warps else 1)
-            yield HaloWeightTuning(
-                images, rows, lines, line, of.taps, of.channels, diagonal, shares, stages, consumers
-            )
+        stages = PIECES * (consumers if by_warps else 1)
+        for loaded, parts in _loads(of, lines, tiles, consumers if by_warps and images == 1 else 0, rows):
+            for shares in sorted({-(-parts // -(-parts // min(n, parts))) for n in wanted}):
+                yield HaloWeightTuning(
+                    images, rows, loaded, line, of.taps, of.channels, diagonal, shares, stages, consumers
+                )
+
+
+def _loads(of: Pixels, lines: int, tiles: int, streams: int, rows: int) -> Iterator[tuple[int, int]]:
+    """Lines that are loaded, and what is dealt out to shares: tiles, or as many images as take turns."""
+    yield lines, tiles
+    if of.keeps and streams:
+        yield rows, -(-of.images // streams)
 
 
 def _teams(of: Pixels, dtype: DType) -> Iterator[tuple[int, int]]:

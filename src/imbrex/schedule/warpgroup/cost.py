@@ -1,7 +1,8 @@
 """Estimated cycles of a warpgroup tuning under a schedule on NVIDIA Hopper.
 
 Over all tiles, workgroups take as many rounds of `steps` as it needs whole ones, or, where they share tiles,
-the steps of the longest share and the ways of partial sums through L2.  No schedule is faster than memory.
+the steps of the longest share and the ways of partial sums through L2.  No schedule is faster than memory,
+and partial sums meet when memory has given all.
 
 L2 serves all workgroups together: a round that is not full leaves more of it to each.  Where workgroups are
 at different steps of K, neighbours load less of the same at the same time, and operands that L2 does not hold
@@ -107,12 +108,12 @@ class Priced:
         units, size = self.plan.units, parts * self.plan.tuning.cluster
         rounds = -(-units // (AT_A_TIME[size] // size))
         streams, others = self._streams, (parts - 1) / parts
-        step = streams.at(units * size / rounds, is_apart=True).step
+        step = streams.at(units * size / rounds, units / rounds, parts).step
         share = -(-self._tiles.k // parts)
         fix_up = RATES.gathering + others * streams.sums_bytes / RATES.gathered_bytes
-        end = RATES.turn + (streams.epilogue - RATES.turn) / parts
+        end = RATES.turn + streams.stores(self.plan.tuning.n_per_block // parts)
         started = min(units * size, self.plan.machine.compute_units)
-        cycles = self._in_all(rounds * (share * step + fix_up + end), started) + RATES.cluster
+        cycles = self._in_all(rounds * (share * step + end), started) + rounds * fix_up + RATES.cluster
         return ScheduleCost(cycles, self._tiles, units * parts, rounds * share, parts - 1, fix_up)
 
     def _shared(self, mode: Mode, count: int) -> ScheduleCost:
@@ -127,14 +128,16 @@ class Priced:
         for section in shares.sections:
             is_apart = mode != "split_k" and section.share % section.k_span != 0
             at_a_time = min(resident, -(-section.tiles // section.share))
-            steps = self._streams.at(at_a_time * size, not beside and (mode == "split_k" or parts > 0))
+            is_spread = not beside and (mode == "split_k" or parts > 0)
+            alike = min(plan.units, at_a_time) if mode == "split_k" else at_a_time
+            steps = self._streams.at(at_a_time * size, 1.0 if is_spread else alike)
             ends = -(-section.share // section.k_span)
             spent += section.share * steps.step + ends * self._end(parts, mode)
             apart += section.tiles if is_apart else 0
         sharing = min(count, resident, plan.units * (parts + 1) if mode == "split_k" else count)
         fix_up = self._fix_up(parts, mode, sharing * size)
-        spent = -(-count // resident) * (spent + fix_up)
-        cycles = self._in_all(spent, min(count, resident) * size, apart)
+        rounds = -(-count // resident)
+        cycles = self._in_all(rounds * spent, min(count, resident) * size, apart) + rounds * fix_up
         return ScheduleCost(cycles, tiles, count, longest, parts, fix_up)
 
     def _end(self, parts: int, mode: Mode) -> float:

@@ -6,20 +6,18 @@ memory and clusters.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
-from imbrex.schedule.rules import Reasons, Rules, listed
+from imbrex.schedule.rules import LARGEST_GRID, Reasons, Rules, listed
 from imbrex.schedule.target import GpuTarget
-from imbrex.schedule.warpgroup.plan import (
-    CHIP,
-    PIECES,
-    RESIDENT,
-    ROWS,
-    SWIZZLES,
-    WarpgroupPlan,
-    columns_of,
+from imbrex.schedule.warpgroup.limits import (
+    MOST_ACCUMULATORS,
+    chip,
+    few_consumers,
+    stages_ahead,
+    whole_rows,
 )
+from imbrex.schedule.warpgroup.plan import PIECES, RESIDENT, ROWS, SWIZZLES, WarpgroupPlan, columns_of
 from imbrex.view.shared_tile import ATOM_ROWS
 
 __all__ = ["TYPES", "WARPGROUP_RULES"]
@@ -27,18 +25,11 @@ __all__ = ["TYPES", "WARPGROUP_RULES"]
 TYPES: Final = ("f16", "bf16", "tf32", "f8e4m3fn", "f8e5m2", "i8")
 """Element types that wgmma multiplies."""
 MOST_ROWS: Final = 256
-MOST_CONSUMERS: Final = 3
-MOST_ACCUMULATORS: Final[Mapping[int, int]] = {1: 128, 2: 128, 3: 96}
-"""Consumers -> sums of a thread: of 64 x 256 of a consumer, or of 64 x 192 where four warpgroups leave 128
-registers a thread; with more, the registers that remain do not hold all else."""
-MOST_STAGES: Final = 16
-LARGEST_GRID: Final = 2**31 - 1
 
 
 def warpgroups(plan: WarpgroupPlan, machine: GpuTarget) -> Reasons:
     """The machine has wgmma, tensor maps and clusters."""
-    if machine.name != CHIP:
-        yield f"{machine.name} has no warpgroup instructions, {CHIP} has"
+    return chip(machine)
 
 
 def matrix_unit(plan: WarpgroupPlan, machine: GpuTarget) -> Reasons:
@@ -71,18 +62,14 @@ def columns(plan: WarpgroupPlan, machine: GpuTarget) -> Reasons:
 
 def depth(plan: WarpgroupPlan, machine: GpuTarget) -> Reasons:
     """A step of K is whole rows of shared memory: 32 or 64 bytes, or a multiple of 128."""
-    size = plan.context.dtype.bytes
-    found = plan.tuning.k_per_block * size
-    if found not in SWIZZLES and found % SWIZZLES[0]:
-        sizes = listed(tuple(s // size for s in reversed(SWIZZLES)))
-        yield f"k_per_block {plan.tuning.k_per_block} is not one of {sizes} or a multiple of the last"
+    k = plan.tuning.k_per_block
+    return whole_rows(f"k_per_block {k} is", k, plan.context.dtype)
 
 
 def consumers(plan: WarpgroupPlan, machine: GpuTarget) -> Reasons:
     """One to three warpgroups multiply; two in turn."""
     t = plan.tuning
-    if t.consumers > MOST_CONSUMERS:
-        yield f"consumers {t.consumers} > {MOST_CONSUMERS}: with the producer they are at most 4 warpgroups"
+    yield from few_consumers(t)
     if t.pingpong and t.consumers != 2:
         yield f"pingpong takes 2 consumers, got {t.consumers}"
 
@@ -103,8 +90,7 @@ def cluster(plan: WarpgroupPlan, machine: GpuTarget) -> Reasons:
 
 def stages(plan: WarpgroupPlan, machine: GpuTarget) -> Reasons:
     """The producer is a stage ahead, and pingpong consumers are apart by one."""
-    if not PIECES <= plan.tuning.stages <= MOST_STAGES:
-        yield f"stages {plan.tuning.stages} is outside {PIECES}..{MOST_STAGES}"
+    return stages_ahead(plan.tuning)
 
 
 def registers(plan: WarpgroupPlan, machine: GpuTarget) -> Reasons:

@@ -25,7 +25,7 @@ class Rates:
     """Cycles for each that the matrix unit's instructions take, where few multiprocessors work."""
     power: float = 0.2
     """What is added to `matrix` where all do: the chip's power sets the clock."""
-    product: float = 60.3
+    product: float = 47.1
     """The least for one of those instructions, where a consumer's next one waits for it."""
     shared_bytes: float = 128.0
     """Of shared memory, read by the matrix unit: 32 banks of 4 bytes."""
@@ -42,20 +42,20 @@ class Rates:
     """The same for one that begins inside a sector."""
     walked_row: float = 1.69
     """So many times the same for rows of an operand that is seen through windows."""
-    shared_stage: float = 32.7
+    shared_stage: float = 32.1
     """Until workgroups of a cluster of two know that both are done with a stage; twice that of four."""
     l2_rows: float = 40.1
     """Rows that L2 gives to all multiprocessors together: 5100 bytes."""
-    together: float = 0.504
+    each_row: float = 0.43
     """Of rows on sectors, where neighbours at the same step load the same at about the same time, so many
-    reach L2, but for those that a cluster loads for all of its workgroups."""
-    cast: float = 1.13
+    reach L2 for each of them, beside one for all, but for those that a cluster loads for its workgroups."""
+    near: float = 27.3
+    """Neighbours that those are, at most."""
+    cast: float = 1.213
     """The same for those that a cluster loads, in proportion to one row for all of its workgroups."""
-    apart: float = 0.97
-    """The same where neighbours are at steps of their own."""
     split_row: float = 1.5
     """A row over two lines as work of L2, in proportion."""
-    answer: float = 2120.0
+    answer: float = 2042.0
     """Until a load is there where all load, which the stages of a ring share."""
     streams: float = 8.0
     """Exponent of the norm that is a step's time, given that of each of its streams."""
@@ -65,9 +65,9 @@ class Rates:
     """Exponent of the norm of the times of memory and of all steps."""
     first_bytes: float = 49000.0
     """Of the loads of all workgroups at the start, beside which nothing goes on."""
-    stored_bytes: float = 24.7
+    stored_bytes: float = 24.0
     """Of results, or of a partial sum's way where few go at a time, to L2."""
-    sent_bytes: float = 2790.0
+    sent_bytes: float = 3000.0
     """Of partial sums, of all multiprocessors together, there and back."""
     start: float = 3660.0
     """Of a kernel, beside its work: from the last one's end to its first product, and its end; launched
@@ -76,16 +76,18 @@ class Rates:
     """Until the workgroups of a cluster have met, at the start and at the end."""
     turn: float = 30.0
     """Between the tiles of a consumer, waiting for products and converting them."""
-    meeting: float = 5350.0
+    handing: float = 194.0
+    """Until a pingpong consumer goes on where the other one has ended, if both wait for their stores."""
+    meeting: float = 2800.0
     """Until the flags of all who share a tile are seen, who do not end together."""
-    each: float = 322.0
+    each: float = 300.0
     """For each of those who share a tile and add a part of it: its flag, and its sums of that part."""
     follow: float = 171.0
     """Until an owner has the next flag, and its first sums."""
     gathering: float = 142.0
     """Until the workgroups of a cluster that share a tile know that all are done with their stages, and have
     the last sums."""
-    gathered_bytes: float = 8.36
+    gathered_bytes: float = 6.18
     """Of partial sums between the workgroups of a cluster."""
     ordinary: float = 105.0
     """Of a warp for an ordinary load, few of which are under way at a time: 90 to 140 were seen."""

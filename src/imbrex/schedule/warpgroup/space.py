@@ -9,7 +9,8 @@ from typing import Final
 
 from imbrex.schedule.context import GemmContext, round_up
 from imbrex.schedule.target import GpuTarget
-from imbrex.schedule.warpgroup.legal import MOST_ACCUMULATORS, MOST_CONSUMERS, MOST_STAGES, WARPGROUP_RULES
+from imbrex.schedule.warpgroup.legal import WARPGROUP_RULES
+from imbrex.schedule.warpgroup.limits import MOST_ACCUMULATORS, MOST_CONSUMERS, MOST_STAGES
 from imbrex.schedule.warpgroup.plan import (
     CHIP,
     PIECES,
@@ -25,6 +26,8 @@ from imbrex.view.mma.hopper import WARPGROUP
 __all__ = ["warpgroup_space"]
 
 COLUMNS: Final = (256, 192, 128, 224, 160, 96, 240, 208, 176, 144, 112, 80, 64, 48, 32, 16, 8)
+NARROWEST: Final = (8, 16)
+"""Columns of the least tile; 16 where neither side of a product of 16-bit types has its K together."""
 ROW_TILES: Final = (
     (128, 2, False),
     (192, 3, False),
@@ -43,19 +46,26 @@ def warpgroup_space(context: GemmContext, machine: GpuTarget) -> list[WarpgroupT
     """Legal tunings; none where the machine has no warpgroup instructions, or none of the type."""
     if machine.name != CHIP or not columns_of(context.dtype):
         return []
-    found: list[WarpgroupTuning] = []
-    for swapped in (False, True)[: 1 if context.phases > 1 else 2]:
-        for tuning in _oriented(context, machine, swapped):
-            if not WARPGROUP_RULES.broken(tuning.plan(context, machine), machine):
-                found.append(tuning)
-    return found
+    orientations = (False, True)[: 1 if context.phases > 1 else 2]
+    for least in NARROWEST:
+        found = [
+            tuning
+            for swapped in orientations
+            for tuning in _oriented(context, machine, swapped, least)
+            if not WARPGROUP_RULES.broken(tuning.plan(context, machine), machine)
+        ]
+        if found:
+            return found
+    return []
 
 
-def _oriented(context: GemmContext, machine: GpuTarget, swapped: bool) -> Iterator[WarpgroupTuning]:
-    """Tunings of rows and columns.  A tile is not twice as large as the matrix."""
+def _oriented(
+    context: GemmContext, machine: GpuTarget, swapped: bool, least: int
+) -> Iterator[WarpgroupTuning]:
+    """Tunings of rows and columns.  A tile is not twice as large as the matrix, but for `least` columns."""
     c = context.exchanged if swapped else context
     k = _depth(c)
-    wide = [n for n in columns_of(c.dtype) if n in COLUMNS and (n == 8 or n < 2 * c.n)]
+    wide = [n for n in columns_of(c.dtype) if n in COLUMNS and (n == least or n < 2 * c.n)]
     for (rows, consumers, pingpong), n in product(ROW_TILES, wide):
         own = rows if pingpong else rows // consumers
         if own * n * c.summed > MOST_ACCUMULATORS[consumers] * WARPGROUP or (rows >= 2 * c.m and rows > ROWS):

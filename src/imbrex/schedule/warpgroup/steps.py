@@ -18,10 +18,10 @@ from functools import cached_property
 from math import log2
 from typing import Final
 
-from imbrex.schedule.context import SAMPLE, Access, GemmContext
+from imbrex.schedule.context import SAMPLE, Access, GemmContext, round_up
 from imbrex.schedule.warpgroup.plan import ROWS, WarpgroupPlan, divides, instruction_of, stretch
 from imbrex.schedule.warpgroup.rates import RATES
-from imbrex.schedule.warpgroup.traffic import Rows, rows_of
+from imbrex.schedule.warpgroup.traffic import Rows, neighbours, rows_of
 from imbrex.view.mma import Instruction
 from imbrex.view.mma.hopper import WARPGROUP
 from imbrex.view.shared_tile import SharedTile
@@ -37,6 +37,11 @@ STORE_PENALTY: Final = {8: 2.0, 4: 3.0, 2: 5.0, 1: 8.0}
 """Bytes of an ordinary store, where neighbours are too few for TMA -> its time, in proportion to TMA's."""
 TURNED_PENALTY: Final = 1.3
 """Of stores along the rows, which the fragments of sums do not lie along."""
+TURNED_MATRICES: Final = 1.04
+"""The same of elements of 16 bits, which are turned on their way to shared memory, 8 x 8 at a time."""
+MATRIX_BYTES: Final = 2
+PIECE_BYTES: Final = (128, 64, 32, 16)
+"""Of a row of a piece of C on its way to memory, the widest that a tile has room for."""
 
 
 @dataclass(frozen=True)
@@ -45,11 +50,12 @@ class Streams:
 
     plan: WarpgroupPlan
 
-    def at(self, active: float, is_apart: bool = False) -> Steps:
-        """Where so many workgroups run at a time, on average over the rounds.  is_apart: neighbours are at
-        steps of their own.
+    def at(self, active: float, beside: float | None = None, parts: int = 1) -> Steps:
+        """Where so many workgroups run at a time, on average over the rounds.  beside: clusters that are at
+        the same step of K, all of them unless told; parts: of K, which neighbours take in turn.
         """
-        return Steps(self, active, is_apart)
+        clusters = active / self.plan.tuning.cluster if beside is None else beside
+        return Steps(self, active, clusters, parts)
 
     @cached_property
     def _rows(self) -> tuple[tuple[Rows, int], ...]:
@@ -66,14 +72,14 @@ class Streams:
         asked = (_asked(rows) * _size(rows) / sharing for rows, sharing in self._rows)
         return RATES.row * sum(asked)
 
-    @cached_property
-    def given(self) -> tuple[float, float]:
-        """Rows of a step that reach L2, as work: where neighbours are at the same step, and where not."""
-        together, apart = (
-            sum(_given(rows, sharing, alike) for rows, sharing in self._rows)
-            for alike in (RATES.together, RATES.apart)
+    def given(self, clusters: float, near: float) -> float:
+        """Rows of a step that reach L2, as work, where so many clusters are at the same step.  near: so many
+        neighbours' loads become one at most.
+        """
+        return sum(
+            _given(rows, sharing, min(alike, near))
+            for (rows, sharing), alike in zip(self._rows, neighbours(self.plan, clusters), strict=True)
         )
-        return together, apart
 
     @cached_property
     def instruction(self) -> Instruction:
@@ -88,9 +94,8 @@ class Streams:
 
     @cached_property
     def chain(self) -> float:
-        """Cycles of a consumer's matrix instructions, where each waits for the last one."""
-        t = self.plan.tuning
-        return self.issues / (1 if t.pingpong else t.consumers) * RATES.product
+        """Cycles of a consumer's matrix instructions, where each waits for the last one of the same rows."""
+        return -(-self.plan.tuning.k_per_block // self.instruction.k) * RATES.product
 
     @cached_property
     def shared(self) -> float:
@@ -142,13 +147,17 @@ class Streams:
     @cached_property
     def epilogue(self) -> float:
         """Cycles from a tile's last product to the next one's first, where nothing else goes on."""
-        t, c = self.plan.tuning, self.plan.oriented.c
-        size = self.plan.context.dtype.output.bytes
-        written = t.m_per_block * t.n_per_block * self.plan.context.phases * size
+        return RATES.turn + self.stores(self.plan.tuning.n_per_block * self.plan.context.phases)
+
+    def stores(self, columns: int) -> float:
+        """Cycles of so many columns of a tile's sums to memory."""
+        c, size = self.plan.oriented.c, self.plan.context.dtype.output.bytes
         along, width = c.vector[1] >= c.vector[0], max(c.vector) * size
         slower = 1.0 if width >= VECTOR_BYTES else STORE_PENALTY[width]
-        slower *= 1.0 if along else TURNED_PENALTY
-        return RATES.turn + slower * written / RATES.stored_bytes
+        if not along:
+            slower *= TURNED_MATRICES if size == MATRIX_BYTES else TURNED_PENALTY
+        written = self.plan.tuning.m_per_block * _stored(columns, size, along) * size
+        return slower * written / RATES.stored_bytes
 
     @property
     def sums_bytes(self) -> int:
@@ -168,12 +177,13 @@ class Steps:
 
     of: Streams
     active: float
-    is_apart: bool = False
+    beside: float
+    parts: int = 1
 
     @property
     def given(self) -> float:
         """Cycles of L2 for a step of all workgroups."""
-        return self.of.given[self.is_apart] * self.active / RATES.l2_rows
+        return self.of.given(self.beside, RATES.near / self.parts) * self.active / RATES.l2_rows
 
     @property
     def matrix(self) -> float:
@@ -199,7 +209,7 @@ class Steps:
         """The same of one that follows another: pingpong consumers store under each other's products."""
         if not self.of.plan.tuning.pingpong:
             return self.tile
-        return max(self.of.plan.k_iterations * self.step, self.tile / 2)
+        return max(self.of.plan.k_iterations * self.step, self.tile / 2 + RATES.handing)
 
 
 def norm(times: Iterable[float], exponent: float) -> float:
@@ -221,13 +231,23 @@ def _asked(rows: Rows) -> float:
 
 
 def _given(rows: Rows, sharing: int, alike: float) -> float:
-    """Rows that reach L2, as work.  Those on sectors that neighbours load at about the same time are one
-    load, unless they are multicast in a cluster.
+    """Rows that reach L2, as work.  Those on sectors that so many neighbours load at about the same time are
+    a part of as many loads, unless they are multicast in a cluster.
     """
     split = 1.0 + (RATES.split_row - 1.0) * (rows.crossing + rows.inside)
-    part = 1.0 / sharing if rows.inside else RATES.cast / sharing if sharing > 1 else alike
+    own = RATES.each_row + (1.0 - RATES.each_row) / max(1.0, alike)
+    part = 1.0 / sharing if rows.inside else RATES.cast / sharing if sharing > 1 else own
     size = rows.count * RATES.apart_row if rows.is_apart else _size(rows)
     return size * split * part
+
+
+def _stored(columns: int, size: int, along: bool) -> int:
+    """So many columns in whole pieces, of which the last one begins where it ends with the tile."""
+    most = PIECE_BYTES[0] // size
+    if columns < most and not along:
+        return columns
+    piece = next((p // size for p in PIECE_BYTES if p <= columns * size), columns)
+    return round_up(columns, piece)
 
 
 def _size(rows: Rows) -> float:

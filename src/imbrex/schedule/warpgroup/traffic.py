@@ -16,7 +16,7 @@ from imbrex.schedule.context import SAMPLE, Access, GemmContext
 from imbrex.schedule.warpgroup.plan import WarpgroupPlan
 from imbrex.view.shared_tile import SharedTile
 
-__all__ = ["Rows", "memory_bytes", "rows_of", "scattered_bytes"]
+__all__ = ["Rows", "memory_bytes", "neighbours", "rows_of", "scattered_bytes"]
 
 LINE_BYTES: Final = 128
 SECTOR_BYTES: Final = 32
@@ -74,6 +74,16 @@ def _pitch(access: Access, along: int, extent: int, context: GemmContext) -> int
         return int(access.run[along])
     length, rest = divmod(access.elements, others * context.g)
     return length if length > own and not rest else own
+
+
+def neighbours(plan: WarpgroupPlan, clusters: float) -> tuple[float, float]:
+    """Of so many clusters that run at a time, one after the other in the order of blocks, those that load the
+    same rows of A, and those that load the same of B.
+    """
+    rows, columns = plan.blocks
+    tall = min(plan.tuning.group, rows) if plan.tuning.group > 1 else 1
+    wide = min(max(1.0, clusters / tall), columns)
+    return wide, min(max(1.0, clusters / wide), rows)
 
 
 def memory_bytes(plan: WarpgroupPlan, clusters: int) -> float:

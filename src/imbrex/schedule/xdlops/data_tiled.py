@@ -35,7 +35,8 @@ def named_algorithm(algorithm: str, dtype: DType, machine: Target) -> str:
 
 def usual_kernel(dtype: DType, chip: str) -> TileKernel:
     """The seeds' tile of 8 x 8 instructions of 16 x 16, shared by four waves, with the chip's fastest
-    instruction for the type; unrolled along k until a lane loads 16 bytes at once.
+    instruction for the type; unrolled along k until a lane loads 16 bytes at once.  A Diagnostic where the
+    chip has none.
     """
     found = [i for i in mfma.eligible(dtype, chip) if i.blocks == 1 and i.m == i.n == EDGE]
     if not found:

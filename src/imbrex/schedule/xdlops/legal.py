@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from imbrex.diagnostic import Diagnostic
-from imbrex.schedule.rules import Reasons, Rules, listed
+from imbrex.schedule.rules import Reasons, Rules, grid, listed
 from imbrex.schedule.target import GpuTarget
 from imbrex.schedule.xdlops import mfma
 from imbrex.schedule.xdlops.plan import XdlopsPlan
@@ -15,8 +15,6 @@ from imbrex.view.mma import Instruction, instructions, nearest
 from imbrex.view.wave import tile_of
 
 __all__ = ["XDLOPS_RULES"]
-
-LARGEST_GRID = 2**31 - 1
 
 
 def matrix_unit(plan: XdlopsPlan, machine: GpuTarget) -> Reasons:
@@ -171,12 +169,6 @@ def registers(plan: XdlopsPlan, machine: GpuTarget) -> Reasons:
     total, room = plan.accumulators + plan.registers, 2 * most // waves
     if waves > 1 and total > room:
         yield f"registers {total} > {room} on {machine.name}, where a SIMD has {waves} waves of the workgroup"
-
-
-def grid(plan: XdlopsPlan, machine: GpuTarget) -> Reasons:
-    """The grid can be launched."""
-    if plan.grid_size > LARGEST_GRID:
-        yield f"grid_size {plan.grid_size} > {LARGEST_GRID}"
 
 
 XDLOPS_RULES: Rules[XdlopsPlan, GpuTarget] = Rules(

@@ -16,7 +16,7 @@ from typing import Any
 
 from imbrex.dtype import F32, Data, DType, Tolerance, dtype, tolerance
 from imbrex.problem import Gemm, Operand, Problem
-from imbrex.problem.epilogue import Call, Epilogue, Expression, Name, Number
+from imbrex.problem.epilogue import FUNCTIONS, Call, Epilogue, Expression, Function, Name, Number, walk
 from imbrex.verify.compare import Comparison, Mismatch
 from imbrex.verify.data import WIDEST, Values, exact_range
 from imbrex.verify.device.reference import Tensor, true_result
@@ -39,14 +39,20 @@ __all__ = [
 HOST_FLOPS = 2 * 10**10
 """Of the largest problem whose reference NumPy computes."""
 
-FUNCTIONS: Mapping[str, str] = {
+OPERATIONS: Mapping[str, str] = {
     **{name: name for name in ("add", "subtract", "relu", "clamp", "abs", "tanh", "sigmoid")},
     **{name: name for name in ("multiply", "divide")},
     "negate": "negative",
     "min": "minimum",
     "max": "maximum",
 }
-"""Of epilogues, as torch calls them; one with another function is for `verify.reference`."""
+"""Of epilogues, as torch calls them."""
+ACTIVATIONS: Mapping[str, tuple[str, Mapping[str, str]]] = {
+    "silu": ("silu", {}),
+    "gelu": ("gelu", {}),
+    "gelu_tanh": ("gelu", {"approximate": "tanh"}),
+}
+"""The rest of them, in torch.nn.functional, with what else these take."""
 EPILOGUE_ROUNDINGS = 4
 NARROW_SUM_BITS = 13
 """Of sums of 8-bit floats, what Hopper's matrix unit keeps behind the leading bit of the largest term, of 32
@@ -176,6 +182,7 @@ def compared(
     want, magnitude = true_result(problem, given)
     epilogue = problem.epilogue
     is_exact = (values == "integer" and exact_range(problem) > 0) or not problem.dtype.is_float
+    is_exact = is_exact and not (epilogue and _rounds(epilogue))
     law = _law(problem, "random" if values == "float" else "any")
     own = want
     if epilogue is not None:
@@ -184,6 +191,7 @@ def compared(
     if not is_exact:
         bound = magnitude * law.of_magnitude + want.abs() * law.of_want + law.absolute
         if epilogue is not None:
+            bound *= _slope(epilogue)
             u_out = 0.0 if epilogue.result is None else epilogue.result.unit_roundoff
             bound += (own.abs() + want.abs()) * (EPILOGUE_ROUNDINGS * F32.unit_roundoff)
             bound += want.abs() * u_out
@@ -251,7 +259,26 @@ def _value(expression: Expression, names: Mapping[str, Tensor]) -> Tensor:
         case Number(value):
             return torch.tensor(value, dtype=torch.float64, device=names["x"].device)
         case Call(name, arguments):
-            return getattr(torch, FUNCTIONS[name])(*(_value(a, names) for a in arguments))
+            values = (_value(a, names) for a in arguments)
+            if name in ACTIVATIONS:
+                word, more = ACTIVATIONS[name]
+                return getattr(torch.nn.functional, word)(*values, **more)
+            return getattr(torch, OPERATIONS[name])(*values)
+
+
+def _calls(epilogue: Epilogue) -> list[Function]:
+    return [FUNCTIONS[node.function] for node in walk(epilogue.expression) if isinstance(node, Call)]
+
+
+def _rounds(epilogue: Epilogue) -> bool:
+    """Is a function among it whose values are not whole?"""
+    return any(function.is_f32 for function in _calls(epilogue))
+
+
+def _slope(epilogue: Epilogue) -> float:
+    """How far functions may pass an error on; what multiplies by a value is not among them."""
+    steepest = (function.steepest for function in _calls(epilogue))
+    return math.prod(max(1.0, slope) for slope in steepest if math.isfinite(slope))
 
 
 def _of(tensor: Tensor) -> DType:

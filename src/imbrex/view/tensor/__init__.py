@@ -2,8 +2,10 @@
 
 from imbrex.view.tensor.access import access
 from imbrex.view.tensor.form import Box, Piece, Refused, TensorMap, Walk
-from imbrex.view.tensor.halo import Halo, Product, halo_access
+from imbrex.view.tensor.halo import Halo, halo_access
 from imbrex.view.tensor.lines import Lines, line_access
+from imbrex.view.tensor.pixels import Product
+from imbrex.view.tensor.planes import Planes, plane_access
 from imbrex.view.tensor.store import store_access
 
 __all__ = [
@@ -11,6 +13,7 @@ __all__ = [
     "Halo",
     "Lines",
     "Piece",
+    "Planes",
     "Product",
     "Refused",
     "TensorMap",
@@ -18,5 +21,6 @@ __all__ = [
     "access",
     "halo_access",
     "line_access",
+    "plane_access",
     "store_access",
 ]

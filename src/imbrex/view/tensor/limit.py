@@ -10,7 +10,8 @@ from imbrex.view.tensor.form import Box, Walk
 __all__ = ["ALIGNMENT", "beyond_limits"]
 
 ALIGNMENT: Final = 16
-MOST_SIZE: Final = 1 << 32
+MOST_SIZE: Final = 1 << 31
+"""Of a dim whose coordinates a kernel counts, which are signed words; the driver takes twice as many."""
 MOST_STRIDE_BYTES: Final = 1 << 40
 MOST_DIMS: Final = 5
 MOST_BOX: Final = 256
@@ -34,8 +35,10 @@ def _common(form: Box | Walk, element_bytes: int) -> Iterator[str]:
     for size, stride in zip(form.sizes[1:], form.strides, strict=True):
         if stride * element_bytes % ALIGNMENT:
             yield f"a stride of {stride * element_bytes} bytes is not a multiple of 16"
-        if stride * element_bytes >= MOST_STRIDE_BYTES or size > MOST_SIZE:
+        if stride * element_bytes >= MOST_STRIDE_BYTES:
             yield f"an axis of {size}, {stride * element_bytes} bytes apart, is too long"
+    if max(form.sizes) > MOST_SIZE:
+        yield f"an axis of {max(form.sizes)} has more than 2^31 elements"
     row = (form.box[0] if isinstance(form, Box) else form.channels) * element_bytes
     if row % ALIGNMENT or row > (form.swizzle or row):
         yield f"{row} bytes are not a row of the swizzle, {form.swizzle} bytes"

@@ -14,35 +14,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
-from imbrex.index.expr import lin, var
+from imbrex.index.expr import var
 from imbrex.index.rule import Guard
 from imbrex.view.halo_tile import HaloTile
-from imbrex.view.shared_tile import SWIZZLES, Swizzle
 from imbrex.view.tensor.form import Box, ElementType, Piece, Refused
-from imbrex.view.tensor.halo import (
-    Halo,
-    Ints,
-    Moves,
-    Product,
-    channels_apart,
-    count_of,
-    moves_of,
-    offset_of,
-    progressions,
-    reached,
-)
+from imbrex.view.tensor.halo import Halo, reached
 from imbrex.view.tensor.limit import beyond_limits
+from imbrex.view.tensor.pixels import Moves, Product, channels_of, looked_at, moves_of, progressions, wanted
 from imbrex.view.tensor.space import Space, spaces
 
 __all__ = ["Lines", "line_access"]
 
-BATCH: Final = "gemmG"
-Bools = npt.NDArray[np.bool_]
 LOOKED_AT: Final = 12
 """Tiles that are looked at where there are many."""
 
@@ -86,12 +72,10 @@ def line_access(product: Product, line: int, dtype: ElementType) -> Lines | Refu
 
 
 def _lines(space: Space, product: Product, line: int, dtype: ElementType) -> Lines | Refused:
-    channels, outer = channels_apart(space, product)
-    count = count_of(channels, product)
-    row: Swizzle | None = next((s for s in reversed(SWIZZLES) if s and count * dtype.bytes % s == 0), None)
-    if channels.stride != 1 or not count or row is None:
-        return Refused(f"what lies together along {product.k_name} is not channels, 32 bytes of them or more")
-    moves = [moves_of(axis, product, count) for axis in outer]
+    channels = channels_of(space, product, dtype)
+    if isinstance(channels, Refused):
+        return channels
+    moves = [moves_of(axis, product, channels.count) for axis in channels.outer]
     ordered = _ordered([m for m in moves if m], line, product.rows) if None not in moves else None
     if ordered is None:
         return Refused(f"{product.rows} rows of the tile are not lines of {line}")
@@ -100,9 +84,8 @@ def _lines(space: Space, product: Product, line: int, dtype: ElementType) -> Lin
     across = progressions(np.unique(column.taps - column.taps.min()))
     if taps is None or across is None or len(across) > 1 or any(m.span for m in (*inside, *still)):
         return Refused("the taps of a window are not neighbouring rows, each of the same columns")
-    tile = HaloTile(1, line, line, across, 0, count, dtype.bytes, row)
-    sizes = {"batch": product.sizes.get(BATCH, 1), "tile": product.tiles}
-    inner = channels.coordinate.subs({BATCH: var("batch", sizes["batch"]), product.k_name: lin(0)})
+    tile = HaloTile(1, line, line, across, 0, channels.count, dtype.bytes, channels.row)
+    inner = channels.first(product)
     steps = product.rows // line + max(y for y, _ in taps)
     top = high.first + int(high.taps.min()) + var("step", steps)
     firsts = [
@@ -113,11 +96,11 @@ def _lines(space: Space, product: Product, line: int, dtype: ElementType) -> Lin
     ]
     axes = [m.axis for m in (column, *inside, high, *still)]
     box = Box(
-        sizes=(channels.size, *(a.size for a in axes)),
+        sizes=(channels.axis.size, *(a.size for a in axes)),
         strides=tuple(a.stride for a in axes),
         base=space.base,
         box=(tile.row, *(m.count for m in (column, *inside)), 1, *(1 for _ in still)),
-        swizzle=row,
+        swizzle=channels.row,
         pieces=tuple(Piece(b.byte_offset, (inner + b.k0, *firsts)) for b in tile.blocks),
         steps=(1,) * (1 + len(axes)),
     )
@@ -144,11 +127,7 @@ def _taps(high: Moves, column: Moves) -> tuple[tuple[int, int], ...] | None:
 
 def _differs(found: Lines, product: Product, line: int) -> str | None:
     """Where a sum that is stored would be of another element than the map's; None where none is."""
-    rng = np.random.default_rng(0)
-    batches, tiles = product.sizes.get(BATCH, 1), product.tiles
-    places = {(b, t) for b in (0, batches - 1) for t in (0, tiles - 1)}
-    places |= {(int(rng.integers(batches)), int(rng.integers(tiles))) for _ in range(LOOKED_AT)}
-    for batch, number in sorted(places):
+    for batch, number in looked_at(product, LOOKED_AT):
         for step in range(product.rows // line + found.slots - 1):
             if told := _differs_at(found, product, line, {"batch": batch, "tile": number, "step": step}):
                 return told
@@ -165,20 +144,10 @@ def _differs_at(found: Lines, product: Product, line: int, env: dict[str, int]) 
             continue
         (element,), _ = tile.starts.evaluate([(x * tile.channels + inner)[:, None], place])
         row = env["tile"] * product.rows + result * line + place
-        want, cares = _wanted(product, env["batch"], (tap * tile.channels + inner)[:, None], row)
+        want, cares = wanted(product, env["batch"], (tap * tile.channels + inner)[:, None], row)
         top, rows = found.exists.index.eval(env), np.int64(found.exists.size)
         is_there = bool(0 <= top < rows)
         got = reached(Halo(tile, found.box), element, env) if is_there else np.full_like(want, -1)
         if ((np.maximum(got, -1) != want) & cares).any():
             return f"what would be read at step {env['step']} of tile {env['tile']} is not the operand's"
     return None
-
-
-def _wanted(product: Product, batch: int, k: Ints, row: Ints) -> tuple[Ints, Bools]:
-    """The offset of the operand's element, -1 where there is none; does it go into a sum that is stored?"""
-    d = product.d_name
-    at: dict[str, Any] = {BATCH: batch, product.k_name: k, d: np.minimum(row, product.sizes[d] - 1)}
-    want = offset_of(product.operand, [at[name] for name in product.sizes])
-    last = len(product.stored.upper) - 1
-    kept = [0 if i == last else at.get(n, 0) for i, (n, _) in enumerate(product.stored.upper)]
-    return want, (row < product.sizes[d]) & (offset_of(product.stored, kept) >= 0)

@@ -43,10 +43,18 @@ CASES = {
     "bf16, of 32 channels": layer("1,4,6,32,9,32,1,16,4,3", c=32, dtype="bf16"),
     "one consumer": layer("1,4,4,32,3,64,1,16,4,1", y=1, pad_h=0),
     "merged": layer("1,4,6,32,9,64,1,16,4,3", groups=8),
-    "merged, copied": layer(None, "halo:8", "NCHW", groups=8),
-    "warps": layer("1,3,5,32,9,64,4,16,6,3", groups=8),
-    "warps, two consumers, bf16": layer("1,4,6,32,9,64,4,16,4,2", groups=8, dtype="bf16"),
-    "warps, several images": layer("2,3,5,16,9,64,4,4,6,2", groups=4, h=7, w=14),
+    "merged, copied": layer(None, "halo:8", "NCHW", groups=8, h=14, w=14),
+    "planes, streams of 28": layer("1,4,4,32,9,64,4,8,4,2", "halo:8", "NCHW", groups=8),
+    "planes, streams of 56": layer(
+        "1,2,2,64,9,64,4,8,6,2", "halo:4", "NCHW", groups=4, h=56, w=56, dtype="bf16"
+    ),
+    "planes": layer(None, "halo:8", "NCHW", groups=8),
+    "planes, one consumer": layer("1,4,6,64,9,64,4,14,2,1", "halo:8", "NCHW", groups=8, h=21, w=56),
+    "planes, two consumers": layer("1,2,4,64,9,64,4,16,4,2", "halo:8", "NCHW", groups=8, h=21, w=56),
+    "planes, streams of one": layer("1,4,4,64,9,64,4,16,3,1", "halo:8", "NCHW", groups=8, h=56, w=56),
+    "planes, several images, two rows": layer(
+        "2,4,6,32,6,64,4,4,2,1", "halo:8", "NCHW", groups=8, h=4, w=16, y=2, pad_h=(1, 0)
+    ),
 }
 
 
@@ -82,3 +90,19 @@ def test_warps_read_a_line_once(tmp_path: Path) -> None:
     lines, rows, columns = 3, 3, 3
     assert len(re.findall(r"\bHMMA\b", text)) == lines * rows * columns * 2
     assert len(re.findall(r"\bLDSM\b", text)) == lines + (lines + rows - 1) * columns
+
+
+@pytest.mark.parametrize(("case", "parts"), [("planes, streams of 28", 1), ("planes, streams of 56", 2)])
+def test_planes_are_not_turned(case: str, parts: int, tmp_path: Path) -> None:
+    """Each line is read once, in two blocks of 8, and meets three of the other array."""
+    pytest.importorskip("cuda.bindings.nvrtc", reason="NVRTC compiles for NVIDIA GPUs")
+    source = "".join(lower(CASES[case]).bundle.files.values())
+    (lines,) = {int(x) for x in re.findall(r"strip = (\d+), loaded", source)}
+    assert "imbrex::run_streams" in source and f"piece = {4 * parts};" in source
+    if find_disassembler() is None:
+        pytest.skip("no disassembler")
+    text = sass(compiled(case, tmp_path))
+    assert text is not None and "LDSM" not in text
+    assert len(re.findall(r"\bHMMA\b", text)) == lines * 9 * parts * 2 * 2
+    wide = len(re.findall(r"\bLDS\.(?:64|128)\b", text))
+    assert wide >= 2 * lines * 4

@@ -10,8 +10,8 @@ from imbrex.schedule.choose import choose
 from imbrex.schedule.context import Access, GemmContext
 from imbrex.schedule.cpu.cost import PRICES, cycles, pack_price_a, pack_price_b, store_price, tile_cycles
 from imbrex.schedule.cpu.plan import CpuTuning
+from imbrex.schedule.cpu.space import cpu_space, register_tiles
 from imbrex.schedule.legal import check
-from imbrex.schedule.space import cpu_space, register_tiles
 from imbrex.schedule.target import CPU_ISAS
 
 AVX512 = CPU_ISAS["avx512"]

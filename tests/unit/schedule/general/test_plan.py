@@ -9,7 +9,7 @@ from imbrex.schedule.choose import GENERAL_LIST, choose
 from imbrex.schedule.context import Access, GemmContext
 from imbrex.schedule.defines import defines
 from imbrex.schedule.general.plan import LEVEL1_CLUSTERS, GeneralTuning
-from imbrex.schedule.space import general_space
+from imbrex.schedule.general.space import general_space
 from imbrex.schedule.target import GPU_TARGETS, target
 from imbrex.view.conv import Convolution, forward
 from imbrex.view.gemm import GemmView

@@ -6,35 +6,25 @@ import re
 from dataclasses import replace
 
 import pytest
+from tests.unit.schedule.convs import grouped
 
 from imbrex.dtype import DType, dtype
-from imbrex.index.map import Dim
 from imbrex.schedule import legal, tuning
 from imbrex.schedule.access import context_of
 from imbrex.schedule.halo.choice import Windows, window_cycles
 from imbrex.schedule.halo.lines import WindowTuning
 from imbrex.schedule.halo.plan import HaloPlan, HaloTuning
 from imbrex.schedule.target import GPU_TARGETS
-from imbrex.view.conv import Convolution
 
 HOPPER, AMD = GPU_TARGETS["sm_90a"], GPU_TARGETS["gfx942"]
 F16 = dtype("f16")
 RESNEXT = "v1:halo:1,7,9,64,9,32,32,1,4,2,pingpong"
 
 
-def dims(**sizes: int) -> tuple[Dim, ...]:
-    return tuple(Dim(name, size) for name, size in sizes.items() if size)
-
-
 def windows(
     size: int = 56, c: int = 32, k: int = 32, g: int = 8, n: int = 128, of: DType = F16, stored: int = 2
 ) -> Windows:
-    conv = Convolution(
-        dims(g=g, k=k, y=3, x=3, c=c),
-        dims(n=n, hi=size, wi=size, g=g, c=c),
-        dims(n=n, ho=size, wo=size, g=g, k=k),
-        (1, 1), (1, 1), ((1, 1), (1, 1)),
-    )  # fmt: skip
+    conv = grouped(n=n, g=g, c=c, size=size, k=k)
     return Windows(conv, "forward", of, HOPPER, stored)
 
 

@@ -55,10 +55,8 @@ MISSES = {
     ("gemm f16 2048x2048x2048 01", 1): 1.04,
     ("gemm f16 272x2456x552 01", 1): 1.11,
     ("gemm f16 696x3184x272 01", 2): 1.04,
-    ("gemm f16 16x4096x4096 01", 2): 1.20,
     ("gemm f16 1024x1024x1024 01", 3): 1.04,
     ("gemm f16 392x128x1456 01", 3): 1.04,
-    ("gemm f16 16x4096x4096 01", 3): 1.15,
     ("gemm f16 64x4096x14336 01", 3): 1.12,
     ("gemm f16 4096x2112x7168 01", 4): 1.05,
     ("gemm f16 4096x2112x4096 01", 4): 1.08,
@@ -156,7 +154,7 @@ def choices() -> list[Series]:
 def test_picks_are_nearly_the_best() -> None:
     losses = [series.loss for series in choices()]
     assert sum(loss <= 1.10 for loss in losses) >= 0.9 * len(losses)
-    assert max(losses) <= 1.25
+    assert max(losses) <= 1.16
     assert exp(sum(map(log, losses)) / len(losses)) < 1.02
 
 
@@ -182,7 +180,7 @@ def test_estimates_are_near_the_times() -> None:
         for t in series.timed
         if t.us < 1.5 * min(other.us for other in series.timed) and series.problem != BY_MEMORY
     ]
-    assert sqrt(sum(e * e for e in errors) / len(errors)) < 0.12
+    assert sqrt(sum(e * e for e in errors) / len(errors)) < 0.11
     assert max(map(abs, errors)) < log(1.5)
 
 
@@ -190,10 +188,10 @@ def test_estimates_are_near_the_times() -> None:
     ("table", "use", "most", "mean"),
     [
         (LATER, "fit", 1.2, 1.04),
-        (H200, "fit", 1.15, 1.03),
-        (H200, "benchmark", 1.3, 1.03),
-        (WIDE, "fit", 1.2, 1.04),
-        (WIDE, "benchmark", 1.31, 1.03),
+        (H200, "fit", 1.13, 1.02),
+        (H200, "benchmark", 1.3, 1.025),
+        (WIDE, "fit", 1.1, 1.02),
+        (WIDE, "benchmark", 1.31, 1.02),
     ],
 )
 def test_picks_of_problems_old_and_new(table: Path, use: str, most: float, mean: float) -> None:
@@ -208,7 +206,7 @@ def test_picks_of_problems_old_and_new(table: Path, use: str, most: float, mean:
 def test_picks_of_weight_gradients() -> None:
     """Long sums of few tiles: the number of pieces, the cluster and the tile must fit together."""
     losses = [s.loss for s in measured(H200) if s.problem.endswith("F4")]
-    assert len(losses) >= 20 and exp(sum(map(log, losses)) / len(losses)) < 1.05
+    assert len(losses) >= 20 and exp(sum(map(log, losses)) / len(losses)) < 1.04
 
 
 @pytest.mark.parametrize("worst", [1.25])

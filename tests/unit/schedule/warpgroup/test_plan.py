@@ -223,6 +223,16 @@ def test_the_space_is_legal_and_has_both_orientations() -> None:
     assert not warpgroup_space(GEMM, GPU_TARGETS["gfx942"])
 
 
+@pytest.mark.parametrize(("a", "b"), list(product((False, True), repeat=2)))
+@pytest.mark.parametrize("dtype", ["f16", "f8e5m2", "tf32"])
+def test_no_product_is_too_small(dtype: str, a: bool, b: bool) -> None:
+    for m, n, k in product((1, 2, 5, 8, 9), (1, 3, 8, 17), (1, 9, 64)):
+        context = context_of(plain(m, n, k, None, a, b), DTYPES[dtype])
+        for schedule in (AUTO, TileSchedule("split_k", 2)):
+            found, _ = scheduled(context, MACHINE, None, schedule)
+            assert not check(found, context, MACHINE)
+
+
 def tflops(context: GemmContext) -> float:
     tuning, schedule = scheduled(context, MACHINE, None, AUTO)
     return 2e-12 * context.multiplies * CLOCK_HZ / schedule_cycles(tuning.plan(context, MACHINE), schedule)
@@ -356,8 +366,8 @@ def test_short_rows_are_less_than_lines_but_cost_more_for_each_byte() -> None:
 def test_neighbours_at_steps_of_their_own_load_more_of_l2() -> None:
     plan = with_(cluster_m=1).plan(gemm(512, 512, 32768), MACHINE)
     streams = Streams(plan)
-    assert streams.at(132, is_apart=True).given > streams.at(132).given
-    assert streams.at(132, is_apart=True).step > streams.at(132).step
+    assert streams.at(132, beside=1).given > streams.at(132).given
+    assert streams.at(132, beside=1).step > streams.at(132).step
 
 
 def test_a_cluster_in_a_row_serves_few_tiles_of_an_unaligned_k() -> None:

@@ -86,7 +86,7 @@ def registers(operand: str) -> tuple[str, ...]:
 
 
 def read_code(assembly: str, kernel: str | None = None) -> Code:
-    """`kernel` of that assembly text; the only one where no name is given."""
+    """`kernel` of that assembly text; the only one where no name is given; else a Diagnostic."""
     kernels = dict(_functions(assembly))
     if kernel is None and len(kernels) == 1:
         (kernel,) = kernels

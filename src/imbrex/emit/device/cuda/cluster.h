@@ -31,4 +31,23 @@ IMBREX_INLINE void meet_cluster() {
                "barrier.cluster.wait;" ::
                    : "memory");
 }
+
+// Workgroups of a cluster are numbered along its columns first; where it has several parts of K, part after part.
+template <class P> struct cluster_of {
+  static constexpr int rows = P::cluster_rows, columns = P::cluster_columns, size = rows * columns;
+  static constexpr int workgroups = P::parts * size;
+  IMBREX_INLINE int32_t first(int32_t rank) { return P::parts == 1 ? 0 : rank / size * size; } // of the same part
+  IMBREX_INLINE int32_t row(int32_t rank) { return (rank - first(rank)) / columns; }
+  IMBREX_INLINE int32_t column(int32_t rank) { return (rank - first(rank)) % columns; }
+  // Those that have the same rows of A, and the same columns of B.
+  IMBREX_INLINE uint16_t same_row(int32_t rank) {
+    return uint16_t(((1 << columns) - 1) << (row(rank) * columns + first(rank)));
+  }
+  IMBREX_INLINE uint16_t same_column(int32_t rank) {
+    uint32_t mask = 0;
+#pragma unroll
+    for (int i = 0; i < rows; ++i) mask |= 1u << i * columns;
+    return uint16_t(mask << (column(rank) + first(rank)));
+  }
+};
 } // namespace imbrex

@@ -27,22 +27,18 @@ IMBREX_INLINE void take_turned(uint32_t (&x)[4], uint32_t from) {
 
 // d += a * b, of 16 x 8 sums and 16 pixels.
 template <class T> struct warp_product;
-template <> struct warp_product<f16> {
-  IMBREX_INLINE void add(float *d, const uint32_t (&a)[4], uint32_t first, uint32_t second) {
-    asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
-        "{%0, %1, %2, %3};"
-        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(first), "r"(second));
-  }
-};
-template <> struct warp_product<bf16> {
-  IMBREX_INLINE void add(float *d, const uint32_t (&a)[4], uint32_t first, uint32_t second) {
-    asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
-        "{%0, %1, %2, %3};"
-        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(first), "r"(second));
-  }
-};
+#define IMBREX_WARP_PRODUCT(T)                                                                                   \
+  template <> struct warp_product<T> {                                                                           \
+    IMBREX_INLINE void add(float *d, const uint32_t (&a)[4], uint32_t first, uint32_t second) {                  \
+      asm("mma.sync.aligned.m16n8k16.row.col.f32." #T "." #T ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "         \
+          "{%8, %9}, {%0, %1, %2, %3};"                                                                          \
+          : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])                                                       \
+          : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(first), "r"(second));                                \
+    }                                                                                                            \
+  };
+IMBREX_WARP_PRODUCT(f16)
+IMBREX_WARP_PRODUCT(bf16)
+#undef IMBREX_WARP_PRODUCT
 
 // Sums of a lane: of each tap, two blocks of 8 channels.
 template <class P> struct diagonal_sums {
@@ -130,10 +126,22 @@ IMBREX_INLINE void store_diagonal(const P &p, const typename diagonal_sums<P>::t
     }
 }
 
-template <class P> IMBREX_INLINE void consume_diagonal(const P &p, const places<P> &at, int32_t slot, int32_t group) {
-  constexpr int columns = P::line / 16;
+// Products of a stage's pixels, 16 columns after the other.
+template <class P> struct by_columns {
+  IMBREX_MEMBER void multiply(typename diagonal_sums<P>::type &d, uint32_t a, uint32_t b, int32_t) {
+    constexpr int columns = P::line / 16;
+#pragma unroll 1
+    for (int32_t i = 0; i < P::images * columns; ++i)
+      multiply_columns<P>(d, a, b, i / columns * (P::strip * P::line) + i % columns * 16);
+  }
+};
+
+// Pixels: how those of a step are multiplied.
+template <template <class> class Pixels, class P>
+IMBREX_INLINE void consume_diagonal(const P &p, const places<P> &at, int32_t slot, int32_t group) {
   static_assert(P::stages % P::consumers == 0, "a stage is always the same consumer's");
   typename diagonal_sums<P>::type d = {};
+  Pixels<P> pixels;
   const work w = P::work_of(slot, 0, 0, 0);
   ring<P::stages> here;
   here.skip(group);
@@ -141,9 +149,7 @@ template <class P> IMBREX_INLINE void consume_diagonal(const P &p, const places<
   for (int32_t step = w.first + group; step < w.end; step += P::consumers) {
     uint32_t a = at.a(here.stage), b = at.b(here.stage);
     wait(at.full(here.stage), here.round);
-#pragma unroll 1
-    for (int32_t i = 0; i < P::images * columns; ++i)
-      multiply_columns<P>(d, a, b, i / columns * (P::strip * P::line) + i % columns * 16);
+    pixels.multiply(d, a, b, step);
     __syncwarp();
     arrive_as_warp(at.empty(here.stage));
     here.skip(P::consumers);
@@ -153,29 +159,10 @@ template <class P> IMBREX_INLINE void consume_diagonal(const P &p, const places<
 }
 
 // What a workgroup of a kernel does.
-template <order Order = order::after_all, class P> IMBREX_INLINE void run_diagonal(const P &p) {
-  static_assert(cluster_of<P>::workgroups == 1 && !P::is_pingpong && !P::b_stays && !P::shares_tiles, "whole tiles");
-  const places<P> at = {shared_address(shared_memory)};
-  const int32_t number = warpgroup(), slot = P::slot_of(int32_t(blockIdx.x));
-  clear_tails(at);
-  if (threadIdx.x == 0) {
-#pragma unroll
-    for (int i = 0; i < P::stages; ++i) {
-      make_barrier(at.full(i), 1);
-      make_barrier(at.empty(i), warps_of_group);
-    }
-    barriers_made();
-    p.prefetch_maps();
-  }
-  __syncthreads();
-  begin_in_order<Order>();
-  if (number == P::consumers) {
-    if constexpr (P::consumers > 1) give_registers<P::producer_registers>();
-    if (warpgroup_lane() == 0) produce(p, at, slot, 0);
-  } else {
-    if constexpr (P::consumers > 1) take_registers<P::consumer_registers>();
-    consume_diagonal(p, at, slot, number);
-  }
-  end_in_order<Order>();
+template <order Order = order::after_all, template <class> class Pixels = by_columns, class P>
+IMBREX_INLINE void run_diagonal(const P &p) {
+  run_alone<Order>(p, warps_of_group, [&](const places<P> &at, int32_t slot, int32_t group) {
+    consume_diagonal<Pixels>(p, at, slot, group); // who reads its own stages
+  });
 }
 } // namespace imbrex

@@ -239,8 +239,7 @@ IMBREX_INLINE void consume_stream(const P &p, const line_places<P> &at, int32_t 
       c.pass_turn(at);
     }
   }
-  if constexpr (P::stores_boxes)
-    if (warpgroup_lane() == 0) wait_stores_read<0>();
+  wait_pieces_read<P>();
 }
 
 // What a workgroup of a kernel does.
@@ -252,7 +251,7 @@ template <order Order = order::after_all, class P> IMBREX_INLINE void run_lines(
   __syncthreads();
   begin_in_order<Order>();
   if (number == P::consumers) {
-    if constexpr (P::consumers > 1) give_registers<P::producer_registers>();
+    become_producer<P>();
     const int32_t group = warpgroup_lane() / 32;
     static_assert(P::consumers < 4, "a warp for each consumer, and one for the filter");
     if (warpgroup_lane() % 32 == 0) {
@@ -260,7 +259,7 @@ template <order Order = order::after_all, class P> IMBREX_INLINE void run_lines(
       if (group == P::consumers) produce_filter(p, at, slot);
     }
   } else {
-    if constexpr (P::consumers > 1) take_registers<P::consumer_registers>();
+    become_consumer<P>();
     consume_stream(p, at, slot, number);
   }
   end_in_order<Order>();

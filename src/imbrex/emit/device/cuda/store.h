@@ -243,4 +243,10 @@ IMBREX_INLINE void store_rows(const P &p, staging &s, S (&d)[N], const work &w, 
   more.load_ahead(p, w.batch, w.row_tile * P::rows + row_in_tile, w.column_tile * P::columns);
   store_rows(p, s, more, 0, d, w, row_in_tile);
 }
+
+// A consumer's end: returns when nothing reads its pieces any more.
+template <class P> IMBREX_INLINE void wait_pieces_read() {
+  if constexpr (P::stores_boxes)
+    if (warpgroup_lane() == 0) wait_stores_read<0>();
+}
 } // namespace imbrex

@@ -62,29 +62,37 @@ template <class P> IMBREX_INLINE void consume_taps(const P &p, const places<P> &
 #pragma unroll
     for (int m = 0; m < blocks; ++m) store_rows(p, out, d[m], own, m * 64);
   }
-  if constexpr (P::stores_boxes)
-    if (warpgroup_lane() == 0) wait_stores_read<0>();
+  wait_pieces_read<P>();
 }
 
-// What a workgroup of a kernel does.
-template <order Order = order::after_all, class P> IMBREX_INLINE void run_taps(const P &p) {
+// What a workgroup does that has whole tiles to itself.  readers: of a stage, as in make_barriers.
+// consume: what a consumer does, of places, a slot and its number.
+template <order Order, class P, class Consume>
+IMBREX_INLINE void run_alone(const P &p, uint32_t readers, Consume consume) {
   static_assert(cluster_of<P>::workgroups == 1 && !P::is_pingpong && !P::b_stays && !P::shares_tiles, "whole tiles");
   const places<P> at = {shared_address(shared_memory)};
   const int32_t number = warpgroup(), slot = P::slot_of(int32_t(blockIdx.x));
   clear_tails(at);
   if (threadIdx.x == 0) {
-    make_barriers(at);
+    make_barriers(at, readers);
     p.prefetch_maps();
   }
   __syncthreads();
   begin_in_order<Order>();
   if (number == P::consumers) {
-    if constexpr (P::consumers > 1) give_registers<P::producer_registers>();
+    become_producer<P>();
     if (warpgroup_lane() == 0) produce(p, at, slot, 0);
   } else {
-    if constexpr (P::consumers > 1) take_registers<P::consumer_registers>();
-    consume_taps(p, at, slot, number);
+    become_consumer<P>();
+    consume(at, slot, number);
   }
   end_in_order<Order>();
+}
+
+// What a workgroup of a kernel does.
+template <order Order = order::after_all, class P> IMBREX_INLINE void run_taps(const P &p) {
+  run_alone<Order>(p, P::consumers, [&](const places<P> &at, int32_t slot, int32_t group) {
+    consume_taps(p, at, slot, group); // who reads all stages
+  });
 }
 } // namespace imbrex

@@ -18,6 +18,14 @@ template <int Count> IMBREX_INLINE void give_registers() {
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(Count));
 }
 
+// What lanes of a kernel P have from here on: where several warpgroups consume, the producing one leaves them registers.
+template <class P> IMBREX_INLINE void become_producer() {
+  if constexpr (P::consumers > 1) give_registers<P::producer_registers>();
+}
+template <class P> IMBREX_INLINE void become_consumer() {
+  if constexpr (P::consumers > 1) take_registers<P::consumer_registers>();
+}
+
 // A matrix descriptor's start, in sixteens of bytes.  An address in a cluster has the workgroup's rank in its upper bits.
 IMBREX_INLINE uint64_t start_of(uint32_t address) { return (address & 0x3ffff) >> 4; }
 

@@ -16,6 +16,7 @@
 #include "lanes.h"
 #include "order.h"
 #include "partial.h"
+#include "places.h"
 #include "ring.h"
 #include "shared.h"
 #include "stay.h"
@@ -26,61 +27,12 @@
 
 namespace imbrex {
 
-// Workgroups of a cluster are numbered along its columns first; where it has several parts of K, part after part.
-template <class P> struct cluster_of {
-  static constexpr int rows = P::cluster_rows, columns = P::cluster_columns, size = rows * columns;
-  static constexpr int workgroups = P::parts * size;
-  IMBREX_INLINE int32_t first(int32_t rank) { return P::parts == 1 ? 0 : rank / size * size; } // of the same part
-  IMBREX_INLINE int32_t row(int32_t rank) { return (rank - first(rank)) / columns; }
-  IMBREX_INLINE int32_t column(int32_t rank) { return (rank - first(rank)) % columns; }
-  // Those that have the same rows of A, and the same columns of B.
-  IMBREX_INLINE uint16_t same_row(int32_t rank) {
-    return uint16_t(((1 << columns) - 1) << (row(rank) * columns + first(rank)));
-  }
-  IMBREX_INLINE uint16_t same_column(int32_t rank) {
-    uint32_t mask = 0;
-#pragma unroll
-    for (int i = 0; i < rows; ++i) mask |= 1u << i * columns;
-    return uint16_t(mask << (column(rank) + first(rank)));
-  }
-};
-
-// Shared memory of a workgroup, as addresses.
-template <class P> struct places {
-  static constexpr int groups = P::is_pingpong ? 1 : P::consumers; // consumers of one tile
-  static constexpr int b_place = (P::a_bytes + 1023) / 1024 * 1024;
-  static constexpr int b_room = (P::b_bytes + 1023) / 1024 * 1024;
-  static constexpr int stage_bytes = P::b_stays ? b_place : b_place + b_room;
-  static constexpr int staging = P::stages * stage_bytes + (P::b_stays ? b_room : 0);
-  static constexpr int barriers = staging + P::consumers * 2 * P::piece_bytes;
-  static constexpr int more = P::parts > 1 ? P::consumers + 1 : P::b_stays ? 2 : 0;
-  static constexpr int bytes = barriers + (2 * P::stages + 2 + more) * 8;
-  static_assert(P::parts == 1 || !P::b_stays, "where B stays, workgroups have whole tiles");
-
-  uint32_t memory;
-
-  IMBREX_MEMBER uint32_t a(int32_t stage) const { return memory + stage * stage_bytes; }
-  IMBREX_MEMBER uint32_t b(int32_t stage) const { return P::b_stays ? a(P::stages) : a(stage) + b_place; }
-  IMBREX_MEMBER uint32_t full(int32_t stage) const { return memory + barriers + stage * 8; }
-  IMBREX_MEMBER uint32_t empty(int32_t stage) const { return full(stage) + P::stages * 8; }
-  // The consumer's turn to multiply, of two that take turns.
-  IMBREX_MEMBER uint32_t turn(int32_t group) const { return memory + barriers + (2 * P::stages + group) * 8; }
-  // Of workgroups that share a tile: all are done with their stages; this one has the sums of all.
-  IMBREX_MEMBER uint32_t vacated() const { return memory + barriers + (2 * P::stages + 2) * 8; }
-  IMBREX_MEMBER uint32_t collected(int32_t group) const { return vacated() + (1 + group) * 8; }
-  // Where B stays: its tile is there; all consumers are done with it.
-  IMBREX_MEMBER uint32_t b_there() const { return memory + barriers + (2 * P::stages + 2) * 8; }
-  IMBREX_MEMBER uint32_t b_left() const { return b_there() + 8; }
-  IMBREX_MEMBER uint32_t pieces(int32_t group) const { return memory + staging + group * 2 * P::piece_bytes; }
-};
-
-template <class P> IMBREX_INLINE void make_barriers(const places<P> &at) {
-  typedef cluster_of<P> cluster;
-  constexpr int tellers = cluster::rows + cluster::columns - 1;
+// By one lane.  readers: arrivals by which all who read a stage say that they are done with it.
+template <class P> IMBREX_INLINE void make_barriers(const places<P> &at, uint32_t readers) {
 #pragma unroll
   for (int i = 0; i < P::stages; ++i) {
     make_barrier(at.full(i), (P::copies_boxes ? 1 : 0) + (P::has_lanes ? warpgroup_lanes : 0));
-    make_barrier(at.empty(i), tellers * places<P>::groups);
+    make_barrier(at.empty(i), readers);
   }
   if constexpr (P::is_pingpong) {
     make_barrier(at.turn(0), warps_of_group);
@@ -171,7 +123,8 @@ template <class P> struct sums_of {
 template <class P, class S, int N>
 IMBREX_INLINE void multiply_at(S (&d)[N], int k, int row, uint64_t a, uint64_t b, bool adds, int part = 0) {
   const int column = P::column_of(k);
-  P::multiply(d + (P::first_of(part) + column) / 2, a + (P::a_start(k, row) >> 4), b + (P::b_start(k, column) >> 4), adds || !P::begins(k));
+  P::multiply(d + (P::first_of(part) + column) / 2, a + (P::a_start(k, row) >> 4), b + (P::b_start(k, column) >> 4),
+              adds || !P::begins(k));
 }
 
 // d = the tile's product over the work's steps, which are those of one part of K after the other.
@@ -312,8 +265,7 @@ IMBREX_INLINE void consume(const P &p, const places<P> &at, int32_t slot, int32_
       for (int m = 0; m < blocks; ++m) store_rows(p, out, more, m, d[m], w, (group * blocks + m) * 64);
     }
   }
-  if constexpr (P::stores_boxes)
-    if (warpgroup_lane() == 0) wait_stores_read<0>();
+  wait_pieces_read<P>();
 }
 
 // What a workgroup of a kernel does.
@@ -321,8 +273,9 @@ template <order Order = order::after_all, class P> IMBREX_INLINE void run(const 
   const places<P> at = {shared_address(shared_memory)};
   const int32_t number = warpgroup(), rank = cluster_of<P>::workgroups > 1 ? int32_t(cluster_rank()) : 0;
   const int32_t slot = P::slot_of(int32_t(blockIdx.x) / cluster_of<P>::size);
+  constexpr int tellers = cluster_of<P>::rows + cluster_of<P>::columns - 1; // workgroups that read a stage's tiles
   if (threadIdx.x == 0) {
-    make_barriers(at);
+    make_barriers(at, tellers * places<P>::groups);
     p.prefetch_maps();
   }
   if constexpr (cluster_of<P>::workgroups > 1)
@@ -331,10 +284,10 @@ template <order Order = order::after_all, class P> IMBREX_INLINE void run(const 
     __syncthreads();
   begin_in_order<Order>();
   if (number == P::consumers) {
-    if constexpr (P::consumers > 1) give_registers<P::producer_registers>();
+    become_producer<P>();
     if (P::has_lanes || warpgroup_lane() == 0) produce(p, at, slot, rank);
   } else {
-    if constexpr (P::consumers > 1) take_registers<P::consumer_registers>();
+    become_consumer<P>();
     consume(p, at, slot, rank, number);
   }
   // Nobody leaves while others may still tell its barriers something.

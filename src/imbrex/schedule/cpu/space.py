@@ -1,4 +1,4 @@
-"""The whole space of each kind of tuning, before legality; the ranges are rocMLIR's where it has them."""
+"""The CPU tunings that are looked at, before legality."""
 
 from __future__ import annotations
 
@@ -9,34 +9,15 @@ from imbrex.schedule.context import GemmContext, round_up
 from imbrex.schedule.cpu.cost import tile_cycles
 from imbrex.schedule.cpu.plan import CpuTuning, PanelLayout, Stationary
 from imbrex.schedule.cpu.prices import PRICES
-from imbrex.schedule.general.plan import GeneralTuning
 from imbrex.schedule.target import CpuTarget
-from imbrex.schedule.xdlops.plan import XdlopsTuning
 
-__all__ = ["cpu_space", "general_space", "register_tiles", "xdlops_space"]
+__all__ = ["cpu_space", "register_tiles"]
 
 K_BLOCKS = (192, 256, 384, 512)
 BLOCK_EDGES = (96, 192, 384, 768, 1536)
 SHAPES_KEPT = 4
 LONGEST_PASS = 8192
 K_STEPS = (1024, 2048)
-
-
-def general_space() -> Iterator[GeneralTuning]:
-    """324 points."""
-    for numbers in product((64, 128, 256), (32, 64, 128), (32, 64, 128), (4, 8, 16), (2, 4), (2, 4)):
-        yield GeneralTuning(*numbers)
-
-
-def xdlops_space(dtype_name: str) -> Iterator[XdlopsTuning]:
-    """Powers of two; 8-bit types take longer K."""
-    eight_bit = dtype_name == "i8"
-    k_per_block = (4, 8, 16, 32) if eight_bit else (1, 2, 4, 8)
-    kpacks = (1, 4, 8, 16) if eight_bit else (1, 4, 8)
-    m_blocks, n_blocks = (4, 8, 16, 32, 64, 128, 256), (16, 32, 64, 128, 256)
-    for numbers in product(m_blocks, n_blocks, k_per_block, (4, 8, 16, 32, 64, 128), n_blocks[:4], kpacks):
-        if numbers[3] <= numbers[0] and numbers[4] <= numbers[1]:
-            yield XdlopsTuning(*numbers)
 
 
 def cpu_space(context: GemmContext, machine: CpuTarget) -> list[CpuTuning]:

@@ -1,0 +1,179 @@
+"""plane_access: an operand of backward weight in lines of its planes, which all taps of a window read from.
+
+    row of shared memory    of neighbouring lines, which are one stretch of the plane: a box, of all channels
+    tap (y, x)              of pixel p of line r is pixel p + x - 1 of line r + y, zero beyond its ends
+
+Law, checked by evaluation before an answer is given: at each tap that is the operand's element, and zero
+where the map says that there is none.  An operand without a window has a single tap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import product
+from typing import Any, Final
+
+import numpy as np
+
+from imbrex.index.expr import var
+from imbrex.index.map import Map
+from imbrex.view.plane_stage import LINE_BYTES, LineTile
+from imbrex.view.tensor.box import along_inner, boxed
+from imbrex.view.tensor.check import misplaced, offsets
+from imbrex.view.tensor.form import Box, ElementType, Piece, Refused
+from imbrex.view.tensor.limit import beyond_limits
+from imbrex.view.tensor.pixels import offset_of
+from imbrex.view.tensor.space import Space, spaces
+from imbrex.view.tensor.tiling import BATCH, INNER, ROW, Run
+
+__all__ = ["Planes", "plane_access"]
+
+LOOKED_AT: Final = 8
+"""Steps that are looked at where there are many."""
+
+
+@dataclass(frozen=True)
+class Planes:
+    """map: (gemmG?, gemmK, d_name) -> the array; along d_name, taps of `tile.d` channels, or, of one tap,
+    `tiles` times as many.  rows: lines of an image that a step counts.  first: the row of the window that
+    wants the first line that is loaded for line 0.  streams: images that take turns at steps, of `strips`
+    each; lines that are not loaded in a step are those of the image's step before or after it.
+    """
+
+    map: Map
+    d_name: str
+    tile: LineTile
+    rows: int
+    taps: tuple[int, int] = (1, 1)
+    tiles: int = 1
+    first: int = 0
+    streams: int = 0
+    strips: int = 1
+
+    @property
+    def depth(self) -> int:
+        """Pixels of a step."""
+        return self.tile.images * self.rows * self.tile.line
+
+    @property
+    def variables(self) -> dict[str, int]:
+        sizes = dict(self.map.upper)
+        steps = -(-sizes["gemmK"] // self.depth)
+        return {"batch": sizes.get(BATCH, 1), "tile": self.tiles, "step": steps, "part": 1}
+
+    @cached_property
+    def runs(self) -> tuple[Run, ...]:
+        """The lines of a step."""
+        return tuple(self._run(*at) for at in product(range(self.tile.images), range(self.tile.lines)))
+
+    def _run(self, image: int, line: int) -> Run:
+        """A line of all channels: what pixels want at their own column of a row of the window."""
+        tile, counts, (_, columns) = self.tile, self.variables, self.taps
+        tap = self.first + max(0, line - self.rows + 1)
+        pixel = (image * self.rows + line + self.first - tap) * tile.line
+        at = {
+            BATCH: var("batch", counts["batch"]),
+            "gemmK": var("step", counts["step"]) * self.depth + pixel + var(INNER, tile.line),
+            self.d_name: var("tile", self.tiles) * tile.d
+            + var(ROW, tile.d)
+            + (tap * columns + columns // 2) * tile.d,
+        }
+        return Run(at, tile.d, tile.line)
+
+
+def plane_access(asked: Planes, dtype: ElementType) -> Box | Refused:
+    """The boxes of a step; a reason where there are none."""
+    sizes = dict(asked.map.upper)
+    reasons = list[str]()
+    for found in spaces(asked.map, [var(name, size) for name, size in sizes.items()]):
+        form = _form(found, asked)
+        if isinstance(form, Box):
+            at = asked.runs[:1] * len(form.pieces)  # a piece begins alike in all of its rows
+            reason = beyond_limits(form, dtype.bytes) or misplaced(form, at, asked.variables, dtype.bytes)
+            reason = reason or _differs(form, asked)
+            if reason is None:
+                return form
+            form = Refused(reason)
+        reasons.append(form.reason)
+    return Refused(reasons[0])
+
+
+def _form(space: Space | Refused, asked: Planes) -> Box | Refused:
+    if isinstance(space, Refused):
+        return space
+    tile, (rows, columns) = asked.tile, asked.taps
+    size = dict(asked.map.upper)[asked.d_name]
+    if (rows, columns) != (1, 1) and size != rows * columns * tile.d:
+        return Refused(f"{size} columns are not {rows} x {columns} taps of {tile.d} channels")
+    if reason := along_inner(space.axes[-1], "gemmK"):
+        return Refused(reason)
+    form = boxed(space, asked.runs, LINE_BYTES, "gemmK")
+    return _in_rows(form, tile) if isinstance(form, Box) else form
+
+
+def _in_rows(form: Box, tile: LineTile) -> Box | Refused:
+    """Boxes of rows of shared memory, given those of lines."""
+    width, count = form.sizes[0], tile.abreast
+    high = next((i for i, stride in enumerate(form.strides, 1) if stride == width), 0)
+    if width != tile.width or not high or form.sizes[high] % count:
+        return Refused(f"planes are not groups of {count} lines of {tile.width} pixels")
+    sizes = {0: width * count, high: form.sizes[high] // count}
+    strides = {high - 1: width * count}
+    pieces = list[Piece]()
+    for image, group, row in product(range(tile.images), range(tile.groups), range(tile.rows)):
+        line = max(0, group * count - tile.skipped)
+        lies = form.pieces[image * tile.lines + line]
+        at = {0: lies.coords[0] + row * tile.stored.row, high: lies.coords[high] // count}
+        coords = tuple(at.get(i, x) for i, x in enumerate(lies.coords))
+        place = ((image * tile.groups + group) * tile.rows + row) * tile.row_bytes
+        pieces.append(replace(lies, byte_offset=place, coords=coords))
+    return replace(
+        form,
+        sizes=_with(form.sizes, sizes),
+        strides=_with(form.strides, strides),
+        box=_with(form.box, {0: tile.stored.row}),
+        pieces=tuple(pieces),
+    )
+
+
+def _with(values: Sequence[int], others: dict[int, int]) -> tuple[int, ...]:
+    return tuple(others.get(i, x) for i, x in enumerate(values))
+
+
+def _differs(form: Box, asked: Planes) -> str | None:
+    """At which tap another element is reached; None where it is the operand's own."""
+    tile, sizes, (_, columns) = asked.tile, dict(asked.map.upper), asked.taps
+    places = _places(asked.variables)
+    env: dict[str, Any] = dict(zip(("batch", "tile", "step"), places, strict=True)) | {"part": 0}
+    channel, pixel = np.arange(tile.d)[:, None], np.arange(tile.line)
+    own = places[1] * tile.d if asked.taps == (1, 1) else 0
+    for image, of_line, y, x in product(range(tile.images), range(asked.rows), *map(range, asked.taps)):
+        k = places[2] * asked.depth + (image * asked.rows + of_line) * tile.line + pixel
+        d = own + (y * columns + x) * tile.d + channel
+        at = {BATCH: places[0], "gemmK": k, asked.d_name: d}
+        want = offset_of(asked.map, [at[name] for name in sizes])
+        seen, line = pixel + x - columns // 2, of_line + y - asked.first
+        hop = line // asked.rows if asked.streams else 0
+        strip = places[2] // max(1, asked.streams) % asked.strips + hop
+        at_step = np.where((strip >= 0) & (strip < asked.strips), places[2] + hop * asked.streams, 0)
+        line += tile.skipped - hop * asked.rows
+        inside = (seen >= 0) & (seen < tile.width) & (strip >= 0) & (strip < asked.strips)
+        place = np.where(inside, line % tile.abreast * tile.width + seen, 0)
+        first = (image * tile.groups + line // tile.abreast) * tile.rows
+        found: Any = np.full(want.shape, -1)
+        for row, piece in enumerate(form.pieces[first : first + tile.rows]):
+            here = env | {"step": at_step, ROW: channel, INNER: place % tile.stored.row}
+            found = np.where(inside & (place // tile.stored.row == row), offsets(form, piece, here), found)
+        if (found != want).any():
+            return f"at the tap ({y}, {x}) of a window what lies beside a line's pixel is not what it wants"
+    return None
+
+
+def _places(counts: dict[str, int]) -> Any:
+    """Batches, tiles and steps, each along the first of three dims."""
+    sizes, random = [counts[name] for name in ("batch", "tile", "step")], np.random.default_rng(0)
+    some = set(product(*({0, n - 1} for n in sizes)))
+    some |= {tuple(int(random.integers(n)) for n in sizes) for _ in range(LOOKED_AT)}
+    return np.array(sorted(some)).T[:, :, None, None]
