@@ -25,6 +25,7 @@ from imbrex.schedule.legal import Illegal, check
 from imbrex.schedule.target import CpuTarget, GpuTarget, Target
 from imbrex.schedule.tuning import Tuning, text
 from imbrex.schedule.warpgroup.cost import warpgroup_cycles
+from imbrex.schedule.warpgroup.legal import MOST_PLACES
 from imbrex.schedule.warpgroup.plan import CHIP, WarpgroupTuning, columns_of
 from imbrex.schedule.warpgroup.space import warpgroup_space
 from imbrex.schedule.xdlops.cost import wave_cycles
@@ -68,12 +69,12 @@ GENERAL_LIST = tuple(
 def family_of(context: GemmContext, machine: Target) -> Family:
     """What a product is served by unless something else is asked for.
 
-    Matrix instructions where the GPU has some of the product's type, of waves or of warpgroups; the
-    lane-level build stands for any GPU.
+    Matrix instructions where the GPU has some of the product's type, of waves or of warpgroups, which count
+    rows and columns in 32 bits; the lane-level build stands for any GPU.
     """
     if isinstance(machine, CpuTarget):
         return "cpu"
-    if machine.name == CHIP and columns_of(context.dtype):
+    if machine.name == CHIP and columns_of(context.dtype) and max(context.m, context.n) <= MOST_PLACES:
         return "warpgroup"
     return "xdlops" if machine.name == machine.chip and served(context.dtype, machine.chip) else "general"
 

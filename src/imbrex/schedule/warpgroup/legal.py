@@ -20,11 +20,13 @@ from imbrex.schedule.warpgroup.limits import (
 from imbrex.schedule.warpgroup.plan import PIECES, RESIDENT, ROWS, SWIZZLES, WarpgroupPlan, columns_of
 from imbrex.view.shared_tile import ATOM_ROWS
 
-__all__ = ["TYPES", "WARPGROUP_RULES"]
+__all__ = ["MOST_PLACES", "TYPES", "WARPGROUP_RULES"]
 
 TYPES: Final = ("f16", "bf16", "tf32", "f8e4m3fn", "f8e5m2", "i8")
 """Element types that wgmma multiplies."""
 MOST_ROWS: Final = 256
+MOST_PLACES: Final = 2**31 - 1024
+"""Rows, and columns, that 32 bits with a sign count, up to the end of the last cluster's tiles."""
 
 
 def warpgroups(plan: WarpgroupPlan, machine: GpuTarget) -> Reasons:
@@ -133,7 +135,14 @@ def grid(plan: WarpgroupPlan, machine: GpuTarget) -> Reasons:
         yield f"tiles {count} > {LARGEST_GRID}"
 
 
+def extents(plan: WarpgroupPlan, machine: GpuTarget) -> Reasons:
+    """All rows and all columns have a number."""
+    for name, size in (("gemmM", plan.context.m), ("gemmN", plan.context.n)):
+        if size > MOST_PLACES:
+            yield f"{name} {size} > {MOST_PLACES}; a general tuning would do"
+
+
 WARPGROUP_RULES: Rules[WarpgroupPlan, GpuTarget] = Rules(
     (warpgroups, matrix_unit, consumers, rows, columns, columns_together, depth, stages, phases),
-    (cluster, registers, lds_bytes, grid),
+    (cluster, registers, lds_bytes, grid, extents),
 )

@@ -152,6 +152,13 @@ BROKEN: list[tuple[str, WarpgroupTuning, GemmContext, str, str]] = [
     ),
     ("lds_bytes", with_(stages=5), GEMM, "sm_90a", "lds_bytes 279552 > 232448 on sm_90a; 4 stages would fit"),
     ("grid", TILE, dataclasses.replace(GEMM, g=2**24), "sm_90a", "tiles 8589934592 > 2147483647"),
+    (
+        "extents",
+        TILE,
+        gemm(8, 2**31 - 1023, 64),
+        "sm_90a",
+        "gemmN 2147482625 > 2147482624; a general tuning would do",
+    ),
 ]
 
 
@@ -415,3 +422,9 @@ def test_cluster_k_costs_rounds_of_clusters() -> None:
         )
     assert costs[2].fix_up < costs[4].fix_up < costs[8].fix_up
     assert costs[4].cycles < costs[2].cycles < schedule_cycles(plan, DATA_PARALLEL)
+
+
+@pytest.mark.parametrize(("m", "n"), [(2**31 - 1024, 8), (8, 2**31 - 1024)])
+def test_more_rows_or_columns_than_are_counted_are_served_by_the_general_pipeline(m: int, n: int) -> None:
+    more = gemm(m + (m > n), n + (n > m), 64)
+    assert (family_of(gemm(m, n, 64), MACHINE), family_of(more, MACHINE)) == ("warpgroup", "general")
