@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))  # the workers import `on_gpu` and `gpu_cases` by these names
+sys.path.insert(0, str(Path(__file__).parent))  # the workers import these modules by their names
 
-from gpu_cases import TARGET, Case
+from gpu_case import TARGET, Case
 
 from imbrex.bench.isolated import Failed, Isolated
 from imbrex.bench.prepare import prepare

@@ -11,7 +11,7 @@ from typing import Any
 import gpu_order
 import numpy as np
 import torch
-from gpu_cases import TARGET
+from gpu_case import TARGET
 from gpu_check import launched
 
 from imbrex import gemm

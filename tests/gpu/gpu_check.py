@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import torch
-from gpu_cases import TARGET, Case
+from gpu_case import TARGET, Case
 
 from imbrex.bench.gpu.replay import wait
 from imbrex.diagnostic import Diagnostic

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from gpu_cases import TARGET
+from gpu_case import TARGET
 
 from imbrex.kernel import Kernel, compile
 from imbrex.problem import Conv2d, Gemm

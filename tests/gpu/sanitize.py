@@ -21,7 +21,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from gpu_cases import TARGET, Case, sample
+from gpu_case import TARGET, Case
+from gpu_cases import sample
 
 from imbrex.bench.prepare import prepare
 from imbrex.diagnostic import Diagnostic

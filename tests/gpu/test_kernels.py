@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from gpu_cases import Case, all_cases
+from gpu_case import Case
+from gpu_cases import all_cases
 
 pytestmark = pytest.mark.gpu
 
