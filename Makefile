@@ -5,7 +5,7 @@ PYTHON ?= python3
 PY := .venv/bin/python
 PIP := $(PY) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test lint types unit format clean
+.PHONY: demo test lint types unit hashes format clean
 
 demo: .venv/installed
 	$(PY) examples/demo.py
@@ -21,6 +21,9 @@ types: .venv/installed-test
 
 unit: .venv/installed-test
 	$(PY) -m pytest -q --numprocesses=auto
+
+hashes: .venv/installed-test
+	$(PY) -m tests.hashes
 
 format: .venv/installed-test
 	$(PY) -m ruff check --fix .

@@ -1,0 +1,82 @@
+"""Compiles every case and compares its machine code with the record.
+
+    python -m tests.hashes                   says which kernels differ; exit code 1 where one does
+    python -m tests.hashes --update          writes what is compiled now, and says what changed
+    python -m tests.hashes --only sm_90a     those cases whose name holds this
+
+A target whose compiler is missing, or is not the one of the record, is skipped with the reason.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from itertools import chain
+from pathlib import Path
+
+from tests.hashes.hash_cases import HashCase, hash_cases
+from tests.hashes.machine_code import compiled, compiler_of
+from tests.hashes.record import PATH, Record, differences, read, record_of, write
+
+from imbrex.diagnostic import Diagnostic
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    options = arguments(words)
+    started, before = time.monotonic(), read(options.record)
+    wanted = [case for case in hash_cases() if options.only in str(case)]
+    skipped = {t: skip_reason(t, {} if options.update else before.compilers) for t in targets(wanted)}
+    for target, reason in skipped.items():
+        if reason:
+            print(f"{target} is skipped: {reason}", flush=True)
+    now = compiled_again(before, [case for case in wanted if not skipped[case.target]], options.jobs)
+    told = list(differences(before, now))
+    for line in told:
+        print(line)
+    if options.update:
+        write(now, options.record)
+    print(f"{len(wanted)} cases, {len(told)} kernels differ, {time.monotonic() - started:.0f} s")
+    return int(bool(told) and not options.update)
+
+
+def targets(cases: Iterable[HashCase]) -> Iterable[str]:
+    return dict.fromkeys(case.target for case in cases)
+
+
+def skip_reason(target: str, recorded: Mapping[str, str]) -> str:
+    """Why the target is not compiled; nothing where it can be."""
+    try:
+        name, version = compiler_of(target)
+    except Diagnostic as error:
+        return str(error)
+    was = recorded.get(name, version)
+    return "" if was == version else f"the record is of {name} {was}, here is {version}"
+
+
+def compiled_again(before: Record, wanted: Sequence[HashCase], jobs: int) -> Record:
+    """The record with these cases as they are compiled now and the others as they were, in their order."""
+    with ProcessPoolExecutor(jobs) as pool:
+        made = dict(zip(map(str, wanted), pool.map(compiled, wanted), strict=True))
+    kernels = chain.from_iterable(made.get(case) or before.of(case) for case in map(str, hash_cases()))
+    return record_of(before.compilers | dict(map(compiler_of, targets(wanted))), kernels)
+
+
+def arguments(words: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.hashes",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--update", action="store_true", help="write the record anew")
+    parser.add_argument("--only", default="", metavar="TEXT", help="cases whose name holds this")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
+    parser.add_argument("--record", type=Path, default=PATH, help=argparse.SUPPRESS)
+    return parser.parse_args(words)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

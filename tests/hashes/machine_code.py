@@ -1,0 +1,145 @@
+"""What a compiler made of a case: for each kernel a hash of its instructions, and how many of what it takes.
+
+Law: equal instructions have equal hashes, wherever, by whomever and under whatever names they were compiled:
+of a cubin the section of the kernel is hashed, which holds no name and no address; of the others the assembly
+text without its names.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from elftools.elf.elffile import ELFFile
+from tests.hashes.assembly_text import instructions, nameless
+from tests.hashes.hash_cases import HOPPER, HashCase
+
+from imbrex.build.amd.code_object import CHIPS, compile_code_object
+from imbrex.build.amd.usage import usages as amd_usages
+from imbrex.build.isa import isa
+from imbrex.build.nvidia.cubin import LOG, compile_cubin, compiler_version
+from imbrex.build.nvidia.report import usages as nvidia_usages
+from imbrex.build.toolchain import FLAGS, find_compiler, run_all, write_sources
+from imbrex.pipeline import Lowered, Request, lower, machine_for
+from imbrex.schedule import tiles, tuning
+
+__all__ = ["KernelCode", "compiled", "compiler_of"]
+
+NAME = "kernel"
+INSTRUCTION_BYTES = 16
+"""Of Hopper's instructions."""
+
+
+@dataclass(frozen=True)
+class KernelCode:
+    """registers: of a lane or thread; 0 of a CPU.  spills: bytes (NVIDIA), registers (AMD), stores (CPU).
+
+    chosen: the algorithm, the tunings and the schedules, as text.
+    """
+
+    case: str
+    kernel: str
+    code: str
+    instructions: int
+    registers: int
+    spills: int
+    chosen: str
+
+
+def compiler_of(target: str) -> tuple[str, str]:
+    """Name and version of the compiler that makes the code of a target; a Diagnostic where it is missing."""
+    told = compiler_version() if target == HOPPER else find_compiler("zig").version
+    name, _, version = told.partition(" ")
+    return name, version
+
+
+def compiled(case: HashCase, name: str = NAME) -> tuple[KernelCode, ...]:
+    """Every kernel of the case; of a CPU, and of the lane-level build, the whole unit is one.
+
+    name: of the entry point, which decides nothing.
+    """
+    lowered = lower(request_of(case, name))
+    with TemporaryDirectory() as folder:
+        if case.target == HOPPER:
+            found = _of_cubin(lowered, Path(folder))
+        elif case.target in CHIPS:
+            found = _of_code_object(lowered, case.target, Path(folder))
+        else:
+            found = _of_unit(lowered, case.isa, Path(folder))
+        return tuple(KernelCode(str(case), *numbers, _chosen(lowered)) for numbers in found)
+
+
+def request_of(case: HashCase, name: str = NAME) -> Request:
+    """What the compiler is asked; nothing of it is this machine's."""
+    return Request(
+        case.problem,
+        machine_for(case.target, case.isa, case.threads),
+        case.target,
+        None if case.tuning is None else tuning.parse(case.tuning),
+        case.algorithm,
+        name,
+        None if case.schedule is None else tiles.wanted(case.schedule),
+    )
+
+
+def _chosen(lowered: Lowered) -> str:
+    texts = (lowered.algorithm, *map(tuning.text, lowered.tunings), *lowered.schedules)
+    return " ".join(dict.fromkeys(word for word in texts if word))
+
+
+Numbers = tuple[str, str, int, int, int]
+
+
+def _of_cubin(lowered: Lowered, folder: Path) -> Iterator[Numbers]:
+    path = compile_cubin(lowered.bundle.files, lowered.bundle.units[1], HOPPER, folder)
+    sections = {section.name: section for section in ELFFile(BytesIO(path.read_bytes())).iter_sections()}
+    for usage in nvidia_usages((folder / LOG).read_text(encoding="utf-8")):
+        code = sections[f".text.{usage.kernel}"]
+        unresolved = sections.get(f".rela.text.{usage.kernel}")
+        assert unresolved is None or not unresolved["sh_size"], f"{usage.kernel} refers to addresses"
+        spilled = usage.spill_store_bytes + usage.spill_load_bytes
+        size = code["sh_size"] // INSTRUCTION_BYTES
+        yield _launch(usage.kernel), _digest(code.data()), size, usage.registers, spilled
+
+
+def _of_code_object(lowered: Lowered, chip: str, folder: Path) -> Iterator[Numbers]:
+    path = compile_code_object(lowered.bundle.files, lowered.bundle.units[1], chip, folder)
+    text = path.with_suffix(".s").read_text(encoding="utf-8")
+    for usage in amd_usages(text):
+        lines = list(nameless(_function(text, usage.kernel), "amdgcn"))
+        registers = usage.vgprs + usage.agprs
+        yield _launch(usage.kernel), _digest_of(lines), instructions(lines), registers, usage.spills
+
+
+def _function(text: str, name: str) -> str:
+    """From its label to the end that the compiler marks."""
+    return text.partition(f"\n{name}:")[2].partition("\n.Lfunc_end")[0]
+
+
+def _of_unit(lowered: Lowered, level: str, folder: Path) -> Iterator[Numbers]:
+    write_sources(lowered.bundle.files, folder)
+    compiler, wanted = find_compiler("zig"), isa(level)
+    architecture = "aarch64" if level == "neon" else "x86_64"
+    told = (*FLAGS, "-target", f"{architecture}-linux-gnu", *wanted.flags, "-I.", "-S")
+    unit, assembly = lowered.bundle.units[1], folder / "unit.s"
+    run_all(compiler, [(*compiler.compile, *told, unit, "-o", assembly.name)], [unit], folder)
+    text = assembly.read_text(encoding="utf-8")
+    lines = list(nameless(text, architecture))
+    yield "unit", _digest_of(lines), instructions(lines), 0, text.count("-byte Spill")
+
+
+def _launch(kernel: str) -> str:
+    """The number of a launch, which ends the name of its kernel."""
+    return kernel.rpartition("_")[2]
+
+
+def _digest_of(lines: list[str]) -> str:
+    return _digest("\n".join(lines).encode())
+
+
+def _digest(code: bytes) -> str:
+    return hashlib.sha256(code).hexdigest()[:16]
