@@ -10,7 +10,7 @@ from typing import NoReturn, TextIO
 
 import click
 
-from imbrex.diagnostic import Diagnostic
+from imbrex.diagnostic import Diagnostic, printable
 
 __all__ = ["FAILED", "guarded"]
 
@@ -96,6 +96,6 @@ def _show_warning(
 
 def _say(text: str) -> None:
     try:
-        click.echo(text, err=True)
+        click.echo(printable(text), err=True)
     except (BrokenPipeError, ValueError):  # nobody listens
         return
