@@ -9,9 +9,11 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Dialect
 
+from imbrex.diagnostic import Diagnostic
 from imbrex.ir import ops
 from imbrex.ir.attrs import ATTRIBUTES
 from imbrex.ir.source import LocatedParser, SourceMap
+from imbrex.limit import IR_BYTES
 
 Miopen: Final = Dialect(
     "miopen",
@@ -123,6 +125,8 @@ def load(text: str, file: str = "<input>", ctx: Context | None = None, first_lin
 
 def parse(text: str, file: str = "<input>", ctx: Context | None = None, first_line: int = 0) -> Source:
     """Parse a module without verifying it; Diagnostic at the first mistake."""
+    if len(text) > IR_BYTES:
+        raise Diagnostic(f"IR of {len(text)} characters is longer than {IR_BYTES}", file)
     blank = SourceMap(file, text, first_line)
     with blank.diagnosing():
         parser = LocatedParser(ctx or context(), text, file, first_line)

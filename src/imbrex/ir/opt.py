@@ -30,6 +30,7 @@ from imbrex.ir.literal import suggest
 from imbrex.ir.passes import PASSES, pass_factory
 from imbrex.ir.printed import print_module
 from imbrex.ir.source import SourceMap
+from imbrex.limit import IR_BYTES, read_bounded
 
 BORROWED = ("canonicalize", "cse", "dce")
 """xDSL's own passes that are useful between ours."""
@@ -66,10 +67,10 @@ class ImbrexOpt(xDSLOptMain):
 
     def get_input_stream(self) -> tuple[IO[bytes], str]:
         if self.args.input_file in (None, "-"):
-            return sys.stdin.buffer, "mlir"
+            return BytesIO(read_bounded(sys.stdin.buffer, "<stdin>", IR_BYTES).encode()), "mlir"
         try:
             with open(self.args.input_file, "rb") as file:
-                return BytesIO(file.read()), "mlir"
+                return BytesIO(read_bounded(file, self.args.input_file, IR_BYTES).encode()), "mlir"
         except OSError as error:
             raise Diagnostic(f"cannot read '{self.args.input_file}': {error.strerror}") from None
 
@@ -90,12 +91,8 @@ class ImbrexOpt(xDSLOptMain):
             self.pipeline = PassPipeline.parse_spec(self.available_passes, self.args.passes, self._between)
 
     def parse_chunk(self, chunk: IO[bytes], file_extension: str, start_offset: int = 0) -> ModuleOp:
-        name = self.get_input_name()
-        try:
-            text = chunk.read().decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise Diagnostic(f"'{name}' is not UTF-8 text: {error.reason} at byte {error.start}") from None
-        source: Source = parse(text, name, self.ctx, start_offset)
+        text = chunk.read().decode("utf-8")
+        source: Source = parse(text, self.get_input_name(), self.ctx, start_offset)
         self.sources = source.sources
         return source.module
 
@@ -164,6 +161,8 @@ def main(args: Sequence[str] | None = None) -> None:
 
 
 def _last(error: BaseException) -> str:
+    if "int_max_str_digits" in str(error):  # Python's own limit
+        return "a number has too many digits"
     lines = [line for line in str(error).splitlines() if line.strip(" ^")]
     return lines[-1].strip() if lines else type(error).__name__
 

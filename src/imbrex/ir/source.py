@@ -31,8 +31,12 @@ from imbrex.ir.literal import Node
 from imbrex.ir.printed import text_of
 from imbrex.ir.slips import SlipLexer, better, unknown_operation
 
-BORROWED_FAULTS = (IndexError, KeyError, ValueError, AssertionError)
-"""What xDSL's own dialects raise now and then instead of an error with a place."""
+BORROWED_FAULTS = (
+    IndexError, KeyError, ValueError, AssertionError, TypeError, AttributeError, OverflowError,
+    NotImplementedError,
+)  # fmt: skip
+"""What xDSL raises now and then instead of an error with a place: for operations in their generic form with
+another number of operands, results or regions than they have, for numbers without end."""
 
 Path = tuple[str | int, ...]
 """Where in an operation: ("layout", 1, "names", 0), ("operand", 0), ("type", 2) or ("result", 0)."""
@@ -145,9 +149,7 @@ class SourceMap:
                 path = error.path if isinstance(error, InvalidField) else ()
                 raise self.at_op(op, better(str(error)), path) from None
             except BORROWED_FAULTS as error:
-                if op.name.startswith("miopen."):
-                    raise
-                raise self.at_op(op, f"not well-formed ({type(error).__name__}: {error})") from None
+                raise self.at_op(op, _borrowed(error)) from None
         with self.diagnosing():
             module.verify()
 
@@ -159,6 +161,13 @@ class SourceMap:
         return Diagnostic(
             message, self.file, line, column, source=self._line(line), length=max(1, length), hint=hint
         )
+
+
+def _borrowed(error: Exception) -> str:
+    """What one of BORROWED_FAULTS says of an operation."""
+    if "int_max_str_digits" in str(error):  # Python's own limit, in its words
+        return "a number in this operation has too many digits"
+    return f"not well-formed ({type(error).__name__}: {error})"
 
 
 class LocatedParser(Parser):
@@ -180,9 +189,7 @@ class LocatedParser(Parser):
         try:
             op = super().parse_operation()
         except BORROWED_FAULTS as error:
-            if "miopen." in self.lexer.input.content[start.start : self.pos].split("(")[0]:
-                raise
-            raise ParseError(start, f"not well-formed ({type(error).__name__}: {error})") from None
+            raise ParseError(start, _borrowed(error)) from None
         if isinstance(op.location, UnknownLoc):
             op.location = FileLineColLoc(self._file, IntAttr(line), IntAttr(column))
         return op

@@ -22,6 +22,9 @@ from xdsl.utils.lexer import Span, Token
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from imbrex.ir.literal import Node, Reference
+from imbrex.numeral import whole
+
+MOST_REFERENCES = 1_000_000
 
 STARTS = (
     MLIRTokenKind.BARE_IDENT,
@@ -100,7 +103,10 @@ class Reader:
                 return Node(Reference(len(self.references) - 1), span)
             case MLIRTokenKind.HASH_IDENT if token.text[1:].isdigit():
                 self.parser.parse_characters(token.text)
-                return Node(Reference(int(token.text[1:])), span)
+                place = whole(token.text[1:], 0, MOST_REFERENCES)
+                if place is None:
+                    raise ParseError(span, "this number has too many digits")
+                return Node(Reference(place), span)
             case _:
                 return self._number()
 

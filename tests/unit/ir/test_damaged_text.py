@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from itertools import product
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from xdsl.ir import Operation
 
 from imbrex.diagnostic import Diagnostic
-from imbrex.ir.dialect import load
+from imbrex.ir.dialect import Miopen, load
 
 LIT = Path(__file__).parents[2] / "lit"
 TEXTS = [
@@ -77,6 +79,33 @@ def test_any_damage_is_a_diagnostic(data: st.DataObject) -> None:
 
 def test_the_texts_are_whole() -> None:
     assert [outcome(text) for text in TEXTS] == [None] * len(TEXTS)
+
+
+@pytest.mark.parametrize("op", Miopen.operations, ids=lambda op: op.name)
+def test_any_number_of_operands_results_and_regions_is_a_diagnostic(op: type[Operation]) -> None:
+    """The generic form says nothing of what an operation takes."""
+    for operands, results, regions in product((0, 1, 2, 3, 5), (0, 1), (0, 1)):
+        given, types = ", ".join(["%a"] * operands), ", ".join(["memref<4x4xf32>"] * operands)
+        result, type_ = ("%r = ", "memref<4x4xf32>") if results else ("", "()")
+        error = outcome(
+            "func.func @f(%a: memref<4x4xf32>) {\n"
+            f'  {result}"{op.name}"({given}){" ({})" * regions} : ({types}) -> {type_}\n  func.return\n}}\n'
+        )
+        assert error is None or "not well-formed" not in error.message
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"func.func @f(%a: memref<{'9' * 5000}xf32>)",
+        f"func.func @f() {{\n  %a = arith.constant {'9' * 5000} : i32\n}}",
+        f"func.func @f(%a: memref<4xf32>) {{\n  miopen.gemm(%a, %a, %a) {{ k = {'9' * 5000} }}\n}}",
+        f"func.func @f(%a: memref<4xf32>) {{\n  miopen.gemm(%a, %a, %a) {{ k = #{'9' * 5000} }}\n}}",
+    ],
+)
+def test_digits_without_end_are_a_diagnostic(text: str) -> None:
+    error = outcome(text)
+    assert error is not None and "too many digits" in error.message
 
 
 def test_damage_is_noticed() -> None:

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Self, cast
 
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import IRDLOperation, OptPropertyDef
+from xdsl.irdl import IRDLOperation, OptPropertyDef, VarIRConstruct, verify_variadic_size
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import ParseError
@@ -82,6 +82,7 @@ class MiopenOp(IRDLOperation):
         return op
 
     def verify(self, verify_nested_ops: bool = True) -> None:
+        verify_variadic_size(self, self.get_irdl_definition(), VarIRConstruct.OPERAND)
         typed = [v for s in slots_of(type(self)) if not s.is_index for v in self.operands_of(s.name)]
         for side, values in (("type", typed), ("result", self.results)):
             for i, value in enumerate(values):
