@@ -27,6 +27,7 @@ from imbrex.ir.passes.interleave import leaves_gaps
 from imbrex.ir.passes.phase_products import shares_phases
 from imbrex.ir.passes.whole_images import expect_images
 from imbrex.ir.passes.window_rows import NOT_SERVED, rows_of
+from imbrex.numeral import whole
 from imbrex.problem import Conv2d, Problem
 from imbrex.schedule.warpgroup.plan import CHIP, WarpgroupTuning
 
@@ -84,7 +85,7 @@ def _expect_phases(asked: str, op: ConvOp, request: Request) -> None:
 def _expect_groups(asked: str, problem: Problem) -> None:
     assert isinstance(problem, Conv2d), problem
     word, _, count = asked.partition(":")
-    if not count.isdecimal() or int(count) < 1 or problem.groups % int(count):
+    if (merged := whole(count, 1)) is None or problem.groups % merged:
         message = f"algorithm '{asked}' says how many of the {problem.groups} groups are computed as one"
         raise Diagnostic(message, hint=f"write '{word}:COUNT' with a COUNT that divides {problem.groups}")
 

@@ -22,7 +22,9 @@ from imbrex.cli.table import print_table
 from imbrex.cli.text import bytes_text, json_text, seconds_text
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import goal
+from imbrex.numeral import whole
 from imbrex.problem import Problem, problem_text
+from imbrex.run.cpu import MOST_THREADS
 from imbrex.run.machine import machine, usable_cores
 
 __all__ = ["command", "counts", "show", "write_report"]
@@ -143,7 +145,8 @@ def counts(text: str) -> list[int]:
     """Of `1,2,all`."""
     found: list[int] = []
     for word in text.split(","):
-        if word != "all" and not (word.isascii() and word.isdigit() and int(word) > 0):
+        count = usable_cores() if word == "all" else whole(word, 1, MOST_THREADS)
+        if count is None:
             raise Diagnostic(f"--threads takes numbers and 'all', such as 1,all; got '{word}'")
-        found.append(usable_cores() if word == "all" else int(word))
+        found.append(count)
     return list(dict.fromkeys(found))

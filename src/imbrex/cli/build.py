@@ -18,6 +18,7 @@ from imbrex.cli.options import Choices, choices, format_option, sources
 from imbrex.cli.text import bytes_text, facts, json_text
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import Kernel
+from imbrex.limit import expect_path
 from imbrex.problem import problem_text
 
 __all__ = ["command", "write_files"]
@@ -38,6 +39,7 @@ def command(chosen: Choices, sources: tuple[str, ...], form: str, output: str, n
     Several problems go into a folder each, and so do several targets (--target gfx90a,gfx942).  Files appear
     whole or not at all.
     """
+    expect_path(output)
     asked = chosen.problems(sources)
     kernels = [chosen.kernel(problem, name, goal) for problem in asked for goal in chosen.goals]
     reports: list[dict[str, Any]] = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import click
@@ -12,6 +11,7 @@ from imbrex.diagnostic import Diagnostic
 from imbrex.emit.graph import FORMATS
 from imbrex.emit.tile_table import svg
 from imbrex.index.expr import param
+from imbrex.numeral import MOST, whole
 from imbrex.view.graph import graph_of
 from imbrex.view.workgroup import order
 
@@ -19,15 +19,16 @@ __all__ = ["command"]
 
 STYLES = ("cyan", "yellow", "magenta", "red", "blue", "green", "bright_yellow", "bright_magenta")
 LARGEST = 1 << 20
+COUNT = click.IntRange(max=MOST)
 WGM = "wgm"
 
 
 @click.command("map", short_help="show which workgroup computes which tile")
 @click.argument("grid", metavar="MxN")
-@click.option("--group", type=int, help="Tiles along the parallel dimension before the next line (WGM).")
+@click.option("--group", type=COUNT, help="Tiles along the parallel dimension before the next line (WGM).")
 @click.option("--runtime", is_flag=True, help="Keep WGM a quantity in the map; --group is its value here.")
 @click.option("--along", type=click.Choice(["m", "n"]), default="m", help="The parallel dimension; m.")
-@click.option("--xcds", type=int, default=1, help="Dies to which hardware deals workgroups in turn; 1.")
+@click.option("--xcds", type=COUNT, default=1, help="Dies to which hardware deals workgroups in turn; 1.")
 @click.option("--remap/--no-remap", default=True, help="Neighbours on one XCD (as told unless off).")
 @click.option(
     "--format", "form", type=click.Choice(["table", "csv", *FORMATS]), default="table",
@@ -76,10 +77,11 @@ def command(
 
 
 def _sizes(grid: str) -> tuple[int, int]:
-    found = re.fullmatch(r"(\d+)x(\d+)", grid)
-    if found is None or "0" in found.groups():
-        raise Diagnostic(f"a grid of tiles looks like 6x8, got '{grid}'")
-    m, n = int(found[1]), int(found[2])
+    match [whole(word, 1) for word in grid.split("x", 2)]:
+        case [int(m), int(n)]:
+            pass
+        case _:
+            raise Diagnostic(f"a grid of tiles looks like 6x8, got '{grid}'")
     if m * n > LARGEST:
         raise Diagnostic(f"a table of {m * n} tiles is too long to print; at most {LARGEST}")
     return m, n

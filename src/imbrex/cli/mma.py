@@ -11,6 +11,7 @@ from imbrex.cli import mma_answer as answers
 from imbrex.cli.mma_answer import OPERANDS, Answer
 from imbrex.cli.text import facts
 from imbrex.diagnostic import Diagnostic
+from imbrex.numeral import whole
 from imbrex.view.mma import Element, Instruction, Operand, Place, instruction, instructions, on_chip, taking
 
 __all__ = ["command"]
@@ -133,6 +134,7 @@ def _facts(found: Instruction, chosen: Sequence[Operand], form: str) -> str:
 
 def _numbers(option: str, text: str, counts: Sequence[int], shape: str) -> list[int]:
     words = [word.strip() for word in text.split(",")]
-    if len(words) not in counts or not all(word.isascii() and word.isdigit() for word in words):
+    numbers = [number for word in words if (number := whole(word)) is not None]
+    if len(words) not in counts or len(numbers) < len(words):
         raise Diagnostic(f"{option} takes {shape}, got '{text}'")
-    return [int(word) for word in words]
+    return numbers

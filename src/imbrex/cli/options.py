@@ -16,7 +16,7 @@ from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import ARCHITECTURES, CHIPS, Goal, Kernel, compile, goal
 from imbrex.kernel.order import ALGORITHMS
 from imbrex.problem import problem_text
-from imbrex.run.cpu import thread_count
+from imbrex.run.cpu import MOST_THREADS, thread_count
 
 __all__ = ["Choices", "choices", "emulate_option", "format_option", "seconds", "sources", "target_option"]
 
@@ -141,7 +141,12 @@ _OPTIONS = (
     click.option(
         "--tuning", metavar="TEXT", help='A tuning, such as "v1:cpu:8,48,...", instead of the chosen one.'
     ),
-    click.option("--threads", type=int, metavar="N", help="Threads; all usable cores by default."),
+    click.option(
+        "--threads",
+        type=click.IntRange(max=MOST_THREADS),
+        metavar="N",
+        help="Threads; all usable cores by default.",
+    ),
     click.option("--layout", metavar="ORDER", help="Of images, NHWC say; filter and result follow."),
     click.option("--algorithm", metavar="NAME", help=ALGORITHMS_HELP),
     click.option("--schedule", metavar="MODE[:N][/...]", help=SCHEDULES_HELP),

@@ -9,6 +9,7 @@ from typing import Any
 
 from imbrex.cli.text import json_text
 from imbrex.diagnostic import Diagnostic
+from imbrex.limit import expect_path
 
 __all__ = ["write_report"]
 
@@ -17,6 +18,7 @@ def write_report(document: dict[str, Any], path: Path) -> None:
     """The whole file or none of it; a Diagnostic where it cannot be written.  What is there and no file, a
     terminal or a pipe, is written to as it is.
     """
+    expect_path(str(path))
     text = json_text(document) + "\n"
     try:
         if path.exists() and not path.is_file():

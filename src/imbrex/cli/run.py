@@ -14,6 +14,7 @@ from imbrex.cli.progress import progress
 from imbrex.cli.source import Asked
 from imbrex.cli.text import bytes_text, facts, flops_text, json_text, seconds_text
 from imbrex.kernel import Kernel
+from imbrex.numeral import MOST
 from imbrex.problem import problem_text
 from imbrex.run.machine import machine
 from imbrex.run.time import Timing, measure
@@ -40,7 +41,7 @@ class Outcome:
 @sources
 @choices
 @format_option
-@click.option("--seed", type=click.IntRange(min=0), default=0, help="Of the random operands.")
+@click.option("--seed", type=click.IntRange(min=0, max=MOST), default=0, help="Of the random operands.")
 @click.option("--values", type=click.Choice(["integer", "float"]), default="float", help="The operands.")
 @click.option("--seconds", type=float, callback=in_seconds, default=0.12, help="Spent on timing; 0 for none.")
 def command(

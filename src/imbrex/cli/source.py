@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from imbrex.diagnostic import Diagnostic
 from imbrex.function.layout import following
+from imbrex.limit import read_bounded
 from imbrex.problem import Conv2d, Problem
 from imbrex.problem.text import parse_problems
 
@@ -41,15 +42,15 @@ def read_problems(sources: Sequence[str], layout: str | None = None) -> list[Ask
 
 def _read(source: str) -> list[Asked]:
     if source == "-":
-        return _parsed(_decoded(sys.stdin.buffer.read(), "<stdin>"), "<stdin>")
-    if os.path.isfile(source):
-        try:
-            with open(source, "rb") as file:
-                return _parsed(_decoded(file.read(), source), source)
-        except OSError as error:
-            raise Diagnostic(f"cannot read '{source}': {_reason(error)}") from None
+        return _parsed(read_bounded(sys.stdin.buffer, "<stdin>"), "<stdin>")
     if os.path.isdir(source):
         raise Diagnostic(f"cannot read '{source}': it is a directory")
+    if os.path.exists(source):  # a file, a pipe, what the shell makes of <(...)
+        try:
+            with open(source, "rb") as file:
+                return _parsed(read_bounded(file, source), source)
+        except OSError as error:
+            raise Diagnostic(f"cannot read '{source}': {_reason(error)}") from None
     if not source.strip():
         raise Diagnostic("the problem is empty", hint=_example())
     if len(source.split()) == 1 and not source.lstrip().startswith(("{", "[")):
@@ -72,13 +73,6 @@ def _laid_out(problem: Problem, layout: str) -> Problem:
         return problem
     filters, images, results = following(layout)
     return replace(problem, filter_layout=filters, input_layout=images, output_layout=results)
-
-
-def _decoded(data: bytes, name: str) -> str:
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise Diagnostic(f"'{name}' is not UTF-8 text: {error.reason} at byte {error.start}") from None
 
 
 def _reason(error: OSError) -> str:

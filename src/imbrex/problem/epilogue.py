@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import ast
 import math
+import warnings
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,8 @@ import numpy.typing as npt
 
 from imbrex.diagnostic import Diagnostic, did_you_mean
 from imbrex.dtype import DTYPES, F64, DType
+from imbrex.limit import EPILOGUE_CHARACTERS, EPILOGUE_DEPTH
+from imbrex.numeral import shown
 from imbrex.problem.operand import Operand
 
 __all__ = [
@@ -38,6 +41,7 @@ Array: TypeAlias = Literal["bias", "residual"]
 ARRAYS: Final[tuple[Array, ...]] = get_args(Array)
 """Names that are further operands of the problem."""
 NAMES: Final = ("x", *ARRAYS)
+DEEP: Final = f"an epilogue has at most {EPILOGUE_DEPTH} operators and functions inside each other"
 
 
 def _relu(x: Float) -> Float:
@@ -196,16 +200,40 @@ def operands(epilogue: Epilogue | None, result: Operand, channel: str) -> tuple[
 
 def parse(text: str) -> Epilogue:
     """The epilogue that `text` spells; a Diagnostic with carets under the part that is wrong."""
-    try:
-        tree = ast.parse(text.strip(), mode="eval").body
-    except SyntaxError as error:
-        raise _wrong(text, (error.offset or 1) - 1, 1, f"no expression: {error.msg}") from None
+    if len(text) > EPILOGUE_CHARACTERS:
+        long = f"an epilogue of {len(text)} characters is longer than {EPILOGUE_CHARACTERS}"
+        raise _wrong(text, 0, 1, long)
+    tree = _tree(text)
     result = None
     if isinstance(tree, ast.Call) and isinstance(tree.func, ast.Name) and tree.func.id in DTYPES:
         if len(tree.args) != 1 or tree.keywords:
             raise _at(text, tree, f"a type goes around one expression, as in {tree.func.id}(relu(x))")
         result, tree = DTYPES[tree.func.id], tree.args[0]
     return Epilogue(_read(text.strip(), tree), result)
+
+
+def _tree(text: str) -> ast.expr:
+    """What Python's own parser makes of it; nested no deeper than EPILOGUE_DEPTH."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # `1if x`: Python says that it is no style
+            tree = ast.parse(text.strip(), mode="eval").body
+    except SyntaxError as error:
+        raise _wrong(text, (error.offset or 1) - 1, 1, f"no expression: {error.msg}") from None
+    except ValueError:  # a null character, for Python 3.11
+        raise _wrong(text, 0, 1, "no expression: it holds what is no text") from None
+    except (RecursionError, MemoryError):  # of Python's parser
+        raise _wrong(text, 0, 1, DEEP) from None
+    level, depth = [tree], 0
+    while level:
+        depth += 1
+        for node in level:
+            if isinstance(node, ast.Constant) and isinstance(node.value, int) and abs(node.value) >= 2**1024:
+                raise _at(text, node, f"{shown(node.value)} is beyond every type of floats")
+        level = [n for node in level for n in ast.iter_child_nodes(node) if isinstance(n, ast.expr)]
+    if depth > EPILOGUE_DEPTH:
+        raise _wrong(text, 0, 1, DEEP)
+    return tree
 
 
 def _read(text: str, node: ast.expr) -> Expression:
@@ -277,7 +305,9 @@ def _within(text: str, own: int, binding: int) -> str:
 
 def _at(text: str, node: ast.expr, message: str, hint: str | None = None) -> Diagnostic:
     end: Any = node.end_col_offset
-    return _wrong(text, node.col_offset, end - node.col_offset, message, hint)
+    data = text.encode()  # Python counts bytes
+    start, stop = (len(data[:offset].decode()) for offset in (node.col_offset, end))
+    return _wrong(text, start, stop - start, message, hint)
 
 
 def _wrong(text: str, start: int, length: int, message: str, hint: str | None = None) -> Diagnostic:

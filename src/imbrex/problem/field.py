@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from imbrex.diagnostic import Diagnostic, did_you_mean
 from imbrex.dtype import I32, DType, dtype
+from imbrex.numeral import MOST, must_be, shown
 
 __all__ = ["Pair", "flag", "number", "one_of", "operand_type", "pair", "whole"]
 
@@ -19,11 +20,10 @@ Pair = tuple[int, int]
 def whole(name: str, value: object, *, least: int) -> int:
     """`value` as an int of at least `least`; NumPy integers are welcome, bools are not."""
     if isinstance(value, bool) or not isinstance(value, SupportsIndex):
-        raise Diagnostic(f"{name} must be an integer, got {value!r}", subject=name)
-    if index(value) < least:
-        kind = "positive" if least == 1 else "zero or positive"
-        raise Diagnostic(f"{name} must be {kind}, got {index(value)}", subject=name)
-    return index(value)
+        raise Diagnostic(f"{name} must be an integer, got {shown(value)}", subject=name)
+    if not least <= (found := index(value)) <= MOST:
+        raise Diagnostic(must_be(name, found, least), subject=name)
+    return found
 
 
 def pair(name: str, value: object, *, least: int) -> Pair:
@@ -40,22 +40,28 @@ def pair(name: str, value: object, *, least: int) -> Pair:
 def flag(name: str, value: object) -> bool:
     """A truth value; 0 and 1 will do."""
     if value not in (0, 1):
-        raise Diagnostic(f"{name} must be true or false, got {value!r}", subject=name)
+        raise Diagnostic(f"{name} must be true or false, got {shown(value)}", subject=name)
     return bool(value)
 
 
 def number(name: str, value: object) -> float:
     """A finite number; both zeros are 0.0, so that equal problems have equal texts."""
-    if isinstance(value, bool) or not isinstance(value, SupportsFloat) or not math.isfinite(float(value)):
-        raise Diagnostic(f"{name} must be a finite number, got {value!r}", subject=name)
-    return float(value) + 0.0
+    try:
+        found = float(value) if isinstance(value, SupportsFloat) and not isinstance(value, bool) else math.nan
+    except OverflowError:  # an integer beyond floats
+        found = math.inf
+    if not math.isfinite(found):
+        raise Diagnostic(f"{name} must be a finite number, got {shown(value)}", subject=name)
+    return found + 0.0
 
 
 def one_of(name: str, value: object, known: tuple[str, ...]) -> str:
     """`value` where it is one of the `known` words."""
     if value not in known:
         hint = did_you_mean(str(value), known)
-        raise Diagnostic(f"unknown {name} '{value}'; known are {', '.join(known)}", hint=hint, subject=name)
+        raise Diagnostic(
+            f"unknown {name} {shown(value)}; known are {', '.join(known)}", hint=hint, subject=name
+        )
     return cast(str, value)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from imbrex.diagnostic import Diagnostic, did_you_mean
+from imbrex.numeral import shown
 from imbrex.problem.conv import Conv2d
 from imbrex.problem.field import one_of
 from imbrex.problem.gemm import Gemm
@@ -26,7 +27,7 @@ def from_json(value: object) -> Conv2d | Gemm:
     given = dict(cast("Mapping[str, Any]", value))
     version: object = given.pop("version", 1)
     if version != 1:
-        raise Diagnostic(f"unknown problem version {version!r}; this Imbrex reads 1", subject="version")
+        raise Diagnostic(f"unknown problem version {shown(version)}; this Imbrex reads 1", subject="version")
     if "problem" not in given:
         raise Diagnostic("missing key 'problem'", hint='give "problem": "conv2d" or "problem": "gemm"')
     kind = _KINDS[one_of("problem", given.pop("problem"), tuple(_KINDS))]

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from typing import cast
 
 from imbrex.diagnostic import Diagnostic
+from imbrex.limit import JSON_DEPTH, too_deep
+from imbrex.numeral import json_whole
 from imbrex.problem.conv import Conv2d
 from imbrex.problem.flags import Line, Word
 from imbrex.problem.gemm import Gemm
@@ -19,10 +21,14 @@ from imbrex.problem.json_form import from_json
 __all__ = ["read_json"]
 
 _BETWEEN = re.compile(r"[\s,\[]*")
+_DECODER = json.JSONDecoder(parse_int=json_whole)
 
 
 def read_json(text: str, start: int, file: str | None) -> tuple[list[Conv2d | Gemm], int]:
     """The problems of the value that begins at `start`, and the end of its last line."""
+    if (at := too_deep(text, start)) is not None:
+        error = Diagnostic(f"malformed JSON: more than {JSON_DEPTH} lists and objects inside each other")
+        raise _located(error, text, at, 1, file)
     try:
         end = _decode(text, start)[1]
     except json.JSONDecodeError as error:
@@ -63,7 +69,7 @@ def _items(text: str, start: int) -> Iterator[tuple[object, int, int]]:
 
 
 def _decode(text: str, at: int) -> tuple[object, int]:
-    return cast("tuple[object, int]", json.JSONDecoder().raw_decode(text, at))
+    return cast("tuple[object, int]", _DECODER.raw_decode(text, at))
 
 
 def _located(error: Diagnostic, text: str, at: int, length: int, file: str | None) -> Diagnostic:

@@ -8,10 +8,12 @@ and column.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from imbrex.diagnostic import Diagnostic, did_you_mean
+from imbrex.limit import LINE_CHARACTERS
 from imbrex.problem.conv import Conv2d
 from imbrex.problem.flags import Line, Word
 from imbrex.problem.gemm import Gemm
@@ -22,6 +24,7 @@ from imbrex.problem.miopen import MIOPEN_KINDS, miopen_line, read_miopen
 
 __all__ = ["Parsed", "parse_problem", "parse_problems", "problem_text"]
 
+_BLANK = re.compile(r"\s*(?:\n|\Z)")
 _TOOLS = ("MIOpenDriver", "hipblaslt-bench")
 
 
@@ -60,22 +63,30 @@ def problem_text(problem: Conv2d | Gemm) -> str:
 def _parse(text: str, file: str | None) -> Iterator[Parsed]:
     position, number = 0, 1
     while position < len(text):
+        if blank := _BLANK.match(text, position):
+            number += text.count("\n", position, blank.end())
+            position = blank.end()
+            continue
         end = text.find("\n", position)
         end = len(text) if end < 0 else end
-        line = Line(text[position:end].rstrip("\r"), file, number)
-        words = line.words()
-        if words and words[0].text.startswith(("{", "[")):
-            problems, end = read_json(text, position + words[0].col - 1, file)
+        line = Line(text[position:end].rstrip(), file, number)
+        first = len(line.text) - len(line.text.lstrip())
+        if line.text.startswith(("{", "["), first):
+            problems, end = read_json(text, position + first, file)
             yield Parsed(tuple(problems), (), number)
-        elif words:
-            read, ignored = _read_line(line, words)
+        elif not line.text.startswith("#", first):
+            read, ignored = _read_line(line)
             yield Parsed(tuple(read), ignored, number)
         number += text.count("\n", position, end + 1)
         position = end + 1
 
 
-def _read_line(line: Line, words: list[Word]) -> tuple[list[Conv2d] | list[Gemm], tuple[str, ...]]:
+def _read_line(line: Line) -> tuple[list[Conv2d] | list[Gemm], tuple[str, ...]]:
     """One line by its form, which the tool's name or the first word tells; a log's prefix is skipped."""
+    if len(line.text) > LINE_CHARACTERS:
+        long = f"a line of {len(line.text)} characters is longer than {LINE_CHARACTERS}"
+        raise line.locate(Diagnostic(long), Word(" ", 1))
+    words = line.words()
     tools = [i for i, word in enumerate(words) if word.stem.removesuffix(".exe") in _TOOLS]
     rest = words[tools[-1] + 1 :] if tools else words
     if tools and words[tools[-1]].stem.startswith("hipblaslt-bench"):

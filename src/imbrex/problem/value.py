@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from imbrex.diagnostic import Diagnostic
+from imbrex.numeral import decimal, is_spelled, must_be, whole
 from imbrex.problem.epilogue import Epilogue, parse
 from imbrex.problem.field import Pair
 
@@ -17,13 +18,12 @@ _TRUTHS = {"0": False, "false": False, "n": False, "1": True, "true": True, "t":
 
 def read_whole(flag: str, text: str, least: int = 0) -> int:
     """A whole number of at least `least`."""
-    digits = text[1:] if text[:1] in ("-", "+") else text
-    if not (digits.isascii() and digits.isdigit()):
+    if not is_spelled(text):
         raise Diagnostic(f"'{flag}' takes an integer, got '{text}'")
-    if int(text) < least:
-        kind = "positive" if least == 1 else "zero or positive"
-        raise Diagnostic(f"'{flag}' must be {kind}, got {text}")
-    return int(text)
+    value = whole(text, least)
+    if value is None:
+        raise Diagnostic(must_be(f"'{flag}'", text, least))
+    return value
 
 
 def read_size(flag: str, text: str) -> int:
@@ -38,10 +38,9 @@ def read_pad(flag: str, text: str) -> Pair:
 
 
 def read_number(flag: str, text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        raise Diagnostic(f"'{flag}' takes a number, got '{text}'") from None
+    value = decimal(text)
+    if value is None:
+        raise Diagnostic(f"'{flag}' takes a number, got '{text}'")
     if not math.isfinite(value):
         raise Diagnostic(f"'{flag}' must be finite, got {text}")
     return value

@@ -15,11 +15,12 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from imbrex.diagnostic import Diagnostic
+from imbrex.numeral import shown, whole
 from imbrex.problem.operand import reach
 from imbrex.run.arrays import Array, as_array, check, new_array, same_kind, share_memory
 from imbrex.run.machine import usable_cores
@@ -27,6 +28,7 @@ from imbrex.run.machine import usable_cores
 __all__ = ["CpuKernel", "Parameter", "load", "thread_count"]
 
 _OK, _OUT_OF_MEMORY = 0, 1
+MOST_THREADS: Final = 99_999
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,15 +156,17 @@ def thread_count(threads: int | None = None) -> int:
         given = os.environ.get("IMBREX_THREADS", "").strip()
         if not given:
             return usable_cores()
-        if not re.fullmatch(r"0*[1-9][0-9]{0,4}", given):
+        found = whole(given, 1, MOST_THREADS)
+        if found is None:
             raise Diagnostic(f"IMBREX_THREADS should be a positive number, got '{given}'")
-        return int(given)
+        return found
     try:
         count = operator.index(threads)
     except TypeError:
         raise TypeError(f"'threads' should be an integer, got {type(threads).__name__}") from None
-    if not 1 <= count <= 99_999:
-        raise ValueError(f"'threads' should be positive and below 100000, got {count}")
+    if not 1 <= count <= MOST_THREADS:
+        got = shown(count)
+        raise ValueError(f"'threads' should be positive and below {MOST_THREADS + 1}, got {got}")
     return count
 
 

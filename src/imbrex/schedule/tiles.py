@@ -18,12 +18,12 @@ Law: `parse` undoes `text`, `from_json` undoes `to_json`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Literal, TypeAlias
 
 from imbrex.diagnostic import Diagnostic, did_you_mean
+from imbrex.numeral import whole
 from imbrex.schedule.target import CpuTarget, Target
 from imbrex.view.streamk import WORDS, Mode
 from imbrex.view.workgroup import ALONG, Along, Order
@@ -106,9 +106,9 @@ def parse(line: str) -> TileSchedule:
     mode, colon, number = head.partition(":")
     known, count = _mode(line, mode), None
     if colon:
-        if not _is_number(number, MOST_WORKGROUPS):
+        count = whole(number, 0, MOST_WORKGROUPS)
+        if count is None:
             raise _wrong(line, 0, head, f"a schedule is MODE or MODE:WORKGROUPS, got '{head}'")
-        count = int(number)
     try:
         return TileSchedule(known, count, _order(line, len(head) + 1, options) if options else None)
     except Diagnostic as error:
@@ -174,7 +174,7 @@ def _order(line: str, start: int, options: list[str]) -> Order:
             raise _wrong(line, start, option, "'runtime' takes no value; wgm gives the default")
         if key == "along" and value not in ALONG:
             raise _wrong(line, start, option, f"'along' is m or n, got '{value}'")
-        if most is not None and not (equals and _is_number(value, most) and 1 <= int(value) <= most):
+        if most is not None and whole(value, 1, most) is None:
             raise _wrong(line, start, option, f"'{key}' is a number from 1 to {most}, got '{value}'")
         given[key] = value
         start += len(option) + 1
@@ -193,10 +193,6 @@ def _check(order: Order) -> None:
     for key, value, most in (("wgm", order.group, MOST_GROUP), ("xcd", order.xcds, MOST_XCDS)):
         if not 1 <= value <= most:
             raise Diagnostic(f"'{key}' is a number from 1 to {most}, got {value}")
-
-
-def _is_number(text: str, most: int) -> bool:
-    return re.fullmatch(r"[0-9]+", text) is not None and len(text) <= len(str(most))
 
 
 def _wrong(line: str, start: int, what: str, message: str, hint: str | None = None) -> Diagnostic:

@@ -25,6 +25,7 @@ from dataclasses import fields
 from typing import Any, TypeAlias, get_args
 
 from imbrex.diagnostic import Diagnostic, did_you_mean
+from imbrex.numeral import MOST, shown, whole
 from imbrex.schedule.cpu.plan import CpuTuning
 from imbrex.schedule.general.plan import GeneralTuning
 from imbrex.schedule.halo.lines import LinesTuning
@@ -146,9 +147,11 @@ def _read(line: str, start: int, name: str, word: str) -> int | str | bool:
         if (near := _unknown(word)) is not None:
             raise _error(line, start, word, *near)
         return word
-    if not (word.isascii() and word.isdigit()) or word.startswith("0"):
-        raise _error(line, start, word, f"{name} is '{word}', expected a whole number from 1")
-    return int(word)
+    number = None if word.startswith(("0", "+")) else whole(word, 1)
+    if number is None:
+        bounds = f"from 1 to {MOST}" if len(word) >= len(str(MOST)) else "from 1"
+        raise _error(line, start, word, f"{name} is '{word}', expected a whole number {bounds}")
+    return number
 
 
 def _unknown(word: str) -> tuple[str, str | None] | None:
@@ -172,8 +175,8 @@ def _typed(name: str, value: Any) -> None:
             raise Diagnostic(f"{name} is {value!r}, expected 'auto' or a matrix instruction's name")
         if (near := _unknown(value)) is not None:
             raise Diagnostic(near[0], hint=near[1])
-    elif not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise Diagnostic(f"{name} is {value!r}, expected a whole number from 1")
+    elif not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= MOST:
+        raise Diagnostic(f"{name} is {shown(value)}, expected a whole number from 1")
 
 
 def _error(line: str, start: int, part: str, message: str, hint: str | None = None) -> Diagnostic:

@@ -21,6 +21,7 @@ Imbrex: TypeAlias = Callable[..., Any]
 
 CONV = "conv -n 1 -c 3 -H 6 -W 6 -k 4 -y 3 -x 3 -p 1 -q 1 -F 1"
 GEMM = "gemm -m 5 -n 7 -k 9"
+MANY = "9" * 5000
 
 
 BAD: dict[str, tuple[tuple[str, ...], str]] = {
@@ -100,6 +101,28 @@ BAD: dict[str, tuple[tuple[str, ...], str]] = {
         ("explain", f"{GEMM} -t f16", "--target", "sm_90a", "--schedule", "data_parallel/wgm=4"),
         "a tuning of warpgroups has an order of tiles of its own",
     ),
+    "digits without end": (("run", f"gemm -m {MANY} -n 1 -k 1"), "'-m' is at most 9223372036854775807"),
+    "digits without end in a tuning": (
+        ("run", GEMM, "--tuning", f"v1:general:{MANY},32,32,4,2,2"),
+        "expected a whole number from 1 to 9223372036854775807",
+    ),
+    "digits without end in a grid": (("map", f"{MANY}x4"), "a grid of tiles looks like 6x8"),
+    "digits without end in an algorithm": (
+        ("run", CONV.replace("conv", "convfp16"), "--target", "gfx942", "--algorithm", f"halo:{MANY}"),
+        "error: algorithm 'halo:9",
+    ),
+    "digits without end in a lane": (
+        ("explain", "mma", "v_mfma_f32_32x32x8_f16", "--element-of", f"{MANY},0"),
+        "--element-of takes LANE,REGISTER",
+    ),
+    "lists without end": (("run", "[" * 100_000), "more than 32 lists and objects inside each other"),
+    "folders without end": (("build", GEMM, "-o", "a/" * 2000), "parts is deeper than 256"),
+    "a report in folders without end": (
+        ("bench", GEMM, "--threads", "1", "--peers", "", "--seconds", "0", "-o", "a/" * 2000),
+        "parts is deeper than 256",
+    ),
+    "escape sequences": (("run", "gemm -m \x1b[31m4 -n 4"), "gemm -m \\x1b[31m4 -n 4"),
+    "a file without end": (("run", "/dev/zero"), "'/dev/zero' is longer than 67108864 bytes"),
     "an unknown peer": (("bench", GEMM, "--peers", "jax"), "unknown peer 'jax'"),
 }
 
@@ -111,6 +134,7 @@ def test_bad_input_is_one_message(what: str, imbrex: Imbrex) -> None:
     assert message in said.errors
     assert (said.code, said.out) == (1, "")
     assert "Traceback" not in said.errors and said.errors.count("error:") == 1
+    assert len(said.errors) < 3000 and "a fault of Imbrex" not in said.errors
 
 
 @pytest.mark.parametrize(
@@ -123,6 +147,10 @@ def test_bad_input_is_one_message(what: str, imbrex: Imbrex) -> None:
         (("run", CONV, "--seconds", "nan"), "invalid value for '--seconds': nan is no number of seconds"),
         (("run", CONV, "--seconds", "-1"), "-1.0 is no number of seconds"),
         (("run", CONV, "--seed", "-1"), "invalid value for '--seed'"),
+        (("run", CONV, "--seed", MANY), "invalid value for '--seed'"),
+        (("run", CONV, "--threads", MANY), "invalid value for '--threads'"),
+        (("map", "4x4", "--group", "9" * 4000), "invalid value for '--group'"),
+        (("\x1b[31m",), "no such command '\\x1b[31m'"),
     ],
 )
 def test_a_wrong_command_line_says_so(words: tuple[str, ...], message: str, imbrex: Imbrex) -> None:
@@ -147,6 +175,20 @@ def test_files_that_cannot_be_read_or_written(imbrex: Imbrex, tmp_path: Path) ->
         "bench", GEMM, "--threads", "1", "--peers", "", "--seconds", "0", "-o", str(tmp_path / "file" / "r")
     )
     assert (said.code, f"cannot write '{tmp_path / 'file' / 'r'}'" in said.errors) == (1, True)
+
+
+@pytest.mark.parametrize("name", ["IMBREX_THREADS"])
+def test_numbers_of_the_environment(name: str, imbrex: Imbrex, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(name, MANY)
+    said = imbrex("run", GEMM)
+    assert (said.code, said.out) == (1, "") and f"error: {name} should be a" in said.errors
+
+
+def test_a_pipe_is_read_as_a_file_is(imbrex: Imbrex, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    writer = subprocess.Popen(["sh", "-c", f"echo '{GEMM}' > '{tmp_path / 'pipe'}'"])
+    said = imbrex("explain", str(tmp_path / "pipe"))
+    assert (writer.wait(10), said.code, "5 x 7 x 9" in said.out) == (0, 0, True)
 
 
 def test_a_report_that_cannot_be_written_leaves_nothing(

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import DTYPES
+from imbrex.numeral import MOST
 from imbrex.problem import Conv2d, Gemm, from_json, parse_problem, problem_text
 from imbrex.problem.epilogue import parse as parse_epilogue
 from imbrex.problem.hipblaslt import hipblaslt_line
@@ -83,7 +84,7 @@ def gaps(draw: st.DrawFn, role: str, batch: int, rows: int, columns: int) -> dic
         found[f"stride_{role}"] = columns
     elif draw(st.booleans()):
         found[f"stride_{role}"] = draw(st.integers(reach if role == "c" else 0, 2 * reach))
-    return found
+    return found if max(found.values(), default=0) <= MOST else {}
 
 
 @st.composite

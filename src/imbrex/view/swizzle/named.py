@@ -17,6 +17,7 @@ from functools import lru_cache
 from typing import Final, Literal, get_args
 
 from imbrex.diagnostic import Diagnostic, did_you_mean
+from imbrex.numeral import whole
 from imbrex.view.mma import Instruction, instruction, instructions
 from imbrex.view.swizzle.kernel import LANES_TOGETHER, TileKernel
 
@@ -68,6 +69,10 @@ def k_run(convention: KConvention, of: Instruction, unroll: int) -> int | None:
     return {"interleaved": None, "contiguous": of.a_elements * unroll, "split16": 16}[convention]
 
 
+MOST_TILES: Final = 1024
+"""Instructions along one dimension of a kernel, or waves."""
+
+
 @lru_cache(maxsize=256)
 def tile_kernel(name: str, convention: KConvention = "interleaved") -> TileKernel:
     """The kernel of this name; Diagnostic where there is none."""
@@ -76,7 +81,10 @@ def tile_kernel(name: str, convention: KConvention = "interleaved") -> TileKerne
     found = _NAME.fullmatch(name)
     if found is None:
         raise Diagnostic(f"there is no tile kernel '{name}'", hint=FORM)
-    counts = {key: int(text) for key, text in found.groupdict("1").items() if key != "instruction"}
+    texts = {key: text for key, text in found.groupdict("1").items() if key != "instruction"}
+    counts = {key: n for key, text in texts.items() if (n := whole(text, 1, MOST_TILES)) is not None}
+    if counts.keys() != texts.keys():
+        raise Diagnostic(f"tile kernel '{name}' has a count that is not from 1 to {MOST_TILES}", hint=FORM)
     unroll = counts["m"], counts["n"], counts["k"]
     waves = counts["wm"], counts["wn"], 1
     of = _instruction(found["instruction"], name)

@@ -1,0 +1,74 @@
+"""Numeral: whatever a text or a value is, it is a number within its bounds, or none."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from imbrex.numeral import MOST, decimal, is_spelled, json_whole, must_be, shown, whole
+
+MANY = "9" * 5000
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("0", 0), ("7", 7), ("+7", 7), ("007", 7), ("0" * 9000 + "7", 7), (str(MOST), MOST),
+        (str(MOST + 1), None), ("-1", None), (MANY, None), ("", None), ("-", None), ("1_0", None),
+        (" 1", None), ("\u0663", None), ("1.0", None),
+    ],
+)  # fmt: skip
+def test_whole(text: str, value: int | None) -> None:
+    assert whole(text) == value
+
+
+@given(st.integers(), st.integers(-5, 5), st.integers(0, 2**70))
+def test_bounds_hold(value: int, least: int, most: int) -> None:
+    wanted = value if least <= value <= min(most, MOST) and abs(value) <= MOST else None
+    assert whole(str(value), least, min(most, MOST)) == wanted
+
+
+@given(st.text())
+@example(MANY)
+@example("-" + MANY)
+def test_no_text_raises(text: str) -> None:
+    assert (whole(text, -MOST) is None) or is_spelled(text)
+    assert decimal(text) is None or isinstance(decimal(text), float)
+    assert len(shown(text)) < 100
+    if is_spelled(text):
+        assert len(must_be("'-n'", text, 1)) < 130
+
+
+def test_json_numbers_without_end_are_floats() -> None:
+    assert (json_whole("12"), json_whole("1" + "0" * 30), json_whole("9" * 400)) == (12, 1e30, float("inf"))
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (3, "3"),
+        ("a", "'a'"),
+        (10**5000, "a number of about 5001 digits"),
+        (-(10**5000), "-a number of about 5001 digits"),
+        ([10**5000], "a list too large to show"),
+        ("a" * 100, "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaa... (102 characters)"),
+    ],
+    ids=range(6),
+)
+def test_values_are_shown(value: object, text: str) -> None:
+    assert shown(value) == text
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("0", "k must be positive, got 0"),
+        ("-" + MANY, "k must be positive, got -99999999999999999999999999999... (5001 digits)"),
+        (MANY, f"k is at most {MOST}, got {'9' * 30}... (5000 digits)"),
+        (10**5000, f"k is at most {MOST}, got a number of about 5001 digits"),
+    ],
+    ids=range(4),
+)
+def test_what_is_out_of_bounds_says_so(given: str | int, message: str) -> None:
+    assert must_be("k", given, 1) == message
