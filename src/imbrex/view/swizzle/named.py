@@ -82,9 +82,9 @@ def tile_kernel(name: str, convention: KConvention = "interleaved") -> TileKerne
     if found is None:
         raise Diagnostic(f"there is no tile kernel '{name}'", hint=FORM)
     texts = {key: text for key, text in found.groupdict("1").items() if key != "instruction"}
-    counts = {key: n for key, text in texts.items() if (n := whole(text, 1, MOST_TILES)) is not None}
+    counts = {key: n for key, text in texts.items() if (n := whole(text, 0, MOST_TILES)) is not None}
     if counts.keys() != texts.keys():
-        raise Diagnostic(f"tile kernel '{name}' has a count that is not from 1 to {MOST_TILES}", hint=FORM)
+        raise Diagnostic(f"tile kernel '{name}' has a count above {MOST_TILES}", hint=FORM)
     unroll = counts["m"], counts["n"], counts["k"]
     waves = counts["wm"], counts["wn"], 1
     of = _instruction(found["instruction"], name)
