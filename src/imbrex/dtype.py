@@ -1,29 +1,6 @@
-"""DType: the element types, what each accumulates in and stores to, and the error that a result may have.
+"""DType: the element types, what each accumulates in and stores to.
 
-Law of the error bound.  A result is a sum of K products, computed in some order, with or without FMA, in an
-accumulator of unit roundoff u.  Each product passes through at most K roundings, and whatever the order and K
-(Jeannerod and Rump, SIAM J. Matrix Anal. Appl. 34(2), 2013, who rid the textbook's K u / (1 - K u) of its
-denominator)
-
-    |acc - want| <= gamma(K) * sum |a||b|,            gamma(K) = K u.
-
-Where the data is random, roundings are independent and of mean zero, and gamma(K) shrinks to lambda sqrt(K) u
-with probability at least 1 - 2 K exp(-lambda^2 / 2) for one element (Higham and Mary, SIAM J. Sci. Comput.
-41(5), 2019); lambda = 10 leaves 4e-22 K.  Storing into a narrower type rounds once more, by u_out.  The
-float64 reference has the same error with its own u.  Together, with eta for underflow:
-
-    |got - want| <= gamma * sum |a||b| * (1 + u_out) + u_out |want| + eta.
-
-tf32 is an f32 in memory whose product is taken of 11 bits of its significand.  A matrix unit gets there by
-rounding to nearest or by dropping bits, so that an operand is off by at most v = 2^-10 of itself, one product
-by (1 + v)^2 - 1, and the sum, before any rounding of its own, by
-
-    delta = 2 v + v^2 of sum |a||b|;        gamma becomes delta + gamma (1 + delta).
-
-Where the data is random, so are the signs of these errors, each at most delta |a||b|: their sum exceeds
-lambda delta sqrt(sum |a b|^2) with probability at most 2 exp(-lambda^2 / 2) (Hoeffding).  The root mean
-square of random products is below twice their mean (1.33 of uniform ones, 1.57 of normal ones), which makes
-delta smaller by 2 lambda / sqrt(K).
+tf32 is an f32 in memory whose product is taken of 11 bits of its significand.
 
 An 8-bit float comes in two formats, 4 bits of exponent and 3 of mantissa or 5 and 2, each as the Open Compute
 Project has it (fn: no infinity, 2023) and as gfx942 has it (fnuz: no -0 either, one more in the bias).  A
@@ -33,10 +10,9 @@ scaled before it is stored, and a problem states no scale.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -58,19 +34,8 @@ __all__ = [
     "ML_DTYPES",
     "TF32",
     "DType",
-    "Data",
-    "Tolerance",
     "dtype",
-    "tolerance",
 ]
-
-Data = Literal["any", "random"]
-"""What is known of the operands: nothing, or that they are random, independent and of mean zero."""
-
-REFERENCE_UNIT = 2.0**-53
-LIKELY_LAMBDA = 10.0
-PEAK = 2.0
-"""Root mean square over mean of the products of random data, at most."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -198,53 +163,3 @@ def dtype(name: str | DType | npt.DTypeLike) -> DType:
         hint = did_you_mean(word, [*DTYPES, *_ALIASES])
         raise Diagnostic(f"unknown element type '{word}'; known are {known}", hint=hint, subject="dtype")
     return found
-
-
-@dataclass(frozen=True)
-class Tolerance:
-    """|got - want| <= magnitude * of_magnitude + |want| * of_want + absolute, element by element.
-
-    magnitude is the sum of |a||b| over the terms of the element (plus |beta c| where there is one).
-    All three are 0 for integer results, which are exact.
-    """
-
-    of_magnitude: float
-    of_want: float
-    absolute: float
-
-    def bound(self, want: npt.NDArray[Any], magnitude: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-        """The largest error that a correct kernel can have, for every element."""
-        size = np.abs(want.astype(np.float64))
-        return magnitude.astype(np.float64) * self.of_magnitude + size * self.of_want + self.absolute
-
-
-def tolerance(operand: DType, terms: int, *, extra_roundings: int = 0, data: Data = "any") -> Tolerance:
-    """The Tolerance of a sum of `terms` products of `operand` elements, by the law at the head of this file.
-
-    extra_roundings: further roundings that one product can pass through (alpha, beta, a split sum).
-    data: "any" gives the bound that always holds; "random" the smaller one for random data of mean zero.
-    """
-    if not operand.is_float:
-        return Tolerance(0.0, 0.0, 0.0)
-    acc, out = operand.accumulator, operand.output
-    roundings = terms + extra_roundings
-    u_out = 0.0 if out == acc else out.unit_roundoff
-    relative = _gamma(roundings, acc.unit_roundoff, data) + _gamma(roundings, REFERENCE_UNIT, data)
-    read = _delta(terms, operand.read_error, data)
-    relative = read + relative * (1.0 + read)
-    underflow = roundings * acc.smallest_normal + (0.0 if out == acc else out.smallest_subnormal)
-    return Tolerance(relative * (1.0 + u_out), u_out, underflow)
-
-
-def _delta(terms: int, unit: float, data: Data) -> float:
-    """Relative error of a sum of products, of what its operands lose when they are read."""
-    certain = unit * (2.0 + unit)
-    return certain if data == "any" else certain * min(1.0, PEAK * LIKELY_LAMBDA / math.sqrt(terms))
-
-
-def _gamma(roundings: int, unit: float, data: Data) -> float:
-    """Relative error of `roundings` roundings in sequence."""
-    certain = roundings * unit
-    if data == "any":
-        return certain
-    return min(certain, math.expm1(LIKELY_LAMBDA * math.sqrt(roundings) * unit + roundings * unit * unit))

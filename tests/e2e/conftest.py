@@ -38,8 +38,7 @@ class Built:
         if not getattr(self.problem, "beta", 0):
             poison(arrays[written])
         self.kernel(*(arrays[o.role] for o in self.problem.operands), threads=threads)
-        data = "random" if kind == "float" else "any"
-        return compare(self.problem, arrays[written], truth, is_exact=operands.is_exact, data=data)
+        return compare(self.problem, arrays[written], truth, is_exact=operands.is_exact, data=operands.data)
 
 
 @pytest.fixture

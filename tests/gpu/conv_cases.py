@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
 
-from gpu_case import Case, values_of
+from gpu_case import Case
 
 from imbrex.bench.resnet import LAYOUTS
 from imbrex.problem import Conv2d, Gemm
@@ -52,7 +52,7 @@ def convolutions() -> Iterator[Case]:
         for shape in (WINDOWS[0], WINDOWS[5], GROUPS[0]):
             yield Case("conv", convolution(direction, layout, dtype, shape))
     for layout, shape in product(LAYOUTS, (WINDOWS[0], WINDOWS[3], GROUPS[2])):
-        yield Case("conv", convolution("forward", layout, "i8", shape), values=("integer",))
+        yield Case("conv", convolution("forward", layout, "i8", shape))
 
 
 COPIED: tuple[tuple[str, Shape], ...] = (
@@ -115,7 +115,7 @@ def gaps() -> Iterator[Case]:
             yield Case("gaps", Gemm(m, n, k, **words))  # type: ignore[arg-type]
     for dtype, strides, n in product(("bf16", "f8e4m3fn", "i8", "f64"), (GAPS[0], GAPS[3]), (133, 136)):
         problem = Gemm(257, n, 331, transpose_b=True, dtype=dtype, **strides)
-        yield Case("gaps", problem, values=values_of(dtype))
+        yield Case("gaps", problem)
     scaled = Gemm(264, 392, 328, transpose_b=True, dtype="f16", alpha=2.0, beta=3.0)
     finished = Gemm(264, 392, 328, dtype="bf16", epilogue="relu(x + bias) + residual")
     for problem, strides in product((scaled, finished), (GAPS[0], GAPS[3])):

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from imbrex.bench.prepare import Wanted
 from imbrex.problem import Problem
-from imbrex.verify.data import Values
+from imbrex.verify.data import Values, values_of
+from imbrex.verify.unit import Unit, unit_of
 
-__all__ = ["TARGET", "Case", "values_of"]
+__all__ = ["TARGET", "Case"]
 
 TARGET = "sm_90a"
 
@@ -21,8 +22,17 @@ class Case:
     problem: Problem
     tuning: str | None = None
     schedule: str | None = None
-    values: tuple[Values, ...] = ("integer", "float")
     algorithm: str | None = None
+
+    @property
+    def values(self) -> tuple[Values, ...]:
+        """Kinds of operands that it is checked on."""
+        return values_of(self.problem)
+
+    @property
+    def unit(self) -> Unit:
+        """What adds its products."""
+        return unit_of(TARGET, self.problem.dtype)
 
     @property
     def wanted(self) -> Wanted:
@@ -31,8 +41,3 @@ class Case:
     def __str__(self) -> str:
         chosen = "-".join(word for word in (self.algorithm, self.tuning, self.schedule) if word)
         return f"{self.family}-{self.problem.key()}{f'-{chosen}' if chosen else ''}"
-
-
-def values_of(dtype: str) -> tuple[Values, ...]:
-    """What a type is checked on."""
-    return ("integer",) if dtype == "i8" else ("integer", "float")

@@ -1,48 +1,20 @@
-"""One case on a GPU, in a process of its own: launches, comparisons, and what lies around the arrays.
-
-Every array lies between two margins of bytes that read as NaN, as do the gaps between its rows: a read beyond
-an operand shows in the result, a write beyond the output in its margins or gaps.
-"""
+"""One case on a GPU, in a process of its own: launches, comparisons, and what lies around the arrays."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-import torch
 from gpu_case import TARGET, Case
 
 from imbrex.bench.gpu.replay import wait
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import Kernel, compile
-from imbrex.problem import Operand, Problem
+from imbrex.problem import Problem
 from imbrex.verify.data import Values
-from imbrex.verify.device.check import beside, compared, drawn, element_type, placed
-
-MARGIN = 4096
-CANARY = 0xFF
-
-
-class Guarded:
-    """A tensor for an operand; `holds`: are the margins and the gaps as they were?"""
-
-    def __init__(self, operand: Operand, values: Any) -> None:
-        size = operand.reach * operand.dtype.bytes
-        self._bytes = torch.full((size + 2 * MARGIN,), CANARY, dtype=torch.uint8, device="cuda")
-        inner = self._bytes[MARGIN : MARGIN + size]
-        self._memory = inner.view(element_type(operand.dtype))
-        self._operand = operand
-        self.tensor = placed(self._memory, operand, values)
-        self._end = MARGIN + size
-
-    def holds(self) -> bool:
-        around = torch.cat((self._bytes[:MARGIN], self._bytes[self._end :]))
-        return bool((around == CANARY).all()) and (self._operand.strides is None or self._keeps_gaps())
-
-    def _keeps_gaps(self) -> bool:
-        gaps = beside(self._memory, self._operand)
-        each = self._memory.view(torch.uint8).view(-1, self._operand.dtype.bytes)
-        return bool((each[gaps] == CANARY).all())
+from imbrex.verify.device.check import compared, drawn
+from imbrex.verify.device.guarded import Guarded, fault_of, is_same
+from imbrex.verify.unit import Unit
 
 
 def checked(case: Case) -> str | None:
@@ -54,7 +26,7 @@ def checked(case: Case) -> str | None:
     tunings = " ".join(kernel.tuning_texts)
     for seed, values in _launches(case):
         try:
-            told = _told(kernel, case.problem, seed, values)
+            told = _told(kernel, case, seed, values)
         except TimeoutError as error:
             raise TimeoutError(f"{error}: {tunings}") from None
         if told is not None:
@@ -62,10 +34,10 @@ def checked(case: Case) -> str | None:
     return None
 
 
-def _told(kernel: Kernel, problem: Problem, seed: int, values: Values) -> str | None:
-    if values == "integer" or problem.epilogue is None:
-        return launched(kernel, problem, seed, values)
-    outcome = kernel.check(seed, values="float")
+def _told(kernel: Kernel, case: Case, seed: int, values: Values) -> str | None:
+    if values == "integer" or case.problem.epilogue is None:
+        return launched(kernel, case.problem, seed, values, case.unit)
+    outcome = kernel.check(seed, values=values)
     return None if outcome.is_right else str(outcome)
 
 
@@ -76,21 +48,18 @@ def _launches(case: Case) -> Iterator[tuple[int, Values]]:
     yield 1, case.values[0]
 
 
-def launched(kernel: Callable[..., object], problem: Problem, seed: int, values: Values) -> str | None:
-    before = drawn(problem, seed, values, "cuda")
+def launched(
+    kernel: Callable[..., object], problem: Problem, seed: int, values: Values, unit: Unit | None = None
+) -> str | None:
+    before = drawn(problem, seed, values, "cuda", unit)
     arrays = {o.role: Guarded(o, before[o.role]) for o in problem.operands}
     _call(kernel, problem, arrays)
     wait()
     result = arrays[problem.written].tensor.clone()
-    outcome = compared(problem, before, result, values=values)
+    outcome = compared(problem, before, result, values=values, unit=unit)
     if not outcome.is_right:
         return str(outcome)
-    for role, array in arrays.items():
-        if not array.holds():
-            return f"something was written before or after '{role}', or between its rows"
-        if role != problem.written and not _same(array.tensor, before[role]):
-            return f"operand '{role}' was written"
-    return _again(kernel, problem, arrays, before, result)
+    return fault_of(problem, arrays, before) or _again(kernel, problem, arrays, before, result)
 
 
 def _again(
@@ -107,15 +76,10 @@ def _again(
         _call(kernel, problem, arrays)
         found.append(arrays[problem.written].tensor.clone())
     wait()
-    if all(_same(one, result) for one in found):
+    if all(is_same(one, result) for one in found):
         return None
     return "the same data gave another result in another run"
 
 
 def _call(kernel: Callable[..., object], problem: Problem, arrays: Mapping[str, Guarded]) -> None:
     kernel(*(arrays[o.role].tensor for o in problem.operands))
-
-
-def _same(one: Any, other: Any) -> bool:
-    bits = getattr(torch, f"int{8 * one.element_size()}")
-    return bool(torch.equal(one.contiguous().view(bits), other.contiguous().view(bits)))

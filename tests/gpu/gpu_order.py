@@ -96,7 +96,7 @@ def _siblings(problem: Conv2d, algorithm: str, reads: Kernel | None) -> Told:
     drawings = [drawn(problem, seed, "integer", "cuda") for seed in range(4)]
     t, turned = drawings[0], _permutation(problem.c)
     outputs = [one["output"] for one in drawings]
-    exact = [true_result(problem, t | {"output": one})[0] for one in outputs]
+    exact = [true_result(problem, t | {"output": one}).want for one in outputs]
     wanted = torch.stack([x @ turned.double().mT if reads else x for x in exact])
     output, result = torch.empty_like(t["output"]), torch.empty_like(t["input"])
     second = torch.empty_like(result)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import cycle, islice, product
 
 from conv_cases import PLAIN, convolution
-from gpu_case import Case, values_of
+from gpu_case import Case
 
 from imbrex.bench.resnet import LAYOUTS
 from imbrex.problem import Gemm
@@ -32,12 +32,10 @@ def products() -> Iterator[Case]:
     for number, dtype in enumerate(TYPES):
         turns = islice(cycle(TRANSPOSITIONS), number, None)
         for (m, n, k), (a, b) in zip(SIZES, turns, strict=False):
-            yield Case(
-                "gemm", Gemm(m, n, k, transpose_a=a, transpose_b=b, dtype=dtype), values=values_of(dtype)
-            )
+            yield Case("gemm", Gemm(m, n, k, transpose_a=a, transpose_b=b, dtype=dtype))
         for (m, n, k), (a, b) in product(TURNED, TRANSPOSITIONS):
             problem = Gemm(m, n, k, transpose_a=a, transpose_b=b, dtype=dtype)
-            yield Case("gemm", problem, values=values_of(dtype))
+            yield Case("gemm", problem)
     for dtype, (m, n, k) in product(("f16", "bf16"), SMALL):
         yield Case("gemm", Gemm(m, n, k, transpose_a=True, dtype=dtype))
 
@@ -46,14 +44,14 @@ def batches() -> Iterator[Case]:
     for dtype, (m, n, k) in product(("f16", "tf32", "f32", "i8"), ((72, 136, 96), (65, 33, 17))):
         for batch in (2, 5):
             problem = Gemm(m, n, k, batch=batch, transpose_b=True, dtype=dtype)
-            yield Case("batch", problem, values=values_of(dtype))
+            yield Case("batch", problem)
 
 
 def scales() -> Iterator[Case]:
     for dtype, sizes in product(("f16", "bf16", "f32", "i8"), ((200, 136, 72), (65, 129, 31))):
         for alpha, beta in ((2.0, 0.0), (1.0, 1.0), (-1.0, 3.0)):
             problem = Gemm(*sizes, transpose_b=True, alpha=alpha, beta=beta, dtype=dtype)
-            yield Case("scale", problem, values=values_of(dtype))
+            yield Case("scale", problem)
 
 
 ODD = (137, 131, 139)
@@ -64,7 +62,7 @@ def alignments() -> Iterator[Case]:
     """Copies of operands whose rows are no multiple of 16 bytes, and the same products without copies."""
     for dtype, (a, b), algorithm in product(TYPES[:6], TRANSPOSITIONS, ("aligned", "direct")):
         problem = Gemm(*ODD, transpose_a=a, transpose_b=b, dtype=dtype)
-        yield Case("aligned", problem, values=values_of(dtype), algorithm=algorithm)
+        yield Case("aligned", problem, algorithm=algorithm)
     others = (
         Gemm(136, 264, 77, dtype="f16"),
         Gemm(136, 77, 264, dtype="f16"),
@@ -150,7 +148,7 @@ def schedules() -> Iterator[Case]:
     tiles = "128,128,64,4,2,{},cooperative,straight,1"
     for cluster, parts in (("2,1", 2), ("2,1", 4), ("1,2", 4), ("2,2", 2)):
         yield Case("cluster_k", CLUSTERED[0], f"v1:warpgroup:{tiles.format(cluster)}", f"cluster_k:{parts}")
-    yield Case("cluster_k", Gemm(136, 264, 8208, dtype="i8"), schedule="cluster_k:4", values=("integer",))
+    yield Case("cluster_k", Gemm(136, 264, 8208, dtype="i8"), schedule="cluster_k:4")
     for layout, parts in product(LAYOUTS, (2, 4)):
         shape = convolution("backward_weight", layout, "f16", PLAIN | {"c": 64, "k": 64})
         yield Case("cluster_k", shape, schedule=f"cluster_k:{parts}")

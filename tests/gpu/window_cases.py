@@ -63,7 +63,7 @@ def lines() -> Iterator[Case]:
         problem = convolution("forward", "nchw", "f16", PLAIN | shape)
         yield Case("lines", problem, f"v1:lines:{text}", algorithm=f"halo:{count}")
     problem = convolution("forward", "nhwc", "i8", PLAIN | LINES[5][1])
-    yield Case("lines", problem, "v1:lines:8,7,8,3,3,64,64,1,4,2,cooperative", None, ("integer",))
+    yield Case("lines", problem, "v1:lines:8,7,8,3,3,64,64,1,4,2,cooperative")
 
 
 def halos() -> Iterator[Case]:
@@ -83,9 +83,7 @@ def halos() -> Iterator[Case]:
         yield Case(
             "halo", convolution("forward", "nchw", "f16", PLAIN | shape), algorithm=f"halo:{max(2, count)}"
         )
-    yield Case(
-        "halo", convolution("forward", "nhwc", "i8", PLAIN | HALOS[4][1]), None, None, ("integer",), "halo:1"
-    )
+    yield Case("halo", convolution("forward", "nhwc", "i8", PLAIN | HALOS[4][1]), algorithm="halo:1")
 
 
 WEIGHTS: tuple[tuple[int, Shape], ...] = (

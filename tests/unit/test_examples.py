@@ -55,9 +55,9 @@ def test_links_of_the_readme() -> None:
 
 
 SAYS = {
-    "gemm": "right: 20000 elements, all equal",
+    "gemm": "right: 20000 elements, on integer, float and probe values",
     "conv_nhwc_torch": "channels last: True",
-    "data_tiled": "gemm: 4 launches of (12, 3, 6, 12) workgroups; right: 60000 elements, all equal",
+    "data_tiled": "gemm: 4 launches of (12, 3, 6, 12) workgroups; right: 60000 elements, on integer, float",
     "explain_map": "address    (784*(gemmK / 9)) + (28*((gemmK / 3) % 3)) + (gemmK % 3) + gemmN - 29",
     "own_kernel": "the GPU schedule         right: ",
 }

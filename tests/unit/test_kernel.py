@@ -229,12 +229,21 @@ def test_one_kernel_computes_one_problem() -> None:
         compile("conv -n 1 -c 3 -H 6 -W 6 -k 4 -y 3 -x 3")
 
 
-@pytest.mark.parametrize("values", ["integer", "float"])
+@pytest.mark.parametrize("values", ["integer", "float", "probe"])
 @pytest.mark.parametrize("problem", [GEMM, CONV, BACKWARD, ADDED], ids=lambda p: p.key())
 def test_check(problem: Conv2d | Gemm, values: str) -> None:
     outcome = compile(problem).check(3, values=values)  # type: ignore[arg-type]
     assert outcome.is_right, str(outcome)
-    assert outcome.is_exact == (values == "integer")
+    is_scaled = isinstance(problem, Gemm) and problem.beta != 0.0
+    assert outcome.is_exact == (values == "integer" or (values == "probe" and not is_scaled))
+
+
+def test_a_check_is_a_pass_of_each_kind() -> None:
+    outcome = compile(GEMM).check()
+    assert [one.values for one in outcome.passes] == ["integer", "float", "probe"]
+    assert str(outcome) == f"right: {outcome.elements} elements, on integer, float and probe values"
+    whole = compile("gemm -m 5 -n 6 -k 7 -t i8").check()
+    assert str(whole) == "right: 30 elements, on integer and probe values" and whole.is_exact
 
 
 def test_control_check_sees_a_wrong_kernel() -> None:
@@ -242,4 +251,6 @@ def test_control_check_sees_a_wrong_kernel() -> None:
     right = compile(GEMM)
     wrong = replace(right, problem=replace(GEMM, alpha=2.0))
     assert right.check().is_right
-    assert not wrong.check().is_right
+    outcome = wrong.check()
+    assert not outcome.is_right and outcome.failed is not None and outcome.failed.values == "integer"
+    assert str(outcome).startswith("wrong: ") and str(outcome).endswith(", on integer values")

@@ -145,13 +145,14 @@ def _print_meaning(chosen: Choices, asked: Asked, request: Request) -> int:
         click.echo(f"  made small from {problem_text(request.problem)}")
     found = list(executed(replace(request, problem=problem)))
     rows = [[e.level, str(e.operations), str(e.comparison), seconds_text(e.seconds)] for e in found]
-    outcomes = [e.comparison for e in found]
+    is_right = all(e.comparison.is_right for e in found)
     if _is_built(chosen) and chosen.goal.is_native:
         started = time.perf_counter()
-        outcomes.append(chosen.kernel(replace(asked, problem=problem)).check())
-        rows.append(["compiled", "", str(outcomes[-1]), seconds_text(time.perf_counter() - started)])
+        verdict = chosen.kernel(replace(asked, problem=problem)).check(values="integer")
+        rows.append(["compiled", "", str(verdict), seconds_text(time.perf_counter() - started)])
+        is_right = is_right and verdict.is_right
     print_table(["level", "operations", "result", "time"], rows)
-    return 0 if all(outcome.is_right for outcome in outcomes) else FAILED
+    return 0 if is_right else FAILED
 
 
 def _problem_text(problem: Problem, algorithm: str | None) -> str:

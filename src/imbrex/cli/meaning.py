@@ -49,7 +49,7 @@ def executed(request: Request) -> Iterator[Executed]:
         execute(level.module, [memory for memory, _ in laid])
         elapsed_s = time.perf_counter() - started
         memory, written = laid[problem.operands.index(problem.result)]
-        outcome = compare(problem, written, truth, is_exact=operands.is_exact)
+        outcome = compare(problem, written, truth, is_exact=operands.is_exact, data=operands.data)
         if problem.result.strides is not None:
             beside = spoiled_in(memory, problem.result.shape, problem.result.strides)
             outcome = replace(outcome, beside=beside)

@@ -20,8 +20,8 @@ from imbrex.run.machine import machine
 from imbrex.run.time import Timing, measure
 
 if TYPE_CHECKING:
-    from imbrex.verify.compare import Comparison
     from imbrex.verify.data import Values
+    from imbrex.verify.verdict import Verdict
 
 __all__ = ["command"]
 
@@ -32,7 +32,7 @@ class Outcome:
 
     asked: Asked
     kernel: Kernel
-    comparison: Comparison
+    verdict: Verdict
     timing: Timing | None
     ceiling_gigaflops: float | None
 
@@ -42,10 +42,12 @@ class Outcome:
 @choices
 @format_option
 @click.option("--seed", type=click.IntRange(min=0, max=MOST), default=0, help="Of the random operands.")
-@click.option("--values", type=click.Choice(["integer", "float"]), default="float", help="The operands.")
+@click.option(
+    "--values", type=click.Choice(["integer", "float", "probe"]), help="The operands, instead of all kinds."
+)
 @click.option("--seconds", type=float, callback=in_seconds, default=0.12, help="Spent on timing; 0 for none.")
 def command(
-    chosen: Choices, sources: tuple[str, ...], form: str, seed: int, values: Values, seconds: float
+    chosen: Choices, sources: tuple[str, ...], form: str, seed: int, values: Values | None, seconds: float
 ) -> int:
     """Compile each problem, run it on random operands, compare the result with a float64 reference element
     by element, and time it.  Exit code 1 when a result is wrong.
@@ -59,18 +61,18 @@ def command(
     if form == "json":
         document = {"machine": machine().to_json(), "results": [_json(outcome) for outcome in outcomes]}
         click.echo(json_text(document))
-    return 0 if all(outcome.comparison.is_right for outcome in outcomes) else FAILED
+    return 0 if all(outcome.verdict.is_right for outcome in outcomes) else FAILED
 
 
-def _ran(chosen: Choices, asked: Asked, seed: int, values: Values, seconds: float) -> Outcome:
+def _ran(chosen: Choices, asked: Asked, seed: int, values: Values | None, seconds: float) -> Outcome:
     kernel = chosen.kernel(asked)
     line = problem_text(asked.problem)
     with progress(f"checking {line}"):
-        comparison = kernel.check(seed, values=values)
-    if not comparison.is_right or seconds <= 0:
-        return Outcome(asked, kernel, comparison, None, None)
+        verdict = kernel.check(seed, values=values)
+    if not verdict.is_right or seconds <= 0:
+        return Outcome(asked, kernel, verdict, None, None)
     with progress(f"timing {line}"):
-        return Outcome(asked, kernel, comparison, _timed(kernel, seed, seconds), _ceiling(kernel))
+        return Outcome(asked, kernel, verdict, _timed(kernel, seed, seconds), _ceiling(kernel))
 
 
 def _timed(kernel: Kernel, seed: int, seconds: float) -> Timing:
@@ -103,7 +105,7 @@ def _told(outcome: Outcome) -> str:
     rows = [("kernel", f"{kernel.name}, target {kernel.goal}, {state}")]
     rows += [("algorithm", kernel.algorithm)] if kernel.algorithm else []
     rows += [("tuning", text) for text in dict.fromkeys(kernel.tuning_texts)]
-    rows.append(("check", _verdict(outcome.comparison)))
+    rows.append(("check", _verdict(outcome.verdict)))
     if outcome.timing is not None:
         rows += [
             ("time", _time_text(outcome.timing, kernel)),
@@ -117,9 +119,10 @@ def _told(outcome: Outcome) -> str:
     return facts(problem_text(problem), rows)
 
 
-def _verdict(comparison: Comparison) -> str:
-    text = str(comparison)
-    return click.style(text, fg="green" if comparison.is_right else "red")
+def _verdict(verdict: Verdict) -> str:
+    margin = f"; largest error {verdict.max_error_ratio:.2g} of its bound" if len(verdict.passes) > 1 else ""
+    text = f"{verdict}{margin if verdict.is_right and not verdict.is_exact else ''}"
+    return click.style(text, fg="green" if verdict.is_right else "red")
 
 
 def _time_text(timing: Timing, kernel: Kernel) -> str:
@@ -139,7 +142,7 @@ def _speed_text(outcome: Outcome, timing: Timing) -> str:
 
 
 def _json(outcome: Outcome) -> dict[str, Any]:
-    kernel, comparison, timing = outcome.kernel, outcome.comparison, outcome.timing
+    kernel, timing = outcome.kernel, outcome.timing
     speed = None if timing is None else timing.gigaflops(kernel.problem.flops)
     return {
         "problem": problem_text(kernel.problem),
@@ -151,15 +154,7 @@ def _json(outcome: Outcome) -> dict[str, Any]:
         "tunings": list(kernel.tuning_texts),
         "was_cached": kernel.was_cached,
         "compile_s": kernel.compile_s,
-        "check": {
-            "right": comparison.is_right,
-            "elements": comparison.elements,
-            "wrong": comparison.wrong,
-            "unwritten": comparison.unwritten,
-            "exact": comparison.is_exact,
-            "max_error_ratio": comparison.max_error_ratio,
-            "first": None if comparison.first is None else str(comparison.first),
-        },
+        "check": _check_json(outcome.verdict),
         "time": None if timing is None else timing.to_json(),
         "flops": kernel.problem.flops,
         "gigaflops": speed,
@@ -168,4 +163,25 @@ def _json(outcome: Outcome) -> dict[str, Any]:
         "operand_bytes": kernel.problem.bytes,
         "sources": str(kernel.directory),
         "ignored": list(outcome.asked.ignored),
+    }
+
+
+def _check_json(verdict: Verdict) -> dict[str, Any]:
+    """Of all passes together, then of each."""
+    passes = [
+        {"values": one.values, "right": one.is_right, "exact": one.comparison and one.comparison.is_exact}
+        | {"max_error_ratio": one.comparison and one.comparison.max_error_ratio, "fault": one.fault}
+        for one in verdict.passes
+    ]
+    return {
+        "right": verdict.is_right,
+        "elements": verdict.elements,
+        "wrong": verdict.wrong,
+        "unwritten": verdict.unwritten,
+        "exact": verdict.is_exact,
+        "max_error_ratio": verdict.max_error_ratio,
+        "first": None if verdict.first is None else str(verdict.first),
+        "failed": None if verdict.failed is None else verdict.failed.values,
+        "fault": verdict.fault,
+        "passes": passes,
     }

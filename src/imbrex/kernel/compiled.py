@@ -28,8 +28,8 @@ if TYPE_CHECKING:  # a warm start on a CPU goes without
     from imbrex.run.cuda.kernel import CudaKernel
     from imbrex.run.hip.kernel import HipKernel
     from imbrex.schedule.tuning import Tuning
-    from imbrex.verify.compare import Comparison
     from imbrex.verify.data import Values
+    from imbrex.verify.verdict import Pass, Verdict
 
 __all__ = ["Kernel", "Loaded"]
 
@@ -171,27 +171,42 @@ class Kernel:
         self._run(arrays, threads, stream)
         return arrays[self._written]
 
-    def check(self, seed: int = 0, *, values: Values = "integer", threads: int | None = None) -> Comparison:
-        """Run on random operands and a poisoned result, compared with float64 element by element.
+    def check(self, seed: int = 0, *, values: Values | None = None, threads: int | None = None) -> Verdict:
+        """Run on random operands and a poisoned result, compared with float64 element by element: a pass of
+        each kind of values (docs/verify.md).
 
-        values: "integer" ones make every sum exact, so that only equality passes; "float" ones need a bound.
-        What is too large for NumPy a GPU of NVIDIA's computes itself, where torch is installed.
+        values: one kind.  "integer" ones make every sum exact, so that only equality passes; "float" ones
+        need a bound; "probe" ones have few products that are not zero, with all their bits.  What is too
+        large for NumPy a GPU of NVIDIA's computes itself, where torch is installed.
         """
-        from imbrex.verify.compare import compare
-        from imbrex.verify.data import random_operands
-        from imbrex.verify.device import check as on_device
-        from imbrex.verify.poison import spoiled
-        from imbrex.verify.reference import reference
+        from imbrex.verify.data import values_of
+        from imbrex.verify.verdict import Verdict
 
         self.loaded.prepare()
-        if self.goal.is_cuda and on_device.is_for_device(self.problem):
-            return on_device.checked(self.problem, self, seed, values)
-        operands = random_operands(self.problem, seed, values)
-        truth = reference(self.problem, operands.arrays)
+        kinds = values_of(self.problem) if values is None else (values,)
+        return Verdict(tuple(self._passed(seed, kind, threads) for kind in kinds))
+
+    def _passed(self, seed: int, values: Values, threads: int | None) -> Pass:
+        from imbrex.verify.compare import compare
+        from imbrex.verify.data import random_operands
+        from imbrex.verify.device.check import is_for_device
+        from imbrex.verify.poison import spoiled
+        from imbrex.verify.reference import reference
+        from imbrex.verify.unit import unit_of
+        from imbrex.verify.verdict import Pass
+
+        unit = unit_of(None if self.goal.is_native else self.goal.chip, self.problem.dtype)
+        if self.goal.is_cuda and is_for_device(self.problem):
+            from imbrex.verify.device.guarded import checked
+
+            return checked(self.problem, self, seed, values, unit)
+        operands = random_operands(self.problem, seed, values, unit)
+        truth = reference(self.problem, operands.arrays, magnitude=operands.data == "any")
         result = self(*(operands.arrays[o.role] for o in self.problem.operands), threads=threads)
-        data = "random" if values == "float" else "any"
-        found = compare(self.problem, result, truth, is_exact=operands.is_exact, data=data)
-        return replace(found, beside=spoiled(result, self._operands[self._written].strides))
+        found = compare(
+            self.problem, result, truth, is_exact=operands.is_exact, data=operands.data, unit=unit
+        )
+        return Pass(values, replace(found, beside=spoiled(result, self._operands[self._written].strides)))
 
     @cached_property
     def _operands(self) -> tuple[Operand, ...]:

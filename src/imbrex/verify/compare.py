@@ -15,13 +15,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from imbrex.dtype import F32, F64, Data, DType, Tolerance, dtype, tolerance
+from imbrex.dtype import F32, F64, DType, dtype
 from imbrex.problem import Conv2d, Gemm
+from imbrex.verify.bound import Data, Tolerance, tolerance
 from imbrex.verify.epilogue import Finished
 from imbrex.verify.poison import is_poison
 from imbrex.verify.reference import Reference
+from imbrex.verify.unit import Unit, unit_of
 
-__all__ = ["Comparison", "Mismatch", "compare", "compare_arrays"]
+__all__ = ["Comparison", "Mismatch", "compare", "compare_arrays", "law_of"]
 
 Float = npt.NDArray[np.float64]
 
@@ -82,12 +84,13 @@ def compare(
     *,
     is_exact: bool = False,
     data: Data = "any",
+    unit: Unit | None = None,
 ) -> Comparison:
     """`got`, the written array of `problem`, against its reference.
 
     is_exact: the operands are such that no sum rounds (`verify.data`), so that only equality will do.
-    data: "random" takes the smaller bound that holds for random operands.
-    ValueError where `got` has another shape than the operand.
+    data: what is known of the operands otherwise.  unit: what added the products; a plain one where nobody
+    says.  ValueError where `got` has another shape than the operand.
     """
     operand = next(operand for operand in problem.operands if operand.is_written)
     if got.shape != operand.shape:
@@ -95,19 +98,30 @@ def compare(
     if is_exact or (truth.finished is None and not problem.dtype.is_float):
         bound = np.zeros(operand.shape)
     else:
-        # alpha, rounded and applied, and beta times C, rounded and added
-        law = tolerance(problem.dtype, problem.terms, extra_roundings=4, data=data)
-        bound = law.bound(truth.want, truth.magnitude)
+        law = law_of(problem, data, unit)
+        bound = law.bound(truth.want, truth.magnitude, truth.scaled)
         if truth.finished is not None:
-            bound = _finished_bound(truth.finished, law, truth.magnitude, operand.dtype)
+            bound = _finished_bound(truth, truth.finished, law, operand.dtype)
     return compare_arrays(got, truth.want, bound, operand.layout)
 
 
-def _finished_bound(finished: Finished, law: Tolerance, magnitude: Float, result: DType) -> Float:
+def law_of(problem: Conv2d | Gemm, data: Data, unit: Unit | None = None) -> Tolerance:
+    """The bound of a problem's results on operands of which that much is known."""
+    return tolerance(
+        problem.dtype,
+        problem.terms,
+        data=data,
+        elements=problem.result.elements,
+        unit=unit or unit_of(None, problem.dtype),
+        alpha=problem.alpha if isinstance(problem, Gemm) else 1.0,
+    )
+
+
+def _finished_bound(truth: Reference, finished: Finished, law: Tolerance, result: DType) -> Float:
     """Of what an epilogue, computed in f32 or wider, made of a sum; an integer may fall to either side."""
     unit = F64.unit_roundoff if result == F64 else F32.unit_roundoff
     x = finished.values["x"]
-    of_x = magnitude * law.of_magnitude + law.absolute + np.abs(x) * unit
+    of_x = law.bound(x, truth.magnitude, truth.scaled) - np.abs(x) * law.of_want
     stored = (
         np.abs(finished.want) * result.unit_roundoff + result.smallest_subnormal if result.is_float else 1.0
     )

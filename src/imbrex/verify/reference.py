@@ -3,7 +3,7 @@
 Law: nothing here is shared with the views or the kernels.  A convolution is, for every window position (y,
 x), one batched matrix product between the filter's plane and the input's strided window; i8 is exact, since
 float64 adds integers below 2^53 without rounding.  The magnitude is the same computation on absolute
-values.
+values.  Probes are mostly zeros, and cost as much as there is of them.
 """
 
 from __future__ import annotations
@@ -25,43 +25,85 @@ __all__ = ["Reference", "reference"]
 Float = npt.NDArray[np.float64]
 Slices = tuple[slice, slice]
 
+SPARSE = 4
+"""Of a matrix that has so many zeros for a number, and more, the zeros are left out."""
+
 
 @dataclass(frozen=True)
 class Reference:
-    """want: the result in float64, or int64 where operands are i8.  magnitude: each element's sum of |a||b|.
+    """want: the result in float64, or int64 where operands are i8.  magnitude: each element's sum of |a||b|,
+    None where nobody asked.  scaled: |alpha x| + |beta c| of its sum x.
 
-    Both have the shape of the written array, in its layout.  finished: how the epilogue made `want`.
+    All have the shape of the written array, in its layout.  finished: how the epilogue made `want`.
     """
 
     want: npt.NDArray[Any]
-    magnitude: Float
+    magnitude: Float | None
+    scaled: Float
     finished: Finished | None = None
 
 
-def reference(problem: Conv2d | Gemm, arrays: Mapping[str, npt.NDArray[Any]]) -> Reference:
+def reference(
+    problem: Conv2d | Gemm, arrays: Mapping[str, npt.NDArray[Any]], *, magnitude: bool = True
+) -> Reference:
     """The result of `problem` on `arrays`, by role; the written role is needed only where beta is not 0.
 
-    Computed in float64, with the sum of absolute values that a bound is proportional to.  ValueError where
-    an array has another shape than its operand.
+    Computed in float64.  magnitude: with the sum of absolute values, as much work again, that a bound for
+    data of any kind is proportional to.  ValueError where an array has another shape than its operand.
     """
     operands = {role: np.asarray(array).astype(np.float64) for role, array in arrays.items()}
     for operand in problem.operands:
         if operand.role in operands and operands[operand.role].shape != operand.shape:
             got = operands[operand.role].shape
             raise ValueError(f"'{operand.role}' must have shape {operand.shape}, got {got}")
-    sizes = {role: np.abs(array) for role, array in operands.items()}
-    match problem:
-        case Conv2d():
-            want, magnitude = _conv(problem, operands), _conv(problem, sizes)
-        case Gemm():
-            want = _gemm(problem, operands, problem.alpha, problem.beta)
-            magnitude = _gemm(problem, sizes, abs(problem.alpha), abs(problem.beta))
-        case _:
-            assert_never(problem)
+    x = _sum(problem, operands)
+    want, scaled = _scaled(problem, x, operands)
+    sizes: Float | None = None
+    if magnitude:
+        absolute = {role: np.abs(array) for role, array in operands.items()}
+        _, sizes = _scaled(problem, _sum(problem, absolute), absolute)
     if problem.epilogue is not None:
         finished = Finished(problem.epilogue, {"x": want, **_further(problem, operands)})
-        return Reference(_stored(finished.want, problem), magnitude, finished)
-    return Reference(want if problem.dtype.is_float else want.astype(np.int64), magnitude)
+        return Reference(_stored(finished.want, problem), sizes, scaled, finished)
+    return Reference(want if problem.dtype.is_float else want.astype(np.int64), sizes, scaled)
+
+
+def _sum(problem: Conv2d | Gemm, operands: Mapping[str, Float]) -> Float:
+    match problem:
+        case Conv2d():
+            return _conv(problem, operands)
+        case Gemm():
+            a, b = operands["a"], operands["b"]
+            return _product(a.mT if problem.transpose_a else a, b.mT if problem.transpose_b else b)
+        case _:
+            assert_never(problem)
+
+
+def _scaled(problem: Conv2d | Gemm, x: Float, operands: Mapping[str, Float]) -> tuple[Float, Float]:
+    """alpha x + beta c, and |alpha x| + |beta c|."""
+    if isinstance(problem, Conv2d):
+        return x, np.abs(x)
+    own = problem.alpha * x
+    if problem.beta == 0.0:
+        return own, np.abs(own)
+    other = problem.beta * operands["c"]
+    return own + other, np.abs(own) + np.abs(other)
+
+
+def _product(a: Float, b: Float) -> Float:
+    """a @ b; where most of `a` is zero, rows with the same non-zeros by what these meet of a finite `b`."""
+    if np.count_nonzero(a) * SPARSE > a.size or not np.isfinite(b).all():
+        return a @ b
+    found = np.zeros((*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-1]))
+    for place in np.ndindex(found.shape[:-2]):
+        one, other = a[place], b[place]
+        _, first, kind = np.unique(
+            np.packbits(one != 0, axis=1), axis=0, return_index=True, return_inverse=True
+        )
+        for number, row in enumerate(first):
+            rows, met = np.flatnonzero(kind.reshape(-1) == number), np.flatnonzero(one[row])
+            found[place][rows] = one[np.ix_(rows, met)] @ other[met]
+    return found
 
 
 def _stored(want: Float, problem: Conv2d | Gemm) -> Float:
@@ -74,12 +116,6 @@ def _further(problem: Conv2d | Gemm, operands: Mapping[str, Float]) -> dict[str,
     """The epilogue's arrays, such that they broadcast with the result."""
     further = problem.operands[len(problem.roles) :]
     return {o.role: operands[o.role].reshape(o.shape_along(problem.result)) for o in further}
-
-
-def _gemm(gemm: Gemm, operands: Mapping[str, Float], alpha: float, beta: float) -> Float:
-    a, b = operands["a"], operands["b"]
-    product = (a.mT if gemm.transpose_a else a) @ (b.mT if gemm.transpose_b else b)
-    return alpha * product if beta == 0.0 else alpha * product + beta * operands["c"]
 
 
 def _conv(conv: Conv2d, operands: Mapping[str, Float]) -> Float:

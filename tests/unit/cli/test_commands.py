@@ -68,8 +68,8 @@ def test_run_says_when_a_result_is_wrong(imbrex: Imbrex, monkeypatch: pytest.Mon
 
     truth = module.reference
 
-    def other(*arguments: object) -> module.Reference:
-        found = truth(*arguments)  # type: ignore[arg-type]
+    def other(*arguments: object, **options: object) -> module.Reference:
+        found = truth(*arguments, **options)  # type: ignore[arg-type]
         found.want[2, 3] += 1
         return found
 

@@ -7,17 +7,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from imbrex.dtype import DTYPES
+from imbrex.dtype import DTYPES, F8E4M3FN
 from imbrex.problem import Conv2d, Gemm
 from imbrex.verify.compare import compare
-from imbrex.verify.data import Values, exact_range, random_operands
+from imbrex.verify.data import VALUES, Values, exact_range, random_operands
 from imbrex.verify.poison import is_poison, spoiled
+from imbrex.verify.probe import products
 from imbrex.verify.reference import reference
+from imbrex.verify.unit import unit_of
 
 OPERAND_TYPES = [name for name in DTYPES if name != "i32"]
 
 
-@pytest.mark.parametrize("values", ["integer", "float"])
+@pytest.mark.parametrize("values", VALUES)
 @pytest.mark.parametrize("dtype", OPERAND_TYPES)
 def test_shapes_types_and_seeds(dtype: str, values: Values) -> None:
     conv = Conv2d("forward", 2, 4, 5, 6, 8, 3, 3, groups=2, input_layout="NHWC", dtype=dtype)
@@ -31,7 +33,7 @@ def test_shapes_types_and_seeds(dtype: str, values: Values) -> None:
 
 
 def test_other_values_are_refused() -> None:
-    with pytest.raises(ValueError, match="'values' should be integer or float, got 'int'"):
+    with pytest.raises(ValueError, match="'values' should be integer, float or probe, got 'int'"):
         random_operands(Gemm(2, 3, 4), 0, "int")  # type: ignore[arg-type]  # pyright: ignore
 
 
@@ -83,6 +85,58 @@ def test_exact_operands_give_the_same_sum_in_any_order(
 )
 def test_exact_range(terms: int, scales: dict[str, Any], reach: int) -> None:
     assert exact_range(Gemm(1, 1, terms, **scales)) == reach
+
+
+def test_sums_of_13_bits_are_exact_where_random_ones_fit() -> None:
+    unit = unit_of("sm_90a", F8E4M3FN)
+    reaches = [exact_range(Gemm(64, 64, k, dtype="f8e4m3fn"), unit) for k in (16, 1024, 8192, 65536)]
+    assert reaches == [8, 8, 7, 3]
+
+
+def test_no_whole_number_is_zero() -> None:
+    for name in ("f32", "i8"):
+        arrays = random_operands(Gemm(50, 60, 70, dtype=name)).arrays
+        assert np.all(arrays["a"]) and np.all(arrays["b"])
+
+
+PROBED = [
+    Gemm(7, 9, 100), Gemm(7, 9, 100, batch=2, dtype="f16", transpose_b=True), Gemm(1, 1, 300), Gemm(3, 5, 1),
+    *(
+        Conv2d(direction, 2, 8, 9, 7, 6, 3, 2, groups=2, stride=stride, pad_h=1)
+        for direction in ("forward", "backward_data", "backward_weight")
+        for stride in (1, 2)
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("problem", PROBED, ids=lambda p: p.key())
+def test_probes_have_few_products_and_the_last_among_them(problem: Gemm | Conv2d) -> None:
+    """Ones in the places of what is not zero count the products."""
+    arrays = random_operands(problem, 2, "probe").arrays
+    ones = {
+        role: (array != 0).astype(np.float32) for role, array in arrays.items() if role != problem.written
+    }
+    count = reference(problem, ones).want
+    most = products(problem.dtype, unit_of(None, problem.dtype))
+    assert 1 <= count.max() <= most
+    if isinstance(problem, Gemm):
+        assert arrays["a"].reshape(problem.batch, problem.m, -1)[0, 0, -1] != 0
+        assert np.mean(count > 0) > 0.9
+
+
+@pytest.mark.parametrize(
+    ("dtype", "bits"), [("f32", 24), ("tf32", 11), ("f16", 11), ("bf16", 8), ("f8e5m2", 3)]
+)
+def test_values_of_probes_have_all_bits(dtype: str, bits: int) -> None:
+    a = random_operands(Gemm(20, 20, 400, dtype=dtype), 0, "probe").arrays["a"].astype(np.float64)
+    scaled = np.abs(a[a != 0]) * 2.0 ** (bits - 1)
+    assert np.all(scaled % 2 == 1) and scaled.max() < 2.0**bits <= 2 * scaled.min()
+
+
+def test_large_products_of_probes_meet_every_k() -> None:
+    arrays = random_operands(Gemm(80, 90, 1000), 0, "probe").arrays
+    met = (arrays["a"] != 0).astype(int).T[:, :, None] * (arrays["b"] != 0)[:, None, :]
+    assert met.any(axis=(1, 2)).all()
 
 
 def test_inexact_scales_fall_back_to_a_bound() -> None:

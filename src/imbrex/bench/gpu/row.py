@@ -28,6 +28,7 @@ from imbrex.run.cuda.time import measure_on_gpu
 from imbrex.run.time import Timing
 from imbrex.verify.data import random_operands
 from imbrex.verify.device.check import HOST_FLOPS, Tensor, compared, poison_tensor, spoiled
+from imbrex.verify.unit import unit_of
 
 __all__ = ["OURS", "Row", "Task", "not_run", "timed_on_gpu"]
 
@@ -159,7 +160,13 @@ def _checked(kernel: Kernel, turning: Rotation) -> Any:
         poison_tensor(tensors[problem.written])
     _our_call(kernel, tensors)()
     wait()
-    found = compared(problem, before, tensors[problem.written], values="float")
+    found = compared(
+        problem,
+        before,
+        tensors[problem.written],
+        values="float",
+        unit=unit_of(kernel.goal.chip, problem.dtype),
+    )
     return replace(found, beside=spoiled(tensors[problem.written], problem.result))
 
 

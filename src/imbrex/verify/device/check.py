@@ -9,24 +9,24 @@ from __future__ import annotations
 
 import importlib.util
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
-from imbrex.dtype import F32, Data, DType, Tolerance, dtype, tolerance
+from imbrex.dtype import F32, DType, dtype
 from imbrex.problem import Gemm, Operand, Problem
 from imbrex.problem.epilogue import FUNCTIONS, Call, Epilogue, Expression, Function, Name, Number, walk
-from imbrex.verify.compare import Comparison, Mismatch
-from imbrex.verify.data import WIDEST, Values, exact_range
-from imbrex.verify.device.reference import Tensor, true_result
+from imbrex.verify.compare import Comparison, Mismatch, law_of
+from imbrex.verify.data import Known, Values, known, probe_supports
+from imbrex.verify.device.reference import Tensor, Truth, true_result
 from imbrex.verify.poison import PATTERNS
+from imbrex.verify.probe import read_bits
+from imbrex.verify.unit import Unit, unit_of
 
 __all__ = [
     "HOST_FLOPS",
     "Tensor",
     "beside",
-    "checked",
     "compared",
     "drawn",
     "element_type",
@@ -54,10 +54,6 @@ ACTIVATIONS: Mapping[str, tuple[str, Mapping[str, str]]] = {
 }
 """The rest of them, in torch.nn.functional, with what else these take."""
 EPILOGUE_ROUNDINGS = 4
-NARROW_SUM_BITS = 13
-"""Of sums of 8-bit floats, what Hopper's matrix unit keeps behind the leading bit of the largest term, of 32
-products at a time (DeepSeek-V3 technical report, section 3.3.2).
-"""
 
 
 def element_type(of: DType) -> Any:
@@ -75,32 +71,66 @@ def poison_tensor(tensor: Tensor) -> None:
     tensor.view(getattr(torch, f"int{bits}")).fill_(signed)
 
 
-def drawn(problem: Problem, seed: int, values: Values, device: Any) -> dict[str, Tensor]:
+def drawn(
+    problem: Problem, seed: int, values: Values, device: Any, unit: Unit | None = None
+) -> dict[str, Tensor]:
     """Operands by role, as `verify.data` has them: "integer" ones make every sum exact where that can be."""
     torch: Any = import_module("torch")
     random = torch.Generator(device=device)
     random.manual_seed(seed)
-    reach = exact_range(problem) or WIDEST
+    unit = unit or unit_of(None, problem.dtype)
+    widest = known(problem, values, unit).widest
+    masks = probe_supports(problem, unit) if values == "probe" else {}
     reads_result = isinstance(problem, Gemm) and problem.beta != 0.0
-    return {o.role: _drawn(o, reach, values, random, device, reads_result) for o in problem.operands}
+    found: dict[str, Tensor] = {}
+    for operand in problem.operands:
+        kind = element_type(operand.dtype)
+        if operand.is_written and not reads_result:
+            empty = torch.empty(operand.room, dtype=kind, device=device)
+            poison_tensor(empty)
+            found[operand.role] = placed(empty, operand)
+            continue
+        if operand.role in masks:
+            at = torch.meshgrid([torch.arange(n, device=device) for n in operand.shape], indexing="ij")
+            is_met = masks[operand.role](dict(zip(operand.layout, at, strict=True)))
+            drawing = _full(operand, problem.dtype, random, device) * is_met
+        elif values == "float" and operand.dtype.is_float:
+            drawing = _real(operand, random, device)
+        else:
+            is_narrow = operand.dtype == problem.dtype and not problem.dtype.is_float
+            drawing = _whole(operand, 128 if is_narrow else widest, random, device)
+        is_wide = operand.dtype.bytes == 8 or not operand.dtype.is_float
+        found[operand.role] = _laid((drawing if is_wide else drawing.float()).to(kind), operand)
+    return found
 
 
-def _drawn(
-    operand: Operand, reach: int, values: Values, random: Any, device: Any, reads_result: bool
-) -> Tensor:
+def _whole(operand: Operand, widest: int, random: Any, device: Any) -> Tensor:
+    """Whole numbers without zero; those of 8 bits reach from -128 to 127."""
     torch: Any = import_module("torch")
-    kind = element_type(operand.dtype)
-    if operand.is_written and not reads_result:
-        empty = torch.empty(operand.room, dtype=kind, device=device)
-        poison_tensor(empty)
-        return placed(empty, operand)
-    if values == "float" and operand.dtype.is_float:
-        wide = torch.float64 if operand.dtype.bytes == 8 else torch.float32
-        real = torch.rand(operand.shape, generator=random, device=device, dtype=wide) * 2 - 1
-        return _laid(real.to(kind), operand)
-    low, high = (-reach, reach) if operand.dtype.is_float or operand.is_written else (-128, 127)
-    small = torch.randint(low, high + 1, operand.shape, generator=random, device=device, dtype=torch.int16)
-    return _laid((small.float() if operand.dtype.is_float else small).to(kind), operand)
+    high = min(widest, 127)
+    whole = torch.randint(-widest, high, operand.shape, generator=random, device=device, dtype=torch.int16)
+    return whole + (whole >= 0)
+
+
+def _real(operand: Operand, random: Any, device: Any) -> Tensor:
+    """Uniform in [-1, 1), none of 16 bits subnormal."""
+    torch: Any = import_module("torch")
+    wide = torch.float64 if operand.dtype.bytes == 8 else torch.float32
+    real = torch.rand(operand.shape, generator=random, device=device, dtype=wide) * 2 - 1
+    least = operand.dtype.smallest_normal if operand.dtype.bytes == 2 else 0.0
+    return torch.where(real.abs() < least, least, real)
+
+
+def _full(operand: Operand, read: DType, random: Any, device: Any) -> Tensor:
+    """Odd numbers of as many bits as a product reads, with signs; floats between 1 and 2."""
+    torch: Any = import_module("torch")
+    of: dict[str, Any] = {"generator": random, "device": device}
+    signs = 2 * torch.randint(0, 2, operand.shape, **of) - 1
+    if not operand.dtype.is_float:
+        return signs * torch.randint(1, 127, operand.shape, **of)
+    bits = read_bits(read)
+    odd = 2 * torch.randint(2 ** (bits - 2), 2 ** (bits - 1), operand.shape, **of) + 1
+    return (odd * signs).double() * 2.0 ** (1 - bits)
 
 
 def _laid(values: Tensor, operand: Operand) -> Tensor:
@@ -160,55 +190,44 @@ def is_for_device(problem: Problem) -> bool:
     return problem.epilogue is None and bool(torch.cuda.is_available())
 
 
-def checked(problem: Problem, call: Callable[..., object], seed: int, values: Values) -> Comparison:
-    """`call` on operands drawn on the GPU, in the order of `problem.operands`, against float64 there."""
-    tensors = drawn(problem, seed, values, "cuda")
-    before = {role: t.clone() if role == problem.written else t for role, t in tensors.items()}
-    call(*(tensors[o.role] for o in problem.operands))
-    got = tensors[problem.written]
-    found = compared(problem, before, got, values=values)
-    return replace(found, beside=spoiled(got, problem.result))
-
-
 def compared(
-    problem: Problem, before: Mapping[str, Tensor], got: Tensor, *, values: Values = "integer"
+    problem: Problem,
+    before: Mapping[str, Tensor],
+    got: Tensor,
+    *,
+    values: Values = "integer",
+    unit: Unit | None = None,
 ) -> Comparison:
     """`got` against the truth.  before: the operands as they were, drawn with these values.
 
     An epilogue that multiplies an error, as `x * 2` does, is for exact data only.
     """
-    torch: Any = import_module("torch")
     given = {role: t for role, t in before.items() if role != problem.written or _reads(problem)}
-    want, magnitude = true_result(problem, given)
+    what = known(problem, values, unit)
+    truth = true_result(problem, given, magnitude=not what.is_exact and what.data == "any")
+    want = truth.want
+    if problem.epilogue is not None:
+        want = _after(problem, problem.epilogue, want, given)
+    return _comparison(got, want, _bound(problem, truth, want, what, unit), problem.result)
+
+
+def _bound(problem: Problem, truth: Truth, want: Tensor, what: Known, unit: Unit | None) -> Tensor:
+    """Of every element; 0 where it has to be exact."""
+    torch: Any = import_module("torch")
     epilogue = problem.epilogue
-    is_exact = (values == "integer" and exact_range(problem) > 0) or not problem.dtype.is_float
-    is_exact = is_exact and not (epilogue and _rounds(epilogue))
-    law = _law(problem, "random" if values == "float" else "any")
-    own = want
+    is_exact = what.is_exact or not problem.dtype.is_float
+    if is_exact and not (epilogue and _rounds(epilogue)):
+        return torch.zeros_like(want)
+    law = law_of(problem, what.data, unit)
+    bound = truth.scaled * law.of_scaled + want.abs() * law.of_want + law.absolute
+    if law.of_magnitude and truth.magnitude is not None:
+        bound += truth.magnitude * law.of_magnitude
     if epilogue is not None:
-        want = _after(problem, epilogue, want, given)
-    bound = torch.zeros_like(want)
-    if not is_exact:
-        bound = magnitude * law.of_magnitude + want.abs() * law.of_want + law.absolute
-        if epilogue is not None:
-            bound *= _slope(epilogue)
-            u_out = 0.0 if epilogue.result is None else epilogue.result.unit_roundoff
-            bound += (own.abs() + want.abs()) * (EPILOGUE_ROUNDINGS * F32.unit_roundoff)
-            bound += want.abs() * u_out
-    del magnitude, own
-    return _comparison(got, want, bound, problem.result)
-
-
-def _law(problem: Problem, data: Data) -> Tolerance:
-    """That of `verify.compare`, wider for 8-bit floats.  Of random data a sum is about sqrt(K) of its K
-    terms, so that what is lost of it each time is less of all.
-    """
-    law = tolerance(problem.dtype, problem.terms, extra_roundings=4, data=data)
-    if problem.dtype.bytes > 1 or not problem.dtype.is_float:
-        return law
-    steps = problem.terms / 32
-    lost = 4.0 + (3.0 * steps / math.sqrt(problem.terms) if data == "random" else steps)
-    return replace(law, of_magnitude=law.of_magnitude + lost * 2.0**-NARROW_SUM_BITS)
+        bound *= _slope(epilogue)
+        u_out = 0.0 if epilogue.result is None else epilogue.result.unit_roundoff
+        bound += (truth.want.abs() + want.abs()) * (EPILOGUE_ROUNDINGS * F32.unit_roundoff)
+        bound += want.abs() * u_out
+    return bound
 
 
 def _reads(problem: Problem) -> bool:

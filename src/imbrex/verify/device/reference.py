@@ -7,26 +7,49 @@ convolution is, for every position of the window, one batched product over all g
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, TypeAlias
 
 from imbrex.problem import Conv2d, Gemm, Problem, Role
 from imbrex.problem.layout import DIMENSIONS
 
-__all__ = ["Tensor", "true_result"]
+__all__ = ["Tensor", "Truth", "true_result"]
 
 Tensor: TypeAlias = Any
 """torch.Tensor, which need not be installed."""
 
 
-def true_result(problem: Problem, tensors: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
-    """The result in float64 before its epilogue, and each element's sum of |a||b|; in the result's layout."""
+@dataclass(frozen=True)
+class Truth:
+    """As `verify.reference` has it: the result in float64 before its epilogue; each element's sum of |a||b|,
+    None where nobody asked; |alpha x| + |beta c| of its sum x.
+    """
+
+    want: Tensor
+    magnitude: Tensor | None
+    scaled: Tensor
+
+
+def true_result(problem: Problem, tensors: Mapping[str, Tensor], *, magnitude: bool = True) -> Truth:
+    """In the result's layout.  magnitude: as much work again."""
     wide = {role: _wide(tensor) for role, tensor in tensors.items()}
+    want, scaled = _scaled(problem, _sum(problem, wide), wide)
+    if not magnitude:
+        return Truth(want, None, scaled)
     sizes = {role: tensor.abs() for role, tensor in wide.items()}
-    if isinstance(problem, Gemm):
-        own = _gemm(problem, wide, problem.alpha, problem.beta)
-        return own, _gemm(problem, sizes, abs(problem.alpha), abs(problem.beta))
-    return _conv(problem, wide), _conv(problem, sizes)
+    return Truth(want, _scaled(problem, _sum(problem, sizes), sizes)[1], scaled)
+
+
+def _scaled(problem: Problem, x: Tensor, wide: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
+    """alpha x + beta c, and |alpha x| + |beta c|."""
+    if not isinstance(problem, Gemm):
+        return x, x.abs()
+    own = x if problem.alpha == 1.0 else x * problem.alpha
+    if problem.beta == 0.0:
+        return own, own.abs()
+    other = problem.beta * wide["c"]
+    return own + other, own.abs() + other.abs()
 
 
 def _wide(tensor: Tensor) -> Tensor:
@@ -34,12 +57,11 @@ def _wide(tensor: Tensor) -> Tensor:
     return (tensor.float() if tensor.element_size() == 1 else tensor).double()
 
 
-def _gemm(gemm: Gemm, wide: Mapping[str, Tensor], alpha: float, beta: float) -> Tensor:
+def _sum(problem: Problem, wide: Mapping[str, Tensor]) -> Tensor:
+    if not isinstance(problem, Gemm):
+        return _conv(problem, wide)
     a, b = wide["a"], wide["b"]
-    product = (a.mT if gemm.transpose_a else a) @ (b.mT if gemm.transpose_b else b)
-    if alpha != 1.0:
-        product *= alpha
-    return product if beta == 0.0 else product + beta * wide["c"]
+    return (a.mT if problem.transpose_a else a) @ (b.mT if problem.transpose_b else b)
 
 
 def _conv(conv: Conv2d, wide: Mapping[str, Tensor]) -> Tensor:

@@ -44,8 +44,7 @@ def ran(
     library.run((ctypes.c_void_p * len(given))(*(a.ctypes.data for a in given)))
     left = [w for w, b in zip(workspace, lowered.workspace, strict=True) if b.name in lowered.zeroed]
     assert damage[0] or not any(w.any() for w in left), "what starts as zeros is left as zeros"
-    data = "random" if values == "float" else "any"
-    return compare(problem, arrays[written], truth, is_exact=operands.is_exact, data=data)
+    return compare(problem, arrays[written], truth, is_exact=operands.is_exact, data=operands.data)
 
 
 def _files(lowered: Lowered, arrays: list[np.ndarray[Any, Any]], damage: tuple[str, str]) -> dict[str, str]:

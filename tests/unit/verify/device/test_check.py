@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from imbrex.problem import Conv2d, Gemm, Problem
-from imbrex.verify.data import Values
+from imbrex.verify.data import VALUES, Values, random_operands
 from imbrex.verify.device.check import compared, drawn, poison_tensor, spoiled
 from imbrex.verify.reference import reference
 
@@ -46,7 +46,7 @@ def as_numpy(tensor: Any) -> np.ndarray:
     return tensor.view(getattr(torch, f"uint{8 * tensor.element_size()}")).numpy().view(narrow)
 
 
-@pytest.mark.parametrize("values", ["integer", "float"])
+@pytest.mark.parametrize("values", VALUES)
 @pytest.mark.parametrize("problem", PROBLEMS, ids=lambda p: p.key())
 def test_the_reference_in_numpy_is_right(problem: Problem, values: Values) -> None:
     tensors = drawn(problem, 1, values, "cpu")
@@ -57,6 +57,17 @@ def test_the_reference_in_numpy_is_right(problem: Problem, values: Values) -> No
     outcome = compared(problem, tensors, got, values=values)
     assert (outcome.wrong, outcome.unwritten) == (1, 0)
     assert outcome.first is not None and outcome.first.got == float(got.view(-1)[3])
+
+
+@pytest.mark.parametrize("problem", PROBLEMS, ids=lambda p: p.key())
+def test_probes_have_the_zeros_that_they_have_in_numpy(problem: Problem) -> None:
+    tensors, arrays = drawn(problem, 1, "probe", "cpu"), random_operands(problem, 1, "probe").arrays
+    for role in problem.roles:
+        if role != problem.written:
+            here, there = as_numpy(tensors[role]).astype(np.float64), arrays[role].astype(np.float64)
+            assert np.array_equal(here == 0, there == 0) and 0 < np.count_nonzero(here)
+            size = 127 if not problem.dtype.is_float else 2
+            assert np.all((here == 0) | ((np.abs(here) >= 1) & (np.abs(here) < size)))
 
 
 def test_what_is_not_written_shows() -> None:
