@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from imbrex.index.banks import Access, Phases, Traffic, bank_conflicts, cycles, phases, traffic
 from imbrex.index.map import Dim, Map, layer_over
-from imbrex.index.rule import Merge, PassThrough, Slice, Unmerge, Xor
+from imbrex.index.rule import Merge, Pad, PassThrough, Slice, Unmerge, Xor
 
 CHIPS = ("gfx908", "gfx90a", "gfx942", "gfx950")
 
@@ -139,3 +139,14 @@ def test_traffic_counts_waves_and_halves() -> None:
     found = traffic(Map((through,)), "slot", 16, 2, "gfx942", "write")
     assert (found.accesses, found.cycles) == (8, 64) and found.extra == 8 * 8
     assert found + found == Traffic(16, 128, 128)
+
+
+@pytest.mark.parametrize(("rows", "extra"), [(64, 62), (32, 31), (2, 1), (1, 0)])
+def test_lanes_outside_of_the_buffer_take_no_part(rows: int, extra: int) -> None:
+    """Lane i reads word 0 of row i + 1, of so many: one bank gives a word to each lane that is
+    there, in two phases of 32, and none to the others.
+    """
+    buffer = (Dim("row", rows + 1), Dim("word", 32))
+    below = layer_over(buffer, (Slice(1, rows + 1), "row", "row"), (Slice(0, 1), "word", "word"))
+    there = layer_over(below.upper, (Pad(0, 64 - rows), "workitem", "row"), (PassThrough(), "word", "word"))
+    assert traffic(Map((there, below)), "word", 1, 4, "gfx942", "read") == Traffic(1, 2, extra)

@@ -69,6 +69,13 @@ def test_why_one_is_refused(text: str) -> None:
     assert any(re.search(WHY[text], str(reason)) for reason in reasons), reasons
 
 
+@pytest.mark.parametrize(("consumers", "is_legal"), [(1, False), (2, True), (3, True)])
+def test_pingpong_takes_two_or_three(consumers: int, is_legal: bool) -> None:
+    tuning = chosen(f"v1:lines:1,28,64,3,3,32,32,1,4,{consumers},pingpong")
+    reasons = [str(reason) for reason in legal.check(tuning, plan().context, HOPPER)]
+    assert reasons == ([] if is_legal else ["pingpong takes 2 or 3 consumers, got 1"])
+
+
 def test_a_workgroup_keeps_one_part_of_the_filter() -> None:
     many = windows(7, c=32, k=32, g=256, n=8)
     (reason,) = legal.check(

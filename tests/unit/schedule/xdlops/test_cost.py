@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 
+import pytest
+
 from imbrex.dtype import F16, F32
 from imbrex.schedule.context import Access, GemmContext
 from imbrex.schedule.target import GPU_TARGETS
-from imbrex.schedule.xdlops.cost import wave_cycles
+from imbrex.schedule.xdlops.cost import RATES, Rates, wave_cycles
 from imbrex.schedule.xdlops.plan import XdlopsTuning
 
 ROWS = Access((8, 1), (4096.0, 1.0), (1, 0))
@@ -61,3 +63,55 @@ def test_several_phases_of_reads_cost_where_few_workgroups_take_turns() -> None:
     big = dataclasses.replace(TILE, m_per_block=256, m_per_wave=128)
     longer = dataclasses.replace(big, k_per_block=8)
     assert cost(big) < cost(longer, machine="gfx942")
+
+
+RATE_NAMES = [field.name for field in dataclasses.fields(Rates)]
+FORMS = (
+    (TILE, "gfx942"),
+    (dataclasses.replace(TILE, buffers=2), "gfx90a"),
+    (dataclasses.replace(TILE, copy="direct", buffers=2), "gfx950"),
+    (dataclasses.replace(TILE, m_per_block=64, m_per_wave=32, k_per_block=8), "gfx942"),
+)
+CONTEXTS = (GEMM, dataclasses.replace(GEMM, b=dataclasses.replace(ROWS, run=(48.0, 1.0))))
+
+
+def costs(monkeypatch: pytest.MonkeyPatch, **rates: float) -> list[float]:
+    monkeypatch.setattr("imbrex.schedule.xdlops.cost.RATES", dataclasses.replace(RATES, **rates))
+    return [cost(tuning, context, machine) for context in CONTEXTS for tuning, machine in FORMS]
+
+
+@pytest.mark.parametrize("name", RATE_NAMES)
+def test_a_price_is_paid(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever takes longer makes no kernel faster, and some slower; `l2_bytes` are of a cycle."""
+    usual, dearer = costs(monkeypatch), costs(monkeypatch, **{name: 2 * getattr(RATES, name)})
+    if name == "l2_bytes":
+        usual, dearer = dearer, usual
+    assert all(a <= b for a, b in zip(usual, dearer, strict=True)) and sum(usual) < sum(dearer)
+
+
+def issued(monkeypatch: pytest.MonkeyPatch, tuning: XdlopsTuning, context: GemmContext = GEMM) -> float:
+    """Vector instructions of a wave in a step, where nothing but them takes any time."""
+    monkeypatch.setattr("imbrex.schedule.xdlops.cost.RATES", dataclasses.replace(RATES, issue=10**9, clash=0))
+    plan = tuning.plan(context, GPU_TARGETS["gfx950"])
+    rounds = plan.grid_size / GPU_TARGETS["gfx950"].compute_units
+    return round(wave_cycles(plan) / rounds / plan.k_iterations / 10**9)
+
+
+def test_vector_instructions_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four waves of 64 x 64, 32 of k: a work item brings 16 elements of A, and as many of B, 8 at a time.
+
+    Fragments: 2 + 2 tiles of 32 rows, in two parts of k, one of 16 bytes each.  A copy has two loads, with
+    two instructions for the index of each, and two writes, a direct one no writes.  What lies along n is
+    turned: 4 loads, 4 writes, 8 moves of registers.  Single elements are joined by half an instruction each.
+    """
+    staged = dataclasses.replace(TILE, buffers=2, swapped=False)
+    direct = dataclasses.replace(staged, copy="direct")
+    assert issued(monkeypatch, staged) == 8 + 2 * (4 + 2)
+    assert issued(monkeypatch, direct) == 8 + 2 * 4
+    turned = dataclasses.replace(GEMM, b=ROWS.exchanged)
+    assert issued(monkeypatch, staged, turned) == 8 + (4 + 2) + (4 + 8 + 8)
+    single = dataclasses.replace(GEMM, b=Access((1, 1), (1.0, 1.0), (1, 0)))
+    assert issued(monkeypatch, staged, single) == 8 + (4 + 2) + (32 + 2 + 8)
+    words = dataclasses.replace(staged, kpack=4)
+    whole = dataclasses.replace(single, dtype=F32)
+    assert issued(monkeypatch, words, whole) == 8 + (4 + 2) + (16 + 2), "f32 fills registers"

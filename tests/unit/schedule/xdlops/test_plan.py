@@ -13,10 +13,11 @@ from imbrex.schedule.defines import defines
 from imbrex.schedule.legal import check
 from imbrex.schedule.target import GPU_TARGETS, GpuTarget
 from imbrex.schedule.xdlops import mfma
-from imbrex.schedule.xdlops.banks import traffic_of
+from imbrex.schedule.xdlops.banks import LdsTile, traffic_of
+from imbrex.schedule.xdlops.banks import _candidates as candidates
 from imbrex.schedule.xdlops.plan import XdlopsTuning
 from imbrex.schedule.xdlops.space import wave_space
-from imbrex.view.lds import LdsLayout
+from imbrex.view.lds import LdsKind, LdsLayout
 from imbrex.view.mma import instructions
 
 ALONG_K, ALONG_D = Access((16, 1), (64.0, 1.0), (1, 0)), Access((1, 16), (1.0, 64.0), (0, 1))
@@ -196,3 +197,20 @@ def test_plain_layouts_conflict_where_rows_are_written_along_k() -> None:
     context = GemmContext(4096, 4096, 4096, F16, 1, ALONG_K, ALONG_K)
     a, _ = XdlopsTuning(128, 128, 8, 64, 64, 8, lds="plain").plan(context).lds_traffic
     assert a.reads.extra == 0 and a.writes is not None and a.writes.extra == 7 * a.writes.cycles
+
+
+def test_candidates_of_a_layout() -> None:
+    """Lines of 1, 2 and 4 rows that divide a tile, turned by one step or two; pads of 16 bytes."""
+    tuning = XdlopsTuning(32, 32, 4, 32, 32, 8, buffers=1)
+    tiles = tuning.plan(GemmContext(256, 256, 256, F16), gpu("gfx942")).wave_tiles
+    assert tiles is not None
+
+    def found(kind: LdsKind, rows: int) -> list[tuple[int, ...]]:
+        place = LdsTile(tiles, "m", 32, rows, 2, None, 8, "gfx942")
+        return [layout.numbers for layout in candidates(kind, place)]
+
+    assert found("plain", 8) == [()] and found("tiled", 8) == [(16,)]
+    assert found("padded", 8) == [(8 * i,) for i in range(8)]
+    one, two = [(1, 1), (1, 2), (1, 4), (1, 1, 2), (1, 1, 4), (1, 2, 4)], [(2, 1), (2, 2), (2, 1, 2)]
+    assert found("xor", 8) == [*one, *two, (4, 1)]
+    assert found("xor", 6) == [*one, *two], "4 rows do not divide 6"
