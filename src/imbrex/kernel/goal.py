@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from imbrex.build.amd.code_object import CHIPS
 from imbrex.build.nvidia.cubin import ARCHITECTURES
-from imbrex.diagnostic import Diagnostic, did_you_mean
+from imbrex.chip import no_target
+from imbrex.diagnostic import Diagnostic
 
 __all__ = ["ARCHITECTURES", "CHIPS", "CPU", "TARGETS", "Goal", "goal"]
 
@@ -47,7 +47,7 @@ def goal(target: str = "cpu", emulate: bool = False) -> Goal:
     if not isinstance(target, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(f"'target' should be a name, got {type(target).__name__}")
     if target not in TARGETS:
-        raise _unknown(target)
+        raise no_target(target, TARGETS)
     if target == "emulate":
         return Goal("emulate", EMULATED)
     if emulate and target in ("cpu", *ARCHITECTURES):
@@ -56,13 +56,3 @@ def goal(target: str = "cpu", emulate: bool = False) -> Goal:
     if target == "cpu":
         return CPU
     return Goal("emulate" if emulate else target, target)
-
-
-def _unknown(target: str) -> Diagnostic:
-    if re.fullmatch(r"gfx[0-9a-f]+|sm_[0-9]+a?", target):
-        return Diagnostic(
-            f"target '{target}' cannot be built; this Imbrex builds {', '.join(TARGETS)}",
-            hint="'emulate' runs a GPU's schedule, with its work items, waves, LDS and barriers, on this CPU",
-        )
-    hint = did_you_mean(target, TARGETS) or f"known: {', '.join(TARGETS)}"
-    return Diagnostic(f"unknown target '{target}'", hint=hint)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from imbrex.diagnostic import Diagnostic, did_you_mean
+from imbrex.chip import no_target
 
 __all__ = ["CPU_ISAS", "GPU_TARGETS", "USUAL", "CpuTarget", "GpuTarget", "Target", "WorkItems", "target"]
 
@@ -119,7 +119,5 @@ def target(name: str) -> Target:
     """The target of this name; a Diagnostic when there is none."""
     known: dict[str, Target] = {**GPU_TARGETS, **CPU_ISAS}
     if name not in known:
-        raise Diagnostic(
-            f"unknown target '{name}'", hint=did_you_mean(name, list(known)) or f"known: {', '.join(known)}"
-        )
+        raise no_target(name, [chip for chip in known if chip != "emulate"])
     return known[name]

@@ -31,11 +31,15 @@ def test_words(words: tuple[str, bool], wanted: Goal, text: str, is_native: bool
     ("words", "message", "hint"),
     [
         (("cpu", True), "target 'cpu' has no lane-level form", "gfx942"),
-        (("gpu", False), "unknown target 'gpu'", "did you mean 'cpu'?"),
+        (("gpu", False), "unknown target 'gpu'", "known: cpu, emulate, gfx908"),
         (("tpu7", False), "unknown target 'tpu7'", "known: cpu, emulate, gfx908"),
-        (("gfx924", False), "target 'gfx924' cannot be built; this Imbrex builds cpu, emulate", "'emulate'"),
-        (("gfx90", True), "target 'gfx90' cannot be built", "'emulate'"),
-        (("sm_90", False), "target 'sm_90' cannot be built", "'emulate'"),
+        (
+            ("gfx924", False),
+            "target 'gfx924' is not supported; of AMD's GPUs there are gfx908",
+            "did you mean 'gfx942'?",
+        ),
+        (("gfx90", True), "target 'gfx90' is not supported; of AMD's", "did you mean 'gfx9"),
+        (("sm_90", False), "unknown target 'sm_90'", "H100, H200, GH200 are sm_90a"),
         (("sm_90a", True), "target 'sm_90a' has no lane-level form", "gfx942"),
     ],
 )

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Final
 
+from imbrex.chip import no_target
 from imbrex.diagnostic import Diagnostic, did_you_mean
 from imbrex.view.mma.cdna import CDNA, mfma
 from imbrex.view.mma.hopper import HOPPER, wgmma
@@ -96,10 +97,8 @@ def taking(chip: str | None, a_type: str, b_type: str | None = None) -> tuple[In
 
 def _check_chip(chip: str) -> None:
     if chip not in CHIPS:
-        raise Diagnostic(
-            f"no matrix instructions are known of '{chip}'",
-            hint=did_you_mean(chip, CHIPS) or f"known chips: {', '.join(CHIPS)}",
-        )
+        found = no_target(chip, CHIPS)
+        raise Diagnostic(f"no matrix instructions are known of '{chip}'", hint=found.hint or found.message)
 
 
 def _spellings(found: Instruction) -> set[str]:
