@@ -20,6 +20,7 @@ from imbrex.function.window import Padding, Pair, Window, integers, same_pads, w
 from imbrex.kernel import Kernel, compile
 from imbrex.problem import Conv2d, Direction, Role
 from imbrex.problem.epilogue import Epilogue
+from imbrex.run.traced import expect_numbers
 
 __all__ = ["conv2d", "conv2d_backward_data", "conv2d_backward_weight"]
 
@@ -171,9 +172,15 @@ def _result(
     if stream is None and (found := planned(words, (*values, out))) is not None:
         return found
     names = _layouts(*words.layouts)
+    for word, (_, value) in given.items():
+        expect_numbers(value, word)
     memory = memory_of(values[0], words.target)
     arrays = _arrays(names, memory, given)
-    problem, is_empty = _settled(words, names, arrays)
+    try:
+        problem, is_empty = _settled(words, names, arrays)
+    except ValueError as error:
+        hint = _meant(words, names, arrays)
+        raise ValueError(f"{error}{hint}") from None
     result = _lying(memory, problem, is_empty, next(iter(arrays.values()))[1], out)
     if out is not None:
         expect_apart(result, {word: array for word, (_, array) in arrays.items()})
@@ -204,6 +211,29 @@ def _settled(words: _Words, names: Names, arrays: Mapping[str, tuple[Role, Laid]
         if array.shape != right[role]:
             raise _misfit(problem, word, role, right[role], array.shape)
     return problem, is_empty
+
+
+def _meant(words: _Words, names: Names, arrays: Mapping[str, tuple[Role, Laid]]) -> str:
+    """What would fit, for arrays that do not: each in the other's place, or the other usual layout."""
+    (one, (role, first)), (other, (other_role, second)) = arrays.items()
+    if _fit(words, names, {one: (role, second), other: (other_role, first)}):
+        return f"; '{one}' and '{other}' would fit in each other's place"
+    layout, *others = words.layouts
+    for usual in ("NCHW", "NHWC"):
+        if usual != layout and others == [None, None] and _fit(words, _layouts(usual, None, None), arrays):
+            word, (role, image) = next(item for item in arrays.items() if item[1][0] != "filter")
+            channels = image.shape[names[ROLES.index(role)].index("c" if role == "input" else "k")]
+            read = f"'{word}' {image.shape} read as {layout} has {channels} channels"
+            return f"; {read}: did you mean layout='{usual}'?"
+    return ""
+
+
+def _fit(words: _Words, names: Names, arrays: Mapping[str, tuple[Role, Laid]]) -> bool:
+    try:
+        _settled(words, names, arrays)
+    except (ValueError, TypeError, Diagnostic):
+        return False
+    return True
 
 
 def _lying(memory: Memory, problem: Conv2d, is_empty: bool, first: Laid, out: Any) -> Laid:

@@ -19,6 +19,7 @@ from imbrex.kernel import Kernel, compile
 from imbrex.problem import Gemm
 from imbrex.problem.epilogue import Epilogue
 from imbrex.problem.stride import LEADING, STRIDES
+from imbrex.run.traced import expect_numbers
 
 __all__ = ["gemm"]
 
@@ -86,6 +87,8 @@ def _product(
 ) -> Any:
     """given: a, b, c and out.  more: what the epilogue reads."""
     a, b, c, out = given
+    for name, value in (("a", a), ("b", b)):
+        expect_numbers(value, name)
     memory = memory_of(a, words.target)
     where = place(words.target, words.emulate, threads, memory.target)
     left = matrices(a, "a", words.transposes[0], memory)
@@ -129,12 +132,24 @@ def _without_terms(memory: Memory, result: Any, beta: float) -> None:
 def _result_shape(left: Matrices, right: Matrices) -> tuple[int, ...]:
     batches = tuple(left.laid.array.shape[:-2]), tuple(right.laid.array.shape[:-2])
     if batches[0] != batches[1]:
-        many = " and ".join(str(b[0]) if b else "no" for b in batches)
-        raise ValueError(f"'a' and 'b' should hold equally many matrices, got a batch of {many}")
+        raise ValueError(_batches(left, right))
     if left.columns != right.rows:
         shapes = f"op(a) is {left.rows} x {left.columns}, op(b) is {right.rows} x {right.columns}"
         raise ValueError(f"'a' and 'b' do not fit: {shapes}")
     return (*batches[0], left.rows, right.columns)
+
+
+def _batches(left: Matrices, right: Matrices) -> str:
+    """What is wrong with the numbers of matrices, and what would do."""
+    a, b = left.laid.array.shape, right.laid.array.shape
+    many = [f"a batch of {shape[0]}" if len(shape) == 3 else "none" for shape in (a, b)]
+    told = f"'a' has {many[0]} and 'b' has {many[1]}"
+    if len(a) == len(b):
+        return f"{told}; give both equally many matrices"
+    if len(a) == 2:
+        return f"{told}; broadcast 'a' to a batch of {b[0]}"
+    rows = "" if left.is_transposed else f"reshape 'a' to {(a[0] * a[1], a[2])}, or "
+    return f"{told}; {rows}broadcast 'b' to a batch of {a[0]}"
 
 
 def _one_zero_term(memory: Memory, shape: tuple[int, ...], element: DType) -> tuple[Matrices, Matrices]:

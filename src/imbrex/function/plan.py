@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from imbrex.kernel import Kernel
 from imbrex.run.stream import current_stream
+from imbrex.run.traced import is_recorded
 
 if TYPE_CHECKING:  # a call on the CPU goes without
     from imbrex.run.cuda.kernel import CudaKernel
@@ -95,7 +96,7 @@ def _facts(tensor: Any) -> Any:
     """All of a tensor but where it lies; None of no tensor."""
     if tensor is None:
         return None
-    return tensor.dtype, tensor.shape, tensor.stride(), tensor.get_device(), tensor.requires_grad
+    return tensor.dtype, tensor.shape, tensor.stride(), tensor.get_device(), is_recorded(tensor)
 
 
 def clear() -> None:

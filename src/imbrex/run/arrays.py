@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from imbrex.dtype import BF16, ML_DTYPES, dtype
 from imbrex.problem.operand import reach
+from imbrex.run.traced import expect_numbers, expect_unrecorded
 
 __all__ = [
     "Array", "as_array", "check", "contiguous", "dense_order", "expect_strides", "in_memory", "new_array",
@@ -46,6 +47,7 @@ def as_array(value: object, name: str = "array") -> Array:
     Takes NumPy arrays, torch tensors on the CPU (bfloat16 and 8-bit floats too, as those of ml_dtypes),
     whatever speaks DLPack or NumPy's array protocol, and nested sequences of numbers (only those are copied).
     """
+    expect_numbers(value, name)
     if isinstance(value, np.ma.MaskedArray):
         raise TypeError(f"'{name}' is a masked array, and kernels know no mask; fill it first")
     if isinstance(value, np.ndarray):
@@ -192,15 +194,17 @@ def _is_torch(value: object) -> TypeGuard[Any]:
 
 def _from_torch(tensor: Any, name: str) -> Array:
     torch = sys.modules["torch"]
+    if tensor.device.type == "meta":
+        raise TypeError(f"'{name}' lies on meta: it has a shape and no numbers")
     if tensor.device.type != "cpu":
         raise TypeError(
             f"'{name}' lies on {tensor.device}, and this kernel runs on the CPU; use .cpu() first"
         )
-    if tensor.requires_grad:
-        raise TypeError(f"'{name}' requires grad, which a kernel cannot follow; use .detach() first")
+    expect_unrecorded(tensor, name)
     if tensor.layout != torch.strided:
         raise TypeError(f"'{name}' should be a dense tensor, got layout {tensor.layout}")
     try:
+        tensor = tensor.detach()  # NumPy sees no tensor that requires grad, whatever the mode
         name_there = str(tensor.dtype).removeprefix("torch.")
         if name_there in _NARROW:
             whole = torch.int16 if tensor.dtype == torch.bfloat16 else torch.uint8

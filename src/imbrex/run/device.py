@@ -16,6 +16,7 @@ import numpy as np
 
 from imbrex.problem.operand import dense_strides, reach
 from imbrex.run.arrays import expect_strides
+from imbrex.run.traced import expect_numbers, expect_unrecorded
 
 __all__ = ["ALIGNMENT", "DeviceArray", "check_device_array", "is_on_nvidia", "new_array", "on_device"]
 
@@ -68,6 +69,7 @@ def on_device(value: Any, name: str) -> DeviceArray | None:
 
     Nobody waits for it: as with any launch, it must be ready in the stream in which it will be used.
     """
+    expect_numbers(value, name)
     torch: Any = sys.modules.get("torch")
     if torch is not None and isinstance(value, torch.Tensor):
         return _from_torch(value, name) if value.device.type == "cuda" else None
@@ -145,8 +147,7 @@ def check_device_array(
 
 def _from_torch(tensor: Any, name: str) -> DeviceArray:
     """What the tensor says of itself, types that its DLPack has not included."""
-    if tensor.requires_grad:
-        raise TypeError(f"'{name}' requires grad, which a kernel cannot follow; use .detach() first")
+    expect_unrecorded(tensor, name)
     if "strided" not in str(tensor.layout):
         raise TypeError(f"'{name}' should be a dense tensor, got layout {tensor.layout}")
     return DeviceArray(

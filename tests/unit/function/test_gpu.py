@@ -293,6 +293,21 @@ class TestPlans:
         with pytest.raises(TypeError, match="'a' requires grad"):
             imbrex.gemm(a, b)
 
+    def test_grad_is_taken_where_nobody_records_it(
+        self, cuda: ComputingCuda, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """And what was planned then is not done where somebody does."""
+        left, right = integers(9, 20), integers(20, 13)
+        a, b = on_gpu(left), on_gpu(right)
+        a.requires_grad = True
+        torch = sys.modules["torch"]
+        monkeypatch.setattr(torch, "is_grad_enabled", lambda: False)
+        for _ in range(2):
+            np.testing.assert_array_equal(imbrex.gemm(a, b).array, left @ right)
+        monkeypatch.setattr(torch, "is_grad_enabled", lambda: True)
+        with pytest.raises(TypeError, match="'a' requires grad"):
+            imbrex.gemm(a, b)
+
 
 A, B = integers(9, 20), integers(20, 13)
 

@@ -35,6 +35,7 @@ from imbrex.run.gpu import GpuKernel, uploaded
 from imbrex.run.launch import Launch
 from imbrex.run.placed import Placed, check_placed, new_result
 from imbrex.run.stream import current_stream, stream_handle
+from imbrex.run.traced import is_recorded
 
 __all__ = ["CudaKernel"]
 
@@ -224,7 +225,7 @@ class CudaKernel(GpuKernel):
 
 def _facts(tensor: Any) -> tuple[Any, ...]:
     """All of a tensor of torch that a call's checks depend on."""
-    return tensor.data_ptr(), tensor.dtype, tensor.shape, tensor.stride(), tensor.requires_grad
+    return tensor.data_ptr(), tensor.dtype, tensor.shape, tensor.stride(), is_recorded(tensor)
 
 
 def _keep(calls: dict[Any, Call], key: Any, call: Call) -> None:
