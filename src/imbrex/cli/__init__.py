@@ -15,7 +15,8 @@ from typing import Final
 
 import click
 
-from imbrex.cli.guard import guarded
+from imbrex.cli.guard import Misused, guarded
+from imbrex.diagnostic import did_you_mean
 from imbrex.version import __version__
 
 __all__ = ["main"]
@@ -41,6 +42,16 @@ class Commands(click.Group):
             return None
         found: click.Command = import_module(f"imbrex.cli.{cmd_name}").command
         return found
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        word = args[0]
+        if word in COMMANDS or word.startswith("-"):
+            return super().resolve_command(ctx, args)
+        is_problem = word.startswith(("conv", "gemm ", "hipblaslt", "{", "[")) or word.endswith(".mlir")
+        hint = f"imbrex run '{word}'" if is_problem else did_you_mean(word, COMMANDS)
+        raise Misused(f"no such command '{word}'", hint)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

@@ -12,7 +12,7 @@ import click
 
 from imbrex.diagnostic import Diagnostic, printable
 
-__all__ = ["FAILED", "guarded"]
+__all__ = ["FAILED", "Misused", "guarded"]
 
 FAILED = 1
 """A mistake in the input, or a result that is not right."""
@@ -20,6 +20,14 @@ FAILED = 1
 MISUSED = 2
 INTERRUPTED = 130
 TRACEBACK = "--traceback"
+
+
+class Misused(click.UsageError):
+    """A wrong command line, and what to do about it."""
+
+    def __init__(self, message: str, hint: str | None) -> None:
+        super().__init__(message)
+        self.hint = hint
 
 
 def guarded(command: click.Command, arguments: Sequence[str] | None) -> NoReturn:
@@ -49,9 +57,13 @@ def _reported(error: Exception, words: Sequence[str]) -> int:
     match error:
         case Diagnostic():
             _say(str(error))
+        case click.exceptions.NoArgsIsHelpError():
+            _say(error.format_message())
+            return MISUSED
         case click.UsageError():
             where = f"{error.ctx.command_path} --help" if error.ctx else "imbrex --help"
-            _say(f"error: {_sentence(error.format_message())}\nhint: {_quoted(words) or f'see {where}'}")
+            hint = _quoted(words) or getattr(error, "hint", None) or f"see {where}"
+            _say(f"error: {_sentence(error.format_message())}\nhint: {hint}")
             return MISUSED
         case click.ClickException():
             _say(f"error: {_sentence(error.format_message())}")

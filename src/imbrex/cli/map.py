@@ -26,10 +26,16 @@ WGM = "wgm"
 @click.command("map", short_help="show which workgroup computes which tile")
 @click.argument("grid", metavar="MxN")
 @click.option("--group", type=COUNT, help="Tiles along the parallel dimension before the next line (WGM).")
-@click.option("--runtime", is_flag=True, help="Keep WGM a quantity in the map; --group is its value here.")
+@click.option(
+    "--runtime", is_flag=True, help="Leave WGM symbolic in the map; --group is its value in tables."
+)
 @click.option("--along", type=click.Choice(["m", "n"]), default="m", help="The parallel dimension; m.")
 @click.option("--xcds", type=COUNT, default=1, help="Dies to which hardware deals workgroups in turn; 1.")
-@click.option("--remap/--no-remap", default=True, help="Neighbours on one XCD (as told unless off).")
+@click.option(
+    "--remap/--no-remap",
+    default=True,
+    help="Give neighbouring tiles to one die; on unless --no-remap.",
+)
 @click.option(
     "--format", "form", type=click.Choice(["table", "csv", *FORMATS]), default="table",
     help="A table, its picture (svg), or the map as a graph (mermaid, dot, json).",

@@ -138,7 +138,7 @@ def _speed_text(outcome: Outcome, timing: Timing) -> str:
     if outcome.ceiling_gigaflops is None:
         return speed
     share = timing.gigaflops(flops) / outcome.ceiling_gigaflops
-    return f"{speed}, {share:.0%} of the {outcome.ceiling_gigaflops:.1f} that multiply-adds reach here"
+    return f"{speed}, {share:.0%} of this machine's FMA peak ({outcome.ceiling_gigaflops:.1f})"
 
 
 def _json(outcome: Outcome) -> dict[str, Any]:

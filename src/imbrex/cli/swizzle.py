@@ -41,7 +41,7 @@ OPERANDS: tuple[Operand, ...] = ("a", "b", "c")
     "form",
     type=click.Choice(["table", "mlir", "json", "svg"]),
     default="table",
-    help="mlir prints functions that pack and unpack; svg draws one tile.",
+    help="mlir prints functions that pack and unpack; svg draws the tiles.",
 )
 @click.option("-o", "--output", metavar="FILE", help="Write to a file instead.")
 def command(
@@ -51,7 +51,8 @@ def command(
     wide ones: as expand_shape and transpose, as offsets, as MLIR.
 
     NAME is TYPE_MxNxK[_UxV][_KxW][_wAxB]: an instruction, how many of them along m and n, along k, and how
-    many waves; f16_16x16x16_8x8_Kx2 is one of the seeds'.  An instruction's full name does, too.
+    many waves; f16_16x16x16_8x8_Kx2 is 128 x 128 x 32 of f16 by one wave.  An instruction's full name does,
+    too.
     """
     if name is None:
         if form not in ("table", "json") or operand is not None:
@@ -87,9 +88,7 @@ def _text(kernel: TileKernel, name: str, chosen: Sequence[Operand], form: str) -
         case "svg":
             from imbrex.cli.swizzle_picture import tile_picture
 
-            if len(chosen) > 1:
-                raise Diagnostic("a picture shows one tile", hint="name it: --operand a")
-            return tile_picture(kernel, name, chosen[0])
+            return tile_picture(kernel, name, chosen)
         case _:
             title = f"{name}: {_tile(kernel)} by {kernel.instruction.name}, {kernel.workitems} work items"
             return facts(title, [row for operand in chosen for row in _rows(kernel, operand)])

@@ -5,6 +5,7 @@ A cell is what a lane has side by side in both; it names the lane, and where it 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -22,16 +23,30 @@ __all__ = ["tile_picture"]
 Ints = npt.NDArray[np.int64]
 
 
-def tile_picture(kernel: TileKernel, name: str, operand: Operand) -> str:
-    """The tile of an operand and, to its right, its packed form."""
-    pieces = _pieces(kernel, operand)
-    left, right = _source(pieces, operand), _packed(pieces, operand)
-    parts = [*drawn(left, MARGIN, HEAD), *drawn(right, MARGIN + left.width + GAP, HEAD)]
-    signs = [f"lanes {lane}-{lane + pieces.edge - 1}" for lane in range(0, pieces.lanes, pieces.edge)]
+def tile_picture(kernel: TileKernel, name: str, operands: Sequence[Operand]) -> str:
+    """The tile of each operand and, to its right, its packed form; one operand below another."""
+    parts: list[str] = []
+    width, height = 0, HEAD
+    for operand in operands:
+        pieces = _pieces(kernel, operand)
+        left, right = _source(pieces, operand), _packed(pieces, operand)
+        parts += [*drawn(left, MARGIN, height), *drawn(right, MARGIN + left.width + GAP, height)]
+        width = max(width, left.width + GAP + right.width)
+        height += max(left.height, right.height) + GAP
+    lanes, edge = kernel.instruction.wave, _edge(kernel)
+    signs = [f"lanes {lane}-{lane + edge - 1}" for lane in range(0, lanes, edge)]
+    told = "; ".join(_told(kernel, operand) for operand in operands)
+    return page(name, f"{told}; {kernel.instruction.name}", signs, parts, width, height)
+
+
+def _told(kernel: TileKernel, operand: Operand) -> str:
     shape = " x ".join(map(str, kernel.swizzle(operand).source_shape))
-    told = f"{operand.upper()}, {shape} of {kernel.instruction.element(operand)}; {kernel.instruction.name}"
-    height = HEAD + max(left.height, right.height) + GAP
-    return page(name, told, signs, parts, left.width + GAP + right.width, height)
+    return f"{operand.upper()}, {shape} of {kernel.instruction.element(operand)}"
+
+
+def _edge(kernel: TileKernel) -> int:
+    """Lanes of one colour: those along an edge of the instruction, the shorter one."""
+    return min(kernel.instruction.m, kernel.instruction.n)
 
 
 @dataclass(frozen=True)
@@ -39,7 +54,7 @@ class _Pieces:
     """The tile in runs of `run` elements of a lane that are neighbours in the matrix and in memory.
 
     offset, wave, lane: of each piece, over rows and columns of pieces; blocks count as further rows.
-    lanes: of a wave.  edge: lanes of one colour.
+    edge: lanes of one colour.
     """
 
     swizzle: Swizzle
@@ -48,7 +63,6 @@ class _Pieces:
     offset: Ints
     wave: Ints
     lane: Ints
-    lanes: int
     edge: int
 
     def told(self, row: int, column: int) -> str:
@@ -78,9 +92,8 @@ def _pieces(kernel: TileKernel, operand: Operand) -> _Pieces:
     offset = _everywhere(swizzle.map.inverse()).reshape(rows, columns)
     wave_at, lane_at = _holders(kernel, operand)
     step = (slice(None), slice(None, None, run)) if along_columns else (slice(None, None, run), slice(None))
-    edge = kernel.instruction.m if operand == "a" else kernel.instruction.n
     at = offset[step]
-    return _Pieces(swizzle, run, along_columns, at, wave_at[at], lane_at[at], kernel.instruction.wave, edge)
+    return _Pieces(swizzle, run, along_columns, at, wave_at[at], lane_at[at], _edge(kernel))
 
 
 def _holders(kernel: TileKernel, operand: Operand) -> tuple[Ints, Ints]:

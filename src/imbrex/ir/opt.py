@@ -62,7 +62,9 @@ class ImbrexOpt(xDSLOptMain):
     def register_all_arguments(self, arg_parser: argparse.ArgumentParser) -> None:
         super().register_all_arguments(arg_parser)
         arg_parser.add_argument(
-            "--compact", action="store_true", help="print the first draft's form: 0: merge(1: c, 2: y), gemmK"
+            "--compact",
+            action="store_true",
+            help="print short transforms: 0: merge(1: c, 2: y), gemmK",
         )
 
     def get_input_stream(self) -> tuple[IO[bytes], str]:

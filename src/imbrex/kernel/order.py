@@ -50,6 +50,19 @@ PACKING = (
     "window_rows",
 )
 """Those that copy for matrix instructions."""
+HOPPER = (
+    "halo", "interleaved", "shared_phases", "shared_phases_last", "input_last", "output_last", "whole_images",
+)  # fmt: skip
+"""Those of warpgroups only."""
+GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
+    "reads in place": ("v4r4", "v4r1", "v1r1", "halo", "whole_images", "interleaved", "shared_phases"),
+    "packs what it reads": (
+        "channels_last", "input_last", "output_last", "channel_vectors", "merged_groups", "window_rows",
+        "shared_phases_last",
+    ),
+    "packs the result, too": ("all_last",),
+}  # fmt: skip
+"""Of convolutions, by what is copied."""
 COUNTED = ("merged_groups", "whole_images", "halo")
 """With a colon and a number, of groups or of positions."""
 ALIGNED = "aligned"
@@ -166,8 +179,7 @@ def expected_algorithm(problem: Problem, goal: Goal, wanted: str | None) -> str 
         return _of_product(problem, goal, wanted)
     word, _, count = wanted.partition(":")
     if word not in ALGORITHMS or bool(count) != (word in COUNTED):
-        known = (*ALGORITHMS, *PRODUCTS)
-        hint = did_you_mean(wanted, known) or f"known: {', '.join(known)}"
+        hint = did_you_mean(wanted, (*ALGORITHMS, *PRODUCTS)) or _there(problem, goal)
         raise Diagnostic(f"unknown algorithm '{wanted}'", hint=hint)
     if not isinstance(problem, Conv2d) or problem.direction not in ALGORITHMS[word]:
         raise _elsewhere(problem, word, goal)
@@ -190,9 +202,25 @@ def _elsewhere(problem: Problem, wanted: str, goal: Goal) -> Diagnostic:
         return Diagnostic(f"algorithm '{wanted}' is one of {of.replace('_', ' ')}, this is a product")
     words = [direction.replace("_", " ") for direction in (*own, problem.direction)]
     message = f"algorithm '{wanted}' is one of {' and '.join(words[:-1])}, this is {words[-1]}"
-    known = ALGORITHMS if goal.chip else PLAIN
-    there = ", ".join(word for word in known if problem.direction in ALGORITHMS[word])
-    return Diagnostic(message, hint=f"there are {there}")
+    return Diagnostic(message, hint=_there(problem, goal))
+
+
+def _there(problem: Problem, goal: Goal) -> str:
+    """What there is for a problem on a target, by what it does."""
+    if isinstance(problem, Gemm):
+        more = f", {ALIGNED}" if goal.is_cuda else f", {DATA_TILED}[:TILE_KERNEL]" if goal.chip else ""
+        return f"a product on {goal} has direct{more}"
+    found: list[str] = []
+    for what, names in GROUPS.items():
+        if what != "reads in place" and goal.chip is None:
+            continue
+        own = [
+            f"{name}:COUNT" if name in COUNTED else name
+            for name in names
+            if problem.direction in ALGORITHMS[name] and (goal.is_cuda or name not in HOPPER)
+        ]
+        found += [f"{what}: {', '.join(own)}"] if own else []
+    return f"{problem.direction.replace('_', ' ')} on {goal} has, by what it does, {'; '.join(found)}"
 
 
 def _identifier(name: str) -> str:

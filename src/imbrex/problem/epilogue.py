@@ -241,6 +241,9 @@ def _read(text: str, node: ast.expr) -> Expression:
         case ast.Name(id=name) if name in NAMES:
             return Name(name)
         case ast.Name(id=name):
+            if name in FUNCTIONS and name not in SIGNS:
+                example = ", ".join(["x", "0", "6"][: FUNCTIONS[name].arity])
+                raise _at(text, node, f"'{name}' is a function", f"write {name}({example})")
             hint = did_you_mean(name, NAMES) or f"known: {', '.join(NAMES)}"
             raise _at(text, node, f"an epilogue has no '{name}'", hint)
         case ast.Constant(value=bool()):

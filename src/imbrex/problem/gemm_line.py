@@ -50,7 +50,7 @@ def read_gemm_line(line: Line, words: list[Word]) -> tuple[list[Gemm], tuple[str
     result = flags.get("out_dtype", operand.output, lambda _, text: dtype(text))
     if result != operand.output:
         message = f"a product of {operand} has {operand.output} results, got {result}"
-        raise line.error(message, flags.values["out_dtype"])
+        raise line.error(message, flags.values["out_dtype"], f'--epilogue "{result}(x)" stores {result}')
     try:
         gemm = Gemm(
             flags.get("m", 1, read_size),

@@ -137,7 +137,8 @@ def _operand_type(flags: Flags) -> DType:
         given = flags.get(name, type_ if name != "b_type" else precision, read)
         if given != type_:
             message = f"mixed types are not supported: a_type is {a}, so {name} must be {type_}, got {given}"
-            raise flags.line.error(message, flags.values.get(name))
+            cast = f'a gemm line with --epilogue "{given}(x)" stores {given}' if name != "b_type" else None
+            raise flags.line.error(message, flags.values.get(name), cast)
     if a == F32 and flags.get("compute_type", "", lambda _, text: text) in _COMPUTE["tf32"]:
         return TF32
     arithmetic = _COMPUTE[a.accumulator.name]

@@ -41,6 +41,9 @@ _MEANINGS: dict[Role, dict[str, str]] = {
     "output": {"N": "n", "K": "k", "C": "k", "H": "ho", "0": "ho", "W": "wo", "1": "wo"},
 }
 
+WORDS = {"channels_last": "NHWC", "contiguous_format": "NCHW"}
+"""What other projects call an order."""
+
 _MIOPEN = {"k": "C", "c": "C", "n": "N", "hi": "H", "wi": "W", "ho": "H", "wo": "W"}
 _MIOPEN_FILTER = {"k": "N", "c": "C", "y": "H", "x": "W"}
 
@@ -49,6 +52,9 @@ def parse_layout(role: Role, text: str | Sequence[str]) -> Layout:
     """The layout that `text` writes, in letters (`NCHW`, `kyxc`, `NGC01`) or names (`n`, `c`, `hi`, `wi`)."""
     words = [str(word) for word in text] if isinstance(cast(object, text), Sequence) else [repr(text)]
     written = text if isinstance(text, str) else " ".join(words)
+    if (letters := WORDS.get(written.lower())) is not None:
+        hint = f"{letters} is what PyTorch calls {written.lower()}"
+        raise Diagnostic(f"unknown layout '{written}'", hint=hint, subject=f"{role}_layout")
     names = [_meaning(role, word, written) for word in words]
     wanted = DIMENSIONS[role]
     if sorted(name for name in names if name != "g") != sorted(wanted) or names.count("g") > 1:
@@ -82,7 +88,10 @@ def _meaning(role: Role, word: str, written: str) -> str:
 def _bad_layout(role: Role, written: str, reason: str) -> Diagnostic:
     orders = ["".join(p) for p in permutations(_LETTERS[role].values())]
     letters = written.upper().replace("G", "")
-    near = max(orders, key=lambda order: sum(a == b for a, b in zip(order, letters, strict=False)))
-    return Diagnostic(
-        f"{role} layout '{written}' {reason}", hint=f"did you mean '{near}'?", subject=f"{role}_layout"
-    )
+
+    def likeness(order: str) -> int:
+        return sum(a == b for a, b in zip(order, letters, strict=False))
+
+    near = max(orders, key=likeness)
+    hint = f"did you mean '{near}'?" if 2 <= likeness(near) and len(letters) <= 5 else f"such as {orders[0]}"
+    return Diagnostic(f"{role} layout '{written}' {reason}", hint=hint, subject=f"{role}_layout")

@@ -56,7 +56,7 @@ BAD: dict[str, tuple[tuple[str, ...], str]] = {
     "an unknown target": (("run", CONV, "--target", "gpu"), "error: unknown target 'gpu'"),
     "a target that nothing is written for": (
         ("build", CONV, "--target", "sm_80"),
-        "target 'sm_80' cannot be built; this Imbrex builds cpu",
+        "error: sm_80 (Ampere: A100, A30) is not supported; of NVIDIA's GPUs there is sm_90a (H100,",
     ),
     "a CPU, lane by lane": (
         ("run", CONV, "--target", "cpu", "--emulate"),
@@ -68,7 +68,7 @@ BAD: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "a target that nothing is written for, explained": (
         ("explain", CONV, "--target", "sm_80"),
-        "no schedule is chosen for 'sm_80'",
+        "error: sm_80 (Ampere: A100, A30) is not supported",
     ),
     "no threads": (("run", CONV, "--threads", "0"), "'threads' should be positive"),
     "an unknown layout": (("run", CONV, "--layout", "NCXX"), "input layout 'NCXX' has no dimension 'X'"),
@@ -142,7 +142,8 @@ def test_bad_input_is_one_message(what: str, imbrex: Imbrex) -> None:
     [
         (("run",), "hint: see imbrex run --help"),
         (("run", "conv", "-n", "1"), 'hint: quote the problem: imbrex run "conv -n 1"'),
-        (("rn", CONV), "error: no such command 'rn'"),
+        (("rn", CONV), "error: no such command 'rn'\nhint: did you mean 'run'?"),
+        ((GEMM,), f"hint: imbrex run '{GEMM}'"),
         (("run", CONV, "--format", "xml"), "error: invalid value for '--format'"),
         (("run", CONV, "--seconds", "nan"), "invalid value for '--seconds': nan is no number of seconds"),
         (("run", CONV, "--seconds", "-1"), "-1.0 is no number of seconds"),
@@ -157,6 +158,12 @@ def test_a_wrong_command_line_says_so(words: tuple[str, ...], message: str, imbr
     said = imbrex(*words)
     assert message in said.errors
     assert (said.code, said.out) == (2, "")
+
+
+def test_no_command_is_help_and_no_error(imbrex: Imbrex) -> None:
+    said = imbrex()
+    assert said.code in (0, 2) and "Usage: imbrex" in said.out + said.errors
+    assert "error" not in said.errors and "hint" not in said.errors
 
 
 def test_traceback_is_shown_on_request(capsys: pytest.CaptureFixture[str]) -> None:

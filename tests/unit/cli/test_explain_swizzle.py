@@ -103,6 +103,13 @@ def test_a_picture_tells_who_holds_what(imbrex: Imbrex) -> None:
     assert said.out.count("m 17, k 20-23: wave 0, lane 17") == 2
 
 
+def test_a_picture_shows_every_operand_unless_one_is_named(imbrex: Imbrex) -> None:
+    said = imbrex("explain", "swizzle", "f16_16x16x16", "--format", "svg")
+    assert [said.out.count(f">{o}: ") for o in "ABC"] == [1, 1, 1]
+    assert [said.out.count(f">{o} in memory") for o in "ABC"] == [1, 1, 1]
+    ElementTree.fromstring(said.out)
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -110,7 +117,6 @@ def test_a_picture_tells_who_holds_what(imbrex: Imbrex) -> None:
         (["f16_16x16x16_8x8_K2"], "did you mean 'f16_16x16x16_8x8_Kx2'?"),
         (["nothing"], "write TYPE_MxNxK[_UxV][_KxW][_wAxB]"),
         (["f16_16x16x16_0x8"], "'unroll' takes three positive numbers"),
-        ([NAME, "--format", "svg"], "a picture shows one tile"),
         (["--operand", "a"], "a tile kernel is needed here"),
         (["i8_16x16x32", "--k", "split16"], "a run of 16 along k does not fit"),
     ],

@@ -65,7 +65,13 @@ def test_every_order_round_trips_in_both_alphabets(role: Role) -> None:
         ("input", "NGGCHW", "needs each of", "did you mean 'NCHW'?"),
         ("filter", "KGCYX", "must have 'g' directly before 'k'", "did you mean 'KCYX'?"),
         ("output", "NKYX", "has no dimension 'Y'", "did you mean 'NKHW'?"),
-        ("filter", "", "needs each of k, c, y, x once", "did you mean"),
+        ("filter", "", "needs each of k, c, y, x once", "such as KCYX"),
+        (
+            "input",
+            "channels_last",
+            "unknown layout 'channels_last'",
+            "NHWC is what PyTorch calls channels_last",
+        ),
     ],
 )
 def test_bad_layouts(role: Role, text: str, message: str, hint: str) -> None:
