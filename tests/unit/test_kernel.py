@@ -212,11 +212,18 @@ def test_what_is_no_word_is_a_type_error(words: tuple[Any, ...], message: str) -
 
 
 def test_a_hint_names_what_the_target_has() -> None:
-    for target, known in (("cpu", "there are v4r1, v1r1"), ("gfx942", "there are v4r1, v1r1, interleaved, ")):
+    plain = "has, by what it does, reads in place: v4r1, v1r1"
+    packing = f"{plain}; packs what it reads: channels_last, channel_vectors, merged_groups:COUNT"
+    told = {
+        "cpu": f"backward data on cpu {plain}",
+        "gfx942": f"backward data on gfx942 {packing}; packs the result, too: all_last",
+        "sm_90a": f"backward data on sm_90a {plain}, halo:COUNT, whole_images:COUNT, interleaved, shared_phases",
+    }
+    for target, known in told.items():
         with pytest.raises(Diagnostic) as caught:
             compile(BACKWARD, target, algorithm="v4r4")
         hint = caught.value.hint or ""
-        assert hint.startswith(known) and (target != "cpu" or hint == known)
+        assert hint.startswith(known) and (target == "sm_90a" or hint == known)
 
 
 def test_atomic_sums_are_not_rounded() -> None:
