@@ -27,7 +27,7 @@ GPU_HEADERS = ("common", "gpu", "cpu/narrow.h")
 HEADERS = (
     {"cpu": ("common", "cpu"), "emulate": ("common", "cpu", "emulate")}
     | dict.fromkeys(hip.CHIPS, ("hip", *GPU_HEADERS))
-    | dict.fromkeys(cuda.CHIPS, ("cuda", *GPU_HEADERS))
+    | dict.fromkeys(cuda.CHIPS, ("cuda", "cuda/ptx", *GPU_HEADERS))
 )
 """Target -> folders and files of device headers."""
 
@@ -74,7 +74,7 @@ def device_headers(target: str) -> dict[str, str]:
     for part in HEADERS[target]:
         place = root / part
         headers = [place] if place.is_file() else sorted(place.iterdir(), key=_name)
-        folder = part.split("/")[0]
+        folder = part.rpartition("/")[0] if place.is_file() else part
         found |= {
             f"device/{folder}/{h.name}": h.read_text(encoding="utf-8")
             for h in headers

@@ -206,7 +206,8 @@ def listed(lowered: Lowered, clusters: int | None = None) -> list[tuple[int, ...
     text = files[lowered.bundle.units[2]]
     begin = text.index("IMBREX_MEMBER static int32_t slot_of")
     part = text[begin : text.index("IMBREX_MEMBER static constexpr", begin)]
-    header = files["device/cuda/work.h"].replace('#include "language.h"', LISTS).replace("#pragma once", "")
+    header = files["device/cuda/work.h"].replace("#pragma once", "")
+    header = header.replace('#include "ptx/language.h"', LISTS)
     source = f"{header}\nstruct lists {{\n{part}\n}};\n{LISTED}"
     library = ctypes.CDLL(str(build_shared({"lists.cpp": source}, flags=("-O1",)).path))
     (launch,) = lowered.steps

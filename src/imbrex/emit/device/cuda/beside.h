@@ -8,6 +8,7 @@
 // same in all rows or in all columns is loaded once, before the product has begun, and waits in registers.
 #pragma once
 #include "element.h"
+#include "ptx/global.h"
 #include "warpgroup.h"
 
 namespace imbrex {
@@ -16,17 +17,9 @@ namespace imbrex {
 template <int Bytes> IMBREX_INLINE word<Bytes> read_behind(const void *from) {
   word<Bytes> x;
   if constexpr (Bytes == 8)
-    asm volatile("ld.global.v2.b32 {%0, %1}, [%2];" : "=r"(x.x), "=r"(x.y) : "l"(from));
-  else if constexpr (Bytes == 4)
-    asm volatile("ld.global.b32 %0, [%1];" : "=r"(x) : "l"(from));
-  else if constexpr (Bytes == 2)
-    asm volatile("ld.global.b16 %0, [%1];" : "=h"(x) : "l"(from));
-  else {
-    static_assert(Bytes == 1, "an element has one, two, four or eight bytes");
-    uint32_t wide;
-    asm volatile("ld.global.u8 %0, [%1];" : "=r"(wide) : "l"(from));
-    x = uint8_t(wide);
-  }
+    read_in_order(x.x, x.y, from);
+  else
+    read_in_order(x, from);
   return x;
 }
 template <class T> IMBREX_INLINE T read_behind(const T *from) {

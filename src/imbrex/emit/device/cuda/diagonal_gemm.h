@@ -18,28 +18,6 @@ namespace imbrex {
 
 constexpr int diagonal_block = 16;
 
-// Four matrices of 8 x 8 halves, a row of each by one lane's address; each lane gets two rows' neighbours of a column.
-IMBREX_INLINE void take_turned(uint32_t (&x)[4], uint32_t from) {
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
-               : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3])
-               : "r"(from));
-}
-
-// d += a * b, of 16 x 8 sums and 16 pixels.
-template <class T> struct warp_product;
-#define IMBREX_WARP_PRODUCT(T)                                                                                   \
-  template <> struct warp_product<T> {                                                                           \
-    IMBREX_INLINE void add(float *d, const uint32_t (&a)[4], uint32_t first, uint32_t second) {                  \
-      asm("mma.sync.aligned.m16n8k16.row.col.f32." #T "." #T ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "         \
-          "{%8, %9}, {%0, %1, %2, %3};"                                                                          \
-          : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])                                                       \
-          : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(first), "r"(second));                                \
-    }                                                                                                            \
-  };
-IMBREX_WARP_PRODUCT(f16)
-IMBREX_WARP_PRODUCT(bf16)
-#undef IMBREX_WARP_PRODUCT
-
 // Sums of a lane: of each tap, two blocks of 8 channels.
 template <class P> struct diagonal_sums {
   static constexpr int taps = P::window_rows * P::window_columns, each = 8;
@@ -77,9 +55,7 @@ IMBREX_INLINE void multiply_columns(typename diagonal_sums<P>::type &d, uint32_t
 }
 
 // All lanes of all consumers.
-template <class P> IMBREX_INLINE void meet_consumers() {
-  asm volatile("bar.sync 1, %0;" ::"n"(P::consumers * warpgroup_lanes) : "memory");
-}
+template <class P> IMBREX_INLINE void meet_consumers() { meet_lanes<P::consumers * warpgroup_lanes>(1); }
 
 // The first consumer's d = the sums of all.
 template <class P>
@@ -103,12 +79,9 @@ IMBREX_INLINE void add_consumers(uint32_t memory, typename diagonal_sums<P>::typ
     for (int i = 0; i < sums::taps; ++i)
 #pragma unroll
       for (int j = 0; j < sums::each; j += 2) {
-        float x[2];
-        asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];"
-                     : "=f"(x[0]), "=f"(x[1])
-                     : "r"(own + other * sums::bytes + (i * sums::each + j) * warpgroup_lanes * 4)
-                     : "memory");
-        d[i][j] += x[0], d[i][j + 1] += x[1];
+        uint32_t x, y;
+        take_shared(x, y, own + other * sums::bytes + (i * sums::each + j) * warpgroup_lanes * 4);
+        d[i][j] += from_bits<float>(x), d[i][j + 1] += from_bits<float>(y);
       }
 }
 

@@ -2,7 +2,7 @@
 //
 // Laws: narrow<S>(widen(x)) == x; narrow rounds to nearest even.
 #pragma once
-#include "language.h"
+#include "ptx/conversion.h"
 #include "../gpu/plain.h"
 
 namespace imbrex {
@@ -30,26 +30,14 @@ template <class To, class From> IMBREX_INLINE To bit_cast(From from) {
   return to;
 }
 
-IMBREX_INLINE float widen(f16 x) {
-  float wide;
-  asm("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"(x.bits));
-  return wide;
-}
+IMBREX_INLINE float widen(f16 x) { return float_of_f16(x.bits); }
 IMBREX_INLINE float widen(bf16 x) { return bit_cast<float>(uint32_t(x.bits) << 16); }
 
 template <> struct narrow_to<f16> {
-  IMBREX_INLINE f16 from(float x) {
-    f16 narrow;
-    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(narrow.bits) : "f"(x));
-    return narrow;
-  }
+  IMBREX_INLINE f16 from(float x) { return {f16_of(x)}; }
 };
 template <> struct narrow_to<bf16> {
-  IMBREX_INLINE bf16 from(float x) {
-    bf16 narrow;
-    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(narrow.bits) : "f"(x));
-    return narrow;
-  }
+  IMBREX_INLINE bf16 from(float x) { return {bf16_of(x)}; }
 };
 
 // Four bytes of two registers: byte b of `which` numbers the b-th, 0..3 in `low`, 4..7 in `high`.
@@ -61,14 +49,6 @@ IMBREX_INLINE uint32_t bytes_of(uint32_t high, uint32_t low, uint32_t which) {
 #include "../gpu/register.h"
 namespace imbrex {
 
-// Two numbers of 8 bits as two of 16, which hold them exactly; the first is `x`.
-#define IMBREX_WIDEN(type, name)                                                                                       \
-  IMBREX_INLINE float widen(type x) {                                                                                  \
-    uint32_t halves;                                                                                                   \
-    asm("cvt.rn.f16x2." name "x2 %0, %1;" : "=r"(halves) : "h"(uint16_t(x.bits)));                                     \
-    return widen(f16{uint16_t(halves)});                                                                               \
-  }
-IMBREX_WIDEN(f8e4m3fn, "e4m3")
-IMBREX_WIDEN(f8e5m2, "e5m2")
-#undef IMBREX_WIDEN
+IMBREX_INLINE float widen(f8e4m3fn x) { return widen(f16{uint16_t(f16_pair_of_e4m3(x.bits))}); }
+IMBREX_INLINE float widen(f8e5m2 x) { return widen(f16{uint16_t(f16_pair_of_e5m2(x.bits))}); }
 } // namespace imbrex

@@ -12,17 +12,15 @@ namespace imbrex {
 // Raises the flag when all that the workgroup wrote before can be seen.
 IMBREX_INLINE void signal(int32_t *flag) {
   __syncthreads();
-  if (threadIdx.x == 0) asm volatile("st.release.gpu.global.s32 [%0], 1;" ::"l"(flag) : "memory");
+  if (threadIdx.x == 0) put_released(flag, 1);
 }
 
 // Returns when the flag is up, and lowers it.
 IMBREX_INLINE void await(int32_t *flag) {
   if (threadIdx.x == 0) {
-    int32_t up;
-    do {
-      asm volatile("ld.acquire.gpu.global.s32 %0, [%1];" : "=r"(up) : "l"(flag) : "memory");
-    } while (!up);
-    asm volatile("st.relaxed.gpu.global.s32 [%0], 0;" ::"l"(flag) : "memory");
+    while (!take_acquired(flag)) {
+    }
+    put_relaxed(flag, 0);
   }
   __syncthreads();
 }

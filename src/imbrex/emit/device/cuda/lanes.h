@@ -6,37 +6,12 @@
 // after the other, and `left` of them exist; that they begin anywhere in a word costs a shift, and no load for each.
 #pragma once
 #include "barrier.h"
+#include "ptx/async_copy.h"
 #include "sums.h"
 #include "warpgroup.h"
 #include "work.h"
 
 namespace imbrex {
-
-// To shared memory past the registers; it is there when the barrier that `arrive_after_copies` names knows.
-template <int Bytes> IMBREX_INLINE void copy_in(uint32_t to, const void *from, bool exists) {
-  const uint32_t bytes = exists ? Bytes : 0;
-  if constexpr (Bytes == 16)
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(bytes) : "memory");
-  else
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(to), "l"(from), "n"(Bytes), "r"(bytes)
-                 : "memory");
-}
-
-// One of the barrier's arrivals, when all that this lane copies has come.
-IMBREX_INLINE void arrive_after_copies(uint32_t barrier) {
-  asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(barrier) : "memory");
-}
-
-IMBREX_INLINE void put_shared(uint32_t to, uint8_t x) {
-  asm volatile("st.shared.b8 [%0], %1;" ::"r"(to), "r"(uint32_t(x)) : "memory");
-}
-IMBREX_INLINE void put_shared(uint32_t to, uint16_t x) { asm volatile("st.shared.b16 [%0], %1;" ::"r"(to), "h"(x) : "memory"); }
-IMBREX_INLINE void put_shared(uint32_t to, uint2 x) {
-  asm volatile("st.shared.v2.b32 [%0], {%1, %2};" ::"r"(to), "r"(x.x), "r"(x.y) : "memory");
-}
-IMBREX_INLINE void put_shared(uint32_t to, uint4 x) {
-  asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(x.x), "r"(x.y), "r"(x.z), "r"(x.w) : "memory");
-}
 
 // Neighbours of one load: do they stay neighbours in shared memory, and may they go there past the registers?
 template <class F> constexpr bool stays_whole = F::along_k == F::is_k_major || F::width == 1;
@@ -85,7 +60,7 @@ template <class F> IMBREX_INLINE uint4 piece_of(const F &feed, const uint4 *from
       if (i < 8)
         low |= x << 8 * i;
       else
-        high |= x << 8 * i - 64;
+        high |= x << (8 * i - 64);
     }
   return uint4{uint32_t(low), uint32_t(low >> 32), uint32_t(high), uint32_t(high >> 32)};
 }

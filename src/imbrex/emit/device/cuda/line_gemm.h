@@ -25,7 +25,7 @@
 #include "shared.h"
 #include "store.h"
 #include "sums.h"
-#include "tensor_copy.h"
+#include "ptx/tensor_copy.h"
 #include "warpgroup.h"
 #include "work.h"
 

@@ -1,14 +1,8 @@
 // Kernels one after the other: one that its launch allows to may start before the one ahead of it has ended.
 #pragma once
-#include "language.h"
+#include "ptx/launch.h"
 
 namespace imbrex {
-
-// Returns when the launches before this one have ended and what they wrote can be seen.
-IMBREX_INLINE void wait_for_earlier() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
-
-// The next launch may start where there is room for it.
-IMBREX_INLINE void let_next_start() { asm volatile("griddepcontrol.launch_dependents;" ::: "memory"); }
 
 // When a kernel begins that waits by itself: after all that is ahead; so, but the next one is its sibling, which begins
 // when it is known that all ahead of both has ended; as a sibling of the one ahead, with which it ends at the earliest.

@@ -5,6 +5,7 @@
 // Where all who share a tile have nothing else to do, they meet and each adds up a part of it, in the same order; each
 // consumer then has ten bits of the owner's word, and counts in them who has come and who has seen that all have.
 #pragma once
+#include "ptx/global.h"
 #include "sums.h"
 #include "warpgroup.h"
 
@@ -13,24 +14,15 @@ namespace imbrex {
 // Raises a bit, when all that the lanes of the warpgroup wrote before can be seen on the whole GPU.
 IMBREX_INLINE void signal(int32_t *flag, int32_t group) {
   meet_warpgroup(group);
-  if (warpgroup_lane() == 0)
-    asm volatile("fence.acq_rel.gpu;\n"
-                 "red.release.gpu.global.or.b32 [%0], %1;" ::"l"(flag),
-                 "r"(1 << group)
-                 : "memory");
+  if (warpgroup_lane() == 0) set_bits_released(flag, 1 << group);
 }
 
 // Returns when the bit is up, and lowers it.
 IMBREX_INLINE void await(int32_t *flag, int32_t group) {
   if (warpgroup_lane() == 0) {
-    int32_t seen;
-    do {
-      asm volatile("ld.acquire.gpu.global.b32 %0, [%1];" : "=r"(seen) : "l"(flag) : "memory");
-    } while (!(seen >> group & 1));
-    asm volatile("red.relaxed.gpu.global.and.b32 [%0], %1;\n"
-                 "fence.acq_rel.gpu;" ::"l"(flag),
-                 "r"(~(1 << group))
-                 : "memory");
+    while (!(take_acquired(flag) >> group & 1)) {
+    }
+    keep_bits_acquired(flag, ~(1 << group));
   }
   meet_warpgroup(group);
 }
@@ -45,21 +37,11 @@ IMBREX_INLINE void meet_sharers(int32_t *word, int32_t sharers, int32_t group) {
   const int32_t shift = 10 * group;
   meet_warpgroup(group);
   if (warpgroup_lane() == 0) {
-    asm volatile("fence.acq_rel.gpu;\n"
-                 "red.release.gpu.global.add.s32 [%0], %1;" ::"l"(word),
-                 "r"(1 << shift)
-                 : "memory");
-    int32_t seen;
-    do {
-      asm volatile("ld.acquire.gpu.global.b32 %0, [%1];" : "=r"(seen) : "l"(word) : "memory");
-    } while ((seen >> shift & 1023) < sharers);
-    asm volatile("atom.acq_rel.gpu.global.add.s32 %0, [%1], %2;\n"
-                 "fence.acq_rel.gpu;"
-                 : "=r"(seen)
-                 : "l"(word), "r"(1 << shift)
-                 : "memory");
-    if ((seen >> shift & 1023) == 2 * sharers - 1)
-      asm volatile("red.relaxed.gpu.global.add.s32 [%0], %1;" ::"l"(word), "r"(-(2 * sharers << shift)) : "memory");
+    add_released(word, 1 << shift);
+    while ((take_acquired(word) >> shift & 1023) < sharers) {
+    }
+    const int32_t seen = take_and_add(word, 1 << shift);
+    if ((seen >> shift & 1023) == 2 * sharers - 1) add_relaxed(word, -(2 * sharers << shift));
   }
   meet_warpgroup(group);
 }
@@ -71,10 +53,8 @@ template <class S, int M, int N> IMBREX_INLINE void send(S *partial, const S (&d
   for (int i = 0; i < M; ++i)
 #pragma unroll
     for (int j = 0; j < N; j += 4)
-      asm volatile("st.global.cg.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(to + (i * N + j) * warpgroup_lanes),
-                   "r"(bits_of(d[i][j])), "r"(bits_of(d[i][j + 1])), "r"(bits_of(d[i][j + 2])),
-                   "r"(bits_of(d[i][j + 3]))
-                   : "memory");
+      put_global(to + (i * N + j) * warpgroup_lanes, bits_of(d[i][j]), bits_of(d[i][j + 1]), bits_of(d[i][j + 2]),
+                 bits_of(d[i][j + 3]));
 }
 
 template <class S> IMBREX_INLINE S from_bits(uint32_t x);
@@ -84,10 +64,7 @@ template <> __device__ __forceinline__ int32_t from_bits<int32_t>(uint32_t x) { 
 // Four neighbours of a lane's sums, from the one at `first` on.
 template <class S> IMBREX_INLINE void take(S (&x)[4], const S *from, int first) {
   uint32_t bits[4];
-  asm volatile("ld.global.cg.v4.b32 {%0, %1, %2, %3}, [%4];"
-               : "=r"(bits[0]), "=r"(bits[1]), "=r"(bits[2]), "=r"(bits[3])
-               : "l"(from + first * warpgroup_lanes)
-               : "memory");
+  take_global(bits, from + first * warpgroup_lanes);
 #pragma unroll
   for (int i = 0; i < 4; ++i) x[i] = from_bits<S>(bits[i]);
 }
@@ -95,10 +72,7 @@ template <class S> IMBREX_INLINE void take(S (&x)[4], const S *from, int first) 
 // Four neighbours of sums in shared memory.
 template <class S> IMBREX_INLINE void take_shared(S (&x)[4], uint32_t from) {
   uint32_t bits[4];
-  asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];"
-               : "=r"(bits[0]), "=r"(bits[1]), "=r"(bits[2]), "=r"(bits[3])
-               : "r"(from)
-               : "memory");
+  take_shared(bits[0], bits[1], bits[2], bits[3], from);
 #pragma unroll
   for (int i = 0; i < 4; ++i) x[i] = from_bits<S>(bits[i]);
 }

@@ -1,6 +1,6 @@
 // Where a workgroup's shared memory has the stages of a ring, the pieces of C, and barriers.
 #pragma once
-#include "language.h"
+#include "ptx/language.h"
 
 namespace imbrex {
 

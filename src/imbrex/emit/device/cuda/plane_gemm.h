@@ -12,14 +12,10 @@
 namespace imbrex {
 
 // Eight pixels, from one place of shared memory or from two.
-IMBREX_INLINE void take_pixels(uint32_t (&x)[4], uint32_t from) {
-  asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];"
-               : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3])
-               : "r"(from));
-}
+IMBREX_INLINE void take_pixels(uint32_t (&x)[4], uint32_t from) { take_shared(x[0], x[1], x[2], x[3], from); }
 IMBREX_INLINE void take_pixels(uint32_t (&x)[4], uint32_t first, uint32_t second) {
-  asm volatile("ld.shared.v2.b32 {%0, %1}, [%2];" : "=r"(x[0]), "=r"(x[1]) : "r"(first));
-  asm volatile("ld.shared.v2.b32 {%0, %1}, [%2];" : "=r"(x[2]), "=r"(x[3]) : "r"(second));
+  take_shared(x[0], x[1], first);
+  take_shared(x[2], x[3], second);
 }
 
 // The last pixel of `left` and the first one of `right`.

@@ -1,16 +1,11 @@
 // Global arrays by 64-bit pointers, and atomic sums.
 #pragma once
 #include "element.h"
+#include "ptx/global.h"
 
 namespace imbrex {
 
 template <class D> IMBREX_INLINE void sum_into(D *dst, D x) { atomicAdd(dst, x); }
-
-IMBREX_INLINE uint32_t peek(uint32_t *word) {
-  uint32_t seen;
-  asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(seen) : "l"(word) : "memory");
-  return seen;
-}
 
 // *word = want where it is still what was seen; else what it is now is seen.
 IMBREX_INLINE bool exchanged(uint32_t *word, uint32_t &seen, uint32_t want) {

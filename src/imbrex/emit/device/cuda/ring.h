@@ -1,6 +1,6 @@
 // A place in a ring of stages, and the parity of the round in which it is used.
 #pragma once
-#include "language.h"
+#include "ptx/language.h"
 
 namespace imbrex {
 

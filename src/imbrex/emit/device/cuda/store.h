@@ -8,7 +8,7 @@
 #include "beside.h"
 #include "partial.h"
 #include "sums.h"
-#include "tensor_copy.h"
+#include "ptx/tensor_copy.h"
 #include "warpgroup.h"
 #include "work.h"
 

@@ -1,6 +1,8 @@
 // Warpgroups: four warps that multiply together, and how they order what they do.
 #pragma once
-#include "language.h"
+#include "ptx/meet.h"
+#include "ptx/registers.h"
+#include "ptx/wgmma.h"
 
 namespace imbrex {
 
@@ -9,14 +11,6 @@ constexpr int warpgroup_lanes = 128;
 // The warpgroup's number in the workgroup, which the compiler then knows to be the same in a warp.
 IMBREX_INLINE int32_t warpgroup() { return __shfl_sync(0xffffffffu, int32_t(threadIdx.x) / warpgroup_lanes, 0); }
 IMBREX_INLINE int32_t warpgroup_lane() { return int32_t(threadIdx.x) % warpgroup_lanes; }
-
-// Registers of each lane from here on, of those that the workgroup was launched with.
-template <int Count> IMBREX_INLINE void take_registers() {
-  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(Count));
-}
-template <int Count> IMBREX_INLINE void give_registers() {
-  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(Count));
-}
 
 // What lanes of a kernel P have from here on: where several warpgroups consume, the producing one leaves them registers.
 template <class P> IMBREX_INLINE void become_producer() {
@@ -29,18 +23,7 @@ template <class P> IMBREX_INLINE void become_consumer() {
 // A matrix descriptor's start, in sixteens of bytes.  An address in a cluster has the workgroup's rank in its upper bits.
 IMBREX_INLINE uint64_t start_of(uint32_t address) { return (address & 0x3ffff) >> 4; }
 
-// Multiplications issued from here on see the registers as they are.
-IMBREX_INLINE void begin_products() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
-// Those issued since the last call are one group.
-IMBREX_INLINE void end_products() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
-// Returns when at most `Groups` groups are unfinished.
-template <int Groups> IMBREX_INLINE void wait_products() {
-  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(Groups) : "memory");
-}
-
-// The compiler may not move an access to a sum across this: the matrix unit writes sums behind its back.
-IMBREX_INLINE void pin(float &x) { asm volatile("" : "+f"(x)::"memory"); }
-IMBREX_INLINE void pin(int32_t &x) { asm volatile("" : "+r"(x)::"memory"); }
+// All of them: see `pin` of one.
 template <class T, int M, int N> IMBREX_INLINE void pin(T (&x)[M][N]) {
 #pragma unroll
   for (int i = 0; i < M; ++i)
@@ -48,11 +31,6 @@ template <class T, int M, int N> IMBREX_INLINE void pin(T (&x)[M][N]) {
     for (int j = 0; j < N; ++j) pin(x[i][j]);
 }
 
-// The lanes of one warpgroup meet.  Number 0 is __syncthreads.
-IMBREX_INLINE void meet_warpgroup(int32_t number) {
-  asm volatile("bar.sync %0, %1;" ::"r"(number + 1), "n"(warpgroup_lanes) : "memory");
-}
-
-// What this lane wrote to shared memory can be seen by the copy engine and by the matrix unit.
-IMBREX_INLINE void written_for_engines() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+// The lanes of one warpgroup meet.
+IMBREX_INLINE void meet_warpgroup(int32_t number) { meet_lanes<warpgroup_lanes>(number + 1); }
 } // namespace imbrex

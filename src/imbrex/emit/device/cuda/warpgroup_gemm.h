@@ -21,7 +21,7 @@
 #include "shared.h"
 #include "stay.h"
 #include "store.h"
-#include "tensor_copy.h"
+#include "ptx/tensor_copy.h"
 #include "warpgroup.h"
 #include "work.h"
 

@@ -1,6 +1,6 @@
 // What a workgroup does in one turn: steps of K of one tile.
 #pragma once
-#include "language.h"
+#include "ptx/language.h"
 
 namespace imbrex {
 
