@@ -20,7 +20,7 @@ from imbrex.ir.passes.affix_tuning import schedules, tuned
 from imbrex.ir.passes.blockwise_to_threadwise import BlockwiseToThreadwise
 from imbrex.ir.passes.gridwise_to_blockwise import GridwiseToBlockwise
 from imbrex.ir.problem_module import problem_module
-from imbrex.ir.source import InvalidOp
+from imbrex.ir.source import InvalidOp, PassFault
 from imbrex.lower.build import program
 from imbrex.lower.lds_traffic import lds_traffic
 from imbrex.lower.stmt import Buffer, Kernel, Program, ZeroFill
@@ -72,6 +72,9 @@ def _telling() -> Generator[None]:
         if isinstance(error.__cause__, Diagnostic):
             raise error.__cause__ from None
         raise Diagnostic(str(error)) from None
+    except PassFault as fault:
+        assert fault.__cause__ is not None
+        raise fault.__cause__ from None
 
 
 def levels(request: Request) -> Iterator[Level]:

@@ -29,7 +29,7 @@ from imbrex.ir.dialect import DIALECTS, Source, parse
 from imbrex.ir.literal import suggest
 from imbrex.ir.passes import PASSES, pass_factory
 from imbrex.ir.printed import print_module
-from imbrex.ir.source import SourceMap
+from imbrex.ir.source import FAULTS, PassFault, SourceMap
 from imbrex.limit import IR_BYTES, read_bounded
 
 BORROWED = ("canonicalize", "cse", "dce")
@@ -100,7 +100,10 @@ class ImbrexOpt(xDSLOptMain):
 
     def apply_passes(self, prog: ModuleOp) -> None:
         with self.sources.diagnosing():
-            super().apply_passes(prog)
+            try:
+                super().apply_passes(prog)
+            except FAULTS as error:
+                raise PassFault(prog, error) from error
 
     def output_resulting_program(self, prog: ModuleOp) -> str:
         if self.args.target == "mlir" and not self.args.print_debuginfo:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -11,6 +12,7 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, UnitAttr, UnknownLoc
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from imbrex.diagnostic import Diagnostic
 from imbrex.index.map import Layer
 from imbrex.ir.attrs import Bool, Float, Int, Ints, Word
 from imbrex.ir.element import zero_of
@@ -18,7 +20,7 @@ from imbrex.ir.ops.memory import AllocOp, FillOp
 from imbrex.ir.ops.standard import ROLLED
 from imbrex.ir.ops.view import transform_from_layer
 from imbrex.ir.shape import element_of, memref, shape_of
-from imbrex.ir.source import InvalidOp
+from imbrex.ir.source import FAULTS, InvalidOp, PassFault
 
 Op = TypeVar("Op", bound=Operation)
 
@@ -89,6 +91,26 @@ class Run:
         body(inner, block.args[0])
         block.add_ops([*inner.ops, scf.YieldOp()])
         self.add(scf.ForOp(start, end, stride, [], Region(block)))
+
+
+@contextmanager
+def blaming(op: Operation) -> Generator[None]:
+    """What is refused inside, and what breaks there, is so because of `op`: InvalidOp or PassFault."""
+    try:
+        yield
+    except Diagnostic as error:
+        raise InvalidOp(op, error.message) from error
+    except FAULTS as error:
+        raise PassFault(op, error) from error
+
+
+def rewrite_each(ops: Sequence[Op], rewrite: Callable[[Op, Run], None]) -> None:
+    """What `rewrite` emits for each operation takes its place."""
+    for op in ops:
+        with blaming(op):
+            run = Run()
+            rewrite(op, run)
+            replace_with(op, run.ops)
 
 
 def require_static(op: Operation, values: Sequence[SSAValue]) -> None:

@@ -10,9 +10,9 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from typing import NoReturn
+from typing import Final, NoReturn
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, IntegerAttr, StringAttr, UnknownLoc, i32
@@ -38,6 +38,17 @@ BORROWED_FAULTS = (
 """What xDSL raises now and then instead of an error with a place: for operations in their generic form with
 another number of operands, results or regions than they have, for numbers without end."""
 
+FAULTS: Final = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    NotImplementedError,
+    TypeError,
+    ValueError,
+)
+"""With what code breaks that meets something it was not written for."""
+
 Path = tuple[str | int, ...]
 """Where in an operation: ("layout", 1, "names", 0), ("operand", 0), ("type", 2) or ("result", 0)."""
 
@@ -56,6 +67,14 @@ class InvalidOp(DiagnosticException):
     def __init__(self, op: Operation, message: str, *path: str | int):
         super().__init__(message)
         self.op, self.path = op, path
+
+
+class PassFault(Exception):
+    """A pass broke at `op`, though the text verifies; `__cause__` is what it broke with."""
+
+    def __init__(self, op: Operation, cause: Exception):
+        super().__init__(f"{type(cause).__name__}: {cause}" if str(cause) else type(cause).__name__)
+        self.op = op
 
 
 def expect(holds: bool, message: str, *path: str | int) -> None:
@@ -136,7 +155,12 @@ class SourceMap:
         except RecursionError:
             raise Diagnostic("brackets or regions are nested too deeply", self.file) from None
         except InvalidOp as error:
-            raise self.at_op(error.op, str(error), error.path) from None
+            found = self.at_op(error.op, str(error), error.path)
+            hint = error.__cause__.hint if isinstance(error.__cause__, Diagnostic) else None
+            raise replace(found, hint=hint) from None
+        except PassFault as fault:
+            found = self.at_op(fault.op, f"no pass is ready for this, {fault}")
+            raise replace(found, hint="a fault of Imbrex: the text verifies") from fault
         except DiagnosticException as error:
             raise Diagnostic(better(str(error))) from None
 

@@ -10,6 +10,9 @@ import pytest
 
 from imbrex.ir.opt import main
 from imbrex.ir.passes import PASSES, pass_factory
+from imbrex.pipeline import Request, lower
+from imbrex.problem import Gemm
+from imbrex.schedule.target import target
 
 GEMM = """func.func @product(%a: memref<4x8xf32>, %b: memref<8x6xf32>, %c: memref<4x6xf32>) {
   miopen.gemm(%a, %b, %c) : memref<4x8xf32>, memref<8x6xf32>, memref<4x6xf32>
@@ -102,3 +105,33 @@ def test_stdin_and_no_traceback() -> None:
     )
     assert bad.returncode == 1 and bad.stdout == ""
     assert bad.stderr.startswith("<stdin>:2:") and "Traceback" not in bad.stderr
+
+
+def broken(*_: object, **__: object) -> None:
+    raise ValueError("sizes [3] of [4]")
+
+
+def test_a_pass_that_breaks_says_at_which_operation(
+    gemm: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What verifies may still meet code that was not written for it: never a bare traceback."""
+    monkeypatch.setattr("imbrex.ir.passes.conv_to_gemm._product", broken)
+    said = fails(capsys, gemm, "-p", "conv-to-gemm")
+    assert said.splitlines()[0] == (
+        f"{gemm}:2:3: error: miopen.gemm: no pass is ready for this, ValueError: sizes [3] of [4]"
+    )
+    assert said.endswith("hint: a fault of Imbrex: the text verifies\n")
+
+
+def test_a_pass_that_breaks_outside_of_an_operation(
+    gemm: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("imbrex.ir.passes.conv_to_gemm.ConvToGemm.apply", broken)
+    assert "builtin.module: no pass is ready for this" in fails(capsys, gemm, "-p", "conv-to-gemm")
+
+
+def test_a_compiler_keeps_the_fault_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A problem is not text that somebody wrote: there it is a broken promise of ours."""
+    monkeypatch.setattr("imbrex.ir.passes.conv_to_gemm._product", broken)
+    with pytest.raises(ValueError, match="sizes"):
+        lower(Request(Gemm(8, 8, 8), target("gfx942")))

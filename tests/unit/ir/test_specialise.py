@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from imbrex.ir.dialect import load
-from imbrex.ir.passes.specialise import specialise
+from imbrex.diagnostic import Diagnostic
+from imbrex.ir.dialect import context, load
+from imbrex.ir.passes.specialise import Specialise, specialise
 from imbrex.ir.printed import print_module
 from imbrex.ir.problem_module import problem_module
 from imbrex.ir.source import InvalidOp
@@ -98,3 +99,63 @@ def test_a_size_that_is_there_must_agree() -> None:
     source = load(print_module(problem_module(Gemm(3, 4, 5))))
     with pytest.raises(InvalidOp, match="the a is 3x5 here, but is to be 6x5"):
         specialise(source.module, Gemm(6, 4, 5))
+
+
+DRAFT = """
+func.func @forward(%filter: memref<?x?x?x?xf32>, %input: memref<?x?x?x?xf32>, %output: memref<?x?x?x?xf32>) {
+  %padded = miopen.transform(%input) {
+    layout = [
+      0: passthrough(0: n), n
+      1: passthrough(1: c), c
+      2: pad(2: h, 1, 1), hipad
+      3: pad(3: w, 0, 0), wipad
+    ]
+  } : memref<?x?x?x?xf32> to memref<?x?x?x?xf32>
+  %windows = miopen.transform(%padded) {
+    layout = [
+      0: passthrough(0: n), n
+      1: passthrough(1: c), c
+      [2, 3]: embed(2: hipad, 2, [1, 2, 0]), [y, ho]
+      [4, 5]: embed(3: wipad, 2, [1, 1, 0]), [x, wo]
+    ]
+  } : memref<?x?x?x?xf32> to memref<?x?x?x?x?x?xf32>
+  %a = miopen.transform(%filter) {
+    layout = [
+      0: merge(1: c, 2: y, 3: x), gemmK
+      1: passthrough(0: k), gemmM
+    ]
+  } : memref<?x?x?x?xf32> to memref<?x?xf32>
+  %b = miopen.transform(%windows) {
+    layout = [
+      0: merge(1: c, 2: y, 4: x), gemmK
+      1: merge(0: n, 3: ho, 5: wo), gemmN
+    ]
+  } : memref<?x?x?x?x?x?xf32> to memref<?x?xf32>
+  %c = miopen.transform(%output) {
+    layout = [
+      0: passthrough(1: k), gemmM
+      1: merge(0: n, 2: ho, 3: wo), gemmN
+    ]
+  } : memref<?x?x?x?xf32> to memref<?x?xf32>
+  miopen.gridwise_gemm(%a, %b, %c)
+  func.return
+}
+"""
+
+
+def test_the_first_drafts_names_are_bound_and_windows_tell_the_output() -> None:
+    """The first draft's views alone, whose input is n, c, h, w: no convolution says what ho and wo are."""
+    source = load(DRAFT)
+    Specialise(filter=(8, 2, 3, 3), input=(1, 2, 6, 6)).apply(context(), source.module)
+    source.module.verify()
+    text = print_module(source.module)
+    assert "?" not in text
+    assert "%output: memref<1x8x3x4xf32>" in text  # 8 rows of pixels, every second of 6; 6 columns
+
+
+def test_a_size_that_nothing_says_is_an_error_at_its_place() -> None:
+    source = load(DRAFT)
+    with pytest.raises(Diagnostic, match="the size of 'n' is still '\\?'; nothing says what it is") as caught:
+        with source.sources.diagnosing():
+            Specialise(filter=(8, 2, 3, 3)).apply(context(), source.module)
+    assert caught.value.line == 10

@@ -25,7 +25,7 @@ from imbrex.ir.element import dtype_of, element_bytes
 from imbrex.ir.ops.grid import GridwiseGemmExOp, GridwiseGemmOp
 from imbrex.ir.ops.phases import phase_box_of
 from imbrex.ir.passes.halo import expect_diagonal
-from imbrex.ir.rewrite import Run, properties, replace_with, require_static
+from imbrex.ir.rewrite import Run, properties, require_static, rewrite_each
 from imbrex.ir.shape import memref_type, shape_of
 from imbrex.ir.source import InvalidOp
 from imbrex.schedule import choose, share_cost, tuning
@@ -85,20 +85,18 @@ def tuned(
     from a family of `choose.Family`, by default the one that suits the machine.
     """
     used: list[Tuning] = []
-    asked = given
-    for product in [o for o in module.walk() if isinstance(o, GridwiseGemmOp)]:
-        context, run = gemm_context(product), Run()
-        given = tuning.parse(product.tuning.data) if asked is None and product.tuning else asked
+
+    def tune(product: GridwiseGemmOp, run: Run) -> None:
+        context = gemm_context(product)
+        own = tuning.parse(product.tuning.data) if given is None and product.tuning else given
         wanted: Any = family or _family_of(product, context, machine)
-        try:
-            if given is not None:
-                choose.require(given, context, machine)
-            chosen, shared = _scheduled(context, machine, wanted, given, schedule)
-            used.append(chosen)
-        except Diagnostic as error:
-            raise InvalidOp(product, error.message) from error
+        if own is not None:
+            choose.require(own, context, machine)
+        chosen, shared = _scheduled(context, machine, wanted, own, schedule)
+        used.append(chosen)
         affix(product, chosen, machine, run, shared)
-        replace_with(product, run.ops)
+
+    rewrite_each([o for o in module.walk() if isinstance(o, GridwiseGemmOp)], tune)
     return tuple(used)
 
 

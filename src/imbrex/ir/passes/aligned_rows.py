@@ -26,7 +26,7 @@ from imbrex.ir.chain import map_of, strides_of
 from imbrex.ir.element import element_bytes
 from imbrex.ir.ops.problem import GemmOp
 from imbrex.ir.passes.packing import Packing, pack_all, workspace
-from imbrex.ir.rewrite import Run, replace_with, require_static
+from imbrex.ir.rewrite import Run, require_static, rewrite_each
 from imbrex.ir.shape import element_of, shape_of
 from imbrex.ir.source import InvalidOp
 from imbrex.view.aligned import aligned, items
@@ -46,11 +46,8 @@ class AlignedRows(ModulePass):
     name = "aligned-rows"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for product in [o for o in op.walk() if isinstance(o, GemmOp)]:
-            if product.aligned is not None and product.aligned.data:
-                run = Run()
-                _align(product, run)
-                replace_with(product, run.ops)
+        products = [o for o in op.walk() if isinstance(o, GemmOp)]
+        rewrite_each([o for o in products if o.aligned is not None and o.aligned.data], _align)
 
 
 def aligned_operands(op: GemmOp) -> dict[str, ChannelsLast]:

@@ -30,7 +30,7 @@ from imbrex.ir.ops.block import BlockwiseCopyOp, BlockwiseGemmOp
 from imbrex.ir.ops.grid import LaunchOp
 from imbrex.ir.ops.thread import ThreadwiseCopyOp, ThreadwiseGemmOp
 from imbrex.ir.passes import threadwise_slices, threadwise_waves, tiling
-from imbrex.ir.rewrite import Run, insert, properties, replace_with, require_static
+from imbrex.ir.rewrite import Run, insert, properties, require_static, rewrite_each
 from imbrex.ir.shape import PRIVATE, element_of, shape_of, space_of
 from imbrex.ir.source import InvalidOp
 from imbrex.view import tile
@@ -50,13 +50,7 @@ class BlockwiseToThreadwise(ModulePass):
         for launch in [o for o in op.walk() if isinstance(o, LaunchOp)]:
             found = [o for o in launch.walk() if isinstance(o, BlockwiseCopyOp | BlockwiseGemmOp)]
             lowering = Lowering(launch, _sides(found))
-            for inner in found:
-                run = Run()
-                if isinstance(inner, BlockwiseCopyOp):
-                    lowering.copy(inner, run)
-                else:
-                    lowering.product(inner, run)
-                replace_with(inner, run.ops)
+            rewrite_each(found, lowering.rewrite)
 
 
 @dataclass
@@ -72,6 +66,12 @@ class Lowering:
     @property
     def item(self) -> SSAValue:
         return self.launch.item
+
+    def rewrite(self, op: BlockwiseCopyOp | BlockwiseGemmOp, run: Run) -> None:
+        if isinstance(op, BlockwiseCopyOp):
+            self.copy(op, run)
+        else:
+            self.product(op, run)
 
     def copy(self, op: BlockwiseCopyOp, run: Run) -> None:
         require_static(op, (op.source, op.dest))

@@ -16,12 +16,13 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from imbrex.ir.attrs import Bool
 from imbrex.ir.element import element_bytes
 from imbrex.ir.ops.problem import Conv2dBwdWeightOp, ConvOp
 from imbrex.ir.passes.channel_strips import strips_written
 from imbrex.ir.passes.channel_sums import sums_over_strips
 from imbrex.ir.passes.conv_to_gemm import convolution_of
-from imbrex.ir.rewrite import Run, replace_with
+from imbrex.ir.rewrite import Run, rewrite_each
 from imbrex.ir.shape import element_of
 from imbrex.schedule.strips import Direction, Shape, is_served
 
@@ -47,10 +48,10 @@ class ChannelVectors(ModulePass):
     name = "channel-vectors"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for problem in [o for o in op.walk() if isinstance(o, ConvOp)]:
-            if problem.channel_vectors is None or not problem.channel_vectors.data:
-                continue
-            run = Run()
-            launches = sums_over_strips if isinstance(problem, Conv2dBwdWeightOp) else strips_written
-            launches(problem, run)
-            replace_with(problem, run.ops)
+        asking = [o for o in op.walk() if isinstance(o, ConvOp) and o.channel_vectors == Bool(True)]
+        rewrite_each(asking, _launches)
+
+
+def _launches(op: ConvOp, run: Run) -> None:
+    launches = sums_over_strips if isinstance(op, Conv2dBwdWeightOp) else strips_written
+    launches(op, run)

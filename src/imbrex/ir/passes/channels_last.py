@@ -40,7 +40,7 @@ from imbrex.ir.ops.problem import Conv2dBwdDataOp, Conv2dBwdWeightOp, ConvOp
 from imbrex.ir.passes.conv_to_gemm import ROLES, convolution_of
 from imbrex.ir.passes.packing import Packing, pack_all, workspace
 from imbrex.ir.passes.plane_packing import PlanePacking, unpack_planes
-from imbrex.ir.rewrite import Run, replace_with
+from imbrex.ir.rewrite import Run, blaming, replace_with
 from imbrex.ir.shape import element_of
 from imbrex.ir.source import InvalidOp
 from imbrex.view import conv
@@ -69,13 +69,14 @@ class ChannelsLastPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for problem in [o for o in op.walk() if isinstance(o, ConvOp)]:
-            key = next((key for key in KEYS if problem.properties.get(key) == Bool(True)), None)
-            if key is None and self.where_needed and packed_arrays(problem):
-                key = "channels_last"
-            if key is not None:
-                run = Run()
-                _pack(problem, KEYS[key](problem), key, run)
-                replace_with(problem, run.ops)
+            with blaming(problem):
+                key = next((key for key in KEYS if problem.properties.get(key) == Bool(True)), None)
+                if key is None and self.where_needed and packed_arrays(problem):
+                    key = "channels_last"
+                if key is not None:
+                    run = Run()
+                    _pack(problem, KEYS[key](problem), key, run)
+                    replace_with(problem, run.ops)
 
 
 def packed_arrays(op: ConvOp) -> dict[str, ChannelsLast]:

@@ -29,7 +29,7 @@ from imbrex.ir.ops.grid import GridwiseGemmOp
 from imbrex.ir.ops.problem import Conv2dBwdDataOp, Conv2dBwdWeightOp, ConvOp, GemmOp
 from imbrex.ir.passes import data_tiling
 from imbrex.ir.passes.interleave import Phases, phases_apart
-from imbrex.ir.rewrite import Run, properties, replace_with, require_static
+from imbrex.ir.rewrite import Run, properties, require_static, rewrite_each
 from imbrex.ir.shape import element_of, shape_of
 from imbrex.view import conv, gemm
 from imbrex.view.gemm import GemmView
@@ -56,13 +56,13 @@ class ConvToGemm(ModulePass):
     shared_phases: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for problem in [o for o in op.walk() if isinstance(o, ConvOp | GemmOp)]:
-            run = Run()
-            if isinstance(problem, GemmOp):
-                _product(problem, run)
-            else:
-                _convolution(problem, run, self)
-            replace_with(problem, run.ops)
+        rewrite_each([o for o in op.walk() if isinstance(o, ConvOp | GemmOp)], self._rewrite)
+
+    def _rewrite(self, problem: ConvOp | GemmOp, run: Run) -> None:
+        if isinstance(problem, GemmOp):
+            _product(problem, run)
+        else:
+            _convolution(problem, run, self)
 
 
 def convolution_of(op: ConvOp) -> conv.Convolution:

@@ -18,7 +18,7 @@ from imbrex.ir.ops.grid import GridwiseGemmExOp, LaunchOp
 from imbrex.ir.passes import gridwise_cpu, gridwise_gpu, gridwise_warpgroup, gridwise_xdlops
 from imbrex.ir.passes.gridwise_share import Sharing
 from imbrex.ir.passes.gridwise_tiles import Tiles
-from imbrex.ir.rewrite import Run, replace_with
+from imbrex.ir.rewrite import Run, rewrite_each
 
 
 @dataclass(frozen=True)
@@ -28,17 +28,14 @@ class GridwiseToBlockwise(ModulePass):
     name = "gridwise-to-blockwise"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for product in [o for o in op.walk() if isinstance(o, GridwiseGemmExOp)]:
-            run = Run()
-            if product.pipeline is not None and product.pipeline.data == "warpgroup":
-                gridwise_warpgroup.launch(product, run)
-            else:
-                _launch(product, run)
-            replace_with(product, run.ops)
+        rewrite_each([o for o in op.walk() if isinstance(o, GridwiseGemmExOp)], _launch)
 
 
 def _launch(op: GridwiseGemmExOp, run: Run) -> None:
     """The operands' tiles before the launch, the work of one workgroup in it."""
+    if op.pipeline is not None and op.pipeline.data == "warpgroup":
+        gridwise_warpgroup.launch(op, run)
+        return
     tiles = Tiles.of(op, run)
     sharing = Sharing.of(op, tiles.grid, run)
     block = Block(arg_types=[IndexType(), IndexType()])

@@ -24,7 +24,7 @@ from imbrex.ir.ops.grid import GridwiseGemmOp
 from imbrex.ir.ops.problem import Conv2dBwdDataOp, Conv2dBwdWeightOp, ConvOp
 from imbrex.ir.passes import halo_weight
 from imbrex.ir.passes.conv_to_gemm import ROLES, convolution_of, gridwise
-from imbrex.ir.rewrite import Run, replace_with
+from imbrex.ir.rewrite import Run, rewrite_each
 from imbrex.ir.shape import element_of, memref_type
 from imbrex.ir.source import InvalidOp
 from imbrex.schedule import tuning
@@ -56,10 +56,8 @@ class Halo(ModulePass):
         return Halo("" if given is None else tuning.text(given))
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for problem in [o for o in op.walk() if isinstance(o, ConvOp) and o.halo is not None]:
-            run = Run()
-            _product(problem, self.config, run)
-            replace_with(problem, run.ops)
+        asking = [o for o in op.walk() if isinstance(o, ConvOp) and o.halo is not None]
+        rewrite_each(asking, lambda problem, run: _product(problem, self.config, run))
 
 
 def windows_of(op: ConvOp, merged: int = 1) -> Windows | str:

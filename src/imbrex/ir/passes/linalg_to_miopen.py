@@ -32,7 +32,7 @@ from xdsl.rewriter import Rewriter
 from imbrex.ir.attrs import Bool, Float, Ints, Names, Padding
 from imbrex.ir.ops import Conv2dOp, GemmOp, LinalgConvOp
 from imbrex.ir.ops.problem import DIMS
-from imbrex.ir.rewrite import replace_with
+from imbrex.ir.rewrite import blaming, replace_with
 from imbrex.ir.source import InvalidOp
 
 Layouts = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
@@ -56,15 +56,20 @@ class LinalgToMiopen(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for found in list(op.walk()):
-            match found:
-                case LinalgConvOp():
-                    _replace(found, _from_draft(found), found.output)
-                case MatmulOp():
-                    replace_with(found, [_from_matmul(found)])
-                case ConvOperation() | PoolingOperation():
-                    _replace(found, _from_named(found), found.outputs[0])
-                case _:
-                    pass
+            with blaming(found):
+                _rewrite(found)
+
+
+def _rewrite(op: Operation) -> None:
+    match op:
+        case LinalgConvOp():
+            _replace(op, _from_draft(op), op.output)
+        case MatmulOp():
+            replace_with(op, [_from_matmul(op)])
+        case ConvOperation() | PoolingOperation():
+            _replace(op, _from_named(op), op.outputs[0])
+        case _:
+            pass
 
 
 def _replace(op: Operation, conv: Conv2dOp, output: SSAValue) -> None:

@@ -29,7 +29,8 @@ from imbrex.ir.passes.channels_last import packed_alone, packed_arrays
 from imbrex.ir.passes.conv_to_gemm import ROLES, convolution_of
 from imbrex.ir.passes.halo_weight import reads_planes
 from imbrex.ir.passes.packing import pack, workspace
-from imbrex.ir.rewrite import Run, replace_with
+from imbrex.ir.passes.tiling import number
+from imbrex.ir.rewrite import Run, rewrite_each
 from imbrex.ir.shape import element_of
 from imbrex.schedule import tuning
 from imbrex.view.channels_last import ChannelsLast
@@ -54,15 +55,12 @@ class MergeGroups(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         given = tuning.parse(self.config) if self.config else None
-        for problem in [o for o in op.walk() if isinstance(o, ConvOp)]:
-            if problem.merged_groups is not None:
-                run = Run()
-                _merge(problem, problem.merged_groups.data, given, run)
-                replace_with(problem, run.ops)
+        asking = [o for o in op.walk() if isinstance(o, ConvOp) and o.merged_groups is not None]
+        rewrite_each(asking, lambda problem, run: _merge(problem, given, run))
 
 
-def _merge(op: ConvOp, count: int, given: tuning.Tuning | None, run: Run) -> None:
-    shape = convolution_of(op)
+def _merge(op: ConvOp, given: tuning.Tuning | None, run: Run) -> None:
+    shape, count = convolution_of(op), number(op, "merged_groups")
     arrays = dict(zip(ROLES, (shape.filter, shape.input, shape.output), strict=True))
     properties: dict[str, Attribute] = {k: p for k, p in op.properties.items() if k != "merged_groups"}
     operands: list[SSAValue] = []

@@ -4,8 +4,9 @@
     specialise{filter=64,64,3,3 input=1,64,56,56}
 
 Shapes are in the layout that the text names; the output's may be left out.  Sizes are bound by the names of
-dimensions, in conv2d and in views alike: the arrays get their types, and the views of them follow by their
-rules.  A number that the text already gives must be the same one.
+dimensions, in conv2d and in views alike, whichever draft's they are (`h` is `hi`): the arrays get their
+types, and the views of them follow by their rules; a window has as many places as fit.  A number that the
+text already gives must be the same one, and a `?` that is left is an error.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import MemRefType, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -24,7 +25,8 @@ from imbrex.diagnostic import Diagnostic
 from imbrex.index import rule as rules
 from imbrex.ir.attrs import Sizes
 from imbrex.ir.ops import GemmOp, GridwiseGemmOp, TransformOp
-from imbrex.ir.ops.problem import AXES, DIMS, ConvOp
+from imbrex.ir.ops.problem import AXES, DIMS, DRAFT_NAMES, ConvOp
+from imbrex.ir.ops.view import PROBLEM_DIMS
 from imbrex.ir.problem_module import CONVOLUTIONS
 from imbrex.ir.shape import Shape, Size, agree, element_of, memref, shape_of, shape_text, space_of
 from imbrex.ir.source import InvalidOp
@@ -81,23 +83,32 @@ class _Binding:
     def bind(self, module: ModuleOp) -> None:
         for op, role, _, names in _arrays(module):
             self._name_sizes(op, role, names)
+        for name, sizes in _sizes_in(module).items():
+            if len(sizes) == 1:
+                self.sizes.setdefault(name, *sizes)
         for op in module.walk():
             if isinstance(op, ConvOp):
                 self._name_outputs(op)
+        known = -1
+        while known < len(self.sizes):  # the windows of one array tell the sizes of another
+            known = len(self.sizes)
+            self._retype_all(module)
+        for op in module.walk():
+            if isinstance(op, GridwiseGemmOp):
+                self._note_sizes(op)
+            elif isinstance(op, FuncOp) and not op.is_declaration:
+                op.update_function_type()
+        expect_sizes(module)
+
+    def _retype_all(self, module: ModuleOp) -> None:
+        """Arrays as their dims' names say, then views by their rules."""
         for op, role, value, names in _arrays(module):
             shape = tuple(self.sizes.get(n) for n in names) if names else self.shapes.get(role)
             if shape is not None:
                 _retype(op, role, value, shape)
         for op in module.walk():
-            match op:
-                case TransformOp():
-                    _retype(op, "result", op.result, self._view(op))
-                case GridwiseGemmOp():
-                    self._note_sizes(op)
-                case FuncOp() if not op.is_declaration:
-                    op.update_function_type()
-                case _:
-                    pass
+            if isinstance(op, TransformOp):
+                _retype(op, "result", op.result, self._view(op))
 
     def _name_sizes(self, op: Operation, role: str, names: Sequence[str]) -> None:
         """Learn sizes by name from the shape given for a role."""
@@ -131,15 +142,30 @@ class _Binding:
             lower = [s for n in entry.source_names if (s := below[n]) is not None]
             known = len(lower) == len(entry.source_names)
             implied = rules.upper_sizes(entry.rule, lower) if known else None
-            for i, name in enumerate(entry.names):
-                made[name] = implied[i] if implied is not None else self.sizes.get(name)
+            if implied is None:
+                names = dims_named(entry.names)
+                if isinstance(entry.rule, rules.Embed) and known:
+                    self._fill_window(entry.rule, names, lower[0])
+                implied = tuple(self.sizes.get(n) for n in names)
+            made |= zip(entry.names, implied, strict=True)
         return tuple(made[n] for n in op.names)
+
+    def _fill_window(self, rule: rules.Embed, names: Sequence[str], below: int) -> None:
+        """The one size that is not known is that of as many places as fit below."""
+        coefs = dict(zip(names, rule.coefs, strict=True))
+        unknown = [n for n in coefs if n not in self.sizes]
+        if len(unknown) != 1 or min(rule.coefs) < 1:
+            return
+        taken = sum(coef * (self.sizes[n] - 1) for n, coef in coefs.items() if n in self.sizes)
+        if (room := below - 1 - rule.offset - taken) >= 0:
+            self.sizes[unknown[0]] = room // coefs[unknown[0]] + 1
 
     def _note_sizes(self, op: GridwiseGemmOp) -> None:
         layouts = {"filter": op.filter_layout, "input": op.input_layout, "output": op.output_layout}
         for role, names in layouts.items():
             if names is not None and f"{role}_dimension" in op.properties:
-                op.properties[f"{role}_dimension"] = Sizes(tuple(self.sizes.get(n) for n in names.data))
+                sizes = tuple(self.sizes.get(n) for n in dims_named(names.data))
+                op.properties[f"{role}_dimension"] = Sizes(sizes)
 
 
 def _arrays(module: ModuleOp) -> Iterator[tuple[Operation, str, SSAValue, Sequence[str]]]:
@@ -156,10 +182,40 @@ def _arrays(module: ModuleOp) -> Iterator[tuple[Operation, str, SSAValue, Sequen
                 for i, role in enumerate("abc"):
                     yield op, role, op.operands[i], ()
             case TransformOp(source_layout=names) if names is not None:
-                roles = [role for role, dims in DIMS.items() if set(names.data) - {"g"} == set(dims)]
-                yield op, roles[0] if roles else "array", op.source, names.data
+                own = dims_named(names.data)
+                roles = [role for role, dims in DIMS.items() if set(own) - {"g"} == set(dims)]
+                yield op, roles[0] if roles else "array", op.source, own
             case _:
                 pass
+
+
+def dims_named(names: Sequence[str]) -> tuple[str, ...]:
+    """The dialect's names of dimensions, for those of any draft."""
+    return tuple(DRAFT_NAMES.get(name, name) for name in names)
+
+
+def expect_sizes(module: ModuleOp) -> None:
+    """InvalidOp at the first array or view with a size that is still `?`."""
+    for op in module.walk():
+        if isinstance(op, TransformOp) and None in shape_of(op.result):
+            left = [n for n, s in zip(op.names, shape_of(op.result), strict=True) if s is None]
+            raise InvalidOp(op, f"the size of '{left[0]}' is still '?'; nothing says what it is", "result", 0)
+        for i, value in enumerate(op.operands):
+            is_array = isinstance(value.owner, Block) and isinstance(value.type, MemRefType)
+            if is_array and None in shape_of(value):
+                name = f"'%{value.name_hint}'" if value.name_hint else "an array"
+                said = f"{name} is still {shape_text(shape_of(value))}; give its shape"
+                raise InvalidOp(op, said, "operand", i)
+
+
+def _sizes_in(module: ModuleOp) -> dict[str, set[int]]:
+    """The numbers that the text has for each dimension of a problem."""
+    found: dict[str, set[int]] = {}
+    for _, _, value, names in _arrays(module):
+        for name, size in zip(names, shape_of(value) if names else (), strict=True):
+            if size is not None and name in PROBLEM_DIMS:
+                found.setdefault(name, set()).add(size)
+    return found
 
 
 def _retype(op: Operation, what: str, value: SSAValue, shape: Shape) -> None:

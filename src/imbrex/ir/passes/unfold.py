@@ -21,6 +21,7 @@ from imbrex.ir.attrs import Layout
 from imbrex.ir.chain import map_of
 from imbrex.ir.entry import Entry
 from imbrex.ir.ops.view import TransformOp
+from imbrex.ir.rewrite import blaming
 from imbrex.ir.shape import shape_of
 
 
@@ -34,9 +35,10 @@ class UnfoldContiguous(ModulePass):
         for view in [o for o in op.walk() if isinstance(o, TransformOp)]:
             if None in (*shape_of(view.source), *shape_of(view.result)):
                 continue
-            entries = tuple(_unfolded(view, entry) for entry in view.layout.data)
-            if entries != view.layout.data:
-                view.properties["layout"] = Layout(entries)
+            with blaming(view):
+                entries = tuple(_unfolded(view, entry) for entry in view.layout.data)
+                if entries != view.layout.data:
+                    view.properties["layout"] = Layout(entries)
 
 
 def _unfolded(view: TransformOp, entry: Entry) -> Entry:

@@ -23,7 +23,8 @@ from imbrex.ir.element import element_bytes
 from imbrex.ir.ops.problem import Conv2dBwdDataOp, Conv2dBwdWeightOp, ConvOp
 from imbrex.ir.passes.conv_to_gemm import ROLES, convolution_of, gridwise
 from imbrex.ir.passes.interleave import Phases, first_phase, phases_apart
-from imbrex.ir.rewrite import Run, replace_with
+from imbrex.ir.passes.tiling import number
+from imbrex.ir.rewrite import Run, rewrite_each
 from imbrex.ir.shape import element_of
 from imbrex.ir.source import InvalidOp
 from imbrex.schedule.warpgroup.plan import CHIP
@@ -46,11 +47,8 @@ class WholeImagesPass(ModulePass):
     name = "whole-images"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for problem in [o for o in op.walk() if isinstance(o, ConvOp)]:
-            if problem.whole_images is not None:
-                run = Run()
-                _product(problem, problem.whole_images.data, run)
-                replace_with(problem, run.ops)
+        asking = [o for o in op.walk() if isinstance(o, ConvOp) and o.whole_images is not None]
+        rewrite_each(asking, lambda problem, run: _product(problem, number(problem, "whole_images"), run))
 
 
 def pointwise_of(op: ConvOp) -> Convolution:

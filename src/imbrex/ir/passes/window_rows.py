@@ -19,12 +19,12 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 
 from imbrex.index.map import Map
-from imbrex.ir.attrs import Names, Padding
+from imbrex.ir.attrs import Bool, Names, Padding
 from imbrex.ir.element import element_bytes
 from imbrex.ir.ops.problem import Conv2dBwdDataOp, Conv2dBwdWeightOp, ConvOp
 from imbrex.ir.passes.conv_to_gemm import convolution_of
 from imbrex.ir.passes.packing import Packing, pack_all, workspace
-from imbrex.ir.rewrite import Run, replace_with
+from imbrex.ir.rewrite import Run, rewrite_each
 from imbrex.ir.shape import element_of
 from imbrex.ir.source import InvalidOp
 from imbrex.view.window_rows import WindowRows, window_rows
@@ -43,11 +43,7 @@ class WindowRowsPass(ModulePass):
     name = "window-rows"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for problem in [o for o in op.walk() if isinstance(o, ConvOp)]:
-            if problem.window_rows is not None and problem.window_rows.data:
-                run = Run()
-                _copy(problem, run)
-                replace_with(problem, run.ops)
+        rewrite_each([o for o in op.walk() if isinstance(o, ConvOp) and o.window_rows == Bool(True)], _copy)
 
 
 def rows_of(op: ConvOp) -> WindowRows | None:
