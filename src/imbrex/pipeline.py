@@ -37,10 +37,14 @@ from imbrex.schedule.warpgroup.plan import CHIP
 
 @dataclass(frozen=True)
 class Level:
-    """The module after a pass; it changes when the next level is asked for."""
+    """The module after a pass; it changes when the next level is asked for.
+
+    tunings: of its products, where the pass gave them.
+    """
 
     name: str
     module: ModuleOp
+    tunings: tuple[Tuning, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -92,8 +96,8 @@ def _levels(request: Request) -> Iterator[Level]:
     for step in to_product(request, algorithm):
         step.apply(ctx, module)
         yield Level(step.name, module)
-    tuned(module, request.tuning, request.machine, schedule=schedule_of(request))
-    yield Level("affix-tuning", module)
+    used = tuned(module, request.tuning, request.machine, schedule=schedule_of(request))
+    yield Level("affix-tuning", module, used)
     for step in (GridwiseToBlockwise(), BlockwiseToThreadwise()):
         step.apply(ctx, module)
         yield Level(step.name, module)

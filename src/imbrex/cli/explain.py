@@ -221,5 +221,7 @@ def _json(product: Product) -> dict[str, Any]:
         "reasons": list(product.reasons),
         "candidates": product.candidates,
         "refused": dict(product.refused),
+        "schedule": None if product.launched is None else product.launched.schedule,
+        "workgroups": None if product.launched is None else product.launched.workgroups,
         "derived": product.derived,
     }

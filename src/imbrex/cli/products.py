@@ -6,7 +6,7 @@ A convolution's backward data has one product a phase; everything else has one.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -14,22 +14,21 @@ from imbrex.diagnostic import Diagnostic
 from imbrex.index import query
 from imbrex.index.map import Dim, Map, identity
 from imbrex.ir.chain import map_of, names_of
-from imbrex.ir.ops.grid import GridwiseGemmOp
-from imbrex.ir.passes.affix_tuning import gemm_context
+from imbrex.ir.ops.grid import GridwiseGemmOp, LaunchOp
+from imbrex.ir.ops.standard import ModuleOp, Operation
+from imbrex.ir.passes.affix_tuning import gemm_context, schedules
 from imbrex.ir.shape import shape_of
 from imbrex.lower.build import program
 from imbrex.lower.warpgroup_text import described
-from imbrex.pipeline import Request, levels, schedule_of
+from imbrex.pipeline import Request, levels
 from imbrex.schedule import choose, legal
 from imbrex.schedule import tuning as tunings
 from imbrex.schedule.context import GemmContext
 from imbrex.schedule.cpu.plan import CpuPlan, CpuTuning
-from imbrex.schedule.general import choice as general_choice
 from imbrex.schedule.target import GpuTarget, Target
-from imbrex.schedule.tiles import AUTO
+from imbrex.schedule.tiles import DATA_PARALLEL
 from imbrex.schedule.tuning import Tuning
-from imbrex.schedule.warpgroup import choice as warpgroup_choice
-from imbrex.schedule.warpgroup.plan import CHIP, WarpgroupPlan, WarpgroupTuning
+from imbrex.schedule.warpgroup.plan import WarpgroupPlan, WarpgroupTuning
 from imbrex.schedule.xdlops.plan import XdlopsPlan
 
 __all__ = ["OperandView", "Product", "products"]
@@ -65,6 +64,14 @@ class OperandView:
 
 
 @dataclass(frozen=True)
+class Launched:
+    """The launch that a product becomes.  schedule: who computes which of its tiles, and in which order."""
+
+    workgroups: int
+    schedule: str
+
+
+@dataclass(frozen=True)
 class Product:
     """One gridwise product, with the tuning that serves it, or the reasons why the one given cannot."""
 
@@ -76,6 +83,7 @@ class Product:
     candidates: int
     refused: Mapping[str, int]
     machine: Target
+    launched: Launched | None = None
     described: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
@@ -94,12 +102,11 @@ class Product:
             assert isinstance(self.machine, GpuTarget), self.machine
             plan = self.tuning.plan(self.context, self.machine)
         if isinstance(plan, CpuPlan):
-            return _of_cpu(plan)
+            return self._grid(plan.blocks, plan.grid_size) | _of_cpu(plan)
         if isinstance(plan, WarpgroupPlan):
             return _of_warpgroups(plan) | dict(self.described)
-        blocks = " x ".join(map(str, plan.blocks))
         head = {
-            "grid_size": f"{plan.grid_size} ({blocks} blocks)",
+            **self._grid(plan.blocks, plan.grid_size),
             "k_iterations": str(plan.k_iterations),
             "lds_bytes": str(plan.lds_bytes),
             "registers": str(plan.registers),
@@ -108,47 +115,73 @@ class Product:
             head |= _of_waves(plan)
         return head | {key: str(value) for key, value in plan.attributes.items()}
 
+    def _grid(self, blocks: Sequence[int], tiles: int) -> dict[str, str]:
+        """Workgroups that are launched, the output tiles that they compute, and how they share them."""
+        assert self.launched is not None
+        cut, count = " x ".join(map(str, blocks)), self.launched.workgroups
+        head = f"{count} ({cut} blocks)" if count == tiles else f"{count} for {tiles} tiles ({cut} blocks)"
+        schedule = self.launched.schedule
+        return {"grid_size": head} | ({} if schedule == str(DATA_PARALLEL) else {"schedule": schedule})
+
 
 def products(request: Request) -> list[Product]:
-    """In the order in which they run; none where lanes multiply.  `request.tuning` need not be legal."""
-    module = next(level.module for level in levels(request) if level.name == "unfold")
-    ops = [op for op in module.walk() if isinstance(op, GridwiseGemmOp)]
-    found = [_product(op, request) for op in ops]
+    """In the order in which they run; none where lanes multiply.  `request.tuning` need not be legal: each
+    product that cannot have it has the reasons.  All else is what the passes make of the request.
+    """
+    found: list[Product] = []
+    before: set[Operation] = set()
+    used: tuple[Tuning, ...] = ()
+    orders: tuple[str, ...] = ()
+    try:
+        for level in levels(request):
+            match level.name:
+                case "unfold":
+                    ops = [op for op in level.module.walk() if isinstance(op, GridwiseGemmOp)]
+                    found = [_product(op, request) for op in ops]
+                    if any(product.reasons for product in found):
+                        return found
+                case "affix-tuning":
+                    used, orders = level.tunings, schedules(level.module)
+                    before = {op for op in level.module.walk() if isinstance(op, LaunchOp)}
+                case "gridwise-to-blockwise":
+                    made = [op for op in level.module.walk() if isinstance(op, LaunchOp) and op not in before]
+                    rows = zip(found, used, made, orders, strict=True)
+                    found = [
+                        replace(product, tuning=tuning, launched=Launched(launch.grid_size.data, order))
+                        for product, tuning, launch, order in rows
+                    ]
+                case "blockwise-to-threadwise":
+                    return _described(found, level.module)
+                case _:
+                    pass
+    except Diagnostic as error:
+        if not found:
+            raise
+        found = [replace(product, tuning=None, reasons=(error.message,)) for product in found]
+    return found
+
+
+def _described(found: list[Product], module: ModuleOp) -> list[Product]:
+    """Products of warpgroups, with how their operands come into shared memory."""
     if not all(isinstance(product.tuning, WarpgroupTuning) for product in found):
         return found
-    *_, last = levels(request)
-    kernels = [kernel.warpgroups for kernel in program(last.module, frozenset()).kernels]
+    kernels = [kernel.warpgroups for kernel in program(module, frozenset()).kernels]
     texts = [described(gemm) for gemm in kernels if gemm is not None]
     return [replace(product, described=text) for product, text in zip(found, texts, strict=True)]
 
 
 def _product(op: GridwiseGemmOp, request: Request) -> Product:
+    """A product before it has its tuning, and why it cannot have the one that is given."""
     context, machine = gemm_context(op), request.machine
     operands = tuple(_views(op))
     assert len(operands) == 3
     listed, refused = _considered(context, machine)
     own = None if op.tuning is None else tunings.parse(op.tuning.data)
-    tuning, reasons = request.tuning or own, ()
-    if tuning is not None:
-        reasons = tuple(str(reason) for reason in legal.check(tuning, context, machine))
-    else:
-        try:
-            tuning = _chosen(context, request)
-        except Diagnostic as error:
-            reasons = (error.message,)
+    given, reasons = request.tuning or own, ()
+    if given is not None:
+        reasons = tuple(str(reason) for reason in legal.check(given, context, machine))
     method = op.store_method.data if op.store_method is not None else "set"
-    return Product(operands, context, method, None if reasons else tuning, reasons, listed, refused, machine)
-
-
-def _chosen(context: GemmContext, request: Request) -> Tuning:
-    """The model's tuning; on Hopper it depends on the schedule."""
-    machine, schedule = request.machine, schedule_of(request)
-    family = choose.family_of(context, machine)
-    if family == "warpgroup" and isinstance(machine, GpuTarget):
-        return warpgroup_choice.scheduled(context, machine, None, schedule)[0]
-    if schedule == AUTO and isinstance(machine, GpuTarget) and machine.name == CHIP:
-        return general_choice.scheduled(context, machine)[0]
-    return choose.choose(context, machine, family)
+    return Product(operands, context, method, None, reasons, listed, refused, machine)
 
 
 def _views(op: GridwiseGemmOp) -> Iterator[OperandView]:
@@ -191,10 +224,8 @@ def _of_warpgroups(plan: WarpgroupPlan) -> dict[str, str]:
 
 def _of_cpu(plan: CpuPlan) -> dict[str, str]:
     t: CpuTuning = plan.tuning
-    rows, columns = plan.blocks
     rows_are, columns_are = ("gemmN", "gemmM") if t.swapped else ("gemmM", "gemmN")
     return {
-        "grid_size": f"{plan.grid_size} ({rows} x {columns} blocks)",
         "block": f"{plan.block_rows} {rows_are} x {plan.block_columns} {columns_are} x {plan.block_k} gemmK",
         "k_iterations": str(plan.k_iterations),
         "register tile": f"{t.m_per_thread} x {t.n_per_thread}, {t.registers} registers of {t.vector_lanes}",

@@ -2,6 +2,7 @@
 
     imbrex-opt input.mlir -p conv-to-gemm,affix-tuning --print-between-passes
     imbrex-opt - -p 'specialise{filter=64,64,3,3 input=1,64,56,56}' < input.mlir
+    imbrex-opt input.mlir -p conv-to-gemm --execute --operand input=x.npy --compare other.mlir
 
 Every mistake in the input is one message with its place, on stderr, and exit code 1.
 """
@@ -25,6 +26,7 @@ from xdsl.utils.exceptions import ArgSpecParseError
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 from imbrex.diagnostic import Diagnostic
+from imbrex.ir import opt_trial
 from imbrex.ir.dialect import DIALECTS, Source, parse
 from imbrex.ir.literal import suggest
 from imbrex.ir.passes import PASSES, pass_factory
@@ -66,6 +68,7 @@ class ImbrexOpt(xDSLOptMain):
             action="store_true",
             help="print short transforms: 0: merge(1: c, 2: y), gemmK",
         )
+        opt_trial.add_arguments(arg_parser)
 
     def get_input_stream(self) -> tuple[IO[bytes], str]:
         if self.args.input_file in (None, "-"):
@@ -106,6 +109,8 @@ class ImbrexOpt(xDSLOptMain):
                 raise PassFault(prog, error) from error
 
     def output_resulting_program(self, prog: ModuleOp) -> str:
+        if opt_trial.is_wanted(self.args):
+            return opt_trial.report(self.args, prog, self.sources, self.ctx)
         if self.args.target == "mlir" and not self.args.print_debuginfo:
             return print_module(prog, generic=self.args.print_op_generic, compact=self.args.compact)
         return super().output_resulting_program(prog)

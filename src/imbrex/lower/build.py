@@ -243,6 +243,8 @@ class Builder:
             buffer, _, map = self.reader.root(value)
             if map is not None and buffer.space == "global":
                 self.maps[buffer.name] = str(map)
+        if self.is_cpu:
+            panel.expect_whole(op)
         if self.is_cpu and self._is_exchange(op):
             self.scopes[-1].body.append(self._exchange(op))
         elif not self.is_cpu:

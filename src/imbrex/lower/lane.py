@@ -111,9 +111,9 @@ def product(op: ThreadwiseGemmOp, reader: Reader) -> list[Stmt]:
     assert m <= rows, "a product's rows lie in its tile"
     names = [reader.fresh(x) for x in ("k_thread", "m_thread", "n_thread")]
     ik, im, i_n = (var(name, size) for name, size in zip(names, (k, m, n), strict=True))
-    a = reader.run(op.a, ik * pitch_a + im, number(op.offset_a))
-    b = reader.run(op.b, ik * pitch_b + i_n, number(op.offset_b))
-    c = reader.run(op.c, im * pitch_c + i_n, number(op.offset_c))
+    a = reader.run(op.a, ik * pitch_a + im, op.start("a"))
+    b = reader.run(op.b, ik * pitch_b + i_n, op.start("b"))
+    c = reader.run(op.c, im * pitch_c + i_n, op.start("c"))
     return [*_loops(names, (k, m, n), (MulAdd(c, a, b),))]
 
 
@@ -149,7 +149,7 @@ def _registers(value: SSAValue, index: Sequence[Lin], reader: Reader) -> Ref:
 
 def _side(op: ThreadwiseCopyOp, which: str, reader: Reader) -> Side:
     value, index = (op.source, op.source_index) if which == "source" else (op.dest, op.dest_index)
-    start = number(op.offset_source if which == "source" else op.offset_dest)
+    start = op.source_start if which == "source" else op.dest_start
     is_plain = reader.root(value)[2] is None
     return Side(reader, value, reader.index(index), start, is_plain and not index)
 

@@ -20,6 +20,7 @@ from imbrex.index.rule import Guard
 from imbrex.ir.chain import finish_of
 from imbrex.ir.ops.standard import SSAValue
 from imbrex.ir.ops.thread import ThreadwiseCopyOp, ThreadwiseGemmOp
+from imbrex.ir.source import InvalidOp
 from imbrex.lower.finish import finished_tile
 from imbrex.lower.reader import Reader, element_type, number, sizes
 from imbrex.lower.stmt import For, Meet, Pack, PanelGemm, Places, Ref, Stmt, Unpack, Window
@@ -60,6 +61,12 @@ class Lines:
     across: Line
     along: Line
     sizes: tuple[int, ...]
+
+
+def expect_whole(op: ThreadwiseCopyOp) -> None:
+    """InvalidOp where a copy of the CPU form starts elsewhere than at its index: panels have no parts."""
+    if op.source_start or op.dest_start:
+        raise InvalidOp(op, "a block of one work item copies whole panels; index a view instead")
 
 
 def pack(op: ThreadwiseCopyOp, reader: Reader, scopes: list[Scope], clips: dict[str, Lin]) -> None:

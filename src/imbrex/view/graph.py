@@ -99,6 +99,14 @@ class Graph:
     def node(self, name: str) -> Node:
         return next(n for n in self.nodes if n.name == name)
 
+    def _known_node(self, name: str) -> Node:
+        """A node that a user names."""
+        found = next((n for n in self.nodes if n.name == name), None)
+        if found is None:
+            hint = did_you_mean(name, [n.name for n in self.nodes])
+            raise Diagnostic(f"there is no node '{name}'", hint=hint)
+        return found
+
     @property
     def dangling(self) -> tuple[str, ...]:
         """Destinations that are nobody's source, in the order of the nodes: what a load is asked with."""
@@ -108,17 +116,33 @@ class Graph:
     def evaluate(self, given: Mapping[str, Index], direction: Direction = "reverse") -> Values:
         """All coordinates that follow from the given ones; a Diagnostic where two ways differ."""
         coords = {name: lin(x) for name, x in given.items()}
-        guards: dict[Guard, None] = {}
+        for name, x in coords.items():
+            low, high = x.bounds
+            if low < 0 or high >= self._known_node(name).size:
+                raise Diagnostic(f"'{name}' is {x}, outside of its {self.node(name).size} coordinates")
+        needs = {name: dict[Guard, None]() for name in coords}
         waiting = list(self.edges)
         while ready := [e for e in waiting if all(n in coords for n in self._known(e, direction))]:
             for edge in ready:
                 waiting.remove(edge)
                 found = self._applied(edge, direction, coords)
-                guards |= dict.fromkeys(found.guards)
+                used = self._used(edge, direction, coords)
+                guards = dict.fromkeys([*(g for n in used for g in needs[n]), *found.guards])
                 for name, x in zip(self._asked(edge, direction), found.coords, strict=True):
                     if (coords.setdefault(name, x) - x).bounds != (0, 0):
                         raise Diagnostic(f"two ways to '{name}' differ: {coords[name]} and {x}")
-        return Values(coords, tuple(guards))
+                    needs.setdefault(name, {}).update(guards)
+        applied = [e for e in self.edges if e not in waiting]
+        passed = {n for e in applied for n in self._known(e, direction)}
+        ends = [name for name in coords if name not in passed]
+        return Values(coords, tuple(dict.fromkeys(g for name in ends for g in needs[name])))
+
+    def _used(self, edge: Edge, direction: Direction, coords: Mapping[str, Lin]) -> Sequence[str]:
+        """The nodes that a value comes from: of the pieces of a Sunder the one that a number selects."""
+        known = self._known(edge, direction)
+        if edge.kind == "Sunder" and coords[known[-1]].is_constant:
+            return known[coords[known[-1]].const], known[-1]
+        return known
 
     def at(self, target: str, direction: Direction = "reverse") -> Lin:
         """One coordinate as a function of the nodes that the graph starts from in that direction."""

@@ -4,8 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, TypeAlias
 
+import pytest
+
+from imbrex.cli.products import products
+from imbrex.dtype import dtype
+from imbrex.pipeline import Request, lower
+from imbrex.problem import parse_problem
+from imbrex.run.launch import Launch
+from imbrex.schedule.target import target
+from imbrex.schedule.tiles import wanted
 from imbrex.view.streamk import MODES
 
 Imbrex: TypeAlias = Callable[..., Any]
@@ -49,3 +59,42 @@ def test_orders_of_tiles_and_what_they_find(imbrex: Imbrex) -> None:
 def test_an_unknown_schedule_is_refused(imbrex: Imbrex) -> None:
     said = imbrex("explain", "--schedule", "streamk", LONG)
     assert said.code != 0 and "unknown schedule of tiles 'streamk'" in said.errors
+
+
+SQUARE = parse_problem("gemm -m 512 -n 512 -k 512")[0]
+SCHEDULES = (
+    "data_parallel",
+    "stream_k:13",
+    "split_k:48",
+    "two_tile:60",
+    "stream_k",
+    "split_k:7/wgm=4",
+    "auto",
+)
+
+
+@pytest.mark.parametrize("machine", ["gfx942", "avx512", "sm_90a"])
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_explain_says_what_build_does(machine: str, schedule: str) -> None:
+    """Tuning, workgroups and schedule are those of the files that the same request is lowered to."""
+    if machine == "sm_90a" and "wgm" in schedule:
+        pytest.skip("warpgroups have an order of their own")
+    form = "cpu" if machine == "avx512" else machine
+    problem = replace(SQUARE, dtype=dtype("f16")) if machine == "sm_90a" else SQUARE
+    request = Request(problem, target(machine), form, schedule=wanted(schedule))
+    (told,), made = products(request), lower(request)
+    (launch,) = (step for step in made.steps if isinstance(step, Launch))
+    assert told.launched is not None
+    assert (told.launched.workgroups, (told.launched.schedule,)) == (launch.grid_size, made.schedules)
+    assert (told.tuning,) == made.tunings
+    if "grid_size" in told.derived:
+        assert told.derived["grid_size"].split()[0] == str(launch.grid_size)
+
+
+def test_explain_counts_the_workgroups_of_a_schedule(imbrex: Imbrex) -> None:
+    command = ("explain", "gemm -m 512 -n 512 -k 512", "--target", "gfx942", "--schedule", "stream_k:13")
+    said = imbrex(*command)
+    assert said.code == 0 and "13 for 256 tiles (16 x 16 blocks)" in said.out
+    (told,) = json.loads(imbrex(*command, "--format", "json").out)
+    (product,) = told["products"]
+    assert (product["workgroups"], product["schedule"]) == (13, "stream_k:13")

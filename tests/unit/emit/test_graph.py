@@ -17,8 +17,8 @@ from imbrex.view.streamk import Plan, Tiles
 SEED = Tiles(10, 12, 512)
 GRAPHS = {
     "matrices": streamk_graph.matrices(SEED, 64, 32, 16),
-    "stream_k": streamk_graph.stream_k(Plan(SEED, 32, "stream_k")),
-    "two_tile": streamk_graph.two_tile(Plan(SEED, 32, "two_tile")),
+    "stream_k": streamk_graph.of_plan(Plan(SEED, 32, "stream_k")),
+    "two_tile": streamk_graph.of_plan(Plan(SEED, 32, "two_tile")),
     "flattened": streamk_graph.flattened(SEED, swapped=True),
     "reordered": streamk_graph.reordered(120, 12),
     "of a map": graph_of(workgroup.order(6, 8, 4, xcds=8), {"workgroup": "Workgroup"}),

@@ -11,7 +11,7 @@ from imbrex.index.rule import Xor
 from imbrex.view import streamk_graph, workgroup
 from imbrex.view.conv import Convolution, forward
 from imbrex.view.graph import Direction, Edge, EdgeKind, Graph, Node, graph_of
-from imbrex.view.streamk import Plan, Tiles
+from imbrex.view.streamk import MODES, Mode, Plan, Tiles
 
 SEED = Tiles(10, 12, 512)
 
@@ -79,7 +79,7 @@ def test_broken_graphs() -> None:
 
 
 def test_the_seeds_stream_k_graph() -> None:
-    graph = streamk_graph.stream_k(Plan(SEED, 32, "stream_k"))
+    graph = streamk_graph.of_plan(Plan(SEED, 32, "stream_k"))
     assert set(graph.dangling) == {"workgroup", "for_tile", "for_k"}
     for w, tile, k in ((0, 0, 0), (3, 700, 20), (31, 1500, 111)):
         at = 1920 * w + tile + k
@@ -91,12 +91,43 @@ def test_the_seeds_stream_k_graph() -> None:
 
 @pytest.mark.parametrize("part", [0, 1])
 def test_the_seeds_two_tile_graph(part: int) -> None:
-    graph = streamk_graph.two_tile(Plan(SEED, 32, "two_tile"))
+    graph = streamk_graph.of_plan(Plan(SEED, 32, "two_tile"))
     assert [graph.node(n).size for n in ("global", "streamed", "whole")] == [61440, 28672, 32768]
     w, tile, k = 5, 512, 40
     at = (896 * w, 28672 + 1024 * w)[part] + tile + k
     found = values(graph, "reverse", workgroup=w, for_tile=tile, for_k=k, selector=part)
     assert (found["m"], found["n"], found["k"]) == (at // 512 // 12, at // 512 % 12, at % 512)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    ("m", "n", "k", "workgroups"), [(2, 3, 4, 5), (2, 2, 7, 3), (1, 2, 5, 9), (3, 3, 2, 4)]
+)
+def test_the_graph_of_any_plan_is_its_map(mode: Mode, m: int, n: int, k: int, workgroups: int) -> None:
+    """More workgroups than tiles, shares and pieces of K that end early: the same tiles, the same guards."""
+    plan = Plan(Tiles(m, n, k), workgroups, mode)
+    graph, found = streamk_graph.of_plan(plan), set[tuple[int, ...]]()
+    starts = sorted(s.start for s in plan.sections)
+    for number, section in enumerate(plan.sections):
+        part = {"selector": starts.index(section.start)} if len(starts) > 1 else {}
+        for w, local in np.ndindex(workgroups, section.share):
+            want, exists = plan.section_map(number).evaluate([w, local])
+            at = graph.evaluate({"workgroup": w, "for_tile": local, "for_k": 0, **part})
+            holds = all(0 <= g.index.const < g.size for g in at.guards)
+            assert holds == bool(exists), (w, local)
+            if holds:
+                assert [at.coords[x].const for x in "mnk"] == [int(x) for x in want]
+                found.add(tuple(int(x) for x in want))
+    assert len(found) == m * n * k, "every tile once"
+
+
+def test_a_coordinate_that_a_node_has_not_is_refused() -> None:
+    graph = streamk_graph.of_plan(Plan(SEED, 32, "two_tile"))
+    with pytest.raises(Diagnostic, match="'selector' is 2, outside of its 2 coordinates"):
+        graph.evaluate({"workgroup": 0, "for_tile": 0, "for_k": 0, "selector": 2})
+    with pytest.raises(Diagnostic, match="there is no node 'selecter'") as error:
+        graph.evaluate({"selecter": 1})
+    assert error.value.hint == "did you mean 'selector'?"
 
 
 def test_the_seeds_other_graphs() -> None:

@@ -183,11 +183,13 @@ class KernelFunctions(InterpreterFunctions):
         source, source_index, dest, dest_index = _grouped(op, args)
         shapes = [source.remaining(source_index), dest.remaining(dest_index)]
         box = shapes[1] if source.map is None and not source_index else shapes[0]
-        values = source.load(source_index, _offset(op.offset_source), _plain(source, source_index, box))
-        place = dest_index, _offset(op.offset_dest), _plain(dest, dest_index, box)
+        values, written = source.copied(source_index, op.source_start, _plain(source, source_index, box))
+        place = dest_index, op.dest_start, _plain(dest, dest_index, box)
         if op.alpha is not None or op.beta is not None:
-            values = scaled(values, dest.load(*place), op.alpha, op.beta)
-        dest.store(values, *place, add=op.store_method is not None and op.store_method.data == "atomic_add")
+            reads = op.beta is not None and op.beta.data != 0
+            values = scaled(values, dest.load(*place) if reads else values, op.alpha, op.beta)
+        adds = op.store_method is not None and op.store_method.data == "atomic_add"
+        dest.store(values, *place, add=adds, written=written)
         return ()
 
     @impl(ThreadwiseGemmOp)
@@ -196,18 +198,18 @@ class KernelFunctions(InterpreterFunctions):
     ) -> PythonValues:
         a, a_index, b, b_index, c, c_index = _grouped(op, args)
         kind = c.data.dtype
-        left, right, old = (v.load(i) for v, i in ((a, a_index), (b, b_index), (c, c_index)))
-        left, right = (x if v.items is not None else x[None] for x, v in ((left, a), (right, b)))
-        left = _k_by_m(left.astype(kind), blocked=left.ndim == 4)
-        rows, columns = (
-            slice(*_span(op.offset_a, op.m_per_thread)),
-            slice(*_span(op.offset_b, op.n_per_thread)),
+        (left, left_is), (right, right_is), (old, old_is) = (
+            v.copied(i) for v, i in ((a, a_index), (b, b_index), (c, c_index))
         )
-        product = left[..., rows].swapaxes(-1, -2) @ right[..., columns].astype(kind)
-        first_row, first_column = divmod(_offset(op.offset_c), old.shape[-1])
-        m, n = product.shape[-2:]
-        old[..., first_row : first_row + m, first_column : first_column + n] += product
-        c.store(old, c_index)
+        left, right = (x if v.items is not None else x[None] for x, v in ((left, a), (right, b)))
+        left, right = left.astype(kind), right.astype(kind)
+        written: Any = np.True_
+        if not (left_is.all() and right_is.all() and old_is.all()):
+            marked = ((left, left_is), (right, right_is), (old, old_is))
+            x, y, z = (np.broadcast_to(~np.asarray(known), v.shape).astype(kind) for v, known in marked)
+            z = _multiplied(op, x, np.ones_like(right), z)
+            written = _multiplied(op, np.ones_like(left), y, z) == 0
+        c.store(_multiplied(op, left, right, old), c_index, written=written)
         return ()
 
     @impl(WarpgroupGemmOp)
@@ -276,6 +278,18 @@ def _owned(op: BlockwiseGemmOp, m_size: int, n_size: int, items: int) -> tuple[A
     return coords[1], coords[2]
 
 
+def _multiplied(op: ThreadwiseGemmOp, left: Array, right: Array, old: Array) -> Array:
+    """Each work item's part of the product, added to its part of the old sums."""
+    left, out = _k_by_m(left, blocked=left.ndim == 4), old.copy()
+    rows = slice(*_span(op.start("a"), op.m_per_thread))
+    columns = slice(*_span(op.start("b"), op.n_per_thread))
+    product = left[..., rows].swapaxes(-1, -2) @ right[..., columns]
+    row, column = divmod(op.start("c"), old.shape[-1])
+    m, n = product.shape[-2:]
+    out[..., row : row + m, column : column + n] += product
+    return out
+
+
 def _k_by_m(panel: Array, blocked: bool) -> Array:
     """[.., k / inner, m, inner] as [.., k, m]."""
     if not blocked:
@@ -289,11 +303,5 @@ def _plain(view: View, index: list[Any], box: tuple[int, ...]) -> tuple[int, ...
     return box if view.map is None and not index and view.shape != box else None
 
 
-def _offset(value: Any) -> int:
-    assert value is None or isinstance(value.data, int), "one offset, in elements"
-    return 0 if value is None else value.data
-
-
-def _span(offset: Any, width: Int | None) -> tuple[int, int | None]:
-    start = _offset(offset)
+def _span(start: int, width: Int | None) -> tuple[int, int | None]:
     return start, None if width is None else start + width.data

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from imbrex.dtype import DType
 from imbrex.index.map import Map
+from imbrex.ir.meaning.fault import Fault, expect_index, expect_inside, expect_single
 from imbrex.ir.meaning.races import Ledger
 from imbrex.problem.epilogue import Epilogue
 
@@ -28,6 +29,7 @@ class View:
     """Elements of flat `data`; with `items`, each work item has a row of `data` of its own.
 
     ledger: of LDS; this view starts `start` bytes into it.  finish: what is stored is finished by it first.
+    known: of memory that starts with anything, which bytes of it have been written.
     """
 
     data: Array
@@ -38,6 +40,7 @@ class View:
     ledger: Ledger | None = None
     start: int = 0
     finish: Finish | None = None
+    known: Array | None = None
 
     @staticmethod
     def of(array: Array, dtype: DType) -> View:
@@ -56,17 +59,38 @@ class View:
         assert self.map is None, "a part of a view is not a buffer"
         end = offset + prod(shape) * dtype.bytes
         raw = self.data.view(np.uint8)[..., offset:end]
+        if raw.shape[-1] != end - offset:
+            have = self.data.shape[-1] * self.dtype.bytes
+            raise Fault(f"a view of bytes {offset} to {end} of a buffer of {have}")
+        known = None if self.known is None else self.known[..., offset:end]
         start = self.start + offset
-        return View(raw.view(dtype.numpy), dtype, tuple(shape), None, self.items, self.ledger, start)
+        made = View(raw.view(dtype.numpy), dtype, tuple(shape), None, self.items, self.ledger, start)
+        return replace(made, known=known)
 
     def load(
         self, index: Sequence[Coordinate] = (), offset: int = 0, shape: Sequence[int] | None = None
     ) -> Array:
         """The elements at an index, 0 where none exists; `shape` takes that many from a plain buffer."""
-        at, valid = self._places(index, offset, shape)
+        values, written = self.copied(index, offset, shape)
+        if not written.all():
+            where = tuple(int(i) for i in np.argwhere(~written)[0])
+            said = (
+                f"work item {where[0]}, element {list(where[1:])}" if self.items else f"element {list(where)}"
+            )
+            raise Fault(f"reads what nobody has written: {said} of what it takes")
+        return values
+
+    def copied(
+        self, index: Sequence[Coordinate] = (), offset: int = 0, shape: Sequence[int] | None = None
+    ) -> tuple[Array, Array]:
+        """The same, and which of them somebody has written: what only moves may be what nobody will use."""
+        at, valid = self._places(index, offset, shape, "reads")
         if self.ledger is not None:
             self.ledger.load(*self._touched(index, at[-1], valid))
-        return np.where(valid, self.data[at], np.zeros((), self.data.dtype))
+        values = np.where(valid, self.data[at], np.zeros((), self.data.dtype))
+        if self.known is None:
+            return values, np.ones((), np.bool_)
+        return values, self.known[(*at[:-1], at[-1] * self.dtype.bytes)] | ~valid
 
     def store(
         self,
@@ -75,17 +99,28 @@ class View:
         offset: int = 0,
         shape: Sequence[int] | None = None,
         add: bool = False,
+        written: Array | np.bool_ = np.True_,
     ) -> None:
-        """Put values where elements exist; with `add`, every value counts even where places coincide."""
+        """Put values where elements exist; with `add`, every value counts even where places coincide.
+
+        written: which of the values somebody has written; all that go to memory that outlives the launch.
+        """
         if self.finish is not None:
             assert not add and shape is None, "an epilogue finishes a whole sum"
             values = self.finish.applied(values, index, self.dtype)
-        at, valid = self._places(index, offset, shape)
+        at, valid = self._places(index, offset, shape, "writes")
         if self.ledger is not None:
             self.ledger.store(*self._touched(index, at[-1], valid))
-        spread = np.broadcast_arrays(values, valid, *at)
-        chosen = tuple(a[spread[1]] for a in spread[2:])
-        new = spread[0][spread[1]].astype(self.data.dtype)
+        spread = np.broadcast_arrays(values, valid, written, *at)
+        chosen = tuple(a[spread[1]] for a in spread[3:])
+        new, marks = spread[0][spread[1]].astype(self.data.dtype), spread[2][spread[1]]
+        if self.known is not None:
+            size = self.dtype.bytes
+            self.known.reshape(*self.known.shape[:-1], -1, size)[chosen] = marks[..., None]
+        elif not marks.all():
+            raise Fault(f"stores what nobody has written to element {int(chosen[-1][~marks][0])} of a buffer")
+        if not add and self.known is None:
+            expect_single(chosen[-1], new)
         if add:
             np.add.at(self.data, chosen, new)
         else:
@@ -103,8 +138,9 @@ class View:
         return at, np.broadcast_to(items, flat.shape)[valid]
 
     def _places(
-        self, index: Sequence[Coordinate], offset: int, shape: Sequence[int] | None
+        self, index: Sequence[Coordinate], offset: int, shape: Sequence[int] | None, does: str
     ) -> tuple[tuple[Array, ...], Array]:
+        expect_index(index, self.shape)
         rest = self.remaining(index) if shape is None else tuple(shape)
         items = self.items or max((np.size(i) for i in index), default=1)
         by_item = self.items is not None or any(np.ndim(i) for i in index)
@@ -122,7 +158,9 @@ class View:
         own = (np.arange(items).reshape(column),) if self.items is not None else ()
         full = ((items,) if lead else ()) + rest
         places = tuple(np.broadcast_to(a, full) for a in (*own, flat))
-        return places, np.broadcast_to(valid, full)
+        exist = np.broadcast_to(valid, full)
+        expect_inside(places[-1], exist, self.data.shape[-1], does)
+        return places, exist
 
     def _flat(self, coords: Sequence[Any]) -> tuple[Any, Any]:
         """Row-major place of coordinates, 0 where there is none."""
@@ -157,20 +195,28 @@ class Finish:
 
 def private(dtype: DType, shape: Sequence[int], items: int) -> View:
     """Registers: one row a work item, poisoned."""
-    return View(_poison((items, prod(shape)), dtype), dtype, tuple(shape), None, items)
+    data = _poison((items, prod(shape)), dtype)
+    return View(data, dtype, tuple(shape), None, items, known=_unknown(data))
 
 
 def shared(dtype: DType, shape: Sequence[int], items: int) -> View:
     """LDS of one workgroup of so many work items, poisoned."""
     ledger = Ledger(prod(shape) * dtype.bytes, items)
-    return View(_poison((prod(shape),), dtype), dtype, tuple(shape), ledger=ledger)
+    data = _poison((prod(shape),), dtype)
+    return View(data, dtype, tuple(shape), ledger=ledger, known=_unknown(data))
 
 
 def workspace(dtype: DType, shape: Sequence[int], zeroed: bool = False) -> View:
     """Global memory of a function, poisoned unless it starts as zeros."""
     if zeroed:
         return View(np.zeros(prod(shape), dtype.numpy), dtype, tuple(shape))
-    return View(_poison((prod(shape),), dtype), dtype, tuple(shape))
+    data = _poison((prod(shape),), dtype)
+    return View(data, dtype, tuple(shape), known=_unknown(data))
+
+
+def _unknown(data: Array) -> Array:
+    """No byte of it has been written."""
+    return np.zeros((*data.shape[:-1], data.shape[-1] * data.itemsize), np.bool_)
 
 
 def _poison(shape: tuple[int, ...], dtype: DType) -> Array:

@@ -13,11 +13,13 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from imbrex.ir.meaning.fault import Fault
+
 Array: TypeAlias = npt.NDArray[Any]
 NOBODY = -1
 
 
-class Race(Exception):
+class Race(Fault):
     """Two work items at one place of LDS without a barrier between them."""
 
 

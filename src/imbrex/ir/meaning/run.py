@@ -12,14 +12,18 @@ from xdsl.interpreters.arith import ArithFunctions
 from xdsl.interpreters.func import FuncFunctions
 from xdsl.interpreters.scf import ScfFunctions
 from xdsl.ir import Operation
+from xdsl.utils.exceptions import InterpretationError
 
+from imbrex.diagnostic import Diagnostic
 from imbrex.ir.element import dtype_of
+from imbrex.ir.literal import suggest
+from imbrex.ir.meaning.fault import Fault
 from imbrex.ir.meaning.kernel import KernelFunctions
 from imbrex.ir.meaning.memory import Array, View
 from imbrex.ir.meaning.problem import ProblemFunctions
-from imbrex.ir.meaning.races import Race
 from imbrex.ir.shape import element_of
-from imbrex.ir.source import InvalidOp
+from imbrex.ir.slips import better
+from imbrex.ir.source import FAULTS, InvalidOp, PassFault
 
 FUNCTIONS = (ProblemFunctions, KernelFunctions, FuncFunctions, ScfFunctions, ArithFunctions)
 
@@ -37,11 +41,12 @@ class _Place(Interpreter.Listener):
 def execute(module: ModuleOp, arguments: Sequence[Array], function: str | None = None) -> None:
     """Call a function, the first one if not named, at whatever level it is.
 
-    Its results are among the arguments, which must be contiguous.  InvalidOp where work items race in LDS.
+    Its results are among the arguments, which must be contiguous.  InvalidOp at the operation where work
+    items race in LDS, or a place is outside of its buffer, or an element is used that nobody has written, or
+    that has no meaning; PassFault where our own code breaks there.
     """
-    functions = {f.sym_name.data: f for f in module.walk() if isinstance(f, FuncOp)}
-    name = function if function is not None else next(iter(functions))
-    types = [element_of(arg) for arg in functions[name].args]
+    found = function_of(module, function)
+    name, types = found.sym_name.data, [element_of(arg) for arg in found.args]
     views = [View.of(a, dtype_of(t)) for a, t in zip(arguments, types, strict=True)]
     place = _Place(module)
     interpreter = Interpreter(module, listeners=(place,))
@@ -49,5 +54,19 @@ def execute(module: ModuleOp, arguments: Sequence[Array], function: str | None =
         interpreter.register_implementations(implemented())
     try:
         interpreter.call_op(name, tuple(views))
-    except Race as race:
-        raise InvalidOp(place.op, str(race)) from None
+    except Fault as fault:
+        raise InvalidOp(place.op, str(fault)) from None
+    except InterpretationError as error:
+        raise InvalidOp(place.op, f"cannot be executed: {better(str(error))}") from None
+    except FAULTS as error:
+        raise PassFault(place.op, error) from error
+
+
+def function_of(module: ModuleOp, name: str | None = None) -> FuncOp:
+    """A function with a body, the first one if not named; Diagnostic where there is none."""
+    functions = {f.sym_name.data: f for f in module.walk() if isinstance(f, FuncOp) and not f.is_declaration}
+    if not functions:
+        raise Diagnostic("there is no function to execute")
+    if name is not None and name not in functions:
+        raise Diagnostic(f"there is no function '{name}'{suggest(name, functions)}")
+    return functions[name] if name is not None else next(iter(functions.values()))

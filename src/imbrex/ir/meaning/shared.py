@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from imbrex.index.expr import Lin, var
+from imbrex.ir.meaning.fault import Fault
 from imbrex.ir.meaning.memory import View
 from imbrex.ir.ops.schedule import BoundOp, GroupOp, SegmentOp, TileOp
 from imbrex.view import pairs
@@ -44,7 +45,8 @@ def bound(op: BoundOp, first: int, count: int) -> int:
 def lowered(flags: View, index: list[Any]) -> None:
     """The flag was 1 and is 0 now."""
     found = flags.load(index)
-    assert (found == 1).all(), f"a workgroup waits for flag {index}, which nobody has raised"
+    if not (found == 1).all():
+        raise Fault(f"a workgroup waits for flag {[int(i) for i in index]}, which nobody has raised")
     flags.store(found * 0, index)
 
 

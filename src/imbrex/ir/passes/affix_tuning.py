@@ -25,6 +25,7 @@ from imbrex.ir.element import dtype_of, element_bytes
 from imbrex.ir.ops.grid import GridwiseGemmExOp, GridwiseGemmOp
 from imbrex.ir.ops.phases import phase_box_of
 from imbrex.ir.passes.halo import expect_diagonal
+from imbrex.ir.passes.tiling import expect_one_place
 from imbrex.ir.rewrite import Run, properties, require_static, rewrite_each
 from imbrex.ir.shape import memref_type, shape_of
 from imbrex.ir.source import InvalidOp
@@ -88,6 +89,7 @@ def tuned(
 
     def tune(product: GridwiseGemmOp, run: Run) -> None:
         context = gemm_context(product)
+        expect_one_place(product, product.c, product.adds_atomically)
         own = tuning.parse(product.tuning.data) if given is None and product.tuning else given
         wanted: Any = family or _family_of(product, context, machine)
         if own is not None:

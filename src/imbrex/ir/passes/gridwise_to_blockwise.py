@@ -18,6 +18,7 @@ from imbrex.ir.ops.grid import GridwiseGemmExOp, LaunchOp
 from imbrex.ir.passes import gridwise_cpu, gridwise_gpu, gridwise_warpgroup, gridwise_xdlops
 from imbrex.ir.passes.gridwise_share import Sharing
 from imbrex.ir.passes.gridwise_tiles import Tiles
+from imbrex.ir.passes.tiling import expect_one_place
 from imbrex.ir.rewrite import Run, rewrite_each
 
 
@@ -33,6 +34,7 @@ class GridwiseToBlockwise(ModulePass):
 
 def _launch(op: GridwiseGemmExOp, run: Run) -> None:
     """The operands' tiles before the launch, the work of one workgroup in it."""
+    expect_one_place(op, op.c, op.adds_atomically)
     if op.pipeline is not None and op.pipeline.data == "warpgroup":
         gridwise_warpgroup.launch(op, run)
         return

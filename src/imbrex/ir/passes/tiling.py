@@ -6,10 +6,13 @@ A tuning from `imbrex.schedule` obeys these laws; text may say anything.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, Operation, SSAValue
 
+from imbrex.index.query import EXHAUSTIVE_POINTS, is_injective
 from imbrex.ir.attrs import Int, Ints, Word
+from imbrex.ir.chain import map_of
 from imbrex.ir.ops.block import BlockwiseGemmOp
 from imbrex.ir.ops.grid import GridwiseGemmExOp
 from imbrex.ir.shape import Size
@@ -19,6 +22,17 @@ from imbrex.view.tile import Clusters, Share
 from imbrex.view.wave import WaveTiles
 
 Product = GridwiseGemmExOp | BlockwiseGemmOp
+
+
+def expect_one_place(op: Operation, result: SSAValue, adds: bool) -> None:
+    """InvalidOp where what is set would be lost: several places of a result are one element of its array."""
+    _, seen = map_of(result)
+    if adds or seen is None or is_injective(seen):
+        return
+    shown = "are" if prod(d.size for d in seen.upper) <= EXHAUSTIVE_POINTS else "cannot be shown not to be"
+    message = f"several places of this view {shown} one element, of which a plain store keeps one"
+    fix = 'write store_method = "atomic_add", and fill the array with zeros before'
+    raise InvalidOp(op, f"{message}; {fix}", "type", len(op.operands) - 1)
 
 
 def number(op: Operation, key: str, default: int | None = None) -> int:
