@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from imbrex.diagnostic import Diagnostic
 from imbrex.ir.dialect import load
 from imbrex.ir.source import SourceMap
+from imbrex.limit import IR_BYTES, read_bounded
 
 __all__ = ["add_arguments", "is_wanted", "report"]
 
@@ -86,8 +87,7 @@ def _files(option: str, texts: list[str]) -> dict[str, Path]:
 
 def _text(path: str) -> str:
     try:
-        return Path(path).read_text(encoding="utf-8")
+        with open(path, "rb") as file:
+            return read_bounded(file, path, IR_BYTES)
     except OSError as error:
         raise Diagnostic(f"cannot read '{path}': {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise Diagnostic(f"'{path}' is not UTF-8 text: {error.reason} at byte {error.start}") from None
