@@ -21,6 +21,7 @@ def kernel_cache(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> It
         patch.setattr(tempfile, "tempdir", str(private))
         patch.setenv("IMBREX_CACHE_DIR", str(directory))
         patch.delenv("IMBREX_CXX", raising=False)
+        patch.delenv("IMBREX_SHARED_CACHE", raising=False)
         yield directory
 
 

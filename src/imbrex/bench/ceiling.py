@@ -50,7 +50,7 @@ def ceiling(element: DType, threads: int, cache: Cache | None = None) -> Ceiling
 def _library(cache: Cache) -> str:
     key = recipe_key("ceiling")
     recipe = cache.recall(key)
-    found = find_shared(recipe["object"], cache) if recipe is not None else None
+    found = find_shared(str(recipe.get("object")), cache) if recipe is not None else None
     if found is None:
         from imbrex.emit.bundle import device_headers
 

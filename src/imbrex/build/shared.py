@@ -48,13 +48,13 @@ def build_shared(
     def build(directory: Path) -> None:
         compile_shared(sources, directory, name=LIBRARY, flags=flags, compiler=compiler, isa=isa)
 
-    stored = cache.object(key, build)
+    stored = cache.object(key, build, (LIBRARY,))
     return Shared(stored.directory / LIBRARY, key, stored.build_s, stored.was_cached)
 
 
 def find_shared(key: str, cache: Cache | None = None) -> Shared | None:
     """The library built earlier under `key`, None when it is gone."""
-    stored = (cache or Cache()).find(key)
+    stored = (cache or Cache()).find(key, (LIBRARY,))
     return None if stored is None else Shared(stored.directory / LIBRARY, key, 0.0, True)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import metadata
@@ -12,7 +13,7 @@ from typing import Literal
 import click
 
 from imbrex.build.amd.hot_loop import find_mca
-from imbrex.build.cache import Cache, cache_directory
+from imbrex.build.cache import Cache, CacheWarning
 from imbrex.build.nvidia.disassembly import find_disassembler
 from imbrex.build.nvidia.nvrtc import MEND, nvrtc_here, nvrtc_version
 from imbrex.build.toolchain import find_compiler
@@ -34,7 +35,7 @@ __all__ = ["command"]
 State = Literal["ok", "missing", "broken"]
 EMULATOR = "IMBREX_CDNA_EMULATOR"
 SIGNS = {"ok": ("ok", "green"), "missing": ("--", "yellow"), "broken": ("no", "red")}
-NEEDED = ("numpy", "xdsl", "ziglang", "click", "rich", "ml_dtypes")
+NEEDED = ("numpy", "xdsl", "ziglang", "click", "rich", "ml_dtypes", "platformdirs", "filelock")
 SMALL = Conv2d("forward", 1, 3, 5, 5, 4, 3, 3, pad_h=1, pad_w=1)
 OPTIONAL = {"torch": "peers in benchmarks, tensors as arrays"}
 
@@ -113,19 +114,27 @@ def _compiler() -> Finding:
 
 
 def _cache() -> Finding:
-    try:
-        directory = cache_directory()
-    except Diagnostic as error:
-        return Finding("cache", "broken", error.message, error.hint)
-    entries = Cache().entries()
-    told = f"{directory}: {len(entries)} entries, {bytes_text(sum(e.size_bytes for e in entries))}"
-    at = directory
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", CacheWarning)
+        found = Cache()
+    told = [str(warning.message) for warning in said]
+    mend = "set IMBREX_CACHE_DIR to a directory of your own"
+    if found.root is None:
+        return Finding("cache", "missing", "; ".join([*told, "every kernel is compiled anew"]), mend)
+    entries = found.entries()
+    told = [
+        f"{found.root.parent}: {len(entries)} entries, {bytes_text(sum(e.size_bytes for e in entries))}",
+        *told,
+    ]
+    told += [] if found.shared_root is None else [f"also reads {found.shared_root.parent}"]
+    at = found.root
     while not at.exists() and at != at.parent:
         at = at.parent
     if os.access(at, os.W_OK | os.X_OK):
-        return Finding("cache", "ok", told)
-    mend = "set IMBREX_CACHE_DIR to a directory that can be written"
-    return Finding("cache", "missing", f"{told}, not writable: every kernel is compiled anew", mend)
+        return Finding("cache", "ok", "; ".join(told))
+    return Finding(
+        "cache", "missing", "; ".join([*told, "not writable: every kernel is compiled anew"]), mend
+    )
 
 
 def _works(target: str) -> Finding:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from imbrex.build.cache import Cache, digest, source_parts
+from imbrex.build.cache import Cache, digest, entry_bytes, source_parts
 from imbrex.build.toolchain import Compiler, find_compiler, run_all, write_sources
 
 __all__ = [
@@ -57,7 +57,7 @@ class CodeObject:
     @property
     def assembly(self) -> str:
         """The text that the code object was assembled from."""
-        return self.path.with_suffix(".s").read_text(encoding="utf-8")
+        return entry_bytes(self.path.with_suffix(".s")).decode()
 
 
 def build_code_object(
@@ -70,13 +70,13 @@ def build_code_object(
     def build(directory: Path) -> None:
         compile_code_object(sources, unit, chip, directory, flags=flags)
 
-    stored = cache.object(key, build)
+    stored = cache.object(key, build, _needed(unit))
     return CodeObject(_hsaco(stored.directory, unit), chip, key, stored.build_s)
 
 
 def find_code_object(key: str, unit: str, chip: str, cache: Cache | None = None) -> CodeObject | None:
     """The code object built earlier under `key`, None when it is gone."""
-    stored = (cache or Cache()).find(key)
+    stored = (cache or Cache()).find(key, _needed(unit))
     return None if stored is None else CodeObject(_hsaco(stored.directory, unit), chip, key, 0.0)
 
 
@@ -105,6 +105,12 @@ def compile_code_object(
 
 def _hsaco(directory: Path, unit: str) -> Path:
     return (directory / unit).with_suffix(".hsaco")
+
+
+def _needed(unit: str) -> tuple[str, str]:
+    """The files that make an entry a code object's."""
+    code = _hsaco(Path(), unit)
+    return code.name, code.with_suffix(".s").name
 
 
 def _key(sources: Mapping[str, str], unit: str, chip: str, flags: Sequence[str], compiler: Compiler) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from imbrex.build.cache import Cache, digest, source_parts
+from imbrex.build.cache import Cache, digest, entry_bytes, source_parts
 from imbrex.build.nvidia.nvrtc import Answer, compiled, nvrtc_version
 from imbrex.build.nvidia.report import usages
 from imbrex.build.toolchain import write_sources
@@ -61,7 +61,7 @@ class Cubin:
     @property
     def log(self) -> str:
         """What the compiler said, with what ptxas tells of each kernel."""
-        return (self.path.parent / LOG).read_text(encoding="utf-8")
+        return entry_bytes(self.path.parent / LOG).decode()
 
     @property
     def flags(self) -> tuple[str, ...]:
@@ -95,13 +95,13 @@ def build_cubin(
     def build(directory: Path) -> None:
         compile_cubin(sources, unit, architecture, directory, flags=flags, tuning=tuning)
 
-    stored = cache.object(key, build)
+    stored = cache.object(key, build, (_cubin(Path(), unit).name, LOG))
     return Cubin(_cubin(stored.directory, unit), architecture, key, stored.build_s)
 
 
 def find_cubin(key: str, unit: str, architecture: str, cache: Cache | None = None) -> Cubin | None:
     """The cubin built earlier under `key`, None when it is gone."""
-    stored = (cache or Cache()).find(key)
+    stored = (cache or Cache()).find(key, (_cubin(Path(), unit).name, LOG))
     return None if stored is None else Cubin(_cubin(stored.directory, unit), architecture, key, 0.0)
 
 

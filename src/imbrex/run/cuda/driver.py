@@ -13,6 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from imbrex.build.cache import entry_bytes
 from imbrex.diagnostic import Diagnostic
 from imbrex.run.answer import done, error_word
 
@@ -168,7 +169,7 @@ def functions(
     The cubin stays loaded on its GPU, whose context is current, as long as the process lives.  A Diagnostic
     where the driver does not take it.
     """
-    loaded = cuda.cuModuleLoadData(path.read_bytes())
+    loaded = cuda.cuModuleLoadData(entry_bytes(path))
     if int(loaded[0]):
         version = driver_version(cuda)
         told = f"loading {path.name} on GPU {device} failed: {error_word(loaded[0])}"

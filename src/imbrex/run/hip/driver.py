@@ -13,6 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from imbrex.build.cache import entry_bytes
 from imbrex.diagnostic import Diagnostic
 from imbrex.run.answer import done
 
@@ -85,7 +86,7 @@ def using_device(hip: Any, wanted: int | None) -> Generator[int]:
 @cache
 def functions(hip: Any, path: Path, names: tuple[str, ...], device: int) -> dict[str, Any]:
     """Kernels of a code object by name.  It stays loaded on its device as long as the process lives."""
-    (module,) = done(hip.hipModuleLoadData(path.read_bytes()), f"loading {path.name} on GPU {device}")
+    (module,) = done(hip.hipModuleLoadData(entry_bytes(path)), f"loading {path.name} on GPU {device}")
     _modules.append(module)
     return {n: done(hip.hipModuleGetFunction(module, n.encode()), f"finding '{n}'")[0] for n in names}
 

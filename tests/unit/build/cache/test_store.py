@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import fcntl
 import os
 import random
 import subprocess
@@ -13,41 +11,14 @@ import time
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
-from imbrex.build import cache as module
-from imbrex.build.cache import Cache, CacheWarning, cache_directory, digest
-from imbrex.build.entry import MANIFEST, is_intact
+from imbrex.build.cache import Cache, cache_directory, digest
+from imbrex.build.cache.entry import MANIFEST
+from imbrex.build.cache.reader import Reader
 from imbrex.diagnostic import Diagnostic
 
-KEY = digest(["a key"])
-
-
-@pytest.fixture
-def cache(tmp_path: Path) -> Cache:
-    return Cache(tmp_path)
-
-
-class Builder:
-    """Writes two files, and counts how often it was asked to."""
-
-    def __init__(self, text: str = "payload") -> None:
-        self.text, self.calls = text, 0
-
-    def __call__(self, directory: Path) -> None:
-        self.calls += 1
-        (directory / "kernel.so").write_text(self.text)
-        (directory / "device").mkdir()
-        (directory / "device" / "a.hpp").write_text("header")
-
-
-def _age(path: Path, seconds: float) -> None:
-    then = time.time() - seconds
-    os.utime(path, (then, then))
-
-
-def _python(script: str, *arguments: object) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", script, *map(str, arguments)]
-    return subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+from .built import KEY, Builder, age, due, objects, python
 
 
 def test_directory_follows_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -106,8 +77,8 @@ def test_successor_of_a_damaged_entry_is_not_thrown_away(
 ) -> None:
     """Between seeing the damage and throwing it away, another process has put an intact entry there."""
     directory = cache.object(KEY, Builder()).directory
-    seen = [False]
-    monkeypatch.setattr(module, "is_intact", lambda path: seen.pop() if seen else is_intact(path))
+    seen, is_intact = [False], Reader.is_intact
+    monkeypatch.setattr(Reader, "is_intact", lambda *asked: seen.pop() if seen else is_intact(*asked))
     assert cache.find(KEY) is not None
     assert seen == []
     assert (directory / "kernel.so").exists()
@@ -116,8 +87,7 @@ def test_successor_of_a_damaged_entry_is_not_thrown_away(
 def test_one_process_at_a_time_throws_away(cache: Cache) -> None:
     os.truncate(cache.object(KEY, Builder()).directory / "kernel.so", 2)
     finder = threading.Thread(target=cache.find, args=(KEY,))
-    with (cache.root / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with FileLock(cache.root / "lock"):
         finder.start()
         finder.join(0.1)
         assert finder.is_alive()
@@ -138,44 +108,6 @@ def test_failed_build_leaves_no_entry_and_its_directory(cache: Cache) -> None:
     assert cache.find(KEY) is None
     assert seen[0].exists()
     seen[0].rmdir()
-
-
-@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EIO])
-def test_cache_that_cannot_be_written_costs_only_a_warning(
-    cache: Cache, monkeypatch: pytest.MonkeyPatch, code: int
-) -> None:
-    def full(path: Path, data: bytes) -> None:
-        path.write_bytes(data[: len(data) // 2])
-        raise OSError(code, os.strerror(code))
-
-    monkeypatch.setattr("imbrex.build.entry.write_through", full)
-    monkeypatch.setattr("imbrex.build.cache.write_through", full)
-    monkeypatch.setattr(module, "_private", {})
-    build = Builder()
-    with pytest.warns(CacheWarning, match=os.strerror(code)):
-        stored = cache.object(KEY, build)
-    assert (stored.directory / "kernel.so").read_text() == "payload"
-    assert cache.object(KEY, build).directory == stored.directory
-    assert build.calls == 1
-    with pytest.warns(CacheWarning, match=os.strerror(code)):
-        cache.remember(KEY, {"a": 1})
-    assert cache.entries() == []
-    assert list((cache.root / "incoming").iterdir()) == []
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is read-only to root")
-def test_read_only_directory(tmp_path: Path) -> None:
-    Cache(tmp_path).object(KEY, Builder())
-    paths = [tmp_path, *tmp_path.rglob("*")]
-    for path in paths:
-        path.chmod(0o500 if path.is_dir() else 0o400)
-    try:
-        assert Cache(tmp_path).object(KEY, Builder()).was_cached
-        with pytest.warns(CacheWarning, match="Permission denied"):
-            assert not Cache(tmp_path).object(digest(["other"]), Builder()).was_cached
-    finally:
-        for path in paths:
-            path.chmod(0o700)
 
 
 def test_recipe_returns_as_it_was(cache: Cache) -> None:
@@ -209,11 +141,12 @@ def test_recipe_under_another_key_is_not_taken(cache: Cache) -> None:
 def test_least_recently_used_goes_first(tmp_path: Path) -> None:
     keys = [digest([str(i)]) for i in range(5)]
     writer = Cache(tmp_path, limit_bytes=1 << 20)
-    for age, key in enumerate(keys):
-        _age(writer.object(key, Builder("x" * 1000)).directory / MANIFEST, 1000 - age)
+    for i, key in enumerate(keys):
+        age(writer.object(key, Builder("x" * 1000)).directory / MANIFEST, 1000 - i)
     writer.find(keys[0])  # the oldest is now the newest
-    _age(writer.root / "objects" / keys[0] / MANIFEST, 500)
+    age(writer.root / "objects" / keys[0] / MANIFEST, 500)
     newest = digest(["newest"])
+    due(writer)
     Cache(tmp_path, limit_bytes=4000).object(newest, Builder("x" * 1000))
     left = {key for key in [*keys, newest] if writer.find(key) is not None}
     assert newest in left
@@ -227,12 +160,13 @@ def test_what_was_just_used_is_never_evicted(tmp_path: Path) -> None:
     keys = [digest([str(i)]) for i in range(3)]
     for key in keys:
         small.object(key, Builder())
+        due(small)
     assert all(small.find(key) is not None for key in keys)
 
 
 def test_find_marks_an_entry_as_used(cache: Cache) -> None:
     mark = cache.object(KEY, Builder()).directory / MANIFEST
-    _age(mark, 1000)
+    age(mark, 1000)
     cache.find(KEY)
     assert time.time() - mark.stat().st_mtime < 500
 
@@ -254,10 +188,10 @@ def test_clear_leaves_nothing(cache: Cache) -> None:
 
 
 def test_only_stale_rubbish_is_swept(cache: Cache) -> None:
-    for name, age in (("young", 10), ("old", 4000)):
+    for name, seconds in (("young", 10), ("old", 4000)):
         (cache.root / "incoming" / name).mkdir(parents=True)
         (cache.root / "incoming" / name / "part").write_text("half")
-        _age(cache.root / "incoming" / name, age)
+        age(cache.root / "incoming" / name, seconds)
     cache.object(KEY, Builder())
     assert [p.name for p in (cache.root / "incoming").iterdir()] == ["young"]
 
@@ -265,7 +199,7 @@ def test_only_stale_rubbish_is_swept(cache: Cache) -> None:
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from imbrex.build import cache, entry
+from imbrex.build.cache import Cache, entry
 
 def build(directory):
     (directory / "kernel.so").write_text("payload")
@@ -278,14 +212,14 @@ if sys.argv[2] == "at the rename":
     os.rename = die
 else:
     whole, entry._sync_directory = entry.write_through, die
-cache.Cache(Path(sys.argv[1])).object(sys.argv[3], build)
+Cache(Path(sys.argv[1])).object(sys.argv[3], build)
 print("survived")
 """
 
 
 @pytest.mark.parametrize("moment", ["at the rename", "at the sync"])
 def test_killed_writer_leaves_no_entry(cache: Cache, tmp_path: Path, moment: str) -> None:
-    process = _python(KILLED, tmp_path, moment, KEY)
+    process = python(KILLED, tmp_path, moment, KEY)
     said, _ = process.communicate(timeout=60)
     assert process.returncode == -9, said
     rubbish = list((cache.root / "incoming").iterdir())
@@ -295,7 +229,8 @@ def test_killed_writer_leaves_no_entry(cache: Cache, tmp_path: Path, moment: str
     assert cache.object(KEY, build).directory.exists()
     assert build.calls == 1
     assert rubbish[0].exists()  # it might still be somebody's
-    _age(rubbish[0], 4000)
+    age(rubbish[0], 4000)
+    due(cache, 4000)
     cache.object(digest(["next"]), Builder())
     assert not rubbish[0].exists()
 
@@ -316,15 +251,15 @@ def test_writer_killed_at_any_time_leaves_only_whole_entries(cache: Cache, tmp_p
     print(f"seed {seed}")
     chance = random.Random(seed)
     for _ in range(4):
-        process = _python(WRITER, tmp_path)
+        process = python(WRITER, tmp_path)
         assert process.stdout is not None
         process.stdout.readline()
         time.sleep(chance.uniform(0.02, 0.2))
         process.kill()
         process.communicate()
-    found = [entry.path for entry in cache.entries()]
+    found = [path.name for path in objects(cache).iterdir()]
     assert found
-    assert all(is_intact(path) for path in found)
+    assert all(cache.find(key) is not None for key in found)
 
 
 RACER = """

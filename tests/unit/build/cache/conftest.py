@@ -1,0 +1,24 @@
+"""A cache of its own for each test, of a process that has said and kept nothing yet."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from imbrex.build.cache import Cache, place, private
+
+
+@pytest.fixture(autouse=True)
+def fresh(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """No warning was said, no entry is kept by this process, and nobody else's temporary files are about."""
+    monkeypatch.setattr(place, "_told", set())
+    monkeypatch.setattr(private, "_entries", {})
+    monkeypatch.setattr(private, "recipes", {})
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path_factory.mktemp("temporary")))
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Cache:
+    return Cache(tmp_path)
