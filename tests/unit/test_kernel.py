@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import copy
+import json
+import multiprocessing
 import os
+import pickle
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,9 +19,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from imbrex.build.cache import Cache
+from imbrex.build.cache import Cache, CacheWarning
 from imbrex.diagnostic import Diagnostic
-from imbrex.kernel import compile, default_name
+from imbrex.kernel import Kernel, compile, default_name
+from imbrex.kernel.compiled import Origin
+from imbrex.kernel.recipe import Recipe
 from imbrex.problem import Conv2d, Gemm, problem_text
 
 GEMM = Gemm(5, 7, 9)
@@ -91,13 +98,83 @@ def test_a_damaged_recipe_is_made_again(warm: Cache) -> None:
     assert compile(GEMM, cache=warm).was_cached
 
 
+@pytest.mark.parametrize("recipe", [{}, {"object": 3}, {"object": "../../x", "tunings": []}, {"tunings": 1}])
+def test_a_recipe_that_leads_nowhere_is_made_again(warm: Cache, recipe: dict[str, Any]) -> None:
+    """Its hash is right, and yet it is none."""
+    assert warm.root is not None
+    (path,) = (
+        p for p in (warm.root / "recipes").iterdir() if p.stem == _origin(compile(GEMM, cache=warm)).key
+    )
+    warm.remember(path.stem, recipe)
+    assert not compile(GEMM, cache=warm).was_cached
+    assert compile(GEMM, cache=warm).was_cached
+
+
+def test_a_recipe_is_what_its_json_says() -> None:
+    for kernel in (compile(GEMM), compile(CONV, "gfx942"), compile(BACKWARD, "emulate")):
+        recipe = _origin(kernel).recipe
+        assert Recipe.from_json(json.loads(json.dumps(recipe.to_json()))) == recipe
+
+
+def _origin(kernel: Kernel) -> Origin:
+    assert kernel.origin is not None
+    return kernel.origin
+
+
+def test_a_kernel_goes_to_another_process(operands: tuple[np.ndarray, np.ndarray]) -> None:
+    """Which has it from the cache, or makes it itself."""
+    a, b = operands
+    kernel = compile(GEMM, threads=1)
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        np.testing.assert_array_equal(pool.apply(kernel, (a, b)), kernel(a, b))
+        assert pool.apply(pickle.loads, (pickle.dumps(kernel),)).was_cached
+
+
+def test_a_kernel_that_is_unpickled(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    kernel = compile(GEMM, threads=1, name="mine")
+    again = pickle.loads(pickle.dumps(kernel))
+    assert again.was_cached and again.library.path == kernel.library.path
+    assert (again.name, again.threads, again.problem, again.origin) == ("mine", 1, GEMM, kernel.origin)
+    monkeypatch.setenv("IMBREX_CACHE_DIR", str(tmp_path))
+    elsewhere = copy.copy(kernel)
+    assert not elsewhere.was_cached and elsewhere.directory.is_relative_to(tmp_path)
+    assert elsewhere.check().is_right
+    with pytest.raises(TypeError, match="cannot be sent to another process"):
+        pickle.dumps(replace(kernel, origin=None))
+
+
+def test_a_kernel_made_for_another_machine_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Though an object lies under the key that its recipe names."""
+    kernel = compile(GEMM)
+    told = pickle.dumps(replace(kernel, origin=_origin(kernel)._replace(key="0" * 64)))
+    assert pickle.loads(told).origin == kernel.origin
+
+
+def test_the_files_of_a_kernel_whose_entry_is_gone(warm: Cache) -> None:
+    kernel, other = compile(GEMM, cache=warm), compile(GEMM, cache=warm)
+    assert kernel.files
+    shutil.rmtree(other.directory)
+    with pytest.raises(Diagnostic, match=r"'kernel.so' is gone from .*: no such file or directory"):
+        _ = other.files
+    assert kernel.files and other.check().is_right and other.grid_sizes == (1,)
+
+
+def test_a_kernel_that_no_cache_takes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.warns(CacheWarning, match="is not used"):
+        kernel = compile(GEMM, cache=Cache(tmp_path / "file"))
+    assert not kernel.is_kept and compile(GEMM).is_kept
+    assert kernel.check().is_right and kernel.bundle.units[0] in kernel.files
+
+
 def test_a_warm_start_imports_no_compiler(kernel_cache: Path) -> None:
     compile(CONV)
+    absent = ("xdsl", "imbrex.ir", "rich", "subproc", "filelock", "tempfile")
     program = (
         "import sys, numpy, imbrex\n"
         f"kernel = imbrex.compile({problem_text(CONV)!r})\n"
         "assert kernel.was_cached\n"
-        "print([m for m in sys.modules if m.startswith(('xdsl', 'imbrex.ir', 'rich', 'subproc'))])\n"
+        f"print([m for m in sys.modules if m.startswith({absent})])\n"
     )
     environment = {**os.environ, "IMBREX_CACHE_DIR": str(kernel_cache)}
     said = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)

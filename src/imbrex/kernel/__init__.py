@@ -2,6 +2,7 @@
 
 goal      what a kernel is built for
 order     a problem and all that may be chosen about its kernel, checked
+recipe    what a problem became, as the cache keeps it
 built     how its library was built
 compiled  the kernel: its files, its report, and calls on arrays
 make      `compile`: from the cache, or by the whole compiler

@@ -10,14 +10,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, assert_never
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, assert_never
 
 from imbrex.build.amd.code_object import CodeObject
 from imbrex.build.amd.lds import LdsCost
+from imbrex.build.cache import entry_bytes, is_private
 from imbrex.build.nvidia.cubin import Cubin
 from imbrex.build.shared import Shared
 from imbrex.kernel.built import SUFFIXES, Library, built
 from imbrex.kernel.goal import Goal
+from imbrex.kernel.order import Order
+from imbrex.kernel.recipe import Recipe
 from imbrex.problem import Gemm, Operand, Problem, problem_text
 from imbrex.run.cpu import CpuKernel
 
@@ -31,9 +34,17 @@ if TYPE_CHECKING:  # a warm start on a CPU goes without
     from imbrex.verify.data import Values
     from imbrex.verify.verdict import Pass, Verdict
 
-__all__ = ["Kernel", "Loaded"]
+__all__ = ["Kernel", "Loaded", "Origin"]
 
 Loaded: TypeAlias = "CpuKernel | HipKernel | CudaKernel"
+
+
+class Origin(NamedTuple):
+    """What leads to a kernel: all that was chosen, the cache's key of that, and what stood under it."""
+
+    order: Order
+    key: str
+    recipe: Recipe
 
 
 @dataclass(frozen=True)
@@ -48,6 +59,7 @@ class Kernel:
     compile_s: from the problem to the library; 0 when that came from the cache.
     lds: bank conflicts of a GPU's kernels, by name.
     schedules: how workgroups share the tiles of each product.
+    origin: what it was made of.
     """
 
     problem: Problem
@@ -62,6 +74,15 @@ class Kernel:
         default_factory=lambda: dict[str, LdsCost](), repr=False, compare=False
     )
     schedules: tuple[str, ...] = ()
+    origin: Origin | None = field(default=None, repr=False, compare=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For other processes: there the kernel comes from the cache, or is built again."""
+        from imbrex.kernel.make import restored
+
+        if self.origin is None:
+            raise TypeError("a kernel that `compile` did not make cannot be sent to another process")
+        return restored, (self.origin.order, self.origin.key, self.origin.recipe)
 
     @property
     def target(self) -> str:
@@ -82,6 +103,11 @@ class Kernel:
         """Where the library and its sources lie, in the cache."""
         return self.library.path.parent
 
+    @property
+    def is_kept(self) -> bool:
+        """False where no cache took it: its directory goes when the process ends."""
+        return not is_private(self.directory)
+
     @cached_property
     def tunings(self) -> tuple[Tuning, ...]:
         from imbrex.schedule.tuning import parse
@@ -90,9 +116,14 @@ class Kernel:
 
     @cached_property
     def files(self) -> Mapping[str, str]:
-        """The sources, by their path in the output folder: solver, wrapper, algorithm, device headers."""
+        """The sources, by their path in the output folder: solver, wrapper, algorithm, device headers.
+
+        A Diagnostic where the cache was emptied meanwhile.
+        """
         found = sorted(p for p in self.directory.rglob("*") if p.suffix in (".cpp", ".cu", ".hpp", ".h"))
-        return {p.relative_to(self.directory).as_posix(): p.read_text(encoding="utf-8") for p in found}
+        texts = {p.relative_to(self.directory).as_posix(): entry_bytes(p).decode() for p in found}
+        entry_bytes(self.library.path)  # the last file to be looked for: all of the others were there
+        return texts
 
     @property
     def bundle(self) -> Bundle:

@@ -7,19 +7,17 @@ runs no pass and imports no part of the compiler; and whatever it finds is what 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, assert_never
+from typing import TYPE_CHECKING, assert_never
 
-from imbrex.build.amd import lds
 from imbrex.build.amd.code_object import CodeObject, build_code_object, find_code_object
 from imbrex.build.cache import Cache
 from imbrex.build.nvidia.cubin import Cubin, build_cubin, compiler_version, find_cubin
 from imbrex.build.shared import Shared, build_shared, find_shared, recipe_key
-from imbrex.dtype import dtype
-from imbrex.kernel.compiled import Kernel, Loaded
+from imbrex.kernel.compiled import Kernel, Loaded, Origin
 from imbrex.kernel.goal import Goal, goal
 from imbrex.kernel.order import Order, ordered
+from imbrex.kernel.recipe import Recipe, Workspace
 from imbrex.problem import Problem, problem_text
 from imbrex.run import launch
 from imbrex.run.cpu import Parameter, load
@@ -30,7 +28,7 @@ if TYPE_CHECKING:  # the compiler's own modules; a warm start goes without
     from imbrex.schedule.tiles import TileSchedule
     from imbrex.schedule.tuning import Tuning
 
-__all__ = ["compile"]
+__all__ = ["compile", "restored"]
 
 
 def compile(
@@ -58,26 +56,44 @@ def compile(
     """
     wanted = target if isinstance(target, Goal) else goal(target, emulate)
     order = ordered(problem, wanted, tuning, threads, algorithm, name, schedule)
-    store = cache or Cache()
-    key = recipe_key(problem_text(order.problem), order.text, builder=_builder(order))
-    recipe = store.recall(key)
-    kernel = None if recipe is None else _found(order, recipe, store)
+    return _made(order, _key(order), cache or Cache())
+
+
+def restored(order: Order, key: str, recipe: Recipe) -> Kernel:
+    """A kernel that was sent to this process: what it was made as, if here it would be made so, too.
+
+    Where compiler, machine and generator are the same and the cache has the object, nothing is built.
+    """
+    store = Cache()
+    here = _key(order)
+    found = _found(order, key, recipe, store) if key == here else None
+    return found or _made(order, here, store)
+
+
+def _key(order: Order) -> str:
+    return recipe_key(problem_text(order.problem), order.text, builder=_builder(order))
+
+
+def _made(order: Order, key: str, store: Cache) -> Kernel:
+    """From the cache, or by the whole compiler."""
+    recipe = Recipe.from_json(store.recall(key))
+    kernel = None if recipe is None else _found(order, key, recipe, store)
     if kernel is not None:
         return kernel
     started = time.perf_counter()
     recipe = _built(order, store)
-    store.remember(key, recipe)
-    kernel = _found(order, recipe, store)
-    assert kernel is not None, f"the cache lost the object {recipe['object']} that it was just given"
+    store.remember(key, recipe.to_json())
+    kernel = _found(order, key, recipe, store)
+    assert kernel is not None, f"the cache lost the object {recipe.object} that it was just given"
     return replace(kernel, compile_s=time.perf_counter() - started)
 
 
-def _built(order: Order, store: Cache) -> dict[str, Any]:
+def _built(order: Order, store: Cache) -> Recipe:
     """What leads to the built object: its key, the texts of the tunings, the launches."""
     from imbrex.schedule.tuning import text
 
     lowered, chip = _lowered(order), order.goal.chip
-    tunings = [text(t) for t in lowered.tunings]
+    tunings = tuple(text(t) for t in lowered.tunings)
     files, unit = lowered.bundle.files, _unit(order)
     if order.goal.is_native:
         key = build_shared(files, cache=store).key
@@ -87,43 +103,41 @@ def _built(order: Order, store: Cache) -> dict[str, Any]:
     else:
         assert chip is not None
         key = build_code_object(files, unit, chip, cache=store).key
-    workspace = [[b.name, b.elements, b.dtype.name, b.name in lowered.zeroed] for b in lowered.workspace]
-    return {
-        "object": key,
-        "tunings": tunings,
-        "algorithm": lowered.algorithm,
-        "steps": launch.to_json(lowered.steps),
-        "workspace": workspace,
-        "schedules": lowered.schedules,
-        "lds": lds.to_json(lowered.lds),
-    }
+    return Recipe(
+        key,
+        tunings,
+        lowered.algorithm,
+        tuple(lowered.steps),
+        tuple(
+            Workspace(b.name, b.elements, b.dtype.name, b.name in lowered.zeroed) for b in lowered.workspace
+        ),
+        tuple(lowered.schedules),
+        lowered.lds,
+    )
 
 
-def _found(order: Order, recipe: Mapping[str, Any], store: Cache) -> Kernel | None:
+def _found(order: Order, key: str, recipe: Recipe, store: Cache) -> Kernel | None:
     """The kernel of an object that was built before; None when it is gone."""
     parameters = tuple(
         Parameter(o.role, o.shape, o.dtype.numpy, o.is_written, strides=o.strides)
         for o in order.problem.operands
     )
-    workspace = tuple(
-        Parameter(name, (elements,), dtype(of).numpy, True, is_zeroed)
-        for name, elements, of, is_zeroed in recipe["workspace"]
-    )
-    library = _library(order, recipe["object"], store)
+    workspace = tuple(array.parameter for array in recipe.workspace)
+    library = _library(order, recipe.object, store)
     if library is None:
         return None
-    steps = launch.from_json(recipe["steps"])
     return Kernel(
         order.problem,
         order.goal,
         order.threads,
-        tuple(recipe["tunings"]),
-        recipe["algorithm"],
+        recipe.tunings,
+        recipe.algorithm,
         library,
         0.0,
-        _loaded(order, library, parameters, steps, workspace),
-        lds.from_json(recipe["lds"]),
-        tuple(recipe["schedules"]),
+        _loaded(order, library, parameters, recipe.steps, workspace),
+        recipe.lds,
+        recipe.schedules,
+        Origin(order, key, recipe),
     )
 
 
