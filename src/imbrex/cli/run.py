@@ -113,10 +113,16 @@ def _told(outcome: Outcome) -> str:
         ]
     per = " a thread" if kernel.goal.is_native else ""
     extra = f"{bytes_text(kernel.workspace_bytes)}{per}, beside {bytes_text(problem.bytes)} of operands"
-    rows += [("extra memory", extra), ("source", str(kernel.directory / f"{kernel.name}.hpp"))]
+    rows += [("extra memory", extra), ("source", _source_text(kernel))]
     if outcome.asked.ignored:
         rows.append(("ignored", " ".join(outcome.asked.ignored)))
     return facts(problem_text(problem), rows)
+
+
+def _source_text(kernel: Kernel) -> str:
+    if kernel.is_kept:
+        return str(kernel.directory / f"{kernel.name}.hpp")
+    return "not kept, for no cache took it; 'imbrex build -o FOLDER' writes it"
 
 
 def _verdict(verdict: Verdict) -> str:
@@ -161,7 +167,7 @@ def _json(outcome: Outcome) -> dict[str, Any]:
         "ceiling_gigaflops": outcome.ceiling_gigaflops,
         "workspace_bytes_per_thread": kernel.workspace_bytes,
         "operand_bytes": kernel.problem.bytes,
-        "sources": str(kernel.directory),
+        "sources": str(kernel.directory) if kernel.is_kept else None,
         "ignored": list(outcome.asked.ignored),
     }
 
