@@ -16,7 +16,6 @@ and a warning.
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -29,6 +28,7 @@ from imbrex.build.cache.reader import Json, Reader, is_key, opened, opened_share
 from imbrex.build.cache.trust import Objection
 from imbrex.build.cache.writer import Entry, Writer
 from imbrex.diagnostic import Diagnostic
+from imbrex.numeral import shown, whole
 
 __all__ = ["Cache", "Stored"]
 
@@ -184,9 +184,10 @@ def _limit_bytes() -> int:
     given = os.environ.get("IMBREX_CACHE_BYTES")
     if given is None:
         return _DEFAULT_LIMIT_BYTES
-    if not re.fullmatch("[0-9]{1,18}", given):
-        raise Diagnostic(f"IMBREX_CACHE_BYTES should be a number of bytes, got '{given[:40]}'")
-    return int(given)
+    found = whole(given)
+    if found is None:
+        raise Diagnostic(f"IMBREX_CACHE_BYTES should be a number of bytes, got {shown(given)}")
+    return found
 
 
 def _touch(path: Path) -> None:
