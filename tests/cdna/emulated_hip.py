@@ -78,8 +78,9 @@ class EmulatedHip:
     ) -> tuple[int]:  # fmt: skip
         """Workgroups run one after another, their waves in a random order, memory as late as waits allow."""
         module, name = function
-        arrays = [self.memory[pointer.value or 0] for pointer in extra]
+        arrays = [self.memory.get(p.value or 0, np.uint64(p.value or 0)) for p in extra]
         self.launched.append(name)
         strict = {"race": True, "deferred": True, "shuffle": len(self.launched)}
+        strict["buffers"] = list(self.memory.values())
         self.emulator.run(module, name, (gx, gy, gz), (bx, by, bz), arrays, dyn_lds=shared, **strict)
         return (SUCCESS,)

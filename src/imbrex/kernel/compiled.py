@@ -7,7 +7,7 @@ may lie, what a call waits for, and who says how large a launch is.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, assert_never
@@ -32,7 +32,7 @@ if TYPE_CHECKING:  # a warm start on a CPU goes without
     from imbrex.run.hip.kernel import HipKernel
     from imbrex.schedule.tuning import Tuning
     from imbrex.verify.data import Values
-    from imbrex.verify.verdict import Pass, Verdict
+    from imbrex.verify.verdict import Verdict
 
 __all__ = ["Kernel", "Loaded", "Origin"]
 
@@ -207,37 +207,21 @@ class Kernel:
         each kind of values (docs/verify.md).
 
         values: one kind.  "integer" ones make every sum exact, so that only equality passes; "float" ones
-        need a bound; "probe" ones have few products that are not zero, with all their bits.  What is too
-        large for NumPy a GPU of NVIDIA's computes itself, where torch is installed.
+        need a bound; "probe" ones have few products that are not zero, with all their bits.  A kernel that
+        does more than to write its result is wrong, too, and then no other pass follows.  What is too large
+        for NumPy a GPU of NVIDIA's computes itself, where torch is installed.
         """
+        from imbrex.kernel.checked import passed
         from imbrex.verify.data import values_of
-        from imbrex.verify.verdict import Verdict
+        from imbrex.verify.verdict import Pass, Verdict
 
         self.loaded.prepare()
-        kinds = values_of(self.problem) if values is None else (values,)
-        return Verdict(tuple(self._passed(seed, kind, threads) for kind in kinds))
-
-    def _passed(self, seed: int, values: Values, threads: int | None) -> Pass:
-        from imbrex.verify.compare import compare
-        from imbrex.verify.data import random_operands
-        from imbrex.verify.device.check import is_for_device
-        from imbrex.verify.poison import spoiled
-        from imbrex.verify.reference import reference
-        from imbrex.verify.unit import unit_of
-        from imbrex.verify.verdict import Pass
-
-        unit = unit_of(None if self.goal.is_native else self.goal.chip, self.problem.dtype)
-        if self.goal.is_cuda and is_for_device(self.problem):
-            from imbrex.verify.device.guarded import checked
-
-            return checked(self.problem, self, seed, values, unit)
-        operands = random_operands(self.problem, seed, values, unit)
-        truth = reference(self.problem, operands.arrays, magnitude=operands.data == "any")
-        result = self(*(operands.arrays[o.role] for o in self.problem.operands), threads=threads)
-        found = compare(
-            self.problem, result, truth, is_exact=operands.is_exact, data=operands.data, unit=unit
-        )
-        return Pass(values, replace(found, beside=spoiled(result, self._operands[self._written].strides)))
+        passes: list[Pass] = []
+        for kind in values_of(self.problem) if values is None else (values,):
+            passes.append(passed(self, seed, kind, threads))
+            if passes[-1].fault is not None:
+                break
+        return Verdict(tuple(passes))
 
     @cached_property
     def _operands(self) -> tuple[Operand, ...]:

@@ -25,7 +25,7 @@ from imbrex.problem.operand import reach
 from imbrex.run.arrays import Array, as_array, check, new_array, same_kind, share_memory
 from imbrex.run.machine import usable_cores
 
-__all__ = ["CpuKernel", "Parameter", "load", "thread_count"]
+__all__ = ["CpuKernel", "Parameter", "allocated", "expect_done", "load", "thread_count"]
 
 _OK, _OUT_OF_MEMORY = 0, 1
 MOST_THREADS: Final = 99_999
@@ -71,7 +71,7 @@ class CpuKernel:
         threads: default all usable cores.  MemoryError when the kernel could not allocate.
         """
         self._check(arrays)
-        self._call(arrays, [_allocated(p) for p in self.workspace], threads)
+        self._call(arrays, [allocated(p) for p in self.workspace], threads)
 
     def _check(self, arrays: tuple[Array, ...]) -> None:
         if len(arrays) != len(self.parameters):
@@ -84,9 +84,7 @@ class CpuKernel:
 
     def _call(self, arrays: tuple[Array, ...], scratch: list[Array], threads: int | None) -> None:
         status = self.entry(*(array.ctypes.data for array in (*arrays, *scratch)), thread_count(threads))
-        if status == _OUT_OF_MEMORY:
-            raise MemoryError(f"'{self.symbol}' could not allocate its packing panels")
-        assert status == _OK, f"'{self.symbol}' returned {status}, which its ABI does not know"
+        expect_done(self.symbol, status)
 
     @property
     def grid_sizes(self) -> tuple[int, ...]:
@@ -114,7 +112,7 @@ class CpuKernel:
     def resident(self, *arrays: Array, threads: int | None = None) -> Generator[Callable[[], None]]:
         """A call that may be repeated, on these arrays and one workspace."""
         self._check(arrays)
-        scratch = [_allocated(p) for p in self.workspace]
+        scratch = [allocated(p) for p in self.workspace]
         yield lambda: self._call(arrays, scratch, threads)
 
     def _ask(self, question: str, *arguments: int) -> int:
@@ -147,6 +145,13 @@ def load(
     return CpuKernel(path, symbol, parameters, entry, workspace)
 
 
+def expect_done(symbol: str, status: int) -> None:
+    """MemoryError where an entry point says that it could not allocate."""
+    if status == _OUT_OF_MEMORY:
+        raise MemoryError(f"'{symbol}' could not allocate its packing panels")
+    assert status == _OK, f"'{symbol}' returned {status}, which its ABI does not know"
+
+
 def thread_count(threads: int | None = None) -> int:
     """`threads`, else the environment's IMBREX_THREADS, else all usable cores.
 
@@ -170,7 +175,7 @@ def thread_count(threads: int | None = None) -> int:
     return count
 
 
-def _allocated(p: Parameter) -> Array:
+def allocated(p: Parameter) -> Array:
     """A new array of zeros, or of set bits, NaN in every type of floats: nobody may count on it."""
     if p.is_zeroed:
         return np.zeros(p.shape, p.dtype)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, cast
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from imbrex.run.cpu import Parameter
 from imbrex.run.device import DeviceArray
 from imbrex.run.launch import Launch, Step
 from imbrex.run.placed import Placed, accepted, new_result, put_back
+from imbrex.run.watched import GpuMemory, watched
 
 __all__ = ["GpuKernel", "GpuMemory", "uploaded"]
 
@@ -75,46 +76,35 @@ class GpuKernel(ABC):
 
     @abstractmethod
     def resident(
-        self, *arrays: Placed, threads: int | None = None, stream: Any = None, waits: bool = True
+        self,
+        *arrays: Placed,
+        threads: int | None = None,
+        stream: Any = None,
+        waits: bool = True,
+        faults: list[str] | None = None,
     ) -> AbstractContextManager[Callable[[], None]]:
         """A call without what is done once: arrays of the host are on the GPU while the block runs, and what
         was written comes back at its end.  threads: of the host, a GPU has its own.  waits: each call returns
-        when the GPU is done.
+        when the GPU is done.  faults: where it is given, arrays of the host lie between margins on the GPU,
+        and what a call writes that is not its result is added to it.
         """
-
-
-class GpuMemory(Protocol):
-    """Memory of a GPU, through its driver; a Diagnostic where the driver refuses.  name: of the array."""
-
-    def allocate(self, size: int, name: str) -> Any:
-        """So many bytes; as an integer their address."""
-        ...
-
-    def free(self, memory: Any) -> None:
-        """Waits for what still runs."""
-        ...
-
-    def put(self, memory: Any, array: Array, name: str) -> None:
-        """memory = array."""
-        ...
-
-    def get(self, array: Array, memory: Any, name: str) -> None:
-        """array = memory."""
-        ...
-
-    def wait(self) -> None:
-        """Returns when the stream of the call is done."""
-        ...
 
 
 @contextmanager
 def uploaded(
-    gpu: GpuMemory, arrays: Sequence[Placed], parameters: Sequence[Parameter]
+    gpu: GpuMemory,
+    arrays: Sequence[Placed],
+    parameters: Sequence[Parameter],
+    faults: list[str] | None = None,
 ) -> Generator[tuple[int, ...]]:
     """Where each array lies on the GPU; those of the host in copies, of which the written ones come back.
 
-    Waits for the GPU at the end where there are copies.
+    Waits for the GPU at the end where there are copies.  faults: as of `GpuKernel.resident`.
     """
+    if faults is not None and not any(isinstance(array, DeviceArray) for array in arrays):
+        with watched(gpu, cast("Sequence[Array]", arrays), parameters, faults) as addresses_between:
+            yield addresses_between
+        return
     copies: list[tuple[Any, Array, Parameter]] = []
     addresses: list[int] = []
     try:

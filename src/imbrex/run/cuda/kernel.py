@@ -129,7 +129,12 @@ class CudaKernel(GpuKernel):
 
     @contextmanager
     def resident(
-        self, *arrays: Placed, threads: int | None = None, stream: Any = None, waits: bool = True
+        self,
+        *arrays: Placed,
+        threads: int | None = None,
+        stream: Any = None,
+        waits: bool = True,
+        faults: list[str] | None = None,
     ) -> Generator[Callable[[], None]]:
         del threads
         check_placed(self.symbol, self.parameters, arrays)
@@ -137,7 +142,7 @@ class CudaKernel(GpuKernel):
         on_gpu = [a.source for a in arrays if isinstance(a, DeviceArray)]
         handle = int(stream_handle(stream, on_gpu))
         memory = CudaMemory(cuda, handle)
-        with using_device(cuda, device), uploaded(memory, arrays, self.parameters) as addresses:
+        with using_device(cuda, device), uploaded(memory, arrays, self.parameters, faults) as addresses:
             launched = self._bound(cuda, device, handle, addresses, is_kept=len(on_gpu) == len(arrays))
             self._remember(cuda, on_gpu, stream, handle, launched)
 

@@ -36,7 +36,12 @@ class HipKernel(GpuKernel):
 
     @contextmanager
     def resident(
-        self, *arrays: Placed, threads: int | None = None, stream: Any = None, waits: bool = True
+        self,
+        *arrays: Placed,
+        threads: int | None = None,
+        stream: Any = None,
+        waits: bool = True,
+        faults: list[str] | None = None,
     ) -> Generator[Callable[[], None]]:
         del threads
         hip = require_gpu(self.chip)
@@ -49,7 +54,7 @@ class HipKernel(GpuKernel):
             loaded = functions(hip, self.path, names, device)
             memory = HipMemory(hip, handle)
             with (
-                uploaded(memory, arrays, self.parameters) as given,
+                uploaded(memory, arrays, self.parameters, faults) as given,
                 workspace(memory, self.workspace) as scratch,
             ):
                 addresses = [*given, *scratch]

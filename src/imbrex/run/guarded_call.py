@@ -1,0 +1,130 @@
+"""One call of a library in this process, its arrays in a file between pages that nobody may touch.
+
+    python -I -S guarded_call.py < order
+
+The order, and the answer on the last line of the output, are JSON.  Law: only what is here is imported, and
+nothing of the package, so that the process is there in the time of an interpreter.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import mmap
+import os
+import sys
+from typing import Any, Final
+
+__all__ = ["GUARD_BYTES", "LAYOUTS", "changed", "control_words", "environment", "restore"]
+
+GUARD_BYTES: Final = 1 << 24
+"""On either side of an array; address space, not memory."""
+MAP_FIXED: Final = 0x10
+FENV_BYTES: Final = 64
+
+LAYOUTS: Final[dict[tuple[str, str], dict[str, tuple[int, int, int]]]] = {
+    ("linux", "x86_64"): {"x87 control word": (0, 2, 0xFFFF), "MXCSR": (28, 4, 0xFFC0)},
+    ("darwin", "x86_64"): {"x87 control word": (0, 2, 0xFFFF), "MXCSR": (4, 4, 0xFFC0)},
+    ("linux", "aarch64"): {"FPCR": (0, 4, 0xFFFFFFFF)},
+    ("darwin", "arm64"): {"FPCR": (8, 8, 0xFFFFFFFF)},
+}
+"""System and machine -> what `fegetenv` stores: offset, bytes, and the bits that are no flags of past
+operations (fenv.h of glibc, musl and Darwin; Intel SDM vol. 1, 10.2.3; Arm ARM, FPCR).
+"""
+MEANINGS: Final[dict[str, dict[int, str]]] = {
+    "x87 control word": {0x0300: "precision", 0x0C00: "rounding mode"},
+    "MXCSR": {0x8000: "flush to zero", 0x0040: "denormals are zero", 0x6000: "rounding mode"},
+    "FPCR": {1 << 24: "flush to zero", 3 << 22: "rounding mode"},
+}
+
+
+def environment() -> bytes | None:
+    """What `fegetenv` stores of this thread; None on a machine whose layout nobody wrote down."""
+    if (sys.platform, os.uname().machine) not in LAYOUTS:
+        return None
+    held = ctypes.create_string_buffer(FENV_BYTES)
+    _of_fenv("fegetenv")(held)
+    return held.raw
+
+
+def restore(before: bytes | None) -> None:
+    """The thread rounds as it did then."""
+    if before is not None:
+        _of_fenv("fesetenv")(ctypes.create_string_buffer(before, FENV_BYTES))
+
+
+def control_words(held: bytes | None) -> dict[str, int]:
+    """What decides how a thread rounds, by name."""
+    if held is None:
+        return {}
+    layout = LAYOUTS[sys.platform, os.uname().machine]
+    return {
+        name: int.from_bytes(held[at : at + size], "little") & bits
+        for name, (at, size, bits) in layout.items()
+    }
+
+
+def _of_fenv(name: str) -> Any:
+    """Of the C library, or of the one for mathematics where they are two."""
+    try:
+        return ctypes.CDLL(None)[name]
+    except AttributeError:
+        return ctypes.CDLL("libm.so.6")[name]
+
+
+def changed(before: dict[str, int], after: dict[str, int]) -> str | None:
+    """What a call did to the control words of this thread."""
+    for name, was in before.items():
+        if (now := after[name]) != was:
+            kinds = [what for bits, what in MEANINGS[name].items() if (now ^ was) & bits]
+            of = f" ({', '.join(kinds)})" if kinds else ""
+            return f"it leaves the {name} at {now:#x}, which was {was:#x}{of}"
+    return None
+
+
+def _placed(region: dict[str, Any], fd: int, libc: Any) -> int:
+    """The address of an array: its region of the file is mapped between two that are not accessible, or not
+    writable, or are, as the order says.
+    """
+    size = region["span"]
+    protection = {"none": 0, "read": mmap.PROT_READ, "all": mmap.PROT_READ | mmap.PROT_WRITE}
+    whole = libc.mmap(
+        None,
+        size + 2 * GUARD_BYTES,
+        protection["all"],
+        mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | NORESERVE,
+        -1,
+        0,
+    )
+    if whole == ctypes.c_void_p(-1).value:
+        raise MemoryError("no address space for an array between its guards")
+    for start, side in ((whole, "before"), (whole + GUARD_BYTES + size, "after")):
+        libc.mprotect(start, GUARD_BYTES, protection[region[side]])
+    own, flags = whole + GUARD_BYTES, mmap.MAP_SHARED | MAP_FIXED
+    if libc.mmap(own, size, protection["all"], flags, fd, region["offset"]) != own:
+        raise MemoryError("an array cannot be mapped between its guards")
+    return own + int(region["place"])
+
+
+NORESERVE: Final = getattr(mmap, "MAP_NORESERVE", 0)
+
+
+def _main() -> None:
+    order = json.loads(sys.stdin.read())
+    libc = ctypes.CDLL(None)
+    libc.mmap.restype = ctypes.c_void_p
+    libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_int64]
+    libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    entry = ctypes.CDLL(order["library"], mode=os.RTLD_NOW | os.RTLD_LOCAL)[order["symbol"]]
+    addresses = [_placed(region, order["fd"], libc) for region in order["regions"]]
+    entry.argtypes, entry.restype = [*(ctypes.c_void_p for _ in addresses), ctypes.c_int], ctypes.c_int
+    before = control_words(environment())
+    status = entry(*addresses, order["threads"])
+    after = control_words(environment())
+    print()
+    print(json.dumps({"status": status, "changed": changed(before, after)}), flush=True)
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    _main()
