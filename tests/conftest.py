@@ -26,6 +26,7 @@ def kernel_cache(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> It
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--kills", type=int, default=20, help="how many compiles tests/e2e/test_killed.py kills")
     parser.addoption(
         "--update-golden", action="store_true", help="write the emitted source into tests/golden"
     )

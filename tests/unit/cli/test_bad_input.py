@@ -230,6 +230,19 @@ def test_a_cache_that_cannot_be_written_is_a_warning(process: Imbrex, tmp_path: 
     assert said.code == 0
     assert "right: 35 elements" in said.out
     assert said.errors.splitlines()[0].startswith("warning: the cache") and said.errors.count("\n") == 1
+    assert "source        not kept, for no cache took it; 'imbrex build -o FOLDER' writes it" in said.out
+
+
+def test_a_folder_never_holds_files_of_two_builds(imbrex: Imbrex, tmp_path: Path) -> None:
+    """A directory in the place of one file: nothing of the other problem is written."""
+    assert imbrex("build", GEMM, "-o", str(tmp_path)).code == 0
+    (tmp_path / "gemm.so").unlink()
+    (tmp_path / "gemm.so").mkdir()
+    before = {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()}
+    said = imbrex("build", f"{GEMM} -beta 1", "-o", str(tmp_path))
+    assert (said.code, said.out) == (1, "")
+    assert f"cannot write to '{tmp_path}': 'gemm.so' there is a directory" in said.errors
+    assert {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()} == before
 
 
 def test_a_closed_pipe_is_no_error(program: list[str]) -> None:

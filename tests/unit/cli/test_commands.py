@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from imbrex.cli import COMMANDS
+from imbrex.cli import COMMANDS, doctor
 from imbrex.ir.printed import print_module
 from imbrex.ir.problem_module import problem_module
 from imbrex.problem import Gemm
@@ -229,6 +229,21 @@ def test_doctor(imbrex: Imbrex) -> None:
     assert found["target cpu"]["state"] == found["target emulate"]["state"] == "ok"
     assert found["nvidia gpu"]["state"] in ("ok", "missing")
     assert "ok  compiler" in imbrex("doctor").out
+
+
+def test_doctor_says_which_cache_is_not_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("IMBREX_CACHE_DIR", str(tmp_path / "file"))
+    found = doctor._cache()
+    assert (found.state, found.mend) == ("missing", "set IMBREX_CACHE_DIR to a directory of your own")
+    assert "file' is no directory; every kernel is compiled anew" in found.told
+    monkeypatch.setenv("IMBREX_CACHE_DIR", str(tmp_path / "own"))
+    monkeypatch.setenv("IMBREX_SHARED_CACHE", str(tmp_path / "none"))
+    found = doctor._cache()
+    assert found.state == "ok" and "the shared cache" in found.told
+    (tmp_path / "there" / "v1").mkdir(parents=True)
+    monkeypatch.setenv("IMBREX_SHARED_CACHE", str(tmp_path / "there"))
+    assert f"also reads {tmp_path / 'there'}" in doctor._cache().told
 
 
 def test_doctor_names_what_mends(imbrex: Imbrex, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -137,6 +137,13 @@ def test_a_manifest_that_is_none_is_thrown_away(cache: Cache, text: str) -> None
     healthy(cache)
 
 
+def test_an_entry_without_files_is_none(cache: Cache) -> None:
+    """Whatever is asked of it."""
+    directory = cache.object(KEY, Builder()).directory
+    (directory / MANIFEST).write_text(MANIFESTS["no files"])
+    assert cache.find(KEY) is None and not directory.exists()
+
+
 @pytest.mark.parametrize("text", [NESTED, '{"recipe": ' + NESTED, "1" * 5000, " " * (17 << 20)])
 def test_a_recipe_that_is_none_is_thrown_away(cache: Cache, text: str) -> None:
     healthy(cache)
