@@ -82,7 +82,8 @@ class Diagnostic(Exception):
 
     def __str__(self) -> str:
         head = f"{self.location}: " if self.location else ""
-        lines = [printable(f"{head}{self.severity}: {self.message}")]
+        message = self.message if self.col is None else self.message.replace("\n", "\\n")  # it is one line
+        lines = [printable(f"{head}{self.severity}: {message}")]
         if self.source is not None and self.col is not None:
             lines += _marked(self.source, self.col - 1, self.length)
         if self.hint is not None:

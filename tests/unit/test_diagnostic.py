@@ -70,6 +70,11 @@ def test_long_messages_are_cut() -> None:
     assert str(Diagnostic("first\nsecond")) == "error: first\nsecond", "the lines of a compiler are kept"
 
 
+def test_the_message_of_a_place_is_one_line() -> None:
+    error = Diagnostic("got 'a\nerror: b'", line=1, col=1, source="a\nerror: b", length=9)
+    assert str(error).splitlines()[:2] == ["<text>:1:1: error: got 'a\\nerror: b'", "a\\nerror: b"]
+
+
 def test_at_fills_only_what_is_unknown() -> None:
     located = Diagnostic("x", file="a", subject="k").at(file="b", line=2, col=1, source="yy", length=2)
     assert (located.file, located.line, located.length, located.subject) == ("a", 2, 2, "k")

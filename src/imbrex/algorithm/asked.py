@@ -85,6 +85,8 @@ def _expect_phases(asked: str, op: ConvOp, request: Request) -> None:
 def _expect_groups(asked: str, problem: Problem) -> None:
     assert isinstance(problem, Conv2d), problem
     word, _, count = asked.partition(":")
+    if word == MERGED_GROUPS and problem.groups == 1:
+        raise Diagnostic(f"algorithm '{asked}' has no groups to merge", hint="leave the algorithm out")
     if (merged := whole(count, 1)) is None or problem.groups % merged:
         message = f"algorithm '{asked}' says how many of the {problem.groups} groups are computed as one"
         raise Diagnostic(message, hint=f"write '{word}:COUNT' with a COUNT that divides {problem.groups}")

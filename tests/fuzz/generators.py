@@ -1,0 +1,11 @@
+"""All generators, the quick ones first."""
+
+from __future__ import annotations
+
+from tests.fuzz.generator import Generator
+from tests.fuzz.machines import CACHES, COMMANDS, IR, KERNELS, LEVELS
+from tests.fuzz.texts import EXPRESSIONS, PROBLEMS, SCHEDULES, TUNINGS
+
+GENERATORS: tuple[Generator, ...] = (
+    PROBLEMS, EXPRESSIONS, TUNINGS, SCHEDULES, IR, COMMANDS, LEVELS, KERNELS, CACHES,
+)  # fmt: skip
