@@ -5,7 +5,7 @@ PYTHON ?= python3
 PY := .venv/bin/python
 PIP := $(PY) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test lint types unit hashes format clean
+.PHONY: demo test lint types unit fuzz hashes format clean
 
 demo: .venv/installed
 	$(PY) examples/demo.py
@@ -24,6 +24,11 @@ unit: .venv/installed-test
 
 hashes: .venv/installed-test
 	$(PY) -m tests.hashes
+
+# Random cases of everything that a user can give: docs/fuzz.md.
+SECONDS ?= 60
+fuzz: .venv/installed-test
+	$(PY) -m tests.fuzz --seconds $(SECONDS)
 
 format: .venv/installed-test
 	$(PY) -m ruff check --fix .

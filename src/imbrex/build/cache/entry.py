@@ -77,14 +77,17 @@ def parsed(data: bytes | str) -> object:
 
 def make_directory(path: Path) -> None:
     """With all above it that is missing, and writable by nobody else, whatever the umask is."""
-    try:
-        os.mkdir(path, 0o755)
-    except FileExistsError:
-        if not path.is_dir():
-            raise
-    except FileNotFoundError:
-        make_directory(path.parent)
-        make_directory(path)
+    missing = [path]
+    while missing:
+        try:
+            os.mkdir(missing[-1], 0o755)
+        except FileNotFoundError:
+            missing.append(missing[-1].parent)
+            continue
+        except FileExistsError:
+            if not missing[-1].is_dir():
+                raise
+        missing.pop()
 
 
 def write_through(path: Path, data: bytes) -> None:
