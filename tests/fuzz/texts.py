@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import fields
 
 import numpy as np
 from hypothesis import strategies as st
@@ -121,8 +122,8 @@ def tunings(draw: st.DrawFn) -> str:
     """A tuning of any kind, with any numbers."""
     kind = draw(st.sampled_from(sorted(tuning.KINDS)))
     values = [
-        draw(INSTRUCTIONS if name == tuning.INSTRUCTION else WORDS.get(name, SMALL.map(str)))
-        for name in tuning.KINDS[kind].__dataclass_fields__
+        draw(INSTRUCTIONS if field.name == tuning.INSTRUCTION else WORDS.get(field.name, SMALL.map(str)))
+        for field in fields(tuning.KINDS[kind])
     ]
     return f"v1:{kind}:{','.join(values)}"
 
@@ -142,7 +143,7 @@ def scheduled(text: str) -> bool:
 def schedules(draw: st.DrawFn) -> str:
     """A mode, perhaps with workgroups, perhaps with an order."""
     text = draw(st.sampled_from([*tiles.WORDS, "auto", "cluster_k"]))
-    text += draw(st.sampled_from(["", ":2", ":13", ":304"]) | NUMBERS.map(":{}".format))
+    text += draw(st.sampled_from(["", "", ":2", ":2", ":13", ":304"]) | NUMBERS.map(":{}".format))
     for option in draw(
         st.lists(st.sampled_from(["wgm=4", "along=n", "along=m", "xcd=8", "runtime", "wgm="]), max_size=3)
     ):
