@@ -81,12 +81,12 @@ class Cache:
         directory, started = private.new_directory(), time.perf_counter()
         try:
             build(directory)
+            missing = [name for name in needed if not (directory / name).is_file()]
+            assert not missing, f"the build left no {missing}"
+            kept = self._kept(key, directory, needed)
         except KeyboardInterrupt:
             private.remove(directory)
             raise
-        missing = [name for name in needed if not (directory / name).is_file()]
-        assert not missing, f"the build left no {missing}"
-        kept = self._kept(key, directory, needed)
         return Stored(key, kept, False, time.perf_counter() - started)
 
     def find(self, key: str, needed: Collection[str] = ()) -> Stored | None:
@@ -112,10 +112,10 @@ class Cache:
             try:
                 self._writer.write_recipe(key, recipe)
             except OSError as error:
+                private.recipes[key] = recipe
                 _warn_unwritable(self._own, error)
-            else:
-                return
-        private.recipes[key] = recipe
+        else:
+            private.recipes[key] = recipe
 
     def recall(self, key: str) -> Json | None:
         """What `remember` stored under `key`; None when there is nothing or it is damaged."""
@@ -151,12 +151,14 @@ class Cache:
             try:
                 self._writer.publish(key, built, needed)
             except OSError as error:
+                private.keep(key, built)
                 _warn_unwritable(self._own, error)
             else:
                 private.remove(built)
                 self._writer.tidy(self.limit_bytes)
                 return self._own.entry(key)
-        private.keep(key, built)
+        else:
+            private.keep(key, built)
         return built
 
 

@@ -137,6 +137,19 @@ def test_a_manifest_that_is_none_is_thrown_away(cache: Cache, text: str) -> None
     healthy(cache)
 
 
+def test_a_warning_that_is_an_error_loses_nothing(tmp_path: Path) -> None:
+    """Under `-W error` it is raised once; what was built is there all the same."""
+    cache, build = Cache(tmp_path), Builder()
+    with failing(tmp_path, errno.ENOSPC, 1, lasts=True), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(CacheWarning):
+            cache.object(KEY, build)
+        assert cache.object(KEY, build).was_cached and build.calls == 1
+        with pytest.raises(CacheWarning):
+            cache.remember(KEY, {"a": 1})
+        assert cache.recall(KEY) == {"a": 1}
+
+
 def test_an_entry_without_files_is_none(cache: Cache) -> None:
     """Whatever is asked of it."""
     directory = cache.object(KEY, Builder()).directory
