@@ -126,8 +126,8 @@ def _source_text(kernel: Kernel) -> str:
 
 
 def _verdict(verdict: Verdict) -> str:
-    margin = f"; largest error {verdict.max_error_ratio:.2g} of its bound" if len(verdict.passes) > 1 else ""
-    text = f"{verdict}{margin if verdict.is_right and not verdict.is_exact else ''}"
+    ratio = verdict.max_error_ratio if verdict.is_right and len(verdict.passes) > 1 else 0.0
+    text = f"{verdict}; largest error {ratio:.2g} of its bound" if ratio else str(verdict)
     return click.style(text, fg="green" if verdict.is_right else "red")
 
 
