@@ -236,6 +236,7 @@ IMBREX_INLINE void consume_stream(const P &p, const line_places<P> &at, int32_t 
 #pragma unroll 1
     while (c.turn < P::most_turns + (group == 0)) { // others may have more lines
       c.wait_for_turn(at);
+      __syncwarp(); // else a lane that lags could miss its turn: no product holds the others back
       c.pass_turn(at);
     }
   }
