@@ -130,9 +130,10 @@ def _lowered(request: Request) -> Lowered:
         tuple(strides) if any(o.strides for o in operands) else (),
     )
     made = program(module, written)
-    files = bundle(made, facts, request.target)
+    overlapped = early(made, is_short(request.problem)) if request.machine.name == CHIP else frozenset[str]()
+    files = bundle(made, facts, request.target, overlapped)
     costs = _lds_costs(made, request.target)
-    steps = steps_of(made, request.target, is_short(request.problem))
+    steps = steps_of(made, request.target, overlapped)
     return Lowered(files, used, steps, made.workspace, costs, made.zeroed, shared, algorithm)
 
 
@@ -159,10 +160,12 @@ def _lds_costs(made: Program, target: str) -> dict[str, LdsCost]:
     return {name: LdsCost(*traffic.factors, traffic.extra) for name, traffic in found.items()}
 
 
-def steps_of(made: Program, target: str, is_short: bool = False) -> tuple[Step, ...]:
-    """What a host does to run the program on a device, its arrays by their places."""
+def steps_of(made: Program, target: str, overlapped: frozenset[str] = frozenset()) -> tuple[Step, ...]:
+    """What a host does to run the program on a device, its arrays by their places.
+
+    overlapped: launches that may begin before the one ahead has ended.
+    """
     places = {buffer.name: place for place, buffer in enumerate(made.arguments)}
-    overlapped = early(made, is_short) if target in ARCHITECTURES else frozenset[str]()
     return tuple(
         Zero(places[step.buffer.name])
         if isinstance(step, ZeroFill)

@@ -93,7 +93,7 @@ def request_of(chosen: Choices, asked: Asked) -> Request:
     """The compiler's request; of a target that kernels are not built for, one for its schedule alone."""
     given = None if chosen.tuning is None else tunings.parse(chosen.tuning)
     name = asked.name or default_name(asked.problem)
-    form = chosen.goal.target if _is_built(chosen) else "cpu"
+    form = chosen.goal.source if _is_built(chosen) else "cpu"
     shared = None if chosen.schedule is None else tiles.wanted(chosen.schedule)
     where = _machine(chosen)
     algorithm = expected_algorithm(asked.problem, _goal(chosen), chosen.algorithm_of(asked))

@@ -132,9 +132,7 @@ target_option = click.option(
     metavar="NAME",
     help=f"cpu (default), {', '.join((*CHIPS, *ARCHITECTURES))}; emulate is gfx942 with --emulate.",
 )
-emulate_option = click.option(
-    "--emulate", is_flag=True, help="An AMD GPU's schedule, lane by lane, on this CPU."
-)
+emulate_option = click.option("--emulate", is_flag=True, help="A GPU's schedule, lane by lane, on this CPU.")
 _OPTIONS = (
     target_option,
     emulate_option,

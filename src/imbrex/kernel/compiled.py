@@ -130,7 +130,7 @@ class Kernel:
         """The sources with the names of the three that matter."""
         from imbrex.emit.bundle import Bundle
 
-        return Bundle(self.name, self.files, self.target)
+        return Bundle(self.name, self.files, self.goal.source)
 
     @cached_property
     def report(self) -> Mapping[str, Any]:

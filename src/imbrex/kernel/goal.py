@@ -34,6 +34,17 @@ class Goal:
         return self.target in ARCHITECTURES
 
     @property
+    def source(self) -> str:
+        """How source is written: `target`, or what `emulate` is of a GPU of NVIDIA's."""
+        is_whole = self.target == "emulate" and self.is_of_nvidia
+        return f"emulate_{self.chip}" if is_whole else self.target
+
+    @property
+    def is_of_nvidia(self) -> bool:
+        """Is the schedule that of a GPU of NVIDIA's, wherever it runs?"""
+        return self.chip in ARCHITECTURES
+
+    @property
     def is_native(self) -> bool:
         """Does it run on this machine's CPU?"""
         return self.target in ("cpu", "emulate")
@@ -50,9 +61,10 @@ def goal(target: str = "cpu", emulate: bool = False) -> Goal:
         raise no_target(target, TARGETS)
     if target == "emulate":
         return Goal("emulate", EMULATED)
-    if emulate and target in ("cpu", *ARCHITECTURES):
-        message = f"target '{target}' has no lane-level form; --emulate is of an AMD GPU's schedule"
-        raise Diagnostic(message, hint=f"name one of {', '.join(CHIPS)}, or 'emulate' for {EMULATED}'s")
+    if emulate and target == "cpu":
+        message = f"target '{target}' has no lane-level form; --emulate is of a GPU's schedule"
+        named = ", ".join((*CHIPS, *ARCHITECTURES))
+        raise Diagnostic(message, hint=f"name one of {named}, or 'emulate' for {EMULATED}'s")
     if target == "cpu":
         return CPU
     return Goal("emulate" if emulate else target, target)

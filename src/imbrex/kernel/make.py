@@ -21,6 +21,7 @@ from imbrex.kernel.recipe import Recipe, Workspace
 from imbrex.problem import Problem, problem_text
 from imbrex.run import launch
 from imbrex.run.cpu import Parameter, load
+from imbrex.run.emulated import load_emulated
 from imbrex.run.machine import machine
 
 if TYPE_CHECKING:  # the compiler's own modules; a warm start goes without
@@ -46,11 +47,11 @@ def compile(
     """The kernel of `problem` for `target`, from the cache where it is there; a Diagnostic where none can be.
 
     problem: a problem, or the text of one.  target: "cpu", or a GPU such as "gfx942", whose kernels run on
-    such a GPU only; or what `goal` gives.  emulate: the lane-level build of the GPU's schedule instead, which
-    runs here; the target "emulate" is that of gfx942.  tuning: taken as it is or refused with reasons; None
-    lets the model choose.  algorithm: of a convolution, "channels_last", which packs what it reads, or
-    "v4r4", and of backward data "v4r1" or "v1r1", which do not (docs/convolution.md); of a product,
-    "aligned" or "direct" (docs/hopper.md), "data_tiled", or "data_tiled:" and a tile kernel
+    such a GPU only; or what `goal` gives.  emulate: the GPU's schedule lane by lane instead, which runs here
+    (docs/emulate.md); the target "emulate" is that of gfx942.  tuning: taken as it is or refused with
+    reasons; None lets the model choose.  algorithm: of a convolution, "channels_last", which packs what it
+    reads, or "v4r4", and of backward data "v4r1" or "v1r1", which do not (docs/convolution.md); of a
+    product, "aligned" or "direct" (docs/hopper.md), "data_tiled", or "data_tiled:" and a tile kernel
     (docs/swizzle.md).  name: of the entry point and files.  schedule: how workgroups share output tiles,
     "stream_k:64" say (docs/mapping.md); "auto" lets the model choose.
     """
@@ -96,7 +97,7 @@ def _built(order: Order, store: Cache) -> Recipe:
     tunings = tuple(text(t) for t in lowered.tunings)
     files, unit = lowered.bundle.files, _unit(order)
     if order.goal.is_native:
-        key = build_shared(files, cache=store).key
+        key = build_shared(files, flags=lowered.bundle.flags, cache=store).key
     elif order.goal.is_cuda:
         told = " ".join(dict.fromkeys(tunings))
         key = build_cubin(files, unit, order.goal.target, tuning=told, cache=store).key
@@ -161,6 +162,8 @@ def _loaded(
 ) -> Loaded:
     """What runs it; the modules of a GPU are imported where there is a kernel for one."""
     match library:
+        case Shared() if order.goal.is_of_nvidia:
+            return load_emulated(library.path, order.name, parameters, workspace)
         case Shared():
             return load(library.path, order.name, parameters, workspace)
         case CodeObject():
@@ -203,5 +206,5 @@ def _lowered(order: Order) -> Lowered:
         here.isa.fma_per_cycle,
     )
     return lower(
-        Request(order.problem, target, order.goal.target, wanted, order.algorithm, order.name, schedule)
+        Request(order.problem, target, order.goal.source, wanted, order.algorithm, order.name, schedule)
     )

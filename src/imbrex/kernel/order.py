@@ -159,13 +159,13 @@ def _of_product(problem: Problem, goal: Goal, wanted: str) -> str:
     word = wanted.partition(":")[0]
     if not isinstance(problem, Gemm):
         raise Diagnostic(f"algorithm '{wanted}' is one of a product, this is a convolution")
-    if word == ALIGNED and not goal.is_cuda:
+    if word == ALIGNED and not goal.is_of_nvidia:
         message = f"algorithm '{wanted}' copies for tensor maps, and target '{goal}' has none"
         raise Diagnostic(message, hint=f"name {' or '.join(ARCHITECTURES)}, or leave the algorithm out")
     if word == DATA_TILED and goal.chip is None:
         message = f"algorithm '{wanted}' packs for matrix instructions, and target '{goal}' has none"
         raise Diagnostic(message, hint="name a GPU such as gfx942, or emulate")
-    if word == DATA_TILED and goal.is_cuda:
+    if word == DATA_TILED and goal.is_of_nvidia:
         message = f"algorithm '{wanted}' packs tiles for AMD's matrix instructions, '{goal}' has tensor maps"
         raise Diagnostic(message, hint="leave the algorithm out, and matrices are read where they are")
     return wanted

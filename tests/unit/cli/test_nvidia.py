@@ -96,9 +96,11 @@ def test_what_is_not_here_is_one_message(
     assert (said.code, said.out) == (1, "") and message in said.errors
 
 
-def test_emulation_is_of_other_targets(imbrex: Imbrex) -> None:
-    said = imbrex("run", GEMM, "--target", "sm_90a", "--emulate")
-    assert said.code == 1 and "target 'sm_90a' has no lane-level form" in said.errors
+def test_emulation_is_of_the_same_source(imbrex: Imbrex) -> None:
+    said = imbrex(
+        "run", "gemm -t f16 -m 200 -n 136 -k 96", "--target", "sm_90a", "--emulate", "--seconds", "0"
+    )
+    assert said.code == 0 and "right: 27200 elements" in said.out and "emulate (sm_90a)" in said.out
 
 
 def test_doctor_tells_what_is_here(imbrex: Imbrex, cuda: ComputingCuda) -> None:

@@ -1,0 +1,21 @@
+// The machine's matrix unit.
+#pragma once
+#include "language.h"
+
+namespace imbrex {
+
+IMBREX_INLINE void begin_products() { hopper::begin_products(); }
+IMBREX_INLINE void end_products() { hopper::end_products(); }
+template <int Groups> IMBREX_INLINE void wait_products() { hopper::wait_products(Groups); }
+
+using factors = hopper::element;
+
+template <factors Of, int N> struct matrix_unit {
+  template <bool ATurned, bool BTurned, class Sum> IMBREX_INLINE void multiply(Sum *d, uint64_t a, uint64_t b, bool adds) {
+    constexpr bool are_halves = Of == factors::f16 || Of == factors::bf16, are_integers = Of == factors::s8;
+    static_assert(are_halves || !(ATurned || BTurned), "only halves are read along either dim");
+    static_assert(N % 8 == 0 && 8 <= N && N <= 256 && (!are_integers || N <= 24 || N % 16 == 0), "columns that there are");
+    hopper::multiply(Of, N, ATurned, BTurned, d, a, b, adds);
+  }
+};
+} // namespace imbrex

@@ -1,0 +1,134 @@
+"""A CUDA kernel for this CPU: the entry point that runs its launches on the machine of device/emulate/hopper.
+
+NAME.cu and NAME.hpp are those of the GPU, byte for byte, and so are their headers but for device/cuda/ptx,
+which is written a second time.  NAME.cpp hands the arrays and tensor maps to the kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import Final
+
+from imbrex.dtype import dtype
+from imbrex.emit import c
+from imbrex.emit.cuda.geometry import LaunchFacts, launch_facts
+from imbrex.lower.stmt import Buffer, Kernel, Program, ZeroFill
+from imbrex.view.tensor.form import Box, TensorMap, Walk
+
+__all__ = ["FLAGS", "PTX", "TARGETS", "units"]
+
+TARGETS: Final = {"emulate_sm_90a": "sm_90a"}
+"""How source is written -> whose kernels it is of."""
+PTX: Final = {"cuda/ptx": "emulate/ptx"}
+"""A folder of the GPU's headers -> where its second form is."""
+FLAGS: Final = ("-O2", "-fno-threadsafe-statics", "-fno-strict-aliasing", "-Wno-unknown-pragmas")
+DIMS: Final = 5
+"""Of a tensor map, at most."""
+
+PROLOGUE: Final = """
+// An array as whatever a kernel takes it for.
+struct any {
+  void *p;
+  template <class T> operator T *() const { return static_cast<T *>(p); }
+};
+"""
+
+
+def units(program: Program, early: Collection[str]) -> dict[str, list[str]]:
+    """File name -> lines, of what the GPU's own files do not have.  early: launches that may begin early."""
+    kernels = [launch for launch in program.launches if isinstance(launch, Kernel)]
+    facts = {kernel.name: launch_facts(kernel) for kernel in kernels}
+    first, count = dict[str, int](), 0
+    for kernel in kernels:
+        first[kernel.name] = count
+        count += len(facts[kernel.name].tensors)
+    places = {buffer.name: place for place, buffer in enumerate(program.arguments)}
+    lines = [f'#include "{program.name}.cu"', *PROLOGUE.splitlines()]
+    lines += [f"static void *given[{len(places)}];", f"static imbrex::tensor_form forms[{max(count, 1)}];"]
+    lines.append("static unsigned chosen_seed;")
+    for kernel in kernels:
+        maps = [
+            f"imbrex::tensor_map{{forms + {first[kernel.name] + i}}}" for i in range(_tensors(facts, kernel))
+        ]
+        arrays = [f"any{{given[{places[b.name]}]}}" for b in kernel.arguments]
+        lines += ["", f"static void run_{kernel.name}() {{"]
+        lines += [f"  {kernel.name}({', '.join([*maps, *arrays])});", "}"]
+    lines += ["", *_entry(program, facts, early)]
+    return {f"{program.name}.cpp": lines}
+
+
+def _tensors(facts: dict[str, LaunchFacts], kernel: Kernel) -> int:
+    return len(facts[kernel.name].tensors)
+
+
+def _entry(program: Program, facts: dict[str, LaunchFacts], early: Collection[str]) -> list[str]:
+    """The function that a host calls, and those for the order of warps and for what went wrong."""
+    name, buffers = program.name, program.arguments
+    declared = ", ".join(f"{'' if b.name in program.outputs else 'const '}void *{b.name}_" for b in buffers)
+    lines = [f"given[{i}] = const_cast<void *>({b.name}_);" for i, b in enumerate(buffers)]
+    kernels = [launch for launch in program.launches if isinstance(launch, Kernel)]
+    for i, tensor in enumerate(t for kernel in kernels for t in _of_program(kernel, facts, buffers)):
+        lines.append(f"forms[{i}] = {_form(tensor)};")
+    lines.append("const imbrex::emulated_launch launches[] = {")
+    lines += [f"  {_launch(launch, facts, early, buffers)}," for launch in program.launches]
+    lines += [
+        "};",
+        f"const bool is_right = imbrex::hopper::run(launches, {len(program.launches)}, chosen_seed);",
+    ]
+    return [
+        "// Runs every launch; returns 0, or 2 where one did what it must not.",
+        f'extern "C" int {name}({declared}, int) {{',
+        *c.indented(["imbrex::hopper::take_turn();", *lines, "imbrex::hopper::give_turn();"]),
+        "  return is_right ? 0 : 2;",
+        "}",
+        "// Which of the orders of warps it is to be.",
+        f'extern "C" void {name}_seed(unsigned seed) {{ chosen_seed = seed; }}',
+        f'extern "C" const char *{name}_fault() {{ return imbrex::hopper::told(); }}',
+    ]
+
+
+def _of_program(
+    kernel: Kernel, facts: dict[str, LaunchFacts], buffers: Sequence[Buffer]
+) -> Iterable[tuple[TensorMap, int]]:
+    """A kernel's tensor maps, and the places of their arrays in the program."""
+    names = [b.name for b in buffers]
+    for tensor in facts[kernel.name].tensors:
+        yield tensor, names.index(kernel.arguments[tensor.argument].name)
+
+
+def _form(tensor: tuple[TensorMap, int]) -> str:
+    of, place = tensor
+    form, size = of.form, dtype(of.dtype).bytes
+    first = f"static_cast<char *>(given[{place}]) + {form.base * size}"
+    is_walk, is_tf32 = (str(x).lower() for x in (isinstance(form, Walk), of.dtype == "tf32"))
+    head = f"{first}, {size}, {len(form.sizes)}, {form.swizzle}, {is_walk}, {is_tf32}"
+    extents = f"{_braced(form.sizes)}, {_braced((1, *form.strides))}"
+    match form:
+        case Box():
+            more = f"{_braced(form.box)}, {_braced(form.steps)}, {{}}, {{}}, 0, 0"
+        case Walk():
+            more = f"{{}}, {_braced(form.steps)}, {_braced(form.lower)}, {_braced(form.upper)}"
+            more += f", {form.channels}, {form.pixels}"
+    return f"imbrex::tensor_form{{{head}, {extents}, {more}}}"
+
+
+def _braced(numbers: Iterable[int]) -> str:
+    return f"{{{', '.join(map(str, numbers))}}}"
+
+
+def _launch(
+    launch: Kernel | ZeroFill,
+    facts: dict[str, LaunchFacts],
+    early: Collection[str],
+    buffers: Sequence[Buffer],
+) -> str:
+    if isinstance(launch, ZeroFill):
+        b = launch.buffer
+        place = [x.name for x in buffers].index(b.name)
+        return (
+            f'{{"zeros", nullptr, 1, 0, 0, 1, false, given[{place}], size_t({b.elements}) * {b.dtype.bytes}}}'
+        )
+    shared, cluster, _ = facts[launch.name]
+    is_early = str(launch.name in early).lower()
+    sizes = f"{launch.grid_size}, {launch.block_size}, {shared}, {cluster}"
+    return f'{{"{launch.name}", run_{launch.name}, {sizes}, {is_early}, nullptr, 0}}'

@@ -1,0 +1,71 @@
+"""Kernels of every family of sm_90a at sizes that a CPU runs lane by lane in a moment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from imbrex.problem import Conv2d, Gemm, Problem
+
+__all__ = ["CASES", "HopperCase"]
+
+NHWC: dict[str, Any] = {"filter_layout": "KYXC", "input_layout": "NHWC", "output_layout": "NHWK"}
+WINDOW: dict[str, Any] = {"y": 3, "x": 3, "pad_h": 1, "pad_w": 1}
+FINISHED = "relu(x + bias) + residual"
+
+
+@dataclass(frozen=True)
+class HopperCase:
+    problem: Problem
+    tuning: str | None = None
+    algorithm: str | None = None
+    schedule: str | None = None
+
+
+def gemm(m: int, n: int, k: int, tuning: str | None = None, **given: Any) -> HopperCase:
+    words = {name: given.pop(name) for name in ("algorithm", "schedule") if name in given}
+    chosen = None if tuning is None else f"v1:warpgroup:{tuning}"
+    return HopperCase(Gemm(m, n, k, **{"dtype": "f16", **given}), chosen, **words)
+
+
+def conv(
+    direction: str, algorithm: str | None, tuning: str | None = None, layout: str = "NHWC", **shape: Any
+) -> HopperCase:
+    orders = NHWC if layout == "NHWC" else {}
+    sizes = {"n": 1, "c": 16, "k": 16, "h": 8, "w": 8, "dtype": "f16"} | WINDOW | orders | shape
+    return HopperCase(Conv2d(direction, **sizes), tuning, algorithm)  # type: ignore[arg-type]
+
+
+TWO = "128,192,64,2,2,1,1,cooperative,straight,1"
+ONE = "64,64,64,3,1,1,1,cooperative,straight,1"
+CASES = {
+    "two consumers, epilogue": gemm(136, 200, 200, TWO, transpose_b=True, epilogue=FINISHED),
+    "one consumer, a step in flight": gemm(64, 64, 512, ONE, transpose_a=True),
+    "pingpong": gemm(1024, 136, 136, "64,8,64,3,2,1,1,pingpong,straight,1", transpose_b=True),
+    "a cluster's loads": gemm(136, 136, 200, "64,64,64,3,1,2,2,cooperative,straight,1", dtype="bf16"),
+    "sums through a cluster": gemm(136, 72, 712, ONE, transpose_b=True, schedule="cluster_k:4"),
+    "sums through memory": gemm(136, 72, 520, ONE, schedule="stream_k:5"),
+    "sums of all who share": gemm(64, 72, 520, ONE, schedule="split_k:4"),
+    "lanes that load": gemm(137, 71, 139, TWO, transpose_a=True, algorithm="direct"),
+    "lanes that copy": gemm(136, 72, 140, TWO, transpose_b=True, algorithm="direct"),
+    "copies first": gemm(137, 71, 139, algorithm="aligned"),
+    "scaled, in batches": gemm(72, 136, 72, TWO, batch=2, alpha=2.0, beta=3.0),
+    "tf32": gemm(136, 72, 72, "128,64,32,3,2,1,1,cooperative,straight,1", dtype="tf32", transpose_b=True),
+    "i8": gemm(136, 80, 272, "128,64,128,2,2,1,1,cooperative,swapped,1", dtype="i8", transpose_b=True),
+    "f8, turned": gemm(136, 80, 272, "64,64,128,3,1,1,1,cooperative,straight,1", dtype="f8e4m3fn"),
+    "f32": HopperCase(Gemm(100, 75, 77, alpha=2.0, beta=3.0), "v1:general:64,64,64,8,4,4"),
+    "f32, shared tiles": HopperCase(Gemm(64, 64, 96), "v1:general:64,64,64,8,4,4", schedule="stream_k:3"),
+    "a walk": conv("forward", None, c=32, stride=2),
+    "phases": conv("backward_data", "shared_phases_last", layout="NCHW", c=64, k=64, stride=2, h=16, w=16),
+    "a raster": conv("forward", "halo:1", c=32, k=32),
+    "lines": conv("forward", None, "v1:lines:8,4,8,3,3,64,32,1,3,3,pingpong", n=9, c=64, k=64, h=7, w=7),
+    "taps as columns": conv("backward_weight", "halo:1", c=64, k=64),
+    "blocks of a diagonal": conv(
+        "backward_weight", "halo:8", "v1:halo_weight:1,1,3,16,9,64,4,1,4,2", c=64, k=64, groups=8, h=12
+    ),
+    "planes": conv(
+        "backward_weight", None, "v1:halo_weight:2,4,8,32,9,64,4,2,2,1", "NCHW",
+        n=5, c=64, k=64, groups=8, h=4, w=16,
+    ),
+    "strips of channels": conv("forward", "channel_vectors", c=24, k=24, groups=24),
+}  # fmt: skip

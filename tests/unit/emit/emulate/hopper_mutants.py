@@ -1,0 +1,302 @@
+"""What a header may lack or have wrong, by a line of text, and the kernels that show it."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+__all__ = ["MUTANTS", "Mutant"]
+
+
+class Mutant(NamedTuple):
+    """case: of CASES.  file: the end of its name.  becomes: nothing, where a line is dropped.  said: a part
+    of the fault, where every order of warps has the same.
+    """
+
+    case: str
+    file: str
+    line: str
+    becomes: str = ""
+    said: str = ""
+
+
+TWO: Final = "two consumers, epilogue"
+FLIGHT: Final = "one consumer, a step in flight"
+MUTANTS: Final = {
+    # warpgroup_gemm.h: the ring
+    "a stage is read before it is full": Mutant(
+        TWO,
+        "warpgroup_gemm.h",
+        "wait(at.full(here.stage), here.round);\n      if constexpr (P::has_lanes)",
+        "if constexpr (P::has_lanes)",
+        "multiplies",
+    ),
+    "a stage is filled before it is empty": Mutant(
+        TWO, "warpgroup_gemm.h", "wait(at.empty(here.stage), here.round ^ 1);", ""
+    ),
+    "a stage is released while it is read": Mutant(
+        TWO, "warpgroup_gemm.h", "wait_products<in_flight>();", ""
+    ),
+    "the wrong stage is released": Mutant(
+        FLIGHT,
+        "warpgroup_gemm.h",
+        "release(at, in_flight ? before : here.stage, rank)",
+        "release(at, here.stage, rank)",
+    ),
+    "one more may be in flight": Mutant(
+        FLIGHT, "warpgroup_gemm.h", "wait_products<in_flight>();", "wait_products<in_flight + 1>();"
+    ),
+    "a stage is never released": Mutant(
+        FLIGHT,
+        "warpgroup_gemm.h",
+        "if (in_flight == 0 || step > w.first) release(at, in_flight ? before : here.stage, rank);",
+        "",
+        "nobody can go on",
+    ),
+    "bytes are announced that do not come": Mutant(
+        TWO,
+        "warpgroup_gemm.h",
+        "arrive_expecting(full, P::copied_bytes);",
+        "arrive_expecting(full, P::copied_bytes + 16);",
+        "16 bytes short",
+    ),
+    "fewer bytes are announced": Mutant(
+        TWO,
+        "warpgroup_gemm.h",
+        "arrive_expecting(full, P::copied_bytes);",
+        "arrive_expecting(full, P::copied_bytes - 16);",
+    ),
+    "a reader more is waited for": Mutant(
+        TWO,
+        "warpgroup_gemm.h",
+        "make_barrier(at.empty(i), readers);",
+        "make_barrier(at.empty(i), readers + 1);",
+        "nobody can go on",
+    ),
+    "barriers are used before they are made": Mutant(
+        TWO,
+        "warpgroup_gemm.h",
+        "meet_cluster();\n  else\n    __syncthreads();",
+        "meet_cluster();",
+        "there is none",
+    ),
+    "a turn is not waited for": Mutant(
+        "pingpong", "warpgroup_gemm.h", "      wait(at.turn(warpgroup), turn);\n", ""
+    ),
+    "the last sums are not waited for": Mutant(
+        FLIGHT,
+        "warpgroup_gemm.h",
+        "  if constexpr (in_flight > 0) {\n    wait_products<0>();",
+        "  if constexpr (in_flight > 0) {",
+    ),
+    "registers are not dealt in eights": Mutant(
+        TWO, ".hpp", "consumer_registers = 232", "consumer_registers = 236", "dealt in eights"
+    ),
+    # places.h: who has what
+    "barriers alias": Mutant(
+        TWO,
+        "places.h",
+        "return full(stage) + P::stages * 8;",
+        "return full(stage) + (P::stages - 1) * 8;",
+        "makes a barrier of",
+    ),
+    "stages overlap": Mutant(
+        TWO,
+        "places.h",
+        "return memory + stage * stage_bytes; }",
+        "return memory + stage * (stage_bytes - 1024); }",
+    ),
+    "pieces lie where barriers are": Mutant(
+        TWO,
+        "places.h",
+        "return memory + staging + group * 2 * P::piece_bytes; }",
+        "return memory + barriers - 128 + group * 2 * P::piece_bytes; }",
+    ),
+    # store.h: pieces of C
+    "a piece is stored without a fence": Mutant(
+        TWO,
+        "store.h",
+        "      written_for_engines();\n",
+        "",
+        "fence.proxy.async",
+    ),
+    "a piece is stored before it is whole": Mutant(
+        TWO,
+        "store.h",
+        "      written_for_engines();\n      meet_warpgroup(s.group);\n",
+        "      written_for_engines();\n",
+        "stores byte",
+    ),
+    "a piece is written while it is stored": Mutant(
+        TWO,
+        "store.h",
+        "if (leads) wait_stores_read<1>();",
+        "if (leads) wait_stores_read<2>();",
+        "writes byte",
+    ),
+    "a row's sign": Mutant(
+        "scaled, in batches",
+        "store.h",
+        "d[r] = scaled(p, d[r], w.batch, row + P::sum_row(lane, r)",
+        "d[r] = scaled(p, d[r], w.batch, row - P::sum_row(lane, r)",
+    ),
+    "lanes store a piece that is not whole": Mutant(
+        "lanes that load",
+        "store.h",
+        "    } else {\n      meet_warpgroup(s.group);\n",
+        "    } else {\n",
+        "reads byte",
+    ),
+    # lanes.h, shared.h: producers that load
+    "lanes fill without a fence": Mutant(
+        "lanes that copy",
+        "warpgroup_gemm.h",
+        "if constexpr (P::has_lanes) written_for_engines();",
+        "",
+        "fence.proxy.async",
+    ),
+    "lanes arrive before their copies": Mutant(
+        "lanes that copy",
+        "warpgroup_gemm.h",
+        "arrive_after_copies(at.full(here.stage));",
+        "arrive(at.full(here.stage));",
+    ),
+    # cluster.h, collect.h
+    "only some of a cluster share a tile": Mutant(
+        "a cluster's loads",
+        "cuda/cluster.h",
+        "((1 << columns) - 1)",
+        "1",
+    ),
+    "a workgroup leaves before the others": Mutant(
+        "a cluster's loads",
+        "warpgroup_gemm.h",
+        "  // Nobody leaves while others may still tell its barriers something.\n"
+        "  if constexpr (cluster_of<P>::workgroups > 1) meet_cluster();\n",
+        "",
+    ),
+    "sums are sent where stages are read": Mutant(
+        "sums through a cluster",
+        "warpgroup_gemm.h",
+        "  wait(at.vacated(), 0);\n",
+        "",
+        "stores over",
+    ),
+    "sums are added before they come": Mutant(
+        "sums through a cluster",
+        "collect.h",
+        "  wait_in_cluster(collected, 0);\n",
+        "",
+        "reads byte",
+    ),
+    # partial.h
+    "a flag is raised before the sums": Mutant(
+        "sums through memory",
+        "warpgroup_gemm.h",
+        "    send(p.partial_of(slot * size + rank), d, group);\n"
+        "    signal(p.flag_of(slot * size + rank), group);\n",
+        "    signal(p.flag_of(slot * size + rank), group);\n    meet_warpgroup(group);\n"
+        "    send(p.partial_of(slot * size + rank), d, group);\n",
+    ),
+    "a flag is not waited for": Mutant(
+        "sums through memory",
+        "partial.h",
+        "  await(flag, group);\n",
+    ),
+    "sharers do not meet": Mutant(
+        "sums of all who share",
+        "warpgroup_gemm.h",
+        "    meet_sharers(p.flag_of(w.next * size + rank), w.last - w.next, group);\n",
+    ),
+    # order.h
+    "a product does not wait for its copies": Mutant(
+        "copies first",
+        "cuda/order.h",
+        "if constexpr (Order == order::after_all) wait_for_earlier();",
+    ),
+    # shared.h, flag.h: work items
+    "work items do not meet": Mutant(
+        "f32",
+        "cuda/shared.h",
+        "IMBREX_INLINE void barrier() { __syncthreads(); }",
+        "IMBREX_INLINE void barrier() {}",
+    ),
+    "the sums of another are not waited for": Mutant(
+        "f32, shared tiles",
+        "flag.h",
+        "    while (!take_acquired(flag)) {\n    }\n",
+    ),
+    # line_gemm.h
+    "lines: barriers alias": Mutant(
+        "lines",
+        "line_gemm.h",
+        "return b_there() + 8 + group * 8; }",
+        "return b_there() + group * 8; }",
+        "makes a barrier of",
+    ),
+    "lines: consumer and slot are swapped": Mutant(
+        "lines",
+        ".hpp",
+        "first_line(int32_t slot, int32_t group)",
+        "first_line(int32_t group, int32_t slot)",
+    ),
+    "lines: zeros without a fence": Mutant(
+        "lines",
+        "line_gemm.h",
+        "  written_for_engines();\n",
+        "",
+        "fence.proxy.async",
+    ),
+    "lines: a lane may miss its turn": Mutant(
+        "lines",
+        "line_gemm.h",
+        "      __syncwarp(); // else a lane",
+        "      // a lane",
+        "nobody can go on",
+    ),
+    "lines: the filter is not waited for": Mutant(
+        "lines",
+        "line_gemm.h",
+        "  wait(at.b_there(), 0);\n",
+        "",
+        "multiplies byte",
+    ),
+    "lines: one line released too early": Mutant("lines", "line_gemm.h", "    wait_products<0>();\n", ""),
+    # stay.h
+    "a tile that stays is not waited for": Mutant(
+        "a raster",
+        "warpgroup_gemm.h",
+        "        wait(at.b_there(), kept.round);\n",
+        "",
+        "multiplies byte",
+    ),
+    # tap_gemm.h, diagonal_gemm.h, plane_gemm.h
+    "taps: a stage is read before it is full": Mutant(
+        "taps as columns",
+        "tap_gemm.h",
+        "    wait(at.full(here.stage), here.round);\n",
+        "",
+        "multiplies byte",
+    ),
+    "diagonal: lanes of a warp do not meet": Mutant(
+        "blocks of a diagonal",
+        "diagonal_gemm.h",
+        "    __syncwarp();\n",
+        "",
+        "copies over",
+    ),
+    "diagonal: consumers do not meet": Mutant(
+        "blocks of a diagonal",
+        "diagonal_gemm.h",
+        "  meet_consumers<P>();\n  if (group > 0) return;",
+        "  if (group > 0) return;",
+    ),
+    "planes: a stage is read before it is full": Mutant(
+        "planes", "diagonal_gemm.h", "    wait(at.full(here.stage), here.round);\n", ""
+    ),
+    "planes: a neighbour's pixel": Mutant(
+        "planes",
+        "plane_gemm.h",
+        "0x5432",
+        "0x4321",
+    ),
+}
