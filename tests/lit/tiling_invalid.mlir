@@ -75,7 +75,7 @@ func.func @pipeline(%a: memref<4x32xf32>, %b: memref<4x64xf32>, %c: memref<32x64
     block_size = 64, m_per_block = 32, n_per_block = 64, k_per_block = 4,
     m_per_thread = 2, n_per_thread = 2, k_per_thread = 1,
     m_level0_cluster = 4, n_level0_cluster = 4, m_level1_cluster = 2, n_level1_cluster = 2,
-    matrix_a_source_vector_read_dim = 0, matrix_a_source_data_per_read = 4,
+    matrix_a_source_vector_read_dim = 1, matrix_a_source_data_per_read = 4,
     matrix_a_dest_data_per_write_dim_m = 4, matrix_b_source_vector_read_dim = 1,
     matrix_b_source_data_per_read = 4, matrix_b_dest_data_per_write_dim_n = 4,
     matrix_c_source_dest_vector_read_write_dim = 3, matrix_c_dest_data_per_write = 1,

@@ -145,8 +145,9 @@ class KernelFunctions(InterpreterFunctions):
         if op.move_source_offset is not None:
             k = source.remaining(source_index)[0]
             source_index[0] = source_index[0] + op.move_source_offset.data // k
+        adds = op.store_method is not None and op.store_method.data == "atomic_add"
         if source.items is None and dest.items is None:
-            dest.store(source.load(source_index), dest_index)
+            dest.store(source.load(source_index), dest_index, add=adds)
         elif source.items is None:
             rows, columns = _shares(op, source.remaining(source_index), self.items)
             dest.store(source.load(source_index)[rows, columns], dest_index)
@@ -154,7 +155,7 @@ class KernelFunctions(InterpreterFunctions):
             rows, columns = _shares(op, dest.remaining(dest_index), self.items)
             block = np.empty(dest.remaining(dest_index), source.data.dtype)
             block[rows, columns] = source.load(source_index).reshape(rows.shape)
-            dest.store(block, dest_index)
+            dest.store(block, dest_index, add=adds)
         return ()
 
     @impl(BlockwiseGemmOp)

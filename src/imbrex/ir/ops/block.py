@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from xdsl.dialects.builtin import IndexType, MemRefType
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
@@ -14,11 +16,21 @@ from xdsl.irdl import (
 )
 
 from imbrex.ir.attrs import Bool, Int, Ints, Word
+from imbrex.ir.literal import Reference
 from imbrex.ir.ops.form import MiopenOp
-from imbrex.ir.ops.grid import STORE_METHODS, expect_pipeline, expect_word
-from imbrex.ir.ops.memory import verify_same_elements
-from imbrex.ir.shape import LDS, PRIVATE, is_bytes, rank_of, shape_of, space_of
+from imbrex.ir.ops.grid import STORE_METHODS
+from imbrex.ir.ops.memory import SubviewOp, verify_same_elements
+from imbrex.ir.ops.pipelines import expect_pipeline, expect_widths, expect_word
+from imbrex.ir.shape import GLOBAL, LDS, PRIVATE, is_bytes, rank_of, shape_of, space_of
 from imbrex.ir.source import expect
+
+SHARE_KEYS: Final = {
+    "vector_dim": "slice_lengths",
+    "lane_inner": "slice_lengths",
+    "lane_dim": "cluster_lengths",
+    "slice_lengths": "cluster_lengths",
+}
+"""Keys of a copy that say more about another one."""
 
 
 @irdl_op_definition
@@ -55,6 +67,28 @@ class BlockwiseCopyOp(MiopenOp):
         verify_same_elements(self.source, self.dest)
         verify_index(self.source, len(self.source_index), 0)
         verify_index(self.dest, len(self.dest_index), 1)
+        expect_widths(self)
+        adds = self.store_method is not None and self.store_method.data == "atomic_add"
+        message = "what is added atomically is in global memory"
+        expect(not adds or space_of(self.dest) == GLOBAL, message, "store_method")
+        for key, wanted in SHARE_KEYS.items():
+            is_whole = key not in self.properties or wanted in self.properties
+            expect(is_whole, f"'{key}' goes with '{wanted}', which is left out", key)
+        self._verify_share()
+
+    def _verify_share(self) -> None:
+        """How work items share a copy is said where they do; a direct copy has an order of its own."""
+        is_direct = self.direct is not None and self.direct.data
+        for key in ("cluster_lengths", "dest_data_per_write"):
+            expect(not is_direct or key not in self.properties, f"a direct copy has no '{key}'", key)
+        for key, last in (("vector_dim", 1), ("lane_dim", 1)):
+            value = self.properties.get(key)
+            inside = not isinstance(value, Int) or 0 <= value.data <= last
+            expect(inside, f"'{key}' is 0 or 1", key)
+        for key in ("cluster_lengths", "slice_lengths"):
+            value = self.properties.get(key)
+            fits = not isinstance(value, Ints) or (len(value.data) == 2 and min(value.data) > 0)
+            expect(fits, f"'{key}' takes two positive lengths, along k first", key)
 
 
 @irdl_op_definition
@@ -102,6 +136,34 @@ class BlockwiseGemmOp(MiopenOp):
             verify_index((self.a, self.b, self.c)[i], count, i)
         if self.pipeline is None or self.pipeline.data != "cpu":  # panels put their number before k
             verify_reduction(self.a, len(self.a_index), self.b, len(self.b_index))
+            for i, (view, count) in enumerate(((self.a, len(self.a_index)), (self.b, len(self.b_index)))):
+                rank = rank_of(view) - count
+                message = (
+                    f"an operand is a matrix (k, {'mn'[i]}), got {rank} dimensions; panels are for 'cpu'"
+                )
+                expect(rank == 2 or is_bytes(view), message, "type", i)
+        self._verify_extents()
+
+    def _verify_extents(self) -> None:
+        """Views whose sizes are values: b is (k, n), where a is (k, m) and c (m, n)."""
+        m, n = _extent(self.c, 0), _extent(self.c, 1)
+        if m is None or n is None or m is n:
+            return
+        for place, (view, wanted, other) in enumerate(((self.a, m, n), (self.b, n, m))):
+            name, have = "ab"[place], _extent(view, 1)
+            message = (
+                f"'{name}' is seen as [k, %{other.name_hint}], but is [k, %{wanted.name_hint}] of c's view"
+            )
+            expect(have is not other, message, "operand", place)
+
+
+def _extent(view: SSAValue, place: int) -> SSAValue | None:
+    """The value that says a size of a subview; None where a number does."""
+    owner = view.owner
+    if not isinstance(owner, SubviewOp) or owner.dimension is None or len(owner.dimension.data) != 2:
+        return None
+    given = owner.dimension.data[place]
+    return owner.sizes[given.index] if isinstance(given, Reference) else None
 
 
 def verify_index(view: SSAValue, count: int, operand: int) -> None:

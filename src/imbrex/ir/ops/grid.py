@@ -25,9 +25,9 @@ from xdsl.printer import Printer
 from xdsl.traits import NoTerminator
 
 from imbrex.ir.attrs import Bool, Float, Int, Ints, Names, Padding, Sizes, Word
-from imbrex.ir.literal import suggest
 from imbrex.ir.ops.form import MiopenOp
 from imbrex.ir.ops.phases import Phased, columns_of_phases
+from imbrex.ir.ops.pipelines import expect_pipeline, expect_together, expect_widths, expect_word
 from imbrex.ir.ops.problem import verify_matrices
 from imbrex.ir.shape import agree, shape_of
 from imbrex.ir.source import LocatedParser, OpSource, expect
@@ -46,36 +46,6 @@ ALGORITHMS: Final = (
 )
 STORE_METHODS: Final = ("set", "atomic_add")
 COPY_KINDS: Final = ("staged", "direct")
-PIPELINES: Final = ("2x2", "ahead", "naive", "cpu", "xdlops", "warpgroup")
-THREAD_KEYS: Final = (
-    "m_per_thread",
-    "n_per_thread",
-    "k_per_thread",
-    "m_level0_cluster",
-    "n_level0_cluster",
-    "m_level1_cluster",
-    "n_level1_cluster",
-)
-"""How work items share a product, in the pipelines that have none of their own keys."""
-WAVE_KEYS: Final = ("m_per_wave", "n_per_wave", "kpack", "instruction")
-"""How waves share a product, in the pipeline "xdlops"."""
-WARPGROUP_KEYS: Final = ("stages", "consumers", "cluster", "group")
-"""How warpgroups share a product, in the pipeline "warpgroup"."""
-OWN_KEYS: Final = {"xdlops": WAVE_KEYS, "warpgroup": WARPGROUP_KEYS}
-
-
-def expect_word(word: Word | None, known: tuple[str, ...], key: str) -> None:
-    """A word that is given must be one of the known ones."""
-    if word is not None:
-        expect(word.data in known, f"unknown {key} '{word.data}'{suggest(word.data, known)}", key)
-
-
-def expect_pipeline(op: MiopenOp, pipeline: Word | None) -> None:
-    """The pipeline is a known one, and the numbers that it needs are given."""
-    expect_word(pipeline, PIPELINES, "pipeline")
-    name = pipeline.data if pipeline is not None else "naive"
-    for key in OWN_KEYS.get(name, THREAD_KEYS):
-        expect(key in op.properties, f"'{key}' is needed by the pipeline '{name}'")
 
 
 def verify_product(operands: Sequence[SSAValue], phased: Phased | None = None) -> None:
@@ -131,6 +101,7 @@ class GridwiseOp(MiopenOp):
     def verify_(self) -> None:
         expect_word(self.kernel_algorithm, ALGORITHMS, "kernel_algorithm")
         expect_word(self.store_method, STORE_METHODS, "store_method")
+        expect_together(self, ("phases", "phase_box", "part_k"))
         verify_product((self.a, self.b, self.c), self.phased)
 
 
@@ -139,6 +110,7 @@ class GridwiseGemmOp(GridwiseOp):
     """The product before any tuning; the attributes of a convolution say where it came from.
 
     tuning: the text of the one that its operands are laid out for, taken where no other is given.
+    parameters: the first draft's place for a tuning, which it leaves empty.
     diagonal: into so many blocks of rows and columns the filter may be cut, zeros off the diagonal.
     """
 
@@ -158,6 +130,8 @@ class GridwiseGemmOp(GridwiseOp):
 
     def verify_(self) -> None:
         super().verify_()
+        message = "the draft does not say what these are; a tuning is 'affix-tuning{config=...}' or 'tuning'"
+        expect(self.parameters is None or not self.parameters.data, message, "parameters")
         for role, sizes, names in (
             ("filter", self.filter_dimension, self.filter_layout),
             ("input", self.input_dimension, self.input_layout),
@@ -250,6 +224,9 @@ class GridwiseGemmExOp(GridwiseOp):
     def verify_(self) -> None:
         super().verify_()
         expect_pipeline(self, self.pipeline)
+        expect_widths(self)
+        is_shared = self.schedule is not None or "stages" in self.properties or self.workgroups is None
+        expect(is_shared, "'workgroups' goes with 'schedule', which is left out", "workgroups")
         expect_word(self.stationary, ("a", "b"), "stationary")
         expect_word(self.lds_layout, LDS_KINDS, "lds_layout")
         expect_word(self.copy, COPY_KINDS, "copy")

@@ -37,6 +37,7 @@ class LinalgConvOp(MiopenOp):
     def parse(cls, parser: Parser) -> LinalgConvOp:
         arrow = Tokens.next(parser)
         if arrow.text == "->":
-            message = "'linalg.conv -> miopen.conv2d' is prose; remove the line, and run linalg-to-miopen"
+            line = parser.lexer.input.content[arrow.span.start :].split("\n")[0].strip()
+            message = f"'linalg.conv {line}' is prose; remove the line, and run linalg-to-miopen"
             raise ParseError(arrow.span, message)
         return super().parse(parser)

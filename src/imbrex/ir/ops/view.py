@@ -14,11 +14,13 @@ from xdsl.ir import Attribute, OpResult, SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
+from imbrex.index import query
 from imbrex.index import rule as rules
-from imbrex.index.map import Dim, Layer, Step
+from imbrex.index.map import Dim, Layer, Map, Step
 from imbrex.index.rule import Rule
 from imbrex.ir.attrs import Int, Layout, Names
 from imbrex.ir.entry import Entry, spelled
+from imbrex.ir.ops.finish import FinishOp
 from imbrex.ir.ops.form import MiopenOp
 from imbrex.ir.ops.problem import DIMS
 from imbrex.ir.shape import Shape, Size, agree, element_of, memref, shape_of, shape_text, space_of
@@ -169,6 +171,40 @@ class TransformOp(MiopenOp):
             flaw = rules.flaw(entry.rule, known_u, known_l) if len(known_u) == len(u) else None
             said = (flaw or "").replace("upper", "result").replace("lower", "source")
             expect(flaw is None, f"'{entry.kind}' {said}", "layout", at, "parameters")
+        if None not in (*upper.values(), *lower.values()):
+            self._verify_unfolds()
+
+    def _verify_unfolds(self) -> None:
+        """An unfold is of dims that are one stride in memory."""
+        for at, entry in enumerate(self.layout.data):
+            if entry.kind == "unfold" and not self.is_one_stride(entry):
+                told = ", ".join(entry.source_names)
+                message = f"{told} are not next to one another in memory; write 'merge'"
+                raise InvalidField(message, "layout", at, "transformation")
+
+    def is_one_stride(self, entry: Entry) -> bool:
+        """Is the address linear in the entry's one dimension, with no guard that depends on it?"""
+        layers, value = [_only(self.layer, entry)], self.source
+        while isinstance(owner := value.owner, TransformOp | FinishOp):
+            if isinstance(owner, TransformOp):
+                layers.append(owner.layer)
+            value = owner.source
+        whole = Map(tuple(layers))
+        offset, guards = query.linear(whole)
+        name = entry.names[0]
+        step = query.pointer_step(offset, name, dict(whole.upper)[name])
+        return step.is_constant and not any(g.index.mentions(name) for g in guards)
+
+
+def _only(layer: Layer, entry: Entry) -> Layer:
+    """The layer with just this merge; every other lower dim passes through."""
+    merged = set(entry.source_names)
+    others = [d for d in layer.lower if d.name not in merged]
+    size = dict(layer.upper)[entry.names[0]]
+    upper = [Dim(entry.names[0], size), *(Dim(f"_{d.name}", d.size) for d in others)]
+    steps = [Step(rules.Merge(), entry.names, entry.source_names)]
+    steps += [Step(rules.PassThrough(), (f"_{d.name}",), (d.name,)) for d in others]
+    return Layer(tuple(upper), layer.lower, tuple(steps))
 
 
 Part: TypeAlias = tuple[Rule, Sequence[tuple[str, Size]], Sequence[str]]

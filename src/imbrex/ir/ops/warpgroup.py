@@ -21,8 +21,9 @@ from imbrex.index.map import Map
 from imbrex.ir.attrs import Bool, Float, Int, Ints, Word
 from imbrex.ir.element import accumulator_type
 from imbrex.ir.ops.form import MiopenOp
-from imbrex.ir.ops.grid import STORE_METHODS, expect_word, verify_product
+from imbrex.ir.ops.grid import STORE_METHODS, verify_product
 from imbrex.ir.ops.phases import Phased, phase_box_of
+from imbrex.ir.ops.pipelines import expect_together, expect_word
 from imbrex.ir.shape import element_of, shape_of, space_of
 from imbrex.ir.source import expect
 from imbrex.schedule.tiles import PARTS
@@ -193,6 +194,7 @@ class WarpgroupGemmOp(MiopenOp):
         expect_word(self.store_method, STORE_METHODS, "store_method")
         expect_word(self.schedule, WORDS, "schedule")
         expect_word(self.stationary, ("b",), "stationary")
+        expect_together(self, ("phases", "phase_box", "part_k"))
         verify_product((self.a, self.b, self.c), self.phased)
         for key, value in self.properties.items():
             if isinstance(value, Int):

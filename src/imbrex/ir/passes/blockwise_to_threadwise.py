@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -36,6 +37,7 @@ from imbrex.ir.source import InvalidOp
 from imbrex.view import tile
 from imbrex.view.tile import Clusters
 
+CLUSTERS: Final = tuple(f"{side}_level{level}_cluster" for side in "mn" for level in (0, 1))
 Indexed = tuple[SSAValue, Sequence[SSAValue]]
 """A view and the leading coordinates that are fixed."""
 
@@ -85,7 +87,8 @@ class Lowering:
         if op.cluster_lengths is None:
             if items > 1:
                 raise InvalidOp(op, f"'cluster_lengths' is needed: {items} work items share the copy")
-            run.add(_copy(op.source, source_index, op.dest, list(op.dest_index), {}))
+            method = properties({"store_method": op.store_method})
+            run.add(_copy(op.source, source_index, op.dest, list(op.dest_index), method))
             return
         cluster, lane_dim = op.cluster_lengths.data, tiling.number(op, "lane_dim", 1)
         source_is_own, dest_is_own = (space_of(v) == PRIVATE for v in (op.source, op.dest))
@@ -102,13 +105,14 @@ class Lowering:
                 )
             )
         if not dest_is_own:
-            write = properties({"vector": op.dest_data_per_write})
+            write = properties({"vector": op.dest_data_per_write, "store_method": op.store_method})
             at = [*op.dest_index, self.item]
             run.add(_copy(staged, [], self._shared(op.dest, cluster, lane_dim), at, write))
 
     def product(self, op: BlockwiseGemmOp, run: Run) -> None:
         require_static(op, (op.a, op.b, op.c))
         pipeline = op.pipeline.data if op.pipeline is not None else "naive"
+        _expect_reads(op, pipeline)
         if pipeline == "cpu":
             _panels(op, run)
             return
@@ -117,15 +121,16 @@ class Lowering:
             return
         block = shape_of(op.a)[-1], shape_of(op.b)[-1]
         m, n = tiling.clusters(op, block, self.launch.block_size.data)
-        a = self._operand(op.a, "m", m, n, run)
-        b = self._operand(op.b, "n", n, m, run)
+        reads = [tiling.number(op, f"matrix_{x}_source_data_per_read") for x in "ab"]
+        a = self._operand(op.a, "m", m, n, reads[0], run)
+        b = self._operand(op.b, "n", n, m, reads[1], run)
         part = Part(op, self.item, a, b, run)
         if pipeline == "naive":
             run.loop("k", 0, part.k, 1, part.naive)
             return
         if pipeline == "ahead":
-            next_a = self._operand(op.a, "m", m, n, run)
-            part.ahead(replace(part, a=next_a, b=self._operand(op.b, "n", n, m, run)))
+            next_a = self._operand(op.a, "m", m, n, reads[0], run)
+            part.ahead(replace(part, a=next_a, b=self._operand(op.b, "n", n, m, reads[1], run)))
             return
         if (a.repeats, b.repeats) != (2, 2):
             have = f"{a.repeats} x {b.repeats}"
@@ -141,13 +146,15 @@ class Lowering:
             value, tile.copied(dims, side, (cluster[0], cluster[1]), lane_dim), f"items_{side}"
         )
 
-    def _operand(self, value: SSAValue, side: str, own: Clusters, other: Clusters, run: Run) -> Rows:
+    def _operand(
+        self, value: SSAValue, side: str, own: Clusters, other: Clusters, per_read: int, run: Run
+    ) -> Rows:
         layers = tile.operand(_dims(value, side), side, own, other)
         view = self.viewed(value, layers, f"rows_{side}")
         repeats = dict(layers[0].upper)[f"{side}_repeat"]
         hint = {"m": "thread_a", "n": "thread_b"}[side]
         registers = run.alloc(hint, element_of(value), [1, repeats * own.per_thread], PRIVATE)
-        return Rows(view, registers, own.per_thread, repeats)
+        return Rows(view, registers, own.per_thread, repeats, per_read)
 
     def viewed(self, value: SSAValue, layers: Sequence[Layer], what: str) -> SSAValue:
         """The view, made right after the value that it views."""
@@ -168,6 +175,7 @@ class Rows:
     registers: SSAValue
     per_thread: int
     repeats: int
+    per_read: int
 
 
 @dataclass(frozen=True)
@@ -236,7 +244,7 @@ class Part:
         into.add(_product((self.a.registers, []), (self.b.registers, []), (self.op.c, [])))
 
     def _read(self, into: Run, rows: Rows, k: SSAValue, half: int) -> None:
-        given = {"offset_dest": _offset(half * rows.per_thread), "vector": rows.per_thread}
+        given = {"offset_dest": _offset(half * rows.per_thread), "vector": rows.per_read}
         index = [self.item, k, into.index(half)]
         into.add(_copy(rows.view, index, rows.registers, [], properties(given)))
 
@@ -250,6 +258,23 @@ class Part:
             "n_per_thread": self.b.per_thread,
         }
         into.add(_product((self.a.registers, []), (self.b.registers, []), (self.op.c, []), properties(given)))
+
+
+def _expect_reads(op: BlockwiseGemmOp, pipeline: str) -> None:
+    """InvalidOp where a product says of its reads from LDS what it would not do."""
+    if tiling.number(op, "k_per_thread", 1) != 1:
+        raise InvalidOp(op, "work items take one k at a time: write 1", "k_per_thread")
+    for key in CLUSTERS if pipeline == "cpu" else ():
+        if tiling.number(op, key) != 1:
+            raise InvalidOp(op, "the work item of a CPU is alone: write 1", key)
+    for x, side in (("a", "m"), ("b", "n")):
+        key = f"matrix_{x}_source_data_per_read"
+        own = tiling.number(op, "kpack" if pipeline == "xdlops" else f"{side}_per_thread")
+        reads = tiling.number(op, key)
+        is_whole = own % reads == 0 if pipeline not in ("cpu", "xdlops") else reads == own
+        if not is_whole:
+            what = "divides" if pipeline not in ("cpu", "xdlops") else "is"
+            raise InvalidOp(op, f"{reads} elements are read at a time; it {what} the {own} of a row", key)
 
 
 def _sides(ops: Sequence[Operation]) -> dict[SSAValue, str]:

@@ -22,7 +22,7 @@ from xdsl.passes import ModulePass
 
 from imbrex.index.map import Dim, Map
 from imbrex.index.query import is_injective
-from imbrex.ir.attrs import Names, Sizes
+from imbrex.ir.attrs import Bool, Names, Sizes
 from imbrex.ir.chain import map_of
 from imbrex.ir.element import element_bytes
 from imbrex.ir.ops.grid import GridwiseGemmOp
@@ -31,12 +31,25 @@ from imbrex.ir.passes import data_tiling
 from imbrex.ir.passes.interleave import Phases, phases_apart
 from imbrex.ir.rewrite import Run, properties, require_static, rewrite_each
 from imbrex.ir.shape import element_of, shape_of
+from imbrex.ir.source import InvalidOp
 from imbrex.view import conv, gemm
 from imbrex.view.gemm import GemmView
 from imbrex.view.phase_rows import leaves_rows
 from imbrex.view.phase_tiles import PhaseTile, phase_tiles
 
 ROLES = ("filter", "input", "output")
+ASKED: Final = {
+    "channels_last": "channels-last",
+    "input_last": "channels-last",
+    "output_last": "channels-last",
+    "all_last": "channels-last",
+    "window_rows": "window-rows",
+    "halo": "halo",
+    "merged_groups": "merge-groups",
+    "whole_images": "whole-images",
+    "aligned": "aligned-rows",
+}
+"""Keys that ask for a pass, which takes them away."""
 VECTOR_BYTES: Final = 16
 """The widest store."""
 
@@ -59,6 +72,9 @@ class ConvToGemm(ModulePass):
         rewrite_each([o for o in op.walk() if isinstance(o, ConvOp | GemmOp)], self._rewrite)
 
     def _rewrite(self, problem: ConvOp | GemmOp, run: Run) -> None:
+        for key, name in ASKED.items():
+            if problem.properties.get(key, Bool(False)) != Bool(False):
+                raise InvalidOp(problem, f"this asks for the pass '{name}'; run it before", key)
         if isinstance(problem, GemmOp):
             _product(problem, run)
         else:

@@ -16,10 +16,11 @@ from xdsl.passes import ModulePass
 
 from imbrex.ir.ops.grid import GridwiseGemmExOp, LaunchOp
 from imbrex.ir.passes import gridwise_cpu, gridwise_gpu, gridwise_warpgroup, gridwise_xdlops
+from imbrex.ir.passes.accesses import expect_served
 from imbrex.ir.passes.gridwise_share import Sharing
 from imbrex.ir.passes.gridwise_tiles import Tiles
 from imbrex.ir.passes.tiling import expect_one_place
-from imbrex.ir.rewrite import Run, rewrite_each
+from imbrex.ir.rewrite import Run, require_static, rewrite_each
 
 
 @dataclass(frozen=True)
@@ -33,11 +34,17 @@ class GridwiseToBlockwise(ModulePass):
 
 
 def _launch(op: GridwiseGemmExOp, run: Run) -> None:
-    """The operands' tiles before the launch, the work of one workgroup in it."""
+    require_static(op, (op.a, op.b, op.c))
     expect_one_place(op, op.c, op.adds_atomically)
     if op.pipeline is not None and op.pipeline.data == "warpgroup":
         gridwise_warpgroup.launch(op, run)
-        return
+    else:
+        _workgroups(op, run)
+    expect_served(op)
+
+
+def _workgroups(op: GridwiseGemmExOp, run: Run) -> None:
+    """The operands' tiles before the launch, the work of one workgroup in it."""
     tiles = Tiles.of(op, run)
     sharing = Sharing.of(op, tiles.grid, run)
     block = Block(arg_types=[IndexType(), IndexType()])

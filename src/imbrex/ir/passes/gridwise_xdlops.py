@@ -20,7 +20,8 @@ from imbrex.index.map import Dim, Map
 from imbrex.ir.attrs import Ints
 from imbrex.ir.element import accumulator_type, element_bytes
 from imbrex.ir.ops.block import BlockwiseGemmOp
-from imbrex.ir.ops.grid import WAVE_KEYS, GridwiseGemmExOp
+from imbrex.ir.ops.grid import GridwiseGemmExOp
+from imbrex.ir.ops.pipelines import WAVE_KEYS
 from imbrex.ir.ops.thread import ThreadwiseCopyOp
 from imbrex.ir.passes import gridwise_tiles, tiling
 from imbrex.ir.passes.gridwise_share import Part, Sharing, finished, work_item_slots

@@ -47,7 +47,7 @@ def staged(
         run.add(_copy(source, [*index, item], held, [], read))
     if not is_kept:
         dest = viewed(op.dest, *_layers(op.dest, share, 0))
-        write = properties({"vector": op.dest_data_per_write})
+        write = properties({"vector": op.dest_data_per_write, "store_method": op.store_method})
         run.add(_copy(_turned(held, share, run), [], dest, [*op.dest_index, item], write))
 
 
