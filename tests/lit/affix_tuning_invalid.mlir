@@ -19,6 +19,7 @@
 // FAMILY:      error: unknown family of tunings 'generla'
 // FAMILY-NEXT: hint: did you mean 'general'?
 // TARGET:      error: target 'gfx943' is not supported
+// TARGET-NEXT: hint: did you mean 'gfx9{{.*}}'?
 
 func.func @product(%a: memref<72x128xf32>, %b: memref<72x256xf32>, %c: memref<128x256xf32>) {
   miopen.gridwise_gemm(%a, %b, %c) : memref<72x128xf32>, memref<72x256xf32>, memref<128x256xf32>
