@@ -1,4 +1,4 @@
-"""Many problems on the lane-level build, compiled together: a header is read once, and no solver is built."""
+"""Many problems compiled together, most on the lane-level build: a header is read once, a solver never."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def wrong(
     damage: what is put in place of a part of the algorithm.
     """
     lowered = [lower(case.request(f"case_{i}")) for i, case in enumerate(cases)]
-    library = build_shared(_files([one.bundle for one in lowered], damage), flags=FLAGS).path
+    library = build_shared(together([one.bundle for one in lowered], damage), flags=FLAGS).path
     found: list[str] = []
     for (i, case), kind in product(enumerate(cases), values):
         buffers = lowered[i].workspace
@@ -73,8 +73,8 @@ def wrong(
     return found
 
 
-def _files(bundles: Sequence[Bundle], damage: tuple[str, str]) -> dict[str, str]:
-    """A few units that include the entry points of all bundles, in turn."""
+def together(bundles: Sequence[Bundle], damage: tuple[str, str] = ("", "")) -> dict[str, str]:
+    """A few units that include the entry points of all bundles, in turn.  damage: of their algorithms."""
     files: dict[str, str] = {}
     units = [""] * min(UNITS, len(bundles))
     for i, made in enumerate(bundles):

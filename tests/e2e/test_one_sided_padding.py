@@ -7,22 +7,27 @@ a tap of the window, both of which a panel counts.
 from __future__ import annotations
 
 import pytest
+from tests.e2e.covering import Row, covering
 
 from imbrex.kernel import compile
 from imbrex.problem import Conv2d
 
 SIDES = ((1, 0), (0, 1))
+AXES = {
+    "direction": ("forward", "backward_data", "backward_weight"),
+    "pad_h": SIDES,
+    "pad_w": SIDES,
+    "schedule": (None, "stream_k:3"),
+}
 
 
-@pytest.mark.parametrize("direction", ["forward", "backward_data", "backward_weight"])
-@pytest.mark.parametrize("pad_h", SIDES)
-@pytest.mark.parametrize("pad_w", SIDES)
-def test_rows_of_pixels(direction: str, pad_h: tuple[int, int], pad_w: tuple[int, int]) -> None:
-    problem = Conv2d(direction, 1, 8, 9, 9, 16, 3, 3, stride=(2, 2), pad_h=pad_h, pad_w=pad_w)
+@pytest.mark.parametrize("row", covering(AXES, lambda row: True), ids=str)
+def test_rows_of_pixels(row: Row) -> None:
+    direction, schedule = row["direction"], row["schedule"]
+    problem = Conv2d(direction, 1, 8, 9, 9, 16, 3, 3, stride=2, pad_h=row["pad_h"], pad_w=row["pad_w"])
     tuning = "v1:cpu:4,16,8,32,16,16,k_major,b,swapped"
-    for schedule in (None, "stream_k:3"):
-        outcome = compile(problem, tuning=tuning, schedule=schedule).check(1)
-        assert outcome.is_right and outcome.is_exact, str(outcome)
+    outcome = compile(problem, tuning=tuning, schedule=schedule).check(1)
+    assert outcome.is_right and outcome.is_exact, str(outcome)
 
 
 @pytest.mark.parametrize("form", ["k_blocked,b", "k_major,b", "k_major,a", "k_blocked,a"])

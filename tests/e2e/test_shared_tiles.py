@@ -8,14 +8,17 @@ the control.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.e2e.covering import covering
+from tests.e2e.many import together
 
 from imbrex.build.shared import build_shared
 from imbrex.dtype import dtype
-from imbrex.pipeline import Request, lower, machine_for
+from imbrex.pipeline import Lowered, Request, lower, machine_for
 from imbrex.problem import Conv2d, Gemm, Problem
 from imbrex.run.cpu import Parameter, load
 from imbrex.run.machine import machine
@@ -39,6 +42,7 @@ PROBLEMS: dict[str, Problem] = {
     "backward data": replace(CONV, direction="backward_data"),
     "backward weight": replace(CONV, direction="backward_weight"),
 }
+WARNINGS = ("-Wall", "-Wextra", "-Werror")
 DELAY = """
 static inline void dawdle(const void *seed) {
   static thread_local uint32_t state = uint32_t(reinterpret_cast<uintptr_t>(&state) >> 4) | 1;
@@ -98,31 +102,47 @@ def shared(
     *changes: tuple[str, str],
 ) -> Shared:
     """changes: of the header of flags, each a text and what takes its place."""
-    m = machine()
-    goal = machine_for(target, m.isa.level, 2, m.l2_bytes, m.l3_bytes, m.isa.fma_per_cycle)
-    given = None if text is None else tuning.parse(text)
-    lowered = lower(Request(problem, goal, target, given, schedule=tiles.parse(schedule)))
-    files = dict(lowered.bundle.files)
+    made = lowered(problem, schedule, text, target, "kernel")
+    files = dict(made.bundle.files)
     for old, new in changes:
         header = files["device/cpu/flag.h"]
         assert old in header
         files["device/cpu/flag.h"] = header.replace(old, new)
-    library = build_shared(files, flags=("-Wall", "-Wextra", "-Werror"))
+    return loaded(problem, made, build_shared(files, flags=WARNINGS).path, "kernel")
+
+
+def lowered(problem: Problem, schedule: str, text: str | None, target: str, name: str) -> Lowered:
+    m = machine()
+    goal = machine_for(target, m.isa.level, 2, m.l2_bytes, m.l3_bytes, m.isa.fma_per_cycle)
+    given = None if text is None else tuning.parse(text)
+    return lower(Request(problem, goal, target, given, name=name, schedule=tiles.parse(schedule)))
+
+
+def loaded(problem: Problem, made: Lowered, library: Path, name: str) -> Shared:
     parameters = tuple(Parameter(o.role, o.shape, o.dtype.numpy, o.is_written) for o in problem.operands)
     workspace = tuple(
-        Parameter(b.name, (b.elements,), b.dtype.numpy, True, b.name in lowered.zeroed)
-        for b in lowered.workspace
+        Parameter(b.name, (b.elements,), b.dtype.numpy, True, b.name in made.zeroed) for b in made.workspace
     )
-    return Shared(problem, load(library.path, "kernel", parameters, workspace))
+    return Shared(problem, load(library, name, parameters, workspace))
+
+
+ROWS = covering({"problem": tuple(PROBLEMS), "schedule": MODES, "text": (CPU, PLAIN)}, lambda row: True)
+"""Every two of them that go together; the kernels of a problem are compiled together."""
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
-@pytest.mark.parametrize("text", [CPU, PLAIN])
-@pytest.mark.parametrize("schedule", MODES)
-def test_the_cpu(schedule: str, text: str, name: str) -> None:
-    built = shared(PROBLEMS[name], schedule, text)
+def test_the_cpu(name: str) -> None:
+    rows = [row for row in ROWS if row["problem"] == name]
+    made = [lowered(PROBLEMS[name], r["schedule"], r["text"], "cpu", f"of_{i}") for i, r in enumerate(rows)]
+    library = build_shared(together([one.bundle for one in made]), flags=WARNINGS).path
+    kernels = [loaded(PROBLEMS[name], one, library, f"of_{i}") for i, one in enumerate(made)]
+    assert [row for row, kernel in zip(rows, kernels, strict=True) if not agrees(kernel)] == []
+
+
+def agrees(built: Shared) -> bool:
+    """Twice and once more with one workspace and other data, by several threads."""
     workspace = built.workspace()
-    assert all(built.is_right(seed, workspace, threads) for seed, threads in ((1, 2), (2, 7), (3, 1)))
+    return all(built.is_right(seed, workspace, threads) for seed, threads in ((1, 2), (2, 7), (3, 1)))
 
 
 @pytest.mark.parametrize("kind", ["f64", "f16", "bf16", "i8"])
@@ -139,17 +159,13 @@ def test_types_of_the_cpu(kind: str) -> None:
 @pytest.mark.parametrize("name", PROBLEMS)
 @pytest.mark.parametrize("schedule", ["stream_k:7", "two_tile:2"])
 def test_a_gpus_schedule(schedule: str, name: str) -> None:
-    built = shared(PROBLEMS[name], schedule, GENERAL, "emulate")
-    workspace = built.workspace()
-    assert all(built.is_right(seed, workspace, threads) for seed, threads in ((1, 2), (2, 7), (3, 1)))
+    assert agrees(shared(PROBLEMS[name], schedule, GENERAL, "emulate"))
 
 
 @pytest.mark.parametrize("schedule", MODES)
 @pytest.mark.parametrize("text", [WAVES, ONE_BUFFER])
 def test_matrix_instructions(text: str, schedule: str) -> None:
-    built = shared(Gemm(70, 40, 200, dtype="f16"), schedule, text, "emulate")
-    workspace = built.workspace()
-    assert all(built.is_right(seed, workspace, threads) for seed, threads in ((1, 2), (2, 7), (3, 1)))
+    assert agrees(shared(Gemm(70, 40, 200, dtype="f16"), schedule, text, "emulate"))
 
 
 @pytest.mark.parametrize("direction", ["forward", "backward_data", "backward_weight"])

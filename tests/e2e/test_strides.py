@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.e2e.covering import Row, covering
 
 from imbrex.cli.meaning import executed
 from imbrex.kernel import compile
@@ -40,6 +41,7 @@ FORMS: dict[str, Gemm] = {
     "finished": replace(MANY, ldc=27, epilogue="relu(x + bias) + residual"),
 }
 TYPES = ("f16", "bf16", "i8", "f64")
+TARGETS = ("cpu", "emulate")
 
 
 def check(problem: Gemm, target: str, **words: Any) -> None:
@@ -49,17 +51,21 @@ def check(problem: Gemm, target: str, **words: Any) -> None:
         assert outcome.is_right and outcome.is_exact, str(outcome)
 
 
-@pytest.mark.parametrize("target", ["cpu", "emulate"])
+@pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("form", FORMS)
 def test_forms(form: str, target: str) -> None:
     check(FORMS[form], target)
 
 
-@pytest.mark.parametrize("target", ["cpu", "emulate"])
-@pytest.mark.parametrize("dtype", TYPES)
-def test_types(dtype: str, target: str) -> None:
-    check(replace(FORMS["primes"], dtype=dtype), target)
-    check(replace(FORMS["many, in turn"], dtype=dtype), target)
+@pytest.mark.parametrize(
+    "row",
+    covering(
+        {"type": TYPES, "target": ("cpu", "emulate"), "form": ("primes", "many, in turn")}, lambda row: True
+    ),
+    ids=str,
+)
+def test_types(row: Row) -> None:
+    check(replace(FORMS[row["form"]], dtype=row["type"]), row["target"])
 
 
 def test_data_tiled() -> None:
@@ -122,7 +128,7 @@ def fenced() -> Iterator[Callable[[np.ndarray[Any, Any]], np.ndarray[Any, Any]]]
 def test_nothing_behind_the_last_row_is_touched(form: str, fenced: Callable[..., Any]) -> None:
     """A view may end where its array does, in the middle of a row."""
     problem = FORMS[form]
-    for dtype in ("f32", "bf16"):
+    for dtype in ("f32", "bf16")[: 1 + list(FORMS).index(form) % 2]:
         kernel = compile(replace(problem, dtype=dtype))
         operands = random_operands(kernel.problem, 3)
         arrays = {role: fenced(array) for role, array in operands.arrays.items()}
