@@ -9,6 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
+pytest.importorskip("elftools", reason="pyelftools is not installed")
+
 from tests.hashes.__main__ import main
 from tests.hashes.assembly_text import instructions, nameless
 from tests.hashes.hash_cases import CHIPS, DIRECTIONS, HOPPER, TYPES, HashCase, hash_cases

@@ -11,14 +11,16 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import assert_never
+from typing import Any, assert_never
 
-import islpy as isl
+import pytest
 
 from imbrex.index import rule as rules
 from imbrex.index.map import Layer, Map, Step
 from imbrex.index.query import linear
 from imbrex.index.rule import Pad
+
+isl: Any = pytest.importorskip("islpy", reason="islpy is not installed")
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
-import islpy as isl
 import pytest
 
 from imbrex.index import expr
@@ -17,7 +16,7 @@ from imbrex.index.expr import Lin, lin, without_simplification
 from imbrex.index.map import Dim, Map, layer_over
 from imbrex.index.rule import Merge
 
-from .presburger import Kernel, Points, missing_guard, needless_guard, out_of_bounds, wrong_offset
+from .presburger import Kernel, Points, isl, missing_guard, needless_guard, out_of_bounds, wrong_offset
 from .views import VIEWS
 
 Claim = Callable[[Map, Kernel], "str | None"]

@@ -13,13 +13,14 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from cuda.bindings import driver
+import pytest
 
 from imbrex.problem import Problem
 from imbrex.problem.operand import dense_strides
 from imbrex.run.arrays import strided_view
 from imbrex.verify.reference import reference
 
+driver: Any = pytest.importorskip("cuda.bindings.driver", reason="cuda-bindings is not installed")
 OWN = ("CU", "cuuint")
 QUIET = (
     "cuInit", "cuDeviceGetCount", "cuDeviceGetAttribute", "cuDeviceGetName", "cuCtxGetCurrent",
