@@ -5,12 +5,18 @@ PYTHON ?= python3
 PY := .venv/bin/python
 PIP := $(PY) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test lint types unit fuzz hashes format clean
+.PHONY: demo test quick quick-unit lint types unit fuzz hashes format clean
 
 demo: .venv/installed
 	$(PY) examples/demo.py
 
 test: lint types unit
+
+quick: .venv/installed-test
+	$(MAKE) --no-print-directory --jobs=3 lint types quick-unit
+
+quick-unit: .venv/installed-test
+	$(PY) -m pytest -q --numprocesses=auto --quick
 
 lint: .venv/installed-test
 	$(PY) -m ruff check .

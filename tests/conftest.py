@@ -1,12 +1,26 @@
-"""Every test run has its own kernel cache, so it neither meets what an earlier one built nor leaves any."""
+"""Every test run has its own kernel cache, so it neither meets what an earlier one built nor leaves any.
+
+What is quick is decided here, by what a test uses: under `--quick` one that starts a compiler, or any other
+process, or executes a kernel in NumPy, is skipped when it does; folders that do nothing else are left out.
+"""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
+
+SLOW = {
+    "xdsl.interpreter.Interpreter.__init__": "executes a kernel",  # first: importing it starts a process
+    "subprocess.Popen.__init__": "starts a process",
+    "multiprocessing.process.BaseProcess.start": "starts a process",
+    "imbrex.build.nvidia.nvrtc.compiled": "compiles",
+    "imbrex.build.nvidia.cubin.compiled": "compiles",
+}
+SLOW_FOLDERS = ("e2e", "cdna", "gpu")
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -25,8 +39,32 @@ def kernel_cache(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> It
         yield directory
 
 
+@pytest.fixture(scope="session", autouse=True)
+def quick(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Skips the test that uses what is slow, where only quick ones are wanted."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, does in SLOW.items() if request.config.getoption("--quick") else ():
+            patch.setattr(name, skips(f"--quick: it {does}"))
+        yield
+
+
+def skips(reason: str) -> Callable[..., NoReturn]:
+    """What stands for a function that a test cannot use."""
+
+    def skip(*_: object, **__: object) -> NoReturn:
+        pytest.skip(reason)
+
+    return skip
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    is_slow = collection_path.parent == Path(__file__).parent and collection_path.name in SLOW_FOLDERS
+    return True if is_slow and config.getoption("--quick") else None
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--kills", type=int, default=20, help="how many compiles tests/e2e/test_killed.py kills")
+    parser.addoption("--quick", action="store_true", help="skip what compiles, or executes a kernel")
     parser.addoption(
         "--update-golden", action="store_true", help="write the emitted source into tests/golden"
     )
