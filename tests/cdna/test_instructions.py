@@ -6,8 +6,6 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
-from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -15,6 +13,8 @@ import numpy.typing as npt
 import pytest
 
 from imbrex.build.amd.code_object import compile_code_object
+from imbrex.cdna.code_object import CodeObject, load_code_object
+from imbrex.cdna.execute import Memory, execute
 from imbrex.dtype import dtype
 from imbrex.view.mma import BITS, BUILTIN_TYPES, Instruction, Operand, elements, instruction, instructions
 
@@ -66,39 +66,37 @@ def loaded(found: Instruction, operand: Operand, matrix: Ints, chip: str) -> npt
     return packed(held, BITS[found.element(operand)])
 
 
-def executed(
-    emulator: ModuleType, code: Any, found: Instruction, chip: str, a_as: Instruction | None = None
-) -> bool:
+def executed(code: CodeObject, found: Instruction, chip: str, a_as: Instruction | None = None) -> bool:
     """Does the emulator put the product where the table says that C is?  a_as: whose layout A has instead."""
     random = np.random.default_rng(7)
     a = random.integers(-2, 3, (found.m, found.k, found.blocks))
     b = random.integers(-2, 3, (found.k, found.n, found.blocks))
     c = random.integers(-9, 10, (found.m, found.n, found.blocks))
     arrays = [loaded(a_as or found, "a", a, chip), loaded(found, "b", b, chip), loaded(found, "c", c, chip)]
-    emulator.run(code, found.name, 1, LANES, arrays, race=True, deferred=True)
+    pointers = [array.ctypes.data.to_bytes(8, "little") for array in arrays]
+    owned = [Memory(array.ctypes.data, array.nbytes) for array in arrays]
+    execute(code, found.name, (1,), (LANES,), pointers, owned)
     want = loaded(found, "c", np.einsum("mkb,knb->mnb", a, b) + c, chip)
     return np.array_equal(arrays[2], want)
 
 
-def code_of(emulator: ModuleType, found: Iterable[Instruction], chip: str, folder: Path) -> Any:
+def code_of(found: Iterable[Instruction], chip: str, folder: Path) -> CodeObject:
     text = "".join(map(source, found))
-    code = emulator.CodeObject(str(compile_code_object({"mma.cpp": text}, "mma.cpp", chip, folder)))
-    assert not code.unsupported()
+    code = load_code_object(compile_code_object({"mma.cpp": text}, "mma.cpp", chip, folder).read_bytes())
+    assert not code.unknown
     return code
 
 
 @pytest.mark.parametrize("chip", CHIPS)
-def test_an_instruction_multiplies_what_its_layouts_say(
-    chip: str, emulator: ModuleType, tmp_path: Path
-) -> None:
+def test_an_instruction_multiplies_what_its_layouts_say(chip: str, tmp_path: Path) -> None:
     every = instructions(chip)
-    code = code_of(emulator, every, chip, tmp_path)
-    assert [i.name for i in every if not executed(emulator, code, i, chip)] == []
+    code = code_of(every, chip, tmp_path)
+    assert [i.name for i in every if not executed(code, i, chip)] == []
 
 
-def test_control_operands_with_other_k_in_their_lanes_are_seen(emulator: ModuleType, tmp_path: Path) -> None:
+def test_control_operands_with_other_k_in_their_lanes_are_seen(tmp_path: Path) -> None:
     """A as if its lanes held 32 neighbours along k, and not two chunks of 16."""
     found = instruction("mfma_f32_16x16x128_fp8_fp8")
     other = replace(found, a=instruction("mfma_f32_16x16x128_fp4_fp8").a)
-    code = code_of(emulator, [found], "gfx950", tmp_path)
-    assert not executed(emulator, code, found, "gfx950", a_as=other)
+    code = code_of([found], "gfx950", tmp_path)
+    assert not executed(code, found, "gfx950", a_as=other)

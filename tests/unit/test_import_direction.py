@@ -16,8 +16,8 @@ PACKAGE = Path(__file__).resolve().parents[2] / "src" / "imbrex"
 
 ORDER = (
     "version", "diagnostic", "numeral", "limit", "chip", "dtype", "index", "problem", "view", "schedule",
-    "ir", "lower", "emit", "build", "run", "verify", "algorithm", "pipeline", "kernel", "function", "bench",
-    "cli", "__main__", "__init__",
+    "ir", "lower", "emit", "build", "cdna", "run", "verify", "algorithm", "pipeline", "kernel", "function",
+    "bench", "cli", "__main__", "__init__",
 )  # fmt: skip
 
 # What these may import of the package, where that is less than all that stands before them.
@@ -25,6 +25,7 @@ NARROWER = {
     "index": set[str](),
     "problem": {"diagnostic", "numeral", "limit", "dtype"},
     "view": {"diagnostic", "numeral", "chip", "index"},
+    "cdna": {"diagnostic", "build"},
 }
 NUMPY_ONLY = {"index"}
 XDSL_ONLY_IN = "ir"

@@ -34,6 +34,11 @@ COMMANDS: Final = {
 class Commands(click.Group):
     """Subcommands by name, one module each."""
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """`--emulate` alone is `--emulate=lanes`: a value stands behind `=`, and is never the next word."""
+        spelled_out = ["--emulate=lanes" if word == "--emulate" else word for word in args]
+        return super().parse_args(ctx, spelled_out)
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
 

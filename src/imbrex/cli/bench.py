@@ -21,7 +21,7 @@ from imbrex.cli.source import read_problems
 from imbrex.cli.table import print_table
 from imbrex.cli.text import bytes_text, json_text, seconds_text
 from imbrex.diagnostic import Diagnostic
-from imbrex.kernel import goal
+from imbrex.kernel import Emulate, goal
 from imbrex.numeral import whole
 from imbrex.problem import Problem, problem_text
 from imbrex.run.cpu import MOST_THREADS
@@ -50,7 +50,7 @@ def command(
     sources: tuple[str, ...],
     form: str,
     target: str | None,
-    emulate: bool,
+    emulate: Emulate,
     threads: str,
     names: str | None,
     layout: str | None,
@@ -63,6 +63,8 @@ def command(
     """
     problems = [asked.problem for asked in read_problems(sources, layout)]
     wanted = goal(target or ("emulate" if emulate else "cpu"), emulate)
+    if wanted.is_executed:
+        raise Diagnostic("an emulator of instructions tells no time", hint="'run' checks what it computes")
     on_gpu = is_measured_there(wanted)
     known = GPU_PEERS if on_gpu else PEERS
     asked = known if names is None else tuple(name for name in names.split(",") if name)

@@ -33,7 +33,6 @@ from imbrex.version import __version__
 __all__ = ["command"]
 
 State = Literal["ok", "missing", "broken"]
-EMULATOR = "IMBREX_CDNA_EMULATOR"
 SIGNS = {"ok": ("ok", "green"), "missing": ("--", "yellow"), "broken": ("no", "red")}
 NEEDED = ("numpy", "xdsl", "ziglang", "click", "rich", "ml_dtypes", "platformdirs", "filelock")
 SMALL = Conv2d("forward", 1, 3, 5, 5, 4, 3, 3, pad_h=1, pad_w=1)
@@ -228,9 +227,16 @@ def _amd_tools() -> Iterator[Finding]:
         if tool
         else Finding("llvm-mca", "missing", "not here; a second opinion on hot loops", "apt install llvm-22")
     )
-    folder = os.environ.get(EMULATOR, "")
-    if folder and os.path.isfile(os.path.join(folder, "amdemu.py")):
-        yield Finding("cdna emulator", "ok", folder)
-    else:
-        told = f"{EMULATOR} names {folder or 'nothing'}; the tests of code objects skip"
-        yield Finding("cdna emulator", "missing", told, f"set {EMULATOR} to the folder that holds amdemu.py")
+    yield _executes("gfx942")
+
+
+def _executes(chip: str) -> Finding:
+    """Whether the emulator of instructions, which is compiled the first time, runs a small kernel rightly."""
+    started = time.perf_counter()
+    try:
+        outcome = compile(SMALL, chip, emulate="isa").check()
+    except Diagnostic as error:
+        return Finding("cdna emulator", "broken", error.message, error.hint)
+    took = seconds_text(time.perf_counter() - started)
+    told = f"a small convolution's code object for {chip}, executed: {outcome}, in {took}"
+    return Finding("cdna emulator", "ok" if outcome.is_right else "broken", told)

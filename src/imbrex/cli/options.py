@@ -13,7 +13,7 @@ import click
 from imbrex.cli.progress import progress
 from imbrex.cli.source import Asked, read_problems
 from imbrex.diagnostic import Diagnostic
-from imbrex.kernel import ARCHITECTURES, CHIPS, Goal, Kernel, compile, goal
+from imbrex.kernel import ARCHITECTURES, CHIPS, Emulate, Goal, Kernel, compile, goal
 from imbrex.kernel.order import ALGORITHMS
 from imbrex.problem import problem_text
 from imbrex.run.cpu import MOST_THREADS, thread_count
@@ -55,7 +55,7 @@ class Choices:
     """What the command line says about every kernel.  target: None where it says nothing."""
 
     target: str | None
-    emulate: bool
+    emulate: Emulate
     tuning: str | None
     threads: int
     layout: str | None
@@ -111,7 +111,7 @@ def choices(function: F) -> F:
     @wraps(function)
     def command(
         target: str | None,
-        emulate: bool,
+        emulate: Emulate,
         tuning: str | None,
         threads: int | None,
         layout: str | None,
@@ -132,7 +132,20 @@ target_option = click.option(
     metavar="NAME",
     help=f"cpu (default), {', '.join((*CHIPS, *ARCHITECTURES))}; emulate is gfx942 with --emulate.",
 )
-emulate_option = click.option("--emulate", is_flag=True, help="A GPU's schedule, lane by lane, on this CPU.")
+EMULATIONS: dict[str | None, Emulate] = {None: False, "lanes": True, "isa": "isa"}
+
+
+def _emulation(ctx: click.Context, param: click.Parameter, value: str | None) -> Emulate:
+    return EMULATIONS[value]
+
+
+emulate_option = click.option(
+    "--emulate",
+    type=click.Choice(["lanes", "isa"]),
+    metavar="[=isa]",
+    callback=_emulation,
+    help="A GPU's schedule, lane by lane, on this CPU; =isa: AMD's code object, instruction by instruction.",
+)
 _OPTIONS = (
     target_option,
     emulate_option,

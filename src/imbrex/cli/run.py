@@ -69,7 +69,7 @@ def _ran(chosen: Choices, asked: Asked, seed: int, values: Values | None, second
     line = problem_text(asked.problem)
     with progress(f"checking {line}"):
         verdict = kernel.check(seed, values=values)
-    if not verdict.is_right or seconds <= 0:
+    if not verdict.is_right or seconds <= 0 or kernel.goal.is_executed:
         return Outcome(asked, kernel, verdict, None, None)
     with progress(f"timing {line}"):
         return Outcome(asked, kernel, verdict, _timed(kernel, seed, seconds), _ceiling(kernel))

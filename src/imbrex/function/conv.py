@@ -17,7 +17,7 @@ from imbrex.function.place import Place, place
 from imbrex.function.plan import planned, remember
 from imbrex.function.whose import memory_of
 from imbrex.function.window import Padding, Pair, Window, integers, same_pads, window
-from imbrex.kernel import Kernel, compile
+from imbrex.kernel import Emulate, Kernel, compile
 from imbrex.problem import Conv2d, Direction, Role
 from imbrex.problem.epilogue import Epilogue
 from imbrex.run.traced import expect_numbers
@@ -42,7 +42,7 @@ def conv2d(
     compute: str | None = None,
     out: Any = None,
     target: str | None = None,
-    emulate: bool = False,
+    emulate: Emulate = False,
     threads: int | None = None,
     stream: Any = None,
 ) -> Any:
@@ -81,7 +81,7 @@ def conv2d_backward_data(
     compute: str | None = None,
     out: Any = None,
     target: str | None = None,
-    emulate: bool = False,
+    emulate: Emulate = False,
     threads: int | None = None,
     stream: Any = None,
 ) -> Any:
@@ -109,7 +109,7 @@ def conv2d_backward_weight(
     compute: str | None = None,
     out: Any = None,
     target: str | None = None,
-    emulate: bool = False,
+    emulate: Emulate = False,
     threads: int | None = None,
     stream: Any = None,
 ) -> Any:
@@ -135,7 +135,7 @@ class _Words(NamedTuple):
     layouts: tuple[str, str | None, str | None]
     compute: str | None
     target: str | None
-    emulate: bool
+    emulate: Emulate
     wanted: tuple[Role, str, Sequence[int]] | None = None
     epilogue: str | Epilogue | None = None
     further: tuple[str, ...] = ()

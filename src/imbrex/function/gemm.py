@@ -15,7 +15,7 @@ from imbrex.function.memory import Memory
 from imbrex.function.place import Place, place
 from imbrex.function.plan import planned, remember
 from imbrex.function.whose import memory_of
-from imbrex.kernel import Kernel, compile
+from imbrex.kernel import Emulate, Kernel, compile
 from imbrex.problem import Gemm
 from imbrex.problem.epilogue import Epilogue
 from imbrex.problem.stride import LEADING, STRIDES
@@ -39,7 +39,7 @@ def gemm(
     compute: str | None = None,
     out: Any = None,
     target: str | None = None,
-    emulate: bool = False,
+    emulate: Emulate = False,
     algorithm: str | None = None,
     threads: int | None = None,
     stream: Any = None,
@@ -75,7 +75,7 @@ class _Words(NamedTuple):
     beta: float
     transposes: tuple[bool, bool]
     target: str | None
-    emulate: bool
+    emulate: Emulate
     algorithm: str | None
     epilogue: str | Epilogue | None
     further: tuple[str, ...]

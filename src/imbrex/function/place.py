@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from imbrex.diagnostic import Diagnostic
-from imbrex.kernel import CPU, Goal, goal
+from imbrex.kernel import CPU, Emulate, Goal, goal
 
 __all__ = ["Place", "place"]
 
@@ -22,7 +22,7 @@ class Place(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def place(target: str | None, emulate: bool, threads: int | None, own: str = CPU.target) -> Place:
+def place(target: str | None, emulate: Emulate, threads: int | None, own: str = CPU.target) -> Place:
     """Of a call's arguments; ValueError for a target that there is not.  own: where the arrays lie, which
     counts where no target is named.
     """

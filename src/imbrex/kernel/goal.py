@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 from imbrex.build.amd.code_object import CHIPS
 from imbrex.build.nvidia.cubin import ARCHITECTURES
+from imbrex.cdna.table import CHIPS as EXECUTED
 from imbrex.chip import no_target
 from imbrex.diagnostic import Diagnostic
 
-__all__ = ["ARCHITECTURES", "CHIPS", "CPU", "TARGETS", "Goal", "goal"]
+__all__ = ["ARCHITECTURES", "CHIPS", "CPU", "TARGETS", "Emulate", "Goal", "goal"]
 
 TARGETS = ("cpu", "emulate", *CHIPS, *ARCHITECTURES)
 """What kernels are built for."""
@@ -18,14 +20,24 @@ EMULATED = "gfx942"
 """Whose schedule `emulate` runs where no chip is named."""
 
 
+Emulate: TypeAlias = bool | Literal["isa"]
+"""False: on the GPU.  True: its schedule here, lane by lane.  "isa": its code object here, executed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """target: how source is written, one of TARGETS.  chip: the GPU whose schedule it is, None for none."""
+    """target: how source is written, one of TARGETS.  chip: the GPU whose schedule it is, None for none.
+
+    is_executed: its code object runs here, instruction by instruction.
+    """
 
     target: str
     chip: str | None = None
+    is_executed: bool = False
 
     def __str__(self) -> str:
+        if self.is_executed:
+            return f"isa ({self.chip})"
         return f"emulate ({self.chip})" if self.target == "emulate" else self.target
 
     @property
@@ -53,12 +65,14 @@ class Goal:
 CPU = Goal("cpu")
 
 
-def goal(target: str = "cpu", emulate: bool = False) -> Goal:
+def goal(target: str = "cpu", emulate: Emulate = False) -> Goal:
     """The goal of these words; a Diagnostic for an unknown target, or one that has no lane-level form."""
     if not isinstance(target, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(f"'target' should be a name, got {type(target).__name__}")
     if target not in TARGETS:
         raise no_target(target, TARGETS)
+    if emulate == "isa":
+        return _executed(target)
     if target == "emulate":
         return Goal("emulate", EMULATED)
     if emulate and target == "cpu":
@@ -68,3 +82,11 @@ def goal(target: str = "cpu", emulate: bool = False) -> Goal:
     if target == "cpu":
         return CPU
     return Goal("emulate" if emulate else target, target)
+
+
+def _executed(target: str) -> Goal:
+    chip = EMULATED if target == "emulate" else target
+    if chip not in EXECUTED:
+        message = f"target '{target}' has no emulator of its instructions"
+        raise Diagnostic(message, hint=f"--emulate=isa executes code objects of {', '.join(EXECUTED)}")
+    return Goal(chip, chip, is_executed=True)

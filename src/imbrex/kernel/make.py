@@ -15,7 +15,7 @@ from imbrex.build.cache import Cache
 from imbrex.build.nvidia.cubin import Cubin, build_cubin, compiler_version, find_cubin
 from imbrex.build.shared import Shared, build_shared, find_shared, recipe_key
 from imbrex.kernel.compiled import Kernel, Loaded, Origin
-from imbrex.kernel.goal import Goal, goal
+from imbrex.kernel.goal import Emulate, Goal, goal
 from imbrex.kernel.order import Order, ordered
 from imbrex.kernel.recipe import Recipe, Workspace
 from imbrex.problem import Problem, problem_text
@@ -37,7 +37,7 @@ def compile(
     target: str | Goal = "cpu",
     tuning: Tuning | str | None = None,
     *,
-    emulate: bool = False,
+    emulate: Emulate = False,
     threads: int | None = None,
     algorithm: str | None = None,
     name: str | None = None,
@@ -48,12 +48,13 @@ def compile(
 
     problem: a problem, or the text of one.  target: "cpu", or a GPU such as "gfx942", whose kernels run on
     such a GPU only; or what `goal` gives.  emulate: the GPU's schedule lane by lane instead, which runs here
-    (docs/emulate.md); the target "emulate" is that of gfx942.  tuning: taken as it is or refused with
-    reasons; None lets the model choose.  algorithm: of a convolution, "channels_last", which packs what it
-    reads, or "v4r4", and of backward data "v4r1" or "v1r1", which do not (docs/convolution.md); of a
-    product, "aligned" or "direct" (docs/hopper.md), "data_tiled", or "data_tiled:" and a tile kernel
-    (docs/swizzle.md).  name: of the entry point and files.  schedule: how workgroups share output tiles,
-    "stream_k:64" say (docs/mapping.md); "auto" lets the model choose.
+    (docs/emulate.md); the target "emulate" is that of gfx942; "isa": AMD's code object itself, executed here
+    (docs/amd.md).  tuning: taken as it is or refused with reasons; None lets the model choose.  algorithm: of
+    a convolution, "channels_last", which packs what it reads, or "v4r4", and of backward data "v4r1" or
+    "v1r1", which do not (docs/convolution.md); of a product, "aligned" or "direct" (docs/hopper.md),
+    "data_tiled", or "data_tiled:" and a tile kernel (docs/swizzle.md).  name: of the entry point and files.
+    schedule: how workgroups share output tiles, "stream_k:64" say (docs/mapping.md); "auto" lets the model
+    choose.
     """
     wanted = target if isinstance(target, Goal) else goal(target, emulate)
     order = ordered(problem, wanted, tuning, threads, algorithm, name, schedule)
@@ -166,6 +167,10 @@ def _loaded(
             return load_emulated(library.path, order.name, parameters, workspace)
         case Shared():
             return load(library.path, order.name, parameters, workspace)
+        case CodeObject() if order.goal.is_executed:
+            from imbrex.run.hip.emulated import EmulatedKernel
+
+            return EmulatedKernel(library.path, order.name, library.chip, parameters, steps, workspace)
         case CodeObject():
             from imbrex.run.hip.kernel import HipKernel
 

@@ -70,6 +70,9 @@ DATA_TILED = "data_tiled"
 """Alone, or with a colon and the name of a tile kernel."""
 PRODUCTS = ("direct", ALIGNED, DATA_TILED)
 """Of products."""
+_EXECUTED_PER_SECOND: Final = 5e7
+"""Multiply-adds that the emulator of instructions executes in a second, measured with f16 and f32."""
+_MOST_EXECUTED_S: Final = 600
 MOST_LETTERS: Final = 160
 """Of a name, to which files and kernels add some."""
 RESERVED: Final = frozenset(
@@ -120,10 +123,21 @@ def ordered(
 ) -> Order:
     """The order of these words; a Diagnostic for what cannot be."""
     given = _one(problem)
+    if goal.is_executed:
+        _expect_small(given)
     return Order(
         given, goal, _text(tuning), thread_count(threads), expected_algorithm(given, goal, algorithm),
         _identifier(name or default_name(given)), None if schedule is None else str(schedule),
     )  # fmt: skip
+
+
+def _expect_small(problem: Problem) -> None:
+    """A Diagnostic where a code object would be executed for longer than anybody waits."""
+    seconds = problem.flops / 2 / _EXECUTED_PER_SECOND
+    if seconds > _MOST_EXECUTED_S:
+        message = f"executing its instructions would take about {seconds / 60:.0f} minutes"
+        hint = f"a smaller problem shows the same; {_MOST_EXECUTED_S // 60} minutes are the most"
+        raise Diagnostic(message, hint=f"{hint}, and --emulate alone is faster")
 
 
 def default_name(problem: Problem) -> str:

@@ -19,6 +19,7 @@ __all__ = [
     "CHIPS",
     "LINK_FLAGS",
     "CodeObject",
+    "assemble_code_object",
     "build_code_object",
     "compile_code_object",
     "find_code_object",
@@ -90,17 +91,24 @@ def compile_code_object(
     """
     compiler = find_compiler("zig")
     write_sources(sources, directory)
-    out = _hsaco(directory, unit).name
-    text, relocatable = (out.replace(".hsaco", end) for end in (".s", ".o"))
+    text = _hsaco(directory, unit).with_suffix(".s")
     target = (*AMD_FLAGS, f"-mcpu={chip}")
+    command = (*compiler.compile, *target, *flags, "-I.", "-S", unit, "-o", text.name)
+    run_all(compiler, [command], [unit], directory)
+    return assemble_code_object(text, chip)
+
+
+def assemble_code_object(text: Path, chip: str) -> Path:
+    """The `.hsaco` of an assembly text, beside it."""
+    compiler, target = find_compiler("zig"), (*AMD_FLAGS, f"-mcpu={chip}")
+    relocatable, out = text.with_suffix(".o"), text.with_suffix(".hsaco")
     for step, command in (
-        (unit, (*compiler.compile, *target, *flags, "-I.", "-S", unit, "-o", text)),
-        (text, (*compiler.compile, *target, "-c", "-x", "assembler", text, "-o", relocatable)),
-        (out, (*compiler.link[:2], *LINK_FLAGS, "-o", out, relocatable)),
+        (text, (*compiler.compile, *target, "-c", "-x", "assembler", text.name, "-o", relocatable.name)),
+        (out, (*compiler.link[:2], *LINK_FLAGS, "-o", out.name, relocatable.name)),
     ):
-        run_all(compiler, [command], [step], directory)
-    (directory / relocatable).unlink()
-    return directory / out
+        run_all(compiler, [command], [step.name], text.parent)
+    relocatable.unlink()
+    return out
 
 
 def _hsaco(directory: Path, unit: str) -> Path:

@@ -32,7 +32,11 @@ class HipKernel(GpuKernel):
     """The workspace comes and goes with a call, which then waits."""
 
     def prepare(self) -> None:
-        require_gpu(self.chip)
+        self.gpu()
+
+    def gpu(self) -> Any:
+        """hip-python's module `hip`, or what stands for it; a Diagnostic where there is no such GPU."""
+        return require_gpu(self.chip)
 
     @contextmanager
     def resident(
@@ -44,7 +48,7 @@ class HipKernel(GpuKernel):
         faults: list[str] | None = None,
     ) -> Generator[Callable[[], None]]:
         del threads
-        hip = require_gpu(self.chip)
+        hip = self.gpu()
         check_placed(self.symbol, self.parameters, arrays)
         _expect_one(arrays)
         on_gpu = [a for a in arrays if isinstance(a, DeviceArray)]

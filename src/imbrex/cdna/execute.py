@@ -1,0 +1,232 @@
+"""A launch, executed: registers set as the dispatcher sets them, then the core, then what it found.
+
+Law: memory is what the caller names and nothing else; results of loads are there when they were waited for,
+and no earlier.
+Source: LLVM, "User Guide for AMDGPU Backend", section "Initial Kernel Execution State".
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from math import prod
+
+import numpy as np
+
+from imbrex.cdna.code_object import Bytes, CodeObject, Kernel, aligned
+from imbrex.cdna.fault import fault_of, race_of
+from imbrex.cdna.machine import LaunchStruct, OutcomeStruct, RegionStruct, SettingsStruct, core
+from imbrex.diagnostic import Diagnostic
+
+__all__ = ["Memory", "Strictness", "execute"]
+
+LDS_BYTES = {"gfx90a": 65536, "gfx942": 65536, "gfx950": 163840}
+"""Of a workgroup at most."""
+NUMBERS = {"gfx90a": 0, "gfx942": 1, "gfx950": 2}
+"""Of the chips, in the core."""
+FLUSHES = ("gfx90a",)
+"""Whose matrix instructions take subnormal halves as zeros (CDNA2 ISA, "Denormal Handling")."""
+HAS_SCRATCH_OFFSET = ("gfx90a",)
+"""Whose waves are told where their scratch begins."""
+_STACK_BYTES = 16384
+_WAVE = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Bytes that a kernel may touch."""
+
+    address: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Strictness:
+    """is_deferred: loads come at the wait that forces them, and not at once.  finds_races: of waves that
+    touch one byte of LDS without a barrier between.  seed: of a random order of waves, 0 for their own.
+    """
+
+    is_deferred: bool = True
+    finds_races: bool = True
+    seed: int = 0
+    most_steps: int = 20_000_000_000
+
+
+@dataclass
+class _State:
+    """What lives as long as the launch."""
+
+    memory: list[Memory]
+    kept: list[Bytes] = field(default_factory=lambda: list[Bytes]())
+
+    def room(self, count: int) -> Bytes:
+        """New memory that the kernel may touch."""
+        made = aligned(max(count, 64))
+        self.kept.append(made)
+        self.memory.append(Memory(made.ctypes.data, len(made)))
+        return made
+
+
+def execute(
+    code: CodeObject,
+    name: str,
+    grid: Sequence[int],
+    block: Sequence[int],
+    arguments: Sequence[bytes],
+    memory: Sequence[Memory],
+    strict: Strictness | None = None,
+    *,
+    dynamic_lds: int = 0,
+) -> int:
+    """Runs a kernel to its end; how many instructions of waves that took.  A Diagnostic for a fault or race.
+
+    grid: workgroups.  block: work items of one.  arguments: the bytes of each, pointers among them, which
+    point into `memory`.
+    """
+    strict = strict or Strictness()
+    kernel, grid, block = code.kernels[name], _three(grid), _three(block)
+    if prod(block) > kernel.most_items:
+        raise Diagnostic(f"{name}: {prod(block)} work items a workgroup > {kernel.most_items}")
+    lds_bytes = kernel.lds_bytes + dynamic_lds
+    if lds_bytes > LDS_BYTES[code.chip]:
+        raise Diagnostic(f"{name}: lds_bytes {lds_bytes} > {LDS_BYTES[code.chip]} on {code.chip}")
+    state = _State([*memory, Memory(code.base, len(code.image))])
+    waves = -(-prod(block) // _WAVE)
+    each = max(kernel.scratch_bytes, _STACK_BYTES if kernel.grows else 0) + 15 & ~15
+    scratch = state.room(each * _WAVE * waves)
+    scratch[:] = 0xCD
+    constants = state.room(kernel.argument_bytes)
+    _write_arguments(kernel, constants, arguments, grid, block, dynamic_lds)
+    packet = state.room(_WAVE)
+    items = [g * b for g, b in zip(grid, block, strict=True)]
+    struct.pack_into("<4xHHH2xIIII", packet.data, 0, *block, *items, each)
+    launch = _launch(code, kernel, grid, block, (packet, constants), each)
+    settings, held = _settings(code, strict, lds_bytes, state.memory)
+    settings.scratch, settings.scratch_bytes = scratch.ctypes.data, each
+    steps = _run(code, name, launch, settings, waves)
+    del held
+    return steps
+
+
+def _run(code: CodeObject, name: str, launch: LaunchStruct, settings: SettingsStruct, waves: int) -> int:
+    """The core, and what it found."""
+    outcome = OutcomeStruct()
+    room = aligned(core().imbrex_cdna_bytes(-1, waves, settings.lds_bytes))
+    failed = core().imbrex_cdna_run(
+        code.structs, len(code.instructions), ctypes.byref(launch), ctypes.byref(settings),
+        ctypes.c_void_p(room.ctypes.data), ctypes.byref(outcome),
+    )  # fmt: skip
+    if failed:
+        raise fault_of(code, name, outcome.fault)
+    if outcome.race_bytes:
+        raise race_of(code, name, outcome.race, outcome.race_bytes)
+    return outcome.steps
+
+
+def _three(sizes: Sequence[int]) -> tuple[int, int, int]:
+    x, y, z = (*sizes, 1, 1)[:3]
+    return x, y, z
+
+
+def _write_arguments(
+    kernel: Kernel,
+    to: Bytes,
+    given: Sequence[bytes],
+    grid: Sequence[int],
+    block: Sequence[int],
+    dynamic_lds: int,
+) -> None:
+    hidden = dict(_hidden(grid, block, dynamic_lds))
+    rest = iter(given)
+    for argument in kernel.arguments:
+        if argument.kind.startswith("hidden_"):
+            value = hidden.get(argument.kind, 0).to_bytes(argument.bytes, "little")
+        else:
+            value = next(rest, b"")
+        if len(value) != argument.bytes:
+            raise Diagnostic(f"{kernel.name}: an argument of {argument.bytes} bytes, got {len(value)}")
+        to[argument.offset : argument.offset + argument.bytes] = np.frombuffer(value, np.uint8)
+    if next(rest, None) is not None:
+        raise Diagnostic(f"{kernel.name} takes fewer than {len(given)} arguments")
+
+
+def _hidden(grid: Sequence[int], block: Sequence[int], dynamic_lds: int) -> Iterator[tuple[str, int]]:
+    """What the loader adds to the arguments: sizes of the launch; zeros are left out."""
+    for axis, groups, items in zip("xyz", grid, block, strict=True):
+        yield f"hidden_block_count_{axis}", groups
+        yield f"hidden_group_size_{axis}", items
+    items = [g * b for g, b in zip(grid, block, strict=True)]
+    yield "hidden_grid_dims", 3 if items[2] > 1 else 2 if items[1] > 1 else 1
+    yield "hidden_dynamic_lds_size", dynamic_lds
+    yield "hidden_shared_base", 1 << 16
+    yield "hidden_private_base", 2 << 16
+
+
+def _launch(
+    code: CodeObject,
+    kernel: Kernel,
+    grid: Sequence[int],
+    block: Sequence[int],
+    places: tuple[Bytes, Bytes],
+    scratch_bytes: int,
+) -> LaunchStruct:
+    """What the first scalar registers hold, in the order of the descriptor's bits."""
+    packet, constants = (place.ctypes.data for place in places)
+    launch, words = LaunchStruct(), list[int]()
+    launch.grid[:], launch.block[:] = grid, block
+    launch.flat_scratch = launch.group_x = launch.group_y = launch.group_z = launch.group_info = -1
+    launch.scratch_offset = -1
+    for bit, value in enumerate(
+        (_swizzled(), _pair(packet), _pair(packet), _pair(constants), [0, 0], [0, 0])
+    ):
+        if kernel.system >> bit & 1:
+            launch.flat_scratch = len(words) if bit == 5 else launch.flat_scratch
+            words += value
+    if kernel.system >> 6 & 1:
+        words.append(scratch_bytes)
+    first = kernel.preload_offset
+    words += struct.unpack_from(f"<{kernel.preloaded}I", places[1].data, 4 * first)
+    users = kernel.setup >> 1 & 31
+    words = words if kernel.preloaded else words[:users]
+    words += [0] * (users - len(words))
+    launch.users = at = len(words)
+    launch.user[:at] = words
+    for bit, name in ((7, "group_x"), (8, "group_y"), (9, "group_z"), (10, "group_info")):
+        if kernel.setup >> bit & 1:
+            setattr(launch, name, at)
+            at += 1
+    if kernel.setup & 1 and code.chip in HAS_SCRATCH_OFFSET:
+        launch.scratch_offset = at
+    launch.entry = next(k for k, i in enumerate(code.instructions) if i.address == kernel.entry)
+    return launch
+
+
+def _swizzled() -> list[int]:
+    """The resource of scratch as a buffer: all of it, by lanes."""
+    return [0, 1 << 31, 0xFFFFFFFF, 1 << 23]
+
+
+def _pair(address: int) -> list[int]:
+    return [address & 0xFFFFFFFF, address >> 32]
+
+
+def _settings(
+    code: CodeObject, strict: Strictness, lds_bytes: int, memory: Sequence[Memory]
+) -> tuple[SettingsStruct, object]:
+    """The struct, and what it points to."""
+    settings = SettingsStruct()
+    regions = (RegionStruct * len(memory))(*((m.address, m.address + m.bytes) for m in memory))
+    low = code.instructions[0].address
+    places = np.full((code.instructions[-1].address - low) // 4 + 1, -1, np.int32)
+    for place, instruction in enumerate(code.instructions):
+        places[(instruction.address - low) // 4] = place
+    settings.region, settings.regions = regions, len(memory)
+    settings.at, settings.code_words = places.ctypes.data, len(places)
+    settings.code_base, settings.code_low = code.base, low
+    settings.seed, settings.most_steps = strict.seed, strict.most_steps
+    settings.is_deferred, settings.finds_races = strict.is_deferred, strict.finds_races
+    settings.chip, settings.lds_bytes = NUMBERS[code.chip], lds_bytes
+    settings.flushes = code.chip in FLUSHES
+    return settings, (regions, places)
