@@ -67,7 +67,7 @@ def _called(kernel: Kernel, arrays: Sequence[Array], values: Values, threads: in
         alignment = 1 if kernel.goal.target == "cpu" else ALIGNMENT
         return guarded(loaded, arrays, GUARDS[values], alignment=alignment, threads=count)
     before, thread = [in_memory(array).copy() for array in arrays], environment()
-    loaded(*arrays, threads=count)
+    kernel(*arrays, threads=count)
     fault = changed(control_words(thread), control_words(environment()))
     restore(thread)
     for array, was, p in zip(arrays, before, loaded.parameters, strict=True):

@@ -60,8 +60,22 @@ class Operands:
 
 
 def values_of(problem: Conv2d | Gemm) -> tuple[Values, ...]:
-    """The kinds that say something of it; whole numbers have no fractions."""
-    return VALUES if problem.dtype.is_float else ("integer", "probe")
+    """The kinds that say something of it: whole numbers have no fractions, and where elements of an operand
+    share memory, few of them are not zero for one and many for another.
+    """
+    kinds: tuple[Values, ...] = VALUES if problem.dtype.is_float else ("integer", "probe")
+    is_shared = any(_shares(operand) for operand in problem.operands if not operand.is_written)
+    return tuple(kind for kind in kinds if kind != "probe") if is_shared else kinds
+
+
+def _shares(operand: Operand) -> bool:
+    """Do elements lie at one place that differ in more than a dimension of stride 0?"""
+    reached = 0
+    for stride, size in sorted(zip(operand.strides or (), operand.shape, strict=False)):
+        if size > 1 and 0 < stride <= reached:
+            return True
+        reached += (size - 1) * stride
+    return False
 
 
 def random_operands(

@@ -10,7 +10,7 @@ import pytest
 from imbrex.dtype import DTYPES, F8E4M3FN
 from imbrex.problem import Conv2d, Gemm
 from imbrex.verify.compare import compare
-from imbrex.verify.data import VALUES, Values, exact_range, random_operands
+from imbrex.verify.data import VALUES, Values, exact_range, random_operands, values_of
 from imbrex.verify.poison import is_poison, spoiled
 from imbrex.verify.probe import products
 from imbrex.verify.reference import reference
@@ -91,6 +91,12 @@ def test_sums_of_13_bits_are_exact_where_random_ones_fit() -> None:
     unit = unit_of("sm_90a", F8E4M3FN)
     reaches = [exact_range(Gemm(64, 64, k, dtype="f8e4m3fn"), unit) for k in (16, 1024, 8192, 65536)]
     assert reaches == [8, 8, 7, 3]
+
+
+def test_operands_that_share_elements_are_not_probed() -> None:
+    """A batch of the same matrix, or of a matrix that begins inside of another one."""
+    for strides, count in (({"stride_a": 0}, 3), ({"stride_a": 60, "lda": 10}, 3), ({"stride_a": 7}, 2)):
+        assert len(values_of(Gemm(5, 6, 10, batch=3, **strides))) == count  # type: ignore[arg-type]
 
 
 def test_no_whole_number_is_zero() -> None:
