@@ -2,12 +2,15 @@
 
 What is quick is decided here, by what a test uses: under `--quick` one that starts a compiler, or any other
 process, or executes a kernel in NumPy, is skipped when it does; folders that do nothing else are left out.
+What was skipped is remembered for as long as its file stays as it is, and then skipped before it begins.
 """
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import NoReturn
 
@@ -21,6 +24,7 @@ SLOW = {
     "imbrex.build.nvidia.cubin.compiled": "compiles",
 }
 SLOW_FOLDERS = ("e2e", "cdna", "gpu")
+QUICK, REMEMBERED = "--quick: ", "imbrex/slow"
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -44,7 +48,7 @@ def quick(request: pytest.FixtureRequest) -> Iterator[None]:
     """Skips the test that uses what is slow, where only quick ones are wanted."""
     with pytest.MonkeyPatch.context() as patch:
         for name, does in SLOW.items() if request.config.getoption("--quick") else ():
-            patch.setattr(name, skips(f"--quick: it {does}"))
+            patch.setattr(name, skips(f"{QUICK}it {does}"))
         yield
 
 
@@ -60,6 +64,36 @@ def skips(reason: str) -> Callable[..., NoReturn]:
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     is_slow = collection_path.parent == Path(__file__).parent and collection_path.name in SLOW_FOLDERS
     return True if is_slow and config.getoption("--quick") else None
+
+
+class Slow:
+    """The tests that were skipped for what they use, by name, with the text that their file had."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config, self.found = config, dict[str, str](config.cache.get(REMEMBERED, {}))
+        self.texts = cache(lambda file: sha256((config.rootpath / file).read_bytes()).hexdigest())
+
+    def is_known(self, test: str) -> bool:
+        return self.found.get(test) == self.texts(test.partition("::")[0])
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        known = pytest.mark.skip(reason=f"{QUICK}as it did before")
+        for item in items:
+            if self.is_known(item.nodeid):
+                item.add_marker(known)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.skipped and QUICK in str(report.longrepr):
+            self.found[report.nodeid] = self.texts(report.nodeid.partition("::")[0])
+
+    def pytest_sessionfinish(self) -> None:
+        if not hasattr(self.config, "workerinput"):
+            self.config.cache.set(REMEMBERED, self.found)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--quick"):
+        config.pluginmanager.register(Slow(config), "slow")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
