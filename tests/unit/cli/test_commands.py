@@ -81,7 +81,7 @@ def test_run_says_when_a_result_is_wrong(imbrex: Imbrex, monkeypatch: pytest.Mon
         found.want[2, 3] += 1
         return found
 
-    monkeypatch.setattr(module, "reference", other)
+    monkeypatch.setattr("imbrex.kernel.checked.reference", other)
     said = imbrex("run", GEMM)
     assert said.code == 1
     assert "wrong: 1 of 35 elements; first at m=2 n=3: got" in said.out
