@@ -31,6 +31,7 @@ from imbrex.kernel import goal
 from imbrex.kernel.order import ALGORITHMS, expected_algorithm
 from imbrex.pipeline import Request
 from imbrex.problem import parse_problem
+from imbrex.run.machine import machine
 from imbrex.schedule import tiles
 from imbrex.schedule.target import CPU_ISAS, GPU_TARGETS
 
@@ -67,13 +68,13 @@ TARGETS = ("avx512", "avx2", "neon", "emulate", "gfx908", "gfx942", "gfx950", "s
 
 def levels(line: str, target: str, algorithm: str, schedule: str) -> bool:
     """Every level of the IR computes what the problem says, on whole numbers."""
-    machine = {**CPU_ISAS, **GPU_TARGETS}[target]
+    where = {**CPU_ISAS, **GPU_TARGETS}[target]
     try:
         problem = small(parse_problem(line)[0])
         form = "cpu" if target in CPU_ISAS else target
         named = expected_algorithm(problem, goal(form), algorithm or None)
         shared = tiles.wanted(schedule) if schedule else None
-        for level in executed(Request(problem, machine, form, None, named, "fuzz", shared)):
+        for level in executed(Request(problem, where, form, None, named, "fuzz", shared)):
             assert level.comparison.is_right, f"{level.level}: {level.comparison}"
     except Diagnostic as error:
         return expect_message(error)
@@ -92,7 +93,8 @@ CHOICES = st.tuples(
 @st.composite
 def cpu_tunings(draw: st.DrawFn) -> str:
     """One that has a chance to be legal."""
-    m, lanes = draw(st.integers(1, 12)), draw(st.sampled_from([4, 8, 16]))
+    here = CPU_ISAS[machine().isa.level].lanes(4)
+    m, lanes = draw(st.integers(1, 12)), draw(st.sampled_from([here, here, here // 2, 4]))
     n = lanes * draw(st.integers(1, 3))
     blocks = (
         m * draw(st.integers(1, 4)),

@@ -10,10 +10,11 @@ __all__ = ["CPU_RULES"]
 
 
 def vector_lanes(plan: CpuPlan, machine: CpuTarget) -> Reasons:
-    """Lanes fill one vector register of accumulators, or a power of two of one."""
-    lanes, most = plan.tuning.vector_lanes, machine.lanes(plan.context.dtype.accumulator.bytes)
-    if lanes & (lanes - 1) or lanes > most:
-        yield f"vector_lanes {lanes} is not a power of two up to {most} on {machine.name}"
+    """Lanes are those of one vector register of accumulators: the device headers compute in whole ones."""
+    lanes, whole = plan.tuning.vector_lanes, machine.lanes(plan.context.dtype.accumulator.bytes)
+    if lanes != whole:
+        sums = plan.context.dtype.accumulator
+        yield f"vector_lanes {lanes} is not {whole}, the {sums} of a vector of {machine.name}"
 
 
 def register_tile(plan: CpuPlan, machine: CpuTarget) -> Reasons:
