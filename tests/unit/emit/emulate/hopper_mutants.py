@@ -79,6 +79,12 @@ MUTANTS: Final = {
         "meet_cluster();",
         "there is none",
     ),
+    "the copy engine does not know of a barrier": Mutant(
+        TWO,
+        "warpgroup_gemm.h",
+        "  barriers_made();\n",
+        said="no fence.mbarrier_init",
+    ),
     "a turn is not waited for": Mutant(
         "pingpong", "warpgroup_gemm.h", "      wait(at.turn(warpgroup), turn);\n", ""
     ),

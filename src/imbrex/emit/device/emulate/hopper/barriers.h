@@ -31,7 +31,12 @@ void make_barrier(uint32_t barrier, uint32_t arrivals) {
   if (of.barrier_count == 1 || place < of.first_barrier) of.first_barrier = place;
   if (place + 8 > of.last_barrier) of.last_barrier = place + 8;
 }
-void barriers_made() {}
+void barriers_made() {
+  for (uint32_t i = 0; i < here->home->barrier_count; ++i) here->home->barriers[i]->is_seen = true;
+}
+inline void expect_seen(const shared_barrier &at) {
+  if (!at.is_seen) wrong("tells the barrier at byte %u, with no fence.mbarrier_init behind its making", at.place);
+}
 
 // The phase is over when nothing is missing.
 inline void go_on_if_complete(shared_barrier &at) {
@@ -60,6 +65,7 @@ inline void arrive_with(shared_barrier &at, uint32_t bytes) {
   if (!at.missing) wrong("arrives once too often at the barrier at byte %u, which is made for %u", at.place, at.arrivals);
   at.coming.learn(here->knows);
   at.bytes += bytes;
+  if (at.bytes >> 20) wrong("announces %lld bytes to the barrier at byte %u, which counts to 2^20", (long long)at.bytes, at.place);
   --at.missing;
   go_on();
   go_on_if_complete(at);
@@ -69,7 +75,9 @@ void arrive(uint32_t barrier, uint32_t bytes) {
   arrive_with(expected_barrier(barrier, "arrives at"), bytes);
 }
 void arrive_at(uint32_t barrier, uint32_t rank) {
-  arrive_with(expected_barrier(in_cluster(barrier, rank), "arrives at"), 0);
+  shared_barrier &there = expected_barrier(in_cluster(barrier, rank), "arrives at");
+  expect_seen(there);
+  arrive_with(there, 0);
 }
 
 // Bytes have come.

@@ -120,6 +120,7 @@ void load(uint32_t to, const tensor_form *form, uint32_t barrier, const int32_t 
     expect_no_barrier(of, one.place, one.bytes, "copies over");
     shared_barrier &known = expected_barrier(in_cluster(barrier, rank), "tells");
     one.barrier = known.place;
+    expect_seen(known);
     expect_writable(of, one.place, one.bytes, "copies over");
     mark_written(of, one.place, one.bytes, moment_of(known.actor, known.phases + 1));
   }
@@ -132,6 +133,7 @@ void store_in_cluster(uint32_t to, uint32_t barrier, const uint32_t *x) {
   expect_aligned(place, 16, "stores");
   expect_no_barrier(of, place, 16, "stores over");
   shared_barrier &known = expected_barrier(barrier, "tells");
+  expect_seen(known);
   if (barrier >> rank_shift != to >> rank_shift) wrong("stores in one workgroup and tells another");
   expect_writable(of, place, 16, "stores over");
   mark_written(of, place, 16, moment_of(known.actor, known.phases + 1));

@@ -1,7 +1,7 @@
 // A lane's stack, and the switch from one to another: registers that a function keeps are saved on the stack that is
 // left, and taken from the one that is entered.
 #pragma once
-#include "fault.h"
+#include "machine.h"
 
 extern "C" void imbrex_switch_stack(void **left, void *entered) asm("imbrex_switch_stack");
 

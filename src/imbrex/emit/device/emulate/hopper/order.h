@@ -8,7 +8,7 @@
 // lane's own clock goes up whenever it hands on what it has seen.  `fenced`: the same of writes that the copy engine
 // and the matrix unit may see, as of a fence between the proxies.
 #pragma once
-#include "fault.h"
+#include "list.h"
 
 namespace imbrex::hopper {
 

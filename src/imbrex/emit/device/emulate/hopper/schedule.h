@@ -3,6 +3,8 @@
 // Warps have ranks by chance that change now and then, and of some lanes that could go on one of a higher warp does: so
 // it happens that a warp runs far ahead, or is left behind.  Some workgroups are slow from first to last.
 #pragma once
+#include "chance.h"
+#include "fault.h"
 #include "state.h"
 
 namespace imbrex::hopper {

@@ -20,6 +20,7 @@ struct queue {
 // A barrier in shared memory.  missing: arrivals; bytes: that were announced and have not come.
 struct shared_barrier {
   uint32_t place, arrivals, missing, actor, phases = 0;
+  bool is_seen; // by the copy engine, and by other workgroups
   int64_t bytes = 0;
   knowledge coming, over; // what those who arrived have seen, in this phase and in all that are over
   queue waiting;

@@ -13,6 +13,9 @@
 #define IMBREX_INLINE static inline
 #define IMBREX_MEMBER inline
 #define memcpy __builtin_memcpy
+#ifndef __clang__
+#define __builtin_assume(claim)
+#endif
 
 struct uint2 {
   uint32_t x, y;
