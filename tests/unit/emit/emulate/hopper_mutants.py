@@ -275,6 +275,18 @@ MUTANTS: Final = {
         "",
         "multiplies byte",
     ),
+    # ring.h, beside.h, lanes.h, product.h, the phases of store.h
+    "the ring's rounds are not counted": Mutant(FLIGHT, "ring.h", "      round ^= 1;\n"),
+    "a bias of other columns": Mutant(
+        TWO, "beside.h", "A::along_columns ? place / 4 : 0]);", "A::along_columns ? place / 8 : 0]);"
+    ),
+    "bytes of a row are not shifted": Mutant(
+        "lanes that load", "lanes.h", "(shift & 3) * 8", "(shift & 1) * 8"
+    ),
+    "a sum of another column": Mutant("f32", "product.h", "c[row * Pitch + column]", "c[row * Pitch + step]"),
+    "a phase's sums for another's": Mutant(
+        "phases", "store.h", "P::sums_of(phase + at % residues)", "P::sums_of(phase)"
+    ),
     # tap_gemm.h, diagonal_gemm.h, plane_gemm.h
     "taps: a stage is read before it is full": Mutant(
         "taps as columns",
