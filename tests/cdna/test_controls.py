@@ -44,6 +44,31 @@ def test_a_missing_barrier_is_a_race(kernel: Kernel) -> None:
         broken.check()
 
 
+TURNED = Gemm(20, 128, 64, dtype="i8")
+HEADERS = {
+    "s_barrier dropped": (
+        "device/hip/lds.h", "__builtin_amdgcn_s_barrier();", "", GEMM, TUNING, "LDS race",
+    ),
+    "a byte from elsewhere": (
+        "device/gpu/register.h", "0x05010400", "0x05010500",
+        TURNED, "v1:xdlops:128,32,2,64,32,16,auto,xor,staged,swapped,1,1", None,
+    ),
+}  # fmt: skip
+"""Of headers: the file, its text, another, a kernel that has it, what is said; None: it computes wrongly."""
+
+
+@pytest.mark.parametrize("fault", HEADERS)
+def test_a_fault_in_a_header_is_seen(fault: str, gpu: Gpu) -> None:
+    file, old, new, problem, tuning, told = HEADERS[fault]
+    gpu("gfx942")
+    broken = damaged(compile(problem, "gfx942", tuning), file, old, new)
+    if told is None:
+        assert not broken.check(values="integer").is_right
+    else:
+        with pytest.raises(Diagnostic, match=told):
+            broken.check(values="integer")
+
+
 def test_a_sum_that_starts_elsewhere_is_wrong(kernel: Kernel) -> None:
     broken = damaged(kernel, "gemm.hpp", "fill<16>(thread_c, 0)", "fill<16>(thread_c, 1)")
     assert not broken.check().is_right
@@ -67,6 +92,18 @@ def test_missing_waits_are_seen(copy: str, chip: str, gpu: Gpu, tmp_path: Path) 
             broken.check()
     else:
         assert not broken.check().is_right
+
+
+def test_a_wait_for_one_load_too_few_is_seen(gpu: Gpu, tmp_path: Path) -> None:
+    """In the text: from the header, whose wait is for all, the compiler makes one of its own."""
+    gpu("gfx942")
+    kernel = compile(Gemm(64, 64, 256, transpose_b=True, dtype="f16"), "gfx942", f"{TUNING},auto,xor,direct")
+    assert isinstance(kernel.library, CodeObject)
+    text = tmp_path / "gemm.s"
+    text.write_text(kernel.library.assembly.replace("vmcnt(0)", "vmcnt(1)"))
+    broken = replace(kernel, loaded=replace(kernel.loaded, path=assemble_code_object(text, "gfx942")))
+    with pytest.raises(Diagnostic, match="LDS race"):
+        broken.check(values="integer")
 
 
 def test_a_store_past_the_end_is_seen(kernel: Kernel) -> None:

@@ -1,0 +1,126 @@
+"""What a few instructions do, and what the emulator says of those that are wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from imbrex.cdna.execute import Strictness
+from imbrex.diagnostic import Diagnostic
+
+Run = Callable[..., int]
+
+GIVEN = np.arange(64, dtype=np.int32)
+LOAD = "  global_load_dword v2, v1, s[4:5]\n"
+STORE = "  global_store_dword v1, v2, s[6:7]\n"
+WAIT = "  s_waitcnt vmcnt(0)\n"
+
+
+def result() -> np.ndarray[tuple[int], np.dtype[np.int32]]:
+    return np.full(64, -1, np.int32)
+
+
+@pytest.mark.parametrize(
+    ("body", "want"),
+    [
+        ("v_add_u32_e32 v2, 5, v2", GIVEN + 5),
+        ("v_mov_b32_dpp v2, v2 row_shl:1 row_mask:0xf bank_mask:0xf bound_ctrl:1",
+         np.where(GIVEN % 16 == 15, 0, GIVEN + 1)),
+        ("v_mov_b32_dpp v2, v2 quad_perm:[3,2,1,0] row_mask:0xf bank_mask:0xf", GIVEN ^ 3),
+        ("s_mov_b32 s8, 0x0c0c0001\n  v_perm_b32 v2, v2, v2, s8", GIVEN << 8),
+        ("v_lshlrev_b32_e32 v3, 8, v2\n"
+         "  v_mov_b32_sdwa v2, v3 dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:BYTE_1",
+         GIVEN),
+        ("v_cmp_gt_i32_e32 vcc, 32, v2\n  v_cndmask_b32_e64 v2, 7, v2, vcc", np.where(GIVEN < 32, GIVEN, 7)),
+        ("s_mov_b64 exec, 0xff\n  v_mov_b32_e32 v2, 9\n  s_mov_b64 exec, -1", np.where(GIVEN < 8, 9, GIVEN)),
+        ("v_readlane_b32 s8, v2, 11\n  v_mov_b32_e32 v2, s8", GIVEN * 0 + 11),
+        ("ds_write_b32 v1, v2\n  v_xor_b32_e32 v3, 4, v1\n  s_waitcnt lgkmcnt(0)\n  ds_read_b32 v2, v3\n"
+         "  s_waitcnt lgkmcnt(0)", GIVEN ^ 1),
+        ("v_accvgpr_write_b32 a3, v2\n  v_accvgpr_read_b32 v2, a3", GIVEN),
+    ],
+    ids=["add", "row_shl", "quad_perm", "perm", "sdwa", "cndmask", "exec", "readlane", "lds", "agpr"],
+)  # fmt: skip
+def test_lanes(body: str, want: np.ndarray[tuple[int], np.dtype[np.int32]], run: Run) -> None:
+    found = result()
+    run(f"{LOAD}{WAIT}  {body}\n{STORE}", GIVEN, found)
+    assert np.array_equal(found, want)
+
+
+def test_a_load_comes_at_its_wait_and_no_earlier(run: Run) -> None:
+    """Two loads; a wait that leaves one under way brings the first of them only."""
+    early, late = "  global_load_dword v3, v1, s[4:5]\n", result()
+    run(f"{early}{LOAD}  s_waitcnt vmcnt(1)\n{STORE}", GIVEN, late)
+    assert (late == 0x7FC0DEAD).all()
+    run(f"{LOAD}{early}  s_waitcnt vmcnt(1)\n{STORE}", GIVEN, late)
+    assert np.array_equal(late, GIVEN)
+
+
+def test_scalar_loads_come_in_any_order(run: Run) -> None:
+    """So that a wait that leaves one under way brings none."""
+    found = result()
+    two = "  s_load_dword s8, s[4:5], 0x4\n  s_load_dword s9, s[4:5], 0x8\n"
+    for wait, want in (("lgkmcnt(1)", 0xDEADBEEF), ("lgkmcnt(0)", 1)):
+        run(f"{two}  s_waitcnt {wait}\n  v_mov_b32_e32 v2, s8\n{STORE}", GIVEN, found)
+        assert (found.view(np.uint32) == want).all()
+
+
+EXCHANGE = """
+  ds_write_b32 v1, v0
+  s_waitcnt lgkmcnt(0)
+  {barrier}
+  v_xor_b32_e32 v3, 0x100, v1
+  ds_read_b32 v2, v3
+  s_waitcnt lgkmcnt(0)
+"""
+
+
+def test_waves_meet_at_a_barrier(run: Run) -> None:
+    """Each of two waves reads what the other wrote; in any order of waves."""
+    given = np.zeros(128, np.int32)
+    for seed in (0, 1, 2):
+        found = np.zeros(128, np.int32)
+        body = EXCHANGE.format(barrier="s_barrier") + STORE
+        run(body, given, found, items=128, strict=Strictness(seed=seed))
+        assert np.array_equal(found, np.arange(128) ^ 64)
+
+
+@pytest.mark.parametrize("barrier", ["", "s_nop 0"])
+def test_a_missing_barrier_is_a_race(barrier: str, run: Run) -> None:
+    given = np.zeros(128, np.int32)
+    with pytest.raises(
+        Diagnostic, match=r"^error: k, workgroup \(0, 0, 0\), wave \d, 0x[0-9a-f]+ `ds_.*LDS race"
+    ):
+        run(EXCHANGE.format(barrier=barrier) + STORE, given, given.copy(), items=128)
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        (f"  v_add_u32_e32 v1, 4, v1\n{LOAD}{WAIT}",
+         r"`global_load_dword v2, v1, s\[4:5\]`: memory out of bounds: 4 bytes at 0x[0-9a-f]+, lane 63"),
+        (f"{LOAD}{WAIT}  v_add_u32_e32 v1, -4, v1\n  v_lshlrev_b32_e32 v1, 0, v1\n"
+         "  v_ashrrev_i32_e32 v1, 0, v1\n  ds_write_b32 v1, v2\n", "LDS out of bounds: 4 bytes .* lane 0"),
+        ("  ds_read_b32 v2, v1 offset:1000\n", "LDS out of bounds"),
+        ("  s_trap 2\n", "s_trap executed"),
+        ("  .long 0xbfff0000\n", r"`.long 0xbfff0000`: an instruction that the emulator does not know"),
+        ("  v_cubeid_f32 v2, v2, v2, v2\n", "`v_cubeid_f32 .*`: an instruction that the emulator does"),
+        ("  s_mov_b64 s[8:9], 0\n  s_setpc_b64 s[8:9]\n", "a jump to 0x0, where no instruction is"),
+    ],
+    ids=["memory", "below LDS", "above LDS", "trap", "none", "unknown", "jump"],
+)  # fmt: skip
+def test_faults_name_their_place(body: str, told: str, run: Run) -> None:
+    with pytest.raises(Diagnostic, match=rf"^error: k, workgroup \(0, 0, 0\), wave 0, 0x[0-9a-f]+ .*{told}"):
+        run(body, GIVEN, result())
+
+
+def test_what_does_not_end_is_stopped(run: Run) -> None:
+    with pytest.raises(Diagnostic, match="it does not end"):
+        run("again:\n  s_branch again\n", GIVEN, result(), strict=Strictness(most_steps=1000))
+
+
+def test_an_unknown_instruction_that_is_not_reached_does_no_harm(run: Run) -> None:
+    found = result()
+    run(f"{LOAD}{WAIT}  s_branch over\n  v_cubeid_f32 v2, v2, v2, v2\nover:\n{STORE}", GIVEN, found)
+    assert np.array_equal(found, GIVEN)
