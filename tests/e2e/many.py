@@ -11,6 +11,7 @@ import numpy as np
 
 from imbrex.build.shared import build_shared
 from imbrex.emit.bundle import Bundle
+from imbrex.lower.symbol import symbol_of
 from imbrex.pipeline import Request, lower
 from imbrex.problem import Problem, parse_problem, problem_text
 from imbrex.run.cpu import CpuKernel, Parameter, load
@@ -67,7 +68,7 @@ def wrong(
     for (i, case), kind in product(enumerate(cases), values):
         buffers = lowered[i].workspace
         workspace = tuple(Parameter(b.name, (b.elements,), b.dtype.numpy, True) for b in buffers)
-        kernel = load(library, f"case_{i}", case.parameters, workspace)
+        kernel = load(library, symbol_of(f"case_{i}"), case.parameters, workspace)
         result = _run(case, kernel, seed + i, kind)
         found += [] if result.is_right else [f"{case}, {kind} values: {result}"]
     return found
@@ -81,9 +82,9 @@ def together(bundles: Sequence[Bundle], damage: tuple[str, str] = ("", "")) -> d
         _, entry, algorithm = (made.files[unit] for unit in made.units)
         assert damage[0] in algorithm, f"there is no '{damage[0]}' to break"
         files |= {name: text for name, text in made.files.items() if name not in made.units}
-        files[f"{made.symbol}.hpp"] = algorithm.replace(*damage) if damage[0] else algorithm
-        files[f"{made.symbol}.inc"] = entry
-        units[i % len(units)] += f'#include "{made.symbol}.inc"\n'
+        files[f"{made.name}.hpp"] = algorithm.replace(*damage) if damage[0] else algorithm
+        files[f"{made.name}.inc"] = entry
+        units[i % len(units)] += f'#include "{made.name}.inc"\n'
     return files | {f"unit_{i}.cpp": text for i, text in enumerate(units)}
 
 

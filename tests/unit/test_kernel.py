@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import ctypes
 import json
 import multiprocessing
 import os
@@ -20,15 +21,23 @@ import numpy as np
 import pytest
 
 from imbrex.build.cache import Cache, CacheWarning
+from imbrex.build.toolchain import compile_shared
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import Kernel, compile, default_name
 from imbrex.kernel.compiled import Origin
 from imbrex.kernel.recipe import Recipe
+from imbrex.pipeline import Request, lower, machine_for
 from imbrex.problem import Conv2d, Gemm, problem_text
+from imbrex.schedule.tuning import parse
 
 GEMM = Gemm(5, 7, 9)
 ADDED = Gemm(5, 7, 9, beta=2.0)
 CONV = Conv2d("forward", 1, 3, 6, 6, 4, 3, 3, pad_h=1, pad_w=1)
+HOSTILE = (
+    "free", "aligned_alloc", "pthread_create", "syscall", "getpid", "main", "int", "NULL", "INT32_MAX",
+    "imbrex", "IMBREX_INLINE",
+)  # fmt: skip
+"""Names of C, C++, POSIX, macros and ours."""
 BACKWARD = Conv2d("backward_data", 1, 3, 6, 6, 4, 3, 3, pad_h=1, pad_w=1, stride=(2, 1))
 
 
@@ -48,6 +57,23 @@ def test_a_kernel_knows_what_it_is() -> None:
     assert kernel.workspace_bytes > 0
     assert len(kernel.grid_sizes) == kernel.launches == 1
     assert [str(t) for t in kernel.tunings] and kernel.tuning_texts[0] in kernel.files["gemm_solver.cpp"]
+
+
+def test_no_name_meets_one_of_c(tmp_path: Path) -> None:
+    """All in one library, which calls the functions of C that some of them are called after."""
+    files, unit = dict[str, str](), ""
+    for name in HOSTILE:
+        target = machine_for("emulate", "avx2", 1)
+        made = lower(Request(GEMM, target, "emulate", parse("v1:general:64,32,32,4,2,2"), name=name)).bundle
+        assert made.units == (f"{name}_solver.cpp", f"{name}.cpp", f"{name}.hpp")
+        files |= {file.replace(".cpp", ".inc"): text for file, text in made.files.items()}
+        unit += f'#include "{name}_solver.inc"\n#include "{name}.inc"\n'
+    library = ctypes.CDLL(str(compile_shared({**files, "all.cpp": unit}, tmp_path, flags=["-O0"])))
+    a, b, c = np.ones((5, 9), "f4"), np.ones((9, 7), "f4"), np.empty((5, 7), "f4")
+    for name in HOSTILE:
+        c.fill(0)
+        assert library[f"imbrex_{name}"](*(ctypes.c_void_p(x.ctypes.data) for x in (a, b, c)), 2) == 0
+        assert (c == 9).all() and library[f"imbrex_{name}_launch_count"]() == 1
 
 
 def test_each_phase_of_backward_data_has_its_tuning() -> None:

@@ -26,7 +26,7 @@ __all__ = ["command", "write_files"]
 @click.option(
     "-o", "--output", default="out", metavar="FOLDER", help="Made when it is not there; out by default."
 )
-@click.option("--name", metavar="NAME", help="Of the entry point and the files.")
+@click.option("--name", metavar="NAME", help="Of the files; the entry point is imbrex_NAME.")
 def command(chosen: Choices, sources: tuple[str, ...], form: str, output: str, name: str | None) -> None:
     """Write the solver, the kernel wrapper, the kernel algorithm and the device headers that they include,
     the library, code object or cubin that the compiler makes of them, and a report of what it needs.

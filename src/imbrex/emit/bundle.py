@@ -36,20 +36,20 @@ HEADERS = (
 
 @dataclass(frozen=True)
 class Bundle:
-    """File name -> text; `symbol` is the entry point, `units` are the three files without the headers.
+    """File name -> text; `name` is the stem of `units`, the three files without the headers.
 
     flags: what a compiler for this machine is told besides.
     """
 
-    symbol: str
+    name: str
     files: Mapping[str, str]
     target: str
     flags: tuple[str, ...] = ()
 
     @property
     def units(self) -> tuple[str, ...]:
-        wrapper = f"{self.symbol}{'.cu' if self.target in (*cuda.CHIPS, *hopper.TARGETS) else '.cpp'}"
-        return (f"{self.symbol}_solver.cpp", wrapper, f"{self.symbol}.hpp")
+        wrapper = f"{self.name}{'.cu' if self.target in (*cuda.CHIPS, *hopper.TARGETS) else '.cpp'}"
+        return (f"{self.name}_solver.cpp", wrapper, f"{self.name}.hpp")
 
 
 def bundle(program: Program, facts: Facts, target: str, early: Collection[str] = ()) -> Bundle:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from imbrex.emit import c
 from imbrex.lower.stmt import Buffer, Kernel, Program
+from imbrex.lower.symbol import symbol_of
 
 
 @dataclass(frozen=True)
@@ -28,14 +29,14 @@ def described(kernel: Kernel) -> str:
     return "\n".join(parts)
 
 
-def solver(name: str, facts: Facts, target: str) -> list[str]:
+def solver(symbol: str, facts: Facts, target: str) -> list[str]:
     """The host's functions that tell whether a kernel applies, and how it was tuned."""
     sizes = [size for numbers in (*facts.shapes, *facts.strides) for size in numbers]
     what = "shapes, then their strides in elements" if facts.strides else "shapes, one after the other"
     return [
         f"// Are these the sizes that the kernel was generated for?  The arrays' {what}:",
         f"// {sizes}",
-        f"int {name}_is_applicable(const int64_t *sizes, int count) {{",
+        f"int {symbol}_is_applicable(const int64_t *sizes, int count) {{",
         f"  static const int64_t wanted[] = {{{', '.join(map(str, sizes))}}};",
         f"  if (count != {len(sizes)}) return 0;",
         f"  for (int i = 0; i < {len(sizes)}; ++i)",
@@ -43,8 +44,8 @@ def solver(name: str, facts: Facts, target: str) -> list[str]:
         "  return 1;",
         "}",
         "",
-        f'const char *{name}_tuning() {{ return "{facts.tuning}"; }}',
-        f'const char *{name}_target() {{ return "{target}"; }}',
+        f'const char *{symbol}_tuning() {{ return "{facts.tuning}"; }}',
+        f'const char *{symbol}_target() {{ return "{target}"; }}',
         "",
     ]
 
@@ -68,8 +69,8 @@ def workspace(program: Program) -> list[str]:
     sizes = [f"int64_t({b.elements}) * {b.dtype.bytes}" for b in program.workspace]
     return [
         "// Arrays that the launches take after the problem's own; what they hold before is not read.",
-        f"int {program.name}_scratch_count() {{ return {len(sizes)}; }}",
-        *table(f"int64_t {program.name}_scratch_bytes", sizes, argument="array"),
+        f"int {symbol_of(program.name)}_scratch_count() {{ return {len(sizes)}; }}",
+        *table(f"int64_t {symbol_of(program.name)}_scratch_bytes", sizes, argument="array"),
     ]
 
 

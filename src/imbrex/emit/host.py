@@ -1,7 +1,7 @@
 """The files of a kernel that runs on this machine: as the `cpu` target, or lane by lane.
 
 NAME_solver.cpp   may this kernel run, with which tuning, over which grid, with how much memory
-NAME.cpp          the entry point: int NAME(const void *, const void *, void *, int threads)
+NAME.cpp          the entry point: int imbrex_NAME(const void *, const void *, void *, int threads)
 NAME.hpp          the algorithm: one function a launch, run by each workgroup
 """
 
@@ -14,6 +14,7 @@ from imbrex.emit.cpu import panels
 from imbrex.emit.emulate import lanes
 from imbrex.emit.facts import Facts, described, parameter, solver, table, workspace
 from imbrex.lower.stmt import Buffer, Kernel, Program, ZeroFill, has_flags
+from imbrex.lower.symbol import symbol_of
 
 HEADERS = {
     "cpu": ("device/cpu/extent.h", "device/cpu/operand.h", "device/cpu/threads.h"),
@@ -39,7 +40,7 @@ def _algorithm(program: Program, target: str) -> list[str]:
         "#pragma once",
         *(f'#include "{h}"' for h in (*HEADERS[target], *_further(program))),
         "",
-        f"namespace {program.name}_kernels {{",
+        f"namespace {symbol_of(program.name)}_kernels {{",
     ]
     form = panels if target == "cpu" else lanes
     lines += lanes.models(program)
@@ -56,7 +57,7 @@ def _algorithm(program: Program, target: str) -> list[str]:
             *c.indented(form.function_body(kernel)),
             "}",
         ]
-    return [*lines, "", f"}} // namespace {program.name}_kernels"]
+    return [*lines, "", f"}} // namespace {symbol_of(program.name)}_kernels"]
 
 
 def _further(program: Program) -> Iterator[str]:
@@ -75,7 +76,7 @@ def _wrapper(program: Program) -> list[str]:
         f'#include "{program.name}.hpp"',
         "",
         "// Runs every launch in order; returns 0, or 1 when there is no memory for the scratch of a thread.",
-        f'extern "C" int {program.name}({declared}, int threads) {{',
+        f'extern "C" int {symbol_of(program.name)}({declared}, int threads) {{',
         *c.indented([_cast(b, program.outputs) for b in program.arguments]),
         "  int status = imbrex::ok;",
     ]
@@ -89,7 +90,7 @@ def _wrapper(program: Program) -> list[str]:
 
 
 def _launched(program: Program, kernel: Kernel) -> list[str]:
-    space = f"{program.name}_kernels::"
+    space = f"{symbol_of(program.name)}_kernels::"
     names = ", ".join(b.name for b in kernel.arguments)
     return [
         f"using {kernel.name}_scratch = {space}{kernel.name}_scratch;",
@@ -101,10 +102,10 @@ def _launched(program: Program, kernel: Kernel) -> list[str]:
 
 
 def _solver(program: Program, facts: Facts, target: str) -> list[str]:
-    name, kernels = program.name, program.kernels
+    name, kernels = symbol_of(program.name), program.kernels
     scratch = [f"sizeof({name}_kernels::{k.name}_scratch)" for k in kernels]
     return [
-        f'#include "{name}.hpp"',
+        f'#include "{program.name}.hpp"',
         "",
         'extern "C" {',
         *solver(name, facts, target),

@@ -21,6 +21,7 @@ from imbrex.kernel.built import SUFFIXES, Library, built
 from imbrex.kernel.goal import Goal
 from imbrex.kernel.order import Order
 from imbrex.kernel.recipe import Recipe
+from imbrex.lower.symbol import name_of
 from imbrex.problem import Gemm, Operand, Problem, problem_text
 from imbrex.run.cpu import CpuKernel
 
@@ -91,8 +92,8 @@ class Kernel:
 
     @property
     def name(self) -> str:
-        """The entry point, and the stem of the files."""
-        return self.loaded.symbol
+        """The stem of the files; `imbrex_` before it makes the entry point."""
+        return name_of(self.loaded.symbol)
 
     @property
     def was_cached(self) -> bool:

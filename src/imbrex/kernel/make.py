@@ -18,6 +18,7 @@ from imbrex.kernel.compiled import Kernel, Loaded, Origin
 from imbrex.kernel.goal import Emulate, Goal, goal
 from imbrex.kernel.order import Order, ordered
 from imbrex.kernel.recipe import Recipe, Workspace
+from imbrex.lower.symbol import symbol_of
 from imbrex.problem import Problem, problem_text
 from imbrex.run import launch
 from imbrex.run.cpu import Parameter, load
@@ -52,7 +53,7 @@ def compile(
     (docs/amd.md).  tuning: taken as it is or refused with reasons; None lets the model choose.  algorithm: of
     a convolution, "channels_last", which packs what it reads, or "v4r4", and of backward data "v4r1" or
     "v1r1", which do not (docs/convolution.md); of a product, "aligned" or "direct" (docs/hopper.md),
-    "data_tiled", or "data_tiled:" and a tile kernel (docs/swizzle.md).  name: of the entry point and files.
+    "data_tiled", or "data_tiled:" and a tile kernel (docs/swizzle.md).  name: of files, after `imbrex_` of the entry point.
     schedule: how workgroups share output tiles, "stream_k:64" say (docs/mapping.md); "auto" lets the model
     choose.
     """
@@ -162,23 +163,24 @@ def _loaded(
     workspace: tuple[Parameter, ...],
 ) -> Loaded:
     """What runs it; the modules of a GPU are imported where there is a kernel for one."""
+    symbol = symbol_of(order.name)
     match library:
         case Shared() if order.goal.is_of_nvidia:
-            return load_emulated(library.path, order.name, parameters, workspace)
+            return load_emulated(library.path, symbol, parameters, workspace)
         case Shared():
-            return load(library.path, order.name, parameters, workspace)
+            return load(library.path, symbol, parameters, workspace)
         case CodeObject() if order.goal.is_executed:
             from imbrex.run.hip.emulated import EmulatedKernel
 
-            return EmulatedKernel(library.path, order.name, library.chip, parameters, steps, workspace)
+            return EmulatedKernel(library.path, symbol, library.chip, parameters, steps, workspace)
         case CodeObject():
             from imbrex.run.hip.kernel import HipKernel
 
-            return HipKernel(library.path, order.name, library.chip, parameters, steps, workspace)
+            return HipKernel(library.path, symbol, library.chip, parameters, steps, workspace)
         case Cubin():
             from imbrex.run.cuda.kernel import CudaKernel
 
-            return CudaKernel(library.path, order.name, library.architecture, parameters, steps, workspace)
+            return CudaKernel(library.path, symbol, library.architecture, parameters, steps, workspace)
         case _:
             assert_never(library)
 

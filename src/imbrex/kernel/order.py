@@ -75,17 +75,6 @@ _EXECUTED_PER_SECOND: Final = 5e7
 _MOST_EXECUTED_S: Final = 600
 MOST_LETTERS: Final = 160
 """Of a name, to which files and kernels add some."""
-RESERVED: Final = frozenset(
-    "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t char32_t char8_t "
-    "class co_await co_return co_yield compl concept const const_cast consteval constexpr constinit continue "
-    "decltype default delete do double dynamic_cast else enum explicit export extern false float for friend "
-    "goto if inline int long mutable namespace new noexcept not not_eq nullptr operator or or_eq private "
-    "protected public register reinterpret_cast requires return short signed sizeof static static_assert "
-    "static_cast struct switch template this thread_local throw true try typedef typeid typename union "
-    "unsigned using virtual void volatile wchar_t while xor xor_eq imbrex main std".split()
-)
-"""What C++20 has for itself; the namespaces of a kernel's source, and the function that is not to be ours."""
-RESERVED_TYPES: Final = r"u?int(_fast|_least)?(8|16|32|64|ptr|max)_t|size_t|ptrdiff_t"
 
 
 @dataclass(frozen=True)
@@ -141,7 +130,7 @@ def _expect_small(problem: Problem) -> None:
 
 
 def default_name(problem: Problem) -> str:
-    """`conv2d_forward`, `gemm`: what the entry point is called unless told otherwise."""
+    """`conv2d_forward`, `gemm`: what a kernel is called unless told otherwise."""
     return f"conv2d_{problem.direction}" if isinstance(problem, Conv2d) else "gemm"
 
 
@@ -243,6 +232,4 @@ def _identifier(name: str) -> str:
     if len(name) > MOST_LETTERS:
         message = f"a name of {len(name)} letters is too long for files; use {MOST_LETTERS} at most"
         raise Diagnostic(message)
-    if name in RESERVED or re.fullmatch(RESERVED_TYPES, name):
-        raise Diagnostic(f"'{name}' cannot name a function of C: it is a word of C++, or of every kernel's")
     return name

@@ -52,6 +52,7 @@ from imbrex.lower.stmt import (
     ZeroFill,
     walk,
 )
+from imbrex.lower.symbol import symbol_of
 from imbrex.view import pairs
 
 
@@ -75,7 +76,7 @@ def program(module: ModuleOp, outputs: frozenset[int]) -> Program:
         if isinstance(op, FillOp):
             launches.append(ZeroFill(reader.buffers[op.buffer]))
         elif isinstance(op, LaunchOp):
-            launches.append(kernel(op, f"{name}_{len(launches)}", reader, arguments, written))
+            launches.append(kernel(op, f"{symbol_of(name)}_{len(launches)}", reader, arguments, written))
     return Program(name, arguments, tuple(launches), written, workspace, zeroed)
 
 

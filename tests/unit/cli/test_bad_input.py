@@ -78,7 +78,6 @@ BAD: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "a name for no function": (("build", CONV, "--name", "1x"), "'1x' cannot name a function of C"),
     "a report that cannot be": (("bench", GEMM, "--threads", "0"), "--threads takes numbers and 'all'"),
-    "a name that C++ has": (("build", CONV, "--name", "int"), "'int' cannot name a function of C"),
     "a name too long for a file": (("build", CONV, "--name", "a" * 200), "a name of 200 letters is too long"),
     "an unknown algorithm, explained": (
         ("explain", CONV, "--algorithm", "foo"),

@@ -32,9 +32,9 @@ def test_build_writes_all_files(imbrex: Imbrex, tmp_path: Path) -> None:
     ]
     assert {**json.loads((out / "gemm.json").read_text()), "folder": str(out)} == report
     assert (out / "gemm.hsaco").read_bytes()[:4] == b"\x7fELF"
-    assert ".amdhsa_kernel gemm_0" in (out / "gemm.s").read_text()
+    assert ".amdhsa_kernel imbrex_gemm_0" in (out / "gemm.s").read_text()
     (kernel,) = report["kernels"]
-    assert (report["target"], kernel["kernel"], kernel["spilled_vgprs"]) == ("gfx942", "gemm_0", 0)
+    assert (report["target"], kernel["kernel"], kernel["spilled_vgprs"]) == ("gfx942", "imbrex_gemm_0", 0)
     assert kernel["hot_loop"]["counts"]["matrix"]
 
 
@@ -43,7 +43,7 @@ def test_the_table_shows_the_report(imbrex: Imbrex, tmp_path: Path) -> None:
     assert (said.code, said.errors) == (0, "")
     for word in (
         str(tmp_path / "out" / "gemm.hsaco"),
-        "gemm_0, 4 workgroups",
+        "imbrex_gemm_0, 4 workgroups",
         "VGPRs",
         "none spilled",
         "bytes a workgroup of 256 work items",

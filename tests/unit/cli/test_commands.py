@@ -131,7 +131,7 @@ def test_build_keeps_other_files_and_names(imbrex: Imbrex, tmp_path: Path) -> No
     said = imbrex("build", GEMM, "-o", str(tmp_path), "--name", "mine")
     assert said.code == 0
     assert (tmp_path / "notes.txt").read_text() == "mine"
-    assert 'extern "C" int mine(' in (tmp_path / "mine.cpp").read_text()
+    assert 'extern "C" int imbrex_mine(' in (tmp_path / "mine.cpp").read_text()
     assert str(tmp_path / "mine_solver.cpp") in said.out
 
 

@@ -25,7 +25,7 @@ HOPPER = ("--target", "sm_90a", "--tuning", "v1:general:64,32,32,4,2,2")
 @pytest.fixture
 def cuda(monkeypatch: pytest.MonkeyPatch) -> ComputingCuda:
     fake = ComputingCuda()
-    fake.problems["gemm_0"] = Gemm(40, 70, 33)
+    fake.problems["imbrex_gemm_0"] = Gemm(40, 70, 33)
     monkeypatch.setitem(sys.modules, "cuda.bindings.driver", fake)
     return fake
 
@@ -40,10 +40,10 @@ def test_build_writes_all_files(imbrex: Imbrex, tmp_path: Path, monkeypatch: pyt
     assert {**json.loads((out / "gemm.json").read_text()), "folder": str(out)} == report
     assert (out / "gemm.cubin").read_bytes()[:4] == b"\x7fELF"
     assert (out / "gemm.sass").read_text() == "code of gemm.cubin\n"
-    assert "Compiling entry function 'gemm_0'" in (out / "gemm.log").read_text()
+    assert "Compiling entry function 'imbrex_gemm_0'" in (out / "gemm.log").read_text()
     assert set(report["files"]) < {p.name for p in out.iterdir()}
     (kernel,) = report["kernels"]
-    assert (report["target"], kernel["kernel"], kernel["errors"]) == ("sm_90a", "gemm_0", [])
+    assert (report["target"], kernel["kernel"], kernel["errors"]) == ("sm_90a", "imbrex_gemm_0", [])
 
 
 def test_the_table_shows_the_report(imbrex: Imbrex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,7 +53,7 @@ def test_the_table_shows_the_report(imbrex: Imbrex, tmp_path: Path, monkeypatch:
     assert (said.code, said.errors) == (0, "")
     for word in (
         str(tmp_path / "out" / "gemm.cubin"),
-        "gemm_0, 6 workgroups",
+        "imbrex_gemm_0, 6 workgroups",
         "none spilled",
         "of 64 threads each",
         "bytes a workgroup",
@@ -75,7 +75,7 @@ def test_run_checks_and_times_on_the_gpu(imbrex: Imbrex, cuda: ComputingCuda) ->
 
 
 def test_a_wrong_result_is_exit_code_1(imbrex: Imbrex, cuda: ComputingCuda) -> None:
-    cuda.problems["gemm_0"] = Gemm(40, 70, 33, alpha=2.0)
+    cuda.problems["imbrex_gemm_0"] = Gemm(40, 70, 33, alpha=2.0)
     said = imbrex("run", GEMM, *HOPPER)
     assert said.code == 1 and "wrong: " in said.out
 

@@ -38,7 +38,7 @@ def test_a_kernel_knows_what_it_is(kernel: Kernel) -> None:
 def test_the_report_counts_what_the_code_uses(kernel: Kernel) -> None:
     (told,) = kernel.report["kernels"]
     (found,) = kernel.resources
-    assert (told["kernel"], told["block_size"], told["spilled_vgprs"]) == ("gemm_0", 64, 0)
+    assert (told["kernel"], told["block_size"], told["spilled_vgprs"]) == ("imbrex_gemm_0", 64, 0)
     assert told["lds_bytes"] == 2 * 2 * 32 * 4 * 4, "two buffers of two tiles of 32 x 4 f32"
     assert told["vgprs"] == found.usage.vgprs > 4
     assert told["occupancy"]["waves_per_simd"] >= 1

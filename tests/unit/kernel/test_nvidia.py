@@ -45,7 +45,7 @@ def test_a_kernel_knows_what_it_is(kernel: Kernel) -> None:
 def test_the_report_says_what_the_compiler_said(kernel: Kernel) -> None:
     (told,) = kernel.report["kernels"]
     (found,) = kernel.resources
-    assert (told["kernel"], told["block_size"], told["spill_store_bytes"]) == ("gemm_0", 64, 0)
+    assert (told["kernel"], told["block_size"], told["spill_store_bytes"]) == ("imbrex_gemm_0", 64, 0)
     assert told["registers"] == found.registers > 8 and told["errors"] == []
     tiles, gaps = 2 * 2 * 32 * 4 * 4, 2 * 4 * 8 * 4
     shared = told["dynamic_shared_bytes"] + told["static_shared_bytes"]
@@ -168,7 +168,7 @@ def test_it_compiles_where_ziglang_is_not_installed(tmp_path: Path) -> None:
         f"kernel = imbrex.compile('gemm -m 40 -n 70 -k 33', 'sm_90a', {GENERAL!r})\n"
         "print(kernel.was_cached, kernel.report['kernels'][0]['kernel'])\n"
     )
-    assert said(program, tmp_path, ("ziglang",)) == ("False gemm_0\n", "")
+    assert said(program, tmp_path, ("ziglang",)) == ("False imbrex_gemm_0\n", "")
 
 
 def test_the_cpu_says_that_ziglang_is_missing(tmp_path: Path) -> None:

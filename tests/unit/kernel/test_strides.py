@@ -75,7 +75,7 @@ def test_a_call_takes_arrays_of_the_kernels_strides() -> None:
 
 def test_the_solver_is_asked_for_strides_where_there_are_gaps() -> None:
     kernel = compile(Gemm(5, 6, 7, ldc=9))
-    function = ctypes.CDLL(str(kernel.library.path))[f"{kernel.name}_is_applicable"]
+    function = ctypes.CDLL(str(kernel.library.path))[f"imbrex_{kernel.name}_is_applicable"]
     for strides, is_right in (((7, 1, 6, 1, 9, 1), 1), ((7, 1, 6, 1, 6, 1), 0)):
         numbers = (5, 7, 7, 6, 5, 6, *strides)
         assert function((ctypes.c_int64 * 12)(*numbers), 12) == is_right

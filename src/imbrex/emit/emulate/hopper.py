@@ -13,6 +13,7 @@ from imbrex.dtype import dtype
 from imbrex.emit import c
 from imbrex.emit.cuda.geometry import LaunchFacts, launch_facts
 from imbrex.lower.stmt import Buffer, Kernel, Program, ZeroFill
+from imbrex.lower.symbol import symbol_of
 from imbrex.view.tensor.form import Box, TensorMap, Walk
 
 __all__ = ["FLAGS", "PTX", "TARGETS", "units"]
@@ -63,7 +64,7 @@ def _tensors(facts: dict[str, LaunchFacts], kernel: Kernel) -> int:
 
 def _entry(program: Program, facts: dict[str, LaunchFacts], early: Collection[str]) -> list[str]:
     """The function that a host calls, and those for the order of warps and for what went wrong."""
-    name, buffers = program.name, program.arguments
+    name, buffers = symbol_of(program.name), program.arguments
     declared = ", ".join(f"{'' if b.name in program.outputs else 'const '}void *{b.name}_" for b in buffers)
     lines = [f"given[{i}] = const_cast<void *>({b.name}_);" for i, b in enumerate(buffers)]
     kernels = [launch for launch in program.launches if isinstance(launch, Kernel)]

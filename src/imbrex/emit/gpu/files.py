@@ -2,7 +2,7 @@
 
 NAME_solver.cpp   for any C++ compiler of the host: may this kernel run, its launches and their geometry
 NAME.cpp, .cu     the kernels that a host launches; with the language's own compiler also
-                  NAME(arrays, stream), which launches them
+                  imbrex_NAME(arrays, stream), which launches them
 NAME.hpp          the algorithm: one function a kernel, run by each work item
 """
 
@@ -13,6 +13,7 @@ from imbrex.emit.facts import Facts, described, parameter
 from imbrex.emit.gpu.language import Language
 from imbrex.emit.gpu.solver import solver_unit
 from imbrex.lower.stmt import Kernel, Program, ZeroFill
+from imbrex.lower.symbol import symbol_of
 
 
 def units(program: Program, facts: Facts, target: str, language: Language) -> dict[str, list[str]]:
@@ -29,7 +30,7 @@ def _algorithm(program: Program, language: Language) -> list[str]:
     finishing = (epilogue.HEADER,) if epilogue.has_epilogue(program) else ()
     lines = ["#pragma once", *(f'#include "{h}"' for h in (*language.headers(program), *finishing))]
     lines += language.preamble(program)
-    lines += ["", f"namespace {program.name}_kernels {{"]
+    lines += ["", f"namespace {symbol_of(program.name)}_kernels {{"]
     for kernel in program.kernels:
         extras = [e.function for e in language.extras(kernel)]
         ids = {kernel.workgroup: language.workgroup, kernel.workitem: language.workitem}
@@ -41,7 +42,7 @@ def _algorithm(program: Program, language: Language) -> list[str]:
             *c.indented(language.statements(kernel)),
             "}",
         ]
-    return [*lines, "", f"}} // namespace {program.name}_kernels"]
+    return [*lines, "", f"}} // namespace {symbol_of(program.name)}_kernels"]
 
 
 def _wrapper(program: Program, language: Language) -> list[str]:
@@ -55,7 +56,7 @@ def _wrapper(program: Program, language: Language) -> list[str]:
             f"// {kernel.grid_size} workgroups.",
             f'extern "C" __global__ void {language.attributes(kernel)}',
             f"{kernel.name}({declared}) {{",
-            f"  {program.name}_kernels::{kernel.name}({names});",
+            f"  {symbol_of(program.name)}_kernels::{kernel.name}({names});",
             "}",
         ]
     return [*lines, "", *_launcher(program, language)]
@@ -81,7 +82,7 @@ def _launcher(program: Program, language: Language) -> list[str]:
     return [
         language.has_runtime,
         "// Runs every launch in order.",
-        f'extern "C" {api}Error_t {program.name}({", ".join(declared)}, {api}Stream_t stream) {{',
+        f'extern "C" {api}Error_t {symbol_of(program.name)}({", ".join(declared)}, {api}Stream_t stream) {{',
         *c.indented([*lines, f"return {api}GetLastError();"]),
         "}",
         "#endif",

@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping
 
 from imbrex.emit.facts import Facts, solver, table, workspace
 from imbrex.lower.stmt import Alloc, Kernel, Program, ZeroFill, walk
+from imbrex.lower.symbol import symbol_of
 
 
 def solver_unit(
     program: Program, facts: Facts, target: str, geometry: Callable[[Kernel], Mapping[str, int]]
 ) -> list[str]:
     """The file's lines; geometry: of one launch, besides the grid and the block."""
-    name, kernels = program.name, program.kernels
+    name, kernels = symbol_of(program.name), program.kernels
     launches = [{"grid_size": k.grid_size, "block_size": k.block_size, **geometry(k)} for k in kernels]
     sizes = [
         line
@@ -42,7 +43,7 @@ def _zeroed(program: Program) -> list[str]:
     zeroed = [names.index(s.buffer.name) for s in program.launches if isinstance(s, ZeroFill)]
     zeroed += [names.index(b.name) for b in program.workspace if b.name in program.zeroed]
     answer = " || ".join(f"argument == {i}" for i in zeroed)
-    head = f"int {program.name}_is_zeroed(int argument) {{"
+    head = f"int {symbol_of(program.name)}_is_zeroed(int argument) {{"
     return [head, f"  return {answer};", "}"] if zeroed else [head, "  (void)argument;", "  return 0;", "}"]
 
 

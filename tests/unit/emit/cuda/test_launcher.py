@@ -63,13 +63,13 @@ def test_the_solver_answers_on_the_host(tmp_path: Path) -> None:
     lowered = lower(CASES["v1r1"])
     solver = {"kernel_solver.cpp": lowered.bundle.files["kernel_solver.cpp"]}
     library = ctypes.CDLL(str(compile_shared(solver, tmp_path, flags=(*WARNINGS, "-Werror"))))
-    library.kernel_kernel_name.restype = library.kernel_target.restype = ctypes.c_char_p
-    assert library.kernel_target() == b"sm_90a"
+    library.imbrex_kernel_kernel_name.restype = library.imbrex_kernel_target.restype = ctypes.c_char_p
+    assert library.imbrex_kernel_target() == b"sm_90a"
     launches = [step for step in lowered.steps if isinstance(step, Launch)]
-    assert library.kernel_launch_count() == len(launches)
+    assert library.imbrex_kernel_launch_count() == len(launches)
     for i, launch in enumerate(launches):
-        assert library.kernel_kernel_name(i).decode() == launch.kernel
-        assert library.kernel_grid_size(i) == launch.grid_size
-        assert library.kernel_shared_bytes(i) == launch.shared_bytes > 0
-        assert (library.kernel_cluster_size(i), library.kernel_tensor_maps(i)) == (1, 0)
-    assert [library.kernel_is_zeroed(i) for i in range(3)] == [0, 1, 0]
+        assert library.imbrex_kernel_kernel_name(i).decode() == launch.kernel
+        assert library.imbrex_kernel_grid_size(i) == launch.grid_size
+        assert library.imbrex_kernel_shared_bytes(i) == launch.shared_bytes > 0
+        assert (library.imbrex_kernel_cluster_size(i), library.imbrex_kernel_tensor_maps(i)) == (1, 0)
+    assert [library.imbrex_kernel_is_zeroed(i) for i in range(3)] == [0, 1, 0]

@@ -9,6 +9,7 @@ from typing import Any
 from imbrex.build.shared import build_shared
 from imbrex.emit.bundle import Facts, bundle
 from imbrex.lower.stmt import Buffer, Kernel, Program, Stmt
+from imbrex.lower.symbol import symbol_of
 from imbrex.run.cpu import Parameter, load
 
 STRICT = ("-Wall", "-Wextra", "-Werror", "-O1")
@@ -35,4 +36,4 @@ def launched(made: Program, arrays: Sequence[Any]) -> None:
     parameters = tuple(
         Parameter(b.name, (b.elements,), b.dtype.numpy, b.name in made.outputs) for b in made.arguments
     )
-    load(built(made), made.name, parameters)(*arrays, threads=1)
+    load(built(made), symbol_of(made.name), parameters)(*arrays, threads=1)

@@ -88,17 +88,19 @@ def test_the_solver_answers_on_the_host(tmp_path: Path) -> None:
     bundle = emitted("atomic", "gfx942")
     solver = {"kernel_solver.cpp": bundle.files["kernel_solver.cpp"]}
     library = ctypes.CDLL(str(compile_shared(solver, tmp_path, flags=(*WARNINGS, "-Werror"))))
-    library.kernel_kernel_name.restype = library.kernel_target.restype = ctypes.c_char_p
-    assert library.kernel_target() == b"gfx942"
-    names = [library.kernel_kernel_name(i).decode() for i in range(library.kernel_launch_count())]
-    sizes = [library.kernel_block_size(i) for i in range(len(names))]
+    library.imbrex_kernel_kernel_name.restype = library.imbrex_kernel_target.restype = ctypes.c_char_p
+    assert library.imbrex_kernel_target() == b"gfx942"
+    names = [
+        library.imbrex_kernel_kernel_name(i).decode() for i in range(library.imbrex_kernel_launch_count())
+    ]
+    sizes = [library.imbrex_kernel_block_size(i) for i in range(len(names))]
     heads = [f"__global__ void __launch_bounds__({n})\n{k}(" for k, n in zip(names, sizes, strict=True)]
     assert heads and all(head in bundle.files["kernel.cpp"] for head in heads)
-    assert library.kernel_lds_bytes(0) > 0 == library.kernel_workspace_bytes(0)
+    assert library.imbrex_kernel_lds_bytes(0) > 0 == library.imbrex_kernel_workspace_bytes(0)
     shapes = (ctypes.c_int64 * 12)(10, 6, 3, 3, 1, 6, 9, 7, 1, 10, 5, 3)
-    assert library.kernel_is_applicable(shapes, 12) == 1
-    assert library.kernel_is_applicable(shapes, 11) == 0
-    assert [library.kernel_is_zeroed(i) for i in range(3)] == [0, 1, 0]
+    assert library.imbrex_kernel_is_applicable(shapes, 12) == 1
+    assert library.imbrex_kernel_is_applicable(shapes, 11) == 0
+    assert [library.imbrex_kernel_is_zeroed(i) for i in range(3)] == [0, 1, 0]
 
 
 @pytest.mark.parametrize(("reach", "has_buffers"), [(1 << 14, True), (1 << 6, False)])

@@ -3,13 +3,13 @@
 #pragma once
 #include "machine.h"
 
-extern "C" void imbrex_switch_stack(void **left, void *entered) asm("imbrex_switch_stack");
+extern "C" void imbrex_switch_stack(void **left, void *entered) asm("imbrex.switch_stack");
 
 #if defined(__x86_64__)
 asm(R"(
 .text
 .balign 16
-imbrex_switch_stack:
+imbrex.switch_stack:
   pushq %rbp
   pushq %rbx
   pushq %r12
@@ -30,7 +30,7 @@ imbrex_switch_stack:
 asm(R"(
 .text
 .balign 16
-imbrex_switch_stack:
+imbrex.switch_stack:
   sub sp, sp, #160
   stp x19, x20, [sp, #0]
   stp x21, x22, [sp, #16]
