@@ -25,7 +25,17 @@ from imbrex.diagnostic import Diagnostic
 if TYPE_CHECKING:
     import subprocess  # at run time where it is needed: a kernel that comes from the cache starts without
 
-__all__ = ["FLAGS", "WARNINGS", "Compiler", "compile_shared", "find_compiler", "run_all", "write_sources"]
+__all__ = [
+    "FLAGS",
+    "LOG",
+    "WARNINGS",
+    "Compiler",
+    "compile_shared",
+    "failure",
+    "find_compiler",
+    "run_all",
+    "write_sources",
+]
 
 FLAGS = (
     "-std=c++17",
@@ -41,7 +51,10 @@ FLAGS = (
 )
 WARNINGS = ("-Wall", "-Wextra")
 
-_SHOWN_LINES = 40
+LOG = "compiler.log"
+_SHOWN_LINES = 3
+"""Of an error: what is wrong, the line of the source, and the caret below it."""
+_FEW_LINES = 6
 _UNIT_SUFFIXES = (".cpp", ".cc", ".c")
 
 
@@ -160,7 +173,8 @@ def compile_shared(
     `directory/name`.
 
     sources: file name -> text; the other names are headers that the units include.  flags: after, so
-    over, FLAGS. A Diagnostic carries the compiler's own words; the sources stay in `directory`.
+    over, FLAGS. A Diagnostic carries the compiler's first error; the sources and all that it said stay in
+    `directory`.
     """
     compiler = compiler or find_compiler()
     write_sources(sources, directory)
@@ -234,12 +248,20 @@ def _failure(compiler: Compiler, status: int, said: str, product: str, directory
     how = (
         f"was ended by {signal.Signals(-status).name}" if status < 0 else f"failed with exit status {status}"
     )
+    found = failure(f"{compiler.name} {how} on '{product}'", said, directory, LOG)
+    try:
+        (directory / LOG).write_text(said, encoding="utf-8")
+    except OSError as error:  # a full disk may be why the compiler failed
+        return Diagnostic(found.message, hint=f"{directory} cannot be written: {error.strerror or error}")
+    return found
+
+
+def failure(what: str, said: str, directory: Path, log: str) -> Diagnostic:
+    """What failed, with the first error of what a compiler said; all of that is in the file `log`."""
     lines = said.rstrip().splitlines()
-    shown = lines
-    if len(lines) > _SHOWN_LINES:
-        first = next((i for i, line in enumerate(lines) if re.search(r"\berror\b", line)), 0)
-        shown = lines[first : first + _SHOWN_LINES]
-        (directory / "compiler.log").write_text(said, encoding="utf-8")
-        shown.append(f"... all {len(lines)} lines are in compiler.log")
-    message = "\n".join([f"{compiler.name} {how} on '{product}'", *shown])
-    return Diagnostic(message, hint=f"its source is kept in {directory}")
+    first = next((i for i, line in enumerate(lines) if re.search(r"\berror\b", line)), 0)
+    shown = lines if len(lines) <= _FEW_LINES else lines[first : first + _SHOWN_LINES]
+    return Diagnostic(
+        "\n".join([what, *shown]),
+        hint=f"the source, and all {len(lines)} lines that were said, in {log}, are kept in {directory}",
+    )

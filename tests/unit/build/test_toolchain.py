@@ -105,16 +105,16 @@ def test_error_carries_the_compiler_words_and_keeps_the_source(compiler: Compile
     text = str(caught.value)
     assert text.startswith(f"error: {compiler.name} failed with exit status 1 on 'k.cpp'\n")
     assert "k.cpp:2" in text and "missing" in text
-    assert text.endswith(f"hint: its source is kept in {tmp_path}")
-    assert (tmp_path / "k.cpp").exists()
+    assert text.endswith(f"compiler.log, are kept in {tmp_path}")
+    assert {"k.cpp", "compiler.log"} <= {p.name for p in tmp_path.iterdir()}
 
 
 def test_long_compiler_output_is_cut_and_kept(tmp_path: Path) -> None:
     text = "\n".join(f"int f{i}() {{ return missing{i}; }}" for i in range(60))
     with pytest.raises(Diagnostic) as caught:
         compile_shared({"k.cpp": text}, tmp_path, flags=["-ferror-limit=0"])
-    assert len(str(caught.value).splitlines()) < 50
-    assert "missing59" not in str(caught.value)
+    assert len(str(caught.value).splitlines()) < 6
+    assert "missing0" in str(caught.value) and "missing1" not in str(caught.value)
     assert "missing59" in (tmp_path / "compiler.log").read_text()
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from imbrex.build.cache import Cache, digest, entry_bytes, source_parts
 from imbrex.build.nvidia.nvrtc import Answer, compiled, nvrtc_version
 from imbrex.build.nvidia.report import usages
-from imbrex.build.toolchain import write_sources
+from imbrex.build.toolchain import LOG, failure, write_sources
 from imbrex.diagnostic import Diagnostic
 
 __all__ = [
@@ -38,14 +38,12 @@ NVIDIA_FLAGS = (
     "-default-device",
     "--ptxas-options=-v",
 )
-LOG = "compiler.log"
 ASKED = re.compile(r"^// compiler flags: (?P<flags>.+)$", re.M)
 """Flags that a unit's own text asks for; where registers spill with them it is compiled without."""
 
 TOLD = "flags: "
 """How the first line of a log begins."""
 
-_SHOWN_LINES = 40
 _SPILLED = 64  # bytes of a work item that may wait in memory: numbers known before a loop and needed after it
 
 
@@ -156,11 +154,5 @@ def _key(sources: Mapping[str, str], unit: str, architecture: str, flags: Sequen
 
 
 def _failure(status: str, log: str, unit: str, tuning: str, directory: Path) -> Diagnostic:
-    lines = log.splitlines()
-    shown = lines
-    if len(lines) > _SHOWN_LINES:
-        first = next((i for i, line in enumerate(lines) if "error" in line), 0)
-        shown = [*lines[first : first + _SHOWN_LINES], f"... all {len(lines)} lines are in {LOG}"]
     of = f", tuning {tuning}" if tuning else ""
-    message = "\n".join([f"NVRTC failed with {status} on '{unit}'{of}", *shown])
-    return Diagnostic(message, hint=f"its source is kept in {directory}")
+    return failure(f"NVRTC failed with {status} on '{unit}'{of}", log, directory, LOG)
