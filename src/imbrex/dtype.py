@@ -35,6 +35,7 @@ __all__ = [
     "TF32",
     "DType",
     "dtype",
+    "saturated",
 ]
 
 
@@ -105,6 +106,11 @@ class DType:
     def smallest_subnormal(self) -> float:
         return 2.0 ** (self.min_exponent - self.significand_bits + 1) if self.is_float else 0.0
 
+    def nearest(self, value: float) -> float:
+        """The number of this float type next to `value`: infinity beyond the largest."""
+        with np.errstate(over="ignore"):
+            return float(self.numpy.type(value))
+
     @property
     def largest(self) -> float:
         """The largest finite value."""
@@ -163,3 +169,9 @@ def dtype(name: str | DType | npt.DTypeLike) -> DType:
         hint = did_you_mean(word, [*DTYPES, *_ALIASES])
         raise Diagnostic(f"unknown element type '{word}'; known are {known}", hint=hint, subject="dtype")
     return found
+
+
+def saturated(values: npt.NDArray[np.float64], element: DType) -> npt.NDArray[np.float64]:
+    """As integers of that type: the nearest one, halves to even; its least or largest beyond; 0 of a NaN."""
+    found = np.clip(np.rint(values), -element.largest - 1.0, element.largest)
+    return np.where(np.isnan(values), 0.0, found)

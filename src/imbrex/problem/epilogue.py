@@ -25,9 +25,10 @@ import numpy as np
 import numpy.typing as npt
 
 from imbrex.diagnostic import Diagnostic, did_you_mean
-from imbrex.dtype import DTYPES, F64, DType
+from imbrex.dtype import DTYPES, F32, F64, DType
 from imbrex.limit import EPILOGUE_CHARACTERS, EPILOGUE_DEPTH
 from imbrex.numeral import shown
+from imbrex.problem.field import constant
 from imbrex.problem.operand import Operand
 
 __all__ = [
@@ -175,13 +176,16 @@ def walk(expression: Expression) -> Iterator[Expression]:
 
 
 def wanted(value: object, operand: DType) -> Epilogue | None:
-    """An epilogue, or the one that a text spells, for sums of that type's products; None for none."""
+    """The epilogue of a text, or of another one's text, for sums of that type's products; None for none."""
     if value is None:
         return None
     if not isinstance(value, Epilogue | str):
         message = f"epilogue must be a text such as 'relu(x + bias)', got {value!r}"
         raise Diagnostic(message, subject="epilogue")
-    found = parse(value) if isinstance(value, str) else value
+    found = parse(value if isinstance(value, str) else str(value))
+    for node in walk(found.expression):
+        if isinstance(node, Number):
+            constant("the epilogue's", node.value, F64 if operand == F64 else F32, subject="epilogue")
     used = [node.function for node in walk(found.expression) if isinstance(node, Call)]
     if operand == F64 and (narrow := [name for name in used if FUNCTIONS[name].is_f32]):
         raise Diagnostic(f"'{narrow[0]}' is computed in f32, and sums of f64 need more", subject="epilogue")
@@ -246,12 +250,10 @@ def _read(text: str, node: ast.expr) -> Expression:
                 raise _at(text, node, f"'{name}' is a function", f"write {name}({example})")
             hint = did_you_mean(name, NAMES) or f"known: {', '.join(NAMES)}"
             raise _at(text, node, f"an epilogue has no '{name}'", hint)
-        case ast.Constant(value=bool()):
-            raise _at(text, node, f"'{node.value}' is no number")
-        case ast.Constant(value=int() | float() as value) if math.isfinite(value):
-            return Number(float(value))
-        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
-            return Number(-float(value))
+        case ast.Constant():
+            return _number(text, node)
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant() as positive):
+            return Number(-_number(text, positive).value)
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             return Call("negate", (_read(text, operand),))
         case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATORS:
@@ -261,6 +263,19 @@ def _read(text: str, node: ast.expr) -> Expression:
             return Call(name, tuple(_read(text, a) for a in arguments))
         case _:
             raise _at(text, node, "an epilogue has + - * /, functions, numbers, x, bias and residual")
+
+
+def _number(text: str, node: ast.Constant) -> Number:
+    value = node.value
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise _at(text, node, f"{shown(value)} is no number")
+    try:
+        found = float(value)
+    except OverflowError:  # below 2^1024, and nearer to it than to the largest float
+        found = math.inf
+    if math.isinf(found):
+        raise _at(text, node, "the number is beyond every type of floats")
+    return Number(found)
 
 
 def _expect_function(text: str, node: ast.expr, name: str, arguments: Sequence[ast.expr]) -> None:
@@ -291,7 +306,8 @@ def _text(expression: Expression, binding: int = 0) -> str:
         case Name(name):
             return name
         case Number(value):
-            return repr(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
+            is_short = value.is_integer() and 0 < abs(value) < 2**53
+            return repr(int(value)) if is_short else repr(value).removesuffix(".0")
         case Call("negate", (operand,)):
             return _within(f"-{_text(operand, BINDING['negate'])}", BINDING["negate"], binding)
         case Call(name, arguments) if name in SIGNS:

@@ -12,7 +12,7 @@ from imbrex.diagnostic import Diagnostic, did_you_mean
 from imbrex.dtype import I32, DType, dtype
 from imbrex.numeral import MOST, must_be, shown
 
-__all__ = ["Pair", "flag", "number", "one_of", "operand_type", "pair", "whole"]
+__all__ = ["Pair", "constant", "flag", "number", "one_of", "operand_type", "pair", "whole"]
 
 Pair = tuple[int, int]
 
@@ -53,6 +53,19 @@ def number(name: str, value: object) -> float:
     if not math.isfinite(found):
         raise Diagnostic(f"{name} must be a finite number, got {shown(value)}", subject=name)
     return found + 0.0
+
+
+def constant(name: str, value: float, computed: DType, *, subject: str) -> None:
+    """A Diagnostic where arithmetic of that type would take `value` for infinity, or for 0."""
+    near = computed.nearest(value)
+    if math.isinf(near) or (near == 0.0) != (value == 0.0):
+        found = "infinity" if near else "0"
+        least, most = computed.smallest_subnormal, computed.largest
+        raise Diagnostic(
+            f"{name} {value:g} is {found} in {computed}, the type that computes with it",
+            hint=f"numbers of {computed} are 0, and from {least:.2g} to {most:.8g} either side of it",
+            subject=subject,
+        )
 
 
 def one_of(name: str, value: object, known: tuple[str, ...]) -> str:

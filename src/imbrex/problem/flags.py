@@ -20,10 +20,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Word:
-    """A word of a line; col counts from 1."""
+    """A word of a line; col counts from 1.  is_quoted: a value, whatever it looks like."""
 
     text: str
     col: int
+    is_quoted: bool = False
 
     @property
     def stem(self) -> str:
@@ -46,7 +47,7 @@ class Line:
             if match[0].startswith("#"):
                 break
             inner = match.lastindex
-            found.append(Word(match[inner or 0], match.start(inner or 0) + 1))
+            found.append(Word(match[inner or 0], match.start(inner or 0) + 1, inner is not None))
         return found
 
     def locate(self, error: Diagnostic, word: Word | None) -> Diagnostic:
@@ -136,8 +137,10 @@ def read_flags(line: Line, words: list[Word], table: tuple[Flag, ...]) -> Flags:
 
 
 def _value(line: Line, flag: Word, value: Word | None, known: dict[str, Flag]) -> Word:
-    if value is None or value.text in known:
+    if value is None:
         raise line.error(f"'{flag.text}' needs a value", flag)
+    if value.text in known and not value.is_quoted:
+        raise line.error(f"'{flag.text}' needs a value", flag, f"'{value.text}' is a flag, unless in quotes")
     return value
 
 

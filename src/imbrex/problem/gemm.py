@@ -15,7 +15,7 @@ from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import F32, I8, DType
 from imbrex.problem import epilogue as after
 from imbrex.problem.epilogue import Epilogue
-from imbrex.problem.field import flag, number, operand_type, whole
+from imbrex.problem.field import constant, flag, number, operand_type, whole
 from imbrex.problem.operand import GemmSizes, Operand, total_bytes
 from imbrex.problem.stride import LEADING, STRIDES, Matrices, Stride, strided
 
@@ -89,6 +89,8 @@ class Gemm:
             if self.dtype == I8 and not (scale.is_integer() and abs(scale) < 2**31):
                 message = f"{name} must be a whole number of 32 bits for i8, got {scale}"
                 raise Diagnostic(message, subject=name)
+            if self.dtype != I8:
+                constant(name, scale, self.dtype.accumulator, subject=name)
         given = {"a": (lda, stride_a), "b": (ldb, stride_b), "c": (ldc, stride_c)}
         for role in self.roles:
             found = strided(role, self.matrices(role), *given[role])

@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import F16
+from imbrex.problem import Conv2d, Gemm, parse_problem, problem_text
 from imbrex.problem.epilogue import FUNCTIONS, Call, Epilogue, Expression, Name, Number, parse
 
-LEAVES = st.sampled_from(["x", "bias", "residual"]).map(Name) | st.floats(-8, 8).map(Number)
+NUMBERS = st.floats(-8, 8) | st.floats(allow_nan=False, allow_infinity=False)
+LEAVES = st.sampled_from(["x", "bias", "residual"]).map(Name) | NUMBERS.map(Number)
 
 
 def calls(inner: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expression]:
@@ -38,7 +40,47 @@ def is_spelled_otherwise(expression: Expression) -> bool:
 @given(st.recursive(LEAVES, calls, max_leaves=8).filter(lambda e: not is_spelled_otherwise(e)))
 def test_text_reads_back_as_the_same_expression(expression: Expression) -> None:
     epilogue = Epilogue(expression, F16)
-    assert parse(str(epilogue)) == epilogue
+    assert repr(parse(str(epilogue))) == repr(epilogue)  # which tells the zeros apart
+
+
+@given(st.recursive(LEAVES, calls, max_leaves=8))
+def test_a_problem_has_the_epilogue_that_its_line_states(expression: Expression) -> None:
+    """Also one that is spelled otherwise, put together by hand."""
+    sizes = (1, 4, 4, 4, 4, 3, 3)
+    for make in (
+        lambda e: Gemm(4, 4, 4, dtype="f64", epilogue=e),
+        lambda e: Conv2d("forward", *sizes, epilogue=e),
+    ):
+        try:
+            problem = make(Epilogue(expression))
+        except Diagnostic as error:  # of constants that are none in f32
+            assert error.subject == "epilogue"
+            continue
+        assert parse_problem(problem_text(problem)) == [problem]
+
+
+@pytest.mark.parametrize("text", ["-x", "-bias", "-(x + 1)", "--x", "-3", "- x"])
+def test_an_epilogue_may_look_like_a_flag(text: str) -> None:
+    line = f'conv -n 1 -c 4 -H 4 -W 4 -k 4 -y 3 -x 3 -F 1 --epilogue "{text}"'
+    (problem,) = parse_problem(line)
+    assert problem.epilogue == parse(text)
+    assert parse_problem(problem_text(problem)) == [problem]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("x * 1e300", "infinity"),
+        ("x + 3.4e39", "infinity"),
+        ("x - 1e-50", "0"),
+        ("min(x, -1e39)", "infinity"),
+    ],
+)
+def test_a_constant_is_a_number_of_the_type_that_computes(text: str, found: str) -> None:
+    with pytest.raises(Diagnostic, match=f"is {found} in f32") as caught:
+        Gemm(4, 4, 4, dtype="f16", epilogue=text)
+    assert caught.value.subject == "epilogue"
+    assert Gemm(4, 4, 4, dtype="f64", epilogue=text).epilogue == parse(text)
 
 
 @pytest.mark.parametrize(
@@ -90,6 +132,16 @@ def test_operands_come_in_one_order() -> None:
         ("relu(f16(x))", "goes around the whole expression", "f16(x)"),
         ("x if x else 1", "has + - * /", "x if x else 1"),
         ("True + x", "no number", "True"),
+        ("-True", "no number", "True"),
+        ("x * -False", "no number", "False"),
+        ("None", "None is no number", "None"),
+        ("-None", "no number", "None"),
+        ("x + 'a'", "'a' is no number", "'a'"),
+        ("2j * x", "2j is no number", "2j"),
+        ("-1e400", "beyond every type of floats", "1e400"),
+        ("x + 1e400", "beyond every type of floats", "1e400"),
+        (f"x - {2**1024 - 1}", "beyond every type of floats", ""),
+        ("inf", "no 'inf'", "inf"),
         ("f16(x, 1)", "a type goes around one expression", "f16(x, 1)"),
         ("x +", "no expression", ""),
         ("", "no expression", ""),

@@ -131,6 +131,16 @@ BAD: list[tuple[Callable[[], Any], str, str]] = [
     (lambda: Gemm(1, 0, 1), "n must be positive, got 0", "n"),
     (lambda: Gemm(1, 1, 1, alpha=float("nan")), "alpha must be a finite number, got nan", "alpha"),
     (
+        lambda: Gemm(1, 1, 1, alpha=1e39),
+        "alpha 1e+39 is infinity in f32",
+        "alpha",
+    ),
+    (
+        lambda: Gemm(1, 1, 1, dtype="f16", beta=1e-46),
+        "beta 1e-46 is 0 in f32",
+        "beta",
+    ),
+    (
         lambda: Gemm(1, 1, 1, beta=0.5, dtype="i8"),
         "beta must be a whole number of 32 bits for i8, got 0.5",
         "beta",

@@ -90,7 +90,9 @@ def gaps(draw: st.DrawFn, role: str, batch: int, rows: int, columns: int) -> dic
 @st.composite
 def gemms(draw: st.DrawFn) -> Gemm:
     dtype = draw(st.sampled_from(OPERAND_TYPES))
-    whole, real = st.integers(-99, 99).map(float), st.floats(allow_nan=False, allow_infinity=False)
+    width = 64 if dtype == "f64" else 32
+    whole = st.integers(-99, 99).map(float)
+    real = st.floats(allow_nan=False, allow_infinity=False, width=width)
     scales = whole if dtype == "i8" else whole | real
     dense = Gemm(
         draw(SIZES),
