@@ -6,10 +6,12 @@ Arithmetic is 32-bit where every part of it provably fits, 64-bit otherwise.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import assert_never
 
-from imbrex.dtype import DType
+from imbrex.diagnostic import Diagnostic
+from imbrex.dtype import F64, DType
 from imbrex.index.atom import Atom, Div, Mod, Mul, Param, Select, Var, Xor
 from imbrex.index.expr import Lin
 from imbrex.index.rule import Guard
@@ -78,9 +80,36 @@ def let(stmt: Let) -> str:
     return f"const {index_type(stmt.index)} {stmt.name} = {index(stmt.index)};"
 
 
-def number(value: float) -> str:
-    """A C literal of a real constant, exact."""
-    return str(int(value)) if value == int(value) else value.hex()
+def number(value: float, dtype: DType) -> str:
+    """A constant as that type is computed with: a double, a float or an int32_t, the one nearest to `value`.
+
+    The only place that spells one.  Of floats every value has a text, infinities and NaN too; an integer that
+    is none of 32 bits is a Diagnostic, for nobody but IR written by hand states it.
+    """
+    if dtype.accumulator.is_float:
+        return _real(dtype.accumulator.nearest(value), is_double=dtype.accumulator == F64)
+    if not (float(value).is_integer() and -INT32_LIMIT <= value < INT32_LIMIT):
+        raise Diagnostic(
+            f"{value:g} is no whole number of 32 bits, and sums of {dtype} are computed in those"
+        )
+    return f"(-{INT32_LIMIT - 1} - 1)" if value == -INT32_LIMIT else str(int(value))
+
+
+def _real(value: float, *, is_double: bool) -> str:
+    suffix, sign = "" if is_double else "f", "-" if math.copysign(1.0, value) < 0 else ""
+    if math.isnan(value):
+        return f'__builtin_nan{suffix}("")'
+    if math.isinf(value):
+        return f"{sign}__builtin_huge_val{suffix}()"
+    is_whole = value.is_integer() and abs(value) < 2.0**24
+    text = f"{abs(int(value))}." if is_whole else _hexadecimal(abs(value))
+    return f"{sign}{text}{suffix}"
+
+
+def _hexadecimal(value: float) -> str:
+    """As C++17 reads it, without the zeros at the end of its digits."""
+    digits, exponent = value.hex().split("p")
+    return f"{digits.rstrip('0').rstrip('.')}p{exponent}"
 
 
 def indented(lines: Sequence[str], depth: int = 1) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from imbrex.dtype import DType
+from imbrex.dtype import F32, F64, DType
 from imbrex.emit import c
 from imbrex.index.expr import Lin, lin, var
 from imbrex.lower.stmt import Evaluate, Program, Ref, Stmt, WarpgroupGemm, walk
@@ -32,9 +32,11 @@ def _computes(stmt: Stmt) -> bool:
 
 def lines(stmt: Evaluate, element: Callable[[Ref], str], exists: Callable[[Ref], str]) -> list[str]:
     """A loop over the neighbours.  element: C text of an element; exists: of its guards, "" for none."""
-    computed = "double" if stmt.dest.buffer.dtype.name == "f64" else "float"
+    held = (stmt.dest, *(ref for name, ref, _ in stmt.values if name == "x"))
+    computed = F64 if any(ref.buffer.dtype == F64 for ref in held) else F32
     place = var(ELEMENT, stmt.width) if stmt.width > 1 else lin(0)
-    values = {name: _value(ref, place * step, computed, element, exists) for name, ref, step in stmt.values}
+    kind = computed.c_name
+    values = {name: _value(ref, place * step, kind, element, exists) for name, ref, step in stmt.values}
     dest, dtype = element(_moved(stmt.dest, place)), stmt.rounded or stmt.dest.buffer.dtype
     body = f"{dest} = {stored(text(stmt.expression, values, computed), dtype)};"
     if stmt.width == 1:
@@ -59,22 +61,20 @@ def stored(value: str, dtype: DType) -> str:
     """A value as an element of that type."""
     if dtype.is_float:
         return value
-    low, high = -(2.0 ** (8 * dtype.bytes - 1)), float(dtype.largest)
-    if dtype.bytes == 4:
-        high = 2147483520.0  # the largest float that is one
-    return f"imbrex::saturated<{dtype.c_name}>({value}, {c.number(low)}.f, {c.number(high)}.f)"
+    return f"imbrex::saturated<{dtype.c_name}>({value})"
 
 
-def text(expression: Expression, values: Mapping[str, str], kind: str) -> str:
-    """C text of an expression, whose names have these values, in arithmetic of a kind."""
+def text(expression: Expression, values: Mapping[str, str], computed: DType) -> str:
+    """C text of an expression, whose names have these values, in arithmetic of that type."""
     match expression:
         case Name(name):
             return values[name]
         case Number(value):
-            return f"{kind}({c.number(value)})"
+            return f"({number})" if (number := c.number(value, computed)).startswith("-") else number
         case Call("negate", (operand,)):
-            return f"(-{text(operand, values, kind)})"
+            return f"(-{text(operand, values, computed)})"
         case Call(name, (left, right)) if name in SIGNS:
-            return f"({text(left, values, kind)} {SIGNS[name]} {text(right, values, kind)})"
+            return f"({text(left, values, computed)} {SIGNS[name]} {text(right, values, computed)})"
         case Call(name, arguments):
-            return f"imbrex::{SPELLED.get(name, name)}({', '.join(text(a, values, kind) for a in arguments)})"
+            given = ", ".join(text(a, values, computed) for a in arguments)
+            return f"imbrex::{SPELLED.get(name, name)}({given})"

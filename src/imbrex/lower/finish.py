@@ -39,9 +39,11 @@ class Finished:
 
 
 def scaled(expression: Expression, alpha: float, beta: float) -> Expression:
-    """The expression with x = alpha * x + beta * old."""
+    """The expression with x = alpha * x + beta * old; a factor of 0 does not read what it multiplies."""
     x: Expression = Name("x")
-    if alpha != 1.0:
+    if alpha == 0.0:
+        x = Number(0.0)
+    elif alpha != 1.0:
         x = Call("multiply", (Number(alpha), x))
     if beta != 0.0:
         x = Call("add", (x, Call("multiply", (Number(beta), Name(OLD)))))

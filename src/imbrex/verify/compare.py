@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from imbrex.dtype import F32, F64, DType, dtype
+from imbrex.dtype import F32, F64, DType, dtype, saturated
 from imbrex.problem import Conv2d, Gemm
 from imbrex.verify.bound import Data, Tolerance, tolerance
 from imbrex.verify.epilogue import Finished
@@ -118,14 +118,22 @@ def law_of(problem: Conv2d | Gemm, data: Data, unit: Unit | None = None) -> Tole
 
 
 def _finished_bound(truth: Reference, finished: Finished, law: Tolerance, result: DType) -> Float:
-    """Of what an epilogue, computed in f32 or wider, made of a sum; an integer may fall to either side."""
+    """Of what an epilogue, computed in f32 or wider, made of a sum.
+
+    An integer is right between those that the ends of the value's own bound become: where both ends are
+    beyond the same end of the type, only that one is.
+    """
     unit = F64.unit_roundoff if result == F64 else F32.unit_roundoff
     x = finished.values["x"]
     of_x = law.bound(x, truth.magnitude, truth.scaled) - np.abs(x) * law.of_want
-    stored = (
-        np.abs(finished.want) * result.unit_roundoff + result.smallest_subnormal if result.is_float else 1.0
-    )
-    return finished.error(of_x, unit) + stored
+    error = finished.error(of_x, unit)
+    if result.is_float:
+        return error + np.abs(finished.want) * result.unit_roundoff + result.smallest_subnormal
+    with np.errstate(invalid="ignore"):  # of a value that is certain, infinity or NaN, there is no error
+        error = np.where(np.isfinite(finished.want), np.nan_to_num(error, nan=np.inf), 0.0)
+        own = saturated(finished.want, result)
+        ends = [saturated(finished.want + side, result) for side in (-error, error)]
+    return np.maximum(*(np.abs(end - own) for end in ends))
 
 
 def compare_arrays(

@@ -15,6 +15,7 @@ from typing import Any, assert_never
 import numpy as np
 import numpy.typing as npt
 
+from imbrex.dtype import saturated
 from imbrex.problem import Conv2d, Gemm, Role
 from imbrex.problem.axis import Axis
 from imbrex.problem.layout import DIMENSIONS
@@ -80,10 +81,10 @@ def _sum(problem: Conv2d | Gemm, operands: Mapping[str, Float]) -> Float:
 
 
 def _scaled(problem: Conv2d | Gemm, x: Float, operands: Mapping[str, Float]) -> tuple[Float, Float]:
-    """alpha x + beta c, and |alpha x| + |beta c|."""
+    """alpha x + beta c, and |alpha x| + |beta c|; a factor of 0 reads nothing, as in BLAS."""
     if isinstance(problem, Conv2d):
         return x, np.abs(x)
-    own = problem.alpha * x
+    own = problem.alpha * x if problem.alpha else np.zeros_like(x)
     if problem.beta == 0.0:
         return own, np.abs(own)
     other = problem.beta * operands["c"]
@@ -107,9 +108,8 @@ def _product(a: Float, b: Float) -> Float:
 
 
 def _stored(want: Float, problem: Conv2d | Gemm) -> Float:
-    """Integers are rounded to nearest and saturate."""
     result = problem.result.dtype
-    return want if result.is_float else np.clip(np.rint(want), -result.largest - 1, result.largest)
+    return want if result.is_float else saturated(want, result)
 
 
 def _further(problem: Conv2d | Gemm, operands: Mapping[str, Float]) -> dict[str, Float]:

@@ -151,7 +151,8 @@ def _panel_gemm(stmt: PanelGemm) -> list[str]:
 def _unpack(stmt: Unpack) -> list[str]:
     kind = c.type_name(stmt.tile.buffer.dtype)
     name = ("store" if stmt.method == "set" else "add") + ("_transposed" if stmt.is_transposed else "_lanes")
-    scale = f"imbrex::scaling<{kind}>{{{c.number(stmt.alpha)}, {c.number(stmt.beta)}}}"
+    alpha, beta = (c.number(factor, stmt.tile.buffer.dtype) for factor in (stmt.alpha, stmt.beta))
+    scale = f"imbrex::scaling<{kind}>{{{alpha}, {beta}}}"
     window = stmt.window
     tile = f"{_pointer(stmt.tile)}, {stmt.tile_step}"
     return [f"imbrex::{name}({window.buffer.name}, {tile}, scratch.{window.name}, {scale});"]

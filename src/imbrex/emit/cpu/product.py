@@ -128,11 +128,11 @@ def _c(stmt: Product, kind: str) -> list[str]:
     extent = "M.value" if stmt.c_is_transposed else "rows"
     form = "c_rows" if stmt.c_is_transposed else "c_lanes"
     types = f"{kind}, {c.type_name(stmt.c.buffer.dtype)}, {extent}, {stmt.lanes}, decltype({window})"
-    beta = c.number(stmt.beta)
+    beta = c.number(stmt.beta, stmt.c.computed)
     if stmt.step is not None:
         start = "0" if stmt.start is None else c.index(stmt.start)
-        beta = f"{kind}({stmt.step} > {start} ? 1 : {beta})"
-    scale = f"{{{c.number(stmt.alpha)}, {beta}}}"
+        beta = f"{stmt.step} > {start} ? {c.number(1.0, stmt.c.computed)} : {beta}"
+    scale = f"{{{c.number(stmt.alpha, stmt.c.computed)}, {beta}}}"
     name = stmt.c.buffer.name
     target = name if stmt.c.buffer.space == "global" else f"scratch.{name}"
     return [f"imbrex::{form}<{types}> operand_c({target}, {window}, scratch.tile_c, {scale});"]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
+from imbrex.dtype import F32
 from imbrex.emit import c, epilogue
 from imbrex.emit.cuda.geometry import ROWS, WARPGROUP, registers
 from imbrex.emit.cuda.member import boolean, method
@@ -163,5 +164,5 @@ def _value(gemm: WarpgroupGemm, values: dict[str, str], *, is_last: bool) -> str
     if finish is None:
         return "x"
     before = None if is_last else _relu(gemm)
-    text = epilogue.text(before or finish.expression, {"x": "float(x)", **values}, "float")
+    text = epilogue.text(before or finish.expression, {"x": "float(x)", **values}, F32)
     return epilogue.stored(text, gemm.c.buffer.dtype)

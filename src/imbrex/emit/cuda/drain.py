@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from imbrex.dtype import F32, I32
 from imbrex.emit import c
 from imbrex.emit.cuda import beside
 from imbrex.emit.cuda.geometry import WARPGROUP, staging
+from imbrex.emit.cuda.matrix import sum_type
 from imbrex.emit.cuda.member import boolean, method, static
 from imbrex.emit.cuda.phases import column_of_sum
 from imbrex.emit.cuda.work import splits_evenly
@@ -35,14 +37,15 @@ def constants(gemm: WarpgroupGemm) -> list[str]:
     }
     width = min(out.width, MOST_BYTES // out.buffer.dtype.bytes)
     room = 0 if gemm.by_warps else piece.tile.bytes
+    sums = F32 if sum_type(gemm.instruction) == F32.c_name else I32
     result = "sum" if out.finish is None else "float" if out.buffer.dtype.is_float else "int32_t"
     return [
         f"typedef {result} result;",
         f"static constexpr int piece_columns = {piece.columns}, piece_bytes = {room};",
         f"static constexpr int c_width = {width};",
         *(f"static constexpr bool {name} = {boolean(value)};" for name, value in flags.items()),
-        static("sum", "alpha", "", f"sum({c.number(gemm.alpha)})", is_constant=True),
-        static("sum", "beta", "", f"sum({c.number(gemm.beta)})", is_constant=True),
+        static("sum", "alpha", "", c.number(gemm.alpha, sums), is_constant=True),
+        static("sum", "beta", "", c.number(gemm.beta, sums), is_constant=True),
     ]
 
 

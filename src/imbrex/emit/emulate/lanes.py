@@ -132,7 +132,8 @@ class LanePrinter:
                 return [f"{self._element(stmt.c)} += {a} * {b};"]
             case Fill():
                 first = self._pointer(Ref(stmt.buffer, lin(0)))
-                return [f"imbrex::fill({first}, {stmt.buffer.elements}, {c.number(stmt.value)});"]
+                value = c.number(stmt.value, stmt.buffer.dtype)
+                return [f"imbrex::fill({first}, {stmt.buffer.elements}, {value});"]
             case Comment():
                 return c.comment(stmt.text)
             case Let() | Alloc() | View() | Barrier() | MatrixMultiply() | Signal() | Await():
@@ -157,8 +158,8 @@ class LanePrinter:
         if stmt.method == "atomic_add":
             return [f"{when}imbrex::add<{w}>({dest}, {source});"]
         if (stmt.alpha, stmt.beta) != (1.0, 0.0):
-            kind = c.type_name(stmt.source.buffer.dtype)
-            factors = f"{kind}({c.number(stmt.alpha)}), {kind}({c.number(stmt.beta)})"
+            computed = stmt.source.buffer.dtype
+            factors = f"{c.number(stmt.alpha, computed)}, {c.number(stmt.beta, computed)}"
             return [f"{when}imbrex::scale<{w}>({dest}, {source}, {factors});"]
         return [f"{when}imbrex::store<{w}>({dest}, {source});"]
 

@@ -71,7 +71,8 @@ class WorkItem:
                 return self._loop(stmt)
             case Fill():
                 assert stmt.buffer.space == "private", f"work items share {stmt.buffer.name}: {stmt}"
-                return [f"imbrex::fill<{stmt.buffer.elements}>({stmt.buffer.name}, {c.number(stmt.value)});"]
+                value = c.number(stmt.value, stmt.buffer.dtype)
+                return [f"imbrex::fill<{stmt.buffer.elements}>({stmt.buffer.name}, {value});"]
             case Move():
                 return [self._move(stmt)]
             case Evaluate():
@@ -144,11 +145,11 @@ class WorkItem:
                 raise AssertionError(f"nothing moves from {spaces[0]} to {spaces[1]}: {stmt}")
 
     def _stored(self, stmt: Move) -> str:
-        kind, source = c.type_name(stmt.source.buffer.dtype), pointer(stmt.source)
+        computed, source = stmt.source.buffer.dtype, pointer(stmt.source)
         if stmt.method == "atomic_add":
             return f"imbrex::add<{stmt.width}>({place(stmt.dest)}, {source});"
         form, more = "store", ""
         if (stmt.alpha, stmt.beta) != (1.0, 0.0):
-            form, more = "scale", f", {kind}({c.number(stmt.alpha)}), {kind}({c.number(stmt.beta)})"
+            form, more = "scale", f", {c.number(stmt.alpha, computed)}, {c.number(stmt.beta, computed)}"
         template, where = self.words.target(stmt.dest, stmt.width)
         return f"imbrex::{form}<{template}>({where}, {source}{more});"

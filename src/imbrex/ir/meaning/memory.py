@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from imbrex.dtype import DType
+from imbrex.dtype import DType, saturated
 from imbrex.index.map import Map
 from imbrex.ir.meaning.fault import Fault, expect_index, expect_inside, expect_single
 from imbrex.ir.meaning.races import Ledger
@@ -190,7 +190,7 @@ class Finish:
         for name, array in zip(self.epilogue.arrays, self.arrays, strict=True):
             values[name] = array.load(index).astype(np.float64)
         made = np.broadcast_to(self.epilogue.evaluate(values), x.shape)
-        return made if dtype.is_float else np.clip(np.rint(made), -dtype.largest - 1, dtype.largest)
+        return made if dtype.is_float else saturated(made, dtype)
 
 
 def private(dtype: DType, shape: Sequence[int], items: int) -> View:

@@ -88,10 +88,10 @@ def multiplied(a: Array, b: Array, phased: Phased, batch: int = 0) -> Array:
 
 
 def scaled(product: Array, old: Array, alpha: Any, beta: Any) -> Array:
-    """alpha * product + beta * old; beta = 0 does not read the old values."""
+    """alpha * product + beta * old; a factor of 0 does not read what it multiplies."""
     kind = product.dtype.type
     if alpha is not None:
-        product = kind(alpha.data) * product
+        product = kind(alpha.data) * product if alpha.data else np.zeros_like(product)
     if beta is not None and beta.data:
         product = product + kind(beta.data) * old.astype(product.dtype)
     return product

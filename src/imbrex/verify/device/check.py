@@ -208,7 +208,20 @@ def compared(
     want = truth.want
     if problem.epilogue is not None:
         want = _after(problem, problem.epilogue, want, given)
-    return _comparison(got, want, _bound(problem, truth, want, what, unit), problem.result)
+    bound = _bound(problem, truth, want, what, unit)
+    if problem.epilogue is not None and not problem.result.dtype.is_float:
+        want, bound = _stored(want, bound, problem.result.dtype)
+    return _comparison(got, want, bound, problem.result)
+
+
+def _stored(want: Tensor, bound: Tensor, element: DType) -> tuple[Tensor, Tensor]:
+    """Integers, and how far off they may be, as `verify.compare` has it."""
+    own, low, high = (_saturated(want + side, element) for side in (0.0, -bound, bound))
+    return own, (high - own).maximum(own - low)
+
+
+def _saturated(values: Tensor, element: DType) -> Tensor:
+    return values.nan_to_num(0.0, math.inf, -math.inf).round().clamp(-element.largest - 1.0, element.largest)
 
 
 def _bound(problem: Problem, truth: Truth, want: Tensor, what: Known, unit: Unit | None) -> Tensor:

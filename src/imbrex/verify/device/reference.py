@@ -42,10 +42,10 @@ def true_result(problem: Problem, tensors: Mapping[str, Tensor], *, magnitude: b
 
 
 def _scaled(problem: Problem, x: Tensor, wide: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
-    """alpha x + beta c, and |alpha x| + |beta c|."""
+    """alpha x + beta c, and |alpha x| + |beta c|; a factor of 0 reads nothing, as in BLAS."""
     if not isinstance(problem, Gemm):
         return x, x.abs()
-    own = x if problem.alpha == 1.0 else x * problem.alpha
+    own = x if problem.alpha == 1.0 else x * problem.alpha if problem.alpha else x.new_zeros(x.shape)
     if problem.beta == 0.0:
         return own, own.abs()
     other = problem.beta * wide["c"]

@@ -8,21 +8,27 @@ namespace imbrex {
 
 template <class T> IMBREX_INLINE T minimum(T a, T b) { return a < b || a != a ? a : b; }
 template <class T> IMBREX_INLINE T maximum(T a, T b) { return a > b || a != a ? a : b; }
-template <class T> IMBREX_INLINE T magnitude(T x) { return x < T(0) ? -x : x; }
+template <class T> IMBREX_INLINE T magnitude(T x) { return x > T(0) ? x : T(0) - x; } // also of -0
 template <class T> IMBREX_INLINE T relu(T x) { return maximum(x, T(0)); }
 template <class T> IMBREX_INLINE T clamp(T x, T low, T high) { return minimum(maximum(x, low), high); }
 
-// To the nearest integer, halves to even: a float from 2^23 on has no fraction.
-IMBREX_INLINE float nearest(float x) {
-  const float whole = 8388608.f, size = magnitude(x);
+// To the nearest integer, halves to even: a float from 2^23 on has no fraction, nor has a double from 2^52 on.
+template <class T> IMBREX_INLINE T nearest(T x) {
+  const T whole = sizeof(T) == 8 ? T(4503599627370496.) : T(8388608.), size = magnitude(x);
   if (!(size < whole)) return x;
-  volatile float shifted = size + whole; // kept from being simplified away
-  const float found = shifted - whole;
-  return x < 0.f ? -found : found;
+  volatile T shifted = size + whole; // kept from being simplified away
+  const T found = shifted - whole;
+  return x < T(0) ? -found : found;
 }
 
-template <class T> IMBREX_INLINE T saturated(float x, float low, float high) {
-  return T(clamp(nearest(x), low, high));
+// As an integer, the nearest one; its least or its largest where that is none, and 0 of a NaN.  The largest of 32 bits
+// is no float: so what is compared with is the first number that is too large, which is.
+template <class I, class T> IMBREX_INLINE I saturated(T x) {
+  constexpr uint32_t end = 1u << (8 * sizeof(I) - 1);
+  const T near = nearest(x);
+  if (near != near) return I(0);
+  if (near >= T(end)) return I(end - 1);
+  return near <= -T(end) ? I(-int64_t(end)) : I(near);
 }
 
 // 2^x: x = whole + part, |part| <= 1/2, and 2^part by its Taylor series, whose next term is below 6e-9.

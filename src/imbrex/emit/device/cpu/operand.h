@@ -171,7 +171,7 @@ template <class T, class S, int V> struct c_sink {
   S *at(int m, int v) const { return p + row[m] + v * width<T>; }
   void operator()(int m, int v, vec<T> sum) const {
     S *to = at(m, v);
-    if (alpha != 1) sum *= alpha;
+    if (alpha != 1) sum = times(alpha, sum);
     if (v + 1 < V)
       store<T>(to, beta != 0 ? vec<T>(sum + beta * load<T>(to)) : sum);
     else
@@ -179,7 +179,7 @@ template <class T, class S, int V> struct c_sink {
   }
   void put(int m, int c, T sum) const {
     S *to = p + row[m] + c;
-    *to = narrow_to<S>::from(T(beta != 0 ? alpha * sum + beta * widen(*to) : alpha * sum));
+    *to = narrow_to<S>::from(beta != 0 ? T(times(alpha, sum) + beta * widen(*to)) : times(alpha, sum));
   }
   void skip(int count) { p += count; }
 };

@@ -5,6 +5,7 @@
 // view that begins at (row, vector).  Elements that do not exist are neither read nor written; beta == 0 never reads C.
 #pragma once
 #include "pack.h"
+#include "../common/scale.h"
 
 namespace imbrex {
 
@@ -20,7 +21,7 @@ struct part {
 // One vector of results to the lanes of `spans` that `mask` admits.
 template <class T, class S>
 IMBREX_INLINE void store_spans(S *p, vec<T> x, const span *spans, int count, mask_t mask, scaling<T> by) {
-  x = by.alpha * x;
+  x = times(by.alpha, x);
   if (by.beta != 0) x += by.beta * load_spans<T>(p, spans, count, mask);
   for (int s = 0; s < count; ++s) {
     mask_t lanes = mask & spans[s].mask;
@@ -40,7 +41,7 @@ IMBREX_INLINE void scatter(S *p, vec<T> x, const int64_t *offset, mask_t mask, s
   for (; mask; mask &= mask - 1) {
     const int j = __builtin_ctz(mask);
     S *at = p + offset[j];
-    *at = narrow_to<S>::from(by.beta != 0 ? T(by.alpha * x[j] + by.beta * widen(*at)) : T(by.alpha * x[j]));
+    *at = narrow_to<S>::from(by.beta != 0 ? T(times(by.alpha, x[j]) + by.beta * widen(*at)) : times(by.alpha, x[j]));
   }
 }
 
@@ -67,7 +68,7 @@ IMBREX_INLINE void add_row(T *dst, vec<T> x, const View &view, int v, int row, s
   T *p = dst + view.row_offset[row];
   for (mask_t lanes = view.mask_of(v, row); lanes; lanes &= lanes - 1) {
     const int j = __builtin_ctz(lanes);
-    atomic_add(p + view.lane_offset[v * View::W + j], T(by.alpha * x[j]));
+    atomic_add(p + view.lane_offset[v * View::W + j], times(by.alpha, x[j]));
   }
 }
 
@@ -76,7 +77,7 @@ struct storing {
   template <class T, class S, class View>
   static void row(S *dst, vec<T> x, const View &view, int v, int r, scaling<T> by) {
     if (view.is_full[v] && view.span_count[v] == 1 && view.spans[v][0].stride == 1 && by.beta == 0)
-      store<T>(dst + view.row_offset[r] + view.spans[v][0].base, vec<T>(by.alpha * x));
+      store<T>(dst + view.row_offset[r] + view.spans[v][0].base, times(by.alpha, x));
     else
       store_row<T>(dst, x, view, v, r, by);
   }

@@ -76,6 +76,12 @@ IMBREX_INLINE int32_t widen(int8_t x) { return x; }
 template <class S> struct narrow_to {
   template <class T> static S from(T x) { return S(x); }
 };
+template <> struct narrow_to<int32_t> {
+  static int32_t from(int32_t x) { return x; }
+  // The largest is no float: what stands for it in a tile of floats is one more.
+  static int32_t from(float x) { return x < 2147483648.f ? int32_t(x) : 2147483647; }
+  static int32_t from(double x) { return int32_t(x); }
+};
 template <> struct narrow_to<bf16> {
   static bf16 from(float x) {
     uint32_t u = bit_cast<uint32_t>(x);

@@ -18,7 +18,7 @@ namespace imbrex {
 template <class P, class S>
 IMBREX_INLINE S scaled(const P &p, S x, int32_t batch, int32_t row, int32_t column) {
   if constexpr (!P::is_scaled) return x;
-  x = P::alpha() * x;
+  x = times(P::alpha(), x);
   if constexpr (P::adds_c)
     if (p.c_exists(batch, row, column)) x += P::beta() * S(widen(read_behind(p.c_at(batch, row, column))));
   return x;

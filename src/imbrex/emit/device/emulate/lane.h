@@ -3,6 +3,7 @@
 // A vector access of W elements must be aligned to W elements, as on the GPU: a misaligned one stops the program.
 #pragma once
 #include "../cpu/vec.h"
+#include "../common/scale.h"
 #include "matrix.h"
 
 namespace imbrex {
@@ -50,7 +51,7 @@ template <int W, class T> IMBREX_INLINE void move_direct(T *dst, const T *src, b
 template <int W, class D, class S, class T> IMBREX_INLINE void scale(D *dst, const S *src, T alpha, T beta) {
   expect_aligned<W>(dst);
   for (int i = 0; i < W; ++i) {
-    const T x = T(alpha * widen(src[i]));
+    const T x = times(alpha, widen(src[i]));
     dst[i] = narrow_to<D>::from(beta == T(0) ? x : T(x + T(beta * widen(dst[i]))));
   }
 }

@@ -35,13 +35,14 @@ template <int W, class D, class S> IMBREX_INLINE void store(D *dst, bool exists,
 }
 
 // W neighbours = alpha * src + beta * themselves; beta == 0 does not read them.
-template <int W, class D, class S> IMBREX_INLINE void scale(D *dst, bool exists, const S *src, S alpha, S beta) {
+template <int W, class D, class S, class T>
+IMBREX_INLINE void scale(D *dst, bool exists, const S *src, T alpha, T beta) {
   D out[W] = {};
-  if (beta != S(0)) load<W>(out, dst, exists);
+  if (beta != T(0)) load<W>(out, dst, exists);
 #pragma unroll
   for (int i = 0; i < W; ++i) {
-    const S x = alpha * src[i];
-    out[i] = converted<D>(beta == S(0) ? x : S(x + beta * widen(out[i])));
+    const T x = times(alpha, widen(src[i]));
+    out[i] = converted<D>(beta == T(0) ? x : T(x + beta * widen(out[i])));
   }
   store_as_is<W>(dst, exists, out);
 }

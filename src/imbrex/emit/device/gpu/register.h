@@ -2,6 +2,7 @@
 //
 // A language's element.h comes first: elements and their conversions, `copy_bytes`, `bytes_of`.
 #pragma once
+#include "../common/scale.h"
 
 namespace imbrex {
 

@@ -77,14 +77,14 @@ template <class D, int W, class S> IMBREX_INLINE void store(buffer b, uint32_t l
 }
 
 // W neighbours = alpha * src + beta * themselves; beta == 0 does not read them.
-template <class D, int W, class S>
-IMBREX_INLINE void scale(buffer b, uint32_t lane, uint32_t wave, const S *src, S alpha, S beta) {
+template <class D, int W, class S, class T>
+IMBREX_INLINE void scale(buffer b, uint32_t lane, uint32_t wave, const S *src, T alpha, T beta) {
   D out[W] = {};
-  if (beta != S(0)) load<W>(out, b, lane, wave);
+  if (beta != T(0)) load<W>(out, b, lane, wave);
 #pragma unroll
   for (int i = 0; i < W; ++i) {
-    const S x = alpha * src[i];
-    out[i] = converted<D>(beta == S(0) ? x : S(x + beta * widen(out[i])));
+    const T x = times(alpha, widen(src[i]));
+    out[i] = converted<D>(beta == T(0) ? x : T(x + beta * widen(out[i])));
   }
   store_as_is<W>(b, lane, wave, out);
 }
