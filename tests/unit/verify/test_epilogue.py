@@ -75,3 +75,27 @@ def test_bias_lies_along_the_channels_of_a_convolution() -> None:
     arrays = random_operands(conv).arrays
     want = reference(plain, {r: arrays[r] for r in plain.roles}).want + arrays["bias"]
     assert np.array_equal(reference(conv, arrays).want, want)
+
+
+@pytest.mark.parametrize(("text", "end"), [("i32(x * 1e15)", 2**31 - 1), ("i8(x * 1e30)", 127)])
+def test_only_the_end_of_a_type_is_right_beyond_it(text: str, end: int) -> None:
+    """2147483520 is the largest f32 below 2^31, far within the error of a sum of that size."""
+    problem = Gemm(3, 4, 5, epilogue=text)
+    arrays = {"a": np.ones((3, 5), np.float32), "b": np.ones((5, 4), np.float32)}
+    arrays["a"][1], arrays["a"][2] = -1, np.nan
+    got = np.empty((3, 4), problem.element("c").numpy)
+    got[0], got[1], got[2] = end, -end - 1, 0
+    truth = reference(problem, arrays)
+    assert compare(problem, got, truth).is_right
+    for place, wrong in (((0, 1), 2147483520 if end > 127 else 126), ((1, 2), -end), ((2, 3), -end - 1)):
+        changed = got.copy()
+        changed[place] = wrong
+        assert compare(problem, changed, truth).wrong == 1
+
+
+def test_a_factor_of_0_reads_nothing() -> None:
+    problem = Gemm(2, 2, 2, alpha=0.0, beta=2.0)
+    arrays = {"a": np.full((2, 2), np.nan), "b": np.full((2, 2), np.inf), "c": np.eye(2)}
+    truth = reference(problem, arrays)
+    assert np.array_equal(truth.want, 2 * np.eye(2)) and np.isfinite(truth.scaled).all()
+    assert np.array_equal(reference(Gemm(2, 2, 2, alpha=0.0), arrays).want, np.zeros((2, 2)))
