@@ -26,7 +26,7 @@ FACTOR: Final = {"f64": 2.0**-60, "f32": 2.0**-20, "f16": 2.0**-8, "bf16": 2.0**
 
 
 def expect_numbers(of: str, target: str, *, flushes: bool = False) -> None:
-    """What a product of floats stores.  flushes: the unit has no subnormal operands, and no such f32 as a sum."""
+    """What a product of floats stores.  flushes: the unit has no subnormal operands, and no such sums."""
     element = dtype(of)
     kernel = compile(Gemm(*SIZES, dtype=element), target)
     a, b = _special(element), np.ones(SIZES[1:], np.float64)

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-
 from tests.semantics import expect_casts, expect_numbers, expect_unread
 
 Gpu = Callable[[str], Any]
@@ -18,9 +17,7 @@ Gpu = Callable[[str], Any]
         ("f32", "gfx90a", False),
         ("f16", "gfx90a", True),
         ("bf16", "gfx90a", True),
-        ("f64", "gfx90a", False),
         ("f16", "gfx942", False),
-        ("bf16", "gfx950", False),
     ],
 )
 def test_numbers(dtype: str, chip: str, flushes: bool, gpu: Gpu) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.semantics import expect_casts, expect_numbers, expect_sums_to_wrap, expect_unread
 
 from imbrex.kernel import compile
 from imbrex.problem import Gemm
-from tests.semantics import expect_casts, expect_numbers, expect_sums_to_wrap, expect_unread
 
 BOTH = pytest.mark.parametrize("target", ["cpu", "emulate"])
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from tests.semantics import expect_casts, expect_numbers, expect_sums_to_wrap, expect_unread
 
 from imbrex.diagnostic import Diagnostic
 from imbrex.run.cuda.driver import require_gpu
-from tests.semantics import expect_casts, expect_numbers, expect_sums_to_wrap, expect_unread
 
 pytestmark = pytest.mark.gpu
 

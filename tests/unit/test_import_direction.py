@@ -15,9 +15,9 @@ import pytest
 PACKAGE = Path(__file__).resolve().parents[2] / "src" / "imbrex"
 
 ORDER = (
-    "version", "diagnostic", "numeral", "limit", "chip", "dtype", "index", "problem", "view", "schedule",
-    "ir", "lower", "emit", "build", "cdna", "run", "verify", "algorithm", "pipeline", "kernel", "function",
-    "bench", "cli", "__main__", "__init__",
+    "version", "diagnostic", "numeral", "limit", "symbol", "chip", "dtype", "index", "problem", "view",
+    "schedule", "ir", "lower", "emit", "build", "cdna", "run", "verify", "algorithm", "pipeline",
+    "kernel", "function", "bench", "cli", "__main__", "__init__",
 )  # fmt: skip
 
 # What these may import of the package, where that is less than all that stands before them.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from imbrex.emit import c
 from imbrex.lower.stmt import Buffer, Kernel, Program
-from imbrex.lower.symbol import symbol_of
+from imbrex.symbol import symbol_of
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from imbrex.emit.cpu import panels
 from imbrex.emit.emulate import lanes
 from imbrex.emit.facts import Facts, described, parameter, solver, table, workspace
 from imbrex.lower.stmt import Buffer, Kernel, Program, ZeroFill, has_flags
-from imbrex.lower.symbol import symbol_of
+from imbrex.symbol import symbol_of
 
 HEADERS = {
     "cpu": ("device/cpu/extent.h", "device/cpu/operand.h", "device/cpu/threads.h"),

@@ -21,9 +21,9 @@ from imbrex.kernel.built import SUFFIXES, Library, built
 from imbrex.kernel.goal import Goal
 from imbrex.kernel.order import Order
 from imbrex.kernel.recipe import Recipe
-from imbrex.lower.symbol import name_of
 from imbrex.problem import Gemm, Operand, Problem, problem_text
 from imbrex.run.cpu import CpuKernel
+from imbrex.symbol import name_of
 
 if TYPE_CHECKING:  # a warm start on a CPU goes without
     from imbrex.build.amd.report import Resources

@@ -18,12 +18,12 @@ from imbrex.kernel.compiled import Kernel, Loaded, Origin
 from imbrex.kernel.goal import Emulate, Goal, goal
 from imbrex.kernel.order import Order, ordered
 from imbrex.kernel.recipe import Recipe, Workspace
-from imbrex.lower.symbol import symbol_of
 from imbrex.problem import Problem, problem_text
 from imbrex.run import launch
 from imbrex.run.cpu import Parameter, load
 from imbrex.run.emulated import load_emulated
 from imbrex.run.machine import machine
+from imbrex.symbol import symbol_of
 
 if TYPE_CHECKING:  # the compiler's own modules; a warm start goes without
     from imbrex.pipeline import Lowered
@@ -53,9 +53,9 @@ def compile(
     (docs/amd.md).  tuning: taken as it is or refused with reasons; None lets the model choose.  algorithm: of
     a convolution, "channels_last", which packs what it reads, or "v4r4", and of backward data "v4r1" or
     "v1r1", which do not (docs/convolution.md); of a product, "aligned" or "direct" (docs/hopper.md),
-    "data_tiled", or "data_tiled:" and a tile kernel (docs/swizzle.md).  name: of files, after `imbrex_` of the entry point.
-    schedule: how workgroups share output tiles, "stream_k:64" say (docs/mapping.md); "auto" lets the model
-    choose.
+    "data_tiled", or "data_tiled:" and a tile kernel (docs/swizzle.md).  name: of the files, and after
+    `imbrex_` of the entry point.  schedule: how workgroups share output tiles, "stream_k:64" say
+    (docs/mapping.md); "auto" lets the model choose.
     """
     wanted = target if isinstance(target, Goal) else goal(target, emulate)
     order = ordered(problem, wanted, tuning, threads, algorithm, name, schedule)

@@ -52,7 +52,7 @@ from imbrex.lower.stmt import (
     ZeroFill,
     walk,
 )
-from imbrex.lower.symbol import symbol_of
+from imbrex.symbol import symbol_of
 from imbrex.view import pairs
 
 

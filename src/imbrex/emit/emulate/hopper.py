@@ -13,7 +13,7 @@ from imbrex.dtype import dtype
 from imbrex.emit import c
 from imbrex.emit.cuda.geometry import LaunchFacts, launch_facts
 from imbrex.lower.stmt import Buffer, Kernel, Program, ZeroFill
-from imbrex.lower.symbol import symbol_of
+from imbrex.symbol import symbol_of
 from imbrex.view.tensor.form import Box, TensorMap, Walk
 
 __all__ = ["FLAGS", "PTX", "TARGETS", "units"]

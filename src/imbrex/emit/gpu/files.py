@@ -13,7 +13,7 @@ from imbrex.emit.facts import Facts, described, parameter
 from imbrex.emit.gpu.language import Language
 from imbrex.emit.gpu.solver import solver_unit
 from imbrex.lower.stmt import Kernel, Program, ZeroFill
-from imbrex.lower.symbol import symbol_of
+from imbrex.symbol import symbol_of
 
 
 def units(program: Program, facts: Facts, target: str, language: Language) -> dict[str, list[str]]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from imbrex.emit.facts import Facts, solver, table, workspace
 from imbrex.lower.stmt import Alloc, Kernel, Program, ZeroFill, walk
-from imbrex.lower.symbol import symbol_of
+from imbrex.symbol import symbol_of
 
 
 def solver_unit(

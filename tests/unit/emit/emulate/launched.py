@@ -9,8 +9,8 @@ from typing import Any
 from imbrex.build.shared import build_shared
 from imbrex.emit.bundle import Facts, bundle
 from imbrex.lower.stmt import Buffer, Kernel, Program, Stmt
-from imbrex.lower.symbol import symbol_of
 from imbrex.run.cpu import Parameter, load
+from imbrex.symbol import symbol_of
 
 STRICT = ("-Wall", "-Wextra", "-Werror", "-O1")
 

@@ -73,6 +73,6 @@ def test_direct_move() -> None:
 @pytest.mark.parametrize(("place", "stops"), [(ITEM * 2, False), (254 - ITEM * 2, True)], ids=str)
 def test_a_direct_move_to_another_place_stops_the_program(place: Lin, stops: bool) -> None:
     path = built(program([direct(place)], [SOURCE, RESULT], 128, {"result"}))
-    script = f"import ctypes; x = (ctypes.c_float * 256)(); ctypes.CDLL({str(path)!r}).whole(x, x, 1)"
+    script = f"import ctypes; x = (ctypes.c_float * 256)(); ctypes.CDLL({str(path)!r}).imbrex_whole(x, x, 1)"
     done = subprocess.run([sys.executable, "-c", script], check=False, capture_output=True)
     assert (done.returncode != 0) is stops, done.stderr.decode()
