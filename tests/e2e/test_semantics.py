@@ -7,15 +7,19 @@ import pytest
 from tests.semantics import expect_casts, expect_numbers, expect_sums_to_wrap, expect_unread
 
 from imbrex.kernel import compile
+from imbrex.kernel.goal import Goal, goal
 from imbrex.problem import Gemm
 
+HOPPER = goal("sm_90a", emulate=True)
 BOTH = pytest.mark.parametrize("target", ["cpu", "emulate"])
 
 
 @pytest.mark.parametrize(
-    ("dtype", "target"), [("f32", "cpu"), ("f16", "cpu"), ("bf16", "cpu"), ("f16", "emulate")]
+    ("dtype", "target"),
+    [("f32", "cpu"), ("f16", "cpu"), ("bf16", "cpu"), ("f16", "emulate"), ("f16", HOPPER)],
+    ids=str,
 )
-def test_numbers(dtype: str, target: str) -> None:
+def test_numbers(dtype: str, target: str | Goal) -> None:
     expect_numbers(dtype, target)
 
 
@@ -27,8 +31,8 @@ def test_casts(result: str, dtype: str, target: str) -> None:
     expect_casts(result, target, dtype)
 
 
-@pytest.mark.parametrize(("dtype", "target"), [("f16", "cpu"), ("f32", "emulate")])
-def test_what_a_factor_of_0_multiplies_is_not_read(dtype: str, target: str) -> None:
+@pytest.mark.parametrize(("dtype", "target"), [("f16", "cpu"), ("f32", "emulate"), ("f16", HOPPER)], ids=str)
+def test_what_a_factor_of_0_multiplies_is_not_read(dtype: str, target: str | Goal) -> None:
     expect_unread(dtype, target)
 
 

@@ -18,6 +18,7 @@ from imbrex.run.cpu import Parameter
 from imbrex.run.emulated import EmulatedKernel, load_emulated
 from imbrex.schedule import tiles, tuning
 from imbrex.schedule.target import GPU_TARGETS
+from imbrex.symbol import symbol_of
 from imbrex.verify.compare import Comparison, compare
 from imbrex.verify.data import random_operands
 from imbrex.verify.poison import poison
@@ -59,7 +60,7 @@ def built(name: str, damage: Damage | None = None) -> EmulatedKernel:
     workspace = tuple(
         Parameter(b.name, (b.elements,), b.dtype.numpy, True, b.name in made.zeroed) for b in made.workspace
     )
-    return load_emulated(library.path, NAME, parameters, workspace)
+    return load_emulated(library.path, symbol_of(NAME), parameters, workspace)
 
 
 def ran(case: HopperCase, kernel: EmulatedKernel) -> Comparison:
