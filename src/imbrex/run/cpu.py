@@ -84,6 +84,11 @@ class CpuKernel:
 
     def _call(self, arrays: tuple[Array, ...], scratch: list[Array], threads: int | None) -> None:
         status = self.entry(*(array.ctypes.data for array in (*arrays, *scratch)), thread_count(threads))
+        self.expect_done(status)
+
+    def expect_done(self, status: int, told: str = "") -> None:
+        """MemoryError where the entry point says that it could not allocate.  told: what it says besides."""
+        del told
         expect_done(self.symbol, status)
 
     @property

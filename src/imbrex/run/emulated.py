@@ -13,7 +13,8 @@ from pathlib import Path
 
 from imbrex.diagnostic import Diagnostic
 from imbrex.run.arrays import Array
-from imbrex.run.cpu import CpuKernel, Parameter, load
+from imbrex.run.cpu import CpuKernel, Parameter, expect_done, load
+from imbrex.run.guarded_call import said_fault
 
 __all__ = ["EmulatedKernel", "load_emulated"]
 
@@ -26,16 +27,19 @@ class EmulatedKernel(CpuKernel):
 
     def _call(self, arrays: tuple[Array, ...], scratch: list[Array], threads: int | None) -> None:
         del threads  # one lane runs at a time
-        library = ctypes.CDLL(str(self.path))
-        seed = _seed()
-        library[f"{self.symbol}_seed"](ctypes.c_uint(seed))
+        self.prepare()
         status = self.entry(*(array.ctypes.data for array in (*arrays, *scratch)), 1)
+        self.expect_done(status, said_fault(ctypes.CDLL(str(self.path)), self.symbol))
+
+    def prepare(self) -> None:
+        """A Diagnostic where the environment's seed, which the library reads, is no number."""
+        _seed()
+
+    def expect_done(self, status: int, told: str = "") -> None:
         if status == _FAULT:
-            told = library[f"{self.symbol}_fault"]
-            told.restype = ctypes.c_char_p
-            message = f"'{self.symbol}' does what a GPU does not promise: {told().decode()}"
-            raise Diagnostic(message, hint=f"the order of its warps is that of IMBREX_EMULATE_SEED={seed}")
-        assert status == 0, f"'{self.symbol}' returned {status}, which its ABI does not know"
+            message = f"'{self.symbol}' does what a GPU does not promise: {told}"
+            raise Diagnostic(message, hint=f"the order of its warps is that of IMBREX_EMULATE_SEED={_seed()}")
+        expect_done(self.symbol, status)
 
 
 def load_emulated(

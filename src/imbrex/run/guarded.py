@@ -25,7 +25,7 @@ import numpy as np
 
 from imbrex.run import guarded_call
 from imbrex.run.arrays import Array, in_memory, strided_view
-from imbrex.run.cpu import CpuKernel, Parameter, allocated, expect_done, thread_count
+from imbrex.run.cpu import CpuKernel, Parameter, allocated, thread_count
 
 __all__ = ["IS_POSSIBLE", "Outcome", "Side", "guarded"]
 
@@ -85,7 +85,7 @@ def guarded(
         ended = call(regions)
         if isinstance(ended, int):
             return Outcome(None, _named(call, regions, ended))
-        expect_done(kernel.symbol, ended["status"])
+        kernel.expect_done(ended["status"], ended["told"])
         fault = ended["changed"] or next(filter(None, map(call.fault, regions, given)), None)
         written = next(i for i, p in enumerate(kernel.parameters) if p.is_written)
         return Outcome(_array(memory, regions[written]), fault)

@@ -15,7 +15,7 @@ import os
 import sys
 from typing import Any, Final
 
-__all__ = ["GUARD_BYTES", "LAYOUTS", "changed", "control_words", "environment", "restore"]
+__all__ = ["GUARD_BYTES", "LAYOUTS", "changed", "control_words", "environment", "restore", "said_fault"]
 
 GUARD_BYTES: Final = 1 << 24
 """On either side of an array; address space, not memory."""
@@ -82,6 +82,17 @@ def changed(before: dict[str, int], after: dict[str, int]) -> str | None:
     return None
 
 
+def said_fault(library: ctypes.CDLL, symbol: str) -> str:
+    """What the kernel did that it must not, of an emulated GPU; nothing of other kernels."""
+    try:
+        told = library[f"{symbol}_fault"]
+    except AttributeError:
+        return ""
+    told.restype = ctypes.c_char_p
+    said: bytes = told()
+    return said.decode()
+
+
 def _placed(region: dict[str, Any], fd: int, libc: Any) -> int:
     """The address of an array: its region of the file is mapped between two that are not accessible, or not
     writable, or are, as the order says.
@@ -115,14 +126,16 @@ def _main() -> None:
     libc.mmap.restype = ctypes.c_void_p
     libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_int64]
     libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
-    entry = ctypes.CDLL(order["library"], mode=os.RTLD_NOW | os.RTLD_LOCAL)[order["symbol"]]
+    library = ctypes.CDLL(order["library"], mode=os.RTLD_NOW | os.RTLD_LOCAL)
+    entry = library[order["symbol"]]
     addresses = [_placed(region, order["fd"], libc) for region in order["regions"]]
     entry.argtypes, entry.restype = [*(ctypes.c_void_p for _ in addresses), ctypes.c_int], ctypes.c_int
     before = control_words(environment())
     status = entry(*addresses, order["threads"])
     after = control_words(environment())
     print()
-    print(json.dumps({"status": status, "changed": changed(before, after)}), flush=True)
+    told = said_fault(library, order["symbol"])
+    print(json.dumps({"status": status, "changed": changed(before, after), "told": told}), flush=True)
     os._exit(0)
 
 

@@ -23,8 +23,6 @@ TARGETS: Final = {"emulate_sm_90a": "sm_90a"}
 PTX: Final = {"cuda/ptx": "emulate/ptx"}
 """A folder of the GPU's headers -> where its second form is."""
 FLAGS: Final = ("-O2", "-fno-threadsafe-statics", "-fno-strict-aliasing", "-Wno-unknown-pragmas")
-DIMS: Final = 5
-"""Of a tensor map, at most."""
 
 PROLOGUE: Final = """
 // An array as whatever a kernel takes it for.
@@ -46,7 +44,6 @@ def units(program: Program, early: Collection[str]) -> dict[str, list[str]]:
     places = {buffer.name: place for place, buffer in enumerate(program.arguments)}
     lines = [f'#include "{program.name}.cu"', *PROLOGUE.splitlines()]
     lines += [f"static void *given[{len(places)}];", f"static imbrex::tensor_form forms[{max(count, 1)}];"]
-    lines.append("static unsigned chosen_seed;")
     for kernel in kernels:
         maps = [
             f"imbrex::tensor_map{{forms + {first[kernel.name] + i}}}" for i in range(_tensors(facts, kernel))
@@ -63,7 +60,7 @@ def _tensors(facts: dict[str, LaunchFacts], kernel: Kernel) -> int:
 
 
 def _entry(program: Program, facts: dict[str, LaunchFacts], early: Collection[str]) -> list[str]:
-    """The function that a host calls, and those for the order of warps and for what went wrong."""
+    """The function that a host calls, and the one that says what went wrong."""
     name, buffers = symbol_of(program.name), program.arguments
     declared = ", ".join(f"{'' if b.name in program.outputs else 'const '}void *{b.name}_" for b in buffers)
     lines = [f"given[{i}] = const_cast<void *>({b.name}_);" for i, b in enumerate(buffers)]
@@ -74,7 +71,7 @@ def _entry(program: Program, facts: dict[str, LaunchFacts], early: Collection[st
     lines += [f"  {_launch(launch, facts, early, buffers)}," for launch in program.launches]
     lines += [
         "};",
-        f"const bool is_right = imbrex::hopper::run(launches, {len(program.launches)}, chosen_seed);",
+        f"const bool is_right = imbrex::hopper::run(launches, {len(program.launches)});",
     ]
     return [
         "// Runs every launch; returns 0, or 2 where one did what it must not.",
@@ -82,8 +79,6 @@ def _entry(program: Program, facts: dict[str, LaunchFacts], early: Collection[st
         *c.indented(["imbrex::hopper::take_turn();", *lines, "imbrex::hopper::give_turn();"]),
         "  return is_right ? 0 : 2;",
         "}",
-        "// Which of the orders of warps it is to be.",
-        f'extern "C" void {name}_seed(unsigned seed) {{ chosen_seed = seed; }}',
         f'extern "C" const char *{name}_fault() {{ return imbrex::hopper::told(); }}',
     ]
 

@@ -40,8 +40,8 @@ namespace hopper {
 // One call has the machine at a time.
 void take_turn();
 void give_turn();
-// Runs launches in order; false where one did what it must not: `told` says what.
-bool run(const emulated_launch *launches, int32_t count, uint32_t seed);
+// Runs launches in order, the lanes in the one that IMBREX_EMULATE_SEED names; false where one did what it must not: `told` says what.
+bool run(const emulated_launch *launches, int32_t count);
 const char *told();
 
 enum class element { f16, bf16, tf32, e4m3, e5m2, s8 };
