@@ -70,7 +70,7 @@ def test_a_fault_in_a_header_is_seen(fault: str, gpu: Gpu) -> None:
 
 
 def test_a_sum_that_starts_elsewhere_is_wrong(kernel: Kernel) -> None:
-    broken = damaged(kernel, "gemm.hpp", "fill<16>(thread_c, 0)", "fill<16>(thread_c, 1)")
+    broken = damaged(kernel, "gemm.hpp", "fill<16>(thread_c, 0.f)", "fill<16>(thread_c, 1.f)")
     assert not broken.check().is_right
 
 

@@ -15,6 +15,7 @@ from imbrex.problem import Problem
 from imbrex.run.cpu import CpuKernel, Parameter, load
 from imbrex.run.machine import machine
 from imbrex.schedule.tuning import Tuning
+from imbrex.symbol import symbol_of
 from imbrex.verify.compare import Comparison, compare
 from imbrex.verify.data import random_operands
 from imbrex.verify.poison import poison
@@ -55,6 +56,6 @@ def build() -> Any:
         lowered = lower(Request(problem, goal, target, tuning, algorithm))
         library = build_shared(lowered.bundle.files, flags=("-Wall", "-Wextra", "-Werror"), isa=isa)
         parameters = tuple(Parameter(o.role, o.shape, o.dtype.numpy, o.is_written) for o in problem.operands)
-        return Built(problem, load(library.path, "kernel", parameters), lowered.tunings)
+        return Built(problem, load(library.path, symbol_of("kernel"), parameters), lowered.tunings)
 
     return built

@@ -15,6 +15,7 @@ from imbrex.build.toolchain import WARNINGS, Compiler, find_compiler
 from imbrex.kernel import Kernel, compile
 from imbrex.problem import Conv2d, Gemm, Problem
 from imbrex.run.cpu import load
+from imbrex.symbol import symbol_of
 
 NHWC = {"filter_layout": "KYXC", "input_layout": "NHWC", "output_layout": "NHWK"}
 SIZES = (2, 6, 9, 8, 10, 3, 3)
@@ -51,7 +52,9 @@ def gcc() -> Compiler:
 def rebuilt(kernel: Kernel, compiler: Compiler) -> Kernel:
     """The same source, with every warning an error."""
     library = build_shared(kernel.files, flags=(*WARNINGS, "-Werror"), compiler=compiler)
-    return replace(kernel, library=library, loaded=load(library.path, kernel.name, kernel.loaded.parameters))
+    return replace(
+        kernel, library=library, loaded=load(library.path, symbol_of(kernel.name), kernel.loaded.parameters)
+    )
 
 
 @cases
@@ -103,7 +106,7 @@ def test_the_solver_answers(case: str) -> None:
     library = ctypes.CDLL(str(kernel.library.path))
 
     def ask(question: str, *arguments: object, result: type = ctypes.c_int64) -> object:
-        function = library[f"{kernel.name}_{question}"]
+        function = library[f"{symbol_of(kernel.name)}_{question}"]
         function.restype = result
         return function(*arguments)
 

@@ -23,6 +23,7 @@ from imbrex.problem import Conv2d, Gemm, Problem
 from imbrex.run.cpu import Parameter, load
 from imbrex.run.machine import machine
 from imbrex.schedule import tiles, tuning
+from imbrex.symbol import symbol_of
 from imbrex.verify.compare import compare
 from imbrex.verify.data import random_operands
 from imbrex.verify.poison import poison
@@ -123,7 +124,7 @@ def loaded(problem: Problem, made: Lowered, library: Path, name: str) -> Shared:
     workspace = tuple(
         Parameter(b.name, (b.elements,), b.dtype.numpy, True, b.name in made.zeroed) for b in made.workspace
     )
-    return Shared(problem, load(library, name, parameters, workspace))
+    return Shared(problem, load(library, symbol_of(name), parameters, workspace))
 
 
 ROWS = covering({"problem": tuple(PROBLEMS), "schedule": MODES, "text": (CPU, PLAIN)}, lambda row: True)

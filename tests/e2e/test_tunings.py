@@ -14,6 +14,7 @@ from imbrex.pipeline import Request, lower, machine_for
 from imbrex.problem import Gemm, parse_problem
 from imbrex.run.cpu import Parameter, load
 from imbrex.schedule import tuning
+from imbrex.symbol import symbol_of
 
 GEMM = Gemm(m=75, n=140, k=70)
 CPU = [
@@ -87,7 +88,7 @@ def test_a_broken_kernel_is_caught(what: str, old: str, new: str) -> None:
     files["kernel.hpp"] = source.replace(old, new)
     library = build_shared(files)
     parameters = tuple(Parameter(o.role, o.shape, o.dtype.numpy, o.is_written) for o in gemm.operands)
-    broken = Built(gemm, load(library.path, "kernel", parameters), ())
+    broken = Built(gemm, load(library.path, symbol_of("kernel"), parameters), ())
     assert not broken.run(0).is_right
 
 

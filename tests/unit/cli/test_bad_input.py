@@ -97,7 +97,7 @@ BAD: dict[str, tuple[tuple[str, ...], str]] = {
         "'c' of shape (4000000000, 4000000000) reaches over more bytes than 2^63",
     ),
     "an order of tiles that warpgroups have of their own": (
-        ("explain", f"{GEMM} -t f16", "--target", "sm_90a", "--schedule", "data_parallel/wgm=4"),
+        ("build", f"{GEMM} -t f16", "--target", "sm_90a", "--schedule", "data_parallel/wgm=4"),
         "a tuning of warpgroups has an order of tiles of its own",
     ),
     "digits without end": (("run", f"gemm -m {MANY} -n 1 -k 1"), "'-m' is at most 9223372036854775807"),
