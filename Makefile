@@ -5,7 +5,7 @@ PYTHON ?= python3
 PY := .venv/bin/python
 PIP := $(PY) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test quick quick-unit lint types unit fuzz hashes format clean
+.PHONY: demo test quick quick-unit lint types unit fuzz hashes mutants format clean
 
 demo: .venv/installed
 	$(PY) examples/demo.py
@@ -32,9 +32,12 @@ hashes: .venv/installed-test
 	$(PY) -m tests.hashes
 
 # Random cases of everything that a user can give: docs/fuzz.md.
-SECONDS ?= 60
 fuzz: .venv/installed-test
-	$(PY) -m tests.fuzz --seconds $(SECONDS)
+	$(PY) -m tests.fuzz --seconds $(or $(SECONDS),60)
+
+# Small faults in the source, and whether the tests see them: docs/development.md.
+mutants: .venv/installed-test
+	$(PY) -m tests.mutants --seconds $(or $(SECONDS),3600)
 
 format: .venv/installed-test
 	$(PY) -m ruff check --fix .

@@ -1,0 +1,108 @@
+"""Selection: which files of tests could tell a mutant, those first that do soonest.
+
+By name at first: tests/unit mirrors the package, and a test imports what it tests.  Where a recording is
+there (`python -m tests.mutants --record`), a line of Python has those files that execute it.  Headers are
+executed by kernels, which no recording sees: HEADERS says which tests run theirs.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+__all__ = ["HEADERS", "Recorded", "Selection", "read"]
+
+HOPPER: Final = ("tests/unit/emit/emulate/test_hopper.py", "tests/unit/emit/emulate/test_hopper_faults.py")
+CDNA: Final = ("tests/unit/cdna", "tests/cdna")
+LANES: Final = (
+    "tests/unit/emit/emulate/test_lanes.py",
+    "tests/unit/emit/emulate/test_matrix.py",
+    "tests/e2e/test_xdlops_gemm.py",
+)
+CPU: Final = (
+    "tests/unit/emit/device",
+    "tests/e2e/test_problems.py",
+    "tests/e2e/test_tunings.py",
+    "tests/e2e/test_epilogue.py",
+)
+
+# A folder of device code, to the tests that execute it; the longest that fits is the one.
+HEADERS: Final[Mapping[str, tuple[str, ...]]] = {
+    "src/imbrex/bench": ("tests/unit/bench",),
+    "src/imbrex/cdna/core": CDNA,
+    "src/imbrex/emit/device/common": (*CPU, *LANES, *HOPPER),
+    "src/imbrex/emit/device/cpu": CPU,
+    "src/imbrex/emit/device/gpu": ("tests/unit/emit/gpu", *LANES, *CDNA),
+    "src/imbrex/emit/device/hip": ("tests/unit/emit/hip", *CDNA),
+    "src/imbrex/emit/device/cuda": (*HOPPER, "tests/unit/emit/cuda"),
+    "src/imbrex/emit/device/cuda/ptx": ("tests/unit/emit/cuda",),
+    "src/imbrex/emit/device/emulate": LANES,
+    "src/imbrex/emit/device/emulate/hopper": (*HOPPER, "tests/unit/run/test_emulated.py"),
+    "src/imbrex/emit/device/emulate/ptx": HOPPER,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """Of one file of tests on the unchanged source.  lines: that it executes, by file."""
+
+    seconds: float
+    lines: Mapping[str, Sequence[int]]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """root: of the project.  recorded: by file of tests; nothing where nothing was recorded."""
+
+    root: Path
+    recorded: Mapping[str, Recorded] = field(default_factory=dict)
+
+    def tests(self, path: str, line: int) -> list[str]:
+        """Files of tests, in the order in which they are tried."""
+        named = list(dict.fromkeys(self._by_name(path) if path.endswith(".py") else self._of_header(path)))
+        covering = {t for t, r in self.recorded.items() if line in r.lines.get(path, ())}
+        if not path.endswith(".py") or not self.recorded:
+            return named
+        others = sorted(covering - set(named), key=lambda test: self.recorded[test].seconds)
+        return [*(test for test in named if test in covering or test not in self.recorded), *others]
+
+    def _by_name(self, path: str) -> Iterator[str]:
+        """test_NAME.py of the mirrored folder, whoever imports the module, the folder, its package."""
+        inner = Path(path).with_suffix("").relative_to("src/imbrex")
+        mirror = self.root / "tests/unit" / inner.parent
+        yield from self._files(mirror, f"test_{inner.name}*.py")
+        module = ".".join(part for part in ("imbrex", *inner.parts) if part != "__init__")
+        imports = re.compile(
+            rf"^\s*(?:from|import) {re.escape(module)}\b(?!\.)"
+            rf"|^\s*from {re.escape(module.rpartition('.')[0])} import\b.*\b{inner.name}\b", re.M,
+        )  # fmt: skip
+        everything = [
+            *self._files(self.root / "tests/unit", "**/test_*.py"),
+            *self._files(self.root / "tests", "*/test_*.py"),
+        ]
+        yield from (test for test in everything if imports.search((self.root / test).read_text("utf-8")))
+        yield from self._files(mirror, "test_*.py")
+        yield from self._files(self.root / "tests/unit" / inner.parts[0], "**/test_*.py")
+
+    def _of_header(self, path: str) -> Iterator[str]:
+        folder = max((name for name in HEADERS if Path(path).is_relative_to(name)), key=len)
+        stem = Path(path).stem
+        names = [
+            n
+            for name in HEADERS[folder]
+            for n in ([name] if name.endswith(".py") else self._files(self.root / name, "test_*.py"))
+        ]
+        yield from sorted(names, key=lambda name: stem not in name)
+
+    def _files(self, folder: Path, pattern: str) -> list[str]:
+        return sorted(str(found.relative_to(self.root)) for found in folder.glob(pattern))
+
+
+def read(path: Path) -> dict[str, Recorded]:
+    """What was recorded of one commit; nothing where nothing was."""
+    lines = path.read_text("utf-8").splitlines() if path.exists() else []
+    return {name: Recorded(seconds, executed) for name, seconds, executed in map(json.loads, lines)}

@@ -1,0 +1,165 @@
+"""Mutants are made as said, the sample stays, and tests that see a fault are told from others."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from tests.mutants.__main__ import BEGIN, END, ROOT, page
+from tests.mutants.mutation import EQUIVALENT, Mutant, equivalents, folder_of, mutants_of, sample
+from tests.mutants.selection import HEADERS, Recorded, Selection
+from tests.mutants.tree import Tree, copied
+from tests.mutants.trial import Trial, Trials, score, table
+
+PYTHON = '''
+def f(x: int = 3, y="a") -> int:
+    """1 < 2"""
+    assert x < 4
+    if x < 5 and y in "ä":  # 1
+        return max(x, 7) + "a"
+    return [i % 2 for i in y if not i] and x - 8
+'''
+HEADER = """#define A 1
+// 1 < 2
+static_assert(A == 1);
+bool f(int *x, uint32_t y) {
+  wait(y, 0x0f70);
+  asm("a < b" ::"r"(x));
+  return *x < 5 && y + 1u == f32x4(0.5);
+}
+"""
+
+
+def changes(path: str, text: str) -> list[tuple[int, str, str]]:
+    return [(m.line, m.old, m.new) for m in mutants_of(path, text.encode())]
+
+
+def test_mutants_of_python() -> None:
+    assert changes("a.py", PYTHON) == [
+        (2, "3", "4"),
+        (5, 'x < 5 and y in "ä"', "False"),
+        (5, "<", "<="), (5, "5", "6"), (5, "and", "or"), (5, "in", "not in"),
+        (6, "max", "min"), (6, "7", "8"),
+        (7, "%", "//"), (7, "2", "3"), (7, "not ", ""), (7, "not i", "True"), (7, "and", "or"), (7, "-", "+"),
+        (7, "8", "9"),
+    ]  # fmt: skip
+
+
+def test_mutants_of_headers() -> None:
+    assert changes("a.h", HEADER) == [
+        (5, "wait(y, 0x0f70)", ""), (5, "0x0f70", "0x0f71"),
+        (7, "<", "<="), (7, "5", "6"), (7, "&&", "||"), (7, "+", "-"), (7, "1", "2"), (7, "==", "!="),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("path", "text"), [("a.py", PYTHON), ("a.h", HEADER)])
+def test_a_mutant_is_its_file_but_for_one_line(path: str, text: str) -> None:
+    for mutant in mutants_of(path, text.encode()):
+        lines, changed = text.splitlines(), mutant.applied(text.encode()).decode().splitlines()
+        assert [i for i, (a, b) in enumerate(zip(lines, changed, strict=True), 1) if a != b] == [mutant.line]
+        assert mutant.after == " ".join(changed[mutant.line - 1].split())
+
+
+def test_the_sample_stays_where_other_lines_change() -> None:
+    def of(extra: str) -> list[Mutant]:
+        return [
+            m for i in range(9) for m in mutants_of(f"src/imbrex/p{i % 3}/{i}.py", (extra + PYTHON).encode())
+        ]
+
+    here, moved = sample(of(""), 4), sample(of("# a comment\n\n"), 4)
+    assert [str(m).split(": ")[1] for m in here] == [str(m).split(": ")[1] for m in moved]
+    assert [folder_of(m.path) for m in here] == ["p0", "p1", "p2"] * 4
+    assert here[:6] == sample(of(""), 2)
+    assert folder_of("src/imbrex/emit/device/cuda/a.h") == "emit/device/cuda"
+    assert folder_of("src/imbrex/emit/cuda/a.py") == "emit" and folder_of("src/imbrex/a.py") == "."
+
+
+def test_the_equivalent_ones_exist_and_have_reasons() -> None:
+    for (path, before, after), reason in equivalents(EQUIVALENT.read_text("utf-8")).items():
+        found = mutants_of(path, (ROOT / path).read_bytes())
+        assert (before, after) in {(m.before, m.after) for m in found}, f"no such mutant of {path}: {after}"
+        assert len(reason) > 20
+
+
+def test_selection() -> None:
+    tests = Selection(ROOT).tests("src/imbrex/index/rule.py", 1)
+    assert tests[0] == "tests/unit/index/test_rule.py" and "tests/unit/index/test_map.py" in tests
+    assert "tests/unit/emit/cuda/test_headers.py" in Selection(ROOT).tests(
+        "src/imbrex/emit/device/cuda/store.h", 1
+    )
+    recorded = {
+        "tests/unit/slow.py": Recorded(9, {"src/imbrex/index/rule.py": [7]}),
+        "tests/unit/index/test_map.py": Recorded(9, {"src/imbrex/index/rule.py": [8]}),
+        "tests/unit/quick.py": Recorded(1, {"src/imbrex/index/rule.py": [7]}),
+    }
+    tests = Selection(ROOT, recorded).tests("src/imbrex/index/rule.py", 7)
+    assert tests[0] == "tests/unit/index/test_rule.py", "one that was not recorded may tell"
+    assert tests[-2:] == ["tests/unit/quick.py", "tests/unit/slow.py"]
+    assert "tests/unit/index/test_map.py" not in tests
+
+
+def test_every_header_has_tests() -> None:
+    for path in (p for pattern in ("*.h", "*.cpp") for p in (ROOT / "src").rglob(pattern)):
+        tests = Selection(ROOT).tests(str(path.relative_to(ROOT)), 1)
+        assert tests and all((ROOT / test).is_file() for test in tests), path
+    assert all((ROOT / folder).is_dir() for folder in HEADERS)
+
+
+@pytest.fixture
+def toy(tmp_path: Path) -> Path:
+    """A project with a function of which the tests see a half, and with a test that always fails."""
+    files = {
+        "src/imbrex_toy/half.py": "def f(x):\n    return x < 3\n\n\ndef g(x):\n    return x - 1\n",
+        "test_red.py": "from imbrex_toy.half import f\n\n\ndef test_red():\n    assert f(9)\n",
+        "test_half.py": "from imbrex_toy.half import f\n\n\ndef test_half():\n    assert f(2) and not f(4)\n",
+    }
+    for name, text in files.items():
+        (tmp_path / "toy" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "toy" / name).write_text(text, "utf-8")
+    subprocess.run(["git", "init", "-q", str(tmp_path / "toy")], check=True)
+    return tmp_path / "toy"
+
+
+def test_killed_and_survived(toy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")  # starts sooner
+    tree, path = copied(toy, tmp_path / "copy"), "src/imbrex_toy/half.py"
+    text = (toy / path).read_bytes()
+    edge, killed = mutants_of(path, text)[:2]
+    assert (edge.new, killed.new) == ("<=", "4")
+    killed = Mutant(path, 2, text.index(b"<"), "<", ">", "return x < 3", "return x > 3")
+    trials = Trials(lambda *_: ["test_red.py", "test_half.py"], 60, time.monotonic() + 60, {})
+    told: list[Trial] = []
+    done = trials.all([killed, edge], [tree], told.append)
+    assert [(t.outcome, t.by) for t in done] == [
+        ("killed", "test_half.py"),
+        ("survived", ""),
+    ] and told == done
+    assert trials.silent == {"test_red.py"} and score(done) == 0.5
+    assert (tree.root / path).read_bytes() == (toy / path).read_bytes() == text
+    assert table(done)[-1] == "| all | 1 | 0 | 1 | 0 | 50% |"
+    known = Trials(lambda *_: [], 60, 0, {(path, edge.before, edge.after): "for the control"})
+    assert [t.outcome for t in known.all([edge, killed], [tree], told.append)] == ["equivalent"]
+    assert table(done) == page(f"a\n{BEGIN}old{END}b", "now", done).splitlines()[4:-2]
+
+
+def test_what_has_no_end_is_ended_with_what_it_started(tmp_path: Path) -> None:
+    tree = Tree(tmp_path, tmp_path)
+    (tmp_path / "forever.py").write_text(
+        "import subprocess, sys, time\n"
+        "child = subprocess.Popen([sys.executable, '-S', '-c', 'import time; time.sleep(99)'])\n"
+        "print(child.pid, flush=True)\ntime.sleep(99)\n",
+        "utf-8",
+    )
+    ran = tree.run(["forever"], 1)
+    assert ran.code is None and sys.executable
+    time.sleep(0.1)
+    state = Path(f"/proc/{int(ran.output)}/stat")
+    if state.exists():
+        assert state.read_text("utf-8").split()[2] == "Z"
+    else:
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(ran.output), 0)
