@@ -16,6 +16,7 @@ from imbrex.diagnostic import Diagnostic, did_you_mean
 __all__ = ["Flag", "Flags", "Line", "Word", "read_flags"]
 
 T = TypeVar("T")
+_WORD = re.compile(r"""(?:(?P<flag>--[\w-]+)=)?(?:'(?P<single>[^']*)'|"(?P<double>[^"]*)")|\S+""")
 
 
 @dataclass(frozen=True)
@@ -41,13 +42,17 @@ class Line:
     number: int = 1
 
     def words(self) -> list[Word]:
-        """The words before a comment, without the quotes around a quoted one."""
+        """The words before a comment, without the quotes around a quoted one; a flag and its quoted value,
+        `--epilogue="x + 1"`, are two.
+        """
         found: list[Word] = []
-        for match in re.finditer(r"""'([^']*)'|"([^"]*)"|\S+""", self.text):
+        for match in _WORD.finditer(self.text):
             if match[0].startswith("#"):
                 break
-            inner = match.lastindex
-            found.append(Word(match[inner or 0], match.start(inner or 0) + 1, inner is not None))
+            if match["flag"]:
+                found.append(Word(match["flag"], match.start("flag") + 1))
+            inner = match.lastgroup or 0
+            found.append(Word(match[inner], match.start(inner) + 1, bool(inner)))
         return found
 
     def locate(self, error: Diagnostic, word: Word | None) -> Diagnostic:
