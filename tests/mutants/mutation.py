@@ -54,7 +54,10 @@ NO_CODE: Final = re.compile(
 
 @dataclass(frozen=True)
 class Mutant:
-    """path: in the project.  start: of `old` in the file's bytes.  before, after: the whole line."""
+    """path: in the project.  start: of `old` in the file's bytes.  before, after: the whole line.
+
+    same: how many lines of the file before it are the same.
+    """
 
     path: str
     line: int
@@ -63,6 +66,12 @@ class Mutant:
     new: str
     before: str
     after: str
+    same: int
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """Its name, whatever stands elsewhere; `#2` behind a path is the second line that is the same."""
+        return f"{self.path}#{self.same + 1}" if self.same else self.path, self.before, self.after
 
     def applied(self, text: bytes) -> bytes:
         """The file with the fault."""
@@ -86,7 +95,8 @@ def _mutant(path: str, text: bytes, start: int, old: str, new: str) -> Mutant:
     end = len(text) if end < 0 else end
     after = text[first:start] + new.encode() + text[start + len(old.encode()) : end]
     before, after_text = (" ".join(t.decode().split()) for t in (text[first:end], after))
-    return Mutant(path, text.count(b"\n", 0, start) + 1, start, old, new, before, after_text)
+    lines = text[:first].splitlines()
+    return Mutant(path, len(lines) + 1, start, old, new, before, after_text, lines.count(text[first:end]))
 
 
 def _python(text: bytes) -> Iterator[tuple[int, str, str]]:
@@ -131,16 +141,18 @@ def _python(text: bytes) -> Iterator[tuple[int, str, str]]:
 
 
 def _code(node: ast.AST) -> Iterator[ast.AST]:
-    """All nodes but types, decorators, promises (`assert`), messages of errors and formats, and __main__."""
+    """All nodes but types, decorators, promises (`assert`), messages, and what no test runs."""
     for name, value in ast.iter_fields(node):
         if name in ("annotation", "returns", "decorator_list", "exc", "format_spec"):
             continue
         for child in value if isinstance(value, list) else [value]:
-            is_main = isinstance(child, ast.If) and "__name__" in ast.dump(child.test)
+            is_other = isinstance(child, ast.If) and re.search(
+                "'(?:__name__|TYPE_CHECKING)'", ast.dump(child.test)
+            )
             if (
                 isinstance(child, ast.AST)
                 and not isinstance(child, ast.Assert | ast.JoinedStr)
-                and not is_main
+                and not is_other
             ):
                 yield child
                 yield from _code(child)
@@ -185,10 +197,10 @@ def sample(mutants: Iterable[Mutant], each: int) -> list[Mutant]:
 
 
 def _chance(mutant: Mutant) -> bytes:
-    return sha256("\0".join((mutant.path, mutant.before, mutant.after)).encode()).digest()
+    return sha256("\0".join(mutant.key).encode()).digest()
 
 
 def equivalents(text: str) -> Mapping[tuple[str, str, str], str]:
-    """(path, line, line with the fault) to the reason why no test can tell it."""
+    """The key of a mutant to the reason why no test can tell it."""
     blocks = (block.splitlines() for block in text.split("\n\n") if block.strip())
     return {(path, before, after): " ".join(reason) for path, before, after, *reason in blocks}

@@ -78,7 +78,7 @@ class Trials:
     def one(self, mutant: Mutant, tree: Tree) -> Trial | None:
         """What becomes of it; None where the time was over before."""
         started = time.monotonic()
-        if reason := self.equivalent.get((mutant.path, mutant.before, mutant.after)):
+        if reason := self.equivalent.get(mutant.key):
             return Trial(mutant, EQUIVALENT, reason)
         tests = [test for test in self.tests(mutant.path, mutant.line) if test not in self.silent]
         if started > self.until:
