@@ -182,7 +182,9 @@ def test_the_files_of_a_kernel_whose_entry_is_gone(warm: Cache) -> None:
     shutil.rmtree(other.directory)
     with pytest.raises(Diagnostic, match=r"'kernel.so' is gone from .*: no such file or directory"):
         _ = other.files
-    assert kernel.files and other.check().is_right and other.grid_sizes == (1,)
+    with pytest.raises(Diagnostic, match=r"'kernel.so' is gone from .*: no such file or directory"):
+        other.check()
+    assert kernel.files and other.grid_sizes == (1,)
 
 
 def test_a_kernel_that_no_cache_takes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
 from imbrex.cdna.encoding import FORMATS
 
@@ -19,6 +19,7 @@ __all__ = ["CHIPS", "Row", "Slot", "rows"]
 CHIPS = ("gfx90a", "gfx942", "gfx950")
 """Whose code objects can be executed."""
 
+_TABLE = Path(__file__).parent / "table"
 _SUFFIX = re.compile(r"_e(32|64)$")
 
 
@@ -51,7 +52,7 @@ def rows(chip: str) -> dict[tuple[str, int], Row]:
     """Every instruction of a chip by format and number."""
     found: dict[tuple[str, int], Row] = {}
     for format in FORMATS:
-        text = (files("imbrex.cdna") / "table" / f"{format.name.lower()}.txt").read_text(encoding="utf-8")
+        text = (_TABLE / f"{format.name.lower()}.txt").read_text(encoding="utf-8")
         for line in text.splitlines():
             if line.startswith("#"):
                 continue

@@ -23,6 +23,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
+from imbrex.build.cache import entry_bytes
 from imbrex.run import guarded_call
 from imbrex.run.arrays import Array, in_memory, strided_view
 from imbrex.run.cpu import CpuKernel, Parameter, allocated, thread_count
@@ -119,6 +120,7 @@ class _Call:
         if ended.returncode < 0:
             return -ended.returncode
         if ended.returncode:
+            entry_bytes(self.kernel.path)
             raise RuntimeError(
                 f"'{self.kernel.symbol}' was not called: {ended.stderr.strip().splitlines()[-1:]}"
             )

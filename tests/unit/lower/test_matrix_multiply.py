@@ -16,6 +16,7 @@ from imbrex.lower.build import program
 from imbrex.lower.stmt import For, MatrixMultiply, Move, Program, walk
 from imbrex.run.cpu import Parameter
 from imbrex.run.cpu import load as load_library
+from imbrex.symbol import symbol_of
 from imbrex.view.mma import instruction
 
 WAVE = """
@@ -89,7 +90,7 @@ def test_numbers(wave: Program) -> None:
             want[:, tile] += 2 * (left @ right)[places(one.c)]
     source = bundle(wave, Facts("a test", "none", ()), "emulate")
     parameters = tuple(Parameter(n, x.shape, x.dtype, n == "c") for n, x in (("a", a), ("b", b), ("c", c)))
-    load_library(build_shared(source.files).path, "wave", parameters)(a, b, c, threads=1)
+    load_library(build_shared(source.files).path, symbol_of("wave"), parameters)(a, b, c, threads=1)
     np.testing.assert_array_equal(c, want)
 
 

@@ -38,16 +38,25 @@ from imbrex.view import tile
 class KernelFunctions(InterpreterFunctions):
     """Everything below the problem.
 
-    items: work items of the launch that runs; ledgers: of the LDS buffers of its workgroup.
+    items: work items of the launch that runs; ledgers: of the LDS buffers of its workgroup.  views: the maps
+    of the views met so far, with the shapes that they give; starts: the first elements of copies.
     """
 
     items: int = 1
     ledgers: list[Ledger] = field(default_factory=lambda: list[Ledger]())
+    views: dict[TransformOp, tuple[Map, list[int]]] = field(
+        default_factory=lambda: dict[TransformOp, tuple[Map, list[int]]]()
+    )
+    starts: dict[ThreadwiseCopyOp, tuple[int, int]] = field(
+        default_factory=lambda: dict[ThreadwiseCopyOp, tuple[int, int]]()
+    )
 
     @impl(TransformOp)
     def transform(self, interpreter: Interpreter, op: TransformOp, args: PythonValues) -> PythonValues:
-        shape = [d.size for d in op.layer.upper]
-        return (args[0].seen_through(Map((op.layer,)), shape),)
+        if op not in self.views:
+            layer = op.layer
+            self.views[op] = Map((layer,)), [d.size for d in layer.upper]
+        return (args[0].seen_through(*self.views[op]),)
 
     @impl(FinishOp)
     def finish(self, interpreter: Interpreter, op: FinishOp, args: PythonValues) -> PythonValues:
@@ -184,8 +193,11 @@ class KernelFunctions(InterpreterFunctions):
         source, source_index, dest, dest_index = _grouped(op, args)
         shapes = [source.remaining(source_index), dest.remaining(dest_index)]
         box = shapes[1] if source.map is None and not source_index else shapes[0]
-        values, written = source.copied(source_index, op.source_start, _plain(source, source_index, box))
-        place = dest_index, op.dest_start, _plain(dest, dest_index, box)
+        if op not in self.starts:
+            self.starts[op] = op.source_start, op.dest_start
+        source_start, dest_start = self.starts[op]
+        values, written = source.copied(source_index, source_start, _plain(source, source_index, box))
+        place = dest_index, dest_start, _plain(dest, dest_index, box)
         if op.alpha is not None or op.beta is not None:
             reads = op.beta is not None and op.beta.data != 0
             values = scaled(values, dest.load(*place) if reads else values, op.alpha, op.beta)
