@@ -87,6 +87,7 @@ class Selection:
         yield from (test for test in everything if imports.search((self.root / test).read_text("utf-8")))
         yield from self._files(mirror, "test_*.py")
         yield from self._files(self.root / "tests/unit" / inner.parts[0], "**/test_*.py")
+        yield from self._files(self.root / "tests/unit", f"test_{inner.parts[0]}*.py")
 
     def _of_header(self, path: str) -> Iterator[str]:
         folder = max((name for name in HEADERS if Path(path).is_relative_to(name)), key=len)

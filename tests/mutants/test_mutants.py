@@ -96,6 +96,7 @@ def test_the_equivalent_ones_exist_and_have_reasons() -> None:
 def test_selection() -> None:
     tests = Selection(ROOT).tests("src/imbrex/index/rule.py", 1)
     assert tests[0] == "tests/unit/index/test_rule.py" and "tests/unit/index/test_map.py" in tests
+    assert "tests/unit/test_algorithm_copies.py" in Selection(ROOT).tests("src/imbrex/algorithm/cost.py", 1)
     assert "tests/unit/emit/cuda/test_headers.py" in Selection(ROOT).tests(
         "src/imbrex/emit/device/cuda/store.h", 1
     )
@@ -148,7 +149,7 @@ def test_killed_and_survived(toy: Path, tmp_path: Path, monkeypatch: pytest.Monk
     ] and told == done
     assert trials.silent == {"test_red.py"} and score(done) == 0.5
     assert (tree.root / path).read_bytes() == (toy / path).read_bytes() == text
-    assert table(done)[-1] == "| all | 1 | 0 | 1 | 0 | 50% |"
+    assert table(done)[-1] == "| all | 1 | 0 | 1 | 0 | 0 | 50% |"
     known = Trials(lambda *_: [], 60, 0, {edge.key: "for the control"})
     assert [t.outcome for t in known.all([edge, killed], [tree], told.append)] == ["equivalent"]
     assert table(done) == page(f"a\n{BEGIN}old{END}b", "now", done).splitlines()[4:-2]
