@@ -52,7 +52,7 @@ def main(words: Sequence[str] | None = None) -> int:
             record(tree, (str(path.relative_to(tree.root)) for path in tests), recording, until)
             return 0
         trees = [copied(ROOT, Path(folder) / str(i)) for i in range(given.jobs)]
-        selection = Selection(ROOT, read(recording))
+        selection = Selection(trees[0].root, read(recording))
         trials = Trials(selection.tests, given.limit, until, equivalents(EQUIVALENT.read_text("utf-8")))
         done = trials.all(mutants, trees, _tell)
     chosen_by = "coverage" if selection.recorded else "name and import"
