@@ -59,7 +59,7 @@ def main(words: Sequence[str] | None = None) -> int:
     summary = (
         f"Measured {datetime.date.today()} at {commit[:10]}: {len(done)} of the {len(mutants)} mutants of "
         f"the sample in {given.seconds:g} s, at most {given.limit:g} s each, tests chosen by {chosen_by}; "
-        f"killed {score(done):.0%}."
+        f"killed {score(done) or 'none'}."
     )
     print(
         summary,

@@ -147,7 +147,7 @@ def test_killed_and_survived(toy: Path, tmp_path: Path, monkeypatch: pytest.Monk
         ("killed", "test_half.py"),
         ("survived", ""),
     ] and told == done
-    assert trials.silent == {"test_red.py"} and score(done) == 0.5
+    assert trials.silent == {"test_red.py"} and score(done) == "50%" and score([]) == ""
     assert (tree.root / path).read_bytes() == (toy / path).read_bytes() == text
     assert table(done)[-1] == "| all | 1 | 0 | 1 | 0 | 0 | 50% |"
     known = Trials(lambda *_: [], 60, 0, {edge.key: "for the control"})

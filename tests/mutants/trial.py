@@ -137,10 +137,10 @@ def _blamed(ran: Ran, tests: Sequence[str]) -> Sequence[str]:
     return [test for test in dict.fromkeys(FAILED.findall(ran.output)) if test in tests] or tests
 
 
-def score(trials: Sequence[Trial]) -> float:
-    """The share that was killed, of those of which it is known; 1 of none."""
+def score(trials: Sequence[Trial]) -> str:
+    """The share that was killed, of those of which it is known."""
     known = [trial for trial in trials if trial.outcome in (KILLED, TIMEOUT, SURVIVED)]
-    return sum(trial.outcome != SURVIVED for trial in known) / len(known) if known else 1.0
+    return f"{sum(trial.outcome != SURVIVED for trial in known) / len(known):.0%}" if known else ""
 
 
 def table(trials: Sequence[Trial]) -> list[str]:
@@ -150,7 +150,7 @@ def table(trials: Sequence[Trial]) -> list[str]:
         folders[f"`{folder_of(trial.mutant.path)}`"].append(trial)
     rows = [*sorted(folders.items()), ("all", list(trials))]
     counted = [
-        [name, *(sum(t.outcome == outcome for t in of) for outcome in OUTCOMES), f"{score(of):.0%}"]
+        [name, *(sum(t.outcome == outcome for t in of) for outcome in OUTCOMES), score(of)]
         for name, of in rows
     ]
     head = ["folder", "killed", "by time", "survived", "not known", "equivalent", "score"]
