@@ -329,6 +329,20 @@ def test_a_hint_names_what_the_target_has() -> None:
         assert hint.startswith(known) and (target == "sm_90a" or hint == known)
 
 
+@pytest.mark.parametrize(
+    ("groups", "count", "message"),
+    [
+        (6, "4", "says how many of the 6 groups are computed as one"),
+        (6, "0", "says how many of the 6 groups are computed as one"),
+        (1, "1", "has no groups to merge"),
+    ],
+)
+def test_groups_that_cannot_be_merged(groups: int, count: str, message: str) -> None:
+    conv = Conv2d("forward", n=1, c=12, h=8, w=8, k=12, y=3, x=3, groups=groups)
+    with pytest.raises(Diagnostic, match=message):
+        compile(conv, "gfx942", algorithm=f"merged_groups:{count}")
+
+
 def test_atomic_sums_are_not_rounded() -> None:
     with pytest.raises(Diagnostic, match="every sum would be rounded to f16"):
         compile(replace(BACKWARD, dtype="f16"), algorithm="v1r1")
