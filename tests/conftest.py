@@ -1,7 +1,7 @@
 """Every test run has its own kernel cache, so it neither meets what an earlier one built nor leaves any.
 
 What is quick is decided here, by what a test uses: under `--quick` one that starts a compiler, or any other
-process, or executes a kernel in NumPy, is skipped when it does; folders that do nothing else are left out.
+process, or executes a kernel in NumPy, is skipped when it does; places that do nothing else are left out.
 What was skipped is remembered for as long as its file stays as it is, and then skipped before it begins.
 """
 
@@ -23,7 +23,12 @@ SLOW = {
     "imbrex.build.nvidia.nvrtc.compiled": "compiles",
     "imbrex.build.nvidia.cubin.compiled": "compiles",
 }
-SLOW_FOLDERS = ("e2e", "cdna", "gpu")
+SLOW_PLACES = (
+    "e2e", "cdna", "gpu", "fuzz", "hashes", "mutants",
+    "unit/bench", "unit/test_docs.py", "unit/test_examples.py", "unit/emit/device", "unit/emit/emulate",
+    "unit/verify/test_faults.py",
+)  # fmt: skip
+"""Below `tests`: what does nothing else, or runs others' code, which takes a skip for a fault."""
 QUICK, REMEMBERED = "--quick: ", "imbrex/slow"
 
 
@@ -62,7 +67,8 @@ def skips(reason: str) -> Callable[..., NoReturn]:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    is_slow = collection_path.parent == Path(__file__).parent and collection_path.name in SLOW_FOLDERS
+    tests = Path(__file__).parent
+    is_slow = any(collection_path == tests / place for place in SLOW_PLACES)
     return True if is_slow and config.getoption("--quick") else None
 
 
