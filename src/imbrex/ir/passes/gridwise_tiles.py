@@ -10,22 +10,14 @@ from xdsl.ir import Attribute, SSAValue
 from imbrex.index.map import Dim, Layer
 from imbrex.ir.ops.block import BlockwiseCopyOp, BlockwiseGemmOp
 from imbrex.ir.ops.grid import GridwiseGemmExOp
+from imbrex.ir.ops.pipelines import THREAD_KEYS
 from imbrex.ir.ops.thread import ThreadwiseCopyOp
 from imbrex.ir.rewrite import Run, properties, require_static
 from imbrex.ir.shape import shape_of
 from imbrex.view import gemm, tile
 from imbrex.view.tile import Grid
 
-SHARED = (
-    "m_per_thread",
-    "n_per_thread",
-    "k_per_thread",
-    "m_level0_cluster",
-    "n_level0_cluster",
-    "m_level1_cluster",
-    "n_level1_cluster",
-    "pipeline",
-)
+SHARED = (*THREAD_KEYS, "pipeline")
 """What a blockwise_gemm keeps of the gridwise one's tuning."""
 
 
