@@ -3,8 +3,8 @@
 import numpy as np
 
 import imbrex
-from imbrex.view.data_tiled import DataTiled
-from imbrex.view.gemm import plain
+from imbrex.view.copy.data_tiled import DataTiled
+from imbrex.view.gemm.product import plain
 from imbrex.view.swizzle import tile_kernel
 
 NAME = "f16_16x16x16_4x4_Kx2_w2x2"  # the seeds' 128 x 128 tile of 8 x 8 instructions, shared by four waves

@@ -2,7 +2,7 @@
 
 from imbrex.index.map import Dim
 from imbrex.index.query import linear, pointer_step, vector_width
-from imbrex.view.conv import Convolution, forward
+from imbrex.view.conv.implicit_gemm import Convolution, forward
 
 
 def dims(**sizes: int) -> tuple[Dim, ...]:

@@ -8,9 +8,9 @@ from tests.e2e.many import Case, wrong
 from imbrex.dtype import DTYPES
 from imbrex.problem import Gemm
 from imbrex.schedule.xdlops.mfma import served
-from imbrex.view.fragment import k_parts
 from imbrex.view.mma import Instruction, in_registers
-from imbrex.view.wave import Side, tile_of
+from imbrex.view.mma.fragment import k_parts
+from imbrex.view.mma.wave import Side, tile_of
 
 CHIPS = ("gfx908", "gfx90a", "gfx942", "gfx950")
 STEPS = (1.0, 2.5, 3.0, 0.5, 4.25)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from imbrex.index.map import Dim, Map, layer_over
 from imbrex.index.rule import Embed, Merge, Pad, PassThrough, Rule, Slice, Sunder, Unmerge
-from imbrex.view import conv, workgroup
-from imbrex.view.conv import Convolution
-from imbrex.view.gemm import GemmView
+from imbrex.view.conv import implicit_gemm
+from imbrex.view.conv.implicit_gemm import Convolution
+from imbrex.view.gemm.product import GemmView
+from imbrex.view.work import workgroup
 
 P = PassThrough()
 
@@ -117,14 +118,14 @@ def _operands(what: str, *gemms: GemmView) -> dict[str, Map]:
 
 
 CONSTRUCTED = _constructed()
-PHASES = conv.backward_data_v4r1(_layer(2, 1))
+PHASES = implicit_gemm.backward_data_v4r1(_layer(2, 1))
 OF_KERNELS = {
-    **_operands("forward", conv.forward(_layer(1, 1))),
-    **_operands("forward, stride 2, two groups,", conv.forward(_layer(2, 1, groups=2))),
-    **_operands("backward weight", conv.backward_weight(_layer(2, 1))),
-    **_operands("backward data v1r1", conv.backward_data_v1r1(_layer(2, 1))),
+    **_operands("forward", implicit_gemm.forward(_layer(1, 1))),
+    **_operands("forward, stride 2, two groups,", implicit_gemm.forward(_layer(2, 1, groups=2))),
+    **_operands("backward weight", implicit_gemm.backward_weight(_layer(2, 1))),
+    **_operands("backward data v1r1", implicit_gemm.backward_data_v1r1(_layer(2, 1))),
     **_operands("backward data v4r1, phase", *PHASES),
-    **_operands("backward data v4r1, dilated,", *conv.backward_data_v4r1(_layer(3, 2))[:2]),
+    **_operands("backward data v4r1, dilated,", *implicit_gemm.backward_data_v4r1(_layer(3, 2))[:2]),
 }
 OF_WORKGROUPS = {
     "grouped tiles, ragged": workgroup.grouped(13, 7, 4),

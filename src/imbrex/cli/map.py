@@ -13,7 +13,7 @@ from imbrex.emit.tile_table import svg
 from imbrex.index.expr import param
 from imbrex.numeral import MOST, whole
 from imbrex.view.graph import graph_of
-from imbrex.view.workgroup import order
+from imbrex.view.work.workgroup import order
 
 __all__ = ["command"]
 

@@ -53,7 +53,7 @@ from imbrex.lower.stmt import (
     walk,
 )
 from imbrex.symbol import symbol_of
-from imbrex.view import pairs
+from imbrex.view.work import pairs
 
 
 def program(module: ModuleOp, outputs: frozenset[int]) -> Program:

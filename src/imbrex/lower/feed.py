@@ -28,8 +28,8 @@ from imbrex.lower.taps import plane_filters, plane_pixels, plane_stage, taps
 from imbrex.lower.warpgroup import Drain, Feed, Finish, Lanes, WarpgroupGemm, piece_columns
 from imbrex.schedule.access import access_of
 from imbrex.schedule.warpgroup.plan import ROWS, instruction_of, shared_tile, stretch
-from imbrex.view import gemm
-from imbrex.view.shared_tile import Swizzle
+from imbrex.view.gemm import product
+from imbrex.view.stage.shared_tile import Swizzle
 from imbrex.view.tensor import Box, Product, Refused, access, halo_access, store_access
 
 __all__ = ["warpgroup_gemm"]
@@ -248,7 +248,7 @@ def _operand(value: SSAValue, names: Sequence[str], reader: Reader) -> tuple[Buf
 
 def _grown(map: Map, wanted: dict[str, int]) -> Map:
     """The map over whole tiles; what overhangs does not exist."""
-    return Map((*gemm.overhang(map.upper, **wanted), *map.layers))
+    return Map((*product.overhang(map.upper, **wanted), *map.layers))
 
 
 def _slot(value: SSAValue | None, op: WarpgroupGemmOp, reader: Reader) -> Ref:

@@ -12,9 +12,9 @@ from imbrex.ir.chain import named_map
 from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
 from imbrex.lower.reader import Reader, element_type, number
 from imbrex.lower.warpgroup import Feed, LineWalk
-from imbrex.view.line_filter import LineFilter, Part
-from imbrex.view.line_stream import LineStreams
+from imbrex.view.stage.line_filter import LineFilter, Part
 from imbrex.view.tensor import Box, Lines, Piece, Product, Refused, access, line_access
+from imbrex.view.work.line_stream import LineStreams
 
 __all__ = ["ByLines", "by_lines"]
 

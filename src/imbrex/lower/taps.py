@@ -16,9 +16,9 @@ from imbrex.ir.ops.standard import SSAValue
 from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
 from imbrex.lower.reader import Reader, element_type
 from imbrex.lower.warpgroup import Feed
-from imbrex.view.halo_tile import HaloTile
-from imbrex.view.plane_stage import COLUMNS, LINE_BYTES, PlaneStage, lines_abreast
-from imbrex.view.tap_tile import PIXELS, TapTile, uneven
+from imbrex.view.stage.halo_tile import HaloTile
+from imbrex.view.stage.plane_stage import COLUMNS, LINE_BYTES, PlaneStage, lines_abreast
+from imbrex.view.stage.tap_tile import PIXELS, TapTile, uneven
 from imbrex.view.tensor import Box, Planes, Product, Refused, halo_access, plane_access
 
 __all__ = ["plane_filters", "plane_pixels", "plane_stage", "taps"]

@@ -15,16 +15,16 @@ from imbrex.index.map import Map
 from imbrex.index.rule import Guard
 from imbrex.lower.place import Buffer, Ref, StoreMethod
 from imbrex.problem.epilogue import Expression
-from imbrex.view.halo_tile import HaloTile
-from imbrex.view.line_filter import LineFilter
-from imbrex.view.line_stream import LineStreams
+from imbrex.view.conv.phase_box import ONE_PHASE, PhaseBox
 from imbrex.view.mma import Instruction
-from imbrex.view.phase_box import ONE_PHASE, PhaseBox
-from imbrex.view.plane_stage import PlaneStage
-from imbrex.view.shared_tile import SharedTile
-from imbrex.view.streamk import Plan
-from imbrex.view.tap_tile import TapTile
+from imbrex.view.stage.halo_tile import HaloTile
+from imbrex.view.stage.line_filter import LineFilter
+from imbrex.view.stage.plane_stage import PlaneStage
+from imbrex.view.stage.shared_tile import SharedTile
+from imbrex.view.stage.tap_tile import TapTile
 from imbrex.view.tensor import Box, Walk
+from imbrex.view.work.line_stream import LineStreams
+from imbrex.view.work.streamk import Plan
 
 __all__ = ["Access", "Drain", "Feed", "Finish", "Lanes", "LineWalk", "WarpgroupGemm", "piece_columns"]
 

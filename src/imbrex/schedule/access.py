@@ -17,7 +17,7 @@ from imbrex.index.map import Map
 from imbrex.index.query import vector_width
 from imbrex.schedule.context import SAMPLE, Access, GemmContext
 from imbrex.schedule.general.copy import WIDEST_VECTOR_BYTES
-from imbrex.view.gemm import GemmView
+from imbrex.view.gemm.product import GemmView
 
 __all__ = ["access_of", "context_of"]
 

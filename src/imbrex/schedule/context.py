@@ -54,7 +54,7 @@ class GemmContext:
     """One GEMM, g times over.
 
     phases: columns of C for each of B, of which `summed` sum over parts of K of multiples of `part_k`, and
-    others are zero; see `imbrex.view.phase_tiles`.  mean_k: of all batches; 0 where that is k.
+    others are zero; see `view.conv.phase_tiles`.  mean_k: of all batches; 0 where that is k.
     """
 
     m: int

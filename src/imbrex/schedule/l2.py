@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from imbrex.index.map import Map
-from imbrex.view.streamk import Plan
+from imbrex.view.work.streamk import Plan
 
 __all__ = ["CACHES", "L2", "CacheTraffic", "plan_traffic", "sampled", "traffic"]
 

@@ -33,7 +33,7 @@ from imbrex.schedule.tiles import DATA_PARALLEL, TileSchedule, resident
 from imbrex.schedule.tuning import Tuning
 from imbrex.schedule.xdlops.cost import RATES, wave_cycles
 from imbrex.schedule.xdlops.plan import XdlopsTuning
-from imbrex.view.streamk import MODES, Plan, Tiles
+from imbrex.view.work.streamk import MODES, Plan, Tiles
 
 __all__ = ["MARGIN", "Offer", "best", "margin", "offers", "tuning_for"]
 

@@ -8,10 +8,10 @@ from math import prod
 from typing import Literal, NamedTuple
 
 from imbrex.index.map import Dim
-from imbrex.view.conv import Axis, Convolution
-from imbrex.view.numbering import Shared
-from imbrex.view.slide import Slide
-from imbrex.view.strips import Strips
+from imbrex.view.conv.implicit_gemm import Axis, Convolution
+from imbrex.view.conv.slide import Slide
+from imbrex.view.conv.strips import Strips
+from imbrex.view.work.numbering import Shared
 
 __all__ = ["Box", "Shape", "box_of", "strips_of"]
 

@@ -18,7 +18,7 @@ from imbrex.schedule.target import GpuTarget, Target
 from imbrex.schedule.tiles import TileSchedule, resident
 from imbrex.schedule.tuning import Tuning
 from imbrex.schedule.xdlops.plan import XdlopsTuning
-from imbrex.view.workgroup import ALONG, Order, begun
+from imbrex.view.work.workgroup import ALONG, Order, begun
 
 __all__ = ["GAIN", "Blocks", "OrderOffer", "offers", "ordered"]
 

@@ -1,11 +1,11 @@
 """TileSchedule: who computes the output tiles of a product and in which order, by the user or the model.
 
     data_parallel            one workgroup an output tile: the default
-    MODE:WORKGROUPS          a mode of `imbrex.view.streamk` over so many workgroups
+    MODE:WORKGROUPS          a mode of `view.work.streamk` over so many workgroups
     MODE                     the same over as many as the machine runs at a time
     cluster_k:PARTS          2, 4 or 8 workgroups of a cluster for each output tile, each with a part of K
 
-Each may end in the order in which tiles are begun, `imbrex.view.workgroup.Order`; without one a model chooses
+Each may end in the order in which tiles are begun, `view.work.workgroup.Order`; without one a model chooses
 it on a GPU for data_parallel, and tiles are begun in the order of their numbers elsewhere:
 
     /wgm=8                   8 tiles along the parallel dimension before the next line; 1 by default
@@ -25,8 +25,8 @@ from typing import Any, Final, Literal, TypeAlias
 from imbrex.diagnostic import Diagnostic, did_you_mean
 from imbrex.numeral import whole
 from imbrex.schedule.target import CpuTarget, Target
-from imbrex.view.streamk import WORDS, Mode
-from imbrex.view.workgroup import ALONG, Along, Order
+from imbrex.view.work.streamk import WORDS, Mode
+from imbrex.view.work.workgroup import ALONG, Along, Order
 
 __all__ = [
     "AUTO", "DATA_PARALLEL", "MOST_WORKGROUPS", "Auto", "TileSchedule", "from_json", "parse", "resident",

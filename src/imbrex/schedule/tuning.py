@@ -34,7 +34,7 @@ from imbrex.schedule.halo_weight.plan import HaloWeightTuning
 from imbrex.schedule.warpgroup.plan import WarpgroupTuning
 from imbrex.schedule.xdlops import mfma
 from imbrex.schedule.xdlops.plan import XdlopsTuning
-from imbrex.view.lds import LDS_KINDS
+from imbrex.view.stage.lds import LDS_KINDS
 
 __all__ = ["KINDS", "VERSION", "Tuning", "from_json", "parse", "text", "to_json", "with_article"]
 

@@ -16,7 +16,7 @@ from imbrex.problem import parse_problem
 from imbrex.run.launch import Launch
 from imbrex.schedule.target import target
 from imbrex.schedule.tiles import wanted
-from imbrex.view.streamk import MODES
+from imbrex.view.work.streamk import MODES
 
 Imbrex: TypeAlias = Callable[..., Any]
 

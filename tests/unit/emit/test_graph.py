@@ -10,9 +10,9 @@ import pytest
 
 from imbrex.emit.graph import FORMATS
 from imbrex.emit.tile_table import svg as tile_picture
-from imbrex.view import streamk_graph, workgroup
 from imbrex.view.graph import Graph, graph_of
-from imbrex.view.streamk import Plan, Tiles
+from imbrex.view.work import streamk_graph, workgroup
+from imbrex.view.work.streamk import Plan, Tiles
 
 SEED = Tiles(10, 12, 512)
 GRAPHS = {

@@ -26,8 +26,8 @@ from imbrex.schedule.halo.plan import HaloTuning
 from imbrex.schedule.target import GPU_TARGETS
 from imbrex.verify.data import random_operands
 from imbrex.verify.reference import reference
-from imbrex.view.group_merge import GroupMerge
-from imbrex.view.halo_tile import HaloTile
+from imbrex.view.conv.group_merge import GroupMerge
+from imbrex.view.stage.halo_tile import HaloTile
 from imbrex.view.tensor import Box
 
 from .stored import store

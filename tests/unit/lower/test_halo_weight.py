@@ -21,7 +21,7 @@ from imbrex.schedule import tuning as tunings
 from imbrex.schedule.target import GPU_TARGETS
 from imbrex.verify.data import random_operands
 from imbrex.verify.reference import reference
-from imbrex.view.tap_tile import TapTile
+from imbrex.view.stage.tap_tile import TapTile
 from imbrex.view.tensor import Box, Walk
 
 from .stored import store

@@ -17,7 +17,7 @@ from imbrex.lower.warpgroup import WarpgroupGemm
 from imbrex.problem import Conv2d
 from imbrex.schedule import tuning as tunings
 from imbrex.schedule.halo.lines import LinesTuning
-from imbrex.view.halo_tile import HaloTile
+from imbrex.view.stage.halo_tile import HaloTile
 from imbrex.view.tensor import Box
 
 from .stored import store

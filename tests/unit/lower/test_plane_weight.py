@@ -16,7 +16,7 @@ from imbrex.lower.warpgroup import WarpgroupGemm
 from imbrex.problem import Conv2d
 from imbrex.verify.data import random_operands
 from imbrex.verify.reference import reference
-from imbrex.view.plane_stage import LineTile, PlaneStage
+from imbrex.view.stage.plane_stage import LineTile, PlaneStage
 from imbrex.view.tensor import Box
 
 PIXELS, LANES, BLOCK = 8, 4, 16

@@ -1,7 +1,7 @@
 """Convolutions for the tests of schedules, as named dims."""
 
 from imbrex.index.map import Dim
-from imbrex.view.conv import Convolution
+from imbrex.view.conv.implicit_gemm import Convolution
 
 
 def convolution(

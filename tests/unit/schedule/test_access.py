@@ -15,8 +15,8 @@ import pytest
 from imbrex.dtype import F16, F32, F64, I8, DType
 from imbrex.index.map import Dim, Map
 from imbrex.schedule.access import access_of, context_of
-from imbrex.view.conv import Convolution, forward
-from imbrex.view.gemm import plain
+from imbrex.view.conv.implicit_gemm import Convolution, forward
+from imbrex.view.gemm.product import plain
 
 from .convs import convolution
 

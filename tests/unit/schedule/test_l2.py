@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from imbrex.schedule.l2 import CACHES, L2, plan_traffic, sampled, traffic
-from imbrex.view.streamk import Plan, Tiles
-from imbrex.view.workgroup import Along, begun, order
+from imbrex.view.work.streamk import Plan, Tiles
+from imbrex.view.work.workgroup import Along, begun, order
 
 TILE = (32 << 10, 32 << 10)
 

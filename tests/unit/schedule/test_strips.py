@@ -8,8 +8,8 @@ import pytest
 
 from imbrex.index.map import Dim
 from imbrex.schedule.strips import BUSY, HELD, HIGH, Box, Direction, Shape, box_of, even, strips_of
-from imbrex.view.conv import Convolution
-from imbrex.view.numbering import Shared
+from imbrex.view.conv.implicit_gemm import Convolution
+from imbrex.view.work.numbering import Shared
 
 DIRECTIONS: tuple[Direction, ...] = ("forward", "backward_data", "backward_weight")
 SIZES = [  # images, channels, image, window, stride

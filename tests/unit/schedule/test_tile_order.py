@@ -13,7 +13,7 @@ from imbrex.schedule.target import CPU_ISAS, GPU_TARGETS
 from imbrex.schedule.tiles import DATA_PARALLEL, TileSchedule, parse
 from imbrex.schedule.tuning import Tuning
 from imbrex.schedule.tuning import parse as tuning
-from imbrex.view.workgroup import Order
+from imbrex.view.work.workgroup import Order
 
 WAVES = tuning("v1:xdlops:128,128,4,64,64,8")
 SWAPPED = tuning("v1:xdlops:128,256,4,64,128,8,auto,xor,staged,swapped")

@@ -15,8 +15,8 @@ from imbrex.schedule.context import Access, GemmContext
 from imbrex.schedule.target import CPU_ISAS, GPU_TARGETS
 from imbrex.schedule.tiles import DATA_PARALLEL, TileSchedule, from_json, parse, wanted
 from imbrex.schedule.tuning import parse as tuning_text
-from imbrex.view.streamk import MODES
-from imbrex.view.workgroup import ALONG, Order
+from imbrex.view.work.streamk import MODES
+from imbrex.view.work.workgroup import ALONG, Order
 
 groups = st.integers(1, 1 << 16)
 orders = st.none() | st.builds(Order, groups, st.sampled_from(ALONG), st.integers(1, 64), st.booleans())

@@ -12,7 +12,7 @@ from imbrex.schedule.cpu.plan import CpuTuning
 from imbrex.schedule.general.plan import GeneralTuning
 from imbrex.schedule.tuning import Tuning, from_json, parse, text, to_json
 from imbrex.schedule.xdlops.plan import XdlopsTuning
-from imbrex.view.lds import LDS_KINDS
+from imbrex.view.stage.lds import LDS_KINDS
 
 sizes = st.integers(1, 2**31)
 tunings: st.SearchStrategy[Tuning] = st.one_of(

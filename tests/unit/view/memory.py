@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from imbrex.view.shared_tile import Descriptor, Major, SharedTile
+from imbrex.view.stage.shared_tile import Descriptor, Major, SharedTile
 from imbrex.view.tensor import Box, Piece, Walk
 
 Array = npt.NDArray[Any]

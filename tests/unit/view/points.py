@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from imbrex.index.map import Map
-from imbrex.view.gemm import GemmView
+from imbrex.view.gemm.product import GemmView
 
 Ints = npt.NDArray[np.int64]
 

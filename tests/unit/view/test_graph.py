@@ -8,10 +8,10 @@ import pytest
 from imbrex.diagnostic import Diagnostic
 from imbrex.index.map import Dim, Map
 from imbrex.index.rule import Xor
-from imbrex.view import streamk_graph, workgroup
-from imbrex.view.conv import Convolution, forward
+from imbrex.view.conv.implicit_gemm import Convolution, forward
 from imbrex.view.graph import Direction, Edge, EdgeKind, Graph, Node, graph_of
-from imbrex.view.streamk import MODES, Mode, Plan, Tiles
+from imbrex.view.work import streamk_graph, workgroup
+from imbrex.view.work.streamk import MODES, Mode, Plan, Tiles
 
 SEED = Tiles(10, 12, 512)
 

@@ -11,7 +11,7 @@ from imbrex.dtype import dtype
 from imbrex.index.map import Dim, Map, identity, layer_over
 from imbrex.index.query import is_injective, linear, vector_width
 from imbrex.index.rule import Slice
-from imbrex.view.shared_tile import SharedTile
+from imbrex.view.stage.shared_tile import SharedTile
 from imbrex.view.strided import is_dense, strided
 from imbrex.view.tensor.form import Box
 

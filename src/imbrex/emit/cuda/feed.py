@@ -11,9 +11,9 @@ from imbrex.emit.cuda.member import boolean, method, static
 from imbrex.index.expr import Lin, select, var
 from imbrex.index.map import Map
 from imbrex.lower.warpgroup import Feed, Lanes
-from imbrex.view.halo_tile import HaloTile
-from imbrex.view.shared_tile import SharedTile
-from imbrex.view.tap_tile import TapTile
+from imbrex.view.stage.halo_tile import HaloTile
+from imbrex.view.stage.shared_tile import SharedTile
+from imbrex.view.stage.tap_tile import TapTile
 from imbrex.view.tensor import Box, Walk
 
 __all__ = ["copied_bytes", "fill", "lanes", "load", "start"]

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from imbrex.emit.cuda import words
 from imbrex.lower.stmt import Kernel
 from imbrex.lower.warpgroup import Drain, Feed, Lanes, WarpgroupGemm, piece_columns
-from imbrex.view.shared_tile import ATOM_ROWS, CHUNK_BYTES, SWIZZLES, SharedTile, Swizzle
+from imbrex.view.stage.shared_tile import ATOM_ROWS, CHUNK_BYTES, SWIZZLES, SharedTile, Swizzle
 from imbrex.view.tensor import TensorMap
 
 __all__ = [

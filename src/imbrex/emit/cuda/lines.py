@@ -6,7 +6,7 @@ from imbrex.emit import c
 from imbrex.emit.cuda.member import static
 from imbrex.index.expr import var
 from imbrex.lower.warpgroup import LineWalk, WarpgroupGemm
-from imbrex.view.halo_tile import HaloTile
+from imbrex.view.stage.halo_tile import HaloTile
 
 __all__ = ["HEADERS", "functions"]
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from imbrex.emit.cuda.member import boolean
 from imbrex.view.mma import Instruction
-from imbrex.view.shared_tile import Major
+from imbrex.view.stage.shared_tile import Major
 
 __all__ = ["multiply", "sum_type"]
 

@@ -36,7 +36,7 @@ from typing import Final, Literal, TypeAlias
 from imbrex.emit.cuda.geometry import has_lanes
 from imbrex.index.apart import Place, are_apart
 from imbrex.lower.stmt import Kernel, Program, WarpgroupGemm
-from imbrex.view.shared_tile import SharedTile
+from imbrex.view.stage.shared_tile import SharedTile
 
 __all__ = ["OPENING", "Order", "early", "lets", "orders"]
 

@@ -9,8 +9,8 @@ from imbrex.emit.cuda.member import static
 from imbrex.index.expr import var
 from imbrex.index.query import vector_width
 from imbrex.lower.warpgroup import WarpgroupGemm
-from imbrex.view.plane_stage import COLUMNS, LineTile, PlaneStage
-from imbrex.view.tap_tile import TapTile
+from imbrex.view.stage.plane_stage import COLUMNS, LineTile, PlaneStage
+from imbrex.view.stage.tap_tile import TapTile
 
 __all__ = ["entry", "functions", "headers"]
 

@@ -21,7 +21,7 @@ from imbrex.lower.stmt import Kernel
 from imbrex.lower.warpgroup import WarpgroupGemm
 from imbrex.schedule.warpgroup.plan import instruction_of
 from imbrex.view.mma import Instruction
-from imbrex.view.shared_tile import Descriptor
+from imbrex.view.stage.shared_tile import Descriptor
 
 __all__ = ["attributes", "body", "definitions", "headers"]
 

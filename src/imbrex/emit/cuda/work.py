@@ -14,9 +14,9 @@ from imbrex.emit.cuda.member import static
 from imbrex.emit.cuda.phases import taken_steps
 from imbrex.index.expr import Lin, lin, select, var
 from imbrex.lower.warpgroup import WarpgroupGemm
-from imbrex.view.cluster import place_of
-from imbrex.view.segment import Quantity, Walk
-from imbrex.view.streamk import Plan
+from imbrex.view.work.cluster import place_of
+from imbrex.view.work.segment import Quantity, Walk
+from imbrex.view.work.streamk import Plan
 
 __all__ = ["splits_evenly", "work"]
 

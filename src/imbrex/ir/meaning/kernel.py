@@ -30,7 +30,7 @@ from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
 from imbrex.ir.ops.workspace import WorkspaceOp
 from imbrex.ir.passes import tiling
 from imbrex.ir.shape import PRIVATE, memref_type, shape_of, space_of
-from imbrex.view import tile
+from imbrex.view.gemm import tile
 
 
 @register_impls

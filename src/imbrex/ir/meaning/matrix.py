@@ -13,9 +13,8 @@ import numpy as np
 
 from imbrex.index.map import Dim, Map
 from imbrex.ir.meaning.memory import Array
-from imbrex.view import wave
-from imbrex.view.mma import Instruction
-from imbrex.view.wave import WaveTiles
+from imbrex.view.mma import Instruction, wave
+from imbrex.view.mma.wave import WaveTiles
 
 __all__ = ["multiplied", "owned"]
 

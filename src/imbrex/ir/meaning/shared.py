@@ -12,8 +12,8 @@ from imbrex.index.expr import Lin, var
 from imbrex.ir.meaning.fault import Fault
 from imbrex.ir.meaning.memory import View
 from imbrex.ir.ops.schedule import BoundOp, GroupOp, SegmentOp, TileOp
-from imbrex.view import pairs
-from imbrex.view.segment import Quantity, Walk
+from imbrex.view.work import pairs
+from imbrex.view.work.segment import Quantity, Walk
 
 PLACE = "place"
 

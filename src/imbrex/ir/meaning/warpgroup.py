@@ -11,8 +11,8 @@ from imbrex.ir.meaning.memory import Array, View
 from imbrex.ir.meaning.problem import multiplied, scaled
 from imbrex.ir.meaning.shared import lowered
 from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
-from imbrex.view.cluster import tiles
-from imbrex.view.streamk import Plan, Segment
+from imbrex.view.work.cluster import tiles
+from imbrex.view.work.streamk import Plan, Segment
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ class BlockwiseCopyOp(MiopenOp):
     dimension that is not indexed (k).  An index fixes the leading coordinates of a view.
     cluster_lengths: work items along (k, m or n) that share the copy; needed where one side is private.
     slice_lengths: neighbours along (k, m or n) that a work item takes at a time, vectors of them along
-    `vector_dim`; lane_dim and lane_inner order the work items.  See `imbrex.view.tile.Share`.
+    `vector_dim`; lane_dim and lane_inner order the work items.  See `view.gemm.tile.Share`.
     *_data_per_*: elements in one access.  direct: from global memory to LDS, past the registers.
     """
 

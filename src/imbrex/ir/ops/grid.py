@@ -31,9 +31,9 @@ from imbrex.ir.ops.pipelines import expect_pipeline, expect_together, expect_wid
 from imbrex.ir.ops.problem import verify_matrices
 from imbrex.ir.shape import agree, shape_of
 from imbrex.ir.source import LocatedParser, OpSource, expect
-from imbrex.view.lds import LDS_KINDS
-from imbrex.view.streamk import WORDS
-from imbrex.view.workgroup import ALONG, Along, Order
+from imbrex.view.stage.lds import LDS_KINDS
+from imbrex.view.work.streamk import WORDS
+from imbrex.view.work.workgroup import ALONG, Along, Order
 
 ALGORITHMS: Final = (
     "v4r4",
@@ -71,8 +71,8 @@ class GridwiseOp(MiopenOp):
     """What both forms of the gridwise product share.
 
     phases, phase_box: K is equal parts, one after the other, and C has columns of several phases for each
-    column of B, as `imbrex.view.phase_box` orders them; part i is summed into the columns of phase
-    phases[i], see `imbrex.view.phase_tiles`.  part_k: of every part, batch after batch, in turns, has so
+    column of B, as `view.conv.phase_box` orders them; part i is summed into the columns of phase
+    phases[i], see `view.conv.phase_tiles`.  part_k: of every part, batch after batch, in turns, has so
     many elements; beyond them A is zero.
     """
 
@@ -148,14 +148,14 @@ class GridwiseGemmExOp(GridwiseOp):
 
     For the pipeline "cpu" only: k_inner, neighbours in k that a panel of A keeps together; stationary, the
     operand that is packed panel by panel. For the pipeline "xdlops" only: WAVE_KEYS and `interleave`, see
-    `imbrex.view.wave`; lds_layout and matrix_*_lds_numbers, see `imbrex.view.lds`; lds_buffers, 1 or 2; copy,
+    `view.mma.wave`; lds_layout and matrix_*_lds_numbers, see `view.stage.lds`; lds_buffers, 1 or 2; copy,
     "staged" in registers or "direct" to LDS; matrix_*_copy_slice_lengths, _lane_dim and _lane_inner, see
-    `imbrex.view.tile.Share`. For the pipeline "warpgroup" only: WARPGROUP_KEYS, pingpong, halo, slots,
+    `view.gemm.tile.Share`. For the pipeline "warpgroup" only: WARPGROUP_KEYS, pingpong, halo, slots,
     b_halo, stationary and diagonal, see `imbrex.ir.ops.warpgroup`; rows and columns are m and n.
 
-    schedule, workgroups: how workgroups share the output tiles, see `imbrex.view.streamk`; one a workgroup
+    schedule, workgroups: how workgroups share the output tiles, see `view.work.streamk`; one a workgroup
     where they are left out.  wgm, along, xcds, wgm_is_runtime: the order of the tiles, see
-    `imbrex.view.workgroup.Order`.
+    `view.work.workgroup.Order`.
     """
 
     name = "miopen.gridwise_gemm_ex"

@@ -1,4 +1,4 @@
-"""What a product says of the phases of a strided gradient; see `imbrex.view.phase_tiles`."""
+"""What a product says of the phases of a strided gradient; see `view.conv.phase_tiles`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from imbrex.ir.attrs import Ints
 from imbrex.ir.source import expect
-from imbrex.view.phase_box import ONE_PHASE, PhaseBox
+from imbrex.view.conv.phase_box import ONE_PHASE, PhaseBox
 
 __all__ = ["Phased", "columns_of_phases", "phase_box_of"]
 

@@ -13,15 +13,15 @@ from imbrex.ir.ops.form import MiopenOp
 from imbrex.ir.ops.pipelines import expect_word
 from imbrex.ir.shape import element_of, shape_of, space_of
 from imbrex.ir.source import expect
-from imbrex.view.pairs import BOUNDS, Bound
-from imbrex.view.segment import QUANTITIES, Quantity, Walk
-from imbrex.view.streamk import MODES, Mode, Plan, Tiles
-from imbrex.view.workgroup import ALONG, Along, begun, numbered
+from imbrex.view.work.pairs import BOUNDS, Bound
+from imbrex.view.work.segment import QUANTITIES, Quantity, Walk
+from imbrex.view.work.streamk import MODES, Mode, Plan, Tiles
+from imbrex.view.work.workgroup import ALONG, Along, begun, numbered
 
 
 @irdl_op_definition
 class SegmentOp(MiopenOp):
-    """A number that the plan gives a workgroup; `imbrex.view.segment` has the quantities and the plans.
+    """A number that the plan gives a workgroup; `view.work.segment` has the quantities and the plans.
 
     workgroup: hardware's number for the quantity `slot`, and what this gave for the others.  place: the
     number of the segment for the quantity `output`, and what this gave for those that depend on it.
@@ -62,7 +62,7 @@ class SegmentOp(MiopenOp):
 
 @irdl_op_definition
 class BoundOp(MiopenOp):
-    """The bound of a loop over k tiles, from the first one and how many there are: `imbrex.view.pairs`."""
+    """The bound of a loop over k tiles, from the first one and how many there are: `view.work.pairs`."""
 
     name = "miopen.bound"
     first = operand_def(IndexType)
@@ -101,7 +101,7 @@ class GroupOp(MiopenOp):
 
 @irdl_op_definition
 class TileOp(MiopenOp):
-    """The number of the output tile at a place in the order of tiles, see `imbrex.view.workgroup`.
+    """The number of the output tile at a place in the order of tiles, see `view.work.workgroup`.
 
     rows: in the place of `group`, what `miopen.group` gave.
     """

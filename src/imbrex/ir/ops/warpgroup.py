@@ -27,10 +27,10 @@ from imbrex.ir.ops.pipelines import expect_together, expect_word
 from imbrex.ir.shape import element_of, shape_of, space_of
 from imbrex.ir.source import expect
 from imbrex.schedule.tiles import PARTS
-from imbrex.view.cluster import blocks_in_order, place_of
-from imbrex.view.shared_tile import ATOM_ROWS
-from imbrex.view.streamk import WORDS, Plan, Tiles, goes_abreast
-from imbrex.view.tile import Grid
+from imbrex.view.gemm.tile import Grid
+from imbrex.view.stage.shared_tile import ATOM_ROWS
+from imbrex.view.work.cluster import blocks_in_order, place_of
+from imbrex.view.work.streamk import WORDS, Plan, Tiles, goes_abreast
 
 KEYS: Final = (
     "m_per_block",
@@ -64,9 +64,9 @@ class WarpgroupGemmOp(MiopenOp):
     """c[row, column] = alpha * sum over k of a[k, row] * b[k, column] + beta * c, of a workgroup's tiles.
 
     Operands have rank 2, or 3 with a leading batch; their overhang over whole tiles does not exist.  Which
-    tiles a workgroup has: `imbrex.view.cluster` numbers units, each the tiles of one cluster, in groups of
+    tiles a workgroup has: `view.work.cluster` numbers units, each the tiles of one cluster, in groups of
     `group` blocks.  Cluster c computes units c, c + clusters, ..; with a schedule, the segments of the plan
-    over units that `imbrex.view.streamk` gives it.  Partial sums go through `partials`, in accumulators, and
+    over units that `view.work.streamk` gives it.  Partial sums go through `partials`, in accumulators, and
     a flag each tells that they are there; both have a place for every workgroup, that of its slot.  Under
     cluster_k the workgroups of each of so many parts of K are a cluster of their own, and sums stay in it.
 
@@ -75,14 +75,14 @@ class WarpgroupGemmOp(MiopenOp):
     dim whose neighbours lie together in global memory, 0 for k.
 
     halo: A's stages are rasters of so many pixels, out of which all taps of a window are read, see
-    `imbrex.view.halo_tile`.  slots: rows of the window, all of which are multiplied at a time, by a raster
+    `view.stage.halo_tile`.  slots: rows of the window, all of which are multiplied at a time, by a raster
     that is one line of pixels; each consumer has tiles and stages of its own.  stationary: "b", whose tile
     stays in shared memory until another one is wanted; batches then are the fastest digit of a unit's number.
     diagonal: of the channels of a tap and the columns in so many blocks each, only pairs of the same number
     are multiplied, as B is zero elsewhere.
 
     b_halo: B's stages are rasters of so many pixels of K, out of which a window's taps are read as columns,
-    which consumers share, see `imbrex.view.tap_tile`.  With it, diagonal is of rows and of a tap's columns,
+    which consumers share, see `view.stage.tap_tile`.  With it, diagonal is of rows and of a tap's columns,
     and warps have a block each; of C no others are stored.
 
     phases, phase_box, part_k: as of `miopen.gridwise_gemm`; a tile has the columns of all phases, and

@@ -46,9 +46,9 @@ from imbrex.schedule.tuning import Tuning
 from imbrex.schedule.warpgroup import choice as warpgroup_choice
 from imbrex.schedule.warpgroup.plan import CHIP, WarpgroupTuning, resident_clusters
 from imbrex.schedule.xdlops.plan import XdlopsTuning
-from imbrex.view.gemm import GemmView
-from imbrex.view.streamk import WORDS
-from imbrex.view.workgroup import Order
+from imbrex.view.gemm.product import GemmView
+from imbrex.view.work.streamk import WORDS
+from imbrex.view.work.workgroup import Order
 
 FAMILIES: Final = get_args(choose.Family)
 SHARED: Final = ("kernel_algorithm", "store_method", "alpha", "beta", "phases", "phase_box", "part_k")

@@ -29,10 +29,10 @@ from imbrex.ir.passes.packing import Packing, pack_all, workspace
 from imbrex.ir.rewrite import Run, require_static, rewrite_each
 from imbrex.ir.shape import element_of, shape_of
 from imbrex.ir.source import InvalidOp
-from imbrex.view.aligned import aligned, items
-from imbrex.view.channels_last import ChannelsLast
-from imbrex.view.data_tiled import VECTOR_BYTES
-from imbrex.view.gemm import overhang
+from imbrex.view.copy.aligned import aligned, items
+from imbrex.view.copy.channels_last import ChannelsLast
+from imbrex.view.copy.data_tiled import VECTOR_BYTES
+from imbrex.view.gemm.product import overhang
 
 __all__ = ["ALREADY", "AlignedRows", "aligned_operands"]
 

@@ -34,8 +34,8 @@ from imbrex.ir.passes import threadwise_slices, threadwise_waves, tiling
 from imbrex.ir.rewrite import Run, insert, properties, require_static, rewrite_each
 from imbrex.ir.shape import PRIVATE, element_of, shape_of, space_of
 from imbrex.ir.source import InvalidOp
-from imbrex.view import tile
-from imbrex.view.tile import Clusters
+from imbrex.view.gemm import tile
+from imbrex.view.gemm.tile import Clusters
 
 CLUSTERS: Final = tuple(f"{side}_level{level}_cluster" for side in "mn" for level in (0, 1))
 Indexed = tuple[SSAValue, Sequence[SSAValue]]
@@ -316,7 +316,7 @@ def _moved(op: BlockwiseCopyOp, run: Run) -> list[SSAValue]:
 
 
 def _dims(value: SSAValue, side: str) -> tuple[Dim, ...]:
-    """The dims of a tile; the last two are named k and m or n, as `imbrex.view.tile` wants them."""
+    """The dims of a tile; the last two are named k and m or n, as `view.gemm.tile` wants them."""
     names = (*names_of(value)[:-2], "k", side)
     return tuple(Dim(n, s) for n, s in zip(names, shape_of(value), strict=True) if s is not None)
 

@@ -24,8 +24,8 @@ from imbrex.ir.passes.tall_strips import tall_strips_written
 from imbrex.ir.rewrite import Run
 from imbrex.ir.shape import element_of
 from imbrex.schedule.strips import Shape, is_tall, strips_of
-from imbrex.view.slide import Slide
-from imbrex.view.strips import Strips
+from imbrex.view.conv.slide import Slide
+from imbrex.view.conv.strips import Strips
 
 __all__ = ["strips_written"]
 

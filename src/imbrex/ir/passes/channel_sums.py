@@ -28,9 +28,9 @@ from imbrex.ir.passes.strip_registers import Met, Widened, Window, registers, se
 from imbrex.ir.rewrite import Run
 from imbrex.ir.shape import PRIVATE, element_of
 from imbrex.schedule.strips import Shape, strips_of
-from imbrex.view.fold import Total, levels
-from imbrex.view.numbering import Shared
-from imbrex.view.strips import Strips
+from imbrex.view.conv.strips import Strips
+from imbrex.view.work.fold import Total, levels
+from imbrex.view.work.numbering import Shared
 
 __all__ = ["sums_over_strips"]
 

@@ -11,7 +11,7 @@ be wide.  Backward weight sums over positions; its channels, k of output and c o
 The result is written in its own layout.
 
 Of an input whose windows have one tap and move by more than one, only what they read is copied; see
-`imbrex.view.sampled`.  Backward weight may ask for a copy of one array alone, `input_last = true` or
+`view.copy.sampled`.  Backward weight may ask for a copy of one array alone, `input_last = true` or
 `output_last = true`: the other one, whose positions lie together, is read as it is.
 
 `all_last = true` asks for the result, too, where its planes begin anywhere: the convolution writes a
@@ -43,12 +43,12 @@ from imbrex.ir.passes.plane_packing import PlanePacking, unpack_planes
 from imbrex.ir.rewrite import Run, blaming, replace_with
 from imbrex.ir.shape import element_of
 from imbrex.ir.source import InvalidOp
-from imbrex.view import conv
-from imbrex.view.channels_last import ChannelsLast, is_channels_last
-from imbrex.view.data_tiled import VECTOR_BYTES
-from imbrex.view.line_tiles import line_tiles
-from imbrex.view.plane_tiles import plane_tiles
-from imbrex.view.sampled import Sampled, sampled
+from imbrex.view.conv import implicit_gemm
+from imbrex.view.copy.channels_last import ChannelsLast, is_channels_last
+from imbrex.view.copy.data_tiled import VECTOR_BYTES
+from imbrex.view.copy.line_tiles import line_tiles
+from imbrex.view.copy.plane_tiles import plane_tiles
+from imbrex.view.copy.sampled import Sampled, sampled
 
 __all__ = ["ALREADY", "KEYS", "RESULT_STAYS", "ChannelsLastPass", "packed_alone", "packed_arrays", "pays"]
 
@@ -143,11 +143,11 @@ def _widest_load(op: ConvOp) -> int:
     shape = convolution_of(op)
     match op:
         case Conv2dBwdWeightOp():
-            view = conv.backward_weight(shape)
+            view = implicit_gemm.backward_weight(shape)
         case Conv2dBwdDataOp():
-            view, *_ = conv.backward_data_v4r1(shape, taps_first=True)
+            view, *_ = implicit_gemm.backward_data_v4r1(shape, taps_first=True)
         case _:
-            view = conv.forward(shape, taps_first=True)
+            view = implicit_gemm.forward(shape, taps_first=True)
     return min(_width(view.a, "gemmM"), _width(view.b, "gemmN"))
 
 

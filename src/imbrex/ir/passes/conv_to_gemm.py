@@ -32,10 +32,11 @@ from imbrex.ir.passes.interleave import Phases, phases_apart
 from imbrex.ir.rewrite import Run, properties, require_static, rewrite_each
 from imbrex.ir.shape import element_of, shape_of
 from imbrex.ir.source import InvalidOp
-from imbrex.view import conv, gemm
-from imbrex.view.gemm import GemmView
-from imbrex.view.phase_rows import leaves_rows
-from imbrex.view.phase_tiles import PhaseTile, phase_tiles
+from imbrex.view.conv import implicit_gemm
+from imbrex.view.conv.phase_rows import leaves_rows
+from imbrex.view.conv.phase_tiles import PhaseTile, phase_tiles
+from imbrex.view.gemm import product
+from imbrex.view.gemm.product import GemmView
 
 ROLES = ("filter", "input", "output")
 ASKED: Final = {
@@ -81,13 +82,13 @@ class ConvToGemm(ModulePass):
             _convolution(problem, run, self)
 
 
-def convolution_of(op: ConvOp) -> conv.Convolution:
+def convolution_of(op: ConvOp) -> implicit_gemm.Convolution:
     """The operation's numbers; InvalidOp while a size is `?`."""
     require_static(op, (op.filter, op.input, op.output))
     dims = [tuple(Dim(n, s) for n, s in op.sizes(role).items() if s is not None) for role in ROLES]
     (sh, sw), (dh, dw) = op.strides.data, op.dilations.data
     (rows, columns) = op.padding.data
-    return conv.Convolution(dims[0], dims[1], dims[2], (sh, sw), (dh, dw), (rows, columns))
+    return implicit_gemm.Convolution(dims[0], dims[1], dims[2], (sh, sw), (dh, dw), (rows, columns))
 
 
 def _convolution(op: ConvOp, run: Run, asked: ConvToGemm) -> None:
@@ -95,19 +96,21 @@ def _convolution(op: ConvOp, run: Run, asked: ConvToGemm) -> None:
     match op:
         case Conv2dBwdWeightOp():
             taps_first = taps_first and shape.input[-1].name == "c"
-            view = conv.backward_weight(shape, taps_first, channel_multiple)
+            view = implicit_gemm.backward_weight(shape, taps_first, channel_multiple)
             gridwise(op, run, view, ("output", "input", "filter"), "backward_weight_v4r4")
         case Conv2dBwdDataOp():
             _backward_data(op, run, shape, asked)
         case _:
-            view = conv.forward(shape, taps_first, channel_multiple)
+            view = implicit_gemm.forward(shape, taps_first, channel_multiple)
             gridwise(op, run, view, ROLES, "v4r4")
 
 
-def _backward_data(op: Conv2dBwdDataOp, run: Run, shape: conv.Convolution, asked: ConvToGemm) -> None:
+def _backward_data(
+    op: Conv2dBwdDataOp, run: Run, shape: implicit_gemm.Convolution, asked: ConvToGemm
+) -> None:
     roles = ("filter", "output", "input")
     if op.algorithm is not None and op.algorithm.data == "v1r1":
-        view = conv.backward_data_v1r1(shape)
+        view = implicit_gemm.backward_data_v1r1(shape)
         method = "set" if is_injective(view.c) else "atomic_add"
         run.zero(map_of(op.input)[0])
         gridwise(op, run, view, roles, "backward_data_v1r1", method)
@@ -119,7 +122,7 @@ def _backward_data(op: Conv2dBwdDataOp, run: Run, shape: conv.Convolution, asked
         for tile in phase_tiles(shape, asked.channel_multiple, vector):
             gridwise(op, run, tile.view, roles, "backward_data_v4r1", tile=tile)
         return
-    views = conv.backward_data_v4r1(shape, asked.taps_first, asked.channel_multiple)
+    views = implicit_gemm.backward_data_v4r1(shape, asked.taps_first, asked.channel_multiple)
     if asked.phases_apart and phases_apart(op, shape):
         apart = Phases(op, shape, run)
         for view, array in zip(views, apart.arrays, strict=True):
@@ -127,7 +130,7 @@ def _backward_data(op: Conv2dBwdDataOp, run: Run, shape: conv.Convolution, asked
             gridwise(op, run, dense, roles, "backward_data_v4r1", copies={"input": array})
         apart.put_together(run)
         return
-    if not conv.writes_everything(shape):
+    if not implicit_gemm.writes_everything(shape):
         run.zero(map_of(op.input)[0])
     for view in views:
         gridwise(op, run, view, roles, "backward_data_v4r1")
@@ -139,7 +142,7 @@ def _product(op: GemmOp, run: Run) -> None:
     transposed = [bool(p and p.data) for p in (op.a_transposed, op.b_transposed)]
     k = shape_of(op.a)[-2 if transposed[0] else -1]
     assert k is not None
-    view = gemm.plain(m, n, k, batch[0] if batch else None, *transposed)
+    view = product.plain(m, n, k, batch[0] if batch else None, *transposed)
     if op.data_tiled is not None:
         data_tiling.product(op, op.data_tiled.data, view, run)
         return

@@ -26,8 +26,8 @@ from imbrex.ir.shape import element_of
 from imbrex.ir.source import InvalidOp
 from imbrex.schedule.tuning import text
 from imbrex.schedule.xdlops.data_tiled import data_tiled_tuning
-from imbrex.view.data_tiled import DataTiled
-from imbrex.view.gemm import GemmView
+from imbrex.view.copy.data_tiled import DataTiled
+from imbrex.view.gemm.product import GemmView
 from imbrex.view.mma import Operand
 from imbrex.view.swizzle import tile_kernel
 

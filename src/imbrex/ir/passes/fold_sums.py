@@ -16,7 +16,7 @@ from imbrex.ir.ops.thread import ThreadwiseGemmOp
 from imbrex.ir.passes.packing import copy, launch
 from imbrex.ir.rewrite import Run
 from imbrex.ir.shape import LDS, PRIVATE, element_of, shape_of
-from imbrex.view.fold import LANES, Level, Total
+from imbrex.view.work.fold import LANES, Level, Total
 
 __all__ = ["add_shares", "added", "folded"]
 

@@ -25,7 +25,7 @@ from imbrex.ir.passes.gridwise_tiles import Tiles
 from imbrex.ir.rewrite import Run
 from imbrex.ir.shape import LDS, PRIVATE, element_of, shape_of
 from imbrex.ir.source import InvalidOp
-from imbrex.view import tile
+from imbrex.view.gemm import tile
 
 
 def workgroup(

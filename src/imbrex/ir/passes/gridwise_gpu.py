@@ -19,7 +19,8 @@ from imbrex.ir.passes.gridwise_tiles import Tiles
 from imbrex.ir.rewrite import Run, properties
 from imbrex.ir.shape import LDS, PRIVATE, element_of, memref, shape_of
 from imbrex.ir.source import InvalidOp
-from imbrex.view import lds, tile
+from imbrex.view.gemm import tile
+from imbrex.view.stage import lds
 
 PARITIES: Final = ("even", "odd")
 

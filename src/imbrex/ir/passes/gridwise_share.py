@@ -13,7 +13,7 @@ of the plan, and what it does at a segment depends on whether others work at the
 Partial sums are added in the order of k, so that a result does not depend on timing.  Each launch leaves the
 flags as it found them, all zero.
 
-The order of tiles (`imbrex.view.workgroup`) stands between a tile's place and its number.  A plan counts
+The order of tiles (`view.work.workgroup`) stands between a tile's place and its number.  A plan counts
 places, so that whoever is waited for has started earlier whatever the order is: it moves tiles, not
 workgroups.
 """
@@ -38,11 +38,11 @@ from imbrex.ir.ops.workspace import WorkspaceOp
 from imbrex.ir.rewrite import Run, properties
 from imbrex.ir.shape import element_of, memref, shape_of
 from imbrex.ir.source import InvalidOp
-from imbrex.view.pairs import Bound
-from imbrex.view.segment import Quantity, Walk
-from imbrex.view.streamk import MODES, Plan, Tiles
-from imbrex.view.tile import Grid
-from imbrex.view.workgroup import Order
+from imbrex.view.gemm.tile import Grid
+from imbrex.view.work.pairs import Bound
+from imbrex.view.work.segment import Quantity, Walk
+from imbrex.view.work.streamk import MODES, Plan, Tiles
+from imbrex.view.work.workgroup import Order
 
 MOST_BYTES = 16
 """The widest access of one work item."""

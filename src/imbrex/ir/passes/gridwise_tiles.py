@@ -14,8 +14,9 @@ from imbrex.ir.ops.pipelines import THREAD_KEYS
 from imbrex.ir.ops.thread import ThreadwiseCopyOp
 from imbrex.ir.rewrite import Run, properties, require_static
 from imbrex.ir.shape import shape_of
-from imbrex.view import gemm, tile
-from imbrex.view.tile import Grid
+from imbrex.view.gemm import tile
+from imbrex.view.gemm.product import overhang
+from imbrex.view.gemm.tile import Grid
 
 SHARED = (*THREAD_KEYS, "pipeline")
 """What a blockwise_gemm keeps of the gridwise one's tuning."""
@@ -65,7 +66,7 @@ def _grown(value: SSAValue, names: Sequence[str], sizes: Mapping[str, int], run:
     """The operand grown to whole tiles."""
     shape = [s for s in shape_of(value) if s is not None]
     dims = tuple(Dim(n, s) for n, s in zip(names[-len(shape) :], shape, strict=True))
-    layers = gemm.overhang(dims, **sizes)
+    layers = overhang(dims, **sizes)
     return View(run.view(value, layers, "padded"), layers[0].upper if layers else dims)
 
 

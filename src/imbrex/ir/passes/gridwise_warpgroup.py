@@ -21,7 +21,7 @@ from imbrex.ir.ops.workspace import WorkspaceOp
 from imbrex.ir.rewrite import Run, properties, require_static
 from imbrex.ir.shape import element_of, memref, shape_of
 from imbrex.ir.source import InvalidOp
-from imbrex.view.streamk import WORDS, Plan, Tiles
+from imbrex.view.work.streamk import WORDS, Plan, Tiles
 
 THREADS: Final = 128
 """Of a warpgroup."""

@@ -1,6 +1,6 @@
 """A workgroup of a GPU with matrix instructions: its waves multiply wave tiles.
 
-A tile in LDS is seen as (k, m) or (k, n) through its layout (`imbrex.view.lds`); the layout decides where its
+A tile in LDS is seen as (k, m) or (k, n) through its layout (`view.stage.lds`); the layout decides where its
 elements lie.  C stays in registers in the order of the instruction, and is put into the order of memory just
 before it is stored.
 """
@@ -30,9 +30,10 @@ from imbrex.ir.passes.gridwise_tiles import Tiles
 from imbrex.ir.rewrite import Run, properties
 from imbrex.ir.shape import LDS, PRIVATE, element_of, memref, shape_of
 from imbrex.ir.source import InvalidOp
-from imbrex.view import lds, wave
-from imbrex.view.lds import LdsLayout
-from imbrex.view.wave import Side, WaveTiles
+from imbrex.view.mma import wave
+from imbrex.view.mma.wave import Side, WaveTiles
+from imbrex.view.stage import lds
+from imbrex.view.stage.lds import LdsLayout
 
 SIDES: Final[Mapping[str, Side]] = {"a": "m", "b": "n"}
 

@@ -34,8 +34,8 @@ from imbrex.schedule.halo.space import diagonal_of
 from imbrex.schedule.halo_weight.plan import HaloWeightTuning
 from imbrex.schedule.target import GPU_TARGETS
 from imbrex.schedule.warpgroup.plan import CHIP
-from imbrex.view.conv import Convolution
-from imbrex.view.group_merge import GroupMerge
+from imbrex.view.conv.group_merge import GroupMerge
+from imbrex.view.conv.implicit_gemm import Convolution
 
 __all__ = ["Halo", "expect_diagonal", "groups_of", "halo_tuning", "refused", "windows_of"]
 

@@ -36,11 +36,11 @@ from imbrex.schedule.halo_weight.plan import HaloWeightTuning
 from imbrex.schedule.target import GPU_TARGETS
 from imbrex.schedule.tuning import Tuning
 from imbrex.schedule.warpgroup.plan import CHIP
-from imbrex.view.conv import Convolution
-from imbrex.view.fold import Total
-from imbrex.view.gemm import GemmView
-from imbrex.view.group_merge import GroupMerge
-from imbrex.view.weight_raster import SHARE, beside
+from imbrex.view.conv.group_merge import GroupMerge
+from imbrex.view.conv.implicit_gemm import Convolution
+from imbrex.view.conv.weight_raster import SHARE, beside
+from imbrex.view.gemm.product import GemmView
+from imbrex.view.work.fold import Total
 
 __all__ = ["halo_weight_tuning", "products", "reads_planes", "windows_of"]
 

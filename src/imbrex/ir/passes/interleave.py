@@ -1,4 +1,4 @@
-"""Interleave: launches that put the phases of a strided gradient together; see `imbrex.view.interleave`.
+"""Interleave: launches that put the phases of a strided gradient together; see `view.copy.interleave`.
 
 %phase = workspace : 128x256x28x28     one for each residue of rows and columns that has taps
 gridwise_gemm(.., %phase)
@@ -20,8 +20,8 @@ from imbrex.ir.ops.problem import Conv2dBwdDataOp, ConvOp
 from imbrex.ir.passes.packing import copy, launch, workspace
 from imbrex.ir.rewrite import Run
 from imbrex.ir.shape import PRIVATE, element_of
-from imbrex.view import conv
-from imbrex.view.interleave import Interleave, interleaves
+from imbrex.view.conv import implicit_gemm
+from imbrex.view.copy.interleave import Interleave, interleaves
 
 __all__ = ["Phases", "first_phase", "leaves_gaps", "phases_apart"]
 
@@ -31,7 +31,7 @@ READ_BYTES: Final = 64
 """Of a work item that reads a phase out of the input, under way together."""
 
 
-def phases_apart(op: Conv2dBwdDataOp, shape: conv.Convolution) -> bool:
+def phases_apart(op: Conv2dBwdDataOp, shape: implicit_gemm.Convolution) -> bool:
     """Do phases that are stored where they belong leave gaps, so that a launch had better do that?"""
     return interleaves(shape) and finish_of(op.input) is None
 
@@ -46,11 +46,11 @@ def leaves_gaps(op: ConvOp) -> bool:
     )
 
 
-def first_phase(op: ConvOp, shape: conv.Convolution, run: Run) -> SSAValue:
+def first_phase(op: ConvOp, shape: implicit_gemm.Convolution, run: Run) -> SSAValue:
     """The elements of an input that windows of one tap read, none of them in padding: a dense workspace."""
     element = element_of(op.input)
     view = Interleave(shape, element_bytes(element), shape.height.stride, READ_BYTES)
-    (phase, *_) = conv.phases(shape)
+    (phase, *_) = implicit_gemm.phases(shape)
     dest = workspace("sampled", element, view.phase(*phase), run)
     source = run.view(op.input, view.first.layers, "input")
     written = run.view(dest, view.read(*phase).layers, "sampled")
@@ -70,13 +70,13 @@ def first_phase(op: ConvOp, shape: conv.Convolution, run: Run) -> SSAValue:
 
 
 class Phases:
-    """The workspaces of a gradient's phases, in the order of `conv.backward_data_v4r1`."""
+    """The workspaces of a gradient's phases, in the order of `implicit_gemm.backward_data_v4r1`."""
 
-    def __init__(self, op: Conv2dBwdDataOp, shape: conv.Convolution, run: Run) -> None:
+    def __init__(self, op: Conv2dBwdDataOp, shape: implicit_gemm.Convolution, run: Run) -> None:
         self.input = op.input
         self.element = element_of(op.input)
         self.view = Interleave.of(shape, element_bytes(self.element))
-        self.phases = conv.phases(shape)
+        self.phases = implicit_gemm.phases(shape)
         self.arrays: Sequence[SSAValue] = [
             workspace(PHASE, self.element, self.view.phase(*phase), run) for phase in self.phases
         ]

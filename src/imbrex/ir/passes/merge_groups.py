@@ -33,9 +33,9 @@ from imbrex.ir.passes.tiling import number
 from imbrex.ir.rewrite import Run, rewrite_each
 from imbrex.ir.shape import element_of
 from imbrex.schedule import tuning
-from imbrex.view.channels_last import ChannelsLast
-from imbrex.view.data_tiled import VECTOR_BYTES
-from imbrex.view.group_merge import GroupMerge
+from imbrex.view.conv.group_merge import GroupMerge
+from imbrex.view.copy.channels_last import ChannelsLast
+from imbrex.view.copy.data_tiled import VECTOR_BYTES
 
 __all__ = ["MergeGroups"]
 

@@ -24,7 +24,7 @@ from imbrex.ir.ops.thread import ThreadwiseCopyOp
 from imbrex.ir.ops.workspace import WorkspaceOp
 from imbrex.ir.rewrite import Run, properties
 from imbrex.ir.shape import LDS, PRIVATE, element_of, memref
-from imbrex.view.data_tiled import VECTOR_BYTES, Items
+from imbrex.view.copy.data_tiled import VECTOR_BYTES, Items
 
 __all__ = [
     "Body",

@@ -1,4 +1,4 @@
-"""Which gradients have phases that share the tiles of a product, see `imbrex.view.phase_tiles`."""
+"""Which gradients have phases that share the tiles of a product, see `view.conv.phase_tiles`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from imbrex.ir.element import element_bytes
 from imbrex.ir.ops.problem import Conv2dBwdDataOp, ConvOp
 from imbrex.ir.passes.conv_to_gemm import convolution_of
 from imbrex.ir.shape import element_of
-from imbrex.view.phase_tiles import phase_count
+from imbrex.view.conv.phase_tiles import phase_count
 
 __all__ = ["shares_phases"]
 

@@ -7,8 +7,8 @@ that copies them back.
     registers = packed                  shared, turned = registers     barrier
     registers = shared                  array, as it lies = registers
 
-All loads of a work item are under way before the first one is waited for.  See `imbrex.view.plane_tiles`
-and `imbrex.view.line_tiles`.
+All loads of a work item are under way before the first one is waited for.  See `view.copy.plane_tiles`
+and `view.copy.line_tiles`.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from imbrex.ir.ops.memory import LdsBarrierOp
 from imbrex.ir.passes.packing import Body, copy, launch, part_of
 from imbrex.ir.rewrite import Run
 from imbrex.ir.shape import LDS, PRIVATE, element_of, shape_of
-from imbrex.view.line_tiles import LineTiles
-from imbrex.view.plane_tiles import PlaneTiles
+from imbrex.view.copy.line_tiles import LineTiles
+from imbrex.view.copy.plane_tiles import PlaneTiles
 
 __all__ = ["PlanePacking", "unpack_planes"]
 

@@ -19,7 +19,7 @@ from imbrex.ir.passes.packing import copy
 from imbrex.ir.rewrite import Run
 from imbrex.ir.shape import PRIVATE, element_of
 from imbrex.schedule.strips import fastest
-from imbrex.view.strips import Strips
+from imbrex.view.conv.strips import Strips
 
 __all__ = ["Met", "Seen", "Widened", "Window", "place_order", "registers", "seen_columns", "seen_taps"]
 

@@ -22,7 +22,7 @@ from imbrex.ir.ops.thread import ThreadwiseGemmOp
 from imbrex.ir.passes.packing import copy, launch
 from imbrex.ir.passes.strip_registers import Seen, Window, registers, seen_columns, seen_taps
 from imbrex.ir.rewrite import Run
-from imbrex.view.strips import Strips
+from imbrex.view.conv.strips import Strips
 
 __all__ = ["tall_strips_written"]
 

@@ -23,8 +23,9 @@ from imbrex.ir.passes import tiling
 from imbrex.ir.rewrite import Run, properties
 from imbrex.ir.shape import PRIVATE, element_of, shape_of, space_of
 from imbrex.ir.source import InvalidOp
-from imbrex.view import lds, tile
-from imbrex.view.tile import Share
+from imbrex.view.gemm import tile
+from imbrex.view.gemm.tile import Share
+from imbrex.view.stage import lds
 
 Viewed = Callable[[SSAValue, Sequence[Layer], str], SSAValue]
 """A value through layers, made once for each name."""

@@ -22,8 +22,9 @@ from imbrex.ir.passes import tiling
 from imbrex.ir.passes.threadwise_slices import Viewed
 from imbrex.ir.rewrite import Run, properties
 from imbrex.ir.shape import PRIVATE, element_of, shape_of
-from imbrex.view import lds, wave
-from imbrex.view.wave import Side, WaveTiles
+from imbrex.view.mma import wave
+from imbrex.view.mma.wave import Side, WaveTiles
+from imbrex.view.stage import lds
 
 
 def product(op: BlockwiseGemmOp, item: SSAValue, items: int, viewed: Viewed, run: Run) -> None:

@@ -17,9 +17,9 @@ from imbrex.ir.ops.block import BlockwiseGemmOp
 from imbrex.ir.ops.grid import GridwiseGemmExOp
 from imbrex.ir.shape import Size
 from imbrex.ir.source import InvalidOp
+from imbrex.view.gemm.tile import Clusters, Share
 from imbrex.view.mma import instruction
-from imbrex.view.tile import Clusters, Share
-from imbrex.view.wave import WaveTiles
+from imbrex.view.mma.wave import WaveTiles
 
 Product = GridwiseGemmExOp | BlockwiseGemmOp
 

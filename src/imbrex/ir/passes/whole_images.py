@@ -5,7 +5,7 @@
         miopen.gridwise_gemm(%a, %b, %c)
 
 With a stride, backward weight reads a copy of what it needs of the input, and backward data writes a dense
-phase, which a launch puts where it belongs.  See `imbrex.view.whole_images`.
+phase, which a launch puts where it belongs.  See `view.conv.whole_images`.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from imbrex.ir.rewrite import Run, rewrite_each
 from imbrex.ir.shape import element_of
 from imbrex.ir.source import InvalidOp
 from imbrex.schedule.warpgroup.plan import CHIP
-from imbrex.view.conv import Convolution, phases
-from imbrex.view.sampled import sampled
-from imbrex.view.whole_images import NOT_SERVED, WholeImages, serves
+from imbrex.view.conv.implicit_gemm import Convolution, phases
+from imbrex.view.conv.whole_images import NOT_SERVED, WholeImages, serves
+from imbrex.view.copy.sampled import sampled
 
 __all__ = ["WholeImagesPass", "expect_images", "is_served"]
 

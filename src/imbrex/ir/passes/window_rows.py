@@ -6,7 +6,7 @@
         miopen.conv2d(%packed_filter, %packed_input, %output) { padding = [[0, 0], [0, 0]] }
 
 The filter's gradient is written through a view without the taps and channels that are too many.  See
-`imbrex.view.window_rows`.
+`view.conv.window_rows`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from imbrex.ir.passes.packing import Packing, pack_all, workspace
 from imbrex.ir.rewrite import Run, rewrite_each
 from imbrex.ir.shape import element_of
 from imbrex.ir.source import InvalidOp
-from imbrex.view.window_rows import WindowRows, window_rows
+from imbrex.view.conv.window_rows import WindowRows, window_rows
 
 __all__ = ["NOT_SERVED", "WindowRowsPass", "rows_of"]
 

@@ -20,7 +20,7 @@ from imbrex.schedule.legal import check
 from imbrex.schedule.share_cost import Offer
 from imbrex.schedule.target import GpuTarget
 from imbrex.schedule.tiles import DATA_PARALLEL, TileSchedule
-from imbrex.view.streamk import Tiles
+from imbrex.view.work.streamk import Tiles
 
 __all__ = ["MARGIN", "PARTS", "offers", "scheduled", "taken"]
 

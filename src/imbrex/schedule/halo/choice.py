@@ -20,10 +20,10 @@ from imbrex.schedule.halo.space import channels_of, halo_space
 from imbrex.schedule.target import GpuTarget
 from imbrex.schedule.warpgroup.limits import MOST_STAGES
 from imbrex.schedule.warpgroup.plan import PIECE_BYTES, PIECES, ROWS
-from imbrex.view.channels_last import is_channels_last
-from imbrex.view.conv import Convolution
-from imbrex.view.gemm import GemmView
-from imbrex.view.raster import Raster, RasterDirection, raster_of, rastered
+from imbrex.view.conv.implicit_gemm import Convolution
+from imbrex.view.conv.raster import Raster, RasterDirection, raster_of, rastered
+from imbrex.view.copy.channels_last import is_channels_last
+from imbrex.view.gemm.product import GemmView
 
 __all__ = ["Windows", "window_cycles"]
 

@@ -10,7 +10,7 @@ from imbrex.dtype import DType
 from imbrex.schedule.halo.lines import LinesTuning
 from imbrex.schedule.halo.space import channels_of, diagonal_of
 from imbrex.schedule.warpgroup.plan import PIECES, ROWS, columns_of
-from imbrex.view.raster import Raster
+from imbrex.view.conv.raster import Raster
 
 __all__ = ["line_space"]
 

@@ -1,7 +1,7 @@
 """LinesTuning: windows on NVIDIA Hopper line by line, all rows of a window at a time.
 
 A tile is `lines` lines of `images` images, which lie between one another, on a raster of `width` columns
-(`imbrex.view.raster`); consumers have as many lines each, parts of tiles (`imbrex.view.line_stream`).  A
+(`view.conv.raster`); consumers have as many lines each, parts of tiles (`view.work.line_stream`).  A
 stage of the ring holds one line of each of these images, whose pixels are rows of an instruction, once for
 all lines of the result that it has a part in: an instruction's columns are the filters, or a block of them,
 at each of the window's rows.  Each consumer has a ring of its own; the filter stays in shared memory for as
@@ -20,10 +20,10 @@ from imbrex.schedule.halo.window import WindowPlan
 from imbrex.schedule.target import GPU_TARGETS, GpuTarget
 from imbrex.schedule.warpgroup.consumers import OfConsumers
 from imbrex.schedule.warpgroup.plan import ALIGNMENT, CHIP, PIECE_BYTES, PIECES, ROWS, Ring
-from imbrex.view.line_filter import LineFilter
-from imbrex.view.line_stream import LineStreams
 from imbrex.view.mma.hopper import WARPGROUP
-from imbrex.view.shared_tile import ATOM_ROWS
+from imbrex.view.stage.line_filter import LineFilter
+from imbrex.view.stage.shared_tile import ATOM_ROWS
+from imbrex.view.work.line_stream import LineStreams
 
 __all__ = ["LinesPlan", "LinesTuning", "WindowTuning"]
 

@@ -1,6 +1,6 @@
 """HaloTuning: a tile of windows on NVIDIA Hopper whose pixels come into shared memory once, with their halo.
 
-A tile is images x rows x width pixels of a raster (`imbrex.view.raster`); they are the rows of the product,
+A tile is images x rows x width pixels of a raster (`view.conv.raster`); they are the rows of the product,
 all taps and channels of the window one step of K.  A stage of the ring holds the pixels that any of the taps
 wants, `loaded` lines of an image; the filter stays in shared memory as long as a workgroup's tiles share it.
 All else is as in a tuning of warpgroups: `stages`, `consumers` and `pingpong`.
@@ -26,7 +26,7 @@ from imbrex.schedule.warpgroup.plan import (
     shared_tile,
 )
 from imbrex.view.mma.hopper import WARPGROUP
-from imbrex.view.shared_tile import ATOM_ROWS, SharedTile
+from imbrex.view.stage.shared_tile import ATOM_ROWS, SharedTile
 
 __all__ = ["HaloPlan", "HaloTuning"]
 

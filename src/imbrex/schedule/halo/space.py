@@ -10,8 +10,8 @@ from imbrex.dtype import DType
 from imbrex.schedule.halo.plan import HaloTuning
 from imbrex.schedule.warpgroup.limits import MOST_ACCUMULATORS
 from imbrex.schedule.warpgroup.plan import PIECES, ROWS, SWIZZLES, columns_of
+from imbrex.view.conv.raster import Raster
 from imbrex.view.mma.hopper import WARPGROUP
-from imbrex.view.raster import Raster
 
 __all__ = ["channels_of", "diagonal_of", "halo_space"]
 

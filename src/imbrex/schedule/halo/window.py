@@ -13,7 +13,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from imbrex.schedule.context import GemmContext
 from imbrex.schedule.target import GPU_TARGETS, GpuTarget
 from imbrex.schedule.warpgroup.plan import CHIP, Ring
-from imbrex.view.shared_tile import Major
+from imbrex.view.stage.shared_tile import Major
 
 __all__ = ["WindowPlan"]
 

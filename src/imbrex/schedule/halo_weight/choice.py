@@ -19,13 +19,13 @@ from imbrex.schedule.target import GpuTarget
 from imbrex.schedule.warpgroup.cost import copy_cycles
 from imbrex.schedule.warpgroup.limits import MOST_STAGES
 from imbrex.schedule.warpgroup.plan import ROWS
-from imbrex.view.channels_last import is_channels_last
-from imbrex.view.conv import Convolution
-from imbrex.view.gemm import GemmView
-from imbrex.view.plane_stage import COLUMNS, halo_lines, line_of, lines_abreast
-from imbrex.view.raster import least_line
-from imbrex.view.tap_tile import PIXELS
-from imbrex.view.weight_raster import WeightRaster
+from imbrex.view.conv.implicit_gemm import Convolution
+from imbrex.view.conv.raster import least_line
+from imbrex.view.conv.weight_raster import WeightRaster
+from imbrex.view.copy.channels_last import is_channels_last
+from imbrex.view.gemm.product import GemmView
+from imbrex.view.stage.plane_stage import COLUMNS, halo_lines, line_of, lines_abreast
+from imbrex.view.stage.tap_tile import PIXELS
 
 __all__ = ["WeightWindows"]
 
@@ -76,7 +76,7 @@ class WeightWindows:
 
     @cached_property
     def in_planes(self) -> int:
-        """Lines of a group, where warps read both arrays' planes (`imbrex.view.plane_stage`); else 0."""
+        """Lines of a group, where warps read both arrays' planes (`view.stage.plane_stage`); else 0."""
         conv, h, w = self.conv, self.conv.height, self.conv.width
         planes = tuple(tuple(d.name for d in dims[-2:]) for dims in (conv.input, conv.output))
         count = lines_abreast(gcd(h.image, h.out), w.out, self.dtype.bytes) or 0

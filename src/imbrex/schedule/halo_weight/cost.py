@@ -8,7 +8,7 @@ from imbrex.schedule.halo.cost import LINE_BYTES, ROW_CYCLES
 from imbrex.schedule.halo_weight.plan import SUM_BYTES, HaloWeightPlan, HaloWeightTuning
 from imbrex.schedule.warpgroup.plan import ROWS, instruction_of
 from imbrex.schedule.warpgroup.rates import HALO_RATES as RATES
-from imbrex.view.tap_tile import PIXELS
+from imbrex.view.stage.tap_tile import PIXELS
 
 __all__ = ["halo_weight_cycles"]
 

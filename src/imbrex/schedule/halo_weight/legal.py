@@ -10,7 +10,7 @@ from imbrex.schedule.rules import Reasons, Rules, lds_bytes, listed
 from imbrex.schedule.target import GpuTarget
 from imbrex.schedule.warpgroup.limits import chip, few_consumers, registers, stages_ahead
 from imbrex.schedule.warpgroup.plan import CHIP, PIECES, ROWS, SWIZZLES, columns_of
-from imbrex.view.tap_tile import PIXELS
+from imbrex.view.stage.tap_tile import PIXELS
 
 __all__ = ["HALO_WEIGHT_RULES"]
 

@@ -1,6 +1,6 @@
 """HaloWeightTuning: backward weight on NVIDIA Hopper, whose pixels come into shared memory once for all taps.
 
-A step of K is images x rows x width pixels of a raster (`imbrex.view.weight_raster`): a stage of the ring has
+A step of K is images x rows x width pixels of a raster (`view.conv.weight_raster`): a stage of the ring has
 what the output has there, for 64 filters, and of a block of channels of the input the pixels that any of the
 taps wants, `loaded` lines of an image.  A tile of the result has all taps; consumers share them.  The steps
 of all images are dealt out to `shares`, which are products of their own, added up by another launch.

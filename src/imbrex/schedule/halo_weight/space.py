@@ -11,7 +11,7 @@ from imbrex.schedule.halo_weight.plan import HaloWeightTuning
 from imbrex.schedule.warpgroup.limits import MOST_ACCUMULATORS
 from imbrex.schedule.warpgroup.plan import PIECES, ROWS, SWIZZLES, columns_of
 from imbrex.view.mma.hopper import WARPGROUP
-from imbrex.view.tap_tile import PIXELS
+from imbrex.view.stage.tap_tile import PIXELS
 
 __all__ = ["Pixels", "block_of", "halo_weight_space"]
 

@@ -17,7 +17,7 @@ from imbrex.schedule.warpgroup import cluster_k
 from imbrex.schedule.warpgroup.cost import Priced
 from imbrex.schedule.warpgroup.plan import WarpgroupPlan, WarpgroupTuning, resident_clusters
 from imbrex.schedule.warpgroup.space import warpgroup_space
-from imbrex.view.streamk import WORDS, Mode, even_pieces
+from imbrex.view.work.streamk import WORDS, Mode, even_pieces
 
 __all__ = ["MARGIN", "best_schedule", "best_tuning", "offers", "scheduled", "taken"]
 

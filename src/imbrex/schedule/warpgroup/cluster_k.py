@@ -21,7 +21,7 @@ from imbrex.schedule.warpgroup.cost import schedule_cycles
 from imbrex.schedule.warpgroup.plan import WarpgroupPlan, WarpgroupTuning, columns_of
 from imbrex.schedule.warpgroup.space import warpgroup_space
 from imbrex.schedule.warpgroup.steps import SUM_BYTES
-from imbrex.view.shared_tile import ATOM_ROWS
+from imbrex.view.stage.shared_tile import ATOM_ROWS
 
 __all__ = ["broken", "scheduled"]
 

@@ -23,7 +23,7 @@ from imbrex.schedule.warpgroup.plan import RESIDENT, WarpgroupPlan, resident_clu
 from imbrex.schedule.warpgroup.rates import RATES
 from imbrex.schedule.warpgroup.steps import Streams, norm
 from imbrex.schedule.warpgroup.traffic import memory_bytes, scattered_bytes
-from imbrex.view.streamk import Mode, Plan, Tiles, goes_abreast
+from imbrex.view.work.streamk import Mode, Plan, Tiles, goes_abreast
 
 __all__ = ["Priced", "ScheduleCost", "copy_cycles", "schedule_cost", "schedule_cycles", "warpgroup_cycles"]
 

@@ -18,7 +18,7 @@ from imbrex.schedule.warpgroup.limits import (
     whole_rows,
 )
 from imbrex.schedule.warpgroup.plan import PIECES, RESIDENT, ROWS, SWIZZLES, WarpgroupPlan, columns_of
-from imbrex.view.shared_tile import ATOM_ROWS
+from imbrex.view.stage.shared_tile import ATOM_ROWS
 
 __all__ = ["MOST_PLACES", "TYPES", "WARPGROUP_RULES"]
 

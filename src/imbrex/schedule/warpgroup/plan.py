@@ -24,7 +24,7 @@ from imbrex.schedule.target import GPU_TARGETS, GpuTarget
 from imbrex.schedule.warpgroup.consumers import OfConsumers
 from imbrex.view.mma import Instruction, instructions
 from imbrex.view.mma.hopper import WARPGROUP
-from imbrex.view.shared_tile import Major, SharedTile, Swizzle
+from imbrex.view.stage.shared_tile import Major, SharedTile, Swizzle
 
 __all__ = [
     "CHIP",
@@ -67,7 +67,7 @@ all of which have a multiple of 4 multiprocessors (CUTLASS counts on so many).""
 @dataclass(frozen=True)
 class WarpgroupTuning(OfConsumers):
     """A tile of m x n x k (elements) of a workgroup; group: tiles far before the next column (WGM), in units
-    of clusters, see `imbrex.view.workgroup`.
+    of clusters, see `view.work.workgroup`.
     """
 
     kind: ClassVar[str] = "warpgroup"

@@ -24,7 +24,7 @@ from imbrex.schedule.warpgroup.rates import RATES
 from imbrex.schedule.warpgroup.traffic import Rows, neighbours, rows_of
 from imbrex.view.mma import Instruction
 from imbrex.view.mma.hopper import WARPGROUP
-from imbrex.view.shared_tile import SharedTile
+from imbrex.view.stage.shared_tile import SharedTile
 
 __all__ = ["STORE_PENALTY", "SUM_BYTES", "TURNED_PENALTY", "Steps", "Streams", "crosses", "norm"]
 

@@ -14,7 +14,7 @@ from typing import Final
 
 from imbrex.schedule.context import SAMPLE, Access, GemmContext
 from imbrex.schedule.warpgroup.plan import WarpgroupPlan
-from imbrex.view.shared_tile import SharedTile
+from imbrex.view.stage.shared_tile import SharedTile
 
 __all__ = ["Rows", "memory_bytes", "neighbours", "rows_of", "scattered_bytes"]
 

@@ -15,10 +15,12 @@ from typing import assert_never
 from imbrex.index.banks import Traffic, traffic
 from imbrex.index.map import Dim, Map
 from imbrex.schedule.general.copy import WIDEST_VECTOR_BYTES
-from imbrex.view import lds, tile, wave
-from imbrex.view.lds import LdsKind, LdsLayout
-from imbrex.view.tile import Share
-from imbrex.view.wave import Side, WaveTiles
+from imbrex.view.gemm import tile
+from imbrex.view.gemm.tile import Share
+from imbrex.view.mma import wave
+from imbrex.view.mma.wave import Side, WaveTiles
+from imbrex.view.stage import lds
+from imbrex.view.stage.lds import LdsKind, LdsLayout
 
 __all__ = ["LdsTile", "LdsTraffic", "layout_of", "traffic_of"]
 

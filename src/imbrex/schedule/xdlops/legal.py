@@ -10,9 +10,9 @@ from imbrex.schedule.target import GpuTarget
 from imbrex.schedule.xdlops import mfma
 from imbrex.schedule.xdlops.plan import XdlopsPlan
 from imbrex.schedule.xdlops.stage import TileCopy
-from imbrex.view.fragment import k_parts
 from imbrex.view.mma import Instruction, instructions, nearest
-from imbrex.view.wave import tile_of
+from imbrex.view.mma.fragment import k_parts
+from imbrex.view.mma.wave import tile_of
 
 __all__ = ["XDLOPS_RULES"]
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from functools import lru_cache
 
 from imbrex.dtype import TF32, DType
-from imbrex.view.fragment import k_parts
 from imbrex.view.mma import CHIPS, Instruction, instruction, instructions
-from imbrex.view.wave import WaveTiles
+from imbrex.view.mma.fragment import k_parts
+from imbrex.view.mma.wave import WaveTiles
 
 __all__ = ["AUTO", "chosen", "eligible", "named", "served", "takes", "tiles_with"]
 

@@ -20,8 +20,8 @@ from imbrex.schedule.target import GPU_TARGETS, GpuTarget
 from imbrex.schedule.xdlops import mfma
 from imbrex.schedule.xdlops.banks import LdsTile, LdsTraffic, layout_of, traffic_of
 from imbrex.schedule.xdlops.stage import TileCopy
-from imbrex.view.lds import LdsKind, LdsLayout
-from imbrex.view.wave import Side, WaveTiles
+from imbrex.view.mma.wave import Side, WaveTiles
+from imbrex.view.stage.lds import LdsKind, LdsLayout
 
 __all__ = ["CopyKind", "XdlopsPlan", "XdlopsTuning"]
 

@@ -18,7 +18,7 @@ from math import gcd
 
 from imbrex.schedule.context import Access
 from imbrex.schedule.general.copy import WIDEST_VECTOR_BYTES
-from imbrex.view.tile import Share
+from imbrex.view.gemm.tile import Share
 
 __all__ = ["TileCopy"]
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from imbrex.index.expr import var
 from imbrex.index.map import Map
-from imbrex.view.shared_tile import SharedTile
+from imbrex.view.stage.shared_tile import SharedTile
 from imbrex.view.tensor.box import along_inner, boxed, split
 from imbrex.view.tensor.check import differs, misplaced
 from imbrex.view.tensor.form import Box, ElementType, Refused, Walk

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from imbrex.index.expr import var
-from imbrex.view.halo_tile import HaloTile
+from imbrex.view.stage.halo_tile import HaloTile
 from imbrex.view.tensor.form import Box, ElementType, Piece, Refused
 from imbrex.view.tensor.limit import beyond_limits
 from imbrex.view.tensor.pixels import (

@@ -20,7 +20,7 @@ import numpy as np
 
 from imbrex.index.expr import var
 from imbrex.index.rule import Guard
-from imbrex.view.halo_tile import HaloTile
+from imbrex.view.stage.halo_tile import HaloTile
 from imbrex.view.tensor.form import Box, ElementType, Piece, Refused
 from imbrex.view.tensor.halo import Halo, reached
 from imbrex.view.tensor.limit import beyond_limits

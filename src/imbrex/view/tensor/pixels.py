@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from imbrex.index.expr import Lin, lin, var
 from imbrex.index.map import Map
-from imbrex.view.shared_tile import SWIZZLES, Swizzle
+from imbrex.view.stage.shared_tile import SWIZZLES, Swizzle
 from imbrex.view.tensor.form import ElementType, Refused
 from imbrex.view.tensor.space import Axis, Space, joined_with
 

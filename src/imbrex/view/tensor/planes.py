@@ -19,7 +19,7 @@ import numpy as np
 
 from imbrex.index.expr import var
 from imbrex.index.map import Map
-from imbrex.view.plane_stage import LINE_BYTES, LineTile
+from imbrex.view.stage.plane_stage import LINE_BYTES, LineTile
 from imbrex.view.tensor.box import along_inner, boxed
 from imbrex.view.tensor.check import misplaced, offsets
 from imbrex.view.tensor.form import Box, ElementType, Piece, Refused

@@ -12,7 +12,7 @@ from typing import Final
 
 from imbrex.index.expr import Lin, lin, var
 from imbrex.index.map import Map
-from imbrex.view.shared_tile import ATOM_ROWS, Block, SharedTile
+from imbrex.view.stage.shared_tile import ATOM_ROWS, Block, SharedTile
 from imbrex.view.tensor.form import Refused
 
 __all__ = ["BATCH", "INNER", "ROW", "Run", "Tiling", "shift"]

@@ -18,7 +18,7 @@ from imbrex.pipeline import Request, levels, lower
 from imbrex.problem import Conv2d
 from imbrex.schedule import tuning
 from imbrex.schedule.target import GPU_TARGETS
-from imbrex.view.phase_box import PhaseBox
+from imbrex.view.conv.phase_box import PhaseBox
 
 SHIM = """
 #include <stdint.h>

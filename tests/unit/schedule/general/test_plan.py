@@ -11,9 +11,9 @@ from imbrex.schedule.defines import defines
 from imbrex.schedule.general.plan import LEVEL1_CLUSTERS, GeneralTuning
 from imbrex.schedule.general.space import general_space
 from imbrex.schedule.target import GPU_TARGETS, target
-from imbrex.view.conv import Convolution, forward
-from imbrex.view.gemm import GemmView
-from imbrex.view.lds import spaced
+from imbrex.view.conv.implicit_gemm import Convolution, forward
+from imbrex.view.gemm.product import GemmView
+from imbrex.view.stage.lds import spaced
 
 from ..convs import convolution
 

@@ -11,7 +11,7 @@ from imbrex.schedule.access import context_of
 from imbrex.schedule.halo_weight.choice import WeightWindows
 from imbrex.schedule.halo_weight.plan import HaloWeightTuning
 from imbrex.schedule.target import GPU_TARGETS
-from imbrex.view.conv import Convolution
+from imbrex.view.conv.implicit_gemm import Convolution
 
 HOPPER, F16 = GPU_TARGETS["sm_90a"], dtype("f16")
 

@@ -17,7 +17,7 @@ from imbrex.schedule.tiles import TileSchedule
 from imbrex.schedule.warpgroup.choice import scheduled
 from imbrex.schedule.warpgroup.cluster_k import broken
 from imbrex.schedule.warpgroup.plan import WarpgroupTuning
-from imbrex.view.gemm import plain
+from imbrex.view.gemm.product import plain
 
 MACHINE = GPU_TARGETS["sm_90a"]
 TILE = WarpgroupTuning(128, 128, 64, 4, 2, 1, 1, False, False, 4)

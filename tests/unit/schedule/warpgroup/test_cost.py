@@ -16,7 +16,7 @@ from imbrex.schedule.tiles import DATA_PARALLEL, TileSchedule
 from imbrex.schedule.warpgroup.cost import copy_cycles, schedule_cost
 from imbrex.schedule.warpgroup.plan import WarpgroupTuning
 from imbrex.schedule.warpgroup.rates import RATES, Rates
-from imbrex.view.gemm import plain
+from imbrex.view.gemm.product import plain
 
 MACHINE = GPU_TARGETS["sm_90a"]
 TILE = WarpgroupTuning(128, 128, 64, 4, 2, 1, 1, False, False, 4)

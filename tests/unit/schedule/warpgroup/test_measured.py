@@ -35,7 +35,7 @@ from imbrex.schedule.tuning import parse
 from imbrex.schedule.warpgroup.cost import schedule_cycles
 from imbrex.schedule.warpgroup.plan import WarpgroupTuning
 from imbrex.schedule.warpgroup.rates import CLOCK_HZ
-from imbrex.view.streamk import Tiles, goes_abreast
+from imbrex.view.work.streamk import Tiles, goes_abreast
 
 MACHINE = GPU_TARGETS["sm_90a"]
 FITTED = Path(__file__).parent / "data" / "hopper_h100.json"

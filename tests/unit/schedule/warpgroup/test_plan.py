@@ -24,7 +24,7 @@ from imbrex.schedule.warpgroup.rates import CLOCK_HZ
 from imbrex.schedule.warpgroup.space import warpgroup_space
 from imbrex.schedule.warpgroup.steps import Streams
 from imbrex.schedule.warpgroup.traffic import rows_of
-from imbrex.view.gemm import plain
+from imbrex.view.gemm.product import plain
 
 MACHINE = GPU_TARGETS["sm_90a"]
 TILE = WarpgroupTuning(128, 256, 64, 4, 2, 2, 1, False, False, 8)

@@ -17,7 +17,7 @@ from imbrex.schedule.warpgroup.plan import WarpgroupPlan, WarpgroupTuning
 from imbrex.schedule.warpgroup.rates import RATES
 from imbrex.schedule.warpgroup.steps import Streams
 from imbrex.schedule.warpgroup.traffic import neighbours
-from imbrex.view.gemm import plain
+from imbrex.view.gemm.product import plain
 
 MACHINE = GPU_TARGETS["sm_90a"]
 TILE = WarpgroupTuning(64, 128, 64, 8, 1, 1, 1, False, False, 4)

@@ -12,8 +12,8 @@ from imbrex.schedule.target import CPU_ISAS, GPU_TARGETS, GpuTarget
 from imbrex.schedule.xdlops.data_tiled import data_tiled_tuning, named_algorithm, usual_kernel
 from imbrex.schedule.xdlops.mfma import eligible
 from imbrex.schedule.xdlops.plan import XdlopsPlan
-from imbrex.view.data_tiled import DataTiled
-from imbrex.view.gemm import plain
+from imbrex.view.copy.data_tiled import DataTiled
+from imbrex.view.gemm.product import plain
 from imbrex.view.swizzle import SEEDS, TileKernel, kernel_name, tile_kernel
 
 CHIPS = ("gfx908", "gfx90a", "gfx942", "gfx950")

@@ -17,8 +17,8 @@ from imbrex.schedule.xdlops.banks import LdsTile, traffic_of
 from imbrex.schedule.xdlops.banks import _candidates as candidates
 from imbrex.schedule.xdlops.plan import XdlopsTuning
 from imbrex.schedule.xdlops.space import wave_space
-from imbrex.view.lds import LdsKind, LdsLayout
 from imbrex.view.mma import instructions
+from imbrex.view.stage.lds import LdsKind, LdsLayout
 
 ALONG_K, ALONG_D = Access((16, 1), (64.0, 1.0), (1, 0)), Access((1, 16), (1.0, 64.0), (0, 1))
 

@@ -10,7 +10,7 @@ import pytest
 from imbrex.index.map import Dim, Map
 from imbrex.schedule.context import Access
 from imbrex.schedule.xdlops.stage import TileCopy
-from imbrex.view import tile
+from imbrex.view.gemm import tile
 
 ALONG_K, ALONG_D = Access((16, 1), (64.0, 1.0), (1, 0)), Access((1, 16), (1.0, 64.0), (0, 1))
 SINGLE = Access((1, 1), (3.0, 1024.0), (1, 1))

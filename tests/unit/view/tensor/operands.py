@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from imbrex.dtype import F8E4M3FN, F16, F32, DType
 from imbrex.index.map import Dim, Map
-from imbrex.view.conv import Convolution
-from imbrex.view.shared_tile import SharedTile
+from imbrex.view.conv.implicit_gemm import Convolution
+from imbrex.view.stage.shared_tile import SharedTile
 from imbrex.view.tensor import Box, Walk
 
 from ..memory import Array, filled

@@ -11,10 +11,10 @@ import pytest
 
 from imbrex.dtype import F16
 from imbrex.index.map import Map
-from imbrex.view import conv
-from imbrex.view.conv import Convolution
-from imbrex.view.gemm import GemmView
-from imbrex.view.shared_tile import SharedTile, Swizzle
+from imbrex.view.conv import implicit_gemm
+from imbrex.view.conv.implicit_gemm import Convolution
+from imbrex.view.gemm.product import GemmView
+from imbrex.view.stage.shared_tile import SharedTile, Swizzle
 from imbrex.view.tensor import Box, Refused, Walk, access
 
 from .operands import LAYOUTS, brings, convolution
@@ -35,11 +35,14 @@ def random_convolution(rng: random.Random, layout: str) -> Convolution:
 
 
 def views(shape: Convolution, multiple: int) -> Iterator[tuple[str, GemmView]]:
-    yield "forward", conv.forward(shape, taps_first=True, channel_multiple=multiple)
-    for view in conv.backward_data_v4r1(shape, taps_first=True, channel_multiple=multiple):
+    yield "forward", implicit_gemm.forward(shape, taps_first=True, channel_multiple=multiple)
+    for view in implicit_gemm.backward_data_v4r1(shape, taps_first=True, channel_multiple=multiple):
         yield "backward data", view
     channels_last = shape.input[-1].name == "c"
-    yield "backward weight", conv.backward_weight(shape, channels_last, multiple if channels_last else 1)
+    yield (
+        "backward weight",
+        implicit_gemm.backward_weight(shape, channels_last, multiple if channels_last else 1),
+    )
 
 
 def form_of(map: Map, swizzle: Swizzle, parts: int = 1) -> tuple[Box | Walk | Refused, SharedTile]:
@@ -101,7 +104,10 @@ def test_windows_of_each_direction() -> None:
     """Three by three, padded: the start pixels, and the taps, of backward data from the last one on."""
     shape = convolution("nhwc", 2, 64, 14, 14, 64, 3, 3, padding=SAME)
     tile = SharedTile(64, 128, 2, "k", 128)
-    ahead, back = (access(v.b, tile, F16) for v in (conv.forward(shape), *conv.backward_data_v4r1(shape)))
+    ahead, back = (
+        access(v.b, tile, F16)
+        for v in (implicit_gemm.forward(shape), *implicit_gemm.backward_data_v4r1(shape))
+    )
     for form in (ahead, back):
         assert isinstance(form, Walk)
         assert (form.sizes, form.strides, form.base) == ((64, 14, 14, 2), (64, 14 * 64, 196 * 64), 0)
@@ -113,33 +119,35 @@ def test_windows_of_each_direction() -> None:
     ]
     assert taps[0] == [(x, y) for y in range(3) for x in range(3)]
     assert taps[1] == taps[0][::-1]
-    weight = access(conv.backward_weight(shape).b, replace(tile, major="d"), F16)
+    weight = access(implicit_gemm.backward_weight(shape).b, replace(tile, major="d"), F16)
     assert isinstance(weight, Walk) and (weight.channels, weight.pixels) == (64, 64)
     assert [[x.eval({"tile": 1}) for x in p.offsets] for p in weight.pieces] == [[2, 0], [0, 1]]
 
 
 def test_a_stride_is_a_step_of_start_pixels() -> None:
     shape = convolution("nhwc", 2, 64, 15, 13, 64, 3, 3, (2, 2), padding=((0, 2), (1, 0)))
-    form = access(conv.forward(shape).b, SharedTile(64, 128, 2, "k", 128), F16)
+    form = access(implicit_gemm.forward(shape).b, SharedTile(64, 128, 2, "k", 128), F16)
     assert isinstance(form, Walk)
     assert (form.steps, form.lower, form.upper) == ((2, 2), (-1, 0), (-3, 0))
 
 
 def test_one_by_one_is_a_box_or_a_view_of_every_other_pixel() -> None:
     tile = SharedTile(64, 128, 2, "k", 128)
-    plain = access(conv.forward(convolution("nhwc", 2, 64, 14, 14, 64, 1, 1)).b, tile, F16)
+    plain = access(implicit_gemm.forward(convolution("nhwc", 2, 64, 14, 14, 64, 1, 1)).b, tile, F16)
     assert isinstance(plain, Box) and plain.sizes == (64, 2 * 14 * 14)
-    strided = access(conv.forward(convolution("nhwc", 2, 64, 14, 14, 64, 1, 1, (2, 2))).b, tile, F16)
+    strided = access(implicit_gemm.forward(convolution("nhwc", 2, 64, 14, 14, 64, 1, 1, (2, 2))).b, tile, F16)
     assert isinstance(strided, Walk)
     assert (strided.sizes, strided.strides[0], strided.steps) == ((64, 7, 1, 14), 128, (1, 1))
-    assert_brings(strided, conv.forward(convolution("nhwc", 2, 64, 14, 14, 64, 1, 1, (2, 2))).b, tile)
+    assert_brings(
+        strided, implicit_gemm.forward(convolution("nhwc", 2, 64, 14, 14, 64, 1, 1, (2, 2))).b, tile
+    )
 
 
 def test_steps_that_end_between_taps_end_in_channels_that_do_not_exist() -> None:
     """Nine taps of 64 channels in steps of 128: the last half step is zeros, whatever the direction."""
     shape = convolution("nhwc", 1, 64, 5, 5, 64, 3, 3, padding=SAME)
     tile = SharedTile(128, 64, 2, "k", 128)
-    for view in (conv.forward(shape), *conv.backward_data_v4r1(shape)):
+    for view in (implicit_gemm.forward(shape), *implicit_gemm.backward_data_v4r1(shape)):
         form = access(view.b, tile, F16)
         assert isinstance(form, Walk)
         assert all(x.bounds[0] >= 0 and x.bounds[1] <= 2 for p in form.pieces for x in p.offsets)
@@ -148,16 +156,18 @@ def test_steps_that_end_between_taps_end_in_channels_that_do_not_exist() -> None
 
 def test_groups_are_in_the_channels_coordinate_or_in_the_images() -> None:
     tile = SharedTile(64, 64, 2, "k", 128)
-    inside = access(conv.forward(convolution("nhwc grouped", 2, 64, 5, 5, 64, 3, 3, g=2)).b, tile, F16)
+    inside = access(
+        implicit_gemm.forward(convolution("nhwc grouped", 2, 64, 5, 5, 64, 3, 3, g=2)).b, tile, F16
+    )
     assert isinstance(inside, Walk) and inside.sizes == (128, 5, 5, 2)
-    apart = access(conv.forward(convolution("gnhwc", 2, 64, 5, 5, 64, 3, 3, g=2)).b, tile, F16)
+    apart = access(implicit_gemm.forward(convolution("gnhwc", 2, 64, 5, 5, 64, 3, 3, g=2)).b, tile, F16)
     assert isinstance(apart, Walk) and apart.sizes == (64, 5, 5, 4)
 
 
 @pytest.mark.parametrize(("side", "kind"), [(56, Box), (28, Refused), (32, Box), (7, Refused)])
 def test_pixels_that_lie_together(side: int, kind: type) -> None:
     """NCHW, one by one: whole rows of the swizzle in an image, or none."""
-    view = conv.forward(convolution("nchw", 2, 64, side, side, 8, 1, 1))
+    view = implicit_gemm.forward(convolution("nchw", 2, 64, side, side, 8, 1, 1))
     tile = SharedTile(64, 128, 2, "d", 128)
     form = access(view.b, tile, F16)
     assert isinstance(form, kind), form
@@ -182,18 +192,18 @@ def test_pixels_that_lie_together(side: int, kind: type) -> None:
     ],
 )
 def test_what_is_refused_and_why(shape: Convolution, reason: str) -> None:
-    found = access(conv.forward(shape).b, SharedTile(64, 128, 2, "k", 128), F16)
+    found = access(implicit_gemm.forward(shape).b, SharedTile(64, 128, 2, "k", 128), F16)
     assert isinstance(found, Refused) and reason in found.reason, found
 
 
 def test_channels_that_are_no_multiple_of_16_bytes_are_refused() -> None:
-    view = conv.forward(convolution("nhwc", 1, 20, 9, 9, 8, 3, 3), channel_multiple=64)
+    view = implicit_gemm.forward(convolution("nhwc", 1, 20, 9, 9, 8, 3, 3), channel_multiple=64)
     found = access(view.b, SharedTile(64, 128, 2, "k", 128), F16)
     assert isinstance(found, Refused) and "a stride of 40 bytes is not a multiple of 16" in found.reason
 
 
 def test_control_another_walk_brings_something_else() -> None:
-    view = conv.forward(convolution("nhwc", 2, 32, 5, 6, 32, 3, 3, (2, 1), padding=((1, 0), (2, 1))))
+    view = implicit_gemm.forward(convolution("nhwc", 2, 32, 5, 6, 32, 3, 3, (2, 1), padding=((1, 0), (2, 1))))
     tile = SharedTile(32, 64, 2, "k", 64)
     form = access(view.b, tile, F16)
     assert isinstance(form, Walk)

@@ -9,9 +9,9 @@ import pytest
 
 from imbrex.dtype import F16
 from imbrex.index.expr import lin, var
-from imbrex.view import conv
-from imbrex.view.gemm import plain
-from imbrex.view.shared_tile import SharedTile
+from imbrex.view.conv import implicit_gemm
+from imbrex.view.gemm.product import plain
+from imbrex.view.stage.shared_tile import SharedTile
 from imbrex.view.tensor import Box, TensorMap, Walk, access
 from imbrex.view.tensor.check import differs
 from imbrex.view.tensor.limit import beyond_limits
@@ -31,7 +31,7 @@ def box() -> Box:
 
 def walk() -> Walk:
     shape = convolution("nhwc", 2, 64, 9, 9, 8, 3, 3, padding=((1, 1), (1, 1)))
-    found = access(conv.forward(shape).b, TILE, F16)
+    found = access(implicit_gemm.forward(shape).b, TILE, F16)
     assert isinstance(found, Walk)
     return found
 

@@ -12,8 +12,8 @@ from imbrex.dtype import F8E4M3FN, F16, F32, DType
 from imbrex.index.expr import var
 from imbrex.index.map import Dim, Map, layer_over
 from imbrex.index.rule import PassThrough, Unmerge
-from imbrex.view.gemm import GemmView, plain
-from imbrex.view.shared_tile import Major, SharedTile, Swizzle
+from imbrex.view.gemm.product import GemmView, plain
+from imbrex.view.stage.shared_tile import Major, SharedTile, Swizzle
 from imbrex.view.tensor import Box, Refused, Walk, access
 
 from ..memory import filled, read

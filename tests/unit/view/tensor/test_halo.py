@@ -9,9 +9,9 @@ import pytest
 from imbrex.dtype import F16
 from imbrex.index.map import Dim, Map, layer_over
 from imbrex.index.rule import PassThrough
-from imbrex.view.conv import Convolution, forward
-from imbrex.view.gemm import GemmView
-from imbrex.view.raster import rastered
+from imbrex.view.conv.implicit_gemm import Convolution, forward
+from imbrex.view.conv.raster import rastered
+from imbrex.view.gemm.product import GemmView
 from imbrex.view.tensor import Halo, Product, Refused, halo_access
 
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from imbrex.dtype import F16
-from imbrex.view.conv import forward
-from imbrex.view.raster import rastered
+from imbrex.view.conv.implicit_gemm import forward
+from imbrex.view.conv.raster import rastered
 from imbrex.view.tensor import Lines, Refused, line_access
 
 from .test_halo import layer, product

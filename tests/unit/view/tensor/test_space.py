@@ -9,8 +9,8 @@ import pytest
 
 from imbrex.index.expr import var
 from imbrex.index.map import Map
-from imbrex.view import conv
-from imbrex.view.gemm import plain
+from imbrex.view.conv import implicit_gemm
+from imbrex.view.gemm.product import plain
 from imbrex.view.tensor.form import Refused
 from imbrex.view.tensor.space import Axis, Space, joined_with, space, spaces
 
@@ -53,11 +53,11 @@ def test_operands_and_results_of_convolutions(layout: str, seed: int) -> None:
 def test_what_runs_on_is_one_axis() -> None:
     """Pixels with no padding between rows; every other pixel as an axis of half as many."""
     assert [a.size for a in space_of(plain(6, 5, 4, 3).a).axes] == [3, 6, 4]
-    pixels = conv.forward(convolution("nhwc", 2, 8, 6, 6, 8, 1, 1)).b
+    pixels = implicit_gemm.forward(convolution("nhwc", 2, 8, 6, 6, 8, 1, 1)).b
     assert [(a.size, a.stride) for a in space_of(pixels).axes] == [(72, 8), (8, 1)]
-    strided = conv.forward(convolution("nhwc", 2, 8, 6, 5, 8, 1, 1, (2, 2))).b
+    strided = implicit_gemm.forward(convolution("nhwc", 2, 8, 6, 5, 8, 1, 1, (2, 2))).b
     assert [(a.size, a.stride) for a in space_of(strided).axes] == [(6, 80), (3, 16), (8, 1)]
-    padded = conv.forward(convolution("nhwc", 2, 8, 6, 6, 8, 1, 1, padding=((1, 0), (0, 1)))).b
+    padded = implicit_gemm.forward(convolution("nhwc", 2, 8, 6, 6, 8, 1, 1, padding=((1, 0), (0, 1)))).b
     assert len(space_of(padded).axes) == 4
 
 
@@ -70,7 +70,7 @@ def test_axes_with_a_gap_or_an_edge_between_them_stay_apart() -> None:
 
 
 def test_control_another_base_or_stride_is_elsewhere() -> None:
-    map = conv.forward(convolution("nhwc", 2, 8, 6, 5, 8, 3, 3)).b
+    map = implicit_gemm.forward(convolution("nhwc", 2, 8, 6, 5, 8, 3, 3)).b
     found = space_of(map)
     first, *others = found.axes
     for wrong in (

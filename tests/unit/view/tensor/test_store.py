@@ -10,8 +10,8 @@ import pytest
 
 from imbrex.dtype import F16, F32
 from imbrex.index.map import Map
-from imbrex.view import conv
-from imbrex.view.gemm import plain
+from imbrex.view.conv import implicit_gemm
+from imbrex.view.gemm.product import plain
 from imbrex.view.tensor import Box, Refused, store_access
 
 from ..points import Ints, offsets
@@ -63,13 +63,13 @@ def test_products(batch: int | None, columns: int) -> None:
 def test_pixels_by_channels(layout: str) -> None:
     """Forward: pixels are rows; backward weight: filters are, and taps and channels columns."""
     shape = convolution(layout, 3, 32, 7, 5, 40, 3, 3, padding=((1, 1), (1, 1)), g=2)
-    view, names = conv.forward(shape), ("gemmN", "gemmM")
+    view, names = implicit_gemm.forward(shape), ("gemmN", "gemmM")
     box = store_access(view.c, 64, 32, F16, 64, *names)
     assert isinstance(box, Box) and writes(box, view.c, 64, 32, names)
-    (view,) = conv.backward_data_v4r1(shape)
+    (view,) = implicit_gemm.backward_data_v4r1(shape)
     box = store_access(view.c, 64, 32, F32, 128, *names)
     assert isinstance(box, Box) and writes(box, view.c, 64, 32, names)
-    view = conv.backward_weight(shape)
+    view = implicit_gemm.backward_weight(shape)
     box = store_access(view.c, 64, 32, F32)
     assert isinstance(box, Box) and writes(box, view.c, 64, 32, ("gemmM", "gemmN"))
 
@@ -78,7 +78,7 @@ def test_a_phase_whose_rows_are_whole_images_rows() -> None:
     """Every other pixel of rows of 16: 64 of them are a box; of rows of 10, they are not."""
     for width, kind in ((16, Box), (10, Refused)):
         shape = convolution("nhwc", 2, 32, 16, 2 * width, 32, 3, 3, (2, 2), padding=((1, 0), (1, 0)))
-        for view in conv.backward_data_v4r1(shape):
+        for view in implicit_gemm.backward_data_v4r1(shape):
             box = store_access(view.c, 64, 32, F16, 64, "gemmN", "gemmM")
             assert isinstance(box, kind), box
             if isinstance(box, Box):

@@ -1,0 +1,1 @@
+"""Convolutions as GEMMs: windows, phases of strided gradients, rasters, strips of depthwise ones."""

@@ -1,0 +1,282 @@
+"""A convolution as implicit GEMMs: which array element each (gemmK, gemmM) and (gemmK, gemmN) is.
+
+    direction            gemmM      gemmN        gemmK      A       B       C
+    forward              k          n ho wo      c y x      filter  input   output
+    backward data v1r1   c y x      n ho wo      k          filter  output  input, added where windows overlap
+    backward data v4r1   c          n h~ w~      k y. x.    filter  output  input, one GEMM a phase
+    backward weight      k          c y x        n ho wo    output  input   filter
+
+Digits of a merged dim follow the memory order of an array, so that its fastest dim stays fastest.  gemmK may
+have its taps first instead, channels as its fastest digit: then a stretch of gemmK stays at one tap, with
+one guard for each lane, even where channels do not come last in memory.  And channels may be counted up to a
+multiple, of which those too many do not exist: then a stretch of that length stays at one tap, too.
+The phases of v4r1: with g = gcd(stride, dilation) and Y~ = stride / g, a filter row is y = Y~ * y. + y~, and
+stride * ho + dilation * y = stride * h~ + dilation * y~ with h~ = ho + (dilation / g) * y. .  Fixing y~ fixes
+the residue of the input rows, hi + pad = dilation * y~ modulo stride, and every y~ below Y~ has its own.  So
+a phase stores all input rows of its residue, those that no window meets too, and none of another phase.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import gcd
+from typing import NamedTuple
+
+from imbrex.index.map import Dim, Layer, Map, layer_over
+from imbrex.index.rule import Embed, Merge, Pad, PassThrough, Rule
+from imbrex.view.gemm.product import GemmView
+
+Entry = tuple[Rule, str, str]
+
+
+class Axis(NamedTuple):
+    """One spatial axis: input, output and filter extents, and how the window moves."""
+
+    image: int
+    out: int
+    window: int
+    stride: int
+    dilation: int
+    before: int
+    after: int
+
+
+@dataclass(frozen=True)
+class Convolution:
+    """Three arrays as named dims in memory order, and the window's movement.
+
+    filter: k c y x; input: n c hi wi; output: n k ho wo, each with "g" when grouped; c and k are per group.
+    padding: ((top, bottom), (left, right)).
+    """
+
+    filter: tuple[Dim, ...]
+    input: tuple[Dim, ...]
+    output: tuple[Dim, ...]
+    strides: tuple[int, int]
+    dilations: tuple[int, int]
+    padding: tuple[tuple[int, int], tuple[int, int]]
+
+    @property
+    def height(self) -> Axis:
+        return self._axis(0, "hi", "ho", "y")
+
+    @property
+    def width(self) -> Axis:
+        return self._axis(1, "wi", "wo", "x")
+
+    @property
+    def is_grouped(self) -> bool:
+        return "g" in dict(self.filter)
+
+    def _axis(self, i: int, image: str, out: str, window: str) -> Axis:
+        sizes = dict(self.filter) | dict(self.input) | dict(self.output)
+        pads = self.padding[i]
+        return Axis(sizes[image], sizes[out], sizes[window], self.strides[i], self.dilations[i], *pads)
+
+
+def forward(conv: Convolution, taps_first: bool = False, channel_multiple: int = 1) -> GemmView:
+    """v4r4.  channel_multiple: of c, where a window has several taps."""
+    reduction = _reduction(conv.input, {"c": "c", "hi": "y", "wi": "x"}, taps_first)
+    pixels = order_of(conv.output, {"n": "n", "ho": "ho", "wo": "wo"})
+    more = more_channels(conv.filter, "c", _taps(conv), channel_multiple)
+    return GemmView(
+        a=_counted(conv.filter, more, gemmK=reduction, gemmM="k"),
+        b=stacked(_windows(conv, more), gemmK=reduction, gemmN=pixels),
+        c=_merged(conv.output, gemmM="k", gemmN=pixels),
+    )
+
+
+def backward_weight(conv: Convolution, taps_first: bool = False, channel_multiple: int = 1) -> GemmView:
+    """v4r4: the filter's gradient sums over all pixels.  taps_first: of gemmN, where channels come last.
+    channel_multiple: of c, where a window has several taps.
+    """
+    pixels = order_of(conv.output, {"n": "n", "ho": "ho", "wo": "wo"})
+    taps = _reduction(conv.filter, {"c": "c", "y": "y", "x": "x"}, taps_first)
+    more = more_channels(conv.filter, "c", _taps(conv), channel_multiple)
+    return GemmView(
+        a=_merged(conv.output, gemmK=pixels, gemmM="k"),
+        b=stacked(_windows(conv, more), gemmK=pixels, gemmN=taps),
+        c=_counted(conv.filter, more, gemmM="k", gemmN=taps),
+    )
+
+
+def backward_data_v1r1(conv: Convolution) -> GemmView:
+    """One GEMM; its store map is injective only where windows do not overlap."""
+    taps = order_of(conv.filter, {"c": "c", "y": "y", "x": "x"})
+    pixels = order_of(conv.output, {"n": "n", "ho": "ho", "wo": "wo"})
+    return GemmView(
+        a=_merged(conv.filter, gemmK="k", gemmM=taps),
+        b=_merged(conv.output, gemmK="k", gemmN=pixels),
+        c=stacked(_windows(conv), gemmM=taps, gemmN=pixels),
+    )
+
+
+def backward_data_v4r1(
+    conv: Convolution, taps_first: bool = False, channel_multiple: int = 1
+) -> tuple[GemmView, ...]:
+    """One GEMM for each phase (y~, x~) that has filter taps and input elements.
+
+    channel_multiple: of k, in phases of several taps.
+    """
+    return tuple(_phase(conv, h, w, taps_first, channel_multiple) for h, w in phases(conv))
+
+
+def phases(conv: Convolution) -> tuple[tuple[Phase, Phase], ...]:
+    """Of rows and of columns, those of `backward_data_v4r1`, in its order."""
+    return tuple(product(_phases(conv.height), _phases(conv.width)))
+
+
+def writes_everything(conv: Convolution) -> bool:
+    """Do the phases of v4r1 together write every input element?  Where not, the rest must be zeroed first.
+
+    They do where every residue of rows, and of columns, that has input elements has a phase.
+    """
+    return all(
+        sum(phase.extent for phase in _phases(axis)) == axis.image for axis in (conv.height, conv.width)
+    )
+
+
+class Phase(NamedTuple):
+    """One residue of one axis: `taps` filter rows; input rows from h~ = `first` on, `extent` of them.
+
+    start: the input row at h~ = first.
+    """
+
+    residue: int
+    taps: int
+    first: int
+    extent: int
+    start: int
+
+
+def _phases(axis: Axis) -> Iterator[Phase]:
+    residues = axis.stride // gcd(axis.stride, axis.dilation)
+    for residue in range(min(residues, axis.window)):
+        shift = axis.dilation * residue - axis.before  # input row = stride * h~ + shift
+        first, last = -(shift // axis.stride), (axis.image - 1 - shift) // axis.stride
+        if first <= last:
+            taps = (axis.window - residue - 1) // residues + 1
+            yield Phase(residue, taps, first, last - first + 1, axis.stride * first + shift)
+
+
+def _phase(conv: Convolution, h: Phase, w: Phase, taps_first: bool, channel_multiple: int) -> GemmView:
+    pixels = order_of(conv.input, {"n": "n", "hi": "ht", "wi": "wt"})
+    reduction = _reduction(conv.output, {"k": "k", "ho": "yd", "wo": "xd"}, taps_first)
+    more = more_channels(conv.filter, "k", h.taps * w.taps, channel_multiple)
+    return GemmView(
+        a=stacked(_phase_filter(conv, h, w, more), gemmK=reduction, gemmM="c"),
+        b=stacked(_phase_output(conv, h, w, more), gemmK=reduction, gemmN=pixels),
+        c=stacked(_phase_input(conv, h, w), gemmM="c", gemmN=pixels),
+    )
+
+
+def _phase_filter(conv: Convolution, h: Phase, w: Phase, more: Mapping[str, Entry]) -> tuple[Layer, ...]:
+    def taps(axis: Axis, p: Phase) -> Embed:
+        return Embed((axis.stride // gcd(axis.stride, axis.dilation),), p.residue)
+
+    entries: dict[str, Entry] = {
+        "y": (taps(conv.height, h), "yd", "y"),
+        "x": (taps(conv.width, w), "xd", "x"),
+        **more,
+    }
+    return (changed(conv.filter, entries, {"yd": h.taps, "xd": w.taps}),)
+
+
+def _phase_input(conv: Convolution, h: Phase, w: Phase) -> tuple[Layer, ...]:
+    entries: dict[str, Entry] = {
+        "hi": (Embed((conv.height.stride,), h.start), "ht", "hi"),
+        "wi": (Embed((conv.width.stride,), w.start), "wt", "wi"),
+    }
+    return (changed(conv.input, entries, {"ht": h.extent, "wt": w.extent}),)
+
+
+def _phase_output(conv: Convolution, h: Phase, w: Phase, more: Mapping[str, Entry]) -> tuple[Layer, ...]:
+    def back(axis: Axis) -> int:
+        return axis.dilation // gcd(axis.stride, axis.dilation)
+
+    def pad(axis: Axis, p: Phase) -> Pad:
+        return Pad(max(0, back(axis) * (p.taps - 1) - p.first), max(0, p.first + p.extent - axis.out))
+
+    def rows(axis: Axis, p: Phase) -> Embed:
+        return Embed((-back(axis), 1), p.first + pad(axis, p).before)
+
+    pads: dict[str, Entry] = {
+        "ho": (pad(conv.height, h), "hopad", "ho"),
+        "wo": (pad(conv.width, w), "wopad", "wo"),
+        **more,
+    }
+    below = changed(conv.output, pads)
+    entries: dict[str, Entry] = {
+        "hopad": (rows(conv.height, h), "yd ht", "hopad"),
+        "wopad": (rows(conv.width, w), "xd wt", "wopad"),
+    }
+    sizes = {"yd": h.taps, "ht": h.extent, "xd": w.taps, "wt": w.extent}
+    return (changed(below.upper, entries, sizes), below)
+
+
+def _windows(conv: Convolution, more: Mapping[str, Entry] | None = None) -> tuple[Layer, ...]:
+    """The input as (filter tap, output pixel) pairs: pad, then slide.  more: channels."""
+    (top, bottom), (left, right) = conv.padding
+    pads: dict[str, Entry] = {
+        "hi": (Pad(top, bottom), "hipad", "hi"),
+        "wi": (Pad(left, right), "wipad", "wi"),
+        **(more or {}),
+    }
+    below = changed(conv.input, pads)
+    h, w = conv.height, conv.width
+    entries: dict[str, Entry] = {
+        "hipad": (Embed((h.dilation, h.stride)), "y ho", "hipad"),
+        "wipad": (Embed((w.dilation, w.stride)), "x wo", "wipad"),
+    }
+    sizes = {"y": h.window, "ho": h.out, "x": w.window, "wo": w.out}
+    return (changed(below.upper, entries, sizes), below)
+
+
+def _taps(conv: Convolution) -> int:
+    return conv.height.window * conv.width.window
+
+
+def more_channels(memory: Sequence[Dim], name: str, taps: int, multiple: int) -> dict[str, Entry]:
+    """The entry that counts channels up to a multiple; none where they are one or there is a single tap."""
+    extra = -dict(memory)[name] % multiple if taps > 1 else 0
+    return {name: (Pad(0, extra), name, name)} if extra else {}
+
+
+def _counted(memory: Sequence[Dim], more: Mapping[str, Entry], **gemm: str) -> Map:
+    return stacked((changed(memory, more),), **gemm) if more else _merged(memory, **gemm)
+
+
+def changed(
+    lower: Sequence[Dim], entries: Mapping[str, Entry], sizes: Mapping[str, int] | None = None
+) -> Layer:
+    """A layer that passes every dim through but those that have an entry."""
+    steps = (entries.get(d.name, (PassThrough(), d.name, d.name)) for d in lower)
+    return layer_over(lower, *steps, order=None, **(sizes or {}))
+
+
+def _merged(lower: Sequence[Dim], **gemm: str) -> Map:
+    """Gemm dims, each a merge of the named dims; "g" becomes gemmG."""
+
+    def entry(name: str, parts: str) -> Entry:
+        return (Merge() if " " in parts else PassThrough(), name, parts)
+
+    grouped = {"gemmG": "g"} if "g" in dict(lower) else {}
+    return Map((layer_over(lower, *(entry(n, p) for n, p in (grouped | gemm).items())),))
+
+
+def stacked(below: tuple[Layer, ...], **gemm: str) -> Map:
+    return Map((*_merged(below[0].upper, **gemm).layers, *below))
+
+
+def _reduction(memory: Sequence[Dim], names: dict[str, str], taps_first: bool) -> str:
+    """The digits of a window: in memory order, or with the channel, the first of `names`, after the taps."""
+    channel, *_ = names.values()
+    digits = order_of(memory, names).split()
+    return " ".join(sorted(digits, key=lambda digit: taps_first and digit == channel))
+
+
+def order_of(memory: Sequence[Dim], names: dict[str, str]) -> str:
+    """The names in the order in which an array stores the dims that they stand for."""
+    return " ".join(names[d.name] for d in memory if d.name in names)

@@ -1,0 +1,181 @@
+"""Rows of a strided gradient by their residues: which taps meet them, in layers above arrays.
+
+    hi = s v + f        hi + before = s ho + d y        as in `view.conv.phase_tiles`
+
+Rows         one residue f, and neighbours that no tap meets: y = first + apart y., ho = v + ahead - back y.
+Together     all residues as turns, of windows that are not dilated:   f + before = s q + r,
+             y = s y. + r   where there is such a tap,   ho = v + q - y.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import gcd
+
+from imbrex.index.map import Dim, Layer, layer_over
+from imbrex.index.rule import Broadcast, Embed, Merge, Pad, PassThrough, Rule, Unmerge
+from imbrex.view.conv.implicit_gemm import Axis, changed
+
+__all__ = ["Rows", "Together", "leaves_rows", "row_products"]
+
+Entry = tuple[Rule, str, str]
+
+
+def row_products(axis: Axis) -> tuple[Rows | Together, ...]:
+    """One for all residues where it can be, else for each that some tap meets."""
+    met = _met(axis)
+    if len(met) == axis.stride > 1 and axis.dilation == 1:
+        return (Together(axis),)
+    return tuple(Rows(axis, start, tuple(taps), len(met) == 1) for start, taps in met.items())
+
+
+def leaves_rows(axis: Axis) -> bool:
+    """Are there rows that no tap meets and no product has, so that they have to be zero before?"""
+    return 1 < len(_met(axis)) < min(axis.stride, axis.image)
+
+
+def _met(axis: Axis) -> dict[int, list[int]]:
+    """The taps of each residue that has some."""
+    found: dict[int, list[int]] = {}
+    for start in range(min(axis.stride, axis.image)):
+        met = [y for y in range(axis.window) if (axis.dilation * y - axis.before) % axis.stride == start]
+        found |= {start: met} if met else {}
+    return found
+
+
+@dataclass(frozen=True)
+class Rows:
+    """tap_rows: of the filter, that meet the residue.  is_alone: no other residue is met."""
+
+    axis: Axis
+    start: int
+    tap_rows: tuple[int, ...]
+    is_alone: bool
+
+    @property
+    def taps(self) -> int:
+        return len(self.tap_rows)
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        return (self.taps,)
+
+    @property
+    def neighbours(self) -> int:
+        """Rows of the input for each row of the product."""
+        return min(self.axis.stride, self.axis.image) if self.is_alone else 1
+
+    @property
+    def phase(self) -> int:
+        """Of the neighbours, the one that is met."""
+        return self.start if self.is_alone else 0
+
+    @property
+    def count(self) -> int:
+        return -(-(self.axis.image - self.start + self.phase) // self.axis.stride)
+
+    def filter(self, lower: Sequence[Dim]) -> tuple[Layer, ...]:
+        axis = self.axis
+        apart = axis.stride // gcd(axis.stride, axis.dilation)
+        return (changed(lower, {"y": (Embed((apart,), self.tap_rows[0]), "yd", "y")}, {"yd": self.taps}),)
+
+    def output(self, lower: Sequence[Dim]) -> tuple[Layer, ...]:
+        axis = self.axis
+        back = axis.dilation // gcd(axis.stride, axis.dilation)
+        ahead = -((axis.dilation * self.tap_rows[0] - axis.before) // axis.stride)
+        pad = Pad(max(0, back * (self.taps - 1) - ahead), max(0, ahead + self.count - axis.out))
+        below = changed(lower, {"ho": (pad, "hopad", "ho")})
+        slide: Entry = (Embed((-back, 1), ahead + pad.before), "yd hv", "hopad")
+        return changed(below.upper, {"hopad": slide}, {"yd": self.taps, "hv": self.count}), below
+
+    def input(self, lower: Sequence[Dim]) -> tuple[Layer, ...]:
+        axis, first = self.axis, self.start - self.phase
+        more = max(0, first + axis.stride * (self.count - 1) + self.neighbours - axis.image)
+        below = changed(lower, {"hi": (Pad(0, more), "hipad", "hi")})
+        split: Entry = (Embed((axis.stride, 1), first), "hv row", "hipad")
+        return changed(below.upper, {"hipad": split}, {"hv": self.count, "row": self.neighbours}), below
+
+
+@dataclass(frozen=True)
+class Together:
+    """Every residue of rows is met, of which each is one of `turns`."""
+
+    axis: Axis
+
+    @property
+    def turns(self) -> int:
+        return self.axis.stride
+
+    @property
+    def taps(self) -> int:
+        return max(self.counts)
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """Taps of each residue."""
+        axis = self.axis
+        return tuple(
+            len(range((start + axis.before) % axis.stride, axis.window, axis.stride))
+            for start in range(self.turns)
+        )
+
+    @property
+    def neighbours(self) -> int:
+        return 1
+
+    @property
+    def phase(self) -> int:
+        return 0
+
+    @property
+    def count(self) -> int:
+        return -(-self.axis.image // self.axis.stride)
+
+    def filter(self, lower: Sequence[Dim]) -> tuple[Layer, ...]:
+        axis = self.axis
+        below = changed(lower, {"y": (Pad(0, axis.stride * self.taps - axis.window), "ypad", "y")})
+        split = changed(
+            below.upper, {"ypad": (Unmerge(), "yd rest", "ypad")}, {"yd": self.taps, "rest": axis.stride}
+        )
+        others = [(PassThrough(), d.name, d.name) for d in split.upper]
+        every = layer_over(split.upper, *others, (Broadcast(), "ahead", ""), ahead=self._aheads)
+        return *self._turned(every.upper), every, split, below
+
+    def output(self, lower: Sequence[Dim]) -> tuple[Layer, ...]:
+        axis = self.axis
+        pad = Pad(self.taps - 1, max(0, self._aheads - 1 + self.count - axis.out))
+        below = changed(lower, {"ho": (pad, "hopad", "ho")})
+        others = [(PassThrough(), d.name, d.name) for d in below.upper if d.name != "hopad"]
+        slid = layer_over(
+            below.upper,
+            *others,
+            (Embed((-1, 1, 1), pad.before), "yd hv ahead", "hopad"),
+            (Broadcast(), "rest", ""),
+            yd=self.taps,
+            hv=self.count,
+            ahead=self._aheads,
+            rest=axis.stride,
+        )
+        return *self._turned(slid.upper), slid, below
+
+    def input(self, lower: Sequence[Dim]) -> tuple[Layer, ...]:
+        axis = self.axis
+        below = changed(lower, {"hi": (Pad(0, -axis.image % axis.stride), "hipad", "hi")})
+        split = changed(
+            below.upper, {"hipad": (Unmerge(), "hv turn", "hipad")}, {"hv": self.count, "turn": self.turns}
+        )
+        others = [(PassThrough(), d.name, d.name) for d in split.upper]
+        return layer_over(split.upper, *others, (Broadcast(), "row", ""), row=1), split, below
+
+    @property
+    def _aheads(self) -> int:
+        """Quotients of a residue and the padding before."""
+        return (self.turns - 1 + self.axis.before) // self.axis.stride + 1
+
+    def _turned(self, lower: Sequence[Dim]) -> tuple[Layer, ...]:
+        """The residue as quotient and rest of what lies before it, padding too."""
+        others = [(PassThrough(), d.name, d.name) for d in lower if d.name not in ("ahead", "rest")]
+        below = layer_over(lower, *others, (Merge(), "place", "ahead rest"))
+        turn: Entry = (Embed((1,), self.axis.before), "turn", "place")
+        return changed(below.upper, {"place": turn}, {"turn": self.turns}), below

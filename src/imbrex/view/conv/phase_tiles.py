@@ -1,0 +1,133 @@
+"""Phases of a strided gradient that share tiles: all columns of the input's rows of one residue.
+
+    hi = s v + f    wi = s v + e            the input by residues f of rows, e of columns
+    hi + before = s ho + d y                what a tap meets, and so does wi + before = s wo + d x:
+    e = (d x - before) mod s,   wo = v - floor((d x - before) / s)
+
+So a tap x of the filter's columns belongs to the phase e, and one product has the taps of all phases, tap
+columns slowest along K: each s-th column of its result, from the e-th on, sums over the parts of K that are
+e's.
+
+    a   (f,) (x, y., k), c      the filter; y. counts the taps of a residue f of rows
+    b   (f,) (x, y., k), (n, v, v)      the output's gradient, the same for all phases but for x
+    c   (f,) c, (n, v, v, e)    the input's gradient; neighbours along a row are neighbours of a result's row
+
+Where all residues of rows are met, they are batches of one product, whose parts of K are as long as their
+taps are many: rows that follow one another in memory are written at about the same time.  Where one alone is,
+as with a single tap, its tiles have the other rows, too, as phases that no part of K is of: zeros, with no
+products.  Else each is a product of its own.  See `view.conv.phase_box` for the order of phases.
+
+Law: the products write every input element once, but for those of `view.conv.phase_rows.leaves_rows`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import gcd
+
+from imbrex.index.map import Layer, Map, layer_over
+from imbrex.index.rule import Broadcast, Embed, Merge, Pad, PassThrough, Rule, Unmerge
+from imbrex.view.conv.implicit_gemm import Axis, Convolution, changed, more_channels, order_of
+from imbrex.view.conv.phase_box import PhaseBox
+from imbrex.view.conv.phase_rows import Rows, Together, row_products
+from imbrex.view.gemm.product import GemmView
+
+__all__ = ["PhaseTile", "phase_count", "phase_tiles"]
+
+Entry = tuple[Rule, str, str]
+
+
+@dataclass(frozen=True)
+class PhaseTile:
+    """A product; the phase of each of the equal parts of its K; where phases lie among C's columns.
+
+    lengths: of a part of K, what batch after batch, in turns, has of it; beyond the filter is zero.
+    """
+
+    view: GemmView
+    phases: tuple[int, ...]
+    box: PhaseBox
+    lengths: tuple[int, ...]
+
+
+def phase_tiles(conv: Convolution, channel_multiple: int = 1, vector: int = 1) -> tuple[PhaseTile, ...]:
+    """channel_multiple: of k, which goes round by taps.  vector: neighbours of a row that had better stay
+    together.
+    """
+    more = more_channels(conv.filter, "k", 2, channel_multiple)
+    return tuple(_tile(conv, rows, more, vector) for rows in row_products(conv.height))
+
+
+def phase_count(conv: Convolution) -> int:
+    """Of a tile; 0 where no tap meets a row."""
+    return max((rows.neighbours for rows in row_products(conv.height)), default=0) * conv.width.stride
+
+
+def _tile(conv: Convolution, rows: Rows | Together, more: Mapping[str, Entry], vector: int) -> PhaseTile:
+    width = conv.width
+    run = gcd(_columns(width), max(1, vector // width.stride)) if rows.neighbours > 1 else 1
+    box = PhaseBox(rows.neighbours, run, width.stride)
+    first = rows.phase * width.stride
+    phases = tuple(first + (width.dilation * x - width.before) % width.stride for x in range(width.window))
+    view = _view(conv, rows, more, box)
+    channels = dict(view.a.upper)["gemmK"] // (rows.taps * width.window)
+    return PhaseTile(view, phases, box, tuple(taps * channels for taps in rows.counts))
+
+
+def _view(conv: Convolution, rows: Rows | Together, more: Mapping[str, Entry], box: PhaseBox) -> GemmView:
+    pixels = order_of(conv.input, {"n": "n", "hi": "hv", "wi": "wv"})
+    stored = order_of(conv.input, {"n": "n", "hi": "hv", "wi": "block row near e"})
+    filters = changed(conv.filter, more)
+    return GemmView(
+        a=_stacked((*rows.filter(filters.upper), filters), gemmK="x yd k", gemmM="c"),
+        b=_stacked(_output(conv, rows, more), gemmK="x yd k", gemmN=pixels),
+        c=_stacked(_input(conv, rows, box), gemmM="c", gemmN=stored),
+        phases=box.count,
+    )
+
+
+def _stacked(below: tuple[Layer, ...], **gemm: str) -> Map:
+    """Gemm dims over layers; gemmG is the group and the residue of rows, where there are several."""
+    names = dict(below[0].upper)
+    batch = " ".join(name for name in ("g", "turn") if name in names)
+    parts = ({"gemmG": batch} if batch else {}) | gemm
+    entries = ((Merge() if " " in lower else PassThrough(), name, lower) for name, lower in parts.items())
+    return Map((layer_over(below[0].upper, *entries), *below))
+
+
+def _columns(width: Axis) -> int:
+    """Of the input, of each residue."""
+    return -(-width.image // width.stride)
+
+
+def _input(conv: Convolution, rows: Rows | Together, box: PhaseBox) -> tuple[Layer, ...]:
+    width = conv.width
+    padded = changed(conv.input, {"wi": (Pad(0, -width.image % width.stride), "wipad", "wi")})
+    split: dict[str, Entry] = {"wipad": (Unmerge(), "block near e", "wipad")}
+    sizes = {"block": _columns(width) // box.run, "near": box.run, "e": width.stride}
+    below = changed(padded.upper, split, sizes)
+    return *rows.input(below.upper), below, padded
+
+
+def _output(conv: Convolution, rows: Rows | Together, more: Mapping[str, Entry]) -> tuple[Layer, ...]:
+    """The output's gradient as (tap, input pixel of a phase)."""
+    width = conv.width
+    odd = -width.before % width.stride
+    ahead = (width.before + odd) // width.stride
+    steps = (width.dilation * (width.window - 1) + odd) // width.stride
+    pad = Pad(max(0, steps - ahead), max(0, ahead + _columns(width) - width.out))
+    below = changed(conv.output, {"wo": (pad, "wopad", "wo"), **more})
+    slid = layer_over(
+        below.upper,
+        *((PassThrough(), d.name, d.name) for d in below.upper if d.name != "wopad"),
+        (Embed((-1, 1), ahead + pad.before), "step wv", "wopad"),
+        (Broadcast(), "residue", ""),
+        step=steps + 1,
+        wv=_columns(width),
+        residue=width.stride,
+    )
+    others = [(PassThrough(), d.name, d.name) for d in slid.upper if d.name not in ("step", "residue")]
+    met = layer_over(slid.upper, *others, (Merge(), "met", "step residue"))
+    taps = changed(met.upper, {"met": (Embed((width.dilation,), odd), "x", "met")}, {"x": width.window})
+    return *rows.output(taps.upper), taps, met, slid, below

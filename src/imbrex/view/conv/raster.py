@@ -1,0 +1,168 @@
+"""Raster: the pixels of a convolution of stride 1 as lines of one width; what is too much is not stored.
+
+    result    n ho wo   ->  gemm's pixels  n, ho' >= ho, wo' >= wo:   what overhangs does not exist
+
+Pixels and their window then have one distance in memory, image for image: a tile of whole lines is a box, and
+so are the pixels that any tap of its windows wants, a few lines more.  A width is 8, 16, 32, or a multiple of
+64, so that the 64 rows of an instruction are whole lines or a part of one.
+
+Law: the products of the gemm that are stored are those of the convolution.  The lines need not hold a
+window's last columns where these are padding, and the next line begins with as much of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+from imbrex.index.map import Dim, Map, layer_over
+from imbrex.index.rule import Merge, Pad, PassThrough, Rule, Unmerge
+from imbrex.view.conv.implicit_gemm import Axis, Convolution, backward_data_v4r1, forward
+from imbrex.view.gemm.product import GemmView
+
+__all__ = ["Raster", "RasterDirection", "least_line", "raster_of", "rastered"]
+
+RasterDirection = Literal["forward", "backward_data"]
+NARROW: Final = (8, 16, 32)
+WIDE: Final = 64
+INSTRUCTION_ROWS: Final = 64
+
+
+@dataclass(frozen=True)
+class Raster:
+    """images of height x width pixels that are computed; line: the raster's width.
+
+    halo: further lines that the windows of some lines want.  spills: does the last column's window run over
+    the end of a line?  channels, filters: those that a sum runs over, and those that are computed, of each
+    group.  merged: groups that are one, with zeros between.
+    """
+
+    images: int
+    height: int
+    width: int
+    line: int
+    halo: int
+    spills: bool
+    taps: int
+    channels: int
+    filters: int
+    groups: int
+    merged: int = 1
+
+    def loaded(self, lines: int) -> int:
+        """Lines that a box brings for so many that are computed."""
+        return lines + self.halo + self.spills
+
+
+def raster_of(conv: Convolution, direction: RasterDirection) -> Raster | str:
+    """How a convolution's pixels make a raster; or why they make none."""
+    if conv.strides != (1, 1):
+        return f"strides {conv.strides[0]} x {conv.strides[1]}: neighbouring windows are not one pixel apart"
+    is_forward = direction == "forward"
+    sizes = dict(conv.input) | dict(conv.output) | dict(conv.filter)
+    h, w = conv.height, conv.width
+    rows, columns = (h.out, w.out) if is_forward else (h.image, w.image)
+    if h.window * w.window == 1:
+        return "a window of one tap is read once anyway"
+    line = _line(w, is_forward)
+    span = (w.window - 1) * w.dilation
+    return Raster(
+        images=sizes["n"],
+        height=rows,
+        width=columns,
+        line=line,
+        halo=(h.window - 1) * h.dilation,
+        spills=line < columns + span,
+        taps=h.window * w.window,
+        channels=sizes["c" if is_forward else "k"],
+        filters=sizes["k" if is_forward else "c"],
+        groups=sizes.get("g", 1),
+    )
+
+
+def rastered(
+    conv: Convolution,
+    direction: RasterDirection,
+    height: int,
+    line: int,
+    channel_multiple: int = 1,
+    together: int = 1,
+) -> GemmView:
+    """The gemm of a raster of `height` lines an image.
+
+    together: images whose lines follow one another: the first line of each, the second of each, ..; images
+    that are too many for their number do not exist.
+    """
+    images = dict(conv.input)["n"]
+    if spare := -images % together:
+        read = conv.input if direction == "forward" else conv.output
+        view = rastered(_of_images(conv, images + spare), direction, height, line, channel_multiple, together)
+        written = conv.output if direction == "forward" else conv.input
+        missing = [layer_over(dims, *_spared(dims, spare)) for dims in (read, written)]
+        b, c = (Map((*m.layers, x)) for m, x in zip((view.b, view.c), missing, strict=True))
+        return GemmView(view.a, b, c)
+    view = _in_order(conv, direction, height, line, channel_multiple)
+    return view if together == 1 else _beside(view, images, height, line, together)
+
+
+def _of_images(conv: Convolution, count: int) -> Convolution:
+    def grown(dims: tuple[Dim, ...]) -> tuple[Dim, ...]:
+        return tuple(Dim(d.name, count if d.name == "n" else d.size) for d in dims)
+
+    return replace(conv, input=grown(conv.input), output=grown(conv.output))
+
+
+def _spared(dims: tuple[Dim, ...], spare: int) -> Iterator[tuple[Rule, str, str]]:
+    return ((Pad(0, spare) if d.name == "n" else PassThrough(), d.name, d.name) for d in dims)
+
+
+def _beside(view: GemmView, images: int, height: int, line: int, together: int) -> GemmView:
+    """Pixels in the order of (images by `together`, lines, images, columns)."""
+    sizes = {"several": images // together, "line": height, "one": together, "column": line}
+
+    def moved(map: Map) -> Map:
+        others = [(PassThrough(), d.name, d.name) for d in map.upper if d.name != "gemmN"]
+        found = layer_over(
+            map.upper, (Unmerge(), "several one line column", "gemmN"), *others, order=None, **sizes
+        )
+        kept = [(PassThrough(), d.name, d.name) for d in map.upper if d.name != "gemmN"]
+        order = [d.name for d in map.upper]
+        merged = layer_over(found.upper, (Merge(), "gemmN", "several line one column"), *kept, order=order)
+        return Map((merged, found, *map.layers))
+
+    return GemmView(view.a, moved(view.b), moved(view.c))
+
+
+def _in_order(
+    conv: Convolution, direction: RasterDirection, height: int, line: int, channel_multiple: int
+) -> GemmView:
+    is_forward = direction == "forward"
+    dims, names = (conv.output, ("ho", "wo")) if is_forward else (conv.input, ("hi", "wi"))
+    wanted = dict(zip(names, (height, line), strict=True))
+    sizes = dict(dims)
+    more = {name: size - sizes[name] for name, size in wanted.items()}
+    grown = tuple(Dim(d.name, wanted.get(d.name, d.size)) for d in dims)
+    steps = ((Pad(0, more[d.name]) if more.get(d.name) else PassThrough(), d.name, d.name) for d in dims)
+    cropped = layer_over(dims, *steps)
+    if is_forward:
+        (top, bottom), (left, right) = conv.padding
+        pads = ((top, bottom + more["ho"]), (left, right + more["wo"]))
+        view = forward(replace(conv, output=grown, padding=pads), True, channel_multiple)
+    else:
+        (view,) = backward_data_v4r1(replace(conv, input=grown), True, channel_multiple)
+    return GemmView(view.a, view.b, Map((*view.c.layers, cropped)))
+
+
+def _line(w: Axis, is_forward: bool) -> int:
+    """The shortest line that instructions take whole or in parts."""
+    least = least_line(w, is_forward)
+    return next((n for n in NARROW if least <= n), -(-least // WIDE) * WIDE)
+
+
+def least_line(w: Axis, is_forward: bool) -> int:
+    """The shortest line whose windows find their pixels, or padding of their own line or the next."""
+    span = (w.window - 1) * w.dilation
+    result, read, before = (w.out, w.image, w.before) if is_forward else (w.image, w.out, span - w.before)
+    shared = max(result, read + before, result + span - before) if before >= 0 else result + span
+    return min(result + span, shared)

@@ -1,0 +1,201 @@
+"""Strips: what a work item has of a depthwise convolution, and where it lies.
+
+`slots` neighbouring channels of a strip of `columns` by `rows` of one array, the window of the other array
+that they meet, of `images` images.  Lanes lie side by side along what memory runs along: channels where they
+come last, `lanes` work items of them; else strips of a row.  All maps start with what the numbering numbers:
+
+    window    (workgroup, workitem, image or turn, row, column, slot)     rows and columns of a strip's window
+    strip     the same                                                    rows and columns of a strip
+    filter    (workgroup, workitem, place)         all taps of the slots, in the order of memory
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from imbrex.index.map import Dim, Layer, layer_over
+from imbrex.index.rule import Broadcast, Embed, Fixed, Merge, Pad, PassThrough, Rule, Slice, Unmerge
+from imbrex.view.conv.slide import Piece, Slide
+from imbrex.view.work.numbering import Each, Numbering, Shared
+
+__all__ = ["Strips"]
+
+Entry = tuple[Rule, str, str]
+
+
+@dataclass(frozen=True)
+class Strips:
+    """count, groups: images and channels of the arrays.  images, slots: of a work item.  lanes: along
+    channels, side by side.  vector: columns that one access may bring.  turns: of a work item that adds up
+    over strips; None where each strip is one work item's.
+    """
+
+    height: Slide
+    width: Slide
+    count: int
+    groups: int
+    slots: int
+    lanes: int
+    images: int
+    vector: int
+    workitems: int
+    turns: int | None = None
+
+    @cached_property
+    def numbering(self) -> Numbering:
+        sizes = {
+            "n_tile": -(-self.count // self.images),
+            "g_block": -(-self.groups // (self.lanes * self.slots)),
+            "h_strip": self.height.strips,
+            "w_strip": self.width.strips,
+            "g_lane": self.lanes,
+        }
+        return (
+            Each(sizes, self.workitems) if self.turns is None else Shared(sizes, self.workitems, self.turns)
+        )
+
+    @cached_property
+    def pieces(self) -> tuple[Piece, ...]:
+        return self.width.pieces(self.vector)
+
+    @property
+    def low(self) -> tuple[int, int]:
+        """The first row and column of a window, the column such that its vectors are whole."""
+        return self.height.places[0], self.pieces[0].first // self.vector * self.vector
+
+    @property
+    def window_size(self) -> tuple[int, int]:
+        """Rows and columns of a window."""
+        last = self.pieces[-1]
+        columns = last.first + last.width - self.low[1]
+        return self.height.places[-1] - self.low[0] + 1, columns + -columns % self.vector
+
+    def window(self, dims: Sequence[Dim], rows: str, columns: str) -> tuple[Layer, ...]:
+        """Of an array with these dims, whose rows and columns have these names."""
+        axes = {rows: ("row", "h_strip", self.height, 0), columns: ("column", "w_strip", self.width, 1)}
+        pads: dict[str, Entry] = {}
+        slid: dict[str, Entry] = {}
+        for name, (inner, strip, axis, i) in axes.items():
+            low, extent = self.low[i], self.window_size[i]
+            before = max(0, -low)
+            after = max(0, (axis.strips - 1) * axis.step + low + extent - axis.read)
+            pads[name] = _pad(before, after, name)
+            slid[name] = (Embed((axis.step, 1), low + before), f"{strip} {inner}", name)
+        return self._array(dims, pads, slid, {"row": self.window_size[0], "column": self.window_size[1]})
+
+    def tall_window(self, dims: Sequence[Dim], rows: str, columns: str) -> tuple[Layer, ...]:
+        """The same by taps: (.., image, tap, row, column, slot), the row of a window that a row of a strip
+        meets at a row of taps.
+        """
+        axis, extent = self.height, self.window_size[1]
+        by_row, by_tap = axis.slopes
+        origin = axis.before if axis.is_back else -axis.before
+        low = origin + min(0, by_tap * (axis.taps - 1))
+        last = origin + (axis.strips - 1) * axis.step + (axis.strip - 1) * by_row
+        before, after = max(0, -low), max(0, last + max(0, by_tap * (axis.taps - 1)) + 1 - axis.read)
+        left, width = max(0, -self.low[1]), self.width
+        right = max(0, (width.strips - 1) * width.step + self.low[1] + extent - width.read)
+        pads = {rows: _pad(before, after, rows), columns: _pad(left, right, columns)}
+        slid: dict[str, Entry] = {
+            rows: (Embed((axis.step, by_tap, by_row), origin + before), "h_strip tap row", rows),
+            columns: (Embed((width.step, 1), self.low[1] + left), "w_strip column", columns),
+        }
+        return self._array(dims, pads, slid, {"tap": axis.taps, "row": axis.strip, "column": extent})
+
+    def strip(self, dims: Sequence[Dim], rows: str, columns: str) -> tuple[Layer, ...]:
+        axes = {rows: ("row", "h_strip", self.height), columns: ("column", "w_strip", self.width)}
+        pads: dict[str, Entry] = {}
+        cut: dict[str, Entry] = {}
+        for name, (inner, strip, axis) in axes.items():
+            pads[name] = _pad(0, axis.strips * axis.strip - axis.written, name)
+            cut[name] = (Unmerge(), f"{strip} {inner}", name)
+        return self._array(dims, pads, cut, {"row": self.height.strip, "column": self.width.strip})
+
+    def filter(self, dims: Sequence[Dim], order: str) -> tuple[Layer, ...]:
+        """order: of "slot", "y" and "x" in a place; without "y", the row of taps is a number before it."""
+        placed = self.channels(dims, order)
+        return (*self.numbering.layers(placed[0].upper), *placed)
+
+    def channels(self, dims: Sequence[Dim], order: str) -> tuple[Layer, ...]:
+        """From (place, g_block, g_lane) to the filter."""
+        below = self._padded(dims, {})
+        sizes = self.numbering.sizes
+        entries: dict[str, Entry] = {d.name: (PassThrough(), d.name, d.name) for d in below.upper}
+        entries["g"] = (Unmerge(), "g_block g_lane slot", "g")
+        cut = layer_over(
+            below.upper, *entries.values(),
+            g_block=sizes["g_block"], g_lane=sizes["g_lane"], slot=self.slots,
+        )  # fmt: skip
+        tap: list[Entry] = [] if "y" in order.split() else [(PassThrough(), "y", "y")]
+        blocks: list[Entry] = [(PassThrough(), n, n) for n in ("g_block", "g_lane")]
+        return layer_over(cut.upper, *tap, (Merge(), "place", order), *blocks), cut, below
+
+    def piece(self, dims: Sequence[Dim], piece: Piece) -> Layer:
+        """Only these columns of a window that is seen by these dims, in memory or in registers."""
+        first = piece.first - self.low[1]
+        rules: dict[str, Rule] = {"column": Slice(first, first + piece.width)}
+        return layer_over(dims, *((rules.get(d.name, PassThrough()), d.name, d.name) for d in dims))
+
+    def registers(self, rows: int | None = None) -> tuple[Dim, ...]:
+        """Of a row of a window, or of a strip with so many rows."""
+        if rows is None:
+            return Dim("column", self.window_size[1]), Dim("slot", self.slots)
+        return Dim("row", rows), Dim("column", self.width.strip), Dim("slot", self.slots)
+
+    def met_columns(self, tap: int, along: Literal["n", "k"]) -> tuple[tuple[Layer, Layer], ...]:
+        """What a tap of a row multiplies, for each of its runs, as operands of a product along k or n, the
+        other of size 1: registers of a window's row as (slot, k, n), of a strip as (row, slot, m, n) or as
+        (row, slot, k, m), m 1.
+        """
+        window, strip = self.registers(), self.registers(self.height.strip)
+        across, order = ("k", "row slot m n") if along == "n" else ("n", "row slot k m")
+        return tuple(
+            (
+                _run(window, run.first, run.step, along, across, "slot k n", run.length),
+                _run(strip, run.start, run.stride, along, "m", order, run.length),
+            )
+            for run in self.width.runs(tap, self.low[1])
+        )
+
+    def _array(
+        self, dims: Sequence[Dim], pads: dict[str, Entry], cuts: dict[str, Entry], box: dict[str, int]
+    ) -> tuple[Layer, ...]:
+        below = self._padded(dims, {**pads, "n": _pad(0, -self.count % self.images, "n")})
+        entries: dict[str, Entry] = {
+            **cuts,
+            "n": (Unmerge(), "n_tile image", "n"),
+            "g": (Unmerge(), "g_block g_lane slot", "g"),
+        }
+        inner = {"image": self.images, **box, "slot": self.slots}
+        numbers = self.numbering.sizes
+        sizes = dict(numbers) | inner
+        cut = layer_over(
+            below.upper, *(entries[d.name] for d in below.upper), order=[*numbers, *inner], **sizes
+        )
+        return (*self.numbering.layers(cut.upper), cut, below)
+
+    def _padded(self, dims: Sequence[Dim], pads: dict[str, Entry]) -> Layer:
+        """Channels counted up to whole lanes, other pads, and no dims of one channel a group."""
+        more = self.numbering.sizes["g_block"] * self.lanes * self.slots - self.groups
+        rules: dict[str, Entry] = {"g": _pad(0, more, "g"), **pads}
+        rules |= {n: (Fixed(0), "", n) for n in ("c", "k")}
+        return layer_over(dims, *(rules.get(d.name, (PassThrough(), d.name, d.name)) for d in dims))
+
+
+def _pad(before: int, after: int, name: str) -> Entry:
+    """No pad where there is none: what lies outside of all numbers has a guard of its own."""
+    return (Pad(before, after) if before or after else PassThrough(), name, name)
+
+
+def _run(
+    dims: Sequence[Dim], first: int, step: int, along: str, single: str, order: str, count: int
+) -> Layer:
+    """Columns from `first` on, `step` apart, as the dim `along`; another of size 1."""
+    rules: dict[str, Entry] = {"column": (Embed((step,), first), along, "column")}
+    entries = (rules.get(d.name, (PassThrough(), d.name, d.name)) for d in dims)
+    return layer_over(
+        dims, *entries, (Broadcast(), single, ""), order=order.split(), **{along: count, single: 1}
+    )

@@ -1,0 +1,159 @@
+"""WeightRaster: backward weight as sums over the pixels of a raster, a part of them in each of many products.
+
+    gemmG   share g block             share: a part of all tiles; block: of channels
+    gemmM   k                         filters of a group
+    gemmN   tap c                     taps, the channels of a block
+    gemmK   step image row wo         one tile of pixels after the other, of images x rows x line each
+
+Tiles are numbered strip by strip of an image, then by images; of `streams`, as many images at a time, whose
+strips take turns, and shares have whole images.  Rows, columns, images and tiles that are too
+many do not exist in the output: what the input has there is multiplied by zeros.  A line need only be as long
+as it takes for a window's pixels, or as much padding, to follow one another; see `view.conv.raster`.
+
+Law: over all shares, the products add up to those of the convolution.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Final
+
+from imbrex.index.map import Dim, Layer, Map, Step, layer_over
+from imbrex.index.rule import Broadcast, Merge, Pad, PassThrough, Rule, Slice, Unmerge
+from imbrex.view.conv.implicit_gemm import Convolution, backward_weight
+from imbrex.view.gemm.product import GemmView
+
+__all__ = ["SHARE", "WeightRaster", "beside"]
+
+Entry = tuple[Rule, str, str]
+PIXELS: Final = ("n", "ho", "wo")
+SHARE: Final = "share"
+
+
+@dataclass(frozen=True)
+class WeightRaster:
+    """conv: of stride 1.  images, rows, line: of a tile.  channels: of a block.  shares: of all tiles.
+    streams: 0 where tiles are dealt out one by one.
+    """
+
+    conv: Convolution
+    images: int
+    rows: int
+    line: int
+    channels: int
+    shares: int
+    streams: int = 0
+
+    @property
+    def steps(self) -> int:
+        """Tiles of a share."""
+        parts = -(-dict(self.conv.output)["n"] // self.images)
+        if self.streams:
+            return -(-parts // (self.streams * self.shares)) * self.streams * self._strips
+        return -(-parts * self._strips // self.shares)
+
+    @property
+    def _strips(self) -> int:
+        """Of an image."""
+        return -(-self.conv.height.out // self.rows)
+
+    @property
+    def _parts(self) -> int:
+        """Of the images, as many as all shares want: those that there are, or more."""
+        return -(-self.steps * self.shares // self._strips)
+
+    @cached_property
+    def view(self) -> GemmView:
+        """Of C the array is that of all shares' filters: the share, then the filter's dims."""
+        plain = backward_weight(self._grown, taps_first=True)
+        output = self._cropped(self.conv.output, self._grown.output)
+        images = self._cropped(self.conv.input, self._grown.input)
+        return GemmView(
+            a=Map((*self._product(plain.a), *plain.a.layers, output)),
+            b=Map((*self._product(plain.b), *plain.b.layers, images)),
+            c=self._sums(plain.c),
+        )
+
+    @cached_property
+    def _grown(self) -> Convolution:
+        """With whole tiles of pixels."""
+        conv = self.conv
+        sizes = {"n": self._parts * self.images, "ho": self._strips * self.rows, "wo": self.line}
+        (top, bottom), (left, right) = conv.padding
+        below, beside = sizes["ho"] - conv.height.out, sizes["wo"] - conv.width.out
+        return replace(
+            conv,
+            input=tuple(Dim(d.name, sizes["n"] if d.name == "n" else d.size) for d in conv.input),
+            output=tuple(Dim(d.name, sizes.get(d.name, d.size)) for d in conv.output),
+            padding=((top, bottom + below), (left, right + beside)),
+        )
+
+    @staticmethod
+    def _cropped(dims: Sequence[Dim], grown: Sequence[Dim]) -> Layer:
+        """What an array does not have is not there."""
+        more = {large.name: large.size - d.size for d, large in zip(dims, grown, strict=True)}
+        return layer_over(dims, *((_padded(more[d.name]), d.name, d.name) for d in dims))
+
+    def _product(self, map: Map) -> tuple[Layer, ...]:
+        """Above an operand of the plain product: (gemmG, gemmK, its own dim)."""
+        parts, strips, tiles = self._parts, self._strips, self.steps * self.shares
+        pixels = {d.name: d.size for d in self._grown.output if d.name in PIXELS}
+        turns = max(1, self.streams)
+        cut = {"many": parts // turns, "turn": turns, "image": self.images, "strip": strips, "row": self.rows}
+        order = "many strip turn" if self.streams else "many turn strip"
+        dealt = {SHARE: self.shares, "step": self.steps}
+        layers = self._blocks(map.upper)
+        steps: tuple[tuple[tuple[Entry, ...], dict[str, int]], ...] = (
+            (((Unmerge(), " ".join(pixels), "gemmK"),), pixels),
+            (((Unmerge(), "many turn image", "n"), (Unmerge(), "strip row", "ho")), cut),
+            (((Merge(), "tile", order),), {}),
+            (((Slice(0, tiles) if tiles < parts * strips else PassThrough(), "tile", "tile"),), {}),
+            (((Unmerge(), f"{SHARE} step", "tile"),), dealt),
+        )
+        for entries, sizes in steps:
+            layers.append(_above(layers[-1].upper, *entries, **sizes))
+        return (self._top(layers[-1], ("gemmK", "step image row wo")), *reversed(layers))
+
+    def _sums(self, map: Map) -> Map:
+        """(gemmG, gemmM, gemmN) -> (share, the filter's dims)."""
+        below = [beside(layer, Dim(SHARE, self.shares)) for layer in map.layers]
+        layers = self._blocks(below[0].upper)
+        return Map((self._top(layers[-1]), *reversed(layers), *below))
+
+    def _blocks(self, dims: Sequence[Dim]) -> list[Layer]:
+        """Lowest first: the group's own name; channels in blocks, the same for all filters."""
+        named: list[Entry] = [(PassThrough(), "g", "gemmG")] if self.conv.is_grouped else []
+        channels = dict(self.conv.filter)["c"]
+        sizes = {"block": channels // self.channels, "c": self.channels}
+        if "gemmN" not in dict(dims):
+            return [_above(dims, *named, (Broadcast(), "block", ""), block=sizes["block"])]
+        taps = dict(dims)["gemmN"] // channels
+        apart = _above(dims, *named, (Unmerge(), "tap c", "gemmN"), tap=taps, c=channels)
+        return [apart, _above(apart.upper, (Unmerge(), "block c", "c"), **sizes)]
+
+    def _top(self, below: Layer, *more: tuple[str, str]) -> Layer:
+        """The dims of the product: batches, those that are given, and filters or channels."""
+        digits = [("gemmG", f"{SHARE} g block" if self.conv.is_grouped else f"{SHARE} block"), *more]
+        own = {"gemmM": "gemmM", "gemmN": "tap c"}
+        digits += [(name, of) for name, of in own.items() if of.split()[0] in dict(below.upper)]
+        entries = ((Merge() if " " in of else PassThrough(), name, of) for name, of in digits)
+        return layer_over(below.upper, *entries)
+
+
+def _padded(more: int) -> Rule:
+    return Pad(0, more) if more else PassThrough()
+
+
+def _above(dims: Sequence[Dim], *entries: Entry, **sizes: int) -> Layer:
+    """A layer of these entries that passes all other dims through."""
+    changed = {name for _, _, lower in entries for name in lower.split()}
+    passed = ((PassThrough(), d.name, d.name) for d in dims if d.name not in changed)
+    return layer_over(dims, *entries, *passed, order=None, **sizes)
+
+
+def beside(layer: Layer, dim: Dim) -> Layer:
+    """The same layer with another dim, first of all, which it passes through."""
+    step = Step(PassThrough(), (dim.name,), (dim.name,))
+    return Layer((dim, *layer.upper), (dim, *layer.lower), (step, *layer.steps))

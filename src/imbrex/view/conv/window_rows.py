@@ -1,0 +1,134 @@
+"""WindowRows: a convolution of few channels whose arrays are copied so that a row of a window is one stretch.
+
+    input    [n, hi, wi, c]   ->   [n, hi + pads, wi + pads, c']      zeros all around, in memory
+    filter   [k, y, x, c]     ->   [k, y, x', c']                     zeros beyond x and c
+
+c' is the least power of two with which a step of the window is a whole 16 bytes, and x' such that x' taps of
+c' channels fill whole rows of shared memory.  The pixels of a row of taps, and the channels of each, then lie
+together, with no condition: what is beyond the image is there, and zero.  One row of taps plays the channels
+of a window with a single column; windows that follow one another overlap.
+
+Law: the convolution of the copies, without padding, has the same sums; it gains products with zero.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from imbrex.index.map import Dim, Layer, Map, layer_over
+from imbrex.index.rule import Merge, Pad, PassThrough, Rule, Unmerge
+from imbrex.view.conv.implicit_gemm import Axis, Convolution
+from imbrex.view.copy.data_tiled import VECTOR_BYTES, Items
+from imbrex.view.gemm.product import overhang
+
+__all__ = ["WindowRows", "window_rows"]
+
+ROWS: Final = {128: 1.0, 64: 1.1, 32: 1.3}
+"""Bytes of a row of shared memory -> the work for each of its bytes, in proportion."""
+CHUNKS: Final = 4
+"""Pieces of 16 bytes that a work item moves."""
+Entry = tuple[Rule, str, str]
+
+
+@dataclass(frozen=True)
+class WindowRows:
+    """conv: what is computed.  channels: c', taps: x', of elements of so many bytes."""
+
+    conv: Convolution
+    channels: int
+    taps: int
+    element_bytes: int
+
+    @property
+    def copied(self) -> Convolution:
+        """The convolution of the copies."""
+        return replace(self.conv, filter=self.filter.upper, input=self.input.upper, padding=((0, 0), (0, 0)))
+
+    @property
+    def filter(self) -> Map:
+        """The copy of the filter -> the filter."""
+        sizes = dict(self.conv.filter)
+        pads = {"x": Pad(0, self.taps - sizes["x"]), "c": Pad(0, self.channels - sizes["c"])}
+        return _padded(self.conv.filter, pads, "k y x c")
+
+    @property
+    def input(self) -> Map:
+        """The copy of the input -> the input."""
+        (top, _), (left, _) = self.conv.padding
+        height, width = self.conv.height, self.conv.width
+        pads = {
+            "hi": Pad(top, self._below(height, height.window, 1)),
+            "wi": Pad(left, self._below(width, self.taps, self.slots // self.channels)),
+            "c": Pad(0, self.channels - dict(self.conv.input)["c"]),
+        }
+        return _padded(self.conv.input, pads, "n hi wi c")
+
+    @property
+    def slots(self) -> int:
+        """Elements of 16 bytes."""
+        return VECTOR_BYTES // self.element_bytes
+
+    @staticmethod
+    def _below(axis: Axis, window: int, multiple: int) -> int:
+        """Zeros after the image: what the windows reach, in whole pieces."""
+        reached = axis.dilation * (window - 1) + 1 + axis.stride * (axis.out - 1)
+        whole = -(-max(reached, axis.before + axis.image) // multiple) * multiple
+        return whole - axis.before - axis.image
+
+    def items(self, packed: tuple[Dim, ...], workitems: int = 256) -> Items:
+        """Who moves what of a copy, whose last two dims hold whole pieces of 16 bytes."""
+        *others, pixels, channels = packed
+        together = self.slots // channels.size
+        cut = layer_over(
+            packed,
+            *((PassThrough(), d.name, d.name) for d in others),
+            (Unmerge(), "piece pixel", pixels.name),
+            (PassThrough(), channels.name, channels.name),
+            piece=pixels.size // together,
+            pixel=together,
+        )
+        pieces = layer_over(
+            cut.upper,
+            (Merge(), "item", " ".join([*(d.name for d in others), "piece"])),
+            (Merge(), "slot", f"pixel {channels.name}"),
+        )
+        padded = overhang(pieces.upper, item=workitems * CHUNKS)
+        below = padded[0].upper if padded else pieces.upper
+        workgroups = dict(below)["item"] // (workitems * CHUNKS)
+        launched = layer_over(
+            below,
+            (Unmerge(), "workgroup other workitem", "item"),
+            (PassThrough(), "slot", "slot"),
+            order=["workgroup", "workitem", "other", "slot"],
+            workgroup=workgroups,
+            other=CHUNKS,
+            workitem=workitems,
+        )
+        map = Map((launched, *padded, pieces, cut))
+        return Items(map, workgroups, workitems, CHUNKS, self.slots, turns=False)
+
+
+def window_rows(conv: Convolution, element_bytes: int) -> WindowRows | None:
+    """How a convolution is copied; None where its channels fill 16 bytes, or its taps are apart."""
+    channels, slots = dict(conv.input)["c"], VECTOR_BYTES // element_bytes
+    height, width = conv.height, conv.width
+    if conv.is_grouped or channels >= slots or width.dilation > 1 or height.window * width.window == 1:
+        return None
+    powers = (1 << i for i in range(slots.bit_length()))
+    counted = next(c for c in powers if c >= channels and width.stride * c % slots == 0)
+
+    def taps(row_bytes: int) -> int:
+        row = row_bytes // element_bytes
+        return -(-width.window * counted // row) * row // counted
+
+    best = min(ROWS, key=lambda row: taps(row) * ROWS[row])
+    return WindowRows(conv, counted, taps(best), element_bytes)
+
+
+def _padded(array: tuple[Dim, ...], pads: dict[str, Pad], names: str) -> Map:
+    """An array with pads and its dims in another order."""
+    order = names.split()
+    entries: list[Entry] = [(pads.get(d.name, PassThrough()), d.name, d.name) for d in array]
+    layer: Layer = layer_over(array, *entries, order=order)
+    return Map((layer,))

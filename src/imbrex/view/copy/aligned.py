@@ -1,0 +1,80 @@
+"""Aligned: an operand of a product, copied so that a tensor map can show it.
+
+    array    [..., along], or [..., k, ..., d]      where the matrix unit wants k together
+    packed   [..., along], rounded up to 16 bytes; what is added is zero
+
+`aligned` tells the dims of the copy, None where the array serves as it is: neighbours that lie together, and
+all else whole multiples of 16 bytes apart; `items` who moves what.  Where
+dims keep their order, a work item moves CHUNKS pieces of 16 bytes of the packed array, in each of which the
+lanes of a workgroup lie side by side, so that a wave's accesses are one stretch of memory on both sides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Final
+
+from imbrex.index.map import Dim, Map, layer_over
+from imbrex.index.rule import Merge, Pad, PassThrough, Unmerge
+from imbrex.view.copy.channels_last import ChannelsLast, is_channels_last
+from imbrex.view.copy.data_tiled import VECTOR_BYTES, Items
+
+__all__ = ["aligned", "items"]
+
+EITHER: Final = 2
+"""Bytes of elements that the matrix unit also takes with rows or columns together."""
+CHUNKS: Final = 4
+"""Pieces of a work item, whose loads are under way together."""
+
+
+def aligned(
+    array: Sequence[Dim], element_bytes: int, strides: Sequence[int] | None = None
+) -> ChannelsLast | None:
+    """How an operand is copied, one of whose dims is named "k"; None where it serves as it is.
+
+    strides: where it has gaps.
+    """
+    dims = tuple(array)
+    wants_k = element_bytes != EITHER or is_channels_last(dims, "k")
+    found = ChannelsLast(dims, "k" if wants_k else dims[-1].name, max(1, VECTOR_BYTES // element_bytes))
+    if strides is None:
+        is_apart = found.packed[-1].size == dict(dims)[found.channel]
+    else:
+        far = (s for d, s in zip(dims[:-1], strides, strict=False) if d.size > 1)
+        is_apart = all(s * element_bytes % VECTOR_BYTES == 0 for s in far)
+    return None if is_apart and is_channels_last(dims, found.channel) else found
+
+
+def items(of: ChannelsLast, element_bytes: int, workitems: int = 256) -> Items:
+    """Who moves what."""
+    if not is_channels_last(of.array, of.channel):
+        return of.items(element_bytes, workitems)
+    slots = max(1, VECTOR_BYTES // element_bytes)
+    count = prod(d.size for d in of.packed) // slots
+    chunks = min(CHUNKS, -(-count // workitems))
+    workgroups = -(-count // (workitems * chunks))
+    *others, along = of.packed
+    split = layer_over(
+        of.packed,
+        *((PassThrough(), d.name, d.name) for d in others),
+        (Unmerge(), "chunk slot", along.name),
+        chunk=along.size // slots,
+        slot=slots,
+    )
+    kept = (PassThrough(), "slot", "slot")
+    pieces = " ".join((*(d.name for d in others), "chunk"))
+    numbered = layer_over(split.upper, (Merge(), "item", pieces), kept)
+    spare = workgroups * chunks * workitems - count
+    padded = (layer_over(numbered.upper, (Pad(0, spare), "item", "item"), kept),) if spare else ()
+    launched = layer_over(
+        padded[0].upper if padded else numbered.upper,
+        (Unmerge(), "workgroup other workitem", "item"),
+        kept,
+        order=["workgroup", "workitem", "other", "slot"],
+        workgroup=workgroups,
+        other=chunks,
+        workitem=workitems,
+    )
+    map = Map((launched, *padded, numbered, split))
+    return Items(map, workgroups, workitems, chunks, slots, turns=False)

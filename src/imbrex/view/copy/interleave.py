@@ -1,0 +1,201 @@
+"""Interleave: the phases of a strided gradient, each dense in an array of its own, put together.
+
+    phase   [n, c, ht, wt]      rows h~ and columns w~ of one residue, as `view.conv` counts them
+    input   [n, c, hi, wi]      hi = stride * ht + start, wi = stride * wt + start
+
+A work item has `slots` neighbours of a row, as many of each residue of columns: what it stores lies together,
+where a phase alone would leave gaps.  Residues without a phase are zeros.  Where rows of several residues
+have phases, it has `rows` rows, one of each residue; else one, so that work items side by side store one
+stretch of memory, and what they read is guarded by the row.  It has `pieces` of these, in each of which the
+work items of a workgroup lie side by side.
+
+    written   (workgroup, workitem, piece, row, slot) -> input
+    read      (workgroup, workitem, piece, column)    -> a phase: neighbours of a row
+    kept      (piece, column) -> box (piece, row, column, residue) of a work item: where these go
+
+Law: all phases together are read once, and every element of the input is written once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import gcd, prod
+from typing import Final
+
+from imbrex.index.map import Dim, Layer, Map, layer_over
+from imbrex.index.rule import Fixed, Merge, Pad, PassThrough, Rule, Unmerge
+from imbrex.view.conv.implicit_gemm import Convolution, Phase, phases
+
+__all__ = ["Interleave", "interleaves"]
+
+VECTOR_BYTES: Final = 16
+"""The widest access of a work item."""
+MOVED_BYTES: Final = 32
+"""Of a work item, on their way together; more made the stores of an H200 slower."""
+
+Entry = tuple[Rule, str, str]
+
+
+def interleaves(conv: Convolution) -> bool:
+    """Would a phase store neighbours along a row with gaps between?"""
+    return conv.width.stride > 1 and conv.input[-1].name == "wi"
+
+
+@dataclass(frozen=True)
+class Interleave:
+    """conv: with columns of the input fastest in memory.  rows: of a work item, one of each residue, or one
+    where only those of one residue have phases.  moved: bytes that a work item has on their way.
+    """
+
+    conv: Convolution
+    element_bytes: int
+    rows: int
+    moved: int = MOVED_BYTES
+    workitems: int = 256
+
+    @classmethod
+    def of(cls, conv: Convolution, element_bytes: int, workitems: int = 256) -> Interleave:
+        """With as many rows as the phases of that convolution want."""
+        starts = {rows.start for rows, _ in phases(conv)}
+        return cls(conv, element_bytes, conv.height.stride if len(starts) > 1 else 1, workitems=workitems)
+
+    @property
+    def residues(self) -> int:
+        """Of columns."""
+        return self.conv.width.stride
+
+    @cached_property
+    def columns(self) -> int:
+        """Neighbours of a phase that a work item reads: as far as rows are whole vectors of them."""
+        most = max(1, VECTOR_BYTES // (self.element_bytes * self.residues))
+        return gcd(-(-self.conv.width.image // self.residues), 1 << (most.bit_length() - 1))
+
+    @property
+    def slots(self) -> int:
+        return self.columns * self.residues
+
+    @property
+    def pieces(self) -> int:
+        """So many that a work item has whole vectors on their way."""
+        return max(1, self.moved // (self.rows * self.slots * self.element_bytes))
+
+    @property
+    def workgroups(self) -> int:
+        return -(-self._items // (self.workitems * self.pieces))
+
+    @property
+    def written(self) -> Map:
+        """(workgroup, workitem, piece, row, slot) -> input."""
+        padded = self._padded(self.conv.input, {"hi": self.conv.height.stride, "wi": self.slots})
+        cut = self._cut(padded.upper, {"hi": ("hh", "row"), "wi": ("ww", "slot")})
+        return self._launched(cut, ("row", "slot"), padded)
+
+    @property
+    def first(self) -> Map:
+        """(workgroup, workitem, piece, slot) -> the first of each `rows` rows of the input."""
+        kept: list[Entry] = [(PassThrough(), d.name, d.name) for d in self.written.upper if d.name != "row"]
+        return Map((layer_over(self.written.upper, *kept, (Fixed(0), "", "row")), *self.written.layers))
+
+    def read(self, rows: Phase, columns: Phase) -> Map:
+        """(workgroup, workitem, piece, column) -> the phase."""
+        counts = self._counts
+        extra = {
+            "ht": counts["hh"] * self.rows // self.conv.height.stride - rows.extent,
+            "wt": counts["ww"] * self.columns - columns.extent,
+        }
+        dims = self.phase(rows, columns)
+        entries: list[Entry] = [(Pad(0, extra.get(d.name, 0)), d.name, d.name) for d in dims]
+        padded = layer_over(dims, *entries)
+        if self.rows > 1:
+            cut = self._cut(padded.upper, {"ht": ("hh", ""), "wt": ("ww", "column")})
+            return self._launched(cut, ("column",), padded)
+        every = self._every(padded.upper, rows.start)
+        cut = self._cut(every[0].upper, {"wt": ("ww", "column")})
+        return self._launched(cut, ("column",), *every, padded)
+
+    def kept(self, rows: Phase, columns: Phase) -> Layer:
+        """(piece, column) -> (piece, row, column, residue)."""
+        return layer_over(
+            self.box,
+            (PassThrough(), "piece", "piece"),
+            (Fixed(rows.start if self.rows > 1 else 0), "", "row"),
+            (PassThrough(), "column", "column"),
+            (Fixed(columns.start), "", "residue"),
+        )
+
+    @property
+    def box(self) -> tuple[Dim, ...]:
+        """What a work item holds."""
+        sizes = {"piece": self.pieces, "row": self.rows, "column": self.columns, "residue": self.residues}
+        return tuple(Dim(name, size) for name, size in sizes.items())
+
+    @property
+    def stored(self) -> Layer:
+        """(piece, row, slot) -> box."""
+        kept: list[Entry] = [(PassThrough(), name, name) for name in ("piece", "row")]
+        return layer_over(self.box, *kept, (Merge(), "slot", "column residue"))
+
+    def phase(self, rows: Phase, columns: Phase) -> tuple[Dim, ...]:
+        """The dims of a phase, in the input's order."""
+        names = {"hi": Dim("ht", rows.extent), "wi": Dim("wt", columns.extent)}
+        return tuple(names.get(d.name, d) for d in self.conv.input)
+
+    @property
+    def _counts(self) -> dict[str, int]:
+        """Work items along each dim of the input."""
+        height, width = self.conv.height, self.conv.width
+        others = {d.name: d.size for d in self.conv.input if d.name not in ("hi", "wi")}
+        rows = -(-height.image // height.stride) * height.stride // self.rows
+        return others | {"hh": rows, "ww": -(-width.image // self.slots)}
+
+    @property
+    def _items(self) -> int:
+        return prod(self._counts.values())
+
+    def _padded(self, dims: Sequence[Dim], multiples: dict[str, int]) -> Layer:
+        entries: list[Entry] = [(Pad(0, -d.size % multiples.get(d.name, 1)), d.name, d.name) for d in dims]
+        return layer_over(dims, *entries)
+
+    def _cut(self, dims: Sequence[Dim], parts: dict[str, tuple[str, str]]) -> Layer:
+        """Each of these dims by the work items along it, and what one of them has."""
+        sizes = self._counts | {"row": self.rows, "slot": self.slots, "column": self.columns}
+        entries: list[Entry] = [
+            (Unmerge(), " ".join(parts[d.name]), d.name)
+            if d.name in parts
+            else (PassThrough(), d.name, d.name)
+            for d in dims
+        ]
+        used = {name: sizes[name] for pair in parts.values() for name in pair if name}
+        return layer_over(dims, *entries, order=None, **used)
+
+    def _every(self, dims: Sequence[Dim], start: int) -> tuple[Layer, ...]:
+        """All rows of the input over those of a phase, ht: the one of each `stride` that is `start`."""
+        stride = self.conv.height.stride
+        names = [d.name for d in dims]
+        kept: list[Entry] = [(PassThrough(), name, name) for name in names if name != "ht"]
+        apart = [part for name in names for part in ((name, "one") if name == "ht" else (name,))]
+        one = layer_over(dims, (Unmerge(), "ht one", "ht"), *kept, order=apart, ht=dict(dims)["ht"], one=1)
+        here = (Pad(start, stride - 1 - start), "one", "one")
+        residue = layer_over(one.upper, (PassThrough(), "ht", "ht"), here, *kept, order=apart)
+        order = ["hh" if name == "ht" else name for name in names]
+        return layer_over(residue.upper, (Merge(), "hh", "ht one"), *kept, order=order), residue, one
+
+    def _launched(self, cut: Layer, own: Sequence[str], *below: Layer) -> Map:
+        """Boxes by their numbers: workgroups, pieces of each, work items side by side."""
+        kept: list[Entry] = [(PassThrough(), name, name) for name in own]
+        others = " ".join(d.name for d in cut.upper if d.name not in own)
+        numbered = layer_over(cut.upper, (Merge(), "item", others), *kept)
+        spare = self.workgroups * self.pieces * self.workitems - self._items
+        counted = layer_over(numbered.upper, (Pad(0, spare), "item", "item"), *kept)
+        split = layer_over(
+            counted.upper,
+            (Unmerge(), "workgroup piece workitem", "item"),
+            *kept,
+            order=["workgroup", "workitem", "piece", *own],
+            workgroup=self.workgroups,
+            piece=self.pieces,
+            workitem=self.workitems,
+        )
+        return Map((split, counted, numbered, cut, *below))

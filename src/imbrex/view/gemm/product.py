@@ -1,0 +1,106 @@
+"""A matrix product as the GEMM that all levels below share.
+
+    C[gemmG, gemmM, gemmN] = sum over gemmK of A[gemmG, gemmK, gemmM] * B[gemmG, gemmK, gemmN]
+
+gemmG is there only for batched and grouped problems.  A and B have the same form, so exchanging them
+transposes C: a backend that wants its vector lanes along M swaps the operands and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from imbrex.index.map import Dim, Layer, Map, layer_over
+from imbrex.index.rule import Pad, PassThrough, Rule
+
+
+@dataclass(frozen=True)
+class GemmView:
+    """The three operands as maps from gemm coordinates to array coordinates.
+
+    phases: columns of C for each of B, see `view.conv.phase_tiles`.
+    """
+
+    a: Map
+    b: Map
+    c: Map
+    phases: int = 1
+
+    def __post_init__(self) -> None:
+        columns = self.sizes_of(self.b)
+        columns["gemmN"] *= self.phases
+        for x, y, what in (
+            (self.sizes_of(self.a), self.sizes_of(self.b), "gemmG gemmK"),
+            (self.sizes_of(self.a), self.sizes_of(self.c), "gemmG gemmM"),
+            (columns, self.sizes_of(self.c), "gemmG gemmN"),
+        ):
+            for name in what.split():
+                assert x.get(name) == y.get(name), f"{name} differs: {x.get(name)} and {y.get(name)}"
+
+    @staticmethod
+    def sizes_of(map: Map) -> dict[str, int]:
+        return dict(map.upper)
+
+    @property
+    def g(self) -> int:
+        return dict(self.c.upper).get("gemmG", 1)
+
+    @property
+    def m(self) -> int:
+        return dict(self.c.upper)["gemmM"]
+
+    @property
+    def n(self) -> int:
+        return dict(self.b.upper)["gemmN"]
+
+    @property
+    def k(self) -> int:
+        return dict(self.a.upper)["gemmK"]
+
+    def swapped(self) -> GemmView:
+        """The transposed product: C^T = B^T A."""
+        return GemmView(_exchanged(self.b), _exchanged(self.a), _exchanged(self.c))
+
+
+def plain(
+    m: int, n: int, k: int, batch: int | None = None, transpose_a: bool = False, transpose_b: bool = False
+) -> GemmView:
+    """Row-major A [m, k], B [k, n], C [m, n]; a transposed operand is stored as [k, m] or [n, k].
+
+    With a batch, every array has a leading dim of that size.
+    """
+    g = [] if batch is None else [("g", batch)]
+    dims_a = [("k", k), ("m", m)] if transpose_a else [("m", m), ("k", k)]
+    dims_b = [("n", n), ("k", k)] if transpose_b else [("k", k), ("n", n)]
+
+    def view(dims: list[tuple[str, int]], order: str) -> Map:
+        lower = [Dim(*d) for d in (*g, *dims)]
+        names = [*(name for name, _ in g), *order]
+        return Map((layer_over(lower, *((PassThrough(), f"gemm{n.upper()}", n) for n in names)),))
+
+    return GemmView(view(dims_a, "km"), view(dims_b, "kn"), view([("m", m), ("n", n)], "mn"))
+
+
+def overhang(dims: Sequence[Dim], **multiples: int) -> tuple[Layer, ...]:
+    """Grow dims to multiples of the given tile sizes; what overhangs does not exist.
+
+    No layer where nothing overhangs.
+    """
+    extra = {d.name: -d.size % multiples.get(d.name, 1) for d in dims}
+
+    def rule(name: str) -> Rule:
+        return Pad(0, extra[name]) if extra[name] else PassThrough()
+
+    return (layer_over(dims, *((rule(d.name), d.name, d.name) for d in dims)),) if any(extra.values()) else ()
+
+
+def _exchanged(map: Map) -> Map:
+    """The map with the names gemmM and gemmN exchanged; C's pair changes order too."""
+    swap = {"gemmM": "gemmN", "gemmN": "gemmM"}
+    top = map.layers[0]
+    upper = tuple(Dim(swap.get(d.name, d.name), d.size) for d in top.upper)
+    if swap.keys() <= dict(upper).keys():
+        upper = (*upper[:-2], upper[-1], upper[-2])
+    steps = tuple(s._replace(upper=tuple(swap.get(n, n) for n in s.upper)) for s in top.steps)
+    return Map((Layer(upper, top.lower, steps), *map.layers[1:]))

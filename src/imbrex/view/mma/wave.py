@@ -1,0 +1,271 @@
+"""Waves: which elements of a block tile each lane of each wave holds, for any matrix instruction.
+
+A block tile is cut into wave tiles, a wave tile into instruction tiles; the maps of the instruction say the
+rest.  Each function gives layers, topmost first.
+
+    fragment  (workitem, k_outer, m_tile, slot)         over (k, m) in LDS: what a work item reads
+    operand   (m_tile, slot, register)                  over (m_tile, slot): its registers, by instruction
+    computed  (workgroup, workitem, m_group, n_tile, register_group, neighbour)
+                                                        over (workgroup, m, n): its elements of C
+    held      (m_group, n_tile, register_group, neighbour)
+                                                        over (m_tile, n_tile, register): its registers of C
+
+Work items are numbered (m_wave, n_wave, lane).  A lane reads `kpack` neighbours in k at once and feeds them
+to kpack / registers instructions, so the instructions of a step take k in another order than memory has it: A
+and B alike, which leaves every sum what it was.
+
+A blocked instruction multiplies `blocks` pairs of matrices.  Here its blocks lie side by side along m (or n);
+B (or A) is then the same for all of them, and lanes of different blocks read the same place.
+
+`interleave` instruction tiles share their rows in turn, `run` rows at a time, where `run` neighbouring
+registers of C are neighbours along m.  So a lane owns run * interleave neighbours of C, in one vector store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from imbrex.index.map import Dim, Layer, layer_over
+from imbrex.index.rule import Broadcast, Merge, PassThrough, Rule, Unmerge
+from imbrex.view.gemm.tile import OTHER
+from imbrex.view.mma import Instruction
+from imbrex.view.mma.fragment import KParts, k_parts, run_of
+
+__all__ = ["Side", "WaveTiles", "computed", "fragment", "held", "interleaved", "operand"]
+
+Entry: TypeAlias = tuple[Rule, str, str]
+Side: TypeAlias = Literal["m", "n"]
+WAVES = ("m_wave", "n_wave")
+
+
+@dataclass(frozen=True)
+class WaveTiles:
+    """m_waves x n_waves waves of m_tiles x n_tiles instruction tiles each."""
+
+    instruction: Instruction
+    m_waves: int
+    n_waves: int
+    m_tiles: int
+    n_tiles: int
+    kpack: int
+    blocks_along: Side = "m"
+    interleave: int = 1
+
+    @staticmethod
+    def of(
+        instruction: Instruction,
+        block: tuple[int, int],
+        wave: tuple[int, int],
+        kpack: int,
+        interleave: int = 1,
+    ) -> WaveTiles | None:
+        """The cut of a block tile (m, n) into wave tiles (m, n); None where the instruction does not divide
+        it.
+
+        Blocks run along m where both ways would do.
+        """
+        sides: tuple[Side, Side] = ("m", "n")
+        for along in sides:
+            m, n = tile_of(instruction, along)
+            if block[0] % wave[0] == block[1] % wave[1] == wave[0] % (m * interleave) == wave[1] % n == 0:
+                waves = block[0] // wave[0], block[1] // wave[1]
+                return WaveTiles(instruction, *waves, wave[0] // m, wave[1] // n, kpack, along, interleave)
+        return None
+
+    @property
+    def threads(self) -> int:
+        """Work items of a workgroup."""
+        return self.m_waves * self.n_waves * self.instruction.wave
+
+    @property
+    def run(self) -> int:
+        """Neighbouring registers of C that are neighbours along m."""
+        return run_of(self.instruction.c)
+
+    @property
+    def k(self) -> KParts:
+        """How lanes and registers share k."""
+        return k_parts(self.instruction.a)
+
+    @property
+    def k_step(self) -> int:
+        """k of one k_outer: a pack for every group of lanes."""
+        return self.k.groups * self.kpack
+
+    def waves(self, side: Side) -> int:
+        return self.m_waves if side == "m" else self.n_waves
+
+    def tiles(self, side: Side) -> int:
+        """Instruction tiles of a wave along one side."""
+        return self.m_tiles if side == "m" else self.n_tiles
+
+    def rows(self, side: Side) -> int:
+        """Rows (m) or columns (n) of one instruction tile, its blocks together."""
+        return tile_of(self.instruction, self.blocks_along)[0 if side == "m" else 1]
+
+    def turns(self, side: Side) -> int:
+        """Instruction tiles that share their rows in turn: C's registers have neighbours along m only."""
+        return self.interleave if side == "m" else 1
+
+
+def tile_of(instruction: Instruction, along: Side) -> tuple[int, int]:
+    """Rows and columns of C that one instruction computes with its blocks side by side."""
+    blocks = instruction.blocks
+    return (
+        (instruction.m * blocks, instruction.n) if along == "m" else (instruction.m, instruction.n * blocks)
+    )
+
+
+def interleaved(dims: Sequence[Dim], tiles: WaveTiles, side: Side) -> tuple[Layer, ...]:
+    """Rows in the order of the instruction tiles, over rows in the order of the block tile.
+
+    Tile t of a group of `turns` has every turns-th stretch of `run` rows.  No layer without interleaving.
+    """
+    turns, run = tiles.turns(side), tiles.run
+    if turns == 1:
+        return ()
+    parts = {"turn_stretch": tiles.rows(side) // run, "turn": turns, "turn_row": run}
+    parts = {"turn_group": dict(dims)[side] // (turns * tiles.rows(side)), **parts}
+    below = _over(dims, (Unmerge(), " ".join(parts), side), order=None, **parts)
+    above = _over(below.upper, (Merge(), side, "turn_group turn turn_stretch turn_row"))
+    return (_ordered(above, [d.name for d in dims]), below)
+
+
+def fragment(dims: Sequence[Dim], tiles: WaveTiles, side: Side) -> tuple[Layer, ...]:
+    """A work item's packs of A (side "m") or B ("n") of a tile (k, side) in LDS."""
+    held_by = tiles.instruction.map("a" if side == "m" else "b")
+    turned = interleaved(dims, tiles, side)
+    spread = _spread_operand(turned[0].upper if turned else dims, tiles, side)
+    outer = (*WAVES, "k_outer", f"{side}_tile", "slot_outer")
+    parts = _over(spread.upper, (Merge(), "k", "k_chunk k_group k_slot"))
+    blocks = _over(
+        parts.upper,
+        *_blocks(tiles, side),
+        order=(*outer, *(d.name for d in held_by.lower)),
+        **_sizes(tiles.instruction),
+    )
+    lanes = held_by.beside(blocks.upper[: len(outer)]).layers
+    top = _over(
+        lanes[0].upper,
+        (Merge(), "workitem", " ".join((*WAVES, "lane"))),
+        (Merge(), "slot", "slot_outer register"),
+        order=("workitem", "k_outer", f"{side}_tile", "slot"),
+    )
+    return (top, *lanes, blocks, parts, spread, *turned)
+
+
+def operand(dims: Sequence[Dim], registers: int) -> tuple[Layer, ...]:
+    """A work item's packs (tile, slot) by the instruction that takes them, `registers` elements each."""
+    count = dims[1].size // registers
+    return (_over(dims, (Unmerge(), "slot register", dims[1].name), slot=count, register=registers),)
+
+
+def computed(dims: Sequence[Dim], tiles: WaveTiles) -> tuple[Layer, ...]:
+    """The elements of a workgroup's tile of C, (workgroup, m, n), that a work item holds."""
+    c, turned = tiles.instruction.c, interleaved(dims, tiles, "m")
+    outer = ("workgroup", *WAVES, "m_tile", "n_tile")
+    spread = _over(
+        turned[0].upper if turned else dims,
+        (Unmerge(), "m_wave m_tile m_row", "m"),
+        (Unmerge(), "n_wave n_tile n_row", "n"),
+        order=(*outer, "m_row", "n_row"),
+        **_wave_sizes(tiles, "m"),
+        **_wave_sizes(tiles, "n"),
+    )
+    blocks = _over(
+        spread.upper,
+        *(_blocks_of_c(tiles)),
+        order=(*outer, *(d.name for d in c.lower)),
+        **_sizes(tiles.instruction),
+    )
+    lanes = c.beside(blocks.upper[: len(outer)]).layers
+    groups = _grouped(lanes[0].upper, tiles)
+    top = _over(
+        groups.upper,
+        (Merge(), "workitem", " ".join((*WAVES, "lane"))),
+        (Merge(), "neighbour", "m_turn register_row"),
+        order=("workgroup", "workitem", "m_group", "n_tile", "register_group", "neighbour"),
+    )
+    return (top, groups, *lanes, blocks, spread, *turned)
+
+
+def held(dims: Sequence[Dim], tiles: WaveTiles) -> tuple[Layer, ...]:
+    """A work item's registers of C in the order in which `computed` numbers its elements."""
+    groups = _grouped(dims, tiles)
+    order = ("m_group", "n_tile", "register_group", "neighbour")
+    return (_over(groups.upper, (Merge(), "neighbour", "m_turn register_row"), order=order), groups)
+
+
+def _grouped(dims: Sequence[Dim], tiles: WaveTiles) -> Layer:
+    """m_tile and register, split into groups and what is in a group: turns, and neighbouring rows."""
+    sizes = {"m_turn": tiles.interleave, "m_group": tiles.m_tiles // tiles.interleave}
+    sizes |= {"register_row": tiles.run, "register_group": dict(dims)["register"] // tiles.run}
+    return _over(
+        dims,
+        (Unmerge(), "m_group m_turn", "m_tile"),
+        (Unmerge(), "register_group register_row", "register"),
+        order=None,
+        **sizes,
+    )
+
+
+def _spread_operand(dims: Sequence[Dim], tiles: WaveTiles, side: Side) -> Layer:
+    """k and the rows of a tile in LDS, split into what waves, lanes, packs and instructions number."""
+    k, sizes, other = tiles.k, dict(dims), f"{OTHER[side]}_wave"
+    packs = {"k_outer": sizes["k"] // tiles.k_step, "k_group": k.groups}
+    packs |= {"slot_outer": tiles.kpack // (k.chunks * k.slots), "k_chunk": k.chunks, "k_slot": k.slots}
+    rows = _wave_sizes(tiles, side)
+    order = (*WAVES, "k_outer", f"{side}_tile", "slot_outer", f"{side}_row", "k_chunk", "k_group", "k_slot")
+    return _over(
+        dims,
+        (Unmerge(), " ".join(packs), "k"),
+        (Unmerge(), " ".join(rows), side),
+        (Broadcast(), other, ""),
+        order=order,
+        **packs,
+        **rows,
+        **{other: tiles.n_waves if side == "m" else tiles.m_waves},
+    )
+
+
+def _wave_sizes(tiles: WaveTiles, side: Side) -> dict[str, int]:
+    counts = tiles.waves(side), tiles.tiles(side), tiles.rows(side)
+    return dict(zip((f"{side}_wave", f"{side}_tile", f"{side}_row"), counts, strict=True))
+
+
+def _sizes(instruction: Instruction) -> dict[str, int]:
+    return {"block": instruction.blocks, "m": instruction.m, "n": instruction.n}
+
+
+def _blocks(tiles: WaveTiles, side: Side) -> list[Entry]:
+    """The instruction's (block, row) of an operand over rows of its tile: side by side, or all the same."""
+    if tiles.blocks_along == side:
+        return [(Unmerge(), f"block {side}", f"{side}_row")]
+    return [(PassThrough(), side, f"{side}_row"), (Broadcast(), "block", "")]
+
+
+def _blocks_of_c(tiles: WaveTiles) -> list[Entry]:
+    along = tiles.blocks_along
+    rest = OTHER[along]
+    return [(Unmerge(), f"block {along}", f"{along}_row"), (PassThrough(), rest, f"{rest}_row")]
+
+
+def _over(dims: Sequence[Dim], *entries: Entry, order: Sequence[str] | None = None, **sizes: int) -> Layer:
+    """A layer in which the dims that no entry makes pass through, each in its place."""
+    made = {name for _, _, lower in entries for name in lower.split()}
+    steps: list[Entry] = [(PassThrough(), d.name, d.name) for d in dims if d.name not in made]
+    placed = sorted([*steps, *entries], key=lambda e: _place(dims, e))
+    return layer_over(dims, *placed, order=order, **sizes)
+
+
+def _place(dims: Sequence[Dim], entry: Entry) -> int:
+    names = [d.name for d in dims]
+    return min((names.index(n) for n in entry[2].split()), default=len(names))
+
+
+def _ordered(layer: Layer, names: Sequence[str]) -> Layer:
+    """The layer with its upper dims in another order."""
+    sizes = dict(layer.upper)
+    return Layer(tuple(Dim(n, sizes[n]) for n in names), layer.lower, layer.steps)

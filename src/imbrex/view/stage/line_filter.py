@@ -1,0 +1,93 @@
+"""LineFilter: a filter in shared memory whose rows of taps are columns of one instruction.
+
+    k  = column of the window, channel of the block
+    d  = block of the diagonal, place, filter of the block;    place p holds row p modulo `rows` of the window
+
+Places are 2 * rows - 1, so that all rows of the window, from any of them on and in turn, are neighbours: the
+columns of an instruction that adds to `rows` lines of the result at a time, whichever of them comes first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from typing import NamedTuple
+
+from imbrex.view.stage.shared_tile import SWIZZLES, Major, SharedTile, Swizzle
+
+__all__ = ["LineFilter", "Part"]
+
+
+class Part(NamedTuple):
+    """Where the block of one tap lies: elements k0.., d0.. of the tile."""
+
+    row: int
+    column: int
+    block: int
+    k0: int
+    d0: int
+
+
+@dataclass(frozen=True)
+class LineFilter:
+    """rows, columns: of the window.  channels, filters: of all `diagonal` blocks.  major: the dim that lies
+    together.
+    """
+
+    rows: int
+    columns: int
+    channels: int
+    filters: int
+    diagonal: int
+    element_bytes: int
+    major: Major
+
+    @property
+    def depth(self) -> int:
+        """Channels of a block."""
+        return self.channels // self.diagonal
+
+    @property
+    def each(self) -> int:
+        """Filters of a block."""
+        return self.filters // self.diagonal
+
+    @property
+    def places(self) -> int:
+        return 2 * self.rows - 1
+
+    @property
+    def bytes(self) -> int:
+        return self.columns * self.depth * self.diagonal * self.places * self.each * self.element_bytes
+
+    @property
+    def swizzle(self) -> Swizzle:
+        """The longest row that the neighbours of a block make."""
+        together = (self.depth if self.major == "k" else self.each) * self.element_bytes
+        return next(s for s in reversed(SWIZZLES) if not s or together % s == 0)
+
+    @cached_property
+    def tile(self) -> SharedTile:
+        k, d = self.columns * self.depth, self.diagonal * self.places * self.each
+        return SharedTile(k, d, self.element_bytes, self.major, self.swizzle)
+
+    @cached_property
+    def part(self) -> SharedTile:
+        """Of one tap and block, as a tile of its own: its rows follow one another in `tile`, too."""
+        return SharedTile(self.depth, self.each, self.element_bytes, self.major, self.swizzle)
+
+    @property
+    def parts(self) -> Iterator[Part]:
+        """All that `tile` consists of."""
+        for column, block, place in product(range(self.columns), range(self.diagonal), range(self.places)):
+            yield Part(place % self.rows, column, block, self.k_of(column), self.d_of(block, place))
+
+    def k_of(self, column: int) -> int:
+        """The first k of a column of the window."""
+        return column * self.depth
+
+    def d_of(self, block: int, place: int) -> int:
+        """The first d of a place of a block."""
+        return (block * self.places + place) * self.each

@@ -1,0 +1,1 @@
+"""Who computes what: tiles of workgroups, clusters, Stream-K, lines, and how shares are added up."""

@@ -1,0 +1,106 @@
+"""TapTile: taps as columns that wgmma reads out of one raster, from any row of an atom."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from imbrex.view.stage.halo_tile import HaloTile
+from imbrex.view.stage.shared_tile import Swizzle
+from imbrex.view.stage.tap_tile import PIXELS, TapTile, uneven
+
+from ..memory import Array, read, written
+
+Taps = tuple[tuple[int, int], ...]
+
+
+def windows(
+    taps: Taps, places: int = 48, pitch: int = 80, images: int = 1, row: Swizzle = 128, first: int = 0
+) -> HaloTile:
+    return HaloTile(images, places, pitch, taps, first, row // 2, 2, row, PIXELS)
+
+
+TILES = [
+    TapTile(windows(((3, 16), (3, 1))), 192),
+    TapTile(windows(((3, 15), (3, 1)), places=240, pitch=270), 192),
+    TapTile(windows(((3, 8), (3, 1)), places=64, images=3), 192),
+    TapTile(windows(((3, 18), (3, 2)), row=64), 96),
+    TapTile(windows(((2, 17), (2, 1)), row=32), 32),
+    TapTile(windows(((3, 1),)), 192),
+    TapTile(windows(((3, 11),)), 64),
+]
+
+
+def raster(tile: TapTile) -> tuple[Array, Array]:
+    """Pixels (raster row, channel), and shared memory with all of them."""
+    rng = np.random.default_rng(0)
+    of = tile.windows
+    pixels = rng.integers(0, 1 << 16, (of.raster, of.channels), np.uint16)
+    memory = np.zeros(tile.bytes, np.uint8)
+    written(memory, 0, pixels, of.swizzle)
+    return pixels, memory
+
+
+def wanted(tile: TapTile, pixels: Array) -> Array:
+    """The tile (k, d), by hand."""
+    of = tile.windows
+    image, place = np.divmod(np.arange(tile.k), of.places)
+    shifts = np.zeros(1, int)
+    for count, step in of.taps:
+        shifts = (shifts[:, None] + np.arange(count) * step).reshape(-1)
+    rows = of.first + image * of.pitch + place
+    return np.concatenate([pixels[rows + shift] for shift in shifts], axis=1)
+
+
+@pytest.mark.parametrize("tile", TILES, ids=str)
+def test_every_tap_is_a_view_of_the_raster(tile: TapTile) -> None:
+    pixels, memory = raster(tile)
+    (element,), _ = tile.map.evaluate(np.indices((tile.k, tile.d)))
+    assert np.array_equal(memory.view(np.uint16)[element], wanted(tile, pixels))
+
+
+@pytest.mark.parametrize("tile", TILES, ids=str)
+def test_an_instruction_reads_its_taps(tile: TapTile) -> None:
+    pixels, memory = raster(tile)
+    want = wanted(tile, pixels)
+    for k in range(0, tile.k, PIXELS):
+        for d in range(0, tile.d, tile.columns):
+            found = read(
+                memory, tile.start(k, d), tile.descriptor, tile.major, (PIXELS, tile.columns), np.uint16
+            )
+            assert np.array_equal(found, want[k : k + PIXELS, d : d + tile.columns]), (k, d)
+
+
+@pytest.mark.parametrize("tile", TILES, ids=str)
+def test_consumers_begin_evenly_apart(tile: TapTile) -> None:
+    starts = [tile.start(0, d) for d in range(0, tile.d, tile.columns)]
+    assert len(set(np.diff(starts).tolist())) <= 1
+
+
+def test_the_tail_is_what_no_box_brings() -> None:
+    tile = TapTile(windows(((3, 30), (3, 1)), places=240, pitch=300), 192)
+    assert tile.tail_bytes == (304 - 300) * 128
+    assert tile.bytes - tile.tail_bytes == 300 * 128
+    assert TapTile(windows(((3, 1),)), 192).tail_bytes == 0
+
+
+REASONS = {
+    "single taps of a window": (windows(((3, 16), (3, 1))), 64, "the taps of 64 columns are not evenly"),
+    "taps are two rows of three": (windows(((2, 16), (3, 1))), 128, "the taps of 128 columns are not evenly"),
+    "columns cut a tap": (windows(((3, 16), (3, 1))), 96, "not instructions of 96 with whole taps of 64"),
+    "too many channels": (
+        HaloTile(1, 48, 80, ((3, 1),), 0, 128, 2, 128, PIXELS),
+        128,
+        "128 channels of a pixel are not one row of 64",
+    ),
+    "a byte": (HaloTile(1, 64, 96, ((3, 1),), 0, 128, 1, 128), 128, "16-bit types only"),
+}
+
+
+@pytest.mark.parametrize(("of", "columns", "reason"), REASONS.values(), ids=REASONS)
+def test_what_no_descriptor_says(of: HaloTile, columns: int, reason: str) -> None:
+    assert re.search(reason, uneven(of, columns) or "")
+    with pytest.raises(AssertionError, match=reason):
+        TapTile(of, columns)
