@@ -26,12 +26,12 @@ from imbrex.cli.bench import write_report
 from imbrex.cli.progress import progress
 from imbrex.cli.source import read_problems
 from imbrex.cli.table import print_table
+from imbrex.config.tuning import parse
 from imbrex.diagnostic import Diagnostic
 from imbrex.lower.build import program
 from imbrex.lower.lds_traffic import LdsTraffic, lds_traffic
 from imbrex.pipeline import Request, levels, machine_for
 from imbrex.problem import Problem
-from imbrex.schedule.tuning import parse
 
 HERE = Path(__file__).resolve().parent
 WIDEST = 16

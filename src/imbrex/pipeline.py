@@ -10,6 +10,12 @@ from imbrex.algorithm import Request, algorithm_of, to_product
 from imbrex.build.amd.code_object import CHIPS
 from imbrex.build.amd.lds import LdsCost
 from imbrex.build.nvidia.cubin import ARCHITECTURES
+from imbrex.config import tuning as tunings
+from imbrex.config.short import is_short
+from imbrex.config.target import CPU_ISAS, GPU_TARGETS, Target
+from imbrex.config.tiles import AUTO, DATA_PARALLEL, Auto, TileSchedule
+from imbrex.config.tuning import Tuning
+from imbrex.config.warpgroup.plan import CHIP
 from imbrex.diagnostic import Diagnostic
 from imbrex.emit.bundle import Bundle, Facts, bundle
 from imbrex.emit.cuda.geometry import launch_facts
@@ -27,12 +33,6 @@ from imbrex.lower.stmt import Buffer, Kernel, Program, ZeroFill
 from imbrex.problem import problem_text
 from imbrex.problem.operand import dense_strides, expect_addressable
 from imbrex.run.launch import Launch, Step, Zero
-from imbrex.schedule import tuning as tunings
-from imbrex.schedule.short import is_short
-from imbrex.schedule.target import CPU_ISAS, GPU_TARGETS, Target
-from imbrex.schedule.tiles import AUTO, DATA_PARALLEL, Auto, TileSchedule
-from imbrex.schedule.tuning import Tuning
-from imbrex.schedule.warpgroup.plan import CHIP
 
 
 @dataclass(frozen=True)

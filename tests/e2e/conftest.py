@@ -10,11 +10,11 @@ import pytest
 
 from imbrex.build.isa import isa as isa_of
 from imbrex.build.shared import build_shared
+from imbrex.config.tuning import Tuning
 from imbrex.pipeline import Request, lower, machine_for
 from imbrex.problem import Problem
 from imbrex.run.cpu import CpuKernel, Parameter, load
 from imbrex.run.machine import machine
-from imbrex.schedule.tuning import Tuning
 from imbrex.symbol import symbol_of
 from imbrex.verify.compare import Comparison, compare
 from imbrex.verify.data import random_operands

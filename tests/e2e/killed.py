@@ -21,9 +21,9 @@ import numpy as np
 
 from imbrex import pipeline
 from imbrex.build.cache import Cache, reader
+from imbrex.config import tuning
 from imbrex.kernel import compile
 from imbrex.problem import Gemm
-from imbrex.schedule import tuning
 
 GEMM = Gemm(3, 4, 5)
 LOADED = (pipeline, tuning)  # before the forks, so that they begin where the work does

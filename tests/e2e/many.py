@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from imbrex.build.shared import build_shared
+from imbrex.config.target import GPU_TARGETS
+from imbrex.config.tuning import parse
 from imbrex.emit.bundle import Bundle
 from imbrex.pipeline import Request, lower
 from imbrex.problem import Problem, parse_problem, problem_text
 from imbrex.run.cpu import CpuKernel, Parameter, load
-from imbrex.schedule.target import GPU_TARGETS
-from imbrex.schedule.tuning import parse
 from imbrex.symbol import symbol_of
 from imbrex.verify.compare import Comparison, compare
 from imbrex.verify.data import Values, random_operands

@@ -13,8 +13,8 @@ from tests.e2e.many import Case, wrong
 
 import imbrex
 from imbrex import Conv2d, Diagnostic
+from imbrex.config.target import GPU_TARGETS
 from imbrex.pipeline import Request, algorithm_of
-from imbrex.schedule.target import GPU_TARGETS
 
 SHAPES = {
     "one element": "-n 1 -c 1 -H 1 -W 1 -k 1 -y 1 -x 1 -p 0 -q 0",

@@ -14,8 +14,8 @@ from tests.e2e.many import Case, wrong
 
 import imbrex
 from imbrex import Diagnostic, Gemm
-from imbrex.schedule.tuning import text
-from imbrex.schedule.xdlops.data_tiled import data_tiled_tuning
+from imbrex.config.tuning import text
+from imbrex.config.xdlops.data_tiled import data_tiled_tuning
 from imbrex.view.swizzle import tile_kernel
 
 SEEDS = {"f32": "f32_16x16x4_8x8_Kx4", "f16": "f16_16x16x16_8x8_Kx2", "i8": "i8_16x16x32_8x8_Kx2"}

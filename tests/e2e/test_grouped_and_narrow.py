@@ -11,8 +11,8 @@ import pytest
 from tests.e2e.many import Case, wrong
 
 from imbrex import Conv2d, Diagnostic
+from imbrex.config.target import GPU_TARGETS
 from imbrex.pipeline import Request, algorithm_of
-from imbrex.schedule.target import GPU_TARGETS
 
 NHWC = " -I NHWC -f KYXC -O NHWK"
 GROUPED = {

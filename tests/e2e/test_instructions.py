@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from tests.e2e.many import Case, wrong
 
+from imbrex.config.xdlops.mfma import served
 from imbrex.dtype import DTYPES
 from imbrex.problem import Gemm
-from imbrex.schedule.xdlops.mfma import served
 from imbrex.view.mma import Instruction, in_registers
 from imbrex.view.mma.fragment import k_parts
 from imbrex.view.mma.wave import Side, tile_of

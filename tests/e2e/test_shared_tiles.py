@@ -17,12 +17,12 @@ from tests.e2e.covering import covering
 from tests.e2e.many import together
 
 from imbrex.build.shared import build_shared
+from imbrex.config import tiles, tuning
 from imbrex.dtype import dtype
 from imbrex.pipeline import Lowered, Request, lower, machine_for
 from imbrex.problem import Conv2d, Gemm, Problem
 from imbrex.run.cpu import Parameter, load
 from imbrex.run.machine import machine
-from imbrex.schedule import tiles, tuning
 from imbrex.symbol import symbol_of
 from imbrex.verify.compare import compare
 from imbrex.verify.data import random_operands

@@ -16,11 +16,11 @@ import pytest
 from tests.e2e.covering import Row, covering
 
 from imbrex.cli.meaning import executed
+from imbrex.config.target import GPU_TARGETS
 from imbrex.kernel import compile
 from imbrex.pipeline import Request
 from imbrex.problem import Gemm
 from imbrex.run.arrays import in_memory, strided_view
-from imbrex.schedule.target import GPU_TARGETS
 from imbrex.verify.compare import compare
 from imbrex.verify.data import random_operands
 from imbrex.verify.reference import reference

@@ -10,10 +10,10 @@ from tests.e2e.conftest import Built
 from tests.e2e.many import Case, wrong
 
 from imbrex.build.shared import build_shared
+from imbrex.config import tuning
 from imbrex.pipeline import Request, lower, machine_for
 from imbrex.problem import Gemm, parse_problem
 from imbrex.run.cpu import Parameter, load
-from imbrex.schedule import tuning
 from imbrex.symbol import symbol_of
 
 GEMM = Gemm(m=75, n=140, k=70)

@@ -23,6 +23,8 @@ import imbrex
 from imbrex.build.cache import CacheWarning
 from imbrex.cli import main
 from imbrex.cli.meaning import executed, small
+from imbrex.config import tiles
+from imbrex.config.target import CPU_ISAS, GPU_TARGETS
 from imbrex.diagnostic import Diagnostic
 from imbrex.ir.dialect import load
 from imbrex.ir.printed import print_module
@@ -32,8 +34,6 @@ from imbrex.kernel.order import ALGORITHMS, expected_algorithm
 from imbrex.pipeline import Request
 from imbrex.problem import parse_problem
 from imbrex.run.machine import machine
-from imbrex.schedule import tiles
-from imbrex.schedule.target import CPU_ISAS, GPU_TARGETS
 
 LIT = Path(__file__).parents[1] / "lit"
 

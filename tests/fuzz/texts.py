@@ -18,13 +18,13 @@ from tests.fuzz.drawn import (
 )
 from tests.fuzz.generator import Generator, expect_message
 
+from imbrex.config import tiles, tuning
+from imbrex.config.context import GemmContext
+from imbrex.config.legal import check
+from imbrex.config.target import CPU_ISAS, GPU_TARGETS
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import F16, F32
 from imbrex.problem import epilogue, from_json, parse_problem, problem_text
-from imbrex.schedule import tiles, tuning
-from imbrex.schedule.context import GemmContext
-from imbrex.schedule.legal import check
-from imbrex.schedule.target import CPU_ISAS, GPU_TARGETS
 
 
 def problem(text: str) -> bool:

@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
+from imbrex.config import tiles, tuning
 from imbrex.emit.bundle import Bundle
 from imbrex.pipeline import Request, lower, machine_for
 from imbrex.problem import Conv2d, Gemm, Problem
 from imbrex.problem.conv import Direction
-from imbrex.schedule import tiles, tuning
 
 FOLDER = Path(__file__).parent
 NHWC = {"filter_layout": "KYXC", "input_layout": "NHWC", "output_layout": "NHWK"}

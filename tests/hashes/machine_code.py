@@ -24,8 +24,8 @@ from imbrex.build.isa import isa
 from imbrex.build.nvidia.cubin import LOG, compile_cubin, compiler_version
 from imbrex.build.nvidia.report import usages as nvidia_usages
 from imbrex.build.toolchain import FLAGS, find_compiler, run_all, write_sources
+from imbrex.config import tiles, tuning
 from imbrex.pipeline import Lowered, Request, lower, machine_for
-from imbrex.schedule import tiles, tuning
 
 __all__ = ["KernelCode", "compiled", "compiler_of"]
 

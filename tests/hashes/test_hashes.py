@@ -18,9 +18,9 @@ from tests.hashes.hash_cases import CHIPS, DIRECTIONS, HOPPER, TYPES, HashCase, 
 from tests.hashes.machine_code import KernelCode, compiled
 from tests.hashes.record import differences, read, record_of, write
 
+from imbrex.config.tuning import KINDS
 from imbrex.kernel.order import ALGORITHMS, PRODUCTS
 from imbrex.problem import Conv2d
-from imbrex.schedule.tuning import KINDS
 
 CASES = {str(case): case for case in hash_cases()}
 TEXT = """

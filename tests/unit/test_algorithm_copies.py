@@ -10,11 +10,11 @@ from imbrex.algorithm.choice import algorithm_of
 from imbrex.algorithm.copies import moved_bytes
 from imbrex.algorithm.passes import to_product
 from imbrex.algorithm.request import Request
+from imbrex.config.target import GPU_TARGETS
 from imbrex.ir.dialect import context
 from imbrex.ir.problem_module import problem_module
 from imbrex.problem import Conv2d
 from imbrex.problem.conv import Direction
-from imbrex.schedule.target import GPU_TARGETS
 
 
 def moved(direction: Direction, algorithm: str, **changed: Any) -> int:

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from imbrex import Diagnostic
+from imbrex.config import tuning as tunings
+from imbrex.config.target import GPU_TARGETS
 from imbrex.ir.ops.grid import LaunchOp
 from imbrex.ir.ops.memory import FillOp
 from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
 from imbrex.pipeline import Request, algorithm_of, levels
 from imbrex.problem import Conv2d
-from imbrex.schedule import tuning as tunings
-from imbrex.schedule.target import GPU_TARGETS
 
 NHWC = {"filter_layout": "KYXC", "input_layout": "NHWC", "output_layout": "NHWK"}
 LAST = {"filter_layout": "CYXK", "output_layout": "NHWK"}

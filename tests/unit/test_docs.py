@@ -23,12 +23,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from imbrex.config import legal, tuning
 from imbrex.diagnostic import Diagnostic
 from imbrex.ir.dialect import Miopen, load
 from imbrex.ir.opt import main
 from imbrex.ir.passes import PASSES
 from imbrex.problem import parse_problem
-from imbrex.schedule import legal, tuning
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted((ROOT / "docs").glob("*.md"))

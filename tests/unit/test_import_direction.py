@@ -16,7 +16,7 @@ PACKAGE = Path(__file__).resolve().parents[2] / "src" / "imbrex"
 
 ORDER = (
     "version", "diagnostic", "numeral", "limit", "symbol", "chip", "dtype", "index", "problem", "view",
-    "schedule", "ir", "lower", "emit", "build", "cdna", "run", "verify", "algorithm", "pipeline",
+    "config", "ir", "lower", "emit", "build", "cdna", "run", "verify", "algorithm", "pipeline",
     "kernel", "function", "bench", "cli", "__main__", "__init__",
 )  # fmt: skip
 

@@ -22,13 +22,13 @@ import pytest
 
 from imbrex.build.cache import Cache, CacheWarning
 from imbrex.build.toolchain import compile_shared
+from imbrex.config.tuning import parse
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import Kernel, compile, default_name
 from imbrex.kernel.compiled import Origin
 from imbrex.kernel.recipe import Recipe
 from imbrex.pipeline import Request, lower, machine_for
 from imbrex.problem import Conv2d, Gemm, problem_text
-from imbrex.schedule.tuning import parse
 
 GEMM = Gemm(5, 7, 9)
 ADDED = Gemm(5, 7, 9, beta=2.0)

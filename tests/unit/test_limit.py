@@ -6,6 +6,7 @@ from io import BytesIO
 
 import pytest
 
+from imbrex.config import tiles, tuning
 from imbrex.diagnostic import Diagnostic
 from imbrex.ir.dialect import load
 from imbrex.limit import (
@@ -20,7 +21,6 @@ from imbrex.limit import (
     too_deep,
 )
 from imbrex.problem import epilogue, parse_problem
-from imbrex.schedule import tiles, tuning
 
 MANY = "9" * 5000
 GEMM = '{"problem": "gemm", "m": 1, "n": 1, "k": 1, '

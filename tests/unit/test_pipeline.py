@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
+from imbrex.config import tuning as tunings
+from imbrex.config.target import CPU_ISAS, GPU_TARGETS, Target
+from imbrex.config.tiles import AUTO, DATA_PARALLEL, TileSchedule
 from imbrex.diagnostic import Diagnostic
 from imbrex.lower.build import program
 from imbrex.pipeline import Request, algorithm_of, levels, schedule_of
 from imbrex.problem import Conv2d, Gemm
 from imbrex.problem.conv import Direction
 from imbrex.problem.epilogue import parse
-from imbrex.schedule import tuning as tunings
-from imbrex.schedule.target import CPU_ISAS, GPU_TARGETS, Target
-from imbrex.schedule.tiles import AUTO, DATA_PARALLEL, TileSchedule
 from imbrex.view.tensor import Walk
 
 HOPPER, MI300 = GPU_TARGETS["sm_90a"], GPU_TARGETS["gfx942"]

@@ -17,6 +17,7 @@ from imbrex.algorithm.name import (
 )
 from imbrex.algorithm.operation import product_op
 from imbrex.algorithm.request import Request, multiplies
+from imbrex.config.warpgroup.plan import CHIP, WarpgroupTuning
 from imbrex.diagnostic import Diagnostic
 from imbrex.ir.ops.problem import ConvOp
 from imbrex.ir.passes import aligned_rows
@@ -29,7 +30,6 @@ from imbrex.ir.passes.whole_images import expect_images
 from imbrex.ir.passes.window_rows import NOT_SERVED, rows_of
 from imbrex.numeral import whole
 from imbrex.problem import Conv2d, Problem
-from imbrex.schedule.warpgroup.plan import CHIP, WarpgroupTuning
 
 __all__ = ["expect_aligning", "expect_convolution", "expect_served"]
 

@@ -22,6 +22,12 @@ from imbrex.algorithm.name import (
 )
 from imbrex.algorithm.operation import convolution_op, product_op
 from imbrex.algorithm.request import Request, has_matrix_instructions
+from imbrex.config.halo.lines import WindowTuning
+from imbrex.config.halo_weight.plan import HaloWeightTuning
+from imbrex.config.tiles import TileSchedule
+from imbrex.config.warpgroup import choice as warpgroup_choice
+from imbrex.config.warpgroup.plan import CHIP
+from imbrex.config.xdlops.data_tiled import named_algorithm
 from imbrex.ir.ops.problem import ConvOp
 from imbrex.ir.passes import aligned_rows
 from imbrex.ir.passes.channel_vectors import is_depthwise
@@ -32,12 +38,6 @@ from imbrex.ir.passes.phase_products import shares_phases
 from imbrex.ir.passes.whole_images import is_served
 from imbrex.ir.passes.window_rows import rows_of
 from imbrex.problem import Conv2d, Gemm
-from imbrex.schedule.halo.lines import WindowTuning
-from imbrex.schedule.halo_weight.plan import HaloWeightTuning
-from imbrex.schedule.tiles import TileSchedule
-from imbrex.schedule.warpgroup import choice as warpgroup_choice
-from imbrex.schedule.warpgroup.plan import CHIP
-from imbrex.schedule.xdlops.data_tiled import named_algorithm
 
 __all__ = ["algorithm_of"]
 

@@ -14,6 +14,13 @@ from imbrex.algorithm.name import (
 from imbrex.algorithm.operation import convolution_op
 from imbrex.algorithm.passes import to_product
 from imbrex.algorithm.request import Request
+from imbrex.config.channel_cost import channel_cycles
+from imbrex.config.halo.choice import window_cycles
+from imbrex.config.halo_weight.cost import halo_weight_cycles
+from imbrex.config.strips import Shape
+from imbrex.config.target import GpuTarget
+from imbrex.config.warpgroup import choice as warpgroup_choice
+from imbrex.config.warpgroup.cost import copy_cycles
 from imbrex.ir.dialect import context
 from imbrex.ir.ops.grid import GridwiseGemmOp, LaunchOp
 from imbrex.ir.ops.memory import FillOp
@@ -24,13 +31,6 @@ from imbrex.ir.passes.halo_weight import halo_weight_tuning
 from imbrex.ir.problem_module import problem_module
 from imbrex.ir.shape import shape_of
 from imbrex.problem import Conv2d, Problem
-from imbrex.schedule.channel_cost import channel_cycles
-from imbrex.schedule.halo.choice import window_cycles
-from imbrex.schedule.halo_weight.cost import halo_weight_cycles
-from imbrex.schedule.strips import Shape
-from imbrex.schedule.target import GpuTarget
-from imbrex.schedule.warpgroup import choice as warpgroup_choice
-from imbrex.schedule.warpgroup.cost import copy_cycles
 
 __all__ = ["cycles"]
 

@@ -19,6 +19,8 @@ from imbrex.algorithm.name import (
     word_of,
 )
 from imbrex.algorithm.request import Request, has_matrix_instructions
+from imbrex.config.context import round_up
+from imbrex.config.warpgroup.plan import CHIP, SHORTEST, VECTOR_BYTES, WarpgroupTuning, step_of_channels
 from imbrex.ir.passes.aligned_rows import AlignedRows
 from imbrex.ir.passes.channel_vectors import ChannelVectors
 from imbrex.ir.passes.channels_last import KEYS, ChannelsLastPass
@@ -29,8 +31,6 @@ from imbrex.ir.passes.unfold import UnfoldContiguous
 from imbrex.ir.passes.whole_images import WholeImagesPass
 from imbrex.ir.passes.window_rows import WindowRowsPass
 from imbrex.problem import Gemm
-from imbrex.schedule.context import round_up
-from imbrex.schedule.warpgroup.plan import CHIP, SHORTEST, VECTOR_BYTES, WarpgroupTuning, step_of_channels
 
 __all__ = ["to_product"]
 

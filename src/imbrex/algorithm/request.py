@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from imbrex.config.halo.lines import WindowTuning
+from imbrex.config.halo_weight.plan import HaloWeightTuning
+from imbrex.config.target import GpuTarget, Target
+from imbrex.config.tiles import Auto, TileSchedule
+from imbrex.config.tuning import Tuning
+from imbrex.config.warpgroup.plan import CHIP, WarpgroupTuning, columns_of
+from imbrex.config.xdlops.mfma import served
+from imbrex.config.xdlops.plan import XdlopsTuning
 from imbrex.dtype import DType
 from imbrex.problem import Problem
-from imbrex.schedule.halo.lines import WindowTuning
-from imbrex.schedule.halo_weight.plan import HaloWeightTuning
-from imbrex.schedule.target import GpuTarget, Target
-from imbrex.schedule.tiles import Auto, TileSchedule
-from imbrex.schedule.tuning import Tuning
-from imbrex.schedule.warpgroup.plan import CHIP, WarpgroupTuning, columns_of
-from imbrex.schedule.xdlops.mfma import served
-from imbrex.schedule.xdlops.plan import XdlopsTuning
 
 __all__ = ["Request", "has_matrix_instructions", "multiplies"]
 

@@ -17,15 +17,15 @@ from imbrex.cli.products import OperandView, Product, products
 from imbrex.cli.source import Asked
 from imbrex.cli.table import print_table
 from imbrex.cli.text import bytes_text, facts, flops_text, json_text, seconds_text
+from imbrex.config import tiles
+from imbrex.config import tuning as tunings
+from imbrex.config.target import Target, target
 from imbrex.ir.printed import print_module
 from imbrex.kernel import CPU, TARGETS, Goal, default_name
 from imbrex.kernel.order import expected_algorithm
 from imbrex.pipeline import Request, algorithm_of, levels, machine_for
 from imbrex.problem import Operand, Problem, problem_text
 from imbrex.run.machine import machine
-from imbrex.schedule import tiles
-from imbrex.schedule import tuning as tunings
-from imbrex.schedule.target import Target, target
 
 __all__ = ["command", "request_of"]
 

@@ -10,6 +10,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from imbrex.config import choose, legal
+from imbrex.config import tuning as tunings
+from imbrex.config.context import GemmContext
+from imbrex.config.cpu.plan import CpuPlan, CpuTuning
+from imbrex.config.target import GpuTarget, Target
+from imbrex.config.tiles import DATA_PARALLEL
+from imbrex.config.tuning import Tuning
+from imbrex.config.warpgroup.plan import WarpgroupPlan, WarpgroupTuning
+from imbrex.config.xdlops.plan import XdlopsPlan
 from imbrex.diagnostic import Diagnostic
 from imbrex.index import query
 from imbrex.index.map import Dim, Map, identity
@@ -21,15 +30,6 @@ from imbrex.ir.shape import shape_of
 from imbrex.lower.build import program
 from imbrex.lower.warpgroup_text import described
 from imbrex.pipeline import Request, levels
-from imbrex.schedule import choose, legal
-from imbrex.schedule import tuning as tunings
-from imbrex.schedule.context import GemmContext
-from imbrex.schedule.cpu.plan import CpuPlan, CpuTuning
-from imbrex.schedule.target import GpuTarget, Target
-from imbrex.schedule.tiles import DATA_PARALLEL
-from imbrex.schedule.tuning import Tuning
-from imbrex.schedule.warpgroup.plan import WarpgroupPlan, WarpgroupTuning
-from imbrex.schedule.xdlops.plan import XdlopsPlan
 
 __all__ = ["OperandView", "Product", "products"]
 

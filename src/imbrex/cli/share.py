@@ -12,20 +12,20 @@ from imbrex.cli.options import Choices, choices, format_option, sources
 from imbrex.cli.products import products
 from imbrex.cli.table import print_table
 from imbrex.cli.text import json_text
+from imbrex.config import choose, share_cost, tile_order
+from imbrex.config import tuning as tunings
+from imbrex.config.context import GemmContext
+from imbrex.config.general import choice as general_choice
+from imbrex.config.general.plan import GeneralTuning
+from imbrex.config.l2 import CACHES
+from imbrex.config.share_cost import Offer, margin
+from imbrex.config.target import GpuTarget, Target
+from imbrex.config.tile_order import GAIN, OrderOffer
+from imbrex.config.tiles import TileSchedule, resident
+from imbrex.config.warpgroup import choice as warpgroup_choice
+from imbrex.config.warpgroup.plan import CHIP, WarpgroupTuning
 from imbrex.pipeline import Request
 from imbrex.problem import problem_text
-from imbrex.schedule import choose, share_cost, tile_order
-from imbrex.schedule import tuning as tunings
-from imbrex.schedule.context import GemmContext
-from imbrex.schedule.general import choice as general_choice
-from imbrex.schedule.general.plan import GeneralTuning
-from imbrex.schedule.l2 import CACHES
-from imbrex.schedule.share_cost import Offer, margin
-from imbrex.schedule.target import GpuTarget, Target
-from imbrex.schedule.tile_order import GAIN, OrderOffer
-from imbrex.schedule.tiles import TileSchedule, resident
-from imbrex.schedule.warpgroup import choice as warpgroup_choice
-from imbrex.schedule.warpgroup.plan import CHIP, WarpgroupTuning
 
 __all__ = ["command"]
 

@@ -28,10 +28,10 @@ from imbrex.symbol import name_of
 if TYPE_CHECKING:  # a warm start on a CPU goes without
     from imbrex.build.amd.report import Resources
     from imbrex.build.nvidia.report import KernelResources
+    from imbrex.config.tuning import Tuning
     from imbrex.emit.bundle import Bundle
     from imbrex.run.cuda.kernel import CudaKernel
     from imbrex.run.hip.kernel import HipKernel
-    from imbrex.schedule.tuning import Tuning
     from imbrex.verify.data import Values
     from imbrex.verify.verdict import Verdict
 
@@ -111,7 +111,7 @@ class Kernel:
 
     @cached_property
     def tunings(self) -> tuple[Tuning, ...]:
-        from imbrex.schedule.tuning import parse
+        from imbrex.config.tuning import parse
 
         return tuple(parse(text) for text in self.tuning_texts)
 

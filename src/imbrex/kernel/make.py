@@ -26,9 +26,9 @@ from imbrex.run.machine import machine
 from imbrex.symbol import symbol_of
 
 if TYPE_CHECKING:  # the compiler's own modules; a warm start goes without
+    from imbrex.config.tiles import TileSchedule
+    from imbrex.config.tuning import Tuning
     from imbrex.pipeline import Lowered
-    from imbrex.schedule.tiles import TileSchedule
-    from imbrex.schedule.tuning import Tuning
 
 __all__ = ["compile", "restored"]
 
@@ -93,7 +93,7 @@ def _made(order: Order, key: str, store: Cache) -> Kernel:
 
 def _built(order: Order, store: Cache) -> Recipe:
     """What leads to the built object: its key, the texts of the tunings, the launches."""
-    from imbrex.schedule.tuning import text
+    from imbrex.config.tuning import text
 
     lowered, chip = _lowered(order), order.goal.chip
     tunings = tuple(text(t) for t in lowered.tunings)
@@ -197,9 +197,9 @@ def _builder(order: Order) -> tuple[str, ...] | None:
 
 def _lowered(order: Order) -> Lowered:
     """The whole compiler, down to source text."""
+    from imbrex.config import tiles
+    from imbrex.config import tuning as tunings
     from imbrex.pipeline import Request, lower, machine_for
-    from imbrex.schedule import tiles
-    from imbrex.schedule import tuning as tunings
 
     here = machine()
     wanted = None if order.tuning is None else tunings.parse(order.tuning)

@@ -15,8 +15,8 @@ from imbrex.run.cpu import thread_count
 from imbrex.run.machine import machine
 
 if TYPE_CHECKING:  # the compiler's own module; a warm start goes without
-    from imbrex.schedule.tiles import TileSchedule
-    from imbrex.schedule.tuning import Tuning
+    from imbrex.config.tiles import TileSchedule
+    from imbrex.config.tuning import Tuning
 
 __all__ = ["ALGORITHMS", "Order", "default_name", "expected_algorithm", "ordered"]
 
@@ -151,7 +151,7 @@ def _one(problem: Problem | str) -> Problem:
 def _text(tuning: Tuning | str | None) -> str | None:
     if tuning is None or isinstance(tuning, str):
         return tuning
-    from imbrex.schedule.tuning import Tuning, text
+    from imbrex.config.tuning import Tuning, text
 
     if not isinstance(tuning, Tuning):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(f"'tuning' should be a tuning or the text of one, got {type(tuning).__name__}")

@@ -11,6 +11,8 @@ from dataclasses import replace
 from math import gcd
 from typing import Final, Literal
 
+from imbrex.config.access import access_of
+from imbrex.config.warpgroup.plan import ROWS, instruction_of, shared_tile, stretch
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import DType
 from imbrex.index.atom import Var
@@ -26,8 +28,6 @@ from imbrex.lower.reader import Reader, element_type, number, sizes
 from imbrex.lower.stmt import Buffer, Ref
 from imbrex.lower.taps import plane_filters, plane_pixels, plane_stage, taps
 from imbrex.lower.warpgroup import Drain, Feed, Finish, Lanes, WarpgroupGemm, piece_columns
-from imbrex.schedule.access import access_of
-from imbrex.schedule.warpgroup.plan import ROWS, instruction_of, shared_tile, stretch
 from imbrex.view.gemm import product
 from imbrex.view.stage.shared_tile import Swizzle
 from imbrex.view.tensor import Box, Product, Refused, access, halo_access, store_access

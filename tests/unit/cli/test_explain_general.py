@@ -6,10 +6,10 @@ import json
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+from imbrex.config import tuning
+from imbrex.config.target import GPU_TARGETS
 from imbrex.pipeline import Request, lower
 from imbrex.problem import Gemm
-from imbrex.schedule import tuning
-from imbrex.schedule.target import GPU_TARGETS
 
 Imbrex: TypeAlias = Callable[..., Any]
 

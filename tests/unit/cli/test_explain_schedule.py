@@ -10,12 +10,12 @@ from typing import Any, TypeAlias
 import pytest
 
 from imbrex.cli.products import products
+from imbrex.config.target import target
+from imbrex.config.tiles import wanted
 from imbrex.dtype import dtype
 from imbrex.pipeline import Request, lower
 from imbrex.problem import parse_problem
 from imbrex.run.launch import Launch
-from imbrex.schedule.target import target
-from imbrex.schedule.tiles import wanted
 from imbrex.view.work.streamk import MODES
 
 Imbrex: TypeAlias = Callable[..., Any]

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from imbrex.config.target import target
 from imbrex.ir.opt import main
 from imbrex.ir.passes import PASSES, pass_factory
 from imbrex.pipeline import Request, lower
 from imbrex.problem import Gemm
-from imbrex.schedule.target import target
 
 GEMM = """func.func @product(%a: memref<4x8xf32>, %b: memref<8x6xf32>, %c: memref<4x6xf32>) {
   miopen.gemm(%a, %b, %c) : memref<4x8xf32>, memref<8x6xf32>, memref<4x6xf32>

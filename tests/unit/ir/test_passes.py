@@ -7,6 +7,9 @@ import pytest
 from xdsl.dialects.builtin import FileLineColLoc
 from xdsl.ir import Operation
 
+from imbrex.config import tuning
+from imbrex.config.cpu.plan import CpuPlan
+from imbrex.config.general.plan import GeneralPlan
 from imbrex.dtype import dtype
 from imbrex.ir.dialect import context, load
 from imbrex.ir.meaning import execute
@@ -16,9 +19,6 @@ from imbrex.ir.passes.blockwise_to_threadwise import BlockwiseToThreadwise
 from imbrex.ir.printed import print_module
 from imbrex.ir.shape import LDS, element_of, shape_of, space_of, times
 from imbrex.problem import Conv2d, Gemm
-from imbrex.schedule import tuning
-from imbrex.schedule.cpu.plan import CpuPlan
-from imbrex.schedule.general.plan import GeneralPlan
 
 from .levels import Case
 

@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from imbrex.config import tuning
+from imbrex.config.target import GPU_TARGETS
 from imbrex.diagnostic import Diagnostic
 from imbrex.ir.module_problem import problems_of
 from imbrex.ir.printed import print_module
@@ -13,8 +15,6 @@ from imbrex.ir.problem_module import problem_module
 from imbrex.kernel import compile
 from imbrex.pipeline import Request, algorithm_of, lower
 from imbrex.problem import Conv2d, Gemm, Problem
-from imbrex.schedule import tuning
-from imbrex.schedule.target import GPU_TARGETS
 
 HOPPER = GPU_TARGETS["sm_90a"]
 ODD = Gemm(4096, 4096, 4095, dtype="f16")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from imbrex.build.amd.occupancy import CHIP_LIMITS
+from imbrex.config.target import GPU_TARGETS
 from imbrex.diagnostic import Diagnostic
 from imbrex.emit import cuda, hip
 from imbrex.kernel import ARCHITECTURES, CHIPS, TARGETS, Goal, goal
-from imbrex.schedule.target import GPU_TARGETS
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from imbrex.config.target import target
+from imbrex.config.tuning import parse
 from imbrex.dtype import F16
 from imbrex.ir.dialect import context
 from imbrex.ir.ops.standard import ModuleOp
@@ -13,8 +15,6 @@ from imbrex.ir.problem_module import problem_module
 from imbrex.lower.build import program
 from imbrex.lower.stmt import For, InPlace, PanelGemm, Product, RunsInPlace, Stmt, walk
 from imbrex.problem import Gemm, Problem, parse_problem
-from imbrex.schedule.target import target
-from imbrex.schedule.tuning import parse
 
 
 def statements(problem: Problem, tuning: str, algorithm: str | None = None) -> list[Stmt]:

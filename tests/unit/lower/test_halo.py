@@ -13,6 +13,10 @@ import pytest
 from tests.unit.view.memory import Array, filled, read
 
 from imbrex.algorithm.operation import convolution_op
+from imbrex.config import tuning as tunings
+from imbrex.config.halo.cost import halo_cycles
+from imbrex.config.halo.plan import HaloTuning
+from imbrex.config.target import GPU_TARGETS
 from imbrex.diagnostic import Diagnostic
 from imbrex.index.map import Dim
 from imbrex.ir.passes.halo import windows_of
@@ -20,10 +24,6 @@ from imbrex.lower.build import program
 from imbrex.lower.warpgroup import Feed, WarpgroupGemm
 from imbrex.pipeline import Request, levels
 from imbrex.problem import Conv2d
-from imbrex.schedule import tuning as tunings
-from imbrex.schedule.halo.cost import halo_cycles
-from imbrex.schedule.halo.plan import HaloTuning
-from imbrex.schedule.target import GPU_TARGETS
 from imbrex.verify.data import random_operands
 from imbrex.verify.reference import reference
 from imbrex.view.conv.group_merge import GroupMerge

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 from tests.unit.view.memory import Array, loaded, read, written
 
+from imbrex.config import tuning as tunings
+from imbrex.config.target import GPU_TARGETS
 from imbrex.diagnostic import Diagnostic
 from imbrex.ir.source import InvalidOp
 from imbrex.lower.build import program
 from imbrex.lower.warpgroup import Feed, WarpgroupGemm
 from imbrex.pipeline import Request, levels
 from imbrex.problem import Conv2d
-from imbrex.schedule import tuning as tunings
-from imbrex.schedule.target import GPU_TARGETS
 from imbrex.verify.data import random_operands
 from imbrex.verify.reference import reference
 from imbrex.view.stage.tap_tile import TapTile

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from imbrex.config import tuning
+from imbrex.config.target import GPU_TARGETS
 from imbrex.dtype import F32
 from imbrex.index.expr import lin, var
 from imbrex.index.rule import Guard
@@ -17,8 +19,6 @@ from imbrex.lower.hoist import hoisted
 from imbrex.lower.stmt import Alloc, Barrier, Buffer, For, Kernel, Mark, Move, Ref, Stmt, walk
 from imbrex.pipeline import Request, levels
 from imbrex.problem import Conv2d
-from imbrex.schedule import tuning
-from imbrex.schedule.target import GPU_TARGETS
 
 NHWC = {"filter_layout": "KYXC", "input_layout": "NHWC", "output_layout": "NHWK"}
 CONV = Conv2d("forward", 2, 32, 9, 7, 16, 3, 3, pad_h=1, pad_w=1, **NHWC)

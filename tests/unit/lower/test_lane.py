@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from imbrex.config import tuning
+from imbrex.config.target import GPU_TARGETS
 from imbrex.pipeline import Request, lower
 from imbrex.problem import Gemm
-from imbrex.schedule import tuning
-from imbrex.schedule.target import GPU_TARGETS
 
 
 def text(k_per_block: int, k: int = 64, chip: str = "sm_90a") -> str:

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from tests.unit.view.memory import Array, filled, loaded, read, written
 
+from imbrex.config import tuning as tunings
+from imbrex.config.halo.lines import LinesTuning
 from imbrex.diagnostic import Diagnostic
 from imbrex.ir.source import InvalidOp
 from imbrex.lower.warpgroup import WarpgroupGemm
 from imbrex.problem import Conv2d
-from imbrex.schedule import tuning as tunings
-from imbrex.schedule.halo.lines import LinesTuning
 from imbrex.view.stage.halo_tile import HaloTile
 from imbrex.view.tensor import Box
 

@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
+from imbrex.config import tuning as tunings
+from imbrex.config.target import GPU_TARGETS
+from imbrex.config.tiles import parse
 from imbrex.index.map import Map
 from imbrex.index.rule import Guard
 from imbrex.ir.chain import named_map
@@ -18,9 +21,6 @@ from imbrex.lower.warpgroup import Lanes, WarpgroupGemm, piece_columns
 from imbrex.lower.warpgroup_text import described
 from imbrex.pipeline import Request, levels
 from imbrex.problem import Conv2d, Direction, Gemm, Problem
-from imbrex.schedule import tuning as tunings
-from imbrex.schedule.target import GPU_TARGETS
-from imbrex.schedule.tiles import parse
 from imbrex.view.tensor import Box, Walk
 
 MACHINE = GPU_TARGETS["sm_90a"]

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from imbrex.build.amd.usage import Usage
-from imbrex.schedule.target import GPU_TARGETS
+from imbrex.config.target import GPU_TARGETS
 
 __all__ = ["CHIP_LIMITS", "ChipLimits", "Limit", "Occupancy", "occupancy"]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from math import prod
 
+from imbrex.config.warpgroup.plan import instruction_of
 from imbrex.emit import c
 from imbrex.emit.cuda import drain, feed, lines, taps
 from imbrex.emit.cuda.geometry import has_lanes, registers, tensor_names
@@ -19,7 +20,6 @@ from imbrex.emit.cuda.work import work
 from imbrex.index.expr import var
 from imbrex.lower.stmt import Kernel
 from imbrex.lower.warpgroup import WarpgroupGemm
-from imbrex.schedule.warpgroup.plan import instruction_of
 from imbrex.view.mma import Instruction
 from imbrex.view.stage.shared_tile import Descriptor
 

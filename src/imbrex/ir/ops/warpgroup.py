@@ -16,6 +16,7 @@ from xdsl.irdl import (
     prop_def,
 )
 
+from imbrex.config.tiles import PARTS
 from imbrex.index.expr import lin
 from imbrex.index.map import Map
 from imbrex.ir.attrs import Bool, Float, Int, Ints, Word
@@ -26,7 +27,6 @@ from imbrex.ir.ops.phases import Phased, phase_box_of
 from imbrex.ir.ops.pipelines import expect_together, expect_word
 from imbrex.ir.shape import element_of, shape_of, space_of
 from imbrex.ir.source import expect
-from imbrex.schedule.tiles import PARTS
 from imbrex.view.gemm.tile import Grid
 from imbrex.view.stage.shared_tile import ATOM_ROWS
 from imbrex.view.work.cluster import blocks_in_order, place_of

@@ -1,6 +1,6 @@
 """What a gridwise_gemm_ex says of accesses to memory must be so where it becomes workgroups.
 
-A tuning from `imbrex.schedule` obeys these laws; text may say anything.  A width is at most that of
+A tuning from `imbrex.config` obeys these laws; text may say anything.  A width is at most that of
 neighbours in memory, along the dimension that is named; a work item takes one k at a time.
 """
 

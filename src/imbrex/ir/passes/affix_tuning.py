@@ -17,6 +17,23 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 
+from imbrex.config import choose, share_cost, tuning
+from imbrex.config.access import context_of
+from imbrex.config.context import GemmContext, round_up
+from imbrex.config.cpu.plan import CpuTuning
+from imbrex.config.general import choice as general_choice
+from imbrex.config.general.plan import GeneralTuning
+from imbrex.config.halo.lines import LinesTuning, WindowTuning
+from imbrex.config.halo.plan import HaloTuning
+from imbrex.config.halo_weight.plan import HaloWeightTuning
+from imbrex.config.target import GpuTarget, Target, target
+from imbrex.config.tile_order import ordered
+from imbrex.config.tiles import AUTO, DATA_PARALLEL, Auto, TileSchedule
+from imbrex.config.tiles import wanted as wanted_schedule
+from imbrex.config.tuning import Tuning
+from imbrex.config.warpgroup import choice as warpgroup_choice
+from imbrex.config.warpgroup.plan import CHIP, WarpgroupTuning, resident_clusters
+from imbrex.config.xdlops.plan import XdlopsTuning
 from imbrex.diagnostic import Diagnostic, did_you_mean
 from imbrex.index.map import Dim, layer_over
 from imbrex.index.rule import PassThrough
@@ -29,23 +46,6 @@ from imbrex.ir.passes.tiling import expect_one_place
 from imbrex.ir.rewrite import Run, properties, require_static, rewrite_each
 from imbrex.ir.shape import memref_type, shape_of
 from imbrex.ir.source import InvalidOp
-from imbrex.schedule import choose, share_cost, tuning
-from imbrex.schedule.access import context_of
-from imbrex.schedule.context import GemmContext, round_up
-from imbrex.schedule.cpu.plan import CpuTuning
-from imbrex.schedule.general import choice as general_choice
-from imbrex.schedule.general.plan import GeneralTuning
-from imbrex.schedule.halo.lines import LinesTuning, WindowTuning
-from imbrex.schedule.halo.plan import HaloTuning
-from imbrex.schedule.halo_weight.plan import HaloWeightTuning
-from imbrex.schedule.target import GpuTarget, Target, target
-from imbrex.schedule.tile_order import ordered
-from imbrex.schedule.tiles import AUTO, DATA_PARALLEL, Auto, TileSchedule
-from imbrex.schedule.tiles import wanted as wanted_schedule
-from imbrex.schedule.tuning import Tuning
-from imbrex.schedule.warpgroup import choice as warpgroup_choice
-from imbrex.schedule.warpgroup.plan import CHIP, WarpgroupTuning, resident_clusters
-from imbrex.schedule.xdlops.plan import XdlopsTuning
 from imbrex.view.gemm.product import GemmView
 from imbrex.view.work.streamk import WORDS
 from imbrex.view.work.workgroup import Order

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
+from imbrex.config.strips import Shape, is_tall, strips_of
 from imbrex.ir.element import element_bytes
 from imbrex.ir.ops.problem import ConvOp
 from imbrex.ir.ops.thread import ThreadwiseGemmOp
@@ -23,7 +24,6 @@ from imbrex.ir.passes.strip_registers import Met, Seen, Window, registers, seen_
 from imbrex.ir.passes.tall_strips import tall_strips_written
 from imbrex.ir.rewrite import Run
 from imbrex.ir.shape import element_of
-from imbrex.schedule.strips import Shape, is_tall, strips_of
 from imbrex.view.conv.slide import Slide
 from imbrex.view.conv.strips import Strips
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
+from imbrex.config.strips import Shape, strips_of
 from imbrex.index.map import Dim, Layer, layer_over
 from imbrex.index.rule import Broadcast, Merge, PassThrough, Unmerge
 from imbrex.ir.element import accumulator_type, element_bytes
@@ -27,7 +28,6 @@ from imbrex.ir.passes.packing import copy, launch, workspace
 from imbrex.ir.passes.strip_registers import Met, Widened, Window, registers, seen_columns
 from imbrex.ir.rewrite import Run
 from imbrex.ir.shape import PRIVATE, element_of
-from imbrex.schedule.strips import Shape, strips_of
 from imbrex.view.conv.strips import Strips
 from imbrex.view.work.fold import Total, levels
 from imbrex.view.work.numbering import Shared

@@ -16,6 +16,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from imbrex.config.strips import Direction, Shape, is_served
 from imbrex.ir.attrs import Bool
 from imbrex.ir.element import element_bytes
 from imbrex.ir.ops.problem import Conv2dBwdWeightOp, ConvOp
@@ -24,7 +25,6 @@ from imbrex.ir.passes.channel_sums import sums_over_strips
 from imbrex.ir.passes.conv_to_gemm import convolution_of
 from imbrex.ir.rewrite import Run, rewrite_each
 from imbrex.ir.shape import element_of
-from imbrex.schedule.strips import Direction, Shape, is_served
 
 __all__ = ["ChannelVectors", "is_depthwise"]
 

@@ -16,6 +16,8 @@ from collections.abc import Mapping, Sequence
 
 from xdsl.ir import Attribute, SSAValue
 
+from imbrex.config.tuning import text
+from imbrex.config.xdlops.data_tiled import data_tiled_tuning
 from imbrex.diagnostic import Diagnostic
 from imbrex.ir.element import accumulator_type, element_bytes
 from imbrex.ir.ops.grid import GridwiseGemmOp
@@ -24,8 +26,6 @@ from imbrex.ir.passes.packing import Registers, copy, launch, pack, workspace
 from imbrex.ir.rewrite import Run, properties
 from imbrex.ir.shape import element_of
 from imbrex.ir.source import InvalidOp
-from imbrex.schedule.tuning import text
-from imbrex.schedule.xdlops.data_tiled import data_tiled_tuning
 from imbrex.view.copy.data_tiled import DataTiled
 from imbrex.view.gemm.product import GemmView
 from imbrex.view.mma import Operand

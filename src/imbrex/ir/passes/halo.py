@@ -17,6 +17,13 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from imbrex.config import tuning
+from imbrex.config.halo.choice import Windows
+from imbrex.config.halo.lines import WindowTuning
+from imbrex.config.halo.space import diagonal_of
+from imbrex.config.halo_weight.plan import HaloWeightTuning
+from imbrex.config.target import GPU_TARGETS
+from imbrex.config.warpgroup.plan import CHIP
 from imbrex.diagnostic import Diagnostic
 from imbrex.ir.chain import map_of
 from imbrex.ir.element import dtype_of, element_bytes
@@ -27,13 +34,6 @@ from imbrex.ir.passes.conv_to_gemm import ROLES, convolution_of, gridwise
 from imbrex.ir.rewrite import Run, rewrite_each
 from imbrex.ir.shape import element_of, memref_type
 from imbrex.ir.source import InvalidOp
-from imbrex.schedule import tuning
-from imbrex.schedule.halo.choice import Windows
-from imbrex.schedule.halo.lines import WindowTuning
-from imbrex.schedule.halo.space import diagonal_of
-from imbrex.schedule.halo_weight.plan import HaloWeightTuning
-from imbrex.schedule.target import GPU_TARGETS
-from imbrex.schedule.warpgroup.plan import CHIP
 from imbrex.view.conv.group_merge import GroupMerge
 from imbrex.view.conv.implicit_gemm import Convolution
 

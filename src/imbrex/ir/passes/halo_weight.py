@@ -16,6 +16,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
+from imbrex.config import tuning
+from imbrex.config.halo_weight.choice import WeightWindows
+from imbrex.config.halo_weight.plan import HaloWeightTuning
+from imbrex.config.target import GPU_TARGETS
+from imbrex.config.tuning import Tuning
+from imbrex.config.warpgroup.plan import CHIP
 from imbrex.diagnostic import Diagnostic
 from imbrex.index.map import Dim, Map, layer_over
 from imbrex.index.rule import Merge, PassThrough
@@ -30,12 +36,6 @@ from imbrex.ir.passes.packing import workspace
 from imbrex.ir.rewrite import Run
 from imbrex.ir.shape import element_of
 from imbrex.ir.source import InvalidOp
-from imbrex.schedule import tuning
-from imbrex.schedule.halo_weight.choice import WeightWindows
-from imbrex.schedule.halo_weight.plan import HaloWeightTuning
-from imbrex.schedule.target import GPU_TARGETS
-from imbrex.schedule.tuning import Tuning
-from imbrex.schedule.warpgroup.plan import CHIP
 from imbrex.view.conv.group_merge import GroupMerge
 from imbrex.view.conv.implicit_gemm import Convolution
 from imbrex.view.conv.weight_raster import SHARE, beside

@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 
+from imbrex.config import tuning
 from imbrex.ir.attrs import Bool, Names
 from imbrex.ir.element import element_bytes
 from imbrex.ir.ops.problem import Conv2dBwdDataOp, Conv2dBwdWeightOp, ConvOp
@@ -32,7 +33,6 @@ from imbrex.ir.passes.packing import pack, workspace
 from imbrex.ir.passes.tiling import number
 from imbrex.ir.rewrite import Run, rewrite_each
 from imbrex.ir.shape import element_of
-from imbrex.schedule import tuning
 from imbrex.view.conv.group_merge import GroupMerge
 from imbrex.view.copy.channels_last import ChannelsLast
 from imbrex.view.copy.data_tiled import VECTOR_BYTES

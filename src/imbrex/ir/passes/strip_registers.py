@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 
 from xdsl.ir import Attribute, SSAValue
 
+from imbrex.config.strips import fastest
 from imbrex.index.map import Dim, Layer, layer_over
 from imbrex.index.rule import Broadcast, Rule, Unmerge
 from imbrex.ir.element import accumulator_type
@@ -18,7 +19,6 @@ from imbrex.ir.passes.conv_to_gemm import convolution_of
 from imbrex.ir.passes.packing import copy
 from imbrex.ir.rewrite import Run
 from imbrex.ir.shape import PRIVATE, element_of
-from imbrex.schedule.strips import fastest
 from imbrex.view.conv.strips import Strips
 
 __all__ = ["Met", "Seen", "Widened", "Window", "place_order", "registers", "seen_columns", "seen_taps"]

@@ -1,6 +1,6 @@
 """Numbers that were written by hand must tile: a product's clusters and a copy's shares, checked before use.
 
-A tuning from `imbrex.schedule` obeys these laws; text may say anything.
+A tuning from `imbrex.config` obeys these laws; text may say anything.
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from imbrex.config.warpgroup.plan import CHIP
 from imbrex.diagnostic import Diagnostic
 from imbrex.index.map import Dim
 from imbrex.ir.element import element_bytes
@@ -27,7 +28,6 @@ from imbrex.ir.passes.tiling import number
 from imbrex.ir.rewrite import Run, rewrite_each
 from imbrex.ir.shape import element_of
 from imbrex.ir.source import InvalidOp
-from imbrex.schedule.warpgroup.plan import CHIP
 from imbrex.view.conv.implicit_gemm import Convolution, phases
 from imbrex.view.conv.whole_images import NOT_SERVED, WholeImages, serves
 from imbrex.view.copy.sampled import sampled

@@ -11,11 +11,11 @@ from tests.unit.emit.cuda.test_text_runs import CASES, HOPPER
 
 from imbrex.build.nvidia.cubin import ASKED, LOG, compile_cubin
 from imbrex.build.nvidia.report import usages
+from imbrex.config import tuning
 from imbrex.emit import cuda
 from imbrex.emit.bundle import Bundle
 from imbrex.pipeline import Request, lower
 from imbrex.problem import Gemm
-from imbrex.schedule import tuning
 
 nvrtc = pytest.importorskip("cuda.bindings.nvrtc", reason="NVRTC compiles for NVIDIA GPUs")
 LARGEST = "v1:general:256,128,128,8,4,4"

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from imbrex.config.target import GPU_TARGETS
 from imbrex.dtype import F32
 from imbrex.emit.cuda.words import CudaWords, apart
 from imbrex.index.expr import lin, var
@@ -14,7 +15,6 @@ from imbrex.lower.stmt import Buffer, For, Kernel, Move, Ref
 from imbrex.pipeline import Request, lower
 from imbrex.problem import Conv2d
 from imbrex.problem.conv import Direction
-from imbrex.schedule.target import GPU_TARGETS
 
 LAYOUTS: dict[str, Any] = {
     "filter_layout": ("k", "y", "x", "c"),

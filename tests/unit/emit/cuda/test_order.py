@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from imbrex import pipeline
+from imbrex.config.target import GPU_TARGETS
+from imbrex.config.tiles import parse as parse_schedule
 from imbrex.emit.bundle import Bundle, bundle
 from imbrex.emit.cuda.order import early as overlapped
 from imbrex.emit.cuda.order import orders
@@ -19,8 +21,6 @@ from imbrex.pipeline import Lowered, Request, lower
 from imbrex.problem import parse_problem
 from imbrex.problem.epilogue import parse
 from imbrex.run.launch import Launch
-from imbrex.schedule.target import GPU_TARGETS
-from imbrex.schedule.tiles import parse as parse_schedule
 
 
 def made(text: str, algorithm: str | None = None, epilogue: str | None = None) -> Lowered:

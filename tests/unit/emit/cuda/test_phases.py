@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from imbrex.build.shared import build_shared
+from imbrex.config import tuning
+from imbrex.config.target import GPU_TARGETS
 from imbrex.ir.ops.phases import phase_box_of
 from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
 from imbrex.pipeline import Request, levels, lower
 from imbrex.problem import Conv2d
-from imbrex.schedule import tuning
-from imbrex.schedule.target import GPU_TARGETS
 from imbrex.view.conv.phase_box import PhaseBox
 
 SHIM = """

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from tests.unit.emit.cuda.on_fibers import ran
 
+from imbrex.config import tiles, tuning
+from imbrex.config.target import GPU_TARGETS
 from imbrex.pipeline import Request
 from imbrex.problem import Conv2d, Gemm, Problem
 from imbrex.problem.conv import Direction
-from imbrex.schedule import tiles, tuning
-from imbrex.schedule.target import GPU_TARGETS
 
 HOPPER = GPU_TARGETS["sm_90a"]
 NHWC = {"filter_layout": "KYXC", "input_layout": "NHWC", "output_layout": "NHWK"}

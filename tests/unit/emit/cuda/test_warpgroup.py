@@ -15,13 +15,13 @@ from imbrex.build.nvidia.cubin import LOG, compile_cubin
 from imbrex.build.nvidia.disassembly import find_disassembler, sass
 from imbrex.build.nvidia.report import usages
 from imbrex.build.shared import build_shared
+from imbrex.config import tuning
+from imbrex.config.target import GPU_TARGETS
+from imbrex.config.tiles import DATA_PARALLEL, TileSchedule
 from imbrex.pipeline import Lowered, Request, lower
 from imbrex.problem import Conv2d, Gemm
 from imbrex.problem.conv import Direction
 from imbrex.run.launch import Launch
-from imbrex.schedule import tuning
-from imbrex.schedule.target import GPU_TARGETS
-from imbrex.schedule.tiles import DATA_PARALLEL, TileSchedule
 
 
 def gemm(

@@ -11,13 +11,13 @@ from functools import cache
 from tests.unit.emit.emulate.hopper_cases import CASES, HopperCase
 
 from imbrex.build.shared import build_shared
+from imbrex.config import tiles, tuning
+from imbrex.config.target import GPU_TARGETS
 from imbrex.emit.bundle import device_headers
 from imbrex.emit.emulate.hopper import FLAGS
 from imbrex.pipeline import Lowered, Request, lower
 from imbrex.run.cpu import Parameter
 from imbrex.run.emulated import EmulatedKernel, load_emulated
-from imbrex.schedule import tiles, tuning
-from imbrex.schedule.target import GPU_TARGETS
 from imbrex.symbol import symbol_of
 from imbrex.verify.compare import Comparison, compare
 from imbrex.verify.data import random_operands

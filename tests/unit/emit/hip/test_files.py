@@ -10,13 +10,13 @@ import pytest
 
 from imbrex.build.amd.code_object import CHIPS, compile_code_object
 from imbrex.build.toolchain import WARNINGS, compile_shared, find_compiler
+from imbrex.config import tuning
+from imbrex.config.target import GPU_TARGETS
 from imbrex.emit import hip
 from imbrex.emit.bundle import Bundle
 from imbrex.emit.hip import address
 from imbrex.pipeline import Request, lower
 from imbrex.problem import Conv2d, Gemm, Problem
-from imbrex.schedule import tuning
-from imbrex.schedule.target import GPU_TARGETS
 
 RUNTIME = Path(__file__).parent / "runtime"
 STRICT = (*WARNINGS, "-Werror", "-O1")

@@ -1,0 +1,76 @@
+"""Access from views: asks the algebra how each matrix lies in memory, and makes the GemmContext.
+
+A view's upper dims end in its two matrix dims (A: gemmK, gemmM; B: gemmK, gemmN; C: gemmM, gemmN); one dim
+before them, if any, is gemmG.  Its lower buffer is compact and row-major.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from imbrex.config.context import SAMPLE, Access, GemmContext
+from imbrex.config.general.copy import WIDEST_VECTOR_BYTES
+from imbrex.dtype import DType
+from imbrex.index.map import Map
+from imbrex.index.query import vector_width
+from imbrex.view.gemm.product import GemmView
+
+__all__ = ["access_of", "context_of"]
+
+
+def context_of(view: GemmView, dtype: DType) -> GemmContext:
+    """The context of a GEMM whose operands are seen through `view`."""
+    a, b, c = (access_of(matrix, dtype) for matrix in (view.a, view.b, view.c))
+    return GemmContext(view.m, view.n, view.k, dtype, view.g, a, b, c, view.phases)
+
+
+def access_of(view: Map, dtype: DType) -> Access:
+    """Vector widths (exact), steps and runs (from the first coordinates of each dim) of one matrix."""
+    widest = max(1, WIDEST_VECTOR_BYTES // dtype.bytes)
+    first, second = len(view.upper) - 2, len(view.upper) - 1
+    widths = [vector_width(view, view.upper[i].name, widest) for i in (first, second)]
+    (step0, run0), (step1, run1) = _steps(view, first), _steps(view, second)
+    along = _differences(view, second)
+    is_packed = widths[0] > 1 and 2 * np.count_nonzero(along == widths[0]) > along.size
+    steps = (step0, step1)
+    return Access((widths[0], widths[1]), (run0, run1), steps, bool(is_packed), _elements(view))
+
+
+def _elements(view: Map) -> int:
+    """Of the array; of one with gaps, whose places are one dim, in whole rows."""
+    count = prod(d.size for d in view.lower)
+    if len(view.lower) > 1:
+        return count
+    apart = [_differences(view, len(view.upper) - i) for i in (1, 2)]
+    row = max((int(abs(d).max()) for d in apart if d.size), default=1)
+    return -(-count // row) * row
+
+
+def _steps(view: Map, position: int) -> tuple[int, float]:
+    """The step between most neighbours, 1, 2 or else 0, and the mean length of its stretches."""
+    apart = _differences(view, position)
+    length = apart.size + 1
+    kept = {step: int(np.count_nonzero(apart == step)) for step in (1, 2)}
+    step = max(kept, key=lambda s: kept[s])
+    if length > 1 and kept[step] == 0:
+        return 0, 1.0
+    ends = np.flatnonzero(apart != step) + 1
+    if ends.size and length < view.upper[position].size:
+        return step, float(ends[-1]) / ends.size
+    return step, length / (length - kept[step])
+
+
+def _differences(view: Map, position: int) -> npt.NDArray[np.int64]:
+    """How far apart neighbours along one dimension lie, the others held in their middle."""
+    length = min(SAMPLE, view.upper[position].size)
+    at: list[int | npt.NDArray[np.int64]] = [d.size // 2 for d in view.upper]
+    at[position] = np.arange(length, dtype=np.int64)
+    coords, _ = view.evaluate(at)
+    offset: Any = np.zeros(length, dtype=np.int64)
+    for coord, dim in zip(coords, view.lower, strict=True):
+        offset = offset * dim.size + coord
+    return np.diff(offset)

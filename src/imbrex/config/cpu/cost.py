@@ -1,0 +1,108 @@
+"""The CPU cost model: cycles of one thread for a tuning, the sum of what each part of the kernel does.
+
+    register tiles   FMAs at their rate, or loads, or FMA latency, whichever is slowest; padding is work
+    streams          panels that do not fit L1 come from L2, L3 or memory
+    packing          A once for each block of columns, B once for each block of rows, by kind of access
+    C                the private tile once for each block of K, the array once, by kind of access
+    balance          the busiest thread's share of the workgroups
+
+Prices are cycles.  Only their ratios to the FMA rate matter: they rank, they do not predict.
+"""
+
+from __future__ import annotations
+
+from imbrex.config.context import Access, GemmContext
+from imbrex.config.cpu import one_pass
+from imbrex.config.cpu.plan import CpuPlan, CpuTuning, PanelLayout
+from imbrex.config.cpu.prices import PRICES, Level, Prices
+from imbrex.config.target import CpuTarget
+
+__all__ = ["PRICES", "Prices", "cycles", "pack_price_a", "pack_price_b", "store_price", "tile_cycles"]
+
+
+def cycles(tuning: CpuTuning, context: GemmContext, machine: CpuTarget, prices: Prices = PRICES) -> float:
+    """Estimated cycles of the busiest thread."""
+    plan = tuning.plan(context)
+    if plan.is_fused:
+        return one_pass.cycles(plan, machine, tile_cycles(tuning, machine, prices), prices)
+    gemm, lanes = plan.oriented, tuning.vector_lanes
+    row_blocks, column_blocks = plan.blocks
+    calls, steps = plan.row_panels * plan.column_panels, plan.k_iterations
+    call = (
+        prices.call + 2 * prices.sum * tuning.m_per_thread * tuning.vectors + _stream(plan, machine, prices)
+    )
+    total = calls * (gemm.k * tile_cycles(tuning, machine, prices) + steps * call)
+    price_a, price_b = (
+        pack_price_a(gemm.a, tuning.a_layout, lanes, prices),
+        pack_price_b(gemm.b, lanes, prices),
+    )
+    total += plan.padded_rows * gemm.k * column_blocks / lanes * price_a
+    total += plan.padded_columns * gemm.k * row_blocks / lanes * price_b
+    total += gemm.m * gemm.n / lanes * store_price(gemm.c, lanes, prices)
+    found = steps * (plan.block_rows + plan.block_columns + 2 * plan.block_k)
+    total += row_blocks * column_blocks * found * prices.coordinate
+    return total * gemm.g / plan.grid_size * -(-plan.grid_size // machine.threads)
+
+
+def tile_cycles(tuning: CpuTuning, machine: CpuTarget, prices: Prices = PRICES) -> float:
+    """Cycles of one register tile for one step of K: FMAs, or loads (two a cycle), or one FMA's latency; and
+    what of the loads they do not hide.
+    """
+    rows, vectors = tuning.m_per_thread, tuning.vectors
+    slowest = max(rows * vectors / machine.fma_per_cycle, (rows + vectors) / 2, prices.fma_latency)
+    return slowest + prices.broadcast * rows + prices.load * vectors
+
+
+def pack_price_a(access: Access, layout: PanelLayout, lanes: int, prices: Prices = PRICES) -> float:
+    """Price of packing a vector of A: `k_blocked` copies along K, `k_major` along rows or transposes."""
+    return _copied(access, 0, lanes, prices) if layout == "k_blocked" else pack_price_b(access, lanes, prices)
+
+
+def pack_price_b(access: Access, lanes: int, prices: Prices = PRICES) -> float:
+    """Price of packing a vector of B, along the lanes or transposed from K."""
+    return min(_copied(access, 1, lanes, prices), _copied(access, 0, lanes, prices) + prices.transpose)
+
+
+def store_price(access: Access, lanes: int, prices: Prices = PRICES) -> float:
+    """Price of storing a vector of C, along the columns or transposed along the rows."""
+    return min(_stored(access, 1, lanes, prices), _stored(access, 0, lanes, prices) + prices.store_transpose)
+
+
+def _pieces(access: Access, dim: int, lanes: int) -> float:
+    """Mean number of stretches that make up a vector."""
+    return 1 + (lanes - 1) / access.run[dim]
+
+
+def _copied(access: Access, dim: int, lanes: int, prices: Prices) -> float:
+    pieces = _pieces(access, dim, lanes)
+    if access.step[dim] == 0 or pieces > prices.most_pieces:
+        return prices.gather
+    return min(prices.gather, prices.copy * access.step[dim] * pieces)
+
+
+def _stored(access: Access, dim: int, lanes: int, prices: Prices) -> float:
+    pieces = _pieces(access, dim, lanes)
+    if access.step[dim] != 1 or pieces > prices.most_pieces:
+        return prices.scatter
+    return prices.store + prices.store_piece * (pieces - 1)
+
+
+def _stream(plan: CpuPlan, machine: CpuTarget, prices: Prices) -> float:
+    """Cycles that one call loses to panels and private tile being further away than L1."""
+    t, size = plan.tuning, plan.context.dtype.accumulator.bytes
+    a_panel, b_panel = (lines * plan.block_k * size for lines in (t.m_per_thread, t.n_per_thread))
+    still, moving = (a_panel, b_panel) if t.stationary == "a" else (b_panel, a_panel)
+    block = plan.b_panel_bytes if t.stationary == "a" else plan.a_panel_bytes
+    lost = 2 * t.m_per_thread * t.n_per_thread * size * _rate(plan.c_tile_bytes, machine, prices.tile)
+    if still + block > machine.l1_bytes:
+        lost += moving * _rate(block + plan.c_tile_bytes // 2, machine, prices.stream)
+    if still > machine.l1_bytes:
+        lost += still * prices.stream.l2
+    return lost
+
+
+def _rate(held_bytes: int, machine: CpuTarget, level: Level) -> float:
+    """Cycles a byte from the smallest cache that holds this much with room to spare."""
+    if held_bytes <= machine.l2_bytes:
+        return level.l2
+    return level.l3 if held_bytes <= machine.l3_bytes else level.memory

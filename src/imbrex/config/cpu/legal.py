@@ -1,0 +1,52 @@
+"""Rules of CPU tunings: each reason says what would work."""
+
+from __future__ import annotations
+
+from imbrex.config.cpu.plan import CpuPlan
+from imbrex.config.rules import Reasons, Rules
+from imbrex.config.target import CpuTarget
+
+__all__ = ["CPU_RULES"]
+
+
+def vector_lanes(plan: CpuPlan, machine: CpuTarget) -> Reasons:
+    """Lanes are those of one vector register of accumulators: the device headers compute in whole ones."""
+    lanes, whole = plan.tuning.vector_lanes, machine.lanes(plan.context.dtype.accumulator.bytes)
+    if lanes != whole:
+        sums = plan.context.dtype.accumulator
+        yield f"vector_lanes {lanes} is not {whole}, the {sums} of a vector of {machine.name}"
+
+
+def register_tile(plan: CpuPlan, machine: CpuTarget) -> Reasons:
+    """Columns are whole vectors."""
+    t = plan.tuning
+    if t.n_per_thread % t.vector_lanes:
+        yield f"n_per_thread {t.n_per_thread} is not a multiple of vector_lanes {t.vector_lanes}"
+
+
+def vector_registers(plan: CpuPlan, machine: CpuTarget) -> Reasons:
+    """The register tile stays in registers: accumulators, a row of B and one of A."""
+    t = plan.tuning
+    if t.registers > machine.vector_registers:
+        tile = f"{t.m_per_thread}x{t.n_per_thread} tile of {t.vector_lanes} lanes"
+        yield f"registers {t.registers} > {machine.vector_registers} on {machine.name} ({tile})"
+
+
+def cache_blocks(plan: CpuPlan, machine: CpuTarget) -> Reasons:
+    """Blocks are whole register tiles."""
+    t = plan.tuning
+    for dim, block, tile in (("m", t.m_per_block, t.m_per_thread), ("n", t.n_per_block, t.n_per_thread)):
+        if block % tile:
+            yield f"{dim}_per_block {block} is not a multiple of {dim}_per_thread {tile}"
+
+
+def workspace(plan: CpuPlan, machine: CpuTarget) -> Reasons:
+    """The packed panels of one thread fit its share of the last cache."""
+    room = machine.l2_bytes + machine.l3_bytes
+    if plan.workspace_bytes > room:
+        yield f"workspace_bytes {plan.workspace_bytes} > {room} on {machine.name}"
+
+
+CPU_RULES: Rules[CpuPlan, CpuTarget] = Rules(
+    (vector_lanes, register_tile), (vector_registers, cache_blocks, workspace)
+)

@@ -1,0 +1,146 @@
+"""The cost of a CPU kernel whose steps over K are one product each, reading in place what needs no packing.
+
+The terms, in cycles, added up and shared among threads:
+
+- products: whole vectors at their rate, once for each step of K their way to C; up to half a vector of last
+  columns is summed along K instead.
+- A: in place where it lies as rows of K that do not crowd into one set of the L1 cache, or in long runs; else
+  packed: once for a block of columns when it stays, once for each panel of B when B stays.
+- B: in place where it lies as long rows of N; else packed once for a block of rows, transposed where K is
+  contiguous; then it streams from the cache that holds it.
+- C: stored from registers, or through a tile, and read again in all steps but the first.
+- windows: the address of each row and lane of a block.
+- balance: the busiest thread's share of the workgroups.
+"""
+
+from __future__ import annotations
+
+from math import gcd
+
+from imbrex.config.context import SAMPLE, Access
+from imbrex.config.cpu.plan import CpuPlan
+from imbrex.config.cpu.prices import Level, Prices
+from imbrex.config.target import CpuTarget
+
+__all__ = ["CROWDED_BYTES", "cycles", "last_columns", "reads_a_in_place"]
+
+SET_BYTES = 4096
+CROWDED_BYTES = 9 * SET_BYTES
+L3_PARTS = 4
+
+
+def cycles(plan: CpuPlan, machine: CpuTarget, tile_cycles: float, prices: Prices) -> float:
+    """Estimated cycles of the busiest thread.  tile_cycles: one register tile for one step of K."""
+    total = _products(plan, tile_cycles, prices) + _operand_a(plan, machine, prices)
+    total += _operand_b(plan, machine, prices) + _result(plan, prices) + _windows(plan, prices)
+    rounds = -(-plan.grid_size // machine.threads)
+    return total * plan.context.g / plan.grid_size * rounds
+
+
+def last_columns(n: int, lanes: int) -> int:
+    """Columns past the last vector that are cheaper summed along K than as a vector mostly empty."""
+    return n % lanes if n % lanes <= lanes // 2 else 0
+
+
+def reads_a_in_place(plan: CpuPlan) -> bool:
+    """Is A's panel a matrix that the microkernel can read where it lies?"""
+    gemm, dtype = plan.oriented, plan.context.dtype
+    is_matrix = gemm.a.step[0] == 1 and gemm.a.run[0] >= min(gemm.k, SAMPLE)
+    crowded = plan.tuning.m_per_thread * gcd(SET_BYTES, gemm.k * dtype.bytes) > CROWDED_BYTES
+    return is_matrix and not crowded and dtype.accumulator == dtype
+
+
+def _products(plan: CpuPlan, tile_cycles: float, prices: Prices) -> float:
+    gemm, t = plan.oriented, plan.tuning
+    columns = last_columns(gemm.n, t.vector_lanes)
+    vectors = -(-(gemm.n - columns) // t.vector_lanes)
+    per_row = tile_cycles / t.m_per_thread / t.vectors
+    whole = gemm.m * vectors * gemm.k * per_row
+    tails = gemm.m * columns * gemm.k / t.vector_lanes * prices.column
+    calls = -(-gemm.m // t.m_per_thread) * -(-vectors // t.vectors)
+    return whole + tails + plan.k_iterations * calls * (prices.call + prices.sum * t.m_per_thread * t.vectors)
+
+
+def _operand_a(plan: CpuPlan, machine: CpuTarget, prices: Prices) -> float:
+    gemm, t = plan.oriented, plan.tuning
+    elements, columns = gemm.m * gemm.k, last_columns(gemm.n, t.vector_lanes)
+    visits = -(-(gemm.n - columns) // t.n_per_thread) + (columns > 0)
+    passes = plan.blocks[1] if t.stationary == "a" else visits
+    if reads_a_in_place(plan):
+        size = plan.context.dtype.bytes
+        panel = plan.panel_k * t.n_per_thread * size
+        held = plan.block_rows * plan.block_k * size + panel
+        return passes * elements * size * _rate(held, machine, prices.flow)
+    if t.a_layout == "k_major":
+        return passes * elements / t.m_per_thread * prices.piece
+    return passes * elements / t.vector_lanes * _a_price(plan, prices)
+
+
+def _a_price(plan: CpuPlan, prices: Prices) -> float:
+    """A vector of A that is not a matrix: a share of a pointer to its run, or a copy."""
+    a, lanes, dtype = plan.oriented.a, plan.tuning.vector_lanes, plan.context.dtype
+    has_runs = a.step[0] == 1 and lanes <= a.run[0] < min(plan.oriented.k, SAMPLE)
+    if has_runs and dtype.accumulator == dtype:
+        return prices.pointer * lanes / a.run[0]
+    return _copied(a, 0, lanes, prices)
+
+
+def _operand_b(plan: CpuPlan, machine: CpuTarget, prices: Prices) -> float:
+    gemm, t, size = plan.oriented, plan.tuning, plan.context.dtype.accumulator.bytes
+    price = _b_price(plan, prices)
+    packed = plan.blocks[0] * plan.column_panels * t.n_per_thread * gemm.k / t.vector_lanes * price
+    held = plan.panel_k * (t.n_per_thread if t.stationary == "b" else plan.block_columns) * size
+    reads = plan.row_panels * plan.column_panels * t.n_per_thread * gemm.k * size
+    return packed + reads * _rate(held, machine, prices.stream)
+
+
+def _b_price(plan: CpuPlan, prices: Prices) -> float:
+    """A vector of B: read in place, or in place but where a panel crosses an image row, or packed.
+
+    All panels are packed beforehand where A stays, since each is met again for every panel of A.
+    """
+    gemm, t, dtype = plan.oriented, plan.tuning, plan.context.dtype
+    lanes = t.vector_lanes
+    along, across = _copied(gemm.b, 1, lanes, prices), _copied(gemm.b, 0, lanes, prices) + prices.transpose
+    is_apart = gcd(SET_BYTES, gemm.n * dtype.bytes) < SET_BYTES // 4
+    if dtype.accumulator == dtype and is_apart and t.stationary == "b":
+        if gemm.b.step[1] == 1 and gemm.b.run[1] >= min(gemm.n, 8 * lanes):
+            return prices.read_in_place
+    return min(along, across)
+
+
+def _result(plan: CpuPlan, prices: Prices) -> float:
+    gemm, t = plan.oriented, plan.tuning
+    vectors = (
+        gemm.m * gemm.n / t.vector_lanes * (2 * plan.k_iterations - 1)
+    )  # read again by all steps but one
+    if gemm.c.step[1] == 1 and gemm.c.run[1] >= min(gemm.n, 4 * t.vector_lanes):
+        return vectors * prices.store_in_place
+    if gemm.c.step[0] == 1 and gemm.c.run[0] >= min(gemm.m, t.vector_lanes):
+        return vectors * prices.store_transpose
+    return vectors * prices.scatter
+
+
+def _windows(plan: CpuPlan, prices: Prices) -> float:
+    row_blocks, column_blocks = plan.blocks
+    placed = plan.block_columns + plan.oriented.k + (0 if reads_a_in_place(plan) else plan.block_rows)
+    return row_blocks * column_blocks * (placed + plan.block_columns) * prices.placed
+
+
+def _copied(access: Access, dim: int, lanes: int, prices: Prices) -> float:
+    pieces = 1 + (lanes - 1) / access.run[dim]
+    if access.step[dim] == 0 or pieces > prices.most_pieces:
+        return prices.gather
+    return min(prices.gather, prices.copy * access.step[dim] * pieces)
+
+
+def _rate(held_bytes: int, machine: CpuTarget, level: Level) -> float:
+    """Cycles a byte from the smallest cache that holds this much.
+
+    Other data passes through L2 as well, so what fills more than half of it is met there less and less; and
+    other cores, or guests of the machine, have their part of L3.
+    """
+    if held_bytes > machine.l3_bytes // L3_PARTS:
+        return level.memory
+    missed = min(1.0, max(0.0, 2 * held_bytes / machine.l2_bytes - 1))
+    return level.l2 + missed * (level.l3 - level.l2)

@@ -1,0 +1,184 @@
+"""CpuTuning: cache blocks and a register tile for a CPU core; CpuPlan: panels, grid, workspace.
+
+A workgroup is one thread.  It owns a private tile of C of `m_per_block` rows by `n_per_block` columns, and
+for each block of K packs rows of A and columns of B into panels and multiplies them, `m_per_thread` rows of
+broadcasts by `n_per_thread` columns of vector lanes at a time.  One operand is `stationary`: its panels are
+packed one by one into a buffer that stays in L1, while all panels of the other stream from L2.
+
+Rows are gemmM and columns gemmN, or, `swapped`, rows are gemmN and columns gemmM: the vector lanes then run
+along gemmM, as a channels-last output wants.  All sizes below are in rows and columns, after the swap; so
+are A and B.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar, Literal, TypeAlias
+
+from imbrex.config.context import GemmContext, round_up
+
+__all__ = ["CpuPlan", "CpuTuning", "PanelLayout", "Stationary"]
+
+PanelLayout: TypeAlias = Literal["k_major", "k_blocked"]
+Stationary: TypeAlias = Literal["a", "b"]
+PANEL_ALIGN = 64  # a cache line, and the widest vector
+COLUMNS_TOGETHER = 8  # panels that are cut at a time from an A whose rows are k
+
+
+@dataclass(frozen=True)
+class CpuTuning:
+    """a_layout: panels are [k][rows], or, for A contiguous in K, [k / lanes][rows][lanes]."""
+
+    kind: ClassVar[str] = "cpu"
+    m_per_thread: int
+    n_per_thread: int
+    m_per_block: int
+    n_per_block: int
+    k_per_block: int
+    vector_lanes: int
+    a_layout: PanelLayout = "k_major"
+    stationary: Stationary = "a"
+    swapped: bool = False
+
+    def __post_init__(self) -> None:
+        numbers = [v for v in vars(self).values() if not isinstance(v, str | bool)]
+        assert min(numbers) >= 1, f"a tuning's numbers are at least 1: {self}"
+
+    @property
+    def tile(self) -> tuple[int, int, int]:
+        """The block tile, (m, n, k), in the GEMM's own m and n."""
+        rows, columns = self.m_per_block, self.n_per_block
+        return (columns, rows, self.k_per_block) if self.swapped else (rows, columns, self.k_per_block)
+
+    @property
+    def vectors(self) -> int:
+        """Vector registers across the register tile, rounded down."""
+        return self.n_per_thread // self.vector_lanes
+
+    @property
+    def registers(self) -> int:
+        """Vector registers alive in the innermost loop: the accumulators, a row of B, one broadcast of A."""
+        return self.m_per_thread * self.vectors + self.vectors + 1
+
+    def plan(self, context: GemmContext) -> CpuPlan:
+        """This tuning applied to that GEMM."""
+        return CpuPlan(self, context)
+
+
+@dataclass(frozen=True)
+class CpuPlan:
+    """Everything that follows from a CpuTuning and a GEMM.
+
+    Rows and columns are padded to whole register tiles only; edge blocks are smaller, and K has a tail.
+    """
+
+    tuning: CpuTuning
+    context: GemmContext
+
+    @cached_property
+    def oriented(self) -> GemmContext:
+        """The GEMM as the kernel sees it: m are rows, n are columns."""
+        return self.context.exchanged if self.tuning.swapped else self.context
+
+    @cached_property
+    def padded_rows(self) -> int:
+        return round_up(self.oriented.m, self.tuning.m_per_thread)
+
+    @cached_property
+    def padded_columns(self) -> int:
+        return round_up(self.oriented.n, self.tuning.n_per_thread)
+
+    @property
+    def row_panels(self) -> int:
+        """Register tiles along the rows."""
+        return self.padded_rows // self.tuning.m_per_thread
+
+    @property
+    def column_panels(self) -> int:
+        """Register tiles along the columns."""
+        return self.padded_columns // self.tuning.n_per_thread
+
+    @cached_property
+    def block_rows(self) -> int:
+        """Rows of a block, no more than there are."""
+        return min(self.tuning.m_per_block, self.padded_rows)
+
+    @cached_property
+    def block_columns(self) -> int:
+        """Columns of a block, no more than there are."""
+        return min(self.tuning.n_per_block, self.padded_columns)
+
+    @cached_property
+    def block_k(self) -> int:
+        """K of a block, no more than there is."""
+        return min(self.tuning.k_per_block, self.oriented.k)
+
+    @cached_property
+    def blocks(self) -> tuple[int, int]:
+        """Blocks along (rows, columns)."""
+        return -(-self.padded_rows // self.block_rows), -(-self.padded_columns // self.block_columns)
+
+    @property
+    def grid_size(self) -> int:
+        """Workgroups, over all g."""
+        return self.context.g * self.blocks[0] * self.blocks[1]
+
+    @property
+    def k_iterations(self) -> int:
+        """Steps of the loop over K; the last may be short."""
+        return -(-self.oriented.k // self.block_k)
+
+    @property
+    def is_fused(self) -> bool:
+        """Is each step over K one product, which reads operands in place where it can and needs no private
+        tile of all of C?
+
+        Panels of A keep neighbouring K together or are cut from a matrix of neighbours along m, B stays
+        where C is transposed, and C can hold the sums between steps.
+        """
+        c, dtype = self.oriented.c, self.context.dtype
+        may_store = self.tuning.stationary == "b" or c.run[0] <= c.run[1]
+        has_form = self.tuning.a_layout == "k_blocked" or self.oriented.a_is_columns
+        return has_form and may_store and (self.k_iterations == 1 or dtype.output == dtype.accumulator)
+
+    @property
+    def panel_k(self) -> int:
+        """K of a panel: whole vectors, since some packing routines write vectors along K."""
+        return round_up(self.block_k, self.tuning.vector_lanes)
+
+    @property
+    def a_panel_bytes(self) -> int:
+        """The buffer of packed A: one panel when A is stationary, the whole block when it streams."""
+        t = self.tuning
+        if self.is_fused and t.a_layout == "k_major":
+            return self._packed(COLUMNS_TOGETHER * t.m_per_thread)
+        return self._packed(t.m_per_thread if t.stationary == "a" else self.block_rows)
+
+    @property
+    def b_panel_bytes(self) -> int:
+        """The buffer of packed B: one panel when B is stationary, the whole block when it streams."""
+        t = self.tuning
+        return self._packed(t.n_per_thread if t.stationary == "b" else self.block_columns)
+
+    @property
+    def c_tile_bytes(self) -> int:
+        """The private tile of C; of a single panel where each step is one product."""
+        rows, columns = self.block_rows, self.block_columns
+        if self.is_fused:
+            columns = self.tuning.n_per_thread
+        return round_up(rows * columns * self.context.dtype.accumulator.bytes, PANEL_ALIGN)
+
+    @property
+    def workspace_bytes(self) -> int:
+        """Memory of one thread beside the three arrays."""
+        return self.a_panel_bytes + self.b_panel_bytes + self.c_tile_bytes
+
+    @property
+    def occupancy(self) -> float:
+        """The useful part of the multiply-adds, 0 to 1: what the padding of rows and columns leaves."""
+        return self.oriented.m * self.oriented.n / (self.padded_rows * self.padded_columns)
+
+    def _packed(self, lines: int) -> int:
+        """Panels hold the accumulator's type: narrow elements are widened while they are packed."""
+        return round_up(lines * self.panel_k * self.context.dtype.accumulator.bytes, PANEL_ALIGN)

@@ -1,0 +1,106 @@
+"""The CPU tunings that are looked at, before legality."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+
+from imbrex.config.context import GemmContext, round_up
+from imbrex.config.cpu.cost import tile_cycles
+from imbrex.config.cpu.plan import CpuTuning, PanelLayout, Stationary
+from imbrex.config.cpu.prices import PRICES
+from imbrex.config.target import CpuTarget
+
+__all__ = ["cpu_space", "register_tiles"]
+
+K_BLOCKS = (192, 256, 384, 512)
+BLOCK_EDGES = (96, 192, 384, 768, 1536)
+SHAPES_KEPT = 4
+LONGEST_PASS = 8192
+K_STEPS = (1024, 2048)
+
+
+def cpu_space(context: GemmContext, machine: CpuTarget) -> list[CpuTuning]:
+    """Both orientations; for each the register tiles that waste least, and cache blocks of several sizes.
+
+    The layout of A's panels is not searched: packing along the longer run, of K or of the rows, is cheaper.
+    Where steps over K can be products of their own, nothing else is tried: it was slower wherever measured.
+    """
+    found = [
+        t
+        for swapped in (False, True)
+        for t in (*_one_pass(context, machine, swapped), *_oriented(context, machine, swapped))
+    ]
+    return [t for t in found if t.plan(context).is_fused] or found
+
+
+def _one_pass(context: GemmContext, machine: CpuTarget, swapped: bool) -> Iterator[CpuTuning]:
+    """Each step one product: the tallest register tiles of each width, evened out over the rows."""
+    gemm = context.exchanged if swapped else context
+    lanes = machine.lanes(context.dtype.accumulator.bytes)
+    layout: PanelLayout = "k_blocked" if gemm.a.run[0] >= gemm.a.run[1] else "k_major"
+    if layout == "k_major" and not gemm.a_is_columns:
+        return
+    is_transposed = gemm.c.run[0] > gemm.c.run[1]  # C goes through a tile of all its rows, so B must stay
+    orders: tuple[Stationary, ...] = ("b",) if is_transposed else ("a", "b")
+    k_steps = _k_steps(gemm, lanes)
+    for vectors in range(1, 5):
+        most = (machine.vector_registers - vectors - 1) // vectors
+        for tallest in {most, min(most, 6)}:
+            rows = _balanced(gemm.m, tallest)
+            m_blocks, n_blocks = _edges(gemm.m, rows), _edges(gemm.n, vectors * lanes)
+            for k_block, m_block, n_block, order in product(k_steps, m_blocks, n_blocks, orders):
+                yield CpuTuning(
+                    rows, vectors * lanes, m_block, n_block, k_block, lanes, layout, order, swapped
+                )
+
+
+def _k_steps(gemm: GemmContext, lanes: int) -> list[int]:
+    """All of K unless it is very long, and equal parts of a long one, of whole runs of A where it has any."""
+    run = gemm.a.run[0]
+    grain = int(run) if run == int(run) and lanes <= run <= min(K_STEPS) and run % lanes == 0 else lanes
+    whole = [round_up(gemm.k, lanes)] if gemm.k <= LONGEST_PASS else []
+    parts = {round_up(-(-gemm.k // -(-gemm.k // near)), grain) for near in K_STEPS if gemm.k > near}
+    return sorted({*whole, *parts})
+
+
+def _balanced(size: int, most: int) -> int:
+    """Rows of a panel when as few panels as possible share `size` evenly."""
+    return -(-size // -(-size // most))
+
+
+def _oriented(context: GemmContext, machine: CpuTarget, swapped: bool) -> Iterator[CpuTuning]:
+    gemm = context.exchanged if swapped else context
+    lanes = machine.lanes(context.dtype.accumulator.bytes)
+    layout: PanelLayout = "k_blocked" if gemm.a.run[0] > gemm.a.run[1] else "k_major"
+    orders: tuple[Stationary, ...] = ("a", "b")
+    for rows, columns in register_tiles(gemm, machine, lanes):
+        m_blocks, n_blocks = _edges(gemm.m, rows), _edges(gemm.n, columns)
+        for k_block, m_block, n_block, order in product(_k_blocks(gemm.k, lanes), m_blocks, n_blocks, orders):
+            yield CpuTuning(rows, columns, m_block, n_block, k_block, lanes, layout, order, swapped)
+
+
+def register_tiles(gemm: GemmContext, machine: CpuTarget, lanes: int) -> list[tuple[int, int]]:
+    """(rows, columns) of the register tiles that compute this GEMM in the fewest cycles, best first.
+
+    Tiles that are too small to hide the latency of FMAs are left in: a GEMM of three rows has no other.
+    """
+    found: dict[tuple[int, int], float] = {}
+    for vectors in range(1, 5):
+        for rows in range(1, (machine.vector_registers - vectors - 1) // vectors + 1):
+            tile = CpuTuning(rows, vectors * lanes, rows, vectors * lanes, 1, lanes)
+            calls = -(-gemm.m // rows) * -(-gemm.n // (vectors * lanes))
+            found[rows, vectors * lanes] = calls * (tile_cycles(tile, machine) * gemm.k + PRICES.call)
+    return sorted(found, key=lambda shape: (found[shape], -shape[0] * shape[1]))[:SHAPES_KEPT]
+
+
+def _k_blocks(k: int, lanes: int) -> list[int]:
+    """K in equal blocks near each of the usual sizes, rounded up to whole vectors."""
+    return sorted({round_up(-(-k // -(-k // near)), lanes) for near in K_BLOCKS})
+
+
+def _edges(size: int, tile: int) -> list[int]:
+    """`size` in equal blocks of whole tiles, near each of the usual sizes, and undivided."""
+    tiles = -(-size // tile)
+    pieces = {-(-size // edge) for edge in BLOCK_EDGES} | {1}
+    return sorted({-(-tiles // min(count, tiles)) * tile for count in pieces})

@@ -1,0 +1,143 @@
+"""The halo tuning of a convolution, by the model of `cost`, and the product that it is for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from imbrex.config.access import context_of
+from imbrex.config.context import GemmContext
+from imbrex.config.halo.cost import halo_cycles
+from imbrex.config.halo.legal import HALO_RULES
+from imbrex.config.halo.line_cost import line_cycles
+from imbrex.config.halo.line_legal import LINE_RULES
+from imbrex.config.halo.line_space import line_space
+from imbrex.config.halo.lines import LinesPlan, LinesTuning, WindowTuning
+from imbrex.config.halo.plan import HaloPlan, HaloTuning
+from imbrex.config.halo.space import channels_of, halo_space
+from imbrex.config.target import GpuTarget
+from imbrex.config.warpgroup.limits import MOST_STAGES
+from imbrex.config.warpgroup.plan import PIECE_BYTES, PIECES, ROWS
+from imbrex.dtype import DType
+from imbrex.view.conv.implicit_gemm import Convolution
+from imbrex.view.conv.raster import Raster, RasterDirection, raster_of, rastered
+from imbrex.view.copy.channels_last import is_channels_last
+from imbrex.view.gemm.product import GemmView
+
+__all__ = ["Windows", "window_cycles"]
+
+
+@dataclass(frozen=True)
+class Windows:
+    """A convolution for halo tunings.  stored_bytes: of an element of the result.  merged: groups as one."""
+
+    conv: Convolution
+    direction: RasterDirection
+    dtype: DType
+    machine: GpuTarget
+    stored_bytes: int
+    merged: int = 1
+
+    @cached_property
+    def raster(self) -> Raster | str:
+        """Or why there is none."""
+        if self.stored_bytes == 1:
+            return "warpgroups store elements of two and of four bytes"
+        read, channel = (self.conv.input, "c") if self.direction == "forward" else (self.conv.output, "k")
+        if not is_channels_last(read, channel):
+            return "a pixel's channels do not lie together in memory"
+        found = raster_of(self.conv, self.direction)
+        return found if isinstance(found, str) else replace(found, merged=self.merged)
+
+    def view(self, tuning: WindowTuning) -> GemmView:
+        """The product that a tuning is for: images of whole tiles."""
+        return rastered(
+            self.conv, self.direction, self._height(tuning), tuning.width, tuning.channels, _together(tuning)
+        )
+
+    def best(self) -> WindowTuning | str:
+        """The fastest by the model; a reason where none is legal."""
+        if isinstance(self.raster, str):
+            return self.raster
+        if self.whole.channels * self.dtype.bytes % 16:
+            return f"{self.whole.channels} channels are not a multiple of 16 bytes"
+        if self.whole.groups > 1 and channels_of(self.whole, self.dtype) != self.whole.channels:
+            return f"{self.whole.channels} channels of a group are not whole rows of shared memory"
+        found: dict[WindowTuning, float] = {tuning: halo_cycles(plan) for tuning, plan in self.by_rasters()}
+        found |= {tuning: line_cycles(plan) for tuning, plan in self.by_lines()}
+        if not found:
+            return self._why_none()
+        return min(found, key=lambda tuning: found[tuning])
+
+    def by_lines(self) -> Iterator[tuple[LinesTuning, LinesPlan]]:
+        """The legal tunings line by line."""
+        if self.conv.dilations != (1, 1):
+            return
+        contexts: dict[tuple[int, int], GemmContext] = {}
+        window = self.conv.height.window, self.conv.width.window
+        for tuning in line_space(self.whole, window, self.dtype):
+            shape = self._height(tuning), tuning.images
+            if shape not in contexts:
+                contexts[shape] = context_of(self.view(tuning), self.dtype)
+            plan = tuning.plan(contexts[shape], self.machine)
+            if not LINE_RULES.broken(plan, self.machine):
+                filled = replace(tuning, stages=self._stages(plan))
+                yield filled, filled.plan(plan.context, self.machine)
+
+    def _height(self, tuning: WindowTuning) -> int:
+        """Lines of an image, whole tiles of them where an image has several."""
+        rows = tuning.rows if isinstance(tuning, HaloTuning) else tuning.lines
+        several = isinstance(tuning, HaloTuning) and tuning.images > 1
+        return rows if several else -(-self.whole.height // rows) * rows
+
+    @property
+    def whole(self) -> Raster:
+        """The raster, where there is one."""
+        assert isinstance(self.raster, Raster), self.raster
+        return self.raster
+
+    def _why_none(self) -> str:
+        """A reason of the first tuning, where all have one."""
+        first = next(halo_space(self.whole, self.dtype), None)
+        if first is not None:
+            context = context_of(self.view(first), self.dtype)
+            broken = HALO_RULES.broken(first.plan(context, self.machine), self.machine)
+            if told := [x.reason for x in broken if x.rule in ("columns", "filters")]:
+                return told[0]
+        return "no tile of it fits in shared memory and registers"
+
+    def by_rasters(self) -> Iterator[tuple[HaloTuning, HaloPlan]]:
+        """The legal tunings whose windows read all taps out of one raster."""
+        contexts: dict[int, GemmContext] = {}
+        for tuning in halo_space(self.whole, self.dtype):
+            height = -(-self.whole.height // tuning.rows) * tuning.rows
+            if height not in contexts:
+                contexts[height] = context_of(self.view(tuning), self.dtype)
+            plan = tuning.plan(contexts[height], self.machine)
+            if HALO_RULES.broken(plan, self.machine):
+                continue
+            filled = self._filled(plan)
+            yield filled, filled.plan(plan.context, self.machine)
+
+    def _filled(self, plan: HaloPlan) -> HaloTuning:
+        """With as many stages as fit."""
+        return replace(plan.tuning, stages=self._stages(plan))
+
+    def _stages(self, plan: HaloPlan | LinesPlan) -> int:
+        """As many as fit: of each consumer, where each has its own."""
+        t, ring = plan.tuning, plan.ring
+        piece = ROWS * t.n_per_block
+        more = min(PIECE_BYTES, piece * self.stored_bytes) - min(PIECE_BYTES, piece * self.dtype.output.bytes)
+        room = self.machine.lds_bytes - ring.total - t.consumers * PIECES * max(0, more)
+        rings = t.consumers if isinstance(t, LinesTuning) else 1
+        return max(1, min(MOST_STAGES, t.stages + room // (rings * ring.stage)))
+
+
+def window_cycles(plan: HaloPlan | LinesPlan) -> float:
+    """Of the whole product, by the model of its kind."""
+    return halo_cycles(plan) if isinstance(plan, HaloPlan) else line_cycles(plan)
+
+
+def _together(tuning: WindowTuning) -> int:
+    return tuning.images if isinstance(tuning, LinesTuning) else 1

@@ -1,0 +1,80 @@
+"""Rules of tunings line by line: each reason says what would work."""
+
+from __future__ import annotations
+
+from imbrex.config.halo import window_legal
+from imbrex.config.halo.lines import LinesPlan
+from imbrex.config.halo.window_legal import MOST_LINE, filters_together
+from imbrex.config.rules import Reasons, Rules, lds_bytes
+from imbrex.config.target import GpuTarget
+from imbrex.config.warpgroup.limits import few_consumers, registers, stages_ahead, warpgroups, whole_rows
+from imbrex.config.warpgroup.plan import ROWS, columns_of
+
+__all__ = ["LINE_RULES"]
+
+
+def consumers(plan: LinesPlan, machine: GpuTarget) -> Reasons:
+    """One to three warpgroups multiply, each with a ring of its own."""
+    t = plan.tuning
+    yield from few_consumers(t)
+    if t.pingpong and t.consumers < 2:
+        yield "pingpong takes 2 or 3 consumers, got 1"
+    yield from stages_ahead(t)
+
+
+def channels(plan: LinesPlan, machine: GpuTarget) -> Reasons:
+    """A pixel's channels are whole rows of shared memory, and so are those of a block."""
+    t, dtype = plan.tuning, plan.context.dtype
+    block = t.channels // t.diagonal
+    yield from whole_rows(f"channels {t.channels} are", t.channels, dtype)
+    yield from whole_rows(f"channels of a block {block} are", block, dtype)
+    if t.channels % t.diagonal or t.n_per_block % t.diagonal:
+        yield f"{t.channels} channels and {t.n_per_block} filters are not {t.diagonal} blocks"
+
+
+def window(plan: LinesPlan, machine: GpuTarget) -> Reasons:
+    """A step of K is all of a window."""
+    t, k = plan.tuning, plan.context.k
+    if t.k_per_block != k:
+        taps = f"{t.window_rows} x {t.window_columns} taps of {t.channels} channels"
+        yield f"{taps} are not the {k} of gemmK"
+
+
+def pixels(plan: LinesPlan, machine: GpuTarget) -> Reasons:
+    """A line of all images is whole instructions, and a tile several of them."""
+    t = plan.tuning
+    if t.line % ROWS:
+        yield f"{t.images} lines of {t.width} pixels are not a multiple of {ROWS}"
+    if t.lines < 2:
+        yield "lines 1 < 2: a tile is several lines"
+    if plan.context.n % t.m_per_block:
+        yield f"{plan.context.n} pixels are not whole tiles of {t.lines} lines of {t.images} x {t.width}"
+    if max(t.width, t.images) > MOST_LINE:
+        yield f"a box of {t.images} lines of {t.width} pixels is not one of at most {MOST_LINE} each"
+
+
+def columns(plan: LinesPlan, machine: GpuTarget) -> Reasons:
+    """A block's filters at all of a window's rows are the columns of one instruction."""
+    t, dtype = plan.tuning, plan.context.dtype
+    each = t.n_per_block // t.diagonal
+    if each * t.window_rows not in columns_of(dtype):
+        yield f"{t.window_rows} times {each} filters are not the columns of an instruction for {dtype.name}"
+    if t.n_per_block not in columns_of(dtype):
+        yield f"n_per_block {t.n_per_block} is not wgmma's for {dtype.name}"
+    if each % 8:
+        yield f"{each} filters are not a multiple of 8"
+    yield from filters_together(plan, f"{each} filters are", each)
+    if t.diagonal > 1 and t.n_per_block != plan.context.m:
+        yield f"{plan.context.m} filters are not the {t.n_per_block} of {t.diagonal} blocks"
+
+
+def filters(plan: LinesPlan, machine: GpuTarget) -> Reasons:
+    """The filter comes by TMA, one part of it for each workgroup."""
+    yield from window_legal.filters(plan, machine)
+    if plan.filters > machine.compute_units:
+        yield f"{plan.filters} parts of the filter > {machine.compute_units} workgroups, which keep one each"
+
+
+LINE_RULES: Rules[LinesPlan, GpuTarget] = Rules(
+    (warpgroups, consumers, channels), (window, pixels, filters, columns, registers, lds_bytes)
+)

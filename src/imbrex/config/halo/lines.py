@@ -1,0 +1,139 @@
+"""LinesTuning: windows on NVIDIA Hopper line by line, all rows of a window at a time.
+
+A tile is `lines` lines of `images` images, which lie between one another, on a raster of `width` columns
+(`view.conv.raster`); consumers have as many lines each, parts of tiles (`view.work.line_stream`).  A
+stage of the ring holds one line of each of these images, whose pixels are rows of an instruction, once for
+all lines of the result that it has a part in: an instruction's columns are the filters, or a block of them,
+at each of the window's rows.  Each consumer has a ring of its own; the filter stays in shared memory for as
+long as the workgroup lives.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Final, TypeAlias
+
+from imbrex.config.context import GemmContext, round_up
+from imbrex.config.halo.plan import HaloTuning
+from imbrex.config.halo.window import WindowPlan
+from imbrex.config.target import GPU_TARGETS, GpuTarget
+from imbrex.config.warpgroup.consumers import OfConsumers
+from imbrex.config.warpgroup.plan import ALIGNMENT, CHIP, PIECE_BYTES, PIECES, ROWS, Ring
+from imbrex.view.mma.hopper import WARPGROUP
+from imbrex.view.stage.line_filter import LineFilter
+from imbrex.view.stage.shared_tile import ATOM_ROWS
+from imbrex.view.work.line_stream import LineStreams
+
+__all__ = ["LinesPlan", "LinesTuning", "WindowTuning"]
+
+LEAST_LINES: Final = 2
+"""Of a stream: with fewer, what it reads before them is as much again."""
+
+
+@dataclass(frozen=True)
+class LinesTuning(OfConsumers):
+    """images, lines, width: pixels of a tile.  window_rows, window_columns, channels: of a window.
+
+    n_per_block: filters that are computed at a time.  diagonal: as in a `halo` tuning.  stages: of each
+    consumer.  pingpong: consumers multiply in turn, a line each.
+    """
+
+    kind: ClassVar[str] = "lines"
+    images: int
+    lines: int
+    width: int
+    window_rows: int
+    window_columns: int
+    channels: int
+    n_per_block: int
+    diagonal: int
+    stages: int
+    consumers: int
+    pingpong: bool
+
+    @property
+    def line(self) -> int:
+        """Pixels of a stage."""
+        return self.images * self.width
+
+    @property
+    def m_per_block(self) -> int:
+        """Pixels of a tile."""
+        return self.lines * self.line
+
+    @property
+    def k_per_block(self) -> int:
+        return self.window_rows * self.window_columns * self.channels
+
+    @property
+    def swapped(self) -> bool:
+        """Rows are gemmN: pixels."""
+        return True
+
+    @property
+    def tile(self) -> tuple[int, int, int]:
+        """The tile of a consumer, (m, n, k), in the GEMM's own m and n."""
+        return self.n_per_block, self.m_per_block, self.k_per_block
+
+    @property
+    def consumer_rows(self) -> int:
+        """Rows of a tile that one consumer computes."""
+        return self.m_per_block
+
+    def plan(self, context: GemmContext, machine: GpuTarget | None = None) -> LinesPlan:
+        """This tuning applied to that GEMM, on sm_90a unless told otherwise."""
+        return LinesPlan(self, context, machine or GPU_TARGETS[CHIP])
+
+
+@dataclass(frozen=True)
+class LinesPlan(WindowPlan[LinesTuning]):
+    """Everything that follows from a LinesTuning and a GEMM."""
+
+    @property
+    def workgroups(self) -> int:
+        """To launch: as many as run at a time, or a few less, so that each keeps its part of the filter."""
+        t, lines = self.tuning, self.tiles[0] * self.tuning.lines
+        most = min(
+            -(-lines // (LEAST_LINES * t.consumers)), self.machine.compute_units // max(1, self.filters)
+        )
+        return max(1, most) * self.filters
+
+    @property
+    def streams(self) -> LineStreams:
+        """The lines of each consumer."""
+        rows, _ = self.tiles
+        t = self.tuning
+        return LineStreams(rows, t.lines, self.filters, self.workgroups, t.consumers)
+
+    @cached_property
+    def filter(self) -> LineFilter:
+        """The filter's part in shared memory."""
+        t = self.tuning
+        shape = t.window_rows, t.window_columns, t.channels, t.n_per_block
+        return LineFilter(*shape, t.diagonal, self.context.dtype.bytes, self.filter_major)
+
+    @property
+    def ring(self) -> Ring:
+        """Shared memory: the stages of all consumers; the filter stands with what is staged."""
+        t, size = self.tuning, self.context.dtype.bytes
+        pixels = t.line + round_up(t.window_columns - 1, ATOM_ROWS)
+        a = round_up(pixels * t.channels * size, ALIGNMENT)
+        piece = min(PIECE_BYTES, ROWS * t.n_per_block * self.context.dtype.output.bytes)
+        b = round_up(self.filter.bytes, ALIGNMENT)
+        return Ring(a, 0, t.consumers * t.stages, t.consumers * PIECES * piece + b)
+
+    @property
+    def accumulators(self) -> int:
+        """32-bit registers of a consumer's thread that hold sums."""
+        t = self.tuning
+        return t.line * t.window_rows * t.n_per_block // WARPGROUP
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """Attributes of the gridwise op."""
+        return self.attributes_with(halo=self.tuning.line, slots=self.tuning.window_rows)
+
+
+WindowTuning: TypeAlias = HaloTuning | LinesTuning
+"""Of windows whose pixels come into shared memory once."""

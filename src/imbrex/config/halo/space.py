@@ -1,0 +1,88 @@
+"""Halo tunings worth looking at for a raster, each with as many stages as fit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from typing import Final
+
+from imbrex.config.halo.plan import HaloTuning
+from imbrex.config.warpgroup.limits import MOST_ACCUMULATORS
+from imbrex.config.warpgroup.plan import PIECES, ROWS, SWIZZLES, columns_of
+from imbrex.dtype import DType
+from imbrex.view.conv.raster import Raster
+from imbrex.view.mma.hopper import WARPGROUP
+
+__all__ = ["channels_of", "diagonal_of", "halo_space"]
+
+TEAMS: Final = ((2, True), (2, False), (1, False), (3, False))
+"""Consumers, pingpong."""
+INSTRUCTION_BYTES: Final = 32
+"""Of channels, in one instruction; of filters that lie together, in the shortest row of shared memory."""
+MOST_BLOCKS: Final = 16
+"""Of 64 rows, of a tile."""
+COLUMNS: Final = (256, 128, 64)
+"""Where a window computes more filters than one instruction has columns, or than registers hold."""
+
+
+def channels_of(raster: Raster, dtype: DType) -> int:
+    """A pixel's channels, counted up to whole rows of shared memory."""
+    size = raster.channels * dtype.bytes
+    row = next((s for s in reversed(SWIZZLES) if size <= s), SWIZZLES[0])
+    return -(-size // row) * row // dtype.bytes
+
+
+def diagonal_of(raster: Raster, dtype: DType) -> int:
+    """The most blocks of a diagonal filter that are whole instructions each."""
+    least, columns = INSTRUCTION_BYTES // dtype.bytes, columns_of(dtype)
+    return next(
+        count
+        for count in range(raster.merged, 0, -1)
+        if count == 1
+        or (
+            raster.merged % count == 0
+            and raster.channels % (count * least) == 0
+            and raster.filters % count == 0
+            and raster.filters // count in columns
+        )
+    )
+
+
+def halo_space(raster: Raster, dtype: DType) -> Iterator[HaloTuning]:
+    """Tunings with the fewest stages; whether each is legal is to be asked with the product that it makes."""
+    channels, columns = channels_of(raster, dtype), columns_of(dtype)
+    enough = [n for n in columns if n >= raster.filters]
+    whole = [n for n in enough if n * dtype.bytes % INSTRUCTION_BYTES == 0]
+    wide = {
+        n for n in (*enough[:1], *whole[:1], *COLUMNS) if n in columns and n <= min(whole or columns[-1:])
+    }
+    for n, blocks, (consumers, pingpong) in product(sorted(wide), range(1, MOST_BLOCKS + 1), TEAMS):
+        own = blocks * ROWS if pingpong else blocks * ROWS // consumers
+        if own * n > MOST_ACCUMULATORS[consumers] * WARPGROUP or (not pingpong and blocks % consumers):
+            continue
+        parts = diagonal_of(raster, dtype) if n == raster.filters else 1
+        for images, rows in _shapes(raster, blocks * ROWS):
+            numbers = (
+                images,
+                rows,
+                raster.loaded(rows),
+                raster.line,
+                raster.taps,
+                channels,
+                n,
+                parts,
+                PIECES,
+            )
+            yield HaloTuning(*numbers, consumers, pingpong)
+
+
+def _shapes(raster: Raster, pixels: int) -> Iterator[tuple[int, int]]:
+    """Images and lines of a tile: strips of an image, or whole images."""
+    lines, rest = divmod(pixels, raster.line)
+    if not rest and lines <= raster.height:
+        yield 1, lines
+        return
+    whole = next(n for n in range(raster.height, raster.height + ROWS) if n * raster.line % ROWS == 0)
+    images, rest = divmod(pixels, whole * raster.line)
+    if images and not rest and images <= raster.images:
+        yield images, whole

@@ -1,0 +1,142 @@
+"""WindowPlan: what follows from a tuning of windows whose pixels come into shared memory once, of any form.
+
+Rows of the product are pixels, columns are filters; a tile has all of a window, so that K is one step.
+Filters stay in shared memory.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import Any, Generic, Protocol, TypeVar
+
+from imbrex.config.context import GemmContext
+from imbrex.config.target import GPU_TARGETS, GpuTarget
+from imbrex.config.warpgroup.plan import CHIP, Ring
+from imbrex.view.stage.shared_tile import Major
+
+__all__ = ["WindowPlan"]
+
+
+class Windowed(Protocol):
+    """A tuning of windows."""
+
+    @property
+    def m_per_block(self) -> int: ...
+    @property
+    def n_per_block(self) -> int: ...
+    @property
+    def k_per_block(self) -> int: ...
+    @property
+    def block_size(self) -> int: ...
+    @property
+    def stages(self) -> int: ...
+    @property
+    def consumers(self) -> int: ...
+    @property
+    def pingpong(self) -> bool: ...
+    @property
+    def diagonal(self) -> int: ...
+
+
+T = TypeVar("T", bound=Windowed)
+
+
+@dataclass(frozen=True)
+class WindowPlan(ABC, Generic[T]):
+    """Everything that follows from a tuning and a GEMM."""
+
+    tuning: T
+    context: GemmContext
+    machine: GpuTarget = field(default_factory=lambda: GPU_TARGETS[CHIP])
+
+    @property
+    @abstractmethod
+    def workgroups(self) -> int:
+        """To launch: as many as run at a time, or a few less, so that each keeps its part of the filter."""
+
+    @property
+    @abstractmethod
+    def ring(self) -> Ring:
+        """Shared memory; the filter stands with what is staged."""
+
+    @property
+    @abstractmethod
+    def accumulators(self) -> int:
+        """32-bit registers of a consumer's thread that hold sums."""
+
+    @property
+    def tiles(self) -> tuple[int, int]:
+        """Along pixels and filters."""
+        t, c = self.tuning, self.context
+        return -(-c.n // t.m_per_block), -(-c.m // t.n_per_block)
+
+    @property
+    def units(self) -> int:
+        """Of all groups."""
+        rows, columns = self.tiles
+        return self.context.g * rows * columns
+
+    @property
+    def blocks(self) -> tuple[int, int]:
+        return self.tiles
+
+    @property
+    def k_iterations(self) -> int:
+        """All of a window at once."""
+        return 1
+
+    @property
+    def filters(self) -> int:
+        """Tiles of the filter: units that follow one another have them in turn."""
+        return self.context.g * self.tiles[1]
+
+    @property
+    def grid_size(self) -> int:
+        return self.workgroups
+
+    @property
+    def filter_major(self) -> Major:
+        a = self.context.a
+        return "d" if a.vector[1] > a.vector[0] and self.context.dtype.bytes == 2 else "k"
+
+    @property
+    def is_turned(self) -> bool:
+        """Do filters lie together in memory, where wgmma wants channels together?"""
+        return self.context.a.vector[1] > self.context.a.vector[0] and self.filter_major == "k"
+
+    @property
+    def lds_bytes(self) -> int:
+        return self.ring.total
+
+    @property
+    def registers(self) -> int:
+        return self.accumulators
+
+    def attributes_with(self, **own: Any) -> dict[str, Any]:
+        """Attributes of the gridwise op, with those of the form."""
+        t, (a, b, c) = self.tuning, (self.context.b, self.context.a, self.context.c.exchanged)
+        return {
+            "block_size": t.block_size,
+            "m_per_block": t.m_per_block,
+            "n_per_block": t.n_per_block,
+            "k_per_block": t.k_per_block,
+            "matrix_a_source_vector_read_dim": 0,
+            "matrix_a_source_data_per_read": max(a.vector),
+            "matrix_a_dest_data_per_write_dim_m": max(a.vector),
+            "matrix_b_source_vector_read_dim": int(b.vector[1] > b.vector[0]),
+            "matrix_b_source_data_per_read": max(b.vector),
+            "matrix_b_dest_data_per_write_dim_n": max(b.vector),
+            "matrix_c_source_dest_vector_read_write_dim": 1 if c.vector[1] >= c.vector[0] else 0,
+            "matrix_c_dest_data_per_write": max(c.vector),
+            "pipeline": "warpgroup",
+            "stages": t.stages,
+            "consumers": t.consumers,
+            "cluster": [1, 1],
+            "pingpong": t.pingpong or None,
+            "group": 1,
+            **own,
+            "stationary": "b",
+            "diagonal": t.diagonal if t.diagonal > 1 else None,
+            "workgroups": self.workgroups,
+        }

@@ -1,0 +1,34 @@
+"""Rules of all tunings of windows: what the filter and boxes of pixels are asked, whatever a tile is."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from imbrex.config.halo.window import WindowPlan
+from imbrex.config.rules import Reasons
+from imbrex.config.target import GpuTarget
+from imbrex.config.warpgroup.plan import SWIZZLES, VECTOR_BYTES
+
+__all__ = ["MOST_LINE", "filters", "filters_together"]
+
+MOST_LINE: Final = 256
+"""Of a box along one dim."""
+
+
+def filters(plan: WindowPlan[Any], machine: GpuTarget) -> Reasons:
+    """The filter comes by TMA."""
+    size = max(plan.context.a.vector) * plan.context.dtype.bytes
+    if size < VECTOR_BYTES:
+        yield f"{size} bytes of the filter lie together in memory, tensor maps want {VECTOR_BYTES}"
+
+
+def filters_together(plan: WindowPlan[Any], told: str, count: int) -> Reasons:
+    """Filters that lie together in memory are whole rows of shared memory, of a type that wgmma takes so.
+
+    told: how a reason begins, of `count` filters.
+    """
+    dtype = plan.context.dtype
+    if plan.is_turned:
+        yield f"filters lie together in memory, and wgmma takes {dtype.name} along channels only"
+    elif plan.filter_major == "d" and count * dtype.bytes % SWIZZLES[-1]:
+        yield f"{told} not a multiple of {SWIZZLES[-1] // dtype.bytes}"

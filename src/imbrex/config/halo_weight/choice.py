@@ -1,0 +1,160 @@
+"""The tuning of a convolution's halo weights, by the model of `cost`, and the products that it is for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import gcd, inf, prod
+from typing import Final
+
+from imbrex.config.access import context_of
+from imbrex.config.context import GemmContext
+from imbrex.config.halo_weight.cost import halo_weight_cycles
+from imbrex.config.halo_weight.legal import HALF_BYTES, HALO_WEIGHT_RULES
+from imbrex.config.halo_weight.plan import MOST_SPAN, HaloWeightPlan, HaloWeightTuning
+from imbrex.config.halo_weight.space import Pixels, block_of, halo_weight_space
+from imbrex.config.target import GpuTarget
+from imbrex.config.warpgroup.cost import copy_cycles
+from imbrex.config.warpgroup.limits import MOST_STAGES
+from imbrex.config.warpgroup.plan import ROWS
+from imbrex.dtype import DType
+from imbrex.view.conv.implicit_gemm import Convolution
+from imbrex.view.conv.raster import least_line
+from imbrex.view.conv.weight_raster import WeightRaster
+from imbrex.view.copy.channels_last import is_channels_last
+from imbrex.view.gemm.product import GemmView
+from imbrex.view.stage.plane_stage import COLUMNS, halo_lines, line_of, lines_abreast
+from imbrex.view.stage.tap_tile import PIXELS
+
+__all__ = ["WeightWindows"]
+
+MOST_OF_PLANES: Final = 2
+"""Consumers: lanes of three have too few registers for lines of the output beside their sums."""
+
+
+@dataclass(frozen=True)
+class WeightWindows:
+    """A convolution for tunings of halo weights.  merged: groups as one."""
+
+    conv: Convolution
+    dtype: DType
+    machine: GpuTarget
+    merged: int = 1
+
+    @cached_property
+    def pixels(self) -> Pixels | str:
+        """Or why there is no raster of them."""
+        conv, sizes = self.conv, dict(self.conv.filter)
+        h, w = conv.height, conv.width
+        span = (w.window - 1) * w.dilation
+        if self.dtype.bytes != HALF_BYTES:
+            return f"wgmma multiplies rows of pixels of f16 and bf16, not {self.dtype.name}"
+        if conv.strides != (1, 1):
+            return f"strides {h.stride} x {w.stride}: neighbouring windows are not one pixel apart"
+        if h.window * w.window == 1:
+            return "a window of one tap is read once anyway"
+        if span > MOST_SPAN:
+            return f"a window reaches over {span} columns, more than {MOST_SPAN}"
+        if not self.in_planes and not (
+            is_channels_last(conv.input, "c") and is_channels_last(conv.output, "k")
+        ):
+            return "a pixel's channels do not lie together in memory"
+        if sizes["k"] % ROWS:
+            return f"{sizes['k']} filters of a group are not a multiple of {ROWS}"
+        block = block_of(sizes["c"], self.dtype)
+        if block is None:
+            return f"{sizes['c']} channels of a group are not whole rows of shared memory"
+        blocks = sizes.get("g", 1) * (sizes["k"] // ROWS) * (sizes["c"] // block)
+        line, halo, full = least_line(w, True), (h.window - 1) * h.dilation, w.out + span
+        if count := self.in_planes:
+            line, halo = line_of(w.out, self.dtype.bytes), halo_lines(h.window, h.before, count)
+            full = line
+        keeps = self.in_planes > 0 and (h.window, h.before, h.out) == (COLUMNS, COLUMNS // 2, h.image)
+        images, taps = dict(conv.output)["n"], h.window * w.window
+        return Pixels(images, h.out, line, full, halo, taps, block, self._diagonal, blocks, keeps)
+
+    @cached_property
+    def in_planes(self) -> int:
+        """Lines of a group, where warps read both arrays' planes (`view.stage.plane_stage`); else 0."""
+        conv, h, w = self.conv, self.conv.height, self.conv.width
+        planes = tuple(tuple(d.name for d in dims[-2:]) for dims in (conv.input, conv.output))
+        count = lines_abreast(gcd(h.image, h.out), w.out, self.dtype.bytes) or 0
+        is_whole = count > 0 and count == lines_abreast(h.image, w.out, self.dtype.bytes) and w.out == w.image
+        is_centred = (w.window, w.before) == (COLUMNS, COLUMNS // 2) and h.before >= 0
+        serves = planes == (("hi", "wi"), ("ho", "wo")) and is_whole and is_centred and self._diagonal > 1
+        return count if serves else 0
+
+    @property
+    def _diagonal(self) -> int:
+        """Blocks of filters and channels, one of each warp, between which no group is divided; 1 where others
+        are wanted, too, or warps do not serve.
+        """
+        conv, sizes = self.conv, dict(self.conv.filter)
+        axes = (conv.height, conv.width)
+        if sizes["k"] != ROWS or sizes["c"] != ROWS or any(x.window == 1 or x.dilation > 1 for x in axes):
+            return 1
+        return ROWS // PIXELS if PIXELS % (ROWS // self.merged) == 0 else 1
+
+    def view(self, tuning: HaloWeightTuning) -> GemmView:
+        """The products that a tuning is for."""
+        t = tuning
+        return WeightRaster(self.conv, t.images, t.rows, t.width, t.channels, t.shares, t.streams).view
+
+    def best(self) -> HaloWeightTuning | str:
+        """The fastest by the model; a reason where none is legal."""
+        if isinstance(self.pixels, str):
+            return self.pixels
+        if not self._priced:
+            return "no step of it fits in shared memory and registers"
+        return min(self._priced, key=lambda tuning: self._priced[tuning])
+
+    @cached_property
+    def _priced(self) -> dict[HaloWeightTuning, float]:
+        """Of legal tunings the cycles that the model says."""
+        if isinstance(self.pixels, str):
+            return {}
+        return {tuning: halo_weight_cycles(plan) for tuning, plan in self._legal(self.pixels)}
+
+    @property
+    def planes_pay(self) -> bool:
+        """Does it take longer to copy both arrays to channels last, and to read the copies?"""
+        if not self.in_planes:
+            return False
+        read, written = (
+            tuple(sorted(a, key=lambda d: d.name in "ck")) for a in (self.conv.input, self.conv.output)
+        )
+        copied = replace(self, conv=replace(self.conv, input=read, output=written))
+        moved = 2 * self.dtype.bytes * (prod(d.size for d in read) + prod(d.size for d in written))
+        most = min(copied._priced.values(), default=inf) + copy_cycles(moved, 1)
+        return min(self._priced.values(), default=inf) < most
+
+    def reads_planes(self, tuning: HaloWeightTuning) -> bool:
+        """Are the stages of a tuning whole rows of shared memory, of planes that serve?"""
+        of = self.pixels
+        if not self.in_planes or isinstance(of, str) or not tuning.by_warps:
+            return False
+        is_whole = tuning.rows % self.in_planes == 0 and tuning.width == of.line
+        if not is_whole or tuning.consumers > MOST_OF_PLANES:
+            return False
+        return of.keeps and tuning.images == 1 if tuning.streams else tuning.loaded == tuning.rows + of.halo
+
+    def _legal(self, pixels: Pixels) -> Iterator[tuple[HaloWeightTuning, HaloWeightPlan]]:
+        plain = WeightRaster(self.conv, 1, pixels.rows, pixels.line, pixels.channels, 1)
+        context = context_of(plain.view, self.dtype)
+        for tuning in halo_weight_space(pixels, self.dtype, self.machine.compute_units):
+            plan = tuning.plan(_of_tuning(context, tuning, pixels), self.machine)
+            if self.in_planes and not self.reads_planes(tuning):
+                continue
+            if HALO_WEIGHT_RULES.broken(plan, self.machine):
+                continue
+            room = self.machine.lds_bytes - plan.ring.total
+            stages = min(MOST_STAGES, tuning.stages + room // plan.ring.stage)
+            filled = replace(tuning, stages=stages // tuning.turns * tuning.turns)
+            yield filled, filled.plan(plan.context, self.machine)
+
+
+def _of_tuning(context: GemmContext, tuning: HaloWeightTuning, pixels: Pixels) -> GemmContext:
+    """The context of a tuning's products, given that of one share."""
+    steps = pixels.steps(tuning)
+    return replace(context, g=context.g * tuning.shares, k=steps * tuning.k_per_block)

@@ -1,0 +1,98 @@
+"""Rules of tunings of halo weights: each reason says what would work."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from imbrex.config.halo.window_legal import MOST_LINE
+from imbrex.config.halo_weight.plan import HaloWeightPlan
+from imbrex.config.rules import Reasons, Rules, lds_bytes, listed
+from imbrex.config.target import GpuTarget
+from imbrex.config.warpgroup.limits import chip, few_consumers, registers, stages_ahead
+from imbrex.config.warpgroup.plan import CHIP, PIECES, ROWS, SWIZZLES, columns_of
+from imbrex.view.stage.tap_tile import PIXELS
+
+__all__ = ["HALO_WEIGHT_RULES"]
+
+HALF_BYTES: Final = 2
+
+
+def warpgroups(plan: HaloWeightPlan, machine: GpuTarget) -> Reasons:
+    """The machine has wgmma, which reads pixels as K of types of 16 bits alone."""
+    dtype = plan.context.dtype
+    if machine.name != CHIP:
+        yield from chip(machine)
+    elif not columns_of(dtype) or dtype.bytes != HALF_BYTES:
+        yield f"wgmma multiplies rows of pixels of f16 and bf16, not {dtype.name}"
+
+
+def consumers(plan: HaloWeightPlan, machine: GpuTarget) -> Reasons:
+    """One to three warpgroups share the taps.  The producer is a stage ahead."""
+    t = plan.tuning
+    yield from few_consumers(t)
+    if not t.by_warps and t.taps % t.consumers:
+        yield f"{t.taps} taps are not shared by {t.consumers} consumers"
+    yield from stages_ahead(t)
+    if t.by_warps and (t.stages % t.consumers or t.stages < PIECES * t.consumers):
+        each = f"as many, {PIECES} at least, of each of {t.consumers} consumers in turn"
+        yield f"stages {t.stages} are not {each}"
+
+
+def channels(plan: HaloWeightPlan, machine: GpuTarget) -> Reasons:
+    """A block's channels are one row of shared memory, and so are the filters of an instruction."""
+    size, found = plan.context.dtype.bytes, plan.tuning.channels
+    if found * size not in SWIZZLES:
+        sizes = listed(tuple(s // size for s in reversed(SWIZZLES)))
+        yield f"channels {found} are not one of {sizes}"
+    if plan.context.m % ROWS:
+        yield f"{plan.context.m} filters are not a multiple of {ROWS}"
+
+
+def window(plan: HaloWeightPlan, machine: GpuTarget) -> Reasons:
+    """A tile has all taps, a share whole steps."""
+    t, context = plan.tuning, plan.context
+    if context.n != t.n_per_block:
+        yield f"{t.taps} taps of {t.channels} channels are not the {context.n} of gemmN"
+    if context.k % t.k_per_block:
+        yield f"{context.k} pixels of a share are not whole steps of {t.k_per_block}"
+    if context.g % t.shares:
+        yield f"{context.g} products are not {t.shares} shares"
+
+
+def pixels(plan: HaloWeightPlan, machine: GpuTarget) -> Reasons:
+    """Steps, and images of one, are whole instructions; boxes have limits."""
+    t = plan.tuning
+    parts = t.width if t.by_warps else t.rows * t.width
+    if t.by_warps and parts % PIXELS:
+        yield f"lines of {t.width} pixels are not a multiple of {PIXELS}"
+    elif parts % PIXELS:
+        yield f"{t.rows} lines of {t.width} pixels are not a multiple of {PIXELS}"
+    if not t.rows <= t.loaded <= MOST_LINE or t.width > MOST_LINE or t.images > MOST_LINE:
+        most = f"{t.rows} to {MOST_LINE} lines of {MOST_LINE}"
+        yield f"a box of {t.loaded} lines of {t.width} pixels is not one of {most}"
+
+
+def columns(plan: HaloWeightPlan, machine: GpuTarget) -> Reasons:
+    """A consumer's taps are one instruction's columns."""
+    own = plan.tuning.own_columns
+    if own not in columns_of(plan.context.dtype):
+        yield f"{own} columns of a consumer are not wgmma's for {plan.context.dtype.name}"
+
+
+def diagonal(plan: HaloWeightPlan, machine: GpuTarget) -> Reasons:
+    """Warps have blocks of 16 filters and channels, at all taps; a workgroup adds up its consumers once."""
+    t = plan.tuning
+    if not t.by_warps:
+        return
+    if t.channels != t.diagonal * PIXELS or t.channels != ROWS:
+        each = f"{ROWS // PIXELS} of {PIXELS}, of a warp each"
+        yield f"{t.diagonal} blocks of {t.channels} channels are not {each}"
+    if t.streams and not plan.in_planes:
+        yield f"{t.loaded} lines are without a halo, which warps keep of planes alone"
+    if plan.units > plan.workgroups:
+        yield f"{plan.units} tiles are more than the {plan.workgroups} workgroups, which have one each"
+
+
+HALO_WEIGHT_RULES: Rules[HaloWeightPlan, GpuTarget] = Rules(
+    (warpgroups, consumers, channels), (window, pixels, diagonal, columns, registers, lds_bytes)
+)

@@ -1,0 +1,197 @@
+"""HaloWeightTuning: backward weight on NVIDIA Hopper, whose pixels come into shared memory once for all taps.
+
+A step of K is images x rows x width pixels of a raster (`view.conv.weight_raster`): a stage of the ring has
+what the output has there, for 64 filters, and of a block of channels of the input the pixels that any of the
+taps wants, `loaded` lines of an image.  A tile of the result has all taps; consumers share them.  The steps
+of all images are dealt out to `shares`, which are products of their own, added up by another launch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar, Final
+
+from imbrex.config.context import GemmContext, round_up
+from imbrex.config.target import GPU_TARGETS, GpuTarget
+from imbrex.config.warpgroup.consumers import OfConsumers
+from imbrex.config.warpgroup.plan import ALIGNMENT, CHIP, PIECE_BYTES, PIECES, ROWS, Ring
+from imbrex.view.mma.hopper import WARPGROUP
+
+__all__ = ["MOST_SPAN", "SUM_BYTES", "HaloWeightPlan", "HaloWeightTuning"]
+
+MOST_SPAN: Final = 16
+"""Columns that a window reaches to the right of a pixel: so many more are read behind what is loaded."""
+SUM_BYTES: Final = 4
+"""Of a sum of a share."""
+
+
+@dataclass(frozen=True)
+class HaloWeightTuning(OfConsumers):
+    """images, rows, width: pixels of a step.  loaded: lines of an image that a stage has of the input.
+
+    loaded is as many as rows where warps keep those before them, see `streams`.
+
+    taps, channels: of a tile's columns.  diagonal: blocks of filters and channels that alone are multiplied,
+    by warps, each a block at all taps; 1 where all are, by warpgroups.  shares: that the pixels of all images
+    are dealt out to.
+    """
+
+    kind: ClassVar[str] = "halo_weight"
+    images: int
+    rows: int
+    loaded: int
+    width: int
+    taps: int
+    channels: int
+    diagonal: int
+    shares: int
+    stages: int
+    consumers: int
+
+    @property
+    def m_per_block(self) -> int:
+        """Filters: the rows of one instruction."""
+        return ROWS
+
+    @property
+    def n_per_block(self) -> int:
+        return self.taps * self.channels
+
+    @property
+    def k_per_block(self) -> int:
+        """Pixels."""
+        return self.images * self.rows * self.width
+
+    @property
+    def own_columns(self) -> int:
+        """Of a consumer; by warps, of one tap."""
+        return self.channels if self.by_warps else self.n_per_block // self.consumers
+
+    @property
+    def by_warps(self) -> bool:
+        return self.diagonal > 1
+
+    @property
+    def streams(self) -> int:
+        """Images at a time, a consumer each, which keeps the lines that windows want of the step before; 0
+        where a step has them.
+        """
+        return self.consumers if self.by_warps and self.loaded == self.rows else 0
+
+    @property
+    def turns(self) -> int:
+        """Consumers that have stages in turn, each its own, so that it sees every phase of their barriers."""
+        return self.consumers if self.by_warps else 1
+
+    @property
+    def swapped(self) -> bool:
+        return False
+
+    @property
+    def tile(self) -> tuple[int, int, int]:
+        """The tile of a workgroup, (m, n, k)."""
+        return self.m_per_block, self.n_per_block, self.k_per_block
+
+    def plan(self, context: GemmContext, machine: GpuTarget | None = None) -> HaloWeightPlan:
+        """This tuning applied to that GEMM, on sm_90a unless told otherwise."""
+        return HaloWeightPlan(self, context, machine or GPU_TARGETS[CHIP])
+
+
+@dataclass(frozen=True)
+class HaloWeightPlan:
+    """Everything that follows from a HaloWeightTuning and a GEMM."""
+
+    tuning: HaloWeightTuning
+    context: GemmContext
+    machine: GpuTarget = field(default_factory=lambda: GPU_TARGETS[CHIP])
+
+    @property
+    def tiles(self) -> tuple[int, int]:
+        """Along filters; all columns are one."""
+        return -(-self.context.m // ROWS), -(-self.context.n // self.tuning.n_per_block)
+
+    @property
+    def blocks(self) -> tuple[int, int]:
+        return self.tiles
+
+    @property
+    def units(self) -> int:
+        """Of all shares, groups and blocks of channels."""
+        rows, columns = self.tiles
+        return self.context.g * rows * columns
+
+    @property
+    def k_iterations(self) -> int:
+        return -(-self.context.k // self.tuning.k_per_block)
+
+    @property
+    def workgroups(self) -> int:
+        return min(self.units, self.machine.compute_units)
+
+    @property
+    def grid_size(self) -> int:
+        return self.workgroups
+
+    @property
+    def loaded(self) -> int:
+        """Pixels of the input that a stage's box brings."""
+        t = self.tuning
+        return t.images * t.loaded * t.width
+
+    @cached_property
+    def ring(self) -> Ring:
+        """Shared memory: of the output, and of the input with what is read behind it."""
+        t, size = self.tuning, self.context.dtype.bytes
+        a = round_up(t.k_per_block * ROWS * size, ALIGNMENT)
+        b = round_up((self.loaded + MOST_SPAN) * t.channels * size, ALIGNMENT)
+        piece = 0 if t.by_warps else min(PIECE_BYTES, ROWS * t.own_columns * SUM_BYTES)
+        return Ring(a, b, t.stages, t.consumers * PIECES * piece)
+
+    @property
+    def in_planes(self) -> bool:
+        """Do pixels lie together in memory, and not channels?  Stages then have lines of planes."""
+        along_k, along_m = self.context.a.vector
+        return along_k > along_m
+
+    @property
+    def lds_bytes(self) -> int:
+        return self.ring.total
+
+    @property
+    def accumulators(self) -> int:
+        """32-bit registers of a consumer's thread that hold sums."""
+        t = self.tuning
+        columns = t.n_per_block // t.diagonal if t.by_warps else t.own_columns
+        return ROWS * columns // WARPGROUP
+
+    @property
+    def registers(self) -> int:
+        return self.accumulators
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """Attributes of the gridwise op."""
+        t, (a, b, c) = self.tuning, (self.context.a, self.context.b, self.context.c)
+        return {
+            "block_size": t.block_size,
+            "m_per_block": t.m_per_block,
+            "n_per_block": t.n_per_block,
+            "k_per_block": t.k_per_block,
+            "matrix_a_source_vector_read_dim": 0 if self.in_planes else 1,
+            "matrix_a_source_data_per_read": max(a.vector),
+            "matrix_a_dest_data_per_write_dim_m": max(a.vector),
+            "matrix_b_source_vector_read_dim": 1,
+            "matrix_b_source_data_per_read": max(b.vector),
+            "matrix_b_dest_data_per_write_dim_n": max(b.vector),
+            "matrix_c_source_dest_vector_read_write_dim": 1 if c.vector[1] >= c.vector[0] else 0,
+            "matrix_c_dest_data_per_write": max(c.vector),
+            "pipeline": "warpgroup",
+            "stages": t.stages,
+            "consumers": t.consumers,
+            "cluster": [1, 1],
+            "group": 1,
+            "b_halo": self.loaded,
+            "diagonal": t.diagonal if t.by_warps else None,
+            "workgroups": self.workgroups,
+        }

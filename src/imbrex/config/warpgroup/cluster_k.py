@@ -1,0 +1,94 @@
+"""cluster_k: tiles whose K is shared out among the workgroups of a cluster; when it is legal, and for which
+tuning it serves best.
+
+Each of S workgroups multiplies its steps of the tile; then each gets, through the shared memory of the
+cluster, what all have of its S-th of the columns, adds it up and stores it.  The sums come to where the
+stages were.
+
+Law: the schedule's number and the tuning's cluster together are a cluster of the GPU.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from imbrex.config.context import GemmContext
+from imbrex.config.rules import Illegal, Reasons
+from imbrex.config.target import GpuTarget
+from imbrex.config.tiles import TileSchedule
+from imbrex.config.warpgroup.cost import schedule_cycles
+from imbrex.config.warpgroup.plan import WarpgroupPlan, WarpgroupTuning, columns_of
+from imbrex.config.warpgroup.space import warpgroup_space
+from imbrex.config.warpgroup.steps import SUM_BYTES
+from imbrex.diagnostic import Diagnostic
+from imbrex.view.stage.shared_tile import ATOM_ROWS
+
+__all__ = ["broken", "scheduled"]
+
+MOST_IN_CLUSTER: Final = 8
+"""Workgroups of a cluster that every GPU of the kind runs (CUDA C++ programming guide)."""
+
+
+def scheduled(
+    context: GemmContext, machine: GpuTarget, given: WarpgroupTuning | None, schedule: TileSchedule
+) -> WarpgroupTuning:
+    """The tuning that is given, or the one that serves `schedule` best; a Diagnostic where none does."""
+    parts = schedule.workgroups
+    assert schedule.mode == "cluster_k" and parts is not None, schedule
+    if given is not None:
+        if reasons := broken(given.plan(context, machine), parts):
+            raise Diagnostic(f"{schedule} is illegal: {'; '.join(map(str, reasons))}")
+        return given
+    tunings = warpgroup_space(context, machine)
+    serving = [t for t in tunings if not broken(t.plan(context, machine), parts)]
+    if not serving:
+        why = {str(reason): 0 for t in tunings for reason in broken(t.plan(context, machine), parts)}
+        told = "; ".join(list(why)[:3]) or "no tuning of warpgroups is legal"
+        raise Diagnostic(f"no tuning serves {schedule}: {told}")
+    return min(serving, key=lambda t: schedule_cycles(t.plan(context, machine), schedule))
+
+
+def broken(plan: WarpgroupPlan, parts: int) -> tuple[Illegal, ...]:
+    """All rules that so many parts of K break."""
+    rules = (consumers, cluster, steps, columns, ring)
+    return tuple(Illegal(rule.__name__, reason) for rule in rules for reason in rule(plan, parts))
+
+
+def consumers(plan: WarpgroupPlan, parts: int) -> Reasons:
+    """A workgroup has one tile."""
+    if plan.tuning.pingpong:
+        yield "pingpong consumers have a tile each, and a workgroup has one; cooperative ones would do"
+
+
+def cluster(plan: WarpgroupPlan, parts: int) -> Reasons:
+    """Clusters are not too large."""
+    count = parts * plan.tuning.cluster
+    if count > MOST_IN_CLUSTER:
+        of = f"{parts} parts of clusters of {plan.tuning.cluster_m} x {plan.tuning.cluster_n}"
+        yield f"{of} are {count} workgroups > {MOST_IN_CLUSTER}"
+
+
+def steps(plan: WarpgroupPlan, parts: int) -> Reasons:
+    """Every workgroup has some step of K."""
+    count = plan.k_iterations
+    piece = -(-count // parts)
+    if (parts - 1) * piece >= count:
+        yield f"{count} steps of K in {parts} parts of {piece} leave a workgroup without any"
+
+
+def columns(plan: WarpgroupPlan, parts: int) -> Reasons:
+    """Every workgroup stores whole columns of the fragments."""
+    n, whole = plan.tuning.n_per_block, ATOM_ROWS * parts
+    if n % whole:
+        legal = [c for c in columns_of(plan.context.dtype) if c % whole == 0]
+        near = [c for c in legal if c < n][-1:] + [c for c in legal if c > n][:1]
+        instead = f"; {' or '.join(map(str, near))} would do" if near else ""
+        yield f"n_per_block {n} does not divide into {parts} parts of whole {ATOM_ROWS} columns{instead}"
+
+
+def ring(plan: WarpgroupPlan, parts: int) -> Reasons:
+    """The sums of all parts that a workgroup stores are as large as a tile, and come to the stages."""
+    t, memory = plan.tuning, plan.ring
+    sums, room = t.m_per_block * t.n_per_block * SUM_BYTES, memory.stages * memory.stage
+    if sums > room:
+        yield f"sums of {sums} bytes > {room} of {memory.stages} stages"

@@ -1,0 +1,148 @@
+"""Rules of warpgroup tunings: each reason says what would work.
+
+Sources: the PTX ISA, sections on wgmma, mbarrier and tensor maps; the CUDA C++ programming guide on shared
+memory and clusters.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from imbrex.config.rules import LARGEST_GRID, Reasons, Rules, listed
+from imbrex.config.target import GpuTarget
+from imbrex.config.warpgroup.limits import (
+    MOST_ACCUMULATORS,
+    chip,
+    few_consumers,
+    stages_ahead,
+    whole_rows,
+)
+from imbrex.config.warpgroup.plan import PIECES, RESIDENT, ROWS, SWIZZLES, WarpgroupPlan, columns_of
+from imbrex.view.stage.shared_tile import ATOM_ROWS
+
+__all__ = ["MOST_PLACES", "TYPES", "WARPGROUP_RULES"]
+
+TYPES: Final = ("f16", "bf16", "tf32", "f8e4m3fn", "f8e5m2", "i8")
+"""Element types that wgmma multiplies."""
+MOST_ROWS: Final = 256
+MOST_PLACES: Final = 2**31 - 1024
+"""Rows, and columns, that 32 bits with a sign count, up to the end of the last cluster's tiles."""
+
+
+def warpgroups(plan: WarpgroupPlan, machine: GpuTarget) -> Reasons:
+    """The machine has wgmma, tensor maps and clusters."""
+    return chip(machine)
+
+
+def matrix_unit(plan: WarpgroupPlan, machine: GpuTarget) -> Reasons:
+    """wgmma takes this type."""
+    name = plan.context.dtype.name
+    if not columns_of(plan.context.dtype):
+        yield f"wgmma does not multiply {name}; it takes {listed(TYPES)}; a general tuning would do"
+
+
+def rows(plan: WarpgroupPlan, machine: GpuTarget) -> Reasons:
+    """Rows are whole instructions of every consumer."""
+    t = plan.tuning
+    if t.m_per_block % ROWS or t.m_per_block > MOST_ROWS:
+        yield f"m_per_block {t.m_per_block} is not a multiple of {ROWS} up to {MOST_ROWS}"
+    elif not t.pingpong and t.m_per_block % (ROWS * t.consumers):
+        what = f"{t.consumers} cooperative consumers of {ROWS} rows"
+        yield f"m_per_block {t.m_per_block} is not a multiple of {ROWS * t.consumers} ({what})"
+
+
+def columns(plan: WarpgroupPlan, machine: GpuTarget) -> Reasons:
+    """Columns are those of one instruction."""
+    if not columns_of(plan.context.dtype):
+        return  # matrix_unit says why
+    n, legal = plan.tuning.n_per_block, columns_of(plan.context.dtype)
+    if n not in legal:
+        near = [c for c in legal if c < n][-1:] + [c for c in legal if c > n][:1]
+        instead = " or ".join(map(str, near))
+        yield f"n_per_block {n} is not wgmma's for {plan.context.dtype.name}; {instead} would do"
+
+
+def depth(plan: WarpgroupPlan, machine: GpuTarget) -> Reasons:
+    """A step of K is whole rows of shared memory: 32 or 64 bytes, or a multiple of 128."""
+    k = plan.tuning.k_per_block
+    return whole_rows(f"k_per_block {k} is", k, plan.context.dtype)
+
+
+def consumers(plan: WarpgroupPlan, machine: GpuTarget) -> Reasons:
+    """One to three warpgroups multiply; two in turn."""
+    t = plan.tuning
+    yield from few_consumers(t)
+    if t.pingpong and t.consumers != 2:
+        yield f"pingpong takes 2 consumers, got {t.consumers}"
+
+
+def cluster(plan: WarpgroupPlan, machine: GpuTarget) -> Reasons:
+    """A cluster has 1, 2 or 4 workgroups, and its parts of a shared tile are whole atoms of shared memory."""
+    t = plan.tuning
+    if t.cluster not in RESIDENT:
+        yield f"a cluster of {t.cluster_m}x{t.cluster_n} workgroups is not of {listed(tuple(RESIDENT))}"
+        return
+    for name, tile, parts in (("a", plan.a_tile, t.cluster_n), ("b", plan.b_tile, t.cluster_m)):
+        rows, length = (tile.d, tile.k) if tile.major == "k" else (tile.k, tile.d)
+        in_rows = tile.major == "d" and length // tile.row % parts == 0
+        if not in_rows and rows % (parts * ATOM_ROWS):
+            atoms = f"{rows} rows of shared memory do not divide into {parts} parts of whole {ATOM_ROWS}"
+            yield f"{name}'s tile is not loaded by {parts} workgroups: {atoms}"
+
+
+def stages(plan: WarpgroupPlan, machine: GpuTarget) -> Reasons:
+    """The producer is a stage ahead, and pingpong consumers are apart by one."""
+    return stages_ahead(plan.tuning)
+
+
+def registers(plan: WarpgroupPlan, machine: GpuTarget) -> Reasons:
+    """The sums of a consumer stay in registers."""
+    t, most = plan.tuning, MOST_ACCUMULATORS[plan.tuning.consumers]
+    if plan.accumulators > most:
+        phases = f", {plan.context.summed} phases" if plan.context.summed > 1 else ""
+        tile = f"{t.consumer_rows}x{t.n_per_block} of each of {t.consumers} consumers{phases}"
+        yield f"accumulators {plan.accumulators} > {most} of a thread ({tile})"
+
+
+def phases(plan: WarpgroupPlan, machine: GpuTarget) -> Reasons:
+    """Phases are columns of a tile, and a step of K is of one of them."""
+    c, t = plan.context, plan.tuning
+    if c.part_k % t.k_per_block:
+        yield f"k_per_block {t.k_per_block} does not divide parts of K of a multiple of {c.part_k}"
+    if c.phases > 1 and t.swapped:
+        yield "phases lie along columns, which are gemmN only where a tuning is straight"
+
+
+def columns_together(plan: WarpgroupPlan, machine: GpuTarget) -> Reasons:
+    """B's columns, where they lie together, are whole permuted rows."""
+    n, least = plan.tuning.n_per_block, SWIZZLES[-1] // plan.context.dtype.bytes
+    if plan.b_major == "d" and n % least:
+        yield f"n_per_block {n} is not a multiple of {least}, as columns that lie together in memory want"
+
+
+def lds_bytes(plan: WarpgroupPlan, machine: GpuTarget) -> Reasons:
+    """All stages, the pieces of C and the barriers fit."""
+    ring = plan.ring
+    if ring.total > machine.lds_bytes:
+        room = (machine.lds_bytes - ring.total + ring.stages * ring.stage) // ring.stage
+        fewer = f"; {room} stages would fit" if room >= PIECES else ""
+        yield f"lds_bytes {ring.total} > {machine.lds_bytes} on {machine.name}{fewer}"
+
+
+def grid(plan: WarpgroupPlan, machine: GpuTarget) -> Reasons:
+    """All tiles have a number."""
+    if (count := plan.units * plan.tuning.cluster) > LARGEST_GRID:
+        yield f"tiles {count} > {LARGEST_GRID}"
+
+
+def extents(plan: WarpgroupPlan, machine: GpuTarget) -> Reasons:
+    """All rows and all columns have a number."""
+    for name, size in (("gemmM", plan.context.m), ("gemmN", plan.context.n)):
+        if size > MOST_PLACES:
+            yield f"{name} {size} > {MOST_PLACES}; a general tuning would do"
+
+
+WARPGROUP_RULES: Rules[WarpgroupPlan, GpuTarget] = Rules(
+    (warpgroups, matrix_unit, consumers, rows, columns, columns_together, depth, stages, phases),
+    (cluster, registers, lds_bytes, grid, extents),
+)

@@ -1,0 +1,330 @@
+"""WarpgroupTuning: the schedule of an NVIDIA Hopper GPU, whose warpgroups multiply tiles in shared memory.
+
+A workgroup has `consumers` warpgroups that multiply and one that produces: it fills a ring of `stages`, each
+the tiles of A and B of one step of K, while the others work.  Cooperative consumers share the rows of a tile;
+two pingpong ones have a tile each, in turn, so that one multiplies while the other stores.  Workgroups of a
+cluster share what they load: B along cluster_m, A along cluster_n.  Rows are gemmM and columns gemmN, or,
+`swapped`, rows are gemmN; all sizes are in rows (m) and columns (n) after the swap, and so are A and B.
+
+Workgroups stay for several tiles: there are as many as the machine runs at a time, and the schedule of tiles
+deals out units, which are the tiles of one cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from math import inf
+from typing import Any, ClassVar, Final
+
+from imbrex.config.context import SAMPLE, Access, GemmContext, round_up
+from imbrex.config.target import GPU_TARGETS, GpuTarget
+from imbrex.config.warpgroup.consumers import OfConsumers
+from imbrex.dtype import DType
+from imbrex.view.mma import Instruction, instructions
+from imbrex.view.mma.hopper import WARPGROUP
+from imbrex.view.stage.shared_tile import Major, SharedTile, Swizzle
+
+__all__ = [
+    "CHIP",
+    "Ring",
+    "WarpgroupPlan",
+    "WarpgroupTuning",
+    "columns_of",
+    "divides",
+    "instruction_of",
+    "resident_clusters",
+    "shared_tile",
+    "step_of_channels",
+    "stretch",
+]  # fmt: skip
+
+CHIP: Final = "sm_90a"
+ROWS: Final = 64
+"""Of one instruction, wgmma's M."""
+SWIZZLES: Final[tuple[Swizzle, ...]] = (128, 64, 32)
+"""Bytes of a row of shared memory whose 16-byte pieces are permuted."""
+SHORTEST: Final[Swizzle] = 32
+SHORTER: Final[Mapping[Swizzle, float]] = {128: 1.0, 64: 1.1, 32: 1.35}
+"""Bytes of a row -> the work of a step for each of its bytes, in proportion."""
+VECTOR_BYTES: Final = 16
+"""What a tensor map's strides are multiples of."""
+ALIGNMENT: Final = 1024
+"""Of a tile in shared memory, what a permutation of 128-byte rows wants."""
+PIECE_BYTES: Final = ROWS * 128
+"""A piece of C on its way to memory: 64 rows of 128 bytes."""
+PIECES: Final = 2
+"""Of each consumer, one being stored while the next is written."""
+BARRIER_BYTES: Final = 1024
+"""An allowance for the barriers of all stages, and what the start of shared memory is rounded up by."""
+
+RESIDENT: Final[Mapping[int, int]] = {1: 132, 2: 132, 4: 116}
+"""Workgroups of clusters of a size that surely run at a time: a cluster lies in one of the GPU's parts, not
+all of which have a multiple of 4 multiprocessors (CUTLASS counts on so many)."""
+
+
+@dataclass(frozen=True)
+class WarpgroupTuning(OfConsumers):
+    """A tile of m x n x k (elements) of a workgroup; group: tiles far before the next column (WGM), in units
+    of clusters, see `view.work.workgroup`.
+    """
+
+    kind: ClassVar[str] = "warpgroup"
+    m_per_block: int
+    n_per_block: int
+    k_per_block: int
+    stages: int
+    consumers: int
+    cluster_m: int
+    cluster_n: int
+    pingpong: bool
+    swapped: bool
+    group: int
+
+    @property
+    def tile(self) -> tuple[int, int, int]:
+        """The tile of a workgroup, (m, n, k), in the GEMM's own m and n."""
+        rows, columns, k = self.m_per_block, self.n_per_block, self.k_per_block
+        return (columns, rows, k) if self.swapped else (rows, columns, k)
+
+    @property
+    def cluster(self) -> int:
+        """Workgroups of a cluster."""
+        return self.cluster_m * self.cluster_n
+
+    @property
+    def consumer_rows(self) -> int:
+        """Rows of a tile that one consumer computes, rounded down."""
+        return self.m_per_block if self.pingpong else self.m_per_block // self.consumers
+
+    def plan(self, context: GemmContext, machine: GpuTarget | None = None) -> WarpgroupPlan:
+        """This tuning applied to that GEMM, on sm_90a unless told otherwise."""
+        return WarpgroupPlan(self, context, machine or GPU_TARGETS[CHIP])
+
+
+@dataclass(frozen=True)
+class Ring:
+    """Bytes of shared memory: of the tiles of A and of B in one stage, and of all that a workgroup has."""
+
+    a: int
+    b: int
+    stages: int
+    staging: int
+
+    @property
+    def stage(self) -> int:
+        return self.a + self.b
+
+    @property
+    def total(self) -> int:
+        return self.stages * self.stage + self.staging + BARRIER_BYTES
+
+
+@dataclass(frozen=True)
+class WarpgroupPlan:
+    """Everything that follows from a WarpgroupTuning and a GEMM; what overhangs a matrix reads as zero."""
+
+    tuning: WarpgroupTuning
+    context: GemmContext
+    machine: GpuTarget = field(default_factory=lambda: GPU_TARGETS[CHIP])
+
+    @cached_property
+    def oriented(self) -> GemmContext:
+        """The GEMM as the kernel sees it: m are rows, n are columns."""
+        return self.context.exchanged if self.tuning.swapped else self.context
+
+    @cached_property
+    def tiles(self) -> tuple[int, int]:
+        """Tiles along (rows, columns), rounded up to whole clusters."""
+        t, c = self.tuning, self.oriented
+        rows, columns = -(-c.m // t.m_per_block), -(-c.n // t.n_per_block)
+        return round_up(rows, t.cluster_m), round_up(columns, t.cluster_n)
+
+    @cached_property
+    def blocks(self) -> tuple[int, int]:
+        """Units, each the tiles of one cluster, along (rows, columns)."""
+        rows, columns = self.tiles
+        return rows // self.tuning.cluster_m, columns // self.tuning.cluster_n
+
+    @cached_property
+    def units(self) -> int:
+        """Of all products of a batch."""
+        return self.context.g * self.blocks[0] * self.blocks[1]
+
+    @property
+    def k_iterations(self) -> int:
+        """Steps of the loop over K, in the mean; at least one."""
+        return -(-(self.context.mean_k or self.context.k) // self.tuning.k_per_block)
+
+    @property
+    def clusters(self) -> int:
+        """To launch, where each computes whole units."""
+        return min(self.units, resident_clusters(self.tuning, self.machine))
+
+    @property
+    def grid_size(self) -> int:
+        """Workgroups to launch, where each computes whole tiles."""
+        return self.clusters * self.tuning.cluster
+
+    @cached_property
+    def a_tile(self) -> SharedTile:
+        """One stage of A."""
+        t, c = self.tuning, self.oriented
+        return stage_tile(t.k_per_block, t.m_per_block, c.k, c.m, c.a, c.dtype)
+
+    @cached_property
+    def b_tile(self) -> SharedTile:
+        """One stage of B."""
+        t, c = self.tuning, self.oriented
+        return stage_tile(t.k_per_block, t.n_per_block, c.k, c.n, c.b, c.dtype)
+
+    @property
+    def turned(self) -> tuple[bool, bool]:
+        """Does the producer turn A, B: do rows or columns lie together in memory, but k has to in shared
+        memory?
+        """
+        a, b = self.oriented.a, self.oriented.b
+        return (
+            _read_dim(a) == 1 and self.a_major == "k",
+            _read_dim(b) == 1 and self.b_major == "k",
+        )
+
+    @property
+    def a_major(self) -> Major:
+        return "d" if _read_dim(self.oriented.a) == 1 and self.context.dtype.bytes == 2 else "k"
+
+    @property
+    def b_major(self) -> Major:
+        return "d" if _read_dim(self.oriented.b) == 1 and self.context.dtype.bytes == 2 else "k"
+
+    @property
+    def ring(self) -> Ring:
+        """Shared memory."""
+        t, size = self.tuning, self.context.dtype.bytes
+        a, b = (round_up(d * t.k_per_block * size, ALIGNMENT) for d in (t.m_per_block, t.n_per_block))
+        return Ring(a, b, t.stages, t.consumers * PIECES * PIECE_BYTES)
+
+    @property
+    def lds_bytes(self) -> int:
+        return self.ring.total
+
+    @property
+    def accumulators(self) -> int:
+        """32-bit registers of a consumer's thread that hold sums, of all phases that have some."""
+        return self.tuning.consumer_rows * self.tuning.n_per_block * self.context.summed // WARPGROUP
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """Attributes of the gridwise op."""
+        t, (a, b, c) = self.tuning, (self.oriented.a, self.oriented.b, self.oriented.c)
+        along_n = c.vector[1] >= c.vector[0]
+        return {
+            "block_size": t.block_size,
+            "m_per_block": t.m_per_block,
+            "n_per_block": t.n_per_block,
+            "k_per_block": t.k_per_block,
+            "matrix_a_source_vector_read_dim": _read_dim(a),
+            "matrix_a_source_data_per_read": max(a.vector),
+            "matrix_a_dest_data_per_write_dim_m": max(a.vector),
+            "matrix_b_source_vector_read_dim": _read_dim(b),
+            "matrix_b_source_data_per_read": max(b.vector),
+            "matrix_b_dest_data_per_write_dim_n": max(b.vector),
+            "matrix_c_source_dest_vector_read_write_dim": 1 if along_n else 0,
+            "matrix_c_dest_data_per_write": max(c.vector),
+            "pipeline": "warpgroup",
+            "stages": t.stages,
+            "consumers": t.consumers,
+            "cluster": [t.cluster_m, t.cluster_n],
+            "pingpong": t.pingpong or None,
+            "group": t.group,
+            "workgroups": self.clusters,
+        }
+
+
+def stage_tile(k: int, d: int, ks: int, ds: int, access: Access, dtype: DType) -> SharedTile:
+    """A stage (k, d) of an operand of ks x ds elements, by how it lies in memory."""
+    along = _read_dim(access)
+    return shared_tile(k, d, dtype.bytes, along == 1, stretch(access, along, (ks, ds)[along]))
+
+
+def shared_tile(k: int, d: int, element_bytes: int, reads_d: bool, together: float = inf) -> SharedTile:
+    """A stage of an operand.  reads_d: rows or columns lie together in global memory, not k; `together`: so
+    many of them, as the channels at one tap of a window.
+
+    They do in shared memory, too, where elements have 16 bits; of other types wgmma wants k there, and the
+    producer turns the tile.
+    """
+    major: Major = "d" if reads_d and element_bytes == 2 else "k"
+    swizzle = swizzle_of(
+        d if major == "d" else k, element_bytes, together if (major == "d") == reads_d else inf
+    )
+    return SharedTile(k, d, element_bytes, major, swizzle)
+
+
+def stretch(access: Access, along: int, extent: int) -> float:
+    """How many neighbours along a dim lie together before a gap; infinite where all of them do."""
+    run = access.run[along]
+    return run if access.step[along] == 1 and 1 < run < min(extent, SAMPLE) else inf
+
+
+def _read_dim(access: Access) -> int:
+    """0 where neighbours along k lie together in memory, 1 where those along the other dim do."""
+    if access.vector[0] != access.vector[1]:
+        return 0 if access.vector[0] > access.vector[1] else 1
+    runs = [run if step == 1 else 0.0 for run, step in zip(access.run, access.step, strict=True)]
+    return 0 if runs[0] >= runs[1] else 1
+
+
+def swizzle_of(extent: int, element_bytes: int, together: float = inf) -> Swizzle:
+    """The longest permuted row that divides `extent` elements and those that lie together; where none does,
+    the longest one that divides the extent, or the shortest.
+    """
+    fitting: list[Swizzle] = [s for s in SWIZZLES if extent * element_bytes % s == 0]
+    for swizzle in fitting:
+        if divides(swizzle, together, element_bytes):
+            return swizzle
+    return fitting[0] if fitting else SHORTEST
+
+
+def divides(swizzle: int, together: float, element_bytes: int) -> bool:
+    """Do whole rows of shared memory hold what lies together?"""
+    return together == inf or together * element_bytes % swizzle == 0
+
+
+def resident_clusters(tuning: WarpgroupTuning, machine: GpuTarget) -> int:
+    """Clusters that the machine runs at a time, one workgroup a multiprocessor."""
+    size = tuning.cluster
+    return max(1, min(machine.compute_units, RESIDENT.get(size, machine.compute_units)) // size)
+
+
+@cache
+def multiplying(dtype: DType) -> tuple[Instruction, ...]:
+    """The wgmma of a type, in the order of their columns; none where there are none."""
+    types = (dtype.name, dtype.name, dtype.accumulator_name)
+    return tuple(
+        i
+        for i in instructions(CHIP)
+        if types == (i.format("a", CHIP), i.format("b", CHIP), i.format("c", CHIP))
+    )
+
+
+def instruction_of(dtype: DType, columns: int) -> Instruction:
+    """The wgmma of so many columns; the rules of legality have seen that there is one."""
+    return next(i for i in multiplying(dtype) if i.n == columns)
+
+
+@cache
+def columns_of(dtype: DType) -> tuple[int, ...]:
+    """Columns that one instruction can have, wgmma's N; none of a type that it does not take."""
+    return tuple(i.n for i in multiplying(dtype))
+
+
+def step_of_channels(channels: int, dtype: DType) -> int:
+    """What the channels of a window's tap are counted up to: the step of K with the least work, where shorter
+    rows of shared memory make more of it.  1 where tensor maps do not serve.
+    """
+    if channels * dtype.bytes % VECTOR_BYTES:
+        return 1
+    work = {s // dtype.bytes: round_up(channels, s // dtype.bytes) * SHORTER[s] for s in SWIZZLES}
+    return min(work, key=lambda k: work[k])

@@ -1,0 +1,112 @@
+"""Warpgroup tunings worth looking at for a GEMM, each with as many stages as fit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import product
+from typing import Final
+
+from imbrex.config.context import GemmContext, round_up
+from imbrex.config.target import GpuTarget
+from imbrex.config.warpgroup.legal import WARPGROUP_RULES
+from imbrex.config.warpgroup.limits import MOST_ACCUMULATORS, MOST_CONSUMERS, MOST_STAGES
+from imbrex.config.warpgroup.plan import (
+    CHIP,
+    PIECES,
+    RESIDENT,
+    ROWS,
+    SWIZZLES,
+    WarpgroupTuning,
+    columns_of,
+)
+from imbrex.config.warpgroup.steps import crosses
+from imbrex.view.mma.hopper import WARPGROUP
+
+__all__ = ["warpgroup_space"]
+
+COLUMNS: Final = (256, 192, 128, 224, 160, 96, 240, 208, 176, 144, 112, 80, 64, 48, 32, 16, 8)
+NARROWEST: Final = (8, 16)
+"""Columns of the least tile; 16 where neither side of a product of 16-bit types has its K together."""
+ROW_TILES: Final = (
+    (128, 2, False),
+    (192, 3, False),
+    (64, 1, False),
+    (64, 2, True),
+    (128, 2, True),
+)
+"""Rows of a tile, consumers, pingpong."""
+STEPS: Final[Mapping[int, float]] = {128: 1.0, 64: 1.1, 32: 1.3}
+"""Bytes of a step of K -> the time of each of its elements, in proportion."""
+CLUSTERS: Final = ((1, 1), (2, 1), (1, 2), (2, 2), (4, 1), (1, 4))
+GROUPS: Final = (1, 2, 4, 8, 16)
+
+
+def warpgroup_space(context: GemmContext, machine: GpuTarget) -> list[WarpgroupTuning]:
+    """Legal tunings; none where the machine has no warpgroup instructions, or none of the type."""
+    if machine.name != CHIP or not columns_of(context.dtype):
+        return []
+    orientations = (False, True)[: 1 if context.phases > 1 else 2]
+    for least in NARROWEST:
+        found = [
+            tuning
+            for swapped in orientations
+            for tuning in _oriented(context, machine, swapped, least)
+            if not WARPGROUP_RULES.broken(tuning.plan(context, machine), machine)
+        ]
+        if found:
+            return found
+    return []
+
+
+def _oriented(
+    context: GemmContext, machine: GpuTarget, swapped: bool, least: int
+) -> Iterator[WarpgroupTuning]:
+    """Tunings of rows and columns.  A tile is not twice as large as the matrix, but for `least` columns."""
+    c = context.exchanged if swapped else context
+    k = _depth(c)
+    wide = [n for n in columns_of(c.dtype) if n in COLUMNS and (n == least or n < 2 * c.n)]
+    for (rows, consumers, pingpong), n in product(ROW_TILES, wide):
+        own = rows if pingpong else rows // consumers
+        if own * n * c.summed > MOST_ACCUMULATORS[consumers] * WARPGROUP or (rows >= 2 * c.m and rows > ROWS):
+            continue
+        for cluster in CLUSTERS:
+            tall, broad = -(-c.m // rows), -(-c.n // n)
+            if (cluster[0] > 1 and tall < 2) or (cluster[1] > 1 and broad < 2):
+                continue
+            group = _group(tall // cluster[0], rows * cluster[0], n * cluster[1], cluster[0] * cluster[1])
+            tuning = WarpgroupTuning(
+                rows, n, k, PIECES, consumers, *cluster, pingpong=pingpong, swapped=swapped, group=group
+            )
+            if consumers == MOST_CONSUMERS and any(tuning.plan(context, machine).turned):
+                continue  # a producer that turns tiles wants more registers than four warpgroups leave
+            if (stages := _stages(tuning, context, machine)) >= PIECES:
+                yield replace(tuning, stages=stages)
+
+
+def _depth(context: GemmContext) -> int:
+    """The longest step of K that is not twice as long as K and, where that can be, stays in one stretch of
+    the operands, such as the channels at one tap of a window, or goes over whole stretches of them.
+    """
+    size = context.dtype.bytes
+    fitting = [s // size for s in SWIZZLES if s // size < 2 * context.k] or [SWIZZLES[-1] // size]
+    if context.part_k:
+        fitting = [k for k in fitting if context.part_k % k == 0] or fitting[-1:]
+    inside = next((k for k in fitting if not crosses(context, k)), None)
+    if inside is None:
+        return fitting[0]
+    longer = fitting[: fitting.index(inside) + 1]
+    return min(longer, key=lambda k: round_up(context.k, k) * STEPS[k * size])
+
+
+def _stages(tuning: WarpgroupTuning, context: GemmContext, machine: GpuTarget) -> int:
+    """As many as fit in shared memory."""
+    ring = tuning.plan(context, machine).ring
+    return min(MOST_STAGES, (machine.lds_bytes - (ring.total - ring.stages * ring.stage)) // ring.stage)
+
+
+def _group(row_blocks: int, rows: int, columns: int, cluster: int) -> int:
+    """Blocks before the next column, such that those that run at a time want the fewest rows and columns."""
+    at_a_time = RESIDENT[cluster] // cluster
+    wanted = {g: g * rows + -(-at_a_time // g) * columns for g in GROUPS if g <= row_blocks}
+    return min(wanted, key=lambda g: wanted[g], default=1)

@@ -1,0 +1,271 @@
+"""A step of K of a warpgroup tuning on NVIDIA Hopper, and a tile of such steps: what the slowest of their
+streams needs.
+
+A step multiplies, reads shared memory, asks its copy engine for rows and gets them from L2 at the same time,
+and its loads come after a latency that the stages of the ring hide, as far as there are stages: the slowest
+of these streams sets the time, and those that are nearly as slow add to it.  A tile ends with the way of its
+sums to memory, which cooperative consumers wait for and pingpong ones do under each other's products.
+
+`Streams` is of a plan, whatever the schedule; `Steps` adds how many workgroups run at a time, which share L2
+and the chip's power.  The constants are in `rates`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from math import log2
+from typing import Final
+
+from imbrex.config.context import SAMPLE, Access, GemmContext, round_up
+from imbrex.config.warpgroup.plan import ROWS, WarpgroupPlan, divides, instruction_of, stretch
+from imbrex.config.warpgroup.rates import RATES
+from imbrex.config.warpgroup.traffic import Rows, neighbours, rows_of
+from imbrex.view.mma import Instruction
+from imbrex.view.mma.hopper import WARPGROUP
+from imbrex.view.stage.shared_tile import SharedTile
+
+__all__ = ["STORE_PENALTY", "SUM_BYTES", "TURNED_PENALTY", "Steps", "Streams", "crosses", "norm"]
+
+SUM_BYTES: Final = 4
+VECTOR_BYTES: Final = 16
+"""What TMA wants of neighbours in memory."""
+COPY_BYTES: Final = 4
+"""The least that a load brings to shared memory past the registers."""
+STORE_PENALTY: Final = {8: 2.0, 4: 3.0, 2: 5.0, 1: 8.0}
+"""Bytes of an ordinary store, where neighbours are too few for TMA -> its time, in proportion to TMA's."""
+TURNED_PENALTY: Final = 1.3
+"""Of stores along the rows, which the fragments of sums do not lie along."""
+TURNED_MATRICES: Final = 1.04
+"""The same of elements of 16 bits, which are turned on their way to shared memory, 8 x 8 at a time."""
+MATRIX_BYTES: Final = 2
+PIECE_BYTES: Final = (128, 64, 32, 16)
+"""Of a row of a piece of C on its way to memory, the widest that a tile has room for."""
+
+
+@dataclass(frozen=True)
+class Streams:
+    """The streams of a plan, of one workgroup."""
+
+    plan: WarpgroupPlan
+
+    def at(self, active: float, beside: float | None = None, parts: int = 1) -> Steps:
+        """Where so many workgroups run at a time, on average over the rounds.  beside: clusters that are at
+        the same step of K, all of them unless told; parts: of K, which neighbours take in turn.
+        """
+        clusters = active / self.plan.tuning.cluster if beside is None else beside
+        return Steps(self, active, clusters, parts)
+
+    @cached_property
+    def _rows(self) -> tuple[tuple[Rows, int], ...]:
+        """Of A's and of B's tile, each with the workgroups that load it together."""
+        t, plan, c = self.plan.tuning, self.plan, self.plan.oriented
+        return (
+            (rows_of(c.a, plan.a_tile, c.m, c), t.cluster_n),
+            (rows_of(c.b, plan.b_tile, c.n, c), t.cluster_m),
+        )
+
+    @cached_property
+    def copies(self) -> float:
+        """Cycles of a step of a multiprocessor's copy engine."""
+        asked = (_asked(rows) * _size(rows) / sharing for rows, sharing in self._rows)
+        return RATES.row * sum(asked)
+
+    def given(self, clusters: float, near: float) -> float:
+        """Rows of a step that reach L2, as work, where so many clusters are at the same step.  near: so many
+        neighbours' loads become one at most.
+        """
+        return sum(
+            _given(rows, sharing, min(alike, near))
+            for (rows, sharing), alike in zip(self._rows, neighbours(self.plan, clusters), strict=True)
+        )
+
+    @cached_property
+    def instruction(self) -> Instruction:
+        """Of the matrix unit."""
+        return instruction_of(self.plan.context.dtype, self.plan.tuning.n_per_block)
+
+    @cached_property
+    def issues(self) -> int:
+        """Matrix instructions of a step."""
+        t = self.plan.tuning
+        return t.m_per_block // ROWS * -(-t.k_per_block // self.instruction.k)
+
+    @cached_property
+    def chain(self) -> float:
+        """Cycles of a consumer's matrix instructions, where each waits for the last one of the same rows."""
+        return -(-self.plan.tuning.k_per_block // self.instruction.k) * RATES.product
+
+    @cached_property
+    def shared(self) -> float:
+        """Cycles in which shared memory is read by the matrix unit."""
+        row = (ROWS + self.plan.tuning.n_per_block) * self.instruction.k * self.plan.context.dtype.bytes
+        return self.issues * row / RATES.shared_bytes
+
+    @property
+    def together(self) -> float:
+        """Cycles until all workgroups of a cluster have done with a stage that they share."""
+        return RATES.shared_stage * log2(self.plan.tuning.cluster)
+
+    @property
+    def first(self) -> float:
+        """Bytes of the loads that nothing goes on beside: those of the first stages."""
+        loads = min(self.plan.tuning.stages, self.plan.k_iterations)
+        return loads * (self.plan.a_tile.bytes + self.plan.b_tile.bytes)
+
+    @property
+    def hidden(self) -> float:
+        """Cycles of a load's latency, of those that stages share."""
+        return RATES.answer / (self.plan.tuning.stages - 1)
+
+    @cached_property
+    def ordinary(self) -> float:
+        """Cycles of the producer where it loads by ordinary accesses; they are not shared in a cluster."""
+        t, size = self.plan.tuning, self.plan.context.dtype.bytes
+        given = self.plan.oriented
+        total = 0.0
+        for access, whole, tile, turned in zip(
+            (given.a, given.b),
+            (given.m, given.n),
+            (self.plan.a_tile, self.plan.b_tile),
+            self.plan.turned,
+            strict=True,
+        ):
+            width, extent = max(access.vector) * size, tile.d
+            if width >= VECTOR_BYTES and not turned and not _is_cut(access, tile, (given.k, whole)):
+                continue
+            is_windowed = _is_windowed(access, given.k)
+            index = RATES.window if is_windowed else 1.0
+            if (width >= COPY_BYTES or not is_windowed) and not turned:
+                spent = RATES.copying * index / width
+            else:
+                spent = RATES.ordinary * index / width + RATES.issue / (size if turned else width)
+            total += extent * t.k_per_block * size * spent / WARPGROUP
+        return total
+
+    @cached_property
+    def epilogue(self) -> float:
+        """Cycles from a tile's last product to the next one's first, where nothing else goes on."""
+        return RATES.turn + self.stores(self.plan.tuning.n_per_block * self.plan.context.phases)
+
+    def stores(self, columns: int) -> float:
+        """Cycles of so many columns of a tile's sums to memory."""
+        c, size = self.plan.oriented.c, self.plan.context.dtype.output.bytes
+        along, width = c.vector[1] >= c.vector[0], max(c.vector) * size
+        slower = 1.0 if width >= VECTOR_BYTES else STORE_PENALTY[width]
+        if not along:
+            slower *= TURNED_MATRICES if size == MATRIX_BYTES else TURNED_PENALTY
+        written = self.plan.tuning.m_per_block * _stored(columns, size, along) * size
+        return slower * written / RATES.stored_bytes
+
+    @property
+    def sums_bytes(self) -> int:
+        """Of a tile's sums."""
+        t = self.plan.tuning
+        return t.m_per_block * t.n_per_block * SUM_BYTES
+
+    @property
+    def fix_up(self) -> float:
+        """Cycles for a tile's sums to L2 or back, where few do that at a time."""
+        return self.sums_bytes / RATES.stored_bytes
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Streams where so many workgroups run at a time."""
+
+    of: Streams
+    active: float
+    beside: float
+    parts: int = 1
+
+    @property
+    def given(self) -> float:
+        """Cycles of L2 for a step of all workgroups."""
+        return self.of.given(self.beside, RATES.near / self.parts) * self.active / RATES.l2_rows
+
+    @property
+    def matrix(self) -> float:
+        """Cycles of the matrix unit: all instructions of a step, or a consumer's, one after the other."""
+        machine = self.of.plan.machine
+        slowed = RATES.matrix + RATES.power * self.active / machine.compute_units
+        return max(self.of.issues * self.of.instruction.cycles[machine.chip] * slowed, self.of.chain)
+
+    @cached_property
+    def step(self) -> float:
+        """Cycles of a step of K."""
+        of = self.of
+        streams = (self.matrix, of.shared, of.copies, self.given, of.hidden, of.ordinary)
+        return norm(streams, RATES.streams) + of.together
+
+    @property
+    def tile(self) -> float:
+        """Cycles of a tile."""
+        return self.of.plan.k_iterations * self.step + self.of.epilogue
+
+    @property
+    def next_tile(self) -> float:
+        """The same of one that follows another: pingpong consumers store under each other's products."""
+        if not self.of.plan.tuning.pingpong:
+            return self.tile
+        return max(self.of.plan.k_iterations * self.step, self.tile / 2 + RATES.handing)
+
+
+def norm(times: Iterable[float], exponent: float) -> float:
+    """The longest of times that overlap, and more the nearer others are to it."""
+    given = tuple(times)
+    most = max(given)
+    return most * sum([(time / most) ** exponent for time in given]) ** (1.0 / exponent)
+
+
+def crosses(context: GemmContext, k: int) -> bool:
+    """Does a step of K go over the end of a stretch of an operand, as the channels at one tap are?"""
+    return any(_crosses(access, context.k, k) for access in (context.a, context.b))
+
+
+def _asked(rows: Rows) -> float:
+    """What a row is to the copy engine, where one that begins on a line is 1."""
+    more = rows.crossing * (RATES.crossing_row - 1.0) + rows.inside * (RATES.inside_row - 1.0)
+    return (1.0 + more) * (RATES.walked_row if rows.is_walked else 1.0)
+
+
+def _given(rows: Rows, sharing: int, alike: float) -> float:
+    """Rows that reach L2, as work.  Those on sectors that so many neighbours load at about the same time are
+    a part of as many loads, unless they are multicast in a cluster.
+    """
+    split = 1.0 + (RATES.split_row - 1.0) * (rows.crossing + rows.inside)
+    own = RATES.each_row + (1.0 - RATES.each_row) / max(1.0, alike)
+    part = 1.0 / sharing if rows.inside else RATES.cast / sharing if sharing > 1 else own
+    size = rows.count * RATES.apart_row if rows.is_apart else _size(rows)
+    return size * split * part
+
+
+def _stored(columns: int, size: int, along: bool) -> int:
+    """So many columns in whole pieces, of which the last one begins where it ends with the tile."""
+    most = PIECE_BYTES[0] // size
+    if columns < most and not along:
+        return columns
+    piece = next((p // size for p in PIECE_BYTES if p <= columns * size), columns)
+    return round_up(columns, piece)
+
+
+def _size(rows: Rows) -> float:
+    """Rows, short ones in proportion."""
+    return rows.count * (RATES.short_row if rows.is_short else 1.0)
+
+
+def _is_cut(access: Access, tile: SharedTile, sizes: tuple[int, int]) -> bool:
+    """Does a row of shared memory go over the end of what lies together in memory?"""
+    along = 0 if tile.major == "k" else 1
+    return not divides(tile.row_bytes, stretch(access, along, sizes[along]), tile.element_bytes)
+
+
+def _is_windowed(access: Access, total: int) -> bool:
+    """Do neighbours lie together in short stretches only, each with an index and guards of its own?"""
+    runs = [run for run, step in zip(access.run, access.step, strict=True) if step == 1]
+    return max(runs, default=1.0) < min(total, SAMPLE)
+
+
+def _crosses(access: Access, total: int, k: int) -> bool:
+    return access.step[0] == 1 and 1 < access.run[0] < min(total, SAMPLE) and access.run[0] % k != 0

@@ -1,0 +1,118 @@
+"""LDS layouts without bank conflicts, found by counting them for the chip.
+
+Law: of the layouts of one kind, the first whose reads and writes have no extra cycle, else one that has the
+fewest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations, product
+from typing import assert_never
+
+from imbrex.config.general.copy import WIDEST_VECTOR_BYTES
+from imbrex.index.banks import Traffic, traffic
+from imbrex.index.map import Dim, Map
+from imbrex.view.gemm import tile
+from imbrex.view.gemm.tile import Share
+from imbrex.view.mma import wave
+from imbrex.view.mma.wave import Side, WaveTiles
+from imbrex.view.stage import lds
+from imbrex.view.stage.lds import LdsKind, LdsLayout
+
+__all__ = ["LdsTile", "LdsTraffic", "layout_of", "traffic_of"]
+
+MOST_PADS = 8
+
+
+@dataclass(frozen=True)
+class LdsTile:
+    """A tile (k, d) of one operand in LDS, who reads it and who writes it.
+
+    share: how work items write it; None where direct copies do, which fill LDS in order.
+    """
+
+    tiles: WaveTiles
+    side: Side
+    k: int
+    d: int
+    element_bytes: int
+    share: Share | None
+    write_elements: int
+    chip: str
+
+    @property
+    def pack(self) -> int:
+        """Neighbours along k that stay together."""
+        return lds.pack_of(self.tiles.kpack, self.element_bytes)
+
+    @property
+    def dims(self) -> tuple[Dim, Dim]:
+        return Dim("k", self.k), Dim(self.side, self.d)
+
+
+@dataclass(frozen=True)
+class LdsTraffic:
+    """What a workgroup does to one operand's tile in a step."""
+
+    reads: Traffic
+    writes: Traffic | None
+
+    @property
+    def extra(self) -> int:
+        """Cycles lost to bank conflicts."""
+        return self.reads.extra + (self.writes.extra if self.writes is not None else 0)
+
+
+@lru_cache(maxsize=1024)
+def layout_of(kind: LdsKind, place: LdsTile) -> LdsLayout:
+    """The layout of that kind with the fewest conflicts."""
+    best: tuple[int, LdsLayout] | None = None
+    for layout in _candidates(kind, place):
+        extra = traffic_of(layout, place).extra
+        if extra == 0:
+            return layout
+        if best is None or extra < best[0]:
+            best = extra, layout
+    assert best is not None, f"no {kind} layout for {place}"
+    return best[1]
+
+
+def traffic_of(layout: LdsLayout, place: LdsTile) -> LdsTraffic:
+    """Every read of the tile by its waves, and every write."""
+    stored = lds.stored(place.dims, layout, wave.interleaved(place.dims, place.tiles, place.side))
+    read = Map(wave.fragment(place.dims, place.tiles, place.side)).then(stored)
+    reads = traffic(read, "slot", place.pack, place.element_bytes, place.chip, "read")
+    if place.share is None:
+        return LdsTraffic(reads, None)
+    written = Map(tile.shared(place.dims, place.side, place.share, 0)).then(stored)
+    writes = traffic(written, "k_item", place.write_elements, place.element_bytes, place.chip, "write")
+    return LdsTraffic(reads, writes)
+
+
+def _candidates(kind: LdsKind, place: LdsTile) -> Iterator[LdsLayout]:
+    """Simple ones first."""
+    kpack = place.pack
+    match kind:
+        case "plain":
+            yield LdsLayout("plain", kpack)
+        case "xor":
+            yield from _xor(place)
+        case "padded":
+            unit = max(1, WIDEST_VECTOR_BYTES // place.element_bytes)
+            yield from (LdsLayout("padded", kpack, (i * unit,)) for i in range(MOST_PADS))
+        case "tiled":
+            yield LdsLayout("tiled", kpack, (place.tiles.rows(place.side),))
+        case _:
+            assert_never(kind)
+
+
+def _xor(place: LdsTile) -> Iterator[LdsLayout]:
+    """Lines of one row; where those do not do, of several."""
+    for rows, count in product((1, 2, 4), (1, 2)):
+        steps = [step for step in (1, 2, 4, 8, 16, 32) if step * rows < place.d]
+        if place.d % rows == 0:
+            for chosen in combinations(steps, count):
+                yield LdsLayout("xor", place.pack, (rows, *chosen))

@@ -1,0 +1,206 @@
+"""Rules of XDLOPS tunings: each reason says what would work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from imbrex.config.rules import Reasons, Rules, grid, listed
+from imbrex.config.target import GpuTarget
+from imbrex.config.xdlops import mfma
+from imbrex.config.xdlops.plan import XdlopsPlan
+from imbrex.config.xdlops.stage import TileCopy
+from imbrex.diagnostic import Diagnostic
+from imbrex.view.mma import Instruction, instructions, nearest
+from imbrex.view.mma.fragment import k_parts
+from imbrex.view.mma.wave import tile_of
+
+__all__ = ["XDLOPS_RULES"]
+
+
+def matrix_unit(plan: XdlopsPlan, machine: GpuTarget) -> Reasons:
+    """Matrix instructions of the chip take this type."""
+    name, chip = plan.context.dtype.name, machine.chip
+    if mfma.served(plan.context.dtype, chip):
+        return
+    able = sorted(
+        {
+            c
+            for i in instructions()
+            if i.b is not None
+            for c in i.chips
+            if mfma.takes(i, plan.context.dtype, c)
+        }
+    )
+    where = f"; those of {listed(tuple(able))} do" if able else ""
+    yield f"no matrix instruction of {chip} multiplies {name}{where}"
+
+
+def instruction(plan: XdlopsPlan, machine: GpuTarget) -> Reasons:
+    """An instruction that the tuning names is the chip's, and takes the product's type."""
+    chip, dtype = machine.chip, plan.context.dtype
+    fit = [i.name for i in mfma.served(dtype, chip)]
+    try:
+        asked = mfma.named(plan.tuning.instruction)
+    except Diagnostic as error:
+        yield f"{error.message}; {error.hint}" if error.hint else error.message
+        return
+    if asked is None or not fit:
+        return
+    if not asked.fits(chip):
+        near = nearest(asked, chip)
+        instead = near.name if near is not None else _some(fit)
+        yield f"{chip} has no {asked.name}, which is of {listed(asked.chips)}; {instead} would do"
+    elif not mfma.takes(asked, dtype, chip):
+        pair = asked.a_type if asked.a_type == asked.b_type else f"{asked.a_type} by {asked.b_type}"
+        yield f"{asked.name} multiplies {pair}, the product is of {dtype.name}; {_some(fit)} would do"
+
+
+def waves(plan: XdlopsPlan, machine: GpuTarget) -> Reasons:
+    """Wave tiles divide the block tile in both directions, into no more waves than a workgroup has."""
+    t = plan.tuning
+    for dim, block, wave in (("m", t.m_per_block, t.m_per_wave), ("n", t.n_per_block, t.n_per_wave)):
+        if block % wave:
+            yield f"{dim}_per_block {block} is not a multiple of {dim}_per_wave {wave}"
+    if not machine.wave_size <= t.block_size <= machine.max_threads:
+        yield f"block_size {t.block_size} is outside {machine.wave_size}..{machine.max_threads}"
+
+
+def wave_tile(plan: XdlopsPlan, machine: GpuTarget) -> Reasons:
+    """An instruction divides the wave tile; packs and a step are whole operands of it; tiles share rows
+    evenly.
+
+    The reason is the first of these that no instruction meets.
+    """
+    if plan.wave_tiles is not None:
+        return
+    t, fit = plan.tuning, _candidates(plan, machine)
+    where = f"for {plan.context.dtype.name} on {machine.name}"
+    rows, columns, packs, k = t.m_per_wave, t.n_per_wave, t.kpack, t.k_per_block
+    size = f"wave tile {rows}x{columns} is not a multiple of an instruction's"
+    pack = f"kpack {packs} is not a multiple of what an instruction takes at once"
+    step = f"k_per_block {k} is not a multiple of the groups of lanes that share k"
+    questions: tuple[tuple[str, Callable[[Instruction], bool], Callable[[Instruction], list[str]]], ...] = (
+        (size, lambda i: _divides(i, rows, columns), lambda i: [f"{m}x{n}" for m, n in _tiles(i)]),
+        (pack, lambda i: packs % k_parts(i.a).registers == 0, lambda i: [str(k_parts(i.a).registers)]),
+        (step, lambda i: k % k_parts(i.a).groups == 0, lambda i: [str(k_parts(i.a).groups)]),
+    )
+    for message, holds, asked in questions:
+        kept = [i for i in fit if holds(i)]
+        if not kept:
+            yield f"{message} {where}: {_some(sorted({a for i in fit for a in asked(i)}, key=_order))}"
+            return
+        fit = kept
+    tall = _some(m for i in fit for m, _ in _tiles(i))
+    yield f"interleave {t.interleave} of tiles of {tall} rows does not divide m_per_wave {rows}"
+
+
+def kpack(plan: XdlopsPlan, machine: GpuTarget) -> Reasons:
+    """A pack is a power of two, and no longer than a vector or what an instruction takes at once."""
+    t, size = plan.tuning, plan.context.dtype.bytes
+    most = max([16 // size, *(k_parts(i.a).registers for i in _candidates(plan, machine))])
+    if t.kpack & (t.kpack - 1) or t.kpack > most:
+        yield f"kpack {t.kpack} is not a power of two up to {most} for {plan.context.dtype.name}"
+
+
+def copy_of_blocks(plan: XdlopsPlan, machine: GpuTarget) -> Reasons:
+    """The work items tile the blocks of A and B exactly, at least one element each."""
+    if plan.tuning.copy == "direct":
+        return
+    for matrix, copy in (("a", plan.a_copy), ("b", plan.b_copy)):
+        if not copy.is_exact:
+            yield f"{matrix}'s block {_block(copy)} does not divide among {copy.threads} work items"
+
+
+def direct(plan: XdlopsPlan, machine: GpuTarget) -> Reasons:
+    """Direct copies: the chip has them, and what each lane loads are neighbours in memory and in LDS."""
+    t = plan.tuning
+    if t.copy != "direct":
+        return
+    if not machine.direct_bytes:
+        yield f"{machine.name} has no direct copies to LDS; gfx942 and gfx950 have; say staged"
+        return
+    if t.lds == "padded":
+        yield "a direct copy fills LDS without gaps, not padded rows; xor, plain and tiled would do"
+    for matrix, copy in (("a", plan.a_copy), ("b", plan.b_copy)):
+        vector = plan.direct_vector(copy)
+        if vector is None:
+            sizes = _some(f"{b // copy.element_bytes} ({b} bytes)" for b in machine.direct_bytes)
+            have = copy.access.vector[0]
+            takes = f"a direct copy of {matrix} takes {sizes} aligned neighbours in k"
+            yield f"{takes}; it has {have}; say staged"
+        elif copy.k * copy.d % (vector * copy.threads):
+            size = vector * copy.element_bytes
+            vectors = f"vectors of {size} bytes by {copy.threads} work items"
+            yield f"{matrix}'s block {_block(copy)} is not filled by whole {vectors}"
+
+
+def lds_layout(plan: XdlopsPlan, machine: GpuTarget) -> Reasons:
+    """The packs of a row are permuted by an xor only where they are a power of two."""
+    t = plan.tuning
+    if t.lds == "xor" and t.k_per_block & (t.k_per_block - 1):
+        yield f"k_per_block {t.k_per_block} is not a power of two, as xor rows of LDS need; padded would do"
+
+
+def lds_bytes(plan: XdlopsPlan, machine: GpuTarget) -> Reasons:
+    """All buffers of A and B fit."""
+    if plan.wave_tiles is None or any(copy_of_blocks(plan, machine)):
+        return  # wave_tile or copy_of_blocks says why
+    if plan.lds_bytes > machine.lds_bytes:
+        fewer = "; 1 buffer would fit" if plan.lds_bytes // plan.tuning.buffers <= machine.lds_bytes else ""
+        yield f"lds_bytes {plan.lds_bytes} > {machine.lds_bytes} on {machine.name}{fewer}"
+
+
+def buffers(plan: XdlopsPlan, machine: GpuTarget) -> Reasons:
+    """One LDS buffer an operand, or an even and an odd one; direct copies need both."""
+    t = plan.tuning
+    if t.buffers not in (1, 2):
+        yield f"buffers {t.buffers} is not one of 1, 2"
+    elif t.copy == "direct" and t.buffers == 1:
+        yield "a direct copy fills one buffer while the other is read: buffers 1 is not 2"
+
+
+def registers(plan: XdlopsPlan, machine: GpuTarget) -> Reasons:
+    """One lane's registers fit, without spilling: sums, and all others."""
+    most = machine.vector_registers
+    for what, count in (("accumulators", plan.accumulators), ("registers", plan.registers)):
+        if count > most:
+            yield f"{what} {count} > {most} on {machine.name}; a smaller wave tile needs fewer"
+    waves = -(-plan.tuning.block_size // (machine.wave_size * machine.simds))
+    total, room = plan.accumulators + plan.registers, 2 * most // waves
+    if waves > 1 and total > room:
+        yield f"registers {total} > {room} on {machine.name}, where a SIMD has {waves} waves of the workgroup"
+
+
+XDLOPS_RULES: Rules[XdlopsPlan, GpuTarget] = Rules(
+    (matrix_unit, instruction, waves, kpack, buffers, lds_layout),
+    (wave_tile, copy_of_blocks, direct, lds_bytes, registers, grid),
+)
+
+
+def _candidates(plan: XdlopsPlan, machine: GpuTarget) -> list[Instruction]:
+    """The instruction that the tuning names, or all that the choice is among."""
+    asked = mfma.named(plan.tuning.instruction)
+    return [asked] if asked is not None else mfma.eligible(plan.context.dtype, machine.chip)
+
+
+def _tiles(found: Instruction) -> list[tuple[int, int]]:
+    return list(dict.fromkeys((tile_of(found, "m"), tile_of(found, "n"))))
+
+
+def _order(text: str) -> list[int]:
+    """Numbers by value."""
+    return [int(number) for number in text.split("x")]
+
+
+def _divides(found: Instruction, m: int, n: int) -> bool:
+    return any(m % rows == 0 and n % columns == 0 for rows, columns in _tiles(found))
+
+
+def _some(words: Iterable[object], most: int = 8) -> str:
+    """`a, b or c`, each once."""
+    found = list(dict.fromkeys(map(str, words)))[:most]
+    return found[0] if len(found) == 1 else f"{', '.join(found[:-1])} or {found[-1]}"
+
+
+def _block(copy: TileCopy) -> str:
+    return f"{copy.k}x{copy.d}"

@@ -1,0 +1,249 @@
+"""XdlopsTuning: the GPU schedule with matrix instructions (MFMA); XdlopsPlan: what follows.
+
+A block tile is cut into wave tiles, a wave tile is a whole number of matrix instructions.  `k_per_block`
+counts packs of `kpack` consecutive K, as in rocMLIR, so that a step of the loop over K takes `k_per_block *
+kpack`.  Rows are gemmM and columns gemmN, or, `swapped`, rows are gemmN and columns gemmM: a lane holds
+neighbouring rows of C, so that the stores are wide where rows are neighbours in memory.  All sizes are in
+rows (m) and columns (n) after the swap; so are A and B.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import gcd
+from typing import Any, ClassVar, Literal, TypeAlias
+
+from imbrex.config.context import GemmContext, round_up
+from imbrex.config.general.copy import WIDEST_VECTOR_BYTES
+from imbrex.config.target import GPU_TARGETS, GpuTarget
+from imbrex.config.xdlops import mfma
+from imbrex.config.xdlops.banks import LdsTile, LdsTraffic, layout_of, traffic_of
+from imbrex.config.xdlops.stage import TileCopy
+from imbrex.view.mma.wave import Side, WaveTiles
+from imbrex.view.stage.lds import LdsKind, LdsLayout
+
+__all__ = ["CopyKind", "XdlopsPlan", "XdlopsTuning"]
+
+CopyKind: TypeAlias = Literal["staged", "direct"]
+WAVE_SIZE = 64
+ADDRESS_REGISTERS = 32  # an allowance for pointers, indices and guards
+
+
+@dataclass(frozen=True)
+class XdlopsTuning:
+    """A block tile of m x n x (k * kpack), computed by waves of m_per_wave x n_per_wave.
+
+    instruction: "auto", or a name of the table.  lds: how a tile lies there.  copy: through registers, or
+    direct. interleave: instruction tiles that share rows in turn (`view.wave`).  buffers: of LDS, for each
+    operand.
+    """
+
+    kind: ClassVar[str] = "xdlops"
+    required: ClassVar[int] = 6
+    m_per_block: int
+    n_per_block: int
+    k_per_block: int
+    m_per_wave: int
+    n_per_wave: int
+    kpack: int = 1
+    instruction: str = mfma.AUTO
+    lds: LdsKind = "xor"
+    copy: CopyKind = "staged"
+    swapped: bool = False
+    interleave: int = 1
+    buffers: int = 2
+
+    def __post_init__(self) -> None:
+        numbers = [v for v in vars(self).values() if not isinstance(v, str | bool)]
+        assert min(numbers) >= 1, f"a tuning's numbers are at least 1: {self}"
+
+    @property
+    def tile(self) -> tuple[int, int, int]:
+        """The block tile, (m, n, k), in the GEMM's own m and n, with K in elements."""
+        rows, columns, k = self.m_per_block, self.n_per_block, self.k_per_block * self.kpack
+        return (columns, rows, k) if self.swapped else (rows, columns, k)
+
+    @property
+    def waves(self) -> tuple[int, int]:
+        """Waves along (M, N), rounded down."""
+        return self.m_per_block // self.m_per_wave, self.n_per_block // self.n_per_wave
+
+    @property
+    def block_size(self) -> int:
+        """Work items of a workgroup."""
+        return WAVE_SIZE * self.waves[0] * self.waves[1]
+
+    @property
+    def numbers(self) -> mfma.Numbers:
+        """What the choice of an instruction depends on."""
+        return (
+            self.m_per_block,
+            self.n_per_block,
+            self.k_per_block,
+            self.m_per_wave,
+            self.n_per_wave,
+            self.kpack,
+            self.interleave,
+        )
+
+    def plan(self, context: GemmContext, machine: GpuTarget | None = None) -> XdlopsPlan:
+        """This tuning applied to that GEMM, on gfx942 unless told otherwise."""
+        return XdlopsPlan(self, context, machine or GPU_TARGETS["gfx942"])
+
+
+@dataclass(frozen=True)
+class XdlopsPlan:
+    """Everything that follows from an XdlopsTuning and a GEMM.  M, N and K are padded to whole tiles."""
+
+    tuning: XdlopsTuning
+    context: GemmContext
+    machine: GpuTarget = field(default_factory=lambda: GPU_TARGETS["gfx942"])
+
+    @cached_property
+    def oriented(self) -> GemmContext:
+        """The GEMM as the kernel sees it: m are rows, n are columns."""
+        return self.context.exchanged if self.tuning.swapped else self.context
+
+    @property
+    def wave_tiles(self) -> WaveTiles | None:
+        """The cut of the block tile for the machine's instruction; None where none fits."""
+        return mfma.chosen(
+            self.tuning.instruction, self.tuning.numbers, self.context.dtype, self.machine.chip
+        )
+
+    @property
+    def blocks(self) -> tuple[int, int]:
+        """Block tiles along (rows, columns)."""
+        t = self.tuning
+        m, n, _ = self.oriented.padded(t.m_per_block, t.n_per_block, 1)
+        return m // t.m_per_block, n // t.n_per_block
+
+    @property
+    def grid_size(self) -> int:
+        """Workgroups."""
+        return self.context.g * self.blocks[0] * self.blocks[1]
+
+    @property
+    def k_iterations(self) -> int:
+        """Steps of the loop over K; at least one."""
+        k_tile = self.tuning.tile[2]
+        return round_up(self.context.k, k_tile) // k_tile
+
+    @cached_property
+    def a_copy(self) -> TileCopy:
+        """How A's block reaches LDS."""
+        t, c = self.tuning, self.oriented
+        return TileCopy(t.tile[2], t.m_per_block, t.kpack, t.block_size, c.a, c.dtype.bytes)
+
+    @cached_property
+    def b_copy(self) -> TileCopy:
+        """How B's block reaches LDS."""
+        t, c = self.tuning, self.oriented
+        return TileCopy(t.tile[2], t.n_per_block, t.kpack, t.block_size, c.b, c.dtype.bytes)
+
+    def direct_vector(self, copy: TileCopy) -> int | None:
+        """Elements that a lane loads into LDS at once, neighbours in k; None where no width is legal."""
+        for size in self.machine.direct_bytes:
+            vector = size // copy.element_bytes
+            if vector and copy.access.vector[0] % vector == 0 and copy.kpack % vector == 0:
+                return vector
+        return None
+
+    def lds_tile(self, side: Side) -> LdsTile:
+        """The block of A (side "m") or of B in LDS; there must be an instruction that reads it."""
+        assert self.wave_tiles is not None, self.tuning
+        copy, size = (self.a_copy if side == "m" else self.b_copy), self.context.dtype.bytes
+        share = None if self.tuning.copy == "direct" else copy.share
+        return LdsTile(
+            self.wave_tiles, side, copy.k, copy.d, size, share, copy.data_per_write, self.machine.chip
+        )
+
+    @cached_property
+    def lds_layouts(self) -> tuple[LdsLayout, LdsLayout]:
+        """How A's and B's blocks lie in LDS."""
+        return layout_of(self.tuning.lds, self.lds_tile("m")), layout_of(self.tuning.lds, self.lds_tile("n"))
+
+    @property
+    def lds_traffic(self) -> tuple[LdsTraffic, LdsTraffic]:
+        """Accesses to A's and to B's block in one step, with their bank conflicts."""
+        a, b = self.lds_layouts
+        return traffic_of(a, self.lds_tile("m")), traffic_of(b, self.lds_tile("n"))
+
+    @property
+    def lds_buffer_bytes(self) -> tuple[int, int]:
+        """Bytes of one buffer of A and of one buffer of B."""
+        size = self.context.dtype.bytes
+        if self.tuning.lds != "padded":
+            return self.a_copy.k * self.a_copy.d * size, self.b_copy.k * self.b_copy.d * size
+        a, b = self.lds_layouts
+        return a.elements(self.a_copy.k, self.a_copy.d) * size, b.elements(
+            self.b_copy.k, self.b_copy.d
+        ) * size
+
+    @property
+    def lds_bytes(self) -> int:
+        """All of LDS that a workgroup uses."""
+        return self.tuning.buffers * sum(self.lds_buffer_bytes)
+
+    @property
+    def c_data_per_write(self) -> int:
+        """Elements in one store to C: neighbouring rows that a lane holds, where they are neighbours in
+        memory.
+        """
+        tiles, widest = self.wave_tiles, WIDEST_VECTOR_BYTES // self.context.dtype.output.bytes
+        return gcd(widest, self.oriented.c.vector[0], tiles.run * tiles.interleave) if tiles else 1
+
+    @property
+    def accumulators(self) -> int:
+        """Accumulation registers of one lane."""
+        t = self.tuning
+        return t.m_per_wave * t.n_per_wave * self.context.dtype.accumulator.bytes // (4 * WAVE_SIZE)
+
+    @property
+    def registers(self) -> int:
+        """Other 32-bit registers of one lane: packs of A and B, staged copies, addresses."""
+        tiles, staged = self.wave_tiles, 0
+        packs = (tiles.m_tiles + tiles.n_tiles) * self.tuning.kpack if tiles else 0
+        if self.tuning.copy == "staged":
+            staged = self.a_copy.registers + self.b_copy.registers
+        return -(-packs * self.context.dtype.bytes // 4) + staged + ADDRESS_REGISTERS
+
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """Attributes of the gridwise op: the seed's names, and the wave's."""
+        t, tiles = self.tuning, self.wave_tiles
+        return {
+            "block_size": t.block_size,
+            "m_per_block": t.m_per_block,
+            "n_per_block": t.n_per_block,
+            "k_per_block": t.tile[2],
+            "m_per_wave": t.m_per_wave,
+            "n_per_wave": t.n_per_wave,
+            "kpack": t.kpack,
+            "instruction": tiles.instruction.name if tiles else t.instruction,
+            "interleave": t.interleave,
+            **self._of_matrix("a", "m", self.a_copy, self.lds_layouts[0]),
+            **self._of_matrix("b", "n", self.b_copy, self.lds_layouts[1]),
+            "matrix_c_source_dest_vector_read_write_dim": 1,
+            "matrix_c_dest_data_per_write": self.c_data_per_write,
+            "pipeline": "xdlops",
+            "lds_layout": t.lds,
+            "lds_buffers": t.buffers,
+            "copy": t.copy,
+        }
+
+    def _of_matrix(self, name: str, side: Side, copy: TileCopy, layout: LdsLayout) -> dict[str, Any]:
+        """The attributes of one operand: its copy, and its layout in LDS."""
+        is_direct = self.tuning.copy == "direct"
+        given = {
+            "source_vector_read_dim": copy.share.vector_dim,
+            "source_data_per_read": (self.direct_vector(copy) or 1) if is_direct else copy.data_per_read,
+            f"dest_data_per_write_dim_{side}": copy.data_per_write,
+            "copy_cluster_lengths": list(copy.share.clusters),
+            "copy_slice_lengths": list(copy.share.items),
+            "copy_lane_dim": copy.share.lane_dim,
+            "copy_lane_inner": copy.share.lane_inner,
+            "lds_numbers": list(layout.numbers),
+        }
+        return {f"matrix_{name}_{key}": value for key, value in given.items()}

@@ -1,0 +1,96 @@
+"""XDLOPS tunings worth looking at for a GEMM on a chip; and rocMLIR's whole space, for a search."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import product
+from typing import Final
+
+from imbrex.config.context import GemmContext
+from imbrex.config.general.copy import WIDEST_VECTOR_BYTES
+from imbrex.config.target import GpuTarget
+from imbrex.config.xdlops import mfma
+from imbrex.config.xdlops.plan import XdlopsTuning
+from imbrex.dtype import DType
+
+__all__ = ["BLOCKS", "wave_space", "xdlops_space"]
+
+BLOCKS: Final = (
+    (256, 128, 128, 64),
+    (128, 256, 64, 128),
+    (128, 128, 64, 64),
+    (256, 64, 64, 64),
+    (64, 256, 64, 64),
+    (128, 64, 64, 32),
+    (64, 128, 32, 64),
+    (64, 64, 32, 32),
+    (128, 32, 32, 32),
+    (32, 128, 32, 32),
+    (32, 64, 16, 32),
+    (32, 32, 16, 16),
+    (64, 16, 16, 16),
+    (16, 64, 16, 16),
+    (16, 16, 16, 16),
+    (4, 64, 4, 64),
+    (64, 4, 64, 4),
+)
+"""m, n of a block tile and of a wave tile, of four waves or fewer."""
+STEP_BYTES: Final = (64, 128, 32)
+"""Of K, the usual first: of equally good steps the shorter one has fewer addresses to keep."""
+
+
+def wave_space(context: GemmContext, machine: GpuTarget) -> list[XdlopsTuning]:
+    """The block tiles with several steps of K; packs of 16 bytes, or of what the fastest instruction takes.
+
+    Rows are the GEMM dimension whose neighbours lie together in C.
+    """
+    dtype = context.dtype
+    swapped = context.c.vector[1] > context.c.vector[0] or (
+        context.c.vector[1] == context.c.vector[0] and context.c.run[1] > context.c.run[0]
+    )
+    found: list[XdlopsTuning] = []
+    for kpack in _packs(dtype, machine):
+        for (m, n, m_wave, n_wave), step, buffers in product(BLOCKS, STEP_BYTES, (2, 1)):
+            k = step // (kpack * dtype.bytes)
+            if k:
+                turns = _turns(context, swapped, m_wave, dtype)
+                staged = XdlopsTuning(
+                    m, n, k, m_wave, n_wave, kpack, swapped=swapped, interleave=turns, buffers=buffers
+                )
+                found.append(staged)
+                if buffers == 2 and _goes_direct(staged, context, machine):
+                    found.append(replace(staged, copy="direct"))
+    return found
+
+
+def xdlops_space(dtype: DType) -> Iterator[XdlopsTuning]:
+    """Powers of two; 8-bit types take longer K."""
+    eight_bit = dtype.bytes == 1
+    k_per_block = (4, 8, 16, 32) if eight_bit else (1, 2, 4, 8)
+    kpacks = (1, 4, 8, 16) if eight_bit else (1, 4, 8)
+    m_blocks, n_blocks = (4, 8, 16, 32, 64, 128, 256), (16, 32, 64, 128, 256)
+    for numbers in product(m_blocks, n_blocks, k_per_block, (4, 8, 16, 32, 64, 128), n_blocks[:4], kpacks):
+        if numbers[3] <= numbers[0] and numbers[4] <= numbers[1]:
+            yield XdlopsTuning(*numbers)
+
+
+def _packs(dtype: DType, machine: GpuTarget) -> list[int]:
+    """16 bytes first; more where an instruction takes more at once."""
+    usual = WIDEST_VECTOR_BYTES // dtype.bytes
+    taken = {i.a_elements for i in mfma.eligible(dtype, machine.chip)}
+    return [usual, *sorted(t for t in taken if t > usual)]
+
+
+def _goes_direct(tuning: XdlopsTuning, context: GemmContext, machine: GpuTarget) -> bool:
+    """Can both operands go to LDS past the registers, in the widest accesses that there are?"""
+    plan = tuning.plan(context, machine)
+    vectors = {plan.direct_vector(copy) for copy in (plan.a_copy, plan.b_copy)}
+    return vectors == {WIDEST_VECTOR_BYTES // context.dtype.bytes}
+
+
+def _turns(context: GemmContext, swapped: bool, m_wave: int, dtype: DType) -> int:
+    """Instruction tiles that share their rows, so that a lane's neighbours in C fill 16 bytes."""
+    width = context.c.vector[1 if swapped else 0]
+    wanted = min(width, WIDEST_VECTOR_BYTES // dtype.output.bytes)
+    return 2 if wanted >= 8 and m_wave >= 32 else 1

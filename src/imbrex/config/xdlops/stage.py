@@ -1,0 +1,128 @@
+"""TileCopy: which elements of a K x D tile each work item copies into LDS for matrix instructions.
+
+D is gemmM or gemmN; LDS keeps `kpack` neighbours of K together.  Laws: clusters * items * repeats == tile, in
+each dimension; the work items are `threads`.
+
+Global reads are as wide as the algebra allows, 16 bytes at most, along K or along D.  Writes to LDS are whole
+packs of K: where the reads lie along D, a work item reads kpack rows of D and transposes them in its
+registers. Where its share of the tile is less than that square, reads and writes get narrower so that
+together they are fewest.  Neighbouring work items lie along the dimension in which memory runs, which
+is D where packs of K lie one after the other along it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import gcd
+
+from imbrex.config.context import Access
+from imbrex.config.general.copy import WIDEST_VECTOR_BYTES
+from imbrex.view.gemm.tile import Share
+
+__all__ = ["TileCopy"]
+
+
+@dataclass(frozen=True)
+class TileCopy:
+    """k and d count elements."""
+
+    k: int
+    d: int
+    kpack: int
+    threads: int
+    access: Access
+    element_bytes: int
+
+    @property
+    def per_thread(self) -> int:
+        """Elements of one work item (rounded down where `is_exact` is false)."""
+        return self.k * self.d // self.threads
+
+    @property
+    def is_exact(self) -> bool:
+        """Do the work items tile the tile?"""
+        (ck, cd), (ik, jd) = self.share.clusters, self.share.items
+        whole = self.per_thread > 0 and self.per_thread * self.threads == self.k * self.d
+        return whole and ck * cd == self.threads and self.k % (ck * ik) == 0 and self.d % (cd * jd) == 0
+
+    @property
+    def vector_dim(self) -> int:
+        """The dimension of the wider source vector: 0 is K, which a tie goes to."""
+        return 0 if self._width_k >= self._width_d else 1
+
+    @cached_property
+    def share(self) -> Share:
+        """How work items share the tile."""
+        items = self._items
+        lane_dim = self._lane_dim
+        lengths = self.k // items[0], self.d // items[1]
+        along = gcd(self.threads, max(1, lengths[lane_dim]))
+        clusters = (along, self.threads // along) if lane_dim == 0 else (self.threads // along, along)
+        vector_dim = self.vector_dim if items[1] > 1 else 0
+        inner = gcd(self.kpack // items[0], clusters[0]) if lane_dim == 1 else 1
+        return Share(clusters, items, vector_dim, lane_dim, inner)
+
+    @property
+    def read_dim(self) -> int:
+        """The dimension of a source vector: 0 = gemmK, 1 = the other."""
+        return self.share.vector_dim
+
+    @property
+    def cluster_lengths(self) -> tuple[int, int]:
+        """Work items along (K, D)."""
+        return self.share.clusters
+
+    @property
+    def data_per_read(self) -> int:
+        """Elements in one vector read from memory."""
+        return self.share.items[1] if self.vector_dim == 1 else gcd(self._width_k, self.share.items[0])
+
+    @property
+    def data_per_write(self) -> int:
+        """Elements in one vector written to LDS, along K."""
+        return gcd(self._widest, self.share.items[0])
+
+    @property
+    def registers(self) -> int:
+        """32-bit registers of the staged elements; a load fills at least one."""
+        loads = self.per_thread // self.data_per_read
+        return loads * max(1, self.data_per_read * self.element_bytes // 4)
+
+    @property
+    def is_turned(self) -> bool:
+        """Does a work item transpose what it read?"""
+        return min(self.share.items) > 1
+
+    @property
+    def _items(self) -> tuple[int, int]:
+        """Neighbours along K and along D of one work item at a time."""
+        share = max(1, self.per_thread)
+        if self.vector_dim == 0:
+            return gcd(self.kpack, share), 1
+        squares: list[tuple[int, int]] = []
+        width = self._width_d
+        while width:
+            squares.append((gcd(self.kpack, share // width), width))
+            width //= 2
+        return min(squares, key=lambda s: share // gcd(self._widest, s[0]) + share // s[1])
+
+    @property
+    def _lane_dim(self) -> int:
+        if self.access.is_packed and self._width_k == self.kpack:
+            return 1
+        if self._width_k != self._width_d:
+            return self.vector_dim
+        return 1 if self.access.step[1] == 1 and self.access.run[1] > self.access.run[0] else 0
+
+    @property
+    def _widest(self) -> int:
+        return max(1, WIDEST_VECTOR_BYTES // self.element_bytes)
+
+    @property
+    def _width_k(self) -> int:
+        return gcd(self._widest, self.access.vector[0], self.kpack, max(1, self.per_thread))
+
+    @property
+    def _width_d(self) -> int:
+        return gcd(self._widest, self.access.vector[1], self.d, max(1, self.per_thread))

@@ -1,0 +1,70 @@
+"""What each price of a CPU kernel is paid for, by hand: one price at a time, the others free."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+
+import pytest
+
+from imbrex.config.context import Access, GemmContext
+from imbrex.config.cpu.cost import cycles
+from imbrex.config.cpu.plan import CpuTuning
+from imbrex.config.cpu.prices import PRICES, Level, Prices
+from imbrex.config.target import CPU_ISAS
+from imbrex.dtype import F16
+
+AVX512 = CPU_ISAS["avx512"]
+ALONG_K, ALONG_ROWS = Access(run=(1e12, 1.0), step=(1, 0)), Access(run=(1.0, 1e12), step=(0, 1))
+GEMM = GemmContext(100, 70, 300, F16, g=2, a=ALONG_K, b=ALONG_ROWS, c=ALONG_ROWS)
+TILE = CpuTuning(14, 32, 56, 64, 128, 16, "k_blocked")
+"""112 x 96 with padding: 8 x 3 register tiles, 2 x 2 blocks, 3 of K, and all of it twice.  Sums wait in the
+private tile between steps of K, for f16 cannot hold them.
+"""
+CALLS = 8 * 3 * 3 * 2
+FREE = Prices(
+    **{f.name: Level(0, 0, 0) if isinstance(getattr(PRICES, f.name), Level) else 0.0 for f in fields(Prices)}
+)
+FREE = replace(FREE, gather=float("inf"), scatter=float("inf"), most_pieces=PRICES.most_pieces)
+PRODUCTS = 8 * 3 * 300 * 2 * 14
+"""Cycles of two vectors of 14 rows at two multiply-adds a cycle."""
+PAID = {
+    "call": (replace(FREE, call=1), CALLS),
+    "sums, there and back": (replace(FREE, sum=1), CALLS * 2 * 14 * 2),
+    "broadcast": (replace(FREE, broadcast=1), 8 * 3 * 300 * 2 * 14),
+    "load": (replace(FREE, load=1), 8 * 3 * 300 * 2 * 2),
+    "latency": (replace(FREE, fma_latency=20), 8 * 3 * 300 * 2 * (20 - 14)),
+    "coordinates": (replace(FREE, coordinate=1), 2 * 4 * 3 * (56 + 64 + 2 * 128)),
+    "packing": (replace(FREE, copy=1), 2 * (112 * 300 * 2 + 96 * 300 * 2) / 16),
+    "stores": (replace(FREE, store=1), 2 * 100 * 70 / 16),
+    "the private tile": (replace(FREE, tile=Level(1, 9, 9)), CALLS * 2 * 14 * 32 * 4),
+    "the panel that moves": (replace(FREE, stream=Level(1, 9, 9)), CALLS * 32 * 128 * 4),
+}
+
+
+def test_what_is_free_multiplies_at_its_rate() -> None:
+    assert cycles(TILE, GEMM, AVX512, FREE) == PRODUCTS
+
+
+@pytest.mark.parametrize("what", PAID)
+def test_a_price_is_paid_as_often_as_it_is_met(what: str) -> None:
+    prices, times = PAID[what]
+    assert cycles(TILE, GEMM, AVX512, prices) - PRODUCTS == pytest.approx(times)
+
+
+@pytest.mark.parametrize("name", [f.name for f in fields(Prices) if f.name != "most_pieces"])
+def test_nothing_gets_cheaper_by_a_price(name: str) -> None:
+    """Of every kind of access, packed and in one pass."""
+    was = getattr(PRICES, name)
+    more = Level(2 * was.l2, 2 * was.l3, 2 * was.memory) if isinstance(was, Level) else 2 * was
+    dearer = replace(PRICES, **{name: more})
+    accesses = (Access(), ALONG_K, ALONG_ROWS, Access((1, 16), (1.0, 1024.0), (0, 1)))
+    contexts = [replace(GEMM, a=a, b=b, c=c) for a in accesses for b in accesses for c in accesses]
+    for context in (*contexts, GemmContext(2, 1000, 1000, F16, 1, ALONG_K, ALONG_ROWS, ALONG_ROWS)):
+        assert cycles(TILE, context, AVX512, dearer) >= cycles(TILE, context, AVX512)
+
+
+def test_the_busiest_thread_decides() -> None:
+    """Eight workgroups."""
+    alone = cycles(TILE, GEMM, AVX512)
+    for threads, most in ((2, 4), (3, 3), (8, 1), (9, 1)):
+        assert cycles(TILE, GEMM, replace(AVX512, threads=threads)) == pytest.approx(alone * most / 8)

@@ -1,0 +1,172 @@
+"""Schedules of output tiles: their text and JSON forms, and what the model makes of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from imbrex.config import share_cost
+from imbrex.config.context import Access, GemmContext
+from imbrex.config.target import CPU_ISAS, GPU_TARGETS
+from imbrex.config.tiles import DATA_PARALLEL, TileSchedule, from_json, parse, wanted
+from imbrex.config.tuning import parse as tuning_text
+from imbrex.diagnostic import Diagnostic
+from imbrex.dtype import dtype
+from imbrex.view.work.streamk import MODES
+from imbrex.view.work.workgroup import ALONG, Order
+
+groups = st.integers(1, 1 << 16)
+orders = st.none() | st.builds(Order, groups, st.sampled_from(ALONG), st.integers(1, 64), st.booleans())
+schedules = st.one_of(
+    st.builds(TileSchedule, st.sampled_from(MODES), st.none(), orders),
+    st.builds(TileSchedule, st.sampled_from(MODES[1:]), st.integers(1, 1 << 16), orders),
+    st.builds(TileSchedule, st.just("cluster_k"), st.sampled_from((2, 4, 8)), orders),
+)
+LONG = Access((16, 1), (1 << 16, 1.0))
+"""Neighbours in k lie together."""
+WIDE = Access((1, 16), (1.0, 1 << 16))
+TWO = replace(CPU_ISAS["avx512"], threads=2)
+
+
+def gemm(m: int, n: int, k: int) -> GemmContext:
+    return GemmContext(m, n, k, dtype("f32"), 1, LONG, WIDE, WIDE)
+
+
+@given(schedules)
+def test_text_and_json_lose_nothing(schedule: TileSchedule) -> None:
+    assert parse(str(schedule)) == schedule == from_json(schedule.to_json())
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("stream-k", "unknown schedule of tiles 'stream-k'"),
+        ("stream_k:", "a schedule is MODE or MODE:WORKGROUPS"),
+        ("stream_k:-3", "a schedule is MODE or MODE:WORKGROUPS"),
+        ("stream_k:0", "1 to 65536 workgroups, got 0"),
+        ("stream_k:99999999", "a schedule is MODE or MODE:WORKGROUPS"),
+        ("data_parallel:4", "takes no number"),
+        ("data_parallel/", "unknown option '' of a schedule"),
+        ("data_parallel/wgm", "'wgm' is a number from 1 to 65536, got ''"),
+        ("data_parallel/wgm=0", "'wgm' is a number from 1 to 65536, got '0'"),
+        ("stream_k:4/xcd=99", "'xcd' is a number from 1 to 64, got '99'"),
+        ("stream_k:4/xcd=8/xcd=8", "'xcd' is given twice"),
+        ("data_parallel/runtime=8", "'runtime' takes no value"),
+        ("data_parallel/along=k", "'along' is m or n, got 'k'"),
+    ],
+)
+def test_other_texts_are_refused(line: str, said: str) -> None:
+    with pytest.raises(Diagnostic, match=said):
+        parse(line)
+
+
+def test_an_error_points_at_its_place() -> None:
+    with pytest.raises(Diagnostic) as caught:
+        parse("stream_k:4/along=n/wmg=2")
+    assert str(caught.value).splitlines()[1:] == [
+        "stream_k:4/along=n/wmg=2",
+        "                   ^^^",
+        "hint: did you mean 'wgm'?",
+    ]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"mode": "stream_k", "workgroups": 4},
+        {"mode": "stream_k", "workgroups": 4, "order": 3},
+        {"mode": "stream_k", "workgroups": 4, "order": {"group": 1}},
+        {
+            "mode": "stream_k",
+            "workgroups": 4,
+            "order": {"group": "1", "along": "m", "xcds": 1, "is_runtime": False},
+        },
+        {
+            "mode": "stream_k",
+            "workgroups": 4,
+            "order": {"group": 1, "along": "k", "xcds": 1, "is_runtime": False},
+        },
+        {
+            "mode": "stream_k",
+            "workgroups": 4,
+            "order": {"group": 0, "along": "m", "xcds": 1, "is_runtime": False},
+        },
+    ],
+)
+def test_other_objects_are_refused(value: dict[str, object]) -> None:
+    with pytest.raises(Diagnostic):
+        from_json(value)
+
+
+@pytest.mark.parametrize(("text", "got"), [("cluster_k", ""), ("cluster_k:3", ", got 3")])
+def test_a_cluster_has_two_four_or_eight_parts(text: str, got: str) -> None:
+    with pytest.raises(Diagnostic) as error:
+        parse(text)
+    said = "the schedule 'cluster_k' takes the number of workgroups that share a tile: 2, 4 or 8"
+    assert error.value.message == said + got
+
+
+def test_the_order_of_options_does_not_matter() -> None:
+    assert parse("data_parallel/xcd=8/wgm=4") == TileSchedule("data_parallel", None, Order(4, "m", 8))
+    assert str(parse("two_tile:3/xcd=8/along=n")) == "two_tile:3/wgm=1/along=n/xcd=8"
+
+
+def test_a_cpu_has_no_dies() -> None:
+    with pytest.raises(Diagnostic, match="for GPUs of several dies"):
+        parse("data_parallel/xcd=8").on(TWO)
+    assert parse("data_parallel/wgm=8").on(TWO) == parse("data_parallel/wgm=8")
+
+
+def test_workgroups_are_the_machines_where_none_are_given() -> None:
+    assert TileSchedule("stream_k").on(TWO) == TileSchedule("stream_k", 2)
+    assert TileSchedule("two_tile").on(GPU_TARGETS["gfx942"]).workgroups == 304
+    assert TileSchedule("split_k", 7).on(TWO).workgroups == 7
+    assert wanted(None) == DATA_PARALLEL == DATA_PARALLEL.on(TWO) and wanted("auto") == "auto"
+
+
+def test_one_tile_with_a_long_k_is_shared() -> None:
+    offer = share_cost.best(gemm(64, 64, 65536), TWO, "cpu")
+    assert offer.schedule.mode != "data_parallel" and offer.efficiency > 0.9
+
+
+@pytest.mark.parametrize("size", [(512, 512, 512), (4096, 64, 64), (2048, 2048, 256)])
+def test_tiles_that_occupy_everybody_are_not(size: tuple[int, int, int]) -> None:
+    assert share_cost.best(gemm(*size), TWO, "cpu").schedule == DATA_PARALLEL
+
+
+def test_where_all_are_busy_a_small_saving_is_not_believed() -> None:
+    """Two tiles on two threads: the model finds a tuning that would share, and is not that exact."""
+    first, *others = share_cost.offers(gemm(256, 256, 65536), TWO, "cpu")
+    assert first.efficiency == 1.0 and others[0].cost > first.cost * (1 - share_cost.BUSY_MARGIN)
+    assert share_cost.best(gemm(256, 256, 65536), TWO, "cpu").schedule == DATA_PARALLEL
+    assert share_cost.margin(first) == share_cost.BUSY_MARGIN > share_cost.MARGIN
+
+
+def test_a_saving_is_what_idle_threads_could_add() -> None:
+    """Of one tuning: no mode costs less than data_parallel's time spread over all threads."""
+    used = tuning_text("v1:cpu:6,64,96,128,512,16,k_blocked,b,straight")
+    for tiles in range(1, 12):
+        first, *others = share_cost.offers(gemm(96, 128 * tiles, 8192), TWO, "cpu", used)
+        assert all(o.cost > first.cost * first.efficiency for o in others)
+        chosen = share_cost.best(gemm(96, 128 * tiles, 8192), TWO, "cpu", used)
+        assert (chosen.schedule == DATA_PARALLEL) == (tiles % 2 == 0 or tiles > 9)
+
+
+def test_one_thread_has_nobody_to_share_with() -> None:
+    alone = replace(TWO, threads=1)
+    assert [o.schedule for o in share_cost.offers(gemm(64, 64, 65536), alone, "cpu")] == [DATA_PARALLEL]
+
+
+def test_a_nearly_empty_last_wave_of_a_gpu_is_filled() -> None:
+    """With the tiles of one tuning: 305 of them on 304 compute units."""
+    from imbrex.config.general.plan import GeneralTuning
+
+    machine, tuning = GPU_TARGETS["gfx942"], GeneralTuning(256, 128, 128, 8, 4, 4)
+    full = share_cost.offers(gemm(128 * 304, 128, 4096), machine, "general", tuning)
+    over = share_cost.offers(gemm(128 * 305, 128, 4096), machine, "general", tuning)
+    assert over[0].efficiency < 0.51 and over[1].efficiency > 0.95
+    assert share_cost.best(gemm(128 * 305, 128, 4096), machine, "general", tuning) == over[1]
+    assert share_cost.best(gemm(128 * 304, 128, 4096), machine, "general", tuning) == full[0]

@@ -1,0 +1,174 @@
+"""Text and JSON of tunings: lossless, and located errors."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from imbrex.config.cpu.plan import CpuTuning
+from imbrex.config.general.plan import GeneralTuning
+from imbrex.config.tuning import Tuning, from_json, parse, text, to_json
+from imbrex.config.xdlops.plan import XdlopsTuning
+from imbrex.diagnostic import Diagnostic
+from imbrex.view.stage.lds import LDS_KINDS
+
+sizes = st.integers(1, 2**31)
+tunings: st.SearchStrategy[Tuning] = st.one_of(
+    st.builds(GeneralTuning, *[sizes] * 6),
+    st.builds(XdlopsTuning, *[sizes] * 6),
+    st.builds(
+        XdlopsTuning,
+        *[sizes] * 6,
+        st.sampled_from(["auto", "mfma_f32_32x32x8_f16", "mfma_f64_4x4x4_4b_f64"]),
+        st.sampled_from(LDS_KINDS),
+        st.sampled_from(["staged", "direct"]),
+        st.booleans(),
+        sizes,
+        sizes,
+    ),
+    st.builds(
+        CpuTuning,
+        *[sizes] * 6,
+        st.sampled_from(["k_major", "k_blocked"]),
+        st.sampled_from(["a", "b"]),
+        st.booleans(),
+    ),
+)
+
+
+@given(tunings)
+def test_text_and_json_are_lossless(tuning: Tuning) -> None:
+    assert parse(text(tuning)) == tuning
+    assert from_json(json.loads(json.dumps(to_json(tuning)))) == tuning
+    assert "\n" not in text(tuning)
+
+
+def test_spellings() -> None:
+    assert text(GeneralTuning(256, 128, 128, 8, 4, 4)) == "v1:general:256,128,128,8,4,4"
+    xdlops = XdlopsTuning(128, 128, 4, 64, 64, 8)
+    assert text(xdlops) == "v1:xdlops:128,128,4,64,64,8"
+    assert text(replace(xdlops, swapped=True)) == "v1:xdlops:128,128,4,64,64,8,auto,xor,staged,swapped"
+    whole = "v1:xdlops:128,128,4,64,64,8,auto,xor,staged,straight,1,2"
+    assert parse(whole) == parse("v1:xdlops:128,128,4,64,64,8,auto") == xdlops
+    assert from_json({k: v for k, v in to_json(xdlops).items() if k != "buffers"}) == xdlops
+    cpu = CpuTuning(14, 32, 140, 512, 256, 16, "k_blocked", "b", swapped=True)
+    assert text(cpu) == "v1:cpu:14,32,140,512,256,16,k_blocked,b,swapped"
+    assert to_json(GeneralTuning(256, 128, 128, 8, 4, 4)) == {
+        "version": 1,
+        "kind": "general",
+        "block_size": 256,
+        "m_per_block": 128,
+        "n_per_block": 128,
+        "k_per_block": 8,
+        "m_per_thread": 4,
+        "n_per_thread": 4,
+    }
+
+
+@pytest.mark.parametrize(
+    ("line", "message", "under"),
+    [
+        ("v2:general:256,128,128,8,4,4", "tuning starts with 'v2', expected 'v1'", "v2"),
+        ("256,128,128,8,4,4", "tuning starts with '256,128,128,8,4,4', expected 'v1'", "256,128,128,8,4,4"),
+        ("", "tuning starts with '', expected 'v1'", ""),
+        ("v1:genral:256,128,128,8,4,4", "unknown kind of tuning 'genral'", "genral"),
+        ("v1:general:256,128,128", "a general tuning takes 6 values, got 3", "256,128,128"),
+        ("v1:general", "a general tuning takes 6 values, got 0", ""),
+        ("v1:general:256,128,128,8,4,4,1", "a general tuning takes 6 values, got 7", "256,128,128,8,4,4,1"),
+        ("v1:general:256,128,128,x,4,4", "k_per_block is 'x', expected a whole number from 1", "x"),
+        ("v1:general:256,128,128,8,0,4", "m_per_thread is '0', expected a whole number from 1", "0"),
+        ("v1:general:256,128,-8,8,4,4", "n_per_block is '-8', expected a whole number from 1", "-8"),
+        ("v1:general:256,128,128,8,4,", "n_per_thread is '', expected a whole number from 1", ""),
+        ("v1:general:256, 128,128,8,4,4", "m_per_block is ' 128', expected a whole number from 1", " 128"),
+        ("v1:general:256,128,128,08,4,4", "k_per_block is '08', expected a whole number from 1", "08"),
+        (
+            "v1:cpu:14,32,140,512,256,16,kmajor,a,straight",
+            "a_layout is 'kmajor', expected k_major or k_blocked",
+            "kmajor",
+        ),
+        (
+            "v1:cpu:14,32,140,512,256,16,k_major,a,True",
+            "swapped is 'True', expected straight or swapped",
+            "True",
+        ),
+        ("v1:xdlops:128,128,4,64,64", "an xdlops tuning takes 6 to 12 values, got 5", "128,128,4,64,64"),
+        (
+            "v1:xdlops:128,128,4,64,64,8,mfma_f32_32x32x9_f16",
+            "there is no matrix instruction 'mfma_f32_32x32x9_f16'",
+            "mfma_f32_32x32x9_f16",
+        ),
+        (
+            "v1:xdlops:128,128,4,64,64,8,v_mfma_f32_32x32x8_f16",
+            "instruction is 'v_mfma_f32_32x32x8_f16', expected its name in the table",
+            "v_mfma_f32_32x32x8_f16",
+        ),
+        (
+            "v1:xdlops:128,128,4,64,64,8,auto,xored",
+            "lds is 'xored', expected xor or padded or plain or tiled",
+            "xored",
+        ),
+        (
+            "v1:xdlops:128,128,4,64,64,8,auto,xor,staged,straight,0",
+            "interleave is '0', expected a whole number from 1",
+            "0",
+        ),
+    ],
+)
+def test_bad_text_is_located(line: str, message: str, under: str) -> None:
+    with pytest.raises(Diagnostic) as error:
+        parse(line)
+    assert error.value.message == message
+    assert error.value.col is not None
+    assert line[error.value.col - 1 :][: len(under)] == under and error.value.length == max(1, len(under))
+
+
+def test_a_bad_line_is_shown_with_carets() -> None:
+    with pytest.raises(Diagnostic) as error:
+        parse("v1:general:256,128,128,x,4,4")
+    assert str(error.value).splitlines() == [
+        "<tuning>:1:24: error: k_per_block is 'x', expected a whole number from 1",
+        "v1:general:256,128,128,x,4,4",
+        " " * 23 + "^",
+    ]
+
+
+GOOD = to_json(CpuTuning(14, 32, 140, 512, 256, 16))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"version": 2}, "tuning has version 2, expected 1"),
+        ({"kind": "gpu"}, "unknown kind of tuning 'gpu'"),
+        ({"m_block": 4}, "unknown key 'm_block' in a cpu tuning"),
+        ({"m_per_block": None}, "m_per_block is None, expected a whole number from 1"),
+        ({"m_per_block": True}, "m_per_block is True, expected a whole number from 1"),
+        ({"swapped": 1}, "swapped is 1, expected one of [False, True]"),
+        ({"a_layout": "rows"}, "a_layout is 'rows', expected one of ['k_major', 'k_blocked']"),
+    ],
+)
+def test_bad_json_says_which_key(change: dict[str, object], message: str) -> None:
+    with pytest.raises(Diagnostic) as error:
+        from_json({**GOOD, **change})
+    assert error.value.message == message
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"instruction": 4}, "instruction is 4, expected 'auto' or a matrix instruction's name"),
+        ({"instruction": "mfma"}, "there is no matrix instruction 'mfma'"),
+        ({"lds": "rows"}, "lds is 'rows', expected one of ['xor', 'padded', 'plain', 'tiled']"),
+    ],
+)
+def test_bad_json_of_waves_says_which_key(change: dict[str, object], message: str) -> None:
+    with pytest.raises(Diagnostic) as error:
+        from_json({**to_json(XdlopsTuning(128, 128, 4, 64, 64, 8)), **change})
+    assert error.value.message == message
+
+
+def test_a_missing_key_is_named() -> None:
+    with pytest.raises(Diagnostic, match="missing key 'k_per_block'"):
+        from_json({key: value for key, value in GOOD.items() if key != "k_per_block"})

@@ -1,0 +1,112 @@
+"""What each rate of the model of warpgroups prices: nothing is faster where something takes longer, and what
+stands alone in a sum is paid as often as it is met.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+
+import pytest
+
+from imbrex.config.access import context_of
+from imbrex.config.context import GemmContext
+from imbrex.config.target import GPU_TARGETS
+from imbrex.config.tiles import DATA_PARALLEL, TileSchedule
+from imbrex.config.warpgroup.cost import copy_cycles, schedule_cost
+from imbrex.config.warpgroup.plan import WarpgroupTuning
+from imbrex.config.warpgroup.rates import RATES, Rates
+from imbrex.dtype import F16, DType
+from imbrex.view.gemm.product import plain
+
+MACHINE = GPU_TARGETS["sm_90a"]
+TILE = WarpgroupTuning(128, 128, 64, 4, 2, 1, 1, False, False, 4)
+
+
+def gemm(m: int, n: int, k: int, dtype: DType = F16, transposed: bool = True) -> GemmContext:
+    return context_of(plain(m, n, k, None, False, transposed), dtype)
+
+
+LONG = gemm(256, 256, 8192)
+SAMPLES = [
+    (TILE, LONG, DATA_PARALLEL),
+    (TILE, gemm(4096, 4096, 512), DATA_PARALLEL),
+    (replace(TILE, n_per_block=96), gemm(1000, 1003, 331), DATA_PARALLEL),
+    (replace(TILE, k_per_block=32), gemm(2048, 2048, 4096, transposed=False), DATA_PARALLEL),
+    (replace(TILE, k_per_block=16), gemm(2048, 2048, 4096, transposed=False), DATA_PARALLEL),
+    (replace(TILE, cluster_m=2), gemm(4096, 4096, 4096), DATA_PARALLEL),
+    (replace(TILE, m_per_block=64, pingpong=True), gemm(4096, 4096, 128), DATA_PARALLEL),
+    (TILE, LONG, TileSchedule("cluster_k", 4)),
+    (TILE, LONG, TileSchedule("split_k", 16)),
+    (TILE, LONG, TileSchedule("stream_k", 30)),
+    (TILE, gemm(1280, 1280, 4096), TileSchedule("two_tile", 132)),
+]
+BYTES = ("shared_bytes", "l2_rows", *(f"{of}_bytes" for of in "memory first stored sent gathered".split()))
+"""In a cycle: more of them is faster."""
+SHAPES = ("near", "streams", "memory_norm")
+"""No prices: a number of neighbours, and exponents."""
+OTHERS = ("launch", "transposed_bytes", "received_bytes", "l2_bytes", "latency", "clash", "overlap")
+"""Of copies, of halos and of channel vectors."""
+WINDOWS = ("walked_row", "ordinary", "issue", "window")
+PRICES = [f.name for f in fields(Rates) if f.name not in (*SHAPES, *OTHERS, *WINDOWS)]
+
+
+def costs(patch: pytest.MonkeyPatch, **rates: float) -> list[float]:
+    for module in ("cost", "steps"):
+        patch.setattr(f"imbrex.config.warpgroup.{module}.RATES", replace(RATES, **rates))
+    return [schedule_cost(t.plan(c, MACHINE), s).cycles for t, c, s in SAMPLES]
+
+
+@pytest.mark.parametrize("name", PRICES)
+def test_a_price_is_paid(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    usual, dearer = costs(monkeypatch), costs(monkeypatch, **{name: 2 * getattr(RATES, name)})
+    if name in BYTES:
+        usual, dearer = dearer, usual
+    assert all(a <= b for a, b in zip(usual, dearer, strict=True)), "nothing gets cheaper"
+    assert sum(usual) < sum(dearer), "somebody pays"
+
+
+ALONE = {
+    "start": [1] * len(SAMPLES),
+    "cluster": [0, 0, 0, 0, 0, 1, 0, 1, 0, 0, 0],
+    "gathering": [0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0],
+    "meeting": [0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1],
+    "each": [0, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0],
+}
+"""What is added beside the work: how often, of each sample."""
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_what_is_added_beside_the_work(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    usual, dearer = costs(monkeypatch), costs(monkeypatch, **{name: getattr(RATES, name) + 1000})
+    times = [(b - a) / 1000 for a, b in zip(usual, dearer, strict=True)]
+    assert times == pytest.approx(ALONE[name])
+
+
+def test_parts_of_a_cluster_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of each kind, so many times as rounds: 4 tiles in parts of 8 are one round, 16 two, of 14 clusters."""
+    for sizes, rounds in (((256, 256, 8192), 1), ((512, 512, 8192), 2)):
+        plan = TILE.plan(gemm(*sizes), MACHINE)
+        found = schedule_cost(plan, TileSchedule("cluster_k", 8))
+        assert (found.clusters, found.longest, found.parts) == (plan.units * 8, rounds * 16, 7)
+        monkeypatch.setattr("imbrex.config.warpgroup.cost.RATES", replace(RATES, gathering=1142.0))
+        later = schedule_cost(plan, TileSchedule("cluster_k", 8))
+        monkeypatch.undo()
+        assert later.cycles - found.cycles == pytest.approx(1000 * rounds)
+        assert later.fix_up - found.fix_up == pytest.approx(1000)
+
+
+def test_rounds_of_a_cluster_follow_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each has its own steps and its own end; memory as fast as one likes."""
+    tiles, again = (TILE.plan(gemm(*sizes), MACHINE) for sizes in ((256, 256, 8192), (512, 512, 8192)))
+    for plan, rounds in ((tiles, 1), (again, 2)):
+        spent = []
+        for turn in (0.0, 1000.0):
+            rates = replace(RATES, memory_bytes=1e30, turn=turn)
+            monkeypatch.setattr("imbrex.config.warpgroup.cost.RATES", rates)
+            spent.append(schedule_cost(plan, TileSchedule("cluster_k", 8)).cycles)
+        assert spent[1] - spent[0] == pytest.approx(1000 * rounds)
+
+
+def test_copies_by_hand() -> None:
+    assert copy_cycles(2200, 3) == 3 * RATES.launch + 1
+    assert copy_cycles(4400, 1) == RATES.launch + 2

@@ -1,0 +1,86 @@
+"""What the streams of a step, and of a tile's way to memory, count: pieces, chains, neighbours, meetings."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from imbrex.config.access import context_of
+from imbrex.config.context import GemmContext
+from imbrex.config.target import GPU_TARGETS
+from imbrex.config.tiles import AUTO, DATA_PARALLEL, TileSchedule
+from imbrex.config.warpgroup.choice import scheduled
+from imbrex.config.warpgroup.cost import Priced
+from imbrex.config.warpgroup.plan import WarpgroupPlan, WarpgroupTuning
+from imbrex.config.warpgroup.rates import RATES
+from imbrex.config.warpgroup.steps import Streams
+from imbrex.config.warpgroup.traffic import neighbours
+from imbrex.dtype import F16, TF32, DType
+from imbrex.view.gemm.product import plain
+
+MACHINE = GPU_TARGETS["sm_90a"]
+TILE = WarpgroupTuning(64, 128, 64, 8, 1, 1, 1, False, False, 4)
+
+
+def gemm(m: int, n: int, k: int, dtype: DType = F16) -> GemmContext:
+    return context_of(plain(m, n, k, None, False, True), dtype)
+
+
+def plan(tuning: WarpgroupTuning, *sizes: int, dtype: DType = F16) -> WarpgroupPlan:
+    return tuning.plan(gemm(*sizes, dtype=dtype), MACHINE)
+
+
+@pytest.mark.parametrize(
+    ("columns", "stored"), [(128, 128), (96, 128), (144, 192), (48, 64), (24, 32), (16, 16), (8, 8)]
+)
+def test_a_last_piece_that_is_not_whole_is_stored_as_one(columns: int, stored: int) -> None:
+    streams = Streams(plan(TILE, 4096, 4096, 4096))
+    assert streams.stores(columns) == pytest.approx(64 * stored * F16.output.bytes / RATES.stored_bytes)
+
+
+def test_stores_along_rows_are_turned_and_those_of_16_bits_easily() -> None:
+    for dtype, most in ((F16, 1.1), (TF32, 1.5)):
+        straight, swapped = (
+            Streams(plan(replace(TILE, k_per_block=32, swapped=s), 4096, 4096, 4096, dtype=dtype))
+            for s in (False, True)
+        )
+        assert 1.0 < swapped.stores(128) / straight.stores(128) < most
+    assert swapped.stores(128) > 1.1 * straight.stores(128)
+
+
+def test_rows_of_one_consumer_do_not_wait_for_each_other() -> None:
+    low, high = (Streams(plan(replace(TILE, m_per_block=m), 4096, 4096, 4096)) for m in (64, 128))
+    assert high.issues == 2 * low.issues
+    assert high.chain == low.chain == 4 * RATES.product
+
+
+def test_neighbours_load_the_same_only_where_there_are_some() -> None:
+    """One block of rows: all load the same of A, and each its own of B."""
+    assert neighbours(plan(TILE, 64, 4096, 4096), 32) == (32, 1)
+    assert neighbours(plan(TILE, 4096, 4096, 4096), 128) == (32, 4)
+    assert neighbours(plan(TILE, 4096, 128, 4096), 60) == (1, 60)
+    wide, one = (Streams(plan(TILE, m, 4096, 4096)) for m in (256, 64))
+    assert one.at(32).given > wide.at(32).given
+
+
+def test_those_of_a_part_of_k_are_fewer() -> None:
+    streams = Streams(plan(TILE, 64, 4096, 14336))
+    given = [streams.at(128, 64, parts).given for parts in (1, 2, 4)]
+    assert given == sorted(given) and given[2] > given[0]
+
+
+def test_sums_meet_after_memory_has_given_all() -> None:
+    """Nothing hides it, however long memory takes."""
+    priced = Priced(plan(replace(TILE, n_per_block=8, stages=16, swapped=True), 1, 4096, 4096))
+    shared = priced.cost(TileSchedule("split_k", 128))
+    assert shared.fix_up > RATES.meeting
+    assert shared.cycles > 4096 * 4096 * 2 / RATES.memory_bytes + RATES.start + shared.fix_up
+    assert priced.cost(DATA_PARALLEL).cycles < shared.cycles
+
+
+def test_few_rows_against_many_weights() -> None:
+    """Memory's time: whole tiles, or parts of K that meet in a cluster, but not through memory."""
+    for m, n, k in ((1, 4096, 4096), (16, 4096, 4096), (64, 4096, 14336)):
+        _, schedule = scheduled(gemm(m, n, k), MACHINE, None, AUTO)
+        assert isinstance(schedule, TileSchedule) and schedule.mode in ("data_parallel", "cluster_k")
