@@ -174,10 +174,32 @@ def test_control_text_of_the_dialect_that_is_wrong_fails() -> None:
         check("```mlir\nfunc.func @f() {\n  miopen.nothing()\n  func.return\n}\n```\n", "wrong.md")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.stem)
-def test_links_lead_to_files(page: Path) -> None:
-    found = re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8"))
-    assert [link for link in found if not (page.parent / link).exists()] == []
+def anchors_of(text: str) -> set[str]:
+    """What `#...` may name: the headings, in lower case, letters, digits, `_` and dashes only."""
+    headings = re.findall(r"^#+ (.*)$", FENCE.sub("", text), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+
+
+def dead_links(source: Path) -> list[str]:
+    """Links of a page that lead to no file, or to no heading of one."""
+    found = re.findall(r"\]\((?!\w+:)([^)#]*)(?:#([^)]*))?\)", FENCE.sub("", source.read_text(encoding="utf-8")))
+    dead: list[str] = []
+    for name, anchor in found:
+        target = source.parent / name if name else source
+        if not target.exists() or (anchor and anchor not in anchors_of(target.read_text(encoding="utf-8"))):
+            dead.append(f"{name}#{anchor}")
+    return dead
+
+
+@pytest.mark.parametrize("source", [*PAGES, *sorted(ROOT.glob("*.md"))], ids=lambda p: p.stem)
+def test_links_lead_to_files_and_headings(source: Path) -> None:
+    assert dead_links(source) == []
+
+
+def test_control_links_that_lead_nowhere_are_seen(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("# A `b`: c\n[1](none.md) [2](#b) [3](page.md#a-b-c) [4](#a-b-c) [5](http://a/b)\n")
+    assert dead_links(page) == ["none.md#", "#b"]
 
 
 def page(name: str) -> str:
