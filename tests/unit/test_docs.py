@@ -28,6 +28,7 @@ from imbrex.diagnostic import Diagnostic
 from imbrex.ir.dialect import Miopen, load
 from imbrex.ir.opt import main
 from imbrex.ir.passes import PASSES
+from imbrex.kernel.order import ALGORITHMS, PRODUCTS
 from imbrex.problem import parse_problem
 
 ROOT = Path(__file__).parents[2]
@@ -182,7 +183,9 @@ def anchors_of(text: str) -> set[str]:
 
 def dead_links(source: Path) -> list[str]:
     """Links of a page that lead to no file, or to no heading of one."""
-    found = re.findall(r"\]\((?!\w+:)([^)#]*)(?:#([^)]*))?\)", FENCE.sub("", source.read_text(encoding="utf-8")))
+    found = re.findall(
+        r"\]\((?!\w+:)([^)#]*)(?:#([^)]*))?\)", FENCE.sub("", source.read_text(encoding="utf-8"))
+    )
     dead: list[str] = []
     for name, anchor in found:
         target = source.parent / name if name else source
@@ -232,3 +235,22 @@ def test_the_tuning_page_names_every_rule() -> None:
         for rule in rank
     }
     assert sorted(rule for rule in rules if f"`{rule}`" not in text) == []
+
+
+DIRECTIONS = {"forward": "forward", "backward data": "backward_data", "backward weight": "backward_weight"}
+
+
+def test_the_commands_page_has_a_row_for_every_algorithm_with_its_directions() -> None:
+    section = page("commands.md").split("\n## Algorithms\n")[1].split("\n## ")[0]
+    rows = [
+        [c.strip() for c in line.strip("|").split("|")] for line in section.splitlines() if line[:3] == "| `"
+    ]
+    found = {name: cells[1] for cells in rows for name in re.findall(r"`(\w+)(?::\w+)?`", cells[0])}
+    every = list(DIRECTIONS)
+    told = {
+        name: "products"
+        if of == "products"
+        else tuple(DIRECTIONS[d] for d in (every if of == "all directions" else of.split(", ")))
+        for name, of in found.items()
+    }
+    assert told == {**ALGORITHMS, **dict.fromkeys(PRODUCTS, "products")}
