@@ -2,6 +2,7 @@
 
 goal      what a kernel is built for
 order     a problem and all that may be chosen about its kernel, checked
+key       what decides a kernel's code, as a key of the cache
 recipe    what a problem became, as the cache keeps it
 built     how its library was built
 compiled  the kernel: its files, its report, and calls on arrays

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, assert_never
 
 from imbrex.build.amd.code_object import CodeObject, build_code_object, find_code_object
 from imbrex.build.cache import Cache
-from imbrex.build.nvidia.cubin import Cubin, build_cubin, compiler_version, find_cubin
-from imbrex.build.shared import Shared, build_shared, find_shared, recipe_key
+from imbrex.build.nvidia.cubin import Cubin, build_cubin, find_cubin
+from imbrex.build.shared import Shared, build_shared, find_shared
 from imbrex.kernel.compiled import Kernel, Loaded, Origin
 from imbrex.kernel.goal import Emulate, Goal, goal
+from imbrex.kernel.key import key_of
 from imbrex.kernel.order import Order, ordered
 from imbrex.kernel.recipe import Recipe, Workspace
-from imbrex.problem import Problem, problem_text
+from imbrex.problem import Problem
 from imbrex.run import launch
 from imbrex.run.cpu import Parameter, load
 from imbrex.run.emulated import load_emulated
@@ -59,7 +60,7 @@ def compile(
     """
     wanted = target if isinstance(target, Goal) else goal(target, emulate)
     order = ordered(problem, wanted, tuning, threads, algorithm, name, schedule)
-    return _made(order, _key(order), cache or Cache())
+    return _made(order, key_of(order), cache or Cache())
 
 
 def restored(order: Order, key: str, recipe: Recipe) -> Kernel:
@@ -68,13 +69,9 @@ def restored(order: Order, key: str, recipe: Recipe) -> Kernel:
     Where compiler, machine and generator are the same and the cache has the object, nothing is built.
     """
     store = Cache()
-    here = _key(order)
+    here = key_of(order)
     found = _found(order, key, recipe, store) if key == here else None
     return found or _made(order, here, store)
-
-
-def _key(order: Order) -> str:
-    return recipe_key(problem_text(order.problem), order.text, builder=_builder(order))
 
 
 def _made(order: Order, key: str, store: Cache) -> Kernel:
@@ -188,11 +185,6 @@ def _loaded(
 def _unit(order: Order) -> str:
     """The file that holds the kernels of a GPU."""
     return f"{order.name}.cu" if order.goal.is_cuda else f"{order.name}.cpp"
-
-
-def _builder(order: Order) -> tuple[str, ...] | None:
-    """What decides the code beside problem and options, where it is not the C++ compiler of CPU kernels."""
-    return (compiler_version(),) if order.goal.is_cuda else None
 
 
 def _lowered(order: Order) -> Lowered:

@@ -12,7 +12,6 @@ from imbrex.kernel.goal import ARCHITECTURES, Goal
 from imbrex.problem import Conv2d, Gemm, Problem, parse_problem
 from imbrex.problem.conv import Direction
 from imbrex.run.cpu import thread_count
-from imbrex.run.machine import machine
 
 if TYPE_CHECKING:  # the compiler's own module; a warm start goes without
     from imbrex.config.tiles import TileSchedule
@@ -94,11 +93,9 @@ class Order:
 
     @property
     def text(self) -> str:
-        """The options in a line; with the sizes of this CPU's caches, by which the model chooses for it."""
-        here = machine()
-        caches = f" l2={here.l2_bytes} l3={here.l3_bytes}" if self.goal.target == "cpu" else ""
+        """What is asked for, in a line: how source is written, for which chip, under which name."""
         chosen = f"tuning={self.tuning} algorithm={self.algorithm} schedule={self.schedule}"
-        return f"target={self.goal} {chosen} threads={self.threads} name={self.name}{caches}"
+        return f"source={self.goal.source} chip={self.goal.chip} {chosen} name={self.name}"
 
 
 def ordered(

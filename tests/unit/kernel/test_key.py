@@ -1,0 +1,64 @@
+"""Keys of kernels in the cache: what decides the code is in them, nothing of this machine that does not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from imbrex.build import shared
+from imbrex.build.isa import host_isa
+from imbrex.kernel import goal, key
+from imbrex.kernel.goal import Goal
+from imbrex.kernel.key import key_of
+from imbrex.kernel.order import Order, ordered
+from imbrex.problem import Gemm
+from imbrex.run.machine import machine
+
+PROBLEM = Gemm(64, 64, 64, dtype="f16")
+GPUS = (goal("sm_90a"), goal("gfx942"), goal("gfx942", "isa"))
+EMULATED = (goal("emulate"), goal("sm_90a", emulate=True))
+CPU = goal("cpu")
+
+
+def order(of: Goal, threads: int = 2, schedule: str | None = None, name: str | None = None) -> Order:
+    return ordered(PROBLEM, of, None, threads, None, name, schedule)
+
+
+@pytest.mark.parametrize("of", [*GPUS, *EMULATED], ids=str)
+def test_threads_and_caches_of_this_cpu_decide_no_schedule_of_a_gpu(
+    of: Goal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = key_of(order(of))
+    assert key_of(order(of, threads=7)) == before
+    monkeypatch.setattr(key, "machine", lambda: replace(machine(), l2_bytes=12345, l3_bytes=67890))
+    assert key_of(order(of)) == before
+
+
+def test_they_decide_those_of_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = key_of(order(CPU))
+    assert key_of(order(CPU, threads=7)) != before
+    for cache in ("l2_bytes", "l3_bytes"):
+        other = replace(machine(), **{cache: 12345})
+        monkeypatch.setattr(key, "machine", lambda other=other: other)
+        assert key_of(order(CPU)) != before
+
+
+@pytest.mark.parametrize("of", [*GPUS, *EMULATED, CPU], ids=str)
+def test_instructions_of_this_cpu_decide_what_runs_on_it(of: Goal, monkeypatch: pytest.MonkeyPatch) -> None:
+    before, other = key_of(order(of)), replace(host_isa(), features=("other",))
+    monkeypatch.setattr(shared, "host_isa", lambda: other)
+    assert other.fingerprint != host_isa().fingerprint
+    assert (key_of(order(of)) == before) == (of in GPUS)
+
+
+@pytest.mark.parametrize("of", [*GPUS, *EMULATED, CPU], ids=str)
+def test_what_is_asked_for_decides(of: Goal) -> None:
+    one, other, named = order(of), order(of, schedule="stream_k:8"), order(of, name="other")
+    assert len({key_of(one), key_of(other), key_of(named)}) == 3
+
+
+def test_a_code_object_is_the_same_wherever_it_runs() -> None:
+    keys = {of: key_of(order(of)) for of in (*GPUS, *EMULATED, CPU)}
+    assert keys.pop(goal("gfx942", "isa")) == keys[goal("gfx942")]
+    assert len(set(keys.values())) == len(keys)
