@@ -65,16 +65,6 @@ class Isa:
         return 1.0 if self.level == "avx512" and self.generation == "AuthenticAMD 25" else 2.0
 
     @property
-    def has_bf16(self) -> bool:
-        """Dot products of bf16 pairs (AVX512_BF16; FEAT_BF16)."""
-        return bool(self.features & {"avx512_bf16", "bf16"})
-
-    @property
-    def has_int8_dot(self) -> bool:
-        """Dot products of four 8-bit integers (AVX512_VNNI; FEAT_DotProd)."""
-        return bool(self.features & {"avx512_vnni", "asimddp"})
-
-    @property
     def flags(self) -> tuple[str, ...]:
         """What clang and gcc are told."""
         if not self.march:

@@ -81,11 +81,6 @@ class Instruction:
         return signed(self.fields.get("simm", 0), 16)
 
     @property
-    def next_address(self) -> int:
-        """Of what follows."""
-        return self.address + 4 * len(self.words)
-
-    @property
     def target(self) -> int:
         """Of a branch or a call: where it goes.  Words are counted from the next instruction."""
         return self.address + 4 + 4 * self.simm

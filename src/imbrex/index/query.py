@@ -5,7 +5,7 @@ Nothing here is a heuristic: an answer is exact, or it is the safe one (width 1,
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import gcd, prod
 from typing import NamedTuple, assert_never
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from imbrex.index import rule as rules
 from imbrex.index.expr import Lin, lin, var
-from imbrex.index.map import Map, Point, Step
+from imbrex.index.map import Map, Step
 from imbrex.index.rule import Guard
 
 EXHAUSTIVE_POINTS = 1 << 20
@@ -88,15 +88,6 @@ def pointer_step(offset: Lin, loop: str, size: int, by: int = 1) -> Lin:
     before = var(loop, max(1, size - by))
     step = offset.subs({loop: before + by}) - offset.subs({loop: before})
     return step.subs({loop: var(loop, size)})
-
-
-def guards_by_depth(guards: Sequence[Guard], loops: Sequence[str]) -> dict[int, tuple[Guard, ...]]:
-    """Guards by the depth at which they are known: 0 outside all loops, i inside the i-th of `loops`."""
-    depth = {name: i + 1 for i, name in enumerate(loops)}
-    found: dict[int, list[Guard]] = {}
-    for guard in guards:
-        found.setdefault(max((depth.get(n, 0) for n in guard.index.variables), default=0), []).append(guard)
-    return {d: tuple(gs) for d, gs in sorted(found.items())}
 
 
 class Separated(NamedTuple):
@@ -205,8 +196,3 @@ def _embed_is_injective(coefs: Sequence[int], counts: Sequence[int]) -> bool:
     for c, n in terms:
         sums = np.unique(sums[:, None] + c * np.arange(n))
     return len(sums) == points
-
-
-def fixed_at(map: Map, values: Mapping[str, int | Lin]) -> Point:
-    """The map with some upper dims held, the others left as variables."""
-    return map.at([values.get(d.name, var(d.name, d.size)) for d in map.upper])

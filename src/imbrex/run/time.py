@@ -40,10 +40,6 @@ class Timing:
         """Of the median call."""
         return flops / self.median_ns
 
-    def gigabytes_per_s(self, size_bytes: int) -> float:
-        """Of the median call."""
-        return size_bytes / self.median_ns
-
     def to_json(self) -> dict[str, float | int]:
         return {
             "median_ns": self.median_ns,

@@ -69,12 +69,6 @@ def test_fingerprint_tells_apart_what_runs_differently() -> None:
     assert len({i.fingerprint for i in [host, *others]}) == 5
 
 
-def test_dot_product_extensions_are_claims_on_features() -> None:
-    assert not isa("avx512").has_bf16
-    assert replace(isa("avx512"), features=frozenset({"avx512_bf16"})).has_bf16
-    assert replace(isa("avx512"), features=frozenset({"avx512_vnni"})).has_int8_dot
-
-
 def test_unknown_name_is_one_message() -> None:
     with pytest.raises(
         Diagnostic, match=r"unknown instruction set 'avx215'\n.*did you mean 'avx512'\?|'avx2'"

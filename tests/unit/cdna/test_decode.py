@@ -41,7 +41,7 @@ def test_each_format(chip: str, text: str, words: tuple[int, ...]) -> None:
 def test_every_word_belongs_to_one_instruction(chip: str, words: list[int]) -> None:
     found = decoded(struct.pack(f"<{len(words)}I", *words), 0x40, chip)
     assert [word for instruction in found for word in instruction.words] == words
-    assert [i.address for i in found[1:]] == [i.next_address for i in found[:-1]]
+    assert [i.address for i in found[1:]] == [i.address + 4 * len(i.words) for i in found[:-1]]
 
 
 def test_what_is_no_instruction_has_no_row() -> None:

@@ -5,7 +5,6 @@ need.
 from __future__ import annotations
 
 import itertools
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,8 +17,6 @@ from imbrex.index.expr import Lin, lin, param, var, xor
 from imbrex.index.map import Dim, Map, identity, layer_over
 from imbrex.index.query import (
     address,
-    fixed_at,
-    guards_by_depth,
     linear,
     moves_as_vector,
     pointer_step,
@@ -311,34 +308,6 @@ def test_pointer_step_is_the_difference(maps: Maps, data: st.DataObject, by: int
         assert np.all(step.eval(env) == offset.eval(moved) - offset.eval(env)), (d.name, step)
 
 
-def test_guards_by_depth() -> None:
-    _, guards, size = _k_loop(_image("nchw", n=4, c=16, h=8, w=8, window=3, pad=1), 9)
-    assert size == 16
-    tile = var("tile", 4)
-    guards = (*guards, Guard(tile - 1, 2))
-    names = {g: g.index.variables for g in guards}
-    assert sorted(map(sorted, names.values())) == [["kk", "n"], ["kk", "n"], ["tile"]]
-    by_depth = guards_by_depth(guards, ["t", "n", "kk"])
-    assert {d: len(gs) for d, gs in by_depth.items()} == {0: 1, 3: 2}
-    # 36 at a time cross rows inside t
-    _, guards, _ = _k_loop(_image("nchw", n=4, c=16, h=8, w=8, window=3, pad=1), 16)
-    assert set(guards_by_depth(guards, ["n", "kk", "t"])) == {3}
-    assert guards_by_depth([], ["t"]) == {}
-
-
-@random_maps
-@given(st.data())
-def test_guards_by_depth_keeps_each_guard_where_it_is_known(maps: Maps, data: st.DataObject) -> None:
-    map = data.draw(maps)
-    loops = [d.name for d in map.upper[1:]]
-    by_depth = guards_by_depth(map.symbolic.guards, loops)
-    assert Counter(g for gs in by_depth.values() for g in gs) == Counter(map.symbolic.guards)
-    for depth, guards in by_depth.items():
-        for g in guards:
-            assert not g.index.variables & set(loops[depth:]), "known no deeper"
-            assert depth == 0 or g.index.mentions(loops[depth - 1]), "and no sooner"
-
-
 W, L, N = var("wg", 40), var("lane", 64), param("n", 1, 9)
 
 
@@ -384,11 +353,3 @@ def test_address_is_row_major() -> None:
     assert address([], ()) == lin(0)
     with pytest.raises(ValueError, match="zip"):
         address(coords, (3, 4))
-
-
-def test_fixed_at_holds_some_dims() -> None:
-    map = _image("nchw", window=3, pad=1)
-    held = fixed_at(map, {"k": 4})
-    assert held == map.at([4, var("n", 72)])
-    assert {n for x in held.coords for n in x.variables} == {"n"}
-    assert fixed_at(map, {"k": var("t", 9) * 8}).coords == map.at([var("t", 9) * 8, var("n", 72)]).coords

@@ -25,7 +25,6 @@ def test_statistics() -> None:
     timing = Timing((5.0, 1.0, 2.0, 100.0, 3.0))
     assert (timing.min_ns, timing.median_ns, timing.mad_ns) == (1.0, 3.0, 2.0)
     assert timing.gigaflops(6) == 2.0
-    assert timing.gigabytes_per_s(12) == 4.0
     assert timing.to_json() == {
         "median_ns": 3.0, "min_ns": 1.0, "mad_ns": 2.0, "samples": 5, "calls_per_sample": 1,
     }  # fmt: skip

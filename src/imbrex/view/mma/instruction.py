@@ -106,11 +106,6 @@ class Instruction:
         return int(broken[0]) + 1 if broken.size else self.a_elements
 
     @property
-    def is_k_reduction(self) -> bool:
-        """Does it compute one block, whose k the lanes share out?"""
-        return self.blocks == 1
-
-    @property
     def flops(self) -> int:
         """Multiplications and additions of one issue."""
         return 2 * self.m * self.n * self.k * self.blocks

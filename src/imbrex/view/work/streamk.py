@@ -32,8 +32,8 @@ from functools import cached_property
 from typing import Final, Literal, TypeAlias, get_args
 
 from imbrex.diagnostic import Diagnostic, did_you_mean
-from imbrex.index.map import Dim, Layer, Map, layer_over
-from imbrex.index.rule import Embed, Fixed, Merge, Pad, PassThrough, Rule, Sunder, Unmerge
+from imbrex.index.map import Dim, Map, layer_over
+from imbrex.index.rule import Embed, Merge, PassThrough, Rule, Unmerge
 
 Mode: TypeAlias = Literal[
     "data_parallel", "split_k", "stream_k", "two_tile", "two_tile_dp_first", "cluster_k"
@@ -213,16 +213,6 @@ class Plan:
         entry = (PassThrough(), "started", "workgroup")
         return Map((layer_over(dims, entry, started=self.workgroups),))
 
-    def section_map(self, number: int) -> Map:
-        """(workgroup, local) -> (m_tile, n_tile, k_tile) of a section; guarded where a share ends early."""
-        section, t = self.sections[number], self.tiles
-        dims = (Dim("m_tile", t.m), Dim("n_tile", t.n), Dim("k_tile", t.k))
-        layers: list[Layer] = [_spaced(dims, section.k_span)]
-        layers.insert(0, layer_over(layers[0].upper, (Merge(), "tile", "m_tile n_tile k_tile")))
-        if section.tiles < t.outputs * section.k_span:
-            layers[:0] = _sundered(section, layers[0].upper[0])
-        return Map((*_shared_out(section, self.workgroups), *layers))
-
 
 def started(workgroups: int) -> Map:
     """Hardware's workgroup number -> the logical one: the last first."""
@@ -260,33 +250,3 @@ def abreast(outputs: int, pieces: int) -> Map:
 def _against(size: int) -> Rule:
     """The last first."""
     return Embed((-1,), size - 1) if size > 1 else PassThrough()
-
-
-def _spaced(dims: tuple[Dim, ...], k_span: int) -> Layer:
-    """k grown to the places that it takes."""
-    extra = k_span - dims[-1].size
-    grown: Rule = Pad(0, extra) if extra else PassThrough()
-    return layer_over(dims, *((PassThrough(), d.name, d.name) for d in dims[:2]), (grown, "k_tile", "k_tile"))
-
-
-def _sundered(section: Section, whole: Dim) -> tuple[Layer, Layer]:
-    """The line in two pieces, of which this section is one."""
-    border = section.start or section.tiles
-    entry = (Sunder(), "before after piece", whole.name)
-    cut = layer_over((whole,), entry, before=border, after=whole.size - border, piece=2)
-    own, other = ("after", "before") if section.start else ("before", "after")
-    number = 1 if section.start else 0
-    held = layer_over(
-        cut.upper, (PassThrough(), "tile", own), (Fixed(0), "", other), (Fixed(number), "", "piece")
-    )
-    return held, cut
-
-
-def _shared_out(section: Section, workgroups: int) -> tuple[Layer, ...]:
-    """(workgroup, local) over the section's tiles; the last shares overhang."""
-    extra = workgroups * section.share - section.tiles
-    dims = (Dim("tile", section.tiles),)
-    grown = (layer_over(dims, (Pad(0, extra), "tile", "tile")),) if extra else ()
-    over = grown[0].upper if grown else dims
-    entry = (Unmerge(), "workgroup local", "tile")
-    return (layer_over(over, entry, workgroup=workgroups, local=section.share), *grown)

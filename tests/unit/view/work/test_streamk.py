@@ -76,11 +76,6 @@ def test_a_clusters_parts_are_one_tile_in_the_order_of_k(plan: Plan) -> None:
         found = list(plan.segments(w))
         assert len(found) <= 1 and all(s.output == w // plan.parts for s in found)
         assert plan.started.evaluate([w])[0] == (w,)
-    map = plan.section_map(0)
-    w, local = (x.ravel() for x in np.indices((plan.workgroups, plan.sections[0].share)))
-    (m, n, _), exists = map.evaluate([w, local])
-    m, n, exists = (np.broadcast_to(x, w.shape) for x in (m, n, exists))
-    assert ((m * plan.tiles.n + n)[exists] == w[exists] // plan.parts).all()
 
 
 def test_a_cluster_has_as_many_workgroups_as_every_other() -> None:
@@ -96,22 +91,6 @@ def test_control_a_share_moved_by_one_is_seen() -> None:
 
     found = computed(Moved(Tiles(2, 2, 5), 3, "stream_k"))
     assert len(found) != 20 or set(found.values()) != {1}
-
-
-@settings(max_examples=150)
-@given(plans)
-def test_the_maps_say_what_the_segments_say(plan: Plan) -> None:
-    t = plan.tiles
-    found: Counter[tuple[int, int]] = Counter()
-    for number, section in enumerate(plan.sections):
-        map = plan.section_map(number)
-        w, local = (x.ravel() for x in np.indices((plan.workgroups, section.share)))
-        (m, n, k), exists = map.evaluate([w, local])
-        m, n, k, exists = (np.broadcast_to(x, w.shape) for x in (m, n, k, exists))
-        for workgroup, output, at in zip(w[exists], (m * t.n + n)[exists], k[exists], strict=True):
-            assert any(s.output == output and s.first <= at < s.end for s in plan.segments(int(workgroup)))
-            found[int(output), int(at)] += 1
-    assert found == computed(plan)
 
 
 @pytest.mark.parametrize("mode", MODES)
