@@ -148,7 +148,7 @@ def _triton(problem: Problem, sets: Sequence[Tensors]) -> list[Call] | None:
     usual = (problem.alpha, problem.beta, problem.batch, problem.epilogue) == (1.0, 0.0, 1, None)
     if not usual or problem.transpose_a or problem.dtype.name not in ("f16", "bf16"):
         return None
-    matmul: Any = import_module("imbrex.bench.gpu.triton_matmul")
+    matmul: Any = import_module("imbrex.bench.gpu.triton_peer.matmul")
     sides = [(*_sides(problem, tensors), tensors["c"]) for tensors in sets]
     calls: list[Call] = matmul.calls(sides, matmul.best(sides))
     return calls

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from imbrex.bench.corpus import sample
-from imbrex.bench.gpu.triton_configs import LEAST_STEPS, MOST_PARTS, Config, configs, parts_for
+from imbrex.bench.gpu.triton_peer.configs import LEAST_STEPS, MOST_PARTS, Config, configs, parts_for
 
 PROCESSORS = 132
 SHARED_BYTES = 227 * 1024

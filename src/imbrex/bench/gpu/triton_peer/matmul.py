@@ -18,9 +18,9 @@ import torch  # pyright: ignore
 import triton  # pyright: ignore
 from triton.tools.tensor_descriptor import TensorDescriptor  # pyright: ignore
 
-from imbrex.bench.gpu import triton_kernels as kernels
 from imbrex.bench.gpu.replay import Replay, recorded, replay_contest
-from imbrex.bench.gpu.triton_configs import Config, configs
+from imbrex.bench.gpu.triton_peer import kernels
+from imbrex.bench.gpu.triton_peer.configs import Config, configs
 
 __all__ = ["Sides", "best", "calls", "measured"]
 
