@@ -38,12 +38,23 @@ NO_WAY = "no way"
 @format_option
 @target_option
 @emulate_option
-@click.option("--threads", default="1,all", metavar="LIST", help="Such as 1,2,all; 1,all by default.")
-@click.option("--peers", "names", metavar="LIST", help="Such as numpy,torch,triton; those there by default.")
-@click.option("--layout", metavar="ORDER", help="Of images, NHWC say; filter and result follow.")
+@click.option(
+    "--threads",
+    default="1,all",
+    metavar="LIST",
+    help="Numbers of threads, such as 1,2,all; 1,all by default.",
+)
+@click.option(
+    "--peers", "names", metavar="LIST", help="Peers, such as numpy,torch,triton; those installed by default."
+)
+@click.option(
+    "--layout",
+    metavar="ORDER",
+    help="Order of the images' dimensions, such as NHWC; filter and result follow.",
+)
 @click.option("--tuning", metavar="TEXT", help="A tuning instead of the chosen one.")
 @click.option(
-    "--seconds", type=float, callback=in_seconds, default=0.3, help="For each contender and problem."
+    "--seconds", type=float, callback=in_seconds, default=0.3, help="Time for each contender and problem."
 )
 @click.option("-o", "--output", metavar="FILE", help="Write the report there as JSON, too.")
 def command(

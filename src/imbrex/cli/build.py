@@ -24,9 +24,13 @@ __all__ = ["command", "write_files"]
 @choices
 @format_option
 @click.option(
-    "-o", "--output", default="out", metavar="FOLDER", help="Made when it is not there; out by default."
+    "-o",
+    "--output",
+    default="out",
+    metavar="FOLDER",
+    help="Folder of the files, made where it is not there; out by default.",
 )
-@click.option("--name", metavar="NAME", help="Of the files; the entry point is imbrex_NAME.")
+@click.option("--name", metavar="NAME", help="Name of the files; the entry point is imbrex_NAME.")
 def command(chosen: Choices, sources: tuple[str, ...], form: str, output: str, name: str | None) -> None:
     """Write the solver, the kernel wrapper, the kernel algorithm and the device headers that they include,
     the library, code object or cubin that the compiler makes of them, and a report of what it needs.

@@ -21,7 +21,7 @@ __all__ = ["command"]
 @click.argument("name", required=False)
 @click.option("--chip", metavar="CHIP", help="Only what this chip has, such as gfx942.")
 @click.option("--types", metavar="A[,B]", help="Only what multiplies these types, such as f16 or fp8,bf8.")
-@click.option("--operand", type=click.Choice(OPERANDS), help="Of this matrix; of all three where not given.")
+@click.option("--operand", type=click.Choice(OPERANDS), help="Show this matrix only.")
 @click.option("--register-of", metavar="ROW,COL[,BLOCK]", help="Which lane and register hold an element.")
 @click.option("--element-of", metavar="LANE,REGISTER", help="Which element a lane's register holds.")
 @click.option("--matrix", is_flag=True, help="The lane and register of every element.")

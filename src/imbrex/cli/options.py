@@ -21,7 +21,8 @@ from imbrex.run.cpu import MOST_THREADS, thread_count
 __all__ = ["Choices", "choices", "emulate_option", "format_option", "seconds", "sources", "target_option"]
 
 ALGORITHMS_HELP = (
-    "Of a convolution: channels_last, all_last, window_rows, merged_groups:COUNT, halo:COUNT or "
+    "How the problem becomes matrix products; the model chooses by default.  Of a convolution: "
+    "channels_last, all_last, window_rows, merged_groups:COUNT, halo:COUNT or "
     "channel_vectors, for matrix instructions, or v4r4, which packs nothing; of backward data also v4r1 or "
     "v1r1.  On sm_90a also whole_images:COUNT, of backward data interleaved, shared_phases and "
     "shared_phases_last, of backward weight input_last and output_last.  "
@@ -158,7 +159,11 @@ _OPTIONS = (
         metavar="N",
         help="Threads; all usable cores by default.",
     ),
-    click.option("--layout", metavar="ORDER", help="Of images, NHWC say; filter and result follow."),
+    click.option(
+        "--layout",
+        metavar="ORDER",
+        help="Order of the images' dimensions, such as NHWC; filter and result follow.",
+    ),
     click.option("--algorithm", metavar="NAME", help=ALGORITHMS_HELP),
     click.option("--schedule", metavar="MODE[:N][/...]", help=SCHEDULES_HELP),
 )

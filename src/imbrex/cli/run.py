@@ -41,11 +41,15 @@ class Outcome:
 @sources
 @choices
 @format_option
-@click.option("--seed", type=click.IntRange(min=0, max=MOST), default=0, help="Of the random operands.")
+@click.option("--seed", type=click.IntRange(min=0, max=MOST), default=0, help="Seed of the random operands.")
 @click.option(
-    "--values", type=click.Choice(["integer", "float", "probe"]), help="The operands, instead of all kinds."
+    "--values",
+    type=click.Choice(["integer", "float", "probe"]),
+    help="What the operands hold; each kind in turn by default.",
 )
-@click.option("--seconds", type=float, callback=in_seconds, default=0.12, help="Spent on timing; 0 for none.")
+@click.option(
+    "--seconds", type=float, callback=in_seconds, default=0.12, help="Time spent on timing; 0 for none."
+)
 def command(
     chosen: Choices, sources: tuple[str, ...], form: str, seed: int, values: Values | None, seconds: float
 ) -> int:

@@ -28,7 +28,7 @@ OPERANDS: tuple[Operand, ...] = ("a", "b", "c")
 
 @click.command("swizzle", short_help="show how tiles are packed for matrix instructions")
 @click.argument("name", required=False)
-@click.option("--operand", type=click.Choice(OPERANDS), help="This tile; all three where not given.")
+@click.option("--operand", type=click.Choice(OPERANDS), help="Show this tile only.")
 @click.option(
     "--k",
     "convention",

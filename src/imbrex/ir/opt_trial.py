@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=FILE.npy",
         help="keep an operand as it is afterwards",
     )
-    group.add_argument("--seed", type=int, default=0, help="of the operands that are drawn")
+    group.add_argument("--seed", type=int, default=0, help="seed of the operands that are drawn")
     group.add_argument("--function", metavar="NAME", help="which function; the first one if not named")
     group.add_argument(
         "--tolerance", type=float, help="how far results may be apart, relative; whole numbers must be equal"

@@ -1,4 +1,4 @@
-"""hipblaslt-bench lines, whose matrices are column-major, read into our row-major Gemm and written back.
+"""hipblaslt-bench lines, whose matrices are column-major, read into our row-major Gemm.
 
 Law: a column-major m x n matrix is, byte for byte, a row-major n x m one, and D = op(A) op(B) transposed is
 op(B)^T op(A)^T.  So our m is their n, our n their m, our a their B buffer and our b their A buffer; a
@@ -15,13 +15,12 @@ from dataclasses import replace
 
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import F32, TF32, DType, dtype
-from imbrex.problem.epilogue import parse
 from imbrex.problem.flags import Flag, Flags, Line, Word, read_flags
 from imbrex.problem.gemm import Gemm, GemmRole
 from imbrex.problem.stride import LEADING, STRIDES, Matrices
 from imbrex.problem.value import read_number, read_size, read_truth, read_whole
 
-__all__ = ["HIPBLASLT_FLAGS", "hipblaslt_line", "read_hipblaslt"]
+__all__ = ["HIPBLASLT_FLAGS", "read_hipblaslt"]
 
 _TYPES = {
     "f32_r": "f32", "f16_r": "f16", "bf16_r": "bf16", "f64_r": "f64", "i8_r": "i8", "i32_r": "i32",
@@ -37,9 +36,8 @@ _COMPUTE = {
 _ACTIVATIONS = {"none": "{}", "relu": "relu({})", "gelu": "gelu_tanh({})", "swish": "silu({})"}
 """Their gelu is the one by tanh; the bias comes before the activation."""
 
-_BUFFERS: tuple[tuple[str, GemmRole], ...] = (("a", "b"), ("b", "a"), ("c", "c"), ("d", "c"))
 _LETTERS: Mapping[GemmRole, str] = {"a": "b", "b": "a", "c": "d"}
-"""Their buffers as our arrays, and the one that each of our arrays is."""
+"""The buffer of theirs that each of our arrays is."""
 
 _REFUSED_SWITCHES = "scaleAlpha_vector amaxScaleA amaxScaleB amaxD use_e gradient".split()
 _IGNORED_SWITCHES = "c_equal_d log_function_name".split()
@@ -100,30 +98,6 @@ def read_hipblaslt(line: Line, words: list[Word]) -> tuple[list[Gemm], tuple[str
     return [_laid(flags, gemm)], flags.ignored
 
 
-def hipblaslt_line(gemm: Gemm) -> str:
-    """The line that makes hipblaslt-bench compute this; a Diagnostic for an epilogue that it lacks."""
-    named = {name: word for word, name in _TYPES.items()}
-    operand, result = named["f32" if gemm.dtype == TF32 else gemm.dtype.name], named[gemm.element("c").name]
-    compute = _COMPUTE["tf32" if gemm.dtype == TF32 else gemm.dtype.accumulator.name][0]
-    trans_a, trans_b = "NT"[gemm.transpose_b], "NT"[gemm.transpose_a]
-    return (
-        f"hipblaslt-bench -m {gemm.n} -n {gemm.m} -k {gemm.k} {_strides_text(gemm)}"
-        f" --alpha {gemm.alpha!r} --beta {gemm.beta!r} --transA {trans_a} --transB {trans_b}"
-        f" --batch_count {gemm.batch} --a_type {operand} --b_type {operand}"
-        f" --c_type {result} --d_type {result} --compute_type {compute}{_epilogue_flags(gemm)}"
-    )
-
-
-def _strides_text(gemm: Gemm) -> str:
-    """Their leading dimensions, of C as of D, and the batch strides that do not follow from these."""
-    told = [f"--ld{letter} {gemm.strides(role)[-2]}" for letter, role in _BUFFERS]
-    given = [buffer for buffer in _BUFFERS if gemm.stride(buffer[1]).batch is not None]
-    told += [f"--stride_{letter} {gemm.strides(role)[0]}" for letter, role in given]
-    if any(gemm.strides(r)[0] < gemm.strides(r)[-2] * gemm.matrices(r).rows for _, r in given):
-        told.append("--any_stride 1")
-    return " ".join(told)
-
-
 def _operand_type(flags: Flags) -> DType:
     """The one type of a and b, where c, d and the arithmetic have the types that follow from it."""
 
@@ -147,17 +121,6 @@ def _operand_type(flags: Flags) -> DType:
         message = f"products of {a} are summed in {a.accumulator}, got compute_type {word.text}"
         raise flags.line.error(message, word, f"give {arithmetic[0]}")
     return a
-
-
-def _epilogue_flags(gemm: Gemm) -> str:
-    if gemm.epilogue is None:
-        return ""
-    for activation, text in _ACTIVATIONS.items():
-        for flag, sum_ in (("", "x"), (" --bias_vector", "x + bias")):
-            if gemm.epilogue == parse(text.format(sum_)):
-                return f" --activation_type {activation}{flag}"
-    known = ", ".join(text.format("x + bias") for text in _ACTIVATIONS.values())
-    raise Diagnostic(f"hipblaslt-bench has no epilogue '{gemm.epilogue}'", hint=f"it has {known}")
 
 
 def _epilogue(flags: Flags) -> str | None:
