@@ -21,6 +21,6 @@ from __future__ import annotations
 
 from imbrex.algorithm.choice import algorithm_of
 from imbrex.algorithm.passes import to_product
-from imbrex.algorithm.request import Request, multiplies
+from imbrex.config.request import Request, multiplies
 
 __all__ = ["Request", "algorithm_of", "multiplies", "to_product"]

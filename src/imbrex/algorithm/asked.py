@@ -15,21 +15,21 @@ from imbrex.algorithm.name import (
     WINDOW_ROWS,
     word_of,
 )
-from imbrex.algorithm.operation import product_op
-from imbrex.algorithm.request import Request, multiplies
+from imbrex.config.algorithm.aligned import ALREADY as ALIGNED_ALREADY
+from imbrex.config.algorithm.aligned import aligned_operands_of
+from imbrex.config.algorithm.channels_last import ALREADY, COPIED, RESULT_STAYS, packed_arrays
+from imbrex.config.algorithm.depthwise import is_depthwise
+from imbrex.config.algorithm.few_channels import NOT_SERVED, rows_of
+from imbrex.config.algorithm.phases import are_apart, shares_phases
+from imbrex.config.algorithm.pointwise import ROW_BYTES, is_served
+from imbrex.config.algorithm.task import ConvTask
+from imbrex.config.algorithm.windows import refused
+from imbrex.config.request import Request, multiplies
 from imbrex.config.warpgroup.plan import CHIP, WarpgroupTuning
 from imbrex.diagnostic import Diagnostic
-from imbrex.ir.ops.problem import ConvOp
-from imbrex.ir.passes import aligned_rows
-from imbrex.ir.passes.channel_vectors import is_depthwise
-from imbrex.ir.passes.channels_last import ALREADY, KEYS, RESULT_STAYS, packed_arrays
-from imbrex.ir.passes.halo import refused
-from imbrex.ir.passes.interleave import leaves_gaps
-from imbrex.ir.passes.phase_products import shares_phases
-from imbrex.ir.passes.whole_images import expect_images
-from imbrex.ir.passes.window_rows import NOT_SERVED, rows_of
 from imbrex.numeral import whole
 from imbrex.problem import Conv2d, Problem
+from imbrex.view.conv.whole_images import NOT_SERVED as NO_IMAGES
 
 __all__ = ["expect_aligning", "expect_convolution", "expect_served"]
 
@@ -42,14 +42,14 @@ def expect_served(request: Request) -> None:
         raise Diagnostic(message, hint="say f32, whose products read all of its bits")
 
 
-def expect_convolution(asked: str, op: ConvOp, request: Request) -> None:
+def expect_convolution(asked: str, task: ConvTask, request: Request) -> None:
     """A Diagnostic where an algorithm does not serve a convolution."""
     machine, dtype, word = request.machine, request.problem.dtype, word_of(asked)
-    if word == CHANNEL_VECTORS and not is_depthwise(op):
+    if word == CHANNEL_VECTORS and not is_depthwise(task):
         message = f"algorithm '{asked}' is for one channel and one filter a group, and no large windows"
         raise Diagnostic(message, hint="leave the algorithm out")
     others = (WINDOW_ROWS, MERGED_GROUPS, HALO, WHOLE_IMAGES, INTERLEAVED)
-    if word not in (*KEYS, *others, SHARED_PHASES, SHARED_PHASES_LAST):
+    if word not in (*COPIED, *others, SHARED_PHASES, SHARED_PHASES_LAST):
         return
     if not multiplies(machine, dtype):
         message = f"algorithm '{asked}' packs for matrix instructions, and {machine.name} has none"
@@ -57,25 +57,43 @@ def expect_convolution(asked: str, op: ConvOp, request: Request) -> None:
         raise Diagnostic(f"{message} that multiplies {dtype}", hint=hint)
     hint = "leave the algorithm out, and they are read where they are"
     if word == WHOLE_IMAGES:
-        expect_images(asked, op, machine.name)
-    if word == INTERLEAVED and not (machine.name == CHIP and leaves_gaps(op)):
+        _expect_images(asked, task, machine.name)
+    if word == INTERLEAVED and not (machine.name == CHIP and are_apart(task)):
         message = f"algorithm '{asked}': phases leave no gaps that {machine.name} had better fill at once"
         raise Diagnostic(message, hint="leave the algorithm out")
     if word in (SHARED_PHASES, SHARED_PHASES_LAST):
-        _expect_phases(asked, op, request)
-    if word == WINDOW_ROWS and rows_of(op) is None:
+        _expect_phases(asked, task, request)
+    if word == WINDOW_ROWS and rows_of(task) is None:
         raise Diagnostic(f"algorithm '{asked}': {NOT_SERVED}", hint="leave the algorithm out")
-    if (word in KEYS and not KEYS[word](op)) or (word == SHARED_PHASES_LAST and not packed_arrays(op)):
+    if (word in COPIED and not COPIED[word](task)) or (
+        word == SHARED_PHASES_LAST and not packed_arrays(task)
+    ):
         message = f"algorithm '{asked}' has nothing to pack: {RESULT_STAYS if word == ALL_LAST else ALREADY}"
         raise Diagnostic(message, hint=hint)
     if word in (MERGED_GROUPS, HALO):
         _expect_groups(asked, request.problem)
-    if word == HALO and (reason := refused(op, int(asked.partition(":")[2]), machine.name)):
+    if word == HALO and (reason := _refused(task, int(asked.partition(":")[2]), machine.name)):
         raise Diagnostic(f"algorithm '{asked}': {reason}", hint="leave the algorithm out")
 
 
-def _expect_phases(asked: str, op: ConvOp, request: Request) -> None:
-    if reason := shares_phases(op):
+def _refused(task: ConvTask, merged: int, chip: str) -> str | None:
+    return refused(task, merged) if chip == CHIP else f"{chip} has no warpgroups, {CHIP} has"
+
+
+def _expect_images(asked: str, task: ConvTask, chip: str) -> None:
+    """A Diagnostic where it is not served, or the count is of no row of shared memory."""
+    if chip != CHIP or not is_served(task):
+        message = f"algorithm '{asked}': {NO_IMAGES}"
+        raise Diagnostic(message, hint=f"leave the algorithm out; it is for {CHIP}")
+    rows = [str(row // task.dtype_of("filter").bytes) for row in ROW_BYTES]
+    word, _, count = asked.partition(":")
+    if count not in rows:
+        message = f"algorithm '{asked}' says how many positions of an image a row of shared memory holds"
+        raise Diagnostic(message, hint=f"write '{word}:COUNT' with a COUNT of {', '.join(rows)}")
+
+
+def _expect_phases(asked: str, task: ConvTask, request: Request) -> None:
+    if reason := shares_phases(task):
         raise Diagnostic(f"algorithm '{asked}': {reason}", hint="leave the algorithm out")
     if request.machine.name != CHIP or not isinstance(request.tuning, WarpgroupTuning | None):
         message = f"algorithm '{asked}': phases share tiles of warpgroups, on {CHIP}"
@@ -101,6 +119,6 @@ def expect_aligning(request: Request) -> None:
         raise Diagnostic(
             message, hint=f"leave the algorithm out; {CHIP} does tf32 and types of 16 and 8 bits"
         )
-    if not aligned_rows.aligned_operands(product_op(request.problem)):
-        message = f"algorithm '{ALIGNED}' has nothing to copy: {aligned_rows.ALREADY}"
+    if not aligned_operands_of(request.problem):
+        message = f"algorithm '{ALIGNED}' has nothing to copy: {ALIGNED_ALREADY}"
         raise Diagnostic(message, hint="leave the algorithm out, and they are read where they are")

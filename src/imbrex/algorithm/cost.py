@@ -11,13 +11,13 @@ from imbrex.algorithm.name import (
     CHANNEL_VECTORS,
     WHOLE_IMAGES,
 )
-from imbrex.algorithm.operation import convolution_op
 from imbrex.algorithm.passes import to_product
-from imbrex.algorithm.request import Request
+from imbrex.config.algorithm.depthwise import strips_shape
+from imbrex.config.algorithm.task import task_of
 from imbrex.config.channel_cost import channel_cycles
 from imbrex.config.halo.choice import window_cycles
 from imbrex.config.halo_weight.cost import halo_weight_cycles
-from imbrex.config.strips import Shape
+from imbrex.config.request import Request
 from imbrex.config.target import GpuTarget
 from imbrex.config.warpgroup import choice as warpgroup_choice
 from imbrex.config.warpgroup.cost import copy_cycles
@@ -25,7 +25,6 @@ from imbrex.ir.dialect import context
 from imbrex.ir.ops.grid import GridwiseGemmOp, LaunchOp
 from imbrex.ir.ops.memory import FillOp
 from imbrex.ir.passes.affix_tuning import gemm_context
-from imbrex.ir.passes.conv_to_gemm import convolution_of
 from imbrex.ir.passes.halo import halo_tuning
 from imbrex.ir.passes.halo_weight import halo_weight_tuning
 from imbrex.ir.problem_module import problem_module
@@ -76,8 +75,7 @@ def _scattered_bytes(problem: Problem, algorithm: str | None) -> int:
 
 def _lane_cycles(problem: Problem, machine: GpuTarget) -> float:
     assert isinstance(problem, Conv2d), problem
-    shape = convolution_of(convolution_op(problem))
-    return channel_cycles(Shape(shape, problem.direction, problem.dtype.bytes), machine)
+    return channel_cycles(strips_shape(task_of(problem)), machine)
 
 
 def _product_cycles(op: GridwiseGemmOp, algorithm: str | None, machine: GpuTarget) -> float:

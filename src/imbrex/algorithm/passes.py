@@ -18,12 +18,13 @@ from imbrex.algorithm.name import (
     WINDOW_ROWS,
     word_of,
 )
-from imbrex.algorithm.request import Request, has_matrix_instructions
+from imbrex.config.algorithm.channels_last import COPIED
 from imbrex.config.context import round_up
+from imbrex.config.request import Request, has_matrix_instructions
 from imbrex.config.warpgroup.plan import CHIP, SHORTEST, VECTOR_BYTES, WarpgroupTuning, step_of_channels
 from imbrex.ir.passes.aligned_rows import AlignedRows
 from imbrex.ir.passes.channel_vectors import ChannelVectors
-from imbrex.ir.passes.channels_last import KEYS, ChannelsLastPass
+from imbrex.ir.passes.channels_last import ChannelsLastPass
 from imbrex.ir.passes.conv_to_gemm import ConvToGemm
 from imbrex.ir.passes.halo import Halo
 from imbrex.ir.passes.merge_groups import MergeGroups
@@ -50,7 +51,7 @@ ToProduct: TypeAlias = (
 def to_product(request: Request, algorithm: str | None) -> tuple[ToProduct, ...]:
     """The passes from the problem to matrix products."""
     packing = {
-        **dict.fromkeys(KEYS, (ChannelsLastPass(),)),
+        **dict.fromkeys(COPIED, (ChannelsLastPass(),)),
         MERGED_GROUPS: (MergeGroups(), ChannelsLastPass()),
         WINDOW_ROWS: (WindowRowsPass(),),
         ALIGNED: (AlignedRows(),),

@@ -7,7 +7,9 @@ gemmN.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from math import gcd
 
 from imbrex.dtype import DType
 
@@ -87,6 +89,12 @@ class GemmContext:
     def exchanged(self) -> GemmContext:
         """The transposed product: B plays A, and n plays m."""
         return replace(self, m=self.n, n=self.m, a=self.b, b=self.a, c=self.c.exchanged)
+
+    def of_phases(self, phases: Sequence[int], lengths: Sequence[int]) -> GemmContext:
+        """The same with the phase of each of the equal parts of K, and what batches have of a part."""
+        mean = sum(lengths) * len(phases) // len(lengths)
+        each = gcd(self.k // len(phases), *lengths)
+        return replace(self, part_k=each, summed=len(set(phases)), mean_k=mean)
 
     def padded(self, tile_m: int, tile_n: int, tile_k: int) -> tuple[int, int, int]:
         """m, n, k rounded up to whole tiles."""

@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 from tests.unit.view.memory import Array, filled, read
 
-from imbrex.algorithm.operation import convolution_op
 from imbrex.config import tuning as tunings
+from imbrex.config.algorithm.task import task_of
+from imbrex.config.algorithm.windows import windows_of
 from imbrex.config.halo.cost import halo_cycles
 from imbrex.config.halo.plan import HaloTuning
 from imbrex.config.target import GPU_TARGETS
 from imbrex.diagnostic import Diagnostic
 from imbrex.index.map import Dim
-from imbrex.ir.passes.halo import windows_of
 from imbrex.lower.build import program
 from imbrex.lower.warpgroup import Feed, WarpgroupGemm
 from imbrex.pipeline import Request, levels
@@ -50,7 +50,7 @@ def lowered(problem: Conv2d, tuning: str | None = None, algorithm: str | None = 
 
 
 def _fastest(problem: Conv2d, algorithm: str | None) -> HaloTuning | None:
-    found = windows_of(convolution_op(problem), int((algorithm or "halo:1").partition(":")[2]))
+    found = windows_of(task_of(problem), int((algorithm or "halo:1").partition(":")[2]))
     if isinstance(found, str) or isinstance(found.best(), str):
         return None
     legal = {tuning: halo_cycles(plan) for tuning, plan in found.by_rasters()}

@@ -8,8 +8,7 @@ operands, and so does a tuning for matrix instructions that wants its wide store
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
-from math import gcd
+from dataclasses import asdict, dataclass
 from typing import Any, Final, get_args
 
 from xdsl.context import Context
@@ -154,10 +153,7 @@ def gemm_context(op: GridwiseGemmOp) -> GemmContext:
     found = context_of(view, dtype_of(memref_type(op.a).get_element_type()))
     if op.phases is None or op.part_k is None:
         return found
-    parts, lengths = op.phases.data, op.part_k.data
-    mean = sum(lengths) * len(parts) // len(lengths)
-    each = gcd(found.k // len(parts), *lengths)
-    return replace(found, part_k=each, summed=len(set(parts)), mean_k=mean)
+    return found.of_phases(op.phases.data, op.part_k.data)
 
 
 def affix(

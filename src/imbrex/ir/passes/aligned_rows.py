@@ -13,13 +13,13 @@ not 16 bits wide, the copy also turns an operand whose k is not together.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
+from imbrex.config.algorithm.aligned import ALREADY, aligned_operands
 from imbrex.index.map import Dim
 from imbrex.ir.attrs import Bool
 from imbrex.ir.chain import map_of, strides_of
@@ -29,14 +29,11 @@ from imbrex.ir.passes.packing import Packing, pack_all, workspace
 from imbrex.ir.rewrite import Run, require_static, rewrite_each
 from imbrex.ir.shape import element_of, shape_of
 from imbrex.ir.source import InvalidOp
-from imbrex.view.copy.aligned import aligned, items
+from imbrex.view.copy.aligned import items
 from imbrex.view.copy.channels_last import ChannelsLast
-from imbrex.view.copy.data_tiled import VECTOR_BYTES
 from imbrex.view.gemm.product import overhang
 
-__all__ = ["ALREADY", "AlignedRows", "aligned_operands"]
-
-ALREADY: Final = f"rows of both operands are multiples of {VECTOR_BYTES} bytes"
+__all__ = ["AlignedRows"]
 
 
 @dataclass(frozen=True)
@@ -48,13 +45,6 @@ class AlignedRows(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         products = [o for o in op.walk() if isinstance(o, GemmOp)]
         rewrite_each([o for o in products if o.aligned is not None and o.aligned.data], _align)
-
-
-def aligned_operands(op: GemmOp) -> dict[str, ChannelsLast]:
-    """What is copied, by role; empty where both operands can be read where they are."""
-    size, arrays = element_bytes(element_of(op.a)), {"a": op.a, "b": op.b}
-    found = {role: aligned(_dims(op)[role], size, _gaps(array)) for role, array in arrays.items()}
-    return {role: of for role, of in found.items() if of is not None}
 
 
 def _gaps(array: SSAValue) -> tuple[int, ...] | None:
@@ -76,7 +66,9 @@ def _dims(op: GemmOp) -> dict[str, tuple[Dim, ...]]:
 
 def _align(op: GemmOp, run: Run) -> None:
     """The copies, then the product of them."""
-    packed, arrays = aligned_operands(op), dict(zip("abc", op.operands, strict=True))
+    arrays = dict(zip("abc", op.operands, strict=True))
+    gaps = {role: _gaps(array) for role, array in arrays.items()}
+    packed = aligned_operands(_dims(op), element_bytes(element_of(op.a)), gaps)
     if not packed:
         raise InvalidOp(op, f"there is nothing to align: {ALREADY}; leave the key out", "aligned")
     copies = [_packing(arrays[role], of, role, run) for role, of in packed.items()]

@@ -14,16 +14,15 @@ from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
-from imbrex.config.strips import Shape, is_tall, strips_of
-from imbrex.ir.element import element_bytes
+from imbrex.config.algorithm.depthwise import strips_shape
+from imbrex.config.strips import is_tall, strips_of
+from imbrex.ir.convolution import task_of
 from imbrex.ir.ops.problem import ConvOp
 from imbrex.ir.ops.thread import ThreadwiseGemmOp
-from imbrex.ir.passes.conv_to_gemm import convolution_of
 from imbrex.ir.passes.packing import copy, launch
 from imbrex.ir.passes.strip_registers import Met, Seen, Window, registers, seen_columns, seen_taps
 from imbrex.ir.passes.tall_strips import tall_strips_written
 from imbrex.ir.rewrite import Run
-from imbrex.ir.shape import element_of
 from imbrex.view.conv.slide import Slide
 from imbrex.view.conv.strips import Strips
 
@@ -32,8 +31,7 @@ __all__ = ["strips_written"]
 
 def strips_written(op: ConvOp, run: Run) -> None:
     """The launch of one convolution."""
-    direction = "backward_data" if op.WRITES == 1 else "forward"
-    convolution = Shape(convolution_of(op), direction, element_bytes(element_of(op.filter)))
+    convolution = strips_shape(task_of(op))
     strips = strips_of(convolution)
     if is_tall(convolution):
         return tall_strips_written(op, strips, run)

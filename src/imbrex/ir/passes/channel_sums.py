@@ -15,14 +15,15 @@ from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
-from imbrex.config.strips import Shape, strips_of
+from imbrex.config.algorithm.depthwise import strips_shape
+from imbrex.config.strips import strips_of
 from imbrex.index.map import Dim, Layer, layer_over
 from imbrex.index.rule import Broadcast, Merge, PassThrough, Unmerge
-from imbrex.ir.element import accumulator_type, element_bytes
+from imbrex.ir.convolution import convolution_of, task_of
+from imbrex.ir.element import accumulator_type
 from imbrex.ir.ops.problem import ConvOp
 from imbrex.ir.ops.thread import ThreadwiseGemmOp
 from imbrex.ir.passes.channel_strips import rows_met
-from imbrex.ir.passes.conv_to_gemm import convolution_of
 from imbrex.ir.passes.fold_sums import add_shares, folded
 from imbrex.ir.passes.packing import copy, launch, workspace
 from imbrex.ir.passes.strip_registers import Met, Widened, Window, registers, seen_columns
@@ -41,7 +42,7 @@ ORDER = "y x slot"
 def sums_over_strips(op: ConvOp, run: Run) -> None:
     """The launches of one convolution."""
     shape = convolution_of(op)
-    strips = strips_of(Shape(shape, "backward_weight", element_bytes(element_of(op.input))))
+    strips = strips_of(strips_shape(task_of(op)))
     numbering = strips.numbering
     assert isinstance(numbering, Shared), strips
     images = strips.window(shape.input, "hi", "wi")

@@ -10,35 +10,18 @@ are, in any layout.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from imbrex.config.strips import Direction, Shape, is_served
 from imbrex.ir.attrs import Bool
-from imbrex.ir.element import element_bytes
 from imbrex.ir.ops.problem import Conv2dBwdWeightOp, ConvOp
 from imbrex.ir.passes.channel_strips import strips_written
 from imbrex.ir.passes.channel_sums import sums_over_strips
-from imbrex.ir.passes.conv_to_gemm import convolution_of
 from imbrex.ir.rewrite import Run, rewrite_each
-from imbrex.ir.shape import element_of
 
-__all__ = ["ChannelVectors", "is_depthwise"]
-
-DIRECTIONS: Final[tuple[Direction, ...]] = ("backward_weight", "backward_data", "forward")
-"""By the operand that is written."""
-
-
-def is_depthwise(op: ConvOp) -> bool:
-    """Has each group one channel and one filter, with a window that lanes take?"""
-    sizes = op.sizes("filter")
-    if not op.is_grouped or not sizes["k"] == sizes["c"] == 1:
-        return False
-    direction = DIRECTIONS[op.WRITES]
-    return is_served(Shape(convolution_of(op), direction, element_bytes(element_of(op.filter))))
+__all__ = ["ChannelVectors"]
 
 
 @dataclass(frozen=True)

@@ -20,15 +20,17 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
-from imbrex.index.map import Dim, Map
+from imbrex.config.algorithm.phases import are_apart
+from imbrex.index.map import Map
 from imbrex.index.query import is_injective
 from imbrex.ir.attrs import Bool, Names, Sizes
 from imbrex.ir.chain import map_of
+from imbrex.ir.convolution import ROLES, convolution_of, task_of
 from imbrex.ir.element import element_bytes
 from imbrex.ir.ops.grid import GridwiseGemmOp
 from imbrex.ir.ops.problem import Conv2dBwdDataOp, Conv2dBwdWeightOp, ConvOp, GemmOp
 from imbrex.ir.passes import data_tiling
-from imbrex.ir.passes.interleave import Phases, phases_apart
+from imbrex.ir.passes.interleave import Phases
 from imbrex.ir.rewrite import Run, properties, require_static, rewrite_each
 from imbrex.ir.shape import element_of, shape_of
 from imbrex.ir.source import InvalidOp
@@ -38,7 +40,6 @@ from imbrex.view.conv.phase_tiles import PhaseTile, phase_tiles
 from imbrex.view.gemm import product
 from imbrex.view.gemm.product import GemmView
 
-ROLES = ("filter", "input", "output")
 ASKED: Final = {
     "channels_last": "channels-last",
     "input_last": "channels-last",
@@ -82,15 +83,6 @@ class ConvToGemm(ModulePass):
             _convolution(problem, run, self)
 
 
-def convolution_of(op: ConvOp) -> implicit_gemm.Convolution:
-    """The operation's numbers; InvalidOp while a size is `?`."""
-    require_static(op, (op.filter, op.input, op.output))
-    dims = [tuple(Dim(n, s) for n, s in op.sizes(role).items() if s is not None) for role in ROLES]
-    (sh, sw), (dh, dw) = op.strides.data, op.dilations.data
-    (rows, columns) = op.padding.data
-    return implicit_gemm.Convolution(dims[0], dims[1], dims[2], (sh, sw), (dh, dw), (rows, columns))
-
-
 def _convolution(op: ConvOp, run: Run, asked: ConvToGemm) -> None:
     shape, taps_first, channel_multiple = convolution_of(op), asked.taps_first, asked.channel_multiple
     match op:
@@ -123,7 +115,7 @@ def _backward_data(
             gridwise(op, run, tile.view, roles, "backward_data_v4r1", tile=tile)
         return
     views = implicit_gemm.backward_data_v4r1(shape, asked.taps_first, asked.channel_multiple)
-    if asked.phases_apart and phases_apart(op, shape):
+    if asked.phases_apart and are_apart(task_of(op)):
         apart = Phases(op, shape, run)
         for view, array in zip(views, apart.arrays, strict=True):
             dense = replace(view, c=Map(view.c.layers[:-1]))

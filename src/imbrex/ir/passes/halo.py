@@ -10,7 +10,7 @@ the one that the option `config` spells, or the fastest by the model.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from xdsl.context import Context
@@ -18,26 +18,19 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from imbrex.config import tuning
-from imbrex.config.halo.choice import Windows
+from imbrex.config.algorithm.windows import windows_of
 from imbrex.config.halo.lines import WindowTuning
 from imbrex.config.halo.space import diagonal_of
-from imbrex.config.halo_weight.plan import HaloWeightTuning
-from imbrex.config.target import GPU_TARGETS
-from imbrex.config.warpgroup.plan import CHIP
 from imbrex.diagnostic import Diagnostic
-from imbrex.ir.chain import map_of
-from imbrex.ir.element import dtype_of, element_bytes
+from imbrex.ir.convolution import ROLES, task_of
 from imbrex.ir.ops.grid import GridwiseGemmOp
-from imbrex.ir.ops.problem import Conv2dBwdDataOp, Conv2dBwdWeightOp, ConvOp
+from imbrex.ir.ops.problem import Conv2dBwdWeightOp, ConvOp
 from imbrex.ir.passes import halo_weight
-from imbrex.ir.passes.conv_to_gemm import ROLES, convolution_of, gridwise
+from imbrex.ir.passes.conv_to_gemm import gridwise
 from imbrex.ir.rewrite import Run, rewrite_each
-from imbrex.ir.shape import element_of, memref_type
 from imbrex.ir.source import InvalidOp
-from imbrex.view.conv.group_merge import GroupMerge
-from imbrex.view.conv.implicit_gemm import Convolution
 
-__all__ = ["Halo", "expect_diagonal", "groups_of", "halo_tuning", "refused", "windows_of"]
+__all__ = ["Halo", "expect_diagonal", "halo_tuning"]
 
 BACKWARD: Final = ("filter", "output", "input")
 
@@ -60,57 +53,10 @@ class Halo(ModulePass):
         rewrite_each(asking, lambda problem, run: _product(problem, self.config, run))
 
 
-def windows_of(op: ConvOp, merged: int = 1) -> Windows | str:
-    """A convolution as halo tunings see it, of so many groups as one, arrays copied where they have to be;
-    or why they do not.
-    """
-    if isinstance(op, Conv2dBwdWeightOp):
-        return "backward weight sums over pixels, each of them once"
-    direction = "backward_data" if isinstance(op, Conv2dBwdDataOp) else "forward"
-    written = op.operands[op.WRITES]
-    base, _ = map_of(written)
-    stored = element_bytes(memref_type(base).get_element_type())
-    conv, one = convolution_of(op), merged
-    if op.merged_groups is None and op.halo is not None:
-        one = op.halo.data  # already merged
-    elif merged > 1:
-        conv = _merged(conv, merged, "c" if direction == "forward" else "k")
-    windows = Windows(conv, direction, dtype_of(element_of(op.filter)), GPU_TARGETS[CHIP], stored, one)
-    return windows.raster if isinstance(windows.raster, str) else windows
-
-
-def _merged(conv: Convolution, count: int, last: str) -> Convolution:
-    """With channels, or those that a sum runs over, last in each array, as they are after copies."""
-    filters, *images = (GroupMerge(array, count).merged for array in (conv.filter, conv.input, conv.output))
-    read, written = (tuple(sorted(array, key=lambda d: d.name in "ck")) for array in images)
-    summed = tuple(sorted(filters, key=lambda d: d.name == last))
-    return replace(conv, filter=summed, input=read, output=written)
-
-
-def refused(op: ConvOp, merged: int, chip: str = CHIP) -> str | None:
-    """Why a convolution, of so many groups as one, is not served; None where it is."""
-    if chip != CHIP:
-        return f"{chip} has no warpgroups, {CHIP} has"
-    groups = op.sizes("filter").get("g") or 1
-    if merged < 1 or groups % merged:
-        return f"{merged} does not divide {groups} groups"
-    own = halo_weight.windows_of(op, merged) if isinstance(op, Conv2dBwdWeightOp) else None
-    windows = own or windows_of(op, merged)
-    found = windows if isinstance(windows, str) else windows.best()
-    return found if isinstance(found, str) else None
-
-
 def halo_tuning(op: GridwiseGemmOp) -> WindowTuning | None:
     """The one that a product is laid out for; None of other products."""
     own = None if op.tuning is None else tuning.parse(op.tuning.data)
     return own if isinstance(own, WindowTuning) else None
-
-
-def groups_of(given: WindowTuning | HaloWeightTuning, op: ConvOp) -> int:
-    """How many groups a tuning computes as one."""
-    sizes = op.sizes("filter")
-    each = (sizes["k"] if isinstance(op, Conv2dBwdDataOp) else sizes["c"]) or given.channels
-    return min(sizes.get("g") or 1, max(1, given.channels // each))
 
 
 def _product(op: ConvOp, config: str, run: Run) -> None:
@@ -118,7 +64,7 @@ def _product(op: ConvOp, config: str, run: Run) -> None:
     if isinstance(op, Conv2dBwdWeightOp):
         halo_weight.products(op, given, run)
         return
-    windows = windows_of(op)
+    windows = windows_of(task_of(op))
     if isinstance(windows, str):
         raise InvalidOp(op, f"windows do not come into shared memory once: {windows}")
     if given is not None and not isinstance(given, WindowTuning):

@@ -14,42 +14,24 @@ from xdsl.ir import SSAValue
 
 from imbrex.index.map import Dim, layer_over
 from imbrex.index.rule import Embed, PassThrough
-from imbrex.ir.chain import finish_of
 from imbrex.ir.element import element_bytes
 from imbrex.ir.ops.problem import Conv2dBwdDataOp, ConvOp
 from imbrex.ir.passes.packing import copy, launch, workspace
 from imbrex.ir.rewrite import Run
 from imbrex.ir.shape import PRIVATE, element_of
 from imbrex.view.conv import implicit_gemm
-from imbrex.view.copy.interleave import Interleave, interleaves
+from imbrex.view.copy.interleave import Interleave
 
-__all__ = ["Phases", "first_phase", "leaves_gaps", "phases_apart"]
+__all__ = ["Phases", "first_phase"]
 
 PHASE: Final = "phase"
 """The workspaces' name."""
-READ_BYTES: Final = 64
-"""Of a work item that reads a phase out of the input, under way together."""
-
-
-def phases_apart(op: Conv2dBwdDataOp, shape: implicit_gemm.Convolution) -> bool:
-    """Do phases that are stored where they belong leave gaps, so that a launch had better do that?"""
-    return interleaves(shape) and finish_of(op.input) is None
-
-
-def leaves_gaps(op: ConvOp) -> bool:
-    """The same of an operation of any direction."""
-    return (
-        isinstance(op, Conv2dBwdDataOp)
-        and op.input_layout.data[-1] == "wi"
-        and op.strides.data[1] > 1
-        and finish_of(op.input) is None
-    )
 
 
 def first_phase(op: ConvOp, shape: implicit_gemm.Convolution, run: Run) -> SSAValue:
     """The elements of an input that windows of one tap read, none of them in padding: a dense workspace."""
     element = element_of(op.input)
-    view = Interleave(shape, element_bytes(element), shape.height.stride, READ_BYTES)
+    view = Interleave.reading(shape, element_bytes(element))
     (phase, *_) = implicit_gemm.phases(shape)
     dest = workspace("sampled", element, view.phase(*phase), run)
     source = run.view(op.input, view.first.layers, "input")

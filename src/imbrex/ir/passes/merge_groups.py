@@ -15,7 +15,6 @@ tuning that the option `config` spells, or where that is faster by the model.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -23,19 +22,17 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 
 from imbrex.config import tuning
+from imbrex.config.algorithm.groups import copies_of
 from imbrex.ir.attrs import Bool, Names
+from imbrex.ir.convolution import ROLES, convolution_of, task_of
 from imbrex.ir.element import element_bytes
 from imbrex.ir.ops.problem import Conv2dBwdDataOp, Conv2dBwdWeightOp, ConvOp
-from imbrex.ir.passes.channels_last import packed_alone, packed_arrays
-from imbrex.ir.passes.conv_to_gemm import ROLES, convolution_of
-from imbrex.ir.passes.halo_weight import reads_planes
 from imbrex.ir.passes.packing import pack, workspace
 from imbrex.ir.passes.tiling import number
 from imbrex.ir.rewrite import Run, rewrite_each
 from imbrex.ir.shape import element_of
 from imbrex.view.conv.group_merge import GroupMerge
 from imbrex.view.copy.channels_last import ChannelsLast
-from imbrex.view.copy.data_tiled import VECTOR_BYTES
 
 __all__ = ["MergeGroups"]
 
@@ -71,17 +68,9 @@ def _merge(op: ConvOp, given: tuning.Tuning | None, run: Run) -> None:
         else:
             operands.append(run.view(array, of.map.layers, f"merged_{role}"))
     made = run.add(type(op).build(operands=operands, properties=properties))
-    if packed_arrays(made) and not reads_planes(made, given):
-        made.properties[_copies_of(made)] = Bool(True)
-
-
-def _copies_of(op: ConvOp) -> str:
-    """Which copies of a merged convolution to ask for; a halo is of pixels whose channels lie together."""
-    if op.halo is not None:
-        return "channels_last"
-    plane = prod(op.sizes("output")[name] or 1 for name in ("ho", "wo"))
-    is_in_pieces = plane * element_bytes(element_of(op.output)) % VECTOR_BYTES == 0
-    return "input_last" if is_in_pieces and packed_alone(op, "input") else "channels_last"
+    key = copies_of(task_of(made), op.halo is not None, given)
+    if key is not None:
+        made.properties[key] = Bool(True)
 
 
 def _block_diagonal(

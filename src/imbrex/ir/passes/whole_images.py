@@ -10,34 +10,27 @@ phase, which a launch puts where it belongs.  See `view.conv.whole_images`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from imbrex.config.warpgroup.plan import CHIP
-from imbrex.diagnostic import Diagnostic
-from imbrex.index.map import Dim
-from imbrex.ir.element import element_bytes
+from imbrex.config.algorithm.pointwise import is_served, pointwise_of
+from imbrex.ir.convolution import ROLES, task_of
 from imbrex.ir.ops.problem import Conv2dBwdDataOp, Conv2dBwdWeightOp, ConvOp
-from imbrex.ir.passes.conv_to_gemm import ROLES, convolution_of, gridwise
-from imbrex.ir.passes.interleave import Phases, first_phase, phases_apart
+from imbrex.ir.passes.conv_to_gemm import gridwise
+from imbrex.ir.passes.interleave import Phases, first_phase
 from imbrex.ir.passes.tiling import number
 from imbrex.ir.rewrite import Run, rewrite_each
-from imbrex.ir.shape import element_of
 from imbrex.ir.source import InvalidOp
-from imbrex.view.conv.implicit_gemm import Convolution, phases
-from imbrex.view.conv.whole_images import NOT_SERVED, WholeImages, serves
-from imbrex.view.copy.sampled import sampled
+from imbrex.view.conv.whole_images import NOT_SERVED, WholeImages
 
-__all__ = ["WholeImagesPass", "expect_images", "is_served"]
+__all__ = ["WholeImagesPass"]
 
 ALGORITHM: Final = "whole_images"
-"""Of the product."""
-ROW_BYTES: Final = (32, 64, 128)
-"""Of shared memory."""
+"""What its products are called."""
 
 
 @dataclass(frozen=True)
@@ -51,42 +44,11 @@ class WholeImagesPass(ModulePass):
         rewrite_each(asking, lambda problem, run: _product(problem, number(problem, "whole_images"), run))
 
 
-def pointwise_of(op: ConvOp) -> Convolution:
-    """The convolution, or, where windows of one tap leave out some of the input, that of what they do not."""
-    shape = convolution_of(op)
-    if isinstance(op, Conv2dBwdDataOp) and phases_apart(op, shape):
-        (rows, columns), *others = phases(shape)
-        if others or (rows.extent, columns.extent) != (shape.height.out, shape.width.out):
-            return shape
-        sizes = {"hi": rows.extent, "wi": columns.extent}
-        dense = tuple(Dim(d.name, sizes.get(d.name, d.size)) for d in shape.input)
-        return replace(shape, input=dense, strides=(1, 1), padding=((0, 0), (0, 0)))
-    if isinstance(op, Conv2dBwdWeightOp) and (small := sampled(shape)) and small.step > 1:
-        return small.conv
-    return shape
-
-
-def is_served(op: ConvOp) -> bool:
-    """See `view.whole_images.serves`."""
-    return serves(pointwise_of(op), element_bytes(element_of(op.operands[(op.WRITES + 1) % 3])))
-
-
-def expect_images(asked: str, op: ConvOp, machine: str) -> None:
-    """A Diagnostic where it is not served, or the count is of no row of shared memory."""
-    if machine != CHIP or not is_served(op):
-        message = f"algorithm '{asked}': {NOT_SERVED}"
-        raise Diagnostic(message, hint=f"leave the algorithm out; it is for {CHIP}")
-    rows = [str(row // element_bytes(element_of(op.filter))) for row in ROW_BYTES]
-    word, _, count = asked.partition(":")
-    if count not in rows:
-        message = f"algorithm '{asked}' says how many positions of an image a row of shared memory holds"
-        raise Diagnostic(message, hint=f"write '{word}:COUNT' with a COUNT of {', '.join(rows)}")
-
-
 def _product(op: ConvOp, multiple: int, run: Run) -> None:
-    if not is_served(op):
+    task = task_of(op)
+    if not is_served(task):
         raise InvalidOp(op, f"'whole_images': {NOT_SERVED}", "whole_images")
-    shape, pointwise = convolution_of(op), pointwise_of(op)
+    shape, pointwise = task.conv, pointwise_of(task)
     images, is_strided = WholeImages(pointwise, multiple), pointwise != shape
     match op:
         case Conv2dBwdWeightOp():

@@ -18,22 +18,18 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 
+from imbrex.config.algorithm.few_channels import NOT_SERVED, rows_of
 from imbrex.index.map import Map
 from imbrex.ir.attrs import Bool, Names, Padding
-from imbrex.ir.element import element_bytes
-from imbrex.ir.ops.problem import Conv2dBwdDataOp, Conv2dBwdWeightOp, ConvOp
-from imbrex.ir.passes.conv_to_gemm import convolution_of
+from imbrex.ir.convolution import task_of
+from imbrex.ir.ops.problem import Conv2dBwdWeightOp, ConvOp
 from imbrex.ir.passes.packing import Packing, pack_all, workspace
 from imbrex.ir.rewrite import Run, rewrite_each
 from imbrex.ir.shape import element_of
 from imbrex.ir.source import InvalidOp
-from imbrex.view.conv.window_rows import WindowRows, window_rows
+from imbrex.view.conv.window_rows import WindowRows
 
-__all__ = ["NOT_SERVED", "WindowRowsPass", "rows_of"]
-
-NOT_SERVED = (
-    "only forward and backward weight, of channels of fewer than 16 bytes and taps side by side, serve"
-)
+__all__ = ["WindowRowsPass"]
 
 
 @dataclass(frozen=True)
@@ -46,15 +42,8 @@ class WindowRowsPass(ModulePass):
         rewrite_each([o for o in op.walk() if isinstance(o, ConvOp) and o.window_rows == Bool(True)], _copy)
 
 
-def rows_of(op: ConvOp) -> WindowRows | None:
-    """How a convolution is copied; None where it cannot be."""
-    if isinstance(op, Conv2dBwdDataOp):
-        return None
-    return window_rows(convolution_of(op), element_bytes(element_of(op.input)))
-
-
 def _copy(op: ConvOp, run: Run) -> None:
-    found = rows_of(op)
+    found = rows_of(task_of(op))
     if found is None:
         raise InvalidOp(op, f"'window_rows': {NOT_SERVED}", "window_rows")
     properties: dict[str, Attribute] = {k: p for k, p in op.properties.items() if k != "window_rows"}

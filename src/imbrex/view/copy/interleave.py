@@ -34,6 +34,8 @@ VECTOR_BYTES: Final = 16
 """The widest access of a work item."""
 MOVED_BYTES: Final = 32
 """Of a work item, on their way together; more made the stores of an H200 slower."""
+READ_BYTES: Final = 64
+"""Bytes of a work item that reads a phase out of the input, under way together."""
 
 Entry = tuple[Rule, str, str]
 
@@ -60,6 +62,11 @@ class Interleave:
         """With as many rows as the phases of that convolution want."""
         starts = {rows.start for rows, _ in phases(conv)}
         return cls(conv, element_bytes, conv.height.stride if len(starts) > 1 else 1, workitems=workitems)
+
+    @classmethod
+    def reading(cls, conv: Convolution, element_bytes: int) -> Interleave:
+        """What reads the first phase out of an input whose windows have one tap."""
+        return cls(conv, element_bytes, conv.height.stride, READ_BYTES)
 
     @property
     def residues(self) -> int:

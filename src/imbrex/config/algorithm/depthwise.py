@@ -1,0 +1,19 @@
+"""Depthwise convolutions, which lanes multiply."""
+
+from __future__ import annotations
+
+from imbrex.config.algorithm.task import ConvTask
+from imbrex.config.strips import Shape, is_served
+
+__all__ = ["is_depthwise", "strips_shape"]
+
+
+def is_depthwise(task: ConvTask) -> bool:
+    """Has each group one channel and one filter, with a window that lanes take?"""
+    sizes = dict(task.conv.filter)
+    return task.conv.is_grouped and sizes["k"] == sizes["c"] == 1 and is_served(strips_shape(task))
+
+
+def strips_shape(task: ConvTask) -> Shape:
+    """The convolution as work items that have strips of it see it."""
+    return Shape(task.conv, task.direction, task.dtype.bytes)

@@ -1,0 +1,19 @@
+"""Convolutions of few channels, whose window rows are copied as one stretch; see `view.conv.window_rows`."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from imbrex.config.algorithm.task import ConvTask
+from imbrex.view.conv.window_rows import WindowRows, window_rows
+
+__all__ = ["NOT_SERVED", "rows_of"]
+
+NOT_SERVED: Final = (
+    "only forward and backward weight, of channels of fewer than 16 bytes and taps side by side, serve"
+)
+
+
+def rows_of(task: ConvTask) -> WindowRows | None:
+    """How a convolution is copied; None where it cannot be."""
+    return None if task.is_backward_data else window_rows(task.conv, task.dtype.bytes)

@@ -1,0 +1,94 @@
+"""ConvTask: a convolution as an algorithm meets it, its three arrays as they are or as copies have left them.
+
+What an algorithm asks (does it serve, what would it copy, which products are there) is a function of this
+value: the compiler's passes make one of an operation, `task_of` one of a problem, and both get one answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+from imbrex.dtype import DType
+from imbrex.index.map import Dim, Layer, Map
+from imbrex.problem import Conv2d
+from imbrex.problem.conv import Direction
+from imbrex.view.conv.implicit_gemm import Convolution
+
+__all__ = ["READ", "ROLES", "ConvTask", "Role", "task_of", "whole_view"]
+
+Role: TypeAlias = Literal["filter", "input", "output"]
+ROLES: Final[tuple[Role, Role, Role]] = ("filter", "input", "output")
+WRITTEN: Final[Mapping[Direction, Role]] = {
+    "forward": "output",
+    "backward_data": "input",
+    "backward_weight": "filter",
+}
+READ: Final[Mapping[Direction, Mapping[Role, str]]] = {
+    "forward": {"filter": "c", "input": "c"},
+    "backward_data": {"filter": "k", "output": "k"},
+    "backward_weight": {"output": "k", "input": "c"},
+}
+"""The arrays that are read, with the channel of each that copies bring together."""
+
+
+@dataclass(frozen=True)
+class ConvTask:
+    """dtype: of elements that are read.  stored: of those of the result.
+
+    is_finished: does an epilogue come between the sums and the result?  merged: so many groups have been made
+    one, with zeros between.  below: layers from the convolution's dims to the array in memory, topmost first,
+    of filter, input and output.
+    """
+
+    conv: Convolution
+    direction: Direction
+    dtype: DType
+    stored: DType
+    is_finished: bool = False
+    merged: int = 1
+    below: tuple[tuple[Layer, ...], tuple[Layer, ...], tuple[Layer, ...]] = ((), (), ())
+
+    @property
+    def written(self) -> Role:
+        """The array that is computed."""
+        return WRITTEN[self.direction]
+
+    @property
+    def is_backward_weight(self) -> bool:
+        return self.direction == "backward_weight"
+
+    @property
+    def is_backward_data(self) -> bool:
+        return self.direction == "backward_data"
+
+    @property
+    def groups(self) -> int:
+        return dict(self.conv.filter).get("g", 1)
+
+    def array(self, role: Role) -> tuple[Dim, ...]:
+        """Dims of an array, in memory order."""
+        return {"filter": self.conv.filter, "input": self.conv.input, "output": self.conv.output}[role]
+
+    def layers(self, role: Role) -> tuple[Layer, ...]:
+        """Layers below the dims of an array."""
+        return self.below[ROLES.index(role)]
+
+    def dtype_of(self, role: Role) -> DType:
+        """Element type of an array."""
+        return self.stored if role == self.written else self.dtype
+
+
+def task_of(problem: Conv2d) -> ConvTask:
+    """The convolution that a problem asks for."""
+    filters, images, results = (tuple(Dim(name, size) for name, size in problem.dims(role)) for role in ROLES)
+    padding = (problem.pad_h, problem.pad_w)
+    conv = Convolution(filters, images, results, problem.stride, problem.dilation, padding)
+    stored = problem.element(problem.written)
+    return ConvTask(conv, problem.direction, problem.dtype, stored, problem.epilogue is not None)
+
+
+def whole_view(map: Map, below: tuple[Layer, ...]) -> Map:
+    """A map of an array's dims, down to the array in memory."""
+    return Map((*map.layers, *below))

@@ -1,0 +1,97 @@
+"""A convolution as tunings of `halo` see it: pixels that come into shared memory once for all taps."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+
+from imbrex.config.algorithm.task import ConvTask
+from imbrex.config.halo.choice import Windows
+from imbrex.config.halo.lines import WindowTuning
+from imbrex.config.halo_weight.choice import WeightWindows
+from imbrex.config.halo_weight.plan import HaloWeightTuning
+from imbrex.config.target import GPU_TARGETS
+from imbrex.config.tuning import Tuning
+from imbrex.config.warpgroup.plan import CHIP
+from imbrex.view.conv.group_merge import GroupMerge
+from imbrex.view.conv.implicit_gemm import Convolution
+
+__all__ = ["best_of", "groups_of", "reads_planes", "refused", "weights_of", "windows_of"]
+
+
+@lru_cache(maxsize=256)
+def windows_of(task: ConvTask, merged: int = 1) -> Windows | str:
+    """Forward or backward data, of so many groups as one, arrays copied where they have to be; or why there
+    are none.
+    """
+    if task.is_backward_weight:
+        return "backward weight sums over pixels, each of them once"
+    direction = "backward_data" if task.is_backward_data else "forward"
+    conv, one = task.conv, task.merged
+    if task.merged == 1 and merged > 1:
+        conv, one = _merged(conv, merged, "k" if task.is_backward_data else "c"), merged
+    windows = Windows(conv, direction, task.dtype, GPU_TARGETS[CHIP], task.stored.bytes, one)
+    return windows.raster if isinstance(windows.raster, str) else windows
+
+
+@lru_cache(maxsize=256)
+def weights_of(task: ConvTask, merged: int = 1) -> WeightWindows | str:
+    """Backward weight, of so many groups as one, arrays copied where they have to be; or why there are
+    none.
+    """
+    conv, one = task.conv, task.merged
+    if task.merged == 1 and merged > 1:
+        conv, one = _merged_weights(conv, merged), merged
+    windows = WeightWindows(conv, task.dtype, GPU_TARGETS[CHIP], one)
+    return windows.pixels if isinstance(windows.pixels, str) else windows
+
+
+def refused(task: ConvTask, merged: int) -> str | None:
+    """Why a convolution, of so many groups as one, is not served; None where it is."""
+    if merged < 1 or task.groups % merged:
+        return f"{merged} does not divide {task.groups} groups"
+    found = best_of(task, merged)
+    return found if isinstance(found, str) else None
+
+
+@lru_cache(maxsize=256)
+def best_of(task: ConvTask, merged: int = 1) -> WindowTuning | HaloWeightTuning | str:
+    """The fastest tuning by the model, of so many groups as one; a reason where none is legal."""
+    windows = (weights_of if task.is_backward_weight else windows_of)(task, merged)
+    return windows if isinstance(windows, str) else windows.best()
+
+
+def groups_of(given: WindowTuning | HaloWeightTuning, task: ConvTask) -> int:
+    """How many groups a tuning computes as one."""
+    each = dict(task.conv.filter)["k" if task.is_backward_data else "c"]
+    return min(task.groups, max(1, given.channels // each))
+
+
+def reads_planes(task: ConvTask, given: Tuning | None) -> bool:
+    """Does backward weight read pixels once, out of the planes that they lie in: by the tuning that is given,
+    or where that is faster by the model?
+    """
+    if not task.is_backward_weight:
+        return False
+    windows = weights_of(task)
+    if isinstance(windows, str):
+        return False
+    if given is None:
+        return windows.planes_pay
+    return isinstance(given, HaloWeightTuning) and windows.reads_planes(given)
+
+
+def _merged(conv: Convolution, count: int, last: str) -> Convolution:
+    """With channels, or those that a sum runs over, last in each array, as they are after copies."""
+    filters, *images = (GroupMerge(array, count).merged for array in (conv.filter, conv.input, conv.output))
+    read, written = (tuple(sorted(array, key=lambda d: d.name in "ck")) for array in images)
+    summed = tuple(sorted(filters, key=lambda d: d.name == last))
+    return replace(conv, filter=summed, input=read, output=written)
+
+
+def _merged_weights(conv: Convolution, count: int) -> Convolution:
+    """With the channels of what is read last, as they are after copies."""
+    filters, images, results = (GroupMerge(a, count).merged for a in (conv.filter, conv.input, conv.output))
+    read = tuple(sorted(images, key=lambda d: d.name == "c"))
+    results = tuple(sorted(results, key=lambda d: d.name == "k"))
+    return replace(conv, filter=filters, input=read, output=results)

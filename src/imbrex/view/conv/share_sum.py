@@ -1,0 +1,68 @@
+"""ShareSum: the filters of all shares of a backward weight, and the launch that adds them up.
+
+shares   [share, g, k, y, x, c]     of sums, in one order whatever the filter's
+filter   in its own
+
+read     (workgroup, workitem, value) -> shares
+written  (workgroup, workitem, turn) -> filter
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from imbrex.index.map import Dim, Layer, Map, layer_over
+from imbrex.index.rule import Merge, PassThrough
+from imbrex.view.conv.weight_raster import SHARE, beside
+from imbrex.view.work.fold import Total
+
+__all__ = ["ShareSum"]
+
+WORKITEMS: Final = 256
+"""Work items of a workgroup that adds up shares."""
+
+
+@dataclass(frozen=True)
+class ShareSum:
+    """filter: dims in memory order."""
+
+    shares: int
+    filter: tuple[Dim, ...]
+
+    @property
+    def stored(self) -> tuple[Dim, ...]:
+        """Dims of the shares."""
+        return Dim(SHARE, self.shares), *sorted(self.filter, key=lambda d: d.name == "c")
+
+    @cached_property
+    def total(self) -> Total:
+        """The sum of each cell of a filter."""
+        return Total(self.shares, dict(self._cells.upper)["cell"], WORKITEMS)
+
+    @property
+    def read(self) -> Map:
+        return Map((*self.total.read(), self._cells))
+
+    @property
+    def written(self) -> Map:
+        turned = layer_over(self.filter, *((PassThrough(), d.name, d.name) for d in self.stored[1:]))
+        placed = layer_over(turned.upper, (Merge(), "cell", self._names))
+        return Map((*self.total.stored(), placed, turned))
+
+    def shared(self, sums: Map, below: Sequence[Layer]) -> Map:
+        """A map to (share, the filter's dims) down to the shares.  below: layers of the filter."""
+        share, *_ = self.stored
+        passed = ((PassThrough(), d.name, d.name) for d in (share, *self.filter))
+        ordered = layer_over(self.stored, *passed)
+        return Map((*sums.layers, *(beside(layer, share) for layer in below), ordered))
+
+    @property
+    def _names(self) -> str:
+        return " ".join(d.name for d in self.stored[1:])
+
+    @property
+    def _cells(self) -> Layer:
+        return layer_over(self.stored, (PassThrough(), SHARE, SHARE), (Merge(), "cell", self._names))

@@ -1,0 +1,45 @@
+"""Boxes: an array copied by work items that move a box of elements each, through their registers.
+
+    read     (workgroup, workitem, other, slot) -> array       guarded where the copy has more than the array
+    written  (workgroup, workitem, other, slot) -> the copy
+
+`PlaneTiles` and `LineTiles`, which go through shared memory, say the same two maps: an ArrayCopy is any of
+the three.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from imbrex.index.map import Map
+from imbrex.view.copy.data_tiled import Items
+from imbrex.view.copy.line_tiles import LineTiles
+from imbrex.view.copy.plane_tiles import PlaneTiles
+
+__all__ = ["ArrayCopy", "Boxes"]
+
+
+@dataclass(frozen=True)
+class Boxes:
+    """placed: from the copy to the array.  items: who moves what.
+
+    wide: (workgroup, workitem, other, slot) -> array, where a work item reads `step` times as many neighbours
+    as it moves, and keeps the first of each `step`; else None.
+    """
+
+    placed: Map
+    items: Items
+    wide: Map | None = None
+    step: int = 1
+
+    @property
+    def read(self) -> Map:
+        return self.wide or self.items.map.then(self.placed)
+
+    @property
+    def written(self) -> Map:
+        return self.items.map
+
+
+ArrayCopy: TypeAlias = Boxes | PlaneTiles | LineTiles
