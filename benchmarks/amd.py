@@ -18,10 +18,11 @@ from typing import Any
 
 import imbrex
 from imbrex import Gemm
-from imbrex.build.amd.code_object import CHIPS, CodeObject, build_code_object
+from imbrex.build.amd.code_object import CodeObject, build_code_object
 from imbrex.build.amd.hot_loop import Conflicts, HotLoop, find_mca, hot_loop
 from imbrex.build.amd.report import Resources, resources
 from imbrex.build.toolchain import find_compiler
+from imbrex.chip import gpus
 from imbrex.cli.bench import write_report
 from imbrex.cli.progress import progress
 from imbrex.cli.source import read_problems
@@ -204,7 +205,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--chip", default="gfx942", choices=CHIPS)
+    parser.add_argument("--chip", default="gfx942", choices=gpus("AMD"))
     parser.add_argument("--types", default="f16,f32,i8")
     parser.add_argument("--layouts", default="NHWC,NCHW")
     parser.add_argument("--size", type=int, default=4096, help="of the GEMM, all three")

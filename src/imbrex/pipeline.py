@@ -7,15 +7,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from imbrex.algorithm import Request, algorithm_of, to_product
-from imbrex.build.amd.code_object import CHIPS
 from imbrex.build.amd.lds import LdsCost
-from imbrex.build.nvidia.cubin import ARCHITECTURES
+from imbrex.chip import CPU_ISAS, GPU_TARGETS, WAVES, Target, gpus
 from imbrex.config import tuning as tunings
 from imbrex.config.short import is_short
-from imbrex.config.target import CPU_ISAS, GPU_TARGETS, Target
 from imbrex.config.tiles import AUTO, DATA_PARALLEL, Auto, TileSchedule
 from imbrex.config.tuning import Tuning
-from imbrex.config.warpgroup.plan import CHIP
 from imbrex.diagnostic import Diagnostic
 from imbrex.emit.bundle import Bundle, Facts, bundle
 from imbrex.emit.cuda.geometry import launch_facts
@@ -130,7 +127,8 @@ def _lowered(request: Request) -> Lowered:
         tuple(strides) if any(o.strides for o in operands) else (),
     )
     made = program(module, written)
-    overlapped = early(made, is_short(request.problem)) if request.machine.name == CHIP else frozenset[str]()
+    overlaps = request.machine.overlaps_launches
+    overlapped = early(made, is_short(request.problem)) if overlaps else frozenset[str]()
     files = bundle(made, facts, request.target, overlapped)
     costs = _lds_costs(made, request.target)
     steps = steps_of(made, request.target, overlapped)
@@ -143,7 +141,7 @@ def schedule_of(request: Request) -> TileSchedule | Auto:
     """
     if request.schedule is not None:
         return request.schedule
-    return AUTO if request.machine.name == CHIP and request.tuning is None else DATA_PARALLEL
+    return AUTO if request.machine.multiprocessor and request.tuning is None else DATA_PARALLEL
 
 
 def _chosen(used: tuple[Tuning, ...], schedules: tuple[str, ...]) -> str:
@@ -154,9 +152,9 @@ def _chosen(used: tuple[Tuning, ...], schedules: tuple[str, ...]) -> str:
 
 
 def _lds_costs(made: Program, target: str) -> dict[str, LdsCost]:
-    if target not in CHIPS:
+    if target not in gpus("AMD"):
         return {}
-    found = {kernel.name: lds_traffic(kernel, target) for kernel in made.kernels}
+    found = {kernel.name: lds_traffic(kernel, GPU_TARGETS[target]) for kernel in made.kernels}
     return {name: LdsCost(*traffic.factors, traffic.extra) for name, traffic in found.items()}
 
 
@@ -177,7 +175,7 @@ def steps_of(made: Program, target: str, overlapped: frozenset[str] = frozenset(
 def _launch(kernel: Kernel, places: Mapping[str, int], target: str) -> Launch:
     arguments = tuple(places[buffer.name] for buffer in kernel.arguments)
     plain = Launch(kernel.name, kernel.grid_size, kernel.block_size, arguments)
-    return replace(plain, **launch_facts(kernel)._asdict()) if target in ARCHITECTURES else plain
+    return replace(plain, **launch_facts(kernel)._asdict()) if target in gpus("NVIDIA") else plain
 
 
 def machine_for(
@@ -190,6 +188,6 @@ def machine_for(
 ) -> Target:
     """What a schedule is chosen for: this CPU core, or a GPU; "emulate" stands for gfx942."""
     if target != "cpu":
-        return GPU_TARGETS["gfx942" if target == "emulate" else target]
+        return WAVES if target == "emulate" else GPU_TARGETS[target]
     known = {"l2_bytes": l2_bytes, "l3_bytes": l3_bytes, "fma_per_cycle": fma_per_cycle}
     return replace(CPU_ISAS[isa], threads=threads, **{k: v for k, v in known.items() if v})

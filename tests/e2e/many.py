@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from imbrex.build.shared import build_shared
-from imbrex.config.target import GPU_TARGETS
+from imbrex.chip import GPU_TARGETS
 from imbrex.config.tuning import parse
 from imbrex.emit.bundle import Bundle
 from imbrex.pipeline import Request, lower

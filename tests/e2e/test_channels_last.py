@@ -13,7 +13,7 @@ from tests.e2e.many import Case, wrong
 
 import imbrex
 from imbrex import Conv2d, Diagnostic
-from imbrex.config.target import GPU_TARGETS
+from imbrex.chip import GPU_TARGETS
 from imbrex.pipeline import Request, algorithm_of
 
 SHAPES = {

@@ -11,7 +11,7 @@ import pytest
 from tests.e2e.many import Case, wrong
 
 from imbrex import Conv2d, Diagnostic
-from imbrex.config.target import GPU_TARGETS
+from imbrex.chip import GPU_TARGETS
 from imbrex.pipeline import Request, algorithm_of
 
 NHWC = " -I NHWC -f KYXC -O NHWK"

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 from tests.e2e.covering import Row, covering
 
+from imbrex.chip import GPU_TARGETS
 from imbrex.cli.meaning import executed
-from imbrex.config.target import GPU_TARGETS
 from imbrex.kernel import compile
 from imbrex.pipeline import Request
 from imbrex.problem import Gemm

@@ -21,10 +21,10 @@ from tests.fuzz.texts import schedules, tunings
 
 import imbrex
 from imbrex.build.cache import CacheWarning
+from imbrex.chip import CPU_ISAS, GPU_TARGETS
 from imbrex.cli import main
 from imbrex.cli.meaning import executed, small
 from imbrex.config import tiles
-from imbrex.config.target import CPU_ISAS, GPU_TARGETS
 from imbrex.diagnostic import Diagnostic
 from imbrex.ir.dialect import load
 from imbrex.ir.printed import print_module

@@ -18,10 +18,10 @@ from tests.fuzz.drawn import (
 )
 from tests.fuzz.generator import Generator, expect_message
 
+from imbrex.chip import CPU_ISAS, GPU_TARGETS
 from imbrex.config import tiles, tuning
 from imbrex.config.context import GemmContext
 from imbrex.config.legal import check
-from imbrex.config.target import CPU_ISAS, GPU_TARGETS
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import F16, F32
 from imbrex.problem import epilogue, from_json, parse_problem, problem_text

@@ -18,12 +18,13 @@ from elftools.elf.elffile import ELFFile
 from tests.hashes.assembly_text import instructions, nameless
 from tests.hashes.hash_cases import HOPPER, HashCase
 
-from imbrex.build.amd.code_object import CHIPS, compile_code_object
+from imbrex.build.amd.code_object import compile_code_object
 from imbrex.build.amd.usage import usages as amd_usages
 from imbrex.build.isa import isa
 from imbrex.build.nvidia.cubin import LOG, compile_cubin, compiler_version
 from imbrex.build.nvidia.report import usages as nvidia_usages
 from imbrex.build.toolchain import FLAGS, find_compiler, run_all, write_sources
+from imbrex.chip import gpus
 from imbrex.config import tiles, tuning
 from imbrex.pipeline import Lowered, Request, lower, machine_for
 
@@ -66,7 +67,7 @@ def compiled(case: HashCase, name: str = NAME) -> tuple[KernelCode, ...]:
     with TemporaryDirectory() as folder:
         if case.target == HOPPER:
             found = _of_cubin(lowered, Path(folder))
-        elif case.target in CHIPS:
+        elif case.target in gpus("AMD"):
             found = _of_code_object(lowered, case.target, Path(folder))
         else:
             found = _of_unit(lowered, case.isa, Path(folder))

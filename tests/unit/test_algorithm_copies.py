@@ -9,8 +9,8 @@ import pytest
 from imbrex.algorithm.choice import algorithm_of
 from imbrex.algorithm.copies import moved_bytes
 from imbrex.algorithm.passes import to_product
+from imbrex.chip import GPU_TARGETS
 from imbrex.config.request import Request
-from imbrex.config.target import GPU_TARGETS
 from imbrex.ir.dialect import context
 from imbrex.ir.problem_module import problem_module
 from imbrex.problem import Conv2d

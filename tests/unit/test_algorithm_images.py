@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from imbrex import Diagnostic
-from imbrex.config.target import GPU_TARGETS
+from imbrex.chip import GPU_TARGETS
 from imbrex.ir.ops.grid import LaunchOp
 from imbrex.ir.ops.memory import FillOp
 from imbrex.pipeline import Request, algorithm_of, levels

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from imbrex import Diagnostic
+from imbrex.chip import GPU_TARGETS
 from imbrex.config import tuning as tunings
-from imbrex.config.target import GPU_TARGETS
 from imbrex.ir.ops.grid import LaunchOp
 from imbrex.ir.ops.memory import FillOp
 from imbrex.ir.ops.warpgroup import WarpgroupGemmOp

@@ -15,7 +15,7 @@ import pytest
 PACKAGE = Path(__file__).resolve().parents[2] / "src" / "imbrex"
 
 ORDER = (
-    "version", "diagnostic", "numeral", "limit", "symbol", "chip", "dtype", "index", "problem", "view",
+    "version", "diagnostic", "numeral", "limit", "symbol", "dtype", "chip", "index", "problem", "view",
     "config", "ir", "lower", "emit", "build", "cdna", "run", "verify", "algorithm", "pipeline",
     "kernel", "function", "bench", "cli", "__main__", "__init__",
 )  # fmt: skip

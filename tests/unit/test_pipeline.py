@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from imbrex.chip import CPU_ISAS, GPU_TARGETS, Target
 from imbrex.config import tuning as tunings
-from imbrex.config.target import CPU_ISAS, GPU_TARGETS, Target
 from imbrex.config.tiles import AUTO, DATA_PARALLEL, TileSchedule
 from imbrex.diagnostic import Diagnostic
 from imbrex.lower.build import program

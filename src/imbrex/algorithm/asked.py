@@ -15,6 +15,7 @@ from imbrex.algorithm.name import (
     WINDOW_ROWS,
     word_of,
 )
+from imbrex.chip import WARPGROUPS, Target
 from imbrex.config.algorithm.aligned import ALREADY as ALIGNED_ALREADY
 from imbrex.config.algorithm.aligned import aligned_operands_of
 from imbrex.config.algorithm.channels_last import ALREADY, COPIED, RESULT_STAYS, packed_arrays
@@ -25,7 +26,7 @@ from imbrex.config.algorithm.pointwise import ROW_BYTES, is_served
 from imbrex.config.algorithm.task import ConvTask
 from imbrex.config.algorithm.windows import refused
 from imbrex.config.request import Request, multiplies
-from imbrex.config.warpgroup.plan import CHIP, WarpgroupTuning
+from imbrex.config.warpgroup.plan import WarpgroupTuning
 from imbrex.diagnostic import Diagnostic
 from imbrex.numeral import whole
 from imbrex.problem import Conv2d, Problem
@@ -57,8 +58,8 @@ def expect_convolution(asked: str, task: ConvTask, request: Request) -> None:
         raise Diagnostic(f"{message} that multiplies {dtype}", hint=hint)
     hint = "leave the algorithm out, and they are read where they are"
     if word == WHOLE_IMAGES:
-        _expect_images(asked, task, machine.name)
-    if word == INTERLEAVED and not (machine.name == CHIP and are_apart(task)):
+        _expect_images(asked, task, machine)
+    if word == INTERLEAVED and not (machine.has_warpgroups and are_apart(task)):
         message = f"algorithm '{asked}': phases leave no gaps that {machine.name} had better fill at once"
         raise Diagnostic(message, hint="leave the algorithm out")
     if word in (SHARED_PHASES, SHARED_PHASES_LAST):
@@ -72,19 +73,21 @@ def expect_convolution(asked: str, task: ConvTask, request: Request) -> None:
         raise Diagnostic(message, hint=hint)
     if word in (MERGED_GROUPS, HALO):
         _expect_groups(asked, request.problem)
-    if word == HALO and (reason := _refused(task, int(asked.partition(":")[2]), machine.name)):
+    if word == HALO and (reason := _refused(task, int(asked.partition(":")[2]), machine)):
         raise Diagnostic(f"algorithm '{asked}': {reason}", hint="leave the algorithm out")
 
 
-def _refused(task: ConvTask, merged: int, chip: str) -> str | None:
-    return refused(task, merged) if chip == CHIP else f"{chip} has no warpgroups, {CHIP} has"
+def _refused(task: ConvTask, merged: int, machine: Target) -> str | None:
+    if not machine.has_warpgroups:
+        return f"{machine.name} has no warpgroups, {WARPGROUPS.name} has"
+    return refused(task, merged)
 
 
-def _expect_images(asked: str, task: ConvTask, chip: str) -> None:
+def _expect_images(asked: str, task: ConvTask, machine: Target) -> None:
     """A Diagnostic where it is not served, or the count is of no row of shared memory."""
-    if chip != CHIP or not is_served(task):
+    if not machine.has_warpgroups or not is_served(task):
         message = f"algorithm '{asked}': {NO_IMAGES}"
-        raise Diagnostic(message, hint=f"leave the algorithm out; it is for {CHIP}")
+        raise Diagnostic(message, hint=f"leave the algorithm out; it is for {WARPGROUPS.name}")
     rows = [str(row // task.dtype_of("filter").bytes) for row in ROW_BYTES]
     word, _, count = asked.partition(":")
     if count not in rows:
@@ -95,8 +98,8 @@ def _expect_images(asked: str, task: ConvTask, chip: str) -> None:
 def _expect_phases(asked: str, task: ConvTask, request: Request) -> None:
     if reason := shares_phases(task):
         raise Diagnostic(f"algorithm '{asked}': {reason}", hint="leave the algorithm out")
-    if request.machine.name != CHIP or not isinstance(request.tuning, WarpgroupTuning | None):
-        message = f"algorithm '{asked}': phases share tiles of warpgroups, on {CHIP}"
+    if not request.machine.has_warpgroups or not isinstance(request.tuning, WarpgroupTuning | None):
+        message = f"algorithm '{asked}': phases share tiles of warpgroups, on {WARPGROUPS.name}"
         raise Diagnostic(message, hint="leave the algorithm out, or name a tuning of warpgroups")
 
 
@@ -113,11 +116,11 @@ def _expect_groups(asked: str, problem: Problem) -> None:
 def expect_aligning(request: Request) -> None:
     """A Diagnostic where a product has nothing that copies would align, or no warpgroups to read them."""
     machine, dtype = request.machine, request.problem.dtype
-    if machine.name != CHIP or not multiplies(machine, dtype):
+    if not machine.has_warpgroups or not multiplies(machine, dtype):
         does_not = f"{machine.name} does not multiply {dtype} by warpgroups"
         message = f"algorithm '{ALIGNED}' copies for what warpgroups read, and {does_not}"
         raise Diagnostic(
-            message, hint=f"leave the algorithm out; {CHIP} does tf32 and types of 16 and 8 bits"
+            message, hint=f"leave the algorithm out; {WARPGROUPS.name} does tf32 and types of 16 and 8 bits"
         )
     if not aligned_operands_of(request.problem):
         message = f"algorithm '{ALIGNED}' has nothing to copy: {ALIGNED_ALREADY}"

@@ -33,7 +33,6 @@ from imbrex.config.halo_weight.plan import HaloWeightTuning
 from imbrex.config.request import Request, has_matrix_instructions
 from imbrex.config.tiles import TileSchedule
 from imbrex.config.warpgroup import choice as warpgroup_choice
-from imbrex.config.warpgroup.plan import CHIP
 from imbrex.config.xdlops.data_tiled import named_algorithm
 from imbrex.problem import Conv2d, Gemm
 
@@ -63,7 +62,7 @@ def _of_convolution(request: Request, problem: Conv2d) -> str:
         return asked
     plain = "v4r1" if problem.direction == "backward_data" else "v4r4"
     on_lanes = is_depthwise(task) and problem.dtype.name in LANE_TYPES and request.tuning is None
-    if request.machine.name == CHIP and on_lanes and not has_matrix_instructions(request):
+    if request.machine.multiprocessor and on_lanes and not has_matrix_instructions(request):
         return CHANNEL_VECTORS
     if not has_matrix_instructions(request):
         return plain
@@ -71,7 +70,7 @@ def _of_convolution(request: Request, problem: Conv2d) -> str:
         asked = f"{HALO}:{groups_of(request.tuning, task)}"
         expect_convolution(asked, task, request)
         return asked
-    if request.machine.name != CHIP or request.tuning is not None:
+    if not request.machine.has_warpgroups or request.tuning is not None:
         return CHANNELS_LAST if pays(task) else plain
     shares = isinstance(request.schedule, TileSchedule) and request.schedule.is_shared
     others = [a for a in _alternatives(task, problem) if not (shares and a.startswith(HALO))]
@@ -105,7 +104,7 @@ def _alternatives(task: ConvTask, problem: Conv2d) -> Iterator[str]:
 
 def _of_product(request: Request, problem: Gemm) -> str | None:
     """By the model of warpgroups where these multiply, unless a tuning is given, which is of one product."""
-    asked, is_served = request.algorithm, request.machine.name == CHIP and has_matrix_instructions(request)
+    asked, is_served = request.algorithm, request.machine.has_warpgroups and has_matrix_instructions(request)
     if asked not in (None, ALIGNED):
         return None if asked == DIRECT else named_algorithm(asked, problem.dtype, request.machine)
     if asked == ALIGNED:

@@ -12,13 +12,13 @@ from imbrex.algorithm.name import (
     WHOLE_IMAGES,
 )
 from imbrex.algorithm.passes import to_product
+from imbrex.chip import GpuTarget
 from imbrex.config.algorithm.depthwise import strips_shape
 from imbrex.config.algorithm.task import task_of
 from imbrex.config.channel_cost import channel_cycles
 from imbrex.config.halo.choice import window_cycles
 from imbrex.config.halo_weight.cost import halo_weight_cycles
 from imbrex.config.request import Request
-from imbrex.config.target import GpuTarget
 from imbrex.config.warpgroup import choice as warpgroup_choice
 from imbrex.config.warpgroup.cost import copy_cycles
 from imbrex.ir.dialect import context

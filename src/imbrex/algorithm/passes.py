@@ -21,7 +21,7 @@ from imbrex.algorithm.name import (
 from imbrex.config.algorithm.channels_last import COPIED
 from imbrex.config.context import round_up
 from imbrex.config.request import Request, has_matrix_instructions
-from imbrex.config.warpgroup.plan import CHIP, SHORTEST, VECTOR_BYTES, WarpgroupTuning, step_of_channels
+from imbrex.config.warpgroup.plan import SHORTEST, VECTOR_BYTES, WarpgroupTuning, step_of_channels
 from imbrex.ir.passes.aligned_rows import AlignedRows
 from imbrex.ir.passes.channel_vectors import ChannelVectors
 from imbrex.ir.passes.channels_last import ChannelsLastPass
@@ -73,7 +73,7 @@ def to_product(request: Request, algorithm: str | None) -> tuple[ToProduct, ...]
         ConvToGemm(
             has_matrix_instructions(request),
             _channel_multiple(request, algorithm),
-            phases_apart=request.machine.name == CHIP and word in (INTERLEAVED, CHANNELS_LAST),
+            phases_apart=request.machine.has_warpgroups and word in (INTERLEAVED, CHANNELS_LAST),
         ),
         UnfoldContiguous(),
     )
@@ -83,8 +83,8 @@ def _channel_multiple(request: Request, algorithm: str | None) -> int:
     """What channels are counted up to, so that a step of K stays at one tap; 1 where warpgroups do not
     multiply.  A given tuning's own step decides.
     """
-    problem, tuning = request.problem, request.tuning
-    if isinstance(problem, Gemm) or request.machine.name != CHIP or not has_matrix_instructions(request):
+    problem, tuning, is_served = request.problem, request.tuning, request.machine.has_warpgroups
+    if isinstance(problem, Gemm) or not is_served or not has_matrix_instructions(request):
         return 1
     if algorithm == WINDOW_ROWS:
         return 1

@@ -17,12 +17,13 @@ from imbrex.build.cache import Cache, CacheWarning
 from imbrex.build.nvidia.disassembly import find_disassembler
 from imbrex.build.nvidia.nvrtc import MEND, nvrtc_here, nvrtc_version
 from imbrex.build.toolchain import find_compiler
+from imbrex.chip import WAVES, gpus
 from imbrex.cli.guard import FAILED
 from imbrex.cli.options import format_option
 from imbrex.cli.progress import progress
 from imbrex.cli.text import bytes_text, json_text, seconds_text
 from imbrex.diagnostic import Diagnostic
-from imbrex.kernel import ARCHITECTURES, CHIPS, compile
+from imbrex.kernel import compile
 from imbrex.problem import Conv2d
 from imbrex.run.cpu import thread_count
 from imbrex.run.cuda.driver import cuda_here, driver_version, gpu_text
@@ -84,7 +85,7 @@ def _findings() -> Iterator[Finding]:
     yield _cache()
     for target in ("cpu", "emulate"):
         yield _works(target)
-    yield from (_builds(chip) for chip in CHIPS)
+    yield from (_builds(chip) for chip in gpus("AMD"))
     yield _amd_gpu()
     yield from _amd_tools()
     yield from _nvidia()
@@ -171,7 +172,7 @@ def _amd_gpu() -> Finding:
 def _nvidia() -> Iterator[Finding]:
     """What builds cubins, what runs them, and what reads them."""
     yield _nvrtc()
-    yield from (_builds_cubin(architecture) for architecture in ARCHITECTURES)
+    yield from (_builds_cubin(architecture) for architecture in gpus("NVIDIA"))
     for name in ("cuda-bindings", "cuda-core"):
         found = _package(name)
         yield found if found.state == "ok" else Finding(name, "missing", "not here; for NVIDIA GPUs", MEND)
@@ -227,7 +228,7 @@ def _amd_tools() -> Iterator[Finding]:
         if tool
         else Finding("llvm-mca", "missing", "not here; a second opinion on hot loops", "apt install llvm-22")
     )
-    yield _executes("gfx942")
+    yield _executes(WAVES.name)
 
 
 def _executes(chip: str) -> Finding:

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from imbrex.chip import Target, target
 from imbrex.cli.guard import FAILED
 from imbrex.cli.meaning import executed, small
 from imbrex.cli.options import Choices, choices, format_option, sources
@@ -19,9 +20,8 @@ from imbrex.cli.table import print_table
 from imbrex.cli.text import bytes_text, facts, flops_text, json_text, seconds_text
 from imbrex.config import tiles
 from imbrex.config import tuning as tunings
-from imbrex.config.target import Target, target
 from imbrex.ir.printed import print_module
-from imbrex.kernel import CPU, TARGETS, Goal, default_name
+from imbrex.kernel import CPU, Goal, default_name, targets
 from imbrex.kernel.order import expected_algorithm
 from imbrex.pipeline import Request, algorithm_of, levels, machine_for
 from imbrex.problem import Operand, Problem, problem_text
@@ -109,7 +109,7 @@ def _goal(chosen: Choices) -> Goal:
 
 def _is_built(chosen: Choices) -> bool:
     """Is it a target that kernels are built for?  The schedule of others can be explained, too."""
-    return chosen.target in (None, *TARGETS)
+    return chosen.target in (None, *targets())
 
 
 def _machine(chosen: Choices) -> Target:

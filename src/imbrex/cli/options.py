@@ -10,10 +10,11 @@ from typing import Any, TypeVar
 
 import click
 
+from imbrex.chip import WAVES, gpus
 from imbrex.cli.progress import progress
 from imbrex.cli.source import Asked, read_problems
 from imbrex.diagnostic import Diagnostic
-from imbrex.kernel import ARCHITECTURES, CHIPS, Emulate, Goal, Kernel, compile, goal
+from imbrex.kernel import Emulate, Goal, Kernel, compile, goal
 from imbrex.kernel.order import ALGORITHMS
 from imbrex.problem import problem_text
 from imbrex.run.cpu import MOST_THREADS, thread_count
@@ -131,7 +132,7 @@ def choices(function: F) -> F:
 target_option = click.option(
     "--target",
     metavar="NAME",
-    help=f"cpu (default), {', '.join((*CHIPS, *ARCHITECTURES))}; emulate is gfx942 with --emulate.",
+    help=f"cpu (default), {', '.join(gpus())}; emulate is {WAVES.name} with --emulate.",
 )
 EMULATIONS: dict[str | None, Emulate] = {None: False, "lanes": True, "isa": "isa"}
 

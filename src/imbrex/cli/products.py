@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from imbrex.chip import GpuTarget, Target
 from imbrex.config import choose, legal
 from imbrex.config import tuning as tunings
 from imbrex.config.context import GemmContext
 from imbrex.config.cpu.plan import CpuPlan, CpuTuning
-from imbrex.config.target import GpuTarget, Target
 from imbrex.config.tiles import DATA_PARALLEL
 from imbrex.config.tuning import Tuning
 from imbrex.config.warpgroup.plan import WarpgroupPlan, WarpgroupTuning

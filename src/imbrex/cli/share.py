@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from imbrex.chip import GpuTarget, Target
 from imbrex.cli.explain import request_of
 from imbrex.cli.options import Choices, choices, format_option, sources
 from imbrex.cli.products import products
@@ -17,13 +18,11 @@ from imbrex.config import tuning as tunings
 from imbrex.config.context import GemmContext
 from imbrex.config.general import choice as general_choice
 from imbrex.config.general.plan import GeneralTuning
-from imbrex.config.l2 import CACHES
 from imbrex.config.share_cost import Offer, margin
-from imbrex.config.target import GpuTarget, Target
 from imbrex.config.tile_order import GAIN, OrderOffer
 from imbrex.config.tiles import TileSchedule, resident
 from imbrex.config.warpgroup import choice as warpgroup_choice
-from imbrex.config.warpgroup.plan import CHIP, WarpgroupTuning
+from imbrex.config.warpgroup.plan import WarpgroupTuning
 from imbrex.pipeline import Request
 from imbrex.problem import problem_text
 
@@ -121,7 +120,8 @@ def _order_json(offer: OrderOffer) -> dict[str, Any]:
 
 def _order_why(orders: list[OrderOffer], machine: Target) -> str:
     """The order that data_parallel takes, against the order of the tiles' numbers, which is first."""
-    cache, plain = CACHES[machine.name], orders[0]
+    cache, plain = machine.l2, orders[0]
+    assert cache is not None, machine.name
     size = f"{cache.bytes >> 20} MiB of L2"
     where = f"{cache.xcds} dies with {size} each" if cache.xcds > 1 else size
     found = f"the order of their numbers finds {plain.hit_rate:.1%} of tiles in L2"
@@ -142,7 +142,7 @@ def _offered(context: GemmContext, request: Request) -> tuple[list[Offer], Offer
         if given is None or isinstance(given, WarpgroupTuning):
             found = warpgroup_choice.offers(context, machine, given)
             return found, warpgroup_choice.taken(found), warpgroup_choice.MARGIN
-    elif isinstance(machine, GpuTarget) and machine.name == CHIP:
+    elif isinstance(machine, GpuTarget) and machine.multiprocessor:
         if given is None or isinstance(given, GeneralTuning):
             whole = general_choice.offers(context, machine, given)
             return list(whole), general_choice.taken(whole), general_choice.MARGIN

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from math import prod
 from typing import Final
 
+from imbrex.chip import GpuTarget
 from imbrex.config.strips import Shape, is_tall
-from imbrex.config.target import GpuTarget
 from imbrex.config.warpgroup.rates import RATES
 
 __all__ = ["channel_cycles"]

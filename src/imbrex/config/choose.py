@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Literal, TypeAlias
 
+from imbrex.chip import CpuTarget, GpuTarget, Target
 from imbrex.config.context import GemmContext
 from imbrex.config.cpu.cost import cycles
 from imbrex.config.cpu.plan import CpuTuning
@@ -21,11 +22,10 @@ from imbrex.config.general.cost import general_cycles
 from imbrex.config.general.plan import GeneralTuning
 from imbrex.config.general.space import HOPPER_SPACE
 from imbrex.config.legal import Illegal, check
-from imbrex.config.target import CpuTarget, GpuTarget, Target
 from imbrex.config.tuning import Tuning, text
 from imbrex.config.warpgroup.cost import warpgroup_cycles
 from imbrex.config.warpgroup.legal import MOST_PLACES
-from imbrex.config.warpgroup.plan import CHIP, WarpgroupTuning, columns_of
+from imbrex.config.warpgroup.plan import WarpgroupTuning, columns_of
 from imbrex.config.warpgroup.space import warpgroup_space
 from imbrex.config.xdlops.cost import wave_cycles
 from imbrex.config.xdlops.mfma import served
@@ -74,9 +74,9 @@ def family_of(context: GemmContext, machine: Target) -> Family:
     """
     if isinstance(machine, CpuTarget):
         return "cpu"
-    if machine.name == CHIP and columns_of(context.dtype) and max(context.m, context.n) <= MOST_PLACES:
+    if machine.has_warpgroups and columns_of(context.dtype) and max(context.m, context.n) <= MOST_PLACES:
         return "warpgroup"
-    return "xdlops" if machine.name == machine.chip and served(context.dtype, machine.chip) else "general"
+    return "xdlops" if machine.has_mfma and served(context.dtype, machine.chip) else "general"
 
 
 def choose(context: GemmContext, machine: Target, family: Family) -> Tuning:
@@ -96,7 +96,7 @@ def candidates(context: GemmContext, machine: Target, family: Family) -> Sequenc
     """The short list of one family; empty where the family cannot serve the machine or the type."""
     match family:
         case "general":
-            return HOPPER_SPACE if machine.name == CHIP else GENERAL_LIST
+            return HOPPER_SPACE if machine.multiprocessor else GENERAL_LIST
         case "xdlops":
             return wave_space(context, machine) if isinstance(machine, GpuTarget) else ()
         case "warpgroup":
@@ -116,7 +116,7 @@ def rank(tunings: Iterable[Tuning], context: GemmContext, machine: Target) -> li
                 return wave_cycles(tuning.plan(context, machine))
             case WarpgroupTuning(), GpuTarget():
                 return warpgroup_cycles(tuning.plan(context, machine))
-            case GeneralTuning(), GpuTarget() if machine.name == CHIP:
+            case GeneralTuning(), GpuTarget() if machine.multiprocessor:
                 return general_cycles(tuning.plan(context, machine), machine)
             case GeneralTuning(), GpuTarget():
                 return float(context.wasted(*tuning.tile))

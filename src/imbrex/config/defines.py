@@ -14,7 +14,7 @@ def defines(plan: GeneralPlan | XdlopsPlan) -> dict[str, int]:
     """Names and values; the tuned first, then the derived, then those that depend on the problem."""
     t = plan.tuning
     named = {
-        "CK_PARAM_TUNABLE_BLOCK_SIZE": t.block_size,
+        "CK_PARAM_TUNABLE_BLOCK_SIZE": plan.block_size,
         "CK_PARAM_TUNABLE_GEMM_M_PER_BLOCK": t.m_per_block,
         "CK_PARAM_TUNABLE_GEMM_N_PER_BLOCK": t.n_per_block,
         "CK_PARAM_TUNABLE_GEMM_K_PER_BLOCK": t.k_per_block,

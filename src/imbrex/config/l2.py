@@ -17,30 +17,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from imbrex.chip import L2
 from imbrex.index.map import Map
 from imbrex.view.work.streamk import Plan
 
-__all__ = ["CACHES", "L2", "CacheTraffic", "plan_traffic", "sampled", "traffic"]
+__all__ = ["CacheTraffic", "plan_traffic", "sampled", "traffic"]
 
 BATCHES = 4
 """How many batches stand for all."""
-
-
-@dataclass(frozen=True)
-class L2:
-    """bytes: of one die's cache; xcds: dies, to which hardware deals workgroups in turn."""
-
-    bytes: int
-    xcds: int = 1
-
-
-MIB = 1 << 20
-CACHES = {
-    "gfx908": L2(8 * MIB),  # CDNA white paper
-    "gfx90a": L2(8 * MIB),  # CDNA 2 white paper: of one of two dies, each a GPU of its own
-    "gfx942": L2(4 * MIB, 8),  # CDNA 3 white paper
-    "gfx950": L2(4 * MIB, 8),  # CDNA 4 white paper
-}
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ whole, so they are asked only when the first rank holds.
 
 from __future__ import annotations
 
+from imbrex.chip import CpuTarget, GpuTarget, Target
 from imbrex.config.context import GemmContext
 from imbrex.config.cpu.legal import CPU_RULES
 from imbrex.config.cpu.plan import CpuTuning
@@ -19,7 +20,6 @@ from imbrex.config.halo.plan import HaloTuning
 from imbrex.config.halo_weight.legal import HALO_WEIGHT_RULES
 from imbrex.config.halo_weight.plan import HaloWeightTuning
 from imbrex.config.rules import Illegal
-from imbrex.config.target import CpuTarget, GpuTarget, Target
 from imbrex.config.tuning import Tuning, with_article
 from imbrex.config.warpgroup.legal import WARPGROUP_RULES
 from imbrex.config.warpgroup.plan import WarpgroupTuning

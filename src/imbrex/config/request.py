@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from imbrex.chip import GpuTarget, Target
 from imbrex.config.halo.lines import WindowTuning
 from imbrex.config.halo_weight.plan import HaloWeightTuning
-from imbrex.config.target import GpuTarget, Target
 from imbrex.config.tiles import Auto, TileSchedule
 from imbrex.config.tuning import Tuning
-from imbrex.config.warpgroup.plan import CHIP, WarpgroupTuning, columns_of
+from imbrex.config.warpgroup.plan import WarpgroupTuning, columns_of
 from imbrex.config.xdlops.mfma import served
 from imbrex.config.xdlops.plan import XdlopsTuning
 from imbrex.dtype import DType
@@ -51,4 +51,4 @@ def multiplies(machine: Target, dtype: DType) -> bool:
     """Has the machine matrix instructions of this type, of waves or of warpgroups?"""
     if not isinstance(machine, GpuTarget):
         return False
-    return bool(columns_of(dtype) if machine.name == CHIP else served(dtype, machine.chip))
+    return bool(columns_of(dtype) if machine.has_warpgroups else served(dtype, machine.chip))

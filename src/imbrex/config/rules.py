@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final, Generic, Protocol, TypeAlias, TypeVar
 
-from imbrex.config.target import GpuTarget, Target
+from imbrex.chip import GpuTarget, Target
 
 __all__ = ["LARGEST_GRID", "Illegal", "Reasons", "Rules", "grid", "lds_bytes", "listed"]
 

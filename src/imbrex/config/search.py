@@ -10,11 +10,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from imbrex.chip import Target
 from imbrex.config.choose import rank
 from imbrex.config.context import GemmContext
 from imbrex.config.db import Trial
 from imbrex.config.legal import check
-from imbrex.config.target import Target
 from imbrex.config.tuning import Tuning
 from imbrex.diagnostic import Diagnostic
 

@@ -22,13 +22,13 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import inf
 
+from imbrex.chip import CpuTarget, GpuTarget, Target
 from imbrex.config.choose import Family, candidates, choose, rank
 from imbrex.config.context import GemmContext
 from imbrex.config.cpu.cost import PRICES, cycles
 from imbrex.config.cpu.plan import CpuTuning
 from imbrex.config.general.plan import GeneralTuning
 from imbrex.config.legal import check
-from imbrex.config.target import CpuTarget, GpuTarget, Target
 from imbrex.config.tiles import DATA_PARALLEL, TileSchedule, resident
 from imbrex.config.tuning import Tuning
 from imbrex.config.xdlops.cost import RATES, wave_cycles

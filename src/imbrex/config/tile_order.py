@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from imbrex.chip import L2, GpuTarget, Target
 from imbrex.config.context import GemmContext
 from imbrex.config.general.plan import GeneralTuning
-from imbrex.config.l2 import CACHES, L2, sampled
-from imbrex.config.target import GpuTarget, Target
+from imbrex.config.l2 import sampled
 from imbrex.config.tiles import TileSchedule, resident
 from imbrex.config.tuning import Tuning
 from imbrex.config.xdlops.plan import XdlopsTuning
@@ -65,9 +65,9 @@ def offers(tuning: Tuning, context: GemmContext, machine: Target) -> list[OrderO
     where all tiles run at once and leave compute units free.
     """
     blocks = _blocks(tuning, context, machine)
-    if blocks is None or machine.name not in CACHES or blocks.count < resident(machine):
+    if blocks is None or machine.l2 is None or blocks.count < resident(machine):
         return []
-    return list(_offers(blocks, resident(machine), CACHES[machine.name]))
+    return list(_offers(blocks, resident(machine), machine.l2))
 
 
 @lru_cache(maxsize=256)

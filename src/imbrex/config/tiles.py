@@ -22,7 +22,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Literal, TypeAlias
 
-from imbrex.config.target import CpuTarget, Target
+from imbrex.chip import CpuTarget, Target
 from imbrex.diagnostic import Diagnostic, did_you_mean
 from imbrex.numeral import whole
 from imbrex.view.work.streamk import WORDS, Mode

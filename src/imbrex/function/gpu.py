@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from imbrex.chip import gpus
 from imbrex.dtype import DType, dtype
 from imbrex.function.memory import Memory
-from imbrex.kernel import ARCHITECTURES, Kernel
+from imbrex.kernel import Kernel
 from imbrex.problem.operand import dense_strides
 from imbrex.run.arrays import order_of, share_memory
 from imbrex.run.device import ALIGNMENT, DeviceArray, is_on_nvidia, on_device
@@ -49,7 +50,7 @@ class _Lying:
 class _OnGpu:
     """What libraries have in common.  device: as the library names it."""
 
-    target = ARCHITECTURES[0]
+    target = gpus("NVIDIA")[0]
 
     def __init__(self, library: Any, device: Any) -> None:
         self.library, self.device = library, device

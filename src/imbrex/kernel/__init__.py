@@ -10,19 +10,17 @@ make      `compile`: from the cache, or by the whole compiler
 """
 
 from imbrex.kernel.compiled import Kernel
-from imbrex.kernel.goal import ARCHITECTURES, CHIPS, CPU, TARGETS, Emulate, Goal, goal
+from imbrex.kernel.goal import CPU, Emulate, Goal, goal, targets
 from imbrex.kernel.make import compile
 from imbrex.kernel.order import default_name
 
 __all__ = [
-    "ARCHITECTURES",
-    "CHIPS",
     "CPU",
-    "TARGETS",
     "Emulate",
     "Goal",
     "Kernel",
     "compile",
     "default_name",
     "goal",
+    "targets",
 ]

@@ -5,20 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from imbrex.build.amd.code_object import CHIPS
-from imbrex.build.nvidia.cubin import ARCHITECTURES
 from imbrex.cdna.table import CHIPS as EXECUTED
-from imbrex.chip import no_target
+from imbrex.chip import WAVES, gpus, no_target
 from imbrex.diagnostic import Diagnostic
 
-__all__ = ["ARCHITECTURES", "CHIPS", "CPU", "TARGETS", "Emulate", "Goal", "goal"]
-
-TARGETS = ("cpu", "emulate", *CHIPS, *ARCHITECTURES)
-"""What kernels are built for."""
-
-EMULATED = "gfx942"
-"""Whose schedule `emulate` runs where no chip is named."""
-
+__all__ = ["CPU", "Emulate", "Goal", "goal", "targets"]
 
 Emulate: TypeAlias = bool | Literal["isa"]
 """False: on the GPU.  True: its schedule here, lane by lane.  "isa": its code object here, executed."""
@@ -26,7 +17,7 @@ Emulate: TypeAlias = bool | Literal["isa"]
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """target: how source is written, one of TARGETS.  chip: the GPU whose schedule it is, None for none.
+    """target: how source is written, one of `targets`.  chip: the GPU whose schedule it is, None for none.
 
     is_executed: its code object runs here, instruction by instruction.
     """
@@ -43,7 +34,7 @@ class Goal:
     @property
     def is_cuda(self) -> bool:
         """Does it run on a GPU of NVIDIA's?"""
-        return self.target in ARCHITECTURES
+        return self.target in gpus("NVIDIA")
 
     @property
     def source(self) -> str:
@@ -54,7 +45,7 @@ class Goal:
     @property
     def is_of_nvidia(self) -> bool:
         """Is the schedule that of a GPU of NVIDIA's, wherever it runs?"""
-        return self.chip in ARCHITECTURES
+        return self.chip in gpus("NVIDIA")
 
     @property
     def is_native(self) -> bool:
@@ -65,27 +56,32 @@ class Goal:
 CPU = Goal("cpu")
 
 
+def targets() -> tuple[str, ...]:
+    """What kernels are built for."""
+    return "cpu", "emulate", *gpus()
+
+
 def goal(target: str = "cpu", emulate: Emulate = False) -> Goal:
     """The goal of these words; a Diagnostic for an unknown target, or one that has no lane-level form."""
     if not isinstance(target, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(f"'target' should be a name, got {type(target).__name__}")
-    if target not in TARGETS:
-        raise no_target(target, TARGETS)
+    if target not in targets():
+        raise no_target(target, targets())
     if emulate == "isa":
         return _executed(target)
     if target == "emulate":
-        return Goal("emulate", EMULATED)
+        return Goal("emulate", WAVES.name)
     if emulate and target == "cpu":
         message = f"target '{target}' has no lane-level form; --emulate is of a GPU's schedule"
-        named = ", ".join((*CHIPS, *ARCHITECTURES))
-        raise Diagnostic(message, hint=f"name one of {named}, or 'emulate' for {EMULATED}'s")
+        named = ", ".join(gpus())
+        raise Diagnostic(message, hint=f"name one of {named}, or 'emulate' for {WAVES.name}'s")
     if target == "cpu":
         return CPU
     return Goal("emulate" if emulate else target, target)
 
 
 def _executed(target: str) -> Goal:
-    chip = EMULATED if target == "emulate" else target
+    chip = WAVES.name if target == "emulate" else target
     if chip not in EXECUTED:
         message = f"target '{target}' has no emulator of its instructions"
         raise Diagnostic(message, hint=f"--emulate=isa executes code objects of {', '.join(EXECUTED)}")

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from imbrex.chip import gpus
 from imbrex.diagnostic import Diagnostic, did_you_mean
-from imbrex.kernel.goal import ARCHITECTURES, Goal
+from imbrex.kernel.goal import Goal
 from imbrex.problem import Conv2d, Gemm, Problem, parse_problem
 from imbrex.problem.conv import Direction
 from imbrex.run.cpu import thread_count
@@ -161,7 +162,7 @@ def _of_product(problem: Problem, goal: Goal, wanted: str) -> str:
         raise Diagnostic(f"algorithm '{wanted}' is one of a product, this is a convolution")
     if word == ALIGNED and not goal.is_of_nvidia:
         message = f"algorithm '{wanted}' copies for tensor maps, and target '{goal}' has none"
-        raise Diagnostic(message, hint=f"name {' or '.join(ARCHITECTURES)}, or leave the algorithm out")
+        raise Diagnostic(message, hint=f"name {' or '.join(gpus('NVIDIA'))}, or leave the algorithm out")
     if word == DATA_TILED and goal.chip is None:
         message = f"algorithm '{wanted}' packs for matrix instructions, and target '{goal}' has none"
         raise Diagnostic(message, hint="name a GPU such as gfx942, or emulate")

@@ -12,15 +12,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from imbrex.index.banks import Access, Traffic, cycles, phases
+from imbrex.chip import Access, GpuTarget
 from imbrex.index.expr import Lin
 from imbrex.lower.place import Let, Ref
 from imbrex.lower.stmt import For, Kernel, Move, Stmt
+from imbrex.view.stage.banks import Traffic, cycles
 
 __all__ = ["LdsTraffic", "lds_traffic"]
 
 NONE = Traffic(0, 0, 0)
-WAVE = 64
 
 
 class LdsTraffic(NamedTuple):
@@ -41,7 +41,7 @@ class LdsTraffic(NamedTuple):
         return read, write
 
 
-def lds_traffic(kernel: Kernel, chip: str) -> LdsTraffic:
+def lds_traffic(kernel: Kernel, machine: GpuTarget) -> LdsTraffic:
     """Accesses at loop values that the offset does not mention count once.  Direct loads come without
     conflicts: their lanes are neighbours.
     """
@@ -51,7 +51,7 @@ def lds_traffic(kernel: Kernel, chip: str) -> LdsTraffic:
         for way, ref in sides:
             if ref.buffer.space == "lds" and not move.direct:
                 expanded = replace(ref, offset=_expanded(ref.offset, lets))
-                total[way] = total[way] + _access(kernel, expanded, move.width, loops, chip, way)
+                total[way] = total[way] + _access(kernel, expanded, move.width, loops, machine, way)
     return LdsTraffic(total["read"], total["write"])
 
 
@@ -77,17 +77,17 @@ def _expanded(index: Lin, lets: Mapping[str, Lin]) -> Lin:
 
 
 def _access(
-    kernel: Kernel, ref: Ref, width: int, loops: Mapping[str, int], chip: str, way: Access
+    kernel: Kernel, ref: Ref, width: int, loops: Mapping[str, int], machine: GpuTarget, way: Access
 ) -> Traffic:
     """Accesses wider than 16 bytes go 16 bytes at a time."""
     element = ref.buffer.dtype.bytes
     step = min(16, width * element)
-    how = phases(chip, step, way)
+    how, wave = machine.served(step, way), machine.wave_size
     names = [name for name in loops if name in ref.offset.variables]
     points: Any = np.indices([*(loops[name] for name in names), kernel.block_size])
     env: dict[str, Any] = dict(zip([*names, kernel.workitem], points, strict=True))
     env |= dict.fromkeys(ref.offset.variables - env.keys(), 0)  # the workgroup: LDS is its own
-    places = np.broadcast_to(np.asarray(ref.offset.eval(env)), points.shape[1:]).reshape(-1, WAVE) * element
+    places = np.broadcast_to(np.asarray(ref.offset.eval(env)), points.shape[1:]).reshape(-1, wave) * element
     pieces = np.concatenate([places + start for start in range(0, width * element, step)])
     extra = int(cycles(pieces, step, how).sum())
     return Traffic(len(pieces), len(pieces) * len(how.lanes), extra)

@@ -6,8 +6,8 @@ import json
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+from imbrex.chip import GPU_TARGETS
 from imbrex.config import tuning
-from imbrex.config.target import GPU_TARGETS
 from imbrex.pipeline import Request, lower
 from imbrex.problem import Gemm
 

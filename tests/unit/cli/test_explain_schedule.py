@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 
 import pytest
 
+from imbrex.chip import target
 from imbrex.cli.products import products
-from imbrex.config.target import target
 from imbrex.config.tiles import wanted
 from imbrex.dtype import dtype
 from imbrex.pipeline import Request, lower

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from imbrex.chip import GPU_TARGETS, GpuTarget
 from imbrex.config.channel_cost import channel_cycles
 from imbrex.config.strips import Shape
-from imbrex.config.target import GPU_TARGETS, GpuTarget
 from imbrex.config.warpgroup.rates import CLOCK_HZ
 
 from .test_strips import shape

@@ -4,11 +4,11 @@ import dataclasses
 
 import pytest
 
+from imbrex.chip import GPU_TARGETS, target
 from imbrex.config.choose import GENERAL_LIST, candidates, choose, first_legal, rank, require
 from imbrex.config.context import Access, GemmContext
 from imbrex.config.general.plan import GeneralTuning
 from imbrex.config.legal import check
-from imbrex.config.target import GPU_TARGETS, target
 from imbrex.config.tuning import Tuning
 from imbrex.config.xdlops.plan import XdlopsTuning
 from imbrex.diagnostic import Diagnostic

@@ -5,13 +5,13 @@ import itertools
 
 import pytest
 
+from imbrex.chip import GPU_TARGETS, target
 from imbrex.config.choose import GENERAL_LIST
 from imbrex.config.context import Access, GemmContext
 from imbrex.config.cpu.plan import CpuTuning
 from imbrex.config.general.plan import GeneralTuning
 from imbrex.config.general.space import general_space
 from imbrex.config.legal import CPU_RULES, GENERAL_RULES, Illegal, check
-from imbrex.config.target import GPU_TARGETS, target
 from imbrex.config.tuning import Tuning
 from imbrex.dtype import F16, F32, F64, I8
 

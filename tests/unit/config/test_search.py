@@ -2,6 +2,7 @@
 
 import pytest
 
+from imbrex.chip import target
 from imbrex.config.choose import GENERAL_LIST
 from imbrex.config.context import GemmContext
 from imbrex.config.db import Trial
@@ -9,7 +10,6 @@ from imbrex.config.general.plan import GeneralTuning
 from imbrex.config.general.space import general_space
 from imbrex.config.legal import check
 from imbrex.config.search import SearchReport, search
-from imbrex.config.target import target
 from imbrex.config.tuning import Tuning
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import F32

@@ -6,9 +6,9 @@ import time
 
 import pytest
 
+from imbrex.chip import CPU_ISAS, GPU_TARGETS
 from imbrex.config import tile_order
 from imbrex.config.context import GemmContext
-from imbrex.config.target import CPU_ISAS, GPU_TARGETS
 from imbrex.config.tiles import DATA_PARALLEL, TileSchedule, parse
 from imbrex.config.tuning import Tuning
 from imbrex.config.tuning import parse as tuning

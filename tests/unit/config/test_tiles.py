@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from imbrex.chip import CPU_ISAS, GPU_TARGETS
 from imbrex.config import share_cost
 from imbrex.config.context import Access, GemmContext
-from imbrex.config.target import CPU_ISAS, GPU_TARGETS
 from imbrex.config.tiles import DATA_PARALLEL, TileSchedule, from_json, parse, wanted
 from imbrex.config.tuning import parse as tuning_text
 from imbrex.diagnostic import Diagnostic

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from imbrex.config.target import target
+from imbrex.chip import target
 from imbrex.ir.opt import main
 from imbrex.ir.passes import PASSES, pass_factory
 from imbrex.pipeline import Request, lower

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from imbrex.chip import GPU_TARGETS
 from imbrex.config import tuning
-from imbrex.config.target import GPU_TARGETS
 from imbrex.diagnostic import Diagnostic
 from imbrex.ir.module_problem import problems_of
 from imbrex.ir.printed import print_module

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from imbrex.build.cache import Cache
+from imbrex.chip import gpus
 from imbrex.diagnostic import Diagnostic
-from imbrex.kernel import CHIPS, Kernel, compile
+from imbrex.kernel import Kernel, compile
 from imbrex.problem import Conv2d, Gemm
 from imbrex.run.launch import Zero
 
@@ -21,7 +22,7 @@ BACKWARD = Conv2d("backward_data", 1, 3, 6, 6, 4, 3, 3, pad_h=1, pad_w=1, stride
 GENERAL = "v1:general:64,32,32,4,2,2"
 
 
-@pytest.fixture(scope="module", params=CHIPS)
+@pytest.fixture(scope="module", params=gpus("AMD"))
 def kernel(request: pytest.FixtureRequest) -> Kernel:
     return compile(GEMM, request.param, GENERAL)
 

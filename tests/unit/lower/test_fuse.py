@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from imbrex.config.target import target
+from imbrex.chip import target
 from imbrex.config.tuning import parse
 from imbrex.dtype import F16
 from imbrex.ir.dialect import context

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from tests.unit.view.memory import Array, filled, read
 
+from imbrex.chip import GPU_TARGETS
 from imbrex.config import tuning as tunings
 from imbrex.config.algorithm.task import task_of
 from imbrex.config.algorithm.windows import windows_of
 from imbrex.config.halo.cost import halo_cycles
 from imbrex.config.halo.plan import HaloTuning
-from imbrex.config.target import GPU_TARGETS
 from imbrex.diagnostic import Diagnostic
 from imbrex.index.map import Dim
 from imbrex.lower.build import program

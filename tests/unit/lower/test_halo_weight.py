@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from tests.unit.view.memory import Array, loaded, read, written
 
+from imbrex.chip import GPU_TARGETS
 from imbrex.config import tuning as tunings
-from imbrex.config.target import GPU_TARGETS
 from imbrex.diagnostic import Diagnostic
 from imbrex.ir.source import InvalidOp
 from imbrex.lower.build import program

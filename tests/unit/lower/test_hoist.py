@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from imbrex.chip import GPU_TARGETS
 from imbrex.config import tuning
-from imbrex.config.target import GPU_TARGETS
 from imbrex.dtype import F32
 from imbrex.index.expr import lin, var
 from imbrex.index.rule import Guard

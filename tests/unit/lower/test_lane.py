@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from imbrex.chip import GPU_TARGETS
 from imbrex.config import tuning
-from imbrex.config.target import GPU_TARGETS
 from imbrex.pipeline import Request, lower
 from imbrex.problem import Gemm
 

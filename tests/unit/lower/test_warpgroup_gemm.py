@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
+from imbrex.chip import GPU_TARGETS
 from imbrex.config import tuning as tunings
-from imbrex.config.target import GPU_TARGETS
 from imbrex.config.tiles import parse
 from imbrex.index.map import Map
 from imbrex.index.rule import Guard

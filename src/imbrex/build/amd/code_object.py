@@ -16,7 +16,6 @@ from imbrex.build.toolchain import Compiler, find_compiler, run_all, write_sourc
 
 __all__ = [
     "AMD_FLAGS",
-    "CHIPS",
     "LINK_FLAGS",
     "CodeObject",
     "assemble_code_object",
@@ -24,9 +23,6 @@ __all__ = [
     "compile_code_object",
     "find_code_object",
 ]
-
-CHIPS = ("gfx908", "gfx90a", "gfx942", "gfx950")
-"""MI100, MI200, MI300 and MI350: what source is written for."""
 
 AMD_FLAGS = (
     "-target",

@@ -19,34 +19,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from imbrex.build.amd.usage import Usage
-from imbrex.config.target import GPU_TARGETS
+from imbrex.chip import GPU_TARGETS, WaveSlots
 
-__all__ = ["CHIP_LIMITS", "ChipLimits", "Limit", "Occupancy", "occupancy"]
+__all__ = ["Limit", "Occupancy", "occupancy"]
 
 Limit = Literal["registers", "lds", "barriers", "slots"]
-
-WAVE_SIZE = 64
-SIMDS = 4
-MOST_BARRIERS = 16
-SGPR_FILE, SGPR_GRANULE = 800, 16
-
-
-@dataclass(frozen=True, slots=True)
-class ChipLimits:
-    """vgpr_file: 32-bit registers of one lane on one SIMD; gfx908 has a second file of as many AGPRs."""
-
-    vgpr_file: int
-    vgpr_granule: int
-    waves_per_simd: int
-    lds_granule: int
-
-
-CHIP_LIMITS = {
-    "gfx908": ChipLimits(256, 4, 10, 512),
-    "gfx90a": ChipLimits(512, 8, 8, 512),
-    "gfx942": ChipLimits(512, 8, 8, 512),
-    "gfx950": ChipLimits(512, 8, 8, 1280),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,23 +36,25 @@ class Occupancy:
 
 
 def occupancy(usage: Usage, chip: str) -> Occupancy:
-    """Of one kernel, where the launch is large enough to fill the chip.  chip: a key of `CHIP_LIMITS`."""
-    limits = CHIP_LIMITS[chip]
-    waves = -(-usage.block_size // WAVE_SIZE)
-    lds = _up(usage.lds_bytes, limits.lds_granule)
-    bounds: list[tuple[Limit, int]] = [("slots", SIMDS * limits.waves_per_simd // waves)]
+    """Of one kernel, where the launch is large enough to fill the chip, one of AMD's."""
+    gpu = GPU_TARGETS[chip]
+    slots = gpu.slots
+    assert slots is not None, chip
+    waves = -(-usage.block_size // gpu.wave_size)
+    lds = _up(usage.lds_bytes, slots.lds_granule)
+    bounds: list[tuple[Limit, int]] = [("slots", gpu.simds * slots.waves_per_simd // waves)]
     if lds:
-        bounds.append(("lds", GPU_TARGETS[chip].lds_bytes // lds))
+        bounds.append(("lds", gpu.lds_bytes // lds))
     if waves > 1:
-        bounds.append(("barriers", MOST_BARRIERS))
-    bounds.append(("registers", SIMDS * _waves_by_registers(usage, limits) // waves))
+        bounds.append(("barriers", slots.barriers))
+    bounds.append(("registers", gpu.simds * _waves_by_registers(usage, slots) // waves))
     limit, groups = min(bounds, key=lambda bound: bound[1])
-    return Occupancy(-(-groups * waves // SIMDS), groups, limit)
+    return Occupancy(-(-groups * waves // gpu.simds), groups, limit)
 
 
-def _waves_by_registers(usage: Usage, limits: ChipLimits) -> int:
-    vgprs = limits.vgpr_file // _up(max(usage.total_vgprs, 1), limits.vgpr_granule)
-    return min(vgprs, SGPR_FILE // _up(max(usage.sgprs, 1), SGPR_GRANULE))
+def _waves_by_registers(usage: Usage, slots: WaveSlots) -> int:
+    vgprs = slots.vgpr_file // _up(max(usage.total_vgprs, 1), slots.vgpr_granule)
+    return min(vgprs, slots.sgpr_file // _up(max(usage.sgprs, 1), slots.sgpr_granule))
 
 
 def _up(value: int, multiple: int) -> int:

@@ -12,8 +12,9 @@ from typing import Any
 
 from imbrex.build.amd.hot_loop import Conflicts, HotLoop, hot_loop
 from imbrex.build.amd.lds import LdsCost
-from imbrex.build.amd.occupancy import SIMDS, WAVE_SIZE, Occupancy, occupancy
+from imbrex.build.amd.occupancy import Occupancy, occupancy
 from imbrex.build.amd.usage import Usage, usages
+from imbrex.chip import GPU_TARGETS
 
 __all__ = ["Resources", "resources"]
 
@@ -76,7 +77,8 @@ def resources(
 
 def _resources(usage: Usage, assembly: str, chip: str, lds: LdsCost | None, ask_mca: bool) -> Resources:
     fits = occupancy(usage, chip)
-    of_group = max(1, usage.block_size // WAVE_SIZE // SIMDS)
+    gpu = GPU_TARGETS[chip]
+    of_group = max(1, usage.block_size // gpu.wave_size // gpu.simds)
     loop = hot_loop(
         assembly,
         chip,

@@ -18,7 +18,6 @@ from imbrex.build.toolchain import LOG, failure, write_sources
 from imbrex.diagnostic import Diagnostic
 
 __all__ = [
-    "ARCHITECTURES",
     "LOG",
     "NVIDIA_FLAGS",
     "Cubin",
@@ -28,9 +27,6 @@ __all__ = [
     "find_cubin",
     "flags_of",
 ]
-
-ARCHITECTURES = ("sm_90a",)
-"""Hopper with the instructions that are its own: what source is written for."""
 
 NVIDIA_FLAGS = (
     "-std=c++17",

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import lru_cache
 
+from imbrex.chip import WARPGROUPS
 from imbrex.config.algorithm.task import ConvTask
 from imbrex.config.halo.choice import Windows
 from imbrex.config.halo.lines import WindowTuning
 from imbrex.config.halo_weight.choice import WeightWindows
 from imbrex.config.halo_weight.plan import HaloWeightTuning
-from imbrex.config.target import GPU_TARGETS
 from imbrex.config.tuning import Tuning
-from imbrex.config.warpgroup.plan import CHIP
 from imbrex.view.conv.group_merge import GroupMerge
 from imbrex.view.conv.implicit_gemm import Convolution
 
@@ -30,7 +29,7 @@ def windows_of(task: ConvTask, merged: int = 1) -> Windows | str:
     conv, one = task.conv, task.merged
     if task.merged == 1 and merged > 1:
         conv, one = _merged(conv, merged, "k" if task.is_backward_data else "c"), merged
-    windows = Windows(conv, direction, task.dtype, GPU_TARGETS[CHIP], task.stored.bytes, one)
+    windows = Windows(conv, direction, task.dtype, WARPGROUPS, task.stored.bytes, one)
     return windows.raster if isinstance(windows.raster, str) else windows
 
 
@@ -42,7 +41,7 @@ def weights_of(task: ConvTask, merged: int = 1) -> WeightWindows | str:
     conv, one = task.conv, task.merged
     if task.merged == 1 and merged > 1:
         conv, one = _merged_weights(conv, merged), merged
-    windows = WeightWindows(conv, task.dtype, GPU_TARGETS[CHIP], one)
+    windows = WeightWindows(conv, task.dtype, WARPGROUPS, one)
     return windows.pixels if isinstance(windows.pixels, str) else windows
 
 

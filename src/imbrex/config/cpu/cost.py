@@ -11,11 +11,11 @@ Prices are cycles.  Only their ratios to the FMA rate matter: they rank, they do
 
 from __future__ import annotations
 
+from imbrex.chip import CpuTarget
 from imbrex.config.context import Access, GemmContext
 from imbrex.config.cpu import one_pass
 from imbrex.config.cpu.plan import CpuPlan, CpuTuning, PanelLayout
 from imbrex.config.cpu.prices import PRICES, Level, Prices
-from imbrex.config.target import CpuTarget
 
 __all__ = ["PRICES", "Prices", "cycles", "pack_price_a", "pack_price_b", "store_price", "tile_cycles"]
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from imbrex.chip import CpuTarget
 from imbrex.config.cpu.plan import CpuPlan
 from imbrex.config.rules import Reasons, Rules
-from imbrex.config.target import CpuTarget
 
 __all__ = ["CPU_RULES"]
 

@@ -17,10 +17,10 @@ from __future__ import annotations
 
 from math import gcd
 
+from imbrex.chip import CpuTarget
 from imbrex.config.context import SAMPLE, Access
 from imbrex.config.cpu.plan import CpuPlan
 from imbrex.config.cpu.prices import Level, Prices
-from imbrex.config.target import CpuTarget
 
 __all__ = ["CROWDED_BYTES", "cycles", "last_columns", "reads_a_in_place"]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 
+from imbrex.chip import CpuTarget
 from imbrex.config.context import GemmContext, round_up
 from imbrex.config.cpu.cost import tile_cycles
 from imbrex.config.cpu.plan import CpuTuning, PanelLayout, Stationary
 from imbrex.config.cpu.prices import PRICES
-from imbrex.config.target import CpuTarget
 
 __all__ = ["cpu_space", "register_tiles"]
 

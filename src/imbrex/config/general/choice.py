@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Final
 
+from imbrex.chip import GpuTarget
 from imbrex.config.choose import choose
 from imbrex.config.context import GemmContext
 from imbrex.config.general.cost import added_cycles, general_cycles
@@ -18,7 +19,6 @@ from imbrex.config.general.plan import GeneralTuning
 from imbrex.config.general.space import HOPPER_SPACE
 from imbrex.config.legal import check
 from imbrex.config.share_cost import Offer
-from imbrex.config.target import GpuTarget
 from imbrex.config.tiles import DATA_PARALLEL, TileSchedule
 from imbrex.view.work.streamk import Tiles
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from imbrex.chip import GpuTarget
 from imbrex.config.general.plan import GeneralPlan
-from imbrex.config.target import GpuTarget
 
 __all__ = ["added_cycles", "general_cycles"]
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from imbrex.chip import GpuTarget
 from imbrex.config.general.copy import BlockCopy
 from imbrex.config.general.plan import GeneralPlan
 from imbrex.config.rules import Reasons, Rules, grid, lds_bytes, listed
-from imbrex.config.target import GpuTarget
 
 __all__ = ["GENERAL_RULES"]
 

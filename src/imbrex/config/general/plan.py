@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from math import gcd, lcm
 from typing import ClassVar
 
+from imbrex.chip import USUAL, GpuTarget, WorkItems
 from imbrex.config.context import Access, GemmContext, round_up
 from imbrex.config.general.copy import BlockCopy
-from imbrex.config.target import USUAL, GpuTarget, WorkItems
 
 __all__ = ["GeneralPlan", "GeneralTuning"]
 
@@ -109,6 +109,11 @@ class GeneralPlan:
     tuning: GeneralTuning
     context: GemmContext
     items: WorkItems = USUAL
+
+    @property
+    def block_size(self) -> int:
+        """Work items of a workgroup."""
+        return self.tuning.block_size
 
     @property
     def clusters(self) -> tuple[tuple[int, int], tuple[int, int]]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from imbrex.chip import GpuTarget
 from imbrex.config.access import context_of
 from imbrex.config.context import GemmContext
 from imbrex.config.halo.cost import halo_cycles
@@ -16,7 +17,6 @@ from imbrex.config.halo.line_space import line_space
 from imbrex.config.halo.lines import LinesPlan, LinesTuning, WindowTuning
 from imbrex.config.halo.plan import HaloPlan, HaloTuning
 from imbrex.config.halo.space import channels_of, halo_space
-from imbrex.config.target import GpuTarget
 from imbrex.config.warpgroup.limits import MOST_STAGES
 from imbrex.config.warpgroup.plan import PIECE_BYTES, PIECES, ROWS
 from imbrex.dtype import DType

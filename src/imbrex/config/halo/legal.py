@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from imbrex.chip import GpuTarget
 from imbrex.config.halo.plan import HaloPlan
 from imbrex.config.halo.window_legal import MOST_LINE, filters, filters_together
 from imbrex.config.rules import Reasons, Rules, lds_bytes
-from imbrex.config.target import GpuTarget
 from imbrex.config.warpgroup.limits import few_consumers, registers, stages_ahead, warpgroups, whole_rows
 from imbrex.config.warpgroup.plan import ROWS, SWIZZLES, columns_of
 

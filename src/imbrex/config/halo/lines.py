@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Final, TypeAlias
 
+from imbrex.chip import WARPGROUPS, GpuTarget
 from imbrex.config.context import GemmContext, round_up
 from imbrex.config.halo.plan import HaloTuning
 from imbrex.config.halo.window import WindowPlan
-from imbrex.config.target import GPU_TARGETS, GpuTarget
 from imbrex.config.warpgroup.consumers import OfConsumers
-from imbrex.config.warpgroup.plan import ALIGNMENT, CHIP, PIECE_BYTES, PIECES, ROWS, Ring
+from imbrex.config.warpgroup.plan import ALIGNMENT, PIECE_BYTES, PIECES, ROWS, Ring
 from imbrex.view.mma.hopper import WARPGROUP
 from imbrex.view.stage.line_filter import LineFilter
 from imbrex.view.stage.shared_tile import ATOM_ROWS
@@ -83,7 +83,7 @@ class LinesTuning(OfConsumers):
 
     def plan(self, context: GemmContext, machine: GpuTarget | None = None) -> LinesPlan:
         """This tuning applied to that GEMM, on sm_90a unless told otherwise."""
-        return LinesPlan(self, context, machine or GPU_TARGETS[CHIP])
+        return LinesPlan(self, context, machine or WARPGROUPS)
 
 
 @dataclass(frozen=True)

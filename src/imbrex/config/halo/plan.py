@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
+from imbrex.chip import WARPGROUPS, GpuTarget
 from imbrex.config.context import GemmContext, round_up
 from imbrex.config.halo.window import WindowPlan
-from imbrex.config.target import GPU_TARGETS, GpuTarget
 from imbrex.config.warpgroup.consumers import OfConsumers
 from imbrex.config.warpgroup.plan import (
     ALIGNMENT,
-    CHIP,
     PIECE_BYTES,
     PIECES,
     ROWS,
@@ -78,7 +77,7 @@ class HaloTuning(OfConsumers):
 
     def plan(self, context: GemmContext, machine: GpuTarget | None = None) -> HaloPlan:
         """This tuning applied to that GEMM, on sm_90a unless told otherwise."""
-        return HaloPlan(self, context, machine or GPU_TARGETS[CHIP])
+        return HaloPlan(self, context, machine or WARPGROUPS)
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,12 @@ Filters stay in shared memory.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
+from imbrex.chip import WARPGROUPS, GpuTarget
 from imbrex.config.context import GemmContext
-from imbrex.config.target import GPU_TARGETS, GpuTarget
-from imbrex.config.warpgroup.plan import CHIP, Ring
+from imbrex.config.warpgroup.plan import Ring
 from imbrex.view.stage.shared_tile import Major
 
 __all__ = ["WindowPlan"]
@@ -48,7 +48,7 @@ class WindowPlan(ABC, Generic[T]):
 
     tuning: T
     context: GemmContext
-    machine: GpuTarget = field(default_factory=lambda: GPU_TARGETS[CHIP])
+    machine: GpuTarget = WARPGROUPS
 
     @property
     @abstractmethod

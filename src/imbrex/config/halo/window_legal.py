@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from imbrex.chip import GpuTarget
 from imbrex.config.halo.window import WindowPlan
 from imbrex.config.rules import Reasons
-from imbrex.config.target import GpuTarget
 from imbrex.config.warpgroup.plan import SWIZZLES, VECTOR_BYTES
 
 __all__ = ["MOST_LINE", "filters", "filters_together"]

@@ -8,13 +8,13 @@ from functools import cached_property
 from math import gcd, inf, prod
 from typing import Final
 
+from imbrex.chip import GpuTarget
 from imbrex.config.access import context_of
 from imbrex.config.context import GemmContext
 from imbrex.config.halo_weight.cost import halo_weight_cycles
 from imbrex.config.halo_weight.legal import HALF_BYTES, HALO_WEIGHT_RULES
 from imbrex.config.halo_weight.plan import MOST_SPAN, HaloWeightPlan, HaloWeightTuning
 from imbrex.config.halo_weight.space import Pixels, block_of, halo_weight_space
-from imbrex.config.target import GpuTarget
 from imbrex.config.warpgroup.cost import copy_cycles
 from imbrex.config.warpgroup.limits import MOST_STAGES
 from imbrex.config.warpgroup.plan import ROWS

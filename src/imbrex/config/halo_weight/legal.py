@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
+from imbrex.chip import GpuTarget
 from imbrex.config.halo.window_legal import MOST_LINE
 from imbrex.config.halo_weight.plan import HaloWeightPlan
 from imbrex.config.rules import Reasons, Rules, lds_bytes, listed
-from imbrex.config.target import GpuTarget
 from imbrex.config.warpgroup.limits import chip, few_consumers, registers, stages_ahead
-from imbrex.config.warpgroup.plan import CHIP, PIECES, ROWS, SWIZZLES, columns_of
+from imbrex.config.warpgroup.plan import PIECES, ROWS, SWIZZLES, columns_of
 from imbrex.view.stage.tap_tile import PIXELS
 
 __all__ = ["HALO_WEIGHT_RULES"]
@@ -20,7 +20,7 @@ HALF_BYTES: Final = 2
 def warpgroups(plan: HaloWeightPlan, machine: GpuTarget) -> Reasons:
     """The machine has wgmma, which reads pixels as K of types of 16 bits alone."""
     dtype = plan.context.dtype
-    if machine.name != CHIP:
+    if not machine.has_warpgroups:
         yield from chip(machine)
     elif not columns_of(dtype) or dtype.bytes != HALF_BYTES:
         yield f"wgmma multiplies rows of pixels of f16 and bf16, not {dtype.name}"

@@ -8,14 +8,14 @@ of all images are dealt out to `shares`, which are products of their own, added 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Final
 
+from imbrex.chip import WARPGROUPS, GpuTarget
 from imbrex.config.context import GemmContext, round_up
-from imbrex.config.target import GPU_TARGETS, GpuTarget
 from imbrex.config.warpgroup.consumers import OfConsumers
-from imbrex.config.warpgroup.plan import ALIGNMENT, CHIP, PIECE_BYTES, PIECES, ROWS, Ring
+from imbrex.config.warpgroup.plan import ALIGNMENT, PIECE_BYTES, PIECES, ROWS, Ring
 from imbrex.view.mma.hopper import WARPGROUP
 
 __all__ = ["MOST_SPAN", "SUM_BYTES", "HaloWeightPlan", "HaloWeightTuning"]
@@ -95,7 +95,7 @@ class HaloWeightTuning(OfConsumers):
 
     def plan(self, context: GemmContext, machine: GpuTarget | None = None) -> HaloWeightPlan:
         """This tuning applied to that GEMM, on sm_90a unless told otherwise."""
-        return HaloWeightPlan(self, context, machine or GPU_TARGETS[CHIP])
+        return HaloWeightPlan(self, context, machine or WARPGROUPS)
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class HaloWeightPlan:
 
     tuning: HaloWeightTuning
     context: GemmContext
-    machine: GpuTarget = field(default_factory=lambda: GPU_TARGETS[CHIP])
+    machine: GpuTarget = WARPGROUPS
 
     @property
     def tiles(self) -> tuple[int, int]:

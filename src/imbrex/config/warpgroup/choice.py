@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Final, TypeAlias
 
+from imbrex.chip import GpuTarget
 from imbrex.config.choose import choose
 from imbrex.config.context import GemmContext
 from imbrex.config.share_cost import Offer
-from imbrex.config.target import GpuTarget
 from imbrex.config.tiles import AUTO, DATA_PARALLEL, Auto, TileSchedule
 from imbrex.config.tiles import PARTS as IN_CLUSTER
 from imbrex.config.warpgroup import cluster_k

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from imbrex.chip import GpuTarget
 from imbrex.config.context import GemmContext
 from imbrex.config.rules import Illegal, Reasons
-from imbrex.config.target import GpuTarget
 from imbrex.config.tiles import TileSchedule
 from imbrex.config.warpgroup.cost import schedule_cycles
 from imbrex.config.warpgroup.plan import WarpgroupPlan, WarpgroupTuning, columns_of

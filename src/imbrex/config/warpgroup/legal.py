@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from imbrex.chip import GpuTarget
 from imbrex.config.rules import LARGEST_GRID, Reasons, Rules, listed
-from imbrex.config.target import GpuTarget
 from imbrex.config.warpgroup.limits import (
     MOST_ACCUMULATORS,
     chip,

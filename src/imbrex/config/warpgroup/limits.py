@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, Protocol
 
+from imbrex.chip import WARPGROUPS, GpuTarget
 from imbrex.config.context import GemmContext
 from imbrex.config.rules import Reasons, listed
-from imbrex.config.target import GpuTarget
-from imbrex.config.warpgroup.plan import CHIP, PIECES, SWIZZLES, columns_of
+from imbrex.config.warpgroup.plan import PIECES, SWIZZLES, columns_of
 from imbrex.dtype import DType
 
 __all__ = [
@@ -56,13 +56,13 @@ class Sized(Protocol):
 
 def chip(machine: GpuTarget) -> Reasons:
     """The machine has wgmma, tensor maps and clusters."""
-    if machine.name != CHIP:
-        yield f"{machine.name} has no warpgroup instructions, {CHIP} has"
+    if not machine.has_warpgroups:
+        yield f"{machine.name} has no warpgroup instructions, {WARPGROUPS.name} has"
 
 
 def warpgroups(plan: Sized, machine: GpuTarget) -> Reasons:
     """The machine has wgmma and tensor maps, and wgmma takes the type."""
-    if machine.name != CHIP:
+    if not machine.has_warpgroups:
         yield from chip(machine)
     elif not columns_of(plan.context.dtype):
         yield f"wgmma does not multiply {plan.context.dtype.name}"

@@ -13,13 +13,13 @@ deals out units, which are the tiles of one cluster.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, cached_property
 from math import inf
 from typing import Any, ClassVar, Final
 
+from imbrex.chip import WARPGROUPS, GpuTarget
 from imbrex.config.context import SAMPLE, Access, GemmContext, round_up
-from imbrex.config.target import GPU_TARGETS, GpuTarget
 from imbrex.config.warpgroup.consumers import OfConsumers
 from imbrex.dtype import DType
 from imbrex.view.mma import Instruction, instructions
@@ -27,7 +27,6 @@ from imbrex.view.mma.hopper import WARPGROUP
 from imbrex.view.stage.shared_tile import Major, SharedTile, Swizzle
 
 __all__ = [
-    "CHIP",
     "Ring",
     "WarpgroupPlan",
     "WarpgroupTuning",
@@ -40,7 +39,6 @@ __all__ = [
     "stretch",
 ]  # fmt: skip
 
-CHIP: Final = "sm_90a"
 ROWS: Final = 64
 """Of one instruction, wgmma's M."""
 SWIZZLES: Final[tuple[Swizzle, ...]] = (128, 64, 32)
@@ -100,7 +98,7 @@ class WarpgroupTuning(OfConsumers):
 
     def plan(self, context: GemmContext, machine: GpuTarget | None = None) -> WarpgroupPlan:
         """This tuning applied to that GEMM, on sm_90a unless told otherwise."""
-        return WarpgroupPlan(self, context, machine or GPU_TARGETS[CHIP])
+        return WarpgroupPlan(self, context, machine or WARPGROUPS)
 
 
 @dataclass(frozen=True)
@@ -127,7 +125,7 @@ class WarpgroupPlan:
 
     tuning: WarpgroupTuning
     context: GemmContext
-    machine: GpuTarget = field(default_factory=lambda: GPU_TARGETS[CHIP])
+    machine: GpuTarget = WARPGROUPS
 
     @cached_property
     def oriented(self) -> GemmContext:
@@ -302,10 +300,11 @@ def resident_clusters(tuning: WarpgroupTuning, machine: GpuTarget) -> int:
 def multiplying(dtype: DType) -> tuple[Instruction, ...]:
     """The wgmma of a type, in the order of their columns; none where there are none."""
     types = (dtype.name, dtype.name, dtype.accumulator_name)
+    chip = WARPGROUPS.chip
     return tuple(
         i
-        for i in instructions(CHIP)
-        if types == (i.format("a", CHIP), i.format("b", CHIP), i.format("c", CHIP))
+        for i in instructions(chip)
+        if types == (i.format("a", chip), i.format("b", chip), i.format("c", chip))
     )
 
 

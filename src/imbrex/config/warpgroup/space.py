@@ -7,12 +7,11 @@ from dataclasses import replace
 from itertools import product
 from typing import Final
 
+from imbrex.chip import GpuTarget
 from imbrex.config.context import GemmContext, round_up
-from imbrex.config.target import GpuTarget
 from imbrex.config.warpgroup.legal import WARPGROUP_RULES
 from imbrex.config.warpgroup.limits import MOST_ACCUMULATORS, MOST_CONSUMERS, MOST_STAGES
 from imbrex.config.warpgroup.plan import (
-    CHIP,
     PIECES,
     RESIDENT,
     ROWS,
@@ -44,7 +43,7 @@ GROUPS: Final = (1, 2, 4, 8, 16)
 
 def warpgroup_space(context: GemmContext, machine: GpuTarget) -> list[WarpgroupTuning]:
     """Legal tunings; none where the machine has no warpgroup instructions, or none of the type."""
-    if machine.name != CHIP or not columns_of(context.dtype):
+    if not machine.has_warpgroups or not columns_of(context.dtype):
         return []
     orientations = (False, True)[: 1 if context.phases > 1 else 2]
     for least in NARROWEST:

@@ -12,14 +12,15 @@ from functools import lru_cache
 from itertools import combinations, product
 from typing import assert_never
 
+from imbrex.chip import GpuTarget
 from imbrex.config.general.copy import WIDEST_VECTOR_BYTES
-from imbrex.index.banks import Traffic, traffic
 from imbrex.index.map import Dim, Map
 from imbrex.view.gemm import tile
 from imbrex.view.gemm.tile import Share
 from imbrex.view.mma import wave
 from imbrex.view.mma.wave import Side, WaveTiles
 from imbrex.view.stage import lds
+from imbrex.view.stage.banks import Traffic, traffic
 from imbrex.view.stage.lds import LdsKind, LdsLayout
 
 __all__ = ["LdsTile", "LdsTraffic", "layout_of", "traffic_of"]
@@ -41,7 +42,7 @@ class LdsTile:
     element_bytes: int
     share: Share | None
     write_elements: int
-    chip: str
+    machine: GpuTarget
 
     @property
     def pack(self) -> int:
@@ -84,11 +85,11 @@ def traffic_of(layout: LdsLayout, place: LdsTile) -> LdsTraffic:
     """Every read of the tile by its waves, and every write."""
     stored = lds.stored(place.dims, layout, wave.interleaved(place.dims, place.tiles, place.side))
     read = Map(wave.fragment(place.dims, place.tiles, place.side)).then(stored)
-    reads = traffic(read, "slot", place.pack, place.element_bytes, place.chip, "read")
+    reads = traffic(read, "slot", place.pack, place.element_bytes, place.machine, "read")
     if place.share is None:
         return LdsTraffic(reads, None)
     written = Map(tile.shared(place.dims, place.side, place.share, 0)).then(stored)
-    writes = traffic(written, "k_item", place.write_elements, place.element_bytes, place.chip, "write")
+    writes = traffic(written, "k_item", place.write_elements, place.element_bytes, place.machine, "write")
     return LdsTraffic(reads, writes)
 
 

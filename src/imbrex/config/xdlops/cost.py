@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from imbrex.chip import BANK_BYTES, GpuTarget
 from imbrex.config.xdlops.plan import XdlopsPlan
 from imbrex.config.xdlops.stage import TileCopy
 
@@ -52,12 +53,12 @@ def wave_cycles(plan: XdlopsPlan) -> float:
     used, k = tiles.instruction, t.tile[2]
     waves = tiles.m_waves * tiles.n_waves
     a_simd = -(-waves // machine.simds)
-    size, lds_bytes = plan.context.dtype.bytes, 4 * machine.lds_banks
+    size, lds_bytes = plan.context.dtype.bytes, BANK_BYTES * machine.lds_banks
     matrix = a_simd * tiles.m_tiles * tiles.n_tiles * (k // used.k) * used.cycles[machine.chip]
-    writes = sum(waves * _writes(copy, lds_bytes) for copy in (plan.a_copy, plan.b_copy))
+    writes = sum(waves * _writes(copy, machine) for copy in (plan.a_copy, plan.b_copy))
     reads = (t.m_per_wave + t.n_per_wave) * waves * k * size / lds_bytes
     copies = (plan.a_copy, plan.b_copy)
-    loads = sum(_load_cycles(copy, waves) for copy in copies)
+    loads = sum(_load_cycles(copy, waves * machine.wave_size) for copy in copies)
     fragments = (tiles.m_tiles + tiles.n_tiles) * (k // tiles.k_step) * -(-t.kpack * size // 16)
     moved = sum(_vector_instructions(copy, t.copy == "staged") for copy in copies)
     vector = a_simd * RATES.issue * (fragments + moved)
@@ -81,20 +82,21 @@ def _covered(matrix: float, reads: float, phases: int) -> float:
     return matrix + reads + RATES.lds_latency * phases + again
 
 
-def _load_cycles(copy: TileCopy, waves: int) -> float:
+def _load_cycles(copy: TileCopy, lanes: int) -> float:
     """A load of a wave takes at least as long as 4 bytes a lane; and lines come whole, of which a tile's row
     or column may be less.
     """
     width = copy.data_per_read * copy.element_bytes
     together = (copy.k, copy.d)[copy.vector_dim] * copy.element_bytes
     waste = max(1.0, RATES.l2_bytes / together) if copy.data_per_read > 1 else 1.0
-    return waste * waves * copy.per_thread / copy.data_per_read * max(4, width) * 64 / RATES.l2_bytes
+    return waste * lanes * copy.per_thread / copy.data_per_read * max(4, width) / RATES.l2_bytes
 
 
-def _writes(copy: TileCopy, lds_bytes: int) -> float:
+def _writes(copy: TileCopy, machine: GpuTarget) -> float:
     """Cycles in which a wave writes its share to LDS; 4 bytes a lane and less take equally long."""
     width = max(4, copy.data_per_write * copy.element_bytes)
-    return copy.per_thread / copy.data_per_write * width * 64 / lds_bytes
+    lanes, lds_bytes = machine.wave_size, BANK_BYTES * machine.lds_banks
+    return copy.per_thread / copy.data_per_write * width * lanes / lds_bytes
 
 
 def _vector_instructions(copy: TileCopy, is_staged: bool) -> float:

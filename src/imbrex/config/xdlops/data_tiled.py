@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from imbrex.config.target import GpuTarget, Target
+from imbrex.chip import GpuTarget, Target
 from imbrex.config.xdlops import mfma
 from imbrex.config.xdlops.plan import XdlopsTuning
 from imbrex.diagnostic import Diagnostic, did_you_mean

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from imbrex.chip import GpuTarget
 from imbrex.config.rules import Reasons, Rules, grid, listed
-from imbrex.config.target import GpuTarget
 from imbrex.config.xdlops import mfma
 from imbrex.config.xdlops.plan import XdlopsPlan
 from imbrex.config.xdlops.stage import TileCopy
@@ -61,8 +61,8 @@ def waves(plan: XdlopsPlan, machine: GpuTarget) -> Reasons:
     for dim, block, wave in (("m", t.m_per_block, t.m_per_wave), ("n", t.n_per_block, t.n_per_wave)):
         if block % wave:
             yield f"{dim}_per_block {block} is not a multiple of {dim}_per_wave {wave}"
-    if not machine.wave_size <= t.block_size <= machine.max_threads:
-        yield f"block_size {t.block_size} is outside {machine.wave_size}..{machine.max_threads}"
+    if not machine.wave_size <= plan.block_size <= machine.max_threads:
+        yield f"block_size {plan.block_size} is outside {machine.wave_size}..{machine.max_threads}"
 
 
 def wave_tile(plan: XdlopsPlan, machine: GpuTarget) -> Reasons:
@@ -165,7 +165,7 @@ def registers(plan: XdlopsPlan, machine: GpuTarget) -> Reasons:
     for what, count in (("accumulators", plan.accumulators), ("registers", plan.registers)):
         if count > most:
             yield f"{what} {count} > {most} on {machine.name}; a smaller wave tile needs fewer"
-    waves = -(-plan.tuning.block_size // (machine.wave_size * machine.simds))
+    waves = -(-plan.block_size // (machine.wave_size * machine.simds))
     total, room = plan.accumulators + plan.registers, 2 * most // waves
     if waves > 1 and total > room:
         yield f"registers {total} > {room} on {machine.name}, where a SIMD has {waves} waves of the workgroup"

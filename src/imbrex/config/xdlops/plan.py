@@ -9,14 +9,14 @@ rows (m) and columns (n) after the swap; so are A and B.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from math import gcd
 from typing import Any, ClassVar, Literal, TypeAlias
 
+from imbrex.chip import WAVES, GpuTarget
 from imbrex.config.context import GemmContext, round_up
 from imbrex.config.general.copy import WIDEST_VECTOR_BYTES
-from imbrex.config.target import GPU_TARGETS, GpuTarget
 from imbrex.config.xdlops import mfma
 from imbrex.config.xdlops.banks import LdsTile, LdsTraffic, layout_of, traffic_of
 from imbrex.config.xdlops.stage import TileCopy
@@ -26,7 +26,6 @@ from imbrex.view.stage.lds import LdsKind, LdsLayout
 __all__ = ["CopyKind", "XdlopsPlan", "XdlopsTuning"]
 
 CopyKind: TypeAlias = Literal["staged", "direct"]
-WAVE_SIZE = 64
 ADDRESS_REGISTERS = 32  # an allowance for pointers, indices and guards
 
 
@@ -70,11 +69,6 @@ class XdlopsTuning:
         return self.m_per_block // self.m_per_wave, self.n_per_block // self.n_per_wave
 
     @property
-    def block_size(self) -> int:
-        """Work items of a workgroup."""
-        return WAVE_SIZE * self.waves[0] * self.waves[1]
-
-    @property
     def numbers(self) -> mfma.Numbers:
         """What the choice of an instruction depends on."""
         return (
@@ -89,7 +83,7 @@ class XdlopsTuning:
 
     def plan(self, context: GemmContext, machine: GpuTarget | None = None) -> XdlopsPlan:
         """This tuning applied to that GEMM, on gfx942 unless told otherwise."""
-        return XdlopsPlan(self, context, machine or GPU_TARGETS["gfx942"])
+        return XdlopsPlan(self, context, machine or WAVES)
 
 
 @dataclass(frozen=True)
@@ -98,7 +92,7 @@ class XdlopsPlan:
 
     tuning: XdlopsTuning
     context: GemmContext
-    machine: GpuTarget = field(default_factory=lambda: GPU_TARGETS["gfx942"])
+    machine: GpuTarget = WAVES
 
     @cached_property
     def oriented(self) -> GemmContext:
@@ -111,6 +105,11 @@ class XdlopsPlan:
         return mfma.chosen(
             self.tuning.instruction, self.tuning.numbers, self.context.dtype, self.machine.chip
         )
+
+    @property
+    def block_size(self) -> int:
+        """Work items of a workgroup."""
+        return self.machine.wave_size * self.tuning.waves[0] * self.tuning.waves[1]
 
     @property
     def blocks(self) -> tuple[int, int]:
@@ -134,13 +133,13 @@ class XdlopsPlan:
     def a_copy(self) -> TileCopy:
         """How A's block reaches LDS."""
         t, c = self.tuning, self.oriented
-        return TileCopy(t.tile[2], t.m_per_block, t.kpack, t.block_size, c.a, c.dtype.bytes)
+        return TileCopy(t.tile[2], t.m_per_block, t.kpack, self.block_size, c.a, c.dtype.bytes)
 
     @cached_property
     def b_copy(self) -> TileCopy:
         """How B's block reaches LDS."""
         t, c = self.tuning, self.oriented
-        return TileCopy(t.tile[2], t.n_per_block, t.kpack, t.block_size, c.b, c.dtype.bytes)
+        return TileCopy(t.tile[2], t.n_per_block, t.kpack, self.block_size, c.b, c.dtype.bytes)
 
     def direct_vector(self, copy: TileCopy) -> int | None:
         """Elements that a lane loads into LDS at once, neighbours in k; None where no width is legal."""
@@ -155,9 +154,7 @@ class XdlopsPlan:
         assert self.wave_tiles is not None, self.tuning
         copy, size = (self.a_copy if side == "m" else self.b_copy), self.context.dtype.bytes
         share = None if self.tuning.copy == "direct" else copy.share
-        return LdsTile(
-            self.wave_tiles, side, copy.k, copy.d, size, share, copy.data_per_write, self.machine.chip
-        )
+        return LdsTile(self.wave_tiles, side, copy.k, copy.d, size, share, copy.data_per_write, self.machine)
 
     @cached_property
     def lds_layouts(self) -> tuple[LdsLayout, LdsLayout]:
@@ -197,8 +194,8 @@ class XdlopsPlan:
     @property
     def accumulators(self) -> int:
         """Accumulation registers of one lane."""
-        t = self.tuning
-        return t.m_per_wave * t.n_per_wave * self.context.dtype.accumulator.bytes // (4 * WAVE_SIZE)
+        t, lanes = self.tuning, self.machine.wave_size
+        return t.m_per_wave * t.n_per_wave * self.context.dtype.accumulator.bytes // (4 * lanes)
 
     @property
     def registers(self) -> int:
@@ -214,7 +211,7 @@ class XdlopsPlan:
         """Attributes of the gridwise op: the seed's names, and the wave's."""
         t, tiles = self.tuning, self.wave_tiles
         return {
-            "block_size": t.block_size,
+            "block_size": self.block_size,
             "m_per_block": t.m_per_block,
             "n_per_block": t.n_per_block,
             "k_per_block": t.tile[2],

@@ -7,9 +7,9 @@ from dataclasses import replace
 from itertools import product
 from typing import Final
 
+from imbrex.chip import GpuTarget
 from imbrex.config.context import GemmContext
 from imbrex.config.general.copy import WIDEST_VECTOR_BYTES
-from imbrex.config.target import GpuTarget
 from imbrex.config.xdlops import mfma
 from imbrex.config.xdlops.plan import XdlopsTuning
 from imbrex.dtype import DType

@@ -18,7 +18,6 @@ from imbrex.lower.hoist import hoisted
 from imbrex.lower.share import shared
 from imbrex.lower.stmt import Alloc, For, Kernel, Program, has_flags, walk
 
-CHIPS = ("sm_90a",)
 TENSOR_MAP = "imbrex::tensor_map"
 HEADERS = ("device/cuda/shared.h", "device/cuda/product.h")
 FLAGS = ("device/cuda/flag.h",)

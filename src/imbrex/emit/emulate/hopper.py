@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
+from imbrex.chip import gpus
 from imbrex.dtype import dtype
 from imbrex.emit import c
 from imbrex.emit.cuda.geometry import LaunchFacts, launch_facts
@@ -18,7 +19,7 @@ from imbrex.view.tensor.form import Box, TensorMap, Walk
 
 __all__ = ["FLAGS", "PTX", "TARGETS", "units"]
 
-TARGETS: Final = {"emulate_sm_90a": "sm_90a"}
+TARGETS: Final = {f"emulate_{chip}": chip for chip in gpus("NVIDIA")}
 """How source is written -> whose kernels it is of."""
 PTX: Final = {"cuda/ptx": "emulate/ptx"}
 """A folder of the GPU's headers -> where its second form is."""

@@ -16,7 +16,6 @@ from imbrex.lower.hoist import hoisted
 from imbrex.lower.share import shared
 from imbrex.lower.stmt import Kernel, Program, has_flags
 
-CHIPS = ("gfx908", "gfx90a", "gfx942", "gfx950")
 HEADERS = ("device/hip/lds.h", "device/hip/schedule.h")
 FLAGS = ("device/hip/flag.h",)
 """For workgroups that share tiles."""

@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 
+from imbrex.chip import WARPGROUPS, WAVES, GpuTarget, Target, target
 from imbrex.config import choose, share_cost, tuning
 from imbrex.config.access import context_of
 from imbrex.config.context import GemmContext, round_up
@@ -25,13 +26,12 @@ from imbrex.config.general.plan import GeneralTuning
 from imbrex.config.halo.lines import LinesTuning, WindowTuning
 from imbrex.config.halo.plan import HaloTuning
 from imbrex.config.halo_weight.plan import HaloWeightTuning
-from imbrex.config.target import GpuTarget, Target, target
 from imbrex.config.tile_order import ordered
 from imbrex.config.tiles import AUTO, DATA_PARALLEL, Auto, TileSchedule
 from imbrex.config.tiles import wanted as wanted_schedule
 from imbrex.config.tuning import Tuning
 from imbrex.config.warpgroup import choice as warpgroup_choice
-from imbrex.config.warpgroup.plan import CHIP, WarpgroupTuning, resident_clusters
+from imbrex.config.warpgroup.plan import WarpgroupTuning, resident_clusters
 from imbrex.config.xdlops.plan import XdlopsTuning
 from imbrex.diagnostic import Diagnostic, did_you_mean
 from imbrex.index.map import Dim, layer_over
@@ -60,7 +60,7 @@ class AffixTuning(ModulePass):
     name = "affix-tuning"
 
     config: str = ""
-    target: str = "gfx942"
+    target: str = WAVES.name
     family: str | None = None
     schedule: str | None = None
 
@@ -124,8 +124,9 @@ def _scheduled(
             raise Diagnostic("a tuning of warpgroups has an order of tiles of its own", hint=hint)
         return warpgroup_choice.scheduled(context, machine, given, schedule)
     if schedule != AUTO and schedule.mode == "cluster_k":
-        raise Diagnostic(f"{schedule} is for workgroups of warpgroups, on sm_90a", hint="say split_k")
-    if schedule == AUTO and isinstance(machine, GpuTarget) and machine.name == CHIP:
+        where = f"workgroups of warpgroups, on {WARPGROUPS.name}"
+        raise Diagnostic(f"{schedule} is for {where}", hint="say split_k")
+    if schedule == AUTO and isinstance(machine, GpuTarget) and machine.multiprocessor:
         assert given is None or isinstance(given, GeneralTuning)
         return general_choice.scheduled(context, machine, given)
     if schedule == AUTO:

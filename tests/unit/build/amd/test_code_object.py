@@ -13,7 +13,6 @@ import pytest
 
 from imbrex.build.amd.code_object import (
     AMD_FLAGS,
-    CHIPS,
     LINK_FLAGS,
     CodeObject,
     build_code_object,
@@ -22,6 +21,7 @@ from imbrex.build.amd.code_object import (
 )
 from imbrex.build.cache import Cache
 from imbrex.build.toolchain import find_compiler
+from imbrex.chip import gpus
 from imbrex.diagnostic import Diagnostic
 
 ADD = """
@@ -41,7 +41,7 @@ def cache(tmp_path: Path) -> Cache:
     return Cache(tmp_path / "cache")
 
 
-@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("chip", gpus("AMD"))
 def test_a_code_object_is_an_elf_of_its_chip(chip: str, amd_code: Code) -> None:
     data = amd_code(chip).path.read_bytes()
     machine, flags = struct.unpack_from("<H", data, 18)[0], struct.unpack_from("<I", data, 48)[0]
@@ -109,7 +109,7 @@ def test_the_text_loses_nothing(amd_sources: dict[str, str], amd_code: Code, tmp
     assert straight == segments(amd_code("gfx942").path) != other
 
 
-@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("chip", gpus("AMD"))
 def test_an_independent_disassembler_reads_the_same(chip: str, amd_code: Code) -> None:
     tool = shutil.which("llvm-objdump-22")
     if tool is None:

@@ -6,11 +6,11 @@ from dataclasses import fields, replace
 
 import pytest
 
+from imbrex.chip import CPU_ISAS
 from imbrex.config.context import Access, GemmContext
 from imbrex.config.cpu.cost import cycles
 from imbrex.config.cpu.plan import CpuTuning
 from imbrex.config.cpu.prices import PRICES, Level, Prices
-from imbrex.config.target import CPU_ISAS
 from imbrex.dtype import F16
 
 AVX512 = CPU_ISAS["avx512"]

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from imbrex.chip import GPU_TARGETS
 from imbrex.config.choose import choose
 from imbrex.config.context import Access, GemmContext
 from imbrex.config.general.choice import MARGIN, scheduled
@@ -13,7 +14,6 @@ from imbrex.config.general.cost import general_cycles
 from imbrex.config.general.plan import GeneralTuning
 from imbrex.config.general.space import HOPPER_SPACE
 from imbrex.config.legal import check
-from imbrex.config.target import GPU_TARGETS
 from imbrex.config.tiles import DATA_PARALLEL
 from imbrex.dtype import F16, F32, F64
 

@@ -2,13 +2,13 @@
 
 import pytest
 
+from imbrex.chip import GPU_TARGETS, target
 from imbrex.config.access import context_of
 from imbrex.config.choose import GENERAL_LIST, choose
 from imbrex.config.context import Access, GemmContext
 from imbrex.config.defines import defines
 from imbrex.config.general.plan import LEVEL1_CLUSTERS, GeneralTuning
 from imbrex.config.general.space import general_space
-from imbrex.config.target import GPU_TARGETS, target
 from imbrex.dtype import F16, F32
 from imbrex.index.map import Dim, Map
 from imbrex.view.conv.implicit_gemm import Convolution, forward

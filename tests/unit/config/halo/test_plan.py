@@ -8,12 +8,12 @@ from dataclasses import replace
 import pytest
 from tests.unit.config.convs import grouped
 
+from imbrex.chip import GPU_TARGETS
 from imbrex.config import legal, tuning
 from imbrex.config.access import context_of
 from imbrex.config.halo.choice import Windows, window_cycles
 from imbrex.config.halo.lines import WindowTuning
 from imbrex.config.halo.plan import HaloPlan, HaloTuning
-from imbrex.config.target import GPU_TARGETS
 from imbrex.dtype import DType, dtype
 
 HOPPER, AMD = GPU_TARGETS["sm_90a"], GPU_TARGETS["gfx942"]

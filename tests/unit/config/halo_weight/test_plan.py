@@ -9,12 +9,12 @@ import pytest
 from tests.unit.config.convs import grouped
 
 from imbrex.algorithm import Request, algorithm_of
+from imbrex.chip import GPU_TARGETS
 from imbrex.config import legal, tuning
 from imbrex.config.access import context_of
 from imbrex.config.halo_weight.choice import WeightWindows
 from imbrex.config.halo_weight.cost import halo_weight_cycles
 from imbrex.config.halo_weight.plan import HaloWeightPlan, HaloWeightTuning
-from imbrex.config.target import GPU_TARGETS
 from imbrex.dtype import DType, dtype
 from imbrex.problem import Conv2d
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from imbrex.chip import GPU_TARGETS
 from imbrex.config import legal
 from imbrex.config.access import context_of
 from imbrex.config.halo_weight.choice import WeightWindows
 from imbrex.config.halo_weight.plan import HaloWeightTuning
-from imbrex.config.target import GPU_TARGETS
 from imbrex.dtype import dtype
 from imbrex.index.map import Dim
 from imbrex.view.conv.implicit_gemm import Convolution

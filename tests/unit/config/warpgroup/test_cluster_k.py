@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from imbrex.chip import GPU_TARGETS
 from imbrex.config.access import context_of
 from imbrex.config.context import GemmContext
-from imbrex.config.target import GPU_TARGETS
 from imbrex.config.tiles import TileSchedule
 from imbrex.config.warpgroup.choice import scheduled
 from imbrex.config.warpgroup.cluster_k import broken

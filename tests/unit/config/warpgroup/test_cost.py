@@ -8,9 +8,9 @@ from dataclasses import fields, replace
 
 import pytest
 
+from imbrex.chip import GPU_TARGETS
 from imbrex.config.access import context_of
 from imbrex.config.context import GemmContext
-from imbrex.config.target import GPU_TARGETS
 from imbrex.config.tiles import DATA_PARALLEL, TileSchedule
 from imbrex.config.warpgroup.cost import copy_cycles, schedule_cost
 from imbrex.config.warpgroup.plan import WarpgroupTuning

@@ -21,9 +21,9 @@ from typing import Any
 import pytest
 
 from imbrex.algorithm import Request, to_product
+from imbrex.chip import GPU_TARGETS
 from imbrex.config.context import GemmContext
 from imbrex.config.legal import check
-from imbrex.config.target import GPU_TARGETS
 from imbrex.config.tiles import TileSchedule
 from imbrex.config.tiles import parse as schedule
 from imbrex.config.tuning import parse

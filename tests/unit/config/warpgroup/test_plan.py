@@ -7,12 +7,12 @@ from itertools import product
 
 import pytest
 
+from imbrex.chip import GPU_TARGETS, target
 from imbrex.config import tuning as tunings
 from imbrex.config.access import context_of
 from imbrex.config.choose import choose, family_of, require
 from imbrex.config.context import Access, GemmContext
 from imbrex.config.legal import check
-from imbrex.config.target import GPU_TARGETS, target
 from imbrex.config.tiles import AUTO, DATA_PARALLEL, TileSchedule
 from imbrex.config.tuning import text
 from imbrex.config.warpgroup.choice import best_tuning, scheduled

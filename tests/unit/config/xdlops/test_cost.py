@@ -6,8 +6,8 @@ import dataclasses
 
 import pytest
 
+from imbrex.chip import GPU_TARGETS
 from imbrex.config.context import Access, GemmContext
-from imbrex.config.target import GPU_TARGETS
 from imbrex.config.xdlops.cost import RATES, Rates, wave_cycles
 from imbrex.config.xdlops.plan import XdlopsTuning
 from imbrex.dtype import F16, F32

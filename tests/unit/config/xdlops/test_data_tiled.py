@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from imbrex.chip import CPU_ISAS, GPU_TARGETS, GpuTarget
 from imbrex.config import legal
 from imbrex.config.access import access_of, context_of
-from imbrex.config.target import CPU_ISAS, GPU_TARGETS, GpuTarget
 from imbrex.config.xdlops.data_tiled import data_tiled_tuning, named_algorithm, usual_kernel
 from imbrex.config.xdlops.mfma import eligible
 from imbrex.config.xdlops.plan import XdlopsPlan

@@ -6,10 +6,10 @@ import dataclasses
 
 import pytest
 
+from imbrex.chip import GPU_TARGETS, target
 from imbrex.config.choose import choose, family_of
 from imbrex.config.context import Access, GemmContext
 from imbrex.config.legal import XDLOPS_RULES, Illegal, check
-from imbrex.config.target import GPU_TARGETS, target
 from imbrex.config.xdlops.plan import XdlopsTuning
 from imbrex.config.xdlops.space import wave_space, xdlops_space
 from imbrex.dtype import BF16, F8E4M3FN, F16, F32, F64, I8
@@ -251,7 +251,7 @@ def test_legal_points_of_the_space_have_whole_plans() -> None:
             plan = tuning.plan(context)
             assert 0 < plan.lds_bytes <= 65536 and plan.grid_size >= 1 and plan.k_iterations >= 1
             assert plan.a_copy.is_exact and plan.b_copy.is_exact and plan.wave_tiles is not None
-            assert plan.wave_tiles.threads == tuning.block_size
+            assert plan.wave_tiles.threads == plan.block_size
             assert tuning.tile[2] % plan.wave_tiles.k_step == 0
         assert legal > 30
 
@@ -268,7 +268,7 @@ def test_large_products_get_large_tiles(machine: str) -> None:
         best = choose(context, chip, "xdlops")
         assert isinstance(best, XdlopsTuning) and check(best, context, chip) == ()
         plan = best.plan(context, chip)
-        assert best.m_per_block * best.n_per_block >= 128 * 128 and best.block_size == 256
+        assert best.m_per_block * best.n_per_block >= 128 * 128 and plan.block_size == 256
         assert best.kpack * dtype.bytes >= 16 and best.tile[2] * dtype.bytes >= 64
         assert plan.a_copy.data_per_read == plan.b_copy.data_per_read == 16 // dtype.bytes
         assert plan.c_data_per_write * dtype.output.bytes == 16 or dtype == F64

@@ -7,10 +7,10 @@ import itertools
 
 import pytest
 
+from imbrex.chip import GPU_TARGETS, GpuTarget
 from imbrex.config.context import Access, GemmContext
 from imbrex.config.defines import defines
 from imbrex.config.legal import check
-from imbrex.config.target import GPU_TARGETS, GpuTarget
 from imbrex.config.xdlops import mfma
 from imbrex.config.xdlops.banks import LdsTile, traffic_of
 from imbrex.config.xdlops.banks import _candidates as candidates
@@ -102,7 +102,7 @@ def test_the_seeds_example() -> None:
     """128 x 128 x 16 in waves of 64 x 64: four waves; A is copied by 4 x 64 work items along (K, M)."""
     context = GemmContext(128, 115200, 576, F32, a=ALONG_K)
     plan = XdlopsTuning(128, 128, 4, 64, 64, 4).plan(context)
-    assert (plan.tuning.waves, plan.tuning.block_size, plan.grid_size) == ((2, 2), 256, 900)
+    assert (plan.tuning.waves, plan.block_size, plan.grid_size) == ((2, 2), 256, 900)
     a = plan.a_copy
     assert (a.read_dim, a.data_per_read, a.data_per_write, a.cluster_lengths) == (0, 4, 4, (4, 64))
     assert plan.lds_buffer_bytes == (8192, 8192) and plan.lds_bytes == 32768

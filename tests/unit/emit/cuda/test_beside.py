@@ -16,8 +16,8 @@ from imbrex.build.nvidia.cubin import LOG, compile_cubin
 from imbrex.build.nvidia.disassembly import find_disassembler, sass
 from imbrex.build.nvidia.report import usages
 from imbrex.build.shared import build_shared
+from imbrex.chip import GPU_TARGETS
 from imbrex.config import tuning
-from imbrex.config.target import GPU_TARGETS
 from imbrex.config.tuning import WarpgroupTuning
 from imbrex.emit.bundle import device_headers
 from imbrex.pipeline import Lowered, Request, lower

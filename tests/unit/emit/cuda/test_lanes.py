@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from imbrex.config.target import GPU_TARGETS
+from imbrex.chip import GPU_TARGETS
 from imbrex.dtype import F32
 from imbrex.emit.cuda.words import CudaWords, apart
 from imbrex.index.expr import lin, var

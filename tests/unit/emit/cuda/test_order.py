@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from imbrex import pipeline
-from imbrex.config.target import GPU_TARGETS
+from imbrex.chip import GPU_TARGETS
 from imbrex.config.tiles import parse as parse_schedule
 from imbrex.emit.bundle import Bundle, bundle
 from imbrex.emit.cuda.order import early as overlapped

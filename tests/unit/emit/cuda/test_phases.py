@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from imbrex.build.shared import build_shared
+from imbrex.chip import GPU_TARGETS
 from imbrex.config import tuning
-from imbrex.config.target import GPU_TARGETS
 from imbrex.ir.ops.phases import phase_box_of
 from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
 from imbrex.pipeline import Request, levels, lower

@@ -13,8 +13,8 @@ import pytest
 from imbrex.build.nvidia.cubin import LOG, compile_cubin
 from imbrex.build.nvidia.disassembly import find_disassembler, sass
 from imbrex.build.nvidia.report import usages
+from imbrex.chip import GPU_TARGETS
 from imbrex.config import tuning
-from imbrex.config.target import GPU_TARGETS
 from imbrex.pipeline import Request, lower
 from imbrex.problem import Conv2d
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from tests.unit.emit.cuda.on_fibers import ran
 
+from imbrex.chip import GPU_TARGETS
 from imbrex.config import tiles, tuning
-from imbrex.config.target import GPU_TARGETS
 from imbrex.pipeline import Request
 from imbrex.problem import Conv2d, Gemm, Problem
 from imbrex.problem.conv import Direction

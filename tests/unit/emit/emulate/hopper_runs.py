@@ -11,8 +11,8 @@ from functools import cache
 from tests.unit.emit.emulate.hopper_cases import CASES, HopperCase
 
 from imbrex.build.shared import build_shared
+from imbrex.chip import GPU_TARGETS
 from imbrex.config import tiles, tuning
-from imbrex.config.target import GPU_TARGETS
 from imbrex.emit.bundle import device_headers
 from imbrex.emit.emulate.hopper import FLAGS
 from imbrex.pipeline import Lowered, Request, lower

@@ -9,8 +9,9 @@ import pytest
 
 from imbrex.build.amd.code_object import compile_code_object
 from imbrex.build.toolchain import WARNINGS
+from imbrex.chip import gpus
 from imbrex.dtype import DTYPES, dtype
-from imbrex.emit import c, hip
+from imbrex.emit import c
 from imbrex.emit.bundle import device_headers
 from imbrex.emit.hip.matrix import wrappers
 from imbrex.index.expr import lin
@@ -52,7 +53,7 @@ def unit(stmts: list[MatrixMultiply]) -> str:
     return "\n".join([*lines, ""])
 
 
-@pytest.mark.parametrize("chip", hip.CHIPS)
+@pytest.mark.parametrize("chip", gpus("AMD"))
 def test_each_is_what_it_says(chip: str, tmp_path: Path) -> None:
     found = whole_bytes(chip)
     assert len(found) > 15

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.unit.view.neighbours import bank_conflicts
 
-from imbrex.index.banks import bank_conflicts
 from imbrex.index.map import Dim, Map
 from imbrex.index.query import vector_width
 from imbrex.view.conv.implicit_gemm import Convolution

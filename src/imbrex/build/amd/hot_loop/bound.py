@@ -19,12 +19,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from imbrex.build.amd.hot_loop.kind import access_of, unit_of
-from imbrex.build.amd.hot_loop.rates import SIMDS, TURN, Rates, matrix_clocks, rates_of, vector_clocks
+from imbrex.build.amd.hot_loop.rates import TURN, matrix_clocks, modelled, rates_of, vector_clocks
 from imbrex.build.amd.hot_loop.text import Inst
+from imbrex.chip import GpuTarget
 
 __all__ = ["Bound", "Conflicts", "bound_of", "transfer_clocks"]
 
-WAVE_SIZE = 64
 NARROWEST = 4
 """Bytes of a lane below which an access takes no less time: it has one address and one bank all the same."""
 
@@ -64,27 +64,28 @@ class Bound:
 
 def bound_of(loop: Sequence[Inst], chip: str, waves: int, conflicts: Conflicts) -> Bound:
     """waves: of one SIMD."""
-    rates = rates_of(chip)
+    gpu = modelled(chip)
+    rates = rates_of(gpu)
     matrix = vector = lds = memory = scalar = 0.0
     for inst in loop:
         match unit_of(inst):
             case "matrix":
-                clocks, is_exclusive = matrix_clocks(inst, chip)
+                clocks, is_exclusive = matrix_clocks(inst, gpu)
                 matrix += clocks
                 vector += clocks if is_exclusive else rates.shadow
             case "valu":
                 vector += vector_clocks(inst)
             case "lds":
-                lds += transfer_clocks(inst, rates, conflicts)
+                lds += transfer_clocks(inst, gpu, conflicts)
             case "vmem":
-                memory += transfer_clocks(inst, rates, conflicts)
+                memory += transfer_clocks(inst, gpu, conflicts)
                 if (access := access_of(inst)) is not None and access.direct:
-                    lds += WAVE_SIZE * max(NARROWEST, access.bytes) / rates.lds_bytes
+                    lds += gpu.wave_size * max(NARROWEST, access.bytes) / rates.lds_bytes
             case "salu" | "smem":
                 scalar += TURN
             case "wait" | "barrier" | "branch" | "other":
                 pass
-    shared = waves * SIMDS
+    shared = waves * gpu.simds
     return Bound(
         matrix=waves * matrix,
         vector=waves * vector,
@@ -95,12 +96,12 @@ def bound_of(loop: Sequence[Inst], chip: str, waves: int, conflicts: Conflicts) 
     )
 
 
-def transfer_clocks(inst: Inst, rates: Rates, conflicts: Conflicts) -> float:
+def transfer_clocks(inst: Inst, gpu: GpuTarget, conflicts: Conflicts) -> float:
     """Clocks that one wave's access holds LDS, or the path to the first-level cache."""
-    access = access_of(inst)
+    access, rates = access_of(inst), rates_of(gpu)
     if access is None:  # a lane swap through LDS
-        return WAVE_SIZE * 4 / rates.lds_bytes
-    moved = WAVE_SIZE * max(NARROWEST, access.bytes)
+        return gpu.wave_size * 4 / rates.lds_bytes
+    moved = gpu.wave_size * max(NARROWEST, access.bytes)
     if access.space == "global":
         return moved / rates.l1_bytes
     return moved / rates.lds_bytes * (conflicts.read if access.way == "read" else conflicts.write)

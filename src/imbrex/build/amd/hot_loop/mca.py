@@ -12,7 +12,7 @@ import subprocess
 from collections.abc import Sequence
 
 from imbrex.build.amd.hot_loop.kind import unit_of
-from imbrex.build.amd.hot_loop.rates import TURN, matrix_clocks
+from imbrex.build.amd.hot_loop.rates import TURN, matrix_clocks, modelled
 from imbrex.build.amd.hot_loop.text import Inst
 
 __all__ = ["find_mca", "mca_share"]
@@ -37,7 +37,7 @@ def mca_share(loop: Sequence[Inst], chip: str) -> float | None:
     cycles = re.search(r"^Total Cycles:\s+(\d+)", done.stdout, re.MULTILINE)
     if done.returncode != 0 or cycles is None:
         return None
-    passes = sum(matrix_clocks(inst, chip)[0] for inst in loop if unit_of(inst) == "matrix") / TURN
+    passes = sum(matrix_clocks(inst, modelled(chip))[0] for inst in loop if unit_of(inst) == "matrix") / TURN
     return ITERATIONS * passes / int(cycles[1])
 
 

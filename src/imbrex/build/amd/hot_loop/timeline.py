@@ -24,8 +24,9 @@ from dataclasses import dataclass, field
 
 from imbrex.build.amd.hot_loop.bound import Conflicts, transfer_clocks
 from imbrex.build.amd.hot_loop.kind import Unit, unit_of
-from imbrex.build.amd.hot_loop.rates import SIMDS, TURN, Rates, matrix_clocks, rates_of, vector_clocks
+from imbrex.build.amd.hot_loop.rates import TURN, matrix_clocks, modelled, rates_of, vector_clocks
 from imbrex.build.amd.hot_loop.text import Inst
+from imbrex.chip import GpuTarget
 
 __all__ = ["simulated_share"]
 
@@ -65,14 +66,14 @@ def simulated_share(
 
     waves: of one SIMD.  waves_of_group: of those, how many belong to one workgroup.
     """
-    rates = rates_of(chip)
-    steps = [_step(inst, chip, rates, conflicts) for inst in loop]
+    gpu = modelled(chip)
+    steps = [_step(inst, gpu, conflicts) for inst in loop]
     matrix = sum(s.held for s in steps if s.unit == "matrix")
     groups = max(1, waves // waves_of_group)
     spread = int(matrix * waves / TURN / groups)
     members = [i // waves_of_group for i in range(groups * waves_of_group)]
     running = [_Wave(group, group * spread) for group in members]
-    return _Simd(steps, rates, running).run() if matrix else 0.0
+    return _Simd(steps, gpu, running).run() if matrix else 0.0
 
 
 @dataclass
@@ -80,7 +81,7 @@ class _Simd:
     """Times are clocks, but `ready` and the counter of `run`, which are turns."""
 
     steps: Sequence[_Step]
-    rates: Rates
+    gpu: GpuTarget
     waves: list[_Wave]
     free: dict[str, float] = field(default_factory=lambda: dict.fromkeys(PATHS, 0.0))
     busy: float = 0.0
@@ -102,7 +103,7 @@ class _Simd:
 
     def _try(self, wave: _Wave, turn: int, used: set[str]) -> None:
         """Issue the wave's next instruction in this turn if everything that it needs is there."""
-        step, now = self.steps[wave.at], float(TURN * turn)
+        step, now, rates = self.steps[wave.at], float(TURN * turn), rates_of(self.gpu)
         unit = "valu" if step.unit == "matrix" else step.unit
         if unit in used or not self._may_issue(wave, step, now):
             return
@@ -116,11 +117,11 @@ class _Simd:
             case "valu":
                 self.free["port"] = now + step.port
             case "lds":
-                wave.lgkm.append(self._moved("lds", step, now) + self.rates.lds_latency)
+                wave.lgkm.append(self._moved("lds", step, now) + rates.lds_latency)
             case "vmem":
-                wave.vm.append(self._moved("vmem", step, now) + self.rates.memory_latency)
+                wave.vm.append(self._moved("vmem", step, now) + rates.memory_latency)
             case "smem":
-                wave.lgkm.append(now + self.rates.lds_latency)
+                wave.lgkm.append(now + rates.lds_latency)
             case "other":
                 wave.priority = step.count if step.held else wave.priority
             case "wait" | "barrier" | "branch" | "salu":
@@ -148,7 +149,7 @@ class _Simd:
 
     def _moved(self, path: str, step: _Step, now: float) -> float:
         """When the path has served this access and those before it."""
-        self.free[path] = max(self.free[path], now) + SIMDS * step.held
+        self.free[path] = max(self.free[path], now) + self.gpu.simds * step.held
         return self.free[path]
 
     def _arrived(self, wave: _Wave) -> bool:
@@ -170,15 +171,15 @@ class _Simd:
             wave.at, wave.trips = 0, wave.trips + 1
 
 
-def _step(inst: Inst, chip: str, rates: Rates, conflicts: Conflicts) -> _Step:
+def _step(inst: Inst, gpu: GpuTarget, conflicts: Conflicts) -> _Step:
     match unit := unit_of(inst):
         case "matrix":
-            clocks, is_exclusive = matrix_clocks(inst, chip)
-            return _Step(unit, clocks, clocks if is_exclusive else rates.shadow)
+            clocks, is_exclusive = matrix_clocks(inst, gpu)
+            return _Step(unit, clocks, clocks if is_exclusive else rates_of(gpu).shadow)
         case "valu":
             return _Step(unit, port=vector_clocks(inst))
         case "lds" | "vmem":
-            return _Step(unit, transfer_clocks(inst, rates, conflicts))
+            return _Step(unit, transfer_clocks(inst, gpu, conflicts))
         case "wait":
             limits = dict(word.rstrip(")").split("(") for word in inst.modifiers if "(" in word)
             return _Step(unit, vm=_limit(limits.get("vmcnt")), lgkm=_limit(limits.get("lgkmcnt")))

