@@ -1,7 +1,8 @@
 """The files of a kernel that runs on this machine: as the `cpu` target, or lane by lane.
 
-NAME_solver.cpp   may this kernel run, with which tuning, over which grid, with how much memory
-NAME.cpp          the entry point: int imbrex_NAME(const void *, const void *, void *, int threads)
+NAME_solver.cpp   may this kernel run, with which tuning, over which grid: facts, compiled without the kernel
+NAME.cpp          the entry point: int imbrex_NAME(const void *, const void *, void *, int threads), and how
+                  much memory a thread needs
 NAME.hpp          the algorithm: one function a launch, run by each workgroup
 """
 
@@ -86,26 +87,38 @@ def _wrapper(program: Program) -> list[str]:
             lines += c.indented([f"__builtin_memset({name}, 0, size_t({count}) * sizeof(*{name}));"])
         else:
             lines += c.indented(_launched(program, launch))
-    return [*lines, "  return status;", "}"]
+    scratch = [f"int64_t(sizeof({_space(program)}{k.name}_scratch))" for k in program.kernels]
+    return [
+        *lines,
+        "  return status;",
+        "}",
+        "",
+        "// Bytes that each thread allocates while a launch runs: packing panels and the tile of C.",
+        *table(f'extern "C" int64_t {symbol_of(program.name)}_workspace_bytes', scratch),
+    ]
+
+
+def _space(program: Program) -> str:
+    """The namespace of the program's kernels, with what separates it from a name."""
+    return f"{symbol_of(program.name)}_kernels::"
 
 
 def _launched(program: Program, kernel: Kernel) -> list[str]:
-    space = f"{symbol_of(program.name)}_kernels::"
+    within = _space(program)
     names = ", ".join(b.name for b in kernel.arguments)
     return [
-        f"using {kernel.name}_scratch = {space}{kernel.name}_scratch;",
+        f"using {kernel.name}_scratch = {within}{kernel.name}_scratch;",
         f"status |= imbrex::for_each_workgroup<{kernel.name}_scratch>(",
         f"    {kernel.grid_size}, threads, [&](int64_t workgroup, {kernel.name}_scratch &scratch) {{",
-        f"      {space}{kernel.name}(workgroup, {names}, scratch);",
+        f"      {within}{kernel.name}(workgroup, {names}, scratch);",
         "    });",
     ]
 
 
 def _solver(program: Program, facts: Facts, target: str) -> list[str]:
     name, kernels = symbol_of(program.name), program.kernels
-    scratch = [f"sizeof({name}_kernels::{k.name}_scratch)" for k in kernels]
     return [
-        f'#include "{program.name}.hpp"',
+        "#include <stdint.h>",
         "",
         'extern "C" {',
         *solver(name, facts, target),
@@ -113,8 +126,6 @@ def _solver(program: Program, facts: Facts, target: str) -> list[str]:
         f"int {name}_launch_count() {{ return {len(kernels)}; }}",
         *table(f"int64_t {name}_grid_size", [str(k.grid_size) for k in kernels]),
         *table(f"int64_t {name}_block_size", [str(k.block_size) for k in kernels]),
-        "// Bytes that each thread allocates while a launch runs: packing panels and the tile of C.",
-        *table(f"int64_t {name}_workspace_bytes", [f"int64_t({s})" for s in scratch]),
         *workspace(program),
         "}",
     ]

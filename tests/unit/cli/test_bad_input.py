@@ -252,7 +252,10 @@ def test_a_closed_pipe_is_no_error(program: list[str]) -> None:
 
 def test_an_interrupt_is_one_word(program: list[str]) -> None:
     words = ["bench", "gemm -m 64 -n 64 -k 64", "--threads", "1", "--peers", "", "--seconds", "60"]
-    running = subprocess.Popen([*program, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    running = subprocess.Popen(
+        [*program, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # what is started with `&` ignores it
+    )  # fmt: skip
     time.sleep(3)
     running.send_signal(signal.SIGINT)
     try:

@@ -18,16 +18,16 @@ def weights(c: int, h: int, w: int, k: int, n: int = 2, **given: Any) -> Any:
 
 
 CASES = [
-    Windows(weights(64, 6, 7, 64), algorithm="halo:1"),
+    Windows(weights(16, 6, 7, 64), algorithm="halo:1"),
     Windows(weights(128, 5, 9, 128, groups=16), algorithm="halo:8"),
     Windows(
         weights(
-            128, 4, 6, 128, n=1, groups=8, input_layout="NCHW", output_layout="NKHW", filter_layout="KCYX"
+            64, 4, 6, 64, n=1, groups=4, input_layout="NCHW", output_layout="NKHW", filter_layout="KCYX"
         ),
         algorithm="halo:4",
     ),
     Windows(weights(32, 8, 14, 64, n=1), "v1:halo_weight:1,4,6,16,9,32,1,2,2,3", "halo:1"),
-    Windows(weights(64, 3, 3, 64, n=3), "v1:halo_weight:2,4,6,4,9,64,1,2,3,3", "halo:1"),
+    Windows(weights(16, 3, 3, 64, n=3), "v1:halo_weight:2,4,6,4,9,16,1,2,3,3", "halo:1"),
 ]
 PLANES = {"input_layout": "NCHW", "output_layout": "NKHW", "filter_layout": "KCYX"}
 OUT_OF_PLANES = [

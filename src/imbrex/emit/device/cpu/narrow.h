@@ -9,7 +9,7 @@
 // A float too large for the type becomes infinity or else NaN or else the largest value, as in ml_dtypes.
 #pragma once
 #ifndef IMBREX_INLINE // a GPU brings its own conversions of wider types
-#include "vec.h"
+#include "element.h"
 #endif
 
 namespace imbrex {

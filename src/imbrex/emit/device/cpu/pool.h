@@ -5,7 +5,7 @@
 // has the pool at a time, another one meanwhile does its work alone.  A forked child finds its parent's threads gone and
 // starts its own.  A thread that has had nothing to do for a second ends; until then the library must stay loaded.
 #pragma once
-#include "vec.h"
+#include "element.h"
 
 extern "C" {
 int pthread_create(unsigned long *thread, const void *attributes, void *(*start)(void *), void *argument) noexcept;

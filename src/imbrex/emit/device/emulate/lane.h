@@ -2,7 +2,7 @@
 //
 // A vector access of W elements must be aligned to W elements, as on the GPU: a misaligned one stops the program.
 #pragma once
-#include "../cpu/vec.h"
+#include "../cpu/element.h"
 #include "../common/scale.h"
 #include "matrix.h"
 

@@ -7,7 +7,7 @@
 // Products are summed in the type of C as it widens: f32 for 16-bit and 8-bit floats, whose products it holds
 // exactly, i32 for i8, f64 for f64.  Hardware adds them in an order of its own, so only exact sums agree bit for bit.
 #pragma once
-#include "../cpu/vec.h"
+#include "../cpu/element.h"
 
 namespace imbrex {
 
