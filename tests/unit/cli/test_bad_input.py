@@ -254,7 +254,7 @@ def test_an_interrupt_is_one_word(program: list[str]) -> None:
     words = ["bench", "gemm -m 64 -n 64 -k 64", "--threads", "1", "--peers", "", "--seconds", "60"]
     running = subprocess.Popen(
         [*program, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # what is started with `&` ignores it
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # `&` ignores it
     )  # fmt: skip
     time.sleep(3)
     running.send_signal(signal.SIGINT)
