@@ -21,9 +21,7 @@ CASES = [
     Windows(weights(16, 6, 7, 64), algorithm="halo:1"),
     Windows(weights(128, 5, 9, 128, groups=16), algorithm="halo:8"),
     Windows(
-        weights(
-            64, 4, 6, 64, n=1, groups=4, input_layout="NCHW", output_layout="NKHW", filter_layout="KCYX"
-        ),
+        weights(64, 4, 6, 64, n=1, groups=4, input_layout="NCHW", output_layout="NKHW", filter_layout="KCYX"),
         algorithm="halo:4",
     ),
     Windows(weights(32, 8, 14, 64, n=1), "v1:halo_weight:1,4,6,16,9,32,1,2,2,3", "halo:1"),
