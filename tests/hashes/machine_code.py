@@ -7,19 +7,24 @@ text without its names.
 
 from __future__ import annotations
 
+import functools
 import hashlib
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import cast
 
 from elftools.elf.elffile import ELFFile
 from tests.hashes.assembly_text import instructions, nameless
 from tests.hashes.hash_cases import HOPPER, HashCase
 
+from imbrex.build import toolchain
 from imbrex.build.amd.code_object import compile_code_object
 from imbrex.build.amd.usage import usages as amd_usages
+from imbrex.build.cache import Cache, digest, source_parts
 from imbrex.build.isa import isa
 from imbrex.build.nvidia.cubin import LOG, compile_cubin, compiler_version
 from imbrex.build.nvidia.report import usages as nvidia_usages
@@ -59,19 +64,42 @@ def compiler_of(target: str) -> tuple[str, str]:
 
 
 def compiled(case: HashCase, name: str = NAME) -> tuple[KernelCode, ...]:
-    """Every kernel of the case; of a CPU, and of the lane-level build, the whole unit is one.
+    """Every kernel of the case; of a CPU, and of the lane-level build, the whole unit is one.  Sources that
+    this machine compiled before are not compiled again.
 
     name: of the entry point, which decides nothing.
     """
     lowered = lower(request_of(case, name))
+    key, cache = _key(case, lowered), Cache()
+    numbers = cache.recall(key)
+    if numbers is None:
+        numbers = {"kernels": [list(found) for found in _compiled(case, lowered)]}
+        cache.remember(key, numbers)
+    kernels = cast(list[Numbers], numbers["kernels"])
+    return tuple(KernelCode(str(case), *found, _chosen(lowered)) for found in kernels)
+
+
+def _key(case: HashCase, lowered: Lowered) -> str:
+    """Of all that decides the machine code: sources without lines of comment, the compiler, and its callers."""
+    sources = {f: re.sub(r"(?m)^ *//.*\n", "", text) for f, text in lowered.bundle.files.items()}
+    return digest((*source_parts(sources), case.target, case.isa, *compiler_of(case.target), _callers()))
+
+
+@functools.cache
+def _callers() -> str:
+    """The files that say how compilers are called and what of their work is hashed."""
+    build = Path(toolchain.__file__).parent
+    files = sorted([*build.rglob("*.py"), *Path(__file__).parent.glob("*.py")])
+    return digest(file.read_text(encoding="utf-8") for file in files)
+
+
+def _compiled(case: HashCase, lowered: Lowered) -> list[Numbers]:
     with TemporaryDirectory() as folder:
         if case.target == HOPPER:
-            found = _of_cubin(lowered, Path(folder))
-        elif case.target in gpus("AMD"):
-            found = _of_code_object(lowered, case.target, Path(folder))
-        else:
-            found = _of_unit(lowered, case.isa, Path(folder))
-        return tuple(KernelCode(str(case), *numbers, _chosen(lowered)) for numbers in found)
+            return list(_of_cubin(lowered, Path(folder)))
+        if case.target in gpus("AMD"):
+            return list(_of_code_object(lowered, case.target, Path(folder)))
+        return list(_of_unit(lowered, case.isa, Path(folder)))
 
 
 def request_of(case: HashCase, name: str = NAME) -> Request:
