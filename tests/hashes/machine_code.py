@@ -80,7 +80,7 @@ def compiled(case: HashCase, name: str = NAME) -> tuple[KernelCode, ...]:
 
 
 def _key(case: HashCase, lowered: Lowered) -> str:
-    """Of all that decides the machine code: sources without lines of comment, the compiler, and its callers."""
+    """Of all that decides machine code: sources without lines of comment, the compiler, and its callers."""
     sources = {f: re.sub(r"(?m)^ *//.*\n", "", text) for f, text in lowered.bundle.files.items()}
     return digest((*source_parts(sources), case.target, case.isa, *compiler_of(case.target), _callers()))
 
