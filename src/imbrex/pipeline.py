@@ -15,7 +15,7 @@ from imbrex.config.tiles import AUTO, DATA_PARALLEL, Auto, TileSchedule
 from imbrex.config.tuning import Tuning
 from imbrex.diagnostic import Diagnostic
 from imbrex.emit.bundle import Bundle, Facts, bundle
-from imbrex.emit.cuda.geometry import launch_facts
+from imbrex.emit.cuda.layout import launch_facts
 from imbrex.emit.cuda.order import early
 from imbrex.ir.dialect import context
 from imbrex.ir.ops.standard import ModuleOp

@@ -28,7 +28,7 @@ from imbrex.ir.ops.standard import ModuleOp, Operation
 from imbrex.ir.passes.affix_tuning import gemm_context, schedules
 from imbrex.ir.shape import shape_of
 from imbrex.lower.build import program
-from imbrex.lower.warpgroup_text import described
+from imbrex.lower.pipeline_text import described
 from imbrex.pipeline import Request, levels
 
 __all__ = ["OperandView", "Product", "products"]
@@ -165,7 +165,7 @@ def _described(found: list[Product], module: ModuleOp) -> list[Product]:
     """Products of warpgroups, with how their operands come into shared memory."""
     if not all(isinstance(product.tuning, WarpgroupTuning) for product in found):
         return found
-    kernels = [kernel.warpgroups for kernel in program(module, frozenset()).kernels]
+    kernels = [kernel.pipeline for kernel in program(module, frozenset()).kernels]
     texts = [described(gemm) for gemm in kernels if gemm is not None]
     return [replace(product, described=text) for product, text in zip(found, texts, strict=True)]
 

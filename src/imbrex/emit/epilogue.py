@@ -8,7 +8,7 @@ from typing import Final
 from imbrex.dtype import F32, F64, DType
 from imbrex.emit import c
 from imbrex.index.expr import Lin, lin, var
-from imbrex.lower.stmt import Evaluate, Program, Ref, Stmt, WarpgroupGemm, walk
+from imbrex.lower.stmt import Evaluate, Pipeline, Program, Ref, Stmt, walk
 from imbrex.problem.epilogue import Call, Expression, Name, Number
 
 __all__ = ["HEADER", "has_epilogue", "lines", "stored", "text"]
@@ -27,7 +27,7 @@ def has_epilogue(program: Program) -> bool:
 
 
 def _computes(stmt: Stmt) -> bool:
-    return isinstance(stmt, Evaluate) or (isinstance(stmt, WarpgroupGemm) and stmt.c.finish is not None)
+    return isinstance(stmt, Evaluate) or (isinstance(stmt, Pipeline) and stmt.c.finish is not None)
 
 
 def lines(stmt: Evaluate, element: Callable[[Ref], str], exists: Callable[[Ref], str]) -> list[str]:

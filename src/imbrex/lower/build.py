@@ -26,7 +26,7 @@ from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
 from imbrex.ir.ops.workspace import WorkspaceOp
 from imbrex.lower import lane, panel
 from imbrex.lower.check import checked
-from imbrex.lower.feed import warpgroup_gemm
+from imbrex.lower.families import pipeline
 from imbrex.lower.fuse import fused
 from imbrex.lower.fuse_parts import fused_parts
 from imbrex.lower.place import first_of
@@ -154,7 +154,7 @@ class Builder:
                 else:
                     body += lane.product(op, self.reader)
             case WarpgroupGemmOp():
-                self._warpgroups(op)
+                self._pipeline(op)
             case MfmaOp():
                 body += lane.matrix_multiply(op, self.reader)
             case _:
@@ -255,9 +255,9 @@ class Builder:
         else:
             panel.unpack(op, self.reader, self.scopes)
 
-    def _warpgroups(self, op: WarpgroupGemmOp) -> None:
+    def _pipeline(self, op: WarpgroupGemmOp) -> None:
         """The product, and what its operands are views of."""
-        made = warpgroup_gemm(op, self.reader)
+        made = pipeline(op, self.reader)
         for value in (op.a, op.b, op.c):
             buffer, _, map = self.reader.root(value)
             if map is not None:

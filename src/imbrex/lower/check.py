@@ -7,6 +7,7 @@ statement.
 from __future__ import annotations
 
 from imbrex.index.expr import Lin, lin, var
+from imbrex.lower.pipeline import Lanes
 from imbrex.lower.races import free_of_races
 from imbrex.lower.stmt import (
     Await,
@@ -18,14 +19,13 @@ from imbrex.lower.stmt import (
     MulAdd,
     Pack,
     PanelGemm,
+    Pipeline,
     Ref,
     Signal,
     Stmt,
     Unpack,
-    WarpgroupGemm,
     walk,
 )
-from imbrex.lower.warpgroup import Lanes
 
 DIRECT_BYTES = (4, 12, 16)
 """What one lane of a direct move can carry: global_load_lds_dword, and _dwordx3 and _dwordx4 on gfx950."""
@@ -81,7 +81,7 @@ def _accesses(stmt: Stmt) -> list[tuple[Ref, int]]:
             return [(stmt.dest, 1)]
         case Unpack():
             return [(stmt.tile, 1)]
-        case WarpgroupGemm(c=c):
+        case Pipeline(c=c):
             loads = [(f.buffer, f.access) for f in (stmt.a, stmt.b) if isinstance(f.access, Lanes)]
             ordinary = [(Ref(buffer, by.offset, by.guards), 1) for buffer, by in loads]
             return [(Ref(c.buffer, c.offset, c.guards), 1), *ordinary]

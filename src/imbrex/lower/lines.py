@@ -8,10 +8,12 @@ from typing import NamedTuple
 
 from imbrex.diagnostic import Diagnostic
 from imbrex.index.expr import lin, var
+from imbrex.index.rule import Guard
 from imbrex.ir.chain import named_map
 from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
+from imbrex.lower.pipeline import Stage
 from imbrex.lower.reader import Reader, element_type, number
-from imbrex.lower.warpgroup import Feed, LineWalk
+from imbrex.view.stage.halo_tile import HaloTile
 from imbrex.view.stage.line_filter import LineFilter, Part
 from imbrex.view.tensor import Box, Lines, Piece, Product, Refused, access, line_access
 from imbrex.view.work.line_stream import LineStreams
@@ -20,17 +22,21 @@ __all__ = ["ByLines", "by_lines"]
 
 
 class ByLines(NamedTuple):
-    """How A and B come into shared memory, and in which steps."""
+    """How A and B come into shared memory, and in which steps: lines of `line` pixels, where they exist."""
 
-    a: Feed
-    b: Feed
-    walk: LineWalk
+    a: Stage
+    b: Stage
+    tile: HaloTile
+    filter: LineFilter
+    line: int
+    exists: Guard
+    streams: LineStreams
 
 
 def by_lines(op: WarpgroupGemmOp, line: int, slots: int, reader: Reader) -> ByLines:
-    """Of a product whose stages are lines of so many pixels, for windows of so many rows.
+    """A product whose stages are lines of `line` pixels, for windows of `slots` rows.
 
-    slots: rows of the window.  A Diagnostic where A's windows cannot be read so.
+    A Diagnostic where A's windows cannot be read so.
     """
     map = named_map(op.a, ("gemmG", "gemmK", "gemmM"))
     stored = named_map(op.c, ("gemmG", "gemmM", "gemmN"))
@@ -40,14 +46,14 @@ def by_lines(op: WarpgroupGemmOp, line: int, slots: int, reader: Reader) -> ByLi
     if found.slots != slots:
         raise Diagnostic(f"A's windows have {found.slots} rows, not {slots}")
     filters = _filter(op, found)
-    a = Feed(reader.root(op.a)[0], found.tile, found.box, 1)
-    b = Feed(reader.root(op.b)[0], filters.tile, _box(op, found, filters), 1)
+    a = Stage(reader.root(op.a)[0], found.tile, found.box)
+    b = Stage(reader.root(op.b)[0], filters.tile, _box(op, found, filters), "kernel")
     grid, workgroups = op.grid_, op.workgroups.data
     shape = grid.m_blocks, op.m_per_block.data // line, grid.g * grid.n_blocks
     if workgroups % shape[2]:
         raise Diagnostic(f"{workgroups} workgroups do not keep one of {shape[2]} parts of the filter each")
     streams = LineStreams(*shape, workgroups, op.consumers.data)
-    return ByLines(a, b, LineWalk(line, found.exists, filters, streams))
+    return ByLines(a, b, found.tile, filters, line, found.exists, streams)
 
 
 def _filter(op: WarpgroupGemmOp, lines: Lines) -> LineFilter:
@@ -74,7 +80,7 @@ def _box(op: WarpgroupGemmOp, lines: Lines, filters: LineFilter) -> Box:
 
 
 def _pieces(box: Box, part: Part, tap: int, filters: LineFilter, count: int) -> Iterator[Piece]:
-    """Of one tap and block, at its place."""
+    """Boxes of one tap and block, at its place."""
     at = {
         "step": lin(tap * filters.diagonal + part.block),
         "tile": var("tile", count) * filters.diagonal + part.block,

@@ -17,11 +17,11 @@ from imbrex.lower.stmt import (
     MulAdd,
     Pack,
     PanelGemm,
+    Pipeline,
     Product,
     Stmt,
     Unpack,
     View,
-    WarpgroupGemm,
     indices,
     walk,
 )
@@ -65,7 +65,7 @@ def _touched(stmt: Stmt) -> tuple[str, ...]:
             return (stmt.c.buffer.name,)
         case Fill():
             return (stmt.buffer.name,)
-        case WarpgroupGemm():
+        case Pipeline():
             return stmt.a.buffer.name, stmt.b.buffer.name, stmt.c.buffer.name
         case _:
             return ()

@@ -26,16 +26,16 @@ from imbrex.lower.packed import (
     Unpack,
     Window,
 )
+from imbrex.lower.pipeline import Pipeline
 from imbrex.lower.place import Bit, Buffer, Let, Ref, Space, StoreMethod
-from imbrex.lower.warpgroup import WarpgroupGemm
 from imbrex.problem.epilogue import Expression
 from imbrex.view.mma import Instruction
 
 __all__ = [
-    "Alloc", "Await", "Barrier", "Bit", "Buffer", "Comment", "Evaluate", "Exchange", "Fill", "For",
-    "InPlace", "Kernel", "Let", "Mark", "MatrixMultiply", "Meet", "Move", "MulAdd", "Pack", "PanelGemm",
+    "Alloc", "Await", "Barrier", "Bit", "Buffer", "Comment", "Evaluate", "Exchange", "Fill", "For", "InPlace",
+    "Kernel", "Let", "Mark", "MatrixMultiply", "Meet", "Move", "MulAdd", "Pack", "PanelGemm", "Pipeline",
     "Places", "Product", "Program", "Ref", "RunsInPlace", "Signal", "Space", "Stmt", "StoreMethod", "Unpack",
-    "View", "WarpgroupGemm", "Window", "ZeroFill", "has_flags", "indices", "is_collective", "meets", "walk",
+    "View", "Window", "ZeroFill", "has_flags", "indices", "is_collective", "meets", "walk",
 ]  # fmt: skip
 
 
@@ -207,7 +207,7 @@ Stmt: TypeAlias = (
     | PanelGemm
     | Unpack
     | Product
-    | WarpgroupGemm
+    | Pipeline
 )
 
 
@@ -232,16 +232,16 @@ class Kernel:
     @cached_property
     def wave(self) -> int:
         """Lanes of a wave: as many as its matrix instructions run on, 64 where it has none."""
-        if self.warpgroups is not None:
+        if self.pipeline is not None:
             return WARP
         found = {s.instruction.wave for s in walk(self.body) if isinstance(s, MatrixMultiply)}
         assert len(found) <= 1, f"one kernel, waves of {sorted(found)} lanes"
         return found.pop() if found else 64
 
     @property
-    def warpgroups(self) -> WarpgroupGemm | None:
+    def pipeline(self) -> Pipeline | None:
         """The product of warpgroups that is all of its body, where it is one."""
-        return next((s for s in self.body if isinstance(s, WarpgroupGemm)), None)
+        return next((s for s in self.body if isinstance(s, Pipeline)), None)
 
 
 @dataclass(frozen=True)
@@ -287,13 +287,13 @@ def is_collective(stmt: Stmt) -> bool:
         case Move():
             return stmt.direct
         case _:
-            return isinstance(stmt, Barrier | Signal | Await | MatrixMultiply | WarpgroupGemm)
+            return isinstance(stmt, Barrier | Signal | Await | MatrixMultiply | Pipeline)
 
 
 def has_flags(program: Program) -> bool:
     """Do workgroups of one of its launches wait for each other?"""
     return any(
-        isinstance(s, Signal | Await) or (isinstance(s, WarpgroupGemm) and s.flags is not None)
+        isinstance(s, Signal | Await) or (isinstance(s, Pipeline) and s.workspace is not None)
         for k in program.kernels
         for s in walk(k.body)
     )
@@ -301,13 +301,13 @@ def has_flags(program: Program) -> bool:
 
 def meets(stmt: Stmt) -> bool:
     """Does it hold a statement that no access to LDS crosses?"""
-    return any(isinstance(s, Barrier | Signal | Await | WarpgroupGemm) for s in walk((stmt,)))
+    return any(isinstance(s, Barrier | Signal | Await | Pipeline) for s in walk((stmt,)))
 
 
 def indices(stmt: Stmt) -> tuple[Lin, ...]:
     """Every index that a statement itself evaluates, a loop's bounds too; its body is asked by statement.
 
-    A WarpgroupGemm names the variables of its indices itself, and so has none that others could.
+    A Pipeline names the variables of its indices itself, and so has none that others could.
     """
     match stmt:
         case Let():
@@ -339,7 +339,7 @@ def indices(stmt: Stmt) -> tuple[Lin, ...]:
             return (*_of(stmt.dest), *_of(stmt.source))
         case For():
             return tuple(x for x in (stmt.start, stmt.end) if x is not None)
-        case Comment() | Alloc() | View() | Fill() | Barrier() | Meet() | WarpgroupGemm():
+        case Comment() | Alloc() | View() | Fill() | Barrier() | Meet() | Pipeline():
             return ()
         case _:
             assert_never(stmt)

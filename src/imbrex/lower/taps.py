@@ -14,8 +14,8 @@ from imbrex.index.map import Map
 from imbrex.ir.chain import named_map
 from imbrex.ir.ops.standard import SSAValue
 from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
+from imbrex.lower.pipeline import Stage
 from imbrex.lower.reader import Reader, element_type
-from imbrex.lower.warpgroup import Feed
 from imbrex.view.stage.halo_tile import HaloTile
 from imbrex.view.stage.plane_stage import COLUMNS, LINE_BYTES, PlaneStage, lines_abreast
 from imbrex.view.stage.tap_tile import PIXELS, TapTile, uneven
@@ -24,7 +24,7 @@ from imbrex.view.tensor import Box, Planes, Product, Refused, halo_access, plane
 __all__ = ["plane_filters", "plane_pixels", "plane_stage", "taps"]
 
 
-def taps(op: WarpgroupGemmOp, room: int, reader: Reader) -> Feed:
+def taps(op: WarpgroupGemmOp, room: int, reader: Reader) -> tuple[Stage, TapTile]:
     """B as rasters of at most `room` pixels.  A has zeros for those pixels that are not to be multiplied."""
     map = named_map(op.b, ("gemmG", "gemmK", "gemmN"))
     kept = named_map(op.a, ("gemmG", "gemmK", "gemmM"))
@@ -38,7 +38,8 @@ def taps(op: WarpgroupGemmOp, room: int, reader: Reader) -> Feed:
     if found.tile.loaded > room:
         raise Diagnostic(f"a raster of {found.tile.loaded} pixels does not fit in stages of {room}")
     box = _stepping(found.box, op.grid_.k_steps)
-    return Feed(reader.root(op.b)[0], TapTile(found.tile, columns), box, 1)
+    tile = TapTile(found.tile, columns)
+    return Stage(reader.root(op.b)[0], tile, box), tile
 
 
 def _unfit(op: WarpgroupGemmOp, windows: HaloTile) -> str | None:
@@ -58,14 +59,12 @@ def _stepping(box: Box, steps: int) -> Box:
     return replace(box, pieces=tuple(pieces))
 
 
-def plane_stage(op: WarpgroupGemmOp) -> PlaneStage | None:
-    """The stage of an operation whose A runs along pixels in memory; None of others."""
-    if op.b_halo is None or op.matrix_a_source_vector_read_dim.data != 0:
-        return None
+def plane_stage(op: WarpgroupGemmOp, loaded: int) -> PlaneStage:
+    """The stage of an operation whose A runs along pixels.  loaded: pixels of the input, with their halo."""
     map = named_map(op.b, ("gemmG", "gemmK", "gemmN"))
     channels, size, (height, width) = op.own_columns, element_type(op.a).bytes, map.lower[-2:]
     window, before = op.n_per_block.data // (channels * COLUMNS), _lines_before(map)
-    wanted = op.k_per_block.data, op.b_halo.data
+    wanted = op.k_per_block.data, loaded
     if lines_abreast(height.size, width.size, size) and op.diagonal is not None:
         own = (window, before, height.size, width.size, op.m_per_block.data, channels, size)
         shapes = _shapes(op.k_per_block.data, LINE_BYTES // size)
@@ -89,15 +88,15 @@ def _lines_before(map: Map) -> int:
     return -int(high)
 
 
-def plane_pixels(op: WarpgroupGemmOp, stage: PlaneStage, reader: Reader) -> Feed:
-    """A."""
+def plane_pixels(op: WarpgroupGemmOp, stage: PlaneStage, reader: Reader) -> Stage:
+    """A's lines: of the output."""
     map = named_map(op.a, ("gemmG", "gemmK", "gemmM"))
     asked = Planes(map, "gemmM", stage.output, stage.rows, tiles=op.grid_.m_blocks)
     return _planes("A", op.a, asked, reader)
 
 
-def plane_filters(op: WarpgroupGemmOp, stage: PlaneStage, reader: Reader) -> Feed:
-    """B."""
+def plane_filters(op: WarpgroupGemmOp, stage: PlaneStage, reader: Reader) -> Stage:
+    """B's lines: of the input."""
     map = named_map(op.b, ("gemmG", "gemmK", "gemmN"))
     asked = Planes(map, "gemmN", stage.input, stage.rows, (stage.window, COLUMNS))
     if stage.streams:
@@ -105,8 +104,8 @@ def plane_filters(op: WarpgroupGemmOp, stage: PlaneStage, reader: Reader) -> Fee
     return _planes("B", op.b, asked, reader)
 
 
-def _planes(name: str, value: SSAValue, asked: Planes, reader: Reader) -> Feed:
+def _planes(name: str, value: SSAValue, asked: Planes, reader: Reader) -> Stage:
     found = plane_access(asked, element_type(value))
     if isinstance(found, Refused):
         raise Diagnostic(f"{name}'s planes do not come into shared memory once: {found.reason}")
-    return Feed(reader.root(value)[0], asked.tile.stored, found, 1)
+    return Stage(reader.root(value)[0], asked.tile.stored, found)

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from tests.unit.view.memory import Array
 
-from imbrex.lower.warpgroup import WarpgroupGemm
+from imbrex.lower.pipeline import Pipeline
 
 
-def store(gemm: WarpgroupGemm, result: Array, at: dict[str, Any], sums: Array) -> None:
+def store(gemm: Pipeline, result: Array, at: dict[str, Any], sums: Array) -> None:
     """The sums at rows and columns of all of C go to the elements that exist; each is stored once.
 
     result: flat.  at: the batch, and rows and columns of the shape of `sums`.

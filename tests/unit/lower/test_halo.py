@@ -21,7 +21,8 @@ from imbrex.config.halo.plan import HaloTuning
 from imbrex.diagnostic import Diagnostic
 from imbrex.index.map import Dim
 from imbrex.lower.build import program
-from imbrex.lower.warpgroup import Feed, WarpgroupGemm
+from imbrex.lower.parts import Blocks
+from imbrex.lower.pipeline import Pipeline, Stage
 from imbrex.pipeline import Request, levels
 from imbrex.problem import Conv2d
 from imbrex.verify.data import random_operands
@@ -41,11 +42,11 @@ def windows(direction: Any, n: int, c: int, h: int, w: int, k: int, **given: Any
     return Conv2d(direction, n=n, c=c, h=h, w=w, k=k, **(WINDOW | given))
 
 
-def lowered(problem: Conv2d, tuning: str | None = None, algorithm: str | None = "halo:1") -> WarpgroupGemm:
+def lowered(problem: Conv2d, tuning: str | None = None, algorithm: str | None = "halo:1") -> Pipeline:
     """By the tuning that is given, or the fastest of those whose windows read all taps out of one raster."""
     given = _fastest(problem, algorithm) if tuning is None else tunings.parse(tuning)
     *_, last = levels(Request(problem, MACHINE, "sm_90a", given, algorithm))
-    (found,) = [k.warpgroups for k in program(last.module, frozenset()).kernels if k.warpgroups]
+    (found,) = [k.pipeline for k in program(last.module, frozenset()).kernels if k.pipeline]
     return found
 
 
@@ -57,49 +58,52 @@ def _fastest(problem: Conv2d, algorithm: str | None) -> HaloTuning | None:
     return min(legal, key=lambda tuning: legal[tuning])
 
 
-def matrix(feed: Feed, array: Array, number: int, batch: int, sizes: tuple[int, int], step: int) -> Array:
+def matrix(feed: Stage, array: Array, number: int, batch: int, sizes: tuple[int, int], step: int) -> Array:
     """A tile (k, d) as instructions read it, `step` of k and 64 rows or all columns at a time."""
     assert isinstance(feed.access, Box)
-    memory = filled(feed.access, feed.share, array, 1, {"batch": batch, "tile": number, "step": 0})  # type: ignore[arg-type]
+    memory = filled(feed.access, feed.tile, array, 1, {"batch": batch, "tile": number, "step": 0})  # type: ignore[arg-type]
     k, d = sizes
     whole = np.zeros(sizes, array.dtype)
-    rows = 64 if isinstance(feed.share, HaloTile) else d
+    rows = 64 if isinstance(feed.tile, HaloTile) else d
     for k0, d0 in product(range(0, k, step), range(0, d, rows)):
-        start = feed.share.start(k0, d0)
-        part = read(memory, start, feed.share.descriptor, feed.share.major, (step, rows), array.dtype)
+        start = feed.tile.start(k0, d0)
+        part = read(memory, start, feed.tile.descriptor, feed.tile.major, (step, rows), array.dtype)
         whole[k0 : k0 + step, d0 : d0 + rows] = part
     return whole
 
 
-def multiplied(gemm: WarpgroupGemm, left: Array, right: Array) -> Array:
+def multiplied(gemm: Pipeline, left: Array, right: Array) -> Array:
     """The blocks of the diagonal, and no others."""
-    sums = np.zeros((gemm.rows, gemm.columns))
-    depth, each = gemm.channels // gemm.diagonal, gemm.columns // gemm.diagonal
-    for block in range(gemm.diagonal):
-        own = np.arange(gemm.depth) % gemm.channels // depth == block
+    sums = np.zeros((gemm.tiles.rows, gemm.tiles.columns))
+    channels = gemm.multiply.channels if isinstance(gemm.multiply, Blocks) else gemm.multiply.depth
+    depth, each = channels // gemm.multiply.blocks, gemm.tiles.columns // gemm.multiply.blocks
+    for block in range(gemm.multiply.blocks):
+        own = np.arange(gemm.multiply.depth) % channels // depth == block
         columns = slice(block * each, (block + 1) * each)
         sums[:, columns] = left[own].T @ right[own, columns]
     return sums
 
 
-def computed(gemm: WarpgroupGemm, arrays: dict[str, Array], roles: tuple[str, str], result: Array) -> Array:
+def computed(gemm: Pipeline, arrays: dict[str, Array], roles: tuple[str, str], result: Array) -> Array:
     """The result's elements, as all tiles store them; each once."""
     flat = np.full(result.size, np.nan)
     names = {0: roles[0], 1: roles[1]}
     a, b = (arrays[names[i]].reshape(-1) for i in range(2))
-    step = gemm.instruction.k
-    tiles = product(range(gemm.batches), range(gemm.row_tiles), range(gemm.column_tiles))
-    row, column = np.indices((gemm.rows, gemm.columns))
+    step = gemm.sums.layout.k
+    tiles = product(range(gemm.tiles.batches), range(gemm.tiles.row_tiles), range(gemm.tiles.column_tiles))
+    row, column = np.indices((gemm.tiles.rows, gemm.tiles.columns))
     for batch, m, n in tiles:
-        left = matrix(gemm.a, a, m, batch, (gemm.depth, gemm.rows), step).astype(np.float64)
-        right = matrix(gemm.b, b, n, batch, (gemm.depth, gemm.columns), step).astype(np.float64)
+        left = matrix(gemm.a, a, m, batch, (gemm.multiply.depth, gemm.tiles.rows), step).astype(np.float64)
+        right = matrix(gemm.b, b, n, batch, (gemm.multiply.depth, gemm.tiles.columns), step).astype(
+            np.float64
+        )
         # Garbage in rows that are not stored may be NaN, and is of its own row only.
         with np.errstate(invalid="ignore"):
             sums = multiplied(gemm, left, right)
         env: dict[str, Any] = {
             "batch": batch,
-            "row": m * gemm.rows + row,
-            "column": n * gemm.columns + column,
+            "row": m * gemm.tiles.rows + row,
+            "column": n * gemm.tiles.columns + column,
         }
         store(gemm, flat, env, sums)
     return flat.reshape(result.shape)
@@ -114,10 +118,10 @@ def merged(problem: Conv2d, array: Array, count: int) -> Array:
     return np.where(exists, array.reshape(-1)[flat], 0).astype(np.float16)
 
 
-Computed = Callable[[WarpgroupGemm, dict[str, Array], tuple[str, str], Array], Array]
+Computed = Callable[[Pipeline, dict[str, Array], tuple[str, str], Array], Array]
 
 
-def is_convolution(problem: Conv2d, gemm: WarpgroupGemm, by: Computed = computed, count: int = 1) -> bool:
+def is_convolution(problem: Conv2d, gemm: Pipeline, by: Computed = computed, count: int = 1) -> bool:
     """Is what the statement stores the convolution?  by: what runs it.  count: groups that are one."""
     operands = random_operands(problem, 0, "integer")
     truth = reference(problem, {n: a.copy() for n, a in operands.arrays.items()}).want
@@ -155,7 +159,7 @@ CASES = [
 @pytest.mark.parametrize("problem", CASES, ids=str)
 def test_tiles_are_the_convolution(problem: Conv2d) -> None:
     gemm = lowered(problem)
-    assert isinstance(gemm.a.share, HaloTile) and gemm.b_stays
+    assert isinstance(gemm.a.tile, HaloTile) and gemm.b.residency == "tile"
     assert is_convolution(problem, gemm)
 
 
@@ -170,7 +174,7 @@ MERGED = [
 @pytest.mark.parametrize(("problem", "count", "diagonal"), MERGED, ids=str)
 def test_groups_as_one_multiply_the_diagonal_alone(problem: Conv2d, count: int, diagonal: int) -> None:
     gemm = lowered(problem, algorithm=f"halo:{count}")
-    assert gemm.diagonal == diagonal
+    assert gemm.multiply.blocks == diagonal
     assert is_convolution(problem, gemm, count=count)
 
 
@@ -190,21 +194,21 @@ def test_every_tile_is_the_same_convolution(text: str) -> None:
 def test_control_another_start_is_wrong() -> None:
     problem = windows("forward", 1, 32, 14, 14, 32)
     gemm = lowered(problem)
-    share = gemm.a.share
+    share = gemm.a.tile
     assert isinstance(share, HaloTile)
     shifted = HaloTile(
         share.images, share.places, share.pitch, ((3, 16), (3, 2)), 0, share.channels, 2, share.swizzle
     )
-    object.__setattr__(gemm.a, "share", shifted)
+    object.__setattr__(gemm.a, "tile", shifted)
     assert not is_convolution(problem, gemm)
 
 
 def test_groups_as_one_keep_their_filter_in_shared_memory() -> None:
     problem = windows("forward", 4, 256, 56, 56, 256, groups=32)
     gemm = lowered(problem, algorithm="halo:4")
-    assert (gemm.batches, gemm.workgroups % gemm.batches, gemm.steps) == (8, 0, 1)
-    units = [gemm.workgroups * i for i in range(3)]
-    assert {unit % gemm.batches for unit in units} == {0}
+    assert (gemm.tiles.batches, gemm.tiles.workgroups % gemm.tiles.batches, gemm.tiles.steps) == (8, 0, 1)
+    units = [gemm.tiles.workgroups * i for i in range(3)]
+    assert {unit % gemm.tiles.batches for unit in units} == {0}
 
 
 REFUSED = [

@@ -16,7 +16,8 @@ from imbrex.config import tuning as tunings
 from imbrex.diagnostic import Diagnostic
 from imbrex.ir.source import InvalidOp
 from imbrex.lower.build import program
-from imbrex.lower.warpgroup import Feed, WarpgroupGemm
+from imbrex.lower.parts import SplitSteps, WarpRaster
+from imbrex.lower.pipeline import Pipeline, Stage
 from imbrex.pipeline import Request, levels
 from imbrex.problem import Conv2d
 from imbrex.verify.data import random_operands
@@ -38,27 +39,27 @@ def weights(n: int, c: int, h: int, w: int, k: int, **given: Any) -> Conv2d:
     return Conv2d("backward_weight", n=n, c=c, h=h, w=w, k=k, **(WINDOW | given))
 
 
-def lowered(problem: Conv2d, tuning: str | None = None, algorithm: str | None = "halo:1") -> WarpgroupGemm:
+def lowered(problem: Conv2d, tuning: str | None = None, algorithm: str | None = "halo:1") -> Pipeline:
     given = None if tuning is None else tunings.parse(f"v1:halo_weight:{tuning}")
     *_, last = levels(Request(problem, MACHINE, "sm_90a", given, algorithm))
-    (found,) = [k.warpgroups for k in program(last.module, frozenset()).kernels if k.warpgroups]
+    (found,) = [k.pipeline for k in program(last.module, frozenset()).kernels if k.pipeline]
     return found
 
 
-def stage(feed: Feed, array: Array, env: dict[str, int]) -> Array:
+def stage(feed: Stage, array: Array, env: dict[str, int]) -> Array:
     """What lies in shared memory: what copies bring, and the zeros behind it."""
     assert isinstance(feed.access, Box | Walk)
-    memory = np.full(feed.share.bytes, NOT_A_NUMBER, np.uint8)
+    memory = np.full(feed.tile.bytes, NOT_A_NUMBER, np.uint8)
     for piece in feed.access.pieces:
         written(memory, piece.byte_offset, loaded(feed.access, piece, array, env), feed.access.swizzle)
-    tail = feed.share.tail_bytes if isinstance(feed.share, TapTile) else 0
+    tail = feed.tile.tail_bytes if isinstance(feed.tile, TapTile) else 0
     memory[memory.size - tail :] = 0
     return memory
 
 
-def matrix(feed: Feed, memory: Array, columns: int, kind: Any) -> Array:
+def matrix(feed: Stage, memory: Array, columns: int, kind: Any) -> Array:
     """The stage (k, d) as instructions read it: 16 pixels of some columns at a time."""
-    share = feed.share
+    share = feed.tile
     whole = np.zeros((share.k, share.d), kind)
     for k0, d0 in product(range(0, share.k, 16), range(0, share.d, columns)):
         part = read(memory, share.start(k0, d0), share.descriptor, share.major, (16, columns), kind)
@@ -66,23 +67,23 @@ def matrix(feed: Feed, memory: Array, columns: int, kind: Any) -> Array:
     return whole
 
 
-def summed(gemm: WarpgroupGemm, output: Array, image: Array, shares: Array) -> None:
+def summed(gemm: Pipeline, output: Array, image: Array, shares: Array) -> None:
     """Every tile's sums, stored once."""
-    row, column = np.indices((gemm.rows, gemm.columns))
-    for batch, m in product(range(gemm.batches), range(gemm.row_tiles)):
-        sums = np.zeros((gemm.rows, gemm.columns))
-        for step in range(gemm.steps):
+    row, column = np.indices((gemm.tiles.rows, gemm.tiles.columns))
+    for batch, m in product(range(gemm.tiles.batches), range(gemm.tiles.row_tiles)):
+        sums = np.zeros((gemm.tiles.rows, gemm.tiles.columns))
+        for step in range(gemm.tiles.steps):
             env = {"batch": batch, "tile": m, "step": step}
-            left = matrix(gemm.a, stage(gemm.a, output, env), gemm.rows, output.dtype)
+            left = matrix(gemm.a, stage(gemm.a, output, env), gemm.tiles.rows, output.dtype)
             right = matrix(gemm.b, stage(gemm.b, image, env), gemm.own_columns, image.dtype)
             sums += left.astype(np.float64).T @ right.astype(np.float64)
-        if gemm.by_warps:
+        if isinstance(gemm.team, SplitSteps):
             sums[row // 16 != column % gemm.own_columns // 16] = np.nan
-        at: dict[str, Any] = {"batch": batch, "row": m * gemm.rows + row, "column": column}
+        at: dict[str, Any] = {"batch": batch, "row": m * gemm.tiles.rows + row, "column": column}
         store(gemm, shares, at, sums)
 
 
-def gradient(problem: Conv2d, gemm: WarpgroupGemm) -> tuple[Array, Array]:
+def gradient(problem: Conv2d, gemm: Pipeline) -> tuple[Array, Array]:
     """The total of all shares, and what it should be."""
     operands = random_operands(problem, 0, "integer")
     truth = reference(problem, {n: a.copy() for n, a in operands.arrays.items()}).want
@@ -113,7 +114,7 @@ CASES = [
 @pytest.mark.parametrize(("problem", "tuning"), CASES, ids=str)
 def test_shares_add_up_to_the_gradient(problem: Conv2d, tuning: str | None) -> None:
     gemm = lowered(problem, tuning)
-    assert isinstance(gemm.b.share, TapTile)
+    assert isinstance(gemm.b.tile, TapTile)
     found, want = gradient(problem, gemm)
     assert np.array_equal(found, want)
 
@@ -128,7 +129,7 @@ WARPS = [
 @pytest.mark.parametrize(("problem", "tuning", "count"), WARPS, ids=str)
 def test_warps_have_blocks_of_the_diagonal(problem: Conv2d, tuning: str, count: int) -> None:
     gemm = lowered(problem, tuning, f"halo:{count}")
-    assert gemm.by_warps and gemm.diagonal == 4
+    assert isinstance(gemm.multiply, WarpRaster) and gemm.multiply.blocks == 4
     found, want = gradient(problem, gemm)
     assert np.array_equal(found, want)
 
@@ -142,12 +143,12 @@ def test_blocks_on_the_diagonal_alone_are_stored(count: int) -> None:
 
 def test_all_that_is_read_behind_a_raster_is_zero() -> None:
     gemm = lowered(weights(2, 64, 9, 28, 64), "1,8,10,30,9,64,1,2,2,3")
-    assert isinstance(gemm.b.share, TapTile) and gemm.b.share.tail_bytes == 4 * 128
+    assert isinstance(gemm.b.tile, TapTile) and gemm.b.tile.tail_bytes == 4 * 128
     env = {"batch": 0, "tile": 0, "step": 0}
     image = np.ones(2 * 9 * 28 * 64, np.float16)
     whole = stage(gemm.b, image, env)
     assert not np.isnan(matrix(gemm.b, whole, 192, np.float16)).any()
-    whole[-gemm.b.share.tail_bytes :] = NOT_A_NUMBER
+    whole[-gemm.b.tile.tail_bytes :] = NOT_A_NUMBER
     assert np.isnan(matrix(gemm.b, whole, 192, np.float16)).any()
 
 

@@ -15,7 +15,8 @@ from imbrex.config import tuning as tunings
 from imbrex.config.halo.lines import LinesTuning
 from imbrex.diagnostic import Diagnostic
 from imbrex.ir.source import InvalidOp
-from imbrex.lower.warpgroup import WarpgroupGemm
+from imbrex.lower.parts import LineWork, WindowRows
+from imbrex.lower.pipeline import Pipeline
 from imbrex.problem import Conv2d
 from imbrex.view.stage.halo_tile import HaloTile
 from imbrex.view.tensor import Box
@@ -24,89 +25,95 @@ from .stored import store
 from .test_halo import is_convolution, lowered, windows
 
 
-def line_of(gemm: WarpgroupGemm, array: Array, env: dict[str, int]) -> Array:
+def parts(gemm: Pipeline) -> tuple[LineWork, WindowRows]:
+    """Whose lines, and by what."""
+    assert isinstance(gemm.work, LineWork) and isinstance(gemm.multiply, WindowRows)
+    return gemm.work, gemm.multiply
+
+
+def line_of(gemm: Pipeline, array: Array, env: dict[str, int]) -> Array:
     """A stage (k, d) as instructions read it; behind the line there are zeros."""
-    tile = gemm.a.share
-    assert gemm.lines is not None and isinstance(tile, HaloTile) and isinstance(gemm.a.access, Box)
+    tile = gemm.a.tile
+    work, multiply = parts(gemm)
+    assert isinstance(tile, HaloTile) and isinstance(gemm.a.access, Box)
     memory = np.zeros(tile.bytes, np.uint8)
     for piece in gemm.a.access.pieces:
         written(memory, piece.byte_offset, loaded(gemm.a.access, piece, array, env), gemm.a.access.swizzle)
-    whole = np.zeros((gemm.depth, gemm.lines.line), array.dtype)
-    step = gemm.instruction.k
-    for k0, d0 in product(range(0, gemm.depth, step), range(0, gemm.lines.line, 64)):
+    whole = np.zeros((multiply.depth, work.line), array.dtype)
+    step = gemm.sums.layout.k
+    for k0, d0 in product(range(0, multiply.depth, step), range(0, work.line, 64)):
         part = read(memory, tile.start(k0, d0), tile.descriptor, "k", (step, 64), array.dtype)
         whole[k0 : k0 + step, d0 : d0 + 64] = part
     return whole
 
 
-def stepped(gemm: WarpgroupGemm, line: Array, filters: Array, step: int) -> Array:
+def stepped(gemm: Pipeline, line: Array, filters: Array, step: int) -> Array:
     """(block of columns, slot, row, filter): what a step adds to each slot."""
-    assert gemm.lines is not None
-    own, rows = gemm.lines.filter, gemm.lines.filter.rows
-    added = np.zeros((own.diagonal, rows, gemm.lines.line, own.each))
+    work, multiply = parts(gemm)
+    own, rows, channels = multiply.filter, multiply.filter.rows, multiply.line.channels
+    added = np.zeros((own.diagonal, rows, work.line, own.each))
     phase = step % rows
-    for k0 in range(0, gemm.depth, gemm.instruction.k):
-        block = k0 % gemm.channels // own.depth
-        row = k0 // gemm.channels * own.depth + k0 % gemm.channels % own.depth
+    for k0 in range(0, gemm.multiply.depth, gemm.sums.layout.k):
+        block = k0 % channels // own.depth
+        row = k0 // channels * own.depth + k0 % channels % own.depth
         d0 = (block * own.places + phase) * own.each
-        shape = gemm.instruction.k, rows * own.each
-        tile = gemm.b.share
+        shape = gemm.sums.layout.k, rows * own.each
+        tile = gemm.b.tile
         b = read(filters, tile.start(row, d0), tile.descriptor, tile.major, shape, line.dtype)  # type: ignore[union-attr]
-        a = line[k0 : k0 + gemm.instruction.k].astype(np.float64)
+        a = line[k0 : k0 + gemm.sums.layout.k].astype(np.float64)
         sums = a.T @ b.astype(np.float64)
         added[block] += sums.reshape(-1, rows, own.each).transpose(1, 0, 2)
     return added
 
 
 def part_of(
-    gemm: WarpgroupGemm, array: Array, filters: Array, at: tuple[int, int], first: int, count: int
+    gemm: Pipeline, array: Array, filters: Array, at: tuple[int, int], first: int, count: int
 ) -> Iterator[tuple[int, Array]]:
     """Lines of the tile `at` with their sums, as a consumer's slots give them step by step."""
-    walk = gemm.lines
-    assert walk is not None
-    rows, each = walk.filter.rows, walk.filter.each
-    slots = np.zeros((walk.filter.diagonal, rows, walk.line, each))
+    work, multiply = parts(gemm)
+    rows, each = multiply.filter.rows, multiply.filter.each
+    slots = np.zeros((multiply.filter.diagonal, rows, work.line, each))
     for step in range(first, first + count + rows - 1):
         env = {"batch": at[0], "tile": at[1], "step": step}
-        if 0 <= walk.exists.index.eval(env) < walk.exists.size:
+        if 0 <= work.exists.index.eval(env) < work.exists.size:
             slots += stepped(gemm, line_of(gemm, array, env), filters, step)
         slot, line = rows - 1 - step % rows, step - (rows - 1)
         if line >= first:
-            yield line, slots[:, slot].transpose(1, 0, 2).reshape(walk.line, -1).copy()
+            yield line, slots[:, slot].transpose(1, 0, 2).reshape(work.line, -1).copy()
         slots[:, slot] = 0
 
 
-def streamed(gemm: WarpgroupGemm, arrays: tuple[Array, Array]) -> Iterator[tuple[int, int, int, int, Array]]:
+def streamed(gemm: Pipeline, arrays: tuple[Array, Array]) -> Iterator[tuple[int, int, int, int, Array]]:
     """(batch, row tile, column tile, line, sums) of all consumers of all workgroups."""
-    assert gemm.lines is not None and isinstance(gemm.b.access, Box)
-    streams = gemm.lines.streams
-    for slot, group in product(range(gemm.workgroups), range(gemm.consumers)):
+    assert isinstance(gemm.b.access, Box)
+    streams = parts(gemm)[0].streams
+    for slot, group in product(range(gemm.tiles.workgroups), range(gemm.team.consumers)):
         first_line = streams.first_line(streams.slot, streams.consumer)
         line, end = (int(first_line.eval({"slot": slot, "group": g})) for g in (group, group + 1))
         while line < end:
             tile, first = divmod(line, streams.lines)
             unit = int(streams.unit(streams.slot, streams.tile).eval({"slot": slot, "tile": tile}))
-            batch, block = unit % gemm.batches, unit // gemm.batches
-            m, n = (x.const for x in gemm.order.at([block]).coords)
+            batch, block = unit % gemm.tiles.batches, unit // gemm.tiles.batches
+            m, n = (x.const for x in gemm.tiles.order.at([block]).coords)
             env = {"batch": batch, "tile": n, "step": 0}
-            filters = filled(gemm.b.access, gemm.b.share, arrays[1], 1, env)  # type: ignore[arg-type]
+            filters = filled(gemm.b.access, gemm.b.tile, arrays[1], 1, env)  # type: ignore[arg-type]
             count = min(streams.lines - first, end - line)
             for number, sums in part_of(gemm, arrays[0], filters, (batch, m), first, count):
                 yield batch, m, n, number, sums
             line += count
 
 
-def computed(gemm: WarpgroupGemm, arrays: dict[str, Array], roles: tuple[str, str], result: Array) -> Array:
+def computed(gemm: Pipeline, arrays: dict[str, Array], roles: tuple[str, str], result: Array) -> Array:
     """The result's elements, as all streams store them; each once."""
-    assert gemm.lines is not None
+    pixels = parts(gemm)[0].line
     flat = np.full(result.size, np.nan)
     a, b = (arrays[name].reshape(-1) for name in roles)
-    row, column = np.indices((gemm.lines.line, gemm.columns))
+    row, column = np.indices((pixels, gemm.tiles.columns))
     for batch, m, n, line, sums in streamed(gemm, (a, b)):
         env: dict[str, Any] = {
             "batch": batch,
-            "row": m * gemm.rows + line * gemm.lines.line + row,
-            "column": n * gemm.columns + column,
+            "row": m * gemm.tiles.rows + line * pixels + row,
+            "column": n * gemm.tiles.columns + column,
         }
         store(gemm, flat, env, sums)
     return flat.reshape(result.shape)
@@ -137,7 +144,7 @@ CASES = [
 @pytest.mark.parametrize(("problem", "text"), CASES, ids=str)
 def test_steps_are_the_convolution(problem: Conv2d, text: str) -> None:
     gemm = lowered(problem, f"v1:lines:{text}")
-    assert gemm.lines is not None and gemm.b_stays and gemm.lines.filter.diagonal == 1
+    assert gemm.b.residency == "kernel" and gemm.multiply.blocks == 1
     assert is_convolution(problem, gemm, computed)
 
 
@@ -156,23 +163,24 @@ def test_groups_as_one_multiply_the_diagonal_alone(problem: Conv2d, text: str) -
     channels = problem.c if problem.direction == "forward" else problem.k
     count = given.channels // (channels // problem.groups)
     gemm = lowered(problem, f"v1:lines:{text}", f"halo:{count}")
-    assert gemm.diagonal == given.diagonal
+    assert gemm.multiply.blocks == given.diagonal
     assert is_convolution(problem, gemm, computed, count)
 
 
 def test_control_other_columns_are_wrong() -> None:
     problem = windows("forward", 1, 32, 14, 14, 32)
     gemm = lowered(problem, "v1:lines:4,7,16,3,3,32,32,1,2,2,cooperative")
-    assert isinstance(gemm.a.share, HaloTile)
-    other = replace(gemm, a=replace(gemm.a, share=replace(gemm.a.share, taps=((3, 2),))))
+    assert isinstance(gemm.a.tile, HaloTile)
+    other = replace(gemm, a=replace(gemm.a, tile=replace(gemm.a.tile, taps=((3, 2),))))
     assert not is_convolution(problem, other, computed)
 
 
 def test_lines_that_do_not_exist_are_left_out() -> None:
     gemm = lowered(windows("forward", 1, 32, 14, 14, 32), "v1:lines:4,7,16,3,3,32,32,1,2,2,cooperative")
-    assert gemm.lines is not None and (gemm.lines.line, gemm.lines.streams.lines) == (64, 7)
+    work, _ = parts(gemm)
+    assert (work.line, work.streams.lines) == (64, 7)
     first = {"batch": 0, "tile": 0, "step": 0}
-    assert gemm.lines.exists.index.eval(first) == -1 and gemm.lines.exists.size == 14
+    assert work.exists.index.eval(first) == -1 and work.exists.size == 14
 
 
 REFUSED = [

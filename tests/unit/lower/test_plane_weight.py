@@ -12,7 +12,8 @@ import pytest
 from tests.unit.lower.test_halo_weight import lowered, stage
 from tests.unit.view.memory import Array
 
-from imbrex.lower.warpgroup import WarpgroupGemm
+from imbrex.lower.parts import WarpPlanes
+from imbrex.lower.pipeline import Pipeline
 from imbrex.problem import Conv2d
 from imbrex.verify.data import random_operands
 from imbrex.verify.reference import reference
@@ -48,17 +49,17 @@ def columns_of(held: Array) -> list[Array]:
     return [padded[:, i : i + flat.shape[1]].reshape(held.shape) for i in range(3)]
 
 
-def streamed(gemm: WarpgroupGemm, planes: PlaneStage, output: Array, image: Array, batch: int) -> Array:
+def streamed(gemm: Pipeline, planes: PlaneStage, output: Array, image: Array, batch: int) -> Array:
     """What warps add up of all steps, which keep a line of the input and of the output for the next ones."""
     sums = np.zeros((9, planes.filters, planes.channels))
-    for block, turn in product(range(0, planes.channels, BLOCK), range(gemm.consumers)):
+    for block, turn in product(range(0, planes.channels, BLOCK), range(gemm.team.consumers)):
         own, kept = block + np.arange(BLOCK), list[Array]()
         here = sums[:, block : block + BLOCK, block : block + BLOCK]
-        for step in range(turn, gemm.steps, gemm.consumers):
+        for step in range(turn, gemm.tiles.steps, gemm.team.consumers):
             env = {"batch": batch, "tile": 0, "step": step}
             stages = stage(gemm.a, output, env), stage(gemm.b, image, env)
             tiles = planes.output, planes.input
-            if step // gemm.consumers % planes.strips == 0:
+            if step // gemm.team.consumers % planes.strips == 0:
                 kept.clear()
             for row in range(planes.rows):
                 pairs = zip(tiles, stages, strict=True)
@@ -72,7 +73,7 @@ def streamed(gemm: WarpgroupGemm, planes: PlaneStage, output: Array, image: Arra
     return np.where(masked, sums, np.nan)
 
 
-def multiplied(gemm: WarpgroupGemm, planes: PlaneStage, output: Array, image: Array, kind: Any) -> Array:
+def multiplied(gemm: Pipeline, planes: PlaneStage, output: Array, image: Array, kind: Any) -> Array:
     """What warps add up of a stage: (tap, filter, channel) of the blocks on the diagonal."""
     sums = np.full((planes.window * 3, planes.filters, planes.channels), np.nan)
     for block in range(0, planes.channels, BLOCK):
@@ -87,24 +88,29 @@ def multiplied(gemm: WarpgroupGemm, planes: PlaneStage, output: Array, image: Ar
     return sums
 
 
-def gradient(problem: Conv2d, gemm: WarpgroupGemm) -> tuple[Array, Array]:
-    planes = gemm.planes
-    assert planes is not None and gemm.by_warps
+def stage_of(gemm: Pipeline) -> PlaneStage:
+    """The lines that warps multiply."""
+    assert isinstance(gemm.multiply, WarpPlanes)
+    return gemm.multiply.stage
+
+
+def gradient(problem: Conv2d, gemm: Pipeline) -> tuple[Array, Array]:
+    planes = stage_of(gemm)
     operands = random_operands(problem, 0, "integer")
     truth = reference(problem, {n: a.copy() for n, a in operands.arrays.items()}).want
     output, image = (operands.arrays[role].reshape(-1) for role in ("output", "input"))
     shares = np.full(gemm.c.buffer.elements, np.nan)
-    row, column = np.indices((gemm.rows, gemm.columns))
-    for batch, m in product(range(gemm.batches), range(gemm.row_tiles)):
-        sums = np.zeros((planes.window * 3, gemm.rows, planes.channels))
+    row, column = np.indices((gemm.tiles.rows, gemm.tiles.columns))
+    for batch, m in product(range(gemm.tiles.batches), range(gemm.tiles.row_tiles)):
+        sums = np.zeros((planes.window * 3, gemm.tiles.rows, planes.channels))
         if planes.streams:
             sums = streamed(gemm, planes, output, image, batch)
-        for step in range(0 if planes.streams else gemm.steps):
+        for step in range(0 if planes.streams else gemm.tiles.steps):
             env = {"batch": batch, "tile": m, "step": step}
             kept, read = stage(gemm.a, output, env), stage(gemm.b, image, env)
             sums += multiplied(gemm, planes, kept, read, output.dtype)
-        flat = sums.transpose(1, 0, 2).reshape(gemm.rows, gemm.columns)
-        at: dict[str, Any] = {"batch": batch, "row": m * gemm.rows + row, "column": column}
+        flat = sums.transpose(1, 0, 2).reshape(gemm.tiles.rows, gemm.tiles.columns)
+        at: dict[str, Any] = {"batch": batch, "row": m * gemm.tiles.rows + row, "column": column}
         exists = np.ones_like(row, bool)
         for guard in gemm.c.guards:
             x = guard.index.eval(at)
@@ -134,7 +140,7 @@ CASES = {
 def test_shares_add_up_to_the_gradient(case: str) -> None:
     problem, text, count = CASES[case]
     gemm = lowered(problem, text, f"halo:{count}")
-    assert gemm.planes is not None and not gemm.planes.streams
+    assert not stage_of(gemm).streams
     found, want = gradient(problem, gemm)
     assert np.array_equal(found, want)
 
@@ -142,7 +148,7 @@ def test_shares_add_up_to_the_gradient(case: str) -> None:
 @pytest.mark.parametrize("size", [28, 56])
 def test_the_model_reads_planes(size: int) -> None:
     gemm = lowered(weights(128, 256, size, size, 32), None, "halo:8")
-    assert gemm.planes is not None and gemm.planes.streams == 2
+    assert stage_of(gemm).streams == 2
     rows = {int(p.coords[0].const) for p in gemm.b.access.pieces if isinstance(gemm.b.access, Box)}
     assert rows == {0, 64}, "boxes begin at sectors, lines inside of them"
 
@@ -160,7 +166,7 @@ STREAMS = {
 def test_lines_are_kept_for_the_next_ones(case: str) -> None:
     problem, text, count = STREAMS[case]
     gemm = lowered(problem, text, f"halo:{count}")
-    assert gemm.planes is not None and gemm.planes.streams == gemm.consumers
+    assert stage_of(gemm).streams == gemm.team.consumers
     found, want = gradient(problem, gemm)
     assert np.array_equal(found, want)
 
@@ -178,7 +184,7 @@ COPIED = {
 
 @pytest.mark.parametrize("case", COPIED)
 def test_what_is_not_read_from_planes(case: str) -> None:
-    assert lowered(COPIED[case], None, "halo:8").planes is None
+    assert not isinstance(lowered(COPIED[case], None, "halo:8").multiply, WarpPlanes)
 
 
 @pytest.mark.parametrize(
@@ -187,5 +193,5 @@ def test_what_is_not_read_from_planes(case: str) -> None:
 )
 def test_a_given_tuning_may_want_copies(text: str) -> None:
     problem = weights(1, 128, 6, 16, 16)
-    assert lowered(problem, "1,2,6,32,9,64,4,3,4,2", "halo:8").planes is not None
-    assert lowered(problem, text, "halo:8").planes is None
+    assert isinstance(lowered(problem, "1,2,6,32,9,64,4,3,4,2", "halo:8").multiply, WarpPlanes)
+    assert not isinstance(lowered(problem, text, "halo:8").multiply, WarpPlanes)

@@ -16,9 +16,10 @@ from imbrex.index.rule import Guard
 from imbrex.ir.chain import named_map
 from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
 from imbrex.lower.build import program
+from imbrex.lower.parts import Planned
+from imbrex.lower.pipeline import Lanes, Pipeline, piece_columns
+from imbrex.lower.pipeline_text import described
 from imbrex.lower.stmt import Program, has_flags, is_collective, meets
-from imbrex.lower.warpgroup import Lanes, WarpgroupGemm, piece_columns
-from imbrex.lower.warpgroup_text import described
 from imbrex.pipeline import Request, levels
 from imbrex.problem import Conv2d, Direction, Gemm, Problem
 from imbrex.view.tensor import Box, Walk
@@ -43,15 +44,15 @@ SIZES: dict[str, Any] = {
 
 def lowered(
     problem: Problem, tuning: str, schedule: str = "data_parallel"
-) -> tuple[ModuleOp, Program, list[WarpgroupGemm]]:
+) -> tuple[ModuleOp, Program, list[Pipeline]]:
     request = Request(problem, MACHINE, "sm_90a", tunings.parse(tuning), schedule=parse(schedule))
     *_, last = levels(request)
     made = program(last.module, frozenset({2}))
-    found = [gemm for kernel in made.kernels if (gemm := kernel.warpgroups) is not None]
+    found = [gemm for kernel in made.kernels if (gemm := kernel.pipeline) is not None]
     return last.module, made, found
 
 
-def one(problem: Problem, tuning: str, schedule: str = "data_parallel") -> WarpgroupGemm:
+def one(problem: Problem, tuning: str, schedule: str = "data_parallel") -> Pipeline:
     return lowered(problem, tuning, schedule)[2][0]
 
 
@@ -78,7 +79,7 @@ def test_ordinary_loads_and_stores_follow_the_maps(problem: Problem, tuning: str
             if isinstance(feed.access, Lanes):
                 seen += 1
                 map = named_map(value, ("gemmG", "gemmK", own))
-                _expect_loads(feed.access, map, gemm, feed.share.d, own)
+                _expect_loads(feed.access, map, gemm, feed.tile.d, own)
         _expect_stores(gemm, named_map(op.c, ("gemmG", "gemmM", "gemmN")))
     assert seen
 
@@ -91,21 +92,24 @@ def test_a_vector_of_ordinary_loads_lies_in_one_tile(dtype: str, columns: int) -
     tuning = f"v1:warpgroup:64,{columns},{depth},2,1,1,1,cooperative,straight,1"
     feed = one(Gemm(64, 256, 2 * depth, dtype=dtype), tuning).b
     assert isinstance(feed.access, Lanes)
-    extent = feed.share.k if feed.access.along == "k" else feed.share.d
+    extent = feed.tile.k if feed.access.along == "k" else feed.tile.d
     assert extent % feed.access.width == 0
 
 
-def _expect_loads(access: Lanes, map: Map, gemm: WarpgroupGemm, width: int, own: str) -> None:
+def _expect_loads(access: Lanes, map: Map, gemm: Pipeline, width: int, own: str) -> None:
     """All of the operand and what overhangs."""
     sizes = dict(map.upper)
-    tiles = gemm.row_tiles if own == "gemmM" else gemm.column_tiles
+    tiles = gemm.tiles.row_tiles if own == "gemmM" else gemm.tiles.column_tiles
     batch, k, d = np.meshgrid(
-        np.arange(gemm.batches), np.arange(gemm.steps * gemm.depth), np.arange(tiles * width), indexing="ij"
+        np.arange(gemm.tiles.batches),
+        np.arange(gemm.tiles.steps * gemm.multiply.depth),
+        np.arange(tiles * width),
+        indexing="ij",
     )
     values = {
         "batch": batch,
-        "step": k // gemm.depth,
-        "k": k % gemm.depth,
+        "step": k // gemm.multiply.depth,
+        "k": k % gemm.multiply.depth,
         "tile": d // width,
         "d": d % width,
     }
@@ -114,10 +118,10 @@ def _expect_loads(access: Lanes, map: Map, gemm: WarpgroupGemm, width: int, own:
     assert access.width == 1 or _are_vectors(access, values)
 
 
-def _expect_stores(gemm: WarpgroupGemm, map: Map) -> None:
+def _expect_stores(gemm: Pipeline, map: Map) -> None:
     sizes = dict(map.upper)
-    rows, columns = gemm.row_tiles * gemm.rows, gemm.column_tiles * gemm.columns
-    batch, row, column = np.indices((gemm.batches, rows, columns))
+    rows, columns = gemm.tiles.row_tiles * gemm.tiles.rows, gemm.tiles.column_tiles * gemm.tiles.columns
+    batch, row, column = np.indices((gemm.tiles.batches, rows, columns))
     exists = (row < sizes["gemmM"]) & (column < sizes["gemmN"])
     values = {"batch": batch, "row": row, "column": column}
     _expect_same(gemm.c.offset, gemm.c.guards, values, map, _upper(map, batch, row, column), exists)
@@ -155,10 +159,15 @@ def test_tensor_maps_where_they_serve() -> None:
     gemm = one(Gemm(300, 520, 200, dtype="f16"), PAIRS)
     assert isinstance(gemm.a.access, Box) and isinstance(gemm.b.access, Box)
     assert (gemm.a.parts, gemm.b.parts) == (1, 2)
-    assert (gemm.a.share.major, gemm.b.share.major) == ("k", "d")
+    assert (gemm.a.tile.major, gemm.b.tile.major) == ("k", "d")
     assert gemm.c.access is not None and gemm.c.access.box == (64, 64)
-    assert gemm.instruction.name == "wgmma_m64n64k16_f32_f16"
-    assert (gemm.row_tiles, gemm.column_tiles, gemm.steps, gemm.units) == (4, 9, 4, 18)
+    assert gemm.sums.layout.name == "wgmma_m64n64k16_f32_f16"
+    assert (gemm.tiles.row_tiles, gemm.tiles.column_tiles, gemm.tiles.steps, gemm.tiles.units) == (
+        4,
+        9,
+        4,
+        18,
+    )
 
 
 def test_pixels_of_a_convolution_are_walked() -> None:
@@ -170,7 +179,7 @@ def test_pixels_of_a_convolution_are_walked() -> None:
 
 def test_channels_are_counted_up_to_whole_steps() -> None:
     gemm = one(Conv2d("forward", c=40, k=64, **SIZES, **LAYOUTS), SWAPPED)
-    assert isinstance(gemm.a.access, Walk) and gemm.steps == 9
+    assert isinstance(gemm.a.access, Walk) and gemm.tiles.steps == 9
 
 
 LAYERS = {"nhwc": LAYOUTS, "nchw": {}}
@@ -199,7 +208,7 @@ def test_copies_are_read_by_tensor_maps(
         return  # the output is read where it is
     request = Request(Conv2d(direction, **sizes, **LAYERS[layout]), MACHINE, "sm_90a", None, algorithm)
     *_, last = levels(request)
-    found = [g for k in program(last.module, frozenset({2})).kernels if (g := k.warpgroups) is not None]
+    found = [g for k in program(last.module, frozenset({2})).kernels if (g := k.pipeline) is not None]
     assert found
     is_read_in_place = (direction, layout) == ("backward_weight", "nchw")
     for gemm in found:
@@ -215,7 +224,7 @@ def test_copies_are_read_by_tensor_maps(
 def test_what_wgmma_wants_along_k_is_turned_by_the_producer() -> None:
     gemm = one(Gemm(64, 64, 64, dtype="i8"), BYTES)
     assert isinstance(gemm.a.access, Box) and isinstance(gemm.b.access, Lanes)
-    assert gemm.b.access.along == "d" and gemm.b.share.major == "k"
+    assert gemm.b.access.along == "d" and gemm.b.tile.major == "k"
     assert "wgmma takes i8 along k only" in gemm.b.access.reason
 
 
@@ -268,17 +277,18 @@ def test_stores_without_a_tensor_map_have_a_reason(problem: Problem, tuning: str
 
 def test_shared_units_have_a_workspace() -> None:
     _, made, (gemm,) = lowered(Gemm(300, 300, 1000, dtype="f16"), PAIRS, "stream_k:7")
-    assert gemm.plan is not None and gemm.workgroups == 14
-    assert gemm.partials is not None and gemm.flags is not None
-    assert gemm.partials.buffer.elements == 14 * 128 * 64 and gemm.flags.buffer.elements == 14
-    assert has_flags(made) and made.zeroed == {gemm.flags.buffer.name}
+    assert isinstance(gemm.work, Planned) and gemm.tiles.workgroups == 14
+    places = gemm.workspace
+    assert places is not None
+    assert places.partials.buffer.elements == 14 * 128 * 64 and places.flags.buffer.elements == 14
+    assert has_flags(made) and made.zeroed == {places.flags.buffer.name}
     assert one(Gemm(300, 300, 1000, dtype="f16"), PAIRS).partials is None
 
 
 def test_it_is_the_whole_of_its_kernel() -> None:
     _, made, (gemm,) = lowered(Gemm(64, 64, 64, dtype="f16"), PAIRS)
     (kernel,) = made.kernels
-    assert kernel.warpgroups is gemm and kernel.wave == 32 and kernel.block_size == 384
+    assert kernel.pipeline is gemm and kernel.wave == 32 and kernel.block_size == 384
     assert is_collective(gemm) and meets(gemm)
     assert not has_flags(made)
 

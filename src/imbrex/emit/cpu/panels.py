@@ -28,6 +28,7 @@ from imbrex.lower.stmt import (
     MulAdd,
     Pack,
     PanelGemm,
+    Pipeline,
     Places,
     Product,
     Ref,
@@ -35,7 +36,6 @@ from imbrex.lower.stmt import (
     Stmt,
     Unpack,
     View,
-    WarpgroupGemm,
     Window,
     walk,
 )
@@ -96,7 +96,7 @@ def _statement(stmt: Stmt) -> list[str]:
             return epilogue.lines(stmt, _element, lambda ref: c.guards(ref.guards) if ref.guards else "")
         case Signal() | Await():
             return [c.flag(stmt)]
-        case View() | Fill() | Move() | Mark() | MulAdd() | MatrixMultiply() | Barrier() | WarpgroupGemm():
+        case View() | Fill() | Move() | Mark() | MulAdd() | MatrixMultiply() | Barrier() | Pipeline():
             raise AssertionError(f"a CPU kernel has no {type(stmt).__name__}")
         case _:
             assert_never(stmt)

@@ -7,17 +7,29 @@ free; all others when the sums are complete, as many at a time as there is room 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final
+from typing import Final, assert_never
 
 from imbrex.dtype import F32
 from imbrex.emit import c, epilogue
-from imbrex.emit.cuda.geometry import ROWS, WARPGROUP, registers
+from imbrex.emit.cuda.layout import ROWS, WARPGROUP, registers
 from imbrex.emit.cuda.member import boolean, method
 from imbrex.index.expr import var
 from imbrex.index.query import moves_as_vector, pointer_step
 from imbrex.index.rule import Guard
+from imbrex.lower.parts import (
+    Blocks,
+    Dense,
+    PingPong,
+    SplitColumns,
+    SplitRows,
+    SplitSteps,
+    Streams,
+    WarpPlanes,
+    WarpRaster,
+    WindowRows,
+)
+from imbrex.lower.pipeline import Pipeline
 from imbrex.lower.place import Ref
-from imbrex.lower.warpgroup import WarpgroupGemm
 from imbrex.problem.epilogue import Call, Expression
 
 __all__ = ["arrays", "ends_in_relu", "finishing"]
@@ -32,28 +44,28 @@ AT_A_TIME: Final = 32
 """Registers for what is loaded when the sums are complete."""
 
 
-def ends_in_relu(gemm: WarpgroupGemm) -> bool:
+def ends_in_relu(pipeline: Pipeline) -> bool:
     """Is the last step one that the conversion to C's type does on the way?"""
-    return _relu(gemm) is not None
+    return _relu(pipeline) is not None
 
 
-def arrays(gemm: WarpgroupGemm) -> list[str]:
+def arrays(pipeline: Pipeline) -> list[str]:
     """A struct for each array: where its elements are, and what they change along."""
-    return [line for name, ref in _arrays(gemm).items() for line in _array(name, ref, gemm)]
+    return [line for name, ref in _arrays(pipeline).items() for line in _array(name, ref, pipeline)]
 
 
-def finishing(gemm: WarpgroupGemm) -> list[str]:
+def finishing(pipeline: Pipeline) -> list[str]:
     """`further`, what a lane has of all arrays, and `finished`, of one element wherever it is."""
-    names, ahead = _arrays(gemm), _ahead(gemm)
-    parts = {name: ("Blocks, Count" if name in ahead else f"1, {_at_a_time(gemm)}") for name in names}
-    values = {name: f"{name}.value({_place(gemm, name in ahead)})" for name in names}
+    names, ahead = _arrays(pipeline), _ahead(pipeline)
+    parts = {name: ("Blocks, Count" if name in ahead else f"1, {_at_a_time(pipeline)}") for name in names}
+    values = {name: f"{name}.value({_place(pipeline, name in ahead)})" for name in names}
     loads = {
         name: f"{name}.template load<P>({name}_beside{{p.{name}}}, batch, row, column);" for name in names
     }
     elements = {n: f"imbrex::element_beside({n}_beside{{{n}}}, batch, row, column)" for n in names}
     place, own = f"const P &p, {ELEMENT}", "sum x, int32_t m, int32_t place"
     return [
-        f"static constexpr int at_a_time = {_at_a_time(gemm)};",
+        f"static constexpr int at_a_time = {_at_a_time(pipeline)};",
         "template <int Blocks, int Count> struct further {",
         *(f"  imbrex::beside<{name}_beside, {size}> {name};" for name, size in parts.items()),
         f"  template <class P> IMBREX_MEMBER void load_ahead({place}) {{",
@@ -62,34 +74,34 @@ def finishing(gemm: WarpgroupGemm) -> list[str]:
         f"  template <class P> IMBREX_MEMBER void load_here({place}) {{",
         *(f"    {loads[name]}" for name in names if name not in ahead),
         "  }",
-        f"  {method('result', 'finished', own, _value(gemm, values, is_last=False))}",
+        f"  {method('result', 'finished', own, _value(pipeline, values, is_last=False))}",
         "};",
-        method("result", "finished", f"sum x, {ELEMENT}", _value(gemm, elements, is_last=True)),
+        method("result", "finished", f"sum x, {ELEMENT}", _value(pipeline, elements, is_last=True)),
     ]
 
 
-def _arrays(gemm: WarpgroupGemm) -> dict[str, Ref]:
+def _arrays(pipeline: Pipeline) -> dict[str, Ref]:
     """By name.  What is read for an element that C has not is stored nowhere: so a guard of C's that says
     nothing of where the array is read is left out.
     """
-    finish = gemm.c.finish
-    return {} if finish is None else {name: _wanted(ref, gemm) for name, ref in finish.arrays}
+    finish = pipeline.c.finish
+    return {} if finish is None else {name: _wanted(ref, pipeline) for name, ref in finish.arrays}
 
 
-def _wanted(ref: Ref, gemm: WarpgroupGemm) -> Ref:
-    known = [g for g in gemm.c.guards if not g.index.variables & ref.offset.variables]
+def _wanted(ref: Ref, pipeline: Pipeline) -> Ref:
+    known = [g for g in pipeline.c.guards if not g.index.variables & ref.offset.variables]
     return replace(ref, guards=tuple(g for g in ref.guards if g not in known))
 
 
-def _array(name: str, ref: Ref, gemm: WarpgroupGemm) -> list[str]:
+def _array(name: str, ref: Ref, pipeline: Pipeline) -> list[str]:
     kind, index = c.type_name(ref.buffer.dtype), c.index(ref.offset)
-    step = _step(ref, gemm)
+    step = _step(ref, pipeline)
     return [
         f"struct {name}_beside {{",
         f"  typedef {kind} type;",
         f"  static constexpr bool along_rows = {boolean(_depends(ref, 'row'))};",
         f"  static constexpr bool along_columns = {boolean(_depends(ref, 'column'))};",
-        f"  static constexpr int width = {2 if _are_pairs(ref, gemm) else 1};",
+        f"  static constexpr int width = {2 if _are_pairs(ref, pipeline) else 1};",
         f"  static constexpr bool is_affine = {boolean(step is not None)};",
         f"  static constexpr int32_t step = {step or 0};",
         f"  const {kind} *memory;",
@@ -103,53 +115,80 @@ def _depends(ref: Ref, name: str) -> bool:
     return any(index.mentions(name) for index in (ref.offset, *(guard.index for guard in ref.guards)))
 
 
-def _step(ref: Ref, gemm: WarpgroupGemm) -> int | None:
+def _step(ref: Ref, pipeline: Pipeline) -> int | None:
     """From a column to the next, where it is as far everywhere."""
-    size = gemm.column_tiles * gemm.columns
+    size = pipeline.tiles.column_tiles * pipeline.tiles.columns
     found = pointer_step(ref.offset, "column", size)
     return found.const if found.is_constant else None
 
 
-def _are_pairs(ref: Ref, gemm: WarpgroupGemm) -> bool:
+def _are_pairs(ref: Ref, pipeline: Pipeline) -> bool:
     """Are two neighbouring columns, from an even one on, one access?"""
     lane = var("lane", 2)
-    moved = {"column": var("pair", gemm.column_tiles * gemm.columns // 2) * 2 + lane}
+    moved = {"column": var("pair", pipeline.tiles.column_tiles * pipeline.tiles.columns // 2) * 2 + lane}
     return moves_as_vector(
         ref.offset.subs(moved), [Guard(g.index.subs(moved), g.size) for g in ref.guards], lane, 2
     )
 
 
-def _ahead(gemm: WarpgroupGemm) -> set[str]:
+def _ahead(pipeline: Pipeline) -> set[str]:
     """The arrays that are the same in all rows or in all columns, as many as there is room for."""
-    consumers, found = 1 if gemm.pingpong else gemm.consumers, set[str]()
-    blocks, arrays = gemm.rows // ROWS // consumers, _arrays(gemm)
+    blocks, arrays, found = _blocks(pipeline), _arrays(pipeline), set[str]()
     whole = {name for name, ref in arrays.items() if _depends(ref, "row") and _depends(ref, "column")}
-    room = (registers(gemm)[1] or MOST_REGISTERS) - KEPT - blocks * ROWS * gemm.columns // WARPGROUP
+    room = (registers(pipeline)[1] or MOST_REGISTERS) - KEPT - _sums(pipeline)
     room -= AT_A_TIME * bool(whole)
     for name in (name for name in arrays if name not in whole):
         size = arrays[name].buffer.dtype.bytes
         is_pairs = _depends(arrays[name], "column")
-        taken = -(-2 * size // WORD) * gemm.stored_columns // 8 if is_pairs else -(-size // WORD) * 2 * blocks
+        taken = (
+            -(-2 * size // WORD) * pipeline.stored_columns // 8 if is_pairs else -(-size // WORD) * 2 * blocks
+        )
         if taken <= room:
             room, found = room - taken, found | {name}
     return found
 
 
-def _at_a_time(gemm: WarpgroupGemm) -> int:
+def _blocks(pipeline: Pipeline) -> int:
+    """Blocks of 64 rows for which arrays wait at a time."""
+    match team := pipeline.team:
+        case SplitRows(consumers):
+            return pipeline.tiles.rows // ROWS // consumers
+        case PingPong():
+            return pipeline.tiles.rows // ROWS
+        case SplitColumns() | SplitSteps() | Streams():
+            return 1
+        case _:
+            assert_never(team)
+
+
+def _sums(pipeline: Pipeline) -> int:
+    """Registers of a lane that hold sums."""
+    match multiply := pipeline.multiply:
+        case Dense() | Blocks():
+            return _blocks(pipeline) * ROWS * pipeline.own_columns // WARPGROUP
+        case WindowRows():
+            return multiply.line.d * multiply.filter.rows * pipeline.own_columns // WARPGROUP
+        case WarpRaster() | WarpPlanes():
+            return pipeline.tiles.rows * pipeline.tiles.columns // WARPGROUP
+        case _:
+            assert_never(multiply)
+
+
+def _at_a_time(pipeline: Pipeline) -> int:
     """Sums whose further elements are loaded together: a lane's of whole 8 columns."""
-    groups, late = gemm.stored_columns // 8, len(_arrays(gemm)) - len(_ahead(gemm))
-    most = AT_A_TIME * WORD // max(gemm.c.buffer.dtype.bytes, 2) // 4 // max(late, 1)
+    groups, late = pipeline.stored_columns // 8, len(_arrays(pipeline)) - len(_ahead(pipeline))
+    most = AT_A_TIME * WORD // max(pipeline.c.buffer.dtype.bytes, 2) // 4 // max(late, 1)
     return 4 * max(count for count in range(1, most + 1) if groups % count == 0)
 
 
-def _place(gemm: WarpgroupGemm, is_ahead: bool) -> str:
-    return "m, place" if is_ahead else f"0, place % {_at_a_time(gemm)}"
+def _place(pipeline: Pipeline, is_ahead: bool) -> str:
+    return "m, place" if is_ahead else f"0, place % {_at_a_time(pipeline)}"
 
 
-def _relu(gemm: WarpgroupGemm) -> Expression | None:
+def _relu(pipeline: Pipeline) -> Expression | None:
     """What relu is the last step of, where the conversion to halves does it: relu and rounding exchange."""
-    finish = gemm.c.finish
-    if finish is None or gemm.c.buffer.dtype.name not in ("f16", "bf16"):
+    finish = pipeline.c.finish
+    if finish is None or pipeline.c.buffer.dtype.name not in ("f16", "bf16"):
         return None
     match finish.expression:
         case Call("relu", (before,)):
@@ -158,11 +197,11 @@ def _relu(gemm: WarpgroupGemm) -> Expression | None:
             return None
 
 
-def _value(gemm: WarpgroupGemm, values: dict[str, str], *, is_last: bool) -> str:
+def _value(pipeline: Pipeline, values: dict[str, str], *, is_last: bool) -> str:
     """What becomes of a sum; is_last: no conversion does anything to it."""
-    finish = gemm.c.finish
+    finish = pipeline.c.finish
     if finish is None:
         return "x"
-    before = None if is_last else _relu(gemm)
+    before = None if is_last else _relu(pipeline)
     text = epilogue.text(before or finish.expression, {"x": "float(x)", **values}, F32)
-    return epilogue.stored(text, gemm.c.buffer.dtype)
+    return epilogue.stored(text, pipeline.c.buffer.dtype)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from imbrex.dtype import F32, I32
 from imbrex.emit import c
 from imbrex.emit.cuda import beside
-from imbrex.emit.cuda.geometry import WARPGROUP, staging
-from imbrex.emit.cuda.matrix import sum_type
+from imbrex.emit.cuda.layout import WARPGROUP, staging
 from imbrex.emit.cuda.member import boolean, method, static
-from imbrex.emit.cuda.phases import column_of_sum
-from imbrex.emit.cuda.work import splits_evenly
+from imbrex.emit.cuda.multiply import sum_type
+from imbrex.emit.cuda.sums import column_of_sum
 from imbrex.index.atom import Div, Mod, Select, Xor
 from imbrex.index.expr import Lin, var
-from imbrex.lower.warpgroup import WarpgroupGemm
+from imbrex.lower.parts import Planned, SplitSteps
+from imbrex.lower.pipeline import Pipeline
 
 __all__ = ["constants", "functions", "stores_boxes"]
 
@@ -21,80 +21,81 @@ SUM = "int32_t lane, int32_t place"
 MOST_BYTES = 16
 
 
-def constants(gemm: WarpgroupGemm) -> list[str]:
+def constants(pipeline: Pipeline) -> list[str]:
     """What the store's header asks for."""
-    piece, out = staging(gemm), gemm.c
+    piece, out, work = staging(pipeline), pipeline.c, pipeline.work
     flags = {
         "along_columns": piece.along_columns,
-        "stores_boxes": stores_boxes(gemm),
-        "is_scaled": (gemm.alpha, gemm.beta) != (1.0, 0.0),
-        "adds_c": gemm.beta != 0.0,
-        "adds_atomically": gemm.method == "atomic_add",
+        "stores_boxes": stores_boxes(pipeline),
+        "is_scaled": (out.alpha, out.beta) != (1.0, 0.0),
+        "adds_c": out.beta != 0.0,
+        "adds_atomically": pipeline.c.method == "atomic_add",
         "is_finished": out.finish is not None,
-        "ends_in_relu": beside.ends_in_relu(gemm),
-        "shares_tiles": gemm.plan is not None and bool(gemm.plan.shared),
-        "splits_evenly": splits_evenly(gemm.plan),
+        "ends_in_relu": beside.ends_in_relu(pipeline),
+        "shares_tiles": pipeline.workspace is not None,
+        "splits_evenly": isinstance(work, Planned) and work.splits_evenly,
     }
     width = min(out.width, MOST_BYTES // out.buffer.dtype.bytes)
-    room = 0 if gemm.by_warps else piece.tile.bytes
-    sums = F32 if sum_type(gemm.instruction) == F32.c_name else I32
+    room = 0 if isinstance(pipeline.team, SplitSteps) else piece.tile.bytes
+    sums = F32 if sum_type(pipeline.sums.layout) == F32.c_name else I32
     result = "sum" if out.finish is None else "float" if out.buffer.dtype.is_float else "int32_t"
     return [
         f"typedef {result} result;",
         f"static constexpr int piece_columns = {piece.columns}, piece_bytes = {room};",
         f"static constexpr int c_width = {width};",
         *(f"static constexpr bool {name} = {boolean(value)};" for name, value in flags.items()),
-        static("sum", "alpha", "", c.number(gemm.alpha, sums), is_constant=True),
-        static("sum", "beta", "", c.number(gemm.beta, sums), is_constant=True),
+        static("sum", "alpha", "", c.number(out.alpha, sums), is_constant=True),
+        static("sum", "beta", "", c.number(out.beta, sums), is_constant=True),
     ]
 
 
-def stores_boxes(gemm: WarpgroupGemm) -> bool:
+def stores_boxes(pipeline: Pipeline) -> bool:
     """Does the copy engine store C?
 
     Pieces that overlap begin anywhere, and only where no coordinate wraps are they still boxes there.
     """
-    form = gemm.c.access
-    if form is None or gemm.method != "set":
+    form = pipeline.c.access
+    if form is None or pipeline.c.method != "set":
         return False
-    overlap = gemm.stored_columns % staging(gemm).columns != 0
+    overlap = pipeline.stored_columns % staging(pipeline).columns != 0
     return not overlap or not any(_wraps(x) for p in form.pieces for x in p.coords)
 
 
-def functions(gemm: WarpgroupGemm) -> list[str]:
+def functions(pipeline: Pipeline) -> list[str]:
     """Where sums are in their block of 64 rows, in their piece and in C, and the store of a piece."""
-    out, tile = gemm.c, staging(gemm).tile
+    out, tile = pipeline.c, staging(pipeline).tile
     kind = c.type_name(out.buffer.dtype)
-    one = gemm.instruction
-    place = var("place", one.c_elements * len(gemm.summed))
+    one = pipeline.sums.layout
+    place = var("place", one.c_elements * len(pipeline.phases.summed))
     _, row, column = one.c.at([var("lane", WARPGROUP), place % one.c_elements]).coords
+    stored = column_of_sum(pipeline, column, place // one.c_elements)
     (element,) = tile.map.at([var("column", tile.k), var("row", tile.d)]).coords
     return [
         "// The row, the column and the column of B of a lane's sum; the byte of an element in its piece.",
         static("int32_t", "sum_row", SUM, c.index(row)),
-        static("int32_t", "sum_column", SUM, c.index(column_of_sum(gemm, column, place // one.c_elements))),
+        static("int32_t", "sum_column", SUM, c.index(stored)),
         static("int32_t", "own_column", SUM, c.index(column)),
         static("uint32_t", "staged", "int32_t row, int32_t column", c.index(element * tile.element_bytes)),
         method("bool", "c_exists", ELEMENT, c.guards(out.guards)),
         method(f"{kind} *", "c_at", ELEMENT, f"c + ({c.index(out.offset)})"),
-        *beside.arrays(gemm),
-        *beside.finishing(gemm),
+        *beside.arrays(pipeline),
+        *beside.finishing(pipeline),
         f"IMBREX_MEMBER void store(uint32_t from, {ELEMENT}) const {{",
-        *c.indented(_store(gemm) if stores_boxes(gemm) else []),
+        *c.indented(_store(pipeline) if stores_boxes(pipeline) else []),
         "}",
-        *_partial(gemm),
+        *_partial(pipeline),
     ]
 
 
-def _store(gemm: WarpgroupGemm) -> list[str]:
+def _store(pipeline: Pipeline) -> list[str]:
     """The boxes of a piece, one after the other."""
-    form, lines = gemm.c.access, list[str]()
+    form, tiles, lines = pipeline.c.access, pipeline.tiles, list[str]()
     assert form is not None and len(form.pieces) == 1, (
         f"a piece of C is one box, or several of one kind: {form}"
     )
     coords = form.pieces[0].coords
-    row, column = var("row", gemm.row_tiles * gemm.rows), var("column", gemm.column_tiles * gemm.columns)
-    for block in staging(gemm).tile.blocks:
+    row, column = var("row", tiles.row_tiles * tiles.rows), var("column", tiles.column_tiles * tiles.columns)
+    for block in staging(pipeline).tile.blocks:
         moved = {"row": row + block.d0, "column": column + block.k0}
         at = ", ".join(c.index(x.subs(moved)) for x in coords)
         place = f"from + {block.byte_offset}" if block.byte_offset else "from"
@@ -103,11 +104,11 @@ def _store(gemm: WarpgroupGemm) -> list[str]:
     return lines
 
 
-def _partial(gemm: WarpgroupGemm) -> list[str]:
+def _partial(pipeline: Pipeline) -> list[str]:
     """A workgroup's places in what workgroups share."""
-    if gemm.partials is None or gemm.flags is None:
+    if pipeline.workspace is None:
         return []
-    refs = {"partial": gemm.partials, "flag": gemm.flags}
+    refs = {"partial": pipeline.workspace.partials, "flag": pipeline.workspace.flags}
     return [
         method(
             f"{c.type_name(ref.buffer.dtype)} *",

@@ -6,8 +6,8 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from imbrex.emit.cuda import order, warpgroup
-from imbrex.emit.cuda.geometry import launch_facts, tensor_names
+from imbrex.emit.cuda import order, pipeline
+from imbrex.emit.cuda.layout import launch_facts, tensor_names
 from imbrex.emit.cuda.words import CudaWords
 from imbrex.emit.facts import Facts
 from imbrex.emit.gpu import files
@@ -64,8 +64,8 @@ def compiler_flags(program: Program) -> tuple[str, ...]:
 
 
 def _headers(program: Program) -> Sequence[str]:
-    products = [k.warpgroups for k in program.kernels if k.warpgroups is not None]
-    own = dict.fromkeys(name for gemm in products for name in warpgroup.headers(gemm))
+    products = [k.pipeline for k in program.kernels if k.pipeline is not None]
+    own = dict.fromkeys(name for one in products for name in pipeline.headers(one))
     flags = FLAGS if has_flags(program) else ()
     return (*HEADERS, *flags, *own)
 
@@ -74,8 +74,8 @@ def _statements(
     kernel: Kernel, lets: Container[str] = (), orders: Mapping[str, order.Order] = NO_SIBLINGS
 ) -> list[str]:
     """lets: kernels that let the next one begin; orders: of products that do not begin after all."""
-    if kernel.warpgroups is not None:
-        return warpgroup.body(kernel, orders.get(kernel.name, "after_all"))
+    if kernel.pipeline is not None:
+        return pipeline.body(kernel, orders.get(kernel.name, "after_all"))
     prepared = shared(hoisted(kernel))
     opening = [order.OPENING] if kernel.name in lets else []
     return [*opening, *WorkItem(prepared, CudaWords(prepared)).lines()]
@@ -83,14 +83,14 @@ def _statements(
 
 def _extras(kernel: Kernel) -> list[Extra]:
     """Its tensor maps."""
-    names = () if kernel.warpgroups is None else tensor_names(kernel.warpgroups)
+    names = () if kernel.pipeline is None else tensor_names(kernel.pipeline)
     const = f"const __grid_constant__ {TENSOR_MAP}"
     return [Extra(name, f"{const} {name}", f"const {TENSOR_MAP} &{name}") for name in names]
 
 
 def _attributes(kernel: Kernel) -> str:
-    if kernel.warpgroups is not None:
-        return warpgroup.attributes(kernel)
+    if kernel.pipeline is not None:
+        return pipeline.attributes(kernel)
     if kernel.block_size < SMALLEST_BOUND or _largest_tile(kernel) > SUMS:
         return f"__launch_bounds__({kernel.block_size})"
     return f"__launch_bounds__({kernel.block_size}, {RESIDENT // kernel.block_size})"
@@ -128,7 +128,7 @@ CUDA = Language(
     workitem="threadIdx.x",
     headers=_headers,
     preamble=lambda program: (),
-    definitions=warpgroup.definitions,
+    definitions=pipeline.definitions,
     statements=_statements,
     attributes=_attributes,
     geometry=_geometry,

@@ -33,10 +33,10 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Final, Literal, TypeAlias
 
-from imbrex.emit.cuda.geometry import has_lanes
 from imbrex.index.apart import Place, are_apart
-from imbrex.lower.stmt import Kernel, Program, WarpgroupGemm
-from imbrex.view.stage.shared_tile import SharedTile
+from imbrex.lower.parts import PingPong, SplitRows
+from imbrex.lower.pipeline import Pipeline
+from imbrex.lower.stmt import Kernel, Program
 
 __all__ = ["OPENING", "Order", "early", "lets", "orders"]
 
@@ -95,42 +95,46 @@ def _overlapping(program: Program) -> Iterator[tuple[Kernel, Kernel]]:
 
 def _reads_by_engine(kernel: Kernel) -> bool:
     """Do both operands come by the copy engine?"""
-    return kernel.warpgroups is not None and not has_lanes(kernel.warpgroups)
+    return kernel.pipeline is not None and not kernel.pipeline.has_lanes
 
 
 def _flops(kernel: Kernel) -> int:
-    """Of whole tiles: a step is of one phase, and a block of columns of its own channels."""
-    gemm = kernel.warpgroups
-    if gemm is None:
+    """Operations on whole tiles: a step is of one phase, and a block of columns of its own channels."""
+    pipeline = kernel.pipeline
+    if pipeline is None:
         return 0
-    tiles, columns = gemm.batches * gemm.row_tiles * gemm.column_tiles, gemm.columns // gemm.phases.count
-    return 2 * tiles * gemm.rows * columns * gemm.steps * gemm.depth // gemm.diagonal
+    tiles, columns = pipeline.tiles, pipeline.tiles.columns // pipeline.phases.box.count
+    count = tiles.batches * tiles.row_tiles * tiles.column_tiles
+    return (
+        2 * count * tiles.rows * columns * tiles.steps * pipeline.multiply.depth // pipeline.multiply.blocks
+    )
 
 
 def _has_flags(kernel: Kernel) -> bool:
     """Do sums of a tile go through memory?"""
-    return kernel.warpgroups is not None and kernel.warpgroups.flags is not None
+    return kernel.pipeline is not None and kernel.pipeline.workspace is not None
 
 
 def _stands_alone(kernel: Kernel) -> bool:
     """Does it read two operands by the copy engine and write C, and touch nothing else?"""
-    gemm = kernel.warpgroups
-    if gemm is None or has_lanes(gemm) or gemm.flags is not None:
+    pipeline = kernel.pipeline
+    if pipeline is None or pipeline.has_lanes or pipeline.workspace is not None:
         return False
-    if gemm.lines or not isinstance(gemm.b.share, SharedTile):
+    if not isinstance(pipeline.team, SplitRows | PingPong):
         return False  # a kernel of another kind
-    has_arrays = gemm.c.finish is not None and bool(gemm.c.finish.arrays)
-    return gemm.method == "set" and gemm.beta == 0.0 and not has_arrays
+    out = pipeline.c
+    has_arrays = out.finish is not None and bool(out.finish.arrays)
+    return out.method == "set" and out.beta == 0.0 and not has_arrays
 
 
 def _are_siblings(one: Kernel, other: Kernel) -> bool:
     """Does neither read what the other writes, and do both write different elements?"""
-    x, y = one.warpgroups, other.warpgroups
+    x, y = one.pipeline, other.pipeline
     if x is None or y is None or _reads(x) & {y.c.buffer.name} or _reads(y) & {x.c.buffer.name}:
         return False
-    places = (Place(gemm.c.offset, gemm.c.guards) for gemm in (x, y))
+    places = (Place(one.c.offset, one.c.guards) for one in (x, y))
     return x.c.buffer.name != y.c.buffer.name or are_apart(*places)
 
 
-def _reads(gemm: WarpgroupGemm) -> set[str]:
-    return {gemm.a.buffer.name, gemm.b.buffer.name}
+def _reads(pipeline: Pipeline) -> set[str]:
+    return {pipeline.a.buffer.name, pipeline.b.buffer.name}

@@ -8,43 +8,65 @@ whole are dealt out too; of the others each cluster computes consecutive steps.
 from __future__ import annotations
 
 from math import prod
+from typing import assert_never
 
 from imbrex.emit import c
 from imbrex.emit.cuda.member import static
-from imbrex.emit.cuda.phases import taken_steps
+from imbrex.emit.cuda.sums import taken_steps
 from imbrex.index.expr import Lin, lin, select, var
-from imbrex.lower.warpgroup import WarpgroupGemm
+from imbrex.lower.parts import Dealt, LineWork, OneTile, Planned, Shared, Tiles
+from imbrex.lower.pipeline import Pipeline
 from imbrex.view.work.cluster import place_of
 from imbrex.view.work.segment import Quantity, Walk
-from imbrex.view.work.streamk import Plan
 
-__all__ = ["splits_evenly", "work"]
+__all__ = ["functions"]
 
 RANK = "int32_t cluster_row, int32_t cluster_column"
 WORK_OF = f"IMBREX_MEMBER static imbrex::work work_of(int32_t slot, int32_t number, {RANK}) {{"
 
 
-def work(gemm: WarpgroupGemm) -> list[str]:
-    """`slot_of`, `works`, `work_of` and `tile_of`."""
-    return [*(_whole(gemm) if gemm.plan is None else _planned(gemm, gemm.plan)), *_tile(gemm)]
+def functions(pipeline: Pipeline) -> list[str]:
+    """`slot_of`, `works`, `work_of` and `tile_of`; of lines, which of them exist and are a consumer's."""
+    tiles = pipeline.tiles
+    match work := pipeline.work:
+        case OneTile() | Dealt():
+            turns = work.turns if isinstance(work, Dealt) else 1
+            found = _whole(tiles, turns, taken_steps(pipeline))
+        case Planned():
+            found = _planned(work)
+        case Shared():
+            found = _parts(Walk(work.plan, 0))
+        case LineWork():
+            found = _lines(work)
+        case _:
+            assert_never(work)
+    return [*found, *_tile(tiles)]
 
 
-def splits_evenly(plan: Plan | None) -> bool:
-    """Has every cluster one segment at most, so that those who share a tile may wait for each other?"""
-    return plan is not None and plan.mode == "split_k" and bool(plan.shared)
-
-
-def _whole(gemm: WarpgroupGemm) -> list[str]:
-    clusters = gemm.workgroups // prod(gemm.cluster)
-    slot, number = var("slot", clusters), var("number", -(-gemm.units // clusters))
-    turns = max(1, len(gemm.part_steps))
-    last = place_of(slot, lin(gemm.units // clusters), clusters, turns)
+def _whole(tiles: Tiles, turns: int, steps: int | str) -> list[str]:
+    clusters = tiles.clusters
+    slot, number = var("slot", clusters), var("number", -(-tiles.units // clusters))
+    last = place_of(slot, lin(tiles.units // clusters), clusters, turns)
     return [
         static("int32_t", "slot_of", "int32_t cluster", "cluster"),
-        static("int32_t", "works", "int32_t slot", c.index(_dealt(gemm.units, last, clusters))),
+        static("int32_t", "works", "int32_t slot", c.index(_dealt(tiles.units, last, clusters))),
         WORK_OF,
-        *c.indented(_unit(place_of(slot, number, clusters, turns) + number * clusters, taken_steps(gemm))),
+        *c.indented(_unit(place_of(slot, number, clusters, turns) + number * clusters, steps)),
         "}",
+    ]
+
+
+def _lines(work: LineWork) -> list[str]:
+    streams = work.streams
+    first, unit = streams.first_line(streams.slot, streams.consumer), streams.unit(streams.slot, streams.tile)
+    exists = c.guards((work.exists,))
+    return [
+        static("int32_t", "slot_of", "int32_t cluster", "cluster"),
+        f"static constexpr int line_rows = {work.line}, tile_lines = {streams.lines};",
+        f"static constexpr int most_turns = {work.most_turns};",
+        static("bool", "line_exists", "int32_t batch, int32_t tile, int32_t step", exists),
+        static("int32_t", "first_line", "int32_t slot, int32_t group", c.index(first)),
+        static("int32_t", "unit_of", "int32_t slot, int32_t tile", c.index(unit)),
     ]
 
 
@@ -61,24 +83,27 @@ def _unit(unit: Lin, steps: int | str) -> list[str]:
     ]
 
 
-def _planned(gemm: WarpgroupGemm, plan: Plan) -> list[str]:
+def _planned(work: Planned) -> list[str]:
     """The sections of a plan, one after the other."""
-    clusters = gemm.workgroups // prod(gemm.cluster)
-    assert (plan.tiles.outputs, plan.tiles.k, plan.workgroups) == (gemm.units, gemm.steps, clusters), plan
+    plan, tiles = work.plan, work.tiles
+    assert (plan.tiles.outputs, plan.tiles.k, plan.workgroups) == (
+        tiles.units,
+        tiles.steps,
+        tiles.clusters,
+    ), plan
     walks = [Walk(plan, number) for number, _ in enumerate(plan.sections)]
-    if gemm.parts > 1:
-        return _parts(walks[0])
-    slot, cluster = var("slot", clusters), var("cluster", clusters)
+    slot, cluster = var("slot", tiles.clusters), var("cluster", tiles.clusters)
     counts = [_count(walk, slot) for walk in walks]
     lines = [
         static("int32_t", "slot_of", "int32_t cluster", c.index(walks[0].index("slot", cluster, lin(0)))),
         static("int32_t", "works", "int32_t slot", c.index(sum(counts, lin(0)))),
         WORK_OF,
     ]
-    for walk, count in zip(walks[:-1], counts[:-1], strict=True):
+    segments = [_segment(walk, slot, splits_evenly=work.splits_evenly) for walk in walks]
+    for segment, count in zip(segments[:-1], counts[:-1], strict=True):
         lines += [f"  const int32_t here = {c.index(count)};", "  if (number < here) {"]
-        lines += [*c.indented(_segment(walk, slot), 2), "  }", "  number -= here;"]
-    return [*lines, *c.indented(_segment(walks[-1], slot)), "}"]
+        lines += [*c.indented(segment, 2), "  }", "  number -= here;"]
+    return [*lines, *c.indented(segments[-1]), "}"]
 
 
 def _parts(walk: Walk) -> list[str]:
@@ -105,7 +130,7 @@ def _count(walk: Walk, slot: Lin) -> Lin:
     return walk.index("segments", slot, lin(0))
 
 
-def _segment(walk: Walk, slot: Lin) -> list[str]:
+def _segment(walk: Walk, slot: Lin, *, splits_evenly: bool) -> list[str]:
     plan, section = walk.plan, walk.section
     if walk.is_whole:
         number = var("number", -(-section.tiles // section.k_span // plan.workgroups))
@@ -120,7 +145,7 @@ def _segment(walk: Walk, slot: Lin) -> list[str]:
         "imbrex::work w = tile_of(unit, cluster_row, cluster_column);",
         f"w.first = {text('first')}, w.end = {text('end')};",
     ]
-    if splits_evenly(plan):
+    if splits_evenly:
         begin = unit * section.k_span
         last = (begin + section.k_span - 1) // section.share + 1
         lines += [f"w.next = {c.index(begin // section.share)}, w.last = {c.index(last)};"]
@@ -129,15 +154,15 @@ def _segment(walk: Walk, slot: Lin) -> list[str]:
     return [*lines, "return w;"]
 
 
-def _tile(gemm: WarpgroupGemm) -> list[str]:
+def _tile(tiles: Tiles) -> list[str]:
     """The tile of a workgroup of a cluster that computes a unit."""
-    rows, columns = gemm.cluster
-    blocks = prod(d.size for d in gemm.order.lower)
-    unit = var("unit", gemm.units)
+    rows, columns = tiles.cluster
+    blocks = prod(d.size for d in tiles.order.lower)
+    unit = var("unit", tiles.units)
     batch, block = unit // blocks, unit % blocks
-    if gemm.is_batch_first:
-        batch, block = unit % gemm.batches, unit // gemm.batches
-    row, column = gemm.order.at([block]).coords
+    if tiles.is_batch_first:
+        batch, block = unit % tiles.batches, unit // tiles.batches
+    row, column = tiles.order.at([block]).coords
     cluster_row, cluster_column = var("cluster_row", rows), var("cluster_column", columns)
     return [
         f"IMBREX_MEMBER static imbrex::work tile_of(int32_t unit, {RANK}) {{",

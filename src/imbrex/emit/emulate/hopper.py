@@ -12,7 +12,7 @@ from typing import Final
 from imbrex.chip import gpus
 from imbrex.dtype import dtype
 from imbrex.emit import c
-from imbrex.emit.cuda.geometry import LaunchFacts, launch_facts
+from imbrex.emit.cuda.layout import LaunchFacts, launch_facts
 from imbrex.lower.stmt import Buffer, Kernel, Program, ZeroFill
 from imbrex.symbol import symbol_of
 from imbrex.view.tensor.form import Box, TensorMap, Walk

@@ -34,6 +34,7 @@ from imbrex.lower.stmt import (
     MulAdd,
     Pack,
     PanelGemm,
+    Pipeline,
     Places,
     Product,
     Program,
@@ -42,7 +43,6 @@ from imbrex.lower.stmt import (
     Stmt,
     Unpack,
     View,
-    WarpgroupGemm,
     indices,
     is_collective,
     walk,
@@ -138,9 +138,7 @@ class LanePrinter:
                 return c.comment(stmt.text)
             case Let() | Alloc() | View() | Barrier() | MatrixMultiply() | Signal() | Await():
                 raise AssertionError(f"{type(stmt).__name__} does not run for one work item")
-            case (
-                Exchange() | Places() | Meet() | Pack() | PanelGemm() | Unpack() | Product() | WarpgroupGemm()
-            ):
+            case Exchange() | Places() | Meet() | Pack() | PanelGemm() | Unpack() | Product() | Pipeline():
                 raise AssertionError(f"{type(stmt).__name__} does not run for one work item")
             case _:
                 assert_never(stmt)

@@ -35,13 +35,13 @@ from imbrex.lower.stmt import (
     MulAdd,
     Pack,
     PanelGemm,
+    Pipeline,
     Places,
     Product,
     Signal,
     Stmt,
     Unpack,
     View,
-    WarpgroupGemm,
     meets,
 )
 
@@ -90,9 +90,7 @@ class WorkItem:
                 return [self.words.barrier()]
             case Signal() | Await():
                 return [c.flag(stmt)]
-            case (
-                Exchange() | Places() | Meet() | Pack() | PanelGemm() | Unpack() | Product() | WarpgroupGemm()
-            ):
+            case Exchange() | Places() | Meet() | Pack() | PanelGemm() | Unpack() | Product() | Pipeline():
                 raise AssertionError(f"a work item does no {type(stmt).__name__}")
             case _:
                 assert_never(stmt)

@@ -15,12 +15,14 @@ from imbrex.emit.bundle import Bundle, bundle
 from imbrex.emit.cuda.order import early as overlapped
 from imbrex.emit.cuda.order import orders
 from imbrex.index.expr import lin
-from imbrex.lower.stmt import Kernel, Program, Ref, WarpgroupGemm
-from imbrex.lower.warpgroup import Finish
+from imbrex.lower.parts import Planned, Workspace
+from imbrex.lower.pipeline import Finish, Pipeline
+from imbrex.lower.stmt import Kernel, Program, Ref
 from imbrex.pipeline import Lowered, Request, lower
 from imbrex.problem import parse_problem
 from imbrex.problem.epilogue import parse
 from imbrex.run.launch import Launch
+from imbrex.view.work.streamk import Plan, Tiles
 
 
 def made(text: str, algorithm: str | None = None, epilogue: str | None = None) -> Lowered:
@@ -128,8 +130,8 @@ def test_phases_are_siblings(sizes: tuple[int, ...], monkeypatch: pytest.MonkeyP
 def changed(program: Program, place: int, **values: Any) -> Program:
     """With another product in one of its launches."""
     launch = program.launches[place]
-    assert isinstance(launch, Kernel) and launch.warpgroups is not None
-    body = tuple(replace(s, **values) if isinstance(s, WarpgroupGemm) else s for s in launch.body)
+    assert isinstance(launch, Kernel) and launch.pipeline is not None
+    body = tuple(replace(s, **values) if isinstance(s, Pipeline) else s for s in launch.body)
     launches = list(program.launches)
     launches[place] = replace(launch, body=body)
     return replace(program, launches=tuple(launches))
@@ -140,7 +142,7 @@ def test_what_meets_is_no_sibling(monkeypatch: pytest.MonkeyPatch) -> None:
     that stores what is read; one that adds, that reads C, that waits for others' sums.
     """
     program = program_of(STRIDED.format(28, 28, 2, 2), monkeypatch, "v4r1")
-    products = [k.warpgroups for k in program.kernels]
+    products = [k.pipeline for k in program.kernels]
     first, second = products[0], products[1]
     assert first is not None and second is not None
     assert len(orders(program)) == 4
@@ -150,7 +152,10 @@ def test_what_meets_is_no_sibling(monkeypatch: pytest.MonkeyPatch) -> None:
     for values in ({"c": first.c}, {"c": further}, {"a": reads}, {"c": is_read}):
         assert orders(changed(program, 1, **values)).get(program.kernels[1].name) != "sibling"
     flags = Ref(replace(second.c.buffer, name="flags"), lin(0))
-    for values in ({"method": "atomic_add"}, {"beta": 1.0}, {"flags": flags}):
+    plan = Plan(Tiles(second.tiles.units, 1, second.tiles.steps), second.tiles.clusters, "stream_k", False)
+    adds, reads_c = (replace(second.c, method="atomic_add"), replace(second.c, beta=1.0))
+    waits = Planned(second.tiles, plan, Workspace(flags, flags))
+    for values in ({"c": adds}, {"c": reads_c}, {"work": waits}):
         found = orders(changed(program, 1, **values))
         assert list(found) == [k.name for k in program.kernels[2:]], "those behind it, among themselves"
     finish = Finish(parse("x + bias").expression, (("bias", Ref(second.a.buffer, lin(0))),))
@@ -160,7 +165,7 @@ def test_what_meets_is_no_sibling(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_third_is_compared_with_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
     program = program_of(STRIDED.format(28, 28, 2, 2), monkeypatch, "v4r1")
-    first = program.kernels[0].warpgroups
+    first = program.kernels[0].pipeline
     assert first is not None
     names = [k.name for k in program.kernels]
     found = orders(changed(program, 2, c=first.c))

@@ -12,8 +12,9 @@ from math import prod
 from typing import Final, NamedTuple
 
 from imbrex.emit.cuda import words
+from imbrex.lower.parts import SplitSteps, Streams
+from imbrex.lower.pipeline import Drain, Lanes, Pipeline, Stage, piece_columns
 from imbrex.lower.stmt import Kernel
-from imbrex.lower.warpgroup import Drain, Feed, Lanes, WarpgroupGemm, piece_columns
 from imbrex.view.stage.shared_tile import ATOM_ROWS, CHUNK_BYTES, SWIZZLES, SharedTile, Swizzle
 from imbrex.view.tensor import TensorMap
 
@@ -21,7 +22,6 @@ __all__ = [
     "WARPGROUP",
     "LaunchFacts",
     "Staging",
-    "has_lanes",
     "launch_facts",
     "registers",
     "staging",
@@ -73,67 +73,67 @@ class Staging:
 
 
 def launch_facts(kernel: Kernel) -> LaunchFacts:
-    """Of a kernel of any kind."""
-    gemm = kernel.warpgroups
-    if gemm is None:
+    """What the launch of a kernel of any kind needs."""
+    pipeline = kernel.pipeline
+    if pipeline is None:
         return LaunchFacts(words.shared_bytes(kernel), 1, ())
     names = [b.name for b in kernel.arguments]
     tensors = tuple(
         TensorMap.of(part.access, part.buffer.dtype.name, names.index(part.buffer.name))
-        for part in (gemm.a, gemm.b, gemm.c)
+        for part in (pipeline.a, pipeline.b, pipeline.c)
         if part.access is not None and not isinstance(part.access, Lanes)
     )
-    return LaunchFacts(shared_bytes(gemm), prod(gemm.cluster) * gemm.parts, tensors)
+    return LaunchFacts(shared_bytes(pipeline), prod(pipeline.tiles.cluster) * pipeline.parts, tensors)
 
 
-def tensor_names(gemm: WarpgroupGemm) -> tuple[str, ...]:
+def tensor_names(pipeline: Pipeline) -> tuple[str, ...]:
     """Parameters of the kernel that are tensor maps."""
-    parts: dict[str, Feed | Drain] = {"a_map": gemm.a, "b_map": gemm.b, "c_map": gemm.c}
+    parts: dict[str, Stage | Drain] = {"a_map": pipeline.a, "b_map": pipeline.b, "c_map": pipeline.c}
     return tuple(
         name for name, part in parts.items() if part.access is not None and not isinstance(part.access, Lanes)
     )
 
 
-def staging(gemm: WarpgroupGemm) -> Staging:
+def staging(pipeline: Pipeline) -> Staging:
     """The widest piece that a workgroup's columns have room for; the last one is stored where they end."""
-    size = gemm.c.buffer.dtype.bytes
-    along_columns = gemm.c.contiguous != "row"
-    most = min(PIECE_BYTES // (ROWS * size), gemm.stored_columns)
-    columns = piece_columns(gemm.stored_columns, size) if along_columns else most
-    assert columns % ATOM_ROWS == 0 or along_columns, f"{gemm.columns} columns are not whole instructions"
+    size = pipeline.c.buffer.dtype.bytes
+    along_columns = pipeline.c.contiguous != "row"
+    most = min(PIECE_BYTES // (ROWS * size), pipeline.stored_columns)
+    columns = piece_columns(pipeline.stored_columns, size) if along_columns else most
+    assert columns % ATOM_ROWS == 0 or along_columns, (
+        f"{pipeline.tiles.columns} columns are not whole instructions"
+    )
     return Staging(columns, size, along_columns)
 
 
-def registers(gemm: WarpgroupGemm) -> tuple[int, int]:
-    """Of a producer's and of a consumer's lane."""
-    return REGISTERS[gemm.consumers, has_lanes(gemm)]
+def registers(pipeline: Pipeline) -> tuple[int, int]:
+    """Registers of a producer's and of a consumer's lane."""
+    return REGISTERS[pipeline.team.consumers, pipeline.has_lanes]
 
 
-def has_lanes(gemm: WarpgroupGemm) -> bool:
-    """Does the producer load anything itself?"""
-    return any(isinstance(feed.access, Lanes) for feed in (gemm.a, gemm.b))
-
-
-def shared_bytes(gemm: WarpgroupGemm) -> int:
+def shared_bytes(pipeline: Pipeline) -> int:
     """Stages, two pieces of C for each consumer, barriers: what `imbrex::places` lays out."""
-    if gemm.lines:
-        return _line_bytes(gemm)
-    a, b = _rounded(gemm.a.share.bytes), _rounded(gemm.b.share.bytes)
-    stages = gemm.stages * a + b if gemm.b_stays else gemm.stages * (a + b)
-    pieces = 0 if gemm.by_warps else gemm.consumers * 2 * staging(gemm).tile.bytes
-    more = gemm.consumers + 1 if gemm.parts > 1 else 2 if gemm.b_stays else 0
-    return stages + pieces + (2 * gemm.stages + 2 + more) * BARRIER_BYTES
+    consumers = pipeline.team.consumers
+    if isinstance(pipeline.team, Streams):
+        return _line_bytes(pipeline)
+    a, b = _rounded(pipeline.a.tile.bytes), _rounded(pipeline.b.tile.bytes)
+    b_stays = pipeline.b.residency != "step"
+    stages = pipeline.stages * a + b if b_stays else pipeline.stages * (a + b)
+    pieces = 0 if isinstance(pipeline.team, SplitSteps) else consumers * 2 * staging(pipeline).tile.bytes
+    more = consumers + 1 if pipeline.parts > 1 else 2 if b_stays else 0
+    return stages + pieces + (2 * pipeline.stages + 2 + more) * BARRIER_BYTES
 
 
-def _line_bytes(gemm: WarpgroupGemm) -> int:
+def _line_bytes(pipeline: Pipeline) -> int:
     """Stages and two pieces of C for each consumer, B, barriers: what `imbrex::line_places` lays out."""
-    rings = gemm.consumers * gemm.stages
-    pieces = gemm.consumers * 2 * staging(gemm).tile.bytes
+    consumers = pipeline.team.consumers
+    rings = consumers * pipeline.stages
+    pieces = consumers * 2 * staging(pipeline).tile.bytes
     return (
-        rings * _rounded(gemm.a.share.bytes)
-        + _rounded(gemm.b.share.bytes)
+        rings * _rounded(pipeline.a.tile.bytes)
+        + _rounded(pipeline.b.tile.bytes)
         + pieces
-        + (2 * rings + gemm.consumers + 1) * BARRIER_BYTES
+        + (2 * rings + consumers + 1) * BARRIER_BYTES
     )
 
 

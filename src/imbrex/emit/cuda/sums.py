@@ -13,17 +13,18 @@ from functools import reduce
 from imbrex.emit import c
 from imbrex.emit.cuda.member import boolean, static
 from imbrex.index.expr import Lin, lin, select, var
-from imbrex.lower.warpgroup import WarpgroupGemm
+from imbrex.lower.pipeline import Pipeline
 
-__all__ = ["column_of_sum", "phases", "taken_steps"]
+__all__ = ["column_of_sum", "functions", "taken_steps"]
 
 
-def phases(gemm: WarpgroupGemm) -> list[str]:
+def functions(pipeline: Pipeline) -> list[str]:
     """The first column of a part's sums, as registers have them; does an earlier part go into the same ones?
     The number of a phase's sums, -1 for none; the column that a phase of a column of B is stored in.
     """
-    box, parts, met = gemm.phases, gemm.phase_of, gemm.summed
-    each = gemm.own_columns // box.count
+    phases = pipeline.phases
+    box, parts, met = phases.box, phases.of, phases.summed
+    each = pipeline.own_columns // box.count
     numbers = [str(met.index(phase)) if phase in met else "-1" for phase in range(box.count)]
     first = [str(met.index(phase) * each) for phase in parts]
     goes_on = [boolean(phase in parts[:i]) for i, phase in enumerate(parts)]
@@ -32,8 +33,8 @@ def phases(gemm: WarpgroupGemm) -> list[str]:
     return [
         f"static constexpr int phases = {box.count}, phase_rows = {box.rows}, phase_run = {box.run};",
         f"static constexpr int sums = {each * len(met) // 2}, summed = {len(met)};",
-        f"static constexpr int k_parts = {len(parts)}, part_steps = {gemm.steps // len(parts)};",
-        static("int32_t", "steps_of", "int32_t batch", _steps(gemm)),
+        f"static constexpr int k_parts = {len(parts)}, part_steps = {pipeline.tiles.steps // len(parts)};",
+        static("int32_t", "steps_of", "int32_t batch", _steps(pipeline)),
         static("int32_t", "first_of", "int32_t part", _chosen("part", first), is_constant=True),
         static("bool", "goes_on", "int32_t part", _chosen("part", goes_on), is_constant=True),
         static("int32_t", "sums_of", "int32_t phase", _chosen("phase", numbers), is_constant=True),
@@ -41,26 +42,28 @@ def phases(gemm: WarpgroupGemm) -> list[str]:
     ]
 
 
-def column_of_sum(gemm: WarpgroupGemm, column: Lin, number: Lin) -> Lin:
+def column_of_sum(pipeline: Pipeline, column: Lin, number: Lin) -> Lin:
     """Where the sums of a number are stored, those of a column of B."""
-    last = len(gemm.summed) - 1
-    given = list(enumerate(gemm.summed))[:-1]
+    phases = pipeline.phases
+    last = len(phases.summed) - 1
+    given = list(enumerate(phases.summed))[:-1]
     phase = reduce(
-        lambda rest, one: select(one[0] - number, one[1], rest), reversed(given), lin(gemm.summed[last])
+        lambda rest, one: select(one[0] - number, one[1], rest), reversed(given), lin(phases.summed[last])
     )
-    (stored,) = gemm.phases.place(gemm.own_columns // gemm.phases.count).at([column, phase]).coords
+    (stored,) = phases.box.place(pipeline.own_columns // phases.box.count).at([column, phase]).coords
     return stored
 
 
-def taken_steps(gemm: WarpgroupGemm) -> int | str:
-    """Of a unit: where parts of K have other lengths in other batches, as many as they have."""
-    return "k_parts * steps_of(w.batch)" if gemm.part_steps else gemm.steps
+def taken_steps(pipeline: Pipeline) -> int | str:
+    """Steps of a unit: where parts of K have other lengths in other batches, as many as they have."""
+    return "k_parts * steps_of(w.batch)" if pipeline.phases.part_steps else pipeline.tiles.steps
 
 
-def _steps(gemm: WarpgroupGemm) -> str:
-    """Of a part of K, of a batch."""
-    turns = gemm.part_steps or (gemm.steps // len(gemm.phase_of),)
-    turn = var("batch", gemm.batches) % len(turns)
+def _steps(pipeline: Pipeline) -> str:
+    """Steps of a part of K, of a batch."""
+    phases = pipeline.phases
+    turns = phases.part_steps or (pipeline.tiles.steps // len(phases.of),)
+    turn = var("batch", pipeline.tiles.batches) % len(turns)
     given = reversed(list(enumerate(turns[:-1])))
     return c.index(reduce(lambda rest, one: select(one[0] - turn, one[1], rest), given, lin(turns[-1])))
 

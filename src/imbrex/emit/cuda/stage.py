@@ -6,17 +6,16 @@ from functools import reduce
 from math import prod
 
 from imbrex.emit import c
-from imbrex.emit.cuda.geometry import WARPGROUP
+from imbrex.emit.cuda.layout import WARPGROUP
 from imbrex.emit.cuda.member import boolean, method, static
 from imbrex.index.expr import Lin, select, var
 from imbrex.index.map import Map
-from imbrex.lower.warpgroup import Feed, Lanes
+from imbrex.lower.pipeline import Lanes, Pipeline, Stage, Tile
 from imbrex.view.stage.halo_tile import HaloTile
-from imbrex.view.stage.shared_tile import SharedTile
 from imbrex.view.stage.tap_tile import TapTile
 from imbrex.view.tensor import Box, Walk
 
-__all__ = ["copied_bytes", "fill", "lanes", "load", "start"]
+__all__ = ["constants", "functions"]
 
 WARP = 32
 IN_FLIGHT = {1: 48, 2: 48, 3: 24}
@@ -27,27 +26,53 @@ PLACE = "int32_t batch, int32_t tile, int32_t step"
 ELEMENT = f"{PLACE}, int32_t k, int32_t d"
 
 
-def copied_bytes(feed: Feed) -> int:
+def constants(pipeline: Pipeline) -> list[str]:
+    """Bytes of a stage, and who brings them."""
+    tiles = {"a": pipeline.a.tile, "b": pipeline.b.tile}
+    of_a, of_b = _copied_bytes(pipeline.a), _copied_bytes(pipeline.b)
+    stays = pipeline.b.residency != "step"
+    copied = of_a if stays else of_a + of_b
+    tail = pipeline.b.tile.tail_bytes if isinstance(pipeline.b.tile, TapTile) else 0
+    return [
+        f"static constexpr int {', '.join(f'{name}_bytes = {tile.bytes}' for name, tile in tiles.items())};",
+        f"static constexpr int b_tail_bytes = {tail};",
+        f"static constexpr uint32_t copied_bytes = {copied}, b_copied_bytes = {of_b};",
+        f"static constexpr bool b_stays = {boolean(stays)};",
+        f"static constexpr bool copies_boxes = {boolean(copied > 0)};",
+        f"static constexpr bool has_lanes = {boolean(pipeline.has_lanes)};",
+    ]
+
+
+def functions(pipeline: Pipeline) -> list[str]:
+    """Where tiles begin for an instruction, and how they come."""
+    found: list[str] = []
+    for name, stage in (("a", pipeline.a), ("b", pipeline.b)):
+        found += [_start(name, stage.tile), *_load(name, stage)]
+        found += [*_lanes(name, stage, pipeline.team.consumers), *_fill(name, stage)]
+    return found
+
+
+def _copied_bytes(stage: Stage) -> int:
     """What the copy engine brings in one step, all parts of a shared tile together."""
-    form = feed.access
+    form = stage.access
     if isinstance(form, Lanes):
         return 0
-    size = feed.share.element_bytes * feed.parts * len(form.pieces)
+    size = stage.tile.element_bytes * stage.parts * len(form.pieces)
     if isinstance(form, Walk):
         return size * form.channels * form.pixels
     return size * prod(-(-b // s) for b, s in zip(form.box, form.steps, strict=True))
 
 
-def start(name: str, share: SharedTile | HaloTile | TapTile) -> str:
+def _start(name: str, tile: Tile) -> str:
     """`a_start`: the byte at which the instruction's tile at (k, d) begins."""
-    place = _byte(share, share.starts if isinstance(share, HaloTile | TapTile) else None)
+    place = _byte(tile, tile.starts if isinstance(tile, HaloTile | TapTile) else None)
     return static("uint32_t", f"{name}_start", "int32_t k, int32_t d", place, is_constant=True)
 
 
-def load(name: str, feed: Feed) -> list[str]:
+def _load(name: str, stage: Stage) -> list[str]:
     """`load_a` by the copy engine, with nothing to do where lanes load."""
-    form = feed.access
-    lines = [] if isinstance(form, Lanes) else [_access(name, feed, form, i) for i in range(len(form.pieces))]
+    form = stage.access
+    lines = [] if isinstance(form, Lanes) else _copies(name, stage, form)
     return [
         f"IMBREX_MEMBER void load_{name}(uint32_t to, uint32_t barrier, {PLACE}, int32_t part,",
         "                          uint16_t sharers) const {",
@@ -56,55 +81,59 @@ def load(name: str, feed: Feed) -> list[str]:
     ]
 
 
-def _access(name: str, feed: Feed, form: Box | Walk, number: int) -> str:
+def _copies(name: str, stage: Stage, form: Box | Walk) -> list[str]:
+    return [_copy(name, stage, form, number) for number in range(len(form.pieces))]
+
+
+def _copy(name: str, stage: Stage, form: Box | Walk, number: int) -> str:
     piece = form.pieces[number]
-    rank, to = len(piece.coords), c.index(var("part", feed.parts) * piece.part_bytes + piece.byte_offset)
+    rank, to = len(piece.coords), c.index(var("part", stage.parts) * piece.part_bytes + piece.byte_offset)
     given = [f"to + {to}" if to != "0" else "to", f"{name}_map", "barrier"]
     given.append(f"imbrex::coordinates<{rank}>{{{{{', '.join(map(c.index, piece.coords))}}}}}")
     if isinstance(form, Walk):
         taps = ", ".join(f"uint16_t({c.index(x)})" for x in piece.offsets)
         given.append(f"imbrex::offsets<{rank - 2}>{{{{{taps}}}}}")
-    if feed.parts > 1:
+    if stage.parts > 1:
         given.append("sharers")
     return f"imbrex::{'load' if isinstance(form, Box) else 'walk'}<{rank}>({', '.join(given)});"
 
 
-def lanes(name: str, feed: Feed, consumers: int) -> list[str]:
+def _lanes(name: str, stage: Stage, consumers: int) -> list[str]:
     """The struct of a tile that lanes load, nothing where the copy engine does."""
-    form = feed.access
+    form = stage.access
     if not isinstance(form, Lanes):
         return []
-    kind, share = c.type_name(feed.buffer.dtype), feed.share
-    left = _left(form, share)
+    kind, tile = c.type_name(stage.buffer.dtype), stage.tile
+    left = _left(form, tile)
     return [
         f"struct {name}_feed {{",
-        f"  static constexpr int depth = {share.k}, extent = {share.d}, width = {form.width};",
-        f"  static constexpr int element_bytes = {share.element_bytes}, registers = {IN_FLIGHT[consumers]};",
-        f"  static constexpr int64_t bytes = {feed.buffer.elements * share.element_bytes};",
+        f"  static constexpr int depth = {tile.k}, extent = {tile.d}, width = {form.width};",
+        f"  static constexpr int element_bytes = {tile.element_bytes}, registers = {IN_FLIGHT[consumers]};",
+        f"  static constexpr int64_t bytes = {stage.buffer.elements * tile.element_bytes};",
         f"  static constexpr bool along_k = {boolean(form.along == 'k')};",
-        f"  static constexpr bool is_k_major = {boolean(share.major == 'k')};",
+        f"  static constexpr bool is_k_major = {boolean(tile.major == 'k')};",
         f"  static constexpr bool has_rows = {boolean(left is not None)};",
         f"  const {kind} *memory;",
         f"  {method('int32_t', 'left', ELEMENT, left or '0')}",
         f"  {method('bool', 'exists', ELEMENT, c.guards(form.guards))}",
         f"  {method(f'const {kind} *', 'at', ELEMENT, f'memory + ({c.index(form.offset)})')}",
-        f"  {static('uint32_t', 'place', 'int32_t k, int32_t d', _byte(share))}",
+        f"  {static('uint32_t', 'place', 'int32_t k, int32_t d', _byte(tile))}",
         "};",
     ]
 
 
-def _left(form: Lanes, share: SharedTile | HaloTile | TapTile) -> str | None:
+def _left(form: Lanes, tile: Tile) -> str | None:
     """How many elements from one on, along the tile's rows, lie one after the other in memory and exist.
 
     None where they do not lie so, where warps do not load whole rows, or where elements are copied past the
     registers as they are, which is faster.
     """
-    size = share.k if form.along == "k" else share.d
+    size = tile.k if form.along == "k" else tile.d
     along, bounds = var(form.along, size), list[Lin]()
-    is_whole = form.along == share.major and not (form.offset - along).mentions(form.along)
-    pieces = size * share.element_bytes // 16
-    are_whole = pieces > 0 and WARP % pieces == 0 and share.bytes % (16 * WARPGROUP) == 0
-    if not is_whole or not are_whole or form.width * share.element_bytes >= COPY_BYTES:
+    is_whole = form.along == tile.major and not (form.offset - along).mentions(form.along)
+    pieces = size * tile.element_bytes // 16
+    are_whole = pieces > 0 and WARP % pieces == 0 and tile.bytes % (16 * WARPGROUP) == 0
+    if not is_whole or not are_whole or form.width * tile.element_bytes >= COPY_BYTES:
         return None
     others = [g for g in form.guards if not g.index.mentions(form.along)]
     for g in form.guards:
@@ -118,9 +147,9 @@ def _left(form: Lanes, share: SharedTile | HaloTile | TapTile) -> str | None:
     return f"{c.guards(others)} ? {c.index(least)} : {-size}" if others else c.index(least)
 
 
-def fill(name: str, feed: Feed) -> list[str]:
+def _fill(name: str, stage: Stage) -> list[str]:
     """`fill_a` by lanes, with nothing to do where the copy engine loads."""
-    by_lanes = isinstance(feed.access, Lanes)
+    by_lanes = isinstance(stage.access, Lanes)
     call = f"imbrex::fill_tile({name}_feed{{{name}}}, to, batch, tile, step);"
     return [
         f"IMBREX_MEMBER void fill_{name}(uint32_t to, {PLACE}) const {{",
@@ -129,7 +158,7 @@ def fill(name: str, feed: Feed) -> list[str]:
     ]
 
 
-def _byte(share: SharedTile | HaloTile | TapTile, map: Map | None = None) -> str:
+def _byte(tile: Tile, map: Map | None = None) -> str:
     """Where element (k, d) of a tile lies."""
-    (element,) = (map or share.map).at([var("k", share.k), var("d", share.d)]).coords
-    return c.index(element * share.element_bytes)
+    (element,) = (map or tile.map).at([var("k", tile.k), var("d", tile.d)]).coords
+    return c.index(element * tile.element_bytes)

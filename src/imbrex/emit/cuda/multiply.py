@@ -1,0 +1,137 @@
+"""How a step's tiles are multiplied, as parts of a kernel's struct: which of device/cuda/ptx/wgmma.h it is,
+and where its operands begin; for warps, which multiply out of shared memory, the bytes of elements.
+"""
+
+from __future__ import annotations
+
+from typing import Final, assert_never
+
+from imbrex.emit import c
+from imbrex.emit.cuda.member import boolean, static
+from imbrex.index.expr import var
+from imbrex.index.query import vector_width
+from imbrex.lower.parts import Blocks, Dense, WarpPlanes, WarpRaster, WindowRows
+from imbrex.lower.pipeline import Pipeline, Tile
+from imbrex.view.mma import Instruction
+from imbrex.view.stage.plane_stage import COLUMNS, LineTile, PlaneStage
+from imbrex.view.stage.shared_tile import Descriptor, Major
+from imbrex.view.stage.tap_tile import TapTile
+
+__all__ = ["functions", "sum_type"]
+
+HALVES: Final = ("f16", "bf16")
+"""Types of operands that wgmma reads along either dim."""
+PIECE_BYTES: Final = 16
+"""The most that a lane reads of shared memory at a time."""
+
+
+def functions(pipeline: Pipeline) -> list[str]:
+    """What the header of a kernel's multiplication asks for."""
+    operand = f"typedef {c.type_name(pipeline.a.buffer.dtype)} operand;"
+    match multiply := pipeline.multiply:
+        case Dense(instruction):
+            return [*_wgmma(instruction, pipeline), *_blocks(multiply.depth, instruction, 1, multiply.depth)]
+        case Blocks(instruction):
+            shape = multiply.depth, instruction, multiply.blocks, multiply.channels
+            return [*_wgmma(instruction, pipeline), *_blocks(*shape)]
+        case WindowRows(instruction):
+            return [*_wgmma(instruction, pipeline), *_window_rows(multiply)]
+        case WarpRaster():
+            return [operand, *_raster(multiply.tile, pipeline.a.tile)]
+        case WarpPlanes():
+            return [operand, *_planes(multiply.stage)]
+        case _:
+            assert_never(multiply)
+
+
+def sum_type(one: Instruction) -> str:
+    """The C type of a sum."""
+    return "int32_t" if one.c_type == "s32" else "float"
+
+
+def _wgmma(one: Instruction, pipeline: Pipeline) -> list[str]:
+    """`multiply(d, a, b, adds)`: d = a * b, and + d where `adds`; d: the first of some columns' sums."""
+    tiles = {"a": pipeline.a.tile, "b": pipeline.b.tile}
+    majors: tuple[Major, Major] = (pipeline.a.tile.major, pipeline.b.tile.major)
+    assert one.a_type in HALVES or majors == ("k", "k"), f"{one.name} reads along k only, not {majors}"
+    unit = f"imbrex::matrix_unit<imbrex::factors::{one.a_type}, {one.n}>"
+    turned = ", ".join(boolean(major == "d") for major in majors)
+    words = {name: _descriptor(tile.descriptor) for name, tile in tiles.items()}
+    return [
+        f"static constexpr int instruction_depth = {one.k};",
+        *(f"static constexpr uint64_t {name}_descriptor = {word};" for name, word in words.items()),
+        f"// {one.mnemonic}",
+        f"IMBREX_MEMBER static void multiply({sum_type(one)} *d, uint64_t a, uint64_t b, bool adds) {{",
+        f"  {unit}::multiply<{turned}>(d, a, b, adds);",
+        "}",
+    ]
+
+
+def _descriptor(d: Descriptor) -> str:
+    """A matrix descriptor but its start address: bytes count in sixteens."""
+    word = (d.leading_bytes >> 4) << 16 | (d.stride_bytes >> 4) << 32 | d.code << 62
+    return f"0x{word:016x}ull"
+
+
+def _blocks(depth: int, one: Instruction, blocks: int, channels: int) -> list[str]:
+    """The first column that a part of k is multiplied by; does a sum begin with it?"""
+    each, k = channels // blocks, var("k", depth)
+    first = k % channels // each * one.n
+    begins = f"k < {channels} && k % {each} == 0" if blocks > 1 else "k == 0"
+    return [
+        static("int32_t", "column_of", "int32_t k", c.index(first), is_constant=True),
+        static("bool", "begins", "int32_t k", begins, is_constant=True),
+    ]
+
+
+def _window_rows(multiply: WindowRows) -> list[str]:
+    """The block of the filter that a part of a step's k meets, and where it lies."""
+    line, filters, channels = multiply.line, multiply.filter, multiply.line.channels
+    k, block, phase = var("k", multiply.depth), var("block", filters.diagonal), var("phase", filters.rows)
+    part = k % channels
+    row = k // channels * filters.depth + part % filters.depth
+    column = (block * filters.places + phase) * filters.each
+    return [
+        f"static constexpr int diagonal = {filters.diagonal}, slots = {filters.rows};",
+        f"static constexpr int line_blocks = {len(line.blocks)}, block_depth = {line.row};",
+        f"static constexpr int behind_bytes = {(line.raster - line.d) * line.row_bytes};",
+        static("int32_t", "block_of", "int32_t k", c.index(part // filters.depth), is_constant=True),
+        static("int32_t", "b_row", "int32_t k", c.index(row), is_constant=True),
+        static("int32_t", "b_column", "int32_t block, int32_t phase", c.index(column), is_constant=True),
+    ]
+
+
+def _raster(tile: TapTile, a: Tile) -> list[str]:
+    windows = tile.windows
+    (rows, line), (columns, _) = windows.taps
+    sizes = f"images = {windows.images}, strip = {windows.places // line}, line = {line}"
+    k, d = var("k", a.k), var("d", a.d)
+    tap, channel = var("tap", rows * columns), var("channel", windows.channels)
+    (of_a,) = a.map.at([k, d]).coords
+    (of_b,) = tile.map.at([k, tap * windows.channels + channel]).coords
+    place = "int32_t k, int32_t tap, int32_t channel"
+    return [
+        f"static constexpr int {sizes}, channels = {windows.channels};",
+        f"static constexpr int window_rows = {rows}, window_columns = {columns};",
+        static("uint32_t", "a_byte", "int32_t k, int32_t d", c.index(of_a * tile.element_bytes)),
+        static("uint32_t", "b_byte", place, c.index(of_b * tile.element_bytes)),
+    ]
+
+
+def _planes(stage: PlaneStage) -> list[str]:
+    lines = f"images = {stage.images}, strip = {stage.rows}, loaded = {stage.input.lines}"
+    together = min(vector_width(stage.input.map, "k", PIECE_BYTES // stage.element_bytes), stage.line)
+    return [
+        f"static constexpr int {lines}, line = {stage.line}, width = {stage.width};",
+        f"static constexpr int channels = {stage.channels};",
+        f"static constexpr int strips = {stage.strips}; // of an image",
+        f"static constexpr int piece = {together}; // pixels that lie together from a multiple of as many on",
+        f"static constexpr int window_rows = {stage.window}, window_columns = {COLUMNS};",
+        *(_byte(name, tile) for name, tile in (("a", stage.output), ("b", stage.input))),
+    ]
+
+
+def _byte(name: str, tile: LineTile) -> str:
+    (element,) = tile.map.at([var("k", tile.k), var("d", tile.d)]).coords
+    size = tile.stored.element_bytes
+    return static("uint32_t", f"{name}_byte", "int32_t k, int32_t d", c.index(element * size))

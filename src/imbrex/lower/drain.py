@@ -1,0 +1,104 @@
+"""Where C goes: ordinary stores, which always serve, and where there is one the tensor map of a piece."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final, Literal
+
+from imbrex.config.access import access_of
+from imbrex.config.warpgroup.plan import ROWS
+from imbrex.dtype import DType
+from imbrex.index.atom import Var
+from imbrex.index.expr import Lin, var
+from imbrex.index.map import Map
+from imbrex.index.query import address, vector_width
+from imbrex.ir.chain import finish_of, named_under
+from imbrex.ir.ops.standard import SSAValue
+from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
+from imbrex.lower.pipeline import Drain, Finish, piece_columns
+from imbrex.lower.place import Ref
+from imbrex.lower.reader import Reader, number
+from imbrex.lower.stage import MOST_BYTES, grown_over, operand
+from imbrex.view.stage.shared_tile import Swizzle
+from imbrex.view.tensor import Box, Refused, store_access
+
+__all__ = ["drain"]
+
+PIECE_BYTES: Final = 128
+"""A row of what a TMA store takes at a time; so are 64 rows of it, of each column."""
+SWIZZLES: Final[tuple[Swizzle, ...]] = (128, 64, 32)
+STORED: Final = ("f16", "bf16", "f32", "i32")
+"""Element types of C that a TMA store writes."""
+
+
+def drain(op: WarpgroupGemmOp, reader: Reader) -> Drain:
+    """Where C of an operation goes, and what becomes of its sums."""
+    grid = op.grid_
+    buffer, map = operand(op.c, ("gemmG", "gemmM", "gemmN"), reader)
+    dtype = buffer.dtype
+    rows, columns = grid.m_blocks * grid.m_per_block, grid.n_blocks * grid.n_per_block * op.phase_count
+    grown = grown_over(map, {"gemmM": rows, "gemmN": columns})
+    places = {"gemmG": var("batch", grid.g), "gemmM": var("row", rows), "gemmN": var("column", columns)}
+    point = grown.at([places[dim.name] for dim in grown.upper])
+    offset = address(point.coords, [dim.size for dim in map.lower])
+    finish = _finish(op.c, {"gemmM": rows, "gemmN": columns}, places, reader)
+    factors, method = (number(op.alpha, 1.0), number(op.beta, 0.0)), number(op.store_method, "set")
+    lies = access_of(map, dtype)
+    rows_run, columns_run = (run * (step == 1) for run, step in zip(lies.run, lies.step, strict=True))
+    together: Literal["row", "column"] = "column" if columns_run >= rows_run else "row"
+    if not max(rows_run, columns_run):
+        near = None if not any(lies.step) else "column" if lies.step[1] else "row"
+        reason = "no neighbours of C lie together"
+        return Drain(buffer, offset, point.guards, near, 1, None, reason, finish, *factors, method)
+    width = vector_width(grown, "gemmN" if together == "column" else "gemmM", MOST_BYTES // dtype.bytes)
+    stored = _stored(op, map, dtype, together)
+    box, reason = (None, stored.reason) if isinstance(stored, Refused) else (stored, "")
+    return Drain(buffer, offset, point.guards, together, width, box, reason, finish, *factors, method)
+
+
+def _finish(value: SSAValue, sizes: dict[str, int], places: dict[str, Lin], reader: Reader) -> Finish | None:
+    """The epilogue through which C is stored, its arrays where the element of C is."""
+    found = finish_of(value)
+    if found is None:
+        return None
+    arrays: list[tuple[str, Ref]] = []
+    for name, (base, map) in zip(found.epilogue.arrays, found.arrays, strict=True):
+        assert map is not None, "C is a view, and so is all that is seen beside it"
+        named = named_under(map, ("gemmG", "gemmM", "gemmN"))
+        grown = grown_over(named, sizes)
+        arrays.append((name, reader.element(base, grown, [places[dim.name] for dim in grown.upper])))
+    return Finish(found.epilogue.expression, tuple(arrays))
+
+
+def _stored(op: WarpgroupGemmOp, map: Map, dtype: DType, together: Literal["row", "column"]) -> Box | Refused:
+    """The TMA store of a staged piece."""
+    if number(op.beta, 0.0) or number(op.store_method, "set") != "set":
+        return Refused("C is read, or added to")
+    if dtype.name not in STORED:
+        return Refused(f"no TMA store of {dtype}")
+    grid, whole = op.grid_, op.n_per_block.data * op.phase_count
+    columns = op.own_columns * op.phase_count // (1 if op.plan_ is None else op.plan_.parts)
+    if together == "column":
+        piece = piece_columns(columns, dtype.bytes)
+        swizzle = next((s for s in SWIZZLES if s == piece * dtype.bytes), 0)
+        found = store_access(map, ROWS, piece, dtype, swizzle)
+    else:
+        piece, along = min(columns, PIECE_BYTES // dtype.bytes), min(ROWS, PIECE_BYTES // dtype.bytes)
+        found = store_access(map, piece, along, dtype, row_name="gemmN", column_name="gemmM")
+        rows = grid.m_blocks * grid.m_per_block
+        found = _exchanged(found, rows, grid.n_blocks * whole) if isinstance(found, Box) else found
+    if isinstance(found, Box) and columns % piece and not _is_affine(found):
+        return Refused(f"pieces of {piece} columns do not divide {columns}, and C's columns are several dims")
+    return found
+
+
+def _exchanged(form: Box, rows: int, columns: int) -> Box:
+    """Coordinates over rows and columns, given those of a store that had exchanged the two."""
+    names = {"row": var("column", columns), "column": var("row", rows)}
+    pieces = (replace(p, coords=tuple(x.subs(names) for x in p.coords)) for p in form.pieces)
+    return replace(form, pieces=tuple(pieces))
+
+
+def _is_affine(form: Box) -> bool:
+    """Does a piece lie anywhere in C as it does at whole multiples of its size?"""
+    return all(isinstance(atom, Var) for p in form.pieces for x in p.coords for atom, _ in x.terms)

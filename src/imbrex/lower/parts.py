@@ -1,0 +1,286 @@
+"""The parts of a pipelined product: who computes what (Work, Team), how (Multiply), and into what (Sums).
+
+Each is a closed sum of frozen values, see `lower.pipeline`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import TypeAlias
+
+from imbrex.index.map import Map
+from imbrex.index.rule import Guard
+from imbrex.lower.place import Ref
+from imbrex.view.conv.phase_box import PhaseBox
+from imbrex.view.mma import Instruction
+from imbrex.view.stage.halo_tile import HaloTile
+from imbrex.view.stage.line_filter import LineFilter
+from imbrex.view.stage.plane_stage import PlaneStage
+from imbrex.view.stage.tap_tile import TapTile
+from imbrex.view.work.line_stream import LineStreams
+from imbrex.view.work.streamk import Plan
+
+__all__ = [
+    "Blocks", "Dealt", "Dense", "LineWork", "Multiply", "OneTile", "Phases", "PingPong", "Plain", "Planned",
+    "Shared", "Slots", "SplitColumns", "SplitRows", "SplitSteps", "Streams", "Sums", "Team", "Tiles",
+    "WarpPlanes", "WarpRaster", "WindowRows", "Work", "Workspace",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Tiles:
+    """The tiles of C, in units: each the tiles of one cluster.
+
+    rows, columns: of a tile; columns counts those of all phases.  row_tiles, column_tiles: of the whole
+    matrix, whole clusters; tiles past the edge do not exist.  steps: of K, for one tile.  cluster: workgroups
+    along rows and columns that share B and A.  order: unit -> (row block, column block) of one batch, a block
+    being the tiles of a cluster.  is_batch_first: units that follow one another are of different batches;
+    else a unit's batch is its number over the blocks of one batch.  workgroups: to launch.
+    """
+
+    rows: int
+    columns: int
+    row_tiles: int
+    column_tiles: int
+    batches: int
+    steps: int
+    cluster: tuple[int, int]
+    order: Map
+    is_batch_first: bool
+    workgroups: int
+
+    @property
+    def units(self) -> int:
+        """Units of all batches."""
+        rows, columns = self.cluster
+        return self.batches * (self.row_tiles // rows) * (self.column_tiles // columns)
+
+    @property
+    def clusters(self) -> int:
+        """Clusters to launch."""
+        return self.workgroups // prod(self.cluster)
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """The places of the workgroup `workgroup` in memory: for the rows * columns sums of a tile that another
+    one owns, and for its flag.
+    """
+
+    partials: Ref
+    flags: Ref
+
+
+@dataclass(frozen=True)
+class OneTile:
+    """Workgroup i computes tile i."""
+
+    tiles: Tiles
+
+
+@dataclass(frozen=True)
+class Dealt:
+    """Cluster c computes the whole units c, c + clusters, ..
+
+    turns: batches that follow one another and have other numbers of steps, which clusters have in turn.
+    """
+
+    tiles: Tiles
+    turns: int = 1
+
+
+@dataclass(frozen=True)
+class Planned:
+    """Clusters compute the segments of a plan.  workspace: None where no segment ends inside of a unit."""
+
+    tiles: Tiles
+    plan: Plan
+    workspace: Workspace | None
+
+    @property
+    def splits_evenly(self) -> bool:
+        """Has every cluster one segment at most, so that those who share a tile may wait for each other?"""
+        return self.plan.mode == "split_k" and self.workspace is not None
+
+
+@dataclass(frozen=True)
+class Shared:
+    """The workgroups of a cluster share K of one tile: each stores as many of its columns as any other."""
+
+    tiles: Tiles
+    plan: Plan
+
+
+@dataclass(frozen=True)
+class LineWork:
+    """Consumers have streams of the lines of tiles.  Their steps are lines of pixels, `line` rows each, that
+    windows of `window_rows` want; a line whose number is outside of `exists` is zeros, and left out.
+    """
+
+    tiles: Tiles
+    line: int
+    window_rows: int
+    exists: Guard
+    streams: LineStreams
+
+    @property
+    def most_turns(self) -> int:
+        """Lines that a stream reads, at the most."""
+        return self.streams.most_lines + (self.window_rows - 1) * self.streams.most_parts
+
+
+Work: TypeAlias = OneTile | Dealt | Planned | Shared | LineWork
+
+
+@dataclass(frozen=True)
+class SplitRows:
+    """Consumers share the rows of a tile."""
+
+    consumers: int
+
+
+@dataclass(frozen=True)
+class PingPong:
+    """Two consumers have a tile each, and multiply in turn: one stores while the other multiplies."""
+
+    consumers: int = 2
+
+
+@dataclass(frozen=True)
+class SplitColumns:
+    """Consumers share the columns of a tile: each has all of its rows, and as many taps of a window."""
+
+    consumers: int
+
+
+@dataclass(frozen=True)
+class SplitSteps:
+    """Consumers have stages in turn, and all of the tile; their sums are added up at the end."""
+
+    consumers: int
+
+
+@dataclass(frozen=True)
+class Streams:
+    """Consumers have tiles and a ring of stages of their own.  in_turn: they multiply one after the other."""
+
+    consumers: int
+    in_turn: bool
+
+
+Team: TypeAlias = SplitRows | PingPong | SplitColumns | SplitSteps | Streams
+
+
+@dataclass(frozen=True)
+class Dense:
+    """One instruction multiplies all of a consumer's columns (of one phase) by a part of k.
+
+    depth: of a step.
+    """
+
+    instruction: Instruction
+    depth: int
+
+    @property
+    def blocks(self) -> int:
+        """Blocks of a diagonal: one."""
+        return 1
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """The columns and the channels of a tap in so many blocks each, of which only pairs of the same number
+    are multiplied.  channels: of a tap, neighbours along k.
+    """
+
+    instruction: Instruction
+    depth: int
+    blocks: int
+    channels: int
+
+
+@dataclass(frozen=True)
+class WindowRows:
+    """A line of pixels is multiplied by all rows of a window at a time, which are the columns of an
+    instruction for each block of the filter.
+    """
+
+    instruction: Instruction
+    line: HaloTile
+    filter: LineFilter
+
+    @property
+    def blocks(self) -> int:
+        """Blocks of the filter."""
+        return self.filter.diagonal
+
+    @property
+    def depth(self) -> int:
+        """Elements of k of a step."""
+        return self.line.k
+
+
+@dataclass(frozen=True)
+class WarpRaster:
+    """Each warp multiplies a block of the diagonal at all taps, with instructions of its own whose operands
+    it turns on the way out of a raster.
+    """
+
+    tile: TapTile
+    depth: int
+    blocks: int
+
+
+@dataclass(frozen=True)
+class WarpPlanes:
+    """Each warp multiplies a block of the diagonal at all taps, out of lines of planes."""
+
+    stage: PlaneStage
+    blocks: int
+
+    @property
+    def depth(self) -> int:
+        """Pixels of a step."""
+        return self.stage.depth
+
+
+Multiply: TypeAlias = Dense | Blocks | WindowRows | WarpRaster | WarpPlanes
+"""All have `depth`, the elements of k of a step, and `blocks`, into which columns and channels are cut."""
+
+
+@dataclass(frozen=True)
+class Plain:
+    """Sums of a tile's columns.  layout: the instruction whose C lies as a lane's sums do."""
+
+    layout: Instruction
+
+
+@dataclass(frozen=True)
+class Phases:
+    """Sums of the phases of a box: columns of C for each column of B.
+
+    of: which phase each of the equal parts of the steps is summed into; others are zero.  part_steps: of
+    every part, batch after batch, in turns, has so many; empty where all have all.
+    """
+
+    layout: Instruction
+    box: PhaseBox
+    of: tuple[int, ...]
+    part_steps: tuple[int, ...]
+
+    @property
+    def summed(self) -> tuple[int, ...]:
+        """Phases that have sums."""
+        return tuple(sorted(set(self.of)))
+
+
+@dataclass(frozen=True)
+class Slots:
+    """Sums of as many lines of the result as a window has rows: step s adds to line s and to those before."""
+
+    layout: Instruction
+    rows: int
+
+
+Sums: TypeAlias = Plain | Phases | Slots

@@ -1,0 +1,104 @@
+"""How a tile of A or B comes into shared memory: by a tensor map, and where none serves by ordinary loads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import gcd
+from typing import Final, Literal
+
+from imbrex.config.access import access_of
+from imbrex.config.warpgroup.plan import shared_tile, stretch
+from imbrex.diagnostic import Diagnostic
+from imbrex.dtype import DType
+from imbrex.index.expr import Lin, var
+from imbrex.index.map import Map
+from imbrex.index.query import address, vector_width
+from imbrex.ir.chain import named_map
+from imbrex.ir.ops.standard import SSAValue
+from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
+from imbrex.lower.pipeline import Lanes, Residency, Stage
+from imbrex.lower.place import Buffer
+from imbrex.lower.reader import Reader, element_type, number
+from imbrex.view.gemm import product
+from imbrex.view.stage.halo_tile import HaloTile
+from imbrex.view.tensor import Product, Refused, access, halo_access
+
+__all__ = ["MOST_BYTES", "grown_over", "operand", "raster", "stage"]
+
+MOST_BYTES: Final = 16
+"""The widest access of a thread."""
+
+
+def stage(
+    op: WarpgroupGemmOp, which: Literal["a", "b"], reader: Reader, residency: Residency = "step"
+) -> Stage:
+    """The tile of one operand.  Where it is shared, each workgroup of a cluster loads its part for all."""
+    value, grid = (op.a, op.b)[which == "b"], op.grid_
+    own = "gemmM" if which == "a" else "gemmN"
+    size, tiles = (grid.m_per_block, grid.m_blocks) if which == "a" else (grid.n_per_block, grid.n_blocks)
+    parts = op.cluster_[1 if which == "a" else 0]
+    read_dim = number(op.properties[f"matrix_{which}_source_vector_read_dim"])
+    dtype = element_type(value)
+    buffer, map = operand(value, ("gemmG", "gemmK", own), reader)
+    together = stretch(access_of(map, dtype), read_dim, dict(map.upper)[("gemmK", own)[read_dim]])
+    tile = shared_tile(grid.k_per_block, size, dtype.bytes, read_dim == 1, together)
+    turned = read_dim == 1 and tile.major == "k"
+    if turned:
+        found = Refused(f"{own} lies together in memory, and wgmma takes {dtype} along k only")
+    else:
+        found = access(map, tile, dtype, parts, d_name=own, tiles=tiles)
+    if isinstance(found, Refused):
+        found = _lanes(map, own, (tile.k, size), (grid.k_steps, tiles), dtype, found.reason, tile.major)
+    return Stage(buffer, tile, found, residency, parts if not isinstance(found, Lanes) else 1)
+
+
+def raster(op: WarpgroupGemmOp, room: int, reader: Reader) -> tuple[Stage, HaloTile]:
+    """A as rasters of at most `room` pixels, each read at all taps of a window."""
+    buffer, map = operand(op.a, ("gemmG", "gemmK", "gemmM"), reader)
+    _, stored = operand(op.c, ("gemmG", "gemmM", "gemmN"), reader)
+    grid = op.grid_
+    found = halo_access(Product(map, stored, grid.m_per_block), element_type(op.a))
+    if isinstance(found, Refused):
+        raise Diagnostic(f"A's windows do not come into shared memory once: {found.reason}")
+    tile, parts = found.tile, 1 if number(op.pingpong, False) else op.consumers.data
+    if tile.loaded > room or not tile.is_sum_of_starts(grid.m_per_block // parts):
+        message = f"a tile of {tile.loaded} pixels, {tile.pitch} of an image, does not serve"
+        raise Diagnostic(f"{message} {parts} consumers in stages of {room}")
+    return Stage(buffer, tile, found.box), tile
+
+
+def _lanes(
+    map: Map,
+    own: str,
+    tile: tuple[int, int],
+    counts: tuple[int, int],
+    dtype: DType,
+    reason: str,
+    major: Literal["k", "d"],
+) -> Lanes:
+    """Ordinary loads of a tile (k, d) of `counts` steps and tiles."""
+    (k, d), (steps, tiles), widest = tile, counts, MOST_BYTES // dtype.bytes
+    grown = grown_over(map, {"gemmK": k * steps, own: d * tiles})
+    places: dict[str, Lin] = {
+        "gemmG": var("batch", dict(map.upper).get("gemmG", 1)),
+        "gemmK": var("step", steps) * k + var("k", k),
+        own: var("tile", tiles) * d + var("d", d),
+    }
+    point = grown.at([places[dim.name] for dim in grown.upper])
+    widths = {  # a vector lies in one tile
+        "k": gcd(vector_width(grown, "gemmK", widest), k),
+        "d": gcd(vector_width(grown, own, widest), d),
+    }
+    along = major if widths[major] >= max(widths.values()) else ("d" if major == "k" else "k")
+    offset = address(point.coords, [dim.size for dim in map.lower])
+    return Lanes(offset, point.guards, widths[along], along, reason)
+
+
+def operand(value: SSAValue, names: Sequence[str], reader: Reader) -> tuple[Buffer, Map]:
+    """An operand's buffer, and its map under the names that are asked for."""
+    return reader.root(value)[0], named_map(value, names)
+
+
+def grown_over(map: Map, wanted: dict[str, int]) -> Map:
+    """The map over whole tiles; what overhangs does not exist."""
+    return Map((*product.overhang(map.upper, **wanted), *map.layers))
