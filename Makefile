@@ -5,10 +5,11 @@ PYTHON ?= python3
 PY := .venv/bin/python
 PIP := $(PY) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test quick quick-unit lint types unit fuzz hashes mutants format clean
+.PHONY: demo test quick quick-unit lint types unit fuzz hashes mutants docs format clean
 
 demo: .venv/installed
 	$(PY) examples/demo.py
+	@echo "The programs are .venv/bin/imbrex and .venv/bin/imbrex-opt."
 
 test: lint types unit
 
@@ -39,12 +40,16 @@ fuzz: .venv/installed-test
 mutants: .venv/installed-test
 	$(PY) -m tests.mutants --seconds $(or $(SECONDS),3600)
 
+# The pages and the reference of the Python interface as a site, in site/; a broken link is an error.
+docs: .venv/installed-docs
+	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build
+
 format: .venv/installed-test
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
 
 clean:
-	rm -rf .venv
+	rm -rf .venv site
 
 $(PY):
 	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(f"python 3.11 or later is needed, $(PYTHON) is {v[0]}.{v[1]}; name another one: make PYTHON=python3.12" if v < (3, 11) else 0)'
@@ -57,4 +62,8 @@ $(PY):
 
 .venv/installed-test: .venv/installed
 	$(PIP) --no-build-isolation --editable '.[test]'
+	@touch $@
+
+.venv/installed-docs: .venv/installed
+	$(PIP) --no-build-isolation --editable '.[docs]'
 	@touch $@

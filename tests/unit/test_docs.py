@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+import imbrex
 from imbrex.config import legal, tuning
 from imbrex.diagnostic import Diagnostic
 from imbrex.ir.dialect import Miopen, load
@@ -214,6 +215,19 @@ def test_the_index_names_every_page_and_every_folder() -> None:
     assert [p.name for p in PAGES if p.name != "index.md" and f"({p.name})" not in index] == []
     folders = [p.parent.name for p in (ROOT / "src" / "imbrex").glob("*/__init__.py")]
     assert folders and [f for f in folders if f"`{f}/`" not in index] == []
+
+
+def test_the_site_has_every_page() -> None:
+    """Those of docs/ and of the root folder, which docs/site/pages.py adds."""
+    nav = re.findall(r"(\w+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE)
+    root = {"start.md" if path.stem == "README" else path.name for path in ROOT.glob("*.md")}
+    assert sorted(nav) == sorted({path.name for path in PAGES} | root)
+
+
+def test_the_reference_has_every_public_name() -> None:
+    assert [
+        n for n in imbrex.__all__ if n != "__version__" and f"::: imbrex.{n}\n" not in page("reference.md")
+    ] == []
 
 
 def test_the_dialect_page_names_every_operation() -> None:
