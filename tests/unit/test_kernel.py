@@ -100,12 +100,18 @@ def test_other_choices_are_other_kernels() -> None:
     assert tuned.check().is_right
 
 
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory of a cache that holds the kernel of GEMM, and nothing else."""
+    directory = tmp_path_factory.mktemp("filled")
+    compile(GEMM, cache=Cache(directory))
+    return directory
+
+
 @pytest.fixture
-def warm(kernel_cache: Path, tmp_path: Path) -> Cache:
+def warm(filled: Path, tmp_path: Path) -> Cache:
     """A cache of its own that holds the kernel of GEMM."""
-    compile(GEMM)
-    copytree(kernel_cache, tmp_path / "cache")
-    return Cache(tmp_path / "cache")
+    return Cache(copytree(filled, tmp_path / "cache"))
 
 
 def test_a_lost_library_is_built_again(warm: Cache) -> None:
