@@ -25,7 +25,7 @@ TYPES = (*FLOATS, "i8", "f8e4m3fn", "f8e5m2")
 def request(
     problem: Problem, text: str = SMALL, schedule: str = "data_parallel", algorithm: str | None = None
 ) -> Request:
-    """For f64 with a tile of half the width; for floats of 8 bits, whose conversions are long, of a quarter."""
+    """With a smaller tile for f64, and for floats of 8 bits, whose conversions are long."""
     smaller = {"f64": HALF, "f8e4m3fn": QUARTER, "f8e5m2": QUARTER} if text == SMALL else {}
     chosen = tuning.parse(smaller.get(problem.dtype.name, text))
     shared = tiles.parse(schedule)
