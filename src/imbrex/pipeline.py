@@ -6,12 +6,11 @@ from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from imbrex.algorithm import Request, algorithm_of, to_product
+from imbrex.algorithm import Request, configured, to_product, word_in_ir
 from imbrex.build.amd.lds import LdsCost
 from imbrex.chip import CPU_ISAS, GPU_TARGETS, WAVES, Target, gpus
-from imbrex.config import tuning as tunings
-from imbrex.config.short import is_short
-from imbrex.config.tiles import AUTO, DATA_PARALLEL, Auto, TileSchedule
+from imbrex.config.configuration import Configuration
+from imbrex.config.tuned_product import WARPGROUP_KINDS
 from imbrex.config.tuning import Tuning
 from imbrex.diagnostic import Diagnostic
 from imbrex.emit.bundle import Bundle, Facts, bundle
@@ -19,7 +18,7 @@ from imbrex.emit.cuda.layout import launch_facts
 from imbrex.emit.cuda.order import early
 from imbrex.ir.dialect import context
 from imbrex.ir.ops.standard import ModuleOp
-from imbrex.ir.passes.affix_tuning import schedules, tuned
+from imbrex.ir.passes.affix_tuning import affixed
 from imbrex.ir.passes.blockwise_to_threadwise import BlockwiseToThreadwise
 from imbrex.ir.passes.gridwise_to_blockwise import GridwiseToBlockwise
 from imbrex.ir.problem_module import problem_module
@@ -28,40 +27,47 @@ from imbrex.lower.build import program
 from imbrex.lower.lds_traffic import lds_traffic
 from imbrex.lower.stmt import Buffer, Kernel, Program, ZeroFill
 from imbrex.problem import problem_text
-from imbrex.problem.operand import dense_strides, expect_addressable
+from imbrex.problem.operand import dense_strides
 from imbrex.run.launch import Launch, Step, Zero
 
 
 @dataclass(frozen=True)
 class Level:
-    """The module after a pass; it changes when the next level is asked for.
-
-    tunings: of its products, where the pass gave them.
-    """
+    """The module after a pass; it changes when the next level is asked for."""
 
     name: str
     module: ModuleOp
-    tunings: tuple[Tuning, ...] = ()
 
 
 @dataclass(frozen=True)
 class Lowered:
-    """The whole way down: the files, the tunings that were used, one a product, and the launches in order.
+    """The whole way down: the files, the configuration that led to them, and the launches in order.
 
     workspace: the arrays that launches, or their workgroups, leave things in for each other; those in
-    `zeroed` start as zeros.  lds: of a GPU's kernels, by name.  schedules: of the tiles of
-    each product, as text.
-    algorithm: the one that was asked for, or chosen.
+    `zeroed` start as zeros.  lds: of a GPU's kernels, by name.
     """
 
     bundle: Bundle
-    tunings: tuple[Tuning, ...]
+    configuration: Configuration
     steps: tuple[Step, ...]
     workspace: tuple[Buffer, ...] = ()
     lds: Mapping[str, LdsCost] = field(default_factory=lambda: dict[str, LdsCost]())
     zeroed: frozenset[str] = frozenset()
-    schedules: tuple[str, ...] = ()
-    algorithm: str | None = None
+
+    @property
+    def algorithm(self) -> str | None:
+        """None of a plain product."""
+        return word_in_ir(self.configuration)
+
+    @property
+    def tunings(self) -> tuple[Tuning, ...]:
+        """One a product."""
+        return tuple(product.tuning for product in self.configuration.products)
+
+    @property
+    def schedules(self) -> tuple[str, ...]:
+        """Of the tiles of each product, as text."""
+        return tuple(str(product.schedule) for product in self.configuration.products)
 
 
 @contextmanager
@@ -78,23 +84,27 @@ def _telling() -> Generator[None]:
         raise fault.__cause__ from None
 
 
-def levels(request: Request) -> Iterator[Level]:
-    """The module at each level, from the problem down to threadwise."""
+def chosen(request: Request) -> Configuration:
+    """The configuration that a request gives, or the one that is chosen within what it asks for."""
     with _telling():
-        yield from _levels(request)
+        return configured(request)
 
 
-def _levels(request: Request) -> Iterator[Level]:
-    expect_addressable(request.problem.operands)
-    algorithm = algorithm_of(request)
-    module = problem_module(request.problem, request.name, algorithm)
+def levels(request: Request, configuration: Configuration | None = None) -> Iterator[Level]:
+    """The module at each level, from the problem down to threadwise.  configuration: the chosen one."""
+    with _telling():
+        yield from _levels(request, configuration or chosen(request))
+
+
+def _levels(request: Request, configuration: Configuration) -> Iterator[Level]:
+    module = problem_module(request.problem, request.name, word_in_ir(configuration))
     yield Level("problem", module)
     ctx = context()
-    for step in to_product(request, algorithm):
+    for step in to_product(configuration, request.machine):
         step.apply(ctx, module)
         yield Level(step.name, module)
-    used = tuned(module, request.tuning, request.machine, schedule=schedule_of(request))
-    yield Level("affix-tuning", module, used)
+    affixed(module, configuration.products, request.machine)
+    yield Level("affix-tuning", module)
     for step in (GridwiseToBlockwise(), BlockwiseToThreadwise()):
         step.apply(ctx, module)
         yield Level(step.name, module)
@@ -102,53 +112,37 @@ def _levels(request: Request) -> Iterator[Level]:
 
 def lower(request: Request) -> Lowered:
     """The request's source files."""
+    configuration = chosen(request)
     with _telling():
-        return _lowered(request)
+        *_, threadwise = _levels(request, configuration)
+        return _printed(threadwise.module, request, configuration)
 
 
-def _lowered(request: Request) -> Lowered:
-    expect_addressable(request.problem.operands)
-    algorithm = algorithm_of(request)
-    module = problem_module(request.problem, request.name, algorithm)
-    ctx = context()
-    for step in to_product(request, algorithm):
-        step.apply(ctx, module)
-    used = tuned(module, request.tuning, request.machine, schedule=schedule_of(request))
-    shared = schedules(module)
-    for step in (GridwiseToBlockwise(), BlockwiseToThreadwise()):
-        step.apply(ctx, module)
+def _printed(module: ModuleOp, request: Request, configuration: Configuration) -> Lowered:
+    """The files of a threadwise module."""
     operands = request.problem.operands
     written = frozenset(i for i, o in enumerate(operands) if o.is_written)
     strides = [o.strides or dense_strides(o.shape) for o in operands]
     facts = Facts(
         problem_text(request.problem),
-        _chosen(used, shared),
+        str(configuration),
         tuple(o.shape for o in operands),
         tuple(strides) if any(o.strides for o in operands) else (),
+        configuration.has_flags,
     )
     made = program(module, written)
-    overlaps = request.machine.overlaps_launches
-    overlapped = early(made, is_short(request.problem)) if overlaps else frozenset[str]()
+    overlapped = early(made, _permitted(made, configuration))
     files = bundle(made, facts, request.target, overlapped)
     costs = _lds_costs(made, request.target)
     steps = steps_of(made, request.target, overlapped)
-    return Lowered(files, used, steps, made.workspace, costs, made.zeroed, shared, algorithm)
+    return Lowered(files, configuration, steps, made.workspace, costs, made.zeroed)
 
 
-def schedule_of(request: Request) -> TileSchedule | Auto:
-    """The schedule that is asked for.  Where none is: the model's on Hopper unless a tuning is given; else
-    data_parallel.
-    """
-    if request.schedule is not None:
-        return request.schedule
-    return AUTO if request.machine.multiprocessor and request.tuning is None else DATA_PARALLEL
-
-
-def _chosen(used: tuple[Tuning, ...], schedules: tuple[str, ...]) -> str:
-    """The tunings, each once, and the schedules where workgroups share tiles."""
-    texts = " ".join(dict.fromkeys(tunings.text(t) for t in used))
-    shared = [s for s in dict.fromkeys(schedules) if s != str(DATA_PARALLEL)]
-    return f"{texts}, schedule {' '.join(shared)}" if shared else texts
+def _permitted(made: Program, configuration: Configuration) -> frozenset[str]:
+    """The kernels of products that may begin before the launch ahead of them has ended."""
+    kernels = [kernel.name for kernel in made.kernels if kernel.pipeline is not None]
+    products = [p for p in configuration.products if p.tuning.kind in WARPGROUP_KINDS]
+    return frozenset(k for k, product in zip(kernels, products, strict=True) if product.is_early)
 
 
 def _lds_costs(made: Program, target: str) -> dict[str, LdsCost]:

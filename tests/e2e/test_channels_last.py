@@ -13,8 +13,9 @@ from tests.e2e.many import Case, wrong
 
 import imbrex
 from imbrex import Conv2d, Diagnostic
+from imbrex.algorithm import algorithm_of
 from imbrex.chip import GPU_TARGETS
-from imbrex.pipeline import Request, algorithm_of
+from imbrex.pipeline import Request
 
 SHAPES = {
     "one element": "-n 1 -c 1 -H 1 -W 1 -k 1 -y 1 -x 1 -p 0 -q 0",

@@ -8,6 +8,7 @@ import pytest
 
 from imbrex.algorithm.choice import algorithm_of
 from imbrex.algorithm.copies import moved_bytes
+from imbrex.algorithm.outline import outline
 from imbrex.algorithm.passes import to_product
 from imbrex.chip import GPU_TARGETS
 from imbrex.config.request import Request
@@ -21,7 +22,7 @@ def moved(direction: Direction, algorithm: str, **changed: Any) -> int:
     sizes = {"n": 4, "c": 64, "h": 7, "w": 7, "k": 128, "y": 1, "x": 1, "dtype": "f16", **changed}
     request = Request(Conv2d(direction, **sizes), GPU_TARGETS["sm_90a"], "sm_90a")
     module = problem_module(request.problem, request.name, algorithm)
-    for step in to_product(request, algorithm):
+    for step in to_product(outline(request, algorithm), request.machine):
         step.apply(context(), module)
     return moved_bytes(module.walk())
 

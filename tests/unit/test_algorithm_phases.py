@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 
 from imbrex import Diagnostic
+from imbrex.algorithm import algorithm_of
 from imbrex.chip import GPU_TARGETS
 from imbrex.config import tuning as tunings
 from imbrex.ir.ops.grid import LaunchOp
 from imbrex.ir.ops.memory import FillOp
 from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
-from imbrex.pipeline import Request, algorithm_of, levels
+from imbrex.pipeline import Request, levels
 from imbrex.problem import Conv2d
 
 NHWC = {"filter_layout": "KYXC", "input_layout": "NHWC", "output_layout": "NHWK"}

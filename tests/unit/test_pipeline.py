@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
+from imbrex.algorithm import algorithm_of, schedule_of
 from imbrex.chip import CPU_ISAS, GPU_TARGETS, Target
 from imbrex.config import tuning as tunings
 from imbrex.config.tiles import AUTO, DATA_PARALLEL, TileSchedule
 from imbrex.diagnostic import Diagnostic
 from imbrex.lower.build import program
-from imbrex.pipeline import Request, algorithm_of, levels, schedule_of
+from imbrex.pipeline import Request, levels
 from imbrex.problem import Conv2d, Gemm
 from imbrex.problem.conv import Direction
 from imbrex.problem.epilogue import parse

@@ -20,7 +20,11 @@ Where none is asked for, a model chooses for warpgroups: the estimated cycles of
 from __future__ import annotations
 
 from imbrex.algorithm.choice import algorithm_of
+from imbrex.algorithm.configured import configured, schedule_of, untuned, word_in_ir
 from imbrex.algorithm.passes import to_product
 from imbrex.config.request import Request, multiplies
 
-__all__ = ["Request", "algorithm_of", "multiplies", "to_product"]
+__all__ = [
+    "Request", "algorithm_of", "configured", "multiplies", "schedule_of", "to_product", "untuned",
+    "word_in_ir",
+]  # fmt: skip

@@ -11,6 +11,7 @@ from imbrex.algorithm.name import (
     CHANNEL_VECTORS,
     WHOLE_IMAGES,
 )
+from imbrex.algorithm.outline import outline
 from imbrex.algorithm.passes import to_product
 from imbrex.chip import GpuTarget
 from imbrex.config.algorithm.depthwise import strips_shape
@@ -48,7 +49,7 @@ def cycles(request: Request, algorithm: str | None) -> float:
     if algorithm == CHANNEL_VECTORS:
         return _lane_cycles(request.problem, machine)
     module = problem_module(request.problem, request.name, algorithm)
-    for step in to_product(request, algorithm):
+    for step in to_product(outline(request, algorithm), machine, request.tuning):
         step.apply(context(), module)
     ops = list(module.walk())
     launches = sum(isinstance(op, LaunchOp) for op in ops)

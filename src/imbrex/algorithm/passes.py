@@ -4,24 +4,11 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from imbrex.algorithm.name import (
-    ALIGNED,
-    ALL_LAST,
-    CHANNEL_VECTORS,
-    CHANNELS_LAST,
-    HALO,
-    INTERLEAVED,
-    MERGED_GROUPS,
-    SHARED_PHASES,
-    SHARED_PHASES_LAST,
-    WHOLE_IMAGES,
-    WINDOW_ROWS,
-    word_of,
-)
+from imbrex.algorithm.name import CHANNELS_LAST, INTERLEAVED, SHARED_PHASES, SHARED_PHASES_LAST, word_of
+from imbrex.chip import Target
 from imbrex.config.algorithm.channels_last import COPIED
-from imbrex.config.context import round_up
-from imbrex.config.request import Request, has_matrix_instructions
-from imbrex.config.warpgroup.plan import SHORTEST, VECTOR_BYTES, WarpgroupTuning, step_of_channels
+from imbrex.config.configuration import Configuration
+from imbrex.config.tuning import Tuning, text
 from imbrex.ir.passes.aligned_rows import AlignedRows
 from imbrex.ir.passes.channel_vectors import ChannelVectors
 from imbrex.ir.passes.channels_last import ChannelsLastPass
@@ -31,7 +18,6 @@ from imbrex.ir.passes.merge_groups import MergeGroups
 from imbrex.ir.passes.unfold import UnfoldContiguous
 from imbrex.ir.passes.whole_images import WholeImagesPass
 from imbrex.ir.passes.window_rows import WindowRowsPass
-from imbrex.problem import Gemm
 
 __all__ = ["to_product"]
 
@@ -48,54 +34,39 @@ ToProduct: TypeAlias = (
 )
 
 
-def to_product(request: Request, algorithm: str | None) -> tuple[ToProduct, ...]:
-    """The passes from the problem to matrix products."""
-    packing = {
-        **dict.fromkeys(COPIED, (ChannelsLastPass(),)),
-        MERGED_GROUPS: (MergeGroups(), ChannelsLastPass()),
-        WINDOW_ROWS: (WindowRowsPass(),),
-        ALIGNED: (AlignedRows(),),
-    }
-    word = word_of(algorithm)
-    if word == CHANNEL_VECTORS:
-        return ChannelVectors(), ConvToGemm(True), UnfoldContiguous()
-    if word == WHOLE_IMAGES:
-        return WholeImagesPass(), UnfoldContiguous()
-    if word in (SHARED_PHASES, SHARED_PHASES_LAST):
-        first = (ChannelsLastPass(where_needed=True),) if word == SHARED_PHASES_LAST else ()
-        gemms = ConvToGemm(True, _channel_multiple(request, algorithm), shared_phases=True)
-        return *first, gemms, UnfoldContiguous()
-    if word == HALO:
-        given = request.tuning
-        return MergeGroups.of(given), ChannelsLastPass(), Halo.of(given), UnfoldContiguous()
-    return (
-        *packing.get(word, ()),
-        ConvToGemm(
-            has_matrix_instructions(request),
-            _channel_multiple(request, algorithm),
-            phases_apart=request.machine.has_warpgroups and word in (INTERLEAVED, CHANNELS_LAST),
-        ),
-        UnfoldContiguous(),
-    )
+def to_product(
+    configuration: Configuration, machine: Target, given: Tuning | None = None
+) -> tuple[ToProduct, ...]:
+    """The passes from the problem to matrix products.
 
-
-def _channel_multiple(request: Request, algorithm: str | None) -> int:
-    """What channels are counted up to, so that a step of K stays at one tap; 1 where warpgroups do not
-    multiply.  A given tuning's own step decides.
+    given: the tuning of windows that come into shared memory once, where the configuration has no products
+    yet; without it their passes take the fastest by the model.
     """
-    problem, tuning, is_served = request.problem, request.tuning, request.machine.has_warpgroups
-    if isinstance(problem, Gemm) or not is_served or not has_matrix_instructions(request):
-        return 1
-    if algorithm == WINDOW_ROWS:
-        return 1
-    channels = problem.k if problem.direction == "backward_data" else problem.c
-    if isinstance(tuning, WarpgroupTuning):
-        return tuning.k_per_block
-    word, _, count = (algorithm or "").partition(":")
-    merged = int(count) if word == MERGED_GROUPS else 1
-    channels = channels // problem.groups * merged
-    if algorithm in (CHANNELS_LAST, ALL_LAST, SHARED_PHASES_LAST) and problem.direction != "backward_weight":
-        channels = round_up(channels, max(1, VECTOR_BYTES // problem.dtype.bytes))
-    shortest = SHORTEST // problem.dtype.bytes  # a step is of one phase
-    least = shortest if word in (SHARED_PHASES, SHARED_PHASES_LAST) else 1
-    return max(least, step_of_channels(channels, problem.dtype))
+    word, of = word_of(configuration.algorithm), configuration
+    gemms = ConvToGemm(
+        of.taps_first,
+        of.channels,
+        phases_apart=machine.has_warpgroups and word in (INTERLEAVED, CHANNELS_LAST),
+        shared_phases=word in (SHARED_PHASES, SHARED_PHASES_LAST),
+    )
+    match word:
+        case "channel_vectors":
+            first: tuple[ToProduct, ...] = (ChannelVectors(of.strips), gemms)
+        case "whole_images":
+            first = (WholeImagesPass(),)
+        case "shared_phases_last":
+            first = (ChannelsLastPass(where_needed=True), gemms)
+        case "halo":
+            in_place = of.in_place if of.products else None
+            tuning = of.products[0].tuning if of.products else given
+            spelled = "" if tuning is None else text(tuning)
+            first = (MergeGroups(spelled, in_place), ChannelsLastPass(), Halo(spelled))
+        case "merged_groups":
+            first = (MergeGroups(), ChannelsLastPass(), gemms)
+        case "window_rows":
+            first = (WindowRowsPass(), gemms)
+        case "aligned":
+            first = (AlignedRows(), gemms)
+        case _:
+            first = (ChannelsLastPass(), gemms) if word in COPIED else (gemms,)
+    return *first, UnfoldContiguous()

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from imbrex.algorithm import algorithm_of
 from imbrex.chip import Target, target
 from imbrex.cli.guard import FAILED
 from imbrex.cli.meaning import executed, small
@@ -23,7 +24,7 @@ from imbrex.config import tuning as tunings
 from imbrex.ir.printed import print_module
 from imbrex.kernel import CPU, Goal, default_name, targets
 from imbrex.kernel.order import expected_algorithm
-from imbrex.pipeline import Request, algorithm_of, levels, machine_for
+from imbrex.pipeline import Request, levels, machine_for
 from imbrex.problem import Operand, Problem, problem_text
 from imbrex.run.machine import machine
 

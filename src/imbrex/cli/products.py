@@ -10,9 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from imbrex.algorithm import untuned
 from imbrex.chip import GpuTarget, Target
 from imbrex.config import choose, legal
 from imbrex.config import tuning as tunings
+from imbrex.config.configuration import Configuration
 from imbrex.config.context import GemmContext
 from imbrex.config.cpu.plan import CpuPlan, CpuTuning
 from imbrex.config.tiles import DATA_PARALLEL
@@ -25,11 +27,11 @@ from imbrex.index.map import Dim, Map, identity
 from imbrex.ir.chain import map_of, names_of
 from imbrex.ir.ops.grid import GridwiseGemmOp, LaunchOp
 from imbrex.ir.ops.standard import ModuleOp, Operation
-from imbrex.ir.passes.affix_tuning import gemm_context, schedules
+from imbrex.ir.passes.affix_tuning import gemm_context, products_of
 from imbrex.ir.shape import shape_of
 from imbrex.lower.build import program
 from imbrex.lower.pipeline_text import described
-from imbrex.pipeline import Request, levels
+from imbrex.pipeline import Request, chosen, levels
 
 __all__ = ["OperandView", "Product", "products"]
 
@@ -128,36 +130,40 @@ def products(request: Request) -> list[Product]:
     """In the order in which they run; none where lanes multiply.  `request.tuning` need not be legal: each
     product that cannot have it has the reasons.  All else is what the passes make of the request.
     """
-    found: list[Product] = []
-    before: set[Operation] = set()
-    used: tuple[Tuning, ...] = ()
-    orders: tuple[str, ...] = ()
+    _, untuned_module = untuned(request)
+    found = [_product(op, request) for op in products_of(untuned_module)]
+    if any(product.reasons for product in found):
+        return found
     try:
-        for level in levels(request):
-            match level.name:
-                case "unfold":
-                    ops = [op for op in level.module.walk() if isinstance(op, GridwiseGemmOp)]
-                    found = [_product(op, request) for op in ops]
-                    if any(product.reasons for product in found):
-                        return found
-                case "affix-tuning":
-                    used, orders = level.tunings, schedules(level.module)
-                    before = {op for op in level.module.walk() if isinstance(op, LaunchOp)}
-                case "gridwise-to-blockwise":
-                    made = [op for op in level.module.walk() if isinstance(op, LaunchOp) and op not in before]
-                    rows = zip(found, used, made, orders, strict=True)
-                    found = [
-                        replace(product, tuning=tuning, launched=Launched(launch.grid_size.data, order))
-                        for product, tuning, launch, order in rows
-                    ]
-                case "blockwise-to-threadwise":
-                    return _described(found, level.module)
-                case _:
-                    pass
+        return _launched(found, request, chosen(request))
     except Diagnostic as error:
         if not found:
             raise
-        found = [replace(product, tuning=None, reasons=(error.message,)) for product in found]
+        return [replace(product, tuning=None, reasons=(error.message,)) for product in found]
+
+
+def _launched(found: list[Product], request: Request, configuration: Configuration) -> list[Product]:
+    """Products with what was chosen for them, and the launches that they become."""
+    before: set[Operation] = set()
+    for level in levels(request, configuration):
+        match level.name:
+            case "affix-tuning":
+                before = {op for op in level.module.walk() if isinstance(op, LaunchOp)}
+            case "gridwise-to-blockwise":
+                made = [op for op in level.module.walk() if isinstance(op, LaunchOp) and op not in before]
+                rows = zip(found, configuration.products, made, strict=True)
+                found = [
+                    replace(
+                        product,
+                        tuning=of.tuning,
+                        launched=Launched(launch.grid_size.data, str(of.schedule)),
+                    )
+                    for product, of, launch in rows
+                ]
+            case "blockwise-to-threadwise":
+                return _described(found, level.module)
+            case _:
+                pass
     return found
 
 

@@ -34,7 +34,7 @@ from imbrex.config.tuning import Tuning
 from imbrex.diagnostic import Diagnostic, did_you_mean
 from imbrex.numeral import MOST, whole
 
-__all__ = ["DIRECT", "MOST_PRODUCTS", "VERSION", "Configuration", "Part", "parse", "text"]
+__all__ = ["DIRECT", "MOST_PRODUCTS", "VERSION", "Configuration", "TunedProduct", "parse", "text"]
 
 VERSION: Final = 2
 DIRECT: Final = "direct"
@@ -48,7 +48,7 @@ KEYS: Final = (*FLAGS, "channels", "strips", "product", "flags")
 
 
 @dataclass(frozen=True)
-class Part:
+class TunedProduct:
     """A product's tuning and the schedule of its tiles.  is_early: may it begin before the launch ahead of it
     has ended, where it waits for that by itself?
     """
@@ -70,7 +70,7 @@ class Configuration:
     channels: int = 1
     in_place: bool = False
     strips: Box | None = None
-    products: tuple[Part, ...] = ()
+    products: tuple[TunedProduct, ...] = ()
     has_flags: bool = True
 
     def __str__(self) -> str:
@@ -135,7 +135,7 @@ def _read(line: str, start: int, word: str, found: dict[str, Any]) -> None:
         if times is None:
             message = f"'product:COUNT' takes a whole number from 2 to {MOST_PRODUCTS}, got '{count}'"
             raise _wrong(line, start, head, message)
-        before: tuple[Part, ...] = found.get("products", ())
+        before: tuple[TunedProduct, ...] = found.get("products", ())
         found["products"] = (*before, *[_part(line, start + len(head) + 1, value)] * times)
         return
     name = "has_flags" if key == "flags" else key
@@ -165,7 +165,7 @@ def _value(line: str, start: int, key: str, value: str) -> bool | int | Box:
             return True
 
 
-def _part(line: str, start: int, value: str) -> Part:
+def _part(line: str, start: int, value: str) -> TunedProduct:
     spelled, at, rest = value.partition("@")
     if not at:
         hint = "data_parallel is a schedule of one workgroup a tile"
@@ -173,7 +173,7 @@ def _part(line: str, start: int, value: str) -> Part:
     schedule = rest.removesuffix(EARLY)
     tuning = _within(line, start, lambda: tunings.parse(spelled))
     shared = _within(line, start + len(spelled) + 1, lambda: tiles.parse(schedule))
-    return Part(tuning, shared, schedule != rest)
+    return TunedProduct(tuning, shared, schedule != rest)
 
 
 def _within(line: str, start: int, read: Callable[[], Any]) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from imbrex.chip import GpuTarget, Target
+from imbrex.config.configuration import Configuration
 from imbrex.config.halo.lines import WindowTuning
 from imbrex.config.halo_weight.plan import HaloWeightTuning
 from imbrex.config.tiles import Auto, TileSchedule
@@ -26,6 +27,7 @@ class Request:
     schedule of the GPU that `machine` is.
     algorithm: one of those that `imbrex.algorithm` lists, with its number; None for what the model chooses.
     schedule: None for what suits the machine, see `schedule_of`.
+    config: all that may be chosen, instead of tuning, algorithm and schedule.
     """
 
     problem: Problem
@@ -35,6 +37,11 @@ class Request:
     algorithm: str | None = None
     name: str = "kernel"
     schedule: TileSchedule | Auto | None = None
+    config: Configuration | None = None
+
+    def __post_init__(self) -> None:
+        narrowed = (self.tuning, self.algorithm, self.schedule)
+        assert self.config is None or narrowed == (None, None, None), f"a configuration says these: {self}"
 
 
 def has_matrix_instructions(request: Request) -> bool:

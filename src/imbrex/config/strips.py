@@ -13,7 +13,7 @@ from imbrex.view.conv.slide import Slide
 from imbrex.view.conv.strips import Strips
 from imbrex.view.work.numbering import Shared
 
-__all__ = ["Box", "Shape", "box_of", "strips_of"]
+__all__ = ["Box", "Shape", "box_of", "strips_of", "strips_that_serve"]
 
 Direction = Literal["forward", "backward_data", "backward_weight"]
 ROWS = (28, 14, 7, 4, 2, 1)
@@ -135,9 +135,14 @@ def box_of(shape: Shape) -> Box:
     """What is chosen where nobody says it: of the strips that suit memory and registers the one with most
     rows that leaves all multiprocessors busy.
     """
-    boxes = [_with_rows(shape, rows) for rows in ROWS]
+    boxes = strips_that_serve(shape)
     box = next((b for b in boxes if _items(shape, b) >= BUSY), boxes[-1])
     return box._replace(images=_turns(shape, box)) if shape.direction == "backward_weight" else box
+
+
+def strips_that_serve(shape: Shape) -> tuple[Box, ...]:
+    """The boxes that suit memory and registers, of one image each, those with most rows first."""
+    return tuple(dict.fromkeys(_with_rows(shape, rows) for rows in ROWS))
 
 
 def _turns(shape: Shape, box: Box) -> int:

@@ -12,12 +12,16 @@ from imbrex.symbol import symbol_of
 
 @dataclass(frozen=True)
 class Facts:
-    """What the files say of themselves.  strides: of all arrays, in elements, where one has gaps; else ()."""
+    """What the files say of themselves.  strides: of all arrays, in elements, where one has gaps; else ().
+
+    has_flags: may they ask their compiler for flags of their own?
+    """
 
     title: str
-    tuning: str
+    configuration: str
     shapes: tuple[tuple[int, ...], ...]
     strides: tuple[tuple[int, ...], ...] = ()
+    has_flags: bool = True
 
 
 def described(kernel: Kernel) -> str:
@@ -30,7 +34,7 @@ def described(kernel: Kernel) -> str:
 
 
 def solver(symbol: str, facts: Facts, target: str) -> list[str]:
-    """The host's functions that tell whether a kernel applies, and how it was tuned."""
+    """The host's functions that tell whether a kernel applies, and what was chosen for it."""
     sizes = [size for numbers in (*facts.shapes, *facts.strides) for size in numbers]
     what = "shapes, then their strides in elements" if facts.strides else "shapes, one after the other"
     return [
@@ -44,7 +48,7 @@ def solver(symbol: str, facts: Facts, target: str) -> list[str]:
         "  return 1;",
         "}",
         "",
-        f'const char *{symbol}_tuning() {{ return "{facts.tuning}"; }}',
+        f'const char *{symbol}_configuration() {{ return "{facts.configuration}"; }}',
         f'const char *{symbol}_target() {{ return "{target}"; }}',
         "",
     ]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from imbrex.config.configuration import MOST_CHANNELS, MOST_PRODUCTS, Configuration, Part, parse, text
+from imbrex.config.configuration import MOST_CHANNELS, MOST_PRODUCTS, Configuration, TunedProduct, parse, text
 from imbrex.config.general.plan import GeneralTuning
 from imbrex.config.halo.lines import LinesTuning
 from imbrex.config.strips import Box
@@ -31,7 +31,7 @@ SCHEDULES = st.one_of(
     st.builds(TileSchedule, st.sampled_from(["split_k", "stream_k"]), st.none() | st.integers(1, 1 << 16)),
     st.builds(TileSchedule, st.just("cluster_k"), st.sampled_from([2, 4, 8])),
 )
-PARTS = st.builds(Part, TUNINGS, SCHEDULES, st.booleans())
+PARTS = st.builds(TunedProduct, TUNINGS, SCHEDULES, st.booleans())
 PRODUCTS = st.lists(PARTS, max_size=4).map(lambda parts: (*parts, *parts[-1:] * 3))
 CONFIGURATIONS = st.builds(
     Configuration,
@@ -58,7 +58,7 @@ def test_text_is_lossless(configuration: Configuration) -> None:
 def test_spelling() -> None:
     tuning, other = GeneralTuning(256, 128, 128, 8, 4, 4), TileSchedule("split_k", 8)
     assert text(Configuration("direct")) == "v2:direct"
-    whole, shared = Part(tuning), Part(tuning, other, is_early=True)
+    whole, shared = TunedProduct(tuning), TunedProduct(tuning, other, is_early=True)
     told = Configuration("v4r1", True, 64, products=(whole, whole, shared), has_flags=False)
     parts = f"product:2={GENERAL}@data_parallel+product={GENERAL}@split_k:8,early"
     assert text(told) == f"v2:v4r1+taps_first+channels=64+{parts}+flags=none"
@@ -131,4 +131,4 @@ def test_any_text_is_a_configuration_or_a_diagnostic(line: str) -> None:
 
 
 def test_the_default_schedule_is_whole_tiles() -> None:
-    assert Part(GeneralTuning(256, 128, 128, 8, 4, 4)).schedule == DATA_PARALLEL
+    assert TunedProduct(GeneralTuning(256, 128, 128, 8, 4, 4)).schedule == DATA_PARALLEL

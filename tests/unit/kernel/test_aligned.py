@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from imbrex.algorithm import algorithm_of
 from imbrex.chip import GPU_TARGETS
 from imbrex.config import tuning
 from imbrex.diagnostic import Diagnostic
@@ -13,7 +14,7 @@ from imbrex.ir.module_problem import problems_of
 from imbrex.ir.printed import print_module
 from imbrex.ir.problem_module import problem_module
 from imbrex.kernel import compile
-from imbrex.pipeline import Request, algorithm_of, lower
+from imbrex.pipeline import Request, lower
 from imbrex.problem import Conv2d, Gemm, Problem
 
 HOPPER = GPU_TARGETS["sm_90a"]

@@ -48,7 +48,10 @@ def units(program: Program, facts: Facts, chip: str) -> dict[str, list[str]]:
     """File name -> lines."""
     statements = partial(_statements, lets=order.lets(program), orders=order.orders(program))
     language = replace(CUDA, statements=statements)
-    found, flags = files.units(program, facts, chip, language), compiler_flags(program)
+    found, flags = (
+        files.units(program, facts, chip, language),
+        compiler_flags(program) if facts.has_flags else (),
+    )
     if flags:
         wrapper = f"{program.name}{CUDA.unit}"
         found[wrapper] = [f"{ASKS}{' '.join(flags)}", *found[wrapper]]

@@ -29,9 +29,9 @@ Sources: CUDA C++ Programming Guide, "Programmatic Dependent Launch"; PTX ISA, g
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from itertools import pairwise
-from typing import Final, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from imbrex.index.apart import Place, are_apart
 from imbrex.lower.parts import PingPong, SplitRows
@@ -43,26 +43,20 @@ __all__ = ["OPENING", "Order", "early", "lets", "orders"]
 OPENING = "imbrex::let_next_start();"
 """How a kernel begins that lets the next one begin."""
 
-MOST_FLOPS: Final = 60e9
-"""Of what is launched early behind copies.  Of five larger products on an H200, of 220 to 390 microseconds,
-none gained more than 0.5 % by it, and three lost 2 to 11 %; of eight smaller ones seven gained 1 to 6 %, and
-one lost 3 %.
-"""
-
 Order: TypeAlias = Literal["after_all", "eldest", "sibling"]
 """When a product begins, as device/cuda/order.h names it: after all that is ahead; so, but the next one is
 its sibling; as a sibling of the one ahead.
 """
 
 
-def early(program: Program, is_short: bool) -> frozenset[str]:
-    """Kernels to launch early: siblings; a product behind its copies, unless it is large; where a call is
-    short, one that is all of it, but for those whose workgroups wait for each other, which lose by it.
+def early(program: Program, permitted: Container[str]) -> frozenset[str]:
+    """Kernels to launch early: siblings; of those that are permitted, a product behind another launch, and
+    one that begins the call.
     """
     found = {name for name, order in orders(program).items() if order == "sibling"}
-    found |= {after.name for _, after in _overlapping(program) if _flops(after) < MOST_FLOPS}
+    found |= {after.name for _, after in _overlapping(program) if after.name in permitted}
     first = program.launches[0]
-    if is_short and isinstance(first, Kernel) and _reads_by_engine(first) and not _has_flags(first):
+    if isinstance(first, Kernel) and first.name in permitted and _reads_by_engine(first):
         found.add(first.name)
     return frozenset(found)
 
@@ -96,23 +90,6 @@ def _overlapping(program: Program) -> Iterator[tuple[Kernel, Kernel]]:
 def _reads_by_engine(kernel: Kernel) -> bool:
     """Do both operands come by the copy engine?"""
     return kernel.pipeline is not None and not kernel.pipeline.has_lanes
-
-
-def _flops(kernel: Kernel) -> int:
-    """Operations on whole tiles: a step is of one phase, and a block of columns of its own channels."""
-    pipeline = kernel.pipeline
-    if pipeline is None:
-        return 0
-    tiles, columns = pipeline.tiles, pipeline.tiles.columns // pipeline.phases.box.count
-    count = tiles.batches * tiles.row_tiles * tiles.column_tiles
-    return (
-        2 * count * tiles.rows * columns * tiles.steps * pipeline.multiply.depth // pipeline.multiply.blocks
-    )
-
-
-def _has_flags(kernel: Kernel) -> bool:
-    """Do sums of a tile go through memory?"""
-    return kernel.pipeline is not None and kernel.pipeline.workspace is not None
 
 
 def _stands_alone(kernel: Kernel) -> bool:

@@ -7,7 +7,7 @@ operands, and so does a tuning for matrix instructions that wants its wide store
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final, get_args
 
@@ -16,21 +16,18 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 
-from imbrex.chip import WARPGROUPS, WAVES, GpuTarget, Target, target
-from imbrex.config import choose, share_cost, tuning
+from imbrex.chip import WAVES, GpuTarget, Target, target
+from imbrex.config import choose, tuned_product, tuning
 from imbrex.config.access import context_of
+from imbrex.config.configuration import TunedProduct
 from imbrex.config.context import GemmContext, round_up
 from imbrex.config.cpu.plan import CpuTuning
-from imbrex.config.general import choice as general_choice
-from imbrex.config.general.plan import GeneralTuning
 from imbrex.config.halo.lines import LinesTuning, WindowTuning
 from imbrex.config.halo.plan import HaloTuning
 from imbrex.config.halo_weight.plan import HaloWeightTuning
-from imbrex.config.tile_order import ordered
-from imbrex.config.tiles import AUTO, DATA_PARALLEL, Auto, TileSchedule
+from imbrex.config.tiles import DATA_PARALLEL, Auto, TileSchedule
 from imbrex.config.tiles import wanted as wanted_schedule
 from imbrex.config.tuning import Tuning
-from imbrex.config.warpgroup import choice as warpgroup_choice
 from imbrex.config.warpgroup.plan import WarpgroupTuning, resident_clusters
 from imbrex.config.xdlops.plan import XdlopsTuning
 from imbrex.diagnostic import Diagnostic, did_you_mean
@@ -42,7 +39,7 @@ from imbrex.ir.ops.grid import GridwiseGemmExOp, GridwiseGemmOp
 from imbrex.ir.ops.phases import phase_box_of
 from imbrex.ir.passes.halo import expect_diagonal
 from imbrex.ir.passes.tiling import expect_one_place
-from imbrex.ir.rewrite import Run, properties, require_static, rewrite_each
+from imbrex.ir.rewrite import Run, blaming, properties, require_static, rewrite_each
 from imbrex.ir.shape import memref_type, shape_of
 from imbrex.ir.source import InvalidOp
 from imbrex.view.gemm.product import GemmView
@@ -79,26 +76,52 @@ def tuned(
     family: str | None = None,
     schedule: TileSchedule | Auto = DATA_PARALLEL,
 ) -> tuple[Tuning, ...]:
-    """Give every product of a module a tuning, and tell which.
+    """Choose a tuning and a schedule for every product of a module, affix them, and tell the tunings."""
+    products = choices(module, given, machine, family, schedule)
+    affixed(module, products, machine)
+    return tuple(product.tuning for product in products)
+
+
+def choices(
+    module: ModuleOp,
+    given: Tuning | None,
+    machine: Target,
+    family: str | None = None,
+    schedule: TileSchedule | Auto = DATA_PARALLEL,
+) -> tuple[TunedProduct, ...]:
+    """The tuning and the schedule of every product of a module.
 
     given: used as it is, or refused; None takes the one that the product names, or lets the model choose,
     from a family of `choose.Family`, by default the one that suits the machine.
     """
-    used: list[Tuning] = []
+    found: list[TunedProduct] = []
+    for op in products_of(module):
+        with blaming(op):
+            context = gemm_context(op)
+            own = tuning.parse(op.tuning.data) if given is None and op.tuning else given
+            wanted: Any = family or _family_of(op, context, machine)
+            found.append(tuned_product.chosen(context, machine, wanted, own, schedule))
+    return tuple(found)
 
-    def tune(product: GridwiseGemmOp, run: Run) -> None:
-        context = gemm_context(product)
-        expect_one_place(product, product.c, product.adds_atomically)
-        own = tuning.parse(product.tuning.data) if given is None and product.tuning else given
-        wanted: Any = family or _family_of(product, context, machine)
-        if own is not None:
-            choose.require(own, context, machine)
-        chosen, shared = _scheduled(context, machine, wanted, own, schedule)
-        used.append(chosen)
-        affix(product, chosen, machine, run, shared)
 
-    rewrite_each([o for o in module.walk() if isinstance(o, GridwiseGemmOp)], tune)
-    return tuple(used)
+def affixed(module: ModuleOp, products: Sequence[TunedProduct], machine: Target) -> None:
+    """Give every product of a module its tuning and schedule; a Diagnostic where it cannot have them."""
+    ops = products_of(module)
+    if len(ops) != len(products):
+        raise Diagnostic(f"there are {len(ops)} products, and tunings for {len(products)}")
+    wanted = dict(zip(ops, products, strict=True))
+
+    def affix_one(op: GridwiseGemmOp, run: Run) -> None:
+        expect_one_place(op, op.c, op.adds_atomically)
+        tuned_product.expect_served(wanted[op], gemm_context(op), machine)
+        affix(op, wanted[op].tuning, machine, run, wanted[op].schedule)
+
+    rewrite_each(ops, affix_one)
+
+
+def products_of(module: ModuleOp) -> list[GridwiseGemmOp]:
+    """The products of a module that have no tuning yet."""
+    return [op for op in module.walk() if isinstance(op, GridwiseGemmOp)]
 
 
 def _family_of(op: GridwiseGemmOp, context: GemmContext, machine: Target) -> choose.Family:
@@ -107,40 +130,6 @@ def _family_of(op: GridwiseGemmOp, context: GemmContext, machine: Target) -> cho
     base, _ = map_of(op.c)
     is_narrow = element_bytes(memref_type(base).get_element_type()) == 1
     return "general" if found == "warpgroup" and is_narrow else found
-
-
-def _scheduled(
-    context: GemmContext, machine: Target, family: Any, given: Tuning | None, schedule: TileSchedule | Auto
-) -> tuple[Tuning, TileSchedule]:
-    """A product's tuning and the schedule of its tiles."""
-    if isinstance(given, WindowTuning | HaloWeightTuning):
-        if schedule not in (AUTO, DATA_PARALLEL):
-            raise Diagnostic(f"windows of one step of K are not shared by {schedule}", hint="leave it out")
-        return given, DATA_PARALLEL
-    if isinstance(machine, GpuTarget) and (family if given is None else given.kind) == "warpgroup":
-        assert given is None or isinstance(given, WarpgroupTuning)
-        if schedule != AUTO and schedule.order is not None:
-            hint = "its 'group' is the number of tiles along rows before the next column"
-            raise Diagnostic("a tuning of warpgroups has an order of tiles of its own", hint=hint)
-        return warpgroup_choice.scheduled(context, machine, given, schedule)
-    if schedule != AUTO and schedule.mode == "cluster_k":
-        where = f"workgroups of warpgroups, on {WARPGROUPS.name}"
-        raise Diagnostic(f"{schedule} is for {where}", hint="say split_k")
-    if schedule == AUTO and isinstance(machine, GpuTarget) and machine.multiprocessor:
-        assert given is None or isinstance(given, GeneralTuning)
-        return general_choice.scheduled(context, machine, given)
-    if schedule == AUTO:
-        offer = share_cost.best(context, machine, family, given)
-        return offer.tuning, ordered(offer.schedule, offer.tuning, context, machine)
-    assert isinstance(schedule, TileSchedule)
-    chosen = given or share_cost.tuning_for(schedule, context, machine, family)
-    return chosen, ordered(schedule, chosen, context, machine)
-
-
-def schedules(module: ModuleOp) -> tuple[str, ...]:
-    """The schedules of the tuned products of a module, as text."""
-    products = [o for o in module.walk() if isinstance(o, GridwiseGemmExOp)]
-    return tuple(str(schedule_of(o)) for o in products)
 
 
 def gemm_context(op: GridwiseGemmOp) -> GemmContext:

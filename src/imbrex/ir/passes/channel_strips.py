@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from xdsl.ir import SSAValue
 
 from imbrex.config.algorithm.depthwise import strips_shape
-from imbrex.config.strips import is_tall, strips_of
+from imbrex.config.strips import Box, is_tall, strips_of
 from imbrex.ir.convolution import task_of
 from imbrex.ir.ops.problem import ConvOp
 from imbrex.ir.ops.thread import ThreadwiseGemmOp
@@ -29,10 +29,10 @@ from imbrex.view.conv.strips import Strips
 __all__ = ["strips_written"]
 
 
-def strips_written(op: ConvOp, run: Run) -> None:
-    """The launch of one convolution."""
+def strips_written(op: ConvOp, box: Box | None, run: Run) -> None:
+    """The launch of one convolution.  box: of a strip; None for the model's."""
     convolution = strips_shape(task_of(op))
-    strips = strips_of(convolution)
+    strips = strips_of(convolution, box)
     if is_tall(convolution):
         return tall_strips_written(op, strips, run)
     work = Work(Seen.of(op, strips, "slot y x", False, run))

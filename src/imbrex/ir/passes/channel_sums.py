@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from xdsl.ir import SSAValue
 
 from imbrex.config.algorithm.depthwise import strips_shape
-from imbrex.config.strips import strips_of
+from imbrex.config.strips import Box, strips_of
 from imbrex.index.map import Dim, Layer, layer_over
 from imbrex.index.rule import Broadcast, Merge, PassThrough, Unmerge
 from imbrex.ir.convolution import convolution_of, task_of
@@ -39,10 +39,10 @@ ORDER = "y x slot"
 """Of the sums of a work item."""
 
 
-def sums_over_strips(op: ConvOp, run: Run) -> None:
-    """The launches of one convolution."""
+def sums_over_strips(op: ConvOp, box: Box | None, run: Run) -> None:
+    """The launches of one convolution.  box: of a strip; None for the model's."""
     shape = convolution_of(op)
-    strips = strips_of(strips_shape(task_of(op)))
+    strips = strips_of(strips_shape(task_of(op)), box)
     numbering = strips.numbering
     assert isinstance(numbering, Shared), strips
     images = strips.window(shape.input, "hi", "wi")

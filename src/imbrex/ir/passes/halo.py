@@ -43,11 +43,6 @@ class Halo(ModulePass):
 
     config: str = ""
 
-    @staticmethod
-    def of(given: tuning.Tuning | None) -> Halo:
-        """With the tuning that is given, if any."""
-        return Halo("" if given is None else tuning.text(given))
-
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         asking = [o for o in op.walk() if isinstance(o, ConvOp) and o.halo is not None]
         rewrite_each(asking, lambda problem, run: _product(problem, self.config, run))

@@ -8,8 +8,9 @@
 Input and output stay where they are.  In backward weight the filter's gradient is written through a view, of
 which only the blocks on the diagonal exist.  Where the merged arrays that are read do not have their channels
 last, the convolution asks for copies of them, in backward weight of the input alone where the output's planes
-are whole pieces of 16 bytes; see `channels_last`.  A halo asks for none where it reads the planes: by the
-tuning that the option `config` spells, or where that is faster by the model.
+are whole pieces of 16 bytes; see `channels_last`.  A halo asks for none where it reads the planes: where
+`in_place` says so; without it by the tuning that the option `config` spells, or where that is faster by the
+model.
 """
 
 from __future__ import annotations
@@ -44,19 +45,15 @@ class MergeGroups(ModulePass):
     name = "merge-groups"
 
     config: str = ""
-
-    @staticmethod
-    def of(given: tuning.Tuning | None) -> MergeGroups:
-        """With the tuning that is given, if any."""
-        return MergeGroups("" if given is None else tuning.text(given))
+    in_place: bool | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         given = tuning.parse(self.config) if self.config else None
         asking = [o for o in op.walk() if isinstance(o, ConvOp) and o.merged_groups is not None]
-        rewrite_each(asking, lambda problem, run: _merge(problem, given, run))
+        rewrite_each(asking, lambda problem, run: _merge(problem, given, self.in_place, run))
 
 
-def _merge(op: ConvOp, given: tuning.Tuning | None, run: Run) -> None:
+def _merge(op: ConvOp, given: tuning.Tuning | None, in_place: bool | None, run: Run) -> None:
     shape, count = convolution_of(op), number(op, "merged_groups")
     arrays = dict(zip(ROLES, (shape.filter, shape.input, shape.output), strict=True))
     properties: dict[str, Attribute] = {k: p for k, p in op.properties.items() if k != "merged_groups"}
@@ -68,7 +65,7 @@ def _merge(op: ConvOp, given: tuning.Tuning | None, run: Run) -> None:
         else:
             operands.append(run.view(array, of.map.layers, f"merged_{role}"))
     made = run.add(type(op).build(operands=operands, properties=properties))
-    key = copies_of(task_of(made), op.halo is not None, given)
+    key = copies_of(task_of(made), op.halo is not None, given, in_place)
     if key is not None:
         made.properties[key] = Bool(True)
 

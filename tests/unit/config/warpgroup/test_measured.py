@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from imbrex.algorithm import Request, to_product
+from imbrex.algorithm import Request, untuned
 from imbrex.chip import GPU_TARGETS
 from imbrex.config.context import GemmContext
 from imbrex.config.legal import check
@@ -30,11 +30,9 @@ from imbrex.config.tuning import parse
 from imbrex.config.warpgroup.cost import schedule_cycles
 from imbrex.config.warpgroup.plan import WarpgroupTuning
 from imbrex.config.warpgroup.rates import CLOCK_HZ
-from imbrex.ir.dialect import context
 from imbrex.ir.ops.grid import GridwiseGemmOp
 from imbrex.ir.passes.affix_tuning import gemm_context
-from imbrex.ir.problem_module import problem_module
-from imbrex.problem import parse_problem
+from imbrex.problem import Conv2d, parse_problem
 from imbrex.view.work.streamk import Tiles, goes_abreast
 
 MACHINE = GPU_TARGETS["sm_90a"]
@@ -95,12 +93,11 @@ class Series:
 
 
 def product_of(text: str) -> GemmContext:
-    """The one product that a problem comes to by itself."""
+    """The one product that a problem comes to where nothing is copied."""
     (problem,) = parse_problem(text)
-    request = Request(problem, MACHINE, MACHINE.name)
-    module = problem_module(problem, request.name, None)
-    for step in to_product(request, None):
-        step.apply(context(), module)
+    plain = "v4r4" if isinstance(problem, Conv2d) else "direct"
+    request = Request(problem, MACHINE, MACHINE.name, algorithm=plain)
+    _, module = untuned(request)
     (found,) = (gemm_context(op) for op in module.walk() if isinstance(op, GridwiseGemmOp))
     return found
 

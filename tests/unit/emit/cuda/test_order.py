@@ -176,7 +176,7 @@ def test_siblings_are_launched_early(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else the one ahead has ended anyway."""
     program = program_of(STRIDED.format(28, 28, 2, 2), monkeypatch, "v4r1")
     behind = [name for name, word in orders(program).items() if word == "sibling"]
-    assert set(behind) <= overlapped(program, is_short=False)
+    assert set(behind) <= overlapped(program, permitted=())
 
 
 def test_who_waits_and_who_lets() -> None:

@@ -1,0 +1,103 @@
+"""The tuning and the schedule of one product: what the model takes, and what a given one has to keep to."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final, assert_never
+
+from imbrex.chip import WARPGROUPS, GpuTarget, Target
+from imbrex.config import choose, share_cost
+from imbrex.config.choose import Family
+from imbrex.config.configuration import TunedProduct
+from imbrex.config.context import GemmContext
+from imbrex.config.cpu.plan import CpuTuning
+from imbrex.config.general import choice as general_choice
+from imbrex.config.general.plan import GeneralTuning
+from imbrex.config.halo.lines import LinesTuning
+from imbrex.config.halo.plan import HaloTuning
+from imbrex.config.halo_weight.plan import HaloWeightTuning
+from imbrex.config.tile_order import ordered
+from imbrex.config.tiles import AUTO, DATA_PARALLEL, Auto, TileSchedule
+from imbrex.config.tuning import Tuning
+from imbrex.config.warpgroup import choice as warpgroup_choice
+from imbrex.config.warpgroup.plan import WarpgroupTuning, resident_clusters
+from imbrex.config.xdlops.plan import XdlopsTuning
+from imbrex.diagnostic import Diagnostic
+from imbrex.view.work.workgroup import Order
+
+__all__ = ["WARPGROUP_KINDS", "chosen", "expect_served"]
+
+WARPGROUP_KINDS: Final = ("warpgroup", "halo", "lines", "halo_weight")
+"""Kinds of tunings whose products warpgroups multiply."""
+
+
+def chosen(
+    context: GemmContext, machine: Target, family: Family, given: Tuning | None, schedule: TileSchedule | Auto
+) -> TunedProduct:
+    """A product's tuning, the one that is given or the best by the model of a family, and the schedule of its
+    tiles, with an order where one is worth it.
+    """
+    if given is not None:
+        choose.require(given, context, machine)
+    tuning, shared = _scheduled(context, machine, family, given, schedule)
+    return TunedProduct(tuning, _resolved(tuning, shared, machine))
+
+
+def expect_served(product: TunedProduct, context: GemmContext, machine: Target) -> None:
+    """A Diagnostic where a product cannot have this tuning, or its tiles not this schedule."""
+    tuning, schedule = product.tuning, product.schedule
+    choose.require(tuning, context, machine)
+    if not isinstance(tuning, WarpgroupTuning | HaloTuning | LinesTuning | HaloWeightTuning):
+        schedule = replace(schedule, order=schedule.order or Order())
+    _scheduled(context, machine, _family(tuning), tuning, schedule)
+
+
+def _family(tuning: Tuning) -> Family:
+    match tuning:
+        case CpuTuning():
+            return "cpu"
+        case GeneralTuning():
+            return "general"
+        case XdlopsTuning():
+            return "xdlops"
+        case WarpgroupTuning() | HaloTuning() | LinesTuning() | HaloWeightTuning():
+            return "warpgroup"
+        case _:
+            assert_never(tuning)
+
+
+def _scheduled(
+    context: GemmContext, machine: Target, family: Family, given: Tuning | None, schedule: TileSchedule | Auto
+) -> tuple[Tuning, TileSchedule]:
+    if isinstance(given, HaloTuning | LinesTuning | HaloWeightTuning):
+        if schedule not in (AUTO, DATA_PARALLEL):
+            raise Diagnostic(f"windows of one step of K are not shared by {schedule}", hint="leave it out")
+        return given, DATA_PARALLEL
+    if isinstance(machine, GpuTarget) and (family if given is None else given.kind) == "warpgroup":
+        assert given is None or isinstance(given, WarpgroupTuning)
+        if schedule != AUTO and schedule.order is not None:
+            hint = "its 'group' is the number of tiles along rows before the next column"
+            raise Diagnostic("a tuning of warpgroups has an order of tiles of its own", hint=hint)
+        return warpgroup_choice.scheduled(context, machine, given, schedule)
+    if schedule != AUTO and schedule.mode == "cluster_k":
+        where = f"workgroups of warpgroups, on {WARPGROUPS.name}"
+        raise Diagnostic(f"{schedule} is for {where}", hint="say split_k")
+    if schedule == AUTO and isinstance(machine, GpuTarget) and machine.multiprocessor:
+        assert given is None or isinstance(given, GeneralTuning)
+        return general_choice.scheduled(context, machine, given)
+    if schedule == AUTO:
+        offer = share_cost.best(context, machine, family, given)
+        return offer.tuning, ordered(offer.schedule, offer.tuning, context, machine)
+    assert isinstance(schedule, TileSchedule)
+    taken = given or share_cost.tuning_for(schedule, context, machine, family)
+    return taken, ordered(schedule, taken, context, machine)
+
+
+def _resolved(tuning: Tuning, schedule: TileSchedule, machine: Target) -> TileSchedule:
+    """The schedule with its number of workgroups, and without an order that says nothing."""
+    order = None if schedule.order is None or schedule.order.is_plain else schedule.order
+    if isinstance(tuning, WarpgroupTuning) and isinstance(machine, GpuTarget):
+        count = schedule.workgroups or resident_clusters(tuning, machine)  # clusters compute units
+    else:
+        count = schedule.on(machine).workgroups
+    return TileSchedule(schedule.mode, count if schedule.is_shared else None, order)

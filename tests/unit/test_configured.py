@@ -1,0 +1,139 @@
+"""What is printed of a kernel makes the same kernel again: problems of all benchmark sets, every target."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import cycle
+
+import pytest
+
+from imbrex.bench.gpu.sets import chosen
+from imbrex.config import tuning as tunings
+from imbrex.config.configuration import parse, text
+from imbrex.config.tiles import wanted
+from imbrex.config.tuning import Tuning
+from imbrex.diagnostic import Diagnostic
+from imbrex.pipeline import Request, lower, machine_for
+from imbrex.problem import Problem, parse_problem, problem_text
+
+TARGETS = ("cpu", "emulate", "gfx908", "gfx90a", "gfx942", "gfx950", "sm_90a", "emulate_sm_90a")
+CHIPS = {"emulate_sm_90a": "sm_90a"}
+SAMPLED = 16
+"""Problems, each on one target in turn; with IMBREX_TESTS=all all of them are made on all targets."""
+PADDED = "convfp16 -n 16 -c {c} -H 28 -W 28 -k 64 -y 3 -x 3 -p 1 -q 1 --in_layout NHWC -F 4"
+"""Whose channels a given tuning counted up: 67 to 128, 160 to 192."""
+
+
+def request(problem: Problem, target: str, **asked: object) -> Request:
+    machine = machine_for(CHIPS.get(target, target), "avx512", threads=4)
+    return Request(problem, machine, target, **asked)  # pyright: ignore[reportArgumentType]
+
+
+def problems() -> list[Problem]:
+    return list({problem_text(entry.problem): entry.problem for entry in chosen()}.values())
+
+
+def cases() -> Iterator[tuple[Problem, str]]:
+    every = problems()
+    if os.environ.get("IMBREX_TESTS") == "all":
+        yield from ((problem, target) for problem in every for target in TARGETS)
+    else:
+        small = sorted(every, key=lambda problem: problem.flops)
+        yield from zip(small[:: len(small) // SAMPLED], cycle(TARGETS))
+
+
+def named(value: Problem | str) -> str:
+    return value if isinstance(value, str) else problem_text(value)
+
+
+@pytest.mark.parametrize(("problem", "target"), list(cases()), ids=named)
+def test_a_printed_configuration_makes_the_same_source(problem: Problem, target: str) -> None:
+    try:
+        first = lower(request(problem, target))
+    except Diagnostic:
+        pytest.skip(f"nothing serves it on {target}")
+    again = lower(request(problem, target, config=parse(text(first.configuration))))
+    assert again.bundle.files == first.bundle.files
+    assert (again.steps, again.configuration) == (first.steps, first.configuration)
+    assert str(first.configuration) in first.bundle.files[first.bundle.units[0]].replace("\n// ", "")
+
+
+@pytest.mark.parametrize("channels", [67, 160])
+def test_what_a_configuration_consists_of_makes_the_same_source_as_options(channels: int) -> None:
+    (problem,) = parse_problem(PADDED.format(c=channels))
+    first = lower(request(problem, "sm_90a"))
+    (product,), algorithm = first.configuration.products, first.configuration.algorithm
+    asked = {"tuning": product.tuning, "algorithm": algorithm, "schedule": product.schedule}
+    assert lower(request(problem, "sm_90a", **asked)).bundle.files == first.bundle.files
+
+
+def test_channels_of_a_sum_are_counted_up_to_a_given_step() -> None:
+    """A step of K stays at one tap, of the model's channels where these are whole steps."""
+    (problem,) = parse_problem(PADDED.format(c=160).replace("-F 4", "-F 1"))
+    asked = {"algorithm": "v4r4", "schedule": wanted("data_parallel")}
+    of = {
+        k: lower(request(problem, "sm_90a", tuning=tuning(k), **asked)).configuration.channels
+        for k in (32, 64, 128)
+    }
+    assert of == {32: 32, 64: 64, 128: 128}
+
+
+def tuning(depth: int) -> Tuning:
+    return tunings.parse(f"v1:warpgroup:64,64,{depth},2,1,1,1,cooperative,straight,1")
+
+
+GENERAL = "v1:general:64,32,32,16,2,2@data_parallel"
+CPU = "v1:cpu:14,32,28,64,64,16,k_major,a,straight@data_parallel"
+WAVES = "v1:xdlops:64,64,4,32,32,4@data_parallel"
+WARPGROUPS = "v1:warpgroup:64,64,64,2,1,1,1,cooperative,straight,1"
+HALF = "gemm -t f16 -m 256 -n 256 -k 256"
+STRIDED = PADDED.format(c=64).replace("-F 4", "-F 2 -u 2 -v 2")
+DEPTHWISE = "convfp16 -n 8 -c 64 -H 28 -W 28 -k 64 -y 3 -x 3 -p 1 -q 1 -g 64 -F 1"
+REFUSED = (
+    ("cpu", HALF, f"v2:direct+product={WAVES}", "an xdlops tuning does not run on avx512"),
+    ("gfx942", HALF, f"v2:direct+product={CPU}", "a cpu tuning does not run on gfx942"),
+    ("gfx942", HALF, f"v2:v4r4+product={WAVES}", "algorithm"),
+    ("gfx942", HALF, "v2:direct", "there are 1 products, and tunings for 0"),
+    ("gfx942", HALF, f"v2:direct+product:2={WAVES}", "there are 1 products, and tunings for 2"),
+    ("gfx942", HALF, f"v2:direct+flags=none+product={WAVES}", "have no flags of their own"),
+    ("gfx942", HALF, f"v2:direct+product={WAVES},early", "'early' is of products of warpgroups, on sm_90a"),
+    ("gfx942", HALF, f"v2:direct+taps_first+product={WAVES}", "'direct' has no order of taps and channels"),
+    ("gfx942", PADDED.format(c=64), f"v2:v4r4+channels=64+product={WAVES}", "channels are counted up for"),
+    ("gfx942", HALF, f"v2:direct+product={WAVES.replace('64,64,4', '63,64,4')}", "is illegal: "),
+    ("gfx942", HALF, f"v2:aligned+product={WAVES}", "algorithm 'aligned' copies for what warpgroups read"),
+    ("gfx942", PADDED.format(c=64), f"v2:halo:2+product={WAVES}", "algorithm 'halo:2'"),
+    ("sm_90a", HALF, f"v2:direct+product={WARPGROUPS}@data_parallel/wgm=2", "an order of tiles of its own"),
+    ("sm_90a", HALF, f"v2:direct+product={WARPGROUPS}@split_k:4000", "run at a time"),
+    ("sm_90a", HALF, f"v2:direct+in_place+product={GENERAL}", "'in_place' is of backward weight by halo"),
+    ("sm_90a", HALF, f"v2:direct+product={GENERAL},early", "'early' is of products of warpgroups"),
+    ("sm_90a", HALF, f"v2:direct+strips=1,2,3,4,5+product={GENERAL}", "'direct' has no strips"),
+    (
+        "sm_90a",
+        STRIDED,
+        f"v2:v4r1+product={WARPGROUPS}@data_parallel",
+        "there are 4 products, and tunings for 1",
+    ),
+    ("sm_90a", DEPTHWISE, "v2:channel_vectors", "'channel_vectors' has strips, and none are given"),
+    ("sm_90a", DEPTHWISE, "v2:channel_vectors+strips=3,5,7,1,32", "strips 3/5/7/1/32 are none of "),
+    ("sm_90a", DEPTHWISE, f"v2:channel_vectors+product={GENERAL}", "'channel_vectors' has no products"),
+)
+
+
+@pytest.mark.parametrize(("target", "line", "config", "reason"), REFUSED)
+def test_a_configuration_that_does_not_fit_is_refused(
+    target: str, line: str, config: str, reason: str
+) -> None:
+    (problem,) = parse_problem(line)
+    with pytest.raises(Diagnostic) as error:
+        lower(request(problem, target, config=parse(config)))
+    assert reason in error.value.message
+
+
+def test_flags_may_be_left_out() -> None:
+    (problem,) = parse_problem("gemm -m 512 -n 512 -k 512")
+    first = lower(request(problem, "sm_90a")).configuration
+    plain = lower(request(problem, "sm_90a", config=replace(first, has_flags=False)))
+    assert "compiler flags" not in plain.bundle.files[plain.bundle.units[1]]
+    assert plain.configuration == replace(first, has_flags=False)
