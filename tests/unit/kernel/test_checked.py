@@ -15,6 +15,7 @@ from imbrex.kernel import Kernel, compile
 from imbrex.problem import Gemm
 from imbrex.run.arrays import Array
 from imbrex.run.cpu import CpuKernel, Parameter, load
+from imbrex.run.gpu import uploaded
 from imbrex.run.guarded import guarded
 from imbrex.run.guarded_call import LAYOUTS, changed, control_words, environment
 from imbrex.run.watched import MARGIN, watched
@@ -157,10 +158,10 @@ class HostMemory:
         del self.held[memory]
 
     def put(self, memory: int, array: Array, name: str) -> None:
-        self.held[memory][:] = array
+        self.held[memory][:] = array.reshape(-1).view(np.uint8)
 
     def get(self, array: Array, memory: int, name: str) -> None:
-        array[:] = self.held[memory]
+        array.reshape(-1).view(np.uint8)[:] = self.held[memory]
 
     def wait(self) -> None:
         pass
@@ -190,3 +191,14 @@ def test_margins_on_a_gpu(fault: str | None) -> None:
         GPU_SLIPS[fault](held)
     assert faults == ([] if fault is None else [fault])
     assert c.tolist() == [[2, 2, 2], [7, 7, 7]] and room[3:5].tolist() == [7, 7] and not memory.held
+
+
+@pytest.mark.parametrize("is_watched", [True, False])
+def test_arrays_of_the_host_lie_between_margins_where_faults_are_asked_for(is_watched: bool) -> None:
+    memory, faults = HostMemory(), list[str]() if is_watched else None
+    parameter = Parameter("c", (2, 3), np.dtype("f4"), True)
+    with uploaded(memory, (np.ones((2, 3), np.float32),), (parameter,), faults) as (address,):
+        assert (address in memory.held) is not is_watched
+        if is_watched:
+            memory.held[address - MARGIN][MARGIN - 1] = 0
+    assert faults == (["it writes before the start of 'c'"] if is_watched else None) and not memory.held
