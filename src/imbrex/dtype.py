@@ -138,13 +138,13 @@ DTYPES: dict[str, DType] = {
 }
 
 NUMPY = {"f32": "f4", "tf32": "f4", "f16": "f2", "f64": "f8", "i8": "i1", "i32": "i4"}
-"""Of the types that NumPy itself has: its array element types."""
+"""Array element types of the types that NumPy itself has."""
 
 ML_DTYPES = {
     "bf16": "bfloat16", "f8e4m3fn": "float8_e4m3fn", "f8e5m2": "float8_e5m2",
     "f8e4m3fnuz": "float8_e4m3fnuz", "f8e5m2fnuz": "float8_e5m2fnuz",
 }  # fmt: skip
-"""Of the types that NumPy itself has not: the array element types of `ml_dtypes`."""
+"""Array element types of `ml_dtypes`, of the types that NumPy itself has not."""
 
 _ALIASES = {
     "float32": "f32", "float": "f32", "fp32": "f32", "float16": "f16", "half": "f16", "fp16": "f16",

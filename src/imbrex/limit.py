@@ -18,13 +18,13 @@ __all__ = [
 ]  # fmt: skip
 
 TEXT_BYTES: Final = 64 << 20
-"""Of a file of problems."""
+"""Most bytes of a file of problems."""
 
 IR_BYTES: Final = 1 << 20
-"""Of a text of IR: its parser reads about 100 kB a second, and the module of a problem has a few kB."""
+"""Most bytes of a text of IR, whose parser reads 100 kB a second; the module of a problem has a few kB."""
 
 LINE_CHARACTERS: Final = 1 << 16
-"""Of a line that states a problem in flags; the longest that tools print are about 600."""
+"""Most characters of a line that states a problem in flags; the longest that tools print are about 600."""
 
 JSON_DEPTH: Final = 32
 """Lists and objects around one problem, and inside it."""

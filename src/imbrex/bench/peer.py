@@ -117,7 +117,7 @@ _SET_THREADS = (
 
 
 def peers(names: tuple[str, ...] = PEERS) -> list[Peer]:
-    """Those of these names that can be imported; a Diagnostic for a name that is nobody's."""
+    """Peers of these names that can be imported; a Diagnostic for a name that is nobody's."""
     found: list[Peer] = []
     for name in names:
         if name not in PEERS:

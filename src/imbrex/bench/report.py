@@ -149,7 +149,7 @@ def summary(rows: Sequence[Row]) -> list[dict[str, Any]]:
 
 
 def geometric_mean(values: Iterable[float]) -> float:
-    """Of positive numbers, at least one."""
+    """The geometric mean of positive numbers, of which there is at least one."""
     logs = [math.log(value) for value in values]
     return math.exp(sum(logs) / len(logs))
 

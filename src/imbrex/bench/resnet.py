@@ -51,7 +51,7 @@ LAYERS: tuple[Layer, ...] = (
 )
 
 LAYOUTS = {"nchw": ("KCYX", "NCHW", "NKHW"), "nhwc": ("KYXC", "NHWC", "NHWK")}
-"""Of filter, input and output, by the name of the images'."""
+"""Layouts of filter, input and output, by the name of the images'."""
 
 
 def conv(

@@ -53,7 +53,7 @@ WARNINGS = ("-Wall", "-Wextra")
 
 LOG = "compiler.log"
 _SHOWN_LINES = 3
-"""Of an error: what is wrong, the line of the source, and the caret below it."""
+"""Lines of an error: what is wrong, the line of the source, and the caret below it."""
 _FEW_LINES = 6
 _UNIT_SUFFIXES = (".cpp", ".cc", ".c")
 

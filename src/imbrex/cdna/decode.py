@@ -18,11 +18,11 @@ __all__ = ["decode", "decoded"]
 Fields = Mapping[str, int]
 
 HAS_SVE = ("gfx942", "gfx950")
-"""Whose scratch accesses have a bit for a vector offset where the others have one for LDS."""
+"""Chips whose scratch accesses have a bit for a vector offset where the others have one for LDS."""
 _LOAD_SCALE = 44
-"""Of VOP3P on gfx950: the scales of the matrix instruction in the next two words."""
+"""Opcode of VOP3P on gfx950 that holds the scales of the matrix instruction in the next two words."""
 _NARROW_REGISTERS = {0: 8, 1: 8, 2: 6, 3: 6, 4: 4}
-"""Of an f8f6f4 operand, by its format: fp8, bf8, fp6, bf6, fp4."""
+"""Registers of an f8f6f4 operand, by its format: fp8, bf8, fp6, bf6, fp4."""
 
 
 def decoded(code: bytes, address: int, chip: str) -> list[Instruction]:
@@ -62,7 +62,7 @@ def decode(words: Sequence[int], address: int, chip: str) -> Instruction:
 def _with_row(
     format: Format, row: Row, words: Sequence[int], whole: int, address: int, fields: Fields
 ) -> Instruction:
-    """Of a known instruction: a literal or a second word of SDWA or DPP follows, or nothing."""
+    """A known instruction, with the literal or the second word of SDWA or DPP that follows, if any."""
     first = fields.get("src0") if format.words == 1 else None
     sdwa = _parts(whole, SDWA) if first == SDWA_SOURCE else None
     dpp = _parts(whole, DPP) if first == DPP_SOURCE else None
@@ -149,7 +149,7 @@ def _operand(
 def _source(
     slot: Slot, row: Row, fields: Fields, literal: int, sdwa: Fields | None, dpp: Fields | None
 ) -> Operand | None:
-    """Of a vector instruction, with what is used of it."""
+    """Source operand of a vector instruction, with what is used of it."""
     name = slot.field
     place = 1 if name == "vsrc1" else int(name[3])
     second = sdwa or dpp
@@ -190,7 +190,7 @@ def _accumulates(row: Row, name: str, fields: Fields) -> bool:
 
 
 def _scalar_offset(fields: Fields) -> Operand | None:
-    """Of a scalar load: a number of 21 bits with its sign, or a register."""
+    """Offset of a scalar load: a number of 21 bits with its sign, or a register."""
     if fields["soffset_en"]:
         return scalar(fields["soffset"], 1)
     if not fields["imm"]:
@@ -199,7 +199,7 @@ def _scalar_offset(fields: Fields) -> Operand | None:
 
 
 def _address(name: str, row: Row, fields: Fields, count: int) -> Operand | None:
-    """Of memory: registers of the lanes, a scalar beside them, or nothing."""
+    """Address in memory: registers of the lanes, a scalar beside them, or nothing."""
     off = Operand(Kind.OFF)
     if name == "off":
         return off
@@ -211,7 +211,7 @@ def _address(name: str, row: Row, fields: Fields, count: int) -> Operand | None:
 
 
 def _has_vector_offset(fields: Fields) -> bool:
-    """Of scratch: gfx940 and later have a bit for it, where those before have one for LDS."""
+    """Has this access of scratch a vector offset?  gfx940 and later have a bit for it, others one for LDS."""
     return bool(fields["sve"]) if "sve" in fields else fields["saddr"] == _OFF
 
 

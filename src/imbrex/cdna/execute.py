@@ -23,13 +23,13 @@ from imbrex.diagnostic import Diagnostic
 __all__ = ["Memory", "Strictness", "execute"]
 
 LDS_BYTES = {"gfx90a": 65536, "gfx942": 65536, "gfx950": 163840}
-"""Of a workgroup at most."""
+"""Most LDS of a workgroup, by chip."""
 NUMBERS = {"gfx90a": 0, "gfx942": 1, "gfx950": 2}
-"""Of the chips, in the core."""
+"""Numbers of the chips in the core."""
 FLUSHES = ("gfx90a",)
-"""Whose matrix instructions take subnormal halves as zeros (CDNA2 ISA, "Denormal Handling")."""
+"""Chips whose matrix instructions take subnormal halves as zeros (CDNA2 ISA, "Denormal Handling")."""
 HAS_SCRATCH_OFFSET = ("gfx90a",)
-"""Whose waves are told where their scratch begins."""
+"""Chips whose waves are told where their scratch begins."""
 _STACK_BYTES = 16384
 _WAVE = 64
 

@@ -11,7 +11,7 @@ from imbrex.cdna.table import Row
 __all__ = ["ACCUMULATION", "WHOLE", "Instruction", "Kind", "Operand", "Part", "signed"]
 
 ACCUMULATION = 256
-"""Of the registers of a lane: the first that an accumulation register names."""
+"""Number of the first register of a lane that an accumulation register names."""
 
 
 class Kind(IntEnum):
@@ -82,7 +82,7 @@ class Instruction:
 
     @property
     def target(self) -> int:
-        """Of a branch or a call: where it goes.  Words are counted from the next instruction."""
+        """Address to which a branch or a call goes.  Words are counted from the next instruction."""
         return self.address + 4 + 4 * self.simm
 
     @property

@@ -128,5 +128,5 @@ def core() -> ctypes.CDLL:
 
 @cache
 def row_number(name: str) -> int:
-    """Of what is to be done, in the core; -1 where nobody knows how."""
+    """Number in the core of what is to be done; -1 where nobody knows how."""
     return core().imbrex_cdna_row(name.encode())

@@ -16,7 +16,7 @@ _OFFEN, _IDXEN, _TO_LDS, _RETURNS, _IS_SCALED, _IS_NARROW = (1 << k for k in ran
 _TYPES = {
     "f32": 0, "f16": 1, "bf16": 2, "bf16_1k": 2, "i8": 3, "f64": 4, "xf32": 5, "fp8": 6, "bf8": 7, "i32": 11,
 }  # fmt: skip
-"""Of elements of matrices, by the core's numbers."""
+"""Types of matrix elements, by the core's numbers."""
 _NARROW_TYPES: Final = (6, 7, 8, 9, 10)
 _MATRIX = re.compile(r"v_(smfmac|mfma)_(f32|i32|f64)_(\d+)x(\d+)x(\d+)_?(?:\d+b_)?(\w+)")
 _DPP_ROWS = {0x100: 2, 0x110: 3, 0x120: 4, 0x150: 13}

@@ -17,7 +17,7 @@ from imbrex.cdna.encoding import FORMATS
 __all__ = ["CHIPS", "Row", "Slot", "rows"]
 
 CHIPS = ("gfx90a", "gfx942", "gfx950")
-"""Whose code objects can be executed."""
+"""Chips whose code objects can be executed."""
 
 _TABLE = Path(__file__).parent / "table"
 _SUFFIX = re.compile(r"_e(32|64)$")

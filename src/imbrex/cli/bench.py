@@ -155,7 +155,7 @@ def _short(problem: Problem) -> str:
 
 
 def counts(text: str) -> list[int]:
-    """Of `1,2,all`."""
+    """Numbers of threads in a text such as `1,2,all`."""
     found: list[int] = []
     for word in text.split(","):
         count = usable_cores() if word == "all" else whole(word, 1, MOST_THREADS)

@@ -177,7 +177,7 @@ def _json(outcome: Outcome) -> dict[str, Any]:
 
 
 def _check_json(verdict: Verdict) -> dict[str, Any]:
-    """Of all passes together, then of each."""
+    """JSON of all passes together, then of each."""
     passes = [
         {"values": one.values, "right": one.is_right, "exact": one.comparison and one.comparison.is_exact}
         | {"max_error_ratio": one.comparison and one.comparison.max_error_ratio, "fault": one.fault}

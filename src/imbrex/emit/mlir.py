@@ -91,7 +91,7 @@ def _function(name: str, argument: str, types: tuple[str, str], body: Sequence[s
 
 
 def _types(swizzle: Swizzle, element: str) -> tuple[str, str, str]:
-    """Of the source, the expanded and the packed tile."""
+    """MLIR types of the source, the expanded and the packed tile."""
     shapes = swizzle.source_shape, swizzle.expanded_shape, swizzle.packed_shape
     source, expanded, packed = (f"tensor<{'x'.join(map(str, shape))}x{element}>" for shape in shapes)
     return source, expanded, packed

@@ -33,7 +33,7 @@ class Laid(NamedTuple):
 
     @property
     def type_name(self) -> str:
-        """Of its elements."""
+        """Name of the type of its elements."""
         return self.memory.type_name(self.array)
 
     def named(self, names: Sequence[str]) -> tuple[str, ...]:

@@ -146,7 +146,7 @@ class _Words(NamedTuple):
 
     @property
     def shapes(self) -> Shapes:
-        """Of the result, where it is given."""
+        """Shape of the result, where it is given."""
         if self.wanted is None:
             return ()
         role, word, shape = self.wanted
@@ -156,7 +156,7 @@ class _Words(NamedTuple):
 ROLES: tuple[Role, Role, Role] = ("filter", "input", "output")
 Shapes: TypeAlias = tuple[tuple[Role, tuple[int, ...]], ...]
 Given: TypeAlias = Mapping[str, tuple[Role, Any]]
-"""Of the two arrays that are read: the caller's word for it, its role, the array."""
+"""The two arrays that are read: role and array of each, by the caller's word for it."""
 
 
 def _result(

@@ -22,7 +22,7 @@ _NONE: Mapping[str, Any] = {}
 
 
 def further(bias: Any, residual: Any) -> Mapping[str, Any]:
-    """Those that are given, by name, in the order in which kernels take them."""
+    """Operands that are given, by name, in the order in which kernels take them."""
     if bias is None and residual is None:
         return _NONE
     given = {"bias": bias, "residual": residual}

@@ -19,7 +19,7 @@ __all__ = ["CupyMemory", "TorchMemory", "gpu_memory"]
 
 
 def gpu_memory(value: Any) -> Memory:
-    """Of the library that `value` is from; TypeError where results of that kind cannot be made."""
+    """Memory of the library that `value` is from; TypeError where results of that kind cannot be made."""
     torch: Any = sys.modules.get("torch")
     if torch is not None and isinstance(value, torch.Tensor):
         return TorchMemory(torch, value.device)

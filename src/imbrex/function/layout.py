@@ -7,7 +7,7 @@ from imbrex.problem.layout import Layout, parse_layout
 __all__ = ["Names", "following"]
 
 Names = tuple[Layout, Layout, Layout]
-"""Of filter, input and output."""
+"""Orders of the dimensions of filter, input and output."""
 
 _FILTER = {"n": "k", "c": "c", "hi": "y", "wi": "x"}
 _OUTPUT = {"n": "n", "c": "k", "hi": "ho", "wi": "wo"}

@@ -30,7 +30,7 @@ class Matrices(NamedTuple):
 
     @property
     def rows(self) -> int:
-        """Of op of the matrix."""
+        """Rows of op of the matrix."""
         return self.laid.array.shape[-1 if self.is_transposed else -2]
 
     @property
@@ -73,7 +73,7 @@ def result(memory: Memory, shape: tuple[int, ...], element: DType, out: Any) -> 
 
 
 def _apart(shape: tuple[int, ...], steps: Sequence[int]) -> Apart | None:
-    """Of rows in order; a step that nothing is counted by is the dense one."""
+    """Strides of rows in order; a step that nothing is counted by is the dense one."""
     *batch, rows, columns = shape
     leading = steps[-2] if rows > 1 else columns
     matrix = steps[0] if batch and batch[0] > 1 else rows * leading

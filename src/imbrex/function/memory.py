@@ -18,18 +18,18 @@ class Memory(Protocol):
     """Arrays of one library, in one memory."""
 
     target: str
-    """Of a kernel that runs there."""
+    """Target of a kernel that runs there."""
 
     def taken(self, value: object, name: str) -> Any:
         """`value` as an array of this memory; TypeError where it is none."""
         ...
 
     def type_name(self, array: Any) -> str:
-        """Of its elements, as NumPy or ml_dtypes names it."""
+        """Name of its elements' type, as NumPy or ml_dtypes has it."""
         ...
 
     def order(self, array: Any) -> tuple[int, ...] | None:
-        """In which its dimensions lie without gaps where a kernel can read it; None where there is none."""
+        """Order in which its dimensions lie without gaps where a kernel can read it; None without one."""
         ...
 
     def steps(self, array: Any) -> tuple[int, ...] | None:
@@ -47,7 +47,7 @@ class Memory(Protocol):
         ...
 
     def copied(self, array: Any) -> Any:
-        """Of a row-major array, one in other memory."""
+        """A copy of a row-major array in other memory."""
         ...
 
     def permuted(self, array: Any, order: tuple[int, ...]) -> Any:

@@ -23,7 +23,7 @@ class Place(NamedTuple):
 
 @lru_cache(maxsize=64)
 def place(target: str | None, emulate: Emulate, threads: int | None, own: str = CPU.target) -> Place:
-    """Of a call's arguments; ValueError for a target that there is not.  own: where the arrays lie, which
+    """Place of a call; ValueError for a target that there is not.  own: where the arrays lie, which
     counts where no target is named.
     """
     default = EMULATED if emulate and own == CPU.target else own

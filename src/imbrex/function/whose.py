@@ -1,4 +1,4 @@
-"""Whose memory a call's arrays lie in."""
+"""Memory that a call's arrays lie in."""
 
 from __future__ import annotations
 

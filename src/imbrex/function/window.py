@@ -26,7 +26,7 @@ class Window(NamedTuple):
 
 
 def window(stride: Pair, padding: Padding, dilation: Pair, groups: int) -> Window:
-    """Of a call's words; ValueError and TypeError where they are none."""
+    """The window that a call's words ask for; ValueError and TypeError where they are none."""
     moves = _pair("stride", stride), _pair("dilation", dilation)
     if isinstance(padding, str) and padding == "same" and moves[0] != (1, 1):
         raise ValueError(f"padding 'same' needs a stride of 1, got {moves[0]}")

@@ -71,7 +71,7 @@ def _terms(place: Place, sign: int) -> list[_Term]:
 
 
 def _within(atom: Atom, guards: Iterable[Guard]) -> Interval:
-    """Of an atom's values, those that guards of nothing but it leave."""
+    """Values of an atom that guards of nothing but it leave."""
     low, high = atom.bounds
     for guard in guards:
         if guard.index.terms == ((atom, 1),):

@@ -20,7 +20,7 @@ Atom: TypeAlias = "Var | Param | Div | Mod | Mul | Select | Xor"
 
 
 class _Term:
-    """Its text, spelt once, gives the hash (which a string keeps to itself, so that terms can be pickled)."""
+    """A term whose text, spelt once, gives the hash (a string keeps its own: terms can be pickled)."""
 
     def _spell(self) -> str:
         raise NotImplementedError

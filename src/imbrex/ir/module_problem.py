@@ -180,7 +180,7 @@ def _strides(op: GemmOp, place: int) -> tuple[int, ...]:
 
 
 def _epilogue(written: SSAValue, read: SSAValue) -> Epilogue | None:
-    """That of the view which is written; it names the type of the result where that is not the usual one."""
+    """The epilogue of the view that is written; it names the result type where that is not the usual."""
     finish = written.owner
     if not isinstance(finish, FinishOp):
         return None

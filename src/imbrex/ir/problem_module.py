@@ -61,7 +61,7 @@ def problem_module(problem: Problem, name: str = "kernel", algorithm: str | None
 
 
 def _gaps(operand: Operand, dims: Sequence[tuple[str, int]]) -> Map | None:
-    """From the operand's dims to an array that holds them; None of a dense one."""
+    """Map from the operand's dims to an array that holds them; None of a dense one."""
     return None if operand.strides is None else strided([Dim(*d) for d in dims], operand.strides)
 
 

@@ -21,7 +21,7 @@ SUFFIXES: Final[Mapping[type[Library], tuple[str, ...]]] = {
     CodeObject: (".hsaco", ".s"),
     Cubin: (".cubin", ".log"),
 }
-"""Of the files that a compiler leaves, the library first."""
+"""Suffixes of the files that a compiler leaves, the library first."""
 
 
 def built(library: Library) -> dict[str, Any]:

@@ -155,7 +155,7 @@ class Kernel:
 
     @cached_property
     def resources(self) -> tuple[Resources | KernelResources, ...]:
-        """Of each kernel of a GPU: registers, occupancy, AMD's hot loop.  Empty on a CPU."""
+        """What each kernel of a GPU needs: registers, occupancy, AMD's hot loop.  Empty on a CPU."""
         match self.library:
             case Shared():
                 return ()
@@ -235,7 +235,7 @@ class Kernel:
 
     @cached_property
     def _quick(self) -> Callable[[Sequence[Any], Any], bool] | None:
-        """Of a GPU: the way of arrays that were seen before."""
+        """Short way of a GPU's arrays that were seen before."""
         return getattr(self.loaded, "quick", None)
 
     @cached_property

@@ -75,7 +75,7 @@ def restored(order: Order, key: str, recipe: Recipe) -> Kernel:
 
 
 def _made(order: Order, key: str, store: Cache) -> Kernel:
-    """From the cache, or by the whole compiler."""
+    """A kernel from the cache, or by the whole compiler."""
     recipe = Recipe.from_json(store.recall(key))
     kernel = None if recipe is None else _found(order, key, recipe, store)
     if kernel is not None:

@@ -24,7 +24,7 @@ NONE = Traffic(0, 0, 0)
 
 
 class LdsTraffic(NamedTuple):
-    """Of one workgroup: reads and writes."""
+    """Reads and writes of one workgroup in LDS."""
 
     read: Traffic
     write: Traffic

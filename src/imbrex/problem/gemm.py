@@ -132,7 +132,7 @@ class Gemm:
         return tuple(size for _, size in self.dims(role))
 
     def matrices(self, role: GemmRole) -> Matrices:
-        """That array as it is stored, whatever its rank."""
+        """The array of that role as it is stored, whatever its rank."""
         rows, columns = self.shapes(role)[-2:]
         return Matrices(self.batch, rows, columns)
 
@@ -149,7 +149,7 @@ class Gemm:
                 assert_never(role)
 
     def strides(self, role: GemmRole) -> tuple[int, ...]:
-        """Of that array's dimensions, in elements."""
+        """Strides of that array's dimensions, in elements."""
         return self.stride(role).of(self.matrices(role))[-len(self.shapes(role)) :]
 
     @property

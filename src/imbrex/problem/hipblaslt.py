@@ -34,7 +34,7 @@ _COMPUTE = {
 }
 
 _ACTIVATIONS = {"none": "{}", "relu": "relu({})", "gelu": "gelu_tanh({})", "swish": "silu({})"}
-"""Their gelu is the one by tanh; the bias comes before the activation."""
+"""Activations as hipblaslt-bench names them: its gelu is the one by tanh; the bias comes before them."""
 
 _LETTERS: Mapping[GemmRole, str] = {"a": "b", "b": "a", "c": "d"}
 """The buffer of theirs that each of our arrays is."""

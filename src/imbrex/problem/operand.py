@@ -40,7 +40,7 @@ class Operand:
     strides: tuple[int, ...] | None = None
 
     def shape_along(self, result: Operand) -> tuple[int, ...]:
-        """Of this array when it broadcasts with the result: 1 along the dimensions that it has not."""
+        """Shape of this array when it broadcasts with the result: 1 along the dimensions that it has not."""
         sizes = zip(result.layout, result.shape, strict=True)
         return tuple(size if name in self.layout else 1 for name, size in sizes)
 
@@ -60,7 +60,7 @@ class Operand:
 
 
 def dense_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Of a row-major array without gaps."""
+    """Strides of a row-major array without gaps."""
     return tuple(math.prod(shape[i + 1 :]) for i in range(len(shape)))
 
 

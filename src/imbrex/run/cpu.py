@@ -47,7 +47,7 @@ class Parameter:
 
     @property
     def bytes(self) -> int:
-        """From the first element to the last, gaps and all."""
+        """Bytes from the first element to the last, gaps and all."""
         return reach(self.shape, self.strides) * self.dtype.itemsize
 
 

@@ -31,7 +31,7 @@ from imbrex.run.cpu import CpuKernel, Parameter, allocated, thread_count
 __all__ = ["IS_POSSIBLE", "Outcome", "Side", "guarded"]
 
 Side = Literal["before", "after"]
-"""Of an array, where the guard touches it."""
+"""Side of an array where the guard touches it."""
 Guard = Literal["none", "read", "all"]
 """What may be done to the pages beside an array."""
 
@@ -166,7 +166,7 @@ def _laid(parameters: Sequence[Parameter], side: Side, alignment: int) -> Iterat
 
 
 def _file(stack: ExitStack, size: int) -> int:
-    """Of so many bytes, in memory where the system has such files."""
+    """A file of so many bytes, in memory where the system has such files."""
     if hasattr(os, "memfd_create"):
         fd = os.memfd_create("imbrex")
         stack.callback(os.close, fd)

@@ -65,7 +65,7 @@ def control_words(held: bytes | None) -> dict[str, int]:
 
 
 def _of_fenv(name: str) -> Any:
-    """Of the C library, or of the one for mathematics where they are two."""
+    """Function of the C library, or of the one for mathematics where they are two."""
     try:
         return ctypes.CDLL(None)[name]
     except AttributeError:

@@ -30,6 +30,6 @@ def stream_handle(stream: Any, arrays: Sequence[Any]) -> Any:
 
 
 def current_stream(torch: Any) -> Callable[[int], int]:
-    """From a GPU's number to the handle of torch's current stream there; the short way where there is one."""
+    """Function from a GPU's number to the handle of torch's current stream there, by the shortest way."""
     short = getattr(torch._C, "_cuda_getCurrentRawStream", None)
     return short or (lambda device: torch.cuda.current_stream(device).cuda_stream)

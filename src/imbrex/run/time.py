@@ -37,7 +37,7 @@ class Timing:
         return statistics.median(abs(sample - middle) for sample in self.samples_ns)
 
     def gigaflops(self, flops: int) -> float:
-        """Of the median call."""
+        """Speed of the median call."""
         return flops / self.median_ns
 
     def to_json(self) -> dict[str, float | int]:

@@ -11,7 +11,7 @@ from typing import Any
 __all__ = ["expect_numbers", "expect_unrecorded", "is_recorded"]
 
 _FAKE = ("FakeTensor", "FunctionalTensor")
-"""Of torch._subclasses: what torch.compile and torch.export trace a program with."""
+"""Classes of torch._subclasses: what torch.compile and torch.export trace a program with."""
 
 
 def expect_numbers(value: object, name: str) -> None:

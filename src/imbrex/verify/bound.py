@@ -177,7 +177,7 @@ def _likely(operand: DType, terms: int, elements: int, unit: Unit) -> float:
 
 
 def _likely_of(unit: Unit, terms: int, elements: int) -> float:
-    """Of sums in that unit."""
+    """Likely error of sums in that unit."""
     rounded = _walk(elements) * DEVIATION * (terms + 1)
     found = 2.0 ** -(unit.sum_bits + 1) * rounded / math.sqrt(unit.block)
     steps = math.ceil(terms / unit.block) + 1

@@ -118,7 +118,7 @@ def law_of(problem: Conv2d | Gemm, data: Data, unit: Unit | None = None) -> Tole
 
 
 def _finished_bound(truth: Reference, finished: Finished, law: Tolerance, result: DType) -> Float:
-    """Of what an epilogue, computed in f32 or wider, made of a sum.
+    """Bound of what an epilogue, computed in f32 or wider, made of a sum.
 
     An integer is right between those that the ends of the value's own bound become: where both ends are
     beyond the same end of the type, only that one is.

@@ -169,7 +169,7 @@ def _full(
 
 
 def _place(operand: Operand) -> dict[str, npt.NDArray[Any]]:
-    """Of every element, its index along each dimension."""
+    """Index of every element along each dimension."""
     return dict(zip(operand.layout, np.ogrid[*(slice(size) for size in operand.shape)], strict=True))
 
 

@@ -37,7 +37,7 @@ PRODUCTS = 4
 
 
 def read_bits(operand: DType) -> int:
-    """Of a significand, those that a product reads."""
+    """Bits of a significand that a product reads."""
     return operand.read_bits or operand.significand_bits
 
 

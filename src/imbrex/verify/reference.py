@@ -27,7 +27,7 @@ Float = npt.NDArray[np.float64]
 Slices = tuple[slice, slice]
 
 SPARSE = 4
-"""Of a matrix that has so many zeros for a number, and more, the zeros are left out."""
+"""Zeros a number from which on a matrix is sparse: its zeros are then left out."""
 
 
 @dataclass(frozen=True)

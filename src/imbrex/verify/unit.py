@@ -68,7 +68,7 @@ pairs of pairs, each rounded to nearest (MMA-Sim), which is never worse than one
 
 
 def unit_of(chip: str | None, operand: DType) -> Unit:
-    """Of that GPU, or of a CPU where there is none, a lane-level build too."""
+    """The unit of that GPU, or of a CPU where there is none, a lane-level build too."""
     if operand.accumulator == F64:
         return PLAIN_F64
     return PLAIN if chip is None else UNITS[chip].get(operand.name, PLAIN)

@@ -27,7 +27,7 @@ def is_dense(dims: Sequence[Dim], strides: Sequence[int]) -> bool:
 
 
 def strided(dims: Sequence[Dim], strides: Sequence[int]) -> Map:
-    """From coordinates of these dims to an array without gaps that holds them."""
+    """Map from coordinates of these dims to an array without gaps that holds them."""
     apart = [(d, s) for d, s in zip(dims, strides, strict=True) if s > 0]
     below = _whole(sorted(apart, key=lambda of: -of[1])) or _flat(apart)
     if len(apart) == len(dims):

@@ -21,7 +21,7 @@ from imbrex.bench.isolated import Failed, Isolated
 __all__ = ["Campaign"]
 
 LIMIT_S = 60.0
-"""Of one row: compilation, cuDNN's search, the check and the rounds."""
+"""Time limit of one row: compilation, cuDNN's search, the check and the rounds."""
 
 
 @dataclass(frozen=True)

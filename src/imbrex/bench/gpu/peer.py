@@ -35,7 +35,7 @@ def peer_calls(name: str, problem: Problem, sets: Sequence[Tensors]) -> list[Cal
 
 
 def peer_versions() -> dict[str, str]:
-    """Of each library that a time may come from."""
+    """Versions of the libraries that a time may come from."""
     torch: Any = import_module("torch")
     found = {"torch": str(torch.__version__), "cuda": str(torch.version.cuda)}
     if torch.backends.cudnn.is_available():

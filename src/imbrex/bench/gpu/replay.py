@@ -37,7 +37,7 @@ class Replay:
 
 
 def wait(limit_s: float = PATIENCE_S) -> None:
-    """Until the GPU has done all that was queued; TimeoutError where a kernel seems to wait for ever."""
+    """Waits until the GPU has done all that was queued; TimeoutError where a kernel seems to hang."""
     torch: Any = import_module("torch")
     mark = torch.cuda.Event()
     mark.record()

@@ -21,7 +21,7 @@ BYTES = 256 << 20
 MOST = 256
 LEAST = 2
 SHARE = 0.35
-"""Of the memory that is free, at most."""
+"""Largest share of the free memory that rotating arrays take."""
 
 
 @dataclass(frozen=True)

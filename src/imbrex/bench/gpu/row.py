@@ -192,7 +192,7 @@ def _function(turning: Rotation) -> dict[str, Call]:
 
 
 def _peers(entry: Entry, turning: Rotation) -> tuple[dict[str, list[Call]], dict[str, str]]:
-    """Those that can compute it, and why the others do not."""
+    """Peers that can compute it, and why the others do not."""
     found: dict[str, list[Call]] = {}
     missing: dict[str, str] = {}
     for name in entry.peers:

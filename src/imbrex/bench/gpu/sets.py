@@ -113,7 +113,7 @@ def _windows(
     table: Iterable[tuple[str, int, int, int, int, int, int]],
     directions: Iterable[Direction] = DIRECTIONS,
 ) -> Found:
-    """Of (name, channels, filters, size, window, stride, groups), 128 images."""
+    """Convolutions of 128 images from (name, channels, filters, size, window, stride, groups)."""
     filters, inputs, outputs = LAYOUTS[layout]
     for name, c, k, size, window, stride, groups in table:
         for direction in directions:

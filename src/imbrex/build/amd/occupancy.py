@@ -36,7 +36,7 @@ class Occupancy:
 
 
 def occupancy(usage: Usage, chip: str) -> Occupancy:
-    """Of one kernel, where the launch is large enough to fill the chip, one of AMD's."""
+    """Occupancy of one kernel, where the launch is large enough to fill the chip, one of AMD's."""
     gpu = GPU_TARGETS[chip]
     slots = gpu.slots
     assert slots is not None, chip

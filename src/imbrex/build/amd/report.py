@@ -21,7 +21,7 @@ __all__ = ["Resources", "resources"]
 
 @dataclass(frozen=True)
 class Resources:
-    """Of one kernel.  hot_loop: None where no loop has a matrix instruction.  lds: None where not counted."""
+    """Needs of one kernel.  hot_loop: None where no loop multiplies matrices.  lds: None if not counted."""
 
     usage: Usage
     occupancy: Occupancy
@@ -67,7 +67,7 @@ class Resources:
 def resources(
     assembly: str, chip: str, *, lds: Mapping[str, LdsCost] | None = None, ask_mca: bool = False
 ) -> tuple[Resources, ...]:
-    """Of every kernel in the text.
+    """Resources of every kernel in the text.
 
     lds: by kernel.  ask_mca: llvm-mca's opinion of the hot loop, too, where it is installed.
     """

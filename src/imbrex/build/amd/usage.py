@@ -50,7 +50,7 @@ class Usage:
 
 
 def usages(assembly: str) -> tuple[Usage, ...]:
-    """Of every kernel in the text, in its order."""
+    """Registers, spills and LDS of every kernel in the text, in its order."""
     metadata = _METADATA.search(assembly)
     assert metadata is not None, "the compiler wrote no metadata"
     given = {found["name"]: _numbers(found["lines"]) for found in _DESCRIPTOR.finditer(assembly)}

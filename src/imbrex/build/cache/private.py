@@ -26,7 +26,7 @@ STALE_S = 86_400.0
 LOCK = ".in-use"
 
 recipes: dict[str, dict[str, Any]] = {}
-"""Of this process, that no cache would take."""
+"""Recipes of this process that no cache would take."""
 
 _entries: dict[str, Path] = {}
 _locks: list[object] = []

@@ -60,12 +60,12 @@ class Cache:
 
     @property
     def root(self) -> Path | None:
-        """Of the entries; None where the directory is not used."""
+        """Folder of the entries; None where the directory is not used."""
         return None if self._own is None else self._own.root
 
     @property
     def shared_root(self) -> Path | None:
-        """Of the entries of the shared cache; None without one."""
+        """Folder of the shared cache's entries; None without one."""
         return None if self._shared is None else self._shared.root
 
     def object(self, key: str, build: Callable[[Path], None], needed: Collection[str] = ()) -> Stored:

@@ -25,7 +25,7 @@ _FLAGS = os.O_WRONLY | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """Of the cache at `root`."""
+    """Counts what the cache at `root` holds."""
 
     root: Path
 

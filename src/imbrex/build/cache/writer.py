@@ -39,7 +39,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """Of the cache that `reader` reads.  What cannot be written is an OSError."""
+    """Writes the cache that `reader` reads.  What cannot be written is an OSError."""
 
     reader: Reader
 

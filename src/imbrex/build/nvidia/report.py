@@ -59,19 +59,19 @@ class Geometry:
 
 @dataclass(frozen=True, slots=True)
 class KernelResources:
-    """Of one kernel."""
+    """What one kernel needs."""
 
     usage: CubinUsage
     geometry: Geometry
 
     @property
     def registers(self) -> int:
-        """Of a thread, as the kernel starts."""
+        """Registers of a thread, as the kernel starts."""
         return self.usage.registers
 
     @property
     def shared_bytes(self) -> int:
-        """Of a workgroup, static and dynamic."""
+        """Shared memory of a workgroup, static and dynamic."""
         return self.usage.static_shared_bytes + self.geometry.dynamic_shared_bytes
 
     @property
@@ -128,7 +128,7 @@ class KernelResources:
 
 
 def kernel_resources(log: str, geometries: Sequence[Geometry]) -> tuple[KernelResources, ...]:
-    """Of each kernel that is launched, in the order of launches; log: the compiler's."""
+    """Resources of each kernel that is launched, in the order of launches; log: the compiler's."""
     used = {usage.kernel: usage for usage in usages(log)}
     first = {g.kernel: g for g in reversed(geometries)}
     return tuple(
@@ -137,7 +137,7 @@ def kernel_resources(log: str, geometries: Sequence[Geometry]) -> tuple[KernelRe
 
 
 def usages(log: str) -> tuple[CubinUsage, ...]:
-    """Of every kernel in the log, in its order; functions that were not inlined are left out."""
+    """What the log says of every kernel, in its order; functions that were not inlined are left out."""
     found: dict[str, CubinUsage] = {}
     remarks: list[str] = []
     entry = of = ""
@@ -165,7 +165,7 @@ def usages(log: str) -> tuple[CubinUsage, ...]:
 
 
 def _of(kernel: str, remarks: Sequence[str]) -> tuple[str, ...]:
-    """Those that name the kernel, and those that name none."""
+    """Lines that name the kernel, and those that name none."""
     named = ((remark, _IN.search(remark)) for remark in remarks)
     return tuple(dict.fromkeys(remark for remark, name in named if name is None or name["name"] == kernel))
 

@@ -32,7 +32,7 @@ class Words(Protocol):
         ...
 
     def target(self, dest: Ref, width: int) -> tuple[str, str]:
-        """Of a store to global memory: its template's arguments, and its place."""
+        """Template arguments and place of a store to global memory."""
         ...
 
     def direct(self, move: Move) -> str:

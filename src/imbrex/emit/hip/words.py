@@ -16,7 +16,7 @@ from imbrex.lower.stmt import Buffer, Kernel, Let, Move, Ref, View, walk
 
 @dataclass(frozen=True)
 class HipWords:
-    """Of one kernel, after `by_wave` and `share`."""
+    """Texts of one kernel, after `by_wave` and `share`."""
 
     kernel: Kernel
 

@@ -20,7 +20,7 @@ class Phased(NamedTuple):
 
 
 def phase_box_of(given: Ints | None) -> PhaseBox:
-    """Of an attribute; one phase where there is none."""
+    """Phase box of an attribute; one phase where there is none."""
     return ONE_PHASE if given is None else PhaseBox(*given.data)
 
 

@@ -154,7 +154,7 @@ class WarpgroupGemmOp(MiopenOp):
 
     @property
     def own_columns(self) -> int:
-        """Of a consumer: those of a tile, but where consumers share a window's taps; by warps, of one tap."""
+        """Columns of a consumer: a tile's, but where consumers share a window's taps; by warps, one tap's."""
         if self.b_halo is None:
             return self.n_per_block.data
         by_warps = self.diagonal is not None
@@ -162,7 +162,7 @@ class WarpgroupGemmOp(MiopenOp):
 
     @property
     def units(self) -> int:
-        """Of all batches."""
+        """Units of all batches: what a cluster computes at a time."""
         rows, columns = self.cluster_
         return self.grid_.workgroups // (rows * columns)
 

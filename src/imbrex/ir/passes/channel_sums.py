@@ -36,7 +36,7 @@ from imbrex.view.work.numbering import Shared
 __all__ = ["sums_over_strips"]
 
 ORDER = "y x slot"
-"""Of the sums of a work item."""
+"""Order of the sums of a work item."""
 
 
 def sums_over_strips(op: ConvOp, box: Box | None, run: Run) -> None:

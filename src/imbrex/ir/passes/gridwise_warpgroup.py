@@ -24,7 +24,7 @@ from imbrex.ir.source import InvalidOp
 from imbrex.view.work.streamk import WORDS, Plan, Tiles
 
 THREADS: Final = 128
-"""Of a warpgroup."""
+"""Threads of a warpgroup."""
 
 
 def launch(op: GridwiseGemmExOp, run: Run) -> None:

@@ -34,9 +34,9 @@ __all__ = [
 
 _MEND = "pip install 'imbrex[cuda]' adds cuda-bindings; the driver comes with the machine"
 UNASKED_BYTES = 48 * 1024
-"""Of dynamic shared memory, which a kernel has without being prepared for it."""
+"""Dynamic shared memory that a kernel has without being prepared for it."""
 MAP_BYTES = 128
-"""Of a tensor map, as a kernel takes it."""
+"""Size of a tensor map, as a kernel takes it."""
 _LARGE_CLUSTER = 8
 _CAPABILITY = {"sm_90a": (9, 0)}
 
@@ -81,7 +81,7 @@ def _expect_capability(cuda: Any, chip: str, device: int) -> None:
 
 
 def gpu_text(cuda: Any, device: int = 0) -> str:
-    """Its name and architecture, such as `NVIDIA H200 (sm_90)`."""
+    """Name and architecture of a GPU, such as `NVIDIA H200 (sm_90)`."""
     (name,) = done(cuda.cuDeviceGetName(96, device), "asking the GPU its name")
     major, minor = _capability(cuda, device)
     word = name.decode(errors="replace") if isinstance(name, bytes) else str(name)
@@ -111,7 +111,7 @@ def driver_version(cuda: Any) -> int:
 
 
 def current_device(cuda: Any) -> int:
-    """Of this thread's context; the first GPU where there is none yet."""
+    """Device of this thread's context; the first GPU where there is none yet."""
     (context,) = done(cuda.cuCtxGetCurrent(), "asking for the current GPU")
     if not int(context):
         return 0

@@ -193,7 +193,7 @@ class CudaKernel(GpuKernel):
 
     @property
     def _wanted(self) -> tuple[tuple[str, int, int], ...]:
-        """Of each kernel the most that its launches ask."""
+        """Name of each kernel with the most that its launches ask."""
         most: dict[str, tuple[str, int, int]] = {}
         for step in self.launches:
             _, shared_bytes, cluster = most.get(step.kernel, ("", 0, 1))

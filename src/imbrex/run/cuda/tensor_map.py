@@ -78,7 +78,7 @@ def encoded(cuda: Any, tensor: TensorMap, address: int, driver_version: int) -> 
 
 
 def _span_bytes(form: Walk, bytes_each: int) -> int:
-    """From the first element to behind the last, at least all elements."""
+    """Bytes from the first element to behind the last, at least all elements."""
     strides = (1, *form.strides)
     span = 1 + sum((size - 1) * stride for size, stride in zip(form.sizes, strides, strict=True))
     return max(span, prod(form.sizes)) * bytes_each

@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 HOST_FLOPS = 2 * 10**10
-"""Of the largest problem whose reference NumPy computes."""
+"""Work of the largest problem whose reference NumPy computes."""
 
 OPERATIONS: Mapping[str, str] = {
     **{name: name for name in ("add", "subtract", "relu", "clamp", "abs", "tanh", "sigmoid")},
@@ -46,7 +46,7 @@ OPERATIONS: Mapping[str, str] = {
     "min": "minimum",
     "max": "maximum",
 }
-"""Of epilogues, as torch calls them."""
+"""Operations of epilogues, as torch calls them."""
 ACTIVATIONS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "silu": ("silu", {}),
     "gelu": ("gelu", {}),
@@ -225,7 +225,7 @@ def _saturated(values: Tensor, element: DType) -> Tensor:
 
 
 def _bound(problem: Problem, truth: Truth, want: Tensor, what: Known, unit: Unit | None) -> Tensor:
-    """Of every element; 0 where it has to be exact."""
+    """Bound of every element; 0 where it has to be exact."""
     torch: Any = import_module("torch")
     epilogue = problem.epilogue
     is_exact = what.is_exact or not problem.dtype.is_float

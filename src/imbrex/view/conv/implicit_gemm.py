@@ -124,7 +124,7 @@ def backward_data_v4r1(
 
 
 def phases(conv: Convolution) -> tuple[tuple[Phase, Phase], ...]:
-    """Of rows and of columns, those of `backward_data_v4r1`, in its order."""
+    """Phases of rows and of columns in `backward_data_v4r1`, in its order."""
     return tuple(product(_phases(conv.height), _phases(conv.width)))
 
 

@@ -68,7 +68,7 @@ class Rows:
 
     @property
     def phase(self) -> int:
-        """Of the neighbours, the one that is met."""
+        """The neighbour that is met."""
         return self.start if self.is_alone else 0
 
     @property

@@ -60,7 +60,7 @@ def phase_tiles(conv: Convolution, channel_multiple: int = 1, vector: int = 1) -
 
 
 def phase_count(conv: Convolution) -> int:
-    """Of a tile; 0 where no tap meets a row."""
+    """Phases of a tile; 0 where no tap meets a row."""
     return max((rows.neighbours for rows in row_products(conv.height)), default=0) * conv.width.stride
 
 
@@ -97,7 +97,7 @@ def _stacked(below: tuple[Layer, ...], **gemm: str) -> Map:
 
 
 def _columns(width: Axis) -> int:
-    """Of the input, of each residue."""
+    """Columns of the input in each residue."""
     return -(-width.image // width.stride)
 
 

@@ -74,7 +74,7 @@ class Strips:
         return self.height.places[-1] - self.low[0] + 1, columns + -columns % self.vector
 
     def window(self, dims: Sequence[Dim], rows: str, columns: str) -> tuple[Layer, ...]:
-        """Of an array with these dims, whose rows and columns have these names."""
+        """Window over an array with these dims, whose rows and columns have these names."""
         axes = {rows: ("row", "h_strip", self.height, 0), columns: ("column", "w_strip", self.width, 1)}
         pads: dict[str, Entry] = {}
         slid: dict[str, Entry] = {}
@@ -120,7 +120,7 @@ class Strips:
         return (*self.numbering.layers(placed[0].upper), *placed)
 
     def channels(self, dims: Sequence[Dim], order: str) -> tuple[Layer, ...]:
-        """From (place, g_block, g_lane) to the filter."""
+        """Map from (place, g_block, g_lane) to the filter."""
         below = self._padded(dims, {})
         sizes = self.numbering.sizes
         entries: dict[str, Entry] = {d.name: (PassThrough(), d.name, d.name) for d in below.upper}
@@ -140,7 +140,7 @@ class Strips:
         return layer_over(dims, *((rules.get(d.name, PassThrough()), d.name, d.name) for d in dims))
 
     def registers(self, rows: int | None = None) -> tuple[Dim, ...]:
-        """Of a row of a window, or of a strip with so many rows."""
+        """Registers of a row of a window, or of a strip with so many rows."""
         if rows is None:
             return Dim("column", self.window_size[1]), Dim("slot", self.slots)
         return Dim("row", rows), Dim("column", self.width.strip), Dim("slot", self.slots)

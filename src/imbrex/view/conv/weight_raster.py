@@ -56,17 +56,17 @@ class WeightRaster:
 
     @property
     def _strips(self) -> int:
-        """Of an image."""
+        """Strips of an image."""
         return -(-self.conv.height.out // self.rows)
 
     @property
     def _parts(self) -> int:
-        """Of the images, as many as all shares want: those that there are, or more."""
+        """Parts of the images, as many as all shares want: those that there are, or more."""
         return -(-self.steps * self.shares // self._strips)
 
     @cached_property
     def view(self) -> GemmView:
-        """Of C the array is that of all shares' filters: the share, then the filter's dims."""
+        """View of C, whose array is all shares' filters: the share, then the filter's dims."""
         plain = backward_weight(self._grown, taps_first=True)
         output = self._cropped(self.conv.output, self._grown.output)
         images = self._cropped(self.conv.input, self._grown.input)

@@ -32,7 +32,7 @@ NOT_SERVED: Final = (
 STRIDE_BYTES: Final = 16
 """What tensor maps want strides to be multiples of."""
 ROW_BYTES: Final = 128
-"""Of shared memory, the longest."""
+"""Longest row of shared memory."""
 
 Entry = tuple[Rule, str, str]
 
@@ -81,12 +81,12 @@ class WholeImages:
         )
 
     def _filter(self, **gemm: str) -> Map:
-        """Of one tap."""
+        """The filter of one tap."""
         below = layer_over(self.conv.filter, (PassThrough(), "k", "k"), (Merge(), "c", "c y x"))
         return Map((_numbered(below.upper, gemm), below))
 
     def _images(self, array: Sequence[Dim], channel: str, **gemm: str) -> Map:
-        """Of an array of images, their positions counted up."""
+        """An array of images, their positions counted up."""
         *_, rows, columns = (d.name for d in array)
         kept: list[Entry] = [(PassThrough(), name, name) for name in ("n", channel)]
         planes = layer_over(array, *kept, (Merge(), "at", f"{rows} {columns}"))

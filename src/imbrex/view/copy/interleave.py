@@ -33,7 +33,7 @@ __all__ = ["Interleave", "interleaves"]
 VECTOR_BYTES: Final = 16
 """The widest access of a work item."""
 MOVED_BYTES: Final = 32
-"""Of a work item, on their way together; more made the stores of an H200 slower."""
+"""Bytes of a work item that are on their way together; more made the stores of an H200 slower."""
 READ_BYTES: Final = 64
 """Bytes of a work item that reads a phase out of the input, under way together."""
 
@@ -70,7 +70,7 @@ class Interleave:
 
     @property
     def residues(self) -> int:
-        """Of columns."""
+        """Residues of columns."""
         return self.conv.width.stride
 
     @cached_property

@@ -29,11 +29,11 @@ from imbrex.view.copy.turned_tile import Entry, TurnedTile, launched, passing
 __all__ = ["LineTiles", "line_tiles"]
 
 MOST_BYTES: Final = 16 * 1024
-"""Of a tile in shared memory."""
+"""Most bytes of a tile in shared memory."""
 ENOUGH_BYTES: Final = 8 * 1024
-"""That a workgroup brings."""
+"""Bytes of a workgroup that are enough."""
 LEAST_ROWS: Final = 4
-"""Of a tile: two sectors of the caches."""
+"""Fewest rows of a tile: two sectors of the caches."""
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ def line_tiles(
 
 
 class _Line(NamedTuple):
-    """Of `span` elements the first `read` are, of which every `step`-th is taken."""
+    """A line: of `span` elements the first `read` are, of which every `step`-th is taken."""
 
     step: int
     span: int

@@ -31,11 +31,11 @@ from imbrex.view.copy.turned_tile import Entry, TurnedTile, launched, passing
 __all__ = ["PlaneTiles", "plane_tiles"]
 
 MOST_BYTES: Final = 32 * 1024
-"""Of a tile in shared memory: several workgroups have room at a time."""
+"""Most bytes of a tile in shared memory: several workgroups have room at a time."""
 ENOUGH_BYTES: Final = 12 * 1024
-"""That a workgroup brings, with which as many as have room keep memory busy."""
+"""Bytes of a workgroup with which as many workgroups as have room keep memory busy."""
 LEAST_ROWS: Final = 2
-"""Of a tile that is shorter than the channels allow: a sector of the caches."""
+"""Fewest rows of a tile that is shorter than the channels allow: a sector of the caches."""
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,7 @@ class TurnedTile:
 
     @property
     def positions(self) -> int:
-        """Of a channel, that are taken."""
+        """Positions of a channel that are taken."""
         return prod(d.size for d in self.seen)
 
     @property
@@ -62,7 +62,7 @@ class TurnedTile:
 
     @property
     def stores(self) -> int:
-        """Of a workgroup, those of rounded positions too."""
+        """Stores of a workgroup, those of rounded positions too."""
         return self.steps * self.tiles * TOGETHER * self.rows
 
     @property
@@ -179,7 +179,7 @@ class TurnedTile:
 
     @property
     def _elements(self) -> int:
-        """Of a channel, which are also the pieces of a row."""
+        """Elements of a channel, which are also the pieces of a row."""
         return prod(d.size for d in self.inside)
 
 

@@ -75,7 +75,7 @@ class LineFilter:
 
     @cached_property
     def part(self) -> SharedTile:
-        """Of one tap and block, as a tile of its own: its rows follow one another in `tile`, too."""
+        """The part of one tap and block as a tile of its own: its rows follow one another in `tile`, too."""
         return SharedTile(self.depth, self.each, self.element_bytes, self.major, self.swizzle)
 
     @property

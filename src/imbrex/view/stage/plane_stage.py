@@ -24,11 +24,11 @@ __all__ = ["COLUMNS", "LINE_BYTES", "LineTile", "PlaneStage", "halo_lines", "lin
 
 LINE_BYTES: Final = 128
 COLUMNS: Final = 3
-"""Of a window."""
+"""Columns of a window."""
 SECTOR_BYTES: Final = 32
-"""At which the copy engine brings a row more than twice as fast as inside of one."""
+"""Bytes at whose multiples the copy engine brings a row more than twice as fast as inside of one."""
 LEAST_BYTES: Final = 8
-"""That a lane reads: where lines of a plane begin, as far as they are not whole pieces of 16."""
+"""Fewest bytes that a lane reads: where lines of a plane begin, as far as they are not whole pieces of 16."""
 
 
 def line_of(width: int, element_bytes: int) -> int:
@@ -76,12 +76,12 @@ class LineTile:
 
     @property
     def rows(self) -> int:
-        """Of shared memory, that a group of a channel has."""
+        """Rows of shared memory that a group of a channel has."""
         return rows_of(self.abreast, self.width, self.stored.element_bytes)
 
     @property
     def groups(self) -> int:
-        """Of an image."""
+        """Groups of an image."""
         return self.stored.k // (self.rows * self.stored.row * self.images)
 
     @property
@@ -140,7 +140,7 @@ class PlaneStage:
 
     @property
     def strips(self) -> int:
-        """Of an image."""
+        """Strips of an image."""
         return -(-self.height // self.rows)
 
     @property
@@ -174,7 +174,7 @@ class PlaneStage:
 
 
 def rows_of(lines: int, width: int, element_bytes: int) -> int:
-    """Of shared memory, that a group of neighbouring lines fills, the last one counted up."""
+    """Rows of shared memory that a group of neighbouring lines fills, the last one counted up."""
     return -(-((lines - 1) * width + line_of(width, element_bytes)) * element_bytes // LINE_BYTES)
 
 

@@ -148,7 +148,7 @@ class SharedTile:
         return element.const * self.element_bytes
 
     def _bytes_between(self, along: int = 0, across: int = 0) -> int:
-        """From (0, 0) to so many elements along and rows across, inside the tile or further on."""
+        """Bytes from (0, 0) to so many elements along and rows across, inside the tile or further on."""
         return self._byte_offset(*((along, across) if self.major == "k" else (across, along)))
 
 

@@ -29,7 +29,7 @@ from imbrex.view.stage.shared_tile import ATOM_ROWS, CODES, UNUSED_BYTES, Descri
 __all__ = ["PIXELS", "TapTile", "uneven"]
 
 PIXELS: Final = 16
-"""Of a raster, that one instruction multiplies: wgmma's K of 16-bit types."""
+"""Pixels of a raster that one instruction multiplies: wgmma's K of 16-bit types."""
 
 
 @dataclass(frozen=True)

@@ -86,7 +86,7 @@ class TileKernel:
         return self.instruction.wave * prod(self.waves)
 
     def bits(self, operand: Operand) -> int:
-        """Of an element in memory."""
+        """Bits of an element in memory."""
         return BITS[self.instruction.element(operand)]
 
     def load_bytes(self, operand: Operand) -> float:

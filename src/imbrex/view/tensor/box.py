@@ -30,7 +30,7 @@ class Digit:
 
 
 ALONE = Digit(0, 1, 1)
-"""Of an axis along which a box has one place."""
+"""Digit of an axis along which a box has one place."""
 
 
 def boxed(space: Space, runs: Sequence[Run], swizzle: int, inner: str) -> Box | Refused:

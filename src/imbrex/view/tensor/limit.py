@@ -11,7 +11,7 @@ __all__ = ["ALIGNMENT", "beyond_limits"]
 
 ALIGNMENT: Final = 16
 MOST_SIZE: Final = 1 << 31
-"""Of a dim whose coordinates a kernel counts, which are signed words; the driver takes twice as many."""
+"""Largest size of a dim whose coordinates, signed words, a kernel counts; the driver takes twice as many."""
 MOST_STRIDE_BYTES: Final = 1 << 40
 MOST_DIMS: Final = 5
 MOST_BOX: Final = 256
@@ -19,7 +19,7 @@ MOST_STEP: Final = 8
 MOST_CHANNELS: Final = 256
 MOST_PIXELS: Final = 1024
 CORNERS: Final = range(-128, 128)
-"""Of a window of two dims, beyond the image's own."""
+"""Range of the corners of a window of two dims, beyond the image's own."""
 MOST_OFFSET: Final = 255
 
 

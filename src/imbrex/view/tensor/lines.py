@@ -52,7 +52,7 @@ class Lines:
 
     @property
     def columns(self) -> int:
-        """Of the window."""
+        """Columns of the window."""
         return 1 + max(column for _, column in self.taps)
 
 
@@ -117,7 +117,7 @@ def _ordered(moves: Sequence[Moves], line: int, rows: int) -> tuple[list[Moves],
 
 
 def _taps(high: Moves, column: Moves) -> tuple[tuple[int, int], ...] | None:
-    """Of each tap its row and the number of its column; None where a row lacks columns, or is lacking."""
+    """Row and number of the column of each tap; None where a row lacks columns, or is lacking."""
     rows = high.taps - high.taps.min()
     shifts, numbers = np.unique(column.taps, return_inverse=True)
     found = tuple((int(y), int(x)) for y, x in zip(rows, numbers, strict=True))

@@ -143,7 +143,7 @@ def _with(values: Sequence[int], others: dict[int, int]) -> tuple[int, ...]:
 
 
 def _differs(form: Box, asked: Planes) -> str | None:
-    """At which tap another element is reached; None where it is the operand's own."""
+    """The tap at which another element is reached; None where it is the operand's own."""
     tile, sizes, (_, columns) = asked.tile, dict(asked.map.upper), asked.taps
     places = _places(asked.variables)
     env: dict[str, Any] = dict(zip(("batch", "tile", "step"), places, strict=True)) | {"part": 0}

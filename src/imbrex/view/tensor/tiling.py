@@ -84,7 +84,7 @@ class Tiling:
 
     @cached_property
     def runs(self) -> tuple[Run, ...] | Refused:
-        """Those of one part; the others have theirs `part` times further on."""
+        """Runs of one part; the others have theirs `part` times further on."""
         blocks, parts = self.tile.blocks, self.parts
         rows = blocks[0].d if self.tile.major == "k" else blocks[0].k
         if self.tile.major == "d" and len(blocks) % parts == 0:

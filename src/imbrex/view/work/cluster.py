@@ -35,7 +35,7 @@ def blocks_in_order(row_blocks: int, column_blocks: int, group: int) -> Map:
 
 
 def place_of(slot: Lin, number: Lin, clusters: int, turns: int = 1) -> Lin:
-    """Of a slot in a round."""
+    """Place of a slot in a round."""
     return (slot + number) % clusters if gcd(clusters, turns) > 1 else slot
 
 

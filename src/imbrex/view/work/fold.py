@@ -24,12 +24,12 @@ __all__ = ["Level", "Total", "levels"]
 LANES = 32
 """Neighbouring cells that a wave reads together."""
 MOST_VALUES = 16
-"""That a work item adds up at once, where there are work items for more parts."""
+"""Most values that a work item adds up at once, where there are work items for more parts."""
 
 
 @dataclass(frozen=True)
 class Level:
-    """From `count` values of each cell to `parts`."""
+    """A level: from `count` values of each cell to `parts`."""
 
     count: int
     parts: int
@@ -47,7 +47,7 @@ class Level:
 
     @property
     def elements(self) -> int:
-        """Of shared memory."""
+        """Elements of shared memory."""
         return (self.values - 1) * self.parts * self.cells + self.turns * self.workitems
 
     @property
@@ -103,7 +103,7 @@ class Level:
 
 
 def levels(count: int, cells: int, workitems: int) -> Iterator[Level]:
-    """Until one value is left."""
+    """Levels until one value is left."""
     while True:
         parts = 1
         while count // parts > MOST_VALUES and count % (parts * 2) == 0 and parts * 2 * cells <= workitems:
@@ -138,7 +138,7 @@ class Total:
         return -(-self.cells // LANES)
 
     def read(self) -> tuple[Layer, ...]:
-        """From (workgroup, workitem, value) to (share, cell)."""
+        """Map from (workgroup, workitem, value) to (share, cell)."""
         dims = (Dim("share", self.shares), Dim("cell", self.cells))
         parts = self.level.count
         padded = layer_over(
@@ -156,7 +156,7 @@ class Total:
         return launched, cut, padded
 
     def stored(self) -> tuple[Layer, ...]:
-        """From (workgroup, workitem, turn) to the cell."""
+        """Map from (workgroup, workitem, turn) to the cell."""
         padded = layer_over((Dim("cell", self.cells),), (self._more, "cell", "cell"))
         cut = layer_over(
             padded.upper, (Unmerge(), "workgroup cell", "cell"), workgroup=self.workgroups, cell=LANES

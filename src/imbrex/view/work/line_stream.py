@@ -35,7 +35,7 @@ class LineStreams:
 
     @property
     def most_lines(self) -> int:
-        """Of a stream."""
+        """Most lines of a stream."""
         return -(-self.tiles * self.lines // self.count)
 
     @property
@@ -44,7 +44,7 @@ class LineStreams:
         return min(self.tiles, (self.most_lines + self.lines - 2) // self.lines + 1)
 
     def first_line(self, slot: Lin, consumer: Lin) -> Lin:
-        """Of a stream, or the one before which it ends, which is that of the next consumer."""
+        """First line of a stream, or the one before which it ends, which is that of the next consumer."""
         stream = slot // self.filters * self.consumers + consumer
         return stream * (self.tiles * self.lines) // self.count
 

@@ -38,7 +38,7 @@ class Each:
         return -(-prod(self.sizes.values()) // self.workitems)
 
     def layers(self, dims: Sequence[Dim]) -> tuple[Layer, ...]:
-        """From (workgroup, workitem, other dims) to these dims."""
+        """Layers from (workgroup, workitem, other dims) to these dims."""
         all_numbers, kept = _complete(dims, self.sizes)
         numbered = layer_over(all_numbers.upper, (Merge(), "lane", " ".join(NUMBERS)), *kept)
         more = self.workgroups * self.workitems - prod(self.sizes.values())
@@ -75,7 +75,7 @@ class Shared:
         return self.shares * self.sizes["g_block"]
 
     def layers(self, dims: Sequence[Dim]) -> tuple[Layer, ...]:
-        """From (workgroup, workitem, turn, other dims but `image`) to these dims."""
+        """Layers from (workgroup, workitem, turn, other dims but `image`) to these dims."""
         all_numbers, kept = _complete(dims, self.sizes)
         single: tuple[Entry, ...] = ((Fixed(0), "", "image"),)
         kept = [*(e for e in kept if e[1] != "image"), *_passed(("g_block", "g_lane"))]
@@ -90,7 +90,7 @@ class Shared:
         return self.launched(cut.upper, ("turn", *inner)), cut, padded, merged, all_numbers
 
     def launched(self, dims: Sequence[Dim], inner: Sequence[str]) -> Layer:
-        """From (workgroup, workitem, inner dims) to share, strip_lane, g_block, g_lane and these."""
+        """Map from (workgroup, workitem, inner dims) to share, strip_lane, g_block, g_lane and these."""
         return layer_over(
             dims,
             (Merge(), "workgroup", "share g_block"),

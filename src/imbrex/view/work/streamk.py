@@ -40,11 +40,11 @@ Mode: TypeAlias = Literal[
 ]
 WORDS: Final = get_args(Mode)
 MODES: Final = WORDS[:-1]
-"""Those over any number of workgroups, on any machine."""
+"""Modes over any number of workgroups, on any machine."""
 
 FLAG_BYTES = 4
 ABREAST_SUMS: Final = 128 * 128
-"""Of the largest tile of which it was seen to gain."""
+"""Sums of the largest tile of which it was seen to gain."""
 
 
 @dataclass(frozen=True)

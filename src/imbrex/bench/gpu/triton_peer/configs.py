@@ -14,7 +14,7 @@ __all__ = ["Config", "Way", "configs", "parts_for"]
 
 Way: TypeAlias = Literal["tiles", "persistent", "parts", "pointers"]
 LEAST_STEPS = 4
-"""Of a part along k, or its start and its sum cost more than it saves."""
+"""Fewest steps of a part along k; with fewer its start and its sum cost more than it saves."""
 MOST_PARTS = 32
 
 
@@ -90,7 +90,7 @@ POINTERS = (
 
 
 def configs(m: int, n: int, k: int, processors: int, *, described: bool) -> tuple[Config, ...]:
-    """Those worth a try.  described: whether tensor descriptors can name all three matrices."""
+    """Configurations worth a try.  described: whether tensor descriptors can name all three matrices."""
     if not described:
         return POINTERS
     through = tuple(config for config in PERSISTENT if config.tiles(m, n) > processors)

@@ -33,7 +33,7 @@ KERNELS: dict[str, Any] = {
 GROUP = 8
 VECTOR_BYTES = 16
 SECONDS = 0.05
-"""Of the rounds of all configurations together; there are a few rounds at least."""
+"""Time of the rounds of all configurations together; there are a few rounds at least."""
 REFUSALS = (
     triton.runtime.errors.OutOfResources,
     triton.runtime.errors.PTXASError,
@@ -126,7 +126,7 @@ def _arguments(sides: Sides, config: Config, room: Sequence[Any]) -> list[Any]:
 
 
 def _named(sides: Sides, config: Config) -> dict[str, Any]:
-    """Of a launch: what the kernel is compiled for."""
+    """Named arguments of a launch: what the kernel is compiled for."""
     named: dict[str, Any] = {
         "ROWS": config.rows,
         "COLUMNS": config.columns,

@@ -15,7 +15,7 @@ __all__ = ["hot_loop_of", "loops"]
 
 
 def hot_loop_of(code: Code) -> tuple[Inst, ...]:
-    """Its instructions in the order of the text; empty where no loop holds a matrix instruction."""
+    """Instructions of the hot loop in the text's order; empty where no loop holds a matrix instruction."""
     found = loops(code)
     inner = [loop for loop in found if not any(other < loop for other in found)]
     counts = {loop: sum(unit_of(code.insts[i]) == "matrix" for i in loop) for loop in inner}

@@ -20,7 +20,7 @@ Purpose = Literal["index", "data"]
 
 
 def purposes(loop: Sequence[Inst]) -> dict[int, Purpose]:
-    """Of every vector instruction that is not a matrix instruction, by its position in the loop."""
+    """Purpose of every vector instruction that is not a matrix instruction, by its position in the loop."""
     valu = [i for i, inst in enumerate(loop) if unit_of(inst) == "valu"]
     users = _users(loop)
     index = {i for i in valu if loop[i].name.startswith(("v_cmp", "v_readfirstlane", "v_readlane"))}

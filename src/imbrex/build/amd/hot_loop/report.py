@@ -53,7 +53,7 @@ def hot_loop(
     conflicts: Conflicts | None = None,
     ask_mca: bool = False,
 ) -> HotLoop | None:
-    """Of `kernel`, or of the text's only one; None where no loop holds a matrix instruction.
+    """The hot loop of `kernel`, or of the text's only one; None where no loop holds a matrix instruction.
 
     waves: of one SIMD at a time (the kernel's occupancy).  waves_of_group: of those, one workgroup's.
     conflicts: none unless told; the text does not show which banks lanes meet in.
