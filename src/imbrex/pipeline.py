@@ -17,11 +17,11 @@ from imbrex.emit.bundle import Bundle, Facts, bundle
 from imbrex.emit.cuda.layout import launch_facts
 from imbrex.emit.cuda.order import early
 from imbrex.ir.dialect import context
+from imbrex.ir.from_problem import problem_module
 from imbrex.ir.ops.standard import ModuleOp
 from imbrex.ir.passes.affix_tuning import affixed
 from imbrex.ir.passes.blockwise_to_threadwise import BlockwiseToThreadwise
 from imbrex.ir.passes.gridwise_to_blockwise import GridwiseToBlockwise
-from imbrex.ir.problem_module import problem_module
 from imbrex.ir.source import InvalidOp, PassFault
 from imbrex.lower.build import program
 from imbrex.lower.lds_traffic import lds_traffic

@@ -27,8 +27,8 @@ from imbrex.cli.meaning import executed, small
 from imbrex.config import tiles
 from imbrex.diagnostic import Diagnostic
 from imbrex.ir.dialect import load
+from imbrex.ir.from_problem import problem_module
 from imbrex.ir.printed import print_module
-from imbrex.ir.problem_module import problem_module
 from imbrex.kernel import goal
 from imbrex.kernel.order import ALGORITHMS, expected_algorithm
 from imbrex.pipeline import Request

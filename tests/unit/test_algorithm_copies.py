@@ -13,7 +13,7 @@ from imbrex.algorithm.passes import to_product
 from imbrex.chip import GPU_TARGETS
 from imbrex.config.request import Request
 from imbrex.ir.dialect import context
-from imbrex.ir.problem_module import problem_module
+from imbrex.ir.from_problem import problem_module
 from imbrex.problem import Conv2d
 from imbrex.problem.conv import Direction
 

@@ -21,13 +21,13 @@ from imbrex.config.request import Request
 from imbrex.config.tiles import AUTO, DATA_PARALLEL, Auto, TileSchedule
 from imbrex.ir.chain import map_of
 from imbrex.ir.dialect import context
+from imbrex.ir.from_problem import problem_module
 from imbrex.ir.ops.grid import GridwiseGemmOp, LaunchOp
 from imbrex.ir.ops.memory import FillOp
 from imbrex.ir.ops.standard import ModuleOp
 from imbrex.ir.ops.workspace import WorkspaceOp
 from imbrex.ir.passes.affix_tuning import choices, gemm_context, products_of
 from imbrex.ir.passes.halo_weight import halo_weight_tuning
-from imbrex.ir.problem_module import problem_module
 from imbrex.problem.operand import expect_addressable
 
 __all__ = ["configured", "schedule_of", "untuned", "word_in_ir"]

@@ -23,12 +23,12 @@ from imbrex.config.request import Request
 from imbrex.config.warpgroup import choice as warpgroup_choice
 from imbrex.config.warpgroup.cost import copy_cycles
 from imbrex.ir.dialect import context
+from imbrex.ir.from_problem import problem_module
 from imbrex.ir.ops.grid import GridwiseGemmOp, LaunchOp
 from imbrex.ir.ops.memory import FillOp
 from imbrex.ir.passes.affix_tuning import gemm_context
 from imbrex.ir.passes.halo import halo_tuning
 from imbrex.ir.passes.halo_weight import halo_weight_tuning
-from imbrex.ir.problem_module import problem_module
 from imbrex.ir.shape import shape_of
 from imbrex.problem import Conv2d, Problem
 

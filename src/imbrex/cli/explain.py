@@ -31,7 +31,7 @@ from imbrex.run.machine import machine
 __all__ = ["command", "request_of"]
 
 
-TOPICS = {"mma": "mma", "swizzle": "swizzle", "schedule": "share"}
+TOPICS = {"mma": "mma", "swizzle": "swizzle", "schedule": "schedule"}
 """First words that are no problem, and the modules that answer them."""
 
 

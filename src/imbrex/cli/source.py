@@ -60,7 +60,7 @@ def _read(source: str) -> list[Asked]:
 
 def _parsed(text: str, file: str | None) -> list[Asked]:
     if (file or "").endswith(".mlir") or text.lstrip().startswith(IR_WORDS):
-        from imbrex.ir.module_problem import problems_of
+        from imbrex.ir.to_problem import problems_of
 
         return [Asked(s.problem, s.name, s.algorithm) for s in problems_of(text, file or "<text>")]
     return [

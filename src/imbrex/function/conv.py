@@ -10,12 +10,12 @@ from typing import Any, NamedTuple, TypeAlias
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import DType
 from imbrex.function.array import KERNELS, Laid, as_output, computed, expect_apart, laid, shared_element
+from imbrex.function.call_target import CallTarget, call_target
 from imbrex.function.finish import epilogue_of, further, laid_further
 from imbrex.function.layout import Names, following
 from imbrex.function.memory import Memory
-from imbrex.function.place import Place, place
+from imbrex.function.memory_of import memory_of
 from imbrex.function.plan import planned, remember
-from imbrex.function.whose import memory_of
 from imbrex.function.window import Padding, Pair, Window, integers, same_pads, window
 from imbrex.kernel import Emulate, Kernel, compile
 from imbrex.problem import Conv2d, Direction, Role
@@ -185,7 +185,7 @@ def _result(
     if out is not None:
         expect_apart(result, {word: array for word, (_, array) in arrays.items()})
     read = laid_further(more or {}, problem.k, result, out)
-    where = place(words.target, words.emulate, threads, memory.target)
+    where = call_target(words.target, words.emulate, threads, memory.target)
     indexed = memory.returned(result.as_indexed(), values[0]) if out is None else out
     if is_empty:
         memory.clear(result.array)
@@ -282,7 +282,7 @@ def _problem(
 
 
 @lru_cache(maxsize=KERNELS)
-def _kernel(problem: Conv2d, layouts: Names, where: Place) -> Kernel:
+def _kernel(problem: Conv2d, layouts: Names, where: CallTarget) -> Kernel:
     """For the arrays as they lie in memory."""
     filter_, input_, output = layouts
     lying = replace(problem, filter_layout=filter_, input_layout=input_, output_layout=output)

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import DType
 from imbrex.function.array import KERNELS, Laid, computed, expect_apart, shared_element
+from imbrex.function.call_target import CallTarget, call_target
 from imbrex.function.finish import epilogue_of, further, laid_further, stored
 from imbrex.function.matrix import Apart, Matrices, matrices, result
 from imbrex.function.memory import Memory
-from imbrex.function.place import Place, place
+from imbrex.function.memory_of import memory_of
 from imbrex.function.plan import planned, remember
-from imbrex.function.whose import memory_of
 from imbrex.kernel import Emulate, Kernel, compile
 from imbrex.problem import Gemm
 from imbrex.problem.epilogue import Epilogue
@@ -90,7 +90,7 @@ def _product(
     for name, value in (("a", a), ("b", b)):
         expect_numbers(value, name)
     memory = memory_of(a, words.target)
-    where = place(words.target, words.emulate, threads, memory.target)
+    where = call_target(words.target, words.emulate, threads, memory.target)
     left = matrices(a, "a", words.transposes[0], memory)
     right = matrices(b, "b", words.transposes[1], memory)
     element = computed(shared_element({"a": left.laid, "b": right.laid}), words.compute)
@@ -188,7 +188,7 @@ def _kernel(
     scales: tuple[float, float],
     element: DType,
     after: Epilogue | None,
-    where: Place,
+    where: CallTarget,
     algorithm: str | None,
 ) -> Kernel:
     m, n, k, batch = sizes

@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 import pytest
 
 from imbrex.cli import COMMANDS, doctor
+from imbrex.ir.from_problem import problem_module
 from imbrex.ir.printed import print_module
-from imbrex.ir.problem_module import problem_module
 from imbrex.problem import Gemm
 from imbrex.version import __version__
 

@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from imbrex.ir.dialect import context, load
+from imbrex.ir.from_problem import problem_module
 from imbrex.ir.meaning import execute
 from imbrex.ir.passes.affix_tuning import AffixTuning
 from imbrex.ir.passes.blockwise_to_threadwise import BlockwiseToThreadwise
@@ -19,7 +20,6 @@ from imbrex.ir.passes.conv_to_gemm import ConvToGemm
 from imbrex.ir.passes.gridwise_to_blockwise import GridwiseToBlockwise
 from imbrex.ir.passes.unfold import UnfoldContiguous
 from imbrex.ir.printed import print_module
-from imbrex.ir.problem_module import problem_module
 from imbrex.problem import Conv2d, Gemm
 from imbrex.verify.compare import compare
 from imbrex.verify.data import random_operands

@@ -9,9 +9,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.rewriter import Rewriter
 
 from imbrex.ir.dialect import context
+from imbrex.ir.from_problem import problem_module
 from imbrex.ir.ops import LdsBarrierOp, ThreadwiseGemmOp
 from imbrex.ir.passes.channel_vectors import ChannelVectors
-from imbrex.ir.problem_module import problem_module
 from imbrex.ir.source import InvalidOp
 from imbrex.problem import Conv2d
 from imbrex.verify.compare import compare

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from imbrex.ir.dialect import context
+from imbrex.ir.from_problem import problem_module
 from imbrex.ir.ops.workspace import WorkspaceOp
 from imbrex.ir.passes.channels_last import ChannelsLastPass
 from imbrex.ir.passes.merge_groups import MergeGroups
-from imbrex.ir.problem_module import problem_module
 from imbrex.ir.shape import shape_of
 from imbrex.problem import Conv2d
 from imbrex.problem.conv import Direction

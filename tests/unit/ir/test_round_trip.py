@@ -120,7 +120,7 @@ PROBLEMS = [
 
 @pytest.mark.parametrize("problem", PROBLEMS, ids=lambda p: p.key())
 def test_problem_module_verifies_and_keeps_the_shapes(problem: Conv2d | Gemm) -> None:
-    from imbrex.ir.problem_module import problem_module
+    from imbrex.ir.from_problem import problem_module
 
     module = problem_module(problem, "kernel")
     module.verify()

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from imbrex.diagnostic import Diagnostic
 from imbrex.ir.dialect import context, load
+from imbrex.ir.from_problem import problem_module
 from imbrex.ir.passes.specialise import Specialise, specialise
 from imbrex.ir.printed import print_module
-from imbrex.ir.problem_module import problem_module
 from imbrex.ir.source import InvalidOp
 from imbrex.problem import Conv2d, Gemm
 

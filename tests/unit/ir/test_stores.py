@@ -6,12 +6,12 @@ import pytest
 
 from imbrex.diagnostic import Diagnostic
 from imbrex.ir.dialect import context, load
+from imbrex.ir.from_problem import problem_module
 from imbrex.ir.meaning import execute
 from imbrex.ir.passes.affix_tuning import AffixTuning
 from imbrex.ir.passes.conv_to_gemm import ConvToGemm
 from imbrex.ir.passes.gridwise_to_blockwise import GridwiseToBlockwise
 from imbrex.ir.printed import print_module
-from imbrex.ir.problem_module import problem_module
 from imbrex.problem import Conv2d
 
 from .levels import Case

@@ -10,9 +10,9 @@ from imbrex.algorithm import algorithm_of
 from imbrex.chip import GPU_TARGETS
 from imbrex.config import tuning
 from imbrex.diagnostic import Diagnostic
-from imbrex.ir.module_problem import problems_of
+from imbrex.ir.from_problem import problem_module
 from imbrex.ir.printed import print_module
-from imbrex.ir.problem_module import problem_module
+from imbrex.ir.to_problem import problems_of
 from imbrex.kernel import compile
 from imbrex.pipeline import Request, lower
 from imbrex.problem import Conv2d, Gemm, Problem

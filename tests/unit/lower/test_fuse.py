@@ -6,12 +6,12 @@ from imbrex.chip import target
 from imbrex.config.tuning import parse
 from imbrex.dtype import F16
 from imbrex.ir.dialect import context
+from imbrex.ir.from_problem import problem_module
 from imbrex.ir.ops.standard import ModuleOp
 from imbrex.ir.passes.affix_tuning import tuned
 from imbrex.ir.passes.blockwise_to_threadwise import BlockwiseToThreadwise
 from imbrex.ir.passes.conv_to_gemm import ConvToGemm
 from imbrex.ir.passes.gridwise_to_blockwise import GridwiseToBlockwise
-from imbrex.ir.problem_module import problem_module
 from imbrex.lower.build import program
 from imbrex.lower.stmt import For, InPlace, PanelGemm, Product, RunsInPlace, Stmt, walk
 from imbrex.problem import Gemm, Problem, parse_problem

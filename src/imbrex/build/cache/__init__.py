@@ -13,7 +13,7 @@ store    `Cache`: found, or built and kept
 
 from imbrex.build.cache.digest import digest, source_parts
 from imbrex.build.cache.entry import entry_bytes
-from imbrex.build.cache.place import CacheWarning, cache_directory
+from imbrex.build.cache.location import CacheWarning, cache_directory
 from imbrex.build.cache.private import is_private
 from imbrex.build.cache.reader import Json
 from imbrex.build.cache.store import Cache, Stored

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from imbrex.build.cache.digest import digest
 from imbrex.build.cache.entry import is_intact, parsed
-from imbrex.build.cache.place import reason
+from imbrex.build.cache.location import reason
 from imbrex.build.cache.trust import Objection, fault, read_owned, resolved, superuser, this_user
 
 __all__ = ["Json", "Reader", "is_key", "opened", "opened_shared"]

@@ -23,7 +23,7 @@ from pathlib import Path
 
 from imbrex.build.cache import private
 from imbrex.build.cache.entry import MANIFEST
-from imbrex.build.cache.place import absolute, cache_directory, reason, shared_cache_directory, warn
+from imbrex.build.cache.location import absolute, cache_directory, reason, shared_cache_directory, warn
 from imbrex.build.cache.reader import Json, Reader, is_key, opened, opened_shared
 from imbrex.build.cache.trust import Objection
 from imbrex.build.cache.writer import Entry, Writer

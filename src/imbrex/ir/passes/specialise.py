@@ -24,10 +24,10 @@ from xdsl.rewriter import Rewriter
 from imbrex.diagnostic import Diagnostic
 from imbrex.index import rule as rules
 from imbrex.ir.attrs import Sizes
+from imbrex.ir.from_problem import CONVOLUTIONS
 from imbrex.ir.ops import GemmOp, GridwiseGemmOp, TransformOp
 from imbrex.ir.ops.problem import AXES, DIMS, DRAFT_NAMES, ConvOp
 from imbrex.ir.ops.view import PROBLEM_DIMS
-from imbrex.ir.problem_module import CONVOLUTIONS
 from imbrex.ir.shape import Shape, Size, agree, element_of, memref, shape_of, shape_text, space_of
 from imbrex.ir.source import InvalidOp
 from imbrex.problem import Conv2d, Gemm, Problem

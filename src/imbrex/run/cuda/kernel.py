@@ -29,7 +29,7 @@ from imbrex.run.cuda.driver import (
     using_device,
 )
 from imbrex.run.cuda.memory import CudaMemory, capture_of, workspace
-from imbrex.run.cuda.room import expect_room
+from imbrex.run.cuda.residency import expect_resident
 from imbrex.run.device import ALIGNMENT, DeviceArray
 from imbrex.run.gpu import GpuKernel, uploaded
 from imbrex.run.launch import Launch
@@ -181,7 +181,7 @@ class CudaKernel(GpuKernel):
             with unrecorded(cuda):
                 loaded = functions(cuda, self.path, self._wanted, device)
                 for step in self._meetings:
-                    expect_room(cuda, step, loaded[step.kernel], device)
+                    expect_resident(cuda, step, loaded[step.kernel], device)
             known.ready[device] = Ready(cuda, self.steps, loaded, (*self.parameters, *self.workspace))
         if self.workspace and place not in known.workspaces:
             with unrecorded(cuda):

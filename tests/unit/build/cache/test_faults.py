@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pytest
 
-from imbrex.build.cache import Cache, CacheWarning, digest, place, private
+from imbrex.build.cache import Cache, CacheWarning, digest, location, private
 from imbrex.build.cache.entry import MANIFEST
 
 from .built import KEY, Builder
@@ -69,7 +69,7 @@ def forget() -> None:
     """As a new process."""
     private._entries.clear()
     private.recipes.clear()
-    place._told.clear()
+    location._told.clear()
 
 
 @pytest.mark.parametrize("lasts", [False, True])

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from imbrex.diagnostic import Diagnostic
-from imbrex.ir.module_problem import problems_of
+from imbrex.ir.from_problem import problem_module
 from imbrex.ir.printed import print_module
-from imbrex.ir.problem_module import problem_module
+from imbrex.ir.to_problem import problems_of
 from imbrex.problem import Conv2d, Gemm, Problem
 
 ODD = {"filter_layout": "XKCY", "input_layout": "HCWN", "output_layout": "WNKH"}

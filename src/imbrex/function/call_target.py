@@ -1,4 +1,4 @@
-"""Place: where the kernel of a call runs."""
+"""CallTarget: what the kernel of a call is built for, and with how many threads it runs."""
 
 from __future__ import annotations
 
@@ -8,26 +8,28 @@ from typing import Final, NamedTuple
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import CPU, Emulate, Goal, goal
 
-__all__ = ["Place", "place"]
+__all__ = ["CallTarget", "call_target"]
 
 EMULATED: Final = "emulate"
 """The target of lane-level builds where no GPU is named."""
 
 
-class Place(NamedTuple):
-    """threads: of a CPU."""
+class CallTarget(NamedTuple):
+    """goal: what the kernel is built for.  threads: number of a CPU's."""
 
     goal: Goal
     threads: int | None
 
 
 @lru_cache(maxsize=64)
-def place(target: str | None, emulate: Emulate, threads: int | None, own: str = CPU.target) -> Place:
-    """Place of a call; ValueError for a target that there is not.  own: where the arrays lie, which
+def call_target(
+    target: str | None, emulate: Emulate, threads: int | None, own: str = CPU.target
+) -> CallTarget:
+    """Target of a call; ValueError for a target that there is not.  own: where the arrays lie, which
     counts where no target is named.
     """
     default = EMULATED if emulate and own == CPU.target else own
     try:
-        return Place(goal(default if target is None else target, emulate), threads)
+        return CallTarget(goal(default if target is None else target, emulate), threads)
     except Diagnostic as error:
         raise ValueError(f"{error.message}; {error.hint}") from None

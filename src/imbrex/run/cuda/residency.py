@@ -1,7 +1,7 @@
-"""Room: how many workgroups of a launch a GPU runs at once.
+"""How many workgroups of a launch a GPU runs at once.
 
 Law: workgroups that share a tile may wait for each other, which ends only where all of them run; a launch
-that has more of them than the GPU has room for is refused, and does not hang.
+that has more of them than the GPU runs at once is refused, and does not hang.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from imbrex.run.answer import done
 from imbrex.run.cuda.call import configuration
 from imbrex.run.launch import Launch
 
-__all__ = ["expect_room"]
+__all__ = ["expect_resident"]
 
 _WHAT = "asking how many workgroups run at once"
 
 
-def expect_room(cuda: Any, step: Launch, function: Any, device: int) -> None:
+def expect_resident(cuda: Any, step: Launch, function: Any, device: int) -> None:
     """A Diagnostic where the launch's workgroups do not all run at once.  The GPU's context is current."""
-    room = _room(cuda, step, function, device)
-    if step.grid_size > room:
+    resident = _resident(cuda, step, function, device)
+    if step.grid_size > resident:
         told = f"'{step.kernel}' has {step.grid_size} workgroups that wait for each other"
-        hint = f"a smaller number, as in --schedule stream_k:{max(1, room)}, or data_parallel would do"
-        raise Diagnostic(f"{told}, and GPU {device} runs {room} at once", hint=hint)
+        hint = f"a smaller number, as in --schedule stream_k:{max(1, resident)}, or data_parallel would do"
+        raise Diagnostic(f"{told}, and GPU {device} runs {resident} at once", hint=hint)
 
 
-def _room(cuda: Any, step: Launch, function: Any, device: int) -> int:
+def _resident(cuda: Any, step: Launch, function: Any, device: int) -> int:
     if step.cluster > 1:
         shape = configuration(cuda, replace(step, is_early=False), 0)
         return int(done(cuda.cuOccupancyMaxActiveClusters(function, shape), _WHAT)[0]) * step.cluster
