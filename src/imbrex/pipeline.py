@@ -66,7 +66,7 @@ class Lowered:
 
     @property
     def schedules(self) -> tuple[str, ...]:
-        """Of the tiles of each product, as text."""
+        """Schedules of the tiles of each product, as text."""
         return tuple(str(product.schedule) for product in self.configuration.products)
 
 
