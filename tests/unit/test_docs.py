@@ -217,6 +217,25 @@ def test_the_index_names_every_page_and_every_folder() -> None:
     assert folders and [f for f in folders if f"`{f}/`" not in index] == []
 
 
+def test_the_glossary_has_the_words_of_pipelines() -> None:
+    rows = [line.strip("|").split("|") for line in page("glossary.md").splitlines() if line.startswith("| ")]
+    words = {word.strip() for first, *_ in rows for word in first.split(",")}
+    assert all(len(row) in (3, 7) and row[1].strip() for row in rows)
+    assert words >= {
+        "halo",
+        "feed",
+        "drain",
+        "ring",
+        "stage",
+        "raster",
+        "tap",
+        "phase box",
+        "slot",
+        "piece",
+        "unit",
+    }
+
+
 def test_the_site_has_every_page() -> None:
     """Those of docs/ and of the root folder, which docs/site/pages.py adds."""
     nav = re.findall(r"(\w+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE)
