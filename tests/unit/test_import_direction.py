@@ -24,8 +24,9 @@ ORDER = (
 NARROWER = {
     "index": set[str](),
     "problem": {"diagnostic", "numeral", "limit", "dtype"},
+    "chip": {"diagnostic", "numeral", "dtype"},
     "view": {"diagnostic", "numeral", "chip", "index"},
-    "cdna": {"diagnostic", "build"},
+    "cdna": {"diagnostic", "chip", "build"},
 }
 NUMPY_ONLY = {"index"}
 XDSL_ONLY_IN = "ir"

@@ -10,28 +10,23 @@ import platform
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, assert_never
 
+from imbrex.chip import CPU_ISAS
 from imbrex.diagnostic import Diagnostic, did_you_mean
 
-__all__ = ["Isa", "Level", "host_isa", "isa"]
-
-Level = Literal["avx512", "avx2", "neon", "generic"]
-
-# What x86-64-v3 and x86-64-v4 need of the flags the kernel reports (x86-64 psABI, micro-architecture levels).
-_AVX2 = frozenset({"avx2", "bmi1", "bmi2", "f16c", "fma", "movbe"})
-_AVX512 = _AVX2 | {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
+__all__ = ["Isa", "host_isa", "isa"]
 
 
 @dataclass(frozen=True, slots=True)
 class Isa:
-    """arch: `x86_64`, `aarch64`.  march: `native`, or the name that the compiler is given.
+    """level: a row of `imbrex.chip.CPU_ISAS`.  arch: `x86_64`, `aarch64`.  march: `native`, or the name that
+    the compiler is given.
 
     features: the host's flags as the kernel spells them; empty unless march is `native`.
     generation: vendor and family of an x86 CPU, as the kernel spells them.
     """
 
-    level: Level
+    level: str
     arch: str
     march: str
     cpu: str = ""
@@ -39,30 +34,10 @@ class Isa:
     generation: str = ""
 
     @property
-    def vector_bytes(self) -> int:
-        """Bytes of the widest register."""
-        match self.level:
-            case "avx512":
-                return 64
-            case "avx2":
-                return 32
-            case "neon" | "generic":
-                return 16
-            case _:
-                assert_never(self.level)
-
-    @property
-    def vector_registers(self) -> int:
-        """Architectural vector registers of that width."""
-        return 32 if self.level in ("avx512", "neon") else 16
-
-    @property
     def fma_per_cycle(self) -> float:
-        """Multiply-adds of the widest vectors that a core starts in a cycle.
-
-        Zen 4 (family 25) runs a 512-bit operation as two halves: AMD 57647, "Software Optimization Guide".
-        """
-        return 1.0 if self.level == "avx512" and self.generation == "AuthenticAMD 25" else 2.0
+        """Multiply-adds of the widest vectors that a core starts in a cycle."""
+        row = CPU_ISAS[self.level]
+        return row.fma_per_cycle / (2 if self.generation in row.halved_on else 1)
 
     @property
     def flags(self) -> tuple[str, ...]:
@@ -83,23 +58,14 @@ def isa(name: str = "native") -> Isa:
 
     A Diagnostic where no level has that name.
     """
-    match name:
-        case "native":
-            return host_isa()
-        case "avx512":
-            return Isa("avx512", "x86_64", "x86-64-v4")
-        case "avx2":
-            return Isa("avx2", "x86_64", "x86-64-v3")
-        case "neon":
-            return Isa("neon", "aarch64", "generic")
-        case "generic":
-            return Isa("generic", _arch(), "")
-        case _:
-            known = ("native", "avx512", "avx2", "neon", "generic")
-            raise Diagnostic(
-                f"unknown instruction set '{name}'",
-                hint=did_you_mean(name, known) or f"known: {', '.join(known)}",
-            )
+    if name == "native":
+        return host_isa()
+    if name not in CPU_ISAS:
+        known = ("native", *CPU_ISAS)
+        hint = did_you_mean(name, known) or f"known: {', '.join(known)}"
+        raise Diagnostic(f"unknown instruction set '{name}'", hint=hint)
+    row = CPU_ISAS[name]
+    return Isa(name, row.arch or _arch(), row.march)
 
 
 @functools.cache
@@ -120,15 +86,10 @@ def _arch() -> str:
     return {"amd64": "x86_64", "arm64": "aarch64"}.get(machine, machine)
 
 
-def _level(arch: str, features: Iterable[str]) -> Level:
+def _level(arch: str, features: Iterable[str]) -> str:
+    """The widest level of this architecture whose features the host has."""
     have = frozenset(features)
-    if arch == "aarch64":
-        return "neon"
-    if arch != "x86_64":
-        return "generic"
-    if have >= _AVX512:
-        return "avx512"
-    return "avx2" if have >= _AVX2 else "generic"
+    return next(n for n, row in CPU_ISAS.items() if row.arch in ("", arch) and have >= row.features)
 
 
 def _cpu_facts(path: Path) -> dict[str, str]:

@@ -16,10 +16,10 @@ import numpy.typing as npt
 
 from imbrex.cdna.decode import decoded
 from imbrex.cdna.elf import read_elf
+from imbrex.cdna.generation import executed
 from imbrex.cdna.instruction import Instruction
 from imbrex.cdna.machine import InstructionStruct
 from imbrex.cdna.predecode import predecoded
-from imbrex.cdna.table import CHIPS
 from imbrex.cdna.text import instruction_text
 from imbrex.diagnostic import Diagnostic
 
@@ -93,9 +93,10 @@ class CodeObject:
 def load_code_object(data: bytes) -> CodeObject:
     """The code object of these bytes; a Diagnostic where they are none, or of a chip that is not emulated."""
     found = read_elf(data)
-    if found.chip not in CHIPS:
+    if found.chip not in executed():
         raise Diagnostic(
-            f"code objects of {found.chip} cannot be executed here", hint=f"those of {', '.join(CHIPS)} can"
+            f"code objects of {found.chip} cannot be executed here",
+            hint=f"those of {', '.join(executed())} can",
         )
     image = aligned(len(found.image) + _PAGE)
     image[: len(found.image)] = np.frombuffer(found.image, np.uint8)

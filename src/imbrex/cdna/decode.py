@@ -9,6 +9,7 @@ import struct
 from collections.abc import Iterator, Mapping, Sequence
 
 from imbrex.cdna.encoding import DPP, FORMATS, SDWA, Format, format_of
+from imbrex.cdna.generation import facts_of
 from imbrex.cdna.instruction import Instruction, Kind, Operand, Part, signed
 from imbrex.cdna.operand import DPP_SOURCE, LITERAL, SDWA_SOURCE, VCC, scalar, source, vector
 from imbrex.cdna.table import Row, Slot, rows
@@ -17,10 +18,8 @@ __all__ = ["decode", "decoded"]
 
 Fields = Mapping[str, int]
 
-HAS_SVE = ("gfx942", "gfx950")
-"""Chips whose scratch accesses have a bit for a vector offset where the others have one for LDS."""
 _LOAD_SCALE = 44
-"""Opcode of VOP3P on gfx950 that holds the scales of the matrix instruction in the next two words."""
+"""Opcode of VOP3P that holds the scales of the matrix instruction in the next two words."""
 _NARROW_REGISTERS = {0: 8, 1: 8, 2: 6, 3: 6, 4: 4}
 """Registers of an f8f6f4 operand, by its format: fp8, bf8, fp6, bf6, fp4."""
 
@@ -44,14 +43,15 @@ def decode(words: Sequence[int], address: int, chip: str) -> Instruction:
     format = format_of(words[0])
     if format is None or len(words) < format.words:
         return Instruction(address, tuple(words[:1]), None)
-    if chip == "gfx950" and format.name == "VOP3P" and _bits(words[0], format.op) == _LOAD_SCALE:
+    has_scales = facts_of(chip).has_scales and format.name == "VOP3P"
+    if has_scales and _bits(words[0], format.op) == _LOAD_SCALE:
         return _scaled(words, address, chip)
     whole = words[0] | (words[1] << 32 if len(words) > 1 else 0)
     row = rows(chip).get((format.name, _bits(whole, format.op)))
     if row is None:
         return Instruction(address, tuple(words[: format.words]), None)
     fields = {name: _bits(whole, bits) for name, bits in format.fields.items()}
-    if format.name == "SCRATCH" and chip in HAS_SVE:
+    if format.name == "SCRATCH" and facts_of(chip).has_vector_offsets:
         fields |= {"sve": fields["lds"], "lds": 0}
     if row.name.startswith("v_bitop3"):
         truth = fields["neg"] | fields["abs"] << 3 | fields["omod"] << 6

@@ -11,13 +11,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from imbrex.cdna.generation import machines
 from imbrex.cdna.msgpack import unpacked
 from imbrex.diagnostic import Diagnostic
 
 __all__ = ["Elf", "Relocation", "Section", "read_elf"]
 
-MACHINES = {0x30: "gfx908", 0x3F: "gfx90a", 0x4C: "gfx942", 0x4F: "gfx950"}
-"""EF_AMDGPU_MACH of the header's flags."""
 _AMDGPU = 224
 _RELA, _NOTE, _DYNAMIC_SYMBOLS, _LOAD, _CODE = 4, 7, 11, 1, 4
 _METADATA = 32
@@ -61,15 +60,15 @@ def read_elf(data: bytes) -> Elf:
     if data[:4] != b"\x7fELF" or len(data) < 64 or struct.unpack_from("<H", data, 18)[0] != _AMDGPU:
         raise Diagnostic("this is no code object of an AMD GPU")
     flags = struct.unpack_from("<I", data, 48)[0]
-    if flags & 0xFF not in MACHINES:
-        known = ", ".join(MACHINES.values())
+    if flags & 0xFF not in machines():
+        known = ", ".join(machines().values())
         raise Diagnostic(f"the code object is for machine 0x{flags & 0xFF:x}, which is none of {known}")
     sections = _sections(data)
     symbols = dict(_symbols(data, sections))
     by_number = list(symbols.values())
     code = next(s for s in sections if s.flags & _CODE)
     return Elf(
-        MACHINES[flags & 0xFF],
+        machines()[flags & 0xFF],
         _image(data),
         {name: address for name, address in by_number if name},
         tuple(_relocations(data, sections, by_number)),

@@ -17,19 +17,13 @@ import numpy as np
 
 from imbrex.cdna.code_object import Bytes, CodeObject, Kernel, aligned
 from imbrex.cdna.fault import fault_of, race_of
+from imbrex.cdna.generation import facts_of
 from imbrex.cdna.machine import LaunchStruct, OutcomeStruct, RegionStruct, SettingsStruct, core
+from imbrex.chip import GPU_TARGETS
 from imbrex.diagnostic import Diagnostic
 
 __all__ = ["Memory", "Strictness", "execute"]
 
-LDS_BYTES = {"gfx90a": 65536, "gfx942": 65536, "gfx950": 163840}
-"""Most LDS of a workgroup, by chip."""
-NUMBERS = {"gfx90a": 0, "gfx942": 1, "gfx950": 2}
-"""Numbers of the chips in the core."""
-FLUSHES = ("gfx90a",)
-"""Chips whose matrix instructions take subnormal halves as zeros (CDNA2 ISA, "Denormal Handling")."""
-HAS_SCRATCH_OFFSET = ("gfx90a",)
-"""Chips whose waves are told where their scratch begins."""
 _STACK_BYTES = 16384
 _WAVE = 64
 
@@ -90,8 +84,9 @@ def execute(
     if prod(block) > kernel.most_items:
         raise Diagnostic(f"{name}: {prod(block)} work items a workgroup > {kernel.most_items}")
     lds_bytes = kernel.lds_bytes + dynamic_lds
-    if lds_bytes > LDS_BYTES[code.chip]:
-        raise Diagnostic(f"{name}: lds_bytes {lds_bytes} > {LDS_BYTES[code.chip]} on {code.chip}")
+    most = GPU_TARGETS[code.chip].lds_bytes
+    if lds_bytes > most:
+        raise Diagnostic(f"{name}: lds_bytes {lds_bytes} > {most} on {code.chip}")
     state = _State([*memory, Memory(code.base, len(code.image))])
     waves = -(-prod(block) // _WAVE)
     each = max(kernel.scratch_bytes, _STACK_BYTES if kernel.grows else 0) + 15 & ~15
@@ -197,7 +192,7 @@ def _launch(
         if kernel.setup >> bit & 1:
             setattr(launch, name, at)
             at += 1
-    if kernel.setup & 1 and code.chip in HAS_SCRATCH_OFFSET:
+    if kernel.setup & 1 and facts_of(code.chip).has_scratch_offset:
         launch.scratch_offset = at
     launch.entry = next(k for k, i in enumerate(code.instructions) if i.address == kernel.entry)
     return launch
@@ -227,6 +222,7 @@ def _settings(
     settings.code_base, settings.code_low = code.base, low
     settings.seed, settings.most_steps = strict.seed, strict.most_steps
     settings.is_deferred, settings.finds_races = strict.is_deferred, strict.finds_races
-    settings.chip, settings.lds_bytes = NUMBERS[code.chip], lds_bytes
-    settings.flushes = code.chip in FLUSHES
+    facts = facts_of(code.chip)
+    settings.chip, settings.lds_bytes = facts.core_number, lds_bytes
+    settings.flushes = facts.flushes_halves
     return settings, (regions, places)

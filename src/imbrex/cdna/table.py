@@ -13,11 +13,9 @@ from functools import cache
 from pathlib import Path
 
 from imbrex.cdna.encoding import FORMATS
+from imbrex.chip import GPU_TARGETS
 
-__all__ = ["CHIPS", "Row", "Slot", "rows"]
-
-CHIPS = ("gfx90a", "gfx942", "gfx950")
-"""Chips whose code objects can be executed."""
+__all__ = ["Row", "Slot", "rows"]
 
 _TABLE = Path(__file__).parent / "table"
 _SUFFIX = re.compile(r"_e(32|64)$")
@@ -51,14 +49,15 @@ class Row:
 def rows(chip: str) -> dict[tuple[str, int], Row]:
     """Every instruction of a chip by format and number."""
     found: dict[tuple[str, int], Row] = {}
+    own = GPU_TARGETS[chip].chip
     for format in FORMATS:
         text = (_TABLE / f"{format.name.lower()}.txt").read_text(encoding="utf-8")
         for line in text.splitlines():
             if line.startswith("#"):
                 continue
             op, mnemonic, *rest = line.split()
-            chips = [word for word in rest if ":" not in word]
-            if chip.removeprefix("gfx") in chips:
+            chips = [f"gfx{word}" for word in rest if ":" not in word]
+            if own in chips:
                 slots = tuple(_slot(word) for word in rest if ":" in word)
                 found[format.name, int(op)] = Row(format.name, int(op), mnemonic, slots)
     return found

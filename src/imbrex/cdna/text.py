@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from imbrex.cdna.generation import facts_of
 from imbrex.cdna.instruction import ACCUMULATION, Instruction, Kind, Operand, signed
 
 __all__ = ["instruction_text"]
@@ -20,10 +21,6 @@ _SPECIALS = {
 _SELECTS = ("BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3", "WORD_0", "WORD_1", "DWORD")
 _UNUSED = ("UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE")
 _OMOD = ("", "mul:2", "mul:4", "div:2")
-_SCOPES = {
-    "gfx90a": {"glc": "glc", "slc": "slc", "scc": "scc"},
-    "gfx942": {"glc": "sc0", "slc": "nt", "scc": "sc1"},
-}
 _BRANCHES = ("s_branch", "s_cbranch", "s_call_b64")
 
 
@@ -138,8 +135,8 @@ def _modifiers(found: Instruction, chip: str) -> Iterator[str]:
 
 
 def _scopes(found: Instruction, chip: str) -> Iterator[str]:
-    words = _SCOPES["gfx90a" if chip == "gfx90a" else "gfx942"]
-    return (words[bit] for bit in ("glc", "slc", "scc") if found.fields[bit])
+    words = zip(("glc", "slc", "scc"), facts_of(chip).scopes, strict=True)
+    return (word for bit, word in words if found.fields[bit])
 
 
 def _bits(value: int, count: int) -> str:

@@ -1,8 +1,20 @@
 """Machines, one row each: what they can do, their memories, banks and rates, each with its source."""
 
+from imbrex.chip.adder import PLAIN, PLAIN_F64, Unit
 from imbrex.chip.bank import BANK_BYTES, Access, Phases
-from imbrex.chip.machine import L2, USUAL, CpuTarget, GpuTarget, Rates, Target, Vendor, WaveSlots, WorkItems
-from imbrex.chip.product import KNOWN, no_target
+from imbrex.chip.machine import (
+    L2,
+    USUAL,
+    CodeObjects,
+    CpuTarget,
+    GpuTarget,
+    Rates,
+    Target,
+    Vendor,
+    WaveSlots,
+    WorkItems,
+)
+from imbrex.chip.product import KNOWN, no_target, products_of
 from imbrex.chip.table import CPU_ISAS, GPU_TARGETS, WARPGROUPS, WAVES, gpus, target
 
 __all__ = [
@@ -11,19 +23,24 @@ __all__ = [
     "GPU_TARGETS",
     "KNOWN",
     "L2",
+    "PLAIN",
+    "PLAIN_F64",
     "USUAL",
     "WARPGROUPS",
     "WAVES",
     "Access",
+    "CodeObjects",
     "CpuTarget",
     "GpuTarget",
     "Phases",
     "Rates",
     "Target",
+    "Unit",
     "Vendor",
     "WaveSlots",
     "WorkItems",
     "gpus",
     "no_target",
+    "products_of",
     "target",
 ]

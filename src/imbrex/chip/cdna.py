@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
+from imbrex.chip.adder import CDNA3_UNITS
 from imbrex.chip.bank import CDNA4_PHASES, CDNA_PHASES
-from imbrex.chip.machine import L2, GpuTarget, Rates, WaveSlots
+from imbrex.chip.machine import L2, CodeObjects, GpuTarget, Rates, WaveSlots
 
 __all__ = ["CDNA", "GFX942", "LANE_LEVEL"]
 
@@ -20,6 +21,8 @@ LATENCY: Final = (
     "latencies: rounded up from third-party measurements of MI300X (chipsandcheese.com, 2024): LDS 31 ns, "
     "HBM 350 ns at 2.1 GHz"
 )
+CACHE_BITS: Final = ("glc", "slc", "scc")
+"""What assemblers of CDNA 1 and 2 call them."""
 
 GFX908: Final = GpuTarget(
     "gfx908",
@@ -36,6 +39,7 @@ GFX908: Final = GpuTarget(
     l2=L2(8 * MIB, 1, "CDNA white paper"),
     slots=WaveSlots(256, 4, 10, 512),
     rates=Rates(128, 64, 8, frozenset(), 128, 750, f"MI100 ISA; {COEXECUTION}; {LATENCY}"),
+    code=CodeObjects(0x30, scopes=CACHE_BITS),
 )
 GFX90A: Final = replace(
     GFX908,
@@ -45,6 +49,7 @@ GFX90A: Final = replace(
     l2=L2(8 * MIB, 1, "CDNA 2 white paper: of one of two dies, each a GPU of its own"),
     slots=WaveSlots(512, 8, 8, 512),
     rates=Rates(128, 64, 8, frozenset({"f64"}), 128, 750, f"MI200 ISA; {COEXECUTION}; {LATENCY}"),
+    code=CodeObjects(0x3F, 0, flushes_halves=True, has_scratch_offset=True, scopes=CACHE_BITS),
 )
 GFX942: Final = replace(
     GFX90A,
@@ -54,6 +59,8 @@ GFX942: Final = replace(
     direct_bytes=(4,),
     l2=L2(4 * MIB, 8, "CDNA 3 white paper"),
     rates=Rates(128, 64, 4, frozenset({"f32", "f64"}), 128, 750, f"MI300 ISA; {COEXECUTION}; {LATENCY}"),
+    code=CodeObjects(0x4C, 1, has_vector_offsets=True),
+    units=CDNA3_UNITS,
 )
 GFX950: Final = replace(
     GFX942,
@@ -69,6 +76,7 @@ GFX950: Final = replace(
     rates=Rates(
         256, 64, 4, frozenset({"f32", "f64"}), 128, 750, f"CDNA4 ISA; as gfx942 where not told; {LATENCY}"
     ),
+    code=CodeObjects(0x4F, 2, has_vector_offsets=True, has_scales=True),
 )
 CDNA: Final = (GFX908, GFX90A, GFX942, GFX950)
 
@@ -81,5 +89,6 @@ LANE_LEVEL: Final = replace(
     l2=None,
     slots=None,
     rates=None,
+    code=None,
     like="gfx942",
 )

@@ -1,4 +1,4 @@
-"""CPUs by their vector instructions, one row a level."""
+"""CPUs by their vector instructions, one row a level, the widest of an architecture first."""
 
 from __future__ import annotations
 
@@ -9,10 +9,60 @@ from imbrex.chip.machine import CpuTarget
 __all__ = ["LEVELS"]
 
 KIB: Final = 1024
+V3: Final = frozenset({"avx2", "bmi1", "bmi2", "f16c", "fma", "movbe"})
+V4: Final = V3 | {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
 
-LEVELS: Final = (
-    CpuTarget("avx512", 64, 32, 2.0, 32 * KIB, 1024 * KIB, 4096 * KIB, 1, "AMD 58455: Zen 5"),
-    CpuTarget("avx2", 32, 16, 2.0, 32 * KIB, 512 * KIB, 4096 * KIB, 1, "Intel SDM vol. 1, 14: 16 ymm"),
-    CpuTarget("neon", 16, 32, 2.0, 64 * KIB, 512 * KIB, 2048 * KIB, 1, "Arm ARM: 32 registers"),
-    CpuTarget("generic", 16, 16, 1.0, 32 * KIB, 256 * KIB, 1024 * KIB, 1, "x86-64 baseline: 16 xmm"),
+AVX512: Final = CpuTarget(
+    "avx512",
+    vector_bytes=64,
+    vector_registers=32,
+    fma_per_cycle=2.0,
+    l1_bytes=32 * KIB,
+    l2_bytes=1024 * KIB,
+    l3_bytes=4096 * KIB,
+    threads=1,
+    source='AMD 58455: Zen 5; 57647, "Software Optimization Guide": Zen 4, family 25',
+    arch="x86_64",
+    march="x86-64-v4",
+    features=V4,
+    halved_on=("AuthenticAMD 25",),
 )
+AVX2: Final = CpuTarget(
+    "avx2",
+    vector_bytes=32,
+    vector_registers=16,
+    fma_per_cycle=2.0,
+    l1_bytes=32 * KIB,
+    l2_bytes=512 * KIB,
+    l3_bytes=4096 * KIB,
+    threads=1,
+    source="Intel SDM vol. 1, 14: 16 ymm",
+    arch="x86_64",
+    march="x86-64-v3",
+    features=V3,
+)
+NEON: Final = CpuTarget(
+    "neon",
+    vector_bytes=16,
+    vector_registers=32,
+    fma_per_cycle=2.0,
+    l1_bytes=64 * KIB,
+    l2_bytes=512 * KIB,
+    l3_bytes=2048 * KIB,
+    threads=1,
+    source="Arm ARM: 32 registers",
+    arch="aarch64",
+    march="generic",
+)
+GENERIC: Final = CpuTarget(
+    "generic",
+    vector_bytes=16,
+    vector_registers=16,
+    fma_per_cycle=1.0,
+    l1_bytes=32 * KIB,
+    l2_bytes=256 * KIB,
+    l3_bytes=1024 * KIB,
+    threads=1,
+    source="x86-64 baseline: 16 xmm, no fused multiply-add",
+)
+LEVELS: Final = (AVX512, AVX2, NEON, GENERIC)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from imbrex.chip.adder import HOPPER_UNITS
 from imbrex.chip.bank import WARP_PHASES
 from imbrex.chip.machine import GpuTarget, Multiprocessor, WorkItems
 
@@ -27,6 +28,7 @@ SM_90A: Final = GpuTarget(
     has_clusters=True,
     overlaps_launches=True,
     compute_capability=(9, 0),
+    units=HOPPER_UNITS,
     multiprocessor=Multiprocessor(4, 65536, {"f32": 1, "f64": 2, "i32": 2}, f"{GUIDE}, throughputs"),
     work_items=WorkItems((4, 2), lanes_along_k=True, reads_ahead=True),
 )

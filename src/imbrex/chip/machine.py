@@ -10,11 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Final, Literal, TypeAlias
 
+from imbrex.chip.adder import Unit
 from imbrex.chip.bank import Access, Phases
 
 __all__ = [
     "L2",
     "USUAL",
+    "CodeObjects",
     "CpuTarget",
     "GpuTarget",
     "Multiprocessor",
@@ -93,6 +95,27 @@ class Rates:
 
 
 @dataclass(frozen=True)
+class CodeObjects:
+    """What tells AMD's code objects of one machine from those of another, for whoever executes them.
+
+    elf_machine: EF_AMDGPU_MACH of the header's flags.  core_number: of the machine in the emulator's core,
+    None where its code objects are not executed.
+    flushes_halves: matrix instructions take subnormal halves as zeros (CDNA2 ISA, "Denormal Handling").
+    has_scratch_offset: waves are told where their scratch begins.  has_vector_offsets: scratch accesses have
+    a bit for a vector offset where the others have one for LDS.  has_scales: of a matrix instruction, in the
+    words before it.  scopes: what assemblers call the bits glc, slc and scc.
+    """
+
+    elf_machine: int
+    core_number: int | None = None
+    flushes_halves: bool = False
+    has_scratch_offset: bool = False
+    has_vector_offsets: bool = False
+    has_scales: bool = False
+    scopes: tuple[str, str, str] = ("sc0", "nt", "sc1")
+
+
+@dataclass(frozen=True)
 class Multiprocessor:
     """What a multiprocessor of NVIDIA's issues, as far as the model of general tunings needs it.
 
@@ -118,7 +141,8 @@ class GpuTarget:
     memory.  has_tensor_maps: copies of boxes that hardware makes.  has_clusters: of workgroups that read each
     other's shared memory.  overlaps_launches: one may begin before the one ahead has ended.
     compute_capability: what the driver calls it.
-    l2, slots, rates, multiprocessor: None where nothing is known of them.
+    units: by element type, where products are not added one by one, each sum rounded to nearest.
+    l2, slots, rates, code, multiprocessor: None where nothing is known of them.
     like: the chip whose matrix instructions it has, where they are another's.
     """
 
@@ -140,9 +164,11 @@ class GpuTarget:
     has_clusters: bool = False
     overlaps_launches: bool = False
     compute_capability: tuple[int, int] | None = None
+    units: Mapping[str, Unit] = field(default_factory=lambda: dict[str, Unit](), hash=False)
     l2: L2 | None = None
     slots: WaveSlots | None = None
     rates: Rates | None = field(default=None, hash=False)
+    code: CodeObjects | None = field(default=None, hash=False)
     multiprocessor: Multiprocessor | None = field(default=None, hash=False)
     work_items: WorkItems = USUAL
     like: str = ""
@@ -170,7 +196,12 @@ class GpuTarget:
 
 @dataclass(frozen=True)
 class CpuTarget:
-    """A CPU core as the register-blocked kernel sees it; cache sizes are those one core may count on."""
+    """A CPU core as the register-blocked kernel sees it; cache sizes are those one core may count on.
+
+    arch, march: what compilers call it, empty for any.  features: what a host of the level has, as the kernel
+    spells them (x86-64 psABI, micro-architecture levels).  halved_on: vendors and families of CPUs that run
+    an operation of this width as two halves.
+    """
 
     has_mfma: ClassVar[bool] = False
     has_warpgroups: ClassVar[bool] = False
@@ -187,6 +218,10 @@ class CpuTarget:
     l3_bytes: int
     threads: int
     source: str
+    arch: str = ""
+    march: str = ""
+    features: frozenset[str] = field(default=frozenset(), repr=False)
+    halved_on: tuple[str, ...] = ()
 
     def lanes(self, element_bytes: int) -> int:
         """Elements of this many bytes in one vector register."""

@@ -13,7 +13,7 @@ from typing import Final
 
 from imbrex.diagnostic import Diagnostic, did_you_mean
 
-__all__ = ["KNOWN", "Chip", "no_target"]
+__all__ = ["KNOWN", "Chip", "no_target", "products_of"]
 
 AMD_SOURCE: Final = "LLVM, AMDGPU Usage, table of processors"
 NVIDIA_SOURCE: Final = "NVIDIA, CUDA GPU compute capability"
@@ -66,6 +66,12 @@ VENDORS: Final = {"cuda": "sm_", "nvidia": "sm_", "hip": "gfx", "rocm": "gfx", "
 """Words that people try, and how the names of that vendor's chips begin."""
 
 _PREFIXES: Final = re.compile(r"(amd|nvidia|instinct|radeon|geforce|tesla)(?=.)")
+
+
+def products_of(chip: str) -> str:
+    """`H100, H200 or GH200`."""
+    *others, last = KNOWN[chip].products
+    return f"{', '.join(others)} or {last}" if others else last
 
 
 def no_target(word: str, known: Iterable[str]) -> Diagnostic:

@@ -102,10 +102,8 @@ def request_of(chosen: Choices, asked: Asked) -> Request:
 
 
 def _goal(chosen: Choices) -> Goal:
-    """What is explained: a GPU that nothing is built for is one all the same, an instruction set a CPU."""
-    if _is_built(chosen):
-        return chosen.goal
-    return Goal("emulate", chosen.target) if (chosen.target or "").startswith("gfx") else CPU
+    """What is explained; an instruction set that nothing is built for is a CPU."""
+    return chosen.goal if _is_built(chosen) else CPU
 
 
 def _is_built(chosen: Choices) -> bool:

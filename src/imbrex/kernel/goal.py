@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from imbrex.cdna.table import CHIPS as EXECUTED
+from imbrex.cdna.generation import executed
 from imbrex.chip import WAVES, gpus, no_target
 from imbrex.diagnostic import Diagnostic
 
@@ -82,7 +82,7 @@ def goal(target: str = "cpu", emulate: Emulate = False) -> Goal:
 
 def _executed(target: str) -> Goal:
     chip = WAVES.name if target == "emulate" else target
-    if chip not in EXECUTED:
+    if chip not in executed():
         message = f"target '{target}' has no emulator of its instructions"
-        raise Diagnostic(message, hint=f"--emulate=isa executes code objects of {', '.join(EXECUTED)}")
+        raise Diagnostic(message, hint=f"--emulate=isa executes code objects of {', '.join(executed())}")
     return Goal(chip, chip, is_executed=True)

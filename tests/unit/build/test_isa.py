@@ -44,18 +44,16 @@ def test_the_host_is_told_to_compile_for_itself() -> None:
     assert host.flags in (("-march=native",), ("-mcpu=native",))
 
 
-def test_named_levels_fix_flags_and_width() -> None:
-    assert (isa("avx2").flags, isa("avx2").vector_bytes, isa("avx2").vector_registers) == (
-        ("-march=x86-64-v3",),
-        32,
-        16,
-    )
-    assert (isa("avx512").flags, isa("avx512").vector_bytes, isa("avx512").vector_registers) == (
-        ("-march=x86-64-v4",),
-        64,
-        32,
-    )
-    assert isa("generic").flags == ()
+def test_named_levels_fix_flags_and_rates() -> None:
+    assert (isa("avx2").flags, isa("avx2").fma_per_cycle) == (("-march=x86-64-v3",), 2.0)
+    assert (isa("avx512").flags, isa("neon").flags) == (("-march=x86-64-v4",), ("-mcpu=generic",))
+    assert (isa("generic").flags, isa("generic").fma_per_cycle) == ((), 1.0), "multiplies, then adds"
+
+
+def test_zen_4_runs_wide_vectors_as_two_halves() -> None:
+    assert replace(isa("avx512"), generation="AuthenticAMD 25").fma_per_cycle == 1.0
+    assert replace(isa("avx512"), generation="AuthenticAMD 26").fma_per_cycle == 2.0
+    assert replace(isa("avx2"), generation="AuthenticAMD 25").fma_per_cycle == 2.0
 
 
 def test_fingerprint_tells_apart_what_runs_differently() -> None:

@@ -17,6 +17,7 @@ from imbrex.bench.gpu.row import Row, Task, not_run, timed_on_gpu
 from imbrex.bench.gpu.sets import Entry
 from imbrex.bench.gpu.summary import UNRUN, summary
 from imbrex.bench.isolated import Failed, Isolated
+from imbrex.chip import WARPGROUPS
 
 __all__ = ["Campaign"]
 
@@ -29,7 +30,7 @@ class Campaign:
     """budget_s: of everything, None for no end.  seconds: the contenders of one row together."""
 
     entries: Sequence[Entry]
-    target: str = "sm_90a"
+    target: str = WARPGROUPS.name
     seconds: float = 0.4
     budget_s: float | None = None
     tuning: str | None = None

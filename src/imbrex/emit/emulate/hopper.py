@@ -17,10 +17,8 @@ from imbrex.lower.stmt import Buffer, Kernel, Program, ZeroFill
 from imbrex.symbol import symbol_of
 from imbrex.view.tensor.form import Box, TensorMap, Walk
 
-__all__ = ["FLAGS", "PTX", "TARGETS", "units"]
+__all__ = ["FLAGS", "PTX", "emulated", "units"]
 
-TARGETS: Final = {f"emulate_{chip}": chip for chip in gpus("NVIDIA")}
-"""How source is written -> whose kernels it is of."""
 PTX: Final = {"cuda/ptx": "emulate/ptx"}
 """A folder of the GPU's headers -> where its second form is."""
 FLAGS: Final = ("-O2", "-fno-threadsafe-statics", "-fno-strict-aliasing", "-Wno-unknown-pragmas")
@@ -32,6 +30,12 @@ struct any {
   template <class T> operator T *() const { return static_cast<T *>(p); }
 };
 """
+
+
+def emulated(target: str) -> str | None:
+    """The chip whose kernels source for `emulate_CHIP` is of; None of other targets."""
+    chip = target.removeprefix("emulate_")
+    return chip if chip != target and chip in gpus("NVIDIA") else None
 
 
 def units(program: Program, early: Collection[str]) -> dict[str, list[str]]:

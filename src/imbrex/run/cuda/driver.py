@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from imbrex.build.cache import entry_bytes
+from imbrex.chip import GPU_TARGETS, products_of
 from imbrex.diagnostic import Diagnostic
 from imbrex.run.answer import done, error_word
 
@@ -38,7 +39,6 @@ UNASKED_BYTES = 48 * 1024
 MAP_BYTES = 128
 """Size of a tensor map, as a kernel takes it."""
 _LARGE_CLUSTER = 8
-_CAPABILITY = {"sm_90a": (9, 0)}
 
 
 def cuda_here() -> Any:
@@ -73,10 +73,10 @@ def require_gpu(chip: str, device: int | None = None) -> Any:
 
 @cache
 def _expect_capability(cuda: Any, chip: str, device: int) -> None:
-    if _capability(cuda, device) != _CAPABILITY[chip]:
+    if _capability(cuda, device) != GPU_TARGETS[chip].compute_capability:
         told = f"GPU {device} is {gpu_text(cuda, device)}"
         raise Diagnostic(
-            f"a kernel for {chip} cannot run here: {told}", hint="sm_90a is an H100, H200 or GH200"
+            f"a kernel for {chip} cannot run here: {told}", hint=f"{chip} is {products_of(chip)}"
         )
 
 

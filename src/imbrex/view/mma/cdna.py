@@ -14,7 +14,7 @@ neighbours; for 6-bit ones, 32 neighbours are assumed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import Final
 
@@ -25,6 +25,10 @@ from imbrex.view.mma.layout import Side, accumulator, operand
 __all__ = ["CDNA", "mfma"]
 
 CDNA: Final = ("gfx908", "gfx90a", "gfx942", "gfx950")
+OLDER: Final = CDNA[:2]
+"""Chips whose assemblers spell instructions as the builtins."""
+NEWER: Final = CDNA[2:]
+NEWEST: Final = CDNA[3:]
 CALCULATOR: Final = "AMD matrix instruction calculator 1.3.2"
 GFX950: Final = "LLVM 22's model of gfx950; AMD's article on CDNA4's matrix cores, 2025"
 
@@ -82,37 +86,39 @@ def mfma() -> Iterator[Instruction]:
         shape = int(m), int(n), int(k), int(blocks)
         yield _made(c, a, a, shape, f"{m}x{n}x{k}{builtin}", argument, result, timed)
     for edge, k, result, cycles in ((32, 16, "float16", 32), (16, 32, "float4", 16)):
-        timed = {"gfx942": cycles, "gfx950": cycles}
+        timed = dict.fromkeys(NEWER, cycles)
         for a, b in _FP8:
             yield _made("f32", a, b, (edge, edge, k, 1), f"{edge}x{edge}x{k}_{a}_{b}", "long", result, timed)
     for (edge, k, result, cycles), a, b in product(
         ((32, 64, "float16", 32), (16, 128, "float4", 16)), _F8F6F4, _F8F6F4
     ):
-        timed = {"gfx950": cycles * 2 if a.endswith("8") or b.endswith("8") else cycles}
+        timed: dict[str, int] = dict.fromkeys(
+            NEWEST, cycles * 2 if a.endswith("8") or b.endswith("8") else cycles
+        )
         yield _f8f6f4(a, b, (edge, edge, k, 1), result, timed)
 
 
 def _made(
     c: str, a: str, b: str, shape: tuple[int, int, int, int],
-    builtin: str, argument: str, result: str, cycles: dict[str, int],
+    builtin: str, argument: str, result: str, cycles: Mapping[str, int],
 ) -> Instruction:  # fmt: skip
     m, n, k, blocks = shape
     name = _name(c, a, b, shape)
-    is_old = not {"gfx942", "gfx950"} & set(cycles)
+    is_old = not set(NEWER) & set(cycles)
     return Instruction(
         name=name, m=m, n=n, k=k, blocks=blocks, a_type=a, b_type=b, c_type=c, wave=64,
         builtin=f"__builtin_amdgcn_mfma_{c}_{builtin}",
         mnemonic=f"v_mfma_{c}_{builtin}" if is_old else f"v_{name}",
-        chips=tuple(cycles), cycles=cycles, source=GFX950 if tuple(cycles) == ("gfx950",) else CALCULATOR,
+        chips=tuple(cycles), cycles=cycles, source=GFX950 if tuple(cycles) == NEWEST else CALCULATOR,
         a=operand("a", m, k, blocks), b=operand("b", n, k, blocks),
         c=accumulator(m, n, blocks, 1 if c == "f64" else 4),
         builtin_operand=argument, builtin_result=result, arguments=("a", "b", "c", "0", "0", "0"),
-        c_register_bits=64 if c == "f64" else 32,
+        c_register_bits=64 if c == "f64" else 32, spelled_as_builtin=OLDER,
     )  # fmt: skip
 
 
 def _f8f6f4(
-    a: str, b: str, shape: tuple[int, int, int, int], result: str, cycles: dict[str, int]
+    a: str, b: str, shape: tuple[int, int, int, int], result: str, cycles: Mapping[str, int]
 ) -> Instruction:
     m, n, k, blocks = shape
     mnemonic = f"mfma_f32_{m}x{n}x{k}_f8f6f4"

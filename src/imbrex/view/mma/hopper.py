@@ -63,7 +63,7 @@ def _made(d: str, a: str, b: str, n: int, k: int, rate: int) -> Instruction:
         name=f"wgmma_{shape}_{d}_{a}" + (f"_{b}" if a != b else ""),
         m=ROWS, n=n, k=k, blocks=1, a_type=a, b_type=b, c_type=d, wave=WARPGROUP,
         builtin="", mnemonic=f"wgmma.mma_async.sync.aligned.{shape}.{d}.{a}.{b}",
-        chips=HOPPER, cycles={"sm_90a": 2 * ROWS * n * k // rate}, source=PTX,
+        chips=HOPPER, cycles=dict.fromkeys(HOPPER, 2 * ROWS * n * k // rate), source=PTX,
         a=warpgroup_operand(ROWS, k, 32 // BITS[a]), b=None, c=warpgroup_accumulator(ROWS, n),
         builtin_operand="", builtin_result="", arguments=_arguments(a), c_register_bits=BITS[d],
     )  # fmt: skip

@@ -57,6 +57,7 @@ class Instruction:
     a, b, c: (lane, register) -> (block, m, k), (block, k, n), (block, m, n); see `layout`.  b: None where it
     is read from shared memory; then a is for A in registers, and A may be in shared memory, too.
     c_register_bits: what an element of C takes in a register: more than its width where half is left unused.
+    spelled_as_builtin: chips whose assemblers call it what compilers call the builtin.
     """
 
     name: str
@@ -80,6 +81,7 @@ class Instruction:
     builtin_result: str = field(compare=False)
     arguments: tuple[str, ...] = field(compare=False)
     c_register_bits: int = field(compare=False)
+    spelled_as_builtin: tuple[str, ...] = field(default=(), compare=False)
 
     def __repr__(self) -> str:
         return self.name
@@ -155,7 +157,8 @@ class Instruction:
         return -(-elements * self.register_bits(operand) // 32)
 
     def mnemonic_on(self, chip: str) -> str:
-        """The mnemonic as that chip's assembler spells it: gfx908's and gfx90a's are the builtins' names."""
+        """The mnemonic as that chip's assembler spells it."""
         assert self.fits(chip), (self.name, chip)
-        old = chip in ("gfx908", "gfx90a")
-        return "v_" + self.builtin.removeprefix("__builtin_amdgcn_") if old else self.mnemonic
+        if chip in self.spelled_as_builtin:
+            return "v_" + self.builtin.removeprefix("__builtin_amdgcn_")
+        return self.mnemonic

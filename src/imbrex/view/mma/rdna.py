@@ -7,7 +7,8 @@ holds a 16-bit element of C in half of a register (the builtin's last argument c
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Final
 
 from imbrex.index.map import Map
@@ -29,7 +30,7 @@ CALCULATOR: Final = "AMD matrix instruction calculator 1.3.2"
 EDGE: Final = 16
 
 # C    A    B     K   cycles   operand and result in a wave of 32, of 64
-_GFX11: Final = """
+_GFX11_ROWS: Final = """
   f32  f16  f16   16   32      half16   float8    half16   float4
   f32  bf16 bf16  16   32      short16  float8    short16  float4
   f16  f16  f16   16   32      half16   half16    half16   half8
@@ -37,7 +38,7 @@ _GFX11: Final = """
   i32  iu8  iu8   16   32      int4     int8      int4     int4
   i32  iu4  iu4   16   16      int2     int8      int2     int4
 """
-_GFX12: Final = """
+_GFX12_ROWS: Final = """
   f32  f16  f16   16   16      half8    float8    half4    float4
   f32  bf16 bf16  16   16      short8   float8    short4   float4
   f16  f16  f16   16   16      half8    half8     half4    half4
@@ -53,28 +54,41 @@ _GFX12: Final = """
 _SIGNED: Final = ("1", "a", "1", "b", "c", "0")
 
 
+@dataclass(frozen=True)
+class _Generation:
+    """rows: its instructions.  suffix: of its builtins.  leaves_halves: a 16-bit element of C takes half of a
+    register, whose other half is left.  operand, result: how A or B, and C, lie in lanes.
+    """
+
+    chip: str
+    rows: str
+    suffix: str
+    leaves_halves: bool
+    operand: Callable[[Side, int, str, int], Map]
+    result: Callable[[int], Map]
+
+
 def wmma() -> Iterator[Instruction]:
     """Every dense WMMA of gfx11 and gfx12 (not of gfx1250, which has others)."""
-    for chip, rows in (("gfx11", _GFX11), ("gfx12", _GFX12)):
-        for line in rows.strip().splitlines():
+    for generation in (_GFX11, _GFX12):
+        for line in generation.rows.strip().splitlines():
             c, a, b, k, cycles, *types = line.split()
             for wave, argument, result in ((32, types[0], types[1]), (64, types[2], types[3])):
-                yield _made(chip, c, a, b, int(k), int(cycles), wave, argument, result)
+                yield _made(generation, c, a, b, int(k), int(cycles), wave, argument, result)
 
 
 def _made(
-    chip: str, c: str, a: str, b: str, k: int, cycles: int, wave: int, argument: str, result: str
+    of: _Generation, c: str, a: str, b: str, k: int, cycles: int, wave: int, argument: str, result: str
 ) -> Instruction:
     types = a if a == b and a not in ("fp8", "bf8") else f"{a}_{b}"
     mnemonic = f"wmma_{c}_{EDGE}x{EDGE}x{k}_{types}"
-    name = f"{mnemonic}_w{wave}{'_gfx12' if chip == 'gfx12' else ''}"
-    held = _gfx11 if chip == "gfx11" else _gfx12
-    is_half = chip == "gfx11" and BITS[c] == 16
+    name = f"{mnemonic}_w{wave}{of.suffix}"
+    is_half = of.leaves_halves and BITS[c] == 16
     return Instruction(
         name=name, m=EDGE, n=EDGE, k=k, blocks=1, a_type=a, b_type=b, c_type=c, wave=wave,
         builtin=f"__builtin_amdgcn_{name}", mnemonic=f"v_{mnemonic}",
-        chips=(chip,), cycles={chip: cycles}, source=CALCULATOR,
-        a=held("a", k, a, wave), b=held("b", k, b, wave), c=_result(chip, wave),
+        chips=(of.chip,), cycles={of.chip: cycles}, source=CALCULATOR,
+        a=of.operand("a", k, a, wave), b=of.operand("b", k, b, wave), c=of.result(wave),
         builtin_operand=argument, builtin_result=result,
         arguments=_SIGNED if c == "i32" else ("a", "b", "c", "0") if is_half else ("a", "b", "c"),
         c_register_bits=32 if is_half else BITS[c],
@@ -95,7 +109,13 @@ def _gfx12(side: Side, k: int, element: str, wave: int) -> Map:
     return operand_in_halves(side, EDGE, k, is_chunk=is_chunk)
 
 
-def _result(chip: str, wave: int) -> Map:
-    if chip == "gfx11":
-        return accumulator(EDGE, EDGE, 1, 1, wave)
+def _gfx11_result(wave: int) -> Map:
+    return accumulator(EDGE, EDGE, 1, 1, wave)
+
+
+def _gfx12_result(wave: int) -> Map:
     return accumulator(EDGE, EDGE, 1, 8, wave) if wave == 32 else accumulator_in_halves(EDGE, EDGE)
+
+
+_GFX11: Final = _Generation("gfx11", _GFX11_ROWS, "", True, _gfx11, _gfx11_result)
+_GFX12: Final = _Generation("gfx12", _GFX12_ROWS, "_gfx12", False, _gfx12, _gfx12_result)

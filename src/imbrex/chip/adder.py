@@ -1,0 +1,56 @@
+"""Unit: how the hardware of a machine adds products of a type.
+
+A plain unit rounds to nearest after every product, as a fused multiply-add does.  A block unit aligns a block
+of products and the sum so far to the largest of them, drops the bits behind the last that it keeps, adds
+without error, and rounds or truncates the sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+__all__ = ["CDNA3_UNITS", "HOPPER_UNITS", "PLAIN", "PLAIN_F64", "Unit"]
+
+IEEE: Final = "IEEE 754, fusedMultiplyAdd"
+SIMULATED: Final = "Xie et al., MMA-Sim, 2025, whose models agree with the hardware bit by bit"
+
+
+@dataclass(frozen=True)
+class Unit:
+    """sum_bits: behind the leading bit of a sum that is kept.  block: products added at a time.
+
+    aligned_bits: of each addend, behind the leading bit of the largest; None where products are added one by
+    one.  is_truncated: the sum's last bits are dropped, not rounded to nearest.
+    """
+
+    sum_bits: int
+    source: str
+    block: int = 1
+    aligned_bits: int | None = None
+    is_truncated: bool = False
+
+
+PLAIN: Final = Unit(23, IEEE)
+PLAIN_F64: Final = Unit(52, IEEE)
+HOPPER_16: Final = Unit(23, f"{SIMULATED}: wgmma of sm_90, 25 bits behind the largest", 16, 25, True)
+HOPPER_TF32: Final = Unit(23, HOPPER_16.source, 8, 25, True)
+HOPPER_8: Final = Unit(
+    13, f"{SIMULATED}: wgmma of sm_90, 13 bits; DeepSeek-V3 technical report, 3.3.2", 32, 13, True
+)
+CDNA_16: Final = Unit(
+    23, f"{SIMULATED}: MFMA of CDNA3, 24 bits, the sum so far rounded down; CDNA4 taken as equal", 8, 24, True
+)
+CDNA_TF32: Final = Unit(23, CDNA_16.source, 4, 24, True)
+CDNA_8: Final = Unit(23, CDNA_16.source, 16, 24, True)
+
+HOPPER_UNITS: Final[Mapping[str, Unit]] = {
+    "f16": HOPPER_16, "bf16": HOPPER_16, "tf32": HOPPER_TF32, "f8e4m3fn": HOPPER_8, "f8e5m2": HOPPER_8,
+}  # fmt: skip
+CDNA3_UNITS: Final[Mapping[str, Unit]] = {
+    "f16": CDNA_16, "bf16": CDNA_16, "tf32": CDNA_TF32, "f8e4m3fn": CDNA_8, "f8e5m2": CDNA_8,
+    "f8e4m3fnuz": CDNA_8, "f8e5m2fnuz": CDNA_8,
+}  # fmt: skip
+"""MFMA of CDNA 1 and 2 adds pairs and pairs of pairs, each rounded to nearest (MMA-Sim), which is never worse
+than one by one: they have no units of their own."""
