@@ -11,7 +11,17 @@ import pytest
 
 PACKAGE = Path(__file__).parents[2] / "src" / "imbrex"
 LEANS = re.compile(r"(Of|Those|These|Its|Their|That (?:a|an|the)|Whose|At which|In which|With which|Until)\b")
-NOT_YET = ("algorithm/", "config/", "emit/cuda/", "kernel/order.py", "lower/taps.py", "cli/options.py")
+NOT_YET = (
+    "algorithm/",
+    "cli/options.py",
+    "config/algorithm/",
+    "config/halo/",
+    "config/halo_weight/",
+    "config/warpgroup/plan.py",
+    "emit/cuda/",
+    "kernel/order.py",
+)
+"""Files in which other work goes on."""
 
 
 def docstrings(text: str) -> Iterator[tuple[int, str]]:

@@ -41,7 +41,7 @@ def access_of(view: Map, dtype: DType) -> Access:
 
 
 def _elements(view: Map) -> int:
-    """Of the array; of one with gaps, whose places are one dim, in whole rows."""
+    """Elements of the array; of one with gaps, whose places are one dim, in whole rows."""
     count = prod(d.size for d in view.lower)
     if len(view.lower) > 1:
         return count

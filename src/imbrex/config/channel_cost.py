@@ -34,7 +34,7 @@ LANES: Final = LaneRates()
 
 
 def channel_cycles(shape: Shape, machine: GpuTarget) -> float:
-    """Of all launches."""
+    """Cycles of all launches."""
     conv = shape.conv
     taps = conv.height.window * conv.width.window
     sizes = [prod(d.size for d in dims) for dims in (conv.filter, conv.input, conv.output)]

@@ -20,9 +20,9 @@ from imbrex.problem import Problem
 __all__ = ["behind_launch", "of_first"]
 
 MOST_FLOPS: Final = 240e9
-"""Of 400 microseconds at 600 TFLOP/s, which an H100 reaches."""
+"""Work of 400 microseconds at 600 TFLOP/s, which an H100 reaches."""
 MOST_BYTES: Final = 300e6
-"""Of 100 microseconds at 3 TB/s."""
+"""Traffic of 100 microseconds at 3 TB/s."""
 MOST_BEHIND: Final = 60e9
 """Floating-point operations of what is launched early behind copies."""
 THROUGH_MEMORY: Final = ("split_k", "stream_k", "two_tile", "two_tile_dp_first")

@@ -17,7 +17,7 @@ __all__ = ["Box", "Shape", "box_of", "strips_of", "strips_that_serve"]
 
 Direction = Literal["forward", "backward_data", "backward_weight"]
 ROWS = (28, 14, 7, 4, 2, 1)
-"""Of a strip, at most."""
+"""Rows of a strip, at most."""
 HIGH = 14
 """Higher strips are narrow, unless registers hold all that they need."""
 FEW_TAPS = 3
@@ -27,18 +27,18 @@ HELD = 50
 HELD_OF_ALL = 96
 """Elements of a filter, sums and a row of a window in the registers of a work item."""
 SLOT_BYTES = 8
-"""Of neighbouring channels: more would be fewer lanes for as many bytes."""
+"""Bytes of neighbouring channels: more would be fewer lanes for as many bytes."""
 BUSY = 50_000
 """Work items that keep all multiprocessors busy: 384 each of 132."""
 ROUND = 264
 """Workgroups that run at once: two on each of 132 multiprocessors."""
 TALL_ROWS, MOST_IN_ROW = 4, 40
-"""Of a strip, and of a window, where registers hold a row of taps only."""
+"""Most rows of a strip, and of a window, where registers hold a row of taps only."""
 MOST_TAPS = 64
-"""Of a window, which a work item has in registers, or sums of."""
+"""Most taps of a window, which a work item has in registers, or sums of."""
 VECTOR_BYTES = 16
 WORKITEMS = (256, 224, 192, 160, 128)
-"""Of a workgroup, as good as each other; one that divides all leaves none idle."""
+"""Work items of a workgroup, as good as each other; one that divides all leaves none idle."""
 
 
 class Box(NamedTuple):
@@ -70,7 +70,7 @@ class Shape:
 
     @property
     def read_size(self) -> tuple[int, int]:
-        """Its rows and columns."""
+        """Rows and columns of it."""
         return self._size(self.is_back)
 
     @property
@@ -146,7 +146,7 @@ def strips_that_serve(shape: Shape) -> tuple[Box, ...]:
 
 
 def _turns(shape: Shape, box: Box) -> int:
-    """Of a sum's work items: those with which rounds of workgroups take least, each one turn for the fold."""
+    """Work items of a sum with which rounds of workgroups take least, each one turn for the fold."""
     numbering = strips_of(shape, box._replace(images=1)).numbering
     assert isinstance(numbering, Shared), numbering
     blocks, needed = numbering.sizes["g_block"], numbering.shares
@@ -176,7 +176,7 @@ def _with_rows(shape: Shape, most: int) -> Box:
 
 
 def _most_rows(shape: Shape) -> int:
-    """Of strips that were fastest on an H200: a stride's windows overlap little, a sum holds rows of both."""
+    """Rows of the strips that were fastest on an H200: a stride's windows overlap little."""
     conv = shape.conv
     if max(conv.strides) > 1:
         return 4 if fastest(shape.read) == "g" else 2
@@ -190,7 +190,7 @@ def _items(shape: Shape, box: Box) -> int:
 
 
 def even(size: int, most: int, multiple: int, window: int) -> int:
-    """Of whole multiples up to `most`, at least one, the strip whose windows together are smallest."""
+    """Among whole multiples up to `most`, at least one, the strip whose windows together are smallest."""
     if size <= most:
         return size
     found = range(multiple, max(most, multiple) + 1, multiple)

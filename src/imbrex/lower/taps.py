@@ -83,7 +83,7 @@ def _shapes(pixels: int, row: int) -> Iterator[tuple[int, int]]:
 
 
 def _lines_before(map: Map) -> int:
-    """Of an image, that its first window wants: the first pixel's, at the first tap."""
+    """Lines of an image that its first window wants: the first pixel's, at the first tap."""
     (*_, high, _), _ = map.evaluate([0] * len(map.upper))
     return -int(high)
 

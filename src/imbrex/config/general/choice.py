@@ -26,7 +26,7 @@ __all__ = ["MARGIN", "PARTS", "offers", "scheduled", "taken"]
 
 MARGIN: Final = 0.08
 NEAR: Final = 0.05
-"""Of ways to share that are so near to the best one, that with the fewest workgroups is taken."""
+"""How near to the best a way to share has to be; of those, that with the fewest workgroups is taken."""
 PARTS: Final = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 STEPS: Final = 8
 """The fewest steps of a part: with less it hardly begins."""

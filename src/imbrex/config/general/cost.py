@@ -20,7 +20,7 @@ __all__ = ["added_cycles", "general_cycles"]
 WARP: Final = 32
 SCHEDULERS: Final = 4
 WAITING_WARPS: Final = 3.5
-"""Of a multiprocessor: so many wait for shared memory or at a barrier while the others fill its slots."""
+"""Warps that wait for shared memory or at a barrier while a multiprocessor's others fill its slots."""
 REGISTERS: Final = 65536
 CROWDED: Final = 208
 SPILL: Final = 1.065
@@ -33,7 +33,7 @@ PHASES: Final = {4: 1.0, 8: 1.5, 16: 3.0}
 CACHE_BYTES: Final = 30.0
 """Bytes a cycle that the second cache gives one multiprocessor, where all ask."""
 CACHE_SHARE: Final = 0.1
-"""Of the time for those bytes, what is not hidden behind the products."""
+"""Share of the time for those bytes that is not hidden behind the products."""
 SHARED_SHARE: Final = 0.2
 """The same for reads of shared memory."""
 ROW: Final = 1.0
@@ -55,7 +55,7 @@ START: Final = 3000.0
 
 
 def general_cycles(plan: GeneralPlan, machine: GpuTarget, parts: int = 1) -> float:
-    """Of the whole product, each tile by so many workgroups; only the order of choices matters."""
+    """Cycles of the whole product, each tile by so many workgroups; only the order of choices matters."""
     turns = -(-plan.grid_size * parts // machine.compute_units)
     room = max(1, _resident(plan, machine))
     rounds, rest = divmod(turns, room)
@@ -80,7 +80,7 @@ def _round(plan: GeneralPlan, resident: int, steps: int) -> float:
 
 
 def added_cycles(plan: GeneralPlan, parts: int) -> float:
-    """Until one workgroup has added what the others leave."""
+    """Cycles until one workgroup has added what the others leave."""
     tile = plan.tuning.m_per_block * plan.tuning.n_per_block * plan.context.dtype.accumulator.bytes
     return PART + parts * (PART + tile / PART_BYTES) if parts > 1 else 0.0
 
@@ -99,7 +99,7 @@ def _issued(plan: GeneralPlan) -> float:
 
 
 def _reads(plan: GeneralPlan) -> tuple[tuple[int, int], ...]:
-    """Of each operand for one k: how many reads of shared memory, of how many bytes a lane."""
+    """Reads of each operand for one k: how many from shared memory, of how many bytes a lane."""
     size = plan.context.dtype.bytes
     return tuple((count, n * size) for count, n in zip(plan.tuning.repeats, _thread(plan), strict=True))
 
@@ -127,6 +127,6 @@ def _is_crowded(plan: GeneralPlan) -> bool:
 
 
 def _registers(plan: GeneralPlan) -> int:
-    """Of a work item, of which one of two staged tiles is on its way at a time."""
+    """Registers of a work item, of which one of two staged tiles is on its way at a time."""
     staged = (plan.a_copy.per_thread + plan.b_copy.per_thread) * plan.context.dtype.bytes
     return plan.registers - staged // 4

@@ -14,7 +14,7 @@ __all__ = ["halo_cycles"]
 
 LINE_BYTES: Final = 128
 ROW_CYCLES: Final = 2.5
-"""Of the copy engine, for a pixel's channels, however few: an H200 brought 32 bytes in so many."""
+"""Cycles of the copy engine for a pixel's channels, however few: an H200 brought 32 bytes in so many."""
 
 SHORT_ROWS: Final = {32: 1.3, 64: 1.1}
 """Bytes of a pixel's channels -> memory's time, in proportion to that of whole lines: an H200 read 2.5
@@ -86,7 +86,7 @@ class Tile:
 
 
 def halo_cycles(plan: HaloPlan) -> float:
-    """Of the whole product."""
+    """Cycles of the whole product."""
     c, size = plan.context, plan.context.dtype.bytes
     rounds = -(-plan.units // plan.workgroups)
     spent = rounds * Tile(plan).cycles

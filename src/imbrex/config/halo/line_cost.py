@@ -17,7 +17,7 @@ __all__ = ["line_cycles"]
 SHORT_ROWS: Final = {32: 1.35, 64: 1.16}
 """Bytes of a pixel's channels -> memory's time, in proportion to that of whole lines."""
 MEMORY_BYTES: Final = 2200.0
-"""Of the whole chip, from and to memory: 3.9 TB/s, of an H200."""
+"""Bytes a cycle of the whole chip, from and to memory: 3.9 TB/s, of an H200."""
 THIRD: Final = 1.12
 """Memory's time with three consumers, whose streams are more, in proportion."""
 ALONG_ROWS: Final = 1.8
@@ -25,17 +25,17 @@ ALONG_ROWS: Final = 1.8
 alone, where a raster's tile stores several that are one stretch.  Rows of 112 bytes took 1.5, of 56 2.2.
 """
 PASSING: Final = 1.35
-"""Of the time that shared memory takes for what comes and goes, beside products."""
+"""Factor of the time that shared memory takes for what comes and goes, beside products."""
 FINISH: Final = 980.0
-"""Of a consumer, for each line: until its products are there, and until its sums are in shared memory."""
+"""Cycles of a consumer for each line, until its products are there and its sums in shared memory."""
 IN_TURN: Final = 0.03
 """What multiplying in turn saves of a consumer's time, and what it adds to memory's."""
 FILTER_BYTES: Final = 54.0
-"""Of the filter, to a multiprocessor, before its first product."""
+"""Bytes a cycle of the filter, to a multiprocessor, before its first product."""
 NORM: Final = 10.0
 """Exponent of the norm of the times of memory and of all steps."""
 START: Final = 6000.0
-"""Of a kernel, beside its work."""
+"""Cycles of a kernel, beside its work."""
 
 
 @dataclass(frozen=True)
@@ -64,13 +64,13 @@ class Step:
 
     @property
     def cycles(self) -> float:
-        """Of each consumer's line, where all have one."""
+        """Cycles of each consumer's line, where all have one."""
         count = self.plan.tuning.consumers
         return max(count * (self.products + self.passing), self.products + self.passing + FINISH)
 
 
 def line_cycles(plan: LinesPlan) -> float:
-    """Of the whole product."""
+    """Cycles of the whole product."""
     c, t, size = plan.context, plan.tuning, plan.context.dtype.bytes
     steps = plan.streams.most_lines + t.window_rows - 1
     spent = steps * Step(plan).cycles * (1 - IN_TURN * t.pingpong)

@@ -12,7 +12,7 @@ from imbrex.config.warpgroup.plan import SWIZZLES, VECTOR_BYTES
 __all__ = ["MOST_LINE", "filters", "filters_together"]
 
 MOST_LINE: Final = 256
-"""Of a box along one dim."""
+"""Most elements of a box along one dim."""
 
 
 def filters(plan: WindowPlan[Any], machine: GpuTarget) -> Reasons:

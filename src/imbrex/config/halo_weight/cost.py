@@ -17,20 +17,20 @@ MATRIX: Final = 1.2
 """Cycles for each that the matrix unit's instructions take: an H200 took 1.02 to 1.1 for small integers, 1.2
 to 1.3 for numbers at random, whose power lowers the clock: 57 us for 256 channels of 14 x 14."""
 STEP: Final = 60.0
-"""Of a consumer, from its last product in a stage to the first one in the next."""
+"""Cycles of a consumer from its last product in a stage to the first one in the next."""
 WARP_PRODUCT: Final = 8.0
 """Cycles of a multiprocessor's four matrix units together for four products of 16 x 8 sums by 16 pixels."""
 MEMORY_BYTES: Final = 2250.0
-"""Of the whole chip, of pixels that are read once: an H200 read 3.9 TB/s where warps multiplied."""
+"""Bytes a cycle of the whole chip, of pixels read once: an H200 read 3.9 TB/s where warps multiplied."""
 PLANE_ROW: Final = 6.3
 """Cycles of the copy engine for a row of a plane: an H200 took 6.1 to 6.8 for 112 bytes, of which every
 second one begins inside of a sector of the caches."""
 MATRIX_BYTES: Final = 512
-"""Of an operand of a warp, 16 pixels of 16 channels."""
+"""Bytes of an operand of a warp, 16 pixels of 16 channels."""
 
 
 def step_cycles(plan: HaloWeightPlan) -> float:
-    """Of a stage, where all multiprocessors work."""
+    """Cycles of a stage, where all multiprocessors work."""
     t, size = plan.tuning, plan.context.dtype.bytes
     row, pixels = t.channels * size, plan.loaded + t.k_per_block
     arrived = plan.loaded * row + t.k_per_block * ROWS * size
@@ -43,7 +43,7 @@ def step_cycles(plan: HaloWeightPlan) -> float:
 
 
 def _row_cycles(plan: HaloWeightPlan, pixels: int) -> float:
-    """Of the copy engine: a row a pixel, or, of planes, one a channel for as many pixels as a row has."""
+    """Cycles of the copy engine: a row a pixel, or, of planes, one a channel for a row's pixels."""
     if not plan.in_planes:
         return pixels * ROW_CYCLES
     t, size = plan.tuning, plan.context.dtype.bytes
@@ -69,7 +69,7 @@ def _by_warps(t: HaloWeightTuning) -> tuple[float, int]:
 
 
 def halo_weight_cycles(plan: HaloWeightPlan) -> float:
-    """Of the whole product, but not of adding up its shares."""
+    """Cycles of the whole product, but not of adding up its shares."""
     c, t = plan.context, plan.tuning
     rounds = -(-plan.units // plan.workgroups)
     stored = RATES.turn + ROWS * t.n_per_block * SUM_BYTES / RATES.stored_bytes

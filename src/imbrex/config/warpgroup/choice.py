@@ -144,7 +144,7 @@ def _priced(context: GemmContext, machine: GpuTarget, given: WarpgroupTuning | N
 
 
 def _best(pairs: Sequence[Serving]) -> Serving | None:
-    """Of those within NEAR of the fewest cycles, the one whose tiles hang over the matrix least, in per
+    """Among those within NEAR of the fewest cycles, the one whose tiles hang over the matrix least, in per
     cent, and of these the fastest.  Pingpong consumers have whole tiles, and share none.
     """
     costed = [

@@ -36,12 +36,12 @@ COPY_BYTES: Final = 4
 STORE_PENALTY: Final = {8: 2.0, 4: 3.0, 2: 5.0, 1: 8.0}
 """Bytes of an ordinary store, where neighbours are too few for TMA -> its time, in proportion to TMA's."""
 TURNED_PENALTY: Final = 1.3
-"""Of stores along the rows, which the fragments of sums do not lie along."""
+"""Penalty of stores along the rows, which the fragments of sums do not lie along."""
 TURNED_MATRICES: Final = 1.04
 """The same of elements of 16 bits, which are turned on their way to shared memory, 8 x 8 at a time."""
 MATRIX_BYTES: Final = 2
 PIECE_BYTES: Final = (128, 64, 32, 16)
-"""Of a row of a piece of C on its way to memory, the widest that a tile has room for."""
+"""Bytes of a row of a piece of C on its way to memory, the widest that a tile has room for."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Streams:
 
     @cached_property
     def _rows(self) -> tuple[tuple[Rows, int], ...]:
-        """Of A's and of B's tile, each with the workgroups that load it together."""
+        """Rows of A's and of B's tile, each with the workgroups that load it together."""
         t, plan, c = self.plan.tuning, self.plan, self.plan.oriented
         return (
             (rows_of(c.a, plan.a_tile, c.m, c), t.cluster_n),
@@ -83,7 +83,7 @@ class Streams:
 
     @cached_property
     def instruction(self) -> Instruction:
-        """Of the matrix unit."""
+        """The instruction of the matrix unit."""
         return instruction_of(self.plan.context.dtype, self.plan.tuning.n_per_block)
 
     @cached_property
@@ -161,7 +161,7 @@ class Streams:
 
     @property
     def sums_bytes(self) -> int:
-        """Of a tile's sums."""
+        """Bytes of a tile's sums."""
         t = self.plan.tuning
         return t.m_per_block * t.n_per_block * SUM_BYTES
 

@@ -25,14 +25,14 @@ STRIDED: Final = 10
 PHASED: Final = 2.5
 """Times the bytes of a result of several phases: an H200 wrote 1.3 TB/s of those of 103 and of 206 MB."""
 CACHED_BYTES: Final = 17.4e6
-"""Of L2 that operands may count on: of 50 MB in two halves, each keeps what its multiprocessors read."""
+"""Bytes of L2 for operands: of 50 MB in two halves, each keeps what its multiprocessors read."""
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Of an operand's tile.  crossing, inside: shares of them that begin on a sector but go over the end of
-    a line, and that begin inside a sector.  is_short: they are less than a line; is_apart: and lie along k,
-    with others between them in memory.  is_walked: the operand is seen through windows, which the copy engine
+    """Rows of an operand's tile.  crossing, inside: shares of them that begin on a sector but go over the end
+    of a line, and that begin inside a sector.  is_short: they are less than a line; is_apart: and lie along
+    k, others between them in memory.  is_walked: the operand is seen through windows, which the copy engine
     walks over.
     """
 
@@ -77,8 +77,8 @@ def _pitch(access: Access, along: int, extent: int, context: GemmContext) -> int
 
 
 def neighbours(plan: WarpgroupPlan, clusters: float) -> tuple[float, float]:
-    """Of so many clusters that run at a time, one after the other in the order of blocks, those that load the
-    same rows of A, and those that load the same of B.
+    """Neighbours among clusters that run at a time, one after the other in blocks' order: those that load
+    the same rows of A, and those that load the same of B.
     """
     rows, columns = plan.blocks
     tall = min(plan.tuning.group, rows) if plan.tuning.group > 1 else 1

@@ -20,7 +20,7 @@ __all__ = ["wave_cycles"]
 
 @dataclass(frozen=True)
 class Rates:
-    """Of one compute unit; sources: mostly the CDNA3 ISA reference and AMD's tuning guides.
+    """Rates of one compute unit; sources: mostly the CDNA3 ISA reference and AMD's tuning guides.
 
     l2_bytes: bytes from L2 a cycle, and of a line.  issue: cycles of one instruction of a wave.  meeting: a
     barrier.  lds_latency, memory_latency: to a result, besides its transfer.  store_gap: what one LDS buffer

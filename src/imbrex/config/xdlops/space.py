@@ -37,7 +37,7 @@ BLOCKS: Final = (
 )
 """m, n of a block tile and of a wave tile, of four waves or fewer."""
 STEP_BYTES: Final = (64, 128, 32)
-"""Of K, the usual first: of equally good steps the shorter one has fewer addresses to keep."""
+"""Bytes of K, the usual first: of equally good steps the shorter one has fewer addresses to keep."""
 
 
 def wave_space(context: GemmContext, machine: GpuTarget) -> list[XdlopsTuning]:
