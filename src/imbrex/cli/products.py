@@ -216,14 +216,14 @@ def _of_waves(plan: XdlopsPlan) -> dict[str, str]:
 
 
 def _of_warpgroups(plan: WarpgroupPlan) -> dict[str, str]:
-    t, ring = plan.tuning, plan.ring
+    t, layout = plan.tuning, plan.layout
     rows_are, columns_are = ("gemmN", "gemmM") if t.swapped else ("gemmM", "gemmN")
     held = f"{plan.accumulators} registers of sums a thread"
     return {
         "tile": f"{t.m_per_block} {rows_are} x {t.n_per_block} {columns_are} x {t.k_per_block} gemmK",
         "k_iterations": str(plan.k_iterations),
         "consumers": f"{t.consumers} {'in turn' if t.pingpong else 'together'}, {held}",
-        "lds_bytes": f"{ring.total}, {t.stages} stages of {ring.stage}",
+        "lds_bytes": f"{layout.bytes}, {t.stages} stages of {layout.stage_bytes}",
         "cluster": f"{t.cluster_m} x {t.cluster_n} workgroups",
     }
 

@@ -44,6 +44,7 @@ from imbrex.lower.place import Buffer, Ref, StoreMethod
 from imbrex.problem.epilogue import Expression
 from imbrex.view.conv.phase_box import ONE_PHASE
 from imbrex.view.stage.halo_tile import HaloTile
+from imbrex.view.stage.shared_layout import Residency
 from imbrex.view.stage.shared_tile import SharedTile
 from imbrex.view.stage.tap_tile import TapTile
 from imbrex.view.tensor import Box, Walk
@@ -70,10 +71,6 @@ class Lanes:
 
 Access: TypeAlias = Box | Walk | Lanes
 Tile: TypeAlias = SharedTile | HaloTile | TapTile
-Residency: TypeAlias = Literal["step", "tile", "kernel"]
-"""How long a tile stays in shared memory: for one step, in a ring of stages; until tiles of C want another
-one; for all of the kernel.
-"""
 
 
 @dataclass(frozen=True)

@@ -16,11 +16,12 @@ from imbrex.index.query import address, vector_width
 from imbrex.ir.chain import named_map
 from imbrex.ir.ops.standard import SSAValue
 from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
-from imbrex.lower.pipeline import Lanes, Residency, Stage
+from imbrex.lower.pipeline import Lanes, Stage
 from imbrex.lower.place import Buffer
 from imbrex.lower.reader import Reader, element_type, number
 from imbrex.view.gemm import product
 from imbrex.view.stage.halo_tile import HaloTile
+from imbrex.view.stage.shared_layout import Residency
 from imbrex.view.tensor import Product, Refused, access, halo_access
 
 __all__ = ["MOST_BYTES", "grown_over", "operand", "raster", "stage"]

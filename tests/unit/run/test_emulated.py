@@ -42,7 +42,7 @@ def test_a_fault_is_told_from_a_guarded_call(kernel: Kernel) -> None:
     """Of two barriers at one place."""
     files = dict(kernel.files)
     places = files["device/cuda/places.h"]
-    files["device/cuda/places.h"] = places.replace("full(stage) + P::stages * 8;", "full(stage);")
+    files["device/cuda/places.h"] = places.replace("P::empty_place", "P::full_place")
     assert files["device/cuda/places.h"] != places
     loaded = kernel.loaded
     damaged = load_emulated(

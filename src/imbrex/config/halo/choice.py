@@ -18,12 +18,13 @@ from imbrex.config.halo.lines import LinesPlan, LinesTuning, WindowTuning
 from imbrex.config.halo.plan import HaloPlan, HaloTuning
 from imbrex.config.halo.space import channels_of, halo_space
 from imbrex.config.warpgroup.limits import MOST_STAGES
-from imbrex.config.warpgroup.plan import PIECE_BYTES, PIECES, ROWS
+from imbrex.config.warpgroup.plan import PIECE_BYTES, ROWS
 from imbrex.dtype import DType
 from imbrex.view.conv.implicit_gemm import Convolution
 from imbrex.view.conv.raster import Raster, RasterDirection, raster_of, rastered
 from imbrex.view.copy.channels_last import is_channels_last
 from imbrex.view.gemm.product import GemmView
+from imbrex.view.stage.shared_layout import PIECES
 
 __all__ = ["Windows", "window_cycles"]
 
@@ -126,12 +127,12 @@ class Windows:
 
     def _stages(self, plan: HaloPlan | LinesPlan) -> int:
         """As many as fit: of each consumer, where each has its own."""
-        t, ring = plan.tuning, plan.ring
+        t, layout = plan.tuning, plan.layout
         piece = ROWS * t.n_per_block
         more = min(PIECE_BYTES, piece * self.stored_bytes) - min(PIECE_BYTES, piece * self.dtype.output.bytes)
-        room = self.machine.lds_bytes - ring.total - t.consumers * PIECES * max(0, more)
+        room = self.machine.lds_bytes - layout.bytes - t.consumers * PIECES * max(0, more)
         rings = t.consumers if isinstance(t, LinesTuning) else 1
-        return max(1, min(MOST_STAGES, t.stages + room // (rings * ring.stage)))
+        return max(1, min(MOST_STAGES, t.stages + room // (rings * layout.stage_bytes)))
 
 
 def window_cycles(plan: HaloPlan | LinesPlan) -> float:

@@ -8,7 +8,7 @@ from typing import Final
 
 from imbrex.config.halo.lines import LinesTuning
 from imbrex.config.halo.space import channels_of, diagonal_of
-from imbrex.config.warpgroup.plan import PIECES, ROWS, columns_of
+from imbrex.config.warpgroup.plan import LEAST_STAGES, ROWS, columns_of
 from imbrex.dtype import DType
 from imbrex.view.conv.raster import Raster
 
@@ -29,4 +29,4 @@ def line_space(raster: Raster, window: tuple[int, int], dtype: DType) -> Iterato
     for n, (consumers, pingpong) in product(wide, TEAMS):
         parts = diagonal_of(raster, dtype) if n == raster.filters else 1
         shape = images, max(2, raster.height), raster.line, *window, channels_of(raster, dtype)
-        yield LinesTuning(*shape, n, parts, PIECES, consumers, pingpong)
+        yield LinesTuning(*shape, n, parts, LEAST_STAGES, consumers, pingpong)

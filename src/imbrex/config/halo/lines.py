@@ -19,9 +19,10 @@ from imbrex.config.context import GemmContext, round_up
 from imbrex.config.halo.plan import HaloTuning
 from imbrex.config.halo.window import WindowPlan
 from imbrex.config.warpgroup.consumers import OfConsumers
-from imbrex.config.warpgroup.plan import ALIGNMENT, PIECE_BYTES, PIECES, ROWS, Ring
+from imbrex.config.warpgroup.plan import PIECE_BYTES, ROWS
 from imbrex.view.mma.hopper import WARPGROUP
 from imbrex.view.stage.line_filter import LineFilter
+from imbrex.view.stage.shared_layout import SharedLayout
 from imbrex.view.stage.shared_tile import ATOM_ROWS
 from imbrex.view.work.line_stream import LineStreams
 
@@ -114,14 +115,14 @@ class LinesPlan(WindowPlan[LinesTuning]):
         return LineFilter(*shape, t.diagonal, self.context.dtype.bytes, self.filter_major)
 
     @property
-    def ring(self) -> Ring:
-        """Shared memory: the stages of all consumers; the filter stands with what is staged."""
+    def layout(self) -> SharedLayout:
+        """Shared memory: a ring for each consumer, and the filter, which stays."""
         t, size = self.tuning, self.context.dtype.bytes
         pixels = t.line + round_up(t.window_columns - 1, ATOM_ROWS)
-        a = round_up(pixels * t.channels * size, ALIGNMENT)
+        a, b = pixels * t.channels * size, self.filter.bytes
         piece = min(PIECE_BYTES, ROWS * t.n_per_block * self.context.dtype.output.bytes)
-        b = round_up(self.filter.bytes, ALIGNMENT)
-        return Ring(a, 0, t.consumers * t.stages, t.consumers * PIECES * piece + b)
+        own = {"has_own_ring": True, "takes_turns": t.pingpong}
+        return SharedLayout(a, b, t.stages, t.consumers, piece, "kernel", **own)
 
     @property
     def accumulators(self) -> int:

@@ -13,18 +13,16 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from imbrex.chip import WARPGROUPS, GpuTarget
-from imbrex.config.context import GemmContext, round_up
+from imbrex.config.context import GemmContext
 from imbrex.config.halo.window import WindowPlan
 from imbrex.config.warpgroup.consumers import OfConsumers
 from imbrex.config.warpgroup.plan import (
-    ALIGNMENT,
     PIECE_BYTES,
-    PIECES,
     ROWS,
-    Ring,
     shared_tile,
 )
 from imbrex.view.mma.hopper import WARPGROUP
+from imbrex.view.stage.shared_layout import SharedLayout
 from imbrex.view.stage.shared_tile import ATOM_ROWS, SharedTile
 
 __all__ = ["HaloPlan", "HaloTuning"]
@@ -108,13 +106,12 @@ class HaloPlan(WindowPlan[HaloTuning]):
         return t.images * t.loaded * t.width + ATOM_ROWS
 
     @property
-    def ring(self) -> Ring:
-        """Shared memory: the filter stands with what is staged, as there is one of it."""
+    def layout(self) -> SharedLayout:
+        """Shared memory, in which a part of the filter stays while tiles want it."""
         t, size = self.tuning, self.context.dtype.bytes
-        a = round_up(self.raster * t.channels * size, ALIGNMENT)
-        b = round_up(t.k_per_block * t.n_per_block * size, ALIGNMENT)
+        a, b = self.raster * t.channels * size, t.k_per_block * t.n_per_block * size
         piece = min(PIECE_BYTES, ROWS * t.n_per_block * self.context.dtype.output.bytes)
-        return Ring(a, 0, t.stages, t.consumers * PIECES * piece + b)
+        return SharedLayout(a, b, t.stages, t.consumers, piece, "tile", takes_turns=t.pingpong)
 
     @property
     def accumulators(self) -> int:

@@ -8,7 +8,7 @@ from typing import Final
 
 from imbrex.config.halo.plan import HaloTuning
 from imbrex.config.warpgroup.limits import MOST_ACCUMULATORS
-from imbrex.config.warpgroup.plan import PIECES, ROWS, SWIZZLES, columns_of
+from imbrex.config.warpgroup.plan import LEAST_STAGES, ROWS, SWIZZLES, columns_of
 from imbrex.dtype import DType
 from imbrex.view.conv.raster import Raster
 from imbrex.view.mma.hopper import WARPGROUP
@@ -71,7 +71,7 @@ def halo_space(raster: Raster, dtype: DType) -> Iterator[HaloTuning]:
                 channels,
                 n,
                 parts,
-                PIECES,
+                LEAST_STAGES,
             )
             yield HaloTuning(*numbers, consumers, pingpong)
 

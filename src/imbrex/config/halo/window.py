@@ -12,7 +12,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from imbrex.chip import WARPGROUPS, GpuTarget
 from imbrex.config.context import GemmContext
-from imbrex.config.warpgroup.plan import Ring
+from imbrex.view.stage.shared_layout import SharedLayout
 from imbrex.view.stage.shared_tile import Major
 
 __all__ = ["WindowPlan"]
@@ -57,8 +57,8 @@ class WindowPlan(ABC, Generic[T]):
 
     @property
     @abstractmethod
-    def ring(self) -> Ring:
-        """Shared memory; the filter stands with what is staged."""
+    def layout(self) -> SharedLayout:
+        """Shared memory, in which the filter stays."""
 
     @property
     @abstractmethod
@@ -107,7 +107,7 @@ class WindowPlan(ABC, Generic[T]):
 
     @property
     def lds_bytes(self) -> int:
-        return self.ring.total
+        return self.layout.bytes
 
     @property
     def registers(self) -> int:

@@ -148,8 +148,8 @@ class WeightWindows:
                 continue
             if HALO_WEIGHT_RULES.broken(plan, self.machine):
                 continue
-            room = self.machine.lds_bytes - plan.ring.total
-            stages = min(MOST_STAGES, tuning.stages + room // plan.ring.stage)
+            room = self.machine.lds_bytes - plan.layout.bytes
+            stages = min(MOST_STAGES, tuning.stages + room // plan.layout.stage_bytes)
             filled = replace(tuning, stages=stages // tuning.turns * tuning.turns)
             yield filled, filled.plan(plan.context, self.machine)
 

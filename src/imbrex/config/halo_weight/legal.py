@@ -9,7 +9,7 @@ from imbrex.config.halo.window_legal import MOST_LINE
 from imbrex.config.halo_weight.plan import HaloWeightPlan
 from imbrex.config.rules import Reasons, Rules, lds_bytes, listed
 from imbrex.config.warpgroup.limits import chip, few_consumers, registers, stages_ahead
-from imbrex.config.warpgroup.plan import PIECES, ROWS, SWIZZLES, columns_of
+from imbrex.config.warpgroup.plan import LEAST_STAGES, ROWS, SWIZZLES, columns_of
 from imbrex.view.stage.tap_tile import PIXELS
 
 __all__ = ["HALO_WEIGHT_RULES"]
@@ -33,8 +33,8 @@ def consumers(plan: HaloWeightPlan, machine: GpuTarget) -> Reasons:
     if not t.by_warps and t.taps % t.consumers:
         yield f"{t.taps} taps are not shared by {t.consumers} consumers"
     yield from stages_ahead(t)
-    if t.by_warps and (t.stages % t.consumers or t.stages < PIECES * t.consumers):
-        each = f"as many, {PIECES} at least, of each of {t.consumers} consumers in turn"
+    if t.by_warps and (t.stages % t.consumers or t.stages < LEAST_STAGES * t.consumers):
+        each = f"as many, {LEAST_STAGES} at least, of each of {t.consumers} consumers in turn"
         yield f"stages {t.stages} are not {each}"
 
 

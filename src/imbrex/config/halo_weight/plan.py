@@ -13,10 +13,11 @@ from functools import cached_property
 from typing import Any, ClassVar, Final
 
 from imbrex.chip import WARPGROUPS, GpuTarget
-from imbrex.config.context import GemmContext, round_up
+from imbrex.config.context import GemmContext
 from imbrex.config.warpgroup.consumers import OfConsumers
-from imbrex.config.warpgroup.plan import ALIGNMENT, PIECE_BYTES, PIECES, ROWS, Ring
+from imbrex.config.warpgroup.plan import PIECE_BYTES, ROWS
 from imbrex.view.mma.hopper import WARPGROUP
+from imbrex.view.stage.shared_layout import SharedLayout
 
 __all__ = ["MOST_SPAN", "SUM_BYTES", "HaloWeightPlan", "HaloWeightTuning"]
 
@@ -140,13 +141,12 @@ class HaloWeightPlan:
         return t.images * t.loaded * t.width
 
     @cached_property
-    def ring(self) -> Ring:
+    def layout(self) -> SharedLayout:
         """Shared memory: of the output, and of the input with what is read behind it."""
         t, size = self.tuning, self.context.dtype.bytes
-        a = round_up(t.k_per_block * ROWS * size, ALIGNMENT)
-        b = round_up((self.loaded + MOST_SPAN) * t.channels * size, ALIGNMENT)
+        a, b = t.k_per_block * ROWS * size, (self.loaded + MOST_SPAN) * t.channels * size
         piece = 0 if t.by_warps else min(PIECE_BYTES, ROWS * t.own_columns * SUM_BYTES)
-        return Ring(a, b, t.stages, t.consumers * PIECES * piece)
+        return SharedLayout(a, b, t.stages, t.consumers, piece)
 
     @property
     def in_planes(self) -> bool:
@@ -156,7 +156,7 @@ class HaloWeightPlan:
 
     @property
     def lds_bytes(self) -> int:
-        return self.ring.total
+        return self.layout.bytes
 
     @property
     def accumulators(self) -> int:

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from imbrex.config.halo_weight.plan import HaloWeightTuning
 from imbrex.config.warpgroup.limits import MOST_ACCUMULATORS
-from imbrex.config.warpgroup.plan import PIECES, ROWS, SWIZZLES, columns_of
+from imbrex.config.warpgroup.plan import LEAST_STAGES, ROWS, SWIZZLES, columns_of
 from imbrex.dtype import DType
 from imbrex.view.mma.hopper import WARPGROUP
 from imbrex.view.stage.tap_tile import PIXELS
@@ -66,7 +66,7 @@ def halo_weight_space(of: Pixels, dtype: DType, workgroups: int) -> Iterator[Hal
             continue
         lines = rows + of.halo + (line < of.full)
         wanted = {max(1, rounds * workgroups // of.blocks) for rounds in ((1,) if by_warps else (1, 2))}
-        stages = PIECES * (consumers if by_warps else 1)
+        stages = LEAST_STAGES * (consumers if by_warps else 1)
         for loaded, parts in _loads(of, lines, tiles, consumers if by_warps and images == 1 else 0, rows):
             for shares in sorted({-(-parts // -(-parts // min(n, parts))) for n in wanted}):
                 yield HaloWeightTuning(

@@ -88,7 +88,7 @@ def columns(plan: WarpgroupPlan, parts: int) -> Reasons:
 
 def ring(plan: WarpgroupPlan, parts: int) -> Reasons:
     """The sums of all parts that a workgroup stores are as large as a tile, and come to the stages."""
-    t, memory = plan.tuning, plan.ring
-    sums, room = t.m_per_block * t.n_per_block * SUM_BYTES, memory.stages * memory.stage
+    t, layout = plan.tuning, plan.layout
+    sums, room = t.m_per_block * t.n_per_block * SUM_BYTES, layout.stages * layout.stage_bytes
     if sums > room:
-        yield f"sums of {sums} bytes > {room} of {memory.stages} stages"
+        yield f"sums of {sums} bytes > {room} of {layout.stages} stages"

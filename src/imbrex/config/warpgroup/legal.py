@@ -17,7 +17,7 @@ from imbrex.config.warpgroup.limits import (
     stages_ahead,
     whole_rows,
 )
-from imbrex.config.warpgroup.plan import PIECES, RESIDENT, ROWS, SWIZZLES, WarpgroupPlan, columns_of
+from imbrex.config.warpgroup.plan import LEAST_STAGES, RESIDENT, ROWS, SWIZZLES, WarpgroupPlan, columns_of
 from imbrex.view.stage.shared_tile import ATOM_ROWS
 
 __all__ = ["MOST_PLACES", "TYPES", "WARPGROUP_RULES"]
@@ -122,11 +122,11 @@ def columns_together(plan: WarpgroupPlan, machine: GpuTarget) -> Reasons:
 
 def lds_bytes(plan: WarpgroupPlan, machine: GpuTarget) -> Reasons:
     """All stages, the pieces of C and the barriers fit."""
-    ring = plan.ring
-    if ring.total > machine.lds_bytes:
-        room = (machine.lds_bytes - ring.total + ring.stages * ring.stage) // ring.stage
-        fewer = f"; {room} stages would fit" if room >= PIECES else ""
-        yield f"lds_bytes {ring.total} > {machine.lds_bytes} on {machine.name}{fewer}"
+    layout = plan.layout
+    if layout.bytes > machine.lds_bytes:
+        room = (machine.lds_bytes - layout.bytes) // layout.stage_bytes + layout.stages
+        fewer = f"; {room} stages would fit" if room >= LEAST_STAGES else ""
+        yield f"lds_bytes {layout.bytes} > {machine.lds_bytes} on {machine.name}{fewer}"
 
 
 def grid(plan: WarpgroupPlan, machine: GpuTarget) -> Reasons:

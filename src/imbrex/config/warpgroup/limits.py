@@ -12,7 +12,7 @@ from typing import Final, Protocol
 from imbrex.chip import WARPGROUPS, GpuTarget
 from imbrex.config.context import GemmContext
 from imbrex.config.rules import Reasons, listed
-from imbrex.config.warpgroup.plan import PIECES, SWIZZLES, columns_of
+from imbrex.config.warpgroup.plan import LEAST_STAGES, SWIZZLES, columns_of
 from imbrex.dtype import DType
 
 __all__ = [
@@ -77,8 +77,8 @@ def few_consumers(tuning: Consumed) -> Reasons:
 
 def stages_ahead(tuning: Consumed) -> Reasons:
     """The producer is a stage ahead, and pingpong consumers are apart by one."""
-    if not PIECES <= tuning.stages <= MOST_STAGES:
-        yield f"stages {tuning.stages} is outside {PIECES}..{MOST_STAGES}"
+    if not LEAST_STAGES <= tuning.stages <= MOST_STAGES:
+        yield f"stages {tuning.stages} is outside {LEAST_STAGES}..{MOST_STAGES}"
 
 
 def whole_rows(told: str, count: int, dtype: DType) -> Reasons:

@@ -24,10 +24,10 @@ from imbrex.config.warpgroup.consumers import OfConsumers
 from imbrex.dtype import DType
 from imbrex.view.mma import Instruction, instructions
 from imbrex.view.mma.hopper import WARPGROUP
+from imbrex.view.stage.shared_layout import SharedLayout
 from imbrex.view.stage.shared_tile import Major, SharedTile, Swizzle
 
 __all__ = [
-    "Ring",
     "WarpgroupPlan",
     "WarpgroupTuning",
     "columns_of",
@@ -48,14 +48,10 @@ SHORTER: Final[Mapping[Swizzle, float]] = {128: 1.0, 64: 1.1, 32: 1.35}
 """Bytes of a row -> the work of a step for each of its bytes, in proportion."""
 VECTOR_BYTES: Final = 16
 """What a tensor map's strides are multiples of."""
-ALIGNMENT: Final = 1024
-"""Of a tile in shared memory, what a permutation of 128-byte rows wants."""
+LEAST_STAGES: Final = 2
+"""Stages of a ring: one is filled while another is read."""
 PIECE_BYTES: Final = ROWS * 128
 """A piece of C on its way to memory: 64 rows of 128 bytes."""
-PIECES: Final = 2
-"""Of each consumer, one being stored while the next is written."""
-BARRIER_BYTES: Final = 1024
-"""An allowance for the barriers of all stages, and what the start of shared memory is rounded up by."""
 
 RESIDENT: Final[Mapping[int, int]] = {1: 132, 2: 132, 4: 116}
 """Workgroups of clusters of a size that surely run at a time: a cluster lies in one of the GPU's parts, not
@@ -99,24 +95,6 @@ class WarpgroupTuning(OfConsumers):
     def plan(self, context: GemmContext, machine: GpuTarget | None = None) -> WarpgroupPlan:
         """This tuning applied to that GEMM, on sm_90a unless told otherwise."""
         return WarpgroupPlan(self, context, machine or WARPGROUPS)
-
-
-@dataclass(frozen=True)
-class Ring:
-    """Bytes of shared memory: of the tiles of A and of B in one stage, and of all that a workgroup has."""
-
-    a: int
-    b: int
-    stages: int
-    staging: int
-
-    @property
-    def stage(self) -> int:
-        return self.a + self.b
-
-    @property
-    def total(self) -> int:
-        return self.stages * self.stage + self.staging + BARRIER_BYTES
 
 
 @dataclass(frozen=True)
@@ -197,15 +175,15 @@ class WarpgroupPlan:
         return "d" if _read_dim(self.oriented.b) == 1 and self.context.dtype.bytes == 2 else "k"
 
     @property
-    def ring(self) -> Ring:
-        """Shared memory."""
+    def layout(self) -> SharedLayout:
+        """Shared memory, with room for the widest pieces of C."""
         t, size = self.tuning, self.context.dtype.bytes
-        a, b = (round_up(d * t.k_per_block * size, ALIGNMENT) for d in (t.m_per_block, t.n_per_block))
-        return Ring(a, b, t.stages, t.consumers * PIECES * PIECE_BYTES)
+        a, b = (d * t.k_per_block * size for d in (t.m_per_block, t.n_per_block))
+        return SharedLayout(a, b, t.stages, t.consumers, PIECE_BYTES, takes_turns=t.pingpong)
 
     @property
     def lds_bytes(self) -> int:
-        return self.ring.total
+        return self.layout.bytes
 
     @property
     def accumulators(self) -> int:

@@ -12,7 +12,7 @@ from imbrex.config.context import GemmContext, round_up
 from imbrex.config.warpgroup.legal import WARPGROUP_RULES
 from imbrex.config.warpgroup.limits import MOST_ACCUMULATORS, MOST_CONSUMERS, MOST_STAGES
 from imbrex.config.warpgroup.plan import (
-    PIECES,
+    LEAST_STAGES,
     RESIDENT,
     ROWS,
     SWIZZLES,
@@ -75,11 +75,11 @@ def _oriented(
                 continue
             group = _group(tall // cluster[0], rows * cluster[0], n * cluster[1], cluster[0] * cluster[1])
             tuning = WarpgroupTuning(
-                rows, n, k, PIECES, consumers, *cluster, pingpong=pingpong, swapped=swapped, group=group
+                rows, n, k, LEAST_STAGES, consumers, *cluster, pingpong=pingpong, swapped=swapped, group=group
             )
             if consumers == MOST_CONSUMERS and any(tuning.plan(context, machine).turned):
                 continue  # a producer that turns tiles wants more registers than four warpgroups leave
-            if (stages := _stages(tuning, context, machine)) >= PIECES:
+            if (stages := _stages(tuning, context, machine)) >= LEAST_STAGES:
                 yield replace(tuning, stages=stages)
 
 
@@ -100,8 +100,8 @@ def _depth(context: GemmContext) -> int:
 
 def _stages(tuning: WarpgroupTuning, context: GemmContext, machine: GpuTarget) -> int:
     """As many as fit in shared memory."""
-    ring = tuning.plan(context, machine).ring
-    return min(MOST_STAGES, (machine.lds_bytes - (ring.total - ring.stages * ring.stage)) // ring.stage)
+    layout = tuning.plan(context, machine).layout
+    return min(MOST_STAGES, (machine.lds_bytes - layout.bytes) // layout.stage_bytes + layout.stages)
 
 
 def _group(row_blocks: int, rows: int, columns: int, cluster: int) -> int:

@@ -11,7 +11,7 @@ from imbrex.emit.cuda.multiply import sum_type
 from imbrex.emit.cuda.sums import column_of_sum
 from imbrex.index.atom import Div, Mod, Select, Xor
 from imbrex.index.expr import Lin, var
-from imbrex.lower.parts import Planned, SplitSteps
+from imbrex.lower.parts import Planned
 from imbrex.lower.pipeline import Pipeline
 
 __all__ = ["constants", "functions", "stores_boxes"]
@@ -36,12 +36,11 @@ def constants(pipeline: Pipeline) -> list[str]:
         "splits_evenly": isinstance(work, Planned) and work.splits_evenly,
     }
     width = min(out.width, MOST_BYTES // out.buffer.dtype.bytes)
-    room = 0 if isinstance(pipeline.team, SplitSteps) else piece.tile.bytes
     sums = F32 if sum_type(pipeline.sums.layout) == F32.c_name else I32
     result = "sum" if out.finish is None else "float" if out.buffer.dtype.is_float else "int32_t"
     return [
         f"typedef {result} result;",
-        f"static constexpr int piece_columns = {piece.columns}, piece_bytes = {room};",
+        f"static constexpr int piece_columns = {piece.columns};",
         f"static constexpr int c_width = {width};",
         *(f"static constexpr bool {name} = {boolean(value)};" for name, value in flags.items()),
         static("sum", "alpha", "", c.number(out.alpha, sums), is_constant=True),

@@ -9,12 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, assert_never
 
 from imbrex.emit.cuda import words
-from imbrex.lower.parts import SplitSteps, Streams
+from imbrex.emit.cuda.member import boolean
+from imbrex.lower.parts import PingPong, SplitColumns, SplitRows, SplitSteps, Streams
 from imbrex.lower.pipeline import Drain, Lanes, Pipeline, Stage, piece_columns
 from imbrex.lower.stmt import Kernel
+from imbrex.view.stage.shared_layout import SharedLayout
 from imbrex.view.stage.shared_tile import ATOM_ROWS, CHUNK_BYTES, SWIZZLES, SharedTile, Swizzle
 from imbrex.view.tensor import TensorMap
 
@@ -23,16 +25,16 @@ __all__ = [
     "LaunchFacts",
     "Staging",
     "launch_facts",
+    "layout",
+    "places",
     "registers",
     "staging",
+    "takes_turns",
     "tensor_names",
 ]
 
 WARPGROUP: Final = 128
 """Lanes."""
-ALIGNMENT: Final = 1024
-"""Bytes: of a tile, so that its rows' swizzles are those of their addresses."""
-BARRIER_BYTES: Final = 8
 ROWS: Final = 64
 """Rows of a piece: what one instruction computes."""
 PIECE_BYTES: Final = ROWS * 128
@@ -83,7 +85,7 @@ def launch_facts(kernel: Kernel) -> LaunchFacts:
         for part in (pipeline.a, pipeline.b, pipeline.c)
         if part.access is not None and not isinstance(part.access, Lanes)
     )
-    return LaunchFacts(shared_bytes(pipeline), prod(pipeline.tiles.cluster) * pipeline.parts, tensors)
+    return LaunchFacts(layout(pipeline).bytes, prod(pipeline.tiles.cluster) * pipeline.parts, tensors)
 
 
 def tensor_names(pipeline: Pipeline) -> tuple[str, ...]:
@@ -111,31 +113,44 @@ def registers(pipeline: Pipeline) -> tuple[int, int]:
     return REGISTERS[pipeline.team.consumers, pipeline.has_lanes]
 
 
-def shared_bytes(pipeline: Pipeline) -> int:
-    """Stages, two pieces of C for each consumer, barriers: what `imbrex::places` lays out."""
-    consumers = pipeline.team.consumers
-    if isinstance(pipeline.team, Streams):
-        return _line_bytes(pipeline)
-    a, b = _rounded(pipeline.a.tile.bytes), _rounded(pipeline.b.tile.bytes)
-    b_stays = pipeline.b.residency != "step"
-    stages = pipeline.stages * a + b if b_stays else pipeline.stages * (a + b)
-    pieces = 0 if isinstance(pipeline.team, SplitSteps) else consumers * 2 * staging(pipeline).tile.bytes
-    more = consumers + 1 if pipeline.parts > 1 else 2 if b_stays else 0
-    return stages + pieces + (2 * pipeline.stages + 2 + more) * BARRIER_BYTES
-
-
-def _line_bytes(pipeline: Pipeline) -> int:
-    """Stages and two pieces of C for each consumer, B, barriers: what `imbrex::line_places` lays out."""
-    consumers = pipeline.team.consumers
-    rings = consumers * pipeline.stages
-    pieces = consumers * 2 * staging(pipeline).tile.bytes
-    return (
-        rings * _rounded(pipeline.a.tile.bytes)
-        + _rounded(pipeline.b.tile.bytes)
-        + pieces
-        + (2 * rings + consumers + 1) * BARRIER_BYTES
+def layout(pipeline: Pipeline) -> SharedLayout:
+    """Where a workgroup's shared memory has what."""
+    team = pipeline.team
+    return SharedLayout(
+        a_bytes=pipeline.a.tile.bytes,
+        b_bytes=pipeline.b.tile.bytes,
+        stages=pipeline.stages,
+        consumers=team.consumers,
+        piece_bytes=0 if isinstance(team, SplitSteps) else staging(pipeline).tile.bytes,
+        b_residency=pipeline.b.residency,
+        has_own_ring=isinstance(team, Streams),
+        takes_turns=takes_turns(pipeline),
+        parts=pipeline.parts,
     )
 
 
-def _rounded(size: int) -> int:
-    return -(-size // ALIGNMENT) * ALIGNMENT
+def takes_turns(pipeline: Pipeline) -> bool:
+    """Do consumers multiply one after the other?"""
+    match team := pipeline.team:
+        case PingPong():
+            return True
+        case Streams(in_turn=in_turn):
+            return in_turn
+        case SplitRows() | SplitColumns() | SplitSteps():
+            return False
+        case _:
+            assert_never(team)
+
+
+def places(pipeline: Pipeline) -> list[str]:
+    """The layout as constants of a kernel's struct."""
+    found = layout(pipeline)
+    barriers = ", ".join(f"{name}_place = {place}" for name, place in found.barrier_places.items())
+    return [
+        f"static constexpr int all_stages = {found.all_stages}, stage_bytes = {found.stage_bytes};",
+        f"static constexpr int b_place = {found.b_place}, b_step = {found.b_step};",
+        f"static constexpr int pieces_place = {found.pieces_place}, piece_bytes = {found.piece_bytes};",
+        f"static constexpr int {barriers};",
+        f"static constexpr bool b_stays = {boolean(pipeline.b.residency != 'step')};",
+        f"static constexpr bool b_leaves = {boolean(pipeline.b.residency == 'tile')};",
+    ]

@@ -86,15 +86,13 @@ def _blocks(depth: int, one: Instruction, blocks: int, channels: int) -> list[st
 
 def _window_rows(multiply: WindowRows) -> list[str]:
     """The block of the filter that a part of a step's k meets, and where it lies."""
-    line, filters, channels = multiply.line, multiply.filter, multiply.line.channels
+    filters, channels = multiply.filter, multiply.line.channels
     k, block, phase = var("k", multiply.depth), var("block", filters.diagonal), var("phase", filters.rows)
     part = k % channels
     row = k // channels * filters.depth + part % filters.depth
     column = (block * filters.places + phase) * filters.each
     return [
         f"static constexpr int diagonal = {filters.diagonal}, slots = {filters.rows};",
-        f"static constexpr int line_blocks = {len(line.blocks)}, block_depth = {line.row};",
-        f"static constexpr int behind_bytes = {(line.raster - line.d) * line.row_bytes};",
         static("int32_t", "block_of", "int32_t k", c.index(part // filters.depth), is_constant=True),
         static("int32_t", "b_row", "int32_t k", c.index(row), is_constant=True),
         static("int32_t", "b_column", "int32_t block, int32_t phase", c.index(column), is_constant=True),

@@ -10,7 +10,7 @@ from math import prod
 
 from imbrex.emit import c
 from imbrex.emit.cuda import drain, multiply, stage, sums, team, work
-from imbrex.emit.cuda.layout import tensor_names
+from imbrex.emit.cuda.layout import places, tensor_names
 from imbrex.emit.cuda.order import Order
 from imbrex.lower.pipeline import Pipeline
 from imbrex.lower.stmt import Kernel
@@ -23,9 +23,11 @@ def definitions(kernel: Kernel) -> list[str]:
     pipeline = kernel.pipeline
     if pipeline is None:
         return []
+    struct = f"{kernel.name}_gemm"
     members = [
         *_tile(pipeline),
-        *team.constants(pipeline),
+        *team.constants(pipeline, struct),
+        *places(pipeline),
         *stage.constants(pipeline),
         *drain.constants(pipeline),
         *_arguments(kernel, pipeline),
@@ -36,12 +38,12 @@ def definitions(kernel: Kernel) -> list[str]:
         *drain.functions(pipeline),
         *_prefetch(pipeline),
     ]
-    return [f"struct {kernel.name}_gemm {{", *c.indented(members), "};"]
+    return [f"struct {struct} {{", *c.indented(members), "};"]
 
 
 def headers(pipeline: Pipeline) -> tuple[str, ...]:
     """What a kernel's struct is for."""
-    return (team.header(pipeline),)
+    return (f"device/cuda/{team.policy(pipeline).header}",)
 
 
 def body(kernel: Kernel, order: Order = "after_all") -> list[str]:
@@ -50,7 +52,7 @@ def body(kernel: Kernel, order: Order = "after_all") -> list[str]:
     assert pipeline is not None
     maps = [f"&{name}" for name in tensor_names(pipeline)]
     given = ", ".join([*maps, *(b.name for b in kernel.arguments)])
-    run = team.entry(pipeline) + (f"<imbrex::order::{order}>" if order != "after_all" else "")
+    run = "run" + (f"<imbrex::order::{order}>" if order != "after_all" else "")
     return [f"imbrex::{run}({kernel.name}_gemm{{{given}}});"]
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from functools import reduce
 from math import prod
+from typing import assert_never
 
 from imbrex.emit import c
 from imbrex.emit.cuda.layout import WARPGROUP
 from imbrex.emit.cuda.member import boolean, method, static
 from imbrex.index.expr import Lin, select, var
 from imbrex.index.map import Map
+from imbrex.lower.parts import Blocks, Dense, WarpPlanes, WarpRaster, WindowRows
 from imbrex.lower.pipeline import Lanes, Pipeline, Stage, Tile
 from imbrex.view.stage.halo_tile import HaloTile
 from imbrex.view.stage.tap_tile import TapTile
@@ -30,14 +32,11 @@ def constants(pipeline: Pipeline) -> list[str]:
     """Bytes of a stage, and who brings them."""
     tiles = {"a": pipeline.a.tile, "b": pipeline.b.tile}
     of_a, of_b = _copied_bytes(pipeline.a), _copied_bytes(pipeline.b)
-    stays = pipeline.b.residency != "step"
-    copied = of_a if stays else of_a + of_b
-    tail = pipeline.b.tile.tail_bytes if isinstance(pipeline.b.tile, TapTile) else 0
+    copied = of_a if pipeline.b.residency != "step" else of_a + of_b
     return [
         f"static constexpr int {', '.join(f'{name}_bytes = {tile.bytes}' for name, tile in tiles.items())};",
-        f"static constexpr int b_tail_bytes = {tail};",
+        *_gaps(pipeline),
         f"static constexpr uint32_t copied_bytes = {copied}, b_copied_bytes = {of_b};",
-        f"static constexpr bool b_stays = {boolean(stays)};",
         f"static constexpr bool copies_boxes = {boolean(copied > 0)};",
         f"static constexpr bool has_lanes = {boolean(pipeline.has_lanes)};",
     ]
@@ -50,6 +49,25 @@ def functions(pipeline: Pipeline) -> list[str]:
         found += [_start(name, stage.tile), *_load(name, stage)]
         found += [*_lanes(name, stage, pipeline.team.consumers), *_fill(name, stage)]
     return found
+
+
+def _gaps(pipeline: Pipeline) -> list[str]:
+    """Where each stage has bytes that instructions read and copies do not fill, which are to be zeros."""
+    count, size, place = 0, 0, "0"
+    match pipeline.multiply:
+        case WindowRows(line=line):  # behind each line, whose pixels lie in blocks of channels
+            count, size = len(line.blocks), (line.raster - line.d) * line.row_bytes
+            place = f"a_start(gap * {line.row}, {line.d})"
+        case Dense() | Blocks() | WarpRaster() | WarpPlanes():
+            if isinstance(tile := pipeline.b.tile, TapTile):  # behind the last pixel that a copy brings
+                count, size = 1, tile.tail_bytes
+                place = f"b_place + {tile.bytes - tile.tail_bytes}"
+        case _:
+            assert_never(pipeline.multiply)
+    return [
+        f"static constexpr int gaps = {count}, gap_bytes = {size};",
+        static("uint32_t", "gap_place", "int32_t gap", place, is_constant=True),
+    ]
 
 
 def _copied_bytes(stage: Stage) -> int:

@@ -1,61 +1,63 @@
-"""What each warpgroup of a workgroup does, as parts of a kernel's struct: which header has it."""
+"""What each warpgroup of a workgroup does, as parts of a kernel's struct: the policy of the skeleton."""
 
 from __future__ import annotations
 
-from typing import Final, assert_never
+from typing import Final, Literal, NamedTuple, assert_never
 
-from imbrex.emit.cuda.layout import registers
+from imbrex.emit.cuda.layout import registers, takes_turns
 from imbrex.emit.cuda.member import boolean
 from imbrex.lower.parts import PingPong, SplitColumns, SplitRows, SplitSteps, Streams, WarpPlanes
 from imbrex.lower.pipeline import Pipeline
 
-__all__ = ["constants", "entry", "header"]
+__all__ = ["Policy", "constants", "policy"]
 
-ROWS: Final = "device/cuda/warpgroup_gemm.h"
-COLUMNS: Final = "device/cuda/tap_gemm.h"
-STEPS: Final = "device/cuda/diagonal_gemm.h"
-PLANES: Final = "device/cuda/plane_gemm.h"
-STREAMS: Final = "device/cuda/line_gemm.h"
+WARPS: Final = 4
+"""Arrivals of a warpgroup whose warps read stages by themselves."""
 
 
-def header(pipeline: Pipeline) -> str:
-    """The header that has what a kernel's consumers do."""
+class Policy(NamedTuple):
+    """name: of the template that has `produce` and `consume`, in `header` of device/cuda; further: what it
+    takes besides the kernel.  splits: what of a tile consumers share.  readers: arrivals by which
+    the consumers of a workgroup say that they are done with a stage.
+    """
+
+    header: str
+    name: str
+    further: str = ""
+    splits: Literal["", "rows", "columns"] = ""
+    readers: int = 1
+
+
+def policy(pipeline: Pipeline) -> Policy:
+    """How a kernel's warpgroups go about their work."""
     match team := pipeline.team:
-        case SplitRows() | PingPong():
-            return ROWS
-        case SplitColumns():
-            return COLUMNS
-        case SplitSteps():
-            return PLANES if isinstance(pipeline.multiply, WarpPlanes) else STEPS
-        case Streams():
-            return STREAMS
-        case _:
-            assert_never(team)
-
-
-def entry(pipeline: Pipeline) -> str:
-    """The function that runs a kernel."""
-    match team := pipeline.team:
-        case SplitRows() | PingPong():
-            return "run"
-        case SplitColumns():
-            return "run_taps"
+        case SplitRows(consumers):
+            return Policy("split_tile.h", "split_tile", splits="rows", readers=consumers)
+        case PingPong():
+            return Policy("split_tile.h", "split_tile")
+        case SplitColumns(consumers):
+            return Policy("split_tile.h", "split_tile", splits="columns", readers=consumers)
         case SplitSteps():
             if not isinstance(pipeline.multiply, WarpPlanes):
-                return "run_diagonal"
-            return "run_streams" if pipeline.multiply.stage.streams else "run_planes"
+                return Policy("split_steps.h", "split_steps", "by_columns", readers=WARPS)
+            pixels = "by_streams" if pipeline.multiply.stage.streams else "by_lines"
+            return Policy("planes.h", "split_steps", pixels, readers=WARPS)
         case Streams():
-            return "run_lines"
+            return Policy("streams.h", "streams")
         case _:
             assert_never(team)
 
 
-def constants(pipeline: Pipeline) -> list[str]:
-    """How many consume, in what order, and with which registers."""
-    team, (produces, consumes) = pipeline.team, registers(pipeline)
-    in_turn = isinstance(team, PingPong) or (isinstance(team, Streams) and team.in_turn)
+def constants(pipeline: Pipeline, kernel: str) -> list[str]:
+    """How many consume, in what order, and with which registers.  kernel: the name of the struct."""
+    team, found, (produces, consumes) = pipeline.team, policy(pipeline), registers(pipeline)
+    given = f"{kernel}, imbrex::{found.further}<{kernel}>" if found.further else kernel
     return [
+        f"typedef imbrex::{found.name}<{given}> team;",
         f"static constexpr int stages = {pipeline.stages}, consumers = {team.consumers};",
-        f"static constexpr bool is_pingpong = {boolean(in_turn)};",
+        f"static constexpr bool splits_rows = {boolean(found.splits == 'rows')};",
+        f"static constexpr bool splits_columns = {boolean(found.splits == 'columns')};",
+        f"static constexpr int readers = {found.readers};",
+        f"static constexpr bool is_pingpong = {boolean(takes_turns(pipeline))};",
         f"static constexpr int producer_registers = {produces}, consumer_registers = {consumes};",
     ]

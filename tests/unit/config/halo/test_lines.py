@@ -38,7 +38,11 @@ def test_what_follows() -> None:
     found = plan()
     assert legal.check(found.tuning, found.context, HOPPER) == ()
     assert (found.tiles, found.units, found.filters, found.workgroups) == ((256, 1), 2048, 8, 128)
-    assert (found.accumulators, found.filter.bytes, found.ring.a) == (48, 3 * 32 * 5 * 32 * 2, 5 * 1024)
+    assert (found.accumulators, found.filter.bytes, found.layout.stage_bytes) == (
+        48,
+        3 * 32 * 5 * 32 * 2,
+        5 * 1024,
+    )
     assert (found.streams.count, found.streams.most_lines, found.streams.most_parts) == (32, 224, 9)
     assert found.attributes["halo"] == 64 and found.attributes["slots"] == 3
 

@@ -57,7 +57,7 @@ def test_what_follows() -> None:
     assert (found.workgroups, found.keeps_filter) == (128, True), (
         "132 would change the filter from tile to tile"
     )
-    assert found.ring.a == 37 * 1024 and found.accumulators == 112
+    assert found.layout.stage_bytes == 37 * 1024 and found.accumulators == 112
     assert found.attributes["halo"] == 9 * 64 and found.attributes["stationary"] == "b"
 
 
@@ -121,7 +121,7 @@ def test_results_of_four_bytes_leave_room() -> None:
     for of in (windows(stored=4).by_rasters(), windows(stored=4).by_lines()):
         for found, made in of:
             pieces = 2 * found.consumers
-            assert made.ring.total + pieces * 64 * found.n_per_block * 2 <= HOPPER.lds_bytes
+            assert made.layout.bytes + pieces * 64 * found.n_per_block * 2 <= HOPPER.lds_bytes
 
 
 def test_why_there_is_none() -> None:

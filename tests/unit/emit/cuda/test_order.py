@@ -89,7 +89,7 @@ def test_what_nobody_waits_for_says_nothing() -> None:
 
 def test_a_product_waits_before_it_reads() -> None:
     """What stands before the wait touches barriers and tensor maps only."""
-    header = made("gemm -t f16 -m 512 -n 512 -k 512").bundle.files["device/cuda/warpgroup_gemm.h"]
+    header = made("gemm -t f16 -m 512 -n 512 -k 512").bundle.files["device/cuda/pipeline.h"]
     run = header[header.index("void run(const P &p)") :]
     before, after = run.split("begin_in_order<Order>();")
     assert not re.search(r"produce|consume|load|store|send|receive", before)
@@ -190,5 +190,5 @@ def test_who_waits_and_who_lets() -> None:
     ]  # fmt: skip
     words = re.findall(r"order::(\w+)\)|(wait_for_earlier|let_next_start)\(\)", end)
     assert ["".join(word) for word in words] == ["sibling", "wait_for_earlier"]
-    run = files["device/cuda/warpgroup_gemm.h"].split("IMBREX_INLINE void run(const P &p)")[1]
+    run = files["device/cuda/pipeline.h"].split("IMBREX_INLINE void run(const P &p)")[1]
     assert run.index("consume(") < run.rindex("meet_cluster()") < run.index("end_in_order<Order>();")

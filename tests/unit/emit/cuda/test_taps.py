@@ -76,7 +76,7 @@ def test_compiles(case: str, tmp_path: Path) -> None:
 
 def test_an_instruction_has_three_taps() -> None:
     files = "".join(lower(CASES["one group"]).bundle.files.values())
-    assert "m64n192k16" in files and "run_taps(" in files and "run_diagonal(conv" not in files
+    assert "m64n192k16" in files and "splits_columns = true" in files and "split_steps<" not in files
     leading = int(re.findall(r"b_descriptor = 0x([0-9a-f]{16})", files)[0], 16) >> 16 & 0x3FFF
     assert leading << 4 == 128, "the next tap is a pixel further on"
 
@@ -98,7 +98,7 @@ def test_planes_are_not_turned(case: str, parts: int, tmp_path: Path) -> None:
     pytest.importorskip("cuda.bindings.nvrtc", reason="NVRTC compiles for NVIDIA GPUs")
     source = "".join(lower(CASES[case]).bundle.files.values())
     (lines,) = {int(x) for x in re.findall(r"strip = (\d+), loaded", source)}
-    assert "imbrex::run_streams" in source and f"piece = {4 * parts};" in source
+    assert "imbrex::by_streams" in source and f"piece = {4 * parts};" in source
     if find_disassembler() is None:
         pytest.skip("no disassembler")
     text = sass(compiled(case, tmp_path))

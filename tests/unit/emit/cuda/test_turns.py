@@ -1,6 +1,6 @@
 """Consumers that take turns never wait for ever: all orders in which their warps may run, of a few turns.
 
-A model of `turn` in device/cuda/warpgroup_gemm.h and line_gemm.h.  A warp waits for the parity of its turn,
+A model of `turn` in device/cuda/split_tile.h and streams.h.  A warp waits for the parity of its turn,
 issues its part of a product, passes the turn on, and waits for the product, which is there once all warps
 have issued it.  A turn without work is only waited for and passed on.
 """
@@ -88,10 +88,10 @@ def test_control_one_warp_passes_it_for_all(work: tuple[int, ...]) -> None:
     assert stuck(work, 1) is not None
 
 
-@pytest.mark.parametrize("header", ["warpgroup_gemm.h", "line_gemm.h"])
+@pytest.mark.parametrize("header", ["split_tile.h", "streams.h"])
 def test_headers_do_as_the_model(header: str) -> None:
-    text = (HEADERS / header).read_text()
-    made = [line for line in text.splitlines() if "make_barrier(at.turn(" in line]
+    skeleton, text = (HEADERS / "pipeline.h").read_text(), (HEADERS / header).read_text()
+    made = [line for line in skeleton.splitlines() if "make_barrier(at.turn(" in line]
     passed = [line for line in text.splitlines() if "arrive" in line and "at.turn(" in line]
     assert made and all("warps_of_group" in line for line in made)
     assert passed and all("arrive_as_warp(" in line for line in passed)

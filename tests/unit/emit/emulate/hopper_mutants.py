@@ -22,75 +22,73 @@ class Mutant(NamedTuple):
 TWO: Final = "two consumers, epilogue"
 FLIGHT: Final = "one consumer, a step in flight"
 MUTANTS: Final = {
-    # warpgroup_gemm.h: the ring
+    # pipeline.h, split_tile.h: the ring
     "a stage is read before it is full": Mutant(
         TWO,
-        "warpgroup_gemm.h",
+        "split_tile.h",
         "wait(at.full(here.stage), here.round);\n      if constexpr (P::has_lanes)",
         "if constexpr (P::has_lanes)",
         "multiplies",
     ),
     "a stage is filled before it is empty": Mutant(
-        TWO, "warpgroup_gemm.h", "wait(at.empty(here.stage), here.round ^ 1);", ""
+        TWO, "pipeline.h", "wait(at.empty(here.stage), here.round ^ 1);", ""
     ),
-    "a stage is released while it is read": Mutant(
-        TWO, "warpgroup_gemm.h", "wait_products<in_flight>();", ""
-    ),
+    "a stage is released while it is read": Mutant(TWO, "split_tile.h", "wait_products<in_flight>();", ""),
     "the wrong stage is released": Mutant(
         FLIGHT,
-        "warpgroup_gemm.h",
+        "split_tile.h",
         "release(at, in_flight ? before : here.stage, rank)",
         "release(at, here.stage, rank)",
     ),
     "one more may be in flight": Mutant(
-        FLIGHT, "warpgroup_gemm.h", "wait_products<in_flight>();", "wait_products<in_flight + 1>();"
+        FLIGHT, "split_tile.h", "wait_products<in_flight>();", "wait_products<in_flight + 1>();"
     ),
     "a stage is never released": Mutant(
         FLIGHT,
-        "warpgroup_gemm.h",
+        "split_tile.h",
         "if (in_flight == 0 || step > w.first) release(at, in_flight ? before : here.stage, rank);",
         "",
         "nobody can go on",
     ),
     "bytes are announced that do not come": Mutant(
         TWO,
-        "warpgroup_gemm.h",
+        "pipeline.h",
         "arrive_expecting(full, P::copied_bytes);",
         "arrive_expecting(full, P::copied_bytes + 16);",
         "16 bytes short",
     ),
     "fewer bytes are announced": Mutant(
         TWO,
-        "warpgroup_gemm.h",
+        "pipeline.h",
         "arrive_expecting(full, P::copied_bytes);",
         "arrive_expecting(full, P::copied_bytes - 16);",
     ),
     "a reader more is waited for": Mutant(
         TWO,
-        "warpgroup_gemm.h",
+        "pipeline.h",
         "make_barrier(at.empty(i), readers);",
         "make_barrier(at.empty(i), readers + 1);",
         "nobody can go on",
     ),
     "barriers are used before they are made": Mutant(
         TWO,
-        "warpgroup_gemm.h",
+        "pipeline.h",
         "meet_cluster();\n  else\n    __syncthreads();",
         "meet_cluster();",
         "there is none",
     ),
     "the copy engine does not know of a barrier": Mutant(
         TWO,
-        "warpgroup_gemm.h",
+        "pipeline.h",
         "  barriers_made();\n",
         said="no fence.mbarrier_init",
     ),
     "a turn is not waited for": Mutant(
-        "pingpong", "warpgroup_gemm.h", "      wait(at.turn(warpgroup), turn);\n", ""
+        "pingpong", "split_tile.h", "      wait(at.turn(warpgroup), turn);\n", ""
     ),
     "the last sums are not waited for": Mutant(
         FLIGHT,
-        "warpgroup_gemm.h",
+        "split_tile.h",
         "  if constexpr (in_flight > 0) {\n    wait_products<0>();",
         "  if constexpr (in_flight > 0) {",
     ),
@@ -101,21 +99,21 @@ MUTANTS: Final = {
     "barriers alias": Mutant(
         TWO,
         "places.h",
-        "return full(stage) + P::stages * 8;",
-        "return full(stage) + (P::stages - 1) * 8;",
+        "return memory + P::empty_place + (first + stage) * 8;",
+        "return memory + P::empty_place - 8 + (first + stage) * 8;",
         "makes a barrier of",
     ),
     "stages overlap": Mutant(
         TWO,
         "places.h",
-        "return memory + stage * stage_bytes; }",
-        "return memory + stage * (stage_bytes - 1024); }",
+        "return memory + (first + stage) * P::stage_bytes; }",
+        "return memory + (first + stage) * (P::stage_bytes - 1024); }",
     ),
     "pieces lie where barriers are": Mutant(
         TWO,
         "places.h",
-        "return memory + staging + group * 2 * P::piece_bytes; }",
-        "return memory + barriers - 128 + group * 2 * P::piece_bytes; }",
+        "return memory + P::pieces_place + group * 2 * P::piece_bytes; }",
+        "return memory + P::full_place - 128 + group * 2 * P::piece_bytes; }",
     ),
     # store.h: pieces of C
     "a piece is stored without a fence": Mutant(
@@ -155,14 +153,14 @@ MUTANTS: Final = {
     # lanes.h, shared.h: producers that load
     "lanes fill without a fence": Mutant(
         "lanes that copy",
-        "warpgroup_gemm.h",
+        "split_tile.h",
         "if constexpr (P::has_lanes) written_for_engines();",
         "",
         "fence.proxy.async",
     ),
     "lanes arrive before their copies": Mutant(
         "lanes that copy",
-        "warpgroup_gemm.h",
+        "pipeline.h",
         "arrive_after_copies(at.full(here.stage));",
         "arrive(at.full(here.stage));",
     ),
@@ -175,14 +173,14 @@ MUTANTS: Final = {
     ),
     "a workgroup leaves before the others": Mutant(
         "a cluster's loads",
-        "warpgroup_gemm.h",
+        "pipeline.h",
         "  // Nobody leaves while others may still tell its barriers something.\n"
         "  if constexpr (cluster_of<P>::workgroups > 1) meet_cluster();\n",
         "",
     ),
     "sums are sent where stages are read": Mutant(
         "sums through a cluster",
-        "warpgroup_gemm.h",
+        "split_tile.h",
         "  wait(at.vacated(), 0);\n",
         "",
         "stores over",
@@ -197,7 +195,7 @@ MUTANTS: Final = {
     # partial.h
     "a flag is raised before the sums": Mutant(
         "sums through memory",
-        "warpgroup_gemm.h",
+        "split_tile.h",
         "    send(p.partial_of(slot * size + rank), d, group);\n"
         "    signal(p.flag_of(slot * size + rank), group);\n",
         "    signal(p.flag_of(slot * size + rank), group);\n    meet_warpgroup(group);\n"
@@ -210,7 +208,7 @@ MUTANTS: Final = {
     ),
     "sharers do not meet": Mutant(
         "sums of all who share",
-        "warpgroup_gemm.h",
+        "split_tile.h",
         "    meet_sharers(p.flag_of(w.next * size + rank), w.last - w.next, group);\n",
     ),
     # order.h
@@ -231,12 +229,12 @@ MUTANTS: Final = {
         "flag.h",
         "    while (!take_acquired(flag)) {\n    }\n",
     ),
-    # line_gemm.h
+    # streams.h
     "lines: barriers alias": Mutant(
         "lines",
-        "line_gemm.h",
-        "return b_there() + 8 + group * 8; }",
-        "return b_there() + group * 8; }",
+        "places.h",
+        "return memory + P::turn_place + group * 8; }",
+        "return memory + P::turn_place - 8 + group * 8; }",
         "makes a barrier of",
     ),
     "lines: consumer and slot are swapped": Mutant(
@@ -247,30 +245,30 @@ MUTANTS: Final = {
     ),
     "lines: zeros without a fence": Mutant(
         "lines",
-        "line_gemm.h",
-        "  written_for_engines();\n",
+        "pipeline.h",
+        "    written_for_engines();\n",
         "",
         "fence.proxy.async",
     ),
     "lines: a lane may miss its turn": Mutant(
         "lines",
-        "line_gemm.h",
+        "streams.h",
         "      __syncwarp(); // else a lane",
         "      // a lane",
         "nobody can go on",
     ),
     "lines: the filter is not waited for": Mutant(
         "lines",
-        "line_gemm.h",
+        "streams.h",
         "  wait(at.b_there(), 0);\n",
         "",
         "multiplies byte",
     ),
-    "lines: one line released too early": Mutant("lines", "line_gemm.h", "    wait_products<0>();\n", ""),
+    "lines: one line released too early": Mutant("lines", "streams.h", "    wait_products<0>();\n", ""),
     # stay.h
     "a tile that stays is not waited for": Mutant(
         "a raster",
-        "warpgroup_gemm.h",
+        "split_tile.h",
         "        wait(at.b_there(), kept.round);\n",
         "",
         "multiplies byte",
@@ -281,39 +279,45 @@ MUTANTS: Final = {
         TWO, "beside.h", "A::along_columns ? place / 4 : 0]);", "A::along_columns ? place / 8 : 0]);"
     ),
     "bytes of a row are not shifted": Mutant(
-        "lanes that load", "lanes.h", "(shift & 3) * 8", "(shift & 1) * 8"
+        "lanes that load", "cuda/lanes.h", "(shift & 3) * 8", "(shift & 1) * 8"
     ),
     "a sum of another column": Mutant("f32", "product.h", "c[row * Pitch + column]", "c[row * Pitch + step]"),
     "a phase's sums for another's": Mutant(
         "phases", "store.h", "P::sums_of(phase + at % residues)", "P::sums_of(phase)"
     ),
-    # tap_gemm.h, diagonal_gemm.h, plane_gemm.h
+    # consumers of columns; split_steps.h, planes.h
     "taps: a stage is read before it is full": Mutant(
         "taps as columns",
-        "tap_gemm.h",
-        "    wait(at.full(here.stage), here.round);\n",
+        "split_tile.h",
+        "      wait(at.full(here.stage), here.round);\n",
         "",
         "multiplies byte",
     ),
+    "taps: consumers store the same columns": Mutant(
+        "taps as columns",
+        "split_tile.h",
+        "    if constexpr (P::splits_columns) own.column_tile = w.column_tile * P::consumers + warpgroup;\n",
+    ),
+    "taps: what no copy fills is not cleared": Mutant("taps as columns", "pipeline.h", "  clear_gaps(at);\n"),
     "diagonal: lanes of a warp do not meet": Mutant(
         "blocks of a diagonal",
-        "diagonal_gemm.h",
+        "split_steps.h",
         "    __syncwarp();\n",
         "",
         "copies over",
     ),
     "diagonal: consumers do not meet": Mutant(
         "blocks of a diagonal",
-        "diagonal_gemm.h",
+        "split_steps.h",
         "  meet_consumers<P>();\n  if (group > 0) return;",
         "  if (group > 0) return;",
     ),
     "planes: a stage is read before it is full": Mutant(
-        "planes", "diagonal_gemm.h", "    wait(at.full(here.stage), here.round);\n", ""
+        "planes", "split_steps.h", "    wait(at.full(here.stage), here.round);\n", ""
     ),
     "planes: a neighbour's pixel": Mutant(
         "planes",
-        "plane_gemm.h",
+        "planes.h",
         "0x5432",
         "0x4321",
     ),

@@ -160,7 +160,7 @@ IMBREX_INLINE void copy_piece(const P &p, uint32_t from, const work &w, int32_t 
 template <class P>
 IMBREX_INLINE void store_part(const P &p, const work &w, int32_t slot, int32_t size, int32_t rank, int32_t group) {
   typedef typename P::sum sum;
-  constexpr int count = P::columns / 2, all = P::rows / 64 / (P::is_pingpong ? 1 : P::consumers) * count;
+  constexpr int count = P::columns / 2, all = P::rows / 64 / (P::splits_rows ? P::consumers : 1) * count;
   const int32_t lane = warpgroup_lane(), sharers = w.last - w.next;
 #pragma unroll 1
   for (int32_t first = (slot - w.next) * 4; first < all; first += sharers * 4) {

@@ -1,13 +1,13 @@
-// The same product as in diagonal_gemm.h, of arrays that lie plane by plane: pixels are neighbours in shared memory,
+// The same product as in split_steps.h, of arrays that lie plane by plane: pixels are neighbours in shared memory,
 // a line of a plane in each row of it.
 //
 // What an instruction sums over may come in any order, if it is that of both operands: a lane has eight neighbouring
 // pixels of a line in its registers, as they lie, and none are turned.  Pixels one to the left or to the right, which
 // the other columns of a window want, are halves of registers of the lane and of the one beside it.
 //
-// P is a kernel, as in diagonal_gemm.h; its windows have three columns, of which the middle one is the pixel's own.
+// P is a kernel, as in split_steps.h; its windows have three columns, of which the middle one is the pixel's own.
 #pragma once
-#include "diagonal_gemm.h"
+#include "split_steps.h"
 
 namespace imbrex {
 
@@ -190,12 +190,4 @@ template <class P> struct by_streams {
     }
   }
 };
-
-// What a workgroup of a kernel does.
-template <order Order = order::after_all, class P> IMBREX_INLINE void run_planes(const P &p) {
-  run_diagonal<Order, by_lines>(p);
-}
-template <order Order = order::after_all, class P> IMBREX_INLINE void run_streams(const P &p) {
-  run_diagonal<Order, by_streams>(p);
-}
 } // namespace imbrex

@@ -9,10 +9,11 @@
 //
 // When all steps are done, the sums of all consumers are added up in their order, where stages were.
 //
-// P is a kernel, as in warpgroup_gemm.h; each workgroup has one tile.
+// P is a kernel, as in pipeline.h; each workgroup has one tile.
 #pragma once
 #include "element.h"
-#include "tap_gemm.h"
+#include "partial.h"
+#include "pipeline.h"
 
 namespace imbrex {
 
@@ -61,7 +62,7 @@ template <class P> IMBREX_INLINE void meet_consumers() { meet_lanes<P::consumers
 template <class P>
 IMBREX_INLINE void add_consumers(uint32_t memory, typename diagonal_sums<P>::type &d, int32_t group) {
   typedef diagonal_sums<P> sums;
-  static_assert((P::consumers - 1) * sums::bytes <= places<P>::staging, "the ring has room for all sums");
+  static_assert((P::consumers - 1) * sums::bytes <= P::pieces_place, "the ring has room for all sums");
   const uint32_t own = memory + warpgroup_lane() * 8;
   meet_consumers<P>();
   if (group > 0)
@@ -109,12 +110,11 @@ template <class P> struct by_columns {
   }
 };
 
-// Pixels: how those of a step are multiplied.
-template <template <class> class Pixels, class P>
-IMBREX_INLINE void consume_diagonal(const P &p, const places<P> &at, int32_t slot, int32_t group) {
+template <class Pixels, class P>
+IMBREX_INLINE void consume_steps(const P &p, const places<P> &at, int32_t slot, int32_t group) {
   static_assert(P::stages % P::consumers == 0, "a stage is always the same consumer's");
   typename diagonal_sums<P>::type d = {};
-  Pixels<P> pixels;
+  Pixels pixels;
   const work w = P::work_of(slot, 0, 0, 0);
   ring<P::stages> here;
   here.skip(group);
@@ -131,11 +131,11 @@ IMBREX_INLINE void consume_diagonal(const P &p, const places<P> &at, int32_t slo
   if (group == 0) store_diagonal(p, d, w);
 }
 
-// What a workgroup of a kernel does.
-template <order Order = order::after_all, template <class> class Pixels = by_columns, class P>
-IMBREX_INLINE void run_diagonal(const P &p) {
-  run_alone<Order>(p, warps_of_group, [&](const places<P> &at, int32_t slot, int32_t group) {
-    consume_diagonal<Pixels>(p, at, slot, group); // who reads its own stages
-  });
-}
+// Pixels: how those of a step are multiplied, by_columns or one of planes.h.
+template <class P, class Pixels> struct split_steps {
+  IMBREX_INLINE void produce(const P &p, const places<P> &at, int32_t slot, int32_t rank) { fill_ring(p, at, slot, rank); }
+  IMBREX_INLINE void consume(const P &p, const places<P> &at, int32_t slot, int32_t, int32_t group) {
+    consume_steps<Pixels>(p, at, slot, group);
+  }
+};
 } // namespace imbrex

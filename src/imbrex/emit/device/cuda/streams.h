@@ -1,4 +1,4 @@
-// A persistent product of windows, line by line: each line of pixels comes into shared memory once, and is multiplied
+// Consumers of windows, line by line: each line of pixels comes into shared memory once, and is multiplied
 // by all rows of the window at a time.
 //
 // A line gives something to as many lines of the result as a window has rows.  Their sums lie side by side in a
@@ -16,74 +16,18 @@
 // Pingpong consumers multiply in turn, a line each: the matrix unit would give all that multiply at a time as much, so
 // that they would end together, and leave it alone while they store.
 //
-// P is a kernel, as in warpgroup_gemm.h.
+// P is a kernel, as in pipeline.h.
 #pragma once
-#include "barrier.h"
-#include "lanes.h"
-#include "order.h"
-#include "ring.h"
-#include "shared.h"
+#include "pipeline.h"
 #include "store.h"
-#include "sums.h"
-#include "ptx/tensor_copy.h"
-#include "warpgroup.h"
-#include "work.h"
 
 namespace imbrex {
-
-// Shared memory of a workgroup, as addresses.
-template <class P> struct line_places {
-  static constexpr int stage_bytes = (P::a_bytes + 1023) / 1024 * 1024;
-  static constexpr int b_place = P::consumers * P::stages * stage_bytes;
-  static constexpr int staging = b_place + (P::b_bytes + 1023) / 1024 * 1024;
-  static constexpr int barriers = staging + P::consumers * 2 * P::piece_bytes;
-  static constexpr int bytes = barriers + ((2 * P::stages + 1) * P::consumers + 1) * 8;
-
-  uint32_t memory;
-
-  IMBREX_MEMBER uint32_t a(int32_t group, int32_t stage) const {
-    return memory + (group * P::stages + stage) * stage_bytes;
-  }
-  IMBREX_MEMBER uint32_t b() const { return memory + b_place; }
-  IMBREX_MEMBER uint32_t full(int32_t group, int32_t stage) const {
-    return memory + barriers + (group * P::stages + stage) * 8;
-  }
-  IMBREX_MEMBER uint32_t empty(int32_t group, int32_t stage) const {
-    return full(group, stage) + P::consumers * P::stages * 8;
-  }
-  IMBREX_MEMBER uint32_t b_there() const { return memory + barriers + 2 * P::consumers * P::stages * 8; }
-  // The consumer's turn to multiply, where they take turns.
-  IMBREX_MEMBER uint32_t turn(int32_t group) const { return b_there() + 8 + group * 8; }
-  IMBREX_MEMBER uint32_t pieces(int32_t group) const { return memory + staging + group * 2 * P::piece_bytes; }
-};
 
 // Sums of a lane: of each block of 64 pixels of a line, of each block of a diagonal filter, the slots.
 template <class P> struct line_sums {
   static constexpr int blocks = P::line_rows / 64, each = P::columns / P::diagonal / 2;
   typedef typename P::sum type[blocks * P::diagonal][P::slots * each];
 };
-
-// All lanes: barriers, and zeros behind each line, whose pixels lie in blocks of channels.
-template <class P> IMBREX_INLINE void make_lines(const line_places<P> &at) {
-  constexpr int pieces = P::behind_bytes / 16, rings = P::consumers * P::stages;
-  for (int32_t i = int32_t(threadIdx.x); i < rings * P::line_blocks * pieces; i += int32_t(blockDim.x)) {
-    const int32_t block = i / pieces % P::line_blocks;
-    const uint32_t behind = P::a_start(block * P::block_depth, P::line_rows) + i % pieces * 16;
-    put_shared(at.a(0, i / pieces / P::line_blocks) + behind, make_uint4(0, 0, 0, 0));
-  }
-  written_for_engines();
-  if (threadIdx.x == 0) {
-#pragma unroll
-    for (int i = 0; i < P::consumers * P::stages; ++i) {
-      make_barrier(at.full(0, i), 1);
-      make_barrier(at.empty(0, i), 1);
-    }
-    make_barrier(at.b_there(), 1);
-#pragma unroll
-    for (int i = 0; i < P::consumers; ++i) make_barrier(at.turn(i), warps_of_group);
-    barriers_made();
-  }
-}
 
 // The lines of a stream, tile by tile: those of the result from `first` on, `count` of them, of which windows want
 // slots - 1 more.
@@ -112,14 +56,15 @@ template <class P> struct line_stream {
 };
 
 // Brings the filter, as one lane.
-template <class P> IMBREX_INLINE void produce_filter(const P &p, const line_places<P> &at, int32_t slot) {
+template <class P> IMBREX_INLINE void produce_filter(const P &p, const places<P> &at, int32_t slot) {
   const work w = P::tile_of(P::unit_of(slot, 0), 0, 0);
   arrive_expecting(at.b_there(), P::b_copied_bytes);
-  p.load_b(at.b(), at.b_there(), w.batch, w.column_tile, 0, 0, 0);
+  p.load_b(at.b(0), at.b_there(), w.batch, w.column_tile, 0, 0, 0);
 }
 
 // Fills the ring of a consumer, as one lane.
-template <class P> IMBREX_INLINE void produce_lines(const P &p, const line_places<P> &at, int32_t slot, int32_t group) {
+template <class P> IMBREX_INLINE void produce_lines(const P &p, const places<P> &at, int32_t slot, int32_t group) {
+  const places<P> own = at.of_ring(group);
   ring<P::stages> here;
   line_stream<P> stream(slot, group);
 #pragma unroll 1
@@ -128,9 +73,9 @@ template <class P> IMBREX_INLINE void produce_lines(const P &p, const line_place
 #pragma unroll 1
     for (int32_t step = stream.first; step < stream.steps_end(); ++step) {
       if (!stream.wants(step)) continue;
-      wait(at.empty(group, here.stage), here.round ^ 1);
-      arrive_expecting(at.full(group, here.stage), P::copied_bytes);
-      p.load_a(at.a(group, here.stage), at.full(group, here.stage), w.batch, w.row_tile, step, 0, 0);
+      wait(own.empty(here.stage), here.round ^ 1);
+      arrive_expecting(own.full(here.stage), P::copied_bytes);
+      p.load_a(own.a(here.stage), own.full(here.stage), w.batch, w.row_tile, step, 0, 0);
       here.next();
     }
   }
@@ -175,21 +120,22 @@ template <class P> struct line_consumer {
   uint32_t turn;
   ring<P::stages> here;
 
-  IMBREX_MEMBER void wait_for_turn(const line_places<P> &at) {
+  IMBREX_MEMBER void wait_for_turn(const places<P> &at) {
     if constexpr (P::is_pingpong) wait(at.turn(group), turn & 1);
     ++turn;
   }
-  IMBREX_MEMBER void pass_turn(const line_places<P> &at) const {
+  IMBREX_MEMBER void pass_turn(const places<P> &at) const {
     if constexpr (P::is_pingpong) arrive_as_warp(at.turn(group + 1 < P::consumers ? group + 1 : 0));
   }
 };
 
 template <class P, int Phase>
-IMBREX_INLINE void consume_line(const P &p, const line_places<P> &at, line_consumer<P> &c,
+IMBREX_INLINE void consume_line(const P &p, const places<P> &at, line_consumer<P> &c,
                                 typename line_sums<P>::type &d, const line_stream<P> &stream, int32_t step) {
   if (stream.wants(step)) {
-    const uint64_t a = P::a_descriptor | start_of(at.a(c.group, c.here.stage)), b = P::b_descriptor | start_of(at.b());
-    wait(at.full(c.group, c.here.stage), c.here.round);
+    const places<P> own = at.of_ring(c.group);
+    const uint64_t a = P::a_descriptor | start_of(own.a(c.here.stage)), b = P::b_descriptor | start_of(at.b(0));
+    wait(own.full(c.here.stage), c.here.round);
     c.wait_for_turn(at);
     pin(d);
     begin_products();
@@ -197,7 +143,7 @@ IMBREX_INLINE void consume_line(const P &p, const line_places<P> &at, line_consu
     end_products();
     c.pass_turn(at);
     wait_products<0>();
-    if (warpgroup_lane() == 0) arrive(at.empty(c.group, c.here.stage));
+    if (warpgroup_lane() == 0) arrive(own.empty(c.here.stage));
     pin(d);
     c.here.next();
   }
@@ -208,7 +154,7 @@ IMBREX_INLINE void consume_line(const P &p, const line_places<P> &at, line_consu
 // The steps from `Phase` on, of as many as there are slots.  All are gone through, wanted or not: where paths part on
 // which sums have changed, the compiler moves sums from register to register.
 template <class P, int Phase>
-IMBREX_INLINE void consume_lines(const P &p, const line_places<P> &at, line_consumer<P> &c,
+IMBREX_INLINE void consume_lines(const P &p, const places<P> &at, line_consumer<P> &c,
                                  typename line_sums<P>::type &d, const line_stream<P> &stream, int32_t step) {
   if constexpr (Phase < P::slots) {
     consume_line<P, Phase>(p, at, c, d, stream, step);
@@ -217,7 +163,7 @@ IMBREX_INLINE void consume_lines(const P &p, const line_places<P> &at, line_cons
 }
 
 template <class P>
-IMBREX_INLINE void consume_stream(const P &p, const line_places<P> &at, int32_t slot, int32_t group) {
+IMBREX_INLINE void consume_stream(const P &p, const places<P> &at, int32_t slot, int32_t group) {
   line_consumer<P> c = {group, {at.pieces(group), group}, group == 0}; // the first need not wait for its first turn
   line_stream<P> stream(slot, group);
   typename line_sums<P>::type d;
@@ -243,26 +189,16 @@ IMBREX_INLINE void consume_stream(const P &p, const line_places<P> &at, int32_t 
   wait_pieces_read<P>();
 }
 
-// What a workgroup of a kernel does.
-template <order Order = order::after_all, class P> IMBREX_INLINE void run_lines(const P &p) {
-  const line_places<P> at = {shared_address(shared_memory)};
-  const int32_t number = warpgroup(), slot = P::slot_of(int32_t(blockIdx.x));
-  make_lines(at);
-  if (threadIdx.x == 0) p.prefetch_maps();
-  __syncthreads();
-  begin_in_order<Order>();
-  if (number == P::consumers) {
-    become_producer<P>();
+template <class P> struct streams {
+  IMBREX_INLINE void produce(const P &p, const places<P> &at, int32_t slot, int32_t) {
     const int32_t group = warpgroup_lane() / 32;
     static_assert(P::consumers < 4, "a warp for each consumer, and one for the filter");
-    if (warpgroup_lane() % 32 == 0) {
-      if (group < P::consumers) produce_lines(p, at, slot, group);
-      if (group == P::consumers) produce_filter(p, at, slot);
-    }
-  } else {
-    become_consumer<P>();
-    consume_stream(p, at, slot, number);
+    if (warpgroup_lane() % 32 != 0) return;
+    if (group < P::consumers) produce_lines(p, at, slot, group);
+    if (group == P::consumers) produce_filter(p, at, slot);
   }
-  end_in_order<Order>();
-}
+  IMBREX_INLINE void consume(const P &p, const places<P> &at, int32_t slot, int32_t, int32_t group) {
+    consume_stream(p, at, slot, group);
+  }
+};
 } // namespace imbrex

@@ -1,0 +1,48 @@
+"""Shared memory that legality counts on is what a kernel of each family is given, or more."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import pytest
+from tests.unit.emit.emulate.hopper_cases import CASES
+
+from imbrex.algorithm import configured
+from imbrex.chip import GPU_TARGETS
+from imbrex.config import tuning as tunings
+from imbrex.config.halo.lines import LinesTuning
+from imbrex.config.halo.plan import HaloTuning
+from imbrex.config.halo_weight.plan import HaloWeightTuning
+from imbrex.config.warpgroup.plan import WarpgroupTuning
+from imbrex.emit.cuda.layout import layout
+from imbrex.ir.ops import GridwiseGemmOp
+from imbrex.ir.passes.affix_tuning import gemm_context
+from imbrex.lower.build import program
+from imbrex.pipeline import Request, levels
+
+FAMILIES = (
+    "two consumers, epilogue", "pingpong", "phases", "a raster", "lines", "taps as columns",
+    "blocks of a diagonal", "planes",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_what_is_counted_is_what_a_kernel_gets(family: str) -> None:
+    case = CASES[family]
+    given = None if case.tuning is None else tunings.parse(case.tuning)
+    request = Request(case.problem, GPU_TARGETS["sm_90a"], "sm_90a", given, case.algorithm)
+    contexts, module = [], None
+    for level in levels(request):
+        products = [op for op in level.module.walk() if type(op) is GridwiseGemmOp]
+        contexts = [gemm_context(op) for op in products] or contexts
+        module = level.module
+    assert module is not None
+    used = [product.tuning for product in configured(request).products]
+    (made,) = [k.pipeline for k in program(module, frozenset({2})).kernels if k.pipeline]
+    (tuning,), (context,) = used, contexts
+    assert isinstance(tuning, WarpgroupTuning | HaloTuning | LinesTuning | HaloWeightTuning)
+    counted, gets = tuning.plan(context).layout, layout(made)
+    assert gets.bytes <= counted.bytes
+    for field in fields(gets):
+        ours, theirs = getattr(gets, field.name), getattr(counted, field.name)
+        assert ours <= theirs if field.name.endswith("_bytes") else ours == theirs, field.name
