@@ -25,12 +25,13 @@ from imbrex.chip import CPU_ISAS, GPU_TARGETS
 from imbrex.cli import main
 from imbrex.cli.meaning import executed, small
 from imbrex.config import tiles
+from imbrex.config.algorithm.table import ALGORITHMS
 from imbrex.diagnostic import Diagnostic
 from imbrex.ir.dialect import load
 from imbrex.ir.from_problem import problem_module
 from imbrex.ir.printed import print_module
 from imbrex.kernel import goal
-from imbrex.kernel.order import ALGORITHMS, expected_algorithm
+from imbrex.kernel.algorithm import expected_algorithm
 from imbrex.pipeline import Request
 from imbrex.problem import parse_problem
 from imbrex.run.machine import machine
@@ -81,11 +82,12 @@ def levels(line: str, target: str, algorithm: str, schedule: str) -> bool:
     return True
 
 
-COUNTED = [f"{name}:{count}" for name in ("merged_groups", "halo", "whole_images") for count in (1, 2, 32)]
+NAMES = [row.name for row in ALGORITHMS]
+COUNTED = [f"{row.name}:{count}" for row in ALGORITHMS if row.is_counted for count in (1, 2, 32)]
 CHOICES = st.tuples(
     lines(),
     st.sampled_from(TARGETS),
-    st.just("") | st.sampled_from([*ALGORITHMS, "direct", "aligned", "data_tiled", *COUNTED]),
+    st.just("") | st.sampled_from([*NAMES, *COUNTED]),
     st.just("") | schedules(),
 )
 
@@ -225,7 +227,7 @@ def command_lines(draw: st.DrawFn) -> tuple[str, ...]:
         "--schedule": damaged(schedules()),
         "--threads": NUMBERS,
         "--layout": st.sampled_from(["NHWC", "NCHW", "channels_last", "NCXX", "CHWN", ""]),
-        "--algorithm": st.sampled_from([*ALGORITHMS, "direct", "winograd", "halo:x", *COUNTED]),
+        "--algorithm": st.sampled_from([*NAMES, "winograd", "halo:x", *COUNTED]),
         "--format": st.sampled_from(["json", "table", "xml"]),
     }
     flags = st.sampled_from(["--emulate", "--levels", "--compact", "--traceback=1", "--zzz"])

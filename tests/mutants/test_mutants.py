@@ -96,7 +96,8 @@ def test_the_equivalent_ones_exist_and_have_reasons() -> None:
 def test_selection() -> None:
     tests = Selection(ROOT).tests("src/imbrex/index/rule.py", 1)
     assert tests[0] == "tests/unit/index/test_rule.py" and "tests/unit/index/test_map.py" in tests
-    assert "tests/unit/test_algorithm_copies.py" in Selection(ROOT).tests("src/imbrex/algorithm/cost.py", 1)
+    found = Selection(ROOT).tests("src/imbrex/config/algorithm/cost.py", 1)
+    assert "tests/unit/config/algorithm/test_cost.py" in found
     assert "tests/unit/emit/cuda/test_headers.py" in Selection(ROOT).tests(
         "src/imbrex/emit/device/cuda/store.h", 1
     )

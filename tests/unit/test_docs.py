@@ -25,11 +25,11 @@ import pytest
 
 import imbrex
 from imbrex.config import legal, tuning
+from imbrex.config.algorithm.table import ALGORITHMS
 from imbrex.diagnostic import Diagnostic
 from imbrex.ir.dialect import Miopen, load
 from imbrex.ir.opt import main
 from imbrex.ir.passes import PASSES
-from imbrex.kernel.order import ALGORITHMS, PRODUCTS
 from imbrex.problem import parse_problem
 
 ROOT = Path(__file__).parents[2]
@@ -270,20 +270,21 @@ def test_the_tuning_page_names_every_rule() -> None:
     assert sorted(rule for rule in rules if f"`{rule}`" not in text) == []
 
 
-DIRECTIONS = {"forward": "forward", "backward data": "backward_data", "backward weight": "backward_weight"}
+TARGETS = {
+    "any": "all", "GPU": "GPUs", "matrix instructions": "GPUs", "warpgroups": "`sm_90a`", "waves": "AMD",
+}  # fmt: skip
 
 
-def test_the_commands_page_has_a_row_for_every_algorithm_with_its_directions() -> None:
+def algorithm_rows() -> list[str]:
+    """The table of algorithms as the commands page has it."""
+    rows = ["| name | of | targets | copies | when |", "| --- | --- | --- | --- | --- |"]
+    for row in ALGORITHMS:
+        kinds = "all directions" if len(row.of) == 3 else ", ".join(row.of).replace("_", " ")
+        of = "products" if kinds == "product" else kinds
+        rows.append(f"| `{row.spelled}` | {of} | {TARGETS[row.machine]} | {row.copies} | {row.when} |")
+    return rows
+
+
+def test_the_commands_page_has_the_table_of_algorithms() -> None:
     section = page("commands.md").split("\n## Algorithms\n")[1].split("\n## ")[0]
-    rows = [
-        [c.strip() for c in line.strip("|").split("|")] for line in section.splitlines() if line[:3] == "| `"
-    ]
-    found = {name: cells[1] for cells in rows for name in re.findall(r"`(\w+)(?::\w+)?`", cells[0])}
-    every = list(DIRECTIONS)
-    told = {
-        name: "products"
-        if of == "products"
-        else tuple(DIRECTIONS[d] for d in (every if of == "all directions" else of.split(", ")))
-        for name, of in found.items()
-    }
-    assert told == {**ALGORITHMS, **dict.fromkeys(PRODUCTS, "products")}
+    assert [line for line in section.splitlines() if line[:1] == "|"] == algorithm_rows()

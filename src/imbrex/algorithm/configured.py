@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import takewhile
 
-from imbrex.algorithm.choice import algorithm_of
 from imbrex.algorithm.fitting import expect_fitting
-from imbrex.algorithm.name import HALO, word_of
-from imbrex.algorithm.outline import outline
 from imbrex.algorithm.passes import to_product
 from imbrex.config import overlap
+from imbrex.config.algorithm.choice import algorithm_of
+from imbrex.config.algorithm.table import row_of
 from imbrex.config.configuration import DIRECT, Configuration, TunedProduct
 from imbrex.config.general.plan import GeneralTuning
+from imbrex.config.outline import outline
 from imbrex.config.request import Request
 from imbrex.config.tiles import AUTO, DATA_PARALLEL, Auto, TileSchedule
 from imbrex.ir.chain import map_of
@@ -76,7 +76,8 @@ def schedule_of(request: Request) -> TileSchedule | Auto:
 
 def _is_in_place(of: Configuration, ops: Sequence[GridwiseGemmOp]) -> bool:
     """Does backward weight by halo read its arrays where they are?"""
-    if word_of(of.algorithm) != HALO:
+    row = row_of(of.algorithm)
+    if row is None or "halo" not in row.passes:
         return False
     roots = [map_of(value)[0] for op in ops if halo_weight_tuning(op) for value in (op.a, op.b)]
     return bool(roots) and not any(isinstance(root.owner, WorkspaceOp) for root in roots)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from imbrex.algorithm.name import CHANNEL_VECTORS, HALO, word_of
-from imbrex.algorithm.outline import IN_PLACE
 from imbrex.chip import WARPGROUPS
 from imbrex.config.algorithm.depthwise import strips_shape
+from imbrex.config.algorithm.table import row_of
 from imbrex.config.algorithm.task import task_of
 from imbrex.config.configuration import Configuration
 from imbrex.config.request import Request, has_matrix_instructions
@@ -26,16 +25,17 @@ def expect_fitting(configuration: Configuration, request: Request) -> None:
 
 
 def _reasons(of: Configuration, request: Request) -> Iterator[str]:
-    problem, word = request.problem, word_of(of.algorithm)
+    problem, row = request.problem, row_of(of.algorithm)
+    assert row is not None, of
     is_conv = isinstance(problem, Conv2d)
     machine, where = request.machine, WARPGROUPS.name
-    has_products = word != CHANNEL_VECTORS
-    has_order = is_conv and has_products and word not in IN_PLACE
+    has_products = not row.is_on_lanes
+    has_order = row.has_order
     if of.taps_first and not has_order:
         yield f"'{of.algorithm}' has no order of taps and channels"
     if of.channels > 1 and not (has_order and machine.has_warpgroups and has_matrix_instructions(request)):
         yield f"channels are counted up for warpgroups that multiply windows, on {where}"
-    if of.in_place and not (word == HALO and is_conv and problem.direction == "backward_weight"):
+    if of.in_place and not ("halo" in row.passes and is_conv and problem.direction == "backward_weight"):
         yield "'in_place' is of backward weight by halo"
     if not of.has_flags and not machine.multiprocessor:
         yield f"kernels for {machine.name} have no flags of their own"

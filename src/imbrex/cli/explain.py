@@ -23,7 +23,7 @@ from imbrex.config import tiles
 from imbrex.config import tuning as tunings
 from imbrex.ir.printed import print_module
 from imbrex.kernel import CPU, Goal, default_name, targets
-from imbrex.kernel.order import expected_algorithm
+from imbrex.kernel.algorithm import expected_algorithm
 from imbrex.pipeline import Request, levels, machine_for
 from imbrex.problem import Operand, Problem, problem_text
 from imbrex.run.machine import machine

@@ -13,22 +13,26 @@ import click
 from imbrex.chip import WAVES, gpus
 from imbrex.cli.progress import progress
 from imbrex.cli.source import Asked, read_problems
+from imbrex.config.algorithm.table import ALGORITHMS, Machine, row_of
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import Emulate, Goal, Kernel, compile, goal
-from imbrex.kernel.order import ALGORITHMS
 from imbrex.problem import problem_text
 from imbrex.run.cpu import MOST_THREADS, thread_count
 
 __all__ = ["Choices", "choices", "emulate_option", "format_option", "seconds", "sources", "target_option"]
 
+
+def _named(is_of_product: bool, *machines: Machine) -> str:
+    """The algorithms of convolutions, or of products, that need this of a machine."""
+    rows = (row for row in ALGORITHMS if (row.of == ("product",)) == is_of_product)
+    return ", ".join(row.spelled for row in rows if row.machine in machines)
+
+
 ALGORITHMS_HELP = (
     "How the problem becomes matrix products; the model chooses by default.  Of a convolution: "
-    "channels_last, all_last, window_rows, merged_groups:COUNT, halo:COUNT or "
-    "channel_vectors, for matrix instructions, or v4r4, which packs nothing; of backward data also v4r1 or "
-    "v1r1.  On sm_90a also whole_images:COUNT, of backward data interleaved, shared_phases and "
-    "shared_phases_last, of backward weight input_last and output_last.  "
-    "Of a product: aligned, which copies rows that no tensor map shows (sm_90a), or direct, which copies "
-    "nothing; data_tiled, or data_tiled:TILE_KERNEL."
+    f"{_named(False, 'any')}; on GPUs also {_named(False, 'GPU', 'matrix instructions')}; "
+    f"on sm_90a also {_named(False, 'warpgroups')}.  Of a product: {_named(True, 'any')}; on sm_90a also "
+    f"{_named(True, 'warpgroups')}; on AMD's GPUs also {_named(True, 'waves')}."
 )
 SCHEDULES_HELP = (
     "How N workgroups share output tiles: data_parallel (default, one a tile), split_k, stream_k, two_tile, "
@@ -101,8 +105,9 @@ class Choices:
         """The option, unless it is of another direction only: so it serves a line of three directions."""
         wanted = self.algorithm or asked.algorithm
         direction = getattr(asked.problem, "direction", None)
-        own = ALGORITHMS.get(wanted or "")
-        return None if direction and own and direction not in own else wanted
+        row = row_of(wanted)
+        is_elsewhere = row is not None and row.of != ("product",) and direction not in row.of
+        return None if direction and is_elsewhere else wanted
 
 
 def choices(function: F) -> F:

@@ -25,7 +25,7 @@ class Request:
 
     target: how source is written: "cpu", a GPU such as "gfx942", or "emulate" for the lane-level build of the
     schedule of the GPU that `machine` is.
-    algorithm: one of those that `imbrex.algorithm` lists, with its number; None for what the model chooses.
+    algorithm: one of the table, with what follows its name; None for what the model chooses.
     schedule: None for what suits the machine, see `schedule_of`.
     config: all that may be chosen, instead of tuning, algorithm and schedule.
     """

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from imbrex.config.algorithm.table import number_of, row_of
 from imbrex.index.map import Dim, Layer, Map, layer_over
 from imbrex.index.rule import Broadcast, PassThrough, Unmerge
 from imbrex.ir.attrs import Bool, Float, Int, Ints, Names, Padding, Word
@@ -28,15 +29,17 @@ CONVOLUTIONS: Final[dict[str, type[ConvOp]]] = {
     "backward_weight": Conv2dBwdWeightOp,
 }
 
+MERGED: Final = "merged_groups"
+"""The key of groups that are computed as one, which another algorithm may ask for, too."""
+
 
 def problem_module(problem: Problem, name: str = "kernel", algorithm: str | None = None) -> ModuleOp:
     """A module with `func.func @name(%filter, %input, %output)`, or `(%a, %b, %c)`, that computes `problem`.
 
     The arrays of an epilogue follow, the residual with the result's dims.  With groups the arrays have the
     dialect's five dimensions; the same memory, seen with "g" split off.  An array with gaps is the
-    memory from its first element to its last, and a view of that.  algorithm: of a convolution,
-    "channels_last"; of backward data, also "v1r1" or "v4r1"; of a product, "aligned" or
-    "data_tiled:TILE_KERNEL".
+    memory from its first element to its last, and a view of that.  algorithm: of the table, with what follows
+    its name.
     """
     dims = problem.all_dims
     sizes = [[size for _, size in of] for of in dims]
@@ -101,32 +104,28 @@ def problem_op(problem: Problem, arrays: tuple[SSAValue, ...], algorithm: str | 
             properties["dilations"] = Ints(problem.dilation)
             properties["strides"] = Ints(problem.stride)
             properties["padding"] = Padding((problem.pad_h, problem.pad_w))
-            word, _, number = (algorithm or "").partition(":")
-            if word in ("merged_groups", "whole_images", "halo"):
-                properties[word] = Int(int(number))
-                if word == "halo" and int(number) > 1:
-                    properties["merged_groups"] = Int(int(number))
-            elif algorithm in (
-                "channels_last",
-                "input_last",
-                "output_last",
-                "all_last",
-                "channel_vectors",
-                "window_rows",
-            ):
-                properties[algorithm] = Bool(True)
-            elif algorithm in ("v1r1", "v4r1") and problem.direction == "backward_data":
-                properties["algorithm"] = Word(algorithm)
+            properties |= _asking(algorithm)
             return CONVOLUTIONS[problem.direction].build(operands=list(arrays), properties=properties)
         case Gemm():
             flags = {"a_transposed": problem.transpose_a, "b_transposed": problem.transpose_b}
             properties |= {key: Bool(True) for key, given in flags.items() if given}
             scales = {"alpha": (problem.alpha, 1.0), "beta": (problem.beta, 0.0)}
             properties |= {key: Float(float(v)) for key, (v, neutral) in scales.items() if v != neutral}
-            if algorithm == "aligned":
-                properties["aligned"] = Bool(True)
-            elif algorithm is not None:
-                properties["data_tiled"] = Word(algorithm.removeprefix("data_tiled:"))
+            properties |= _asking(algorithm)
             return GemmOp.build(operands=list(arrays), properties=properties)
         case _:
             assert_never(problem)
+
+
+def _asking(algorithm: str | None) -> dict[str, Attribute]:
+    """The keys by which an operation asks for an algorithm."""
+    row, (word, _, follows) = row_of(algorithm), (algorithm or "").partition(":")
+    if row is None or row.stated == "pass":
+        return {}
+    if row.stated == "word":
+        return {"algorithm": Word(word)}
+    if not row.is_counted:
+        return {word: Word(follows) if row.argument else Bool(True)}
+    count = Int(number_of(algorithm))
+    merges = MERGED if row.passes[0] == "merge-groups" and count.data > 1 else word
+    return {word: count, merges: count}

@@ -13,10 +13,11 @@ from typing import Final
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
+from imbrex.config.algorithm.table import rows_for
 from imbrex.diagnostic import Diagnostic
 from imbrex.index.expr import lin
 from imbrex.index.query import linear
-from imbrex.ir.attrs import Bool
+from imbrex.ir.attrs import Bool, Int, Word
 from imbrex.ir.chain import map_of, strides_of
 from imbrex.ir.dialect import context, load
 from imbrex.ir.element import dtype_of
@@ -70,7 +71,7 @@ def _stated(module: Operation) -> Iterator[Stated]:
                 case ConvOp():
                     yield Stated(_conv(op), function.sym_name.data, _algorithm(op))
                 case GemmOp():
-                    yield Stated(_gemm(op), function.sym_name.data, _algorithm_of_product(op))
+                    yield Stated(_gemm(op), function.sym_name.data, _algorithm(op))
                 case TransformOp() | FinishOp() if _leads_to_problem(op):
                     pass
                 case _ if op.name.startswith("miopen."):
@@ -88,24 +89,20 @@ def _leads_to_problem(op: TransformOp | FinishOp) -> bool:
     )
 
 
-def _algorithm(op: ConvOp) -> str | None:
-    if op.halo is not None:
-        return f"halo:{op.halo.data}"
-    if op.merged_groups is not None:
-        return f"merged_groups:{op.merged_groups.data}"
-    if op.whole_images is not None:
-        return f"whole_images:{op.whole_images.data}"
-    for word in ("channels_last", "input_last", "output_last", "all_last", "channel_vectors", "window_rows"):
-        flag = op.properties.get(word)
-        if isinstance(flag, Bool) and flag.data:
-            return word
+def _algorithm(op: ConvOp | GemmOp) -> str | None:
+    """The algorithm that an operation's keys ask for; where one brings another's along, the last one."""
+    kind = DIRECTIONS[type(op)] if isinstance(op, ConvOp) else "product"
+    for row in reversed(rows_for(kind)):
+        match op.properties.get(row.name) if row.stated == "key" else None:
+            case Int() as count:
+                return f"{row.name}:{count.data}"
+            case Word() as name:
+                return f"{row.name}:{name.data}"
+            case Bool() as flag if flag.data:
+                return row.name
+            case _:
+                pass
     return op.algorithm.data if isinstance(op, Conv2dBwdDataOp) and op.algorithm else None
-
-
-def _algorithm_of_product(op: GemmOp) -> str | None:
-    if op.aligned is not None and op.aligned.data:
-        return "aligned"
-    return f"data_tiled:{op.data_tiled.data}" if op.data_tiled else None
 
 
 def _conv(op: ConvOp) -> Conv2d:

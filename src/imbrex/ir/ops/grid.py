@@ -24,6 +24,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import NoTerminator
 
+from imbrex.config.algorithm.table import ALGORITHMS
 from imbrex.ir.attrs import Bool, Float, Int, Ints, Names, Padding, Sizes, Word
 from imbrex.ir.ops.form import MiopenOp
 from imbrex.ir.ops.phases import Phased, columns_of_phases
@@ -35,15 +36,15 @@ from imbrex.view.stage.lds import LDS_KINDS
 from imbrex.view.work.streamk import WORDS
 from imbrex.view.work.workgroup import ALONG, Along, Order
 
-ALGORITHMS: Final = (
+KERNELS: Final = (
     "v4r4",
     "backward_data_v1r1",
     "backward_data_v4r1",
     "backward_weight_v4r4",
-    "channel_vectors",
-    "whole_images",
     "gemm",
+    *(row.name for row in ALGORITHMS if row.stated == "key"),
 )
+"""What a product is called by what it computes, or by the algorithm that makes it."""
 STORE_METHODS: Final = ("set", "atomic_add")
 COPY_KINDS: Final = ("staged", "direct")
 
@@ -99,7 +100,7 @@ class GridwiseOp(MiopenOp):
         return self.store_method is not None and self.store_method.data == "atomic_add"
 
     def verify_(self) -> None:
-        expect_word(self.kernel_algorithm, ALGORITHMS, "kernel_algorithm")
+        expect_word(self.kernel_algorithm, KERNELS, "kernel_algorithm")
         expect_word(self.store_method, STORE_METHODS, "store_method")
         expect_together(self, ("phases", "phase_box", "part_k"))
         verify_product((self.a, self.b, self.c), self.phased)

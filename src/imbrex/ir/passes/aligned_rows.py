@@ -12,6 +12,7 @@ not 16 bits wide, the copy also turns an operand whose k is not together.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -19,7 +20,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
-from imbrex.config.algorithm.aligned import ALREADY, aligned_operands
+from imbrex.config.algorithm.aligned import ALREADY, OPERANDS, aligned_operands
 from imbrex.index.map import Dim
 from imbrex.ir.attrs import Bool
 from imbrex.ir.chain import map_of, strides_of
@@ -32,6 +33,7 @@ from imbrex.ir.source import InvalidOp
 from imbrex.view.copy.aligned import items
 from imbrex.view.copy.channels_last import ChannelsLast
 from imbrex.view.gemm.product import overhang
+from imbrex.view.mma import Operand
 
 __all__ = ["AlignedRows"]
 
@@ -52,12 +54,13 @@ def _gaps(array: SSAValue) -> tuple[int, ...] | None:
     return None if map_of(array)[1] is None else strides_of(array)
 
 
-def _dims(op: GemmOp) -> dict[str, tuple[Dim, ...]]:
+def _dims(op: GemmOp) -> dict[Operand, tuple[Dim, ...]]:
     """The dims of each array in memory order."""
     require_static(op, (op.a, op.b, op.c))
     turned = {role: bool(p and p.data) for role, p in (("a", op.a_transposed), ("b", op.b_transposed))}
-    found: dict[str, tuple[Dim, ...]] = {}
-    for role, array, names in (("a", op.a, "mk"), ("b", op.b, "kn"), ("c", op.c, "mn")):
+    found: dict[Operand, tuple[Dim, ...]] = {}
+    arrays = zip(OPERANDS, (op.a, op.b, op.c), ("mk", "kn", "mn"), strict=True)
+    for role, array, names in arrays:
         order = f"g{names[::-1] if turned.get(role) else names}"
         sizes = [s for s in shape_of(array) if s is not None]
         found[role] = tuple(Dim(n, s) for n, s in zip(order[-len(sizes) :], sizes, strict=True))
@@ -66,8 +69,8 @@ def _dims(op: GemmOp) -> dict[str, tuple[Dim, ...]]:
 
 def _align(op: GemmOp, run: Run) -> None:
     """The copies, then the product of them."""
-    arrays = dict(zip("abc", op.operands, strict=True))
-    gaps = {role: _gaps(array) for role, array in arrays.items()}
+    arrays: dict[Operand, SSAValue] = dict(zip(OPERANDS, op.operands, strict=True))
+    gaps: dict[Operand, Sequence[int] | None] = {role: _gaps(array) for role, array in arrays.items()}
     packed = aligned_operands(_dims(op), element_bytes(element_of(op.a)), gaps)
     if not packed:
         raise InvalidOp(op, f"there is nothing to align: {ALREADY}; leave the key out", "aligned")

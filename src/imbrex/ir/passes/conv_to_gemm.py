@@ -21,6 +21,7 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from imbrex.config.algorithm.phases import are_apart
+from imbrex.config.algorithm.table import ALGORITHMS
 from imbrex.index.map import Map
 from imbrex.index.query import is_injective
 from imbrex.ir.attrs import Bool, Names, Sizes
@@ -40,17 +41,7 @@ from imbrex.view.conv.phase_tiles import PhaseTile, phase_tiles
 from imbrex.view.gemm import product
 from imbrex.view.gemm.product import GemmView
 
-ASKED: Final = {
-    "channels_last": "channels-last",
-    "input_last": "channels-last",
-    "output_last": "channels-last",
-    "all_last": "channels-last",
-    "window_rows": "window-rows",
-    "halo": "halo",
-    "merged_groups": "merge-groups",
-    "whole_images": "whole-images",
-    "aligned": "aligned-rows",
-}
+ASKED: Final = {row.name: row.taken_by for row in ALGORITHMS if row.stated == "key"}
 """Keys that ask for a pass, which takes them away."""
 VECTOR_BYTES: Final = 16
 """The widest store."""
@@ -75,7 +66,7 @@ class ConvToGemm(ModulePass):
 
     def _rewrite(self, problem: ConvOp | GemmOp, run: Run) -> None:
         for key, name in ASKED.items():
-            if problem.properties.get(key, Bool(False)) != Bool(False):
+            if name != self.name and problem.properties.get(key, Bool(False)) != Bool(False):
                 raise InvalidOp(problem, f"this asks for the pass '{name}'; run it before", key)
         if isinstance(problem, GemmOp):
             _product(problem, run)
@@ -167,8 +158,6 @@ def gridwise(
     for role in ROLES:
         described[f"{role}_dimension"] = Sizes(shape_of(own[role]))
         described[f"{role}_layout"] = Names(op.layouts[role])
-    if op.channel_vectors is not None and op.channel_vectors.data:
-        described["kernel_algorithm"] = "channel_vectors"
     described |= {"dilations": op.dilations, "strides": op.strides, "padding": op.padding}
     described |= {"store_method": store_method, "tuning": tuning, "diagonal": diagonal}
     if tile is not None:

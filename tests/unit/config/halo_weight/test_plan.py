@@ -8,13 +8,14 @@ from dataclasses import replace
 import pytest
 from tests.unit.config.convs import grouped
 
-from imbrex.algorithm import Request, algorithm_of
 from imbrex.chip import GPU_TARGETS
 from imbrex.config import legal, tuning
 from imbrex.config.access import context_of
+from imbrex.config.algorithm.choice import algorithm_of
 from imbrex.config.halo_weight.choice import WeightWindows
 from imbrex.config.halo_weight.cost import halo_weight_cycles
 from imbrex.config.halo_weight.plan import HaloWeightPlan, HaloWeightTuning
+from imbrex.config.request import Request
 from imbrex.dtype import DType, dtype
 from imbrex.problem import Conv2d
 

@@ -20,10 +20,11 @@ from typing import Any
 
 import pytest
 
-from imbrex.algorithm import Request, untuned
+from imbrex.algorithm import untuned
 from imbrex.chip import GPU_TARGETS
 from imbrex.config.context import GemmContext
 from imbrex.config.legal import check
+from imbrex.config.request import Request
 from imbrex.config.tiles import TileSchedule
 from imbrex.config.tiles import parse as schedule
 from imbrex.config.tuning import parse

@@ -2,19 +2,8 @@
 
 from __future__ import annotations
 
-from imbrex.algorithm.name import (
-    ALL_LAST,
-    CHANNEL_VECTORS,
-    CHANNELS_LAST,
-    HALO,
-    MERGED_GROUPS,
-    SHARED_PHASES,
-    SHARED_PHASES_LAST,
-    WHOLE_IMAGES,
-    WINDOW_ROWS,
-    word_of,
-)
 from imbrex.config.algorithm.depthwise import strips_shape
+from imbrex.config.algorithm.table import Algorithm, number_of, row_of
 from imbrex.config.algorithm.task import task_of
 from imbrex.config.configuration import DIRECT, Configuration
 from imbrex.config.context import round_up
@@ -25,38 +14,34 @@ from imbrex.problem import Conv2d, Gemm
 
 __all__ = ["outline"]
 
-IN_PLACE = (WHOLE_IMAGES, HALO)
-"""Algorithms with products of their own, in which neither taps nor channels have an order."""
-
 
 def outline(request: Request, algorithm: str | None) -> Configuration:
     """The configuration of an algorithm without its products."""
-    problem, word = request.problem, word_of(algorithm)
+    problem, row = request.problem, row_of(algorithm)
     if isinstance(problem, Gemm):
         return Configuration(algorithm or DIRECT)
-    assert algorithm is not None, problem
-    if word in IN_PLACE:
-        return Configuration(algorithm)
-    if word == CHANNEL_VECTORS:
+    assert row is not None and algorithm is not None, (algorithm, problem)
+    if row.is_on_lanes:
         return Configuration(algorithm, strips=box_of(strips_shape(task_of(problem))))
-    taps_first = has_matrix_instructions(request) or word in (SHARED_PHASES, SHARED_PHASES_LAST)
-    return Configuration(algorithm, taps_first, _channels(request, problem, algorithm))
+    if not row.has_order:
+        return Configuration(algorithm)
+    taps_first = has_matrix_instructions(request) or row.phases == "shared"
+    return Configuration(algorithm, taps_first, _channels(request, problem, row, number_of(algorithm)))
 
 
-def _channels(request: Request, problem: Conv2d, algorithm: str) -> int:
+def _channels(request: Request, problem: Conv2d, row: Algorithm, number: int) -> int:
     """What channels are counted up to, so that a step of K stays at one tap; 1 where warpgroups do not
     multiply.  A given tuning's own step decides where that is no part of the model's.
     """
-    word, _, count = algorithm.partition(":")
-    if not request.machine.has_warpgroups or not has_matrix_instructions(request) or word == WINDOW_ROWS:
+    is_served = request.machine.has_warpgroups and has_matrix_instructions(request)
+    if not is_served or "window-rows" in row.passes:
         return 1
     channels = problem.k if problem.direction == "backward_data" else problem.c
-    channels = channels // problem.groups * (int(count) if word == MERGED_GROUPS else 1)
+    channels = channels // problem.groups * (number if "merge-groups" in row.passes else 1)
     sums_channels = problem.direction != "backward_weight"
-    if word in (CHANNELS_LAST, ALL_LAST, SHARED_PHASES_LAST) and sums_channels:
+    if row.packs is not None and sums_channels:
         channels = round_up(channels, max(1, VECTOR_BYTES // problem.dtype.bytes))
-    shortest = SHORTEST // problem.dtype.bytes  # a step is of one phase
-    least = shortest if word in (SHARED_PHASES, SHARED_PHASES_LAST) else 1
+    least = SHORTEST // problem.dtype.bytes if row.phases == "shared" else 1  # a step is of one phase
     found, given = max(least, step_of_channels(channels, problem.dtype)), request.tuning
     if isinstance(given, WarpgroupTuning) and sums_channels and found > 1:
         return found if round_up(channels, found) % given.k_per_block == 0 else given.k_per_block

@@ -6,14 +6,12 @@ from typing import Any
 
 import pytest
 
-from imbrex.algorithm.choice import algorithm_of
-from imbrex.algorithm.copies import moved_bytes
-from imbrex.algorithm.outline import outline
-from imbrex.algorithm.passes import to_product
 from imbrex.chip import GPU_TARGETS
+from imbrex.config.algorithm.choice import algorithm_of
+from imbrex.config.algorithm.product import Products
+from imbrex.config.outline import outline
+from imbrex.config.products import products
 from imbrex.config.request import Request
-from imbrex.ir.dialect import context
-from imbrex.ir.from_problem import problem_module
 from imbrex.problem import Conv2d
 from imbrex.problem.conv import Direction
 
@@ -21,10 +19,9 @@ from imbrex.problem.conv import Direction
 def moved(direction: Direction, algorithm: str, **changed: Any) -> int:
     sizes = {"n": 4, "c": 64, "h": 7, "w": 7, "k": 128, "y": 1, "x": 1, "dtype": "f16", **changed}
     request = Request(Conv2d(direction, **sizes), GPU_TARGETS["sm_90a"], "sm_90a")
-    module = problem_module(request.problem, request.name, algorithm)
-    for step in to_product(outline(request, algorithm), request.machine):
-        step.apply(context(), module)
-    return moved_bytes(module.walk())
+    made = products(request.problem, outline(request, algorithm), request.machine)
+    assert isinstance(made, Products)
+    return made.moved_bytes
 
 
 CASES = {

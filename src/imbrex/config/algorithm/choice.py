@@ -1,0 +1,137 @@
+"""The algorithm of a problem: the one that is asked for, or the one that costs least by the models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from imbrex.chip import WARPGROUPS
+from imbrex.config.algorithm.aligned import ALREADY, aligned_operands_of
+from imbrex.config.algorithm.channels_last import pays
+from imbrex.config.algorithm.cost import cycles
+from imbrex.config.algorithm.depthwise import is_depthwise
+from imbrex.config.algorithm.serving import LANE_TYPES, SERVING, Refusal
+from imbrex.config.algorithm.table import Algorithm, row_of, rows_for
+from imbrex.config.algorithm.task import ConvTask, task_of
+from imbrex.config.algorithm.windows import groups_of
+from imbrex.config.halo.lines import WindowTuning
+from imbrex.config.halo_weight.plan import HaloWeightTuning
+from imbrex.config.request import Request, has_matrix_instructions, multiplies
+from imbrex.config.tiles import TileSchedule
+from imbrex.config.warpgroup import choice as warpgroup_choice
+from imbrex.config.warpgroup.plan import WarpgroupTuning
+from imbrex.config.xdlops.data_tiled import named_algorithm
+from imbrex.diagnostic import Diagnostic
+from imbrex.problem import Conv2d, Gemm
+
+__all__ = ["algorithm_of", "alternatives"]
+
+
+def algorithm_of(request: Request) -> str | None:
+    """The algorithm that is asked for, in full, or the one that is chosen; None: a plain product.
+
+    A Diagnostic where the one that is asked for does not serve.
+    """
+    _expect_multiplied(request)
+    match request.problem:
+        case Gemm() as problem:
+            return _of_product(request, problem)
+        case Conv2d() as problem:
+            return _of_convolution(request, problem)
+
+
+def alternatives(problem: Conv2d) -> Iterator[str]:
+    """The algorithms of a convolution that the model of warpgroups is asked about, besides the plain one."""
+    task = task_of(problem)
+    for row in rows_for(problem.direction):
+        for number in SERVING[row.name].offers(task):
+            yield f"{row.name}:{number}" if row.is_counted else row.name
+
+
+def _of_convolution(request: Request, problem: Conv2d) -> str:
+    task = task_of(problem)
+    if request.algorithm is not None:
+        return _served(request.algorithm, task, request)
+    plain = "v4r1" if problem.direction == "backward_data" else "v4r4"
+    if not has_matrix_instructions(request):
+        on_lanes = is_depthwise(task) and problem.dtype.name in LANE_TYPES and request.tuning is None
+        return "channel_vectors" if request.machine.multiprocessor and on_lanes else plain
+    if isinstance(request.tuning, WindowTuning | HaloWeightTuning):
+        return _served(f"halo:{groups_of(request.tuning, task)}", task, request)
+    if not request.machine.has_warpgroups or request.tuning is not None:
+        return "channels_last" if pays(task) else plain
+    shares = isinstance(request.schedule, TileSchedule) and request.schedule.is_shared
+    others = [a for a in alternatives(problem) if not (shares and a.startswith("halo"))]
+    return min((plain, *others), key=lambda a: cycles(request, a)) if others else plain
+
+
+def _served(asked: str, task: ConvTask, request: Request) -> str:
+    """The algorithm that is asked for; a Diagnostic where it does not serve."""
+    row, (_, _, number) = row_of(asked), asked.partition(":")
+    if row is None or task.direction not in row.of:
+        hint = f"there is {', '.join(row.spelled for row in rows_for(task.direction))}"
+        raise Diagnostic(f"'{asked}' is no algorithm of {task.direction.replace('_', ' ')}", hint=hint)
+    found = _lacking(row, request) or SERVING[row.name].refused(task, number) or _not_shared(row, request)
+    if found is not None:
+        raise Diagnostic(f"algorithm '{asked}'{found.reason}", hint=found.hint)
+    return asked
+
+
+def _lacking(row: Algorithm, request: Request) -> Refusal | None:
+    """What the machine lacks."""
+    machine, dtype = request.machine, request.problem.dtype
+    if row.machine in ("any", "GPU"):
+        return None
+    if not multiplies(machine, dtype):
+        reason = f" packs for matrix instructions, and {machine.name} has none that multiplies {dtype}"
+        hint = f"leave the algorithm out, or name a GPU that multiplies {dtype}, see 'imbrex explain mma'"
+        return Refusal(reason, hint)
+    if row.machine == "warpgroups" and not machine.has_warpgroups:
+        return Refusal(f": {machine.name} has no warpgroups, {WARPGROUPS.name} has")
+    return None
+
+
+def _not_shared(row: Algorithm, request: Request) -> Refusal | None:
+    if row.phases != "shared" or isinstance(request.tuning, WarpgroupTuning | None):
+        return None
+    hint = "leave the algorithm out, or name a tuning of warpgroups"
+    return Refusal(f": phases share tiles of warpgroups, on {WARPGROUPS.name}", hint)
+
+
+def _expect_multiplied(request: Request) -> None:
+    """A type of which products read a part only is for machines whose matrix instructions do that."""
+    machine, dtype = request.machine, request.problem.dtype
+    if dtype.read_bits is not None and not multiplies(machine, dtype):
+        message = f"{machine.name} has no matrix instruction that multiplies {dtype}"
+        raise Diagnostic(message, hint="say f32, whose products read all of its bits")
+
+
+def _of_product(request: Request, problem: Gemm) -> str | None:
+    """By the model of warpgroups where these multiply, unless a tuning is given, which is of one product."""
+    asked, is_served = request.algorithm, request.machine.has_warpgroups and has_matrix_instructions(request)
+    if asked not in (None, "aligned"):
+        return None if asked == "direct" else named_algorithm(asked, problem.dtype, request.machine)
+    if asked == "aligned":
+        _expect_aligning(request, problem)
+        return asked
+    return "aligned" if is_served and request.tuning is None and _aligns(request, problem) else None
+
+
+def _aligns(request: Request, problem: Gemm) -> bool:
+    """Are copies of what ordinary loads would have to read, and the product of them, faster?"""
+    if not aligned_operands_of(problem):
+        return False
+    direct = cycles(request, None) * (1 - warpgroup_choice.MARGIN)
+    return cycles(request, "aligned") < direct
+
+
+def _expect_aligning(request: Request, problem: Gemm) -> None:
+    """A Diagnostic where a product has nothing that copies would align, or no warpgroups to read them."""
+    machine, dtype = request.machine, problem.dtype
+    if not machine.has_warpgroups or not multiplies(machine, dtype):
+        does_not = f"{machine.name} does not multiply {dtype} by warpgroups"
+        message = f"algorithm 'aligned' copies for what warpgroups read, and {does_not}"
+        hint = f"leave the algorithm out; {WARPGROUPS.name} does tf32 and types of 16 and 8 bits"
+        raise Diagnostic(message, hint=hint)
+    if not aligned_operands_of(problem):
+        message = f"algorithm 'aligned' has nothing to copy: {ALREADY}"
+        raise Diagnostic(message, hint="leave the algorithm out, and they are read where they are")

@@ -1,0 +1,64 @@
+"""Estimated cycles of an algorithm on warpgroups: its products, and the copies before and after them."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Final
+
+from imbrex.chip import GpuTarget
+from imbrex.config.algorithm.product import Lanes, Product
+from imbrex.config.channel_cost import channel_cycles
+from imbrex.config.halo.choice import window_cycles
+from imbrex.config.halo.lines import WindowTuning
+from imbrex.config.halo_weight.cost import halo_weight_cycles
+from imbrex.config.halo_weight.plan import HaloWeightTuning
+from imbrex.config.outline import outline
+from imbrex.config.products import products
+from imbrex.config.request import Request
+from imbrex.config.warpgroup import choice as warpgroup_choice
+from imbrex.config.warpgroup.cost import copy_cycles
+from imbrex.problem import Conv2d, Problem
+
+__all__ = ["cycles"]
+
+WHOLE_ROWS: Final = 0.9
+"""What rows of shared memory that end with an image save: 12 to 20 % were seen on an H200."""
+SECTOR_BYTES: Final = 32
+"""Bytes of a sector of the caches, the least that is written."""
+
+
+def cycles(request: Request, algorithm: str | None) -> float:
+    """What the model says of a problem's products and of the copies before and after them."""
+    machine, of = request.machine, outline(request, algorithm)
+    made = products(request.problem, of, machine, request.tuning)
+    assert isinstance(machine, GpuTarget), machine
+    if isinstance(made, Lanes):
+        return channel_cycles(made.shape, machine)
+    moving = copy_cycles(made.moved_bytes + made.filled * request.problem.dtype.bytes, len(made.launches))
+    whole = WHOLE_ROWS if (algorithm or "").startswith("whole_images") else 1.0
+    scattered = copy_cycles(_scattered_bytes(request.problem, algorithm), 0)
+    return moving + scattered + whole * sum(_product_cycles(product, machine) for product in made.products)
+
+
+def _scattered_bytes(problem: Problem, algorithm: str | None) -> int:
+    """Bytes of a filter's gradient whose channels do not come last: neighbouring lanes write an element each,
+    with what lies between, or a sector.  512 x 512 x 3 x 3 took 16 us longer so on an H200.
+    """
+    if not isinstance(problem, Conv2d) or problem.direction != "backward_weight" or algorithm == "all_last":
+        return 0
+    taps = problem.y * problem.x
+    if taps == 1 or problem.filter_layout[-1] == "c":
+        return 0
+    elements = problem.k * (problem.c // problem.groups) * taps
+    return elements * min(SECTOR_BYTES, taps * problem.dtype.bytes)
+
+
+def _product_cycles(product: Product, machine: GpuTarget) -> float:
+    match product.tuning:
+        case HaloWeightTuning() as own:
+            return halo_weight_cycles(own.plan(product.context, machine))
+        case own if isinstance(own, WindowTuning):
+            return window_cycles(own.plan(product.context, machine))
+        case _:
+            offers = warpgroup_choice.offers(product.context, machine)
+            return warpgroup_choice.taken(offers).cost if offers else inf

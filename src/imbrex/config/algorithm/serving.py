@@ -1,0 +1,161 @@
+"""Serving: why a convolution is not served by an algorithm, and the numbers that one is tried with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from imbrex.config.algorithm.channels_last import ALREADY, COPIED, RESULT_STAYS, packed_arrays
+from imbrex.config.algorithm.depthwise import is_depthwise
+from imbrex.config.algorithm.few_channels import NOT_SERVED, rows_of
+from imbrex.config.algorithm.phases import leaves_gaps, shares_phases
+from imbrex.config.algorithm.pointwise import ROW_BYTES, is_served
+from imbrex.config.algorithm.task import ConvTask
+from imbrex.config.algorithm.windows import refused
+from imbrex.numeral import whole
+from imbrex.view.conv.whole_images import NOT_SERVED as NO_IMAGES
+
+__all__ = ["SERVING", "Refusal", "Serving", "is_on_lanes"]
+
+LANE_TYPES: Final = ("f16", "bf16", "f32")
+"""Types whose depthwise convolutions lanes multiply."""
+LEAVE_OUT: Final = "leave the algorithm out"
+IN_PLACE: Final = f"{LEAVE_OUT}, and they are read where they are"
+
+
+class Refusal(NamedTuple):
+    """Why an algorithm does not serve, as what follows its name in a sentence; and what to do."""
+
+    reason: str
+    hint: str = LEAVE_OUT
+
+
+@dataclass(frozen=True)
+class Serving:
+    """refused: why a convolution is not served, given what follows the algorithm's name.  offers: the numbers
+    with which the model is asked about it, 1 where none follows.
+    """
+
+    refused: Callable[[ConvTask, str], Refusal | None]
+    offers: Callable[[ConvTask], Iterable[int]]
+
+
+def is_on_lanes(task: ConvTask) -> bool:
+    """Is it one that lanes had better multiply?"""
+    return is_depthwise(task) and task.dtype.name in LANE_TYPES
+
+
+def _channel_vectors(task: ConvTask, number: str) -> Refusal | None:
+    if is_depthwise(task):
+        return None
+    return Refusal(" is for one channel and one filter a group, and no large windows")
+
+
+def _nothing_packed(key: str) -> Callable[[ConvTask, str], Refusal | None]:
+    """What is said where the copies of a key of `channels_last.COPIED` are none."""
+    why = RESULT_STAYS if key == "all_last" else ALREADY
+    none = Refusal(f" has nothing to pack: {why}", IN_PLACE)
+    return lambda task, number: None if COPIED[key](task) else none
+
+
+def _interleaved(task: ConvTask, number: str) -> Refusal | None:
+    return _told(leaves_gaps(task))
+
+
+def _shared_phases(task: ConvTask, number: str) -> Refusal | None:
+    return _told(shares_phases(task))
+
+
+def _shared_phases_last(task: ConvTask, number: str) -> Refusal | None:
+    if found := _shared_phases(task, number):
+        return found
+    return None if packed_arrays(task) else Refusal(f" has nothing to pack: {ALREADY}", IN_PLACE)
+
+
+def _window_rows(task: ConvTask, number: str) -> Refusal | None:
+    return None if rows_of(task) is not None else _told(NOT_SERVED)
+
+
+def _whole_images(task: ConvTask, number: str) -> Refusal | None:
+    if not is_served(task):
+        return _told(NO_IMAGES)
+    rows = [str(row // task.dtype_of("filter").bytes) for row in ROW_BYTES]
+    if number in rows:
+        return None
+    reason = " says how many positions of an image a row of shared memory holds"
+    return Refusal(reason, f"write 'whole_images:COUNT' with a COUNT of {', '.join(rows)}")
+
+
+def _whole_rows(task: ConvTask) -> Iterator[int]:
+    """Positions of the longest row of shared memory; others, and strides, were not seen to be faster."""
+    if task.conv.strides == (1, 1) and is_served(task):
+        yield ROW_BYTES[-1] // task.dtype.bytes
+
+
+def _merged_groups(task: ConvTask, number: str) -> Refusal | None:
+    if task.groups == 1:
+        return Refusal(" has no groups to merge")
+    return _groups(task, "merged_groups", number)
+
+
+def _merged_rows(task: ConvTask) -> Iterator[int]:
+    """So many groups that their channels are a row of shared memory."""
+    narrow, wide = _channel_bytes(task)
+    for row in ROW_BYTES:
+        count = row // narrow
+        if count > 1 and task.groups % count == 0 and count * wide <= ROW_BYTES[-1]:
+            yield count
+
+
+def _halo(task: ConvTask, number: str) -> Refusal | None:
+    return _groups(task, "halo", number) or _told(refused(task, int(number)))
+
+
+def _halo_groups(task: ConvTask) -> Iterator[int]:
+    """One group, or so many that their channels are a row; lanes read what they read once, too."""
+    if not is_on_lanes(task):
+        narrow, _ = _channel_bytes(task)
+        yield from (n for n in {1, *(row // narrow for row in ROW_BYTES)} if refused(task, n) is None)
+
+
+def _groups(task: ConvTask, word: str, number: str) -> Refusal | None:
+    count = whole(number, 1)
+    if count is not None and task.groups % count == 0:
+        return None
+    reason = f" says how many of the {task.groups} groups are computed as one"
+    return Refusal(reason, f"write '{word}:COUNT' with a COUNT that divides {task.groups}")
+
+
+def _channel_bytes(task: ConvTask) -> tuple[int, int]:
+    """Bytes of the channels of a group, of the array that has fewer and of the one that has more."""
+    sizes, size = dict(task.conv.filter), task.dtype.bytes
+    return min(sizes["c"], sizes["k"]) * size, max(sizes["c"], sizes["k"]) * size
+
+
+def _told(reason: str | None) -> Refusal | None:
+    return None if reason is None else Refusal(f": {reason}")
+
+
+def _where_served(refused: Callable[[ConvTask, str], Refusal | None]) -> Serving:
+    """The model is asked about it wherever it serves."""
+    return Serving(refused, lambda task: () if refused(task, "") else (1,))
+
+
+def _served(task: ConvTask, number: str) -> Refusal | None:
+    return None
+
+
+SERVING: Final[Mapping[str, Serving]] = {
+    **dict.fromkeys(("v4r4", "v4r1", "v1r1"), Serving(_served, lambda task: ())),
+    "channel_vectors": Serving(_channel_vectors, lambda task: (1,) if is_on_lanes(task) else ()),
+    **{key: _where_served(_nothing_packed(key)) for key in COPIED},
+    "interleaved": _where_served(_interleaved),
+    "shared_phases": _where_served(_shared_phases),
+    "shared_phases_last": _where_served(_shared_phases_last),
+    "window_rows": _where_served(_window_rows),
+    "whole_images": Serving(_whole_images, _whole_rows),
+    "merged_groups": Serving(_merged_groups, _merged_rows),
+    "halo": Serving(_halo, _halo_groups),
+}
+"""Of each algorithm of convolutions."""

@@ -1,0 +1,87 @@
+"""What a problem becomes by an algorithm: products, copies and zeros, from maps alone.
+
+    products(problem, v2:channels_last+taps_first, sm_90a)  ->  what copies, and the product of the copies
+
+The steps are those of the algorithm's row, by the names of the IR's passes, each as a function of values; no
+pass runs, so that a choice among algorithms costs little.
+"""
+
+from __future__ import annotations
+
+from imbrex.chip import Target
+from imbrex.config.algorithm.arrange import Arranged, channels_last, merge_groups, window_rows
+from imbrex.config.algorithm.form import GemmForm
+from imbrex.config.algorithm.make import channel_vectors, conv_to_gemm, halo, whole_images
+from imbrex.config.algorithm.matrices import aligned_products, data_tiled_products, direct_products
+from imbrex.config.algorithm.product import Lanes, Products
+from imbrex.config.algorithm.table import Algorithm, number_of, row_of
+from imbrex.config.algorithm.task import task_of
+from imbrex.config.configuration import Configuration
+from imbrex.config.tuning import Tuning
+from imbrex.problem import Conv2d, Gemm, Problem
+
+__all__ = ["form_of", "products"]
+
+
+def products(
+    problem: Problem, of: Configuration, machine: Target, given: Tuning | None = None
+) -> Products | Lanes:
+    """What an outline, of an algorithm that serves, makes of a problem.
+
+    given: the tuning of windows that come into shared memory once; without it the fastest by the model.
+    """
+    match problem:
+        case Gemm():
+            return _of_matrices(problem, of.algorithm)
+        case Conv2d():
+            row = row_of(of.algorithm)
+            assert row is not None, of
+            return _of_convolution(problem, of, row, form_of(of, machine), given)
+
+
+def form_of(of: Configuration, machine: Target) -> GemmForm:
+    """How the digits and the phases of products lie; phases are put together where warpgroups store them."""
+    row = row_of(of.algorithm)
+    phases = "in place" if row is None else row.phases
+    is_together = phases == "apart" and not machine.has_warpgroups
+    return GemmForm(of.taps_first, of.channels, "in place" if is_together else phases)
+
+
+def _of_convolution(
+    problem: Conv2d, of: Configuration, row: Algorithm, form: GemmForm, given: Tuning | None
+) -> Products | Lanes:
+    arranged, number = Arranged(task_of(problem), asks=row.packs), number_of(of.algorithm)
+    for step in row.passes:
+        match step:
+            case "merge-groups" if "halo" not in row.passes:
+                arranged = merge_groups(arranged, number, False, given)
+            case "merge-groups":  # a halo of one group has nothing to merge
+                arranged = merge_groups(arranged, number, True, given) if number > 1 else arranged
+            case "channels-last":
+                arranged = channels_last(arranged, arranged.asks) if arranged.asks else arranged
+            case "window-rows":
+                arranged = window_rows(arranged)
+            case "conv-to-gemm":
+                return conv_to_gemm(arranged, form)
+            case "whole-images":
+                return whole_images(arranged, number)
+            case "halo":
+                return halo(arranged, given)
+            case "channel-vectors":
+                return channel_vectors(arranged)
+            case _:
+                break
+    raise AssertionError(f"no values of the passes {row.passes}")
+
+
+def _of_matrices(problem: Gemm, algorithm: str) -> Products:
+    word, _, name = algorithm.partition(":")
+    match word:
+        case "direct":
+            return direct_products(problem)
+        case "aligned":
+            return aligned_products(problem)
+        case "data_tiled":
+            return data_tiled_products(problem, name)
+        case _:
+            raise AssertionError(f"no product by {algorithm}")
