@@ -322,11 +322,11 @@ def test_what_is_no_word_is_a_type_error(words: tuple[Any, ...], message: str) -
 
 def test_a_hint_names_what_the_target_has() -> None:
     plain = "has, by what it does, reads in place: v4r1, v1r1"
-    packing = f"{plain}; packs what it reads: channels_last, channel_vectors, merged_groups:COUNT"
+    packing = f"{plain}, channel_vectors; packs what it reads: channels_last, merged_groups:COUNT"
     told = {
         "cpu": f"backward data on cpu {plain}",
         "gfx942": f"backward data on gfx942 {packing}; packs the result, too: all_last",
-        "sm_90a": f"backward data on sm_90a {plain}, halo:COUNT, whole_images:COUNT, interleaved, ",
+        "sm_90a": f"backward data on sm_90a {plain}, channel_vectors, interleaved, shared_phases, ",
     }
     for target, known in told.items():
         with pytest.raises(Diagnostic) as caught:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from xdsl.passes import ModulePass
-
 from imbrex.chip import Target
 from imbrex.config import tuning
 from imbrex.config.algorithm.table import row_of
 from imbrex.config.configuration import Configuration
 from imbrex.config.products import form_of
 from imbrex.config.tuning import Tuning
-from imbrex.ir.passes import pass_factory
+from imbrex.ir.passes import Pass, pass_factory
 from imbrex.ir.passes.channel_vectors import ChannelVectors
 from imbrex.ir.passes.channels_last import ChannelsLastPass
 from imbrex.ir.passes.conv_to_gemm import ConvToGemm
@@ -23,7 +21,7 @@ __all__ = ["to_product"]
 
 def to_product(
     configuration: Configuration, machine: Target, given: Tuning | None = None
-) -> tuple[ModulePass, ...]:
+) -> tuple[Pass, ...]:
     """The passes from the problem to matrix products.
 
     given: the tuning of windows that come into shared memory once, where the configuration has no products
@@ -34,7 +32,7 @@ def to_product(
     return *(_made(name, configuration, machine, given) for name in row.passes), UnfoldContiguous()
 
 
-def _made(name: str, of: Configuration, machine: Target, given: Tuning | None) -> ModulePass:
+def _made(name: str, of: Configuration, machine: Target, given: Tuning | None) -> Pass:
     """A pass with the options that the configuration says."""
     row, own = row_of(of.algorithm), of.products[0].tuning if of.products else given
     match name:

@@ -85,7 +85,7 @@ BAD: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "an algorithm of convolutions": (
         ("explain", GEMM, "--target", "sm_90a", "--algorithm", "halo:1"),
-        "algorithm 'halo' is one of a convolution, this is a product",
+        "algorithm 'halo:1' is one of a convolution, this is a product",
     ),
     "tiles that are packed for another GPU": (
         ("explain", f"{GEMM} -t f16", "--target", "sm_90a", "--algorithm", "data_tiled"),

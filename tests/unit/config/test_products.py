@@ -24,10 +24,10 @@ from imbrex.config.request import Request
 from imbrex.config.strips import strips_of
 from imbrex.diagnostic import Diagnostic
 from imbrex.ir.dialect import context
+from imbrex.ir.from_problem import problem_module
 from imbrex.ir.ops.grid import GridwiseGemmOp
 from imbrex.ir.ops.standard import Operation
 from imbrex.ir.passes.affix_tuning import gemm_context
-from imbrex.ir.from_problem import problem_module
 from imbrex.problem import Conv2d, Gemm
 
 HOPPER, AMD, CPU = GPU_TARGETS["sm_90a"], GPU_TARGETS["gfx942"], CPU_ISAS["avx2"]

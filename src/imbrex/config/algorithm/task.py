@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from imbrex.dtype import DType
-from imbrex.index.map import Dim, Layer, Map
+from imbrex.index.map import Dim, Layer
 from imbrex.problem import Conv2d
 from imbrex.problem.conv import Direction
 from imbrex.view.conv.implicit_gemm import Convolution
 
-__all__ = ["READ", "ROLES", "ConvTask", "Role", "task_of", "whole_view"]
+__all__ = ["READ", "ROLES", "ConvTask", "Role", "task_of"]
 
 Role: TypeAlias = Literal["filter", "input", "output"]
 ROLES: Final[tuple[Role, Role, Role]] = ("filter", "input", "output")
@@ -87,8 +87,3 @@ def task_of(problem: Conv2d) -> ConvTask:
     conv = Convolution(filters, images, results, problem.stride, problem.dilation, padding)
     stored = problem.element(problem.written)
     return ConvTask(conv, problem.direction, problem.dtype, stored, problem.epilogue is not None)
-
-
-def whole_view(map: Map, below: tuple[Layer, ...]) -> Map:
-    """A map of an array's dims, down to the array in memory."""
-    return Map((*map.layers, *below))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import Final
+from typing import Final, TypeAlias
 
 from xdsl.passes import ModulePass
+
+Pass: TypeAlias = ModulePass
 
 PASSES: Final = {
     "linalg-to-miopen": "linalg_to_miopen:LinalgToMiopen",

@@ -30,7 +30,7 @@ from imbrex.ir.passes.conv_to_gemm import gridwise
 from imbrex.ir.rewrite import Run, rewrite_each
 from imbrex.ir.source import InvalidOp
 
-__all__ = ["Halo", "expect_diagonal", "halo_tuning"]
+__all__ = ["Halo", "expect_diagonal"]
 
 BACKWARD: Final = ("filter", "output", "input")
 
@@ -46,12 +46,6 @@ class Halo(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         asking = [o for o in op.walk() if isinstance(o, ConvOp) and o.halo is not None]
         rewrite_each(asking, lambda problem, run: _product(problem, self.config, run))
-
-
-def halo_tuning(op: GridwiseGemmOp) -> WindowTuning | None:
-    """The one that a product is laid out for; None of other products."""
-    own = None if op.tuning is None else tuning.parse(op.tuning.data)
-    return own if isinstance(own, WindowTuning) else None
 
 
 def _product(op: ConvOp, config: str, run: Run) -> None:

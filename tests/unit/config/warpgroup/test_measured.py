@@ -20,10 +20,12 @@ from typing import Any
 
 import pytest
 
-from imbrex.algorithm import untuned
 from imbrex.chip import GPU_TARGETS
+from imbrex.config.algorithm.product import Products
 from imbrex.config.context import GemmContext
 from imbrex.config.legal import check
+from imbrex.config.outline import outline
+from imbrex.config.products import products
 from imbrex.config.request import Request
 from imbrex.config.tiles import TileSchedule
 from imbrex.config.tiles import parse as schedule
@@ -31,8 +33,6 @@ from imbrex.config.tuning import parse
 from imbrex.config.warpgroup.cost import schedule_cycles
 from imbrex.config.warpgroup.plan import WarpgroupTuning
 from imbrex.config.warpgroup.rates import CLOCK_HZ
-from imbrex.ir.ops.grid import GridwiseGemmOp
-from imbrex.ir.passes.affix_tuning import gemm_context
 from imbrex.problem import Conv2d, parse_problem
 from imbrex.view.work.streamk import Tiles, goes_abreast
 
@@ -96,11 +96,12 @@ class Series:
 def product_of(text: str) -> GemmContext:
     """The one product that a problem comes to where nothing is copied."""
     (problem,) = parse_problem(text)
-    plain = "v4r4" if isinstance(problem, Conv2d) else "direct"
-    request = Request(problem, MACHINE, MACHINE.name, algorithm=plain)
-    _, module = untuned(request)
-    (found,) = (gemm_context(op) for op in module.walk() if isinstance(op, GridwiseGemmOp))
-    return found
+    plain = "v4r1" if isinstance(problem, Conv2d) and problem.direction == "backward_data" else "v4r4"
+    algorithm = plain if isinstance(problem, Conv2d) else "direct"
+    made = products(problem, outline(Request(problem, MACHINE, MACHINE.name), algorithm), MACHINE)
+    assert isinstance(made, Products)
+    (found,) = made.products
+    return found.context
 
 
 def name_of(text: str) -> str:
