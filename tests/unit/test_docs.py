@@ -288,3 +288,16 @@ def algorithm_rows() -> list[str]:
 def test_the_commands_page_has_the_table_of_algorithms() -> None:
     section = page("commands.md").split("\n## Algorithms\n")[1].split("\n## ")[0]
     assert [line for line in section.splitlines() if line[:1] == "|"] == algorithm_rows()
+
+
+def missing_paths(text: str) -> list[str]:
+    """Paths of the repository that a page names and that are not there."""
+    named = re.findall(r"`((?:src|tests|docs|examples|benchmarks)/[\w./-]*)`", text)
+    return [path for path in named if not (ROOT / path).exists()]
+
+
+def test_contributing_names_files_that_exist() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert len(re.findall(r"`src/imbrex/[\w/]+\.py`", text)) > 20
+    assert missing_paths(text) == []
+    assert missing_paths("`src/imbrex/nothing.py` and `tests/`") == ["src/imbrex/nothing.py"]
