@@ -77,7 +77,7 @@ class Choices:
 
     @property
     def goal(self) -> Goal:
-        """Of a command that takes one target."""
+        """Goal of a command that takes one target."""
         one, *others = self.goals
         if others:
             told = f"--target takes one name here, got '{self.target}'"

@@ -22,7 +22,7 @@ _EXECUTED_PER_SECOND: Final = 5e7
 """Multiply-adds that the emulator of instructions executes in a second, measured with f16 and f32."""
 _MOST_EXECUTED_S: Final = 600
 MOST_LETTERS: Final = 160
-"""Of a name, to which files and kernels add some."""
+"""Most letters of a name, to which files and kernels add some."""
 
 
 @dataclass(frozen=True)

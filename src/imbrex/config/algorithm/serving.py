@@ -158,4 +158,4 @@ SERVING: Final[Mapping[str, Serving]] = {
     "merged_groups": Serving(_merged_groups, _merged_rows),
     "halo": Serving(_halo, _halo_groups),
 }
-"""Of each algorithm of convolutions."""
+"""When each algorithm of convolutions serves."""

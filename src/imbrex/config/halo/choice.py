@@ -136,7 +136,7 @@ class Windows:
 
 
 def window_cycles(plan: HaloPlan | LinesPlan) -> float:
-    """Of the whole product, by the model of its kind."""
+    """Cycles of the whole product, by the model of its kind."""
     return halo_cycles(plan) if isinstance(plan, HaloPlan) else line_cycles(plan)
 
 

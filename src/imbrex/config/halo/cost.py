@@ -30,7 +30,7 @@ class Tile:
 
     @property
     def pixels(self) -> int:
-        """Those that a stage brings."""
+        """Pixels that a stage brings."""
         t = self.plan.tuning
         return t.images * t.loaded * t.width
 

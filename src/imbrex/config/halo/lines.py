@@ -29,7 +29,7 @@ from imbrex.view.work.line_stream import LineStreams
 __all__ = ["LinesPlan", "LinesTuning", "WindowTuning"]
 
 LEAST_LINES: Final = 2
-"""Of a stream: with fewer, what it reads before them is as much again."""
+"""Fewest lines of a stream: with fewer, what it reads before them is as much again."""
 
 
 @dataclass(frozen=True)
@@ -137,4 +137,4 @@ class LinesPlan(WindowPlan[LinesTuning]):
 
 
 WindowTuning: TypeAlias = HaloTuning | LinesTuning
-"""Of windows whose pixels come into shared memory once."""
+"""Tuning of windows whose pixels come into shared memory once."""

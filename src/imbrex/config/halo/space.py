@@ -18,9 +18,9 @@ __all__ = ["channels_of", "diagonal_of", "halo_space"]
 TEAMS: Final = ((2, True), (2, False), (1, False), (3, False))
 """Consumers, pingpong."""
 INSTRUCTION_BYTES: Final = 32
-"""Of channels, in one instruction; of filters that lie together, in the shortest row of shared memory."""
+"""Bytes of channels in one instruction; of filters together in the shortest row of shared memory."""
 MOST_BLOCKS: Final = 16
-"""Of 64 rows, of a tile."""
+"""Most blocks of 64 rows of a tile."""
 COLUMNS: Final = (256, 128, 64)
 """Where a window computes more filters than one instruction has columns, or than registers hold."""
 

@@ -73,7 +73,7 @@ class WindowPlan(ABC, Generic[T]):
 
     @property
     def units(self) -> int:
-        """Of all groups."""
+        """Units of all groups."""
         rows, columns = self.tiles
         return self.context.g * rows * columns
 

@@ -111,7 +111,7 @@ class WeightWindows:
 
     @cached_property
     def _priced(self) -> dict[HaloWeightTuning, float]:
-        """Of legal tunings the cycles that the model says."""
+        """Cycles of legal tunings, as the model says."""
         if isinstance(self.pixels, str):
             return {}
         return {tuning: halo_weight_cycles(plan) for tuning, plan in self._legal(self.pixels)}

@@ -24,7 +24,7 @@ __all__ = ["MOST_SPAN", "SUM_BYTES", "HaloWeightPlan", "HaloWeightTuning"]
 MOST_SPAN: Final = 16
 """Columns that a window reaches to the right of a pixel: so many more are read behind what is loaded."""
 SUM_BYTES: Final = 4
-"""Of a sum of a share."""
+"""Bytes of a sum of a share."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class HaloWeightTuning(OfConsumers):
 
     @property
     def own_columns(self) -> int:
-        """Of a consumer; by warps, of one tap."""
+        """Columns of a consumer; by warps, of one tap."""
         return self.channels if self.by_warps else self.n_per_block // self.consumers
 
     @property
@@ -118,7 +118,7 @@ class HaloWeightPlan:
 
     @property
     def units(self) -> int:
-        """Of all shares, groups and blocks of channels."""
+        """Units of all shares, groups and blocks of channels."""
         rows, columns = self.tiles
         return self.context.g * rows * columns
 

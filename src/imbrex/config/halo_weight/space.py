@@ -16,7 +16,7 @@ from imbrex.view.stage.tap_tile import PIXELS
 __all__ = ["Pixels", "block_of", "halo_weight_space"]
 
 MOST_PIXELS: Final = 512
-"""Of a step: of more, shared memory has no room for two stages."""
+"""Most pixels of a step: of more, shared memory has no room for two stages."""
 LONGER: Final = 8
 """Pixels by which a line may be longer than it has to be."""
 
@@ -41,7 +41,7 @@ class Pixels(NamedTuple):
     keeps: bool = False
 
     def steps(self, tuning: HaloWeightTuning) -> int:
-        """Of a share."""
+        """Steps of a share."""
         if not tuning.streams:
             return -(-self.tiles(tuning.images, tuning.rows) // tuning.shares)
         rounds = -(-self.images // (tuning.streams * tuning.shares))

@@ -40,7 +40,7 @@ __all__ = [
 ]  # fmt: skip
 
 ROWS: Final = 64
-"""Of one instruction, wgmma's M."""
+"""Rows of one instruction, wgmma's M."""
 SWIZZLES: Final[tuple[Swizzle, ...]] = (128, 64, 32)
 """Bytes of a row of shared memory whose 16-byte pieces are permuted."""
 SHORTEST: Final[Swizzle] = 32
@@ -125,7 +125,7 @@ class WarpgroupPlan:
 
     @cached_property
     def units(self) -> int:
-        """Of all products of a batch."""
+        """Units of all products of a batch."""
         return self.context.g * self.blocks[0] * self.blocks[1]
 
     @property

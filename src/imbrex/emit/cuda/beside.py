@@ -37,7 +37,7 @@ __all__ = ["arrays", "ends_in_relu", "finishing"]
 ELEMENT: Final = "int32_t batch, int32_t row, int32_t column"
 WORD: Final = 4
 MOST_REGISTERS: Final = 255
-"""Of a lane, where the launch gives every lane as many as it can have."""
+"""Registers of a lane, where the launch gives every lane as many as it can have."""
 KEPT: Final = 36
 """Registers of a lane for all but its sums and what waits beside them."""
 AT_A_TIME: Final = 32

@@ -85,7 +85,7 @@ def _statements(
 
 
 def _extras(kernel: Kernel) -> list[Extra]:
-    """Its tensor maps."""
+    """Tensor maps of a kernel."""
     names = () if kernel.pipeline is None else tensor_names(kernel.pipeline)
     const = f"const __grid_constant__ {TENSOR_MAP}"
     return [Extra(name, f"{const} {name}", f"const {TENSOR_MAP} &{name}") for name in names]

@@ -17,7 +17,7 @@ ALIGNMENT = 16
 
 @dataclass(frozen=True)
 class CudaWords:
-    """Of one kernel, after `share`."""
+    """Words of one kernel, after `share`."""
 
     kernel: Kernel
 
