@@ -71,7 +71,7 @@ class Lowered:
 
 
 @contextmanager
-def _telling() -> Generator[None]:
+def telling() -> Generator[None]:
     """What a pass refuses is a Diagnostic: nobody has seen the text in which its operation lies."""
     try:
         yield
@@ -84,16 +84,16 @@ def _telling() -> Generator[None]:
         raise fault.__cause__ from None
 
 
-def chosen(request: Request) -> Configuration:
+def configuration_of(request: Request) -> Configuration:
     """The configuration that a request gives, or the one that is chosen within what it asks for."""
-    with _telling():
+    with telling():
         return configured(request)
 
 
 def levels(request: Request, configuration: Configuration | None = None) -> Iterator[Level]:
     """The module at each level, from the problem down to threadwise.  configuration: the chosen one."""
-    with _telling():
-        yield from _levels(request, configuration or chosen(request))
+    with telling():
+        yield from _levels(request, configuration or configuration_of(request))
 
 
 def _levels(request: Request, configuration: Configuration) -> Iterator[Level]:
@@ -112,8 +112,8 @@ def _levels(request: Request, configuration: Configuration) -> Iterator[Level]:
 
 def lower(request: Request) -> Lowered:
     """The request's source files."""
-    configuration = chosen(request)
-    with _telling():
+    configuration = configuration_of(request)
+    with telling():
         *_, threadwise = _levels(request, configuration)
         return _printed(threadwise.module, request, configuration)
 

@@ -64,6 +64,7 @@ class Row:
             "problem": problem_text(self.problem),
             "threads": self.threads,
             "target": str(self.kernel.goal),
+            "configuration": self.kernel.configuration,
             "tunings": list(self.kernel.tuning_texts),
             "right": self.is_right,
             "flops": self.problem.flops,
@@ -86,10 +87,11 @@ def measured(
     *,
     budget_s: float = 0.3,
     tuning: str | None = None,
+    config: str | None = None,
     goal: Goal = CPU,
 ) -> Row:
     """One row: checked, then timed in turn with every peer that can compute the problem."""
-    kernel = compile(problem, goal, tuning, threads=threads)
+    kernel = compile(problem, goal, tuning, threads=threads, config=config)
     outcome = kernel.check(threads=threads)
     arrays = random_operands(problem, 1, "float").arrays
     calls: dict[str, Call] = {}

@@ -13,7 +13,7 @@ from imbrex.bench.peer import PEERS, Peer, peers
 from imbrex.bench.report import Row, measured, report
 from imbrex.cli.bench_gpu import GPU_PEERS, bench_on_gpu, is_measured_there
 from imbrex.cli.guard import FAILED
-from imbrex.cli.options import emulate_option, format_option, sources, target_option
+from imbrex.cli.options import config_option, emulate_option, format_option, sources, target_option
 from imbrex.cli.options import seconds as in_seconds
 from imbrex.cli.progress import progress
 from imbrex.cli.report_file import write_report
@@ -22,6 +22,7 @@ from imbrex.cli.table import print_table
 from imbrex.cli.text import bytes_text, json_text, seconds_text
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import Emulate, goal
+from imbrex.kernel.order import expect_one_say
 from imbrex.numeral import whole
 from imbrex.problem import Problem, problem_text
 from imbrex.run.cpu import MOST_THREADS
@@ -53,6 +54,7 @@ NO_WAY = "no way"
     help="Order of the images' dimensions, such as NHWC; filter and result follow.",
 )
 @click.option("--tuning", metavar="TEXT", help="A tuning instead of the chosen one.")
+@config_option
 @click.option(
     "--seconds", type=float, callback=in_seconds, default=0.3, help="Time for each contender and problem."
 )
@@ -66,27 +68,29 @@ def command(
     names: str | None,
     layout: str | None,
     tuning: str | None,
+    config: str | None,
     seconds: float,
     output: str | None,
 ) -> int:
     """Time each problem beside NumPy and PyTorch, on an NVIDIA GPU beside PyTorch's libraries and Triton:
     contenders take turns, medians are compared.  The result is checked first.  Exit code 1 when one is wrong.
     """
+    expect_one_say(config, tuning, None, None)
     problems = [asked.problem for asked in read_problems(sources, layout)]
     wanted = goal(target or ("emulate" if emulate else "cpu"), emulate)
     if wanted.is_executed:
         raise Diagnostic("an emulator of instructions tells no time", hint="'run' checks what it computes")
-    on_gpu = is_measured_there(wanted)
+    on_gpu, chosen = is_measured_there(wanted), {"tuning": tuning, "config": config}
     known = GPU_PEERS if on_gpu else PEERS
     asked = known if names is None else tuple(name for name in names.split(",") if name)
     if on_gpu:
-        return bench_on_gpu(problems, wanted, asked, seconds=seconds, tuning=tuning, form=form, output=output)
+        return bench_on_gpu(problems, wanted, asked, seconds=seconds, **chosen, form=form, output=output)
     rivals = peers(asked)
     numbers = counts(threads)
     rows: list[Row] = []
     for number, (problem, count) in enumerate([(p, c) for p in problems for c in numbers], 1):
         with progress(f"{number}/{len(problems) * len(numbers)} {problem_text(problem)}"):
-            rows.append(measured(problem, rivals, count, budget_s=seconds, tuning=tuning, goal=wanted))
+            rows.append(measured(problem, rivals, count, budget_s=seconds, **chosen, goal=wanted))
     document = report(rows, rivals)
     if output is not None:
         write_report(document, Path(output))

@@ -40,6 +40,7 @@ def bench_on_gpu(
     *,
     seconds: float,
     tuning: str | None,
+    config: str | None,
     form: str,
     output: str | None,
 ) -> int:
@@ -48,7 +49,7 @@ def bench_on_gpu(
     require_gpu(goal.target)
     entries = [Entry("given", problem_text(problem), problem, peers) for problem in problems]
     told = None if form == "json" else _told
-    campaign = Campaign(entries, goal.target, seconds * (1 + len(peers)), tuning=tuning)
+    campaign = Campaign(entries, goal.target, seconds * (1 + len(peers)), tuning=tuning, config=config)
     keep = _unkept if output is None else _kept(Path(output))
     document = campaign.run(keep, told)
     if form == "json":

@@ -105,6 +105,7 @@ def _told(kernel: Kernel, folder: Path) -> str:
         ("target", str(kernel.goal)),
         *([("algorithm", kernel.algorithm)] if kernel.algorithm else []),
         ("tuning", " ".join(dict.fromkeys(kernel.tuning_texts))),
+        ("config", kernel.configuration),
     ]
     if kernel.goal.is_native:
         rows.append(("extra memory", f"{bytes_text(kernel.workspace_bytes)} a thread"))

@@ -19,12 +19,13 @@ from imbrex.cli.products import OperandView, Product, products
 from imbrex.cli.source import Asked
 from imbrex.cli.table import print_table
 from imbrex.cli.text import bytes_text, facts, flops_text, json_text, seconds_text
-from imbrex.config import tiles
+from imbrex.config import configuration, tiles
 from imbrex.config import tuning as tunings
+from imbrex.diagnostic import Diagnostic
 from imbrex.ir.printed import print_module
 from imbrex.kernel import CPU, Goal, default_name, targets
 from imbrex.kernel.algorithm import expected_algorithm
-from imbrex.pipeline import Request, levels, machine_for
+from imbrex.pipeline import Request, configuration_of, levels, machine_for
 from imbrex.problem import Operand, Problem, problem_text
 from imbrex.run.machine import machine
 
@@ -76,18 +77,25 @@ def command(
         else:
             found = products(request)
             code |= FAILED if any(product.reasons for product in found) else 0
-            algorithm = algorithm_of(request)
-            products_told = [_json(p) for p in found]
-            told.append(
-                {"problem": problem_text(asked.problem), "algorithm": algorithm, "products": products_told}
-            )
+            algorithm = algorithm_of(request) if request.config is None else request.config.algorithm
+            config = _configuration_text(request)
+            head = {"problem": problem_text(asked.problem), "algorithm": algorithm, "configuration": config}
+            told.append({**head, "products": [_json(p) for p in found]})
             if form == "table":
-                click.echo(_problem_text(asked.problem, algorithm))
+                click.echo(_problem_text(asked.problem, algorithm, config))
                 for number, product in enumerate(found, 1):
                     click.echo("\n".join(_product_text(product, number, len(found), request.machine)))
     if form == "json" and told:
         click.echo(json_text(told))
     return code
+
+
+def _configuration_text(request: Request) -> str | None:
+    """All that is chosen; None where nothing serves."""
+    try:
+        return str(configuration_of(request))
+    except Diagnostic:
+        return None
 
 
 def request_of(chosen: Choices, asked: Asked) -> Request:
@@ -97,8 +105,11 @@ def request_of(chosen: Choices, asked: Asked) -> Request:
     form = chosen.goal.source if _is_built(chosen) else "cpu"
     shared = None if chosen.schedule is None else tiles.wanted(chosen.schedule)
     where = _machine(chosen)
+    config = None if chosen.config is None else configuration.parse(chosen.config)
+    if config is not None:
+        expected_algorithm(asked.problem, _goal(chosen), config.algorithm)
     algorithm = expected_algorithm(asked.problem, _goal(chosen), chosen.algorithm_of(asked))
-    return Request(asked.problem, where, form, given, algorithm, name, shared)
+    return Request(asked.problem, where, form, given, algorithm, name, shared, config)
 
 
 def _goal(chosen: Choices) -> Goal:
@@ -148,12 +159,14 @@ def _print_meaning(chosen: Choices, asked: Asked, request: Request) -> int:
     return 0 if is_right else FAILED
 
 
-def _problem_text(problem: Problem, algorithm: str | None) -> str:
+def _problem_text(problem: Problem, algorithm: str | None, config: str | None) -> str:
     dims = {o.role: dims for o, dims in zip(problem.operands, problem.all_dims, strict=False)}
     rows = [(o.role, _array(o, dims.get(o.role))) for o in problem.operands]
     rows.append(("work", f"{flops_text(problem.flops)} on {bytes_text(problem.bytes)}"))
     if algorithm is not None:
         rows.append(("algorithm", algorithm))
+    if config is not None:
+        rows.append(("config", config))
     return facts(problem_text(problem), rows)
 
 

@@ -16,10 +16,14 @@ from imbrex.cli.source import Asked, read_problems
 from imbrex.config.algorithm.table import ALGORITHMS, Machine, row_of
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import Emulate, Goal, Kernel, compile, goal
+from imbrex.kernel.order import expect_one_say
 from imbrex.problem import problem_text
 from imbrex.run.cpu import MOST_THREADS, thread_count
 
-__all__ = ["Choices", "choices", "emulate_option", "format_option", "seconds", "sources", "target_option"]
+__all__ = [
+    "Choices", "choices", "config_option", "emulate_option", "format_option", "seconds", "sources",
+    "target_option",
+]  # fmt: skip
 
 
 def _named(is_of_product: bool, *machines: Machine) -> str:
@@ -67,6 +71,7 @@ class Choices:
     layout: str | None
     algorithm: str | None
     schedule: str | None = None
+    config: str | None = None
 
     @cached_property
     def goals(self) -> tuple[Goal, ...]:
@@ -99,11 +104,12 @@ class Choices:
                 algorithm=self.algorithm_of(asked),
                 name=name or asked.name,
                 schedule=self.schedule,
+                config=self.config,
             )
 
     def algorithm_of(self, asked: Asked) -> str | None:
         """The option, unless it is of another direction only: so it serves a line of three directions."""
-        wanted = self.algorithm or asked.algorithm
+        wanted = self.algorithm or (None if self.config else asked.algorithm)
         direction = getattr(asked.problem, "direction", None)
         row = row_of(wanted)
         is_elsewhere = row is not None and row.of != ("product",) and direction not in row.of
@@ -111,7 +117,7 @@ class Choices:
 
 
 def choices(function: F) -> F:
-    """--target, --emulate, --tuning, --threads, --layout, --algorithm, --schedule, as one
+    """--target, --emulate, --tuning, --threads, --layout, --algorithm, --schedule, --config, as one
     argument `chosen`.
     """
 
@@ -124,9 +130,12 @@ def choices(function: F) -> F:
         layout: str | None,
         algorithm: str | None,
         schedule: str | None,
+        config: str | None,
         **rest: Any,
     ) -> Any:
-        chosen = Choices(target, emulate, tuning, _threads(threads), layout, algorithm, schedule)
+        expect_one_say(config, tuning, algorithm, schedule)
+        count = _threads(threads)
+        chosen = Choices(target, emulate, tuning, count, layout, algorithm, schedule, config)
         return function(chosen=chosen, **rest)
 
     for option in reversed(_OPTIONS):
@@ -153,6 +162,11 @@ emulate_option = click.option(
     callback=_emulation,
     help="A GPU's schedule, lane by lane, on this CPU; =isa: AMD's code object, instruction by instruction.",
 )
+config_option = click.option(
+    "--config",
+    metavar="TEXT",
+    help="All that may be chosen, as 'run' and 'explain' print it: v2:v4r4+...",
+)
 _OPTIONS = (
     target_option,
     emulate_option,
@@ -172,6 +186,7 @@ _OPTIONS = (
     ),
     click.option("--algorithm", metavar="NAME", help=ALGORITHMS_HELP),
     click.option("--schedule", metavar="MODE[:N][/...]", help=SCHEDULES_HELP),
+    config_option,
 )
 
 

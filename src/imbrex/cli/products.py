@@ -31,7 +31,7 @@ from imbrex.ir.passes.affix_tuning import gemm_context, products_of
 from imbrex.ir.shape import shape_of
 from imbrex.lower.build import program
 from imbrex.lower.pipeline_text import described
-from imbrex.pipeline import Request, chosen, levels
+from imbrex.pipeline import Request, configuration_of, levels, telling
 
 __all__ = ["OperandView", "Product", "products"]
 
@@ -130,12 +130,13 @@ def products(request: Request) -> list[Product]:
     """In the order in which they run; none where lanes multiply.  `request.tuning` need not be legal: each
     product that cannot have it has the reasons.  All else is what the passes make of the request.
     """
-    _, untuned_module = untuned(request)
-    found = [_product(op, request) for op in products_of(untuned_module)]
+    with telling():
+        _, module = untuned(request)
+        found = [_product(op, request) for op in products_of(module)]
     if any(product.reasons for product in found):
         return found
     try:
-        return _launched(found, request, chosen(request))
+        return _launched(found, request, configuration_of(request))
     except Diagnostic as error:
         if not found:
             raise

@@ -181,7 +181,7 @@ def _within(line: str, start: int, read: Callable[[], Any]) -> Any:
     try:
         return read()
     except Diagnostic as error:
-        raise replace(error, col=start + (error.col or 1), source=line) from None
+        raise replace(error, file=None, line=1, col=start + (error.col or 1), source=line) from None
 
 
 def _wrong(line: str, start: int, what: str, message: str, hint: str | None = None) -> Diagnostic:

@@ -60,6 +60,7 @@ class Kernel:
     compile_s: from the problem to the library; 0 when that came from the cache.
     lds: bank conflicts of a GPU's kernels, by name.
     schedules: how workgroups share the tiles of each product.
+    configuration: all that was chosen, which makes the same code where it is given back.
     origin: what it was made of.
     """
 
@@ -75,6 +76,7 @@ class Kernel:
         default_factory=lambda: dict[str, LdsCost](), repr=False, compare=False
     )
     schedules: tuple[str, ...] = ()
+    configuration: str = ""
     origin: Origin | None = field(default=None, repr=False, compare=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -142,6 +144,7 @@ class Kernel:
             "name": self.name,
             "target": self.target,
             "chip": self.goal.chip,
+            "configuration": self.configuration,
             "algorithm": self.algorithm,
             "tunings": list(self.tuning_texts),
             "grid_sizes": list(self.grid_sizes),

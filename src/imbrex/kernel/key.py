@@ -22,8 +22,8 @@ def key_of(order: Order) -> str:
 
 
 def _host(order: Order) -> str:
-    """The numbers of this machine that the model of a CPU chooses by."""
-    if order.goal.target != "cpu":
+    """The numbers of this machine that the model of a CPU chooses by, where it does."""
+    if order.goal.target != "cpu" or order.config is not None:
         return ""
     here = machine()
     return f" threads={order.threads} l2={here.l2_bytes} l3={here.l3_bytes}"

@@ -7,8 +7,9 @@ runs no pass and imports no part of the compiler; and whatever it finds is what 
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, Final, assert_never
 
 from imbrex.build.amd.code_object import CodeObject, build_code_object, find_code_object
 from imbrex.build.cache import Cache
@@ -27,11 +28,15 @@ from imbrex.run.machine import machine
 from imbrex.symbol import symbol_of
 
 if TYPE_CHECKING:  # the compiler's own modules; a warm start goes without
+    from imbrex.config.configuration import Configuration
     from imbrex.config.tiles import TileSchedule
     from imbrex.config.tuning import Tuning
     from imbrex.pipeline import Lowered
 
 __all__ = ["compile", "restored"]
+
+_NOTHING_ELSE: Final[Mapping[str, None]] = dict.fromkeys(("tuning", "algorithm", "schedule"))
+"""What stands in an order beside a configuration."""
 
 
 def compile(
@@ -45,6 +50,7 @@ def compile(
     name: str | None = None,
     cache: Cache | None = None,
     schedule: TileSchedule | str | None = None,
+    config: Configuration | str | None = None,
 ) -> Kernel:
     """The kernel of `problem` for `target`, from the cache where it is there; a Diagnostic where none can be.
 
@@ -56,10 +62,11 @@ def compile(
     "v1r1", which do not (docs/convolution.md); of a product, "aligned" or "direct" (docs/hopper.md),
     "data_tiled", or "data_tiled:" and a tile kernel (docs/swizzle.md).  name: of the files, and after
     `imbrex_` of the entry point.  schedule: how workgroups share output tiles, "stream_k:64" say
-    (docs/mapping.md); "auto" lets the model choose.
+    (docs/mapping.md); "auto" lets the model choose.  config: instead of tuning, algorithm and schedule all
+    that may be chosen, as `Kernel.configuration` says it (docs/tuning.md).
     """
     wanted = target if isinstance(target, Goal) else goal(target, emulate)
-    order = ordered(problem, wanted, tuning, threads, algorithm, name, schedule)
+    order = ordered(problem, wanted, tuning, threads, algorithm, name, schedule, config)
     return _made(order, key_of(order), cache or Cache())
 
 
@@ -99,7 +106,11 @@ def _built(order: Order, store: Cache) -> Recipe:
         key = build_shared(files, flags=lowered.bundle.flags, cache=store).key
     elif order.goal.is_cuda:
         told = " ".join(dict.fromkeys(tunings))
-        key = build_cubin(files, unit, order.goal.target, tuning=told, cache=store).key
+        cubin = build_cubin(files, unit, order.goal.target, tuning=told, cache=store)
+        if cubin.dropped_flags:  # registers spilled with them: that is said, and the source asks for none
+            plain = replace(lowered.configuration, has_flags=False)
+            return _built(replace(order, **_NOTHING_ELSE, config=str(plain)), store)
+        key = cubin.key
     else:
         assert chip is not None
         key = build_code_object(files, unit, chip, cache=store).key
@@ -113,6 +124,7 @@ def _built(order: Order, store: Cache) -> Recipe:
         ),
         tuple(lowered.schedules),
         lowered.lds,
+        str(lowered.configuration),
     )
 
 
@@ -137,6 +149,7 @@ def _found(order: Order, key: str, recipe: Recipe, store: Cache) -> Kernel | Non
         _loaded(order, library, parameters, recipe.steps, workspace),
         recipe.lds,
         recipe.schedules,
+        recipe.configuration,
         Origin(order, key, recipe),
     )
 
@@ -189,11 +202,15 @@ def _unit(order: Order) -> str:
 
 def _lowered(order: Order) -> Lowered:
     """The whole compiler, down to source text."""
-    from imbrex.config import tiles
+    from imbrex.config import configuration, tiles
     from imbrex.config import tuning as tunings
+    from imbrex.kernel.algorithm import expected_algorithm
     from imbrex.pipeline import Request, lower, machine_for
 
     here = machine()
+    config = None if order.config is None else configuration.parse(order.config)
+    if config is not None:
+        expected_algorithm(order.problem, order.goal, config.algorithm)
     wanted = None if order.tuning is None else tunings.parse(order.tuning)
     schedule = None if order.schedule is None else tiles.wanted(order.schedule)
     target = machine_for(
@@ -204,6 +221,5 @@ def _lowered(order: Order) -> Lowered:
         here.l3_bytes,
         here.isa.fma_per_cycle,
     )
-    return lower(
-        Request(order.problem, target, order.goal.source, wanted, order.algorithm, order.name, schedule)
-    )
+    chosen = (wanted, order.algorithm, order.name, schedule, config)
+    return lower(Request(order.problem, target, order.goal.source, *chosen))

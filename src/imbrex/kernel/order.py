@@ -13,10 +13,11 @@ from imbrex.problem import Conv2d, Gemm, Problem, parse_problem
 from imbrex.run.cpu import thread_count
 
 if TYPE_CHECKING:  # the compiler's own module; a warm start goes without
+    from imbrex.config.configuration import Configuration
     from imbrex.config.tiles import TileSchedule
     from imbrex.config.tuning import Tuning
 
-__all__ = ["Order", "default_name", "ordered"]
+__all__ = ["Order", "default_name", "expect_one_say", "ordered"]
 
 _EXECUTED_PER_SECOND: Final = 5e7
 """Multiply-adds that the emulator of instructions executes in a second, measured with f16 and f32."""
@@ -29,7 +30,8 @@ MOST_LETTERS: Final = 160
 class Order:
     """tuning: its text; None lets the model choose.  algorithm: None leaves it to the compiler.
 
-    schedule: of output tiles, its text; None for one workgroup a tile.
+    schedule: of output tiles, its text; None for one workgroup a tile.  config: the text of a configuration,
+    which says all of these.
     """
 
     problem: Problem
@@ -39,12 +41,14 @@ class Order:
     algorithm: str | None
     name: str
     schedule: str | None = None
+    config: str | None = None
 
     @property
     def text(self) -> str:
         """What is asked for, in a line: how source is written, for which chip, under which name."""
         chosen = f"tuning={self.tuning} algorithm={self.algorithm} schedule={self.schedule}"
-        return f"source={self.goal.source} chip={self.goal.chip} {chosen} name={self.name}"
+        where = f"source={self.goal.source} chip={self.goal.chip} name={self.name}"
+        return f"{where} {chosen} config={self.config}"
 
 
 def ordered(
@@ -55,15 +59,27 @@ def ordered(
     algorithm: str | None,
     name: str | None,
     schedule: TileSchedule | str | None = None,
+    config: Configuration | str | None = None,
 ) -> Order:
     """The order of these words; a Diagnostic for what cannot be."""
+    expect_one_say(config, tuning, algorithm, schedule)
     given = _one(problem)
     if goal.is_executed:
         _expect_small(given)
     return Order(
         given, goal, _text(tuning), thread_count(threads), expected_algorithm(given, goal, algorithm),
         _identifier(name or default_name(given)), None if schedule is None else str(schedule),
+        None if config is None else str(config),
     )  # fmt: skip
+
+
+def expect_one_say(config: object, tuning: object, algorithm: object, schedule: object) -> None:
+    """A Diagnostic where a configuration is given, and a part of one beside it."""
+    parts = {"tuning": tuning, "algorithm": algorithm, "schedule": schedule}
+    beside = [f"--{name}" for name, given in parts.items() if given is not None]
+    if config is not None and beside:
+        message = f"--config says all that may be chosen, and cannot stand beside {' and '.join(beside)}"
+        raise Diagnostic(message, hint=f"leave out one or the other; {beside[0]} narrows what is chosen")
 
 
 def _expect_small(problem: Problem) -> None:

@@ -24,7 +24,7 @@ __all__ = ["Recipe"]
 class Recipe:
     """object: the key of the library.  steps: the launches of a GPU.  workspace: arrays beside the operands.
 
-    tunings, algorithm, schedules, lds: as `Kernel` has them.
+    tunings, algorithm, schedules, lds, configuration: as `Kernel` has them.
     """
 
     object: str
@@ -34,6 +34,7 @@ class Recipe:
     workspace: tuple[Workspace, ...]
     schedules: tuple[str, ...]
     lds: Mapping[str, LdsCost]
+    configuration: str
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON."""
@@ -45,6 +46,7 @@ class Recipe:
             "workspace": [[w.name, w.elements, w.dtype, w.is_zeroed] for w in self.workspace],
             "schedules": list(self.schedules),
             "lds": lds.to_json(self.lds),
+            "configuration": self.configuration,
         }
 
     @staticmethod
@@ -83,4 +85,5 @@ def _read(data: Mapping[str, Any]) -> Recipe:
         workspace,
         tuple(map(str, data["schedules"])),
         lds.from_json(data["lds"]),
+        str(data["configuration"]),
     )

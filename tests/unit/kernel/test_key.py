@@ -21,8 +21,14 @@ EMULATED = (goal("emulate"), goal("sm_90a", emulate=True))
 CPU = goal("cpu")
 
 
-def order(of: Goal, threads: int = 2, schedule: str | None = None, name: str | None = None) -> Order:
-    return ordered(PROBLEM, of, None, threads, None, name, schedule)
+def order(
+    of: Goal,
+    threads: int = 2,
+    schedule: str | None = None,
+    name: str | None = None,
+    config: str | None = None,
+) -> Order:
+    return ordered(PROBLEM, of, None, threads, None, name, schedule, config)
 
 
 @pytest.mark.parametrize("of", [*GPUS, *EMULATED], ids=str)
@@ -54,8 +60,18 @@ def test_instructions_of_this_cpu_decide_what_runs_on_it(of: Goal, monkeypatch: 
 
 @pytest.mark.parametrize("of", [*GPUS, *EMULATED, CPU], ids=str)
 def test_what_is_asked_for_decides(of: Goal) -> None:
-    one, other, named = order(of), order(of, schedule="stream_k:8"), order(of, name="other")
-    assert len({key_of(one), key_of(other), key_of(named)}) == 3
+    every = [
+        order(of),
+        order(of, schedule="stream_k:8"),
+        order(of, name="other"),
+        order(of, config="v2:direct"),
+    ]
+    assert len(set(map(key_of, every))) == len(every)
+
+
+def test_a_configuration_decides_alone() -> None:
+    """The CPU's threads only where the model chooses for them."""
+    assert key_of(order(CPU, 2, config="v2:direct")) == key_of(order(CPU, 7, config="v2:direct"))
 
 
 def test_a_code_object_is_the_same_wherever_it_runs() -> None:

@@ -15,7 +15,9 @@ from tests.unit.run.fake_torch import Tensor, aligned
 from tests.unit.run.fake_torch import module as torch_module
 
 from imbrex.build.cache import Cache
+from imbrex.build.nvidia import cubin
 from imbrex.diagnostic import Diagnostic
+from imbrex.emit.cuda.files import IN_ORDER
 from imbrex.kernel import Kernel, compile
 from imbrex.problem import Conv2d, Gemm
 from imbrex.run.cuda.kernel import CudaKernel
@@ -53,6 +55,19 @@ def test_the_report_says_what_the_compiler_said(kernel: Kernel) -> None:
     assert kernel.report["compiler"].startswith("NVRTC 13.")
     assert "--gpu-architecture=sm_90a" in kernel.report["flags"]
     assert "registers" in dict(found.rows())
+
+
+def test_flags_with_which_registers_spill_are_not_in_the_configuration(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And what it says makes the same kernel."""
+    monkeypatch.setattr(cubin, "_SPILLED", -1)
+    cache, (flag,) = Cache(tmp_path), IN_ORDER
+    first = compile(Gemm(512, 512, 512), "sm_90a", cache=cache)
+    assert first.configuration.endswith("+flags=none") and flag not in first.report["flags"]
+    assert flag not in first.files["gemm.cu"] and first.configuration in first.files["gemm.cu"]
+    again = compile(Gemm(512, 512, 512), "sm_90a", config=first.configuration, cache=cache)
+    assert (again.library.path, again.configuration) == (first.library.path, first.configuration)
 
 
 def test_several_launches_and_a_cleared_result() -> None:

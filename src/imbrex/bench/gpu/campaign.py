@@ -35,6 +35,7 @@ class Campaign:
     budget_s: float | None = None
     tuning: str | None = None
     schedule: str | None = None
+    config: str | None = None
 
     def run(
         self, written: Callable[[dict[str, Any]], None], told: Callable[[int, Row], None] | None = None
@@ -57,7 +58,7 @@ class Campaign:
         left = LIMIT_S if end is None else end - time.monotonic()
         if left < self.seconds:
             return not_run(entry, f"{UNRUN} the budget was spent")
-        task = Task(entry, self.target, self.seconds, self.tuning, self.schedule)
+        task = Task(entry, self.target, self.seconds, self.tuning, self.schedule, self.config)
         found = isolated(task, min(LIMIT_S, left + 2.0))
         return not_run(entry, f"{found.kind}: {found.message}") if isinstance(found, Failed) else found
 

@@ -43,13 +43,14 @@ peers with what they said; ratios by peer; ratio, of the best peer; tflops.
 
 @dataclass(frozen=True)
 class Task:
-    """budget_s: of all contenders together.  tuning: a text, None for the chosen one."""
+    """budget_s: of all contenders together.  tuning, schedule, config: texts, None for what is chosen."""
 
     entry: Entry
     target: str
     budget_s: float
     tuning: str | None = None
     schedule: str | None = None
+    config: str | None = None
 
 
 def not_run(entry: Entry, reason: str) -> Row:
@@ -62,7 +63,9 @@ def timed_on_gpu(task: Task) -> Row:
     started = time.perf_counter()
     row = _about(task.entry)
     try:
-        kernel = compile(task.entry.problem, task.target, task.tuning, schedule=task.schedule)
+        kernel = compile(
+            task.entry.problem, task.target, task.tuning, schedule=task.schedule, config=task.config
+        )
         kernel.loaded.prepare()
     except Diagnostic as error:
         return {**row, "refused": str(error)}
@@ -98,6 +101,7 @@ def _about(entry: Entry) -> Row:
 
 def _kernel_facts(kernel: Kernel) -> dict[str, Any]:
     return {
+        "configuration": kernel.configuration,
         "tunings": list(kernel.tuning_texts),
         "algorithm": kernel.algorithm,
         "schedules": list(kernel.schedules),

@@ -62,6 +62,12 @@ class Cubin:
         """What the compiler was told."""
         return tuple(self.log.partition("\n")[0].removeprefix(TOLD).split())
 
+    @property
+    def dropped_flags(self) -> bool:
+        """Did the unit ask for flags with which registers spilled?"""
+        asked = ASKED.search(entry_bytes(self.path.with_suffix(".cu")).decode())
+        return asked is not None and not set(asked["flags"].split()) <= set(self.flags)
+
 
 def compiler_version() -> str:
     """The compiler's name and version: part of every key."""
