@@ -15,6 +15,7 @@ from imbrex.build.amd.code_object import CodeObject, build_code_object, find_cod
 from imbrex.build.cache import Cache
 from imbrex.build.nvidia.cubin import Cubin, build_cubin, find_cubin
 from imbrex.build.shared import Shared, build_shared, find_shared
+from imbrex.kernel.algorithm import expected_algorithm
 from imbrex.kernel.compiled import Kernel, Loaded, Origin
 from imbrex.kernel.goal import Emulate, Goal, goal
 from imbrex.kernel.key import key_of
@@ -204,7 +205,6 @@ def _lowered(order: Order) -> Lowered:
     """The whole compiler, down to source text."""
     from imbrex.config import configuration, tiles
     from imbrex.config import tuning as tunings
-    from imbrex.kernel.algorithm import expected_algorithm
     from imbrex.pipeline import Request, lower, machine_for
 
     here = machine()
