@@ -16,6 +16,7 @@ from imbrex.chip.bank import Access, Phases
 __all__ = [
     "L2",
     "USUAL",
+    "VECTOR_BYTES",
     "CodeObjects",
     "CpuTarget",
     "GpuTarget",
@@ -29,6 +30,11 @@ __all__ = [
 
 Vendor: TypeAlias = Literal["AMD", "NVIDIA"]
 """Who makes it: AMD's kernels are HIP source and code objects, NVIDIA's are CUDA C++ and cubins."""
+
+
+VECTOR_BYTES: Final = 16
+"""The widest access of a lane to memory or LDS, on every GPU here (global_load_dwordx4, ds_write_b128,
+ld.v4.b32); strides of tensor maps are multiples of it."""
 
 
 @dataclass(frozen=True)

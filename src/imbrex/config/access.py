@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from imbrex.chip import VECTOR_BYTES
 from imbrex.config.context import SAMPLE, Access, GemmContext
-from imbrex.config.general.copy import WIDEST_VECTOR_BYTES
 from imbrex.dtype import DType
 from imbrex.index.map import Map
 from imbrex.index.query import vector_width
@@ -30,7 +30,7 @@ def context_of(view: GemmView, dtype: DType) -> GemmContext:
 
 def access_of(view: Map, dtype: DType) -> Access:
     """Vector widths (exact), steps and runs (from the first coordinates of each dim) of one matrix."""
-    widest = max(1, WIDEST_VECTOR_BYTES // dtype.bytes)
+    widest = max(1, VECTOR_BYTES // dtype.bytes)
     first, second = len(view.upper) - 2, len(view.upper) - 1
     widths = [vector_width(view, view.upper[i].name, widest) for i in (first, second)]
     (step0, run0), (step1, run1) = _steps(view, first), _steps(view, second)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from imbrex.chip import VECTOR_BYTES
 from imbrex.config.algorithm.depthwise import strips_shape
 from imbrex.config.algorithm.table import Algorithm, number_of, row_of
 from imbrex.config.algorithm.task import task_of
@@ -9,7 +10,7 @@ from imbrex.config.configuration import DIRECT, Configuration
 from imbrex.config.context import round_up
 from imbrex.config.request import Request, has_matrix_instructions
 from imbrex.config.strips import box_of
-from imbrex.config.warpgroup.plan import SHORTEST, VECTOR_BYTES, WarpgroupTuning, step_of_channels
+from imbrex.config.warpgroup.plan import SHORTEST, WarpgroupTuning, step_of_channels
 from imbrex.problem import Conv2d, Gemm
 
 __all__ = ["outline"]

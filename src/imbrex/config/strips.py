@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import Literal, NamedTuple
 
+from imbrex.chip import VECTOR_BYTES
 from imbrex.index.map import Dim
 from imbrex.view.conv.implicit_gemm import Axis, Convolution
 from imbrex.view.conv.slide import Slide
@@ -36,7 +37,6 @@ TALL_ROWS, MOST_IN_ROW = 4, 40
 """Most rows of a strip, and of a window, where registers hold a row of taps only."""
 MOST_TAPS = 64
 """Most taps of a window, which a work item has in registers, or sums of."""
-VECTOR_BYTES = 16
 WORKITEMS = (256, 224, 192, 160, 128)
 """Work items of a workgroup, as good as each other; one that divides all leaves none idle."""
 

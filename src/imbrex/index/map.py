@@ -8,7 +8,7 @@ The way back is derived (`inverse`), never written a second time.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
@@ -21,6 +21,8 @@ from imbrex.index.expr import Index, Lin, lin, var
 from imbrex.index.rule import Guard, PassThrough, Rule
 
 Coordinate: TypeAlias = "int | npt.NDArray[np.int64]"
+Entry: TypeAlias = tuple[Rule, str, str]
+"""A step as `layer_over` takes it: rule, upper names, lower names, names separated by spaces."""
 
 
 class Dim(NamedTuple):
@@ -195,9 +197,9 @@ def identity(dims: Sequence[Dim]) -> Map:
 
 
 def layer_over(
-    lower: Sequence[Dim], *entries: tuple[Rule, str, str], order: Sequence[str] | None = None, **sizes: int
+    lower: Sequence[Dim], *entries: Entry, order: Sequence[str] | None = None, **sizes: int
 ) -> Layer:
-    """A layer above `lower` from (rule, upper names, lower names), names separated by spaces.
+    """A layer above `lower` from its entries.
 
     Upper dims come in the order of the entries, or in `order`.  Sizes that the rule does not settle
     (Embed, Quotient, Unmerge, Broadcast, Sunder) are given by name; ValueError where one is missing.
@@ -217,6 +219,35 @@ def layer_over(
         steps.append(step)
     names = list(order) if order is not None else list(upper)
     return Layer(tuple(Dim(n, upper[n]) for n in names), tuple(lower), tuple(steps))
+
+
+def unchanged(names: Iterable[str]) -> list[Entry]:
+    """The entries by which dims pass as they are."""
+    return [(PassThrough(), name, name) for name in names]
+
+
+def passing(lower: Sequence[Dim], *entries: Entry, **sizes: int) -> Layer:
+    """A layer with these entries, in which all other dims pass; they come after those of the entries."""
+    return layer_over(lower, *entries, *_others(lower, entries), order=None, **sizes)
+
+
+def in_place(
+    lower: Sequence[Dim], *entries: Entry, order: Sequence[str] | None = None, **sizes: int
+) -> Layer:
+    """A layer with these entries, each where the first dim that it makes is; all other dims pass."""
+    names = [d.name for d in lower]
+
+    def place(entry: Entry) -> int:
+        return min((names.index(n) for n in entry[2].split()), default=len(names))
+
+    placed = sorted([*_others(lower, entries), *entries], key=place)
+    return layer_over(lower, *placed, order=order, **sizes)
+
+
+def _others(lower: Sequence[Dim], entries: Sequence[Entry]) -> list[Entry]:
+    """Entries by which those dims pass that no entry makes."""
+    made = {name for _, _, names in entries for name in names.split()}
+    return unchanged(d.name for d in lower if d.name not in made)
 
 
 def _rule_text(rule: Rule) -> str:

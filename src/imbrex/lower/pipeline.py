@@ -20,6 +20,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, assert_never
 
+from imbrex.chip import VECTOR_BYTES
 from imbrex.index.expr import Lin
 from imbrex.index.rule import Guard
 from imbrex.lower.parts import (
@@ -52,7 +53,6 @@ from imbrex.view.tensor import Box, Walk
 __all__ = ["Access", "Drain", "Finish", "Lanes", "Pipeline", "Residency", "Stage", "Tile", "piece_columns"]
 
 PIECE_VECTORS: Final = (8, 4, 2, 1)
-VECTOR_BYTES: Final = 16
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from imbrex.index.expr import Lin, lin, var, without_simplification
-from imbrex.index.map import Dim, Layer, Map, Step, identity, layer_over
+from imbrex.index.map import (
+    Dim,
+    Entry,
+    Layer,
+    Map,
+    Step,
+    identity,
+    in_place,
+    layer_over,
+    passing,
+    unchanged,
+)
 from imbrex.index.rule import (
+    Broadcast,
     Embed,
     Fixed,
     Merge,
@@ -385,3 +397,19 @@ def test_values_of_a_window() -> None:
         "(k % 3) + (n % 8) - 1",
     ]
     assert all(isinstance(x, Lin) for x in coords)
+
+
+def test_other_dims_pass_after_the_entries_or_in_their_places() -> None:
+    lower = (Dim("n", 2), Dim("h", 6), Dim("w", 5))
+    split: Entry = (Unmerge(), "row near", "h")
+    first = passing(lower, split, row=3, near=2)
+    placed = in_place(lower, split, row=3, near=2)
+    assert [d.name for d in first.upper] == ["row", "near", "n", "w"]
+    assert [d.name for d in placed.upper] == ["n", "row", "near", "w"]
+    assert first == layer_over(lower, split, *unchanged("nw"), row=3, near=2)
+    merged: Entry = (Merge(), "pixel", "h w")
+    assert [d.name for d in in_place(lower, merged).upper] == ["n", "pixel"]
+    again: Entry = (Broadcast(), "again", "")
+    assert [d.name for d in in_place(lower, again, again=4).upper] == ["n", "h", "w", "again"]
+    with pytest.raises(ValueError, match="there is no dimension 'x' below"):
+        passing(lower, (Unmerge(), "row near", "x"), row=3, near=2)

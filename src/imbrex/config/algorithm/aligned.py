@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from imbrex.chip import VECTOR_BYTES
 from imbrex.index.map import Dim
 from imbrex.problem import Gemm
 from imbrex.view.copy.aligned import aligned
 from imbrex.view.copy.channels_last import ChannelsLast
-from imbrex.view.copy.data_tiled import VECTOR_BYTES
 from imbrex.view.mma import Operand
 
 __all__ = ["ALREADY", "OPERANDS", "aligned_operands", "aligned_operands_of", "gaps_of", "matrix_dims"]

@@ -11,13 +11,13 @@ from functools import partial
 from math import gcd
 from typing import Final, TypeAlias
 
+from imbrex.chip import VECTOR_BYTES
 from imbrex.config.algorithm.task import READ, ConvTask, Role
 from imbrex.index.map import Dim, Map
 from imbrex.index.query import vector_width
 from imbrex.view.conv import implicit_gemm
 from imbrex.view.copy.boxes import ArrayCopy, Boxes
 from imbrex.view.copy.channels_last import ChannelsLast, is_channels_last
-from imbrex.view.copy.data_tiled import VECTOR_BYTES
 from imbrex.view.copy.line_tiles import line_tiles
 from imbrex.view.copy.plane_tiles import PlaneTiles, plane_tiles
 from imbrex.view.copy.sampled import Sampled, sampled

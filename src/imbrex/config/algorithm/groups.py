@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from imbrex.chip import VECTOR_BYTES
 from imbrex.config.algorithm.channels_last import packed_alone, packed_arrays
 from imbrex.config.algorithm.task import ConvTask
 from imbrex.config.algorithm.windows import reads_planes
 from imbrex.config.tuning import Tuning
 from imbrex.diagnostic import Diagnostic
-from imbrex.view.copy.data_tiled import VECTOR_BYTES
 
 __all__ = ["copies_of"]
 

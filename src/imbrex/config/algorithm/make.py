@@ -10,6 +10,7 @@ from dataclasses import replace
 from math import prod
 from typing import Final
 
+from imbrex.chip import VECTOR_BYTES
 from imbrex.config.algorithm.arrange import Arranged
 from imbrex.config.algorithm.depthwise import strips_shape
 from imbrex.config.algorithm.form import GemmForm
@@ -28,7 +29,6 @@ from imbrex.view.conv.phase_rows import leaves_rows
 from imbrex.view.conv.phase_tiles import phase_tiles
 from imbrex.view.conv.share_sum import ShareSum
 from imbrex.view.conv.whole_images import WholeImages
-from imbrex.view.copy.data_tiled import VECTOR_BYTES
 from imbrex.view.copy.interleave import Interleave
 from imbrex.view.gemm.product import GemmView
 

@@ -16,11 +16,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import gcd
 
+from imbrex.chip import VECTOR_BYTES
 from imbrex.config.context import Access
 
-__all__ = ["WIDEST_VECTOR_BYTES", "BlockCopy"]
+__all__ = ["BlockCopy"]
 
-WIDEST_VECTOR_BYTES = 16  # global_load_dwordx4, ds_write_b128
 BANKS_BYTES = 128  # what all banks of LDS take at once
 
 
@@ -50,7 +50,7 @@ class BlockCopy:
         if not self.runs_along_k:
             return 0
         lanes = self.k_per_block // self.data_per_read
-        return max(WIDEST_VECTOR_BYTES, BANKS_BYTES // lanes) // self.element_bytes
+        return max(VECTOR_BYTES, BANKS_BYTES // lanes) // self.element_bytes
 
     @property
     def per_thread(self) -> int:
@@ -100,7 +100,7 @@ class BlockCopy:
 
     @property
     def _widest(self) -> int:
-        return max(1, WIDEST_VECTOR_BYTES // self.element_bytes)
+        return max(1, VECTOR_BYTES // self.element_bytes)
 
     @property
     def _pack(self) -> int:

@@ -12,22 +12,16 @@ from __future__ import annotations
 
 from typing import Final
 
-from imbrex.chip import GpuTarget
+from imbrex.chip import VECTOR_BYTES, GpuTarget, Multiprocessor
 from imbrex.config.general.plan import GeneralPlan
 
 __all__ = ["added_cycles", "general_cycles"]
 
-WARP: Final = 32
-SCHEDULERS: Final = 4
 WAITING_WARPS: Final = 3.5
 """Warps that wait for shared memory or at a barrier while a multiprocessor's others fill its slots."""
-REGISTERS: Final = 65536
 CROWDED: Final = 208
 SPILL: Final = 1.065
 """The price of so many registers, or of all that work items may have: NVRTC 13.0 kept some in memory."""
-VECTOR_BYTES: Final = 16
-SLOTS: Final = {"f32": 1, "f64": 2, "i32": 2}
-"""Cycles of a warp's multiply-add, by the type of the sum (CUDA C++ Programming Guide, throughputs)."""
 PHASES: Final = {4: 1.0, 8: 1.5, 16: 3.0}
 """Cycles of shared memory for a read of so many bytes a lane, of whom many read the same."""
 CACHE_BYTES: Final = 30.0
@@ -60,23 +54,26 @@ def general_cycles(plan: GeneralPlan, machine: GpuTarget, parts: int = 1) -> flo
     room = max(1, _resident(plan, machine))
     rounds, rest = divmod(turns, room)
     steps = -(-plan.k_iterations // parts)
-    whole = rounds * _round(plan, room, steps) + (_round(plan, rest, steps) if rest else 0.0)
-    return whole * (SPILL if _is_crowded(plan) else 1.0) + added_cycles(plan, parts)
+    whole = rounds * _round(plan, machine, room, steps) + (
+        _round(plan, machine, rest, steps) if rest else 0.0
+    )
+    return whole * (SPILL if _is_crowded(plan, machine) else 1.0) + added_cycles(plan, parts)
 
 
-def _round(plan: GeneralPlan, resident: int, steps: int) -> float:
+def _round(plan: GeneralPlan, machine: GpuTarget, resident: int, steps: int) -> float:
     """So many workgroups of one multiprocessor, side by side, from their first loads to their last stores."""
     tuning, size = plan.tuning, plan.context.dtype.bytes
-    warps = tuning.block_size / WARP
+    warps = tuning.block_size / machine.wave_size
     use = resident * warps / (resident * warps + WAITING_WARPS)
-    issue = _issued(plan) * warps / SCHEDULERS / use
+    issued = _issued(plan, machine)
+    issue = issued * warps / _multiprocessor(machine).schedulers / use
     shared = tuning.k_per_block * sum(count * _phases(n) for count, n in _reads(plan)) * warps
     cache = tuning.k_per_block * (tuning.m_per_block + tuning.n_per_block) * size / CACHE_BYTES
     rows = sum(c.d_per_block for c in (plan.a_copy, plan.b_copy) if c.runs_along_k)
     more = SHARED_SHARE * shared + CACHE_SHARE * cache + ROW * rows
     step = resident * (max(issue, shared, cache) + more) + STEP
     latency = max(LATENCY, K_LATENCY * tuning.k_per_block)
-    return steps * max(step, latency + CHAIN * _issued(plan)) + START
+    return steps * max(step, latency + CHAIN * issued) + START
 
 
 def added_cycles(plan: GeneralPlan, parts: int) -> float:
@@ -85,12 +82,12 @@ def added_cycles(plan: GeneralPlan, parts: int) -> float:
     return PART + parts * (PART + tile / PART_BYTES) if parts > 1 else 0.0
 
 
-def _issued(plan: GeneralPlan) -> float:
+def _issued(plan: GeneralPlan, machine: GpuTarget) -> float:
     """Instructions of one warp in a step, in cycles of its scheduler."""
     tuning, dtype = plan.tuning, plan.context.dtype
     rows, columns = (count * width for count, width in zip(tuning.repeats, _thread(plan), strict=True))
     conversions = 0 if dtype == dtype.accumulator else rows + columns
-    products = rows * columns * SLOTS[dtype.accumulator.name]
+    products = rows * columns * _multiprocessor(machine).multiply_add[dtype.accumulator.name]
     reads = sum(count * -(-n // VECTOR_BYTES) for count, n in _reads(plan))
     copies = sum(
         c.per_thread / c.data_per_read + c.per_thread / c.data_per_write for c in (plan.a_copy, plan.b_copy)
@@ -115,15 +112,21 @@ def _thread(plan: GeneralPlan) -> tuple[int, int]:
 
 def _resident(plan: GeneralPlan, machine: GpuTarget) -> int:
     """Workgroups that one multiprocessor holds."""
-    by_registers = REGISTERS // (plan.tuning.block_size * min(_registers(plan), machine.vector_registers))
+    used = plan.tuning.block_size * min(_registers(plan), machine.vector_registers)
+    by_registers = _multiprocessor(machine).registers // used
     return min(by_registers, machine.lds_bytes // max(1, plan.lds_bytes))
 
 
-def _is_crowded(plan: GeneralPlan) -> bool:
+def _is_crowded(plan: GeneralPlan, machine: GpuTarget) -> bool:
     """Are there as many registers as there may be, so that some numbers wait in memory?"""
-    used = _registers(plan)
-    items = REGISTERS // used // plan.tuning.block_size * plan.tuning.block_size
-    return plan.registers > CROWDED or used * items == REGISTERS
+    used, registers = _registers(plan), _multiprocessor(machine).registers
+    items = registers // used // plan.tuning.block_size * plan.tuning.block_size
+    return plan.registers > CROWDED or used * items == registers
+
+
+def _multiprocessor(machine: GpuTarget) -> Multiprocessor:
+    assert machine.multiprocessor is not None, machine
+    return machine.multiprocessor
 
 
 def _registers(plan: GeneralPlan) -> int:

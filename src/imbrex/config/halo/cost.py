@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from imbrex.chip import VECTOR_BYTES
 from imbrex.config.halo.plan import HaloPlan
-from imbrex.config.warpgroup.plan import ROWS, VECTOR_BYTES, instruction_of
+from imbrex.config.warpgroup.plan import ROWS, instruction_of
 from imbrex.config.warpgroup.rates import HALO_RATES as RATES
 from imbrex.config.warpgroup.steps import STORE_PENALTY, TURNED_PENALTY
 

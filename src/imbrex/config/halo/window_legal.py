@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from imbrex.chip import GpuTarget
+from imbrex.chip import VECTOR_BYTES, GpuTarget
 from imbrex.config.halo.window import WindowPlan
 from imbrex.config.rules import Reasons
-from imbrex.config.warpgroup.plan import SWIZZLES, VECTOR_BYTES
+from imbrex.config.warpgroup.plan import SWIZZLES
 
 __all__ = ["MOST_LINE", "filters", "filters_together"]
 

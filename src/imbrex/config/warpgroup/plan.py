@@ -18,7 +18,7 @@ from functools import cache, cached_property
 from math import inf
 from typing import Any, ClassVar, Final
 
-from imbrex.chip import WARPGROUPS, GpuTarget
+from imbrex.chip import VECTOR_BYTES, WARPGROUPS, GpuTarget
 from imbrex.config.context import SAMPLE, Access, GemmContext, round_up
 from imbrex.config.warpgroup.consumers import OfConsumers
 from imbrex.dtype import DType
@@ -46,8 +46,6 @@ SWIZZLES: Final[tuple[Swizzle, ...]] = (128, 64, 32)
 SHORTEST: Final[Swizzle] = 32
 SHORTER: Final[Mapping[Swizzle, float]] = {128: 1.0, 64: 1.1, 32: 1.35}
 """Bytes of a row -> the work of a step for each of its bytes, in proportion."""
-VECTOR_BYTES: Final = 16
-"""What a tensor map's strides are multiples of."""
 LEAST_STAGES: Final = 2
 """Stages of a ring: one is filled while another is read."""
 PIECE_BYTES: Final = ROWS * 128

@@ -18,6 +18,7 @@ from functools import cached_property
 from math import log2
 from typing import Final
 
+from imbrex.chip import VECTOR_BYTES
 from imbrex.config.context import SAMPLE, Access, GemmContext, round_up
 from imbrex.config.warpgroup.plan import ROWS, WarpgroupPlan, divides, instruction_of, stretch
 from imbrex.config.warpgroup.rates import RATES
@@ -29,8 +30,6 @@ from imbrex.view.stage.shared_tile import SharedTile
 __all__ = ["STORE_PENALTY", "SUM_BYTES", "TURNED_PENALTY", "Steps", "Streams", "crosses", "norm"]
 
 SUM_BYTES: Final = 4
-VECTOR_BYTES: Final = 16
-"""What TMA wants of neighbours in memory."""
 COPY_BYTES: Final = 4
 """The least that a load brings to shared memory past the registers."""
 STORE_PENALTY: Final = {8: 2.0, 4: 3.0, 2: 5.0, 1: 8.0}

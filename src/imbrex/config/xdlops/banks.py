@@ -12,8 +12,7 @@ from functools import lru_cache
 from itertools import combinations, product
 from typing import assert_never
 
-from imbrex.chip import GpuTarget
-from imbrex.config.general.copy import WIDEST_VECTOR_BYTES
+from imbrex.chip import VECTOR_BYTES, GpuTarget
 from imbrex.index.map import Dim, Map
 from imbrex.view.gemm import tile
 from imbrex.view.gemm.tile import Share
@@ -102,7 +101,7 @@ def _candidates(kind: LdsKind, place: LdsTile) -> Iterator[LdsLayout]:
         case "xor":
             yield from _xor(place)
         case "padded":
-            unit = max(1, WIDEST_VECTOR_BYTES // place.element_bytes)
+            unit = max(1, VECTOR_BYTES // place.element_bytes)
             yield from (LdsLayout("padded", kpack, (i * unit,)) for i in range(MOST_PADS))
         case "tiled":
             yield LdsLayout("tiled", kpack, (place.tiles.rows(place.side),))

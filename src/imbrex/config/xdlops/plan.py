@@ -14,9 +14,8 @@ from functools import cached_property
 from math import gcd
 from typing import Any, ClassVar, Literal, TypeAlias
 
-from imbrex.chip import WAVES, GpuTarget
+from imbrex.chip import VECTOR_BYTES, WAVES, GpuTarget
 from imbrex.config.context import GemmContext, round_up
-from imbrex.config.general.copy import WIDEST_VECTOR_BYTES
 from imbrex.config.xdlops import mfma
 from imbrex.config.xdlops.banks import LdsTile, LdsTraffic, layout_of, traffic_of
 from imbrex.config.xdlops.stage import TileCopy
@@ -188,7 +187,7 @@ class XdlopsPlan:
         """Elements in one store to C: neighbouring rows that a lane holds, where they are neighbours in
         memory.
         """
-        tiles, widest = self.wave_tiles, WIDEST_VECTOR_BYTES // self.context.dtype.output.bytes
+        tiles, widest = self.wave_tiles, VECTOR_BYTES // self.context.dtype.output.bytes
         return gcd(widest, self.oriented.c.vector[0], tiles.run * tiles.interleave) if tiles else 1
 
     @property

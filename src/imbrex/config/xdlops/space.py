@@ -7,9 +7,8 @@ from dataclasses import replace
 from itertools import product
 from typing import Final
 
-from imbrex.chip import GpuTarget
+from imbrex.chip import VECTOR_BYTES, GpuTarget
 from imbrex.config.context import GemmContext
-from imbrex.config.general.copy import WIDEST_VECTOR_BYTES
 from imbrex.config.xdlops import mfma
 from imbrex.config.xdlops.plan import XdlopsTuning
 from imbrex.dtype import DType
@@ -77,7 +76,7 @@ def xdlops_space(dtype: DType) -> Iterator[XdlopsTuning]:
 
 def _packs(dtype: DType, machine: GpuTarget) -> list[int]:
     """16 bytes first; more where an instruction takes more at once."""
-    usual = WIDEST_VECTOR_BYTES // dtype.bytes
+    usual = VECTOR_BYTES // dtype.bytes
     taken = {i.a_elements for i in mfma.eligible(dtype, machine.chip)}
     return [usual, *sorted(t for t in taken if t > usual)]
 
@@ -86,11 +85,11 @@ def _goes_direct(tuning: XdlopsTuning, context: GemmContext, machine: GpuTarget)
     """Can both operands go to LDS past the registers, in the widest accesses that there are?"""
     plan = tuning.plan(context, machine)
     vectors = {plan.direct_vector(copy) for copy in (plan.a_copy, plan.b_copy)}
-    return vectors == {WIDEST_VECTOR_BYTES // context.dtype.bytes}
+    return vectors == {VECTOR_BYTES // context.dtype.bytes}
 
 
 def _turns(context: GemmContext, swapped: bool, m_wave: int, dtype: DType) -> int:
     """Instruction tiles that share their rows, so that a lane's neighbours in C fill 16 bytes."""
     width = context.c.vector[1 if swapped else 0]
-    wanted = min(width, WIDEST_VECTOR_BYTES // dtype.output.bytes)
+    wanted = min(width, VECTOR_BYTES // dtype.output.bytes)
     return 2 if wanted >= 8 and m_wave >= 32 else 1

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import gcd
 
+from imbrex.chip import VECTOR_BYTES
 from imbrex.config.context import Access
-from imbrex.config.general.copy import WIDEST_VECTOR_BYTES
 from imbrex.view.gemm.tile import Share
 
 __all__ = ["TileCopy"]
@@ -117,7 +117,7 @@ class TileCopy:
 
     @property
     def _widest(self) -> int:
-        return max(1, WIDEST_VECTOR_BYTES // self.element_bytes)
+        return max(1, VECTOR_BYTES // self.element_bytes)
 
     @property
     def _width_k(self) -> int:

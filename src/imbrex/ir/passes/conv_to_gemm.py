@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
+from imbrex.chip import VECTOR_BYTES
 from imbrex.config.algorithm.phases import are_apart
 from imbrex.config.algorithm.table import ALGORITHMS
 from imbrex.index.map import Map
@@ -43,8 +44,6 @@ from imbrex.view.gemm.product import GemmView
 
 ASKED: Final = {row.name: row.taken_by for row in ALGORITHMS if row.stated == "key"}
 """Keys that ask for a pass, which takes them away."""
-VECTOR_BYTES: Final = 16
-"""The widest store."""
 
 
 @dataclass(frozen=True)

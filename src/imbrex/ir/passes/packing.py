@@ -14,6 +14,7 @@ from typing import Protocol
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
+from imbrex.chip import VECTOR_BYTES
 from imbrex.index.map import Dim, Layer, Map, layer_over
 from imbrex.index.rule import Embed, Pad, PassThrough, Rule
 from imbrex.ir.element import element_bytes
@@ -24,7 +25,7 @@ from imbrex.ir.ops.thread import ThreadwiseCopyOp
 from imbrex.ir.ops.workspace import WorkspaceOp
 from imbrex.ir.rewrite import Run, properties
 from imbrex.ir.shape import LDS, PRIVATE, element_of, memref
-from imbrex.view.copy.data_tiled import VECTOR_BYTES, Items
+from imbrex.view.copy.data_tiled import Items
 
 __all__ = [
     "Body",

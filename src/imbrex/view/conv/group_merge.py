@@ -13,16 +13,14 @@ count + 1 where both are the same: that is how its map says that other elements 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from imbrex.index.map import Dim, Layer, Map, layer_over
-from imbrex.index.rule import Merge, PassThrough, Quotient, Rule, Unmerge
+from imbrex.index.map import Dim, Entry, Map, layer_over, passing
+from imbrex.index.rule import Merge, PassThrough, Quotient, Unmerge
 
 __all__ = ["GroupMerge"]
 
 CHANNELS = ("k", "c")
-Entry = tuple[Rule, str, str]
 
 
 @dataclass(frozen=True)
@@ -41,15 +39,12 @@ class GroupMerge:
     def map(self) -> Map:
         """Merged -> array."""
         groups = Dim("g", dict(self.array)["g"] // self.count)
-        together = self._over(
-            self.array, "g", (Unmerge(), "g member", "g"), {"g": groups.size, "member": self.count}
-        )
+        together = passing(self.array, (Unmerge(), "g member", "g"), g=groups.size, member=self.count)
         below = [together]
         if len(channels := self._channels) == 2:
-            below.insert(0, self._over(together.upper, "member", (Quotient(self.count + 1), "pair", "member"),
-                                       {"pair": self.count**2}))  # fmt: skip
-            below.insert(0, self._over(below[0].upper, "pair", (Unmerge(), "of_k of_c", "pair"),
-                                       {"of_k": self.count, "of_c": self.count}))  # fmt: skip
+            pairs = passing(together.upper, (Quotient(self.count + 1), "pair", "member"), pair=self.count**2)
+            sizes = {"of_k": self.count, "of_c": self.count}
+            below = [passing(pairs.upper, (Unmerge(), "of_k of_c", "pair"), **sizes), pairs, together]
         top = below[0].upper
         members = dict(zip(channels, ("of_k", "of_c") if len(channels) == 2 else ("member",), strict=True))
         entries: list[Entry] = [(PassThrough(), "g", "g")]
@@ -66,9 +61,3 @@ class GroupMerge:
     @property
     def _channels(self) -> tuple[str, ...]:
         return tuple(name for name in CHANNELS if name in dict(self.array))
-
-    @staticmethod
-    def _over(lower: Sequence[Dim], name: str, entry: Entry, sizes: dict[str, int]) -> Layer:
-        """A layer that passes all dims through but one."""
-        others = ((PassThrough(), d.name, d.name) for d in lower if d.name != name)
-        return layer_over(lower, entry, *others, order=None, **sizes)

@@ -26,16 +26,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import gcd
 
-from imbrex.index.map import Layer, Map, layer_over
-from imbrex.index.rule import Broadcast, Embed, Merge, Pad, PassThrough, Rule, Unmerge
-from imbrex.view.conv.implicit_gemm import Axis, Convolution, changed, more_channels, order_of
+from imbrex.index.map import Entry, Layer, Map, in_place, layer_over
+from imbrex.index.rule import Broadcast, Embed, Merge, Pad, PassThrough, Unmerge
+from imbrex.view.conv.implicit_gemm import Axis, Convolution, more_channels, order_of
 from imbrex.view.conv.phase_box import PhaseBox
 from imbrex.view.conv.phase_rows import Rows, Together, row_products
 from imbrex.view.gemm.product import GemmView
 
 __all__ = ["PhaseTile", "phase_count", "phase_tiles"]
-
-Entry = tuple[Rule, str, str]
 
 
 @dataclass(frozen=True)
@@ -78,7 +76,7 @@ def _tile(conv: Convolution, rows: Rows | Together, more: Mapping[str, Entry], v
 def _view(conv: Convolution, rows: Rows | Together, more: Mapping[str, Entry], box: PhaseBox) -> GemmView:
     pixels = order_of(conv.input, {"n": "n", "hi": "hv", "wi": "wv"})
     stored = order_of(conv.input, {"n": "n", "hi": "hv", "wi": "block row near e"})
-    filters = changed(conv.filter, more)
+    filters = in_place(conv.filter, *more.values())
     return GemmView(
         a=_stacked((*rows.filter(filters.upper), filters), gemmK="x yd k", gemmM="c"),
         b=_stacked(_output(conv, rows, more), gemmK="x yd k", gemmN=pixels),
@@ -103,10 +101,10 @@ def _columns(width: Axis) -> int:
 
 def _input(conv: Convolution, rows: Rows | Together, box: PhaseBox) -> tuple[Layer, ...]:
     width = conv.width
-    padded = changed(conv.input, {"wi": (Pad(0, -width.image % width.stride), "wipad", "wi")})
-    split: dict[str, Entry] = {"wipad": (Unmerge(), "block near e", "wipad")}
+    padded = in_place(conv.input, (Pad(0, -width.image % width.stride), "wipad", "wi"))
+    split: Entry = (Unmerge(), "block near e", "wipad")
     sizes = {"block": _columns(width) // box.run, "near": box.run, "e": width.stride}
-    below = changed(padded.upper, split, sizes)
+    below = in_place(padded.upper, split, order=None, **sizes)
     return *rows.input(below.upper), below, padded
 
 
@@ -117,7 +115,7 @@ def _output(conv: Convolution, rows: Rows | Together, more: Mapping[str, Entry])
     ahead = (width.before + odd) // width.stride
     steps = (width.dilation * (width.window - 1) + odd) // width.stride
     pad = Pad(max(0, steps - ahead), max(0, ahead + _columns(width) - width.out))
-    below = changed(conv.output, {"wo": (pad, "wopad", "wo"), **more})
+    below = in_place(conv.output, (pad, "wopad", "wo"), *more.values())
     slid = layer_over(
         below.upper,
         *((PassThrough(), d.name, d.name) for d in below.upper if d.name != "wopad"),
@@ -129,5 +127,5 @@ def _output(conv: Convolution, rows: Rows | Together, more: Mapping[str, Entry])
     )
     others = [(PassThrough(), d.name, d.name) for d in slid.upper if d.name not in ("step", "residue")]
     met = layer_over(slid.upper, *others, (Merge(), "met", "step residue"))
-    taps = changed(met.upper, {"met": (Embed((width.dilation,), odd), "x", "met")}, {"x": width.window})
+    taps = in_place(met.upper, (Embed((width.dilation,), odd), "x", "met"), x=width.window)
     return *rows.output(taps.upper), taps, met, slid, below

@@ -16,14 +16,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
-from imbrex.index.map import Dim, Layer, layer_over
+from imbrex.index.map import Dim, Entry, Layer, layer_over
 from imbrex.index.rule import Broadcast, Embed, Fixed, Merge, Pad, PassThrough, Rule, Slice, Unmerge
 from imbrex.view.conv.slide import Piece, Slide
 from imbrex.view.work.numbering import Each, Numbering, Shared
 
 __all__ = ["Strips"]
-
-Entry = tuple[Rule, str, str]
 
 
 @dataclass(frozen=True)

@@ -20,14 +20,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
-from imbrex.index.map import Dim, Layer, Map, Step, layer_over
+from imbrex.index.map import Dim, Entry, Layer, Map, Step, layer_over
 from imbrex.index.rule import Broadcast, Merge, Pad, PassThrough, Rule, Slice, Unmerge
 from imbrex.view.conv.implicit_gemm import Convolution, backward_weight
 from imbrex.view.gemm.product import GemmView
 
 __all__ = ["SHARE", "WeightRaster", "beside"]
 
-Entry = tuple[Rule, str, str]
 PIXELS: Final = ("n", "ho", "wo")
 SHARE: Final = "share"
 

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from math import prod
 from typing import Final
 
-from imbrex.index.map import Dim, Layer, Map, layer_over
-from imbrex.index.rule import Merge, Pad, PassThrough, Rule
+from imbrex.index.map import Dim, Entry, Layer, Map, layer_over
+from imbrex.index.rule import Merge, Pad, PassThrough
 from imbrex.view.conv.implicit_gemm import Convolution
 from imbrex.view.gemm.product import GemmView
 
@@ -33,8 +33,6 @@ STRIDE_BYTES: Final = 16
 """What tensor maps want strides to be multiples of."""
 ROW_BYTES: Final = 128
 """Longest row of shared memory."""
-
-Entry = tuple[Rule, str, str]
 
 
 def serves(conv: Convolution, element_bytes: int) -> bool:

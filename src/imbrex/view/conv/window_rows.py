@@ -16,10 +16,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
-from imbrex.index.map import Dim, Layer, Map, layer_over
-from imbrex.index.rule import Merge, Pad, PassThrough, Rule, Unmerge
+from imbrex.chip import VECTOR_BYTES
+from imbrex.index.map import Dim, Entry, Layer, Map, layer_over
+from imbrex.index.rule import Merge, Pad, PassThrough, Unmerge
 from imbrex.view.conv.implicit_gemm import Axis, Convolution
-from imbrex.view.copy.data_tiled import VECTOR_BYTES, Items
+from imbrex.view.copy.data_tiled import Items
 from imbrex.view.gemm.product import overhang
 
 __all__ = ["WindowRows", "window_rows"]
@@ -28,7 +29,6 @@ ROWS: Final = {128: 1.0, 64: 1.1, 32: 1.3}
 """Bytes of a row of shared memory -> the work for each of its bytes, in proportion."""
 CHUNKS: Final = 4
 """Pieces of 16 bytes that a work item moves."""
-Entry = tuple[Rule, str, str]
 
 
 @dataclass(frozen=True)

@@ -15,10 +15,11 @@ from collections.abc import Sequence
 from math import prod
 from typing import Final
 
+from imbrex.chip import VECTOR_BYTES
 from imbrex.index.map import Dim, Map, layer_over
 from imbrex.index.rule import Merge, Pad, PassThrough, Unmerge
 from imbrex.view.copy.channels_last import ChannelsLast, is_channels_last
-from imbrex.view.copy.data_tiled import VECTOR_BYTES, Items
+from imbrex.view.copy.data_tiled import Items
 
 __all__ = ["aligned", "items"]
 

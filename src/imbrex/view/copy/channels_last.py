@@ -20,17 +20,16 @@ from dataclasses import dataclass
 from math import gcd, prod
 from typing import Final, NamedTuple
 
-from imbrex.index.map import Dim, Layer, Map, layer_over
+from imbrex.chip import VECTOR_BYTES
+from imbrex.index.map import Dim, Entry, Layer, Map, layer_over
 from imbrex.index.rule import Merge, Pad, PassThrough, Rule, Unmerge
-from imbrex.view.copy.data_tiled import VECTOR_BYTES, Items
+from imbrex.view.copy.data_tiled import Items
 from imbrex.view.gemm.product import overhang
 
 __all__ = ["ChannelsLast", "is_channels_last"]
 
 ROW_BYTES: Final = 128
 """A line of the caches."""
-
-Entry = tuple[Rule, str, str]
 
 
 def is_channels_last(array: Sequence[Dim], channel: str) -> bool:

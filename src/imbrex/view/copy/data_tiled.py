@@ -22,23 +22,20 @@ from functools import cached_property
 from math import gcd, prod
 from typing import Final
 
+from imbrex.chip import VECTOR_BYTES
 from imbrex.diagnostic import Diagnostic
 from imbrex.index.expr import lin
-from imbrex.index.map import Dim, Layer, Map, layer_over
+from imbrex.index.map import Dim, Entry, Layer, Map, layer_over
 from imbrex.index.query import linear, pointer_step
-from imbrex.index.rule import Broadcast, Merge, Pad, PassThrough, Rule, Unmerge
+from imbrex.index.rule import Broadcast, Merge, Pad, PassThrough, Unmerge
 from imbrex.view.gemm.product import GemmView, overhang
 from imbrex.view.mma import Operand
 from imbrex.view.swizzle import OPERAND_DIMS, Digit, Part, Swizzle, TileKernel
 
 __all__ = ["DataTiled", "Items"]
 
-VECTOR_BYTES: Final = 16
-"""The widest access of a work item."""
 
 GEMM_NAMES: Final[Mapping[str, str]] = {"m": "gemmM", "n": "gemmN", "k": "gemmK"}
-
-Entry = tuple[Rule, str, str]
 
 
 @dataclass(frozen=True)

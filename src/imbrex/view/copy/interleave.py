@@ -24,20 +24,17 @@ from functools import cached_property
 from math import gcd, prod
 from typing import Final
 
-from imbrex.index.map import Dim, Layer, Map, layer_over
-from imbrex.index.rule import Fixed, Merge, Pad, PassThrough, Rule, Unmerge
+from imbrex.chip import VECTOR_BYTES
+from imbrex.index.map import Dim, Entry, Layer, Map, layer_over
+from imbrex.index.rule import Fixed, Merge, Pad, PassThrough, Unmerge
 from imbrex.view.conv.implicit_gemm import Convolution, Phase, phases
 
 __all__ = ["Interleave", "interleaves"]
 
-VECTOR_BYTES: Final = 16
-"""The widest access of a work item."""
 MOVED_BYTES: Final = 32
 """Bytes of a work item that are on their way together; more made the stores of an H200 slower."""
 READ_BYTES: Final = 64
 """Bytes of a work item that reads a phase out of the input, under way together."""
-
-Entry = tuple[Rule, str, str]
 
 
 def interleaves(conv: Convolution) -> bool:

@@ -20,11 +20,11 @@ from functools import cached_property
 from math import gcd, prod
 from typing import Final, NamedTuple
 
-from imbrex.index.map import Dim, Layer, Map, layer_over
+from imbrex.chip import VECTOR_BYTES
+from imbrex.index.map import Dim, Entry, Layer, Map, layer_over, passing
 from imbrex.index.rule import Embed, Merge, Pad, PassThrough, Slice, Unmerge
 from imbrex.view.copy.channels_last import ROW_BYTES, ChannelsLast
-from imbrex.view.copy.data_tiled import VECTOR_BYTES
-from imbrex.view.copy.turned_tile import Entry, TurnedTile, launched, passing
+from imbrex.view.copy.turned_tile import TurnedTile, launched
 
 __all__ = ["LineTiles", "line_tiles"]
 

@@ -21,12 +21,12 @@ from functools import cached_property
 from math import gcd, prod
 from typing import Final
 
-from imbrex.index.map import Dim, Layer, Map, layer_over
+from imbrex.chip import VECTOR_BYTES
+from imbrex.index.map import Dim, Entry, Layer, Map, layer_over, passing
 from imbrex.index.query import vector_width
 from imbrex.index.rule import Merge, Pad, Unmerge
 from imbrex.view.copy.channels_last import ROW_BYTES, ChannelsLast
-from imbrex.view.copy.data_tiled import VECTOR_BYTES
-from imbrex.view.copy.turned_tile import Entry, TurnedTile, launched, passing
+from imbrex.view.copy.turned_tile import TurnedTile, launched
 
 __all__ = ["PlaneTiles", "plane_tiles"]
 

@@ -13,16 +13,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from imbrex.index.map import Dim, Layer, Map, Step, layer_over
-from imbrex.index.rule import Embed, Merge, Pad, PassThrough, Rule
+from imbrex.index.map import Dim, Entry, Layer, Map, Step, layer_over
+from imbrex.index.rule import Embed, Merge, Pad, PassThrough
 from imbrex.view.conv.implicit_gemm import Axis, Convolution
 
 __all__ = ["Sampled", "sampled"]
 
 BESIDE: Final = "beside"
 AXES: Final = ("hi", "wi")
-
-Entry = tuple[Rule, str, str]
 
 
 @dataclass(frozen=True)

@@ -16,15 +16,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 
-from imbrex.index.map import Dim, Layer, Map, layer_over
-from imbrex.index.rule import Broadcast, Merge, Pad, PassThrough, Rule, Slice, Unmerge
+from imbrex.index.map import Dim, Entry, Layer, Map, layer_over, passing
+from imbrex.index.rule import Broadcast, Merge, Pad, PassThrough, Slice, Unmerge
 
 __all__ = ["TOGETHER", "Entry", "TurnedTile", "launched", "passing"]
 
 TOGETHER = 4
 """Neighbouring positions that lanes take at a time, in 16 bytes or less of a row."""
-
-Entry = tuple[Rule, str, str]
 
 
 @dataclass(frozen=True)
@@ -181,13 +179,6 @@ class TurnedTile:
     def _elements(self) -> int:
         """Elements of a channel, which are also the pieces of a row."""
         return prod(d.size for d in self.inside)
-
-
-def passing(lower: tuple[Dim, ...], *entries: Entry, **sizes: int) -> Layer:
-    """A layer with these entries, in which all other dims pass; they come after those of the entries."""
-    used = {name for _, _, names in entries for name in names.split()}
-    rest: list[Entry] = [(PassThrough(), d.name, d.name) for d in lower if d.name not in used]
-    return layer_over(lower, *entries, *rest, order=None, **sizes)
 
 
 def launched(lower: tuple[Dim, ...], name: str, spare: int, workitems: int) -> tuple[Layer, ...]:

@@ -25,10 +25,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from imbrex.index.map import Dim, Layer, layer_over
-from imbrex.index.rule import Broadcast, Merge, PassThrough, Rule, Unmerge
+from imbrex.index.map import Dim, Entry, Layer, layer_over
+from imbrex.index.rule import Broadcast, Merge, PassThrough, Unmerge
 
-Entry = tuple[Rule, str, str]
 OTHER = {"m": "n", "n": "m"}
 
 

@@ -20,8 +20,8 @@ from functools import cache
 from math import prod
 from typing import Literal, TypeAlias
 
-from imbrex.index.map import Dim, Layer, Map, layer_over
-from imbrex.index.rule import Broadcast, Fixed, Merge, Pad, PassThrough, Rule, Unmerge
+from imbrex.index.map import Dim, Entry, Layer, Map, layer_over
+from imbrex.index.rule import Broadcast, Fixed, Merge, Pad, PassThrough, Unmerge
 
 __all__ = [
     "Side",
@@ -37,7 +37,6 @@ __all__ = [
 
 Side: TypeAlias = Literal["a", "b"]
 Parts: TypeAlias = Sequence[tuple[str, int]]
-Entry: TypeAlias = tuple[Rule, str, str]
 
 
 @cache

@@ -27,15 +27,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from imbrex.index.map import Dim, Layer, layer_over
-from imbrex.index.rule import Broadcast, Merge, PassThrough, Rule, Unmerge
+from imbrex.index.map import Dim, Entry, Layer, in_place
+from imbrex.index.rule import Broadcast, Merge, PassThrough, Unmerge
 from imbrex.view.gemm.tile import OTHER
 from imbrex.view.mma import Instruction
 from imbrex.view.mma.fragment import KParts, k_parts, run_of
 
 __all__ = ["Side", "WaveTiles", "computed", "fragment", "held", "interleaved", "operand"]
 
-Entry: TypeAlias = tuple[Rule, str, str]
 Side: TypeAlias = Literal["m", "n"]
 WAVES = ("m_wave", "n_wave")
 
@@ -128,8 +127,8 @@ def interleaved(dims: Sequence[Dim], tiles: WaveTiles, side: Side) -> tuple[Laye
         return ()
     parts = {"turn_stretch": tiles.rows(side) // run, "turn": turns, "turn_row": run}
     parts = {"turn_group": dict(dims)[side] // (turns * tiles.rows(side)), **parts}
-    below = _over(dims, (Unmerge(), " ".join(parts), side), order=None, **parts)
-    above = _over(below.upper, (Merge(), side, "turn_group turn turn_stretch turn_row"))
+    below = in_place(dims, (Unmerge(), " ".join(parts), side), order=None, **parts)
+    above = in_place(below.upper, (Merge(), side, "turn_group turn turn_stretch turn_row"))
     return (_ordered(above, [d.name for d in dims]), below)
 
 
@@ -139,15 +138,15 @@ def fragment(dims: Sequence[Dim], tiles: WaveTiles, side: Side) -> tuple[Layer, 
     turned = interleaved(dims, tiles, side)
     spread = _spread_operand(turned[0].upper if turned else dims, tiles, side)
     outer = (*WAVES, "k_outer", f"{side}_tile", "slot_outer")
-    parts = _over(spread.upper, (Merge(), "k", "k_chunk k_group k_slot"))
-    blocks = _over(
+    parts = in_place(spread.upper, (Merge(), "k", "k_chunk k_group k_slot"))
+    blocks = in_place(
         parts.upper,
         *_blocks(tiles, side),
         order=(*outer, *(d.name for d in held_by.lower)),
         **_sizes(tiles.instruction),
     )
     lanes = held_by.beside(blocks.upper[: len(outer)]).layers
-    top = _over(
+    top = in_place(
         lanes[0].upper,
         (Merge(), "workitem", " ".join((*WAVES, "lane"))),
         (Merge(), "slot", "slot_outer register"),
@@ -159,14 +158,14 @@ def fragment(dims: Sequence[Dim], tiles: WaveTiles, side: Side) -> tuple[Layer, 
 def operand(dims: Sequence[Dim], registers: int) -> tuple[Layer, ...]:
     """A work item's packs (tile, slot) by the instruction that takes them, `registers` elements each."""
     count = dims[1].size // registers
-    return (_over(dims, (Unmerge(), "slot register", dims[1].name), slot=count, register=registers),)
+    return (in_place(dims, (Unmerge(), "slot register", dims[1].name), slot=count, register=registers),)
 
 
 def computed(dims: Sequence[Dim], tiles: WaveTiles) -> tuple[Layer, ...]:
     """The elements of a workgroup's tile of C, (workgroup, m, n), that a work item holds."""
     c, turned = tiles.instruction.c, interleaved(dims, tiles, "m")
     outer = ("workgroup", *WAVES, "m_tile", "n_tile")
-    spread = _over(
+    spread = in_place(
         turned[0].upper if turned else dims,
         (Unmerge(), "m_wave m_tile m_row", "m"),
         (Unmerge(), "n_wave n_tile n_row", "n"),
@@ -174,7 +173,7 @@ def computed(dims: Sequence[Dim], tiles: WaveTiles) -> tuple[Layer, ...]:
         **_wave_sizes(tiles, "m"),
         **_wave_sizes(tiles, "n"),
     )
-    blocks = _over(
+    blocks = in_place(
         spread.upper,
         *(_blocks_of_c(tiles)),
         order=(*outer, *(d.name for d in c.lower)),
@@ -182,7 +181,7 @@ def computed(dims: Sequence[Dim], tiles: WaveTiles) -> tuple[Layer, ...]:
     )
     lanes = c.beside(blocks.upper[: len(outer)]).layers
     groups = _grouped(lanes[0].upper, tiles)
-    top = _over(
+    top = in_place(
         groups.upper,
         (Merge(), "workitem", " ".join((*WAVES, "lane"))),
         (Merge(), "neighbour", "m_turn register_row"),
@@ -195,14 +194,14 @@ def held(dims: Sequence[Dim], tiles: WaveTiles) -> tuple[Layer, ...]:
     """A work item's registers of C in the order in which `computed` numbers its elements."""
     groups = _grouped(dims, tiles)
     order = ("m_group", "n_tile", "register_group", "neighbour")
-    return (_over(groups.upper, (Merge(), "neighbour", "m_turn register_row"), order=order), groups)
+    return (in_place(groups.upper, (Merge(), "neighbour", "m_turn register_row"), order=order), groups)
 
 
 def _grouped(dims: Sequence[Dim], tiles: WaveTiles) -> Layer:
     """m_tile and register, split into groups and what is in a group: turns, and neighbouring rows."""
     sizes = {"m_turn": tiles.interleave, "m_group": tiles.m_tiles // tiles.interleave}
     sizes |= {"register_row": tiles.run, "register_group": dict(dims)["register"] // tiles.run}
-    return _over(
+    return in_place(
         dims,
         (Unmerge(), "m_group m_turn", "m_tile"),
         (Unmerge(), "register_group register_row", "register"),
@@ -218,7 +217,7 @@ def _spread_operand(dims: Sequence[Dim], tiles: WaveTiles, side: Side) -> Layer:
     packs |= {"slot_outer": tiles.kpack // (k.chunks * k.slots), "k_chunk": k.chunks, "k_slot": k.slots}
     rows = _wave_sizes(tiles, side)
     order = (*WAVES, "k_outer", f"{side}_tile", "slot_outer", f"{side}_row", "k_chunk", "k_group", "k_slot")
-    return _over(
+    return in_place(
         dims,
         (Unmerge(), " ".join(packs), "k"),
         (Unmerge(), " ".join(rows), side),
@@ -250,19 +249,6 @@ def _blocks_of_c(tiles: WaveTiles) -> list[Entry]:
     along = tiles.blocks_along
     rest = OTHER[along]
     return [(Unmerge(), f"block {along}", f"{along}_row"), (PassThrough(), rest, f"{rest}_row")]
-
-
-def _over(dims: Sequence[Dim], *entries: Entry, order: Sequence[str] | None = None, **sizes: int) -> Layer:
-    """A layer in which the dims that no entry makes pass through, each in its place."""
-    made = {name for _, _, lower in entries for name in lower.split()}
-    steps: list[Entry] = [(PassThrough(), d.name, d.name) for d in dims if d.name not in made]
-    placed = sorted([*steps, *entries], key=lambda e: _place(dims, e))
-    return layer_over(dims, *placed, order=order, **sizes)
-
-
-def _place(dims: Sequence[Dim], entry: Entry) -> int:
-    names = [d.name for d in dims]
-    return min((names.index(n) for n in entry[2].split()), default=len(names))
 
 
 def _ordered(layer: Layer, names: Sequence[str]) -> Layer:

@@ -18,15 +18,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, assert_never, get_args
 
-from imbrex.index.map import Dim, Layer, Map, layer_over
-from imbrex.index.rule import Merge, PassThrough, Rule, Slice, Unmerge, Xor
+from imbrex.index.map import Dim, Entry, Layer, Map, layer_over, unchanged
+from imbrex.index.rule import Merge, PassThrough, Slice, Unmerge, Xor
 
 __all__ = ["LDS_KINDS", "LdsKind", "LdsLayout", "linear", "pack_of", "spaced", "stored"]
 
 LdsKind: TypeAlias = Literal["xor", "padded", "plain", "tiled"]
 LDS_KINDS: tuple[LdsKind, ...] = get_args(LdsKind)
-
-Entry: TypeAlias = tuple[Rule, str, str]
 
 
 WIDEST_BYTES = 16  # ds_read_b128, ds_write_b128
@@ -90,13 +88,13 @@ def spaced(dims: Sequence[Dim], rows: int, gap: int) -> tuple[Layer, ...]:
     """A tile (k, d) over a buffer [k / rows][rows * d + gap]: `gap` places stay unused after `rows` rows."""
     (_, k), (d, width) = dims
     groups, row = Dim("k_group", k // rows), Dim("k_row", rows)
-    apart = layer_over((groups, row, Dim(d, width)), (Merge(), "k", "k_group k_row"), _same(d))
+    apart = layer_over((groups, row, Dim(d, width)), (Merge(), "k", "k_group k_row"), *unchanged([d]))
     place = Dim("place", rows * width)
     below: Entry = (Unmerge(), f"k_row {d}", "place")
     sizes = {"k_row": rows, d: width}
-    joined = layer_over((groups, place), _same("k_group"), below, order=None, **sizes)
+    joined = layer_over((groups, place), *unchanged(["k_group"]), below, order=None, **sizes)
     cut: Entry = (Slice(0, place.size), "place", "place_spaced")
-    within = layer_over((groups, Dim("place_spaced", place.size + gap)), _same("k_group"), cut)
+    within = layer_over((groups, Dim("place_spaced", place.size + gap)), *unchanged(["k_group"]), cut)
     return (apart, joined, within)
 
 
@@ -124,7 +122,7 @@ def _lines(row: Dim, chunks: Dim, slot: Dim, rows: int, *steps: int) -> tuple[La
     packs: Entry = (Merge(), "k", "k_chunk slot")
     if rows == 1:
         line, pack = row, chunks
-        made = (layer_over((line, pack, slot), packs, _same(row.name)),)
+        made = (layer_over((line, pack, slot), packs, *unchanged([row.name])),)
     else:
         line, rest = Dim(f"{row.name}_line", row.size // rows), Dim(f"{row.name}_rest", rows)
         pack = Dim("pack", rows * chunks.size)
@@ -132,11 +130,12 @@ def _lines(row: Dim, chunks: Dim, slot: Dim, rows: int, *steps: int) -> tuple[La
         joined: Entry = (Unmerge(), f"{rest.name} k_chunk", "pack")
         sizes = {rest.name: rows, "k_chunk": chunks.size}
         below = (line, pack, slot)
-        made = (apart, layer_over(below, _same(line.name), joined, _same("slot"), order=None, **sizes))
+        made = (
+            apart,
+            layer_over(below, *unchanged([line.name]), joined, *unchanged(["slot"]), order=None, **sizes),
+        )
     names = f"{line.name} {pack.name}"
-    permuted = (layer_over((line, pack, slot), (Xor(step), names, names), _same("slot")) for step in steps)
+    permuted = (
+        layer_over((line, pack, slot), (Xor(step), names, names), *unchanged(["slot"])) for step in steps
+    )
     return (*made, *permuted)
-
-
-def _same(name: str) -> Entry:
-    return (PassThrough(), name, name)

@@ -15,15 +15,13 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any, TypeAlias
 
-from imbrex.index.map import Dim, Layer, layer_over
-from imbrex.index.rule import Broadcast, Fixed, Merge, Pad, PassThrough, Rule, Unmerge
+from imbrex.index.map import Dim, Entry, Layer, layer_over, unchanged
+from imbrex.index.rule import Broadcast, Fixed, Merge, Pad, PassThrough, Unmerge
 
 __all__ = ["NUMBERS", "Each", "Numbering", "Shared"]
 
 NUMBERS = ("n_tile", "g_block", "h_strip", "w_strip", "g_lane")
 STRIPS = ("n_tile", "h_strip", "w_strip")
-
-Entry = tuple[Rule, str, str]
 
 
 @dataclass(frozen=True)
@@ -78,7 +76,7 @@ class Shared:
         """Layers from (workgroup, workitem, turn, other dims but `image`) to these dims."""
         all_numbers, kept = _complete(dims, self.sizes)
         single: tuple[Entry, ...] = ((Fixed(0), "", "image"),)
-        kept = [*(e for e in kept if e[1] != "image"), *_passed(("g_block", "g_lane"))]
+        kept = [*(e for e in kept if e[1] != "image"), *unchanged(("g_block", "g_lane"))]
         merged = layer_over(all_numbers.upper, (Merge(), "strip", " ".join(STRIPS)), *kept, *single)
         more = self.shares * self.turns * self.strip_lanes - prod(self.sizes[n] for n in STRIPS)
         padded = layer_over(merged.upper, (Pad(0, more), "strip", "strip"), *kept)
@@ -95,7 +93,7 @@ class Shared:
             dims,
             (Merge(), "workgroup", "share g_block"),
             (Merge(), "workitem", "strip_lane g_lane"),
-            *_passed(inner),
+            *unchanged(inner),
         )
 
 
@@ -106,11 +104,7 @@ def _complete(dims: Sequence[Dim], sizes: Mapping[str, int]) -> tuple[Layer, lis
     """The layer that drops the numbers that these dims lack; entries for dims that are no numbers."""
     have = {d.name for d in dims}
     idle = [n for n in NUMBERS if n not in have]
-    kept = _passed([d.name for d in dims if d.name not in NUMBERS])
+    kept = unchanged([d.name for d in dims if d.name not in NUMBERS])
     entries: list[Entry] = [(Broadcast(), n, "") if n in idle else (PassThrough(), n, n) for n in NUMBERS]
     dropped: Mapping[str, Any] = {n: sizes[n] for n in idle}
     return layer_over(dims, *entries, *kept, **dropped), kept
-
-
-def _passed(names: Sequence[str]) -> list[Entry]:
-    return [(PassThrough(), n, n) for n in names]
