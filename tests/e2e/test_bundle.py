@@ -116,12 +116,13 @@ def test_the_solver_answers(case: str) -> None:
     assert ask("is_applicable", wanted, len(sizes) - 1, result=ctypes.c_int) == 0
     wanted[len(sizes) - 1] += 1
     assert ask("is_applicable", wanted, len(sizes), result=ctypes.c_int) == 0
-    tuning = ask("tuning", result=ctypes.c_char_p)
-    assert isinstance(tuning, bytes) and tuning.decode().split() == list(dict.fromkeys(kernel.tuning_texts))
+    assert ask("configuration", result=ctypes.c_char_p) == kernel.configuration.encode()
     assert ask("target", result=ctypes.c_char_p) == kernel.target.encode()
     assert ask("launch_count", result=ctypes.c_int) == len(kernel.tuning_texts) == len(kernel.grid_sizes)
     for launch in range(kernel.launches):
         assert ask("grid_size", launch) == kernel.grid_sizes[launch] >= 1
-        assert ask("block_size", launch) == getattr(kernel.tunings[launch], "block_size", 1)
+        items = ask("block_size", launch)
+        told = "one work item." if items == 1 else f"{items} work items."
+        assert f"// {kernel.grid_sizes[launch]} workgroups of {told}" in kernel.files[f"{kernel.name}.hpp"]
         workspace = ask("workspace_bytes", launch)
         assert isinstance(workspace, int) and 0 < workspace <= kernel.workspace_bytes

@@ -282,7 +282,7 @@ def test_shared_units_have_a_workspace() -> None:
     assert places is not None
     assert places.partials.buffer.elements == 14 * 128 * 64 and places.flags.buffer.elements == 14
     assert has_flags(made) and made.zeroed == {places.flags.buffer.name}
-    assert one(Gemm(300, 300, 1000, dtype="f16"), PAIRS).partials is None
+    assert one(Gemm(300, 300, 1000, dtype="f16"), PAIRS).workspace is None
 
 
 def test_it_is_the_whole_of_its_kernel() -> None:

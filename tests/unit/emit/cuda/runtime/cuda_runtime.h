@@ -22,7 +22,7 @@ struct dim3 {
   unsigned x, y, z;
   __host__ __device__ dim3(unsigned x, unsigned y = 1, unsigned z = 1) : x(x), y(y), z(z) {}
 };
-extern const __device__ dim3 threadIdx, blockIdx;
+extern const __device__ dim3 threadIdx, blockIdx, blockDim;
 
 enum cudaError_t { cudaSuccess };
 enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize };
