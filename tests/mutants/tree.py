@@ -68,6 +68,7 @@ class Tree:
         set_here = {
             "PYTHONPATH": os.pathsep.join(paths),
             "PYTHONHASHSEED": "0",
+            "PYTHONDONTWRITEBYTECODE": "1",  # a mutant may have the size and the second of what it came from
             "TMPDIR": str(self.temporary),
         }
         output, started = self.temporary / "output.txt", time.monotonic()
