@@ -21,6 +21,7 @@ from triton.tools.tensor_descriptor import TensorDescriptor  # pyright: ignore
 from imbrex.bench.gpu.replay import Replay, recorded, replay_contest
 from imbrex.bench.gpu.triton_peer import kernels
 from imbrex.bench.gpu.triton_peer.configs import Config, configs
+from imbrex.chip import VECTOR_BYTES
 
 __all__ = ["Sides", "best", "calls", "measured"]
 
@@ -31,7 +32,6 @@ KERNELS: dict[str, Any] = {
     "pointers": kernels.pointers,
 }
 GROUP = 8
-VECTOR_BYTES = 16
 SECONDS = 0.05
 """Time of the rounds of all configurations together; there are a few rounds at least."""
 REFUSALS = (
