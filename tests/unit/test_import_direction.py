@@ -16,8 +16,8 @@ PACKAGE = Path(__file__).resolve().parents[2] / "src" / "imbrex"
 
 ORDER = (
     "version", "diagnostic", "numeral", "limit", "symbol", "dtype", "chip", "index", "problem", "view",
-    "config", "ir", "lower", "emit", "build", "cdna", "run", "verify", "algorithm", "pipeline",
-    "kernel", "function", "bench", "cli", "__main__", "__init__",
+    "config", "ir", "lower", "emit", "build", "cdna", "run", "database", "verify", "algorithm",
+    "pipeline", "kernel", "function", "bench", "cli", "__main__", "__init__",
 )  # fmt: skip
 
 # What these may import of the package, where that is less than all that stands before them.
@@ -27,6 +27,7 @@ NARROWER = {
     "chip": {"diagnostic", "numeral", "dtype"},
     "view": {"diagnostic", "numeral", "chip", "index"},
     "cdna": {"diagnostic", "chip", "build"},
+    "database": {"version", "diagnostic", "numeral", "limit", "dtype", "chip", "problem", "build", "run"},
 }
 NUMPY_ONLY = {"index"}
 XDSL_ONLY_IN = "ir"

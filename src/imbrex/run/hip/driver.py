@@ -17,7 +17,7 @@ from imbrex.build.cache import entry_bytes
 from imbrex.diagnostic import Diagnostic
 from imbrex.run.answer import done
 
-__all__ = ["functions", "gpu_name", "require_gpu", "rocm_here", "using_device"]
+__all__ = ["functions", "gpu_name", "gpu_properties", "require_gpu", "rocm_here", "using_device"]
 
 _HINT = "--emulate (in Python emulate=True) runs the same schedule on this CPU"
 _MEND = "on a machine with ROCm, pip install 'imbrex[hip]' adds hip-python"
@@ -54,14 +54,19 @@ def rocm_here() -> Any:
 
 def gpu_name(hip: Any) -> str:
     """The current GPU's chip, such as `gfx942`, without its features."""
+    name = gpu_properties(hip).gcnArchName
+    return (name.decode() if isinstance(name, bytes) else str(name)).partition(":")[0]
+
+
+def gpu_properties(hip: Any) -> Any:
+    """What the driver says of the current GPU."""
     device = _current_device(hip)
     try:
         (properties,) = done(hip.hipGetDeviceProperties(device), "asking the GPU")
     except TypeError:  # in older versions the caller brings the structure
         properties = hip.hipDeviceProp_t()
         done(hip.hipGetDeviceProperties(properties, device), "asking the GPU")
-    name = properties.gcnArchName
-    return (name.decode() if isinstance(name, bytes) else str(name)).partition(":")[0]
+    return properties
 
 
 def _current_device(hip: Any) -> int:
