@@ -6,10 +6,11 @@ from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from imbrex.algorithm import Request, configured, to_product, word_in_ir
 from imbrex.build.amd.lds import LdsCost
 from imbrex.chip import CPU_ISAS, GPU_TARGETS, WAVES, Target, gpus
 from imbrex.config.configuration import Configuration
+from imbrex.config.configured import configured
+from imbrex.config.request import Request
 from imbrex.config.tuned_product import WARPGROUP_KINDS
 from imbrex.config.tuning import Tuning
 from imbrex.diagnostic import Diagnostic
@@ -23,6 +24,7 @@ from imbrex.ir.passes.affix_tuning import affixed
 from imbrex.ir.passes.blockwise_to_threadwise import BlockwiseToThreadwise
 from imbrex.ir.passes.gridwise_to_blockwise import GridwiseToBlockwise
 from imbrex.ir.source import InvalidOp, PassFault
+from imbrex.ir.to_product import to_product, word_in_ir
 from imbrex.lower.build import program
 from imbrex.lower.lds_traffic import lds_traffic
 from imbrex.lower.stmt import Buffer, Kernel, Program, ZeroFill

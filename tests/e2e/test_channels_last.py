@@ -13,8 +13,8 @@ from tests.e2e.many import Case, wrong
 
 import imbrex
 from imbrex import Conv2d, Diagnostic
-from imbrex.algorithm import algorithm_of
 from imbrex.chip import GPU_TARGETS
+from imbrex.config.algorithm.choice import algorithm_of
 from imbrex.pipeline import Request
 
 SHAPES = {

@@ -11,8 +11,8 @@ import pytest
 from tests.e2e.many import Case, wrong
 
 from imbrex import Conv2d, Diagnostic
-from imbrex.algorithm import algorithm_of
 from imbrex.chip import GPU_TARGETS
+from imbrex.config.algorithm.choice import algorithm_of
 from imbrex.pipeline import Request
 
 NHWC = " -I NHWC -f KYXC -O NHWK"

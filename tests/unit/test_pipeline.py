@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from imbrex.algorithm import algorithm_of, schedule_of
 from imbrex.chip import CPU_ISAS, GPU_TARGETS, Target
 from imbrex.config import tuning as tunings
+from imbrex.config.algorithm.choice import algorithm_of
+from imbrex.config.configured import schedule_of
 from imbrex.config.tiles import AUTO, DATA_PARALLEL, TileSchedule
 from imbrex.diagnostic import Diagnostic
 from imbrex.lower.build import program

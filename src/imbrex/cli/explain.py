@@ -10,7 +10,6 @@ from typing import Any
 
 import click
 
-from imbrex.algorithm import algorithm_of
 from imbrex.chip import Target, target
 from imbrex.cli.guard import FAILED
 from imbrex.cli.meaning import executed, small
@@ -21,6 +20,7 @@ from imbrex.cli.table import print_table
 from imbrex.cli.text import bytes_text, facts, flops_text, json_text, seconds_text
 from imbrex.config import configuration, tiles
 from imbrex.config import tuning as tunings
+from imbrex.config.algorithm.choice import algorithm_of
 from imbrex.diagnostic import Diagnostic
 from imbrex.ir.printed import print_module
 from imbrex.kernel import CPU, Goal, default_name, targets

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from imbrex.algorithm import untuned
 from imbrex.chip import GpuTarget, Target
 from imbrex.config import choose, legal
 from imbrex.config import tuning as tunings
 from imbrex.config.configuration import Configuration
+from imbrex.config.configured import outlined
 from imbrex.config.context import GemmContext
 from imbrex.config.cpu.plan import CpuPlan, CpuTuning
 from imbrex.config.tiles import DATA_PARALLEL
@@ -25,10 +25,13 @@ from imbrex.diagnostic import Diagnostic
 from imbrex.index import query
 from imbrex.index.map import Dim, Map, identity
 from imbrex.ir.chain import map_of, names_of
+from imbrex.ir.dialect import context
+from imbrex.ir.from_problem import problem_module
 from imbrex.ir.ops.grid import GridwiseGemmOp, LaunchOp
 from imbrex.ir.ops.standard import ModuleOp, Operation
 from imbrex.ir.passes.affix_tuning import gemm_context, products_of
 from imbrex.ir.shape import shape_of
+from imbrex.ir.to_product import to_product, word_in_ir
 from imbrex.lower.build import program
 from imbrex.lower.pipeline_text import described
 from imbrex.pipeline import Request, configuration_of, levels, telling
@@ -131,7 +134,7 @@ def products(request: Request) -> list[Product]:
     product that cannot have it has the reasons.  All else is what the passes make of the request.
     """
     with telling():
-        _, module = untuned(request)
+        module = _untuned(request)
         found = [_product(op, request) for op in products_of(module)]
     if any(product.reasons for product in found):
         return found
@@ -141,6 +144,15 @@ def products(request: Request) -> list[Product]:
         if not found:
             raise
         return [replace(product, tuning=None, reasons=(error.message,)) for product in found]
+
+
+def _untuned(request: Request) -> ModuleOp:
+    """The module in which products have no tunings yet."""
+    of = outlined(request)
+    module = problem_module(request.problem, request.name, word_in_ir(of))
+    for step in to_product(of, request.machine, request.tuning):
+        step.apply(context(), module)
+    return module
 
 
 def _launched(found: list[Product], request: Request, configuration: Configuration) -> list[Product]:

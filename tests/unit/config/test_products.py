@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 from tests.unit.ir.launches import filled_elements, launches_of, moved_bytes
 
-from imbrex.algorithm.passes import to_product
 from imbrex.chip import CPU_ISAS, GPU_TARGETS
 from imbrex.config import tuning
 from imbrex.config.algorithm.choice import algorithm_of
@@ -28,6 +27,7 @@ from imbrex.ir.from_problem import problem_module
 from imbrex.ir.ops.grid import GridwiseGemmOp
 from imbrex.ir.ops.standard import Operation
 from imbrex.ir.passes.affix_tuning import gemm_context
+from imbrex.ir.to_product import to_product
 from imbrex.problem import Conv2d, Gemm
 
 HOPPER, AMD, CPU = GPU_TARGETS["sm_90a"], GPU_TARGETS["gfx942"], CPU_ISAS["avx2"]

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from imbrex.algorithm import algorithm_of
 from imbrex.chip import GPU_TARGETS
 from imbrex.config import tuning
+from imbrex.config.algorithm.choice import algorithm_of
 from imbrex.diagnostic import Diagnostic
 from imbrex.ir.from_problem import problem_module
 from imbrex.ir.printed import print_module

@@ -16,7 +16,7 @@ from imbrex.config.algorithm.depthwise import strips_shape
 from imbrex.config.algorithm.form import GemmForm
 from imbrex.config.algorithm.phases import are_apart
 from imbrex.config.algorithm.pointwise import pointwise_of
-from imbrex.config.algorithm.product import End, Lanes, Launch, Product, Products, product_of, reached
+from imbrex.config.algorithm.product import End, Lanes, Launch, Products, product_of, reached
 from imbrex.config.algorithm.task import ConvTask, Role
 from imbrex.config.algorithm.windows import best_of, weights_of, windows_of
 from imbrex.config.halo.lines import WindowTuning
@@ -126,8 +126,8 @@ def _halo_weight(of: Arranged, given: Tuning | None) -> Products:
     made = _made(of, (whole,), own={"filter": ()})
     sums, stored = task.dtype.accumulator.bytes, task.stored.bytes
     added = Launch((End(total.read, sums), End(total.written, stored)))
-    products = tuple(replace(p, tuning=chosen) for p in made.products)
-    return replace(made, products=products, launches=(*made.launches, added))
+    products = tuple(replace(p, tuning=chosen, stored=task.dtype.accumulator) for p in made.products)
+    return replace(made, products=products, after=(*made.after, added))
 
 
 def _apart(of: Arranged, task: ConvTask, views: Sequence[GemmView]) -> Products:
@@ -148,8 +148,8 @@ def _made(
     """Products of the views.  own: arrays in place of which there are workspaces."""
     task, copied = of.task, own or {}
     below = [() if role in copied else task.layers(role) for role in OPERANDS[task.direction]]
-    products: tuple[Product, ...] = tuple(product_of(view, below, task.dtype) for view in views)
-    return Products(products, (*of.before, *of.after), filled)
+    products = tuple(product_of(view, below, task.dtype, task.stored) for view in views)
+    return Products(products, of.before, of.after, filled)
 
 
 def _elements(task: ConvTask) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from imbrex.config.algorithm.aligned import OPERANDS, aligned_operands_of, matrix_dims
@@ -26,7 +26,8 @@ Matrices: TypeAlias = Mapping[Operand, tuple[Dim, ...]]
 def direct_products(problem: Gemm) -> Products:
     """One product of the arrays as they are."""
     below = _below(problem)
-    return Products((product_of(_view(matrix_dims(problem)), [below[r] for r in OPERANDS], problem.dtype),))
+    layers = [below[role] for role in OPERANDS]
+    return Products((_product(problem, _view(matrix_dims(problem)), layers),))
 
 
 def aligned_products(problem: Gemm) -> Products:
@@ -44,7 +45,7 @@ def aligned_products(problem: Gemm) -> Products:
     grown = {role: overhang(seen[role], **rounded) for role in OPERANDS}
     whole: Matrices = {role: grown[role][0].upper if grown[role] else seen[role] for role in OPERANDS}
     layers = [(*grown[role], *under[role]) for role in OPERANDS]
-    return Products((product_of(_view(whole), layers, problem.dtype),), (Launch(tuple(ends)),))
+    return Products((_product(problem, _view(whole), layers),), (Launch(tuple(ends)),))
 
 
 def data_tiled_products(problem: Gemm, name: str) -> Products:
@@ -59,7 +60,12 @@ def data_tiled_products(problem: Gemm, name: str) -> Products:
         moved = tiled.items(role, (sums if is_finished else stored[role]).bytes).map
         plain_end = End(reached(moved.then(tiled.placed(role)), below[role]), stored[role].bytes)
         launches.append(Launch((plain_end, End(moved, packed[role].bytes))))
-    return Products((Product(tiled.gemm, dtype, data_tiled_tuning(tiled.kernel)),), tuple(launches))
+    product = Product(tiled.gemm, dtype, sums, data_tiled_tuning(tiled.kernel))
+    return Products((product,), tuple(launches[:2]), tuple(launches[2:]))
+
+
+def _product(problem: Gemm, view: GemmView, layers: Sequence[tuple[Layer, ...]]) -> Product:
+    return product_of(view, layers, problem.dtype, problem.element("c"))
 
 
 def _view(dims: Matrices) -> GemmView:

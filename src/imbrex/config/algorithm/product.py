@@ -1,7 +1,8 @@
 """Products: what an algorithm makes of a problem, before any tuning is chosen.
 
-    launches    copies, each end a map down to memory; memory is read, or written, once
+    before      copies that products read, each end a map down to memory; memory is read, or written, once
     products    the GEMMs, their operands as maps down to memory, and what a tuning may know of each
+    after       what puts results where they belong
     filled      elements of the result that are zero before
 
 Law: the compiler's passes yield the same products, launches and zeros, so that a model that asks these values
@@ -56,7 +57,8 @@ class Launch:
 
 @dataclass(frozen=True)
 class Product:
-    """A GEMM.  view: down to memory.  tuning: the one that its operands are laid out for.
+    """A GEMM.  view: down to memory.  stored: elements of C.  tuning: the one that its operands are laid out
+    for.
 
     phases: the phase of each of the equal parts of K, of products of several.  lengths: of a part, what batch
     after batch has of it; see `view.conv.phase_tiles`.
@@ -64,6 +66,7 @@ class Product:
 
     view: GemmView
     dtype: DType
+    stored: DType
     tuning: Tuning | None = None
     phases: tuple[int, ...] = ()
     lengths: tuple[int, ...] = ()
@@ -80,8 +83,14 @@ class Products:
     """All that an algorithm makes of a problem for matrix products."""
 
     products: tuple[Product, ...]
-    launches: tuple[Launch, ...] = ()
+    before: tuple[Launch, ...] = ()
+    after: tuple[Launch, ...] = ()
     filled: int = 0
+
+    @property
+    def launches(self) -> tuple[Launch, ...]:
+        """All of both sides."""
+        return *self.before, *self.after
 
     @property
     def moved_bytes(self) -> int:
@@ -96,10 +105,10 @@ class Lanes:
     shape: Shape
 
 
-def product_of(view: GemmView, below: Sequence[tuple[Layer, ...]], dtype: DType) -> Product:
+def product_of(view: GemmView, below: Sequence[tuple[Layer, ...]], dtype: DType, stored: DType) -> Product:
     """The product of a view of arrays, each of them with these layers down to memory."""
     a, b, c = (reached(m, layers) for m, layers in zip((view.a, view.b, view.c), below, strict=True))
-    return Product(GemmView(a, b, c, view.phases), dtype)
+    return Product(GemmView(a, b, c, view.phases), dtype, stored)
 
 
 def reached(map: Map, below: tuple[Layer, ...]) -> Map:

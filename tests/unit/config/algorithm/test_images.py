@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from imbrex import Diagnostic
-from imbrex.algorithm import algorithm_of
 from imbrex.chip import GPU_TARGETS
+from imbrex.config.algorithm.choice import algorithm_of
 from imbrex.ir.ops.grid import LaunchOp
 from imbrex.ir.ops.memory import FillOp
 from imbrex.pipeline import Request, levels

@@ -7,9 +7,9 @@ from dataclasses import fields
 import pytest
 from tests.unit.emit.emulate.hopper_cases import CASES
 
-from imbrex.algorithm import configured
 from imbrex.chip import GPU_TARGETS
 from imbrex.config import tuning as tunings
+from imbrex.config.configured import configured
 from imbrex.config.halo.lines import LinesTuning
 from imbrex.config.halo.plan import HaloTuning
 from imbrex.config.halo_weight.plan import HaloWeightTuning

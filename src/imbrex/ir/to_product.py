@@ -5,7 +5,7 @@ from __future__ import annotations
 from imbrex.chip import Target
 from imbrex.config import tuning
 from imbrex.config.algorithm.table import row_of
-from imbrex.config.configuration import Configuration
+from imbrex.config.configuration import DIRECT, Configuration
 from imbrex.config.products import form_of
 from imbrex.config.tuning import Tuning
 from imbrex.ir.passes import Pass, pass_factory
@@ -16,7 +16,7 @@ from imbrex.ir.passes.halo import Halo
 from imbrex.ir.passes.merge_groups import MergeGroups
 from imbrex.ir.passes.unfold import UnfoldContiguous
 
-__all__ = ["to_product"]
+__all__ = ["to_product", "word_in_ir"]
 
 
 def to_product(
@@ -30,6 +30,11 @@ def to_product(
     row = row_of(configuration.algorithm)
     assert row is not None, configuration
     return *(_made(name, configuration, machine, given) for name in row.passes), UnfoldContiguous()
+
+
+def word_in_ir(configuration: Configuration) -> str | None:
+    """The algorithm as the module of a problem asks for it."""
+    return None if configuration.algorithm == DIRECT else configuration.algorithm
 
 
 def _made(name: str, of: Configuration, machine: Target, given: Tuning | None) -> Pass:

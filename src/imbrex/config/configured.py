@@ -1,0 +1,97 @@
+"""The configuration of a request: the one that is given, or the one that the models choose, once.
+
+Law: `configured` is the only place where something is chosen; whoever lowers takes all of it from the result.
+No pass runs: what an algorithm makes of a problem is known as values (`products`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from imbrex.config import overlap, tuned_product
+from imbrex.config.algorithm.choice import algorithm_of
+from imbrex.config.algorithm.product import Lanes, Product, Products
+from imbrex.config.algorithm.table import row_of
+from imbrex.config.choose import Family, family_of
+from imbrex.config.configuration import Configuration, TunedProduct
+from imbrex.config.fitting import expect_fitting
+from imbrex.config.outline import outline
+from imbrex.config.products import products
+from imbrex.config.request import Request
+from imbrex.config.tiles import AUTO, DATA_PARALLEL, Auto, TileSchedule
+from imbrex.problem.operand import expect_addressable
+
+__all__ = ["configured", "family", "is_in_place", "outlined", "schedule_of", "with_overlap"]
+
+
+def configured(request: Request) -> Configuration:
+    """The configuration that a request gives, or what is chosen within what it asks for.
+
+    A Diagnostic where an algorithm, a tuning or a schedule that it asks for does not serve.
+    """
+    found = outlined(request)
+    if request.config is not None:
+        algorithm_of(replace(request, config=None, algorithm=request.config.algorithm))
+        expect_fitting(request.config, request)
+        return found
+    made = products(request.problem, found, request.machine, request.tuning)
+    if isinstance(made, Lanes):
+        return found
+    chosen = tuple(_chosen(product, request) for product in made.products)
+    return replace(found, in_place=is_in_place(found, made), products=with_overlap(chosen, made, request))
+
+
+def outlined(request: Request) -> Configuration:
+    """The configuration that a request gives, or the one that is chosen without its products."""
+    expect_addressable(request.problem.operands)
+    return request.config or outline(request, algorithm_of(request))
+
+
+def schedule_of(request: Request) -> TileSchedule | Auto:
+    """The schedule that is asked for.  Where none is: the model's on Hopper unless a tuning is given; else
+    data_parallel.
+    """
+    if request.schedule is not None:
+        return request.schedule
+    return AUTO if request.machine.multiprocessor and request.tuning is None else DATA_PARALLEL
+
+
+def family(product: Product, request: Request) -> Family:
+    """What a product is served by; warpgroups store elements of two and of four bytes."""
+    found = family_of(product.context, request.machine)
+    return "general" if found == "warpgroup" and product.stored.bytes == 1 else found
+
+
+def is_in_place(of: Configuration, made: Products) -> bool:
+    """Does backward weight by halo read its arrays where they are?"""
+    row = row_of(of.algorithm)
+    is_halo = row is not None and "halo" in row.passes
+    return is_halo and not made.before and any(_sums_pixels(product) for product in made.products)
+
+
+def with_overlap(
+    chosen: tuple[TunedProduct, ...], made: Products, request: Request
+) -> tuple[TunedProduct, ...]:
+    """With the word whether each may begin before the launch ahead has ended."""
+    if not request.machine.overlaps_launches:
+        return chosen
+    is_alone = not made.before and not made.filled
+    told = list[TunedProduct]()
+    for place, (tuned, product) in enumerate(zip(chosen, made.products, strict=True)):
+        if tuned.tuning.kind not in tuned_product.WARPGROUP_KINDS:
+            told.append(tuned)
+        elif is_alone and place == 0:
+            told.append(replace(tuned, is_early=overlap.of_first(tuned, request.problem)))
+        else:
+            told.append(replace(tuned, is_early=overlap.behind_launch(tuned, product.context)))
+    return tuple(told)
+
+
+def _chosen(product: Product, request: Request) -> TunedProduct:
+    given = request.tuning or product.tuning
+    wanted, schedule = family(product, request), schedule_of(request)
+    return tuned_product.chosen(product.context, request.machine, wanted, given, schedule)
+
+
+def _sums_pixels(product: Product) -> bool:
+    return product.tuning is not None and product.tuning.kind == "halo_weight"
