@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from imbrex.chip import Target, target
+from imbrex.cli.candidates import candidates_json, print_candidates
 from imbrex.cli.guard import FAILED
 from imbrex.cli.meaning import executed, small
 from imbrex.cli.options import Choices, choices, format_option, sources
@@ -25,6 +26,7 @@ from imbrex.diagnostic import Diagnostic
 from imbrex.ir.printed import print_module
 from imbrex.kernel import CPU, Goal, default_name, targets
 from imbrex.kernel.algorithm import expected_algorithm
+from imbrex.numeral import MOST
 from imbrex.pipeline import Request, configuration_of, levels, machine_for
 from imbrex.problem import Operand, Problem, problem_text
 from imbrex.run.machine import machine
@@ -55,8 +57,17 @@ class Explain(click.Command):
 @click.option("--levels", "with_levels", is_flag=True, help="Print the IR at every level.")
 @click.option("--compact", is_flag=True, help="The IR with short transforms: 0: merge(1: c, 2: y), gemmK.")
 @click.option("--meaning", is_flag=True, help="Execute a small problem at every level and compare.")
+@click.option(
+    "--configs", type=click.IntRange(1, MOST), metavar="N", help="The N configurations that cost least."
+)
 def command(
-    chosen: Choices, sources: tuple[str, ...], form: str, with_levels: bool, compact: bool, meaning: bool
+    chosen: Choices,
+    sources: tuple[str, ...],
+    form: str,
+    with_levels: bool,
+    compact: bool,
+    meaning: bool,
+    configs: int | None,
 ) -> int:
     """Show how each problem becomes matrix products: every operand's map with its simplified address, guards
     and vector widths; the tuning, what follows from it, or why it is refused.
@@ -70,7 +81,11 @@ def command(
     told: list[dict[str, Any]] = []
     for asked in chosen.problems(sources):
         request = request_of(chosen, asked)
-        if with_levels:
+        if configs is not None and form == "json":
+            told.append(candidates_json(request, configs))
+        elif configs is not None:
+            print_candidates(request, configs)
+        elif with_levels:
             _print_levels(request, compact)
         elif meaning:
             code |= _print_meaning(chosen, asked, request)

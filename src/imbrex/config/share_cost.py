@@ -17,9 +17,10 @@ need not be enough of them for everybody.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import product
 from math import inf
 
 from imbrex.chip import CpuTarget, GpuTarget, Target
@@ -31,11 +32,11 @@ from imbrex.config.general.plan import GeneralTuning
 from imbrex.config.legal import check
 from imbrex.config.tiles import DATA_PARALLEL, TileSchedule, resident
 from imbrex.config.tuning import Tuning
-from imbrex.config.xdlops.cost import RATES, wave_cycles
+from imbrex.config.xdlops.cost import RATES, step_cycles
 from imbrex.config.xdlops.plan import XdlopsTuning
 from imbrex.view.work.streamk import MODES, Plan, Tiles
 
-__all__ = ["MARGIN", "Offer", "best", "margin", "offers", "tuning_for"]
+__all__ = ["MARGIN", "Offer", "best", "every", "margin", "offers", "tuning_for"]
 
 MARGIN = 0.08
 """What a schedule must save before anything but data_parallel is chosen: where it should save 9 %, it was
@@ -103,6 +104,16 @@ def offers(context: GemmContext, machine: Target, family: Family, given: Tuning 
             tried = [_offer(s, t, context, machine) for t in tunings for s in schedules]
             found += [min(tried, key=lambda offer: offer.cost)] if tried else []
     return [first, *sorted(found, key=lambda offer: offer.cost)]
+
+
+def every(context: GemmContext, machine: Target, family: Family) -> Iterator[Offer]:
+    """All legal tunings one workgroup a tile, and those that are looked at for sharing under every mode."""
+    for tuning in candidates(context, machine, family):
+        if not check(tuning, context, machine):
+            yield _offer(DATA_PARALLEL, tuning, context, machine)
+    if resident(machine) > 1:
+        for mode, tuning in product(MODES[1:], _considered(context, machine, family)):
+            yield from (_offer(TileSchedule(mode, n), tuning, context, machine) for n in _counts(machine))
 
 
 def best(context: GemmContext, machine: Target, family: Family, given: Tuning | None = None) -> Offer:
@@ -184,10 +195,8 @@ def _steps(tuning: Tuning, context: GemmContext, machine: Target) -> Steps:
         case XdlopsTuning(), GpuTarget():
             wave = tuning.plan(context, machine)
             tiles = Tiles(wave.grid_size, 1, wave.k_iterations)
-            rounds = max(1.0, wave.grid_size / machine.compute_units)
-            whole = wave_cycles(wave) / rounds - RATES.start
             m, n, _ = tuning.tile
-            return Steps(tiles, whole / tiles.k, RATES.start, m * n * size)
+            return Steps(tiles, *step_cycles(wave), m * n * size)
         case GeneralTuning(), GpuTarget():
             m, n, k = tuning.tile
             grid = context.g * -(-context.m // m) * -(-context.n // n)

@@ -25,7 +25,7 @@ from imbrex.config.xdlops.plan import XdlopsTuning
 from imbrex.diagnostic import Diagnostic
 from imbrex.view.work.workgroup import Order
 
-__all__ = ["WARPGROUP_KINDS", "chosen", "expect_served"]
+__all__ = ["WARPGROUP_KINDS", "chosen", "expect_served", "of_offer"]
 
 WARPGROUP_KINDS: Final = ("warpgroup", "halo", "lines", "halo_weight")
 """Kinds of tunings whose products warpgroups multiply."""
@@ -41,6 +41,12 @@ def chosen(
         choose.require(given, context, machine)
     tuning, shared = _scheduled(context, machine, family, given, schedule)
     return TunedProduct(tuning, _resolved(tuning, shared, machine))
+
+
+def of_offer(offer: share_cost.Offer, context: GemmContext, machine: Target) -> TunedProduct:
+    """An offer's tuning and schedule, with an order of tiles where one is worth it."""
+    schedule = ordered(offer.schedule, offer.tuning, context, machine)
+    return TunedProduct(offer.tuning, _resolved(offer.tuning, schedule, machine))
 
 
 def expect_served(product: TunedProduct, context: GemmContext, machine: Target) -> None:

@@ -6,7 +6,7 @@ from math import inf
 from typing import Final
 
 from imbrex.chip import GpuTarget
-from imbrex.config.algorithm.product import Lanes, Product
+from imbrex.config.algorithm.product import Lanes, Product, Products
 from imbrex.config.channel_cost import channel_cycles
 from imbrex.config.halo.choice import window_cycles
 from imbrex.config.halo.lines import WindowTuning
@@ -19,7 +19,7 @@ from imbrex.config.warpgroup import choice as warpgroup_choice
 from imbrex.config.warpgroup.cost import copy_cycles
 from imbrex.problem import Conv2d, Problem
 
-__all__ = ["cycles"]
+__all__ = ["beside", "cycles"]
 
 WHOLE_ROWS: Final = 0.9
 """What rows of shared memory that end with an image save: 12 to 20 % were seen on an H200."""
@@ -34,10 +34,20 @@ def cycles(request: Request, algorithm: str | None) -> float:
     assert isinstance(machine, GpuTarget), machine
     if isinstance(made, Lanes):
         return channel_cycles(made.shape, machine)
-    moving = copy_cycles(made.moved_bytes + made.filled * request.problem.dtype.bytes, len(made.launches))
     whole = WHOLE_ROWS if (algorithm or "").startswith("whole_images") else 1.0
+    multiplied = sum(_product_cycles(product, machine) for product in made.products)
+    return beside(request, algorithm, made) + whole * multiplied
+
+
+def beside(request: Request, algorithm: str | None, made: Products) -> float:
+    """Cycles besides the products: of copies, zeros, and elements that are written apart; 0 where no model
+    knows them.
+    """
+    if not request.machine.has_warpgroups:
+        return 0.0
+    moved = made.moved_bytes + made.filled * request.problem.dtype.bytes
     scattered = copy_cycles(_scattered_bytes(request.problem, algorithm), 0)
-    return moving + scattered + whole * sum(_product_cycles(product, machine) for product in made.products)
+    return copy_cycles(moved, len(made.launches)) + scattered
 
 
 def _scattered_bytes(problem: Problem, algorithm: str | None) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
 
@@ -12,10 +13,11 @@ from imbrex.config.halo.lines import WindowTuning
 from imbrex.config.halo_weight.choice import WeightWindows
 from imbrex.config.halo_weight.plan import HaloWeightTuning
 from imbrex.config.tuning import Tuning
+from imbrex.diagnostic import Diagnostic
 from imbrex.view.conv.group_merge import GroupMerge
 from imbrex.view.conv.implicit_gemm import Convolution
 
-__all__ = ["best_of", "groups_of", "reads_planes", "refused", "weights_of", "windows_of"]
+__all__ = ["best_of", "groups_of", "priced_of", "reads_planes", "refused", "weights_of", "windows_of"]
 
 
 @lru_cache(maxsize=256)
@@ -58,6 +60,14 @@ def best_of(task: ConvTask, merged: int = 1) -> WindowTuning | HaloWeightTuning 
     """The fastest tuning by the model, of so many groups as one; a reason where none is legal."""
     windows = (weights_of if task.is_backward_weight else windows_of)(task, merged)
     return windows if isinstance(windows, str) else windows.best()
+
+
+def priced_of(task: ConvTask, merged: int = 1) -> Mapping[WindowTuning | HaloWeightTuning, float]:
+    """Cycles of every legal tuning, of so many groups as one; a Diagnostic where there is none."""
+    windows = (weights_of if task.is_backward_weight else windows_of)(task, merged)
+    if isinstance(windows, str):
+        raise Diagnostic(f"windows do not come into shared memory once: {windows}")
+    return windows.priced
 
 
 def groups_of(given: WindowTuning | HaloWeightTuning, task: ConvTask) -> int:

@@ -22,7 +22,7 @@ from imbrex.config.share_cost import Offer
 from imbrex.config.tiles import DATA_PARALLEL, TileSchedule
 from imbrex.view.work.streamk import Tiles
 
-__all__ = ["MARGIN", "PARTS", "offers", "scheduled", "taken"]
+__all__ = ["MARGIN", "PARTS", "every", "offers", "scheduled", "taken"]
 
 MARGIN: Final = 0.08
 NEAR: Final = 0.05
@@ -46,6 +46,14 @@ def scheduled(
 def taken(found: Sequence[Offer]) -> Offer:
     """The first, data_parallel, unless another one saves MARGIN."""
     return next((o for o in found[1:] if o.cost <= found[0].cost * (1 - MARGIN)), found[0])
+
+
+def every(context: GemmContext, machine: GpuTarget) -> Iterator[Offer]:
+    """All legal tunings one workgroup a tile, and under every way to share tiles."""
+    for tuning in HOPPER_SPACE:
+        if not check(tuning, context, machine):
+            yield _offer(tuning, 1, context, machine)
+    yield from _shared(context, machine, None)
 
 
 @lru_cache(maxsize=256)

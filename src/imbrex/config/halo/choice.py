@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -65,11 +65,15 @@ class Windows:
             return f"{self.whole.channels} channels are not a multiple of 16 bytes"
         if self.whole.groups > 1 and channels_of(self.whole, self.dtype) != self.whole.channels:
             return f"{self.whole.channels} channels of a group are not whole rows of shared memory"
-        found: dict[WindowTuning, float] = {tuning: halo_cycles(plan) for tuning, plan in self.by_rasters()}
-        found |= {tuning: line_cycles(plan) for tuning, plan in self.by_lines()}
-        if not found:
+        if not self.priced:
             return self._why_none()
-        return min(found, key=lambda tuning: found[tuning])
+        return min(self.priced, key=lambda tuning: self.priced[tuning])
+
+    @cached_property
+    def priced(self) -> Mapping[WindowTuning, float]:
+        """Cycles of legal tunings, as the model says."""
+        found: dict[WindowTuning, float] = {tuning: halo_cycles(plan) for tuning, plan in self.by_rasters()}
+        return found | {tuning: line_cycles(plan) for tuning, plan in self.by_lines()}
 
     def by_lines(self) -> Iterator[tuple[LinesTuning, LinesPlan]]:
         """The legal tunings line by line."""

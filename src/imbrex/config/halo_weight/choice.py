@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import gcd, inf, prod
@@ -105,12 +105,12 @@ class WeightWindows:
         """The fastest by the model; a reason where none is legal."""
         if isinstance(self.pixels, str):
             return self.pixels
-        if not self._priced:
+        if not self.priced:
             return "no step of it fits in shared memory and registers"
-        return min(self._priced, key=lambda tuning: self._priced[tuning])
+        return min(self.priced, key=lambda tuning: self.priced[tuning])
 
     @cached_property
-    def _priced(self) -> dict[HaloWeightTuning, float]:
+    def priced(self) -> Mapping[HaloWeightTuning, float]:
         """Cycles of legal tunings, as the model says."""
         if isinstance(self.pixels, str):
             return {}
@@ -126,8 +126,8 @@ class WeightWindows:
         )
         copied = replace(self, conv=replace(self.conv, input=read, output=written))
         moved = 2 * self.dtype.bytes * (prod(d.size for d in read) + prod(d.size for d in written))
-        most = min(copied._priced.values(), default=inf) + copy_cycles(moved, 1)
-        return min(self._priced.values(), default=inf) < most
+        most = min(copied.priced.values(), default=inf) + copy_cycles(moved, 1)
+        return min(self.priced.values(), default=inf) < most
 
     def reads_planes(self, tuning: HaloWeightTuning) -> bool:
         """Are the stages of a tuning whole rows of shared memory, of planes that serve?"""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import product
 from typing import Final, TypeAlias
 
 from imbrex.chip import GpuTarget
@@ -19,7 +20,7 @@ from imbrex.config.warpgroup.space import warpgroup_space
 from imbrex.diagnostic import Diagnostic
 from imbrex.view.work.streamk import WORDS, Mode, even_pieces
 
-__all__ = ["MARGIN", "best_schedule", "best_tuning", "offers", "scheduled", "taken"]
+__all__ = ["MARGIN", "best_schedule", "best_tuning", "every", "offers", "scheduled", "taken"]
 
 MARGIN: Final = 0.03
 """What a schedule must save before anything but data_parallel is chosen."""
@@ -102,15 +103,29 @@ def _offers(
 ) -> Sequence[Offer]:
     """elements: of the arrays, of which contexts that are equal may have other numbers."""
     found: list[Offer] = []
-    every = _priced(context, machine, given)
-    for mode in WORDS if context.phases == 1 else WORDS[:1]:
-        best = _best([(priced, schedule) for priced in every for schedule in _counted(mode, priced)])
+    priced = _priced(context, machine, given)
+    for mode in _modes(context):
+        best = _best([(one, schedule) for one in priced for schedule in _counted(mode, one)])
         if best is not None:
-            priced, schedule = best
-            cost = priced.cost(schedule)
-            numbers = (cost.clusters, cost.longest, cost.parts, cost.fix_up, cost.cycles)
-            found.append(Offer(schedule, priced.plan.tuning, cost.tiles, *numbers))
+            found.append(_offer(*best))
     return [*found[:1], *sorted(found[1:], key=lambda offer: offer.cost)]
+
+
+def every(context: GemmContext, machine: GpuTarget) -> Iterator[Offer]:
+    """All legal tunings under all schedules that they serve."""
+    for priced, mode in product(_priced(context, machine, None), _modes(context)):
+        if mode == "data_parallel" or not priced.plan.tuning.pingpong:
+            yield from (_offer(priced, schedule) for schedule in _counted(mode, priced))
+
+
+def _modes(context: GemmContext) -> Sequence[Mode]:
+    return WORDS if context.phases == 1 else WORDS[:1]
+
+
+def _offer(priced: Priced, schedule: TileSchedule) -> Offer:
+    cost = priced.cost(schedule)
+    numbers = (cost.clusters, cost.longest, cost.parts, cost.fix_up, cost.cycles)
+    return Offer(schedule, priced.plan.tuning, cost.tiles, *numbers)
 
 
 def _counted(mode: Mode, priced: Priced) -> Iterator[TileSchedule]:

@@ -10,12 +10,13 @@ A model for ranking: its numbers are in proportion, not in cycles of a clock.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 
 from imbrex.chip import BANK_BYTES, GpuTarget
 from imbrex.config.xdlops.plan import XdlopsPlan
 from imbrex.config.xdlops.stage import TileCopy
 
-__all__ = ["wave_cycles"]
+__all__ = ["step_cycles", "wave_cycles"]
 
 
 @dataclass(frozen=True)
@@ -47,9 +48,16 @@ JOINING = {1: 1.25, 2: 0.5}
 
 def wave_cycles(plan: XdlopsPlan) -> float:
     """Cycles of the whole product; infinite where no instruction fits."""
+    step, start = step_cycles(plan)
+    rounds = max(1.0, plan.grid_size / plan.machine.compute_units)
+    return rounds * (plan.k_iterations * step + start)
+
+
+def step_cycles(plan: XdlopsPlan) -> tuple[float, float]:
+    """Cycles of a step of K of a compute unit, and before the first and after the last one of a tile."""
     tiles, machine, t = plan.wave_tiles, plan.machine, plan.tuning
     if tiles is None:
-        return float("inf")
+        return inf, inf
     used, k = tiles.instruction, t.tile[2]
     waves = tiles.m_waves * tiles.n_waves
     a_simd = -(-waves // machine.simds)
@@ -70,8 +78,7 @@ def wave_cycles(plan: XdlopsPlan) -> float:
     step = max(*parts, alone / resident) + RATES.clash * (sum(parts) - max(parts) + meeting)
     if _crosses(plan):
         step *= 1 + RATES.odd_step
-    rounds = max(1.0, plan.grid_size / machine.compute_units)
-    return rounds * (plan.k_iterations * step + RATES.start / resident)
+    return step, RATES.start / resident
 
 
 def _covered(matrix: float, reads: float, phases: int) -> float:

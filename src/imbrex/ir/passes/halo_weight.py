@@ -22,7 +22,6 @@ from imbrex.diagnostic import Diagnostic
 from imbrex.ir.chain import map_of
 from imbrex.ir.convolution import task_of
 from imbrex.ir.element import accumulator_type
-from imbrex.ir.ops.grid import GridwiseGemmOp
 from imbrex.ir.ops.problem import ConvOp
 from imbrex.ir.passes.conv_to_gemm import gridwise
 from imbrex.ir.passes.fold_sums import add_shares
@@ -33,15 +32,9 @@ from imbrex.ir.source import InvalidOp
 from imbrex.view.conv.share_sum import ShareSum
 from imbrex.view.gemm.product import GemmView
 
-__all__ = ["halo_weight_tuning", "products"]
+__all__ = ["products"]
 
 ROLES: Final = ("output", "input", "filter")
-
-
-def halo_weight_tuning(op: GridwiseGemmOp) -> HaloWeightTuning | None:
-    """The one that a product is laid out for; None of other products."""
-    own = None if op.tuning is None else tuning.parse(op.tuning.data)
-    return own if isinstance(own, HaloWeightTuning) else None
 
 
 def products(op: ConvOp, given: Tuning | None, run: Run) -> None:

@@ -1,0 +1,214 @@
+"""Candidates: the legal configurations of a request, with what the model says each costs.
+
+    algorithm x tuning and schedule of each product x may it begin early
+
+A problem of several products that differ (phases of a strided gradient) is looked at one product at a time:
+the others have what the model takes for them, or all have what it ranks alike.  What cannot be is counted by
+the rule that it breaks, an algorithm that does not serve is told with its reason.
+
+Laws: the first candidate is what `configured` chooses.  No configuration stands twice.  Costs compare
+candidates of one request only: a machine without a model of copies has candidates of one algorithm.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from heapq import nsmallest
+from itertools import chain
+from math import inf
+from operator import attrgetter
+from typing import Final, TypeAlias
+
+from imbrex.chip import GpuTarget
+from imbrex.config import choose, share_cost, tuned_product
+from imbrex.config.algorithm.choice import algorithm_of, alternatives
+from imbrex.config.algorithm.cost import beside
+from imbrex.config.algorithm.depthwise import strips_shape
+from imbrex.config.algorithm.product import Lanes, Product, Products
+from imbrex.config.algorithm.table import number_of, row_of
+from imbrex.config.algorithm.task import task_of
+from imbrex.config.algorithm.windows import priced_of
+from imbrex.config.channel_cost import channel_cycles
+from imbrex.config.configuration import Configuration, TunedProduct
+from imbrex.config.configured import configured, family, is_in_place, schedule_of, with_overlap
+from imbrex.config.general import choice as general_choice
+from imbrex.config.legal import check
+from imbrex.config.outline import outline
+from imbrex.config.products import products
+from imbrex.config.request import Request, has_matrix_instructions
+from imbrex.config.share_cost import Offer
+from imbrex.config.strips import strips_that_serve
+from imbrex.config.tiles import TileSchedule
+from imbrex.config.warpgroup import choice as warpgroup_choice
+from imbrex.diagnostic import Diagnostic
+from imbrex.problem import Conv2d
+
+__all__ = ["Candidate", "Candidates", "candidates"]
+
+MOST_OFFERS: Final = 2048
+"""Tunings and schedules of a product that are candidates, the cheapest by the model."""
+MOST_WINDOWS: Final = 128
+"""Tunings of windows that come into shared memory once: each has products of its own."""
+BOTH_WAYS: Final = 16
+"""Of so many of an algorithm's cheapest candidates the launch is tried early and late."""
+
+Priced: TypeAlias = tuple[TunedProduct, float]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A configuration, and the model's cycles for the whole problem."""
+
+    configuration: Configuration
+    cycles: float
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """ranked: the model's pick, then the others, the cheapest first.  refused: tunings by the rule that they
+    break first.  unserved: algorithms that do not serve, and why.
+    """
+
+    ranked: tuple[Candidate, ...]
+    refused: Mapping[str, int]
+    unserved: Mapping[str, str]
+
+
+def candidates(request: Request) -> Candidates:
+    """All that may be chosen within what a request asks for; a Diagnostic where nothing serves."""
+    pick = configured(request)
+    refused, unserved = Counter[str](), dict[str, str]()
+    found = dict[Configuration, float]()
+    for algorithm in _algorithms(request, pick.algorithm):
+        try:
+            served = algorithm_of(replace(request, algorithm=algorithm))
+            found |= _of_algorithm(request, outline(request, served), refused)
+        except Diagnostic as error:
+            unserved[algorithm] = error.message
+    first = Candidate(pick, found.pop(pick, min(found.values(), default=inf)))
+    others = sorted((Candidate(c, cycles) for c, cycles in found.items()), key=attrgetter("cycles"))
+    return Candidates((first, *others), refused, unserved)
+
+
+def _algorithms(request: Request, picked: str) -> Iterable[str]:
+    """The one that is asked for, or picked where no model compares them; else all that serve."""
+    asked, problem = request.algorithm, request.problem
+    if asked is not None or request.tuning is not None or not request.machine.has_warpgroups:
+        return (picked,)
+    if not has_matrix_instructions(request):
+        return (picked,)
+    if isinstance(problem, Conv2d):
+        plain = "v4r1" if problem.direction == "backward_data" else "v4r4"
+        return dict.fromkeys((picked, plain, *alternatives(problem)))
+    return dict.fromkeys((picked, "direct", "aligned"))
+
+
+def _of_algorithm(
+    request: Request, of: Configuration, refused: Counter[str]
+) -> Mapping[Configuration, float]:
+    row = row_of(of.algorithm)
+    if row is not None and "halo" in row.passes and request.tuning is None:
+        return dict(_windows(request, of))
+    made = products(request.problem, of, request.machine, request.tuning)
+    if isinstance(made, Lanes):
+        return _strips(request, of, made)
+    known = dict[object, Sequence[Priced]]()
+    for product in made.products:
+        key = product.context, product.tuning, product.stored
+        if key not in known:
+            known[key] = _priced(product, request, refused)
+    options = [known[p.context, p.tuning, p.stored] for p in made.products]
+    moved = beside(request, of.algorithm, made)
+    found = dict[Configuration, float]()
+    for chosen in _combined(options):
+        tuned = with_overlap(tuple(product for product, _ in chosen), made, request)
+        whole = replace(of, in_place=is_in_place(of, made), products=tuned)
+        found[whole] = moved + sum(cost for _, cost in chosen)
+    return found | _other_ways(found, request)
+
+
+def _combined(options: Sequence[Sequence[Priced]]) -> Iterator[Sequence[Priced]]:
+    """The best of each product; each kind of product with its others in turn; all with what ranks alike."""
+    if not all(options):
+        return
+    best = [each[0] for each in options]
+    yield best
+    kinds = list({id(each): each for each in options}.values())
+    for kind in kinds:
+        for option in kind[1:]:
+            pairs = zip(options, best, strict=True)
+            yield [option if each is kind else first for each, first in pairs]
+    if len(kinds) > 1:
+        for rank in range(1, min(map(len, kinds))):
+            yield [each[rank] for each in options]
+
+
+def _priced(product: Product, request: Request, refused: Counter[str]) -> Sequence[Priced]:
+    """The tunings and schedules of a product, the cheapest by the model first."""
+    machine, context = request.machine, product.context
+    given, kind = request.tuning or product.tuning, family(product, request)
+    if given is not None:
+        return ((tuned_product.chosen(context, machine, kind, given, schedule_of(request)), 0.0),)
+    broken = (check(t, context, machine) for t in choose.candidates(context, machine, kind))
+    refused.update(reasons[0].rule for reasons in broken if reasons)
+    asked = (offer for offer in _offers(product, request) if _is_asked(offer, request))
+    cheapest = nsmallest(MOST_OFFERS, asked, key=attrgetter("cost"))
+    return [(tuned_product.of_offer(offer, context, machine), offer.cost) for offer in cheapest]
+
+
+def _is_asked(offer: Offer, request: Request) -> bool:
+    """Has it the schedule that is asked for, where one is?"""
+    asked = request.schedule
+    if not isinstance(asked, TileSchedule):
+        return True
+    return offer.schedule.mode == asked.mode and asked.workgroups in (None, offer.schedule.workgroups)
+
+
+def _offers(product: Product, request: Request) -> Iterator[Offer]:
+    machine, kind = request.machine, family(product, request)
+    if kind == "warpgroup":
+        assert isinstance(machine, GpuTarget), machine
+        return warpgroup_choice.every(product.context, machine)
+    if isinstance(machine, GpuTarget) and machine.multiprocessor:
+        return general_choice.every(product.context, machine)
+    return share_cost.every(product.context, machine, kind)
+
+
+def _windows(request: Request, of: Configuration) -> Iterator[tuple[Configuration, float]]:
+    """Of windows that come into shared memory once: each tuning has products of its own."""
+    problem, machine = request.problem, request.machine
+    assert isinstance(problem, Conv2d), problem
+    priced = priced_of(task_of(problem), number_of(of.algorithm))
+    for tuning in nsmallest(MOST_WINDOWS, priced, key=lambda tuning: priced[tuning]):
+        made = products(problem, of, machine, tuning)
+        assert isinstance(made, Products), made
+        if any(check(tuning, product.context, machine) for product in made.products):
+            continue
+        tuned = with_overlap(tuple(TunedProduct(tuning) for _ in made.products), made, request)
+        cycles = beside(request, of.algorithm, made) + priced[tuning] * len(made.products)
+        yield replace(of, in_place=is_in_place(of, made), products=tuned), cycles
+
+
+def _strips(request: Request, of: Configuration, made: Lanes) -> Mapping[Configuration, float]:
+    """Of lanes: the strips of the outline, and the others that suit memory and registers."""
+    assert isinstance(request.problem, Conv2d) and isinstance(request.machine, GpuTarget)
+    assert of.strips is not None, of
+    served = strips_that_serve(strips_shape(task_of(request.problem)))
+    boxes = (box._replace(images=of.strips.images, lanes=of.strips.lanes) for box in served)
+    cost = channel_cycles(made.shape, request.machine)
+    return {replace(of, strips=box): cost for box in chain((of.strips,), boxes)}
+
+
+def _other_ways(found: Mapping[Configuration, float], request: Request) -> Mapping[Configuration, float]:
+    """The cheapest, their first launch early where it was late, and late where it was early."""
+    if not request.machine.overlaps_launches:
+        return {}
+    turned = dict[Configuration, float]()
+    for of in nsmallest(BOTH_WAYS, found, key=lambda configuration: found[configuration]):
+        first, *others = of.products
+        if first.tuning.kind in tuned_product.WARPGROUP_KINDS:
+            other = replace(first, is_early=not first.is_early)
+            turned[replace(of, products=(other, *others))] = found[of]
+    return turned

@@ -1,0 +1,82 @@
+"""Candidates: the pick first, each once, all of them such that they can be lowered."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from imbrex.chip import CPU_ISAS, GPU_TARGETS
+from imbrex.config.candidates import candidates
+from imbrex.config.configuration import parse
+from imbrex.config.configured import configured
+from imbrex.config.request import Request
+from imbrex.pipeline import lower
+from imbrex.problem import Conv2d, Gemm, Problem
+
+IMAGE: dict[str, Any] = {
+    "n": 2,
+    "c": 64,
+    "h": 14,
+    "w": 14,
+    "k": 64,
+    "y": 3,
+    "x": 3,
+    "pad_h": 1,
+    "pad_w": 1,
+}
+NHWC: dict[str, Any] = {"input_layout": "nhwc", "filter_layout": "kyxc", "output_layout": "nhwk"}
+PROBLEMS: dict[str, Problem] = {
+    "square": Gemm(512, 512, 512, dtype="f16"),
+    "odd": Gemm(137, 131, 139, dtype="f16", transpose_a=True),
+    "few tiles": Gemm(64, 96, 4096, dtype="f32"),
+    "forward": Conv2d("forward", **IMAGE, dtype="f16"),
+    "halo": Conv2d("forward", **IMAGE, **NHWC, dtype="f16"),
+    "weights": Conv2d("backward_weight", **IMAGE, **NHWC, dtype="f16"),
+    "phases": Conv2d("backward_data", **{**IMAGE, "stride": 2}, dtype="f16"),
+    "depthwise": Conv2d("forward", **{**IMAGE, "groups": 64}, dtype="f16"),
+}  # fmt: skip
+MACHINES = {
+    "cpu": (replace(CPU_ISAS["avx2"], threads=2), "cpu"),
+    "gfx942": (GPU_TARGETS["gfx942"], "gfx942"),
+    "sm_90a": (GPU_TARGETS["sm_90a"], "sm_90a"),
+}
+SAMPLED = 2
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("where", MACHINES)
+def test_candidates_are_legal_and_the_pick_is_the_first(name: str, where: str) -> None:
+    machine, target = MACHINES[where]
+    request = Request(PROBLEMS[name], machine, target)
+    found = candidates(request).ranked
+    texts = [str(one.configuration) for one in found]
+    assert found[0].configuration == configured(request)
+    assert len(set(texts)) == len(texts) > 2
+    others = [one.cycles for one in found[1:]]
+    assert others == sorted(others) and others[0] >= 0
+    for text in random.Random(0).sample(texts, SAMPLED):
+        assert str(lower(replace(request, config=parse(text))).configuration) == text
+
+
+def test_every_algorithm_that_serves_has_candidates() -> None:
+    request = Request(PROBLEMS["weights"], *MACHINES["sm_90a"])
+    words = {one.configuration.algorithm.partition(":")[0] for one in candidates(request).ranked}
+    assert words >= {"v4r4", "halo"}
+
+
+def test_what_is_asked_for_narrows_the_candidates() -> None:
+    request = Request(PROBLEMS["halo"], *MACHINES["sm_90a"], algorithm="v4r4")
+    assert {one.configuration.algorithm for one in candidates(request).ranked} == {"v4r4"}
+
+
+def test_tunings_that_break_a_rule_are_counted() -> None:
+    request = Request(PROBLEMS["square"], *MACHINES["gfx942"])
+    assert candidates(request).refused["lds_bytes"] > 0
+
+
+def test_an_algorithm_that_does_not_serve_is_told() -> None:
+    request = Request(PROBLEMS["square"], *MACHINES["sm_90a"])
+    assert "nothing to copy" in candidates(request).unserved["aligned"]
