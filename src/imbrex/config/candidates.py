@@ -201,7 +201,7 @@ def _strips(request: Request, of: Configuration, made: Lanes) -> Mapping[Configu
     return {replace(of, strips=box): cost for box in chain((of.strips,), boxes)}
 
 
-def _other_ways(found: Mapping[Configuration, float], request: Request) -> Mapping[Configuration, float]:
+def _other_ways(found: Mapping[Configuration, float], request: Request) -> dict[Configuration, float]:
     """The cheapest, their first launch early where it was late, and late where it was early."""
     if not request.machine.overlaps_launches:
         return {}

@@ -67,7 +67,7 @@ def priced_of(task: ConvTask, merged: int = 1) -> Mapping[WindowTuning | HaloWei
     windows = (weights_of if task.is_backward_weight else windows_of)(task, merged)
     if isinstance(windows, str):
         raise Diagnostic(f"windows do not come into shared memory once: {windows}")
-    return windows.priced
+    return dict(windows.priced)
 
 
 def groups_of(given: WindowTuning | HaloWeightTuning, task: ConvTask) -> int:
