@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache
+from typing import Any
 
 from imbrex.chip import WARPGROUPS
 from imbrex.config.algorithm.task import ConvTask
@@ -64,10 +65,12 @@ def best_of(task: ConvTask, merged: int = 1) -> WindowTuning | HaloWeightTuning 
 
 def priced_of(task: ConvTask, merged: int = 1) -> Mapping[WindowTuning | HaloWeightTuning, float]:
     """Cycles of every legal tuning, of so many groups as one; a Diagnostic where there is none."""
+    found: Mapping[Any, float]
     windows = (weights_of if task.is_backward_weight else windows_of)(task, merged)
     if isinstance(windows, str):
         raise Diagnostic(f"windows do not come into shared memory once: {windows}")
-    return dict(windows.priced)
+    found = windows.priced
+    return found
 
 
 def groups_of(given: WindowTuning | HaloWeightTuning, task: ConvTask) -> int:
