@@ -10,6 +10,7 @@ means is in docs/amd_quality.md.  The report goes to benchmarks/results/amd_CHIP
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -104,6 +105,7 @@ COLUMNS = (
 
 
 def main() -> None:
+    os.environ.setdefault("IMBREX_DB", "off")
     options = arguments()
     chip, rows, refused = options.chip, list[Row](), list[str]()
     for dtype in options.types.split(","):

@@ -7,6 +7,7 @@ checked first.  The report, with the machine, goes to benchmarks/results/gemm.js
 from __future__ import annotations
 
 import argparse
+import os
 from itertools import product
 from pathlib import Path
 
@@ -20,6 +21,7 @@ HERE = Path(__file__).resolve().parent
 
 
 def main() -> None:
+    os.environ.setdefault("IMBREX_DB", "off")
     options = arguments()
     rivals = peers(("numpy", "torch"))
     problems = [

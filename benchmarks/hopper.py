@@ -38,6 +38,7 @@ BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
 
 
 def main() -> int:
+    os.environ.setdefault("IMBREX_DB", "off")
     options = arguments()
     try:
         return run(options)

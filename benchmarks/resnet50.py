@@ -10,6 +10,7 @@ checked first.  The report, with the machine, goes to benchmarks/results/resnet5
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 
 from imbrex.bench.peer import peers
@@ -22,6 +23,7 @@ HERE = Path(__file__).resolve().parent
 
 
 def main() -> None:
+    os.environ.setdefault("IMBREX_DB", "off")
     options = arguments()
     rivals = peers(("numpy", "torch"))
     rows: list[Row] = []

@@ -43,6 +43,7 @@ def kernel_cache(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> It
         patch.setenv("TMPDIR", str(private))
         patch.setattr(tempfile, "tempdir", str(private))
         patch.setenv("IMBREX_CACHE_DIR", str(directory))
+        patch.setenv("IMBREX_DB", "off")
         patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)  # else each process compiles the package anew
         patch.setenv("PYTHONPYCACHEPREFIX", str(directory.parent / "bytecode"))
         patch.delenv("IMBREX_CXX", raising=False)

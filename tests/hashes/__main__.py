@@ -26,6 +26,7 @@ from imbrex.diagnostic import Diagnostic
 
 
 def main(words: Sequence[str] | None = None) -> int:
+    os.environ["IMBREX_DB"] = "off"
     options = arguments(words)
     started, before = time.monotonic(), read(options.record)
     wanted = [case for case in hash_cases() if options.only in str(case)]

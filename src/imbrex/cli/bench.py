@@ -13,13 +13,21 @@ from imbrex.bench.peer import PEERS, Peer, peers
 from imbrex.bench.report import Row, measured, report
 from imbrex.cli.bench_gpu import GPU_PEERS, bench_on_gpu, is_measured_there
 from imbrex.cli.guard import FAILED
-from imbrex.cli.options import config_option, emulate_option, format_option, sources, target_option
+from imbrex.cli.options import (
+    config_option,
+    emulate_option,
+    format_option,
+    sources,
+    target_option,
+    untuned_option,
+)
 from imbrex.cli.options import seconds as in_seconds
 from imbrex.cli.progress import progress
 from imbrex.cli.report_file import write_report
 from imbrex.cli.source import read_problems
 from imbrex.cli.table import print_table
 from imbrex.cli.text import bytes_text, json_text, seconds_text
+from imbrex.database.location import switch_off
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import Emulate, goal
 from imbrex.kernel.order import expect_one_say
@@ -55,6 +63,7 @@ NO_WAY = "no way"
 )
 @click.option("--tuning", metavar="TEXT", help="A tuning instead of the chosen one.")
 @config_option
+@untuned_option
 @click.option(
     "--seconds", type=float, callback=in_seconds, default=0.3, help="Time for each contender and problem."
 )
@@ -69,6 +78,7 @@ def command(
     layout: str | None,
     tuning: str | None,
     config: str | None,
+    untuned: bool,
     seconds: float,
     output: str | None,
 ) -> int:
@@ -76,6 +86,8 @@ def command(
     contenders take turns, medians are compared.  The result is checked first.  Exit code 1 when one is wrong.
     """
     expect_one_say(config, tuning, None, None)
+    if untuned:
+        switch_off()  # of the processes that measure, too
     problems = [asked.problem for asked in read_problems(sources, layout)]
     wanted = goal(target or ("emulate" if emulate else "cpu"), emulate)
     if wanted.is_executed:

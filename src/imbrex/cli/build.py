@@ -106,6 +106,7 @@ def _told(kernel: Kernel, folder: Path) -> str:
         *([("algorithm", kernel.algorithm)] if kernel.algorithm else []),
         ("tuning", " ".join(dict.fromkeys(kernel.tuning_texts))),
         ("config", kernel.configuration),
+        ("chosen", str(kernel.choice)),
     ]
     if kernel.goal.is_native:
         rows.append(("extra memory", f"{bytes_text(kernel.workspace_bytes)} a thread"))

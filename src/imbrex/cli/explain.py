@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from imbrex.chip import Target, target
+from imbrex.cli.advised import advised
 from imbrex.cli.candidates import candidates_json, print_candidates
 from imbrex.cli.guard import FAILED
 from imbrex.cli.meaning import executed, small
@@ -26,6 +27,7 @@ from imbrex.diagnostic import Diagnostic
 from imbrex.ir.printed import print_module
 from imbrex.kernel import CPU, Goal, default_name, targets
 from imbrex.kernel.algorithm import expected_algorithm
+from imbrex.kernel.choice import Choice
 from imbrex.numeral import MOST
 from imbrex.pipeline import Request, configuration_of, levels, machine_for
 from imbrex.problem import Operand, Problem, problem_text
@@ -80,7 +82,9 @@ def command(
     code = 0
     told: list[dict[str, Any]] = []
     for asked in chosen.problems(sources):
-        request = request_of(chosen, asked)
+        request, choice = request_of(chosen, asked), None
+        if configs is None and _is_built(chosen):
+            request, choice = advised(chosen, asked, request)
         if configs is not None and form == "json":
             told.append(candidates_json(request, configs))
         elif configs is not None:
@@ -92,17 +96,25 @@ def command(
         else:
             found = products(request)
             code |= FAILED if any(product.reasons for product in found) else 0
-            algorithm = algorithm_of(request) if request.config is None else request.config.algorithm
-            config = _configuration_text(request)
-            head = {"problem": problem_text(asked.problem), "algorithm": algorithm, "configuration": config}
+            head = _head(request, choice)
             told.append({**head, "products": [_json(p) for p in found]})
             if form == "table":
-                click.echo(_problem_text(asked.problem, algorithm, config))
+                click.echo(_problem_text(asked.problem, head, choice))
                 for number, product in enumerate(found, 1):
                     click.echo("\n".join(_product_text(product, number, len(found), request.machine)))
     if form == "json" and told:
         click.echo(json_text(told))
     return code
+
+
+def _head(request: Request, choice: Choice | None) -> dict[str, Any]:
+    """The problem, and what is chosen for it, by whom."""
+    return {
+        "problem": problem_text(request.problem),
+        "algorithm": algorithm_of(request) if request.config is None else request.config.algorithm,
+        "configuration": _configuration_text(request),
+        "choice": choice and choice.to_json(),
+    }
 
 
 def _configuration_text(request: Request) -> str | None:
@@ -174,14 +186,16 @@ def _print_meaning(chosen: Choices, asked: Asked, request: Request) -> int:
     return 0 if is_right else FAILED
 
 
-def _problem_text(problem: Problem, algorithm: str | None, config: str | None) -> str:
+def _problem_text(problem: Problem, head: Mapping[str, Any], choice: Choice | None) -> str:
     dims = {o.role: dims for o, dims in zip(problem.operands, problem.all_dims, strict=False)}
     rows = [(o.role, _array(o, dims.get(o.role))) for o in problem.operands]
     rows.append(("work", f"{flops_text(problem.flops)} on {bytes_text(problem.bytes)}"))
-    if algorithm is not None:
-        rows.append(("algorithm", algorithm))
-    if config is not None:
-        rows.append(("config", config))
+    if head["algorithm"] is not None:
+        rows.append(("algorithm", head["algorithm"]))
+    if head["configuration"] is not None:
+        rows.append(("config", head["configuration"]))
+    if choice is not None:
+        rows.append(("chosen", str(choice)))
     return facts(problem_text(problem), rows)
 
 

@@ -22,7 +22,7 @@ from imbrex.run.cpu import MOST_THREADS, thread_count
 
 __all__ = [
     "Choices", "choices", "config_option", "emulate_option", "format_option", "seconds", "sources",
-    "target_option",
+    "target_option", "untuned_option",
 ]  # fmt: skip
 
 
@@ -72,6 +72,7 @@ class Choices:
     algorithm: str | None
     schedule: str | None = None
     config: str | None = None
+    untuned: bool = False
 
     @cached_property
     def goals(self) -> tuple[Goal, ...]:
@@ -105,6 +106,7 @@ class Choices:
                 name=name or asked.name,
                 schedule=self.schedule,
                 config=self.config,
+                untuned=self.untuned,
             )
 
     def algorithm_of(self, asked: Asked) -> str | None:
@@ -117,8 +119,8 @@ class Choices:
 
 
 def choices(function: F) -> F:
-    """--target, --emulate, --tuning, --threads, --layout, --algorithm, --schedule, --config, as one
-    argument `chosen`.
+    """--target, --emulate, --tuning, --threads, --layout, --algorithm, --schedule, --config, --untuned, as
+    one argument `chosen`.
     """
 
     @wraps(function)
@@ -131,11 +133,12 @@ def choices(function: F) -> F:
         algorithm: str | None,
         schedule: str | None,
         config: str | None,
+        untuned: bool,
         **rest: Any,
     ) -> Any:
         expect_one_say(config, tuning, algorithm, schedule)
         count = _threads(threads)
-        chosen = Choices(target, emulate, tuning, count, layout, algorithm, schedule, config)
+        chosen = Choices(target, emulate, tuning, count, layout, algorithm, schedule, config, untuned)
         return function(chosen=chosen, **rest)
 
     for option in reversed(_OPTIONS):
@@ -167,6 +170,9 @@ config_option = click.option(
     metavar="TEXT",
     help="All that may be chosen, as 'run' and 'explain' print it: v2:v4r4+...",
 )
+untuned_option = click.option(
+    "--untuned", is_flag=True, help="Leave what was measured before aside; the model chooses."
+)
 _OPTIONS = (
     target_option,
     emulate_option,
@@ -187,6 +193,7 @@ _OPTIONS = (
     click.option("--algorithm", metavar="NAME", help=ALGORITHMS_HELP),
     click.option("--schedule", metavar="MODE[:N][/...]", help=SCHEDULES_HELP),
     config_option,
+    untuned_option,
 )
 
 

@@ -109,7 +109,8 @@ def _told(outcome: Outcome) -> str:
     rows = [("kernel", f"{kernel.name}, target {kernel.goal}, {state}")]
     rows += [("algorithm", kernel.algorithm)] if kernel.algorithm else []
     rows += [("tuning", text) for text in dict.fromkeys(kernel.tuning_texts)]
-    rows += [("config", kernel.configuration), ("check", _verdict(outcome.verdict))]
+    rows += [("config", kernel.configuration), ("chosen", str(kernel.choice))]
+    rows += [("check", _verdict(outcome.verdict))]
     if outcome.timing is not None:
         rows += [
             ("time", _time_text(outcome.timing, kernel)),
@@ -162,6 +163,7 @@ def _json(outcome: Outcome) -> dict[str, Any]:
         "threads": kernel.threads,
         "algorithm": kernel.algorithm,
         "configuration": kernel.configuration,
+        "choice": kernel.choice.to_json(),
         "tunings": list(kernel.tuning_texts),
         "was_cached": kernel.was_cached,
         "compile_s": kernel.compile_s,

@@ -3,18 +3,30 @@
 record      units, trials, verdicts and winners, as plain values
 device      the device that a goal's kernels run on
 location    where the user's file lies
+near        which problems are alike, and how far apart
 schema      its tables, and the winners as a view of them
 rows        values to rows and back
+winners     the winner of a unit
+text        rows as lines that a version control shows
 connection  opened, and what its errors mean
 damage      rows of a damaged file
 store       `Database`: written by several processes at once
+shelf       a database as a look-up reads it
+lookup      what is known of a call's problem
 
-Law: nothing of the compiler is imported here, so that looking up costs microseconds.
+Law: nothing of the compiler is imported here, and of SQLite nothing until a database is read, so that looking
+up costs microseconds.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from imbrex.database.device import device_of, threads_of
 from imbrex.database.record import Device, Status, Trial, Unit, Verdict, Winner
-from imbrex.database.store import Database, open_user
+
+if TYPE_CHECKING:  # a look-up that finds no file goes without
+    from imbrex.database.store import Database, open_user
 
 __all__ = [
     "Database",
@@ -28,3 +40,11 @@ __all__ = [
     "open_user",
     "threads_of",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("Database", "open_user"):
+        from imbrex.database import store
+
+        return getattr(store, name)
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

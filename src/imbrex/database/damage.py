@@ -6,7 +6,6 @@ Law: nothing is deleted.  The log goes with the file, so that what it committed 
 from __future__ import annotations
 
 import sqlite3
-import warnings
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import count
@@ -17,13 +16,9 @@ from imbrex.database.record import Unit
 from imbrex.database.rows import Row, trial_of, unit_of, verdict_of
 from imbrex.diagnostic import Diagnostic
 
-__all__ = ["DatabaseWarning", "salvaged", "set_aside", "warn"]
+__all__ = ["salvaged", "set_aside"]
 
 _MAGIC: Final = b"SQLite format 3\0"
-
-
-class DatabaseWarning(UserWarning):
-    """Something of the tuning database could not be used; the work went on without it."""
 
 
 def set_aside(path: Path) -> Path:
@@ -92,8 +87,3 @@ def _readable(connection: sqlite3.Connection, table: str, columns: str) -> list[
             ):
                 found[row[0]] = row[1:]
     return [found[number] for number in sorted(found)]
-
-
-def warn(text: str) -> None:
-    """A DatabaseWarning."""
-    warnings.warn(text, DatabaseWarning, stacklevel=3)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+from functools import cache
 from pathlib import Path
 from typing import Final
 
 from imbrex.diagnostic import Diagnostic
 
-__all__ = ["OFF", "is_on_network", "user_path"]
+__all__ = ["OFF", "is_on_network", "shipped_text", "switch_off", "user_path"]
 
 VARIABLE: Final = "IMBREX_DB"
 OFF: Final = "off"
 FILE: Final = "tuning.db"
+SHIPPED: Final = Path(__file__).parent / "shipped"
 NETWORKED: Final = frozenset(
     """
     9p acfs afs beegfs ceph cifs coda davfs fuse.ceph fuse.cephfs fuse.glusterfs fuse.s3fs fuse.sshfs
@@ -22,6 +24,11 @@ NETWORKED: Final = frozenset(
 """Types of mounts whose files other hosts may have open: shared memory, on which a write-ahead log stands, is
 not theirs (sqlite.org/wal.html).
 """
+
+
+def switch_off() -> None:
+    """As IMBREX_DB=off, for this process and those that it starts."""
+    os.environ[VARIABLE] = OFF
 
 
 def user_path() -> Path | None:
@@ -37,6 +44,13 @@ def user_path() -> Path | None:
         return platformdirs.user_data_path("imbrex", appauthor=False) / FILE
     except (RuntimeError, OSError):
         raise Diagnostic("no place for the database: this user has no home", hint="set IMBREX_DB") from None
+
+
+@cache
+def shipped_text(target: str) -> Path | None:
+    """The text for a target that comes with Imbrex; None where there is none."""
+    path = SHIPPED / f"{target}.txt"
+    return path if path.exists() else None
 
 
 def is_on_network(path: Path, mounts: Path = Path("/proc/self/mountinfo")) -> bool:

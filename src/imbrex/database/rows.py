@@ -10,6 +10,7 @@ import sqlite3
 from collections.abc import Iterator
 from typing import Any, Final, TypeAlias, get_args
 
+from imbrex.database.near import shape_of
 from imbrex.database.record import Device, Fact, Status, Trial, Unit, Verdict, later, now
 
 __all__ = ["Row", "add", "facts_of", "facts_text", "rows", "trial_of", "unit_of", "verdict_of"]
@@ -64,17 +65,16 @@ def _number(connection: sqlite3.Connection, unit: Unit) -> int:
     device = (unit.device.name, facts_text(unit.device.hardware), facts_text(unit.device.conditions))
     columns = "name, hardware, conditions"
     number = _found_or_made(connection, "device", columns, device)
+    columns, kind = "problem, target, threads, device, kind", shape_of(unit.problem).kind
     return _found_or_made(
-        connection,
-        "unit",
-        "problem, target, threads, device",
-        (unit.problem, unit.target, unit.threads, number),
+        connection, "unit", columns, (unit.problem, unit.target, unit.threads, number, kind)
     )
 
 
 def _found_or_made(
     connection: sqlite3.Connection, table: str, columns: str, values: tuple[str | int, ...]
 ) -> int:
+    """The number of the row with these values."""
     marks = ", ".join("?" * len(values))
     connection.execute(f"insert or ignore into {table} ({columns}) values ({marks})", values)
     found = connection.execute(f"select id from {table} where ({columns}) = ({marks})", values)

@@ -28,8 +28,10 @@ create table unit (
   id integer primary key,
   problem text not null, target text not null, threads integer not null,
   device integer not null references device on delete cascade,
+  kind text not null,
   unique (problem, target, threads, device)
 );
+create index unit_kind on unit (target, kind);
 create table trial (
   id integer primary key,
   unit integer not null references unit on delete cascade,
@@ -50,7 +52,7 @@ create table verdict (
   unique (unit, session)
 );
 create view tuned as
-  select unit.*, device.name as name, device.hardware as hardware
+  select unit.*, device.name as name, device.hardware as hardware, device.conditions as conditions
   from unit join device on device.id = unit.device;
 create view winner as
   select one.*, trial.median_ns, coalesce(trial.source, '') as source,

@@ -16,13 +16,15 @@ from typing import Final, Self, TypeVar
 from filelock import FileLock, Timeout
 
 from imbrex.database.connection import BUSY_SECONDS, Damaged, opened, opened_to_read, telling, transaction
-from imbrex.database.damage import salvaged, set_aside, warn
+from imbrex.database.damage import salvaged, set_aside
 from imbrex.database.location import OFF, user_path
 from imbrex.database.record import Trial, Unit, Verdict, Winner
 from imbrex.database.rows import Row, add, facts_text, rows, trial_of
+from imbrex.database.warning import warn
+from imbrex.database.winners import winner_in
 from imbrex.diagnostic import Diagnostic
 
-__all__ = ["Database", "open_user", "winner_in"]
+__all__ = ["Database", "open_user", "read_rows"]
 
 T = TypeVar("T")
 
@@ -74,7 +76,8 @@ class Database:
 
     def best(self, unit: Unit) -> Winner | None:
         """What a call of the unit should use; None where nothing was concluded, or it turned out wrong."""
-        return self._run(lambda c: winner_in(c, unit))
+        of = (unit.problem, unit.target, unit.threads, unit.device)
+        return self._run(lambda c: winner_in(c, *of))
 
     def _add(self, found: list[Row], is_newest: bool) -> None:
         def added(connection: sqlite3.Connection) -> None:
@@ -147,20 +150,10 @@ def read_rows(path: Path) -> list[Row]:
         raise Diagnostic(told, hint="what opens it to write, as 'imbrex tune', saves its rows") from None
 
 
-def winner_in(connection: sqlite3.Connection, unit: Unit) -> Winner | None:
-    """The winner of a unit."""
-    found = connection.execute(_WINNER, _known_by(unit)).fetchone()
-    return None if found is None else Winner(*found)
-
-
 _SAME: Final = "problem = ? and target = ? and threads = ? and name = ? and hardware = ?"
 _TRIALS: Final = (
     "select configuration, status, median_ns, spread_ns, samples, source, compiler, note, session, at, "
     f"is_cold, version from trial join tuned on tuned.id = trial.unit where {_SAME}"
-)
-_WINNER: Final = (
-    "select configuration, gain, at, session, name, median_ns, source, compiler, version from winner "
-    f"where {_SAME}"
 )
 
 

@@ -9,11 +9,14 @@ device/...        headers of hand-written device code, as they stand in the pack
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
+from hashlib import sha256
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from posixpath import normpath
 
 from imbrex.chip import gpus
 from imbrex.emit import c, cuda, hip, host
@@ -28,6 +31,9 @@ __all__ = ["Bundle", "Facts", "bundle", "device_headers"]
 GPU_HEADERS = ("common", "gpu", "cpu/narrow.h")
 CUDA_HEADERS = ("cuda", "cuda/ptx", *GPU_HEADERS)
 HOST_HEADERS = {"cpu": ("common", "cpu"), "emulate": ("common", "cpu", "emulate")}
+INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
+DIGITS = 32
+"""Length of a digest, in hexadecimal."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +53,21 @@ class Bundle:
         is_cuda = self.target in gpus("NVIDIA") or hopper.emulated(self.target) is not None
         wrapper = f"{self.name}{'.cu' if is_cuda else '.cpp'}"
         return (f"{self.name}_solver.cpp", wrapper, f"{self.name}.hpp")
+
+    @cached_property
+    def digest(self) -> str:
+        """Digest of what is compiled for the device: of the kernel and of the headers that it includes."""
+        _, *waiting = self.units
+        found: dict[str, str] = {}
+        while waiting:
+            file = waiting.pop()
+            if file not in found and file in self.files:
+                found[file] = self.files[file]
+                folder = f"{file.rpartition('/')[0]}/" if "/" in file else ""
+                named = INCLUDE.findall(found[file])
+                waiting += [normpath(path) for name in named for path in (f"{folder}{name}", name)]
+        told = "".join(f"{file}:{len(text)}:{text}" for file, text in sorted(found.items()))
+        return sha256(told.encode()).hexdigest()[:DIGITS]
 
 
 def bundle(program: Program, facts: Facts, target: str, early: Collection[str] = ()) -> Bundle:

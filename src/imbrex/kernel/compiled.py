@@ -18,6 +18,7 @@ from imbrex.build.cache import entry_bytes, is_private
 from imbrex.build.nvidia.cubin import Cubin
 from imbrex.build.shared import Shared
 from imbrex.kernel.built import SUFFIXES, Library, built
+from imbrex.kernel.choice import Choice
 from imbrex.kernel.goal import Goal
 from imbrex.kernel.order import Order
 from imbrex.kernel.recipe import Recipe
@@ -61,6 +62,7 @@ class Kernel:
     lds: bank conflicts of a GPU's kernels, by name.
     schedules: how workgroups share the tiles of each product.
     configuration: all that was chosen, which makes the same code where it is given back.
+    choice: who chose it, and what that gains.
     origin: what it was made of.
     """
 
@@ -77,6 +79,7 @@ class Kernel:
     )
     schedules: tuple[str, ...] = ()
     configuration: str = ""
+    choice: Choice = field(default=Choice("caller"), compare=False)
     origin: Origin | None = field(default=None, repr=False, compare=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -129,6 +132,11 @@ class Kernel:
         return texts
 
     @property
+    def source_digest(self) -> str:
+        """What the tuning database knows the source by."""
+        return self.bundle.digest
+
+    @property
     def bundle(self) -> Bundle:
         """The sources with the names of the three that matter."""
         from imbrex.emit.bundle import Bundle
@@ -145,6 +153,8 @@ class Kernel:
             "target": self.target,
             "chip": self.goal.chip,
             "configuration": self.configuration,
+            "choice": self.choice.to_json(),
+            "source_digest": self.source_digest,
             "algorithm": self.algorithm,
             "tunings": list(self.tuning_texts),
             "grid_sizes": list(self.grid_sizes),

@@ -15,7 +15,11 @@ from imbrex.build.amd.code_object import CodeObject, build_code_object, find_cod
 from imbrex.build.cache import Cache
 from imbrex.build.nvidia.cubin import Cubin, build_cubin, find_cubin
 from imbrex.build.shared import Shared, build_shared, find_shared
+from imbrex.database.lookup import Advice
+from imbrex.database.warning import warn
+from imbrex.diagnostic import Diagnostic
 from imbrex.kernel.algorithm import expected_algorithm
+from imbrex.kernel.choice import Choice, of_winner
 from imbrex.kernel.compiled import Kernel, Loaded, Origin
 from imbrex.kernel.goal import Emulate, Goal, goal
 from imbrex.kernel.key import key_of
@@ -32,7 +36,7 @@ if TYPE_CHECKING:  # the compiler's own modules; a warm start goes without
     from imbrex.config.configuration import Configuration
     from imbrex.config.tiles import TileSchedule
     from imbrex.config.tuning import Tuning
-    from imbrex.pipeline import Lowered
+    from imbrex.pipeline import Lowered, Request
 
 __all__ = ["compile", "restored"]
 
@@ -52,6 +56,7 @@ def compile(
     cache: Cache | None = None,
     schedule: TileSchedule | str | None = None,
     config: Configuration | str | None = None,
+    untuned: bool = False,
 ) -> Kernel:
     """The kernel of `problem` for `target`, from the cache where it is there; a Diagnostic where none can be.
 
@@ -64,10 +69,11 @@ def compile(
     "data_tiled", or "data_tiled:" and a tile kernel (docs/swizzle.md).  name: of the files, and after
     `imbrex_` of the entry point.  schedule: how workgroups share output tiles, "stream_k:64" say
     (docs/mapping.md); "auto" lets the model choose.  config: instead of tuning, algorithm and schedule all
-    that may be chosen, as `Kernel.configuration` says it (docs/tuning.md).
+    that may be chosen, as `Kernel.configuration` says it (docs/tuning.md).  Where none of these is said, what
+    was measured is used (docs/database.md), unless untuned.
     """
     wanted = target if isinstance(target, Goal) else goal(target, emulate)
-    order = ordered(problem, wanted, tuning, threads, algorithm, name, schedule, config)
+    order = ordered(problem, wanted, tuning, threads, algorithm, name, schedule, config, untuned)
     return _made(order, key_of(order), cache or Cache())
 
 
@@ -97,10 +103,30 @@ def _made(order: Order, key: str, store: Cache) -> Kernel:
 
 
 def _built(order: Order, store: Cache) -> Recipe:
-    """What leads to the built object: its key, the texts of the tunings, the launches."""
-    from imbrex.config.tuning import text
+    """What leads to the built object.  What was measured and no longer compiles is passed over, and told."""
+    from imbrex.kernel.decided import decided
 
-    lowered, chip = _lowered(order), order.goal.chip
+    request = _request(order)
+    lowered, choice = decided(request, order.goal, order.advice)
+    try:
+        found = _compiled(order, lowered, choice, store)
+    except Diagnostic as error:
+        if order.advice is None or choice.by == "model":
+            raise
+        lowered, model = decided(request, order.goal, Advice(None))
+        why = f"{choice.by} {choice.problem} is passed over, for it does not compile: {error.message}"
+        found = _compiled(order, lowered, replace(model, passed_over=why), store)
+    if found.choice.passed_over:
+        warn(found.choice.passed_over)
+    return found
+
+
+def _compiled(order: Order, lowered: Lowered, choice: Choice, store: Cache) -> Recipe:
+    """The built object's key, the texts of the tunings, the launches."""
+    from imbrex.config.tuning import text
+    from imbrex.pipeline import lower
+
+    chip = order.goal.chip
     tunings = tuple(text(t) for t in lowered.tunings)
     files, unit = lowered.bundle.files, _unit(order)
     if order.goal.is_native:
@@ -110,7 +136,8 @@ def _built(order: Order, store: Cache) -> Recipe:
         cubin = build_cubin(files, unit, order.goal.target, tuning=told, cache=store)
         if cubin.dropped_flags:  # registers spilled with them: that is said, and the source asks for none
             plain = replace(lowered.configuration, has_flags=False)
-            return _built(replace(order, **_NOTHING_ELSE, config=str(plain)), store)
+            again = lower(replace(_request(order), **_NOTHING_ELSE, config=plain))
+            return _compiled(order, again, choice, store)
         key = cubin.key
     else:
         assert chip is not None
@@ -126,6 +153,7 @@ def _built(order: Order, store: Cache) -> Recipe:
         tuple(lowered.schedules),
         lowered.lds,
         str(lowered.configuration),
+        choice,
     )
 
 
@@ -151,8 +179,15 @@ def _found(order: Order, key: str, recipe: Recipe, store: Cache) -> Kernel | Non
         recipe.lds,
         recipe.schedules,
         recipe.configuration,
+        _choice(order, recipe),
         Origin(order, key, recipe),
     )
+
+
+def _choice(order: Order, recipe: Recipe) -> Choice:
+    """With what the database says by now: a duel that was fought again may have found another gain."""
+    measured = None if order.advice is None else order.advice.measured
+    return of_winner(measured) if measured is not None and recipe.choice.by == "measured" else recipe.choice
 
 
 def _library(order: Order, key: str, store: Cache) -> Shared | CodeObject | Cubin | None:
@@ -201,11 +236,11 @@ def _unit(order: Order) -> str:
     return f"{order.name}.cu" if order.goal.is_cuda else f"{order.name}.cpp"
 
 
-def _lowered(order: Order) -> Lowered:
-    """The whole compiler, down to source text."""
+def _request(order: Order) -> Request:
+    """The compiler's request."""
     from imbrex.config import configuration, tiles
     from imbrex.config import tuning as tunings
-    from imbrex.pipeline import Request, lower, machine_for
+    from imbrex.pipeline import Request, machine_for
 
     here = machine()
     config = None if order.config is None else configuration.parse(order.config)
@@ -222,4 +257,4 @@ def _lowered(order: Order) -> Lowered:
         here.isa.fma_per_cycle,
     )
     chosen = (wanted, order.algorithm, order.name, schedule, config)
-    return lower(Request(order.problem, target, order.goal.source, *chosen))
+    return Request(order.problem, target, order.goal.source, *chosen)

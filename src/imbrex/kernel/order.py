@@ -6,10 +6,11 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from imbrex.database.lookup import Advice, advice
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel.algorithm import expected_algorithm
 from imbrex.kernel.goal import Goal
-from imbrex.problem import Conv2d, Gemm, Problem, parse_problem
+from imbrex.problem import Conv2d, Gemm, Problem, parse_problem, problem_text
 from imbrex.run.cpu import thread_count
 
 if TYPE_CHECKING:  # the compiler's own module; a warm start goes without
@@ -31,7 +32,7 @@ class Order:
     """tuning: its text; None lets the model choose.  algorithm: None leaves it to the compiler.
 
     schedule: of output tiles, its text; None for one workgroup a tile.  config: the text of a configuration,
-    which says all of these.
+    which says all of these.  advice: what was measured, where nothing else is asked for.
     """
 
     problem: Problem
@@ -42,13 +43,15 @@ class Order:
     name: str
     schedule: str | None = None
     config: str | None = None
+    advice: Advice | None = None
 
     @property
     def text(self) -> str:
         """What is asked for, in a line: how source is written, for which chip, under which name."""
         chosen = f"tuning={self.tuning} algorithm={self.algorithm} schedule={self.schedule}"
         where = f"source={self.goal.source} chip={self.goal.chip} name={self.name}"
-        return f"{where} {chosen} config={self.config}"
+        advice = "" if self.advice is None else f" advice={self.advice.text}"
+        return f"{where} {chosen} config={self.config}{advice}"
 
 
 def ordered(
@@ -60,16 +63,19 @@ def ordered(
     name: str | None,
     schedule: TileSchedule | str | None = None,
     config: Configuration | str | None = None,
+    untuned: bool = False,
 ) -> Order:
-    """The order of these words; a Diagnostic for what cannot be."""
+    """The order of these words; a Diagnostic for what cannot be.  untuned: what was measured is not used."""
     expect_one_say(config, tuning, algorithm, schedule)
-    given = _one(problem)
+    given, count = _one(problem), thread_count(threads)
     if goal.is_executed:
         _expect_small(given)
+    is_open = not untuned and tuning is algorithm is schedule is config is None
     return Order(
-        given, goal, _text(tuning), thread_count(threads), expected_algorithm(given, goal, algorithm),
+        given, goal, _text(tuning), count, expected_algorithm(given, goal, algorithm),
         _identifier(name or default_name(given)), None if schedule is None else str(schedule),
         None if config is None else str(config),
+        advice(problem_text(given), goal, count) if is_open else None,
     )  # fmt: skip
 
 

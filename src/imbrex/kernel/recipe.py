@@ -14,6 +14,7 @@ import numpy as np
 from imbrex.build.amd import lds
 from imbrex.build.amd.lds import LdsCost
 from imbrex.dtype import dtype
+from imbrex.kernel.choice import Choice
 from imbrex.run import launch
 from imbrex.run.cpu import Parameter
 
@@ -24,7 +25,7 @@ __all__ = ["Recipe"]
 class Recipe:
     """object: the key of the library.  steps: the launches of a GPU.  workspace: arrays beside the operands.
 
-    tunings, algorithm, schedules, lds, configuration: as `Kernel` has them.
+    tunings, algorithm, schedules, lds, configuration, choice: as `Kernel` has them.
     """
 
     object: str
@@ -35,6 +36,7 @@ class Recipe:
     schedules: tuple[str, ...]
     lds: Mapping[str, LdsCost]
     configuration: str
+    choice: Choice
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON."""
@@ -47,6 +49,7 @@ class Recipe:
             "schedules": list(self.schedules),
             "lds": lds.to_json(self.lds),
             "configuration": self.configuration,
+            "choice": self.choice.to_json(),
         }
 
     @staticmethod
@@ -86,4 +89,5 @@ def _read(data: Mapping[str, Any]) -> Recipe:
         tuple(map(str, data["schedules"])),
         lds.from_json(data["lds"]),
         str(data["configuration"]),
+        Choice.from_json(data["choice"]),
     )

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from imbrex.database import Database, Device, Trial, Unit, Verdict, open_user
-from imbrex.database.damage import DatabaseWarning
+from imbrex.database.warning import DatabaseWarning
 from imbrex.diagnostic import Diagnostic
 
 DEVICE = Device("A CPU", (("isa", "avx2"), ("l2", "1048576")), (("usable_threads", "2"),))
