@@ -1,4 +1,7 @@
-"""DType: the element types, what each accumulates in and stores to.
+"""DType: one row an element type: bits, names in every language, what it is summed in and stored as.
+
+Law: whoever wants to know something of an element type asks its row; its name is no key anywhere else but in
+the tables of instructions and of machines.
 
 tf32 is an f32 in memory whose product is taken of 11 bits of its significand.
 
@@ -12,6 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -31,7 +35,6 @@ __all__ = [
     "F64",
     "I8",
     "I32",
-    "ML_DTYPES",
     "TF32",
     "DType",
     "dtype",
@@ -41,24 +44,39 @@ __all__ = [
 
 @dataclass(frozen=True, repr=False)
 class DType:
-    """An element type.  significand_bits counts the leading one; it is 0 for integers, which never round.
+    """An element type.
 
-    min_exponent is that of the smallest normal number.  c_name is the storage type in C and C++;
-    accumulator_name and output_name are names in `DTYPES`.  largest_finite: given for a float whose largest
-    value is not the one that IEEE 754 would have.  read_bits: of the significand that a product reads, where
-    they are fewer than memory holds.
+    c_name: what C++ calls it in memory; a struct of the device headers where C++ has no arithmetic on it.
+    array_type: of the elements of an array, in NumPy or `ml_dtypes`.  dlpack_code: DLDataTypeCode; None where
+    another row has the same arrays.  accumulator_name, output_name: names in `DTYPES`.
+    significand_bits: with the leading one; 0 for integers, which never round.  min_exponent: of the smallest
+    normal number.  poison: bits that no kernel computes: of a float a quiet NaN with a payload of its own,
+    its NaN with the sign, or its only one.  largest_finite: given for a float whose largest value is not the
+    one that IEEE 754 would have.  read_bits: of the significand that a product reads, where they are fewer
+    than memory holds.
+    tensor_map: CUtensorMapDataType; None where there is none.  miopen, hipblaslt, compute: what MIOpenDriver
+    calls a convolution of this type, and hipblaslt-bench a matrix of it and arithmetic in it.
+    aliases: other names that users may give.
     """
 
     name: str
-    bytes: int
+    bits: int
     c_name: str
     mlir_name: str
-    significand_bits: int
-    min_exponent: int
+    array_type: str
+    dlpack_code: int | None
     accumulator_name: str
     output_name: str
+    significand_bits: int
+    min_exponent: int
+    poison: int
     largest_finite: float | None = None
     read_bits: int | None = None
+    tensor_map: str | None = None
+    miopen: str | None = None
+    hipblaslt: str | None = None
+    compute: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return self.name
@@ -67,14 +85,31 @@ class DType:
     def is_float(self) -> bool:
         return self.significand_bits > 0
 
+    @property
+    def bytes(self) -> int:
+        """Bytes of one element of an array."""
+        return -(-self.bits // 8)
+
+    @property
+    def is_half(self) -> bool:
+        """Is it a float of 16 bits?"""
+        return self.is_float and self.bits == 16
+
+    @property
+    def multiplied_bits(self) -> int:
+        """Bits of an element that a product reads, sign and exponent with it: 19 of tf32."""
+        return self.bits - (0 if self.read_bits is None else self.significand_bits - self.read_bits)
+
+    @property
+    def array_name(self) -> str:
+        """What NumPy calls the element type of an array."""
+        return self.array_type.split(".")[1]
+
     @cached_property
     def numpy(self) -> np.dtype[Any]:
-        """The array element type; bf16 and 8-bit floats are those of `ml_dtypes`, imported at first use."""
-        if self.name in ML_DTYPES:
-            import ml_dtypes
-
-            return np.dtype(getattr(ml_dtypes, ML_DTYPES[self.name]))
-        return np.dtype(NUMPY[self.name])
+        """The element type of an array; `ml_dtypes` is imported at first use."""
+        module, name = self.array_type.split(".")
+        return np.dtype(getattr(import_module(module), name))
 
     @property
     def accumulator(self) -> DType:
@@ -115,44 +150,68 @@ class DType:
     def largest(self) -> float:
         """The largest finite value."""
         if not self.is_float:
-            return float(2 ** (8 * self.bytes - 1) - 1)
+            return float(2 ** (self.bits - 1) - 1)
         if self.largest_finite is not None:
             return self.largest_finite
         return (2.0 - 2.0 ** (1 - self.significand_bits)) * 2.0 ** (1 - self.min_exponent)
 
 
-F32 = DType("f32", 4, "float", "f32", 24, -126, "f32", "f32")
-F16 = DType("f16", 2, "_Float16", "f16", 11, -14, "f32", "f16")
-BF16 = DType("bf16", 2, "__bf16", "bf16", 8, -126, "f32", "bf16")
-F64 = DType("f64", 8, "double", "f64", 53, -1022, "f64", "f64")
-F8E4M3FN = DType("f8e4m3fn", 1, "uint8_t", "f8E4M3FN", 4, -6, "f32", "f32", 448.0)
-F8E5M2 = DType("f8e5m2", 1, "uint8_t", "f8E5M2", 3, -14, "f32", "f32")
-F8E4M3FNUZ = DType("f8e4m3fnuz", 1, "uint8_t", "f8E4M3FNUZ", 4, -7, "f32", "f32", 240.0)
-F8E5M2FNUZ = DType("f8e5m2fnuz", 1, "uint8_t", "f8E5M2FNUZ", 3, -15, "f32", "f32", 57344.0)
-TF32 = DType("tf32", 4, "float", "tf32", 24, -126, "f32", "f32", read_bits=11)
-I8 = DType("i8", 1, "int8_t", "i8", 0, 0, "i32", "i32")
-I32 = DType("i32", 4, "int32_t", "i32", 0, 0, "i32", "i32")
+F32 = DType(
+    "f32", 32, "float", "f32", "numpy.float32", 2, "f32", "f32", 24, -126, 0x7FC5_A5A5,
+    tensor_map="FLOAT32", miopen="conv", hipblaslt="f32_r", compute=("f32_r", "c_f32_r", "s"),
+    aliases=("float", "fp32"),
+)  # fmt: skip
+F16 = DType(
+    "f16", 16, "imbrex::f16", "f16", "numpy.float16", 2, "f32", "f16", 11, -14, 0x7E5A,
+    tensor_map="FLOAT16", miopen="convfp16", hipblaslt="f16_r", aliases=("half", "fp16"),
+)  # fmt: skip
+BF16 = DType(
+    "bf16", 16, "imbrex::bf16", "bf16", "ml_dtypes.bfloat16", 4, "f32", "bf16", 8, -126, 0x7FDA,
+    tensor_map="BFLOAT16", miopen="convbfp16", hipblaslt="bf16_r",
+)  # fmt: skip
+F64 = DType(
+    "f64", 64, "double", "f64", "numpy.float64", 2, "f64", "f64", 53, -1022, 0x7FF8_5A5A_A5A5_5A5A,
+    tensor_map="FLOAT64", miopen="convfp64", hipblaslt="f64_r", compute=("f64_r", "c_f64_r", "d"),
+    aliases=("double", "fp64"),
+)  # fmt: skip
+F8E4M3FN = DType(
+    "f8e4m3fn", 8, "imbrex::f8e4m3fn", "f8E4M3FN", "ml_dtypes.float8_e4m3fn", 10, "f32", "f32", 4, -6, 0xFF,
+    largest_finite=448.0, tensor_map="UINT8", miopen="convfp8", hipblaslt="f8_r", aliases=("fp8",),
+)  # fmt: skip
+F8E5M2 = DType(
+    "f8e5m2", 8, "imbrex::f8e5m2", "f8E5M2", "ml_dtypes.float8_e5m2", 12, "f32", "f32", 3, -14, 0xFD,
+    tensor_map="UINT8", miopen="convbfp8", hipblaslt="bf8_r", aliases=("bf8",),
+)  # fmt: skip
+F8E4M3FNUZ = DType(
+    "f8e4m3fnuz", 8, "imbrex::f8e4m3fnuz", "f8E4M3FNUZ", "ml_dtypes.float8_e4m3fnuz", 11, "f32", "f32", 4, -7,
+    0x80, largest_finite=240.0, miopen="convfp8_fnuz", hipblaslt="f8_fnuz_r", aliases=("fp8_fnuz",),
+)  # fmt: skip
+F8E5M2FNUZ = DType(
+    "f8e5m2fnuz", 8, "imbrex::f8e5m2fnuz", "f8E5M2FNUZ", "ml_dtypes.float8_e5m2fnuz", 13, "f32", "f32", 3,
+    -15, 0x80, largest_finite=57344.0, miopen="convbfp8_fnuz", hipblaslt="bf8_fnuz_r", aliases=("bf8_fnuz",),
+)  # fmt: skip
+TF32 = DType(
+    "tf32", 32, "float", "tf32", "numpy.float32", None, "f32", "f32", 24, -126, F32.poison,
+    read_bits=11, tensor_map="TFLOAT32", miopen="convtf32", compute=("xf32_r", "c_xf32_r", "x"),
+    aliases=("tensorfloat32", "xf32"),
+)  # fmt: skip
+I8 = DType(
+    "i8", 8, "int8_t", "i8", "numpy.int8", 0, "i32", "i32", 0, 0, 0x80,
+    tensor_map="UINT8", miopen="convint8", hipblaslt="i8_r",
+)  # fmt: skip
+I32 = DType(
+    "i32", 32, "int32_t", "i32", "numpy.int32", 0, "i32", "i32", 0, 0, 0xA5A5_5A5A,
+    tensor_map="INT32", hipblaslt="i32_r", compute=("i32_r", "c_i32_r", "i"),
+)  # fmt: skip
 
 DTYPES: dict[str, DType] = {
     t.name: t for t in (F32, F16, BF16, F64, F8E4M3FN, F8E5M2, F8E4M3FNUZ, F8E5M2FNUZ, TF32, I8, I32)
 }
 
-NUMPY = {"f32": "f4", "tf32": "f4", "f16": "f2", "f64": "f8", "i8": "i1", "i32": "i4"}
-"""Array element types of the types that NumPy itself has."""
-
-ML_DTYPES = {
-    "bf16": "bfloat16", "f8e4m3fn": "float8_e4m3fn", "f8e5m2": "float8_e5m2",
-    "f8e4m3fnuz": "float8_e4m3fnuz", "f8e5m2fnuz": "float8_e5m2fnuz",
-}  # fmt: skip
-"""Array element types of `ml_dtypes`, of the types that NumPy itself has not."""
-
 _ALIASES = {
-    "float32": "f32", "float": "f32", "fp32": "f32", "float16": "f16", "half": "f16", "fp16": "f16",
-    "float64": "f64", "double": "f64", "fp64": "f64", "int8": "i8", "int32": "i32",
-    "tensorfloat32": "tf32", "xf32": "tf32",
-    "fp8": "f8e4m3fn", "bf8": "f8e5m2", "fp8_fnuz": "f8e4m3fnuz", "bf8_fnuz": "f8e5m2fnuz",
-    **{long: short for short, long in ML_DTYPES.items()},
-}  # fmt: skip
+    **{t.array_name: t.name for t in DTYPES.values() if t.dlpack_code is not None},
+    **{alias: t.name for t in DTYPES.values() for alias in t.aliases},
+}
 
 
 def dtype(name: str | DType | npt.DTypeLike) -> DType:

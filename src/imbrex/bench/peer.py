@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from imbrex.diagnostic import Diagnostic, did_you_mean
+from imbrex.dtype import BF16, F32, F64
 from imbrex.problem import Conv2d, Gemm, Problem
 from imbrex.run.arrays import Array
 
@@ -50,7 +51,7 @@ class NumPy:
             function(threads)
 
     def call(self, problem: Problem, arrays: Mapping[str, Array]) -> Call | None:
-        if problem.dtype.name not in ("f32", "f64") or problem.epilogue is not None:
+        if problem.dtype not in (F32, F64) or problem.epilogue is not None:
             return None  # it has no fast arithmetic for the others
         if isinstance(problem, Gemm):
             return _numpy_gemm(problem, arrays)
@@ -80,7 +81,7 @@ class Torch:
         return self._conv(problem, tensors)
 
     def _tensor(self, array: Array) -> Any:
-        if array.dtype.name == "bfloat16":
+        if array.dtype == BF16.numpy:
             return self._torch.from_numpy(array.view(np.int16)).view(self._torch.bfloat16)
         return self._torch.from_numpy(array)
 

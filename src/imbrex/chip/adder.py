@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from imbrex.dtype import TF32
+
 __all__ = ["CDNA3_UNITS", "HOPPER_UNITS", "PLAIN", "PLAIN_F64", "Unit"]
 
 IEEE: Final = "IEEE 754, fusedMultiplyAdd"
@@ -45,12 +47,8 @@ CDNA_16: Final = Unit(
 CDNA_TF32: Final = Unit(23, CDNA_16.source, 4, 24, True)
 CDNA_8: Final = Unit(23, CDNA_16.source, 16, 24, True)
 
-HOPPER_UNITS: Final[Mapping[str, Unit]] = {
-    "f16": HOPPER_16, "bf16": HOPPER_16, "tf32": HOPPER_TF32, "f8e4m3fn": HOPPER_8, "f8e5m2": HOPPER_8,
-}  # fmt: skip
-CDNA3_UNITS: Final[Mapping[str, Unit]] = {
-    "f16": CDNA_16, "bf16": CDNA_16, "tf32": CDNA_TF32, "f8e4m3fn": CDNA_8, "f8e5m2": CDNA_8,
-    "f8e4m3fnuz": CDNA_8, "f8e5m2fnuz": CDNA_8,
-}  # fmt: skip
-"""MFMA of CDNA 1 and 2 adds pairs and pairs of pairs, each rounded to nearest (MMA-Sim), which is never worse
-than one by one: they have no units of their own."""
+HOPPER_UNITS: Final[Mapping[int, Unit]] = {8: HOPPER_8, 16: HOPPER_16, TF32.multiplied_bits: HOPPER_TF32}
+CDNA3_UNITS: Final[Mapping[int, Unit]] = {8: CDNA_8, 16: CDNA_16, TF32.multiplied_bits: CDNA_TF32}
+"""Bits of a float that a product reads -> what adds such products.  MFMA of CDNA 1 and 2 adds pairs and pairs
+of pairs, each rounded to nearest (MMA-Sim), which is never worse than one by one: they have no units of their
+own."""

@@ -147,7 +147,8 @@ class GpuTarget:
     memory.  has_tensor_maps: copies of boxes that hardware makes.  has_clusters: of workgroups that read each
     other's shared memory.  overlaps_launches: one may begin before the one ahead has ended.
     compute_capability: what the driver calls it.
-    units: by element type, where products are not added one by one, each sum rounded to nearest.
+    units: by the bits of a float that a product reads, where products are not added one by one, each sum
+    rounded to nearest.
     l2, slots, rates, code, multiprocessor: None where nothing is known of them.
     like: the chip whose matrix instructions it has, where they are another's.
     """
@@ -170,7 +171,7 @@ class GpuTarget:
     has_clusters: bool = False
     overlaps_launches: bool = False
     compute_capability: tuple[int, int] | None = None
-    units: Mapping[str, Unit] = field(default_factory=lambda: dict[str, Unit](), hash=False)
+    units: Mapping[int, Unit] = field(default_factory=lambda: dict[int, Unit](), hash=False)
     l2: L2 | None = None
     slots: WaveSlots | None = None
     rates: Rates | None = field(default=None, hash=False)

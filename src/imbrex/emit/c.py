@@ -51,15 +51,6 @@ def guards(gs: Sequence[Guard]) -> str:
     return " && ".join(guard(g) for g in gs) if gs else "true"
 
 
-STORED = ("f16", "bf16", "f8e4m3fn", "f8e4m3fnuz", "f8e5m2", "f8e5m2fnuz")
-"""Types that C++ has no arithmetic on: structs of the device headers."""
-
-
-def type_name(dtype: DType) -> str:
-    """The C++ type of an element in memory."""
-    return f"imbrex::{dtype.name}" if dtype.name in STORED else dtype.c_name
-
-
 def loop(stmt: For) -> str:
     """The head of a loop; of a condition, where that is all it is."""
     if stmt.is_condition and stmt.end is not None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from imbrex.emit import c
 from imbrex.lower.stmt import Buffer, Kernel, Program
 from imbrex.symbol import symbol_of
 
@@ -81,4 +80,4 @@ def workspace(program: Program) -> list[str]:
 def parameter(buffer: Buffer, outputs: frozenset[str], qualifier: str = "") -> str:
     """An array as the argument of a C function; qualifier: of the pointer, with a space after it."""
     const = "" if buffer.name in outputs else "const "
-    return f"{const}{c.type_name(buffer.dtype)} *{qualifier}{buffer.name}"
+    return f"{const}{buffer.dtype.c_name} *{qualifier}{buffer.name}"

@@ -133,5 +133,5 @@ def _solver(program: Program, facts: Facts, target: str) -> list[str]:
 
 def _cast(buffer: Buffer, outputs: frozenset[str]) -> str:
     const = "" if buffer.name in outputs else "const "
-    kind = f"{const}{c.type_name(buffer.dtype)} *"
+    kind = f"{const}{buffer.dtype.c_name} *"
     return f"{kind}{buffer.name} = static_cast<{kind}>({buffer.name}_);"

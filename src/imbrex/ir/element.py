@@ -2,41 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, cast
 
-from xdsl.dialects.builtin import (
-    AnyFloat,
-    BFloat16Type,
-    Float8E4M3FNType,
-    Float8E4M3FNUZType,
-    Float8E5M2FNUZType,
-    Float8E5M2Type,
-    Float16Type,
-    Float32Type,
-    Float64Type,
-    FloatAttr,
-    FloatTF32Type,
-    IntegerAttr,
-    IntegerType,
-)
+from xdsl.dialects.builtin import AnyFloat, Builtin, FloatAttr, IntegerAttr, IntegerType
 from xdsl.ir import Attribute
 
 from imbrex.dtype import DTYPES, DType
 
 Zero: TypeAlias = IntegerAttr[IntegerType] | FloatAttr[AnyFloat]
 
-FLOATS: Final[dict[str, type[AnyFloat]]] = {
-    "f16": Float16Type,
-    "bf16": BFloat16Type,
-    "f32": Float32Type,
-    "f64": Float64Type,
-    "tf32": FloatTF32Type,
-    "f8e4m3fn": Float8E4M3FNType,
-    "f8e5m2": Float8E5M2Type,
-    "f8e4m3fnuz": Float8E4M3FNUZType,
-    "f8e5m2fnuz": Float8E5M2FNUZType,
-}
 BY_MLIR_NAME: Final[dict[str, DType]] = {t.mlir_name: t for t in DTYPES.values()}
+FLOATS: Final[dict[str, type[AnyFloat]]] = {
+    BY_MLIR_NAME[a.name].name: cast("type[AnyFloat]", a) for a in Builtin.attributes if a.name in BY_MLIR_NAME
+}
 
 
 def dtype_of(element: Attribute) -> DType:

@@ -27,8 +27,8 @@ __all__ = ["drain"]
 PIECE_BYTES: Final = 128
 """A row of what a TMA store takes at a time; so are 64 rows of it, of each column."""
 SWIZZLES: Final[tuple[Swizzle, ...]] = (128, 64, 32)
-STORED: Final = ("f16", "bf16", "f32", "i32")
-"""Element types of C that a TMA store writes."""
+STORED_BYTES: Final = (2, 4)
+"""Of elements of C that lanes stage for a TMA store."""
 
 
 def drain(op: WarpgroupGemmOp, reader: Reader) -> Drain:
@@ -74,7 +74,7 @@ def _stored(op: WarpgroupGemmOp, map: Map, dtype: DType, together: Literal["row"
     """The TMA store of a staged piece."""
     if number(op.beta, 0.0) or number(op.store_method, "set") != "set":
         return Refused("C is read, or added to")
-    if dtype.name not in STORED:
+    if dtype.bytes not in STORED_BYTES:
         return Refused(f"no TMA store of {dtype}")
     grid, whole = op.grid_, op.n_per_block.data * op.phase_count
     columns = op.own_columns * op.phase_count // (1 if op.plan_ is None else op.plan_.parts)

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from imbrex.diagnostic import Diagnostic
-from imbrex.dtype import F32, TF32, DType, dtype
+from imbrex.dtype import DTYPES, F16, F32, TF32, DType
 from imbrex.problem.flags import Flag, Flags, Line, Word, read_flags
 from imbrex.problem.gemm import Gemm, GemmRole
 from imbrex.problem.stride import LEADING, STRIDES, Matrices
@@ -22,16 +22,7 @@ from imbrex.problem.value import read_number, read_size, read_truth, read_whole
 
 __all__ = ["HIPBLASLT_FLAGS", "read_hipblaslt"]
 
-_TYPES = {
-    "f32_r": "f32", "f16_r": "f16", "bf16_r": "bf16", "f64_r": "f64", "i8_r": "i8", "i32_r": "i32",
-    "f8_r": "f8e4m3fn", "bf8_r": "f8e5m2", "f8_fnuz_r": "f8e4m3fnuz", "bf8_fnuz_r": "f8e5m2fnuz",
-}  # fmt: skip
-_COMPUTE = {
-    "tf32": ("xf32_r", "c_xf32_r", "x"),
-    "f32": ("f32_r", "c_f32_r", "s"),
-    "f64": ("f64_r", "c_f64_r", "d"),
-    "i32": ("i32_r", "c_i32_r", "i"),
-}
+_TYPES = {t.hipblaslt: t for t in DTYPES.values() if t.hipblaslt is not None}
 
 _ACTIVATIONS = {"none": "{}", "relu": "relu({})", "gelu": "gelu_tanh({})", "swish": "silu({})"}
 """Activations as hipblaslt-bench names them: its gelu is the one by tanh; the bias comes before them."""
@@ -102,9 +93,9 @@ def _operand_type(flags: Flags) -> DType:
     """The one type of a and b, where c, d and the arithmetic have the types that follow from it."""
 
     def read(_: str, text: str) -> DType:
-        return dtype(_TYPES[text])
+        return _TYPES[text]
 
-    precision = flags.get("precision", dtype("f16"), read)
+    precision = flags.get("precision", F16, read)
     a = flags.get("a_type", precision, read)
     wanted = {"b_type": a, "c_type": a.output, "d_type": a.output}
     for name, type_ in wanted.items():
@@ -113,9 +104,9 @@ def _operand_type(flags: Flags) -> DType:
             message = f"mixed types are not supported: a_type is {a}, so {name} must be {type_}, got {given}"
             cast = f'a gemm line with --epilogue "{given}(x)" stores {given}' if name != "b_type" else None
             raise flags.line.error(message, flags.values.get(name), cast)
-    if a == F32 and flags.get("compute_type", "", lambda _, text: text) in _COMPUTE["tf32"]:
+    if a == F32 and flags.get("compute_type", "", lambda _, text: text) in TF32.compute:
         return TF32
-    arithmetic = _COMPUTE[a.accumulator.name]
+    arithmetic = a.accumulator.compute
     if "compute_type" in flags.values and flags.values["compute_type"].text not in arithmetic:
         word = flags.values["compute_type"]
         message = f"products of {a} are summed in {a.accumulator}, got compute_type {word.text}"

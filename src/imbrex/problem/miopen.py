@@ -10,6 +10,7 @@ for the format of gfx942 (MIOpenDriver takes it from its build), layouts in any 
 from __future__ import annotations
 
 from imbrex.diagnostic import Diagnostic, did_you_mean
+from imbrex.dtype import DTYPES, DType
 from imbrex.problem.conv import Conv2d, Direction
 from imbrex.problem.flags import Flag, Flags, Line, Word, read_flags
 from imbrex.problem.layout import DIMENSIONS, layout_text
@@ -17,11 +18,7 @@ from imbrex.problem.value import epilogue_flag, read_epilogue, read_pad, read_si
 
 __all__ = ["MIOPEN_FLAGS", "MIOPEN_KINDS", "miopen_line", "read_miopen"]
 
-MIOPEN_KINDS = {
-    "conv": "f32", "convfp16": "f16", "convbfp16": "bf16", "convint8": "i8", "convfp64": "f64",
-    "convtf32": "tf32", "convfp8": "f8e4m3fn", "convbfp8": "f8e5m2",
-    "convfp8_fnuz": "f8e4m3fnuz", "convbfp8_fnuz": "f8e5m2fnuz",
-}  # fmt: skip
+MIOPEN_KINDS = {t.miopen: t for t in DTYPES.values() if t.miopen is not None}
 
 _DIRECTIONS: dict[int, Direction] = {1: "forward", 2: "backward_data", 4: "backward_weight"}
 
@@ -98,7 +95,7 @@ def read_miopen(line: Line, words: list[Word]) -> tuple[list[Conv2d], tuple[str,
         raise flags.locate(error) from None
 
 
-def _conv(flags: Flags, direction: Direction, dtype: str) -> Conv2d:
+def _conv(flags: Flags, direction: Direction, dtype: DType) -> Conv2d:
     def text(_: str, word: str) -> str:
         return word
 
@@ -126,15 +123,14 @@ def _conv(flags: Flags, direction: Direction, dtype: str) -> Conv2d:
 
 def miopen_line(conv: Conv2d) -> str:
     """The canonical line of a problem; layouts are written, all three, where one is not the default."""
-    kind = next(word for word, dtype in MIOPEN_KINDS.items() if dtype == conv.dtype.name)
     bit = next(bit for bit, direction in _DIRECTIONS.items() if direction == conv.direction)
     (u, v), (l, j) = conv.stride, conv.dilation  # noqa: E741 - MIOpen's own letters
     p, q = (
         str(before) if before == after else f"{before},{after}" for before, after in (conv.pad_h, conv.pad_w)
     )
     line = (
-        f"{kind} -n {conv.n} -c {conv.c} -H {conv.h} -W {conv.w} -k {conv.k} -y {conv.y} -x {conv.x}"
-        f" -p {p} -q {q} -u {u} -v {v} -l {l} -j {j} -g {conv.groups} -F {bit}"
+        f"{conv.dtype.miopen} -n {conv.n} -c {conv.c} -H {conv.h} -W {conv.w} -k {conv.k}"
+        f" -y {conv.y} -x {conv.x} -p {p} -q {q} -u {u} -v {v} -l {l} -j {j} -g {conv.groups} -F {bit}"
     )
     if any(conv.layout(role) != DIMENSIONS[role] for role in conv.roles):
         filter_, input_, output = (layout_text(role, conv.layout(role), miopen=True) for role in conv.roles)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
-from imbrex.dtype import BF16, ML_DTYPES, dtype
+from imbrex.dtype import BF16, DTYPES, dtype
 from imbrex.problem.operand import reach
 from imbrex.run.traced import expect_numbers, expect_unrecorded
 
@@ -27,7 +27,8 @@ __all__ = [
 
 Array = NDArray[Any]
 
-_NARROW = frozenset(ML_DTYPES.values())  # NumPy knows most of them as records
+_NARROW = frozenset(t.array_name for t in DTYPES.values() if t.array_type.startswith("ml_dtypes."))
+"""NumPy knows most of them as records."""
 _MOST_WORK = 1000  # of NumPy, to tell whether two arrays with gaps share an element
 _DLPACK_CPU = 1  # dlpack.h, DLDeviceType
 _DLPACK_DEVICES = {

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from imbrex.dtype import DTYPES
 from imbrex.problem.operand import dense_strides, reach
 from imbrex.run.arrays import expect_strides
 from imbrex.run.traced import expect_numbers, expect_unrecorded
@@ -25,8 +26,6 @@ _NVIDIA_TYPES = (2, 13)
 _NO_WAIT = -1  # of `__dlpack__`
 ALIGNMENT = 16
 """In bytes: of the widest access of a lane, and of what a tensor map begins with."""
-
-_BITS_8 = {7: "e3m4", 8: "e4m3", 10: "e4m3fn", 11: "e4m3fnuz", 12: "e5m2", 13: "e5m2fnuz"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,9 +184,10 @@ def _from_dlpack(value: Any, name: str) -> DeviceArray:
 
 
 def _type_name(code: int, bits: int) -> str:
-    """NumPy's and ml_dtypes' name of a DLDataType."""
-    if bits == 8 and code in _BITS_8:
-        return f"float8_{_BITS_8[code]}"
+    """The name of a DLDataType's elements: NumPy's or ml_dtypes' where we have the type, too."""
+    ours = next((t for t in DTYPES.values() if (t.dlpack_code, t.bits) == (code, bits)), None)
+    if ours is not None:
+        return ours.array_name
     names = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 5: "complex", 6: "bool"}
     return f"{names.get(code, f'DLPack type {code} of ')}{bits}"
 

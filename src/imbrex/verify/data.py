@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from imbrex.dtype import F32, DType
+from imbrex.dtype import F32, F64, DType
 from imbrex.problem import Conv2d, Gemm, Operand
 from imbrex.verify.bound import Data, likely
 from imbrex.verify.epilogue import is_exact as keeps_whole_numbers
@@ -149,7 +149,7 @@ def _whole(random: np.random.Generator, operand: Operand, low: int) -> npt.NDArr
 
 def _real(random: np.random.Generator, operand: Operand) -> npt.NDArray[Any]:
     """Uniform in [-1, 1).  None is subnormal in 16 bits, where some units take it as zero (CDNA2 ISA)."""
-    real = 2 * random.random(operand.shape, np.float64 if operand.dtype.name == "f64" else np.float32) - 1
+    real = 2 * random.random(operand.shape, np.float64 if operand.dtype == F64 else np.float32) - 1
     if operand.dtype.bytes == 2:
         least = operand.dtype.smallest_normal
         real[np.abs(real) < least] = least

@@ -1,8 +1,8 @@
 """Poison: a bit pattern that no kernel computes, in outputs from the start, to show what is never written.
 
-Floating-point poison is a quiet NaN with a payload of its own, so that a NaN that was computed is told from
-it; an 8-bit float, which is no result's type, has its NaN with the sign, or its only one.  Of an array with
-gaps, these hold poison before and after, as does the memory behind its last row.
+Floating-point poison is a NaN with a payload of its own (`imbrex.dtype`), so that a NaN that was computed is
+told from it.  Of an array with gaps, these hold poison before and after, as does the memory behind its last
+row.
 """
 
 from __future__ import annotations
@@ -16,25 +16,12 @@ from imbrex.dtype import DType, dtype
 from imbrex.problem.operand import reach
 from imbrex.run.arrays import strided_view
 
-__all__ = ["PATTERNS", "is_poison", "poison", "poisoned", "spoiled", "spoiled_in"]
-
-PATTERNS = {
-    "f64": 0x7FF8_5A5A_A5A5_5A5A,
-    "f32": 0x7FC5_A5A5,
-    "f16": 0x7E5A,
-    "bf16": 0x7FDA,
-    "f8e4m3fn": 0xFF,
-    "f8e5m2": 0xFD,
-    "f8e4m3fnuz": 0x80,
-    "f8e5m2fnuz": 0x80,
-    "i32": 0xA5A5_5A5A,
-    "i8": 0x80,
-}
+__all__ = ["is_poison", "poison", "poisoned", "spoiled", "spoiled_in"]
 
 
 def poison(array: npt.NDArray[Any]) -> None:
     """Fill `array`, of any of our element types, in place."""
-    array.view(_bits(array)).fill(PATTERNS[dtype(array.dtype).name])
+    array.view(_bits(array)).fill(dtype(array.dtype).poison)
 
 
 def poisoned(
@@ -68,7 +55,7 @@ def _room(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
 
 def is_poison(array: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     """Where `array` holds poison still."""
-    return np.equal(array.view(_bits(array)), PATTERNS[dtype(array.dtype).name])
+    return np.equal(array.view(_bits(array)), dtype(array.dtype).poison)
 
 
 def _bits(array: npt.NDArray[Any]) -> np.dtype[Any]:

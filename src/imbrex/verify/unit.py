@@ -12,4 +12,6 @@ def unit_of(chip: str | None, operand: DType) -> Unit:
     """The unit of that GPU, or of a CPU where there is none, a lane-level build too."""
     if operand.accumulator == F64:
         return PLAIN_F64
-    return PLAIN if chip is None else GPU_TARGETS[chip].units.get(operand.name, PLAIN)
+    if chip is None or not operand.is_float:
+        return PLAIN
+    return GPU_TARGETS[chip].units.get(operand.multiplied_bits, PLAIN)

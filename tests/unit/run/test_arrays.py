@@ -9,7 +9,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from imbrex.dtype import ML_DTYPES
+from imbrex.dtype import DTYPES
 from imbrex.run.arrays import (
     as_array,
     check,
@@ -24,6 +24,8 @@ from imbrex.run.arrays import (
 )
 
 F32 = np.dtype(np.float32)
+
+NARROW = [t.array_name for t in DTYPES.values() if t.array_type.startswith("ml_dtypes.")]
 
 
 class Exporter:
@@ -54,7 +56,7 @@ def test_numpy_passes_through() -> None:
         assert as_array(array) is array
 
 
-@pytest.mark.parametrize("name", ML_DTYPES.values())
+@pytest.mark.parametrize("name", NARROW)
 def test_elements_of_ml_dtypes_are_numbers(name: str) -> None:
     array = np.zeros(3, getattr(ml_dtypes, name))
     assert as_array(array) is array
@@ -285,7 +287,7 @@ def test_a_new_array_has_the_strides_that_are_asked_for() -> None:
     assert new_array((2, 3), F32, None).flags.c_contiguous
 
 
-@pytest.mark.parametrize("name", [*ML_DTYPES.values(), "float16"])
+@pytest.mark.parametrize("name", [*NARROW, "float16"])
 def test_a_view_has_elements_of_any_type(name: str) -> None:
     element = np.dtype(getattr(ml_dtypes, name, name))
     row = np.arange(6).astype(element)

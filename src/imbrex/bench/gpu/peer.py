@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import Any, TypeAlias
 
 from imbrex.bench.peer import Call
+from imbrex.dtype import TF32
 from imbrex.problem import Conv2d, Gemm, Problem
 from imbrex.verify.device.check import Tensor
 
@@ -50,7 +51,7 @@ Maker: TypeAlias = Callable[[Tensors], Call]
 
 
 def _library(problem: Problem) -> Maker | None:
-    _set_precision(problem.dtype.name == "tf32")
+    _set_precision(problem.dtype == TF32)
     return _product(problem) if isinstance(problem, Gemm) else _convolution(problem)
 
 
@@ -70,19 +71,18 @@ def _product(gemm: Gemm) -> Maker | None:
     torch: Any = import_module("torch")
     if gemm.epilogue is not None:
         return _fused_product(gemm)
-    match gemm.dtype.name:
-        case "i8" if (gemm.alpha, gemm.beta, gemm.batch) == (1.0, 0.0, 1):
-            return lambda t: _bound(torch._int_mm, *_sides(gemm, t), out=t["c"])
-        case "f8e4m3fn" | "f8e5m2" if (gemm.alpha, gemm.beta, gemm.batch) == (1.0, 0.0, 1):
-            return lambda t: _scaled(gemm, t)
-        case "i8" | "f8e4m3fn" | "f8e5m2":
+    is_unscaled = (gemm.alpha, gemm.beta) == (1.0, 0.0)
+    if gemm.dtype.bits == 8:
+        if not is_unscaled or gemm.batch != 1:
             return None
-        case _ if (gemm.alpha, gemm.beta) == (1.0, 0.0):
-            return lambda t: _bound(torch.matmul, *_sides(gemm, t), out=t["c"])
-        case _:
-            function = torch.addmm if gemm.batch == 1 else torch.baddbmm
-            scales = {"beta": gemm.beta, "alpha": gemm.alpha}
-            return lambda t: _bound(function, t["c"], *_sides(gemm, t), out=t["c"], **scales)
+        if gemm.dtype.is_float:
+            return lambda t: _scaled(gemm, t)
+        return lambda t: _bound(torch._int_mm, *_sides(gemm, t), out=t["c"])
+    if is_unscaled:
+        return lambda t: _bound(torch.matmul, *_sides(gemm, t), out=t["c"])
+    function = torch.addmm if gemm.batch == 1 else torch.baddbmm
+    scales = {"beta": gemm.beta, "alpha": gemm.alpha}
+    return lambda t: _bound(function, t["c"], *_sides(gemm, t), out=t["c"], **scales)
 
 
 def _bound(function: Callable[..., object], *arguments: object, **named: object) -> Call:
@@ -100,7 +100,7 @@ def _scaled(gemm: Gemm, tensors: Tensors) -> Call:
 
 def _fused_product(gemm: Gemm) -> Maker | None:
     torch: Any = import_module("torch")
-    plain = (gemm.alpha, gemm.beta, gemm.batch) == (1.0, 0.0, 1) and gemm.dtype.name in ("f16", "bf16")
+    plain = (gemm.alpha, gemm.beta, gemm.batch) == (1.0, 0.0, 1) and gemm.dtype.is_half
     if not plain or str(gemm.epilogue) not in (BIAS_RELU, BIAS_GELU):
         return None
     gelu = str(gemm.epilogue) == BIAS_GELU
@@ -146,7 +146,7 @@ def _triton(problem: Problem, sets: Sequence[Tensors]) -> list[Call] | None:
     if importlib.util.find_spec("triton") is None or not isinstance(problem, Gemm):
         return None
     usual = (problem.alpha, problem.beta, problem.batch, problem.epilogue) == (1.0, 0.0, 1, None)
-    if not usual or problem.transpose_a or problem.dtype.name not in ("f16", "bf16"):
+    if not usual or problem.transpose_a or not problem.dtype.is_half:
         return None
     matmul: Any = import_module("imbrex.bench.gpu.triton_peer.matmul")
     sides = [(*_sides(problem, tensors), tensors["c"]) for tensors in sets]

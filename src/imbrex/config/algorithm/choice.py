@@ -8,8 +8,8 @@ from imbrex.chip import WARPGROUPS
 from imbrex.config.algorithm.aligned import ALREADY, aligned_operands_of
 from imbrex.config.algorithm.channels_last import pays
 from imbrex.config.algorithm.cost import cycles
-from imbrex.config.algorithm.depthwise import is_depthwise
-from imbrex.config.algorithm.serving import LANE_TYPES, SERVING, Refusal
+from imbrex.config.algorithm.depthwise import is_depthwise, is_lanes_own
+from imbrex.config.algorithm.serving import SERVING, Refusal
 from imbrex.config.algorithm.table import Algorithm, row_of, rows_for
 from imbrex.config.algorithm.task import ConvTask, task_of
 from imbrex.config.algorithm.windows import groups_of
@@ -53,7 +53,7 @@ def _of_convolution(request: Request, problem: Conv2d) -> str:
         return _served(request.algorithm, task, request)
     plain = "v4r1" if problem.direction == "backward_data" else "v4r4"
     if not has_matrix_instructions(request):
-        on_lanes = is_depthwise(task) and problem.dtype.name in LANE_TYPES and request.tuning is None
+        on_lanes = is_depthwise(task) and is_lanes_own(problem.dtype) and request.tuning is None
         return "channel_vectors" if request.machine.multiprocessor and on_lanes else plain
     if isinstance(request.tuning, WindowTuning | HaloWeightTuning):
         return _served(f"halo:{groups_of(request.tuning, task)}", task, request)

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from imbrex.config.algorithm.task import ConvTask
 from imbrex.config.strips import Shape, is_served
+from imbrex.dtype import F32, DType
 
-__all__ = ["is_depthwise", "strips_shape"]
+__all__ = ["is_depthwise", "is_lanes_own", "strips_shape"]
 
 
 def is_depthwise(task: ConvTask) -> bool:
     """Has each group one channel and one filter, with a window that lanes take?"""
     sizes = dict(task.conv.filter)
     return task.conv.is_grouped and sizes["k"] == sizes["c"] == 1 and is_served(strips_shape(task))
+
+
+def is_lanes_own(dtype: DType) -> bool:
+    """Do lanes multiply depthwise convolutions of it: floats, summed as f32 and stored as they are read?"""
+    return dtype.accumulator == F32 and dtype.output == dtype
 
 
 def strips_shape(task: ConvTask) -> Shape:

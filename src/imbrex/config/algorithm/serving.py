@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from imbrex.config.algorithm.channels_last import ALREADY, COPIED, RESULT_STAYS, packed_arrays
-from imbrex.config.algorithm.depthwise import is_depthwise
+from imbrex.config.algorithm.depthwise import is_depthwise, is_lanes_own
 from imbrex.config.algorithm.few_channels import NOT_SERVED, rows_of
 from imbrex.config.algorithm.phases import leaves_gaps, shares_phases
 from imbrex.config.algorithm.pointwise import ROW_BYTES, is_served
@@ -18,8 +18,6 @@ from imbrex.view.conv.whole_images import NOT_SERVED as NO_IMAGES
 
 __all__ = ["SERVING", "Refusal", "Serving", "is_on_lanes"]
 
-LANE_TYPES: Final = ("f16", "bf16", "f32")
-"""Types whose depthwise convolutions lanes multiply."""
 LEAVE_OUT: Final = "leave the algorithm out"
 IN_PLACE: Final = f"{LEAVE_OUT}, and they are read where they are"
 
@@ -43,7 +41,7 @@ class Serving:
 
 def is_on_lanes(task: ConvTask) -> bool:
     """Is it one that lanes had better multiply?"""
-    return is_depthwise(task) and task.dtype.name in LANE_TYPES
+    return is_depthwise(task) and is_lanes_own(task.dtype)
 
 
 def _channel_vectors(task: ConvTask, number: str) -> Refusal | None:

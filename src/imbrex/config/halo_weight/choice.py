@@ -12,7 +12,7 @@ from imbrex.chip import GpuTarget
 from imbrex.config.access import context_of
 from imbrex.config.context import GemmContext
 from imbrex.config.halo_weight.cost import halo_weight_cycles
-from imbrex.config.halo_weight.legal import HALF_BYTES, HALO_WEIGHT_RULES
+from imbrex.config.halo_weight.legal import HALO_WEIGHT_RULES
 from imbrex.config.halo_weight.plan import MOST_SPAN, HaloWeightPlan, HaloWeightTuning
 from imbrex.config.halo_weight.space import Pixels, block_of, halo_weight_space
 from imbrex.config.warpgroup.cost import copy_cycles
@@ -48,7 +48,7 @@ class WeightWindows:
         conv, sizes = self.conv, dict(self.conv.filter)
         h, w = conv.height, conv.width
         span = (w.window - 1) * w.dilation
-        if self.dtype.bytes != HALF_BYTES:
+        if not self.dtype.is_half:
             return f"wgmma multiplies rows of pixels of f16 and bf16, not {self.dtype.name}"
         if conv.strides != (1, 1):
             return f"strides {h.stride} x {w.stride}: neighbouring windows are not one pixel apart"

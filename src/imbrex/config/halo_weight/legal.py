@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from imbrex.chip import GpuTarget
 from imbrex.config.halo.window_legal import MOST_LINE
 from imbrex.config.halo_weight.plan import HaloWeightPlan
@@ -14,15 +12,13 @@ from imbrex.view.stage.tap_tile import PIXELS
 
 __all__ = ["HALO_WEIGHT_RULES"]
 
-HALF_BYTES: Final = 2
-
 
 def warpgroups(plan: HaloWeightPlan, machine: GpuTarget) -> Reasons:
     """The machine has wgmma, which reads pixels as K of types of 16 bits alone."""
     dtype = plan.context.dtype
     if not machine.has_warpgroups:
         yield from chip(machine)
-    elif not columns_of(dtype) or dtype.bytes != HALF_BYTES:
+    elif not columns_of(dtype) or not dtype.is_half:
         yield f"wgmma multiplies rows of pixels of f16 and bf16, not {dtype.name}"
 
 

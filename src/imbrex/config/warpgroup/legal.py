@@ -17,13 +17,19 @@ from imbrex.config.warpgroup.limits import (
     stages_ahead,
     whole_rows,
 )
-from imbrex.config.warpgroup.plan import LEAST_STAGES, RESIDENT, ROWS, SWIZZLES, WarpgroupPlan, columns_of
+from imbrex.config.warpgroup.plan import (
+    LEAST_STAGES,
+    RESIDENT,
+    ROWS,
+    SWIZZLES,
+    WarpgroupPlan,
+    columns_of,
+    multiplied_types,
+)
 from imbrex.view.stage.shared_tile import ATOM_ROWS
 
-__all__ = ["MOST_PLACES", "TYPES", "WARPGROUP_RULES"]
+__all__ = ["MOST_PLACES", "WARPGROUP_RULES"]
 
-TYPES: Final = ("f16", "bf16", "tf32", "f8e4m3fn", "f8e5m2", "i8")
-"""Element types that wgmma multiplies."""
 MOST_ROWS: Final = 256
 MOST_PLACES: Final = 2**31 - 1024
 """Rows, and columns, that 32 bits with a sign count, up to the end of the last cluster's tiles."""
@@ -38,7 +44,8 @@ def matrix_unit(plan: WarpgroupPlan, machine: GpuTarget) -> Reasons:
     """wgmma takes this type."""
     name = plan.context.dtype.name
     if not columns_of(plan.context.dtype):
-        yield f"wgmma does not multiply {name}; it takes {listed(TYPES)}; a general tuning would do"
+        takes = listed(multiplied_types())
+        yield f"wgmma does not multiply {name}; it takes {takes}; a general tuning would do"
 
 
 def rows(plan: WarpgroupPlan, machine: GpuTarget) -> Reasons:

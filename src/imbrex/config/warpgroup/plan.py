@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Final
 from imbrex.chip import VECTOR_BYTES, WARPGROUPS, GpuTarget
 from imbrex.config.context import SAMPLE, Access, GemmContext, round_up
 from imbrex.config.warpgroup.consumers import OfConsumers
-from imbrex.dtype import DType
+from imbrex.dtype import DTYPES, DType
 from imbrex.view.mma import Instruction, instructions
 from imbrex.view.mma.hopper import WARPGROUP
 from imbrex.view.stage.shared_layout import SharedLayout
@@ -293,6 +293,12 @@ def instruction_of(dtype: DType, columns: int) -> Instruction:
 def columns_of(dtype: DType) -> tuple[int, ...]:
     """Columns that one instruction can have, wgmma's N; none of a type that it does not take."""
     return tuple(i.n for i in multiplying(dtype))
+
+
+def multiplied_types() -> tuple[str, ...]:
+    """Names of the element types that wgmma takes."""
+    names = dict.fromkeys(i.format("a", WARPGROUPS.chip) for i in instructions(WARPGROUPS.chip))
+    return tuple(name for name in names if name in DTYPES and columns_of(DTYPES[name]))
 
 
 def step_of_channels(channels: int, dtype: DType) -> int:

@@ -47,7 +47,7 @@ def scratch_members(kernel: Kernel) -> list[str]:
     for stmt in walk(kernel.body):
         if isinstance(stmt, Alloc):
             b = stmt.buffer
-            lines.append(f"alignas(64) {c.type_name(b.dtype)} {b.name}[{b.elements}];")
+            lines.append(f"alignas(64) {b.dtype.c_name} {b.name}[{b.elements}];")
         elif isinstance(stmt, Product):
             lines += product.scratch_members(stmt)
         elif isinstance(stmt, Meet):
@@ -134,7 +134,7 @@ def _pack(stmt: Pack) -> list[str]:
 
 
 def _panel_gemm(stmt: PanelGemm) -> list[str]:
-    kind = c.type_name(stmt.c.buffer.dtype)
+    kind = stmt.c.buffer.dtype.c_name
     width = f"imbrex::width<{kind}>"
     layout = "k_blocked" if stmt.a_is_blocked else "k_major"
     a_step = f"{stmt.m} * {width}" if stmt.a_is_blocked else str(stmt.m)
@@ -149,7 +149,7 @@ def _panel_gemm(stmt: PanelGemm) -> list[str]:
 
 
 def _unpack(stmt: Unpack) -> list[str]:
-    kind = c.type_name(stmt.tile.buffer.dtype)
+    kind = stmt.tile.buffer.dtype.c_name
     name = ("store" if stmt.method == "set" else "add") + ("_transposed" if stmt.is_transposed else "_lanes")
     alpha, beta = (c.number(factor, stmt.tile.buffer.dtype) for factor in (stmt.alpha, stmt.beta))
     scale = f"imbrex::scaling<{kind}>{{{alpha}, {beta}}}"
@@ -159,7 +159,7 @@ def _unpack(stmt: Unpack) -> list[str]:
 
 
 def _view_type(window: Window) -> str:
-    kind = c.type_name(window.computed)
+    kind = window.computed.c_name
     panel = f"imbrex::width<{kind}>" if window.panel is None else str(window.panel)
     return f"imbrex::view<{kind}, {panel}, {len(window.sizes)}, {window.rows}, {window.lanes}>"
 

@@ -78,13 +78,13 @@ def _a(stmt: Product, kind: str) -> str:
         rest = f"{stmt.a.window.buffer.name}, {window}, scratch.runs_a, scratch.zeros_a, {stmt.a.run}"
         return f"imbrex::a_runs_in_place<{kind}, decltype({window})> operand_a{{{rest}}};"
     window = f"scratch.{stmt.a.name}"
-    source = f"{kind}, {c.type_name(stmt.a.buffer.dtype)}, decltype({window})"
+    source = f"{kind}, {stmt.a.buffer.dtype.c_name}, decltype({window})"
     return f"imbrex::a_packing<{source}> operand_a{{{stmt.a.buffer.name}, {window}, scratch.panel_a}};"
 
 
 def _b(stmt: Product, kind: str) -> list[str]:
     window, name = f"scratch.{stmt.b.name}", stmt.b.buffer.name
-    types = f"{c.type_name(stmt.b.buffer.dtype)}, decltype({window})"
+    types = f"{stmt.b.buffer.dtype.c_name}, decltype({window})"
     packed = f"{name}, {window}, scratch.panels_b, scratch.columns_b"
     source = "operand_b" if stmt.stationary == "b" else "packing_b"
     if stmt.b_is_transposed:
@@ -120,14 +120,14 @@ def _a_members(stmt: Product, kind: str, k: str) -> list[str]:
 
 def _columns_of(stmt: Product, kind: str) -> str:
     assert isinstance(stmt.a, InPlace)
-    return f"imbrex::a_columns<{kind}, {c.type_name(stmt.a.base.buffer.dtype)}, {stmt.k}>"
+    return f"imbrex::a_columns<{kind}, {stmt.a.base.buffer.dtype.c_name}, {stmt.k}>"
 
 
 def _c(stmt: Product, kind: str) -> list[str]:
     window = f"scratch.{stmt.c.name}"
     extent = "M.value" if stmt.c_is_transposed else "rows"
     form = "c_rows" if stmt.c_is_transposed else "c_lanes"
-    types = f"{kind}, {c.type_name(stmt.c.buffer.dtype)}, {extent}, {stmt.lanes}, decltype({window})"
+    types = f"{kind}, {stmt.c.buffer.dtype.c_name}, {extent}, {stmt.lanes}, decltype({window})"
     beta = c.number(stmt.beta, stmt.c.computed)
     if stmt.step is not None:
         start = "0" if stmt.start is None else c.index(stmt.start)
@@ -139,4 +139,4 @@ def _c(stmt: Product, kind: str) -> list[str]:
 
 
 def _computed(stmt: Product) -> str:
-    return c.type_name(stmt.c.computed)
+    return stmt.c.computed.c_name

@@ -94,7 +94,7 @@ def _wanted(ref: Ref, pipeline: Pipeline) -> Ref:
 
 
 def _array(name: str, ref: Ref, pipeline: Pipeline) -> list[str]:
-    kind, index = c.type_name(ref.buffer.dtype), c.index(ref.offset)
+    kind, index = ref.buffer.dtype.c_name, c.index(ref.offset)
     step = _step(ref, pipeline)
     return [
         f"struct {name}_beside {{",
@@ -188,7 +188,7 @@ def _place(pipeline: Pipeline, is_ahead: bool) -> str:
 def _relu(pipeline: Pipeline) -> Expression | None:
     """What relu is the last step of, where the conversion to halves does it: relu and rounding exchange."""
     finish = pipeline.c.finish
-    if finish is None or pipeline.c.buffer.dtype.name not in ("f16", "bf16"):
+    if finish is None or not pipeline.c.buffer.dtype.is_half:
         return None
     match finish.expression:
         case Call("relu", (before,)):

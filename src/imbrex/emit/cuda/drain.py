@@ -36,8 +36,8 @@ def constants(pipeline: Pipeline) -> list[str]:
         "splits_evenly": isinstance(work, Planned) and work.splits_evenly,
     }
     width = min(out.width, MOST_BYTES // out.buffer.dtype.bytes)
-    sums = F32 if sum_type(pipeline.sums.layout) == F32.c_name else I32
-    result = "sum" if out.finish is None else "float" if out.buffer.dtype.is_float else "int32_t"
+    sums = sum_type(pipeline.sums.layout)
+    result = "sum" if out.finish is None else (F32 if out.buffer.dtype.is_float else I32).c_name
     return [
         f"typedef {result} result;",
         f"static constexpr int piece_columns = {piece.columns};",
@@ -63,7 +63,7 @@ def stores_boxes(pipeline: Pipeline) -> bool:
 def functions(pipeline: Pipeline) -> list[str]:
     """Where sums are in their block of 64 rows, in their piece and in C, and the store of a piece."""
     out, tile = pipeline.c, staging(pipeline).tile
-    kind = c.type_name(out.buffer.dtype)
+    kind = out.buffer.dtype.c_name
     one = pipeline.sums.layout
     place = var("place", one.c_elements * len(pipeline.phases.summed))
     _, row, column = one.c.at([var("lane", WARPGROUP), place % one.c_elements]).coords
@@ -110,7 +110,7 @@ def _partial(pipeline: Pipeline) -> list[str]:
     refs = {"partial": pipeline.workspace.partials, "flag": pipeline.workspace.flags}
     return [
         method(
-            f"{c.type_name(ref.buffer.dtype)} *",
+            f"{ref.buffer.dtype.c_name} *",
             f"{name}_of",
             "int32_t workgroup",
             f"{name}s + ({c.index(ref.offset)})",

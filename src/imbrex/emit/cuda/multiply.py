@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import Final, assert_never
 
+from imbrex.dtype import DType, dtype
 from imbrex.emit import c
 from imbrex.emit.cuda.member import boolean, static
 from imbrex.index.expr import var
@@ -19,15 +20,15 @@ from imbrex.view.stage.tap_tile import TapTile
 
 __all__ = ["functions", "sum_type"]
 
-HALVES: Final = ("f16", "bf16")
-"""Types of operands that wgmma reads along either dim."""
+HALF_BITS: Final = 16
+"""Of elements that wgmma reads along either dim; others it reads along k."""
 PIECE_BYTES: Final = 16
 """The most that a lane reads of shared memory at a time."""
 
 
 def functions(pipeline: Pipeline) -> list[str]:
     """What the header of a kernel's multiplication asks for."""
-    operand = f"typedef {c.type_name(pipeline.a.buffer.dtype)} operand;"
+    operand = f"typedef {pipeline.a.buffer.dtype.c_name} operand;"
     match multiply := pipeline.multiply:
         case Dense(instruction):
             return [*_wgmma(instruction, pipeline), *_blocks(multiply.depth, instruction, 1, multiply.depth)]
@@ -44,24 +45,26 @@ def functions(pipeline: Pipeline) -> list[str]:
             assert_never(multiply)
 
 
-def sum_type(one: Instruction) -> str:
-    """The C type of a sum."""
-    return "int32_t" if one.c_type == "s32" else "float"
+def sum_type(one: Instruction) -> DType:
+    """The type of a sum."""
+    return dtype(one.format("c", one.chips[0]))
 
 
 def _wgmma(one: Instruction, pipeline: Pipeline) -> list[str]:
     """`multiply(d, a, b, adds)`: d = a * b, and + d where `adds`; d: the first of some columns' sums."""
     tiles = {"a": pipeline.a.tile, "b": pipeline.b.tile}
     majors: tuple[Major, Major] = (pipeline.a.tile.major, pipeline.b.tile.major)
-    assert one.a_type in HALVES or majors == ("k", "k"), f"{one.name} reads along k only, not {majors}"
+    is_half = one.register_bits("a") == HALF_BITS
+    assert is_half or majors == ("k", "k"), f"{one.name} reads along k only, not {majors}"
     unit = f"imbrex::matrix_unit<imbrex::factors::{one.a_type}, {one.n}>"
     turned = ", ".join(boolean(major == "d") for major in majors)
+    sums = f"{sum_type(one).c_name} *d"
     words = {name: _descriptor(tile.descriptor) for name, tile in tiles.items()}
     return [
         f"static constexpr int instruction_depth = {one.k};",
         *(f"static constexpr uint64_t {name}_descriptor = {word};" for name, word in words.items()),
         f"// {one.mnemonic}",
-        f"IMBREX_MEMBER static void multiply({sum_type(one)} *d, uint64_t a, uint64_t b, bool adds) {{",
+        f"IMBREX_MEMBER static void multiply({sums}, uint64_t a, uint64_t b, bool adds) {{",
         f"  {unit}::multiply<{turned}>(d, a, b, adds);",
         "}",
     ]

@@ -68,8 +68,8 @@ def attributes(kernel: Kernel) -> str:
 def _tile(pipeline: Pipeline) -> list[str]:
     tiles, depth = pipeline.tiles, pipeline.multiply.depth
     return [
-        f"typedef {multiply.sum_type(pipeline.sums.layout)} sum;",
-        f"typedef {c.type_name(pipeline.c.buffer.dtype)} c_type;",
+        f"typedef {multiply.sum_type(pipeline.sums.layout).c_name} sum;",
+        f"typedef {pipeline.c.buffer.dtype.c_name} c_type;",
         f"static constexpr int rows = {tiles.rows}, columns = {pipeline.own_columns}, depth = {depth};",
         f"static constexpr int cluster_rows = {tiles.cluster[0]}, cluster_columns = {tiles.cluster[1]};",
         f"static constexpr int parts = {pipeline.parts};",
@@ -87,7 +87,7 @@ def _arguments(kernel: Kernel, pipeline: Pipeline) -> list[str]:
     lines = [f"const imbrex::tensor_map *{name};" for name in tensor_names(pipeline)]
     for b in kernel.arguments:
         const = "" if b.name in kernel.outputs or roles.get(b.name) in ("partials", "flags") else "const "
-        lines.append(f"{const}{c.type_name(b.dtype)} *{roles.get(b.name, f'unused_{b.name}')};")
+        lines.append(f"{const}{b.dtype.c_name} *{roles.get(b.name, f'unused_{b.name}')};")
     return lines
 
 

@@ -121,7 +121,7 @@ def _lanes(name: str, stage: Stage, consumers: int) -> list[str]:
     form = stage.access
     if not isinstance(form, Lanes):
         return []
-    kind, tile = c.type_name(stage.buffer.dtype), stage.tile
+    kind, tile = stage.buffer.dtype.c_name, stage.tile
     left = _left(form, tile)
     return [
         f"struct {name}_feed {{",

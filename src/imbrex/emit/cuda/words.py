@@ -32,12 +32,12 @@ class CudaWords:
         return c.let(stmt)
 
     def shared(self, buffer: Buffer) -> str:
-        kind, at = c.type_name(buffer.dtype), _places(self.kernel)[buffer.name]
+        kind, at = buffer.dtype.c_name, _places(self.kernel)[buffer.name]
         place = "imbrex::shared_memory" if not at else f"imbrex::shared_memory + {at}"
         return f"{kind} *const {buffer.name} = reinterpret_cast<{kind} *>({place});"
 
     def view(self, stmt: View) -> str:
-        kind, base = c.type_name(stmt.buffer.dtype), stmt.base.name
+        kind, base = stmt.buffer.dtype.c_name, stmt.base.name
         start = base if not stmt.byte_offset else f"{base} + {stmt.byte_offset}"
         return f"{kind} *const {stmt.buffer.name} = reinterpret_cast<{kind} *>({start});"
 

@@ -99,9 +99,10 @@ def _of_program(
 
 def _form(tensor: tuple[TensorMap, int]) -> str:
     of, place = tensor
-    form, size = of.form, dtype(of.dtype).bytes
+    form, element = of.form, dtype(of.dtype)
+    size = element.bytes
     first = f"static_cast<char *>(given[{place}]) + {form.base * size}"
-    is_walk, is_tf32 = (str(x).lower() for x in (isinstance(form, Walk), of.dtype == "tf32"))
+    is_walk, is_tf32 = (str(x).lower() for x in (isinstance(form, Walk), element.read_bits is not None))
     head = f"{first}, {size}, {len(form.sizes)}, {form.swizzle}, {is_walk}, {is_tf32}"
     extents = f"{_braced(form.sizes)}, {_braced((1, *form.strides))}"
     match form:

@@ -92,7 +92,7 @@ class LanePrinter:
                 operands = ", ".join(f"{pointer}, {pitch}" for pointer, pitch in rows)
                 return self._items([stmt], [f"imbrex::multiply<{one.name}>({operands});"], step=one.wave)
             case Move():
-                first = f"{c.type_name(stmt.dest.buffer.dtype)} *first = nullptr;"
+                first = f"{stmt.dest.buffer.dtype.c_name} *first = nullptr;"
                 return ["{", *c.indented([first, *self._items([stmt], self._direct(stmt))]), "}"]
             case _:
                 raise AssertionError(f"work items do not meet in {stmt}")
@@ -167,7 +167,7 @@ class LanePrinter:
         return [f"imbrex::move_direct<{stmt.width}>({dest}, {source}, {exists}, {lane}, first);"]
 
     def _declared(self, stmt: Alloc | View) -> list[str]:
-        b, kind = stmt.buffer, c.type_name(stmt.buffer.dtype)
+        b, kind = stmt.buffer, stmt.buffer.dtype.c_name
         if isinstance(stmt, View):
             return [
                 f"{kind} *const {b.name} = reinterpret_cast<{kind} *>({stmt.base.name} + {stmt.byte_offset});"
@@ -213,7 +213,7 @@ def scratch_members(kernel: Kernel) -> list[str]:
         if isinstance(stmt, Alloc):
             b = stmt.buffer
             lanes = f"{kernel.block_size} * " if b.space == "private" else ""
-            lines.append(f"alignas(64) {c.type_name(b.dtype)} {b.name}[{lanes}{b.elements}];")
+            lines.append(f"alignas(64) {b.dtype.c_name} {b.name}[{lanes}{b.elements}];")
     return lines
 
 

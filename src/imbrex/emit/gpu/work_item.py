@@ -118,7 +118,7 @@ class WorkItem:
         if isinstance(stmt, View):
             return self.words.view(stmt)
         b = stmt.buffer
-        return self.words.shared(b) if b.space == "lds" else f"{c.type_name(b.dtype)} {b.name}[{b.elements}];"
+        return self.words.shared(b) if b.space == "lds" else f"{b.dtype.c_name} {b.name}[{b.elements}];"
 
     def _move(self, stmt: Move) -> str:
         match stmt.source.buffer.space, stmt.dest.buffer.space:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from imbrex.emit import c
 from imbrex.lower.stmt import MatrixMultiply, Program, walk
 from imbrex.view.mma import BUILTIN_TYPES
 
@@ -24,7 +23,7 @@ def wrappers(program: Program) -> list[str]:
 
 
 def _signature(stmt: MatrixMultiply) -> tuple[str, ...]:
-    return (stmt.instruction.name, *(c.type_name(r.buffer.dtype) for r in (stmt.c, stmt.a, stmt.b)))
+    return (stmt.instruction.name, *(r.buffer.dtype.c_name for r in (stmt.c, stmt.a, stmt.b)))
 
 
 def _wrapper(stmt: MatrixMultiply) -> list[str]:

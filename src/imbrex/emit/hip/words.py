@@ -51,11 +51,11 @@ class HipWords:
         return c.let(stmt)
 
     def shared(self, buffer: Buffer) -> str:
-        kind = c.type_name(buffer.dtype)
+        kind = buffer.dtype.c_name
         return f"__shared__ __attribute__((aligned(16))) {kind} {buffer.name}[{buffer.elements}];"
 
     def view(self, stmt: View) -> str:
-        kind = c.type_name(stmt.buffer.dtype)
+        kind = stmt.buffer.dtype.c_name
         start = stmt.base.name if not stmt.byte_offset else f"({stmt.base.name} + {stmt.byte_offset})"
         return f"const auto {stmt.buffer.name} = (imbrex::lds<{kind}>){start};"
 
@@ -77,7 +77,7 @@ class HipWords:
     def target(self, dest: Ref, width: int) -> tuple[str, str]:
         """A buffer does not know the type of its elements."""
         far = self.arrays.is_far(dest.buffer)
-        return f"{width}" if far else f"{c.type_name(dest.buffer.dtype)}, {width}", self.place(dest)
+        return f"{width}" if far else f"{dest.buffer.dtype.c_name}, {width}", self.place(dest)
 
     def direct(self, move: Move) -> str:
         """The place of a wave's first lane."""

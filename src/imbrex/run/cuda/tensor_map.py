@@ -24,18 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["encoded"]
 
-
-_TYPES = {
-    "f16": "FLOAT16",
-    "bf16": "BFLOAT16",
-    "tf32": "TFLOAT32",
-    "f32": "FLOAT32",
-    "f64": "FLOAT64",
-    "i32": "INT32",
-    "i8": "UINT8",
-    "f8e4m3fn": "UINT8",
-    "f8e5m2": "UINT8",
-}
 _SWIZZLES = {0: "NONE", 32: "32B", 64: "64B", 128: "128B"}
 _SMALL_BYTES = 1 << 17  # below it drivers up to CUDA 13.1 set a bit of im2col maps that makes loads go wrong
 _LAST_WRONG_DRIVER = 13010
@@ -47,11 +35,12 @@ def encoded(cuda: Any, tensor: TensorMap, address: int, driver_version: int) -> 
 
     ValueError where the address does not serve; the driver's own error where it refuses the rest.
     """
-    form, bytes_each = tensor.form, dtype(tensor.dtype).bytes
+    form, element = tensor.form, dtype(tensor.dtype)
+    bytes_each = element.bytes
     first = address + form.base * bytes_each
     if first % ALIGNMENT:
         raise ValueError(f"a tensor map needs a multiple of {ALIGNMENT} bytes, got address {first:#x}")
-    kind = getattr(cuda.CUtensorMapDataType, f"CU_TENSOR_MAP_DATA_TYPE_{_TYPES[tensor.dtype]}")
+    kind = getattr(cuda.CUtensorMapDataType, f"CU_TENSOR_MAP_DATA_TYPE_{element.tensor_map}")
     sizes = [cuda.cuuint64_t(size) for size in form.sizes]
     strides = [cuda.cuuint64_t(stride * bytes_each) for stride in form.strides]
     common = (

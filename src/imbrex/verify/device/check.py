@@ -19,7 +19,6 @@ from imbrex.problem.epilogue import FUNCTIONS, Call, Epilogue, Expression, Funct
 from imbrex.verify.compare import Comparison, Mismatch, law_of
 from imbrex.verify.data import Known, Values, known, probe_supports
 from imbrex.verify.device.reference import Tensor, Truth, true_result
-from imbrex.verify.poison import PATTERNS
 from imbrex.verify.probe import read_bits
 from imbrex.verify.unit import Unit, unit_of
 
@@ -66,7 +65,7 @@ def poison_tensor(tensor: Tensor) -> None:
     """Fill with the bit pattern of `verify.poison`."""
     torch: Any = import_module("torch")
     bits = 8 * tensor.element_size()
-    pattern = PATTERNS[_of(tensor).name]
+    pattern = _of(tensor).poison
     signed = pattern - (1 << bits) if pattern >> (bits - 1) else pattern
     tensor.view(getattr(torch, f"int{bits}")).fill_(signed)
 

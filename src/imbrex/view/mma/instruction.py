@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from imbrex.diagnostic import Diagnostic
+from imbrex.dtype import DTYPES
 from imbrex.index.map import Map
 
 __all__ = ["BITS", "BUILTIN_TYPES", "Instruction", "Operand"]
@@ -17,12 +18,13 @@ __all__ = ["BITS", "BUILTIN_TYPES", "Instruction", "Operand"]
 Operand: TypeAlias = Literal["a", "b", "c"]
 
 BITS: Mapping[str, int] = {
-    "f64": 64, "f32": 32, "xf32": 32, "i32": 32, "f16": 16, "bf16": 16, "i8": 8, "iu8": 8, "fp8": 8, "bf8": 8,
-    "fp6": 6, "bf6": 6, "fp4": 4, "iu4": 4,
-    "tf32": 32, "s32": 32, "e4m3": 8, "e5m2": 8, "s8": 8, "u8": 8,
+    **{t.name: t.bits for t in DTYPES.values()},
+    "xf32": 32, "iu8": 8, "fp8": 8, "bf8": 8, "fp6": 6, "bf6": 6, "fp4": 4, "iu4": 4,
+    "s32": 32, "e4m3": 8, "e5m2": 8, "s8": 8, "u8": 8,
 }  # fmt: skip
-"""Bits of an element in a register.  xf32 and tf32 are an f32 of which the unit drops low bits; iu8 and iu4
-are signed or unsigned as an argument of the builtin says.  The last line has NVIDIA's names."""
+"""Bits of an element in a register, by our names and by those that instruction sets have besides: AMD's, then
+NVIDIA's.  xf32 is an f32 of which the unit drops low bits; iu8 and iu4 are signed or unsigned as an argument
+of the builtin says."""
 
 BUILTIN_TYPES: Mapping[str, str] = {
     "float": "float", "double": "double", "int": "int", "long": "long",

@@ -11,7 +11,6 @@ from imbrex.build.amd.code_object import compile_code_object
 from imbrex.build.toolchain import WARNINGS
 from imbrex.chip import gpus
 from imbrex.dtype import DTYPES, dtype
-from imbrex.emit import c
 from imbrex.emit.bundle import device_headers
 from imbrex.emit.hip.matrix import wrappers
 from imbrex.index.expr import lin
@@ -42,7 +41,7 @@ def unit(stmts: list[MatrixMultiply]) -> str:
     """A kernel for each statement, which fills, multiplies and stores."""
     lines = ['#include "device/hip/lds.h"', *wrappers(program(*stmts))]
     for stmt in stmts:
-        kinds = {name: c.type_name(getattr(stmt, name).buffer.dtype) for name in "cab"}
+        kinds = {name: getattr(stmt, name).buffer.dtype.c_name for name in "cab"}
         name = stmt.instruction.name
         lines += [
             'extern "C" __global__ void __launch_bounds__(64)',
