@@ -18,6 +18,14 @@ from imbrex.chip.machine import (
 )
 from imbrex.chip.product import KNOWN, no_target, products_of
 from imbrex.chip.table import CPU_ISAS, GPU_TARGETS, WARPGROUPS, WAVES, gpus, target
+from imbrex.chip.warpgroup_rates import (
+    HaloRates,
+    LaneRates,
+    LineRates,
+    ProductRates,
+    WarpgroupRates,
+    WeightRates,
+)
 
 __all__ = [
     "BANK_BYTES",
@@ -35,13 +43,19 @@ __all__ = [
     "CodeObjects",
     "CpuTarget",
     "GpuTarget",
+    "HaloRates",
+    "LaneRates",
+    "LineRates",
     "Multiprocessor",
     "Phases",
+    "ProductRates",
     "Rates",
     "Target",
     "Unit",
     "Vendor",
+    "WarpgroupRates",
     "WaveSlots",
+    "WeightRates",
     "WorkItems",
     "gpus",
     "no_target",

@@ -6,6 +6,7 @@ from typing import Final
 
 from imbrex.chip.adder import HOPPER_UNITS
 from imbrex.chip.bank import WARP_PHASES
+from imbrex.chip.hopper_rates import HOPPER_LANES, HOPPER_RATES
 from imbrex.chip.machine import GpuTarget, Multiprocessor, WorkItems
 
 __all__ = ["SM_90A"]
@@ -30,5 +31,10 @@ SM_90A: Final = GpuTarget(
     compute_capability=(9, 0),
     units=HOPPER_UNITS,
     multiprocessor=Multiprocessor(4, 65536, {"f32": 1, "f64": 2, "i32": 2}, f"{GUIDE}, throughputs"),
+    warpgroup_rates=HOPPER_RATES,
+    lane_rates=HOPPER_LANES,
+    # A cluster lies in one of the GPU's parts, not all of which have a multiple of 4 multiprocessors (CUTLASS
+    # counts on so many); of 8, two lie in each part that has 16.
+    cluster_residents={2: 132, 4: 116, 8: 112},
     work_items=WorkItems((4, 2), lanes_along_k=True, reads_ahead=True),
 )

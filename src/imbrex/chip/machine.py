@@ -12,6 +12,7 @@ from typing import ClassVar, Final, Literal, TypeAlias
 
 from imbrex.chip.adder import Unit
 from imbrex.chip.bank import Access, Phases
+from imbrex.chip.warpgroup_rates import LaneRates, WarpgroupRates
 
 __all__ = [
     "L2",
@@ -149,7 +150,9 @@ class GpuTarget:
     compute_capability: what the driver calls it.
     units: by the bits of a float that a product reads, where products are not added one by one, each sum
     rounded to nearest.
-    l2, slots, rates, code, multiprocessor: None where nothing is known of them.
+    cluster_residents: workgroups of clusters of a size that surely run at a time, where they are not all that
+    there are multiprocessors for.
+    l2, slots, rates, code, multiprocessor, warpgroup_rates, lane_rates: None where nothing is known of them.
     like: the chip whose matrix instructions it has, where they are another's.
     """
 
@@ -177,6 +180,9 @@ class GpuTarget:
     rates: Rates | None = field(default=None, hash=False)
     code: CodeObjects | None = field(default=None, hash=False)
     multiprocessor: Multiprocessor | None = field(default=None, hash=False)
+    warpgroup_rates: WarpgroupRates | None = field(default=None, hash=False)
+    lane_rates: LaneRates | None = None
+    cluster_residents: Mapping[int, int] = field(default_factory=lambda: dict[int, int](), hash=False)
     work_items: WorkItems = USUAL
     like: str = ""
 
@@ -192,6 +198,11 @@ class GpuTarget:
     def has_warpgroups(self) -> bool:
         """Has it all that kernels of warpgroups are made of?"""
         return self.has_wgmma and self.has_tensor_maps and self.has_clusters
+
+    def clusters_at_a_time(self, size: int) -> int:
+        """Clusters of so many workgroups that run at a time, one workgroup a multiprocessor."""
+        workgroups = self.cluster_residents.get(size, self.compute_units)
+        return max(1, min(self.compute_units, workgroups) // size)
 
     def served(self, bytes_per_lane: int, access: Access) -> Phases:
         """How LDS serves an access of so many bytes a lane, or the next more that there are; the widest of

@@ -23,7 +23,7 @@ def outline(request: Request, algorithm: str | None) -> Configuration:
         return Configuration(algorithm or DIRECT)
     assert row is not None and algorithm is not None, (algorithm, problem)
     if row.is_on_lanes:
-        return Configuration(algorithm, strips=box_of(strips_shape(task_of(problem))))
+        return Configuration(algorithm, strips=box_of(strips_shape(task_of(problem)), request.machine))
     if not row.has_order:
         return Configuration(algorithm)
     taps_first = has_matrix_instructions(request) or row.phases == "shared"

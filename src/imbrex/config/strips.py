@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import Literal, NamedTuple
 
-from imbrex.chip import VECTOR_BYTES
+from imbrex.chip import VECTOR_BYTES, WARPGROUPS, GpuTarget, Target
 from imbrex.index.map import Dim
 from imbrex.view.conv.implicit_gemm import Axis, Convolution
 from imbrex.view.conv.slide import Slide
@@ -29,10 +29,6 @@ HELD_OF_ALL = 96
 """Elements of a filter, sums and a row of a window in the registers of a work item."""
 SLOT_BYTES = 8
 """Bytes of neighbouring channels: more would be fewer lanes for as many bytes."""
-BUSY = 50_000
-"""Work items that keep all multiprocessors busy: 384 each of 132."""
-ROUND = 264
-"""Workgroups that run at once: two on each of 132 multiprocessors."""
 TALL_ROWS, MOST_IN_ROW = 4, 40
 """Most rows of a strip, and of a window, where registers hold a row of taps only."""
 MOST_TAPS = 64
@@ -90,8 +86,8 @@ def fastest(dims: Sequence[Dim]) -> str:
 
 
 def strips_of(shape: Shape, box: Box | None = None) -> Strips:
-    """The strips of these boxes, or of those that are chosen."""
-    box = box or box_of(shape)
+    """The strips of these boxes, or of those that are chosen where nobody says for which machine."""
+    box = box or box_of(shape, WARPGROUPS)
     conv = shape.conv
     height = slide(conv.height, shape.is_back, box.rows)
     width = slide(conv.width, shape.is_back, box.columns)
@@ -131,13 +127,18 @@ def slide(axis: Axis, is_back: bool, strip: int) -> Slide:
     )
 
 
-def box_of(shape: Shape) -> Box:
+def box_of(shape: Shape, machine: Target) -> Box:
     """What is chosen where nobody says it: of the strips that suit memory and registers the one with most
-    rows that leaves all multiprocessors busy.
+    rows that leaves all multiprocessors busy.  A machine of whose lanes nothing is known is taken for the one
+    that they were timed on.
     """
+    timed = machine if isinstance(machine, GpuTarget) and machine.lane_rates is not None else WARPGROUPS
+    assert timed.lane_rates is not None, timed
+    busy = timed.lane_rates.busy_items * timed.compute_units
+    a_round = timed.lane_rates.round_workgroups * timed.compute_units
     boxes = strips_that_serve(shape)
-    box = next((b for b in boxes if _items(shape, b) >= BUSY), boxes[-1])
-    return box._replace(images=_turns(shape, box)) if shape.direction == "backward_weight" else box
+    box = next((b for b in boxes if _items(shape, b) >= busy), boxes[-1])
+    return box._replace(images=_turns(shape, box, a_round)) if shape.direction == "backward_weight" else box
 
 
 def strips_that_serve(shape: Shape) -> tuple[Box, ...]:
@@ -145,12 +146,12 @@ def strips_that_serve(shape: Shape) -> tuple[Box, ...]:
     return tuple(dict.fromkeys(_with_rows(shape, rows) for rows in ROWS))
 
 
-def _turns(shape: Shape, box: Box) -> int:
-    """Work items of a sum with which rounds of workgroups take least, each one turn for the fold."""
+def _turns(shape: Shape, box: Box, a_round: int) -> int:
+    """Work items of a sum with which rounds of so many workgroups take least, each one turn for the fold."""
     numbering = strips_of(shape, box._replace(images=1)).numbering
     assert isinstance(numbering, Shared), numbering
     blocks, needed = numbering.sizes["g_block"], numbering.shares
-    return min(range(1, needed + 1), key=lambda t: (-(-blocks * -(-needed // t) // ROUND) * (t + 1), -t))
+    return min(range(1, needed + 1), key=lambda t: (-(-blocks * -(-needed // t) // a_round) * (t + 1), -t))
 
 
 def _with_rows(shape: Shape, most: int) -> Box:

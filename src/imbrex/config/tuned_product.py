@@ -20,7 +20,7 @@ from imbrex.config.tile_order import ordered
 from imbrex.config.tiles import AUTO, DATA_PARALLEL, Auto, TileSchedule
 from imbrex.config.tuning import Tuning
 from imbrex.config.warpgroup import choice as warpgroup_choice
-from imbrex.config.warpgroup.plan import WarpgroupTuning, resident_clusters
+from imbrex.config.warpgroup.plan import WarpgroupTuning
 from imbrex.config.xdlops.plan import XdlopsTuning
 from imbrex.diagnostic import Diagnostic
 from imbrex.view.work.workgroup import Order
@@ -103,7 +103,7 @@ def _resolved(tuning: Tuning, schedule: TileSchedule, machine: Target) -> TileSc
     """The schedule with its number of workgroups, and without an order that says nothing."""
     order = None if schedule.order is None or schedule.order.is_plain else schedule.order
     if isinstance(tuning, WarpgroupTuning) and isinstance(machine, GpuTarget):
-        count = schedule.workgroups or resident_clusters(tuning, machine)  # clusters compute units
+        count = schedule.workgroups or machine.clusters_at_a_time(tuning.cluster)  # clusters compute units
     else:
         count = schedule.on(machine).workgroups
     return TileSchedule(schedule.mode, count if schedule.is_shared else None, order)

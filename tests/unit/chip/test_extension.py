@@ -13,8 +13,12 @@ from imbrex.build.amd.occupancy import occupancy
 from imbrex.build.amd.usage import Usage
 from imbrex.chip import GPU_TARGETS, WARPGROUPS, WAVES, CodeObjects, GpuTarget
 from imbrex.config.access import context_of
+from imbrex.config.algorithm.cost import cycles
+from imbrex.config.algorithm.depthwise import strips_shape
+from imbrex.config.algorithm.task import task_of
 from imbrex.config.choose import family_of
 from imbrex.config.request import Request
+from imbrex.config.strips import box_of
 from imbrex.dtype import F16, F32
 from imbrex.kernel import Goal, goal
 from imbrex.pipeline import Lowered, lower, machine_for
@@ -92,3 +96,40 @@ def test_a_gpu_without_warpgroups_multiplies_by_lanes(monkeypatch: pytest.Monkey
         assert {t.kind for t in found.tunings} == {"general"}
         assert "kernel.cu" in found.bundle.files and not any("wgmma" in x for x in found.bundle.units)
         assert not any(getattr(step, "tensors", ()) for step in found.steps)
+
+
+NHWC = {"filter_layout": "NHWC", "input_layout": "NHWC", "output_layout": "NHWC"}
+IMAGES = Conv2d(
+    "forward", n=32, c=64, h=28, w=28, k=64, y=3, x=3, pad_h=(1, 1), pad_w=(1, 1), dtype=F16, **NHWC
+)
+RATED: dict[str, tuple[str, str | None, Conv2d | Gemm]] = {
+    "product": ("start", None, replace(GEMM, dtype=F16)),
+    "halo": ("start", "halo:1", IMAGES),
+    "weight": ("matrix", "halo:1", replace(IMAGES, direction="backward_weight")),
+}
+
+
+@pytest.mark.parametrize("model", RATED)
+def test_a_model_has_its_rates_from_the_row(model: str) -> None:
+    """The made-up GPU is slower at one thing, and the model of what does it says so."""
+    name, algorithm, problem = RATED[model]
+    rates = WARPGROUPS.warpgroup_rates
+    own = getattr(rates, model)
+    slower = replace(own, **{name: 20 * getattr(own, name)})
+    other = replace(
+        WARPGROUPS, name="sm_90b", like="sm_90a", warpgroup_rates=replace(rates, **{model: slower})
+    )
+    usual, found = (cycles(Request(problem, row, row.name), algorithm) for row in (WARPGROUPS, other))
+    assert found > 1.5 * usual
+
+
+def test_what_runs_at_a_time_is_the_row_s() -> None:
+    assert [WARPGROUPS.clusters_at_a_time(size) for size in (1, 2, 4, 8)] == [132, 66, 29, 14]
+    small = replace(WARPGROUPS, name="sm_90b", compute_units=16, cluster_residents={4: 8})
+    assert [small.clusters_at_a_time(size) for size in (1, 2, 4)] == [16, 8, 2]
+
+
+def test_strips_keep_the_row_s_multiprocessors_busy() -> None:
+    shape = strips_shape(task_of(replace(IMAGES, c=256, k=256, groups=256)))
+    few, many = (replace(WARPGROUPS, name="sm_90b", compute_units=count) for count in (8, 4096))
+    assert box_of(shape, few).rows > box_of(shape, many).rows

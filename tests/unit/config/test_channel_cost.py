@@ -7,7 +7,7 @@ from dataclasses import replace
 from imbrex.chip import GPU_TARGETS, GpuTarget
 from imbrex.config.channel_cost import channel_cycles
 from imbrex.config.strips import Shape
-from imbrex.config.warpgroup.rates import CLOCK_HZ
+from imbrex.config.warpgroup.rates import rates_of
 
 from .test_strips import shape
 
@@ -21,7 +21,7 @@ MEASURED = {  # microseconds on an H200, 2026-11-21, NHWC f16, forward
 
 def microseconds(of: Shape) -> float:
     assert isinstance(HOPPER, GpuTarget)
-    return channel_cycles(of, HOPPER) / CLOCK_HZ * 1e6
+    return channel_cycles(of, HOPPER) / rates_of(HOPPER).clock_hz * 1e6
 
 
 def test_estimates_are_near_what_was_measured() -> None:

@@ -43,11 +43,12 @@ def beside(request: Request, algorithm: str | None, made: Products) -> float:
     """Cycles besides the products: of copies, zeros, and elements that are written apart; 0 where no model
     knows them.
     """
-    if not request.machine.has_warpgroups:
+    machine = request.machine
+    if not isinstance(machine, GpuTarget) or not machine.has_warpgroups:
         return 0.0
     moved = made.moved_bytes + made.filled * request.problem.dtype.bytes
-    scattered = copy_cycles(_scattered_bytes(request.problem, algorithm), 0)
-    return copy_cycles(moved, len(made.launches)) + scattered
+    scattered = copy_cycles(_scattered_bytes(request.problem, algorithm), 0, machine)
+    return copy_cycles(moved, len(made.launches), machine) + scattered
 
 
 def _scattered_bytes(problem: Problem, algorithm: str | None) -> int:

@@ -5,22 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from imbrex.chip import VECTOR_BYTES
+from imbrex.chip import VECTOR_BYTES, HaloRates
 from imbrex.config.halo.plan import HaloPlan
 from imbrex.config.warpgroup.plan import ROWS, instruction_of
-from imbrex.config.warpgroup.rates import HALO_RATES as RATES
-from imbrex.config.warpgroup.steps import STORE_PENALTY, TURNED_PENALTY
+from imbrex.config.warpgroup.rates import rates_of
 
 __all__ = ["halo_cycles"]
 
 LINE_BYTES: Final = 128
-ROW_CYCLES: Final = 2.5
-"""Cycles of the copy engine for a pixel's channels, however few: an H200 brought 32 bytes in so many."""
-
-SHORT_ROWS: Final = {32: 1.3, 64: 1.1}
-"""Bytes of a pixel's channels -> memory's time, in proportion to that of whole lines: an H200 read 2.5
-TB/s of 32 and 3.3 of 64, and took a tenth more of 64 than of 128 for all of a layer.
-"""
 
 
 @dataclass(frozen=True)
@@ -28,6 +20,10 @@ class Tile:
     """The streams of one tile, where all multiprocessors work."""
 
     plan: HaloPlan
+
+    @property
+    def rates(self) -> HaloRates:
+        return rates_of(self.plan.machine).halo
 
     @property
     def pixels(self) -> int:
@@ -50,48 +46,49 @@ class Tile:
         columns = t.n_per_block // t.diagonal
         used = instruction_of(dtype, columns)
         issues = t.m_per_block // ROWS * -(-t.k_per_block // used.k)
-        read = (ROWS + columns) * used.k * dtype.bytes / RATES.shared_bytes
-        through = (self.pixels * t.channels * dtype.bytes + 2 * self.stored) / RATES.shared_bytes
-        return max(issues * used.cycles[machine.chip] * (RATES.matrix + RATES.power), issues * read + through)
+        read = (ROWS + columns) * used.k * dtype.bytes / self.rates.shared_bytes
+        through = (self.pixels * t.channels * dtype.bytes + 2 * self.stored) / self.rates.shared_bytes
+        slowed = self.rates.matrix + self.rates.power
+        return max(issues * used.cycles[machine.chip] * slowed, issues * read + through)
 
     @property
     def loads(self) -> float:
         """Cycles of the pixels' way into shared memory."""
         t, size, pixels = self.plan.tuning, self.plan.context.dtype.bytes, self.pixels
-        taken = pixels * t.channels * size / RATES.received_bytes
+        taken = pixels * t.channels * size / self.rates.received_bytes
         given = (
             pixels
             * max(t.channels * size, LINE_BYTES / 2)
-            / (RATES.l2_bytes / self.plan.machine.compute_units)
+            / (self.rates.l2_bytes / self.plan.machine.compute_units)
         )
-        each = 0.0 if self.plan.keeps_filter else self.plan.b_tile.bytes / RATES.received_bytes
-        return max(taken, given, pixels * ROW_CYCLES) + each
+        each = 0.0 if self.plan.keeps_filter else self.plan.b_tile.bytes / self.rates.received_bytes
+        return max(taken, given, pixels * self.rates.pixel) + each
 
     @property
     def epilogue(self) -> float:
         """Cycles of the sums' way to memory."""
-        stored = self.plan.context.c.exchanged
+        stored, product = self.plan.context.c.exchanged, rates_of(self.plan.machine).product
         width = max(stored.vector) * self.plan.context.dtype.output.bytes
-        slower = 1.0 if width >= VECTOR_BYTES else STORE_PENALTY[width]
-        slower *= 1.0 if stored.vector[1] >= stored.vector[0] else TURNED_PENALTY
-        return RATES.turn + slower * self.stored / RATES.stored_bytes
+        slower = 1.0 if width >= VECTOR_BYTES else product.narrow_store[width]
+        slower *= 1.0 if stored.vector[1] >= stored.vector[0] else product.turned_store
+        return self.rates.turn + slower * self.stored / self.rates.stored_bytes
 
     @property
     def cycles(self) -> float:
         """Consumers that take turns multiply while the other one stores; others do so together."""
         busy = self.matrix + self.epilogue
         if self.plan.tuning.pingpong:
-            busy = max(self.matrix, self.epilogue, busy / 2) + RATES.turn
-        hidden = RATES.latency / (self.plan.tuning.stages - 1)
+            busy = max(self.matrix, self.epilogue, busy / 2) + self.rates.turn
+        hidden = self.rates.latency / (self.plan.tuning.stages - 1)
         return max(busy, self.loads + hidden)
 
 
 def halo_cycles(plan: HaloPlan) -> float:
     """Cycles of the whole product."""
-    c, size = plan.context, plan.context.dtype.bytes
+    c, size, rates = plan.context, plan.context.dtype.bytes, rates_of(plan.machine).halo
     rounds = -(-plan.units // plan.workgroups)
     spent = rounds * Tile(plan).cycles
     result = c.c.elements or c.g * c.m * c.n
     moved = (c.b.elements or c.g * c.n * plan.tuning.channels) * size + result * c.dtype.output.bytes
-    memory = moved / RATES.memory_bytes * SHORT_ROWS.get(plan.tuning.channels * size, 1.0)
-    return max(spent, memory) + RATES.overlap * min(spent, memory) + RATES.start
+    memory = moved / rates.memory_bytes * rates.short_pixel.get(plan.tuning.channels * size, 1.0)
+    return max(spent, memory) + rates.overlap * min(spent, memory) + rates.start

@@ -126,7 +126,7 @@ class WeightWindows:
         )
         copied = replace(self, conv=replace(self.conv, input=read, output=written))
         moved = 2 * self.dtype.bytes * (prod(d.size for d in read) + prod(d.size for d in written))
-        most = min(copied.priced.values(), default=inf) + copy_cycles(moved, 1)
+        most = min(copied.priced.values(), default=inf) + copy_cycles(moved, 1, self.machine)
         return min(self.priced.values(), default=inf) < most
 
     def reads_planes(self, tuning: HaloWeightTuning) -> bool:

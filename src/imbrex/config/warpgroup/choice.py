@@ -15,7 +15,7 @@ from imbrex.config.tiles import AUTO, DATA_PARALLEL, Auto, TileSchedule
 from imbrex.config.tiles import PARTS as IN_CLUSTER
 from imbrex.config.warpgroup import cluster_k
 from imbrex.config.warpgroup.cost import Priced
-from imbrex.config.warpgroup.plan import WarpgroupPlan, WarpgroupTuning, resident_clusters
+from imbrex.config.warpgroup.plan import WarpgroupPlan, WarpgroupTuning
 from imbrex.config.warpgroup.space import warpgroup_space
 from imbrex.diagnostic import Diagnostic
 from imbrex.view.work.streamk import WORDS, Mode, even_pieces
@@ -64,7 +64,7 @@ def scheduled(
 
 def _expect_at_a_time(schedule: TileSchedule, tuning: WarpgroupTuning, machine: GpuTarget) -> None:
     """The clusters of split_k that share a tile wait for each other, and so have to run at a time."""
-    count = resident_clusters(tuning, machine)
+    count = machine.clusters_at_a_time(tuning.cluster)
     if schedule.mode == "split_k" and (schedule.workgroups or 0) > count:
         of = f"clusters of {tuning.cluster} workgroups" if tuning.cluster > 1 else "workgroups"
         message = f"split_k:{schedule.workgroups} has {of} that wait for each other; {count} run at a time"

@@ -13,22 +13,18 @@ A model for ranking, fitted to times of an H100 and an H200 (`rates`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
 
+from imbrex.chip import GpuTarget, ProductRates
 from imbrex.config.tiles import DATA_PARALLEL, TileSchedule
-from imbrex.config.warpgroup.plan import RESIDENT, WarpgroupPlan, resident_clusters
-from imbrex.config.warpgroup.rates import RATES
+from imbrex.config.warpgroup.plan import WarpgroupPlan
+from imbrex.config.warpgroup.rates import rates_of
 from imbrex.config.warpgroup.steps import Streams, norm
 from imbrex.config.warpgroup.traffic import memory_bytes, scattered_bytes
 from imbrex.view.work.streamk import Mode, Plan, Tiles, goes_abreast
 
 __all__ = ["Priced", "ScheduleCost", "copy_cycles", "schedule_cost", "schedule_cycles", "warpgroup_cycles"]
-
-AT_A_TIME: Final[Mapping[int, int]] = {**RESIDENT, 8: 112}
-"""Workgroups of clusters of a size that run at a time; of 8, two in each part of the GPU that has 16."""
 
 
 def warpgroup_cycles(plan: WarpgroupPlan) -> float:
@@ -67,9 +63,13 @@ class Priced:
     plan: WarpgroupPlan
 
     @cached_property
+    def rates(self) -> ProductRates:
+        return rates_of(self.plan.machine).product
+
+    @cached_property
     def resident(self) -> int:
         """Clusters that run at a time."""
-        return resident_clusters(self.plan.tuning, self.plan.machine)
+        return self.plan.machine.clusters_at_a_time(self.plan.tuning.cluster)
 
     @cached_property
     def _streams(self) -> Streams:
@@ -106,14 +106,14 @@ class Priced:
         through shared memory.
         """
         units, size = self.plan.units, parts * self.plan.tuning.cluster
-        rounds = -(-units // (AT_A_TIME[size] // size))
+        rounds = -(-units // self.plan.machine.clusters_at_a_time(size))
         streams, others = self._streams, (parts - 1) / parts
         step = streams.at(units * size / rounds, units / rounds, parts).step
         share = -(-self._tiles.k // parts)
-        fix_up = RATES.gathering + others * streams.sums_bytes / RATES.gathered_bytes
-        end = RATES.turn + streams.stores(self.plan.tuning.n_per_block // parts)
+        fix_up = self.rates.gathering + others * streams.sums_bytes / self.rates.gathered_bytes
+        end = self.rates.turn + streams.stores(self.plan.tuning.n_per_block // parts)
         started = min(units * size, self.plan.machine.compute_units)
-        cycles = self._in_all(rounds * (share * step + end), started) + rounds * fix_up + RATES.cluster
+        cycles = self._in_all(rounds * (share * step + end), started) + rounds * fix_up + self.rates.cluster
         return ScheduleCost(cycles, self._tiles, units * parts, rounds * share, parts - 1, fix_up)
 
     def _shared(self, mode: Mode, count: int) -> ScheduleCost:
@@ -147,7 +147,7 @@ class Priced:
         end = self._streams.epilogue
         if not parts or mode != "split_k":
             return end
-        return RATES.turn + (end - RATES.turn) / (parts + 1)
+        return self.rates.turn + (end - self.rates.turn) / (parts + 1)
 
     def _fix_up(self, parts: int, mode: Mode, active: float) -> float:
         """Cycles for the sums of tiles that are shared.
@@ -160,8 +160,8 @@ class Priced:
         streams = self._streams
         if mode == "split_k":
             moved = 2 * streams.sums_bytes * active
-            return RATES.meeting + parts * RATES.each + moved / RATES.sent_bytes
-        return RATES.meeting + streams.fix_up + parts * (streams.fix_up + RATES.follow)
+            return self.rates.meeting + parts * self.rates.each + moved / self.rates.sent_bytes
+        return self.rates.meeting + streams.fix_up + parts * (streams.fix_up + self.rates.follow)
 
     @cached_property
     def _moved(self) -> float:
@@ -173,9 +173,9 @@ class Priced:
         steps of clusters that are each at one of their own.
         """
         moved = max(self._moved, scattered_bytes(self.plan, apart) if apart else 0.0)
-        start = RATES.start + (RATES.cluster if self.plan.tuning.cluster > 1 else 0.0)
-        start += started * self._streams.first / RATES.first_bytes
-        return norm((spent, moved / RATES.memory_bytes), RATES.memory_norm) + start
+        start = self.rates.start + (self.rates.cluster if self.plan.tuning.cluster > 1 else 0.0)
+        start += started * self._streams.first / self.rates.first_bytes
+        return norm((spent, moved / self.rates.memory_bytes), self.rates.memory_norm) + start
 
 
 def _parts(plan: Plan) -> int:
@@ -186,6 +186,7 @@ def _parts(plan: Plan) -> int:
     return min(parts, plan.workgroups - 1)
 
 
-def copy_cycles(moved_bytes: int, launches: int) -> float:
+def copy_cycles(moved_bytes: int, launches: int, machine: GpuTarget) -> float:
     """Launches that transpose arrays: bytes read and written."""
-    return launches * RATES.launch + moved_bytes / RATES.transposed_bytes
+    rates = rates_of(machine).product
+    return launches * rates.launch + moved_bytes / rates.transposed_bytes

@@ -18,8 +18,8 @@ from imbrex.config.warpgroup.limits import (
     whole_rows,
 )
 from imbrex.config.warpgroup.plan import (
+    CLUSTERS,
     LEAST_STAGES,
-    RESIDENT,
     ROWS,
     SWIZZLES,
     WarpgroupPlan,
@@ -86,8 +86,8 @@ def consumers(plan: WarpgroupPlan, machine: GpuTarget) -> Reasons:
 def cluster(plan: WarpgroupPlan, machine: GpuTarget) -> Reasons:
     """A cluster has 1, 2 or 4 workgroups, and its parts of a shared tile are whole atoms of shared memory."""
     t = plan.tuning
-    if t.cluster not in RESIDENT:
-        yield f"a cluster of {t.cluster_m}x{t.cluster_n} workgroups is not of {listed(tuple(RESIDENT))}"
+    if t.cluster not in CLUSTERS:
+        yield f"a cluster of {t.cluster_m}x{t.cluster_n} workgroups is not of {listed(CLUSTERS)}"
         return
     for name, tile, parts in (("a", plan.a_tile, t.cluster_n), ("b", plan.b_tile, t.cluster_m)):
         rows, length = (tile.d, tile.k) if tile.major == "k" else (tile.k, tile.d)

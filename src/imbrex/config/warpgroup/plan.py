@@ -33,7 +33,6 @@ __all__ = [
     "columns_of",
     "divides",
     "instruction_of",
-    "resident_clusters",
     "shared_tile",
     "step_of_channels",
     "stretch",
@@ -50,10 +49,8 @@ LEAST_STAGES: Final = 2
 """Stages of a ring: one is filled while another is read."""
 PIECE_BYTES: Final = ROWS * 128
 """A piece of C on its way to memory: 64 rows of 128 bytes."""
-
-RESIDENT: Final[Mapping[int, int]] = {1: 132, 2: 132, 4: 116}
-"""Workgroups of clusters of a size that surely run at a time: a cluster lies in one of the GPU's parts, not
-all of which have a multiple of 4 multiprocessors (CUTLASS counts on so many)."""
+CLUSTERS: Final = (1, 2, 4)
+"""Workgroups of a cluster that share what they load."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +131,7 @@ class WarpgroupPlan:
     @property
     def clusters(self) -> int:
         """To launch, where each computes whole units."""
-        return min(self.units, resident_clusters(self.tuning, self.machine))
+        return min(self.units, self.machine.clusters_at_a_time(self.tuning.cluster))
 
     @property
     def grid_size(self) -> int:
@@ -264,12 +261,6 @@ def swizzle_of(extent: int, element_bytes: int, together: float = inf) -> Swizzl
 def divides(swizzle: int, together: float, element_bytes: int) -> bool:
     """Do whole rows of shared memory hold what lies together?"""
     return together == inf or together * element_bytes % swizzle == 0
-
-
-def resident_clusters(tuning: WarpgroupTuning, machine: GpuTarget) -> int:
-    """Clusters that the machine runs at a time, one workgroup a multiprocessor."""
-    size = tuning.cluster
-    return max(1, min(machine.compute_units, RESIDENT.get(size, machine.compute_units)) // size)
 
 
 @cache

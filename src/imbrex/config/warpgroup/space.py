@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import product
+from math import prod
 from typing import Final
 
 from imbrex.chip import GpuTarget
@@ -13,7 +14,6 @@ from imbrex.config.warpgroup.legal import WARPGROUP_RULES
 from imbrex.config.warpgroup.limits import MOST_ACCUMULATORS, MOST_CONSUMERS, MOST_STAGES
 from imbrex.config.warpgroup.plan import (
     LEAST_STAGES,
-    RESIDENT,
     ROWS,
     SWIZZLES,
     WarpgroupTuning,
@@ -73,7 +73,8 @@ def _oriented(
             tall, broad = -(-c.m // rows), -(-c.n // n)
             if (cluster[0] > 1 and tall < 2) or (cluster[1] > 1 and broad < 2):
                 continue
-            group = _group(tall // cluster[0], rows * cluster[0], n * cluster[1], cluster[0] * cluster[1])
+            size = rows * cluster[0], n * cluster[1]
+            group = _group(tall // cluster[0], *size, prod(cluster), machine)
             tuning = WarpgroupTuning(
                 rows, n, k, LEAST_STAGES, consumers, *cluster, pingpong=pingpong, swapped=swapped, group=group
             )
@@ -104,8 +105,8 @@ def _stages(tuning: WarpgroupTuning, context: GemmContext, machine: GpuTarget) -
     return min(MOST_STAGES, (machine.lds_bytes - layout.bytes) // layout.stage_bytes + layout.stages)
 
 
-def _group(row_blocks: int, rows: int, columns: int, cluster: int) -> int:
+def _group(row_blocks: int, rows: int, columns: int, cluster: int, machine: GpuTarget) -> int:
     """Blocks before the next column, such that those that run at a time want the fewest rows and columns."""
-    at_a_time = RESIDENT[cluster] // cluster
+    at_a_time = machine.clusters_at_a_time(cluster)
     wanted = {g: g * rows + -(-at_a_time // g) * columns for g in GROUPS if g <= row_blocks}
     return min(wanted, key=lambda g: wanted[g], default=1)

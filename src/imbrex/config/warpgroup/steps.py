@@ -7,7 +7,7 @@ of these streams sets the time, and those that are nearly as slow add to it.  A 
 sums to memory, which cooperative consumers wait for and pingpong ones do under each other's products.
 
 `Streams` is of a plan, whatever the schedule; `Steps` adds how many workgroups run at a time, which share L2
-and the chip's power.  The constants are in `rates`.
+and the chip's power.  The rates are the machine's (`imbrex.chip.warpgroup_rates`).
 """
 
 from __future__ import annotations
@@ -18,26 +18,20 @@ from functools import cached_property
 from math import log2
 from typing import Final
 
-from imbrex.chip import VECTOR_BYTES
+from imbrex.chip import VECTOR_BYTES, ProductRates
 from imbrex.config.context import SAMPLE, Access, GemmContext, round_up
 from imbrex.config.warpgroup.plan import ROWS, WarpgroupPlan, divides, instruction_of, stretch
-from imbrex.config.warpgroup.rates import RATES
+from imbrex.config.warpgroup.rates import rates_of
 from imbrex.config.warpgroup.traffic import Rows, neighbours, rows_of
 from imbrex.view.mma import Instruction
 from imbrex.view.mma.hopper import WARPGROUP
 from imbrex.view.stage.shared_tile import SharedTile
 
-__all__ = ["STORE_PENALTY", "SUM_BYTES", "TURNED_PENALTY", "Steps", "Streams", "crosses", "norm"]
+__all__ = ["SUM_BYTES", "Steps", "Streams", "crosses", "norm"]
 
 SUM_BYTES: Final = 4
 COPY_BYTES: Final = 4
 """The least that a load brings to shared memory past the registers."""
-STORE_PENALTY: Final = {8: 2.0, 4: 3.0, 2: 5.0, 1: 8.0}
-"""Bytes of an ordinary store, where neighbours are too few for TMA -> its time, in proportion to TMA's."""
-TURNED_PENALTY: Final = 1.3
-"""Penalty of stores along the rows, which the fragments of sums do not lie along."""
-TURNED_MATRICES: Final = 1.04
-"""The same of elements of 16 bits, which are turned on their way to shared memory, 8 x 8 at a time."""
 MATRIX_BYTES: Final = 2
 PIECE_BYTES: Final = (128, 64, 32, 16)
 """Bytes of a row of a piece of C on its way to memory, the widest that a tile has room for."""
@@ -48,6 +42,10 @@ class Streams:
     """The streams of a plan, of one workgroup."""
 
     plan: WarpgroupPlan
+
+    @cached_property
+    def rates(self) -> ProductRates:
+        return rates_of(self.plan.machine).product
 
     def at(self, active: float, beside: float | None = None, parts: int = 1) -> Steps:
         """Where so many workgroups run at a time, on average over the rounds.  beside: clusters that are at
@@ -68,15 +66,15 @@ class Streams:
     @cached_property
     def copies(self) -> float:
         """Cycles of a step of a multiprocessor's copy engine."""
-        asked = (_asked(rows) * _size(rows) / sharing for rows, sharing in self._rows)
-        return RATES.row * sum(asked)
+        asked = (_asked(rows, self.rates) * _size(rows, self.rates) / sharing for rows, sharing in self._rows)
+        return self.rates.row * sum(asked)
 
     def given(self, clusters: float, near: float) -> float:
         """Rows of a step that reach L2, as work, where so many clusters are at the same step.  near: so many
         neighbours' loads become one at most.
         """
         return sum(
-            _given(rows, sharing, min(alike, near))
+            _given(rows, sharing, min(alike, near), self.rates)
             for (rows, sharing), alike in zip(self._rows, neighbours(self.plan, clusters), strict=True)
         )
 
@@ -94,18 +92,18 @@ class Streams:
     @cached_property
     def chain(self) -> float:
         """Cycles of a consumer's matrix instructions, where each waits for the last one of the same rows."""
-        return -(-self.plan.tuning.k_per_block // self.instruction.k) * RATES.product
+        return -(-self.plan.tuning.k_per_block // self.instruction.k) * self.rates.product
 
     @cached_property
     def shared(self) -> float:
         """Cycles in which shared memory is read by the matrix unit."""
         row = (ROWS + self.plan.tuning.n_per_block) * self.instruction.k * self.plan.context.dtype.bytes
-        return self.issues * row / RATES.shared_bytes
+        return self.issues * row / self.rates.shared_bytes
 
     @property
     def together(self) -> float:
         """Cycles until all workgroups of a cluster have done with a stage that they share."""
-        return RATES.shared_stage * log2(self.plan.tuning.cluster)
+        return self.rates.shared_stage * log2(self.plan.tuning.cluster)
 
     @property
     def first(self) -> float:
@@ -116,7 +114,7 @@ class Streams:
     @property
     def hidden(self) -> float:
         """Cycles of a load's latency, of those that stages share."""
-        return RATES.answer / (self.plan.tuning.stages - 1)
+        return self.rates.answer / (self.plan.tuning.stages - 1)
 
     @cached_property
     def ordinary(self) -> float:
@@ -135,28 +133,28 @@ class Streams:
             if width >= VECTOR_BYTES and not turned and not _is_cut(access, tile, (given.k, whole)):
                 continue
             is_windowed = _is_windowed(access, given.k)
-            index = RATES.window if is_windowed else 1.0
+            index = self.rates.window if is_windowed else 1.0
             if (width >= COPY_BYTES or not is_windowed) and not turned:
-                spent = RATES.copying * index / width
+                spent = self.rates.copying * index / width
             else:
-                spent = RATES.ordinary * index / width + RATES.issue / (size if turned else width)
+                spent = self.rates.ordinary * index / width + self.rates.issue / (size if turned else width)
             total += extent * t.k_per_block * size * spent / WARPGROUP
         return total
 
     @cached_property
     def epilogue(self) -> float:
         """Cycles from a tile's last product to the next one's first, where nothing else goes on."""
-        return RATES.turn + self.stores(self.plan.tuning.n_per_block * self.plan.context.phases)
+        return self.rates.turn + self.stores(self.plan.tuning.n_per_block * self.plan.context.phases)
 
     def stores(self, columns: int) -> float:
         """Cycles of so many columns of a tile's sums to memory."""
         c, size = self.plan.oriented.c, self.plan.context.dtype.output.bytes
         along, width = c.vector[1] >= c.vector[0], max(c.vector) * size
-        slower = 1.0 if width >= VECTOR_BYTES else STORE_PENALTY[width]
+        slower = 1.0 if width >= VECTOR_BYTES else self.rates.narrow_store[width]
         if not along:
-            slower *= TURNED_MATRICES if size == MATRIX_BYTES else TURNED_PENALTY
+            slower *= self.rates.turned_halves if size == MATRIX_BYTES else self.rates.turned_store
         written = self.plan.tuning.m_per_block * _stored(columns, size, along) * size
-        return slower * written / RATES.stored_bytes
+        return slower * written / self.rates.stored_bytes
 
     @property
     def sums_bytes(self) -> int:
@@ -167,7 +165,7 @@ class Streams:
     @property
     def fix_up(self) -> float:
         """Cycles for a tile's sums to L2 or back, where few do that at a time."""
-        return self.sums_bytes / RATES.stored_bytes
+        return self.sums_bytes / self.rates.stored_bytes
 
 
 @dataclass(frozen=True)
@@ -182,13 +180,14 @@ class Steps:
     @property
     def given(self) -> float:
         """Cycles of L2 for a step of all workgroups."""
-        return self.of.given(self.beside, RATES.near / self.parts) * self.active / RATES.l2_rows
+        rates = self.of.rates
+        return self.of.given(self.beside, rates.near / self.parts) * self.active / rates.l2_rows
 
     @property
     def matrix(self) -> float:
         """Cycles of the matrix unit: all instructions of a step, or a consumer's, one after the other."""
         machine = self.of.plan.machine
-        slowed = RATES.matrix + RATES.power * self.active / machine.compute_units
+        slowed = self.of.rates.matrix + self.of.rates.power * self.active / machine.compute_units
         return max(self.of.issues * self.of.instruction.cycles[machine.chip] * slowed, self.of.chain)
 
     @cached_property
@@ -196,7 +195,7 @@ class Steps:
         """Cycles of a step of K."""
         of = self.of
         streams = (self.matrix, of.shared, of.copies, self.given, of.hidden, of.ordinary)
-        return norm(streams, RATES.streams) + of.together
+        return norm(streams, self.of.rates.streams) + of.together
 
     @property
     def tile(self) -> float:
@@ -208,7 +207,7 @@ class Steps:
         """The same of one that follows another: pingpong consumers store under each other's products."""
         if not self.of.plan.tuning.pingpong:
             return self.tile
-        return max(self.of.plan.k_iterations * self.step, self.tile / 2 + RATES.handing)
+        return max(self.of.plan.k_iterations * self.step, self.tile / 2 + self.of.rates.handing)
 
 
 def norm(times: Iterable[float], exponent: float) -> float:
@@ -223,20 +222,20 @@ def crosses(context: GemmContext, k: int) -> bool:
     return any(_crosses(access, context.k, k) for access in (context.a, context.b))
 
 
-def _asked(rows: Rows) -> float:
+def _asked(rows: Rows, rates: ProductRates) -> float:
     """What a row is to the copy engine, where one that begins on a line is 1."""
-    more = rows.crossing * (RATES.crossing_row - 1.0) + rows.inside * (RATES.inside_row - 1.0)
-    return (1.0 + more) * (RATES.walked_row if rows.is_walked else 1.0)
+    more = rows.crossing * (rates.crossing_row - 1.0) + rows.inside * (rates.inside_row - 1.0)
+    return (1.0 + more) * (rates.walked_row if rows.is_walked else 1.0)
 
 
-def _given(rows: Rows, sharing: int, alike: float) -> float:
+def _given(rows: Rows, sharing: int, alike: float, rates: ProductRates) -> float:
     """Rows that reach L2, as work.  Those on sectors that so many neighbours load at about the same time are
     a part of as many loads, unless they are multicast in a cluster.
     """
-    split = 1.0 + (RATES.split_row - 1.0) * (rows.crossing + rows.inside)
-    own = RATES.each_row + (1.0 - RATES.each_row) / max(1.0, alike)
-    part = 1.0 / sharing if rows.inside else RATES.cast / sharing if sharing > 1 else own
-    size = rows.count * RATES.apart_row if rows.is_apart else _size(rows)
+    split = 1.0 + (rates.split_row - 1.0) * (rows.crossing + rows.inside)
+    own = rates.each_row + (1.0 - rates.each_row) / max(1.0, alike)
+    part = 1.0 / sharing if rows.inside else rates.cast / sharing if sharing > 1 else own
+    size = rows.count * rates.apart_row if rows.is_apart else _size(rows, rates)
     return size * split * part
 
 
@@ -249,9 +248,9 @@ def _stored(columns: int, size: int, along: bool) -> int:
     return round_up(columns, piece)
 
 
-def _size(rows: Rows) -> float:
+def _size(rows: Rows, rates: ProductRates) -> float:
     """Rows, short ones in proportion."""
-    return rows.count * (RATES.short_row if rows.is_short else 1.0)
+    return rows.count * (rates.short_row if rows.is_short else 1.0)
 
 
 def _is_cut(access: Access, tile: SharedTile, sizes: tuple[int, int]) -> bool:

@@ -14,18 +14,13 @@ from typing import Final
 
 from imbrex.config.context import SAMPLE, Access, GemmContext
 from imbrex.config.warpgroup.plan import WarpgroupPlan
+from imbrex.config.warpgroup.rates import rates_of
 from imbrex.view.stage.shared_tile import SharedTile
 
 __all__ = ["Rows", "memory_bytes", "neighbours", "rows_of", "scattered_bytes"]
 
 LINE_BYTES: Final = 128
 SECTOR_BYTES: Final = 32
-STRIDED: Final = 10
-"""Times the bytes of a result with gaps: 13 MB took an H200 32 us more than without."""
-PHASED: Final = 2.5
-"""Times the bytes of a result of several phases: an H200 wrote 1.3 TB/s of those of 103 and of 206 MB."""
-CACHED_BYTES: Final = 17.4e6
-"""Bytes of L2 for operands: of 50 MB in two halves, each keeps what its multiprocessors read."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +88,7 @@ def memory_bytes(plan: WarpgroupPlan, clusters: int) -> float:
     c, t = plan.oriented, plan.tuning
     a, b = _operands(plan)
     once = a + b
-    if once <= CACHED_BYTES:
+    if once <= rates_of(plan.machine).product.cached_bytes:
         return once + _result(plan)
     tall = min(t.group, plan.blocks[0]) if t.group > 1 else 1
     wide = max(1.0, clusters / tall)
@@ -108,9 +103,9 @@ def scattered_bytes(plan: WarpgroupPlan, steps: int) -> float:
     """
     t, arrays = plan.tuning, _operands(plan)
     loads = steps * t.cluster_m * plan.a_tile.bytes, steps * t.cluster_n * plan.b_tile.bytes
-    away = _absent(plan)
+    away, cached = _absent(plan), rates_of(plan.machine).product.cached_bytes
     again = (
-        max(0.0, load - array) * away * min(1.0, array / CACHED_BYTES)
+        max(0.0, load - array) * away * min(1.0, array / cached)
         for load, array in zip(loads, arrays, strict=True)
     )
     return sum(arrays) + sum(again) + _result(plan)
@@ -118,15 +113,16 @@ def scattered_bytes(plan: WarpgroupPlan, steps: int) -> float:
 
 def _absent(plan: WarpgroupPlan) -> float:
     """The share of the operands that L2 cannot hold."""
-    return max(0.0, 1.0 - CACHED_BYTES / sum(_operands(plan)))
+    return max(0.0, 1.0 - rates_of(plan.machine).product.cached_bytes / sum(_operands(plan)))
 
 
 def _result(plan: WarpgroupPlan) -> float:
     """Bytes of C; where every second element is stored, of whole sectors, which are read and written, and
     where rows of several phases are, of what is left of sectors between them.
     """
-    c = plan.context
-    apart = STRIDED if 1 not in c.c.step and 2 in c.c.step else PHASED if c.phases > 1 else 1
+    c, rates = plan.context, rates_of(plan.machine).product
+    has_gaps = 1 not in c.c.step and 2 in c.c.step
+    apart = rates.strided if has_gaps else rates.phased if c.phases > 1 else 1
     return c.g * c.m * c.n * c.phases * c.dtype.output.bytes * apart
 
 

@@ -28,7 +28,7 @@ from imbrex.config.halo_weight.plan import HaloWeightTuning
 from imbrex.config.tiles import DATA_PARALLEL, Auto, TileSchedule
 from imbrex.config.tiles import wanted as wanted_schedule
 from imbrex.config.tuning import Tuning
-from imbrex.config.warpgroup.plan import WarpgroupTuning, resident_clusters
+from imbrex.config.warpgroup.plan import WarpgroupTuning
 from imbrex.config.xdlops.plan import XdlopsTuning
 from imbrex.diagnostic import Diagnostic, did_you_mean
 from imbrex.index.map import Dim, layer_over
@@ -181,7 +181,7 @@ def affix(
 def _workgroups(schedule: TileSchedule, chosen: Tuning, machine: Target) -> int | None:
     """How many share tiles: clusters, where they are what computes units."""
     if isinstance(chosen, WarpgroupTuning) and isinstance(machine, GpuTarget):
-        return schedule.workgroups or resident_clusters(chosen, machine)
+        return schedule.workgroups or machine.clusters_at_a_time(chosen.cluster)
     return schedule.on(machine).workgroups
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -10,6 +11,7 @@ from imbrex.config import legal, tuning
 from imbrex.config.access import context_of
 from imbrex.config.halo.line_cost import line_cycles
 from imbrex.config.halo.lines import LinesPlan, LinesTuning
+from imbrex.config.warpgroup.rates import rates_of
 from imbrex.dtype import dtype
 
 from .test_plan import AMD, HOPPER, Windows, windows
@@ -111,3 +113,11 @@ def test_there_are_legal_ones(of: Windows) -> None:
     for one, made in found.items():
         assert legal.check(one, made.context, HOPPER) == ()
         assert line_cycles(made) > 0
+
+
+def test_rates_are_the_row_s() -> None:
+    """Each line ends later on a GPU made up to be slower at that."""
+    rates, made = rates_of(HOPPER), plan()
+    slower = replace(rates, line=replace(rates.line, finish=9e4))
+    other = replace(made, machine=replace(HOPPER, name="sm_90b", like="sm_90a", warpgroup_rates=slower))
+    assert line_cycles(other) > 2 * line_cycles(made)

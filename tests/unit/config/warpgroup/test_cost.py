@@ -8,17 +8,18 @@ from dataclasses import fields, replace
 
 import pytest
 
-from imbrex.chip import GPU_TARGETS
+from imbrex.chip import GPU_TARGETS, GpuTarget, ProductRates
 from imbrex.config.access import context_of
 from imbrex.config.context import GemmContext
 from imbrex.config.tiles import DATA_PARALLEL, TileSchedule
 from imbrex.config.warpgroup.cost import copy_cycles, schedule_cost
 from imbrex.config.warpgroup.plan import WarpgroupTuning
-from imbrex.config.warpgroup.rates import RATES, Rates
+from imbrex.config.warpgroup.rates import rates_of
 from imbrex.dtype import F16, DType
 from imbrex.view.gemm.product import plain
 
 MACHINE = GPU_TARGETS["sm_90a"]
+RATES = rates_of(MACHINE).product
 TILE = WarpgroupTuning(128, 128, 64, 4, 2, 1, 1, False, False, 4)
 
 
@@ -44,21 +45,26 @@ BYTES = ("shared_bytes", "l2_rows", *(f"{of}_bytes" for of in "memory first stor
 """In a cycle: more of them is faster."""
 SHAPES = ("near", "streams", "memory_norm")
 """No prices: a number of neighbours, and exponents."""
-OTHERS = ("launch", "transposed_bytes", "received_bytes", "l2_bytes", "latency", "clash", "overlap")
-"""Of copies, of halos and of channel vectors."""
+OTHERS = ("launch", "transposed_bytes", "cached_bytes", "strided", "phased", "turned_store", "narrow_store")
+"""Of copies, of large arrays and of results with gaps."""
 WINDOWS = ("walked_row", "ordinary", "issue", "window")
-PRICES = [f.name for f in fields(Rates) if f.name not in (*SHAPES, *OTHERS, *WINDOWS)]
+PRICES = [f.name for f in fields(ProductRates) if f.name not in (*SHAPES, *OTHERS, *WINDOWS)]
 
 
-def costs(patch: pytest.MonkeyPatch, **rates: float) -> list[float]:
-    for module in ("cost", "steps"):
-        patch.setattr(f"imbrex.config.warpgroup.{module}.RATES", replace(RATES, **rates))
-    return [schedule_cost(t.plan(c, MACHINE), s).cycles for t, c, s in SAMPLES]
+def machine_of(**rates: float) -> GpuTarget:
+    """A made-up GPU with other rates of products."""
+    all_rates = replace(rates_of(MACHINE), product=replace(RATES, **rates))
+    return replace(MACHINE, warpgroup_rates=all_rates)
+
+
+def costs(**rates: float) -> list[float]:
+    machine = machine_of(**rates)
+    return [schedule_cost(t.plan(c, machine), s).cycles for t, c, s in SAMPLES]
 
 
 @pytest.mark.parametrize("name", PRICES)
-def test_a_price_is_paid(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    usual, dearer = costs(monkeypatch), costs(monkeypatch, **{name: 2 * getattr(RATES, name)})
+def test_a_price_is_paid(name: str) -> None:
+    usual, dearer = costs(), costs(**{name: 2 * getattr(RATES, name)})
     if name in BYTES:
         usual, dearer = dearer, usual
     assert all(a <= b for a, b in zip(usual, dearer, strict=True)), "nothing gets cheaper"
@@ -76,37 +82,34 @@ ALONE = {
 
 
 @pytest.mark.parametrize("name", ALONE)
-def test_what_is_added_beside_the_work(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    usual, dearer = costs(monkeypatch), costs(monkeypatch, **{name: getattr(RATES, name) + 1000})
+def test_what_is_added_beside_the_work(name: str) -> None:
+    usual, dearer = costs(), costs(**{name: getattr(RATES, name) + 1000})
     times = [(b - a) / 1000 for a, b in zip(usual, dearer, strict=True)]
     assert times == pytest.approx(ALONE[name])
 
 
-def test_parts_of_a_cluster_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parts_of_a_cluster_by_hand() -> None:
     """Of each kind, so many times as rounds: 4 tiles in parts of 8 are one round, 16 two, of 14 clusters."""
     for sizes, rounds in (((256, 256, 8192), 1), ((512, 512, 8192), 2)):
         plan = TILE.plan(gemm(*sizes), MACHINE)
         found = schedule_cost(plan, TileSchedule("cluster_k", 8))
         assert (found.clusters, found.longest, found.parts) == (plan.units * 8, rounds * 16, 7)
-        monkeypatch.setattr("imbrex.config.warpgroup.cost.RATES", replace(RATES, gathering=1142.0))
-        later = schedule_cost(plan, TileSchedule("cluster_k", 8))
-        monkeypatch.undo()
+        slower = TILE.plan(gemm(*sizes), machine_of(gathering=1142.0))
+        later = schedule_cost(slower, TileSchedule("cluster_k", 8))
         assert later.cycles - found.cycles == pytest.approx(1000 * rounds)
         assert later.fix_up - found.fix_up == pytest.approx(1000)
 
 
-def test_rounds_of_a_cluster_follow_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rounds_of_a_cluster_follow_each_other() -> None:
     """Each has its own steps and its own end; memory as fast as one likes."""
-    tiles, again = (TILE.plan(gemm(*sizes), MACHINE) for sizes in ((256, 256, 8192), (512, 512, 8192)))
-    for plan, rounds in ((tiles, 1), (again, 2)):
+    for sizes, rounds in (((256, 256, 8192), 1), ((512, 512, 8192), 2)):
         spent = []
         for turn in (0.0, 1000.0):
-            rates = replace(RATES, memory_bytes=1e30, turn=turn)
-            monkeypatch.setattr("imbrex.config.warpgroup.cost.RATES", rates)
+            plan = TILE.plan(gemm(*sizes), machine_of(memory_bytes=1e30, turn=turn))
             spent.append(schedule_cost(plan, TileSchedule("cluster_k", 8)).cycles)
         assert spent[1] - spent[0] == pytest.approx(1000 * rounds)
 
 
 def test_copies_by_hand() -> None:
-    assert copy_cycles(2200, 3) == 3 * RATES.launch + 1
-    assert copy_cycles(4400, 1) == RATES.launch + 2
+    assert copy_cycles(2200, 3, MACHINE) == 3 * RATES.launch + 1
+    assert copy_cycles(4400, 1, MACHINE) == RATES.launch + 2

@@ -32,7 +32,7 @@ from imbrex.config.tiles import parse as schedule
 from imbrex.config.tuning import parse
 from imbrex.config.warpgroup.cost import schedule_cycles
 from imbrex.config.warpgroup.plan import WarpgroupTuning
-from imbrex.config.warpgroup.rates import CLOCK_HZ
+from imbrex.config.warpgroup.rates import rates_of
 from imbrex.problem import Conv2d, parse_problem
 from imbrex.view.work.streamk import Tiles, goes_abreast
 
@@ -141,7 +141,7 @@ def _series(row: dict[str, Any], product: GemmContext, is_new: bool) -> Series:
         if not is_new and goes_beside(tuning, shared, product):
             continue  # timed before they did
         cycles = schedule_cycles(tuning.plan(product, MACHINE), shared)
-        timed.append(Timed(tuning, shared, us, cycles / CLOCK_HZ * 1e6))
+        timed.append(Timed(tuning, shared, us, cycles / rates_of(MACHINE).clock_hz * 1e6))
     return Series(name_of(row["problem"]), row["machine"], tuple(timed), row.get("use", "fit"))
 
 

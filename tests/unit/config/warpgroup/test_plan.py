@@ -18,7 +18,7 @@ from imbrex.config.tuning import text
 from imbrex.config.warpgroup.choice import best_tuning, scheduled
 from imbrex.config.warpgroup.cost import schedule_cost, schedule_cycles
 from imbrex.config.warpgroup.plan import WarpgroupTuning, columns_of, shared_tile, step_of_channels
-from imbrex.config.warpgroup.rates import CLOCK_HZ
+from imbrex.config.warpgroup.rates import rates_of
 from imbrex.config.warpgroup.space import warpgroup_space
 from imbrex.config.warpgroup.steps import Streams
 from imbrex.config.warpgroup.traffic import rows_of
@@ -242,7 +242,8 @@ def test_no_product_is_too_small(dtype: str, a: bool, b: bool) -> None:
 
 def tflops(context: GemmContext) -> float:
     tuning, schedule = scheduled(context, MACHINE, None, AUTO)
-    return 2e-12 * context.multiplies * CLOCK_HZ / schedule_cycles(tuning.plan(context, MACHINE), schedule)
+    cycles = schedule_cycles(tuning.plan(context, MACHINE), schedule)
+    return 2e-12 * context.multiplies * rates_of(MACHINE).clock_hz / cycles
 
 
 MEASURED = [

@@ -13,13 +13,14 @@ from imbrex.config.tiles import AUTO, DATA_PARALLEL, TileSchedule
 from imbrex.config.warpgroup.choice import scheduled
 from imbrex.config.warpgroup.cost import Priced
 from imbrex.config.warpgroup.plan import WarpgroupPlan, WarpgroupTuning
-from imbrex.config.warpgroup.rates import RATES
+from imbrex.config.warpgroup.rates import rates_of
 from imbrex.config.warpgroup.steps import Streams
 from imbrex.config.warpgroup.traffic import neighbours
 from imbrex.dtype import F16, TF32, DType
 from imbrex.view.gemm.product import plain
 
 MACHINE = GPU_TARGETS["sm_90a"]
+RATES = rates_of(MACHINE).product
 TILE = WarpgroupTuning(64, 128, 64, 8, 1, 1, 1, False, False, 4)
 
 
