@@ -15,8 +15,8 @@ from imbrex.config.tuned_product import WARPGROUP_KINDS
 from imbrex.config.tuning import Tuning
 from imbrex.diagnostic import Diagnostic
 from imbrex.emit.bundle import Bundle, Facts, bundle
+from imbrex.emit.cuda.launch_overlap import early
 from imbrex.emit.cuda.layout import launch_facts
-from imbrex.emit.cuda.order import early
 from imbrex.ir.dialect import context
 from imbrex.ir.from_problem import problem_module
 from imbrex.ir.ops.standard import ModuleOp

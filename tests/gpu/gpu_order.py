@@ -91,7 +91,7 @@ def _siblings(problem: Conv2d, algorithm: str, reads: Kernel | None) -> Told:
     """
     kernel = compile(problem, TARGET, algorithm=algorithm)
     text = "".join(kernel.bundle.files.values())
-    if not all(f"imbrex::order::{one}>" in text for one in ("eldest", "sibling")):
+    if not all(f"imbrex::launch_order::{one}>" in text for one in ("eldest", "sibling")):
         return "its launches are no siblings"
     drawings = [drawn(problem, seed, "integer", "cuda") for seed in range(4)]
     t, turned = drawings[0], _permutation(problem.c)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from imbrex.dtype import F32, I32
 from imbrex.emit import c
-from imbrex.emit.cuda import beside
+from imbrex.emit.cuda import epilogue_operands
 from imbrex.emit.cuda.layout import WARPGROUP, staging
 from imbrex.emit.cuda.member import boolean, method, static
 from imbrex.emit.cuda.multiply import sum_type
@@ -31,7 +31,7 @@ def constants(pipeline: Pipeline) -> list[str]:
         "adds_c": out.beta != 0.0,
         "adds_atomically": pipeline.c.method == "atomic_add",
         "is_finished": out.finish is not None,
-        "ends_in_relu": beside.ends_in_relu(pipeline),
+        "ends_in_relu": epilogue_operands.ends_in_relu(pipeline),
         "shares_tiles": pipeline.workspace is not None,
         "splits_evenly": isinstance(work, Planned) and work.splits_evenly,
     }
@@ -77,8 +77,8 @@ def functions(pipeline: Pipeline) -> list[str]:
         static("uint32_t", "staged", "int32_t row, int32_t column", c.index(element * tile.element_bytes)),
         method("bool", "c_exists", ELEMENT, c.guards(out.guards)),
         method(f"{kind} *", "c_at", ELEMENT, f"c + ({c.index(out.offset)})"),
-        *beside.arrays(pipeline),
-        *beside.finishing(pipeline),
+        *epilogue_operands.arrays(pipeline),
+        *epilogue_operands.finishing(pipeline),
         f"IMBREX_MEMBER void store(uint32_t from, {ELEMENT}) const {{",
         *c.indented(_store(pipeline) if stores_boxes(pipeline) else []),
         "}",

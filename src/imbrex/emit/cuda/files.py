@@ -6,9 +6,9 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
-from imbrex.emit.cuda import order, pipeline
+from imbrex.emit.cuda import launch_overlap, pipeline
+from imbrex.emit.cuda.dialect import CudaDialect
 from imbrex.emit.cuda.layout import launch_facts, tensor_names
-from imbrex.emit.cuda.words import CudaWords
 from imbrex.emit.facts import Facts
 from imbrex.emit.gpu import files
 from imbrex.emit.gpu.language import Extra, Language
@@ -38,7 +38,7 @@ ASKS = "// compiler flags: "
 IN_ORDER = ("--ptxas-options=-O1",)
 """ptxas 13.0 then leaves multiply-adds and reads of shared memory in the order of their text."""
 
-NO_SIBLINGS: Mapping[str, order.Order] = {}
+NO_SIBLINGS: Mapping[str, launch_overlap.LaunchOrder] = {}
 
 STATIC_BYTES = 48 * 1024
 """Shared memory that a launch may ask for without being told of it before."""
@@ -46,7 +46,8 @@ STATIC_BYTES = 48 * 1024
 
 def units(program: Program, facts: Facts, chip: str) -> dict[str, list[str]]:
     """File name -> lines."""
-    statements = partial(_statements, lets=order.lets(program), orders=order.orders(program))
+    lets, orders = launch_overlap.lets(program), launch_overlap.orders(program)
+    statements = partial(_statements, lets=lets, orders=orders)
     language = replace(CUDA, statements=statements)
     found, flags = (
         files.units(program, facts, chip, language),
@@ -74,14 +75,14 @@ def _headers(program: Program) -> Sequence[str]:
 
 
 def _statements(
-    kernel: Kernel, lets: Container[str] = (), orders: Mapping[str, order.Order] = NO_SIBLINGS
+    kernel: Kernel, lets: Container[str] = (), orders: Mapping[str, launch_overlap.LaunchOrder] = NO_SIBLINGS
 ) -> list[str]:
     """lets: kernels that let the next one begin; orders: of products that do not begin after all."""
     if kernel.pipeline is not None:
         return pipeline.body(kernel, orders.get(kernel.name, "after_all"))
     prepared = shared(hoisted(kernel))
-    opening = [order.OPENING] if kernel.name in lets else []
-    return [*opening, *WorkItem(prepared, CudaWords(prepared)).lines()]
+    opening = [launch_overlap.OPENING] if kernel.name in lets else []
+    return [*opening, *WorkItem(prepared, CudaDialect(prepared)).lines()]
 
 
 def _extras(kernel: Kernel) -> list[Extra]:

@@ -11,7 +11,7 @@ from functools import cached_property
 from math import prod
 from typing import Final, NamedTuple, assert_never
 
-from imbrex.emit.cuda import words
+from imbrex.emit.cuda import dialect
 from imbrex.emit.cuda.member import boolean
 from imbrex.lower.parts import PingPong, SplitColumns, SplitRows, SplitSteps, Streams
 from imbrex.lower.pipeline import Drain, Lanes, Pipeline, Stage, piece_columns
@@ -78,7 +78,7 @@ def launch_facts(kernel: Kernel) -> LaunchFacts:
     """What the launch of a kernel of any kind needs."""
     pipeline = kernel.pipeline
     if pipeline is None:
-        return LaunchFacts(words.shared_bytes(kernel), 1, ())
+        return LaunchFacts(dialect.shared_bytes(kernel), 1, ())
     names = [b.name for b in kernel.arguments]
     tensors = tuple(
         TensorMap.of(part.access, part.buffer.dtype.name, names.index(part.buffer.name))

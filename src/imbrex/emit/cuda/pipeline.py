@@ -10,8 +10,8 @@ from math import prod
 
 from imbrex.emit import c
 from imbrex.emit.cuda import drain, multiply, stage, sums, team, work
+from imbrex.emit.cuda.launch_overlap import LaunchOrder
 from imbrex.emit.cuda.layout import places, tensor_names
-from imbrex.emit.cuda.order import Order
 from imbrex.lower.pipeline import Pipeline
 from imbrex.lower.stmt import Kernel
 
@@ -46,13 +46,13 @@ def headers(pipeline: Pipeline) -> tuple[str, ...]:
     return (f"device/cuda/{team.policy(pipeline).header}",)
 
 
-def body(kernel: Kernel, order: Order = "after_all") -> list[str]:
+def body(kernel: Kernel, order: LaunchOrder = "after_all") -> list[str]:
     """What the kernel's function does with its parameters."""
     pipeline = kernel.pipeline
     assert pipeline is not None
     maps = [f"&{name}" for name in tensor_names(pipeline)]
     given = ", ".join([*maps, *(b.name for b in kernel.arguments)])
-    run = "run" + (f"<imbrex::order::{order}>" if order != "after_all" else "")
+    run = "run" + (f"<imbrex::launch_order::{order}>" if order != "after_all" else "")
     return [f"imbrex::{run}({kernel.name}_gemm{{{given}}});"]
 
 

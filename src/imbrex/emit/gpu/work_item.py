@@ -2,7 +2,7 @@
 
 Loops without a barrier are unrolled by the compiler, so that private buffers become registers and constants
 become the immediate offsets of LDS instructions; a loop with a barrier stays one.  What a language says in
-its own way are its `Words`; the functions that the statements call have the same names in all of them.
+its own way are its `Dialect`; the functions that the statements call have the same names in all of them.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from imbrex.emit import c, epilogue
+from imbrex.emit.gpu.dialect import Dialect
 from imbrex.emit.gpu.outer import outer_of
 from imbrex.emit.gpu.reference import element, place, pointer
 from imbrex.emit.gpu.schedule import in_order
 from imbrex.emit.gpu.turn import turn_of
-from imbrex.emit.gpu.words import Words
 from imbrex.lower.stmt import (
     Alloc,
     Await,
@@ -51,10 +51,10 @@ class WorkItem:
     """Prints one kernel."""
 
     kernel: Kernel
-    words: Words
+    dialect: Dialect
 
     def lines(self) -> list[str]:
-        return [*self.words.opening(), *self._body(self.kernel.body)]
+        return [*self.dialect.opening(), *self._body(self.kernel.body)]
 
     def _body(self, stmts: Sequence[Stmt]) -> list[str]:
         return [line for stmt in stmts for line in self._statement(stmt)]
@@ -64,7 +64,7 @@ class WorkItem:
             case Comment():
                 return c.comment(stmt.text)
             case Let():
-                return [self.words.let(stmt)]
+                return [self.dialect.let(stmt)]
             case Alloc() | View():
                 return [self._declared(stmt)]
             case For():
@@ -87,7 +87,7 @@ class WorkItem:
                 operands = ", ".join(pointer(r) for r in (stmt.c, stmt.a, stmt.b))
                 return [f"imbrex::{one.name}({operands});"]
             case Barrier():
-                return [self.words.barrier()]
+                return [self.dialect.barrier()]
             case Signal() | Await():
                 return [c.flag(stmt)]
             case Exchange() | Places() | Meet() | Pack() | PanelGemm() | Unpack() | Product() | Pipeline():
@@ -101,7 +101,7 @@ class WorkItem:
         if (turn := turn_of(stmt)) is not None:
             sizes = f"{turn.rows}, {turn.columns}"
             return [f"imbrex::turn<{sizes}>({pointer(turn.dest)}, {pointer(turn.source)});"]
-        if self.words.has_products and (outer := outer_of(stmt)) is not None:
+        if self.dialect.has_products and (outer := outer_of(stmt)) is not None:
             sizes = f"{outer.rows}, {outer.columns}, {outer.pitch}"
             operands = ", ".join(pointer(r) for r in (outer.c, outer.a, outer.b))
             return [f"imbrex::multiply<{sizes}>({operands});"]
@@ -116,21 +116,21 @@ class WorkItem:
 
     def _declared(self, stmt: Alloc | View) -> str:
         if isinstance(stmt, View):
-            return self.words.view(stmt)
+            return self.dialect.view(stmt)
         b = stmt.buffer
-        return self.words.shared(b) if b.space == "lds" else f"{b.dtype.c_name} {b.name}[{b.elements}];"
+        return self.dialect.shared(b) if b.space == "lds" else f"{b.dtype.c_name} {b.name}[{b.elements}];"
 
     def _move(self, stmt: Move) -> str:
         match stmt.source.buffer.space, stmt.dest.buffer.space:
             case "global", "private" if stmt.beta:
                 assert (stmt.alpha, stmt.beta) == (1.0, 1.0), f"registers add what they are given: {stmt}"
-                return f"imbrex::gain<{stmt.width}>({pointer(stmt.dest)}, {self.words.place(stmt.source)});"
+                return f"imbrex::gain<{stmt.width}>({pointer(stmt.dest)}, {self.dialect.place(stmt.source)});"
             case "global", "private":
-                return f"imbrex::load<{stmt.width}>({pointer(stmt.dest)}, {self.words.place(stmt.source)});"
+                return f"imbrex::load<{stmt.width}>({pointer(stmt.dest)}, {self.dialect.place(stmt.source)});"
             case "global", "lds":
                 assert stmt.direct, f"what passes no register is direct: {stmt}"
-                start = self.words.direct(stmt)
-                return f"imbrex::load_direct<{stmt.width}>({start}, {self.words.place(stmt.source)});"
+                start = self.dialect.direct(stmt)
+                return f"imbrex::load_direct<{stmt.width}>({start}, {self.dialect.place(stmt.source)});"
             case "lds", "private":
                 return f"imbrex::read<{stmt.width}>({pointer(stmt.dest)}, {pointer(stmt.source)});"
             case "private", "lds":
@@ -149,5 +149,5 @@ class WorkItem:
         form, more = "store", ""
         if (stmt.alpha, stmt.beta) != (1.0, 0.0):
             form, more = "scale", f", {c.number(stmt.alpha, computed)}, {c.number(stmt.beta, computed)}"
-        template, where = self.words.target(stmt.dest, stmt.width)
+        template, where = self.dialect.target(stmt.dest, stmt.width)
         return f"imbrex::{form}<{template}>({where}, {source}{more});"

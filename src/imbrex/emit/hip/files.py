@@ -9,9 +9,9 @@ from imbrex.emit.gpu import files
 from imbrex.emit.gpu.language import Language
 from imbrex.emit.gpu.solver import shared_buffers
 from imbrex.emit.gpu.work_item import WorkItem
+from imbrex.emit.hip.dialect import HipDialect
 from imbrex.emit.hip.matrix import wrappers
 from imbrex.emit.hip.waves import by_wave
-from imbrex.emit.hip.words import HipWords
 from imbrex.lower.hoist import hoisted
 from imbrex.lower.share import shared
 from imbrex.lower.stmt import Kernel, Program, has_flags
@@ -33,7 +33,7 @@ def _headers(program: Program) -> Sequence[str]:
 def _statements(kernel: Kernel) -> list[str]:
     """As waves run it: what its loops need not compute before them, what waves share apart from lanes."""
     prepared = shared(by_wave(hoisted(kernel)))
-    return WorkItem(prepared, HipWords(prepared)).lines()
+    return WorkItem(prepared, HipDialect(prepared)).lines()
 
 
 def _geometry(kernel: Kernel) -> dict[str, int]:

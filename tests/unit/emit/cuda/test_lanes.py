@@ -9,7 +9,7 @@ import pytest
 
 from imbrex.chip import GPU_TARGETS
 from imbrex.dtype import F32
-from imbrex.emit.cuda.words import CudaWords, apart
+from imbrex.emit.cuda.dialect import CudaDialect, apart
 from imbrex.index.expr import lin, var
 from imbrex.lower.stmt import Buffer, For, Kernel, Move, Ref
 from imbrex.pipeline import Request, lower
@@ -69,5 +69,5 @@ def test_only_loops_that_stay_have_constants_inside() -> None:
         (False, "memory + (8 * turn + row + 1), true"),
     ):
         body = (For("turn", 4, (For("row", 4, (move,)),), rolled=rolled),)
-        words = CudaWords(Kernel("k", (far,), frozenset(), 1, 1, body))
+        words = CudaDialect(Kernel("k", (far,), frozenset(), 1, 1, body))
         assert words.place(move.source) == wanted

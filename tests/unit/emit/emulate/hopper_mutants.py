@@ -211,11 +211,11 @@ MUTANTS: Final = {
         "split_tile.h",
         "    meet_sharers(p.flag_of(w.next * size + rank), w.last - w.next, group);\n",
     ),
-    # order.h
+    # launch_overlap.h
     "a product does not wait for its copies": Mutant(
         "copies first",
-        "cuda/order.h",
-        "if constexpr (Order == order::after_all) wait_for_earlier();",
+        "cuda/launch_overlap.h",
+        "if constexpr (Order == launch_order::after_all) wait_for_earlier();",
     ),
     # shared.h, flag.h: work items
     "work items do not meet": Mutant(
@@ -273,10 +273,13 @@ MUTANTS: Final = {
         "",
         "multiplies byte",
     ),
-    # ring.h, beside.h, lanes.h, product.h, the phases of store.h
+    # ring.h, epilogue_operands.h, lanes.h, product.h, the phases of store.h
     "the ring's rounds are not counted": Mutant(FLIGHT, "ring.h", "      round ^= 1;\n"),
     "a bias of other columns": Mutant(
-        TWO, "beside.h", "A::along_columns ? place / 4 : 0]);", "A::along_columns ? place / 8 : 0]);"
+        TWO,
+        "epilogue_operands.h",
+        "A::along_columns ? place / 4 : 0]);",
+        "A::along_columns ? place / 8 : 0]);",
     ),
     "bytes of a row are not shifted": Mutant(
         "lanes that load", "cuda/lanes.h", "(shift & 3) * 8", "(shift & 1) * 8"

@@ -12,7 +12,7 @@
 #include "barrier.h"
 #include "cluster.h"
 #include "lanes.h"
-#include "order.h"
+#include "launch_overlap.h"
 #include "places.h"
 #include "ring.h"
 #include "shared.h"
@@ -119,7 +119,7 @@ template <class P> IMBREX_INLINE void release(const places<P> &at, int32_t stage
 }
 
 // What a workgroup of a kernel does.
-template <order Order = order::after_all, class P> IMBREX_INLINE void run(const P &p) {
+template <launch_order Order = launch_order::after_all, class P> IMBREX_INLINE void run(const P &p) {
   typedef typename P::team team;
   const places<P> at = {shared_address(shared_memory)};
   const int32_t number = warpgroup(), rank = cluster_of<P>::workgroups > 1 ? int32_t(cluster_rank()) : 0;

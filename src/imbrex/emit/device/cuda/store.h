@@ -5,7 +5,7 @@
 // has in common with the one before is written twice, the same.  From shared memory the copy engine stores a piece
 // where C is such that it can; otherwise lanes do, by the widest access that C allows.
 #pragma once
-#include "beside.h"
+#include "epilogue_operands.h"
 #include "partial.h"
 #include "sums.h"
 #include "ptx/tensor_copy.h"

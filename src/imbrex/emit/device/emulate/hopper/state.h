@@ -1,7 +1,7 @@
 // Lanes, workgroups and clusters, and who waits for what.
 #pragma once
 #include "fiber.h"
-#include "order.h"
+#include "launch_overlap.h"
 
 namespace imbrex::hopper {
 

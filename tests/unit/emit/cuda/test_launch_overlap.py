@@ -12,8 +12,8 @@ from imbrex import pipeline
 from imbrex.chip import GPU_TARGETS
 from imbrex.config.tiles import parse as parse_schedule
 from imbrex.emit.bundle import Bundle, bundle
-from imbrex.emit.cuda.order import early as overlapped
-from imbrex.emit.cuda.order import orders
+from imbrex.emit.cuda.launch_overlap import early as overlapped
+from imbrex.emit.cuda.launch_overlap import orders
 from imbrex.index.expr import lin
 from imbrex.lower.parts import Planned, Workspace
 from imbrex.lower.pipeline import Finish, Pipeline
@@ -122,7 +122,7 @@ def test_phases_are_siblings(sizes: tuple[int, ...], monkeypatch: pytest.MonkeyP
     wanted = dict(zip(names, ["eldest", *["sibling"] * (phases - 1)], strict=True))
     assert orders(program_of(STRIDED.format(*sizes), monkeypatch, "v4r1")) == wanted
     text = bodies(found)
-    assert [re.findall(r"run<imbrex::order::(\w+)>", text[name]) for name in names] == [
+    assert [re.findall(r"run<imbrex::launch_order::(\w+)>", text[name]) for name in names] == [
         [word] for word in wanted.values()
     ]
 
@@ -182,7 +182,7 @@ def test_siblings_are_launched_early(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_who_waits_and_who_lets() -> None:
     """The eldest lets when it has waited; a sibling lets at once, and waits when it has done all."""
     files = made("gemm -t f16 -m 512 -n 512 -k 512").bundle.files
-    header = files["device/cuda/order.h"]
+    header = files["device/cuda/launch_overlap.h"]
     begin, end = header[header.index("void begin_in_order()") :].split("void end_in_order()")
     words = re.findall(r"order::(\w+)\)|(wait_for_earlier|let_next_start)\(\)", begin)
     assert ["".join(word) for word in words] == [

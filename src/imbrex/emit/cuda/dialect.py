@@ -1,4 +1,4 @@
-"""CUDA's words: pointers for all memory, and shared memory as one piece that the launch gives."""
+"""CUDA's dialect: pointers for all memory, and shared memory as one piece that the launch gives."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ ALIGNMENT = 16
 
 
 @dataclass(frozen=True)
-class CudaWords:
-    """Words of one kernel, after `share`."""
+class CudaDialect:
+    """How one kernel is said, after `share`."""
 
     kernel: Kernel
 

@@ -1,4 +1,4 @@
-"""HIP's words: global memory by raw buffers, LDS in an address space, and what a wave shares in scalars."""
+"""HIP's dialect: global memory by raw buffers, LDS in an address space, and what a wave shares in scalars."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from imbrex.lower.stmt import Buffer, Kernel, Let, Move, Ref, View, walk
 
 
 @dataclass(frozen=True)
-class HipWords:
-    """Texts of one kernel, after `by_wave` and `share`."""
+class HipDialect:
+    """How one kernel is said, after `by_wave` and `share`."""
 
     kernel: Kernel
 

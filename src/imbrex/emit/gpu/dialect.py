@@ -1,4 +1,4 @@
-"""Words: what languages for GPUs say differently of the statements of one kernel."""
+"""Dialect: what languages for GPUs say differently of the statements of one kernel."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Protocol
 from imbrex.lower.stmt import Buffer, Let, Move, Ref, View
 
 
-class Words(Protocol):
+class Dialect(Protocol):
     """One kernel in one language; each answer is C++ text."""
 
     @property

@@ -1,5 +1,5 @@
-"""What an epilogue reads beside the sums: the printed struct over device/cuda/beside.h, run by a CPU, lane
-after lane; and where the loads stand in a compiled kernel.
+"""What an epilogue reads beside the sums: the printed struct over device/cuda/epilogue_operands.h, run by a
+CPU, lane after lane; and where the loads stand in a compiled kernel.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def struct_of(lowered: Lowered) -> str:
 
 def read(asked: Request, array: np.ndarray, damage: tuple[str, str] = ("", "")) -> np.ndarray:
     """What is read for every element of C, as the kernel has rows and columns."""
-    header = device_headers("sm_90a")["device/cuda/beside.h"]
+    header = device_headers("sm_90a")["device/cuda/epilogue_operands.h"]
     header = header[header.index("template <class A> IMBREX_INLINE float element_beside") :]
     text = struct_of(lower(asked))
     assert damage[0] in text + header

@@ -4,9 +4,9 @@ has ended, and begins where all workgroups of the one ahead have told that it ma
 Products by warpgroups wait: at their start, for the launch ahead to be complete.  Law: a launch is complete
 only when all ahead of it are, for its own workgroups do not end before they have waited; so whoever waits for
 the one ahead waits for all.  And what is launched early reads what those ahead of it may still write by the
-copy engine, or by loads that stay behind the wait and are coherent (device/cuda/beside.h).  Ordinary loads of
-an array that a kernel only reads are neither (`ld.global.nc`), and are for arrays that do not change while
-the kernel is there.
+copy engine, or by loads that stay behind the wait and are coherent (device/cuda/epilogue_operands.h).
+Ordinary loads of an array that a kernel only reads are neither (`ld.global.nc`), and are for arrays that do
+not change while the kernel is there.
 
 Kernels of lanes are launched as usual: without `__restrict__` their loads are coherent, but stay where the
 text has them, and depthwise strips take up to half again as long; to begin early saves 1 to 3 % (H200).
@@ -38,14 +38,14 @@ from imbrex.lower.parts import PingPong, SplitRows
 from imbrex.lower.pipeline import Pipeline
 from imbrex.lower.stmt import Kernel, Program
 
-__all__ = ["OPENING", "Order", "early", "lets", "orders"]
+__all__ = ["OPENING", "LaunchOrder", "early", "lets", "orders"]
 
 OPENING = "imbrex::let_next_start();"
 """How a kernel begins that lets the next one begin."""
 
-Order: TypeAlias = Literal["after_all", "eldest", "sibling"]
-"""When a product begins, as device/cuda/order.h names it: after all that is ahead; so, but the next one is
-its sibling; as a sibling of the one ahead.
+LaunchOrder: TypeAlias = Literal["after_all", "eldest", "sibling"]
+"""When a product begins, as device/cuda/launch_overlap.h names it: after all that is ahead; so, but the next
+one is its sibling; as a sibling of the one ahead.
 """
 
 
@@ -66,9 +66,9 @@ def lets(program: Program) -> frozenset[str]:
     return frozenset(one.name for one, _ in _overlapping(program))
 
 
-def orders(program: Program) -> Mapping[str, Order]:
+def orders(program: Program) -> Mapping[str, LaunchOrder]:
     """Siblings, by their names; all other products begin `after_all` that is ahead."""
-    found: dict[str, Order] = {}
+    found: dict[str, LaunchOrder] = {}
     kin: list[Kernel] = []
     for launch in program.launches:
         if not isinstance(launch, Kernel) or not _stands_alone(launch):
