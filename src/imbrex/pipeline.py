@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from imbrex.build.amd.lds import LdsCost
-from imbrex.chip import CPU_ISAS, GPU_TARGETS, WAVES, Target, gpus
+from imbrex.chip import CPU_ISAS, GPU_TARGETS, WAVES, GpuTarget, Target, gpus
 from imbrex.config.configuration import Configuration
 from imbrex.config.configured import configured
 from imbrex.config.request import Request
@@ -131,6 +131,7 @@ def _printed(module: ModuleOp, request: Request, configuration: Configuration) -
         tuple(o.shape for o in operands),
         tuple(strides) if any(o.strides for o in operands) else (),
         configuration.has_flags,
+        _flushes_halves(request.machine),
     )
     made = program(module, written)
     overlapped = early(made, _permitted(made, configuration))
@@ -138,6 +139,10 @@ def _printed(module: ModuleOp, request: Request, configuration: Configuration) -
     costs = _lds_costs(made, request.target)
     steps = steps_of(made, request.target, overlapped)
     return Lowered(files, configuration, steps, made.workspace, costs, made.zeroed)
+
+
+def _flushes_halves(machine: Target) -> bool:
+    return isinstance(machine, GpuTarget) and machine.code is not None and machine.code.flushes_halves
 
 
 def _permitted(made: Program, configuration: Configuration) -> frozenset[str]:

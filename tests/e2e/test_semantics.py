@@ -23,6 +23,11 @@ def test_numbers(dtype: str, target: str | Goal) -> None:
     expect_numbers(dtype, target)
 
 
+@pytest.mark.parametrize("dtype", ["f16", "bf16"])
+def test_a_gpu_that_flushes_halves_does_so_lane_by_lane(dtype: str) -> None:
+    expect_numbers(dtype, goal("gfx90a", emulate=True), flushes=True)
+
+
 @pytest.mark.parametrize(
     ("result", "dtype", "target"),
     [("i32", "f32", "cpu"), ("i32", "f64", "cpu"), ("i32", "f32", "emulate"), ("i8", "f16", "emulate")],

@@ -25,7 +25,7 @@ NARROWER = {
     "index": set[str](),
     "problem": {"diagnostic", "numeral", "limit", "dtype"},
     "chip": {"diagnostic", "numeral", "dtype"},
-    "view": {"diagnostic", "numeral", "chip", "index"},
+    "view": {"diagnostic", "numeral", "dtype", "chip", "index"},
     "cdna": {"diagnostic", "chip", "build"},
     "database": {"version", "diagnostic", "numeral", "limit", "dtype", "chip", "problem", "build", "run"},
 }

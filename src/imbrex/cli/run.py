@@ -73,7 +73,7 @@ def _ran(chosen: Choices, asked: Asked, seed: int, values: Values | None, second
     line = problem_text(asked.problem)
     with progress(f"checking {line}"):
         verdict = kernel.check(seed, values=values)
-    if not verdict.is_right or seconds <= 0 or kernel.goal.is_executed:
+    if not verdict.is_right or seconds <= 0 or kernel.goal.is_emulated:
         return Outcome(asked, kernel, verdict, None, None)
     with progress(f"timing {line}"):
         return Outcome(asked, kernel, verdict, _timed(kernel, seed, seconds), _ceiling(kernel))
@@ -116,6 +116,8 @@ def _told(outcome: Outcome) -> str:
             ("time", _time_text(outcome.timing, kernel)),
             ("speed", _speed_text(outcome, outcome.timing)),
         ]
+    elif kernel.goal.is_emulated:
+        rows.append(("time", "emulated, not timed"))
     per = " a thread" if kernel.goal.is_native else ""
     extra = f"{bytes_text(kernel.workspace_bytes)}{per}, beside {bytes_text(problem.bytes)} of operands"
     rows += [("extra memory", extra), ("source", _source_text(kernel))]

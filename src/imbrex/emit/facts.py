@@ -13,7 +13,8 @@ from imbrex.symbol import symbol_of
 class Facts:
     """What the files say of themselves.  strides: of all arrays, in elements, where one has gaps; else ().
 
-    has_flags: may they ask their compiler for flags of their own?
+    has_flags: may they ask their compiler for flags of their own?  flushes_halves: do matrix instructions of
+    the GPU whose schedule runs lane by lane take subnormal halves as zeros?
     """
 
     title: str
@@ -21,6 +22,7 @@ class Facts:
     shapes: tuple[tuple[int, ...], ...]
     strides: tuple[tuple[int, ...], ...] = ()
     has_flags: bool = True
+    flushes_halves: bool = False
 
 
 def described(kernel: Kernel) -> str:

@@ -32,11 +32,11 @@ def units(program: Program, facts: Facts, target: str) -> dict[str, list[str]]:
     return {
         f"{name}_solver.cpp": _solver(program, facts, target),
         f"{name}.cpp": _wrapper(program),
-        f"{name}.hpp": _algorithm(program, target),
+        f"{name}.hpp": _algorithm(program, facts, target),
     }
 
 
-def _algorithm(program: Program, target: str) -> list[str]:
+def _algorithm(program: Program, facts: Facts, target: str) -> list[str]:
     lines = [
         "#pragma once",
         *(f'#include "{h}"' for h in (*HEADERS[target], *_further(program))),
@@ -44,7 +44,7 @@ def _algorithm(program: Program, target: str) -> list[str]:
         f"namespace {symbol_of(program.name)}_kernels {{",
     ]
     form = panels if target == "cpu" else lanes
-    lines += lanes.models(program)
+    lines += lanes.models(program, facts.flushes_halves)
     for kernel in program.kernels:
         lines += ["", f"// Memory of one workgroup of {kernel.name}.", f"struct {kernel.name}_scratch {{"]
         lines += [*c.indented(form.scratch_members(kernel)), "};", ""]

@@ -48,6 +48,11 @@ class Goal:
         return self.chip in gpus("NVIDIA")
 
     @property
+    def is_emulated(self) -> bool:
+        """Does a GPU's schedule, or its code object, run here, in a time that says nothing of the GPU's?"""
+        return self.target == "emulate" or self.is_executed
+
+    @property
     def is_native(self) -> bool:
         """Does it run on this machine's CPU?"""
         return self.target in ("cpu", "emulate")

@@ -28,7 +28,7 @@ PIECE_BYTES: Final = 128
 """A row of what a TMA store takes at a time; so are 64 rows of it, of each column."""
 SWIZZLES: Final[tuple[Swizzle, ...]] = (128, 64, 32)
 STORED_BYTES: Final = (2, 4)
-"""Of elements of C that lanes stage for a TMA store."""
+"""Bytes of the elements of C that lanes stage for a TMA store."""
 
 
 def drain(op: WarpgroupGemmOp, reader: Reader) -> Drain:

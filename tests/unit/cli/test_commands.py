@@ -70,6 +70,14 @@ def test_run_emulated_without_timing(imbrex: Imbrex) -> None:
     assert "target emulate (gfx942)" in said.out and "GFLOP/s" not in said.out
 
 
+@pytest.mark.parametrize("words", [("--emulate",), ("--target", "gfx90a", "--emulate=isa")])
+def test_what_is_emulated_is_not_timed(imbrex: Imbrex, words: tuple[str, ...]) -> None:
+    """The seconds of an emulation say nothing of the GPU's."""
+    said = imbrex("run", GEMM, *words, "--seconds", "0.01")
+    assert said.code == 0 and "emulated, not timed" in said.out and "median" not in said.out
+    assert json.loads(imbrex("run", GEMM, *words, "--format", "json").out)["results"][0]["time"] is None
+
+
 def test_run_says_when_a_result_is_wrong(imbrex: Imbrex, monkeypatch: pytest.MonkeyPatch) -> None:
     """The control of `check`: a reference that differs."""
     from imbrex.verify import reference as module

@@ -21,7 +21,7 @@ from imbrex.view.stage.tap_tile import TapTile
 __all__ = ["functions", "sum_type"]
 
 HALF_BITS: Final = 16
-"""Of elements that wgmma reads along either dim; others it reads along k."""
+"""Bits of the elements that wgmma reads along either dim; others it reads along k."""
 PIECE_BYTES: Final = 16
 """The most that a lane reads of shared memory at a time."""
 

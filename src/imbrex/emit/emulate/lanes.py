@@ -199,11 +199,14 @@ class LanePrinter:
         return f"{ref.buffer.name}[{self._at(ref.buffer, c.index(ref.offset))}]"
 
 
-def models(program: Program) -> list[str]:
-    """The matrix instructions that the program's kernels run; they stand before the kernels."""
+def models(program: Program, flushes_halves: bool) -> list[str]:
+    """The matrix instructions that the program's kernels run; they stand before the kernels.
+
+    flushes_halves: where a GPU takes subnormal halves as zeros.
+    """
     stmts = (s for kernel in program.kernels for s in walk(kernel.body))
     used = {s.instruction: None for s in stmts if isinstance(s, MatrixMultiply)}
-    return [line for instruction in used for line in ["", *matrix.model(instruction)]]
+    return [line for instruction in used for line in ["", *matrix.model(instruction, flushes_halves)]]
 
 
 def scratch_members(kernel: Kernel) -> list[str]:

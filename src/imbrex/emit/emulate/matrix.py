@@ -6,6 +6,7 @@ a struct over a wave.
 
 from __future__ import annotations
 
+from imbrex.dtype import DTYPES, F32
 from imbrex.emit import c
 from imbrex.index.expr import var
 from imbrex.index.map import Map
@@ -13,8 +14,11 @@ from imbrex.index.query import address
 from imbrex.view.mma import Instruction
 
 
-def model(instruction: Instruction) -> list[str]:
-    """The struct that stands for an instruction."""
+def model(instruction: Instruction, flushes_halves: bool = False) -> list[str]:
+    """The struct that stands for an instruction.
+
+    flushes_halves: of a GPU where those of halves take subnormal operands, and make subnormal sums, zeros.
+    """
     one = instruction
     held = {"a": one.a, "b": one.map("b"), "c": one.c}
     lines = [
@@ -31,7 +35,7 @@ def model(instruction: Instruction) -> list[str]:
             f"  static constexpr int {operand}_elements = {dict(map.upper)['register']};",
             f"  static constexpr int {operand}(int lane, {slot}) {{ return {place}; }}",
         ]
-    return [*lines, *c.indented(_operand(one)), "};"]
+    return [*lines, *c.indented(_values(one, flushes_halves)), "};"]
 
 
 def _place(map: Map) -> str:
@@ -42,7 +46,14 @@ def _place(map: Map) -> str:
     return f"{c.guards(point.guards)} ? {place} : -1" if point.guards else place
 
 
-def _operand(one: Instruction) -> list[str]:
-    """How an element of A or B enters a product."""
-    reads = "imbrex::xf32_of(x)" if one.a_type == "xf32" else "imbrex::widen(x)"
-    return [f"template <class T> static auto operand(T x) {{ return {reads}; }}"]
+def _values(one: Instruction, flushes_halves: bool) -> list[str]:
+    """How an element of A or B enters a product, and how a sum leaves."""
+    reads, sums = "imbrex::xf32_of(x)" if one.a_type == "xf32" else "imbrex::widen(x)", "x"
+    of = DTYPES.get(one.a_type)
+    if flushes_halves and of is not None and of.is_half:
+        reads = f"imbrex::flushed({reads}, {c.number(of.smallest_normal, F32)})"
+        sums = f"imbrex::flushed(x, {c.number(F32.smallest_normal, F32)})"
+    return [
+        f"template <class T> static auto operand(T x) {{ return {reads}; }}",
+        f"template <class T> static T sum(T x) {{ return {sums}; }}",
+    ]

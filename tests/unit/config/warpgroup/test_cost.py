@@ -45,8 +45,9 @@ BYTES = ("shared_bytes", "l2_rows", *(f"{of}_bytes" for of in "memory first stor
 """In a cycle: more of them is faster."""
 SHAPES = ("near", "streams", "memory_norm")
 """No prices: a number of neighbours, and exponents."""
-OTHERS = ("launch", "transposed_bytes", "cached_bytes", "strided", "phased", "turned_store", "narrow_store")
-"""Of copies, of large arrays and of results with gaps."""
+STORES = ("strided", "phased", "turned_store", "turned_halves", "narrow_store")
+OTHERS = ("launch", "transposed_bytes", "cached_bytes", *STORES)
+"""Of copies, of large arrays and of results that lie otherwise."""
 WINDOWS = ("walked_row", "ordinary", "issue", "window")
 PRICES = [f.name for f in fields(ProductRates) if f.name not in (*SHAPES, *OTHERS, *WINDOWS)]
 

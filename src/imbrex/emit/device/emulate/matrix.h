@@ -14,6 +14,11 @@ namespace imbrex {
 // An operand of an xf32 instruction: 10 of the 23 bits after the point.
 IMBREX_INLINE float xf32_of(float x) { return bit_cast<float>(bit_cast<uint32_t>(x) & ~uint32_t(0x1fff)); }
 
+// A number, or a zero of its sign where it is below the smallest that is normal.
+IMBREX_INLINE float flushed(float x, float smallest) {
+  return __builtin_fabsf(x) < smallest ? __builtin_copysignf(0.f, x) : x;
+}
+
 template <int Count> struct places {
   int16_t at[Count];
 };
@@ -64,7 +69,7 @@ void multiply(C *c, int c_pitch, const A *a, int a_pitch, const B *b, int b_pitc
       const int place = c_places.at[lane * I::c_elements + slot];
       if (place < 0) continue;
       C &sum = c[lane * c_pitch + slot];
-      sum = narrow_to<C>::from(Sum(widen(sum) + product[place]));
+      sum = narrow_to<C>::from(Instruction::sum(Sum(widen(sum) + product[place])));
     }
 }
 } // namespace imbrex

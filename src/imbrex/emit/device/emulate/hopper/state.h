@@ -1,7 +1,7 @@
 // Lanes, workgroups and clusters, and who waits for what.
 #pragma once
 #include "fiber.h"
-#include "launch_overlap.h"
+#include "order.h"
 
 namespace imbrex::hopper {
 
