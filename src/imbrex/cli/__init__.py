@@ -27,6 +27,7 @@ COMMANDS: Final = {
     "explain": "show the maps, the tuning and every level of the IR",
     "map": "show which workgroup computes which tile",
     "bench": "time problems beside NumPy and PyTorch",
+    "db": "list, compare and exchange what was tuned",
     "doctor": "say what this machine has and what is missing",
 }
 

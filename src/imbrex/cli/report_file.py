@@ -1,4 +1,4 @@
-"""The file of a report: JSON, replaced as a whole."""
+"""Files of reports and other texts, replaced as a whole."""
 
 from __future__ import annotations
 
@@ -11,15 +11,19 @@ from imbrex.cli.text import json_text
 from imbrex.diagnostic import Diagnostic
 from imbrex.limit import expect_path
 
-__all__ = ["write_report"]
+__all__ = ["write_report", "write_text"]
 
 
 def write_report(document: dict[str, Any], path: Path) -> None:
+    """A report's file, as `write_text` writes it."""
+    write_text(json_text(document) + "\n", path)
+
+
+def write_text(text: str, path: Path) -> None:
     """The whole file or none of it; a Diagnostic where it cannot be written.  What is there and no file, a
     terminal or a pipe, is written to as it is.
     """
     expect_path(str(path))
-    text = json_text(document) + "\n"
     try:
         if path.exists() and not path.is_file():
             path.write_text(text, encoding="utf-8")

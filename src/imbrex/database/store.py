@@ -8,23 +8,24 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Generator, Iterable
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Final, Self, TypeVar
 
 from filelock import FileLock, Timeout
 
-from imbrex.database.connection import BUSY_SECONDS, Damaged, opened, opened_to_read, telling, transaction
+from imbrex.database.connection import BUSY_SECONDS, Damaged, opened, telling, transaction
 from imbrex.database.damage import salvaged, set_aside
 from imbrex.database.location import OFF, user_path
+from imbrex.database.prune import Prune
 from imbrex.database.record import Trial, Unit, Verdict, Winner
-from imbrex.database.rows import Row, add, facts_text, rows, trial_of
+from imbrex.database.rows import Row, add, facts_text, trial_of
 from imbrex.database.warning import warn
 from imbrex.database.winners import winner_in
 from imbrex.diagnostic import Diagnostic
 
-__all__ = ["Database", "open_user", "read_rows"]
+__all__ = ["Database", "open_user"]
 
 T = TypeVar("T")
 
@@ -78,6 +79,22 @@ class Database:
         """What a call of the unit should use; None where nothing was concluded, or it turned out wrong."""
         of = (unit.problem, unit.target, unit.threads, unit.device)
         return self._run(lambda c: winner_in(c, *of))
+
+    def count(self) -> int:
+        """How many trials and verdicts there are."""
+        asked = "select (select count(*) from trial) + (select count(*) from verdict)"
+        return int(self._run(lambda c: c.execute(asked).fetchone()[0]))
+
+    def prune(self, which: Prune, is_rehearsal: bool = False) -> int:
+        """Removes rows, and says how many; a rehearsal only says it."""
+
+        def pruned(connection: sqlite3.Connection) -> int:
+            with transaction(connection, self.path):
+                if is_rehearsal:
+                    return which.count(connection)
+                return which.remove(connection)
+
+        return self._run(pruned)
 
     def _add(self, found: list[Row], is_newest: bool) -> None:
         def added(connection: sqlite3.Connection) -> None:
@@ -138,16 +155,6 @@ def _sound(path: Path) -> sqlite3.Connection:
         connection.close()
         raise Damaged(answer.partition("\n")[0])
     return connection
-
-
-def read_rows(path: Path) -> list[Row]:
-    """All rows of a file that is only read; a Diagnostic where it cannot be."""
-    try:
-        with closing(opened_to_read(path)) as connection, telling(path):
-            return list(rows(connection))
-    except Damaged as damage:
-        told = f"the database {path} is damaged: {damage}"
-        raise Diagnostic(told, hint="what opens it to write, as 'imbrex tune', saves its rows") from None
 
 
 _SAME: Final = "problem = ? and target = ? and threads = ? and name = ? and hardware = ?"

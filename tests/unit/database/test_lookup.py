@@ -13,7 +13,7 @@ from imbrex.database import Database, Device, Trial, Unit, Verdict, device_of, l
 from imbrex.database import text as texts
 from imbrex.database.lookup import Advice, advice
 from imbrex.database.near import nearest, shape_of
-from imbrex.database.store import read_rows
+from imbrex.database.view import rows_in
 from imbrex.database.warning import DatabaseWarning
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import CPU, goal
@@ -116,7 +116,7 @@ def test_the_users_goes_before_the_shipped_one(
     tuned(tmp_path / "ours.db", unit(), B)
     far = unit(PROBLEM.replace("512", "4096"))
     tuned(tmp_path / "ours.db", far, B)
-    shipped("cpu", texts.text(read_rows(tmp_path / "ours.db")))
+    shipped("cpu", texts.text(rows_in(tmp_path / "ours.db")))
     assert told(advice(PROBLEM, CPU, 1)) == (B, "shipped")
     tuned(path, unit())
     assert told(advice(PROBLEM, CPU, 1)) == (A, "user")
