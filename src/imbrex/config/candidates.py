@@ -52,7 +52,7 @@ MOST_OFFERS: Final = 2048
 MOST_WINDOWS: Final = 128
 """Tunings of windows that come into shared memory once: each has products of its own."""
 BOTH_WAYS: Final = 16
-"""Of so many of an algorithm's cheapest candidates the launch is tried early and late."""
+"""How many of an algorithm's cheapest candidates are tried with an early launch and with a late one."""
 
 Priced: TypeAlias = tuple[TunedProduct, float]
 
@@ -177,7 +177,7 @@ def _offers(product: Product, request: Request) -> Iterator[Offer]:
 
 
 def _windows(request: Request, of: Configuration) -> Iterator[tuple[Configuration, float]]:
-    """Of windows that come into shared memory once: each tuning has products of its own."""
+    """Windows that come into shared memory once: each tuning has products of its own."""
     problem, machine = request.problem, request.machine
     assert isinstance(problem, Conv2d), problem
     priced = priced_of(task_of(problem), number_of(of.algorithm))
@@ -192,7 +192,7 @@ def _windows(request: Request, of: Configuration) -> Iterator[tuple[Configuratio
 
 
 def _strips(request: Request, of: Configuration, made: Lanes) -> Mapping[Configuration, float]:
-    """Of lanes: the strips of the outline, and the others that suit memory and registers."""
+    """Strips of lanes: those of the outline, and the others that suit memory and registers."""
     assert isinstance(request.problem, Conv2d) and isinstance(request.machine, GpuTarget)
     assert of.strips is not None, of
     served = strips_that_serve(strips_shape(task_of(request.problem)))
