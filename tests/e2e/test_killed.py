@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from tests.e2e.killed import GEMM
+from tests.patience import HANG_S
 
 from imbrex.build.cache import Cache, private
 from imbrex.kernel import compile
@@ -45,7 +46,7 @@ def test_compiles_that_are_killed(tmp_path: Path, request: pytest.FixtureRequest
         },
         capture_output=True,
         text=True,
-        timeout=60 + 5 * times,
+        timeout=HANG_S + 5 * times,
     )
     assert ended.returncode == 0, ended.stderr
     assert int(ended.stdout) > times // 4, "few were killed while they worked"

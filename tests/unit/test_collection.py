@@ -1,7 +1,10 @@
-"""Every folder of tests is looked into: pytest leaves out `build` and others unless it is told."""
+"""Every folder of tests is looked into: pytest leaves out `build` and others unless it is told.  And no test
+gives a process less time than a loaded machine takes.
+"""
 
 from __future__ import annotations
 
+import ast
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -22,3 +25,20 @@ def test_every_folder_is_looked_into(request: pytest.FixtureRequest) -> None:
 
 def test_control_a_pattern_that_leaves_tests_out() -> None:
     assert "unit/build/cache" in left_out([".*", "build"])
+
+
+def impatient(text: str) -> list[int]:
+    """Lines that wait for a process so many seconds, where `HANG_S` is meant."""
+    calls = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call))
+    waits = (k for call in calls for k in call.keywords if k.arg == "timeout")
+    return [k.value.lineno for k in waits if isinstance(k.value, ast.Constant) and k.value.value]
+
+
+def test_nobody_takes_a_loaded_machine_for_a_fault() -> None:
+    files = {file.relative_to(TESTS).as_posix(): file.read_text() for file in TESTS.rglob("*.py")}
+    assert [f"{name}:{line}" for name, text in files.items() for line in impatient(text)] == []
+
+
+def test_control_a_wait_of_a_minute() -> None:
+    assert impatient("run(x)\nrun(x, timeout=60)") == [2]
+    assert impatient("run(x, timeout=HANG_S)\nrun(x, timeout=0)") == []

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path, PurePosixPath
 
 import pytest
@@ -29,6 +30,8 @@ NARROWER = {
     "cdna": {"diagnostic", "chip", "build"},
     "database": {"version", "diagnostic", "numeral", "limit", "dtype", "chip", "problem", "build", "run"},
 }
+TOGETHER = {"index/atom": {"index/expr"}}
+"""What a module may import in a circle: an atom holds sums, as a sum holds atoms."""
 NUMPY_ONLY = {"index"}
 XDSL_ONLY_IN = "ir"
 
@@ -112,6 +115,34 @@ def test_imports_point_one_way() -> None:
     sources = _sources()
     assert PurePosixPath("index/map.py") in sources
     assert direction_faults(sources) == []
+
+
+def circle(sources: Sources) -> list[str]:
+    """Modules of which each imports the next, and the last the first; none where there are none."""
+    homes = {"/".join(path.with_suffix("").parts).removesuffix("/__init__"): path for path in sources}
+    imported: dict[str, set[str]] = {}
+    for module, path in homes.items():
+        names = (name for _, name in _imports(path, ast.parse(sources[path])))
+        places = (name.removeprefix("imbrex.").replace(".", "/") for name in names)
+        found = {p if p in homes else p.rpartition("/")[0] for p in places} & set(homes)
+        imported[module] = found - {module} - TOGETHER.get(module, set())
+    try:
+        TopologicalSorter(imported).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def test_no_module_imports_what_imports_it() -> None:
+    """Within functions and for the types alone, too."""
+    assert circle({path: text for path, text in _sources().items() if path.suffix == ".py"}) == []
+
+
+def test_control_a_circle_is_seen() -> None:
+    first, last = PurePosixPath("run/a.py"), PurePosixPath("run/b/__init__.py")
+    sources = {first: "from imbrex.run.b import x", last: "def f():\n    from imbrex.run import a"}
+    assert sorted(circle(sources)[1:]) == ["run/a", "run/b"]
+    assert circle(sources | {last: "from imbrex.run.b import x"}) == []
 
 
 def test_files_and_functions_are_short() -> None:

@@ -6,7 +6,6 @@ import copy
 import ctypes
 import json
 import multiprocessing
-import os
 import pickle
 import shutil
 import subprocess
@@ -19,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.patience import said_when_warm
 
 from imbrex.build.cache import Cache, CacheWarning
 from imbrex.build.toolchain import compile_shared
@@ -202,7 +202,6 @@ def test_a_kernel_that_no_cache_takes(monkeypatch: pytest.MonkeyPatch, tmp_path:
 
 
 def test_a_warm_start_imports_no_compiler(kernel_cache: Path) -> None:
-    compile(CONV)
     absent = ("xdsl", "imbrex.ir", "rich", "subproc", "filelock", "tempfile")
     program = (
         "import sys, numpy, imbrex\n"
@@ -210,9 +209,7 @@ def test_a_warm_start_imports_no_compiler(kernel_cache: Path) -> None:
         "assert kernel.was_cached\n"
         f"print([m for m in sys.modules if m.startswith({absent})])\n"
     )
-    environment = {**os.environ, "IMBREX_CACHE_DIR": str(kernel_cache)}
-    said = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
-    assert (said.stdout, said.stderr) == ("[]\n", "")
+    assert said_when_warm(program, kernel_cache) == ("[]\n", "")
 
 
 def test_a_stream_is_of_a_gpu(operands: tuple[np.ndarray, np.ndarray]) -> None:

@@ -30,7 +30,7 @@ from imbrex.cli.text import bytes_text, json_text, seconds_text
 from imbrex.database.location import switch_off
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import Emulate, goal
-from imbrex.kernel.order import expect_one_say
+from imbrex.kernel.options import expect_one_say
 from imbrex.numeral import whole
 from imbrex.problem import Problem, problem_text
 from imbrex.run.cpu import MOST_THREADS

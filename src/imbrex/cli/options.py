@@ -16,7 +16,7 @@ from imbrex.cli.source import Asked, read_problems
 from imbrex.config.algorithm.table import ALGORITHMS, Machine, row_of
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import Emulate, Goal, Kernel, compile, goal
-from imbrex.kernel.order import expect_one_say
+from imbrex.kernel.options import expect_one_say
 from imbrex.problem import problem_text
 from imbrex.run.cpu import MOST_THREADS, thread_count
 

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol
 
 import numpy as np
 
+from imbrex.kernel.goal import Goal
+from imbrex.problem import Problem
 from imbrex.run.arrays import Array, in_memory
 from imbrex.run.cpu import CpuKernel
 from imbrex.run.device import ALIGNMENT
@@ -26,16 +28,27 @@ from imbrex.verify.reference import reference
 from imbrex.verify.unit import unit_of
 from imbrex.verify.verdict import Pass
 
-if TYPE_CHECKING:
-    from imbrex.kernel.compiled import Kernel
-
 __all__ = ["passed"]
 
 GUARDS: Final[dict[Values, Side]] = {"integer": "after", "probe": "before"}
 """Kinds of values whose pass is a call between guards, and where they touch the arrays."""
 
 
-def passed(kernel: Kernel, seed: int, values: Values, threads: int | None) -> Pass:
+class Checked(Protocol):
+    """What is asked of a kernel."""
+
+    @property
+    def problem(self) -> Problem: ...
+    @property
+    def goal(self) -> Goal: ...
+    @property
+    def threads(self) -> int: ...
+    @property
+    def loaded(self) -> Any: ...
+    def __call__(self, *arrays: Any, threads: int | None = None) -> Any: ...
+
+
+def passed(kernel: Checked, seed: int, values: Values, threads: int | None) -> Pass:
     """The pass with these values."""
     problem = kernel.problem
     unit = unit_of(None if kernel.goal.is_native else kernel.goal.chip, problem.dtype)
@@ -59,8 +72,9 @@ def passed(kernel: Kernel, seed: int, values: Values, threads: int | None) -> Pa
     return Pass(values, found, outcome.fault)
 
 
-def _called(kernel: Kernel, arrays: Sequence[Array], values: Values, threads: int | None) -> Outcome:
-    loaded, count = kernel.loaded, kernel.threads if threads is None else threads
+def _called(kernel: Checked, arrays: Sequence[Array], values: Values, threads: int | None) -> Outcome:
+    loaded: object = kernel.loaded
+    count = kernel.threads if threads is None else threads
     if not isinstance(loaded, CpuKernel):
         return _on_gpu(kernel, arrays, values)
     if values in GUARDS and IS_POSSIBLE:
@@ -76,7 +90,7 @@ def _called(kernel: Kernel, arrays: Sequence[Array], values: Values, threads: in
     return Outcome(_result(kernel, arrays), fault)
 
 
-def _on_gpu(kernel: Kernel, arrays: Sequence[Array], values: Values) -> Outcome:
+def _on_gpu(kernel: Checked, arrays: Sequence[Array], values: Values) -> Outcome:
     """Whole numbers in memory that ends with each array, others between margins."""
     loaded: Any = kernel.loaded
     faults: list[str] | None = None if values == "integer" else []
@@ -85,7 +99,7 @@ def _on_gpu(kernel: Kernel, arrays: Sequence[Array], values: Values) -> Outcome:
     return Outcome(_result(kernel, arrays), faults[0] if faults else None)
 
 
-def _result(kernel: Kernel, arrays: Sequence[Array]) -> Array:
+def _result(kernel: Checked, arrays: Sequence[Array]) -> Array:
     return next(a for a, o in zip(arrays, kernel.problem.operands, strict=True) if o.is_written)
 
 

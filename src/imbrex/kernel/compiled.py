@@ -20,7 +20,7 @@ from imbrex.build.shared import Shared
 from imbrex.kernel.built import SUFFIXES, Library, built
 from imbrex.kernel.choice import Choice
 from imbrex.kernel.goal import Goal
-from imbrex.kernel.order import Order
+from imbrex.kernel.options import Options
 from imbrex.kernel.recipe import Recipe
 from imbrex.problem import Gemm, Operand, Problem, problem_text
 from imbrex.run.cpu import CpuKernel
@@ -42,9 +42,13 @@ Loaded: TypeAlias = "CpuKernel | HipKernel | CudaKernel"
 
 
 class Origin(NamedTuple):
-    """What leads to a kernel: all that was chosen, the cache's key of that, and what stood under it."""
+    """What leads to a kernel: all that was chosen, the cache's key of that, and what stood under it.
 
-    order: Order
+    restored: makes it of these in another process.
+    """
+
+    restored: Callable[[Options, str, Recipe], Kernel]
+    options: Options
     key: str
     recipe: Recipe
 
@@ -84,11 +88,9 @@ class Kernel:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """For other processes: there the kernel comes from the cache, or is built again."""
-        from imbrex.kernel.make import restored
-
         if self.origin is None:
             raise TypeError("a kernel that `compile` did not make cannot be sent to another process")
-        return restored, (self.origin.order, self.origin.key, self.origin.recipe)
+        return self.origin.restored, self.origin[1:]
 
     @property
     def target(self) -> str:

@@ -19,7 +19,7 @@ from imbrex.diagnostic import Diagnostic
 from imbrex.kernel.algorithm import expected_algorithm
 from imbrex.kernel.choice import Choice, of_nearest, of_winner
 from imbrex.kernel.goal import Goal
-from imbrex.kernel.order import default_name
+from imbrex.kernel.options import default_name
 from imbrex.pipeline import Lowered, Request, lower
 
 __all__ = ["decided"]

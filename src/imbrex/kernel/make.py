@@ -23,7 +23,7 @@ from imbrex.kernel.choice import Choice, of_winner
 from imbrex.kernel.compiled import Kernel, Loaded, Origin
 from imbrex.kernel.goal import Emulate, Goal, goal
 from imbrex.kernel.key import key_of
-from imbrex.kernel.order import Order, ordered
+from imbrex.kernel.options import Options, options_of
 from imbrex.kernel.recipe import Recipe, Workspace
 from imbrex.problem import Problem
 from imbrex.run import launch
@@ -41,7 +41,7 @@ if TYPE_CHECKING:  # the compiler's own modules; a warm start goes without
 __all__ = ["compile", "restored"]
 
 _NOTHING_ELSE: Final[Mapping[str, None]] = dict.fromkeys(("tuning", "algorithm", "schedule"))
-"""What stands in an order beside a configuration."""
+"""What stands in a request beside a configuration."""
 
 
 def compile(
@@ -73,71 +73,71 @@ def compile(
     was measured is used (docs/database.md), unless untuned.
     """
     wanted = target if isinstance(target, Goal) else goal(target, emulate)
-    order = ordered(problem, wanted, tuning, threads, algorithm, name, schedule, config, untuned)
-    return _made(order, key_of(order), cache or Cache())
+    options = options_of(problem, wanted, tuning, threads, algorithm, name, schedule, config, untuned)
+    return _made(options, key_of(options), cache or Cache())
 
 
-def restored(order: Order, key: str, recipe: Recipe) -> Kernel:
+def restored(options: Options, key: str, recipe: Recipe) -> Kernel:
     """A kernel that was sent to this process: what it was made as, if here it would be made so, too.
 
     Where compiler, machine and generator are the same and the cache has the object, nothing is built.
     """
     store = Cache()
-    here = key_of(order)
-    found = _found(order, key, recipe, store) if key == here else None
-    return found or _made(order, here, store)
+    here = key_of(options)
+    found = _found(options, key, recipe, store) if key == here else None
+    return found or _made(options, here, store)
 
 
-def _made(order: Order, key: str, store: Cache) -> Kernel:
+def _made(options: Options, key: str, store: Cache) -> Kernel:
     """A kernel from the cache, or by the whole compiler."""
     recipe = Recipe.from_json(store.recall(key))
-    kernel = None if recipe is None else _found(order, key, recipe, store)
+    kernel = None if recipe is None else _found(options, key, recipe, store)
     if kernel is not None:
         return kernel
     started = time.perf_counter()
-    recipe = _built(order, store)
+    recipe = _built(options, store)
     store.remember(key, recipe.to_json())
-    kernel = _found(order, key, recipe, store)
+    kernel = _found(options, key, recipe, store)
     assert kernel is not None, f"the cache lost the object {recipe.object} that it was just given"
     return replace(kernel, compile_s=time.perf_counter() - started)
 
 
-def _built(order: Order, store: Cache) -> Recipe:
+def _built(options: Options, store: Cache) -> Recipe:
     """What leads to the built object.  What was measured and no longer compiles is passed over, and told."""
     from imbrex.kernel.decided import decided
 
-    request = _request(order)
-    lowered, choice = decided(request, order.goal, order.advice)
+    request = _request(options)
+    lowered, choice = decided(request, options.goal, options.advice)
     try:
-        found = _compiled(order, lowered, choice, store)
+        found = _compiled(options, lowered, choice, store)
     except Diagnostic as error:
-        if order.advice is None or choice.by == "model":
+        if options.advice is None or choice.by == "model":
             raise
-        lowered, model = decided(request, order.goal, Advice(None))
+        lowered, model = decided(request, options.goal, Advice(None))
         why = f"{choice.by} {choice.problem} is passed over, for it does not compile: {error.message}"
-        found = _compiled(order, lowered, replace(model, passed_over=why), store)
+        found = _compiled(options, lowered, replace(model, passed_over=why), store)
     if found.choice.passed_over:
         warn(found.choice.passed_over)
     return found
 
 
-def _compiled(order: Order, lowered: Lowered, choice: Choice, store: Cache) -> Recipe:
+def _compiled(options: Options, lowered: Lowered, choice: Choice, store: Cache) -> Recipe:
     """The built object's key, the texts of the tunings, the launches."""
     from imbrex.config.tuning import text
     from imbrex.pipeline import lower
 
-    chip = order.goal.chip
+    chip = options.goal.chip
     tunings = tuple(text(t) for t in lowered.tunings)
-    files, unit = lowered.bundle.files, _unit(order)
-    if order.goal.is_native:
+    files, unit = lowered.bundle.files, _unit(options)
+    if options.goal.is_native:
         key = build_shared(files, flags=lowered.bundle.flags, cache=store).key
-    elif order.goal.is_cuda:
+    elif options.goal.is_cuda:
         told = " ".join(dict.fromkeys(tunings))
-        cubin = build_cubin(files, unit, order.goal.target, tuning=told, cache=store)
+        cubin = build_cubin(files, unit, options.goal.target, tuning=told, cache=store)
         if cubin.dropped_flags:  # registers spilled with them: that is said, and the source asks for none
             plain = replace(lowered.configuration, has_flags=False)
-            again = lower(replace(_request(order), **_NOTHING_ELSE, config=plain))
-            return _compiled(order, again, choice, store)
+            again = lower(replace(_request(options), **_NOTHING_ELSE, config=plain))
+            return _compiled(options, again, choice, store)
         key = cubin.key
     else:
         assert chip is not None
@@ -157,65 +157,65 @@ def _compiled(order: Order, lowered: Lowered, choice: Choice, store: Cache) -> R
     )
 
 
-def _found(order: Order, key: str, recipe: Recipe, store: Cache) -> Kernel | None:
+def _found(options: Options, key: str, recipe: Recipe, store: Cache) -> Kernel | None:
     """The kernel of an object that was built before; None when it is gone."""
     parameters = tuple(
         Parameter(o.role, o.shape, o.dtype.numpy, o.is_written, strides=o.strides)
-        for o in order.problem.operands
+        for o in options.problem.operands
     )
     workspace = tuple(array.parameter for array in recipe.workspace)
-    library = _library(order, recipe.object, store)
+    library = _library(options, recipe.object, store)
     if library is None:
         return None
     return Kernel(
-        order.problem,
-        order.goal,
-        order.threads,
+        options.problem,
+        options.goal,
+        options.threads,
         recipe.tunings,
         recipe.algorithm,
         library,
         0.0,
-        _loaded(order, library, parameters, recipe.steps, workspace),
+        _loaded(options, library, parameters, recipe.steps, workspace),
         recipe.lds,
         recipe.schedules,
         recipe.configuration,
-        _choice(order, recipe),
-        Origin(order, key, recipe),
+        _choice(options, recipe),
+        Origin(restored, options, key, recipe),
     )
 
 
-def _choice(order: Order, recipe: Recipe) -> Choice:
+def _choice(options: Options, recipe: Recipe) -> Choice:
     """With what the database says by now: a duel that was fought again may have found another gain."""
-    measured = None if order.advice is None else order.advice.measured
+    measured = None if options.advice is None else options.advice.measured
     return of_winner(measured) if measured is not None and recipe.choice.by == "measured" else recipe.choice
 
 
-def _library(order: Order, key: str, store: Cache) -> Shared | CodeObject | Cubin | None:
+def _library(options: Options, key: str, store: Cache) -> Shared | CodeObject | Cubin | None:
     """The object built earlier under `key`."""
-    chip = order.goal.chip
-    if order.goal.is_native:
+    chip = options.goal.chip
+    if options.goal.is_native:
         return find_shared(key, store)
-    if order.goal.is_cuda:
-        return find_cubin(key, _unit(order), order.goal.target, store)
+    if options.goal.is_cuda:
+        return find_cubin(key, _unit(options), options.goal.target, store)
     assert chip is not None
-    return find_code_object(key, _unit(order), chip, store)
+    return find_code_object(key, _unit(options), chip, store)
 
 
 def _loaded(
-    order: Order,
+    options: Options,
     library: Shared | CodeObject | Cubin,
     parameters: tuple[Parameter, ...],
     steps: tuple[launch.Step, ...],
     workspace: tuple[Parameter, ...],
 ) -> Loaded:
     """What runs it; the modules of a GPU are imported where there is a kernel for one."""
-    symbol = symbol_of(order.name)
+    symbol = symbol_of(options.name)
     match library:
-        case Shared() if order.goal.is_of_nvidia:
+        case Shared() if options.goal.is_of_nvidia:
             return load_emulated(library.path, symbol, parameters, workspace)
         case Shared():
             return load(library.path, symbol, parameters, workspace)
-        case CodeObject() if order.goal.is_executed:
+        case CodeObject() if options.goal.is_executed:
             from imbrex.run.hip.emulated import EmulatedKernel
 
             return EmulatedKernel(library.path, symbol, library.chip, parameters, steps, workspace)
@@ -231,30 +231,30 @@ def _loaded(
             assert_never(library)
 
 
-def _unit(order: Order) -> str:
+def _unit(options: Options) -> str:
     """The file that holds the kernels of a GPU."""
-    return f"{order.name}.cu" if order.goal.is_cuda else f"{order.name}.cpp"
+    return f"{options.name}.cu" if options.goal.is_cuda else f"{options.name}.cpp"
 
 
-def _request(order: Order) -> Request:
+def _request(options: Options) -> Request:
     """The compiler's request."""
     from imbrex.config import configuration, tiles
     from imbrex.config import tuning as tunings
     from imbrex.pipeline import Request, machine_for
 
     here = machine()
-    config = None if order.config is None else configuration.parse(order.config)
+    config = None if options.config is None else configuration.parse(options.config)
     if config is not None:
-        expected_algorithm(order.problem, order.goal, config.algorithm)
-    wanted = None if order.tuning is None else tunings.parse(order.tuning)
-    schedule = None if order.schedule is None else tiles.wanted(order.schedule)
+        expected_algorithm(options.problem, options.goal, config.algorithm)
+    wanted = None if options.tuning is None else tunings.parse(options.tuning)
+    schedule = None if options.schedule is None else tiles.wanted(options.schedule)
     target = machine_for(
-        order.goal.chip or order.goal.target,
+        options.goal.chip or options.goal.target,
         here.isa.level,
-        order.threads,
+        options.threads,
         here.l2_bytes,
         here.l3_bytes,
         here.isa.fma_per_cycle,
     )
-    chosen = (wanted, order.algorithm, order.name, schedule, config)
-    return Request(order.problem, target, order.goal.source, *chosen)
+    chosen = (wanted, options.algorithm, options.name, schedule, config)
+    return Request(options.problem, target, options.goal.source, *chosen)

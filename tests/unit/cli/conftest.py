@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import pytest
+from tests.patience import HANG_S
 
 from imbrex.cli import main
 
@@ -52,7 +53,7 @@ def process(program: list[str]) -> Callable[..., Said]:
             input=text,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=HANG_S,
         )
         return Said(ended.returncode, ended.stdout, ended.stderr)
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
+from tests.patience import HANG_S
 
 from imbrex.cli import main
 from imbrex.cli.report_file import write_report
@@ -159,6 +160,10 @@ def test_a_wrong_command_line_says_so(words: tuple[str, ...], message: str, imbr
     assert (said.code, said.out) == (2, "")
 
 
+AGAIN_S = 30
+"""Seconds after which people press the keys again."""
+
+
 def test_no_command_is_help_and_no_error(imbrex: Imbrex) -> None:
     said = imbrex()
     assert said.code in (0, 2) and "Usage: imbrex" in said.out + said.errors
@@ -246,7 +251,7 @@ def test_a_folder_never_holds_files_of_two_builds(imbrex: Imbrex, tmp_path: Path
 
 def test_a_closed_pipe_is_no_error(program: list[str]) -> None:
     line = f"{' '.join(map(repr, program))} explain '{CONV}' --levels | head -n 1"
-    ended = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=60)
+    ended = subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=HANG_S)
     assert (ended.stdout, ended.stderr) == ("// 0. problem\n", "")
 
 
@@ -259,8 +264,8 @@ def test_an_interrupt_is_one_word(program: list[str]) -> None:
     time.sleep(3)
     running.send_signal(signal.SIGINT)
     try:
-        out, errors = running.communicate(timeout=30)
+        out, errors = running.communicate(timeout=AGAIN_S)
     except subprocess.TimeoutExpired:  # it came where no Python code could take it: people press it again
         running.send_signal(signal.SIGINT)
-        out, errors = running.communicate(timeout=60)
+        out, errors = running.communicate(timeout=HANG_S)
     assert (running.returncode, out, errors.strip()) == (130, "", "interrupted")

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.patience import HANG_S
 
 from imbrex.emit import mlir
 from imbrex.view.mma import Operand, in_registers
@@ -40,7 +41,7 @@ def tool(name: str) -> str:
 
 def ran(text: str, program: str, *options: str) -> str:
     done = subprocess.run(
-        [tool(program), *options], input=text, capture_output=True, text=True, timeout=300, check=False
+        [tool(program), *options], input=text, capture_output=True, text=True, timeout=HANG_S, check=False
     )
     assert done.returncode == 0, done.stderr[:2000]
     return done.stdout

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.patience import said_when_warm
 
 from imbrex.build.cache import Cache
 from imbrex.chip import gpus
@@ -108,13 +107,10 @@ def test_without_hip_python_a_call_says_what_to_do(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_warm_start_imports_no_compiler(kernel_cache: Path) -> None:
-    compile(GEMM, "gfx942", GENERAL)
     program = (
         "import sys, numpy, imbrex\n"
         f"kernel = imbrex.compile('gemm -m 40 -n 70 -k 33', 'gfx942', {GENERAL!r})\n"
         "assert kernel.was_cached\n"
         "print([m for m in sys.modules if m.startswith(('xdsl', 'imbrex.ir', 'imbrex.view', 'hip'))])\n"
     )
-    environment = {**os.environ, "IMBREX_CACHE_DIR": str(kernel_cache)}
-    said = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
-    assert (said.stdout, said.stderr) == ("[]\n", "")
+    assert said_when_warm(program, kernel_cache) == ("[]\n", "")

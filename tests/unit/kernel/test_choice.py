@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import pickle
-import subprocess
-import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.patience import said_when_warm
 
 from imbrex.config.candidates import candidates
 from imbrex.database import Database, Trial, Unit, Verdict, device_of
@@ -164,10 +162,9 @@ def test_a_warm_start_with_a_database_imports_no_compiler(
         "assert kernel.was_cached\n"
         f"print(json.dumps([kernel.choice.by, [m for m in sys.modules if m.startswith({absent})]]))\n"
     )
-    environment = {**os.environ, "IMBREX_CACHE_DIR": str(kernel_cache), "IMBREX_DB": str(database)}
-    said = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
-    assert said.stderr == ""
-    assert json.loads(said.stdout) == ["measured", []]
+    said, errors = said_when_warm(program, kernel_cache, IMBREX_DB=str(database))
+    assert errors == ""
+    assert json.loads(said) == ["measured", []]
 
 
 def test_a_pick_that_nothing_beat_is_measured_too(pick: Kernel, other: Kernel, database: Path) -> None:

@@ -11,7 +11,7 @@ from imbrex.build.isa import host_isa
 from imbrex.kernel import goal, key
 from imbrex.kernel.goal import Goal
 from imbrex.kernel.key import key_of
-from imbrex.kernel.order import Order, ordered
+from imbrex.kernel.options import Options, options_of
 from imbrex.problem import Gemm
 from imbrex.run.machine import machine
 
@@ -21,60 +21,60 @@ EMULATED = (goal("emulate"), goal("sm_90a", emulate=True))
 CPU = goal("cpu")
 
 
-def order(
+def options(
     of: Goal,
     threads: int = 2,
     schedule: str | None = None,
     name: str | None = None,
     config: str | None = None,
-) -> Order:
-    return ordered(PROBLEM, of, None, threads, None, name, schedule, config)
+) -> Options:
+    return options_of(PROBLEM, of, None, threads, None, name, schedule, config)
 
 
 @pytest.mark.parametrize("of", [*GPUS, *EMULATED], ids=str)
 def test_threads_and_caches_of_this_cpu_decide_no_schedule_of_a_gpu(
     of: Goal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = key_of(order(of))
-    assert key_of(order(of, threads=7)) == before
+    before = key_of(options(of))
+    assert key_of(options(of, threads=7)) == before
     monkeypatch.setattr(key, "machine", lambda: replace(machine(), l2_bytes=12345, l3_bytes=67890))
-    assert key_of(order(of)) == before
+    assert key_of(options(of)) == before
 
 
 def test_they_decide_those_of_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = key_of(order(CPU))
-    assert key_of(order(CPU, threads=7)) != before
+    before = key_of(options(CPU))
+    assert key_of(options(CPU, threads=7)) != before
     for cache in ("l2_bytes", "l3_bytes"):
         other = replace(machine(), **{cache: 12345})
         monkeypatch.setattr(key, "machine", lambda other=other: other)
-        assert key_of(order(CPU)) != before
+        assert key_of(options(CPU)) != before
 
 
 @pytest.mark.parametrize("of", [*GPUS, *EMULATED, CPU], ids=str)
 def test_instructions_of_this_cpu_decide_what_runs_on_it(of: Goal, monkeypatch: pytest.MonkeyPatch) -> None:
-    before, other = key_of(order(of)), replace(host_isa(), features=("other",))
+    before, other = key_of(options(of)), replace(host_isa(), features=("other",))
     monkeypatch.setattr(shared, "host_isa", lambda: other)
     assert other.fingerprint != host_isa().fingerprint
-    assert (key_of(order(of)) == before) == (of in GPUS)
+    assert (key_of(options(of)) == before) == (of in GPUS)
 
 
 @pytest.mark.parametrize("of", [*GPUS, *EMULATED, CPU], ids=str)
 def test_what_is_asked_for_decides(of: Goal) -> None:
     every = [
-        order(of),
-        order(of, schedule="stream_k:8"),
-        order(of, name="other"),
-        order(of, config="v2:direct"),
+        options(of),
+        options(of, schedule="stream_k:8"),
+        options(of, name="other"),
+        options(of, config="v2:direct"),
     ]
     assert len(set(map(key_of, every))) == len(every)
 
 
 def test_a_configuration_decides_alone() -> None:
     """The CPU's threads only where the model chooses for them."""
-    assert key_of(order(CPU, 2, config="v2:direct")) == key_of(order(CPU, 7, config="v2:direct"))
+    assert key_of(options(CPU, 2, config="v2:direct")) == key_of(options(CPU, 7, config="v2:direct"))
 
 
 def test_a_code_object_is_the_same_wherever_it_runs() -> None:
-    keys = {of: key_of(order(of)) for of in (*GPUS, *EMULATED, CPU)}
+    keys = {of: key_of(options(of)) for of in (*GPUS, *EMULATED, CPU)}
     assert keys.pop(goal("gfx942", "isa")) == keys[goal("gfx942")]
     assert len(set(keys.values())) == len(keys)

@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from tests.patience import HANG_S
 
 from imbrex.build.cache import Cache, CacheWarning, digest, location, private
 from imbrex.build.cache.entry import MANIFEST
@@ -234,7 +235,7 @@ def test_a_real_disk(tmp_path: Path, kind: str) -> None:
         env={**os.environ, "TMPDIR": tempfile.gettempdir()},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=HANG_S,
     )
     if ended.returncode == 77 or "unshare failed" in ended.stderr:
         pytest.skip(f"no disk can be mounted here: {ended.stderr.strip()}")

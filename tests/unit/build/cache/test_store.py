@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from filelock import FileLock
+from tests.patience import HANG_S
 
 from imbrex.build.cache import Cache, cache_directory, digest
 from imbrex.build.cache.entry import MANIFEST
@@ -220,7 +221,7 @@ print("survived")
 @pytest.mark.parametrize("moment", ["at the rename", "at the sync"])
 def test_killed_writer_leaves_no_entry(cache: Cache, tmp_path: Path, moment: str) -> None:
     process = python(KILLED, tmp_path, moment, KEY)
-    said, _ = process.communicate(timeout=60)
+    said, _ = process.communicate(timeout=HANG_S)
     assert process.returncode == -9, said
     rubbish = list((cache.root / "incoming").iterdir())
     assert len(rubbish) == 1  # so it was killed in the middle
@@ -297,7 +298,7 @@ def test_processes_that_race_for_the_same_entries_all_succeed(
         )
         for i in range(4)
     ]
-    said = [racer.communicate("go\n", timeout=60)[0] for racer in racers]
+    said = [racer.communicate("go\n", timeout=HANG_S)[0] for racer in racers]
     assert said == ["done\n"] * 4
     assert len(cache.entries()) == 12
     assert list((cache.root / "incoming").iterdir()) == []

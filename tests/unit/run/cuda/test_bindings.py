@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.patience import HANG_S
 
 from imbrex.build.toolchain import compile_shared
 
@@ -65,7 +66,7 @@ def test_the_driver_gets_what_was_meant(driver: Path) -> None:
     (driver / "k.cubin").write_bytes(b"code")
     environment = {**os.environ, "LD_LIBRARY_PATH": str(driver)}
     command = (sys.executable, "-c", PROGRAM, str(driver / "k.cubin"))
-    ended = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=HANG_S)
     assert (ended.returncode, ended.stderr) == (0, "")
     said = ended.stdout.splitlines()
     assert "tiled kind 7 rank 2 sizes 8 4 stride 32 box 8 2 steps 1 1 swizzle 1" in said

@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from tests.patience import HANG_S
 
 from imbrex.view.mma import BUILTIN_TYPES, CHIPS, Instruction, in_registers, instructions
 
@@ -62,7 +63,7 @@ def built(source: str, processor: str, *flags: str) -> subprocess.CompletedProce
         input=typedefs() + source,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=HANG_S,
     )
 
 

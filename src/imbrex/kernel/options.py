@@ -1,4 +1,4 @@
-"""Order: a problem and all that the caller may choose about its kernel, checked before it is compiled."""
+"""Options: a problem and all that the caller may choose about its kernel, checked before it is compiled."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # the compiler's own module; a warm start goes without
     from imbrex.config.tiles import TileSchedule
     from imbrex.config.tuning import Tuning
 
-__all__ = ["Order", "default_name", "expect_one_say", "ordered"]
+__all__ = ["Options", "default_name", "expect_one_say", "options_of"]
 
 _EXECUTED_PER_SECOND: Final = 5e7
 """Multiply-adds that the emulator of instructions executes in a second, measured with f16 and f32."""
@@ -28,7 +28,7 @@ MOST_LETTERS: Final = 160
 
 
 @dataclass(frozen=True)
-class Order:
+class Options:
     """tuning: its text; None lets the model choose.  algorithm: None leaves it to the compiler.
 
     schedule: of output tiles, its text; None for one workgroup a tile.  config: the text of a configuration,
@@ -54,7 +54,7 @@ class Order:
         return f"{where} {chosen} config={self.config}{advice}"
 
 
-def ordered(
+def options_of(
     problem: Problem | str,
     goal: Goal,
     tuning: Tuning | str | None,
@@ -64,14 +64,14 @@ def ordered(
     schedule: TileSchedule | str | None = None,
     config: Configuration | str | None = None,
     untuned: bool = False,
-) -> Order:
-    """The order of these words; a Diagnostic for what cannot be.  untuned: what was measured is not used."""
+) -> Options:
+    """These words, checked; a Diagnostic for what cannot be.  untuned: what was measured is not used."""
     expect_one_say(config, tuning, algorithm, schedule)
     given, count = _one(problem), thread_count(threads)
     if goal.is_executed:
         _expect_small(given)
     is_open = not untuned and tuning is algorithm is schedule is config is None
-    return Order(
+    return Options(
         given, goal, _text(tuning), count, expected_algorithm(given, goal, algorithm),
         _identifier(name or default_name(given)), None if schedule is None else str(schedule),
         None if config is None else str(config),
