@@ -65,7 +65,7 @@ def options_of(
     config: Configuration | str | None = None,
     untuned: bool = False,
 ) -> Options:
-    """These words, checked; a Diagnostic for what cannot be.  untuned: what was measured is not used."""
+    """Words as options; a Diagnostic for what cannot be.  untuned: what was measured is not used."""
     expect_one_say(config, tuning, algorithm, schedule)
     given, count = _one(problem), thread_count(threads)
     if goal.is_executed:
