@@ -18,13 +18,12 @@ from imbrex.emit.bundle import Bundle, Facts, bundle
 from imbrex.emit.cuda.launch_overlap import early
 from imbrex.emit.cuda.layout import launch_facts
 from imbrex.ir.dialect import context
-from imbrex.ir.from_problem import problem_module
 from imbrex.ir.ops.standard import ModuleOp
 from imbrex.ir.passes.affix_tuning import affixed
 from imbrex.ir.passes.blockwise_to_threadwise import BlockwiseToThreadwise
 from imbrex.ir.passes.gridwise_to_blockwise import GridwiseToBlockwise
 from imbrex.ir.source import InvalidOp, PassFault
-from imbrex.ir.to_product import to_product, word_in_ir
+from imbrex.ir.to_product import stated, to_product, word_in_ir
 from imbrex.lower.build import program
 from imbrex.lower.lds_traffic import lds_traffic
 from imbrex.lower.stmt import Buffer, Kernel, Program, ZeroFill
@@ -99,7 +98,7 @@ def levels(request: Request, configuration: Configuration | None = None) -> Iter
 
 
 def _levels(request: Request, configuration: Configuration) -> Iterator[Level]:
-    module = problem_module(request.problem, request.name, word_in_ir(configuration))
+    module = stated(request.problem, request.name, configuration)
     yield Level("problem", module)
     ctx = context()
     for step in to_product(configuration, request.machine):

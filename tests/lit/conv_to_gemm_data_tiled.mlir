@@ -13,7 +13,13 @@
 // CHECK:      miopen.launch
 // CHECK:        miopen.threadwise_copy(%b_workgroup_workitem_other_slot[%wg_1, %item_1], %thread_b_turned_other_slot) { vector = 4 }
 // CHECK:        miopen.threadwise_copy(%thread_b_turned_other_slot, %thread_b)
-// CHECK:      miopen.gridwise_gemm(%packed_a_gemmK_gemmM, %packed_b_gemmK_gemmN, %packed_c_gemmM_gemmN) { tuning = "v1:xdlops:16,16,4,16,16,4,mfma_f32_16x16x4_f32,tiled,staged,straight,1,1" } : memref<16x16xf32>, memref<16x16xf32>, memref<16x16xf32>
+// CHECK:      miopen.gridwise_gemm(%packed_a_gemmK_gemmM, %packed_b_gemmK_gemmN, %packed_c_gemmM_gemmN) {
+// CHECK-NEXT:   tuning = {
+// CHECK-NEXT:     kind = "xdlops",
+// CHECK-NEXT:     m_per_block = 16,
+// CHECK:          instruction = "mfma_f32_16x16x4_f32",
+// CHECK-NEXT:     lds = "tiled",
+// CHECK:      } : memref<16x16xf32>, memref<16x16xf32>, memref<16x16xf32>
 // CHECK:      miopen.launch
 // CHECK:        miopen.threadwise_copy(%thread_c_turned_other_slot, %c_workgroup_workitem_other_slot[%wg_2, %item_2]) { vector = 4, alpha = 2.0, beta = 0.5 }
 func.func @product(%a: memref<5x3xf32>, %b: memref<3x7xf32>, %c: memref<5x7xf32>) {

@@ -5,7 +5,8 @@
 // CHECK-LABEL: func.func @groups
 // CHECK:       %[[S:.*]] = miopen.workspace() : memref<{{[0-9]+}}x2x32x3x3x32xf32>
 // CHECK:       miopen.gridwise_gemm(
-// CHECK:         tuning = "v1:halo_weight:
+// CHECK:         tuning = {
+// CHECK-NEXT:      kind = "halo_weight",
 // CHECK:       miopen.launch(
 func.func @groups(%filter: memref<2x32x3x3x32xf16>, %input: memref<1x14x14x2x32xf16>, %output: memref<1x14x14x2x32xf16>) {
   miopen.conv2d_bwd_weight(%filter, %input, %output) {
@@ -22,7 +23,14 @@ func.func @groups(%filter: memref<2x32x3x3x32xf16>, %input: memref<1x14x14x2x32x
 // CHECK-LABEL: func.func @planes
 // CHECK-NOT:   packed
 // CHECK:       %[[P:.*]] = miopen.workspace() : memref<{{[0-9]+}}x8x8x3x3x8xf32>
-// CHECK:       tuning = "v1:halo_weight:1,2,2,64,9,64,4,
+// CHECK:       kind = "halo_weight",
+// CHECK-NEXT:  images = 1,
+// CHECK-NEXT:  rows = 2,
+// CHECK-NEXT:  loaded = 2,
+// CHECK-NEXT:  width = 64,
+// CHECK-NEXT:  taps = 9,
+// CHECK-NEXT:  channels = 64,
+// CHECK-NEXT:  diagonal = 4,
 func.func @planes(%filter: memref<8x8x8x3x3xf16>, %input: memref<128x8x8x56x56xf16>, %output: memref<128x8x8x56x56xf16>) {
   miopen.conv2d_bwd_weight(%filter, %input, %output) {
     filter_layout = ["g", "k", "c", "y", "x"], input_layout = ["n", "g", "c", "hi", "wi"],

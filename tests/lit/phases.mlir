@@ -5,9 +5,7 @@
 // CHECK-LABEL: func.func @window
 // CHECK:       miopen.gridwise_gemm(%filter_gemmG_gemmK_gemmM, %output_gemmG_gemmK_gemmN, %input_gemmG_gemmM_gemmN) {
 // CHECK-NEXT:    kernel_algorithm = "backward_data_v4r1",
-// CHECK:         phases = [1, 0, 1],
-// CHECK-NEXT:    phase_box = [1, 1, 2],
-// CHECK-NEXT:    part_k = [8, 16]
+// CHECK:         phases = { of = [1, 0, 1], rows = 1, run = 1, residues = 2, lengths = [8, 16] }
 // CHECK:       memref<2x48x4xf16>, memref<2x48x32xf16>, memref<2x4x64xf16>
 func.func @window(%filter: memref<4x3x3x8xf16>, %input: memref<2x4x8x8xf16>, %output: memref<2x4x4x8xf16>) {
   miopen.conv2d_bwd_data(%filter, %input, %output) {
@@ -21,9 +19,7 @@ func.func @window(%filter: memref<4x3x3x8xf16>, %input: memref<2x4x8x8xf16>, %ou
 
 // A single tap meets one phase of four; the others are zeros of the same tiles, four elements of a row at a time.
 // CHECK-LABEL: func.func @point
-// CHECK:       phases = [0],
-// CHECK-NEXT:  phase_box = [2, 4, 2],
-// CHECK-NEXT:  part_k = [8]
+// CHECK:       phases = { of = [0], rows = 2, run = 4, residues = 2, lengths = [8] }
 // CHECK:       memref<8x4xf16>, memref<8x32xf16>, memref<4x128xf16>
 func.func @point(%filter: memref<4x1x1x8xf16>, %input: memref<2x4x8x8xf16>, %output: memref<2x4x4x8xf16>) {
   miopen.conv2d_bwd_data(%filter, %input, %output) {

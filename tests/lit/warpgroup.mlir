@@ -21,24 +21,30 @@ func.func @product(%a: memref<300x200xf16>, %b: memref<200x520xf16>, %c: memref<
 // TUNED-NEXT:   matrix_a_source_vector_read_dim = 1,
 // TUNED:        matrix_b_source_vector_read_dim = 0,
 // TUNED:        pipeline = "warpgroup",
-// TUNED-NEXT:   stages = 4,
-// TUNED-NEXT:   consumers = 2,
-// TUNED-NEXT:   cluster = [2, 1],
-// TUNED-NEXT:   group = 4,
-// TUNED-NEXT:   workgroups = 15,
+// TUNED-NEXT:   tuning = {
+// TUNED-NEXT:     kind = "warpgroup",
+// TUNED-NEXT:     m_per_block = 128,
+// TUNED-NEXT:     n_per_block = 64,
+// TUNED-NEXT:     k_per_block = 64,
+// TUNED-NEXT:     stages = 4,
+// TUNED-NEXT:     consumers = 2,
+// TUNED-NEXT:     cluster_m = 2,
+// TUNED-NEXT:     cluster_n = 1,
+// TUNED-NEXT:     pingpong = false,
+// TUNED-NEXT:     swapped = true,
+// TUNED-NEXT:     group = 4
+// TUNED-NEXT:   },
+// TUNED-NEXT:   clusters = 15,
 // TUNED-NEXT:   alpha = 2.0
 // TUNED-NEXT: } : memref<200x520xf16>, memref<200x300xf16>, memref<520x300xf16>
 
 // CHECK-NOT:  miopen.workspace
 // CHECK:      miopen.launch(%wg, %item) { grid_size = 30, block_size = 384 } do {
 // CHECK-NEXT:   miopen.warpgroup_gemm(%b_gemmK_gemmN, %a_gemmK_gemmM, %transposed_t_gemmN_t_gemmM, %wg) {
-// CHECK-NEXT:     m_per_block = 128,
-// CHECK-NEXT:     n_per_block = 64,
-// CHECK-NEXT:     k_per_block = 64,
-// CHECK-NEXT:     stages = 4,
-// CHECK-NEXT:     consumers = 2,
-// CHECK-NEXT:     cluster = [2, 1],
-// CHECK-NEXT:     group = 4,
+// CHECK-NEXT:     tuning = {
+// CHECK-NEXT:       kind = "warpgroup",
+// CHECK:            group = 4
+// CHECK-NEXT:     },
 // CHECK-NEXT:     matrix_a_source_vector_read_dim = 1,
 // CHECK-NEXT:     matrix_b_source_vector_read_dim = 0,
 // CHECK-NEXT:     alpha = 2.0
@@ -50,8 +56,7 @@ func.func @product(%a: memref<300x200xf16>, %b: memref<200x520xf16>, %c: memref<
 // SHARED-NEXT: %flags = miopen.workspace() { zeroed = true } : memref<14xi32>
 // SHARED-NEXT: miopen.launch(%wg, %item) { grid_size = 14, block_size = 256 } do {
 // SHARED-NEXT:   miopen.warpgroup_gemm(%a_gemmK_gemmM, %b_gemmK_gemmN, %c_gemmM_gemmN, %wg, %partial_sums, %flags) {
-// SHARED:          cluster = [1, 2],
-// SHARED:          schedule = "stream_k",
+// SHARED:          schedule = { mode = "stream_k", workgroups = 7 },
 // SHARED-NEXT:     workgroups = 14
 
 // CHOSEN: pipeline = "warpgroup"

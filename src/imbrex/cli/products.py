@@ -12,7 +12,6 @@ from functools import cached_property
 
 from imbrex.chip import GpuTarget, Target
 from imbrex.config import choose, legal
-from imbrex.config import tuning as tunings
 from imbrex.config.configuration import Configuration
 from imbrex.config.configured import outlined
 from imbrex.config.context import GemmContext
@@ -26,12 +25,11 @@ from imbrex.index import query
 from imbrex.index.map import Dim, Map, identity
 from imbrex.ir.chain import map_of, names_of
 from imbrex.ir.dialect import context
-from imbrex.ir.from_problem import problem_module
 from imbrex.ir.ops.grid import GridwiseGemmOp, LaunchOp
 from imbrex.ir.ops.standard import ModuleOp, Operation
 from imbrex.ir.passes.affix_tuning import gemm_context, products_of
 from imbrex.ir.shape import shape_of
-from imbrex.ir.to_product import to_product, word_in_ir
+from imbrex.ir.to_product import stated, to_product
 from imbrex.lower.build import program
 from imbrex.lower.pipeline_text import described
 from imbrex.pipeline import Request, configuration_of, levels, telling
@@ -149,8 +147,8 @@ def products(request: Request) -> list[Product]:
 def _untuned(request: Request) -> ModuleOp:
     """The module in which products have no tunings yet."""
     of = outlined(request)
-    module = problem_module(request.problem, request.name, word_in_ir(of))
-    for step in to_product(of, request.machine, request.tuning):
+    module = stated(request.problem, request.name, of, request.tuning)
+    for step in to_product(of, request.machine):
         step.apply(context(), module)
     return module
 
@@ -195,7 +193,7 @@ def _product(op: GridwiseGemmOp, request: Request) -> Product:
     operands = tuple(_views(op))
     assert len(operands) == 3
     listed, refused = _considered(context, machine)
-    own = None if op.tuning is None else tunings.parse(op.tuning.data)
+    own = None if op.tuning is None else op.tuning.data
     given, reasons = request.tuning or own, ()
     if given is not None:
         reasons = tuple(str(reason) for reason in legal.check(given, context, machine))

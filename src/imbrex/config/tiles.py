@@ -29,8 +29,8 @@ from imbrex.view.work.streamk import WORDS, Mode
 from imbrex.view.work.workgroup import ALONG, Along, Order
 
 __all__ = [
-    "AUTO", "DATA_PARALLEL", "MOST_WORKGROUPS", "Auto", "TileSchedule", "from_json", "parse", "resident",
-    "wanted",
+    "AUTO", "DATA_PARALLEL", "MOST_WORKGROUPS", "Auto", "TileSchedule", "checked", "from_json", "parse",
+    "resident", "wanted",
 ]  # fmt: skip
 
 Auto: TypeAlias = Literal["auto"]
@@ -65,7 +65,7 @@ class TileSchedule:
         if self.workgroups is not None and not 1 <= self.workgroups <= MOST_WORKGROUPS:
             raise Diagnostic(f"a schedule has 1 to {MOST_WORKGROUPS} workgroups, got {self.workgroups}")
         if self.order is not None:
-            _check(self.order)
+            checked(self.order)
 
     def __str__(self) -> str:
         count = "" if self.workgroups is None else f":{self.workgroups}"
@@ -189,10 +189,12 @@ def _order_text(order: Order) -> str:
     return f"/wgm={order.group}{'/runtime' if order.is_runtime else ''}{along}{dies}"
 
 
-def _check(order: Order) -> None:
+def checked(order: Order) -> Order:
+    """An order of tiles; a Diagnostic where a number is too large or too small."""
     for key, value, most in (("wgm", order.group, MOST_GROUP), ("xcd", order.xcds, MOST_XCDS)):
         if not 1 <= value <= most:
             raise Diagnostic(f"'{key}' is a number from 1 to {most}, got {value}")
+    return order
 
 
 def _wrong(line: str, start: int, what: str, message: str, hint: str | None = None) -> Diagnostic:

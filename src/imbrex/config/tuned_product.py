@@ -40,13 +40,13 @@ def chosen(
     if given is not None:
         choose.require(given, context, machine)
     tuning, shared = _scheduled(context, machine, family, given, schedule)
-    return TunedProduct(tuning, _resolved(tuning, shared, machine))
+    return TunedProduct(tuning, resolved(tuning, shared, machine))
 
 
 def of_offer(offer: share_cost.Offer, context: GemmContext, machine: Target) -> TunedProduct:
     """An offer's tuning and schedule, with an order of tiles where one is worth it."""
     schedule = ordered(offer.schedule, offer.tuning, context, machine)
-    return TunedProduct(offer.tuning, _resolved(offer.tuning, schedule, machine))
+    return TunedProduct(offer.tuning, resolved(offer.tuning, schedule, machine))
 
 
 def expect_served(product: TunedProduct, context: GemmContext, machine: Target) -> None:
@@ -99,7 +99,7 @@ def _scheduled(
     return taken, ordered(schedule, taken, context, machine)
 
 
-def _resolved(tuning: Tuning, schedule: TileSchedule, machine: Target) -> TileSchedule:
+def resolved(tuning: Tuning, schedule: TileSchedule, machine: Target) -> TileSchedule:
     """The schedule with its number of workgroups, and without an order that says nothing."""
     order = None if schedule.order is None or schedule.order.is_plain else schedule.order
     if isinstance(tuning, WarpgroupTuning) and isinstance(machine, GpuTarget):

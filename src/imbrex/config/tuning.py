@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import Any, TypeAlias, get_args
+from typing import Any, TypeAlias, TypeGuard, get_args
 
 from imbrex.config.cpu.plan import CpuTuning
 from imbrex.config.general.plan import GeneralTuning
@@ -36,11 +36,14 @@ from imbrex.diagnostic import Diagnostic, did_you_mean
 from imbrex.numeral import MOST, shown, whole
 from imbrex.view.stage.lds import LDS_KINDS
 
-__all__ = ["KINDS", "VERSION", "Tuning", "from_json", "parse", "text", "to_json", "with_article"]
+__all__ = [
+    "KINDS", "VERSION", "PipelineTuning", "Tuning", "checked", "from_json", "is_pipelined", "parse", "text",
+    "to_json", "values", "with_article",
+]  # fmt: skip
 
-Tuning: TypeAlias = (
-    GeneralTuning | XdlopsTuning | WarpgroupTuning | HaloTuning | LinesTuning | HaloWeightTuning | CpuTuning
-)
+PipelineTuning: TypeAlias = WarpgroupTuning | HaloTuning | LinesTuning | HaloWeightTuning
+"""Tunings of products that warpgroups multiply, out of a pipeline of stages."""
+Tuning: TypeAlias = GeneralTuning | XdlopsTuning | PipelineTuning | CpuTuning
 
 VERSION = 1
 KINDS: dict[str, type[Tuning]] = {kind.kind: kind for kind in get_args(Tuning)}
@@ -56,10 +59,15 @@ INSTRUCTION = "instruction"
 """The field whose word is "auto" or a name of the table of matrix instructions."""
 
 
+def is_pipelined(tuning: Tuning) -> TypeGuard[PipelineTuning]:
+    """Is it of products that warpgroups multiply?"""
+    return isinstance(tuning, get_args(PipelineTuning))
+
+
 def text(tuning: Tuning) -> str:
     """The one-line form, as `parse` reads it."""
-    values = _values(tuning)
-    written = [_spell(name, value) for name, value in values.items()]
+    found = values(tuning)
+    written = [_spell(name, value) for name, value in found.items()]
     usual = [_spell(name, value) for name, value in _usual(type(tuning)).items()]
     while usual and written[-1] == usual[-1]:
         del written[-1], usual[-1]
@@ -93,7 +101,7 @@ def parse(line: str) -> Tuning:
 
 def to_json(tuning: Tuning) -> dict[str, int | str | bool]:
     """A JSON object: version, kind, and every field by name."""
-    return {"version": VERSION, "kind": tuning.kind, **_values(tuning)}
+    return {"version": VERSION, "kind": tuning.kind, **values(tuning)}
 
 
 def from_json(data: Mapping[str, Any]) -> Tuning:
@@ -111,9 +119,7 @@ def from_json(data: Mapping[str, Any]) -> Tuning:
     for name in names:
         if name not in data and name not in usual:
             raise Diagnostic(f"missing key '{name}' in {with_article(kind)} tuning")
-        if name in data:
-            _typed(name, data[name])
-    return KINDS[kind](**{name: data[name] for name in names if name in data})
+    return KINDS[kind](**{name: checked(name, data[name]) for name in names if name in data})
 
 
 def _usual(kind: type[Tuning]) -> dict[str, Any]:
@@ -128,7 +134,8 @@ def with_article(kind: str) -> str:
     return f"an {kind}" if kind == "xdlops" else f"a {kind}"
 
 
-def _values(tuning: Tuning) -> dict[str, int | str | bool]:
+def values(tuning: Tuning) -> dict[str, int | str | bool]:
+    """Every field by name."""
     return {f.name: getattr(tuning, f.name) for f in fields(tuning)}
 
 
@@ -165,7 +172,8 @@ def _unknown(word: str) -> tuple[str, str | None] | None:
     return None
 
 
-def _typed(name: str, value: Any) -> None:
+def checked(name: str, value: Any) -> Any:
+    """A value that a field may have; a Diagnostic for any other."""
     if name in WORDS:
         meanings = list(WORDS[name].values())
         if not any(type(value) is type(meaning) and value == meaning for meaning in meanings):
@@ -177,6 +185,7 @@ def _typed(name: str, value: Any) -> None:
             raise Diagnostic(near[0], hint=near[1])
     elif not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= MOST:
         raise Diagnostic(f"{name} is {shown(value)}, expected a whole number from 1")
+    return value
 
 
 def _error(line: str, start: int, part: str, message: str, hint: str | None = None) -> Diagnostic:

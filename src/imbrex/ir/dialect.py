@@ -12,6 +12,7 @@ from xdsl.ir import Dialect
 from imbrex.diagnostic import Diagnostic
 from imbrex.ir import ops
 from imbrex.ir.attrs import ATTRIBUTES
+from imbrex.ir.chosen import CHOSEN
 from imbrex.ir.source import LocatedParser, SourceMap
 from imbrex.limit import IR_BYTES
 
@@ -47,7 +48,7 @@ Miopen: Final = Dialect(
         ops.WithinOp,
         ops.AwaitOp,
     ],
-    ATTRIBUTES,
+    [*ATTRIBUTES, *CHOSEN],
 )
 
 

@@ -12,9 +12,11 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from imbrex.config.algorithm.table import number_of, row_of
+from imbrex.config.tuning import Tuning
 from imbrex.index.map import Dim, Layer, Map, layer_over
 from imbrex.index.rule import Broadcast, PassThrough, Unmerge
 from imbrex.ir.attrs import Bool, Float, Int, Ints, Names, Padding, Word
+from imbrex.ir.chosen import Tuned
 from imbrex.ir.element import element_of
 from imbrex.ir.ops import Conv2dBwdDataOp, Conv2dBwdWeightOp, Conv2dOp, FinishOp, GemmOp
 from imbrex.ir.ops.problem import ConvOp
@@ -33,13 +35,15 @@ MERGED: Final = "merged_groups"
 """The key of groups that are computed as one, which another algorithm may ask for, too."""
 
 
-def problem_module(problem: Problem, name: str = "kernel", algorithm: str | None = None) -> ModuleOp:
+def problem_module(
+    problem: Problem, name: str = "kernel", algorithm: str | None = None, tuning: Tuning | None = None
+) -> ModuleOp:
     """A module with `func.func @name(%filter, %input, %output)`, or `(%a, %b, %c)`, that computes `problem`.
 
     The arrays of an epilogue follow, the residual with the result's dims.  With groups the arrays have the
     dialect's five dimensions; the same memory, seen with "g" split off.  An array with gaps is the
     memory from its first element to its last, and a view of that.  algorithm: of the table, with what follows
-    its name.
+    its name.  tuning: the one that is chosen already, where the algorithm's passes want it.
     """
     dims = problem.all_dims
     sizes = [[size for _, size in of] for of in dims]
@@ -59,7 +63,7 @@ def problem_module(problem: Problem, name: str = "kernel", algorithm: str | None
     ]
     if problem.epilogue is not None:
         arrays[result] = _finished(problem, arrays[result], body.args[len(dims) :], run)
-    body.add_ops([*run.ops, problem_op(problem, tuple(arrays), algorithm), ReturnOp()])
+    body.add_ops([*run.ops, problem_op(problem, tuple(arrays), algorithm, tuning), ReturnOp()])
     return ModuleOp([FuncOp(name, (types, ()), Region(body))])
 
 
@@ -94,7 +98,12 @@ def _along_channels(dims: tuple[Dim, ...], problem: Problem) -> Layer:
     return layer_over(lower, entry, *others, order=[d.name for d in dims], **dict(dims))
 
 
-def problem_op(problem: Problem, arrays: tuple[SSAValue, ...], algorithm: str | None = None) -> Operation:
+def problem_op(
+    problem: Problem,
+    arrays: tuple[SSAValue, ...],
+    algorithm: str | None = None,
+    tuning: Tuning | None = None,
+) -> Operation:
     """The one operation that computes `problem` on arrays of its dims, in the order of its roles."""
     properties: dict[str, Attribute] = {}
     match problem:
@@ -105,6 +114,8 @@ def problem_op(problem: Problem, arrays: tuple[SSAValue, ...], algorithm: str | 
             properties["strides"] = Ints(problem.stride)
             properties["padding"] = Padding((problem.pad_h, problem.pad_w))
             properties |= _asking(algorithm)
+            if tuning is not None and "halo" in properties:
+                properties["tuning"] = Tuned(tuning)
             return CONVOLUTIONS[problem.direction].build(operands=list(arrays), properties=properties)
         case Gemm():
             flags = {"a_transposed": problem.transpose_a, "b_transposed": problem.transpose_b}

@@ -108,6 +108,11 @@ def write_fields(printer: Printer, entries: Mapping[str, Callable[[], None]], br
         printer.print_string(" }")
 
 
+def write_line(printer: Printer, entries: Mapping[str, Plain]) -> None:
+    """Print a short dictionary, on one line."""
+    write_fields(printer, {key: _writer(printer, value) for key, value in entries.items()}, broken=False)
+
+
 def write_numbered(printer: Printer, names: Sequence[str]) -> None:
     """Print names as the first draft does: `[0: k, 1: c]`."""
     printer.print_string("[" + ", ".join(f"{i}: {n}" for i, n in enumerate(names)) + "]")

@@ -5,22 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr, UnitAttr, UnknownLoc
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from imbrex.config.tiles import TileSchedule
+from imbrex.config.tuning import Tuning
 from imbrex.diagnostic import Diagnostic
 from imbrex.index.map import Layer
 from imbrex.ir.attrs import Bool, Float, Int, Ints, Word
+from imbrex.ir.chosen import Phased, Scheduled, Tuned
 from imbrex.ir.element import zero_of
 from imbrex.ir.ops.memory import AllocOp, FillOp
 from imbrex.ir.ops.standard import ROLLED
 from imbrex.ir.ops.view import transform_from_layer
 from imbrex.ir.shape import element_of, memref, shape_of
 from imbrex.ir.source import FAULTS, InvalidOp, PassFault
+from imbrex.view.conv.phase_box import Phases
 
 Op = TypeVar("Op", bound=Operation)
 
@@ -154,5 +158,11 @@ def _attribute(value: Any) -> Attribute:
             return Word(value)
         case list() | tuple():
             return Ints(tuple(value))  # pyright: ignore[reportUnknownArgumentType]
+        case TileSchedule():
+            return Scheduled(value)
+        case Phases():
+            return Phased(value)
+        case _ if isinstance(value, get_args(Tuning)):
+            return Tuned(value)
         case _:
             raise AssertionError(f"no attribute for {value!r}")

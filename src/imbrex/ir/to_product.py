@@ -3,33 +3,38 @@
 from __future__ import annotations
 
 from imbrex.chip import Target
-from imbrex.config import tuning
 from imbrex.config.algorithm.table import row_of
 from imbrex.config.configuration import DIRECT, Configuration
 from imbrex.config.products import form_of
 from imbrex.config.tuning import Tuning
+from imbrex.ir.from_problem import problem_module
+from imbrex.ir.ops.standard import ModuleOp
 from imbrex.ir.passes import Pass, pass_factory
 from imbrex.ir.passes.channel_vectors import ChannelVectors
 from imbrex.ir.passes.channels_last import ChannelsLastPass
 from imbrex.ir.passes.conv_to_gemm import ConvToGemm
-from imbrex.ir.passes.halo import Halo
 from imbrex.ir.passes.merge_groups import MergeGroups
 from imbrex.ir.passes.unfold import UnfoldContiguous
+from imbrex.problem import Problem
 
-__all__ = ["to_product", "word_in_ir"]
+__all__ = ["stated", "to_product", "word_in_ir"]
 
 
-def to_product(
-    configuration: Configuration, machine: Target, given: Tuning | None = None
-) -> tuple[Pass, ...]:
-    """The passes from the problem to matrix products.
+def to_product(configuration: Configuration, machine: Target) -> tuple[Pass, ...]:
+    """The passes from the problem to matrix products."""
+    row = row_of(configuration.algorithm)
+    assert row is not None, configuration
+    return *(_made(name, configuration, machine) for name in row.passes), UnfoldContiguous()
+
+
+def stated(problem: Problem, name: str, of: Configuration, given: Tuning | None = None) -> ModuleOp:
+    """A problem as IR, with what the configuration says of it before it is products.
 
     given: the tuning of windows that come into shared memory once, where the configuration has no products
     yet; without it their passes take the fastest by the model.
     """
-    row = row_of(configuration.algorithm)
-    assert row is not None, configuration
-    return *(_made(name, configuration, machine, given) for name in row.passes), UnfoldContiguous()
+    first = of.products[0].tuning if of.products else given
+    return problem_module(problem, name, word_in_ir(of), first)
 
 
 def word_in_ir(configuration: Configuration) -> str | None:
@@ -37,9 +42,9 @@ def word_in_ir(configuration: Configuration) -> str | None:
     return None if configuration.algorithm == DIRECT else configuration.algorithm
 
 
-def _made(name: str, of: Configuration, machine: Target, given: Tuning | None) -> Pass:
+def _made(name: str, of: Configuration, machine: Target) -> Pass:
     """A pass with the options that the configuration says."""
-    row, own = row_of(of.algorithm), of.products[0].tuning if of.products else given
+    row = row_of(of.algorithm)
     match name:
         case ConvToGemm.name:
             form = form_of(of, machine)
@@ -49,10 +54,7 @@ def _made(name: str, of: Configuration, machine: Target, given: Tuning | None) -
             return ChannelsLastPass(where_needed=row is not None and row.stated == "pass")
         case ChannelVectors.name:
             return ChannelVectors(of.strips)
-        case Halo.name:
-            return Halo("" if own is None else tuning.text(own))
         case MergeGroups.name if row is not None and "halo" in row.passes:
-            in_place = of.in_place if of.products else None
-            return MergeGroups("" if own is None else tuning.text(own), in_place)
+            return MergeGroups(of.in_place if of.products else None)
         case _:
             return pass_factory(name)()()

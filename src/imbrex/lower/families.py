@@ -1,4 +1,4 @@
-"""The families of pipelined products: which parts each is made of.
+"""The families of pipelined products, by the kind of their tunings: which parts each is made of.
 
 product       tiles of A and B step by step; consumers share rows, or have tiles in turn; phases of columns
 raster        all taps of a window out of one raster of pixels; the filter stays in shared memory
@@ -10,14 +10,18 @@ planes        the same out of lines of planes
 
 from __future__ import annotations
 
-from imbrex.config.warpgroup.plan import instruction_of
+from typing import assert_never
+
+from imbrex.config.halo.lines import LinesTuning
+from imbrex.config.halo.plan import HaloTuning
+from imbrex.config.halo_weight.plan import HaloWeightTuning
+from imbrex.config.warpgroup.plan import WarpgroupTuning, instruction_of
 from imbrex.diagnostic import Diagnostic
 from imbrex.index.expr import lin, var
-from imbrex.ir.ops.phases import phase_box_of
 from imbrex.ir.ops.standard import SSAValue
 from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
 from imbrex.lower.drain import drain
-from imbrex.lower.lines import ByLines, by_lines
+from imbrex.lower.lines import by_lines
 from imbrex.lower.parts import (
     Blocks,
     Dealt,
@@ -46,121 +50,119 @@ from imbrex.lower.parts import (
 )
 from imbrex.lower.pipeline import Lanes, Pipeline, Stage
 from imbrex.lower.place import Ref
-from imbrex.lower.reader import Reader, element_type, number, sizes
+from imbrex.lower.reader import Reader, element_type, sizes
 from imbrex.lower.stage import raster, stage
 from imbrex.lower.taps import plane_filters, plane_pixels, plane_stage, taps
 from imbrex.view.mma import Instruction
-from imbrex.view.stage.plane_stage import PlaneStage
 
 __all__ = ["pipeline"]
 
 
 def pipeline(op: WarpgroupGemmOp, reader: Reader) -> Pipeline:
-    """The statement of an operation, of the family that its attributes name."""
-    if op.halo is not None and op.slots is not None:
-        return _lines(op, by_lines(op, op.halo.data, op.slots.data, reader), reader)
-    if op.halo is not None:
-        return _raster(op, op.halo.data, reader)
-    if op.b_halo is None:
-        return _product(op, reader)
-    if op.matrix_a_source_vector_read_dim.data == 0:
-        return _planes(op, plane_stage(op, op.b_halo.data), reader)
-    if op.diagonal is None:
-        return _taps(op, op.b_halo.data, reader)
-    return _diagonal(op, op.b_halo.data, reader)
+    """The statement of an operation, of the family that its tuning is of."""
+    tuning = op.tuning_
+    match tuning:
+        case WarpgroupTuning():
+            return _product(op, tuning, reader)
+        case HaloTuning():
+            return _raster(op, tuning, reader)
+        case LinesTuning():
+            return _lines(op, tuning, reader)
+        case HaloWeightTuning() if op.reads_planes:
+            return _planes(op, tuning, reader)
+        case HaloWeightTuning():
+            return _diagonal(op, tuning, reader) if tuning.by_warps else _taps(op, tuning, reader)
+        case _:
+            assert_never(tuning)
 
 
-def _product(op: WarpgroupGemmOp, reader: Reader) -> Pipeline:
+def _product(op: WarpgroupGemmOp, tuning: WarpgroupTuning, reader: Reader) -> Pipeline:
     return Pipeline(
         a=stage(op, "a", reader),
-        b=_kept(op, reader),
-        stages=op.stages.data,
+        b=stage(op, "b", reader),
+        stages=tuning.stages,
         work=_work(op, reader),
-        team=_rows(op),
-        multiply=_multiply(op, op.k_per_block.data),
+        team=_rows(tuning),
+        multiply=Dense(_layout(op), tuning.k_per_block),
         sums=_sums(op),
         c=drain(op, reader),
     )
 
 
-def _raster(op: WarpgroupGemmOp, room: int, reader: Reader) -> Pipeline:
-    a, tile = raster(op, room, reader)
+def _raster(op: WarpgroupGemmOp, tuning: HaloTuning, reader: Reader) -> Pipeline:
+    a, tile = raster(op, tuning, reader)
+    filters = stage(op, "b", reader, "tile")
     return Pipeline(
         a=a,
-        b=_kept(op, reader),
-        stages=op.stages.data,
-        work=_work(op, reader),
-        team=_rows(op),
-        multiply=_multiply(op, tile.channels),
+        b=_by_engine(filters, "a tile of B that stays in shared memory comes by TMA"),
+        stages=tuning.stages,
+        work=Dealt(_tiles(op)),
+        team=_rows(tuning),
+        multiply=_of_taps(op, tuning, tile.channels),
         sums=Plain(_layout(op)),
         c=drain(op, reader),
     )
 
 
-def _lines(op: WarpgroupGemmOp, by: ByLines, reader: Reader) -> Pipeline:
+def _lines(op: WarpgroupGemmOp, tuning: LinesTuning, reader: Reader) -> Pipeline:
+    by = by_lines(op, tuning, reader)
     rows = instruction_of(element_type(op.a), by.filter.rows * by.filter.each)
     return Pipeline(
         a=by.a,
         b=by.b,
-        stages=op.stages.data,
-        work=LineWork(_tiles(op), by.line, by.filter.rows, by.exists, by.streams),
-        team=Streams(op.consumers.data, in_turn=number(op.pingpong, False)),
+        stages=tuning.stages,
+        work=LineWork(_tiles(op), tuning.line, tuning.window_rows, by.exists, by.streams),
+        team=Streams(tuning.consumers, in_turn=tuning.pingpong),
         multiply=WindowRows(rows, by.tile, by.filter),
-        sums=Slots(_layout(op), by.filter.rows),
+        sums=Slots(_layout(op), tuning.window_rows),
         c=drain(op, reader),
     )
 
 
-def _taps(op: WarpgroupGemmOp, room: int, reader: Reader) -> Pipeline:
+def _taps(op: WarpgroupGemmOp, tuning: HaloWeightTuning, reader: Reader) -> Pipeline:
     return Pipeline(
         a=_by_engine(stage(op, "a", reader), "pixels that windows are multiplied by come by TMA"),
-        b=taps(op, room, reader)[0],
-        stages=op.stages.data,
+        b=taps(op, tuning, reader)[0],
+        stages=tuning.stages,
         work=Dealt(_tiles(op)),
-        team=SplitColumns(op.consumers.data),
-        multiply=Dense(_layout(op), op.k_per_block.data),
+        team=SplitColumns(tuning.consumers),
+        multiply=Dense(_layout(op), tuning.k_per_block),
         sums=Plain(_layout(op)),
         c=drain(op, reader),
     )
 
 
-def _diagonal(op: WarpgroupGemmOp, room: int, reader: Reader) -> Pipeline:
-    b, tile = taps(op, room, reader)
+def _diagonal(op: WarpgroupGemmOp, tuning: HaloWeightTuning, reader: Reader) -> Pipeline:
+    b, tile = taps(op, tuning, reader)
     return Pipeline(
         a=_by_engine(stage(op, "a", reader), "pixels that windows are multiplied by come by TMA"),
         b=b,
-        stages=op.stages.data,
+        stages=tuning.stages,
         work=OneTile(_tiles(op)),
-        team=SplitSteps(op.consumers.data),
-        multiply=WarpRaster(tile, op.k_per_block.data, _blocks(op)),
+        team=SplitSteps(tuning.consumers),
+        multiply=WarpRaster(tile, tuning.k_per_block, tuning.diagonal),
         sums=Plain(_layout(op)),
         c=drain(op, reader),
     )
 
 
-def _planes(op: WarpgroupGemmOp, planes: PlaneStage, reader: Reader) -> Pipeline:
+def _planes(op: WarpgroupGemmOp, tuning: HaloWeightTuning, reader: Reader) -> Pipeline:
+    planes = plane_stage(op, tuning)
     return Pipeline(
         a=plane_pixels(op, planes, reader),
         b=plane_filters(op, planes, reader),
-        stages=op.stages.data,
+        stages=tuning.stages,
         work=OneTile(_tiles(op)),
-        team=SplitSteps(op.consumers.data),
-        multiply=WarpPlanes(planes, _blocks(op)),
+        team=SplitSteps(tuning.consumers),
+        multiply=WarpPlanes(planes, tuning.diagonal),
         sums=Plain(_layout(op)),
         c=drain(op, reader),
     )
 
 
-def _kept(op: WarpgroupGemmOp, reader: Reader) -> Stage:
-    """B, whose tile stays while tiles of C want the same one, if the operation says so."""
-    if op.stationary is None:
-        return stage(op, "b", reader)
-    return _by_engine(stage(op, "b", reader, "tile"), "a tile of B that stays in shared memory comes by TMA")
-
-
-def _rows(op: WarpgroupGemmOp) -> Team:
+def _rows(tuning: WarpgroupTuning | HaloTuning) -> Team:
     """Consumers with whole rows: of one tile, or of one each."""
-    return PingPong() if number(op.pingpong, False) else SplitRows(op.consumers.data)
+    return PingPong() if tuning.pingpong else SplitRows(tuning.consumers)
 
 
 def _tiles(op: WarpgroupGemmOp) -> Tiles:
@@ -183,7 +185,7 @@ def _work(op: WarpgroupGemmOp, reader: Reader) -> Work:
     """Who computes whole tiles, or shares them."""
     tiles, plan = _tiles(op), op.plan_
     if plan is None:
-        return Dealt(tiles, 1 if op.part_k is None else len(op.part_k.data))
+        return Dealt(tiles, 1 if op.phases is None else len(op.phases.data.lengths))
     if plan.mode == "cluster_k":
         return Shared(tiles, plan)
     if not plan.shared:
@@ -191,24 +193,20 @@ def _work(op: WarpgroupGemmOp, reader: Reader) -> Work:
     return Planned(tiles, plan, Workspace(_slot(op.partials, op, reader), _slot(op.flags, op, reader)))
 
 
-def _multiply(op: WarpgroupGemmOp, channels: int) -> Multiply:
+def _of_taps(op: WarpgroupGemmOp, tuning: HaloTuning, channels: int) -> Multiply:
     """All columns by all of a tap's channels, or blocks of them."""
-    depth, blocks = op.k_per_block.data, _blocks(op)
+    depth, blocks = tuning.k_per_block, tuning.diagonal
     if blocks == 1:
         return Dense(_layout(op), depth)
-    return Blocks(instruction_of(element_type(op.a), op.own_columns // blocks), depth, blocks, channels)
-
-
-def _blocks(op: WarpgroupGemmOp) -> int:
-    """Blocks of columns and channels."""
-    return 1 if op.diagonal is None else op.diagonal.data
+    return Blocks(instruction_of(element_type(op.a), tuning.n_per_block // blocks), depth, blocks, channels)
 
 
 def _sums(op: WarpgroupGemmOp) -> Sums:
-    if op.phases is None or op.part_k is None:
+    if op.phases is None:
         return Plain(_layout(op))
-    steps = tuple(length // op.k_per_block.data for length in op.part_k.data)
-    return Phases(_layout(op), phase_box_of(op.phase_box), op.phases.data, steps)
+    phases, depth = op.phases.data, op.tuning_.k_per_block
+    steps = tuple(length // depth for length in phases.lengths)
+    return Phases(_layout(op), phases.box, phases.of, steps)
 
 
 def _layout(op: WarpgroupGemmOp) -> Instruction:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
+from imbrex.config.halo.lines import LinesTuning
 from imbrex.diagnostic import Diagnostic
 from imbrex.index.expr import lin, var
 from imbrex.index.rule import Guard
@@ -22,48 +23,43 @@ __all__ = ["ByLines", "by_lines"]
 
 
 class ByLines(NamedTuple):
-    """How A and B come into shared memory, and in which steps: lines of `line` pixels, where they exist."""
+    """How A and B come into shared memory, and in which steps: lines of pixels, where they exist."""
 
     a: Stage
     b: Stage
     tile: HaloTile
     filter: LineFilter
-    line: int
     exists: Guard
     streams: LineStreams
 
 
-def by_lines(op: WarpgroupGemmOp, line: int, slots: int, reader: Reader) -> ByLines:
-    """A product whose stages are lines of `line` pixels, for windows of `slots` rows.
-
-    A Diagnostic where A's windows cannot be read so.
-    """
+def by_lines(op: WarpgroupGemmOp, tuning: LinesTuning, reader: Reader) -> ByLines:
+    """A product whose stages are lines of pixels; a Diagnostic where A's windows cannot be read so."""
     map = named_map(op.a, ("gemmG", "gemmK", "gemmM"))
     stored = named_map(op.c, ("gemmG", "gemmM", "gemmN"))
-    found = line_access(Product(map, stored, op.m_per_block.data), line, element_type(op.a))
+    found = line_access(Product(map, stored, tuning.m_per_block), tuning.line, element_type(op.a))
     if isinstance(found, Refused):
         raise Diagnostic(f"A's windows do not come into shared memory line by line: {found.reason}")
-    if found.slots != slots:
-        raise Diagnostic(f"A's windows have {found.slots} rows, not {slots}")
-    filters = _filter(op, found)
+    if found.slots != tuning.window_rows:
+        raise Diagnostic(f"A's windows have {found.slots} rows, not {tuning.window_rows}")
+    filters = _filter(op, tuning, found)
     a = Stage(reader.root(op.a)[0], found.tile, found.box)
     b = Stage(reader.root(op.b)[0], filters.tile, _box(op, found, filters), "kernel")
     grid, workgroups = op.grid_, op.workgroups.data
-    shape = grid.m_blocks, op.m_per_block.data // line, grid.g * grid.n_blocks
+    shape = grid.m_blocks, tuning.lines, grid.g * grid.n_blocks
     if workgroups % shape[2]:
         raise Diagnostic(f"{workgroups} workgroups do not keep one of {shape[2]} parts of the filter each")
-    streams = LineStreams(*shape, workgroups, op.consumers.data)
-    return ByLines(a, b, found.tile, filters, line, found.exists, streams)
+    streams = LineStreams(*shape, workgroups, tuning.consumers)
+    return ByLines(a, b, found.tile, filters, found.exists, streams)
 
 
-def _filter(op: WarpgroupGemmOp, lines: Lines) -> LineFilter:
+def _filter(op: WarpgroupGemmOp, tuning: LinesTuning, lines: Lines) -> LineFilter:
     dtype = element_type(op.b)
     is_turned = number(op.matrix_b_source_vector_read_dim) == 1
     if is_turned and dtype.bytes != 2:
         raise Diagnostic(f"gemmN lies together in memory, and wgmma takes {dtype} along k only")
-    diagonal = 1 if op.diagonal is None else op.diagonal.data
-    shape = lines.slots, lines.columns, lines.tile.channels, op.n_per_block.data
-    return LineFilter(*shape, diagonal, dtype.bytes, "d" if is_turned else "k")
+    shape = lines.slots, lines.columns, lines.tile.channels, tuning.n_per_block
+    return LineFilter(*shape, tuning.diagonal, dtype.bytes, "d" if is_turned else "k")
 
 
 def _box(op: WarpgroupGemmOp, lines: Lines, filters: LineFilter) -> Box:

@@ -7,6 +7,7 @@ from math import gcd
 from typing import Final, Literal
 
 from imbrex.config.access import access_of
+from imbrex.config.halo.plan import HaloTuning
 from imbrex.config.warpgroup.plan import shared_tile, stretch
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import DType
@@ -53,16 +54,15 @@ def stage(
     return Stage(buffer, tile, found, residency, parts if not isinstance(found, Lanes) else 1)
 
 
-def raster(op: WarpgroupGemmOp, room: int, reader: Reader) -> tuple[Stage, HaloTile]:
-    """A as rasters of at most `room` pixels, each read at all taps of a window."""
+def raster(op: WarpgroupGemmOp, tuning: HaloTuning, reader: Reader) -> tuple[Stage, HaloTile]:
+    """A as rasters, each read at all taps of a window."""
     buffer, map = operand(op.a, ("gemmG", "gemmK", "gemmM"), reader)
     _, stored = operand(op.c, ("gemmG", "gemmM", "gemmN"), reader)
-    grid = op.grid_
-    found = halo_access(Product(map, stored, grid.m_per_block), element_type(op.a))
+    found = halo_access(Product(map, stored, tuning.m_per_block), element_type(op.a))
     if isinstance(found, Refused):
         raise Diagnostic(f"A's windows do not come into shared memory once: {found.reason}")
-    tile, parts = found.tile, 1 if number(op.pingpong, False) else op.consumers.data
-    if tile.loaded > room or not tile.is_sum_of_starts(grid.m_per_block // parts):
+    tile, parts, room = found.tile, 1 if tuning.pingpong else tuning.consumers, tuning.loaded_pixels
+    if tile.loaded > room or not tile.is_sum_of_starts(tuning.m_per_block // parts):
         message = f"a tile of {tile.loaded} pixels, {tile.pitch} of an image, does not serve"
         raise Diagnostic(f"{message} {parts} consumers in stages of {room}")
     return Stage(buffer, tile, found.box), tile

@@ -4,10 +4,9 @@ of planes, of which warps read all.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from itertools import product
 
+from imbrex.config.halo_weight.plan import HaloWeightTuning
 from imbrex.diagnostic import Diagnostic
 from imbrex.index.expr import var
 from imbrex.index.map import Map
@@ -17,38 +16,39 @@ from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
 from imbrex.lower.pipeline import Stage
 from imbrex.lower.reader import Reader, element_type
 from imbrex.view.stage.halo_tile import HaloTile
-from imbrex.view.stage.plane_stage import COLUMNS, LINE_BYTES, PlaneStage, lines_abreast
+from imbrex.view.stage.plane_stage import COLUMNS, PlaneStage, lines_abreast
 from imbrex.view.stage.tap_tile import PIXELS, TapTile, uneven
 from imbrex.view.tensor import Box, Planes, Product, Refused, halo_access, plane_access
 
 __all__ = ["plane_filters", "plane_pixels", "plane_stage", "taps"]
 
 
-def taps(op: WarpgroupGemmOp, room: int, reader: Reader) -> tuple[Stage, TapTile]:
-    """B as rasters of at most `room` pixels.  A has zeros for those pixels that are not to be multiplied."""
+def taps(op: WarpgroupGemmOp, tuning: HaloWeightTuning, reader: Reader) -> tuple[Stage, TapTile]:
+    """B as rasters of pixels.  A has zeros for those that are not to be multiplied."""
     map = named_map(op.b, ("gemmG", "gemmK", "gemmN"))
     kept = named_map(op.a, ("gemmG", "gemmK", "gemmM"))
-    asked = Product(map, kept, op.k_per_block.data, "gemmN", "gemmK", PIXELS)
+    asked = Product(map, kept, tuning.k_per_block, "gemmN", "gemmK", PIXELS)
     found = halo_access(asked, element_type(op.b))
     if isinstance(found, Refused):
         raise Diagnostic(f"B's windows do not come into shared memory once: {found.reason}")
-    columns = op.own_columns if op.diagonal is None else found.tile.row * found.tile.taps[-1][0]
-    if reason := uneven(found.tile, columns) or _unfit(op, found.tile):
+    columns = found.tile.row * found.tile.taps[-1][0] if tuning.by_warps else tuning.own_columns
+    if reason := uneven(found.tile, columns) or _unfit(tuning, found.tile):
         raise Diagnostic(f"B's windows do not come into shared memory once: {reason}")
-    if found.tile.loaded > room:
+    if found.tile.loaded > tuning.loaded_pixels:
+        room = tuning.loaded_pixels
         raise Diagnostic(f"a raster of {found.tile.loaded} pixels does not fit in stages of {room}")
     box = _stepping(found.box, op.grid_.k_steps)
     tile = TapTile(found.tile, columns)
     return Stage(reader.root(op.b)[0], tile, box), tile
 
 
-def _unfit(op: WarpgroupGemmOp, windows: HaloTile) -> str | None:
+def _unfit(tuning: HaloWeightTuning, windows: HaloTile) -> str | None:
     """Why warps do not multiply blocks of the diagonal: they go down a window, by 16 pixels of a line."""
-    if op.diagonal is None:
+    if not tuning.by_warps:
         return None
     if len(windows.taps) != 2 or windows.taps[1][1] != 1 or windows.taps[0][1] % PIXELS:
         return f"the taps {windows.taps} are not those of rows and columns of lines of a multiple of {PIXELS}"
-    block = windows.channels // op.diagonal.data
+    block = windows.channels // tuning.diagonal
     return None if block == PIXELS else f"blocks of {block} channels are not of {PIXELS}"
 
 
@@ -59,27 +59,18 @@ def _stepping(box: Box, steps: int) -> Box:
     return replace(box, pieces=tuple(pieces))
 
 
-def plane_stage(op: WarpgroupGemmOp, loaded: int) -> PlaneStage:
-    """The stage of an operation whose A runs along pixels.  loaded: pixels of the input, with their halo."""
+def plane_stage(op: WarpgroupGemmOp, tuning: HaloWeightTuning) -> PlaneStage:
+    """The stage of an operation whose A runs along pixels."""
     map = named_map(op.b, ("gemmG", "gemmK", "gemmN"))
-    channels, size, (height, width) = op.own_columns, element_type(op.a).bytes, map.lower[-2:]
-    window, before = op.n_per_block.data // (channels * COLUMNS), _lines_before(map)
-    wanted = op.k_per_block.data, loaded
-    if lines_abreast(height.size, width.size, size) and op.diagonal is not None:
-        own = (window, before, height.size, width.size, op.m_per_block.data, channels, size)
-        shapes = _shapes(op.k_per_block.data, LINE_BYTES // size)
-        for (images, rows), streams in product(shapes, (0, op.consumers.data)):
-            stage = PlaneStage(images, rows, *own, streams)
-            if rows % stage.abreast == 0 and (stage.depth, stage.loaded) == wanted:
-                return stage
-    message = f"steps of {wanted[0]} pixels, {wanted[1]} with their halo"
+    size, (height, width), t = element_type(op.a).bytes, map.lower[-2:], tuning
+    image = _lines_before(map), height.size, width.size
+    if t.by_warps and lines_abreast(height.size, width.size, size):
+        shape = t.images, t.rows, t.taps // COLUMNS, *image, t.m_per_block, t.channels, size
+        stage = PlaneStage(*shape, t.streams)
+        if t.rows % stage.abreast == 0 and (stage.depth, stage.loaded) == (t.k_per_block, t.loaded_pixels):
+            return stage
+    message = f"steps of {t.k_per_block} pixels, {t.loaded_pixels} with their halo"
     raise Diagnostic(f"{message}, are not lines of {width.size} for warps")
-
-
-def _shapes(pixels: int, row: int) -> Iterator[tuple[int, int]]:
-    """Images and rows of a step, of lines of a row of shared memory or of a half."""
-    for lines in {pixels // row, 2 * pixels // row}:
-        yield from ((images, lines // images) for images in range(1, lines + 1) if lines % images == 0)
 
 
 def _lines_before(map: Map) -> int:

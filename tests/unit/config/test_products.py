@@ -13,9 +13,8 @@ import pytest
 from tests.unit.ir.launches import filled_elements, launches_of, moved_bytes
 
 from imbrex.chip import CPU_ISAS, GPU_TARGETS
-from imbrex.config import tuning
 from imbrex.config.algorithm.choice import algorithm_of
-from imbrex.config.algorithm.product import Lanes, Product, Products
+from imbrex.config.algorithm.product import Lanes, Products
 from imbrex.config.algorithm.table import ALGORITHMS, row_of
 from imbrex.config.outline import outline
 from imbrex.config.products import products
@@ -102,15 +101,11 @@ def expect_equal(request: Request) -> None:
         strips = strips_of(made.shape)
         assert not found and launches[0].grid_size.data == strips.numbering.workgroups
         return
-    assert [(op.tuning.data if op.tuning else None) for op in found] == [text(p) for p in made.products]
+    assert [(op.tuning.data if op.tuning else None) for op in found] == [p.tuning for p in made.products]
     for op, one in zip(found, made.products, strict=True):
         assert elements(one.context) == elements(gemm_context(op))
     assert (len(launches), moved_bytes(ops)) == (len(made.launches), made.moved_bytes)
     assert filled_elements(ops) == made.filled
-
-
-def text(of: Product) -> str | None:
-    return None if of.tuning is None else tuning.text(of.tuning)
 
 
 def elements(of: Any) -> tuple[Any, ...]:

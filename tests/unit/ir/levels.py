@@ -11,6 +11,7 @@ import numpy.typing as npt
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from imbrex.config import tuning as tunings
 from imbrex.ir.dialect import context, load
 from imbrex.ir.from_problem import problem_module
 from imbrex.ir.meaning import execute
@@ -52,7 +53,8 @@ class Case:
 
     def levels(self) -> Iterator[tuple[str, ModuleOp]]:
         """The same module at the problem's level and after each pass; verified."""
-        module = problem_module(self.problem, algorithm=self.algorithm)
+        tuning = tunings.parse(self.tuning) if self.tuning else None
+        module = problem_module(self.problem, algorithm=self.algorithm, tuning=tuning)
         yield "problem", module
         for step in self.passes():
             step.apply(context(), module)

@@ -7,6 +7,7 @@ reads is listed, and docs/dialect.md says so.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,8 +16,11 @@ from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException
 
+from imbrex.config import tiles
+from imbrex.config import tuning as tunings
 from imbrex.diagnostic import Diagnostic
 from imbrex.ir.attrs import Bool, Float, Int, Ints, Names, Offset, Padding, Sizes, Word
+from imbrex.ir.chosen import Phased, Scheduled, Tuned
 from imbrex.ir.dialect import context, load
 from imbrex.ir.ops.form import MiopenOp
 from imbrex.ir.ops.slot import keys_of
@@ -24,6 +28,7 @@ from imbrex.ir.printed import print_module
 from imbrex.ir.source import PassFault
 from imbrex.lower.build import program
 from imbrex.problem import Gemm
+from imbrex.view.conv.phase_box import PhaseBox, Phases
 
 from .levels import Case
 
@@ -61,14 +66,11 @@ AT_MOST = {"miopen.threadwise_copy.vector"}
 WORDS = {
     "pipeline": ("naive", "2x2"),
     "store_method": ("atomic_add", "set"),
-    "schedule": ("stream_k", "split_k"),
-    "along": ("n", "m"),
     "stationary": ("a", "b"),
     "lds_layout": ("plain", "padded"),
     "copy": ("direct", "staged"),
     "instruction": ("mfma_f32_16x16x16_f16", "mfma_f32_32x32x8_f16"),
     "kernel_algorithm": ("gemm", "v4r4"),
-    "tuning": ("v1:general:64,64,64,4,4,4",),
     "data_tiled": ("nonsense",),
 }
 CASES = {
@@ -99,11 +101,26 @@ def others(kind: type[Attribute], key: str, have: Attribute | None) -> list[Attr
         found = [1]
     elif kind is Names:
         found = [tuple(reversed(data or ("a", "b")))]
+    elif kind is Tuned:
+        found = [tunings.parse("v1:general:64,64,64,4,4,4")] if have is None else other_tunings(data)
+    elif kind is Scheduled:
+        orders = ("wgm=2", "along=n", "xcd=2", "runtime")
+        texts = ("stream_k:3", "split_k:2", *(f"data_parallel/{order}" for order in orders))
+        found = [tiles.parse(text) for text in texts]
+    elif kind is Phased:
+        found = [Phases((0, 1), PhaseBox(1, 1, 2), (1,))]
     elif kind is Padding:
         found = [((1, 1), (0, 0))]
     else:
         found = []
     return [kind(value) for value in found]  # type: ignore[call-arg]
+
+
+def other_tunings(tuning: tunings.Tuning) -> list[tunings.Tuning]:
+    """One for each field, which alone is another."""
+    given = tunings.values(tuning)
+    changed = {k: not v if isinstance(v, bool) else v + 1 for k, v in given.items() if not isinstance(v, str)}
+    return [replace(tuning, **{key: value}) for key, value in changed.items()]
 
 
 def swept(case: Case, level: str) -> Iterator[tuple[str, bool, list[str]]]:

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from xdsl.passes import ModulePass
 
+from imbrex.config.halo.lines import LinesTuning
+from imbrex.config.halo.plan import HaloTuning
 from imbrex.ir.ops import WarpgroupGemmOp
 from imbrex.ir.passes.affix_tuning import AffixTuning
 from imbrex.ir.passes.blockwise_to_threadwise import BlockwiseToThreadwise
@@ -35,8 +37,8 @@ class Windows(Case):
         return "sm_90a"
 
     def passes(self) -> list[ModulePass]:
-        copies = (MergeGroups(self.tuning), ChannelsLastPass())
-        first: list[ModulePass] = [*copies, Halo(self.tuning), UnfoldContiguous()]
+        copies = (MergeGroups(), ChannelsLastPass())
+        first: list[ModulePass] = [*copies, Halo(), UnfoldContiguous()]
         affix = AffixTuning(config=self.tuning, target=self.target)
         return [*first, affix, GridwiseToBlockwise(), BlockwiseToThreadwise()]
 
@@ -73,7 +75,7 @@ def test_the_text_says_it_all(case: Windows) -> None:
     (found,) = (
         op for op in reread(case.lowered("gridwise-to-blockwise")).walk() if isinstance(op, WarpgroupGemmOp)
     )
-    assert found.halo is not None and found.stationary is not None
+    assert isinstance(found.tuning_, HaloTuning | LinesTuning) and found.is_batch_first
 
 
 def test_what_asks_for_nothing_stays() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from imbrex.config.halo_weight.plan import HaloWeightTuning
 from imbrex.ir.ops import WarpgroupGemmOp
 from imbrex.ir.source import InvalidOp
 
@@ -45,7 +46,8 @@ def test_every_level_computes_the_same(case: Windows) -> None:
 def test_the_text_says_it_all(case: Windows) -> None:
     module = reread(case.lowered("gridwise-to-blockwise"))
     (found,) = (op for op in module.walk() if isinstance(op, WarpgroupGemmOp))
-    assert found.b_halo is not None and found.halo is None and found.own_columns * 3 == found.n_per_block.data
+    tuning = found.tuning_
+    assert isinstance(tuning, HaloWeightTuning) and found.own_columns * 3 == tuning.n_per_block
 
 
 @pytest.mark.parametrize("case", OUT_OF_PLANES, ids=str)
@@ -53,7 +55,7 @@ def test_planes_are_read_as_they_lie(case: Windows) -> None:
     module = reread(case.lowered("gridwise-to-blockwise"))
     assert "packed" not in str(module)
     (found,) = (op for op in module.walk() if isinstance(op, WarpgroupGemmOp))
-    assert found.matrix_a_source_vector_read_dim.data == 0 and found.diagonal is not None
+    assert found.reads_planes and isinstance(found.tuning_, HaloWeightTuning) and found.tuning_.by_warps
 
 
 def test_a_refusal_points_at_the_convolution() -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 from xdsl.passes import ModulePass
 
-from imbrex.ir.attrs import Ints
+from imbrex.ir import chosen
 from imbrex.ir.ops import WarpgroupGemmOp
 from imbrex.ir.passes.affix_tuning import AffixTuning
 from imbrex.ir.passes.channels_last import ChannelsLastPass
@@ -69,13 +69,14 @@ def test_the_text_says_it_all(case: Phased) -> None:
     found = [
         op for op in reread(case.lowered("gridwise-to-blockwise")).walk() if isinstance(op, WarpgroupGemmOp)
     ]
-    assert [op.phases for op in found] == [Ints((1, 0, 1))]
+    assert [op.phases.data.of for op in found if op.phases] == [(1, 0, 1)]
 
 
 def test_taps_of_another_phase_are_wrong() -> None:
     case = CASES[0]
     arrays, module = case.operands(), case.lowered()
     product = next(op for op in module.walk() if isinstance(op, WarpgroupGemmOp))
-    product.properties["phases"] = Ints((0, 1, 1))
+    assert product.phases is not None
+    product.phases = chosen.Phased(replace(product.phases.data, of=(0, 1, 1)))
     truth = reference(case.problem, arrays)
     assert not compare(case.problem, computed(module, case, arrays), truth, is_exact=True).is_right

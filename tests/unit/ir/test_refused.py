@@ -61,14 +61,23 @@ def test_the_text_that_nothing_is_wrong_with() -> None:
         ),
         (
             'pipeline = "2x2"',
-            'pipeline = "2x2", stages = 3',
-            "'stages' is for 'warpgroup'",
+            'pipeline = "2x2", clusters = 3',
+            "'clusters' is for 'warpgroup'",
         ),
-        ('pipeline = "2x2"', 'pipeline = "2x2", workgroups = 3', "'workgroups' goes with 'schedule'"),
         (
             'pipeline = "2x2"',
-            'pipeline = "2x2", phases = [0, 1]',
-            "'phases', 'phase_box', 'part_k' go together",
+            'pipeline = "2x2", schedule = { mode = "split_k" }',
+            "'workgroups' is needed where workgroups share tiles",
+        ),
+        (
+            'pipeline = "2x2"',
+            'pipeline = "2x2", schedule = { mode = "cluster_k", workgroups = 2 }',
+            "cluster_k is for the pipeline 'warpgroup'",
+        ),
+        (
+            'pipeline = "2x2"',
+            'pipeline = "2x2", phases = { of = [0], rows = 1, run = 1, residues = 1, lengths = [1] }',
+            "'phases' is for 'warpgroup'",
         ),
     ],
 )

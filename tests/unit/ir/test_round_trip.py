@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields, replace
 from io import StringIO
 from pathlib import Path
 
@@ -12,12 +13,15 @@ from xdsl.ir import Attribute
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
-from imbrex.ir import attrs
+from imbrex.config import tiles
+from imbrex.config import tuning as tunings
+from imbrex.ir import attrs, chosen
 from imbrex.ir.dialect import Source, context, load
 from imbrex.ir.entry import Entry
 from imbrex.ir.literal import Reference
 from imbrex.ir.printed import print_compact, print_module
 from imbrex.problem import Conv2d, Gemm
+from imbrex.view.conv.phase_box import PhaseBox, Phases
 
 LIT = Path(__file__).parents[2] / "lit"
 POSITIVE = [p for p in sorted(LIT.glob("*.mlir")) if "// -----" not in p.read_text()]
@@ -77,6 +81,24 @@ def tuples(items: st.SearchStrategy) -> st.SearchStrategy:
     return st.lists(items, max_size=5).map(tuple)
 
 
+number = st.integers(1, 2**20)
+counts = st.lists(number, min_size=1, max_size=5).map(tuple)
+SCHEDULES = (
+    "data_parallel", "split_k", "stream_k:7", "two_tile:3/wgm=4", "cluster_k:2",
+    "data_parallel/wgm=2/along=n/xcd=8", "two_tile_dp_first:5/wgm=3/runtime",
+)  # fmt: skip
+phases = st.builds(Phases, of=counts, box=st.builds(PhaseBox, number, number, number), lengths=counts).map(
+    lambda found: replace(found, of=tuple(x % found.box.count for x in found.of))
+)
+
+
+def tuning_of(kind: type[tunings.Tuning]) -> st.SearchStrategy:
+    """Any values of the fields that are checked one by one."""
+    words = {key: st.sampled_from(list(of.values())) for key, of in tunings.WORDS.items()}
+    words[tunings.INSTRUCTION] = st.sampled_from(["auto", "mfma_f32_16x16x4_f32"])
+    return st.builds(kind, **{f.name: words.get(f.name, number) for f in fields(kind)})
+
+
 ATTRIBUTES = {
     attrs.Int: small,
     attrs.Float: st.floats(allow_nan=False, allow_infinity=False),
@@ -89,11 +111,14 @@ ATTRIBUTES = {
     attrs.Padding: tuples(st.tuples(small, small)),
     attrs.Offset: st.one_of(small, tuples(small)),
     attrs.Layout: tuples(entry),
+    chosen.Tuned: st.sampled_from(list(tunings.KINDS.values())).flatmap(tuning_of),
+    chosen.Scheduled: st.sampled_from(SCHEDULES).map(tiles.parse),
+    chosen.Phased: phases,
 }
 
 
 def test_every_attribute_is_tried() -> None:
-    assert list(ATTRIBUTES) == attrs.ATTRIBUTES
+    assert list(ATTRIBUTES) == [*attrs.ATTRIBUTES, *chosen.CHOSEN]
 
 
 @pytest.mark.parametrize("kind", ATTRIBUTES, ids=lambda k: k.__name__)

@@ -26,12 +26,6 @@ class Tile:
         return rates_of(self.plan.machine).halo
 
     @property
-    def pixels(self) -> int:
-        """Pixels that a stage brings."""
-        t = self.plan.tuning
-        return t.images * t.loaded * t.width
-
-    @property
     def stored(self) -> int:
         """Bytes of the result's tile."""
         t = self.plan.tuning
@@ -47,14 +41,14 @@ class Tile:
         used = instruction_of(dtype, columns)
         issues = t.m_per_block // ROWS * -(-t.k_per_block // used.k)
         read = (ROWS + columns) * used.k * dtype.bytes / self.rates.shared_bytes
-        through = (self.pixels * t.channels * dtype.bytes + 2 * self.stored) / self.rates.shared_bytes
+        through = (t.loaded_pixels * t.channels * dtype.bytes + 2 * self.stored) / self.rates.shared_bytes
         slowed = self.rates.matrix + self.rates.power
         return max(issues * used.cycles[machine.chip] * slowed, issues * read + through)
 
     @property
     def loads(self) -> float:
         """Cycles of the pixels' way into shared memory."""
-        t, size, pixels = self.plan.tuning, self.plan.context.dtype.bytes, self.pixels
+        t, size, pixels = self.plan.tuning, self.plan.context.dtype.bytes, self.plan.tuning.loaded_pixels
         taken = pixels * t.channels * size / self.rates.received_bytes
         given = (
             pixels

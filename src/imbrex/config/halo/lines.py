@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Final, TypeAlias
+from typing import ClassVar, Final, TypeAlias
 
 from imbrex.chip import WARPGROUPS, GpuTarget
 from imbrex.config.context import GemmContext, round_up
@@ -129,11 +129,6 @@ class LinesPlan(WindowPlan[LinesTuning]):
         """32-bit registers of a consumer's thread that hold sums."""
         t = self.tuning
         return t.line * t.window_rows * t.n_per_block // WARPGROUP
-
-    @property
-    def attributes(self) -> dict[str, Any]:
-        """Attributes of the gridwise op."""
-        return self.attributes_with(halo=self.tuning.line, slots=self.tuning.window_rows)
 
 
 WindowTuning: TypeAlias = HaloTuning | LinesTuning

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from imbrex.chip import WARPGROUPS, GpuTarget
 from imbrex.config.context import GemmContext
@@ -53,6 +53,11 @@ class HaloTuning(OfConsumers):
     def m_per_block(self) -> int:
         """Pixels of a tile."""
         return self.images * self.rows * self.width
+
+    @property
+    def loaded_pixels(self) -> int:
+        """Pixels that a stage has room for."""
+        return self.images * self.loaded * self.width
 
     @property
     def k_per_block(self) -> int:
@@ -102,8 +107,7 @@ class HaloPlan(WindowPlan[HaloTuning]):
     @property
     def raster(self) -> int:
         """Pixels that a stage has room for: an atom more than a box brings, which garbage is read from."""
-        t = self.tuning
-        return t.images * t.loaded * t.width + ATOM_ROWS
+        return self.tuning.loaded_pixels + ATOM_ROWS
 
     @property
     def layout(self) -> SharedLayout:
@@ -117,9 +121,3 @@ class HaloPlan(WindowPlan[HaloTuning]):
     def accumulators(self) -> int:
         """32-bit registers of a consumer's thread that hold sums."""
         return self.tuning.consumer_rows * self.tuning.n_per_block // WARPGROUP
-
-    @property
-    def attributes(self) -> dict[str, Any]:
-        """Attributes of the gridwise op."""
-        t = self.tuning
-        return self.attributes_with(halo=t.images * t.loaded * t.width)

@@ -12,6 +12,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from imbrex.chip import WARPGROUPS, GpuTarget
 from imbrex.config.context import GemmContext
+from imbrex.config.warpgroup.attributes import attributes_of
 from imbrex.view.stage.shared_layout import SharedLayout
 from imbrex.view.stage.shared_tile import Major
 
@@ -113,30 +114,9 @@ class WindowPlan(ABC, Generic[T]):
     def registers(self) -> int:
         return self.accumulators
 
-    def attributes_with(self, **own: Any) -> dict[str, Any]:
-        """Attributes of the gridwise op, with those of the form."""
-        t, (a, b, c) = self.tuning, (self.context.b, self.context.a, self.context.c.exchanged)
-        return {
-            "block_size": t.block_size,
-            "m_per_block": t.m_per_block,
-            "n_per_block": t.n_per_block,
-            "k_per_block": t.k_per_block,
-            "matrix_a_source_vector_read_dim": 0,
-            "matrix_a_source_data_per_read": max(a.vector),
-            "matrix_a_dest_data_per_write_dim_m": max(a.vector),
-            "matrix_b_source_vector_read_dim": int(b.vector[1] > b.vector[0]),
-            "matrix_b_source_data_per_read": max(b.vector),
-            "matrix_b_dest_data_per_write_dim_n": max(b.vector),
-            "matrix_c_source_dest_vector_read_write_dim": 1 if c.vector[1] >= c.vector[0] else 0,
-            "matrix_c_dest_data_per_write": max(c.vector),
-            "pipeline": "warpgroup",
-            "stages": t.stages,
-            "consumers": t.consumers,
-            "cluster": [1, 1],
-            "pingpong": t.pingpong or None,
-            "group": 1,
-            **own,
-            "stationary": "b",
-            "diagonal": t.diagonal if t.diagonal > 1 else None,
-            "workgroups": self.workgroups,
-        }
+    @property
+    def attributes(self) -> dict[str, Any]:
+        """Attributes of the gridwise op."""
+        pixels, filters, stored = self.context.b, self.context.a, self.context.c.exchanged
+        along = int(filters.vector[1] > filters.vector[0])
+        return attributes_of(self.tuning, self.workgroups, (pixels, filters, stored), (0, along))

@@ -20,12 +20,12 @@ MATRIX_BYTES: Final = 512
 def step_cycles(plan: HaloWeightPlan) -> float:
     """Cycles of a stage, where all multiprocessors work."""
     t, size = plan.tuning, plan.context.dtype.bytes
-    row, pixels = t.channels * size, plan.loaded + t.k_per_block
-    arrived = plan.loaded * row + t.k_per_block * ROWS * size
+    row, pixels = t.channels * size, t.loaded_pixels + t.k_per_block
+    arrived = t.loaded_pixels * row + t.k_per_block * ROWS * size
     rates = rates_of(plan.machine)
     matrix, read = _by_warps(t, rates.weight) if t.by_warps else _by_warpgroups(plan)
     shared = (read + arrived) / rates.halo.shared_bytes
-    given = plan.loaded * max(row, LINE_BYTES / 2) + t.k_per_block * ROWS * size
+    given = t.loaded_pixels * max(row, LINE_BYTES / 2) + t.k_per_block * ROWS * size
     given /= rates.halo.l2_bytes / plan.machine.compute_units
     loads = max(given, _row_cycles(plan, pixels)) + rates.halo.latency / (t.stages - 1)
     return max(matrix, shared, loads) + rates.weight.step

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Final
 
 from imbrex.chip import WARPGROUPS, GpuTarget
 from imbrex.config.context import GemmContext
+from imbrex.config.warpgroup.attributes import attributes_of
 from imbrex.config.warpgroup.consumers import OfConsumers
 from imbrex.config.warpgroup.plan import PIECE_BYTES, ROWS
 from imbrex.view.mma.hopper import WARPGROUP
@@ -63,6 +64,11 @@ class HaloWeightTuning(OfConsumers):
     def k_per_block(self) -> int:
         """Pixels."""
         return self.images * self.rows * self.width
+
+    @property
+    def loaded_pixels(self) -> int:
+        """Pixels of the input that a stage's box brings."""
+        return self.images * self.loaded * self.width
 
     @property
     def own_columns(self) -> int:
@@ -134,17 +140,11 @@ class HaloWeightPlan:
     def grid_size(self) -> int:
         return self.workgroups
 
-    @property
-    def loaded(self) -> int:
-        """Pixels of the input that a stage's box brings."""
-        t = self.tuning
-        return t.images * t.loaded * t.width
-
     @cached_property
     def layout(self) -> SharedLayout:
         """Shared memory: of the output, and of the input with what is read behind it."""
         t, size = self.tuning, self.context.dtype.bytes
-        a, b = t.k_per_block * ROWS * size, (self.loaded + MOST_SPAN) * t.channels * size
+        a, b = t.k_per_block * ROWS * size, (t.loaded_pixels + MOST_SPAN) * t.channels * size
         piece = 0 if t.by_warps else min(PIECE_BYTES, ROWS * t.own_columns * SUM_BYTES)
         return SharedLayout(a, b, t.stages, t.consumers, piece)
 
@@ -172,26 +172,5 @@ class HaloWeightPlan:
     @property
     def attributes(self) -> dict[str, Any]:
         """Attributes of the gridwise op."""
-        t, (a, b, c) = self.tuning, (self.context.a, self.context.b, self.context.c)
-        return {
-            "block_size": t.block_size,
-            "m_per_block": t.m_per_block,
-            "n_per_block": t.n_per_block,
-            "k_per_block": t.k_per_block,
-            "matrix_a_source_vector_read_dim": 0 if self.in_planes else 1,
-            "matrix_a_source_data_per_read": max(a.vector),
-            "matrix_a_dest_data_per_write_dim_m": max(a.vector),
-            "matrix_b_source_vector_read_dim": 1,
-            "matrix_b_source_data_per_read": max(b.vector),
-            "matrix_b_dest_data_per_write_dim_n": max(b.vector),
-            "matrix_c_source_dest_vector_read_write_dim": 1 if c.vector[1] >= c.vector[0] else 0,
-            "matrix_c_dest_data_per_write": max(c.vector),
-            "pipeline": "warpgroup",
-            "stages": t.stages,
-            "consumers": t.consumers,
-            "cluster": [1, 1],
-            "group": 1,
-            "b_halo": self.loaded,
-            "diagonal": t.diagonal if t.by_warps else None,
-            "workgroups": self.workgroups,
-        }
+        c = self.context
+        return attributes_of(self.tuning, self.workgroups, (c.a, c.b, c.c), (0 if self.in_planes else 1, 1))

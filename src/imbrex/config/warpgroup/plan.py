@@ -20,6 +20,7 @@ from typing import Any, ClassVar, Final
 
 from imbrex.chip import VECTOR_BYTES, WARPGROUPS, GpuTarget
 from imbrex.config.context import SAMPLE, Access, GemmContext, round_up
+from imbrex.config.warpgroup.attributes import attributes_of
 from imbrex.config.warpgroup.consumers import OfConsumers
 from imbrex.dtype import DTYPES, DType
 from imbrex.view.mma import Instruction, instructions
@@ -188,29 +189,8 @@ class WarpgroupPlan:
     @property
     def attributes(self) -> dict[str, Any]:
         """Attributes of the gridwise op."""
-        t, (a, b, c) = self.tuning, (self.oriented.a, self.oriented.b, self.oriented.c)
-        along_n = c.vector[1] >= c.vector[0]
-        return {
-            "block_size": t.block_size,
-            "m_per_block": t.m_per_block,
-            "n_per_block": t.n_per_block,
-            "k_per_block": t.k_per_block,
-            "matrix_a_source_vector_read_dim": _read_dim(a),
-            "matrix_a_source_data_per_read": max(a.vector),
-            "matrix_a_dest_data_per_write_dim_m": max(a.vector),
-            "matrix_b_source_vector_read_dim": _read_dim(b),
-            "matrix_b_source_data_per_read": max(b.vector),
-            "matrix_b_dest_data_per_write_dim_n": max(b.vector),
-            "matrix_c_source_dest_vector_read_write_dim": 1 if along_n else 0,
-            "matrix_c_dest_data_per_write": max(c.vector),
-            "pipeline": "warpgroup",
-            "stages": t.stages,
-            "consumers": t.consumers,
-            "cluster": [t.cluster_m, t.cluster_n],
-            "pingpong": t.pingpong or None,
-            "group": t.group,
-            "workgroups": self.clusters,
-        }
+        a, b, c = self.oriented.a, self.oriented.b, self.oriented.c
+        return attributes_of(self.tuning, self.clusters, (a, b, c), (_read_dim(a), _read_dim(b)))
 
 
 def stage_tile(k: int, d: int, ks: int, ds: int, access: Access, dtype: DType) -> SharedTile:

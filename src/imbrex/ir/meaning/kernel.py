@@ -246,7 +246,7 @@ class KernelFunctions(InterpreterFunctions):
 def _gridwise(op: GridwiseOp, args: PythonValues) -> PythonValues:
     a, b, c = args
     kind = a.dtype.accumulator.numpy
-    product = multiplied(a.load().astype(kind), b.load().astype(kind), op.phased)
+    product = multiplied(a.load().astype(kind), b.load().astype(kind), op.phases)
     old = c.load() if op.beta is not None else product
     c.store(scaled(product, old, op.alpha, op.beta), add=op.adds_atomically)
     return ()

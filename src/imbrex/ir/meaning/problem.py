@@ -8,8 +8,8 @@ from typing import Any, Final
 import numpy as np
 from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues, impl, register_impls
 
+from imbrex.ir.chosen import Phased
 from imbrex.ir.meaning.memory import Array, View
-from imbrex.ir.ops.phases import Phased, phase_box_of
 from imbrex.ir.ops.problem import Conv2dBwdDataOp, Conv2dBwdWeightOp, Conv2dOp, ConvOp, DraftConvOp, GemmOp
 from imbrex.problem.layout import Role
 
@@ -68,17 +68,18 @@ class ProblemFunctions(InterpreterFunctions):
         return ()
 
 
-def multiplied(a: Array, b: Array, phased: Phased, batch: int = 0) -> Array:
+def multiplied(a: Array, b: Array, phased: Phased | None, batch: int = 0) -> Array:
     """The product of (k, m) and (k, n), or the columns of its phases, each the sum over some parts of K.
 
     batch: the number of a single product.
     """
-    if phased.phases is None or phased.part_k is None:
+    if phased is None:
         return a.swapaxes(-1, -2) @ b
-    box, columns, parts = phase_box_of(phased.phase_box), b.shape[-1], phased.phases.data
+    phases, columns = phased.data, b.shape[-1]
+    box, parts = phases.box, phases.of
     if a.ndim > 2:
         return np.stack([multiplied(*pair, phased, i) for i, pair in enumerate(zip(a, b, strict=True))])
-    length, taken = a.shape[0] // len(parts), phased.part_k.data[batch % len(phased.part_k.data)]
+    length, taken = a.shape[0] // len(parts), phases.lengths[batch % len(phases.lengths)]
     found, every = np.zeros((a.shape[1], columns * box.count), a.dtype), np.arange(columns, dtype=np.int64)
     for number, phase in enumerate(parts):
         part = slice(number * length, number * length + taken)

@@ -75,9 +75,10 @@ class Workgroup:
         """The tile's sums over the steps of a part; what overhangs is zero."""
         op, kind = self.op, self.a.dtype.accumulator.numpy
         batch, rows, columns = self._tile(part.output)
-        depth = slice(part.first * op.k_per_block.data, part.end * op.k_per_block.data)
+        step = op.tuning_.k_per_block
+        depth = slice(part.first * step, part.end * step)
         left, right = (_of_batch(v, batch).astype(kind)[depth] for v in (self.a, self.b))
-        return multiplied(_taken(left, rows), _taken(right, columns), op.phased, batch)
+        return multiplied(_taken(left, rows), _taken(right, columns), op.phases, batch)
 
     def _received(self, unit: int, shape: tuple[int, ...]) -> Array:
         """What others computed of the tile."""
@@ -113,7 +114,7 @@ class Workgroup:
         op = self.op
         map: Map = tiles(op.blocks_, op.grid_.g, op.cluster_, op.is_batch_first)
         (batch, row, column), _ = map.evaluate([unit, self.number % self._size])
-        m, n = op.m_per_block.data, op.n_per_block.data
+        m, n = op.tuning_.m_per_block, op.tuning_.n_per_block
         return int(batch), slice(row * m, (row + 1) * m), slice(column * n, (column + 1) * n)
 
 

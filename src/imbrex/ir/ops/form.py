@@ -23,6 +23,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import ParseError
 
 from imbrex.ir.attrs import Layout, Literal, Names
+from imbrex.ir.chosen import Tuned
 from imbrex.ir.literal import Node, fields
 from imbrex.ir.ops.read import Written, read_operands, read_types, resolve
 from imbrex.ir.ops.slot import SIZES, Slot, keys_of, slots_of
@@ -145,7 +146,7 @@ class MiopenOp(IRDLOperation):
                 given[key] = partial(self.write_value, printer, key, literal, compact)
         if not given:
             return
-        lists = any(isinstance(self.properties[key], Names | Layout) for key in given)
+        lists = any(isinstance(self.properties[key], Names | Layout | Tuned) for key in given)
         printer.print_string(" ")
         write_fields(printer, given, broken=lists or len(given) > ON_ONE_LINE)
 

@@ -8,6 +8,7 @@ Operands have rank 2, or 3 with a leading gemmG that all three share.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 from xdsl.dialects.builtin import IndexType, MemRefType
@@ -25,16 +26,18 @@ from xdsl.printer import Printer
 from xdsl.traits import NoTerminator
 
 from imbrex.config.algorithm.table import ALGORITHMS
-from imbrex.ir.attrs import Bool, Float, Int, Ints, Names, Padding, Sizes, Word
+from imbrex.config.tiles import DATA_PARALLEL, TileSchedule
+from imbrex.config.tuning import is_pipelined
+from imbrex.ir.attrs import Float, Int, Ints, Names, Padding, Sizes, Word
+from imbrex.ir.chosen import Phased, Scheduled, Tuned
 from imbrex.ir.ops.form import MiopenOp
-from imbrex.ir.ops.phases import Phased, columns_of_phases
-from imbrex.ir.ops.pipelines import expect_pipeline, expect_together, expect_widths, expect_word
+from imbrex.ir.ops.phases import columns_of_phases
+from imbrex.ir.ops.pipelines import expect_pipeline, expect_widths, expect_word
 from imbrex.ir.ops.problem import verify_matrices
 from imbrex.ir.shape import agree, shape_of
 from imbrex.ir.source import LocatedParser, OpSource, expect
 from imbrex.view.stage.lds import LDS_KINDS
-from imbrex.view.work.streamk import WORDS
-from imbrex.view.work.workgroup import ALONG, Along, Order
+from imbrex.view.work.workgroup import Order
 
 KERNELS: Final = (
     "v4r4",
@@ -63,19 +66,13 @@ def verify_product(operands: Sequence[SSAValue], phased: Phased | None = None) -
             message = f"gemmG is {shape[0]} here but {shapes[0][0]} in a"
             expect(agree(shape[0], shapes[0][0]), message, "type", i)
     (*_, ka, m), (*_, kb, n), (*_, mc, nc) = shapes
-    if phased is not None and phased.phases is not None and None not in (ka, n):
+    if phased is not None and None not in (ka, n):
         n = columns_of_phases(phased, int(ka or 1), int(n or 1))
     verify_matrices((ka, kb), (m, mc), (n, nc))
 
 
 class GridwiseOp(MiopenOp):
-    """What both forms of the gridwise product share.
-
-    phases, phase_box: K is equal parts, one after the other, and C has columns of several phases for each
-    column of B, as `view.conv.phase_box` orders them; part i is summed into the columns of phase
-    phases[i], see `view.conv.phase_tiles`.  part_k: of every part, batch after batch, in turns, has so
-    many elements; beyond them A is zero.
-    """
+    """What both forms of the gridwise product share.  phases: those that C has, see `view.conv.phase_box`."""
 
     a = operand_def(MemRefType)
     b = operand_def(MemRefType)
@@ -84,13 +81,7 @@ class GridwiseOp(MiopenOp):
     store_method = opt_prop_def(Word)
     alpha = opt_prop_def(Float)
     beta = opt_prop_def(Float)
-    phases = opt_prop_def(Ints)
-    phase_box = opt_prop_def(Ints)
-    part_k = opt_prop_def(Ints)
-
-    @property
-    def phased(self) -> Phased:
-        return Phased(self.phases, self.phase_box, self.part_k)
+    phases = opt_prop_def(Phased)
 
     def printed_keys(self, compact: bool) -> Sequence[str]:
         return ("kernel_algorithm", *(k for k in super().printed_keys(compact) if k != "kernel_algorithm"))
@@ -102,15 +93,14 @@ class GridwiseOp(MiopenOp):
     def verify_(self) -> None:
         expect_word(self.kernel_algorithm, KERNELS, "kernel_algorithm")
         expect_word(self.store_method, STORE_METHODS, "store_method")
-        expect_together(self, ("phases", "phase_box", "part_k"))
-        verify_product((self.a, self.b, self.c), self.phased)
+        verify_product((self.a, self.b, self.c), self.phases)
 
 
 @irdl_op_definition
 class GridwiseGemmOp(GridwiseOp):
     """The product before any tuning; the attributes of a convolution say where it came from.
 
-    tuning: the text of the one that its operands are laid out for, taken where no other is given.
+    tuning: the one that its operands are laid out for, taken where no other is given.
     parameters: the first draft's place for a tuning, which it leaves empty.
     diagonal: into so many blocks of rows and columns the filter may be cut, zeros off the diagonal.
     """
@@ -127,7 +117,7 @@ class GridwiseGemmOp(GridwiseOp):
     padding = opt_prop_def(Padding)
     parameters = opt_prop_def(Ints)
     diagonal = opt_prop_def(Int)
-    tuning = opt_prop_def(Word)
+    tuning = opt_prop_def(Tuned)
 
     def verify_(self) -> None:
         super().verify_()
@@ -151,12 +141,12 @@ class GridwiseGemmExOp(GridwiseOp):
     operand that is packed panel by panel. For the pipeline "xdlops" only: WAVE_KEYS and `interleave`, see
     `view.mma.wave`; lds_layout and matrix_*_lds_numbers, see `view.stage.lds`; lds_buffers, 1 or 2; copy,
     "staged" in registers or "direct" to LDS; matrix_*_copy_slice_lengths, _lane_dim and _lane_inner, see
-    `view.gemm.tile.Share`. For the pipeline "warpgroup" only: WARPGROUP_KEYS, pingpong, halo, slots,
-    b_halo, stationary and diagonal, see `imbrex.ir.ops.warpgroup`; rows and columns are m and n.
+    `view.gemm.tile.Share`. For the pipeline "warpgroup" only: tuning, which says how its warpgroups share the
+    work and what stays in shared memory; clusters, so many of which are launched where each computes whole
+    tiles, by default one for each; rows and columns are m and n.
 
-    schedule, workgroups: how workgroups share the output tiles, see `view.work.streamk`; one a workgroup
-    where they are left out.  wgm, along, xcds, wgm_is_runtime: the order of the tiles, see
-    `view.work.workgroup.Order`.
+    schedule: how workgroups share the output tiles, and the order in which they begin them; one a workgroup
+    in the order of their numbers where it is left out.
     """
 
     name = "miopen.gridwise_gemm_ex"
@@ -189,10 +179,6 @@ class GridwiseGemmExOp(GridwiseOp):
     pipeline = opt_prop_def(Word)
     k_inner = opt_prop_def(Int)
     stationary = opt_prop_def(Word)
-    halo = opt_prop_def(Int)
-    slots = opt_prop_def(Int)
-    b_halo = opt_prop_def(Int)
-    diagonal = opt_prop_def(Int)
     matrix_a_copy_slice_lengths = opt_prop_def(Ints)
     matrix_b_copy_slice_lengths = opt_prop_def(Ints)
     matrix_a_copy_lane_dim = opt_prop_def(Int)
@@ -204,35 +190,23 @@ class GridwiseGemmExOp(GridwiseOp):
     matrix_b_lds_numbers = opt_prop_def(Ints)
     lds_buffers = opt_prop_def(Int)
     copy = opt_prop_def(Word)
-    stages = opt_prop_def(Int)
-    consumers = opt_prop_def(Int)
-    cluster = opt_prop_def(Ints)
-    pingpong = opt_prop_def(Bool)
-    group = opt_prop_def(Int)
-    schedule = opt_prop_def(Word)
-    workgroups = opt_prop_def(Int)
-    wgm = opt_prop_def(Int)
-    along = opt_prop_def(Word)
-    xcds = opt_prop_def(Int)
-    wgm_is_runtime = opt_prop_def(Bool)
+    tuning = opt_prop_def(Tuned)
+    clusters = opt_prop_def(Int)
+    schedule = opt_prop_def(Scheduled)
 
     @property
-    def order_(self) -> Order:
-        group, xcds = (x.data if x is not None else 1 for x in (self.wgm, self.xcds))
-        along: Along = "n" if self.along is not None and self.along.data == "n" else "m"
-        return Order(group, along, xcds, self.wgm_is_runtime is not None and self.wgm_is_runtime.data)
+    def schedule_(self) -> TileSchedule:
+        """Schedule of its tiles, with an order."""
+        found = DATA_PARALLEL if self.schedule is None else self.schedule.data
+        return replace(found, order=found.order or Order())
 
     def verify_(self) -> None:
         super().verify_()
         expect_pipeline(self, self.pipeline)
         expect_widths(self)
-        is_shared = self.schedule is not None or "stages" in self.properties or self.workgroups is None
-        expect(is_shared, "'workgroups' goes with 'schedule', which is left out", "workgroups")
         expect_word(self.stationary, ("a", "b"), "stationary")
         expect_word(self.lds_layout, LDS_KINDS, "lds_layout")
         expect_word(self.copy, COPY_KINDS, "copy")
-        expect_word(self.schedule, WORDS, "schedule")
-        expect_word(self.along, ALONG, "along")
         for key, value in self.properties.items():
             if isinstance(value, Int) and not key.endswith("_dim"):
                 expect(value.data > 0, f"'{key}' is positive, got {value.data}", key)
@@ -243,9 +217,21 @@ class GridwiseGemmExOp(GridwiseOp):
             if key.endswith("_lengths") and isinstance(lengths, Ints):
                 said = f"'{key}' takes two positive lengths, along k first; got {list(lengths.data)}"
                 expect(len(lengths.data) == 2 and min(lengths.data) > 0, said, key)
-        if self.cluster is not None:
-            said = f"'cluster' takes two positive numbers, of rows first; got {list(self.cluster.data)}"
-            expect(len(self.cluster.data) == 2 and min(self.cluster.data) > 0, said, "cluster")
+        self._verify_tuning()
+
+    def _verify_tuning(self) -> None:
+        """Numbers that stand beside a tuning are its own."""
+        if self.tuning is None:
+            return
+        tuning = self.tuning.data
+        message = f"warpgroups have no {tuning.kind} tuning"
+        expect(is_pipelined(tuning), message, "tuning", "kind")
+        for key in ("block_size", "m_per_block", "n_per_block", "k_per_block"):
+            wanted, given = getattr(tuning, key), self.properties[key]
+            assert isinstance(given, Int)
+            expect(given.data == wanted, f"'{key}' is {given.data}, and {wanted} by its tuning", key)
+        given = self.schedule is None or not self.schedule.data.is_shared or self.clusters is None
+        expect(given, "'clusters' are those of 'schedule', which is given", "clusters")
 
 
 @irdl_op_definition

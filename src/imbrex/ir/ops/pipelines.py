@@ -28,30 +28,24 @@ THREAD_KEYS: Final = (
 """How work items share a product, in the pipelines that have none of their own keys."""
 WAVE_KEYS: Final = ("m_per_wave", "n_per_wave", "kpack", "instruction")
 """How waves share a product, in the pipeline "xdlops"."""
-WARPGROUP_KEYS: Final = ("stages", "consumers", "cluster", "group")
-"""How warpgroups share a product, in the pipeline "warpgroup"."""
-OWN_KEYS: Final = {"xdlops": WAVE_KEYS, "warpgroup": WARPGROUP_KEYS}
+OWN_KEYS: Final = {"xdlops": WAVE_KEYS, "warpgroup": ("tuning",)}
 """Keys that a pipeline needs; THREAD_KEYS of the others."""
 
-_ORDER: Final = ("wgm", "along", "xcds", "wgm_is_runtime")
 _CLUSTERS: Final = ("matrix_a_copy_cluster_lengths", "matrix_b_copy_cluster_lengths")
 _NUMBERS: Final = ("matrix_a_lds_numbers", "matrix_b_lds_numbers")
 _LANES: Final = ("matrix_a_copy_lane_dim", "matrix_b_copy_lane_dim")
 _SLICES: Final = tuple(f"matrix_{x}_copy_{key}" for x in "ab" for key in ("slice_lengths", "lane_inner"))
-_BY_ITEMS: Final = {*THREAD_KEYS, *_CLUSTERS, *_NUMBERS, *_LANES, *_ORDER}
+_BY_ITEMS: Final = {*THREAD_KEYS, *_CLUSTERS, *_NUMBERS, *_LANES}
 READ_BY: Final = {
     "naive": _BY_ITEMS,
     "2x2": _BY_ITEMS,
     "ahead": _BY_ITEMS,
-    "cpu": {*THREAD_KEYS, "k_inner", "stationary", *_ORDER},
+    "cpu": {*THREAD_KEYS, "k_inner", "stationary"},
     "xdlops": {
         *(*WAVE_KEYS, "interleave", "lds_layout", "lds_buffers", "copy"),
-        *(*_CLUSTERS, *_SLICES, *_LANES, *_NUMBERS, *_ORDER),
+        *(*_CLUSTERS, *_SLICES, *_LANES, *_NUMBERS),
     },
-    "warpgroup": {
-        *(*WARPGROUP_KEYS, "pingpong", "halo", "slots", "b_halo", "stationary", "diagonal"),
-        *("phases", "phase_box", "part_k"),
-    },
+    "warpgroup": {"tuning", "clusters", "phases"},
 }
 """Keys that some pipelines read, by pipeline; all others are everybody's."""
 _SOMEBODYS: Final = frozenset(key for keys in READ_BY.values() for key in keys)
@@ -73,13 +67,6 @@ def expect_pipeline(op: MiopenOp, pipeline: Word | None) -> None:
         readers = [f"'{other}'" for other in PIPELINES if key in READ_BY[other]]
         is_read = key not in _SOMEBODYS or key in READ_BY[name]
         expect(is_read, f"'{key}' is for {', '.join(readers)}; the pipeline '{name}' does not read it", key)
-
-
-def expect_together(op: MiopenOp, keys: tuple[str, ...]) -> None:
-    """All of some keys are given, or none."""
-    given = [key for key in keys if key in op.properties]
-    message = f"{', '.join(map(repr, keys))} go together; only {', '.join(map(repr, given))} is given"
-    expect(len(given) in (0, len(keys)), message, given[0] if given else keys[0])
 
 
 def expect_widths(op: MiopenOp) -> None:

@@ -21,6 +21,7 @@ from xdsl.parser import Parser
 
 from imbrex.diagnostic import Diagnostic
 from imbrex.ir.attrs import Bool, Float, Int, Ints, Names, Padding, Word
+from imbrex.ir.chosen import Tuned
 from imbrex.ir.element import BY_MLIR_NAME
 from imbrex.ir.literal import suggest
 from imbrex.ir.ops.form import MiopenOp
@@ -49,6 +50,7 @@ class ConvOp(MiopenOp):
     channel_vectors: of depthwise ones, lanes multiply, each neighbouring groups.
     merged_groups: so many groups are computed as one, with zeros between; see `merge-groups`.
     halo: pixels come into shared memory once for all taps of a window, of so many groups as one; see `halo`.
+    tuning: of a halo, where it is chosen before its product exists.
     whole_images: positions of an image are counted up to a multiple of so many; see `whole-images`.
     """
 
@@ -71,6 +73,7 @@ class ConvOp(MiopenOp):
     whole_images = opt_prop_def(Int)
     channel_vectors = opt_prop_def(Bool)
     halo = opt_prop_def(Int)
+    tuning = opt_prop_def(Tuned)
 
     @property
     def layouts(self) -> dict[str, tuple[str, ...]]:
@@ -110,6 +113,8 @@ class ConvOp(MiopenOp):
         verify_elements([self.filter, self.input, self.output], self.WRITES)
         self._verify_sizes()
         self._verify_groups()
+        message = "'tuning' is of a 'halo'; products get theirs when they exist"
+        expect(self.tuning is None or self.halo is not None, message, "tuning")
 
     def _verify_groups(self) -> None:
         if self.merged_groups is None:

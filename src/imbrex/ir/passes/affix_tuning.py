@@ -8,7 +8,7 @@ operands, and so does a tuning for matrix instructions that wants its wide store
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Final, get_args
 
 from xdsl.context import Context
@@ -43,11 +43,9 @@ from imbrex.ir.rewrite import Run, blaming, properties, require_static, rewrite_
 from imbrex.ir.shape import memref_type, shape_of
 from imbrex.ir.source import InvalidOp
 from imbrex.view.gemm.product import GemmView
-from imbrex.view.work.streamk import WORDS
-from imbrex.view.work.workgroup import Order
 
 FAMILIES: Final = get_args(choose.Family)
-SHARED: Final = ("kernel_algorithm", "store_method", "alpha", "beta", "phases", "phase_box", "part_k")
+SHARED: Final = ("kernel_algorithm", "store_method", "alpha", "beta", "phases")
 
 
 @dataclass(frozen=True)
@@ -98,7 +96,7 @@ def choices(
     for op in products_of(module):
         with blaming(op):
             context = gemm_context(op)
-            own = tuning.parse(op.tuning.data) if given is None and op.tuning else given
+            own = op.tuning.data if given is None and op.tuning else given
             wanted: Any = family or _family_of(op, context, machine)
             found.append(tuned_product.chosen(context, machine, wanted, own, schedule))
     return tuple(found)
@@ -139,11 +137,9 @@ def gemm_context(op: GridwiseGemmOp) -> GemmContext:
         named_map(v, [f"gemm{n.upper()}" for n in f"g{names}"])
         for v, names in ((op.a, "km"), (op.b, "kn"), (op.c, "mn"))
     ]
-    view = GemmView(*maps, phases=phase_box_of(op.phase_box).count)
+    view = GemmView(*maps, phases=phase_box_of(op.phases).count)
     found = context_of(view, dtype_of(memref_type(op.a).get_element_type()))
-    if op.phases is None or op.part_k is None:
-        return found
-    return found.of_phases(op.phases.data, op.part_k.data)
+    return found if op.phases is None else found.of_phases(op.phases.data.of, op.phases.data.lengths)
 
 
 def affix(
@@ -174,31 +170,12 @@ def affix(
         case _:
             assert isinstance(machine, GpuTarget), machine
             given = chosen.plan(context, machine).attributes
-    given = {**given, **schedule_attributes(schedule, _workgroups(schedule, chosen, machine))}
+    own = tuned_product.resolved(chosen, schedule, machine)
+    if own.is_shared:
+        given = {**given, "clusters": None}
+    if own != DATA_PARALLEL:
+        given = {**given, "schedule": own}
     run.add(GridwiseGemmExOp.build(operands=operands, properties=kept | properties(given)))
-
-
-def _workgroups(schedule: TileSchedule, chosen: Tuning, machine: Target) -> int | None:
-    """How many share tiles: clusters, where they are what computes units."""
-    if isinstance(chosen, WarpgroupTuning) and isinstance(machine, GpuTarget):
-        return schedule.workgroups or machine.clusters_at_a_time(chosen.cluster)
-    return schedule.on(machine).workgroups
-
-
-def schedule_attributes(schedule: TileSchedule, workgroups: int | None) -> Mapping[str, Any]:
-    """A schedule of tiles in the words of gridwise_gemm_ex, which are left out where they say nothing new."""
-    shared = {"schedule": schedule.mode, "workgroups": workgroups} if schedule.is_shared else {}
-    order, plain = asdict(schedule.order or Order()), asdict(Order())
-    words = {"group": "wgm", "along": "along", "xcds": "xcds", "is_runtime": "wgm_is_runtime"}
-    return {**shared, **{words[key]: value for key, value in order.items() if value != plain[key]}}
-
-
-def schedule_of(op: GridwiseGemmExOp) -> TileSchedule:
-    """The schedule of a product's tiles."""
-    order = None if op.order_.is_plain else op.order_
-    if op.schedule is None or op.workgroups is None:
-        return TileSchedule("data_parallel", None, order)
-    return TileSchedule(next(m for m in WORDS if m == op.schedule.data), op.workgroups.data, order)
 
 
 def cpu_attributes(chosen: CpuTuning, context: GemmContext) -> Mapping[str, Any]:

@@ -23,6 +23,7 @@ from xdsl.passes import ModulePass
 from imbrex.chip import VECTOR_BYTES
 from imbrex.config.algorithm.phases import are_apart
 from imbrex.config.algorithm.table import ALGORITHMS
+from imbrex.config.tuning import Tuning
 from imbrex.index.map import Map
 from imbrex.index.query import is_injective
 from imbrex.ir.attrs import Bool, Names, Sizes
@@ -31,12 +32,12 @@ from imbrex.ir.convolution import ROLES, convolution_of, task_of
 from imbrex.ir.element import element_bytes
 from imbrex.ir.ops.grid import GridwiseGemmOp
 from imbrex.ir.ops.problem import Conv2dBwdDataOp, Conv2dBwdWeightOp, ConvOp, GemmOp
-from imbrex.ir.passes import data_tiling
-from imbrex.ir.passes.interleave import Phases
+from imbrex.ir.passes import data_tiling, interleave
 from imbrex.ir.rewrite import Run, properties, require_static, rewrite_each
 from imbrex.ir.shape import element_of, shape_of
 from imbrex.ir.source import InvalidOp
 from imbrex.view.conv import implicit_gemm
+from imbrex.view.conv.phase_box import Phases
 from imbrex.view.conv.phase_rows import leaves_rows
 from imbrex.view.conv.phase_tiles import PhaseTile, phase_tiles
 from imbrex.view.gemm import product
@@ -106,7 +107,7 @@ def _backward_data(
         return
     views = implicit_gemm.backward_data_v4r1(shape, asked.taps_first, asked.channel_multiple)
     if asked.phases_apart and are_apart(task_of(op)):
-        apart = Phases(op, shape, run)
+        apart = interleave.Phases(op, shape, run)
         for view, array in zip(views, apart.arrays, strict=True):
             dense = replace(view, c=Map(view.c.layers[:-1]))
             gridwise(op, run, dense, roles, "backward_data_v4r1", copies={"input": array})
@@ -141,7 +142,7 @@ def gridwise(
     roles: Sequence[str],
     algorithm: str,
     store_method: str | None = None,
-    tuning: str | None = None,
+    tuning: Tuning | None = None,
     copies: Mapping[str, SSAValue] | None = None,
     diagonal: int | None = None,
     tile: PhaseTile | None = None,
@@ -160,6 +161,5 @@ def gridwise(
     described |= {"dilations": op.dilations, "strides": op.strides, "padding": op.padding}
     described |= {"store_method": store_method, "tuning": tuning, "diagonal": diagonal}
     if tile is not None:
-        described |= {"phases": tile.phases, "phase_box": (tile.box.rows, tile.box.run, tile.box.residues)}
-        described["part_k"] = tile.lengths
+        described["phases"] = Phases(tile.phases, tile.box, tile.lengths)
     run.add(GridwiseGemmOp.build(operands=operands, properties=properties(described)))

@@ -16,7 +16,6 @@ from collections.abc import Mapping, Sequence
 
 from xdsl.ir import Attribute, SSAValue
 
-from imbrex.config.tuning import text
 from imbrex.config.xdlops.data_tiled import data_tiled_tuning
 from imbrex.diagnostic import Diagnostic
 from imbrex.ir.element import accumulator_type, element_bytes
@@ -53,7 +52,7 @@ def product(op: GemmOp, name: str, view: GemmView, run: Run) -> None:
         pack(array, packed[operand], tiled.placed(operand), items, operand, run)
     maps = {"a": tiled.gemm.a, "b": tiled.gemm.b, "c": tiled.gemm.c}
     operands = [run.view(packed[o], maps[o].layers, f"packed_{o}", i) for i, o in enumerate(elements)]
-    tuning = text(data_tiled_tuning(tiled.kernel))
+    tuning = data_tiled_tuning(tiled.kernel)
     run.add(GridwiseGemmOp.build(operands=operands, properties=properties({"tuning": tuning})))
     scale = {key: p for key, p in (("alpha", op.alpha), ("beta", op.beta)) if p is not None}
     _unpack(tiled, packed["c"], op.c, scale, run)

@@ -115,16 +115,16 @@ class Sharing:
     @staticmethod
     def of(op: GridwiseGemmExOp, grid: Grid, before: Run) -> Sharing:
         """`before` stands outside of the launch."""
-        order = op.order_
+        schedule = op.schedule_
+        order = schedule.order or Order()
         given = _flags(before, 1, "wgm") if order.is_runtime else None
-        if op.schedule is None:
+        if not schedule.is_shared:
             return Sharing(grid, None, order, given)
-        if op.workgroups is None:
-            raise InvalidOp(op, "'workgroups' is needed where 'schedule' is given")
-        if op.schedule.data not in MODES:
-            raise InvalidOp(op, f"{op.schedule.data} is for the pipeline 'warpgroup'", "schedule")
-        mode = next(m for m in MODES if m == op.schedule.data)
-        plan = Plan(Tiles(grid.workgroups, 1, grid.k_steps), op.workgroups.data, mode)
+        if schedule.workgroups is None:
+            raise InvalidOp(op, "'workgroups' is needed where workgroups share tiles", "schedule")
+        if schedule.mode not in MODES:
+            raise InvalidOp(op, f"{schedule.mode} is for the pipeline 'warpgroup'", "schedule", "mode")
+        plan = Plan(Tiles(grid.workgroups, 1, grid.k_steps), schedule.workgroups, schedule.mode)
         return Sharing(grid, plan, order, given)
 
     @property

@@ -2,10 +2,10 @@
 
     miopen.conv2d(%filter, %input, %output) { halo = 1, ... }
     ->  views of the arrays, of the result as a raster whose overhang does not exist
-        miopen.gridwise_gemm(%a, %b, %c) { tuning = "v1:halo:..." }
+        miopen.gridwise_gemm(%a, %b, %c) { tuning = { kind = "halo", .. } }
 
-Of stride 1, forward and backward data.  The raster is what the tuning wants, so that the product names it:
-the one that the option `config` spells, or the fastest by the model.
+Of stride 1, forward and backward data.  The raster is what the tuning wants, so that the product has it, too:
+the convolution's own `tuning`, or the fastest by the model.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from imbrex.config import tuning
 from imbrex.config.algorithm.windows import windows_of
 from imbrex.config.halo.lines import WindowTuning
 from imbrex.config.halo.space import diagonal_of
-from imbrex.diagnostic import Diagnostic
 from imbrex.ir.convolution import ROLES, task_of
 from imbrex.ir.ops.grid import GridwiseGemmOp
 from imbrex.ir.ops.problem import Conv2dBwdWeightOp, ConvOp
@@ -41,15 +40,13 @@ class Halo(ModulePass):
 
     name = "halo"
 
-    config: str = ""
-
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         asking = [o for o in op.walk() if isinstance(o, ConvOp) and o.halo is not None]
-        rewrite_each(asking, lambda problem, run: _product(problem, self.config, run))
+        rewrite_each(asking, _product)
 
 
-def _product(op: ConvOp, config: str, run: Run) -> None:
-    given = tuning.parse(config) if config else None
+def _product(op: ConvOp, run: Run) -> None:
+    given = None if op.tuning is None else op.tuning.data
     if isinstance(op, Conv2dBwdWeightOp):
         halo_weight.products(op, given, run)
         return
@@ -57,7 +54,8 @@ def _product(op: ConvOp, config: str, run: Run) -> None:
     if isinstance(windows, str):
         raise InvalidOp(op, f"windows do not come into shared memory once: {windows}")
     if given is not None and not isinstance(given, WindowTuning):
-        raise Diagnostic(f"'halo' takes tunings of its own kind, got {config}")
+        message = f"'halo' takes tunings of its own kind, got {tuning.with_article(given.kind)} tuning"
+        raise InvalidOp(op, message, "tuning")
     chosen = given or windows.best()
     if isinstance(chosen, str):
         raise InvalidOp(op, f"windows do not come into shared memory once: {chosen}")
@@ -67,8 +65,8 @@ def _product(op: ConvOp, config: str, run: Run) -> None:
     is_forward = windows.direction == "forward"
     roles, algorithm = (ROLES, "v4r4") if is_forward else (BACKWARD, "backward_data_v4r1")
     blocks = diagonal_of(windows.whole, windows.dtype)
-    made, text = windows.view(chosen), tuning.text(chosen)
-    gridwise(op, run, made, roles, algorithm, tuning=text, diagonal=blocks if blocks > 1 else None)
+    view = windows.view(chosen)
+    gridwise(op, run, view, roles, algorithm, tuning=chosen, diagonal=blocks if blocks > 1 else None)
 
 
 def expect_diagonal(op: GridwiseGemmOp, chosen: WindowTuning) -> None:

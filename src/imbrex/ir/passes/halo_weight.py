@@ -3,7 +3,7 @@
     miopen.conv2d_bwd_weight(%filter, %input, %output) { halo = 1, ... }
     ->  %shares = workspace
         views of input and output as rasters, of %shares as all shares' filters
-        miopen.gridwise_gemm(%a, %b, %c) { tuning = "v1:halo_weight:..." }
+        miopen.gridwise_gemm(%a, %b, %c) { tuning = { kind = "halo_weight", .. } }
         launch: %filter = the shares, added up
 
 Of groups that were merged the blocks on the diagonal alone are stored.  Sums of f32 are added up in their
@@ -18,7 +18,6 @@ from imbrex.config import tuning
 from imbrex.config.algorithm.windows import weights_of
 from imbrex.config.halo_weight.plan import HaloWeightTuning
 from imbrex.config.tuning import Tuning
-from imbrex.diagnostic import Diagnostic
 from imbrex.ir.chain import map_of
 from imbrex.ir.convolution import task_of
 from imbrex.ir.element import accumulator_type
@@ -43,7 +42,9 @@ def products(op: ConvOp, given: Tuning | None, run: Run) -> None:
     if isinstance(windows, str):
         raise InvalidOp(op, f"windows do not come into shared memory once: {windows}")
     if given is not None and not isinstance(given, HaloWeightTuning):
-        raise Diagnostic(f"'halo' of backward weight takes tunings of its own kind, got {tuning.text(given)}")
+        got = tuning.with_article(given.kind)
+        message = f"'halo' of backward weight takes tunings of its own kind, got {got} tuning"
+        raise InvalidOp(op, message, "tuning")
     chosen = given or windows.best()
     if isinstance(chosen, str):
         raise InvalidOp(op, f"windows do not come into shared memory once: {chosen}")
@@ -54,7 +55,7 @@ def products(op: ConvOp, given: Tuning | None, run: Run) -> None:
     total = ShareSum(chosen.shares, map.lower if map else windows.conv.filter)
     shares = workspace("shares", accumulator_type(element_of(op.input)), total.stored, run)
     whole = GemmView(view.a, view.b, total.shared(view.c, map.layers if map else ()))
-    text, copies = tuning.text(chosen), {"filter": shares}
-    gridwise(op, run, whole, ROLES, "backward_weight_v4r4", tuning=text, copies=copies)
+    copies = {"filter": shares}
+    gridwise(op, run, whole, ROLES, "backward_weight_v4r4", tuning=chosen, copies=copies)
     source = run.view(shares, total.read.layers, "shares")
     add_shares(total.total, source, run.view(base, total.written.layers, "filter", 0), run)

@@ -9,8 +9,7 @@ Input and output stay where they are.  In backward weight the filter's gradient 
 which only the blocks on the diagonal exist.  Where the merged arrays that are read do not have their channels
 last, the convolution asks for copies of them, in backward weight of the input alone where the output's planes
 are whole pieces of 16 bytes; see `channels_last`.  A halo asks for none where it reads the planes: where
-`in_place` says so; without it by the tuning that the option `config` spells, or where that is faster by the
-model.
+`in_place` says so; without it by its own tuning, or where that is faster by the model.
 """
 
 from __future__ import annotations
@@ -22,7 +21,6 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 
-from imbrex.config import tuning
 from imbrex.config.algorithm.groups import copies_of
 from imbrex.ir.attrs import Bool, Names
 from imbrex.ir.convolution import ROLES, convolution_of, task_of
@@ -44,16 +42,15 @@ class MergeGroups(ModulePass):
 
     name = "merge-groups"
 
-    config: str = ""
     in_place: bool | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        given = tuning.parse(self.config) if self.config else None
         asking = [o for o in op.walk() if isinstance(o, ConvOp) and o.merged_groups is not None]
-        rewrite_each(asking, lambda problem, run: _merge(problem, given, self.in_place, run))
+        rewrite_each(asking, lambda problem, run: _merge(problem, self.in_place, run))
 
 
-def _merge(op: ConvOp, given: tuning.Tuning | None, in_place: bool | None, run: Run) -> None:
+def _merge(op: ConvOp, in_place: bool | None, run: Run) -> None:
+    given = None if op.tuning is None else op.tuning.data
     shape, count = convolution_of(op), number(op, "merged_groups")
     arrays = dict(zip(ROLES, (shape.filter, shape.input, shape.output), strict=True))
     properties: dict[str, Attribute] = {k: p for k, p in op.properties.items() if k != "merged_groups"}

@@ -18,7 +18,7 @@ from typing import Final
 from imbrex.index.map import Dim, Map, layer_over
 from imbrex.index.rule import Merge, Unmerge
 
-__all__ = ["ONE_PHASE", "PhaseBox"]
+__all__ = ["ONE_PHASE", "PhaseBox", "Phases"]
 
 
 @dataclass(frozen=True)
@@ -46,3 +46,16 @@ class PhaseBox:
 
 ONE_PHASE: Final = PhaseBox()
 """Every column is stored where it is."""
+
+
+@dataclass(frozen=True)
+class Phases:
+    """A product that has the columns of several phases for each column of B.
+
+    K is equal parts, one after the other; part i is summed into the columns of phase `of[i]`.  lengths: of
+    every part, batch after batch, in turns, has so many elements; beyond them A is zero.
+    """
+
+    of: tuple[int, ...]
+    box: PhaseBox
+    lengths: tuple[int, ...]

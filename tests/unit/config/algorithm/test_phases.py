@@ -62,8 +62,8 @@ def test_channels_that_are_few_have_a_step_of_their_own(groups: int, k: int) -> 
         assert algorithm_of(replace(wanted, algorithm=algorithm)) is not None
     *_, last = levels(request("shared_phases_last", **WINDOW, groups=groups, k=k))
     (product,) = (op for op in last.module.walk() if isinstance(op, WarpgroupGemmOp))
-    assert product.part_k is not None
-    assert all(length % product.k_per_block.data == 0 for length in product.part_k.data)
+    assert product.phases is not None
+    assert all(length % product.tuning_.k_per_block == 0 for length in product.phases.data.lengths)
 
 
 @pytest.mark.parametrize(

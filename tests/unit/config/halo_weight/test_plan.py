@@ -51,8 +51,12 @@ def test_text_and_json() -> None:
 def test_what_follows() -> None:
     found = plan()
     assert (found.units, found.workgroups, found.k_iterations, found.accumulators) == (132, 132, 55, 96)
-    assert found.layout.a_bytes == 240 * 128 and found.loaded == 360 and found.layout.b_bytes >= 368 * 128
-    assert found.attributes["b_halo"] == 360 and found.attributes["n_per_block"] == 576
+    assert (
+        found.layout.a_bytes == 240 * 128
+        and found.tuning.loaded_pixels == 360
+        and found.layout.b_bytes >= 368 * 128
+    )
+    assert found.attributes["tuning"] == found.tuning and found.attributes["n_per_block"] == 576
     assert legal.check(found.tuning, found.context, HOPPER) == ()
 
 

@@ -14,7 +14,6 @@ import pytest
 from imbrex.build.shared import build_shared
 from imbrex.chip import GPU_TARGETS
 from imbrex.config import tuning
-from imbrex.ir.ops.phases import phase_box_of
 from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
 from imbrex.pipeline import Request, levels, lower
 from imbrex.problem import Conv2d
@@ -111,7 +110,7 @@ def staged(case: str, first: int, damage: tuple[str, str] = ("", "")) -> tuple[A
     columns = int(re.findall(r"piece_columns = (\d+)", struct)[0])
     out = np.zeros((64, columns), np.uint32)
     library.run(out.ctypes.data_as(ctypes.c_void_p))
-    return out, phase_box_of(op.phase_box), sorted(set(op.phases.data)), op.n_per_block.data
+    return out, op.phases.data.box, sorted(set(op.phases.data.of)), op.tuning_.n_per_block
 
 
 def expected(box: PhaseBox, summed: list[int], own: int, first: int, columns: int) -> Any:
