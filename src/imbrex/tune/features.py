@@ -21,12 +21,14 @@ from numpy.typing import NDArray
 from imbrex.config.configuration import Configuration, TunedProduct
 from imbrex.config.tuning import Tuning
 
-__all__ = ["Floats", "Ranked", "family_of", "features"]
+__all__ = ["Floats", "Ranked", "family_of", "features", "log_cycles"]
 
 Floats: TypeAlias = NDArray[np.float64]
 
 SMALLEST_SPREAD = 1e-9
 """Standard deviation under which a column is taken to be constant."""
+FEWEST, MOST = 1e-9, 1e30
+"""Cycles that are taken for none and for infinitely many."""
 TILE_FIELDS = ("m_per_thread", "n_per_thread", "rows", "lines", "width", "n_per_block", "m_per_block")
 
 
@@ -56,6 +58,11 @@ def features(candidates: Sequence[Ranked]) -> Floats:
     return table[:, kept] / spread[kept]
 
 
+def log_cycles(candidate: Ranked) -> float:
+    """The logarithm of the model's cycles; of those that it does not know, one that is finite."""
+    return log(min(max(candidate.cycles, FEWEST), MOST))
+
+
 def family_of(configuration: Configuration) -> str:
     """The algorithm, and each product's kind and tile: a work item's on a CPU, the workgroup's elsewhere."""
     parts = dict.fromkeys(_tile(product.tuning) for product in configuration.products)
@@ -81,7 +88,7 @@ def _is_word(name: str) -> bool:
 
 def _described(candidate: Ranked) -> Iterator[tuple[str, float]]:
     configuration = candidate.configuration
-    yield "cycles", log(max(candidate.cycles, 1e-300))
+    yield "cycles", log_cycles(candidate)
     yield f"algorithm={configuration.algorithm}", 1.0
     yield "taps=first", float(configuration.taps_first)
     yield "place=own", float(configuration.in_place)

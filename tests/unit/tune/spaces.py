@@ -27,10 +27,13 @@ class Point:
 
 
 def lawful_space(count: int, spread: float, seed: int, explained: float = 0.75) -> tuple[list[Point], Floats]:
-    """Candidates, and their times.  log t = log cycles + spread * (what the numbers explain, and noise)."""
+    """Candidates in the model's order, and their times.
+
+    log t = log cycles + spread * (what the numbers explain, and noise)
+    """
     rng = np.random.default_rng(seed)
     chosen = [GRID[i] for i in rng.choice(len(GRID), count, replace=False)]
-    log_cycles = rng.gamma(2, 0.354, count)
+    log_cycles = np.sort(rng.gamma(2, 0.354, count))
     numbers = np.log2(np.array(chosen, dtype=np.float64))
     numbers = (numbers - numbers.mean(0)) / numbers.std(0)
     pairs = np.array([numbers[:, i] * numbers[:, j] for i in range(5) for j in range(i + 1)]).T

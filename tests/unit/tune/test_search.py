@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from math import inf
 
 import numpy as np
 import pytest
@@ -32,9 +33,13 @@ def test_the_first_is_the_models_pick_and_seeds_follow() -> None:
     assert search.propose(4)[:3] == [BY_MODEL[0], BY_MODEL[200], BY_MODEL[100]]
 
 
-def test_equal_cycles_keep_the_candidates_order() -> None:
-    points = [Point(p.configuration, 7.0) for p in POINTS]
-    assert Search(points, features(points)).propose(1) == [0]
+def test_the_candidates_order_is_the_models() -> None:
+    """The pick may have a price that is not the least, or, where no model prices it, none."""
+    points = [Point(p.configuration, inf if i == 0 else 7.0) for i, p in enumerate(POINTS)]
+    search = Search(points, features(points))
+    assert search.propose(2) == [0, 1]
+    search.tell(0, 3.0), search.tell(1, 2.0)
+    assert 0 < search.may_gain <= 1
 
 
 def test_the_opening_is_the_models_order_without_crowding_a_family() -> None:

@@ -1,0 +1,231 @@
+"""The search of the tuner on recorded times, against the model's order and against chance.
+
+    python benchmarks/search.py                                      replays the records, prints the table
+    python benchmarks/search.py --picture docs/search.svg --json FILE
+    python benchmarks/search.py --record "gemm -m 256 -n 256 -k 256" ...
+
+Recording compiles and times the configurations of a problem on one thread of this CPU: the model's first
+`--top`, and of the others `--more`, drawn by lot.  Each is timed in turn with the model's pick, and the
+fastest are timed again, all in turn.  A record of the same problem is begun anew.
+
+A second table is of the same times and a model that is wrong: the CPU model with every price off by a
+factor of exp(0.7 z), z normal, half or double the first cache, a quarter to double the second, and one or two
+multiply-adds a cycle.  It stands for a machine that the model was not fitted to.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import fields, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from imbrex.bench.contest import contest
+from imbrex.bench.picture import Line, lines_picture
+from imbrex.bench.replay import STRATEGIES, Record, Strategy, read, regrets, write
+from imbrex.chip import CpuTarget
+from imbrex.config.algorithm.product import Products
+from imbrex.config.candidates import Candidate, candidates
+from imbrex.config.cpu.cost import cycles
+from imbrex.config.cpu.plan import CpuTuning
+from imbrex.config.cpu.prices import PRICES, Level, Prices
+from imbrex.config.products import products
+from imbrex.config.request import Request
+from imbrex.diagnostic import Diagnostic
+from imbrex.kernel import compile
+from imbrex.pipeline import machine_for
+from imbrex.problem import Problem, parse_problem, problem_text
+from imbrex.run.machine import machine
+from imbrex.verify.data import random_operands
+
+RECORDS = Path(__file__).resolve().parent / "records"
+TRIALS = (1, 2, 4, 8, 12, 16, 20, 30, 40, 50, 70, 100)
+TOLD = (20, 50, 100)
+WRONG = 4
+"""Wrong models, each of all records."""
+BLOCK, AGAIN = 8, 32
+WINDOWS, WINDOWS_AGAIN = 14, 60
+COLOURS: dict[Strategy, str] = {"search": "#0b6e4f", "model": "#b8860b", "random": "#888888"}
+NAMES: dict[Strategy, str] = {"search": "search", "model": "the model's order", "random": "chance"}
+
+
+def main() -> None:
+    options = arguments()
+    if options.record:
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+        for problem in (problem for line in options.record for problem in parse_problem(line)):
+            write(recorded(problem, options.top, options.more), options.records / f"{problem.key()}.txt.gz")
+        return
+    records = [read(path) for path in sorted(options.records.glob("*.txt.gz"))]
+    kinds = {"as it is": records, "wrong": list(wrong_models(records))}
+    found = {kind: outcomes(those, options.seeds) for kind, those in kinds.items() if those}
+    for kind, those in found.items():
+        print(f"\n{len(kinds[kind])} replays x {options.seeds} seeds, the model {kind}\n")
+        print(table(those))
+    if options.picture:
+        options.picture.write_text(picture(found["as it is"]), encoding="utf-8")
+    if options.json:
+        told = {k: {s: np.round(v, 5).tolist() for s, v in those.items()} for k, those in found.items()}
+        options.json.write_text(json.dumps({"trials": TRIALS, "regrets": told}) + "\n", encoding="utf-8")
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--record", nargs="+", metavar="PROBLEM")
+    parser.add_argument("--records", type=Path, default=RECORDS, help="the folder of the records")
+    parser.add_argument("--top", type=int, default=180)
+    parser.add_argument("--more", type=int, default=40)
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--picture", type=Path)
+    parser.add_argument("--json", type=Path)
+    return parser.parse_args()
+
+
+def outcomes(records: Sequence[Record], seeds: int) -> dict[Strategy, Any]:
+    """Regrets, a row a run and a column for each of TRIALS."""
+    runs = [(record, seed) for record in records for seed in range(seeds)]
+    return {s: np.array([regrets(record, s, TRIALS, seed) for record, seed in runs]) for s in STRATEGIES}
+
+
+def table(found: dict[Strategy, Any]) -> str:
+    """Rows of Markdown: regret in percent, mean / p95 / worst."""
+    lines = [
+        f"| | the pick alone | {' | '.join(f'{n} trials' for n in TOLD)} |",
+        f"|---|---|{'---|' * len(TOLD)}",
+    ]
+    for strategy, values in found.items():
+        cells = [_cell(values[:, TRIALS.index(count)]) for count in TOLD]
+        first = _cell(values[:, 0]) if strategy != "random" else ""
+        lines.append(f"| {NAMES[strategy]} | {first} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _cell(values: Any) -> str:
+    told = (values.mean(), np.quantile(values, 0.95), values.max())
+    return " / ".join(f"{100 * value:.1f}" for value in told)
+
+
+def picture(found: dict[Strategy, Any]) -> str:
+    """Mean regret against trials, as SVG."""
+    lines = [
+        Line(NAMES[s], COLOURS[s], tuple(zip(TRIALS, 100 * values.mean(axis=0), strict=True)))
+        for s, values in found.items()
+    ]
+    return lines_picture(lines, "trials", "slower than the fastest, %, mean")
+
+
+def wrong_models(records: Sequence[Record]) -> Iterator[Record]:
+    """The records as models with other prices and caches would order them."""
+    for seed in range(WRONG):
+        rng = np.random.default_rng(1000 + seed)
+        prices = _off(PRICES, rng)
+        smaller, fewer = 2.0 ** rng.integers(-1, 2), 2.0 ** rng.integers(-2, 2)
+        rate = float(rng.choice([1.0, 2.0]))
+        for record in (record for record in records if record.about["target"] == "cpu"):
+            about = record.about["machine"]
+            here = _machine(about["isa"], about["l2_bytes"], about["l3_bytes"], about["fma_per_cycle"])
+            off = replace(
+                here,
+                l1_bytes=int(here.l1_bytes * smaller),
+                l2_bytes=int(here.l2_bytes * fewer),
+                fma_per_cycle=rate,
+            )
+            yield record.ranked_by(_priced(record, here, off, prices))
+
+
+def _off(prices: Any, rng: np.random.Generator) -> Any:
+    """Prices with every number off by a factor."""
+
+    def one(value: Any) -> Any:
+        return _off(value, rng) if isinstance(value, Level) else value * float(np.exp(0.7 * rng.normal()))
+
+    return replace(prices, **{f.name: one(getattr(prices, f.name)) for f in fields(prices)})
+
+
+def _priced(record: Record, here: CpuTarget, other: CpuTarget, prices: Prices) -> list[float]:
+    (problem,) = parse_problem(record.about["problem"])
+    made = products(problem, record.candidates[0].configuration, here)
+    assert isinstance(made, Products), made
+    (context,) = [product.context for product in made.products]
+    tunings = [candidate.configuration.products[0].tuning for candidate in record.candidates]
+    return [cycles(tuning, context, other, prices) for tuning in tunings if isinstance(tuning, CpuTuning)]
+
+
+def _machine(isa: str, l2_bytes: int | None, l3_bytes: int | None, rate: float) -> CpuTarget:
+    found = machine_for("cpu", isa, 1, l2_bytes, l3_bytes, rate)
+    assert isinstance(found, CpuTarget), found
+    return found
+
+
+def recorded(problem: Problem, top: int, more: int) -> Record:
+    """Configurations of a problem, compiled and timed on one thread of this CPU."""
+    here = machine()
+    target = _machine(here.isa.level, here.l2_bytes, here.l3_bytes, here.isa.fma_per_cycle)
+    ranked = candidates(Request(problem, target)).ranked
+    rest = sorted(random.Random(0).sample(range(top, len(ranked)), min(more, max(0, len(ranked) - top))))
+    kept = [*ranked[:top], *(ranked[i] for i in rest)]
+    ratios, pick_ns = dict[Candidate, float](), 0.0
+    for start in range(1, len(kept), BLOCK):
+        found, pick_ns = timed(problem, kept[0], kept[start : start + BLOCK], WINDOWS)
+        ratios |= found
+        print(f"{problem.key()}: {start + len(found)} of {len(kept)}", flush=True)
+    fastest = sorted(ratios, key=ratios.__getitem__)[:AGAIN]
+    again, pick_ns = timed(problem, kept[0], fastest, WINDOWS_AGAIN)
+    ratios |= again | {kept[0]: 1.0}
+    about = {
+        "problem": problem_text(problem),
+        "target": "cpu",
+        "threads": 1,
+        "legal": len(ranked),
+        "recorded": len(kept),
+        "left_out": f"of those after the model's first {top} all but {len(rest)}, drawn by lot",
+        "machine": {
+            "cpu": here.cpu,
+            "isa": here.isa.level,
+            "l2_bytes": here.l2_bytes,
+            "l3_bytes": here.l3_bytes,
+            "fma_per_cycle": here.isa.fma_per_cycle,
+        },
+        "timed": f"warm caches, one pinned core; lower quartile of {WINDOWS} windows in turn with the pick, "
+        f"as a ratio to it; the fastest {AGAIN} again with {WINDOWS_AGAIN} windows",
+        "date": datetime.now(UTC).date().isoformat(),
+    }
+    times = [ratios[c] * pick_ns if c in ratios else None for c in kept]
+    return Record(about, tuple(kept), tuple(times))
+
+
+def timed(
+    problem: Problem, pick: Candidate, others: Sequence[Candidate], windows: int
+) -> tuple[dict[Candidate, float], float]:
+    """Times as ratios to the pick's, of those that compile, and the pick's."""
+    found = random_operands(problem, 0, "float").arrays
+    arrays = [found[o.role] for o in problem.operands]
+    with ExitStack() as stack:
+        calls, timed_ones = dict[str, Any](), dict[str, Candidate]()
+        for candidate in (pick, *others):
+            name = str(candidate.configuration)
+            try:
+                kernel = compile(problem, config=name, threads=1)
+            except Diagnostic as error:
+                print(f"{name}: {error.message}")
+                continue
+            calls[name] = stack.enter_context(kernel.loaded.resident(*arrays, threads=1))
+            timed_ones[name] = candidate
+        samples = contest(calls, budget_s=0.0, least=windows)
+    quartile = {name: float(np.quantile(t.samples_ns, 0.25)) for name, t in samples.items()}
+    base = quartile[str(pick.configuration)]
+    return {timed_ones[name]: ns / base for name, ns in quartile.items() if timed_ones[name] != pick}, base
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,66 @@
+"""Pictures of what benchmarks found: lines over a logarithmic axis, as SVG without scripts or fonts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from math import ceil, log
+
+__all__ = ["Line", "lines_picture"]
+
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 640, 360, 56, 16, 16, 48
+RULES = 5
+
+
+@dataclass(frozen=True)
+class Line:
+    """points: (x, y), x ascending and over 0."""
+
+    name: str
+    colour: str
+    points: tuple[tuple[float, float], ...]
+
+
+def lines_picture(lines: Sequence[Line], across: str, up: str) -> str:
+    """Lines over one pair of axes, x by its logarithm and y from 0, each with its name."""
+    marks = sorted({x for line in lines for x, _ in line.points})
+    step = _step(max(y for line in lines for _, y in line.points))
+    first, last = log(marks[0]), log(marks[-1])
+
+    def at(x: float, y: float) -> tuple[float, float]:
+        right = (log(x) - first) / (last - first)
+        return LEFT + right * (WIDTH - LEFT - RIGHT), HEIGHT - BOTTOM - y / (RULES * step) * (
+            HEIGHT - TOP - BOTTOM
+        )
+
+    drawn = [_rule(at(marks[0], i * step)[1], f"{i * step:g}") for i in range(RULES + 1)]
+    drawn += [_text(at(x, 0)[0], HEIGHT - BOTTOM + 18, f"{x:g}", "middle") for x in marks]
+    drawn.append(_text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 8, across, "middle"))
+    drawn.append(_text(LEFT, TOP - 4, up, "start"))
+    for place, line in enumerate(lines):
+        path = " ".join(f"{x:.1f},{y:.1f}" for x, y in (at(*point) for point in line.points))
+        shape = f'<polyline points="{path}" fill="none" stroke="{line.colour}" stroke-width="2"/>'
+        drawn += [shape, _text(WIDTH - RIGHT, TOP + 16 + 18 * place, line.name, "end", line.colour)]
+    body = "\n".join(drawn)
+    size = f'viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" font-size="12"'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {size}>\n{body}\n</svg>\n'
+
+
+def _step(most: float) -> float:
+    """The smallest round number of which RULES reach `most`."""
+    exponent = 0.01
+    while True:
+        for digit in (1.0, 2.0, 5.0):
+            if ceil(most / (digit * exponent)) <= RULES:
+                return digit * exponent
+        exponent *= 10
+
+
+def _rule(y: float, told: str) -> str:
+    line = f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}" stroke="#cccccc"/>'
+    return f"{line}\n{_text(LEFT - 6, y + 4, told, 'end')}"
+
+
+def _text(x: float, y: float, told: str, anchor: str, colour: str = "#444444") -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{colour}">{escape(told)}</text>'
