@@ -7,9 +7,13 @@ near        which problems are alike, and how far apart
 schema      its tables, and the winners as a view of them
 rows        values to rows and back
 winners     the winner of a unit
+prune       which rows go
+view        what people are shown of it
+warning     what is said of what cannot be used
 text        rows as lines that a version control shows
 connection  opened, and what its errors mean
 damage      rows of a damaged file
+inbox       a database on a network's file system
 store       `Database`: written by several processes at once
 shelf       a database as a look-up reads it
 lookup      what is known of a call's problem

@@ -13,12 +13,14 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
+from imbrex.database.location import is_on_network
 from imbrex.database.schema import expect_ours, prepare
 from imbrex.diagnostic import Diagnostic
 
 __all__ = ["BUSY_SECONDS", "Damaged", "opened", "opened_to_read", "telling", "transaction"]
 
 BUSY_SECONDS: Final = 60
+UNCHANGING: Final = "mode=ro&immutable=1"
 NAME_IT: Final = "IMBREX_DB names another file, or is 'off'"
 
 
@@ -26,16 +28,13 @@ class Damaged(Exception):
     """The file is no sound database."""
 
 
-def opened(path: Path, is_shared: bool = True) -> sqlite3.Connection:
-    """The file, made where it is not there, to read and to write.
-
-    is_shared: do processes of this host have it open at once?  Then changes go through a write-ahead log.
-    """
+def opened(path: Path) -> sqlite3.Connection:
+    """The file, made where it is not there, to read and to write; changes go through a write-ahead log."""
     with telling(path):
         connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
         try:
             prepare(connection, path)
-            connection.execute(f"pragma journal_mode = {'wal' if is_shared else 'delete'}")
+            connection.execute("pragma journal_mode = wal")
             connection.execute("pragma synchronous = full")
             connection.execute("pragma foreign_keys = on")
         except BaseException:
@@ -49,10 +48,12 @@ def opened_to_read(path: Path) -> sqlite3.Connection:
     with telling(path):
         if not path.exists():
             raise Diagnostic(f"there is no database {path}")
+        if is_on_network(path):  # what is there is replaced, and never written
+            return _reader(path, UNCHANGING)
         try:
             return _reader(path, "mode=ro")
         except sqlite3.OperationalError:  # a log that nobody may make readable, in a folder of others
-            return _reader(path, "mode=ro&immutable=1")
+            return _reader(path, UNCHANGING)
 
 
 def _reader(path: Path, how: str) -> sqlite3.Connection:

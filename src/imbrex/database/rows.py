@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, Final, TypeAlias, get_args
 
 from imbrex.database.near import shape_of
@@ -40,24 +41,28 @@ _ADD_TRIAL: Final = _insert("trial", _TRIAL, "unit, configuration, session")
 _ADD_VERDICT: Final = _insert("verdict", _VERDICT, "unit, session")
 
 
-def add(connection: sqlite3.Connection, row: Row, is_newest: bool = False) -> None:
-    """Keeps a row.  is_newest: it was made now, and comes after all of its unit, whatever the clock says."""
+def add(connection: sqlite3.Connection, row: Row, is_newest: bool = False) -> Row:
+    """Keeps a row, and gives it as it was kept.  is_newest: it was made now, and comes after all of its unit,
+    whatever the clock says.
+    """
     unit, record = row
     number = _number(connection, unit)
+    table = "trial" if isinstance(record, Trial) else "verdict"
+    at = _after(connection, table, number, record.when) if is_newest else record.when
     match record:
         case Trial():
-            at = _after(connection, "trial", number, record.when) if is_newest else record.when
+            kept = replace(record, when=at, note=_plain(record.note))
             values = (
-                record.configuration, record.status, record.median_ns, record.spread_ns, record.samples,
-                record.source, record.compiler, _plain(record.note), record.session, at, record.is_cold,
-                record.version,
+                kept.configuration, kept.status, kept.median_ns, kept.spread_ns, kept.samples, kept.source,
+                kept.compiler, kept.note, kept.session, at, kept.is_cold, kept.version,
             )  # fmt: skip
             connection.execute(_ADD_TRIAL, (number, *values, is_newest))
+            return unit, kept
         case Verdict():
-            at = _after(connection, "verdict", number, record.when) if is_newest else record.when
             bounds = (record.gain, record.low, record.high, record.pairs)
-            values = (record.configuration, record.pick, *bounds, record.session, at)
-            connection.execute(_ADD_VERDICT, (number, *values, is_newest))
+            judged = (record.configuration, record.pick, *bounds, record.session, at)
+            connection.execute(_ADD_VERDICT, (number, *judged, is_newest))
+            return unit, replace(record, when=at)
 
 
 def _number(connection: sqlite3.Connection, unit: Unit) -> int:

@@ -17,7 +17,8 @@ from filelock import FileLock, Timeout
 
 from imbrex.database.connection import BUSY_SECONDS, Damaged, opened, telling, transaction
 from imbrex.database.damage import salvaged, set_aside
-from imbrex.database.location import OFF, user_path
+from imbrex.database.inbox import Inbox
+from imbrex.database.location import OFF, is_on_network, user_path
 from imbrex.database.prune import Prune
 from imbrex.database.record import Trial, Unit, Verdict, Winner
 from imbrex.database.rows import Row, add, facts_text, trial_of
@@ -43,6 +44,7 @@ class Database:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._inbox = Inbox(path) if is_on_network(path) else None
         self._connection = self._opened()
 
     def __enter__(self) -> Self:
@@ -54,8 +56,10 @@ class Database:
         self.close()
 
     def close(self) -> None:
-        """Closes the file."""
+        """Closes the file.  On a network's file system, merges what was left in its inbox."""
         self._connection.close()
+        if self._inbox is not None:
+            self._inbox.merge()
 
     def record(self, unit: Unit, trial: Trial) -> None:
         """Keeps a trial that was made now, instead of an earlier one of its configuration and session."""
@@ -90,17 +94,24 @@ class Database:
 
         def pruned(connection: sqlite3.Connection) -> int:
             with transaction(connection, self.path):
-                if is_rehearsal:
-                    return which.count(connection)
                 return which.remove(connection)
 
-        return self._run(pruned)
+        if is_rehearsal:
+            return self._run(which.count)
+        if self._inbox is None:
+            return self._run(pruned)
+        gone = self._inbox.rewrite(which.remove, BUSY_SECONDS)
+        if gone is None:
+            raise Diagnostic(f"the database {self.path} was being merged for {BUSY_SECONDS} s")
+        self._run(pruned)
+        return gone
 
     def _add(self, found: list[Row], is_newest: bool) -> None:
         def added(connection: sqlite3.Connection) -> None:
             with transaction(connection, self.path):
-                for row in found:
-                    add(connection, row, is_newest)
+                kept = [add(connection, row, is_newest) for row in found]
+                if self._inbox is not None:
+                    self._inbox.put(kept)
 
         self._run(added)
 
@@ -110,7 +121,7 @@ class Database:
             with telling(self.path):
                 return act(self._connection)
         except Damaged:
-            self.close()
+            self._connection.close()
             self._connection = self._opened()
             with telling(self.path):
                 return act(self._connection)
@@ -119,17 +130,29 @@ class Database:
         """The file opened; what a damaged one still told is in a new one."""
         with _alone(self.path):
             try:
-                return _sound(self.path)
+                return self._sound()
             except Damaged as damage:
                 aside = set_aside(self.path)
                 kept = salvaged(aside)
-                connection = opened(self.path)
+                connection = self._sound()
                 with transaction(connection, self.path):
                     for row in kept:
                         add(connection, row)
+                    if self._inbox is not None:
+                        self._inbox.put(kept)
                 told = f"the database {self.path} was damaged ({damage}); it is now {aside.name}, and"
                 warn(f"{told} {len(kept)} of its rows were saved")
                 return connection
+
+    def _sound(self) -> sqlite3.Connection:
+        """The file opened, or its copy; Damaged where its pages do not fit together."""
+        connection = opened(self.path) if self._inbox is None else self._inbox.copy()
+        with telling(self.path):
+            (answer,) = connection.execute("pragma quick_check(1)").fetchone()
+        if answer != "ok":
+            connection.close()
+            raise Damaged(answer.partition("\n")[0])
+        return connection
 
 
 @contextmanager
@@ -144,17 +167,6 @@ def _alone(path: Path) -> Generator[None]:
     except OSError as error:
         told = f"the database {path} cannot be written: {(error.strerror or str(error)).lower()}"
         raise Diagnostic(told, hint="IMBREX_DB names another file") from None
-
-
-def _sound(path: Path) -> sqlite3.Connection:
-    """The file opened; Damaged where its pages do not fit together."""
-    connection = opened(path)
-    with telling(path):
-        (answer,) = connection.execute("pragma quick_check(1)").fetchone()
-    if answer != "ok":
-        connection.close()
-        raise Damaged(answer.partition("\n")[0])
-    return connection
 
 
 _SAME: Final = "problem = ? and target = ? and threads = ? and name = ? and hardware = ?"
