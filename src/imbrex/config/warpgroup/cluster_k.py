@@ -10,6 +10,7 @@ Law: the schedule's number and the tuning's cluster together are a cluster of th
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from imbrex.chip import GpuTarget
@@ -50,7 +51,7 @@ def scheduled(
 
 def broken(plan: WarpgroupPlan, parts: int) -> tuple[Illegal, ...]:
     """All rules that so many parts of K break."""
-    rules = (consumers, cluster, steps, columns, ring)
+    rules = (consumers, cluster, steps, columns, ring, lds_bytes)
     return tuple(Illegal(rule.__name__, reason) for rule in rules for reason in rule(plan, parts))
 
 
@@ -92,3 +93,10 @@ def ring(plan: WarpgroupPlan, parts: int) -> Reasons:
     sums, room = t.m_per_block * t.n_per_block * SUM_BYTES, layout.stages * layout.stage_bytes
     if sums > room:
         yield f"sums of {sums} bytes > {room} of {layout.stages} stages"
+
+
+def lds_bytes(plan: WarpgroupPlan, parts: int) -> Reasons:
+    """The barriers by which workgroups wait for each other's sums fit, too."""
+    machine, needed = plan.machine, replace(plan.layout, parts=parts).bytes
+    if needed > machine.lds_bytes:
+        yield f"lds_bytes {needed} with the barriers of {parts} parts > {machine.lds_bytes} on {machine.name}"

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from imbrex.chip import GPU_TARGETS
+from imbrex.config import legal
 from imbrex.config.access import context_of
 from imbrex.config.context import GemmContext
 from imbrex.config.tiles import TileSchedule
@@ -53,6 +54,19 @@ BROKEN = {
         "sums of 131072 bytes > 98304 of 2 stages",
     ),
 }
+
+
+def test_barriers_of_parts_have_to_fit() -> None:
+    """A machine whose shared memory ends where that of a workgroup of its own tile does."""
+    tight = replace(MACHINE, lds_bytes=TILE.plan(LONG).layout.bytes)
+    plan = TILE.plan(LONG, tight)
+    assert legal.check(TILE, LONG, tight) == ()
+    more = 8 * (1 + TILE.consumers)
+    (found,) = broken(plan, 2)
+    assert str(found) == (
+        f"lds_bytes {tight.lds_bytes + more} with the barriers of 2 parts > {tight.lds_bytes} on sm_90a"
+    )
+    assert not broken(TILE.plan(LONG, replace(tight, lds_bytes=tight.lds_bytes + more)), 2)
 
 
 @pytest.mark.parametrize("rule", BROKEN)
