@@ -132,7 +132,7 @@ def _printed(module: ModuleOp, request: Request, configuration: Configuration) -
         configuration.has_flags,
         _flushes_halves(request.machine),
     )
-    made = program(module, written)
+    made = program(module, written, request.machine)
     overlapped = early(made, _permitted(made, configuration))
     files = bundle(made, facts, request.target, overlapped)
     costs = _lds_costs(made, request.target)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from imbrex.chip import GpuTarget, Target
+from imbrex.chip import WARPGROUPS, GpuTarget, Target
 from imbrex.config import choose, legal
 from imbrex.config.configuration import Configuration
 from imbrex.config.configured import outlined
@@ -182,7 +182,7 @@ def _described(found: list[Product], module: ModuleOp) -> list[Product]:
     """Products of warpgroups, with how their operands come into shared memory."""
     if not all(isinstance(product.tuning, WarpgroupTuning) for product in found):
         return found
-    kernels = [kernel.pipeline for kernel in program(module, frozenset()).kernels]
+    kernels = [kernel.pipeline for kernel in program(module, frozenset(), WARPGROUPS).kernels]
     texts = [described(gemm) for gemm in kernels if gemm is not None]
     return [replace(product, described=text) for product, text in zip(found, texts, strict=True)]
 

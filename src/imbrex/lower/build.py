@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 
+from imbrex.chip import WAVES, GpuTarget, Target
 from imbrex.index.expr import Lin, lin, param, select, var
 from imbrex.ir.ops.grid import LaunchOp
 from imbrex.ir.ops.matrix import MfmaOp
@@ -56,8 +57,8 @@ from imbrex.symbol import symbol_of
 from imbrex.view.work import pairs
 
 
-def program(module: ModuleOp, outputs: frozenset[int]) -> Program:
-    """The one function of a module; `outputs` numbers the arguments that it writes."""
+def program(module: ModuleOp, outputs: frozenset[int], machine: Target = WAVES) -> Program:
+    """The one function of a module, for a machine; `outputs` numbers the arguments that it writes."""
     (function,) = [f for f in module.walk() if isinstance(f, FuncOp)]
     reader = Reader()
     own = tuple(reader.declare(arg, f"argument{i}") for i, arg in enumerate(function.args))
@@ -76,7 +77,9 @@ def program(module: ModuleOp, outputs: frozenset[int]) -> Program:
         if isinstance(op, FillOp):
             launches.append(ZeroFill(reader.buffers[op.buffer]))
         elif isinstance(op, LaunchOp):
-            launches.append(kernel(op, f"{symbol_of(name)}_{len(launches)}", reader, arguments, written))
+            made = kernel(op, f"{symbol_of(name)}_{len(launches)}", reader, arguments, written)
+            lanes = machine.wave_size if isinstance(machine, GpuTarget) else 1
+            launches.append(pruned(checked(replace(made, lanes=lanes))))
     return Program(name, arguments, tuple(launches), written, workspace, zeroed)
 
 
@@ -93,7 +96,7 @@ def kernel(
         if not is_finished:  # a Product stores what it sums, and nothing else
             body = fused(body) if builder.inner is None else fused_parts(body)
     maps = tuple(builder.maps.items())
-    return pruned(checked(Kernel(name, arguments, outputs, grid, block, tuple(body), maps)))
+    return Kernel(name, arguments, outputs, grid, block, tuple(body), maps)
 
 
 MOST_INT = (1 << 31) - 1

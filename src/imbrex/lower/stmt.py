@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias, assert_never
 
+from imbrex.chip import WAVES
 from imbrex.dtype import DType
 from imbrex.index.expr import Lin
 from imbrex.index.rule import Guard
@@ -37,10 +38,6 @@ __all__ = [
     "Places", "Product", "Program", "Ref", "RunsInPlace", "Signal", "Space", "Stmt", "StoreMethod", "Unpack",
     "View", "Window", "ZeroFill", "has_flags", "indices", "is_collective", "meets", "walk",
 ]  # fmt: skip
-
-
-WARP = 32
-"""Threads of a warp of an NVIDIA GPU."""
 
 
 @dataclass(frozen=True)
@@ -216,7 +213,7 @@ class Kernel:
     """One launch: `grid_size` workgroups of `block_size` work items run `body`.
 
     `workgroup` and `workitem` are the variables that number them; `maps` are the views of the arguments
-    that the body addresses, as text.
+    that the body addresses, as text.  lanes: of a wave of the machine.
     """
 
     name: str
@@ -228,15 +225,14 @@ class Kernel:
     maps: tuple[tuple[str, str], ...] = ()
     workgroup: str = "workgroup"
     workitem: str = "workitem"
+    lanes: int = WAVES.wave_size
 
     @cached_property
     def wave(self) -> int:
-        """Lanes of a wave: as many as its matrix instructions run on, 64 where it has none."""
-        if self.pipeline is not None:
-            return WARP
+        """Lanes of a wave: as many as its matrix instructions run on, the machine's where it has none."""
         found = {s.instruction.wave for s in walk(self.body) if isinstance(s, MatrixMultiply)}
         assert len(found) <= 1, f"one kernel, waves of {sorted(found)} lanes"
-        return found.pop() if found else 64
+        return found.pop() if found else self.lanes
 
     @property
     def pipeline(self) -> Pipeline | None:

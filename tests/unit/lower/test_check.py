@@ -108,5 +108,5 @@ def test_operands_are_used_and_their_indices_shared() -> None:
 
 
 def test_the_wave_is_that_of_the_instructions() -> None:
-    assert kernel().wave == 64
+    assert kernel().wave == 64 and replace(kernel(), lanes=32).wave == 32
     assert kernel(MatrixMultiply(instruction("wmma_f32_16x16x16_f16_w32"), *[Ref(C, lin(0))] * 3)).wave == 32

@@ -47,7 +47,7 @@ def lowered(
 ) -> tuple[ModuleOp, Program, list[Pipeline]]:
     request = Request(problem, MACHINE, "sm_90a", tunings.parse(tuning), schedule=parse(schedule))
     *_, last = levels(request)
-    made = program(last.module, frozenset({2}))
+    made = program(last.module, frozenset({2}), MACHINE)
     found = [gemm for kernel in made.kernels if (gemm := kernel.pipeline) is not None]
     return last.module, made, found
 
