@@ -8,7 +8,7 @@ from imbrex.config.algorithm.table import Algorithm, number_of, row_of
 from imbrex.config.algorithm.task import task_of
 from imbrex.config.configuration import DIRECT, Configuration
 from imbrex.config.context import round_up
-from imbrex.config.request import Request, has_matrix_instructions
+from imbrex.config.request import Request, has_matrix_instructions, multiplies
 from imbrex.config.strips import box_of
 from imbrex.config.warpgroup.plan import SHORTEST, WarpgroupTuning, step_of_channels
 from imbrex.problem import Conv2d, Gemm
@@ -26,7 +26,7 @@ def outline(request: Request, algorithm: str | None) -> Configuration:
         return Configuration(algorithm, strips=box_of(strips_shape(task_of(problem)), request.machine))
     if not row.has_order:
         return Configuration(algorithm)
-    taps_first = has_matrix_instructions(request) or row.phases == "shared"
+    taps_first = multiplies(request.machine, problem.dtype) or row.phases == "shared"
     return Configuration(algorithm, taps_first, _channels(request, problem, row, number_of(algorithm)))
 
 
