@@ -17,7 +17,7 @@ from imbrex.config.halo.line_space import line_space
 from imbrex.config.halo.lines import LinesPlan, LinesTuning, WindowTuning
 from imbrex.config.halo.plan import HaloPlan, HaloTuning
 from imbrex.config.halo.space import channels_of, halo_space
-from imbrex.config.warpgroup.limits import MOST_STAGES
+from imbrex.config.warpgroup.limits import stages_that_fit
 from imbrex.config.warpgroup.plan import PIECE_BYTES, ROWS
 from imbrex.dtype import DType
 from imbrex.view.conv.implicit_gemm import Convolution
@@ -131,12 +131,9 @@ class Windows:
 
     def _stages(self, plan: HaloPlan | LinesPlan) -> int:
         """As many as fit: of each consumer, where each has its own."""
-        t, layout = plan.tuning, plan.layout
-        piece = ROWS * t.n_per_block
+        t, piece = plan.tuning, ROWS * plan.tuning.n_per_block
         more = min(PIECE_BYTES, piece * self.stored_bytes) - min(PIECE_BYTES, piece * self.dtype.output.bytes)
-        room = self.machine.lds_bytes - layout.bytes - t.consumers * PIECES * max(0, more)
-        rings = t.consumers if isinstance(t, LinesTuning) else 1
-        return max(1, min(MOST_STAGES, t.stages + room // (rings * layout.stage_bytes)))
+        return max(1, stages_that_fit(plan, self.machine, t.consumers * PIECES * max(0, more)))
 
 
 def window_cycles(plan: HaloPlan | LinesPlan) -> float:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
-from imbrex.chip import VECTOR_BYTES, HaloRates
+from imbrex.chip import VECTOR_BYTES, HaloRates, LineRates
 from imbrex.config.halo.plan import HaloPlan
+from imbrex.config.halo.window import WindowPlan
 from imbrex.config.warpgroup.plan import ROWS, instruction_of
 from imbrex.config.warpgroup.rates import rates_of
+from imbrex.config.warpgroup.steps import Multiplied
 
-__all__ = ["halo_cycles"]
+__all__ = ["halo_cycles", "memory_cycles"]
 
 LINE_BYTES: Final = 128
 
@@ -36,14 +38,14 @@ class Tile:
         """Cycles of the matrix unit, which reads A and B from shared memory; pixels and sums pass through it:
         what an H200 takes for a tile is nearly what shared memory does.
         """
-        t, dtype, machine = self.plan.tuning, self.plan.context.dtype, self.plan.machine
-        columns = t.n_per_block // t.diagonal
-        used = instruction_of(dtype, columns)
-        issues = t.m_per_block // ROWS * -(-t.k_per_block // used.k)
-        read = (ROWS + columns) * used.k * dtype.bytes / self.rates.shared_bytes
-        through = (t.loaded_pixels * t.channels * dtype.bytes + 2 * self.stored) / self.rates.shared_bytes
+        t, dtype = self.plan.tuning, self.plan.context.dtype
+        used = instruction_of(dtype, t.n_per_block // t.diagonal)
+        made = Multiplied(used, t.m_per_block // ROWS * -(-t.k_per_block // used.k), dtype)
+        through = t.loaded_pixels * t.channels * dtype.bytes + 2 * self.stored
         slowed = self.rates.matrix + self.rates.power
-        return max(issues * used.cycles[machine.chip] * slowed, issues * read + through)
+        return max(
+            made.cycles(self.plan.machine) * slowed, (made.read_bytes + through) / self.rates.shared_bytes
+        )
 
     @property
     def loads(self) -> float:
@@ -77,12 +79,17 @@ class Tile:
         return max(busy, self.loads + hidden)
 
 
+def memory_cycles(plan: WindowPlan[Any], rates: HaloRates | LineRates) -> float:
+    """Cycles of memory for pixels, read once, and the result."""
+    c, row = plan.context, plan.tuning.channels * plan.context.dtype.bytes
+    result = c.c.elements or c.g * c.m * c.n
+    read = c.b.elements * c.dtype.bytes or c.g * c.n * row
+    moved = read + result * c.dtype.output.bytes
+    return moved / rates.memory_bytes * rates.short_pixel.get(row, 1.0)
+
+
 def halo_cycles(plan: HaloPlan) -> float:
     """Cycles of the whole product."""
-    c, size, rates = plan.context, plan.context.dtype.bytes, rates_of(plan.machine).halo
-    rounds = -(-plan.units // plan.workgroups)
-    spent = rounds * Tile(plan).cycles
-    result = c.c.elements or c.g * c.m * c.n
-    moved = (c.b.elements or c.g * c.n * plan.tuning.channels) * size + result * c.dtype.output.bytes
-    memory = moved / rates.memory_bytes * rates.short_pixel.get(plan.tuning.channels * size, 1.0)
+    rates = rates_of(plan.machine).halo
+    spent, memory = -(-plan.units // plan.workgroups) * Tile(plan).cycles, memory_cycles(plan, rates)
     return max(spent, memory) + rates.overlap * min(spent, memory) + rates.start

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from imbrex.chip import GpuTarget
 from imbrex.config.halo.plan import HaloPlan
-from imbrex.config.halo.window_legal import MOST_LINE, filters, filters_together
+from imbrex.config.halo.window_legal import filters, filters_together, window
 from imbrex.config.rules import Reasons, Rules, lds_bytes
-from imbrex.config.warpgroup.limits import few_consumers, registers, stages_ahead, warpgroups, whole_rows
+from imbrex.config.warpgroup import limits
+from imbrex.config.warpgroup.limits import boxes, in_turn, registers, warpgroups, whole_rows
 from imbrex.config.warpgroup.plan import ROWS, SWIZZLES, columns_of
 
 __all__ = ["HALO_RULES"]
-
-
-def window(plan: HaloPlan, machine: GpuTarget) -> Reasons:
-    """A step of K is all of a window."""
-    t, k = plan.tuning, plan.context.k
-    if t.k_per_block != k:
-        yield f"{t.taps} taps of {t.channels} channels are not the {k} of gemmK"
 
 
 def channels(plan: HaloPlan, machine: GpuTarget) -> Reasons:
@@ -38,17 +32,14 @@ def pixels(plan: HaloPlan, machine: GpuTarget) -> Reasons:
         yield f"{t.images} images are not shared by {t.consumers} consumers"
     if plan.context.n % image:
         yield f"{plan.context.n} pixels are not whole tiles' lines, {t.rows} of {t.width}"
-    if not t.rows <= t.loaded <= MOST_LINE or t.width > MOST_LINE:
-        most = f"{t.rows} to {MOST_LINE} lines of {MOST_LINE}"
-        yield f"a box of {t.loaded} lines of {t.width} pixels is not one of {most}"
+    yield from boxes(t)
 
 
 def columns(plan: HaloPlan, machine: GpuTarget) -> Reasons:
     """Columns are those of one instruction, and whole rows of shared memory where filters lie together."""
     n, dtype = plan.tuning.n_per_block, plan.context.dtype
-    if n not in columns_of(dtype):
-        yield f"n_per_block {n} is not wgmma's for {dtype.name}"
-    else:
+    yield from limits.columns(n, dtype)
+    if n in columns_of(dtype):
         yield from filters_together(plan, f"n_per_block {n} is", n)
 
 
@@ -67,11 +58,7 @@ def diagonal(plan: HaloPlan, machine: GpuTarget) -> Reasons:
 
 def consumers(plan: HaloPlan, machine: GpuTarget) -> Reasons:
     """One to three warpgroups multiply; two in turn.  The producer is a stage ahead."""
-    t = plan.tuning
-    yield from few_consumers(t)
-    if t.pingpong and t.consumers != 2:
-        yield f"pingpong takes 2 consumers, got {t.consumers}"
-    yield from stages_ahead(t)
+    return in_turn(plan.tuning, plan.tuning.pingpong)
 
 
 HALO_RULES: Rules[HaloPlan, GpuTarget] = Rules(

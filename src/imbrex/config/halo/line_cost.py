@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from imbrex.chip import WarpgroupRates
+from imbrex.config.halo.cost import memory_cycles
 from imbrex.config.halo.lines import LinesPlan
 from imbrex.config.warpgroup.plan import ROWS, instruction_of
 from imbrex.config.warpgroup.rates import rates_of
+from imbrex.config.warpgroup.steps import Multiplied, norm
 
 __all__ = ["line_cycles"]
 
@@ -25,12 +27,11 @@ class Step:
     @property
     def products(self) -> float:
         """Cycles of the matrix unit and of shared memory, from which it reads A and B."""
-        t, dtype, machine = self.plan.tuning, self.plan.context.dtype, self.plan.machine
-        columns = t.window_rows * t.n_per_block // t.diagonal
-        used = instruction_of(dtype, columns)
+        t, dtype, rates = self.plan.tuning, self.plan.context.dtype, self.rates.halo
+        used = instruction_of(dtype, t.window_rows * t.n_per_block // t.diagonal)
         issues = t.line // ROWS * t.window_columns * -(-t.channels // used.k)
-        read = (ROWS + columns) * used.k * dtype.bytes / self.rates.halo.shared_bytes
-        return issues * max(read, used.cycles[machine.chip] * self.rates.halo.matrix)
+        made = Multiplied(used, issues, dtype)
+        return max(made.read_bytes / rates.shared_bytes, made.cycles(self.plan.machine) * rates.matrix)
 
     @property
     def passing(self) -> float:
@@ -49,15 +50,10 @@ class Step:
 
 def line_cycles(plan: LinesPlan) -> float:
     """Cycles of the whole product."""
-    c, t, size = plan.context, plan.tuning, plan.context.dtype.bytes
-    rates = rates_of(plan.machine).line
+    c, t, rates = plan.context, plan.tuning, rates_of(plan.machine).line
     steps = plan.streams.most_lines + t.window_rows - 1
     spent = steps * Step(plan).cycles * (1 - rates.in_turn * t.pingpong)
-    result = c.c.elements or c.g * c.m * c.n
-    moved = (c.b.elements or c.g * c.n * t.channels) * size + result * c.dtype.output.bytes
-    memory = moved / rates.memory_bytes * rates.short_pixel.get(t.channels * size, 1.0)
-    memory *= 1 + rates.in_turn * t.pingpong
+    memory = memory_cycles(plan, rates) * (1 + rates.in_turn * t.pingpong)
     memory *= rates.third if t.consumers > 2 else 1.0
     memory *= rates.along_rows if c.c.vector[1] > c.c.vector[0] else 1.0
-    together = (spent**rates.norm + memory**rates.norm) ** (1 / rates.norm)
-    return together + rates.start + plan.filter.bytes / rates.filter_bytes
+    return norm((spent, memory), rates.norm) + rates.start + plan.filter.bytes / rates.filter_bytes

@@ -5,9 +5,17 @@ from __future__ import annotations
 from imbrex.chip import GpuTarget
 from imbrex.config.halo import window_legal
 from imbrex.config.halo.lines import LinesPlan
-from imbrex.config.halo.window_legal import MOST_LINE, filters_together
+from imbrex.config.halo.window_legal import filters_together, window
 from imbrex.config.rules import Reasons, Rules, lds_bytes
-from imbrex.config.warpgroup.limits import few_consumers, registers, stages_ahead, warpgroups, whole_rows
+from imbrex.config.warpgroup import limits
+from imbrex.config.warpgroup.limits import (
+    MOST_LINE,
+    few_consumers,
+    registers,
+    stages_ahead,
+    warpgroups,
+    whole_rows,
+)
 from imbrex.config.warpgroup.plan import ROWS, columns_of
 
 __all__ = ["LINE_RULES"]
@@ -32,14 +40,6 @@ def channels(plan: LinesPlan, machine: GpuTarget) -> Reasons:
         yield f"{t.channels} channels and {t.n_per_block} filters are not {t.diagonal} blocks"
 
 
-def window(plan: LinesPlan, machine: GpuTarget) -> Reasons:
-    """A step of K is all of a window."""
-    t, k = plan.tuning, plan.context.k
-    if t.k_per_block != k:
-        taps = f"{t.window_rows} x {t.window_columns} taps of {t.channels} channels"
-        yield f"{taps} are not the {k} of gemmK"
-
-
 def pixels(plan: LinesPlan, machine: GpuTarget) -> Reasons:
     """A line of all images is whole instructions, and a tile several of them."""
     t = plan.tuning
@@ -59,8 +59,7 @@ def columns(plan: LinesPlan, machine: GpuTarget) -> Reasons:
     each = t.n_per_block // t.diagonal
     if each * t.window_rows not in columns_of(dtype):
         yield f"{t.window_rows} times {each} filters are not the columns of an instruction for {dtype.name}"
-    if t.n_per_block not in columns_of(dtype):
-        yield f"n_per_block {t.n_per_block} is not wgmma's for {dtype.name}"
+    yield from limits.columns(t.n_per_block, dtype)
     if each % 8:
         yield f"{each} filters are not a multiple of 8"
     yield from filters_together(plan, f"{each} filters are", each)

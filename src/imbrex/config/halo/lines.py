@@ -68,14 +68,13 @@ class LinesTuning(OfConsumers):
         return self.window_rows * self.window_columns * self.channels
 
     @property
+    def taps_text(self) -> str:
+        return f"{self.window_rows} x {self.window_columns}"
+
+    @property
     def swapped(self) -> bool:
         """Rows are gemmN: pixels."""
         return True
-
-    @property
-    def tile(self) -> tuple[int, int, int]:
-        """The tile of a consumer, (m, n, k), in the GEMM's own m and n."""
-        return self.n_per_block, self.m_per_block, self.k_per_block
 
     @property
     def consumer_rows(self) -> int:

@@ -64,14 +64,13 @@ class HaloTuning(OfConsumers):
         return self.taps * self.channels
 
     @property
+    def taps_text(self) -> str:
+        return str(self.taps)
+
+    @property
     def swapped(self) -> bool:
         """Rows are gemmN: pixels."""
         return True
-
-    @property
-    def tile(self) -> tuple[int, int, int]:
-        """The tile of a workgroup, (m, n, k), in the GEMM's own m and n."""
-        return self.n_per_block, self.m_per_block, self.k_per_block
 
     @property
     def consumer_rows(self) -> int:

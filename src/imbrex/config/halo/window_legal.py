@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 from imbrex.chip import VECTOR_BYTES, GpuTarget
 from imbrex.config.halo.window import WindowPlan
 from imbrex.config.rules import Reasons
 from imbrex.config.warpgroup.plan import SWIZZLES
 
-__all__ = ["MOST_LINE", "filters", "filters_together"]
+__all__ = ["filters", "filters_together", "window"]
 
-MOST_LINE: Final = 256
-"""Most elements of a box along one dim."""
+
+def window(plan: WindowPlan[Any], machine: GpuTarget) -> Reasons:
+    """A step of K is all of a window."""
+    t, k = plan.tuning, plan.context.k
+    if t.k_per_block != k:
+        yield f"{t.taps_text} taps of {t.channels} channels are not the {k} of gemmK"
 
 
 def filters(plan: WindowPlan[Any], machine: GpuTarget) -> Reasons:

@@ -16,7 +16,7 @@ from imbrex.config.halo_weight.legal import HALO_WEIGHT_RULES
 from imbrex.config.halo_weight.plan import MOST_SPAN, HaloWeightPlan, HaloWeightTuning
 from imbrex.config.halo_weight.space import Pixels, block_of, halo_weight_space
 from imbrex.config.warpgroup.cost import copy_cycles
-from imbrex.config.warpgroup.limits import MOST_STAGES
+from imbrex.config.warpgroup.limits import stages_that_fit
 from imbrex.config.warpgroup.plan import ROWS
 from imbrex.dtype import DType
 from imbrex.view.conv.implicit_gemm import Convolution
@@ -148,8 +148,7 @@ class WeightWindows:
                 continue
             if HALO_WEIGHT_RULES.broken(plan, self.machine):
                 continue
-            room = self.machine.lds_bytes - plan.layout.bytes
-            stages = min(MOST_STAGES, tuning.stages + room // plan.layout.stage_bytes)
+            stages = stages_that_fit(plan, self.machine)
             filled = replace(tuning, stages=stages // tuning.turns * tuning.turns)
             yield filled, filled.plan(plan.context, self.machine)
 

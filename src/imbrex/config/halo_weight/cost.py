@@ -9,6 +9,7 @@ from imbrex.config.halo.cost import LINE_BYTES
 from imbrex.config.halo_weight.plan import SUM_BYTES, HaloWeightPlan, HaloWeightTuning
 from imbrex.config.warpgroup.plan import ROWS, instruction_of
 from imbrex.config.warpgroup.rates import rates_of
+from imbrex.config.warpgroup.steps import Multiplied, norm
 from imbrex.view.stage.tap_tile import PIXELS
 
 __all__ = ["halo_weight_cycles"]
@@ -44,9 +45,8 @@ def _row_cycles(plan: HaloWeightPlan, pixels: int) -> float:
 def _by_warpgroups(plan: HaloWeightPlan) -> tuple[float, int]:
     """Cycles of the matrix unit, and bytes that it reads."""
     t, dtype = plan.tuning, plan.context.dtype
-    used, issues = instruction_of(dtype, t.own_columns), t.k_per_block // PIXELS * t.consumers
-    cycles = issues * used.cycles[plan.machine.chip] * rates_of(plan.machine).weight.matrix
-    return cycles, issues * (ROWS + t.own_columns) * PIXELS * dtype.bytes
+    made = Multiplied(instruction_of(dtype, t.own_columns), t.k_per_block // PIXELS * t.consumers, dtype)
+    return made.cycles(plan.machine) * rates_of(plan.machine).weight.matrix, made.read_bytes
 
 
 def _by_warps(t: HaloWeightTuning, rates: WeightRates) -> tuple[float, int]:
@@ -66,5 +66,4 @@ def halo_weight_cycles(plan: HaloWeightPlan) -> float:
     spent = rounds * (plan.k_iterations * step_cycles(plan) + rates.weight.answer + stored)
     read = (c.a.elements + c.b.elements) * c.dtype.bytes
     memory = (read + c.c.elements * SUM_BYTES) / rates.weight.memory_bytes
-    norm = rates.weight.norm
-    return (spent**norm + memory**norm) ** (1 / norm) + rates.halo.start
+    return norm((spent, memory), rates.weight.norm) + rates.halo.start

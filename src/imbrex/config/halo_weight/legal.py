@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from imbrex.chip import GpuTarget
-from imbrex.config.halo.window_legal import MOST_LINE
 from imbrex.config.halo_weight.plan import HaloWeightPlan
 from imbrex.config.rules import Reasons, Rules, lds_bytes, listed
-from imbrex.config.warpgroup.limits import chip, few_consumers, registers, stages_ahead
+from imbrex.config.warpgroup import limits
+from imbrex.config.warpgroup.limits import boxes, chip, few_consumers, registers, stages_ahead
 from imbrex.config.warpgroup.plan import LEAST_STAGES, ROWS, SWIZZLES, columns_of
 from imbrex.view.stage.tap_tile import PIXELS
 
@@ -63,16 +63,13 @@ def pixels(plan: HaloWeightPlan, machine: GpuTarget) -> Reasons:
         yield f"lines of {t.width} pixels are not a multiple of {PIXELS}"
     elif parts % PIXELS:
         yield f"{t.rows} lines of {t.width} pixels are not a multiple of {PIXELS}"
-    if not t.rows <= t.loaded <= MOST_LINE or t.width > MOST_LINE or t.images > MOST_LINE:
-        most = f"{t.rows} to {MOST_LINE} lines of {MOST_LINE}"
-        yield f"a box of {t.loaded} lines of {t.width} pixels is not one of {most}"
+    yield from boxes(t)
 
 
 def columns(plan: HaloWeightPlan, machine: GpuTarget) -> Reasons:
     """A consumer's taps are one instruction's columns."""
     own = plan.tuning.own_columns
-    if own not in columns_of(plan.context.dtype):
-        yield f"{own} columns of a consumer are not wgmma's for {plan.context.dtype.name}"
+    return limits.columns(own, plan.context.dtype, f"{own} columns of a consumer are")
 
 
 def diagonal(plan: HaloWeightPlan, machine: GpuTarget) -> Reasons:

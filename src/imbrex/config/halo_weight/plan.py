@@ -9,13 +9,12 @@ of all images are dealt out to `shares`, which are products of their own, added 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar, Final
 
 from imbrex.chip import WARPGROUPS, GpuTarget
 from imbrex.config.context import GemmContext
 from imbrex.config.warpgroup.attributes import attributes_of
-from imbrex.config.warpgroup.consumers import OfConsumers
+from imbrex.config.warpgroup.consumers import OfConsumers, OncePlan
 from imbrex.config.warpgroup.plan import PIECE_BYTES, ROWS
 from imbrex.view.mma.hopper import WARPGROUP
 from imbrex.view.stage.shared_layout import SharedLayout
@@ -95,52 +94,20 @@ class HaloWeightTuning(OfConsumers):
     def swapped(self) -> bool:
         return False
 
-    @property
-    def tile(self) -> tuple[int, int, int]:
-        """The tile of a workgroup, (m, n, k)."""
-        return self.m_per_block, self.n_per_block, self.k_per_block
-
     def plan(self, context: GemmContext, machine: GpuTarget | None = None) -> HaloWeightPlan:
         """This tuning applied to that GEMM, on sm_90a unless told otherwise."""
         return HaloWeightPlan(self, context, machine or WARPGROUPS)
 
 
 @dataclass(frozen=True)
-class HaloWeightPlan:
+class HaloWeightPlan(OncePlan[HaloWeightTuning]):
     """Everything that follows from a HaloWeightTuning and a GEMM."""
-
-    tuning: HaloWeightTuning
-    context: GemmContext
-    machine: GpuTarget = WARPGROUPS
-
-    @property
-    def tiles(self) -> tuple[int, int]:
-        """Along filters; all columns are one."""
-        return -(-self.context.m // ROWS), -(-self.context.n // self.tuning.n_per_block)
-
-    @property
-    def blocks(self) -> tuple[int, int]:
-        return self.tiles
-
-    @property
-    def units(self) -> int:
-        """Units of all shares, groups and blocks of channels."""
-        rows, columns = self.tiles
-        return self.context.g * rows * columns
-
-    @property
-    def k_iterations(self) -> int:
-        return -(-self.context.k // self.tuning.k_per_block)
 
     @property
     def workgroups(self) -> int:
         return min(self.units, self.machine.compute_units)
 
     @property
-    def grid_size(self) -> int:
-        return self.workgroups
-
-    @cached_property
     def layout(self) -> SharedLayout:
         """Shared memory: of the output, and of the input with what is read behind it."""
         t, size = self.tuning, self.context.dtype.bytes
@@ -155,19 +122,11 @@ class HaloWeightPlan:
         return along_k > along_m
 
     @property
-    def lds_bytes(self) -> int:
-        return self.layout.bytes
-
-    @property
     def accumulators(self) -> int:
         """32-bit registers of a consumer's thread that hold sums."""
         t = self.tuning
         columns = t.n_per_block // t.diagonal if t.by_warps else t.own_columns
         return ROWS * columns // WARPGROUP
-
-    @property
-    def registers(self) -> int:
-        return self.accumulators
 
     @property
     def attributes(self) -> dict[str, Any]:

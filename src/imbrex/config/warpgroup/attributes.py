@@ -2,24 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 from imbrex.config.context import Access
+from imbrex.config.warpgroup.consumers import Tiled
 
 __all__ = ["attributes_of"]
-
-
-class Tiled(Protocol):
-    """A tuning of warpgroups, of any kind."""
-
-    @property
-    def block_size(self) -> int: ...
-    @property
-    def m_per_block(self) -> int: ...
-    @property
-    def n_per_block(self) -> int: ...
-    @property
-    def k_per_block(self) -> int: ...
 
 
 def attributes_of(

@@ -1,10 +1,36 @@
-"""What all tunings of warpgroups have in common: one warpgroup that produces, and consumers."""
+"""What all tunings of warpgroups have in common, and their plans: one warpgroup produces, others consume."""
 
 from __future__ import annotations
 
-from imbrex.view.mma.hopper import WARPGROUP
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
 
-__all__ = ["OfConsumers"]
+from imbrex.chip import WARPGROUPS, GpuTarget
+from imbrex.config.context import GemmContext
+from imbrex.view.mma.hopper import WARPGROUP
+from imbrex.view.stage.shared_layout import SharedLayout
+
+__all__ = ["OfConsumers", "OncePlan", "Tiled"]
+
+
+class Tiled(Protocol):
+    """A tuning of warpgroups, of any kind."""
+
+    @property
+    def m_per_block(self) -> int: ...
+    @property
+    def n_per_block(self) -> int: ...
+    @property
+    def k_per_block(self) -> int: ...
+    @property
+    def swapped(self) -> bool: ...
+    @property
+    def block_size(self) -> int: ...
+    @property
+    def stages(self) -> int: ...
+    @property
+    def consumers(self) -> int: ...
 
 
 class OfConsumers:
@@ -20,3 +46,70 @@ class OfConsumers:
     def block_size(self) -> int:
         """Threads of a workgroup: the consumers and the producer."""
         return WARPGROUP * (self.consumers + 1)
+
+    @property
+    def tile(self: Tiled) -> tuple[int, int, int]:
+        """The tile of a workgroup, (m, n, k), in the GEMM's own m and n."""
+        rows, columns, k = self.m_per_block, self.n_per_block, self.k_per_block
+        return (columns, rows, k) if self.swapped else (rows, columns, k)
+
+
+T = TypeVar("T", bound=Tiled)
+
+
+@dataclass(frozen=True)
+class OncePlan(ABC, Generic[T]):
+    """What follows from a GEMM and a tuning whose pixels come into shared memory once, of any kind."""
+
+    tuning: T
+    context: GemmContext
+    machine: GpuTarget = WARPGROUPS
+
+    @property
+    @abstractmethod
+    def workgroups(self) -> int:
+        """To launch."""
+
+    @property
+    @abstractmethod
+    def layout(self) -> SharedLayout:
+        """Shared memory."""
+
+    @property
+    @abstractmethod
+    def accumulators(self) -> int:
+        """32-bit registers of a consumer's thread that hold sums."""
+
+    @property
+    def tiles(self) -> tuple[int, int]:
+        """Along the rows and the columns that the kernel sees."""
+        t, (m, n) = self.tuning, (self.context.m, self.context.n)
+        rows, columns = (n, m) if t.swapped else (m, n)
+        return -(-rows // t.m_per_block), -(-columns // t.n_per_block)
+
+    @property
+    def blocks(self) -> tuple[int, int]:
+        return self.tiles
+
+    @property
+    def units(self) -> int:
+        """Units of all groups."""
+        rows, columns = self.tiles
+        return self.context.g * rows * columns
+
+    @property
+    def k_iterations(self) -> int:
+        """Steps of the loop over K."""
+        return -(-self.context.k // self.tuning.k_per_block)
+
+    @property
+    def grid_size(self) -> int:
+        return self.workgroups
+
+    @property
+    def lds_bytes(self) -> int:
+        return self.layout.bytes
+
+    @property
+    def registers(self) -> int:
+        return self.accumulators

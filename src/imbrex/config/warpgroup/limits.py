@@ -12,17 +12,24 @@ from typing import Final, Protocol
 from imbrex.chip import WARPGROUPS, GpuTarget
 from imbrex.config.context import GemmContext
 from imbrex.config.rules import Reasons, listed
+from imbrex.config.warpgroup.consumers import Tiled
 from imbrex.config.warpgroup.plan import LEAST_STAGES, SWIZZLES, columns_of
 from imbrex.dtype import DType
+from imbrex.view.stage.shared_layout import SharedLayout
 
 __all__ = [
     "MOST_ACCUMULATORS",
     "MOST_CONSUMERS",
+    "MOST_LINE",
     "MOST_STAGES",
+    "boxes",
     "chip",
+    "columns",
     "few_consumers",
+    "in_turn",
     "registers",
     "stages_ahead",
+    "stages_that_fit",
     "warpgroups",
     "whole_rows",
 ]
@@ -32,26 +39,39 @@ MOST_ACCUMULATORS: Final[Mapping[int, int]] = {1: 128, 2: 128, 3: 96}
 """Consumers -> sums of a thread: of 64 x 256 of a consumer, or of 64 x 192 where four warpgroups leave 128
 registers a thread; with more, the registers that remain do not hold all else."""
 MOST_STAGES: Final = 16
-
-
-class Consumed(Protocol):
-    """A tuning whose consumers take stages from a ring."""
-
-    @property
-    def consumers(self) -> int: ...
-    @property
-    def stages(self) -> int: ...
+MOST_LINE: Final = 256
+"""Most elements of a box along one dim."""
 
 
 class Sized(Protocol):
-    """A plan of such a tuning."""
+    """A plan of a tuning whose consumers take stages from a ring."""
 
     @property
-    def tuning(self) -> Consumed: ...
+    def tuning(self) -> Tiled: ...
     @property
     def context(self) -> GemmContext: ...
     @property
     def accumulators(self) -> int: ...
+
+
+class Laid(Protocol):
+    """A plan that says where shared memory has what."""
+
+    @property
+    def layout(self) -> SharedLayout: ...
+
+
+class Boxed(Protocol):
+    """A tuning whose stages are boxes of lines of images."""
+
+    @property
+    def rows(self) -> int: ...
+    @property
+    def loaded(self) -> int: ...
+    @property
+    def width(self) -> int: ...
+    @property
+    def images(self) -> int: ...
 
 
 def chip(machine: GpuTarget) -> Reasons:
@@ -68,17 +88,46 @@ def warpgroups(plan: Sized, machine: GpuTarget) -> Reasons:
         yield f"wgmma does not multiply {plan.context.dtype.name}"
 
 
-def few_consumers(tuning: Consumed) -> Reasons:
+def few_consumers(tuning: Tiled) -> Reasons:
     """One to three warpgroups multiply."""
     if tuning.consumers > MOST_CONSUMERS:
         most = f"{MOST_CONSUMERS}: with the producer they are at most 4 warpgroups"
         yield f"consumers {tuning.consumers} > {most}"
 
 
-def stages_ahead(tuning: Consumed) -> Reasons:
+def stages_ahead(tuning: Tiled) -> Reasons:
     """The producer is a stage ahead, and pingpong consumers are apart by one."""
     if not LEAST_STAGES <= tuning.stages <= MOST_STAGES:
         yield f"stages {tuning.stages} is outside {LEAST_STAGES}..{MOST_STAGES}"
+
+
+def in_turn(tuning: Tiled, pingpong: bool) -> Reasons:
+    """One to three warpgroups multiply; two in turn.  The producer is a stage ahead."""
+    yield from few_consumers(tuning)
+    if pingpong and tuning.consumers != 2:
+        yield f"pingpong takes 2 consumers, got {tuning.consumers}"
+    yield from stages_ahead(tuning)
+
+
+def stages_that_fit(plan: Laid, machine: GpuTarget, pieces: int = 0) -> int:
+    """Stages of a ring, as many as shared memory has room for beside so many more bytes of pieces."""
+    layout = plan.layout
+    room = machine.lds_bytes - layout.bytes - pieces
+    each = layout.all_stages // layout.stages * layout.stage_bytes
+    return min(MOST_STAGES, layout.stages + room // each)
+
+
+def boxes(tuning: Boxed) -> Reasons:
+    """A box of a stage has no more lines and columns than a tensor map has."""
+    if not tuning.rows <= tuning.loaded <= MOST_LINE or max(tuning.width, tuning.images) > MOST_LINE:
+        most = f"{tuning.rows} to {MOST_LINE} lines of {MOST_LINE}"
+        yield f"a box of {tuning.loaded} lines of {tuning.width} pixels is not one of {most}"
+
+
+def columns(count: int, dtype: DType, told: str = "") -> Reasons:
+    """So many columns are those of one instruction.  told: how a reason begins, where they are not all."""
+    if count not in columns_of(dtype):
+        yield f"{told or f'n_per_block {count} is'} not wgmma's for {dtype.name}"
 
 
 def whole_rows(told: str, count: int, dtype: DType) -> Reasons:

@@ -73,12 +73,6 @@ class WarpgroupTuning(OfConsumers):
     group: int
 
     @property
-    def tile(self) -> tuple[int, int, int]:
-        """The tile of a workgroup, (m, n, k), in the GEMM's own m and n."""
-        rows, columns, k = self.m_per_block, self.n_per_block, self.k_per_block
-        return (columns, rows, k) if self.swapped else (rows, columns, k)
-
-    @property
     def cluster(self) -> int:
         """Workgroups of a cluster."""
         return self.cluster_m * self.cluster_n

@@ -11,7 +11,7 @@ from typing import Final
 from imbrex.chip import GpuTarget
 from imbrex.config.context import GemmContext, round_up
 from imbrex.config.warpgroup.legal import WARPGROUP_RULES
-from imbrex.config.warpgroup.limits import MOST_ACCUMULATORS, MOST_CONSUMERS, MOST_STAGES
+from imbrex.config.warpgroup.limits import MOST_ACCUMULATORS, MOST_CONSUMERS, stages_that_fit
 from imbrex.config.warpgroup.plan import (
     LEAST_STAGES,
     ROWS,
@@ -80,7 +80,7 @@ def _oriented(
             )
             if consumers == MOST_CONSUMERS and any(tuning.plan(context, machine).turned):
                 continue  # a producer that turns tiles wants more registers than four warpgroups leave
-            if (stages := _stages(tuning, context, machine)) >= LEAST_STAGES:
+            if (stages := stages_that_fit(tuning.plan(context, machine), machine)) >= LEAST_STAGES:
                 yield replace(tuning, stages=stages)
 
 
@@ -97,12 +97,6 @@ def _depth(context: GemmContext) -> int:
         return fitting[0]
     longer = fitting[: fitting.index(inside) + 1]
     return min(longer, key=lambda k: round_up(context.k, k) * STEPS[k * size])
-
-
-def _stages(tuning: WarpgroupTuning, context: GemmContext, machine: GpuTarget) -> int:
-    """As many as fit in shared memory."""
-    layout = tuning.plan(context, machine).layout
-    return min(MOST_STAGES, (machine.lds_bytes - layout.bytes) // layout.stage_bytes + layout.stages)
 
 
 def _group(row_blocks: int, rows: int, columns: int, cluster: int, machine: GpuTarget) -> int:

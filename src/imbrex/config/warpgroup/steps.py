@@ -18,16 +18,17 @@ from functools import cached_property
 from math import log2
 from typing import Final
 
-from imbrex.chip import VECTOR_BYTES, ProductRates
+from imbrex.chip import VECTOR_BYTES, GpuTarget, ProductRates
 from imbrex.config.context import SAMPLE, Access, GemmContext, round_up
 from imbrex.config.warpgroup.plan import ROWS, WarpgroupPlan, divides, instruction_of, stretch
 from imbrex.config.warpgroup.rates import rates_of
 from imbrex.config.warpgroup.traffic import Rows, neighbours, rows_of
+from imbrex.dtype import DType
 from imbrex.view.mma import Instruction
 from imbrex.view.mma.hopper import WARPGROUP
 from imbrex.view.stage.shared_tile import SharedTile
 
-__all__ = ["SUM_BYTES", "Steps", "Streams", "crosses", "norm"]
+__all__ = ["SUM_BYTES", "Multiplied", "Steps", "Streams", "crosses", "norm"]
 
 SUM_BYTES: Final = 4
 COPY_BYTES: Final = 4
@@ -35,6 +36,24 @@ COPY_BYTES: Final = 4
 MATRIX_BYTES: Final = 2
 PIECE_BYTES: Final = (128, 64, 32, 16)
 """Bytes of a row of a piece of C on its way to memory, the widest that a tile has room for."""
+
+
+@dataclass(frozen=True)
+class Multiplied:
+    """So many issues of an instruction of the matrix unit, which reads A and B from shared memory."""
+
+    instruction: Instruction
+    issues: int
+    dtype: DType
+
+    def cycles(self, machine: GpuTarget) -> int:
+        """Cycles of the matrix unit."""
+        return self.issues * self.instruction.cycles[machine.chip]
+
+    @property
+    def read_bytes(self) -> int:
+        """Bytes of shared memory that it reads."""
+        return self.issues * (ROWS + self.instruction.n) * self.instruction.k * self.dtype.bytes
 
 
 @dataclass(frozen=True)
@@ -84,10 +103,11 @@ class Streams:
         return instruction_of(self.plan.context.dtype, self.plan.tuning.n_per_block)
 
     @cached_property
-    def issues(self) -> int:
+    def multiplied(self) -> Multiplied:
         """Matrix instructions of a step."""
         t = self.plan.tuning
-        return t.m_per_block // ROWS * -(-t.k_per_block // self.instruction.k)
+        issues = t.m_per_block // ROWS * -(-t.k_per_block // self.instruction.k)
+        return Multiplied(self.instruction, issues, self.plan.context.dtype)
 
     @cached_property
     def chain(self) -> float:
@@ -97,8 +117,7 @@ class Streams:
     @cached_property
     def shared(self) -> float:
         """Cycles in which shared memory is read by the matrix unit."""
-        row = (ROWS + self.plan.tuning.n_per_block) * self.instruction.k * self.plan.context.dtype.bytes
-        return self.issues * row / self.rates.shared_bytes
+        return self.multiplied.read_bytes / self.rates.shared_bytes
 
     @property
     def together(self) -> float:
@@ -188,7 +207,7 @@ class Steps:
         """Cycles of the matrix unit: all instructions of a step, or a consumer's, one after the other."""
         machine = self.of.plan.machine
         slowed = self.of.rates.matrix + self.of.rates.power * self.active / machine.compute_units
-        return max(self.of.issues * self.of.instruction.cycles[machine.chip] * slowed, self.of.chain)
+        return max(self.of.multiplied.cycles(machine) * slowed, self.of.chain)
 
     @cached_property
     def step(self) -> float:

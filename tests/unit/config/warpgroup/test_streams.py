@@ -52,7 +52,7 @@ def test_stores_along_rows_are_turned_and_those_of_16_bits_easily() -> None:
 
 def test_rows_of_one_consumer_do_not_wait_for_each_other() -> None:
     low, high = (Streams(plan(replace(TILE, m_per_block=m), 4096, 4096, 4096)) for m in (64, 128))
-    assert high.issues == 2 * low.issues
+    assert high.multiplied.issues == 2 * low.multiplied.issues
     assert high.chain == low.chain == 4 * RATES.product
 
 
