@@ -46,9 +46,9 @@ SHARES: Final = ((1.0, 0.0), (0.5, 0.5), (0.0, 1.0))
 """Parts of that variance: the linear one, and the one that falls with distance."""
 LENGTH: Final = 0.7
 """Distance, of feature vectors of mean length 1, at which the near part has fallen to exp(-1/2)."""
-PASSES: Final = 2
-GAIN: Final = 0.95
-"""What a kernel's leave-one-out error has to be of the plain constant's for the kernel to be taken."""
+PASSES: Final = 3
+LEAST_EXPLAINED: Final = 0.05
+"""The part of the constant's leave-one-out loss that a kernel has to save to be taken."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +96,11 @@ class _Fit:
     sized: Floats
     scale: float
 
+    @property
+    def weights(self) -> Floats:
+        """Those of the next pass."""
+        return np.minimum(1.0, HUBER * self.scale / np.maximum(self.sized, LEAST_SPREAD))
+
     def error(self, bend: float) -> float:
         """Huber's loss, a parabola up to `bend` and a line beyond."""
         size = np.abs(self.left_out)
@@ -109,17 +114,17 @@ def forecast(features: Floats, tried: NDArray[np.intp], residuals: Floats) -> Fo
         return Forecast(np.zeros(len(features)), np.full(len(features), PRIOR_SPREAD), 0.0)
     rows = features / np.sqrt(max(1, features.shape[1]))
     seen, middle = rows[tried], float(np.median(residuals))
-    best = plain = _fitted(_Kernel(0.0, 0.0, 0.0), seen, residuals - middle)
+    plain = _robust(_fitted(_Kernel(0.0, 0.0, 0.0), seen, residuals - middle), seen, residuals - middle)
     bend = HUBER * max(LEAST_SPREAD, 1.4826 * float(np.median(np.abs(plain.left_out))))
-    if count > 2:
-        fits = [_fitted(kernel, seen, residuals - middle) for kernel in _kernels()]
-        found = min(fits, key=lambda fit: fit.error(bend))
-        best = found if found.error(bend) < GAIN * plain.error(bend) else plain
+    fits = [_fitted(k, seen, residuals - middle, plain.weights) for k in _kernels()] if count > 2 else []
+    found, loss = min(fits, key=lambda fit: fit.error(bend), default=plain), plain.error(bend)
+    explained = 1 - found.error(bend) / loss if loss else 0.0
+    best = _robust(found if explained > LEAST_EXPLAINED else plain, seen, residuals - middle)
     across = best.kernel(rows, seen)
     mean = middle + across @ (best.inverse @ (residuals - middle))
-    unknown = np.maximum(0.0, best.kernel.own(rows) - np.einsum("ij,jk,ik->i", across, best.inverse, across))
-    loss = plain.error(bend)
-    return Forecast(mean, best.scale * np.sqrt(1.0 + unknown), 1 - best.error(bend) / loss if loss else 0.0)
+    unknown = np.maximum(0.0, best.kernel.own(rows) - ((across @ best.inverse) * across).sum(axis=1))
+    spread = best.scale * np.sqrt(1.0 + unknown)
+    return Forecast(mean, spread, explained if explained > LEAST_EXPLAINED else 0.0)
 
 
 def _kernels() -> Iterator[_Kernel]:
@@ -127,13 +132,17 @@ def _kernels() -> Iterator[_Kernel]:
         yield _Kernel(signal, linear, near)
 
 
-def _fitted(kernel: _Kernel, seen: Floats, residuals: Floats) -> _Fit:
+def _fitted(kernel: _Kernel, seen: Floats, residuals: Floats, weights: Floats | None = None) -> _Fit:
+    """All measurements weigh the same unless weights are given."""
+    weighing = np.ones(len(seen)) if weights is None else weights
+    return _weighted(kernel, kernel(seen, seen), weighing, residuals)
+
+
+def _robust(found: _Fit, seen: Floats, residuals: Floats) -> _Fit:
     """In a few passes, each of which weighs less what is far off in the one before."""
-    covariance = kernel(seen, seen)
-    found = _weighted(kernel, covariance, np.ones(len(seen)), residuals)
+    covariance = found.kernel(seen, seen)
     for _ in range(PASSES):
-        sized = np.maximum(found.sized, LEAST_SPREAD)
-        found = _weighted(kernel, covariance, np.minimum(1.0, HUBER * found.scale / sized), residuals)
+        found = _weighted(found.kernel, covariance, found.weights, residuals)
     return found
 
 

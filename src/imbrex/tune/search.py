@@ -43,6 +43,8 @@ UNLIKELY: Final = 0.05
 """A search ends when the chance that anything untried is worth finding is below this."""
 HOPELESS: Final = 1.5
 """A candidate that takes this many times as long as the best is not timed further."""
+MOST_LEARNT: Final = 128
+"""How many measurements the correction is learnt from, half of them the fastest: its time is their cube."""
 PENDING: Final = 2
 """How many of a family may wait for their times, where the expected gain decides."""
 
@@ -108,7 +110,8 @@ class Search:
         assert ns is None or ns > 0, ns
         self._proposed.setdefault(index)
         self._times[index] = ns
-        self.__dict__.pop("_learnt", None)
+        for known in ("_learnt", "_failures"):
+            self.__dict__.pop(known, None)
 
     @property
     def incumbent(self) -> int | None:
@@ -163,7 +166,7 @@ class Search:
 
     def _likely(self, left: Sequence[int]) -> int:
         """The model's next, of those that are more likely to serve than not."""
-        return next((i for i in left if self._failing(i) < 0.5), left[0])
+        return next((i for i in left if self._failing(self._families[i]) < 0.5), left[0])
 
     def _least_tried(self, left: Sequence[int]) -> int:
         taken = Counter(self._families[i] for i in self._proposed)
@@ -177,14 +180,13 @@ class Search:
         fresh = [i for i in left if waiting[self._families[i]] < PENDING] or left
         return max(fresh, key=lambda i: (learnt.gain[i], -learnt.log_ns[i]))
 
-    def _failing(self, index: int) -> float:
-        """The chance that a candidate fails, by its family's and by all failures."""
+    def _failing(self, family: str) -> float:
+        """The chance that a candidate of a family fails, by the family's and by all failures."""
         fails, told = self._failures
-        family = self._families[index]
         rate = fails[""] / (told[""] + OPENING)
         return (fails[family] + 2 * rate) / (told[family] + 2)
 
-    @property
+    @cached_property
     def _failures(self) -> tuple[Counter[str], Counter[str]]:
         told = Counter([self._families[i] for i in self._times])
         fails = Counter([self._families[i] for i, ns in self._times.items() if ns is None])
@@ -193,9 +195,12 @@ class Search:
 
     @cached_property
     def _learnt(self) -> _Learnt:
-        timed = {i: ns for i, ns in self._times.items() if ns is not None}
-        tried = np.array(list(timed), dtype=np.intp)
-        residuals = np.log(np.array(list(timed.values()))) - self._model[tried]
-        found = forecast(self._features, tried, residuals)
-        serving = np.array([1 - self._failing(i) for i in range(len(self._families))])
-        return _learnt(self._model + found.mean, found.spread, log(min(timed.values())), serving)
+        fastest, *others = self.finalists(len(self._times))
+        others, rest = others[: MOST_LEARNT // 2], sorted(others[MOST_LEARNT // 2 :])
+        spaced = rest[:: max(1, -(-2 * len(rest) // MOST_LEARNT))]
+        tried = np.array([fastest, *others, *spaced], dtype=np.intp)
+        log_ns = np.log([self._times[i] or 0.0 for i in tried])
+        found = forecast(self._features, tried, log_ns - self._model[tried])
+        failing = {family: self._failing(family) for family in set(self._families)}
+        serving = np.array([1 - failing[family] for family in self._families])
+        return _learnt(self._model + found.mean, found.spread, float(log_ns[0]), serving)
