@@ -26,8 +26,20 @@ def outline(request: Request, algorithm: str | None) -> Configuration:
         return Configuration(algorithm, strips=box_of(strips_shape(task_of(problem)), request.machine))
     if not row.has_order:
         return Configuration(algorithm)
-    taps_first = multiplies(request.machine, problem.dtype) or row.phases == "shared"
-    return Configuration(algorithm, taps_first, _channels(request, problem, row, number_of(algorithm)))
+    return Configuration(
+        algorithm, _taps_first(request, row), _channels(request, problem, row, number_of(algorithm))
+    )
+
+
+def _taps_first(request: Request, row: Algorithm) -> bool:
+    """Does K run over taps first?
+
+    On a machine of warpgroups where these multiply the type, whatever tuning is given; elsewhere a tuning of
+    work items keeps the order of the filter, which then unfolds to one index.
+    """
+    if request.machine.has_warpgroups:
+        return multiplies(request.machine, request.problem.dtype) or row.phases == "shared"
+    return has_matrix_instructions(request) or row.phases == "shared"
 
 
 def _channels(request: Request, problem: Conv2d, row: Algorithm, number: int) -> int:
