@@ -34,8 +34,12 @@ def switch_off() -> None:
 def user_path() -> Path | None:
     """IMBREX_DB, else where this system keeps data of users; None where IMBREX_DB is `off`."""
     given = os.environ.get(VARIABLE, "")
-    if given.strip().lower() == OFF:
-        return None
+    return None if given.strip().lower() == OFF else _placed(given)
+
+
+@cache
+def _placed(given: str) -> Path:
+    """The path that is given, or the system's; found once."""
     try:
         if given:
             return Path(given).expanduser().absolute()

@@ -49,7 +49,7 @@ def decided(request: Request, goal: Goal, advice: Advice | None) -> tuple[Lowere
 def _proposed(request: Request, goal: Goal, proposals: Iterable[Found]) -> tuple[Lowered, Choice]:
     """By the first proposal that suits, else by the model."""
     read: dict[Configuration, Found] = {}
-    for found in proposals:
+    for found in (of for of in proposals if of.winner.gain > 1):  # where the pick stayed, ours does, too
         with suppress(Diagnostic):  # this version, problem or target may have no such configuration
             read.setdefault(_read(found, request, goal), found)
     for proposal, config in fitted(read, request).items() if read else ():

@@ -12,6 +12,8 @@ import pytest
 from tests.patience import said_when_warm
 
 from imbrex.config.candidates import candidates
+from imbrex.config.configuration import parse
+from imbrex.config.proposal import fitted
 from imbrex.database import Database, Trial, Unit, Verdict, device_of
 from imbrex.database.warning import DatabaseWarning
 from imbrex.kernel import CPU, Kernel, compile
@@ -139,6 +141,26 @@ def test_a_configuration_from_nearby_is_taken_where_the_model_lets_it(
     assert kernel.configuration == other.configuration
     assert (kernel.choice.by, kernel.choice.problem) == ("nearest", problem_text(parse_problem(near)[0]))
     assert kernel.check().is_right
+
+
+def test_blocks_of_a_cpu_fit_the_problem_that_they_are_proposed_for(pick: Kernel, other: Kernel) -> None:
+    here, (larger,) = machine(), parse_problem("gemm -m 96 -n 96 -k 128")
+    of = machine_for("cpu", here.isa.level, 1, here.l2_bytes, here.l3_bytes, here.isa.fma_per_cycle)
+    proposal = parse(pick.configuration)
+    (found,) = fitted([proposal], Request(larger, of)).values()
+    assert found.products[0].tuning.k_per_block == 128  # type: ignore[union-attr]
+    assert proposal.products[0].tuning.k_per_block == 96  # type: ignore[union-attr]
+    assert fitted([parse("v2:v4r4")], Request(larger, of)) == {}
+
+
+def test_control_where_the_pick_stayed_nothing_is_proposed(
+    pick: Kernel, other: Kernel, database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Database(database) as db:
+        unit = Unit(problem_text(parse_problem("gemm -m 96 -n 96 -k 112")[0]), "cpu", device_of(CPU), 1)
+        db.conclude(unit, Verdict(other.configuration, other.configuration, 1.0, 1.0, 1.0, 20))
+    monkeypatch.setattr("imbrex.config.proposal.MARGIN", 1e9)
+    assert compile(PROBLEM, threads=1).choice.by == "model"
 
 
 def test_control_a_configuration_that_the_model_expects_to_be_slow_is_not(
