@@ -30,7 +30,6 @@ import numpy as np
 
 from imbrex.bench.contest import contest
 from imbrex.bench.picture import Line, lines_picture
-from imbrex.bench.replay import STRATEGIES, Record, Strategy, read, regrets, write
 from imbrex.chip import CpuTarget
 from imbrex.config.algorithm.product import Products
 from imbrex.config.candidates import Candidate, candidates
@@ -44,6 +43,7 @@ from imbrex.kernel import compile
 from imbrex.pipeline import machine_for
 from imbrex.problem import Problem, parse_problem, problem_text
 from imbrex.run.machine import machine
+from imbrex.tuner.replay import STRATEGIES, Record, Strategy, read, regrets, write
 from imbrex.verify.data import random_operands
 
 RECORDS = Path(__file__).resolve().parent / "records"

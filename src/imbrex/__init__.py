@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from imbrex.diagnostic import Diagnostic
     from imbrex.function.conv import conv2d, conv2d_backward_data, conv2d_backward_weight
     from imbrex.function.gemm import gemm
-    from imbrex.kernel import Kernel, compile
+    from imbrex.kernel import Kernel
     from imbrex.problem import Conv2d, Gemm, parse_problem, problem_text
+    from imbrex.tuner.interface import compile, tune
 
 __all__ = [
     "Conv2d",
@@ -29,14 +30,16 @@ __all__ = [
     "gemm",
     "parse_problem",
     "problem_text",
+    "tune",
 ]
 
 _HOMES = {
     "imbrex.diagnostic": ("Diagnostic",),
     "imbrex.function.conv": ("conv2d", "conv2d_backward_data", "conv2d_backward_weight"),
     "imbrex.function.gemm": ("gemm",),
-    "imbrex.kernel": ("Kernel", "compile"),
+    "imbrex.kernel": ("Kernel",),
     "imbrex.problem": ("Conv2d", "Gemm", "parse_problem", "problem_text"),
+    "imbrex.tuner.interface": ("compile", "tune"),
 }
 
 

@@ -17,9 +17,9 @@ sys.path.insert(0, str(Path(__file__).parent))  # the workers import these modul
 
 from gpu_case import TARGET, Case
 
-from imbrex.bench.isolated import Failed, Isolated
 from imbrex.bench.prepare import prepare
 from imbrex.diagnostic import Diagnostic
+from imbrex.run.isolated import Failed, Isolated
 
 LIMIT_S = 60.0
 UNWRITTEN = "no kernel computes the epilogue"

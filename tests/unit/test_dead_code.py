@@ -31,7 +31,6 @@ TO_COME = (
     "config/general/space.py",
     "config/xdlops/space.py",
     "database/",
-    "tune/",
 )
 """Where the tuner will take up what nothing uses yet."""
 

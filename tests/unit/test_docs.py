@@ -55,6 +55,7 @@ def blocks_of(text: str) -> Iterator[Block]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.stem)
 def test_examples_of_a_page(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("IMBREX_DB", str(tmp_path / "imbrex.db"))
     check(page.read_text(encoding="utf-8"), page.name)
 
 

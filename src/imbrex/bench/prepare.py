@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from imbrex.bench.isolated import Failed, Isolated
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import compile
 from imbrex.problem import Problem
+from imbrex.run.isolated import Failed, Isolated
 
 __all__ = ["Wanted", "prepare"]
 

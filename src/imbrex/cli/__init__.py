@@ -24,6 +24,7 @@ __all__ = ["main"]
 COMMANDS: Final = {
     "run": "compile, run, verify and time problems",
     "build": "write the source files that a user owns",
+    "tune": "find the fastest configuration of problems, by measuring",
     "explain": "show the maps, the tuning and every level of the IR",
     "map": "show which workgroup computes which tile",
     "bench": "time problems beside NumPy and PyTorch",

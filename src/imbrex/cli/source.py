@@ -17,7 +17,7 @@ from imbrex.limit import read_bounded
 from imbrex.problem import Conv2d, Problem
 from imbrex.problem.text import parse_problems
 
-__all__ = ["Asked", "read_problems"]
+__all__ = ["Asked", "read_kept", "read_problems"]
 
 IR_WORDS = ("builtin.module", "module", "func.func", "miopen.", "linalg.", "//", '"builtin.module"')
 
@@ -38,6 +38,39 @@ def read_problems(sources: Sequence[str], layout: str | None = None) -> list[Ask
     """
     found = [asked for source in sources for asked in _read(source)]
     return [replace(asked, problem=_laid_out(asked.problem, layout)) for asked in found] if layout else found
+
+
+def read_kept(
+    sources: Sequence[str], layout: str | None, keep_going: bool
+) -> tuple[list[Problem], list[str]]:
+    """The problems of all sources, and, where it is to be kept going, what cannot be read, each line with the
+    reason; else a Diagnostic of the first one.
+    """
+    if not keep_going:
+        return [asked.problem for asked in read_problems(sources, layout)], []
+    found: list[Problem] = []
+    skipped: list[str] = []
+    for source in sources:
+        for line in _lines(source):
+            try:
+                found += [asked.problem for asked in read_problems([line], layout)]
+            except Diagnostic as reason:
+                skipped.append(f"{line}: {reason.message}")
+    return found, skipped
+
+
+def _lines(source: str) -> list[str]:
+    """The problems of a text of one a line, each by itself; other sources as they are."""
+    if source == "-":
+        text = read_bounded(sys.stdin.buffer, "<stdin>")
+    elif os.path.isfile(source) and not source.endswith(".mlir"):
+        with open(source, "rb") as file:
+            text = read_bounded(file, source)
+    else:
+        return [source]
+    if text.lstrip().startswith(("[", *IR_WORDS)):
+        return [source]
+    return [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
 
 
 def _read(source: str) -> list[Asked]:

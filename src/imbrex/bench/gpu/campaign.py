@@ -16,8 +16,8 @@ from imbrex.bench.gpu.facts import gpu_facts
 from imbrex.bench.gpu.row import Row, Task, not_run, timed_on_gpu
 from imbrex.bench.gpu.sets import Entry
 from imbrex.bench.gpu.summary import UNRUN, summary
-from imbrex.bench.isolated import Failed, Isolated
 from imbrex.chip import WARPGROUPS
+from imbrex.run.isolated import Failed, Isolated
 
 __all__ = ["Campaign"]
 

@@ -23,9 +23,9 @@ import numpy as np
 
 from imbrex.config.candidates import Candidate
 from imbrex.config.configuration import parse, text
-from imbrex.tune.duel import FEWEST_PAIRS, duels, winner
-from imbrex.tune.features import Floats, features
-from imbrex.tune.search import Search
+from imbrex.tuner.duel import FEWEST_PAIRS, duels, winner
+from imbrex.tuner.features import Floats, features
+from imbrex.tuner.search import Search
 
 __all__ = ["STRATEGIES", "Record", "Strategy", "read", "regrets", "write"]
 
@@ -53,7 +53,7 @@ class Record:
 
     @cached_property
     def regret(self) -> Floats:
-        """Of each candidate; infinite where it failed."""
+        """Time over the best one, less 1, of each candidate; infinite where it failed."""
         times = np.array([np.inf if ns is None else ns for ns in self.times_ns])
         return times / times.min() - 1
 

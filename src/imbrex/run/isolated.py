@@ -8,6 +8,7 @@ that waits for ever cannot be stopped from within.
 from __future__ import annotations
 
 import multiprocessing
+import signal
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import TracebackType
@@ -89,10 +90,11 @@ class Isolated:
 
 
 def _serve(pipe: Any, function: Callable[[Any], Any]) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asks, which ends this one
     while True:
         try:
             argument = pipe.recv()
-        except (EOFError, KeyboardInterrupt):
+        except EOFError:
             return
         try:
             answer = (True, True, function(argument))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from imbrex.config import configuration
-from imbrex.tune.features import family_of, features
+from imbrex.tuner.features import family_of, features
 
 from .spaces import Point, lawful_space
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from imbrex.config.configuration import Configuration, TunedProduct
 from imbrex.config.cpu.plan import CpuTuning
-from imbrex.tune.features import Floats
+from imbrex.tuner.features import Floats
 
 __all__ = ["Point", "lawful_space"]
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from imbrex.bench import isolated
-from imbrex.bench.isolated import Failed, Isolated
+from imbrex.run import isolated
+from imbrex.run.isolated import Failed, Isolated
 
 
 def behaviour(word: str) -> object:

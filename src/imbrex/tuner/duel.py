@@ -26,7 +26,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from imbrex.tune.features import Floats
+from imbrex.tuner.features import Floats
 
 __all__ = [
     "FEWEST_PAIRS", "MOST_PAIRS", "Duel", "duels", "pairs_needed", "undisturbed", "winner",

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from imbrex.tune.residual import forecast
+from imbrex.tuner.residual import forecast
 
 RNG = np.random.default_rng(5)
 FEATURES = RNG.normal(size=(200, 6))
@@ -32,7 +31,6 @@ def test_without_measurements_the_model_stands() -> None:
 def test_one_measurement_moves_the_constant_alone() -> None:
     found = forecast(FEATURES, np.array([7]), np.array([3.0]))
     np.testing.assert_allclose(found.mean, 3.0)
-    assert found.explained == 0
 
 
 def test_a_law_is_learnt() -> None:
@@ -44,7 +42,6 @@ def test_what_is_no_law_is_not_learnt() -> None:
     noise = 0.1 * np.random.default_rng(2).normal(size=200)
     found = forecast(FEATURES, TRIED, noise[TRIED])
     assert np.std(found.mean) < 0.04
-    assert found.explained < 0.2
 
 
 def test_outliers_count_less() -> None:
@@ -69,4 +66,3 @@ def test_units_and_order_do_not_matter(unit: float, order: list[int]) -> None:
     two = forecast(FEATURES, TRIED[order], values[order] + unit)
     np.testing.assert_allclose(two.mean - unit, one.mean, atol=1e-6)
     np.testing.assert_allclose(two.spread, one.spread, rtol=1e-6)
-    assert two.explained == pytest.approx(one.explained, abs=1e-6)

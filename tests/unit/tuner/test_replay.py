@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from imbrex.bench.replay import Record, read, regrets, write
 from imbrex.config.candidates import Candidate
 from imbrex.config.configuration import parse
+from imbrex.tuner.replay import Record, read, regrets, write
 
 RECORDS = Path(__file__).resolve().parents[3] / "benchmarks" / "records"
 PRODUCTS = ("gemm_f32_nn_m8_n1024_k1024_g1", "gemm_f32_tt_m320_n320_k320_g1")

@@ -24,10 +24,10 @@ from typing import Final, Literal
 
 import numpy as np
 
-from imbrex.tune.features import Floats, Ranked, family_of, log_cycles
-from imbrex.tune.residual import forecast
+from imbrex.tuner.features import Floats, Ranked, family_of, log_cycles
+from imbrex.tuner.residual import forecast
 
-__all__ = ["Search"]
+__all__ = ["UNLIKELY", "Search"]
 
 OPENING: Final = 8
 """Half of what is usual; 16 were worse after 12 to 20 trials on recorded times, and no better after 50."""
@@ -74,7 +74,7 @@ def _below(z: Floats) -> Floats:
 
 class Search:
     """See the module's first lines.  candidates: in the model's order, its pick first, as `config.candidates`
-    ranks them.  features: a row each, of `tune.features`.  seeds: places of what won elsewhere, best first.
+    ranks them.  features: a row each, of `tuner.features`.  seeds: places of what won elsewhere, best first.
     until: the chance of a gain at which it ends; 0 tries everything.
     """
 
@@ -135,10 +135,11 @@ class Search:
         misses = np.log1p(-np.minimum(learnt.chance[left], 1 - 1e-12))
         return float(-np.expm1(misses.sum()))
 
-    def drops(self, times_ns: Sequence[float]) -> bool:
-        """Is what these windows say of a candidate enough not to time it further?"""
+    @property
+    def hopeless_ns(self) -> float | None:
+        """Who takes longer cannot win; None while nothing has a time."""
         best = self.incumbent
-        return best is not None and bool(times_ns) and min(times_ns) > HOPELESS * (self._times[best] or 0.0)
+        return None if best is None else HOPELESS * (self._times[best] or 0.0)
 
     def _next(self) -> int | None:
         place = len(self._proposed)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from imbrex.tune import duel
-from imbrex.tune.duel import FEWEST_PAIRS, MOST_PAIRS, duels, pairs_needed, undisturbed, winner
+from imbrex.tuner import duel
+from imbrex.tuner.duel import FEWEST_PAIRS, MOST_PAIRS, duels, pairs_needed, undisturbed, winner
 
 
 def blocks(seed: int, pairs: int, gains: list[float], spread: float, kind: str = "normal") -> np.ndarray:

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from imbrex.tune.features import Floats, family_of, features
-from imbrex.tune.search import LOOKED_AT, OPENING, PER_FAMILY, TURN, Search
+from imbrex.tuner.features import Floats, family_of, features
+from imbrex.tuner.search import LOOKED_AT, OPENING, PER_FAMILY, TURN, Search
 
 from .spaces import Point, lawful_space
 
@@ -138,13 +138,12 @@ def test_where_all_fails_families_take_turns() -> None:
     assert len(search.propose(1000)) == 260
 
 
-def test_a_race_drops_what_cannot_win() -> None:
+def test_what_takes_much_longer_than_the_best_is_hopeless() -> None:
     search = Search(POINTS, ROWS)
-    assert not search.drops([1e9])
+    assert search.hopeless_ns is None
     search.tell(0, 100.0)
-    assert not search.drops([])
-    assert not search.drops([400.0, 149.0])
-    assert search.drops([400.0, 151.0])
+    search.tell(1, 120.0)
+    assert search.hopeless_ns == pytest.approx(150.0)
 
 
 def test_the_search_ends_where_little_can_be_gained() -> None:

@@ -26,7 +26,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from imbrex.tune.features import Floats
+from imbrex.tuner.features import Floats
 
 __all__ = ["Forecast", "forecast"]
 
@@ -53,13 +53,10 @@ LEAST_EXPLAINED: Final = 0.05
 
 @dataclass(frozen=True)
 class Forecast:
-    """mean, spread: of log t - log cycles, for each row of the features.  explained: the part of the loss of
-    the constant alone that the features save, by leave-one-out; 0 where only the constant was learnt.
-    """
+    """mean, spread: of log t - log cycles, for each row of the features."""
 
     mean: Floats
     spread: Floats
-    explained: float
 
 
 @dataclass(frozen=True)
@@ -108,10 +105,10 @@ class _Fit:
 
 
 def forecast(features: Floats, tried: NDArray[np.intp], residuals: Floats) -> Forecast:
-    """What the measured residuals of the rows `tried` say of all rows.  features: of `tune.features`."""
+    """What the measured residuals of the rows `tried` say of all rows.  features: of `tuner.features`."""
     count = len(tried)
     if not count:
-        return Forecast(np.zeros(len(features)), np.full(len(features), PRIOR_SPREAD), 0.0)
+        return Forecast(np.zeros(len(features)), np.full(len(features), PRIOR_SPREAD))
     rows = features / np.sqrt(max(1, features.shape[1]))
     seen, middle = rows[tried], float(np.median(residuals))
     plain = _robust(_fitted(_Kernel(0.0, 0.0, 0.0), seen, residuals - middle), seen, residuals - middle)
@@ -123,8 +120,7 @@ def forecast(features: Floats, tried: NDArray[np.intp], residuals: Floats) -> Fo
     across = best.kernel(rows, seen)
     mean = middle + across @ (best.inverse @ (residuals - middle))
     unknown = np.maximum(0.0, best.kernel.own(rows) - ((across @ best.inverse) * across).sum(axis=1))
-    spread = best.scale * np.sqrt(1.0 + unknown)
-    return Forecast(mean, spread, explained if explained > LEAST_EXPLAINED else 0.0)
+    return Forecast(mean, best.scale * np.sqrt(1.0 + unknown))
 
 
 def _kernels() -> Iterator[_Kernel]:

@@ -1,0 +1,103 @@
+"""What Python calls: `imbrex.tune(problems)`, and `imbrex.compile(problem, tune="quick")`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from imbrex.diagnostic import Diagnostic
+from imbrex.kernel import Kernel, goal
+from imbrex.kernel import compile as compiled
+from imbrex.kernel.goal import Emulate
+from imbrex.problem import Conv2d, Gemm, Problem, parse_problem
+from imbrex.run.cpu import thread_count
+
+if TYPE_CHECKING:  # what tunes, and the compiler; a warm call goes without
+    from imbrex.build.cache import Cache
+    from imbrex.config.configuration import Configuration
+    from imbrex.config.tiles import TileSchedule
+    from imbrex.config.tuning import Tuning
+    from imbrex.kernel import Goal
+    from imbrex.tuner.campaign import Effort
+    from imbrex.tuner.session import Tuned
+
+__all__ = ["compile", "tune"]
+
+
+def tune(
+    problems: Problem | str | Iterable[Problem | str],
+    target: str | Goal = "cpu",
+    *,
+    emulate: Emulate = False,
+    threads: int | None = None,
+    effort: Effort = "normal",
+    trials: int | None = None,
+    budget_s: float | None = None,
+    devices: Sequence[int] = (),
+    jobs: int | None = None,
+) -> list[Tuned]:
+    """The fastest configuration of each problem, measured here and kept for every later call (docs/tune.md).
+
+    problems: or texts of some; one that stands several times counts as often.  effort: "quick", "normal" or
+    "full": 8, 50 or all configurations of each problem; trials: so many instead.  budget_s: seconds for all
+    together.  devices: GPUs by number.  jobs: processes that compile.  A Diagnostic where one of the problems
+    cannot be tuned, after the others were.
+    """
+    from imbrex.database import open_user
+    from imbrex.tuner.campaign import Plan, Tuner, builders_of, weighted
+    from imbrex.tuner.session import Tuned
+
+    where = goal(target, emulate) if isinstance(target, str) else target
+    given = [problems] if isinstance(problems, str | Conv2d | Gemm) else problems
+    wanted = weighted([one for each in given for one in _parsed(each)])
+    plan = Plan(
+        wanted, where, thread_count(threads), effort, trials, budget_s, tuple(devices),
+        jobs or builders_of(where),
+    )  # fmt: skip
+    found = Tuner(plan, open_user, _unwatched, _unwatched).run()
+    for one in found:
+        if not isinstance(one, Tuned):
+            raise one.reason
+    return [one for one in found if isinstance(one, Tuned)]
+
+
+def compile(
+    problem: Problem | str,
+    target: str | Goal = "cpu",
+    tuning: Tuning | str | None = None,
+    *,
+    tune: Effort | None = None,
+    emulate: Emulate = False,
+    threads: int | None = None,
+    algorithm: str | None = None,
+    name: str | None = None,
+    cache: Cache | None = None,
+    schedule: TileSchedule | str | None = None,
+    config: Configuration | str | None = None,
+    untuned: bool = False,
+) -> Kernel:
+    """`imbrex.kernel.compile`; tune: with which effort the problem is tuned first, "quick", "normal" or
+    "full", where that was not done before; then nothing else may be chosen.
+    """
+    if tune is not None:
+        said = {"tuning": tuning, "algorithm": algorithm, "schedule": schedule, "config": config}
+        for word in (
+            word for word, value in (*said.items(), ("untuned", untuned or None)) if value is not None
+        ):
+            raise Diagnostic(f"'tune' chooses what '{word}' says", hint="leave out one or the other")
+        tuned(problem, target, emulate=emulate, threads=threads, effort=tune)
+    return compiled(
+        problem, target, tuning, emulate=emulate, threads=threads, algorithm=algorithm, name=name,
+        cache=cache, schedule=schedule, config=config, untuned=untuned,
+    )  # fmt: skip
+
+
+tuned = tune
+
+
+def _parsed(given: Problem | str) -> list[Problem]:
+    return parse_problem(given) if isinstance(given, str) else [given]
+
+
+def _unwatched(*told: object) -> None:
+    """Nobody looks at the progress."""

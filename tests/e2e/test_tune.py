@@ -1,0 +1,104 @@
+"""imbrex tune as a user runs it: what it says, Ctrl-C and a kill, which take nothing away, and bad input."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+COMMAND = (sys.executable, "-m", "imbrex", "tune")
+LINE = "gemm -m 72 -n 56 -k 40"
+PATIENCE_S = 90
+
+
+def run(path: Path, *words: str, text: str | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*COMMAND, *words], env={**os.environ, "IMBREX_DB": str(path)}, input=text, capture_output=True,
+        text=True, timeout=PATIENCE_S * 3, check=False,
+    )  # fmt: skip
+
+
+def trials(path: Path) -> int:
+    if not path.exists():
+        return 0
+    with closing(sqlite3.connect(path, timeout=60)) as connection:
+        try:
+            return int(connection.execute("select count(*) from trial").fetchone()[0])
+        except sqlite3.OperationalError:
+            return 0
+
+
+def test_a_log_is_tuned_once_and_then_there_is_nothing_to_do(tmp_path: Path) -> None:
+    db, log = tmp_path / "db.sqlite", tmp_path / "log.txt"
+    log.write_text(f"{LINE}\nno problem at all\n{LINE}\n")
+    words = (str(log), "--trials", "2", "--threads", "1", "--keep-going")
+    first = run(db, *words)
+    assert first.returncode == 0, first.stderr
+    assert "skipped no problem at all" in first.stdout and "2 trials in" in first.stdout
+    assert trials(db) == 2
+    again = run(db, *words)
+    assert "nothing to do" in again.stdout and trials(db) == 2
+    document: Any = json.loads(run(db, *words, "--format", "json").stdout)
+    (result,) = document["results"]
+    assert (result["times"], result["fresh_trials"], result["trials"]) == (2, 0, {"ok": 2})
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs signals")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_what_ends_a_tuning_takes_nothing_away(tmp_path: Path, number: signal.Signals) -> None:
+    db = tmp_path / "db.sqlite"
+    words = (LINE, "--effort", "full", "--threads", "1")
+    started = subprocess.Popen(
+        [*COMMAND, *words], env={**os.environ, "IMBREX_DB": str(db)}, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True, start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )  # fmt: skip
+    end = time.monotonic() + PATIENCE_S
+    while trials(db) < 2 and time.monotonic() < end and started.poll() is None:
+        time.sleep(0.1)
+    os.killpg(started.pid, number)
+    out, err = started.communicate(timeout=PATIENCE_S)
+    if number == signal.SIGINT:
+        assert started.returncode == 130, (out, err)
+        assert "kept in" in out
+    kept = trials(db)
+    assert kept >= 2
+    with closing(sqlite3.connect(db)) as connection:
+        assert connection.execute("select distinct status from trial").fetchall() == [("ok",)]
+    document: Any = json.loads(run(db, LINE, "--trials", "3", "--threads", "1", "--format", "json").stdout)
+    assert document["results"][0]["fresh_trials"] <= 1
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--budget", "0m"), "is no time to spend"),
+        (("--trials", "0"), "0 is not in the range"),
+        (("--devices", "0,0"), "is no list of GPUs"),
+        (("--target", "gfx942", "--emulate=isa"), "no times that a tuning could compare"),
+    ],
+)
+def test_what_cannot_be_is_one_message(tmp_path: Path, words: tuple[str, ...], told: str) -> None:
+    ended = run(tmp_path / "db.sqlite", LINE, *words)
+    assert ended.returncode in (1, 2) and told in ended.stderr and "Traceback" not in ended.stderr
+
+
+def test_a_problem_that_no_kernel_serves_is_told(tmp_path: Path) -> None:
+    ended = run(tmp_path / "db.sqlite", "gemm -t tf32 -m 8 -n 8 -k 8")
+    assert ended.returncode == 1 and "skipped gemm -t tf32" in ended.stderr and "tf32" in ended.stderr
+
+
+def test_no_database_is_an_error(tmp_path: Path) -> None:
+    ended = subprocess.run(
+        [*COMMAND, LINE], env={**os.environ, "IMBREX_DB": "off"}, capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 1 and "IMBREX_DB" in ended.stderr

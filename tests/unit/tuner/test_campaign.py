@@ -1,0 +1,55 @@
+"""The tuner: problems by weight, shares of the time, what cannot be tuned; and the whole, on this CPU."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from imbrex.database import Database
+from imbrex.diagnostic import Diagnostic
+from imbrex.kernel import goal
+from imbrex.problem import Gemm, problem_text
+from imbrex.tuner.campaign import Plan, Refused, Tuner, weighted
+from imbrex.tuner.session import Tuned
+
+SMALL = Gemm(48, 40, 32)
+
+
+def test_problems_are_tuned_once_with_their_count() -> None:
+    other = Gemm(8, 8, 8)
+    assert weighted([SMALL, other, SMALL]) == {SMALL: 2, other: 1}
+
+
+def test_an_effort_is_a_number_of_trials() -> None:
+    assert [Plan({}, goal(), 1, effort).wanted for effort in ("quick", "normal", "full")] == [8, 50, None]
+    assert Plan({}, goal(), 1, "full", trials=3).wanted == 3
+
+
+def test_an_emulator_of_instructions_has_no_times() -> None:
+    with pytest.raises(Diagnostic, match="no times"):
+        Tuner(Plan({SMALL: 1}, goal("gfx942", "isa"), 1), _never, lambda *_: None, lambda *_: None).run()
+
+
+def test_a_problem_is_tuned_on_this_cpu_and_one_that_cannot_be_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "db.sqlite"
+    no = Gemm(8, 8, 8, dtype="tf32")
+    ended: list[tuple[Tuned | Refused, int]] = []
+    plan = Plan({SMALL: 3, no: 1}, goal(), 1, trials=3)
+    Tuner(
+        plan, lambda: Database(path), lambda *_: None, lambda one, times: ended.append((one, times))
+    ).run()  # fmt: skip
+    found = {type(one): (one, times) for one, times in ended}
+    tuned, times = found[Tuned]
+    assert isinstance(tuned, Tuned) and times == 3 and tuned.counts == {"ok": 3} and tuned.is_done
+    assert tuned.pick_ns is not None and tuned.build_s > 0
+    refused, _ = found[Refused]
+    assert isinstance(refused, Refused) and "tf32" in refused.reason.message
+    with Database(path) as database:
+        trials = database.trials(tuned.unit)
+    assert len(trials) == 3 and all(trial.source and trial.compiler and trial.samples for trial in trials)
+    assert tuned.unit.problem == problem_text(SMALL)
+
+
+def _never() -> Database:
+    raise AssertionError("nothing is opened")
