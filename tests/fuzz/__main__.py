@@ -35,6 +35,7 @@ def main() -> int:
     faults = 0
     with tempfile.TemporaryDirectory(prefix="imbrex-fuzz-") as folder:
         os.environ.setdefault("IMBREX_CACHE_DIR", folder)
+        os.environ["IMBREX_DB"] = "off"
         for generator in chosen:
             faults += _tried(generator, seed, given.seconds / len(chosen), given.keep)
     return 1 if faults else 0

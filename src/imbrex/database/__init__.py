@@ -8,6 +8,7 @@ schema      its tables, and the winners as a view of them
 rows        values to rows and back
 winners     the winner of a unit
 prune       which rows go
+news        whether this process has concluded anything
 view        what people are shown of it
 warning     what is said of what cannot be used
 text        rows as lines that a version control shows

@@ -19,6 +19,7 @@ from imbrex.database.connection import BUSY_SECONDS, Damaged, opened, telling, t
 from imbrex.database.damage import salvaged, set_aside
 from imbrex.database.inbox import Inbox
 from imbrex.database.location import OFF, is_on_network, user_path
+from imbrex.database.news import tell
 from imbrex.database.prune import Prune
 from imbrex.database.record import Trial, Unit, Verdict, Winner
 from imbrex.database.rows import Row, add, facts_text, trial_of
@@ -114,6 +115,8 @@ class Database:
                     self._inbox.put(kept)
 
         self._run(added)
+        if any(isinstance(record, Verdict) for _, record in found):
+            tell()
 
     def _run(self, act: Callable[[sqlite3.Connection], T]) -> T:
         """Acts on the file; one that is found damaged is mended, and acted on again."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
+from imbrex.database.news import verdicts
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import DType
 from imbrex.function.array import KERNELS, Laid, as_output, computed, expect_apart, laid, shared_element
@@ -192,7 +193,7 @@ def _result(
         return indexed
     laid_out = {**dict(arrays.values()), problem.written: result}
     filter_, input_, output = (laid_out[role].named(problem.layout(role)) for role in ROLES)
-    kernel = _kernel(problem, (filter_, input_, output), where)
+    kernel = _kernel(problem, (filter_, input_, output), where, verdicts())
     used = (*(laid_out[role].array for role in ROLES), *read)
     memory.run(kernel, used, threads, stream)
     if stream is None:
@@ -282,8 +283,8 @@ def _problem(
 
 
 @lru_cache(maxsize=KERNELS)
-def _kernel(problem: Conv2d, layouts: Names, where: CallTarget) -> Kernel:
-    """For the arrays as they lie in memory."""
+def _kernel(problem: Conv2d, layouts: Names, where: CallTarget, news: int) -> Kernel:
+    """For the arrays as they lie in memory.  news: what was concluded meanwhile may make it another one."""
     filter_, input_, output = layouts
     lying = replace(problem, filter_layout=filter_, input_layout=input_, output_layout=output)
     return compile(lying, where.goal, threads=where.threads)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from imbrex.database.news import verdicts
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import DType
 from imbrex.function.array import KERNELS, Laid, computed, expect_apart, shared_element
@@ -113,7 +114,8 @@ def _product(
     sizes = (shape[-2], shape[-1], left.columns, shape[0] if len(shape) == 3 else 1)
     flags = (left.is_transposed, right.is_transposed)
     apart = (left.apart, right.apart, product.apart)
-    kernel = _kernel(sizes, flags, apart, (float(words.alpha), beta), element, after, where, words.algorithm)
+    scales = (float(words.alpha), beta)
+    kernel = _kernel(sizes, flags, apart, scales, element, after, where, words.algorithm, verdicts())
     used = tuple(_ranked(x, sizes[3]) for x in (left.laid.array, right.laid.array, written.array, *read))
     memory.run(kernel, used, threads, stream)
     if c is None and stream is None:
@@ -190,7 +192,9 @@ def _kernel(
     after: Epilogue | None,
     where: CallTarget,
     algorithm: str | None,
+    news: int,
 ) -> Kernel:
+    """news: what was concluded meanwhile may make it another one."""
     m, n, k, batch = sizes
     (a, b), (alpha, beta) = transposes, scales
     words = {"batch": batch, "transpose_a": a, "transpose_b": b, "alpha": alpha, "beta": beta}

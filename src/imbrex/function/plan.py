@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
+from imbrex.database.news import verdicts
 from imbrex.kernel import Kernel
 from imbrex.run.stream import current_stream
 from imbrex.run.traced import is_recorded
@@ -55,7 +56,7 @@ def planned(words: Words, arrays: tuple[Any, ...]) -> Any | None:
     arrays: those that are read, then `out`, or None.
     """
     try:
-        plan = _plans.get((words, *map(_facts, arrays)))
+        plan = _plans.get((words, verdicts(), *map(_facts, arrays)))
     except (AttributeError, TypeError):  # no tensors, or words that are lists
         return None
     return None if plan is None else plan.run(arrays)
@@ -87,7 +88,7 @@ def remember(words: Words, arrays: tuple[Any, ...], used: Sequence[Any], kernel:
         torch.cuda.current_device if torch.cuda.device_count() > 1 else None,
     )
     try:
-        _plans[(words, *map(_facts, arrays))] = plan
+        _plans[(words, verdicts(), *map(_facts, arrays))] = plan
     except TypeError:  # words that are lists
         return
 

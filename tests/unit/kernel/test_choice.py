@@ -6,11 +6,15 @@ import json
 import pickle
 import warnings
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from tests.patience import said_when_warm
 
+import imbrex
 from imbrex.config.candidates import candidates
 from imbrex.config.configuration import parse
 from imbrex.config.proposal import fitted
@@ -187,6 +191,24 @@ def test_a_warm_start_with_a_database_imports_no_compiler(
     said, errors = said_when_warm(program, kernel_cache, IMBREX_DB=str(database))
     assert errors == ""
     assert json.loads(said) == ["measured", []]
+
+
+def test_functions_use_it_at_once_where_this_process_tuned(
+    pick: Kernel, other: Kernel, database: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    used: list[str] = []
+
+    def compiled(*args: Any, **words: Any) -> Kernel:
+        used.append((kernel := compile(*args, **words)).configuration)
+        return kernel
+
+    monkeypatch.setattr("imbrex.function.gemm.compile", compiled)
+    a = np.ones((96, 96), np.float32)
+    call = partial(imbrex.gemm, a, a, threads=1)
+    call(), call()
+    tuned(database, other.configuration, pick, other.source_digest)
+    call(), call()
+    assert used == [pick.configuration, other.configuration]
 
 
 def test_a_pick_that_nothing_beat_is_measured_too(pick: Kernel, other: Kernel, database: Path) -> None:
