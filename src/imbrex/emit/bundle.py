@@ -22,8 +22,8 @@ from imbrex.chip import gpus
 from imbrex.emit import c, cuda, hip, host
 from imbrex.emit.emulate import hopper
 from imbrex.emit.facts import Facts
+from imbrex.lower.common_subexpressions import named_once
 from imbrex.lower.hoist import hoisted
-from imbrex.lower.share import shared
 from imbrex.lower.stmt import Kernel, Program
 
 __all__ = ["Bundle", "Facts", "bundle", "device_headers"]
@@ -94,7 +94,7 @@ def bundle(program: Program, facts: Facts, target: str, early: Collection[str] =
 
 def _prepared(kernel: Kernel) -> Kernel:
     """With names for what it computes; the lane-level build runs a GPU's loops."""
-    return shared(hoisted(kernel) if kernel.block_size > 1 else kernel)
+    return named_once(hoisted(kernel) if kernel.block_size > 1 else kernel)
 
 
 @cache

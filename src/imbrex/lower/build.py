@@ -26,11 +26,11 @@ from imbrex.ir.ops.thread import ThreadwiseCopyOp, ThreadwiseGemmOp
 from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
 from imbrex.ir.ops.workspace import WorkspaceOp
 from imbrex.lower import lane, panel
+from imbrex.lower.buffer import first_of
 from imbrex.lower.check import checked
 from imbrex.lower.families import pipeline
 from imbrex.lower.fuse import fused
 from imbrex.lower.fuse_parts import fused_parts
-from imbrex.lower.place import first_of
 from imbrex.lower.prune import pruned
 from imbrex.lower.reader import Reader, sizes
 from imbrex.lower.stmt import (

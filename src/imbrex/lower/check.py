@@ -32,7 +32,7 @@ DIRECT_BYTES = (4, 12, 16)
 
 
 def checked(kernel: Kernel) -> Kernel:
-    """The kernel itself; AssertionError where it breaks a promise.  Run it before `share`."""
+    """The kernel itself; AssertionError where it breaks a promise.  Run it before `named_once`."""
     for stmt in walk(kernel.body):
         for ref, width in _accesses(stmt):
             _inside(ref, width, stmt)

@@ -15,8 +15,8 @@ from imbrex.index.query import address, vector_width
 from imbrex.ir.chain import finish_of, named_under
 from imbrex.ir.ops.standard import SSAValue
 from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
+from imbrex.lower.buffer import Ref
 from imbrex.lower.pipeline import Drain, Finish, piece_columns
-from imbrex.lower.place import Ref
 from imbrex.lower.reader import Reader, number
 from imbrex.lower.stage import MOST_BYTES, grown_over, operand
 from imbrex.view.stage.shared_tile import Swizzle

@@ -20,6 +20,7 @@ from imbrex.diagnostic import Diagnostic
 from imbrex.index.expr import lin, var
 from imbrex.ir.ops.standard import SSAValue
 from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
+from imbrex.lower.buffer import Ref
 from imbrex.lower.drain import drain
 from imbrex.lower.lines import by_lines
 from imbrex.lower.parts import (
@@ -49,7 +50,6 @@ from imbrex.lower.parts import (
     Workspace,
 )
 from imbrex.lower.pipeline import Lanes, Pipeline, Stage
-from imbrex.lower.place import Ref
 from imbrex.lower.reader import Reader, element_type, sizes
 from imbrex.lower.stage import raster, stage
 from imbrex.lower.taps import plane_filters, plane_pixels, plane_stage, taps

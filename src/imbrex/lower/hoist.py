@@ -28,7 +28,7 @@ WORD_BITS = 32
 
 
 def hoisted(kernel: Kernel) -> Kernel:
-    """The kernel with masks before its loops; run it before `share`."""
+    """The kernel with masks before its loops; run it before `named_once`."""
     masks = Masks(kernel.workitem, _names(kernel))
     return replace(kernel, body=_with_masks(kernel.body, masks))
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from imbrex.chip import Access, GpuTarget
 from imbrex.index.expr import Lin
-from imbrex.lower.place import Let, Ref
+from imbrex.lower.buffer import Let, Ref
 from imbrex.lower.stmt import For, Kernel, Move, Stmt
 from imbrex.view.stage.banks import Traffic, cycles
 

@@ -8,7 +8,7 @@ from typing import Literal
 from imbrex.dtype import DType
 from imbrex.index.expr import Lin
 from imbrex.index.rule import Guard
-from imbrex.lower.place import Buffer, Let, Ref, StoreMethod
+from imbrex.lower.buffer import Buffer, Let, Ref, StoreMethod
 
 
 @dataclass(frozen=True)

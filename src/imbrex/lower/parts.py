@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from imbrex.index.map import Map
 from imbrex.index.rule import Guard
-from imbrex.lower.place import Ref
+from imbrex.lower.buffer import Ref
 from imbrex.view.conv.phase_box import PhaseBox
 from imbrex.view.mma import Instruction
 from imbrex.view.stage.halo_tile import HaloTile

@@ -23,6 +23,7 @@ from typing import Final, Literal, TypeAlias, assert_never
 from imbrex.chip import VECTOR_BYTES
 from imbrex.index.expr import Lin
 from imbrex.index.rule import Guard
+from imbrex.lower.buffer import Buffer, Ref, StoreMethod
 from imbrex.lower.parts import (
     Multiply,
     Phases,
@@ -41,7 +42,6 @@ from imbrex.lower.parts import (
     Work,
     Workspace,
 )
-from imbrex.lower.place import Buffer, Ref, StoreMethod
 from imbrex.problem.epilogue import Expression
 from imbrex.view.conv.phase_box import ONE_PHASE
 from imbrex.view.stage.halo_tile import HaloTile

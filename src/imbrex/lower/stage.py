@@ -17,8 +17,8 @@ from imbrex.index.query import address, vector_width
 from imbrex.ir.chain import named_map
 from imbrex.ir.ops.standard import SSAValue
 from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
+from imbrex.lower.buffer import Buffer
 from imbrex.lower.pipeline import Lanes, Stage
-from imbrex.lower.place import Buffer
 from imbrex.lower.reader import Reader, element_type, number
 from imbrex.view.gemm import product
 from imbrex.view.stage.halo_tile import HaloTile

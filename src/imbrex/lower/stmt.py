@@ -15,6 +15,7 @@ from imbrex.chip import WAVES
 from imbrex.dtype import DType
 from imbrex.index.expr import Lin
 from imbrex.index.rule import Guard
+from imbrex.lower.buffer import Bit, Buffer, Let, Ref, Space, StoreMethod
 from imbrex.lower.packed import (
     Exchange,
     InPlace,
@@ -28,7 +29,6 @@ from imbrex.lower.packed import (
     Window,
 )
 from imbrex.lower.pipeline import Pipeline
-from imbrex.lower.place import Bit, Buffer, Let, Ref, Space, StoreMethod
 from imbrex.problem.epilogue import Expression
 from imbrex.view.mma import Instruction
 

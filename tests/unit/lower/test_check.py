@@ -10,8 +10,8 @@ from imbrex.dtype import F16, F32
 from imbrex.index.expr import lin, var, xor
 from imbrex.index.rule import Guard
 from imbrex.lower.check import checked
+from imbrex.lower.common_subexpressions import named_once
 from imbrex.lower.prune import pruned
-from imbrex.lower.share import shared
 from imbrex.lower.stmt import (
     Alloc,
     Buffer,
@@ -100,7 +100,7 @@ def test_where_work_items_meet() -> None:
 def test_operands_are_used_and_their_indices_shared() -> None:
     step = var("step", 6)
     multiply = replace(MULTIPLY, a=Ref(A, step % 2 * 4))
-    kept = shared(pruned(checked(kernel(For("step", 6, (multiply,))))))
+    kept = named_once(pruned(checked(kernel(For("step", 6, (multiply,))))))
     assert [s.buffer for s in kept.body if isinstance(s, Alloc)] == [A, B, C]
     (loop,) = (s for s in kept.body if isinstance(s, For))
     assert isinstance(loop.body[0], Let) and loop.body[0].index == step % 2

@@ -8,8 +8,8 @@ from imbrex.dtype import F32
 from imbrex.index.expr import lin, var
 from imbrex.index.rule import Guard
 from imbrex.lower.check import checked
+from imbrex.lower.common_subexpressions import named_once
 from imbrex.lower.prune import pruned
-from imbrex.lower.share import shared
 from imbrex.lower.stmt import Alloc, Barrier, Buffer, For, Kernel, Let, Move, Ref, Stmt, View, walk
 
 A = Buffer("a", F32, 64, "global")
@@ -88,7 +88,7 @@ def test_a_name_stands_at_the_depth_where_it_is_known() -> None:
         4,
         (Move(Ref(REGISTERS, lin(0)), Ref(A, lane + inner)), Move(Ref(REGISTERS, lin(1)), Ref(A, lane))),
     )
-    (*_, let, named) = shared(kernel(loop)).body
+    (*_, let, named) = named_once(kernel(loop)).body
     assert isinstance(let, Let) and let.index == lane
     assert isinstance(named, For)
     assert [s.index for s in named.body if isinstance(s, Let)] == [inner]
@@ -99,7 +99,7 @@ def test_sharing_keeps_every_address() -> None:
     step = var("step", 4)
     offsets = [(ITEM // 3) % 4 + step, (ITEM * 4 + step) // 7 % 5, (ITEM // 3) * 2]
     loop = For("step", 4, tuple(Move(Ref(REGISTERS, lin(0)), Ref(A, o)) for o in offsets))
-    body = shared(kernel(loop)).body
+    body = named_once(kernel(loop)).body
     for item in range(16):
         for s in range(4):
             env = {"workitem": item, "step": s}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from imbrex.dtype import F32
-from imbrex.lower.place import Buffer
+from imbrex.lower.buffer import Buffer
 from imbrex.lower.stmt import Kernel, Program, ZeroFill
 from imbrex.pipeline import steps_of
 from imbrex.run.launch import Launch, Zero, from_json, to_json

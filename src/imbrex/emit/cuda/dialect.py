@@ -17,7 +17,7 @@ ALIGNMENT = 16
 
 @dataclass(frozen=True)
 class CudaDialect:
-    """How one kernel is said, after `share`."""
+    """How one kernel is said, after `named_once`."""
 
     kernel: Kernel
 

@@ -16,6 +16,7 @@ from imbrex.emit.cuda.member import boolean, method
 from imbrex.index.expr import var
 from imbrex.index.query import moves_as_vector, pointer_step
 from imbrex.index.rule import Guard
+from imbrex.lower.buffer import Ref
 from imbrex.lower.parts import (
     Blocks,
     Dense,
@@ -29,7 +30,6 @@ from imbrex.lower.parts import (
     WindowRows,
 )
 from imbrex.lower.pipeline import Pipeline
-from imbrex.lower.place import Ref
 from imbrex.problem.epilogue import Call, Expression
 
 __all__ = ["arrays", "ends_in_relu", "finishing"]

@@ -14,8 +14,8 @@ from imbrex.emit.gpu import files
 from imbrex.emit.gpu.language import Extra, Language
 from imbrex.emit.gpu.outer import outer_of
 from imbrex.emit.gpu.work_item import WorkItem
+from imbrex.lower.common_subexpressions import named_once
 from imbrex.lower.hoist import hoisted
-from imbrex.lower.share import shared
 from imbrex.lower.stmt import Alloc, For, Kernel, Program, has_flags, walk
 
 TENSOR_MAP = "imbrex::tensor_map"
@@ -80,7 +80,7 @@ def _statements(
     """lets: kernels that let the next one begin; orders: of products that do not begin after all."""
     if kernel.pipeline is not None:
         return pipeline.body(kernel, orders.get(kernel.name, "after_all"))
-    prepared = shared(hoisted(kernel))
+    prepared = named_once(hoisted(kernel))
     opening = [launch_overlap.OPENING] if kernel.name in lets else []
     return [*opening, *WorkItem(prepared, CudaDialect(prepared)).lines()]
 

@@ -54,7 +54,7 @@ class Arrays:
 
 
 def arrays(kernel: Kernel) -> Arrays:
-    """The arrays of a kernel, after `share`."""
+    """The arrays of a kernel, after `named_once`."""
     lanes = varying(kernel)
     found: dict[str, list[Address]] = {b.name: [] for b in kernel.arguments}
     for ref in (r for s in walk(kernel.body) if isinstance(s, Move) for r in (s.dest, s.source)):

@@ -16,7 +16,7 @@ from imbrex.lower.stmt import Buffer, Kernel, Let, Move, Ref, View, walk
 
 @dataclass(frozen=True)
 class HipDialect:
-    """How one kernel is said, after `by_wave` and `share`."""
+    """How one kernel is said, after `by_wave` and `named_once`."""
 
     kernel: Kernel
 

@@ -12,8 +12,8 @@ from imbrex.emit.gpu.work_item import WorkItem
 from imbrex.emit.hip.dialect import HipDialect
 from imbrex.emit.hip.matrix import wrappers
 from imbrex.emit.hip.waves import by_wave
+from imbrex.lower.common_subexpressions import named_once
 from imbrex.lower.hoist import hoisted
-from imbrex.lower.share import shared
 from imbrex.lower.stmt import Kernel, Program, has_flags
 
 HEADERS = ("device/hip/lds.h", "device/hip/schedule.h")
@@ -32,7 +32,7 @@ def _headers(program: Program) -> Sequence[str]:
 
 def _statements(kernel: Kernel) -> list[str]:
     """As waves run it: what its loops need not compute before them, what waves share apart from lanes."""
-    prepared = shared(by_wave(hoisted(kernel)))
+    prepared = named_once(by_wave(hoisted(kernel)))
     return WorkItem(prepared, HipDialect(prepared)).lines()
 
 

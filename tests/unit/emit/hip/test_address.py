@@ -11,7 +11,7 @@ from imbrex.dtype import F16, F32
 from imbrex.emit.hip.address import REACH, arrays
 from imbrex.emit.hip.waves import LANE, WAVE, by_wave, varying
 from imbrex.index.expr import Lin, lin, var
-from imbrex.lower.share import shared
+from imbrex.lower.common_subexpressions import named_once
 from imbrex.lower.stmt import Alloc, Buffer, For, Kernel, Let, Move, Ref, walk
 
 REGISTERS = Buffer("r", F32, 8, "private")
@@ -31,7 +31,7 @@ def kernel(index: Lin, elements: int = 1 << 20, block: int = 256) -> Kernel:
 
 
 def prepared(index: Lin, elements: int = 1 << 20) -> Kernel:
-    return shared(by_wave(kernel(index, elements)))
+    return named_once(by_wave(kernel(index, elements)))
 
 
 @pytest.mark.parametrize("name", INDICES)
@@ -64,7 +64,7 @@ def test_the_wave_part_is_the_same_in_all_lanes() -> None:
 def test_a_buffer_begins_early_enough_for_all_its_addresses() -> None:
     array = Buffer("a", F16, 1 << 20, "global")
     moves = [Move(Ref(REGISTERS, lin(0)), Ref(array, ITEM + start)) for start in (-5, 7, -30)]
-    made = shared(Kernel("k", (array,), frozenset(), 7, 256, (Alloc(REGISTERS), *moves)))
+    made = named_once(Kernel("k", (array,), frozenset(), 7, 256, (Alloc(REGISTERS), *moves)))
     assert arrays(made).before == {"a": 60}
 
 
@@ -77,7 +77,7 @@ def test_an_array_beyond_reach_is_no_buffer(elements: int, fits: bool) -> None:
 
 def test_a_wave_reaches_far_parts_by_buffers_of_their_own() -> None:
     """An offset of 32 bits does not hold the wave's part; it holds the lanes'."""
-    made = shared(kernel(ITEM + STEP * (REACH // 8)))
+    made = named_once(kernel(ITEM + STEP * (REACH // 8)))
     found = arrays(made)
     assert not found.has_buffer(made.arguments[0]) and not found.is_far(made.arguments[0])
     (move,) = [s for s in walk(made.body) if isinstance(s, Move)]
@@ -85,7 +85,7 @@ def test_a_wave_reaches_far_parts_by_buffers_of_their_own() -> None:
 
 
 def test_lanes_that_are_far_apart_need_pointers() -> None:
-    made = shared(kernel(ITEM * (REACH // 128)))
+    made = named_once(kernel(ITEM * (REACH // 128)))
     assert arrays(made).is_far(made.arguments[0])
 
 

@@ -1,4 +1,4 @@
-"""Where things are: buffers, references into them, and names for the indices that references share."""
+"""Buffers, references into them, and names for the indices that references share."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Names for the quotients and remainders that a kernel computes, each at the depth where it is first known.
 
-Equal indices are equal values, so sharing is a dictionary: every `Div`, `Mod`, `Select` and `Xor` becomes a
-`Let` in the outermost scope that has its variables.  What a loop does not change is computed before the loop.
+Equal indices are equal values, so naming them once is a dictionary: every `Div`, `Mod`, `Select` and `Xor`
+becomes a `Let` in the outermost scope that has its variables.  What a loop does not change is computed before
+the loop.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from imbrex.index.atom import Atom, Div, Mod, Mul, Select, Xor
 from imbrex.index.expr import Lin, lin, select, var, xor
 from imbrex.index.rule import Guard
-from imbrex.lower.place import first_of
+from imbrex.lower.buffer import first_of
 from imbrex.lower.stmt import (
     Await,
     Evaluate,
@@ -51,7 +52,7 @@ class Names:
     known: dict[Atom, Lin] = field(default_factory=lambda: dict[Atom, Lin]())
     count: int = 0
 
-    def share(self, index: Lin) -> Lin:
+    def named(self, index: Lin) -> Lin:
         """The index with every opaque atom replaced by its name."""
         return sum((self._name(a) * c for a, c in index.terms), lin(index.const))
 
@@ -74,13 +75,13 @@ class Names:
     def _inside(self, atom: Div | Mod | Select | Xor | Mul) -> Lin:
         match atom:
             case Div(num, den):
-                return self.share(num) // self.share(den)
+                return self.named(num) // self.named(den)
             case Mod(num, den):
-                return self.share(num) % self.share(den)
+                return self.named(num) % self.named(den)
             case Select(cond, then, other):
-                return select(self.share(cond), self.share(then), self.share(other))
+                return select(self.named(cond), self.named(then), self.named(other))
             case Xor(left, right):
-                return xor(self.share(left), self.share(right))
+                return xor(self.named(left), self.named(right))
             case Mul(left, right):
                 return self._name(left) * self._name(right)
 
@@ -94,7 +95,7 @@ class Names:
         raise AssertionError(f"{atom} mentions {sorted(missing)}, which no loop defines")
 
 
-def shared(kernel: Kernel) -> Kernel:
+def named_once(kernel: Kernel) -> Kernel:
     """The kernel with every quotient named once."""
     known = (kernel.workgroup, kernel.workitem, *map(first_of, kernel.arguments))
     names = Names([Scope(frozenset(known))])
@@ -132,17 +133,17 @@ def _statement(stmt: Stmt, names: Names) -> Stmt:
             return replace(stmt, dest=_ref(stmt.dest, names), values=values)
         case Mark():
             guards = _guards(stmt.guards, names)
-            return replace(stmt, word=_ref(stmt.word, names), place=names.share(stmt.place), guards=guards)
+            return replace(stmt, word=_ref(stmt.word, names), place=names.named(stmt.place), guards=guards)
         case MulAdd() | MatrixMultiply():
             return replace(stmt, c=_ref(stmt.c, names), a=_ref(stmt.a, names), b=_ref(stmt.b, names))
         case PanelGemm():
             operands = {x: _ref(getattr(stmt, x), names) for x in "abc"}
-            return replace(stmt, **operands, k=names.share(stmt.k), guards=_guards(stmt.guards, names))
+            return replace(stmt, **operands, k=names.named(stmt.k), guards=_guards(stmt.guards, names))
         case Places():
             return _places(stmt, names)
         case Pack():
             guards = _guards(stmt.guards, names)
-            return replace(stmt, dest=_ref(stmt.dest, names), panel=names.share(stmt.panel), guards=guards)
+            return replace(stmt, dest=_ref(stmt.dest, names), panel=names.named(stmt.panel), guards=guards)
         case Signal() | Await():
             return replace(stmt, flag=_ref(stmt.flag, names))
         case Exchange():
@@ -151,17 +152,17 @@ def _statement(stmt: Stmt, names: Names) -> Stmt:
             return replace(stmt, tile=_ref(stmt.tile, names))
         case Product():
             a = replace(stmt.a, base=_ref(stmt.a.base, names)) if isinstance(stmt.a, InPlace) else stmt.a
-            return replace(stmt, a=a, m_count=names.share(stmt.m_count), n_count=names.share(stmt.n_count))
+            return replace(stmt, a=a, m_count=names.named(stmt.m_count), n_count=names.named(stmt.n_count))
         case _:
             return stmt
 
 
 def _places(stmt: Places, names: Names) -> Places:
     """The names that depend on the axis' own variable stay with the statement."""
-    count = names.share(stmt.count)
+    count = names.named(stmt.count)
     outer = set(names.known)
     names.scopes.append(Scope(frozenset((stmt.var,))))
-    offset, guards = names.share(stmt.offset), tuple(names.share(g) for g in stmt.guards)
+    offset, guards = names.named(stmt.offset), tuple(names.named(g) for g in stmt.guards)
     own = names.scopes.pop()
     names.known = {a: n for a, n in names.known.items() if a in outer or not a.variables & own.variables}
     return replace(stmt, count=count, offset=offset, guards=guards, lets=tuple(own.lets))
@@ -170,9 +171,9 @@ def _places(stmt: Places, names: Names) -> Places:
 def _ref(ref: Ref, names: Names) -> Ref:
     missing = ref.missing
     if missing is not None:
-        missing = replace(missing, offset=names.share(missing.offset), place=names.share(missing.place))
-    return replace(ref, offset=names.share(ref.offset), guards=_guards(ref.guards, names), missing=missing)
+        missing = replace(missing, offset=names.named(missing.offset), place=names.named(missing.place))
+    return replace(ref, offset=names.named(ref.offset), guards=_guards(ref.guards, names), missing=missing)
 
 
 def _guards(guards: tuple[Guard, ...], names: Names) -> tuple[Guard, ...]:
-    return tuple(Guard(names.share(g.index), g.size) for g in guards)
+    return tuple(Guard(names.named(g.index), g.size) for g in guards)
