@@ -100,8 +100,8 @@ def outcomes(records: Sequence[Record], seeds: int) -> dict[Strategy, Any]:
 def table(found: dict[Strategy, Any]) -> str:
     """Rows of Markdown: regret in percent, mean / p95 / worst."""
     lines = [
-        f"| | the pick alone | {' | '.join(f'{n} trials' for n in TOLD)} |",
-        f"|---|---|{'---|' * len(TOLD)}",
+        f"| tried next by | the pick alone | {' | '.join(f'{n} trials' for n in TOLD)} |",
+        f"| {' | '.join(['---'] * (2 + len(TOLD)))} |",
     ]
     for strategy, values in found.items():
         cells = [_cell(values[:, TRIALS.index(count)]) for count in TOLD]
