@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.patience import HANG_S
 
 COMMAND = (sys.executable, "-m", "imbrex", "tune")
 LINE = "gemm -m 72 -n 56 -k 40"
@@ -30,7 +31,7 @@ def run(path: Path, *words: str, text: str | None = None) -> subprocess.Complete
 def trials(path: Path) -> int:
     if not path.exists():
         return 0
-    with closing(sqlite3.connect(path, timeout=60)) as connection:
+    with closing(sqlite3.connect(path, timeout=HANG_S)) as connection:
         try:
             return int(connection.execute("select count(*) from trial").fetchone()[0])
         except sqlite3.OperationalError:

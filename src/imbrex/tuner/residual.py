@@ -95,7 +95,7 @@ class _Fit:
 
     @property
     def weights(self) -> Floats:
-        """Those of the next pass."""
+        """Weights of the next pass."""
         return np.minimum(1.0, HUBER * self.scale / np.maximum(self.sized, LEAST_SPREAD))
 
     def error(self, bend: float) -> float:
