@@ -30,7 +30,6 @@ TO_COME = (
     "config/defines.py",
     "config/general/space.py",
     "config/xdlops/space.py",
-    "database/",
 )
 """Where the tuner will take up what nothing uses yet."""
 

@@ -104,11 +104,6 @@ class Verdict:
     session: str = ""
     when: str = ""
 
-    @property
-    def is_proven(self) -> bool:
-        """Is the configuration faster than the pick, at the confidence of the bounds?"""
-        return self.configuration == self.pick or self.low > 1
-
 
 @dataclass(frozen=True)
 class Winner:
