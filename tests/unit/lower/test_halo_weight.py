@@ -171,7 +171,8 @@ def test_what_is_refused(problem: Conv2d, reason: str) -> None:
 
 
 WRONG = [
-    ("1,4,6,28,9,64,1,3,2,3", "come into shared memory once"),
+    ("1,4,6,28,9,64,1,3,2,3", "a raster 28 wide does not hold lines of 29 pixels"),
+    ("1,4,6,8,9,64,1,3,2,3", "a raster 8 wide does not hold lines of 29 pixels"),
     ("1,4,5,32,9,64,1,3,2,3", "a raster of 192 pixels does not fit in stages of 160"),
     ("1,2,4,32,9,64,4,3,6,3", "4 blocks of a diagonal are not all there is of the filter"),
 ]

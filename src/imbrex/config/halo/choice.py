@@ -19,6 +19,7 @@ from imbrex.config.halo.plan import HaloPlan, HaloTuning
 from imbrex.config.halo.space import channels_of, halo_space
 from imbrex.config.warpgroup.limits import stages_that_fit
 from imbrex.config.warpgroup.plan import PIECE_BYTES, ROWS
+from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import DType
 from imbrex.view.conv.implicit_gemm import Convolution
 from imbrex.view.conv.raster import Raster, RasterDirection, raster_of, rastered
@@ -52,7 +53,10 @@ class Windows:
         return found if isinstance(found, str) else replace(found, merged=self.merged)
 
     def view(self, tuning: WindowTuning) -> GemmView:
-        """The product that a tuning is for: images of whole tiles."""
+        """The product that a tuning is for, of whole tiles; a Diagnostic where its lines are too short."""
+        if tuning.width < self.whole.width:
+            lines = f"lines of {self.whole.width} pixels"
+            raise Diagnostic(f"a raster {tuning.width} wide does not hold {lines}")
         return rastered(
             self.conv, self.direction, self._height(tuning), tuning.width, tuning.channels, _together(tuning)
         )

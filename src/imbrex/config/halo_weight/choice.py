@@ -18,6 +18,7 @@ from imbrex.config.halo_weight.space import Pixels, block_of, halo_weight_space
 from imbrex.config.warpgroup.cost import copy_cycles
 from imbrex.config.warpgroup.limits import stages_that_fit
 from imbrex.config.warpgroup.plan import ROWS
+from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import DType
 from imbrex.view.conv.implicit_gemm import Convolution
 from imbrex.view.conv.raster import least_line
@@ -97,8 +98,10 @@ class WeightWindows:
         return ROWS // PIXELS if PIXELS % (ROWS // self.merged) == 0 else 1
 
     def view(self, tuning: HaloWeightTuning) -> GemmView:
-        """The products that a tuning is for."""
+        """The products that a tuning is for; a Diagnostic where its lines are too short."""
         t = tuning
+        if isinstance(self.pixels, Pixels) and t.width < self.pixels.line:
+            raise Diagnostic(f"a raster {t.width} wide does not hold lines of {self.pixels.line} pixels")
         return WeightRaster(self.conv, t.images, t.rows, t.width, t.channels, t.shares, t.streams).view
 
     def best(self) -> HaloWeightTuning | str:

@@ -59,9 +59,6 @@ def _product(op: ConvOp, run: Run) -> None:
     chosen = given or windows.best()
     if isinstance(chosen, str):
         raise InvalidOp(op, f"windows do not come into shared memory once: {chosen}")
-    if chosen.width < windows.whole.width:
-        message = f"a raster {chosen.width} wide does not hold lines of {windows.whole.width} pixels"
-        raise InvalidOp(op, message)
     is_forward = windows.direction == "forward"
     roles, algorithm = (ROLES, "v4r4") if is_forward else (BACKWARD, "backward_data_v4r1")
     blocks = diagonal_of(windows.whole, windows.dtype)
