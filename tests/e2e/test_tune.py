@@ -42,7 +42,9 @@ def test_a_log_is_tuned_once_and_then_there_is_nothing_to_do(tmp_path: Path) -> 
     db, log = tmp_path / "db.sqlite", tmp_path / "log.txt"
     log.write_text(f"{LINE}\nno problem at all\n{LINE}\n")
     words = (str(log), "--trials", "2", "--threads", "1", "--keep-going")
-    first = run(db, *words)
+    first = run(db, *words, "--report", str(tmp_path / "out.html"))
+    page = (tmp_path / "out.html").read_text(encoding="utf-8")
+    assert page.count("<svg") == 2 and "rank by the model" in page and "<script" not in page
     assert first.returncode == 0, first.stderr
     assert "skipped no problem at all" in first.stdout and "2 trials in" in first.stdout
     assert trials(db) == 2

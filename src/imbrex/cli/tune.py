@@ -6,12 +6,14 @@ import re
 import sys
 import time
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 
 import click
 
 from imbrex.cli.guard import FAILED
 from imbrex.cli.options import Choices, emulate_option, format_option, sources, target_option
+from imbrex.cli.report_file import write_text
 from imbrex.cli.source import read_kept
 from imbrex.cli.table import print_table
 from imbrex.cli.text import json_text, seconds_text
@@ -21,6 +23,7 @@ from imbrex.numeral import MOST, whole
 from imbrex.problem import problem_text
 from imbrex.run.cpu import MOST_THREADS, thread_count
 from imbrex.tuner.campaign import EFFORTS, Effort, Plan, Refused, Tuner, builders_of, weighted
+from imbrex.tuner.report import page
 from imbrex.tuner.session import Step, Tuned
 
 __all__ = ["command"]
@@ -71,6 +74,9 @@ def _devices(ctx: click.Context, param: click.Parameter, value: str | None) -> t
 )
 @click.option("--layout", metavar="ORDER", help="Order of the images' dimensions, such as NHWC.")
 @click.option("--keep-going", is_flag=True, help="Skip lines that cannot be read, and list them.")
+@click.option(
+    "--report", type=click.Path(path_type=Path), metavar="FILE", help="A page with pictures of each problem."
+)
 @format_option
 def command(
     sources: tuple[str, ...],
@@ -84,6 +90,7 @@ def command(
     devices: tuple[int, ...],
     layout: str | None,
     keep_going: bool,
+    report: Path | None,
     form: str,
 ) -> int:
     """Measure configurations of each problem on this machine, and keep the fastest one, which every later
@@ -100,21 +107,29 @@ def command(
         weighted(asked), goal, chosen.threads, effort, trials, budget, devices, jobs or builders_of(goal)
     )
     shown = Shown(plan, sys.stderr.isatty())
-    interrupted = False
     with open_user() as database:
         path = str(database.path)
-    try:
-        Tuner(plan, open_user, shown.told, shown.finished, shown.waiting).run()
-    except KeyboardInterrupt:
-        interrupted = True
-    shown.end()
+    is_interrupted = _interrupted(plan, shown)
+    if report is not None:
+        write_text(page(shown.outcomes), report)
     if form == "json":
         click.echo(json_text(shown.document(path, skipped)))
     else:
         shown.summary(path, skipped)
-    if interrupted:
+    if is_interrupted:
         return INTERRUPTED
     return FAILED if any(isinstance(one, Refused) for one, _ in shown.outcomes) and not keep_going else 0
+
+
+def _interrupted(plan: Plan, shown: Shown) -> bool:
+    """Tunes; did the user end it?"""
+    try:
+        Tuner(plan, open_user, shown.told, shown.finished, shown.waiting).run()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        shown.end()
+    return False
 
 
 @dataclass
@@ -229,7 +244,7 @@ def _json(one: Tuned, weight: int) -> dict[str, Any]:
         "winner_ns": one.winner_ns,
         "trials": one.counts,
         "fresh_trials": one.fresh,
-        "candidates": one.candidates,
+        "candidates": len(one.found.ranked),
         "seconds": one.seconds,
         "compile_seconds": one.build_s,
         "is_done": one.is_done,

@@ -33,7 +33,7 @@ from imbrex.tuner.pool import Builders, Timer
 from imbrex.tuner.search import UNLIKELY, Search
 from imbrex.tuner.task import Build, Built, Contest, Contested, Probe, Probed, Proof, Work
 
-__all__ = ["Limits", "Session", "Step", "Tuned"]
+__all__ = ["Limits", "Session", "Step", "Tried", "Tuned"]
 
 FINALISTS: Final = 6
 RACED: Final = 4
@@ -68,9 +68,20 @@ class Step:
 
 
 @dataclass(frozen=True)
+class Tried:
+    """A trial.  rank: by the model, from 0.  ns: None where it failed; note: why."""
+
+    rank: int
+    status: Status
+    ns: float | None
+    note: str
+
+
+@dataclass(frozen=True)
 class Tuned:
     """What came of a unit.  gain: the pick's time over the winner's; 1 where the pick stays.
 
+    found: what was to choose from; tried: of these, in order.
     counts: trials by their status; fresh: those that were made now.  is_done: was everything tried that was
     wanted?  build_s: seconds of compiling, of all builders together, as far as it was not there.
     """
@@ -87,9 +98,9 @@ class Tuned:
     seconds: float
     build_s: float
     is_done: bool
-    order: tuple[tuple[str, float | None], ...] = ()
-    candidates: int = 0
-    fresh: int = 0
+    found: Candidates
+    tried: tuple[Tried, ...]
+    fresh: int
 
 
 @dataclass
@@ -108,7 +119,7 @@ class Session:
     told: Callable[[Step], None]
     _times: dict[int, float] = field(default_factory=dict[int, float])
     _counts: Counter[str] = field(default_factory=Counter[str])
-    _order: list[tuple[str, float | None]] = field(default_factory=list[tuple[str, float | None]])
+    _tried: list[Tried] = field(default_factory=list[Tried])
     _sources: dict[int, Built] = field(default_factory=dict[int, Built])
     _build_s: float = 0.0
     _fresh: int = 0
@@ -217,7 +228,8 @@ class Session:
 
     def _learn(self, place: int, trial: Trial) -> None:
         self._counts[trial.status] += 1
-        self._order.append((trial.configuration, trial.median_ns if trial.status == "ok" else None))
+        ns = trial.median_ns if trial.status == "ok" else None
+        self._tried.append(Tried(place, trial.status, ns, trial.note))
         if trial.status == "ok" and trial.median_ns is not None:
             self._times[place] = trial.median_ns
             self._search.tell(place, trial.median_ns)
@@ -294,8 +306,8 @@ class Session:
         bounds = (1.0, 1.0, 1.0) if verdict is None else (verdict.gain, verdict.low, verdict.high)
         return Tuned(
             self.unit, pick, text, *bounds, self._times.get(0), self._times.get(self._texts.index(text)),
-            dict(self._counts), seconds, self._build_s, not self._is_over, tuple(self._order),
-            len(self._texts), self._fresh,
+            dict(self._counts), seconds, self._build_s, not self._is_over, self.found,
+            tuple(self._tried), self._fresh,
         )  # fmt: skip
 
     def _tell(self, doing: str) -> None:

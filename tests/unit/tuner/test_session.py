@@ -91,7 +91,7 @@ def test_what_is_faster_wins_and_is_kept(database: Database) -> None:
     tuned = session(Here(better(5)), database).run()
     assert (tuned.winner, tuned.pick) == (TEXTS[5], TEXTS[0])
     assert tuned.low <= tuned.gain <= tuned.high and tuned.gain == pytest.approx(1.25, rel=0.02)
-    assert tuned.counts == {"ok": 12} and tuned.order[0][0] == TEXTS[0]
+    assert tuned.counts == {"ok": 12} and tuned.tried[0].rank == 0
     best = database.best(UNIT)
     assert best is not None and best.configuration == TEXTS[5] and best.gain == tuned.gain
     assert len(database.trials(UNIT)) == 12
@@ -119,7 +119,7 @@ def test_other_code_is_measured_again(database: Database) -> None:
 
 def test_seeds_are_tried_after_the_pick(database: Database) -> None:
     tuned = session(Here(better(40)), database, trials=4, seeds=[TEXTS[40]], found=FOUND).run()
-    assert tuned.order[1][0] == tuned.winner == TEXTS[40]
+    assert tuned.tried[1].rank == 40 and tuned.winner == TEXTS[40]
 
 
 def test_a_failure_is_a_row_and_the_search_goes_on(database: Database) -> None:
