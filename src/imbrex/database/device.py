@@ -88,7 +88,7 @@ def _amd() -> Device:
     (driver,) = done(hip.hipRuntimeGetVersion(), "asking the driver")
     clocks = (("clock_khz", of.clockRate), ("memory_clock_khz", of.memoryClockRate))
     units = ("compute_units", of.multiProcessorCount)
-    return Device(name.strip(chr(0)).strip(), _facts(units, *clocks), _facts(("driver", driver)))
+    return Device(name.partition(chr(0))[0].strip(), _facts(units, *clocks), _facts(("driver", driver)))
 
 
 def _facts(*pairs: tuple[str, object]) -> tuple[Fact, ...]:

@@ -34,7 +34,7 @@ class Driver:
         return 0, {"MULTIPROCESSOR_COUNT": 132, "CLOCK_RATE": 1980000}.get(kind, 7)
 
     def cuDeviceGetName(self, size: int, number: int) -> tuple[int, bytes]:
-        return 0, b"NVIDIA H200 (HBM)\0\0"
+        return 0, b"NVIDIA H200 (HBM)" + bytes(53) + b"\x7f" + bytes(31)  # what lies behind the text was seen
 
     def cuDriverGetVersion(self) -> tuple[int, int]:
         return 0, self.version

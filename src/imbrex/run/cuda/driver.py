@@ -85,7 +85,7 @@ def gpu_text(cuda: Any, device: int = 0) -> str:
     (name,) = done(cuda.cuDeviceGetName(96, device), "asking the GPU its name")
     major, minor = _capability(cuda, device)
     word = name.decode(errors="replace") if isinstance(name, bytes) else str(name)
-    return f"{word.strip(chr(0)).strip()} (sm_{major}{minor})"
+    return f"{word.partition(chr(0))[0].strip()} (sm_{major}{minor})"
 
 
 def _capability(cuda: Any, device: int) -> tuple[int, int]:
