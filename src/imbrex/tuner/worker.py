@@ -19,7 +19,11 @@ from imbrex.tuner.stopwatch import blocks, is_cold
 from imbrex.tuner.task import Build, Built, Contest, Contested, Probe, Probed, Proof, Task, Work
 from imbrex.verify.compare import compare
 from imbrex.verify.data import Operands, random_operands
+from imbrex.verify.device.check import has_device
+from imbrex.verify.device.guarded import checked
 from imbrex.verify.reference import Reference, reference
+from imbrex.verify.unit import unit_of
+from imbrex.verify.verdict import Verdict
 
 __all__ = ["answer"]
 
@@ -94,8 +98,7 @@ def _problem(text: str) -> Problem:
 def _wrong(kernel: Kernel) -> str | None:
     """What is wrong with its result on whole numbers; None where it is right."""
     if not kernel.goal.is_native:
-        verdict = kernel.check(values="integer")
-        return None if verdict.is_right else str(verdict)
+        return _wrong_on_gpu(kernel)
     operands, truth = _asked(kernel.problem)
     fresh = random_operands(kernel.problem, 0, "integer").arrays
     kernel(*(fresh[o.role] for o in kernel.problem.operands))
@@ -105,6 +108,18 @@ def _wrong(kernel: Kernel) -> str | None:
             return f"it writes into its input '{role}'"
     result = fresh[kernel.problem.written]
     found = compare(kernel.problem, result, truth, is_exact=operands.is_exact, data=operands.data)
+    return None if found.is_right else str(found)
+
+
+def _wrong_on_gpu(kernel: Kernel) -> str | None:
+    """The same on a GPU, by what the GPU computes in float64 where it can: NumPy would take longer than all
+    else of a trial.
+    """
+    if kernel.goal.is_cuda and has_device(kernel.problem):
+        unit = unit_of(kernel.goal.chip, kernel.problem.dtype)
+        found = Verdict((checked(kernel.problem, kernel, 0, "integer", unit),))
+    else:
+        found = kernel.check(values="integer")
     return None if found.is_right else str(found)
 
 

@@ -29,6 +29,7 @@ __all__ = [
     "compared",
     "drawn",
     "element_type",
+    "has_device",
     "is_for_device",
     "placed",
     "poison_tensor",
@@ -183,10 +184,15 @@ def _is_poison(array: Tensor) -> Tensor:
 
 def is_for_device(problem: Problem) -> bool:
     """Is it too large for NumPy, and can torch compute it on a GPU that is here?"""
-    if problem.flops <= HOST_FLOPS or importlib.util.find_spec("torch") is None:
+    return problem.flops > HOST_FLOPS and has_device(problem)
+
+
+def has_device(problem: Problem) -> bool:
+    """Can torch compute it on a GPU that is here?"""
+    if problem.epilogue is not None or importlib.util.find_spec("torch") is None:
         return False
     torch: Any = import_module("torch")
-    return problem.epilogue is None and bool(torch.cuda.is_available())
+    return bool(torch.cuda.is_available())
 
 
 def compared(
