@@ -1,7 +1,8 @@
 """check: what TMA reads or writes of an array, against the map that says what it should.
 
 Law: at every place that is looked at, the element that a form reaches is the map's, and no element where the
-map has none.  All places are looked at where they are few; otherwise the first and the last and some between.
+map has none.  All places of a piece are looked at, wherever in it the operand may end; all pieces where they
+are few, otherwise the first and the last and some between.
 """
 
 from __future__ import annotations
@@ -90,18 +91,15 @@ def offsets(form: Box | Walk, piece: Piece, env: Mapping[str, Any]) -> Ints:
 def _places(variables: Mapping[str, int], run: Run) -> dict[str, Any]:
     """Values of the variables, along the first dim of three, of ROW along the second and INNER the third."""
     pieces = int(np.prod(list(variables.values())))
-    few = pieces * run.rows * run.inner <= FEW
-    if few:
+    if pieces * run.rows * run.inner <= FEW:
         chosen = np.array(list(product(*(range(n) for n in variables.values()))))
-        inner = np.arange(run.inner)
     else:
         random = np.random.default_rng(0)
         ends = list(product(*({0, n - 1} for n in variables.values())))
         some = [[random.integers(n) for n in variables.values()] for _ in range(LOOKED_AT)]
         chosen = np.array([*ends, *some])
-        inner = np.unique([0, 1, run.inner // 2, run.inner - 1])
     values = dict(zip(variables, chosen.T[:, :, None, None], strict=True))
-    return {**values, ROW: np.arange(run.rows)[:, None], INNER: inner}
+    return {**values, ROW: np.arange(run.rows)[:, None], INNER: np.arange(run.inner)}
 
 
 def _row_major(coords: Sequence[Any], sizes: Sequence[int]) -> Any:
