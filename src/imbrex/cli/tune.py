@@ -23,6 +23,7 @@ from imbrex.numeral import MOST, whole
 from imbrex.problem import problem_text
 from imbrex.run.cpu import MOST_THREADS, thread_count
 from imbrex.tuner.campaign import EFFORTS, Effort, Plan, Refused, Tuner, builders_of, weighted
+from imbrex.tuner.cluster import hosts_at
 from imbrex.tuner.report import page
 from imbrex.tuner.session import Step, Tuned
 
@@ -72,6 +73,9 @@ def _devices(ctx: click.Context, param: click.Parameter, value: str | None) -> t
 @click.option(
     "--devices", callback=_devices, metavar="LIST", help="GPUs by number, such as 0,1; 0 by default."
 )
+@click.option(
+    "--ray", metavar="ADDRESS", help="Build and time on a Ray cluster's nodes: auto, local, HOST:PORT."
+)
 @click.option("--layout", metavar="ORDER", help="Order of the images' dimensions, such as NHWC.")
 @click.option("--keep-going", is_flag=True, help="Skip lines that cannot be read, and list them.")
 @click.option(
@@ -88,6 +92,7 @@ def command(
     jobs: int | None,
     threads: int | None,
     devices: tuple[int, ...],
+    ray: str | None,
     layout: str | None,
     keep_going: bool,
     report: Path | None,
@@ -109,7 +114,7 @@ def command(
     shown = Shown(plan, sys.stderr.isatty())
     with open_user() as database:
         path = str(database.path)
-    is_interrupted = _interrupted(plan, shown)
+    is_interrupted = _interrupted(plan, shown, ray, jobs)
     if report is not None:
         write_text(page(shown.outcomes), report)
     if form == "json":
@@ -121,10 +126,11 @@ def command(
     return FAILED if any(isinstance(one, Refused) for one, _ in shown.outcomes) and not keep_going else 0
 
 
-def _interrupted(plan: Plan, shown: Shown) -> bool:
+def _interrupted(plan: Plan, shown: Shown, ray: str | None, jobs: int | None) -> bool:
     """Tunes; did the user end it?"""
     try:
-        Tuner(plan, open_user, shown.told, shown.finished, shown.waiting).run()
+        with hosts_at(ray, plan, jobs) as hosts:
+            Tuner(plan, open_user, shown.told, shown.finished, shown.waiting, hosts).run()
     except KeyboardInterrupt:
         return True
     finally:
@@ -205,6 +211,9 @@ class Shown:
         if refused:
             why = ", ".join(f"{count} {status}" for status, count in refused.items())
             told.append(f"{sum(refused.values())} rejected: {why}")
+        names = {one.unit.device.key: one.unit.device.name for one, _ in tuned}
+        if len(names) > 1:
+            told.append(f"timed on devices that differ, each problem on one: {', '.join(names.values())}")
         left = len(self.plan.problems) - len(self.outcomes)
         told += [f"{left} problems were not begun; the same command goes on with them"] * (left > 0)
         told += [f"skipped {line}" for line in skipped]
@@ -234,6 +243,7 @@ def _row(one: Tuned, weight: int) -> tuple[str, ...]:
 def _json(one: Tuned, weight: int) -> dict[str, Any]:
     return {
         "problem": one.unit.problem,
+        "device": one.unit.device.name,
         "times": weight,
         "pick": one.pick,
         "winner": one.winner,

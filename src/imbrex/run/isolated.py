@@ -16,7 +16,7 @@ from typing import Any
 
 from imbrex.diagnostic import Diagnostic
 
-__all__ = ["Failed", "Isolated"]
+__all__ = ["Failed", "Isolated", "answered"]
 
 STARTING_S = 90.0
 """Imports and a first context, on top of the first task's time."""
@@ -96,12 +96,16 @@ def _serve(pipe: Any, function: Callable[[Any], Any]) -> None:
             argument = pipe.recv()
         except EOFError:
             return
-        try:
-            answer = (True, True, function(argument))
-        except Exception as error:
-            told = error.message if isinstance(error, Diagnostic) else f"{type(error).__name__}: {error}"
-            answer = (False, not _breaks_context(error), told)
-        pipe.send(answer)
+        pipe.send(answered(function, argument))
+
+
+def answered(function: Callable[[Any], Any], argument: object) -> tuple[bool, bool, Any]:
+    """Is it a result, may the process go on, and the result or what went wrong."""
+    try:
+        return True, True, function(argument)
+    except Exception as error:
+        told = error.message if isinstance(error, Diagnostic) else f"{type(error).__name__}: {error}"
+        return False, not _breaks_context(error), told
 
 
 def _breaks_context(error: Exception) -> bool:

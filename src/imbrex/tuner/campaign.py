@@ -3,17 +3,17 @@
     the heaviest first: each has an equal share of the time that is left, what it leaves goes to the others
 
 Law: what a session measured is kept when the next one begins; Ctrl-C, or the end of the budget, ends with
-what there is, and the same command goes on from there.
+what there is, and the same command goes on from there.  A problem whose host is lost goes to another one.
 """
 
 from __future__ import annotations
 
-import queue
 import threading
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections import deque
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -27,19 +27,19 @@ from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import Goal
 from imbrex.pipeline import Request, machine_for
 from imbrex.problem import Problem, problem_text
-from imbrex.run.isolated import Isolated
-from imbrex.run.machine import machine
-from imbrex.tuner.pool import Builders, Start, Timer
+from imbrex.run.machine import Machine, machine
+from imbrex.tuner.pool import Builders, Host, Lost, Timer
 from imbrex.tuner.session import Limits, Session, Step, Tuned
-from imbrex.tuner.task import Work
+from imbrex.tuner.task import Here, Work
 
-__all__ = ["EFFORTS", "Effort", "Plan", "Refused", "Tuner", "builders_of", "expect_timed", "weighted"]
+__all__ = ["EFFORTS", "Effort", "Left", "Plan", "Refused", "Tuner", "builders_of", "expect_timed", "weighted"]
 
 Effort: TypeAlias = Literal["quick", "normal", "full"]
 TRIALS: Final[Mapping[Effort, int | None]] = {"quick": 8, "normal": 50, "full": None}
 """Trials of a problem; None for all candidates."""
 EFFORTS: Final = get_args(Effort)
 ENDLESS: Final = float("inf")
+GO_ON: Final = "what was measured is kept; the same command goes on from there"
 
 
 @dataclass(frozen=True)
@@ -99,8 +99,8 @@ class Tuner:
     """`Tuner(...).run()`: all problems of a plan.
 
     database: opens it, for each device's thread.  told: what goes on, with the problem and its weight.
-    finished: what came of one.  waiting: another tuning times on the device.  start: what makes a process
-    for builds and times, `Isolated` on this host.
+    finished: what came of one.  waiting: another tuning times on the device.  hosts: none: this one, with the
+    plan's devices.
     """
 
     plan: Plan
@@ -108,7 +108,7 @@ class Tuner:
     told: Callable[[Unit, int, Step], None]
     finished: Callable[[Tuned | Refused, int], None]
     waiting: Callable[[], None] = lambda: None
-    start: Start = Isolated
+    hosts: Sequence[Host] = ()
 
     def run(self) -> list[Tuned | Refused]:
         """What came of each problem, in the order in which they ended."""
@@ -116,19 +116,21 @@ class Tuner:
         began = time.monotonic()
         until = ENDLESS if self.plan.budget_s is None else began + self.plan.budget_s
         ordered = sorted(self.plan.problems, key=lambda p: -p.flops * self.plan.problems[p])
-        left: queue.SimpleQueue[Problem] = queue.SimpleQueue()
-        for problem in ordered:
-            left.put(problem)
+        left = Left(ordered)
         self._found: list[Tuned | Refused] = []
         self._errors: list[BaseException] = []
+        self._lost: list[Lost] = []
         self._ends = threading.Event()
-        devices: Sequence[int | None] = self.plan.devices or (None,)
+        hosts = self.hosts or (_this_host(self.plan),)
+        self._lanes = sum(len(host.devices) for host in hosts)
         with ExitStack() as stack:
-            builders = stack.enter_context(Builders(self.plan.jobs, self.start))
-            lanes = [
-                threading.Thread(target=self._lane, args=(number, device, left, builders, until))
-                for number, device in enumerate(devices)
-            ]
+            lanes: list[threading.Thread] = []
+            for host in hosts:
+                builders = stack.enter_context(Builders(host.jobs, host.builder))
+                lanes += [
+                    threading.Thread(target=self._lane, args=(host, device, left, builders, until))
+                    for device in host.devices
+                ]
             for lane in lanes:
                 lane.start()
             try:
@@ -139,52 +141,43 @@ class Tuner:
                 raise
         if self._errors:
             raise self._errors[0]
+        if len(self._lost) == self._lanes:
+            raise Diagnostic(f"every host is lost, the first one because {self._lost[0]}", hint=GO_ON)
         return self._found
 
-    def _lane(
-        self,
-        number: int,
-        device: int | None,
-        left: queue.SimpleQueue[Problem],
-        builders: Builders,
-        until: float,
-    ) -> None:
+    def _lane(self, host: Host, device: int | None, left: Left, builders: Builders, until: float) -> None:
         """Problems, one after the other, on one device."""
-        plan = self.plan
         try:
-            here = device_of(plan.goal)
-            lock = _lock_of(f"{here.key} {device or 0}")
-            with Timer(lock, self.waiting, self.start) as timer, self.database() as database:
+            lock = None if host.here is None else _lock_of(f"{host.here.device.key} {device or 0}")
+            with Timer(lock, self.waiting, host.timer) as timer, self.database() as database:
+                here = host.here or timer.identify(self.plan.goal)
                 while not self._ends.is_set() and time.monotonic() < until:
-                    try:
-                        problem = left.get_nowait()
-                    except queue.Empty:
-                        return
-                    share = (until - time.monotonic()) / max(1, -(-(left.qsize() + 1) // self._lanes))
-                    end = ENDLESS if until == ENDLESS else time.monotonic() + share
-                    self._session(problem, device, builders, timer, database, end)
+                    with left.next() as problem:
+                        if problem is None:
+                            return
+                        share = (until - time.monotonic()) / max(1, -(-(len(left) + 1) // self._lanes))
+                        end = ENDLESS if until == ENDLESS else time.monotonic() + share
+                        self._session(problem, device, here, builders, timer, database, end)
+        except Lost as lost:
+            self._lost.append(lost)
         except BaseException as error:
             self._errors.append(error)
-
-    @property
-    def _lanes(self) -> int:
-        return max(1, len(self.plan.devices))
 
     def _session(
         self,
         problem: Problem,
         device: int | None,
+        here: Here,
         builders: Builders,
         timer: Timer,
         database: Database,
         until: float,
     ) -> None:
         plan, weight = self.plan, self.plan.problems[problem]
-        unit = Unit(
-            problem_text(problem), str(plan.goal), device_of(plan.goal), threads_of(plan.goal, plan.threads)
-        )
+        threads = threads_of(plan.goal, plan.threads)
+        unit = Unit(problem_text(problem), str(plan.goal), here.device, threads)
         try:
-            found = candidates(request_of(problem, plan.goal, plan.threads))
+            found = candidates(request_of(problem, plan.goal, plan.threads, here.machine))
         except Diagnostic as reason:
             self._ended(Refused(problem, reason), weight)
             return
@@ -201,9 +194,44 @@ class Tuner:
         self.finished(outcome, weight)
 
 
-def request_of(problem: Problem, goal: Goal, threads: int) -> Request:
-    """What the compiler is asked for where nothing is chosen yet."""
-    here = machine()
+class Left:
+    """Problems that are left, for several lanes: one whose lane ends in `Lost` goes to another one."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self._left = deque(problems)
+        self._at_work = 0
+        self._changed = threading.Condition()
+
+    def __len__(self) -> int:
+        return len(self._left)
+
+    @contextmanager
+    def next(self) -> Generator[Problem | None]:
+        """The next one; None where there is none, and no other lane may still give one back."""
+        with self._changed:
+            while not self._left and self._at_work:
+                self._changed.wait()
+            problem = self._left.popleft() if self._left else None
+            self._at_work += 1
+        try:
+            yield problem
+        except Lost:
+            if problem is not None:
+                self._left.appendleft(problem)
+            raise
+        finally:
+            with self._changed:
+                self._at_work -= 1
+                self._changed.notify_all()
+
+
+def _this_host(plan: Plan) -> Host:
+    here = Here(device_of(plan.goal), machine())
+    return Host(plan.jobs, plan.devices or (None,), here=here)
+
+
+def request_of(problem: Problem, goal: Goal, threads: int, here: Machine) -> Request:
+    """What the compiler is asked for, on a machine, where nothing is chosen yet."""
     where = goal.chip or goal.target
     return Request(
         problem,

@@ -35,16 +35,19 @@ def tune(
     budget_s: float | None = None,
     devices: Sequence[int] = (),
     jobs: int | None = None,
+    ray: str | None = None,
 ) -> list[Tuned]:
     """The fastest configuration of each problem, measured here and kept for every later call (docs/tune.md).
 
     problems: or texts of some; one that stands several times counts as often.  effort: "quick", "normal" or
     "full": 8, 50 or all configurations of each problem; trials: so many instead.  budget_s: seconds for all
-    together.  devices: GPUs by number.  jobs: processes that compile.  A Diagnostic where one of the problems
-    cannot be tuned, after the others were.
+    together.  devices: GPUs by number.  jobs: processes that compile.  ray: a cluster's address, whose
+    nodes build and time instead of this host.  A Diagnostic where one of the problems cannot be tuned, after
+    the others were.
     """
     from imbrex.database import open_user
     from imbrex.tuner.campaign import Plan, Tuner, builders_of, weighted
+    from imbrex.tuner.cluster import hosts_at
     from imbrex.tuner.session import Tuned
 
     where = goal(target, emulate) if isinstance(target, str) else target
@@ -54,7 +57,8 @@ def tune(
         wanted, where, thread_count(threads), effort, trials, budget_s, tuple(devices),
         jobs or builders_of(where),
     )  # fmt: skip
-    found = Tuner(plan, open_user, _unwatched, _unwatched).run()
+    with hosts_at(ray, plan, jobs) as hosts:
+        found = Tuner(plan, open_user, _unwatched, _unwatched, hosts=hosts).run()
     for one in found:
         if not isinstance(one, Tuned):
             raise one.reason

@@ -8,23 +8,31 @@ from __future__ import annotations
 import queue
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Protocol, Self, TypeAlias
 
 from filelock import FileLock, Timeout
 
+from imbrex.diagnostic import Diagnostic
+from imbrex.kernel import Goal
 from imbrex.run.isolated import Failed, Isolated
-from imbrex.tuner.task import Build, Built, Contest, Contested, Probe, Probed, Proof, Task
+from imbrex.tuner.task import Build, Built, Contest, Contested, Here, Identify, Probe, Probed, Proof, Task
 from imbrex.tuner.worker import answer
 
-__all__ = ["Builders", "Calls", "Timer"]
+__all__ = ["Builders", "Calls", "Host", "Lost", "Start", "Timer"]
 
 BUILD_S: Final = 120.0
 
 
+class Lost(Exception):
+    """A host is gone, or has no room for a process: what it was asked is to be asked of another one."""
+
+
 class Calls(Protocol):
-    """A function in a process of its own, on this host or another."""
+    """A function in a process of its own, on this host or another; `Lost` where the host is gone."""
 
     def __call__(self, argument: object, limit_s: float = 60.0) -> Any: ...
     def end(self) -> None: ...
@@ -32,6 +40,21 @@ class Calls(Protocol):
 
 Start: TypeAlias = Callable[[Callable[[Any], Any]], Calls]
 """What makes a process for a function: `Isolated`, or `tuner.cluster`'s."""
+
+
+@dataclass(frozen=True)
+class Host:
+    """A machine that builds and times.  jobs: processes that compile.
+
+    devices: a lane each: a GPU's number; None for the first one, or for the one that its process is given.
+    builder, timer: what makes processes there.  here: what a timer of this host times on; None to ask it.
+    """
+
+    jobs: int
+    devices: tuple[int | None, ...]
+    builder: Start = Isolated
+    timer: Start = Isolated
+    here: Here | None = None
 
 
 class Builders:
@@ -69,13 +92,13 @@ class Builders:
 
 
 class Timer:
-    """A process that times on one device.  lock: the file that whoever times there holds meanwhile.
-
-    waiting: called when another one has it.
+    """A process that times on one device.  lock: the file that whoever times there holds meanwhile; None
+    where the process has the device to itself.  waiting: called when another one has it.
     """
 
-    def __init__(self, lock: Path, waiting: Callable[[], None], start: Start = Isolated) -> None:
-        self._lock, self._waiting, self._calls = FileLock(lock), waiting, start(answer)
+    def __init__(self, lock: Path | None, waiting: Callable[[], None], start: Start = Isolated) -> None:
+        self._lock = None if lock is None else FileLock(lock)
+        self._waiting, self._calls = waiting, start(answer)
 
     def __enter__(self) -> Self:
         return self
@@ -84,6 +107,13 @@ class Timer:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._calls.end()
+
+    def identify(self, goal: Goal) -> Here:
+        """What it times on; a Diagnostic where that is not what the goal needs."""
+        found: Here | Failed = self._calls(Identify(goal))
+        if isinstance(found, Failed):
+            raise Diagnostic(found.message)
+        return found
 
     def probe(self, task: Probe, limit_s: float) -> Probed | Failed:
         """Checked and timed."""
@@ -98,12 +128,15 @@ class Timer:
         return self._turn(task, limit_s)
 
     def _turn(self, task: Task, limit_s: float) -> Any:
+        with self._alone():
+            return self._calls(task, limit_s)
+
+    def _alone(self) -> AbstractContextManager[object]:
+        """Holds the device."""
+        if self._lock is None:
+            return nullcontext()
         try:
-            self._lock.acquire(timeout=0)
+            return self._lock.acquire(timeout=0)
         except Timeout:
             self._waiting()
-            self._lock.acquire()
-        try:
-            return self._calls(task, limit_s)
-        finally:
-            self._lock.release()
+            return self._lock.acquire()

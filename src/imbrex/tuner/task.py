@@ -8,9 +8,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from imbrex.database import Device
 from imbrex.kernel import Goal
+from imbrex.run.machine import Machine
 
-__all__ = ["Build", "Built", "Contest", "Contested", "Probe", "Probed", "Proof", "Task", "Work"]
+__all__ = [
+    "Build",
+    "Built",
+    "Contest",
+    "Contested",
+    "Here",
+    "Identify",
+    "Probe",
+    "Probed",
+    "Proof",
+    "Task",
+    "Work",
+]
 
 
 @dataclass(frozen=True)
@@ -87,4 +101,19 @@ class Contested:
     disturbed: tuple[bool, ...]
 
 
-Task: TypeAlias = Build | Probe | Proof | Contest
+@dataclass(frozen=True)
+class Identify:
+    """Say what a goal's kernels run on there."""
+
+    goal: Goal
+
+
+@dataclass(frozen=True)
+class Here:
+    """What kernels run on, and the machine that it is in."""
+
+    device: Device
+    machine: Machine
+
+
+Task: TypeAlias = Build | Identify | Probe | Proof | Contest

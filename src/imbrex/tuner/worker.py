@@ -11,12 +11,26 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any, Final, assert_never
 
+from imbrex.database import device_of
 from imbrex.kernel import Kernel, compile
 from imbrex.kernel.built import built as facts_of
 from imbrex.problem import Problem, parse_problem
 from imbrex.run.arrays import in_memory
+from imbrex.run.machine import machine
 from imbrex.tuner.stopwatch import blocks, is_cold
-from imbrex.tuner.task import Build, Built, Contest, Contested, Probe, Probed, Proof, Task, Work
+from imbrex.tuner.task import (
+    Build,
+    Built,
+    Contest,
+    Contested,
+    Here,
+    Identify,
+    Probe,
+    Probed,
+    Proof,
+    Task,
+    Work,
+)
 from imbrex.verify.compare import compare
 from imbrex.verify.data import Operands, random_operands
 from imbrex.verify.device.check import has_device
@@ -32,7 +46,7 @@ FEW_SAMPLES: Final = 3
 SAMPLES: Final = 10
 
 
-def answer(task: Task) -> Built | Probed | Contested:
+def answer(task: Task) -> Built | Probed | Contested | Here:
     """What a task asks for."""
     match task:
         case Build():
@@ -44,6 +58,8 @@ def answer(task: Task) -> Built | Probed | Contested:
             return Probed(None if verdict.is_right else str(verdict))
         case Contest():
             return _contested(task)
+        case Identify():
+            return Here(device_of(task.goal), machine())
         case _:
             assert_never(task)
 
