@@ -121,6 +121,7 @@ class Tuner:
         self._errors: list[BaseException] = []
         self._lost: list[Lost] = []
         self._ends = threading.Event()
+        self._over = 0
         hosts = self.hosts or (_this_host(self.plan),)
         self._lanes = sum(len(host.devices) for host in hosts)
         with ExitStack() as stack:
@@ -138,6 +139,8 @@ class Tuner:
                     lane.join()
             except KeyboardInterrupt:
                 self._ends.set()
+                while self._over < len(lanes):  # an interrupted join takes a thread to have ended
+                    time.sleep(0.05)
                 raise
         if self._errors:
             raise self._errors[0]
@@ -162,6 +165,8 @@ class Tuner:
             self._lost.append(lost)
         except BaseException as error:
             self._errors.append(error)
+        finally:
+            self._over += 1
 
     def _session(
         self,

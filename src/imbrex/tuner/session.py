@@ -222,6 +222,8 @@ class Session:
         )  # fmt: skip
 
     def _keep(self, place: int, trial: Trial) -> None:
+        if trial.status != "ok" and self.limits.ends.is_set():
+            return  # Ctrl-C reaches compilers too: what it ended says nothing of its configuration
         self._fresh += 1
         self.database.record(self.unit, trial)
         self._learn(place, trial)
