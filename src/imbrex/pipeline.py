@@ -30,6 +30,7 @@ from imbrex.lower.stmt import Buffer, Kernel, Program, ZeroFill
 from imbrex.problem import problem_text
 from imbrex.problem.operand import dense_strides
 from imbrex.run.launch import Launch, Step, Zero
+from imbrex.run.machine import Machine
 
 
 @dataclass(frozen=True)
@@ -176,6 +177,13 @@ def _launch(kernel: Kernel, places: Mapping[str, int], target: str) -> Launch:
     arguments = tuple(places[buffer.name] for buffer in kernel.arguments)
     plain = Launch(kernel.name, kernel.grid_size, kernel.block_size, arguments)
     return replace(plain, **launch_facts(kernel)._asdict()) if target in gpus("NVIDIA") else plain
+
+
+def machine_on(here: Machine, target: str, threads: int) -> Target:
+    """What a schedule is chosen for on a host: a core of it, or the GPU that the target names."""
+    return machine_for(
+        target, here.isa.level, threads, here.l2_bytes, here.l3_bytes, here.isa.fma_per_cycle
+    )  # fmt: skip
 
 
 def machine_for(

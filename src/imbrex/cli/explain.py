@@ -29,7 +29,7 @@ from imbrex.kernel import CPU, Goal, default_name, targets
 from imbrex.kernel.algorithm import expected_algorithm
 from imbrex.kernel.choice import Choice
 from imbrex.numeral import MOST
-from imbrex.pipeline import Request, configuration_of, levels, machine_for
+from imbrex.pipeline import Request, configuration_of, levels, machine_on
 from imbrex.problem import Operand, Problem, problem_text
 from imbrex.run.machine import machine
 
@@ -152,15 +152,8 @@ def _is_built(chosen: Choices) -> bool:
 def _machine(chosen: Choices) -> Target:
     if not _is_built(chosen):
         return target(chosen.target or "")
-    here, wanted = machine(), chosen.goal
-    return machine_for(
-        wanted.chip or wanted.target,
-        here.isa.level,
-        chosen.threads,
-        here.l2_bytes,
-        here.l3_bytes,
-        here.isa.fma_per_cycle,
-    )
+    wanted = chosen.goal
+    return machine_on(machine(), wanted.chip or wanted.target, chosen.threads)
 
 
 def _print_levels(request: Request, compact: bool) -> None:

@@ -66,7 +66,7 @@ def _devices(ctx: click.Context, param: click.Parameter, value: str | None) -> t
     "--effort",
     type=click.Choice(EFFORTS),
     default="normal",
-    help="8 configurations of each problem, 50 (default), or all of them.",
+    help="8 configurations of each problem, 50 (default), or all candidates.",
 )
 @click.option("--jobs", type=click.IntRange(1, 256), metavar="N", help="Processes that compile.")
 @click.option("--threads", type=click.IntRange(1, MOST_THREADS), metavar="N", help="Threads of CPU kernels.")

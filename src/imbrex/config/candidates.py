@@ -6,6 +6,8 @@ A problem of several products that differ (phases of a strided gradient) is look
 the others have what the model takes for them, or all have what it ranks alike.  What cannot be is counted by
 the rule that it breaks, an algorithm that does not serve is told with its reason.
 
+Of what the model ranks far behind some is left out: MOST_OFFERS, MOST_WINDOWS.
+
 Laws: the first candidate is what `configured` chooses.  No configuration stands twice.  Costs compare
 candidates of one request only: a machine without a model of copies has candidates of one algorithm.
 """
@@ -23,8 +25,8 @@ from typing import Final, TypeAlias
 
 from imbrex.chip import GpuTarget
 from imbrex.config import choose, share_cost, tuned_product
-from imbrex.config.algorithm.choice import algorithm_of, alternatives
-from imbrex.config.algorithm.cost import beside
+from imbrex.config.algorithm.choice import algorithm_of, alternatives, plain_of
+from imbrex.config.algorithm.cost import in_all
 from imbrex.config.algorithm.depthwise import strips_shape
 from imbrex.config.algorithm.product import Lanes, Product, Products
 from imbrex.config.algorithm.table import number_of, row_of
@@ -100,8 +102,7 @@ def _algorithms(request: Request, picked: str) -> Iterable[str]:
     if not has_matrix_instructions(request):
         return (picked,)
     if isinstance(problem, Conv2d):
-        plain = "v4r1" if problem.direction == "backward_data" else "v4r4"
-        return dict.fromkeys((picked, plain, *alternatives(problem)))
+        return dict.fromkeys((picked, plain_of(problem), *alternatives(problem)))
     return dict.fromkeys((picked, "direct", "aligned"))
 
 
@@ -120,12 +121,11 @@ def _of_algorithm(
         if key not in known:
             known[key] = _priced(product, request, refused)
     options = [known[p.context, p.tuning, p.stored] for p in made.products]
-    moved = beside(request, of.algorithm, made)
     found = dict[Configuration, float]()
     for chosen in _combined(options):
         tuned = with_overlap(tuple(product for product, _ in chosen), made, request)
         whole = replace(of, in_place=is_in_place(of, made), products=tuned)
-        found[whole] = moved + sum(cost for _, cost in chosen)
+        found[whole] = in_all(request, of.algorithm, made, sum(cost for _, cost in chosen))
     return found | _other_ways(found, request)
 
 
@@ -187,7 +187,7 @@ def _windows(request: Request, of: Configuration) -> Iterator[tuple[Configuratio
         if any(check(tuning, product.context, machine) for product in made.products):
             continue
         tuned = with_overlap(tuple(TunedProduct(tuning) for _ in made.products), made, request)
-        cycles = beside(request, of.algorithm, made) + priced[tuning] * len(made.products)
+        cycles = in_all(request, of.algorithm, made, priced[tuning] * len(made.products))
         yield replace(of, in_place=is_in_place(of, made), products=tuned), cycles
 
 

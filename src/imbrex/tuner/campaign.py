@@ -25,7 +25,7 @@ from imbrex.config.configuration import parse
 from imbrex.database import Database, Unit, device_of, threads_of
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import Goal
-from imbrex.pipeline import Request, machine_for
+from imbrex.pipeline import Request, machine_on
 from imbrex.problem import Problem, problem_text
 from imbrex.run.machine import Machine, machine
 from imbrex.tuner.pool import Builders, Host, Lost, Timer
@@ -237,14 +237,8 @@ def _this_host(plan: Plan) -> Host:
 
 def request_of(problem: Problem, goal: Goal, threads: int, here: Machine) -> Request:
     """What the compiler is asked for, on a machine, where nothing is chosen yet."""
-    where = goal.chip or goal.target
-    return Request(
-        problem,
-        machine_for(
-            where, here.isa.level, threads, here.l2_bytes, here.l3_bytes, here.isa.fma_per_cycle
-        ),
-        goal.source,
-    )  # fmt: skip
+    where = machine_on(here, goal.chip or goal.target, threads)
+    return Request(problem, where, goal.source)
 
 
 def _seeds(database: Database, unit: Unit) -> list[str]:

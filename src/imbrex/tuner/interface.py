@@ -85,18 +85,17 @@ def compile(
     """
     if tune is not None:
         said = {"tuning": tuning, "algorithm": algorithm, "schedule": schedule, "config": config}
-        for word in (
-            word for word, value in (*said.items(), ("untuned", untuned or None)) if value is not None
-        ):
+        said |= {"untuned": True} if untuned else {}
+        if word := next((word for word, value in said.items() if value is not None), None):
             raise Diagnostic(f"'tune' chooses what '{word}' says", hint="leave out one or the other")
-        tuned(problem, target, emulate=emulate, threads=threads, effort=tune)
+        _tuned(problem, target, emulate=emulate, threads=threads, effort=tune)
     return compiled(
         problem, target, tuning, emulate=emulate, threads=threads, algorithm=algorithm, name=name,
         cache=cache, schedule=schedule, config=config, untuned=untuned,
     )  # fmt: skip
 
 
-tuned = tune
+_tuned = tune  # under a name that no parameter of `compile` hides
 
 
 def _parsed(given: Problem | str) -> list[Problem]:

@@ -23,7 +23,7 @@ from imbrex.config.xdlops.data_tiled import named_algorithm
 from imbrex.diagnostic import Diagnostic
 from imbrex.problem import Conv2d, Gemm
 
-__all__ = ["algorithm_of", "alternatives"]
+__all__ = ["algorithm_of", "alternatives", "plain_of"]
 
 
 def algorithm_of(request: Request) -> str | None:
@@ -39,6 +39,11 @@ def algorithm_of(request: Request) -> str | None:
             return _of_convolution(request, problem)
 
 
+def plain_of(problem: Conv2d) -> str:
+    """The algorithm that copies nothing and asks for nothing."""
+    return "v4r1" if problem.direction == "backward_data" else "v4r4"
+
+
 def alternatives(problem: Conv2d) -> Iterator[str]:
     """The algorithms of a convolution that the model of warpgroups is asked about, besides the plain one."""
     task = task_of(problem)
@@ -51,7 +56,7 @@ def _of_convolution(request: Request, problem: Conv2d) -> str:
     task = task_of(problem)
     if request.algorithm is not None:
         return _served(request.algorithm, task, request)
-    plain = "v4r1" if problem.direction == "backward_data" else "v4r4"
+    plain = plain_of(problem)
     if not has_matrix_instructions(request):
         on_lanes = is_depthwise(task) and is_lanes_own(problem.dtype) and request.tuning is None
         return "channel_vectors" if request.machine.multiprocessor and on_lanes else plain

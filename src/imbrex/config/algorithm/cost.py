@@ -19,7 +19,7 @@ from imbrex.config.warpgroup import choice as warpgroup_choice
 from imbrex.config.warpgroup.cost import copy_cycles
 from imbrex.problem import Conv2d, Problem
 
-__all__ = ["beside", "cycles"]
+__all__ = ["cycles", "in_all"]
 
 WHOLE_ROWS: Final = 0.9
 """What rows of shared memory that end with an image save: 12 to 20 % were seen on an H200."""
@@ -34,12 +34,17 @@ def cycles(request: Request, algorithm: str | None) -> float:
     assert isinstance(machine, GpuTarget), machine
     if isinstance(made, Lanes):
         return channel_cycles(made.shape, machine)
-    whole = WHOLE_ROWS if (algorithm or "").startswith("whole_images") else 1.0
     multiplied = sum(_product_cycles(product, machine) for product in made.products)
-    return beside(request, algorithm, made) + whole * multiplied
+    return in_all(request, algorithm, made, multiplied)
 
 
-def beside(request: Request, algorithm: str | None, made: Products) -> float:
+def in_all(request: Request, algorithm: str | None, made: Products, multiplied: float) -> float:
+    """Cycles of everything, given those that the models of tunings say of all products together."""
+    whole = WHOLE_ROWS if (algorithm or "").startswith("whole_images") else 1.0
+    return _beside(request, algorithm, made) + whole * multiplied
+
+
+def _beside(request: Request, algorithm: str | None, made: Products) -> float:
     """Cycles besides the products: of copies, zeros, and elements that are written apart; 0 where no model
     knows them.
     """
