@@ -69,6 +69,9 @@ def test_commands_of_the_readme(
     command, *words = shlex.split(line, comments=True)
     if words[0] == "bench":
         words += ["--seconds", "0.01", "--peers", "numpy"]
+    if words[0] == "tune":
+        monkeypatch.setenv("IMBREX_DB", str(tmp_path / "tuned.sqlite"))
+        words += ["--trials", "2"]
     if command == "imbrex-opt":
         opt(words)
         return
