@@ -137,6 +137,13 @@ MUTANTS: Final = {
         "if (leads) wait_stores_read<2>();",
         "writes byte",
     ),
+    "a piece is stored over another tile's": Mutant(
+        TWO,
+        "store.h",
+        "p.store(memory, w.batch, w.row_tile * P::rows",
+        "p.store(memory, w.batch, w.row_tile / 2 * P::rows",
+        "stores, too",
+    ),
     "a row's sign": Mutant(
         "scaled, in batches",
         "store.h",

@@ -141,18 +141,54 @@ void store_in_cluster(uint32_t to, uint32_t barrier, const uint32_t *x) {
   complete(known, 16);
 }
 
+// Which workgroup of a launch stored each byte of an array; 0: none.
+struct stored_array {
+  const launch_state *in;
+  const uint8_t *first;
+  size_t bytes;
+  uint32_t *by;
+};
+inline list<stored_array> stored_arrays;
+
+inline void release_stored_arrays() {
+  for (int32_t i = 0; i < stored_arrays.count; ++i) free(stored_arrays[i].by);
+  stored_arrays.count = 0;
+}
+inline stored_array &stored_array_of(const launch_state *in, const tensor_form &f) {
+  const uint8_t *first = static_cast<const uint8_t *>(f.first);
+  int64_t elements = 1;
+  for (int i = 0; i < f.rank; ++i) elements += (f.sizes[i] - 1) * (i ? f.strides[i] : 1);
+  const size_t bytes = size_t(elements) * size_t(f.element_bytes);
+  for (int32_t i = 0; i < stored_arrays.count; ++i) {
+    stored_array &one = stored_arrays[i];
+    if (one.in == in && one.first <= first && first + bytes <= one.first + one.bytes) return one;
+  }
+  stored_arrays.push({in, first, bytes, static_cast<uint32_t *>(calloc(bytes, sizeof(uint32_t)))});
+  return stored_arrays[stored_arrays.count - 1];
+}
+// An element has one workgroup: the others' would be there or not, as the order happens to be.
+inline void expect_only_writer(const workgroup &of, stored_array &array, const uint8_t *to) {
+  uint32_t &by = array.by[to - array.first];
+  if (by && by != of.index + 1)
+    wrong("stores byte %lld of an array, which workgroup %u stores, too", (long long)(to - array.first), by - 1);
+  by = of.index + 1;
+}
+
 // The tile goes to the array.
 inline void write_out(const workgroup &of, const stored &one) {
   const tensor_form &f = *one.form;
   const uint32_t count = row_elements(f), size = uint32_t(f.element_bytes), step = uint32_t(f.steps[0]);
   uint8_t *first = static_cast<uint8_t *>(f.first);
+  stored_array &array = stored_array_of(of.in->of, f);
   for_each_row(f, one.at, nullptr, [&](uint32_t row, int64_t element, bool exists) {
     if (!exists) return;
     for (uint32_t i = 0; i < count; ++i) {
       const int64_t x = one.at[0] + int64_t(i) * step;
       if (x < 0 || x >= f.sizes[0]) continue;
       const uint32_t place = swizzled(one.place + shared_base + (row * count + i) * size, f.swizzle) - shared_base;
-      copy_memory(first + (element + x) * size, of.memory + place, size);
+      uint8_t *to = first + (element + x) * size;
+      expect_only_writer(of, array, to);
+      copy_memory(to, of.memory + place, size);
     }
   });
 }

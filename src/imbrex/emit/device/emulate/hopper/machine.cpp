@@ -40,6 +40,7 @@ bool run(const emulated_launch *all, int32_t count) {
   while (running.count) end_cluster(*running.take(0));
   ready.count = transfers.count = 0;
   lookers = waiting_for_launch = {};
+  release_stored_arrays();
   free(launches);
   return is_right;
 }

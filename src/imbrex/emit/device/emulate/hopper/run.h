@@ -1,6 +1,6 @@
 // Launches, their clusters, and the run of all.
 //
-// Clusters start in their order, a few at first, more when all that have started wait.  A launch begins when the one
+// Clusters start in an order of chance, a few at first, more when all that have started wait.  A launch begins when the one
 // before it is complete; one that is early, when all workgroups of that one have let it, or have ended.
 #pragma once
 #include "warp.h"
@@ -10,6 +10,7 @@ namespace imbrex::hopper {
 struct launch_state {
   const emulated_launch *of;
   int32_t started, ended, let; // workgroups
+  uint32_t first, step;        // of the order of clusters
   bool is_complete() const { return ended == of->grid_size; }
 };
 inline launch_state *launches;
@@ -139,12 +140,26 @@ inline void expect_well_ended(const workgroup &home) {
     }
 }
 
+inline uint32_t common_divisor(uint32_t a, uint32_t b) { return b ? common_divisor(b, a % b) : a; }
+
+// The order is one of those that a GPU may take: it promises none.
+inline uint32_t next_cluster(launch_state &of, uint32_t size) {
+  const uint32_t clusters = uint32_t(of.of->grid_size) / size, number = uint32_t(of.started) / size;
+  if (!number) {
+    of.first = luck.below(clusters);
+    do of.step = 1 + luck.below(clusters);
+    while (common_divisor(of.step, clusters) != 1);
+  }
+  return uint32_t((of.first + uint64_t(number) * of.step) % clusters);
+}
 inline void begin_cluster(launch_state &of) {
   const uint32_t size = uint32_t(of.of->cluster_size);
   cluster *made = static_cast<cluster *>(calloc(1, sizeof(cluster)));
   made->of = &of, made->size = made->alive = size;
   made->workgroups = static_cast<workgroup *>(calloc(size, sizeof(workgroup)));
-  for (uint32_t i = 0; i < size; ++i) begin_workgroup(made->workgroups[i], *made, i, uint32_t(of.started++));
+  const uint32_t index = next_cluster(of, size) * size;
+  for (uint32_t i = 0; i < size; ++i) begin_workgroup(made->workgroups[i], *made, i, index + i);
+  of.started += int32_t(size);
   running.push(made);
 }
 inline void end_cluster(cluster &one) {
