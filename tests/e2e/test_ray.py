@@ -16,7 +16,7 @@ from imbrex.kernel import goal
 from imbrex.problem import Gemm
 from imbrex.tuner.campaign import Plan, Tuner
 from imbrex.tuner.cluster import Cluster
-from imbrex.tuner.session import Step, Tuned
+from imbrex.tuner.outcome import Step, Tuned
 
 ray: Any = pytest.importorskip("ray")
 

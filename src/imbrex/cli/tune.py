@@ -24,8 +24,8 @@ from imbrex.problem import problem_text
 from imbrex.run.cpu import MOST_THREADS, thread_count
 from imbrex.tuner.campaign import EFFORTS, Effort, Plan, Refused, Tuner, builders_of, weighted
 from imbrex.tuner.cluster import hosts_at
+from imbrex.tuner.outcome import Step, Tuned
 from imbrex.tuner.report import page
-from imbrex.tuner.session import Step, Tuned
 
 __all__ = ["command"]
 

@@ -28,8 +28,9 @@ from imbrex.kernel import Goal
 from imbrex.pipeline import Request, machine_on
 from imbrex.problem import Problem, problem_text
 from imbrex.run.machine import Machine, machine
+from imbrex.tuner.outcome import Limits, Step, Tuned
 from imbrex.tuner.pool import Builders, Host, Lost, Timer
-from imbrex.tuner.session import Limits, Session, Step, Tuned
+from imbrex.tuner.session import Session
 from imbrex.tuner.task import Here, Work
 
 __all__ = ["EFFORTS", "Effort", "Left", "Plan", "Refused", "Tuner", "builders_of", "expect_timed", "weighted"]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # what tunes, and the compiler; a warm call goes without
     from imbrex.config.tuning import Tuning
     from imbrex.kernel import Goal
     from imbrex.tuner.campaign import Effort
-    from imbrex.tuner.session import Tuned
+    from imbrex.tuner.outcome import Tuned
 
 __all__ = ["compile", "tune"]
 
@@ -48,7 +48,7 @@ def tune(
     from imbrex.database import open_user
     from imbrex.tuner.campaign import Plan, Tuner, builders_of, weighted
     from imbrex.tuner.cluster import hosts_at
-    from imbrex.tuner.session import Tuned
+    from imbrex.tuner.outcome import Tuned
 
     where = goal(target, emulate) if isinstance(target, str) else target
     given = [problems] if isinstance(problems, str | Conv2d | Gemm) else problems

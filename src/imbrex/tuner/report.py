@@ -17,7 +17,7 @@ from typing import Final
 from imbrex.bench.picture import Line, lines_picture
 from imbrex.problem import problem_text
 from imbrex.tuner.campaign import Refused
-from imbrex.tuner.session import Tuned
+from imbrex.tuner.outcome import Tuned
 
 __all__ = ["page"]
 

@@ -18,7 +18,6 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, field
 from statistics import median
-from threading import Event
 from typing import Any, Final
 
 import numpy as np
@@ -28,12 +27,13 @@ from imbrex.database import Database, Status, Trial, Unit, Verdict
 from imbrex.database.record import now
 from imbrex.run.isolated import Failed
 from imbrex.tuner.duel import FEWEST_PAIRS, duels, pairs_needed, undisturbed, winner
-from imbrex.tuner.features import features
+from imbrex.tuner.features import Floats, features
+from imbrex.tuner.outcome import Limits, Step, Tried, Tuned
 from imbrex.tuner.pool import Builders, Timer
 from imbrex.tuner.search import UNLIKELY, Search
 from imbrex.tuner.task import Build, Built, Contest, Contested, Probe, Probed, Proof, Work
 
-__all__ = ["Limits", "Session", "Step", "Tried", "Tuned"]
+__all__ = ["Session"]
 
 FINALISTS: Final = 6
 RACED: Final = 4
@@ -42,65 +42,6 @@ RACE_BLOCKS: Final = 5
 LEAST_S: Final = 20.0
 MOST_S: Final = 120.0
 """Seconds until a process that times is taken to hang, at least and at most."""
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What a session may take.  trials: None for all candidates.  until: time.monotonic's seconds.
-
-    ends: set where the session is to end at the next trial.
-    """
-
-    trials: int | None
-    until: float
-    ends: Event
-
-
-@dataclass(frozen=True)
-class Step:
-    """What a session tells while it goes on.  best_ns, pick_ns: None where nothing was right yet."""
-
-    trials: int
-    wanted: int
-    best_ns: float | None
-    pick_ns: float | None
-    doing: str
-
-
-@dataclass(frozen=True)
-class Tried:
-    """A trial.  rank: by the model, from 0.  ns: None where it failed; note: why."""
-
-    rank: int
-    status: Status
-    ns: float | None
-    note: str
-
-
-@dataclass(frozen=True)
-class Tuned:
-    """What came of a unit.  gain: the pick's time over the winner's; 1 where the pick stays.
-
-    found: what was to choose from; tried: of these, in order.
-    counts: trials by their status; fresh: those that were made now.  is_done: was everything tried that was
-    wanted?  build_s: seconds of compiling, of all builders together, as far as it was not there.
-    """
-
-    unit: Unit
-    pick: str
-    winner: str
-    gain: float
-    low: float
-    high: float
-    pick_ns: float | None
-    winner_ns: float | None
-    counts: dict[str, int]
-    seconds: float
-    build_s: float
-    is_done: bool
-    found: Candidates
-    tried: tuple[Tried, ...]
-    fresh: int
 
 
 @dataclass
@@ -118,8 +59,7 @@ class Session:
     name: str
     told: Callable[[Step], None]
     _times: dict[int, float] = field(default_factory=dict[int, float])
-    _counts: Counter[str] = field(default_factory=Counter[str])
-    _tried: list[Tried] = field(default_factory=list[Tried])
+    _tried: dict[int, Tried] = field(default_factory=dict[int, Tried])
     _sources: dict[int, Built] = field(default_factory=dict[int, Built])
     _build_s: float = 0.0
     _fresh: int = 0
@@ -224,14 +164,13 @@ class Session:
     def _keep(self, place: int, trial: Trial) -> None:
         if trial.status != "ok" and self.limits.ends.is_set():
             return  # Ctrl-C reaches compilers too: what it ended says nothing of its configuration
-        self._fresh += 1
+        self._fresh += place not in self._tried
         self.database.record(self.unit, trial)
         self._learn(place, trial)
 
     def _learn(self, place: int, trial: Trial) -> None:
-        self._counts[trial.status] += 1
         ns = trial.median_ns if trial.status == "ok" else None
-        self._tried.append(Tried(place, trial.status, ns, trial.note))
+        self._tried[place] = Tried(place, trial.status, ns, trial.note)
         if trial.status == "ok" and trial.median_ns is not None:
             self._times[place] = trial.median_ns
             self._search.tell(place, trial.median_ns)
@@ -240,43 +179,68 @@ class Session:
 
     def _race(self) -> None:
         """The best again, in turn: a time that was too good by luck is found out."""
-        places = self._search.finalists(RACED)
-        found = self._contested(places, RACE_BLOCKS)
-        if found is None:
-            return
-        for place, times in zip(places, found.T, strict=True):
-            self._times[place] = float(np.median(times))
+        places, times = self._contested(self._search.finalists(RACED), RACE_BLOCKS)
+        for place, column in zip(places, times.T, strict=True):
+            self._times[place] = float(np.median(column))
             self._search.tell(place, self._times[place])
 
-    def _contested(self, places: Sequence[int], blocks: int) -> Any:
-        """Times of the blocks that count, one column a candidate; None where one of them failed."""
+    def _contested(self, places: Sequence[int], blocks: int) -> tuple[Sequence[int], Floats]:
+        """Those that stay to the end, and their times in the blocks that count, one column each.
+
+        A candidate that breaks the process is dropped, and the others begin anew.  No places where nobody
+        can be found who does.
+        """
+        while places:
+            found = self._timed_in_turn(places, blocks)
+            if isinstance(found, Contested):
+                times = np.array(found.blocks_ns).reshape(-1, len(places))
+                kept = undisturbed(times, np.array(found.disturbed, dtype=np.bool_))
+                return places, kept if len(kept) else times
+            staying = [place for place in places if self._stays(place, blocks)]
+            if len(staying) == len(places):
+                break
+            places = staying
+        return [], np.empty((0, 0))
+
+    def _stays(self, place: int, blocks: int) -> bool:
+        """Is it timed to the end, alone?  Else it is dropped: what went wrong is kept, and it has no time."""
+        found = self._timed_in_turn([place], blocks)
+        if isinstance(found, Contested):
+            return True
+        self._drop(place, found)
+        return False
+
+    def _timed_in_turn(self, places: Sequence[int], blocks: int) -> Contested | Failed:
         task = Contest(self.work, tuple(self._texts[place] for place in places), blocks)
         slowest = max(self._times[place] for place in places)
-        found = self.timer.contest(task, self._patience(slowest * blocks * len(places)))
-        if not isinstance(found, Contested):
-            return None
-        times = np.array(found.blocks_ns).reshape(-1, len(places))
-        kept = undisturbed(times, np.array(found.disturbed, dtype=np.bool_))
-        return kept if len(kept) else times
+        return self.timer.contest(task, self._patience(slowest * blocks * len(places)))
+
+    def _duel(self, places: Sequence[int]) -> tuple[Sequence[int], Floats]:
+        """As `_contested`, in as many blocks as the first FEWEST_PAIRS ask for."""
+        staying, first = self._contested(places, FEWEST_PAIRS)
+        more = pairs_needed(first) - len(first) if staying else 0
+        if more > 0 and not self._is_over:
+            kept, rest = self._contested(staying, more)
+            still = [place for place in staying if place in self._times]
+            first = first[:, [staying.index(place) for place in still]]
+            staying, first = still, np.concatenate([first, rest]) if kept else first
+        for place, column in zip(staying, first.T, strict=True):
+            self._times[place] = float(np.median(column))
+        return staying, first
 
     def _judged(self) -> Verdict | None:
-        """The duel of the finalists with the pick; None where the pick was not timed."""
+        """The duel of the finalists with the pick; None where the pick is not timed to the end."""
         if 0 not in self._times:
             return None
         rivals = [p for p in self._search.finalists(FINALISTS + 1) if p != 0][:FINALISTS]
         while rivals:
             self._tell(f"duel of {len(rivals)} with the pick")
-            places = [0, *rivals]
-            first = self._contested(places, FEWEST_PAIRS)
-            if first is None:
+            staying, times = self._duel([0, *rivals])
+            if 0 not in staying:
                 return None
-            more = pairs_needed(first) - len(first)
-            rest = self._contested(places, more) if more > 0 and not self._is_over else None
-            times = first if rest is None else np.concatenate([first, rest])
+            rivals = staying[1:]
             found = duels(times)
             best = winner(found)
-            for place, column in zip(places, times.T, strict=True):
-                self._times[place] = float(np.median(column))
             if best is None:
                 return self._concluded(0, 1.0, 1.0, 1.0, len(times))
             if self._is_proved(rivals[best]):
@@ -291,11 +255,13 @@ class Session:
         found = self.timer.prove(Proof(self.work, self._texts[place]), MOST_S)
         if isinstance(found, Probed) and found.wrong is None:
             return True
-        failed = found if isinstance(found, Failed) else Failed("wrong", found.wrong or "")
-        status = _status(failed)
-        self.database.record(self.unit, self._trial(place, status, note=failed.message))
-        self._counts[status] += 1
+        self._drop(place, found if isinstance(found, Failed) else Failed("wrong", found.wrong or ""))
         return False
+
+    def _drop(self, place: int, failed: Failed) -> None:
+        """Keeps what went wrong with a candidate that had a time, and takes that away."""
+        self._times.pop(place, None)
+        self._keep(place, self._trial(place, _status(failed), note=failed.message))
 
     def _concluded(self, place: int, gain: float, low: float, high: float, pairs: int) -> Verdict:
         verdict = Verdict(self._texts[place], self._texts[0], gain, low, high, pairs, self.name, now())
@@ -308,13 +274,13 @@ class Session:
         bounds = (1.0, 1.0, 1.0) if verdict is None else (verdict.gain, verdict.low, verdict.high)
         return Tuned(
             self.unit, pick, text, *bounds, self._times.get(0), self._times.get(self._texts.index(text)),
-            dict(self._counts), seconds, self._build_s, not self._is_over, self.found,
-            tuple(self._tried), self._fresh,
+            Counter(one.status for one in self._tried.values()), seconds, self._build_s, not self._is_over,
+            self.found, tuple(self._tried.values()), self._fresh,
         )  # fmt: skip
 
     def _tell(self, doing: str) -> None:
         best = min(self._times.values(), default=None)
-        self.told(Step(self._counts.total(), self._wanted, best, self._times.get(0), doing))
+        self.told(Step(len(self._tried), self._wanted, best, self._times.get(0), doing))
 
     def _patience(self, expected_ns: float | None) -> float:
         """Seconds until a process that times is taken to hang."""

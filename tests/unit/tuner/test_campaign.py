@@ -11,7 +11,7 @@ from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import goal
 from imbrex.problem import Gemm, problem_text
 from imbrex.tuner.campaign import Plan, Refused, Tuner, weighted
-from imbrex.tuner.session import Tuned
+from imbrex.tuner.outcome import Tuned
 
 SMALL = Gemm(48, 40, 32)
 

@@ -10,8 +10,8 @@ from tests.unit.tuner.test_session import FEW, TEXTS, UNIT
 from imbrex.diagnostic import Diagnostic
 from imbrex.problem import Gemm
 from imbrex.tuner.campaign import Refused
+from imbrex.tuner.outcome import Tried, Tuned
 from imbrex.tuner.report import page
-from imbrex.tuner.session import Tried, Tuned
 
 EMPTY = {"meta", "br", "line", "polyline", "circle"}
 OPEN = {"li", "th", "td", "p", "tr"}

@@ -19,7 +19,9 @@ from imbrex.database import Database, Device, Unit
 from imbrex.kernel import goal
 from imbrex.problem import Gemm, problem_text
 from imbrex.run.isolated import Failed
-from imbrex.tuner.session import Limits, Session, Step, Tuned
+from imbrex.tuner.duel import FEWEST_PAIRS
+from imbrex.tuner.outcome import Limits, Step, Tuned
+from imbrex.tuner.session import FINALISTS, RACE_BLOCKS, Session
 from imbrex.tuner.task import Build, Built, Contest, Contested, Probe, Probed, Proof, Work
 
 PROBLEM = Gemm(300, 280, 264)
@@ -32,14 +34,17 @@ PICK_NS = 1000.0
 
 
 class Here:
-    """Builders and a timer in this process.  times: of a configuration; answers: of tasks that fail."""
+    """Builders and a timer in this process.  times: of a configuration; answers: of tasks that fail, of
+    contests those that have so many blocks.
+    """
 
     count = 2
 
     def __init__(self, times: Callable[[str], float], **answers: Failed | Probed) -> None:
         self.times, self.answers = times, answers
         self.source, self.probes = "a", 0
-        self.noise = random.Random(0)
+        self.from_blocks = 0
+        self.noise, self.noise_ln = random.Random(0), 0.01
 
     def submit(self, task: Build) -> Future[Built | Failed]:
         future: Future[Built | Failed] = Future()
@@ -56,11 +61,17 @@ class Here:
         return self._answer("prove", task, Probed(None))
 
     def contest(self, task: Contest, limit_s: float) -> Contested | Failed:
+        for text in task.configurations:
+            if (
+                broken := self.answers.get(f"contest_{TEXTS.index(text)}")
+            ) and task.blocks >= self.from_blocks:
+                assert isinstance(broken, Failed)
+                return broken
         blocks = [tuple(map(self._time, task.configurations)) for _ in range(task.blocks)]
         return Contested(tuple(blocks), (False,) * len(blocks))
 
     def _time(self, configuration: str) -> float:
-        return self.times(configuration) * math.exp(self.noise.gauss(0, 0.01))
+        return self.times(configuration) * math.exp(self.noise.gauss(0, self.noise_ln))
 
     def _answer(self, kind: str, task: Any, usual: Any) -> Any:
         place = TEXTS.index(task.configuration)
@@ -141,6 +152,50 @@ def test_what_is_wrong_in_a_longer_check_does_not_win(database: Database) -> Non
     assert tuned.winner != TEXTS[5] and tuned.counts["wrong"] == 1
     best = database.best(UNIT)
     assert best is not None and best.configuration != TEXTS[5]
+
+
+@pytest.mark.parametrize(("kind", "status"), [("crash", "crashed"), ("hang", "timeout")])
+@pytest.mark.parametrize("from_blocks", [RACE_BLOCKS, FEWEST_PAIRS, FEWEST_PAIRS + 1])
+def test_who_breaks_the_process_in_turn_with_others_is_dropped(
+    kind: str, status: str, from_blocks: int, database: Database
+) -> None:
+    """In a race, in the duel's first blocks, in its others."""
+    here = Here(lambda text: PICK_NS * {TEXTS[5]: 0.7, TEXTS[4]: 0.8}.get(text, 1.0))
+    here.noise_ln, here.from_blocks = 0.05, from_blocks
+    here.answers = {"contest_5": Failed(kind, "no answer in 20 s")}
+    tuned = session(here, database).run()
+    assert tuned.winner == TEXTS[4] and tuned.gain == pytest.approx(1.25, rel=0.1)
+    assert tuned.counts == {"ok": 11, status: 1} and tuned.fresh == 12
+    (told,) = [trial for trial in database.trials(UNIT) if trial.status != "ok"]
+    assert (told.configuration, told.status, told.note) == (TEXTS[5], status, "no answer in 20 s")
+
+
+def test_the_pick_stays_where_all_finalists_break_the_process(database: Database) -> None:
+    here = Here(better(5), **{f"contest_{place}": Failed("crash", "") for place in range(1, 12)})
+    here.from_blocks = FEWEST_PAIRS
+    tuned = session(here, database).run()
+    assert tuned.winner == TEXTS[0] and tuned.counts["crashed"] == FINALISTS
+    best = database.best(UNIT)
+    assert best is not None and best.configuration == TEXTS[0]
+
+
+def test_a_pick_that_breaks_the_process_leaves_no_verdict(database: Database) -> None:
+    here = Here(better(5), contest_0=Failed("crash", ""))
+    here.from_blocks = FEWEST_PAIRS
+    tuned = session(here, database).run()
+    assert database.best(UNIT) is None and tuned.counts["crashed"] == 1 and tuned.gain == 1.0
+
+
+def test_what_nobody_alone_is_to_blame_for_leaves_no_verdict(database: Database) -> None:
+    here = Here(better(5))
+    together, here.contest = (
+        here.contest,
+        lambda task, limit_s: (  # type: ignore[method-assign]
+            Failed("crash", "") if len(task.configurations) > 1 else together(task, limit_s)
+        ),
+    )
+    tuned = session(here, database).run()
+    assert database.best(UNIT) is None and tuned.counts == {"ok": 12}
 
 
 def test_a_pick_that_fails_leaves_no_verdict(database: Database) -> None:
