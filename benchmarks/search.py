@@ -30,12 +30,11 @@ import numpy as np
 
 from imbrex.bench.contest import contest
 from imbrex.bench.picture import Line, lines_picture
-from imbrex.chip import CpuTarget
+from imbrex.chip import PRICES, CpuTarget, Level
 from imbrex.config.algorithm.product import Products
 from imbrex.config.candidates import Candidate, candidates
 from imbrex.config.cpu.cost import cycles
 from imbrex.config.cpu.plan import CpuTuning
-from imbrex.config.cpu.prices import PRICES, Level, Prices
 from imbrex.config.products import products
 from imbrex.config.request import Request
 from imbrex.diagnostic import Diagnostic
@@ -139,8 +138,9 @@ def wrong_models(records: Sequence[Record]) -> Iterator[Record]:
                 l1_bytes=int(here.l1_bytes * smaller),
                 l2_bytes=int(here.l2_bytes * fewer),
                 fma_per_cycle=rate,
+                prices=prices,
             )
-            yield record.ranked_by(_priced(record, here, off, prices))
+            yield record.ranked_by(_priced(record, here, off))
 
 
 def _off(prices: Any, rng: np.random.Generator) -> Any:
@@ -152,13 +152,13 @@ def _off(prices: Any, rng: np.random.Generator) -> Any:
     return replace(prices, **{f.name: one(getattr(prices, f.name)) for f in fields(prices)})
 
 
-def _priced(record: Record, here: CpuTarget, other: CpuTarget, prices: Prices) -> list[float]:
+def _priced(record: Record, here: CpuTarget, other: CpuTarget) -> list[float]:
     (problem,) = parse_problem(record.about["problem"])
     made = products(problem, record.candidates[0].configuration, here)
     assert isinstance(made, Products), made
     (context,) = [product.context for product in made.products]
     tunings = [candidate.configuration.products[0].tuning for candidate in record.candidates]
-    return [cycles(tuning, context, other, prices) for tuning in tunings if isinstance(tuning, CpuTuning)]
+    return [cycles(tuning, context, other) for tuning in tunings if isinstance(tuning, CpuTuning)]
 
 
 def _machine(isa: str, l2_bytes: int | None, l3_bytes: int | None, rate: float) -> CpuTarget:

@@ -2,6 +2,7 @@
 
 from imbrex.chip.adder import PLAIN, PLAIN_F64, Unit
 from imbrex.chip.bank import BANK_BYTES, Access, Phases
+from imbrex.chip.cpu_prices import PRICES, Level, Prices
 from imbrex.chip.machine import (
     L2,
     USUAL,
@@ -35,6 +36,7 @@ __all__ = [
     "L2",
     "PLAIN",
     "PLAIN_F64",
+    "PRICES",
     "USUAL",
     "VECTOR_BYTES",
     "WARPGROUPS",
@@ -45,9 +47,11 @@ __all__ = [
     "GpuTarget",
     "HaloRates",
     "LaneRates",
+    "Level",
     "LineRates",
     "Multiprocessor",
     "Phases",
+    "Prices",
     "ProductRates",
     "Rates",
     "Target",

@@ -1,4 +1,4 @@
-"""What the parts of a CPU kernel cost, in cycles, as measured; only their ratios to the FMA rate matter."""
+"""What the model of CPU kernels asks of a core, in cycles; only their ratios to the FMA rate matter."""
 
 from __future__ import annotations
 
@@ -44,7 +44,8 @@ class Prices:
     store_in_place: float = 3.0
     placed: float = 12.0  # the address of a row or lane of a window in the one-pass form
     call: float = 12.0  # and a cycle for each accumulator: the register tile goes to the private tile
-    stream: Level = Level(0.001, 0.004, 0.03)
+    stream: Level = Level(0.001, 0.004, 0.03)  # B, packed
+    apart: Level = Level(0.001, 0.004, 0.03)  # B, read in place, whose rows lie apart
     flow: Level = Level(0.0005, 0.005, 0.03)  # A, which is read in place
     tile: Level = Level(0.01, 0.03, 0.08)
 

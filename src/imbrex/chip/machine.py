@@ -12,6 +12,7 @@ from typing import ClassVar, Final, Literal, TypeAlias
 
 from imbrex.chip.adder import Unit
 from imbrex.chip.bank import Access, Phases
+from imbrex.chip.cpu_prices import PRICES, Prices
 from imbrex.chip.warpgroup_rates import LaneRates, WarpgroupRates
 
 __all__ = [
@@ -218,7 +219,7 @@ class CpuTarget:
 
     arch, march: what compilers call it, empty for any.  features: what a host of the level has, as the kernel
     spells them (x86-64 psABI, micro-architecture levels).  halved_on: vendors and families of CPUs that run
-    an operation of this width as two halves.
+    an operation of this width as two halves.  prices: what the cost model asks.
     """
 
     has_mfma: ClassVar[bool] = False
@@ -240,6 +241,7 @@ class CpuTarget:
     march: str = ""
     features: frozenset[str] = field(default=frozenset(), repr=False)
     halved_on: tuple[str, ...] = ()
+    prices: Prices = PRICES
 
     def lanes(self, element_bytes: int) -> int:
         """Elements of this many bytes in one vector register."""

@@ -26,7 +26,7 @@ from math import inf
 from imbrex.chip import CpuTarget, GpuTarget, Target
 from imbrex.config.choose import Family, candidates, choose, rank
 from imbrex.config.context import GemmContext
-from imbrex.config.cpu.cost import PRICES, cycles
+from imbrex.config.cpu.cost import cycles
 from imbrex.config.cpu.plan import CpuTuning
 from imbrex.config.general.plan import GeneralTuning
 from imbrex.config.legal import check
@@ -178,7 +178,7 @@ def _fix_up(parts: int, tile_bytes: int, machine: Target) -> float:
     if not parts:
         return 0.0
     if isinstance(machine, CpuTarget):
-        return WAIT + (1 + parts) * tile_bytes * PRICES.tile.l3
+        return WAIT + (1 + parts) * tile_bytes * machine.prices.tile.l3
     return 2 * RATES.memory_latency + (1 + parts) * (RATES.memory_latency + tile_bytes / RATES.l2_bytes)
 
 
@@ -191,7 +191,7 @@ def _steps(tuning: Tuning, context: GemmContext, machine: Target) -> Steps:
             tiles = Tiles(plan.grid_size, 1, plan.k_iterations)
             whole = cycles(tuning, context, replace(machine, threads=1))
             tile_bytes = plan.block_rows * plan.block_columns * size
-            return Steps(tiles, whole / tiles.total, tile_bytes * PRICES.tile.l3, tile_bytes)
+            return Steps(tiles, whole / tiles.total, tile_bytes * machine.prices.tile.l3, tile_bytes)
         case XdlopsTuning(), GpuTarget():
             wave = tuning.plan(context, machine)
             tiles = Tiles(wave.grid_size, 1, wave.k_iterations)

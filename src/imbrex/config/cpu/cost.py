@@ -11,27 +11,24 @@ Prices are cycles.  Only their ratios to the FMA rate matter: they rank, they do
 
 from __future__ import annotations
 
-from imbrex.chip import CpuTarget
+from imbrex.chip import PRICES, CpuTarget, Level, Prices
 from imbrex.config.context import Access, GemmContext
 from imbrex.config.cpu import one_pass
 from imbrex.config.cpu.plan import CpuPlan, CpuTuning, PanelLayout
-from imbrex.config.cpu.prices import PRICES, Level, Prices
 
-__all__ = ["PRICES", "Prices", "cycles", "pack_price_a", "pack_price_b", "store_price", "tile_cycles"]
+__all__ = ["cycles", "pack_price_a", "pack_price_b", "store_price", "tile_cycles"]
 
 
-def cycles(tuning: CpuTuning, context: GemmContext, machine: CpuTarget, prices: Prices = PRICES) -> float:
+def cycles(tuning: CpuTuning, context: GemmContext, machine: CpuTarget) -> float:
     """Estimated cycles of the busiest thread."""
-    plan = tuning.plan(context)
+    plan, prices = tuning.plan(context), machine.prices
     if plan.is_fused:
-        return one_pass.cycles(plan, machine, tile_cycles(tuning, machine, prices), prices)
+        return one_pass.cycles(plan, machine, tile_cycles(tuning, machine))
     gemm, lanes = plan.oriented, tuning.vector_lanes
     row_blocks, column_blocks = plan.blocks
     calls, steps = plan.row_panels * plan.column_panels, plan.k_iterations
-    call = (
-        prices.call + 2 * prices.sum * tuning.m_per_thread * tuning.vectors + _stream(plan, machine, prices)
-    )
-    total = calls * (gemm.k * tile_cycles(tuning, machine, prices) + steps * call)
+    call = prices.call + 2 * prices.sum * tuning.m_per_thread * tuning.vectors + _stream(plan, machine)
+    total = calls * (gemm.k * tile_cycles(tuning, machine) + steps * call)
     price_a, price_b = (
         pack_price_a(gemm.a, tuning.a_layout, lanes, prices),
         pack_price_b(gemm.b, lanes, prices),
@@ -44,11 +41,11 @@ def cycles(tuning: CpuTuning, context: GemmContext, machine: CpuTarget, prices: 
     return total * gemm.g / plan.grid_size * -(-plan.grid_size // machine.threads)
 
 
-def tile_cycles(tuning: CpuTuning, machine: CpuTarget, prices: Prices = PRICES) -> float:
+def tile_cycles(tuning: CpuTuning, machine: CpuTarget) -> float:
     """Cycles of one register tile for one step of K: FMAs, or loads (two a cycle), or one FMA's latency; and
     what of the loads they do not hide.
     """
-    rows, vectors = tuning.m_per_thread, tuning.vectors
+    rows, vectors, prices = tuning.m_per_thread, tuning.vectors, machine.prices
     slowest = max(rows * vectors / machine.fma_per_cycle, (rows + vectors) / 2, prices.fma_latency)
     return slowest + prices.broadcast * rows + prices.load * vectors
 
@@ -87,9 +84,9 @@ def _stored(access: Access, dim: int, lanes: int, prices: Prices) -> float:
     return prices.store + prices.store_piece * (pieces - 1)
 
 
-def _stream(plan: CpuPlan, machine: CpuTarget, prices: Prices) -> float:
+def _stream(plan: CpuPlan, machine: CpuTarget) -> float:
     """Cycles that one call loses to panels and private tile being further away than L1."""
-    t, size = plan.tuning, plan.context.dtype.accumulator.bytes
+    t, size, prices = plan.tuning, plan.context.dtype.accumulator.bytes, machine.prices
     a_panel, b_panel = (lines * plan.block_k * size for lines in (t.m_per_thread, t.n_per_thread))
     still, moving = (a_panel, b_panel) if t.stationary == "a" else (b_panel, a_panel)
     block = plan.b_panel_bytes if t.stationary == "a" else plan.a_panel_bytes

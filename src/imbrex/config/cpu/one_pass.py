@@ -17,10 +17,9 @@ from __future__ import annotations
 
 from math import gcd
 
-from imbrex.chip import CpuTarget
+from imbrex.chip import CpuTarget, Level, Prices
 from imbrex.config.context import SAMPLE, Access
 from imbrex.config.cpu.plan import CpuPlan
-from imbrex.config.cpu.prices import Level, Prices
 
 __all__ = ["CROWDED_BYTES", "cycles", "last_columns", "reads_a_in_place"]
 
@@ -29,10 +28,11 @@ CROWDED_BYTES = 9 * SET_BYTES
 L3_PARTS = 4
 
 
-def cycles(plan: CpuPlan, machine: CpuTarget, tile_cycles: float, prices: Prices) -> float:
+def cycles(plan: CpuPlan, machine: CpuTarget, tile_cycles: float) -> float:
     """Estimated cycles of the busiest thread.  tile_cycles: one register tile for one step of K."""
-    total = _products(plan, tile_cycles, prices) + _operand_a(plan, machine, prices)
-    total += _operand_b(plan, machine, prices) + _result(plan, prices) + _windows(plan, prices)
+    prices = machine.prices
+    total = _products(plan, tile_cycles, prices) + _operand_a(plan, machine)
+    total += _operand_b(plan, machine) + _result(plan, prices) + _windows(plan, prices)
     rounds = -(-plan.grid_size // machine.threads)
     return total * plan.context.g / plan.grid_size * rounds
 
@@ -61,8 +61,8 @@ def _products(plan: CpuPlan, tile_cycles: float, prices: Prices) -> float:
     return whole + tails + plan.k_iterations * calls * (prices.call + prices.sum * t.m_per_thread * t.vectors)
 
 
-def _operand_a(plan: CpuPlan, machine: CpuTarget, prices: Prices) -> float:
-    gemm, t = plan.oriented, plan.tuning
+def _operand_a(plan: CpuPlan, machine: CpuTarget) -> float:
+    gemm, t, prices = plan.oriented, plan.tuning, machine.prices
     elements, columns = gemm.m * gemm.k, last_columns(gemm.n, t.vector_lanes)
     visits = -(-(gemm.n - columns) // t.n_per_thread) + (columns > 0)
     passes = plan.blocks[1] if t.stationary == "a" else visits
@@ -85,28 +85,31 @@ def _a_price(plan: CpuPlan, prices: Prices) -> float:
     return _copied(a, 0, lanes, prices)
 
 
-def _operand_b(plan: CpuPlan, machine: CpuTarget, prices: Prices) -> float:
+def _operand_b(plan: CpuPlan, machine: CpuTarget) -> float:
     gemm, t, size = plan.oriented, plan.tuning, plan.context.dtype.accumulator.bytes
-    price = _b_price(plan, prices)
+    prices, is_in_place = machine.prices, _reads_b_in_place(plan)
+    price = prices.read_in_place if is_in_place else _b_price(plan, prices)
     packed = plan.blocks[0] * plan.column_panels * t.n_per_thread * gemm.k / t.vector_lanes * price
     held = plan.panel_k * (t.n_per_thread if t.stationary == "b" else plan.block_columns) * size
     reads = plan.row_panels * plan.column_panels * t.n_per_thread * gemm.k * size
-    return packed + reads * _rate(held, machine, prices.stream)
+    return packed + reads * _rate(held, machine, prices.apart if is_in_place else prices.stream)
 
 
-def _b_price(plan: CpuPlan, prices: Prices) -> float:
-    """A vector of B: read in place, or in place but where a panel crosses an image row, or packed.
+def _reads_b_in_place(plan: CpuPlan) -> bool:
+    """Is B read where it lies, but where a panel crosses an image row?
 
     All panels are packed beforehand where A stays, since each is met again for every panel of A.
     """
     gemm, t, dtype = plan.oriented, plan.tuning, plan.context.dtype
-    lanes = t.vector_lanes
-    along, across = _copied(gemm.b, 1, lanes, prices), _copied(gemm.b, 0, lanes, prices) + prices.transpose
     is_apart = gcd(SET_BYTES, gemm.n * dtype.bytes) < SET_BYTES // 4
-    if dtype.accumulator == dtype and is_apart and t.stationary == "b":
-        if gemm.b.step[1] == 1 and gemm.b.run[1] >= min(gemm.n, 8 * lanes):
-            return prices.read_in_place
-    return min(along, across)
+    has_rows = gemm.b.step[1] == 1 and gemm.b.run[1] >= min(gemm.n, 8 * t.vector_lanes)
+    return dtype.accumulator == dtype and is_apart and t.stationary == "b" and has_rows
+
+
+def _b_price(plan: CpuPlan, prices: Prices) -> float:
+    """Packing a vector of B, along the columns or transposed."""
+    b, lanes = plan.oriented.b, plan.tuning.vector_lanes
+    return min(_copied(b, 1, lanes, prices), _copied(b, 0, lanes, prices) + prices.transpose)
 
 
 def _result(plan: CpuPlan, prices: Prices) -> float:

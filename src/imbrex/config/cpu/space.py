@@ -9,7 +9,6 @@ from imbrex.chip import CpuTarget
 from imbrex.config.context import GemmContext, round_up
 from imbrex.config.cpu.cost import tile_cycles
 from imbrex.config.cpu.plan import CpuTuning, PanelLayout, Stationary
-from imbrex.config.cpu.prices import PRICES
 
 __all__ = ["cpu_space", "register_tiles"]
 
@@ -90,7 +89,7 @@ def register_tiles(gemm: GemmContext, machine: CpuTarget, lanes: int) -> list[tu
         for rows in range(1, (machine.vector_registers - vectors - 1) // vectors + 1):
             tile = CpuTuning(rows, vectors * lanes, rows, vectors * lanes, 1, lanes)
             calls = -(-gemm.m // rows) * -(-gemm.n // (vectors * lanes))
-            found[rows, vectors * lanes] = calls * (tile_cycles(tile, machine) * gemm.k + PRICES.call)
+            found[rows, vectors * lanes] = calls * (tile_cycles(tile, machine) * gemm.k + machine.prices.call)
     return sorted(found, key=lambda shape: (found[shape], -shape[0] * shape[1]))[:SHAPES_KEPT]
 
 

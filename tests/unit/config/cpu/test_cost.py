@@ -6,11 +6,10 @@ from dataclasses import fields, replace
 
 import pytest
 
-from imbrex.chip import CPU_ISAS
+from imbrex.chip import CPU_ISAS, PRICES, Level, Prices
 from imbrex.config.context import Access, GemmContext
 from imbrex.config.cpu.cost import cycles
 from imbrex.config.cpu.plan import CpuTuning
-from imbrex.config.cpu.prices import PRICES, Level, Prices
 from imbrex.dtype import F16
 
 AVX512 = CPU_ISAS["avx512"]
@@ -42,13 +41,13 @@ PAID = {
 
 
 def test_what_is_free_multiplies_at_its_rate() -> None:
-    assert cycles(TILE, GEMM, AVX512, FREE) == PRODUCTS
+    assert cycles(TILE, GEMM, replace(AVX512, prices=FREE)) == PRODUCTS
 
 
 @pytest.mark.parametrize("what", PAID)
 def test_a_price_is_paid_as_often_as_it_is_met(what: str) -> None:
     prices, times = PAID[what]
-    assert cycles(TILE, GEMM, AVX512, prices) - PRODUCTS == pytest.approx(times)
+    assert cycles(TILE, GEMM, replace(AVX512, prices=prices)) - PRODUCTS == pytest.approx(times)
 
 
 @pytest.mark.parametrize("name", [f.name for f in fields(Prices) if f.name != "most_pieces"])
@@ -60,7 +59,7 @@ def test_nothing_gets_cheaper_by_a_price(name: str) -> None:
     accesses = (Access(), ALONG_K, ALONG_ROWS, Access((1, 16), (1.0, 1024.0), (0, 1)))
     contexts = [replace(GEMM, a=a, b=b, c=c) for a in accesses for b in accesses for c in accesses]
     for context in (*contexts, GemmContext(2, 1000, 1000, F16, 1, ALONG_K, ALONG_ROWS, ALONG_ROWS)):
-        assert cycles(TILE, context, AVX512, dearer) >= cycles(TILE, context, AVX512)
+        assert cycles(TILE, context, replace(AVX512, prices=dearer)) >= cycles(TILE, context, AVX512)
 
 
 def test_the_busiest_thread_decides() -> None:

@@ -5,10 +5,10 @@ import itertools
 
 import pytest
 
-from imbrex.chip import CPU_ISAS
+from imbrex.chip import CPU_ISAS, PRICES
 from imbrex.config.choose import choose
 from imbrex.config.context import Access, GemmContext
-from imbrex.config.cpu.cost import PRICES, cycles, pack_price_a, pack_price_b, store_price, tile_cycles
+from imbrex.config.cpu.cost import cycles, pack_price_a, pack_price_b, store_price, tile_cycles
 from imbrex.config.cpu.plan import CpuTuning
 from imbrex.config.cpu.space import cpu_space, register_tiles
 from imbrex.config.legal import check
