@@ -238,7 +238,7 @@ class Session:
             staying, times = self._duel([0, *rivals])
             if 0 not in staying:
                 return None
-            rivals = staying[1:]
+            rivals = list(staying[1:])
             found = duels(times)
             best = winner(found)
             if best is None:
