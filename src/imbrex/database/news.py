@@ -1,8 +1,16 @@
-"""News: how many verdicts this process has kept, so that whoever keeps kernels knows when to look again."""
+"""News: how many verdicts this process has kept, and which database it looks into, so that whoever keeps
+kernels knows when to look again.
+"""
 
 from __future__ import annotations
 
-__all__ = ["tell", "verdicts"]
+import os
+
+from imbrex.database.location import VARIABLE
+
+__all__ = ["News", "news", "tell", "verdicts"]
+
+News = tuple[int, str | None]
 
 _count = 0
 
@@ -10,6 +18,11 @@ _count = 0
 def verdicts() -> int:
     """Verdicts that were kept so far."""
     return _count
+
+
+def news() -> News:
+    """What changes where a kernel that was chosen might be chosen otherwise."""
+    return _count, os.environ.get(VARIABLE)
 
 
 def tell() -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
-from imbrex.database.news import verdicts
+from imbrex.database.news import News, news
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import DType
 from imbrex.function.array import KERNELS, Laid, as_output, computed, expect_apart, laid, shared_element
@@ -170,7 +170,7 @@ def _result(
 ) -> Any:
     """By a plan, or else the long way.  more: what the epilogue reads."""
     values = (*(value for _, value in given.values()), *(more.values() if more else ()))
-    if stream is None and (found := planned(words, (*values, out))) is not None:
+    if stream is None and (found := planned(words, (*values, out), threads)) is not None:
         return found
     names = _layouts(*words.layouts)
     for word, (_, value) in given.items():
@@ -193,11 +193,14 @@ def _result(
         return indexed
     laid_out = {**dict(arrays.values()), problem.written: result}
     filter_, input_, output = (laid_out[role].named(problem.layout(role)) for role in ROLES)
-    kernel = _kernel(problem, (filter_, input_, output), where, verdicts())
+    kernel = _kernel(problem, (filter_, input_, output), where, news())
     used = (*(laid_out[role].array for role in ROLES), *read)
     memory.run(kernel, used, threads, stream)
     if stream is None:
-        remember(words, (*values, out), used, kernel, indexed)
+        roles = [role for role, _ in given.values()]
+        places = tuple(roles.index(role) if role in roles else len(values) for role in ROLES)
+        further_places = range(len(roles), len(values))
+        remember(words, (*values, out), threads, (*places, *further_places), used, kernel, indexed)
     return indexed
 
 
@@ -283,7 +286,7 @@ def _problem(
 
 
 @lru_cache(maxsize=KERNELS)
-def _kernel(problem: Conv2d, layouts: Names, where: CallTarget, news: int) -> Kernel:
+def _kernel(problem: Conv2d, layouts: Names, where: CallTarget, news: News) -> Kernel:
     """For the arrays as they lie in memory.  news: what was concluded meanwhile may make it another one."""
     filter_, input_, output = layouts
     lying = replace(problem, filter_layout=filter_, input_layout=input_, output_layout=output)

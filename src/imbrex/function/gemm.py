@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from imbrex.database.news import verdicts
+from imbrex.database.news import News, news
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import DType
 from imbrex.function.array import KERNELS, Laid, computed, expect_apart, shared_element
@@ -61,8 +61,10 @@ def gemm(
     more = further(bias, residual)
     flags = (transpose_a, transpose_b)
     words = ("gemm", alpha, second, flags, target, emulate, algorithm, epilogue, tuple(more), compute)
-    if c is None and stream is None and (found := planned(words, (a, b, *more.values(), out))) is not None:
-        return found
+    if c is None and stream is None:
+        found = planned(words, (a, b, *more.values(), out), threads)
+        if found is not None:
+            return found
     return _product(_Words(*words), (a, b, c, out), more, threads, stream)
 
 
@@ -115,11 +117,12 @@ def _product(
     flags = (left.is_transposed, right.is_transposed)
     apart = (left.apart, right.apart, product.apart)
     scales = (float(words.alpha), beta)
-    kernel = _kernel(sizes, flags, apart, scales, element, after, where, words.algorithm, verdicts())
+    kernel = _kernel(sizes, flags, apart, scales, element, after, where, words.algorithm, news())
     used = tuple(_ranked(x, sizes[3]) for x in (left.laid.array, right.laid.array, written.array, *read))
     memory.run(kernel, used, threads, stream)
     if c is None and stream is None:
-        remember(words, (a, b, *more.values(), out), used, kernel, written.array)
+        places = (0, 1, len(used) - 1, *range(2, len(used) - 1))
+        remember(words, (a, b, *more.values(), out), threads, places, used, kernel, returned)
     return returned
 
 
@@ -192,7 +195,7 @@ def _kernel(
     after: Epilogue | None,
     where: CallTarget,
     algorithm: str | None,
-    news: int,
+    news: News,
 ) -> Kernel:
     """news: what was concluded meanwhile may make it another one."""
     m, n, k, batch = sizes

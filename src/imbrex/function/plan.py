@@ -1,6 +1,7 @@
-"""Plans: calls on torch's tensors on a GPU that were made before, by all that their kernel depends on.
+"""Plans: calls that were made before, by all that their kernel depends on: on NumPy's arrays and torch's
+tensors of the host, and on torch's tensors on a GPU.
 
-Law: a call that finds its plan looks at nothing but where its tensors lie, and launches; what has no plan, or
+Law: a call that finds its plan looks at nothing but where its arrays lie, and launches; what has no plan, or
 does not fit it, goes the long way, where whatever is wrong with it is said.
 """
 
@@ -9,15 +10,21 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
+import numpy as np
+
 from imbrex.database.news import verdicts
-from imbrex.kernel import Kernel
+from imbrex.kernel import CPU, Kernel
+from imbrex.run.arrays import dense_order
+from imbrex.run.cpu import CpuKernel, short_way
 from imbrex.run.stream import current_stream
 from imbrex.run.traced import is_recorded
 
 if TYPE_CHECKING:  # a call on the CPU goes without
     from imbrex.run.cuda.kernel import CudaKernel
+    from imbrex.run.launcher import Call
 
 __all__ = ["clear", "planned", "remember"]
 
@@ -29,7 +36,25 @@ _plans: dict[Any, _Plan] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class _Plan:
+class _OnHost:
+    """call: of the kernel.  empty: makes a result, where calls bring none."""
+
+    loaded: CpuKernel
+    call: Call
+    empty: Callable[[], Any]
+
+    def run(self, arrays: tuple[Any, ...], threads: int | None) -> Any | None:
+        """The result, a new array where the call brings none; None where the call does not fit."""
+        if arrays[-1] is None:
+            arrays = (*arrays[:-1], self.empty())
+        status = self.call(threads, arrays)
+        if status > 0:
+            self.loaded.expect_done(status)
+        return None if status else arrays[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class _OnGpu:
     """places: of the kernel's arrays among the call's, the result last.  empty: makes a result."""
 
     loaded: CudaKernel
@@ -39,8 +64,9 @@ class _Plan:
     stream_of: Callable[[int], int]
     device_now: Callable[[], int] | None
 
-    def run(self, arrays: tuple[Any, ...]) -> Any | None:
+    def run(self, arrays: tuple[Any, ...], threads: int | None) -> Any | None:
         """The result, a new tensor where the call brings none; None where the call does not fit."""
+        del threads
         if self.device_now is not None and self.device_now() != self.device:
             return None
         if arrays[-1] is None:
@@ -50,47 +76,62 @@ class _Plan:
         return arrays[-1] if is_done else None
 
 
-def planned(words: Words, arrays: tuple[Any, ...]) -> Any | None:
+_Plan: TypeAlias = _OnHost | _OnGpu
+
+
+def planned(words: Words, arrays: tuple[Any, ...], threads: int | None) -> Any | None:
     """The result of a call that has a plan, which has then been launched; None for one that has not.
 
     arrays: those that are read, then `out`, or None.
     """
     try:
-        plan = _plans.get((words, verdicts(), *map(_facts, arrays)))
-    except (AttributeError, TypeError):  # no tensors, or words that are lists
+        plan = _plans.get(_key(words, arrays, threads))
+    except (AttributeError, TypeError):  # arrays of others, or words that are lists
         return None
-    return None if plan is None else plan.run(arrays)
+    return None if plan is None else plan.run(arrays, threads)
 
 
-def remember(words: Words, arrays: tuple[Any, ...], used: Sequence[Any], kernel: Kernel, result: Any) -> None:
-    """Makes a plan of a call that went the long way on tensors of torch, none of which had to be copied.
+def remember(
+    words: Words,
+    arrays: tuple[Any, ...],
+    threads: int | None,
+    places: tuple[int, ...],
+    used: Sequence[Any],
+    kernel: Kernel,
+    result: Any,
+) -> None:
+    """Makes a plan of a call that went the long way, if none of its arrays had to be copied.
 
-    used: what the kernel was given, in its order; result: what the caller gets.
+    used: what the kernel was given, in its order; places: of each among `arrays`; result: what the caller
+    gets.
     """
-    torch: Any = sys.modules.get("torch")
-    if torch is None or not kernel.goal.is_cuda:
-        return
-    tensors = (*arrays[:-1], result)
-    if not all(isinstance(array, torch.Tensor) for array in tensors):
-        return
-    pointers = [tensor.data_ptr() for tensor in tensors]
-    if len(set(pointers)) < len(pointers) or any(array.data_ptr() not in pointers for array in used):
+    given = (*arrays[:-1], result)
+    if kernel.goal == CPU:
+        plan = _host_plan(given, places, used, kernel, is_new=arrays[-1] is None)
+    elif kernel.goal.is_cuda:
+        plan = _gpu_plan(given, places, used, kernel, result)
+    else:
+        plan = None
+    if plan is None:
         return
     if len(_plans) >= _MOST:
         _plans.clear()
-    shape, strides, kind, device = tuple(result.shape), result.stride(), result.dtype, result.device
-    plan = _Plan(
-        cast("CudaKernel", kernel.loaded),
-        tuple(pointers.index(array.data_ptr()) for array in used),
-        result.get_device(),
-        lambda: torch.empty_strided(shape, strides, dtype=kind, device=device),
-        current_stream(torch),
-        torch.cuda.current_device if torch.cuda.device_count() > 1 else None,
-    )
     try:
-        _plans[(words, verdicts(), *map(_facts, arrays))] = plan
-    except TypeError:  # words that are lists
+        _plans[_key(words, arrays, threads)] = plan
+    except (AttributeError, TypeError):  # as in `planned`
         return
+
+
+def clear() -> None:
+    """Forgets every plan."""
+    _plans.clear()
+
+
+def _key(words: Words, arrays: tuple[Any, ...], threads: int | None) -> Any:
+    """All of a call but where its arrays lie."""
+    if (short := short_way()) is not None and (described := short.describe(arrays)) is not None:
+        return words, verdicts(), threads, described
+    return words, verdicts(), *map(_facts, arrays)
 
 
 def _facts(tensor: Any) -> Any:
@@ -100,6 +141,63 @@ def _facts(tensor: Any) -> Any:
     return tensor.dtype, tensor.shape, tensor.stride(), tensor.get_device(), is_recorded(tensor)
 
 
-def clear() -> None:
-    """Forgets every plan."""
-    _plans.clear()
+def _host_plan(
+    given: tuple[Any, ...], places: tuple[int, ...], used: Sequence[Any], kernel: Kernel, *, is_new: bool
+) -> _Plan | None:
+    """is_new: the last of `given` is a result that the call made."""
+    short, loaded = short_way(), kernel.loaded
+    assert isinstance(loaded, CpuKernel)
+    if short is None:
+        return None
+    short.learn(given)
+    if short.describe(given) is None or not _are_in_place(given, places, used):
+        return None
+    call = loaded.short_call(places)
+    return None if call is None else _OnHost(loaded, call, _empty(given[-1]) if is_new else _no_result)
+
+
+def _no_result() -> Any:
+    raise AssertionError("a call that brings its result needs none")
+
+
+def _empty(result: Any) -> Callable[[], Any]:
+    """Makes arrays like this one, of the host."""
+    torch: Any = sys.modules.get("torch")
+    if torch is not None and isinstance(result, torch.Tensor):
+        strides, of = result.stride(), {"dtype": result.dtype}
+        return partial(torch.empty_strided, tuple(result.shape), strides, **of)
+    order = dense_order(result)
+    assert order is not None, "a new result has no gaps"
+    if order == tuple(range(result.ndim)):
+        return partial(np.empty, result.shape, result.dtype)
+    shape, kind = tuple(result.shape[i] for i in order), result.dtype
+    back = tuple(int(i) for i in np.argsort(order))
+    return lambda: np.empty(shape, kind).transpose(back)
+
+
+def _gpu_plan(
+    given: tuple[Any, ...], places: tuple[int, ...], used: Sequence[Any], kernel: Kernel, result: Any
+) -> _Plan | None:
+    torch: Any = sys.modules.get("torch")
+    if torch is None or not all(isinstance(array, torch.Tensor) for array in given):
+        return None
+    if not _are_in_place(given, places, used):
+        return None
+    shape, strides, kind, device = tuple(result.shape), result.stride(), result.dtype, result.device
+    return _OnGpu(
+        cast("CudaKernel", kernel.loaded),
+        places,
+        result.get_device(),
+        lambda: torch.empty_strided(shape, strides, dtype=kind, device=device),
+        current_stream(torch),
+        torch.cuda.current_device if torch.cuda.device_count() > 1 else None,
+    )
+
+
+def _are_in_place(given: tuple[Any, ...], places: tuple[int, ...], used: Sequence[Any]) -> bool:
+    """Was the kernel given the caller's own memory?"""
+    return all(_address(one) == _address(given[at]) for one, at in zip(used, places, strict=True))
+
+
+def _address(array: Any) -> int:
+    return int(array.data_ptr() if hasattr(array, "data_ptr") else array.ctypes.data)

@@ -6,7 +6,7 @@ may lie, what a call waits for, and who says how large a launch is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -249,16 +249,17 @@ class Kernel:
         return next(i for i, o in enumerate(self._operands) if o.is_written)
 
     @cached_property
-    def _quick(self) -> Callable[[Sequence[Any], Any], bool] | None:
-        """Short way of a GPU's arrays that were seen before."""
-        return getattr(self.loaded, "quick", None)
+    def _quick(self) -> Callable[[tuple[Any, ...], Any, int], bool] | None:
+        """Short way of arrays like ones that were seen before; a lane-level build has none."""
+        return None if self.goal.is_emulated else getattr(self.loaded, "quick", None)
 
     @cached_property
     def _reads_result(self) -> bool:
         return isinstance(self.problem, Gemm) and self.problem.beta != 0.0
 
     def _run(self, arrays: tuple[Any, ...], threads: int | None, stream: Any) -> None:
-        if self._quick is not None and self._quick(arrays, stream):
+        count = self.threads if threads is None else threads
+        if self._quick is not None and self._quick(arrays, stream, count):
             return
         operands, loaded = self._operands, self.loaded
         if len(arrays) != len(operands):
@@ -268,10 +269,11 @@ class Kernel:
             if operand.is_written and isinstance(array, list | tuple):
                 raise TypeError(f"'{operand.role}' is the output and should be an array, got a sequence")
         views: list[Any] = [loaded.accepted(a, o.role) for a, o in zip(arrays, operands, strict=True)]
-        count = self.threads if threads is None else threads
         if isinstance(loaded, CpuKernel):
             if stream is not None:
                 raise TypeError("'stream' is of a GPU, and this kernel runs on the CPU")
             loaded(*views, threads=count)
+            if self._quick is not None:
+                loaded.remember(arrays)
         else:
             loaded(*views, threads=count, stream=stream)

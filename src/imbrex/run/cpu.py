@@ -23,12 +23,14 @@ from imbrex.diagnostic import Diagnostic
 from imbrex.numeral import shown, whole
 from imbrex.problem.operand import reach
 from imbrex.run.arrays import Array, as_array, check, new_array, same_kind, share_memory
+from imbrex.run.launcher import Call, Entry, Launcher, launcher
 from imbrex.run.machine import usable_cores
 
-__all__ = ["CpuKernel", "Parameter", "allocated", "expect_done", "load", "thread_count"]
+__all__ = ["CpuKernel", "Parameter", "allocated", "expect_done", "load", "short_way", "thread_count"]
 
 _OK, _OUT_OF_MEMORY = 0, 1
 MOST_THREADS: Final = 99_999
+_MOST_CALLS: Final = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,18 @@ class Parameter:
         return reach(self.shape, self.strides) * self.dtype.itemsize
 
 
+_UNNOTICED_BYTES: Final = 1 << 15
+"""Bytes of the arrays of a call that is over before another thread would have begun to run Python."""
+
+
+class _Known:
+    """What a kernel has learnt from calls.  calls: on arrays that were checked, by what `describe` says."""
+
+    def __init__(self) -> None:
+        self.describe: Callable[[tuple[Any, ...]], bytes | None] | None = None
+        self.calls: dict[bytes, Call] = {}
+
+
 @dataclass(frozen=True, slots=True)
 class CpuKernel:
     """`kernel(a, b, c)` runs it over these arrays on `threads` threads; the written one is overwritten in
@@ -64,6 +78,7 @@ class CpuKernel:
     parameters: tuple[Parameter, ...]
     entry: Callable[..., int] = field(repr=False, compare=False)
     workspace: tuple[Parameter, ...] = ()
+    _known: _Known = field(default_factory=_Known, repr=False, compare=False)
 
     def __call__(self, *arrays: Array, threads: int | None = None) -> None:
         """Refuses what `check` refuses, and an output that shares memory with an input (ValueError).
@@ -72,6 +87,49 @@ class CpuKernel:
         """
         self._check(arrays)
         self._call(arrays, [allocated(p) for p in self.workspace], threads)
+
+    def quick(self, arrays: tuple[Any, ...], stream: object = None, threads: int | None = None) -> bool:
+        """Runs on arrays like ones that were checked before; False where there were none, and nothing ran."""
+        known = self._known
+        if known.describe is None or stream is not None:
+            return False
+        described = known.describe(arrays)
+        call = None if described is None else known.calls.get(described)
+        if call is None:
+            return False
+        status = call(threads, arrays)
+        if status > 0:
+            self.expect_done(status)
+        return status == 0
+
+    def remember(self, arrays: tuple[Any, ...]) -> None:
+        """For `quick`: a call on these arrays, in the parameters' order, was checked and none was copied."""
+        short = short_way()
+        if short is None or (call := self.short_call(tuple(range(len(arrays))))) is None:
+            return
+        short.learn(arrays)
+        described, known = short.describe(arrays), self._known
+        if described is not None:
+            if len(known.calls) >= _MOST_CALLS:
+                known.calls.clear()
+            known.describe, known.calls[described] = short.describe, call
+
+    def short_call(self, places: tuple[int, ...]) -> Call | None:
+        """The kernel on arrays whose places alone are not known; places: of its own among a call's."""
+        short, grids = short_way(), self.grid_sizes
+        if short is None:
+            return None
+        return short.call(
+            Entry(
+                ctypes.cast(self.entry, ctypes.c_void_p).value or 0,  # type: ignore[arg-type]
+                places,
+                [p.dtype.itemsize for p in self.parameters],
+                next(i for i, p in enumerate(self.parameters) if p.is_written),
+                [(p.bytes, p.is_zeroed) for p in self.workspace],
+                is_alone=max(grids, default=0) <= 1,
+                is_long=sum(p.bytes for p in self.parameters) > _UNNOTICED_BYTES,
+            )
+        )
 
     def _check(self, arrays: tuple[Array, ...]) -> None:
         if len(arrays) != len(self.parameters):
@@ -148,6 +206,11 @@ def load(
     entry.argtypes = [*(ctypes.c_void_p for _ in (*parameters, *workspace)), ctypes.c_int]
     entry.restype = ctypes.c_int
     return CpuKernel(path, symbol, parameters, entry, workspace)
+
+
+def short_way() -> Launcher | None:
+    """What makes short calls; None where it cannot serve."""
+    return launcher(thread_count)
 
 
 def expect_done(symbol: str, status: int) -> None:

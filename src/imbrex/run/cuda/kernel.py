@@ -89,8 +89,9 @@ class CudaKernel(GpuKernel):
             known[key] = partial(empty, dtype=result.dtype, device=result.device)
         return result
 
-    def quick(self, arrays: Sequence[Any], stream: Any = None) -> bool:
+    def quick(self, arrays: Sequence[Any], stream: Any = None, threads: int | None = None) -> bool:
         """Launches on torch's tensors that a call was made on before, as they are; False where none was."""
+        del threads
         known = self._known
         if known.stream_of is None:
             return False

@@ -1,0 +1,181 @@
+"""The short way into a kernel: it is told apart by all that a check depends on, and runs on nothing else."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from imbrex.build.shared import build_shared
+from imbrex.diagnostic import Diagnostic
+from imbrex.run.cpu import short_way
+from imbrex.run.launcher import Call, Entry, Launcher
+from imbrex.run.machine import usable_cores
+
+SOURCE = """
+extern "C" int add(const float *a, const float *b, float *c, int threads) {
+    for (int i = 0; i < 6; ++i) c[i] = a[i] + b[i] * static_cast<float>(threads);
+    return 0;
+}
+extern "C" int held(const float *, float *c, const float *zeros, const float *, int) {
+    for (int i = 0; i < 6; ++i) c[i] = zeros[i];
+    return 0;
+}
+extern "C" int exhausted(const float *, float *, int) { return 1; }
+"""
+
+Made = Callable[..., Call]
+
+
+@pytest.fixture(scope="module")
+def short() -> Launcher:
+    found = short_way()
+    assert found is not None
+    return found
+
+
+@pytest.fixture(scope="module")
+def library() -> ctypes.CDLL:
+    return ctypes.CDLL(build_shared({"k.cpp": SOURCE}).path)
+
+
+@pytest.fixture
+def made(short: Launcher, library: ctypes.CDLL) -> Made:
+    def make(name: str, places: tuple[int, ...], workspaces: Any = (), is_alone: bool = False) -> Call:
+        address = ctypes.cast(library[name], ctypes.c_void_p).value
+        assert address is not None
+        sizes, written = [4] * len(places), len(places) - 1
+        call = short.call(Entry(address, places, sizes, written, workspaces, is_alone, is_long=True))
+        assert call is not None
+        return call
+
+    return make
+
+
+def _array(*shape: int) -> np.ndarray[Any, Any]:
+    return np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+
+
+def _read_only(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    array.flags.writeable = False
+    return array
+
+
+def test_a_description_is_of_all_but_the_place(short: Launcher) -> None:
+    a = _array(4, 6)
+    assert short.describe((a, None)) == short.describe((a.copy(), None)) is not None
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        (_array(6, 4), None),
+        (_array(4, 6).astype(np.int32), None),
+        (_array(4, 6).astype(np.float16), None),
+        (_array(4, 6).astype(ml_dtypes.bfloat16), None),
+        (_array(6, 4).T, None),
+        (_array(4, 12)[:, ::2], None),
+        (_array(4, 6)[::-1], None),
+        (_array(1, 4, 6), None),
+        (_read_only(_array(4, 6)), None),
+        (None, _array(4, 6)),
+        (_array(4, 6),),
+    ],
+)
+def test_what_a_check_would_see_differs_in_the_description(short: Launcher, other: tuple[Any, ...]) -> None:
+    found = short.describe(other)
+    assert found is not None
+    assert found != short.describe((_array(4, 6), None))
+
+
+@pytest.mark.parametrize(
+    "unusual",
+    [
+        [[1.0, 2.0]],
+        3.0,
+        np.ma.masked_array(_array(2, 3)),
+        _array(2, 3).astype(">f4"),
+        _array(2, 3).astype(np.complex64),
+        _array(*[1] * 9),
+        np.empty((2, 3), np.dtype("f4", metadata={"unit": "m"})),
+    ],
+)
+def test_what_is_unusual_goes_the_long_way(short: Launcher, unusual: object) -> None:
+    assert short.describe((_array(2, 3), unusual)) is None
+
+
+def test_another_database_is_another_call(short: Launcher, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = short.describe((_array(2, 3),))
+    monkeypatch.setenv("IMBREX_DB", "/elsewhere.db")
+    assert short.describe((_array(2, 3),)) != before
+
+
+def test_arrays_reach_the_kernel_in_its_order(made: Made) -> None:
+    a, b, c = _array(6), _array(6) + 1, np.full(6, np.nan, np.float32)
+    assert made("add", (2, 0, 1))(3, (b, c, a)) == 0
+    np.testing.assert_array_equal(c, a + 3 * b)
+
+
+def test_where_arrays_lie_is_looked_at_in_every_call(made: Made) -> None:
+    whole = _array(24)
+    call = made("add", (0, 1, 2))
+    assert call(1, (whole[:6], whole[6:12], whole[12:18])) == 0
+    before = whole.copy()
+    assert call(1, (whole[:6], whole[6:12], whole[11:17])) == -1, "the result overlaps"
+    assert call(1, (whole[:6], whole[17:11:-1], whole[12:18])) == -1, "backwards, too"
+    odd = np.zeros(40, np.uint8)[1:25].view(np.float32)
+    assert call(1, (whole[:6], whole[6:12], odd)) == -1, "no multiple of four bytes"
+    np.testing.assert_array_equal(whole, before)
+
+
+@pytest.mark.parametrize("threads", [0, -1, 100_000, 10**30])
+def test_no_number_of_threads_goes_the_long_way(made: Made, threads: int) -> None:
+    a = _array(6)
+    assert made("add", (0, 1, 2))(threads, (a, a, a.copy())) == -1
+
+
+def test_threads_follow_environment_and_affinity(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+    call, ones, c = made("add", (0, 1, 2)), np.ones(6, np.float32), np.empty(6, np.float32)
+
+    def threads() -> int:
+        assert call(None, (np.zeros(6, np.float32), ones, c)) == 0
+        return int(c[0])
+
+    monkeypatch.delenv("IMBREX_THREADS", raising=False)
+    assert threads() == threads() == usable_cores()
+    monkeypatch.setenv("IMBREX_THREADS", "5")
+    assert threads() == threads() == 5
+    monkeypatch.setenv("IMBREX_THREADS", "none")
+    with pytest.raises(Diagnostic, match="IMBREX_THREADS should be a positive number, got 'none'"):
+        threads()
+    monkeypatch.delenv("IMBREX_THREADS")
+    before = os.sched_getaffinity(0)
+    try:
+        os.sched_setaffinity(0, {min(before)})
+        assert threads() == 1
+    finally:
+        os.sched_setaffinity(0, before)
+    assert threads() == usable_cores()
+
+
+def test_workspaces_are_there_and_zeros_where_they_should(made: Made) -> None:
+    call = made("held", (0, 1), [(4 * 6, True), (10, False)])
+    for _ in range(3):
+        c = np.full(6, np.nan, np.float32)
+        assert call(1, (_array(6), c)) == 0
+        np.testing.assert_array_equal(c, np.zeros(6))
+
+
+def test_no_memory_is_a_status(made: Made) -> None:
+    assert made("exhausted", (0, 1))(1, (_array(6), _array(6))) == 1
+    assert made("held", (0, 1), [(1 << 60, False), (8, False)])(1, (_array(6), _array(6))) == 1
+
+
+def test_too_many_arrays_have_no_short_way(short: Launcher) -> None:
+    assert short.call(Entry(1, range(9), [4] * 9, 8, (), is_alone=True, is_long=False)) is None
+    assert short.describe((_array(2),) * 9) is None
