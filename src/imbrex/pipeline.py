@@ -180,7 +180,9 @@ def _launch(kernel: Kernel, places: Mapping[str, int], target: str) -> Launch:
 
 
 def machine_on(here: Machine, target: str, threads: int) -> Target:
-    """What a schedule is chosen for on a host: a core of it, or the GPU that the target names."""
+    """What a schedule is chosen for on a host: a core of it, or the machine that the target names."""
+    if target in CPU_ISAS:
+        return machine_for("cpu", target, threads)
     return machine_for(
         target, here.isa.level, threads, here.l2_bytes, here.l3_bytes, here.isa.fma_per_cycle
     )  # fmt: skip

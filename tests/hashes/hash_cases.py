@@ -219,6 +219,10 @@ def _cpu() -> Iterator[HashCase]:
     yield cpu(gemm(batch=3, alpha=2.0, beta=3.0), "avx2", 4)
     yield cpu(gemm(epilogue=FINISHED), "avx512")
     yield cpu(conv("forward", "nchw", "f32", **DEPTHWISE), "avx512")
+    for isa in ("sve128", "sve256", "sve512"):
+        yield cpu(gemm(transpose_b=True), isa)
+    for dtype in ("f16", "bf16", "i8"):
+        yield cpu(conv("forward", "nchw", dtype), "sve256")
     yield cpu(conv("backward_data", "nchw", "f32", dilation=2), "avx512", algorithm="v1r1")
 
 

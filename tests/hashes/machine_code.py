@@ -29,7 +29,7 @@ from imbrex.build.isa import isa
 from imbrex.build.nvidia.cubin import LOG, compile_cubin, compiler_version
 from imbrex.build.nvidia.report import usages as nvidia_usages
 from imbrex.build.toolchain import FLAGS, find_compiler, run_all, write_sources
-from imbrex.chip import gpus
+from imbrex.chip import CPU_ISAS, gpus
 from imbrex.config import tiles, tuning
 from imbrex.pipeline import Lowered, Request, lower, machine_for
 
@@ -152,7 +152,7 @@ def _function(text: str, name: str) -> str:
 def _of_unit(lowered: Lowered, level: str, folder: Path) -> Iterator[Numbers]:
     write_sources(lowered.bundle.files, folder)
     compiler, wanted = find_compiler("zig"), isa(level)
-    architecture = "aarch64" if level == "neon" else "x86_64"
+    architecture = CPU_ISAS[level].arch or "x86_64"
     told = (*FLAGS, "-target", f"{architecture}-linux-gnu", *wanted.flags, "-I.", "-S")
     unit, assembly = lowered.bundle.units[1], folder / "unit.s"
     run_all(compiler, [(*compiler.compile, *told, unit, "-o", assembly.name)], [unit], folder)

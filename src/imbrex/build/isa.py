@@ -1,4 +1,4 @@
-"""The instruction set that a CPU kernel is compiled for: the host's own, or a named level.
+"""The instruction set that a CPU kernel is compiled for: the host's own, or a named level, of any CPU.
 
 Law: equal `fingerprint`s mean that an object compiled under one runs under the other.
 """
@@ -14,7 +14,7 @@ from pathlib import Path
 from imbrex.chip import CPU_ISAS
 from imbrex.diagnostic import Diagnostic, did_you_mean
 
-__all__ = ["Isa", "host_isa", "isa"]
+__all__ = ["Isa", "has_level", "host_isa", "isa"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,18 @@ class Isa:
         if not self.march:
             return ()
         # -march=native of AArch64 does not select the core's own schedule; -mcpu does both.
-        return (f"-mcpu={self.march}" if self.arch == "aarch64" else f"-march={self.march}",)
+        chosen = f"-mcpu={self.march}" if self.arch == "aarch64" else f"-march={self.march}"
+        return (chosen, *CPU_ISAS[self.level].options)
+
+    @property
+    def is_foreign(self) -> bool:
+        """Is it of another architecture than this machine's?"""
+        return self.arch != _arch()
+
+    @property
+    def triple(self) -> tuple[str, ...]:
+        """What clang is told besides, to compile for another architecture."""
+        return ("-target", f"{self.arch}-linux-gnu") if self.is_foreign else ()
 
     @property
     def fingerprint(self) -> str:
@@ -70,9 +81,13 @@ def isa(name: str = "native") -> Isa:
 
 @functools.cache
 def host_isa() -> Isa:
-    """What this machine has, by `/proc/cpuinfo`; where there is none, by the architecture alone."""
+    """What this machine has, by `/proc/cpuinfo`, whose words on AArch64 are those of the auxiliary vector;
+    where there is none, by the architecture alone.
+    """
     facts = _cpu_facts(Path("/proc/cpuinfo"))
     features = frozenset(facts.get("flags", facts.get("Features", "")).split())
+    if "sve" in features:
+        features |= {f"sve{_sve_bits()}"}
     cpu = (
         facts.get("model name") or " ".join(facts.get(k, "") for k in ("CPU implementer", "CPU part")).strip()
     )
@@ -81,9 +96,23 @@ def host_isa() -> Isa:
     return Isa(_level(arch, features), arch, "native", cpu or platform.processor(), features, generation)
 
 
+def has_level(name: str) -> bool:
+    """Has this machine the instructions of that level?"""
+    row = CPU_ISAS[name]
+    return row.arch in ("", _arch()) and host_isa().features >= row.features
+
+
 def _arch() -> str:
     machine = platform.machine().lower()
     return {"amd64": "x86_64", "arm64": "aarch64"}.get(machine, machine)
+
+
+def _sve_bits() -> int:
+    """Bits of SVE's registers in this process (Linux, Documentation/arch/arm64/sve.rst)."""
+    import ctypes  # which a machine without SVE does not need
+
+    length_of, bytes_of = 51, 0xFFFF  # PR_SVE_GET_VL, PR_SVE_VL_LEN_MASK
+    return 8 * (ctypes.CDLL(None).prctl(length_of, 0, 0, 0, 0) & bytes_of)
 
 
 def _level(arch: str, features: Iterable[str]) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from imbrex.build.cache import Cache, digest, source_parts
 from imbrex.build.isa import Isa, host_isa
-from imbrex.build.toolchain import FLAGS, Compiler, compile_shared, find_compiler
+from imbrex.build.toolchain import FLAGS, Compiler, compile_shared, compiler_of, find_compiler
 
 __all__ = ["LIBRARY", "Shared", "build_shared", "find_shared", "recipe_key"]
 
@@ -42,7 +42,8 @@ def build_shared(
     """The library of these sources, from the cache when it is there.  sources, flags: as `compile_shared`
     takes them.
     """
-    compiler, isa, cache = compiler or find_compiler(), isa or host_isa(), cache or Cache()
+    isa, cache = isa or host_isa(), cache or Cache()
+    compiler = compiler or compiler_of(isa)
     key = _object_key(sources, flags, compiler, isa)
 
     def build(directory: Path) -> None:
@@ -69,7 +70,7 @@ def recipe_key(problem: str, options: str = "", *, builder: tuple[str, ...] | No
 
 
 def _object_key(sources: Mapping[str, str], flags: Sequence[str], compiler: Compiler, isa: Isa) -> str:
-    settings = [*FLAGS, "|", *flags, "|", *compiler.link[1:], *compiler.link_libraries]
+    settings = [*FLAGS, "|", *isa.flags, "|", *flags, "|", *compiler.link[1:], *compiler.link_libraries]
     return digest([*source_parts(sources), "|", *settings, "|", compiler.version, isa.fingerprint])
 
 

@@ -31,6 +31,7 @@ __all__ = [
     "WARNINGS",
     "Compiler",
     "compile_shared",
+    "compiler_of",
     "failure",
     "find_compiler",
     "run_all",
@@ -97,6 +98,11 @@ def find_compiler(wanted: str | None = None) -> Compiler:
             hint="name an installed C++ compiler, or leave IMBREX_CXX unset to use the bundled clang",
         )
     return _system(path, tuple(words[1:]))
+
+
+def compiler_of(isa: Isa) -> Compiler:
+    """The compiler of that instruction set: `find_compiler`'s, or the bundled one for other architectures."""
+    return find_compiler("zig" if isa.is_foreign else None)
 
 
 @functools.cache
@@ -176,12 +182,13 @@ def compile_shared(
     over, FLAGS. A Diagnostic carries the compiler's first error; the sources and all that it said stay in
     `directory`.
     """
-    compiler = compiler or find_compiler()
+    isa = isa or host_isa()
+    compiler = compiler or compiler_of(isa)
     write_sources(sources, directory)
     units = [file for file in sources if file.endswith(_UNIT_SUFFIXES)]
     if not units:
         raise ValueError(f"no unit to compile among {sorted(sources)}; a unit ends in .cpp, .cc or .c")
-    options = (*FLAGS, *(isa or host_isa()).flags, *flags)
+    options = (*FLAGS, *isa.triple, *isa.flags, *flags)
     objects = [f"{unit}.o" for unit in units]
     commands = [
         (*compiler.compile, *options, "-I.", "-c", u, "-o", o) for u, o in zip(units, objects, strict=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from imbrex.chip.machine import CpuTarget
@@ -41,6 +42,41 @@ AVX2: Final = CpuTarget(
     march="x86-64-v3",
     features=V3,
 )
+SVE512: Final = CpuTarget(
+    "sve512",
+    vector_bytes=64,
+    vector_registers=32,
+    fma_per_cycle=2.0,
+    l1_bytes=64 * KIB,
+    l2_bytes=1024 * KIB,
+    l3_bytes=2048 * KIB,
+    threads=1,
+    source="Fujitsu, A64FX Microarchitecture Manual: two pipelines of 512 bits; Arm ARM: 32 registers",
+    arch="aarch64",
+    march="generic+sve",
+    options=("-msve-vector-bits=512",),
+    features=frozenset({"sve", "sve512"}),
+    qemu="a64fx",
+)
+SVE256: Final = replace(
+    SVE512,
+    name="sve256",
+    vector_bytes=32,
+    source="Arm, Neoverse V1 Software Optimization Guide: two pipelines of 256 bits; Arm ARM: 32 registers",
+    options=("-msve-vector-bits=256",),
+    features=frozenset({"sve", "sve256"}),
+    qemu="a64fx,sve512=off",
+)
+SVE128: Final = replace(
+    SVE512,
+    name="sve128",
+    vector_bytes=16,
+    fma_per_cycle=4.0,
+    source="Arm, Neoverse V2 Software Optimization Guide: four pipelines of 128 bits; Arm ARM: 32 registers",
+    options=("-msve-vector-bits=128",),
+    features=frozenset({"sve", "sve128"}),
+    qemu="a64fx,sve512=off,sve256=off",
+)
 NEON: Final = CpuTarget(
     "neon",
     vector_bytes=16,
@@ -53,6 +89,7 @@ NEON: Final = CpuTarget(
     source="Arm ARM: 32 registers",
     arch="aarch64",
     march="generic",
+    qemu="cortex-a53",
 )
 GENERIC: Final = CpuTarget(
     "generic",
@@ -65,4 +102,5 @@ GENERIC: Final = CpuTarget(
     threads=1,
     source="x86-64 baseline: 16 xmm, no fused multiply-add",
 )
-LEVELS: Final = (AVX512, AVX2, NEON, GENERIC)
+# On cores with four pipelines of 128 bits NEON is at least as fast as SVE (libxsmm, issue 917).
+LEVELS: Final = (AVX512, AVX2, SVE512, SVE256, NEON, SVE128, GENERIC)

@@ -217,9 +217,11 @@ class GpuTarget:
 class CpuTarget:
     """A CPU core as the register-blocked kernel sees it; cache sizes are those one core may count on.
 
-    arch, march: what compilers call it, empty for any.  features: what a host of the level has, as the kernel
-    spells them (x86-64 psABI, micro-architecture levels).  halved_on: vendors and families of CPUs that run
-    an operation of this width as two halves.  prices: what the cost model asks.
+    arch, march: what compilers call it, empty for any.  options: what they are told besides.
+    features: what a host of the level has, as the kernel spells them (x86-64 psABI, micro-architecture
+    levels), and `sve256` where SVE's registers have so many bits.  halved_on: vendors and families of CPUs
+    that run an operation of this width as two halves.  qemu: what QEMU calls a CPU with these features, and
+    with as few others as it has; empty where nothing is run by it.  prices: what the cost model asks.
     """
 
     has_mfma: ClassVar[bool] = False
@@ -242,6 +244,8 @@ class CpuTarget:
     features: frozenset[str] = field(default=frozenset(), repr=False)
     halved_on: tuple[str, ...] = ()
     prices: Prices = PRICES
+    options: tuple[str, ...] = ()
+    qemu: str = ""
 
     def lanes(self, element_bytes: int) -> int:
         """Elements of this many bytes in one vector register."""

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
-from imbrex.chip import WAVES, gpus
+from imbrex.chip import CPU_ISAS, WAVES, gpus
 from imbrex.cli.progress import progress
 from imbrex.cli.source import Asked, read_problems
 from imbrex.config.algorithm.table import ALGORITHMS, Machine, row_of
@@ -149,7 +149,7 @@ def choices(function: F) -> F:
 target_option = click.option(
     "--target",
     metavar="NAME",
-    help=f"cpu (default), {', '.join(gpus())}; emulate is {WAVES.name} with --emulate.",
+    help=f"cpu (default), {', '.join((*gpus(), *CPU_ISAS))}; emulate is {WAVES.name} with --emulate.",
 )
 EMULATIONS: dict[str | None, Emulate] = {None: False, "lanes": True, "isa": "isa"}
 
@@ -163,7 +163,10 @@ emulate_option = click.option(
     type=click.Choice(["lanes", "isa"]),
     metavar="[=isa]",
     callback=_emulation,
-    help="A GPU's schedule, lane by lane, on this CPU; =isa: AMD's code object, instruction by instruction.",
+    help=(
+        "A GPU's schedule, lane by lane, on this CPU, or another CPU's library, in QEMU; =isa: AMD's code "
+        "object, instruction by instruction."
+    ),
 )
 config_option = click.option(
     "--config",

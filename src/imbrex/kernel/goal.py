@@ -1,25 +1,29 @@
-"""Goal: what a kernel is built for: this CPU, a GPU, or this CPU running a GPU's schedule lane by lane."""
+"""Goal: what a kernel is built for: a CPU, a GPU, or this CPU running a GPU's schedule lane by lane."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from imbrex.build.isa import Isa, has_level, host_isa, isa
 from imbrex.cdna.generation import executed
-from imbrex.chip import WAVES, gpus, no_target
+from imbrex.chip import CPU_ISAS, WAVES, gpus, no_target
 from imbrex.diagnostic import Diagnostic
 
 __all__ = ["CPU", "Emulate", "Goal", "goal", "targets"]
 
 Emulate: TypeAlias = bool | Literal["isa"]
-"""False: on the GPU.  True: its schedule here, lane by lane.  "isa": its code object here, executed."""
+"""False: on the machine.  True: a GPU's schedule here, lane by lane, or a CPU's library in QEMU.  "isa": a
+GPU's code object here, executed.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """target: how source is written, one of `targets`.  chip: the GPU whose schedule it is, None for none.
+    """target: how source is written, "cpu", "emulate" or a GPU.  chip: the GPU whose schedule it is, or the
+    CPU by the level of its instructions; None for this machine's own CPU.
 
-    is_executed: its code object runs here, instruction by instruction.
+    is_executed: its machine code runs here, instruction by instruction.
     """
 
     target: str
@@ -29,7 +33,9 @@ class Goal:
     def __str__(self) -> str:
         if self.is_executed:
             return f"isa ({self.chip})"
-        return f"emulate ({self.chip})" if self.target == "emulate" else self.target
+        if self.target == "emulate":
+            return f"emulate ({self.chip})"
+        return self.chip or self.target
 
     @property
     def is_cuda(self) -> bool:
@@ -54,8 +60,23 @@ class Goal:
 
     @property
     def is_native(self) -> bool:
-        """Does it run on this machine's CPU?"""
+        """Is it a library for a CPU, by the C++ compiler?"""
         return self.target in ("cpu", "emulate")
+
+    @property
+    def level(self) -> str | None:
+        """The level of instructions that is asked for; None where it is this machine's own."""
+        return self.chip if self.target == "cpu" else None
+
+    @property
+    def runs_here(self) -> bool:
+        """May this machine load its library?"""
+        return not self.is_executed and (self.level is None or has_level(self.level))
+
+    @property
+    def isa(self) -> Isa:
+        """The instructions of a library."""
+        return host_isa() if self.level is None else isa(self.level)
 
 
 CPU = Goal("cpu")
@@ -63,7 +84,7 @@ CPU = Goal("cpu")
 
 def targets() -> tuple[str, ...]:
     """What kernels are built for."""
-    return "cpu", "emulate", *gpus()
+    return "cpu", "emulate", *gpus(), *CPU_ISAS
 
 
 def goal(target: str = "cpu", emulate: Emulate = False) -> Goal:
@@ -72,17 +93,31 @@ def goal(target: str = "cpu", emulate: Emulate = False) -> Goal:
         raise TypeError(f"'target' should be a name, got {type(target).__name__}")
     if target not in targets():
         raise no_target(target, targets())
+    if target in CPU_ISAS:
+        return _of_level(target, emulate)
     if emulate == "isa":
         return _executed(target)
     if target == "emulate":
         return Goal("emulate", WAVES.name)
     if emulate and target == "cpu":
         message = f"target '{target}' has no lane-level form; --emulate is of a GPU's schedule"
-        named = ", ".join(gpus())
+        named = ", ".join((*gpus(), *_in_qemu()))
         raise Diagnostic(message, hint=f"name one of {named}, or 'emulate' for {WAVES.name}'s")
     if target == "cpu":
         return CPU
     return Goal("emulate" if emulate else target, target)
+
+
+def _of_level(level: str, emulate: Emulate) -> Goal:
+    if emulate and level not in _in_qemu():
+        message = f"target '{level}' has no emulator; QEMU runs {', '.join(_in_qemu())}"
+        raise Diagnostic(message, hint="leave --emulate out, on a machine that has these instructions")
+    return Goal("cpu", level, is_executed=bool(emulate))
+
+
+def _in_qemu() -> tuple[str, ...]:
+    """The levels that QEMU runs."""
+    return tuple(name for name, row in CPU_ISAS.items() if row.qemu)
 
 
 def _executed(target: str) -> Goal:

@@ -130,7 +130,7 @@ def _compiled(options: Options, lowered: Lowered, choice: Choice, store: Cache) 
     tunings = tuple(text(t) for t in lowered.tunings)
     files, unit = lowered.bundle.files, _unit(options)
     if options.goal.is_native:
-        key = build_shared(files, flags=lowered.bundle.flags, cache=store).key
+        key = build_shared(files, flags=lowered.bundle.flags, isa=options.goal.isa, cache=store).key
     elif options.goal.is_cuda:
         told = " ".join(dict.fromkeys(tunings))
         cubin = build_cubin(files, unit, options.goal.target, tuning=told, cache=store)
@@ -213,6 +213,11 @@ def _loaded(
     match library:
         case Shared() if options.goal.is_of_nvidia:
             return load_emulated(library.path, symbol, parameters, workspace)
+        case Shared() if options.goal.level is not None and not options.goal.runs_here:
+            from imbrex.run.foreign.kernel import foreign
+
+            emulated = options.goal.is_executed
+            return foreign(library.path, symbol, parameters, workspace, options.goal.level, emulated)
         case Shared():
             return load(library.path, symbol, parameters, workspace)
         case CodeObject() if options.goal.is_executed:

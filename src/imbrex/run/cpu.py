@@ -15,7 +15,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from imbrex.problem.operand import reach
 from imbrex.run.arrays import Array, as_array, check, new_array, same_kind, share_memory
 from imbrex.run.launcher import Call, Entry, Launcher, launcher
 from imbrex.run.machine import usable_cores
+
+if TYPE_CHECKING:
+    from imbrex.run.order import Answer, Order
 
 __all__ = ["CpuKernel", "Parameter", "allocated", "expect_done", "load", "short_way", "thread_count"]
 
@@ -159,6 +162,12 @@ class CpuKernel:
         """Memory that one thread allocates beside the arrays, in the launch that needs most."""
         counts = (self._ask("workspace_bytes", i) for i in range(self._ask("launch_count")))
         return max(counts, default=0)
+
+    def in_process(self, order: Order) -> Answer | int:
+        """The answer to an order of a process of its own, or the signal that ended it."""
+        from imbrex.run.order import in_python  # starts processes, which most calls do not
+
+        return in_python(order)
 
     def prepare(self) -> None:
         """A library that is loaded can run."""

@@ -8,32 +8,26 @@ type of floats, and has to stay.  Inputs have to stay bit by bit, and so have th
 
 from __future__ import annotations
 
-import json
 import mmap
 import os
 import signal
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, Final, Literal
 
 import numpy as np
 
-from imbrex.build.cache import entry_bytes
-from imbrex.run import guarded_call
 from imbrex.run.arrays import Array, in_memory, strided_view
 from imbrex.run.cpu import CpuKernel, Parameter, allocated, thread_count
+from imbrex.run.order import Answer, Guard, Order, Placed
 
 __all__ = ["IS_POSSIBLE", "Outcome", "Side", "guarded"]
 
 Side = Literal["before", "after"]
 """Side of an array where the guard touches it."""
-Guard = Literal["none", "read", "all"]
-"""What may be done to the pages beside an array."""
 
 IS_POSSIBLE: Final = os.name == "posix" and bool(sys.executable)
 CANARY: Final = 0xFF
@@ -59,9 +53,10 @@ class _Region:
     before: Guard = "none"
     after: Guard = "none"
 
-    def order(self) -> dict[str, Any]:
-        sizes = {"offset": self.offset, "span": self.span, "place": self.place}
-        return sizes | {"before": self.before, "after": self.after}
+    @property
+    def placed(self) -> Placed:
+        """As a process is told."""
+        return Placed(self.offset, self.span, self.place, self.before, self.after)
 
 
 def guarded(
@@ -86,8 +81,8 @@ def guarded(
         ended = call(regions)
         if isinstance(ended, int):
             return Outcome(None, _named(call, regions, ended))
-        kernel.expect_done(ended["status"], ended["told"])
-        fault = ended["changed"] or next(filter(None, map(call.fault, regions, given)), None)
+        kernel.expect_done(ended.status, ended.told)
+        fault = ended.changed or next(filter(None, map(call.fault, regions, given)), None)
         written = next(i for i, p in enumerate(kernel.parameters) if p.is_written)
         return Outcome(_array(memory, regions[written]), fault)
 
@@ -102,30 +97,12 @@ class _Call:
     given: Sequence[Array]
     threads: int
 
-    def __call__(self, regions: Sequence[_Region]) -> dict[str, Any] | int:
+    def __call__(self, regions: Sequence[_Region]) -> Answer | int:
         self.memory.fill(CANARY)
         for region, array in zip(regions, self.given, strict=True):
             _row(self.memory, region)[:] = _bytes(array)
-        order = {
-            "library": str(self.kernel.path),
-            "symbol": self.kernel.symbol,
-            "threads": self.threads,
-            "fd": self.fd,
-            "regions": [region.order() for region in regions],
-        }
-        command = [sys.executable, "-I", "-S", str(Path(guarded_call.__file__))]
-        ended = subprocess.run(
-            command, input=json.dumps(order), capture_output=True, text=True, pass_fds=[self.fd], check=False
-        )
-        if ended.returncode < 0:
-            return -ended.returncode
-        if ended.returncode:
-            entry_bytes(self.kernel.path)
-            raise RuntimeError(
-                f"'{self.kernel.symbol}' was not called: {ended.stderr.strip().splitlines()[-1:]}"
-            )
-        answer: dict[str, Any] = json.loads(ended.stdout.splitlines()[-1])
-        return answer
+        kernel, placed = self.kernel, tuple(region.placed for region in regions)
+        return kernel.in_process(Order(str(kernel.path), kernel.symbol, self.threads, self.fd, placed))
 
     def fault(self, region: _Region, array: Array) -> str | None:
         """What was written beside an array, or into one that is read."""

@@ -24,6 +24,8 @@ V4 = f"{V3} avx512f avx512bw avx512cd avx512dq avx512vl"
         ("x86_64", f"{V3} avx512f", "avx2"),  # as on Knights Landing
         ("x86_64", V4, "avx512"),
         ("aarch64", "asimd", "neon"),
+        ("aarch64", "asimd sve sve256", "sve256"),
+        ("aarch64", "asimd sve sve1024", "neon"),
         ("riscv64", "", "generic"),
     ],
 )
@@ -47,6 +49,7 @@ def test_the_host_is_told_to_compile_for_itself() -> None:
 def test_named_levels_fix_flags_and_rates() -> None:
     assert (isa("avx2").flags, isa("avx2").fma_per_cycle) == (("-march=x86-64-v3",), 2.0)
     assert (isa("avx512").flags, isa("neon").flags) == (("-march=x86-64-v4",), ("-mcpu=generic",))
+    assert isa("sve256").flags == ("-mcpu=generic+sve", "-msve-vector-bits=256")
     assert (isa("generic").flags, isa("generic").fma_per_cycle) == ((), 1.0), "multiplies, then adds"
 
 

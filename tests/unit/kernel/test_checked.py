@@ -57,8 +57,13 @@ SCRATCHED(reads_before_scratch, read(s - 1))
 KERNEL(flushes, __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040))
 KERNEL(rounds_up, __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x4000))
 #elif defined(__aarch64__)
-KERNEL(flushes, __builtin_aarch64_set_fpcr(__builtin_aarch64_get_fpcr() | 1 << 24))
-KERNEL(rounds_up, __builtin_aarch64_set_fpcr(__builtin_aarch64_get_fpcr() | 1 << 22))
+static void set_fpcr(unsigned long bits) {
+  unsigned long was;
+  asm volatile("mrs %0, fpcr" : "=r"(was));
+  asm volatile("msr fpcr, %0" : : "r"(was | bits));
+}
+KERNEL(flushes, set_fpcr(1 << 24))
+KERNEL(rounds_up, set_fpcr(1 << 22))
 #endif
 """
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from imbrex.chip import GPU_TARGETS
+from imbrex.build.isa import host_isa
+from imbrex.chip import CPU_ISAS, GPU_TARGETS
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import Goal, goal, targets
 
@@ -19,6 +20,9 @@ from imbrex.kernel import Goal, goal, targets
         (("gfx90a", False), Goal("gfx90a", "gfx90a"), "gfx90a", False),
         (("sm_90a", False), Goal("sm_90a", "sm_90a"), "sm_90a", False),
         (("sm_90a", True), Goal("emulate", "sm_90a"), "emulate (sm_90a)", True),
+        (("avx2", False), Goal("cpu", "avx2"), "avx2", True),
+        (("neon", True), Goal("cpu", "neon", is_executed=True), "isa (neon)", True),
+        (("neon", "isa"), Goal("cpu", "neon", is_executed=True), "isa (neon)", True),
     ],
 )
 def test_words(words: tuple[str, bool], wanted: Goal, text: str, is_native: bool) -> None:
@@ -30,6 +34,7 @@ def test_words(words: tuple[str, bool], wanted: Goal, text: str, is_native: bool
     ("words", "message", "hint"),
     [
         (("cpu", True), "target 'cpu' has no lane-level form", "gfx942"),
+        (("avx2", True), "target 'avx2' has no emulator; QEMU runs sve512", "leave --emulate out"),
         (("gpu", False), "unknown target 'gpu'", "known: cpu, emulate, gfx908"),
         (("tpu7", False), "unknown target 'tpu7'", "known: cpu, emulate, gfx908"),
         (
@@ -48,4 +53,10 @@ def test_what_is_refused(words: tuple[str, bool], message: str, hint: str) -> No
 
 
 def test_targets_are_those_of_the_table() -> None:
-    assert set(targets()) == {"cpu", *GPU_TARGETS}
+    assert set(targets()) == {"cpu", *GPU_TARGETS, *CPU_ISAS}
+
+
+def test_a_level_has_its_own_instructions() -> None:
+    assert goal("cpu").isa is host_isa() and goal("emulate").isa is host_isa()
+    assert goal("neon").isa.arch == "aarch64" and not goal("neon", emulate=True).runs_here
+    assert goal("generic").runs_here and goal("cpu").runs_here

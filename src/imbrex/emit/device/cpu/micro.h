@@ -112,6 +112,13 @@ template <class T> struct c_tile {
 // gather the broadcasts of several rows or k spills accumulators.
 #if defined(__x86_64__)
 #define IMBREX_PIN(x) asm volatile("" : "+v"(x) : : "memory")
+#elif defined(IMBREX_SVE)
+template <class V> IMBREX_INLINE void pin(V &x) {
+  svint32_t held = (fixed_lanes)x;
+  asm volatile("" : "+w"(held) : : "memory");
+  x = (V)fixed_lanes(held);
+}
+#define IMBREX_PIN(x) pin(x)
 #elif defined(__aarch64__)
 #define IMBREX_PIN(x) asm volatile("" : "+w"(x) : : "memory")
 #else

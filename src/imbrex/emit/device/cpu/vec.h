@@ -7,6 +7,8 @@
 #include "element.h"
 #if defined(__AVX512F__) || defined(__AVX2__)
 #include <immintrin.h>
+#elif defined(__ARM_FEATURE_SVE_BITS) && __ARM_FEATURE_SVE_BITS > 0
+#include <arm_sve.h>
 #endif
 
 namespace imbrex {
@@ -17,6 +19,9 @@ constexpr int vector_bytes = 64;
 #elif defined(__AVX2__) && defined(__FMA__) && defined(__F16C__)
 #define IMBREX_AVX2 1
 constexpr int vector_bytes = 32;
+#elif defined(__ARM_FEATURE_SVE_BITS) && __ARM_FEATURE_SVE_BITS > 0
+#define IMBREX_SVE 1
+constexpr int vector_bytes = __ARM_FEATURE_SVE_BITS / 8;
 #else
 constexpr int vector_bytes = 16;
 #endif
@@ -43,7 +48,7 @@ IMBREX_INLINE mask_t first_lanes(int64_t count) { return count >= 32 ? ~mask_t(0
 
 template <class T> IMBREX_INLINE vec<T> splat(T x) { return x - vec<T>{}; }
 
-// How width<T> elements of S move; vec_x86.h replaces it where the CPU has an instruction.
+// How width<T> elements of S move; vec_x86.h and vec_arm.h replace it where the CPU has an instruction.
 template <class T, class S> struct lanes_io {
   IMBREX_INLINE vec<T> load(const S *p) { return load(p, all_lanes<T>, vec<T>{}); }
   IMBREX_INLINE vec<T> load(const S *p, mask_t mask, vec<T> other) {
@@ -71,6 +76,7 @@ template <class T> IMBREX_INLINE mask_t below(const int32_t *lane, int32_t row, 
 #endif
 }
 } // namespace imbrex
+#include "vec_arm.h"
 #include "vec_x86.h"
 namespace imbrex {
 

@@ -1,0 +1,81 @@
+"""Order: one call of a library in a process of its own, and what that process answers (`run.guarded`)."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from imbrex.build.cache import entry_bytes
+from imbrex.run import guarded_call
+
+__all__ = ["Answer", "Guard", "NoAnswer", "Order", "Placed", "ended", "in_python"]
+
+Guard: TypeAlias = Literal["none", "read", "all"]
+"""What may be done to the pages beside an array."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """Whole pages of a file, of which an array's bytes begin at `place`."""
+
+    offset: int
+    span: int
+    place: int
+    before: Guard = "none"
+    after: Guard = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """Call `symbol` of `library` on `threads` threads with the arrays that lie in the file `fd`."""
+
+    library: str
+    symbol: str
+    threads: int
+    fd: int
+    regions: tuple[Placed, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """status: what the entry point returned.  changed: what it did to the thread's control words.  told: what
+    an emulated GPU says besides.
+    """
+
+    status: int
+    changed: str | None = None
+    told: str = ""
+
+
+class NoAnswer(Exception):
+    """A process ended without an answer; the last that it said."""
+
+
+def in_python(order: Order) -> Answer | int:
+    """The answer of an interpreter that has nothing of this package, or the signal that ended it."""
+    command = (sys.executable, "-I", "-S", str(Path(guarded_call.__file__)))
+    try:
+        said = ended(command, json.dumps(asdict(order)), order.fd)
+    except NoAnswer as error:
+        entry_bytes(Path(order.library))
+        raise RuntimeError(f"'{order.symbol}' was not called: {error}") from None
+    return said if isinstance(said, int) else Answer(**json.loads(said))
+
+
+def ended(command: Sequence[str], told: str = "", *files: int) -> str | int:
+    """The last line that a process says, or the signal that ended it.
+
+    told: to its input.  files: that it has open besides.  NoAnswer where it says nothing or fails.
+    """
+    found = subprocess.run(command, input=told, capture_output=True, text=True, pass_fds=files, check=False)
+    if found.returncode < 0:
+        return -found.returncode
+    lines = found.stdout.splitlines()
+    if found.returncode or not lines:
+        raise NoAnswer(" ".join(found.stderr.strip().splitlines()[-1:]))
+    return lines[-1]
