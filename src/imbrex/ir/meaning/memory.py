@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,14 @@ from imbrex.problem.epilogue import Epilogue
 
 Array: TypeAlias = npt.NDArray[Any]
 Coordinate: TypeAlias = "int | npt.NDArray[np.int64]"
+Places: TypeAlias = "tuple[Array, ...]"
+"""Of elements: the row of each, where work items have rows of their own, and its place there."""
+
+MOST_PLACES: Final = 2048
+_PLACES: Final[dict[tuple[Any, ...], tuple[Map | None, Places, Array]]] = {}
+"""Places by what decides them, since a loop asks for the same ones at each turn.  A map is kept, so that its
+number is no other one's.
+"""
 
 
 @dataclass(frozen=True)
@@ -139,9 +147,22 @@ class View:
 
     def _places(
         self, index: Sequence[Coordinate], offset: int, shape: Sequence[int] | None, does: str
-    ) -> tuple[tuple[Array, ...], Array]:
+    ) -> tuple[Places, Array]:
+        """Where the elements lie, work items first, and which of them exist."""
+        asked = tuple(i.tobytes() if isinstance(i, np.ndarray) else i for i in index)
+        taken = None if shape is None else tuple(shape)
+        key = (id(self.map), self.shape, self.items, asked, offset, taken, self.data.shape[-1], does)
+        if key not in _PLACES:
+            if len(_PLACES) == MOST_PLACES:
+                _PLACES.clear()
+            _PLACES[key] = self.map, *self._placed(index, offset, taken, does)
+        return _PLACES[key][1:]
+
+    def _placed(
+        self, index: Sequence[Coordinate], offset: int, shape: tuple[int, ...] | None, does: str
+    ) -> tuple[Places, Array]:
         expect_index(index, self.shape)
-        rest = self.remaining(index) if shape is None else tuple(shape)
+        rest = self.remaining(index) if shape is None else shape
         items = self.items or max((np.size(i) for i in index), default=1)
         by_item = self.items is not None or any(np.ndim(i) for i in index)
         lead = 1 if by_item else 0
