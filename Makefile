@@ -5,13 +5,16 @@ PYTHON ?= python3
 PY := .venv/bin/python
 PIP := $(PY) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test quick quick-unit lint types unit fuzz hashes mutants docs format clean
+.PHONY: demo test checks quick quick-unit lint types unit fuzz hashes mutants docs format clean
 
 demo: .venv/installed
 	$(PY) examples/demo.py
 	@echo "The programs are .venv/bin/imbrex and .venv/bin/imbrex-opt."
 
-test: lint types unit
+test: .venv/installed-test
+	$(MAKE) --no-print-directory --jobs=2 checks unit
+
+checks: lint types
 
 quick: .venv/installed-test
 	$(MAKE) --no-print-directory --jobs=3 lint types quick-unit

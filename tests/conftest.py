@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
+from tests.pairs import keep_pairs
 
 SLOW = {
     "xdsl.interpreter.Interpreter.__init__": "executes a kernel",  # first: importing it starts a process
@@ -73,6 +74,10 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     tests = Path(__file__).parent
     is_slow = any(collection_path == tests / place for place in SLOW_PLACES)
     return True if is_slow and config.getoption("--quick") else None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    keep_pairs(config, items)
 
 
 class Slow:

@@ -38,17 +38,18 @@ def is_right(kernel: Kernel) -> bool:
     return outcome.is_right and outcome.is_exact
 
 
-@pytest.mark.parametrize("name", PROBLEMS)
-@pytest.mark.parametrize(
-    ("text", "schedule"),
-    [
-        (CPU, "data_parallel/wgm=2"),
-        (SWAPPED, "data_parallel/wgm=3/along=n"),
-        (CPU, "stream_k:7/wgm=1/along=n"),
-        (SWAPPED, "two_tile:3/wgm=99"),
-    ],
+ON_THE_CPU = (
+    (CPU, "data_parallel/wgm=2"),
+    (SWAPPED, "data_parallel/wgm=3/along=n"),
+    (CPU, "stream_k:7/wgm=1/along=n"),
+    (SWAPPED, "two_tile:3/wgm=99"),
 )
-def test_the_cpu(text: str, schedule: str, name: str) -> None:
+IN_TURN = [(name, *ON_THE_CPU[(i + j) % 4]) for i, name in enumerate(PROBLEMS) for j in range(2)]
+"""Each problem in two orders, each order on half of the problems."""
+
+
+@pytest.mark.parametrize(("name", "text", "schedule"), IN_TURN)
+def test_the_cpu(name: str, text: str, schedule: str) -> None:
     kernel = compile(PROBLEMS[name], tuning=text, schedule=schedule, threads=2)
     assert kernel.schedules[0] == schedule and is_right(kernel)
 
@@ -60,8 +61,11 @@ def test_a_gpus_schedule(schedule: str, name: str) -> None:
     assert is_right(kernel)
 
 
-@pytest.mark.parametrize("order", [*ORDERS, *DIES])
-@pytest.mark.parametrize("mode", ["data_parallel", "stream_k:13", "split_k:40"])
+MODES = ("data_parallel", "stream_k:13", "split_k:40")
+OF_WAVES = [(MODES[(i + j) % 3], order) for i, order in enumerate((*ORDERS, *DIES)) for j in range(2)]
+
+
+@pytest.mark.parametrize(("mode", "order"), OF_WAVES)
 def test_matrix_instructions(mode: str, order: str) -> None:
     """One thread: whoever is waited for has started earlier, whatever the order."""
     problem = Gemm(131, 167, 100, dtype="f16")

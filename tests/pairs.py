@@ -1,0 +1,44 @@
+"""Of a test with three parameters and more: few of its cases that have every pair of values between them.
+
+What breaks a kernel is seldom one case alone, and never needs all.  IMBREX_TESTS=all runs every case.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from itertools import combinations
+
+import pytest
+
+__all__ = ["keep_pairs"]
+
+Pairs = frozenset[tuple[tuple[str, str], ...]]
+
+
+def keep_pairs(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Deselects the cases whose pairs others have; none where nothing else would be left."""
+    if os.environ.get("IMBREX_TESTS") == "all":
+        return
+    cases: dict[str, dict[pytest.Item, Pairs]] = {}
+    for item in items:
+        callspec = getattr(item, "callspec", None)
+        if callspec is not None and len(callspec.params) > 2:
+            values = [(key, str(value)) for key, value in sorted(callspec.params.items())]
+            of_test = cases.setdefault(item.nodeid.partition("[")[0], {})
+            of_test[item] = frozenset(combinations(values, 2))
+    gone = {item for of_test in cases.values() for item in of_test.keys() - covering(of_test)}
+    if gone and len(gone) < len(items):
+        config.hook.pytest_deselected(items=[item for item in items if item in gone])
+        items[:] = [item for item in items if item not in gone]
+
+
+def covering(cases: Mapping[pytest.Item, Pairs]) -> set[pytest.Item]:
+    """Few of the cases that show every pair that any of them shows, always the same ones."""
+    left = set[tuple[tuple[str, str], ...]]().union(*cases.values())
+    kept: set[pytest.Item] = set()
+    while left:
+        best = max(cases, key=lambda item: len(cases[item] & left))
+        kept.add(best)
+        left -= cases[best]
+    return kept
