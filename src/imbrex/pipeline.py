@@ -7,9 +7,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from imbrex.build.amd.lds import LdsCost
-from imbrex.chip import CPU_ISAS, GPU_TARGETS, WAVES, GpuTarget, Target, gpus
+from imbrex.chip import CPU_ISAS, GPU_TARGETS, WAVES, CpuTarget, GpuTarget, Target, gpus
+from imbrex.config.alone import alone
 from imbrex.config.configuration import Configuration
 from imbrex.config.configured import configured
+from imbrex.config.cpu.team import team
 from imbrex.config.request import Request
 from imbrex.config.tuned_product import WARPGROUP_KINDS
 from imbrex.config.tuning import Tuning
@@ -133,12 +135,29 @@ def _printed(module: ModuleOp, request: Request, configuration: Configuration) -
         configuration.has_flags,
         _flushes_halves(request.machine),
     )
-    made = program(module, written, request.machine)
+    made = _with_teams(program(module, written, request.machine), request, configuration)
     overlapped = early(made, _permitted(made, configuration))
     files = bundle(made, facts, request.target, overlapped)
     costs = _lds_costs(made, request.target)
     steps = steps_of(made, request.target, overlapped)
     return Lowered(files, configuration, steps, made.workspace, costs, made.zeroed)
+
+
+def _with_teams(made: Program, request: Request, configuration: Configuration) -> Program:
+    """Each launch on a CPU with the number of threads that it has use for, where the model knows it."""
+    machine, kernels = request.machine, made.kernels
+    known = alone(request.problem, configuration, machine) if isinstance(machine, CpuTarget) else ()
+    if not isinstance(machine, CpuTarget) or len(known) != len(kernels):
+        return made
+    teams = {
+        kernel.name: team(cycles, kernel.grid_size, kernel.grid_size, machine).threads
+        for kernel, cycles in zip(kernels, known, strict=True)
+    }
+    limited = [
+        replace(step, most_threads=teams[step.name]) if isinstance(step, Kernel) else step
+        for step in made.launches
+    ]
+    return replace(made, launches=tuple(limited))
 
 
 def _flushes_halves(machine: Target) -> bool:

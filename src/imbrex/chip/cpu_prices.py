@@ -44,6 +44,7 @@ class Prices:
     store_in_place: float = 3.0
     placed: float = 12.0  # the address of a row or lane of a window in the one-pass form
     call: float = 12.0  # and a cycle for each accumulator: the register tile goes to the private tile
+    wake: float = 8_000.0  # until a second thread of the pool is at work, and has the operands in its caches
     stream: Level = Level(0.001, 0.004, 0.03)  # B, packed
     apart: Level = Level(0.001, 0.004, 0.03)  # B, read in place, whose rows lie apart
     flow: Level = Level(0.0005, 0.005, 0.03)  # A, which is read in place

@@ -106,12 +106,14 @@ def _space(program: Program) -> str:
 def _launched(program: Program, kernel: Kernel) -> list[str]:
     within = _space(program)
     names = ", ".join(b.name for b in kernel.arguments)
+    most = kernel.most_threads
+    has_few = most is not None and most < kernel.grid_size
     return [
         f"using {kernel.name}_scratch = {within}{kernel.name}_scratch;",
         f"status |= imbrex::for_each_workgroup<{kernel.name}_scratch>(",
         f"    {kernel.grid_size}, threads, [&](int64_t workgroup, {kernel.name}_scratch &scratch) {{",
         f"      {within}{kernel.name}(workgroup, {names}, scratch);",
-        "    });",
+        f"    }}{f', {most}' if has_few else ''});",
     ]
 
 

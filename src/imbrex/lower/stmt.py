@@ -213,7 +213,8 @@ class Kernel:
     """One launch: `grid_size` workgroups of `block_size` work items run `body`.
 
     `workgroup` and `workitem` are the variables that number them; `maps` are the views of the arguments
-    that the body addresses, as text.  lanes: of a wave of the machine.
+    that the body addresses, as text.  lanes: of a wave of the machine.  most_threads: of a CPU, how many it
+    has use for; None: any number.
     """
 
     name: str
@@ -226,6 +227,7 @@ class Kernel:
     workgroup: str = "workgroup"
     workitem: str = "workitem"
     lanes: int = WAVES.wave_size
+    most_threads: int | None = None
 
     @cached_property
     def wave(self) -> int:

@@ -212,6 +212,8 @@ def load(
         entry = library[symbol]
     except AttributeError:
         raise Diagnostic(f"the library {path} exports no '{symbol}'") from None
+    if (short := short_way()) is not None:
+        short.lend(library)
     entry.argtypes = [*(ctypes.c_void_p for _ in (*parameters, *workspace)), ctypes.c_int]
     entry.restype = ctypes.c_int
     return CpuKernel(path, symbol, parameters, entry, workspace)

@@ -12,8 +12,7 @@
 // versions is needed.  NumPy's arrays are read by the layout of its C interface (ndarrayobject.h, the same in 1.x and
 // 2.x), which `launcher.py` compares with what NumPy says before it is relied on; others by DLPack's exchange functions
 // (dlpack.h 1.3, DLPackExchangeAPI).
-#include <stddef.h>
-#include <stdint.h>
+#include "device/cpu/pool.h"
 
 struct Object; // of Python's
 extern "C" {
@@ -43,11 +42,8 @@ void PyEval_RestoreThread(void *state);
 void Py_IncRef(Object *);
 void Py_DecRef(Object *);
 
-char *getenv(const char *name) noexcept;
 void *aligned_alloc(size_t alignment, size_t size) noexcept;
 void free(void *pointer) noexcept;
-int sched_getaffinity(int process, size_t size, void *set) noexcept;
-int clock_gettime(int clock, int64_t *time) noexcept;
 }
 
 namespace {
@@ -322,6 +318,8 @@ Object *called(Object *self, Object *const *arguments, intptr_t) {
   return PyLong_FromLong(status);
 }
 
+imbrex::pool threads;
+
 Method describing = {"describe", reinterpret_cast<decltype(Method::call)>(described), one_object, nullptr};
 Method calling = {"call", called, fast_call, nullptr};
 } // namespace
@@ -371,6 +369,9 @@ void imbrex_launcher_read(Object *array, int64_t *told) {
   told[3] = reinterpret_cast<int64_t>(a.dtype), told[4] = a.flags;
   for (int i = 0; i < 2; ++i) told[5 + i] = a.sizes[i], told[7 + i] = a.strides[i];
 }
+
+// The threads that all kernels of this process share.
+bool imbrex_launcher_share(void (*share)(void *), void *job, int helpers) { return threads.run(share, job, helpers); }
 
 Object *imbrex_launcher_describe() { return PyCFunction_NewEx(&describing, nullptr, nullptr); }
 

@@ -83,6 +83,11 @@ class Launcher:
         made: Call | None = self._library.imbrex_launcher_call(ctypes.byref(of))
         return made
 
+    def lend(self, library: ctypes.CDLL) -> None:
+        """Kernels of the library share this process' threads, where they can."""
+        if hasattr(library, "imbrex_use_threads"):
+            library.imbrex_use_threads(self._library.imbrex_launcher_share)
+
     def learn(self, arrays: Sequence[Any]) -> None:
         """Tensors of torch's are described from now on, where it has DLPack's exchange functions."""
         torch: Any = sys.modules.get("torch")

@@ -4,7 +4,7 @@
     streams          panels that do not fit L1 come from L2, L3 or memory
     packing          A once for each block of columns, B once for each block of rows, by kind of access
     C                the private tile once for each block of K, the array once, by kind of access
-    balance          the busiest thread's share of the workgroups
+    balance          the busiest thread's share of the workgroups, and what it takes to wake the others
 
 Prices are cycles.  Only their ratios to the FMA rate matter: they rank, they do not predict.
 """
@@ -15,6 +15,7 @@ from imbrex.chip import PRICES, CpuTarget, Level, Prices
 from imbrex.config.context import Access, GemmContext
 from imbrex.config.cpu import one_pass
 from imbrex.config.cpu.plan import CpuPlan, CpuTuning, PanelLayout
+from imbrex.config.cpu.team import team
 
 __all__ = ["cycles", "pack_price_a", "pack_price_b", "store_price", "tile_cycles"]
 
@@ -38,7 +39,7 @@ def cycles(tuning: CpuTuning, context: GemmContext, machine: CpuTarget) -> float
     total += gemm.m * gemm.n / lanes * store_price(gemm.c, lanes, prices)
     found = steps * (plan.block_rows + plan.block_columns + 2 * plan.block_k)
     total += row_blocks * column_blocks * found * prices.coordinate
-    return total * gemm.g / plan.grid_size * -(-plan.grid_size // machine.threads)
+    return team(total * gemm.g, plan.grid_size, machine.threads, machine).cycles
 
 
 def tile_cycles(tuning: CpuTuning, machine: CpuTarget) -> float:

@@ -20,6 +20,7 @@ from math import gcd
 from imbrex.chip import CpuTarget, Level, Prices
 from imbrex.config.context import SAMPLE, Access
 from imbrex.config.cpu.plan import CpuPlan
+from imbrex.config.cpu.team import team
 
 __all__ = ["CROWDED_BYTES", "cycles", "last_columns", "reads_a_in_place"]
 
@@ -33,8 +34,7 @@ def cycles(plan: CpuPlan, machine: CpuTarget, tile_cycles: float) -> float:
     prices = machine.prices
     total = _products(plan, tile_cycles, prices) + _operand_a(plan, machine)
     total += _operand_b(plan, machine) + _result(plan, prices) + _windows(plan, prices)
-    rounds = -(-plan.grid_size // machine.threads)
-    return total * plan.context.g / plan.grid_size * rounds
+    return team(total * plan.context.g, plan.grid_size, machine.threads, machine).cycles
 
 
 def last_columns(n: int, lanes: int) -> int:

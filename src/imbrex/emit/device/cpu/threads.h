@@ -9,13 +9,19 @@
 extern "C" {
 void *aligned_alloc(size_t alignment, size_t size) noexcept;
 void free(void *pointer) noexcept;
-int sched_getaffinity(int process, size_t size, void *set) noexcept;
 }
 
 namespace imbrex {
 
 enum status : int { ok = 0, out_of_memory = 1 };
 constexpr int most_threads = 256;
+
+// Who runs a job on several threads: as pool::run.
+using runner = bool (*)(void (*share)(void *), void *job, int helpers);
+
+// One pool for all kernels of this library, unless the process gives it one that several libraries share.
+inline pool own_pool __attribute__((visibility("hidden")));
+inline runner given_runner __attribute__((visibility("hidden")));
 
 // CPUs that this process may run on.
 static inline int online_cpus() {
@@ -48,14 +54,22 @@ template <class Scratch, class Body> struct crew {
   static void share(void *self) { static_cast<crew *>(self)->work(); }
 };
 
-// body(workgroup, scratch) for every workgroup; threads <= 0 means one a CPU.
-template <class Scratch, class Body> static inline int for_each_workgroup(int64_t count, int threads, Body body) {
-  static pool pool;
+// body(workgroup, scratch) for every workgroup; threads <= 0 means one a CPU.  most: threads that there is use for.
+template <class Scratch, class Body>
+static inline int for_each_workgroup(int64_t count, int threads, Body body, int most = most_threads) {
   if (threads <= 0) threads = online_cpus();
   if (threads > count) threads = int(count);
+  if (threads > most) threads = most;
   if (threads > most_threads) threads = most_threads;
   crew<Scratch, Body> crew{body, count, 0};
-  if (threads <= 1 || !pool.run(crew.share, &crew, threads - 1)) crew.work();
+  const runner given = __atomic_load_n(&given_runner, __ATOMIC_ACQUIRE);
+  if (threads <= 1 || !(given ? given(crew.share, &crew, threads - 1) : own_pool.run(crew.share, &crew, threads - 1)))
+    crew.work();
   return crew.next >= count ? ok : out_of_memory;
 }
 } // namespace imbrex
+
+// From now on calls of this library's kernels run their jobs there.
+extern "C" __attribute__((weak)) void imbrex_use_threads(imbrex::runner of) {
+  __atomic_store_n(&imbrex::given_runner, of, __ATOMIC_RELEASE);
+}

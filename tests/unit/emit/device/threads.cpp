@@ -1,0 +1,36 @@
+// Jobs that say who did what.
+#include "device/cpu/threads.h"
+
+struct scratch {
+  int64_t unused;
+};
+
+// Adds 1 to done[i] for each workgroup i, and looks around for `looks` turns; returns the status.
+extern "C" int spread(int32_t *done, int64_t count, int threads, int64_t looks) {
+  return imbrex::for_each_workgroup<scratch>(count, threads, [&](int64_t workgroup, scratch &s) {
+    for (s.unused = 0; s.unused < looks; ++s.unused) imbrex::relax();
+    __atomic_add_fetch(&done[workgroup], 1, __ATOMIC_RELAXED);
+  });
+}
+
+extern "C" int gettid() noexcept;
+
+// The threads that did each workgroup.
+extern "C" int by(int32_t *who, int64_t count, int threads, int64_t looks) {
+  return imbrex::for_each_workgroup<scratch>(count, threads, [&](int64_t workgroup, scratch &s) {
+    for (s.unused = 0; s.unused < looks; ++s.unused) imbrex::relax();
+    who[workgroup] = gettid();
+  });
+}
+
+// The CPUs of which each thread has only one, or -1.
+extern "C" int pinned(int32_t *where, int64_t count, int threads, int64_t looks) {
+  return imbrex::for_each_workgroup<scratch>(count, threads, [&](int64_t workgroup, scratch &s) {
+    for (s.unused = 0; s.unused < looks; ++s.unused) imbrex::relax();
+    unsigned long set[16] = {};
+    sched_getaffinity(0, sizeof(set), set);
+    int of = 0;
+    for (const unsigned long word : set) of += __builtin_popcountl(word);
+    where[workgroup] = of == 1 ? sched_getcpu() : -1;
+  });
+}
