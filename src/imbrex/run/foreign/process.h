@@ -44,8 +44,8 @@ start_thread:
 namespace process {
 
 enum number : long {
-  openat = 56, read = 63, write = 64, exit_group = 94, sched_getaffinity = 123, prctl = 167, getpid = 172, mmap = 222,
-  mprotect = 226,
+  openat = 56, read = 63, write = 64, exit_group = 94, clock_gettime = 113, sched_setaffinity = 122,
+  sched_getaffinity = 123, prctl = 167, getcpu = 168, getpid = 172, mmap = 222, mprotect = 226,
 }; // asm-generic/unistd.h
 enum protection : long { none = 0, readable = 1, writable = 2, executable = 4 };
 enum mapping : long { shared = 1, own = 2, fixed = 0x10, anonymous = 0x20, unreserved = 0x4000 };
@@ -111,6 +111,15 @@ static int getpid_() noexcept { return int(call(getpid)); }
 static int sched_getaffinity_(int of, size_t size, void *set) noexcept {
   return int(call(sched_getaffinity, of, size, set));
 }
+static int sched_setaffinity_(int of, size_t size, const void *set) noexcept {
+  return int(call(sched_setaffinity, of, size, set));
+}
+static int sched_getcpu() noexcept {
+  unsigned cpu = 0;
+  return is_error(call(getcpu, &cpu, 0, 0)) ? -1 : int(cpu);
+}
+static int clock_gettime_(int clock, int64_t *time) noexcept { return int(call(clock_gettime, clock, time)); }
+static char *getenv(const char *) noexcept { return nullptr; } // a variable of the caller's is not handed on
 static long syscall_(long which, long a, long b, long c, long d, long e, long f) noexcept {
   const long result = kernel_call(which, a, b, c, d, e, f);
   return is_error(result) ? -1 : result;
@@ -142,6 +151,10 @@ static const function functions[] = {
     {"pthread_detach", (void *)pthread_detach},
     {"getpid", (void *)getpid_},
     {"sched_getaffinity", (void *)sched_getaffinity_},
+    {"sched_setaffinity", (void *)sched_setaffinity_},
+    {"sched_getcpu", (void *)sched_getcpu},
+    {"clock_gettime", (void *)clock_gettime_},
+    {"getenv", (void *)getenv},
     {"syscall", (void *)syscall_},
     {"memcpy", (void *)memcpy},
     {"memset", (void *)memset},
