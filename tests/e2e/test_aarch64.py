@@ -55,3 +55,11 @@ CASES = every() if os.environ.get("IMBREX_TESTS") == "all" else FEW
 def test_right_in_qemu(problem: Problem) -> None:
     found = imbrex.compile(problem, "neon", emulate=True, threads=2).check()
     assert found.is_right, str(found)
+
+
+@needs_qemu
+def test_a_masked_load_beside_other_lanes_compiles() -> None:
+    """clang 22 cannot compile a load of SVE's whose other lanes are not zero."""
+    tuning = "v1:cpu:1,4,3,4,64,4,k_blocked,b,straight"
+    problem = conv("forward", LAST, "f8e4m3fnuz", n=1, c=3, k=1, h=8, w=6, stride=2, dilation=2)
+    assert imbrex.compile(problem, "sve128", tuning, emulate=True).check(values="integer").is_right

@@ -25,12 +25,18 @@ template <class T, class R> IMBREX_INLINE vec<T> of_sve(R r) {
 }
 template <class T> IMBREX_INLINE svint32_t to_sve(vec<T> v) { return (fixed_lanes)v; }
 
+// Lanes of the mask from `got`, which is 0 elsewhere, the others from `other`.  As a selection it would become a load with
+// other lanes, which clang 22 cannot compile.
+IMBREX_INLINE svint32_t beside(svbool_t on, svint32_t got, svint32_t other) {
+  return svorr_x(svptrue_b32(), got, svsel(on, svdup_s32(0), other));
+}
+
 #define IMBREX_SVE_IO(T, SUFFIX)                                                                                       \
   template <> struct lanes_io<T, T> {                                                                                  \
     IMBREX_INLINE vec<T> load(const T *p) { return *(const typename vector_of<T, vector_bytes>::loose *)p; }           \
     IMBREX_INLINE vec<T> load(const T *p, mask_t mask, vec<T> other) {                                                 \
       const svbool_t on = sve_lanes<T>(mask);                                                                          \
-      return of_sve<T>(svsel(on, svld1(on, p), svreinterpret_##SUFFIX(to_sve<T>(other))));                             \
+      return of_sve<T>(beside(on, svreinterpret_s32(svld1(on, p)), to_sve<T>(other)));                                 \
     }                                                                                                                  \
     IMBREX_INLINE void store(T *p, vec<T> v, mask_t mask) {                                                            \
       svst1(sve_lanes<T>(mask), p, svreinterpret_##SUFFIX(to_sve<T>(v)));                                              \
@@ -47,7 +53,7 @@ template <class T, class S, class Moves> struct sve_narrow_io {
   IMBREX_INLINE vec<T> load(const S *p) { return of_sve<T>(Moves::load(svptrue_b32(), p)); }
   IMBREX_INLINE vec<T> load(const S *p, mask_t mask, vec<T> other) {
     const svbool_t on = sve_lanes<T>(mask);
-    return of_sve<T>(svsel(on, svreinterpret_s32(Moves::load(on, p)), to_sve<T>(other)));
+    return of_sve<T>(beside(on, svreinterpret_s32(Moves::load(on, p)), to_sve<T>(other)));
   }
   IMBREX_INLINE void store(S *p, vec<T> v, mask_t mask) { Moves::store(sve_lanes<T>(mask), p, to_sve<T>(v)); }
   IMBREX_INLINE void store(S *p, vec<T> v) { Moves::store(svptrue_b32(), p, to_sve<T>(v)); }
