@@ -1,12 +1,12 @@
 """The tuning database: what was tried and measured on which device, and what calls should use.
 
-record      units, trials, verdicts and winners, as plain values
+record      units, trials, verdicts, winners and calibrations, as plain values
 device      the device that a goal's kernels run on
 location    where the user's file lies
 near        which problems are alike, and how far apart
 schema      its tables, and the winners as a view of them
 rows        values to rows and back
-winners     the winner of a unit
+winners     the winner of a unit, and the calibration of a device
 prune       which rows go
 news        whether this process has concluded anything
 view        what people are shown of it
@@ -28,12 +28,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from imbrex.database.device import device_of, threads_of
-from imbrex.database.record import Device, Status, Trial, Unit, Verdict, Winner
+from imbrex.database.record import Calibration, Device, Status, Trial, Unit, Verdict, Winner
 
 if TYPE_CHECKING:  # a look-up that finds no file goes without
     from imbrex.database.store import Database, open_user
 
 __all__ = [
+    "Calibration",
     "Database",
     "Device",
     "Status",

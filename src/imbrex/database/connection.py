@@ -14,7 +14,7 @@ from typing import Final
 from urllib.parse import quote
 
 from imbrex.database.location import is_on_network
-from imbrex.database.schema import expect_ours, prepare
+from imbrex.database.schema import is_present, prepare
 from imbrex.diagnostic import Diagnostic
 
 __all__ = ["BUSY_SECONDS", "Damaged", "opened", "opened_to_read", "telling", "transaction"]
@@ -44,7 +44,9 @@ def opened(path: Path) -> sqlite3.Connection:
 
 
 def opened_to_read(path: Path) -> sqlite3.Connection:
-    """The file as it is; a Diagnostic where there is none.  Nothing of it, or beside it, is changed."""
+    """The file as it is, or a copy of an earlier version's; a Diagnostic where there is none.  Nothing of
+    it, or beside it, is changed.
+    """
     with telling(path):
         if not path.exists():
             raise Diagnostic(f"there is no database {path}")
@@ -60,11 +62,16 @@ def _reader(path: Path, how: str) -> sqlite3.Connection:
     address = f"file:{quote(str(path))}?{how}"
     connection = sqlite3.connect(address, timeout=BUSY_SECONDS, isolation_level=None, uri=True)
     try:
-        expect_ours(connection, path)
+        if is_present(connection, path):
+            return connection
+        copy = sqlite3.connect(":memory:", isolation_level=None)
+        connection.backup(copy)
+        prepare(copy, path)
     except BaseException:
         connection.close()
         raise
-    return connection
+    connection.close()
+    return copy
 
 
 @contextmanager

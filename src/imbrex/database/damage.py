@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from imbrex.database.record import Unit
-from imbrex.database.rows import Row, trial_of, unit_of, verdict_of
+from imbrex.database.rows import Row, calibration_of, trial_of, unit_of, verdict_of
 from imbrex.diagnostic import Diagnostic
 
 __all__ = ["salvaged", "set_aside"]
@@ -71,10 +71,15 @@ def _found(connection: sqlite3.Connection) -> Iterator[Row]:
     for unit, *values in _readable(connection, "trial", f"unit, {trial}, is_cold, version"):
         with suppress(ValueError, TypeError, KeyError):
             yield units[unit], trial_of(tuple(values))
-    verdict = "configuration, pick, gain, low, high, pairs, session, at"
-    for unit, *values in _readable(connection, "verdict", f"unit, {verdict}"):
+    verdict = "unit, configuration, pick, gain, low, high, pairs, session, at"
+    present = _readable(connection, "verdict", f"{verdict}, is_cold")
+    for unit, *values in present or _readable(connection, "verdict", f"{verdict}, 1"):  # of version 1
         with suppress(ValueError, TypeError, KeyError):
             yield units[unit], verdict_of(tuple(values))
+    calibration = "unit, parameters, before, after, times, session, at, version"
+    for unit, *values in _readable(connection, "calibration", calibration):
+        with suppress(ValueError, TypeError, KeyError):
+            yield units[unit], calibration_of(tuple(values))
 
 
 def _readable(connection: sqlite3.Connection, table: str, columns: str) -> list[Any]:

@@ -1,4 +1,5 @@
-"""What the databases know of a call: the configuration that was measured, or those of the nearest problems.
+"""What the databases know of a call: the configuration that was measured, or those of the nearest problems,
+and what the model of its target was calibrated to.
 
 Law: the user's database goes before the shipped one.  An answer is kept until the user's file changes, which
 two looks at its times and sizes tell; where nothing was tuned for a target no device is asked what it is.
@@ -16,10 +17,10 @@ from typing import TypeAlias
 from imbrex.database.device import Aim, device_of, threads_of
 from imbrex.database.location import shipped_text, user_path
 from imbrex.database.near import MOST, nearest, shape_of
-from imbrex.database.record import Device, Winner
+from imbrex.database.record import Calibration, Device, Winner
 from imbrex.diagnostic import Diagnostic
 
-__all__ = ["Advice", "Found", "advice"]
+__all__ = ["Advice", "Found", "advice", "calibration"]
 
 
 @dataclass(frozen=True)
@@ -49,11 +50,37 @@ Question: TypeAlias = tuple[str, str, int]
 State: TypeAlias = tuple[object, ...]
 
 _answers: dict[Question, Advice | None] = {}
+_calibrations: dict[str, Calibration | None] = {}
 _state: State | None = None
 
 
 def advice(problem: str, goal: Aim, threads: int) -> Advice | None:
     """What is known of a problem's canonical text; None where nothing is, or IMBREX_DB is off."""
+    target = str(goal)
+    if (path := _known(target)) is None:
+        return None
+    question = (problem, target, threads_of(goal, threads))
+    if question not in _answers:
+        _answers[question] = _found(*question, goal, path)
+    return _answers[question]
+
+
+def calibration(goal: Aim) -> Calibration | None:
+    """What the model of a goal's target was calibrated to on the device that is here; None where it was not,
+    or IMBREX_DB is off.
+    """
+    target = str(goal)
+    if (path := _known(target)) is None:
+        return None
+    if target not in _calibrations:
+        _calibrations[target] = _calibrated(target, goal, path)
+    return _calibrations[target]
+
+
+def _known(target: str) -> Path | None:
+    """The user's file, where it or the shipped text may know something; what was read before is forgotten
+    where the file has changed.
+    """
     global _state
     path = user_path()
     if path is None:
@@ -61,14 +88,9 @@ def advice(problem: str, goal: Aim, threads: int) -> Advice | None:
     state = (path, *_looks(path))
     if state != _state:
         _answers.clear()
+        _calibrations.clear()
         _state = state
-    target = str(goal)
-    if state[1] is None and shipped_text(target) is None:
-        return None
-    question = (problem, target, threads_of(goal, threads))
-    if question not in _answers:
-        _answers[question] = _found(*question, goal, path)
-    return _answers[question]
+    return None if state[1] is None and shipped_text(target) is None else path
 
 
 def _looks(path: Path) -> Iterator[tuple[int, int] | None]:
@@ -98,6 +120,16 @@ def _found(problem: str, target: str, threads: int, goal: Aim, path: Path) -> Ad
                 winner = shelf.winner(other, target, threads, device)
                 near += [] if winner is None else [Found(other, winner, shelf.name)]
     return Advice(None, tuple(near[:MOST])) if near else None
+
+
+def _calibrated(target: str, goal: Aim, path: Path) -> Calibration | None:
+    from imbrex.database.shelf import shelves
+
+    with shelves(path) as found:
+        known = [shelf for shelf in found if shelf.has(target)]
+        device = _device(goal) if known else None
+        told = (shelf.calibration(target, device) for shelf in known if device is not None)
+        return next((of for of in told if of is not None), None)
 
 
 def _device(goal: Aim) -> Device | None:

@@ -40,7 +40,8 @@ class Prune:
             for table, ids, values in self._selected()
         )
         connection.execute(
-            "delete from unit where id not in (select unit from trial union select unit from verdict)"
+            "delete from unit where id not in "
+            "(select unit from trial union select unit from verdict union select unit from calibration)"
         )
         connection.execute("delete from device where id not in (select device from unit)")
         return gone
@@ -55,6 +56,7 @@ class Prune:
         for table, by_version in (
             ("verdict", f"{made_by} and t.version = ?)"),
             ("trial", "trial.version = ?"),
+            ("calibration", "calibration.version = ?"),
         ):
             asked = {**of_unit, by_version: self.version, f"{table}.at < ?": self.before}
             given = {rule: value for rule, value in asked.items() if value is not None}

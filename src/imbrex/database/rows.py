@@ -9,21 +9,38 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import replace
+from math import inf
 from typing import Any, Final, TypeAlias, get_args
 
 from imbrex.database.near import shape_of
-from imbrex.database.record import Device, Fact, Status, Trial, Unit, Verdict, later, now
+from imbrex.database.record import (
+    Calibration,
+    Device,
+    Fact,
+    Parameters,
+    Status,
+    Trial,
+    Unit,
+    Verdict,
+    later,
+    now,
+)
 
-__all__ = ["Row", "add", "facts_of", "facts_text", "rows", "trial_of", "unit_of", "verdict_of"]
+__all__ = [
+    "Record", "Row", "add", "calibration_of", "facts_of", "facts_text", "parameters_of", "parameters_text",
+    "rows", "trial_of", "unit_of", "verdict_of",
+]  # fmt: skip
 
-Row: TypeAlias = tuple[Unit, Trial | Verdict]
+Record: TypeAlias = Trial | Verdict | Calibration
+Row: TypeAlias = tuple[Unit, Record]
 
 NOTE_CHARACTERS: Final = 1000
 _TRIAL: Final = (
     "configuration", "status", "median_ns", "spread_ns", "samples", "source", "compiler", "note", "session",
     "at", "is_cold", "version",
 )  # fmt: skip
-_VERDICT: Final = ("configuration", "pick", "gain", "low", "high", "pairs", "session", "at")
+_VERDICT: Final = ("configuration", "pick", "gain", "low", "high", "pairs", "session", "at", "is_cold")
+_CALIBRATION: Final = ("parameters", "before", "after", "times", "session", "at", "version")
 _UNIT: Final = ("problem", "target", "threads", "name", "hardware", "conditions")
 
 
@@ -39,6 +56,7 @@ def _insert(table: str, columns: tuple[str, ...], known_by: str) -> str:
 
 _ADD_TRIAL: Final = _insert("trial", _TRIAL, "unit, configuration, session")
 _ADD_VERDICT: Final = _insert("verdict", _VERDICT, "unit, session")
+_ADD_CALIBRATION: Final = _insert("calibration", _CALIBRATION, "unit, session")
 
 
 def add(connection: sqlite3.Connection, row: Row, is_newest: bool = False) -> Row:
@@ -47,8 +65,7 @@ def add(connection: sqlite3.Connection, row: Row, is_newest: bool = False) -> Ro
     """
     unit, record = row
     number = _number(connection, unit)
-    table = "trial" if isinstance(record, Trial) else "verdict"
-    at = _after(connection, table, number, record.when) if is_newest else record.when
+    at = _after(connection, type(record).__name__.lower(), number, record.when) if is_newest else record.when
     match record:
         case Trial():
             kept = replace(record, when=at, note=_plain(record.note))
@@ -60,8 +77,13 @@ def add(connection: sqlite3.Connection, row: Row, is_newest: bool = False) -> Ro
             return unit, kept
         case Verdict():
             bounds = (record.gain, record.low, record.high, record.pairs)
-            judged = (record.configuration, record.pick, *bounds, record.session, at)
+            judged = (record.configuration, record.pick, *bounds, record.session, at, record.is_cold)
             connection.execute(_ADD_VERDICT, (number, *judged, is_newest))
+            return unit, replace(record, when=at)
+        case Calibration():
+            told = (parameters_text(record.parameters), record.before, record.after, record.times)
+            fitted = (*told, record.session, at, record.version)
+            connection.execute(_ADD_CALIBRATION, (number, *fitted, is_newest))
             return unit, replace(record, when=at)
 
 
@@ -99,9 +121,14 @@ def _plain(text: str) -> str:
 
 
 def rows(connection: sqlite3.Connection) -> Iterator[Row]:
-    """All trials, then all verdicts, in the order in which they were added."""
+    """All trials, all verdicts, then all calibrations, in the order in which they were added."""
     unit = ", ".join(f"tuned.{column}" for column in _UNIT)
-    for table, columns, made in (("trial", _TRIAL, trial_of), ("verdict", _VERDICT, verdict_of)):
+    kinds = (
+        ("trial", _TRIAL, trial_of),
+        ("verdict", _VERDICT, verdict_of),
+        ("calibration", _CALIBRATION, calibration_of),
+    )
+    for table, columns, made in kinds:
         asked = f"select {unit}, {', '.join(f'{table}.{column}' for column in columns)} from {table}"
         for found in connection.execute(f"{asked} join tuned on tuned.id = {table}.unit order by {table}.id"):
             yield unit_of(found[: len(_UNIT)]), made(found[len(_UNIT) :])
@@ -129,9 +156,16 @@ def trial_of(values: tuple[Any, ...]) -> Trial:
 
 def verdict_of(values: tuple[Any, ...]) -> Verdict:
     """The verdict that stands in columns; ValueError and TypeError where it does not."""
-    configuration, pick, gain, low, high, pairs, session, at = values
+    configuration, pick, gain, low, high, pairs, session, at, is_cold = values
     bounds = float(gain), float(low), float(high)
-    return Verdict(str(configuration), str(pick), *bounds, int(pairs), str(session), str(at))
+    return Verdict(str(configuration), str(pick), *bounds, int(pairs), str(session), str(at), bool(is_cold))
+
+
+def calibration_of(values: tuple[Any, ...]) -> Calibration:
+    """The calibration that stands in columns; ValueError and TypeError where it does not."""
+    parameters, before, after, times, session, at, version = values
+    found: Parameters = parameters_of(parameters) if isinstance(parameters, str) else parameters
+    return Calibration(found, float(before), float(after), int(times), str(session), str(at), str(version))
 
 
 def _number_or_none(value: Any) -> float | None:
@@ -152,3 +186,16 @@ def facts_of(text: str) -> tuple[Fact, ...]:
             raise ValueError(f"'{word}' is no NAME=VALUE")
         found.append((name, value))
     return tuple(found)
+
+
+def parameters_text(parameters: Parameters) -> str:
+    """`copy=4.25 stream.l2=0.001`."""
+    return facts_text(tuple((name, repr(value)) for name, value in parameters))
+
+
+def parameters_of(text: str) -> Parameters:
+    """What `parameters_text` wrote; ValueError for another text, or a value that is no number above 0."""
+    found = tuple((name, float(value)) for name, value in facts_of(text))
+    if wrong := next((name for name, value in found if not 0 < value < inf), None):
+        raise ValueError(f"'{wrong}' is no number above 0")
+    return found

@@ -15,12 +15,12 @@ from typing import Any, Final, Protocol, TypeVar
 from imbrex.database.connection import Damaged, opened_to_read, telling
 from imbrex.database.location import shipped_text
 from imbrex.database.near import shape_of
-from imbrex.database.record import Device, Winner
+from imbrex.database.record import Calibration, Device, Winner
 from imbrex.database.rows import add
 from imbrex.database.schema import prepare
 from imbrex.database.text import FIELDS, HEAD, read
 from imbrex.database.warning import warn
-from imbrex.database.winners import winner_in
+from imbrex.database.winners import calibration_in, winner_in
 from imbrex.diagnostic import Diagnostic
 
 __all__ = ["Shelf", "shelves"]
@@ -28,6 +28,8 @@ __all__ = ["Shelf", "shelves"]
 T = TypeVar("T")
 PROBLEM: Final = FIELDS["trial"].index("problem") + 1
 """The field of a line, behind its kind, that is the problem's."""
+DEVICES: Final = "device"
+"""What lines of devices are kept under, which is no problem's text."""
 
 
 class Shelf(Protocol):
@@ -46,6 +48,10 @@ class Shelf(Protocol):
 
     def winner(self, problem: str, target: str, threads: int, device: Device | None) -> Winner | None:
         """The winner on the device; the latest on any where that is None."""
+        ...
+
+    def calibration(self, target: str, device: Device) -> Calibration | None:
+        """The calibration of the target's model on the device."""
         ...
 
 
@@ -88,6 +94,9 @@ class _File:
     def winner(self, problem: str, target: str, threads: int, device: Device | None) -> Winner | None:
         return self._told(lambda: winner_in(self.connection, problem, target, threads, device), None)
 
+    def calibration(self, target: str, device: Device) -> Calibration | None:
+        return self._told(lambda: calibration_in(self.connection, target, device), None)
+
     def _asked(self, statement: str, *values: str) -> list[Any]:
         return self._told(lambda: self.connection.execute(statement, values).fetchall(), [])
 
@@ -111,25 +120,39 @@ class _Shipped:
 
     def problems(self, target: str, kind: str) -> list[str]:
         known = _lines(shipped_text(target))
-        return [problem for problem in known if problem and shape_of(problem).kind == kind]
+        return [
+            problem for problem in known if problem not in ("", DEVICES) and shape_of(problem).kind == kind
+        ]
 
     def winner(self, problem: str, target: str, threads: int, device: Device | None) -> Winner | None:
+        with self._rows(target, problem) as connection:
+            return connection and winner_in(connection, problem, target, threads, device)
+
+    def calibration(self, target: str, device: Device) -> Calibration | None:
+        with self._rows(target, "") as connection:
+            return connection and calibration_in(connection, target, device)
+
+    @contextmanager
+    def _rows(self, target: str, problem: str) -> Generator[sqlite3.Connection | None]:
+        """The rows of a problem, in memory; None where there are none."""
         known = _lines(shipped_text(target))
         if problem not in known:
-            return None
+            yield None
+            return
         with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
             prepare(connection, Path(target))
-            for row in read("\n".join([HEAD, *known[""], *known[problem]]), str(shipped_text(target))):
+            lines = [HEAD, *known[DEVICES], *known[problem]]
+            for row in read("\n".join(lines), str(shipped_text(target))):
                 add(connection, row)
-            return winner_in(connection, problem, target, threads, device)
+            yield connection
 
 
 @cache
 def _lines(file: Path | None) -> Mapping[str, list[str]]:
-    """Lines of a text by the problem that they are of; devices' under an empty one."""
-    found: dict[str, list[str]] = {"": []}
+    """Lines of a text by the problem that they are of, calibrations under an empty one."""
+    found: dict[str, list[str]] = {DEVICES: []}
     for line in [] if file is None else file.read_text(encoding="utf-8").split("\n"):
         fields = line.split("\t")
         if len(fields) > 1:
-            found.setdefault("" if fields[0] == "device" else fields[PROBLEM], []).append(line)
+            found.setdefault(DEVICES if fields[0] == "device" else fields[PROBLEM], []).append(line)
     return found

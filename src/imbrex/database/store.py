@@ -21,10 +21,10 @@ from imbrex.database.inbox import Inbox
 from imbrex.database.location import OFF, is_on_network, user_path
 from imbrex.database.news import tell
 from imbrex.database.prune import Prune
-from imbrex.database.record import Trial, Unit, Verdict, Winner
+from imbrex.database.record import Calibration, Device, Trial, Unit, Verdict, Winner
 from imbrex.database.rows import Row, add, facts_text, trial_of
 from imbrex.database.warning import warn
-from imbrex.database.winners import winner_in
+from imbrex.database.winners import calibration_in, winner_in
 from imbrex.diagnostic import Diagnostic
 
 __all__ = ["Database", "open_user"]
@@ -85,9 +85,18 @@ class Database:
         of = (unit.problem, unit.target, unit.threads, unit.device)
         return self._run(lambda c: winner_in(c, *of))
 
+    def calibrate(self, target: str, device: Device, calibration: Calibration) -> None:
+        """Keeps a calibration that was fitted now."""
+        self._add([(Unit("", target, device, 0), calibration)], is_newest=True)
+
+    def calibration(self, target: str, device: Device) -> Calibration | None:
+        """The latest of a target's model on a device; None where there is none."""
+        return self._run(lambda c: calibration_in(c, target, device))
+
     def count(self) -> int:
-        """How many trials and verdicts there are."""
-        asked = "select (select count(*) from trial) + (select count(*) from verdict)"
+        """How many rows there are."""
+        counts = (f"(select count(*) from {table})" for table in ("trial", "verdict", "calibration"))
+        asked = f"select {' + '.join(counts)}"
         return int(self._run(lambda c: c.execute(asked).fetchone()[0]))
 
     def prune(self, which: Prune, is_rehearsal: bool = False) -> int:
@@ -115,7 +124,7 @@ class Database:
                     self._inbox.put(kept)
 
         self._run(added)
-        if any(isinstance(record, Verdict) for _, record in found):
+        if any(not isinstance(record, Trial) for _, record in found):
             tell()
 
     def _run(self, act: Callable[[sqlite3.Connection], T]) -> T:

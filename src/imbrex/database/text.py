@@ -1,38 +1,53 @@
-"""Text of a database: a line a device, a trial, a verdict, with tabs between the fields, sorted.
+"""Text of a database: a line a device, trial, verdict, calibration, with tabs between the fields, sorted.
 
     device   0f3c9a12  NVIDIA H200  multiprocessors=132 clock_khz=1980000  driver=13010
     trial    sm_90a  0f3c9a12  0  gemm -t f16 -m 4096 ...  v2:direct+...  ok  52100.0  310.0  24  ...
     verdict  sm_90a  0f3c9a12  0  gemm -t f16 -m 4096 ...  v2:direct+...  v2:direct+...  1.17  1.12  1.21 ...
 
 Law: `read` undoes `text` but for the order of rows.  Of two texts that differ in a row only its line differs,
-so that a version control shows what was added.  Every error has file, line and column.
+so that a version control shows what was added.  Every error has file, line and column.  A text of version 1
+is read, too.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any, Final
 
-from imbrex.database.record import Device, Trial, Unit, Verdict
-from imbrex.database.rows import Row, facts_of, facts_text, trial_of, verdict_of
+from imbrex.database.record import Calibration, Device, Trial, Unit, Verdict
+from imbrex.database.rows import (
+    Record,
+    Row,
+    calibration_of,
+    facts_of,
+    facts_text,
+    parameters_of,
+    parameters_text,
+    trial_of,
+    verdict_of,
+)
 from imbrex.diagnostic import Diagnostic, did_you_mean
 
 __all__ = ["FIELDS", "HEAD", "read", "text"]
 
-HEAD: Final = "# imbrex tuning database, version 1"
+HEAD: Final = "# imbrex tuning database, version 2"
+_VERSION_1: Final = "# imbrex tuning database, version 1"
+"""The first line of texts whose verdicts do not say whether caches were defeated: trials of their session do."""
 UNIT: Final = ("target", "device", "threads", "problem")
 TRIAL: Final = (
     "configuration", "status", "median_ns", "spread_ns", "samples", "source", "compiler", "note", "session",
     "when", "is_cold", "version",
 )  # fmt: skip
-VERDICT: Final = ("configuration", "pick", "gain", "low", "high", "pairs", "session", "when")
+VERDICT: Final = ("configuration", "pick", "gain", "low", "high", "pairs", "session", "when", "is_cold")
+CALIBRATION: Final = ("parameters", "before", "after", "times", "session", "when", "version")
 FIELDS: Final = {
     "device": ("device", "name", "hardware", "conditions"),
     "trial": (*UNIT, *TRIAL),
     "verdict": (*UNIT, *VERDICT),
+    "calibration": (*UNIT, *CALIBRATION),
 }
 _ESCAPES: Final = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
 _PLAIN: Final = {escape: letter for letter, escape in _ESCAPES.items()}
@@ -51,6 +66,9 @@ def text(rows: Iterable[Row]) -> str:
                 lines.add(_line("trial", *of, *(getattr(record, field) for field in TRIAL)))
             case Verdict():
                 lines.add(_line("verdict", *of, *(getattr(record, field) for field in VERDICT)))
+            case Calibration():
+                told = (getattr(record, field) for field in CALIBRATION[1:])
+                lines.add(_line("calibration", *of, parameters_text(record.parameters), *told))
     return "\n".join([HEAD, *sorted(lines), ""])
 
 
@@ -100,17 +118,29 @@ def read(lines: str, file: str | None = None) -> list[Row]:
     """The rows of a text; a Diagnostic with its place for the first line that is none."""
     found = list(_lines(lines, file))
     devices = dict(_device(line) for line in found if line.fields[0] == "device")
-    return [_row(line, devices) for line in found if line.fields[0] != "device"]
+    rows = [_row(line, devices) for line in found if line.fields[0] != "device"]
+    return _of_version_1(rows) if lines.startswith(_VERSION_1) else rows
+
+
+def _of_version_1(rows: list[Row]) -> list[Row]:
+    """Rows whose verdicts say what the trials of their session do."""
+    warm = {(unit, of.session) for unit, of in rows if isinstance(of, Trial) and not of.is_cold}
+    return [
+        (unit, replace(of, is_cold=(unit, of.session) not in warm) if isinstance(of, Verdict) else of)
+        for unit, of in rows
+    ]
 
 
 def _lines(lines: str, file: str | None) -> Iterator[_Line]:
     first, *rest = lines.split("\n")
     head = _Line(first.rstrip("\r"), file, 1)
-    if head.text != HEAD:
+    if head.text not in (HEAD, _VERSION_1):
         hint = f"it begins with '{HEAD}'"
         raise head.error("this is no text of a tuning database that this Imbrex reads", 0, hint)
     for number, line in enumerate(rest, 2):
         one = _Line(line.rstrip("\r"), file, number)
+        if head.text == _VERSION_1 and one.fields[0] == "verdict":
+            one = replace(one, text=f"{one.text}\t1")
         word, *fields = one.fields
         if not one.text or word.startswith("#"):
             continue
@@ -135,10 +165,10 @@ def _row(line: _Line, devices: dict[str, Device]) -> Row:
         raise line.error(f"no line tells what device '{short}' is", 2)
     count = _parsed(line, 3, int, threads)
     unit = Unit(_unescaped(problem), _unescaped(target), devices[short], count)
-    names = TRIAL if kind == "trial" else VERDICT
-    values = [_value(line, 5 + i, name, fields[i]) for i, name in enumerate(names)]
+    names = FIELDS[kind][len(UNIT) :]
+    values = tuple(_value(line, 5 + i, name, fields[i]) for i, name in enumerate(names))
     try:
-        return unit, trial_of(tuple(values)) if kind == "trial" else verdict_of(tuple(values))
+        return unit, _MADE[kind](values)
     except ValueError as error:  # a status that there is not
         raise line.error(str(error), 6) from None
 
@@ -149,11 +179,20 @@ _READ: Final[dict[str, Callable[[str], Any]]] = {
     "gain": float,
     "low": float,
     "high": float,
+    "parameters": parameters_of,
+    "before": float,
+    "after": float,
+    "times": int,
     "samples": int,
     "pairs": int,
     "is_cold": lambda word: {"0": False, "1": True}[word],
 }
 """Fields that are no texts."""
+_MADE: Final[dict[str, Callable[[tuple[Any, ...]], Record]]] = {
+    "trial": trial_of,
+    "verdict": verdict_of,
+    "calibration": calibration_of,
+}
 
 
 def _value(line: _Line, place: int, name: str, field: str) -> Any:
@@ -164,7 +203,7 @@ def _parsed(line: _Line, place: int, read: Callable[[str], Any], field: str) -> 
     try:
         return read(field)
     except (ValueError, KeyError) as error:
-        why = f": {error}" if read is facts_of else ""
+        why = f": {error}" if read in (facts_of, parameters_of) else ""
         told = FIELDS[line.fields[0]][place - 1]
         raise line.error(f"'{field}' is no value of {told}{why}", place) from None
 

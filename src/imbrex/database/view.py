@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from imbrex.database.connection import Damaged, opened_to_read, telling
-from imbrex.database.record import Trial, Verdict, Winner
+from imbrex.database.record import Calibration, Trial, Verdict, Winner
 from imbrex.database.rows import Row, add, facts_text, rows
 from imbrex.database.schema import prepare
 from imbrex.database.text import read
@@ -94,6 +94,8 @@ def summaries(found: Iterable[Row]) -> list[Summary]:
     units: dict[Key, tuple[Row, set[str], set[str]]] = {}
     rows = list(found)
     for unit, record in rows:
+        if isinstance(record, Calibration):
+            continue
         row = (unit, record)
         key = unit.problem, unit.target, unit.threads, unit.device.key
         _, tried, right = units.setdefault(key, (row, set(), set()))

@@ -1,14 +1,14 @@
-"""The winner of a unit, asked of the view in any database that has the tables."""
+"""The winner of a unit, and the calibration of a device, asked of any database that has the tables."""
 
 from __future__ import annotations
 
 import sqlite3
 from typing import Final
 
-from imbrex.database.record import Device, Winner
-from imbrex.database.rows import facts_text
+from imbrex.database.record import Calibration, Device, Winner
+from imbrex.database.rows import calibration_of, facts_text
 
-__all__ = ["winner_in"]
+__all__ = ["calibration_in", "winner_in"]
 
 ASKED: Final = (
     "select configuration, gain, at, session, name, median_ns, source, compiler, version from winner "
@@ -27,3 +27,15 @@ def winner_in(
         found = connection.execute(f"{ASKED} and name = ? and hardware = ?", known_by)
     row = found.fetchone()
     return None if row is None else Winner(*row)
+
+
+def calibration_in(connection: sqlite3.Connection, target: str, device: Device) -> Calibration | None:
+    """The latest calibration of a target's model on a device; None where there is none."""
+    asked = (
+        "select parameters, before, after, times, session, at, version from calibration "
+        "join tuned on tuned.id = calibration.unit where target = ? and name = ? and hardware = ? "
+        "order by at desc, calibration.id desc limit 1"
+    )
+    found = connection.execute(asked, (target, device.name, facts_text(device.hardware)))
+    row = found.fetchone()
+    return None if row is None else calibration_of(row)

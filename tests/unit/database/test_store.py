@@ -14,12 +14,18 @@ from pathlib import Path
 
 import pytest
 
-from imbrex.database import Database, Device, Trial, Unit, Verdict, open_user
+from imbrex.database import Calibration, Database, Device, Trial, Unit, Verdict, open_user
+from imbrex.database.damage import salvaged
+from imbrex.database.prune import Prune
+from imbrex.database.text import read
+from imbrex.database.view import rows_in
 from imbrex.database.warning import DatabaseWarning
 from imbrex.diagnostic import Diagnostic
 
 DEVICE = Device("A CPU", (("isa", "avx2"), ("l2", "1048576")), (("usable_threads", "2"),))
 UNIT = Unit("gemm -m 8 -n 8 -k 8", "cpu", DEVICE, 1)
+DATA = Path(__file__).parent / "data"
+FITTED = Calibration((("prices.copy", 4.25),), 0.06, 0.03, 99, "c")
 A, B, PICK = "v2:direct+product=a", "v2:direct+product=b", "v2:direct+product=pick"
 
 
@@ -126,7 +132,7 @@ def test_adding_again_changes_nothing_and_the_later_row_stays(tmp_path: Path) ->
 WRITER = """
 import sys
 from pathlib import Path
-from imbrex.database import Database, Trial
+from imbrex.database import Calibration, Database, Trial
 sys.path.insert(0, str(Path({here!r}).parent))
 from test_store import UNIT
 with Database(Path(sys.argv[1])) as db:
@@ -213,12 +219,76 @@ def test_a_file_that_stays_locked_is_said(tmp_path: Path, monkeypatch: pytest.Mo
         db.record(UNIT, Trial(A, "ok", 20.0))
 
 
+def test_a_file_of_version_1_is_read_as_it_is_and_has_the_present_tables_when_it_is_written(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "t.db"
+    with closing(sqlite3.connect(path)) as file:
+        file.executescript((DATA / "version_1.sql").read_text())
+    before = path.read_bytes()
+    rows = set(rows_in(path))
+    assert path.read_bytes() == before and rows == set(read((DATA / "version_1.txt").read_text()))
+    with Database(path) as db:
+        best = db.best(UNIT)
+        assert best is not None and (best.configuration, best.median_ns) == (A, 10.0)
+        db.calibrate("cpu", DEVICE, FITTED)
+        assert set(rows_in(path)) > rows
+    with Database(path) as db:
+        assert db.count() == 6
+
+
+def test_rows_of_a_damaged_file_of_version_1_are_saved(tmp_path: Path) -> None:
+    path = tmp_path / "t.db"
+    with closing(sqlite3.connect(path)) as file:
+        file.executescript((DATA / "version_1.sql").read_text())
+    with closing(sqlite3.connect(path)) as file:
+        assert {type(record) for _, record in salvaged(path)} == {Trial, Verdict}
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_verdicts_in_warm_caches_count_where_there_are_no_others(first: bool, tmp_path: Path) -> None:
+    """Times are of the same kind; a failure counts of any."""
+    rows = [
+        (Trial(A, "ok", 10.0, session="c"), Verdict(A, PICK, 2.0, 1.9, 2.1, 20, "c")),
+        (
+            Trial(A, "ok", 4.0, session="w", is_cold=False),
+            Verdict(B, PICK, 4.0, 3.9, 4.1, 20, "w", is_cold=False),
+        ),
+    ]
+    with Database(tmp_path / "t.db") as db:
+        for trial, verdict in rows if first else reversed(rows):
+            db.record(UNIT, trial)
+            db.conclude(UNIT, verdict)
+        best = db.best(UNIT)
+        assert best is not None and (best.configuration, best.gain, best.median_ns) == (A, 2.0, 10.0)
+        db.record(UNIT, Trial(A, "crashed", session="w2", is_cold=False))
+        assert db.best(UNIT) is None
+    with Database(tmp_path / "warm.db") as db:
+        db.conclude(UNIT, rows[1][1])
+        best = db.best(UNIT)
+        assert best is not None and best.configuration == B
+
+
+def test_the_latest_calibration_of_a_device_counts(tmp_path: Path) -> None:
+    with Database(tmp_path / "t.db") as db:
+        assert db.calibration("cpu", DEVICE) is None
+        for copy in (4.0, 5.0):
+            db.calibrate(
+                "cpu", DEVICE, replace(FITTED, parameters=(("prices.copy", copy),), session=str(copy))
+            )
+        found = db.calibration("cpu", DEVICE)
+        assert found is not None and found.parameters == (("prices.copy", 5.0),) and found.when > "2026"
+        assert db.calibration("cpu", replace(DEVICE, name="another CPU")) is None
+        assert db.calibration("sm_90a", DEVICE) is None
+        assert db.prune(Prune(target="cpu")) == 2 and db.calibration("cpu", DEVICE) is None
+
+
 def test_another_version_and_another_program_are_refused_and_left_as_they_are(tmp_path: Path) -> None:
     path = tmp_path / "t.db"
     Database(path).close()
     with closing(sqlite3.connect(path)) as file:
         file.execute("pragma user_version = 99")
-    with pytest.raises(Diagnostic, match="has version 99, and this Imbrex reads version 1") as error:
+    with pytest.raises(Diagnostic, match="has version 99, and this Imbrex reads versions up to 2") as error:
         Database(path)
     assert error.value.hint is not None and "imbrex db export" in error.value.hint
     theirs = tmp_path / "theirs.db"

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from imbrex.database import Database, Device, Trial, Unit, Verdict
+from imbrex.database import Calibration, Database, Device, Trial, Unit, Verdict
 from imbrex.database.prune import Prune
 from imbrex.database.record import Status
 from imbrex.database.rows import Row
@@ -21,11 +21,13 @@ from imbrex.diagnostic import Diagnostic
 DEVICE = Device("A CPU @ 3 GHz", (("isa", "avx2"), ("l2", "1048576")), (("usable_threads", "2"),))
 UNIT = Unit("gemm -t f32 -m 8 -n 8 -k 8 -transA 0 -transB 0 -g 1", "cpu", DEVICE, 1)
 A, PICK = "v2:direct+product=a", "v2:direct+product=pick"
+DATA = Path(__file__).parent / "data"
 WHEN = "2026-11-22T10:00:00.000000+00:00"
 ROWS: list[Row] = [
     (UNIT, Trial(A, "ok", 10.5, 0.25, 7, "d1", "ziglang 0.17.0", "", "s1", WHEN, True, "0.1.0")),
     (UNIT, Trial(PICK, "wrong", note="element (0, 0):\tis 1,\nshould be 2\\", session="s1", when=WHEN)),
     (UNIT, Verdict(A, PICK, 1.5, 1.4, 1.6, 20, "s1", WHEN)),
+    (replace(UNIT, problem="", threads=0), Calibration((("prices.copy", 4.25),), 0.06, 0.03, 99, "c", WHEN)),
 ]
 
 words = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
@@ -39,8 +41,12 @@ trials = st.builds(
     words, st.booleans(), words,
 )  # fmt: skip
 gains = st.floats(0, 100)
-verdicts = st.builds(Verdict, words, words, gains, gains, gains, st.integers(0, 1000), words, words)
-rows = st.lists(st.tuples(units, trials | verdicts), max_size=6)
+counts = st.integers(0, 1000)
+verdicts = st.builds(Verdict, words, words, gains, gains, gains, counts, words, words, st.booleans())
+names = st.from_regex(r"[a-z_.]+", fullmatch=True)
+fitted = st.lists(st.tuples(names, st.floats(0, exclude_min=True, allow_infinity=False))).map(tuple)
+calibrations = st.builds(Calibration, fitted, gains, gains, counts, words, words, words)
+rows = st.lists(st.tuples(units, trials | verdicts | calibrations), max_size=6)
 
 
 @given(rows)
@@ -62,8 +68,15 @@ def test_a_database_is_its_text(tmp_path: Path) -> None:
     assert set(rows_in(tmp_path / "t.txt")) == set(ROWS)
 
 
+def test_a_text_of_version_1_is_read() -> None:
+    """Whether caches were defeated is said by the trials of a verdict's session."""
+    found = read((DATA / "version_1.txt").read_text())
+    told = {r.session: r.is_cold for _, r in found if isinstance(r, Verdict)}
+    assert told == {"s1": True, "s2": False} and len(found) == 5
+
+
 def test_one_row_more_is_one_line_more() -> None:
-    before, after = text(ROWS[:2]).splitlines(), text(ROWS).splitlines()
+    before, after = text(ROWS[:2]).splitlines(), text(ROWS[:3]).splitlines()
     assert len(after) == len(before) + 1 and set(before) < set(after)
     assert (
         before[0] == HEAD
@@ -79,8 +92,9 @@ def test_one_row_more_is_one_line_more() -> None:
         ("\ntrial\t", "\ntrail\t", "unknown kind of line 'trail'", "trail"),
         ("\t10.5\t", "\tfast\t", "'fast' is no value of median_ns", "fast"),
         ("\tok\t", "\tfine\t", "unknown status 'fine'", "fine"),
+        ("copy=4.25", "copy=-4.25", "'prices.copy' is no number above 0", "prices.copy=-4.25"),
         ("isa=avx2", "isa", "'isa' is no NAME=VALUE", "isa l2=1048576"),
-        ("\t1.4\t", "\t", "a verdict has 12 fields, got 11", WHEN),
+        ("\t1.4\t", "\t", "a verdict has 13 fields, got 12", "1"),
         ("\t1\tgemm", "\tone\tgemm", "'one' is no value of threads", "one"),
         ("device\t", "# device\t", "no line tells what device '", None),
     ],
@@ -100,7 +114,7 @@ def test_merging_twice_is_merging_once(tmp_path: Path) -> None:
     with Database(tmp_path / "t.db") as db:
         for _ in range(2):
             db.add(ROWS)
-            assert db.count() == 3
+            assert db.count() == 4
     assert set(rows_in(tmp_path / "t.db")) == set(ROWS)
 
 
@@ -131,17 +145,17 @@ def test_what_differs() -> None:
 @pytest.mark.parametrize(
     ("which", "left"),
     [
-        (Prune(target="sm_90a"), 3),
+        (Prune(target="sm_90a"), 4),
         (Prune(target="cpu", device="a cpu"), 0),
-        (Prune(device="GPU"), 3),
+        (Prune(device="GPU"), 4),
         (Prune(version="0.1.0"), 0),
-        (Prune(version="0.0.9"), 3),
-        (Prune(before="2026-11-22"), 3),
+        (Prune(version="0.0.9"), 4),
+        (Prune(before="2026-11-22"), 4),
         (Prune(before="2026-11-23"), 0),
     ],
 )
 def test_prune(which: Prune, left: int, tmp_path: Path) -> None:
     with Database(tmp_path / "t.db") as db:
         db.add(ROWS)
-        assert db.prune(which, is_rehearsal=True) == 3 - left and db.count() == 3
-        assert db.prune(which) == 3 - left and db.count() == left
+        assert db.prune(which, is_rehearsal=True) == 4 - left and db.count() == 4
+        assert db.prune(which) == 4 - left and db.count() == left
