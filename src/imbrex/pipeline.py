@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from imbrex.build.amd.lds import LdsCost
-from imbrex.chip import CPU_ISAS, GPU_TARGETS, WAVES, CpuTarget, GpuTarget, Target, gpus
+from imbrex.chip import CPU_ISAS, GPU_TARGETS, WAVES, CpuTarget, GpuTarget, Target, gpus, with_parameters
 from imbrex.config.alone import alone
 from imbrex.config.configuration import Configuration
 from imbrex.config.configured import configured
@@ -15,6 +15,8 @@ from imbrex.config.cpu.team import team
 from imbrex.config.request import Request
 from imbrex.config.tuned_product import WARPGROUP_KINDS
 from imbrex.config.tuning import Tuning
+from imbrex.database.record import Parameters
+from imbrex.database.warning import warn
 from imbrex.diagnostic import Diagnostic
 from imbrex.emit.bundle import Bundle, Facts, bundle
 from imbrex.emit.cuda.launch_overlap import early
@@ -205,6 +207,17 @@ def machine_on(here: Machine, target: str, threads: int) -> Target:
     return machine_for(
         target, here.isa.level, threads, here.l2_bytes, here.l3_bytes, here.isa.fma_per_cycle
     )  # fmt: skip
+
+
+def calibrated(where: Target, fitted: Parameters) -> Target:
+    """The machine as its model was calibrated to it; what was fitted to another model is passed over, with a
+    warning.
+    """
+    try:
+        return with_parameters(where, fitted)
+    except Diagnostic as error:
+        warn(f"the calibration of {where.name} is passed over: {error.message}; tune --calibrate mends it")
+        return where
 
 
 def machine_for(

@@ -17,6 +17,7 @@ from imbrex.chip.machine import (
     WaveSlots,
     WorkItems,
 )
+from imbrex.chip.parameter import SIZES, Parameter, parameters, with_parameters
 from imbrex.chip.product import KNOWN, no_target, products_of
 from imbrex.chip.table import CPU_ISAS, GPU_TARGETS, WARPGROUPS, WAVES, gpus, target
 from imbrex.chip.warpgroup_rates import (
@@ -37,6 +38,7 @@ __all__ = [
     "PLAIN",
     "PLAIN_F64",
     "PRICES",
+    "SIZES",
     "USUAL",
     "VECTOR_BYTES",
     "WARPGROUPS",
@@ -50,6 +52,7 @@ __all__ = [
     "Level",
     "LineRates",
     "Multiprocessor",
+    "Parameter",
     "Phases",
     "Prices",
     "ProductRates",
@@ -63,6 +66,8 @@ __all__ = [
     "WorkItems",
     "gpus",
     "no_target",
+    "parameters",
     "products_of",
     "target",
+    "with_parameters",
 ]

@@ -243,7 +243,7 @@ class CpuTarget:
     march: str = ""
     features: frozenset[str] = field(default=frozenset(), repr=False)
     halved_on: tuple[str, ...] = ()
-    prices: Prices = PRICES
+    prices: Prices = field(default=PRICES, repr=False)
     options: tuple[str, ...] = ()
     qemu: str = ""
 

@@ -6,12 +6,19 @@ from dataclasses import replace
 
 from imbrex.cli.options import Choices
 from imbrex.cli.source import Asked
+from imbrex.database.lookup import calibration
+from imbrex.database.record import Calibration
 from imbrex.kernel.choice import Choice
 from imbrex.kernel.decided import decided
 from imbrex.kernel.options import options_of
 from imbrex.pipeline import Request
 
-__all__ = ["advised"]
+__all__ = ["advised", "calibration_for"]
+
+
+def calibration_for(chosen: Choices) -> Calibration | None:
+    """The calibration that the model chooses by; None where it does not choose, or by its defaults."""
+    return None if chosen.untuned or chosen.config is not None else calibration(chosen.goal)
 
 
 def advised(chosen: Choices, asked: Asked, request: Request) -> tuple[Request, Choice]:

@@ -22,8 +22,9 @@ from imbrex.cli.guard import FAILED
 from imbrex.cli.options import format_option
 from imbrex.cli.progress import progress
 from imbrex.cli.text import bytes_text, json_text, seconds_text
+from imbrex.database.lookup import calibration
 from imbrex.diagnostic import Diagnostic
-from imbrex.kernel import compile
+from imbrex.kernel import CPU, compile
 from imbrex.problem import Conv2d
 from imbrex.run.cpu import thread_count
 from imbrex.run.cuda.driver import cuda_here, driver_version, gpu_text
@@ -83,6 +84,7 @@ def _findings() -> Iterator[Finding]:
         yield found if found.state == "ok" else Finding(name, "missing", f"not here; for {use}", found.mend)
     yield _compiler()
     yield _cache()
+    yield _calibration()
     for target in ("cpu", "emulate"):
         yield _works(target)
     yield from (_builds(chip) for chip in gpus("AMD"))
@@ -135,6 +137,15 @@ def _cache() -> Finding:
     return Finding(
         "cache", "missing", "; ".join([*told, "not writable: every kernel is compiled anew"]), mend
     )
+
+
+def _calibration() -> Finding:
+    """What the model of CPU kernels chooses by."""
+    found = calibration(CPU)
+    told = (
+        "by its defaults; 'imbrex tune --calibrate' fits it to this machine" if found is None else str(found)
+    )
+    return Finding("cpu model", "ok", told)
 
 
 def _works(target: str) -> Finding:

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from imbrex.chip import Target, target
-from imbrex.cli.advised import advised
+from imbrex.cli.advised import advised, calibration_for
 from imbrex.cli.candidates import candidates_json, print_candidates
 from imbrex.cli.guard import FAILED
 from imbrex.cli.meaning import executed, small
@@ -29,7 +29,7 @@ from imbrex.kernel import CPU, Goal, default_name, targets
 from imbrex.kernel.algorithm import expected_algorithm
 from imbrex.kernel.choice import Choice
 from imbrex.numeral import MOST
-from imbrex.pipeline import Request, configuration_of, levels, machine_on
+from imbrex.pipeline import Request, calibrated, configuration_of, levels, machine_on
 from imbrex.problem import Operand, Problem, problem_text
 from imbrex.run.machine import machine
 
@@ -96,7 +96,8 @@ def command(
         else:
             found = products(request)
             code |= FAILED if any(product.reasons for product in found) else 0
-            head = _head(request, choice)
+            known = calibration_for(chosen) if _is_built(chosen) else None
+            head = _head(request, choice) | {"calibration": known and str(known)}
             told.append({**head, "products": [_json(p) for p in found]})
             if form == "table":
                 click.echo(_problem_text(asked.problem, head, choice))
@@ -153,7 +154,9 @@ def _machine(chosen: Choices) -> Target:
     if not _is_built(chosen):
         return target(chosen.target or "")
     wanted = chosen.goal
-    return machine_on(machine(), wanted.chip or wanted.target, chosen.threads)
+    where = machine_on(machine(), wanted.chip or wanted.target, chosen.threads)
+    known = calibration_for(chosen)
+    return where if known is None else calibrated(where, known.parameters)
 
 
 def _print_levels(request: Request, compact: bool) -> None:
@@ -189,6 +192,8 @@ def _problem_text(problem: Problem, head: Mapping[str, Any], choice: Choice | No
         rows.append(("config", head["configuration"]))
     if choice is not None:
         rows.append(("chosen", str(choice)))
+    if head["calibration"]:
+        rows.append(("model", head["calibration"]))
     return facts(problem_text(problem), rows)
 
 

@@ -11,8 +11,9 @@ from typing import Any, Final
 
 import click
 
+from imbrex.cli.calibrate import INTERRUPTED, calibrated
 from imbrex.cli.guard import FAILED
-from imbrex.cli.options import Choices, emulate_option, format_option, sources, target_option
+from imbrex.cli.options import Choices, emulate_option, format_option, target_option
 from imbrex.cli.report_file import write_text
 from imbrex.cli.source import read_kept
 from imbrex.cli.table import print_table
@@ -31,7 +32,6 @@ __all__ = ["command"]
 
 UNITS: Final = {"s": 1, "m": 60, "h": 3600}
 COLUMNS: Final = ("problem", "times", "pick", "best", "gain", "trials", "configuration")
-INTERRUPTED: Final = 130
 REDRAW_S: Final = 0.2
 
 
@@ -57,7 +57,7 @@ def _devices(ctx: click.Context, param: click.Parameter, value: str | None) -> t
 
 
 @click.command("tune", short_help="find the fastest configuration of problems, by measuring")
-@sources
+@click.argument("sources", nargs=-1, metavar="PROBLEM...")
 @target_option
 @emulate_option
 @click.option("--budget", callback=_budget, metavar="TIME", help="Time for everything: 90s, 10m, 1.5h.")
@@ -81,6 +81,9 @@ def _devices(ctx: click.Context, param: click.Parameter, value: str | None) -> t
 @click.option(
     "--report", type=click.Path(path_type=Path), metavar="FILE", help="A page with pictures of each problem."
 )
+@click.option(
+    "--calibrate", is_flag=True, help="Instead: fit the model's parameters to this machine, in 5 minutes."
+)
 @format_option
 def command(
     sources: tuple[str, ...],
@@ -96,6 +99,7 @@ def command(
     layout: str | None,
     keep_going: bool,
     report: Path | None,
+    calibrate: bool,
     form: str,
 ) -> int:
     """Measure configurations of each problem on this machine, and keep the fastest one, which every later
@@ -105,6 +109,11 @@ def command(
     """
     chosen = Choices(target, emulate, None, thread_count(threads), layout, None)
     goal = chosen.goal
+    if calibrate:
+        beside = (sources, trials, devices, ray, report, layout, threads)
+        return calibrated(goal, budget, jobs or builders_of(goal), form, beside)
+    if not sources:
+        raise click.UsageError("Missing argument 'PROBLEM...'.")
     asked, skipped = read_kept(sources, layout, keep_going)
     if not asked:
         raise Diagnostic("there is no problem to tune")
@@ -117,10 +126,7 @@ def command(
     is_interrupted = _interrupted(plan, shown, ray, jobs)
     if report is not None:
         write_text(page(shown.outcomes), report)
-    if form == "json":
-        click.echo(json_text(shown.document(path, skipped)))
-    else:
-        shown.summary(path, skipped)
+    shown.show(form, path, skipped)
     if is_interrupted:
         return INTERRUPTED
     return FAILED if any(isinstance(one, Refused) for one, _ in shown.outcomes) and not keep_going else 0
@@ -196,6 +202,13 @@ class Shown:
         if self.is_watched:
             sys.stderr.write("\r\x1b[2K")
             sys.stderr.flush()
+
+    def show(self, form: str, path: str, skipped: list[str]) -> None:
+        """All that came of it, as plain JSON or as a table."""
+        if form == "json":
+            click.echo(json_text(self.document(path, skipped)))
+        else:
+            self.summary(path, skipped)
 
     def summary(self, path: str, skipped: list[str]) -> None:
         """The table, and what else there is to say."""

@@ -4,35 +4,39 @@ whether the model lets it pass.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import inf, log2
 from typing import Final
 
-from imbrex.config.candidates import candidates
+from imbrex.config.candidates import Candidate
 from imbrex.config.configuration import Configuration
 from imbrex.config.cpu.plan import CpuTuning
-from imbrex.config.request import Request
 from imbrex.config.tuning import Tuning
 
-__all__ = ["fitted"]
+__all__ = ["fitted", "near_pick"]
 
 MARGIN: Final = 1.02
 """How much slower than its own pick the model may expect a proposal to be: it errs by more than that."""
 
 
-def fitted(proposals: Iterable[Configuration], request: Request) -> dict[Configuration, Configuration]:
+def near_pick(ranked: Sequence[Candidate]) -> list[Candidate]:
+    """Candidates that the model expects to be slower than its own pick by MARGIN at most."""
+    return [of for of in ranked if of.cycles <= MARGIN * ranked[0].cycles]
+
+
+def fitted(
+    proposals: Iterable[Configuration], ranked: Sequence[Candidate]
+) -> dict[Configuration, Configuration]:
     """What each proposal becomes: the candidate of its algorithm and tunings, with its schedules where these
     serve; of a CPU, whose blocks divide the problem's sizes, with the blocks that are nearest.
 
-    Those are left out that no candidate is like, or that the model expects to be slower than its own pick by
-    more than MARGIN.
+    Those are left out that no candidate is like.
     """
-    pick, *others = candidates(request).ranked
-    near = [c.configuration for c in (pick, *others) if c.cycles <= MARGIN * pick.cycles]
+    near = [candidate.configuration for candidate in ranked]
     found: dict[Configuration, Configuration] = {}
     for proposal in proposals:
-        distance, best = inf, pick.configuration
+        distance, best = inf, near[0]
         for of in near:  # of equals the first, which costs least
             apart = _apart(of, proposal)
             if apart < distance:

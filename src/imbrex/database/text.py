@@ -35,7 +35,7 @@ __all__ = ["FIELDS", "HEAD", "read", "text"]
 
 HEAD: Final = "# imbrex tuning database, version 2"
 _VERSION_1: Final = "# imbrex tuning database, version 1"
-"""The first line of texts whose verdicts do not say whether caches were defeated: trials of their session do."""
+"""The first line of texts whose verdicts leave to trials whether caches were defeated."""
 UNIT: Final = ("target", "device", "threads", "problem")
 TRIAL: Final = (
     "configuration", "status", "median_ns", "spread_ns", "samples", "source", "compiler", "note", "session",

@@ -12,8 +12,9 @@ from contextlib import suppress
 from dataclasses import replace
 
 from imbrex.config import configuration
+from imbrex.config.candidates import candidates
 from imbrex.config.configuration import Configuration
-from imbrex.config.proposal import fitted
+from imbrex.config.proposal import fitted, near_pick
 from imbrex.database.lookup import Advice, Found
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel.algorithm import expected_algorithm
@@ -52,7 +53,8 @@ def _proposed(request: Request, goal: Goal, proposals: Iterable[Found]) -> tuple
     for found in (of for of in proposals if of.winner.gain > 1):  # where the pick stayed, ours does, too
         with suppress(Diagnostic):  # this version, problem or target may have no such configuration
             read.setdefault(_read(found, request, goal), found)
-    for proposal, config in fitted(read, request).items() if read else ():
+    near = near_pick(candidates(request).ranked) if read else []
+    for proposal, config in fitted(read, near).items() if near else ():
         with suppress(Diagnostic):
             lowered = lower(replace(request, config=config))
             return lowered, of_nearest(read[proposal])

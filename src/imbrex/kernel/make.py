@@ -245,13 +245,14 @@ def _request(options: Options) -> Request:
     """The compiler's request."""
     from imbrex.config import configuration, tiles
     from imbrex.config import tuning as tunings
-    from imbrex.pipeline import Request, machine_on
+    from imbrex.pipeline import Request, calibrated, machine_on
 
     config = None if options.config is None else configuration.parse(options.config)
     if config is not None:
         expected_algorithm(options.problem, options.goal, config.algorithm)
     wanted = None if options.tuning is None else tunings.parse(options.tuning)
     schedule = None if options.schedule is None else tiles.wanted(options.schedule)
-    target = machine_on(machine(), options.goal.chip or options.goal.target, options.threads)
+    where = machine_on(machine(), options.goal.chip or options.goal.target, options.threads)
+    target = calibrated(where, options.calibration)
     chosen = (wanted, options.algorithm, options.name, schedule, config)
     return Request(options.problem, target, options.goal.source, *chosen)

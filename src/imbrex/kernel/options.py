@@ -6,7 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from imbrex.database.lookup import Advice, advice
+from imbrex.database.lookup import Advice, advice, calibration
+from imbrex.database.record import Parameters
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel.algorithm import expected_algorithm
 from imbrex.kernel.goal import Goal
@@ -32,7 +33,8 @@ class Options:
     """tuning: its text; None lets the model choose.  algorithm: None leaves it to the compiler.
 
     schedule: of output tiles, its text; None for one workgroup a tile.  config: the text of a configuration,
-    which says all of these.  advice: what was measured, where nothing else is asked for.
+    which says all of these.  advice: what was measured, where nothing else is asked for.  calibration: of the
+    model that chooses what is left to it.
     """
 
     problem: Problem
@@ -44,6 +46,7 @@ class Options:
     schedule: str | None = None
     config: str | None = None
     advice: Advice | None = None
+    calibration: Parameters = ()
 
     @property
     def text(self) -> str:
@@ -51,7 +54,8 @@ class Options:
         chosen = f"tuning={self.tuning} algorithm={self.algorithm} schedule={self.schedule}"
         where = f"source={self.goal.source} chip={self.goal.chip} name={self.name}"
         advice = "" if self.advice is None else f" advice={self.advice.text}"
-        return f"{where} {chosen} config={self.config}{advice}"
+        calibrated = f" calibration={self.calibration}" if self.calibration else ""
+        return f"{where} {chosen} config={self.config}{advice}{calibrated}"
 
 
 def options_of(
@@ -71,11 +75,13 @@ def options_of(
     if goal.is_executed:
         _expect_small(given)
     is_open = not untuned and tuning is algorithm is schedule is config is None
+    calibrated = None if untuned or config is not None else calibration(goal)
     return Options(
         given, goal, _text(tuning), count, expected_algorithm(given, goal, algorithm),
         _identifier(name or default_name(given)), None if schedule is None else str(schedule),
         None if config is None else str(config),
         advice(problem_text(given), goal, count) if is_open else None,
+        () if calibrated is None else calibrated.parameters,
     )  # fmt: skip
 
 

@@ -13,24 +13,28 @@ import time
 import uuid
 from collections import deque
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Final, Literal, TypeAlias, get_args
 
 from imbrex.build.cache.location import cache_directory
-from imbrex.config.candidates import candidates
-from imbrex.config.configuration import parse
+from imbrex.config.candidates import Candidates, candidates
+from imbrex.config.configuration import Configuration, parse
+from imbrex.config.proposal import fitted as fitted_to
 from imbrex.database import Database, Unit, device_of, threads_of
+from imbrex.database.lookup import advice
+from imbrex.database.record import Parameters
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import Goal
-from imbrex.pipeline import Request, machine_on
+from imbrex.pipeline import Request, calibrated, machine_on
 from imbrex.problem import Problem, problem_text
 from imbrex.run.machine import Machine, machine
 from imbrex.tuner.outcome import Limits, Step, Tuned
 from imbrex.tuner.pool import Builders, Host, Lost, Timer
 from imbrex.tuner.session import Session
+from imbrex.tuner.stopwatch import is_cold
 from imbrex.tuner.task import Here, Work
 
 __all__ = ["EFFORTS", "Effort", "Left", "Plan", "Refused", "Tuner", "builders_of", "expect_timed", "weighted"]
@@ -152,7 +156,7 @@ class Tuner:
     def _lane(self, host: Host, device: int | None, left: Left, builders: Builders, until: float) -> None:
         """Problems, one after the other, on one device."""
         try:
-            lock = None if host.here is None else _lock_of(f"{host.here.device.key} {device or 0}")
+            lock = None if host.here is None else lock_of(f"{host.here.device.key} {device or 0}")
             with Timer(lock, self.waiting, host.timer) as timer, self.database() as database:
                 here = host.here or timer.identify(self.plan.goal)
                 while not self._ends.is_set() and time.monotonic() < until:
@@ -183,15 +187,17 @@ class Tuner:
         threads = threads_of(plan.goal, plan.threads)
         unit = Unit(problem_text(problem), str(plan.goal), here.device, threads)
         try:
-            found = candidates(request_of(problem, plan.goal, plan.threads, here.machine))
+            known = database.calibration(unit.target, unit.device)
+            fitted = () if known is None else known.parameters
+            found = candidates(request_of(problem, plan.goal, plan.threads, here.machine, fitted))
         except Diagnostic as reason:
             self._ended(Refused(problem, reason), weight)
             return
         work = Work(unit.problem, plan.goal, plan.threads, device)
-        seeds = _seeds(database, unit)
+        seeds = _seeds(database, unit, plan.goal, found)
         session = Session(
             unit, work, found, seeds, Limits(plan.wanted, until, self._ends), builders, timer, database,
-            uuid.uuid4().hex[:12], lambda step: self.told(unit, weight, step),
+            uuid.uuid4().hex[:12], lambda step: self.told(unit, weight, step), here.is_cold,
         )  # fmt: skip
         self._ended(session.run(), weight)
 
@@ -232,23 +238,34 @@ class Left:
 
 
 def _this_host(plan: Plan) -> Host:
-    here = Here(device_of(plan.goal), machine())
-    return Host(plan.jobs, plan.devices or (None,), here=here)
+    return Host(plan.jobs, plan.devices or (None,), here=here_of(plan.goal))
 
 
-def request_of(problem: Problem, goal: Goal, threads: int, here: Machine) -> Request:
-    """What the compiler is asked for, on a machine, where nothing is chosen yet."""
+def here_of(goal: Goal) -> Here:
+    """What a goal's kernels run on in this machine, as a timer of its own would say it."""
+    return Here(device_of(goal), machine(), is_cold(goal))
+
+
+def request_of(problem: Problem, goal: Goal, threads: int, here: Machine, fitted: Parameters = ()) -> Request:
+    """What the compiler is asked for, on a machine, where nothing is chosen yet.  fitted: its calibration."""
     where = machine_on(here, goal.chip or goal.target, threads)
-    return Request(problem, where, goal.source)
+    return Request(problem, calibrated(where, fitted), goal.source)
 
 
-def _seeds(database: Database, unit: Unit) -> list[str]:
-    """Configurations that won before."""
+def _seeds(database: Database, unit: Unit, goal: Goal, found: Candidates) -> list[str]:
+    """Configurations that won before; else what suits of those that won for problems nearby."""
     best = database.best(unit)
-    return [] if best is None else [str(parse(best.configuration))]
+    if best is not None:
+        return [str(parse(best.configuration))]
+    told = advice(unit.problem, goal, unit.threads)
+    proposals = dict[Configuration, None]()
+    for near in () if told is None else told.near:
+        with suppress(Diagnostic):  # of a version that has no such configuration
+            proposals[parse(near.winner.configuration)] = None
+    return [str(of) for of in fitted_to(proposals, found.ranked).values()]
 
 
-def _lock_of(device: str) -> Path:
+def lock_of(device: str) -> Path:
     folder = cache_directory() / "tuning"
     folder.mkdir(parents=True, exist_ok=True)
     return folder / f"{sha256(device.encode()).hexdigest()[:16]}.lock"

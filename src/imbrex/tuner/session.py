@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, field
 from statistics import median
@@ -46,7 +46,7 @@ MOST_S: Final = 120.0
 
 @dataclass
 class Session:
-    """`Session(...).run()`: one unit, from its candidates to a verdict."""
+    """`Session(...).run()`: one unit, from its candidates to a verdict.  is_cold: do times defeat caches?"""
 
     unit: Unit
     work: Work
@@ -58,6 +58,7 @@ class Session:
     database: Database
     name: str
     told: Callable[[Step], None]
+    is_cold: bool = True
     _times: dict[int, float] = field(default_factory=dict[int, float])
     _tried: dict[int, Tried] = field(default_factory=dict[int, Tried])
     _sources: dict[int, Built] = field(default_factory=dict[int, Built])
@@ -75,11 +76,28 @@ class Session:
         most = len(self._texts) if self.limits.trials is None else self.limits.trials
         self._wanted = min(most, len(self._texts))
 
+    def timed(self, places: Sequence[int]) -> Mapping[int, float]:
+        """Nanoseconds of these candidates, of which those fail that are not among them; nothing is raced or
+        judged.
+        """
+        left = list(places)
+        self._wanted = len(left)
+
+        def proposed(count: int) -> list[int]:
+            found = left[:count]
+            del left[:count]
+            return found
+
+        for place, built in self._builds(proposed):
+            self._try(place, built)
+            self._tell("calibrating")
+        return self._times
+
     def run(self) -> Tuned:
         """Tries candidates until the limits, or until little can be gained; judges, unless interrupted."""
         started = time.monotonic()
         since = 0
-        for place, built in self._builds():
+        for place, built in self._builds(self._search.propose):
             self._try(place, built)
             since += 1
             if since >= RACE_EVERY and len(self._times) >= 2 and not self._is_over:
@@ -97,8 +115,8 @@ class Session:
     def _is_over(self) -> bool:
         return self.limits.ends.is_set() or time.monotonic() >= self.limits.until
 
-    def _builds(self) -> Iterator[tuple[int, Built | Failed]]:
-        """Candidates as they are built.  Where the CPU is timed, none is being built meanwhile."""
+    def _builds(self, propose: Callable[[int], list[int]]) -> Iterator[tuple[int, Built | Failed]]:
+        """What is proposed, as it is built.  Where the CPU is timed, none is being built meanwhile."""
         waiting: dict[Future[Any], int] = {}
         proposed, is_out = 0, False
         ahead = self.builders.count * (1 if self.work.goal.is_native else 2)
@@ -106,7 +124,7 @@ class Session:
             room = ahead - len(waiting) if not (waiting and self.work.goal.is_native) else 0
             room = min(room, self._wanted - proposed)
             if room > 0 and not is_out and not self._is_over:
-                places = self._search.propose(room)
+                places = propose(room)
                 is_out = not places
                 proposed += len(places)
                 for place in places:
@@ -127,7 +145,7 @@ class Session:
         self._build_s += built.seconds
         self._sources[place] = built
         before = self._known.get(self._texts[place])
-        if before is not None and (before.source, before.compiler) == (built.source, built.compiler):
+        if before is not None and self._is_same(before, built):
             self._learn(place, before)
             return
         hopeless = self._search.hopeless_ns
@@ -139,11 +157,16 @@ class Session:
         else:
             self._keep(place, self._timed(place, found))
 
+    def _is_same(self, before: Trial, built: Built) -> bool:
+        """Is a trial of an earlier session of this code, and timed as now?"""
+        is_timed_so = before.status != "ok" or before.is_cold == self.is_cold
+        return is_timed_so and (before.source, before.compiler) == (built.source, built.compiler)
+
     def _timed(self, place: int, found: Probed) -> Trial:
         samples = found.samples_ns
         middle = median(samples)
         spread = median(abs(sample - middle) for sample in samples)
-        return self._trial(place, "ok", middle, spread, len(samples), is_cold=found.is_cold)
+        return self._trial(place, "ok", middle, spread, len(samples))
 
     def _trial(
         self,
@@ -153,12 +176,11 @@ class Session:
         spread_ns: float | None = None,
         samples: int = 0,
         note: str = "",
-        is_cold: bool = True,
     ) -> Trial:
         built = self._sources.get(place, Built("", "", 0.0))
         return Trial(
             self._texts[place], status, median_ns, spread_ns, samples, built.source, built.compiler,
-            note, self.name, now(), is_cold,
+            note, self.name, now(), self.is_cold,
         )  # fmt: skip
 
     def _keep(self, place: int, trial: Trial) -> None:
@@ -185,7 +207,7 @@ class Session:
             self._search.tell(place, self._times[place])
 
     def _contested(self, places: Sequence[int], blocks: int) -> tuple[Sequence[int], Floats]:
-        """Those that stay to the end, and their times in the blocks that count, one column each.
+        """Candidates that stay to the end, and their times in the blocks that count, one column each.
 
         A candidate that breaks the process is dropped, and the others begin anew.  No places where nobody
         can be found who does.
@@ -264,7 +286,8 @@ class Session:
         self._keep(place, self._trial(place, _status(failed), note=failed.message))
 
     def _concluded(self, place: int, gain: float, low: float, high: float, pairs: int) -> Verdict:
-        verdict = Verdict(self._texts[place], self._texts[0], gain, low, high, pairs, self.name, now())
+        told = (gain, low, high, pairs, self.name, now(), self.is_cold)
+        verdict = Verdict(self._texts[place], self._texts[0], *told)
         self.database.conclude(self.unit, verdict)
         return verdict
 

@@ -25,7 +25,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from imbrex.kernel import Kernel
+from imbrex.kernel import Goal, Kernel
 from imbrex.problem import Problem
 from imbrex.run.machine import machine
 from imbrex.verify.data import random_operands
@@ -46,9 +46,9 @@ Block: TypeAlias = tuple[tuple[float, ...], bool]
 Sample: TypeAlias = Callable[[], float]
 
 
-def is_cold(kernel: Kernel) -> bool:
-    """Do samples defeat caches?"""
-    return not kernel.goal.is_cuda or find_spec("torch") is not None
+def is_cold(goal: Goal) -> bool:
+    """Do samples of a goal's kernels defeat caches?"""
+    return not goal.is_cuda or find_spec("torch") is not None
 
 
 def blocks(kernels: Sequence[Kernel], seed: int = 0) -> Generator[Block]:
@@ -73,7 +73,7 @@ def _sampled(kernel: Kernel) -> Generator[Sample]:
             resident = kernel.loaded.resident
             calls = [stack.enter_context(resident(*s, threads=kernel.threads)) for s in _sets(kernel.problem)]
             yield _in_turn(calls)
-    elif is_cold(kernel):
+    elif is_cold(kernel.goal):
         yield _replayed(kernel)
     else:
         yield _on_gpu_alone(kernel)

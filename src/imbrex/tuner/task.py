@@ -71,7 +71,6 @@ class Probed:
 
     wrong: str | None
     samples_ns: tuple[float, ...] = ()
-    is_cold: bool = True
 
 
 @dataclass(frozen=True)
@@ -110,10 +109,11 @@ class Identify:
 
 @dataclass(frozen=True)
 class Here:
-    """What kernels run on, and the machine that it is in."""
+    """What kernels run on, and the machine that it is in.  is_cold: do times defeat caches there?"""
 
     device: Device
     machine: Machine
+    is_cold: bool = True
 
 
 Task: TypeAlias = Build | Identify | Probe | Proof | Contest

@@ -59,7 +59,7 @@ def answer(task: Task) -> Built | Probed | Contested | Here:
         case Contest():
             return _contested(task)
         case Identify():
-            return Here(device_of(task.goal), machine())
+            return Here(device_of(task.goal), machine(), is_cold(task.goal))
         case _:
             assert_never(task)
 
@@ -81,7 +81,7 @@ def _probed(task: Probe) -> Probed:
     if task.hopeless_ns is None or min(samples) <= task.hopeless_ns:
         samples += [times[0] for times, _ in islice(timed, SAMPLES - FEW_SAMPLES)]
     timed.close()
-    return Probed(None, tuple(samples), is_cold(kernel))
+    return Probed(None, tuple(samples))
 
 
 def _contested(task: Contest) -> Contested:

@@ -1,0 +1,182 @@
+"""Calibration: parameters of a target's model, fitted to times on this machine, judged, and kept.
+
+    caches measured -> configurations of samples timed -> fit -> regret of problems that it has not seen
+
+Laws: trials are kept as they are made, so that what was interrupted goes on; parameters are kept at the end,
+all or none, and only where the picks for problems that were left out of the fit get faster.
+"""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from statistics import fmean
+from threading import Event
+from typing import Final
+
+import numpy as np
+
+from imbrex.bench.caches import cache_sizes
+from imbrex.chip import SIZES, CpuTarget, Parameter, Target, parameters, with_parameters
+from imbrex.config.candidates import Candidates, candidates
+from imbrex.config.modelled import modelled
+from imbrex.config.request import Request
+from imbrex.database import Calibration, Database, Unit, threads_of
+from imbrex.diagnostic import Diagnostic
+from imbrex.kernel import Goal
+from imbrex.pipeline import machine_on
+from imbrex.problem import parse_problem, problem_text
+from imbrex.tuner.campaign import expect_timed, here_of, lock_of
+from imbrex.tuner.fit import Series, fitted, held_out, regret
+from imbrex.tuner.outcome import Limits, Step
+from imbrex.tuner.pool import Builders, Timer
+from imbrex.tuner.samples import problems_for, spread
+from imbrex.tuner.session import Session
+from imbrex.tuner.task import Here, Work
+
+__all__ = ["Calibrated", "Judged", "calibrate"]
+
+ROUNDS: Final = (12, 24)
+"""Configurations of each problem after a first round over all of them, and after a second."""
+FEWEST: Final = 6
+"""Times of a problem, and problems, that a fit needs."""
+LEAST_GAIN: Final = 0.002
+"""By how much the mean regret of problems that were left out has to fall."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A problem that was left out of a fit.  before, after: regret of the pick with the defaults, and with
+    what was fitted to others.
+    """
+
+    problem: str
+    before: float
+    after: float
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """What came of a calibration.  values: a parameter and what was fitted; sizes: a cache's name, what the
+    system reports and what was measured.  times: that were fitted to.  is_kept: did the regret fall?
+    """
+
+    device: str
+    values: tuple[tuple[Parameter, float], ...]
+    sizes: tuple[tuple[str, int, int], ...]
+    judged: tuple[Judged, ...]
+    times: int
+    is_kept: bool
+
+    @property
+    def before(self) -> float:
+        """Mean regret with the defaults."""
+        return fmean(one.before for one in self.judged)
+
+    @property
+    def after(self) -> float:
+        """Mean regret with what was fitted to other problems."""
+        return fmean(one.after for one in self.judged)
+
+
+def calibrate(
+    goal: Goal,
+    budget_s: float,
+    jobs: int,
+    database: Callable[[], Database],
+    told: Callable[[str, Step], None],
+    waiting: Callable[[], None],
+) -> Calibrated:
+    """Measures, fits, judges, and keeps what is better; a Diagnostic where there is nothing to fit to, or too
+    little time.
+    """
+    expect_timed(goal)
+    here = here_of(goal)
+    plain = machine_on(here.machine, goal.chip or goal.target, 1)
+    if not parameters(plain) or not (goal.is_native or goal.is_cuda):
+        raise Diagnostic(f"the models of {goal} have no parameters that could be fitted")
+    until = time.monotonic() + budget_s
+    sizes = cache_sizes(here.machine) if isinstance(plain, CpuTarget) else {}
+    with ExitStack() as stack:
+        builders = stack.enter_context(Builders(jobs))
+        timer = stack.enter_context(Timer(lock_of(f"{here.device.key} 0"), waiting))
+        db = stack.enter_context(database())
+        timed = [_Timed(text, goal, plain, here) for text in problems_for(plain)]
+        for most in ROUNDS:
+            for one in timed:
+                one.measure(most, until, builders, timer, db, told)
+        found = _judged(here, plain, with_parameters(plain, sizes.items()), timed)
+        if found.is_kept:
+            values = [(p.name, value) for p, value in found.values]
+            values += [(name, float(size)) for name, size in sizes.items()]
+            facts = (found.before, found.after, found.times, uuid.uuid4().hex[:12])
+            kept = Calibration(tuple(values), *facts)
+            db.calibrate(str(goal), here.device, kept)
+    return found
+
+
+class _Timed:
+    """A problem and the times of its configurations, by their places in the model's order."""
+
+    def __init__(self, text: str, goal: Goal, machine: Target, here: Here) -> None:
+        (problem,) = parse_problem(text)
+        self.problem, self.goal, self.here = problem_text(problem), goal, here
+        self.request = Request(problem, machine, goal.source)
+        self.times: dict[int, float] = {}
+        self._found: Candidates | None = None
+
+    def measure(
+        self,
+        most: int,
+        until: float,
+        builders: Builders,
+        timer: Timer,
+        database: Database,
+        told: Callable[[str, Step], None],
+    ) -> None:
+        """Times so many of its configurations, as far as there is time, and they were not timed before."""
+        if time.monotonic() >= until:
+            return
+        found = self._found = self._found or candidates(self.request)
+        places = [i for i in spread(found.ranked, self.request, most) if i not in self.times]
+        threads = threads_of(self.goal, 1)
+        unit = Unit(self.problem, str(self.goal), self.here.device, threads)
+        session = Session(
+            unit, Work(self.problem, self.goal, 1), found, (), Limits(None, until, Event()), builders, timer,
+            database, uuid.uuid4().hex[:12], lambda step: told(self.problem, step), self.here.is_cold,
+        )  # fmt: skip
+        self.times |= session.timed(places)
+
+    @property
+    def series(self) -> Series:
+        """For a fit."""
+        assert self._found is not None
+        chosen = [self._found.ranked[place].configuration for place in self.times]
+        return Series(np.log([*self.times.values()]), modelled(self.request, chosen))
+
+
+def _judged(here: Here, plain: Target, sized: Target, timed: Sequence[_Timed]) -> Calibrated:
+    enough = [one for one in timed if len(one.times) >= FEWEST]
+    if len(enough) < FEWEST:
+        told = f"a calibration needs times of {FEWEST} problems, and has those of {len(enough)}"
+        raise Diagnostic(told, hint="what was measured is kept; the same command, with more time, goes on")
+    found = [one.series for one in enough]
+    after = held_out(found, sized)
+    judged = tuple(
+        Judged(one.problem, regret(series, plain), left_out)
+        for one, series, left_out in zip(enough, found, after, strict=True)
+    )
+    there = {p.name: p.default for p in parameters(fitted(found, sized))}
+    sizes = [(name, getattr(plain, name), getattr(sized, name)) for name in SIZES if hasattr(plain, name)]
+    gained = fmean(one.before - one.after for one in judged)
+    return Calibrated(
+        here.device.name,
+        tuple((p, there[p.name]) for p in parameters(plain)),
+        tuple(sizes),
+        judged,
+        sum(len(one.times) for one in enough),
+        gained >= LEAST_GAIN,
+    )
