@@ -29,6 +29,7 @@ from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import Goal
 from imbrex.pipeline import machine_on
 from imbrex.problem import parse_problem, problem_text
+from imbrex.run.machine import machine
 from imbrex.tuner.campaign import expect_timed, here_of, lock_of
 from imbrex.tuner.fit import Series, fitted, held_out, regret
 from imbrex.tuner.outcome import Limits, Step
@@ -94,11 +95,10 @@ def calibrate(
     little time.
     """
     expect_timed(goal)
-    here = here_of(goal)
-    plain = machine_on(here.machine, goal.chip or goal.target, 1)
-    if not parameters(plain) or not (goal.is_native or goal.is_cuda):
+    plain = machine_on(machine(), goal.chip or goal.target, 1)
+    if not parameters(plain) or goal.is_emulated or not goal.runs_here:
         raise Diagnostic(f"the models of {goal} have no parameters that could be fitted")
-    until = time.monotonic() + budget_s
+    here, until = here_of(goal), time.monotonic() + budget_s
     sizes = cache_sizes(here.machine) if isinstance(plain, CpuTarget) else {}
     with ExitStack() as stack:
         builders = stack.enter_context(Builders(jobs))

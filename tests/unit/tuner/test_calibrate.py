@@ -127,9 +127,9 @@ def test_too_little_time_is_said(path: Path) -> None:
     assert kept(path) is None
 
 
-@pytest.mark.parametrize("where", [goal("gfx942", True), goal("gfx942")])
+@pytest.mark.parametrize("where", [goal("gfx942", True), goal("gfx942"), goal("sm_90a", True), goal("neon")])
 def test_a_target_without_parameters_is_refused(where: Any, path: Path) -> None:
-    with pytest.raises(Diagnostic):
+    with pytest.raises(Diagnostic, match="no parameters that could be fitted"):
         calibrate(where, 60, 1, lambda: Database(path), lambda *_: None, lambda: None)
 
 
