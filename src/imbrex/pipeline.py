@@ -148,6 +148,8 @@ def _printed(module: ModuleOp, request: Request, configuration: Configuration) -
 def _with_teams(made: Program, request: Request, configuration: Configuration) -> Program:
     """Each launch on a CPU with the number of threads that it has use for, where the model knows it."""
     machine, kernels = request.machine, made.kernels
+    if isinstance(machine, CpuTarget):
+        machine = machine.plain or machine  # a configuration has one source, whatever chose it
     known = alone(request.problem, configuration, machine) if isinstance(machine, CpuTarget) else ()
     if not isinstance(machine, CpuTarget) or len(known) != len(kernels):
         return made
@@ -213,8 +215,11 @@ def calibrated(where: Target, fitted: Parameters) -> Target:
     """The machine as its model was calibrated to it; what was fitted to another model is passed over, with a
     warning.
     """
+    if not fitted:
+        return where
     try:
-        return with_parameters(where, fitted)
+        found = with_parameters(where, fitted)
+        return replace(found, plain=where) if isinstance(found, CpuTarget) else found
     except Diagnostic as error:
         warn(f"the calibration of {where.name} is passed over: {error.message}; tune --calibrate mends it")
         return where

@@ -222,6 +222,7 @@ class CpuTarget:
     levels), and `sve256` where SVE's registers have so many bits.  halved_on: vendors and families of CPUs
     that run an operation of this width as two halves.  qemu: what QEMU calls a CPU with these features, and
     with as few others as it has; empty where nothing is run by it.  prices: what the cost model asks.
+    plain: the machine without its calibration, where it has one.
     """
 
     has_mfma: ClassVar[bool] = False
@@ -244,6 +245,7 @@ class CpuTarget:
     features: frozenset[str] = field(default=frozenset(), repr=False)
     halved_on: tuple[str, ...] = ()
     prices: Prices = field(default=PRICES, repr=False)
+    plain: CpuTarget | None = field(default=None, repr=False)
     options: tuple[str, ...] = ()
     qemu: str = ""
 

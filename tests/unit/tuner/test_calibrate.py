@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import pickle
 from concurrent.futures import Future
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import CPU, goal
 from imbrex.kernel.key import key_of
 from imbrex.kernel.options import options_of
-from imbrex.pipeline import machine_on
+from imbrex.pipeline import calibrated, configuration_of, lower, machine_on
 from imbrex.problem import parse_problem
 from imbrex.run.machine import machine
 from imbrex.tuner import calibrate as module
@@ -164,6 +165,19 @@ def test_a_calibrated_pick_is_built(path: Path) -> None:
     after = imbrex.compile(text, threads=1)
     assert after.configuration != before.configuration and after.check().is_right
     assert imbrex.compile(text, threads=1, untuned=True).configuration == before.configuration
+
+
+def test_a_configuration_has_one_source_whatever_chose_it() -> None:
+    """Also how many threads its launches wake, which a model decides."""
+    (problem,) = parse_problem("gemm -m 256 -n 256 -k 64")
+    plain = machine_on(machine(), "cpu", 8)
+    other = calibrated(plain, (("prices.sum", 8.0), ("fma_per_cycle", 1.0), ("l3_bytes", float(1 << 20))))
+    assert other != plain and calibrated(plain, ()) == plain
+    config = configuration_of(Request(problem, other))
+    sources = {lower(Request(problem, of, config=config)).bundle.digest for of in (plain, other)}
+    assert len(sources) == 1
+    prices = replace(plain, prices=replace(plain.prices, wake=1e12))  # type: ignore[type-var,union-attr]
+    assert lower(Request(problem, prices, config=config)).bundle.digest not in sources
 
 
 def test_what_was_fitted_to_another_model_is_passed_over_with_a_warning(path: Path) -> None:
