@@ -224,6 +224,9 @@ def _cpu() -> Iterator[HashCase]:
     for dtype in ("f16", "bf16", "i8"):
         yield cpu(conv("forward", "nchw", dtype), "sve256")
     yield cpu(conv("backward_data", "nchw", "f32", dilation=2), "avx512", algorithm="v1r1")
+    for isa, dtype in (("avx512_bf16", "bf16"), ("avx512_vnni", "i8"), ("avx_vnni", "i8")):
+        yield cpu(gemm(dtype=dtype, transpose_a=isa != "avx_vnni"), isa)
+        yield cpu(conv("forward", dtype=dtype, layout="nchw" if isa == "avx_vnni" else "nhwc"), isa)
 
 
 def _lanes() -> Iterator[HashCase]:

@@ -93,7 +93,9 @@ def host_isa() -> Isa:
     )
     arch = _arch()
     generation = " ".join(facts.get(k, "") for k in ("vendor_id", "cpu family")).strip()
-    return Isa(_level(arch, features), arch, "native", cpu or platform.processor(), features, generation)
+    return Isa(
+        _level(arch, features, generation), arch, "native", cpu or platform.processor(), features, generation
+    )
 
 
 def has_level(name: str) -> bool:
@@ -115,10 +117,11 @@ def _sve_bits() -> int:
     return 8 * (ctypes.CDLL(None).prctl(length_of, 0, 0, 0, 0) & bytes_of)
 
 
-def _level(arch: str, features: Iterable[str]) -> str:
-    """The widest level of this architecture whose features the host has."""
-    have = frozenset(features)
-    return next(n for n, row in CPU_ISAS.items() if row.arch in ("", arch) and have >= row.features)
+def _level(arch: str, features: Iterable[str], generation: str = "") -> str:
+    """The widest level of this architecture whose features the host has, and that serves it best."""
+    have, vendor = frozenset(features), generation.partition(" ")[0]
+    rows = [row for row in CPU_ISAS.values() if row.arch in ("", arch) and vendor not in row.not_on]
+    return next(row.name for row in rows if have >= row.features)
 
 
 def _cpu_facts(path: Path) -> dict[str, str]:

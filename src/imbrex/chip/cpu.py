@@ -13,6 +13,8 @@ KIB: Final = 1024
 V3: Final = frozenset({"avx2", "bmi1", "bmi2", "f16c", "fma", "movbe"})
 V4: Final = V3 | {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
 
+VNNI: Final = V4 | {"avx512_vnni"}
+
 AVX512: Final = CpuTarget(
     "avx512",
     vector_bytes=64,
@@ -28,6 +30,21 @@ AVX512: Final = CpuTarget(
     features=V4,
     halved_on=("AuthenticAMD 25",),
 )
+AVX512_VNNI: Final = replace(
+    AVX512,
+    name="avx512_vnni",
+    source=f"{AVX512.source}; Intel SDM, VPDPBUSD",
+    options=("-mavx512vnni",),
+    features=VNNI,
+)
+AVX512_BF16: Final = replace(
+    AVX512_VNNI,
+    name="avx512_bf16",
+    source=f"{AVX512.source}; Intel SDM, VDPBF16PS: on Intel's cores half the rate of f32 multiply-adds",
+    options=("-mavx512vnni", "-mavx512bf16"),
+    features=VNNI | {"avx512_bf16"},
+    not_on=("GenuineIntel",),
+)
 AVX2: Final = CpuTarget(
     "avx2",
     vector_bytes=32,
@@ -41,6 +58,13 @@ AVX2: Final = CpuTarget(
     arch="x86_64",
     march="x86-64-v3",
     features=V3,
+)
+AVX_VNNI: Final = replace(
+    AVX2,
+    name="avx_vnni",
+    source=f"{AVX2.source}; VPDPBUSD",
+    options=("-mavxvnni",),
+    features=V3 | {"avx_vnni"},
 )
 SVE512: Final = CpuTarget(
     "sve512",
@@ -103,4 +127,8 @@ GENERIC: Final = CpuTarget(
     source="x86-64 baseline: 16 xmm, no fused multiply-add",
 )
 # On cores with four pipelines of 128 bits NEON is at least as fast as SVE (libxsmm, issue 917).
-LEVELS: Final = (AVX512, AVX2, SVE512, SVE256, NEON, SVE128, GENERIC)
+LEVELS: Final = (
+    *(AVX512_BF16, AVX512_VNNI, AVX512, AVX_VNNI, AVX2),
+    *(SVE512, SVE256, NEON, SVE128),
+    GENERIC,
+)

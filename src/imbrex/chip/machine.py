@@ -220,7 +220,8 @@ class CpuTarget:
     arch, march: what compilers call it, empty for any.  options: what they are told besides.
     features: what a host of the level has, as the kernel spells them (x86-64 psABI, micro-architecture
     levels), and `sve256` where SVE's registers have so many bits.  halved_on: vendors and families of CPUs
-    that run an operation of this width as two halves.  qemu: what QEMU calls a CPU with these features, and
+    that run an operation of this width as two halves.  not_on: vendors whose CPUs the next level serves
+    better, though they have all that this one needs.  qemu: what QEMU calls a CPU with these features, and
     with as few others as it has; empty where nothing is run by it.  prices: what the cost model asks.
     plain: the machine without its calibration, where it has one.
     """
@@ -248,6 +249,7 @@ class CpuTarget:
     plain: CpuTarget | None = field(default=None, repr=False)
     options: tuple[str, ...] = ()
     qemu: str = ""
+    not_on: tuple[str, ...] = ()
 
     def lanes(self, element_bytes: int) -> int:
         """Elements of this many bytes in one vector register."""

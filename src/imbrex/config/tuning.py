@@ -12,10 +12,10 @@
     v1:halo_weight:images,rows,loaded,width,taps,channels,diagonal,shares,stages,
                    consumers
     v1:cpu:m_per_thread,n_per_thread,m_per_block,n_per_block,k_per_block,vector_lanes,
-           k_major|k_blocked,a|b,straight|swapped
+           k_major|k_blocked,a|b,straight|swapped,UNIT
 
-Law: `parse` undoes `text`, `from_json` undoes `to_json`.  The order is that of the fields.  An xdlops
-tuning's last values may be left out where they are the usual ones, and are not written then.
+Law: `parse` undoes `text`, `from_json` undoes `to_json`.  The order is that of the fields.  The last values
+of an xdlops tuning and a CPU's unit may be left out where they are the usual ones, and are not written then.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from imbrex.config.xdlops import mfma
 from imbrex.config.xdlops.plan import XdlopsTuning
 from imbrex.diagnostic import Diagnostic, did_you_mean
 from imbrex.numeral import MOST, shown, whole
+from imbrex.view.mma.vector import CPU_UNITS
 from imbrex.view.stage.lds import LDS_KINDS
 
 __all__ = [
@@ -54,6 +55,7 @@ WORDS: dict[str, dict[str, str | bool]] = {
     "pingpong": {"cooperative": False, "pingpong": True},
     "lds": {kind: kind for kind in LDS_KINDS},
     "copy": {"staged": "staged", "direct": "direct"},
+    "unit": {name: name for name in CPU_UNITS},
 }
 INSTRUCTION = "instruction"
 """The field whose word is "auto" or a name of the table of matrix instructions."""
@@ -123,10 +125,10 @@ def from_json(data: Mapping[str, Any]) -> Tuning:
 
 
 def _usual(kind: type[Tuning]) -> dict[str, Any]:
-    """The values that a text may leave out, in order: those at the end of an xdlops tuning."""
-    if not issubclass(kind, XdlopsTuning):
+    """The values that a text may leave out, in order: those at the end of an xdlops or a CPU's tuning."""
+    if not issubclass(kind, XdlopsTuning | CpuTuning):
         return {}
-    return {f.name: f.default for f in fields(kind)[XdlopsTuning.required :]}
+    return {f.name: f.default for f in fields(kind)[kind.required :]}
 
 
 def with_article(kind: str) -> str:

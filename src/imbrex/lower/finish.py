@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import F32, DType
 from imbrex.index.expr import Lin, lin, var
 from imbrex.index.map import Map
@@ -89,25 +88,28 @@ def finished_tile(
     scale: Mapping[str, float],
     coords: Sequence[Lin],
     reader: Reader,
-) -> list[Stmt]:
-    """The row-major tile (m, n) of sums on a CPU, each element finished in its place.
+) -> tuple[list[Stmt], Ref]:
+    """The row-major tile (m, n) of sums on a CPU, each element finished, and where: in its place, or, of
+    integers, in a tile of floats.
 
     coords: of element (m, n) in the view that is stored, whose last two are the variables of the loops.
     """
-    if not tile.buffer.dtype.is_float:
-        message = f"an epilogue after sums of {tile.buffer.dtype} is not built for the target cpu"
-        raise Diagnostic(message, hint="GPU targets have it, and 'emulate' runs their schedule here")
     *_, m, n = coords
     own = Ref(tile.buffer, tile.offset + m * shape[1] + n)
+    made, done = tile, list[Stmt]()
+    if not tile.buffer.dtype.is_float:
+        made = Ref(Buffer(reader.fresh("finished"), F32, shape[0] * shape[1], "private"), lin(0))
+        done.append(Alloc(made.buffer))
     expression = scaled(finish.epilogue.expression, scale["alpha"], scale["beta"])
     values = [("x", own, 1), *([(OLD, dest, 1)] if scale["beta"] else [])]
     arrays = zip(finish.epilogue.arrays, finish.arrays, strict=True)
     values += [(name, reader.element(base, map, coords), 1) for name, (base, map) in arrays]
     rounded = None if dest.buffer.dtype.is_float else dest.buffer.dtype
-    body: tuple[Stmt, ...] = (Evaluate(own, expression, tuple(values), rounded=rounded),)
+    result = Ref(made.buffer, made.offset + m * shape[1] + n)
+    body: tuple[Stmt, ...] = (Evaluate(result, expression, tuple(values), rounded=rounded),)
     for x, size in ((n, shape[1]), (m, shape[0])):
         body = (For(str(x), size, body),) if size > 1 else body
-    return list(body)
+    return [*done, *body], made
 
 
 def _element(reader: Reader, base: SSAValue, map: Map | None, coords: Coords, lane: Lin) -> Ref:

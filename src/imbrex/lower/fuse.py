@@ -43,7 +43,7 @@ SET_BYTES = 4096
 """Addresses this far apart share a set of L1: 64 sets of 64 bytes on all current x86 and Arm cores."""
 
 SHORTEST_RUN = 16
-"""Neighbours in k that make a run worth a pointer: the widest vector's."""
+"""Words of neighbours in k that make a run worth a pointer: the widest vector's."""
 
 MOST_CROWDED = 9
 """Rows in one set that still leave the cache some room: 8 ways, and one that comes and goes."""
@@ -125,13 +125,14 @@ def in_place(parts: Parts) -> Window | InPlace | RunsInPlace | None:
     rest = lanes.offset - var(lanes.var, window.lanes)
     if window.buffer.dtype != dest.dtype:
         return window
+    vector = SHORTEST_RUN * parts.product.unit.packed
     if not window.sizes and pitch.is_constant and not rest.mentions(lanes.var):
         step = abs(pitch.const) * dest.dtype.bytes
         crowded = parts.a.width * gcd(SET_BYTES, step) > MOST_CROWDED * SET_BYTES
         base = Ref(window.buffer, rest + rows.offset.subs({rows.var: lin(0)}))
         return window if crowded else InPlace(base, pitch.const)
     run = _run(lanes, parts.steps)
-    return RunsInPlace(window, run) if run >= SHORTEST_RUN and run % SHORTEST_RUN == 0 else window
+    return RunsInPlace(window, run) if run >= vector and run % vector == 0 else window
 
 
 def _transposed(parts: Parts) -> InPlace | None:
@@ -187,6 +188,7 @@ def product(parts: Parts, a: Window | InPlace | RunsInPlace) -> Product:
         a,
         b.window,
         c.window,
+        panels.unit,
         m_axis.count,
         n_axis.count,
         _extents(m_axis),

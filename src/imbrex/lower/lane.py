@@ -16,6 +16,7 @@ from imbrex.ir.ops.matrix import MfmaOp
 from imbrex.ir.ops.standard import SSAValue
 from imbrex.ir.ops.thread import ThreadwiseCopyOp, ThreadwiseGemmOp
 from imbrex.ir.shape import GLOBAL, PRIVATE, space_of
+from imbrex.ir.source import InvalidOp
 from imbrex.lower.finish import finished
 from imbrex.lower.reader import Reader, element_type, number, row_major, sizes
 from imbrex.lower.stmt import Alloc, Buffer, For, MatrixMultiply, Move, MulAdd, Ref, Stmt
@@ -103,6 +104,8 @@ def _loops(names: Sequence[str], counts: Sequence[int], body: tuple[Stmt, ...]) 
 
 def product(op: ThreadwiseGemmOp, reader: Reader) -> list[Stmt]:
     """c[m][n] += a[k][m] * b[k][n] for a part of three register tiles, or for those that indices leave."""
+    if op.instruction is not None:
+        raise InvalidOp(op, "work items multiply their registers one by one", "instruction")
     if op.a_index:
         return _indexed(op, reader)
     (k, pitch_a), (_, pitch_b), (rows, pitch_c) = (sizes(v) for v in (op.a, op.b, op.c))

@@ -9,6 +9,7 @@ from imbrex.dtype import DType
 from imbrex.index.expr import Lin
 from imbrex.index.rule import Guard
 from imbrex.lower.buffer import Buffer, Let, Ref, StoreMethod
+from imbrex.view.mma.vector import CpuUnit
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,8 @@ class Meet:
 class Pack:
     """Panel number `panel` of a window, converted to the computed type.
 
-    along_lanes: dest[row][lane]; blocked: dest[lane / W][row][lane % W]; transposed: dest[lane][row].
+    along_lanes: dest[row][lane]; blocked: dest[lane / W][row][lane % W]; transposed: dest[lane][row], each
+    counting words of the unit along k.  is_b: is it of the operand whose elements a unit may shift?
     width: rows or lanes of a panel.  stays: its loop packs a panel, then multiplies it.  Runs only where
     the guards hold: a panel wholly beyond the edge is skipped.
     """
@@ -65,6 +67,8 @@ class Pack:
     panel: Lin
     width: int
     form: Literal["along_lanes", "blocked", "transposed"]
+    unit: CpuUnit
+    is_b: bool
     guards: tuple[Guard, ...] = ()
     stays: bool = False
 
@@ -72,6 +76,8 @@ class Pack:
 @dataclass(frozen=True)
 class PanelGemm:
     """c[m][n] = (first ? 0 : c[m][n]) + sum over k < `k` of a[k][m] * b[k][n], held in vector registers.
+
+    unit: what multiplies.
 
     Runs only where the guards hold: they skip panels that lie wholly beyond the edge of the matrix.
     """
@@ -85,6 +91,7 @@ class PanelGemm:
     c_step: int
     first: Guard | None
     a_is_blocked: bool
+    unit: CpuUnit
     guards: tuple[Guard, ...] = ()
 
 
@@ -142,14 +149,15 @@ class Product:
 
     The device does what `Pack`, `PanelGemm` and `Unpack` say, and leaves out the copies that would change
     nothing.  a: rows m, lanes k.  b: rows k and lanes n, or, transposed, rows n and lanes k.  c: rows m and
-    lanes n, or the other way round.  m_sizes, n_sizes: the extents that m_count and n_count take.  step: the
-    variable of the loop over K around this, which takes up to k at a time from start (0) on; C holds the
-    sums in between.
+    lanes n, or the other way round.  unit: what multiplies.  m_sizes, n_sizes: the extents that m_count and
+    n_count take.  step: the variable of the loop over K around this, which takes up to k at a time from start
+    (0) on; C holds the sums in between.
     """
 
     a: Window | InPlace | RunsInPlace
     b: Window
     c: Window
+    unit: CpuUnit
     m_count: Lin
     n_count: Lin
     m_sizes: tuple[int, ...]

@@ -21,9 +21,11 @@ from imbrex.ir.chain import finish_of
 from imbrex.ir.ops.standard import SSAValue
 from imbrex.ir.ops.thread import ThreadwiseCopyOp, ThreadwiseGemmOp
 from imbrex.ir.source import InvalidOp
+from imbrex.ir.unit import unit_of
 from imbrex.lower.finish import finished_tile
 from imbrex.lower.reader import Reader, element_type, number, sizes
 from imbrex.lower.stmt import For, Meet, Pack, PanelGemm, Places, Ref, Stmt, Unpack, Window
+from imbrex.view.mma.vector import CpuUnit
 
 SAMPLE = 256
 Form = Literal["along_lanes", "blocked", "transposed"]
@@ -83,14 +85,23 @@ def pack(op: ThreadwiseCopyOp, reader: Reader, scopes: list[Scope], clips: dict[
     lines = _lines(reader, op.source, coords, ("k", k_outer * inner), ("lane", lanes), index[1])
     clips[dest.name], clips[f"{dest.name}.k"] = lines.along.count, lines.across.count
     contiguous_k = _stretch(lines.across, (1, 2)) > _stretch(lines.along, (1, 2))
-    form: Form = "blocked" if inner > 1 else "transposed" if contiguous_k else "along_lanes"
-    window = _placed(op.source, reader, lines, form != "along_lanes", width, element_type(op.dest), scopes)
+    unit, is_b = _multiplier(op.dest)
+    form: Form = "blocked" if inner > unit.packed else "transposed" if contiguous_k else "along_lanes"
+    window = _placed(op.source, reader, lines, form != "along_lanes", width, dest.dtype.accumulator, scopes)
     step = width * k_outer * inner
     is_whole = len(index) == 2
     panel = var(reader.fresh("panel"), panels) if is_whole else index[2]
     guards = _inside(lines.along.count, panel * width, lanes)
     made: Stmt = Pack(
-        window, Ref(dest, panel * step if is_whole else lin(0)), panel, width, form, guards, not is_whole
+        window,
+        Ref(dest, panel * step if is_whole else lin(0)),
+        panel,
+        width,
+        form,
+        unit,
+        is_b,
+        guards,
+        not is_whole,
     )
     scopes[-1].body.append(For(str(panel), panels, (made,)) if is_whole and panels > 1 else made)
 
@@ -98,8 +109,10 @@ def pack(op: ThreadwiseCopyOp, reader: Reader, scopes: list[Scope], clips: dict[
 def product(op: ThreadwiseGemmOp, reader: Reader, clips: dict[str, Lin], step: Lin | None) -> PanelGemm:
     """One register tile: its operands are packed panels, or parts of a buffer of them."""
     a, b = (_panel(reader, v, i) for v, i in ((op.a, op.a_index), (op.b, op.b_index)))
-    blocked = len(sizes(op.a)) - len(op.a_index) == 3
-    m, n = sizes(op.a)[-2 if blocked else -1], sizes(op.b)[-1]
+    unit = _unit(op)
+    has_words = unit.packed > 1
+    blocked = len(sizes(op.a)) - len(op.a_index) == 3 and sizes(op.a)[-1] > unit.packed
+    m, n = sizes(op.a)[-2 if blocked or has_words else -1], sizes(op.b)[-2 if has_words else -1]
     tile, base, map = reader.root(op.c)
     assert map is not None, "a tile of C is seen in register tiles"
     position = reader.index(op.c_index)
@@ -110,7 +123,7 @@ def product(op: ThreadwiseGemmOp, reader: Reader, clips: dict[str, Lin], step: L
     guards += _inside(clips[b.buffer.name], at["n_panel"] * n, sizes(base)[1])
     first = None if step is None or step.is_constant else Guard(step - 1, step.bounds[1] + 1)
     k = clips[f"{a.buffer.name}.k"]
-    return PanelGemm(Ref(tile, offset), a, b, k, m, n, sizes(base)[1], first, blocked, guards)
+    return PanelGemm(Ref(tile, offset), a, b, k, m, n, sizes(base)[1], first, blocked, unit, guards)
 
 
 def unpack(op: ThreadwiseCopyOp, reader: Reader, scopes: list[Scope]) -> None:
@@ -121,14 +134,14 @@ def unpack(op: ThreadwiseCopyOp, reader: Reader, scopes: list[Scope]) -> None:
     coords = [workgroup, var("m", m), var("n", n)]
     lines = _lines(reader, op.dest, coords, ("m", m), ("n", n), workgroup)
     is_transposed = _stretch(lines.across, (1,)) > _stretch(lines.along, (1,))
-    window = _placed(op.dest, reader, lines, is_transposed, None, element_type(op.source), scopes)
     scale: dict[str, Any] = {"alpha": number(op.alpha, 1.0), "beta": number(op.beta, 0.0)}
-    tile = Ref(reader.root(op.source)[0], lin(0))
+    tile, finishing = Ref(reader.root(op.source)[0], lin(0)), list[Stmt]()
     if (finish := finish_of(op.dest)) is not None:
-        scopes[-1].body += finished_tile(
-            tile, (m, n), reader.seen(op.dest, coords), finish, scale, coords, reader
-        )
+        seen = reader.seen(op.dest, coords)
+        finishing, tile = finished_tile(tile, (m, n), seen, finish, scale, coords, reader)
         scale = {}
+    window = _placed(op.dest, reader, lines, is_transposed, None, tile.buffer.dtype, scopes)
+    scopes[-1].body += finishing
     scopes[-1].body.append(Unpack(window, tile, n, is_transposed, number(op.store_method, "set"), **scale))  # type: ignore[arg-type]
 
 
@@ -164,6 +177,16 @@ def _panel(reader: Reader, value: SSAValue, index: Sequence[SSAValue]) -> Ref:
     assert map is None, "panels lie in plain buffers"
     position = reader.index(index)
     return Ref(buffer, address([*position, *([lin(0)] * (len(sizes(base)) - len(position)))], sizes(base)))
+
+
+def _multiplier(panels: SSAValue) -> tuple[CpuUnit, bool]:
+    """What multiplies the panels of a buffer, and are they of its B?"""
+    (product,) = {use.operation for use in panels.uses if isinstance(use.operation, ThreadwiseGemmOp)}
+    return _unit(product), product.b is panels
+
+
+def _unit(op: ThreadwiseGemmOp) -> CpuUnit:
+    return unit_of(op, element_type(op.a))
 
 
 def _panel_shape(shape: Sequence[int], fixed: int) -> tuple[int, int, int, int]:

@@ -43,7 +43,7 @@ def test_only_the_first_processor_is_read(tmp_path: Path) -> None:
 def test_the_host_is_told_to_compile_for_itself() -> None:
     host = host_isa()
     assert host is isa("native")
-    assert host.flags in (("-march=native",), ("-mcpu=native",))
+    assert host.flags[0] in ("-march=native", "-mcpu=native")
 
 
 def test_named_levels_fix_flags_and_rates() -> None:

@@ -88,6 +88,13 @@ BROKEN: list[tuple[str, Tuning, GemmContext, str, str]] = [
         "registers 22 > 16 on avx2 (6x24 tile of 8 lanes)",
     ),
     (
+        "unit",
+        CpuTuning(14, 32, 140, 480, 256, 16, unit="vdpbf16ps"),
+        GEMM,
+        "avx512",
+        "unit vdpbf16ps does not multiply f32 on avx512, which has fma",
+    ),
+    (
         "cache_blocks",
         CpuTuning(14, 32, 128, 512, 256, 16),
         GEMM,

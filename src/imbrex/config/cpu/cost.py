@@ -16,6 +16,7 @@ from imbrex.config.context import Access, GemmContext
 from imbrex.config.cpu import one_pass
 from imbrex.config.cpu.plan import CpuPlan, CpuTuning, PanelLayout
 from imbrex.config.cpu.team import team
+from imbrex.view.mma.vector import CPU_UNITS, FMA
 
 __all__ = ["cycles", "pack_price_a", "pack_price_b", "store_price", "tile_cycles"]
 
@@ -43,12 +44,14 @@ def cycles(tuning: CpuTuning, context: GemmContext, machine: CpuTarget) -> float
 
 
 def tile_cycles(tuning: CpuTuning, machine: CpuTarget) -> float:
-    """Cycles of one register tile for one step of K: FMAs, or loads (two a cycle), or one FMA's latency; and
-    what of the loads they do not hide.
+    """Cycles of one register tile for one k: products at the rate of multiply-adds, or loads (two a cycle),
+    or a product's latency; and what of the loads they do not hide.  A unit may take several k at once.
     """
-    rows, vectors, prices = tuning.m_per_thread, tuning.vectors, machine.prices
-    slowest = max(rows * vectors / machine.fma_per_cycle, (rows + vectors) / 2, prices.fma_latency)
-    return slowest + prices.broadcast * rows + prices.load * vectors
+    rows, vectors, unit = tuning.m_per_thread, tuning.vectors, CPU_UNITS[tuning.unit]
+    prices = machine.prices
+    latency = prices.fma_latency if unit == FMA else unit.latency
+    slowest = max(rows * vectors / machine.fma_per_cycle, (rows + vectors) / 2, latency)
+    return (slowest + prices.broadcast * rows + prices.load * vectors) / unit.packed
 
 
 def pack_price_a(access: Access, layout: PanelLayout, lanes: int, prices: Prices = PRICES) -> float:
@@ -87,11 +90,12 @@ def _stored(access: Access, dim: int, lanes: int, prices: Prices) -> float:
 
 def _stream(plan: CpuPlan, machine: CpuTarget) -> float:
     """Cycles that one call loses to panels and private tile being further away than L1."""
-    t, size, prices = plan.tuning, plan.context.dtype.accumulator.bytes, machine.prices
+    t, size, prices = plan.tuning, plan.element.bytes, machine.prices
     a_panel, b_panel = (lines * plan.block_k * size for lines in (t.m_per_thread, t.n_per_thread))
     still, moving = (a_panel, b_panel) if t.stationary == "a" else (b_panel, a_panel)
     block = plan.b_panel_bytes if t.stationary == "a" else plan.a_panel_bytes
-    lost = 2 * t.m_per_thread * t.n_per_thread * size * _rate(plan.c_tile_bytes, machine, prices.tile)
+    sums = t.m_per_thread * t.n_per_thread * plan.context.dtype.accumulator.bytes
+    lost = 2 * sums * _rate(plan.c_tile_bytes, machine, prices.tile)
     if still + block > machine.l1_bytes:
         lost += moving * _rate(block + plan.c_tile_bytes // 2, machine, prices.stream)
     if still > machine.l1_bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from imbrex.chip import CpuTarget
 from imbrex.config.cpu.plan import CpuPlan
 from imbrex.config.rules import Reasons, Rules
+from imbrex.view.mma.vector import CPU_UNITS, units_of
 
 __all__ = ["CPU_RULES"]
 
@@ -22,6 +23,14 @@ def register_tile(plan: CpuPlan, machine: CpuTarget) -> Reasons:
     t = plan.tuning
     if t.n_per_thread % t.vector_lanes:
         yield f"n_per_thread {t.n_per_thread} is not a multiple of vector_lanes {t.vector_lanes}"
+
+
+def unit(plan: CpuPlan, machine: CpuTarget) -> Reasons:
+    """The machine has the unit, and it multiplies the type."""
+    found, dtype = CPU_UNITS[plan.tuning.unit], plan.context.dtype
+    if found not in units_of(machine, dtype):
+        have = ", ".join(map(str, units_of(machine, dtype)))
+        yield f"unit {found} does not multiply {dtype} on {machine.name}, which has {have}"
 
 
 def vector_registers(plan: CpuPlan, machine: CpuTarget) -> Reasons:
@@ -48,5 +57,5 @@ def workspace(plan: CpuPlan, machine: CpuTarget) -> Reasons:
 
 
 CPU_RULES: Rules[CpuPlan, CpuTarget] = Rules(
-    (vector_lanes, register_tile), (vector_registers, cache_blocks, workspace)
+    (vector_lanes, register_tile, unit), (vector_registers, cache_blocks, workspace)
 )

@@ -47,7 +47,7 @@ def reads_a_in_place(plan: CpuPlan) -> bool:
     gemm, dtype = plan.oriented, plan.context.dtype
     is_matrix = gemm.a.step[0] == 1 and gemm.a.run[0] >= min(gemm.k, SAMPLE)
     crowded = plan.tuning.m_per_thread * gcd(SET_BYTES, gemm.k * dtype.bytes) > CROWDED_BYTES
-    return is_matrix and not crowded and dtype.accumulator == dtype
+    return is_matrix and not crowded and plan.element == dtype
 
 
 def _products(plan: CpuPlan, tile_cycles: float, prices: Prices) -> float:
@@ -56,7 +56,7 @@ def _products(plan: CpuPlan, tile_cycles: float, prices: Prices) -> float:
     vectors = -(-(gemm.n - columns) // t.vector_lanes)
     per_row = tile_cycles / t.m_per_thread / t.vectors
     whole = gemm.m * vectors * gemm.k * per_row
-    tails = gemm.m * columns * gemm.k / t.vector_lanes * prices.column
+    tails = gemm.m * columns * gemm.k / t.vector_lanes / t.together * prices.column
     calls = -(-gemm.m // t.m_per_thread) * -(-vectors // t.vectors)
     return whole + tails + plan.k_iterations * calls * (prices.call + prices.sum * t.m_per_thread * t.vectors)
 
@@ -78,15 +78,15 @@ def _operand_a(plan: CpuPlan, machine: CpuTarget) -> float:
 
 def _a_price(plan: CpuPlan, prices: Prices) -> float:
     """A vector of A that is not a matrix: a share of a pointer to its run, or a copy."""
-    a, lanes, dtype = plan.oriented.a, plan.tuning.vector_lanes, plan.context.dtype
-    has_runs = a.step[0] == 1 and lanes <= a.run[0] < min(plan.oriented.k, SAMPLE)
-    if has_runs and dtype.accumulator == dtype:
+    a, lanes, words = plan.oriented.a, plan.tuning.vector_lanes, plan.tuning.together
+    has_runs = a.step[0] == 1 and lanes * words <= a.run[0] < min(plan.oriented.k, SAMPLE)
+    if has_runs and plan.element == plan.context.dtype:
         return prices.pointer * lanes / a.run[0]
-    return _copied(a, 0, lanes, prices)
+    return _copied_along_k(a, 0, plan, prices)
 
 
 def _operand_b(plan: CpuPlan, machine: CpuTarget) -> float:
-    gemm, t, size = plan.oriented, plan.tuning, plan.context.dtype.accumulator.bytes
+    gemm, t, size = plan.oriented, plan.tuning, plan.element.bytes
     prices, is_in_place = machine.prices, _reads_b_in_place(plan)
     price = prices.read_in_place if is_in_place else _b_price(plan, prices)
     packed = plan.blocks[0] * plan.column_panels * t.n_per_thread * gemm.k / t.vector_lanes * price
@@ -108,8 +108,9 @@ def _reads_b_in_place(plan: CpuPlan) -> bool:
 
 def _b_price(plan: CpuPlan, prices: Prices) -> float:
     """Packing a vector of B, along the columns or transposed."""
-    b, lanes = plan.oriented.b, plan.tuning.vector_lanes
-    return min(_copied(b, 1, lanes, prices), _copied(b, 0, lanes, prices) + prices.transpose)
+    b, t = plan.oriented.b, plan.tuning
+    across = _copied_along_k(b, 0, plan, prices) + prices.transpose / t.together
+    return min(_copied(b, 1, t.vector_lanes, prices), across)
 
 
 def _result(plan: CpuPlan, prices: Prices) -> float:
@@ -128,6 +129,13 @@ def _windows(plan: CpuPlan, prices: Prices) -> float:
     row_blocks, column_blocks = plan.blocks
     placed = plan.block_columns + plan.oriented.k + (0 if reads_a_in_place(plan) else plan.block_rows)
     return row_blocks * column_blocks * (placed + plan.block_columns) * prices.placed
+
+
+def _copied_along_k(access: Access, dim: int, plan: CpuPlan, prices: Prices) -> float:
+    """Neighbours along k: whole words of them move at once where they lie together."""
+    lanes, words = plan.tuning.vector_lanes, plan.tuning.together
+    is_whole = access.step[dim] == 1 and access.run[dim] >= lanes * words
+    return _copied(access, dim, lanes, prices) / (words if is_whole else 1)
 
 
 def _copied(access: Access, dim: int, lanes: int, prices: Prices) -> float:

@@ -17,6 +17,8 @@ from functools import cached_property
 from typing import ClassVar, Literal, TypeAlias
 
 from imbrex.config.context import GemmContext, round_up
+from imbrex.dtype import DType
+from imbrex.view.mma.vector import CPU_UNITS, FMA
 
 __all__ = ["CpuPlan", "CpuTuning", "PanelLayout", "Stationary"]
 
@@ -28,9 +30,14 @@ COLUMNS_TOGETHER = 8  # panels that are cut at a time from an A whose rows are k
 
 @dataclass(frozen=True)
 class CpuTuning:
-    """a_layout: panels are [k][rows], or, for A contiguous in K, [k / lanes][rows][lanes]."""
+    """a_layout: panels are [k][rows], or, for A contiguous in K, [k / lanes][rows][lanes].
+
+    unit: what multiplies, a name of `view.mma.vector`, which decides what panels hold.  required: values that
+    its text always has.
+    """
 
     kind: ClassVar[str] = "cpu"
+    required: ClassVar[int] = 9
     m_per_thread: int
     n_per_thread: int
     m_per_block: int
@@ -40,6 +47,7 @@ class CpuTuning:
     a_layout: PanelLayout = "k_major"
     stationary: Stationary = "a"
     swapped: bool = False
+    unit: str = FMA.name
 
     def __post_init__(self) -> None:
         numbers = [v for v in vars(self).values() if not isinstance(v, str | bool)]
@@ -50,6 +58,11 @@ class CpuTuning:
         """The block tile, (m, n, k), in the GEMM's own m and n."""
         rows, columns = self.m_per_block, self.n_per_block
         return (columns, rows, self.k_per_block) if self.swapped else (rows, columns, self.k_per_block)
+
+    @property
+    def together(self) -> int:
+        """Neighbours along k that a lane multiplies at a time, and that stay together in panels."""
+        return CPU_UNITS[self.unit].packed
 
     @property
     def vectors(self) -> int:
@@ -143,9 +156,14 @@ class CpuPlan:
         return has_form and may_store and (self.k_iterations == 1 or dtype.output == dtype.accumulator)
 
     @property
+    def element(self) -> DType:
+        """What panels hold."""
+        return CPU_UNITS[self.tuning.unit].panel(self.context.dtype)
+
+    @property
     def panel_k(self) -> int:
         """K of a panel: whole vectors, since some packing routines write vectors along K."""
-        return round_up(self.block_k, self.tuning.vector_lanes)
+        return round_up(self.block_k, self.tuning.vector_lanes * self.tuning.together)
 
     @property
     def a_panel_bytes(self) -> int:
@@ -180,5 +198,4 @@ class CpuPlan:
         return self.oriented.m * self.oriented.n / (self.padded_rows * self.padded_columns)
 
     def _packed(self, lines: int) -> int:
-        """Panels hold the accumulator's type: narrow elements are widened while they are packed."""
-        return round_up(lines * self.panel_k * self.context.dtype.accumulator.bytes, PANEL_ALIGN)
+        return round_up(lines * self.panel_k * self.element.bytes, PANEL_ALIGN)

@@ -9,6 +9,7 @@ from imbrex.chip import CpuTarget
 from imbrex.config.context import GemmContext, round_up
 from imbrex.config.cpu.cost import tile_cycles
 from imbrex.config.cpu.plan import CpuTuning, PanelLayout, Stationary
+from imbrex.view.mma.vector import CpuUnit, units_of
 
 __all__ = ["cpu_space", "register_tiles"]
 
@@ -22,18 +23,21 @@ K_STEPS = (1024, 2048)
 def cpu_space(context: GemmContext, machine: CpuTarget) -> list[CpuTuning]:
     """Both orientations; for each the register tiles that waste least, and cache blocks of several sizes.
 
+    The unit is the one that multiplies most at a time.
+
     The layout of A's panels is not searched: packing along the longer run, of K or of the rows, is cheaper.
     Where steps over K can be products of their own, nothing else is tried: it was slower wherever measured.
     """
+    unit = max(units_of(machine, context.dtype), key=lambda unit: unit.packed)
     found = [
         t
         for swapped in (False, True)
-        for t in (*_one_pass(context, machine, swapped), *_oriented(context, machine, swapped))
+        for t in (*_one_pass(context, machine, swapped, unit), *_oriented(context, machine, swapped, unit))
     ]
     return [t for t in found if t.plan(context).is_fused] or found
 
 
-def _one_pass(context: GemmContext, machine: CpuTarget, swapped: bool) -> Iterator[CpuTuning]:
+def _one_pass(context: GemmContext, machine: CpuTarget, swapped: bool, unit: CpuUnit) -> Iterator[CpuTuning]:
     """Each step one product: the tallest register tiles of each width, evened out over the rows."""
     gemm = context.exchanged if swapped else context
     lanes = machine.lanes(context.dtype.accumulator.bytes)
@@ -42,24 +46,25 @@ def _one_pass(context: GemmContext, machine: CpuTarget, swapped: bool) -> Iterat
         return
     is_transposed = gemm.c.run[0] > gemm.c.run[1]  # C goes through a tile of all its rows, so B must stay
     orders: tuple[Stationary, ...] = ("b",) if is_transposed else ("a", "b")
-    k_steps = _k_steps(gemm, lanes)
+    k_steps = _k_steps(gemm, lanes * unit.packed, unit.packed)
     for vectors in range(1, 5):
         most = (machine.vector_registers - vectors - 1) // vectors
         for tallest in {most, min(most, 6)}:
             rows = _balanced(gemm.m, tallest)
             m_blocks, n_blocks = _edges(gemm.m, rows), _edges(gemm.n, vectors * lanes)
             for k_block, m_block, n_block, order in product(k_steps, m_blocks, n_blocks, orders):
-                yield CpuTuning(
-                    rows, vectors * lanes, m_block, n_block, k_block, lanes, layout, order, swapped
-                )
+                blocks = m_block, n_block, k_block
+                yield CpuTuning(rows, vectors * lanes, *blocks, lanes, layout, order, swapped, unit.name)
 
 
-def _k_steps(gemm: GemmContext, lanes: int) -> list[int]:
-    """All of K unless it is very long, and equal parts of a long one, of whole runs of A where it has any."""
-    run = gemm.a.run[0]
-    grain = int(run) if run == int(run) and lanes <= run <= min(K_STEPS) and run % lanes == 0 else lanes
-    whole = [round_up(gemm.k, lanes)] if gemm.k <= LONGEST_PASS else []
-    parts = {round_up(-(-gemm.k // -(-gemm.k // near)), grain) for near in K_STEPS if gemm.k > near}
+def _k_steps(gemm: GemmContext, vector: int, words: int) -> list[int]:
+    """All of K unless it is very long, and equal parts of a long one, of whole runs of A where it has any; in
+    bytes the same, however narrow the elements are.
+    """
+    run, steps = gemm.a.run[0], [near * words for near in K_STEPS]
+    grain = int(run) if run == int(run) and vector <= run <= min(steps) and run % vector == 0 else vector
+    whole = [round_up(gemm.k, vector)] if gemm.k <= LONGEST_PASS * words else []
+    parts = {round_up(-(-gemm.k // -(-gemm.k // near)), grain) for near in steps if gemm.k > near}
     return sorted({*whole, *parts})
 
 
@@ -68,15 +73,17 @@ def _balanced(size: int, most: int) -> int:
     return -(-size // -(-size // most))
 
 
-def _oriented(context: GemmContext, machine: CpuTarget, swapped: bool) -> Iterator[CpuTuning]:
+def _oriented(context: GemmContext, machine: CpuTarget, swapped: bool, unit: CpuUnit) -> Iterator[CpuTuning]:
     gemm = context.exchanged if swapped else context
     lanes = machine.lanes(context.dtype.accumulator.bytes)
     layout: PanelLayout = "k_blocked" if gemm.a.run[0] > gemm.a.run[1] else "k_major"
     orders: tuple[Stationary, ...] = ("a", "b")
+    k_blocks = _k_blocks(gemm.k, lanes * unit.packed, unit.packed)
     for rows, columns in register_tiles(gemm, machine, lanes):
         m_blocks, n_blocks = _edges(gemm.m, rows), _edges(gemm.n, columns)
-        for k_block, m_block, n_block, order in product(_k_blocks(gemm.k, lanes), m_blocks, n_blocks, orders):
-            yield CpuTuning(rows, columns, m_block, n_block, k_block, lanes, layout, order, swapped)
+        for k_block, m_block, n_block, order in product(k_blocks, m_blocks, n_blocks, orders):
+            blocks = m_block, n_block, k_block
+            yield CpuTuning(rows, columns, *blocks, lanes, layout, order, swapped, unit.name)
 
 
 def register_tiles(gemm: GemmContext, machine: CpuTarget, lanes: int) -> list[tuple[int, int]]:
@@ -93,9 +100,9 @@ def register_tiles(gemm: GemmContext, machine: CpuTarget, lanes: int) -> list[tu
     return sorted(found, key=lambda shape: (found[shape], -shape[0] * shape[1]))[:SHAPES_KEPT]
 
 
-def _k_blocks(k: int, lanes: int) -> list[int]:
+def _k_blocks(k: int, vector: int, words: int) -> list[int]:
     """K in equal blocks near each of the usual sizes, rounded up to whole vectors."""
-    return sorted({round_up(-(-k // -(-k // near)), lanes) for near in K_BLOCKS})
+    return sorted({round_up(-(-k // -(-k // (near * words))), vector) for near in K_BLOCKS})
 
 
 def _edges(size: int, tile: int) -> list[int]:

@@ -126,20 +126,29 @@ def _places(stmt: Places) -> list[str]:
 def _pack(stmt: Pack) -> list[str]:
     window = f"scratch.{stmt.window.name}"
     target = f"{_pointer(stmt.dest)}, {stmt.window.buffer.name}, {window}"
-    if stmt.form == "along_lanes":
-        call = f"imbrex::pack_lanes({target}, {c.index(stmt.panel)});"
+    along = stmt.form == "along_lanes"
+    at = c.index(stmt.panel if along else stmt.panel * stmt.width)
+    name = ("lanes" if along else stmt.form) + ("" if along else f"<{stmt.width}>")
+    if stmt.unit.packed > 1:
+        unit = product.name_of(stmt.unit, stmt.window.computed)
+        flip = f"imbrex::flipped<{unit}>" if stmt.is_b else "0"
+        call = f"imbrex::word_panels<{unit}, {flip}>::{name}({target}, {at});"
     else:
-        call = f"imbrex::pack_{stmt.form}<{stmt.width}>({target}, {c.index(stmt.panel * stmt.width)});"
+        call = f"imbrex::pack_{name}({target}, {at});"
     return [f"if ({c.guards(stmt.guards)}) {call}" if stmt.guards else call]
 
 
 def _panel_gemm(stmt: PanelGemm) -> list[str]:
     kind = stmt.c.buffer.dtype.c_name
-    width = f"imbrex::width<{kind}>"
+    width, unit = f"imbrex::width<{kind}>", product.name_of(stmt.unit, stmt.c.buffer.dtype)
     layout = "k_blocked" if stmt.a_is_blocked else "k_major"
-    a_step = f"{stmt.m} * {width}" if stmt.a_is_blocked else str(stmt.m)
+    a_step = (
+        f"{stmt.m} * {product.vector_of(stmt.unit, stmt.c.buffer.dtype)}"
+        if stmt.a_is_blocked
+        else str(stmt.m)
+    )
     accumulate = "false" if stmt.first is None else f"{c.index(stmt.first.index + lin(1))} > 0"
-    shape = f"{kind}, {stmt.m}, {stmt.n} / {width}, imbrex::a_layout::{layout}"
+    shape = f"{unit}, {stmt.m}, {stmt.n} / {width}, imbrex::a_layout::{layout}"
     lines = [
         f"imbrex::micro_gemm<{shape}>(",
         f"    {c.index(stmt.k)}, {_pointer(stmt.a)}, {a_step}, {_pointer(stmt.b)}, {stmt.n},",

@@ -4,17 +4,28 @@ come from.
 
 from __future__ import annotations
 
+from imbrex.dtype import DType
 from imbrex.emit import c
 from imbrex.lower.stmt import InPlace, Product, RunsInPlace
+from imbrex.view.mma.vector import FMA, CpuUnit
+
+
+def name_of(unit: CpuUnit, sums: DType) -> str:
+    """What the device headers call the unit: a multiply-add by its type."""
+    return sums.c_name if unit == FMA else f"imbrex::{unit}"
+
+
+def vector_of(unit: CpuUnit, sums: DType) -> str:
+    """How many elements along k fill a vector."""
+    return f"imbrex::{'width' if unit == FMA else 'k_width'}<{name_of(unit, sums)}>"
 
 
 def scratch_members(stmt: Product) -> list[str]:
     """Packing buffers: a panel of each operand that stays, all panels of one that streams, last columns,
     a tile of C.
     """
-    kind = _computed(stmt)
-    width = f"imbrex::width<{kind}>"
-    k = f"imbrex::round_up({stmt.k}, {width})"
+    sums = stmt.c.computed
+    kind, width, k = _held(stmt).c_name, f"imbrex::width<{sums.c_name}>", _padded_k(stmt)
     m, n = max(stmt.m_sizes), max(stmt.n_sizes)
     panels = f"imbrex::round_up({n}, {stmt.lanes})" if stmt.stationary == "a" else str(stmt.lanes)
     rows = f"imbrex::round_up({m if stmt.c_is_transposed else stmt.rows}, {width})"
@@ -22,26 +33,29 @@ def scratch_members(stmt: Product) -> list[str]:
         *_a_members(stmt, kind, k),
         f"alignas(64) {kind} panels_b[{k} * {panels}];",
         f"alignas(64) {kind} columns_b[{k} * {width}];",
-        f"alignas(64) {kind} tile_c[{rows} * {stmt.lanes}];",
+        f"alignas(64) {sums.c_name} tile_c[{rows} * {stmt.lanes}];",
+        *([f"int32_t start[{m}];"] if stmt.unit.is_shifted else []),
     ]
 
 
 def text(stmt: Product) -> list[str]:
     """The call, once for each extent of the tile that a workgroup can meet."""
-    kind, b = _computed(stmt), stmt.b
-    width = f"imbrex::width<{kind}>"
+    unit, b = _unit(stmt), stmt.b
+    width = f"imbrex::width<{stmt.c.computed.c_name}>"
     has_runs, count = isinstance(stmt.a, RunsInPlace), "" if stmt.step is None else f", {_k(stmt)}"
-    zeros = ["for (auto &zero : scratch.zeros_a) zero = 0;"] if has_runs else []
-    shape = f"{kind}, rows, {stmt.lanes} / {width}, M.value, N.value, {stmt.k}{_columns(stmt)}"
+    zeros = [f"for (auto &zero : scratch.zeros_a) zero = {_zero(stmt)};"] if has_runs else []
+    shape = f"{unit}, rows, {stmt.lanes} / {width}, M.value, N.value, {stmt.k}{_columns(stmt)}"
+    operand_a = "shifted_a" if stmt.unit.is_shifted else "operand_a"
     body = [
         *zeros,
         "constexpr int rows = imbrex::balanced(M.value, " + str(stmt.rows) + ");",
         f"typedef imbrex::product<{shape}> product;",
-        _a(stmt, kind),
-        *_b(stmt, kind),
-        *_c(stmt, kind),
+        _a(stmt),
+        *_shifted(stmt),
+        *_b(stmt),
+        *_c(stmt),
         f"product::{stmt.stationary}_stays(",
-        f"    0, product::m_panels, 0, product::n_panels, operand_a, operand_b, operand_c{count});",
+        f"    0, product::m_panels, 0, product::n_panels, {operand_a}, operand_b, operand_c{count});",
     ]
     assert b.buffer.space == "global"
     lines = ["const auto run = [&](auto M, auto N) {", *c.indented(body), "};"]
@@ -65,40 +79,50 @@ def _columns(stmt: Product) -> str:
     return ", false" if isinstance(stmt.a, InPlace) and stmt.a.is_transposed else ""
 
 
-def _a(stmt: Product, kind: str) -> str:
+def _shifted(stmt: Product) -> list[str]:
+    """What a shifted B makes the sums of A's rows be asked for."""
+    if not stmt.unit.is_shifted:
+        return []
+    rest = f"operand_a, {_k(stmt)}, scratch.start"
+    return [f"imbrex::a_shifted<{_unit(stmt)}, decltype(operand_a)> shifted_a{{{rest}}};"]
+
+
+def _a(stmt: Product) -> str:
+    unit = _unit(stmt)
     if isinstance(stmt.a, InPlace):
         offset = c.index(stmt.a.base.offset)
         at = stmt.a.base.buffer.name + ("" if offset == "0" else f" + {offset}")
         if stmt.a.is_transposed:
             rest = f"{stmt.a.pitch}, {_k(stmt)}, M.value, scratch.panels_a"
-            return f"{_columns_of(stmt, kind)} operand_a({at}, {rest});"
-        return f"imbrex::a_in_place<{kind}> operand_a{{{at}, {stmt.a.pitch}}};"
+            return f"{_columns_of(stmt)} operand_a({at}, {rest});"
+        return f"imbrex::a_in_place<{unit}> operand_a{{{at}, {stmt.a.pitch}}};"
     if isinstance(stmt.a, RunsInPlace):
         window = f"scratch.{stmt.a.window.name}"
         rest = f"{stmt.a.window.buffer.name}, {window}, scratch.runs_a, scratch.zeros_a, {stmt.a.run}"
-        return f"imbrex::a_runs_in_place<{kind}, decltype({window})> operand_a{{{rest}}};"
+        return f"imbrex::a_runs_in_place<{unit}, decltype({window})> operand_a{{{rest}}};"
     window = f"scratch.{stmt.a.name}"
-    source = f"{kind}, {stmt.a.buffer.dtype.c_name}, decltype({window})"
+    source = f"{unit}, {stmt.a.buffer.dtype.c_name}, decltype({window})"
     return f"imbrex::a_packing<{source}> operand_a{{{stmt.a.buffer.name}, {window}, scratch.panel_a}};"
 
 
-def _b(stmt: Product, kind: str) -> list[str]:
+def _b(stmt: Product) -> list[str]:
+    unit = _unit(stmt)
     window, name = f"scratch.{stmt.b.name}", stmt.b.buffer.name
     types = f"{stmt.b.buffer.dtype.c_name}, decltype({window})"
     packed = f"{name}, {window}, scratch.panels_b, scratch.columns_b"
     source = "operand_b" if stmt.stationary == "b" else "packing_b"
     if stmt.b_is_transposed:
-        made = f"imbrex::b_rows<{kind}, {stmt.lanes}, {types}> {source}{{{packed}}};"
+        made = f"imbrex::b_rows<{unit}, {stmt.lanes}, {types}> {source}{{{packed}}};"
     else:
         in_place = "true" if stmt.b_in_place else "false"
-        made = f"imbrex::b_lanes<{kind}, {types}> {source}{{{packed}, {in_place}}};"
+        made = f"imbrex::b_lanes<{unit}, {types}> {source}{{{packed}, {in_place}}};"
     if stmt.stationary == "b":
         return [made]
-    step = f"imbrex::round_up({stmt.k}, imbrex::width<{kind}>) * {stmt.lanes}"
+    step = f"{_padded_k(stmt)} * {stmt.lanes}"
     return [
         made,
         f"packing_b.pack_all(scratch.panels_b, {step}, product::whole + (product::tail > 0));",
-        f"imbrex::b_packed<{kind}, {stmt.lanes}, decltype(packing_b)> operand_b{{",
+        f"imbrex::b_packed<{unit}, {stmt.lanes}, decltype(packing_b)> operand_b{{",
         f"    packing_b, scratch.panels_b, {step}}};",
     ]
 
@@ -106,7 +130,7 @@ def _b(stmt: Product, kind: str) -> list[str]:
 def _a_members(stmt: Product, kind: str, k: str) -> list[str]:
     match stmt.a:
         case InPlace(is_transposed=True):
-            return [f"alignas(64) {kind} panels_a[{_columns_of(stmt, kind)}::elements<{stmt.rows}>];"]
+            return [f"alignas(64) {kind} panels_a[{_columns_of(stmt)}::elements<{stmt.rows}>];"]
         case InPlace():
             return []
         case RunsInPlace(_, run):
@@ -118,12 +142,13 @@ def _a_members(stmt: Product, kind: str, k: str) -> list[str]:
             return [f"alignas(64) {kind} panel_a[{k} * {stmt.rows}];"]
 
 
-def _columns_of(stmt: Product, kind: str) -> str:
+def _columns_of(stmt: Product) -> str:
     assert isinstance(stmt.a, InPlace)
-    return f"imbrex::a_columns<{kind}, {stmt.a.base.buffer.dtype.c_name}, {stmt.k}>"
+    return f"imbrex::a_columns<{_unit(stmt)}, {stmt.a.base.buffer.dtype.c_name}, {stmt.k}>"
 
 
-def _c(stmt: Product, kind: str) -> list[str]:
+def _c(stmt: Product) -> list[str]:
+    kind = stmt.c.computed.c_name
     window = f"scratch.{stmt.c.name}"
     extent = "M.value" if stmt.c_is_transposed else "rows"
     form = "c_rows" if stmt.c_is_transposed else "c_lanes"
@@ -138,5 +163,19 @@ def _c(stmt: Product, kind: str) -> list[str]:
     return [f"imbrex::{form}<{types}> operand_c({target}, {window}, scratch.tile_c, {scale});"]
 
 
-def _computed(stmt: Product) -> str:
-    return stmt.c.computed.c_name
+def _unit(stmt: Product) -> str:
+    return name_of(stmt.unit, stmt.c.computed)
+
+
+def _held(stmt: Product) -> DType:
+    """What panels hold."""
+    return stmt.c.computed if stmt.unit == FMA else stmt.b.buffer.dtype
+
+
+def _zero(stmt: Product) -> str:
+    return "0" if stmt.unit == FMA else "{}"
+
+
+def _padded_k(stmt: Product) -> str:
+    """K in whole vectors."""
+    return f"imbrex::round_up({stmt.k}, {vector_of(stmt.unit, stmt.c.computed)})"

@@ -175,7 +175,9 @@ class KernelFunctions(InterpreterFunctions):
         left, right = a.load(a_index).astype(c.data.dtype), b.load(b_index).astype(c.data.dtype)
         pipeline = op.pipeline.data if op.pipeline is not None else "naive"
         if pipeline == "cpu":
-            product = (_k_by_m(left, blocked=left.ndim + right.ndim == 6).swapaxes(-1, -2) @ right)[None]
+            ranks = left.ndim + right.ndim  # one has its panels numbered; words of k add a dimension to each
+            left, right = _k_by_m(left, blocked=ranks > 5), _k_by_m(right, blocked=ranks > 6)
+            product = (left.swapaxes(-1, -2) @ right)[None]
         elif pipeline == "xdlops":
             block = left.shape[1], right.shape[1]
             rows, columns = matrix.owned(tiling.waves(op, block, left.shape[0], self.items), block)
@@ -293,7 +295,8 @@ def _owned(op: BlockwiseGemmOp, m_size: int, n_size: int, items: int) -> tuple[A
 
 def _multiplied(op: ThreadwiseGemmOp, left: Array, right: Array, old: Array) -> Array:
     """Each work item's part of the product, added to its part of the old sums."""
-    left, out = _k_by_m(left, blocked=left.ndim == 4), old.copy()
+    left, right = (_k_by_m(x, blocked=x.ndim == 4) for x in (left, right))
+    out = old.copy()
     rows = slice(*_span(op.start("a"), op.m_per_thread))
     columns = slice(*_span(op.start("b"), op.n_per_thread))
     product = left[..., rows].swapaxes(-1, -2) @ right[..., columns]

@@ -40,7 +40,7 @@ READ_BY: Final = {
     "naive": _BY_ITEMS,
     "2x2": _BY_ITEMS,
     "ahead": _BY_ITEMS,
-    "cpu": {*THREAD_KEYS, "k_inner", "stationary"},
+    "cpu": {*THREAD_KEYS, "k_inner", "stationary", "instruction"},
     "xdlops": {
         *(*WAVE_KEYS, "interleave", "lds_layout", "lds_buffers", "copy"),
         *(*_CLUSTERS, *_SLICES, *_LANES, *_NUMBERS),

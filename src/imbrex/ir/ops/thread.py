@@ -144,7 +144,8 @@ class ThreadwiseGemmOp(MiopenOp):
 
     offset_*: where the product's part of a whole buffer starts, in elements or one a dimension: for a and b a
     column, for c a row and a column; m_per_thread, n_per_thread: the part's size, all of the buffer if not
-    given.  Operands that are indexed have no parts.  An `a` of rank 3 is [k / inner, m, k % inner].
+    given.  Operands that are indexed have no parts.  An operand of rank 3 is [k / inner, m or n, k % inner].
+    instruction: of a CPU, where it is not a multiply-add of the sum's type.
     """
 
     name = "miopen.threadwise_gemm"
@@ -159,6 +160,7 @@ class ThreadwiseGemmOp(MiopenOp):
     offset_c = opt_prop_def(Offset)
     m_per_thread = opt_prop_def(Int)
     n_per_thread = opt_prop_def(Int)
+    instruction = opt_prop_def(Word)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     def verify_(self) -> None:

@@ -43,6 +43,7 @@ from imbrex.ir.rewrite import Run, blaming, properties, require_static, rewrite_
 from imbrex.ir.shape import memref_type, shape_of
 from imbrex.ir.source import InvalidOp
 from imbrex.view.gemm.product import GemmView
+from imbrex.view.mma.vector import FMA
 
 FAMILIES: Final = get_args(choose.Family)
 SHARED: Final = ("kernel_algorithm", "store_method", "alpha", "beta", "phases")
@@ -181,14 +182,16 @@ def affix(
 def cpu_attributes(chosen: CpuTuning, context: GemmContext) -> Mapping[str, Any]:
     """A CPU tuning in the words of gridwise_gemm_ex: one work item whose registers are vectors."""
     plan = chosen.plan(context)
-    k_inner = chosen.vector_lanes if chosen.a_layout == "k_blocked" else 1
+    vector = chosen.vector_lanes * chosen.together
+    k_inner = vector if chosen.a_layout == "k_blocked" else chosen.together
+    unit = {} if chosen.unit == FMA.name else {"instruction": chosen.unit}
     clusters = {f"{side}_level{level}_cluster": 1 for side in "mn" for level in (0, 1)}
     widths = {f"matrix_{x}_source_data_per_read": 1 for x in "ab"}
     return {
         "block_size": 1,
         "m_per_block": plan.block_rows,
         "n_per_block": plan.block_columns,
-        "k_per_block": round_up(plan.block_k, chosen.vector_lanes),  # packing writes whole vectors of k
+        "k_per_block": round_up(plan.block_k, vector),  # packing writes whole vectors of k
         "m_per_thread": chosen.m_per_thread,
         "n_per_thread": chosen.n_per_thread,
         "k_per_thread": 1,
@@ -203,6 +206,7 @@ def cpu_attributes(chosen: CpuTuning, context: GemmContext) -> Mapping[str, Any]
         "pipeline": "cpu",
         "k_inner": k_inner,
         "stationary": chosen.stationary,
+        **unit,
     }
 
 

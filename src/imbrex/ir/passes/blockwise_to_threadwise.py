@@ -27,6 +27,7 @@ from xdsl.rewriter import InsertPoint
 from imbrex.index.map import Dim, Layer
 from imbrex.ir.attrs import Offset
 from imbrex.ir.chain import names_of
+from imbrex.ir.element import dtype_of
 from imbrex.ir.ops.block import BlockwiseCopyOp, BlockwiseGemmOp
 from imbrex.ir.ops.grid import LaunchOp
 from imbrex.ir.ops.thread import ThreadwiseCopyOp, ThreadwiseGemmOp
@@ -34,6 +35,7 @@ from imbrex.ir.passes import threadwise_slices, threadwise_waves, tiling
 from imbrex.ir.rewrite import Run, insert, properties, require_static, rewrite_each
 from imbrex.ir.shape import PRIVATE, element_of, shape_of, space_of
 from imbrex.ir.source import InvalidOp
+from imbrex.ir.unit import unit_of
 from imbrex.view.gemm import tile
 from imbrex.view.gemm.tile import Clusters
 
@@ -286,14 +288,16 @@ def _sides(ops: Sequence[Operation]) -> dict[SSAValue, str]:
 def _panels(op: BlockwiseGemmOp, run: Run) -> None:
     """c_index holds the stationary panel; the other operand's panels go past it."""
     (stationary,) = op.c_index
-    a_moves = len(shape_of(op.b)) == 2
+    unit = unit_of(op, dtype_of(element_of(op.a)))
+    a_moves = len(shape_of(op.b)) == (3 if unit.packed > 1 else 2)
+    given = properties({"instruction": op.instruction})
     moving = op.a if a_moves else op.b
     count = shape_of(moving)[0]
     assert count is not None
 
     def tile_product(into: Run, panel: SSAValue) -> None:
         a_index, b_index = ([panel], []) if a_moves else ([], [panel])
-        into.add(_product((op.a, a_index), (op.b, b_index), (op.c, [stationary, panel])))
+        into.add(_product((op.a, a_index), (op.b, b_index), (op.c, [stationary, panel]), given))
 
     run.loop("m_panel" if a_moves else "n_panel", 0, count, 1, tile_product)
 

@@ -6,7 +6,8 @@
             pack it; multiply it with every panel of the other
     store the tile
 
-Panels hold the accumulator's type: narrow elements are widened while they are packed.
+Panels hold what the unit multiplies: mostly the accumulator's type, to which narrow elements are widened
+while they are packed, else the elements themselves, neighbours along k together as the unit's maps say.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from functools import partial
 from xdsl.ir import SSAValue
 
 from imbrex.index.map import Dim
-from imbrex.ir.element import accumulator_type
+from imbrex.ir.element import accumulator_type, dtype_of
+from imbrex.ir.element import element_of as type_of
 from imbrex.ir.ops.grid import GridwiseGemmExOp
 from imbrex.ir.passes import gridwise_tiles, tiling
 from imbrex.ir.passes.gridwise_share import Part, Sharing, Slots, finished
@@ -25,6 +27,7 @@ from imbrex.ir.passes.gridwise_tiles import Tiles
 from imbrex.ir.rewrite import Run
 from imbrex.ir.shape import LDS, PRIVATE, element_of, shape_of
 from imbrex.ir.source import InvalidOp
+from imbrex.ir.unit import unit_of
 from imbrex.view.gemm import tile
 
 
@@ -77,18 +80,23 @@ class _Panels:
 
     @staticmethod
     def of(op: GridwiseGemmExOp, tiles: Tiles, run: Run, stationary: str) -> _Panels:
-        computed = accumulator_type(element_of(op.a))
-        inner = op.k_inner.data if op.k_inner is not None else 1
+        dtype = dtype_of(element_of(op.a))
+        unit = unit_of(op, dtype)
+        held = type_of(unit.panel(dtype))
+        inner = op.k_inner.data if op.k_inner is not None else unit.packed
+        if inner % unit.packed:
+            message = f"{unit} multiplies {unit.packed} neighbours along k, got 'k_inner' {inner}"
+            raise InvalidOp(op, message, "k_inner")
         if op.k_per_block.data % inner:
             raise InvalidOp(op, f"k_per_block {op.k_per_block.data} is not a multiple of {inner}", "k_inner")
         m_lanes, n_lanes = tiling.number(op, "m_per_thread"), tiling.number(op, "n_per_thread")
         a = tiles.a.under(tile.panels(tiles.a.dims, "m", m_lanes, inner), "a", run)
-        b = tiles.b.under(tile.panels(tiles.b.dims, "n", n_lanes), "b", run)
+        b = tiles.b.under(tile.panels(tiles.b.dims, "n", n_lanes, unit.packed), "b", run)
         windows = {"a": a.value, "b": b.value}
         lds: dict[str, SSAValue] = {}
         for side, window in windows.items():
             shape = [s for s in shape_of(window) if s is not None]
             is_stationary = side == stationary
             hint = f"panel_{side}" if is_stationary else f"panels_{side}"
-            lds[side] = run.alloc(hint, computed, shape[3 if is_stationary else 2 :], LDS)
+            lds[side] = run.alloc(hint, held, shape[3 if is_stationary else 2 :], LDS)
         return _Panels(windows, lds, "b" if stationary == "a" else "a")

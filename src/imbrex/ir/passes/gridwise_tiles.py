@@ -18,7 +18,7 @@ from imbrex.view.gemm import tile
 from imbrex.view.gemm.product import overhang
 from imbrex.view.gemm.tile import Grid
 
-SHARED = (*THREAD_KEYS, "pipeline")
+SHARED = (*THREAD_KEYS, "pipeline", "instruction")
 """What a blockwise_gemm keeps of the gridwise one's tuning."""
 
 

@@ -31,6 +31,8 @@ __all__ = [
     "in_first_lanes",
     "operand",
     "operand_in_halves",
+    "vector_accumulator",
+    "vector_operand",
     "warpgroup_accumulator",
     "warpgroup_operand",
 ]
@@ -114,6 +116,23 @@ def accumulator_in_halves(m: int, n: int) -> Map:
         (("m_slot", m // 4),),
         {"block": "", "m": "m_group m_half m_slot", "n": "n_lane"},
     )
+
+
+@cache
+def vector_operand(side: Side, lanes: int, k: int) -> Map:
+    """A or B of a CPU's vectors: k neighbours in a lane's registers, of its own column of B or of the one row
+    of A.
+    """
+    row = _row_of(side)
+    lane = (("copy", lanes), (f"{row}_lane", 1)) if side == "a" else ((f"{row}_lane", lanes),)
+    return _dealt(lane, (("block", 1), ("k_slot", k)), _lower(side, "block", f"{row}_lane", "k_slot"))
+
+
+@cache
+def vector_accumulator(lanes: int) -> Map:
+    """C of a CPU's vectors: one row, a column a lane."""
+    lower = {"block": "block", "m": "m_slot", "n": "n_lane"}
+    return _dealt((("n_lane", lanes),), (("block", 1), ("m_slot", 1)), lower)
 
 
 @cache

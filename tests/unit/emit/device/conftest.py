@@ -14,12 +14,13 @@ import pytest
 
 from imbrex.build.isa import host_isa, isa
 from imbrex.build.toolchain import WARNINGS, compile_shared
+from imbrex.chip import CPU_ISAS
 from imbrex.emit.bundle import device_headers
 
 HERE = Path(__file__).parent
 UNITS = ("vec.cpp", "pack.cpp", "product.cpp", "store.cpp")
-LEVELS = {"avx512": ("avx512", "avx2", "generic"), "avx2": ("avx2", "generic")}.get(
-    host_isa().level, ("native",)
+LEVELS = {64: ("avx512", "avx2", "generic"), 32: ("avx2", "generic")}.get(
+    CPU_ISAS[host_isa().level].vector_bytes, ("native",)
 )
 
 

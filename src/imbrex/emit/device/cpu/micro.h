@@ -6,69 +6,75 @@
 // MR * NV accumulators, NV vectors of B and one broadcast must fit the register file: MR * NV + NV + 1 <= 32 with
 // AVX-512, <= 16 otherwise (with NV == 1 the broadcast is a memory operand).
 #pragma once
-#include "vec.h"
+#include "unit.h"
 
 namespace imbrex {
 
-// A(k, m) = p[k * step + m]: a packed panel with step == MR, or a matrix whose rows are k.
-template <class T> struct a_k_major {
+// A(k, m) = p[k * step + m]: a packed panel with step == MR, or a matrix whose rows are k; k and m count words.
+template <class U> struct a_k_major {
+  typedef element_of_unit<U> E;
   static constexpr int chunk = 4;
-  const T *p;
+  const E *p;
   int64_t step;
-  T at(int m, int u) const { return p[u * step + m]; }
-  void advance(int count) { p += count * step; }
+  const E *at(int m, int u) const { return p + (u * step + m) * unit<U>::together; }
+  void advance(int count) { p += count * step * unit<U>::together; }
 };
 
-// A(k, m) = p[k / W * step + m * W + k % W]: a packed panel in which W neighbouring k of a row lie together.
-template <class T> struct a_k_blocked {
-  static constexpr int chunk = width<T>;
-  const T *p;
+// A(k, m) = p[k / K * step + m * K + k % K]: a packed panel in which K neighbouring k of a row, a vector of words, lie
+// together.
+template <class U> struct a_k_blocked {
+  typedef element_of_unit<U> E;
+  static constexpr int chunk = width<sum_of_unit<U>>;
+  const E *p;
   int64_t step;
-  T at(int m, int u) const { return p[m * width<T> + u]; }
-  const T *row(int m) const { return p + m * width<T>; }
+  const E *at(int m, int u) const { return p + m * k_width<U> + u * unit<U>::together; }
+  const E *row(int m) const { return p + m * k_width<U>; }
   void advance(int) { p += step; }
 };
 
 // A(k, m) = p[m * step + k]: a matrix whose rows are m, as it lies.  A pointer to every fifth row reaches the others at
 // {1, 2, 3, 4} * step, which an address mode takes from two registers: the pointers of up to 28 rows stay in registers.
-template <class T> struct a_rows {
-  const T *p;
+template <class U> struct a_rows {
+  const element_of_unit<U> *p;
   int64_t step;
 };
-template <class T, int MR> struct a_row_cursor {
-  static constexpr int chunk = width<T>, bases = (MR + 4) / 5;
-  const T *base[bases];
+template <class U, int MR> struct a_row_cursor {
+  typedef element_of_unit<U> E;
+  static constexpr int chunk = width<sum_of_unit<U>>, bases = (MR + 4) / 5;
+  const E *base[bases];
   int64_t step, next; // next: from a row to the same row of the panel after this one
-  explicit a_row_cursor(a_rows<T> a) : step(a.step), next(MR * a.step) {
+  explicit a_row_cursor(a_rows<U> a) : step(a.step), next(MR * a.step) {
 #pragma GCC unroll 16
     for (int i = 0; i < bases; ++i) {
       base[i] = a.p + 5 * i * step;
       asm("" : "+r"(base[i])); // or the compiler derives them all from one, step by step, in every iteration
     }
   }
-  T at(int m, int u) const { return base[m / 5][m % 5 * step + u]; }
-  const T *row(int m) const { return base[m / 5] + m % 5 * step; }
+  const E *at(int m, int u) const { return base[m / 5] + m % 5 * step + u * unit<U>::together; }
+  const E *row(int m) const { return base[m / 5] + m % 5 * step; }
   void advance(int count) {
 #pragma GCC unroll 32
     for (int m = 0; m < MR; ++m) __builtin_prefetch(base[m / 5] + next + m % 5 * step, 0, 2);
 #pragma GCC unroll 16
-    for (int i = 0; i < bases; ++i) base[i] += count;
+    for (int i = 0; i < bases; ++i) base[i] += count * unit<U>::together;
   }
 };
-// A(k, m) = p[k / run * MR + m][k % run]: runs of neighbouring k, wherever they lie; run is a multiple of W.
-template <class T> struct a_runs {
-  const T *const *p;
+// A(k, m) = p[k / run * MR + m][k % run]: runs of neighbouring k, wherever they lie; run is whole vectors of words.
+template <class U> struct a_runs {
+  const element_of_unit<U> *const *p;
   int64_t run;
 };
-template <class T, int MR> struct a_run_cursor {
-  static constexpr int chunk = width<T>;
-  const T *base[MR];
-  const T *const *p;
+template <class U, int MR> struct a_run_cursor {
+  typedef element_of_unit<U> E;
+  static constexpr int chunk = width<sum_of_unit<U>>;
+  const E *base[MR];
+  const E *const *p;
   int64_t run, left;
-  explicit a_run_cursor(a_runs<T> a) : p(a.p), run(a.run), left(0) { advance(0); }
-  T at(int m, int u) const { return base[m][u]; }
-  const T *row(int m) const { return base[m]; }
-  void advance(int count) {
+  explicit a_run_cursor(a_runs<U> a) : p(a.p), run(a.run), left(0) { advance(0); }
+  const E *at(int m, int u) const { return base[m] + u * unit<U>::together; }
+  const E *row(int m) const { return base[m]; }
+  void advance(int words) {
+    const int count = words * unit<U>::together;
     left -= count;
     if (left > 0) {
 #pragma GCC unroll 32
@@ -83,17 +89,26 @@ template <class T, int MR> struct a_run_cursor {
 };
 
 template <int MR, class A> IMBREX_INLINE A cursor(A a) { return a; }
-template <int MR, class T> IMBREX_INLINE a_row_cursor<T, MR> cursor(a_rows<T> a) { return a_row_cursor<T, MR>(a); }
-template <int MR, class T> IMBREX_INLINE a_run_cursor<T, MR> cursor(a_runs<T> a) { return a_run_cursor<T, MR>(a); }
+template <int MR, class U> IMBREX_INLINE a_row_cursor<U, MR> cursor(a_rows<U> a) { return a_row_cursor<U, MR>(a); }
+template <int MR, class U> IMBREX_INLINE a_run_cursor<U, MR> cursor(a_runs<U> a) { return a_run_cursor<U, MR>(a); }
 
-// Rows of NV vectors, `step` apart: a packed panel with step == NV * W, or a matrix as it lies.
-template <class T, int NV> struct b_panel {
-  const T *p;
+// A source whose sums do not begin at 0.
+template <class A> struct a_started {
+  A source;
+  const int32_t *start;
+};
+template <int MR, class A> IMBREX_INLINE auto cursor(a_started<A> a) { return cursor<MR>(a.source); }
+template <class T, class A> IMBREX_INLINE vec<T> start(const A &, int) { return vec<T>{}; }
+template <class T, class A> IMBREX_INLINE vec<T> start(const a_started<A> &a, int m) { return splat(T(a.start[m])); }
+
+// Rows of NV vectors of words, `step` words apart: a packed panel with step == NV * W, or a matrix as it lies.
+template <class U, int NV> struct b_panel {
+  const element_of_unit<U> *p;
   int64_t step;
-  void next(vec<T> (&row)[NV]) {
+  void next(typename unit<U>::words (&row)[NV]) {
 #pragma GCC unroll 8
-    for (int v = 0; v < NV; ++v) row[v] = load<T>(p + v * width<T>);
-    p += step;
+    for (int v = 0; v < NV; ++v) row[v] = unit<U>::load(p + v * k_width<U>);
+    p += step * unit<U>::together;
   }
 };
 
@@ -125,42 +140,50 @@ template <class V> IMBREX_INLINE void pin(V &x) {
 #define IMBREX_PIN(x) asm volatile("" : "+m"(x) : : "memory")
 #endif
 
-template <class T, int MR, int NV, class A>
-IMBREX_INLINE void rank_one(vec<T> (&acc)[MR][NV], const A &a, int u, const vec<T> (&row)[NV]) {
+template <class U, int MR, int NV, class A, class... Count>
+IMBREX_INLINE void rank_one(vec<sum_of_unit<U>> (&acc)[MR][NV], const A &a, int u,
+                            const typename unit<U>::words (&row)[NV], Count... count) {
 #pragma GCC unroll 32
   for (int m = 0; m < MR; ++m) {
-    const vec<T> scale = splat(a.at(m, u));
+    const typename unit<U>::words scale = unit<U>::everywhere(a.at(m, u), count...);
 #pragma GCC unroll 8
-    for (int v = 0; v < NV; ++v) acc[m][v] += scale * row[v];
+    for (int v = 0; v < NV; ++v) acc[m][v] = unit<U>::multiply_add(acc[m][v], scale, row[v]);
 #pragma GCC unroll 8
     for (int v = 0; v < NV; ++v) IMBREX_PIN(acc[m][v]);
   }
 }
 
-template <class T, int MR, int NV, class A, class B, class Sink>
+template <class U, int MR, int NV, class A, class B, class Sink>
 static __attribute__((noinline)) void micro_kernel(int64_t k_count, A source, B b, Sink sink) {
+  typedef sum_of_unit<U> T;
   auto a = cursor<MR>(source);
-  constexpr int chunk = decltype(a)::chunk;
-  vec<T> acc[MR][NV], row[NV];
+  constexpr int chunk = decltype(a)::chunk, together = unit<U>::together;
+  vec<T> acc[MR][NV];
+  typename unit<U>::words row[NV];
 #pragma GCC unroll 32
   for (int m = 0; m < MR; ++m)
 #pragma GCC unroll 8
     for (int v = 0; v < NV; ++v) {
       __builtin_prefetch(sink.at(m, v), 1);
-      acc[m][v] = vec<T>{};
+      acc[m][v] = start<T>(source, m);
     }
-  int64_t k = k_count;
+  int64_t k = k_count / together;
   for (; k >= chunk; k -= chunk, a.advance(chunk)) {
 #pragma GCC unroll 4
     for (int u = 0; u < chunk; ++u) {
       b.next(row);
-      rank_one<T, MR, NV>(acc, a, u, row);
+      rank_one<U, MR, NV>(acc, a, u, row);
     }
   }
   for (int u = 0; u < k; ++u) {
     b.next(row);
-    rank_one<T, MR, NV>(acc, a, u, row);
+    rank_one<U, MR, NV>(acc, a, u, row);
   }
+  if constexpr (together > 1)
+    if (const int64_t some = k_count % together; some > 0) {
+      b.next(row);
+      rank_one<U, MR, NV>(acc, a, int(k), row, some);
+    }
 #pragma GCC unroll 32
   for (int m = 0; m < MR; ++m)
 #pragma GCC unroll 8
@@ -174,48 +197,96 @@ template <class T> IMBREX_INLINE T sum_of(vec<T> v) {
 }
 
 // MR x NC single columns, for the few that fill no vector: lanes run along k, hence A must hand out its rows and the
-// columns of B lie one by one at x, `x_step` apart, followed by zeros up to a multiple of W.  sink.put(m, c, sum).
-template <class T, int MR, int NC, class A, class Sink>
-static __attribute__((noinline)) void column_kernel(int64_t k_count, A source, const T *x, int64_t x_step, Sink sink) {
+// columns of B lie one by one at x, `x_step` apart, followed by zeros up to whole vectors.  sink.put(m, c, sum).
+template <class U, int MR, int NC, class A, class Sink>
+static __attribute__((noinline)) void column_kernel(int64_t k_count, A source, const element_of_unit<U> *x,
+                                                    int64_t x_step, Sink sink) {
+  typedef sum_of_unit<U> T;
   auto a = cursor<MR>(source);
-  constexpr int W = width<T>;
+  constexpr int W = k_width<U>;
   vec<T> acc[MR][NC];
 #pragma GCC unroll 32
   for (int m = 0; m < MR; ++m)
 #pragma GCC unroll 2
     for (int c = 0; c < NC; ++c) acc[m][c] = vec<T>{};
-  for (int64_t k = 0; k < k_count; k += W, a.advance(W), x += W) {
-    vec<T> column[NC];
+  for (int64_t k = 0; k < k_count; k += W, a.advance(width<T>), x += W) {
+    typename unit<U>::words column[NC];
 #pragma GCC unroll 2
-    for (int c = 0; c < NC; ++c) column[c] = load<T>(x + c * x_step);
+    for (int c = 0; c < NC; ++c) column[c] = unit<U>::load(x + c * x_step);
     const bool is_whole = k + W <= k_count;
-    const mask_t some = first_lanes(k_count - k);
 #pragma GCC unroll 32
     for (int m = 0; m < MR; ++m) {
-      const vec<T> row = is_whole ? load<T>(a.row(m)) : load<T>(a.row(m), some);
+      const typename unit<U>::words row = is_whole ? unit<U>::load(a.row(m)) : unit<U>::load(a.row(m), k_count - k);
 #pragma GCC unroll 2
-      for (int c = 0; c < NC; ++c) acc[m][c] += row * column[c];
+      for (int c = 0; c < NC; ++c) acc[m][c] = unit<U>::multiply_add(acc[m][c], row, column[c]);
     }
   }
 #pragma GCC unroll 32
   for (int m = 0; m < MR; ++m)
 #pragma GCC unroll 2
-    for (int c = 0; c < NC; ++c) sink.put(m, c, sum_of<T>(acc[m][c]));
+    for (int c = 0; c < NC; ++c)
+      if constexpr (unit<U>::is_shifted)
+        sink.put(m, c, sum_of<T>(start<T>(source, m) / width<T> + acc[m][c]));
+      else
+        sink.put(m, c, sum_of<T>(acc[m][c]));
+}
+
+// What the sums begin at where B's elements are 128 too large: start[m] = -128 * the sum of A's row m.
+template <class U, int MR, class A>
+static __attribute__((noinline)) void start_sums(int64_t k_count, A source, int32_t *start) {
+  constexpr int W = k_width<U>;
+  const typename unit<U>::words ones = splat(uint32_t(0x01010101));
+  auto a = cursor<MR>(source);
+  vec<int32_t> acc[MR];
+  for (int m = 0; m < MR; ++m) acc[m] = vec<int32_t>{};
+  for (int64_t k = 0; k < k_count; k += W, a.advance(width<int32_t>)) {
+    const bool is_whole = k + W <= k_count;
+#pragma GCC unroll 32
+    for (int m = 0; m < MR; ++m)
+      acc[m] = unit<U>::multiply_add(acc[m], is_whole ? unit<U>::load(a.row(m)) : unit<U>::load(a.row(m), k_count - k), ones);
+  }
+#pragma GCC unroll 32
+  for (int m = 0; m < MR; ++m) start[m] = -128 * sum_of<int32_t>(acc[m]);
+}
+
+// The same of panels whose rows are words of k: lanes run along m.
+template <class U, int MR> static void start_sums(int64_t k_count, a_k_major<U> source, int32_t *start) {
+  constexpr int together = unit<U>::together, W = width<int32_t>;
+  const typename unit<U>::words ones = splat(uint32_t(0x01010101));
+  for (int m = 0; m < MR; m += W) {
+    vec<int32_t> acc{};
+    for (int64_t k = 0; k < k_count; k += together, source.p += source.step * together)
+      acc = unit<U>::multiply_add(acc, unit<U>::load(source.p + m * together), ones);
+    source.p -= (k_count + together - 1) / together * source.step * together;
+    for (int j = 0; j < W && m + j < MR; ++j) start[m + j] = -128 * acc[j];
+  }
 }
 
 enum class a_layout { k_major, k_blocked, rows };
 
+// Packed panels of a step; where B's elements are 128 too large, with what that makes of the sums.
+template <class U, int MR, int NV, class A, class B, class Sink>
+IMBREX_INLINE void started_kernel(int64_t k_count, A source, B rows, Sink sink) {
+  if constexpr (unit<U>::is_shifted) {
+    int32_t start[MR];
+    start_sums<U, MR>(k_count, source, start);
+    micro_kernel<U, MR, NV>(k_count, a_started<A>{source, start}, rows, sink);
+  } else {
+    micro_kernel<U, MR, NV>(k_count, source, rows, sink);
+  }
+}
+
 // The kernel on dense operands; `a_step` and `b_step` are the sources' steps.
-template <class T, int MR, int NV, a_layout Layout>
-IMBREX_INLINE void micro_gemm(int64_t k_count, const T *a, int64_t a_step, const T *b, int64_t b_step, T *c,
-                              int64_t c_step, bool accumulate) {
-  const b_panel<T, NV> rows{b, b_step};
-  const c_tile<T> sink{c, c_step, accumulate};
+template <class U, int MR, int NV, a_layout Layout>
+IMBREX_INLINE void micro_gemm(int64_t k_count, const element_of_unit<U> *a, int64_t a_step, const element_of_unit<U> *b,
+                              int64_t b_step, sum_of_unit<U> *c, int64_t c_step, bool accumulate) {
+  const b_panel<U, NV> rows{b, b_step};
+  const c_tile<sum_of_unit<U>> sink{c, c_step, accumulate};
   if constexpr (Layout == a_layout::k_major)
-    micro_kernel<T, MR, NV>(k_count, a_k_major<T>{a, a_step}, rows, sink);
+    started_kernel<U, MR, NV>(k_count, a_k_major<U>{a, a_step}, rows, sink);
   else if constexpr (Layout == a_layout::k_blocked)
-    micro_kernel<T, MR, NV>(k_count, a_k_blocked<T>{a, a_step}, rows, sink);
+    started_kernel<U, MR, NV>(k_count, a_k_blocked<U>{a, a_step}, rows, sink);
   else
-    micro_kernel<T, MR, NV>(k_count, a_rows<T>{a, a_step}, rows, sink);
+    started_kernel<U, MR, NV>(k_count, a_rows<U>{a, a_step}, rows, sink);
 }
 } // namespace imbrex

@@ -1,85 +1,97 @@
 // The operands of product.h: where panels of A and B come from, and where C goes.
 #pragma once
+#include "pack_words.h"
 #include "product.h"
 
 namespace imbrex {
 
-template <class A, class B> constexpr bool is_same = false;
-template <class A> constexpr bool is_same<A, A> = true;
-
 // ---- A -----------------------------------------------------------------------------------------------------
 
-// A row-major matrix of the compute type, in place: rows of k, `step` elements apart.  Good unless the rows of a panel
+// A row-major matrix of what panels hold, in place: rows of k, `step` elements apart.  Good unless the rows of a panel
 // crowd into few sets of the first cache: MR * gcd(4 KiB, step in bytes) <= 9 * 4 KiB.
-template <class T> struct a_in_place {
-  const T *p;
+template <class U> struct a_in_place {
+  const element_of_unit<U> *p;
   int64_t step;
-  template <int R, class Body> void visit(int row, Body body) { body(a_rows<T>{p + row * step, step}); }
+  template <int R, class Body> void visit(int row, Body body) { body(a_rows<U>{p + row * step, step}); }
 };
 
 // Runs of `run` neighbouring k in place, wherever each run of each row lies: a view whose rows are m and whose lanes are
 // k, all lanes of a run neighbours in memory that exist together, as channels are that come last.  `table` has room for
-// (K / run + 1) * MR pointers; `zeros` are `run` elements that stand for what does not exist.  run is a multiple of W.
-template <class T, class View> struct a_runs_in_place {
-  const T *src;
+// (K / run + 1) * MR pointers; `zeros` are `run` elements that stand for what does not exist.  run is whole vectors.
+template <class U, class View> struct a_runs_in_place {
+  typedef element_of_unit<U> E;
+  const E *src;
   const View &view;
-  const T **table;
-  const T *zeros;
+  const E **table;
+  const E *zeros;
   int run;
   template <int R, class Body> void visit(int row, Body body) {
-    const T **to = table;
+    const E **to = table;
     for (int k = 0; k < view.lanes; k += run)
       for (int m = row; m < row + R; ++m) {
-        const T *p = src + view.row_offset[m] + view.lane_offset[k];
-        *to++ = view.mask_of(k / width<T>, m) & 1 ? p : zeros;
+        const E *p = src + view.row_offset[m] + view.lane_offset[k];
+        *to++ = view.mask_of(k / width<sum_of_unit<U>>, m) & 1 ? p : zeros;
       }
-    body(a_runs<T>{table, run});
+    body(a_runs<U>{table, run});
   }
 };
 
 // Packed on a visit, from a view whose rows are m and whose lanes are k, into `buffer` of MR * K (rounded up) elements.
-template <class T, class S, class View> struct a_packing {
+template <class U, class S, class View> struct a_packing {
   const S *src;
   const View &view;
-  T *buffer;
+  element_of_unit<U> *buffer;
   template <int R, class Body> void visit(int row, Body body) {
-    pack_blocked<R>(buffer, src, view, row);
-    body(a_k_blocked<T>{buffer, R * width<T>});
+    if constexpr (has_words<U>)
+      word_panels<U, 0>::template blocked<R>(buffer, src, view, row);
+    else
+      pack_blocked<R>(buffer, src, view, row);
+    body(a_k_blocked<U>{buffer, R * k_width<U>});
   }
 };
 
 // A row-major matrix whose rows are k and whose columns are m, `step` apart, `count` columns: packed a few panels at a
 // time, since a row crosses a page and is met once for all of them.  `buffer` has room for `elements<MR, K>`.
-template <class T, class S, int K> struct a_columns {
-  static constexpr int together = 8, ahead = 8;
-  template <int MR> static constexpr int elements = together * (MR * K + width<T>);
+template <class U, class S, int K> struct a_columns {
+  typedef sum_of_unit<U> T;
+  typedef element_of_unit<U> E;
+  static constexpr int together = 8, ahead = 8, words = round_up(K, unit<U>::together);
+  template <int MR> static constexpr int elements = together * (MR * words + k_width<U>);
   const S *p;
   int64_t step, k_count;
   int count;
-  T *buffer;
+  E *buffer;
   int first = 0, end = 0, height = 0; // columns in the buffer, and how many of them a panel has
-  a_columns(const S *p, int64_t step, int64_t k_count, int count, T *buffer)
+  a_columns(const S *p, int64_t step, int64_t k_count, int count, E *buffer)
       : p(p), step(step), k_count(k_count), count(count), buffer(buffer) {}
 
   template <int R, class Body> void visit(int row, Body body) {
     if (row < first || row >= end || height != R) pack<R>(row);
-    body(a_k_major<T>{buffer + (row - first) / R * slot<R>, R});
+    body(a_k_major<U>{buffer + (row - first) / R * slot<R>, R});
   }
 
 private:
   // A panel, and what the last store writes past it.
-  template <int R> static constexpr int slot = R * K + width<T>;
+  template <int R> static constexpr int slot = R * words + k_width<U>;
 
   template <int R> void pack(int row) {
     const int panels = (count - row) / R < together ? (count - row) / R : together;
     first = row, end = row + panels * R, height = R;
-    for (int64_t k = 0; k < k_count; ++k) {
+    for (int64_t k = 0; k < k_count; k += unit<U>::together) {
       const S *from = p + k * step + row;
       for (int i = 0; i < panels * R; i += width<T>) __builtin_prefetch(from + ahead * step + i);
       for (int i = 0; i < panels; ++i, from += R) {
-        T *to = buffer + i * slot<R> + k * R;
+        E *to = buffer + i * slot<R> + k * R;
 #pragma GCC unroll 8
-        for (int j = 0; j < R; j += width<T>) store<T>(to + j, load<T>(from + j, first_lanes(R - j) & all_lanes<T>));
+        for (int j = 0; j < R; j += width<T>) {
+          const mask_t lanes = first_lanes(R - j) & all_lanes<T>;
+          if constexpr (has_words<U>)
+            word_panels<U, 0>::put(
+                to + j * unit<U>::together, [&](int t) { return load<uint32_t>(from + t * step + j, lanes); }, 0,
+                int(k_count - k));
+          else
+            store<T>(to + j, load<T>(from + j, lanes));
+        }
       }
     }
   }
@@ -94,70 +106,112 @@ template <class T> struct a_packed {
   }
 };
 
+// What the sums of A's rows tell of a B whose elements are 128 too large; see unit.h.  `start` has room for every row.
+template <class U, class A> struct a_shifted {
+  A &a;
+  int64_t k_count;
+  int32_t *start;
+  int known = 0; // rows whose sums are known: they are met in order
+  template <int R, class Body> void visit(int row, Body body) {
+    a.template visit<R>(row, [&](auto source) {
+      if (row >= known) {
+        start_sums<U, R>(k_count, source, start + row);
+        known = row + R;
+      }
+      body(a_started<decltype(source)>{source, start + row});
+    });
+  }
+};
+
 // ---- B -----------------------------------------------------------------------------------------------------
 
 // From a view whose rows are k and whose lanes are n, L of them a panel: in place where allowed and possible (vectors of
 // one span of stride 1 that lie in the array), else packed on a visit into `buffer` of K * L elements.
 // `column_buffer` holds the last columns, K rounded up apart.
-template <class T, class S, class View> struct b_lanes {
+template <class U, class S, class View> struct b_lanes {
+  typedef element_of_unit<U> E;
   const S *src;
   const View &view;
-  T *buffer, *column_buffer;
+  E *buffer, *column_buffer;
   bool in_place;
 
   template <int V, class Body> void visit(int panel, Body body) {
-    if constexpr (is_same<T, S>) {
+    if constexpr (is_same<U, S>) {
       const int v = panel * View::V;
       if (in_place && !view.is_wild && view.is_plain(v, V) && view.is_inside(v, V)) {
-        const b_view<T, V> rows(src, view, v);
+        const b_view<S, V> rows(src, view, v);
         if constexpr (!View::has_guards) return body(rows);
-        const class_bits<T, V> bits(view, v);
-        return body(b_cleared_view<T, V>{rows, view.row_class, bits});
+        const class_bits<S, V> bits(view, v);
+        return body(b_cleared_view<S, V>{rows, view.row_class, bits});
       }
     }
-    pack_lanes(buffer, src, view, panel);
-    body(b_panel<T, V>{buffer, View::panel_lanes});
+    if constexpr (has_words<U>)
+      word_panels<U, flipped<U>>::lanes(buffer, src, view, panel);
+    else
+      pack_lanes(buffer, src, view, panel);
+    body(b_panel<U, V>{buffer, View::panel_lanes});
   }
   // The first `count` panels, `step` apart.
-  void pack_all(T *panels, int64_t step, int count) {
-    pack_panels(panels, step, src, view, 0, count);
+  void pack_all(E *panels, int64_t step, int count) {
+    if constexpr (has_words<U>)
+      word_panels<U, flipped<U>>::panels(panels, step, src, view, 0, count);
+    else
+      pack_panels(panels, step, src, view, 0, count);
   }
-  const T *columns(int first, int count) {
-    const int64_t step = round_up(view.rows, width<T>);
-    pack_columns(column_buffer, step, src, view, first, count);
+  const E *columns(int first, int count) {
+    const int64_t step = round_up(view.rows, k_width<U>);
+    if constexpr (has_words<U>)
+      word_panels<U, flipped<U>>::columns(column_buffer, step, src, view, first, count);
+    else
+      pack_columns(column_buffer, step, src, view, first, count);
     return column_buffer;
   }
 };
 
 // From a view whose rows are n and whose lanes are k: packed on a visit, transposed.
-template <class T, int L, class S, class View> struct b_rows {
+template <class U, int L, class S, class View> struct b_rows {
+  typedef element_of_unit<U> E;
   const S *src;
   const View &view;
-  T *buffer, *column_buffer;
+  E *buffer, *column_buffer;
   template <int V, class Body> void visit(int panel, Body body) {
-    pack_transposed<V * width<T>>(buffer, src, view, panel * L);
-    body(b_panel<T, V>{buffer, V * width<T>});
+    constexpr int lanes = V * width<sum_of_unit<U>>;
+    if constexpr (has_words<U>)
+      word_panels<U, flipped<U>>::template transposed<lanes>(buffer, src, view, panel * L);
+    else
+      pack_transposed<lanes>(buffer, src, view, panel * L);
+    body(b_panel<U, V>{buffer, lanes});
   }
   // The first `count` panels, `step` apart.
-  void pack_all(T *panels, int64_t step, int count) {
-    for (int j = 0; j < count; ++j) pack_transposed<L>(panels + j * step, src, view, j * L);
+  void pack_all(E *panels, int64_t step, int count) {
+    for (int j = 0; j < count; ++j)
+      if constexpr (has_words<U>)
+        word_panels<U, flipped<U>>::template transposed<L>(panels + j * step, src, view, j * L);
+      else
+        pack_transposed<L>(panels + j * step, src, view, j * L);
   }
-  const T *columns(int first, int count) {
-    for (int c = 0; c < count; ++c)
-      pack_blocked<1>(column_buffer + c * round_up(view.lanes, width<T>), src, view, first + c);
+  const E *columns(int first, int count) {
+    for (int c = 0; c < count; ++c) {
+      E *column = column_buffer + c * round_up(view.lanes, k_width<U>);
+      if constexpr (has_words<U>)
+        word_panels<U, flipped<U>>::template blocked<1>(column, src, view, first + c);
+      else
+        pack_blocked<1>(column, src, view, first + c);
+    }
     return column_buffer;
   }
 };
 
 // Packed beforehand by another operand's packing, panels `panel_step` apart, all of them L lanes wide.
-template <class T, int L, class Packing> struct b_packed {
+template <class U, int L, class Packing> struct b_packed {
+  typedef element_of_unit<U> E;
   Packing &from;
-  T *buffer;
+  E *buffer;
   int64_t panel_step;
   template <int V, class Body> void visit(int panel, Body body) {
-    body(b_panel<T, V>{buffer + panel * panel_step, L});
+    body(b_panel<U, V>{buffer + panel * panel_step, L});
   }
-  const T *columns(int first, int count) { return from.columns(first, count); }
+  const E *columns(int first, int count) { return from.columns(first, count); }
 };
 
 // ---- C -----------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@
 // write whole vectors of k, so their buffers hold k rounded up to W.
 #pragma once
 #include "transpose.h"
+#include "unit.h"
 #include "view.h"
 
 namespace imbrex {
@@ -19,12 +20,20 @@ IMBREX_INLINE mask_t spread(mask_t mask) {
   return (mask | mask << 1) & 0x55555555;
 }
 
+// An element as a lane of T: its value, or the bits of a narrow one as a word.
+template <class T, class S> IMBREX_INLINE T lane_of(S x) {
+  if constexpr (is_same<T, uint32_t>)
+    return bits_of(x);
+  else
+    return widen(x);
+}
+
 // Lanes `mask` of one vector from addresses p + offset[lane].
 template <class T, class S> IMBREX_INLINE vec<T> gather(const S *p, const int64_t *offset, mask_t mask) {
   vec<T> v{};
   for (; mask; mask &= mask - 1) {
     int j = __builtin_ctz(mask);
-    v[j] = widen(p[offset[j]]);
+    v[j] = lane_of<T>(p[offset[j]]);
   }
   return v;
 }

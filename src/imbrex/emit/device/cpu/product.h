@@ -5,7 +5,7 @@
 // rows.  How an operand comes to be in registers is the operand's affair:
 //   a.visit<R>(row, body)             body(source of rows [row, row + R))
 //   b.visit<V>(panel, body)           body(source of the panel's first V vectors)
-//   b.columns(first, count)           the columns, one after another, K rounded up to W apart
+//   b.columns(first, count)           the columns, one after another, K rounded up to whole vectors apart
 //   c.visit<R, V>(row, column, lanes, body)   body(sink)
 //   c.end_column<V>(column)           B stays: every row of these columns is done
 // An operand that packs on a visit belongs in the outer loop, one that is read in place or packed beforehand may be in
@@ -19,7 +19,9 @@ namespace imbrex {
 
 constexpr int round_up(int size, int to) { return (size + to - 1) / to * to; }
 
-template <class T, int MR, int NV, int M, int N, int K, bool SumsColumns = true> struct product {
+template <class U, int MR, int NV, int M, int N, int K, bool SumsColumns = true> struct product {
+  typedef sum_of_unit<U> T;
+  typedef element_of_unit<U> E;
   static constexpr int W = width<T>, L = NV * W, k_padded = round_up(K, W);
   static constexpr int columns = SumsColumns && N % W <= W / 2 ? N % W : 0, vectors = (N - columns + W - 1) / W;
   static constexpr int m_panels = (M + MR - 1) / MR, tall = M - m_panels * (MR - 1); // panels of MR rows
@@ -36,7 +38,7 @@ template <class T, int MR, int NV, int M, int N, int K, bool SumsColumns = true>
       } else if (tail > 0 && j == whole) {
         if constexpr (tail > 0) against_all<tail>(m_begin, m_end, j, a, b, c, k_count);
       } else if constexpr (columns > 0) {
-        const T *x = b.columns(N - columns, columns);
+        const E *x = b.columns(N - columns, columns);
         each_panel(m_begin, m_end, [&](auto rows, int row) {
           a.template visit<rows.value>(row, [&](auto source) { all_columns<rows.value>(row, source, x, c, k_count); });
         });
@@ -48,7 +50,7 @@ template <class T, int MR, int NV, int M, int N, int K, bool SumsColumns = true>
   // The same, the panel of A staying.
   template <class A, class B, class C>
   static void a_stays(int m_begin, int m_end, int n_begin, int n_end, A &a, B &b, C &c, int64_t k_count = K) {
-    const T *x = nullptr;
+    const E *x = nullptr;
     if constexpr (columns > 0)
       if (n_end == n_panels) x = b.columns(N - columns, columns);
     each_panel(m_begin, m_end, [&](auto rows, int row) {
@@ -94,16 +96,16 @@ private:
   template <int R, int V, class A, class B, class C>
   static void one(int row, int j, A source, B panel, C &c, int64_t k_count) {
     const mask_t lanes = j * NV + V == vectors ? last_lanes : all_lanes<T>;
-    c.template visit<R, V>(row, j * L, lanes, [&](auto sink) { micro_kernel<T, R, V>(k_count, source, panel, sink); });
+    c.template visit<R, V>(row, j * L, lanes, [&](auto sink) { micro_kernel<U, R, V>(k_count, source, panel, sink); });
   }
 
   template <int R, class A, class C>
-  static void all_columns(int row, A source, const T *x, C &c, int64_t k_count) {
-    const int64_t step = (k_count + W - 1) / W * W;
+  static void all_columns(int row, A source, const E *x, C &c, int64_t k_count) {
+    const int64_t step = (k_count + k_width<U> - 1) / k_width<U> * k_width<U>;
     c.template visit<R, 1>(row, N - columns, first_lanes(columns), [&](auto sink) {
       for (int i = 0; i < columns / 2; ++i, sink.skip(2))
-        column_kernel<T, R, 2>(k_count, source, x + 2 * i * step, step, sink);
-      if constexpr (columns % 2) column_kernel<T, R, 1>(k_count, source, x + (columns - 1) * step, step, sink);
+        column_kernel<U, R, 2>(k_count, source, x + 2 * i * step, step, sink);
+      if constexpr (columns % 2) column_kernel<U, R, 1>(k_count, source, x + (columns - 1) * step, step, sink);
     });
   }
 };

@@ -1,0 +1,141 @@
+// Panels of narrow elements, words of which an instruction takes whole: `together` neighbours along k.
+//
+//   lanes        dst[row / K][L][K]            lanes contiguous in memory, panel of L lanes          (k_major A; B)
+//   blocked      dst[lane / (W K)][MR][W K]    lanes (k) contiguous in memory, panel of MR rows      (k_blocked A)
+//   transposed   dst[lane / K][L][K]           lanes (k) contiguous in memory, panel of L rows       (k_major A; B)
+// where K is `together` and W the words of a vector.  What does not exist is 0, up to a whole word along rows and to a
+// whole vector of words along lanes; then the bits of Flip are changed in every word.
+#pragma once
+#include "pack.h"
+#include "unit.h"
+
+namespace imbrex {
+
+template <class U, uint32_t Flip> struct word_panels {
+  typedef element_of_unit<U> E;
+  typedef typename unit<U>::words words;
+  static constexpr int K = unit<U>::together, W = width<sum_of_unit<U>>, bits = 8 * int(sizeof(E));
+
+  template <class View> static void lanes(E *dst, const E *src, const View &view, int panel) {
+    if (is_full_panel(view, panel)) return full_lanes(dst, src, view, panel, 0, view.rows);
+    constexpr int together = 32;
+    words some[together];
+    for (int i = 0; i < View::V; ++i)
+      for (int first = 0; first < view.rows; first += together) {
+        const int rows = view.rows - first < together ? view.rows - first : together;
+        each_row<uint32_t>(src, view, panel * View::V + i, first, rows, [&](int r, words x) { some[r - first] = x; });
+        E *out = dst + int64_t(first) * View::panel_lanes + i * W * K;
+        for (int r = 0; r < rows; r += K, out += View::panel_lanes * K) put(out, [&](int at) { return some[at]; }, r, rows);
+      }
+  }
+
+  // Full panels a few rows of all of them at a time, as pack_panels does.
+  template <class View>
+  static void panels(E *dst, int64_t step, const E *src, const View &view, int first, int count) {
+    constexpr int rows_together = 8;
+    int full = 0;
+    while (full < count && is_full_panel(view, first + full)) ++full;
+    for (int r = 0; r < view.rows; r += rows_together)
+      for (int i = 0; i < full; ++i)
+        full_lanes(dst + i * step, src, view, first + i, r, view.rows - r < rows_together ? view.rows - r : rows_together);
+    for (int i = full; i < count; ++i) lanes(dst + i * step, src, view, first + i);
+  }
+
+  template <int MR, class View> static void blocked(E *dst, const E *src, const View &view, int first) {
+    const int left = view.rows - first, count = left < MR ? left : MR;
+    for (int v = 0; v * W < view.lanes; v += K, dst += MR * W * K)
+      for (int m = 0; m < MR; ++m) store_words(dst + m * W * K, m < count ? along(src, view, v, first + m) : words{});
+  }
+
+  template <int Panel, class View> static void transposed(E *dst, const E *src, const View &view, int first) {
+    for (int v = 0; v * W < view.lanes; v += K, dst += Panel * W * K)
+      for (int group = 0; group < Panel; group += W) {
+        const int left = view.rows - first - group;
+        words square[W] = {};
+        if (left >= W && is_whole(view, v)) {
+#pragma GCC unroll 16
+          for (int i = 0; i < W; ++i) {
+            const E *p = src + view.spans[v][0].base + view.row_offset[first + group + i];
+            __builtin_prefetch(p + ahead);
+            square[i] = unit<U>::load(p);
+          }
+        } else {
+          for (int i = 0; i < W && i < left; ++i) square[i] = along(src, view, v, first + group + i);
+        }
+        transpose<uint32_t>(square);
+        if constexpr (Panel % W == 0) {
+#pragma GCC unroll 16
+          for (int i = 0; i < W; ++i) store_words(dst + (i * Panel + group) * K, square[i]);
+        } else {
+          const int kept = Panel - group < W ? Panel - group : W;
+          for (int i = 0; i < W; ++i)
+            for (int j = 0; j < kept; ++j) store_word(dst + (i * Panel + group + j) * K, square[i][j]);
+        }
+      }
+  }
+
+  template <class View>
+  static void columns(E *dst, int64_t step, const E *src, const View &view, int first, int count) {
+    for (int c = 0; c < count; ++c, dst += step) {
+      const int lane = first + c, v = lane / View::panel_lanes * View::V + lane % View::panel_lanes / W;
+      const int j = lane % View::panel_lanes % W;
+      for (int r = 0; r < step; ++r) {
+        const bool exists = r < view.rows && (view.mask_of(v, r) >> j & 1);
+        const uint32_t found = exists ? bits_of(src[view.row_offset[r] + view.lane_offset[v * W + j]]) : 0;
+        const uint32_t flip = Flip >> (32 - bits);
+        dst[r] = from_bits<E>(found ^ flip);
+      }
+    }
+  }
+
+  // Words of neighbours along the rows r .. r + K - 1, of which those from `end` on do not exist.
+  template <class Row> IMBREX_INLINE void put(E *out, Row row, int r, int end) {
+    words found = row(r);
+    if (end - r >= K) {
+#pragma GCC unroll 4
+      for (int t = 1; t < K; ++t) found |= row(r + t) << (bits * t);
+    } else {
+      for (int t = 1; t < end - r; ++t) found |= row(r + t) << (bits * t);
+    }
+    store_words(out, found);
+  }
+
+private:
+  IMBREX_INLINE void store_words(E *p, words x) { *(typename vector_of<uint32_t, vector_bytes>::loose *)p = x ^ Flip; }
+  IMBREX_INLINE void store_word(E *p, uint32_t x) {
+    x ^= Flip;
+    __builtin_memcpy(p, &x, sizeof(x));
+  }
+
+  template <class View> static void full_lanes(E *dst, const E *src, const View &view, int panel, int first, int rows) {
+    constexpr int V = View::V;
+    const E *p[V];
+    for (int i = 0; i < V; ++i) p[i] = src + view.spans[panel * V + i][0].base;
+    for (int r = first; r < first + rows; r += K)
+#pragma GCC unroll 8
+      for (int i = 0; i < V; ++i)
+        put(
+            dst + int64_t(r) * View::panel_lanes + i * W * K,
+            [&](int at) { return load<uint32_t>(p[i] + view.row_offset[at]); }, r, first + rows);
+  }
+
+  // The W * K elements from vector v on are neighbours in memory that all exist.
+  template <class View> static bool is_whole(const View &view, int v) {
+    if (v + K > View::vectors || !view.is_contiguous(v, K)) return false;
+    for (int i = v; i < v + K; ++i)
+      if (!view.is_full[i]) return false;
+    return true;
+  }
+
+  // Row r's W * K elements from vector v on.
+  template <class View> static words along(const E *src, const View &view, int v, int r) {
+    if (is_whole(view, v)) return unit<U>::load(src + view.row_offset[r] + view.spans[v][0].base);
+    alignas(64) E found[W * K] = {};
+    for (int i = 0; i < K && v + i < View::vectors && (v + i) * W < view.lanes; ++i) {
+      const mask_t mask = view.mask_of(v + i, r);
+      if (mask) store<uint32_t>(found + i * W, load_any<uint32_t>(src + view.row_offset[r], view, v + i, mask));
+    }
+    return unit<U>::load(found);
+  }
+};
+} // namespace imbrex

@@ -1,0 +1,125 @@
+// What multiplies: an instruction, what its operands are made of, and what it sums in.
+//
+// unit<U> of a plain type U is the multiply-add of that type.  Panels hold `element`s; `together` neighbours along k of
+// one row or column make a word, as wide as a sum, which one lane multiplies in one instruction:
+//   multiply_add(c, a, b)[n] == c[n] + sum over t < together of a[n][t] * b[n][t]
+// Where is_shifted, B's elements are stored as unsigned numbers, 128 too large, and the sums begin at -128 times the sum
+// of A's row (start.h): a product of a signed and an unsigned byte is all that the instruction has.
+#pragma once
+#include "vec.h"
+
+namespace imbrex {
+
+template <class A, class B> constexpr bool is_same = false;
+template <class A> constexpr bool is_same<A, A> = true;
+
+template <class U> struct unit {
+  typedef U sum;
+  typedef U element;
+  typedef vec<U> words;
+  static constexpr int together = 1;
+  static constexpr bool is_shifted = false;
+  IMBREX_INLINE words everywhere(const U *p) { return splat(*p); }
+  IMBREX_INLINE words load(const U *p) { return imbrex::load<U>(p); }
+  IMBREX_INLINE words load(const U *p, int64_t count) { return imbrex::load<U>(p, first_lanes(count)); }
+  IMBREX_INLINE vec<U> multiply_add(vec<U> c, words a, words b) { return a * b + c; }
+};
+template <class U> using sum_of_unit = typename unit<U>::sum;
+template <class U> using element_of_unit = typename unit<U>::element;
+template <class U> constexpr bool has_words = unit<U>::together > 1;
+// Elements along k that fill a vector.
+template <class U> constexpr int k_width = width<sum_of_unit<U>> *unit<U>::together;
+
+// The bits of an element, as the low ones of a word.
+IMBREX_INLINE uint32_t bits_of(bf16 x) { return x.bits; }
+IMBREX_INLINE uint32_t bits_of(int8_t x) { return uint8_t(x); }
+
+template <int Bytes> struct same_size_bits {
+  typedef uint16_t type;
+};
+template <> struct same_size_bits<1> {
+  typedef uint8_t type;
+};
+template <class E> IMBREX_INLINE E from_bits(uint32_t bits) {
+  return bit_cast<E>(typename same_size_bits<sizeof(E)>::type(bits));
+}
+
+// A vector of words, each the bits of one element.
+template <class S> struct lanes_io<uint32_t, S> {
+  typedef typename same_size_bits<sizeof(S)>::type bits;
+  static constexpr int W = width<uint32_t>;
+  typedef bits narrow __attribute__((vector_size(W * sizeof(bits)), aligned(1), may_alias));
+  IMBREX_INLINE vec<uint32_t> load(const S *p) { return __builtin_convertvector(*(const narrow *)p, vec<uint32_t>); }
+  IMBREX_INLINE vec<uint32_t> load(const S *p, mask_t mask, vec<uint32_t> other) {
+#if defined(IMBREX_AVX512)
+    const __mmask16 on = __mmask16(mask);
+    const __m512i found = sizeof(S) == 2 ? _mm512_maskz_cvtepu16_epi32(0xffff, _mm256_maskz_loadu_epi16(on, p))
+                                         : _mm512_maskz_cvtepu8_epi32(0xffff, _mm_maskz_loadu_epi8(on, p));
+    return (vec<uint32_t>)_mm512_mask_mov_epi32((__m512i)other, on, found);
+#else
+    if (mask == all_lanes<uint32_t>) return load(p);
+    for (int j = 0; j < W; ++j)
+      if (mask >> j & 1) other[j] = bits_of(p[j]);
+    return other;
+#endif
+  }
+  IMBREX_INLINE void store(S *p, vec<uint32_t> v) { *(narrow *)p = __builtin_convertvector(v, narrow); }
+};
+
+// Words of narrow elements.
+template <class Sum, class Element> struct narrow_unit {
+  typedef Sum sum;
+  typedef Element element;
+  typedef vec<uint32_t> words;
+  static constexpr int together = int(sizeof(Sum) / sizeof(Element));
+  IMBREX_INLINE words everywhere(const Element *p) {
+    uint32_t word;
+    __builtin_memcpy(&word, p, sizeof(word));
+    return splat(word);
+  }
+  // Of a word that only its first elements exist, zeros after them.
+  IMBREX_INLINE words everywhere(const Element *p, int64_t count) {
+    uint32_t word = 0;
+    for (int t = 0; t < count; ++t) word |= bits_of(p[t]) << (8 * sizeof(Element) * t);
+    return splat(word);
+  }
+  IMBREX_INLINE words load(const Element *p) { return *(const vector_of<uint32_t, vector_bytes>::loose *)p; }
+  IMBREX_INLINE words load(const Element *p, int64_t count) {
+    alignas(64) Element found[vector_bytes / sizeof(Element)] = {};
+    for (int64_t i = 0; i < count && i < int64_t(vector_bytes / sizeof(Element)); ++i) found[i] = p[i];
+    return load(found);
+  }
+};
+
+// Pairs of bf16 to f32.
+struct vdpbf16ps;
+#if defined(IMBREX_AVX512) && defined(__AVX512BF16__)
+template <> struct unit<vdpbf16ps> : narrow_unit<float, bf16> {
+  static constexpr bool is_shifted = false;
+  IMBREX_INLINE vec<float> multiply_add(vec<float> c, words a, words b) {
+    return (vec<float>)_mm512_dpbf16_ps((__m512)c, (__m512bh)a, (__m512bh)b);
+  }
+};
+#endif
+
+// Fours of bytes to i32, those of A signed, those of B unsigned.
+struct vpdpbusd;
+#if defined(IMBREX_AVX512) && defined(__AVX512VNNI__)
+template <> struct unit<vpdpbusd> : narrow_unit<int32_t, int8_t> {
+  static constexpr bool is_shifted = true;
+  IMBREX_INLINE vec<int32_t> multiply_add(vec<int32_t> c, words a, words b) {
+    return (vec<int32_t>)_mm512_dpbusd_epi32((__m512i)c, (__m512i)b, (__m512i)a);
+  }
+};
+#elif defined(IMBREX_AVX2) && defined(__AVXVNNI__)
+template <> struct unit<vpdpbusd> : narrow_unit<int32_t, int8_t> {
+  static constexpr bool is_shifted = true;
+  IMBREX_INLINE vec<int32_t> multiply_add(vec<int32_t> c, words a, words b) {
+    return (vec<int32_t>)_mm256_dpbusd_avx_epi32((__m256i)c, (__m256i)b, (__m256i)a);
+  }
+};
+#endif
+
+// What B's words are changed by where its bytes are shifted.
+template <class U> constexpr uint32_t flipped = unit<U>::is_shifted ? 0x80808080u : 0u;
+} // namespace imbrex

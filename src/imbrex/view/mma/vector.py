@@ -1,0 +1,105 @@
+"""Units of CPUs: the instruction that multiplies a type, an atom of a product whose operands lie as maps say.
+
+An atom is m rows by n columns by k.  Its maps go from (lane, register) to (block, m, k), (block, k, n) and
+(block, m, n), as those of GPUs do: a lane is one that holds a sum, a register one of the elements that the
+lane multiplies together, neighbours along k.  A row of A is broadcast to all lanes.
+
+Law: a panel of B is [k / t][columns][t], t being the neighbours along k of B's map, and one of A the same
+with its rows; nothing else of an instruction decides how operands are packed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final, Literal, TypeAlias
+
+import numpy as np
+
+from imbrex.chip import CpuTarget
+from imbrex.dtype import DTYPES, DType
+from imbrex.index.map import Map
+from imbrex.view.mma.layout import vector_accumulator, vector_operand
+
+__all__ = ["CPU_UNITS", "FMA", "CpuUnit", "Numbers", "units_of"]
+
+Numbers: TypeAlias = Literal["ieee", "flushed", "exact"]
+"""What an instruction computes: as IEEE 754 says; with subnormal operands and sums as zeros, whatever the
+thread's modes are; or integers without any error, modulo 2 to the number of bits."""
+
+
+@dataclass(frozen=True, repr=False)
+class CpuUnit:
+    """One instruction, in every width that there is.
+
+    operand: the type of A and B; empty where it is any and is widened to the type of the sum.  together:
+    elements of each operand that a lane multiplies and adds.  needs: bytes of a vector -> the feature that a
+    machine has it by.  latency: cycles from a sum to the next.  is_shifted: its B is unsigned, so B is kept
+    with 128 added, and sums begin at -128 times the sum of A's row.
+    """
+
+    name: str
+    operand: str
+    together: int
+    needs: Mapping[int, str] = field(hash=False)
+    numbers: Numbers
+    latency: float
+    source: str
+    is_shifted: bool = False
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def fits(self, machine: CpuTarget) -> bool:
+        """Does the machine have it, in the width of its vectors?"""
+        return not self.needs or self.needs.get(machine.vector_bytes, "none") in machine.features
+
+    def panel(self, dtype: DType) -> DType:
+        """What panels of an operand hold: its own type, or what it is widened to."""
+        return DTYPES[self.operand] if self.operand else dtype.accumulator
+
+    def a(self, lanes: int) -> Map:
+        """Layout of a row of A, which every lane has."""
+        return vector_operand("a", lanes, self.together)
+
+    def b(self, lanes: int) -> Map:
+        return vector_operand("b", lanes, self.together)
+
+    def c(self, lanes: int) -> Map:
+        return vector_accumulator(lanes)
+
+    @cached_property
+    def packed(self) -> int:
+        """Neighbours along k that stay together in a panel, by B's map."""
+        (_, k, _), _ = self.b(2).evaluate([0, np.arange(self.together)])
+        ks = np.broadcast_to(k, self.together)
+        assert (np.diff(ks) == 1).all(), f"a lane of {self.name} multiplies neighbours along k"
+        return len(ks)
+
+
+FMA: Final = CpuUnit(
+    "fma", "", 1, {}, "ieee", 4.0, "IEEE 754, fusedMultiplyAdd; of integers vpmulld and vpaddd"
+)
+VDPBF16PS: Final = CpuUnit(
+    "vdpbf16ps",
+    "bf16",
+    2,
+    {64: "avx512_bf16"},
+    "flushed",
+    6.0,
+    "Intel SDM, VDPBF16PS: DAZ and FTZ, MXCSR unread",
+)
+VPDPBUSD: Final = CpuUnit(
+    "vpdpbusd", "i8", 4, {64: "avx512_vnni", 32: "avx_vnni"}, "exact", 5.0, "Intel SDM, VPDPBUSD: u8 by s8",
+    is_shifted=True,
+)  # fmt: skip
+
+CPU_UNITS: Final[Mapping[str, CpuUnit]] = {unit.name: unit for unit in (FMA, VDPBF16PS, VPDPBUSD)}
+
+
+def units_of(machine: CpuTarget, dtype: DType) -> tuple[CpuUnit, ...]:
+    """What multiplies this type on the machine: multiply-adds of what it is widened to, or instructions."""
+    return tuple(
+        unit for unit in CPU_UNITS.values() if unit.operand in ("", dtype.name) and unit.fits(machine)
+    )

@@ -1,0 +1,86 @@
+"""Units of narrow types on CPUs: every form of a kernel gives the numbers that the widened one gives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from imbrex.build.isa import isa
+from imbrex.chip import CPU_ISAS, CpuTarget
+from imbrex.config import tuning
+from imbrex.config.cpu.plan import CpuTuning
+from imbrex.problem import parse_problem
+from imbrex.run.machine import machine
+from imbrex.view.mma.vector import FMA, units_of
+
+SHAPES = (
+    "-m 37 -n 75 -k 99",
+    "-m 23 -n 50 -k 130 -transB 1",
+    "-m 41 -n 33 -k 71 -transA 1",
+    "-m 9 -n 70 -k 64 -transA 1 -transB 1",
+)
+FORMS = (
+    "7,32,42,96,{k},16,k_blocked,b,straight",
+    "6,32,36,64,{k},16,k_blocked,a,swapped",
+    "9,16,18,48,64,16,k_blocked,a,straight",
+    "11,32,33,64,{k},16,k_major,b,straight",
+)
+"""One product, either operand staying; packed panels in several steps; an A that is cut from columns."""
+WINDOWS = (
+    "-n 2 -c 64 -H 9 -W 7 -k 40 -y 3 -x 3 -p 1 -q 1 -F {way} -I NHWC -f NHWC -O NHWC",
+    "-n 2 -c 12 -g 2 -H 11 -W 10 -k 18 -y 3 -x 3 -p 1 -q 1 -u 2 -v 2 -F {way}",
+)
+TYPES = {"bf16": ("vdpbf16ps", "convbfp16", (1, 2)), "i8": ("vpdpbusd", "convint8", (1, 1))}
+
+
+def host() -> CpuTarget:
+    return CPU_ISAS[machine().isa.level]
+
+
+CASES = [
+    *((f"gemm -t {dtype} {shape}", f"v1:cpu:{form.format(k=256)},{TYPES[dtype][0]}")
+      for dtype in TYPES for form, shape in zip(FORMS, SHAPES, strict=True)),
+    *((f"{TYPES[dtype][1]} {text.format(way=way)}", None)
+      for dtype in TYPES for text, way in zip(WINDOWS, TYPES[dtype][2], strict=True)),
+    ("gemm -t i8 -m 37 -n 75 -k 99 -g 3 --alpha 2 --beta 3", None),
+    ("convbfp16 -n 3 -c 20 -H 9 -W 7 -k 33 -y 3 -x 3 -p 1 -q 1 -F 4", None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("line", "form"), CASES)
+def test_products_and_convolutions(line: str, form: str | None, build: Any) -> None:
+    """Every form with every transpose; convolutions in all directions, channels last and first, in groups."""
+    (problem,) = parse_problem(line)
+    if host().vector_bytes != 64 or problem.dtype.name not in {
+        unit.operand for unit in units_of(host(), problem.dtype)
+    }:
+        pytest.skip(f"{host().name} has no unit of {problem.dtype}")
+    built = build(problem, "cpu", None if form is None else tuning.parse(form))
+    assert all(isinstance(found, CpuTuning) and found.unit != FMA.name for found in built.tunings)
+    result = built.run(3)
+    assert result.is_right, str(result)
+
+
+@pytest.mark.parametrize("level", ["avx_vnni", "avx512_vnni"])
+def test_bytes_are_exact_whatever_they_are(level: str, build: Any) -> None:
+    """All of i8's values, on each level that has the unit; K is no multiple of what it takes at a time."""
+    row = CPU_ISAS[level]
+    if not machine().isa.features >= row.features:
+        pytest.skip(f"this machine has not all of {', '.join(sorted(row.features))}")
+    (problem,) = parse_problem("gemm -t i8 -m 13 -n 37 -k 203")
+    built = build(problem, level=level)
+    (chosen,) = built.tunings
+    assert isinstance(chosen, CpuTuning) and chosen.unit == "vpdpbusd", tuning.text(chosen)
+    rng = np.random.default_rng(1)
+    a, b = (rng.integers(-128, 128, shape, np.int8) for shape in ((13, 203), (203, 37)))
+    a[0], b[:, 0], a[1] = -128, -128, 127
+    c = np.full((13, 37), 0x5A5A5A5A, np.int32)
+    built.kernel(a, b, c, threads=1)
+    np.testing.assert_array_equal(c, a.astype(np.int32) @ b.astype(np.int32))
+
+
+def test_a_level_says_what_compilers_are_told() -> None:
+    assert isa("avx512_bf16").flags == ("-march=x86-64-v4", "-mavx512vnni", "-mavx512bf16")
+    assert isa("avx512").flags == ("-march=x86-64-v4",)
