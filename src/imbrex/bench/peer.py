@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import ctypes
 import importlib.util
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
@@ -20,7 +21,7 @@ from imbrex.dtype import BF16, F32, F64
 from imbrex.problem import Conv2d, Gemm, Problem
 from imbrex.run.arrays import Array
 
-__all__ = ["PEERS", "Call", "NumPy", "Peer", "Torch", "first_line", "peers"]
+__all__ = ["PEERS", "Call", "NumPy", "Peer", "Torch", "first_line", "one_blas_thread", "peers"]
 
 Call = Callable[[], object]
 
@@ -116,6 +117,8 @@ _SET_THREADS = (
     "openblas_set_num_threads",
 )
 
+_GET_THREADS = tuple(name.replace("_set_", "_get_") for name in _SET_THREADS)
+
 
 def peers(names: tuple[str, ...] = PEERS) -> list[Peer]:
     """Peers of these names that can be imported; a Diagnostic for a name that is nobody's."""
@@ -128,6 +131,18 @@ def peers(names: tuple[str, ...] = PEERS) -> list[Peer]:
         elif importlib.util.find_spec("torch") is not None:
             found.append(Torch())
     return found
+
+
+@contextmanager
+def one_blas_thread() -> Generator[None]:
+    """In the block NumPy's OpenBLAS has one thread: others would wait, busily, beside what is timed."""
+    before = [count() for count in _openblas(_GET_THREADS)]
+    NumPy().set_threads(1)
+    try:
+        yield
+    finally:
+        for function, count in zip(_openblas(_SET_THREADS), before, strict=False):
+            function(count)
 
 
 def first_line(error: Exception) -> str:

@@ -20,6 +20,7 @@ from typing import Final
 import numpy as np
 
 from imbrex.bench.caches import cache_sizes
+from imbrex.bench.peer import one_blas_thread
 from imbrex.chip import SIZES, CpuTarget, Parameter, Target, parameters, with_parameters
 from imbrex.config.candidates import Candidates, candidates
 from imbrex.config.modelled import modelled
@@ -101,6 +102,7 @@ def calibrate(
     here, until = here_of(goal), time.monotonic() + budget_s
     sizes = cache_sizes(here.machine) if isinstance(plain, CpuTarget) else {}
     with ExitStack() as stack:
+        stack.enter_context(one_blas_thread())
         builders = stack.enter_context(Builders(jobs))
         timer = stack.enter_context(Timer(lock_of(f"{here.device.key} 0"), waiting))
         db = stack.enter_context(database())

@@ -19,6 +19,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final, Literal, TypeAlias, get_args
 
+from imbrex.bench.peer import one_blas_thread
 from imbrex.build.cache.location import cache_directory
 from imbrex.config.candidates import Candidates, candidates
 from imbrex.config.configuration import Configuration, parse
@@ -130,6 +131,7 @@ class Tuner:
         hosts = self.hosts or (_this_host(self.plan),)
         self._lanes = sum(len(host.devices) for host in hosts)
         with ExitStack() as stack:
+            stack.enter_context(one_blas_thread())
             lanes: list[threading.Thread] = []
             for host in hosts:
                 builders = stack.enter_context(Builders(host.jobs, host.builder))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from imbrex.bench.peer import Call, NumPy, Peer, _openblas, peers
+from imbrex.bench.peer import _GET_THREADS, Call, NumPy, Peer, _openblas, one_blas_thread, peers
 from imbrex.diagnostic import Diagnostic
 from imbrex.problem import Conv2d, Gemm, Problem
 from imbrex.verify.compare import compare
@@ -105,3 +105,15 @@ def test_numpy_threads_are_set() -> None:
     assert asked[0]() == 1
     NumPy().set_threads(before)
     assert asked[0]() == before
+
+
+def test_linear_algebra_has_one_thread_in_the_block_and_as_many_as_before_after_it() -> None:
+    def counts() -> list[int]:
+        return [count() for count in _openblas(_GET_THREADS)]
+
+    NumPy().set_threads(2)
+    before = counts()
+    with one_blas_thread():
+        assert set(counts()) <= {1} and len(counts()) == len(before)
+    assert counts() == before
+    NumPy().set_threads(1)
