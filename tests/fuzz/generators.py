@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tests.fuzz.generator import Generator
-from tests.fuzz.machines import CACHES, COMMANDS, IR, KERNELS, LEVELS
+from tests.fuzz.machines import CACHES, COMMANDS, FOREIGN, IR, KERNELS, LEVELS
 from tests.fuzz.texts import EXPRESSIONS, PROBLEMS, SCHEDULES, TUNINGS
 
 GENERATORS: tuple[Generator, ...] = (
-    PROBLEMS, EXPRESSIONS, TUNINGS, SCHEDULES, IR, COMMANDS, LEVELS, KERNELS, CACHES,
+    PROBLEMS, EXPRESSIONS, TUNINGS, SCHEDULES, IR, COMMANDS, LEVELS, KERNELS, FOREIGN, CACHES,
 )  # fmt: skip

@@ -93,9 +93,9 @@ CHOICES = st.tuples(
 
 
 @st.composite
-def cpu_tunings(draw: st.DrawFn) -> str:
+def cpu_tunings(draw: st.DrawFn, level: str) -> str:
     """One that has a chance to be legal."""
-    here = CPU_ISAS[machine().isa.level].lanes(4)
+    here = CPU_ISAS[level].lanes(4)
     m, lanes = draw(st.integers(1, 12)), draw(st.sampled_from([here, here, here // 2, 4]))
     n = lanes * draw(st.integers(1, 3))
     blocks = (
@@ -117,6 +117,26 @@ def kernel(line: str, given: str, schedule: str) -> bool:
         return expect_message(error)
     for comparison in found:
         assert comparison.is_right, str(comparison)
+    return True
+
+
+FOREIGN_LEVELS = [name for name, row in CPU_ISAS.items() if row.qemu]
+
+
+@st.composite
+def foreign_cases(draw: st.DrawFn) -> tuple[str, str, str]:
+    level = draw(st.sampled_from(FOREIGN_LEVELS))
+    return draw(lines()), level, draw(st.just("") | cpu_tunings(level))
+
+
+def foreign(line: str, level: str, given: str) -> bool:
+    """A compiled kernel of another CPU is right in QEMU, whatever its tuning."""
+    try:
+        found = imbrex.compile(line, level, given or None, emulate=True, threads=2).check()
+    except Diagnostic as error:
+        assert "fail" not in error.message, error  # of the compiler
+        return expect_message(error)
+    assert found.is_right, str(found)
     return True
 
 
@@ -274,8 +294,14 @@ IR = Generator("ir", st.tuples(damaged(modules())), ir, limit_s=60)
 LEVELS = Generator("levels", CHOICES, levels, 10, is_quick=False, limit_s=120)
 SHARED = st.sampled_from(["", "stream_k:3", "split_k:5"])
 KERNELS = Generator(
-    "kernels", st.tuples(lines(), st.just("") | cpu_tunings(), SHARED), kernel, 5, is_quick=False, limit_s=120
+    "kernels",
+    st.tuples(lines(), st.just("") | cpu_tunings(machine().isa.level), SHARED),
+    kernel,
+    5,
+    is_quick=False,
+    limit_s=120,
 )
+FOREIGN = Generator("foreign", foreign_cases(), foreign, 5, is_quick=False, limit_s=120)
 DAMAGES = st.tuples(st.sampled_from(FAULTS), st.integers(0, 30)).map("{0[0]}:{0[1]}".format)
 CACHES = Generator(
     "caches",

@@ -223,6 +223,9 @@ def _cpu() -> Iterator[HashCase]:
         yield cpu(gemm(transpose_b=True), isa)
     for dtype in ("f16", "bf16", "i8"):
         yield cpu(conv("forward", "nchw", dtype), "sve256")
+    yield cpu(gemm(dtype="i8"), "neon_dot")
+    for dtype, isa in product(("bf16", "i8"), ("neon_mmla", "sve256_mmla")):
+        yield cpu(gemm(dtype=dtype, transpose_b=True), isa)
     yield cpu(conv("backward_data", "nchw", "f32", dilation=2), "avx512", algorithm="v1r1")
     for isa, dtype in (("avx512_bf16", "bf16"), ("avx512_vnni", "i8"), ("avx_vnni", "i8")):
         yield cpu(gemm(dtype=dtype, transpose_a=isa != "avx_vnni"), isa)

@@ -45,8 +45,10 @@ class Isa:
         if not self.march:
             return ()
         # -march=native of AArch64 does not select the core's own schedule; -mcpu does both.
-        chosen = f"-mcpu={self.march}" if self.arch == "aarch64" else f"-march={self.march}"
-        return (chosen, *CPU_ISAS[self.level].options)
+        options = CPU_ISAS[self.level].options
+        if self.arch == "aarch64":  # the size of SVE's registers is told whatever the CPU
+            return (f"-mcpu={self.march}", *options)
+        return (f"-march={self.march}", *(() if self.march == "native" else options))
 
     @property
     def is_foreign(self) -> bool:

@@ -13,7 +13,7 @@ from typing import Final
 
 from imbrex.dtype import TF32
 
-__all__ = ["CDNA3_UNITS", "HOPPER_UNITS", "PLAIN", "PLAIN_F64", "Unit"]
+__all__ = ["CDNA3_UNITS", "HOPPER_UNITS", "PLAIN", "PLAIN_F64", "TO_ODD", "Unit"]
 
 IEEE: Final = "IEEE 754, fusedMultiplyAdd"
 SIMULATED: Final = "Xie et al., MMA-Sim, 2025, whose models agree with the hardware bit by bit"
@@ -36,6 +36,7 @@ class Unit:
 
 PLAIN: Final = Unit(23, IEEE)
 PLAIN_F64: Final = Unit(52, IEEE)
+TO_ODD: Final = Unit(22, "Arm ARM, BFAdd: rounded to odd, as far off as to nearest with a bit less")
 HOPPER_16: Final = Unit(23, f"{SIMULATED}: wgmma of sm_90, 25 bits behind the largest", 16, 25, True)
 HOPPER_TF32: Final = Unit(23, HOPPER_16.source, 8, 25, True)
 HOPPER_8: Final = Unit(

@@ -91,6 +91,14 @@ SVE256: Final = replace(
     features=frozenset({"sve", "sve256"}),
     qemu="a64fx,sve512=off",
 )
+SVE256_MMLA: Final = replace(
+    SVE256,
+    name="sve256_mmla",
+    source=f"{SVE256.source}; SMMLA, BFMMLA",
+    march="generic+sve+bf16+i8mm",
+    features=SVE256.features | {"svebf16", "svei8mm", "bf16", "i8mm"},
+    qemu="max,sve-max-vq=2",
+)
 SVE128: Final = replace(
     SVE512,
     name="sve128",
@@ -115,6 +123,22 @@ NEON: Final = CpuTarget(
     march="generic",
     qemu="cortex-a53",
 )
+NEON_DOT: Final = replace(
+    NEON,
+    name="neon_dot",
+    source=f"{NEON.source}; SDOT, optional from Armv8.2 on",
+    march="generic+dotprod",
+    features=frozenset({"asimddp"}),
+    qemu="neoverse-n1",
+)
+NEON_MMLA: Final = replace(
+    NEON,
+    name="neon_mmla",
+    source=f"{NEON.source}; SMMLA, BFMMLA, part of Armv8.6",
+    march="generic+dotprod+bf16+i8mm",
+    features=NEON_DOT.features | {"bf16", "i8mm"},
+    qemu="max,sve=off",
+)
 GENERIC: Final = CpuTarget(
     "generic",
     vector_bytes=16,
@@ -129,6 +153,6 @@ GENERIC: Final = CpuTarget(
 # On cores with four pipelines of 128 bits NEON is at least as fast as SVE (libxsmm, issue 917).
 LEVELS: Final = (
     *(AVX512_BF16, AVX512_VNNI, AVX512, AVX_VNNI, AVX2),
-    *(SVE512, SVE256, NEON, SVE128),
+    *(SVE512, SVE256_MMLA, SVE256, NEON_MMLA, NEON_DOT, NEON, SVE128),
     GENERIC,
 )

@@ -14,6 +14,8 @@ from typing import Any, Final, Protocol
 
 import numpy as np
 
+from imbrex.config.cpu.plan import CpuTuning
+from imbrex.config.tuning import parse
 from imbrex.kernel.goal import Goal
 from imbrex.problem import Problem
 from imbrex.run.arrays import Array, in_memory
@@ -25,8 +27,9 @@ from imbrex.verify.compare import compare
 from imbrex.verify.data import Values, random_operands
 from imbrex.verify.poison import spoiled_in
 from imbrex.verify.reference import reference
-from imbrex.verify.unit import unit_of
+from imbrex.verify.unit import PLAIN, Unit, unit_of
 from imbrex.verify.verdict import Pass
+from imbrex.view.mma.vector import CPU_UNITS
 
 __all__ = ["passed"]
 
@@ -45,13 +48,15 @@ class Checked(Protocol):
     def threads(self) -> int: ...
     @property
     def loaded(self) -> Any: ...
+    @property
+    def tuning_texts(self) -> tuple[str, ...]: ...
     def __call__(self, *arrays: Any, threads: int | None = None) -> Any: ...
 
 
 def passed(kernel: Checked, seed: int, values: Values, threads: int | None) -> Pass:
     """The pass with these values."""
     problem = kernel.problem
-    unit = unit_of(None if kernel.goal.is_native else kernel.goal.chip, problem.dtype)
+    unit = _unit(kernel)
     if kernel.goal.is_cuda:
         from imbrex.verify.device.check import is_for_device
 
@@ -70,6 +75,15 @@ def passed(kernel: Checked, seed: int, values: Values, threads: int | None) -> P
         beside = spoiled_in(in_memory(outcome.result), result.shape, result.strides)
         found = replace(found, beside=beside)
     return Pass(values, found, outcome.fault)
+
+
+def _unit(kernel: Checked) -> Unit:
+    """How the products of this kernel are added."""
+    tunings = map(parse, kernel.tuning_texts)
+    own = [CPU_UNITS[t.unit].adder for t in tunings if isinstance(t, CpuTuning)]
+    if own and own[0] != PLAIN:
+        return own[0]
+    return unit_of(None if kernel.goal.is_native else kernel.goal.chip, kernel.problem.dtype)
 
 
 def _called(kernel: Checked, arrays: Sequence[Array], values: Values, threads: int | None) -> Outcome:

@@ -72,7 +72,7 @@ class CpuTuning:
     @property
     def registers(self) -> int:
         """Vector registers alive in the innermost loop: the accumulators, a row of B, one broadcast of A."""
-        return self.m_per_thread * self.vectors + self.vectors + 1
+        return CPU_UNITS[self.unit].registers(self.m_per_thread, self.vectors)
 
     def plan(self, context: GemmContext) -> CpuPlan:
         """This tuning applied to that GEMM."""

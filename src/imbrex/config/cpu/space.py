@@ -9,7 +9,7 @@ from imbrex.chip import CpuTarget
 from imbrex.config.context import GemmContext, round_up
 from imbrex.config.cpu.cost import tile_cycles
 from imbrex.config.cpu.plan import CpuTuning, PanelLayout, Stationary
-from imbrex.view.mma.vector import CpuUnit, units_of
+from imbrex.view.mma.vector import FMA, CpuUnit, units_of
 
 __all__ = ["cpu_space", "register_tiles"]
 
@@ -48,7 +48,7 @@ def _one_pass(context: GemmContext, machine: CpuTarget, swapped: bool, unit: Cpu
     orders: tuple[Stationary, ...] = ("b",) if is_transposed else ("a", "b")
     k_steps = _k_steps(gemm, lanes * unit.packed, unit.packed)
     for vectors in range(1, 5):
-        most = (machine.vector_registers - vectors - 1) // vectors
+        most = unit.tallest(machine.vector_registers, vectors)
         for tallest in {most, min(most, 6)}:
             rows = _balanced(gemm.m, tallest)
             m_blocks, n_blocks = _edges(gemm.m, rows), _edges(gemm.n, vectors * lanes)
@@ -79,21 +79,23 @@ def _oriented(context: GemmContext, machine: CpuTarget, swapped: bool, unit: Cpu
     layout: PanelLayout = "k_blocked" if gemm.a.run[0] > gemm.a.run[1] else "k_major"
     orders: tuple[Stationary, ...] = ("a", "b")
     k_blocks = _k_blocks(gemm.k, lanes * unit.packed, unit.packed)
-    for rows, columns in register_tiles(gemm, machine, lanes):
+    for rows, columns in register_tiles(gemm, machine, lanes, unit):
         m_blocks, n_blocks = _edges(gemm.m, rows), _edges(gemm.n, columns)
         for k_block, m_block, n_block, order in product(k_blocks, m_blocks, n_blocks, orders):
             blocks = m_block, n_block, k_block
             yield CpuTuning(rows, columns, *blocks, lanes, layout, order, swapped, unit.name)
 
 
-def register_tiles(gemm: GemmContext, machine: CpuTarget, lanes: int) -> list[tuple[int, int]]:
+def register_tiles(
+    gemm: GemmContext, machine: CpuTarget, lanes: int, unit: CpuUnit = FMA
+) -> list[tuple[int, int]]:
     """(rows, columns) of the register tiles that compute this GEMM in the fewest cycles, best first.
 
     Tiles that are too small to hide the latency of FMAs are left in: a GEMM of three rows has no other.
     """
     found: dict[tuple[int, int], float] = {}
     for vectors in range(1, 5):
-        for rows in range(1, (machine.vector_registers - vectors - 1) // vectors + 1):
+        for rows in range(1, unit.tallest(machine.vector_registers, vectors) + 1):
             tile = CpuTuning(rows, vectors * lanes, rows, vectors * lanes, 1, lanes)
             calls = -(-gemm.m // rows) * -(-gemm.n // (vectors * lanes))
             found[rows, vectors * lanes] = calls * (tile_cycles(tile, machine) * gemm.k + machine.prices.call)

@@ -31,6 +31,8 @@ __all__ = [
     "in_first_lanes",
     "operand",
     "operand_in_halves",
+    "pair_accumulator",
+    "pair_operand",
     "vector_accumulator",
     "vector_operand",
     "warpgroup_accumulator",
@@ -133,6 +135,25 @@ def vector_accumulator(lanes: int) -> Map:
     """C of a CPU's vectors: one row, a column a lane."""
     lower = {"block": "block", "m": "m_slot", "n": "n_lane"}
     return _dealt((("n_lane", lanes),), (("block", 1), ("m_slot", 1)), lower)
+
+
+@cache
+def pair_operand(side: Side, lanes: int, k: int) -> Map:
+    """A or B of a CPU's 2 x 2 sums, four lanes each: k neighbours in a lane's registers, of the row or the
+    column of its sum.  All fours have the same two rows of A.
+    """
+    four = (("copy", lanes // 4), ("m_lane", 2), ("column", 2))
+    if side == "b":
+        four = (("four", lanes // 4), ("copy", 2), ("n_lane", 2))
+    rows = "m_lane" if side == "a" else "four n_lane"
+    return _dealt(four, (("block", 1), ("k_slot", k)), _lower(side, "block", rows, "k_slot"))
+
+
+@cache
+def pair_accumulator(lanes: int) -> Map:
+    """C of a CPU's 2 x 2 sums, four lanes each: two rows, the columns from four to four."""
+    lower = {"block": "block", "m": "m_lane", "n": "four n_lane"}
+    return _dealt((("four", lanes // 4), ("m_lane", 2), ("n_lane", 2)), (("block", 1), ("slot", 1)), lower)
 
 
 @cache

@@ -17,10 +17,17 @@ from typing import Final, Literal, TypeAlias
 
 import numpy as np
 
-from imbrex.chip import CpuTarget
+from imbrex.chip import PLAIN, CpuTarget, Unit
+from imbrex.chip.adder import TO_ODD
 from imbrex.dtype import DTYPES, DType
 from imbrex.index.map import Map
-from imbrex.view.mma.layout import vector_accumulator, vector_operand
+from imbrex.view.mma.layout import (
+    Side,
+    pair_accumulator,
+    pair_operand,
+    vector_accumulator,
+    vector_operand,
+)
 
 __all__ = ["CPU_UNITS", "FMA", "CpuUnit", "Numbers", "units_of"]
 
@@ -36,7 +43,8 @@ class CpuUnit:
     operand: the type of A and B; empty where it is any and is widened to the type of the sum.  together:
     elements of each operand that a lane multiplies and adds.  needs: bytes of a vector -> the feature that a
     machine has it by.  latency: cycles from a sum to the next.  is_shifted: its B is unsigned, so B is kept
-    with 128 added, and sums begin at -128 times the sum of A's row.
+    with 128 added, and sums begin at -128 times the sum of A's row.  rows: of C in a vector of sums: 2 where
+    four lanes hold 2 x 2 of them.  adder: how it adds products.
     """
 
     name: str
@@ -47,6 +55,8 @@ class CpuUnit:
     latency: float
     source: str
     is_shifted: bool = False
+    rows: int = 1
+    adder: Unit = PLAIN
 
     def __repr__(self) -> str:
         return self.name
@@ -61,18 +71,30 @@ class CpuUnit:
 
     def a(self, lanes: int) -> Map:
         """Layout of a row of A, which every lane has."""
-        return vector_operand("a", lanes, self.together)
+        return self._operand("a", lanes)
 
     def b(self, lanes: int) -> Map:
-        return vector_operand("b", lanes, self.together)
+        return self._operand("b", lanes)
 
     def c(self, lanes: int) -> Map:
-        return vector_accumulator(lanes)
+        return vector_accumulator(lanes) if self.rows == 1 else pair_accumulator(lanes)
+
+    def _operand(self, side: Side, lanes: int) -> Map:
+        form = vector_operand if self.rows == 1 else pair_operand
+        return form(side, lanes, self.together)
+
+    def registers(self, rows: int, vectors: int) -> int:
+        """Vector registers alive in the innermost loop: the accumulators, a row of B, some of A."""
+        return -(-rows // self.rows) * self.rows * vectors + self.rows * vectors + 1
+
+    def tallest(self, registers: int, vectors: int) -> int:
+        """Most rows of a register tile."""
+        return (registers - 1 - self.rows * vectors) // (self.rows * vectors) * self.rows
 
     @cached_property
     def packed(self) -> int:
         """Neighbours along k that stay together in a panel, by B's map."""
-        (_, k, _), _ = self.b(2).evaluate([0, np.arange(self.together)])
+        (_, k, _), _ = self.b(4).evaluate([0, np.arange(self.together)])
         ks = np.broadcast_to(k, self.together)
         assert (np.diff(ks) == 1).all(), f"a lane of {self.name} multiplies neighbours along k"
         return len(ks)
@@ -94,8 +116,38 @@ VPDPBUSD: Final = CpuUnit(
     "vpdpbusd", "i8", 4, {64: "avx512_vnni", 32: "avx_vnni"}, "exact", 5.0, "Intel SDM, VPDPBUSD: u8 by s8",
     is_shifted=True,
 )  # fmt: skip
+SDOT: Final = CpuUnit(
+    "sdot", "i8", 4, {16: "asimddp", 32: "sve", 64: "sve"}, "exact", 3.0, "Arm ARM, SDOT (vector)"
+)
+BFDOT: Final = CpuUnit(
+    "bfdot",
+    "bf16",
+    2,
+    {16: "bf16", 32: "svebf16", 64: "svebf16"},
+    "flushed",
+    5.0,
+    "Arm ARM, BFDOT (vector): products and sums rounded to odd, subnormal numbers as zeros",
+    adder=TO_ODD,
+)
+SMMLA: Final = CpuUnit(
+    "smmla", "i8", 8, {16: "i8mm", 32: "svei8mm", 64: "svei8mm"}, "exact", 3.0, "Arm ARM, SMMLA (vector)",
+    rows=2,
+)  # fmt: skip
+BFMMLA: Final = CpuUnit(
+    "bfmmla",
+    "bf16",
+    4,
+    {16: "bf16", 32: "svebf16", 64: "svebf16"},
+    "flushed",
+    6.0,
+    "Arm ARM, BFMMLA: products and sums rounded to odd, subnormal numbers as zeros",
+    rows=2,
+    adder=TO_ODD,
+)
 
-CPU_UNITS: Final[Mapping[str, CpuUnit]] = {unit.name: unit for unit in (FMA, VDPBF16PS, VPDPBUSD)}
+CPU_UNITS: Final[Mapping[str, CpuUnit]] = {
+    unit.name: unit for unit in (FMA, VDPBF16PS, VPDPBUSD, SDOT, BFDOT, SMMLA, BFMMLA)
+}
 
 
 def units_of(machine: CpuTarget, dtype: DType) -> tuple[CpuUnit, ...]:

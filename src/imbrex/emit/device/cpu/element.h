@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define IMBREX_INLINED __attribute__((always_inline))
 #define IMBREX_INLINE static inline __attribute__((always_inline))
 
 namespace imbrex {

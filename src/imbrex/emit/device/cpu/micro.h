@@ -6,6 +6,7 @@
 // MR * NV accumulators, NV vectors of B and one broadcast must fit the register file: MR * NV + NV + 1 <= 32 with
 // AVX-512, <= 16 otherwise (with NV == 1 the broadcast is a memory operand).
 #pragma once
+#include "transpose.h"
 #include "unit.h"
 
 namespace imbrex {
@@ -24,7 +25,7 @@ template <class U> struct a_k_major {
 // together.
 template <class U> struct a_k_blocked {
   typedef element_of_unit<U> E;
-  static constexpr int chunk = width<sum_of_unit<U>>;
+  static constexpr int chunk = words_of_vector<U>;
   const E *p;
   int64_t step;
   const E *at(int m, int u) const { return p + m * k_width<U> + u * unit<U>::together; }
@@ -40,7 +41,7 @@ template <class U> struct a_rows {
 };
 template <class U, int MR> struct a_row_cursor {
   typedef element_of_unit<U> E;
-  static constexpr int chunk = width<sum_of_unit<U>>, bases = (MR + 4) / 5;
+  static constexpr int chunk = words_of_vector<U>, bases = (MR + 4) / 5;
   const E *base[bases];
   int64_t step, next; // next: from a row to the same row of the panel after this one
   explicit a_row_cursor(a_rows<U> a) : step(a.step), next(MR * a.step) {
@@ -66,7 +67,7 @@ template <class U> struct a_runs {
 };
 template <class U, int MR> struct a_run_cursor {
   typedef element_of_unit<U> E;
-  static constexpr int chunk = width<sum_of_unit<U>>;
+  static constexpr int chunk = words_of_vector<U>;
   const E *base[MR];
   const E *const *p;
   int64_t run, left;
@@ -105,9 +106,9 @@ template <class T, class A> IMBREX_INLINE vec<T> start(const a_started<A> &a, in
 template <class U, int NV> struct b_panel {
   const element_of_unit<U> *p;
   int64_t step;
-  void next(typename unit<U>::words (&row)[NV]) {
+  void next(typename unit<U>::words (&row)[NV * unit<U>::rows]) {
 #pragma GCC unroll 8
-    for (int v = 0; v < NV; ++v) row[v] = unit<U>::load(p + v * k_width<U>);
+    for (int v = 0; v < NV * unit<U>::rows; ++v) row[v] = unit<U>::load(p + v * k_width<U>);
     p += step * unit<U>::together;
   }
 };
@@ -140,6 +141,13 @@ template <class V> IMBREX_INLINE void pin(V &x) {
 #define IMBREX_PIN(x) asm volatile("" : "+m"(x) : : "memory")
 #endif
 
+// AArch64 hands a larger struct over as a pointer, behind which all of it would be read again after each pin.
+#if defined(__aarch64__)
+#define IMBREX_OWN auto
+#else
+#define IMBREX_OWN auto &
+#endif
+
 template <class U, int MR, int NV, class A, class... Count>
 IMBREX_INLINE void rank_one(vec<sum_of_unit<U>> (&acc)[MR][NV], const A &a, int u,
                             const typename unit<U>::words (&row)[NV], Count... count) {
@@ -153,10 +161,48 @@ IMBREX_INLINE void rank_one(vec<sum_of_unit<U>> (&acc)[MR][NV], const A &a, int 
   }
 }
 
+// The same of a unit whose sums are 2 x 2: a vector of them is a part of two rows, which are parted when all is summed.
 template <class U, int MR, int NV, class A, class B, class Sink>
-static __attribute__((noinline)) void micro_kernel(int64_t k_count, A source, B b, Sink sink) {
+static __attribute__((noinline)) void pair_kernel(int64_t k_count, A source, B panel, Sink sink) {
   typedef sum_of_unit<U> T;
   auto a = cursor<MR>(source);
+  B b = panel;
+  constexpr int chunk = decltype(a)::chunk, together = unit<U>::together, pairs = (MR + 1) / 2;
+  vec<T> acc[pairs][2 * NV] = {};
+  typename unit<U>::words row[2 * NV];
+  const auto one = [&](int u, auto... count) IMBREX_INLINED {
+    b.next(row);
+#pragma GCC unroll 32
+    for (int p = 0; p < pairs; ++p) {
+      const auto both = unit<U>::both(a.at(2 * p, u), a.at(2 * p + (2 * p + 1 < MR), u), count...);
+#pragma GCC unroll 8
+      for (int v = 0; v < 2 * NV; ++v) acc[p][v] = unit<U>::multiply(acc[p][v], both, row[v]);
+#pragma GCC unroll 8
+      for (int v = 0; v < 2 * NV; ++v) IMBREX_PIN(acc[p][v]);
+    }
+  };
+  int64_t k = k_count / together;
+  for (; k >= chunk; k -= chunk, a.advance(chunk)) {
+#pragma GCC unroll 4
+    for (int u = 0; u < chunk; ++u) one(u);
+  }
+  for (int u = 0; u < k; ++u) one(u);
+  if (const int64_t some = k_count % together; some > 0) one(int(k), some);
+#pragma GCC unroll 32
+  for (int p = 0; p < pairs; ++p)
+#pragma GCC unroll 8
+    for (int v = 0; v < NV; ++v) {
+      const vec<double> left = (vec<double>)acc[p][2 * v], right = (vec<double>)acc[p][2 * v + 1];
+      sink(2 * p, v, (vec<T>)even_lanes<double>(left, right));
+      if (2 * p + 1 < MR) sink(2 * p + 1, v, (vec<T>)odd_lanes<double>(left, right));
+    }
+}
+
+template <class U, int MR, int NV, class A, class B, class Sink>
+static __attribute__((noinline)) void micro_kernel(int64_t k_count, A source, B panel, Sink sink) {
+  typedef sum_of_unit<U> T;
+  auto a = cursor<MR>(source);
+  IMBREX_OWN b = panel;
   constexpr int chunk = decltype(a)::chunk, together = unit<U>::together;
   vec<T> acc[MR][NV];
   typename unit<U>::words row[NV];
@@ -190,6 +236,15 @@ static __attribute__((noinline)) void micro_kernel(int64_t k_count, A source, B 
     for (int v = 0; v < NV; ++v) sink(m, v, acc[m][v]);
 }
 
+// A register tile, by the loop of its unit.
+template <class U, int MR, int NV, class A, class B, class Sink>
+IMBREX_INLINE void register_tile(int64_t k_count, A source, B b, Sink sink) {
+  if constexpr (unit<U>::rows == 2)
+    pair_kernel<U, MR, NV>(k_count, source, b, sink);
+  else
+    micro_kernel<U, MR, NV>(k_count, source, b, sink);
+}
+
 template <class T> IMBREX_INLINE T sum_of(vec<T> v) {
   T sum{};
   for (int j = 0; j < width<T>; ++j) sum += v[j];
@@ -209,7 +264,7 @@ static __attribute__((noinline)) void column_kernel(int64_t k_count, A source, c
   for (int m = 0; m < MR; ++m)
 #pragma GCC unroll 2
     for (int c = 0; c < NC; ++c) acc[m][c] = vec<T>{};
-  for (int64_t k = 0; k < k_count; k += W, a.advance(width<T>), x += W) {
+  for (int64_t k = 0; k < k_count; k += W, a.advance(words_of_vector<U>), x += W) {
     typename unit<U>::words column[NC];
 #pragma GCC unroll 2
     for (int c = 0; c < NC; ++c) column[c] = unit<U>::load(x + c * x_step);
@@ -270,9 +325,9 @@ IMBREX_INLINE void started_kernel(int64_t k_count, A source, B rows, Sink sink) 
   if constexpr (unit<U>::is_shifted) {
     int32_t start[MR];
     start_sums<U, MR>(k_count, source, start);
-    micro_kernel<U, MR, NV>(k_count, a_started<A>{source, start}, rows, sink);
+    register_tile<U, MR, NV>(k_count, a_started<A>{source, start}, rows, sink);
   } else {
-    micro_kernel<U, MR, NV>(k_count, source, rows, sink);
+    register_tile<U, MR, NV>(k_count, source, rows, sink);
   }
 }
 

@@ -56,7 +56,7 @@ template <class U, class S, int K> struct a_columns {
   typedef sum_of_unit<U> T;
   typedef element_of_unit<U> E;
   static constexpr int together = 8, ahead = 8, words = round_up(K, unit<U>::together);
-  template <int MR> static constexpr int elements = together * (MR * words + k_width<U>);
+  template <int MR> static constexpr int elements = together * (MR * words + width<T> * unit<U>::together);
   const S *p;
   int64_t step, k_count;
   int count;
@@ -72,7 +72,7 @@ template <class U, class S, int K> struct a_columns {
 
 private:
   // A panel, and what the last store writes past it.
-  template <int R> static constexpr int slot = R * words + k_width<U>;
+  template <int R> static constexpr int slot = R * words + width<T> * unit<U>::together;
 
   template <int R> void pack(int row) {
     const int panels = (count - row) / R < together ? (count - row) / R : together;

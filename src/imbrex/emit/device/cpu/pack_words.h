@@ -1,9 +1,9 @@
 // Panels of narrow elements, words of which an instruction takes whole: `together` neighbours along k.
 //
 //   lanes        dst[row / K][L][K]            lanes contiguous in memory, panel of L lanes          (k_major A; B)
-//   blocked      dst[lane / (W K)][MR][W K]    lanes (k) contiguous in memory, panel of MR rows      (k_blocked A)
+//   blocked      dst[lane / V][MR][V]          lanes (k) contiguous in memory, panel of MR rows      (k_blocked A)
 //   transposed   dst[lane / K][L][K]           lanes (k) contiguous in memory, panel of L rows       (k_major A; B)
-// where K is `together` and W the words of a vector.  What does not exist is 0, up to a whole word along rows and to a
+// where K is `together` and V the elements of a vector.  What does not exist is 0, up to a whole word along rows and to a
 // whole vector of words along lanes; then the bits of Flip are changed in every word.
 #pragma once
 #include "pack.h"
@@ -15,6 +15,7 @@ template <class U, uint32_t Flip> struct word_panels {
   typedef element_of_unit<U> E;
   typedef typename unit<U>::words words;
   static constexpr int K = unit<U>::together, W = width<sum_of_unit<U>>, bits = 8 * int(sizeof(E));
+  static constexpr int part = k_width<U> / W, parts = K / part; // a word is parts of 32 bits
 
   template <class View> static void lanes(E *dst, const E *src, const View &view, int panel) {
     if (is_full_panel(view, panel)) return full_lanes(dst, src, view, panel, 0, view.rows);
@@ -25,7 +26,9 @@ template <class U, uint32_t Flip> struct word_panels {
         const int rows = view.rows - first < together ? view.rows - first : together;
         each_row<uint32_t>(src, view, panel * View::V + i, first, rows, [&](int r, words x) { some[r - first] = x; });
         E *out = dst + int64_t(first) * View::panel_lanes + i * W * K;
-        for (int r = 0; r < rows; r += K, out += View::panel_lanes * K) put(out, [&](int at) { return some[at]; }, r, rows);
+        const int kept = View::panel_lanes - i * W < W ? View::panel_lanes - i * W : W;
+        for (int r = 0; r < rows; r += K, out += View::panel_lanes * K)
+          put_first(out, kept, [&](int at) { return some[at]; }, r, rows);
       }
   }
 
@@ -43,12 +46,12 @@ template <class U, uint32_t Flip> struct word_panels {
 
   template <int MR, class View> static void blocked(E *dst, const E *src, const View &view, int first) {
     const int left = view.rows - first, count = left < MR ? left : MR;
-    for (int v = 0; v * W < view.lanes; v += K, dst += MR * W * K)
-      for (int m = 0; m < MR; ++m) store_words(dst + m * W * K, m < count ? along(src, view, v, first + m) : words{});
+    for (int v = 0; v * W < view.lanes; v += part, dst += MR * k_width<U>)
+      for (int m = 0; m < MR; ++m) store_words(dst + m * k_width<U>, m < count ? along(src, view, v, first + m) : words{});
   }
 
   template <int Panel, class View> static void transposed(E *dst, const E *src, const View &view, int first) {
-    for (int v = 0; v * W < view.lanes; v += K, dst += Panel * W * K)
+    for (int v = 0; v * W < view.lanes; v += part, dst += Panel * k_width<U>)
       for (int group = 0; group < Panel; group += W) {
         const int left = view.rows - first - group;
         words square[W] = {};
@@ -65,11 +68,12 @@ template <class U, uint32_t Flip> struct word_panels {
         transpose<uint32_t>(square);
         if constexpr (Panel % W == 0) {
 #pragma GCC unroll 16
-          for (int i = 0; i < W; ++i) store_words(dst + (i * Panel + group) * K, square[i]);
+          for (int i = 0; i < W; i += parts) store_word_vectors(dst + (i / parts * Panel + group) * K, square + i);
         } else {
           const int kept = Panel - group < W ? Panel - group : W;
           for (int i = 0; i < W; ++i)
-            for (int j = 0; j < kept; ++j) store_word(dst + (i * Panel + group + j) * K, square[i][j]);
+            for (int j = 0; j < kept; ++j)
+              store_part(dst + (i / parts * Panel + group + j) * K + i % parts * part, square[i][j]);
         }
       }
   }
@@ -90,19 +94,36 @@ template <class U, uint32_t Flip> struct word_panels {
 
   // Words of neighbours along the rows r .. r + K - 1, of which those from `end` on do not exist.
   template <class Row> IMBREX_INLINE void put(E *out, Row row, int r, int end) {
-    words found = row(r);
+    words found[parts] = {};
     if (end - r >= K) {
-#pragma GCC unroll 4
-      for (int t = 1; t < K; ++t) found |= row(r + t) << (bits * t);
+#pragma GCC unroll 8
+      for (int t = 0; t < K; ++t) found[t / part] |= row(r + t) << (bits * (t % part));
     } else {
-      for (int t = 1; t < end - r; ++t) found |= row(r + t) << (bits * t);
+      for (int t = 0; t < end - r; ++t) found[t / part] |= row(r + t) << (bits * (t % part));
     }
-    store_words(out, found);
+    store_word_vectors(out, found);
+  }
+
+  // The first `kept` columns of these: the words beyond a panel are the next row's.
+  template <class Row> IMBREX_INLINE void put_first(E *out, int kept, Row row, int r, int end) {
+    if (kept == W) return put(out, row, r, end);
+    alignas(64) E all[W * K];
+    put(all, row, r, end);
+    __builtin_memcpy(out, all, kept * K * sizeof(E));
   }
 
 private:
   IMBREX_INLINE void store_words(E *p, words x) { *(typename vector_of<uint32_t, vector_bytes>::loose *)p = x ^ Flip; }
-  IMBREX_INLINE void store_word(E *p, uint32_t x) {
+  // W words, of their parts.
+  IMBREX_INLINE void store_word_vectors(E *p, const words *x) {
+    if constexpr (parts == 1) {
+      store_words(p, x[0]);
+    } else {
+      store_words(p, interleaved<uint32_t, false>(x[0], x[1]));
+      store_words(p + k_width<U>, interleaved<uint32_t, true>(x[0], x[1]));
+    }
+  }
+  IMBREX_INLINE void store_part(E *p, uint32_t x) {
     x ^= Flip;
     __builtin_memcpy(p, &x, sizeof(x));
   }
@@ -119,19 +140,19 @@ private:
             [&](int at) { return load<uint32_t>(p[i] + view.row_offset[at]); }, r, first + rows);
   }
 
-  // The W * K elements from vector v on are neighbours in memory that all exist.
+  // The elements of a vector from vector v on are neighbours in memory that all exist.
   template <class View> static bool is_whole(const View &view, int v) {
-    if (v + K > View::vectors || !view.is_contiguous(v, K)) return false;
-    for (int i = v; i < v + K; ++i)
+    if (v + part > View::vectors || !view.is_contiguous(v, part)) return false;
+    for (int i = v; i < v + part; ++i)
       if (!view.is_full[i]) return false;
     return true;
   }
 
-  // Row r's W * K elements from vector v on.
+  // Row r's elements of a vector from vector v on.
   template <class View> static words along(const E *src, const View &view, int v, int r) {
     if (is_whole(view, v)) return unit<U>::load(src + view.row_offset[r] + view.spans[v][0].base);
-    alignas(64) E found[W * K] = {};
-    for (int i = 0; i < K && v + i < View::vectors && (v + i) * W < view.lanes; ++i) {
+    alignas(64) E found[k_width<U>] = {};
+    for (int i = 0; i < part && v + i < View::vectors && (v + i) * W < view.lanes; ++i) {
       const mask_t mask = view.mask_of(v + i, r);
       if (mask) store<uint32_t>(found + i * W, load_any<uint32_t>(src + view.row_offset[r], view, v + i, mask));
     }

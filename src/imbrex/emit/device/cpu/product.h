@@ -96,7 +96,7 @@ private:
   template <int R, int V, class A, class B, class C>
   static void one(int row, int j, A source, B panel, C &c, int64_t k_count) {
     const mask_t lanes = j * NV + V == vectors ? last_lanes : all_lanes<T>;
-    c.template visit<R, V>(row, j * L, lanes, [&](auto sink) { micro_kernel<U, R, V>(k_count, source, panel, sink); });
+    c.template visit<R, V>(row, j * L, lanes, [&](auto sink) { register_tile<U, R, V>(k_count, source, panel, sink); });
   }
 
   template <int R, class A, class C>

@@ -17,6 +17,28 @@ template <class T> IMBREX_INLINE vec<T> even_lanes(vec<T> a, vec<T> b) {
     return __builtin_shufflevector(a, b, 0, 2);
 }
 
+// Lanes 1, 3, 5 ... of the 2W lanes a, b.
+template <class T> IMBREX_INLINE vec<T> odd_lanes(vec<T> a, vec<T> b) {
+  if constexpr (width<T> == 8)
+    return __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15);
+  else if constexpr (width<T> == 4)
+    return __builtin_shufflevector(a, b, 1, 3, 5, 7);
+  else
+    return __builtin_shufflevector(a, b, 1, 3);
+}
+
+// Lane 0 of a, of b, lane 1 of a, of b, ...: the first W of these, or, Upper, the others.
+template <class T, bool Upper> IMBREX_INLINE vec<T> interleaved(vec<T> a, vec<T> b) {
+  constexpr int W = width<T>, h = Upper ? W / 2 : 0;
+  if constexpr (W == 16)
+    return __builtin_shufflevector(a, b, h, h + 16, h + 1, h + 17, h + 2, h + 18, h + 3, h + 19, h + 4, h + 20, h + 5,
+                                   h + 21, h + 6, h + 22, h + 7, h + 23);
+  else if constexpr (W == 8)
+    return __builtin_shufflevector(a, b, h, h + 8, h + 1, h + 9, h + 2, h + 10, h + 3, h + 11);
+  else
+    return __builtin_shufflevector(a, b, h, h + 4, h + 1, h + 5);
+}
+
 // Of a 2S x 2S block's rows i and i + S: swaps the off-diagonal S x S blocks.  log2(W) rounds of it transpose.
 template <class T, int S> IMBREX_INLINE void swap_blocks(vec<T> &a, vec<T> &b) {
   constexpr int W = width<T>;

@@ -17,7 +17,7 @@ template <class U> struct unit {
   typedef U sum;
   typedef U element;
   typedef vec<U> words;
-  static constexpr int together = 1;
+  static constexpr int together = 1, rows = 1;
   static constexpr bool is_shifted = false;
   IMBREX_INLINE words everywhere(const U *p) { return splat(*p); }
   IMBREX_INLINE words load(const U *p) { return imbrex::load<U>(p); }
@@ -28,7 +28,8 @@ template <class U> using sum_of_unit = typename unit<U>::sum;
 template <class U> using element_of_unit = typename unit<U>::element;
 template <class U> constexpr bool has_words = unit<U>::together > 1;
 // Elements along k that fill a vector.
-template <class U> constexpr int k_width = width<sum_of_unit<U>> *unit<U>::together;
+template <class U> constexpr int k_width = vector_bytes / int(sizeof(element_of_unit<U>));
+template <class U> constexpr int words_of_vector = k_width<U> / unit<U>::together;
 
 // The bits of an element, as the low ones of a word.
 IMBREX_INLINE uint32_t bits_of(bf16 x) { return x.bits; }
@@ -71,7 +72,7 @@ template <class Sum, class Element> struct narrow_unit {
   typedef Sum sum;
   typedef Element element;
   typedef vec<uint32_t> words;
-  static constexpr int together = int(sizeof(Sum) / sizeof(Element));
+  static constexpr int together = int(sizeof(Sum) / sizeof(Element)), rows = 1;
   IMBREX_INLINE words everywhere(const Element *p) {
     uint32_t word;
     __builtin_memcpy(&word, p, sizeof(word));
@@ -116,6 +117,96 @@ template <> struct unit<vpdpbusd> : narrow_unit<int32_t, int8_t> {
   static constexpr bool is_shifted = true;
   IMBREX_INLINE vec<int32_t> multiply_add(vec<int32_t> c, words a, words b) {
     return (vec<int32_t>)_mm256_dpbusd_avx_epi32((__m256i)c, (__m256i)b, (__m256i)a);
+  }
+};
+#endif
+
+// Fours of signed bytes to i32, and pairs of bf16 to f32, of AArch64.
+struct sdot;
+struct bfdot;
+#if defined(IMBREX_SVE)
+template <> struct unit<sdot> : narrow_unit<int32_t, int8_t> {
+  static constexpr bool is_shifted = false;
+  IMBREX_INLINE vec<int32_t> multiply_add(vec<int32_t> c, words a, words b) {
+    return of_sve<int32_t>(svdot(to_sve<int32_t>(c), svreinterpret_s8(to_sve<uint32_t>(a)),
+                                 svreinterpret_s8(to_sve<uint32_t>(b))));
+  }
+};
+#elif defined(__ARM_FEATURE_DOTPROD)
+template <> struct unit<sdot> : narrow_unit<int32_t, int8_t> {
+  static constexpr bool is_shifted = false;
+  IMBREX_INLINE vec<int32_t> multiply_add(vec<int32_t> c, words a, words b) {
+    return (vec<int32_t>)vdotq_s32((int32x4_t)c, (int8x16_t)a, (int8x16_t)b);
+  }
+};
+#endif
+#if defined(IMBREX_SVE) && defined(__ARM_FEATURE_SVE_BF16)
+template <> struct unit<bfdot> : narrow_unit<float, bf16> {
+  static constexpr bool is_shifted = false;
+  IMBREX_INLINE vec<float> multiply_add(vec<float> c, words a, words b) {
+    return of_sve<float>(svbfdot(svreinterpret_f32(to_sve<float>(c)), svreinterpret_bf16(to_sve<uint32_t>(a)),
+                                 svreinterpret_bf16(to_sve<uint32_t>(b))));
+  }
+};
+#elif !defined(IMBREX_SVE) && defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)
+template <> struct unit<bfdot> : narrow_unit<float, bf16> {
+  static constexpr bool is_shifted = false;
+  IMBREX_INLINE vec<float> multiply_add(vec<float> c, words a, words b) {
+    return (vec<float>)vbfdotq_f32((float32x4_t)c, (bfloat16x8_t)a, (bfloat16x8_t)b);
+  }
+};
+#endif
+
+// Words of eight bytes: each 128 bits of a vector are two rows of A, or two columns of B, and of a sum 2 x 2.  B's row of
+// V vectors of sums is 2 V vectors of words; single columns are products of vectors, by Dot.
+template <class Dot> struct pair_unit : unit<Dot> {
+  typedef typename unit<Dot>::element E;
+  typedef typename unit<Dot>::words words;
+  static constexpr int together = 8 / int(sizeof(E)), rows = 2;
+  IMBREX_INLINE uint64_t word(const E *p, int64_t count = together) {
+    uint64_t found = 0;
+    if (count == together)
+      __builtin_memcpy(&found, p, sizeof(found));
+    else
+      for (int t = 0; t < count; ++t) found |= uint64_t(bits_of(p[t])) << (8 * sizeof(E) * t);
+    return found;
+  }
+  // Two rows' words, in each 128 bits.
+  template <class... Count> IMBREX_INLINE words both(const E *upper, const E *lower, Count... count) {
+#if defined(IMBREX_SVE)
+    return of_sve<uint32_t>(svdupq_u64(word(upper, count...), word(lower, count...)));
+#else
+    return (words)vec<uint64_t>{word(upper, count...), word(lower, count...)};
+#endif
+  }
+};
+struct smmla;
+struct bfmmla;
+#if defined(IMBREX_SVE) && defined(__ARM_FEATURE_SVE_MATMUL_INT8)
+template <> struct unit<smmla> : pair_unit<sdot> {
+  IMBREX_INLINE vec<int32_t> multiply(vec<int32_t> c, words a, words b) {
+    return of_sve<int32_t>(svmmla(to_sve<int32_t>(c), svreinterpret_s8(to_sve<uint32_t>(a)),
+                                  svreinterpret_s8(to_sve<uint32_t>(b))));
+  }
+};
+#elif !defined(IMBREX_SVE) && defined(__ARM_FEATURE_MATMUL_INT8)
+template <> struct unit<smmla> : pair_unit<sdot> {
+  IMBREX_INLINE vec<int32_t> multiply(vec<int32_t> c, words a, words b) {
+    return (vec<int32_t>)vmmlaq_s32((int32x4_t)c, (int8x16_t)a, (int8x16_t)b);
+  }
+};
+#endif
+#if defined(IMBREX_SVE) && defined(__ARM_FEATURE_SVE_BF16)
+template <> struct unit<bfmmla> : pair_unit<bfdot> {
+  IMBREX_INLINE vec<float> multiply(vec<float> c, words a, words b) {
+    return of_sve<float>(svbfmmla(svreinterpret_f32(to_sve<float>(c)), svreinterpret_bf16(to_sve<uint32_t>(a)),
+                                  svreinterpret_bf16(to_sve<uint32_t>(b))));
+  }
+};
+#elif !defined(IMBREX_SVE) && defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)
+template <> struct unit<bfmmla> : pair_unit<bfdot> {
+  IMBREX_INLINE vec<float> multiply(vec<float> c, words a, words b) {
+    return (vec<float>)vbfmmlaq_f32((float32x4_t)c, (bfloat16x8_t)a, (bfloat16x8_t)b);
   }
 };
 #endif

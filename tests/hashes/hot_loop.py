@@ -1,0 +1,58 @@
+"""The hot loop of an AArch64 kernel, counted: what a time would be, where there is none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+__all__ = ["HotLoop", "hot_loop"]
+
+MULTIPLY = re.compile(r"(f?mla|fmlal2?|bfdot|bfmmla|sdot|smmla)$")
+LOAD, PREFETCH = re.compile(r"ld"), re.compile(r"prf")
+LABEL = re.compile(r"^(\.L\w+):")
+BRANCH = re.compile(r"^\s+(?:b\.?\w*|cbn?z|tbn?z)\s.*?(\.L\w+)$")
+INSTRUCTION = re.compile(r"^\s+([a-z]\w*)")
+
+
+@dataclass(frozen=True)
+class HotLoop:
+    """Instructions of one turn.  multiply: the name of what multiplies.  stack: accesses to the stack."""
+
+    multiply: str
+    multiplies: int
+    loads: int
+    prefetches: int
+    others: int
+    stack: int
+
+
+def hot_loop(assembly: str) -> HotLoop:
+    """The innermost loop with the most instructions that multiply."""
+    return max((_counted(body) for body in _loops(assembly.splitlines())), key=lambda loop: loop.multiplies)
+
+
+def _loops(lines: list[str]) -> Iterator[list[str]]:
+    """Lines from a label to a branch back to it, without another loop between."""
+    begins: dict[str, int] = {}
+    for number, line in enumerate(lines):
+        if found := LABEL.match(line):
+            begins[found[1]] = number
+        elif (found := BRANCH.match(line.partition("//")[0].rstrip())) and found[1] in begins:
+            body = lines[begins[found[1]] + 1 : number + 1]
+            if sum(bool(BRANCH.match(inner.partition("//")[0].rstrip())) for inner in body) == 1:
+                yield body
+
+
+def _counted(body: list[str]) -> HotLoop:
+    names = [found[1] for line in body if (found := INSTRUCTION.match(line))]
+    multiplies = [name for name in names if MULTIPLY.match(name)]
+    loads, prefetches = (sum(bool(kind.match(name)) for name in names) for kind in (LOAD, PREFETCH))
+    return HotLoop(
+        " ".join(dict.fromkeys(multiplies)),
+        len(multiplies),
+        loads,
+        prefetches,
+        len(names) - len(multiplies) - loads - prefetches,
+        sum("[sp" in line for line in body),
+    )

@@ -1,0 +1,47 @@
+"""Hot loops of AArch64, counted: what docs/cpu.md says of them, and that no sum leaves its register."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from tests.hashes.hot_loop import hot_loop
+
+from imbrex.build.isa import isa
+from imbrex.build.toolchain import FLAGS, compiler_of, run_all, write_sources
+from imbrex.chip import CPU_ISAS
+from imbrex.config.cpu.plan import CpuTuning
+from imbrex.pipeline import Request, lower, machine_for
+from imbrex.problem import Gemm
+
+PAGE = Path(__file__).parents[2] / "docs" / "cpu.md"
+ROW = re.compile(
+    r"^\| `(\w+)` \| (\w+) \| (\d+) x (\d+) \| `(\w+)` \| (\d+) \| (\d+) \| (\d+) \| (\d+) \|$", re.MULTILINE
+)
+ROWS = [found.groups() for found in ROW.finditer(PAGE.read_text("utf-8"))]
+
+
+def test_each_level_of_aarch64_has_a_row() -> None:
+    told = {level for level, *_ in ROWS}
+    assert told == {name for name, row in CPU_ISAS.items() if row.arch == "aarch64"}
+
+
+@pytest.mark.parametrize("row", ROWS, ids=" ".join)
+def test_the_page_says_what_is_compiled(row: tuple[str, ...], tmp_path: Path) -> None:
+    level, dtype, *_ = row
+    problem = Gemm(240, 240, 256, dtype=dtype)
+    lowered = lower(Request(problem, machine_for("cpu", level, 1), "cpu"))
+    (tuning,) = lowered.tunings
+    assert isinstance(tuning, CpuTuning)
+    write_sources(lowered.bundle.files, tmp_path)
+    wanted, unit = isa(level), lowered.bundle.units[1]
+    compiler = compiler_of(wanted)
+    told = (*FLAGS, "-target", "aarch64-linux-gnu", *wanted.flags, "-I.", "-S", unit, "-o", "unit.s")
+    run_all(compiler, [(*compiler.compile, *told)], [unit], tmp_path)
+    text = (tmp_path / "unit.s").read_text("utf-8")
+    loop = hot_loop(text)
+    counts = (loop.multiplies, loop.loads, loop.prefetches, loop.others)
+    tile = (tuning.m_per_thread, tuning.n_per_thread)
+    assert (level, dtype, *map(str, tile), loop.multiply, *map(str, counts)) == row
+    assert loop.stack == 0, "a sum or an address leaves its register"
