@@ -246,6 +246,7 @@ def _of_cpu(plan: CpuPlan) -> dict[str, str]:
         "block": f"{plan.block_rows} {rows_are} x {plan.block_columns} {columns_are} x {plan.block_k} gemmK",
         "k_iterations": str(plan.k_iterations),
         "register tile": f"{t.m_per_thread} x {t.n_per_thread}, {t.registers} registers of {t.vector_lanes}",
+        "unit": f"{t.unit}, {t.together} of gemmK a lane; panels of {plan.element}",
         "panels": f"{plan.row_panels} of rows, {plan.column_panels} of columns; {t.stationary} stays",
         "form": "one product a step, read in place where it can be" if plan.is_fused else "packed panels",
         "a_panel_bytes": str(plan.a_panel_bytes),
