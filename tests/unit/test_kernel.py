@@ -287,7 +287,7 @@ def test_what_a_call_refuses(what: str, error: type[Exception], message: str) ->
     [
         ({"target": "gpu"}, "unknown target 'gpu'"),
         ({"target": "emulat"}, "did you mean 'emulate'"),
-        ({"tuning": "v1:cpu:1,2"}, "a cpu tuning takes 9 values, got 2"),
+        ({"tuning": "v1:cpu:1,2"}, "a cpu tuning takes 9 to 10 values, got 2"),
         ({"tuning": "v1:general:64,32,32,8,2,2"}, "does not run on"),
         ({"tuning": "v1:cpu:99,16,99,32,16,16,k_major,a,straight"}, "is illegal: registers"),
         ({"algorithm": "v1r1"}, "algorithm 'v1r1' is one of backward data, this is a product"),

@@ -53,7 +53,7 @@ def test_it_stands_alone(imbrex: Command, command: str, option: str) -> None:
 @pytest.mark.parametrize(
     ("config", "message"),
     [
-        ("v2:v4r1+product=v1:cpu:4@x", "a cpu tuning takes 9 values, got 1"),
+        ("v2:v4r1+product=v1:cpu:4@x", "a cpu tuning takes 9 to 10 values, got 1"),
         ("v1:cpu:4", "configuration starts with 'v1', expected 'v2'"),
         ("v2:v5", "unknown algorithm 'v5'"),
         ("v2:v4r4", "algorithm 'v4r4' is one of forward and backward weight, this is backward data"),
