@@ -49,6 +49,8 @@ class Prices:
     apart: Level = Level(0.001, 0.004, 0.03)  # B, read in place, whose rows lie apart
     flow: Level = Level(0.0005, 0.005, 0.03)  # A, which is read in place
     tile: Level = Level(0.01, 0.03, 0.08)
+    near: float = 0.6  # of L1, what a panel of B that stays may take
+    feed: float = 0.06  # a byte of one that is larger, behind the multiply-adds
 
 
 PRICES = Prices()

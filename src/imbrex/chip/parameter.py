@@ -39,7 +39,7 @@ _CPU: Final = (
         "cycles a byte",
         4.0,
         "prices.stream.l2 prices.stream.l3 prices.stream.memory prices.flow.l2 prices.flow.l3 "
-        "prices.flow.memory prices.tile.l2 prices.tile.l3 prices.tile.memory",
+        "prices.flow.memory prices.feed prices.tile.l2 prices.tile.l3 prices.tile.memory",
     ),
     ("cycles a byte", 36.0, "prices.apart.l2 prices.apart.l3 prices.apart.memory"),
 )

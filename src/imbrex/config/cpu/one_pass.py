@@ -3,7 +3,7 @@
 The terms, in cycles, added up and shared among threads:
 
 - products: whole vectors at their rate, once for each step of K their way to C; up to half a vector of last
-  columns is summed along K instead.
+  columns is summed along K instead.  Panels of B that come from L2 each time are hidden behind them, or not.
 - A: in place where it lies as rows of K that do not crowd into one set of the L1 cache, or in long runs; else
   packed: once for a block of columns when it stays, once for each panel of B when B stays.
 - B: in place where it lies as long rows of N; else packed once for a block of rows, transposed where K is
@@ -32,9 +32,24 @@ L3_PARTS = 4
 def cycles(plan: CpuPlan, machine: CpuTarget, tile_cycles: float) -> float:
     """Estimated cycles of the busiest thread.  tile_cycles: one register tile for one step of K."""
     prices = machine.prices
-    total = _products(plan, tile_cycles, prices) + _operand_a(plan, machine)
+    multiplied = _side_by_side(_products(plan, tile_cycles, prices), _feed(plan, machine))
+    total = multiplied + _operand_a(plan, machine)
     total += _operand_b(plan, machine) + _result(plan, prices) + _windows(plan, prices)
     return team(total * plan.context.g, plan.grid_size, machine.threads, machine).cycles
+
+
+def _side_by_side(x: float, y: float) -> float:
+    """Little more than the larger of two that go on side by side."""
+    return (x**3 + y**3) ** (1 / 3)
+
+
+def _feed(plan: CpuPlan, machine: CpuTarget) -> float:
+    """Cycles in which the panels of a B that is read in place come from L2, where L1 cannot keep one."""
+    gemm, t, size = plan.oriented, plan.tuning, plan.context.dtype.accumulator.bytes
+    prices, panel = machine.prices, plan.panel_k * t.n_per_thread * size
+    if not _reads_b_in_place(plan) or panel <= prices.near * machine.l1_bytes:
+        return 0.0
+    return plan.row_panels * plan.column_panels * t.n_per_thread * gemm.k * size * prices.feed
 
 
 def last_columns(n: int, lanes: int) -> int:

@@ -23,7 +23,7 @@ from imbrex.problem.epilogue import Epilogue
 Array: TypeAlias = npt.NDArray[Any]
 Coordinate: TypeAlias = "int | npt.NDArray[np.int64]"
 Places: TypeAlias = "tuple[Array, ...]"
-"""Of elements: the row of each, where work items have rows of their own, and its place there."""
+"""Place of each element, behind its row where work items have rows of their own."""
 
 MOST_PLACES: Final = 2048
 _PLACES: Final[dict[tuple[Any, ...], tuple[Map | None, Places, Array]]] = {}

@@ -10,7 +10,7 @@ from imbrex.chip import CPU_ISAS, PRICES, Level, Prices
 from imbrex.config.context import Access, GemmContext
 from imbrex.config.cpu.cost import cycles
 from imbrex.config.cpu.plan import CpuTuning
-from imbrex.dtype import F16
+from imbrex.dtype import F16, F32
 
 AVX512 = CPU_ISAS["avx512"]
 ALONG_K, ALONG_ROWS = Access(run=(1e12, 1.0), step=(1, 0)), Access(run=(1.0, 1e12), step=(0, 1))
@@ -50,7 +50,7 @@ def test_a_price_is_paid_as_often_as_it_is_met(what: str) -> None:
     assert cycles(TILE, GEMM, replace(AVX512, prices=prices)) - PRODUCTS == pytest.approx(times)
 
 
-@pytest.mark.parametrize("name", [f.name for f in fields(Prices) if f.name != "most_pieces"])
+@pytest.mark.parametrize("name", [f.name for f in fields(Prices) if f.name not in ("most_pieces", "near")])
 def test_nothing_gets_cheaper_by_a_price(name: str) -> None:
     """Of every kind of access, packed and in one pass."""
     was = getattr(PRICES, name)
@@ -60,6 +60,18 @@ def test_nothing_gets_cheaper_by_a_price(name: str) -> None:
     contexts = [replace(GEMM, a=a, b=b, c=c) for a in accesses for b in accesses for c in accesses]
     for context in (*contexts, GemmContext(2, 1000, 1000, F16, 1, ALONG_K, ALONG_ROWS, ALONG_ROWS)):
         assert cycles(TILE, context, replace(AVX512, prices=dearer)) >= cycles(TILE, context, AVX512)
+
+
+def test_a_panel_that_l1_cannot_keep_comes_again_behind_the_multiply_adds() -> None:
+    """B stays, and is read in place: 64 columns of 200 rows are 51,200 bytes, 16 of them 12,800."""
+    context = GemmContext(48, 1000, 200, F32, a=ALONG_K, b=ALONG_ROWS, c=ALONG_ROWS)
+    wide, narrow = (CpuTuning(6, n, 48, 1024, 208, 16, "k_blocked", "b") for n in (64, 16))
+    slow = replace(AVX512, prices=replace(FREE, near=0.6, feed=1.0))
+    fast = replace(AVX512, prices=replace(FREE, near=0.6, feed=0.001))
+    free = replace(AVX512, prices=FREE)
+    assert cycles(wide, context, slow) == pytest.approx(8 * 16 * 64 * 200 * 4, rel=1e-3)
+    assert cycles(wide, context, free) == pytest.approx(cycles(wide, context, fast), rel=1e-3)
+    assert cycles(narrow, context, slow) == cycles(narrow, context, free)
 
 
 def test_the_busiest_thread_decides() -> None:
