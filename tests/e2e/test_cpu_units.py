@@ -20,14 +20,18 @@ SHAPES = (
     "-m 23 -n 50 -k 130 -transB 1",
     "-m 41 -n 33 -k 71 -transA 1",
     "-m 9 -n 70 -k 64 -transA 1 -transB 1",
+    "-m 27 -n 15 -k 99 -transA 1",
 )
 FORMS = (
     "7,32,42,96,{k},16,k_blocked,b,straight",
     "6,32,36,64,{k},16,k_blocked,a,swapped",
     "9,16,18,48,64,16,k_blocked,a,straight",
     "11,32,33,64,{k},16,k_major,b,straight",
+    "20,16,20,48,64,16,k_major,a,straight",
 )
-"""One product, either operand staying; packed panels in several steps; an A that is cut from columns."""
+"""One product, either operand staying; packed panels in several steps; an A that is cut from columns, in panels
+of fewer or more rows than a vector has lanes.
+"""
 WINDOWS = (
     "-n 2 -c 64 -H 9 -W 7 -k 40 -y 3 -x 3 -p 1 -q 1 -F {way} -I NHWC -f NHWC -O NHWC",
     "-n 2 -c 12 -g 2 -H 11 -W 10 -k 18 -y 3 -x 3 -p 1 -q 1 -u 2 -v 2 -F {way}",
