@@ -29,8 +29,8 @@ FORMS = (
     "11,32,33,64,{k},16,k_major,b,straight",
     "20,16,20,48,64,16,k_major,a,straight",
 )
-"""One product, either operand staying; packed panels in several steps; an A that is cut from columns, in panels
-of fewer or more rows than a vector has lanes.
+"""One product, either operand staying; packed panels in several steps; an A that is cut from columns, in
+panels of fewer or more rows than a vector has lanes.
 """
 WINDOWS = (
     "-n 2 -c 64 -H 9 -W 7 -k 40 -y 3 -x 3 -p 1 -q 1 -F {way} -I NHWC -f NHWC -O NHWC",
