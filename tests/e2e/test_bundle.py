@@ -29,7 +29,7 @@ CASES: dict[str, tuple[Problem, str]] = {
     "the GPU schedule": (Gemm(37, 41, 29, transpose_b=True), "emulate"),
     "the GPU schedule, fp8": (Gemm(37, 41, 64, dtype="f8e4m3fnuz"), "emulate"),
 }
-SYSTEM_HEADERS = {"stddef.h", "stdint.h", "immintrin.h", "arm_sve.h"}
+SYSTEM_HEADERS = {"stddef.h", "stdint.h", "immintrin.h", "arm_neon.h", "arm_sve.h"}
 
 cases = pytest.mark.parametrize("case", CASES)
 by_clang, by_gcc = (pytest.mark.parametrize("case", list(CASES)[i::2]) for i in range(2))

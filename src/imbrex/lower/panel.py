@@ -181,8 +181,9 @@ def _panel(reader: Reader, value: SSAValue, index: Sequence[SSAValue]) -> Ref:
 
 def _multiplier(panels: SSAValue) -> tuple[CpuUnit, bool]:
     """What multiplies the panels of a buffer, and are they of its B?"""
-    (product,) = {use.operation for use in panels.uses if isinstance(use.operation, ThreadwiseGemmOp)}
-    return _unit(product), product.b is panels
+    products = (use.operation for use in panels.uses if isinstance(use.operation, ThreadwiseGemmOp))
+    (found,) = {(_unit(product), product.b is panels) for product in products}
+    return found
 
 
 def _unit(op: ThreadwiseGemmOp) -> CpuUnit:

@@ -107,21 +107,21 @@ def launcher(count_threads: Callable[[], int]) -> Launcher | None:
     """
     if sys.implementation.name != "cpython" or sys.platform != "linux":
         return None
+    object_, whole = ctypes.py_object, ctypes.c_ssize_t
     try:
         library = ctypes.PyDLL(_path())
-    except (Diagnostic, OSError):
+        for name, result, arguments in (
+            ("begin", None, [whole, object_, object_, object_]),
+            ("add", ctypes.c_bool, [object_, object_, object_]),
+            ("take", None, [object_]),
+            ("read", None, [object_, ctypes.POINTER(ctypes.c_int64)]),
+            ("describe", object_, []),
+            ("call", object_, [ctypes.POINTER(_Call)]),
+        ):
+            function = getattr(library, f"imbrex_launcher_{name}")
+            function.restype, function.argtypes = result, arguments
+    except (Diagnostic, OSError, AttributeError):  # not built, not loaded, or not what a compiler was to make
         return None
-    object_, whole = ctypes.py_object, ctypes.c_ssize_t
-    for name, result, arguments in (
-        ("begin", None, [whole, object_, object_, object_]),
-        ("add", ctypes.c_bool, [object_, object_, object_]),
-        ("take", None, [object_]),
-        ("read", None, [object_, ctypes.POINTER(ctypes.c_int64)]),
-        ("describe", object_, []),
-        ("call", object_, [ctypes.POINTER(_Call)]),
-    ):
-        function = getattr(library, f"imbrex_launcher_{name}")
-        function.restype, function.argtypes = result, arguments
     library.imbrex_launcher_begin(object.__basicsize__, None, np.ndarray, count_threads)
     if not _reads_rightly(library):
         return None

@@ -17,7 +17,7 @@ from tests.patience import said_when_warm
 import imbrex
 from imbrex.config.candidates import candidates
 from imbrex.config.configuration import parse
-from imbrex.config.proposal import fitted, near_pick
+from imbrex.config.proposal import fitted
 from imbrex.database import Database, Trial, Unit, Verdict, device_of
 from imbrex.database.warning import DatabaseWarning
 from imbrex.kernel import CPU, Kernel, compile
@@ -152,7 +152,7 @@ def test_blocks_of_a_cpu_fit_the_problem_that_they_are_proposed_for(pick: Kernel
     of = machine_for("cpu", here.isa.level, 1, here.l2_bytes, here.l3_bytes, here.isa.fma_per_cycle)
     proposal = parse(pick.configuration)
     ranked = candidates(Request(larger, of)).ranked
-    (found,) = fitted([proposal], near_pick(ranked)).values()
+    (found,) = fitted([proposal], ranked).values()
     assert found.products[0].tuning.k_per_block == 128  # type: ignore[union-attr]
     assert proposal.products[0].tuning.k_per_block == 96  # type: ignore[union-attr]
     assert fitted([parse("v2:v4r4")], ranked) == {}
