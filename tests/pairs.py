@@ -27,13 +27,13 @@ def keep_pairs(config: pytest.Config, items: list[pytest.Item]) -> None:
             values = [(key, str(value)) for key, value in sorted(callspec.params.items())]
             of_test = cases.setdefault(item.nodeid.partition("[")[0], {})
             of_test[item] = frozenset(combinations(values, 2))
-    gone = {item for of_test in cases.values() for item in of_test.keys() - covering(of_test)}
+    gone = {item for of_test in cases.values() for item in of_test.keys() - _fewest(of_test)}
     if gone and len(gone) < len(items):
         config.hook.pytest_deselected(items=[item for item in items if item in gone])
         items[:] = [item for item in items if item not in gone]
 
 
-def covering(cases: Mapping[pytest.Item, Pairs]) -> set[pytest.Item]:
+def _fewest(cases: Mapping[pytest.Item, Pairs]) -> set[pytest.Item]:
     """Few of the cases that show every pair that any of them shows, always the same ones."""
     left = set[tuple[tuple[str, str], ...]]().union(*cases.values())
     kept: set[pytest.Item] = set()

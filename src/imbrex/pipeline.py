@@ -146,16 +146,19 @@ def _printed(module: ModuleOp, request: Request, configuration: Configuration) -
 
 
 def _with_teams(made: Program, request: Request, configuration: Configuration) -> Program:
-    """Each launch on a CPU with the number of threads that it has use for, where the model knows it."""
-    machine, kernels = request.machine, made.kernels
-    if isinstance(machine, CpuTarget):
-        machine = machine.plain or machine  # a configuration has one source, whatever chose it
-    known = alone(request.problem, configuration, machine) if isinstance(machine, CpuTarget) else ()
-    if not isinstance(machine, CpuTarget) or len(known) != len(kernels):
+    """Each launch on a CPU with the number of threads that it has use for, where the model knows it.
+
+    By the row of its level, not by this host's caches or calibration: a configuration has one source.
+    """
+    if not isinstance(request.machine, CpuTarget):
+        return made
+    level = CPU_ISAS[request.machine.name]
+    known = alone(request.problem, configuration, level)
+    if len(known) != len(made.kernels):
         return made
     teams = {
-        kernel.name: team(cycles, kernel.grid_size, kernel.grid_size, machine).threads
-        for kernel, cycles in zip(kernels, known, strict=True)
+        kernel.name: team(cycles, kernel.grid_size, kernel.grid_size, level).threads
+        for kernel, cycles in zip(made.kernels, known, strict=True)
     }
     limited = [
         replace(step, most_threads=teams[step.name]) if isinstance(step, Kernel) else step
@@ -218,8 +221,7 @@ def calibrated(where: Target, fitted: Parameters) -> Target:
     if not fitted:
         return where
     try:
-        found = with_parameters(where, fitted)
-        return replace(found, plain=where) if isinstance(found, CpuTarget) else found
+        return with_parameters(where, fitted)
     except Diagnostic as error:
         warn(f"the calibration of {where.name} is passed over: {error.message}; tune --calibrate mends it")
         return where

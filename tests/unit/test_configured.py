@@ -60,6 +60,16 @@ def test_a_printed_configuration_makes_the_same_source(problem: Problem, target:
     assert str(first.configuration) in first.bundle.files[first.bundle.units[0]].replace("\n// ", "")
 
 
+@pytest.mark.parametrize("size", [36, 40, 44, 48])
+def test_a_configuration_of_one_host_makes_the_same_source_on_another_of_its_level(size: int) -> None:
+    """The text holds no sizes of caches, so nothing that they decide may stand in the source."""
+    (problem,) = parse_problem(f"gemm -m {size} -n {size} -k {size} -g 2")
+    here, there = machine_for("cpu", "avx512", 4), machine_for("cpu", "avx512", 4, 256 << 10, 1 << 20, 1.0)
+    first = lower(Request(problem, here))
+    given = parse(text(first.configuration))
+    assert lower(Request(problem, there, config=given)).bundle.files == first.bundle.files
+
+
 @pytest.mark.parametrize("channels", [67, 160])
 def test_what_a_configuration_consists_of_makes_the_same_source_as_options(channels: int) -> None:
     (problem,) = parse_problem(PADDED.format(c=channels))

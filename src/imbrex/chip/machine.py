@@ -223,7 +223,6 @@ class CpuTarget:
     that run an operation of this width as two halves.  not_on: vendors whose CPUs the next level serves
     better, though they have all that this one needs.  qemu: what QEMU calls a CPU with these features, and
     with as few others as it has; empty where nothing is run by it.  prices: what the cost model asks.
-    plain: the machine without its calibration, where it has one.
     """
 
     has_mfma: ClassVar[bool] = False
@@ -246,7 +245,6 @@ class CpuTarget:
     features: frozenset[str] = field(default=frozenset(), repr=False)
     halved_on: tuple[str, ...] = ()
     prices: Prices = field(default=PRICES, repr=False)
-    plain: CpuTarget | None = field(default=None, repr=False)
     options: tuple[str, ...] = ()
     qemu: str = ""
     not_on: tuple[str, ...] = ()

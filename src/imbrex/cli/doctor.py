@@ -26,7 +26,7 @@ from imbrex.database.lookup import calibration
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import CPU, compile
 from imbrex.problem import Conv2d
-from imbrex.run.cpu import thread_count
+from imbrex.run.cpu import short_way, thread_count
 from imbrex.run.cuda.driver import cuda_here, driver_version, gpu_text
 from imbrex.run.hip.driver import gpu_name, rocm_here
 from imbrex.run.machine import machine
@@ -84,6 +84,7 @@ def _findings() -> Iterator[Finding]:
         yield found if found.state == "ok" else Finding(name, "missing", f"not here; for {use}", found.mend)
     yield _compiler()
     yield _cache()
+    yield _calls()
     yield _calibration()
     for target in ("cpu", "emulate"):
         yield _works(target)
@@ -137,6 +138,14 @@ def _cache() -> Finding:
     return Finding(
         "cache", "missing", "; ".join([*told, "not writable: every kernel is compiled anew"]), mend
     )
+
+
+def _calls() -> Finding:
+    """Whether calls on arrays that were seen before take the short way."""
+    if short_way() is not None:
+        return Finding("calls", "ok", "known arrays of this machine take the short way")
+    told = "every call takes the long way, some 50 us: the short one is for CPython on Linux, and is compiled"
+    return Finding("calls", "missing", told)
 
 
 def _calibration() -> Finding:

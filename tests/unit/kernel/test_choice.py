@@ -15,9 +15,9 @@ import pytest
 from tests.patience import said_when_warm
 
 import imbrex
-from imbrex.config.candidates import candidates
+from imbrex.config.candidates import Candidate, candidates
 from imbrex.config.configuration import parse
-from imbrex.config.proposal import fitted
+from imbrex.config.proposal import fitted, near_pick
 from imbrex.database import Database, Trial, Unit, Verdict, device_of
 from imbrex.database.warning import DatabaseWarning
 from imbrex.kernel import CPU, Kernel, compile
@@ -147,15 +147,18 @@ def test_a_configuration_from_nearby_is_taken_where_the_model_lets_it(
     assert kernel.check().is_right
 
 
-def test_blocks_of_a_cpu_fit_the_problem_that_they_are_proposed_for(pick: Kernel, other: Kernel) -> None:
-    here, (larger,) = machine(), parse_problem("gemm -m 96 -n 96 -k 128")
-    of = machine_for("cpu", here.isa.level, 1, here.l2_bytes, here.l3_bytes, here.isa.fma_per_cycle)
-    proposal = parse(pick.configuration)
-    ranked = candidates(Request(larger, of)).ranked
-    (found,) = fitted([proposal], ranked).values()
+def test_blocks_of_a_cpu_fit_the_problem_that_they_are_proposed_for() -> None:
+    def ranked(k: int, level: str) -> list[Candidate]:
+        (problem,) = parse_problem(f"gemm -m 96 -n 96 -k {k}")
+        return list(candidates(Request(problem, machine_for("cpu", level, 1))).ranked)
+
+    proposal, near = ranked(96, "avx2")[0].configuration, near_pick(ranked(128, "avx2"))
+    (found,) = fitted([proposal], near).values()
     assert found.products[0].tuning.k_per_block == 128  # type: ignore[union-attr]
     assert proposal.products[0].tuning.k_per_block == 96  # type: ignore[union-attr]
-    assert fitted([parse("v2:v4r4")], ranked) == {}
+    assert fitted([parse("v2:v4r4")], near) == {}
+    of_another, wide = ranked(96, "avx512")[0].configuration, ranked(128, "avx512")
+    assert fitted([of_another], wide) and fitted([of_another], near_pick(wide)) == {}
 
 
 def test_control_where_the_pick_stayed_nothing_is_proposed(

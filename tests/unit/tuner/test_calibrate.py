@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import imbrex
-from imbrex.chip import Target, parameters, with_parameters
+from imbrex.chip import CPU_ISAS, Target, parameters, with_parameters
 from imbrex.config.configuration import parse
 from imbrex.config.modelled import modelled
 from imbrex.config.request import Request
@@ -167,8 +167,8 @@ def test_a_calibrated_pick_is_built(path: Path) -> None:
     assert imbrex.compile(text, threads=1, untuned=True).configuration == before.configuration
 
 
-def test_a_configuration_has_one_source_whatever_chose_it() -> None:
-    """Also how many threads its launches wake, which a model decides."""
+def test_a_configuration_has_one_source_whatever_chose_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also how many threads its launches wake, which the row of the level decides."""
     (problem,) = parse_problem("gemm -m 256 -n 256 -k 64")
     plain = machine_on(machine(), "cpu", 8)
     other = calibrated(plain, (("prices.sum", 8.0), ("fma_per_cycle", 1.0), ("l3_bytes", float(1 << 20))))
@@ -176,8 +176,9 @@ def test_a_configuration_has_one_source_whatever_chose_it() -> None:
     config = configuration_of(Request(problem, other))
     sources = {lower(Request(problem, of, config=config)).bundle.digest for of in (plain, other)}
     assert len(sources) == 1
-    prices = replace(plain, prices=replace(plain.prices, wake=1e12))  # type: ignore[type-var,union-attr]
-    assert lower(Request(problem, prices, config=config)).bundle.digest not in sources
+    level = CPU_ISAS[plain.name]
+    monkeypatch.setitem(CPU_ISAS, plain.name, replace(level, prices=replace(level.prices, wake=1e12)))
+    assert lower(Request(problem, plain, config=config)).bundle.digest not in sources
 
 
 def test_what_was_fitted_to_another_model_is_passed_over_with_a_warning(path: Path) -> None:

@@ -45,11 +45,16 @@ def _side_by_side(x: float, y: float) -> float:
 
 def _feed(plan: CpuPlan, machine: CpuTarget) -> float:
     """Cycles in which the panels of a B that is read in place come from L2, where L1 cannot keep one."""
-    gemm, t, size = plan.oriented, plan.tuning, plan.context.dtype.accumulator.bytes
-    prices, panel = machine.prices, plan.panel_k * t.n_per_thread * size
+    prices, panel = machine.prices, plan.panel_k * plan.tuning.n_per_thread * plan.element.bytes
     if not _reads_b_in_place(plan) or panel <= prices.near * machine.l1_bytes:
         return 0.0
-    return plan.row_panels * plan.column_panels * t.n_per_thread * gemm.k * size * prices.feed
+    return _reads_of_b(plan) * prices.feed
+
+
+def _reads_of_b(plan: CpuPlan) -> int:
+    """Bytes of B that register tiles take, each panel once for every panel of A."""
+    lines = plan.row_panels * plan.column_panels * plan.tuning.n_per_thread
+    return lines * plan.oriented.k * plan.element.bytes
 
 
 def last_columns(n: int, lanes: int) -> int:
@@ -106,8 +111,7 @@ def _operand_b(plan: CpuPlan, machine: CpuTarget) -> float:
     price = prices.read_in_place if is_in_place else _b_price(plan, prices)
     packed = plan.blocks[0] * plan.column_panels * t.n_per_thread * gemm.k / t.vector_lanes * price
     held = plan.panel_k * (t.n_per_thread if t.stationary == "b" else plan.block_columns) * size
-    reads = plan.row_panels * plan.column_panels * t.n_per_thread * gemm.k * size
-    return packed + reads * _rate(held, machine, prices.apart if is_in_place else prices.stream)
+    return packed + _reads_of_b(plan) * _rate(held, machine, prices.apart if is_in_place else prices.stream)
 
 
 def _reads_b_in_place(plan: CpuPlan) -> bool:

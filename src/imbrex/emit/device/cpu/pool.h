@@ -4,9 +4,9 @@
 // when all who came have left.  Who wakes too late finds it closed; so nobody is waited for that does nothing.  Calls of
 // several threads have a job each, side by side: a thread of the pool joins the one that has the fewest helpers, unless
 // callers and helpers are as many already as the job has use for, and every caller works on its own job, so none is kept
-// waiting.  A thread that finds no job looks on for a while, which
-// makes the next one start in less than a microsecond, and then sleeps; after a second of sleep it ends; until then the
-// library must stay loaded.  A forked child finds its parent's threads gone and starts its own.
+// waiting.  A thread that finds no job looks on for a while, which makes the next one start in less than a microsecond,
+// and then sleeps; after a second of sleep it ends; until then the library must stay loaded.  A forked child finds its
+// parent's threads gone and starts its own.
 #pragma once
 #include "element.h"
 

@@ -73,6 +73,7 @@ template <class Sum, class Element> struct narrow_unit {
   typedef Element element;
   typedef vec<uint32_t> words;
   static constexpr int together = int(sizeof(Sum) / sizeof(Element)), rows = 1;
+  static constexpr bool is_shifted = false;
   IMBREX_INLINE words everywhere(const Element *p) {
     uint32_t word;
     __builtin_memcpy(&word, p, sizeof(word));
@@ -96,7 +97,6 @@ template <class Sum, class Element> struct narrow_unit {
 struct vdpbf16ps;
 #if defined(IMBREX_AVX512) && defined(__AVX512BF16__)
 template <> struct unit<vdpbf16ps> : narrow_unit<float, bf16> {
-  static constexpr bool is_shifted = false;
   IMBREX_INLINE vec<float> multiply_add(vec<float> c, words a, words b) {
     return (vec<float>)_mm512_dpbf16_ps((__m512)c, (__m512bh)a, (__m512bh)b);
   }
@@ -126,7 +126,6 @@ struct sdot;
 struct bfdot;
 #if defined(IMBREX_SVE)
 template <> struct unit<sdot> : narrow_unit<int32_t, int8_t> {
-  static constexpr bool is_shifted = false;
   IMBREX_INLINE vec<int32_t> multiply_add(vec<int32_t> c, words a, words b) {
     return of_sve<int32_t>(svdot(to_sve<int32_t>(c), svreinterpret_s8(to_sve<uint32_t>(a)),
                                  svreinterpret_s8(to_sve<uint32_t>(b))));
@@ -134,7 +133,6 @@ template <> struct unit<sdot> : narrow_unit<int32_t, int8_t> {
 };
 #elif defined(__ARM_FEATURE_DOTPROD)
 template <> struct unit<sdot> : narrow_unit<int32_t, int8_t> {
-  static constexpr bool is_shifted = false;
   IMBREX_INLINE vec<int32_t> multiply_add(vec<int32_t> c, words a, words b) {
     return (vec<int32_t>)vdotq_s32((int32x4_t)c, (int8x16_t)a, (int8x16_t)b);
   }
@@ -142,7 +140,6 @@ template <> struct unit<sdot> : narrow_unit<int32_t, int8_t> {
 #endif
 #if defined(IMBREX_SVE) && defined(__ARM_FEATURE_SVE_BF16)
 template <> struct unit<bfdot> : narrow_unit<float, bf16> {
-  static constexpr bool is_shifted = false;
   IMBREX_INLINE vec<float> multiply_add(vec<float> c, words a, words b) {
     return of_sve<float>(svbfdot(svreinterpret_f32(to_sve<float>(c)), svreinterpret_bf16(to_sve<uint32_t>(a)),
                                  svreinterpret_bf16(to_sve<uint32_t>(b))));
@@ -150,7 +147,6 @@ template <> struct unit<bfdot> : narrow_unit<float, bf16> {
 };
 #elif !defined(IMBREX_SVE) && defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)
 template <> struct unit<bfdot> : narrow_unit<float, bf16> {
-  static constexpr bool is_shifted = false;
   IMBREX_INLINE vec<float> multiply_add(vec<float> c, words a, words b) {
     return (vec<float>)vbfdotq_f32((float32x4_t)c, (bfloat16x8_t)a, (bfloat16x8_t)b);
   }
