@@ -19,6 +19,7 @@ from tests.pairs import keep_pairs
 
 SLOW = {
     "xdsl.interpreter.Interpreter.__init__": "executes a kernel",  # first: importing it starts a process
+    "os.fork": "starts a process",
     "subprocess.Popen.__init__": "starts a process",
     "multiprocessing.process.BaseProcess.start": "starts a process",
     "imbrex.build.nvidia.nvrtc.compiled": "compiles",

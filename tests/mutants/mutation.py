@@ -16,8 +16,9 @@ from itertools import chain, pairwise, zip_longest
 from pathlib import Path
 from typing import Final
 
-__all__ = ["EQUIVALENT", "Mutant", "equivalents", "folder_of", "mutants_of", "sample"]
+__all__ = ["EQUIVALENT", "Key", "Mutant", "equivalents", "folder_of", "mutants_of", "sample"]
 
+Key = tuple[str, str, str]
 EQUIVALENT: Final = Path(__file__).with_name("equivalent.txt")
 
 COMPARED: Final = {
@@ -69,7 +70,7 @@ class Mutant:
     same: int
 
     @property
-    def key(self) -> tuple[str, str, str]:
+    def key(self) -> Key:
         """Its name, whatever stands elsewhere; `#2` behind a path is the second line that is the same."""
         return f"{self.path}#{self.same + 1}" if self.same else self.path, self.before, self.after
 
@@ -200,7 +201,7 @@ def _chance(mutant: Mutant) -> bytes:
     return sha256("\0".join(mutant.key).encode()).digest()
 
 
-def equivalents(text: str) -> Mapping[tuple[str, str, str], str]:
+def equivalents(text: str) -> Mapping[Key, str]:
     """The key of a mutant to the reason why no test can tell it."""
     blocks = (block.splitlines() for block in text.split("\n\n") if block.strip())
     return {(path, before, after): " ".join(reason) for path, before, after, *reason in blocks}

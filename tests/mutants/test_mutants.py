@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
+from tests.mutants import processes
 from tests.mutants.__main__ import BEGIN, END, ROOT, page
+from tests.mutants.answers import Answers
 from tests.mutants.mutation import EQUIVALENT, Mutant, equivalents, folder_of, mutants_of, sample
 from tests.mutants.selection import HEADERS, Recorded, Selection
-from tests.mutants.tree import Tree, copied
-from tests.mutants.trial import Trial, Trials, score, table
+from tests.mutants.tree import Tree, copied, digest
+from tests.mutants.trial import CUT, KILLED, SURVIVED, Trial, Trials, score, table
+from tests.mutants.trial import EQUIVALENT as SAME
 
 PYTHON = '''
 def f(x: int = 3, y="a") -> int:
@@ -125,6 +128,7 @@ def toy(tmp_path: Path) -> Path:
     files = {
         "src/imbrex_toy/half.py": "def f(x):\n    return x < 3\n\n\ndef g(x):\n    return x - 1\n",
         "test_red.py": "from imbrex_toy.half import f\n\n\ndef test_red():\n    assert f(9)\n",
+        "test_once.py": "def test_once():\n    f = open('seen', 'a+')\n    assert f.write('x') < f.tell()\n",
         "test_half.py": "from imbrex_toy.half import f\n\n\ndef test_half():\n    assert f(2) and not f(4)\n",
     }
     for name, text in files.items():
@@ -141,14 +145,15 @@ def test_killed_and_survived(toy: Path, tmp_path: Path, monkeypatch: pytest.Monk
     edge, killed = mutants_of(path, text)[:2]
     assert (edge.new, killed.new) == ("<=", "4")
     killed = Mutant(path, 2, text.index(b"<"), "<", ">", "return x < 3", "return x > 3", 0)
-    trials = Trials(lambda *_: ["test_red.py", "test_half.py"], 60, time.monotonic() + 60, {})
+    names = ["test_red.py", "test_once.py", "test_half.py"]
+    trials = Trials(lambda *_: names, 60, time.monotonic() + 60, {})
     told: list[Trial] = []
     done = trials.all([killed, edge], [tree], told.append)
     assert [(t.outcome, t.by) for t in done] == [
-        ("killed", "test_half.py"),
+        ("killed", "test_half.py::test_half"),
         ("survived", ""),
     ] and told == done
-    assert trials.silent == {"test_red.py"} and score(done) == "50%" and score([]) == ""
+    assert trials.silent == {"test_red.py::test_red"} and score(done) == "50%" and score([]) == ""
     assert (tree.root / path).read_bytes() == (toy / path).read_bytes() == text
     assert table(done)[-1] == "| all | 1 | 0 | 1 | 0 | 0 | 50% |"
     known = Trials(lambda *_: [], 60, 0, {edge.key: "for the control"})
@@ -156,16 +161,59 @@ def test_killed_and_survived(toy: Path, tmp_path: Path, monkeypatch: pytest.Monk
     assert table(done) == page(f"a\n{BEGIN}old{END}b", "now", done).splitlines()[4:-2]
 
 
-def test_what_has_no_end_is_ended_with_what_it_started(tmp_path: Path) -> None:
+def test_answers_are_kept_and_gone_on_with(tmp_path: Path) -> None:
+    first, second, third, fourth = mutants = mutants_of("src/imbrex/a.py", PYTHON.encode())[:4]
+    path = tmp_path / "out.json"
+    answers = Answers(path, mutants, {})
+    for trial in (Trial(first, SURVIVED), Trial(second, CUT, "", 60.0), Trial(third, KILLED, "a.py::b", 1.5)):
+        answers.add(trial, "0123abcdef")
+    text = path.read_text("utf-8")
+    path.write_text(text + '{"mutant": {"pa', "utf-8")  # killed as it wrote
+    again = Answers(path, mutants, {})
+    assert path.read_text("utf-8") == text and again.trials == answers.trials
+    assert again.left(60, False) == [fourth] and again.left(61, False) == [second, fourth]
+    assert again.left(60, True) == [first]
+    assert "Tried 3 of the 4" in again.summary() and "tree 0123abcdef" in again.summary()
+    assert "killed 50%" in again.summary()
+    again.add(Trial(first, KILLED, "c.py::d"), "another")
+    assert [t.outcome for t in Answers(path, mutants, {}).trials] == [KILLED, CUT, KILLED]
+    assert [t.outcome for t in Answers(path, mutants[1:], {}).trials] == [CUT, KILLED]
+    assert [t.outcome for t in Answers(path, mutants[1:], {second.key: "a reason"}).trials] == [SAME, KILLED]
+
+
+def test_a_copy_is_the_same_without_git(toy: Path, tmp_path: Path) -> None:
+    (toy / "src/imbrex_toy/__pycache__").mkdir()
+    (toy / "src/imbrex_toy/__pycache__/half.pyc").touch()
+    (toy / ".gitignore").write_text("__pycache__\n", "utf-8")
+    before = digest(toy)
+    shutil.rmtree(toy / ".git")
+    copied(toy, tmp_path / "copy")
+    assert digest(toy) == before and not [*(tmp_path / "copy").rglob("*.pyc")]
+    (toy / "src/imbrex_toy/half.py").write_text("", "utf-8")
+    assert digest(toy) != before
+
+
+CHILD = """
+import subprocess, sys, time
+child = subprocess.Popen([sys.executable, "-S", "-c", {code!r}], start_new_session=True)
+print(child.pid, flush=True)
+time.sleep(99)
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "cpu", "seconds"),
+    [("while True: pass", 0.5, 60), ("import time; time.sleep(99)", 60, 0.5)],
+    ids=["spends its time", "sleeps"],
+)
+def test_what_has_no_end_is_ended_with_what_it_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, cpu: float, seconds: float
+) -> None:
+    monkeypatch.setattr(processes, "HUNG", seconds)
     tree = Tree(tmp_path, tmp_path)
-    (tmp_path / "forever.py").write_text(
-        "import subprocess, sys, time\n"
-        "child = subprocess.Popen([sys.executable, '-S', '-c', 'import time; time.sleep(99)'])\n"
-        "print(child.pid, flush=True)\ntime.sleep(99)\n",
-        "utf-8",
-    )
-    ran = tree.run(["forever"], 1)
-    assert ran.code is None and sys.executable
+    (tmp_path / "forever.py").write_text(CHILD.format(code=code), "utf-8")
+    ran = tree.run(["forever"], cpu, time.monotonic() + 60)
+    assert ran.code is None and (ran.seconds > cpu or cpu == 60)
     time.sleep(0.1)
     state = Path(f"/proc/{int(ran.output)}/stat")
     if state.exists():

@@ -7,39 +7,52 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import math
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
+from queue import SimpleQueue
+from typing import TypeVar
 
 from tests.mutants.mutation import Mutant
+from tests.mutants.processes import ended, stop
 from tests.mutants.selection import read
 
-__all__ = ["Ran", "Tree", "copied", "record"]
+__all__ = ["Ran", "Tree", "copied", "digest", "on_trees", "record"]
+
+
+Item, Answer = TypeVar("Item"), TypeVar("Answer")
 
 
 @dataclass(frozen=True)
 class Ran:
-    """code: of the exit; None where the time was over."""
+    """code: of the exit; None where it was ended.  seconds: of a processor.  failed: tests, or files."""
 
     code: int | None
     output: str
     seconds: float
+    failed: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
 class Tree:
-    """root: holds src/ and tests/.  temporary: for what the tests write.  running: what runs in it now."""
+    """root: holds src/ and tests/.  temporary: for what the tests write.  running: what runs in it now.
+
+    cores: that it may use; all where none is named.
+    """
 
     root: Path
     temporary: Path
-    running: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    cores: frozenset[int] = frozenset()
+    running: list[int] = field(default_factory=list)
 
     @contextmanager
     def fault(self, mutant: Mutant) -> Iterator[None]:
@@ -57,13 +70,20 @@ class Tree:
         path.write_bytes(text)
         Path(importlib.util.cache_from_source(str(path))).unlink(missing_ok=True)
 
-    def pytest(self, tests: Sequence[str], seconds: float) -> Ran:
-        """Those files of tests, up to the first that fails."""
-        words = ["pytest", "-x", "-q", "--tb=no", "-rfE", "-p", "no:cacheprovider"]
-        return self.run([*words, *tests], seconds)
+    def pytest(self, tests: Sequence[str], cpu: float, until: float, without: Iterable[str] = ()) -> Ran:
+        """Those tests up to the first that fails, `without` some."""
+        kept = self.temporary / "kept"
+        shutil.rmtree(kept, ignore_errors=True)
+        left_out = [word for test in sorted(without) for word in ("--deselect", test)]
+        words = ["pytest", "-x", "-q", "--tb=no", "-o", f"cache_dir={kept}", *left_out]
+        ran = self.run([*words, *tests], cpu, until)
+        failed = kept / "v/cache/lastfailed"
+        return Ran(
+            ran.code, ran.output, ran.seconds, [*json.loads(failed.read_text())] if failed.exists() else []
+        )
 
-    def run(self, words: Sequence[str], seconds: float) -> Ran:
-        """A module of Python with its words; when the time is over, it ends with all that it started."""
+    def run(self, words: Sequence[str], cpu: float, until: float) -> Ran:
+        """A module of Python; after `cpu` seconds, or at `until`, it is ended with all that it started."""
         paths = [str(self.root / "src"), *filter(None, [os.environ.get("PYTHONPATH")])]
         set_here = {
             "PYTHONPATH": os.pathsep.join(paths),
@@ -71,68 +91,113 @@ class Tree:
             "PYTHONDONTWRITEBYTECODE": "1",  # a mutant may have the size and the second of what it came from
             "TMPDIR": str(self.temporary),
         }
-        output, started = self.temporary / "output.txt", time.monotonic()
+        if self.cores:
+            os.sched_setaffinity(0, self.cores)  # of this thread, and of what it starts
+        output = self.temporary / "output.txt"
         with output.open("wb") as file:
             process = subprocess.Popen(
                 [sys.executable, "-m", *words], cwd=self.root, env=os.environ | set_here,
                 stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT, start_new_session=True,
             )  # fmt: skip
-            self.running.append(process)
+            self.running.append(process.pid)
             try:
-                code = process.wait(max(0.1, seconds))
-            except subprocess.TimeoutExpired:
-                code = None
+                has_ended, seconds = ended(process, cpu, until)
             finally:
                 self.stop()
-                process.wait()
+                code = process.wait()
                 self.running.clear()
-        return Ran(code, output.read_text("utf-8", "replace"), time.monotonic() - started)
+        return Ran(code if has_ended else None, output.read_text("utf-8", "replace"), seconds)
 
     def stop(self) -> None:
         """Ends what runs, with all that it started; from any thread."""
-        for process in self.running:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
+        for leader in self.running:
+            stop(leader)
 
 
-def copied(project: Path, into: Path) -> Tree:
-    """What git has of the project, and what is new and not ignored, as it is now."""
-    listed = ["git", "-C", str(project), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    names = subprocess.run(listed, check=True, capture_output=True).stdout.decode().split("\0")
-    tree = Tree(into / "tree", into / "tmp")
+def copied(project: Path, into: Path, job: int = 0) -> Tree:
+    """What the project has, as it is now; two cores for each job, as of the machines that run the tests."""
+    cores = sorted(os.sched_getaffinity(0))
+    two = frozenset(cores[(job + i) % len(cores)] for i in range(2))
+    tree = Tree(into / "tree", into / "tmp", two)
     tree.temporary.mkdir(parents=True)
-    for name in names:
-        if (project / name).is_file():
-            (tree.root / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(project / name, tree.root / name)
+    for name in _files(project):
+        (tree.root / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(project / name, tree.root / name)
     return tree
 
 
-def record(tree: Tree, tests: Iterable[str], into: Path, until: float) -> None:
+def digest(project: Path) -> str:
+    """A name of all that decides an answer: the source and the tests, as they are now."""
+    names = sorted(name for name in _files(project) if name.startswith(("src/", "tests/")))
+    return sha256(
+        b"".join(sha256(name.encode() + (project / name).read_bytes()).digest() for name in names)
+    ).hexdigest()[:10]
+
+
+def _files(project: Path) -> list[str]:
+    """What git has, and what is new and not ignored; without git all but what begins with a dot."""
+    listed = ["git", "-C", str(project), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    if (project / ".git").exists():
+        names = subprocess.run(listed, check=True, capture_output=True).stdout.decode().split("\0")
+        return [name for name in names if (project / name).is_file()]
+    paths = (path.relative_to(project) for path in project.rglob("*") if path.is_file())
+    hidden = ("__pycache__", "site")
+    return [str(p) for p in paths if not any(part.startswith(".") or part in hidden for part in p.parts)]
+
+
+def on_trees(
+    trees: Sequence[Tree], work: Callable[[Item, Tree], Answer], items: Iterable[Item]
+) -> list[Answer]:
+    """`work` for each of the items, in their order, one to a tree at a time."""
+    free = SimpleQueue[Tree]()
+    for tree in trees:
+        free.put(tree)
+
+    def one(item: Item) -> Answer:
+        tree = free.get()
+        try:
+            return work(item, tree)
+        finally:
+            free.put(tree)
+
+    with ThreadPoolExecutor(len(trees)) as pool:
+        try:
+            return [*pool.map(one, items)]
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for tree in trees:
+                tree.stop()
+            raise
+
+
+def record(trees: Sequence[Tree], tests: Iterable[str], into: Path, until: float) -> None:
     """Runs each file of tests under coverage.py, and adds what it executes to `into`.
 
     It goes on where it ended the last time, until that time of time.monotonic.  A file that fails in the
     tree is left out: it could tell nothing.
     """
+    known = read(into)
+    into.parent.mkdir(parents=True, exist_ok=True)
+    on_trees(trees, lambda test, tree: _record(test, tree, into, until), (t for t in tests if t not in known))
+
+
+def _record(test: str, tree: Tree, into: Path, until: float) -> None:
     from coverage import CoverageData
 
-    known, data = read(into), tree.temporary / "coverage"
-    into.parent.mkdir(parents=True, exist_ok=True)
-    for test in tests:
-        left = until - time.monotonic()
-        if test in known or left <= 0:
-            continue
-        measured = ["coverage", "run", "--source=src/imbrex", f"--data-file={data}"]
-        ran = tree.run([*measured, "-m", "pytest", "-q", "-x", test], left)
-        if ran.code is None:
-            return
-        failed = f", left out: exit code {ran.code}" if ran.code else ""
-        print(f"{test}: {ran.seconds:.1f} s{failed}", flush=True)
-        if ran.code == 0:
-            found = CoverageData(str(data))
-            found.read()
-            files = {str(Path(f).relative_to(tree.root)): found.lines(f) for f in found.measured_files()}
-            lines = {f: sorted(executed) for f, executed in files.items() if executed}
-            with into.open("a", encoding="utf-8") as file:
-                file.write(json.dumps([test, round(ran.seconds, 2), lines]) + "\n")
-        data.unlink(missing_ok=True)
+    if time.monotonic() >= until:
+        return
+    data = tree.temporary / "coverage"
+    measured = ["coverage", "run", "--source=src/imbrex", f"--data-file={data}"]
+    ran = tree.run([*measured, "-m", "pytest", "-q", "-x", test], math.inf, until)
+    if ran.code is None:
+        return
+    failed = f", left out: exit code {ran.code}" if ran.code else ""
+    print(f"{test}: {ran.seconds:.1f} s{failed}", flush=True)
+    if ran.code == 0:
+        found = CoverageData(str(data))
+        found.read()
+        files = {str(Path(f).relative_to(tree.root)): found.lines(f) for f in found.measured_files()}
+        lines = {f: sorted(executed) for f, executed in files.items() if executed}
+        with into.open("a", encoding="utf-8") as file:  # one write a line: several threads add theirs
+            file.write(json.dumps([test, round(ran.seconds, 2), lines]) + "\n")
+    data.unlink(missing_ok=True)

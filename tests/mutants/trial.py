@@ -1,33 +1,41 @@
 """Trials: what became of each mutant, and the score by folder.
 
-Law: a mutant is killed by a test that fails with it and passes without, or that then takes more than twice as
-long as it may; a test that fails on the unchanged tree, too, tells nothing and is left out.  It survived when
-all its tests passed; where their time was over before, nothing is known.
+Law: a mutant is killed by a test that fails with it twice, the second time alone, and passes alone without,
+or by tests that spend more than twice the CPU seconds that they spend without.  A test that fails on the
+unchanged tree tells nothing and is left out.  It survived when all its tests passed; where their CPU seconds
+were spent before, nothing is known.
 """
 
 from __future__ import annotations
 
-import re
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from queue import SimpleQueue
 
-from tests.mutants.mutation import Mutant, folder_of
-from tests.mutants.tree import Ran, Tree
+from tests.mutants.mutation import Key, Mutant, folder_of
+from tests.mutants.tree import Tree, on_trees
 
-__all__ = ["KILLED", "OUTCOMES", "SURVIVED", "TIMEOUT", "Trial", "Trials", "score", "table"]
+__all__ = [
+    "CUT",
+    "EQUIVALENT",
+    "KILLED",
+    "OUTCOMES",
+    "SURVIVED",
+    "TIMEOUT",
+    "Trial",
+    "Trials",
+    "score",
+    "table",
+]
 
 OUTCOMES = KILLED, TIMEOUT, SURVIVED, CUT, EQUIVALENT = "killed", "timeout", "survived", "cut", "equivalent"
-FAILED = re.compile(r"^(?:FAILED|ERROR) ([^\s:]+\.py)", re.MULTILINE)
-NO_TESTS = 5  # pytest's exit code
+NOT_FOUND, NO_TESTS = 4, 5  # pytest's exit codes
 
 
 @dataclass(frozen=True)
 class Trial:
-    """by: the test that told, the reason, or what limits the answer.  seconds: that it took."""
+    """by: the test that told, the reason, or what limits the answer.  seconds: of a processor."""
 
     mutant: Mutant
     outcome: str
@@ -37,90 +45,83 @@ class Trial:
 
 @dataclass
 class Trials:
-    """limit: seconds that the tests of one mutant may take.  until: of time.monotonic, when all is over.
+    """limit: CPU seconds of the tests of one mutant.  until: of time.monotonic, when all is over.
 
-    silent: tests that fail without any fault.  known: those that pass, as they were asked together.
+    silent: tests that fail without any fault.  sound: those that pass, as they were asked together.
     """
 
     tests: Callable[[str, int], Sequence[str]]
     limit: float
     until: float
-    equivalent: Mapping[tuple[str, str, str], str] = field(default_factory=dict)
+    equivalent: Mapping[Key, str] = field(default_factory=dict)
     silent: set[str] = field(default_factory=set)
-    known: set[tuple[str, ...]] = field(default_factory=set)
+    sound: set[tuple[str, ...]] = field(default_factory=set)
 
     def all(
         self, mutants: Iterable[Mutant], trees: Sequence[Tree], told: Callable[[Trial], None]
     ) -> list[Trial]:
         """Of as many mutants as the time allows, in their order, one to a tree."""
-        free = SimpleQueue[Tree]()
-        for tree in trees:
-            free.put(tree)
 
-        def one(mutant: Mutant) -> Trial | None:
-            tree = free.get()
-            try:
-                trial = self.one(mutant, tree)
-            finally:
-                free.put(tree)
+        def one(mutant: Mutant, tree: Tree) -> Trial | None:
+            trial = self.one(mutant, tree)
             if trial is not None:
                 told(trial)
             return trial
 
-        with ThreadPoolExecutor(len(trees)) as pool:
-            try:
-                return [trial for trial in pool.map(one, mutants) if trial is not None]
-            except BaseException:
-                self.until = 0.0  # nothing else is begun
-                for tree in trees:
-                    tree.stop()
-                raise
+        try:
+            return [trial for trial in on_trees(trees, one, mutants) if trial is not None]
+        finally:
+            self.until = 0.0  # nothing else is begun
 
     def one(self, mutant: Mutant, tree: Tree) -> Trial | None:
         """What becomes of it; None where the time was over before."""
-        started = time.monotonic()
         if reason := self.equivalent.get(mutant.key):
             return Trial(mutant, EQUIVALENT, reason)
-        tests = [test for test in self.tests(mutant.path, mutant.line) if test not in self.silent]
-        if started > self.until:
+        if time.monotonic() >= self.until:
             return None
+        tests, spent = self.tests(mutant.path, mutant.line), 0.0
         for batch in _batches(tests, 2 if mutant.path.endswith(".py") else 1):
-            trial = self._batch(mutant, tree, batch, started)
-            if trial is not None:
-                return trial
+            outcome, by, seconds = self._batch(mutant, tree, batch, self.limit - spent)
+            spent += seconds
             if time.monotonic() >= self.until:
                 return None
-            if time.monotonic() >= started + self.limit:
-                return Trial(mutant, CUT, "", self.limit)
-        return Trial(mutant, SURVIVED, "" if tests else "no test", time.monotonic() - started)
+            if outcome:
+                return Trial(mutant, outcome, by, self.limit if outcome == CUT else spent)
+        return Trial(mutant, SURVIVED, "" if tests else "no test", spent)
 
-    def _batch(self, mutant: Mutant, tree: Tree, batch: Sequence[str], started: float) -> Trial | None:
-        """The trial that these tests end, or None."""
-        while batch := [test for test in batch if test not in self.silent]:
-            seconds = min(started + self.limit, self.until) - time.monotonic()
-            if seconds <= 0:
-                return None
+    def _batch(self, mutant: Mutant, tree: Tree, batch: Sequence[str], cpu: float) -> tuple[str, str, float]:
+        """The outcome, where these tests decide it, who told, and the seconds spent."""
+        spent, unsteady = 0.0, set[str]()
+        while left := [test for test in batch if test not in self.silent | unsteady]:
             with tree.fault(mutant):
-                ran = tree.pytest(batch, seconds)
+                ran = tree.pytest(left, cpu - spent, self.until, self.silent | unsteady)
+            spent += ran.seconds
             if ran.code in (0, NO_TESTS) or time.monotonic() >= self.until:
-                return None
-            blamed = _blamed(ran, batch)
-            if self._passes(tree, blamed, seconds):
-                outcome = TIMEOUT if ran.code is None else KILLED
-                return Trial(mutant, outcome, " ".join(blamed), time.monotonic() - started)
+                break
             if ran.code is None:
-                return None  # slow without the fault, too: cut
-        return None
+                slow = self._is_sound(tree, left, max((cpu - spent + ran.seconds) / 2, 1))
+                return TIMEOUT if slow else CUT, " ".join(left) if slow else "", spent
+            failed = ran.failed or left  # all where pytest could not say
+            with tree.fault(mutant):
+                again = tree.pytest(failed, self.limit, self.until)
+            spent += again.seconds
+            if again.code == 0:
+                unsteady.update(failed)
+            elif self._is_sound(tree, failed, self.limit):
+                return KILLED, " ".join(failed), spent
+        return "", "", spent
 
-    def _passes(self, tree: Tree, tests: Sequence[str], seconds: float) -> bool:
-        """Do they pass without the fault, in half the time?  The one that does not is silent from now on."""
-        if tuple(tests) in self.known:
+    def _is_sound(self, tree: Tree, tests: Sequence[str], cpu: float) -> bool:
+        """Do they pass without the fault?  Those that do not are silent from now on."""
+        if tuple(tests) in self.sound:
             return True
-        ran = tree.pytest(tests, max(seconds / 2, 1))
+        ran = tree.pytest(tests, cpu, self.until)
+        if ran.code == NOT_FOUND:  # the fault gave the test its name
+            return self._is_sound(tree, sorted({test.partition("::")[0] for test in tests}), cpu)
         if ran.code == 0:
-            self.known.add(tuple(tests))
+            self.sound.add(tuple(tests))
         elif ran.code is not None:
-            self.silent.update(_blamed(ran, tests))
+            self.silent.update(ran.failed or tests)
         return ran.code == 0
 
 
@@ -130,11 +131,6 @@ def _batches(tests: Sequence[str], growth: int) -> Iterator[Sequence[str]]:
     while start < len(tests):
         yield tests[start : start + count]
         start, count = start + count, growth * count
-
-
-def _blamed(ran: Ran, tests: Sequence[str]) -> Sequence[str]:
-    """The file that failed; all where pytest could not say."""
-    return [test for test in dict.fromkeys(FAILED.findall(ran.output)) if test in tests] or tests
 
 
 def score(trials: Sequence[Trial]) -> str:
