@@ -30,7 +30,7 @@ from imbrex.bench.prepare import Wanted, prepare
 from imbrex.cli.report_file import write_report
 from imbrex.cli.table import print_table
 from imbrex.diagnostic import Diagnostic
-from imbrex.kernel import goal
+from imbrex.kernel import target_of
 from imbrex.run.cuda.driver import require_gpu
 
 HERE = Path(__file__).resolve().parent
@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
         entries = [entry for entry in entries if options.only in entry.name]
     if options.compile_only:
         return compiled(entries, options)
-    if goal(options.target).is_cuda:
+    if target_of(options.target).is_cuda:
         require_gpu(options.target)
     output = Path(options.output)
     campaign = Campaign(entries, options.target, options.seconds, options.budget)

@@ -3,10 +3,12 @@
     python benchmarks/search.py                                      replays the records, prints the table
     python benchmarks/search.py --picture docs/search.svg --json FILE
     python benchmarks/search.py --record "gemm -m 256 -n 256 -k 256" ...
+    python benchmarks/search.py --target sm_90a --jobs 15 --record "gemm -t f16 -m 1024 -n 1024 -k 1024" ...
 
 Recording compiles and times the configurations of a problem on one thread of this CPU: the model's first
 `--top`, and of the others `--more`, drawn by lot.  Each is timed in turn with the model's pick, and the
-fastest are timed again, all in turn.  A record of the same problem is begun anew.
+fastest are timed again, all in turn.  On a GPU they are timed as trials of `imbrex tune` are.  A record of
+the same problem is begun anew.
 
 A second table is of the same times and a model that is wrong: the CPU model with every price off by a
 factor of exp(0.7 z), z normal, half or double the first cache, a quarter to double the second, and one or two
@@ -17,6 +19,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import random
 from collections.abc import Iterator, Sequence
@@ -24,25 +27,32 @@ from contextlib import ExitStack
 from dataclasses import fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
+from threading import Event
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from imbrex.bench.contest import contest
 from imbrex.bench.picture import Line, lines_picture
-from imbrex.chip import PRICES, CpuTarget, Level
+from imbrex.chip import PRICES, CpuMachine, Level
 from imbrex.config.algorithm.product import Products
-from imbrex.config.candidates import Candidate, candidates
+from imbrex.config.candidates import Candidate, Candidates, candidates
 from imbrex.config.cpu.cost import cycles
 from imbrex.config.cpu.plan import CpuTuning
 from imbrex.config.products import products
-from imbrex.config.request import Request
+from imbrex.database import Database, Unit
 from imbrex.diagnostic import Diagnostic
-from imbrex.kernel import compile
+from imbrex.kernel import Target, compile, target_of
 from imbrex.pipeline import machine_for
 from imbrex.problem import Problem, parse_problem, problem_text
-from imbrex.run.machine import machine
+from imbrex.run.host_machine import host_machine
+from imbrex.tuner.campaign import here_of, lock_of, request_of
+from imbrex.tuner.outcome import Limits, Step
+from imbrex.tuner.pool import Builders, Timer
 from imbrex.tuner.replay import STRATEGIES, Record, Strategy, read, regrets, write
+from imbrex.tuner.session import Session
+from imbrex.tuner.task import Work
 from imbrex.verify.data import random_operands
 
 RECORDS = Path(__file__).resolve().parent / "records"
@@ -59,12 +69,17 @@ NAMES: dict[Strategy, str] = {"search": "search", "model": "the model's order", 
 def main() -> None:
     options = arguments()
     if options.record:
-        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+        if options.target == "cpu":
+            os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+        options.records.mkdir(exist_ok=True)
         for problem in (problem for line in options.record for problem in parse_problem(line)):
-            write(recorded(problem, options.top, options.more), options.records / f"{problem.key()}.txt.gz")
+            found = recorded(problem, options)
+            write(found, options.records / f"{problem.key()}.txt.gz")
         return
     records = [read(path) for path in sorted(options.records.glob("*.txt.gz"))]
-    kinds = {"as it is": records, "wrong": list(wrong_models(records))}
+    cpus = [record for record in records if record.about["target"] == "cpu"]
+    gpus = [record for record in records if record.about["target"] != "cpu"]
+    kinds = {"as it is": cpus, "wrong": list(wrong_models(cpus)), "of a GPU as it is": gpus}
     found = {kind: outcomes(those, options.seeds) for kind, those in kinds.items() if those}
     for kind, those in found.items():
         print(f"\n{len(kinds[kind])} replays x {options.seeds} seeds, the model {kind}\n")
@@ -81,6 +96,8 @@ def arguments() -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--record", nargs="+", metavar="PROBLEM")
+    parser.add_argument("--target", default="cpu", help="of what is recorded: cpu, or a GPU that is here")
+    parser.add_argument("--jobs", type=int, default=1, help="processes that compile for a GPU")
     parser.add_argument("--records", type=Path, default=RECORDS, help="the folder of the records")
     parser.add_argument("--top", type=int, default=180)
     parser.add_argument("--more", type=int, default=40)
@@ -130,7 +147,7 @@ def wrong_models(records: Sequence[Record]) -> Iterator[Record]:
         prices = _off(PRICES, rng)
         smaller, fewer = 2.0 ** rng.integers(-1, 2), 2.0 ** rng.integers(-2, 2)
         rate = float(rng.choice([1.0, 2.0]))
-        for record in (record for record in records if record.about["target"] == "cpu"):
+        for record in records:
             about = record.about["machine"]
             here = _machine(about["isa"], about["l2_bytes"], about["l3_bytes"], about["fma_per_cycle"])
             off = replace(
@@ -152,7 +169,7 @@ def _off(prices: Any, rng: np.random.Generator) -> Any:
     return replace(prices, **{f.name: one(getattr(prices, f.name)) for f in fields(prices)})
 
 
-def _priced(record: Record, here: CpuTarget, other: CpuTarget) -> list[float]:
+def _priced(record: Record, here: CpuMachine, other: CpuMachine) -> list[float]:
     (problem,) = parse_problem(record.about["problem"])
     made = products(problem, record.candidates[0].configuration, here)
     assert isinstance(made, Products), made
@@ -161,19 +178,43 @@ def _priced(record: Record, here: CpuTarget, other: CpuTarget) -> list[float]:
     return [cycles(tuning, context, other) for tuning in tunings if isinstance(tuning, CpuTuning)]
 
 
-def _machine(isa: str, l2_bytes: int | None, l3_bytes: int | None, rate: float) -> CpuTarget:
+def _machine(isa: str, l2_bytes: int | None, l3_bytes: int | None, rate: float) -> CpuMachine:
     found = machine_for("cpu", isa, 1, l2_bytes, l3_bytes, rate)
-    assert isinstance(found, CpuTarget), found
+    assert isinstance(found, CpuMachine), found
     return found
 
 
-def recorded(problem: Problem, top: int, more: int) -> Record:
-    """Configurations of a problem, compiled and timed on one thread of this CPU."""
-    here = machine()
-    target = _machine(here.isa.level, here.l2_bytes, here.l3_bytes, here.isa.fma_per_cycle)
-    ranked = candidates(Request(problem, target)).ranked
-    rest = sorted(random.Random(0).sample(range(top, len(ranked)), min(more, max(0, len(ranked) - top))))
-    kept = [*ranked[:top], *(ranked[i] for i in rest)]
+def recorded(problem: Problem, options: argparse.Namespace) -> Record:
+    """Configurations of a problem, compiled and timed: the model's first, and some of the others."""
+    top, target = options.top, target_of(options.target)
+    ranked = candidates(request_of(problem, target, 1, host_machine())).ranked
+    more = min(options.more, max(0, len(ranked) - top))
+    rest = sorted(random.Random(0).sample(range(top, len(ranked)), more)) if more else []
+    places = [*range(min(top, len(ranked))), *rest]
+    about = {
+        "problem": problem_text(problem),
+        "target": options.target,
+        "threads": 1,
+        "legal": len(ranked),
+        "recorded": len(places),
+        "left_out": f"of those after the model's first {top} all but {len(rest)}, drawn by lot",
+        "date": datetime.now(UTC).date().isoformat(),
+    }
+    kept = [ranked[place] for place in places]
+    native = target.is_native
+    more_about, times = (
+        recorded_here(problem, kept) if native else recorded_there(problem, target, kept, options.jobs)
+    )
+    return Record(about | more_about, tuple(kept), tuple(times))
+
+
+Times: TypeAlias = tuple[dict[str, Any], list[float | None]]
+"""The machine and how it was timed; nanoseconds, None where it failed."""
+
+
+def recorded_here(problem: Problem, kept: Sequence[Candidate]) -> Times:
+    """Times on one thread of this CPU, in turn with the model's pick."""
+    here = host_machine()
     ratios, pick_ns = dict[Candidate, float](), 0.0
     for start in range(1, len(kept), BLOCK):
         found, pick_ns = timed(problem, kept[0], kept[start : start + BLOCK], WINDOWS)
@@ -183,12 +224,6 @@ def recorded(problem: Problem, top: int, more: int) -> Record:
     again, pick_ns = timed(problem, kept[0], fastest, WINDOWS_AGAIN)
     ratios |= again | {kept[0]: 1.0}
     about = {
-        "problem": problem_text(problem),
-        "target": "cpu",
-        "threads": 1,
-        "legal": len(ranked),
-        "recorded": len(kept),
-        "left_out": f"of those after the model's first {top} all but {len(rest)}, drawn by lot",
         "machine": {
             "cpu": here.cpu,
             "isa": here.isa.level,
@@ -198,10 +233,32 @@ def recorded(problem: Problem, top: int, more: int) -> Record:
         },
         "timed": f"warm caches, one pinned core; lower quartile of {WINDOWS} windows in turn with the pick, "
         f"as a ratio to it; the fastest {AGAIN} again with {WINDOWS_AGAIN} windows",
-        "date": datetime.now(UTC).date().isoformat(),
     }
-    times = [ratios[c] * pick_ns if c in ratios else None for c in kept]
-    return Record(about, tuple(kept), tuple(times))
+    return about, [ratios[c] * pick_ns if c in ratios else None for c in kept]
+
+
+def recorded_there(problem: Problem, target: Target, kept: Sequence[Candidate], jobs: int) -> Times:
+    """Times on a GPU, each a trial of the tuner's: checked, then timed alone, in cold caches."""
+    here, text, found = here_of(target), problem_text(problem), Candidates(tuple(kept), {}, {})
+
+    def told(step: Step) -> None:
+        if step.trials % 50 == 0:
+            print(f"{problem.key()}: {step.trials} of {len(kept)}", flush=True)
+
+    with TemporaryDirectory() as folder, ExitStack() as stack:
+        builders = stack.enter_context(Builders(jobs))
+        timer = stack.enter_context(Timer(lock_of(f"{here.device.key} 0"), lambda: None))
+        database = stack.enter_context(Database(Path(folder) / "trials.sqlite"))
+        session = Session(
+            Unit(text, str(target), here.device, 0), Work(text, target, 1), found, (),
+            Limits(None, math.inf, Event()), builders, timer, database, "record", told, here.is_cold,
+        )  # fmt: skip
+        times = session.timed(range(len(kept)))
+    about = {
+        "machine": {"gpu": here.device.name, **dict(here.device.hardware)},
+        "timed": "as trials of imbrex tune, in cold caches; what takes 1.5 times the best, by one window",
+    }
+    return about, [times.get(place) for place in range(len(kept))]
 
 
 def timed(

@@ -24,7 +24,7 @@ from typing import Any
 
 from imbrex.kernel import Kernel, compile
 from imbrex.problem import Conv2d, Gemm, Problem, problem_text
-from imbrex.run.machine import machine
+from imbrex.run.host_machine import host_machine
 from imbrex.verify.data import random_operands
 
 CALLS = 5
@@ -85,7 +85,7 @@ def main() -> None:
             lines.append(measured(kind, problem, tuning, given.threads, given.rounds))
             print(_text(lines[-1]), flush=True)
     if given.json is not None:
-        told = {"machine": str(machine()), "threads": given.threads, "lines": [asdict(x) for x in lines]}
+        told = {"machine": str(host_machine()), "threads": given.threads, "lines": [asdict(x) for x in lines]}
         given.json.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
 
 
