@@ -26,7 +26,7 @@ from imbrex.bench.ceiling import ceiling
 from imbrex.cli.build import write_files
 from imbrex.ir.printed import print_compact
 from imbrex.pipeline import Request, levels, machine_for
-from imbrex.run.machine import machine
+from imbrex.run.host_machine import host_machine
 from imbrex.run.time import measure
 from imbrex.verify.data import random_operands
 
@@ -40,7 +40,7 @@ console = Console(highlight=False)
 def main() -> None:
     started = time.perf_counter()
     console.rule("[bold]Imbrex[/]: one layer of ResNet-50, from its text to a verified kernel")
-    console.print(f"{machine()}\n", soft_wrap=True)
+    console.print(f"{host_machine()}\n", soft_wrap=True)
     forward, backward_data, backward_weight = imbrex.parse_problem(LINE)
     show_problem(forward)
     show_levels(forward)
@@ -60,12 +60,12 @@ def show_problem(problem: imbrex.Conv2d) -> None:
 def show_levels(problem: imbrex.Conv2d) -> None:
     """What each pass makes of the IR: the lines that were not there before."""
     console.print("[bold]2. The pipeline[/] takes it down, level by level; here is what each pass writes:\n")
-    here = machine()
-    goal = machine_for(
+    here = host_machine()
+    target = machine_for(
         "cpu", here.isa.level, here.cores, here.l2_bytes, here.l3_bytes, here.isa.fma_per_cycle
     )
     before: list[str] = []
-    for number, level in enumerate(levels(Request(problem, goal, name="conv2d_forward"))):
+    for number, level in enumerate(levels(Request(problem, target, name="conv2d_forward"))):
         lines = print_compact(level.module).splitlines()[2:-2]
         new = [line[2:] for line in ndiff(before, lines) if line.startswith("+ ")]
         before = lines

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from imbrex.dtype import F32, DType, dtype
 from imbrex.kernel import Kernel, compile
-from imbrex.kernel.goal import Goal
+from imbrex.kernel.target import Target
 from imbrex.problem import Gemm
 from imbrex.verify.poison import poison
 
@@ -26,7 +26,7 @@ FACTOR: Final = {"f64": 2.0**-60, "f32": 2.0**-20, "f16": 2.0**-8, "bf16": 2.0**
 """Of the second column of B: it makes small products subnormal, and large ones fit."""
 
 
-def expect_numbers(of: str, target: str | Goal, *, flushes: bool = False) -> None:
+def expect_numbers(of: str, target: str | Target, *, flushes: bool = False) -> None:
     """What a product of floats stores.  flushes: the unit has no subnormal operands, and no such sums."""
     element = dtype(of)
     kernel = compile(Gemm(*SIZES, dtype=element), target)
@@ -52,7 +52,7 @@ def _special(element: DType) -> Array:
     return a
 
 
-def expect_casts(result: str, target: str | Goal, of: str = "f32") -> None:
+def expect_casts(result: str, target: str | Target, of: str = "f32") -> None:
     """What a cast to integers stores of each kind of number."""
     element, largest = dtype(result), int(dtype(result).largest)
     kernel = compile(Gemm(*SIZES, dtype=of, epilogue=f"{result}(x * 4)"), target)
@@ -68,7 +68,7 @@ def expect_casts(result: str, target: str | Goal, of: str = "f32") -> None:
     _expect_same(_stored(kernel, a, b), want.astype(element.numpy), element)
 
 
-def expect_unread(of: str, target: str | Goal, epilogue: str = "relu(x + bias)") -> None:
+def expect_unread(of: str, target: str | Target, epilogue: str = "relu(x + bias)") -> None:
     """With alpha = 0 no value of A and B counts, with beta = 0 none of C; an epilogue comes after both."""
     element = dtype(of)
     nothing = compile(Gemm(*SIZES, dtype=element, alpha=0.0), target)
@@ -83,7 +83,7 @@ def expect_unread(of: str, target: str | Goal, epilogue: str = "relu(x + bias)")
     _expect_same(_stored(scaled, a, a, c, bias), want, element)
 
 
-def expect_sums_to_wrap(target: str | Goal) -> None:
+def expect_sums_to_wrap(target: str | Target) -> None:
     """Sums of i8 beyond 32 bits, in 131,072 terms and more."""
     kernel = compile(Gemm(3, 5, 1 << 17, dtype="i8"), target)
     a, b = np.full((3, 1 << 17), -128.0), np.full((1 << 17, 5), -128.0)

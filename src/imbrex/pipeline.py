@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from imbrex.build.amd.lds import LdsCost
-from imbrex.chip import CPU_ISAS, GPU_TARGETS, WAVES, CpuTarget, GpuTarget, Target, gpus, with_parameters
+from imbrex.chip import CPU_ISAS, GPU_MACHINES, WAVES, CpuMachine, GpuMachine, Machine, gpus, with_parameters
 from imbrex.config.alone import alone
 from imbrex.config.configuration import Configuration
 from imbrex.config.configured import configured
@@ -33,8 +33,8 @@ from imbrex.lower.lds_traffic import lds_traffic
 from imbrex.lower.stmt import Buffer, Kernel, Program, ZeroFill
 from imbrex.problem import problem_text
 from imbrex.problem.operand import dense_strides
+from imbrex.run.host_machine import HostMachine
 from imbrex.run.launch import Launch, Step, Zero
-from imbrex.run.machine import Machine
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ def _with_teams(made: Program, request: Request, configuration: Configuration) -
 
     By the row of its level, not by this host's caches or calibration: a configuration has one source.
     """
-    if not isinstance(request.machine, CpuTarget):
+    if not isinstance(request.machine, CpuMachine):
         return made
     level = CPU_ISAS[request.machine.name]
     known = alone(request.problem, configuration, level)
@@ -167,8 +167,8 @@ def _with_teams(made: Program, request: Request, configuration: Configuration) -
     return replace(made, launches=tuple(limited))
 
 
-def _flushes_halves(machine: Target) -> bool:
-    return isinstance(machine, GpuTarget) and machine.code is not None and machine.code.flushes_halves
+def _flushes_halves(machine: Machine) -> bool:
+    return isinstance(machine, GpuMachine) and machine.code is not None and machine.code.flushes_halves
 
 
 def _permitted(made: Program, configuration: Configuration) -> frozenset[str]:
@@ -181,7 +181,7 @@ def _permitted(made: Program, configuration: Configuration) -> frozenset[str]:
 def _lds_costs(made: Program, target: str) -> dict[str, LdsCost]:
     if target not in gpus("AMD"):
         return {}
-    found = {kernel.name: lds_traffic(kernel, GPU_TARGETS[target]) for kernel in made.kernels}
+    found = {kernel.name: lds_traffic(kernel, GPU_MACHINES[target]) for kernel in made.kernels}
     return {name: LdsCost(*traffic.factors, traffic.extra) for name, traffic in found.items()}
 
 
@@ -205,7 +205,7 @@ def _launch(kernel: Kernel, places: Mapping[str, int], target: str) -> Launch:
     return replace(plain, **launch_facts(kernel)._asdict()) if target in gpus("NVIDIA") else plain
 
 
-def machine_on(here: Machine, target: str, threads: int) -> Target:
+def machine_on(here: HostMachine, target: str, threads: int) -> Machine:
     """What a schedule is chosen for on a host: a core of it, or the machine that the target names."""
     if target in CPU_ISAS:
         return machine_for("cpu", target, threads)
@@ -214,7 +214,7 @@ def machine_on(here: Machine, target: str, threads: int) -> Target:
     )  # fmt: skip
 
 
-def calibrated(where: Target, fitted: Parameters) -> Target:
+def calibrated(where: Machine, fitted: Parameters) -> Machine:
     """The machine as its model was calibrated to it; what was fitted to another model is passed over, with a
     warning.
     """
@@ -234,9 +234,9 @@ def machine_for(
     l2_bytes: int | None = None,
     l3_bytes: int | None = None,
     fma_per_cycle: float | None = None,
-) -> Target:
+) -> Machine:
     """What a schedule is chosen for: this CPU core, or a GPU; "emulate" stands for gfx942."""
     if target != "cpu":
-        return WAVES if target == "emulate" else GPU_TARGETS[target]
+        return WAVES if target == "emulate" else GPU_MACHINES[target]
     known = {"l2_bytes": l2_bytes, "l3_bytes": l3_bytes, "fma_per_cycle": fma_per_cycle}
     return replace(CPU_ISAS[isa], threads=threads, **{k: v for k, v in known.items() if v})

@@ -24,9 +24,9 @@ TUNING = "v1:xdlops:64,64,4,32,32,8"
 def damaged(kernel: Kernel, file: str, old: str, new: str) -> Kernel:
     """The kernel with another text in one of its files."""
     assert old in kernel.files[file], f"there is no '{old}' to break"
-    assert kernel.goal.chip is not None
+    assert kernel.target.chip is not None
     files = {**kernel.files, file: kernel.files[file].replace(old, new)}
-    code = build_code_object(files, f"{kernel.name}.cpp", kernel.goal.chip)
+    code = build_code_object(files, f"{kernel.name}.cpp", kernel.target.chip)
     return replace(kernel, loaded=replace(kernel.loaded, path=code.path))
 
 

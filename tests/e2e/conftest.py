@@ -14,7 +14,7 @@ from imbrex.config.tuning import Tuning
 from imbrex.pipeline import Request, lower, machine_for
 from imbrex.problem import Problem
 from imbrex.run.cpu import CpuKernel, Parameter, load
-from imbrex.run.machine import machine
+from imbrex.run.host_machine import host_machine
 from imbrex.symbol import symbol_of
 from imbrex.verify.compare import Comparison, compare
 from imbrex.verify.data import random_operands
@@ -51,9 +51,9 @@ def build() -> Any:
         algorithm: str | None = None,
         level: str = "native",
     ) -> Built:
-        m, isa = machine(), isa_of(level)
-        goal = machine_for(target, isa.level, 2, m.l2_bytes, m.l3_bytes, isa.fma_per_cycle)
-        lowered = lower(Request(problem, goal, target, tuning, algorithm))
+        m, isa = host_machine(), isa_of(level)
+        target = machine_for(target, isa.level, 2, m.l2_bytes, m.l3_bytes, isa.fma_per_cycle)
+        lowered = lower(Request(problem, target, target, tuning, algorithm))
         library = build_shared(lowered.bundle.files, flags=("-Wall", "-Wextra", "-Werror"), isa=isa)
         parameters = tuple(Parameter(o.role, o.shape, o.dtype.numpy, o.is_written) for o in problem.operands)
         return Built(problem, load(library.path, symbol_of("kernel"), parameters), lowered.tunings)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from imbrex.build.shared import build_shared
-from imbrex.chip import GPU_TARGETS
+from imbrex.chip import GPU_MACHINES
 from imbrex.config.tuning import parse
 from imbrex.emit.bundle import Bundle
 from imbrex.pipeline import Request, lower
@@ -45,7 +45,7 @@ class Case:
 
     def request(self, name: str) -> Request:
         tuning = None if self.tuning is None else parse(self.tuning)
-        return Request(self.problem, GPU_TARGETS[self.chip], "emulate", tuning, self.algorithm, name)
+        return Request(self.problem, GPU_MACHINES[self.chip], "emulate", tuning, self.algorithm, name)
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:

@@ -13,7 +13,7 @@ from tests.e2e.many import Case, wrong
 
 import imbrex
 from imbrex import Conv2d, Diagnostic
-from imbrex.chip import GPU_TARGETS
+from imbrex.chip import GPU_MACHINES
 from imbrex.config.algorithm.choice import algorithm_of
 from imbrex.pipeline import Request
 
@@ -97,7 +97,7 @@ DIRECTIONS = ("forward", "backward_data", "backward_weight")
 
 
 def chosen(problem: Conv2d, chip: str = "gfx942") -> str | None:
-    return algorithm_of(Request(problem, GPU_TARGETS[chip], chip))
+    return algorithm_of(Request(problem, GPU_MACHINES[chip], chip))
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)

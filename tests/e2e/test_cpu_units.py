@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from imbrex.build.isa import isa
-from imbrex.chip import CPU_ISAS, CpuTarget
+from imbrex.chip import CPU_ISAS, CpuMachine
 from imbrex.config import tuning
 from imbrex.config.cpu.plan import CpuTuning
 from imbrex.problem import parse_problem
-from imbrex.run.machine import machine
+from imbrex.run.host_machine import host_machine
 from imbrex.view.mma.vector import FMA, units_of
 
 SHAPES = (
@@ -39,8 +39,8 @@ WINDOWS = (
 TYPES = {"bf16": ("vdpbf16ps", "convbfp16", (1, 2)), "i8": ("vpdpbusd", "convint8", (1, 1))}
 
 
-def host() -> CpuTarget:
-    return CPU_ISAS[machine().isa.level]
+def host() -> CpuMachine:
+    return CPU_ISAS[host_machine().isa.level]
 
 
 CASES = [
@@ -71,7 +71,7 @@ def test_products_and_convolutions(line: str, form: str | None, build: Any) -> N
 def test_bytes_are_exact_whatever_they_are(level: str, build: Any) -> None:
     """All of i8's values, on each level that has the unit; K is no multiple of what it takes at a time."""
     row = CPU_ISAS[level]
-    if not machine().isa.features >= row.features:
+    if not host_machine().isa.features >= row.features:
         pytest.skip(f"this machine has not all of {', '.join(sorted(row.features))}")
     (problem,) = parse_problem("gemm -t i8 -m 13 -n 37 -k 203")
     built = build(problem, level=level)

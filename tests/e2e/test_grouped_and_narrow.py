@@ -11,7 +11,7 @@ import pytest
 from tests.e2e.many import Case, wrong
 
 from imbrex import Conv2d, Diagnostic
-from imbrex.chip import GPU_TARGETS
+from imbrex.chip import GPU_MACHINES
 from imbrex.config.algorithm.choice import algorithm_of
 from imbrex.pipeline import Request
 
@@ -98,7 +98,7 @@ def test_windows_of_many_taps_that_are_not_served(direction: int) -> None:
         "backward_data" if direction == 2 else "backward_weight", 2, 8, 12, 11, 8, groups=8, **shape
     )
     with pytest.raises(Diagnostic, match="no large windows"):
-        algorithm_of(Request(problem, GPU_TARGETS["gfx942"], "gfx942", algorithm="channel_vectors"))
+        algorithm_of(Request(problem, GPU_MACHINES["gfx942"], "gfx942", algorithm="channel_vectors"))
 
 
 @pytest.mark.parametrize("direction", [1, 2, 4])
@@ -132,4 +132,4 @@ def test_rows_of_windows(direction: int, layout: str) -> None:
 )
 def test_what_does_not_serve_is_refused(algorithm: str, message: str) -> None:
     with pytest.raises(Diagnostic, match=message):
-        algorithm_of(Request(PROBLEM, GPU_TARGETS["gfx942"], "gfx942", algorithm=algorithm))
+        algorithm_of(Request(PROBLEM, GPU_MACHINES["gfx942"], "gfx942", algorithm=algorithm))

@@ -12,7 +12,7 @@ import pytest
 from tests.patience import HANG_S
 
 from imbrex.database import Database, Unit
-from imbrex.kernel import goal
+from imbrex.kernel import target_of
 from imbrex.problem import Gemm
 from imbrex.tuner.campaign import Plan, Tuner
 from imbrex.tuner.cluster import Cluster
@@ -60,9 +60,9 @@ def test_problems_are_spread_and_a_node_that_goes_takes_nothing_away(
             both.wait()
 
     with Cluster(nodes.address) as cluster:
-        hosts = cluster.hosts(goal(), 1)
+        hosts = cluster.hosts(target_of(), 1)
         assert [(host.jobs, host.devices) for host in hosts] == [(1, (None,))] * 2
-        plan = Plan(PROBLEMS, goal(), 1, trials=3)
+        plan = Plan(PROBLEMS, target_of(), 1, trials=3)
         found = Tuner(plan, lambda: Database(path), told, lambda *_: None, hosts=hosts).run()
     tuned = [one for one in found if isinstance(one, Tuned)]
     assert len(tuned) == len(PROBLEMS) and all(one.counts == {"ok": 3} and one.is_done for one in tuned)

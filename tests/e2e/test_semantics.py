@@ -8,13 +8,13 @@ from tests.semantics import expect_casts, expect_numbers, expect_sums_to_wrap, e
 
 from imbrex.chip import CPU_ISAS
 from imbrex.kernel import compile
-from imbrex.kernel.goal import Goal, goal
+from imbrex.kernel.target import Target, target_of
 from imbrex.problem import Gemm
-from imbrex.run.machine import machine
+from imbrex.run.host_machine import host_machine
 from imbrex.view.mma.vector import CPU_UNITS
 
-HOPPER = goal("sm_90a", emulate=True)
-HOST = CPU_ISAS[machine().isa.level]
+HOPPER = target_of("sm_90a", emulate=True)
+HOST = CPU_ISAS[host_machine().isa.level]
 BOTH = pytest.mark.parametrize("target", ["cpu", "emulate"])
 
 
@@ -23,14 +23,14 @@ BOTH = pytest.mark.parametrize("target", ["cpu", "emulate"])
     [("f32", "cpu"), ("f16", "cpu"), ("bf16", "cpu"), ("f16", "emulate"), ("f16", HOPPER)],
     ids=str,
 )
-def test_numbers(dtype: str, target: str | Goal) -> None:
+def test_numbers(dtype: str, target: str | Target) -> None:
     flushed = {unit.operand for unit in CPU_UNITS.values() if unit.numbers == "flushed" and unit.fits(HOST)}
     expect_numbers(dtype, target, flushes=target == "cpu" and dtype in flushed)
 
 
 @pytest.mark.parametrize("dtype", ["f16", "bf16"])
 def test_a_gpu_that_flushes_halves_does_so_lane_by_lane(dtype: str) -> None:
-    expect_numbers(dtype, goal("gfx90a", emulate=True), flushes=True)
+    expect_numbers(dtype, target_of("gfx90a", emulate=True), flushes=True)
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_casts(result: str, dtype: str, target: str) -> None:
 
 
 @pytest.mark.parametrize(("dtype", "target"), [("f16", "cpu"), ("f32", "emulate"), ("f16", HOPPER)], ids=str)
-def test_what_a_factor_of_0_multiplies_is_not_read(dtype: str, target: str | Goal) -> None:
+def test_what_a_factor_of_0_multiplies_is_not_read(dtype: str, target: str | Target) -> None:
     expect_unread(dtype, target)
 
 

@@ -22,7 +22,7 @@ from imbrex.dtype import dtype
 from imbrex.pipeline import Lowered, Request, lower, machine_for
 from imbrex.problem import Conv2d, Gemm, Problem
 from imbrex.run.cpu import Parameter, load
-from imbrex.run.machine import machine
+from imbrex.run.host_machine import host_machine
 from imbrex.symbol import symbol_of
 from imbrex.verify.compare import compare
 from imbrex.verify.data import random_operands
@@ -113,10 +113,10 @@ def shared(
 
 
 def lowered(problem: Problem, schedule: str, text: str | None, target: str, name: str) -> Lowered:
-    m = machine()
-    goal = machine_for(target, m.isa.level, 2, m.l2_bytes, m.l3_bytes, m.isa.fma_per_cycle)
+    m = host_machine()
+    target = machine_for(target, m.isa.level, 2, m.l2_bytes, m.l3_bytes, m.isa.fma_per_cycle)
     given = None if text is None else tuning.parse(text)
-    return lower(Request(problem, goal, target, given, name=name, schedule=tiles.parse(schedule)))
+    return lower(Request(problem, target, target, given, name=name, schedule=tiles.parse(schedule)))
 
 
 def loaded(problem: Problem, made: Lowered, library: Path, name: str) -> Shared:

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from tests.e2e.covering import Row, covering
 
-from imbrex.chip import GPU_TARGETS
+from imbrex.chip import GPU_MACHINES
 from imbrex.cli.meaning import executed
 from imbrex.kernel import compile
 from imbrex.pipeline import Request
@@ -84,7 +84,7 @@ def test_every_level_for_warpgroups(dtype: str, form: str, algorithm: str | None
     problem = replace(FORMS[form], dtype=dtype)
     if algorithm == "aligned" and (form == "rows of one element" or (form, dtype) == ("aligned", "f16")):
         pytest.skip("nothing to copy")
-    request = Request(problem, GPU_TARGETS["sm_90a"], "sm_90a", algorithm=algorithm)
+    request = Request(problem, GPU_MACHINES["sm_90a"], "sm_90a", algorithm=algorithm)
     for level in executed(request):
         assert level.comparison.is_right, f"{level.level}: {level.comparison}"
 

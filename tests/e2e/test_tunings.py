@@ -56,9 +56,9 @@ def test_general_convolutions() -> None:
 
 @pytest.mark.parametrize("text", CPU)
 def test_cpu(text: str, build: Any) -> None:
-    from imbrex.run.machine import machine
+    from imbrex.run.host_machine import host_machine
 
-    if CPU_ISAS[machine().isa.level].vector_bytes != 64:
+    if CPU_ISAS[host_machine().isa.level].vector_bytes != 64:
         pytest.skip("these register tiles are for 16 lanes")
     result = build(GEMM, "cpu", tuning.parse(text)).run(3)
     assert result.is_right, str(result)

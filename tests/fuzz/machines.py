@@ -21,7 +21,7 @@ from tests.fuzz.texts import schedules, tunings
 
 import imbrex
 from imbrex.build.cache import CacheWarning
-from imbrex.chip import CPU_ISAS, GPU_TARGETS
+from imbrex.chip import CPU_ISAS, GPU_MACHINES
 from imbrex.cli import main
 from imbrex.cli.meaning import executed, small
 from imbrex.config import tiles
@@ -30,11 +30,11 @@ from imbrex.diagnostic import Diagnostic
 from imbrex.ir.dialect import load
 from imbrex.ir.from_problem import problem_module
 from imbrex.ir.printed import print_module
-from imbrex.kernel import goal
+from imbrex.kernel import target_of
 from imbrex.kernel.algorithm import expected_algorithm
 from imbrex.pipeline import Request
 from imbrex.problem import parse_problem
-from imbrex.run.machine import machine
+from imbrex.run.host_machine import host_machine
 
 LIT = Path(__file__).parents[1] / "lit"
 
@@ -69,11 +69,11 @@ TARGETS = ("avx512", "avx2", "neon", "emulate", "gfx908", "gfx942", "gfx950", "s
 
 def levels(line: str, target: str, algorithm: str, schedule: str) -> bool:
     """Every level of the IR computes what the problem says, on whole numbers."""
-    where = {**CPU_ISAS, **GPU_TARGETS}[target]
+    where = {**CPU_ISAS, **GPU_MACHINES}[target]
     try:
         problem = small(parse_problem(line)[0])
         form = "cpu" if target in CPU_ISAS else target
-        named = expected_algorithm(problem, goal(form), algorithm or None)
+        named = expected_algorithm(problem, target_of(form), algorithm or None)
         shared = tiles.wanted(schedule) if schedule else None
         for level in executed(Request(problem, where, form, None, named, "fuzz", shared)):
             assert level.comparison.is_right, f"{level.level}: {level.comparison}"
@@ -295,7 +295,7 @@ LEVELS = Generator("levels", CHOICES, levels, 10, is_quick=False, limit_s=120)
 SHARED = st.sampled_from(["", "stream_k:3", "split_k:5"])
 KERNELS = Generator(
     "kernels",
-    st.tuples(lines(), st.just("") | cpu_tunings(machine().isa.level), SHARED),
+    st.tuples(lines(), st.just("") | cpu_tunings(host_machine().isa.level), SHARED),
     kernel,
     5,
     is_quick=False,

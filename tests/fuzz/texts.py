@@ -18,7 +18,7 @@ from tests.fuzz.drawn import (
 )
 from tests.fuzz.generator import Generator, expect_message
 
-from imbrex.chip import CPU_ISAS, GPU_TARGETS
+from imbrex.chip import CPU_ISAS, GPU_MACHINES
 from imbrex.config import tiles, tuning
 from imbrex.config.context import GemmContext
 from imbrex.config.legal import check
@@ -95,7 +95,7 @@ CONTEXTS = [
     for kind in (F32, F16)
     for sizes in ((1, 1, 1), (5, 7, 9), (256, 512, 64), (4096, 33, 2**20))
 ]
-MACHINES = [*GPU_TARGETS.values(), *CPU_ISAS.values()]
+MACHINES = [*GPU_MACHINES.values(), *CPU_ISAS.values()]
 
 
 def tuned(text: str, place: str) -> bool:

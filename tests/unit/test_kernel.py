@@ -49,7 +49,7 @@ def operands() -> tuple[np.ndarray, np.ndarray]:
 
 def test_a_kernel_knows_what_it_is() -> None:
     kernel = compile(GEMM, threads=2)
-    assert (kernel.problem, kernel.target, kernel.threads, kernel.name) == (GEMM, "cpu", 2, "gemm")
+    assert (kernel.problem, str(kernel.target), kernel.threads, kernel.name) == (GEMM, "cpu", 2, "gemm")
     assert kernel.bundle.units == ("gemm_solver.cpp", "gemm.cpp", "gemm.hpp")
     assert set(kernel.bundle.units) < set(kernel.files)
     assert "device/cpu/vec.h" in kernel.files

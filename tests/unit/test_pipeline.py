@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from imbrex.chip import CPU_ISAS, GPU_TARGETS, Target
+from imbrex.chip import CPU_ISAS, GPU_MACHINES, Machine
 from imbrex.config import tuning as tunings
 from imbrex.config.algorithm.choice import algorithm_of
 from imbrex.config.configured import schedule_of
@@ -19,16 +19,16 @@ from imbrex.problem.conv import Direction
 from imbrex.problem.epilogue import parse
 from imbrex.view.tensor import Walk
 
-HOPPER, MI300 = GPU_TARGETS["sm_90a"], GPU_TARGETS["gfx942"]
+HOPPER, MI300 = GPU_MACHINES["sm_90a"], GPU_MACHINES["gfx942"]
 LAYOUTS = {"filter_layout": "KYXC", "input_layout": "NHWC", "output_layout": "NHWK"}
 SIZES: dict[str, Any] = {"n": 2, "h": 8, "w": 9, "y": 3, "x": 3, "pad_h": (1, 1), "pad_w": (1, 1)}
 TUNING = tunings.parse("v1:warpgroup:64,64,64,4,1,1,1,cooperative,swapped,1")
 
 
 @pytest.mark.parametrize(
-    "machine", [GPU_TARGETS["gfx950"], GPU_TARGETS["gfx90a"], CPU_ISAS["avx512"]], ids=str
+    "machine", [GPU_MACHINES["gfx950"], GPU_MACHINES["gfx90a"], CPU_ISAS["avx512"]], ids=str
 )
-def test_tf32_is_for_machines_that_have_it(machine: Target) -> None:
+def test_tf32_is_for_machines_that_have_it(machine: Machine) -> None:
     with pytest.raises(
         Diagnostic, match=f"{machine.name} has no matrix instruction that multiplies tf32"
     ) as e:
@@ -37,7 +37,7 @@ def test_tf32_is_for_machines_that_have_it(machine: Target) -> None:
 
 
 @pytest.mark.parametrize("machine", [HOPPER, MI300], ids=lambda m: m.name)
-def test_tf32_is_served(machine: Target) -> None:
+def test_tf32_is_served(machine: Machine) -> None:
     *_, last = levels(Request(Gemm(64, 64, 64, dtype="tf32"), machine, machine.name))
     assert last.name == "blockwise-to-threadwise"
 

@@ -20,7 +20,7 @@ from typing import Final, TypeAlias
 
 from imbrex.build.cache import Cache
 from imbrex.build.shared import build_shared
-from imbrex.run.machine import Machine
+from imbrex.run.host_machine import HostMachine
 
 __all__ = ["cache_sizes", "latencies", "sizes_by"]
 
@@ -41,7 +41,7 @@ CONTRAST: Final = 1.3
 """By how much the next level must be slower for an edge to be one."""
 
 
-def cache_sizes(here: Machine) -> dict[str, int]:
+def cache_sizes(here: HostMachine) -> dict[str, int]:
     """Bytes by the names of a CPU's row: of each level that the system reports, what is met of it."""
     reported = {"l1_bytes": here.l1d_bytes, "l2_bytes": here.l2_bytes, "l3_bytes": here.l3_bytes}
     return sizes_by(latencies(), {name: size for name, size in reported.items() if size})

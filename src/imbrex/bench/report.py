@@ -11,9 +11,9 @@ from typing import Any
 from imbrex.bench.ceiling import ceiling
 from imbrex.bench.contest import contest
 from imbrex.bench.peer import Call, Peer, first_line
-from imbrex.kernel import CPU, Goal, Kernel, compile
+from imbrex.kernel import CPU, Kernel, Target, compile
 from imbrex.problem import Problem, problem_text
-from imbrex.run.machine import machine
+from imbrex.run.host_machine import host_machine
 from imbrex.run.time import Timing
 from imbrex.verify.data import random_operands
 
@@ -63,7 +63,7 @@ class Row:
         return {
             "problem": problem_text(self.problem),
             "threads": self.threads,
-            "target": str(self.kernel.goal),
+            "target": str(self.kernel.target),
             "configuration": self.kernel.configuration,
             "tunings": list(self.kernel.tuning_texts),
             "right": self.is_right,
@@ -88,10 +88,10 @@ def measured(
     budget_s: float = 0.3,
     tuning: str | None = None,
     config: str | None = None,
-    goal: Goal = CPU,
+    target: Target = CPU,
 ) -> Row:
     """One row: checked, then timed in turn with every peer that can compute the problem."""
-    kernel = compile(problem, goal, tuning, threads=threads, config=config)
+    kernel = compile(problem, target, tuning, threads=threads, config=config)
     outcome = kernel.check(threads=threads)
     arrays = random_operands(problem, 1, "float").arrays
     calls: dict[str, Call] = {}
@@ -105,7 +105,7 @@ def measured(
             missing[peer.name] = refusal
         else:
             calls[peer.name] = call
-    probe = ceiling(problem.dtype, threads) if goal == CPU else None
+    probe = ceiling(problem.dtype, threads) if target == CPU else None
     flops = [0]
     if probe is not None:
         calls["ceiling"] = lambda: flops.__setitem__(0, probe.run())
@@ -121,7 +121,7 @@ def report(rows: Iterable[Row], peers: Sequence[Peer]) -> dict[str, Any]:
     found = list(rows)
     versions = {peer.name: peer.version for peer in peers}
     return {
-        "machine": machine().to_json(),
+        "machine": host_machine().to_json(),
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "peers": versions,
         "summary": summary(found),

@@ -19,7 +19,7 @@ from imbrex.cdna.code_object import Bytes, CodeObject, Kernel, aligned
 from imbrex.cdna.fault import fault_of, race_of
 from imbrex.cdna.generation import facts_of
 from imbrex.cdna.machine import LaunchStruct, OutcomeStruct, RegionStruct, SettingsStruct, core
-from imbrex.chip import GPU_TARGETS
+from imbrex.chip import GPU_MACHINES
 from imbrex.diagnostic import Diagnostic
 
 __all__ = ["Memory", "Strictness", "execute"]
@@ -84,7 +84,7 @@ def execute(
     if prod(block) > kernel.most_items:
         raise Diagnostic(f"{name}: {prod(block)} work items a workgroup > {kernel.most_items}")
     lds_bytes = kernel.lds_bytes + dynamic_lds
-    most = GPU_TARGETS[code.chip].lds_bytes
+    most = GPU_MACHINES[code.chip].lds_bytes
     if lds_bytes > most:
         raise Diagnostic(f"{name}: lds_bytes {lds_bytes} > {most} on {code.chip}")
     state = _State([*memory, Memory(code.base, len(code.image))])

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from imbrex.chip import GPU_TARGETS, CodeObjects
+from imbrex.chip import GPU_MACHINES, CodeObjects
 
 __all__ = ["executed", "facts_of", "machines"]
 
 
 def facts_of(chip: str) -> CodeObjects:
     """What is to be known of a chip's code objects."""
-    found = GPU_TARGETS[chip].code
+    found = GPU_MACHINES[chip].code
     assert found is not None, chip
     return found
 
 
 def machines() -> dict[int, str]:
     """The chips by EF_AMDGPU_MACH of a header's flags."""
-    return {gpu.code.elf_machine: name for name, gpu in GPU_TARGETS.items() if gpu.code is not None}
+    return {gpu.code.elf_machine: name for name, gpu in GPU_MACHINES.items() if gpu.code is not None}
 
 
 def executed() -> tuple[str, ...]:

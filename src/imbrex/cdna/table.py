@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 
 from imbrex.cdna.encoding import FORMATS
-from imbrex.chip import GPU_TARGETS
+from imbrex.chip import GPU_MACHINES
 
 __all__ = ["Row", "Slot", "rows"]
 
@@ -49,7 +49,7 @@ class Row:
 def rows(chip: str) -> dict[tuple[str, int], Row]:
     """Every instruction of a chip by format and number."""
     found: dict[tuple[str, int], Row] = {}
-    own = GPU_TARGETS[chip].chip
+    own = GPU_MACHINES[chip].chip
     for format in FORMATS:
         text = (_TABLE / f"{format.name.lower()}.txt").read_text(encoding="utf-8")
         for line in text.splitlines():

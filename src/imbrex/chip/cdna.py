@@ -7,7 +7,7 @@ from typing import Final
 
 from imbrex.chip.adder import CDNA3_UNITS
 from imbrex.chip.bank import CDNA4_PHASES, CDNA_PHASES
-from imbrex.chip.machine import L2, CodeObjects, GpuTarget, Rates, WaveSlots
+from imbrex.chip.machine import L2, CodeObjects, GpuMachine, Rates, WaveSlots
 
 __all__ = ["CDNA", "GFX942", "LANE_LEVEL"]
 
@@ -24,7 +24,7 @@ LATENCY: Final = (
 CACHE_BITS: Final = ("glc", "slc", "scc")
 """What assemblers of CDNA 1 and 2 call them."""
 
-GFX908: Final = GpuTarget(
+GFX908: Final = GpuMachine(
     "gfx908",
     "AMD",
     ISA.format("MI100"),

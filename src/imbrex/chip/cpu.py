@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from imbrex.chip.machine import CpuTarget
+from imbrex.chip.machine import CpuMachine
 
 __all__ = ["LEVELS"]
 
@@ -15,7 +15,7 @@ V4: Final = V3 | {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
 
 VNNI: Final = V4 | {"avx512_vnni"}
 
-AVX512: Final = CpuTarget(
+AVX512: Final = CpuMachine(
     "avx512",
     vector_bytes=64,
     vector_registers=32,
@@ -45,7 +45,7 @@ AVX512_BF16: Final = replace(
     features=VNNI | {"avx512_bf16"},
     not_on=("GenuineIntel",),
 )
-AVX2: Final = CpuTarget(
+AVX2: Final = CpuMachine(
     "avx2",
     vector_bytes=32,
     vector_registers=16,
@@ -66,7 +66,7 @@ AVX_VNNI: Final = replace(
     options=("-mavxvnni",),
     features=V3 | {"avx_vnni"},
 )
-SVE512: Final = CpuTarget(
+SVE512: Final = CpuMachine(
     "sve512",
     vector_bytes=64,
     vector_registers=32,
@@ -109,7 +109,7 @@ SVE128: Final = replace(
     features=frozenset({"sve", "sve128"}),
     qemu="a64fx,sve512=off,sve256=off",
 )
-NEON: Final = CpuTarget(
+NEON: Final = CpuMachine(
     "neon",
     vector_bytes=16,
     vector_registers=32,
@@ -139,7 +139,7 @@ NEON_MMLA: Final = replace(
     features=NEON_DOT.features | {"bf16", "i8mm"},
     qemu="max,sve=off",
 )
-GENERIC: Final = CpuTarget(
+GENERIC: Final = CpuMachine(
     "generic",
     vector_bytes=16,
     vector_registers=16,

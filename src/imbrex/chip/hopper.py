@@ -7,13 +7,13 @@ from typing import Final
 from imbrex.chip.adder import HOPPER_UNITS
 from imbrex.chip.bank import WARP_PHASES
 from imbrex.chip.hopper_rates import HOPPER_LANES, HOPPER_RATES
-from imbrex.chip.machine import GpuTarget, Multiprocessor, WorkItems
+from imbrex.chip.machine import GpuMachine, Multiprocessor, WorkItems
 
 __all__ = ["SM_90A"]
 
 GUIDE: Final = "CUDA C++ Programming Guide"
 
-SM_90A: Final = GpuTarget(
+SM_90A: Final = GpuMachine(
     "sm_90a",
     "NVIDIA",
     f"{GUIDE}, 9.0; H200",

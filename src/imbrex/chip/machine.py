@@ -20,11 +20,11 @@ __all__ = [
     "USUAL",
     "VECTOR_BYTES",
     "CodeObjects",
-    "CpuTarget",
-    "GpuTarget",
+    "CpuMachine",
+    "GpuMachine",
+    "Machine",
     "Multiprocessor",
     "Rates",
-    "Target",
     "Vendor",
     "WaveSlots",
     "WorkItems",
@@ -138,7 +138,7 @@ class Multiprocessor:
 
 
 @dataclass(frozen=True, repr=False)
-class GpuTarget:
+class GpuMachine:
     """A GPU, or the lane-level build that stands for one.
 
     vector_registers: 32-bit registers of one lane that ordinary instructions reach; as many again, on all of
@@ -188,7 +188,7 @@ class GpuTarget:
     like: str = ""
 
     def __repr__(self) -> str:
-        return f"GpuTarget({self.name})"
+        return f"GpuMachine({self.name})"
 
     @property
     def chip(self) -> str:
@@ -214,7 +214,7 @@ class GpuTarget:
 
 
 @dataclass(frozen=True)
-class CpuTarget:
+class CpuMachine:
     """A CPU core as the register-blocked kernel sees it; cache sizes are those one core may count on.
 
     arch, march: what compilers call it, empty for any.  options: what they are told besides.
@@ -254,4 +254,4 @@ class CpuTarget:
         return max(1, self.vector_bytes // element_bytes)
 
 
-Target: TypeAlias = GpuTarget | CpuTarget
+Machine: TypeAlias = GpuMachine | CpuMachine

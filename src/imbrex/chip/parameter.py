@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, Final
 
-from imbrex.chip.machine import CpuTarget, Target
+from imbrex.chip.machine import CpuMachine, Machine
 from imbrex.diagnostic import Diagnostic
 
 __all__ = ["SIZES", "Parameter", "parameters", "with_parameters"]
@@ -69,9 +69,9 @@ class Parameter:
     high: float
 
 
-def parameters(machine: Target) -> tuple[Parameter, ...]:
+def parameters(machine: Machine) -> tuple[Parameter, ...]:
     """What may be fitted to another machine of the kind; none where its models are not of times."""
-    if isinstance(machine, CpuTarget):
+    if isinstance(machine, CpuMachine):
         rows = [(unit, factor, names.split()) for unit, factor, names in _CPU]
     elif machine.warpgroup_rates is not None:
         rows = [(unit, factor, [_PRODUCT + n for n in names.split()]) for unit, factor, names in _WARPGROUPS]
@@ -85,10 +85,10 @@ def parameters(machine: Target) -> tuple[Parameter, ...]:
     )
 
 
-def with_parameters(machine: Target, values: Iterable[tuple[str, float]]) -> Target:
+def with_parameters(machine: Machine, values: Iterable[tuple[str, float]]) -> Machine:
     """The machine with other values; a Diagnostic for what is no parameter of it."""
     known = {parameter.name for parameter in parameters(machine)}
-    known |= set(SIZES) if isinstance(machine, CpuTarget) else set()
+    known |= set(SIZES) if isinstance(machine, CpuMachine) else set()
     for name, value in values:
         if name not in known:
             raise Diagnostic(f"'{name}' is no parameter of the model of {machine.name}")

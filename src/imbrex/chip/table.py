@@ -7,13 +7,13 @@ from typing import Final
 from imbrex.chip.cdna import CDNA, GFX942, LANE_LEVEL
 from imbrex.chip.cpu import LEVELS
 from imbrex.chip.hopper import SM_90A
-from imbrex.chip.machine import CpuTarget, GpuTarget, Target, Vendor
+from imbrex.chip.machine import CpuMachine, GpuMachine, Machine, Vendor
 from imbrex.chip.product import no_target
 
-__all__ = ["CPU_ISAS", "GPU_TARGETS", "WARPGROUPS", "WAVES", "gpus", "target"]
+__all__ = ["CPU_ISAS", "GPU_MACHINES", "WARPGROUPS", "WAVES", "gpus", "target"]
 
-GPU_TARGETS: Final[dict[str, GpuTarget]] = {gpu.name: gpu for gpu in (*CDNA, SM_90A, LANE_LEVEL)}
-CPU_ISAS: Final[dict[str, CpuTarget]] = {cpu.name: cpu for cpu in LEVELS}
+GPU_MACHINES: Final[dict[str, GpuMachine]] = {gpu.name: gpu for gpu in (*CDNA, SM_90A, LANE_LEVEL)}
+CPU_ISAS: Final[dict[str, CpuMachine]] = {cpu.name: cpu for cpu in LEVELS}
 
 WAVES: Final = GFX942
 """What tunings of waves are for unless told otherwise, and whose schedule the lane-level build runs."""
@@ -24,13 +24,13 @@ WARPGROUPS: Final = SM_90A
 def gpus(vendor: Vendor | None = None) -> tuple[str, ...]:
     """The names of the GPUs that source is written for, of one vendor or of all."""
     return tuple(
-        name for name, gpu in GPU_TARGETS.items() if gpu is not LANE_LEVEL and vendor in (None, gpu.vendor)
+        name for name, gpu in GPU_MACHINES.items() if gpu is not LANE_LEVEL and vendor in (None, gpu.vendor)
     )
 
 
-def target(name: str) -> Target:
+def target(name: str) -> Machine:
     """The machine of this name; a Diagnostic when there is none."""
-    known: dict[str, Target] = {**GPU_TARGETS, **CPU_ISAS}
+    known: dict[str, Machine] = {**GPU_MACHINES, **CPU_ISAS}
     if name not in known:
         raise no_target(name, [*gpus(), *CPU_ISAS])
     return known[name]

@@ -18,17 +18,17 @@ __all__ = ["advised", "calibration_for"]
 
 def calibration_for(chosen: Choices) -> Calibration | None:
     """The calibration that the model chooses by; None where it does not choose, or by its defaults."""
-    return None if chosen.untuned or chosen.config is not None else calibration(chosen.goal)
+    return None if chosen.untuned or chosen.config is not None else calibration(chosen.target)
 
 
 def advised(chosen: Choices, asked: Asked, request: Request) -> tuple[Request, Choice]:
     """The request with the configuration that a kernel would have, where the model does not choose it."""
     algorithm = chosen.algorithm_of(asked)
     words = (chosen.tuning, chosen.threads, algorithm, None, chosen.schedule, chosen.config, chosen.untuned)
-    options = options_of(asked.problem, chosen.goal, *words)
+    options = options_of(asked.problem, chosen.target, *words)
     if options.advice is None:
         said = (options.tuning, algorithm, options.schedule, options.config)
         is_asked = any(word is not None for word in said)
         return request, Choice("caller" if is_asked else "model")
-    lowered, choice = decided(request, chosen.goal, options.advice)
+    lowered, choice = decided(request, chosen.target, options.advice)
     return (request if choice.by == "model" else replace(request, config=lowered.configuration)), choice

@@ -29,12 +29,12 @@ from imbrex.cli.table import print_table
 from imbrex.cli.text import bytes_text, json_text, seconds_text
 from imbrex.database.location import switch_off
 from imbrex.diagnostic import Diagnostic
-from imbrex.kernel import Emulate, goal
+from imbrex.kernel import Emulate, target_of
 from imbrex.kernel.options import expect_one_say
 from imbrex.numeral import whole
 from imbrex.problem import Problem, problem_text
 from imbrex.run.cpu import MOST_THREADS
-from imbrex.run.machine import machine, usable_cores
+from imbrex.run.host_machine import host_machine, usable_cores
 
 __all__ = ["command", "counts", "show", "write_report"]
 
@@ -89,7 +89,7 @@ def command(
     if untuned:
         switch_off()  # of the processes that measure, too
     problems = [asked.problem for asked in read_problems(sources, layout)]
-    wanted = goal(target or ("emulate" if emulate else "cpu"), emulate)
+    wanted = target_of(target or ("emulate" if emulate else "cpu"), emulate)
     if wanted.is_executed:
         raise Diagnostic("an emulator of instructions tells no time", hint="'run' checks what it computes")
     on_gpu, chosen = is_measured_there(wanted), {"tuning": tuning, "config": config}
@@ -102,7 +102,7 @@ def command(
     rows: list[Row] = []
     for number, (problem, count) in enumerate([(p, c) for p in problems for c in numbers], 1):
         with progress(f"{number}/{len(problems) * len(numbers)} {problem_text(problem)}"):
-            rows.append(measured(problem, rivals, count, budget_s=seconds, **chosen, goal=wanted))
+            rows.append(measured(problem, rivals, count, budget_s=seconds, **chosen, target=wanted))
     document = report(rows, rivals)
     if output is not None:
         write_report(document, Path(output))
@@ -125,7 +125,7 @@ def show(rows: Sequence[Row], document: dict[str, Any], rivals: Sequence[Peer]) 
         *(f"x {n}" for n in names),
         "extra memory",
     ]
-    click.echo(click.style(str(machine()), bold=True))
+    click.echo(click.style(str(host_machine()), bold=True))
     print_table(columns, (_cells(row, names) for row in rows))
     for told in document["summary"]:
         means = ", ".join(f"{ratio:.2f} x {name}" for name, ratio in told["speedups"].items())

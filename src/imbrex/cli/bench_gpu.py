@@ -18,7 +18,7 @@ from imbrex.cli.report_file import write_report
 from imbrex.cli.table import print_table
 from imbrex.cli.text import json_text
 from imbrex.diagnostic import Diagnostic, did_you_mean
-from imbrex.kernel import Goal
+from imbrex.kernel import Target
 from imbrex.problem import Problem, problem_text
 from imbrex.run.cuda.driver import require_gpu
 
@@ -28,14 +28,14 @@ GPU_PEERS = ("torch", "triton")
 COLUMNS = ("problem", "time", "TFLOP/s", "x peers", "refused")
 
 
-def is_measured_there(goal: Goal) -> bool:
+def is_measured_there(target: Target) -> bool:
     """NVIDIA's GPUs: their peers are PyTorch's libraries, timed on the device."""
-    return goal.is_cuda
+    return target.is_cuda
 
 
 def bench_on_gpu(
     problems: Sequence[Problem],
-    goal: Goal,
+    target: Target,
     names: Sequence[str],
     *,
     seconds: float,
@@ -46,10 +46,10 @@ def bench_on_gpu(
 ) -> int:
     """The exit code; a Diagnostic where no such GPU is here.  seconds: for each contender and problem."""
     peers = _peers(names)
-    require_gpu(goal.target)
+    require_gpu(target.kind)
     entries = [Entry("given", problem_text(problem), problem, peers) for problem in problems]
     told = None if form == "json" else _told
-    campaign = Campaign(entries, goal.target, seconds * (1 + len(peers)), tuning=tuning, config=config)
+    campaign = Campaign(entries, target.kind, seconds * (1 + len(peers)), tuning=tuning, config=config)
     keep = _unkept if output is None else _kept(Path(output))
     document = campaign.run(keep, told)
     if form == "json":

@@ -40,9 +40,12 @@ def command(chosen: Choices, sources: tuple[str, ...], form: str, output: str, n
     """
     expect_path(output)
     asked = chosen.problems(sources)
-    kernels = [chosen.kernel(problem, name, goal) for problem in asked for goal in chosen.goals]
+    kernels = [chosen.kernel(problem, name, target) for problem in asked for target in chosen.targets]
     folders = [
-        Path(kernel.problem.key() if len(asked) > 1 else "", kernel.target if len(chosen.goals) > 1 else "")
+        Path(
+            kernel.problem.key() if len(asked) > 1 else "",
+            kernel.target.kind if len(chosen.targets) > 1 else "",
+        )
         for kernel in kernels
     ]
     with replaced(Path(output)) as staging:
@@ -68,7 +71,7 @@ def _write(kernel: Kernel, folder: Path) -> None:
         (folder / file).write_text(text, encoding="utf-8")
     for built, name in _built(kernel).items():
         (folder / name).write_bytes(entry_bytes(built))
-    if kernel.goal.is_cuda and (text := sass(kernel.library.path)) is not None:
+    if kernel.target.is_cuda and (text := sass(kernel.library.path)) is not None:
         (folder / f"{kernel.name}.sass").write_text(text, encoding="utf-8")
     (folder / f"{kernel.name}.json").write_text(f"{json_text(kernel.report)}\n", encoding="utf-8")
 
@@ -76,18 +79,18 @@ def _write(kernel: Kernel, folder: Path) -> None:
 def _built(kernel: Kernel) -> dict[Path, str]:
     """What the compiler made, and under which name it goes to the user."""
     path = kernel.library.path
-    if kernel.goal.is_native:
+    if kernel.target.is_native:
         return {path: f"{kernel.name}.so"}
-    if kernel.goal.is_cuda:
+    if kernel.target.is_cuda:
         return {path: f"{kernel.name}.cubin", path.parent / LOG: f"{kernel.name}.log"}
     return {path: f"{kernel.name}.hsaco", path.with_suffix(".s"): f"{kernel.name}.s"}
 
 
 def _words(kernel: Kernel) -> tuple[str, ...]:
     """What the files of `_built` are."""
-    if kernel.goal.is_native:
+    if kernel.target.is_native:
         return ("library",)
-    return ("cubin", "compiler log") if kernel.goal.is_cuda else ("code object", "disassembly")
+    return ("cubin", "compiler log") if kernel.target.is_cuda else ("code object", "disassembly")
 
 
 def _told(kernel: Kernel, folder: Path) -> str:
@@ -97,18 +100,18 @@ def _told(kernel: Kernel, folder: Path) -> str:
     rows += [
         (word, str(folder / name)) for word, name in zip(_words(kernel), _built(kernel).values(), strict=True)
     ]
-    if kernel.goal.is_cuda:
+    if kernel.target.is_cuda:
         none = "neither nvdisasm nor cuobjdump is here"
         rows.append(("disassembly", str(folder / f"{kernel.name}.sass") if find_disassembler() else none))
     rows += [
         ("report", str(folder / f"{kernel.name}.json")),
-        ("target", str(kernel.goal)),
+        ("target", str(kernel.target)),
         *([("algorithm", kernel.algorithm)] if kernel.algorithm else []),
         ("tuning", " ".join(dict.fromkeys(kernel.tuning_texts))),
         ("config", kernel.configuration),
         ("chosen", str(kernel.choice)),
     ]
-    if kernel.goal.is_native:
+    if kernel.target.is_native:
         rows.append(("extra memory", f"{bytes_text(kernel.workspace_bytes)} a thread"))
     for of_one, count in zip(kernel.resources, kernel.grid_sizes, strict=False):
         groups = "1 workgroup" if count == 1 else f"{count} workgroups"

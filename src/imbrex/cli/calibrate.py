@@ -12,7 +12,7 @@ from imbrex.cli.table import print_table
 from imbrex.cli.text import bytes_text, json_text
 from imbrex.database import open_user
 from imbrex.diagnostic import Diagnostic
-from imbrex.kernel import Goal
+from imbrex.kernel import Target
 from imbrex.tuner.calibrate import Calibrated, Judged, calibrate
 from imbrex.tuner.outcome import Step
 
@@ -26,7 +26,7 @@ FAR: Final = 1.1
 """From which factor on a parameter that differs from its default is shown."""
 
 
-def calibrated(goal: Goal, budget_s: float | None, jobs: int, form: str, beside: Sequence[object]) -> int:
+def calibrated(target: Target, budget_s: float | None, jobs: int, form: str, beside: Sequence[object]) -> int:
     """Calibrates, and shows what came of it.  beside: values of BESIDE."""
     if said := next((name for name, value in zip(BESIDE, beside, strict=True) if value), None):
         told = f"--calibrate measures problems of its own, and '{said}' is about those that are tuned"
@@ -34,7 +34,7 @@ def calibrated(goal: Goal, budget_s: float | None, jobs: int, form: str, beside:
     with open_user() as database:
         path = str(database.path)
     try:
-        found = calibrate(goal, budget_s or BUDGET_S, jobs, open_user, _told, _waiting)
+        found = calibrate(target, budget_s or BUDGET_S, jobs, open_user, _told, _waiting)
     except KeyboardInterrupt:
         _line("")
         click.echo(f"parameters are what they were; times are kept in {path}, and the same command goes on")

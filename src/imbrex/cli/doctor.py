@@ -29,7 +29,7 @@ from imbrex.problem import Conv2d
 from imbrex.run.cpu import short_way, thread_count
 from imbrex.run.cuda.driver import cuda_here, driver_version, gpu_text
 from imbrex.run.hip.driver import gpu_name, rocm_here
-from imbrex.run.machine import machine
+from imbrex.run.host_machine import host_machine
 from imbrex.version import __version__
 
 __all__ = ["command"]
@@ -74,7 +74,7 @@ def command(form: str) -> int:
 
 
 def _findings() -> Iterator[Finding]:
-    here = machine()
+    here = host_machine()
     yield Finding("imbrex", "ok", f"{__version__} on Python {here.python}")
     yield Finding("machine", "ok", str(here))
     yield _threads()

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from imbrex.chip import Target, target
+from imbrex.chip import Machine, target
 from imbrex.cli.advised import advised, calibration_for
 from imbrex.cli.candidates import candidates_json, print_candidates
 from imbrex.cli.guard import FAILED
@@ -25,13 +25,13 @@ from imbrex.config import tuning as tunings
 from imbrex.config.algorithm.choice import algorithm_of
 from imbrex.diagnostic import Diagnostic
 from imbrex.ir.printed import print_module
-from imbrex.kernel import CPU, Goal, default_name, targets
+from imbrex.kernel import CPU, Target, default_name, targets
 from imbrex.kernel.algorithm import expected_algorithm
 from imbrex.kernel.choice import Choice
 from imbrex.numeral import MOST
 from imbrex.pipeline import Request, calibrated, configuration_of, levels, machine_on
 from imbrex.problem import Operand, Problem, problem_text
-from imbrex.run.machine import machine
+from imbrex.run.host_machine import host_machine
 
 __all__ = ["command", "request_of"]
 
@@ -130,31 +130,31 @@ def request_of(chosen: Choices, asked: Asked) -> Request:
     """The compiler's request; of a target that kernels are not built for, one for its schedule alone."""
     given = None if chosen.tuning is None else tunings.parse(chosen.tuning)
     name = asked.name or default_name(asked.problem)
-    form = chosen.goal.source if _is_built(chosen) else "cpu"
+    form = chosen.target.source if _is_built(chosen) else "cpu"
     shared = None if chosen.schedule is None else tiles.wanted(chosen.schedule)
     where = _machine(chosen)
     config = None if chosen.config is None else configuration.parse(chosen.config)
     if config is not None:
-        expected_algorithm(asked.problem, _goal(chosen), config.algorithm)
-    algorithm = expected_algorithm(asked.problem, _goal(chosen), chosen.algorithm_of(asked))
+        expected_algorithm(asked.problem, _target(chosen), config.algorithm)
+    algorithm = expected_algorithm(asked.problem, _target(chosen), chosen.algorithm_of(asked))
     return Request(asked.problem, where, form, given, algorithm, name, shared, config)
 
 
-def _goal(chosen: Choices) -> Goal:
+def _target(chosen: Choices) -> Target:
     """What is explained; an instruction set that nothing is built for is a CPU."""
-    return chosen.goal if _is_built(chosen) else CPU
+    return chosen.target if _is_built(chosen) else CPU
 
 
 def _is_built(chosen: Choices) -> bool:
     """Is it a target that kernels are built for?  The schedule of others can be explained, too."""
-    return chosen.target in (None, *targets())
+    return chosen.target_names in (None, *targets())
 
 
-def _machine(chosen: Choices) -> Target:
+def _machine(chosen: Choices) -> Machine:
     if not _is_built(chosen):
-        return target(chosen.target or "")
-    wanted = chosen.goal
-    where = machine_on(machine(), wanted.chip or wanted.target, chosen.threads)
+        return target(chosen.target_names or "")
+    wanted = chosen.target
+    where = machine_on(host_machine(), wanted.chip or wanted.kind, chosen.threads)
     known = calibration_for(chosen)
     return where if known is None else calibrated(where, known.parameters)
 
@@ -173,7 +173,7 @@ def _print_meaning(chosen: Choices, asked: Asked, request: Request) -> int:
     found = list(executed(replace(request, problem=problem)))
     rows = [[e.level, str(e.operations), str(e.comparison), seconds_text(e.seconds)] for e in found]
     is_right = all(e.comparison.is_right for e in found)
-    if _is_built(chosen) and chosen.goal.is_native:
+    if _is_built(chosen) and chosen.target.is_native:
         started = time.perf_counter()
         verdict = chosen.kernel(replace(asked, problem=problem)).check(values="integer")
         rows.append(["compiled", "", str(verdict), seconds_text(time.perf_counter() - started)])
@@ -205,7 +205,7 @@ def _array(operand: Operand, dims: Sequence[tuple[str, int]] | None) -> str:
     return f"[{told}] {operand.dtype}{gaps}{'  written' if operand.is_written else ''}"
 
 
-def _product_text(product: Product, number: int, count: int, machine: Target) -> Iterator[str]:
+def _product_text(product: Product, number: int, count: int, machine: Machine) -> Iterator[str]:
     title = f"product {number} of {count}: {product.sizes}" if count > 1 else f"product: {product.sizes}"
     yield "\n" + click.style(title, bold=True)
     for view in product.operands:
@@ -224,7 +224,7 @@ def _operand_text(view: OperandView) -> Iterator[str]:
     yield f"    injective  {'yes' if view.is_injective else 'no'}"
 
 
-def _tuning_text(product: Product, machine: Target) -> Iterator[str]:
+def _tuning_text(product: Product, machine: Machine) -> Iterator[str]:
     refused = sum(product.refused.values())
     why = ", ".join(f"{count} by {rule}" for rule, count in product.refused.items())
     listed = f"{product.candidates} candidates on {machine.name}" + (

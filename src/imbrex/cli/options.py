@@ -13,9 +13,9 @@ import click
 from imbrex.chip import CPU_ISAS, WAVES, gpus
 from imbrex.cli.progress import progress
 from imbrex.cli.source import Asked, read_problems
-from imbrex.config.algorithm.table import ALGORITHMS, Machine, row_of
+from imbrex.config.algorithm.table import ALGORITHMS, Needs, row_of
 from imbrex.diagnostic import Diagnostic
-from imbrex.kernel import Emulate, Goal, Kernel, compile, goal
+from imbrex.kernel import Emulate, Kernel, Target, compile, target_of
 from imbrex.kernel.options import expect_one_say
 from imbrex.problem import problem_text
 from imbrex.run.cpu import MOST_THREADS, thread_count
@@ -26,7 +26,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-def _named(is_of_product: bool, *machines: Machine) -> str:
+def _named(is_of_product: bool, *machines: Needs) -> str:
     """The algorithms of convolutions, or of products, that need this of a machine."""
     rows = (row for row in ALGORITHMS if (row.of == ("product",)) == is_of_product)
     return ", ".join(row.spelled for row in rows if row.machine in machines)
@@ -62,9 +62,9 @@ sources = click.argument("sources", nargs=-1, required=True, metavar="PROBLEM...
 
 @dataclass(frozen=True)
 class Choices:
-    """What the command line says about every kernel.  target: None where it says nothing."""
+    """What the command line says about every kernel.  target_names: None where it says nothing."""
 
-    target: str | None
+    target_names: str | None
     emulate: Emulate
     tuning: str | None
     threads: int
@@ -75,27 +75,27 @@ class Choices:
     untuned: bool = False
 
     @cached_property
-    def goals(self) -> tuple[Goal, ...]:
+    def targets(self) -> tuple[Target, ...]:
         """One for each target that is named."""
         default = "emulate" if self.emulate else "cpu"
-        words = dict.fromkeys((default if self.target is None else self.target).split(","))
-        return tuple(goal(word, self.emulate) for word in words)
+        words = dict.fromkeys((default if self.target_names is None else self.target_names).split(","))
+        return tuple(target_of(word, self.emulate) for word in words)
 
     @property
-    def goal(self) -> Goal:
-        """Goal of a command that takes one target."""
-        one, *others = self.goals
+    def target(self) -> Target:
+        """Target of a command that takes one."""
+        one, *others = self.targets
         if others:
-            told = f"--target takes one name here, got '{self.target}'"
+            told = f"--target takes one name here, got '{self.target_names}'"
             raise Diagnostic(told, hint="'build' takes several")
         return one
 
     def problems(self, given: Sequence[str]) -> list[Asked]:
         return read_problems(given, self.layout)
 
-    def kernel(self, asked: Asked, name: str | None = None, goal: Goal | None = None) -> Kernel:
-        """Compiled, or from the cache.  goal: of several."""
-        wanted = goal or self.goal
+    def kernel(self, asked: Asked, name: str | None = None, target: Target | None = None) -> Kernel:
+        """Compiled, or from the cache.  target: of several."""
+        wanted = target or self.target
         with progress(f"compiling {problem_text(asked.problem)} for {wanted}"):
             return compile(
                 asked.problem,

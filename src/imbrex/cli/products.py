@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from imbrex.chip import WARPGROUPS, GpuTarget, Target
+from imbrex.chip import WARPGROUPS, GpuMachine, Machine
 from imbrex.config import choose, legal
 from imbrex.config.configuration import Configuration
 from imbrex.config.configured import outlined
@@ -85,7 +85,7 @@ class Product:
     reasons: tuple[str, ...]
     candidates: int
     refused: Mapping[str, int]
-    machine: Target
+    machine: Machine
     launched: Launched | None = None
     described: Mapping[str, str] = field(default_factory=dict[str, str])
 
@@ -102,7 +102,7 @@ class Product:
         if isinstance(self.tuning, CpuTuning):
             plan = self.tuning.plan(self.context)
         else:
-            assert isinstance(self.machine, GpuTarget), self.machine
+            assert isinstance(self.machine, GpuMachine), self.machine
             plan = self.tuning.plan(self.context, self.machine)
         if isinstance(plan, CpuPlan):
             return self._grid(plan.blocks, plan.grid_size) | _of_cpu(plan)
@@ -210,7 +210,7 @@ def _views(op: GridwiseGemmOp) -> Iterator[OperandView]:
         yield OperandView(word, array.name_hint or word.lower(), map)
 
 
-def _considered(context: GemmContext, machine: Target) -> tuple[int, Counter[str]]:
+def _considered(context: GemmContext, machine: Machine) -> tuple[int, Counter[str]]:
     """How many tunings the model ranks, and how many of them each rule refuses."""
     listed = choose.candidates(context, machine, choose.family_of(context, machine))
     return len(listed), Counter(r.rule for t in listed for r in legal.check(t, context, machine)[:1])

@@ -16,7 +16,7 @@ from imbrex.cli.text import bytes_text, facts, flops_text, json_text, seconds_te
 from imbrex.kernel import Kernel
 from imbrex.numeral import MOST
 from imbrex.problem import problem_text
-from imbrex.run.machine import machine
+from imbrex.run.host_machine import host_machine
 from imbrex.run.time import Timing, measure
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def command(
         if form == "table":
             click.echo(_told(outcome))
     if form == "json":
-        document = {"machine": machine().to_json(), "results": [_json(outcome) for outcome in outcomes]}
+        document = {"machine": host_machine().to_json(), "results": [_json(outcome) for outcome in outcomes]}
         click.echo(json_text(document))
     return 0 if all(outcome.verdict.is_right for outcome in outcomes) else FAILED
 
@@ -73,7 +73,7 @@ def _ran(chosen: Choices, asked: Asked, seed: int, values: Values | None, second
     line = problem_text(asked.problem)
     with progress(f"checking {line}"):
         verdict = kernel.check(seed, values=values)
-    if not verdict.is_right or seconds <= 0 or kernel.goal.is_emulated:
+    if not verdict.is_right or seconds <= 0 or kernel.target.is_emulated:
         return Outcome(asked, kernel, verdict, None, None)
     with progress(f"timing {line}"):
         return Outcome(asked, kernel, verdict, _timed(kernel, seed, seconds), _ceiling(kernel))
@@ -84,7 +84,7 @@ def _timed(kernel: Kernel, seed: int, seconds: float) -> Timing:
 
     operands = random_operands(kernel.problem, seed, "float").arrays
     arrays = [operands[o.role] for o in kernel.problem.operands]
-    if kernel.goal.is_cuda:
+    if kernel.target.is_cuda:
         from imbrex.run.cuda.kernel import CudaKernel
         from imbrex.run.cuda.time import measure_on_gpu
 
@@ -95,7 +95,7 @@ def _timed(kernel: Kernel, seed: int, seconds: float) -> Timing:
 
 
 def _ceiling(kernel: Kernel) -> float | None:
-    if kernel.target != "cpu":
+    if kernel.target.kind != "cpu":
         return None
     from imbrex.bench.ceiling import ceiling
 
@@ -106,7 +106,7 @@ def _ceiling(kernel: Kernel) -> float | None:
 def _told(outcome: Outcome) -> str:
     kernel, problem = outcome.kernel, outcome.kernel.problem
     state = "from the cache" if kernel.was_cached else f"compiled in {seconds_text(kernel.compile_s)}"
-    rows = [("kernel", f"{kernel.name}, target {kernel.goal}, {state}")]
+    rows = [("kernel", f"{kernel.name}, target {kernel.target}, {state}")]
     rows += [("algorithm", kernel.algorithm)] if kernel.algorithm else []
     rows += [("tuning", text) for text in dict.fromkeys(kernel.tuning_texts)]
     rows += [("config", kernel.configuration), ("chosen", str(kernel.choice))]
@@ -116,9 +116,9 @@ def _told(outcome: Outcome) -> str:
             ("time", _time_text(outcome.timing, kernel)),
             ("speed", _speed_text(outcome, outcome.timing)),
         ]
-    elif kernel.goal.is_emulated:
+    elif kernel.target.is_emulated:
         rows.append(("time", "emulated, not timed"))
-    per = " a thread" if kernel.goal.is_native else ""
+    per = " a thread" if kernel.target.is_native else ""
     extra = f"{bytes_text(kernel.workspace_bytes)}{per}, beside {bytes_text(problem.bytes)} of operands"
     rows += [("extra memory", extra), ("source", _source_text(kernel))]
     if outcome.asked.ignored:
@@ -141,7 +141,7 @@ def _verdict(verdict: Verdict) -> str:
 def _time_text(timing: Timing, kernel: Kernel) -> str:
     median, deviation = seconds_text(timing.median_ns / 1e9), seconds_text(timing.mad_ns / 1e9)
     threads = "1 thread" if kernel.threads == 1 else f"{kernel.threads} threads"
-    where = threads if kernel.goal.is_native else f"a {kernel.target}"
+    where = threads if kernel.target.is_native else f"a {kernel.target}"
     return f"{median} (median of {len(timing.samples_ns)}, deviation {deviation}) on {where}"
 
 
@@ -160,8 +160,8 @@ def _json(outcome: Outcome) -> dict[str, Any]:
     return {
         "problem": problem_text(kernel.problem),
         "name": kernel.name,
-        "target": kernel.target,
-        "chip": kernel.goal.chip,
+        "target": kernel.target.kind,
+        "chip": kernel.target.chip,
         "threads": kernel.threads,
         "algorithm": kernel.algorithm,
         "configuration": kernel.configuration,

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from imbrex.chip import GpuTarget, Target
+from imbrex.chip import GpuMachine, Machine
 from imbrex.cli.explain import request_of
 from imbrex.cli.options import Choices, choices, format_option, sources
 from imbrex.cli.products import products
@@ -118,7 +118,7 @@ def _order_json(offer: OrderOffer) -> dict[str, Any]:
     return {**asdict(offer.order), "hit_rate": offer.hit_rate}
 
 
-def _order_why(orders: list[OrderOffer], machine: Target) -> str:
+def _order_why(orders: list[OrderOffer], machine: Machine) -> str:
     """The order that data_parallel takes, against the order of the tiles' numbers, which is first."""
     cache, plain = machine.l2, orders[0]
     assert cache is not None, machine.name
@@ -138,11 +138,11 @@ def _offered(context: GemmContext, request: Request) -> tuple[list[Offer], Offer
     """Offers, the one that is taken, and what another than data_parallel has to save."""
     machine, given = request.machine, request.tuning
     family = choose.family_of(context, machine)
-    if family == "warpgroup" and isinstance(machine, GpuTarget):
+    if family == "warpgroup" and isinstance(machine, GpuMachine):
         if given is None or isinstance(given, WarpgroupTuning):
             found = warpgroup_choice.offers(context, machine, given)
             return found, warpgroup_choice.taken(found), warpgroup_choice.MARGIN
-    elif isinstance(machine, GpuTarget) and machine.multiprocessor:
+    elif isinstance(machine, GpuMachine) and machine.multiprocessor:
         if given is None or isinstance(given, GeneralTuning):
             whole = general_choice.offers(context, machine, given)
             return list(whole), general_choice.taken(whole), general_choice.MARGIN

@@ -108,17 +108,17 @@ def command(
     Trials are kept as they are made: after Ctrl-C, or when time is up, the same command goes on from there.
     """
     chosen = Choices(target, emulate, None, thread_count(threads), layout, None)
-    goal = chosen.goal
+    wanted = chosen.target
     if calibrate:
         beside = (sources, trials, devices, ray, report, layout, threads)
-        return calibrated(goal, budget, jobs or builders_of(goal), form, beside)
+        return calibrated(wanted, budget, jobs or builders_of(wanted), form, beside)
     if not sources:
         raise click.UsageError("Missing argument 'PROBLEM...'.")
     asked, skipped = read_kept(sources, layout, keep_going)
     if not asked:
         raise Diagnostic("there is no problem to tune")
     plan = Plan(
-        weighted(asked), goal, chosen.threads, effort, trials, budget, devices, jobs or builders_of(goal)
+        weighted(asked), wanted, chosen.threads, effort, trials, budget, devices, jobs or builders_of(wanted)
     )
     shown = Shown(plan, sys.stderr.isatty())
     with open_user() as database:

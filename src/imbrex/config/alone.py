@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from imbrex.chip import CpuTarget
+from imbrex.chip import CpuMachine
 from imbrex.config.algorithm.product import Launch, Products
 from imbrex.config.configuration import Configuration
 from imbrex.config.cpu.cost import cycles
@@ -15,7 +15,7 @@ from imbrex.problem import Problem
 __all__ = ["alone"]
 
 
-def alone(problem: Problem, of: Configuration, machine: CpuTarget) -> tuple[float, ...]:
+def alone(problem: Problem, of: Configuration, machine: CpuMachine) -> tuple[float, ...]:
     """Cycles of each launch, in order; none where the model knows of no products and copies."""
     made, single = products(problem, of, machine), replace(machine, threads=1)
     if not isinstance(made, Products):
@@ -31,6 +31,6 @@ def alone(problem: Problem, of: Configuration, machine: CpuTarget) -> tuple[floa
     )
 
 
-def _copied(launch: Launch, machine: CpuTarget) -> float:
+def _copied(launch: Launch, machine: CpuMachine) -> float:
     """Vectors that are read and written."""
     return launch.moved_bytes / (2 * machine.vector_bytes) * machine.prices.copy

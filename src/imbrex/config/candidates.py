@@ -23,7 +23,7 @@ from math import inf
 from operator import attrgetter
 from typing import Final, TypeAlias
 
-from imbrex.chip import GpuTarget
+from imbrex.chip import GpuMachine
 from imbrex.config import choose, share_cost, tuned_product
 from imbrex.config.algorithm.choice import algorithm_of, alternatives, plain_of
 from imbrex.config.algorithm.cost import in_all
@@ -169,9 +169,9 @@ def _is_asked(offer: Offer, request: Request) -> bool:
 def _offers(product: Product, request: Request) -> Iterator[Offer]:
     machine, kind = request.machine, family(product, request)
     if kind == "warpgroup":
-        assert isinstance(machine, GpuTarget), machine
+        assert isinstance(machine, GpuMachine), machine
         return warpgroup_choice.every(product.context, machine)
-    if isinstance(machine, GpuTarget) and machine.multiprocessor:
+    if isinstance(machine, GpuMachine) and machine.multiprocessor:
         return general_choice.every(product.context, machine)
     return share_cost.every(product.context, machine, kind)
 
@@ -193,7 +193,7 @@ def _windows(request: Request, of: Configuration) -> Iterator[tuple[Configuratio
 
 def _strips(request: Request, of: Configuration, made: Lanes) -> Mapping[Configuration, float]:
     """Strips of lanes: those of the outline, and the others that suit memory and registers."""
-    assert isinstance(request.problem, Conv2d) and isinstance(request.machine, GpuTarget)
+    assert isinstance(request.problem, Conv2d) and isinstance(request.machine, GpuMachine)
     assert of.strips is not None, of
     served = strips_that_serve(strips_shape(task_of(request.problem)))
     boxes = (box._replace(images=of.strips.images, lanes=of.strips.lanes) for box in served)

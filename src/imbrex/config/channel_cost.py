@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from math import prod
 
-from imbrex.chip import GpuTarget
+from imbrex.chip import GpuMachine
 from imbrex.config.strips import Shape, is_tall
 from imbrex.config.warpgroup.rates import rates_of
 
 __all__ = ["channel_cycles"]
 
 
-def channel_cycles(shape: Shape, machine: GpuTarget) -> float:
+def channel_cycles(shape: Shape, machine: GpuMachine) -> float:
     """Cycles of all launches."""
     conv, own, lanes = shape.conv, rates_of(machine).product, machine.lane_rates
     assert lanes is not None, f"no rates of lanes are known of {machine.name}"

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Literal, TypeAlias
 
-from imbrex.chip import CpuTarget, GpuTarget, Target
+from imbrex.chip import CpuMachine, GpuMachine, Machine
 from imbrex.config.context import GemmContext
 from imbrex.config.cpu.cost import cycles
 from imbrex.config.cpu.plan import CpuTuning
@@ -66,25 +66,25 @@ GENERAL_LIST = tuple(
 )
 
 
-def family_of(context: GemmContext, machine: Target) -> Family:
+def family_of(context: GemmContext, machine: Machine) -> Family:
     """What a product is served by unless something else is asked for.
 
     Matrix instructions where the GPU has some of the product's type, of waves or of warpgroups, which count
     rows and columns in 32 bits; the lane-level build stands for any GPU.
     """
-    if isinstance(machine, CpuTarget):
+    if isinstance(machine, CpuMachine):
         return "cpu"
     if machine.has_warpgroups and columns_of(context.dtype) and max(context.m, context.n) <= MOST_PLACES:
         return "warpgroup"
     return "xdlops" if machine.has_mfma and served(context.dtype, machine.chip) else "general"
 
 
-def choose(context: GemmContext, machine: Target, family: Family) -> Tuning:
+def choose(context: GemmContext, machine: Machine, family: Family) -> Tuning:
     """The best legal tuning by the model; a Diagnostic that counts the reasons when there is none."""
     return first_legal(rank(candidates(context, machine, family), context, machine), context, machine)
 
 
-def require(tuning: Tuning, context: GemmContext, machine: Target) -> Tuning:
+def require(tuning: Tuning, context: GemmContext, machine: Machine) -> Tuning:
     """This tuning, or a Diagnostic with every reason why not."""
     if reasons := check(tuning, context, machine):
         why = "; ".join(str(reason) for reason in reasons)
@@ -92,33 +92,33 @@ def require(tuning: Tuning, context: GemmContext, machine: Target) -> Tuning:
     return tuning
 
 
-def candidates(context: GemmContext, machine: Target, family: Family) -> Sequence[Tuning]:
+def candidates(context: GemmContext, machine: Machine, family: Family) -> Sequence[Tuning]:
     """The short list of one family; empty where the family cannot serve the machine or the type."""
     match family:
         case "general":
             return HOPPER_SPACE if machine.multiprocessor else GENERAL_LIST
         case "xdlops":
-            return wave_space(context, machine) if isinstance(machine, GpuTarget) else ()
+            return wave_space(context, machine) if isinstance(machine, GpuMachine) else ()
         case "warpgroup":
-            return warpgroup_space(context, machine) if isinstance(machine, GpuTarget) else ()
+            return warpgroup_space(context, machine) if isinstance(machine, GpuMachine) else ()
         case "cpu":
-            return cpu_space(context, machine) if isinstance(machine, CpuTarget) else ()
+            return cpu_space(context, machine) if isinstance(machine, CpuMachine) else ()
 
 
-def rank(tunings: Iterable[Tuning], context: GemmContext, machine: Target) -> list[Tuning]:
+def rank(tunings: Iterable[Tuning], context: GemmContext, machine: Machine) -> list[Tuning]:
     """Best first by the model; ties keep their order."""
 
     def badness(tuning: Tuning) -> float:
         match tuning, machine:
-            case CpuTuning(), CpuTarget():
+            case CpuTuning(), CpuMachine():
                 return cycles(tuning, context, machine)
-            case XdlopsTuning(), GpuTarget():
+            case XdlopsTuning(), GpuMachine():
                 return wave_cycles(tuning.plan(context, machine))
-            case WarpgroupTuning(), GpuTarget():
+            case WarpgroupTuning(), GpuMachine():
                 return warpgroup_cycles(tuning.plan(context, machine))
-            case GeneralTuning(), GpuTarget() if machine.multiprocessor:
+            case GeneralTuning(), GpuMachine() if machine.multiprocessor:
                 return general_cycles(tuning.plan(context, machine), machine)
-            case GeneralTuning(), GpuTarget():
+            case GeneralTuning(), GpuMachine():
                 return float(context.wasted(*tuning.tile))
             case _:
                 return float("inf")
@@ -126,7 +126,7 @@ def rank(tunings: Iterable[Tuning], context: GemmContext, machine: Target) -> li
     return sorted(tunings, key=badness)
 
 
-def first_legal(tunings: Sequence[Tuning], context: GemmContext, machine: Target) -> Tuning:
+def first_legal(tunings: Sequence[Tuning], context: GemmContext, machine: Machine) -> Tuning:
     """The first tuning that breaks no rule; a Diagnostic that counts the reasons when there is none."""
     broken: list[Illegal] = []
     for tuning in tunings:

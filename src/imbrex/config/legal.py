@@ -7,7 +7,7 @@ whole, so they are asked only when the first rank holds.
 
 from __future__ import annotations
 
-from imbrex.chip import CpuTarget, GpuTarget, Target
+from imbrex.chip import CpuMachine, GpuMachine, Machine
 from imbrex.config.context import GemmContext
 from imbrex.config.cpu.legal import CPU_RULES
 from imbrex.config.cpu.plan import CpuTuning
@@ -29,22 +29,22 @@ from imbrex.config.xdlops.plan import XdlopsTuning
 __all__ = ["CPU_RULES", "GENERAL_RULES", "WARPGROUP_RULES", "XDLOPS_RULES", "Illegal", "check"]
 
 
-def check(tuning: Tuning, context: GemmContext, machine: Target) -> tuple[Illegal, ...]:
+def check(tuning: Tuning, context: GemmContext, machine: Machine) -> tuple[Illegal, ...]:
     """Why this tuning cannot serve this GEMM on this machine; () when it can."""
     match tuning, machine:
-        case GeneralTuning(), GpuTarget():
+        case GeneralTuning(), GpuMachine():
             return GENERAL_RULES.broken(tuning.plan(context, machine), machine)
-        case XdlopsTuning(), GpuTarget():
+        case XdlopsTuning(), GpuMachine():
             return XDLOPS_RULES.broken(tuning.plan(context, machine), machine)
-        case WarpgroupTuning(), GpuTarget():
+        case WarpgroupTuning(), GpuMachine():
             return WARPGROUP_RULES.broken(tuning.plan(context, machine), machine)
-        case HaloTuning(), GpuTarget():
+        case HaloTuning(), GpuMachine():
             return HALO_RULES.broken(tuning.plan(context, machine), machine)
-        case HaloWeightTuning(), GpuTarget():
+        case HaloWeightTuning(), GpuMachine():
             return HALO_WEIGHT_RULES.broken(tuning.plan(context, machine), machine)
-        case LinesTuning(), GpuTarget():
+        case LinesTuning(), GpuMachine():
             return LINE_RULES.broken(tuning.plan(context, machine), machine)
-        case CpuTuning(), CpuTarget():
+        case CpuTuning(), CpuMachine():
             return CPU_RULES.broken(tuning.plan(context), machine)
         case _:
             return (Illegal("kind", f"{with_article(tuning.kind)} tuning does not run on {machine.name}"),)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from imbrex.chip import CpuTarget, GpuTarget, Target
+from imbrex.chip import CpuMachine, GpuMachine, Machine
 from imbrex.config.algorithm.cost import in_all
 from imbrex.config.algorithm.product import Products
 from imbrex.config.configuration import Configuration, TunedProduct
@@ -20,7 +20,7 @@ from imbrex.config.warpgroup.plan import WarpgroupTuning
 
 __all__ = ["Modelled", "is_modelled", "modelled"]
 
-Modelled: TypeAlias = Callable[[Target], list[float]]
+Modelled: TypeAlias = Callable[[Machine], list[float]]
 """Cycles of configurations, in their order, on a machine."""
 
 
@@ -38,7 +38,7 @@ def modelled(request: Request, configurations: Sequence[Configuration]) -> Model
     """The model of configurations that `is_modelled`."""
     made = [products(request.problem, of, request.machine) for of in configurations]
 
-    def found(machine: Target) -> list[float]:
+    def found(machine: Machine) -> list[float]:
         asked = replace(request, machine=machine)
         return [_whole(asked, of, each) for of, each in zip(configurations, made, strict=True)]
 
@@ -52,11 +52,11 @@ def _whole(request: Request, of: Configuration, made: object) -> float:
     return in_all(request, of.algorithm, made, multiplied)
 
 
-def _cycles(tuned: TunedProduct, context: GemmContext, machine: Target) -> float:
+def _cycles(tuned: TunedProduct, context: GemmContext, machine: Machine) -> float:
     match tuned.tuning, machine:
-        case CpuTuning() as tuning, CpuTarget():
+        case CpuTuning() as tuning, CpuMachine():
             return cycles(tuning, context, machine)
-        case WarpgroupTuning() as tuning, GpuTarget():
+        case WarpgroupTuning() as tuning, GpuMachine():
             return schedule_cycles(tuning.plan(context, machine), tuned.schedule)
         case _:
             raise AssertionError(tuned)

@@ -8,7 +8,7 @@ pass runs, so that a choice among algorithms costs little.
 
 from __future__ import annotations
 
-from imbrex.chip import Target
+from imbrex.chip import Machine
 from imbrex.config.algorithm.arrange import Arranged, channels_last, merge_groups, window_rows
 from imbrex.config.algorithm.form import GemmForm
 from imbrex.config.algorithm.make import channel_vectors, conv_to_gemm, halo, whole_images
@@ -24,7 +24,7 @@ __all__ = ["form_of", "products"]
 
 
 def products(
-    problem: Problem, of: Configuration, machine: Target, given: Tuning | None = None
+    problem: Problem, of: Configuration, machine: Machine, given: Tuning | None = None
 ) -> Products | Lanes:
     """What an outline, of an algorithm that serves, makes of a problem.
 
@@ -39,7 +39,7 @@ def products(
             return _of_convolution(problem, of, row, form_of(of, machine), given)
 
 
-def form_of(of: Configuration, machine: Target) -> GemmForm:
+def form_of(of: Configuration, machine: Machine) -> GemmForm:
     """How the digits and the phases of products lie; phases are put together where warpgroups store them."""
     row = row_of(of.algorithm)
     phases = "in place" if row is None else row.phases

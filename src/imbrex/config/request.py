@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from imbrex.chip import GpuTarget, Target
+from imbrex.chip import GpuMachine, Machine
 from imbrex.config.configuration import Configuration
 from imbrex.config.halo.lines import WindowTuning
 from imbrex.config.halo_weight.plan import HaloWeightTuning
@@ -31,7 +31,7 @@ class Request:
     """
 
     problem: Problem
-    machine: Target
+    machine: Machine
     target: str = "cpu"
     tuning: Tuning | None = None
     algorithm: str | None = None
@@ -54,8 +54,8 @@ def has_matrix_instructions(request: Request) -> bool:
     return multiplies(request.machine, request.problem.dtype)
 
 
-def multiplies(machine: Target, dtype: DType) -> bool:
+def multiplies(machine: Machine, dtype: DType) -> bool:
     """Has the machine matrix instructions of this type, of waves or of warpgroups?"""
-    if not isinstance(machine, GpuTarget):
+    if not isinstance(machine, GpuMachine):
         return False
     return bool(columns_of(dtype) if machine.has_warpgroups else served(dtype, machine.chip))

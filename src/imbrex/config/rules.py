@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final, Generic, Protocol, TypeAlias, TypeVar
 
-from imbrex.chip import GpuTarget, Target
+from imbrex.chip import GpuMachine, Machine
 
 __all__ = ["LARGEST_GRID", "Illegal", "Reasons", "Rules", "grid", "lds_bytes", "listed"]
 
@@ -29,7 +29,7 @@ class Illegal:
 
 
 P = TypeVar("P")
-G = TypeVar("G", bound=Target)
+G = TypeVar("G", bound=Machine)
 Reasons: TypeAlias = Iterator[str]
 
 
@@ -59,13 +59,13 @@ class Launched(Protocol):
     def grid_size(self) -> int: ...
 
 
-def lds_bytes(plan: Launched, machine: GpuTarget) -> Reasons:
+def lds_bytes(plan: Launched, machine: GpuMachine) -> Reasons:
     """All that a workgroup has in shared memory fits."""
     if plan.lds_bytes > machine.lds_bytes:
         yield f"lds_bytes {plan.lds_bytes} > {machine.lds_bytes} on {machine.name}"
 
 
-def grid(plan: Launched, machine: GpuTarget) -> Reasons:
+def grid(plan: Launched, machine: GpuMachine) -> Reasons:
     """The grid can be launched."""
     if plan.grid_size > LARGEST_GRID:
         yield f"grid_size {plan.grid_size} > {LARGEST_GRID}"

@@ -23,7 +23,7 @@ from functools import lru_cache
 from itertools import product
 from math import inf
 
-from imbrex.chip import CpuTarget, GpuTarget, Target
+from imbrex.chip import CpuMachine, GpuMachine, Machine
 from imbrex.config.choose import Family, candidates, choose, rank
 from imbrex.config.context import GemmContext
 from imbrex.config.cpu.cost import cycles
@@ -93,7 +93,9 @@ class Steps:
     tile_bytes: int
 
 
-def offers(context: GemmContext, machine: Target, family: Family, given: Tuning | None = None) -> list[Offer]:
+def offers(
+    context: GemmContext, machine: Machine, family: Family, given: Tuning | None = None
+) -> list[Offer]:
     """Every mode's best, data_parallel first, the others by cost."""
     first = _offer(DATA_PARALLEL, given or choose(context, machine, family), context, machine)
     found: list[Offer] = []
@@ -106,7 +108,7 @@ def offers(context: GemmContext, machine: Target, family: Family, given: Tuning 
     return [first, *sorted(found, key=lambda offer: offer.cost)]
 
 
-def every(context: GemmContext, machine: Target, family: Family) -> Iterator[Offer]:
+def every(context: GemmContext, machine: Machine, family: Family) -> Iterator[Offer]:
     """All legal tunings one workgroup a tile, and those that are looked at for sharing under every mode."""
     for tuning in candidates(context, machine, family):
         if not check(tuning, context, machine):
@@ -116,16 +118,16 @@ def every(context: GemmContext, machine: Target, family: Family) -> Iterator[Off
             yield from (_offer(TileSchedule(mode, n), tuning, context, machine) for n in _counts(machine))
 
 
-def best(context: GemmContext, machine: Target, family: Family, given: Tuning | None = None) -> Offer:
+def best(context: GemmContext, machine: Machine, family: Family, given: Tuning | None = None) -> Offer:
     """data_parallel, unless another mode saves more than `margin`."""
     first, *others = offers(context, machine, family, given)
     return others[0] if others and others[0].cost < first.cost * (1 - margin(first)) else first
 
 
-def _counts(machine: Target) -> tuple[int, ...]:
+def _counts(machine: Machine) -> tuple[int, ...]:
     """How many workgroups may share: as many as run at a time, or on a CPU several a thread."""
     once = resident(machine)
-    return (once, SHARES * once) if isinstance(machine, CpuTarget) else (once,)
+    return (once, SHARES * once) if isinstance(machine, CpuMachine) else (once,)
 
 
 def margin(first: Offer) -> float:
@@ -133,7 +135,7 @@ def margin(first: Offer) -> float:
     return BUSY_MARGIN if first.efficiency >= BUSY else MARGIN
 
 
-def tuning_for(schedule: TileSchedule, context: GemmContext, machine: Target, family: Family) -> Tuning:
+def tuning_for(schedule: TileSchedule, context: GemmContext, machine: Machine, family: Family) -> Tuning:
     """The tuning that serves a schedule best."""
     if not schedule.is_shared:
         return choose(context, machine, family)
@@ -143,20 +145,20 @@ def tuning_for(schedule: TileSchedule, context: GemmContext, machine: Target, fa
     return min(tunings, key=lambda t: _offer(schedule.on(machine), t, context, machine).cost)
 
 
-def _considered(context: GemmContext, machine: Target, family: Family) -> Sequence[Tuning]:
+def _considered(context: GemmContext, machine: Machine, family: Family) -> Sequence[Tuning]:
     """Legal tunings, the best for a machine of one thread first."""
-    alone = replace(machine, threads=1) if isinstance(machine, CpuTarget) else machine
+    alone = replace(machine, threads=1) if isinstance(machine, CpuMachine) else machine
     ranked = rank(candidates(context, machine, family), context, alone)
     legal = (t for t in ranked if not check(t, context, machine))
     return [t for t, _ in zip(legal, range(CONSIDERED), strict=False)]
 
 
-def _offer(schedule: TileSchedule, tuning: Tuning, context: GemmContext, machine: Target) -> Offer:
+def _offer(schedule: TileSchedule, tuning: Tuning, context: GemmContext, machine: Machine) -> Offer:
     steps, at_a_time = _steps(tuning, context, machine), resident(machine)
     tiles = steps.tiles
     if not schedule.is_shared:
         rounds = -(-tiles.outputs // at_a_time)
-        start = 0.0 if isinstance(machine, CpuTarget) else steps.start  # C itself holds the sums
+        start = 0.0 if isinstance(machine, CpuMachine) else steps.start  # C itself holds the sums
         cost = rounds * (tiles.k * steps.step + start)
         return Offer(schedule, tuning, tiles, at_a_time, rounds * tiles.k, 0, 0.0, cost)
     assert schedule.workgroups is not None
@@ -166,38 +168,38 @@ def _offer(schedule: TileSchedule, tuning: Tuning, context: GemmContext, machine
     parts = min(parts + 1, plan.workgroups - 1) if any(s.share % s.k_span for s in plan.sections) else 0
     fix_up = _fix_up(parts, steps.tile_bytes, machine)
     rounds = -(-plan.workgroups // at_a_time)
-    is_cpu = isinstance(machine, CpuTarget)
+    is_cpu = isinstance(machine, CpuMachine)
     starts = sum(-(-s.share // s.k_span) for s in plan.sections) if is_cpu else len(plan.sections)
     work = longest * steps.step * (1 + UNEVEN / rounds if is_cpu else 1)
     cost = rounds * (work + starts * steps.start + fix_up)
     return Offer(schedule, tuning, tiles, plan.workgroups, longest, parts, fix_up, cost)
 
 
-def _fix_up(parts: int, tile_bytes: int, machine: Target) -> float:
+def _fix_up(parts: int, tile_bytes: int, machine: Machine) -> float:
     """A tile out, and each part in and added."""
     if not parts:
         return 0.0
-    if isinstance(machine, CpuTarget):
+    if isinstance(machine, CpuMachine):
         return WAIT + (1 + parts) * tile_bytes * machine.prices.tile.l3
     return 2 * RATES.memory_latency + (1 + parts) * (RATES.memory_latency + tile_bytes / RATES.l2_bytes)
 
 
 @lru_cache(maxsize=256)
-def _steps(tuning: Tuning, context: GemmContext, machine: Target) -> Steps:
+def _steps(tuning: Tuning, context: GemmContext, machine: Machine) -> Steps:
     size = context.dtype.accumulator.bytes
     match tuning, machine:
-        case CpuTuning(), CpuTarget():
+        case CpuTuning(), CpuMachine():
             plan = tuning.plan(context)
             tiles = Tiles(plan.grid_size, 1, plan.k_iterations)
             whole = cycles(tuning, context, replace(machine, threads=1))
             tile_bytes = plan.block_rows * plan.block_columns * size
             return Steps(tiles, whole / tiles.total, tile_bytes * machine.prices.tile.l3, tile_bytes)
-        case XdlopsTuning(), GpuTarget():
+        case XdlopsTuning(), GpuMachine():
             wave = tuning.plan(context, machine)
             tiles = Tiles(wave.grid_size, 1, wave.k_iterations)
             m, n, _ = tuning.tile
             return Steps(tiles, *step_cycles(wave), m * n * size)
-        case GeneralTuning(), GpuTarget():
+        case GeneralTuning(), GpuMachine():
             m, n, k = tuning.tile
             grid = context.g * -(-context.m // m) * -(-context.n // n)
             step = GENERAL_STEP * m * n * k / 128  # multiply-adds of a compute unit in a cycle

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import Literal, NamedTuple
 
-from imbrex.chip import VECTOR_BYTES, WARPGROUPS, GpuTarget, Target
+from imbrex.chip import VECTOR_BYTES, WARPGROUPS, GpuMachine, Machine
 from imbrex.index.map import Dim
 from imbrex.view.conv.implicit_gemm import Axis, Convolution
 from imbrex.view.conv.slide import Slide
@@ -127,12 +127,12 @@ def slide(axis: Axis, is_back: bool, strip: int) -> Slide:
     )
 
 
-def box_of(shape: Shape, machine: Target) -> Box:
+def box_of(shape: Shape, machine: Machine) -> Box:
     """What is chosen where nobody says it: of the strips that suit memory and registers the one with most
     rows that leaves all multiprocessors busy.  A machine of whose lanes nothing is known is taken for the one
     that they were timed on.
     """
-    timed = machine if isinstance(machine, GpuTarget) and machine.lane_rates is not None else WARPGROUPS
+    timed = machine if isinstance(machine, GpuMachine) and machine.lane_rates is not None else WARPGROUPS
     assert timed.lane_rates is not None, timed
     busy = timed.lane_rates.busy_items * timed.compute_units
     a_round = timed.lane_rates.round_workgroups * timed.compute_units

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from imbrex.chip import L2, GpuTarget, Target
+from imbrex.chip import L2, GpuMachine, Machine
 from imbrex.config.context import GemmContext
 from imbrex.config.general.plan import GeneralTuning
 from imbrex.config.l2 import sampled
@@ -50,7 +50,7 @@ class OrderOffer:
     hit_rate: float
 
 
-def ordered(schedule: TileSchedule, tuning: Tuning, context: GemmContext, machine: Target) -> TileSchedule:
+def ordered(schedule: TileSchedule, tuning: Tuning, context: GemmContext, machine: Machine) -> TileSchedule:
     """With an order of tiles, where none is given, the model knows the caches, and one is worth it."""
     if schedule.order is not None or schedule.is_shared:
         return schedule
@@ -60,7 +60,7 @@ def ordered(schedule: TileSchedule, tuning: Tuning, context: GemmContext, machin
     return replace(schedule, order=others[0].order)
 
 
-def offers(tuning: Tuning, context: GemmContext, machine: Target) -> list[OrderOffer]:
+def offers(tuning: Tuning, context: GemmContext, machine: Machine) -> list[OrderOffer]:
     """The order of the tiles' numbers, then the others, the best first; none where no cache is known, or
     where all tiles run at once and leave compute units free.
     """
@@ -96,14 +96,14 @@ def _hit_rate(order: Order, blocks: Blocks, at_a_time: int, cache: L2) -> float:
     return sampled(tiles, at_a_time, cache, (blocks.a_bytes, blocks.b_bytes)).hit_rate
 
 
-def _blocks(tuning: Tuning, context: GemmContext, machine: Target) -> Blocks | None:
+def _blocks(tuning: Tuning, context: GemmContext, machine: Machine) -> Blocks | None:
     match tuning, machine:
-        case XdlopsTuning(), GpuTarget():
+        case XdlopsTuning(), GpuMachine():
             rows, columns = tuning.plan(context, machine).blocks
             size, (m, n, k) = context.dtype.bytes, tuning.tile
             a, b = (n, m) if tuning.swapped else (m, n)
             return Blocks(context.g, rows, columns, a * k * size, b * k * size)
-        case GeneralTuning(), GpuTarget():
+        case GeneralTuning(), GpuMachine():
             rows, columns = tuning.plan(context, machine).blocks
             size, (m, n, k) = context.dtype.bytes, tuning.tile
             return Blocks(context.g, rows, columns, m * k * size, n * k * size)

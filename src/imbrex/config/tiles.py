@@ -22,7 +22,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final, Literal, TypeAlias
 
-from imbrex.chip import CpuTarget, Target
+from imbrex.chip import CpuMachine, Machine
 from imbrex.diagnostic import Diagnostic, did_you_mean
 from imbrex.numeral import whole
 from imbrex.view.work.streamk import WORDS, Mode
@@ -76,12 +76,12 @@ class TileSchedule:
         """May several workgroups compute one output tile, or one workgroup several?"""
         return self.mode != "data_parallel"
 
-    def on(self, machine: Target) -> TileSchedule:
+    def on(self, machine: Machine) -> TileSchedule:
         """With the number of workgroups that the machine runs at a time, where none is given.
 
         A Diagnostic where the machine has no dies to gather tiles on.
         """
-        if self.order is not None and self.order.xcds > 1 and isinstance(machine, CpuTarget):
+        if self.order is not None and self.order.xcds > 1 and isinstance(machine, CpuMachine):
             said = f"'xcd={self.order.xcds}' is for GPUs of several dies, and {machine.name} is a CPU"
             raise Diagnostic(said, hint="wgm=N serves a CPU's caches, too")
         if self.mode == "data_parallel" or self.workgroups is not None:
@@ -95,9 +95,9 @@ class TileSchedule:
 DATA_PARALLEL: Final = TileSchedule("data_parallel")
 
 
-def resident(machine: Target) -> int:
+def resident(machine: Machine) -> int:
     """Workgroups at a time: threads of a CPU; compute units of a GPU, since one a unit surely runs."""
-    return machine.threads if isinstance(machine, CpuTarget) else machine.compute_units
+    return machine.threads if isinstance(machine, CpuMachine) else machine.compute_units
 
 
 def parse(line: str) -> TileSchedule:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final, assert_never
 
-from imbrex.chip import WARPGROUPS, GpuTarget, Target
+from imbrex.chip import WARPGROUPS, GpuMachine, Machine
 from imbrex.config import choose, share_cost
 from imbrex.config.choose import Family
 from imbrex.config.configuration import TunedProduct
@@ -32,7 +32,11 @@ WARPGROUP_KINDS: Final = ("warpgroup", "halo", "lines", "halo_weight")
 
 
 def chosen(
-    context: GemmContext, machine: Target, family: Family, given: Tuning | None, schedule: TileSchedule | Auto
+    context: GemmContext,
+    machine: Machine,
+    family: Family,
+    given: Tuning | None,
+    schedule: TileSchedule | Auto,
 ) -> TunedProduct:
     """A product's tuning, the one that is given or the best by the model of a family, and the schedule of its
     tiles, with an order where one is worth it.
@@ -43,13 +47,13 @@ def chosen(
     return TunedProduct(tuning, resolved(tuning, shared, machine))
 
 
-def of_offer(offer: share_cost.Offer, context: GemmContext, machine: Target) -> TunedProduct:
+def of_offer(offer: share_cost.Offer, context: GemmContext, machine: Machine) -> TunedProduct:
     """An offer's tuning and schedule, with an order of tiles where one is worth it."""
     schedule = ordered(offer.schedule, offer.tuning, context, machine)
     return TunedProduct(offer.tuning, resolved(offer.tuning, schedule, machine))
 
 
-def expect_served(product: TunedProduct, context: GemmContext, machine: Target) -> None:
+def expect_served(product: TunedProduct, context: GemmContext, machine: Machine) -> None:
     """A Diagnostic where a product cannot have this tuning, or its tiles not this schedule."""
     tuning, schedule = product.tuning, product.schedule
     choose.require(tuning, context, machine)
@@ -73,13 +77,17 @@ def _family(tuning: Tuning) -> Family:
 
 
 def _scheduled(
-    context: GemmContext, machine: Target, family: Family, given: Tuning | None, schedule: TileSchedule | Auto
+    context: GemmContext,
+    machine: Machine,
+    family: Family,
+    given: Tuning | None,
+    schedule: TileSchedule | Auto,
 ) -> tuple[Tuning, TileSchedule]:
     if isinstance(given, HaloTuning | LinesTuning | HaloWeightTuning):
         if schedule not in (AUTO, DATA_PARALLEL):
             raise Diagnostic(f"windows of one step of K are not shared by {schedule}", hint="leave it out")
         return given, DATA_PARALLEL
-    if isinstance(machine, GpuTarget) and (family if given is None else given.kind) == "warpgroup":
+    if isinstance(machine, GpuMachine) and (family if given is None else given.kind) == "warpgroup":
         assert given is None or isinstance(given, WarpgroupTuning)
         if schedule != AUTO and schedule.order is not None:
             hint = "its 'group' is the number of tiles along rows before the next column"
@@ -88,7 +96,7 @@ def _scheduled(
     if schedule != AUTO and schedule.mode == "cluster_k":
         where = f"workgroups of warpgroups, on {WARPGROUPS.name}"
         raise Diagnostic(f"{schedule} is for {where}", hint="say split_k")
-    if schedule == AUTO and isinstance(machine, GpuTarget) and machine.multiprocessor:
+    if schedule == AUTO and isinstance(machine, GpuMachine) and machine.multiprocessor:
         assert given is None or isinstance(given, GeneralTuning)
         return general_choice.scheduled(context, machine, given)
     if schedule == AUTO:
@@ -99,10 +107,10 @@ def _scheduled(
     return taken, ordered(schedule, taken, context, machine)
 
 
-def resolved(tuning: Tuning, schedule: TileSchedule, machine: Target) -> TileSchedule:
+def resolved(tuning: Tuning, schedule: TileSchedule, machine: Machine) -> TileSchedule:
     """The schedule with its number of workgroups, and without an order that says nothing."""
     order = None if schedule.order is None or schedule.order.is_plain else schedule.order
-    if isinstance(tuning, WarpgroupTuning) and isinstance(machine, GpuTarget):
+    if isinstance(tuning, WarpgroupTuning) and isinstance(machine, GpuMachine):
         count = schedule.workgroups or machine.clusters_at_a_time(tuning.cluster)  # clusters compute units
     else:
         count = schedule.on(machine).workgroups

@@ -1,7 +1,7 @@
 """The tuning database: what was tried and measured on which device, and what calls should use.
 
 record      units, trials, verdicts, winners and calibrations, as plain values
-device      the device that a goal's kernels run on
+device      the device that a target's kernels run on
 location    where the user's file lies
 near        which problems are alike, and how far apart
 schema      its tables, and the winners as a view of them

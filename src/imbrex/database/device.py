@@ -1,4 +1,4 @@
-"""The device that a goal's kernels run on, as the driver or the system describes it.
+"""The device that a target's kernels run on, as the driver or the system describes it.
 
 Law: what a kernel's time follows from is `hardware`; what changes without the machine being another one, its
 driver or how many of its threads this process may use, is a condition.
@@ -11,13 +11,13 @@ from typing import Any, Protocol
 
 from imbrex.database.record import Device, Fact
 from imbrex.run.answer import done
-from imbrex.run.machine import machine
+from imbrex.run.host_machine import host_machine
 
 __all__ = ["Aim", "device_of", "threads_of"]
 
 
 class Aim(Protocol):
-    """What is asked of a goal (`imbrex.kernel.Goal`)."""
+    """What is asked of a target (`imbrex.kernel.Target`)."""
 
     @property
     def is_native(self) -> bool: ...
@@ -29,21 +29,21 @@ class Aim(Protocol):
     def is_executed(self) -> bool: ...
 
 
-def device_of(goal: Aim) -> Device:
+def device_of(target: Aim) -> Device:
     """This CPU, or the current GPU; a Diagnostic where the GPU is not here."""
-    if goal.is_native or goal.is_executed:
+    if target.is_native or target.is_executed:
         return _cpu()
-    return _nvidia() if goal.is_cuda else _amd()
+    return _nvidia() if target.is_cuda else _amd()
 
 
-def threads_of(goal: Aim, threads: int) -> int:
+def threads_of(target: Aim, threads: int) -> int:
     """A CPU's number of threads; 0 on a GPU, which none of the host's matter to."""
-    return threads if goal.is_native or goal.is_executed else 0
+    return threads if target.is_native or target.is_executed else 0
 
 
 @cache
 def _cpu() -> Device:
-    here = machine()
+    here = host_machine()
     caches = (("l1d", here.l1d_bytes), ("l2", here.l2_bytes), ("l3", here.l3_bytes))
     sizes = [(name, size) for name, size in caches if size is not None]
     return Device(

@@ -54,26 +54,24 @@ _calibrations: dict[str, Calibration | None] = {}
 _state: State | None = None
 
 
-def advice(problem: str, goal: Aim, threads: int) -> Advice | None:
+def advice(problem: str, where: Aim, threads: int) -> Advice | None:
     """What is known of a problem's canonical text; None where nothing is, or IMBREX_DB is off."""
-    target = str(goal)
+    target = str(where)
     if (path := _known(target)) is None:
         return None
-    question = (problem, target, threads_of(goal, threads))
+    question = (problem, target, threads_of(where, threads))
     if question not in _answers:
-        _answers[question] = _found(*question, goal, path)
+        _answers[question] = _found(*question, where, path)
     return _answers[question]
 
 
-def calibration(goal: Aim) -> Calibration | None:
-    """What the model of a goal's target was calibrated to on the device that is here; None where it was not,
-    or IMBREX_DB is off.
-    """
-    target = str(goal)
+def calibration(where: Aim) -> Calibration | None:
+    """What a target's model was calibrated to on this device; None where it was not, or IMBREX_DB is off."""
+    target = str(where)
     if (path := _known(target)) is None:
         return None
     if target not in _calibrations:
-        _calibrations[target] = _calibrated(target, goal, path)
+        _calibrations[target] = _calibrated(target, where, path)
     return _calibrations[target]
 
 
@@ -103,14 +101,14 @@ def _looks(path: Path) -> Iterator[tuple[int, int] | None]:
         yield (facts.st_mtime_ns, facts.st_size) if facts is not None and facts.st_size else None
 
 
-def _found(problem: str, target: str, threads: int, goal: Aim, path: Path) -> Advice | None:
+def _found(problem: str, target: str, threads: int, where: Aim, path: Path) -> Advice | None:
     from imbrex.database.shelf import shelves
 
     near: list[Found] = []
     shape = shape_of(problem)
     with shelves(path) as found:
         known = [shelf for shelf in found if shelf.has(target)]
-        device = _device(goal) if known else None
+        device = _device(where) if known else None
         for shelf in known if device is not None else ():
             winner = shelf.winner(problem, target, threads, device)
             if winner is not None:
@@ -122,19 +120,19 @@ def _found(problem: str, target: str, threads: int, goal: Aim, path: Path) -> Ad
     return Advice(None, tuple(near[:MOST])) if near else None
 
 
-def _calibrated(target: str, goal: Aim, path: Path) -> Calibration | None:
+def _calibrated(target: str, where: Aim, path: Path) -> Calibration | None:
     from imbrex.database.shelf import shelves
 
     with shelves(path) as found:
         known = [shelf for shelf in found if shelf.has(target)]
-        device = _device(goal) if known else None
+        device = _device(where) if known else None
         told = (shelf.calibration(target, device) for shelf in known if device is not None)
         return next((of for of in told if of is not None), None)
 
 
-def _device(goal: Aim) -> Device | None:
-    """None where the goal's GPU is not here."""
+def _device(where: Aim) -> Device | None:
+    """None where the target's GPU is not here."""
     try:
-        return device_of(goal)
+        return device_of(where)
     except Diagnostic:
         return None

@@ -73,7 +73,7 @@ class Device:
 
 @dataclass(frozen=True)
 class Unit:
-    """What is tuned.  problem: its canonical text.  target: as a goal says it: cpu, sm_90a, emulate (sm_90a).
+    """What is tuned.  problem: its canonical text.  target: as text: cpu, sm_90a, emulate (sm_90a).
     threads: of a CPU; 0 on a GPU.
 
     A calibration is of no problem, an empty text, and of no number of threads, 0.

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from imbrex.diagnostic import Diagnostic
-from imbrex.kernel import CPU, Emulate, Goal, goal
+from imbrex.kernel import CPU, Emulate, Target, target_of
 
 __all__ = ["CallTarget", "call_target"]
 
@@ -15,21 +15,19 @@ EMULATED: Final = "emulate"
 
 
 class CallTarget(NamedTuple):
-    """goal: what the kernel is built for.  threads: number of a CPU's."""
+    """target: what the kernel is built for.  threads: number of a CPU's."""
 
-    goal: Goal
+    target: Target
     threads: int | None
 
 
 @lru_cache(maxsize=64)
-def call_target(
-    target: str | None, emulate: Emulate, threads: int | None, own: str = CPU.target
-) -> CallTarget:
+def call_target(target: str | None, emulate: Emulate, threads: int | None, own: str = CPU.kind) -> CallTarget:
     """Target of a call; ValueError for a target that there is not.  own: where the arrays lie, which
     counts where no target is named.
     """
-    default = EMULATED if emulate and own == CPU.target else own
+    default = EMULATED if emulate and own == CPU.kind else own
     try:
-        return CallTarget(goal(default if target is None else target, emulate), threads)
+        return CallTarget(target_of(default if target is None else target, emulate), threads)
     except Diagnostic as error:
         raise ValueError(f"{error.message}; {error.hint}") from None

@@ -290,7 +290,7 @@ def _kernel(problem: Conv2d, layouts: Names, where: CallTarget, news: News) -> K
     """For the arrays as they lie in memory.  news: what was concluded meanwhile may make it another one."""
     filter_, input_, output = layouts
     lying = replace(problem, filter_layout=filter_, input_layout=input_, output_layout=output)
-    return compile(lying, where.goal, threads=where.threads)
+    return compile(lying, where.target, threads=where.threads)
 
 
 @lru_cache(maxsize=KERNELS)

@@ -207,4 +207,4 @@ def _kernel(
         problem = Gemm(m, n, k, **words, dtype=element, epilogue=after)  # type: ignore[arg-type]
     except Diagnostic as error:
         raise ValueError(error.message) from None
-    return compile(problem, where.goal, threads=where.threads, algorithm=algorithm)
+    return compile(problem, where.target, threads=where.threads, algorithm=algorithm)

@@ -67,9 +67,9 @@ class Host:
         return same_kind(array, like)
 
     def run(self, kernel: Kernel, arrays: tuple[Any, ...], threads: int | None, stream: Any) -> None:
-        if stream is not None and kernel.goal.is_native:
+        if stream is not None and kernel.target.is_native:
             raise TypeError("'stream' is of a GPU, and this kernel runs on the CPU")
-        more = {} if kernel.goal.is_native else {"stream": stream}
+        more = {} if kernel.target.is_native else {"stream": stream}
         kernel.loaded(*arrays, threads=threads, **more)
 
 

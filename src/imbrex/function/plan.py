@@ -106,9 +106,9 @@ def remember(
     gets.
     """
     given = (*arrays[:-1], result)
-    if kernel.goal == CPU:
+    if kernel.target == CPU:
         plan = _host_plan(given, places, used, kernel, is_new=arrays[-1] is None)
-    elif kernel.goal.is_cuda:
+    elif kernel.target.is_cuda:
         plan = _gpu_plan(given, places, used, kernel, result)
     else:
         plan = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from imbrex.chip import Target
+from imbrex.chip import Machine
 from imbrex.config.algorithm.table import row_of
 from imbrex.config.configuration import DIRECT, Configuration
 from imbrex.config.products import form_of
@@ -20,7 +20,7 @@ from imbrex.problem import Problem
 __all__ = ["stated", "to_product", "word_in_ir"]
 
 
-def to_product(configuration: Configuration, machine: Target) -> tuple[Pass, ...]:
+def to_product(configuration: Configuration, machine: Machine) -> tuple[Pass, ...]:
     """The passes from the problem to matrix products."""
     row = row_of(configuration.algorithm)
     assert row is not None, configuration
@@ -42,7 +42,7 @@ def word_in_ir(configuration: Configuration) -> str | None:
     return None if configuration.algorithm == DIRECT else configuration.algorithm
 
 
-def _made(name: str, of: Configuration, machine: Target) -> Pass:
+def _made(name: str, of: Configuration, machine: Machine) -> Pass:
     """A pass with the options that the configuration says."""
     row = row_of(of.algorithm)
     match name:

@@ -1,6 +1,6 @@
 """Kernel: a problem compiled for a target, ready to be called on arrays.
 
-goal      what a kernel is built for
+target    what a kernel is built for
 options   a problem and all that may be chosen about its kernel, checked
 key       what decides a kernel's code, as a key of the cache
 recipe    what a problem became, as the cache keeps it
@@ -10,17 +10,17 @@ make      `compile`: from the cache, or by the whole compiler
 """
 
 from imbrex.kernel.compiled import Kernel
-from imbrex.kernel.goal import CPU, Emulate, Goal, goal, targets
 from imbrex.kernel.make import compile
 from imbrex.kernel.options import default_name
+from imbrex.kernel.target import CPU, Emulate, Target, target_of, targets
 
 __all__ = [
     "CPU",
     "Emulate",
-    "Goal",
     "Kernel",
+    "Target",
     "compile",
     "default_name",
-    "goal",
+    "target_of",
     "targets",
 ]

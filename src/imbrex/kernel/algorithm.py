@@ -7,7 +7,7 @@ from typing import Final
 from imbrex.chip import gpus
 from imbrex.config.algorithm.table import ALGORITHMS, Algorithm, Kind, row_of, rows_for
 from imbrex.diagnostic import Diagnostic, did_you_mean
-from imbrex.kernel.goal import Goal
+from imbrex.kernel.target import Target
 from imbrex.problem import Conv2d, Problem
 
 __all__ = ["expected_algorithm", "kind_of"]
@@ -19,17 +19,17 @@ BY_COPIES: Final = {
 }
 
 
-def expected_algorithm(problem: Problem, goal: Goal, wanted: str | None) -> str | None:
+def expected_algorithm(problem: Problem, target: Target, wanted: str | None) -> str | None:
     """`wanted`; a Diagnostic where the problem or the target has no such algorithm."""
     if wanted is None:
         return None
     row = row_of(wanted)
     if row is None or not row.takes(wanted):
-        hint = did_you_mean(wanted, [row.name for row in ALGORITHMS]) or _there(problem, goal)
+        hint = did_you_mean(wanted, [row.name for row in ALGORITHMS]) or _there(problem, target)
         raise Diagnostic(f"unknown algorithm '{wanted}'", hint=hint)
     if kind_of(problem) not in row.of:
-        raise _elsewhere(problem, row, wanted, goal)
-    if lacking := _lacking(row, goal):
+        raise _elsewhere(problem, row, wanted, target)
+    if lacking := _lacking(row, target):
         reason, hint = lacking
         raise Diagnostic(f"algorithm '{wanted}' {reason}", hint=hint)
     if row.phases == "added" and problem.dtype.output != problem.dtype.accumulator:
@@ -43,28 +43,28 @@ def kind_of(problem: Problem) -> Kind:
     return problem.direction if isinstance(problem, Conv2d) else "product"
 
 
-def _lacking(row: Algorithm, goal: Goal) -> tuple[str, str] | None:
+def _lacking(row: Algorithm, target: Target) -> tuple[str, str] | None:
     """What the target lacks, and what to do."""
     leave_out = "or leave the algorithm out"
     match row.machine:
         case "any":
             return None
-        case "warpgroups" if not goal.is_of_nvidia:
-            reason = f"is for warpgroups, and target '{goal}' has none"
+        case "warpgroups" if not target.is_of_nvidia:
+            reason = f"is for warpgroups, and target '{target}' has none"
             return reason, f"name {' or '.join(gpus('NVIDIA'))}, {leave_out}"
-        case "waves" if goal.is_of_nvidia:
-            reason = f"packs tiles for AMD's matrix instructions, '{goal}' has tensor maps"
+        case "waves" if target.is_of_nvidia:
+            reason = f"packs tiles for AMD's matrix instructions, '{target}' has tensor maps"
             return reason, "leave the algorithm out, and matrices are read where they are"
-        case "GPU" if goal.chip is None:
-            return f"is for GPUs, and target '{goal}' is none", f"name a GPU such as gfx942, {leave_out}"
-        case _ if goal.chip is None:
-            reason = f"packs for matrix instructions, and target '{goal}' has none"
+        case "GPU" if target.chip is None:
+            return f"is for GPUs, and target '{target}' is none", f"name a GPU such as gfx942, {leave_out}"
+        case _ if target.chip is None:
+            reason = f"packs for matrix instructions, and target '{target}' has none"
             return reason, "name a GPU such as gfx942, or emulate"
         case _:
             return None
 
 
-def _elsewhere(problem: Problem, row: Algorithm, wanted: str, goal: Goal) -> Diagnostic:
+def _elsewhere(problem: Problem, row: Algorithm, wanted: str, target: Target) -> Diagnostic:
     """An algorithm of other problems."""
     if not isinstance(problem, Conv2d):
         of = row.of[0].replace("_", " ") if len(row.of) == 1 else "a convolution"
@@ -73,16 +73,16 @@ def _elsewhere(problem: Problem, row: Algorithm, wanted: str, goal: Goal) -> Dia
         return Diagnostic(f"algorithm '{wanted}' is one of a product, this is a convolution")
     words = [kind.replace("_", " ") for kind in (*row.of, problem.direction)]
     message = f"algorithm '{wanted}' is one of {' and '.join(words[:-1])}, this is {words[-1]}"
-    return Diagnostic(message, hint=_there(problem, goal))
+    return Diagnostic(message, hint=_there(problem, target))
 
 
-def _there(problem: Problem, goal: Goal) -> str:
+def _there(problem: Problem, target: Target) -> str:
     """What there is for a problem on a target, by what it does."""
-    rows = [row for row in rows_for(kind_of(problem)) if _lacking(row, goal) is None]
+    rows = [row for row in rows_for(kind_of(problem)) if _lacking(row, target) is None]
     if not isinstance(problem, Conv2d):
-        return f"a product on {goal} has {', '.join(row.spelled for row in rows)}"
+        return f"a product on {target} has {', '.join(row.spelled for row in rows)}"
     found: list[str] = []
     for copies, what in BY_COPIES.items():
         own = [row.spelled for row in rows if row.copies == copies]
         found += [f"{what}: {', '.join(own)}"] if own else []
-    return f"{problem.direction.replace('_', ' ')} on {goal} has, by what it does, {'; '.join(found)}"
+    return f"{problem.direction.replace('_', ' ')} on {target} has, by what it does, {'; '.join(found)}"

@@ -16,7 +16,7 @@ import numpy as np
 
 from imbrex.config.cpu.plan import CpuTuning
 from imbrex.config.tuning import parse
-from imbrex.kernel.goal import Goal
+from imbrex.kernel.target import Target
 from imbrex.problem import Problem
 from imbrex.run.arrays import Array, in_memory
 from imbrex.run.cpu import CpuKernel
@@ -43,7 +43,7 @@ class Checked(Protocol):
     @property
     def problem(self) -> Problem: ...
     @property
-    def goal(self) -> Goal: ...
+    def target(self) -> Target: ...
     @property
     def threads(self) -> int: ...
     @property
@@ -57,7 +57,7 @@ def passed(kernel: Checked, seed: int, values: Values, threads: int | None) -> P
     """The pass with these values."""
     problem = kernel.problem
     unit = _unit(kernel)
-    if kernel.goal.is_cuda:
+    if kernel.target.is_cuda:
         from imbrex.verify.device.check import is_for_device
 
         if is_for_device(problem):
@@ -83,7 +83,7 @@ def _unit(kernel: Checked) -> Unit:
     own = [CPU_UNITS[t.unit].adder for t in tunings if isinstance(t, CpuTuning)]
     if own and own[0] != PLAIN:
         return own[0]
-    return unit_of(None if kernel.goal.is_native else kernel.goal.chip, kernel.problem.dtype)
+    return unit_of(None if kernel.target.is_native else kernel.target.chip, kernel.problem.dtype)
 
 
 def _called(kernel: Checked, arrays: Sequence[Array], values: Values, threads: int | None) -> Outcome:
@@ -92,7 +92,7 @@ def _called(kernel: Checked, arrays: Sequence[Array], values: Values, threads: i
     if not isinstance(loaded, CpuKernel):
         return _on_gpu(kernel, arrays, values)
     if values in GUARDS and IS_POSSIBLE:
-        alignment = 1 if kernel.goal.target == "cpu" else ALIGNMENT
+        alignment = 1 if kernel.target.kind == "cpu" else ALIGNMENT
         return guarded(loaded, arrays, GUARDS[values], alignment=alignment, threads=count)
     before, thread = [in_memory(array).copy() for array in arrays], environment()
     kernel(*arrays, threads=count)

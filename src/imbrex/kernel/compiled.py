@@ -19,9 +19,9 @@ from imbrex.build.nvidia.cubin import Cubin
 from imbrex.build.shared import Shared
 from imbrex.kernel.built import SUFFIXES, Library, built
 from imbrex.kernel.choice import Choice
-from imbrex.kernel.goal import Goal
 from imbrex.kernel.options import Options
 from imbrex.kernel.recipe import Recipe
+from imbrex.kernel.target import Target
 from imbrex.problem import Gemm, Operand, Problem, problem_text
 from imbrex.run.cpu import CpuKernel
 from imbrex.symbol import name_of
@@ -71,7 +71,7 @@ class Kernel:
     """
 
     problem: Problem
-    goal: Goal
+    target: Target
     threads: int
     tuning_texts: tuple[str, ...]
     algorithm: str | None
@@ -91,11 +91,6 @@ class Kernel:
         if self.origin is None:
             raise TypeError("a kernel that `compile` did not make cannot be sent to another process")
         return self.origin.restored, self.origin[1:]
-
-    @property
-    def target(self) -> str:
-        """How the source is written: `cpu`, `emulate`, or a GPU such as `gfx942`."""
-        return self.goal.target
 
     @property
     def name(self) -> str:
@@ -143,7 +138,7 @@ class Kernel:
         """The sources with the names of the three that matter."""
         from imbrex.emit.bundle import Bundle
 
-        return Bundle(self.name, self.files, self.goal.source)
+        return Bundle(self.name, self.files, self.target.source)
 
     @cached_property
     def report(self) -> Mapping[str, Any]:
@@ -152,8 +147,8 @@ class Kernel:
         return {
             "problem": problem_text(self.problem),
             "name": self.name,
-            "target": self.target,
-            "chip": self.goal.chip,
+            "target": self.target.kind,
+            "chip": self.target.chip,
             "configuration": self.configuration,
             "choice": self.choice.to_json(),
             "source_digest": self.source_digest,
@@ -251,7 +246,7 @@ class Kernel:
     @cached_property
     def _quick(self) -> Callable[[tuple[Any, ...], Any, int], bool] | None:
         """Short way of arrays like ones that were seen before; a lane-level build has none."""
-        return None if self.goal.is_emulated else getattr(self.loaded, "quick", None)
+        return None if self.target.is_emulated else getattr(self.loaded, "quick", None)
 
     @cached_property
     def _reads_result(self) -> bool:

@@ -19,14 +19,14 @@ from imbrex.database.lookup import Advice, Found
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel.algorithm import expected_algorithm
 from imbrex.kernel.choice import Choice, of_nearest, of_winner
-from imbrex.kernel.goal import Goal
 from imbrex.kernel.options import default_name
+from imbrex.kernel.target import Target
 from imbrex.pipeline import Lowered, Request, lower
 
 __all__ = ["decided"]
 
 
-def decided(request: Request, goal: Goal, advice: Advice | None) -> tuple[Lowered, Choice]:
+def decided(request: Request, target: Target, advice: Advice | None) -> tuple[Lowered, Choice]:
     """The source, and who chose what it is made by.  request: asks for nothing where there is advice."""
     if advice is None:
         asked = (request.tuning, request.algorithm, request.schedule, request.config)
@@ -34,7 +34,7 @@ def decided(request: Request, goal: Goal, advice: Advice | None) -> tuple[Lowere
     proposals, passed_over = advice.near, ""
     if (measured := advice.measured) is not None:
         try:
-            config = _read(measured, request, goal)
+            config = _read(measured, request, target)
             lowered = lower(replace(request, config=config))
         except Diagnostic as error:
             passed_over = f"the measured {measured.winner.configuration} is passed over: {error.message}"
@@ -43,16 +43,16 @@ def decided(request: Request, goal: Goal, advice: Advice | None) -> tuple[Lowere
                 return lowered, of_winner(measured)
             passed_over = f"what was measured with version {measured.winner.version} had another source"
             proposals = (measured,)
-    lowered, choice = _proposed(request, goal, proposals)
+    lowered, choice = _proposed(request, target, proposals)
     return lowered, replace(choice, passed_over=passed_over)
 
 
-def _proposed(request: Request, goal: Goal, proposals: Iterable[Found]) -> tuple[Lowered, Choice]:
+def _proposed(request: Request, target: Target, proposals: Iterable[Found]) -> tuple[Lowered, Choice]:
     """By the first proposal that suits, else by the model."""
     read: dict[Configuration, Found] = {}
     for found in (of for of in proposals if of.winner.gain > 1):  # where the pick stayed, ours does, too
         with suppress(Diagnostic):  # this version, problem or target may have no such configuration
-            read.setdefault(_read(found, request, goal), found)
+            read.setdefault(_read(found, request, target), found)
     near = near_pick(candidates(request).ranked) if read else []
     for proposal, config in fitted(read, near).items() if near else ():
         with suppress(Diagnostic):
@@ -61,10 +61,10 @@ def _proposed(request: Request, goal: Goal, proposals: Iterable[Found]) -> tuple
     return lower(request), Choice("model")
 
 
-def _read(found: Found, request: Request, goal: Goal) -> Configuration:
+def _read(found: Found, request: Request, target: Target) -> Configuration:
     """The configuration of a winner; a Diagnostic for what this version, problem or target has not."""
     config = configuration.parse(found.winner.configuration)
-    expected_algorithm(request.problem, goal, config.algorithm)
+    expected_algorithm(request.problem, target, config.algorithm)
     return config
 
 

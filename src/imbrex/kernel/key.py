@@ -11,7 +11,7 @@ from imbrex.build.shared import recipe_key
 from imbrex.build.toolchain import compiler_of, find_compiler
 from imbrex.kernel.options import Options
 from imbrex.problem import problem_text
-from imbrex.run.machine import machine
+from imbrex.run.host_machine import host_machine
 
 __all__ = ["key_of"]
 
@@ -24,19 +24,19 @@ def key_of(options: Options) -> str:
 
 def _host(options: Options) -> str:
     """The numbers of a machine that the model of a CPU chooses by, where it does."""
-    if options.goal.target != "cpu" or options.config is not None:
+    if options.target.kind != "cpu" or options.config is not None:
         return ""
-    if options.goal.level is not None:
+    if options.target.level is not None:
         return f" threads={options.threads}"
-    here = machine()
+    here = host_machine()
     return f" threads={options.threads} l2={here.l2_bytes} l3={here.l3_bytes}"
 
 
 def _builder(options: Options) -> tuple[str, ...] | None:
     """The compiler, and the instructions of a CPU that is named; None for those of this machine."""
-    if options.goal.level is not None:
-        isa = options.goal.isa
+    if options.target.level is not None:
+        isa = options.target.isa
         return compiler_of(isa).version, isa.fingerprint
-    if options.goal.is_native:
+    if options.target.is_native:
         return None
-    return (compiler_version() if options.goal.is_cuda else find_compiler("zig").version,)
+    return (compiler_version() if options.target.is_cuda else find_compiler("zig").version,)

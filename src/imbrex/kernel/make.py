@@ -21,15 +21,15 @@ from imbrex.diagnostic import Diagnostic
 from imbrex.kernel.algorithm import expected_algorithm
 from imbrex.kernel.choice import Choice, of_winner
 from imbrex.kernel.compiled import Kernel, Loaded, Origin
-from imbrex.kernel.goal import Emulate, Goal, goal
 from imbrex.kernel.key import key_of
 from imbrex.kernel.options import Options, options_of
 from imbrex.kernel.recipe import Recipe, Workspace
+from imbrex.kernel.target import Emulate, Target, target_of
 from imbrex.problem import Problem
 from imbrex.run import launch
 from imbrex.run.cpu import Parameter, load
 from imbrex.run.emulated import load_emulated
-from imbrex.run.machine import machine
+from imbrex.run.host_machine import host_machine
 from imbrex.symbol import symbol_of
 
 if TYPE_CHECKING:  # the compiler's own modules; a warm start goes without
@@ -46,7 +46,7 @@ _NOTHING_ELSE: Final[Mapping[str, None]] = dict.fromkeys(("tuning", "algorithm",
 
 def compile(
     problem: Problem | str,
-    target: str | Goal = "cpu",
+    target: str | Target = "cpu",
     tuning: Tuning | str | None = None,
     *,
     emulate: Emulate = False,
@@ -61,18 +61,18 @@ def compile(
     """The kernel of `problem` for `target`, from the cache where it is there; a Diagnostic where none can be.
 
     problem: a problem, or the text of one.  target: "cpu", or a GPU such as "gfx942", whose kernels run on
-    such a GPU only; or what `goal` gives.  emulate: the GPU's schedule lane by lane instead, which runs here
-    (docs/emulate.md); the target "emulate" is that of gfx942; "isa": AMD's code object itself, executed here
-    (docs/amd.md).  tuning: taken as it is or refused with reasons; None lets the model choose.  algorithm: of
-    a convolution, "channels_last", which packs what it reads, or "v4r4", and of backward data "v4r1" or
-    "v1r1", which do not (docs/convolution.md); of a product, "aligned" or "direct" (docs/hopper.md),
-    "data_tiled", or "data_tiled:" and a tile kernel (docs/swizzle.md).  name: of the files, and after
-    `imbrex_` of the entry point.  schedule: how workgroups share output tiles, "stream_k:64" say
-    (docs/mapping.md); "auto" lets the model choose.  config: instead of tuning, algorithm and schedule all
-    that may be chosen, as `Kernel.configuration` says it (docs/tuning.md).  Where none of these is said, what
+    such a GPU only; or what `target_of` gives.  emulate: the GPU's schedule lane by lane instead, which runs
+    here (docs/emulate.md); the target "emulate" is that of gfx942; "isa": AMD's code object itself, executed
+    here (docs/amd.md).  tuning: taken as it is or refused with reasons; None lets the model choose.
+    algorithm: of a convolution, "channels_last", which packs what it reads, or "v4r4", and of backward data
+    "v4r1" or "v1r1", which do not (docs/convolution.md); of a product, "aligned" or "direct"
+    (docs/hopper.md), "data_tiled", or "data_tiled:" and a tile kernel (docs/swizzle.md). name: of the files,
+    and after `imbrex_` of the entry point. schedule: how workgroups share output tiles, "stream_k:64" say
+    (docs/mapping.md); "auto" lets the model choose. config: instead of tuning, algorithm and schedule all
+    that may be chosen, as `Kernel.configuration` says it (docs/tuning.md). Where none of these is said, what
     was measured is used (docs/database.md), unless untuned.
     """
-    wanted = target if isinstance(target, Goal) else goal(target, emulate)
+    wanted = target if isinstance(target, Target) else target_of(target, emulate)
     options = options_of(problem, wanted, tuning, threads, algorithm, name, schedule, config, untuned)
     return _made(options, key_of(options), cache or Cache())
 
@@ -107,13 +107,13 @@ def _built(options: Options, store: Cache) -> Recipe:
     from imbrex.kernel.decided import decided
 
     request = _request(options)
-    lowered, choice = decided(request, options.goal, options.advice)
+    lowered, choice = decided(request, options.target, options.advice)
     try:
         found = _compiled(options, lowered, choice, store)
     except Diagnostic as error:
         if options.advice is None or choice.by == "model":
             raise
-        lowered, model = decided(request, options.goal, Advice(None))
+        lowered, model = decided(request, options.target, Advice(None))
         why = f"{choice.by} {choice.problem} is passed over, for it does not compile: {error.message}"
         found = _compiled(options, lowered, replace(model, passed_over=why), store)
     if found.choice.passed_over:
@@ -126,14 +126,14 @@ def _compiled(options: Options, lowered: Lowered, choice: Choice, store: Cache) 
     from imbrex.config.tuning import text
     from imbrex.pipeline import lower
 
-    chip = options.goal.chip
+    chip = options.target.chip
     tunings = tuple(text(t) for t in lowered.tunings)
     files, unit = lowered.bundle.files, _unit(options)
-    if options.goal.is_native:
-        key = build_shared(files, flags=lowered.bundle.flags, isa=options.goal.isa, cache=store).key
-    elif options.goal.is_cuda:
+    if options.target.is_native:
+        key = build_shared(files, flags=lowered.bundle.flags, isa=options.target.isa, cache=store).key
+    elif options.target.is_cuda:
         told = " ".join(dict.fromkeys(tunings))
-        cubin = build_cubin(files, unit, options.goal.target, tuning=told, cache=store)
+        cubin = build_cubin(files, unit, options.target.kind, tuning=told, cache=store)
         if cubin.dropped_flags:  # registers spilled with them: that is said, and the source asks for none
             plain = replace(lowered.configuration, has_flags=False)
             again = lower(replace(_request(options), **_NOTHING_ELSE, config=plain))
@@ -169,7 +169,7 @@ def _found(options: Options, key: str, recipe: Recipe, store: Cache) -> Kernel |
         return None
     return Kernel(
         options.problem,
-        options.goal,
+        options.target,
         options.threads,
         recipe.tunings,
         recipe.algorithm,
@@ -192,11 +192,11 @@ def _choice(options: Options, recipe: Recipe) -> Choice:
 
 def _library(options: Options, key: str, store: Cache) -> Shared | CodeObject | Cubin | None:
     """The object built earlier under `key`."""
-    chip = options.goal.chip
-    if options.goal.is_native:
+    chip = options.target.chip
+    if options.target.is_native:
         return find_shared(key, store)
-    if options.goal.is_cuda:
-        return find_cubin(key, _unit(options), options.goal.target, store)
+    if options.target.is_cuda:
+        return find_cubin(key, _unit(options), options.target.kind, store)
     assert chip is not None
     return find_code_object(key, _unit(options), chip, store)
 
@@ -211,16 +211,16 @@ def _loaded(
     """What runs it; the modules of a GPU are imported where there is a kernel for one."""
     symbol = symbol_of(options.name)
     match library:
-        case Shared() if options.goal.is_of_nvidia:
+        case Shared() if options.target.is_of_nvidia:
             return load_emulated(library.path, symbol, parameters, workspace)
-        case Shared() if options.goal.level is not None and not options.goal.runs_here:
+        case Shared() if options.target.level is not None and not options.target.runs_here:
             from imbrex.run.foreign.kernel import foreign
 
-            emulated = options.goal.is_executed
-            return foreign(library.path, symbol, parameters, workspace, options.goal.level, emulated)
+            emulated = options.target.is_executed
+            return foreign(library.path, symbol, parameters, workspace, options.target.level, emulated)
         case Shared():
             return load(library.path, symbol, parameters, workspace)
-        case CodeObject() if options.goal.is_executed:
+        case CodeObject() if options.target.is_executed:
             from imbrex.run.hip.emulated import EmulatedKernel
 
             return EmulatedKernel(library.path, symbol, library.chip, parameters, steps, workspace)
@@ -238,7 +238,7 @@ def _loaded(
 
 def _unit(options: Options) -> str:
     """The file that holds the kernels of a GPU."""
-    return f"{options.name}.cu" if options.goal.is_cuda else f"{options.name}.cpp"
+    return f"{options.name}.cu" if options.target.is_cuda else f"{options.name}.cpp"
 
 
 def _request(options: Options) -> Request:
@@ -249,10 +249,10 @@ def _request(options: Options) -> Request:
 
     config = None if options.config is None else configuration.parse(options.config)
     if config is not None:
-        expected_algorithm(options.problem, options.goal, config.algorithm)
+        expected_algorithm(options.problem, options.target, config.algorithm)
     wanted = None if options.tuning is None else tunings.parse(options.tuning)
     schedule = None if options.schedule is None else tiles.wanted(options.schedule)
-    where = machine_on(machine(), options.goal.chip or options.goal.target, options.threads)
-    target = calibrated(where, options.calibration)
+    where = machine_on(host_machine(), options.target.chip or options.target.kind, options.threads)
+    machine = calibrated(where, options.calibration)
     chosen = (wanted, options.algorithm, options.name, schedule, config)
-    return Request(options.problem, target, options.goal.source, *chosen)
+    return Request(options.problem, machine, options.target.source, *chosen)

@@ -10,7 +10,7 @@ from imbrex.database.lookup import Advice, advice, calibration
 from imbrex.database.record import Parameters
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel.algorithm import expected_algorithm
-from imbrex.kernel.goal import Goal
+from imbrex.kernel.target import Target
 from imbrex.problem import Conv2d, Gemm, Problem, parse_problem, problem_text
 from imbrex.run.cpu import thread_count
 
@@ -38,7 +38,7 @@ class Options:
     """
 
     problem: Problem
-    goal: Goal
+    target: Target
     tuning: str | None
     threads: int
     algorithm: str | None
@@ -52,7 +52,7 @@ class Options:
     def text(self) -> str:
         """What is asked for, in a line: how source is written, for which chip, under which name."""
         chosen = f"tuning={self.tuning} algorithm={self.algorithm} schedule={self.schedule}"
-        where = f"source={self.goal.source} chip={self.goal.chip} name={self.name}"
+        where = f"source={self.target.source} chip={self.target.chip} name={self.name}"
         advice = "" if self.advice is None else f" advice={self.advice.text}"
         calibrated = f" calibration={self.calibration}" if self.calibration else ""
         return f"{where} {chosen} config={self.config}{advice}{calibrated}"
@@ -60,7 +60,7 @@ class Options:
 
 def options_of(
     problem: Problem | str,
-    goal: Goal,
+    target: Target,
     tuning: Tuning | str | None,
     threads: int | None,
     algorithm: str | None,
@@ -72,15 +72,15 @@ def options_of(
     """Words as options; a Diagnostic for what cannot be.  untuned: what was measured is not used."""
     expect_one_say(config, tuning, algorithm, schedule)
     given, count = _one(problem), thread_count(threads)
-    if goal.is_executed:
+    if target.is_executed:
         _expect_small(given)
     is_open = not untuned and tuning is algorithm is schedule is config is None
-    calibrated = None if untuned or config is not None else calibration(goal)
+    calibrated = None if untuned or config is not None else calibration(target)
     return Options(
-        given, goal, _text(tuning), count, expected_algorithm(given, goal, algorithm),
+        given, target, _text(tuning), count, expected_algorithm(given, target, algorithm),
         _identifier(name or default_name(given)), None if schedule is None else str(schedule),
         None if config is None else str(config),
-        advice(problem_text(given), goal, count) if is_open else None,
+        advice(problem_text(given), target, count) if is_open else None,
         () if calibrated is None else calibrated.parameters,
     )  # fmt: skip
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from math import prod
 
-from imbrex.chip import WAVES, GpuTarget, Target
+from imbrex.chip import WAVES, GpuMachine, Machine
 from imbrex.index.expr import Lin, lin, param, select, var
 from imbrex.ir.ops.grid import LaunchOp
 from imbrex.ir.ops.matrix import MfmaOp
@@ -57,7 +57,7 @@ from imbrex.symbol import symbol_of
 from imbrex.view.work import pairs
 
 
-def program(module: ModuleOp, outputs: frozenset[int], machine: Target = WAVES) -> Program:
+def program(module: ModuleOp, outputs: frozenset[int], machine: Machine = WAVES) -> Program:
     """The one function of a module, for a machine; `outputs` numbers the arguments that it writes."""
     (function,) = [f for f in module.walk() if isinstance(f, FuncOp)]
     reader = Reader()
@@ -78,7 +78,7 @@ def program(module: ModuleOp, outputs: frozenset[int], machine: Target = WAVES) 
             launches.append(ZeroFill(reader.buffers[op.buffer]))
         elif isinstance(op, LaunchOp):
             made = kernel(op, f"{symbol_of(name)}_{len(launches)}", reader, arguments, written)
-            lanes = machine.wave_size if isinstance(machine, GpuTarget) else 1
+            lanes = machine.wave_size if isinstance(machine, GpuMachine) else 1
             launches.append(pruned(checked(replace(made, lanes=lanes))))
     return Program(name, arguments, tuple(launches), written, workspace, zeroed)
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from imbrex.chip import Access, GpuTarget
+from imbrex.chip import Access, GpuMachine
 from imbrex.index.expr import Lin
 from imbrex.lower.buffer import Let, Ref
 from imbrex.lower.stmt import For, Kernel, Move, Stmt
@@ -41,7 +41,7 @@ class LdsTraffic(NamedTuple):
         return read, write
 
 
-def lds_traffic(kernel: Kernel, machine: GpuTarget) -> LdsTraffic:
+def lds_traffic(kernel: Kernel, machine: GpuMachine) -> LdsTraffic:
     """Accesses at loop values that the offset does not mention count once.  Direct loads come without
     conflicts: their lanes are neighbours.
     """
@@ -77,7 +77,7 @@ def _expanded(index: Lin, lets: Mapping[str, Lin]) -> Lin:
 
 
 def _access(
-    kernel: Kernel, ref: Ref, width: int, loops: Mapping[str, int], machine: GpuTarget, way: Access
+    kernel: Kernel, ref: Ref, width: int, loops: Mapping[str, int], machine: GpuMachine, way: Access
 ) -> Traffic:
     """Accesses wider than 16 bytes go 16 bytes at a time."""
     element = ref.buffer.dtype.bytes

@@ -23,8 +23,8 @@ from imbrex.diagnostic import Diagnostic
 from imbrex.numeral import shown, whole
 from imbrex.problem.operand import reach
 from imbrex.run.arrays import Array, as_array, check, new_array, same_kind, share_memory
+from imbrex.run.host_machine import usable_cores
 from imbrex.run.launcher import Call, Entry, Launcher, launcher
-from imbrex.run.machine import usable_cores
 
 if TYPE_CHECKING:
     from imbrex.run.order import Answer, Order

@@ -21,16 +21,16 @@ import numpy as np
 
 from imbrex.bench.caches import cache_sizes
 from imbrex.bench.peer import one_blas_thread
-from imbrex.chip import SIZES, CpuTarget, Parameter, Target, parameters, with_parameters
+from imbrex.chip import SIZES, CpuMachine, Machine, Parameter, parameters, with_parameters
 from imbrex.config.candidates import Candidates, candidates
 from imbrex.config.modelled import modelled
 from imbrex.config.request import Request
 from imbrex.database import Calibration, Database, Unit, threads_of
 from imbrex.diagnostic import Diagnostic
-from imbrex.kernel import Goal
+from imbrex.kernel import Target
 from imbrex.pipeline import machine_on
 from imbrex.problem import parse_problem, problem_text
-from imbrex.run.machine import machine
+from imbrex.run.host_machine import host_machine
 from imbrex.tuner.campaign import expect_timed, here_of, lock_of
 from imbrex.tuner.fit import Series, fitted, held_out, regret
 from imbrex.tuner.outcome import Limits, Step
@@ -85,7 +85,7 @@ class Calibrated:
 
 
 def calibrate(
-    goal: Goal,
+    target: Target,
     budget_s: float,
     jobs: int,
     database: Callable[[], Database],
@@ -95,18 +95,18 @@ def calibrate(
     """Measures, fits, judges, and keeps what is better; a Diagnostic where there is nothing to fit to, or too
     little time.
     """
-    expect_timed(goal)
-    plain = machine_on(machine(), goal.chip or goal.target, 1)
-    if not parameters(plain) or goal.is_emulated or not goal.runs_here:
-        raise Diagnostic(f"the models of {goal} have no parameters that could be fitted")
-    here, until = here_of(goal), time.monotonic() + budget_s
-    sizes = cache_sizes(here.machine) if isinstance(plain, CpuTarget) else {}
+    expect_timed(target)
+    plain = machine_on(host_machine(), target.chip or target.kind, 1)
+    if not parameters(plain) or target.is_emulated or not target.runs_here:
+        raise Diagnostic(f"the models of {target} have no parameters that could be fitted")
+    here, until = here_of(target), time.monotonic() + budget_s
+    sizes = cache_sizes(here.machine) if isinstance(plain, CpuMachine) else {}
     with ExitStack() as stack:
         stack.enter_context(one_blas_thread())
         builders = stack.enter_context(Builders(jobs))
         timer = stack.enter_context(Timer(lock_of(f"{here.device.key} 0"), waiting))
         db = stack.enter_context(database())
-        timed = [_Timed(text, goal, plain, here) for text in problems_for(plain)]
+        timed = [_Timed(text, target, plain, here) for text in problems_for(plain)]
         for most in ROUNDS:
             for one in timed:
                 one.measure(most, until, builders, timer, db, told)
@@ -116,17 +116,17 @@ def calibrate(
             values += [(name, float(size)) for name, size in sizes.items()]
             facts = (found.before, found.after, found.times, uuid.uuid4().hex[:12])
             kept = Calibration(tuple(values), *facts)
-            db.calibrate(str(goal), here.device, kept)
+            db.calibrate(str(target), here.device, kept)
     return found
 
 
 class _Timed:
     """A problem and the times of its configurations, by their places in the model's order."""
 
-    def __init__(self, text: str, goal: Goal, machine: Target, here: Here) -> None:
+    def __init__(self, text: str, target: Target, machine: Machine, here: Here) -> None:
         (problem,) = parse_problem(text)
-        self.problem, self.goal, self.here = problem_text(problem), goal, here
-        self.request = Request(problem, machine, goal.source)
+        self.problem, self.target, self.here = problem_text(problem), target, here
+        self.request = Request(problem, machine, target.source)
         self.times: dict[int, float] = {}
         self._found: Candidates | None = None
 
@@ -144,11 +144,11 @@ class _Timed:
             return
         found = self._found = self._found or candidates(self.request)
         places = [i for i in spread(found.ranked, self.request, most) if i not in self.times]
-        threads = threads_of(self.goal, 1)
-        unit = Unit(self.problem, str(self.goal), self.here.device, threads)
+        threads = threads_of(self.target, 1)
+        unit = Unit(self.problem, str(self.target), self.here.device, threads)
         session = Session(
-            unit, Work(self.problem, self.goal, 1), found, (), Limits(None, until, Event()), builders, timer,
-            database, uuid.uuid4().hex[:12], lambda step: told(self.problem, step), self.here.is_cold,
+            unit, Work(self.problem, self.target, 1), found, (), Limits(None, until, Event()), builders,
+            timer, database, uuid.uuid4().hex[:12], lambda step: told(self.problem, step), self.here.is_cold,
         )  # fmt: skip
         self.times |= session.timed(places)
 
@@ -160,7 +160,7 @@ class _Timed:
         return Series(np.log([*self.times.values()]), modelled(self.request, chosen))
 
 
-def _judged(here: Here, plain: Target, sized: Target, timed: Sequence[_Timed]) -> Calibrated:
+def _judged(here: Here, plain: Machine, sized: Machine, timed: Sequence[_Timed]) -> Calibrated:
     enough = [one for one in timed if len(one.times) >= FEWEST]
     if len(enough) < FEWEST:
         told = f"a calibration needs times of {FEWEST} problems, and has those of {len(enough)}"

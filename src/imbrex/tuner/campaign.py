@@ -28,10 +28,10 @@ from imbrex.database import Database, Unit, device_of, threads_of
 from imbrex.database.lookup import advice
 from imbrex.database.record import Parameters
 from imbrex.diagnostic import Diagnostic
-from imbrex.kernel import Goal
+from imbrex.kernel import Target
 from imbrex.pipeline import Request, calibrated, machine_on
 from imbrex.problem import Problem, problem_text
-from imbrex.run.machine import Machine, machine
+from imbrex.run.host_machine import HostMachine, host_machine
 from imbrex.tuner.outcome import Limits, Step, Tuned
 from imbrex.tuner.pool import Builders, Host, Lost, Timer
 from imbrex.tuner.session import Session
@@ -57,7 +57,7 @@ class Plan:
     """
 
     problems: Mapping[Problem, int]
-    goal: Goal
+    target: Target
     threads: int
     effort: Effort = "normal"
     trials: int | None = None
@@ -87,17 +87,17 @@ def weighted(problems: Sequence[Problem]) -> dict[Problem, int]:
     return found
 
 
-def builders_of(goal: Goal) -> int:
+def builders_of(target: Target) -> int:
     """Processes that compile, where nobody says how many: one is left for the GPU's host."""
-    cores = machine().cores
-    return max(1, min(16, cores if goal.is_native else cores - 1))
+    cores = host_machine().cores
+    return max(1, min(16, cores if target.is_native else cores - 1))
 
 
-def expect_timed(goal: Goal) -> None:
-    """A Diagnostic where what is built for a goal has no time of its own."""
-    if goal.is_executed:
+def expect_timed(target: Target) -> None:
+    """A Diagnostic where what is built for a target has no time of its own."""
+    if target.is_executed:
         told = "an emulator of instructions has no times that a tuning could compare"
-        raise Diagnostic(told, hint=f"leave --emulate out, on a machine with a {goal.chip}")
+        raise Diagnostic(told, hint=f"leave --emulate out, on a machine with a {target.chip}")
 
 
 @dataclass
@@ -118,7 +118,7 @@ class Tuner:
 
     def run(self) -> list[Tuned | Refused]:
         """What came of each problem, in the order in which they ended."""
-        expect_timed(self.plan.goal)
+        expect_timed(self.plan.target)
         began = time.monotonic()
         until = ENDLESS if self.plan.budget_s is None else began + self.plan.budget_s
         ordered = sorted(self.plan.problems, key=lambda p: -p.flops * self.plan.problems[p])
@@ -160,7 +160,7 @@ class Tuner:
         try:
             lock = None if host.here is None else lock_of(f"{host.here.device.key} {device or 0}")
             with Timer(lock, self.waiting, host.timer) as timer, self.database() as database:
-                here = host.here or timer.identify(self.plan.goal)
+                here = host.here or timer.identify(self.plan.target)
                 while not self._ends.is_set() and time.monotonic() < until:
                     with left.next() as problem:
                         if problem is None:
@@ -186,17 +186,17 @@ class Tuner:
         until: float,
     ) -> None:
         plan, weight = self.plan, self.plan.problems[problem]
-        threads = threads_of(plan.goal, plan.threads)
-        unit = Unit(problem_text(problem), str(plan.goal), here.device, threads)
+        threads = threads_of(plan.target, plan.threads)
+        unit = Unit(problem_text(problem), str(plan.target), here.device, threads)
         try:
             known = database.calibration(unit.target, unit.device)
             fitted = () if known is None else known.parameters
-            found = candidates(request_of(problem, plan.goal, plan.threads, here.machine, fitted))
+            found = candidates(request_of(problem, plan.target, plan.threads, here.machine, fitted))
         except Diagnostic as reason:
             self._ended(Refused(problem, reason), weight)
             return
-        work = Work(unit.problem, plan.goal, plan.threads, device)
-        seeds = _seeds(database, unit, plan.goal, found)
+        work = Work(unit.problem, plan.target, plan.threads, device)
+        seeds = _seeds(database, unit, plan.target, found)
         session = Session(
             unit, work, found, seeds, Limits(plan.wanted, until, self._ends), builders, timer, database,
             uuid.uuid4().hex[:12], lambda step: self.told(unit, weight, step), here.is_cold,
@@ -240,26 +240,28 @@ class Left:
 
 
 def _this_host(plan: Plan) -> Host:
-    return Host(plan.jobs, plan.devices or (None,), here=here_of(plan.goal))
+    return Host(plan.jobs, plan.devices or (None,), here=here_of(plan.target))
 
 
-def here_of(goal: Goal) -> Here:
-    """What a goal's kernels run on in this machine, as a timer of its own would say it."""
-    return Here(device_of(goal), machine(), is_cold(goal))
+def here_of(target: Target) -> Here:
+    """What a target's kernels run on in this machine, as a timer of its own would say it."""
+    return Here(device_of(target), host_machine(), is_cold(target))
 
 
-def request_of(problem: Problem, goal: Goal, threads: int, here: Machine, fitted: Parameters = ()) -> Request:
+def request_of(
+    problem: Problem, target: Target, threads: int, here: HostMachine, fitted: Parameters = ()
+) -> Request:
     """What the compiler is asked for, on a machine, where nothing is chosen yet.  fitted: its calibration."""
-    where = machine_on(here, goal.chip or goal.target, threads)
-    return Request(problem, calibrated(where, fitted), goal.source)
+    where = machine_on(here, target.chip or target.kind, threads)
+    return Request(problem, calibrated(where, fitted), target.source)
 
 
-def _seeds(database: Database, unit: Unit, goal: Goal, found: Candidates) -> list[str]:
+def _seeds(database: Database, unit: Unit, target: Target, found: Candidates) -> list[str]:
     """Configurations that won before; else what suits of those that won for problems nearby."""
     best = database.best(unit)
     if best is not None:
         return [str(parse(best.configuration))]
-    told = advice(unit.problem, goal, unit.threads)
+    told = advice(unit.problem, target, unit.threads)
     proposals = dict[Configuration, None]()
     for near in () if told is None else told.near:
         with suppress(Diagnostic):  # of a version that has no such configuration

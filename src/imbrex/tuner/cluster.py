@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from imbrex.diagnostic import Diagnostic
-from imbrex.kernel import Goal
+from imbrex.kernel import Target
 from imbrex.run.isolated import Failed, answered
 from imbrex.tuner.campaign import Plan
 from imbrex.tuner.pool import Host, Lost
@@ -33,7 +33,7 @@ MOST_JOBS: Final = 16
 
 
 class Cluster:
-    """`with Cluster(address) as cluster: Tuner(..., hosts=cluster.hosts(goal, jobs))`.
+    """`with Cluster(address) as cluster: Tuner(..., hosts=cluster.hosts(target, jobs))`.
 
     address: as Ray has it: "auto", "local", or HOST:PORT.
     """
@@ -62,16 +62,16 @@ class Cluster:
         if self._is_ours:
             self._ray.shutdown()
 
-    def hosts(self, goal: Goal, threads: int, jobs: int | None = None) -> list[Host]:
-        """The nodes that have what a goal's kernels run on.  jobs: processes of each that compile."""
-        wanted, least = ("CPU", threads) if goal.is_native else ("GPU", 1)
+    def hosts(self, target: Target, threads: int, jobs: int | None = None) -> list[Host]:
+        """The nodes that have what a target's kernels run on.  jobs: processes of each that compile."""
+        wanted, least = ("CPU", threads) if target.is_native else ("GPU", 1)
         nodes = [node for node in self._ray.nodes() if node["Alive"]]
         found = [node for node in nodes if node["Resources"].get(wanted, 0) >= least]
         if not found:
             raise Diagnostic(f"none of the {len(nodes)} nodes of '{self.address}' has {least} {wanted}")
-        return [self._host(node, goal, jobs) for node in found]
+        return [self._host(node, target, jobs) for node in found]
 
-    def _host(self, node: Mapping[str, Any], goal: Goal, jobs: int | None) -> Host:
+    def _host(self, node: Mapping[str, Any], target: Target, jobs: int | None) -> Host:
         cpus, gpus = (int(node["Resources"].get(kind, 0)) for kind in ("CPU", "GPU"))
         identifier = str(node["NodeID"])
 
@@ -80,7 +80,7 @@ class Cluster:
 
         count = min(jobs or MOST_JOBS, max(1, cpus))
         if (
-            goal.is_native
+            target.is_native
         ):  # nothing is built while something is timed, so that builders need no CPU of theirs
             return Host(count, (None,), start(num_cpus=0), start(num_cpus=cpus))
         return Host(count, (None,) * gpus, start(num_cpus=1), start(num_cpus=0, num_gpus=1))
@@ -96,7 +96,7 @@ def hosts_at(address: str | None, plan: Plan, jobs: int | None) -> Generator[Seq
         told = "'devices' are GPUs of this host, and 'ray' times on those of a cluster"
         raise Diagnostic(told, hint="leave out one or the other")
     with Cluster(address) as cluster:
-        yield cluster.hosts(plan.goal, plan.threads, jobs)
+        yield cluster.hosts(plan.target, plan.threads, jobs)
 
 
 class Losses:

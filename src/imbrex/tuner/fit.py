@@ -22,7 +22,7 @@ from typing import Final
 
 import numpy as np
 
-from imbrex.chip import Parameter, Target, parameters, with_parameters
+from imbrex.chip import Machine, Parameter, parameters, with_parameters
 from imbrex.config.modelled import Modelled
 from imbrex.tuner.features import Floats
 
@@ -56,13 +56,13 @@ class Series:
         return found / found.sum()
 
 
-def regret(series: Series, machine: Target) -> float:
+def regret(series: Series, machine: Machine) -> float:
     """By what part the model's pick is slower than the fastest."""
     pick = int(np.argmin(series.model(machine)))
     return float(np.expm1(series.log_ns[pick] - series.log_ns.min()))
 
 
-def held_out(found: Sequence[Series], machine: Target) -> list[float]:
+def held_out(found: Sequence[Series], machine: Machine) -> list[float]:
     """The regret of each series by what was fitted without it, every fifth one left out at a time."""
     told = [0.0] * len(found)
     for fold in range(min(FOLDS, len(found))):
@@ -72,7 +72,7 @@ def held_out(found: Sequence[Series], machine: Target) -> list[float]:
     return told
 
 
-def fitted(found: Sequence[Series], machine: Target) -> Target:
+def fitted(found: Sequence[Series], machine: Machine) -> Machine:
     """The machine with the parameters that explain the times best."""
     asked = parameters(machine)
     if not found or not asked:
@@ -100,10 +100,10 @@ class _Sought:
     """What is minimised, over places: a number for each parameter, 0 for the default, -1 and 1 for bounds."""
 
     series: Sequence[Series]
-    machine: Target
+    machine: Machine
     asked: Sequence[Parameter]
 
-    def machine_at(self, place: Floats) -> Target:
+    def machine_at(self, place: Floats) -> Machine:
         values = [
             (p.name, p.default * (p.high / p.default) ** float(of))
             for p, of in zip(self.asked, place, strict=True)

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from imbrex.diagnostic import Diagnostic
-from imbrex.kernel import Kernel, goal
+from imbrex.kernel import Kernel, target_of
 from imbrex.kernel import compile as compiled
-from imbrex.kernel.goal import Emulate
+from imbrex.kernel.target import Emulate
 from imbrex.problem import Conv2d, Gemm, Problem, parse_problem
 from imbrex.run.cpu import thread_count
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # what tunes, and the compiler; a warm call goes without
     from imbrex.config.configuration import Configuration
     from imbrex.config.tiles import TileSchedule
     from imbrex.config.tuning import Tuning
-    from imbrex.kernel import Goal
+    from imbrex.kernel import Target
     from imbrex.tuner.campaign import Effort
     from imbrex.tuner.outcome import Tuned
 
@@ -26,7 +26,7 @@ __all__ = ["compile", "tune"]
 
 def tune(
     problems: Problem | str | Iterable[Problem | str],
-    target: str | Goal = "cpu",
+    target: str | Target = "cpu",
     *,
     emulate: Emulate = False,
     threads: int | None = None,
@@ -50,7 +50,7 @@ def tune(
     from imbrex.tuner.cluster import hosts_at
     from imbrex.tuner.outcome import Tuned
 
-    where = goal(target, emulate) if isinstance(target, str) else target
+    where = target_of(target, emulate) if isinstance(target, str) else target
     given = [problems] if isinstance(problems, str | Conv2d | Gemm) else problems
     wanted = weighted([one for each in given for one in _parsed(each)])
     plan = Plan(
@@ -67,7 +67,7 @@ def tune(
 
 def compile(
     problem: Problem | str,
-    target: str | Goal = "cpu",
+    target: str | Target = "cpu",
     tuning: Tuning | str | None = None,
     *,
     tune: Effort | None = None,

@@ -17,7 +17,7 @@ from typing import Any, Final, Protocol, Self, TypeAlias
 from filelock import FileLock, Timeout
 
 from imbrex.diagnostic import Diagnostic
-from imbrex.kernel import Goal
+from imbrex.kernel import Target
 from imbrex.run.isolated import Failed, Isolated
 from imbrex.tuner.task import Build, Built, Contest, Contested, Here, Identify, Probe, Probed, Proof, Task
 from imbrex.tuner.worker import answer
@@ -108,9 +108,9 @@ class Timer:
     ) -> None:
         self._calls.end()
 
-    def identify(self, goal: Goal) -> Here:
-        """What it times on; a Diagnostic where that is not what the goal needs."""
-        found: Here | Failed = self._calls(Identify(goal))
+    def identify(self, target: Target) -> Here:
+        """What it times on; a Diagnostic where that is not what the target needs."""
+        found: Here | Failed = self._calls(Identify(target))
         if isinstance(found, Failed):
             raise Diagnostic(found.message)
         return found

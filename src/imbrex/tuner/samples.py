@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from imbrex.chip import CpuTarget, Target, parameters, with_parameters
+from imbrex.chip import CpuMachine, Machine, parameters, with_parameters
 from imbrex.config.candidates import Candidate
 from imbrex.config.modelled import is_modelled, modelled
 from imbrex.config.request import Request
@@ -64,9 +64,9 @@ APART: Final = 0.6
 """Standard deviation of their parameters, as a part of the way to the bounds."""
 
 
-def problems_for(machine: Target) -> Sequence[str]:
+def problems_for(machine: Machine) -> Sequence[str]:
     """Texts of the problems."""
-    return _CPU if isinstance(machine, CpuTarget) else _WARPGROUPS
+    return _CPU if isinstance(machine, CpuMachine) else _WARPGROUPS
 
 
 def spread(ranked: Sequence[Candidate], request: Request, count: int) -> list[int]:

@@ -119,9 +119,9 @@ class Session:
         """What is proposed, as it is built.  Where the CPU is timed, none is being built meanwhile."""
         waiting: dict[Future[Any], int] = {}
         proposed, is_out = 0, False
-        ahead = self.builders.count * (1 if self.work.goal.is_native else 2)
+        ahead = self.builders.count * (1 if self.work.target.is_native else 2)
         while True:
-            room = ahead - len(waiting) if not (waiting and self.work.goal.is_native) else 0
+            room = ahead - len(waiting) if not (waiting and self.work.target.is_native) else 0
             room = min(room, self._wanted - proposed)
             if room > 0 and not is_out and not self._is_over:
                 places = propose(room)
@@ -132,7 +132,7 @@ class Session:
                     waiting[self.builders.submit(task)] = place
             if not waiting:
                 return
-            everything = self.work.goal.is_native
+            everything = self.work.target.is_native
             done, _ = wait(waiting, return_when="ALL_COMPLETED" if everything else FIRST_COMPLETED)
             for future in [f for f in waiting if f in done]:
                 yield waiting.pop(future), future.result()

@@ -25,9 +25,9 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from imbrex.kernel import Goal, Kernel
+from imbrex.kernel import Kernel, Target
 from imbrex.problem import Problem
-from imbrex.run.machine import machine
+from imbrex.run.host_machine import host_machine
 from imbrex.verify.data import random_operands
 
 __all__ = ["Block", "blocks", "is_cold"]
@@ -46,9 +46,9 @@ Block: TypeAlias = tuple[tuple[float, ...], bool]
 Sample: TypeAlias = Callable[[], float]
 
 
-def is_cold(goal: Goal) -> bool:
-    """Do samples of a goal's kernels defeat caches?"""
-    return not goal.is_cuda or find_spec("torch") is not None
+def is_cold(target: Target) -> bool:
+    """Do samples of a target's kernels defeat caches?"""
+    return not target.is_cuda or find_spec("torch") is not None
 
 
 def blocks(kernels: Sequence[Kernel], seed: int = 0) -> Generator[Block]:
@@ -68,12 +68,12 @@ def blocks(kernels: Sequence[Kernel], seed: int = 0) -> Generator[Block]:
 
 @contextmanager
 def _sampled(kernel: Kernel) -> Generator[Sample]:
-    if not kernel.goal.is_cuda:
+    if not kernel.target.is_cuda:
         with ExitStack() as stack:
             resident = kernel.loaded.resident
             calls = [stack.enter_context(resident(*s, threads=kernel.threads)) for s in _sets(kernel.problem)]
             yield _in_turn(calls)
-    elif is_cold(kernel.goal):
+    elif is_cold(kernel.target):
         yield _replayed(kernel)
     else:
         yield _on_gpu_alone(kernel)
@@ -98,7 +98,7 @@ def _in_turn(calls: Sequence[Callable[[], None]]) -> Sample:
 def _sets(problem: Problem) -> tuple[tuple[Any, ...], ...]:
     """Arrays for calls in turn."""
     size = max(1, sum(o.reach * o.dtype.bytes for o in problem.operands))
-    wanted = -(-2 * (machine().l2_bytes or 0) // size) + 1
+    wanted = -(-2 * (host_machine().l2_bytes or 0) // size) + 1
     count = max(1, min(wanted, MOST_SETS, MOST_BYTES // size))
     operands = [random_operands(problem, seed, "float").arrays for seed in range(count)]
     return tuple(tuple(arrays[o.role] for o in problem.operands) for arrays in operands)

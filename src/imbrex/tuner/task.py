@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from imbrex.database import Device
-from imbrex.kernel import Goal
-from imbrex.run.machine import Machine
+from imbrex.kernel import Target
+from imbrex.run.host_machine import HostMachine
 
 __all__ = [
     "Build",
@@ -32,7 +32,7 @@ class Work:
     """What is tuned.  problem: its canonical text.  device: a GPU by its number; None for the first one."""
 
     problem: str
-    goal: Goal
+    target: Target
     threads: int
     device: int | None = None
 
@@ -102,9 +102,9 @@ class Contested:
 
 @dataclass(frozen=True)
 class Identify:
-    """Say what a goal's kernels run on there."""
+    """Say what a target's kernels run on there."""
 
-    goal: Goal
+    target: Target
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class Here:
     """What kernels run on, and the machine that it is in.  is_cold: do times defeat caches there?"""
 
     device: Device
-    machine: Machine
+    machine: HostMachine
     is_cold: bool = True
 
 

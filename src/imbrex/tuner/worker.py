@@ -16,7 +16,7 @@ from imbrex.kernel import Kernel, compile
 from imbrex.kernel.built import built as facts_of
 from imbrex.problem import Problem, parse_problem
 from imbrex.run.arrays import in_memory
-from imbrex.run.machine import machine
+from imbrex.run.host_machine import host_machine
 from imbrex.tuner.stopwatch import blocks, is_cold
 from imbrex.tuner.task import (
     Build,
@@ -59,7 +59,7 @@ def answer(task: Task) -> Built | Probed | Contested | Here:
         case Contest():
             return _contested(task)
         case Identify():
-            return Here(device_of(task.goal), machine(), is_cold(task.goal))
+            return Here(device_of(task.target), host_machine(), is_cold(task.target))
         case _:
             assert_never(task)
 
@@ -102,7 +102,7 @@ def _kernel(work: Work, configuration: str) -> Kernel:
 
 @lru_cache(maxsize=16)
 def _opened(work: Work, configuration: str) -> Kernel:
-    return compile(_problem(work.problem), work.goal, threads=work.threads, config=configuration)
+    return compile(_problem(work.problem), work.target, threads=work.threads, config=configuration)
 
 
 @lru_cache(maxsize=4)
@@ -113,7 +113,7 @@ def _problem(text: str) -> Problem:
 
 def _wrong(kernel: Kernel) -> str | None:
     """What is wrong with its result on whole numbers; None where it is right."""
-    if not kernel.goal.is_native:
+    if not kernel.target.is_native:
         return _wrong_on_gpu(kernel)
     operands, truth = _asked(kernel.problem)
     fresh = random_operands(kernel.problem, 0, "integer").arrays
@@ -131,8 +131,8 @@ def _wrong_on_gpu(kernel: Kernel) -> str | None:
     """The same on a GPU, by what the GPU computes in float64 where it can: NumPy would take longer than all
     else of a trial.
     """
-    if kernel.goal.is_cuda and has_device(kernel.problem):
-        unit = unit_of(kernel.goal.chip, kernel.problem.dtype)
+    if kernel.target.is_cuda and has_device(kernel.problem):
+        unit = unit_of(kernel.target.chip, kernel.problem.dtype)
         found = Verdict((checked(kernel.problem, kernel, 0, "integer", unit),))
     else:
         found = kernel.check(values="integer")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from imbrex.chip import GPU_TARGETS, PLAIN, PLAIN_F64, Unit
+from imbrex.chip import GPU_MACHINES, PLAIN, PLAIN_F64, Unit
 from imbrex.dtype import F64, DType
 
 __all__ = ["PLAIN", "PLAIN_F64", "Unit", "unit_of"]
@@ -14,4 +14,4 @@ def unit_of(chip: str | None, operand: DType) -> Unit:
         return PLAIN_F64
     if chip is None or not operand.is_float:
         return PLAIN
-    return GPU_TARGETS[chip].units.get(operand.multiplied_bits, PLAIN)
+    return GPU_MACHINES[chip].units.get(operand.multiplied_bits, PLAIN)

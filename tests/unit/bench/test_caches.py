@@ -6,7 +6,7 @@ import pytest
 
 from imbrex.bench import caches
 from imbrex.bench.caches import cache_sizes, latencies, sizes_by
-from imbrex.run.machine import machine
+from imbrex.run.host_machine import host_machine
 
 KIB, MIB = 1 << 10, 1 << 20
 FOOTPRINTS = [round(8 * KIB * 2 ** (i / 4)) for i in range(4 * 14 + 1)]
@@ -55,6 +55,6 @@ def test_this_machine_has_some(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(caches, "SAMPLES", 2)
     found = latencies()
     assert len(found) == 21 and list(found) == sorted(found) and all(0 < ns < 1e5 for ns in found.values())
-    here = machine()
+    here = host_machine()
     sizes = cache_sizes(here)
     assert sizes.get("l1_bytes", 0) <= (here.l1d_bytes or 0)

@@ -11,7 +11,7 @@ import pytest
 from imbrex.build.amd.hot_loop.rates import modelled
 from imbrex.build.amd.occupancy import occupancy
 from imbrex.build.amd.usage import Usage
-from imbrex.chip import GPU_TARGETS, WARPGROUPS, WAVES, CodeObjects, GpuTarget
+from imbrex.chip import GPU_MACHINES, WARPGROUPS, WAVES, CodeObjects, GpuMachine
 from imbrex.config.access import context_of
 from imbrex.config.algorithm.cost import cycles
 from imbrex.config.algorithm.depthwise import strips_shape
@@ -20,7 +20,7 @@ from imbrex.config.choose import family_of
 from imbrex.config.request import Request
 from imbrex.config.strips import box_of
 from imbrex.dtype import F16, F32
-from imbrex.kernel import Goal, goal
+from imbrex.kernel import Target, target_of
 from imbrex.pipeline import Lowered, lower, machine_for
 from imbrex.problem import Conv2d, Gemm
 from imbrex.verify.unit import unit_of
@@ -53,9 +53,9 @@ NVIDIA_BEFORE = replace(
 
 
 @pytest.fixture(params=[AMD_TWIN, NVIDIA_BEFORE], ids=repr)
-def row(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> GpuTarget:
-    made: GpuTarget = request.param
-    monkeypatch.setitem(GPU_TARGETS, made.name, made)
+def row(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> GpuMachine:
+    made: GpuMachine = request.param
+    monkeypatch.setitem(GPU_MACHINES, made.name, made)
     return made
 
 
@@ -63,14 +63,14 @@ def lowered(target: str, problem: Conv2d | Gemm) -> Lowered:
     return lower(Request(problem, machine_for(target, "avx2", 1), target))
 
 
-def test_a_row_is_a_target(row: GpuTarget) -> None:
-    assert goal(row.name) == Goal(row.name, row.name)
-    assert goal(row.name, True).source == ("emulate" if row.vendor == "AMD" else "emulate_sm_89")
+def test_a_row_is_a_target(row: GpuMachine) -> None:
+    assert target_of(row.name) == Target(row.name, row.name)
+    assert target_of(row.name, True).source == ("emulate" if row.vendor == "AMD" else "emulate_sm_89")
     assert unit_of(row.name, F16) == (unit_of(WAVES.name, F16) if row.vendor == "AMD" else unit_of(None, F16))
 
 
 def test_a_twin_of_gfx942_writes_its_source(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(GPU_TARGETS, AMD_TWIN.name, AMD_TWIN)
+    monkeypatch.setitem(GPU_MACHINES, AMD_TWIN.name, AMD_TWIN)
     mine, other = lowered("gfx940", CONV), lowered("gfx942", CONV)
     assert mine.tunings == other.tunings and mine.tunings[0].kind == "xdlops" and mine.lds == other.lds
     assert mine.bundle.files.keys() == other.bundle.files.keys()
@@ -80,15 +80,15 @@ def test_a_twin_of_gfx942_writes_its_source(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_twin_of_gfx942_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(GPU_TARGETS, AMD_TWIN.name, AMD_TWIN)
+    monkeypatch.setitem(GPU_MACHINES, AMD_TWIN.name, AMD_TWIN)
     usage = Usage("k", 96, 32, 128, 32, 0, 0, 16384, 0, 24, 256)
     assert occupancy(usage, "gfx940") == occupancy(usage, "gfx942")
     assert modelled("gfx940").rates == WAVES.rates
-    assert goal("gfx940", "isa") == Goal("gfx940", "gfx940", is_executed=True)
+    assert target_of("gfx940", "isa") == Target("gfx940", "gfx940", is_executed=True)
 
 
 def test_a_gpu_without_warpgroups_multiplies_by_lanes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(GPU_TARGETS, NVIDIA_BEFORE.name, NVIDIA_BEFORE)
+    monkeypatch.setitem(GPU_MACHINES, NVIDIA_BEFORE.name, NVIDIA_BEFORE)
     context = context_of(plain(256, 256, 128), F16)
     assert (family_of(context, NVIDIA_BEFORE), family_of(context, WARPGROUPS)) == ("general", "warpgroup")
     for problem in (CONV, GEMM):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from imbrex.chip import CPU_ISAS, GPU_TARGETS, SIZES, Target, parameters, with_parameters
+from imbrex.chip import CPU_ISAS, GPU_MACHINES, SIZES, Machine, parameters, with_parameters
 from imbrex.diagnostic import Diagnostic
 
-CPU, GPU = CPU_ISAS["avx512"], GPU_TARGETS["sm_90a"]
+CPU, GPU = CPU_ISAS["avx512"], GPU_MACHINES["sm_90a"]
 
 
 @pytest.mark.parametrize("machine", [CPU, GPU, CPU_ISAS["neon"]], ids=lambda of: of.name)
-def test_the_defaults_of_a_machine_are_the_machine(machine: Target) -> None:
+def test_the_defaults_of_a_machine_are_the_machine(machine: Machine) -> None:
     known = parameters(machine)
     assert len({p.name for p in known}) == len(known) >= 15
     assert all(0 < p.low < p.default < p.high and p.unit for p in known)
@@ -19,7 +19,7 @@ def test_the_defaults_of_a_machine_are_the_machine(machine: Target) -> None:
 
 
 @pytest.mark.parametrize("machine", [CPU, GPU], ids=lambda of: of.name)
-def test_a_parameter_sets_itself_alone(machine: Target) -> None:
+def test_a_parameter_sets_itself_alone(machine: Machine) -> None:
     known = parameters(machine)
     for p in known:
         changed = with_parameters(machine, [(p.name, p.high)])
@@ -40,4 +40,4 @@ def test_what_is_no_parameter_is_refused() -> None:
 
 
 def test_where_no_model_is_of_times_there_are_none() -> None:
-    assert parameters(GPU_TARGETS["gfx942"]) == ()
+    assert parameters(GPU_MACHINES["gfx942"]) == ()

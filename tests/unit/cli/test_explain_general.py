@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from imbrex.chip import GPU_TARGETS
+from imbrex.chip import GPU_MACHINES
 from imbrex.config import tuning
 from imbrex.pipeline import Request, lower
 from imbrex.problem import Gemm
@@ -26,7 +26,7 @@ def test_a_long_k_is_shared(imbrex: Imbrex) -> None:
 
 
 def test_what_is_told_is_what_is_made(imbrex: Imbrex) -> None:
-    lowered = lower(Request(Gemm(512, 512, 32768), GPU_TARGETS["sm_90a"], "sm_90a"))
+    lowered = lower(Request(Gemm(512, 512, 32768), GPU_MACHINES["sm_90a"], "sm_90a"))
     assert lowered.schedules == ("split_k:256",)
     said = imbrex("explain", LONG, "--target", "sm_90a")
     assert said.code == 0 and tuning.text(lowered.tunings[0]) in said.out

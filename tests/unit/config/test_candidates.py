@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from imbrex.chip import CPU_ISAS, GPU_TARGETS
+from imbrex.chip import CPU_ISAS, GPU_MACHINES
 from imbrex.config.candidates import candidates
 from imbrex.config.configuration import parse
 from imbrex.config.configured import configured
@@ -40,8 +40,8 @@ PROBLEMS: dict[str, Problem] = {
 }  # fmt: skip
 MACHINES = {
     "cpu": (replace(CPU_ISAS["avx2"], threads=2), "cpu"),
-    "gfx942": (GPU_TARGETS["gfx942"], "gfx942"),
-    "sm_90a": (GPU_TARGETS["sm_90a"], "sm_90a"),
+    "gfx942": (GPU_MACHINES["gfx942"], "gfx942"),
+    "sm_90a": (GPU_MACHINES["sm_90a"], "sm_90a"),
 }
 SAMPLED = 2
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from imbrex.chip import GPU_TARGETS, GpuTarget
+from imbrex.chip import GPU_MACHINES, GpuMachine
 from imbrex.config.channel_cost import channel_cycles
 from imbrex.config.strips import Shape
 from imbrex.config.warpgroup.rates import rates_of
 
 from .test_strips import shape
 
-HOPPER = GPU_TARGETS["sm_90a"]
+HOPPER = GPU_MACHINES["sm_90a"]
 MEASURED = {  # microseconds on an H200, 2026-11-21, NHWC f16, forward
     (128, 512, 14, 3, 1): 16.0,
     (128, 256, 56, 3, 2): 66.7,
@@ -20,7 +20,7 @@ MEASURED = {  # microseconds on an H200, 2026-11-21, NHWC f16, forward
 
 
 def microseconds(of: Shape) -> float:
-    assert isinstance(HOPPER, GpuTarget)
+    assert isinstance(HOPPER, GpuMachine)
     return channel_cycles(of, HOPPER) / rates_of(HOPPER).clock_hz * 1e6
 
 

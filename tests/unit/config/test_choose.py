@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from imbrex.chip import GPU_TARGETS, target
+from imbrex.chip import GPU_MACHINES, target
 from imbrex.config.choose import GENERAL_LIST, candidates, choose, first_legal, rank, require
 from imbrex.config.context import Access, GemmContext
 from imbrex.config.general.plan import GeneralTuning
@@ -32,7 +32,7 @@ def test_padding_moves_a_tuning_back() -> None:
 
 def test_xdlops_chooser_never_ends_without_numbers() -> None:
     """Upstream's loop skipped a list that overflows LDS without failing, and went on with zeros."""
-    small = dataclasses.replace(GPU_TARGETS["gfx942"], lds_bytes=1024)
+    small = dataclasses.replace(GPU_MACHINES["gfx942"], lds_bytes=1024)
     with pytest.raises(Diagnostic) as error:
         choose(GemmContext(1024, 1024, 1024, F32), small, "xdlops")
     message = error.value.message
@@ -75,7 +75,7 @@ def test_an_illegal_given_tuning_is_refused_with_every_reason() -> None:
     )
 
 
-@pytest.mark.parametrize("machine", [name for name in GPU_TARGETS if name != "sm_90a"])
+@pytest.mark.parametrize("machine", [name for name in GPU_MACHINES if name != "sm_90a"])
 @pytest.mark.parametrize("sizes", [(1, 1, 1), (7, 5, 3), (64, 3136, 576), (2048, 49, 512), (128, 115200, 72)])
 def test_every_size_has_a_tuning(machine: str, sizes: tuple[int, int, int]) -> None:
     access = Access((4, 1), (16.0, 1.0))

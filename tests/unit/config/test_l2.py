@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from imbrex.chip import GPU_TARGETS, L2
+from imbrex.chip import GPU_MACHINES, L2
 from imbrex.config.l2 import plan_traffic, sampled, traffic
 from imbrex.view.work.streamk import Plan, Tiles
 from imbrex.view.work.workgroup import Along, begun, order
@@ -46,7 +46,7 @@ def test_without_the_remap_a_group_as_wide_as_the_dies_gives_each_die_one_row() 
 @pytest.mark.parametrize("chip", ["gfx90a", "gfx942"])
 def test_few_batches_speak_for_all(m: int, n: int, group: int, along: Along, chip: str) -> None:
     """One step of four batches against all steps of all: within three points."""
-    cache = GPU_TARGETS[chip].l2
+    cache = GPU_MACHINES[chip].l2
     assert cache is not None
     for ways in dict.fromkeys((1, cache.xcds)):
         tiles = begun(1, m, n, group, along, ways)

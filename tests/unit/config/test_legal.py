@@ -5,7 +5,7 @@ import itertools
 
 import pytest
 
-from imbrex.chip import GPU_TARGETS, target
+from imbrex.chip import GPU_MACHINES, target
 from imbrex.config.choose import GENERAL_LIST
 from imbrex.config.context import Access, GemmContext
 from imbrex.config.cpu.plan import CpuTuning
@@ -165,7 +165,7 @@ def test_both_directions_of_the_clusters_are_checked() -> None:
 
 
 def test_lists_are_legal_for_a_large_gemm() -> None:
-    for machine, tuning in itertools.product(GPU_TARGETS.values(), GENERAL_LIST):
+    for machine, tuning in itertools.product(GPU_MACHINES.values(), GENERAL_LIST):
         assert check(tuning, GEMM, machine) == ()
 
 

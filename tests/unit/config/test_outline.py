@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from imbrex.chip import GPU_TARGETS
+from imbrex.chip import GPU_MACHINES
 from imbrex.config import tuning as tunings
 from imbrex.config.outline import outline
 from imbrex.config.request import Request
@@ -17,6 +17,6 @@ GENERAL = "v1:general:64,32,32,8,2,2"
 @pytest.mark.parametrize(("chip", "is_first"), [("sm_90a", True), ("gfx942", False)])
 def test_the_order_of_taps(chip: str, is_first: bool) -> None:
     """Of warpgroups it is no tuning's; with work items of a GPU of waves the filter unfolds, as seeds say."""
-    machine = GPU_TARGETS[chip]
+    machine = GPU_MACHINES[chip]
     given = outline(Request(LAYER, machine, chip, tunings.parse(GENERAL)), "v4r4")
     assert outline(Request(LAYER, machine, chip), "v4r4").taps_first and given.taps_first == is_first

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from tests.unit.ir.launches import filled_elements, launches_of, moved_bytes
 
-from imbrex.chip import CPU_ISAS, GPU_TARGETS
+from imbrex.chip import CPU_ISAS, GPU_MACHINES
 from imbrex.config.algorithm.choice import algorithm_of
 from imbrex.config.algorithm.product import Lanes, Products
 from imbrex.config.algorithm.table import ALGORITHMS, row_of
@@ -29,7 +29,7 @@ from imbrex.ir.passes.affix_tuning import gemm_context
 from imbrex.ir.to_product import to_product
 from imbrex.problem import Conv2d, Gemm
 
-HOPPER, AMD, CPU = GPU_TARGETS["sm_90a"], GPU_TARGETS["gfx942"], CPU_ISAS["avx2"]
+HOPPER, AMD, CPU = GPU_MACHINES["sm_90a"], GPU_MACHINES["gfx942"], CPU_ISAS["avx2"]
 NHWC = {"filter_layout": "KYXC", "input_layout": "NHWC", "output_layout": "NHWK"}
 MIXED = {"filter_layout": "CKYX", "input_layout": "NHWC", "output_layout": "NKHW"}
 LAYOUTS: tuple[dict[str, Any], ...] = ({}, NHWC, MIXED)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from imbrex.chip import CPU_ISAS, GPU_TARGETS
+from imbrex.chip import CPU_ISAS, GPU_MACHINES
 from imbrex.config import share_cost
 from imbrex.config.context import Access, GemmContext
 from imbrex.config.tiles import DATA_PARALLEL, TileSchedule, from_json, parse, wanted
@@ -122,7 +122,7 @@ def test_a_cpu_has_no_dies() -> None:
 
 def test_workgroups_are_the_machines_where_none_are_given() -> None:
     assert TileSchedule("stream_k").on(TWO) == TileSchedule("stream_k", 2)
-    assert TileSchedule("two_tile").on(GPU_TARGETS["gfx942"]).workgroups == 304
+    assert TileSchedule("two_tile").on(GPU_MACHINES["gfx942"]).workgroups == 304
     assert TileSchedule("split_k", 7).on(TWO).workgroups == 7
     assert wanted(None) == DATA_PARALLEL == DATA_PARALLEL.on(TWO) and wanted("auto") == "auto"
 
@@ -164,7 +164,7 @@ def test_a_nearly_empty_last_wave_of_a_gpu_is_filled() -> None:
     """With the tiles of one tuning: 305 of them on 304 compute units."""
     from imbrex.config.general.plan import GeneralTuning
 
-    machine, tuning = GPU_TARGETS["gfx942"], GeneralTuning(256, 128, 128, 8, 4, 4)
+    machine, tuning = GPU_MACHINES["gfx942"], GeneralTuning(256, 128, 128, 8, 4, 4)
     full = share_cost.offers(gemm(128 * 304, 128, 4096), machine, "general", tuning)
     over = share_cost.offers(gemm(128 * 305, 128, 4096), machine, "general", tuning)
     assert over[0].efficiency < 0.51 and over[1].efficiency > 0.95

@@ -8,20 +8,24 @@ from typing import Any
 import pytest
 
 from imbrex.database import device, device_of, threads_of
-from imbrex.kernel import CPU, goal
-from imbrex.run.machine import machine
+from imbrex.kernel import CPU, target_of
+from imbrex.run.host_machine import host_machine
 
 
 def test_the_cpu() -> None:
     found = device_of(CPU)
-    assert found.name == (machine().cpu or "unknown CPU")
-    assert dict(found.hardware)["isa"] == machine().isa.level
-    assert dict(found.conditions) == {"usable_threads": str(machine().cores)}
-    assert device_of(goal("sm_90a", emulate=True)) == device_of(goal("gfx942", "isa")) == found
+    assert found.name == (host_machine().cpu or "unknown CPU")
+    assert dict(found.hardware)["isa"] == host_machine().isa.level
+    assert dict(found.conditions) == {"usable_threads": str(host_machine().cores)}
+    assert device_of(target_of("sm_90a", emulate=True)) == device_of(target_of("gfx942", "isa")) == found
 
 
 def test_threads_are_of_a_cpu() -> None:
-    assert (threads_of(CPU, 3), threads_of(goal("emulate"), 3), threads_of(goal("sm_90a"), 3)) == (3, 3, 0)
+    assert (threads_of(CPU, 3), threads_of(target_of("emulate"), 3), threads_of(target_of("sm_90a"), 3)) == (
+        3,
+        3,
+        0,
+    )
 
 
 class Driver:
@@ -58,7 +62,7 @@ def test_an_amd_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     hip = SimpleNamespace(hipRuntimeGetVersion=lambda: (0, 60400))
     monkeypatch.setattr("imbrex.run.hip.driver.rocm_here", lambda: hip)
     monkeypatch.setattr("imbrex.run.hip.driver.gpu_properties", lambda hip: told)
-    found = device_of(goal("gfx942"))
+    found = device_of(target_of("gfx942"))
     assert (found.name, found.conditions) == ("AMD Instinct MI300X", (("driver", "60400"),))
     assert dict(found.hardware) == {
         "compute_units": "304",

@@ -159,7 +159,7 @@ def test_a_full_disk_is_said_and_keeps_what_was(path: Path, monkeypatch: pytest.
 def test_look_ups_read_the_merged_file(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("IMBREX_DB", str(path))
     find: Callable[[], object] = lambda: advice(UNIT.problem, CPU, 1)  # noqa: E731
-    monkeypatch.setattr("imbrex.database.lookup.device_of", lambda goal: DEVICE)
+    monkeypatch.setattr("imbrex.database.lookup.device_of", lambda target: DEVICE)
     assert find() is None
     with Database(path) as db:
         db.record(UNIT, Trial(A, "ok", 10.0, session="s"))

@@ -16,7 +16,7 @@ from imbrex.database.near import nearest, shape_of
 from imbrex.database.view import rows_in
 from imbrex.database.warning import DatabaseWarning
 from imbrex.diagnostic import Diagnostic
-from imbrex.kernel import CPU, goal
+from imbrex.kernel import CPU, target_of
 
 PROBLEM = "gemm -t f32 -m 512 -n 512 -k 512 -transA 0 -transB 0 -g 1"
 A, B, PICK = "v2:direct+product=a", "v2:direct+product=b", "v2:direct+product=pick"
@@ -67,7 +67,7 @@ def test_what_was_measured_is_told_and_nothing_else(path: Path) -> None:
     assert told(advice(PROBLEM, CPU, 1)) == (A, "user")
     assert advice(PROBLEM, CPU, 2) is None
     assert advice(PROBLEM.replace("transA 0", "transA 1"), CPU, 1) is None
-    assert advice(PROBLEM, goal("gfx942", emulate=True), 1) is None
+    assert advice(PROBLEM, target_of("gfx942", emulate=True), 1) is None
 
 
 def test_another_device_has_its_own(path: Path) -> None:
@@ -148,13 +148,13 @@ def test_the_nearest_are_told_where_nothing_was_measured(path: Path) -> None:
 def test_where_the_gpu_is_not_here_what_any_was_tuned_for_is_near(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def absent(goal: object) -> Device:
+    def absent(target: object) -> Device:
         raise Diagnostic("there is no NVIDIA GPU")
 
     monkeypatch.setattr("imbrex.database.lookup.device_of", absent)
     hopper = Device("NVIDIA H200", (("multiprocessors", "132"),))
     tuned(path, replace(unit(device=hopper), target="sm_90a", threads=0))
-    found = advice(PROBLEM, goal("sm_90a"), 8)
+    found = advice(PROBLEM, target_of("sm_90a"), 8)
     assert found is not None and found.measured is None
     assert [(f.problem, f.winner.device) for f in found.near] == [(PROBLEM, "NVIDIA H200")]
 

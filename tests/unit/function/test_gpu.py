@@ -21,7 +21,7 @@ import imbrex
 from imbrex.function import plan
 from imbrex.function.conv import _kernel as conv_kernel
 from imbrex.function.gemm import _kernel as gemm_kernel
-from imbrex.kernel import Goal, Kernel
+from imbrex.kernel import Kernel, Target
 from imbrex.problem import Gemm, Problem
 from imbrex.run.cpu import Parameter
 from imbrex.run.cuda.kernel import CudaKernel
@@ -42,8 +42,8 @@ def cuda(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[ComputingC
     fake = ComputingCuda()
     (tmp_path / "k.cubin").write_bytes(b"code")
 
-    def compiled(problem: Problem, goal: Goal, **_: Any) -> Kernel:
-        assert goal.target == "sm_90a"
+    def compiled(problem: Problem, target: Target, **_: Any) -> Kernel:
+        assert target.kind == "sm_90a"
         parameters = tuple(
             Parameter(o.role, o.shape, o.dtype.numpy, o.is_written, strides=o.strides)
             for o in problem.operands
@@ -53,7 +53,7 @@ def cuda(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[ComputingC
         steps = (Launch(name, 1, 64, tuple(range(len(parameters)))),)
         loaded = CudaKernel(tmp_path / "k.cubin", name, "sm_90a", parameters, steps)
         library: Any = SimpleNamespace(path=tmp_path / "k.cubin")
-        return Kernel(problem, goal, 1, (), None, library, 0.0, loaded)
+        return Kernel(problem, target, 1, (), None, library, 0.0, loaded)
 
     monkeypatch.setitem(sys.modules, "cuda.bindings.driver", fake)
     monkeypatch.setitem(sys.modules, "torch", torch_module())

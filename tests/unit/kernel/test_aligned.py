@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from imbrex.chip import GPU_TARGETS
+from imbrex.chip import GPU_MACHINES
 from imbrex.config import tuning
 from imbrex.config.algorithm.choice import algorithm_of
 from imbrex.diagnostic import Diagnostic
@@ -17,7 +17,7 @@ from imbrex.kernel import compile
 from imbrex.pipeline import Request, lower
 from imbrex.problem import Conv2d, Gemm, Problem
 
-HOPPER = GPU_TARGETS["sm_90a"]
+HOPPER = GPU_MACHINES["sm_90a"]
 ODD = Gemm(4096, 4096, 4095, dtype="f16")
 TUNING = "v1:warpgroup:64,64,64,4,1,1,1,cooperative,straight,1"
 
@@ -26,7 +26,7 @@ def chosen(
     problem: Gemm, asked: str | None = None, given: str | None = None, chip: str = "sm_90a"
 ) -> str | None:
     parsed = None if given is None else tuning.parse(given)
-    return algorithm_of(Request(problem, GPU_TARGETS[chip], chip, parsed, asked))
+    return algorithm_of(Request(problem, GPU_MACHINES[chip], chip, parsed, asked))
 
 
 def test_it_is_chosen_where_it_helps() -> None:

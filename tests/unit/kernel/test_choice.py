@@ -23,7 +23,7 @@ from imbrex.database.warning import DatabaseWarning
 from imbrex.kernel import CPU, Kernel, compile
 from imbrex.pipeline import Request, machine_for
 from imbrex.problem import parse_problem, problem_text
-from imbrex.run.machine import machine
+from imbrex.run.host_machine import host_machine
 
 TEXT = "gemm -m 96 -n 96 -k 96"
 (PROBLEM,) = parse_problem(TEXT)
@@ -38,7 +38,7 @@ def pick() -> Kernel:
 @pytest.fixture(scope="module")
 def other(pick: Kernel) -> Kernel:
     """Another kernel of the problem, which we say is faster."""
-    here = machine()
+    here = host_machine()
     of = machine_for("cpu", here.isa.level, 1, here.l2_bytes, here.l3_bytes, here.isa.fma_per_cycle)
     config = candidates(Request(PROBLEM, of)).ranked[5].configuration
     return compile(PROBLEM, threads=1, config=config)

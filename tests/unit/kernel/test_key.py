@@ -8,21 +8,21 @@ import pytest
 
 from imbrex.build import shared
 from imbrex.build.isa import host_isa
-from imbrex.kernel import goal, key
-from imbrex.kernel.goal import Goal
+from imbrex.kernel import key, target_of
 from imbrex.kernel.key import key_of
 from imbrex.kernel.options import Options, options_of
+from imbrex.kernel.target import Target
 from imbrex.problem import Gemm
-from imbrex.run.machine import machine
+from imbrex.run.host_machine import host_machine
 
 PROBLEM = Gemm(64, 64, 64, dtype="f16")
-GPUS = (goal("sm_90a"), goal("gfx942"), goal("gfx942", "isa"))
-EMULATED = (goal("emulate"), goal("sm_90a", emulate=True))
-CPU = goal("cpu")
+GPUS = (target_of("sm_90a"), target_of("gfx942"), target_of("gfx942", "isa"))
+EMULATED = (target_of("emulate"), target_of("sm_90a", emulate=True))
+CPU = target_of("cpu")
 
 
 def options(
-    of: Goal,
+    of: Target,
     threads: int = 2,
     schedule: str | None = None,
     name: str | None = None,
@@ -33,11 +33,11 @@ def options(
 
 @pytest.mark.parametrize("of", [*GPUS, *EMULATED], ids=str)
 def test_threads_and_caches_of_this_cpu_decide_no_schedule_of_a_gpu(
-    of: Goal, monkeypatch: pytest.MonkeyPatch
+    of: Target, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = key_of(options(of))
     assert key_of(options(of, threads=7)) == before
-    monkeypatch.setattr(key, "machine", lambda: replace(machine(), l2_bytes=12345, l3_bytes=67890))
+    monkeypatch.setattr(key, "host_machine", lambda: replace(host_machine(), l2_bytes=12345, l3_bytes=67890))
     assert key_of(options(of)) == before
 
 
@@ -45,13 +45,13 @@ def test_they_decide_those_of_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     before = key_of(options(CPU))
     assert key_of(options(CPU, threads=7)) != before
     for cache in ("l2_bytes", "l3_bytes"):
-        other = replace(machine(), **{cache: 12345})
-        monkeypatch.setattr(key, "machine", lambda other=other: other)
+        other = replace(host_machine(), **{cache: 12345})
+        monkeypatch.setattr(key, "host_machine", lambda other=other: other)
         assert key_of(options(CPU)) != before
 
 
 @pytest.mark.parametrize("of", [*GPUS, *EMULATED, CPU], ids=str)
-def test_instructions_of_this_cpu_decide_what_runs_on_it(of: Goal, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_instructions_of_this_cpu_decide_what_runs_on_it(of: Target, monkeypatch: pytest.MonkeyPatch) -> None:
     before, other = key_of(options(of)), replace(host_isa(), features=("other",))
     monkeypatch.setattr(shared, "host_isa", lambda: other)
     assert other.fingerprint != host_isa().fingerprint
@@ -59,7 +59,7 @@ def test_instructions_of_this_cpu_decide_what_runs_on_it(of: Goal, monkeypatch: 
 
 
 @pytest.mark.parametrize("of", [*GPUS, *EMULATED, CPU], ids=str)
-def test_what_is_asked_for_decides(of: Goal) -> None:
+def test_what_is_asked_for_decides(of: Target) -> None:
     every = [
         options(of),
         options(of, schedule="stream_k:8"),
@@ -76,5 +76,5 @@ def test_a_configuration_decides_alone() -> None:
 
 def test_a_code_object_is_the_same_wherever_it_runs() -> None:
     keys = {of: key_of(options(of)) for of in (*GPUS, *EMULATED, CPU)}
-    assert keys.pop(goal("gfx942", "isa")) == keys[goal("gfx942")]
+    assert keys.pop(target_of("gfx942", "isa")) == keys[target_of("gfx942")]
     assert len(set(keys.values())) == len(keys)

@@ -34,7 +34,7 @@ def kernel() -> Kernel:
 
 
 def test_a_kernel_knows_what_it_is(kernel: Kernel) -> None:
-    assert (kernel.target, kernel.name, kernel.tuning_texts) == ("sm_90a", "gemm", (GENERAL,))
+    assert (str(kernel.target), kernel.name, kernel.tuning_texts) == ("sm_90a", "gemm", (GENERAL,))
     assert kernel.bundle.units == ("gemm_solver.cpp", "gemm.cu", "gemm.hpp")
     assert set(kernel.bundle.units) < set(kernel.files)
     assert {"gemm.cubin", "compiler.log"} < {p.name for p in kernel.directory.iterdir()}

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.unit.emit.emulate.hopper_cases import CASES
 
-from imbrex.chip import GPU_TARGETS
+from imbrex.chip import GPU_MACHINES
 from imbrex.config import tiles
 from imbrex.config import tuning as tunings
 from imbrex.emit.cuda.pipeline import headers
@@ -53,7 +53,7 @@ FAMILIES: dict[str, tuple[str, type[Any], type[Any], type[Any], type[Any], str]]
 def made(name: str) -> Pipeline:
     case = CASES[name]
     given = None if case.tuning is None else tunings.parse(case.tuning)
-    machine, schedule = GPU_TARGETS["sm_90a"], None if case.schedule is None else tiles.parse(case.schedule)
+    machine, schedule = GPU_MACHINES["sm_90a"], None if case.schedule is None else tiles.parse(case.schedule)
     *_, last = levels(Request(case.problem, machine, "sm_90a", given, case.algorithm, schedule=schedule))
     (found,) = [k.pipeline for k in program(last.module, frozenset({2})).kernels if k.pipeline]
     return found

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from tests.unit.view.memory import Array, filled, read
 
-from imbrex.chip import GPU_TARGETS
+from imbrex.chip import GPU_MACHINES
 from imbrex.config import tuning as tunings
 from imbrex.config.algorithm.task import task_of
 from imbrex.config.algorithm.windows import windows_of
@@ -33,7 +33,7 @@ from imbrex.view.tensor import Box
 
 from .stored import store
 
-MACHINE = GPU_TARGETS["sm_90a"]
+MACHINE = GPU_MACHINES["sm_90a"]
 NHWC = {"filter_layout": "KYXC", "input_layout": "NHWC", "output_layout": "NHWK"}
 WINDOW: dict[str, Any] = {"y": 3, "x": 3, "pad_h": (1, 1), "pad_w": (1, 1), "dtype": "f16", **NHWC}
 

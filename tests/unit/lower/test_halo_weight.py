@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from tests.unit.view.memory import Array, loaded, read, written
 
-from imbrex.chip import GPU_TARGETS
+from imbrex.chip import GPU_MACHINES
 from imbrex.config import tuning as tunings
 from imbrex.diagnostic import Diagnostic
 from imbrex.ir.source import InvalidOp
@@ -27,7 +27,7 @@ from imbrex.view.tensor import Box, Walk
 
 from .stored import store
 
-MACHINE = GPU_TARGETS["sm_90a"]
+MACHINE = GPU_MACHINES["sm_90a"]
 WINDOW: dict[str, Any] = {
     "y": 3, "x": 3, "pad_h": (1, 1), "pad_w": (1, 1), "dtype": "f16",
     "filter_layout": "KYXC", "input_layout": "NHWC", "output_layout": "NHWK",

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from imbrex.chip import GPU_TARGETS
+from imbrex.chip import GPU_MACHINES
 from imbrex.config import configuration, tuning
 from imbrex.dtype import F32
 from imbrex.index.expr import lin, var
@@ -34,7 +34,7 @@ CASES = {
 
 
 def kernel_of(problem: Conv2d, text: str) -> Kernel:
-    return lowered(Request(problem, GPU_TARGETS["gfx942"], "emulate", tuning.parse(text)))
+    return lowered(Request(problem, GPU_MACHINES["gfx942"], "emulate", tuning.parse(text)))
 
 
 def lowered(request: Request) -> Kernel:
@@ -134,7 +134,7 @@ def test_what_has_no_few_answers_stays() -> None:
     """NCHW with k = (c, y, x): each lane is at a place of its own in the window, in every step."""
     problem = Conv2d("forward", 1, 8, 9, 7, 16, 3, 3, pad_h=1, pad_w=1)
     taps_last = configuration.parse(f"v2:v4r4+product={GENERAL}@data_parallel")
-    before = lowered(Request(problem, GPU_TARGETS["gfx942"], "emulate", config=taps_last))
+    before = lowered(Request(problem, GPU_MACHINES["gfx942"], "emulate", config=taps_last))
     assert not any(isinstance(s, Mark) for s in walk(hoisted(before).body))
     assert loads(hoisted(before)) == loads(before)
 

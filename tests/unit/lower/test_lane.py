@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from imbrex.chip import GPU_TARGETS
+from imbrex.chip import GPU_MACHINES
 from imbrex.config import tuning
 from imbrex.pipeline import Request, lower
 from imbrex.problem import Gemm
@@ -14,7 +14,7 @@ def text(k_per_block: int, k: int = 64, chip: str = "sm_90a") -> str:
     """Of a product of which both operands lie along k."""
     chosen = tuning.parse(f"v1:general:256,128,128,{k_per_block},4,4")
     gemm = Gemm(128, 128, k, transpose_b=True)
-    return lower(Request(gemm, GPU_TARGETS[chip], chip, chosen)).bundle.files["kernel.hpp"]
+    return lower(Request(gemm, GPU_MACHINES[chip], chip, chosen)).bundle.files["kernel.hpp"]
 
 
 @pytest.mark.parametrize("chip", ["sm_90a", "gfx90a"])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
-from imbrex.chip import GPU_TARGETS
+from imbrex.chip import GPU_MACHINES
 from imbrex.config import tuning as tunings
 from imbrex.config.tiles import parse
 from imbrex.index.map import Map
@@ -24,7 +24,7 @@ from imbrex.pipeline import Request, levels
 from imbrex.problem import Conv2d, Direction, Gemm, Problem
 from imbrex.view.tensor import Box, Walk
 
-MACHINE = GPU_TARGETS["sm_90a"]
+MACHINE = GPU_MACHINES["sm_90a"]
 SMALL = "v1:warpgroup:64,32,32,2,1,1,1,cooperative,straight,1"
 PAIRS = "v1:warpgroup:128,64,64,3,2,2,1,cooperative,straight,4"
 SWAPPED = "v1:warpgroup:64,64,64,3,1,1,1,cooperative,swapped,4"

@@ -14,7 +14,7 @@ import pytest
 from imbrex.build.shared import build_shared
 from imbrex.diagnostic import Diagnostic
 from imbrex.run.cpu import CpuKernel, Parameter, load, thread_count
-from imbrex.run.machine import usable_cores
+from imbrex.run.host_machine import usable_cores
 
 F32 = np.dtype(np.float32)
 

@@ -71,7 +71,7 @@ def test_a_kernel_is_asked_called_and_checked(own: Kernel) -> None:
     assert str(own.check()) == "right: 35 elements, on integer, float and probe values"
     a, b = np.ones((5, 9), np.float32), np.full((9, 7), 2, np.float32)
     assert np.array_equal(own(a, b), np.full((5, 7), 18, np.float32))
-    assert own.goal.is_emulated and str(own.goal) == "isa (neon)"
+    assert own.target.is_emulated and str(own.target) == "isa (neon)"
 
 
 SLIPS = {
@@ -132,8 +132,8 @@ def test_without_qemu_it_is_said_what_to_install(own: Kernel, monkeypatch: pytes
 
 def test_another_cpus_kernel_is_built_and_not_run() -> None:
     kernel = compile(GEMM, "neon", threads=1)
-    assert isinstance(kernel.loaded, CpuKernel) and str(kernel.goal) == "neon"
-    if kernel.goal.runs_here:
+    assert isinstance(kernel.loaded, CpuKernel) and str(kernel.target) == "neon"
+    if kernel.target.runs_here:
         pytest.skip("this is such a CPU")
     with pytest.raises(Diagnostic, match="'neon' is not of this machine's CPU") as caught:
         kernel.check()

@@ -14,8 +14,8 @@ import pytest
 from imbrex.build.shared import build_shared
 from imbrex.diagnostic import Diagnostic
 from imbrex.run.cpu import short_way
+from imbrex.run.host_machine import usable_cores
 from imbrex.run.launcher import Call, Entry, Launcher
-from imbrex.run.machine import usable_cores
 
 SOURCE = """
 extern "C" int add(const float *a, const float *b, float *c, int threads) {

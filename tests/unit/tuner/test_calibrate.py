@@ -12,25 +12,25 @@ from typing import Any
 import pytest
 
 import imbrex
-from imbrex.chip import CPU_ISAS, Target, parameters, with_parameters
+from imbrex.chip import CPU_ISAS, Machine, parameters, with_parameters
 from imbrex.config.configuration import parse
 from imbrex.config.modelled import modelled
 from imbrex.config.request import Request
 from imbrex.database import Calibration, Database, device_of
 from imbrex.database.warning import DatabaseWarning
 from imbrex.diagnostic import Diagnostic
-from imbrex.kernel import CPU, goal
+from imbrex.kernel import CPU, target_of
 from imbrex.kernel.key import key_of
 from imbrex.kernel.options import options_of
 from imbrex.pipeline import calibrated, configuration_of, lower, machine_on
 from imbrex.problem import parse_problem
-from imbrex.run.machine import machine
+from imbrex.run.host_machine import host_machine
 from imbrex.tuner import calibrate as module
 from imbrex.tuner.calibrate import Calibrated, calibrate
 from imbrex.tuner.samples import problems_for, spread
 from imbrex.tuner.task import Build, Built, Probe, Probed
 
-PLAIN = machine_on(machine(), "cpu", 1)
+PLAIN = machine_on(host_machine(), "cpu", 1)
 OTHER = with_parameters(PLAIN, [("prices.apart.l2", 0.02), ("prices.transpose", 30.0), ("prices.sum", 6.0)])
 TEXTS = (
     "gemm -m 64 -n 64 -k 64", "gemm -m 16 -n 128 -k 128", "gemm -m 96 -n 96 -k 96 -transA 1",
@@ -43,7 +43,7 @@ class Fake:
     """Builders and a timer, by the model of another machine.  after: a probe at which the user says stop."""
 
     count = 4
-    true: Target = OTHER
+    true: Machine = OTHER
     probes, after = 0, 10**9
 
     def __init__(self, *_: object) -> None: ...
@@ -128,7 +128,9 @@ def test_too_little_time_is_said(path: Path) -> None:
     assert kept(path) is None
 
 
-@pytest.mark.parametrize("where", [goal("gfx942", True), goal("gfx942"), goal("sm_90a", True), goal("neon")])
+@pytest.mark.parametrize(
+    "where", [target_of("gfx942", True), target_of("gfx942"), target_of("sm_90a", True), target_of("neon")]
+)
 def test_a_target_without_parameters_is_refused(where: Any, path: Path) -> None:
     with pytest.raises(Diagnostic, match="no parameters that could be fitted"):
         calibrate(where, 60, 1, lambda: Database(path), lambda *_: None, lambda: None)
@@ -148,7 +150,7 @@ def test_every_later_choice_uses_it_and_nothing_else_does(
     assert pickle.loads(pickle.dumps(here)) == here
     untuned = options_of(problem, CPU, None, 1, None, None, untuned=True)
     given = options_of(problem, CPU, None, 1, None, None, config="v2:direct")
-    gpu = options_of(problem, goal("gfx942"), None, 1, None, None)
+    gpu = options_of(problem, target_of("gfx942"), None, 1, None, None)
     assert untuned.calibration == given.calibration == gpu.calibration == ()
     assert key_of(untuned) == key_of(plain)
     monkeypatch.setenv("IMBREX_DB", "off")
@@ -170,7 +172,7 @@ def test_a_calibrated_pick_is_built(path: Path) -> None:
 def test_a_configuration_has_one_source_whatever_chose_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also how many threads its launches wake, which the row of the level decides."""
     (problem,) = parse_problem("gemm -m 256 -n 256 -k 64")
-    plain = machine_on(machine(), "cpu", 8)
+    plain = machine_on(host_machine(), "cpu", 8)
     other = calibrated(plain, (("prices.sum", 8.0), ("fma_per_cycle", 1.0), ("l3_bytes", float(1 << 20))))
     assert other != plain and calibrated(plain, ()) == plain
     config = configuration_of(Request(problem, other))
@@ -204,7 +206,7 @@ def test_configurations_that_are_timed_begin_with_the_pick_and_with_the_same_one
 
 
 def test_samples_of_a_gpu_are_problems_with_a_model() -> None:
-    from imbrex.chip import GPU_TARGETS
+    from imbrex.chip import GPU_MACHINES
 
-    gpu = GPU_TARGETS["sm_90a"]
+    gpu = GPU_MACHINES["sm_90a"]
     assert parameters(gpu) and all(math.log(parse_problem(t)[0].flops) > 20 for t in problems_for(gpu))

@@ -8,7 +8,7 @@ import pytest
 
 from imbrex.database import Database
 from imbrex.diagnostic import Diagnostic
-from imbrex.kernel import goal
+from imbrex.kernel import target_of
 from imbrex.problem import Gemm, problem_text
 from imbrex.tuner.campaign import Plan, Refused, Tuner, weighted
 from imbrex.tuner.outcome import Tuned
@@ -22,20 +22,24 @@ def test_problems_are_tuned_once_with_their_count() -> None:
 
 
 def test_an_effort_is_a_number_of_trials() -> None:
-    assert [Plan({}, goal(), 1, effort).wanted for effort in ("quick", "normal", "full")] == [8, 50, None]
-    assert Plan({}, goal(), 1, "full", trials=3).wanted == 3
+    assert [Plan({}, target_of(), 1, effort).wanted for effort in ("quick", "normal", "full")] == [
+        8,
+        50,
+        None,
+    ]
+    assert Plan({}, target_of(), 1, "full", trials=3).wanted == 3
 
 
 def test_an_emulator_of_instructions_has_no_times() -> None:
     with pytest.raises(Diagnostic, match="no times"):
-        Tuner(Plan({SMALL: 1}, goal("gfx942", "isa"), 1), _never, lambda *_: None, lambda *_: None).run()
+        Tuner(Plan({SMALL: 1}, target_of("gfx942", "isa"), 1), _never, lambda *_: None, lambda *_: None).run()
 
 
 def test_a_problem_is_tuned_on_this_cpu_and_one_that_cannot_be_is_told(tmp_path: Path) -> None:
     path = tmp_path / "db.sqlite"
     no = Gemm(8, 8, 8, dtype="tf32")
     ended: list[tuple[Tuned | Refused, int]] = []
-    plan = Plan({SMALL: 3, no: 1}, goal(), 1, trials=3)
+    plan = Plan({SMALL: 3, no: 1}, target_of(), 1, trials=3)
     Tuner(
         plan, lambda: Database(path), lambda *_: None, lambda one, times: ended.append((one, times))
     ).run()  # fmt: skip

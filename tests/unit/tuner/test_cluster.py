@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from imbrex.diagnostic import Diagnostic
-from imbrex.kernel import goal
+from imbrex.kernel import target_of
 from imbrex.problem import Gemm, Problem
 from imbrex.run.isolated import Failed
 from imbrex.tuner.campaign import Left, Plan
@@ -19,7 +19,7 @@ from imbrex.tuner.cluster import Actor, Cluster, Losses, hosts_at
 from imbrex.tuner.pool import Lost
 from imbrex.tuner.task import Build, Probe, Work
 
-WORK = Work("gemm -m 8 -n 8 -k 8", goal(), 1)
+WORK = Work("gemm -m 8 -n 8 -k 8", target_of(), 1)
 TASK = Probe(WORK, "v2:one")
 
 
@@ -150,9 +150,9 @@ def ray(monkeypatch: pytest.MonkeyPatch) -> Stand:
 
 def test_nodes_are_hosts_with_a_lane_for_each_device(ray: Stand) -> None:
     with Cluster("auto") as cluster:
-        assert [(h.jobs, h.devices) for h in cluster.hosts(goal(), 1)] == [(8, (None,)), (2, (None,))]
-        assert [h.jobs for h in cluster.hosts(goal(), 4, jobs=3)] == [3], "b has too few CPUs"
-        (gpus,) = cluster.hosts(goal("sm_90a"), 4)
+        assert [(h.jobs, h.devices) for h in cluster.hosts(target_of(), 1)] == [(8, (None,)), (2, (None,))]
+        assert [h.jobs for h in cluster.hosts(target_of(), 4, jobs=3)] == [3], "b has too few CPUs"
+        (gpus,) = cluster.hosts(target_of("sm_90a"), 4)
         assert (gpus.jobs, gpus.devices, gpus.here) == (8, (None, None), None)
         for start in (gpus.builder, gpus.timer):
             start(str)(TASK)
@@ -160,16 +160,16 @@ def test_nodes_are_hosts_with_a_lane_for_each_device(ray: Stand) -> None:
     assert needs == [{"num_cpus": 1}, {"num_cpus": 0, "num_gpus": 1}]
     ray.listed = ray.listed[1:]
     with pytest.raises(Diagnostic, match="none of the 2 nodes of 'auto' has 1 GPU"):
-        Cluster("auto").hosts(goal("sm_90a"), 1)
+        Cluster("auto").hosts(target_of("sm_90a"), 1)
 
 
 def test_gpus_of_this_host_and_a_cluster_exclude_each_other(ray: Stand) -> None:
     with pytest.raises(Diagnostic, match="'devices' are GPUs of this host"):
-        with hosts_at("auto", Plan({}, goal("sm_90a"), 1, devices=(0,)), None):
+        with hosts_at("auto", Plan({}, target_of("sm_90a"), 1, devices=(0,)), None):
             pass
-    with hosts_at("auto", Plan({}, goal("sm_90a"), 1), 2) as hosts:
+    with hosts_at("auto", Plan({}, target_of("sm_90a"), 1), 2) as hosts:
         assert [host.jobs for host in hosts] == [2]
-    with hosts_at(None, Plan({}, goal(), 1), None) as hosts:
+    with hosts_at(None, Plan({}, target_of(), 1), None) as hosts:
         assert hosts == ()
 
 

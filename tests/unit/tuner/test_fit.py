@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from imbrex.chip import CPU_ISAS, GPU_TARGETS, Target, parameters, with_parameters
+from imbrex.chip import CPU_ISAS, GPU_MACHINES, Machine, parameters, with_parameters
 from imbrex.config.algorithm.product import Products
 from imbrex.config.candidates import candidates
 from imbrex.config.configuration import Configuration, TunedProduct
@@ -24,7 +24,7 @@ from imbrex.config.tuning import parse
 from imbrex.problem import Conv2d, parse_problem
 from imbrex.tuner.fit import Series, fitted, held_out, regret
 
-CPU, GPU = CPU_ISAS["avx512"], GPU_TARGETS["sm_90a"]
+CPU, GPU = CPU_ISAS["avx512"], GPU_MACHINES["sm_90a"]
 PROBLEMS = (
     "gemm -m 192 -n 192 -k 192", "gemm -m 16 -n 768 -k 768", "gemm -m 320 -n 320 -k 320 -transA 1",
     "gemm -m 97 -n 203 -k 151", "gemm -m 1000 -n 32 -k 200 -transA 1",
@@ -41,7 +41,7 @@ def asked(text: str) -> tuple[Request, tuple[Configuration, ...]]:
     return request, tuple(found[:: max(1, len(found) // 20)])
 
 
-def series_on(true: Target, noise: float = 0.02) -> list[Series]:
+def series_on(true: Machine, noise: float = 0.02) -> list[Series]:
     """Times as another machine's model has them, and noise; the clock is each problem's own."""
     chance = np.random.default_rng(0)
     made: list[Series] = []
@@ -96,7 +96,7 @@ def test_control_where_the_model_is_right_nothing_moves_far() -> None:
 
 def test_without_times_all_stays() -> None:
     assert fitted([], CPU) == CPU and held_out([], CPU) == []
-    waves = GPU_TARGETS["gfx942"]
+    waves = GPU_MACHINES["gfx942"]
     assert fitted(series_on(CPU), waves) == waves
 
 

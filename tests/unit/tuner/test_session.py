@@ -16,7 +16,7 @@ from imbrex.chip import CPU_ISAS
 from imbrex.config.candidates import Candidates, candidates
 from imbrex.config.request import Request
 from imbrex.database import Database, Device, Unit
-from imbrex.kernel import goal
+from imbrex.kernel import target_of
 from imbrex.problem import Gemm, problem_text
 from imbrex.run.isolated import Failed
 from imbrex.tuner.duel import FEWEST_PAIRS
@@ -29,7 +29,7 @@ FOUND = candidates(Request(PROBLEM, CPU_ISAS["avx2"]))
 FEW = Candidates(FOUND.ranked[:12], {}, {})
 TEXTS = [str(one.configuration) for one in FOUND.ranked]
 UNIT = Unit(problem_text(PROBLEM), "cpu", Device("a CPU", (("isa", "avx2"),)), 1)
-WORK = Work(UNIT.problem, goal(), 1)
+WORK = Work(UNIT.problem, target_of(), 1)
 PICK_NS = 1000.0
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from imbrex.chip import GPU_TARGETS
+from imbrex.chip import GPU_MACHINES
 from imbrex.dtype import BF16, DTYPES, F8E4M3FN, F8E5M2FNUZ, F16, F32, F64, I8, TF32, DType
 from imbrex.verify.bound import DEVIATION, tolerance
 from imbrex.verify.unit import unit_of
@@ -120,7 +120,7 @@ def test_a_unit_that_truncates_has_a_wider_bound() -> None:
 
 
 def test_every_unit_names_its_source_and_a_type() -> None:
-    for of_chip in (gpu.units for gpu in GPU_TARGETS.values()):
+    for of_chip in (gpu.units for gpu in GPU_MACHINES.values()):
         for bits, unit in of_chip.items():
             assert unit.source and bits in {t.multiplied_bits for t in DTYPES.values() if t.is_float}
 

@@ -169,7 +169,7 @@ def _checked(kernel: Kernel, turning: Rotation) -> Any:
         before,
         tensors[problem.written],
         values="float",
-        unit=unit_of(kernel.goal.chip, problem.dtype),
+        unit=unit_of(kernel.target.chip, problem.dtype),
     )
     return replace(found, beside=spoiled(tensors[problem.written], problem.result))
 

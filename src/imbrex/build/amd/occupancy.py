@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from imbrex.build.amd.usage import Usage
-from imbrex.chip import GPU_TARGETS, WaveSlots
+from imbrex.chip import GPU_MACHINES, WaveSlots
 
 __all__ = ["Limit", "Occupancy", "occupancy"]
 
@@ -37,7 +37,7 @@ class Occupancy:
 
 def occupancy(usage: Usage, chip: str) -> Occupancy:
     """Occupancy of one kernel, where the launch is large enough to fill the chip, one of AMD's."""
-    gpu = GPU_TARGETS[chip]
+    gpu = GPU_MACHINES[chip]
     slots = gpu.slots
     assert slots is not None, chip
     waves = -(-usage.block_size // gpu.wave_size)

@@ -14,7 +14,7 @@ from imbrex.build.amd.hot_loop import Conflicts, HotLoop, hot_loop
 from imbrex.build.amd.lds import LdsCost
 from imbrex.build.amd.occupancy import Occupancy, occupancy
 from imbrex.build.amd.usage import Usage, usages
-from imbrex.chip import GPU_TARGETS
+from imbrex.chip import GPU_MACHINES
 
 __all__ = ["Resources", "resources"]
 
@@ -77,7 +77,7 @@ def resources(
 
 def _resources(usage: Usage, assembly: str, chip: str, lds: LdsCost | None, ask_mca: bool) -> Resources:
     fits = occupancy(usage, chip)
-    gpu = GPU_TARGETS[chip]
+    gpu = GPU_MACHINES[chip]
     of_group = max(1, usage.block_size // gpu.wave_size // gpu.simds)
     loop = hot_loop(
         assembly,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import inf
 from typing import Final
 
-from imbrex.chip import GpuTarget
+from imbrex.chip import GpuMachine
 from imbrex.config.algorithm.product import Lanes, Product, Products
 from imbrex.config.channel_cost import channel_cycles
 from imbrex.config.halo.choice import window_cycles
@@ -31,7 +31,7 @@ def cycles(request: Request, algorithm: str | None) -> float:
     """What the model says of a problem's products and of the copies before and after them."""
     machine, of = request.machine, outline(request, algorithm)
     made = products(request.problem, of, machine, request.tuning)
-    assert isinstance(machine, GpuTarget), machine
+    assert isinstance(machine, GpuMachine), machine
     if isinstance(made, Lanes):
         return channel_cycles(made.shape, machine)
     multiplied = sum(_product_cycles(product, machine) for product in made.products)
@@ -49,7 +49,7 @@ def _beside(request: Request, algorithm: str | None, made: Products) -> float:
     knows them.
     """
     machine = request.machine
-    if not isinstance(machine, GpuTarget) or not machine.has_warpgroups:
+    if not isinstance(machine, GpuMachine) or not machine.has_warpgroups:
         return 0.0
     moved = made.moved_bytes + made.filled * request.problem.dtype.bytes
     scattered = copy_cycles(_scattered_bytes(request.problem, algorithm), 0, machine)
@@ -69,7 +69,7 @@ def _scattered_bytes(problem: Problem, algorithm: str | None) -> int:
     return elements * min(SECTOR_BYTES, taps * problem.dtype.bytes)
 
 
-def _product_cycles(product: Product, machine: GpuTarget) -> float:
+def _product_cycles(product: Product, machine: GpuMachine) -> float:
     match product.tuning:
         case HaloWeightTuning() as own:
             return halo_weight_cycles(own.plan(product.context, machine))

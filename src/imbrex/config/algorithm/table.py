@@ -14,11 +14,11 @@ from typing import Final, Literal, TypeAlias
 
 from imbrex.config.algorithm.form import Phases
 
-__all__ = ["ALGORITHMS", "Algorithm", "Kind", "Machine", "number_of", "row_of", "rows_for"]
+__all__ = ["ALGORITHMS", "Algorithm", "Kind", "Needs", "number_of", "row_of", "rows_for"]
 
 Kind: TypeAlias = Literal["forward", "backward_data", "backward_weight", "product"]
 """What a problem computes."""
-Machine: TypeAlias = Literal["any", "GPU", "matrix instructions", "warpgroups", "waves"]
+Needs: TypeAlias = Literal["any", "GPU", "matrix instructions", "warpgroups", "waves"]
 """What an algorithm needs of a machine: nothing, lanes, or matrix instructions: of any kind, or of these."""
 Copied: TypeAlias = Literal["nothing", "what is read", "what is read, and the result"]
 Stated: TypeAlias = Literal["key", "word", "pass"]
@@ -38,7 +38,7 @@ class Algorithm:
 
     name: str
     of: tuple[Kind, ...]
-    machine: Machine
+    machine: Needs
     copies: Copied
     when: str
     argument: str = ""

@@ -11,7 +11,7 @@ Prices are cycles.  Only their ratios to the FMA rate matter: they rank, they do
 
 from __future__ import annotations
 
-from imbrex.chip import PRICES, CpuTarget, Level, Prices
+from imbrex.chip import PRICES, CpuMachine, Level, Prices
 from imbrex.config.context import Access, GemmContext
 from imbrex.config.cpu import one_pass
 from imbrex.config.cpu.plan import CpuPlan, CpuTuning, PanelLayout
@@ -21,7 +21,7 @@ from imbrex.view.mma.vector import CPU_UNITS, FMA
 __all__ = ["cycles", "pack_price_a", "pack_price_b", "store_price", "tile_cycles"]
 
 
-def cycles(tuning: CpuTuning, context: GemmContext, machine: CpuTarget) -> float:
+def cycles(tuning: CpuTuning, context: GemmContext, machine: CpuMachine) -> float:
     """Estimated cycles of the busiest thread."""
     plan, prices = tuning.plan(context), machine.prices
     if plan.is_fused:
@@ -43,7 +43,7 @@ def cycles(tuning: CpuTuning, context: GemmContext, machine: CpuTarget) -> float
     return team(total * gemm.g, plan.grid_size, machine.threads, machine).cycles
 
 
-def tile_cycles(tuning: CpuTuning, machine: CpuTarget) -> float:
+def tile_cycles(tuning: CpuTuning, machine: CpuMachine) -> float:
     """Cycles of one register tile for one k: products at the rate of multiply-adds, or loads (two a cycle),
     or a product's latency; and what of the loads they do not hide.  A unit may take several k at once.
     """
@@ -88,7 +88,7 @@ def _stored(access: Access, dim: int, lanes: int, prices: Prices) -> float:
     return prices.store + prices.store_piece * (pieces - 1)
 
 
-def _stream(plan: CpuPlan, machine: CpuTarget) -> float:
+def _stream(plan: CpuPlan, machine: CpuMachine) -> float:
     """Cycles that one call loses to panels and private tile being further away than L1."""
     t, size, prices = plan.tuning, plan.element.bytes, machine.prices
     a_panel, b_panel = (lines * plan.block_k * size for lines in (t.m_per_thread, t.n_per_thread))
@@ -103,7 +103,7 @@ def _stream(plan: CpuPlan, machine: CpuTarget) -> float:
     return lost
 
 
-def _rate(held_bytes: int, machine: CpuTarget, level: Level) -> float:
+def _rate(held_bytes: int, machine: CpuMachine, level: Level) -> float:
     """Cycles a byte from the smallest cache that holds this much with room to spare."""
     if held_bytes <= machine.l2_bytes:
         return level.l2

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from imbrex.chip import CpuTarget
+from imbrex.chip import CpuMachine
 from imbrex.config.cpu.plan import CpuPlan
 from imbrex.config.rules import Reasons, Rules
 from imbrex.view.mma.vector import CPU_UNITS, units_of
@@ -10,7 +10,7 @@ from imbrex.view.mma.vector import CPU_UNITS, units_of
 __all__ = ["CPU_RULES"]
 
 
-def vector_lanes(plan: CpuPlan, machine: CpuTarget) -> Reasons:
+def vector_lanes(plan: CpuPlan, machine: CpuMachine) -> Reasons:
     """Lanes are those of one vector register of accumulators: the device headers compute in whole ones."""
     lanes, whole = plan.tuning.vector_lanes, machine.lanes(plan.context.dtype.accumulator.bytes)
     if lanes != whole:
@@ -18,14 +18,14 @@ def vector_lanes(plan: CpuPlan, machine: CpuTarget) -> Reasons:
         yield f"vector_lanes {lanes} is not {whole}, the {sums} of a vector of {machine.name}"
 
 
-def register_tile(plan: CpuPlan, machine: CpuTarget) -> Reasons:
+def register_tile(plan: CpuPlan, machine: CpuMachine) -> Reasons:
     """Columns are whole vectors."""
     t = plan.tuning
     if t.n_per_thread % t.vector_lanes:
         yield f"n_per_thread {t.n_per_thread} is not a multiple of vector_lanes {t.vector_lanes}"
 
 
-def unit(plan: CpuPlan, machine: CpuTarget) -> Reasons:
+def unit(plan: CpuPlan, machine: CpuMachine) -> Reasons:
     """The machine has the unit, and it multiplies the type."""
     found, dtype = CPU_UNITS[plan.tuning.unit], plan.context.dtype
     if found not in units_of(machine, dtype):
@@ -33,7 +33,7 @@ def unit(plan: CpuPlan, machine: CpuTarget) -> Reasons:
         yield f"unit {found} does not multiply {dtype} on {machine.name}, which has {have}"
 
 
-def vector_registers(plan: CpuPlan, machine: CpuTarget) -> Reasons:
+def vector_registers(plan: CpuPlan, machine: CpuMachine) -> Reasons:
     """The register tile stays in registers: accumulators, a row of B and one of A."""
     t = plan.tuning
     if t.registers > machine.vector_registers:
@@ -41,7 +41,7 @@ def vector_registers(plan: CpuPlan, machine: CpuTarget) -> Reasons:
         yield f"registers {t.registers} > {machine.vector_registers} on {machine.name} ({tile})"
 
 
-def cache_blocks(plan: CpuPlan, machine: CpuTarget) -> Reasons:
+def cache_blocks(plan: CpuPlan, machine: CpuMachine) -> Reasons:
     """Blocks are whole register tiles."""
     t = plan.tuning
     for dim, block, tile in (("m", t.m_per_block, t.m_per_thread), ("n", t.n_per_block, t.n_per_thread)):
@@ -49,13 +49,13 @@ def cache_blocks(plan: CpuPlan, machine: CpuTarget) -> Reasons:
             yield f"{dim}_per_block {block} is not a multiple of {dim}_per_thread {tile}"
 
 
-def workspace(plan: CpuPlan, machine: CpuTarget) -> Reasons:
+def workspace(plan: CpuPlan, machine: CpuMachine) -> Reasons:
     """The packed panels of one thread fit its share of the last cache."""
     room = machine.l2_bytes + machine.l3_bytes
     if plan.workspace_bytes > room:
         yield f"workspace_bytes {plan.workspace_bytes} > {room} on {machine.name}"
 
 
-CPU_RULES: Rules[CpuPlan, CpuTarget] = Rules(
+CPU_RULES: Rules[CpuPlan, CpuMachine] = Rules(
     (vector_lanes, register_tile, unit), (vector_registers, cache_blocks, workspace)
 )

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from math import gcd
 
-from imbrex.chip import CpuTarget, Level, Prices
+from imbrex.chip import CpuMachine, Level, Prices
 from imbrex.config.context import SAMPLE, Access
 from imbrex.config.cpu.plan import CpuPlan
 from imbrex.config.cpu.team import team
@@ -29,7 +29,7 @@ CROWDED_BYTES = 9 * SET_BYTES
 L3_PARTS = 4
 
 
-def cycles(plan: CpuPlan, machine: CpuTarget, tile_cycles: float) -> float:
+def cycles(plan: CpuPlan, machine: CpuMachine, tile_cycles: float) -> float:
     """Estimated cycles of the busiest thread.  tile_cycles: one register tile for one step of K."""
     prices = machine.prices
     multiplied = _side_by_side(_products(plan, tile_cycles, prices), _feed(plan, machine))
@@ -43,7 +43,7 @@ def _side_by_side(x: float, y: float) -> float:
     return (x**3 + y**3) ** (1 / 3)
 
 
-def _feed(plan: CpuPlan, machine: CpuTarget) -> float:
+def _feed(plan: CpuPlan, machine: CpuMachine) -> float:
     """Cycles in which the panels of a B that is read in place come from L2, where L1 cannot keep one."""
     prices, panel = machine.prices, plan.panel_k * plan.tuning.n_per_thread * plan.element.bytes
     if not _reads_b_in_place(plan) or panel <= prices.near * machine.l1_bytes:
@@ -81,7 +81,7 @@ def _products(plan: CpuPlan, tile_cycles: float, prices: Prices) -> float:
     return whole + tails + plan.k_iterations * calls * (prices.call + prices.sum * t.m_per_thread * t.vectors)
 
 
-def _operand_a(plan: CpuPlan, machine: CpuTarget) -> float:
+def _operand_a(plan: CpuPlan, machine: CpuMachine) -> float:
     gemm, t, prices = plan.oriented, plan.tuning, machine.prices
     elements, columns = gemm.m * gemm.k, last_columns(gemm.n, t.vector_lanes)
     visits = -(-(gemm.n - columns) // t.n_per_thread) + (columns > 0)
@@ -105,7 +105,7 @@ def _a_price(plan: CpuPlan, prices: Prices) -> float:
     return _copied_along_k(a, 0, plan, prices)
 
 
-def _operand_b(plan: CpuPlan, machine: CpuTarget) -> float:
+def _operand_b(plan: CpuPlan, machine: CpuMachine) -> float:
     gemm, t, size = plan.oriented, plan.tuning, plan.element.bytes
     prices, is_in_place = machine.prices, _reads_b_in_place(plan)
     price = prices.read_in_place if is_in_place else _b_price(plan, prices)
@@ -164,7 +164,7 @@ def _copied(access: Access, dim: int, lanes: int, prices: Prices) -> float:
     return min(prices.gather, prices.copy * access.step[dim] * pieces)
 
 
-def _rate(held_bytes: int, machine: CpuTarget, level: Level) -> float:
+def _rate(held_bytes: int, machine: CpuMachine, level: Level) -> float:
     """Cycles a byte from the smallest cache that holds this much.
 
     Other data passes through L2 as well, so what fills more than half of it is met there less and less; and

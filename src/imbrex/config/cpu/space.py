@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 
-from imbrex.chip import CpuTarget
+from imbrex.chip import CpuMachine
 from imbrex.config.context import GemmContext, round_up
 from imbrex.config.cpu.cost import tile_cycles
 from imbrex.config.cpu.plan import CpuTuning, PanelLayout, Stationary
@@ -20,7 +20,7 @@ LONGEST_PASS = 8192
 K_STEPS = (1024, 2048)
 
 
-def cpu_space(context: GemmContext, machine: CpuTarget) -> list[CpuTuning]:
+def cpu_space(context: GemmContext, machine: CpuMachine) -> list[CpuTuning]:
     """Both orientations; for each the register tiles that waste least, and cache blocks of several sizes.
 
     The unit is the one that multiplies most at a time.
@@ -37,7 +37,7 @@ def cpu_space(context: GemmContext, machine: CpuTarget) -> list[CpuTuning]:
     return [t for t in found if t.plan(context).is_fused] or found
 
 
-def _one_pass(context: GemmContext, machine: CpuTarget, swapped: bool, unit: CpuUnit) -> Iterator[CpuTuning]:
+def _one_pass(context: GemmContext, machine: CpuMachine, swapped: bool, unit: CpuUnit) -> Iterator[CpuTuning]:
     """Each step one product: the tallest register tiles of each width, evened out over the rows."""
     gemm = context.exchanged if swapped else context
     lanes = machine.lanes(context.dtype.accumulator.bytes)
@@ -73,7 +73,7 @@ def _balanced(size: int, most: int) -> int:
     return -(-size // -(-size // most))
 
 
-def _oriented(context: GemmContext, machine: CpuTarget, swapped: bool, unit: CpuUnit) -> Iterator[CpuTuning]:
+def _oriented(context: GemmContext, machine: CpuMachine, swapped: bool, unit: CpuUnit) -> Iterator[CpuTuning]:
     gemm = context.exchanged if swapped else context
     lanes = machine.lanes(context.dtype.accumulator.bytes)
     layout: PanelLayout = "k_blocked" if gemm.a.run[0] > gemm.a.run[1] else "k_major"
@@ -87,7 +87,7 @@ def _oriented(context: GemmContext, machine: CpuTarget, swapped: bool, unit: Cpu
 
 
 def register_tiles(
-    gemm: GemmContext, machine: CpuTarget, lanes: int, unit: CpuUnit = FMA
+    gemm: GemmContext, machine: CpuMachine, lanes: int, unit: CpuUnit = FMA
 ) -> list[tuple[int, int]]:
     """(rows, columns) of the register tiles that compute this GEMM in the fewest cycles, best first.
 

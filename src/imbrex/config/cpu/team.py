@@ -10,7 +10,7 @@ from __future__ import annotations
 from math import log2
 from typing import NamedTuple
 
-from imbrex.chip import CpuTarget
+from imbrex.chip import CpuMachine
 
 __all__ = ["Team", "team"]
 
@@ -22,7 +22,7 @@ class Team(NamedTuple):
     cycles: float
 
 
-def team(alone_cycles: float, workgroups: int, most: int, machine: CpuTarget) -> Team:
+def team(alone_cycles: float, workgroups: int, most: int, machine: CpuMachine) -> Team:
     """The best of 1, 2, 4 and so on threads, or `most`.  alone_cycles: what one thread takes."""
     limit = min(most, workgroups)
     counts = sorted({min(limit, 1 << i) for i in range(limit.bit_length() + 1)})

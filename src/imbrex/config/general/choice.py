@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Final
 
-from imbrex.chip import GpuTarget
+from imbrex.chip import GpuMachine
 from imbrex.config.choose import choose
 from imbrex.config.context import GemmContext
 from imbrex.config.general.cost import added_cycles, general_cycles
@@ -35,7 +35,7 @@ ROUNDS: Final = 4
 
 
 def scheduled(
-    context: GemmContext, machine: GpuTarget, given: GeneralTuning | None = None
+    context: GemmContext, machine: GpuMachine, given: GeneralTuning | None = None
 ) -> tuple[GeneralTuning, TileSchedule]:
     """The tuning, unless it is given, and the schedule."""
     offer = taken(offers(context, machine, given))
@@ -48,7 +48,7 @@ def taken(found: Sequence[Offer]) -> Offer:
     return next((o for o in found[1:] if o.cost <= found[0].cost * (1 - MARGIN)), found[0])
 
 
-def every(context: GemmContext, machine: GpuTarget) -> Iterator[Offer]:
+def every(context: GemmContext, machine: GpuMachine) -> Iterator[Offer]:
     """All legal tunings one workgroup a tile, and under every way to share tiles."""
     for tuning in HOPPER_SPACE:
         if not check(tuning, context, machine):
@@ -57,7 +57,9 @@ def every(context: GemmContext, machine: GpuTarget) -> Iterator[Offer]:
 
 
 @lru_cache(maxsize=256)
-def offers(context: GemmContext, machine: GpuTarget, given: GeneralTuning | None = None) -> tuple[Offer, ...]:
+def offers(
+    context: GemmContext, machine: GpuMachine, given: GeneralTuning | None = None
+) -> tuple[Offer, ...]:
     """Whole tiles, and the best way to share tiles where there is one."""
     whole = given or choose(context, machine, "general")
     assert isinstance(whole, GeneralTuning), whole
@@ -67,7 +69,7 @@ def offers(context: GemmContext, machine: GpuTarget, given: GeneralTuning | None
     return _offer(whole, 1, context, machine), *best[:1]
 
 
-def _shared(context: GemmContext, machine: GpuTarget, given: GeneralTuning | None) -> Iterator[Offer]:
+def _shared(context: GemmContext, machine: GpuMachine, given: GeneralTuning | None) -> Iterator[Offer]:
     for tuning in HOPPER_SPACE if given is None else (given,):
         if check(tuning, context, machine):
             continue
@@ -78,7 +80,7 @@ def _shared(context: GemmContext, machine: GpuTarget, given: GeneralTuning | Non
                 yield _offer(tuning, parts, context, machine)
 
 
-def _offer(tuning: GeneralTuning, parts: int, context: GemmContext, machine: GpuTarget) -> Offer:
+def _offer(tuning: GeneralTuning, parts: int, context: GemmContext, machine: GpuMachine) -> Offer:
     plan = tuning.plan(context, machine)
     cost, tiles = general_cycles(plan, machine, parts), Tiles(plan.grid_size, 1, plan.k_iterations)
     if parts == 1:

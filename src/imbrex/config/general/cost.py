@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from imbrex.chip import VECTOR_BYTES, GpuTarget, Multiprocessor
+from imbrex.chip import VECTOR_BYTES, GpuMachine, Multiprocessor
 from imbrex.config.general.plan import GeneralPlan
 
 __all__ = ["added_cycles", "general_cycles"]
@@ -48,7 +48,7 @@ START: Final = 3000.0
 """Cycles until the first tiles are there, and of writing C."""
 
 
-def general_cycles(plan: GeneralPlan, machine: GpuTarget, parts: int = 1) -> float:
+def general_cycles(plan: GeneralPlan, machine: GpuMachine, parts: int = 1) -> float:
     """Cycles of the whole product, each tile by so many workgroups; only the order of choices matters."""
     turns = -(-plan.grid_size * parts // machine.compute_units)
     room = max(1, _resident(plan, machine))
@@ -60,7 +60,7 @@ def general_cycles(plan: GeneralPlan, machine: GpuTarget, parts: int = 1) -> flo
     return whole * (SPILL if _is_crowded(plan, machine) else 1.0) + added_cycles(plan, parts)
 
 
-def _round(plan: GeneralPlan, machine: GpuTarget, resident: int, steps: int) -> float:
+def _round(plan: GeneralPlan, machine: GpuMachine, resident: int, steps: int) -> float:
     """So many workgroups of one multiprocessor, side by side, from their first loads to their last stores."""
     tuning, size = plan.tuning, plan.context.dtype.bytes
     warps = tuning.block_size / machine.wave_size
@@ -82,7 +82,7 @@ def added_cycles(plan: GeneralPlan, parts: int) -> float:
     return PART + parts * (PART + tile / PART_BYTES) if parts > 1 else 0.0
 
 
-def _issued(plan: GeneralPlan, machine: GpuTarget) -> float:
+def _issued(plan: GeneralPlan, machine: GpuMachine) -> float:
     """Instructions of one warp in a step, in cycles of its scheduler."""
     tuning, dtype = plan.tuning, plan.context.dtype
     rows, columns = (count * width for count, width in zip(tuning.repeats, _thread(plan), strict=True))
@@ -110,21 +110,21 @@ def _thread(plan: GeneralPlan) -> tuple[int, int]:
     return plan.tuning.m_per_thread, plan.tuning.n_per_thread
 
 
-def _resident(plan: GeneralPlan, machine: GpuTarget) -> int:
+def _resident(plan: GeneralPlan, machine: GpuMachine) -> int:
     """Workgroups that one multiprocessor holds."""
     used = plan.tuning.block_size * min(_registers(plan), machine.vector_registers)
     by_registers = _multiprocessor(machine).registers // used
     return min(by_registers, machine.lds_bytes // max(1, plan.lds_bytes))
 
 
-def _is_crowded(plan: GeneralPlan, machine: GpuTarget) -> bool:
+def _is_crowded(plan: GeneralPlan, machine: GpuMachine) -> bool:
     """Are there as many registers as there may be, so that some numbers wait in memory?"""
     used, registers = _registers(plan), _multiprocessor(machine).registers
     items = registers // used // plan.tuning.block_size * plan.tuning.block_size
     return plan.registers > CROWDED or used * items == registers
 
 
-def _multiprocessor(machine: GpuTarget) -> Multiprocessor:
+def _multiprocessor(machine: GpuMachine) -> Multiprocessor:
     assert machine.multiprocessor is not None, machine
     return machine.multiprocessor
 

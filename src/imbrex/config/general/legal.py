@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from imbrex.chip import GpuTarget
+from imbrex.chip import GpuMachine
 from imbrex.config.general.copy import BlockCopy
 from imbrex.config.general.plan import GeneralPlan
 from imbrex.config.rules import Reasons, Rules, grid, lds_bytes, listed
@@ -13,13 +13,13 @@ BLOCK_SIZES = (64, 128, 256)
 THREAD_TILES = (2, 4)
 
 
-def block_size(plan: GeneralPlan, machine: GpuTarget) -> Reasons:
+def block_size(plan: GeneralPlan, machine: GpuMachine) -> Reasons:
     """64, 128 or 256 work items."""
     if (size := plan.tuning.block_size) not in BLOCK_SIZES:
         yield f"block_size {size} is not one of {listed(BLOCK_SIZES)}"
 
 
-def thread_tile(plan: GeneralPlan, machine: GpuTarget) -> Reasons:
+def thread_tile(plan: GeneralPlan, machine: GpuMachine) -> Reasons:
     """A thread tile is 2 or 4 in each direction."""
     t = plan.tuning
     for name, value in (("m_per_thread", t.m_per_thread), ("n_per_thread", t.n_per_thread)):
@@ -27,7 +27,7 @@ def thread_tile(plan: GeneralPlan, machine: GpuTarget) -> Reasons:
             yield f"{name} {value} is not one of {listed(THREAD_TILES)}"
 
 
-def thread_clusters(plan: GeneralPlan, machine: GpuTarget) -> Reasons:
+def thread_clusters(plan: GeneralPlan, machine: GpuMachine) -> Reasons:
     """Thread tiles, times clusters, times repeats, are the block tile; both directions are looked at."""
     t = plan.tuning
     if 0 in t.level1_clusters:
@@ -41,20 +41,20 @@ def thread_clusters(plan: GeneralPlan, machine: GpuTarget) -> Reasons:
             yield f"{dim}_per_block {per_block} is not a multiple of {span} ({each})"
 
 
-def copy_of_blocks(plan: GeneralPlan, machine: GpuTarget) -> Reasons:
+def copy_of_blocks(plan: GeneralPlan, machine: GpuMachine) -> Reasons:
     """The work items tile the blocks of A and B exactly, at least one element each."""
     for matrix, copy in (("a", plan.a_copy), ("b", plan.b_copy)):
         if not copy.is_exact:
             yield f"{matrix}'s block {_block(copy)} does not divide among {copy.threads} work items"
 
 
-def registers(plan: GeneralPlan, machine: GpuTarget) -> Reasons:
+def registers(plan: GeneralPlan, machine: GpuMachine) -> Reasons:
     """One lane's registers fit, without spilling."""
     if plan.registers > machine.vector_registers:
         yield f"registers {plan.registers} > {machine.vector_registers} on {machine.name}"
 
 
-GENERAL_RULES: Rules[GeneralPlan, GpuTarget] = Rules(
+GENERAL_RULES: Rules[GeneralPlan, GpuMachine] = Rules(
     (block_size, thread_tile, thread_clusters), (copy_of_blocks, lds_bytes, registers, grid)
 )
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import gcd, lcm
 from typing import ClassVar
 
-from imbrex.chip import USUAL, GpuTarget, WorkItems
+from imbrex.chip import USUAL, GpuMachine, WorkItems
 from imbrex.config.context import Access, GemmContext, round_up
 from imbrex.config.general.copy import BlockCopy
 
@@ -91,7 +91,7 @@ class GeneralTuning:
         """`2x2` when each work item has two thread tiles in each direction, else `naive`."""
         return "2x2" if self.repeats == (PIPELINE_DEPTH, PIPELINE_DEPTH) else "naive"
 
-    def plan(self, context: GemmContext, machine: GpuTarget | None = None) -> GeneralPlan:
+    def plan(self, context: GemmContext, machine: GpuMachine | None = None) -> GeneralPlan:
         """This tuning applied to that GEMM; without a machine, as the seed's."""
         return GeneralPlan(self, context, USUAL if machine is None else machine.work_items)
 

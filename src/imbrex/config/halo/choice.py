@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from imbrex.chip import GpuTarget
+from imbrex.chip import GpuMachine
 from imbrex.config.access import context_of
 from imbrex.config.context import GemmContext
 from imbrex.config.halo.cost import halo_cycles
@@ -37,7 +37,7 @@ class Windows:
     conv: Convolution
     direction: RasterDirection
     dtype: DType
-    machine: GpuTarget
+    machine: GpuMachine
     stored_bytes: int
     merged: int = 1
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from imbrex.chip import GpuTarget
+from imbrex.chip import GpuMachine
 from imbrex.config.halo.plan import HaloPlan
 from imbrex.config.halo.window_legal import filters, filters_together, window
 from imbrex.config.rules import Reasons, Rules, lds_bytes
@@ -13,13 +13,13 @@ from imbrex.config.warpgroup.plan import ROWS, SWIZZLES, columns_of
 __all__ = ["HALO_RULES"]
 
 
-def channels(plan: HaloPlan, machine: GpuTarget) -> Reasons:
+def channels(plan: HaloPlan, machine: GpuMachine) -> Reasons:
     """A pixel's channels are whole rows of shared memory."""
     count = plan.tuning.channels
     yield from whole_rows(f"channels {count} are", count, plan.context.dtype)
 
 
-def pixels(plan: HaloPlan, machine: GpuTarget) -> Reasons:
+def pixels(plan: HaloPlan, machine: GpuMachine) -> Reasons:
     """Tiles are whole lines, and whole instructions of each consumer, and of each of several images."""
     t = plan.tuning
     image = t.rows * t.width
@@ -35,7 +35,7 @@ def pixels(plan: HaloPlan, machine: GpuTarget) -> Reasons:
     yield from boxes(t)
 
 
-def columns(plan: HaloPlan, machine: GpuTarget) -> Reasons:
+def columns(plan: HaloPlan, machine: GpuMachine) -> Reasons:
     """Columns are those of one instruction, and whole rows of shared memory where filters lie together."""
     n, dtype = plan.tuning.n_per_block, plan.context.dtype
     yield from limits.columns(n, dtype)
@@ -43,7 +43,7 @@ def columns(plan: HaloPlan, machine: GpuTarget) -> Reasons:
         yield from filters_together(plan, f"n_per_block {n} is", n)
 
 
-def diagonal(plan: HaloPlan, machine: GpuTarget) -> Reasons:
+def diagonal(plan: HaloPlan, machine: GpuMachine) -> Reasons:
     """Blocks of the diagonal are whole instructions, all of them of one tile."""
     t, dtype = plan.tuning, plan.context.dtype
     if t.diagonal == 1:
@@ -56,11 +56,11 @@ def diagonal(plan: HaloPlan, machine: GpuTarget) -> Reasons:
         yield f"{plan.context.m} filters are not {count} blocks of an instruction's columns"
 
 
-def consumers(plan: HaloPlan, machine: GpuTarget) -> Reasons:
+def consumers(plan: HaloPlan, machine: GpuMachine) -> Reasons:
     """One to three warpgroups multiply; two in turn.  The producer is a stage ahead."""
     return in_turn(plan.tuning, plan.tuning.pingpong)
 
 
-HALO_RULES: Rules[HaloPlan, GpuTarget] = Rules(
+HALO_RULES: Rules[HaloPlan, GpuMachine] = Rules(
     (warpgroups, consumers, channels), (window, pixels, filters, columns, diagonal, registers, lds_bytes)
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from imbrex.chip import GpuTarget
+from imbrex.chip import GpuMachine
 from imbrex.config.halo import window_legal
 from imbrex.config.halo.lines import LinesPlan
 from imbrex.config.halo.window_legal import filters_together, window
@@ -21,7 +21,7 @@ from imbrex.config.warpgroup.plan import ROWS, columns_of
 __all__ = ["LINE_RULES"]
 
 
-def consumers(plan: LinesPlan, machine: GpuTarget) -> Reasons:
+def consumers(plan: LinesPlan, machine: GpuMachine) -> Reasons:
     """One to three warpgroups multiply, each with a ring of its own."""
     t = plan.tuning
     yield from few_consumers(t)
@@ -30,7 +30,7 @@ def consumers(plan: LinesPlan, machine: GpuTarget) -> Reasons:
     yield from stages_ahead(t)
 
 
-def channels(plan: LinesPlan, machine: GpuTarget) -> Reasons:
+def channels(plan: LinesPlan, machine: GpuMachine) -> Reasons:
     """A pixel's channels are whole rows of shared memory, and so are those of a block."""
     t, dtype = plan.tuning, plan.context.dtype
     block = t.channels // t.diagonal
@@ -40,7 +40,7 @@ def channels(plan: LinesPlan, machine: GpuTarget) -> Reasons:
         yield f"{t.channels} channels and {t.n_per_block} filters are not {t.diagonal} blocks"
 
 
-def pixels(plan: LinesPlan, machine: GpuTarget) -> Reasons:
+def pixels(plan: LinesPlan, machine: GpuMachine) -> Reasons:
     """A line of all images is whole instructions, and a tile several of them."""
     t = plan.tuning
     if t.line % ROWS:
@@ -53,7 +53,7 @@ def pixels(plan: LinesPlan, machine: GpuTarget) -> Reasons:
         yield f"a box of {t.images} lines of {t.width} pixels is not one of at most {MOST_LINE} each"
 
 
-def columns(plan: LinesPlan, machine: GpuTarget) -> Reasons:
+def columns(plan: LinesPlan, machine: GpuMachine) -> Reasons:
     """A block's filters at all of a window's rows are the columns of one instruction."""
     t, dtype = plan.tuning, plan.context.dtype
     each = t.n_per_block // t.diagonal
@@ -67,13 +67,13 @@ def columns(plan: LinesPlan, machine: GpuTarget) -> Reasons:
         yield f"{plan.context.m} filters are not the {t.n_per_block} of {t.diagonal} blocks"
 
 
-def filters(plan: LinesPlan, machine: GpuTarget) -> Reasons:
+def filters(plan: LinesPlan, machine: GpuMachine) -> Reasons:
     """The filter comes by TMA, one part of it for each workgroup."""
     yield from window_legal.filters(plan, machine)
     if plan.filters > machine.compute_units:
         yield f"{plan.filters} parts of the filter > {machine.compute_units} workgroups, which keep one each"
 
 
-LINE_RULES: Rules[LinesPlan, GpuTarget] = Rules(
+LINE_RULES: Rules[LinesPlan, GpuMachine] = Rules(
     (warpgroups, consumers, channels), (window, pixels, filters, columns, registers, lds_bytes)
 )

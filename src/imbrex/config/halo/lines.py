@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Final, TypeAlias
 
-from imbrex.chip import WARPGROUPS, GpuTarget
+from imbrex.chip import WARPGROUPS, GpuMachine
 from imbrex.config.context import GemmContext, round_up
 from imbrex.config.halo.plan import HaloTuning
 from imbrex.config.halo.window import WindowPlan
@@ -81,7 +81,7 @@ class LinesTuning(OfConsumers):
         """Rows of a tile that one consumer computes."""
         return self.m_per_block
 
-    def plan(self, context: GemmContext, machine: GpuTarget | None = None) -> LinesPlan:
+    def plan(self, context: GemmContext, machine: GpuMachine | None = None) -> LinesPlan:
         """This tuning applied to that GEMM, on sm_90a unless told otherwise."""
         return LinesPlan(self, context, machine or WARPGROUPS)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
-from imbrex.chip import WARPGROUPS, GpuTarget
+from imbrex.chip import WARPGROUPS, GpuMachine
 from imbrex.config.context import GemmContext
 from imbrex.config.halo.window import WindowPlan
 from imbrex.config.warpgroup.consumers import OfConsumers
@@ -77,7 +77,7 @@ class HaloTuning(OfConsumers):
         """Rows of a tile that one consumer computes, rounded down."""
         return self.m_per_block if self.pingpong else self.m_per_block // self.consumers
 
-    def plan(self, context: GemmContext, machine: GpuTarget | None = None) -> HaloPlan:
+    def plan(self, context: GemmContext, machine: GpuMachine | None = None) -> HaloPlan:
         """This tuning applied to that GEMM, on sm_90a unless told otherwise."""
         return HaloPlan(self, context, machine or WARPGROUPS)
 

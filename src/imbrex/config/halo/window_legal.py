@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from imbrex.chip import VECTOR_BYTES, GpuTarget
+from imbrex.chip import VECTOR_BYTES, GpuMachine
 from imbrex.config.halo.window import WindowPlan
 from imbrex.config.rules import Reasons
 from imbrex.config.warpgroup.plan import SWIZZLES
@@ -12,14 +12,14 @@ from imbrex.config.warpgroup.plan import SWIZZLES
 __all__ = ["filters", "filters_together", "window"]
 
 
-def window(plan: WindowPlan[Any], machine: GpuTarget) -> Reasons:
+def window(plan: WindowPlan[Any], machine: GpuMachine) -> Reasons:
     """A step of K is all of a window."""
     t, k = plan.tuning, plan.context.k
     if t.k_per_block != k:
         yield f"{t.taps_text} taps of {t.channels} channels are not the {k} of gemmK"
 
 
-def filters(plan: WindowPlan[Any], machine: GpuTarget) -> Reasons:
+def filters(plan: WindowPlan[Any], machine: GpuMachine) -> Reasons:
     """The filter comes by TMA."""
     size = max(plan.context.a.vector) * plan.context.dtype.bytes
     if size < VECTOR_BYTES:

@@ -8,7 +8,7 @@ from functools import cached_property
 from math import gcd, inf, prod
 from typing import Final
 
-from imbrex.chip import GpuTarget
+from imbrex.chip import GpuMachine
 from imbrex.config.access import context_of
 from imbrex.config.context import GemmContext
 from imbrex.config.halo_weight.cost import halo_weight_cycles
@@ -40,7 +40,7 @@ class WeightWindows:
 
     conv: Convolution
     dtype: DType
-    machine: GpuTarget
+    machine: GpuMachine
     merged: int = 1
 
     @cached_property

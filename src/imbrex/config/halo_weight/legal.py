@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from imbrex.chip import GpuTarget
+from imbrex.chip import GpuMachine
 from imbrex.config.halo_weight.plan import HaloWeightPlan
 from imbrex.config.rules import Reasons, Rules, lds_bytes, listed
 from imbrex.config.warpgroup import limits
@@ -13,7 +13,7 @@ from imbrex.view.stage.tap_tile import PIXELS
 __all__ = ["HALO_WEIGHT_RULES"]
 
 
-def warpgroups(plan: HaloWeightPlan, machine: GpuTarget) -> Reasons:
+def warpgroups(plan: HaloWeightPlan, machine: GpuMachine) -> Reasons:
     """The machine has wgmma, which reads pixels as K of types of 16 bits alone."""
     dtype = plan.context.dtype
     if not machine.has_warpgroups:
@@ -22,7 +22,7 @@ def warpgroups(plan: HaloWeightPlan, machine: GpuTarget) -> Reasons:
         yield f"wgmma multiplies rows of pixels of f16 and bf16, not {dtype.name}"
 
 
-def consumers(plan: HaloWeightPlan, machine: GpuTarget) -> Reasons:
+def consumers(plan: HaloWeightPlan, machine: GpuMachine) -> Reasons:
     """One to three warpgroups share the taps.  The producer is a stage ahead."""
     t = plan.tuning
     yield from few_consumers(t)
@@ -34,7 +34,7 @@ def consumers(plan: HaloWeightPlan, machine: GpuTarget) -> Reasons:
         yield f"stages {t.stages} are not {each}"
 
 
-def channels(plan: HaloWeightPlan, machine: GpuTarget) -> Reasons:
+def channels(plan: HaloWeightPlan, machine: GpuMachine) -> Reasons:
     """A block's channels are one row of shared memory, and so are the filters of an instruction."""
     size, found = plan.context.dtype.bytes, plan.tuning.channels
     if found * size not in SWIZZLES:
@@ -44,7 +44,7 @@ def channels(plan: HaloWeightPlan, machine: GpuTarget) -> Reasons:
         yield f"{plan.context.m} filters are not a multiple of {ROWS}"
 
 
-def window(plan: HaloWeightPlan, machine: GpuTarget) -> Reasons:
+def window(plan: HaloWeightPlan, machine: GpuMachine) -> Reasons:
     """A tile has all taps, a share whole steps."""
     t, context = plan.tuning, plan.context
     if context.n != t.n_per_block:
@@ -55,7 +55,7 @@ def window(plan: HaloWeightPlan, machine: GpuTarget) -> Reasons:
         yield f"{context.g} products are not {t.shares} shares"
 
 
-def pixels(plan: HaloWeightPlan, machine: GpuTarget) -> Reasons:
+def pixels(plan: HaloWeightPlan, machine: GpuMachine) -> Reasons:
     """Steps, and images of one, are whole instructions; boxes have limits."""
     t = plan.tuning
     parts = t.width if t.by_warps else t.rows * t.width
@@ -66,13 +66,13 @@ def pixels(plan: HaloWeightPlan, machine: GpuTarget) -> Reasons:
     yield from boxes(t)
 
 
-def columns(plan: HaloWeightPlan, machine: GpuTarget) -> Reasons:
+def columns(plan: HaloWeightPlan, machine: GpuMachine) -> Reasons:
     """A consumer's taps are one instruction's columns."""
     own = plan.tuning.own_columns
     return limits.columns(own, plan.context.dtype, f"{own} columns of a consumer are")
 
 
-def diagonal(plan: HaloWeightPlan, machine: GpuTarget) -> Reasons:
+def diagonal(plan: HaloWeightPlan, machine: GpuMachine) -> Reasons:
     """Warps have blocks of 16 filters and channels, at all taps; a workgroup adds up its consumers once."""
     t = plan.tuning
     if not t.by_warps:
@@ -86,6 +86,6 @@ def diagonal(plan: HaloWeightPlan, machine: GpuTarget) -> Reasons:
         yield f"{plan.units} tiles are more than the {plan.workgroups} workgroups, which have one each"
 
 
-HALO_WEIGHT_RULES: Rules[HaloWeightPlan, GpuTarget] = Rules(
+HALO_WEIGHT_RULES: Rules[HaloWeightPlan, GpuMachine] = Rules(
     (warpgroups, consumers, channels), (window, pixels, diagonal, columns, registers, lds_bytes)
 )

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
-from imbrex.chip import WARPGROUPS, GpuTarget
+from imbrex.chip import WARPGROUPS, GpuMachine
 from imbrex.config.context import GemmContext
 from imbrex.config.warpgroup.attributes import attributes_of
 from imbrex.config.warpgroup.consumers import OfConsumers, OncePlan
@@ -94,7 +94,7 @@ class HaloWeightTuning(OfConsumers):
     def swapped(self) -> bool:
         return False
 
-    def plan(self, context: GemmContext, machine: GpuTarget | None = None) -> HaloWeightPlan:
+    def plan(self, context: GemmContext, machine: GpuMachine | None = None) -> HaloWeightPlan:
         """This tuning applied to that GEMM, on sm_90a unless told otherwise."""
         return HaloWeightPlan(self, context, machine or WARPGROUPS)
 

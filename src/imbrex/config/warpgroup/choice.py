@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import product
 from typing import Final, TypeAlias
 
-from imbrex.chip import GpuTarget
+from imbrex.chip import GpuMachine
 from imbrex.config.choose import choose
 from imbrex.config.context import GemmContext
 from imbrex.config.share_cost import Offer
@@ -34,7 +34,7 @@ Serving: TypeAlias = tuple[Priced, TileSchedule]
 
 
 def scheduled(
-    context: GemmContext, machine: GpuTarget, given: WarpgroupTuning | None, schedule: TileSchedule | Auto
+    context: GemmContext, machine: GpuMachine, given: WarpgroupTuning | None, schedule: TileSchedule | Auto
 ) -> tuple[WarpgroupTuning, TileSchedule]:
     """The tuning that is given, or the best one, and the schedule that is asked for, or the best one.
 
@@ -62,7 +62,7 @@ def scheduled(
     return found
 
 
-def _expect_at_a_time(schedule: TileSchedule, tuning: WarpgroupTuning, machine: GpuTarget) -> None:
+def _expect_at_a_time(schedule: TileSchedule, tuning: WarpgroupTuning, machine: GpuMachine) -> None:
     """The clusters of split_k that share a tile wait for each other, and so have to run at a time."""
     count = machine.clusters_at_a_time(tuning.cluster)
     if schedule.mode == "split_k" and (schedule.workgroups or 0) > count:
@@ -72,7 +72,7 @@ def _expect_at_a_time(schedule: TileSchedule, tuning: WarpgroupTuning, machine: 
 
 
 def best_tuning(
-    schedule: TileSchedule, context: GemmContext, machine: GpuTarget, given: WarpgroupTuning | None = None
+    schedule: TileSchedule, context: GemmContext, machine: GpuMachine, given: WarpgroupTuning | None = None
 ) -> WarpgroupTuning | None:
     """The tuning that serves a schedule best; None where none is legal."""
     best = _best([(p, schedule) for p in _priced(context, machine, given)])
@@ -80,7 +80,7 @@ def best_tuning(
 
 
 def best_schedule(
-    context: GemmContext, machine: GpuTarget, given: WarpgroupTuning | None = None
+    context: GemmContext, machine: GpuMachine, given: WarpgroupTuning | None = None
 ) -> tuple[WarpgroupTuning, TileSchedule] | None:
     """data_parallel, unless another schedule saves more than MARGIN; None where no tuning is legal."""
     found = offers(context, machine, given)
@@ -91,7 +91,7 @@ def best_schedule(
     return best.tuning, best.schedule
 
 
-def offers(context: GemmContext, machine: GpuTarget, given: WarpgroupTuning | None = None) -> list[Offer]:
+def offers(context: GemmContext, machine: GpuMachine, given: WarpgroupTuning | None = None) -> list[Offer]:
     """Every mode's best, data_parallel first, the others by cost; none where no tuning is legal."""
     elements = (context.a.elements, context.b.elements, context.c.elements)
     return list(_offers(context, machine, given, elements))
@@ -99,7 +99,7 @@ def offers(context: GemmContext, machine: GpuTarget, given: WarpgroupTuning | No
 
 @lru_cache(maxsize=256)
 def _offers(
-    context: GemmContext, machine: GpuTarget, given: WarpgroupTuning | None, elements: tuple[int, ...]
+    context: GemmContext, machine: GpuMachine, given: WarpgroupTuning | None, elements: tuple[int, ...]
 ) -> Sequence[Offer]:
     """elements: of the arrays, of which contexts that are equal may have other numbers."""
     found: list[Offer] = []
@@ -111,7 +111,7 @@ def _offers(
     return [*found[:1], *sorted(found[1:], key=lambda offer: offer.cost)]
 
 
-def every(context: GemmContext, machine: GpuTarget) -> Iterator[Offer]:
+def every(context: GemmContext, machine: GpuMachine) -> Iterator[Offer]:
     """All legal tunings under all schedules that they serve."""
     for priced, mode in product(_priced(context, machine, None), _modes(context)):
         if mode == "data_parallel" or not priced.plan.tuning.pingpong:
@@ -153,7 +153,7 @@ def taken(found: Sequence[Offer]) -> Offer:
     return others[0] if others and others[0].cost < first.cost * (1 - MARGIN) else first
 
 
-def _priced(context: GemmContext, machine: GpuTarget, given: WarpgroupTuning | None) -> Sequence[Priced]:
+def _priced(context: GemmContext, machine: GpuMachine, given: WarpgroupTuning | None) -> Sequence[Priced]:
     tunings = [given] if given is not None else warpgroup_space(context, machine)
     return [Priced(tuning.plan(context, machine)) for tuning in tunings]
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from imbrex.chip import GpuTarget
+from imbrex.chip import GpuMachine
 from imbrex.config.context import GemmContext
 from imbrex.config.rules import Illegal, Reasons
 from imbrex.config.tiles import TileSchedule
@@ -31,7 +31,7 @@ MOST_IN_CLUSTER: Final = 8
 
 
 def scheduled(
-    context: GemmContext, machine: GpuTarget, given: WarpgroupTuning | None, schedule: TileSchedule
+    context: GemmContext, machine: GpuMachine, given: WarpgroupTuning | None, schedule: TileSchedule
 ) -> WarpgroupTuning:
     """The tuning that is given, or the one that serves `schedule` best; a Diagnostic where none does."""
     parts = schedule.workgroups

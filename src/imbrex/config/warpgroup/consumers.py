@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from imbrex.chip import WARPGROUPS, GpuTarget
+from imbrex.chip import WARPGROUPS, GpuMachine
 from imbrex.config.context import GemmContext
 from imbrex.view.mma.hopper import WARPGROUP
 from imbrex.view.stage.shared_layout import SharedLayout
@@ -63,7 +63,7 @@ class OncePlan(ABC, Generic[T]):
 
     tuning: T
     context: GemmContext
-    machine: GpuTarget = WARPGROUPS
+    machine: GpuMachine = WARPGROUPS
 
     @property
     @abstractmethod

@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from imbrex.chip import GpuTarget, ProductRates
+from imbrex.chip import GpuMachine, ProductRates
 from imbrex.config.tiles import DATA_PARALLEL, TileSchedule
 from imbrex.config.warpgroup.plan import WarpgroupPlan
 from imbrex.config.warpgroup.rates import rates_of
@@ -186,7 +186,7 @@ def _parts(plan: Plan) -> int:
     return min(parts, plan.workgroups - 1)
 
 
-def copy_cycles(moved_bytes: int, launches: int, machine: GpuTarget) -> float:
+def copy_cycles(moved_bytes: int, launches: int, machine: GpuMachine) -> float:
     """Launches that transpose arrays: bytes read and written."""
     rates = rates_of(machine).product
     return launches * rates.launch + moved_bytes / rates.transposed_bytes

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from imbrex.chip import GpuTarget
+from imbrex.chip import GpuMachine
 from imbrex.config.rules import LARGEST_GRID, Reasons, Rules, listed
 from imbrex.config.warpgroup.limits import (
     MOST_ACCUMULATORS,
@@ -35,12 +35,12 @@ MOST_PLACES: Final = 2**31 - 1024
 """Rows, and columns, that 32 bits with a sign count, up to the end of the last cluster's tiles."""
 
 
-def warpgroups(plan: WarpgroupPlan, machine: GpuTarget) -> Reasons:
+def warpgroups(plan: WarpgroupPlan, machine: GpuMachine) -> Reasons:
     """The machine has wgmma, tensor maps and clusters."""
     return chip(machine)
 
 
-def matrix_unit(plan: WarpgroupPlan, machine: GpuTarget) -> Reasons:
+def matrix_unit(plan: WarpgroupPlan, machine: GpuMachine) -> Reasons:
     """wgmma takes this type."""
     name = plan.context.dtype.name
     if not columns_of(plan.context.dtype):
@@ -48,7 +48,7 @@ def matrix_unit(plan: WarpgroupPlan, machine: GpuTarget) -> Reasons:
         yield f"wgmma does not multiply {name}; it takes {takes}; a general tuning would do"
 
 
-def rows(plan: WarpgroupPlan, machine: GpuTarget) -> Reasons:
+def rows(plan: WarpgroupPlan, machine: GpuMachine) -> Reasons:
     """Rows are whole instructions of every consumer."""
     t = plan.tuning
     if t.m_per_block % ROWS or t.m_per_block > MOST_ROWS:
@@ -58,7 +58,7 @@ def rows(plan: WarpgroupPlan, machine: GpuTarget) -> Reasons:
         yield f"m_per_block {t.m_per_block} is not a multiple of {ROWS * t.consumers} ({what})"
 
 
-def columns(plan: WarpgroupPlan, machine: GpuTarget) -> Reasons:
+def columns(plan: WarpgroupPlan, machine: GpuMachine) -> Reasons:
     """Columns are those of one instruction."""
     if not columns_of(plan.context.dtype):
         return  # matrix_unit says why
@@ -69,13 +69,13 @@ def columns(plan: WarpgroupPlan, machine: GpuTarget) -> Reasons:
         yield f"n_per_block {n} is not wgmma's for {plan.context.dtype.name}; {instead} would do"
 
 
-def depth(plan: WarpgroupPlan, machine: GpuTarget) -> Reasons:
+def depth(plan: WarpgroupPlan, machine: GpuMachine) -> Reasons:
     """A step of K is whole rows of shared memory: 32 or 64 bytes, or a multiple of 128."""
     k = plan.tuning.k_per_block
     return whole_rows(f"k_per_block {k} is", k, plan.context.dtype)
 
 
-def consumers(plan: WarpgroupPlan, machine: GpuTarget) -> Reasons:
+def consumers(plan: WarpgroupPlan, machine: GpuMachine) -> Reasons:
     """One to three warpgroups multiply; two in turn."""
     t = plan.tuning
     yield from few_consumers(t)
@@ -83,7 +83,7 @@ def consumers(plan: WarpgroupPlan, machine: GpuTarget) -> Reasons:
         yield f"pingpong takes 2 consumers, got {t.consumers}"
 
 
-def cluster(plan: WarpgroupPlan, machine: GpuTarget) -> Reasons:
+def cluster(plan: WarpgroupPlan, machine: GpuMachine) -> Reasons:
     """A cluster has 1, 2 or 4 workgroups, and its parts of a shared tile are whole atoms of shared memory."""
     t = plan.tuning
     if t.cluster not in CLUSTERS:
@@ -97,12 +97,12 @@ def cluster(plan: WarpgroupPlan, machine: GpuTarget) -> Reasons:
             yield f"{name}'s tile is not loaded by {parts} workgroups: {atoms}"
 
 
-def stages(plan: WarpgroupPlan, machine: GpuTarget) -> Reasons:
+def stages(plan: WarpgroupPlan, machine: GpuMachine) -> Reasons:
     """The producer is a stage ahead, and pingpong consumers are apart by one."""
     return stages_ahead(plan.tuning)
 
 
-def registers(plan: WarpgroupPlan, machine: GpuTarget) -> Reasons:
+def registers(plan: WarpgroupPlan, machine: GpuMachine) -> Reasons:
     """The sums of a consumer stay in registers."""
     t, most = plan.tuning, MOST_ACCUMULATORS[plan.tuning.consumers]
     if plan.accumulators > most:
@@ -111,7 +111,7 @@ def registers(plan: WarpgroupPlan, machine: GpuTarget) -> Reasons:
         yield f"accumulators {plan.accumulators} > {most} of a thread ({tile})"
 
 
-def phases(plan: WarpgroupPlan, machine: GpuTarget) -> Reasons:
+def phases(plan: WarpgroupPlan, machine: GpuMachine) -> Reasons:
     """Phases are columns of a tile, and a step of K is of one of them."""
     c, t = plan.context, plan.tuning
     if c.part_k % t.k_per_block:
@@ -120,14 +120,14 @@ def phases(plan: WarpgroupPlan, machine: GpuTarget) -> Reasons:
         yield "phases lie along columns, which are gemmN only where a tuning is straight"
 
 
-def columns_together(plan: WarpgroupPlan, machine: GpuTarget) -> Reasons:
+def columns_together(plan: WarpgroupPlan, machine: GpuMachine) -> Reasons:
     """B's columns, where they lie together, are whole permuted rows."""
     n, least = plan.tuning.n_per_block, SWIZZLES[-1] // plan.context.dtype.bytes
     if plan.b_major == "d" and n % least:
         yield f"n_per_block {n} is not a multiple of {least}, as columns that lie together in memory want"
 
 
-def lds_bytes(plan: WarpgroupPlan, machine: GpuTarget) -> Reasons:
+def lds_bytes(plan: WarpgroupPlan, machine: GpuMachine) -> Reasons:
     """All stages, the pieces of C and the barriers fit."""
     layout = plan.layout
     if layout.bytes > machine.lds_bytes:
@@ -136,20 +136,20 @@ def lds_bytes(plan: WarpgroupPlan, machine: GpuTarget) -> Reasons:
         yield f"lds_bytes {layout.bytes} > {machine.lds_bytes} on {machine.name}{fewer}"
 
 
-def grid(plan: WarpgroupPlan, machine: GpuTarget) -> Reasons:
+def grid(plan: WarpgroupPlan, machine: GpuMachine) -> Reasons:
     """All tiles have a number."""
     if (count := plan.units * plan.tuning.cluster) > LARGEST_GRID:
         yield f"tiles {count} > {LARGEST_GRID}"
 
 
-def extents(plan: WarpgroupPlan, machine: GpuTarget) -> Reasons:
+def extents(plan: WarpgroupPlan, machine: GpuMachine) -> Reasons:
     """All rows and all columns have a number."""
     for name, size in (("gemmM", plan.context.m), ("gemmN", plan.context.n)):
         if size > MOST_PLACES:
             yield f"{name} {size} > {MOST_PLACES}; a general tuning would do"
 
 
-WARPGROUP_RULES: Rules[WarpgroupPlan, GpuTarget] = Rules(
+WARPGROUP_RULES: Rules[WarpgroupPlan, GpuMachine] = Rules(
     (warpgroups, matrix_unit, consumers, rows, columns, columns_together, depth, stages, phases),
     (cluster, registers, lds_bytes, grid, extents),
 )

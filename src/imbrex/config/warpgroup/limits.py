@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, Protocol
 
-from imbrex.chip import WARPGROUPS, GpuTarget
+from imbrex.chip import WARPGROUPS, GpuMachine
 from imbrex.config.context import GemmContext
 from imbrex.config.rules import Reasons, listed
 from imbrex.config.warpgroup.consumers import Tiled
@@ -74,13 +74,13 @@ class Boxed(Protocol):
     def images(self) -> int: ...
 
 
-def chip(machine: GpuTarget) -> Reasons:
+def chip(machine: GpuMachine) -> Reasons:
     """The machine has wgmma, tensor maps and clusters."""
     if not machine.has_warpgroups:
         yield f"{machine.name} has no warpgroup instructions, {WARPGROUPS.name} has"
 
 
-def warpgroups(plan: Sized, machine: GpuTarget) -> Reasons:
+def warpgroups(plan: Sized, machine: GpuMachine) -> Reasons:
     """The machine has wgmma and tensor maps, and wgmma takes the type."""
     if not machine.has_warpgroups:
         yield from chip(machine)
@@ -109,7 +109,7 @@ def in_turn(tuning: Tiled, pingpong: bool) -> Reasons:
     yield from stages_ahead(tuning)
 
 
-def stages_that_fit(plan: Laid, machine: GpuTarget, pieces: int = 0) -> int:
+def stages_that_fit(plan: Laid, machine: GpuMachine, pieces: int = 0) -> int:
     """Stages of a ring, as many as shared memory has room for beside so many more bytes of pieces."""
     layout = plan.layout
     room = machine.lds_bytes - layout.bytes - pieces
@@ -141,7 +141,7 @@ def whole_rows(told: str, count: int, dtype: DType) -> Reasons:
         yield f"{told} not one of {sizes} or a multiple of the last"
 
 
-def registers(plan: Sized, machine: GpuTarget) -> Reasons:
+def registers(plan: Sized, machine: GpuMachine) -> Reasons:
     """The sums of a consumer stay in registers."""
     most = MOST_ACCUMULATORS[plan.tuning.consumers]
     if plan.accumulators > most:

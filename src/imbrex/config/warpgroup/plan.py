@@ -18,7 +18,7 @@ from functools import cache, cached_property
 from math import inf
 from typing import Any, ClassVar, Final
 
-from imbrex.chip import VECTOR_BYTES, WARPGROUPS, GpuTarget
+from imbrex.chip import VECTOR_BYTES, WARPGROUPS, GpuMachine
 from imbrex.config.context import SAMPLE, Access, GemmContext, round_up
 from imbrex.config.warpgroup.attributes import attributes_of
 from imbrex.config.warpgroup.consumers import OfConsumers
@@ -82,7 +82,7 @@ class WarpgroupTuning(OfConsumers):
         """Rows of a tile that one consumer computes, rounded down."""
         return self.m_per_block if self.pingpong else self.m_per_block // self.consumers
 
-    def plan(self, context: GemmContext, machine: GpuTarget | None = None) -> WarpgroupPlan:
+    def plan(self, context: GemmContext, machine: GpuMachine | None = None) -> WarpgroupPlan:
         """This tuning applied to that GEMM, on sm_90a unless told otherwise."""
         return WarpgroupPlan(self, context, machine or WARPGROUPS)
 
@@ -93,7 +93,7 @@ class WarpgroupPlan:
 
     tuning: WarpgroupTuning
     context: GemmContext
-    machine: GpuTarget = WARPGROUPS
+    machine: GpuMachine = WARPGROUPS
 
     @cached_property
     def oriented(self) -> GemmContext:

@@ -8,7 +8,7 @@ from itertools import product
 from math import prod
 from typing import Final
 
-from imbrex.chip import GpuTarget
+from imbrex.chip import GpuMachine
 from imbrex.config.context import GemmContext, round_up
 from imbrex.config.warpgroup.legal import WARPGROUP_RULES
 from imbrex.config.warpgroup.limits import MOST_ACCUMULATORS, MOST_CONSUMERS, stages_that_fit
@@ -41,7 +41,7 @@ CLUSTERS: Final = ((1, 1), (2, 1), (1, 2), (2, 2), (4, 1), (1, 4))
 GROUPS: Final = (1, 2, 4, 8, 16)
 
 
-def warpgroup_space(context: GemmContext, machine: GpuTarget) -> list[WarpgroupTuning]:
+def warpgroup_space(context: GemmContext, machine: GpuMachine) -> list[WarpgroupTuning]:
     """Legal tunings; none where the machine has no warpgroup instructions, or none of the type."""
     if not machine.has_warpgroups or not columns_of(context.dtype):
         return []
@@ -59,7 +59,7 @@ def warpgroup_space(context: GemmContext, machine: GpuTarget) -> list[WarpgroupT
 
 
 def _oriented(
-    context: GemmContext, machine: GpuTarget, swapped: bool, least: int
+    context: GemmContext, machine: GpuMachine, swapped: bool, least: int
 ) -> Iterator[WarpgroupTuning]:
     """Tunings of rows and columns.  A tile is not twice as large as the matrix, but for `least` columns."""
     c = context.exchanged if swapped else context
@@ -99,7 +99,7 @@ def _depth(context: GemmContext) -> int:
     return min(longer, key=lambda k: round_up(context.k, k) * STEPS[k * size])
 
 
-def _group(row_blocks: int, rows: int, columns: int, cluster: int, machine: GpuTarget) -> int:
+def _group(row_blocks: int, rows: int, columns: int, cluster: int, machine: GpuMachine) -> int:
     """Blocks before the next column, such that those that run at a time want the fewest rows and columns."""
     at_a_time = machine.clusters_at_a_time(cluster)
     wanted = {g: g * rows + -(-at_a_time // g) * columns for g in GROUPS if g <= row_blocks}

@@ -18,7 +18,7 @@ from functools import cached_property
 from math import log2
 from typing import Final
 
-from imbrex.chip import VECTOR_BYTES, GpuTarget, ProductRates
+from imbrex.chip import VECTOR_BYTES, GpuMachine, ProductRates
 from imbrex.config.context import SAMPLE, Access, GemmContext, round_up
 from imbrex.config.warpgroup.plan import ROWS, WarpgroupPlan, divides, instruction_of, stretch
 from imbrex.config.warpgroup.rates import rates_of
@@ -46,7 +46,7 @@ class Multiplied:
     issues: int
     dtype: DType
 
-    def cycles(self, machine: GpuTarget) -> int:
+    def cycles(self, machine: GpuMachine) -> int:
         """Cycles of the matrix unit."""
         return self.issues * self.instruction.cycles[machine.chip]
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import combinations, product
 from typing import assert_never
 
-from imbrex.chip import VECTOR_BYTES, GpuTarget
+from imbrex.chip import VECTOR_BYTES, GpuMachine
 from imbrex.index.map import Dim, Map
 from imbrex.view.gemm import tile
 from imbrex.view.gemm.tile import Share
@@ -41,7 +41,7 @@ class LdsTile:
     element_bytes: int
     share: Share | None
     write_elements: int
-    machine: GpuTarget
+    machine: GpuMachine
 
     @property
     def pack(self) -> int:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import inf
 
-from imbrex.chip import BANK_BYTES, GpuTarget
+from imbrex.chip import BANK_BYTES, GpuMachine
 from imbrex.config.xdlops.plan import XdlopsPlan
 from imbrex.config.xdlops.stage import TileCopy
 
@@ -99,7 +99,7 @@ def _load_cycles(copy: TileCopy, lanes: int) -> float:
     return waste * lanes * copy.per_thread / copy.data_per_read * max(4, width) / RATES.l2_bytes
 
 
-def _writes(copy: TileCopy, machine: GpuTarget) -> float:
+def _writes(copy: TileCopy, machine: GpuMachine) -> float:
     """Cycles in which a wave writes its share to LDS; 4 bytes a lane and less take equally long."""
     width = max(4, copy.data_per_write * copy.element_bytes)
     lanes, lds_bytes = machine.wave_size, BANK_BYTES * machine.lds_banks

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from imbrex.chip import GpuTarget, Target
+from imbrex.chip import GpuMachine, Machine
 from imbrex.config.xdlops import mfma
 from imbrex.config.xdlops.plan import XdlopsTuning
 from imbrex.diagnostic import Diagnostic, did_you_mean
@@ -18,7 +18,7 @@ LOAD_BYTES: Final = 16
 EDGE: Final = 16
 
 
-def named_algorithm(algorithm: str, dtype: DType, machine: Target) -> str:
+def named_algorithm(algorithm: str, dtype: DType, machine: Machine) -> str:
     """`data_tiled:NAME`, the name filled in where the algorithm leaves it to the type and the machine.
 
     A Diagnostic for other words, and for machines without matrix instructions of the type.
@@ -27,7 +27,7 @@ def named_algorithm(algorithm: str, dtype: DType, machine: Target) -> str:
     if word != ALGORITHM:
         hint = did_you_mean(word, [ALGORITHM]) or f"there is {ALGORITHM}, and {ALGORITHM}:{SEEDS[-1]}"
         raise Diagnostic(f"unknown algorithm '{algorithm}' of a product", hint=hint)
-    if not isinstance(machine, GpuTarget):
+    if not isinstance(machine, GpuMachine):
         message = f"algorithm '{algorithm}' packs for matrix instructions, and {machine.name} has none"
         raise Diagnostic(message, hint="name a GPU such as gfx942, or emulate")
     return f"{ALGORITHM}:{name or kernel_name(usual_kernel(dtype, machine.chip))}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from imbrex.chip import GpuTarget
+from imbrex.chip import GpuMachine
 from imbrex.config.rules import Reasons, Rules, grid, listed
 from imbrex.config.xdlops import mfma
 from imbrex.config.xdlops.plan import XdlopsPlan
@@ -17,7 +17,7 @@ from imbrex.view.mma.wave import tile_of
 __all__ = ["XDLOPS_RULES"]
 
 
-def matrix_unit(plan: XdlopsPlan, machine: GpuTarget) -> Reasons:
+def matrix_unit(plan: XdlopsPlan, machine: GpuMachine) -> Reasons:
     """Matrix instructions of the chip take this type."""
     name, chip = plan.context.dtype.name, machine.chip
     if mfma.served(plan.context.dtype, chip):
@@ -35,7 +35,7 @@ def matrix_unit(plan: XdlopsPlan, machine: GpuTarget) -> Reasons:
     yield f"no matrix instruction of {chip} multiplies {name}{where}"
 
 
-def instruction(plan: XdlopsPlan, machine: GpuTarget) -> Reasons:
+def instruction(plan: XdlopsPlan, machine: GpuMachine) -> Reasons:
     """An instruction that the tuning names is the chip's, and takes the product's type."""
     chip, dtype = machine.chip, plan.context.dtype
     fit = [i.name for i in mfma.served(dtype, chip)]
@@ -55,7 +55,7 @@ def instruction(plan: XdlopsPlan, machine: GpuTarget) -> Reasons:
         yield f"{asked.name} multiplies {pair}, the product is of {dtype.name}; {_some(fit)} would do"
 
 
-def waves(plan: XdlopsPlan, machine: GpuTarget) -> Reasons:
+def waves(plan: XdlopsPlan, machine: GpuMachine) -> Reasons:
     """Wave tiles divide the block tile in both directions, into no more waves than a workgroup has."""
     t = plan.tuning
     for dim, block, wave in (("m", t.m_per_block, t.m_per_wave), ("n", t.n_per_block, t.n_per_wave)):
@@ -65,7 +65,7 @@ def waves(plan: XdlopsPlan, machine: GpuTarget) -> Reasons:
         yield f"block_size {plan.block_size} is outside {machine.wave_size}..{machine.max_threads}"
 
 
-def wave_tile(plan: XdlopsPlan, machine: GpuTarget) -> Reasons:
+def wave_tile(plan: XdlopsPlan, machine: GpuMachine) -> Reasons:
     """An instruction divides the wave tile; packs and a step are whole operands of it; tiles share rows
     evenly.
 
@@ -94,7 +94,7 @@ def wave_tile(plan: XdlopsPlan, machine: GpuTarget) -> Reasons:
     yield f"interleave {t.interleave} of tiles of {tall} rows does not divide m_per_wave {rows}"
 
 
-def kpack(plan: XdlopsPlan, machine: GpuTarget) -> Reasons:
+def kpack(plan: XdlopsPlan, machine: GpuMachine) -> Reasons:
     """A pack is a power of two, and no longer than a vector or what an instruction takes at once."""
     t, size = plan.tuning, plan.context.dtype.bytes
     most = max([16 // size, *(k_parts(i.a).registers for i in _candidates(plan, machine))])
@@ -102,7 +102,7 @@ def kpack(plan: XdlopsPlan, machine: GpuTarget) -> Reasons:
         yield f"kpack {t.kpack} is not a power of two up to {most} for {plan.context.dtype.name}"
 
 
-def copy_of_blocks(plan: XdlopsPlan, machine: GpuTarget) -> Reasons:
+def copy_of_blocks(plan: XdlopsPlan, machine: GpuMachine) -> Reasons:
     """The work items tile the blocks of A and B exactly, at least one element each."""
     if plan.tuning.copy == "direct":
         return
@@ -111,7 +111,7 @@ def copy_of_blocks(plan: XdlopsPlan, machine: GpuTarget) -> Reasons:
             yield f"{matrix}'s block {_block(copy)} does not divide among {copy.threads} work items"
 
 
-def direct(plan: XdlopsPlan, machine: GpuTarget) -> Reasons:
+def direct(plan: XdlopsPlan, machine: GpuMachine) -> Reasons:
     """Direct copies: the chip has them, and what each lane loads are neighbours in memory and in LDS."""
     t = plan.tuning
     if t.copy != "direct":
@@ -134,14 +134,14 @@ def direct(plan: XdlopsPlan, machine: GpuTarget) -> Reasons:
             yield f"{matrix}'s block {_block(copy)} is not filled by whole {vectors}"
 
 
-def lds_layout(plan: XdlopsPlan, machine: GpuTarget) -> Reasons:
+def lds_layout(plan: XdlopsPlan, machine: GpuMachine) -> Reasons:
     """The packs of a row are permuted by an xor only where they are a power of two."""
     t = plan.tuning
     if t.lds == "xor" and t.k_per_block & (t.k_per_block - 1):
         yield f"k_per_block {t.k_per_block} is not a power of two, as xor rows of LDS need; padded would do"
 
 
-def lds_bytes(plan: XdlopsPlan, machine: GpuTarget) -> Reasons:
+def lds_bytes(plan: XdlopsPlan, machine: GpuMachine) -> Reasons:
     """All buffers of A and B fit."""
     if plan.wave_tiles is None or any(copy_of_blocks(plan, machine)):
         return  # wave_tile or copy_of_blocks says why
@@ -150,7 +150,7 @@ def lds_bytes(plan: XdlopsPlan, machine: GpuTarget) -> Reasons:
         yield f"lds_bytes {plan.lds_bytes} > {machine.lds_bytes} on {machine.name}{fewer}"
 
 
-def buffers(plan: XdlopsPlan, machine: GpuTarget) -> Reasons:
+def buffers(plan: XdlopsPlan, machine: GpuMachine) -> Reasons:
     """One LDS buffer an operand, or an even and an odd one; direct copies need both."""
     t = plan.tuning
     if t.buffers not in (1, 2):
@@ -159,7 +159,7 @@ def buffers(plan: XdlopsPlan, machine: GpuTarget) -> Reasons:
         yield "a direct copy fills one buffer while the other is read: buffers 1 is not 2"
 
 
-def registers(plan: XdlopsPlan, machine: GpuTarget) -> Reasons:
+def registers(plan: XdlopsPlan, machine: GpuMachine) -> Reasons:
     """One lane's registers fit, without spilling: sums, and all others."""
     most = machine.vector_registers
     for what, count in (("accumulators", plan.accumulators), ("registers", plan.registers)):
@@ -171,13 +171,13 @@ def registers(plan: XdlopsPlan, machine: GpuTarget) -> Reasons:
         yield f"registers {total} > {room} on {machine.name}, where a SIMD has {waves} waves of the workgroup"
 
 
-XDLOPS_RULES: Rules[XdlopsPlan, GpuTarget] = Rules(
+XDLOPS_RULES: Rules[XdlopsPlan, GpuMachine] = Rules(
     (matrix_unit, instruction, waves, kpack, buffers, lds_layout),
     (wave_tile, copy_of_blocks, direct, lds_bytes, registers, grid),
 )
 
 
-def _candidates(plan: XdlopsPlan, machine: GpuTarget) -> list[Instruction]:
+def _candidates(plan: XdlopsPlan, machine: GpuMachine) -> list[Instruction]:
     """The instruction that the tuning names, or all that the choice is among."""
     asked = mfma.named(plan.tuning.instruction)
     return [asked] if asked is not None else mfma.eligible(plan.context.dtype, machine.chip)

@@ -14,7 +14,7 @@ from functools import cached_property
 from math import gcd
 from typing import Any, ClassVar, Literal, TypeAlias
 
-from imbrex.chip import VECTOR_BYTES, WAVES, GpuTarget
+from imbrex.chip import VECTOR_BYTES, WAVES, GpuMachine
 from imbrex.config.context import GemmContext, round_up
 from imbrex.config.xdlops import mfma
 from imbrex.config.xdlops.banks import LdsTile, LdsTraffic, layout_of, traffic_of
@@ -80,7 +80,7 @@ class XdlopsTuning:
             self.interleave,
         )
 
-    def plan(self, context: GemmContext, machine: GpuTarget | None = None) -> XdlopsPlan:
+    def plan(self, context: GemmContext, machine: GpuMachine | None = None) -> XdlopsPlan:
         """This tuning applied to that GEMM, on gfx942 unless told otherwise."""
         return XdlopsPlan(self, context, machine or WAVES)
 
@@ -91,7 +91,7 @@ class XdlopsPlan:
 
     tuning: XdlopsTuning
     context: GemmContext
-    machine: GpuTarget = WAVES
+    machine: GpuMachine = WAVES
 
     @cached_property
     def oriented(self) -> GemmContext:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import product
 from typing import Final
 
-from imbrex.chip import VECTOR_BYTES, GpuTarget
+from imbrex.chip import VECTOR_BYTES, GpuMachine
 from imbrex.config.context import GemmContext
 from imbrex.config.xdlops import mfma
 from imbrex.config.xdlops.plan import XdlopsTuning
@@ -39,7 +39,7 @@ STEP_BYTES: Final = (64, 128, 32)
 """Bytes of K, the usual first: of equally good steps the shorter one has fewer addresses to keep."""
 
 
-def wave_space(context: GemmContext, machine: GpuTarget) -> list[XdlopsTuning]:
+def wave_space(context: GemmContext, machine: GpuMachine) -> list[XdlopsTuning]:
     """The block tiles with several steps of K; packs of 16 bytes, or of what the fastest instruction takes.
 
     Rows are the GEMM dimension whose neighbours lie together in C.
@@ -74,14 +74,14 @@ def xdlops_space(dtype: DType) -> Iterator[XdlopsTuning]:
             yield XdlopsTuning(*numbers)
 
 
-def _packs(dtype: DType, machine: GpuTarget) -> list[int]:
+def _packs(dtype: DType, machine: GpuMachine) -> list[int]:
     """16 bytes first; more where an instruction takes more at once."""
     usual = VECTOR_BYTES // dtype.bytes
     taken = {i.a_elements for i in mfma.eligible(dtype, machine.chip)}
     return [usual, *sorted(t for t in taken if t > usual)]
 
 
-def _goes_direct(tuning: XdlopsTuning, context: GemmContext, machine: GpuTarget) -> bool:
+def _goes_direct(tuning: XdlopsTuning, context: GemmContext, machine: GpuMachine) -> bool:
     """Can both operands go to LDS past the registers, in the widest accesses that there are?"""
     plan = tuning.plan(context, machine)
     vectors = {plan.direct_vector(copy) for copy in (plan.a_copy, plan.b_copy)}

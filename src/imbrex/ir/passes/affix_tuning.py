@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 
-from imbrex.chip import WAVES, GpuTarget, Target, target
+from imbrex.chip import WAVES, GpuMachine, Machine, target
 from imbrex.config import choose, tuned_product, tuning
 from imbrex.config.access import context_of
 from imbrex.config.configuration import TunedProduct
@@ -71,7 +71,7 @@ class AffixTuning(ModulePass):
 def tuned(
     module: ModuleOp,
     given: Tuning | None,
-    machine: Target,
+    machine: Machine,
     family: str | None = None,
     schedule: TileSchedule | Auto = DATA_PARALLEL,
 ) -> tuple[Tuning, ...]:
@@ -84,7 +84,7 @@ def tuned(
 def choices(
     module: ModuleOp,
     given: Tuning | None,
-    machine: Target,
+    machine: Machine,
     family: str | None = None,
     schedule: TileSchedule | Auto = DATA_PARALLEL,
 ) -> tuple[TunedProduct, ...]:
@@ -103,7 +103,7 @@ def choices(
     return tuple(found)
 
 
-def affixed(module: ModuleOp, products: Sequence[TunedProduct], machine: Target) -> None:
+def affixed(module: ModuleOp, products: Sequence[TunedProduct], machine: Machine) -> None:
     """Give every product of a module its tuning and schedule; a Diagnostic where it cannot have them."""
     ops = products_of(module)
     if len(ops) != len(products):
@@ -123,7 +123,7 @@ def products_of(module: ModuleOp) -> list[GridwiseGemmOp]:
     return [op for op in module.walk() if isinstance(op, GridwiseGemmOp)]
 
 
-def _family_of(op: GridwiseGemmOp, context: GemmContext, machine: Target) -> choose.Family:
+def _family_of(op: GridwiseGemmOp, context: GemmContext, machine: Machine) -> choose.Family:
     """Warpgroups store elements of two and of four bytes."""
     found = choose.family_of(context, machine)
     base, _ = map_of(op.c)
@@ -146,7 +146,7 @@ def gemm_context(op: GridwiseGemmOp) -> GemmContext:
 def affix(
     op: GridwiseGemmOp,
     chosen: Tuning,
-    machine: Target,
+    machine: Machine,
     run: Run,
     schedule: TileSchedule = DATA_PARALLEL,
 ) -> None:
@@ -164,12 +164,12 @@ def affix(
         case XdlopsTuning() | WarpgroupTuning() | HaloTuning() | LinesTuning() | HaloWeightTuning():
             if chosen.swapped:
                 operands = [op.b, op.a, _transposed(op.c, run)]
-            assert isinstance(machine, GpuTarget), machine
+            assert isinstance(machine, GpuMachine), machine
             if isinstance(chosen, WindowTuning):
                 expect_diagonal(op, chosen)
             given = chosen.plan(context, machine).attributes
         case _:
-            assert isinstance(machine, GpuTarget), machine
+            assert isinstance(machine, GpuMachine), machine
             given = chosen.plan(context, machine).attributes
     own = tuned_product.resolved(chosen, schedule, machine)
     if own.is_shared:

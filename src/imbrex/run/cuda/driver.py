@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from imbrex.build.cache import entry_bytes
-from imbrex.chip import GPU_TARGETS, products_of
+from imbrex.chip import GPU_MACHINES, products_of
 from imbrex.diagnostic import Diagnostic
 from imbrex.run.answer import done, error_word
 
@@ -73,7 +73,7 @@ def require_gpu(chip: str, device: int | None = None) -> Any:
 
 @cache
 def _expect_capability(cuda: Any, chip: str, device: int) -> None:
-    if _capability(cuda, device) != GPU_TARGETS[chip].compute_capability:
+    if _capability(cuda, device) != GPU_MACHINES[chip].compute_capability:
         told = f"GPU {device} is {gpu_text(cuda, device)}"
         raise Diagnostic(
             f"a kernel for {chip} cannot run here: {told}", hint=f"{chip} is {products_of(chip)}"

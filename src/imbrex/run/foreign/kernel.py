@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from imbrex.build.cache import Cache, digest, entry_bytes, source_parts
 from imbrex.build.toolchain import find_compiler, run_all, write_sources
-from imbrex.chip import CPU_ISAS, CpuTarget
+from imbrex.chip import CPU_ISAS, CpuMachine
 from imbrex.chip.hwcap import names_of, words_of
 from imbrex.diagnostic import Diagnostic
 from imbrex.run.arrays import Array
@@ -46,7 +46,7 @@ class ForeignKernel(CpuKernel):
     row: the CPU that it is for.  is_emulated: QEMU may run it.
     """
 
-    row: CpuTarget
+    row: CpuMachine
     is_emulated: bool
 
     def _call(self, arrays: tuple[Array, ...], scratch: list[Array], threads: int | None) -> None:

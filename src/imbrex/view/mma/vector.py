@@ -17,7 +17,7 @@ from typing import Final, Literal, TypeAlias
 
 import numpy as np
 
-from imbrex.chip import PLAIN, CpuTarget, Unit
+from imbrex.chip import PLAIN, CpuMachine, Unit
 from imbrex.chip.adder import TO_ODD
 from imbrex.dtype import DTYPES, DType
 from imbrex.index.map import Map
@@ -61,7 +61,7 @@ class CpuUnit:
     def __repr__(self) -> str:
         return self.name
 
-    def fits(self, machine: CpuTarget) -> bool:
+    def fits(self, machine: CpuMachine) -> bool:
         """Does the machine have it, in the width of its vectors?"""
         return not self.needs or self.needs.get(machine.vector_bytes, "none") in machine.features
 
@@ -150,7 +150,7 @@ CPU_UNITS: Final[Mapping[str, CpuUnit]] = {
 }
 
 
-def units_of(machine: CpuTarget, dtype: DType) -> tuple[CpuUnit, ...]:
+def units_of(machine: CpuMachine, dtype: DType) -> tuple[CpuUnit, ...]:
     """What multiplies this type on the machine: multiply-adds of what it is widened to, or instructions."""
     return tuple(
         unit for unit in CPU_UNITS.values() if unit.operand in ("", dtype.name) and unit.fits(machine)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from imbrex.chip import BANK_BYTES, Access, GpuTarget, Phases
+from imbrex.chip import BANK_BYTES, Access, GpuMachine, Phases
 from imbrex.index.map import Map
 
 __all__ = ["Traffic", "cycles", "traffic"]
@@ -54,7 +54,7 @@ def traffic(
     along: str,
     width: int,
     element_bytes: int,
-    machine: GpuTarget,
+    machine: GpuMachine,
     access: Access,
     lanes: str = "workitem",
 ) -> Traffic:

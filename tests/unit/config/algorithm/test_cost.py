@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from imbrex.chip import GPU_TARGETS
+from imbrex.chip import GPU_MACHINES
 from imbrex.config.algorithm.choice import algorithm_of
 from imbrex.config.algorithm.product import Products
 from imbrex.config.outline import outline
@@ -18,7 +18,7 @@ from imbrex.problem.conv import Direction
 
 def moved(direction: Direction, algorithm: str, **changed: Any) -> int:
     sizes = {"n": 4, "c": 64, "h": 7, "w": 7, "k": 128, "y": 1, "x": 1, "dtype": "f16", **changed}
-    request = Request(Conv2d(direction, **sizes), GPU_TARGETS["sm_90a"], "sm_90a")
+    request = Request(Conv2d(direction, **sizes), GPU_MACHINES["sm_90a"], "sm_90a")
     made = products(request.problem, outline(request, algorithm), request.machine)
     assert isinstance(made, Products)
     return made.moved_bytes
@@ -72,4 +72,4 @@ def test_large_gradients_of_filters_are_turned_back_rather_than_scattered(
     sizes = {"n": 128, "c": 512, "h": 7, "w": 7, "k": 512, "y": window, "x": window}
     pads = {"pad_h": window // 2, "pad_w": window // 2}
     problem = Conv2d("backward_weight", **sizes, **pads, filter_layout=layout, dtype="f16")
-    assert algorithm_of(Request(problem, GPU_TARGETS["sm_90a"], "sm_90a")) == wanted
+    assert algorithm_of(Request(problem, GPU_MACHINES["sm_90a"], "sm_90a")) == wanted

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from imbrex import Diagnostic
-from imbrex.chip import GPU_TARGETS
+from imbrex.chip import GPU_MACHINES
 from imbrex.config.algorithm.choice import algorithm_of
 from imbrex.ir.ops.grid import LaunchOp
 from imbrex.ir.ops.memory import FillOp
@@ -19,7 +19,7 @@ NHWC = {"filter_layout": "KYXC", "input_layout": "NHWC", "output_layout": "NHWK"
 
 def request(direction: Any, algorithm: str | None = None, chip: str = "sm_90a", **sizes: Any) -> Request:
     given = {"n": 128, "c": 256, "h": 56, "w": 56, "k": 512, "y": 1, "x": 1, "dtype": "f16", **sizes}
-    return Request(Conv2d(direction, **given), GPU_TARGETS[chip], chip, None, algorithm)
+    return Request(Conv2d(direction, **given), GPU_MACHINES[chip], chip, None, algorithm)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from imbrex import Diagnostic
-from imbrex.chip import GPU_TARGETS
+from imbrex.chip import GPU_MACHINES
 from imbrex.config import tuning as tunings
 from imbrex.config.algorithm.choice import algorithm_of
 from imbrex.ir.ops.grid import LaunchOp
@@ -25,7 +25,7 @@ WINDOW = {"y": 3, "x": 3, "pad_h": (1, 1), "pad_w": (1, 1)}
 def request(algorithm: str, chip: str = "sm_90a", tuning: str | None = None, **sizes: Any) -> Request:
     given = {"n": 8, "c": 64, "h": 28, "w": 28, "k": 64, "y": 1, "x": 1, "stride": 2, "dtype": "f16", **sizes}
     chosen = None if tuning is None else tunings.parse(tuning)
-    return Request(Conv2d("backward_data", **given), GPU_TARGETS[chip], chip, chosen, algorithm)
+    return Request(Conv2d("backward_data", **given), GPU_MACHINES[chip], chip, chosen, algorithm)
 
 
 @pytest.mark.parametrize(

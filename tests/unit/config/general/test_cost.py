@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from imbrex.chip import GPU_TARGETS
+from imbrex.chip import GPU_MACHINES
 from imbrex.config.choose import choose
 from imbrex.config.context import Access, GemmContext
 from imbrex.config.general.choice import MARGIN, scheduled
@@ -17,7 +17,7 @@ from imbrex.config.legal import check
 from imbrex.config.tiles import DATA_PARALLEL
 from imbrex.dtype import F16, F32, F64
 
-HOPPER = GPU_TARGETS["sm_90a"]
+HOPPER = GPU_MACHINES["sm_90a"]
 ROWS, COLUMNS = Access((4, 1)), Access((1, 4))
 LARGE = GeneralTuning(256, 128, 128, 8, 4, 4)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from imbrex.chip import GPU_TARGETS, target
+from imbrex.chip import GPU_MACHINES, target
 from imbrex.config.access import context_of
 from imbrex.config.choose import GENERAL_LIST, choose
 from imbrex.config.context import Access, GemmContext
@@ -162,7 +162,7 @@ def test_hopper_turns_without_bank_conflicts() -> None:
     """A runs along k: two work items take eight of a row, and the second four lie 16 banks further."""
     along_k, along_n = Access((4, 1), (64.0, 1.0), (1, 0)), Access((1, 4), (1.0, 64.0), (0, 1))
     context = GemmContext(128, 64, 64, F32, a=along_k, b=along_n, c=along_n)
-    plan = GeneralTuning(128, 64, 128, 8, 4, 4).plan(context, GPU_TARGETS["sm_90a"])
+    plan = GeneralTuning(128, 64, 128, 8, 4, 4).plan(context, GPU_MACHINES["sm_90a"])
     assert plan.clusters == ((4, 2), (2, 8)) and plan.attributes["pipeline"] == "ahead"
     assert (plan.a_copy.runs_along_k, plan.b_copy.runs_along_k) == (True, False)
     assert plan.attributes["matrix_a_lds_numbers"] == [4, 16]

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from tests.unit.config.convs import grouped
 
-from imbrex.chip import GPU_TARGETS
+from imbrex.chip import GPU_MACHINES
 from imbrex.config import legal, tuning
 from imbrex.config.access import context_of
 from imbrex.config.halo.choice import Windows, window_cycles
@@ -16,7 +16,7 @@ from imbrex.config.halo.lines import WindowTuning
 from imbrex.config.halo.plan import HaloPlan, HaloTuning
 from imbrex.dtype import DType, dtype
 
-HOPPER, AMD = GPU_TARGETS["sm_90a"], GPU_TARGETS["gfx942"]
+HOPPER, AMD = GPU_MACHINES["sm_90a"], GPU_MACHINES["gfx942"]
 F16 = dtype("f16")
 RESNEXT = "v1:halo:1,7,9,64,9,32,32,1,4,2,pingpong"
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from tests.unit.config.convs import grouped
 
-from imbrex.chip import GPU_TARGETS
+from imbrex.chip import GPU_MACHINES
 from imbrex.config import legal, tuning
 from imbrex.config.access import context_of
 from imbrex.config.algorithm.choice import algorithm_of
@@ -19,7 +19,7 @@ from imbrex.config.request import Request
 from imbrex.dtype import DType, dtype
 from imbrex.problem import Conv2d
 
-HOPPER, AMD = GPU_TARGETS["sm_90a"], GPU_TARGETS["gfx942"]
+HOPPER, AMD = GPU_MACHINES["sm_90a"], GPU_MACHINES["gfx942"]
 F16 = dtype("f16")
 RESNEXT = "v1:halo_weight:1,4,6,60,9,64,1,33,2,3"
 

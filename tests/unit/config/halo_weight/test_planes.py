@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from imbrex.chip import GPU_TARGETS
+from imbrex.chip import GPU_MACHINES
 from imbrex.config import legal
 from imbrex.config.access import context_of
 from imbrex.config.halo_weight.choice import WeightWindows
@@ -13,7 +13,7 @@ from imbrex.dtype import dtype
 from imbrex.index.map import Dim
 from imbrex.view.conv.implicit_gemm import Convolution
 
-HOPPER, F16 = GPU_TARGETS["sm_90a"], dtype("f16")
+HOPPER, F16 = GPU_MACHINES["sm_90a"], dtype("f16")
 
 
 def dims(**sizes: int) -> tuple[Dim, ...]:

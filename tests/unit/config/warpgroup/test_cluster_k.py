@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from imbrex.chip import GPU_TARGETS
+from imbrex.chip import GPU_MACHINES
 from imbrex.config import legal
 from imbrex.config.access import context_of
 from imbrex.config.context import GemmContext
@@ -20,7 +20,7 @@ from imbrex.pipeline import Request, lower, machine_for
 from imbrex.problem import Gemm
 from imbrex.view.gemm.product import plain
 
-MACHINE = GPU_TARGETS["sm_90a"]
+MACHINE = GPU_MACHINES["sm_90a"]
 TILE = WarpgroupTuning(128, 128, 64, 4, 2, 1, 1, False, False, 4)
 
 

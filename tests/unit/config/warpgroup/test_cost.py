@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 
 import pytest
 
-from imbrex.chip import GPU_TARGETS, GpuTarget, ProductRates
+from imbrex.chip import GPU_MACHINES, GpuMachine, ProductRates
 from imbrex.config.access import context_of
 from imbrex.config.context import GemmContext
 from imbrex.config.tiles import DATA_PARALLEL, TileSchedule
@@ -18,7 +18,7 @@ from imbrex.config.warpgroup.rates import rates_of
 from imbrex.dtype import F16, DType
 from imbrex.view.gemm.product import plain
 
-MACHINE = GPU_TARGETS["sm_90a"]
+MACHINE = GPU_MACHINES["sm_90a"]
 RATES = rates_of(MACHINE).product
 TILE = WarpgroupTuning(128, 128, 64, 4, 2, 1, 1, False, False, 4)
 
@@ -52,7 +52,7 @@ WINDOWS = ("walked_row", "ordinary", "issue", "window")
 PRICES = [f.name for f in fields(ProductRates) if f.name not in (*SHAPES, *OTHERS, *WINDOWS)]
 
 
-def machine_of(**rates: float) -> GpuTarget:
+def machine_of(**rates: float) -> GpuMachine:
     """A made-up GPU with other rates of products."""
     all_rates = replace(rates_of(MACHINE), product=replace(RATES, **rates))
     return replace(MACHINE, warpgroup_rates=all_rates)

@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from imbrex.chip import GPU_TARGETS
+from imbrex.chip import GPU_MACHINES
 from imbrex.config.algorithm.product import Products
 from imbrex.config.context import GemmContext
 from imbrex.config.legal import check
@@ -36,7 +36,7 @@ from imbrex.config.warpgroup.rates import rates_of
 from imbrex.problem import Conv2d, parse_problem
 from imbrex.view.work.streamk import Tiles, goes_abreast
 
-MACHINE = GPU_TARGETS["sm_90a"]
+MACHINE = GPU_MACHINES["sm_90a"]
 FITTED = Path(__file__).parent / "data" / "hopper_h100.json"
 LATER = Path(__file__).parent / "data" / "hopper_h100_later.json"
 H200 = Path(__file__).parent / "data" / "hopper_h200.json"

@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from imbrex.chip import GPU_TARGETS, target
+from imbrex.chip import GPU_MACHINES, target
 from imbrex.config import tuning as tunings
 from imbrex.config.access import context_of
 from imbrex.config.choose import choose, family_of, require
@@ -26,7 +26,7 @@ from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import DTYPES, F8E4M3FN, F16, F32, I8, TF32, DType
 from imbrex.view.gemm.product import plain
 
-MACHINE = GPU_TARGETS["sm_90a"]
+MACHINE = GPU_MACHINES["sm_90a"]
 TILE = WarpgroupTuning(128, 256, 64, 4, 2, 2, 1, False, False, 8)
 ALONG_K, ALONG_D = Access((8, 1), (1024.0, 1.0), (1, 0)), Access((1, 8), (1.0, 1024.0), (0, 1))
 GEMM = GemmContext(4096, 4096, 4096, F16, 1, ALONG_K, ALONG_K, ALONG_D)
@@ -227,7 +227,7 @@ def test_the_space_is_legal_and_has_both_orientations() -> None:
     found = warpgroup_space(GEMM, MACHINE)
     assert {t.swapped for t in found} == {t.pingpong for t in found} == {True, False}
     assert all(not check(t, GEMM, MACHINE) for t in found) and len(set(found)) == len(found) > 100
-    assert not warpgroup_space(GEMM, GPU_TARGETS["gfx942"])
+    assert not warpgroup_space(GEMM, GPU_MACHINES["gfx942"])
 
 
 @pytest.mark.parametrize(("a", "b"), list(product((False, True), repeat=2)))

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from imbrex.chip import GPU_TARGETS
+from imbrex.chip import GPU_MACHINES
 from imbrex.config.access import context_of
 from imbrex.config.context import GemmContext
 from imbrex.config.tiles import AUTO, DATA_PARALLEL, TileSchedule
@@ -19,7 +19,7 @@ from imbrex.config.warpgroup.traffic import neighbours
 from imbrex.dtype import F16, TF32, DType
 from imbrex.view.gemm.product import plain
 
-MACHINE = GPU_TARGETS["sm_90a"]
+MACHINE = GPU_MACHINES["sm_90a"]
 RATES = rates_of(MACHINE).product
 TILE = WarpgroupTuning(64, 128, 64, 8, 1, 1, 1, False, False, 4)
 

@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from imbrex.chip import GPU_TARGETS
+from imbrex.chip import GPU_MACHINES
 from imbrex.config.context import Access, GemmContext
 from imbrex.config.xdlops.cost import RATES, Rates, wave_cycles
 from imbrex.config.xdlops.plan import XdlopsTuning
@@ -18,7 +18,7 @@ TILE = XdlopsTuning(128, 128, 4, 64, 64, 8, swapped=True, buffers=1)
 
 
 def cost(tuning: XdlopsTuning = TILE, context: GemmContext = GEMM, machine: str = "gfx942") -> float:
-    return wave_cycles(tuning.plan(context, GPU_TARGETS[machine]))
+    return wave_cycles(tuning.plan(context, GPU_MACHINES[machine]))
 
 
 def test_more_work_costs_more() -> None:
@@ -31,7 +31,7 @@ def test_the_matrix_unit_bounds_a_large_product() -> None:
     """No less than all multiplications at the chip's rate, and not twice as much for a good tile."""
     rate = {"gfx90a": 1024, "gfx942": 2048}
     for machine, flops in rate.items():
-        least = 2 * 4096**3 / flops / GPU_TARGETS[machine].compute_units
+        least = 2 * 4096**3 / flops / GPU_MACHINES[machine].compute_units
         assert least <= cost(machine=machine) < 2 * least
     assert cost(machine="gfx90a") > 1.5 * cost(machine="gfx942")
 
@@ -92,8 +92,8 @@ def test_a_price_is_paid(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
 def issued(monkeypatch: pytest.MonkeyPatch, tuning: XdlopsTuning, context: GemmContext = GEMM) -> float:
     """Vector instructions of a wave in a step, where nothing but them takes any time."""
     monkeypatch.setattr("imbrex.config.xdlops.cost.RATES", dataclasses.replace(RATES, issue=10**9, clash=0))
-    plan = tuning.plan(context, GPU_TARGETS["gfx950"])
-    rounds = plan.grid_size / GPU_TARGETS["gfx950"].compute_units
+    plan = tuning.plan(context, GPU_MACHINES["gfx950"])
+    rounds = plan.grid_size / GPU_MACHINES["gfx950"].compute_units
     return round(wave_cycles(plan) / rounds / plan.k_iterations / 10**9)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from imbrex.chip import CPU_ISAS, GPU_TARGETS, GpuTarget
+from imbrex.chip import CPU_ISAS, GPU_MACHINES, GpuMachine
 from imbrex.config import legal
 from imbrex.config.access import access_of, context_of
 from imbrex.config.xdlops.data_tiled import data_tiled_tuning, named_algorithm, usual_kernel
@@ -27,8 +27,8 @@ SERVED = [
 
 def planned(kernel: TileKernel, dtype: str, chip: str = "gfx942") -> XdlopsPlan:
     tiled = DataTiled(kernel, plain(512, 512, 512))
-    machine = GPU_TARGETS[chip]
-    assert isinstance(machine, GpuTarget)
+    machine = GPU_MACHINES[chip]
+    assert isinstance(machine, GpuMachine)
     return data_tiled_tuning(kernel).plan(context_of(tiled.gemm, DTYPES[dtype]), machine)
 
 
@@ -69,7 +69,7 @@ def test_control_lanes_along_k_meet_in_one_bank() -> None:
     """What would happen if the copy did not follow the packed tile."""
     kernel = tile_kernel("f16_16x16x16_8x8_Kx2")
     unpacked = context_of(plain(512, 512, 512, transpose_b=True), F16)
-    plan = data_tiled_tuning(kernel).plan(unpacked, GPU_TARGETS["gfx942"])
+    plan = data_tiled_tuning(kernel).plan(unpacked, GPU_MACHINES["gfx942"])
     assert min(traffic.extra for traffic in plan.lds_traffic) > 0
 
 
@@ -82,7 +82,7 @@ def test_packed_arrays_are_seen() -> None:
 
 
 def test_algorithms_have_names() -> None:
-    gpu = GPU_TARGETS["gfx942"]
+    gpu = GPU_MACHINES["gfx942"]
     assert named_algorithm("data_tiled", F16, gpu) == "data_tiled:f16_16x16x16_4x4_Kx2_w2x2"
     assert named_algorithm("data_tiled:anything", F16, gpu) == "data_tiled:anything"
     for word, machine, message in (

@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from imbrex.chip import GPU_TARGETS, target
+from imbrex.chip import GPU_MACHINES, target
 from imbrex.config.choose import choose, family_of
 from imbrex.config.context import Access, GemmContext
 from imbrex.config.legal import XDLOPS_RULES, Illegal, check
@@ -259,7 +259,7 @@ def test_legal_points_of_the_space_have_whole_plans() -> None:
 @pytest.mark.parametrize("machine", ["gfx908", "gfx90a", "gfx942", "gfx950"])
 def test_large_products_get_large_tiles(machine: str) -> None:
     """Packs of 16 bytes, steps of 64 or more, at least 128 x 128 by four waves; small products small ones."""
-    chip = GPU_TARGETS[machine]
+    chip = GPU_MACHINES[machine]
     for dtype in (F32, F16, BF16, I8, F64, F8E4M3FN):
         context = dataclasses.replace(GEMM, m=4096, n=4096, k=4096, dtype=dtype)
         if family_of(context, chip) == "general":
@@ -284,4 +284,4 @@ def test_a_step_stays_within_the_channels_of_a_convolution() -> None:
     for machine in ("gfx942", "gfx950"):
         best = choose(context, target(machine), "xdlops")
         assert 96 % best.tile[2] == 0
-    assert len(wave_space(context, GPU_TARGETS["gfx950"])) > 20
+    assert len(wave_space(context, GPU_MACHINES["gfx950"])) > 20

@@ -7,7 +7,7 @@ import itertools
 
 import pytest
 
-from imbrex.chip import GPU_TARGETS, GpuTarget
+from imbrex.chip import GPU_MACHINES, GpuMachine
 from imbrex.config.context import Access, GemmContext
 from imbrex.config.defines import defines
 from imbrex.config.legal import check
@@ -23,8 +23,8 @@ from imbrex.view.stage.lds import LdsKind, LdsLayout
 ALONG_K, ALONG_D = Access((16, 1), (64.0, 1.0), (1, 0)), Access((1, 16), (1.0, 64.0), (0, 1))
 
 
-def gpu(name: str) -> GpuTarget:
-    return GPU_TARGETS[name]
+def gpu(name: str) -> GpuMachine:
+    return GPU_MACHINES[name]
 
 
 def name_of(tuning: XdlopsTuning, dtype: DType, chip: str) -> str | None:

@@ -16,7 +16,7 @@ from imbrex.build.nvidia.cubin import LOG, compile_cubin
 from imbrex.build.nvidia.disassembly import find_disassembler, sass
 from imbrex.build.nvidia.report import usages
 from imbrex.build.shared import build_shared
-from imbrex.chip import GPU_TARGETS
+from imbrex.chip import GPU_MACHINES
 from imbrex.config import tuning
 from imbrex.config.tuning import WarpgroupTuning
 from imbrex.emit.bundle import device_headers
@@ -99,7 +99,7 @@ LAYOUTS: dict[str, Any] = {"filter_layout": "KYXC", "input_layout": "NHWC", "out
 
 
 def request(problem: Problem, text: str) -> Request:
-    return Request(problem, GPU_TARGETS["sm_90a"], "sm_90a", tuning.parse(f"v1:warpgroup:{text}"))
+    return Request(problem, GPU_MACHINES["sm_90a"], "sm_90a", tuning.parse(f"v1:warpgroup:{text}"))
 
 
 def product(m: int, n: int, epilogue: str, text: str, dtype: str = "f16") -> Request:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from imbrex.chip import GPU_TARGETS
+from imbrex.chip import GPU_MACHINES
 from imbrex.dtype import F32
 from imbrex.emit.cuda.dialect import CudaDialect, apart
 from imbrex.index.expr import lin, var
@@ -26,7 +26,7 @@ LAYOUTS: dict[str, Any] = {
 def text(direction: Direction, n: int = 64, dtype: str = "f16", nhwc: bool = True) -> str:
     layouts: dict[str, Any] = LAYOUTS if nhwc else {}
     problem = Conv2d(direction, n, 64, 28, 28, 64, 3, 3, pad_h=1, pad_w=1, groups=64, dtype=dtype, **layouts)
-    request = Request(problem, GPU_TARGETS["sm_90a"], "sm_90a", algorithm="channel_vectors", name="k")
+    request = Request(problem, GPU_MACHINES["sm_90a"], "sm_90a", algorithm="channel_vectors", name="k")
     return lower(request).bundle.files["k.hpp"]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from imbrex import pipeline
-from imbrex.chip import GPU_TARGETS
+from imbrex.chip import GPU_MACHINES
 from imbrex.config.tiles import parse as parse_schedule
 from imbrex.emit.bundle import Bundle, bundle
 from imbrex.emit.cuda.launch_overlap import early as overlapped
@@ -29,7 +29,7 @@ def made(text: str, algorithm: str | None = None, epilogue: str | None = None) -
     (problem,) = parse_problem(text)
     if epilogue is not None:
         problem = replace(problem, epilogue=parse(epilogue))
-    return lower(Request(problem, GPU_TARGETS["sm_90a"], "sm_90a", algorithm=algorithm))
+    return lower(Request(problem, GPU_MACHINES["sm_90a"], "sm_90a", algorithm=algorithm))
 
 
 def early(text: str, algorithm: str | None = None, epilogue: str | None = None) -> list[bool]:
@@ -54,7 +54,7 @@ def test_a_short_product_begins_before_what_is_ahead_of_it_has_ended() -> None:
 def test_workgroups_that_wait_for_each_other_come_after_what_is_ahead() -> None:
     (problem,) = parse_problem("gemm -t f16 -m 256 -n 256 -k 8192 -transB 1")
     for schedule, found in (("split_k", False), ("stream_k", False), ("cluster_k:4", True)):
-        request = Request(problem, GPU_TARGETS["sm_90a"], "sm_90a", schedule=parse_schedule(schedule))
+        request = Request(problem, GPU_MACHINES["sm_90a"], "sm_90a", schedule=parse_schedule(schedule))
         (step,) = lower(request).steps
         assert isinstance(step, Launch) and step.is_early == found
 

@@ -7,7 +7,7 @@ from dataclasses import fields
 import pytest
 from tests.unit.emit.emulate.hopper_cases import CASES
 
-from imbrex.chip import GPU_TARGETS
+from imbrex.chip import GPU_MACHINES
 from imbrex.config import tuning as tunings
 from imbrex.config.configured import configured
 from imbrex.config.halo.lines import LinesTuning
@@ -30,7 +30,7 @@ FAMILIES = (
 def test_what_is_counted_is_what_a_kernel_gets(family: str) -> None:
     case = CASES[family]
     given = None if case.tuning is None else tunings.parse(case.tuning)
-    request = Request(case.problem, GPU_TARGETS["sm_90a"], "sm_90a", given, case.algorithm)
+    request = Request(case.problem, GPU_MACHINES["sm_90a"], "sm_90a", given, case.algorithm)
     contexts, module = [], None
     for level in levels(request):
         products = [op for op in level.module.walk() if type(op) is GridwiseGemmOp]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from imbrex.chip import GPU_TARGETS
+from imbrex.chip import GPU_MACHINES
 from imbrex.config.configuration import parse
 from imbrex.config.request import Request
 from imbrex.pipeline import lower
@@ -21,7 +21,7 @@ def test_boxes_of_64_channels_do_not_store_groups_of_16(tuning: str) -> None:
         "forward", 32, 128, 28, 28, 32, 3, 3, pad_h=1, pad_w=1, stride=2, groups=8, dtype="f16", **LAYOUT
     )
     of = f"v2:merged_groups:4+taps_first+channels=64+product=v1:warpgroup:{tuning},straight,1@data_parallel"
-    files = lower(Request(problem, GPU_TARGETS["sm_90a"], "sm_90a", config=parse(of))).bundle.files
+    files = lower(Request(problem, GPU_MACHINES["sm_90a"], "sm_90a", config=parse(of))).bundle.files
     kernel = next(text for path, text in files.items() if path.endswith(".hpp") and "stores_boxes" in text)
     assert "stores_boxes = false;" in kernel
     assert "uint32_t(row) < 16u" in kernel

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from imbrex.build.shared import build_shared
-from imbrex.chip import GPU_TARGETS
+from imbrex.chip import GPU_MACHINES
 from imbrex.config import tuning
 from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
 from imbrex.pipeline import Request, levels, lower
@@ -86,7 +86,7 @@ def staged(case: str, first: int, damage: tuple[str, str] = ("", "")) -> tuple[A
     given = {"n": 8, "c": 64, "h": 16, "w": 16, "k": 64, "y": 3, "x": 3, "pad_h": 1, "pad_w": 1, "stride": 2}
     problem = Conv2d("backward_data", **({"dtype": "f16"} | given | sizes))  # type: ignore[arg-type]
     chosen = tuning.parse(f"v1:warpgroup:{text}")
-    request = Request(problem, GPU_TARGETS["sm_90a"], "sm_90a", chosen, "shared_phases_last")
+    request = Request(problem, GPU_MACHINES["sm_90a"], "sm_90a", chosen, "shared_phases_last")
     lowered = lower(request)
     *_, level = levels(request)
     (op,) = (op for op in level.module.walk() if isinstance(op, WarpgroupGemmOp))

@@ -13,7 +13,7 @@ import pytest
 from imbrex.build.nvidia.cubin import LOG, compile_cubin
 from imbrex.build.nvidia.disassembly import find_disassembler, sass
 from imbrex.build.nvidia.report import usages
-from imbrex.chip import GPU_TARGETS
+from imbrex.chip import GPU_MACHINES
 from imbrex.config import tuning
 from imbrex.pipeline import Request, lower
 from imbrex.problem import Conv2d
@@ -35,7 +35,7 @@ def layer(text: str | None, algorithm: str | None = None, layout: str = "NHWC", 
     } | given
     problem = Conv2d("backward_weight", 16, **shape, **(NHWC if layout == "NHWC" else {}))  # type: ignore[arg-type]
     chosen = None if text is None else tuning.parse(f"v1:halo_weight:{text}")
-    return Request(problem, GPU_TARGETS["sm_90a"], "sm_90a", chosen, algorithm)
+    return Request(problem, GPU_MACHINES["sm_90a"], "sm_90a", chosen, algorithm)
 
 
 CASES = {

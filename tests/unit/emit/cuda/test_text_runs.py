@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from tests.unit.emit.cuda.on_fibers import ran
 
-from imbrex.chip import GPU_TARGETS
+from imbrex.chip import GPU_MACHINES
 from imbrex.config import tiles, tuning
 from imbrex.pipeline import Request
 from imbrex.problem import Conv2d, Gemm, Problem
 from imbrex.problem.conv import Direction
 
-HOPPER = GPU_TARGETS["sm_90a"]
+HOPPER = GPU_MACHINES["sm_90a"]
 NHWC = {"filter_layout": "KYXC", "input_layout": "NHWC", "output_layout": "NHWK"}
 SMALL, WIDE = "v1:general:64,64,64,8,4,4", "v1:general:256,128,128,8,4,4"
 HALF = "v1:general:64,64,32,8,4,2"

@@ -15,7 +15,7 @@ from imbrex.build.nvidia.cubin import LOG, compile_cubin
 from imbrex.build.nvidia.disassembly import find_disassembler, sass
 from imbrex.build.nvidia.report import usages
 from imbrex.build.shared import build_shared
-from imbrex.chip import GPU_TARGETS
+from imbrex.chip import GPU_MACHINES
 from imbrex.config import tuning
 from imbrex.config.tiles import DATA_PARALLEL, TileSchedule
 from imbrex.pipeline import Lowered, Request, lower
@@ -38,13 +38,13 @@ def gemm(
     a, b = (x == "t" for x in layout)
     problem = Gemm(m, n, k, transpose_a=a, transpose_b=b, dtype=dtype, **options)  # type: ignore[arg-type]
     given = tuning.parse(f"v1:warpgroup:{text}")
-    return Request(problem, GPU_TARGETS["sm_90a"], "sm_90a", given, schedule=schedule)
+    return Request(problem, GPU_MACHINES["sm_90a"], "sm_90a", given, schedule=schedule)
 
 
 def conv(direction: Direction, text: str, c: int = 64) -> Request:
     last = {"filter_layout": "KYXC", "input_layout": "NHWC", "output_layout": "NHWK"}
     problem = Conv2d(direction, 2, c, 14, 14, 128, 3, 3, pad_h=1, pad_w=1, dtype="f16", **last)  # type: ignore[arg-type]
-    return Request(problem, GPU_TARGETS["sm_90a"], "sm_90a", tuning.parse(f"v1:warpgroup:{text}"))
+    return Request(problem, GPU_MACHINES["sm_90a"], "sm_90a", tuning.parse(f"v1:warpgroup:{text}"))
 
 
 def layer(
@@ -54,7 +54,7 @@ def layer(
     nhwc = {"filter_layout": "KYXC", "input_layout": "NHWC", "output_layout": "NHWK"}
     problem = Conv2d(direction, 16, dtype="f16", **sizes, **(nhwc if layout == "NHWC" else {}))
     given = None if text is None else tuning.parse(text)
-    return Request(problem, GPU_TARGETS["sm_90a"], "sm_90a", given, algorithm)
+    return Request(problem, GPU_MACHINES["sm_90a"], "sm_90a", given, algorithm)
 
 
 STEM = {"c": 3, "h": 56, "w": 56, "k": 64, "y": 7, "x": 7, "pad_h": 3, "pad_w": 3, "stride": 2}

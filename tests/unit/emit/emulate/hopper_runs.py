@@ -11,7 +11,7 @@ from functools import cache
 from tests.unit.emit.emulate.hopper_cases import CASES, HopperCase
 
 from imbrex.build.shared import build_shared
-from imbrex.chip import GPU_TARGETS
+from imbrex.chip import GPU_MACHINES
 from imbrex.config import tiles, tuning
 from imbrex.emit.bundle import device_headers
 from imbrex.emit.emulate.hopper import FLAGS
@@ -40,7 +40,9 @@ def lowered(name: str) -> Lowered:
     case = CASES[name]
     chosen = None if case.tuning is None else tuning.parse(case.tuning)
     schedule = None if case.schedule is None else tiles.wanted(case.schedule)
-    return lower(Request(case.problem, GPU_TARGETS["sm_90a"], TARGET, chosen, case.algorithm, NAME, schedule))
+    return lower(
+        Request(case.problem, GPU_MACHINES["sm_90a"], TARGET, chosen, case.algorithm, NAME, schedule)
+    )
 
 
 def built(name: str, damage: Damage | None = None) -> EmulatedKernel:

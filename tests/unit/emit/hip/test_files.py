@@ -10,7 +10,7 @@ import pytest
 
 from imbrex.build.amd.code_object import compile_code_object
 from imbrex.build.toolchain import WARNINGS, compile_shared, find_compiler
-from imbrex.chip import GPU_TARGETS, gpus
+from imbrex.chip import GPU_MACHINES, gpus
 from imbrex.config import tuning
 from imbrex.emit.bundle import Bundle
 from imbrex.emit.hip import address
@@ -36,7 +36,7 @@ def emitted(case: str, chip: str) -> Bundle:
     if case == "direct":
         problem = Gemm(128, 64, 96, dtype="f16", transpose_b=True)
     chosen = tuning.parse(text) if text else None
-    return lower(Request(problem, GPU_TARGETS[chip], chip, chosen, algorithm)).bundle
+    return lower(Request(problem, GPU_MACHINES[chip], chip, chosen, algorithm)).bundle
 
 
 def has(case: str, chip: str) -> bool:

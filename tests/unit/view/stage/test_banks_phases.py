@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.unit.view.neighbours import bank_conflicts
 
-from imbrex.chip import GPU_TARGETS, WAVES, Access, Phases
+from imbrex.chip import GPU_MACHINES, WAVES, Access, Phases
 from imbrex.index.map import Dim, Map, layer_over
 from imbrex.index.rule import Merge, Pad, PassThrough, Slice, Unmerge, Xor
 from imbrex.view.stage.banks import Traffic, cycles, traffic
@@ -23,16 +23,16 @@ CHIPS = ("gfx908", "gfx90a", "gfx942", "gfx950")
 @pytest.mark.parametrize("access", ["read", "write"])
 @pytest.mark.parametrize("size", [1, 2, 4, 8, 12, 16])
 def test_phases_serve_every_lane_once(chip: str, access: Access, size: int) -> None:
-    found = GPU_TARGETS[chip].served(size, access)
+    found = GPU_MACHINES[chip].served(size, access)
     assert sorted(lane for phase in found.lanes for lane in phase) == list(range(64)) and found.source
     assert all(len(phase) * max(4, size) <= 4 * found.banks * 2 for phase in found.lanes)
 
 
 def test_the_phases_of_16_bytes() -> None:
-    read = GPU_TARGETS["gfx942"].served(16, "read")
+    read = GPU_MACHINES["gfx942"].served(16, "read")
     assert read.lanes[0] == (0, 1, 2, 3, 20, 21, 22, 23) and read.lanes[4][0] == 32 and len(read.lanes) == 8
-    assert GPU_TARGETS["gfx942"].served(16, "write").lanes[1] == tuple(range(8, 16))
-    wide = GPU_TARGETS["gfx950"].served(16, "read")
+    assert GPU_MACHINES["gfx942"].served(16, "write").lanes[1] == tuple(range(8, 16))
+    wide = GPU_MACHINES["gfx950"].served(16, "read")
     assert (wide.banks, len(wide.lanes), wide.lanes[1][:2], wide.lanes[1][-1]) == (64, 4, (4, 5), 31)
 
 
@@ -53,7 +53,7 @@ def by_hand(offsets: list[int], size: int, how: Phases) -> int:
     st.sampled_from(("read", "write")),
 )
 def test_the_count_is_that_by_hand(offsets: list[int], size: int, chip: str, access: Any) -> None:
-    aligned, how = [o * size for o in offsets], GPU_TARGETS[chip].served(size, access)
+    aligned, how = [o * size for o in offsets], GPU_MACHINES[chip].served(size, access)
     found = cycles(np.array([aligned, aligned[::-1]]), size, how)
     assert found.tolist() == [by_hand(aligned, size, how), by_hand(aligned[::-1], size, how)]
     if access == "write" and chip != "gfx950":
@@ -61,7 +61,7 @@ def test_the_count_is_that_by_hand(offsets: list[int], size: int, chip: str, acc
 
 
 def test_a_lane_that_takes_no_part_costs_nothing() -> None:
-    how, offsets = GPU_TARGETS["gfx942"].served(16, "write"), np.array([[i * 128 for i in range(64)]])
+    how, offsets = GPU_MACHINES["gfx942"].served(16, "write"), np.array([[i * 128 for i in range(64)]])
     assert cycles(offsets, 16, how)[0] == 8 * 7
     assert cycles(np.where(offsets % 1024, -1, offsets), 16, how)[0] == 0
 
@@ -117,7 +117,7 @@ def read_of(rows: int, stride_bytes: int, steps: tuple[int, ...] = (), chunks: i
 )  # fmt: skip
 def test_row_strides(rows: int, stride: int, chip: str, times: int) -> None:
     chunks = min(stride // 16, 4) if rows == 16 else 2
-    found = traffic(read_of(rows, stride, chunks=chunks), "slot", 8, 2, GPU_TARGETS[chip], "read")
+    found = traffic(read_of(rows, stride, chunks=chunks), "slot", 8, 2, GPU_MACHINES[chip], "read")
     assert found.cycles + found.extra == times * found.cycles
 
 
@@ -130,7 +130,7 @@ def test_row_strides(rows: int, stride: int, chip: str, times: int) -> None:
     ],
 )  # fmt: skip
 def test_xor_of_the_chunks(stride: int, steps: tuple[int, ...], chip: str, times: int) -> None:
-    found = traffic(read_of(16, stride, steps, chunks=stride // 16), "slot", 8, 2, GPU_TARGETS[chip], "read")
+    found = traffic(read_of(16, stride, steps, chunks=stride // 16), "slot", 8, 2, GPU_MACHINES[chip], "read")
     assert found.cycles + found.extra == times * found.cycles
 
 

@@ -21,7 +21,7 @@ from dataclasses import asdict, dataclass
 from imbrex.build.amd.hot_loop.kind import access_of, unit_of
 from imbrex.build.amd.hot_loop.rates import TURN, matrix_clocks, modelled, rates_of, vector_clocks
 from imbrex.build.amd.hot_loop.text import Inst
-from imbrex.chip import GpuTarget
+from imbrex.chip import GpuMachine
 
 __all__ = ["Bound", "Conflicts", "bound_of", "transfer_clocks"]
 
@@ -96,7 +96,7 @@ def bound_of(loop: Sequence[Inst], chip: str, waves: int, conflicts: Conflicts) 
     )
 
 
-def transfer_clocks(inst: Inst, gpu: GpuTarget, conflicts: Conflicts) -> float:
+def transfer_clocks(inst: Inst, gpu: GpuMachine, conflicts: Conflicts) -> float:
     """Clocks that one wave's access holds LDS, or the path to the first-level cache."""
     access, rates = access_of(inst), rates_of(gpu)
     if access is None:  # a lane swap through LDS

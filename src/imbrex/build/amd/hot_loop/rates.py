@@ -8,7 +8,7 @@ the path to the first-level cache serve all four.
 from __future__ import annotations
 
 from imbrex.build.amd.hot_loop.text import Inst
-from imbrex.chip import GPU_TARGETS, GpuTarget, Rates
+from imbrex.chip import GPU_MACHINES, GpuMachine, Rates
 from imbrex.diagnostic import Diagnostic, did_you_mean
 from imbrex.view.mma import instructions
 
@@ -30,22 +30,22 @@ _QUARTER_RATE = (
 )
 
 
-def modelled(chip: str) -> GpuTarget:
+def modelled(chip: str) -> GpuMachine:
     """The GPU; a Diagnostic where its rates are not known."""
-    known = [name for name, gpu in GPU_TARGETS.items() if gpu.rates is not None]
+    known = [name for name, gpu in GPU_MACHINES.items() if gpu.rates is not None]
     if chip not in known:
         hint = did_you_mean(chip, known) or f"known: {', '.join(known)}"
         raise Diagnostic(f"the hot-loop model does not know '{chip}'", hint=hint)
-    return GPU_TARGETS[chip]
+    return GPU_MACHINES[chip]
 
 
-def rates_of(gpu: GpuTarget) -> Rates:
+def rates_of(gpu: GpuMachine) -> Rates:
     """The rates of a GPU that is modelled."""
     assert gpu.rates is not None, gpu.name
     return gpu.rates
 
 
-def matrix_clocks(inst: Inst, gpu: GpuTarget) -> tuple[int, bool]:
+def matrix_clocks(inst: Inst, gpu: GpuMachine) -> tuple[int, bool]:
     """Clocks from its issue to the next one's on the matrix pipe, and whether it shuts out vector ones."""
     for entry in instructions(gpu.chip):
         if entry.mnemonic_on(gpu.chip) == inst.name:

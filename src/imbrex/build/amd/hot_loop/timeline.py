@@ -26,7 +26,7 @@ from imbrex.build.amd.hot_loop.bound import Conflicts, transfer_clocks
 from imbrex.build.amd.hot_loop.kind import Unit, unit_of
 from imbrex.build.amd.hot_loop.rates import TURN, matrix_clocks, modelled, rates_of, vector_clocks
 from imbrex.build.amd.hot_loop.text import Inst
-from imbrex.chip import GpuTarget
+from imbrex.chip import GpuMachine
 
 __all__ = ["simulated_share"]
 
@@ -81,7 +81,7 @@ class _Simd:
     """Times are clocks, but `ready` and the counter of `run`, which are turns."""
 
     steps: Sequence[_Step]
-    gpu: GpuTarget
+    gpu: GpuMachine
     waves: list[_Wave]
     free: dict[str, float] = field(default_factory=lambda: dict.fromkeys(PATHS, 0.0))
     busy: float = 0.0
@@ -171,7 +171,7 @@ class _Simd:
             wave.at, wave.trips = 0, wave.trips + 1
 
 
-def _step(inst: Inst, gpu: GpuTarget, conflicts: Conflicts) -> _Step:
+def _step(inst: Inst, gpu: GpuMachine, conflicts: Conflicts) -> _Step:
     match unit := unit_of(inst):
         case "matrix":
             clocks, is_exclusive = matrix_clocks(inst, gpu)

@@ -5,28 +5,28 @@ from __future__ import annotations
 import pytest
 
 from imbrex.build.isa import host_isa
-from imbrex.chip import CPU_ISAS, GPU_TARGETS
+from imbrex.chip import CPU_ISAS, GPU_MACHINES
 from imbrex.diagnostic import Diagnostic
-from imbrex.kernel import Goal, goal, targets
+from imbrex.kernel import Target, target_of, targets
 
 
 @pytest.mark.parametrize(
     ("words", "wanted", "text", "is_native"),
     [
-        (("cpu", False), Goal("cpu"), "cpu", True),
-        (("emulate", False), Goal("emulate", "gfx942"), "emulate (gfx942)", True),
-        (("emulate", True), Goal("emulate", "gfx942"), "emulate (gfx942)", True),
-        (("gfx90a", True), Goal("emulate", "gfx90a"), "emulate (gfx90a)", True),
-        (("gfx90a", False), Goal("gfx90a", "gfx90a"), "gfx90a", False),
-        (("sm_90a", False), Goal("sm_90a", "sm_90a"), "sm_90a", False),
-        (("sm_90a", True), Goal("emulate", "sm_90a"), "emulate (sm_90a)", True),
-        (("avx2", False), Goal("cpu", "avx2"), "avx2", True),
-        (("neon", True), Goal("cpu", "neon", is_executed=True), "isa (neon)", True),
-        (("neon", "isa"), Goal("cpu", "neon", is_executed=True), "isa (neon)", True),
+        (("cpu", False), Target("cpu"), "cpu", True),
+        (("emulate", False), Target("emulate", "gfx942"), "emulate (gfx942)", True),
+        (("emulate", True), Target("emulate", "gfx942"), "emulate (gfx942)", True),
+        (("gfx90a", True), Target("emulate", "gfx90a"), "emulate (gfx90a)", True),
+        (("gfx90a", False), Target("gfx90a", "gfx90a"), "gfx90a", False),
+        (("sm_90a", False), Target("sm_90a", "sm_90a"), "sm_90a", False),
+        (("sm_90a", True), Target("emulate", "sm_90a"), "emulate (sm_90a)", True),
+        (("avx2", False), Target("cpu", "avx2"), "avx2", True),
+        (("neon", True), Target("cpu", "neon", is_executed=True), "isa (neon)", True),
+        (("neon", "isa"), Target("cpu", "neon", is_executed=True), "isa (neon)", True),
     ],
 )
-def test_words(words: tuple[str, bool], wanted: Goal, text: str, is_native: bool) -> None:
-    found = goal(*words)
+def test_words(words: tuple[str, bool], wanted: Target, text: str, is_native: bool) -> None:
+    found = target_of(*words)
     assert (found, str(found), found.is_native) == (wanted, text, is_native)
 
 
@@ -48,15 +48,15 @@ def test_words(words: tuple[str, bool], wanted: Goal, text: str, is_native: bool
 )
 def test_what_is_refused(words: tuple[str, bool], message: str, hint: str) -> None:
     with pytest.raises(Diagnostic) as caught:
-        goal(*words)
+        target_of(*words)
     assert message in caught.value.message and hint in (caught.value.hint or "")
 
 
 def test_targets_are_those_of_the_table() -> None:
-    assert set(targets()) == {"cpu", *GPU_TARGETS, *CPU_ISAS}
+    assert set(targets()) == {"cpu", *GPU_MACHINES, *CPU_ISAS}
 
 
 def test_a_level_has_its_own_instructions() -> None:
-    assert goal("cpu").isa is host_isa() and goal("emulate").isa is host_isa()
-    assert goal("neon").isa.arch == "aarch64" and not goal("neon", emulate=True).runs_here
-    assert goal("generic").runs_here and goal("cpu").runs_here
+    assert target_of("cpu").isa is host_isa() and target_of("emulate").isa is host_isa()
+    assert target_of("neon").isa.arch == "aarch64" and not target_of("neon", emulate=True).runs_here
+    assert target_of("generic").runs_here and target_of("cpu").runs_here

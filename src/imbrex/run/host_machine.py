@@ -14,11 +14,11 @@ from typing import Any
 
 from imbrex.build.isa import Isa, host_isa
 
-__all__ = ["Machine", "machine", "usable_cores"]
+__all__ = ["HostMachine", "host_machine", "usable_cores"]
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class HostMachine:
     """cores: those this process may use.  Cache sizes are those of one core's view; None where the system
     tells none.
     """
@@ -56,11 +56,11 @@ class Machine:
 
 
 @functools.cache
-def machine() -> Machine:
+def host_machine() -> HostMachine:
     """This machine, read once."""
     isa = host_isa()
     caches = _cache_sizes(Path("/sys/devices/system/cpu/cpu0/cache"))
-    return Machine(
+    return HostMachine(
         cpu=isa.cpu,
         isa=isa,
         cores=usable_cores(),

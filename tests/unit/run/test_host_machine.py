@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from imbrex.build.isa import isa
-from imbrex.run import machine as module
-from imbrex.run.machine import Machine, machine, usable_cores
+from imbrex.run import host_machine as module
+from imbrex.run.host_machine import HostMachine, host_machine, usable_cores
 
 
 @pytest.mark.parametrize(
@@ -56,13 +56,13 @@ def test_caches_that_hold_data(tmp_path: Path) -> None:
 
 
 def test_this_machine_can_be_written_down() -> None:
-    facts = machine().to_json()
+    facts = host_machine().to_json()
     assert json.loads(json.dumps(facts)) == facts
     assert 1 <= facts["cores"] <= facts["logical_cores"]
 
 
 def test_one_line_leaves_out_what_is_unknown() -> None:
-    known = Machine("EPYC", isa("avx512"), 2, 4, 32 << 10, 1 << 20, None, None, "Linux 6", "3.11")
+    known = HostMachine("EPYC", isa("avx512"), 2, 4, 32 << 10, 1 << 20, None, None, "Linux 6", "3.11")
     assert str(known) == "EPYC, avx512, 2 of 4 cores, L1d 32 KiB, L2 1 MiB, Linux 6"
     unknown = replace(known, cpu="", l1d_bytes=None, l2_bytes=None)
     assert str(unknown) == "unknown CPU, avx512, 2 of 4 cores, Linux 6"

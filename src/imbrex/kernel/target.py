@@ -1,4 +1,4 @@
-"""Goal: what a kernel is built for: a CPU, a GPU, or this CPU running a GPU's schedule lane by lane."""
+"""Target: what a kernel is built for: a CPU, a GPU, or this CPU running a GPU's schedule lane by lane."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from imbrex.cdna.generation import executed
 from imbrex.chip import CPU_ISAS, WAVES, gpus, no_target
 from imbrex.diagnostic import Diagnostic
 
-__all__ = ["CPU", "Emulate", "Goal", "goal", "targets"]
+__all__ = ["CPU", "Emulate", "Target", "target_of", "targets"]
 
 Emulate: TypeAlias = bool | Literal["isa"]
 """False: on the machine.  True: a GPU's schedule here, lane by lane, or a CPU's library in QEMU.  "isa": a
@@ -19,34 +19,34 @@ GPU's code object here, executed.
 
 
 @dataclass(frozen=True, slots=True)
-class Goal:
-    """target: how source is written, "cpu", "emulate" or a GPU.  chip: the GPU whose schedule it is, or the
+class Target:
+    """kind: how source is written, "cpu", "emulate" or a GPU.  chip: the GPU whose schedule it is, or the
     CPU by the level of its instructions; None for this machine's own CPU.
 
     is_executed: its machine code runs here, instruction by instruction.
     """
 
-    target: str
+    kind: str
     chip: str | None = None
     is_executed: bool = False
 
     def __str__(self) -> str:
         if self.is_executed:
             return f"isa ({self.chip})"
-        if self.target == "emulate":
+        if self.kind == "emulate":
             return f"emulate ({self.chip})"
-        return self.chip or self.target
+        return self.chip or self.kind
 
     @property
     def is_cuda(self) -> bool:
         """Does it run on a GPU of NVIDIA's?"""
-        return self.target in gpus("NVIDIA")
+        return self.kind in gpus("NVIDIA")
 
     @property
     def source(self) -> str:
-        """How source is written: `target`, or what `emulate` is of a GPU of NVIDIA's."""
-        is_whole = self.target == "emulate" and self.is_of_nvidia
-        return f"emulate_{self.chip}" if is_whole else self.target
+        """How source is written: `kind`, or what `emulate` is of a GPU of NVIDIA's."""
+        is_whole = self.kind == "emulate" and self.is_of_nvidia
+        return f"emulate_{self.chip}" if is_whole else self.kind
 
     @property
     def is_of_nvidia(self) -> bool:
@@ -56,17 +56,17 @@ class Goal:
     @property
     def is_emulated(self) -> bool:
         """Does a GPU's schedule, or its code object, run here, in a time that says nothing of the GPU's?"""
-        return self.target == "emulate" or self.is_executed
+        return self.kind == "emulate" or self.is_executed
 
     @property
     def is_native(self) -> bool:
         """Is it a library for a CPU, by the C++ compiler?"""
-        return self.target in ("cpu", "emulate")
+        return self.kind in ("cpu", "emulate")
 
     @property
     def level(self) -> str | None:
         """The level of instructions that is asked for; None where it is this machine's own."""
-        return self.chip if self.target == "cpu" else None
+        return self.chip if self.kind == "cpu" else None
 
     @property
     def runs_here(self) -> bool:
@@ -79,7 +79,7 @@ class Goal:
         return host_isa() if self.level is None else isa(self.level)
 
 
-CPU = Goal("cpu")
+CPU = Target("cpu")
 
 
 def targets() -> tuple[str, ...]:
@@ -87,8 +87,8 @@ def targets() -> tuple[str, ...]:
     return "cpu", "emulate", *gpus(), *CPU_ISAS
 
 
-def goal(target: str = "cpu", emulate: Emulate = False) -> Goal:
-    """The goal of these words; a Diagnostic for an unknown target, or one that has no lane-level form."""
+def target_of(target: str = "cpu", emulate: Emulate = False) -> Target:
+    """The target of these words; a Diagnostic for an unknown target, or one that has no lane-level form."""
     if not isinstance(target, str):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(f"'target' should be a name, got {type(target).__name__}")
     if target not in targets():
@@ -98,21 +98,21 @@ def goal(target: str = "cpu", emulate: Emulate = False) -> Goal:
     if emulate == "isa":
         return _executed(target)
     if target == "emulate":
-        return Goal("emulate", WAVES.name)
+        return Target("emulate", WAVES.name)
     if emulate and target == "cpu":
         message = f"target '{target}' has no lane-level form; --emulate is of a GPU's schedule"
         named = ", ".join((*gpus(), *_in_qemu()))
         raise Diagnostic(message, hint=f"name one of {named}, or 'emulate' for {WAVES.name}'s")
     if target == "cpu":
         return CPU
-    return Goal("emulate" if emulate else target, target)
+    return Target("emulate" if emulate else target, target)
 
 
-def _of_level(level: str, emulate: Emulate) -> Goal:
+def _of_level(level: str, emulate: Emulate) -> Target:
     if emulate and level not in _in_qemu():
         message = f"target '{level}' has no emulator; QEMU runs {', '.join(_in_qemu())}"
         raise Diagnostic(message, hint="leave --emulate out, on a machine that has these instructions")
-    return Goal("cpu", level, is_executed=bool(emulate))
+    return Target("cpu", level, is_executed=bool(emulate))
 
 
 def _in_qemu() -> tuple[str, ...]:
@@ -120,9 +120,9 @@ def _in_qemu() -> tuple[str, ...]:
     return tuple(name for name, row in CPU_ISAS.items() if row.qemu)
 
 
-def _executed(target: str) -> Goal:
+def _executed(target: str) -> Target:
     chip = WAVES.name if target == "emulate" else target
     if chip not in executed():
         message = f"target '{target}' has no emulator of its instructions"
         raise Diagnostic(message, hint=f"--emulate=isa executes code objects of {', '.join(executed())}")
-    return Goal(chip, chip, is_executed=True)
+    return Target(chip, chip, is_executed=True)
