@@ -17,6 +17,8 @@ CASES: dict[str, Problem] = {
     "bias and relu": Gemm(33, 40, 20, dtype="f16", transpose_b=True, epilogue="relu(x + bias)"),
     "gelu, beta": Gemm(20, 33, 19, dtype="f16", batch=2, alpha=2.0, beta=-1.0, epilogue="gelu(x) * residual"),
     "f32, tanh": Gemm(17, 34, 33, epilogue="tanh(x) + silu(residual)"),
+    "f16, softplus": Gemm(17, 34, 33, dtype="f16", epilogue="softplus(x) + hardswish(residual)"),
+    "f32, gelus": Gemm(17, 34, 33, epilogue="gelu(x) - gelu_tanh(residual) + leaky_relu(x, 0.1)"),
     "i8 to i8": Gemm(34, 36, 33, dtype="i8", epilogue="i8(x * 0.001 + bias)"),
     "bf16 to f32": Gemm(34, 36, 33, dtype="bf16", epilogue="f32(clamp(x, -2, 6))"),
     "convolution": Conv2d("forward", 1, 8, 6, 5, 12, 3, 3, pad_h=1, dtype="f16", epilogue="relu(x + bias)"),

@@ -23,6 +23,8 @@ CASES: dict[str, Problem] = {
     "one column": Gemm(40, 1, 9, epilogue="x - bias"),
     "no array": Gemm(17, 19, 23, epilogue="clamp(x * 0.5, -2, 2)"),
     "gelu by tanh": Gemm(17, 19, 23, epilogue="gelu_tanh(-x)"),
+    "softplus": Gemm(17, 19, 23, epilogue="softplus(x) - leaky_relu(x, 0.01)"),
+    "f64, hardswish": Gemm(17, 19, 23, dtype="f64", epilogue="hardswish(x) + leaky_relu(bias, -2)"),
     "convolution": Conv2d("forward", *SIZES, pad_h=1, epilogue="relu(x + bias + residual)"),
     "groups": Conv2d("forward", *SIZES, groups=2, stride=2, pad_w=1, epilogue="min(x + bias, 3)"),
     "channels last": Conv2d("forward", 1, 16, 7, 7, 24, 3, 3, pad_h=1, **NHWC, epilogue="relu(x + bias)"),

@@ -79,6 +79,9 @@ def _hopper() -> Iterator[HashCase]:
     yield HashCase(gemm(dtype="f16", alpha=2.0, beta=3.0), HOPPER)
     yield HashCase(gemm(dtype="f16", epilogue=FINISHED), HOPPER)
     yield HashCase(gemm(dtype="tf32", epilogue="gelu(x + bias)"), HOPPER)
+    yield HashCase(gemm(dtype="f16", epilogue="gelu(x + bias) + residual"), HOPPER)
+    yield HashCase(gemm(dtype="bf16", epilogue="silu(x + bias)"), HOPPER)
+    yield HashCase(gemm(dtype="f16", epilogue="gelu_tanh(x + bias)"), HOPPER, f"v1:warpgroup:{WARPGROUP[1]}")
     yield HashCase(gemm(dtype="f16", lda=416, stride_a=416 * 208, ldc=424, batch=2), HOPPER)
     for text in WARPGROUP:
         yield HashCase(gemm(520, 776, 328, transpose_b=True, dtype="f16"), HOPPER, f"v1:warpgroup:{text}")

@@ -11,13 +11,13 @@ from imbrex.index.expr import Lin, lin, var
 from imbrex.lower.stmt import Evaluate, Pipeline, Program, Ref, Stmt, walk
 from imbrex.problem.epilogue import Call, Expression, Name, Number
 
-__all__ = ["HEADER", "has_epilogue", "lines", "stored", "text"]
-
-HEADER: Final = "device/common/epilogue.h"
+__all__ = ["has_epilogue", "lines", "stored", "text"]
 
 SIGNS: Final = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/"}
 SPELLED: Final = {"min": "minimum", "max": "maximum", "abs": "magnitude", "tanh": "hyperbolic_tangent"}
 """Functions of the header by other names than their own: those of C are not to be hidden."""
+TAILED: Final = frozenset({"sigmoid", "silu", "softplus"})
+"""Functions of the header that are told whether what is stored shows the last bits of their tails."""
 ELEMENT: Final = "element"
 
 
@@ -37,8 +37,8 @@ def lines(stmt: Evaluate, element: Callable[[Ref], str], exists: Callable[[Ref],
     place = var(ELEMENT, stmt.width) if stmt.width > 1 else lin(0)
     kind = computed.c_name
     values = {name: _value(ref, place * step, kind, element, exists) for name, ref, step in stmt.values}
-    dest, dtype = element(_moved(stmt.dest, place)), stmt.rounded or stmt.dest.buffer.dtype
-    body = f"{dest} = {stored(text(stmt.expression, values, computed), dtype)};"
+    dest = element(_moved(stmt.dest, place))
+    body = f"{dest} = {stored(text(stmt.expression, values, computed, stmt.stored), stmt.stored)};"
     if stmt.width == 1:
         return [body]
     return [f"for (int32_t {ELEMENT} = 0; {ELEMENT} < {stmt.width}; ++{ELEMENT}) {{", f"  {body}", "}"]
@@ -64,17 +64,22 @@ def stored(value: str, dtype: DType) -> str:
     return f"imbrex::saturated<{dtype.c_name}>({value})"
 
 
-def text(expression: Expression, values: Mapping[str, str], computed: DType) -> str:
-    """C text of an expression, whose names have these values, in arithmetic of that type."""
+def text(expression: Expression, values: Mapping[str, str], computed: DType, stored: DType) -> str:
+    """C text of an expression, whose names have these values, in arithmetic of the type `computed`.
+
+    stored: the type of the result in memory.
+    """
     match expression:
         case Name(name):
             return values[name]
         case Number(value):
             return f"({number})" if (number := c.number(value, computed)).startswith("-") else number
         case Call("negate", (operand,)):
-            return f"(-{text(operand, values, computed)})"
+            return f"(-{text(operand, values, computed, stored)})"
         case Call(name, (left, right)) if name in SIGNS:
-            return f"({text(left, values, computed)} {SIGNS[name]} {text(right, values, computed)})"
+            a, b = (text(side, values, computed, stored) for side in (left, right))
+            return f"({a} {SIGNS[name]} {b})"
         case Call(name, arguments):
-            given = ", ".join(text(a, values, computed) for a in arguments)
-            return f"imbrex::{SPELLED.get(name, name)}({given})"
+            given = ", ".join(text(a, values, computed, stored) for a in arguments)
+            tail = f"<{str(stored == F32).lower()}>" if name in TAILED else ""
+            return f"imbrex::{SPELLED.get(name, name)}{tail}({given})"

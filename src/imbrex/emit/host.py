@@ -24,6 +24,7 @@ HEADERS = {
 
 FLAGS = ("device/cpu/flag.h",)
 """For workgroups that share tiles."""
+EPILOGUE = "device/cpu/epilogue.h"
 
 
 def units(program: Program, facts: Facts, target: str) -> dict[str, list[str]]:
@@ -66,7 +67,7 @@ def _further(program: Program) -> Iterator[str]:
     if has_flags(program):
         yield from FLAGS
     if epilogue.has_epilogue(program):
-        yield epilogue.HEADER
+        yield EPILOGUE
 
 
 def _wrapper(program: Program) -> list[str]:

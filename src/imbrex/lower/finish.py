@@ -75,7 +75,7 @@ def finished(move: Move, finish: Finish, coords: Coords, reader: Reader) -> Fini
         values.append((name, Ref(buffer, lin(0)), step))
     result = move.dest.buffer.dtype
     made = held("finished", computed if result.is_float else result)
-    body.append(Evaluate(Ref(made, lin(0)), expression, tuple(values), move.width))
+    body.append(Evaluate(Ref(made, lin(0)), expression, tuple(values), result, move.width))
     body.append(replace(move, source=Ref(made, lin(0)), alpha=1.0, beta=0.0))
     return Finished(tuple(buffers), tuple(body))
 
@@ -104,9 +104,8 @@ def finished_tile(
     values = [("x", own, 1), *([(OLD, dest, 1)] if scale["beta"] else [])]
     arrays = zip(finish.epilogue.arrays, finish.arrays, strict=True)
     values += [(name, reader.element(base, map, coords), 1) for name, (base, map) in arrays]
-    rounded = None if dest.buffer.dtype.is_float else dest.buffer.dtype
     result = Ref(made.buffer, made.offset + m * shape[1] + n)
-    body: tuple[Stmt, ...] = (Evaluate(result, expression, tuple(values), rounded=rounded),)
+    body: tuple[Stmt, ...] = (Evaluate(result, expression, tuple(values), dest.buffer.dtype),)
     for x, size in ((n, shape[1]), (m, shape[0])):
         body = (For(str(x), size, body),) if size > 1 else body
     return [*done, *body], made

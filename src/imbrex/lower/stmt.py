@@ -118,14 +118,14 @@ class Evaluate:
     """dest[i] = expression of every value[i * step], for `width` neighbours, by the names in the expression.
 
     Computed in f64 where the dest holds f64, else in f32.  Values of global memory are 0 where they do not
-    exist; the dest is private.  rounded: the type of integers as which a dest of floats is to be stored.
+    exist; the dest is private.  stored: the type of the result in memory; integers are rounded to it here.
     """
 
     dest: Ref
     expression: Expression
     values: tuple[tuple[str, Ref, int], ...]
+    stored: DType
     width: int = 1
-    rounded: DType | None = None
 
 
 @dataclass(frozen=True)

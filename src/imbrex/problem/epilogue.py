@@ -53,25 +53,43 @@ def _clamp(x: Float, low: Float, high: Float) -> Float:
     return np.minimum(np.maximum(x, low), high)
 
 
-def _erf(x: Float) -> Float:
-    found: Any = np.frompyfunc(math.erf, 1, 1)(x)
+FAR: Final = -800.0
+"""What is below it counts as it where a value falls to 0: infinity times 0 is no limit."""
+
+
+def _erfc(x: Float) -> Float:
+    found: Any = np.frompyfunc(math.erfc, 1, 1)(x)
     return np.asarray(found, np.float64)
 
 
+def _sigmoid(x: Float) -> Float:
+    return np.exp(-np.logaddexp(-x, 0.0))
+
+
 def _silu(x: Float) -> Float:
-    return x * _sigmoid(x)
+    return np.maximum(x, FAR) * _sigmoid(x)
+
+
+def _softplus(x: Float) -> Float:
+    return np.logaddexp(x, 0.0)
+
+
+def _hardswish(x: Float) -> Float:
+    least = np.maximum(x, -3.0)
+    return least * np.minimum(least / 6.0 + 0.5, 1.0)
+
+
+def _leaky_relu(x: Float, slope: Float) -> Float:
+    return np.where(x > 0.0, x, slope * x)
 
 
 def _gelu(x: Float) -> Float:
-    return 0.5 * x * (1.0 + _erf(x / math.sqrt(2.0)))
-
-
-def _sigmoid(x: Float) -> Float:
-    return 0.5 + 0.5 * np.tanh(0.5 * x)
+    return 0.5 * np.maximum(x, FAR) * _erfc(-x / math.sqrt(2.0))
 
 
 def _gelu_tanh(x: Float) -> Float:
-    return 0.5 * x * (1.0 + np.tanh(math.sqrt(2.0 / math.pi) * (x + 0.044715 * x**3)))
+    least = np.maximum(x, FAR)
+    return least * _sigmoid(math.sqrt(8.0 / math.pi) * (least + 0.044715 * least**3))
 
 
 @dataclass(frozen=True)
@@ -109,6 +127,9 @@ FUNCTIONS: Final[Mapping[str, Function]] = {
     "tanh": Function(1, np.tanh, is_f32=True),
     "sigmoid": Function(1, _sigmoid, 0.25, True),
     "silu": Function(1, _silu, 1.1, True),
+    "softplus": Function(1, _softplus, is_f32=True),
+    "hardswish": Function(1, _hardswish, 1.5),
+    "leaky_relu": Function(2, _leaky_relu, math.inf),
     "gelu": Function(1, _gelu, 1.13, True),
     "gelu_tanh": Function(1, _gelu_tanh, 1.13, True),
 }

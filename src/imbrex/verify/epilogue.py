@@ -7,6 +7,7 @@ roundings of unit u of its value and its arguments, the node is off by at most
     a * b             |a| e(b) + |b| e(a) + e(a) e(b) + r
     a / b             (e(a) + |a / b| e(b)) / (|b| - e(b)) + r, anything where e(b) >= |b|
     f(x, ..)          steepest slope of f * the greatest e + r
+    leaky_relu(x, s)  max(1, |s|) e(x) + |x| e(s) + e(x) e(s) + r
 
 (Higham, Accuracy and Stability of Numerical Algorithms, 3.3).
 """
@@ -22,12 +23,12 @@ import numpy.typing as npt
 
 from imbrex.problem.epilogue import FUNCTIONS, Call, Epilogue, Expression, Name, Number, walk
 
-__all__ = ["Finished", "is_exact"]
+__all__ = ["ROUNDINGS", "Finished", "is_exact"]
 
 Float: TypeAlias = npt.NDArray[np.float64]
 
 ROUNDINGS = 8.0
-"""A device's tanh, exp and erf are right to a few units in the last place."""
+"""What every device's functions keep (docs/semantics.md derives it; tests/unit/emit/device/test_epilogue.py)."""
 
 EXACT = frozenset({"add", "subtract", "negate", "relu", "min", "max", "clamp", "abs"})
 """Functions that do not round whole numbers of moderate size."""
@@ -79,6 +80,9 @@ def _passed_on(name: str, held: list[Float], errors: list[Float], own: Float) ->
         case "multiply":
             a, b = (np.abs(h) for h in held)
             return a * errors[1] + b * errors[0] + errors[0] * errors[1]
+        case "leaky_relu":
+            steepest = np.maximum(1.0, np.abs(held[1]))
+            return steepest * errors[0] + (np.abs(held[0]) + errors[0]) * errors[1]
         case "divide":
             room = np.abs(held[1]) - errors[1]
             passed = (errors[0] + np.abs(own) * errors[1]) / np.where(room > 0, room, 1.0)

@@ -96,6 +96,9 @@ def test_a_constant_is_a_number_of_the_type_that_computes(text: str, found: str)
         ("tanh(0) + sigmoid(0)", 0.5),
         ("gelu(x)", 0.5 * -3 * (1 + math.erf(-3 / math.sqrt(2)))),
         ("silu(x)", -3 / (1 + math.exp(3))),
+        ("softplus(x)", math.log1p(math.exp(-3))),
+        ("hardswish(x + residual)", -2 / 6),
+        ("leaky_relu(x, 0.5) + leaky_relu(bias, 0.5)", 1.0),
     ],
 )
 def test_value(text: str, want: float) -> None:

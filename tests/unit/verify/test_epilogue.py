@@ -21,6 +21,8 @@ EPILOGUES = [
     "x * x - residual",
     "residual / (2 + abs(x))",
     "clamp(x * 0.125, -1, 6)",
+    "softplus(x + bias) * hardswish(x)",
+    "leaky_relu(x, residual)",
 ]
 
 

@@ -11,7 +11,7 @@ from typing import Final, assert_never
 
 from imbrex.dtype import F32
 from imbrex.emit import c, epilogue
-from imbrex.emit.cuda.layout import ROWS, WARPGROUP, registers
+from imbrex.emit.cuda.layout import ROWS, WARPGROUP, registers, staging
 from imbrex.emit.cuda.member import boolean, method
 from imbrex.index.expr import var
 from imbrex.index.query import moves_as_vector, pointer_step
@@ -58,12 +58,12 @@ def finishing(pipeline: Pipeline) -> list[str]:
     """`further`, what a lane has of all arrays, and `finished`, of one element wherever it is."""
     names, ahead = _arrays(pipeline), _ahead(pipeline)
     parts = {name: ("Blocks, Count" if name in ahead else f"1, {_at_a_time(pipeline)}") for name in names}
-    values = {name: f"{name}.value({_place(pipeline, name in ahead)})" for name in names}
+    values = {name: f"{name}.value({'m, place' if name in ahead else '0, loaded'})" for name in names}
     loads = {
         name: f"{name}.template load<P>({name}_beside{{p.{name}}}, batch, row, column);" for name in names
     }
     elements = {n: f"imbrex::element_beside({n}_beside{{{n}}}, batch, row, column)" for n in names}
-    place, own = f"const P &p, {ELEMENT}", "sum x, int32_t m, int32_t place"
+    place, own = f"const P &p, {ELEMENT}", "sum x, int32_t m, int32_t place, int32_t loaded"
     return [
         f"static constexpr int at_a_time = {_at_a_time(pipeline)};",
         "template <int Blocks, int Count> struct further {",
@@ -175,14 +175,11 @@ def _sums(pipeline: Pipeline) -> int:
 
 
 def _at_a_time(pipeline: Pipeline) -> int:
-    """Sums whose further elements are loaded together: a lane's of whole 8 columns."""
-    groups, late = pipeline.stored_columns // 8, len(_arrays(pipeline)) - len(_ahead(pipeline))
+    """Sums whose further elements are loaded together: a lane's of whole 8 columns of a piece."""
+    groups = staging(pipeline).columns // 8
+    late = len(_arrays(pipeline)) - len(_ahead(pipeline))
     most = AT_A_TIME * WORD // max(pipeline.c.buffer.dtype.bytes, 2) // 4 // max(late, 1)
     return 4 * max(count for count in range(1, most + 1) if groups % count == 0)
-
-
-def _place(pipeline: Pipeline, is_ahead: bool) -> str:
-    return "m, place" if is_ahead else f"0, place % {_at_a_time(pipeline)}"
 
 
 def _relu(pipeline: Pipeline) -> Expression | None:
@@ -202,6 +199,7 @@ def _value(pipeline: Pipeline, values: dict[str, str], *, is_last: bool) -> str:
     finish = pipeline.c.finish
     if finish is None:
         return "x"
+    stored = pipeline.c.buffer.dtype
     before = None if is_last else _relu(pipeline)
-    text = epilogue.text(before or finish.expression, {"x": "float(x)", **values}, F32)
-    return epilogue.stored(text, pipeline.c.buffer.dtype)
+    text = epilogue.text(before or finish.expression, {"x": "float(x)", **values}, F32, stored)
+    return epilogue.stored(text, stored)

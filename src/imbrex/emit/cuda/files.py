@@ -9,6 +9,7 @@ from functools import partial
 from imbrex.emit.cuda import launch_overlap, pipeline
 from imbrex.emit.cuda.dialect import CudaDialect
 from imbrex.emit.cuda.layout import launch_facts, tensor_names
+from imbrex.emit.epilogue import has_epilogue
 from imbrex.emit.facts import Facts
 from imbrex.emit.gpu import files
 from imbrex.emit.gpu.language import Extra, Language
@@ -22,6 +23,7 @@ TENSOR_MAP = "imbrex::tensor_map"
 HEADERS = ("device/cuda/shared.h", "device/cuda/product.h")
 FLAGS = ("device/cuda/flag.h",)
 """For workgroups that share tiles."""
+EPILOGUE = ("device/cuda/epilogue.h",)
 
 RESIDENT = 512
 """Work items of a multiprocessor that have 128 registers each: with 129 there would be a quarter fewer."""
@@ -71,7 +73,7 @@ def _headers(program: Program) -> Sequence[str]:
     products = [k.pipeline for k in program.kernels if k.pipeline is not None]
     own = dict.fromkeys(name for one in products for name in pipeline.headers(one))
     flags = FLAGS if has_flags(program) else ()
-    return (*HEADERS, *flags, *own)
+    return (*HEADERS, *flags, *own, *(EPILOGUE if has_epilogue(program) else ()))
 
 
 def _statements(

@@ -8,7 +8,7 @@ NAME.hpp          the algorithm: one function a kernel, run by each work item
 
 from __future__ import annotations
 
-from imbrex.emit import c, epilogue
+from imbrex.emit import c
 from imbrex.emit.facts import Facts, described, parameter
 from imbrex.emit.gpu.language import Language
 from imbrex.emit.gpu.solver import solver_unit
@@ -27,8 +27,7 @@ def units(program: Program, facts: Facts, target: str, language: Language) -> di
 
 
 def _algorithm(program: Program, language: Language) -> list[str]:
-    finishing = (epilogue.HEADER,) if epilogue.has_epilogue(program) else ()
-    lines = ["#pragma once", *(f'#include "{h}"' for h in (*language.headers(program), *finishing))]
+    lines = ["#pragma once", *(f'#include "{h}"' for h in language.headers(program))]
     lines += language.preamble(program)
     lines += ["", f"namespace {symbol_of(program.name)}_kernels {{"]
     for kernel in program.kernels:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from imbrex.emit.epilogue import has_epilogue
 from imbrex.emit.facts import Facts
 from imbrex.emit.gpu import files
 from imbrex.emit.gpu.language import Language
@@ -19,6 +20,7 @@ from imbrex.lower.stmt import Kernel, Program, has_flags
 HEADERS = ("device/hip/lds.h", "device/hip/schedule.h")
 FLAGS = ("device/hip/flag.h",)
 """For workgroups that share tiles."""
+EPILOGUE = ("device/hip/epilogue.h",)
 
 
 def units(program: Program, facts: Facts, chip: str) -> dict[str, list[str]]:
@@ -27,7 +29,8 @@ def units(program: Program, facts: Facts, chip: str) -> dict[str, list[str]]:
 
 
 def _headers(program: Program) -> Sequence[str]:
-    return (*HEADERS, *FLAGS) if has_flags(program) else HEADERS
+    flags = FLAGS if has_flags(program) else ()
+    return (*HEADERS, *flags, *(EPILOGUE if has_epilogue(program) else ()))
 
 
 def _statements(kernel: Kernel) -> list[str]:

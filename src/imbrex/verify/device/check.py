@@ -19,6 +19,7 @@ from imbrex.problem.epilogue import FUNCTIONS, Call, Epilogue, Expression, Funct
 from imbrex.verify.compare import Comparison, Mismatch, law_of
 from imbrex.verify.data import Known, Values, known, probe_supports
 from imbrex.verify.device.reference import Tensor, Truth, true_result
+from imbrex.verify.epilogue import ROUNDINGS
 from imbrex.verify.probe import read_bits
 from imbrex.verify.unit import Unit, unit_of
 
@@ -47,14 +48,14 @@ OPERATIONS: Mapping[str, str] = {
     "max": "maximum",
 }
 """Operations of epilogues, as torch calls them."""
-ACTIVATIONS: Mapping[str, tuple[str, Mapping[str, str]]] = {
+ACTIVATIONS: Mapping[str, tuple[str, Mapping[str, str | float]]] = {
     "silu": ("silu", {}),
     "gelu": ("gelu", {}),
     "gelu_tanh": ("gelu", {"approximate": "tanh"}),
+    "hardswish": ("hardswish", {}),
+    "softplus": ("softplus", {"threshold": 1000}),
 }
 """The rest of them, in torch.nn.functional, with what else these take."""
-EPILOGUE_ROUNDINGS = 4
-
 
 def element_type(of: DType) -> Any:
     """torch's name of the array element type."""
@@ -243,7 +244,7 @@ def _bound(problem: Problem, truth: Truth, want: Tensor, what: Known, unit: Unit
     if epilogue is not None:
         bound *= _slope(epilogue)
         u_out = 0.0 if epilogue.result is None else epilogue.result.unit_roundoff
-        bound += (truth.want.abs() + want.abs()) * (EPILOGUE_ROUNDINGS * F32.unit_roundoff)
+        bound += (truth.want.abs() + want.abs()) * (ROUNDINGS * F32.unit_roundoff)
         bound += want.abs() * u_out
     return bound
 
@@ -300,6 +301,9 @@ def _value(expression: Expression, names: Mapping[str, Tensor]) -> Tensor:
             if name in ACTIVATIONS:
                 word, more = ACTIVATIONS[name]
                 return getattr(torch.nn.functional, word)(*values, **more)
+            if name == "leaky_relu":
+                x, slope = values
+                return torch.where(x > 0, x, slope * x)
             return getattr(torch, OPERATIONS[name])(*values)
 
 

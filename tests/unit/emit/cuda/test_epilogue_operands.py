@@ -77,12 +77,14 @@ extern "C" int32_t run(const kernel::type *array, int64_t bytes, float *found, i
         const int32_t row = row_tile * kernel::rows, column = column_tile * kernel::columns;
         more.load_ahead(p, 0, row, column);
         for (int block = 0; block < kernel::rows / 64; ++block)
-          for (int start = 0; start < count; start += kernel::at_a_time) {
+          for (int next = 0; next < count; next += kernel::at_a_time) {
+            // As the last piece of a tile, the last sums end with it.
+            const int start = next + kernel::at_a_time <= count ? next : count - kernel::at_a_time;
             more.load_here(p, 0, row + block * 64, column + start * 2);
             for (int i = start; i < start + kernel::at_a_time; ++i) {
               const int32_t r = row + block * 64 + kernel::sum_row(lane, i);
               const int32_t c = column + kernel::sum_column(lane, i);
-              const float x = more.finished(0, block, i);
+              const float x = more.finished(0, block, i, i - start);
               if (r < m && c < n) {
                 astray += x != p.finished(0, 0, r, c);
                 found[r * int64_t(n) + c] = x;

@@ -1,7 +1,9 @@
-// Functions of epilogues, in plain arithmetic, so that every target gives the same values.
+// Functions of epilogues: without branches, in few instructions, as exact as f32 needs.
 //
-// Errors are a few units in the last place of the larger of value and argument; erf's is 1.5e-7 (Abramowitz and
-// Stegun, 7.1.26), below that of a float's own arithmetic near 1.
+// A target's epilogue.h comes first, with what its hardware does at once, or a polynomial does: power_of_two, to 2 units
+// in the last place, where what is subnormal may be 0; reciprocal, to 1; fused, a * b + c rounded once; and with_sign.
+// Law: a function f of x is off by at most 8 u (|f(x)| + |x|), u = 2^-24, and by what is subnormal; so with infinities
+// for x, and NaN for NaN.  docs/semantics.md derives it, each function's tests try it.
 #pragma once
 
 namespace imbrex {
@@ -11,6 +13,11 @@ template <class T> IMBREX_INLINE T maximum(T a, T b) { return a > b || a != a ? 
 template <class T> IMBREX_INLINE T magnitude(T x) { return x > T(0) ? x : T(0) - x; } // also of -0
 template <class T> IMBREX_INLINE T relu(T x) { return maximum(x, T(0)); }
 template <class T> IMBREX_INLINE T clamp(T x, T low, T high) { return minimum(maximum(x, low), high); }
+template <class T> IMBREX_INLINE T leaky_relu(T x, T slope) { return x > T(0) ? x : slope * x; }
+template <class T> IMBREX_INLINE T hardswish(T x) {
+  const T least = maximum(x, T(-3)); // so that -infinity * 0 is not met
+  return least * clamp(least * T(1. / 6) + T(0.5), T(0), T(1));
+}
 
 // To the nearest integer, halves to even: a float from 2^23 on has no fraction, nor has a double from 2^52 on.
 template <class T> IMBREX_INLINE T nearest(T x) {
@@ -31,53 +38,73 @@ template <class I, class T> IMBREX_INLINE I saturated(T x) {
   return near <= -T(end) ? I(-int64_t(end)) : I(near);
 }
 
-// 2^x: x = whole + part, |part| <= 1/2, and 2^part by its Taylor series, whose next term is below 6e-9.
-IMBREX_INLINE float power_of_two(float x) {
-  if (x != x) return x;
-  if (x >= 128.f) return bit_cast<float>(0x7f800000u);
-  if (x <= -150.f) return 0.f;
-  const float shift = x < 0.f ? -0.5f : 0.5f;
-  const int32_t whole = int32_t(x + shift);
-  const float z = (x - float(whole)) * 0.693147181f;
-  float p = 1.f / 5040.f;
-  p = p * z + 1.f / 720.f;
-  p = p * z + 1.f / 120.f;
-  p = p * z + 1.f / 24.f;
-  p = p * z + 1.f / 6.f;
-  p = p * z + 0.5f;
-  p = p * z + 1.f;
-  p = p * z + 1.f;
-  // In two factors, so that neither overflows and small results are subnormal.
-  const int32_t half = whole / 2;
-  return p * bit_cast<float>(uint32_t(127 + half) << 23) * bit_cast<float>(uint32_t(127 + whole - half) << 23);
+constexpr float log2_of_e = 1.44269502f, log2_of_e_rest = 1.92596299e-8f;
+constexpr float far = 128.f; // e^far is infinity, e^-far is 0
+
+// e^x.  One float for the exponent of two is off by up to half its last bit, and so the power by |x| u of itself: WithTail
+// keeps the exponent in two floats.  Results of 16 bits and fewer do not show it.
+template <bool WithTail> IMBREX_INLINE float exponential(float x) {
+  if constexpr (!WithTail) return power_of_two(x * log2_of_e);
+  const float near = clamp(x, -far, far), exponent = near * log2_of_e;
+  const float rest = fused(near, log2_of_e_rest, fused(near, log2_of_e, -exponent));
+  return power_of_two(exponent) * fused(rest, 0.693147182f, 1.f);
 }
 
-IMBREX_INLINE float exponential(float x) { return power_of_two(x * 1.44269504f); }
+template <bool WithTail> IMBREX_INLINE float sigmoid(float x) {
+  return reciprocal(1.f + exponential<WithTail>(-x));
+}
 
-IMBREX_INLINE float sigmoid(float x) { return 1.f / (1.f + exponential(-x)); }
+template <bool WithTail> IMBREX_INLINE float silu(float x) { return maximum(x, -far) * sigmoid<WithTail>(x); }
 
-IMBREX_INLINE float silu(float x) { return x * sigmoid(x); }
+// ln(1 + e^x) = max(x, 0) + ln(1 + e^-|x|), and ln(1 + y) / y by a polynomial, to 0.6 u on [0, 1].
+template <bool WithTail> IMBREX_INLINE float softplus(float x) {
+  const float y = exponential<WithTail>(-magnitude(x));
+  float p = 0.00536481850f;
+  p = fused(p, y, -0.0300657693f);
+  p = fused(p, y, 0.0792044997f);
+  p = fused(p, y, -0.137537986f);
+  p = fused(p, y, 0.191536531f);
+  p = fused(p, y, -0.248571634f);
+  p = fused(p, y, 0.333213240f);
+  p = fused(p, y, -0.499996483f);
+  p = fused(p, y, 1.f);
+  return fused(p, y, relu(x));
+}
 
+// Near 0, x + x^3 P(x^2), to 0.1 u; elsewhere 1 - 2 / (1 + e^2|x|), which near 0 would lose its last bits.
 IMBREX_INLINE float hyperbolic_tangent(float x) {
-  const float y = x * x;
-  if (y < 0.09f) return x + x * y * (-1.f / 3.f + y * (2.f / 15.f + y * (-17.f / 315.f + y * (62.f / 2835.f))));
-  return 1.f - 2.f / (1.f + exponential(2.f * x));
+  const float size = magnitude(x), y = x * x;
+  float p = -0.00571704470f;
+  p = fused(p, y, 0.0206505861f);
+  p = fused(p, y, -0.0537434965f);
+  p = fused(p, y, 0.133314908f);
+  p = fused(p, y, -0.333332837f);
+  const float small = fused(p * y, x, x);
+  const float large = fused(-2.f, reciprocal(1.f + power_of_two(size * (2 * log2_of_e))), 1.f);
+  return size < 0.625f ? small : with_sign(large, x);
 }
 
-IMBREX_INLINE float error_function(float x) {
-  const float size = magnitude(x), t = 1.f / (1.f + 0.3275911f * size);
-  float p = 1.061405429f;
-  p = p * t - 1.453152027f;
-  p = p * t + 1.421413741f;
-  p = p * t - 0.284496736f;
-  p = p * t + 0.254829592f;
-  const float found = 1.f - p * t * exponential(-size * size);
-  return x < 0.f ? -found : found;
+// x times the normal distribution at x, which is max(x, 0) - a Q(a) with a = |x| and Q(a) = erfc(a / sqrt 2) / 2.  The
+// logarithm of Q to base 2 is a polynomial on [0, 6], off by so little that a Q(a) is off by 0.5 u a; beyond 6 Q(a) is
+// below 1e-9, and what is meant to be it falls to 0 a little faster.
+IMBREX_INLINE float gelu(float x) {
+  const float a = minimum(magnitude(x), 16.f);
+  float p = -1.42910585e-6f;
+  p = fused(p, a, 2.35706430e-5f);
+  p = fused(p, a, -1.17267366e-4f);
+  p = fused(p, a, -2.85875110e-4f);
+  p = fused(p, a, 7.23239453e-3f);
+  p = fused(p, a, -5.25939092e-2f);
+  p = fused(p, a, -0.459182709f);
+  p = fused(p, a, -1.15110731f);
+  p = fused(p, a, -1.f);
+  return fused(-a, power_of_two(p), relu(x));
 }
 
-IMBREX_INLINE float gelu(float x) { return 0.5f * x * (1.f + error_function(x * 0.707106781f)); }
-
+// x / (1 + e^-2z), which is x (1 + tanh z) / 2, with z = sqrt(2 / pi) (x + 0.044715 x^3).
 IMBREX_INLINE float gelu_tanh(float x) {
-  return 0.5f * x * (1.f + hyperbolic_tangent(0.797884561f * (x + 0.044715f * x * x * x)));
+  const float least = maximum(x, -16.f);
+  const float slope = fused(least * least, -0.102943243f, -2.30220819f);
+  return least * reciprocal(1.f + power_of_two(least * slope));
 }
 } // namespace imbrex

@@ -34,17 +34,21 @@ IMBREX_INLINE void scale(const P &p, S (&d)[N], const work &w, int32_t row_in_ti
     d[r] = scaled(p, d[r], w.batch, row + P::sum_row(lane, r), column + P::sum_column(lane, r));
 }
 
-// f = what the epilogue makes of d, which is block m of those that `more` has been loaded for.
+// f = what the epilogue makes of d, which is block m of those that `more` has been loaded for: of the sums of the piece
+// from `from` on, but for those before `done`, of which it has been made.
 template <class P, class F, class S, int N>
-IMBREX_INLINE void finish(const P &p, F &more, int m, typename P::result (&f)[N], const S (&d)[N], const work &w,
-                          int32_t row_in_tile) {
-  static_assert(N % P::at_a_time == 0, "sums are finished some at a time");
+IMBREX_INLINE void finish(const P &p, F &more, int m, typename P::result (&f)[N], const S (&d)[N], int from, int done,
+                          const work &w, int32_t row_in_tile) {
+  constexpr int sums = P::piece_columns / 2;
+  static_assert(sums % P::at_a_time == 0, "sums are finished some at a time");
   const int32_t row = w.row_tile * P::rows + row_in_tile, column = w.column_tile * P::columns;
 #pragma unroll
-  for (int first = 0; first < N; first += P::at_a_time) {
-    more.load_here(p, w.batch, row, column + first * 2);
+  for (int i = from; i < from + sums; i += P::at_a_time) {
+    if (i + P::at_a_time <= done) continue;
+    more.load_here(p, w.batch, row, column + i * 2);
 #pragma unroll
-    for (int r = first; r < first + P::at_a_time; ++r) f[r] = more.finished(d[r], m, r);
+    for (int j = 0; j < P::at_a_time; ++j)
+      if (i + j >= done) f[i + j] = more.finished(d[i + j], m, i + j, j);
   }
 }
 
@@ -192,20 +196,28 @@ struct staging {
   uint32_t turn = 0; // which of the two pieces is next
 };
 
-template <class P, class S, int N>
-IMBREX_INLINE void store_pieces(const P &p, staging &s, const S (&d)[N], const work &w, int32_t row_in_tile) {
+// Sums are finished piece by piece: so few of what an epilogue computes is in registers beside the sums.
+template <class P, class F, class S, int N>
+IMBREX_INLINE void store_pieces(const P &p, staging &s, F &more, int m, const S (&d)[N], const work &w,
+                                int32_t row_in_tile) {
   constexpr int pieces = (P::columns + P::piece_columns - 1) / P::piece_columns;
   const bool leads = warpgroup_lane() == 0;
+  typename P::result finished[P::is_finished ? N : 1];
+  int done = 0;
 #pragma unroll
   for (int i = 0; i < pieces; ++i) {
     const int first = i + 1 < pieces ? i * P::piece_columns : P::columns - P::piece_columns;
     const uint32_t memory = s.memory + s.turn * P::piece_bytes;
     s.turn ^= 1;
+    if constexpr (P::is_finished) finish(p, more, m, finished, d, first / 2, done, w, row_in_tile);
+    done = (first + P::piece_columns) / 2;
     if constexpr (P::stores_boxes) {
       if (leads) wait_stores_read<1>();
       meet_warpgroup(s.group);
     }
-    if constexpr (P::phases > 1)
+    if constexpr (P::is_finished)
+      put_piece<P>(memory, finished, first);
+    else if constexpr (P::phases > 1)
       put_phases<P>(memory, d, first);
     else
       put_piece<P>(memory, d, first);
@@ -229,12 +241,8 @@ IMBREX_INLINE void store_rows(const P &p, staging &s, F &more, int m, S (&d)[N],
   if constexpr (P::is_scaled) scale(p, d, w, row_in_tile);
   if constexpr (P::adds_atomically) {
     add_to_c(p, d, w, row_in_tile);
-  } else if constexpr (P::is_finished) {
-    typename P::result f[N];
-    finish(p, more, m, f, d, w, row_in_tile);
-    store_pieces(p, s, f, w, row_in_tile);
   } else {
-    store_pieces(p, s, d, w, row_in_tile);
+    store_pieces(p, s, more, m, d, w, row_in_tile);
   }
 }
 template <class P, class S, int N>
