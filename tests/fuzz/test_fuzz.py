@@ -13,7 +13,7 @@ from tests.fuzz.generators import GENERATORS
 from tests.fuzz.machines import COMMANDS, IR, KERNELS, LEVELS
 
 from imbrex.diagnostic import Diagnostic
-from imbrex.problem import epilogue
+from imbrex.problem import epilogue_function
 
 FOUND = [(generator, case) for generator in GENERATORS for case in generator.corpus]
 QUICK = [generator for generator in GENERATORS if generator.is_quick]
@@ -56,9 +56,9 @@ def test_control_a_case_without_end_is_seen() -> None:
 
 
 def test_control_the_oracles_see_what_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
-    subtract = replace(epilogue.FUNCTIONS["subtract"], value=lambda x, y: y - x)
+    subtract = replace(epilogue_function.FUNCTIONS["subtract"], value=lambda x, y: y - x)
     with monkeypatch.context() as patch, pytest.raises(AssertionError, match="is not"):
-        patch.setitem(epilogue.FUNCTIONS, "subtract", subtract)  # pyright: ignore[reportArgumentType]
+        patch.setitem(epilogue_function.FUNCTIONS, "subtract", subtract)  # pyright: ignore[reportArgumentType]
         texts.EXPRESSIONS.ask(("x - bias",))
     with monkeypatch.context() as patch, pytest.raises(AssertionError):
         patch.setattr(texts, "problem_text", lambda _: "gemm -m 1 -n 1 -k 2")

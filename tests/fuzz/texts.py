@@ -24,7 +24,7 @@ from imbrex.config.context import GemmContext
 from imbrex.config.legal import check
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import F16, F32
-from imbrex.problem import epilogue, from_json, parse_problem, problem_text
+from imbrex.problem import epilogue, epilogue_function, from_json, parse_problem, problem_text
 
 
 def problem(text: str) -> bool:
@@ -41,7 +41,7 @@ def problem(text: str) -> bool:
     return True
 
 
-FUNCTIONS = {name: function.value for name, function in epilogue.FUNCTIONS.items()}
+FUNCTIONS = {name: function.value for name, function in epilogue_function.FUNCTIONS.items()}
 VALUES = {"x": np.linspace(-3, 3, 7), "bias": np.full(7, 0.75), "residual": np.linspace(2, -2, 7)}
 
 
@@ -80,14 +80,14 @@ def expressions(draw: st.DrawFn, depth: int = 3) -> str:
     if depth == 0 or draw(st.integers(0, 3)) == 0:
         return draw(leaf)
     inner = expressions(depth - 1)
-    name = draw(st.sampled_from(["-", "+", "*", "/", "()", "unary", *epilogue.FUNCTIONS]))
+    name = draw(st.sampled_from(["-", "+", "*", "/", "()", "unary", *epilogue_function.FUNCTIONS]))
     if name in "+-*/":
         return f"{draw(inner)} {name} {draw(inner)}"
     if name == "unary":
         return f"-{draw(inner)}"
     if name == "()":
         return f"({draw(inner)})"
-    return f"{name}({', '.join(draw(inner) for _ in range(epilogue.FUNCTIONS[name].arity))})"
+    return f"{name}({', '.join(draw(inner) for _ in range(epilogue_function.FUNCTIONS[name].arity))})"
 
 
 CONTEXTS = [

@@ -21,14 +21,15 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from imbrex.problem.epilogue import FUNCTIONS, Call, Epilogue, Expression, Name, Number, walk
+from imbrex.problem.epilogue import Call, Epilogue, Expression, Name, Number, walk
+from imbrex.problem.epilogue_function import FUNCTIONS
 
 __all__ = ["ROUNDINGS", "Finished", "is_exact"]
 
 Float: TypeAlias = npt.NDArray[np.float64]
 
 ROUNDINGS = 8.0
-"""What every device's functions keep (docs/semantics.md derives it; tests/unit/emit/device/test_epilogue.py)."""
+"""What the functions of every device keep: docs/semantics.md derives it."""
 
 EXACT = frozenset({"add", "subtract", "negate", "relu", "min", "max", "clamp", "abs"})
 """Functions that do not round whole numbers of moderate size."""

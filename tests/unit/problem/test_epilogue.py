@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import F16
 from imbrex.problem import Conv2d, Gemm, parse_problem, problem_text
-from imbrex.problem.epilogue import FUNCTIONS, Call, Epilogue, Expression, Name, Number, parse
+from imbrex.problem.epilogue import Call, Epilogue, Expression, Name, Number, parse
+from imbrex.problem.epilogue_function import FUNCTIONS
 
 NUMBERS = st.floats(-8, 8) | st.floats(allow_nan=False, allow_infinity=False)
 LEAVES = st.sampled_from(["x", "bias", "residual"]).map(Name) | NUMBERS.map(Number)

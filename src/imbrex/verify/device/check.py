@@ -15,7 +15,8 @@ from typing import Any
 
 from imbrex.dtype import F32, DType, dtype
 from imbrex.problem import Gemm, Operand, Problem
-from imbrex.problem.epilogue import FUNCTIONS, Call, Epilogue, Expression, Function, Name, Number, walk
+from imbrex.problem.epilogue import Call, Epilogue, Expression, Name, Number, walk
+from imbrex.problem.epilogue_function import FUNCTIONS, Function
 from imbrex.verify.compare import Comparison, Mismatch, law_of
 from imbrex.verify.data import Known, Values, known, probe_supports
 from imbrex.verify.device.reference import Tensor, Truth, true_result
@@ -56,6 +57,7 @@ ACTIVATIONS: Mapping[str, tuple[str, Mapping[str, str | float]]] = {
     "softplus": ("softplus", {"threshold": 1000}),
 }
 """The rest of them, in torch.nn.functional, with what else these take."""
+
 
 def element_type(of: DType) -> Any:
     """torch's name of the array element type."""

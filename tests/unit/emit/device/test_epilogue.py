@@ -1,5 +1,6 @@
-"""Functions of epilogues, at every f16 and bf16 and at f32: as far off as verify/epilogue.py allows, on a CPU, by
-PTX's functions rounded to nearest, and by any that are off by what the PTX ISA and AMD's allow.
+"""Functions of epilogues, at every f16 and bf16 and at f32: off by no more than verify/epilogue.py allows.
+
+On a CPU, with PTX's functions rounded to nearest, and with some that are off by all that the PTX ISA allows.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from imbrex.build.shared import build_shared
 from imbrex.dtype import F32
 from imbrex.emit import epilogue
 from imbrex.emit.bundle import device_headers
-from imbrex.problem.epilogue import FUNCTIONS
+from imbrex.problem.epilogue_function import FUNCTIONS
 from imbrex.verify.epilogue import ROUNDINGS
 
 FORMS = {"cpu": ("cpu", ""), "hopper": ("emulate_sm_90a", "-DHOPPER"), "worst": ("cpu", "-DWORST")}

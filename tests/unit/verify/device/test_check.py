@@ -27,7 +27,11 @@ PROBLEMS = [
     Gemm(5, 6, 8, dtype="f8e4m3fn"),
     Gemm(5, 6, 8, dtype="tf32"),
     Gemm(5, 6, 8, dtype="bf16", epilogue="relu(x + bias)"),
-    *(Gemm(5, 6, 8, dtype="f16", epilogue=f"{name}(x + bias)") for name in ("silu", "gelu", "gelu_tanh", "softplus", "hardswish")),
+    *(
+        Gemm(5, 6, 8, dtype="f16", epilogue=f"{name}(x + bias)")
+        for name in ("silu", "gelu", "gelu_tanh", "softplus", "hardswish")
+    ),
+    Gemm(5, 6, 8, dtype="f16", epilogue="leaky_relu(x + bias, 0.1)"),
     Gemm(5, 6, 7, dtype="f16", lda=9, ldc=11),
     Gemm(5, 6, 7, batch=3, lda=21, stride_a=7, stride_b=0, ldc=7, stride_c=40, alpha=2.0, beta=3.0),
     *(
