@@ -24,8 +24,8 @@ func.func @forward(%filter: memref<128x8x3x3xf32>, %input: memref<128x8x32x32xf3
 // CHECK-NEXT:   n_level1_cluster = 4,
 // CHECK:        matrix_a_source_data_per_read = 4,
 // CHECK-NEXT:   matrix_a_dest_data_per_write_dim_m = 1,
-// CHECK:        matrix_a_copy_cluster_lengths = [2, 128],
-// CHECK-NEXT:   matrix_b_copy_cluster_lengths = [2, 128],
+// CHECK-NEXT:   matrix_a_copy_cluster_lengths = [2, 128],
+// CHECK:        matrix_b_copy_cluster_lengths = [2, 128],
 // CHECK:      } : memref<72x128xf32>, memref<72x115200xf32>, memref<128x115200xf32>
 
 // FAMILY: error: unknown family of tunings 'genral'

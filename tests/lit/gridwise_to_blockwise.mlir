@@ -60,6 +60,7 @@
 // CHECK-NEXT:        miopen.blockwise_copy(%a_step_workgroup_k_m[%step, %wg], %thread_a_even) { move_source_offset = 4,
 // CHECK-NEXT:        miopen.blockwise_copy(%b_step_workgroup_k_n[%step, %wg], %thread_b_even) { move_source_offset = 4,
 // CHECK-NEXT:        miopen.blockwise_gemm(%matrix_block_a_even, %matrix_block_b_even, %thread_c) {
+// CHECK-NEXT:          pipeline = "2x2",
 // CHECK-NEXT:          m_per_thread = 2,
 // CHECK-NEXT:          n_per_thread = 2,
 // CHECK-NEXT:          k_per_thread = 1,
@@ -68,8 +69,7 @@
 // CHECK-NEXT:          m_level1_cluster = 2,
 // CHECK-NEXT:          n_level1_cluster = 2,
 // CHECK-NEXT:          matrix_a_source_data_per_read = 2,
-// CHECK-NEXT:          matrix_b_source_data_per_read = 2,
-// CHECK-NEXT:          pipeline = "2x2"
+// CHECK-NEXT:          matrix_b_source_data_per_read = 2
 // CHECK-NEXT:        } : memref<4x32xf32, #3>, memref<4x32xf32, #3>, memref<4x4xf32, #5>
 // CHECK-NEXT:        miopen.blockwise_copy(%thread_a_even, %matrix_block_a_odd)
 // CHECK-NEXT:        miopen.blockwise_copy(%thread_b_even, %matrix_block_b_odd)

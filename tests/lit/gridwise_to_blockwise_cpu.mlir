@@ -30,9 +30,7 @@
 // CHECK-NEXT:     %c2 = arith.constant 2 : index
 // CHECK-NEXT:     scf.for %n_panel = %c0 to %c2 step %c1 {
 // CHECK-NEXT:       miopen.blockwise_copy(%b_step_workgroup_n_panel_k_n_lane[%step, %wg, %n_panel], %panel_b)
-// CHECK-NEXT:       miopen.blockwise_gemm(%panels_a, %panel_b, %c_n_panel_m_panel_m_lane_n_lane[%n_panel]) {
-// CHECK:              pipeline = "cpu"
-// CHECK-NEXT:       } : memref<2x1x4x16xf32, #3>, memref<16x16xf32, #3>, memref<2x2x4x16xf32, #5>
+// CHECK-NEXT:       miopen.blockwise_gemm(%panels_a, %panel_b, %c_n_panel_m_panel_m_lane_n_lane[%n_panel]) { pipeline = "cpu" } : memref<2x1x4x16xf32, #3>, memref<16x16xf32, #3>, memref<2x2x4x16xf32, #5>
 // CHECK-NEXT:     }
 // CHECK-NEXT:   }
 // CHECK-NEXT:   miopen.threadwise_copy(%tile_c, %c_workgroup_m_n[%wg]) : memref<8x32xf32, #5>, memref<8x8x32xf32>

@@ -4,10 +4,8 @@
 func.func @shared(%a: memref<512x64xf16>, %b: memref<512x576xf16>, %c: memref<64x576xf32>) {
   // CHECK: error: miopen.warpgroup_gemm: a window's tiles are of single workgroups, which compute all of them
   miopen.gridwise_gemm_ex(%a, %b, %c) {
-    block_size = 512, m_per_block = 64, n_per_block = 576, k_per_block = 128, tuning = { kind = "halo_weight", images = 1, rows = 8, loaded = 12, width = 16, taps = 9, channels = 64, diagonal = 1, shares = 1, stages = 2, consumers = 3 },
-    matrix_a_source_vector_read_dim = 1, matrix_a_source_data_per_read = 1, matrix_a_dest_data_per_write_dim_m = 1,
-    matrix_b_source_vector_read_dim = 1, matrix_b_source_data_per_read = 1, matrix_b_dest_data_per_write_dim_n = 1,
-    matrix_c_source_dest_vector_read_write_dim = 1, matrix_c_dest_data_per_write = 1, pipeline = "warpgroup",
+    tuning = { kind = "halo_weight", images = 1, rows = 8, loaded = 12, width = 16, taps = 9, channels = 64, diagonal = 1, shares = 1, stages = 2, consumers = 3 },
+    pipeline = "warpgroup", matrix_a_source_vector_read_dim = 1, matrix_b_source_vector_read_dim = 1,
     schedule = { mode = "split_k", workgroups = 2 }
   } : memref<512x64xf16>, memref<512x576xf16>, memref<64x576xf32>
   func.return
@@ -18,10 +16,8 @@ func.func @shared(%a: memref<512x64xf16>, %b: memref<512x576xf16>, %c: memref<64
 func.func @parts(%a: memref<512x64xf16>, %b: memref<512x1152xf16>, %c: memref<64x1152xf32>) {
   // CHECK: error: miopen.warpgroup_gemm: 9 taps of 64 channels are not all columns, whole parts of them for 3 consumers
   miopen.gridwise_gemm_ex(%a, %b, %c) {
-    block_size = 512, m_per_block = 64, n_per_block = 576, k_per_block = 128, tuning = { kind = "halo_weight", images = 1, rows = 8, loaded = 12, width = 16, taps = 9, channels = 64, diagonal = 1, shares = 1, stages = 2, consumers = 3 },
-    matrix_a_source_vector_read_dim = 1, matrix_a_source_data_per_read = 1, matrix_a_dest_data_per_write_dim_m = 1,
-    matrix_b_source_vector_read_dim = 1, matrix_b_source_data_per_read = 1, matrix_b_dest_data_per_write_dim_n = 1,
-    matrix_c_source_dest_vector_read_write_dim = 1, matrix_c_dest_data_per_write = 1, pipeline = "warpgroup"
+    tuning = { kind = "halo_weight", images = 1, rows = 8, loaded = 12, width = 16, taps = 9, channels = 64, diagonal = 1, shares = 1, stages = 2, consumers = 3 },
+    pipeline = "warpgroup", matrix_a_source_vector_read_dim = 1, matrix_b_source_vector_read_dim = 1
   } : memref<512x64xf16>, memref<512x1152xf16>, memref<64x1152xf32>
   func.return
 }
@@ -31,10 +27,8 @@ func.func @parts(%a: memref<512x64xf16>, %b: memref<512x1152xf16>, %c: memref<64
 func.func @consumers(%a: memref<512x64xf16>, %b: memref<512x576xf16>, %c: memref<64x576xf32>) {
   // CHECK: error: miopen.warpgroup_gemm: 9 taps of 64 channels are not all columns, whole parts of them for 5 consumers
   miopen.gridwise_gemm_ex(%a, %b, %c) {
-    block_size = 768, m_per_block = 64, n_per_block = 576, k_per_block = 128, tuning = { kind = "halo_weight", images = 1, rows = 8, loaded = 12, width = 16, taps = 9, channels = 64, diagonal = 1, shares = 1, stages = 2, consumers = 5 },
-    matrix_a_source_vector_read_dim = 1, matrix_a_source_data_per_read = 1, matrix_a_dest_data_per_write_dim_m = 1,
-    matrix_b_source_vector_read_dim = 1, matrix_b_source_data_per_read = 1, matrix_b_dest_data_per_write_dim_n = 1,
-    matrix_c_source_dest_vector_read_write_dim = 1, matrix_c_dest_data_per_write = 1, pipeline = "warpgroup"
+    tuning = { kind = "halo_weight", images = 1, rows = 8, loaded = 12, width = 16, taps = 9, channels = 64, diagonal = 1, shares = 1, stages = 2, consumers = 5 },
+    pipeline = "warpgroup", matrix_a_source_vector_read_dim = 1, matrix_b_source_vector_read_dim = 1
   } : memref<512x64xf16>, memref<512x576xf16>, memref<64x576xf32>
   func.return
 }

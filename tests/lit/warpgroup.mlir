@@ -14,13 +14,7 @@ func.func @product(%a: memref<300x200xf16>, %b: memref<200x520xf16>, %c: memref<
 
 // Rows are gemmN: 520 of them make 5 tiles of 128, so 3 clusters of two, times 5 tiles of columns.
 // TUNED:      miopen.gridwise_gemm_ex(%b_gemmK_gemmN, %a_gemmK_gemmM, %transposed_t_gemmN_t_gemmM) {
-// TUNED:        block_size = 384,
-// TUNED-NEXT:   m_per_block = 128,
-// TUNED-NEXT:   n_per_block = 64,
-// TUNED-NEXT:   k_per_block = 64,
-// TUNED-NEXT:   matrix_a_source_vector_read_dim = 1,
-// TUNED:        matrix_b_source_vector_read_dim = 0,
-// TUNED:        pipeline = "warpgroup",
+// TUNED-NEXT:   pipeline = "warpgroup",
 // TUNED-NEXT:   tuning = {
 // TUNED-NEXT:     kind = "warpgroup",
 // TUNED-NEXT:     m_per_block = 128,
@@ -34,6 +28,8 @@ func.func @product(%a: memref<300x200xf16>, %b: memref<200x520xf16>, %c: memref<
 // TUNED-NEXT:     swapped = true,
 // TUNED-NEXT:     group = 4
 // TUNED-NEXT:   },
+// TUNED-NEXT:   matrix_a_source_vector_read_dim = 1,
+// TUNED-NEXT:   matrix_b_source_vector_read_dim = 0,
 // TUNED-NEXT:   clusters = 15,
 // TUNED-NEXT:   alpha = 2.0
 // TUNED-NEXT: } : memref<200x520xf16>, memref<200x300xf16>, memref<520x300xf16>

@@ -2,26 +2,21 @@
 // RUN: imbrex-opt %s -p gridwise-to-blockwise --split-input-file --verify-diagnostics | filecheck %s
 
 func.func @keys(%a: memref<64x64xf16>, %b: memref<64x64xf16>, %c: memref<64x64xf16>) {
-  // CHECK: error: miopen.gridwise_gemm_ex: 'tuning' is needed by the pipeline 'warpgroup'
+  // CHECK: error: 'tuning' is needed by the pipeline 'warpgroup'
   miopen.gridwise_gemm_ex(%a, %b, %c) {
-    block_size = 256, m_per_block = 64, n_per_block = 64, k_per_block = 64,
-    matrix_a_source_vector_read_dim = 1, matrix_a_source_data_per_read = 1, matrix_a_dest_data_per_write_dim_m = 1,
-    matrix_b_source_vector_read_dim = 1, matrix_b_source_data_per_read = 1, matrix_b_dest_data_per_write_dim_n = 1,
-    matrix_c_source_dest_vector_read_write_dim = 1, matrix_c_dest_data_per_write = 1, pipeline = "warpgroup"
+    pipeline = "warpgroup", matrix_a_source_vector_read_dim = 1, matrix_b_source_vector_read_dim = 1
   } : memref<64x64xf16>, memref<64x64xf16>, memref<64x64xf16>
   func.return
 }
 
 // -----
 func.func @threads(%a: memref<64x64xf16>, %b: memref<64x64xf16>, %c: memref<64x64xf16>) {
-  // CHECK:      error: 'block_size' is 256, and 384 by its tuning
-  // CHECK-NEXT: block_size = 256
+  // CHECK:      error: 'block_size' is for 'naive', '2x2', 'ahead', 'xdlops'; the pipeline 'warpgroup' does not read it
+  // CHECK-NEXT: block_size = 384
   miopen.gridwise_gemm_ex(%a, %b, %c) {
-    block_size = 256, m_per_block = 128, n_per_block = 64, k_per_block = 64,
+    block_size = 384,
     tuning = { kind = "warpgroup", m_per_block = 128, n_per_block = 64, k_per_block = 64, stages = 2, consumers = 2, cluster_m = 1, cluster_n = 1, pingpong = false, swapped = false, group = 1 },
-    matrix_a_source_vector_read_dim = 1, matrix_a_source_data_per_read = 1, matrix_a_dest_data_per_write_dim_m = 1,
-    matrix_b_source_vector_read_dim = 1, matrix_b_source_data_per_read = 1, matrix_b_dest_data_per_write_dim_n = 1,
-    matrix_c_source_dest_vector_read_write_dim = 1, matrix_c_dest_data_per_write = 1, pipeline = "warpgroup"
+    pipeline = "warpgroup", matrix_a_source_vector_read_dim = 1, matrix_b_source_vector_read_dim = 1
   } : memref<64x64xf16>, memref<64x64xf16>, memref<64x64xf16>
   func.return
 }
@@ -31,11 +26,8 @@ func.func @pingpong(%a: memref<640x64xf16>, %b: memref<640x64xf16>, %c: memref<6
   // CHECK:      error: pingpong consumers have whole tiles; only data_parallel serves them
   // CHECK-NEXT: schedule = { mode = "stream_k"
   miopen.gridwise_gemm_ex(%a, %b, %c) {
-    block_size = 384, m_per_block = 64, n_per_block = 64, k_per_block = 64,
     tuning = { kind = "warpgroup", m_per_block = 64, n_per_block = 64, k_per_block = 64, stages = 2, consumers = 2, cluster_m = 1, cluster_n = 1, pingpong = true, swapped = false, group = 1 },
-    matrix_a_source_vector_read_dim = 1, matrix_a_source_data_per_read = 1, matrix_a_dest_data_per_write_dim_m = 1,
-    matrix_b_source_vector_read_dim = 1, matrix_b_source_data_per_read = 1, matrix_b_dest_data_per_write_dim_n = 1,
-    matrix_c_source_dest_vector_read_write_dim = 1, matrix_c_dest_data_per_write = 1, pipeline = "warpgroup",
+    pipeline = "warpgroup", matrix_a_source_vector_read_dim = 1, matrix_b_source_vector_read_dim = 1,
     schedule = { mode = "stream_k", workgroups = 4 }
   } : memref<640x64xf16>, memref<640x64xf16>, memref<64x64xf16>
   func.return
@@ -45,11 +37,8 @@ func.func @pingpong(%a: memref<640x64xf16>, %b: memref<640x64xf16>, %c: memref<6
 func.func @count(%a: memref<64x64xf16>, %b: memref<64x64xf16>, %c: memref<64x64xf16>) {
   // CHECK: error: 'workgroups' is needed where clusters share units
   miopen.gridwise_gemm_ex(%a, %b, %c) {
-    block_size = 256, m_per_block = 64, n_per_block = 64, k_per_block = 64,
     tuning = { kind = "warpgroup", m_per_block = 64, n_per_block = 64, k_per_block = 64, stages = 2, consumers = 1, cluster_m = 1, cluster_n = 1, pingpong = false, swapped = false, group = 1 },
-    matrix_a_source_vector_read_dim = 1, matrix_a_source_data_per_read = 1, matrix_a_dest_data_per_write_dim_m = 1,
-    matrix_b_source_vector_read_dim = 1, matrix_b_source_data_per_read = 1, matrix_b_dest_data_per_write_dim_n = 1,
-    matrix_c_source_dest_vector_read_write_dim = 1, matrix_c_dest_data_per_write = 1, pipeline = "warpgroup", schedule = { mode = "split_k" }
+    pipeline = "warpgroup", matrix_a_source_vector_read_dim = 1, matrix_b_source_vector_read_dim = 1, schedule = { mode = "split_k" }
   } : memref<64x64xf16>, memref<64x64xf16>, memref<64x64xf16>
   func.return
 }

@@ -14,6 +14,7 @@ func.func @product(%a: memref<512x256xf16>, %b: memref<256x1024xf16>, %c: memref
 // Operands are exchanged, so that rows lie along N: B, whose rows are neighbours in memory, is transposed in registers.
 // CHECK:      %transposed_t_gemmN_t_gemmM = miopen.transform(%c_gemmM_gemmN) {
 // CHECK:      miopen.gridwise_gemm_ex(%b_gemmK_gemmN, %a_gemmK_gemmM, %transposed_t_gemmN_t_gemmM) {
+// CHECK-NEXT:   pipeline = "xdlops",
 // CHECK-NEXT:   block_size = 256,
 // CHECK-NEXT:   m_per_block = 128,
 // CHECK-NEXT:   n_per_block = 128,
@@ -23,28 +24,21 @@ func.func @product(%a: memref<512x256xf16>, %b: memref<256x1024xf16>, %c: memref
 // CHECK-NEXT:   kpack = 8,
 // CHECK-NEXT:   instruction = "mfma_f32_32x32x8_f16",
 // CHECK-NEXT:   interleave = 2,
-// CHECK-NEXT:   matrix_a_source_vector_read_dim = 1,
 // CHECK-NEXT:   matrix_a_source_data_per_read = 8,
+// CHECK-NEXT:   matrix_a_source_vector_read_dim = 1,
 // CHECK-NEXT:   matrix_a_dest_data_per_write_dim_m = 4,
-// CHECK-NEXT:   matrix_b_source_vector_read_dim = 0,
+// CHECK-NEXT:   matrix_a_copy_cluster_lengths = [16, 16],
+// CHECK-NEXT:   matrix_a_copy_slice_lengths = [4, 8],
+// CHECK-NEXT:   matrix_a_copy_lane_dim = 1,
+// CHECK-NEXT:   matrix_a_copy_lane_inner = 2,
+// CHECK-NEXT:   matrix_a_lds_numbers = [1, 1, 8],
 // CHECK-NEXT:   matrix_b_source_data_per_read = 8,
 // CHECK-NEXT:   matrix_b_dest_data_per_write_dim_n = 8,
-// CHECK-NEXT:   matrix_c_source_dest_vector_read_write_dim = 1,
-// CHECK-NEXT:   matrix_c_dest_data_per_write = 8,
-// CHECK-NEXT:   matrix_a_copy_cluster_lengths = [16, 16],
 // CHECK-NEXT:   matrix_b_copy_cluster_lengths = [8, 32],
-// CHECK-NEXT:   pipeline = "xdlops",
-// CHECK-NEXT:   matrix_a_copy_slice_lengths = [4, 8],
 // CHECK-NEXT:   matrix_b_copy_slice_lengths = [8, 1],
-// CHECK-NEXT:   matrix_a_copy_lane_dim = 1,
-// CHECK-NEXT:   matrix_b_copy_lane_dim = 0,
-// CHECK-NEXT:   matrix_a_copy_lane_inner = 2,
-// CHECK-NEXT:   matrix_b_copy_lane_inner = 1,
-// CHECK-NEXT:   lds_layout = "xor",
-// CHECK-NEXT:   matrix_a_lds_numbers = [1, 1, 8],
 // CHECK-NEXT:   matrix_b_lds_numbers = [1, 1],
-// CHECK-NEXT:   lds_buffers = 2,
-// CHECK-NEXT:   copy = "staged"
+// CHECK-NEXT:   matrix_c_dest_data_per_write = 8,
+// CHECK-NEXT:   lds_layout = "xor"
 // CHECK-NEXT: } : memref<256x1024xf16>, memref<256x512xf16>, memref<1024x512xf16>
 
 // CDNA4:  instruction = "mfma_f32_{{16x16x32|32x32x16}}_f16",

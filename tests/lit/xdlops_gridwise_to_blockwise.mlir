@@ -28,10 +28,11 @@ func.func @product(%a: memref<64x128xf16>, %b: memref<64x128xf16>, %c: memref<64
 // CHECK-NEXT:     miopen.blockwise_copy({{.*}}[%step, %wg], %thread_a_even) {
 // CHECK-NEXT:       move_source_offset = 32,
 // CHECK:          miopen.blockwise_gemm(%block_a_even_k_m, %block_b_even_k_n, %thread_c) {
+// CHECK-NEXT:       pipeline = "xdlops",
 // CHECK-NEXT:       m_per_wave = 32,
 // CHECK-NEXT:       n_per_wave = 32,
 // CHECK-NEXT:       kpack = 8,
-// CHECK-NEXT:       instruction = "mfma_f32_32x32x8_f16",
+// CHECK-NEXT:       instruction = "mfma_f32_32x32x8_f16"
 // CHECK:          miopen.blockwise_copy(%thread_a_even, %block_a_odd_k_m) {
 // CHECK:        %thread_out = miopen.alloc() : memref<{{.*}}x4xf32, #5>
 // CHECK-NEXT:   miopen.threadwise_copy(%thread_c_m_group_n_tile_register_group_neighbour, %thread_out)

@@ -12,6 +12,7 @@ from functools import cached_property
 
 from imbrex.chip import WARPGROUPS, GpuMachine, Machine
 from imbrex.config import choose, legal
+from imbrex.config.block_plan import entries
 from imbrex.config.configuration import Configuration
 from imbrex.config.configured import outlined
 from imbrex.config.context import GemmContext
@@ -116,7 +117,7 @@ class Product:
         }
         if isinstance(plan, XdlopsPlan):
             head |= _of_waves(plan)
-        return head | {key: str(value) for key, value in plan.attributes.items()}
+        return head | {key: str(value) for key, value in entries(plan.block).items()}
 
     def _grid(self, blocks: Sequence[int], tiles: int) -> dict[str, str]:
         """Workgroups that are launched, the output tiles that they compute, and how they share them."""

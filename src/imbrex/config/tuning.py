@@ -61,7 +61,7 @@ INSTRUCTION = "instruction"
 """The field whose word is "auto" or a name of the table of matrix instructions."""
 
 
-def is_pipelined(tuning: Tuning) -> TypeGuard[PipelineTuning]:
+def is_pipelined(tuning: object) -> TypeGuard[PipelineTuning]:
     """Is it of products that warpgroups multiply?"""
     return isinstance(tuning, get_args(PipelineTuning))
 

@@ -13,6 +13,7 @@ from imbrex.diagnostic import Diagnostic
 from imbrex.ir import ops
 from imbrex.ir.attrs import ATTRIBUTES
 from imbrex.ir.chosen import CHOSEN
+from imbrex.ir.planned import PLANNED
 from imbrex.ir.source import LocatedParser, SourceMap
 from imbrex.limit import IR_BYTES
 
@@ -48,7 +49,7 @@ Miopen: Final = Dialect(
         ops.WithinOp,
         ops.AwaitOp,
     ],
-    [*ATTRIBUTES, *CHOSEN],
+    [*ATTRIBUTES, *CHOSEN, *PLANNED],
 )
 
 

@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import IndexType, IntegerAttr, UnitAttr, UnknownLoc
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from imbrex.config.block_plan import BlockPlan, Multiply
 from imbrex.config.tiles import TileSchedule
 from imbrex.config.tuning import Tuning
 from imbrex.diagnostic import Diagnostic
@@ -22,6 +23,7 @@ from imbrex.ir.element import zero_of
 from imbrex.ir.ops.memory import AllocOp, FillOp
 from imbrex.ir.ops.standard import ROLLED
 from imbrex.ir.ops.view import transform_from_layer
+from imbrex.ir.planned import Multiplied, Planned
 from imbrex.ir.shape import element_of, memref, shape_of
 from imbrex.ir.source import FAULTS, InvalidOp, PassFault
 from imbrex.view.conv.phase_box import Phases
@@ -162,6 +164,10 @@ def _attribute(value: Any) -> Attribute:
             return Scheduled(value)
         case Phases():
             return Phased(value)
+        case _ if isinstance(value, get_args(BlockPlan)):
+            return Planned(value)
+        case _ if isinstance(value, get_args(Multiply)):
+            return Multiplied(value)
         case _ if isinstance(value, get_args(Tuning)):
             return Tuned(value)
         case _:

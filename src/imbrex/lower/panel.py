@@ -25,7 +25,7 @@ from imbrex.ir.unit import unit_of
 from imbrex.lower.finish import finished_tile
 from imbrex.lower.reader import Reader, element_type, number, sizes
 from imbrex.lower.stmt import For, Meet, Pack, PanelGemm, Places, Ref, Stmt, Unpack, Window
-from imbrex.view.mma.vector import CpuUnit
+from imbrex.view.mma.vector import FMA, CpuUnit
 
 SAMPLE = 256
 Form = Literal["along_lanes", "blocked", "transposed"]
@@ -187,7 +187,8 @@ def _multiplier(panels: SSAValue) -> tuple[CpuUnit, bool]:
 
 
 def _unit(op: ThreadwiseGemmOp) -> CpuUnit:
-    return unit_of(op, element_type(op.a))
+    name = FMA.name if op.instruction is None else op.instruction.data
+    return unit_of(op, name, element_type(op.a))
 
 
 def _panel_shape(shape: Sequence[int], fixed: int) -> tuple[int, int, int, int]:

@@ -6,6 +6,7 @@ import itertools
 import pytest
 
 from imbrex.chip import GPU_MACHINES, target
+from imbrex.config.block_plan import entries
 from imbrex.config.choose import GENERAL_LIST
 from imbrex.config.context import Access, GemmContext
 from imbrex.config.cpu.plan import CpuTuning
@@ -185,5 +186,5 @@ def test_legal_points_of_the_spaces_have_whole_plans() -> None:
                 (slice_k, slice_d), (cluster_k, cluster_d) = copy.slice_lengths, copy.cluster_lengths
                 assert (slice_k * cluster_k, slice_d * cluster_d) == (copy.k_per_block, copy.d_per_block)
                 assert cluster_k * cluster_d == copy.threads == tuning.block_size
-            assert all(value != 0 for key, value in plan.attributes.items() if not key.endswith("_dim"))
+            assert all(value != 0 for key, value in entries(plan.block).items() if not key.endswith("_dim"))
         assert legal > 100

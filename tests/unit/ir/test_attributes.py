@@ -18,12 +18,15 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from imbrex.config import tiles
 from imbrex.config import tuning as tunings
+from imbrex.config.block_plan import entries, made
+from imbrex.config.block_plan import keys_of as keys_of_kind
 from imbrex.diagnostic import Diagnostic
 from imbrex.ir.attrs import Bool, Float, Int, Ints, Names, Offset, Padding, Sizes, Word
 from imbrex.ir.chosen import Phased, Scheduled, Tuned
 from imbrex.ir.dialect import context, load
 from imbrex.ir.ops.form import MiopenOp
 from imbrex.ir.ops.slot import keys_of
+from imbrex.ir.planned import Spread
 from imbrex.ir.printed import print_module
 from imbrex.ir.source import PassFault
 from imbrex.lower.build import program
@@ -51,16 +54,8 @@ NOTES = {
         "miopen.gridwise_gemm.diagonal",  # what may be left out, where a tuning can
         "miopen.gridwise_gemm.tuning",  # the passes of these cases have one of their own
     },
-    "cpu": {"miopen.gridwise_gemm_ex.matrix_c_dest_data_per_write"},
-    "warpgroup": {
-        *(f"miopen.gridwise_gemm_ex.matrix_{x}_source_data_per_read" for x in "ab"),
-        "miopen.gridwise_gemm_ex.matrix_a_dest_data_per_write_dim_m",
-        "miopen.gridwise_gemm_ex.matrix_b_dest_data_per_write_dim_n",
-        "miopen.gridwise_gemm_ex.matrix_c_dest_data_per_write",
-        "miopen.gridwise_gemm_ex.matrix_c_source_dest_vector_read_write_dim",
-    },
 }
-"""The same of one pipeline: how wide the accesses are that follow from how memory lies."""
+"""The same of one pipeline."""
 AT_MOST = {"miopen.threadwise_copy.vector"}
 """A bound: an access is narrower where memory or registers ask for it."""
 WORDS = {
@@ -123,6 +118,34 @@ def other_tunings(tuning: tunings.Tuning) -> list[tunings.Tuning]:
     return [replace(tuning, **{key: value}) for key, value in changed.items()]
 
 
+def other_entries(given: Spread[Any]) -> dict[str, tuple[bool, list[Attribute]]]:
+    """The same with another value of one entry, by its key: is it given, and others."""
+    value, found = given.data, dict[str, tuple[bool, list[Attribute]]]()
+    said = entries(value)
+    for name, key in keys_of_kind(type(value)).items():
+        have = key.of(value)
+        spelt: Attribute = attribute_of(have)
+        data = [other.data for other in others(type(spelt), name, spelt)]  # type: ignore[attr-defined]
+        made_of = [made(type(value), value.pipeline, said | {name: new}) for new in data]
+        found[name] = name in said, [type(given).new(new) for new in made_of]
+    return found
+
+
+def attribute_of(value: Any) -> Attribute:
+    """The attribute that stands for an entry."""
+    match value:
+        case int():
+            return Int(value)
+        case str():
+            return Word(value)
+        case tuple():
+            return Ints(value)
+        case None:
+            return Int(1)
+        case _:
+            return Tuned(value)
+
+
 def swept(case: Case, level: str) -> Iterator[tuple[str, bool, list[str]]]:
     """Each key of each kind of operation of a level, whether it is given, and what comes of other values."""
     names = ["problem", *(step.name for step in case.passes())]
@@ -134,9 +157,13 @@ def swept(case: Case, level: str) -> Iterator[tuple[str, bool, list[str]]]:
         assert isinstance(op, MiopenOp)
         for key, kind in keys_of(type(op)).items():
             given = op.properties.get(key)
-            values = others(kind, key, given)
-            told = [outcome(module.clone(), rest, place, key, value, plain) for value in values]
-            yield f"{name}.{key}", given is not None, told
+            if isinstance(given, Spread):
+                found = other_entries(given)
+            else:
+                found = {key: (given is not None, others(kind, key, given))}
+            for part, (is_given, values) in found.items():
+                told = [outcome(module.clone(), rest, place, key, value, plain) for value in values]
+                yield f"{name}.{part}", is_given, told
 
 
 def first_of_each(module: ModuleOp) -> dict[str, int]:

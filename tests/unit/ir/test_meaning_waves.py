@@ -5,11 +5,14 @@ As in test_meaning: integer values, exact equality, poisoned outputs; LDS races 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from imbrex.ir.attrs import Int, Word
+from imbrex.config.block_plan import WavesMultiply
+from imbrex.ir.attrs import Word
 from imbrex.ir.ops import (
     BlockwiseCopyOp,
     BlockwiseGemmOp,
@@ -18,6 +21,7 @@ from imbrex.ir.ops import (
     ThreadwiseCopyOp,
     TransformOp,
 )
+from imbrex.ir.planned import Multiplied
 from imbrex.ir.source import InvalidOp
 from imbrex.problem import Gemm
 
@@ -123,7 +127,8 @@ def test_control_the_order_of_rows_counts() -> None:
     module = case.lowered("gridwise-to-blockwise")
     assert not is_wrong(case, module)
     for op in operations(module, BlockwiseGemmOp):
-        op.properties["interleave"] = Int(1)
+        assert isinstance(op, BlockwiseGemmOp) and isinstance(op.multiply.data, WavesMultiply)
+        op.properties["multiply"] = Multiplied(replace(op.multiply.data, interleave=1))
     assert is_wrong(case, module)
 
 

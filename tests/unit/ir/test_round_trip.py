@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from io import StringIO
 from pathlib import Path
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given, settings
@@ -15,7 +16,10 @@ from xdsl.printer import Printer
 
 from imbrex.config import tiles
 from imbrex.config import tuning as tunings
-from imbrex.ir import attrs, chosen
+from imbrex.config.block_plan import BlockPlan, Multiply
+from imbrex.config.tuned_product import WARPGROUP_KINDS
+from imbrex.config.warpgroup.consumers import Tiled
+from imbrex.ir import attrs, chosen, planned
 from imbrex.ir.dialect import Source, context, load
 from imbrex.ir.entry import Entry
 from imbrex.ir.literal import Reference
@@ -99,6 +103,14 @@ def tuning_of(kind: type[tunings.Tuning]) -> st.SearchStrategy:
     return st.builds(kind, **{f.name: words.get(f.name, number) for f in fields(kind)})
 
 
+def plan_of(kinds: Any) -> st.SearchStrategy:
+    """A value of one of some kinds, whatever its numbers."""
+    tuning = st.sampled_from([kind for kind in tunings.KINDS.values() if kind.kind in WARPGROUP_KINDS])
+    for of, found in ((int, number), (str, words), (Tiled, tuning.flatmap(tuning_of))):
+        st.register_type_strategy(of, found)
+    return st.sampled_from(get_args(kinds)).flatmap(st.from_type)
+
+
 ATTRIBUTES = {
     attrs.Int: small,
     attrs.Float: st.floats(allow_nan=False, allow_infinity=False),
@@ -114,11 +126,13 @@ ATTRIBUTES = {
     chosen.Tuned: st.sampled_from(list(tunings.KINDS.values())).flatmap(tuning_of),
     chosen.Scheduled: st.sampled_from(SCHEDULES).map(tiles.parse),
     chosen.Phased: phases,
+    planned.Planned: st.deferred(lambda: plan_of(BlockPlan)),
+    planned.Multiplied: st.deferred(lambda: plan_of(Multiply)),
 }
 
 
 def test_every_attribute_is_tried() -> None:
-    assert list(ATTRIBUTES) == [*attrs.ATTRIBUTES, *chosen.CHOSEN]
+    assert list(ATTRIBUTES) == [*attrs.ATTRIBUTES, *chosen.CHOSEN, *planned.PLANNED]
 
 
 @pytest.mark.parametrize("kind", ATTRIBUTES, ids=lambda k: k.__name__)

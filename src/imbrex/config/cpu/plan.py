@@ -16,14 +16,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Literal, TypeAlias
 
+from imbrex.config.block_plan import PanelBlock, PanelMultiply, Stationary
 from imbrex.config.context import GemmContext, round_up
 from imbrex.dtype import DType
 from imbrex.view.mma.vector import CPU_UNITS, FMA
 
-__all__ = ["CpuPlan", "CpuTuning", "PanelLayout", "Stationary"]
+__all__ = ["CpuPlan", "CpuTuning", "PanelLayout"]
 
 PanelLayout: TypeAlias = Literal["k_major", "k_blocked"]
-Stationary: TypeAlias = Literal["a", "b"]
 PANEL_ALIGN = 64  # a cache line, and the widest vector
 COLUMNS_TOGETHER = 8  # panels that are cut at a time from an A whose rows are k
 
@@ -191,6 +191,22 @@ class CpuPlan:
     def workspace_bytes(self) -> int:
         """Memory of one thread beside the three arrays."""
         return self.a_panel_bytes + self.b_panel_bytes + self.c_tile_bytes
+
+    @property
+    def block(self) -> PanelBlock:
+        """What the IR says of a workgroup."""
+        t = self.tuning
+        vector = t.vector_lanes * t.together
+        return PanelBlock(
+            self.block_rows,
+            self.block_columns,
+            self.panel_k,
+            t.m_per_thread,
+            t.n_per_thread,
+            PanelMultiply(t.unit),
+            vector if t.a_layout == "k_blocked" else t.together,
+            t.stationary,
+        )
 
     @property
     def occupancy(self) -> float:

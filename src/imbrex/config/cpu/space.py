@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from itertools import product
 
 from imbrex.chip import CpuMachine
+from imbrex.config.block_plan import Stationary
 from imbrex.config.context import GemmContext, round_up
 from imbrex.config.cpu.cost import tile_cycles
-from imbrex.config.cpu.plan import CpuTuning, PanelLayout, Stationary
+from imbrex.config.cpu.plan import CpuTuning, PanelLayout
 from imbrex.view.mma.vector import FMA, CpuUnit, units_of
 
 __all__ = ["cpu_space", "register_tiles"]

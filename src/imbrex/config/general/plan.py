@@ -8,11 +8,12 @@ in N, `per_block == repeat * level1_cluster * level0_cluster * per_thread`, and 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import gcd, lcm
 from typing import ClassVar
 
 from imbrex.chip import USUAL, GpuMachine, WorkItems
+from imbrex.config.block_plan import ItemsBlock, ItemsCopy, ItemsMultiply, ItemsPipeline
 from imbrex.config.context import Access, GemmContext, round_up
 from imbrex.config.general.copy import BlockCopy
 
@@ -87,7 +88,7 @@ class GeneralTuning:
         return self.m_per_block % max(1, self._spans[0]), self.n_per_block % max(1, self._spans[1])
 
     @property
-    def pipeline(self) -> str:
+    def pipeline(self) -> ItemsPipeline:
         """`2x2` when each work item has two thread tiles in each direction, else `naive`."""
         return "2x2" if self.repeats == (PIPELINE_DEPTH, PIPELINE_DEPTH) else "naive"
 
@@ -189,36 +190,21 @@ class GeneralPlan:
         return accumulators + -(-(rows + columns + staged) * dtype.bytes // 4) + ADDRESS_REGISTERS
 
     @property
-    def attributes(self) -> dict[str, int | str | list[int]]:
-        """The seed's attributes of `gridwise_gemm_ex`, by their names."""
-        t, a, b = self.tuning, self.a_copy, self.b_copy
-        (m0, n0), (m1, n1) = self.clusters
-        return {
-            "block_size": t.block_size,
-            "m_per_block": t.m_per_block,
-            "n_per_block": t.n_per_block,
-            "k_per_block": t.k_per_block,
-            "m_per_thread": t.m_per_thread,
-            "n_per_thread": t.n_per_thread,
-            "k_per_thread": t.k_per_thread,
-            "m_level0_cluster": m0,
-            "n_level0_cluster": n0,
-            "m_level1_cluster": m1,
-            "n_level1_cluster": n1,
-            "matrix_a_source_vector_read_dim": a.read_dim,
-            "matrix_a_source_data_per_read": a.data_per_read,
-            "matrix_a_dest_data_per_write_dim_m": a.data_per_write,
-            "matrix_b_source_vector_read_dim": b.read_dim,
-            "matrix_b_source_data_per_read": b.data_per_read,
-            "matrix_b_dest_data_per_write_dim_n": b.data_per_write,
-            "matrix_c_source_dest_vector_read_write_dim": self.c_vector_dim,
-            "matrix_c_dest_data_per_write": self.c_data_per_write,
-            "matrix_a_copy_cluster_lengths": list(a.cluster_lengths),
-            "matrix_b_copy_cluster_lengths": list(b.cluster_lengths),
-            "pipeline": "ahead" if self.items.reads_ahead else t.pipeline,
-            **_lanes("a", a),
-            **_lanes("b", b),
-        }
+    def block(self) -> ItemsBlock:
+        """What the IR says of a workgroup."""
+        t, ((m0, n0), (m1, n1)) = self.tuning, self.clusters
+        pipeline = "ahead" if self.items.reads_ahead else t.pipeline
+        return ItemsBlock(
+            t.block_size,
+            t.m_per_block,
+            t.n_per_block,
+            t.k_per_block,
+            ItemsMultiply(pipeline, t.m_per_thread, t.n_per_thread, t.k_per_thread, m0, n0, m1, n1),
+            _copied(self.a_copy),
+            _copied(self.b_copy),
+            self.c_vector_dim,
+            self.c_data_per_write,
+        )
 
     def _copy(self, d_per_block: int, access: Access) -> BlockCopy:
         t, size = self.tuning, self.context.dtype.bytes
@@ -231,9 +217,9 @@ def _gaps(copy: BlockCopy) -> int:
     return copy.gap * (copy.k_per_block // copy.data_per_read) if copy.gap else 0
 
 
-def _lanes(matrix: str, copy: BlockCopy) -> dict[str, int | str | list[int]]:
-    """The attributes of a copy whose work items lie along K."""
+def _copied(copy: BlockCopy) -> ItemsCopy:
+    """A copy as the IR says it; gaps where its work items lie along K."""
+    given = ItemsCopy(copy.read_dim, copy.data_per_read, copy.data_per_write, copy.cluster_lengths)
     if not copy.runs_along_k:
-        return {}
-    numbers = [copy.data_per_read, copy.gap]
-    return {f"matrix_{matrix}_copy_lane_dim": 0, f"matrix_{matrix}_lds_numbers": numbers}
+        return given
+    return replace(given, copy_lane_dim=0, lds_numbers=(copy.data_per_read, copy.gap))

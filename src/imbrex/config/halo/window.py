@@ -7,9 +7,9 @@ Filters stay in shared memory.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
-from imbrex.config.warpgroup.attributes import attributes_of
+from imbrex.config.block_plan import WarpgroupBlock
 from imbrex.config.warpgroup.consumers import OncePlan, Tiled
 from imbrex.view.stage.shared_tile import Major
 
@@ -52,8 +52,8 @@ class WindowPlan(OncePlan[T]):
         return self.context.a.vector[1] > self.context.a.vector[0] and self.filter_major == "k"
 
     @property
-    def attributes(self) -> dict[str, Any]:
-        """Attributes of the gridwise op."""
-        pixels, filters, stored = self.context.b, self.context.a, self.context.c.exchanged
+    def block(self) -> WarpgroupBlock:
+        """What the IR says of a workgroup."""
+        filters = self.context.a
         along = int(filters.vector[1] > filters.vector[0])
-        return attributes_of(self.tuning, self.workgroups, (pixels, filters, stored), (0, along))
+        return WarpgroupBlock(self.tuning, 0, along, self.workgroups)

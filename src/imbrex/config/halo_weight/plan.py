@@ -9,11 +9,11 @@ of all images are dealt out to `shares`, which are products of their own, added 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 from imbrex.chip import WARPGROUPS, GpuMachine
+from imbrex.config.block_plan import WarpgroupBlock
 from imbrex.config.context import GemmContext
-from imbrex.config.warpgroup.attributes import attributes_of
 from imbrex.config.warpgroup.consumers import OfConsumers, OncePlan
 from imbrex.config.warpgroup.plan import PIECE_BYTES, ROWS
 from imbrex.view.mma.hopper import WARPGROUP
@@ -129,7 +129,6 @@ class HaloWeightPlan(OncePlan[HaloWeightTuning]):
         return ROWS * columns // WARPGROUP
 
     @property
-    def attributes(self) -> dict[str, Any]:
-        """Attributes of the gridwise op."""
-        c = self.context
-        return attributes_of(self.tuning, self.workgroups, (c.a, c.b, c.c), (0 if self.in_planes else 1, 1))
+    def block(self) -> WarpgroupBlock:
+        """What the IR says of a workgroup."""
+        return WarpgroupBlock(self.tuning, 0 if self.in_planes else 1, 1, self.workgroups)

@@ -16,11 +16,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from math import inf
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 from imbrex.chip import VECTOR_BYTES, WARPGROUPS, GpuMachine
+from imbrex.config.block_plan import WarpgroupBlock
 from imbrex.config.context import SAMPLE, Access, GemmContext, round_up
-from imbrex.config.warpgroup.attributes import attributes_of
 from imbrex.config.warpgroup.consumers import OfConsumers
 from imbrex.dtype import DTYPES, DType
 from imbrex.view.mma import Instruction, instructions
@@ -181,10 +181,10 @@ class WarpgroupPlan:
         return self.tuning.consumer_rows * self.tuning.n_per_block * self.context.summed // WARPGROUP
 
     @property
-    def attributes(self) -> dict[str, Any]:
-        """Attributes of the gridwise op."""
-        a, b, c = self.oriented.a, self.oriented.b, self.oriented.c
-        return attributes_of(self.tuning, self.clusters, (a, b, c), (_read_dim(a), _read_dim(b)))
+    def block(self) -> WarpgroupBlock:
+        """What the IR says of a workgroup."""
+        a, b = self.oriented.a, self.oriented.b
+        return WarpgroupBlock(self.tuning, _read_dim(a), _read_dim(b), self.clusters)
 
 
 def stage_tile(k: int, d: int, ks: int, ds: int, access: Access, dtype: DType) -> SharedTile:

@@ -12,9 +12,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from math import gcd
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import ClassVar
 
 from imbrex.chip import VECTOR_BYTES, WAVES, GpuMachine
+from imbrex.config.block_plan import CopyKind, WavesBlock, WavesCopy, WavesMultiply
 from imbrex.config.context import GemmContext, round_up
 from imbrex.config.xdlops import mfma
 from imbrex.config.xdlops.banks import LdsTile, LdsTraffic, layout_of, traffic_of
@@ -22,9 +23,8 @@ from imbrex.config.xdlops.stage import TileCopy
 from imbrex.view.mma.wave import Side, WaveTiles
 from imbrex.view.stage.lds import LdsKind, LdsLayout
 
-__all__ = ["CopyKind", "XdlopsPlan", "XdlopsTuning"]
+__all__ = ["XdlopsPlan", "XdlopsTuning"]
 
-CopyKind: TypeAlias = Literal["staged", "direct"]
 ADDRESS_REGISTERS = 32  # an allowance for pointers, indices and guards
 
 
@@ -206,40 +206,36 @@ class XdlopsPlan:
         return -(-packs * self.context.dtype.bytes // 4) + staged + ADDRESS_REGISTERS
 
     @property
-    def attributes(self) -> dict[str, Any]:
-        """Attributes of the gridwise op: the seed's names, and the wave's."""
+    def block(self) -> WavesBlock:
+        """What the IR says of a workgroup."""
         t, tiles = self.tuning, self.wave_tiles
-        return {
-            "block_size": self.block_size,
-            "m_per_block": t.m_per_block,
-            "n_per_block": t.n_per_block,
-            "k_per_block": t.tile[2],
-            "m_per_wave": t.m_per_wave,
-            "n_per_wave": t.n_per_wave,
-            "kpack": t.kpack,
-            "instruction": tiles.instruction.name if tiles else t.instruction,
-            "interleave": t.interleave,
-            **self._of_matrix("a", "m", self.a_copy, self.lds_layouts[0]),
-            **self._of_matrix("b", "n", self.b_copy, self.lds_layouts[1]),
-            "matrix_c_source_dest_vector_read_write_dim": 1,
-            "matrix_c_dest_data_per_write": self.c_data_per_write,
-            "pipeline": "xdlops",
-            "lds_layout": t.lds,
-            "lds_buffers": t.buffers,
-            "copy": t.copy,
-        }
+        name = tiles.instruction.name if tiles else t.instruction
+        return WavesBlock(
+            self.block_size,
+            t.m_per_block,
+            t.n_per_block,
+            t.tile[2],
+            WavesMultiply(t.m_per_wave, t.n_per_wave, t.kpack, name, t.interleave),
+            self._copied(self.a_copy, self.lds_layouts[0]),
+            self._copied(self.b_copy, self.lds_layouts[1]),
+            self.c_data_per_write,
+            t.lds,
+            t.buffers,
+            t.copy,
+        )
 
-    def _of_matrix(self, name: str, side: Side, copy: TileCopy, layout: LdsLayout) -> dict[str, Any]:
-        """The attributes of one operand: its copy, and its layout in LDS."""
-        is_direct = self.tuning.copy == "direct"
-        given = {
-            "source_vector_read_dim": copy.share.vector_dim,
-            "source_data_per_read": (self.direct_vector(copy) or 1) if is_direct else copy.data_per_read,
-            f"dest_data_per_write_dim_{side}": copy.data_per_write,
-            "copy_cluster_lengths": list(copy.share.clusters),
-            "copy_slice_lengths": list(copy.share.items),
-            "copy_lane_dim": copy.share.lane_dim,
-            "copy_lane_inner": copy.share.lane_inner,
-            "lds_numbers": list(layout.numbers),
-        }
-        return {f"matrix_{name}_{key}": value for key, value in given.items()}
+    def _copied(self, copy: TileCopy, layout: LdsLayout) -> WavesCopy:
+        """A copy as the IR says it, and the layout of its block in LDS."""
+        if self.tuning.copy == "direct":
+            return WavesCopy(self.direct_vector(copy) or 1, lds_numbers=layout.numbers)
+        share = copy.share
+        return WavesCopy(
+            copy.data_per_read,
+            share.vector_dim,
+            copy.data_per_write,
+            share.clusters,
+            share.items,
+            share.lane_dim,
+            share.lane_inner,
+            layout.numbers,
+        )

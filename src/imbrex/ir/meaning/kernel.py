@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, assert_never
 
 import numpy as np
 from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues, impl, register_impls
 from xdsl.ir import Operation
 
+from imbrex.config.block_plan import ItemsMultiply, ItemsProduct, PanelMultiply, WavesMultiply
 from imbrex.dtype import DType
 from imbrex.index.map import Dim, Map
 from imbrex.ir.attrs import Int
@@ -173,18 +174,23 @@ class KernelFunctions(InterpreterFunctions):
     ) -> PythonValues:
         a, a_index, b, b_index, c, c_index = _grouped(op, args)
         left, right = a.load(a_index).astype(c.data.dtype), b.load(b_index).astype(c.data.dtype)
-        pipeline = op.pipeline.data if op.pipeline is not None else "naive"
-        if pipeline == "cpu":
-            ranks = left.ndim + right.ndim  # one has its panels numbered; words of k add a dimension to each
-            left, right = _k_by_m(left, blocked=ranks > 5), _k_by_m(right, blocked=ranks > 6)
-            product = (left.swapaxes(-1, -2) @ right)[None]
-        elif pipeline == "xdlops":
-            block = left.shape[1], right.shape[1]
-            rows, columns = matrix.owned(tiling.waves(op, block, left.shape[0], self.items), block)
-            product = (left.T @ right)[rows, columns]
-        else:
-            rows, columns = _owned(op, left.shape[1], right.shape[1], self.items)
-            product = (left.T @ right)[rows, columns].reshape(self.items, *c.shape)
+        match multiply := op.multiply.data:
+            case PanelMultiply():
+                ranks = (
+                    left.ndim + right.ndim
+                )  # one has its panels numbered; words of k add a dimension to each
+                left, right = _k_by_m(left, blocked=ranks > 5), _k_by_m(right, blocked=ranks > 6)
+                product = (left.swapaxes(-1, -2) @ right)[None]
+            case WavesMultiply():
+                block = left.shape[1], right.shape[1]
+                cut = tiling.waves(op, multiply, block, left.shape[0], self.items)
+                rows, columns = matrix.owned(cut, block)
+                product = (left.T @ right)[rows, columns]
+            case ItemsProduct():
+                rows, columns = _owned(op, multiply.multiply, left.shape[1], right.shape[1], self.items)
+                product = (left.T @ right)[rows, columns].reshape(self.items, *c.shape)
+            case _:
+                assert_never(multiply)
         c.store(c.load(c_index) + product, c_index)
         return ()
 
@@ -284,9 +290,11 @@ def _shares(op: BlockwiseCopyOp, tile_shape: tuple[int, ...], items: int) -> tup
     return coords[0], coords[1]
 
 
-def _owned(op: BlockwiseGemmOp, m_size: int, n_size: int, items: int) -> tuple[Array, Array]:
+def _owned(
+    op: BlockwiseGemmOp, multiply: ItemsMultiply, m_size: int, n_size: int, items: int
+) -> tuple[Array, Array]:
     """Tile coordinates (m, n) of each work item's part of C."""
-    m, n = tiling.clusters(op, (m_size, n_size), items)
+    m, n = tiling.clusters(op, multiply, (m_size, n_size), items)
     map = Map(tile.computed([Dim("workgroup", 1), Dim("m", m_size), Dim("n", n_size)], m, n))
     _, *sizes = [d.size for d in map.upper]
     coords, _ = map.evaluate([0, *np.indices(sizes)])

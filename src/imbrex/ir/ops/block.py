@@ -15,12 +15,14 @@ from xdsl.irdl import (
     var_operand_def,
 )
 
+from imbrex.config.block_plan import PanelMultiply
 from imbrex.ir.attrs import Bool, Int, Ints, Word
 from imbrex.ir.literal import Reference
 from imbrex.ir.ops.form import MiopenOp
 from imbrex.ir.ops.grid import STORE_METHODS
 from imbrex.ir.ops.memory import SubviewOp, verify_same_elements
-from imbrex.ir.ops.pipelines import expect_pipeline, expect_widths, expect_word
+from imbrex.ir.ops.words import expect_word
+from imbrex.ir.planned import Multiplied, verify_entries
 from imbrex.ir.shape import GLOBAL, LDS, PRIVATE, is_bytes, rank_of, shape_of, space_of
 from imbrex.ir.source import expect
 
@@ -67,7 +69,7 @@ class BlockwiseCopyOp(MiopenOp):
         verify_same_elements(self.source, self.dest)
         verify_index(self.source, len(self.source_index), 0)
         verify_index(self.dest, len(self.dest_index), 1)
-        expect_widths(self)
+        _verify_widths(self)
         adds = self.store_method is not None and self.store_method.data == "atomic_add"
         message = "what is added atomically is in global memory"
         expect(not adds or space_of(self.dest) == GLOBAL, message, "store_method")
@@ -95,7 +97,8 @@ class BlockwiseCopyOp(MiopenOp):
 class BlockwiseGemmOp(MiopenOp):
     """c[m, n] += sum_k a[k, m] * b[k, n] over a block: a and b in LDS, c in the work items' registers.
 
-    In the pipeline "xdlops" waves multiply by `instruction`, and c is [m_tile, n_tile, register].
+    multiply: who multiplies what, of the kind that its pipeline names, see `config.block_plan`. Where waves
+    multiply by an instruction, c is [m_tile, n_tile, register].
     """
 
     name = "miopen.blockwise_gemm"
@@ -105,28 +108,11 @@ class BlockwiseGemmOp(MiopenOp):
     b_index = var_operand_def(IndexType)
     c = operand_def(MemRefType)
     c_index = var_operand_def(IndexType)
-    m_per_thread = opt_prop_def(Int)
-    n_per_thread = opt_prop_def(Int)
-    k_per_thread = opt_prop_def(Int)
-    m_level0_cluster = opt_prop_def(Int)
-    n_level0_cluster = opt_prop_def(Int)
-    m_level1_cluster = opt_prop_def(Int)
-    n_level1_cluster = opt_prop_def(Int)
-    m_per_wave = opt_prop_def(Int)
-    n_per_wave = opt_prop_def(Int)
-    kpack = opt_prop_def(Int)
-    instruction = opt_prop_def(Word)
-    interleave = opt_prop_def(Int)
-    matrix_a_source_data_per_read = prop_def(Int)
-    matrix_b_source_data_per_read = prop_def(Int)
-    pipeline = opt_prop_def(Word)
+    multiply = prop_def(Multiplied)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     def verify_(self) -> None:
-        expect_pipeline(self, self.pipeline)
-        for key, value in self.properties.items():
-            if isinstance(value, Int):
-                expect(value.data > 0, f"'{key}' is positive, got {value.data}", key)
+        verify_entries(self.multiply.data)
         for i, (operand, space, where) in enumerate(
             ((self.a, LDS, "LDS"), (self.b, LDS, "LDS"), (self.c, PRIVATE, "private"))
         ):
@@ -134,7 +120,7 @@ class BlockwiseGemmOp(MiopenOp):
             expect(have == space, f"'{'abc'[i]}' is in {where} memory (#{space}), got #{have}", "type", i)
         for i, count in enumerate((len(self.a_index), len(self.b_index), len(self.c_index))):
             verify_index((self.a, self.b, self.c)[i], count, i)
-        if self.pipeline is None or self.pipeline.data != "cpu":  # panels put their number before k
+        if not isinstance(self.multiply.data, PanelMultiply):  # panels put their number before k
             verify_reduction(self.a, len(self.a_index), self.b, len(self.b_index))
             for i, (view, count) in enumerate(((self.a, len(self.a_index)), (self.b, len(self.b_index)))):
                 rank = rank_of(view) - count
@@ -164,6 +150,14 @@ def _extent(view: SSAValue, place: int) -> SSAValue | None:
         return None
     given = owner.dimension.data[place]
     return owner.sizes[given.index] if isinstance(given, Reference) else None
+
+
+def _verify_widths(op: BlockwiseCopyOp) -> None:
+    """An access moves 1, 2, 4, 8 .. elements."""
+    for key, value in op.properties.items():
+        if "data_per" in key and isinstance(value, Int):
+            is_power = value.data > 0 and value.data & (value.data - 1) == 0
+            expect(is_power, f"'{key}' is a power of two, got {value.data}", key)
 
 
 def verify_index(view: SSAValue, count: int, operand: int) -> None:

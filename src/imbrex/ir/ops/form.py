@@ -4,6 +4,7 @@
 
 - A memref operand is typed in the list after `:`; an index operand is not; a scalar operand need not be.
 - A variadic operand named `x_index` is written in brackets after operand `x`: `%x[%i, %j]`.
+- The entries of an attribute that is a `Spread` stand among the keys.
 - A variadic operand named `sizes` holds the SSA values that stand inside the configuration.
 - An operation without memref operands lists the type of its result instead.
 - The types may be left out on input when every operand is defined above and there is no result.
@@ -12,6 +13,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache, partial
 from typing import Any, ClassVar, Self, cast
 
@@ -27,7 +29,8 @@ from imbrex.ir.chosen import Tuned
 from imbrex.ir.literal import Node, fields
 from imbrex.ir.ops.read import Written, read_operands, read_types, resolve
 from imbrex.ir.ops.slot import SIZES, Slot, keys_of, slots_of
-from imbrex.ir.printed import Seed, write_fields
+from imbrex.ir.planned import Spread
+from imbrex.ir.printed import Seed, write, write_fields
 from imbrex.ir.shape import flaw_of
 from imbrex.ir.source import InvalidField, LocatedParser
 from imbrex.ir.text import Reader
@@ -141,12 +144,16 @@ class MiopenOp(IRDLOperation):
         compact = isinstance(printer, Seed) and printer.compact
         given: dict[str, Callable[[], None]] = {}
         for key in self.printed_keys(compact):
-            if isinstance(value := self.properties.get(key), Literal):
+            value = self.properties.get(key)
+            if isinstance(value, Spread):
+                spread = cast(Spread[Any], value).plain()
+                given |= {name: partial(write, printer, entry) for name, entry in spread.items()}
+            elif isinstance(value, Literal):
                 literal = cast(Literal[Any], value)
                 given[key] = partial(self.write_value, printer, key, literal, compact)
         if not given:
             return
-        lists = any(isinstance(self.properties[key], Names | Layout | Tuned) for key in given)
+        lists = any(isinstance(self.properties.get(key), Names | Layout | Tuned) for key in given)
         printer.print_string(" ")
         write_fields(printer, given, broken=lists or len(given) > ON_ONE_LINE)
 
@@ -162,9 +169,16 @@ class MiopenOp(IRDLOperation):
 def _decode(op: type[IRDLOperation], written: Written) -> dict[str, Attribute]:
     """The configuration as attributes; unknown and missing keys are errors."""
     kinds, required = keys_of(op), required_of(op)
+    spread = {key: kind for key, kind in kinds.items() if issubclass(kind, Spread)}
     if written.config is None:
         if required:
-            raise ParseError(written.name, f"'{op.name}' lacks its configuration '{{ {required[0]} = ... }}'")
+            first = "pipeline" if required[0] in spread else required[0]
+            raise ParseError(written.name, f"'{op.name}' lacks its configuration '{{ {first} = ... }}'")
         return {}
-    found = fields(written.config, kinds, required, f"'{op.name}'")
-    return {key: kinds[key].new(kinds[key].decode(found[key])) for key in kinds if key in found}
+    own = [key for key in kinds if key not in spread]
+    known = [*own, *(key for kind in spread.values() for key in kind.known())]
+    found = fields(written.config, known, [key for key in required if key in own], f"'{op.name}'")
+    nodes = {key: found[key] for key in own if key in found}
+    rest = {key: node for key, node in found.items() if key not in nodes}
+    nodes |= {key: replace(written.config, value=rest) for key in spread}
+    return {key: kinds[key].new(kinds[key].decode(nodes[key])) for key in kinds if key in nodes}

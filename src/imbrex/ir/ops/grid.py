@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, assert_never
 
 from xdsl.dialects.builtin import IndexType, MemRefType
 from xdsl.ir import Block, Region, SSAValue
@@ -26,17 +26,17 @@ from xdsl.printer import Printer
 from xdsl.traits import NoTerminator
 
 from imbrex.config.algorithm.table import ALGORITHMS
+from imbrex.config.block_plan import ItemsBlock, PanelBlock, WarpgroupBlock, WavesBlock, entries
 from imbrex.config.tiles import DATA_PARALLEL, TileSchedule
-from imbrex.config.tuning import is_pipelined
 from imbrex.ir.attrs import Float, Int, Ints, Names, Padding, Sizes, Word
 from imbrex.ir.chosen import Phased, Scheduled, Tuned
 from imbrex.ir.ops.form import MiopenOp
 from imbrex.ir.ops.phases import columns_of_phases
-from imbrex.ir.ops.pipelines import expect_pipeline, expect_widths, expect_word
 from imbrex.ir.ops.problem import verify_matrices
+from imbrex.ir.ops.words import expect_word
+from imbrex.ir.planned import Planned, verify_entries
 from imbrex.ir.shape import agree, shape_of
 from imbrex.ir.source import LocatedParser, OpSource, expect
-from imbrex.view.stage.lds import LDS_KINDS
 from imbrex.view.work.workgroup import Order
 
 KERNELS: Final = (
@@ -49,7 +49,8 @@ KERNELS: Final = (
 )
 """What a product is called by what it computes, or by the algorithm that makes it."""
 STORE_METHODS: Final = ("set", "atomic_add")
-COPY_KINDS: Final = ("staged", "direct")
+DIRECT_KEYS: Final = ("_source_data_per_read", "_lds_numbers")
+"""What is said of a copy past the registers."""
 
 
 def verify_product(operands: Sequence[SSAValue], phased: Phased | None = None) -> None:
@@ -137,61 +138,13 @@ class GridwiseGemmOp(GridwiseOp):
 class GridwiseGemmExOp(GridwiseOp):
     """The product with its tuning; lengths are in elements of the gemm dimension that names them.
 
-    For the pipeline "cpu" only: k_inner, neighbours in k that a panel of A keeps together; stationary, the
-    operand that is packed panel by panel. For the pipeline "xdlops" only: WAVE_KEYS and `interleave`, see
-    `view.mma.wave`; lds_layout and matrix_*_lds_numbers, see `view.stage.lds`; lds_buffers, 1 or 2; copy,
-    "staged" in registers or "direct" to LDS; matrix_*_copy_slice_lengths, _lane_dim and _lane_inner, see
-    `view.gemm.tile.Share`. For the pipeline "warpgroup" only: tuning, which says how its warpgroups share the
-    work and what stays in shared memory; clusters, so many of which are launched where each computes whole
-    tiles, by default one for each; rows and columns are m and n.
-
+    plan: what a workgroup does with its tile, of the kind that its pipeline names, see `config.block_plan`.
     schedule: how workgroups share the output tiles, and the order in which they begin them; one a workgroup
     in the order of their numbers where it is left out.
     """
 
     name = "miopen.gridwise_gemm_ex"
-    block_size = prop_def(Int)
-    m_per_block = prop_def(Int)
-    n_per_block = prop_def(Int)
-    k_per_block = prop_def(Int)
-    m_per_thread = opt_prop_def(Int)
-    n_per_thread = opt_prop_def(Int)
-    k_per_thread = opt_prop_def(Int)
-    m_level0_cluster = opt_prop_def(Int)
-    n_level0_cluster = opt_prop_def(Int)
-    m_level1_cluster = opt_prop_def(Int)
-    n_level1_cluster = opt_prop_def(Int)
-    m_per_wave = opt_prop_def(Int)
-    n_per_wave = opt_prop_def(Int)
-    kpack = opt_prop_def(Int)
-    instruction = opt_prop_def(Word)
-    interleave = opt_prop_def(Int)
-    matrix_a_source_vector_read_dim = prop_def(Int)
-    matrix_a_source_data_per_read = prop_def(Int)
-    matrix_a_dest_data_per_write_dim_m = prop_def(Int)
-    matrix_b_source_vector_read_dim = prop_def(Int)
-    matrix_b_source_data_per_read = prop_def(Int)
-    matrix_b_dest_data_per_write_dim_n = prop_def(Int)
-    matrix_c_source_dest_vector_read_write_dim = prop_def(Int)
-    matrix_c_dest_data_per_write = prop_def(Int)
-    matrix_a_copy_cluster_lengths = opt_prop_def(Ints)
-    matrix_b_copy_cluster_lengths = opt_prop_def(Ints)
-    pipeline = opt_prop_def(Word)
-    k_inner = opt_prop_def(Int)
-    stationary = opt_prop_def(Word)
-    matrix_a_copy_slice_lengths = opt_prop_def(Ints)
-    matrix_b_copy_slice_lengths = opt_prop_def(Ints)
-    matrix_a_copy_lane_dim = opt_prop_def(Int)
-    matrix_b_copy_lane_dim = opt_prop_def(Int)
-    matrix_a_copy_lane_inner = opt_prop_def(Int)
-    matrix_b_copy_lane_inner = opt_prop_def(Int)
-    lds_layout = opt_prop_def(Word)
-    matrix_a_lds_numbers = opt_prop_def(Ints)
-    matrix_b_lds_numbers = opt_prop_def(Ints)
-    lds_buffers = opt_prop_def(Int)
-    copy = opt_prop_def(Word)
-    tuning = opt_prop_def(Tuned)
-    clusters = opt_prop_def(Int)
+    plan = prop_def(Planned)
     schedule = opt_prop_def(Scheduled)
 
     @property
@@ -202,36 +155,23 @@ class GridwiseGemmExOp(GridwiseOp):
 
     def verify_(self) -> None:
         super().verify_()
-        expect_pipeline(self, self.pipeline)
-        expect_widths(self)
-        expect_word(self.stationary, ("a", "b"), "stationary")
-        expect_word(self.lds_layout, LDS_KINDS, "lds_layout")
-        expect_word(self.copy, COPY_KINDS, "copy")
-        for key, value in self.properties.items():
-            if isinstance(value, Int) and not key.endswith("_dim"):
-                expect(value.data > 0, f"'{key}' is positive, got {value.data}", key)
-            elif isinstance(value, Int):
-                last = 3 if key.startswith("matrix_c") else 1
-                expect(0 <= value.data <= last, f"'{key}' is from 0 to {last}, got {value.data}", key)
-        for key, lengths in self.properties.items():
-            if key.endswith("_lengths") and isinstance(lengths, Ints):
-                said = f"'{key}' takes two positive lengths, along k first; got {list(lengths.data)}"
-                expect(len(lengths.data) == 2 and min(lengths.data) > 0, said, key)
-        self._verify_tuning()
-
-    def _verify_tuning(self) -> None:
-        """Numbers that stand beside a tuning are its own."""
-        if self.tuning is None:
-            return
-        tuning = self.tuning.data
-        message = f"warpgroups have no {tuning.kind} tuning"
-        expect(is_pipelined(tuning), message, "tuning", "kind")
-        for key in ("block_size", "m_per_block", "n_per_block", "k_per_block"):
-            wanted, given = getattr(tuning, key), self.properties[key]
-            assert isinstance(given, Int)
-            expect(given.data == wanted, f"'{key}' is {given.data}, and {wanted} by its tuning", key)
-        given = self.schedule is None or not self.schedule.data.is_shared or self.clusters is None
-        expect(given, "'clusters' are those of 'schedule', which is given", "clusters")
+        plan = self.plan.data
+        verify_entries(plan)
+        match plan:
+            case WarpgroupBlock():
+                is_shared = self.schedule is not None and self.schedule.data.is_shared
+                message = "'clusters' are those of 'schedule', which is given"
+                expect(not is_shared or plan.clusters is None, message, "clusters")
+            case WavesBlock(copy="direct"):
+                for key in entries(plan):
+                    is_staged = key.startswith(("matrix_a_", "matrix_b_")) and not key.endswith(DIRECT_KEYS)
+                    expect(not is_staged, f"a direct copy has no '{key}'", key)
+            case WavesBlock() | ItemsBlock() | PanelBlock():
+                pass
+            case _:
+                assert_never(plan)
+        message = f"'phases' is for 'warpgroup'; the pipeline '{plan.pipeline}' does not read it"
+        expect(self.phases is None or isinstance(plan, WarpgroupBlock), message, "phases")
 
 
 @irdl_op_definition

@@ -10,7 +10,7 @@ from imbrex.index.map import Map
 from imbrex.ir.attrs import Int, Word
 from imbrex.ir.ops.block import verify_index
 from imbrex.ir.ops.form import MiopenOp
-from imbrex.ir.ops.pipelines import expect_word
+from imbrex.ir.ops.words import expect_word
 from imbrex.ir.shape import element_of, shape_of, space_of
 from imbrex.ir.source import expect
 from imbrex.view.work.pairs import BOUNDS, Bound

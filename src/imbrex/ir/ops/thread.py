@@ -19,8 +19,8 @@ from imbrex.ir.ops.block import verify_index, verify_reduction
 from imbrex.ir.ops.form import MiopenOp
 from imbrex.ir.ops.grid import STORE_METHODS
 from imbrex.ir.ops.memory import verify_same_elements
-from imbrex.ir.ops.pipelines import expect_word
 from imbrex.ir.ops.view import TransformOp
+from imbrex.ir.ops.words import expect_word
 from imbrex.ir.shape import PRIVATE, is_bytes, shape_of, space_of
 from imbrex.ir.source import InvalidField, expect
 

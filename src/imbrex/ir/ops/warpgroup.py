@@ -30,7 +30,7 @@ from imbrex.ir.element import accumulator_type
 from imbrex.ir.ops.form import MiopenOp
 from imbrex.ir.ops.grid import STORE_METHODS, verify_product
 from imbrex.ir.ops.phases import phase_box_of
-from imbrex.ir.ops.pipelines import expect_word
+from imbrex.ir.ops.words import expect_word
 from imbrex.ir.shape import element_of, shape_of, space_of
 from imbrex.ir.source import expect
 from imbrex.view.gemm.tile import Grid
@@ -39,16 +39,8 @@ from imbrex.view.work.cluster import blocks_in_order, place_of
 from imbrex.view.work.streamk import Plan, Tiles, goes_abreast
 
 READ_DIMS: Final = ("matrix_a_source_vector_read_dim", "matrix_b_source_vector_read_dim")
-KEYS: Final = (
-    "tuning",
-    *READ_DIMS,
-    "store_method",
-    "alpha",
-    "beta",
-    "phases",
-    "schedule",
-)
-"""What it has of a gridwise product."""
+KEPT: Final = ("store_method", "alpha", "beta", "phases")
+"""What it has of a gridwise product beside its plan."""
 
 
 @irdl_op_definition

@@ -7,8 +7,8 @@ operands, and so does a tuning for matrix instructions that wants its wide store
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final, get_args
 
 from xdsl.context import Context
@@ -19,17 +19,16 @@ from xdsl.passes import ModulePass
 from imbrex.chip import WAVES, GpuMachine, Machine, target
 from imbrex.config import choose, tuned_product, tuning
 from imbrex.config.access import context_of
+from imbrex.config.block_plan import WarpgroupBlock
 from imbrex.config.configuration import TunedProduct
-from imbrex.config.context import GemmContext, round_up
+from imbrex.config.context import GemmContext
 from imbrex.config.cpu.plan import CpuTuning
-from imbrex.config.halo.lines import LinesTuning, WindowTuning
-from imbrex.config.halo.plan import HaloTuning
-from imbrex.config.halo_weight.plan import HaloWeightTuning
+from imbrex.config.general.plan import GeneralTuning
+from imbrex.config.halo.lines import WindowTuning
 from imbrex.config.tiles import DATA_PARALLEL, Auto, TileSchedule
 from imbrex.config.tiles import wanted as wanted_schedule
 from imbrex.config.tuning import Tuning
 from imbrex.config.warpgroup.plan import WarpgroupTuning
-from imbrex.config.xdlops.plan import XdlopsTuning
 from imbrex.diagnostic import Diagnostic, did_you_mean
 from imbrex.index.map import Dim, layer_over
 from imbrex.index.rule import PassThrough
@@ -43,7 +42,6 @@ from imbrex.ir.rewrite import Run, blaming, properties, require_static, rewrite_
 from imbrex.ir.shape import memref_type, shape_of
 from imbrex.ir.source import InvalidOp
 from imbrex.view.gemm.product import GemmView
-from imbrex.view.mma.vector import FMA
 
 FAMILIES: Final = get_args(choose.Family)
 SHARED: Final = ("kernel_algorithm", "store_method", "alpha", "beta", "phases")
@@ -156,58 +154,20 @@ def affix(
         raise InvalidOp(op, f"phases share tiles of warpgroups, not of {chosen.kind} tunings", "phases")
     kept: dict[str, Attribute] = {k: op.properties[k] for k in SHARED if k in op.properties}
     operands: list[SSAValue] = [op.a, op.b, op.c]
-    match chosen:
-        case CpuTuning():
-            if chosen.swapped:
-                operands = [op.b, op.a, _transposed(op.c, run)]
-            given = cpu_attributes(chosen, context)
-        case XdlopsTuning() | WarpgroupTuning() | HaloTuning() | LinesTuning() | HaloWeightTuning():
-            if chosen.swapped:
-                operands = [op.b, op.a, _transposed(op.c, run)]
-            assert isinstance(machine, GpuMachine), machine
-            if isinstance(chosen, WindowTuning):
-                expect_diagonal(op, chosen)
-            given = chosen.plan(context, machine).attributes
-        case _:
-            assert isinstance(machine, GpuMachine), machine
-            given = chosen.plan(context, machine).attributes
+    if isinstance(chosen, WindowTuning):
+        expect_diagonal(op, chosen)
+    if not isinstance(chosen, GeneralTuning) and chosen.swapped:
+        operands = [op.b, op.a, _transposed(op.c, run)]
+    if isinstance(chosen, CpuTuning):
+        plan = chosen.plan(context).block
+    else:
+        assert isinstance(machine, GpuMachine), machine
+        plan = chosen.plan(context, machine).block
     own = tuned_product.resolved(chosen, schedule, machine)
-    if own.is_shared:
-        given = {**given, "clusters": None}
-    if own != DATA_PARALLEL:
-        given = {**given, "schedule": own}
+    if isinstance(plan, WarpgroupBlock) and own.is_shared:
+        plan = replace(plan, clusters=None)
+    given = {"plan": plan, "schedule": None if own == DATA_PARALLEL else own}
     run.add(GridwiseGemmExOp.build(operands=operands, properties=kept | properties(given)))
-
-
-def cpu_attributes(chosen: CpuTuning, context: GemmContext) -> Mapping[str, Any]:
-    """A CPU tuning in the words of gridwise_gemm_ex: one work item whose registers are vectors."""
-    plan = chosen.plan(context)
-    vector = chosen.vector_lanes * chosen.together
-    k_inner = vector if chosen.a_layout == "k_blocked" else chosen.together
-    unit = {} if chosen.unit == FMA.name else {"instruction": chosen.unit}
-    clusters = {f"{side}_level{level}_cluster": 1 for side in "mn" for level in (0, 1)}
-    widths = {f"matrix_{x}_source_data_per_read": 1 for x in "ab"}
-    return {
-        "block_size": 1,
-        "m_per_block": plan.block_rows,
-        "n_per_block": plan.block_columns,
-        "k_per_block": round_up(plan.block_k, vector),  # packing writes whole vectors of k
-        "m_per_thread": chosen.m_per_thread,
-        "n_per_thread": chosen.n_per_thread,
-        "k_per_thread": 1,
-        **clusters,
-        **widths,
-        "matrix_a_source_vector_read_dim": 0,
-        "matrix_a_dest_data_per_write_dim_m": 1,
-        "matrix_b_source_vector_read_dim": 1,
-        "matrix_b_dest_data_per_write_dim_n": 1,
-        "matrix_c_source_dest_vector_read_write_dim": 3,
-        "matrix_c_dest_data_per_write": chosen.vector_lanes,
-        "pipeline": "cpu",
-        "k_inner": k_inner,
-        "stationary": chosen.stationary,
-        **unit,
-    }
 
 
 def _transposed(value: SSAValue, run: Run) -> SSAValue:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import assert_never
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -24,6 +24,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 
+from imbrex.config.block_plan import ItemsProduct, PanelMultiply, WavesMultiply
 from imbrex.index.map import Dim, Layer
 from imbrex.ir.attrs import Offset
 from imbrex.ir.chain import names_of
@@ -38,8 +39,8 @@ from imbrex.ir.source import InvalidOp
 from imbrex.ir.unit import unit_of
 from imbrex.view.gemm import tile
 from imbrex.view.gemm.tile import Clusters
+from imbrex.view.mma.vector import FMA
 
-CLUSTERS: Final = tuple(f"{side}_level{level}_cluster" for side in "mn" for level in (0, 1))
 Indexed = tuple[SSAValue, Sequence[SSAValue]]
 """A view and the leading coordinates that are fixed."""
 
@@ -113,31 +114,38 @@ class Lowering:
 
     def product(self, op: BlockwiseGemmOp, run: Run) -> None:
         require_static(op, (op.a, op.b, op.c))
-        pipeline = op.pipeline.data if op.pipeline is not None else "naive"
-        _expect_reads(op, pipeline)
-        if pipeline == "cpu":
-            _panels(op, run)
-            return
-        if pipeline == "xdlops":
-            threadwise_waves.product(op, self.item, self.launch.block_size.data, self.viewed, run)
-            return
+        match multiply := op.multiply.data:
+            case PanelMultiply():
+                _panels(op, multiply, run)
+            case WavesMultiply():
+                items = self.launch.block_size.data
+                threadwise_waves.product(op, multiply, self.item, items, self.viewed, run)
+            case ItemsProduct():
+                self._by_items(op, multiply, run)
+            case _:
+                assert_never(multiply)
+
+    def _by_items(self, op: BlockwiseGemmOp, given: ItemsProduct, run: Run) -> None:
+        _expect_reads(op, given)
         block = shape_of(op.a)[-1], shape_of(op.b)[-1]
-        m, n = tiling.clusters(op, block, self.launch.block_size.data)
-        reads = [tiling.number(op, f"matrix_{x}_source_data_per_read") for x in "ab"]
+        m, n = tiling.clusters(op, given.multiply, block, self.launch.block_size.data)
+        reads = given.matrix_a_source_data_per_read, given.matrix_b_source_data_per_read
         a = self._operand(op.a, "m", m, n, reads[0], run)
         b = self._operand(op.b, "n", n, m, reads[1], run)
         part = Part(op, self.item, a, b, run)
-        if pipeline == "naive":
-            run.loop("k", 0, part.k, 1, part.naive)
-            return
-        if pipeline == "ahead":
-            next_a = self._operand(op.a, "m", m, n, reads[0], run)
-            part.ahead(replace(part, a=next_a, b=self._operand(op.b, "n", n, m, reads[1], run)))
-            return
-        if (a.repeats, b.repeats) != (2, 2):
-            have = f"{a.repeats} x {b.repeats}"
-            raise InvalidOp(op, f"the 2x2 pipeline needs 2 x 2 thread tiles a work item, got {have}")
-        part.pipelined()
+        match pipeline := given.multiply.pipeline:
+            case "naive":
+                run.loop("k", 0, part.k, 1, part.naive)
+            case "ahead":
+                next_a = self._operand(op.a, "m", m, n, reads[0], run)
+                part.ahead(replace(part, a=next_a, b=self._operand(op.b, "n", n, m, reads[1], run)))
+            case "2x2":
+                if (a.repeats, b.repeats) != (2, 2):
+                    have = f"{a.repeats} x {b.repeats}"
+                    raise InvalidOp(op, f"the 2x2 pipeline needs 2 x 2 thread tiles a work item, got {have}")
+                part.pipelined()
+            case _:
+                assert_never(pipeline)
 
     def _shared(self, value: SSAValue, cluster: Sequence[int], lane_dim: int) -> SSAValue:
         """A tile (k, m or n) as (workitem, k_item, m_item), after its leading dims."""
@@ -262,21 +270,18 @@ class Part:
         into.add(_product((self.a.registers, []), (self.b.registers, []), (self.op.c, []), properties(given)))
 
 
-def _expect_reads(op: BlockwiseGemmOp, pipeline: str) -> None:
+def _expect_reads(op: BlockwiseGemmOp, given: ItemsProduct) -> None:
     """InvalidOp where a product says of its reads from LDS what it would not do."""
-    if tiling.number(op, "k_per_thread", 1) != 1:
+    if given.multiply.k_per_thread != 1:
         raise InvalidOp(op, "work items take one k at a time: write 1", "k_per_thread")
-    for key in CLUSTERS if pipeline == "cpu" else ():
-        if tiling.number(op, key) != 1:
-            raise InvalidOp(op, "the work item of a CPU is alone: write 1", key)
-    for x, side in (("a", "m"), ("b", "n")):
-        key = f"matrix_{x}_source_data_per_read"
-        own = tiling.number(op, "kpack" if pipeline == "xdlops" else f"{side}_per_thread")
-        reads = tiling.number(op, key)
-        is_whole = own % reads == 0 if pipeline not in ("cpu", "xdlops") else reads == own
-        if not is_whole:
-            what = "divides" if pipeline not in ("cpu", "xdlops") else "is"
-            raise InvalidOp(op, f"{reads} elements are read at a time; it {what} the {own} of a row", key)
+    rows = (
+        ("a", given.multiply.m_per_thread, given.matrix_a_source_data_per_read),
+        ("b", given.multiply.n_per_thread, given.matrix_b_source_data_per_read),
+    )
+    for matrix, own, reads in rows:
+        if own % reads:
+            message = f"{reads} elements are read at a time; it divides the {own} of a row"
+            raise InvalidOp(op, message, f"matrix_{matrix}_source_data_per_read")
 
 
 def _sides(ops: Sequence[Operation]) -> dict[SSAValue, str]:
@@ -285,12 +290,12 @@ def _sides(ops: Sequence[Operation]) -> dict[SSAValue, str]:
     return {tile: side for op in products for tile, side in ((op.a, "m"), (op.b, "n"))}
 
 
-def _panels(op: BlockwiseGemmOp, run: Run) -> None:
+def _panels(op: BlockwiseGemmOp, multiply: PanelMultiply, run: Run) -> None:
     """c_index holds the stationary panel; the other operand's panels go past it."""
     (stationary,) = op.c_index
-    unit = unit_of(op, dtype_of(element_of(op.a)))
+    unit = unit_of(op, multiply.instruction, dtype_of(element_of(op.a)))
     a_moves = len(shape_of(op.b)) == (3 if unit.packed > 1 else 2)
-    given = properties({"instruction": op.instruction})
+    given = properties({"instruction": None if unit == FMA else unit.name})
     moving = op.a if a_moves else op.b
     count = shape_of(moving)[0]
     assert count is not None

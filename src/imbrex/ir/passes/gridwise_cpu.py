@@ -17,11 +17,12 @@ from functools import partial
 
 from xdsl.ir import SSAValue
 
+from imbrex.config.block_plan import PanelBlock
 from imbrex.index.map import Dim
 from imbrex.ir.element import accumulator_type, dtype_of
 from imbrex.ir.element import element_of as type_of
 from imbrex.ir.ops.grid import GridwiseGemmExOp
-from imbrex.ir.passes import gridwise_tiles, tiling
+from imbrex.ir.passes import gridwise_tiles
 from imbrex.ir.passes.gridwise_share import Part, Sharing, Slots, finished
 from imbrex.ir.passes.gridwise_tiles import Tiles
 from imbrex.ir.rewrite import Run
@@ -32,16 +33,21 @@ from imbrex.view.gemm import tile
 
 
 def workgroup(
-    op: GridwiseGemmExOp, tiles: Tiles, sharing: Sharing, before: Run, run: Run, wg: SSAValue
+    op: GridwiseGemmExOp,
+    plan: PanelBlock,
+    tiles: Tiles,
+    sharing: Sharing,
+    before: Run,
+    run: Run,
+    wg: SSAValue,
 ) -> None:
     """The body of the launch; `before` stands outside of it."""
     computed = accumulator_type(element_of(op.a))
-    rows, columns = op.m_per_block.data, op.n_per_block.data
-    tiling.clusters(op, (rows, columns), op.block_size.data)
-    m_lanes, n_lanes = tiling.number(op, "m_per_thread"), tiling.number(op, "n_per_thread")
-    stationary = op.stationary.data if op.stationary is not None else "a"
+    rows, columns, stationary = plan.m_per_block, plan.n_per_block, plan.stationary
+    _expect_whole(op, plan)
+    m_lanes, n_lanes = plan.m_per_thread, plan.n_per_thread
     outer = "m" if stationary == "a" else "n"
-    panels = _Panels.of(op, tiles, run, stationary)
+    panels = _Panels.of(op, plan, tiles, run)
     tile_c = run.alloc("tile_c" if sharing.plan is None else "sums", computed, [rows, columns], PRIVATE)
     c = run.view(tile_c, tile.paneled([Dim("m", rows), Dim("n", columns)], m_lanes, n_lanes, outer), "c")
     slots = None
@@ -51,7 +57,7 @@ def workgroup(
     def one_panel(step: SSAValue, output: SSAValue, into: Run, panel: SSAValue) -> None:
         index = [step, output, panel]
         into.add(gridwise_tiles.copy(panels.windows[stationary], index, panels.lds[stationary]))
-        into.add(gridwise_tiles.product(op, panels.lds["a"], panels.lds["b"], c, [panel]))
+        into.add(gridwise_tiles.product(plan.multiply, panels.lds["a"], panels.lds["b"], c, [panel]))
 
     def one_step(output: SSAValue, into: Run, step: SSAValue) -> None:
         index = [step, output]
@@ -70,6 +76,16 @@ def workgroup(
     sharing.each(run, wg, one_tile)
 
 
+def _expect_whole(op: GridwiseGemmExOp, plan: PanelBlock) -> None:
+    """InvalidOp unless register tiles cover a block."""
+    sides = (("m", plan.m_per_block, plan.m_per_thread), ("n", plan.n_per_block, plan.n_per_thread))
+    for side, size, lanes in sides:
+        if size % lanes:
+            raise InvalidOp(
+                op, f"a block's {side} is {size}, not a multiple of {lanes}", f"{side}_per_thread"
+            )
+
+
 @dataclass(frozen=True)
 class _Panels:
     """By operand: its window as panels, and its buffer of one panel (stationary) or of all (the other)."""
@@ -79,19 +95,18 @@ class _Panels:
     streams: str
 
     @staticmethod
-    def of(op: GridwiseGemmExOp, tiles: Tiles, run: Run, stationary: str) -> _Panels:
+    def of(op: GridwiseGemmExOp, plan: PanelBlock, tiles: Tiles, run: Run) -> _Panels:
         dtype = dtype_of(element_of(op.a))
-        unit = unit_of(op, dtype)
+        unit = unit_of(op, plan.multiply.instruction, dtype)
         held = type_of(unit.panel(dtype))
-        inner = op.k_inner.data if op.k_inner is not None else unit.packed
+        inner, stationary = plan.k_inner, plan.stationary
         if inner % unit.packed:
             message = f"{unit} multiplies {unit.packed} neighbours along k, got 'k_inner' {inner}"
             raise InvalidOp(op, message, "k_inner")
-        if op.k_per_block.data % inner:
-            raise InvalidOp(op, f"k_per_block {op.k_per_block.data} is not a multiple of {inner}", "k_inner")
-        m_lanes, n_lanes = tiling.number(op, "m_per_thread"), tiling.number(op, "n_per_thread")
-        a = tiles.a.under(tile.panels(tiles.a.dims, "m", m_lanes, inner), "a", run)
-        b = tiles.b.under(tile.panels(tiles.b.dims, "n", n_lanes, unit.packed), "b", run)
+        if plan.k_per_block % inner:
+            raise InvalidOp(op, f"k_per_block {plan.k_per_block} is not a multiple of {inner}", "k_inner")
+        a = tiles.a.under(tile.panels(tiles.a.dims, "m", plan.m_per_thread, inner), "a", run)
+        b = tiles.b.under(tile.panels(tiles.b.dims, "n", plan.n_per_thread, unit.packed), "b", run)
         windows = {"a": a.value, "b": b.value}
         lds: dict[str, SSAValue] = {}
         for side, window in windows.items():

@@ -9,6 +9,7 @@ from typing import Final
 from xdsl.dialects.builtin import i8
 from xdsl.ir import Attribute, SSAValue
 
+from imbrex.config.block_plan import ItemsBlock, ItemsProduct
 from imbrex.index.map import Dim, Layer
 from imbrex.ir.element import accumulator_type, element_bytes
 from imbrex.ir.ops.grid import GridwiseGemmExOp
@@ -26,40 +27,52 @@ PARITIES: Final = ("even", "odd")
 
 
 def workgroup(
-    op: GridwiseGemmExOp, tiles: Tiles, sharing: Sharing, before: Run, run: Run, wg: SSAValue, item: SSAValue
+    op: GridwiseGemmExOp,
+    plan: ItemsBlock,
+    tiles: Tiles,
+    sharing: Sharing,
+    before: Run,
+    run: Run,
+    wg: SSAValue,
+    item: SSAValue,
 ) -> None:
     """The body of the launch; `before` stands outside of it."""
     element = element_of(op.a)
-    m, n = tiling.clusters(op, (op.m_per_block.data, op.n_per_block.data), op.block_size.data)
-    operands = _operands(op, tiles, run, element)
-    rows, columns = op.m_per_block.data // m.per_repeat, op.n_per_block.data // n.per_repeat
+    block = plan.m_per_block, plan.n_per_block
+    m, n = tiling.clusters(op, plan.multiply, block, plan.block_size)
+    operands = _operands(op, plan, tiles, run, element)
+    rows, columns = block[0] // m.per_repeat, block[1] // n.per_repeat
     shape = [rows * m.per_thread, columns * n.per_thread]
     thread_c = run.alloc("thread_c", accumulator_type(element), shape, PRIVATE)
-    slots = work_item_slots(sharing, before, thread_c, op.block_size.data, item)
+    slots = work_item_slots(sharing, before, thread_c, plan.block_size, item)
+
+    multiplied = ItemsProduct(plan.multiply, plan.multiply.m_per_thread, plan.multiply.n_per_thread)
 
     def multiply(into: Run, a: SSAValue, b: SSAValue) -> None:
-        into.add(gridwise_tiles.product(op, a, b, thread_c))
+        into.add(gridwise_tiles.product(multiplied, a, b, thread_c))
 
     def one_tile(into: Run, part: Part) -> None:
         into.zero(thread_c)
-        Steps(part, op.k_per_block.data, operands, multiply).emit(into)
+        Steps(part, plan.k_per_block, operands, multiply).emit(into)
         finished(into, part, thread_c, slots, partial(store, part.output))
 
     def store(output: SSAValue, into: Run) -> None:
         dims = [Dim(side, size) for side, size in zip("mn", shape, strict=True)]
         held = into.view(thread_c, tile.held(dims, m.per_thread, n.per_thread), "thread_c")
         c = tiles.c.under(tile.computed(tiles.c.dims, m, n), "c", into).value
-        into.add(gridwise_tiles.store(op, held, c, [output, item], op.matrix_c_dest_data_per_write.data))
+        into.add(gridwise_tiles.store(op, held, c, [output, item], plan.matrix_c_dest_data_per_write))
 
     sharing.each(run, wg, one_tile)
 
 
-def _operands(op: GridwiseGemmExOp, tiles: Tiles, run: Run, element: Attribute) -> list[Operand]:
+def _operands(
+    op: GridwiseGemmExOp, plan: ItemsBlock, tiles: Tiles, run: Run, element: Attribute
+) -> list[Operand]:
     """A's buffers first, then B's, in one allocation of LDS."""
-    tile = {"a": op.m_per_block.data, "b": op.n_per_block.data}
-    layers = {side: _stored(op, side, width) for side, width in tile.items()}
+    tile = {"a": plan.m_per_block, "b": plan.n_per_block}
+    layers = {side: _stored(op, plan, side, width) for side, width in tile.items()}
     shapes = {
-        side: [d.size for d in layers[side][-1].lower] if layers[side] else [op.k_per_block.data, width]
+        side: [d.size for d in layers[side][-1].lower] if layers[side] else [plan.k_per_block, width]
         for side, width in tile.items()
     }
     sizes = {side: prod(shape) * element_bytes(element) for side, shape in shapes.items()}
@@ -72,43 +85,44 @@ def _operands(op: GridwiseGemmExOp, tiles: Tiles, run: Run, element: Attribute) 
             run.view(r, layers[side], f"block_{side}_{parity}")
             for r, parity in zip(raw, PARITIES, strict=True)
         ]
-        operands.append(_operand(op, run, side, window.value, seen, tiles.grid.k_steps))
+        operands.append(_operand(op, plan, run, side, window.value, seen, tiles.grid.k_steps))
         start += 2 * sizes[side]
     return operands
 
 
-def _stored(op: GridwiseGemmExOp, side: str, width: int) -> tuple[Layer, ...]:
+def _stored(op: GridwiseGemmExOp, plan: ItemsBlock, side: str, width: int) -> tuple[Layer, ...]:
     """How a tile (k, m or n) lies in its buffer; () where it is the buffer."""
-    numbers = op.matrix_a_lds_numbers if side == "a" else op.matrix_b_lds_numbers
-    if numbers is None:
+    numbers, k = (plan.a if side == "a" else plan.b).lds_numbers, plan.k_per_block
+    if not numbers:
         return ()
-    key, k = f"matrix_{side}_lds_numbers", op.k_per_block.data
-    if len(numbers.data) != 2 or numbers.data[0] < 1 or numbers.data[1] < 0 or k % numbers.data[0]:
-        raise InvalidOp(
-            op, f"takes how many of the {k} rows lie together and a gap, got {list(numbers.data)}", key
-        )
-    return lds.spaced((Dim("k", k), Dim({"a": "m", "b": "n"}[side], width)), *numbers.data)
+    if len(numbers) != 2 or numbers[0] < 1 or numbers[1] < 0 or k % numbers[0]:
+        message = f"takes how many of the {k} rows lie together and a gap, got {list(numbers)}"
+        raise InvalidOp(op, message, f"matrix_{side}_lds_numbers")
+    return lds.spaced((Dim("k", k), Dim({"a": "m", "b": "n"}[side], width)), *numbers)
 
 
 def _operand(
-    op: GridwiseGemmExOp, run: Run, side: str, window: SSAValue, tile_buffers: list[SSAValue], steps: int
+    op: GridwiseGemmExOp,
+    plan: ItemsBlock,
+    run: Run,
+    side: str,
+    window: SSAValue,
+    tile_buffers: list[SSAValue],
+    steps: int,
 ) -> Operand:
-    is_a, key = side == "a", f"matrix_{side}_copy_cluster_lengths"
-    lengths = op.matrix_a_copy_cluster_lengths if is_a else op.matrix_b_copy_cluster_lengths
-    if lengths is None:
+    given, key = (plan.a if side == "a" else plan.b), f"matrix_{side}_copy_cluster_lengths"
+    if not given.copy_cluster_lengths:
         raise InvalidOp(op, f"'{key}' is needed here; run 'affix-tuning' first")
-    reads = op.matrix_a_source_data_per_read if is_a else op.matrix_b_source_data_per_read
-    writes = op.matrix_a_dest_data_per_write_dim_m if is_a else op.matrix_b_dest_data_per_write_dim_n
-    share = tiling.share(op, key, lengths.data, shape_of(tile_buffers[0]), op.block_size.data)
+    lengths = given.copy_cluster_lengths
+    share = tiling.share(op, key, lengths, shape_of(tile_buffers[0]), plan.block_size)
     staged = [
         run.alloc(f"thread_{side}_{parity}", element_of(tile_buffers[0]), share, PRIVATE)
         for parity in stages(steps, len(tile_buffers))
     ]
-    lane_dim = op.matrix_a_copy_lane_dim if is_a else op.matrix_b_copy_lane_dim
     copy = {
         "cluster_lengths": lengths,
-        "lane_dim": lane_dim,
-        "source_data_per_read": reads,
-        "dest_data_per_write": writes,
+        "lane_dim": 0 if given.copy_lane_dim == 0 else None,
+        "source_data_per_read": given.source_data_per_read,
+        "dest_data_per_write": given.dest_data_per_write,
     }
     return Operand(window, tile_buffers, staged, properties(copy))

@@ -7,19 +7,16 @@ from dataclasses import dataclass
 
 from xdsl.ir import Attribute, SSAValue
 
+from imbrex.config.block_plan import Multiply
 from imbrex.index.map import Dim, Layer
 from imbrex.ir.ops.block import BlockwiseCopyOp, BlockwiseGemmOp
 from imbrex.ir.ops.grid import GridwiseGemmExOp
-from imbrex.ir.ops.pipelines import THREAD_KEYS
 from imbrex.ir.ops.thread import ThreadwiseCopyOp
 from imbrex.ir.rewrite import Run, properties, require_static
 from imbrex.ir.shape import shape_of
 from imbrex.view.gemm import tile
 from imbrex.view.gemm.product import overhang
 from imbrex.view.gemm.tile import Grid
-
-SHARED = (*THREAD_KEYS, "pipeline", "instruction")
-"""What a blockwise_gemm keeps of the gridwise one's tuning."""
 
 
 @dataclass(frozen=True)
@@ -44,9 +41,10 @@ class Tiles:
     c: View
 
     @staticmethod
-    def of(op: GridwiseGemmExOp, run: Run) -> Tiles:
+    def of(op: GridwiseGemmExOp, block: tuple[int, int, int], run: Run) -> Tiles:
+        """block: the tile of a workgroup, (m, n, k)."""
         require_static(op, (op.a, op.b, op.c))
-        m, n, k = op.m_per_block.data, op.n_per_block.data, op.k_per_block.data
+        m, n, k = block
         sizes = {"gemmM": m, "gemmN": n, "gemmK": k}
         a = _grown(op.a, ("gemmG", "gemmK", "gemmM"), sizes, run)
         b = _grown(op.b, ("gemmG", "gemmK", "gemmN"), sizes, run)
@@ -81,15 +79,11 @@ def copy(
 
 
 def product(
-    op: GridwiseGemmExOp, a: SSAValue, b: SSAValue, c: SSAValue, index: Sequence[SSAValue] = ()
+    multiply: Multiply, a: SSAValue, b: SSAValue, c: SSAValue, index: Sequence[SSAValue] = ()
 ) -> BlockwiseGemmOp:
-    """c[index] += a * b, by the tuning of `op`."""
-    given = {name: op.properties[name] for name in SHARED if name in op.properties}
-    reads = {
-        "matrix_a_source_data_per_read": op.m_per_thread,
-        "matrix_b_source_data_per_read": op.n_per_thread,
-    }
-    return BlockwiseGemmOp.build(operands=[a, [], b, [], c, index], properties=given | properties(reads))
+    """c[index] += a * b."""
+    given = properties({"multiply": multiply})
+    return BlockwiseGemmOp.build(operands=[a, [], b, [], c, index], properties=given)
 
 
 def store(

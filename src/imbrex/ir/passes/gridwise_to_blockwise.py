@@ -8,12 +8,14 @@ buffered (`gridwise_gpu`, and `gridwise_xdlops` with matrix instructions), and t
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import assert_never
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import IndexType, ModuleOp
 from xdsl.ir import Block, Region
 from xdsl.passes import ModulePass
 
+from imbrex.config.block_plan import ItemsBlock, PanelBlock, WarpgroupBlock, WavesBlock
 from imbrex.ir.ops.grid import GridwiseGemmExOp, LaunchOp
 from imbrex.ir.passes import gridwise_cpu, gridwise_gpu, gridwise_warpgroup, gridwise_xdlops
 from imbrex.ir.passes.accesses import expect_served
@@ -36,25 +38,29 @@ class GridwiseToBlockwise(ModulePass):
 def _launch(op: GridwiseGemmExOp, run: Run) -> None:
     require_static(op, (op.a, op.b, op.c))
     expect_one_place(op, op.c, op.adds_atomically)
-    if op.pipeline is not None and op.pipeline.data == "warpgroup":
-        gridwise_warpgroup.launch(op, run)
+    plan = op.plan.data
+    if isinstance(plan, WarpgroupBlock):
+        gridwise_warpgroup.launch(op, plan, run)
     else:
-        _workgroups(op, run)
-    expect_served(op)
+        _workgroups(op, plan, run)
+        expect_served(op, plan)
 
 
-def _workgroups(op: GridwiseGemmExOp, run: Run) -> None:
+def _workgroups(op: GridwiseGemmExOp, plan: ItemsBlock | WavesBlock | PanelBlock, run: Run) -> None:
     """The operands' tiles before the launch, the work of one workgroup in it."""
-    tiles = Tiles.of(op, run)
+    tiles = Tiles.of(op, (plan.m_per_block, plan.n_per_block, plan.k_per_block), run)
     sharing = Sharing.of(op, tiles.grid, run)
     block = Block(arg_types=[IndexType(), IndexType()])
     body = Run()
-    match op.pipeline.data if op.pipeline is not None else "naive":
-        case "cpu":
-            gridwise_cpu.workgroup(op, tiles, sharing, run, body, block.args[0])
-        case "xdlops":
-            gridwise_xdlops.workgroup(op, tiles, sharing, run, body, block.args[0], block.args[1])
+    wg, item = block.args
+    match plan:
+        case PanelBlock():
+            gridwise_cpu.workgroup(op, plan, tiles, sharing, run, body, wg)
+        case WavesBlock():
+            gridwise_xdlops.workgroup(op, plan, tiles, sharing, run, body, wg, item)
+        case ItemsBlock():
+            gridwise_gpu.workgroup(op, plan, tiles, sharing, run, body, wg, item)
         case _:
-            gridwise_gpu.workgroup(op, tiles, sharing, run, body, block.args[0], block.args[1])
+            assert_never(plan)
     block.add_ops(body.ops)
-    run.add(LaunchOp.over(sharing.workgroups, op.block_size.data, Region(block)))
+    run.add(LaunchOp.over(sharing.workgroups, plan.block_size, Region(block)))

@@ -13,11 +13,12 @@ from xdsl.dialects.builtin import IndexType, i32
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from imbrex.config import tuning as tunings
+from imbrex.config.block_plan import WarpgroupBlock
 from imbrex.config.tiles import TileSchedule
-from imbrex.config.tuning import is_pipelined
+from imbrex.config.tuning import PipelineTuning, is_pipelined
 from imbrex.ir.element import accumulator_type
 from imbrex.ir.ops.grid import GridwiseGemmExOp, LaunchOp
-from imbrex.ir.ops.warpgroup import KEYS, WarpgroupGemmOp, cluster_of, clusters_of, grid_of
+from imbrex.ir.ops.warpgroup import KEPT, WarpgroupGemmOp, cluster_of, clusters_of, grid_of
 from imbrex.ir.ops.workspace import WorkspaceOp
 from imbrex.ir.rewrite import Run, properties, require_static
 from imbrex.ir.shape import element_of, memref, shape_of
@@ -25,40 +26,46 @@ from imbrex.ir.source import InvalidOp
 from imbrex.view.work.streamk import Plan, Tiles
 
 
-def launch(op: GridwiseGemmExOp, run: Run) -> None:
+def launch(op: GridwiseGemmExOp, given: WarpgroupBlock, run: Run) -> None:
     """The workspace, and the launch with the product in it."""
     require_static(op, (op.a, op.b, op.c))
-    assert op.tuning is not None and is_pipelined(op.tuning.data), "the operation's verifier wants it"
-    tuning, (rows, columns) = op.tuning.data, cluster_of(op.tuning.data)
+    tuning = given.tuning
+    assert is_pipelined(tuning), tuning
+    rows, columns = cluster_of(tuning)
     grid = grid_of(shape_of(op.a), shape_of(op.b), tuning)
     units = grid.workgroups // (rows * columns)
-    clusters = op.clusters.data if op.clusters is not None else units
+    clusters = given.clusters or units
     plan = None
     if op.schedule is not None and op.schedule.data.is_shared:
-        plan = _plan(op, op.schedule.data, units, grid.k_steps)
+        plan = _plan(op, tuning, op.schedule.data, units, grid.k_steps)
         clusters = plan.workgroups
     workgroups = clusters * rows * columns
     slots: tuple[list[SSAValue], list[SSAValue]] = ([], [])
     if plan is not None and plan.shared:
         slots = _slots(op, workgroups, tuning.m_per_block * tuning.n_per_block, run)
     block = Block(arg_types=[IndexType(), IndexType()])
-    given: dict[str, Attribute] = {key: op.properties[key] for key in KEYS if key in op.properties}
-    if plan is None:
-        given.pop("schedule", None)
+    kept: dict[str, Attribute] = {key: op.properties[key] for key in KEPT if key in op.properties}
+    own = {
+        "tuning": tuning,
+        "matrix_a_source_vector_read_dim": given.matrix_a_source_vector_read_dim,
+        "matrix_b_source_vector_read_dim": given.matrix_b_source_vector_read_dim,
+        "schedule": None if plan is None else op.schedule,
+        "workgroups": workgroups,
+    }
     operands = [op.a, op.b, op.c, block.args[0], *slots]
-    product = WarpgroupGemmOp.build(
-        operands=operands, properties=given | properties({"workgroups": workgroups})
-    )
+    product = WarpgroupGemmOp.build(operands=operands, properties=kept | properties(own))
     block.add_op(product)
     run.add(LaunchOp.over(workgroups, tuning.block_size, Region(block)))
 
 
-def _plan(op: GridwiseGemmExOp, schedule: TileSchedule, units: int, steps: int) -> Plan:
+def _plan(
+    op: GridwiseGemmExOp, tuning: PipelineTuning, schedule: TileSchedule, units: int, steps: int
+) -> Plan:
     """How clusters share units."""
     clusters = clusters_of(schedule, units)
     if clusters is None:
         raise InvalidOp(op, "'workgroups' is needed where clusters share units", "schedule")
-    if op.tuning is not None and tunings.values(op.tuning.data).get("pingpong"):
+    if tunings.values(tuning).get("pingpong"):
         raise InvalidOp(op, "pingpong consumers have whole tiles; only data_parallel serves them", "schedule")
     return Plan(Tiles(units, 1, steps), clusters, schedule.mode)
 

@@ -16,12 +16,10 @@ from typing import Final
 from xdsl.dialects.builtin import i8
 from xdsl.ir import Attribute, SSAValue
 
+from imbrex.config.block_plan import WavesBlock, WavesCopy
 from imbrex.index.map import Dim, Map
-from imbrex.ir.attrs import Ints
 from imbrex.ir.element import accumulator_type, element_bytes
-from imbrex.ir.ops.block import BlockwiseGemmOp
 from imbrex.ir.ops.grid import GridwiseGemmExOp
-from imbrex.ir.ops.pipelines import WAVE_KEYS
 from imbrex.ir.ops.thread import ThreadwiseCopyOp
 from imbrex.ir.passes import gridwise_tiles, tiling
 from imbrex.ir.passes.gridwise_share import Part, Sharing, finished, work_item_slots
@@ -39,22 +37,29 @@ SIDES: Final[Mapping[str, Side]] = {"a": "m", "b": "n"}
 
 
 def workgroup(
-    op: GridwiseGemmExOp, tiles: Tiles, sharing: Sharing, before: Run, run: Run, wg: SSAValue, item: SSAValue
+    op: GridwiseGemmExOp,
+    plan: WavesBlock,
+    tiles: Tiles,
+    sharing: Sharing,
+    before: Run,
+    run: Run,
+    wg: SSAValue,
+    item: SSAValue,
 ) -> None:
     """The body of the launch; `before` stands outside of it."""
     element = element_of(op.a)
-    cut = tiling.waves(op, (op.m_per_block.data, op.n_per_block.data), op.k_per_block.data)
-    operands = _operands(op, tiles, cut, run)
+    cut = tiling.waves(op, plan.multiply, (plan.m_per_block, plan.n_per_block), plan.k_per_block)
+    operands = _operands(op, plan, tiles, cut, run)
     shape = [cut.m_tiles, cut.n_tiles, cut.instruction.c_elements]
     thread_c = run.alloc("thread_c", accumulator_type(element), shape, PRIVATE)
-    slots = work_item_slots(sharing, before, thread_c, op.block_size.data, item)
+    slots = work_item_slots(sharing, before, thread_c, plan.block_size, item)
 
     def multiply(into: Run, a: SSAValue, b: SSAValue) -> None:
-        into.add(_product(op, a, b, thread_c))
+        into.add(gridwise_tiles.product(plan.multiply, a, b, thread_c))
 
     def one_tile(into: Run, part: Part) -> None:
         into.zero(thread_c)
-        Steps(part, op.k_per_block.data, operands, multiply).emit(into)
+        Steps(part, plan.k_per_block, operands, multiply).emit(into)
         finished(into, part, thread_c, slots, partial(store, part.output))
 
     def store(output: SSAValue, into: Run) -> None:
@@ -64,7 +69,7 @@ def workgroup(
         thread_out = into.alloc("thread_out", accumulator_type(element), sizes, PRIVATE)
         into.add(ThreadwiseCopyOp.build(operands=[held, [], thread_out, []]))
         c = tiles.c.under(wave.computed(tiles.c.dims, cut), "c", into).value
-        width = op.matrix_c_dest_data_per_write.data
+        width = plan.matrix_c_dest_data_per_write
         into.add(gridwise_tiles.store(op, thread_out, c, [output, item], width))
 
     sharing.each(run, wg, one_tile)
@@ -75,29 +80,28 @@ class _Matrix:
     """A or B of a gridwise product: the numbers of its copy and of its layout in LDS."""
 
     op: GridwiseGemmExOp
+    plan: WavesBlock
     name: str
     cut: WaveTiles
 
-    def ints(self, key: str) -> Ints:
-        full = f"matrix_{self.name}_{key}"
-        found = self.op.properties.get(full)
-        if not isinstance(found, Ints):
-            raise InvalidOp(self.op, f"'{full}' is needed here; run 'affix-tuning' first")
-        return found
+    @property
+    def given(self) -> WavesCopy:
+        return self.plan.a if self.name == "a" else self.plan.b
 
     @property
     def dims(self) -> tuple[Dim, Dim]:
         """The tile, (k, m) or (k, n)."""
-        size = self.op.m_per_block if self.name == "a" else self.op.n_per_block
-        return Dim("k", self.op.k_per_block.data), Dim(SIDES[self.name], size.data)
+        size = self.plan.m_per_block if self.name == "a" else self.plan.n_per_block
+        return Dim("k", self.plan.k_per_block), Dim(SIDES[self.name], size)
 
     @property
     def stored(self) -> Map:
         """Where the elements of a tile lie in LDS."""
-        kind = self.op.lds_layout.data if self.op.lds_layout is not None else "plain"
-        numbers = self.ints("lds_numbers").data if kind != "plain" else ()
+        kind, numbers = self.plan.lds_layout, self.given.lds_numbers
+        if kind != "plain" and not numbers:
+            raise self._lacking("lds_numbers")
         pack = lds.pack_of(self.cut.kpack, element_bytes(element_of(self.op.a)))
-        layout = LdsLayout(kind, pack, numbers)  # type: ignore[arg-type]
+        layout = LdsLayout(kind, pack, () if kind == "plain" else numbers)
         turned = wave.interleaved(self.dims, self.cut, SIDES[self.name])
         try:
             return lds.stored(self.dims, layout, turned)
@@ -107,33 +111,39 @@ class _Matrix:
     @property
     def copy(self) -> dict[str, Attribute]:
         """What every copy of this matrix has."""
+        given = self.given
         if self.is_direct:
-            return properties({"direct": True, "source_data_per_read": self._own("source_data_per_read")})
+            return properties({"direct": True, "source_data_per_read": given.source_data_per_read})
+        for key in ("copy_cluster_lengths", "copy_slice_lengths"):
+            if not getattr(given, key):
+                raise self._lacking(key)
         return properties(
             {
-                "cluster_lengths": self.ints("copy_cluster_lengths"),
-                "slice_lengths": self.ints("copy_slice_lengths"),
-                "vector_dim": self._own("source_vector_read_dim"),
-                "lane_dim": self._own("copy_lane_dim"),
-                "lane_inner": self._own("copy_lane_inner"),
-                "source_data_per_read": self._own("source_data_per_read"),
-                "dest_data_per_write": self._own(f"dest_data_per_write_dim_{SIDES[self.name]}"),
+                "cluster_lengths": given.copy_cluster_lengths,
+                "slice_lengths": given.copy_slice_lengths,
+                "vector_dim": given.source_vector_read_dim,
+                "lane_dim": given.copy_lane_dim,
+                "lane_inner": given.copy_lane_inner,
+                "source_data_per_read": given.source_data_per_read,
+                "dest_data_per_write": given.dest_data_per_write,
             }
         )
 
     @property
     def is_direct(self) -> bool:
-        return self.op.copy is not None and self.op.copy.data == "direct"
+        return self.plan.copy == "direct"
 
-    def _own(self, key: str) -> Attribute | None:
-        return self.op.properties.get(f"matrix_{self.name}_{key}")
+    def _lacking(self, key: str) -> InvalidOp:
+        return InvalidOp(self.op, f"'matrix_{self.name}_{key}' is needed here; run 'affix-tuning' first")
 
 
-def _operands(op: GridwiseGemmExOp, tiles: Tiles, cut: WaveTiles, run: Run) -> list[Operand]:
+def _operands(
+    op: GridwiseGemmExOp, plan: WavesBlock, tiles: Tiles, cut: WaveTiles, run: Run
+) -> list[Operand]:
     """A's buffers first, then B's, in one allocation of LDS."""
     element = element_of(op.a)
-    count = op.lds_buffers.data if op.lds_buffers is not None else 2
-    matrices = [_Matrix(op, name, cut) for name in SIDES]
+    count = plan.lds_buffers
+    matrices = [_Matrix(op, plan, name, cut) for name in SIDES]
     shapes = [[d.size for d in matrix.stored.lower] for matrix in matrices]
     sizes = [prod(shape) * element_bytes(element) for shape in shapes]
     shared = run.alloc("block_shared", i8, [count * sum(sizes)], LDS)
@@ -159,9 +169,3 @@ def _operand(matrix: _Matrix, run: Run, window: SSAValue, views: list[SSAValue],
             for parity in stages(steps, len(views))
         ]
     return Operand(window, views, staged, matrix.copy)
-
-
-def _product(op: GridwiseGemmExOp, a: SSAValue, b: SSAValue, c: SSAValue) -> BlockwiseGemmOp:
-    kept = {key: op.properties[key] for key in (*WAVE_KEYS, "interleave", "pipeline") if key in op.properties}
-    reads = {"matrix_a_source_data_per_read": op.kpack, "matrix_b_source_data_per_read": op.kpack}
-    return BlockwiseGemmOp.build(operands=[a, [], b, [], c, []], properties=kept | properties(reads))

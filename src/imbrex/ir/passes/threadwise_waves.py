@@ -13,6 +13,7 @@ from functools import partial
 
 from xdsl.ir import SSAValue
 
+from imbrex.config.block_plan import WavesMultiply
 from imbrex.index.map import Dim
 from imbrex.ir.element import element_bytes
 from imbrex.ir.ops.block import BlockwiseGemmOp
@@ -27,10 +28,12 @@ from imbrex.view.mma.wave import Side, WaveTiles
 from imbrex.view.stage import lds
 
 
-def product(op: BlockwiseGemmOp, item: SSAValue, items: int, viewed: Viewed, run: Run) -> None:
+def product(
+    op: BlockwiseGemmOp, multiply: WavesMultiply, item: SSAValue, items: int, viewed: Viewed, run: Run
+) -> None:
     """C's registers += A * B, both in LDS."""
     (k, m), (_, n) = ([size or 0 for size in shape_of(v)] for v in (op.a, op.b))
-    cut = tiling.waves(op, (m, n), k, items)
+    cut = tiling.waves(op, multiply, (m, n), k, items)
     a = _packs(op.a, "m", (k, m), cut, viewed, run)
     b = _packs(op.b, "n", (k, n), cut, viewed, run)
     run.loop("k_outer", 0, k // cut.k_step, 1, partial(_step, _Wave(op, cut, item, a, b)))

@@ -10,18 +10,15 @@ from math import prod
 
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from imbrex.config.block_plan import ItemsMultiply, WavesMultiply
 from imbrex.index.query import EXHAUSTIVE_POINTS, is_injective
-from imbrex.ir.attrs import Int, Ints, Word
+from imbrex.ir.attrs import Int, Ints
 from imbrex.ir.chain import map_of
-from imbrex.ir.ops.block import BlockwiseGemmOp
-from imbrex.ir.ops.grid import GridwiseGemmExOp
 from imbrex.ir.shape import Size
 from imbrex.ir.source import InvalidOp
 from imbrex.view.gemm.tile import Clusters, Share
 from imbrex.view.mma import instruction
 from imbrex.view.mma.wave import WaveTiles
-
-Product = GridwiseGemmExOp | BlockwiseGemmOp
 
 
 def expect_one_place(op: Operation, result: SSAValue, adds: bool) -> None:
@@ -44,14 +41,12 @@ def number(op: Operation, key: str, default: int | None = None) -> int:
     return value.data
 
 
-def clusters(op: Product, tile: tuple[Size, Size], items: int) -> tuple[Clusters, Clusters]:
+def clusters(
+    op: Operation, given: ItemsMultiply, tile: tuple[Size, Size], items: int
+) -> tuple[Clusters, Clusters]:
     """How `items` work items share a block's m and n; InvalidOp unless they cover it, each element once."""
-    m, n = (
-        Clusters(
-            *(number(op, f"{side}_{what}") for what in ("per_thread", "level0_cluster", "level1_cluster"))
-        )
-        for side in "mn"
-    )
+    m = Clusters(given.m_per_thread, given.m_level0_cluster, given.m_level1_cluster)
+    n = Clusters(given.n_per_thread, given.n_level0_cluster, given.n_level1_cluster)
     for side, size, own in (("m", tile[0], m), ("n", tile[1], n)):
         if size is None or size % own.per_repeat:
             product = f"{side}_per_thread {own.per_thread} x clusters {own.level0} x {own.level1}"
@@ -64,13 +59,12 @@ def clusters(op: Product, tile: tuple[Size, Size], items: int) -> tuple[Clusters
     return m, n
 
 
-def waves(op: Product, tile: tuple[int, int], k: int, items: int | None = None) -> WaveTiles:
+def waves(
+    op: Operation, given: WavesMultiply, tile: tuple[int, int], k: int, items: int | None = None
+) -> WaveTiles:
     """How waves share a block tile (m, n) of k a step; InvalidOp unless the instruction covers it."""
-    name = op.properties["instruction"]
-    assert isinstance(name, Word)
-    wave = number(op, "m_per_wave"), number(op, "n_per_wave")
-    kpack, interleave = number(op, "kpack"), number(op, "interleave", 1)
-    used = instruction(name.data)
+    wave, kpack, interleave = (given.m_per_wave, given.n_per_wave), given.kpack, given.interleave
+    used = instruction(given.instruction)
     cut = WaveTiles.of(used, tile, wave, kpack, interleave)
     if cut is None:
         sizes = f"{tile[0]} x {tile[1]} in wave tiles of {wave[0]} x {wave[1]}"

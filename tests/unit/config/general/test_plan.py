@@ -4,6 +4,7 @@ import pytest
 
 from imbrex.chip import GPU_MACHINES, target
 from imbrex.config.access import context_of
+from imbrex.config.block_plan import entries
 from imbrex.config.choose import GENERAL_LIST, choose
 from imbrex.config.context import Access, GemmContext
 from imbrex.config.defines import defines
@@ -34,7 +35,7 @@ def test_the_seeds_example(seed: GemmContext) -> None:
     """Reads: A's filter rows are 72 long, so 4 at a time along gemmK.  B's image rows are 30 long and start
     anywhere (y and x slide them), so 1 at a time; the rule of 2020 took 4 there, see test_access."""
     plan = GeneralTuning(256, 128, 128, 8, 4, 4).plan(seed)
-    assert plan.attributes == {
+    assert entries(plan.block) == {
         "block_size": 256,
         "m_per_block": 128,
         "n_per_block": 128,
@@ -54,8 +55,8 @@ def test_the_seeds_example(seed: GemmContext) -> None:
         "matrix_b_dest_data_per_write_dim_n": 1,
         "matrix_c_source_dest_vector_read_write_dim": 3,
         "matrix_c_dest_data_per_write": 4,
-        "matrix_a_copy_cluster_lengths": [2, 128],
-        "matrix_b_copy_cluster_lengths": [2, 128],
+        "matrix_a_copy_cluster_lengths": (2, 128),
+        "matrix_b_copy_cluster_lengths": (2, 128),
         "pipeline": "2x2",
     }
     assert (plan.grid_size, plan.blocks, plan.k_iterations) == (900, (1, 900), 9)
@@ -163,9 +164,9 @@ def test_hopper_turns_without_bank_conflicts() -> None:
     along_k, along_n = Access((4, 1), (64.0, 1.0), (1, 0)), Access((1, 4), (1.0, 64.0), (0, 1))
     context = GemmContext(128, 64, 64, F32, a=along_k, b=along_n, c=along_n)
     plan = GeneralTuning(128, 64, 128, 8, 4, 4).plan(context, GPU_MACHINES["sm_90a"])
-    assert plan.clusters == ((4, 2), (2, 8)) and plan.attributes["pipeline"] == "ahead"
+    assert plan.clusters == ((4, 2), (2, 8)) and plan.block.pipeline == "ahead"
     assert (plan.a_copy.runs_along_k, plan.b_copy.runs_along_k) == (True, False)
-    assert plan.attributes["matrix_a_lds_numbers"] == [4, 16]
+    assert plan.block.a.lds_numbers == (4, 16)
     buffer = GeneralTuning(128, 64, 128, 8, 4, 4).plan(context).lds_buffer_bytes
     assert plan.lds_buffer_bytes == (buffer[0] + 2 * 16 * 4, buffer[1])
     stored = Map(spaced((Dim("k", 8), Dim("m", 64)), 4, 16))

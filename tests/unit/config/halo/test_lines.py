@@ -46,7 +46,7 @@ def test_what_follows() -> None:
         5 * 1024,
     )
     assert (found.streams.count, found.streams.most_lines, found.streams.most_parts) == (32, 224, 9)
-    assert found.attributes["tuning"] == found.tuning and found.tuning.line == 64
+    assert found.block.tuning == found.tuning and found.tuning.line == 64
 
 
 def test_images_lie_between_one_another() -> None:

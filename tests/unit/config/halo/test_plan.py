@@ -58,7 +58,7 @@ def test_what_follows() -> None:
         "132 would change the filter from tile to tile"
     )
     assert found.layout.stage_bytes == 37 * 1024 and found.accumulators == 112
-    assert found.attributes["tuning"] == found.tuning and found.tuning.loaded_pixels == 9 * 64
+    assert found.block.tuning == found.tuning and found.tuning.loaded_pixels == 9 * 64
 
 
 def test_one_filter_has_all_multiprocessors() -> None:

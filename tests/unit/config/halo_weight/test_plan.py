@@ -56,7 +56,7 @@ def test_what_follows() -> None:
         and found.tuning.loaded_pixels == 360
         and found.layout.b_bytes >= 368 * 128
     )
-    assert found.attributes["tuning"] == found.tuning and found.attributes["n_per_block"] == 576
+    assert found.block.tuning == found.tuning and found.tuning.n_per_block == 576
     assert legal.check(found.tuning, found.context, HOPPER) == ()
 
 

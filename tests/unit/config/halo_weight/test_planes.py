@@ -39,7 +39,7 @@ def test_planes_of_many_images_are_gone_through_line_by_line(size: int, groups: 
     assert found.streams == found.consumers == 2 and found.loaded == found.rows
     made = found.plan(context_of(of.view(found), F16), HOPPER)
     assert made.in_planes and legal.check(found, made.context, HOPPER) == ()
-    assert made.attributes["matrix_a_source_vector_read_dim"] == 0
+    assert made.block.matrix_a_source_vector_read_dim == 0
     assert made.k_iterations * found.shares * found.rows == 128 * size
 
 

@@ -137,14 +137,14 @@ def test_attributes_and_definitions_agree() -> None:
         plan = tuning.plan(context)
         if check(tuning, context, gpu("gfx942")):
             continue
-        named, attributes = defines(plan), plan.attributes
-        assert named["CK_PARAM_TUNABLE_BLOCK_SIZE"] == attributes["block_size"]
-        assert named["CK_PARAM_GEMM_M_PER_WAVE"] == attributes["m_per_wave"]
-        assert named["CK_PARAM_GEMM_N_PER_WAVE"] == attributes["n_per_wave"]
-        assert [
+        named, block = defines(plan), plan.block
+        assert named["CK_PARAM_TUNABLE_BLOCK_SIZE"] == block.block_size
+        assert named["CK_PARAM_GEMM_M_PER_WAVE"] == block.multiply.m_per_wave
+        assert named["CK_PARAM_GEMM_N_PER_WAVE"] == block.multiply.n_per_wave
+        assert (
             named["CK_PARAM_TUNABLE_GEMM_B_BLOCK_COPY_CLUSTER_LENGTHS_GEMM_K"],
             named["CK_PARAM_TUNABLE_GEMM_B_BLOCK_COPY_CLUSTER_LENGTHS_GEMM_N"],
-        ] == attributes["matrix_b_copy_cluster_lengths"]
+        ) == block.b.copy_cluster_lengths
         assert named["CK_PARAM_DEPENDENT_GRID_SIZE"] == plan.grid_size
 
 
