@@ -117,7 +117,8 @@ class Product:
         }
         if isinstance(plan, XdlopsPlan):
             head |= _of_waves(plan)
-        return head | {key: str(value) for key, value in entries(plan.block).items()}
+        told = entries(plan.block)
+        return head | {key: str(list(x) if isinstance(x, tuple) else x) for key, x in told.items()}
 
     def _grid(self, blocks: Sequence[int], tiles: int) -> dict[str, str]:
         """Workgroups that are launched, the output tiles that they compute, and how they share them."""

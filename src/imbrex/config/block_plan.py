@@ -198,6 +198,8 @@ class WarpgroupBlock:
 
 BlockPlan: TypeAlias = ItemsBlock | WavesBlock | PanelBlock | WarpgroupBlock
 Multiply: TypeAlias = ItemsProduct | WavesMultiply | PanelMultiply
+Entry: TypeAlias = int | str | tuple[int, ...] | Tiled | None
+"""The value of a key."""
 Stated = TypeVar("Stated", bound=BlockPlan | Multiply)
 
 PREFIX: Final = {"a": "matrix_a_", "b": "matrix_b_"}
@@ -220,7 +222,7 @@ class Key:
     def is_needed(self) -> bool:
         return self.usual is MISSING
 
-    def of(self, value: Any) -> Any:
+    def of(self, value: Any) -> Entry:
         for name in self.path:
             value = getattr(value, name)
         return value
@@ -248,7 +250,7 @@ def pipelines_of(kind: type[BlockPlan] | type[Multiply]) -> tuple[str, ...]:
     return get_args(ItemsPipeline) if kind in (ItemsBlock, ItemsProduct) else (kind.pipeline,)  # type: ignore
 
 
-def entries(value: BlockPlan | Multiply) -> dict[str, Any]:
+def entries(value: BlockPlan | Multiply) -> dict[str, Entry]:
     """Values by key, the pipeline first."""
     named = {} if value.pipeline == NAIVE else {"pipeline": value.pipeline}
     found = {name: (key, key.of(value)) for name, key in keys_of(type(value)).items()}

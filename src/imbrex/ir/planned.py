@@ -111,9 +111,8 @@ def verify_entries(value: BlockPlan | Multiply) -> None:
                 is_power = "data_per" not in key or given & (given - 1) == 0
                 expect(is_power, f"'{key}' is a power of two, got {given}", key)
             case tuple() if key.endswith("_lengths"):
-                lengths = list[int](given)  # pyright: ignore[reportUnknownArgumentType]
-                said = f"'{key}' takes two positive lengths, along k first; got {lengths}"
-                expect(len(lengths) == 2 and min(lengths) > 0, said, key)
+                said = f"'{key}' takes two positive lengths, along k first; got {list(given)}"
+                expect(len(given) == 2 and min(given) > 0, said, key)
             case _:
                 pass
 
