@@ -1,4 +1,4 @@
-"""The hot loop of an AArch64 kernel, counted: what a time would be, where there is none."""
+"""The hot loop of a CPU kernel, counted: what a time would be, where there is none."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 __all__ = ["HotLoop", "hot_loop"]
 
-MULTIPLY = re.compile(r"(f?mla|fmlal2?|bfdot|bfmmla|sdot|smmla)$")
-LOAD, PREFETCH = re.compile(r"ld"), re.compile(r"prf")
+MULTIPLY = re.compile(r"(f?mla|fmlal2?|bfdot|bfmmla|sdot|smmla|tdp\w+)$")
+LOAD, PREFETCH = re.compile(r"ld|tileload"), re.compile(r"prf|prefetch")
 LABEL = re.compile(r"^(\.L\w+):")
-BRANCH = re.compile(r"^\s+(?:b\.?\w*|cbn?z|tbn?z)\s.*?(\.L\w+)$")
+BRANCH = re.compile(r"^\s+(?:b\.?\w*|cbn?z|tbn?z|j[a-z]+)\s.*?(\.L\w+)$")
 INSTRUCTION = re.compile(r"^\s+([a-z]\w*)")
 
 
@@ -38,10 +38,15 @@ def _loops(lines: list[str]) -> Iterator[list[str]]:
     for number, line in enumerate(lines):
         if found := LABEL.match(line):
             begins[found[1]] = number
-        elif (found := BRANCH.match(line.partition("//")[0].rstrip())) and found[1] in begins:
+        elif (found := BRANCH.match(_code(line))) and found[1] in begins:
             body = lines[begins[found[1]] + 1 : number + 1]
-            if sum(bool(BRANCH.match(inner.partition("//")[0].rstrip())) for inner in body) == 1:
+            if sum(bool(BRANCH.match(_code(inner))) for inner in body) == 1:
                 yield body
+
+
+def _code(line: str) -> str:
+    """Without its comment, of either architecture."""
+    return re.split("//|#", line)[0].rstrip()
 
 
 def _counted(body: list[str]) -> HotLoop:
@@ -54,5 +59,5 @@ def _counted(body: list[str]) -> HotLoop:
         loads,
         prefetches,
         len(names) - len(multiplies) - loads - prefetches,
-        sum("[sp" in line for line in body),
+        sum("[sp" in line or "(%rsp" in line or "(%rbp" in line for line in body),
     )

@@ -1,4 +1,4 @@
-"""Hot loops of AArch64, counted: what docs/cpu.md says of them, and that no sum leaves its register."""
+"""Hot loops of machines that are not here, counted: as docs/cpu.md says, and no sum leaves its register."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ ROW = re.compile(
 ROWS = [found.groups() for found in ROW.finditer(PAGE.read_text("utf-8"))]
 
 
-def test_each_level_of_aarch64_has_a_row() -> None:
+def test_each_level_that_is_emulated_has_a_row() -> None:
     told = {level for level, *_ in ROWS}
-    assert told == {name for name, row in CPU_ISAS.items() if row.arch == "aarch64"}
+    assert told == {name for name, row in CPU_ISAS.items() if row.qemu or row.lent}
 
 
 @pytest.mark.parametrize("row", ROWS, ids=" ".join)
@@ -37,7 +37,7 @@ def test_the_page_says_what_is_compiled(row: tuple[str, ...], tmp_path: Path) ->
     write_sources(lowered.bundle.files, tmp_path)
     wanted, unit = isa(level), lowered.bundle.units[1]
     compiler = compiler_of(wanted)
-    told = (*FLAGS, "-target", "aarch64-linux-gnu", *wanted.flags, "-I.", "-S", unit, "-o", "unit.s")
+    told = (*FLAGS, *wanted.triple, *wanted.flags, "-I.", "-S", unit, "-o", "unit.s")
     run_all(compiler, [(*compiler.compile, *told)], [unit], tmp_path)
     text = (tmp_path / "unit.s").read_text("utf-8")
     loop = hot_loop(text)

@@ -88,6 +88,8 @@ def host_isa() -> Isa:
     """
     facts = _cpu_facts(Path("/proc/cpuinfo"))
     features = frozenset(facts.get("flags", facts.get("Features", "")).split())
+    if "amx_tile" in features and not _lends_tiles():
+        features = frozenset(name for name in features if not name.startswith("amx_"))
     if "sve" in features:
         features |= {f"sve{_sve_bits()}"}
     cpu = (
@@ -109,6 +111,18 @@ def has_level(name: str) -> bool:
 def _arch() -> str:
     machine = platform.machine().lower()
     return {"amd64": "x86_64", "arm64": "aarch64"}.get(machine, machine)
+
+
+def _lends_tiles() -> bool:
+    """Does the system let processes use AMX's tiles, if they ask, as a kernel does when it is called (Linux,
+    Documentation/arch/x86/xstate.rst)?
+    """
+    import ctypes  # which a machine without tiles does not need
+
+    arch_prctl, supported_states, tiles = 158, 0x1021, 18  # ARCH_GET_XCOMP_SUPP, XFEATURE_XTILE_DATA
+    states = ctypes.c_uint64()
+    failed = ctypes.CDLL(None).syscall(arch_prctl, supported_states, ctypes.byref(states))
+    return not failed and bool(states.value >> tiles & 1)
 
 
 def _sve_bits() -> int:

@@ -45,6 +45,17 @@ AVX512_BF16: Final = replace(
     features=VNNI | {"avx512_bf16"},
     not_on=("GenuineIntel",),
 )
+AMX: Final = replace(
+    AVX512_BF16,
+    name="amx",
+    l1_bytes=48 * KIB,
+    l2_bytes=2048 * KIB,
+    source=f"{AVX512.source}; Intel SDM, TDPBF16PS, TDPBSSD; Sapphire Rapids: 48 KiB of L1, 2 MiB of L2",
+    options=(*AVX512_BF16.options, "-mamx-tile", "-mamx-bf16", "-mamx-int8"),
+    features=AVX512_BF16.features | {"amx_tile", "amx_bf16", "amx_int8"},
+    not_on=(),
+    lent=AVX512_BF16.name,
+)
 AVX2: Final = CpuMachine(
     "avx2",
     vector_bytes=32,
@@ -152,7 +163,7 @@ GENERIC: Final = CpuMachine(
 )
 # On cores with four pipelines of 128 bits NEON is at least as fast as SVE (libxsmm, issue 917).
 LEVELS: Final = (
-    *(AVX512_BF16, AVX512_VNNI, AVX512, AVX_VNNI, AVX2),
+    *(AMX, AVX512_BF16, AVX512_VNNI, AVX512, AVX_VNNI, AVX2),
     *(SVE512, SVE256_MMLA, SVE256, NEON_MMLA, NEON_DOT, NEON, SVE128),
     GENERIC,
 )

@@ -221,8 +221,9 @@ class CpuMachine:
     features: what a host of the level has, as the kernel spells them (x86-64 psABI, micro-architecture
     levels), and `sve256` where SVE's registers have so many bits.  halved_on: vendors and families of CPUs
     that run an operation of this width as two halves.  not_on: vendors whose CPUs the next level serves
-    better, though they have all that this one needs.  qemu: what QEMU calls a CPU with these features, and
-    with as few others as it has; empty where nothing is run by it.  prices: what the cost model asks.
+    better, though they have all that this one needs.  lent: the level whose machines run its kernels too,
+    with software for the rest of it, where there is some.  qemu: what QEMU calls a CPU with these features,
+    and with as few others as it has; empty where nothing is run by it.  prices: what the cost model asks.
     """
 
     has_mfma: ClassVar[bool] = False
@@ -247,6 +248,7 @@ class CpuMachine:
     prices: Prices = field(default=PRICES, repr=False)
     options: tuple[str, ...] = ()
     qemu: str = ""
+    lent: str = ""
     not_on: tuple[str, ...] = ()
 
     def lanes(self, element_bytes: int) -> int:

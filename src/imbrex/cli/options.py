@@ -164,8 +164,8 @@ emulate_option = click.option(
     metavar="[=isa]",
     callback=_emulation,
     help=(
-        "A GPU's schedule, lane by lane, on this CPU, or another CPU's library, in QEMU; =isa: AMD's code "
-        "object, instruction by instruction."
+        "A GPU's schedule, lane by lane, on this CPU, or another CPU's library, in QEMU or with "
+        "tiles in software; =isa: AMD's code object, instruction by instruction."
     ),
 )
 config_option = click.option(

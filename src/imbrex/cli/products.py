@@ -34,6 +34,7 @@ from imbrex.ir.to_product import stated, to_product
 from imbrex.lower.build import program
 from imbrex.lower.pipeline_text import described
 from imbrex.pipeline import Request, configuration_of, levels, telling
+from imbrex.view.mma.vector import CPU_UNITS
 
 __all__ = ["OperandView", "Product", "products"]
 
@@ -244,10 +245,12 @@ def _of_warpgroups(plan: WarpgroupPlan) -> dict[str, str]:
 def _of_cpu(plan: CpuPlan) -> dict[str, str]:
     t: CpuTuning = plan.tuning
     rows_are, columns_are = ("gemmN", "gemmM") if t.swapped else ("gemmM", "gemmN")
+    tiles = CPU_UNITS[t.unit].tiles
+    held = f"registers of {t.vector_lanes}" if tiles is None else f"tiles of {tiles.rows} x {t.vector_lanes}"
     return {
         "block": f"{plan.block_rows} {rows_are} x {plan.block_columns} {columns_are} x {plan.block_k} gemmK",
         "k_iterations": str(plan.k_iterations),
-        "register tile": f"{t.m_per_thread} x {t.n_per_thread}, {t.registers} registers of {t.vector_lanes}",
+        "register tile": f"{t.m_per_thread} x {t.n_per_thread}, {t.registers} {held}",
         "unit": f"{t.unit}, {t.together} of gemmK a lane; panels of {plan.element}",
         "panels": f"{plan.row_panels} of rows, {plan.column_panels} of columns; {t.stationary} stays",
         "form": "one product a step, read in place where it can be" if plan.is_fused else "packed panels",

@@ -20,7 +20,7 @@ from posixpath import normpath
 
 from imbrex.chip import gpus
 from imbrex.emit import c, cuda, hip, host
-from imbrex.emit.emulate import hopper
+from imbrex.emit.emulate import hopper, tiles
 from imbrex.emit.facts import Facts
 from imbrex.lower.common_subexpressions import named_once
 from imbrex.lower.hoist import hoisted
@@ -30,7 +30,7 @@ __all__ = ["Bundle", "Facts", "bundle", "device_headers"]
 
 GPU_HEADERS = ("common", "gpu", "cpu/narrow.h")
 CUDA_HEADERS = ("cuda", "cuda/ptx", *GPU_HEADERS)
-HOST_HEADERS = {"cpu": ("common", "cpu"), "emulate": ("common", "cpu", "emulate")}
+HOST_HEADERS = ("common", "cpu", "cpu/amx")
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 DIGITS = 32
 """Length of a digest, in hexadecimal."""
@@ -71,7 +71,7 @@ class Bundle:
 
 
 def bundle(program: Program, facts: Facts, target: str, early: Collection[str] = ()) -> Bundle:
-    """The program's source for the target `cpu`, `emulate` or `emulate_sm_90a`, or for a chip.
+    """The program's source for the target `cpu`, `emulate`, `emulate_sm_90a` or `emulate_amx`, or for a chip.
 
     early: launches that may begin before the one ahead has ended.
     """
@@ -102,8 +102,10 @@ def device_headers(target: str) -> dict[str, str]:
     """What is written by hand that a target's files include or link, by their path in the bundle."""
     root = files("imbrex.emit") / "device"
     found: dict[str, str] = {}
+    second = hopper.PTX if hopper.emulated(target) is not None else {}
+    second = tiles.AMX if tiles.emulated(target) is not None else second
     for part in _parts(target):
-        place = root / (hopper.PTX.get(part, part) if hopper.emulated(target) is not None else part)
+        place = root / second.get(part, part)
         headers = [place] if place.is_file() else sorted(place.iterdir(), key=_name)
         folder = part.rpartition("/")[0] if place.is_file() else part
         found |= {
@@ -122,7 +124,7 @@ def _parts(target: str) -> tuple[str, ...]:
         return CUDA_HEADERS
     if hopper.emulated(target) is not None:
         return *CUDA_HEADERS, "emulate/hopper"
-    return HOST_HEADERS[target]
+    return (*HOST_HEADERS, "emulate") if target == "emulate" else HOST_HEADERS
 
 
 def _name(file: Traversable) -> str:

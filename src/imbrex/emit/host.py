@@ -12,19 +12,19 @@ from collections.abc import Iterator
 
 from imbrex.emit import c, epilogue
 from imbrex.emit.cpu import panels
-from imbrex.emit.emulate import lanes
+from imbrex.emit.emulate import lanes, tiles
 from imbrex.emit.facts import Facts, described, parameter, solver, table, workspace
 from imbrex.lower.stmt import Buffer, Kernel, Program, ZeroFill, has_flags
 from imbrex.symbol import symbol_of
 
-HEADERS = {
-    "cpu": ("device/cpu/extent.h", "device/cpu/operand.h", "device/cpu/threads.h"),
-    "emulate": ("device/emulate/lane.h", "device/cpu/threads.h"),
-}
+HEADERS = ("device/cpu/extent.h", "device/cpu/operand.h", "device/cpu/threads.h")
+LANES = ("device/emulate/lane.h", "device/cpu/threads.h")
 
 FLAGS = ("device/cpu/flag.h",)
 """For workgroups that share tiles."""
 EPILOGUE = "device/cpu/epilogue.h"
+TILES = "device/cpu/tile.h"
+"""For registers that are tiles."""
 
 
 def units(program: Program, facts: Facts, target: str) -> dict[str, list[str]]:
@@ -32,19 +32,20 @@ def units(program: Program, facts: Facts, target: str) -> dict[str, list[str]]:
     name = program.name
     return {
         f"{name}_solver.cpp": _solver(program, facts, target),
-        f"{name}.cpp": _wrapper(program),
+        f"{name}.cpp": _wrapper(program, target),
         f"{name}.hpp": _algorithm(program, facts, target),
     }
 
 
 def _algorithm(program: Program, facts: Facts, target: str) -> list[str]:
+    is_of_lanes = target == "emulate"
     lines = [
         "#pragma once",
-        *(f'#include "{h}"' for h in (*HEADERS[target], *_further(program))),
+        *(f'#include "{h}"' for h in (*(LANES if is_of_lanes else HEADERS), *_further(program))),
         "",
         f"namespace {symbol_of(program.name)}_kernels {{",
     ]
-    form = panels if target == "cpu" else lanes
+    form = lanes if is_of_lanes else panels
     lines += lanes.models(program, facts.flushes_halves)
     for kernel in program.kernels:
         lines += ["", f"// Memory of one workgroup of {kernel.name}.", f"struct {kernel.name}_scratch {{"]
@@ -68,9 +69,16 @@ def _further(program: Program) -> Iterator[str]:
         yield from FLAGS
     if epilogue.has_epilogue(program):
         yield EPILOGUE
+    if _has_tiles(program):
+        yield TILES
 
 
-def _wrapper(program: Program) -> list[str]:
+def _has_tiles(program: Program) -> bool:
+    return any(map(panels.has_tiles, program.kernels))
+
+
+def _wrapper(program: Program, target: str) -> list[str]:
+    has_tiles = _has_tiles(program)
     declared = ", ".join(
         f"{'' if b.name in program.outputs else 'const '}void *{b.name}_" for b in program.arguments
     )
@@ -78,8 +86,10 @@ def _wrapper(program: Program) -> list[str]:
         f'#include "{program.name}.hpp"',
         "",
         "// Runs every launch in order; returns 0, or 1 when there is no memory for the scratch of a thread.",
+        *(["// It returns 3 when the system does not let this process use tiles."] if has_tiles else []),
         f'extern "C" int {symbol_of(program.name)}({declared}, int threads) {{',
         *c.indented([_cast(b, program.outputs) for b in program.arguments]),
+        *(["  if (imbrex::amx::refused()) return imbrex::no_tiles;"] if has_tiles else []),
         "  int status = imbrex::ok;",
     ]
     for launch in program.launches:
@@ -91,12 +101,20 @@ def _wrapper(program: Program) -> list[str]:
     scratch = [f"int64_t(sizeof({_space(program)}{k.name}_scratch))" for k in program.kernels]
     return [
         *lines,
-        "  return status;",
+        f"  return {'imbrex::amx::ended(status)' if has_tiles else 'status'};",
         "}",
+        *_told(program, target),
         "",
         "// Bytes that each thread allocates while a launch runs: packing panels and the tile of C.",
         *table(f'extern "C" int64_t {symbol_of(program.name)}_workspace_bytes', scratch),
     ]
+
+
+def _told(program: Program, target: str) -> list[str]:
+    """What was wrong, of tiles in software."""
+    if tiles.emulated(target) is None or not _has_tiles(program):
+        return []
+    return [f'extern "C" const char *{symbol_of(program.name)}_fault() {{ return imbrex::amx::told; }}']
 
 
 def _space(program: Program) -> str:

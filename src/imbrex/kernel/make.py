@@ -211,7 +211,7 @@ def _loaded(
     """What runs it; the modules of a GPU are imported where there is a kernel for one."""
     symbol = symbol_of(options.name)
     match library:
-        case Shared() if options.target.is_of_nvidia:
+        case Shared() if options.target.is_of_nvidia or (options.target.is_lent and options.target.runs_here):
             return load_emulated(library.path, symbol, parameters, workspace)
         case Shared() if options.target.level is not None and not options.target.runs_here:
             from imbrex.run.foreign.kernel import foreign

@@ -13,7 +13,8 @@ from imbrex.diagnostic import Diagnostic
 __all__ = ["CPU", "Emulate", "Target", "target_of", "targets"]
 
 Emulate: TypeAlias = bool | Literal["isa"]
-"""False: on the machine.  True: a GPU's schedule here, lane by lane, or a CPU's library in QEMU.  "isa": a
+"""False: on the machine.  True: a GPU's schedule here, lane by lane, or a CPU's library, in QEMU or with
+software for its tiles.  "isa": a
 GPU's code object here, executed.
 """
 
@@ -44,9 +45,9 @@ class Target:
 
     @property
     def source(self) -> str:
-        """How source is written: `kind`, or what `emulate` is of a GPU of NVIDIA's."""
+        """How source is written: `kind`, or what `emulate` is of a GPU of NVIDIA's, or of a CPU's tiles."""
         is_whole = self.kind == "emulate" and self.is_of_nvidia
-        return f"emulate_{self.chip}" if is_whole else self.kind
+        return f"emulate_{self.chip}" if is_whole or self.is_lent else self.kind
 
     @property
     def is_of_nvidia(self) -> bool:
@@ -57,6 +58,11 @@ class Target:
     def is_emulated(self) -> bool:
         """Does a GPU's schedule, or its code object, run here, in a time that says nothing of the GPU's?"""
         return self.kind == "emulate" or self.is_executed
+
+    @property
+    def is_lent(self) -> bool:
+        """Is it a CPU's kernel for which software stands in where this machine may lack an instruction?"""
+        return self.is_executed and self.level is not None and bool(CPU_ISAS[self.level].lent)
 
     @property
     def is_native(self) -> bool:
@@ -71,11 +77,15 @@ class Target:
     @property
     def runs_here(self) -> bool:
         """May this machine load its library?"""
+        if self.is_lent:
+            return has_level(CPU_ISAS[self.chip or ""].lent)
         return not self.is_executed and (self.level is None or has_level(self.level))
 
     @property
     def isa(self) -> Isa:
         """The instructions of a library."""
+        if self.is_lent:
+            return isa(CPU_ISAS[self.chip or ""].lent)
         return host_isa() if self.level is None else isa(self.level)
 
 
@@ -101,7 +111,7 @@ def target_of(target: str = "cpu", emulate: Emulate = False) -> Target:
         return Target("emulate", WAVES.name)
     if emulate and target == "cpu":
         message = f"target '{target}' has no lane-level form; --emulate is of a GPU's schedule"
-        named = ", ".join((*gpus(), *_in_qemu()))
+        named = ", ".join((*gpus(), *_lent(), *_in_qemu()))
         raise Diagnostic(message, hint=f"name one of {named}, or 'emulate' for {WAVES.name}'s")
     if target == "cpu":
         return CPU
@@ -109,8 +119,9 @@ def target_of(target: str = "cpu", emulate: Emulate = False) -> Target:
 
 
 def _of_level(level: str, emulate: Emulate) -> Target:
-    if emulate and level not in _in_qemu():
-        message = f"target '{level}' has no emulator; QEMU runs {', '.join(_in_qemu())}"
+    if emulate and level not in (*_in_qemu(), *_lent()):
+        known = f"QEMU runs {', '.join(_in_qemu())}, software stands in for {', '.join(_lent())}"
+        message = f"target '{level}' has no emulator; {known}"
         raise Diagnostic(message, hint="leave --emulate out, on a machine that has these instructions")
     return Target("cpu", level, is_executed=bool(emulate))
 
@@ -118,6 +129,11 @@ def _of_level(level: str, emulate: Emulate) -> Target:
 def _in_qemu() -> tuple[str, ...]:
     """The levels that QEMU runs."""
     return tuple(name for name, row in CPU_ISAS.items() if row.qemu)
+
+
+def _lent() -> tuple[str, ...]:
+    """The levels that other machines run, with software for what they lack."""
+    return tuple(name for name, row in CPU_ISAS.items() if row.lent)
 
 
 def _executed(target: str) -> Target:

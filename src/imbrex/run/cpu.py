@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CpuKernel", "Parameter", "allocated", "expect_done", "load", "short_way", "thread_count"]
 
-_OK, _OUT_OF_MEMORY = 0, 1
+_OK, _OUT_OF_MEMORY, _NO_TILES = 0, 1, 3
 MOST_THREADS: Final = 99_999
 _MOST_CALLS: Final = 4096
 
@@ -225,7 +225,12 @@ def short_way() -> Launcher | None:
 
 
 def expect_done(symbol: str, status: int) -> None:
-    """MemoryError where an entry point says that it could not allocate."""
+    """MemoryError where an entry point says that it could not allocate, a Diagnostic where the system keeps
+    it from the registers that it needs.
+    """
+    if status == _NO_TILES:
+        message = f"'{symbol}' multiplies by AMX's tiles, which the system does not let this process use"
+        raise Diagnostic(message, hint="build for another level, with '--target avx512_bf16' say")
     if status == _OUT_OF_MEMORY:
         raise MemoryError(f"'{symbol}' could not allocate its packing panels")
     assert status == _OK, f"'{symbol}' returned {status}, which its ABI does not know"

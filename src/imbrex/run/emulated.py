@@ -1,6 +1,8 @@
-"""A kernel of a GPU of NVIDIA's on this machine: called as one of the CPU, it says what it did wrong.
+"""A kernel of another machine on this one, a GPU of NVIDIA's or a CPU with tiles: called as one of this CPU,
+it says what it did wrong.
 
-Law: what runs is the GPU's own source; which lane goes on when is chance, and the same for the same seed.
+Law: what runs is that machine's own source; which lane of a GPU goes on when is chance, and the same for the
+same seed.
 """
 
 from __future__ import annotations
@@ -19,11 +21,15 @@ from imbrex.run.guarded_call import said_fault
 __all__ = ["EmulatedKernel", "load_emulated"]
 
 _FAULT = 2
+_TILES = ("LDTILECFG", "TILE", "TDP")
+"""What the names of instructions of tiles begin with."""
 
 
 @dataclass(frozen=True, slots=True)
 class EmulatedKernel(CpuKernel):
-    """A call raises a Diagnostic where lanes race, wait for ever, or leave their memory."""
+    """A call raises a Diagnostic where lanes race, wait for ever, or leave their memory, or an instruction of
+    tiles would fault.
+    """
 
     def _call(self, arrays: tuple[Array, ...], scratch: list[Array], threads: int | None) -> None:
         del threads  # one lane runs at a time
@@ -37,6 +43,8 @@ class EmulatedKernel(CpuKernel):
 
     def expect_done(self, status: int, told: str = "") -> None:
         if status == _FAULT:
+            if told.startswith(_TILES):
+                raise Diagnostic(f"'{self.symbol}' does what tiles do not: {told}")
             message = f"'{self.symbol}' does what a GPU does not promise: {told}"
             raise Diagnostic(message, hint=f"the order of its warps is that of IMBREX_EMULATE_SEED={_seed()}")
         expect_done(self.symbol, status)

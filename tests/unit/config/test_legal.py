@@ -14,7 +14,7 @@ from imbrex.config.general.plan import GeneralTuning
 from imbrex.config.general.space import general_space
 from imbrex.config.legal import CPU_RULES, GENERAL_RULES, Illegal, check
 from imbrex.config.tuning import Tuning
-from imbrex.dtype import F16, F32, F64, I8
+from imbrex.dtype import BF16, F16, F32, F64, I8
 
 GEMM = GemmContext(1024, 1024, 1024, F32)
 HUGE = GemmContext(2**26, 2**26, 8, F32)
@@ -94,6 +94,20 @@ BROKEN: list[tuple[str, Tuning, GemmContext, str, str]] = [
         GEMM,
         "avx512",
         "unit vdpbf16ps does not multiply f32 on avx512, which has fma",
+    ),
+    (
+        "tiles",
+        CpuTuning(24, 32, 48, 64, 256, 16, unit="tdpbf16ps"),
+        dataclasses.replace(GEMM, dtype=BF16),
+        "amx",
+        "m_per_thread 24 is no multiple of 16, the rows of a tile of tdpbf16ps",
+    ),
+    (
+        "vector_registers",
+        CpuTuning(48, 32, 48, 64, 256, 16, unit="tdpbf16ps"),
+        dataclasses.replace(GEMM, dtype=BF16),
+        "amx",
+        "registers 10 > 8 on amx (48x32 tile of 16 lanes)",
     ),
     (
         "cache_blocks",

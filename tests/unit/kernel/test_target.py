@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from imbrex.build.isa import host_isa
+from imbrex.build.isa import has_level, host_isa, isa
 from imbrex.chip import CPU_ISAS, GPU_MACHINES
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import Target, target_of, targets
@@ -22,6 +22,8 @@ from imbrex.kernel import Target, target_of, targets
         (("sm_90a", True), Target("emulate", "sm_90a"), "emulate (sm_90a)", True),
         (("avx2", False), Target("cpu", "avx2"), "avx2", True),
         (("neon", True), Target("cpu", "neon", is_executed=True), "isa (neon)", True),
+        (("amx", False), Target("cpu", "amx"), "amx", True),
+        (("amx", True), Target("cpu", "amx", is_executed=True), "isa (amx)", True),
         (("neon", "isa"), Target("cpu", "neon", is_executed=True), "isa (neon)", True),
     ],
 )
@@ -60,3 +62,13 @@ def test_a_level_has_its_own_instructions() -> None:
     assert target_of("cpu").isa is host_isa() and target_of("emulate").isa is host_isa()
     assert target_of("neon").isa.arch == "aarch64" and not target_of("neon", emulate=True).runs_here
     assert target_of("generic").runs_here and target_of("cpu").runs_here
+
+
+def test_tiles_are_lent_to_a_level_that_has_the_rest() -> None:
+    lent = target_of("amx", emulate=True)
+    assert (lent.source, lent.isa, lent.runs_here) == (
+        "emulate_amx",
+        isa("avx512_bf16"),
+        has_level("avx512_bf16"),
+    )
+    assert target_of("amx").source == "cpu" and "-mamx-bf16" in target_of("amx").isa.flags

@@ -29,8 +29,9 @@ def cycles(tuning: CpuTuning, context: GemmContext, machine: CpuMachine) -> floa
     gemm, lanes = plan.oriented, tuning.vector_lanes
     row_blocks, column_blocks = plan.blocks
     calls, steps = plan.row_panels * plan.column_panels, plan.k_iterations
-    call = prices.call + 2 * prices.sum * tuning.m_per_thread * tuning.vectors + _stream(plan, machine)
-    total = calls * (gemm.k * tile_cycles(tuning, machine) + steps * call)
+    call = prices.call + _sums(tuning, prices) + _stream(plan, machine)
+    multiplied, fed = calls * gemm.k * tile_cycles(tuning, machine), one_pass.tile_feed(plan, machine)
+    total = (one_pass.side_by_side(multiplied, fed) if fed else multiplied) + calls * steps * call
     price_a, price_b = (
         pack_price_a(gemm.a, tuning.a_layout, lanes, prices),
         pack_price_b(gemm.b, lanes, prices),
@@ -43,12 +44,25 @@ def cycles(tuning: CpuTuning, context: GemmContext, machine: CpuMachine) -> floa
     return team(total * gemm.g, plan.grid_size, machine.threads, machine).cycles
 
 
+def _sums(tuning: CpuTuning, prices: Prices) -> float:
+    """Cycles in which the sums of a register tile come from the private tile, and go there."""
+    rows, tiles = tuning.m_per_thread, CPU_UNITS[tuning.unit].tiles
+    if tiles is None:
+        return 2 * prices.sum * rows * tuning.vectors
+    return -(-rows // tiles.rows) * tuning.vectors * (tiles.load + tiles.store)
+
+
 def tile_cycles(tuning: CpuTuning, machine: CpuMachine) -> float:
     """Cycles of one register tile for one k: products at the rate of multiply-adds, or loads (two a cycle),
     or a product's latency; and what of the loads they do not hide.  A unit may take several k at once.
     """
     rows, vectors, unit = tuning.m_per_thread, tuning.vectors, CPU_UNITS[tuning.unit]
     prices = machine.prices
+    if unit.tiles is not None:
+        tall = -(-rows // unit.tiles.rows)
+        loads = (tall + vectors) * unit.tiles.load
+        slowest = max(tall * vectors * unit.tiles.product, loads, unit.latency)
+        return (slowest + prices.load * loads) / (unit.tiles.rows * unit.packed)
     latency = prices.fma_latency if unit == FMA else unit.latency
     slowest = max(rows * vectors / machine.fma_per_cycle, (rows + vectors) / 2, latency)
     return (slowest + prices.broadcast * rows + prices.load * vectors) / unit.packed

@@ -36,9 +36,19 @@ def unit(plan: CpuPlan, machine: CpuMachine) -> Reasons:
 def vector_registers(plan: CpuPlan, machine: CpuMachine) -> Reasons:
     """The register tile stays in registers: accumulators, a row of B and one of A."""
     t = plan.tuning
-    if t.registers > machine.vector_registers:
+    available = CPU_UNITS[t.unit].available(machine)
+    if t.registers > available:
         tile = f"{t.m_per_thread}x{t.n_per_thread} tile of {t.vector_lanes} lanes"
-        yield f"registers {t.registers} > {machine.vector_registers} on {machine.name} ({tile})"
+        yield f"registers {t.registers} > {available} on {machine.name} ({tile})"
+
+
+def tiles(plan: CpuPlan, machine: CpuMachine) -> Reasons:
+    """What multiplies tiles takes whole ones, or a single one of fewer rows."""
+    del machine
+    t = plan.tuning
+    found = CPU_UNITS[t.unit].tiles
+    if found is not None and t.m_per_thread > found.rows and t.m_per_thread % found.rows:
+        yield f"m_per_thread {t.m_per_thread} is no multiple of {found.rows}, the rows of a tile of {t.unit}"
 
 
 def cache_blocks(plan: CpuPlan, machine: CpuMachine) -> Reasons:
@@ -57,5 +67,5 @@ def workspace(plan: CpuPlan, machine: CpuMachine) -> Reasons:
 
 
 CPU_RULES: Rules[CpuPlan, CpuMachine] = Rules(
-    (vector_lanes, register_tile, unit), (vector_registers, cache_blocks, workspace)
+    (vector_lanes, register_tile, unit, tiles), (vector_registers, cache_blocks, workspace)
 )

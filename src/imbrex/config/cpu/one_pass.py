@@ -18,11 +18,12 @@ from __future__ import annotations
 from math import gcd
 
 from imbrex.chip import CpuMachine, Level, Prices
-from imbrex.config.context import SAMPLE, Access
+from imbrex.config.context import SAMPLE, Access, round_up
 from imbrex.config.cpu.plan import CpuPlan
 from imbrex.config.cpu.team import team
+from imbrex.view.mma.vector import CPU_UNITS
 
-__all__ = ["CROWDED_BYTES", "cycles", "last_columns", "reads_a_in_place"]
+__all__ = ["CROWDED_BYTES", "cycles", "last_columns", "reads_a_in_place", "side_by_side", "tile_feed"]
 
 SET_BYTES = 4096
 CROWDED_BYTES = 9 * SET_BYTES
@@ -32,19 +33,23 @@ L3_PARTS = 4
 def cycles(plan: CpuPlan, machine: CpuMachine, tile_cycles: float) -> float:
     """Estimated cycles of the busiest thread.  tile_cycles: one register tile for one step of K."""
     prices = machine.prices
-    multiplied = _side_by_side(_products(plan, tile_cycles, prices), _feed(plan, machine))
+    multiplied = side_by_side(_products(plan, tile_cycles, prices), _feed(plan, machine))
     total = multiplied + _operand_a(plan, machine)
     total += _operand_b(plan, machine) + _result(plan, prices) + _windows(plan, prices)
     return team(total * plan.context.g, plan.grid_size, machine.threads, machine).cycles
 
 
-def _side_by_side(x: float, y: float) -> float:
+def side_by_side(x: float, y: float) -> float:
     """Little more than the larger of two that go on side by side."""
     return (x**3 + y**3) ** (1 / 3)
 
 
 def _feed(plan: CpuPlan, machine: CpuMachine) -> float:
-    """Cycles in which the panels of a B that is read in place come from L2, where L1 cannot keep one."""
+    """Cycles in which the panels of a B that is read in place come from L2, where L1 cannot keep one; and all
+    operands of tiles.
+    """
+    if CPU_UNITS[plan.tuning.unit].tiles is not None:
+        return tile_feed(plan, machine)
     prices, panel = machine.prices, plan.panel_k * plan.tuning.n_per_thread * plan.element.bytes
     if not _reads_b_in_place(plan) or panel <= prices.near * machine.l1_bytes:
         return 0.0
@@ -55,6 +60,29 @@ def _reads_of_b(plan: CpuPlan) -> int:
     """Bytes of B that register tiles take, each panel once for every panel of A."""
     lines = plan.row_panels * plan.column_panels * plan.tuning.n_per_thread
     return lines * plan.oriented.k * plan.element.bytes
+
+
+def tile_feed(plan: CpuPlan, machine: CpuMachine) -> float:
+    """Cycles in which operands of tiles come from L2: what moves past the panel that stays, unless L1 keeps
+    both; and that panel, too, where it is no small one.  None of vectors.
+    """
+    t, size = plan.tuning, plan.element.bytes
+    tiles = CPU_UNITS[t.unit].tiles
+    if tiles is None:
+        return 0.0
+    lines = t.m_per_thread, t.n_per_thread
+    moving, still = lines if t.stationary == "b" else lines[::-1]
+    block = plan.block_rows if t.stationary == "b" else plan.block_columns
+    kept = plan.panel_k * still * size
+    read = 0 if kept + plan.panel_k * block * size <= machine.l1_bytes else moving
+    read += still if kept > machine.prices.near * machine.l1_bytes else 0
+    return plan.row_panels * plan.column_panels * read * plan.oriented.k * size * tiles.feed
+
+
+def _summed_columns(plan: CpuPlan) -> int:
+    """Last columns that are summed along K; tiles have none."""
+    is_tiled = CPU_UNITS[plan.tuning.unit].tiles is not None
+    return 0 if is_tiled else last_columns(plan.oriented.n, plan.tuning.vector_lanes)
 
 
 def last_columns(n: int, lanes: int) -> int:
@@ -72,10 +100,11 @@ def reads_a_in_place(plan: CpuPlan) -> bool:
 
 def _products(plan: CpuPlan, tile_cycles: float, prices: Prices) -> float:
     gemm, t = plan.oriented, plan.tuning
-    columns = last_columns(gemm.n, t.vector_lanes)
+    columns, tiles = _summed_columns(plan), CPU_UNITS[t.unit].tiles
     vectors = -(-(gemm.n - columns) // t.vector_lanes)
-    per_row = tile_cycles / t.m_per_thread / t.vectors
-    whole = gemm.m * vectors * gemm.k * per_row
+    step = 1 if tiles is None else tiles.rows
+    per_row = tile_cycles / round_up(t.m_per_thread, step) / t.vectors
+    whole = round_up(gemm.m, step) * vectors * gemm.k * per_row
     tails = gemm.m * columns * gemm.k / t.vector_lanes / t.together * prices.column
     calls = -(-gemm.m // t.m_per_thread) * -(-vectors // t.vectors)
     return whole + tails + plan.k_iterations * calls * (prices.call + prices.sum * t.m_per_thread * t.vectors)
@@ -83,7 +112,7 @@ def _products(plan: CpuPlan, tile_cycles: float, prices: Prices) -> float:
 
 def _operand_a(plan: CpuPlan, machine: CpuMachine) -> float:
     gemm, t, prices = plan.oriented, plan.tuning, machine.prices
-    elements, columns = gemm.m * gemm.k, last_columns(gemm.n, t.vector_lanes)
+    elements, columns = gemm.m * gemm.k, _summed_columns(plan)
     visits = -(-(gemm.n - columns) // t.n_per_thread) + (columns > 0)
     passes = plan.blocks[1] if t.stationary == "a" else visits
     if reads_a_in_place(plan):

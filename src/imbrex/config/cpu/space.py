@@ -19,6 +19,7 @@ BLOCK_EDGES = (96, 192, 384, 768, 1536)
 SHAPES_KEPT = 4
 LONGEST_PASS = 8192
 K_STEPS = (1024, 2048)
+TILE_K_STEPS = (128, 192, 256, 512, 1024)
 
 
 def cpu_space(context: GemmContext, machine: CpuMachine) -> list[CpuTuning]:
@@ -28,13 +29,16 @@ def cpu_space(context: GemmContext, machine: CpuMachine) -> list[CpuTuning]:
 
     The layout of A's panels is not searched: packing along the longer run, of K or of the rows, is cheaper.
     Where steps over K can be products of their own, nothing else is tried: it was slower wherever measured.
+    But tiles are fed from L1, which keeps no more of K than a panel of few steps has.
     """
-    unit = max(units_of(machine, context.dtype), key=lambda unit: unit.packed)
+    unit = max(units_of(machine, context.dtype), key=lambda unit: (unit.tiles is not None, unit.packed))
     found = [
         t
         for swapped in (False, True)
         for t in (*_one_pass(context, machine, swapped, unit), *_oriented(context, machine, swapped, unit))
     ]
+    if unit.tiles is not None:
+        return [t for t in found if t.a_layout == "k_blocked" or t.plan(context).is_fused]
     return [t for t in found if t.plan(context).is_fused] or found
 
 
@@ -47,22 +51,30 @@ def _one_pass(context: GemmContext, machine: CpuMachine, swapped: bool, unit: Cp
         return
     is_transposed = gemm.c.run[0] > gemm.c.run[1]  # C goes through a tile of all its rows, so B must stay
     orders: tuple[Stationary, ...] = ("b",) if is_transposed else ("a", "b")
-    k_steps = _k_steps(gemm, lanes * unit.packed, unit.packed)
+    k_steps = _k_steps(gemm, lanes * unit.packed, unit)
     for vectors in range(1, 5):
-        most = unit.tallest(machine.vector_registers, vectors)
-        for tallest in {most, min(most, 6)}:
-            rows = _balanced(gemm.m, tallest)
+        for rows in _heights(gemm.m, machine, unit, vectors):
             m_blocks, n_blocks = _edges(gemm.m, rows), _edges(gemm.n, vectors * lanes)
             for k_block, m_block, n_block, order in product(k_steps, m_blocks, n_blocks, orders):
                 blocks = m_block, n_block, k_block
                 yield CpuTuning(rows, vectors * lanes, *blocks, lanes, layout, order, swapped, unit.name)
 
 
-def _k_steps(gemm: GemmContext, vector: int, words: int) -> list[int]:
+def _heights(m: int, machine: CpuMachine, unit: CpuUnit, vectors: int) -> set[int]:
+    """Rows of register tiles: the most that there may be, and six; of tiles, the most and a single one's."""
+    most = unit.tallest(machine, vectors)
+    if unit.tiles is not None:
+        return {min(m, most), min(m, unit.tiles.rows)}
+    return {_balanced(m, tallest) for tallest in {most, min(most, 6)}}
+
+
+def _k_steps(gemm: GemmContext, vector: int, unit: CpuUnit) -> list[int]:
     """All of K unless it is very long, and equal parts of a long one, of whole runs of A where it has any; in
     bytes the same, however narrow the elements are.
     """
-    run, steps = gemm.a.run[0], [near * words for near in K_STEPS]
+    words = unit.packed
+    run = gemm.a.run[0]
+    steps = [near * words for near in (K_STEPS if unit.tiles is None else TILE_K_STEPS)]
     grain = int(run) if run == int(run) and vector <= run <= min(steps) and run % vector == 0 else vector
     whole = [round_up(gemm.k, vector)] if gemm.k <= LONGEST_PASS * words else []
     parts = {round_up(-(-gemm.k // -(-gemm.k // near)), grain) for near in steps if gemm.k > near}
@@ -77,9 +89,10 @@ def _balanced(size: int, most: int) -> int:
 def _oriented(context: GemmContext, machine: CpuMachine, swapped: bool, unit: CpuUnit) -> Iterator[CpuTuning]:
     gemm = context.exchanged if swapped else context
     lanes = machine.lanes(context.dtype.accumulator.bytes)
-    layout: PanelLayout = "k_blocked" if gemm.a.run[0] > gemm.a.run[1] else "k_major"
+    has_rows = gemm.a.run[0] > gemm.a.run[1] or unit.tiles is not None
+    layout: PanelLayout = "k_blocked" if has_rows else "k_major"
     orders: tuple[Stationary, ...] = ("a", "b")
-    k_blocks = _k_blocks(gemm.k, lanes * unit.packed, unit.packed)
+    k_blocks = _k_blocks(gemm.k, lanes * unit.packed, unit)
     for rows, columns in register_tiles(gemm, machine, lanes, unit):
         m_blocks, n_blocks = _edges(gemm.m, rows), _edges(gemm.n, columns)
         for k_block, m_block, n_block, order in product(k_blocks, m_blocks, n_blocks, orders):
@@ -96,16 +109,18 @@ def register_tiles(
     """
     found: dict[tuple[int, int], float] = {}
     for vectors in range(1, 5):
-        for rows in range(1, unit.tallest(machine.vector_registers, vectors) + 1):
+        step = 1 if unit.tiles is None else unit.tiles.rows
+        for rows in range(step, unit.tallest(machine, vectors) + 1, step):
             tile = CpuTuning(rows, vectors * lanes, rows, vectors * lanes, 1, lanes)
             calls = -(-gemm.m // rows) * -(-gemm.n // (vectors * lanes))
             found[rows, vectors * lanes] = calls * (tile_cycles(tile, machine) * gemm.k + machine.prices.call)
     return sorted(found, key=lambda shape: (found[shape], -shape[0] * shape[1]))[:SHAPES_KEPT]
 
 
-def _k_blocks(k: int, vector: int, words: int) -> list[int]:
+def _k_blocks(k: int, vector: int, unit: CpuUnit) -> list[int]:
     """K in equal blocks near each of the usual sizes, rounded up to whole vectors."""
-    return sorted({round_up(-(-k // -(-k // (near * words))), vector) for near in K_BLOCKS})
+    sizes = K_BLOCKS if unit.tiles is None else TILE_K_STEPS
+    return sorted({round_up(-(-k // -(-k // (near * unit.packed))), vector) for near in sizes})
 
 
 def _edges(size: int, tile: int) -> list[int]:

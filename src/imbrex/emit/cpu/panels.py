@@ -57,7 +57,13 @@ def scratch_members(kernel: Kernel) -> list[str]:
 
 def function_body(kernel: Kernel) -> list[str]:
     """The body of `void kernel(workgroup, arguments, scratch)`."""
-    return _block(kernel.body)
+    tiles = ["const imbrex::configured_tiles tiles;"] if has_tiles(kernel) else []
+    return [*tiles, *_block(kernel.body)]
+
+
+def has_tiles(kernel: Kernel) -> bool:
+    """Does it multiply by tiles?"""
+    return any(isinstance(s, PanelGemm | Product) and s.unit.tiles is not None for s in walk(kernel.body))
 
 
 def _block(stmts: Sequence[Stmt]) -> list[str]:

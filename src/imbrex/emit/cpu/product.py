@@ -48,7 +48,7 @@ def text(stmt: Product) -> list[str]:
     operand_a = "shifted_a" if stmt.unit.is_shifted else "operand_a"
     body = [
         *zeros,
-        "constexpr int rows = imbrex::balanced(M.value, " + str(stmt.rows) + ");",
+        f"constexpr int rows = imbrex::{_shared_by(stmt)}(M.value, {stmt.rows});",
         f"typedef imbrex::product<{shape}> product;",
         _a(stmt),
         *_shifted(stmt),
@@ -74,9 +74,15 @@ def _k(stmt: Product) -> str:
     return f"scratch.{stmt.b.name}.{'lanes' if stmt.b_is_transposed else 'rows'}"
 
 
+def _shared_by(stmt: Product) -> str:
+    """How many rows a panel has: as many as all others, or, of tiles, whole ones."""
+    return "balanced" if stmt.unit.tiles is None else "at_most"
+
+
 def _columns(stmt: Product) -> str:
-    """What else to tell the product of an A that hands out no rows."""
-    return ", false" if isinstance(stmt.a, InPlace) and stmt.a.is_transposed else ""
+    """What else to tell the product of an A that hands out no rows, or of tiles, which sum no columns."""
+    has_none = isinstance(stmt.a, InPlace) and stmt.a.is_transposed
+    return ", false" if has_none or stmt.unit.tiles is not None else ""
 
 
 def _shifted(stmt: Product) -> list[str]:

@@ -33,6 +33,8 @@ __all__ = [
     "operand_in_halves",
     "pair_accumulator",
     "pair_operand",
+    "tile_accumulator",
+    "tile_operand",
     "vector_accumulator",
     "vector_operand",
     "warpgroup_accumulator",
@@ -154,6 +156,24 @@ def pair_accumulator(lanes: int) -> Map:
     """C of a CPU's 2 x 2 sums, four lanes each: two rows, the columns from four to four."""
     lower = {"block": "block", "m": "m_lane", "n": "four n_lane"}
     return _dealt((("four", lanes // 4), ("m_lane", 2), ("n_lane", 2)), (("block", 1), ("slot", 1)), lower)
+
+
+@cache
+def tile_operand(side: Side, rows: int, lanes: int, k: int) -> Map:
+    """A or B of a CPU's tiles: of B a lane's column, `rows` words of k neighbours; of A all of its rows, with
+    as many k, for every lane.  The registers are in the order in which a lane's, or A's, lie in memory.
+    """
+    if side == "a":
+        registers = (("m_slot", rows), ("k_row", rows), ("k_slot", k))
+        return _dealt((("copy", lanes),), registers, _lower("a", "", "m_slot", "k_row k_slot"))
+    registers = (("k_row", rows), ("k_slot", k))
+    return _dealt((("n_lane", lanes),), registers, _lower("b", "", "n_lane", "k_row k_slot"))
+
+
+@cache
+def tile_accumulator(rows: int, lanes: int) -> Map:
+    """C of a CPU's tiles: a column a lane."""
+    return _dealt((("n_lane", lanes),), (("m_slot", rows),), {"block": "", "m": "m_slot", "n": "n_lane"})
 
 
 @cache

@@ -25,6 +25,8 @@ from imbrex.view.mma.layout import (
     Side,
     pair_accumulator,
     pair_operand,
+    tile_accumulator,
+    tile_operand,
     vector_accumulator,
     vector_operand,
 )
@@ -36,6 +38,36 @@ Numbers: TypeAlias = Literal["ieee", "flushed", "exact"]
 thread's modes are; or integers without any error, modulo 2 to the number of bits."""
 
 
+@dataclass(frozen=True)
+class Tiles:
+    """Registers of `rows` rows of as many words, `count` of them; `sums` of these hold sums, the others
+    operands.
+
+    product, load, store: cycles from one to the next of its kind.  feed: of a byte of operands out of L2.
+    """
+
+    rows: int
+    count: int
+    sums: int
+    product: float
+    load: float
+    store: float
+    feed: float
+    source: str
+
+
+AMX_TILES: Final = Tiles(
+    16,
+    8,
+    4,
+    16.0,
+    8.0,
+    16.0,
+    0.045,
+    "Intel SDM, palette 1; cycles measured once on an Intel Xeon, in a virtual machine",
+)
+
+
 @dataclass(frozen=True, repr=False)
 class CpuUnit:
     """One instruction, in every width that there is.
@@ -45,6 +77,7 @@ class CpuUnit:
     machine has it by.  latency: cycles from a sum to the next.  is_shifted: its B is unsigned, so B is kept
     with 128 added, and sums begin at -128 times the sum of A's row.  rows: of C in a vector of sums: 2 where
     four lanes hold 2 x 2 of them.  adder: how it adds products.
+    tiles: what it computes in, where that is not vectors.
     """
 
     name: str
@@ -57,6 +90,7 @@ class CpuUnit:
     is_shifted: bool = False
     rows: int = 1
     adder: Unit = PLAIN
+    tiles: Tiles | None = None
 
     def __repr__(self) -> str:
         return self.name
@@ -77,18 +111,31 @@ class CpuUnit:
         return self._operand("b", lanes)
 
     def c(self, lanes: int) -> Map:
+        if self.tiles is not None:
+            return tile_accumulator(self.tiles.rows, lanes)
         return vector_accumulator(lanes) if self.rows == 1 else pair_accumulator(lanes)
 
     def _operand(self, side: Side, lanes: int) -> Map:
+        if self.tiles is not None:
+            return tile_operand(side, self.tiles.rows, lanes, self.together)
         form = vector_operand if self.rows == 1 else pair_operand
         return form(side, lanes, self.together)
 
     def registers(self, rows: int, vectors: int) -> int:
-        """Vector registers alive in the innermost loop: the accumulators, a row of B, some of A."""
+        """Registers alive in the innermost loop: the accumulators, a row of B, some of A."""
+        if self.tiles is not None:
+            return -(-rows // self.tiles.rows) * vectors + self.tiles.count - self.tiles.sums
         return -(-rows // self.rows) * self.rows * vectors + self.rows * vectors + 1
 
-    def tallest(self, registers: int, vectors: int) -> int:
+    def available(self, machine: CpuMachine) -> int:
+        """Registers that there are."""
+        return machine.vector_registers if self.tiles is None else self.tiles.count
+
+    def tallest(self, machine: CpuMachine, vectors: int) -> int:
         """Most rows of a register tile."""
+        if self.tiles is not None:
+            return self.tiles.sums // vectors * self.tiles.rows
+        registers = machine.vector_registers
         return (registers - 1 - self.rows * vectors) // (self.rows * vectors) * self.rows
 
     @cached_property
@@ -144,9 +191,22 @@ BFMMLA: Final = CpuUnit(
     rows=2,
     adder=TO_ODD,
 )
+TDPBF16PS: Final = CpuUnit(
+    "tdpbf16ps",
+    "bf16",
+    2,
+    {64: "amx_bf16"},
+    "flushed",
+    52.0,
+    "Intel SDM, TDPBF16PS: even and odd k apart, then together, then to C; DAZ and FTZ, MXCSR unread",
+    tiles=AMX_TILES,
+)
+TDPBSSD: Final = CpuUnit(
+    "tdpbssd", "i8", 4, {64: "amx_int8"}, "exact", 52.0, "Intel SDM, TDPBSSD: s8 by s8", tiles=AMX_TILES
+)
 
 CPU_UNITS: Final[Mapping[str, CpuUnit]] = {
-    unit.name: unit for unit in (FMA, VDPBF16PS, VPDPBUSD, SDOT, BFDOT, SMMLA, BFMMLA)
+    unit.name: unit for unit in (FMA, VDPBF16PS, VPDPBUSD, SDOT, BFDOT, SMMLA, BFMMLA, TDPBF16PS, TDPBSSD)
 }
 
 

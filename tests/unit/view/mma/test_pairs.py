@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from imbrex.chip import CPU_ISAS
 from imbrex.view.mma.vector import BFMMLA, SDOT, SMMLA, CpuUnit
 
 
@@ -27,5 +28,7 @@ def test_lanes_together_are_a_product(unit: CpuUnit, lanes: int) -> None:
 
 
 def test_a_register_tile_of_pairs_has_whole_pairs() -> None:
-    assert (SDOT.tallest(32, 3), SMMLA.tallest(32, 3)) == (9, 8)
+    neon = CPU_ISAS["neon"]
+    assert neon.vector_registers == 32
+    assert (SDOT.tallest(neon, 3), SMMLA.tallest(neon, 3)) == (9, 8)
     assert (SDOT.registers(7, 2), SMMLA.registers(7, 2)) == (17, 21)

@@ -12,4 +12,6 @@ constexpr int balanced(int size, int most) {
   const int panels = (size + most - 1) / most;
   return (size + panels - 1) / panels;
 }
+// The same of tiles: as many as there may be, and what is left in the last panel.
+constexpr int at_most(int size, int most) { return size < most ? size : most; }
 } // namespace imbrex

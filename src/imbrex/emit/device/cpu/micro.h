@@ -239,7 +239,9 @@ static __attribute__((noinline)) void micro_kernel(int64_t k_count, A source, B 
 // A register tile, by the loop of its unit.
 template <class U, int MR, int NV, class A, class B, class Sink>
 IMBREX_INLINE void register_tile(int64_t k_count, A source, B b, Sink sink) {
-  if constexpr (unit<U>::rows == 2)
+  if constexpr (has_tiles<U>)
+    tile_loop<U, MR, NV>::run(k_count, source, b, sink);
+  else if constexpr (unit<U>::rows == 2)
     pair_kernel<U, MR, NV>(k_count, source, b, sink);
   else
     micro_kernel<U, MR, NV>(k_count, source, b, sink);

@@ -55,7 +55,7 @@ template <class U, class S, class View> struct a_packing {
 template <class U, class S, int K> struct a_columns {
   typedef sum_of_unit<U> T;
   typedef element_of_unit<U> E;
-  static constexpr int together = 8, ahead = 8, words = round_up(K, unit<U>::together);
+  static constexpr int together = 8, ahead = 8, words = round_up(K, has_tiles<U> ? k_width<U> : unit<U>::together);
   template <int MR> static constexpr int elements = together * (MR * words + width<T> * unit<U>::together);
   const S *p;
   int64_t step, k_count;
@@ -67,7 +67,11 @@ template <class U, class S, int K> struct a_columns {
 
   template <int R, class Body> void visit(int row, Body body) {
     if (row < first || row >= end || height != R) pack<R>(row);
-    body(a_k_major<U>{buffer + (row - first) / R * slot<R>, R});
+    const E *panel = buffer + (row - first) / R * slot<R>;
+    if constexpr (has_tiles<U>)
+      body(a_k_blocked<U>{panel, R * k_width<U>});
+    else
+      body(a_k_major<U>{panel, R});
   }
 
 private:
@@ -77,6 +81,7 @@ private:
   template <int R> void pack(int row) {
     const int panels = (count - row) / R < together ? (count - row) / R : together;
     first = row, end = row + panels * R, height = R;
+    if constexpr (has_tiles<U>) return turn<R>(row, panels);
     for (int64_t k = 0; k < k_count; k += unit<U>::together) {
       const S *from = p + k * step + row;
       for (int i = 0; i < panels * R; i += width<T>) __builtin_prefetch(from + ahead * step + i);
@@ -94,6 +99,24 @@ private:
         }
       }
     }
+  }
+
+  // Panels as tiles read them, k_blocked: words of a vector of rows, turned.
+  template <int R> void turn(int row, int panels) {
+    constexpr int W = width<T>;
+    for (int64_t k = 0; k < k_count; k += k_width<U>)
+      for (int i = 0; i < panels; ++i)
+        for (int j = 0; j < R; j += W) {
+          const mask_t lanes = first_lanes(R - j) & all_lanes<T>;
+          const S *from = p + k * step + row + i * R + j;
+          typename unit<U>::words square[W] = {};
+          for (int w = 0; w < W; ++w)
+            for (int t = 0; t < unit<U>::together && k + w * unit<U>::together + t < k_count; ++t)
+              square[w] |= load<uint32_t>(from + (w * unit<U>::together + t) * step, lanes) << (8 * int(sizeof(E)) * t);
+          transpose<uint32_t>(square);
+          for (int m = 0; m < W && j + m < R; ++m)
+            __builtin_memcpy(buffer + i * slot<R> + k * R + (j + m) * k_width<U>, &square[m], sizeof(square[m]));
+        }
   }
 };
 

@@ -1,6 +1,6 @@
 // C = A * B for a fixed M x N, one panel of A against one panel of B at a time, `k_count` <= K in one pass.
 //
-// A panel is MR rows or MR - 1, so that the panels cover M exactly; of B NV vectors, the last one what is left.  Up to
+// A panel is MR rows or MR - 1, so that the panels cover M exactly, or, of tiles, MR but for the last; of B NV vectors, the last one what is left.  Up to
 // W / 2 last columns that fill no vector are summed along k instead, if SumsColumns: A's sources must then hand out
 // rows.  How an operand comes to be in registers is the operand's affair:
 //   a.visit<R>(row, body)             body(source of rows [row, row + R))
@@ -24,10 +24,11 @@ template <class U, int MR, int NV, int M, int N, int K, bool SumsColumns = true>
   typedef element_of_unit<U> E;
   static constexpr int W = width<T>, L = NV * W, k_padded = round_up(K, W);
   static constexpr int columns = SumsColumns && N % W <= W / 2 ? N % W : 0, vectors = (N - columns + W - 1) / W;
-  static constexpr int m_panels = (M + MR - 1) / MR, tall = M - m_panels * (MR - 1); // panels of MR rows
+  static constexpr int m_panels = (M + MR - 1) / MR, lower = has_tiles<U> ? M % MR : MR - 1; // rows of the other panels
+  static constexpr int tall = has_tiles<U> ? M / MR : M - m_panels * lower;                   // panels of MR rows
   static constexpr int whole = vectors / NV, tail = vectors % NV, n_panels = whole + (tail > 0) + (columns > 0);
   static constexpr mask_t last_lanes = (N - columns) % W ? (mask_t(1) << (N - columns) % W) - 1 : all_lanes<T>;
-  static_assert(tall > 0 && tall <= m_panels, "MR is not ceil(M / panels): panels of MR and MR - 1 rows do not cover M");
+  static_assert(tall > 0 && tall <= m_panels && tall * MR + (m_panels - tall) * lower == M, "MR is not ceil(M / panels): panels of MR and MR - 1 rows do not cover M");
 
   // Panels [m_begin, m_end) of A against panels [n_begin, n_end) of B, the panel of B staying.
   template <class A, class B, class C>
@@ -80,7 +81,7 @@ private:
       if (i < tall)
         body(number<MR>{}, i * MR);
       else if constexpr (tall < m_panels)
-        body(number<MR - 1>{}, i * (MR - 1) + tall);
+        body(number<lower>{}, has_tiles<U> ? i * MR : i * (MR - 1) + tall);
   }
 
   template <int V, class A, class B, class C>

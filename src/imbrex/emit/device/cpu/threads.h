@@ -13,7 +13,7 @@ void free(void *pointer) noexcept;
 
 namespace imbrex {
 
-enum status : int { ok = 0, out_of_memory = 1 };
+enum status : int { ok = 0, out_of_memory = 1, no_tiles = 3 };
 constexpr int most_threads = 256;
 
 // Who runs a job on several threads: as pool::run.

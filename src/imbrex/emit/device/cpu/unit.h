@@ -27,6 +27,9 @@ template <class U> struct unit {
 template <class U> using sum_of_unit = typename unit<U>::sum;
 template <class U> using element_of_unit = typename unit<U>::element;
 template <class U> constexpr bool has_words = unit<U>::together > 1;
+// Are its registers tiles?  The loop over these is in tile.h.
+template <class U> constexpr bool has_tiles = false;
+template <class U, int MR, int NV> struct tile_loop;
 // Elements along k that fill a vector.
 template <class U> constexpr int k_width = vector_bytes / int(sizeof(element_of_unit<U>));
 template <class U> constexpr int words_of_vector = k_width<U> / unit<U>::together;

@@ -1,0 +1,39 @@
+// Tiles of AMX by number, 0 to 7: each up to 16 rows of 64 bytes, as the thread's configuration says.
+//
+// A tile dies where the configuration is loaded or released.  What is multiplied has words of 32 bits, two bf16 or four
+// bytes: c[m][n] += sum over words k and elements t of a[m][k][t] * b[k][n][t].
+#pragma once
+#include <immintrin.h>
+#include <stdint.h>
+
+namespace imbrex::amx {
+
+// Intel SDM, LDTILECFG: palette 1.
+struct alignas(64) configuration {
+  uint8_t palette, start_row, none[14];
+  uint16_t row_bytes[16];
+  uint8_t rows[16];
+};
+
+// 0 where this process may use tiles, which it asks of Linux once (arch_prctl; Documentation/arch/x86/xstate.rst).
+static inline long refused() {
+  constexpr long ask_for_state = 0x1023, tiles = 18, never_asked = 1, arch_prctl = 158;
+  static long answer = never_asked;
+  long known = __atomic_load_n(&answer, __ATOMIC_RELAXED);
+  if (known != never_asked) return known;
+  asm volatile("syscall" : "=a"(known) : "a"(arch_prctl), "D"(ask_for_state), "S"(tiles) : "rcx", "r11", "memory");
+  __atomic_store_n(&answer, known, __ATOMIC_RELAXED);
+  return known;
+}
+
+static inline void configure(const configuration &by) { _tile_loadconfig(&by); }
+static inline void release() { _tile_release(); }
+// What a call returns that would return `status`.
+static inline int ended(int status) { return status; }
+
+template <int Tile> static inline void zero() { _tile_zero(Tile); }
+template <int Tile> static inline void load(const void *p, int64_t row_bytes) { _tile_loadd(Tile, p, row_bytes); }
+template <int Tile> static inline void store(void *p, int64_t row_bytes) { _tile_stored(Tile, p, row_bytes); }
+template <int C, int A, int B> static inline void multiply_bf16() { _tile_dpbf16ps(C, A, B); }
+template <int C, int A, int B> static inline void multiply_i8() { _tile_dpbssd(C, A, B); }
+} // namespace imbrex::amx

@@ -1,0 +1,216 @@
+// The inner product by tiles: sums of up to four tiles stay in registers while K passes by.
+//
+// A's tile is 16 rows of 64 bytes of k, where they lie if they are evenly apart, else copied; B's is 16 words of k in 16
+// columns, as a panel of words has them.  What does not exist, of K behind the last tile and of rows behind the last, is
+// 0 in copies on the stack, so that nothing is read beyond a panel or a matrix.
+#pragma once
+#include "amx/tile.h"
+#include "micro.h"
+
+namespace imbrex {
+
+struct tdpbf16ps;
+struct tdpbssd;
+template <> struct unit<tdpbf16ps> : narrow_unit<float, bf16> {
+  static constexpr bool is_shifted = false;
+  template <int C, int A, int B> IMBREX_INLINE void multiply() { amx::multiply_bf16<C, A, B>(); }
+};
+template <> struct unit<tdpbssd> : narrow_unit<int32_t, int8_t> {
+  static constexpr bool is_shifted = false;
+  template <int C, int A, int B> IMBREX_INLINE void multiply() { amx::multiply_i8<C, A, B>(); }
+};
+
+constexpr int tile_rows = 16, tile_words = 16, tile_bytes = 64, word_bytes = 4;
+template <> constexpr bool has_tiles<tdpbf16ps> = true;
+template <> constexpr bool has_tiles<tdpbssd> = true;
+template <int MR> constexpr int tiles_tall = (MR + tile_rows - 1) / tile_rows;
+
+// All eight tiles, whole, from here to the end of the block.
+struct configured_tiles {
+  configured_tiles() {
+    amx::configuration by = {};
+    by.palette = 1;
+    for (int i = 0; i < 8; ++i) by.rows[i] = tile_rows, by.row_bytes[i] = tile_bytes;
+    amx::configure(by);
+  }
+  ~configured_tiles() { amx::release(); }
+  configured_tiles(const configured_tiles &) = delete;
+};
+
+template <class U> using tile_copy = element_of_unit<U>[tile_rows][k_width<U>];
+
+// Rows of A for one tile's width of k after another.  may_load(tile): do its rows lie `apart(tile)` elements from each
+// other?  copy: a tile of `rows` rows, `count` neighbours along k; what is beyond them is 0.
+template <class U> struct tiles_of_rows {
+  typedef element_of_unit<U> E;
+  template <class Row> static void copy(tile_copy<U> &held, int rows, int64_t count, Row row) {
+    for (int m = 0; m < tile_rows; ++m) {
+      typename unit<U>::words found{};
+      if (m < rows) found = count == k_width<U> ? unit<U>::load(row(m)) : unit<U>::load(row(m), count);
+      __builtin_memcpy(held[m], &found, sizeof(found));
+    }
+  }
+};
+template <class U> struct blocked_tiles : tiles_of_rows<U> {
+  a_k_blocked<U> a;
+  explicit blocked_tiles(a_k_blocked<U> a) : a(a) {}
+  const element_of_unit<U> *row(int m) const { return a.row(m); }
+  static constexpr bool may_load(int) { return true; }
+  int64_t apart(int) const { return k_width<U>; }
+  void advance() { a.advance(words_of_vector<U>); }
+};
+template <class U> struct plain_tiles : tiles_of_rows<U> {
+  a_rows<U> a;
+  explicit plain_tiles(a_rows<U> a) : a(a) {}
+  const element_of_unit<U> *row(int m) const { return a.p + m * a.step; }
+  static constexpr bool may_load(int) { return true; }
+  int64_t apart(int) const { return a.step; }
+  void advance() { a.p += k_width<U>; }
+};
+// Words of all rows together: turned, word by word, before they are a tile.
+template <class U> struct turned_tiles {
+  a_k_major<U> a;
+  explicit turned_tiles(a_k_major<U> a) : a(a) {}
+  const element_of_unit<U> *row(int m) const { return a.at(m, 0); }
+  static constexpr bool may_load(int) { return false; }
+  int64_t apart(int) const { return 0; }
+  void advance() { a.advance(words_of_vector<U>); }
+  template <class Row> void copy(tile_copy<U> &held, int rows, int64_t count, Row row) const {
+    constexpr int together = unit<U>::together;
+    typename unit<U>::words square[tile_words] = {};
+    for (int k = 0; k * together < count; ++k)
+      square[k] = unit<U>::load(row(0) + k * a.step * together, rows * together);
+    transpose<uint32_t>(square);
+    for (int m = 0; m < tile_rows; ++m) __builtin_memcpy(held[m], &square[m], sizeof(square[m]));
+  }
+};
+template <class U, int MR> struct run_tiles : tiles_of_rows<U> {
+  a_run_cursor<U, MR> a;
+  int64_t steps[tiles_tall<MR>];
+  explicit run_tiles(a_runs<U> runs) : a(runs) { look(); }
+  const element_of_unit<U> *row(int m) const { return a.row(m); }
+  bool may_load(int tile) const { return steps[tile] != 0; }
+  int64_t apart(int tile) const { return steps[tile]; }
+  void advance() {
+    a.advance(words_of_vector<U>);
+    if (a.left == a.run) look();
+  }
+
+private:
+  void look() {
+    for (int i = 0; i < tiles_tall<MR>; ++i) {
+      const int first = i * tile_rows, end = first + tile_rows < MR ? first + tile_rows : MR;
+      const int64_t step = first + 1 < end ? address(first + 1) - address(first) : tile_bytes;
+      bool is_even = true;
+      for (int m = first + 1; m < end; ++m) is_even &= address(m) - address(m - 1) == step;
+      steps[i] = is_even ? step / int64_t(sizeof(element_of_unit<U>)) : 0;
+    }
+  }
+  // Runs of what does not exist lie in another array.
+  int64_t address(int m) const { return int64_t(a.base[m]); }
+};
+template <int MR, class U> IMBREX_INLINE blocked_tiles<U> tiles_of(a_k_blocked<U> a) { return blocked_tiles<U>(a); }
+template <int MR, class U> IMBREX_INLINE plain_tiles<U> tiles_of(a_rows<U> a) { return plain_tiles<U>(a); }
+template <int MR, class U> IMBREX_INLINE turned_tiles<U> tiles_of(a_k_major<U> a) { return turned_tiles<U>(a); }
+template <int MR, class U> IMBREX_INLINE run_tiles<U, MR> tiles_of(a_runs<U> a) { return run_tiles<U, MR>(a); }
+
+// body(number) for each number below N, which is part of its type.
+template <int N, int I = 0, class Body> IMBREX_INLINE void each_number(Body body) {
+  if constexpr (I < N) {
+    body(extent<I>{});
+    each_number<N, I + 1>(body);
+  }
+}
+
+// Tiles 0 to 3 are sums, row by row; the others A's, as many as there are tiles of rows up to three, and then B's.
+template <class U, int MR, int NV> struct tile_loop {
+  typedef sum_of_unit<U> T;
+  typedef element_of_unit<U> E;
+  static constexpr int tall = tiles_tall<MR>, of_a = tall < 3 ? tall : 3, of_b = 4 - of_a;
+  static constexpr int whole = MR / tile_rows; // tiles that have all rows
+  static_assert(tall * NV <= 4, "sums are four tiles at most");
+  static_assert(sizeof(T) == word_bytes && words_of_vector<U> == tile_words, "a row of a tile is a vector of words");
+
+  template <class A, class Sink>
+  static __attribute__((noinline)) void run(int64_t k_count, A source, b_panel<U, NV> b, Sink sink) {
+    auto a = tiles_of<MR>(source);
+    const int64_t row_bytes = b.step * word_bytes;
+    begin(sink);
+    for (; k_count >= k_width<U>; k_count -= k_width<U>, a.advance()) {
+      step([&](auto i) IMBREX_INLINED { load_a<decltype(i)::value>(a, k_width<U>); }, b.p, row_bytes);
+      b.p += tile_words * b.step * unit<U>::together;
+    }
+    if (k_count > 0) rest(k_count, a, b, row_bytes);
+    store_all(sink);
+  }
+
+private:
+  template <int I> static constexpr int a_tile = 4 + I % of_a;
+  template <int V> static constexpr int b_tile = 4 + of_a + V % of_b;
+
+  template <class LoadA> IMBREX_INLINE void step(LoadA load_a, const E *b, int64_t row_bytes) {
+    each_number<NV>([&](auto v) IMBREX_INLINED {
+      constexpr int V = decltype(v)::value;
+      amx::load<b_tile<V>>(b + V * k_width<U>, row_bytes);
+      each_number<tall>([&](auto i) IMBREX_INLINED {
+        constexpr int I = decltype(i)::value;
+        if constexpr (V == 0) load_a(i);
+        unit<U>::template multiply<I * NV + V, a_tile<I>, b_tile<V>>();
+      });
+    });
+  }
+
+  // Tile I of A's rows, of `count` neighbours along k.
+  template <int I, class Rows> IMBREX_INLINE void load_a(const Rows &a, int64_t count) {
+    if (I < whole && a.may_load(I) && count == k_width<U>)
+      return amx::load<a_tile<I>>(a.row(I * tile_rows), a.apart(I) * int64_t(sizeof(E)));
+    alignas(64) tile_copy<U> held;
+    copy_rows<I>(held, a, count);
+    amx::load<a_tile<I>>(held, tile_bytes);
+  }
+  template <int I, class Rows>
+  static __attribute__((noinline)) void copy_rows(tile_copy<U> &held, const Rows &a, int64_t count) {
+    constexpr int rows = MR - I * tile_rows < tile_rows ? MR - I * tile_rows : tile_rows;
+    a.copy(held, rows, count, [&](int m) { return a.row(I * tile_rows + m); });
+  }
+
+  // The last words of K, fewer than a tile has.
+  template <class Rows>
+  static __attribute__((noinline)) void rest(int64_t count, const Rows &a, const b_panel<U, NV> &b, int64_t row_bytes) {
+    alignas(64) E held[tile_words][NV * k_width<U>] = {};
+    const int words = int(count + unit<U>::together - 1) / unit<U>::together;
+    for (int k = 0; k < words; ++k)
+      __builtin_memcpy(held[k], (const char *)b.p + k * row_bytes, sizeof(held[k]));
+    step([&](auto i) IMBREX_INLINED { load_a<decltype(i)::value>(a, count); }, held[0], sizeof(held[0]));
+  }
+
+  // Whole tiles go to a private tile of C, and come from there, as they are.
+  template <class Sink> static constexpr bool is_private = is_same<Sink, c_tile<T>> && MR % tile_rows == 0;
+
+  template <class Sink> IMBREX_INLINE void begin(const Sink &sink) {
+    if constexpr (is_private<Sink>)
+      if (sink.accumulate)
+        return each_number<tall * NV>([&](auto i) IMBREX_INLINED {
+          constexpr int I = decltype(i)::value;
+          amx::load<I>(sink.at(I / NV * tile_rows, I % NV), sink.step * word_bytes);
+        });
+    each_number<tall * NV>([](auto i) IMBREX_INLINED { amx::zero<decltype(i)::value>(); });
+  }
+
+  template <class Sink> IMBREX_INLINE void store_all(Sink &sink) {
+    if constexpr (is_private<Sink>)
+      return each_number<tall * NV>([&](auto i) IMBREX_INLINED {
+        constexpr int I = decltype(i)::value;
+        amx::store<I>(sink.at(I / NV * tile_rows, I % NV), sink.step * word_bytes);
+      });
+    alignas(64) T sums[tall * NV][tile_rows][tile_words];
+    each_number<tall * NV>([&](auto i) IMBREX_INLINED {
+      constexpr int I = decltype(i)::value;
+      amx::store<I>(sums[I], tile_bytes);
+    });
+    for (int m = 0; m < MR; ++m)
+#pragma GCC unroll 4
+      for (int v = 0; v < NV; ++v) sink(m, v, load<T>(sums[m / tile_rows * NV + v][m % tile_rows]));
+  }
+};
+} // namespace imbrex

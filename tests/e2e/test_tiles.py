@@ -1,0 +1,129 @@
+"""Kernels of AMX's tiles, in software: forms against float64, the unit's own numbers, and what its model
+finds wrong.  With IMBREX_TESTS=all every form.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from ml_dtypes import bfloat16
+
+import imbrex
+from imbrex.build.isa import has_level, isa
+from imbrex.build.shared import build_shared
+from imbrex.chip import CPU_ISAS
+from imbrex.config.cpu.plan import CpuTuning
+from imbrex.diagnostic import Diagnostic
+from imbrex.run.arrays import Array
+from imbrex.run.cpu import Parameter
+from imbrex.run.emulated import load_emulated
+
+LENT = CPU_ISAS["amx"].lent
+
+pytestmark = pytest.mark.skipif(not has_level(LENT), reason=f"this machine is no {LENT}")
+
+FORMS = (
+    ("-m 137 -n 75 -k 99", "48,16,96,96,1024,16,k_blocked,b,straight"),
+    ("-m 23 -n 150 -k 130 -transB 1", "32,32,64,64,1024,16,k_blocked,a,swapped"),
+    ("-m 141 -n 133 -k 300", "16,64,48,64,128,16,k_blocked,a,straight"),
+    ("-m 70 -n 70 -k 64 -transA 1 -transB 1", "32,32,64,64,1024,16,k_major,b,straight"),
+    ("-m 127 -n 150 -k 290 -transA 1", "16,48,32,96,128,16,k_major,b,straight"),
+    ("-m 9 -n 70 -k 77 -transB 1", "9,32,18,64,1024,16,k_blocked,b,straight"),
+    ("-m 79 -n 70 -k 77", "64,16,64,64,1024,16,k_blocked,a,straight"),
+)
+"""Every shape of sums; A in place, packed, cut from columns, turned; few last rows, columns, k."""
+CONVOLUTIONS = (
+    "-n 2 -c 64 -H 19 -W 17 -k 40 -y 3 -x 3 -p 1 -q 1 -F {way} -I NHWC -f NHWC -O NHWC",
+    "-n 2 -c 12 -g 2 -H 11 -W 10 -k 18 -y 3 -x 3 -p 1 -q 1 -u 2 -v 2 -F {way}",
+    "-n 1 -c 96 -H 14 -W 14 -k 64 -y 1 -x 1 -F {way}",
+    "-n 1 -c 8 -g 8 -H 9 -W 9 -k 8 -y 3 -x 3 -p 1 -q 1 -F {way}",
+)
+UNITS = {"bf16": "tdpbf16ps", "i8": "tdpbssd"}
+
+
+def every() -> list[tuple[str, str | None]]:
+    products = [(f"gemm -t {t} {s}", f"v1:cpu:{form},{UNITS[t]}") for t in UNITS for s, form in FORMS]
+    windows = [f"convbfp16 {text.format(way=way)}" for text in CONVOLUTIONS for way in (1, 2, 4)]
+    windows += [f"convint8 {text.format(way=1)}" for text in CONVOLUTIONS]
+    further = (
+        "bf16 -m 1 -n 15 -k 5",
+        "i8 -m 37 -n 75 -k 99 -g 3 --alpha 2 --beta 3",
+        "bf16 -m 100 -n 36 -k 700 -transA 1",
+    )
+    chosen = [*windows, *(f"gemm -t {words}" for words in further)]
+    chosen.append("gemm -t bf16 -m 120 -n 75 -k 99 --epilogue 'relu(x + bias) + residual'")
+    return [*products, *((line, None) for line in chosen)]
+
+
+CASES = every() if os.environ.get("IMBREX_TESTS") == "all" else every()[::5]
+
+
+@pytest.mark.parametrize(("line", "tuning"), CASES)
+def test_right(line: str, tuning: str | None) -> None:
+    kernel = imbrex.compile(line, "amx", tuning, emulate=True, threads=2)
+    units = {t.unit for t in kernel.tunings if isinstance(t, CpuTuning)}
+    assert units == {UNITS[kernel.problem.dtype.name]}
+    found = kernel.check()
+    assert found.is_right, str(found)
+
+
+def test_bytes_are_exact_whatever_they_are() -> None:
+    kernel = imbrex.compile("gemm -t i8 -m 21 -n 37 -k 203", "amx", emulate=True, threads=1)
+    rng = np.random.default_rng(1)
+    a, b = (rng.integers(-128, 128, shape, np.int8) for shape in ((21, 203), (203, 37)))
+    a[0], b[:, 0], a[1] = -128, -128, 127
+    np.testing.assert_array_equal(kernel(a, b), a.astype(np.int32) @ b.astype(np.int32))
+
+
+def test_the_numbers_of_tdpbf16ps() -> None:
+    """Intel SDM, TDPBF16PS: even and odd k are summed apart, and before they are added to C; a subnormal
+    operand is 0, and so is a subnormal sum.
+    """
+    kernel = imbrex.compile("gemm -t bf16 -m 1 -n 1 -k 64", "amx", emulate=True, threads=1)
+
+    def sum_of(**at: float) -> float:
+        """Of a times ones, a's elements by their places."""
+        a, b = np.zeros((1, 64), bfloat16), np.ones((64, 1), bfloat16)
+        for place, value in at.items():
+            a[0, int(place[1:])] = value
+        return float(kernel(a, b)[0, 0])
+
+    tiny = 2.0**-8
+    assert sum_of(k0=1.0, k2=tiny) == float(bfloat16(1.0 + tiny))
+    assert sum_of(k0=2.0**-130, k1=2.0**-126) == 2.0**-126
+    assert sum_of(k0=2.0**-126, k2=-1.5 * 2.0**-126, k33=2.0**-126) == 2.0**-126, (
+        "the even ones' sum is a zero"
+    )
+    assert sum_of(k0=2.0**127, k1=2.0**127, k32=-(2.0**127)) == np.inf, "sums overflow before they meet C"
+
+
+DAMAGES = (
+    ("  ~configured_tiles() { amx::release(); }", "  ~configured_tiles() {}", "TILERELEASE: 1 threads"),
+    ("amx::configure(by);", "(void)by;", "tile 0 is not configured"),
+    ("by.palette = 1;", "by.palette = 2;", "LDTILECFG: palette 2"),
+    ("by.rows[i] = tile_rows", "by.rows[i] = 17", "LDTILECFG: tile 0 has 17 rows of 64 bytes"),
+    ("i < 8; ++i) by", "i < 9; ++i) by", "LDTILECFG: tile 8, there are 8"),
+    ("4 + of_a + V % of_b", "4 + V % of_b", "are not three"),
+    ("by.row_bytes[i] = tile_bytes", "by.row_bytes[i] = i == 7 ? 32 : tile_bytes",
+     "TDPBF16PS: 16 x 64 bytes of A by 16 x 32 of B"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "wrong", "fault"), DAMAGES, ids=[d[-1] for d in DAMAGES])
+def test_the_model_finds_what_an_instruction_faults_on(text: str, wrong: str, fault: str) -> None:
+    kernel = imbrex.compile("gemm -t bf16 -m 32 -n 32 -k 64", "amx", emulate=True, threads=1)
+    sources = dict(kernel.bundle.files)
+    file = "device/cpu/tile.h"
+    assert sources[file].count(text) == 1
+    sources[file] = sources[file].replace(text, wrong)
+    library = build_shared(sources, isa=isa(LENT))
+    shapes = {"a": (32, 64), "b": (64, 32), "c": (32, 32)}
+    arrays: list[Array] = [np.ones(shape, bfloat16) for shape in shapes.values()]
+    parameters = [Parameter(n, s, np.dtype(bfloat16), is_written=n == "c") for n, s in shapes.items()]
+    damaged = load_emulated(Path(library.path), f"imbrex_{kernel.name}", tuple(parameters))
+    with pytest.raises(Diagnostic, match="does what tiles do not") as caught:
+        damaged(*arrays, threads=1)
+    assert fault in caught.value.message
