@@ -1,0 +1,111 @@
+"""Quick tests: those that start no compiler and no other process, execute no kernel, and take no seconds.
+
+quick.txt names the functions of tests that are not, and SLOW_PLACES what holds nothing else; `pytest --quick`
+leaves them out, and fails where another test does what a quick one does not.  `pytest --update-quick [PATH]`
+runs all and writes the names.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Generator, Iterator
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+__all__ = ["SLOW_PLACES", "Quick", "names"]
+
+FILE = Path(__file__).with_name("quick.txt")
+HEAD = "# Functions of tests that are not quick: written by pytest --update-quick, see quick.py.\n"
+SLOW = {
+    "xdsl.interpreter.Interpreter.__init__": "executes a kernel",  # first: importing it starts a process
+    "os.fork": "starts a process",
+    "subprocess.Popen.__init__": "starts a process",
+    "multiprocessing.process.BaseProcess.start": "starts a process",
+    "imbrex.build.nvidia.nvrtc.compiled": "compiles",
+    "imbrex.build.nvidia.cubin.compiled": "compiles",
+}
+SLOW_PLACES = (
+    "e2e", "cdna", "gpu", "fuzz", "hashes", "mutants",
+    "unit/bench", "unit/test_docs.py", "unit/test_examples.py", "unit/emit/device", "unit/emit/emulate",
+    "unit/verify/test_faults.py",
+)  # fmt: skip
+"""Below `tests`: what does nothing else, or runs others' code."""
+NOT_QUICK = ", and is not quick: pytest --update-quick PATH writes its name into tests/quick.txt"
+LONG_S = 1.0
+"""CPU seconds of all cases of a function that is not quick; only --update-quick looks."""
+
+
+def names() -> frozenset[str]:
+    """The functions that are not quick, `tests/unit/test_x.py::test_y`."""
+    return frozenset(line for line in FILE.read_text("utf-8").splitlines() if not line.startswith("#"))
+
+
+class Quick:
+    """Under --quick and --update-quick: what is slow is forbidden, and under the latter noted."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.is_update = bool(config.getoption("--update-quick"))
+        self.is_worker = hasattr(config, "workerinput")
+        self.item: pytest.Item | None = None
+        self.cpu = defaultdict[str, float](float)
+
+    def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
+        tests = Path(__file__).parent
+        return True if any(collection_path == tests / place for place in SLOW_PLACES) else None
+
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        left_out = frozenset[str]() if self.is_update else names()
+        gone = [item for item in items if _function(item.nodeid) in left_out]
+        if gone:
+            config.hook.pytest_deselected(items=gone)
+            items[:] = [item for item in items if _function(item.nodeid) not in left_out]
+
+    @pytest.fixture(scope="session", autouse=True)
+    def forbidden(self) -> Iterator[None]:
+        """Whatever is slow fails."""
+        with pytest.MonkeyPatch.context() as patch:
+            for name, does in SLOW.items():
+                patch.setattr(name, self._fails(does))
+            yield
+
+    def _fails(self, does: str) -> Callable[..., NoReturn]:
+        def fail(*_: object, **__: object) -> NoReturn:
+            if self.item is not None:  # whatever becomes of what is raised
+                self.item.user_properties.append(("slow", does))
+                self.item.add_report_section("call", "quick", f"it {does}{NOT_QUICK}")
+            pytest.fail(f"it {does}{NOT_QUICK}")
+
+        return fail
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        self.item = item
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
+        started = time.process_time()
+        try:
+            return (yield)
+        finally:
+            item.user_properties.append(("cpu", time.process_time() - started))
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """What is skipped for another reason tells nothing: its name stays as it was."""
+        told = dict(report.user_properties)
+        if "slow" in told or NOT_QUICK in report.longreprtext:  # or its fixture has failed before
+            self.cpu[_function(report.nodeid)] += LONG_S
+        elif report.when == "teardown" and "cpu" in told:
+            self.cpu[_function(report.nodeid)] += float(str(told["cpu"]))
+
+    def pytest_sessionfinish(self) -> None:
+        if self.is_update and not self.is_worker:
+            slow = {name for name, seconds in self.cpu.items() if seconds >= LONG_S}
+            written = sorted((names() - self.cpu.keys()) | slow)
+            FILE.write_text(HEAD + "".join(f"{name}\n" for name in written), "utf-8")
+
+
+def _function(test: str) -> str:
+    return test.partition("[")[0]
