@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,6 +29,21 @@ def kernel_cache(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> It
         patch.delenv("IMBREX_CXX", raising=False)
         patch.delenv("IMBREX_SHARED_CACHE", raising=False)
         yield directory
+
+
+@pytest.fixture(scope="module")
+def unoptimised() -> Iterator[None]:
+    """CPU kernels of the module are compiled without optimisation, in a quarter of the time.
+
+    For where they say what is computed, and not how well; IMBREX_TESTS=all compiles them as users' are.
+    """
+    from imbrex.build import shared, toolchain
+    from imbrex.kernel import built
+
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (toolchain, shared, built) if os.environ.get("IMBREX_TESTS") != "all" else ():
+            patch.setattr(module, "FLAGS", tuple("-O0" if f == "-O3" else f for f in toolchain.FLAGS))
+        yield
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

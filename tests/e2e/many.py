@@ -23,7 +23,7 @@ from imbrex.verify.poison import poison
 from imbrex.verify.reference import reference
 
 UNITS = 2
-FLAGS = ("-Wall", "-Wextra", "-Werror", "-O1")
+FLAGS = ("-Wall", "-Wextra", "-Werror")
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,11 @@ by_clang, by_gcc = (pytest.mark.parametrize("case", list(CASES)[i::2]) for i in 
 """Halves: `build` asks clang for warnings of every other kernel of these tests, too."""
 
 
+@pytest.fixture(scope="module", autouse=True)
+def effort() -> None:
+    """What users' kernels get: some warnings come of it."""
+
+
 def kernel_of(case: str) -> Kernel:
     problem, target = CASES[case]
     return compile(problem, target, threads=2)

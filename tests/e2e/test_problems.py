@@ -27,6 +27,11 @@ LAYOUTS = {
 TYPES = ("convfp16", "convbfp16", "convfp64", "convint8")
 
 
+@pytest.fixture(scope="module", autouse=True)
+def effort() -> None:
+    """What users' kernels get."""
+
+
 def conv(shape: str, direction: int, layout: str = "NCHW", op: str = "conv") -> Problem:
     (problem,) = parse_problem(f"{op} {SHAPES[shape]} -F {direction}{LAYOUTS[layout]}")
     return problem

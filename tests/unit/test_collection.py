@@ -5,10 +5,12 @@ gives a process less time than a loaded machine takes.
 from __future__ import annotations
 
 import ast
+import re
 from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
+from tests import quick
 
 TESTS = Path(__file__).resolve().parents[1]
 
@@ -25,6 +27,15 @@ def test_every_folder_is_looked_into(request: pytest.FixtureRequest) -> None:
 
 def test_control_a_pattern_that_leaves_tests_out() -> None:
     assert "unit/build/cache" in left_out([".*", "build"])
+
+
+def test_what_is_not_quick_exists() -> None:
+    functions = {
+        str(file.relative_to(TESTS.parent)): set(re.findall(r"def (test_\w+)", file.read_text("utf-8")))
+        for file in TESTS.rglob("test_*.py")
+    }
+    parts = (name.split("::") for name in quick.names())
+    assert [n for n in parts if not n[0].endswith(".mlir") and n[-1] not in functions.get(n[0], ())] == []
 
 
 def impatient(text: str) -> list[int]:
