@@ -6,11 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from imbrex.database import Database
+from imbrex.config.candidates import candidates
+from imbrex.config.configuration import Configuration, parse
+from imbrex.config.cpu.plan import CpuTuning
+from imbrex.database import Database, Trial, Unit, Verdict, device_of
 from imbrex.diagnostic import Diagnostic
-from imbrex.kernel import target_of
+from imbrex.kernel import CPU, target_of
 from imbrex.problem import Gemm, problem_text
-from imbrex.tuner.campaign import Plan, Refused, Tuner, weighted
+from imbrex.run.host_machine import host_machine
+from imbrex.tuner.campaign import Plan, Refused, Tuner, request_of, weighted
 from imbrex.tuner.outcome import Tuned
 
 SMALL = Gemm(48, 40, 32)
@@ -53,6 +57,31 @@ def test_a_problem_is_tuned_on_this_cpu_and_one_that_cannot_be_is_told(tmp_path:
         trials = database.trials(tuned.unit)
     assert len(trials) == 3 and all(trial.source and trial.compiler and trial.samples for trial in trials)
     assert tuned.unit.problem == problem_text(SMALL)
+
+
+def test_what_won_nearby_is_tried_after_the_models_pick(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A tile that the model ranks last is the second trial of a problem whose neighbour it serves best."""
+    path, near, asked = tmp_path / "db.sqlite", Gemm(96, 96, 96), Gemm(96, 96, 128)
+    monkeypatch.setenv("IMBREX_DB", str(path))
+    ranked = candidates(request_of(near, CPU, 1, host_machine())).ranked
+    pick, winner = str(ranked[0].configuration), str(ranked[-1].configuration)
+    with Database(path) as database:
+        unit = Unit(problem_text(near), "cpu", device_of(CPU), 1)
+        database.record(unit, Trial(winner, "ok", 10.0))
+        database.conclude(unit, Verdict(winner, pick, 1.5, 1.4, 1.6, 20))
+    Tuner(Plan({asked: 1}, CPU, 1, trials=2), lambda: Database(path), lambda *_: None, lambda *_: None).run()
+    with Database(path) as database:
+        tried = database.trials(Unit(problem_text(asked), "cpu", device_of(CPU), 1))
+    tiles = [_tile(parse(trial.configuration)) for trial in tried]
+    assert len(tiles) == 2 and _tile(parse(winner)) in tiles and _tile(parse(winner)) != _tile(parse(pick))
+
+
+def _tile(of: Configuration) -> tuple[int, int]:
+    tuning = of.products[0].tuning
+    assert isinstance(tuning, CpuTuning)
+    return tuning.m_per_thread, tuning.n_per_thread
 
 
 def _never() -> Database:
