@@ -57,8 +57,8 @@ def build() -> Any:
         level: str = "native",
     ) -> Built:
         m, isa = host_machine(), isa_of(level)
-        target = machine_for(target, isa.level, 2, m.l2_bytes, m.l3_bytes, isa.fma_per_cycle)
-        lowered = lower(Request(problem, target, target, tuning, algorithm))
+        machine = machine_for(target, isa.level, 2, m.l2_bytes, m.l3_bytes, isa.fma_per_cycle)
+        lowered = lower(Request(problem, machine, target, tuning, algorithm))
         library = build_shared(lowered.bundle.files, flags=("-Wall", "-Wextra", "-Werror"), isa=isa)
         parameters = tuple(Parameter(o.role, o.shape, o.dtype.numpy, o.is_written) for o in problem.operands)
         return Built(problem, load(library.path, symbol_of("kernel"), parameters), lowered.tunings)

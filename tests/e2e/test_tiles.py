@@ -20,6 +20,9 @@ from imbrex.diagnostic import Diagnostic
 from imbrex.run.arrays import Array
 from imbrex.run.cpu import Parameter
 from imbrex.run.emulated import load_emulated
+from imbrex.verify.compare import compare
+from imbrex.verify.reference import reference
+from imbrex.view.mma.vector import CPU_UNITS
 
 LENT = CPU_ISAS["amx"].lent
 
@@ -127,3 +130,30 @@ def test_the_model_finds_what_an_instruction_faults_on(text: str, wrong: str, fa
     with pytest.raises(Diagnostic, match="does what tiles do not") as caught:
         damaged(*arrays, threads=1)
     assert fault in caught.value.message
+
+
+@pytest.mark.parametrize("level", [LENT, "amx"])
+def test_the_bound_knows_that_subnormal_operands_are_zeros(level: str) -> None:
+    """Products of them would be normal numbers, and are all lost: more than a plain unit's bound permits."""
+    kernel = imbrex.compile("gemm -t bf16 -m 24 -n 40 -k 90", level, emulate=level == "amx", threads=1)
+    (tuning,) = kernel.tunings
+    assert isinstance(tuning, CpuTuning)
+    unit = CPU_UNITS[tuning.unit].adder
+    random = np.random.default_rng(3)
+
+    def drawn(shape: tuple[int, int], low: int, high: int) -> Array:
+        return (random.choice([-1.0, 1.0], shape) * 2.0 ** random.uniform(low, high, shape)).astype(bfloat16)
+
+    a, b = drawn((24, 90), -132, -122), drawn((90, 40), -10, 100)
+    got = kernel(a, b)
+    truths = [reference(kernel.problem, {"a": a, "b": b}, flushes=flushes) for flushes in (True, False)]
+    found = [compare(kernel.problem, got, truth, data="any", unit=unit) for truth in truths]
+    assert found[0].is_right, str(found[0])
+    assert found[1].wrong > got.size // 2
+    kept = reference(kernel.problem, {"a": drawn((24, 90), -125, -60), "b": b}, flushes=True)
+    assert kept.lost is None
+    tiny = {"a": drawn((24, 90), -70, -63), "b": drawn((90, 40), -70, -63)}
+    sums = compare(
+        kernel.problem, kernel(*tiny.values()), reference(kernel.problem, tiny, flushes=True), unit=unit
+    )
+    assert sums.is_right, str(sums)

@@ -13,7 +13,7 @@ from typing import Final
 
 from imbrex.dtype import TF32
 
-__all__ = ["CDNA3_UNITS", "HOPPER_UNITS", "PLAIN", "PLAIN_F64", "TO_ODD", "Unit"]
+__all__ = ["CDNA3_UNITS", "FLUSHED", "HOPPER_UNITS", "PLAIN", "PLAIN_F64", "TO_ODD", "Unit"]
 
 IEEE: Final = "IEEE 754, fusedMultiplyAdd"
 SIMULATED: Final = "Xie et al., MMA-Sim, 2025, whose models agree with the hardware bit by bit"
@@ -24,7 +24,8 @@ class Unit:
     """sum_bits: behind the leading bit of a sum that is kept.  block: products added at a time.
 
     aligned_bits: of each addend, behind the leading bit of the largest; None where products are added one by
-    one.  is_truncated: the sum's last bits are dropped, not rounded to nearest.
+    one.  is_truncated: the sum's last bits are dropped, not rounded to nearest.  flushes: it takes subnormal
+    operands, and sums, as zeros.
     """
 
     sum_bits: int
@@ -32,11 +33,15 @@ class Unit:
     block: int = 1
     aligned_bits: int | None = None
     is_truncated: bool = False
+    flushes: bool = False
 
 
 PLAIN: Final = Unit(23, IEEE)
 PLAIN_F64: Final = Unit(52, IEEE)
-TO_ODD: Final = Unit(22, "Arm ARM, BFAdd: rounded to odd, as far off as to nearest with a bit less")
+FLUSHED: Final = Unit(23, "Intel SDM, VDPBF16PS, TDPBF16PS: to nearest, DAZ and FTZ", flushes=True)
+TO_ODD: Final = Unit(
+    22, "Arm ARM, BFAdd: rounded to odd, as far off as to nearest with a bit less", flushes=True
+)
 HOPPER_16: Final = Unit(23, f"{SIMULATED}: wgmma of sm_90, 25 bits behind the largest", 16, 25, True)
 HOPPER_TF32: Final = Unit(23, HOPPER_16.source, 8, 25, True)
 HOPPER_8: Final = Unit(

@@ -65,7 +65,7 @@ def passed(kernel: Checked, seed: int, values: Values, threads: int | None) -> P
 
             return checked(problem, kernel, seed, values, unit)
     operands = random_operands(problem, seed, values, unit)
-    truth = reference(problem, operands.arrays, magnitude=operands.data == "any")
+    truth = reference(problem, operands.arrays, magnitude=operands.data == "any", flushes=unit.flushes)
     outcome = _called(kernel, [operands.arrays[o.role] for o in problem.operands], values, threads)
     if outcome.result is None:
         return Pass(values, None, outcome.fault)

@@ -43,6 +43,10 @@ tf32 is an f32 in memory whose product is taken of 11 bits of its significand.  
 or by dropping bits, so that an operand is off by at most v = 2^-10 of itself, a product by d = 2 v + v^2, and
 the sum by d M; of random data, with random signs, by 2 l d sigma sqrt(K) (Hoeffding).
 
+A unit that flushes takes a subnormal operand as zero, whatever it is multiplied by: its products are lost,
+and the bound has their sum of |a||b|, which the reference tells.  A subnormal sum is lost, too: less than the
+smallest normal number in each of up to 2 K additions.
+
 What follows the sum rounds a few times: alpha and beta, each rounded and applied, their sum, and the store,
 by u_out.  The float64 reference has the error of a plain f64 unit.
 """
@@ -80,11 +84,12 @@ AFTER = 4
 
 @dataclass(frozen=True)
 class Tolerance:
-    """|got - want| <= magnitude * of_magnitude + scaled * of_scaled + |want| * of_want + absolute, for each
-    element.
+    """|got - want| <= magnitude * of_magnitude + scaled * of_scaled + |want| * of_want + lost + absolute, for
+    each element.
 
     magnitude is the sum of |a||b| over the terms of the element, times |alpha|; scaled is |alpha x| + |beta
-    c|, of its sum x.  All are 0 for integer results, which are exact.
+    c|, of its sum x; lost is the part of the magnitude whose operands the unit takes as zeros.  All are 0 for
+    integer results, which are exact.
     """
 
     of_magnitude: float
@@ -97,6 +102,7 @@ class Tolerance:
         want: npt.NDArray[Any],
         magnitude: npt.NDArray[Any] | None = None,
         scaled: npt.NDArray[Any] | None = None,
+        lost: npt.NDArray[Any] | None = None,
     ) -> npt.NDArray[np.float64]:
         """The largest error that a correct kernel can have, for every element.
 
@@ -107,6 +113,8 @@ class Tolerance:
         if self.of_magnitude:
             assert magnitude is not None, "data of any kind needs the magnitude"
             found += magnitude * self.of_magnitude
+        if lost is not None:
+            found += lost * (1.0 + self.of_want)
         return found
 
 
@@ -127,7 +135,8 @@ def tolerance(
         return Tolerance(0.0, 0.0, 0.0, 0.0)
     acc, out = operand.accumulator, operand.output
     u_out = 0.0 if out == acc else out.unit_roundoff
-    underflow = (terms + AFTER) * acc.smallest_normal + (0.0 if out == acc else out.smallest_subnormal)
+    flushes = 2 * terms if unit.flushes else terms
+    underflow = (flushes + AFTER) * acc.smallest_normal + (0.0 if out == acc else out.smallest_subnormal)
     after = AFTER * acc.unit_roundoff
     match data:
         case "any":

@@ -99,7 +99,7 @@ def compare(
         bound = np.zeros(operand.shape)
     else:
         law = law_of(problem, data, unit)
-        bound = law.bound(truth.want, truth.magnitude, truth.scaled)
+        bound = law.bound(truth.want, truth.magnitude, truth.scaled, truth.lost)
         if truth.finished is not None:
             bound = _finished_bound(truth, truth.finished, law, operand.dtype)
     return compare_arrays(got, truth.want, bound, operand.layout)
@@ -125,7 +125,7 @@ def _finished_bound(truth: Reference, finished: Finished, law: Tolerance, result
     """
     unit = F64.unit_roundoff if result == F64 else F32.unit_roundoff
     x = finished.values["x"]
-    of_x = law.bound(x, truth.magnitude, truth.scaled) - np.abs(x) * law.of_want
+    of_x = law.bound(x, truth.magnitude, truth.scaled, truth.lost) - np.abs(x) * law.of_want
     error = finished.error(of_x, unit)
     if result.is_float:
         return error + np.abs(finished.want) * result.unit_roundoff + result.smallest_subnormal

@@ -33,7 +33,8 @@ SPARSE = 4
 @dataclass(frozen=True)
 class Reference:
     """want: the result in float64, or int64 where operands are i8.  magnitude: each element's sum of |a||b|,
-    None where nobody asked.  scaled: |alpha x| + |beta c| of its sum x.
+    None where nobody asked.  lost: the part of it whose products have a subnormal operand, None where there
+    are none, or nobody asked.  scaled: |alpha x| + |beta c| of its sum x.
 
     All have the shape of the written array, in its layout.  finished: how the epilogue made `want`.
     """
@@ -42,15 +43,21 @@ class Reference:
     magnitude: Float | None
     scaled: Float
     finished: Finished | None = None
+    lost: Float | None = None
 
 
 def reference(
-    problem: Conv2d | Gemm, arrays: Mapping[str, npt.NDArray[Any]], *, magnitude: bool = True
+    problem: Conv2d | Gemm,
+    arrays: Mapping[str, npt.NDArray[Any]],
+    *,
+    magnitude: bool = True,
+    flushes: bool = False,
 ) -> Reference:
     """The result of `problem` on `arrays`, by role; the written role is needed only where beta is not 0.
 
     Computed in float64.  magnitude: with the sum of absolute values, as much work again, that a bound for
-    data of any kind is proportional to.  ValueError where an array has another shape than its operand.
+    data of any kind is proportional to.  flushes: by a unit that takes subnormal operands as zeros.
+    ValueError where an array has another shape than its operand.
     """
     operands = {role: np.asarray(array).astype(np.float64) for role, array in arrays.items()}
     for operand in problem.operands:
@@ -63,10 +70,27 @@ def reference(
     if magnitude:
         absolute = {role: np.abs(array) for role, array in operands.items()}
         _, sizes = _scaled(problem, _sum(problem, absolute), absolute)
+    lost = _lost(problem, operands) if flushes else None
     if problem.epilogue is not None:
         finished = Finished(problem.epilogue, {"x": want, **_further(problem, operands)})
-        return Reference(_stored(finished.want, problem), sizes, scaled, finished)
-    return Reference(want if problem.dtype.is_float else want.astype(np.int64), sizes, scaled)
+        return Reference(_stored(finished.want, problem), sizes, scaled, finished, lost)
+    return Reference(want if problem.dtype.is_float else want.astype(np.int64), sizes, scaled, None, lost)
+
+
+def _lost(problem: Conv2d | Gemm, operands: Mapping[str, Float]) -> Float | None:
+    """The sum of |a||b| where either is subnormal, times |alpha|; None where none is."""
+    read = {
+        o.role: np.abs(operands[o.role]) for o in problem.operands[: len(problem.roles)] if not o.is_written
+    }
+    small = {role: (x > 0) & (x < problem.dtype.smallest_normal) for role, x in read.items()}
+    if not any(map(np.any, small.values())):
+        return None
+    (one, other), (of_one, of_other) = read, small.values()
+    kept = np.where(of_one, 0.0, read[one])
+    parts = ({one: np.where(of_one, read[one], 0.0), other: read[other]},
+             {one: kept, other: np.where(of_other, read[other], 0.0)})  # fmt: skip
+    found: Float = sum(_sum(problem, part) for part in parts)  # type: ignore[assignment]
+    return found * abs(problem.alpha) if isinstance(problem, Gemm) else found
 
 
 def _sum(problem: Conv2d | Gemm, operands: Mapping[str, Float]) -> Float:

@@ -18,7 +18,7 @@ from typing import Final, Literal, TypeAlias
 import numpy as np
 
 from imbrex.chip import PLAIN, CpuMachine, Unit
-from imbrex.chip.adder import TO_ODD
+from imbrex.chip.adder import FLUSHED, TO_ODD
 from imbrex.dtype import DTYPES, DType
 from imbrex.index.map import Map
 from imbrex.view.mma.layout import (
@@ -158,6 +158,7 @@ VDPBF16PS: Final = CpuUnit(
     "flushed",
     6.0,
     "Intel SDM, VDPBF16PS: DAZ and FTZ, MXCSR unread",
+    adder=FLUSHED,
 )
 VPDPBUSD: Final = CpuUnit(
     "vpdpbusd", "i8", 4, {64: "avx512_vnni", 32: "avx_vnni"}, "exact", 5.0, "Intel SDM, VPDPBUSD: u8 by s8",
@@ -199,6 +200,7 @@ TDPBF16PS: Final = CpuUnit(
     "flushed",
     52.0,
     "Intel SDM, TDPBF16PS: even and odd k apart, then together, then to C; DAZ and FTZ, MXCSR unread",
+    adder=FLUSHED,
     tiles=AMX_TILES,
 )
 TDPBSSD: Final = CpuUnit(
