@@ -22,6 +22,7 @@ from imbrex.chip.product import KNOWN, no_target, products_of
 from imbrex.chip.table import CPU_ISAS, GPU_MACHINES, WARPGROUPS, WAVES, gpus, target
 from imbrex.chip.warpgroup_rates import (
     HaloRates,
+    ItemRates,
     LaneRates,
     LineRates,
     ProductRates,
@@ -48,6 +49,7 @@ __all__ = [
     "CpuMachine",
     "GpuMachine",
     "HaloRates",
+    "ItemRates",
     "LaneRates",
     "Level",
     "LineRates",

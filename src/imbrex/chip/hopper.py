@@ -6,7 +6,7 @@ from typing import Final
 
 from imbrex.chip.adder import HOPPER_UNITS
 from imbrex.chip.bank import WARP_PHASES
-from imbrex.chip.hopper_rates import HOPPER_LANES, HOPPER_RATES
+from imbrex.chip.hopper_rates import HOPPER_ITEMS, HOPPER_LANES, HOPPER_RATES
 from imbrex.chip.machine import GpuMachine, Multiprocessor, WorkItems
 
 __all__ = ["SM_90A"]
@@ -30,7 +30,9 @@ SM_90A: Final = GpuMachine(
     overlaps_launches=True,
     compute_capability=(9, 0),
     units=HOPPER_UNITS,
-    multiprocessor=Multiprocessor(4, 65536, {"f32": 1, "f64": 2, "i32": 2}, f"{GUIDE}, throughputs"),
+    multiprocessor=Multiprocessor(
+        4, 65536, {"f32": 1, "f64": 2, "i32": 2}, HOPPER_ITEMS, f"{GUIDE}, throughputs"
+    ),
     warpgroup_rates=HOPPER_RATES,
     lane_rates=HOPPER_LANES,
     # A cluster lies in one of the GPU's parts, not all of which have a multiple of 4 multiprocessors (CUTLASS

@@ -13,7 +13,7 @@ from typing import ClassVar, Final, Literal, TypeAlias
 from imbrex.chip.adder import Unit
 from imbrex.chip.bank import Access, Phases
 from imbrex.chip.cpu_prices import PRICES, Prices
-from imbrex.chip.warpgroup_rates import LaneRates, WarpgroupRates
+from imbrex.chip.warpgroup_rates import ItemRates, LaneRates, WarpgroupRates
 
 __all__ = [
     "L2",
@@ -128,12 +128,13 @@ class Multiprocessor:
     """What a multiprocessor of NVIDIA's issues, as far as the model of general tunings needs it.
 
     schedulers: each issues one warp's instruction a cycle.  registers: of 32 bits, for all its work items.
-    multiply_add: cycles of a warp's, by the type of the sum.
+    multiply_add: cycles of a warp's, by the type of the sum.  rates: of the rest.
     """
 
     schedulers: int
     registers: int
     multiply_add: Mapping[str, int]
+    rates: ItemRates
     source: str
 
 

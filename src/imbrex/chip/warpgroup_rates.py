@@ -10,7 +10,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-__all__ = ["HaloRates", "LaneRates", "LineRates", "ProductRates", "WarpgroupRates", "WeightRates"]
+__all__ = [
+    "HaloRates",
+    "ItemRates",
+    "LaneRates",
+    "LineRates",
+    "ProductRates",
+    "WarpgroupRates",
+    "WeightRates",
+]
 
 
 @dataclass(frozen=True)
@@ -104,6 +112,8 @@ class ProductRates:
     """Cycles of a warp for an access of shared memory with its index."""
     window: float
     """So many times a load where elements have an index each, as in windows."""
+    whole_rows: float
+    """Times the products' time where rows of shared memory end with an image."""
     launch: float
     """Cycles of another kernel, in a graph, which the next one waits for."""
     transposed_bytes: float
@@ -206,6 +216,43 @@ class LaneRates:
     """Work items that keep a multiprocessor busy."""
     round_workgroups: int
     """Workgroups that a multiprocessor runs at once."""
+
+
+@dataclass(frozen=True)
+class ItemRates:
+    """Rates of the model of products by work items (`config.general.cost`)."""
+
+    waiting_warps: float
+    """Warps that wait for shared memory or at a barrier while a multiprocessor's others fill its slots."""
+    crowded: int
+    """So many registers of a work item, or all that it may have, are too few: some numbers wait in memory."""
+    spill: float
+    """Times the work where they are."""
+    phases: Mapping[int, float]
+    """Cycles of shared memory for a read of so many bytes a lane, of whom many read the same."""
+    cache_bytes: float
+    """Bytes that the second cache gives one multiprocessor, where all ask."""
+    cache_share: float
+    """Share of the time for those bytes that is not hidden behind the products."""
+    shared_share: float
+    """The same for reads of shared memory."""
+    row: float
+    """Cycles for each row of an operand whose loads run along k: it lies in a line of memory of its own."""
+    step: float
+    """Cycles of a step in which all warps wait for each other."""
+    part: float
+    """Cycles until another workgroup's sums are seen."""
+    part_bytes: float
+    """Bytes of such sums that one workgroup takes."""
+    latency: float
+    """Cycles of the shortest step: a tile's way to shared memory."""
+    k_latency: float
+    """The same for each k of a step."""
+    chain: float
+    """Cycles of a warp that is alone on its scheduler, for each that it issues in."""
+    start: float
+    """Cycles until the first tiles are there, and of writing C."""
+    source: str
 
 
 @dataclass(frozen=True)

@@ -17,12 +17,11 @@ from imbrex.config.products import products
 from imbrex.config.request import Request
 from imbrex.config.warpgroup import choice as warpgroup_choice
 from imbrex.config.warpgroup.cost import copy_cycles
+from imbrex.config.warpgroup.rates import rates_of
 from imbrex.problem import Conv2d, Problem
 
 __all__ = ["cycles", "in_all"]
 
-WHOLE_ROWS: Final = 0.9
-"""What rows of shared memory that end with an image save: 12 to 20 % were seen on an H200."""
 SECTOR_BYTES: Final = 32
 """Bytes of a sector of the caches, the least that is written."""
 
@@ -40,7 +39,9 @@ def cycles(request: Request, algorithm: str | None) -> float:
 
 def in_all(request: Request, algorithm: str | None, made: Products, multiplied: float) -> float:
     """Cycles of everything, given those that the models of tunings say of all products together."""
-    whole = WHOLE_ROWS if (algorithm or "").startswith("whole_images") else 1.0
+    machine, whole = request.machine, 1.0
+    if isinstance(machine, GpuMachine) and (algorithm or "").startswith("whole_images"):
+        whole = rates_of(machine).product.whole_rows
     return _beside(request, algorithm, made) + whole * multiplied
 
 

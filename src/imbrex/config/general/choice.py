@@ -87,7 +87,7 @@ def _offer(tuning: GeneralTuning, parts: int, context: GemmContext, machine: Gpu
         rounds = -(-plan.grid_size // machine.compute_units)
         return Offer(DATA_PARALLEL, tuning, tiles, machine.compute_units, rounds * tiles.k, 0, 0.0, cost)
     count = parts * plan.grid_size
-    fix_up = added_cycles(plan, parts)
+    fix_up = added_cycles(plan, machine, parts)
     return Offer(
         TileSchedule("split_k", count), tuning, tiles, count, -(-tiles.k // parts), parts - 1, fix_up, cost
     )

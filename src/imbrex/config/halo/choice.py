@@ -17,6 +17,7 @@ from imbrex.config.halo.line_space import line_space
 from imbrex.config.halo.lines import LinesPlan, LinesTuning, WindowTuning
 from imbrex.config.halo.plan import HaloPlan, HaloTuning
 from imbrex.config.halo.space import channels_of, halo_space
+from imbrex.config.rules import Illegal
 from imbrex.config.warpgroup.limits import stages_that_fit
 from imbrex.config.warpgroup.plan import PIECE_BYTES, ROWS
 from imbrex.diagnostic import Diagnostic
@@ -76,23 +77,26 @@ class Windows:
     @cached_property
     def priced(self) -> Mapping[WindowTuning, float]:
         """Cycles of legal tunings, as the model says."""
-        found: dict[WindowTuning, float] = {tuning: halo_cycles(plan) for tuning, plan in self.by_rasters()}
-        return found | {tuning: line_cycles(plan) for tuning, plan in self.by_lines()}
+        return {plan.tuning: window_cycles(plan) for plan in self.legal()}
 
-    def by_lines(self) -> Iterator[tuple[LinesTuning, LinesPlan]]:
-        """The legal tunings line by line."""
-        if self.conv.dilations != (1, 1):
-            return
+    def legal(self) -> Iterator[HaloPlan | LinesPlan]:
+        """Plans of the legal tunings, each with as many stages as fit: of windows that read all taps out of
+        one raster, and of windows line by line.
+        """
         contexts: dict[tuple[int, int], GemmContext] = {}
-        window = self.conv.height.window, self.conv.width.window
-        for tuning in line_space(self.whole, window, self.dtype):
-            shape = self._height(tuning), tuning.images
+        for tuning in self._space():
+            shape = self._height(tuning), _together(tuning)
             if shape not in contexts:
                 contexts[shape] = context_of(self.view(tuning), self.dtype)
             plan = tuning.plan(contexts[shape], self.machine)
-            if not LINE_RULES.broken(plan, self.machine):
+            if not _broken(plan):
                 filled = replace(tuning, stages=self._stages(plan))
-                yield filled, filled.plan(plan.context, self.machine)
+                yield filled.plan(plan.context, self.machine)
+
+    def _space(self) -> Iterator[WindowTuning]:
+        yield from halo_space(self.whole, self.dtype)
+        if self.conv.dilations == (1, 1):
+            yield from line_space(self.whole, (self.conv.height.window, self.conv.width.window), self.dtype)
 
     def _height(self, tuning: WindowTuning) -> int:
         """Lines of an image, whole tiles of them where an image has several."""
@@ -111,27 +115,10 @@ class Windows:
         first = next(halo_space(self.whole, self.dtype), None)
         if first is not None:
             context = context_of(self.view(first), self.dtype)
-            broken = HALO_RULES.broken(first.plan(context, self.machine), self.machine)
+            broken = _broken(first.plan(context, self.machine))
             if told := [x.reason for x in broken if x.rule in ("columns", "filters")]:
                 return told[0]
         return "no tile of it fits in shared memory and registers"
-
-    def by_rasters(self) -> Iterator[tuple[HaloTuning, HaloPlan]]:
-        """The legal tunings whose windows read all taps out of one raster."""
-        contexts: dict[int, GemmContext] = {}
-        for tuning in halo_space(self.whole, self.dtype):
-            height = -(-self.whole.height // tuning.rows) * tuning.rows
-            if height not in contexts:
-                contexts[height] = context_of(self.view(tuning), self.dtype)
-            plan = tuning.plan(contexts[height], self.machine)
-            if HALO_RULES.broken(plan, self.machine):
-                continue
-            filled = self._filled(plan)
-            yield filled, filled.plan(plan.context, self.machine)
-
-    def _filled(self, plan: HaloPlan) -> HaloTuning:
-        """With as many stages as fit."""
-        return replace(plan.tuning, stages=self._stages(plan))
 
     def _stages(self, plan: HaloPlan | LinesPlan) -> int:
         """As many as fit: of each consumer, where each has its own."""
@@ -143,6 +130,13 @@ class Windows:
 def window_cycles(plan: HaloPlan | LinesPlan) -> float:
     """Cycles of the whole product, by the model of its kind."""
     return halo_cycles(plan) if isinstance(plan, HaloPlan) else line_cycles(plan)
+
+
+def _broken(plan: HaloPlan | LinesPlan) -> tuple[Illegal, ...]:
+    """Why a plan is not legal on its machine."""
+    if isinstance(plan, HaloPlan):
+        return HALO_RULES.broken(plan, plan.machine)
+    return LINE_RULES.broken(plan, plan.machine)
 
 
 def _together(tuning: WindowTuning) -> int:

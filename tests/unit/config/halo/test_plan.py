@@ -109,19 +109,16 @@ def test_the_model_takes_a_legal_one(of: Windows) -> None:
     context = context_of(of.view(best), of.dtype)
     assert legal.check(best, context, HOPPER) == ()
     taken = window_cycles(best.plan(context, HOPPER))
-    assert taken == min(
-        window_cycles(plan) for found in (of.by_rasters(), of.by_lines()) for _, plan in found
-    )
+    assert taken == min(window_cycles(plan) for plan in of.legal())
     fewer = replace(best, stages=2)
     assert taken <= window_cycles(fewer.plan(context, HOPPER))
 
 
 def test_results_of_four_bytes_leave_room() -> None:
     """The pieces of a result that an epilogue makes wider."""
-    for of in (windows(stored=4).by_rasters(), windows(stored=4).by_lines()):
-        for found, made in of:
-            pieces = 2 * found.consumers
-            assert made.layout.bytes + pieces * 64 * found.n_per_block * 2 <= HOPPER.lds_bytes
+    for made in windows(stored=4).legal():
+        pieces = 2 * made.tuning.consumers
+        assert made.layout.bytes + pieces * 64 * made.tuning.n_per_block * 2 <= HOPPER.lds_bytes
 
 
 def test_why_there_is_none() -> None:
