@@ -61,11 +61,11 @@ def show_levels(problem: imbrex.Conv2d) -> None:
     """What each pass makes of the IR: the lines that were not there before."""
     console.print("[bold]2. The pipeline[/] takes it down, level by level; here is what each pass writes:\n")
     here = host_machine()
-    target = machine_for(
+    machine = machine_for(
         "cpu", here.isa.level, here.cores, here.l2_bytes, here.l3_bytes, here.isa.fma_per_cycle
     )
     before: list[str] = []
-    for number, level in enumerate(levels(Request(problem, target, name="conv2d_forward"))):
+    for number, level in enumerate(levels(Request(problem, machine, name="conv2d_forward"))):
         lines = print_compact(level.module).splitlines()[2:-2]
         new = [line[2:] for line in ndiff(before, lines) if line.startswith("+ ")]
         before = lines

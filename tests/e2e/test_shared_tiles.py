@@ -114,9 +114,9 @@ def shared(
 
 def lowered(problem: Problem, schedule: str, text: str | None, target: str, name: str) -> Lowered:
     m = host_machine()
-    target = machine_for(target, m.isa.level, 2, m.l2_bytes, m.l3_bytes, m.isa.fma_per_cycle)
+    machine = machine_for(target, m.isa.level, 2, m.l2_bytes, m.l3_bytes, m.isa.fma_per_cycle)
     given = None if text is None else tuning.parse(text)
-    return lower(Request(problem, target, target, given, name=name, schedule=tiles.parse(schedule)))
+    return lower(Request(problem, machine, target, given, name=name, schedule=tiles.parse(schedule)))
 
 
 def loaded(problem: Problem, made: Lowered, library: Path, name: str) -> Shared:

@@ -63,8 +63,8 @@ def test_no_name_meets_one_of_c(tmp_path: Path) -> None:
     """All in one library, which calls the functions of C that some of them are called after."""
     files, unit = dict[str, str](), ""
     for name in HOSTILE:
-        target = machine_for("emulate", "avx2", 1)
-        made = lower(Request(GEMM, target, "emulate", parse("v1:general:64,32,32,4,2,2"), name=name)).bundle
+        machine = machine_for("emulate", "avx2", 1)
+        made = lower(Request(GEMM, machine, "emulate", parse("v1:general:64,32,32,4,2,2"), name=name)).bundle
         assert made.units == (f"{name}_solver.cpp", f"{name}.cpp", f"{name}.hpp")
         files |= {file.replace(".cpp", ".inc"): text for file, text in made.files.items()}
         unit += f'#include "{name}_solver.inc"\n#include "{name}.inc"\n'
