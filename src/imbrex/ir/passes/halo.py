@@ -18,12 +18,16 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from imbrex.config import tuning
-from imbrex.config.algorithm.windows import windows_of
-from imbrex.config.halo.lines import WindowTuning
+from imbrex.config.algorithm.windows import weights_of, windows_of
+from imbrex.config.halo.choice import Windows
+from imbrex.config.halo.lines import LinesTuning, WindowTuning
+from imbrex.config.halo.plan import HaloTuning
 from imbrex.config.halo.space import diagonal_of
+from imbrex.config.halo_weight.choice import WeightWindows
+from imbrex.config.halo_weight.plan import HaloWeightTuning
 from imbrex.ir.convolution import ROLES, task_of
 from imbrex.ir.ops.grid import GridwiseGemmOp
-from imbrex.ir.ops.problem import Conv2dBwdWeightOp, ConvOp
+from imbrex.ir.ops.problem import ConvOp
 from imbrex.ir.passes import halo_weight
 from imbrex.ir.passes.conv_to_gemm import gridwise
 from imbrex.ir.rewrite import Run, rewrite_each
@@ -46,19 +50,23 @@ class Halo(ModulePass):
 
 
 def _product(op: ConvOp, run: Run) -> None:
-    given = None if op.tuning is None else op.tuning.data
-    if isinstance(op, Conv2dBwdWeightOp):
-        halo_weight.products(op, given, run)
-        return
-    windows = windows_of(task_of(op))
-    if isinstance(windows, str):
-        raise InvalidOp(op, f"windows do not come into shared memory once: {windows}")
-    if given is not None and not isinstance(given, WindowTuning):
-        message = f"'halo' takes tunings of its own kind, got {tuning.with_article(given.kind)} tuning"
-        raise InvalidOp(op, message, "tuning")
-    chosen = given or windows.best()
-    if isinstance(chosen, str):
+    task, given = task_of(op), None if op.tuning is None else op.tuning.data
+    windows = (weights_of if task.is_backward_weight else windows_of)(task)
+    chosen = windows if isinstance(windows, str) else given or windows.best()
+    if isinstance(windows, str) or isinstance(chosen, str):
         raise InvalidOp(op, f"windows do not come into shared memory once: {chosen}")
+    match windows, chosen:
+        case WeightWindows(), HaloWeightTuning():
+            halo_weight.products(op, windows, chosen, run)
+        case Windows(), HaloTuning() | LinesTuning():
+            _of_windows(op, windows, chosen, run)
+        case _:
+            got = tuning.with_article(chosen.kind)
+            where = "'halo' of backward weight" if task.is_backward_weight else "'halo'"
+            raise InvalidOp(op, f"{where} takes tunings of its own kind, got {got} tuning", "tuning")
+
+
+def _of_windows(op: ConvOp, windows: Windows, chosen: WindowTuning, run: Run) -> None:
     is_forward = windows.direction == "forward"
     roles, algorithm = (ROLES, "v4r4") if is_forward else (BACKWARD, "backward_data_v4r1")
     blocks = diagonal_of(windows.whole, windows.dtype)

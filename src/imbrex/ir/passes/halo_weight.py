@@ -14,12 +14,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from imbrex.config import tuning
-from imbrex.config.algorithm.windows import weights_of
+from imbrex.config.halo_weight.choice import WeightWindows
 from imbrex.config.halo_weight.plan import HaloWeightTuning
-from imbrex.config.tuning import Tuning
 from imbrex.ir.chain import map_of
-from imbrex.ir.convolution import task_of
 from imbrex.ir.element import accumulator_type
 from imbrex.ir.ops.problem import ConvOp
 from imbrex.ir.passes.conv_to_gemm import gridwise
@@ -36,18 +33,8 @@ __all__ = ["products"]
 ROLES: Final = ("output", "input", "filter")
 
 
-def products(op: ConvOp, given: Tuning | None, run: Run) -> None:
+def products(op: ConvOp, windows: WeightWindows, chosen: HaloWeightTuning, run: Run) -> None:
     """The products of one convolution, and what adds them up."""
-    windows = weights_of(task_of(op))
-    if isinstance(windows, str):
-        raise InvalidOp(op, f"windows do not come into shared memory once: {windows}")
-    if given is not None and not isinstance(given, HaloWeightTuning):
-        got = tuning.with_article(given.kind)
-        message = f"'halo' of backward weight takes tunings of its own kind, got {got} tuning"
-        raise InvalidOp(op, message, "tuning")
-    chosen = given or windows.best()
-    if isinstance(chosen, str):
-        raise InvalidOp(op, f"windows do not come into shared memory once: {chosen}")
     if isinstance(windows.pixels, str) or windows.pixels.diagonal % chosen.diagonal:
         raise InvalidOp(op, f"{chosen.diagonal} blocks of a diagonal are not all there is of the filter")
     view = windows.view(chosen)

@@ -11,13 +11,13 @@ and, where the workgroups of a cluster share a tile, `part`; those of a store ov
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, TypeVar, cast
 
 from imbrex.index.expr import Lin
 
-__all__ = ["Box", "ElementType", "Piece", "Refused", "TensorMap", "Walk"]
+__all__ = ["Box", "ElementType", "Piece", "Refused", "TensorMap", "Walk", "first_right"]
 
 
 class ElementType(Protocol):
@@ -112,3 +112,19 @@ class TensorMap:
 def _as_tuple(value: Any) -> Any:
     """JSON has lists for tuples."""
     return tuple(cast("list[int]", value)) if isinstance(value, list) else value
+
+
+Found = TypeVar("Found")
+
+
+def first_right(answers: Iterable[Found | Refused], wrong: Callable[[Found], str | None]) -> Found | Refused:
+    """The first answer with which nothing is wrong; why the first one is refused where there is none."""
+    reasons = list[str]()
+    for answer in answers:
+        if isinstance(answer, Refused):
+            reasons.append(answer.reason)
+        elif (reason := wrong(answer)) is None:
+            return answer
+        else:
+            reasons.append(reason)
+    return Refused(reasons[0])

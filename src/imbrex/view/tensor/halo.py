@@ -15,7 +15,7 @@ import numpy as np
 
 from imbrex.index.expr import var
 from imbrex.view.stage.halo_tile import HaloTile
-from imbrex.view.tensor.form import Box, ElementType, Piece, Refused
+from imbrex.view.tensor.form import Box, ElementType, Piece, Refused, first_right
 from imbrex.view.tensor.limit import beyond_limits
 from imbrex.view.tensor.pixels import (
     Channels,
@@ -45,23 +45,17 @@ class Halo(NamedTuple):
 
 def halo_access(product: Product, dtype: ElementType) -> Halo | Refused:
     """The tile and its box; a reason where there is none."""
-    reasons = list[str]()
     grown = product.grown
-    for found in spaces(product.operand, [var(name, grown[name]) for name in product.sizes]):
-        if isinstance(found, Refused):
-            return found
-        for answer in _halos(found, product, dtype):
-            if isinstance(answer, Halo):
-                reason = beyond_limits(answer.box, dtype.bytes) or _differs(answer, product)
-                if reason is None:
-                    return answer
-                answer = Refused(reason)
-            reasons.append(answer.reason)
-    return Refused(reasons[0])
+    found = spaces(product.operand, [var(name, grown[name]) for name in product.sizes])
+    answers = (halo for space in found for halo in _halos(space, product, dtype))
+    return first_right(answers, lambda it: beyond_limits(it.box, dtype.bytes) or _differs(it, product))
 
 
-def _halos(space: Space, product: Product, dtype: ElementType) -> Iterator[Halo | Refused]:
+def _halos(space: Space | Refused, product: Product, dtype: ElementType) -> Iterator[Halo | Refused]:
     """Without, and with, a row more than the window wants: the padding that its last row runs into."""
+    if isinstance(space, Refused):
+        yield space
+        return
     channels = channels_of(space, product, dtype)
     if isinstance(channels, Refused):
         yield channels

@@ -21,7 +21,7 @@ import numpy as np
 from imbrex.index.expr import var
 from imbrex.index.rule import Guard
 from imbrex.view.stage.halo_tile import HaloTile
-from imbrex.view.tensor.form import Box, ElementType, Piece, Refused
+from imbrex.view.tensor.form import Box, ElementType, Piece, Refused, first_right
 from imbrex.view.tensor.halo import Halo, reached
 from imbrex.view.tensor.limit import beyond_limits
 from imbrex.view.tensor.pixels import Moves, Product, channels_of, looked_at, moves_of, progressions, wanted
@@ -58,20 +58,15 @@ class Lines:
 
 def line_access(product: Product, line: int, dtype: ElementType) -> Lines | Refused:
     """How tiles of lines of so many rows come into shared memory; a reason where they do not."""
-    reasons = list[str]()
     grown = product.grown
-    for found in spaces(product.operand, [var(name, grown[name]) for name in product.sizes]):
-        answer = found if isinstance(found, Refused) else _lines(found, product, line, dtype)
-        if isinstance(answer, Lines):
-            reason = beyond_limits(answer.box, dtype.bytes) or _differs(answer, product, line)
-            if reason is None:
-                return answer
-            answer = Refused(reason)
-        reasons.append(answer.reason)
-    return Refused(reasons[0])
+    found = spaces(product.operand, [var(name, grown[name]) for name in product.sizes])
+    answers = (_lines(space, product, line, dtype) for space in found)
+    return first_right(answers, lambda it: beyond_limits(it.box, dtype.bytes) or _differs(it, product, line))
 
 
-def _lines(space: Space, product: Product, line: int, dtype: ElementType) -> Lines | Refused:
+def _lines(space: Space | Refused, product: Product, line: int, dtype: ElementType) -> Lines | Refused:
+    if isinstance(space, Refused):
+        return space
     channels = channels_of(space, product, dtype)
     if isinstance(channels, Refused):
         return channels

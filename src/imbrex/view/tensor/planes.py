@@ -22,7 +22,7 @@ from imbrex.index.map import Map
 from imbrex.view.stage.plane_stage import LINE_BYTES, LineTile
 from imbrex.view.tensor.box import along_inner, boxed
 from imbrex.view.tensor.check import misplaced, offsets
-from imbrex.view.tensor.form import Box, ElementType, Piece, Refused
+from imbrex.view.tensor.form import Box, ElementType, Piece, Refused, first_right
 from imbrex.view.tensor.limit import beyond_limits
 from imbrex.view.tensor.pixels import offset_of
 from imbrex.view.tensor.space import Space, spaces
@@ -86,18 +86,14 @@ class Planes:
 def plane_access(asked: Planes, dtype: ElementType) -> Box | Refused:
     """The boxes of a step; a reason where there are none."""
     sizes = dict(asked.map.upper)
-    reasons = list[str]()
-    for found in spaces(asked.map, [var(name, size) for name, size in sizes.items()]):
-        form = _form(found, asked)
-        if isinstance(form, Box):
-            at = asked.runs[:1] * len(form.pieces)  # a piece begins alike in all of its rows
-            reason = beyond_limits(form, dtype.bytes) or misplaced(form, at, asked.variables, dtype.bytes)
-            reason = reason or _differs(form, asked)
-            if reason is None:
-                return form
-            form = Refused(reason)
-        reasons.append(form.reason)
-    return Refused(reasons[0])
+
+    def wrong(form: Box) -> str | None:
+        at = asked.runs[:1] * len(form.pieces)  # a piece begins alike in all of its rows
+        reason = beyond_limits(form, dtype.bytes) or misplaced(form, at, asked.variables, dtype.bytes)
+        return reason or _differs(form, asked)
+
+    found = spaces(asked.map, [var(name, size) for name, size in sizes.items()])
+    return first_right((_form(space, asked) for space in found), wrong)
 
 
 def _form(space: Space | Refused, asked: Planes) -> Box | Refused:
