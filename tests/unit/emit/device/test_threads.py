@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import resource
 import subprocess
 import sys
 import threading
@@ -112,3 +113,26 @@ def test_threads_stay_on_a_cpu_of_their_own_where_asked(path: Path) -> None:
             [sys.executable, "-c", program], env=env, capture_output=True, text=True, check=True
         )
         assert done.stdout.strip() == says
+
+
+def test_memory_is_kept_for_the_next_call(library: ctypes.CDLL) -> None:
+    """Of 128 pages, which else are new in each call, if the allocator gives them back."""
+    told(library, "owned", 1, 1)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    held = [np.ones(1 << 17, np.uint8) for _ in range(20) if set(told(library, "owned", 1, 1)) == {1}]
+    assert len(held) == 20
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before < 20 * (32 + 64)
+
+
+def test_kept_memory_belongs_to_one_at_a_time(library: ctypes.CDLL) -> None:
+    wrong = list[int]()
+
+    def call() -> None:
+        wrong.extend(1 for _ in range(30) if set(told(library, "owned", 8, 3, 200)) != {1})
+
+    callers = [threading.Thread(target=call) for _ in range(12)]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join(120)
+    assert not wrong

@@ -34,3 +34,20 @@ extern "C" int pinned(int32_t *where, int64_t count, int threads, int64_t looks)
     where[workgroup] = of == 1 ? sched_getcpu() : -1;
   });
 }
+
+struct pages {
+  int64_t of[128][512];
+};
+
+// 1 where a workgroup's memory was its own as long as it ran.
+extern "C" int owned(int32_t *done, int64_t count, int threads, int64_t looks) {
+  return imbrex::for_each_workgroup<pages>(count, threads, [&](int64_t workgroup, pages &s) {
+    int64_t *mine = &s.of[0][0];
+    const int64_t mark = int64_t(&done[workgroup]);
+    for (int i = 0; i < 128; ++i) __atomic_store_n(mine + i * 512, mark, __ATOMIC_RELAXED);
+    for (int64_t i = 0; i < looks; ++i) imbrex::relax();
+    int32_t right = 1;
+    for (int i = 0; i < 128; ++i) right &= __atomic_load_n(mine + i * 512, __ATOMIC_RELAXED) == mark;
+    done[workgroup] = right;
+  });
+}

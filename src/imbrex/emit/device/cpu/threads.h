@@ -32,6 +32,27 @@ static inline int online_cpus() {
   return count > 0 ? count : 1;
 }
 
+// Scratch memory that waits for the next call: new pages cost a fault each, in a call of 256^3 as much as its arithmetic.
+// A launch keeps what up to eight threads had, of at most 1 MiB each; what is larger is small beside its work.
+template <class Scratch> struct shelf {
+  static constexpr int places = sizeof(Scratch) <= 1 << 20 ? 8 : 0;
+  static inline void *kept[places + 1] __attribute__((visibility("hidden")));
+
+  static void *take() {
+    for (int i = 0; i < places; ++i)
+      if (void *found = __atomic_exchange_n(&kept[i], nullptr, __ATOMIC_ACQUIRE)) return found;
+    constexpr size_t page = 4096;
+    return aligned_alloc(page, (sizeof(Scratch) + page - 1) / page * page);
+  }
+  static void put(void *memory) {
+    for (int i = 0; i < places; ++i) {
+      void *none = nullptr;
+      if (__atomic_compare_exchange_n(&kept[i], &none, memory, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) return;
+    }
+    free(memory);
+  }
+};
+
 template <class Scratch, class Body> struct crew {
   Body &body;
   int64_t count;
@@ -39,8 +60,7 @@ template <class Scratch, class Body> struct crew {
 
   // One thread's share.
   void work() {
-    constexpr size_t page = 4096;
-    void *memory = aligned_alloc(page, (sizeof(Scratch) + page - 1) / page * page);
+    void *memory = shelf<Scratch>::take();
     if (!memory) return;
     Scratch &scratch = *static_cast<Scratch *>(memory);
     for (;;) {
@@ -48,7 +68,7 @@ template <class Scratch, class Body> struct crew {
       if (workgroup >= count) break;
       body(workgroup, scratch);
     }
-    free(memory);
+    shelf<Scratch>::put(memory);
   }
 
   static void share(void *self) { static_cast<crew *>(self)->work(); }
