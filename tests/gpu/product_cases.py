@@ -84,12 +84,27 @@ def alignments() -> Iterator[Case]:
 
 
 EPILOGUES = ("relu(x + bias)", "x + residual", "f32(x)", "relu(x + bias) + residual", "x * 2 - bias")
+FUNCTIONS = (
+    "gelu(x + bias) + residual",
+    "gelu_tanh(x + bias)",
+    "silu(x + bias) * residual",
+    "f32(silu(x) - softplus(bias))",
+    "f32(sigmoid(x) - tanh(residual))",
+    "softplus(x)",
+    "hardswish(x + bias)",
+    "leaky_relu(x, 0.1)",
+)
 
 
 def epilogues() -> Iterator[Case]:
     for dtype, epilogue in product(("f16", "tf32"), EPILOGUES):
         yield Case("epilogue", Gemm(200, 264, 136, transpose_b=True, dtype=dtype, epilogue=epilogue))
         yield Case("epilogue", Gemm(65, 131, 67, dtype=dtype, epilogue=epilogue))
+    for dtype, epilogue in product(("f16", "bf16", "tf32"), FUNCTIONS):
+        yield Case("epilogue", Gemm(200, 264, 136, transpose_b=True, dtype=dtype, epilogue=epilogue))
+    given = Gemm(1000, 776, 328, transpose_b=True, dtype="f16", epilogue=FUNCTIONS[0])
+    for text in ("128,256,64,3,2,1,1,cooperative,straight,8", "128,128,64,6,2,1,1,pingpong,swapped,8"):
+        yield Case("epilogue", given, f"v1:warpgroup:{text}")
     for layout in LAYOUTS:
         for epilogue in EPILOGUES[:2]:
             yield Case("epilogue", convolution("forward", layout, "f16", PLAIN, epilogue))
