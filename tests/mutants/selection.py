@@ -22,6 +22,7 @@ LANES: Final = (
     "tests/unit/emit/emulate/test_lanes.py",
     "tests/unit/emit/emulate/test_matrix.py",
     "tests/e2e/test_xdlops_gemm.py",
+    "tests/e2e/test_problems.py",
 )
 CPU: Final = (
     "tests/unit/emit/device",

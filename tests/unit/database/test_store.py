@@ -219,6 +219,17 @@ def test_a_file_that_stays_locked_is_said(tmp_path: Path, monkeypatch: pytest.Mo
         db.record(UNIT, Trial(A, "ok", 20.0))
 
 
+def test_who_writes_keeps_nobody_from_opening(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("imbrex.database.connection.BUSY_SECONDS", 0)
+    with Database(tmp_path / "t.db") as db:
+        db.record(UNIT, Trial(A, "ok", 20.0))
+    with closing(sqlite3.connect(tmp_path / "t.db")) as other:
+        other.execute("begin immediate")
+        with Database(tmp_path / "t.db") as db:
+            assert db.count() == 1
+        other.rollback()
+
+
 def test_a_file_of_version_1_is_read_as_it_is_and_has_the_present_tables_when_it_is_written(
     tmp_path: Path,
 ) -> None:

@@ -57,6 +57,7 @@ CASES = {
     "f32, shared tiles": HopperCase(Gemm(64, 64, 96), "v1:general:64,64,64,8,4,4", schedule="stream_k:3"),
     "a walk": conv("forward", None, c=32, stride=2),
     "phases": conv("backward_data", "shared_phases_last", layout="NCHW", c=64, k=64, stride=2, h=16, w=16),
+    "sums added in memory": conv("backward_data", "v1r1", dtype="tf32"),
     "a raster": conv("forward", "halo:1", c=32, k=32),
     "lines": conv("forward", None, "v1:lines:8,4,8,3,3,64,32,1,3,3,pingpong", n=9, c=64, k=64, h=7, w=7),
     "taps as columns": conv("backward_weight", "halo:1", c=64, k=64),
