@@ -11,7 +11,7 @@ from imbrex.ir.dialect import load
 from imbrex.ir.meaning import execute
 from imbrex.ir.source import InvalidOp
 from imbrex.lower.build import program
-from imbrex.lower.stmt import Kernel, Move, MulAdd, walk
+from imbrex.lower.stmt import Kernel, Move, walk
 
 READ = """
 func.func @copy(%x: memref<4x128xf32>, %y: memref<8xf32>) {
@@ -155,22 +155,3 @@ def test_panels_have_no_parts() -> None:
     with pytest.raises(InvalidOp, match="a block of one work item copies whole panels"):
         text = READ.replace("miopen.threadwise_copy(%x, %block)", "").replace("OFFSETS", "offset_source = 8")
         program(load(text.replace("ITEMS", "1")).module, frozenset({1}))
-
-
-def test_a_product_of_several_steps_takes_a_row_of_each_in_turn() -> None:
-    """Registers of 3 x 2 and 3 x 4, one by one."""
-    sizes = {"%a": "3x2", "%b": "3x4", "%c": "2x4"}
-    held = "".join(f"    {name} = miopen.alloc() : memref<{size}xf32, #5>\n" for name, size in sizes.items())
-    text = (
-        "func.func @product(%x: memref<3x2xf32>, %y: memref<2x4xf32>) {\n"
-        "  miopen.launch(%wg, %item) { grid_size = 1, block_size = 64 } do {\n"
-        f"{held}    miopen.threadwise_gemm(%a, %b, %c)\n  }}\n  func.return\n}}\n"
-    )
-    (kernel,) = program(load(text).module, frozenset({1})).launches
-    assert isinstance(kernel, Kernel)
-    (step,) = (s for s in walk(kernel.body) if isinstance(s, MulAdd))
-    names = ("k_thread", "m_thread", "n_thread")
-    for k, m, n in np.ndindex(3, 2, 4):
-        at = dict(zip(names, (k, m, n), strict=True))
-        taken = [ref.offset.eval(at) for ref in (step.a, step.b, step.c)]
-        assert taken == [2 * k + m, 4 * k + n, 4 * m + n]
