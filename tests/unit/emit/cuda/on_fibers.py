@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from imbrex.build.shared import build_shared
+from imbrex.emit.bundle import device_headers
 from imbrex.pipeline import Lowered, Request, lower
 from imbrex.run.launch import Zero
 from imbrex.verify.compare import Comparison, compare
@@ -18,7 +19,7 @@ from imbrex.verify.reference import reference
 
 SHIM = (Path(__file__).parent / "fibers" / "shared.h").read_text(encoding="utf-8")
 FLAGS = ("-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas", "-Wno-unused-parameter", "-O1")
-KEPT = ("device/gpu", "device/cpu", "device/common", "device/cuda/product.h")
+KEPT = ("device/gpu", "device/cpu", "device/common", "device/cuda/product.h", "device/cuda/epilogue.h")
 
 
 def ran(
@@ -64,7 +65,12 @@ def _files(lowered: Lowered, arrays: list[np.ndarray[Any, Any]], damage: tuple[s
             f"  for (blockIdx.x = 0; blockIdx.x < {step.grid_size}; ++blockIdx.x)",
             f"    imbrex::workgroup({step.block_size}, {step.shared_bytes});",
         ]
-    shims = {"device/cuda/shared.h": SHIM, "device/cuda/flag.h": '#include "shared.h"\n'}
+    functions = device_headers("emulate_sm_90a")["device/cuda/ptx/function.h"]
+    shims = {
+        "device/cuda/shared.h": SHIM,
+        "device/cuda/flag.h": '#include "shared.h"\n',
+        "device/cuda/ptx/function.h": functions.replace("language.h", "../shared.h"),
+    }
     assert damage[0] in bundle.files[algorithm], f"there is no '{damage[0]}' to break"
     text = bundle.files[algorithm].replace(*damage) if damage[0] else bundle.files[algorithm]
     units = {entry: bundle.files[entry], algorithm: text}
