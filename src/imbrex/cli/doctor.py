@@ -17,13 +17,14 @@ from imbrex.build.cache import Cache, CacheWarning
 from imbrex.build.nvidia.disassembly import find_disassembler
 from imbrex.build.nvidia.nvrtc import MEND, nvrtc_here, nvrtc_version
 from imbrex.build.toolchain import find_compiler
-from imbrex.chip import WAVES, gpus
+from imbrex.chip import CPU_ISAS, WAVES, gpus
 from imbrex.cli.guard import FAILED
 from imbrex.cli.options import format_option
 from imbrex.cli.progress import progress
 from imbrex.cli.text import bytes_text, json_text, seconds_text
 from imbrex.database.lookup import calibration
 from imbrex.diagnostic import Diagnostic
+from imbrex.dtype import DTYPES
 from imbrex.kernel import CPU, compile
 from imbrex.problem import Conv2d
 from imbrex.run.cpu import short_way, thread_count
@@ -31,6 +32,7 @@ from imbrex.run.cuda.driver import cuda_here, driver_version, gpu_text
 from imbrex.run.hip.driver import gpu_name, rocm_here
 from imbrex.run.host_machine import host_machine
 from imbrex.version import __version__
+from imbrex.view.mma.vector import fastest_unit
 
 __all__ = ["command"]
 
@@ -78,6 +80,7 @@ def _findings() -> Iterator[Finding]:
     yield Finding("imbrex", "ok", f"{__version__} on Python {here.python}")
     yield Finding("machine", "ok", str(here))
     yield _threads()
+    yield _units()
     yield from (_package(name) for name in NEEDED)
     for name, use in OPTIONAL.items():
         found = _package(name)
@@ -99,6 +102,14 @@ def _threads() -> Finding:
         return Finding("threads", "ok", f"{thread_count()} by default")
     except Diagnostic as error:
         return Finding("threads", "broken", error.message, "unset IMBREX_THREADS")
+
+
+def _units() -> Finding:
+    """What multiplies each type, and what else the machine has for it."""
+    row = CPU_ISAS[host_machine().isa.level]
+    used = {name: fastest_unit(row, DTYPES[name]) for name in ("f32", "bf16", "i8")}
+    told = ", ".join(f"{name} by {unit}" for name, unit in used.items())
+    return Finding("units", "ok", f"{told} (level {row.name})")
 
 
 def _package(name: str) -> Finding:

@@ -10,7 +10,7 @@ from imbrex.config.block_plan import Stationary
 from imbrex.config.context import GemmContext, round_up
 from imbrex.config.cpu.cost import tile_cycles
 from imbrex.config.cpu.plan import CpuTuning, PanelLayout
-from imbrex.view.mma.vector import FMA, CpuUnit, units_of
+from imbrex.view.mma.vector import FMA, CpuUnit, fastest_unit
 
 __all__ = ["cpu_space", "register_tiles"]
 
@@ -31,7 +31,7 @@ def cpu_space(context: GemmContext, machine: CpuMachine) -> list[CpuTuning]:
     Where steps over K can be products of their own, nothing else is tried: it was slower wherever measured.
     But tiles are fed from L1, which keeps no more of K than a panel of few steps has.
     """
-    unit = max(units_of(machine, context.dtype), key=lambda unit: (unit.tiles is not None, unit.packed))
+    unit = fastest_unit(machine, context.dtype)
     found = [
         t
         for swapped in (False, True)

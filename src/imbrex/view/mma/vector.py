@@ -31,7 +31,7 @@ from imbrex.view.mma.layout import (
     vector_operand,
 )
 
-__all__ = ["CPU_UNITS", "FMA", "CpuUnit", "Numbers", "units_of"]
+__all__ = ["CPU_UNITS", "FMA", "CpuUnit", "Numbers", "fastest_unit", "units_of"]
 
 Numbers: TypeAlias = Literal["ieee", "flushed", "exact"]
 """What an instruction computes: as IEEE 754 says; with subnormal operands and sums as zeros, whatever the
@@ -217,3 +217,8 @@ def units_of(machine: CpuMachine, dtype: DType) -> tuple[CpuUnit, ...]:
     return tuple(
         unit for unit in CPU_UNITS.values() if unit.operand in ("", dtype.name) and unit.fits(machine)
     )
+
+
+def fastest_unit(machine: CpuMachine, dtype: DType) -> CpuUnit:
+    """What multiplies most of this type at a time on the machine: tiles, then the most neighbours along k."""
+    return max(units_of(machine, dtype), key=lambda unit: (unit.tiles is not None, unit.packed))

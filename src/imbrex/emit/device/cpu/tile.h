@@ -5,6 +5,7 @@
 // 0 in copies on the stack, so that nothing is read beyond a panel or a matrix.
 #pragma once
 #include "amx/tile.h"
+#include "extent.h"
 #include "micro.h"
 
 namespace imbrex {
