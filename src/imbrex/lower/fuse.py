@@ -6,7 +6,8 @@ that order, the copy changes nothing but cache lines, and is left out:
     A   element (m, k) at base + m * pitch + k, no guards, rows that do not crowd into few sets of the cache
     A   element (m, k) at base + k * pitch + m, no guards: copied without a window
     A   long runs of neighbours in k, as channels that come last: a pointer for each run
-    B   vectors of neighbours along n, rows that do not crowd into few sets; the device looks at each panel
+    B   vectors of neighbours along n, rows that do not crowd into few sets, or panels that are met once; the
+        device looks at each panel
     C   vectors of neighbours along n
 """
 
@@ -184,6 +185,7 @@ def product(parts: Parts, a: Window | InPlace | RunsInPlace) -> Product:
     m_axis = parts.axis(c.window, "lanes" if c.is_transposed else "rows")
     n_axis = parts.axis(c.window, "rows" if c.is_transposed else "lanes")
     k_axis = parts.axis(b.window, "lanes" if b.form == "transposed" else "rows")
+    heights = _extents(m_axis)
     return Product(
         a,
         b.window,
@@ -191,14 +193,14 @@ def product(parts: Parts, a: Window | InPlace | RunsInPlace) -> Product:
         panels.unit,
         m_axis.count,
         n_axis.count,
-        _extents(m_axis),
+        heights,
         _extents(n_axis),
         max(_counts(k_axis, parts.steps)),
         panels.m,
         panels.n,
         b.form == "transposed",
         c.is_transposed,
-        _spreads(parts.axis(b.window, "rows"), b),
+        b.form != "transposed" and (max(heights) <= panels.m or _spreads(parts.axis(b.window, "rows"), b)),
         parts.stationary,  # type: ignore[arg-type]
         c.alpha,
         c.beta,
@@ -254,8 +256,6 @@ def _spreads(rows: Places, pack: Pack) -> bool:
     """Do neighbouring rows of B lie in different sets of the cache, so that a panel can stay there
     unpacked?
     """
-    if pack.form == "transposed":
-        return False
     step = pointer_step(rows.offset, rows.var, pack.window.rows)
     apart = gcd(*(c for _, c in step.terms), step.const) * pack.window.buffer.dtype.bytes
     return gcd(SET_BYTES, apart) < SET_BYTES // 4

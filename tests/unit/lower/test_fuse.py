@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from imbrex.chip import target
-from imbrex.config.tuning import parse
+import pytest
+
+from imbrex.chip import CPU_ISAS, target
+from imbrex.config.configured import configured
+from imbrex.config.request import Request
+from imbrex.config.tuning import parse, text
 from imbrex.dtype import F16
 from imbrex.ir.dialect import context
 from imbrex.ir.from_problem import problem_module
@@ -60,6 +64,24 @@ def test_b_of_crowding_rows_is_packed() -> None:
     tuning = "v1:cpu:10,32,40,64,64,16,k_blocked,b,straight"
     assert not the_product(Gemm(m=40, n=1024, k=64), tuning).b_in_place
     assert the_product(Gemm(m=40, n=1000, k=64), tuning).b_in_place
+
+
+def test_b_that_each_row_meets_once_is_read_where_it_lies_however_it_crowds() -> None:
+    for m, height in ((1, 1), (10, 10), (7, 10)):
+        assert the_product(
+            Gemm(m=m, n=1024, k=64), f"v1:cpu:{height},32,{height},64,64,16,k_blocked,b,straight"
+        ).b_in_place
+
+
+@pytest.mark.parametrize("words", ["-m 1 -n 4096", "-m 1 -n 4096 -transB 1", "-m 4096 -n 1"])
+def test_a_matrix_that_meets_one_vector_is_not_packed(words: str) -> None:
+    """A copy of it would be as long as all the work."""
+    (problem,) = parse_problem(f"gemm -k 4096 {words}")
+    pick = configured(Request(problem, CPU_ISAS["avx512"])).products[0].tuning
+    product = the_product(problem, text(pick))
+    matrix = "a" if words.endswith("-n 1") else "b"
+    is_rows = isinstance(product.a, InPlace) and product.a.base.buffer.name == matrix
+    assert is_rows or (product.b_in_place and product.b.buffer.name == matrix)
 
 
 def test_edges_have_extents_of_their_own() -> None:

@@ -4,7 +4,8 @@ The terms, in cycles, added up and shared among threads:
 
 - products: whole vectors at their rate, once for each step of K their way to C; up to half a vector of last
   columns is summed along K instead.  Panels of B that come from L2 each time are hidden behind them, or not.
-- A: in place where it lies as rows of K that do not crowd into one set of the L1 cache, or in long runs; else
+- A: in place where it lies as rows of K that do not crowd into one set of the L1 cache, or in long runs: the
+  first time from where it is, as whoever packs it must fetch it, too, then from the cache that holds it; else
   packed: once for a block of columns when it stays, once for each panel of B when B stays.
 - B: in place where it lies as long rows of N; else packed once for a block of rows, transposed where K is
   contiguous; then it streams from the cache that holds it.
@@ -58,8 +59,12 @@ def _feed(plan: CpuPlan, machine: CpuMachine) -> float:
 
 def _reads_of_b(plan: CpuPlan) -> int:
     """Bytes of B that register tiles take, each panel once for every panel of A."""
-    lines = plan.row_panels * plan.column_panels * plan.tuning.n_per_thread
-    return lines * plan.oriented.k * plan.element.bytes
+    return plan.row_panels * _lines_of_b(plan) * plan.oriented.k * plan.element.bytes
+
+
+def _lines_of_b(plan: CpuPlan) -> int:
+    """Columns in panels of whole vectors: those that are summed along K lie apart."""
+    return round_up(plan.oriented.n - _summed_columns(plan), plan.tuning.n_per_thread)
 
 
 def tile_feed(plan: CpuPlan, machine: CpuMachine) -> float:
@@ -119,7 +124,8 @@ def _operand_a(plan: CpuPlan, machine: CpuMachine) -> float:
         size = plan.context.dtype.bytes
         panel = plan.panel_k * t.n_per_thread * size
         held = plan.block_rows * plan.block_k * size + panel
-        return passes * elements * size * _rate(held, machine, prices.flow)
+        again = (passes - 1) * _rate(held, machine, prices.flow)
+        return elements * size * (prices.flow.l2 + again)
     if t.a_layout == "k_major":
         return passes * elements / t.m_per_thread * prices.piece
     return passes * elements / t.vector_lanes * _a_price(plan, prices)
@@ -138,20 +144,24 @@ def _operand_b(plan: CpuPlan, machine: CpuMachine) -> float:
     gemm, t, size = plan.oriented, plan.tuning, plan.element.bytes
     prices, is_in_place = machine.prices, _reads_b_in_place(plan)
     price = prices.read_in_place if is_in_place else _b_price(plan, prices)
-    packed = plan.blocks[0] * plan.column_panels * t.n_per_thread * gemm.k / t.vector_lanes * price
+    packed = plan.blocks[0] * _lines_of_b(plan) * gemm.k / t.vector_lanes * price
+    columns = plan.blocks[0] * _summed_columns(plan) * gemm.k / t.vector_lanes * _b_price(plan, prices)
     held = plan.panel_k * (t.n_per_thread if t.stationary == "b" else plan.block_columns) * size
-    return packed + _reads_of_b(plan) * _rate(held, machine, prices.apart if is_in_place else prices.stream)
+    rate = _rate(held, machine, prices.apart if is_in_place else prices.stream)
+    return packed + columns + _reads_of_b(plan) * rate
 
 
 def _reads_b_in_place(plan: CpuPlan) -> bool:
     """Is B read where it lies, but where a panel crosses an image row?
 
-    All panels are packed beforehand where A stays, since each is met again for every panel of A.
+    All panels are packed beforehand where A stays, since each is met again for every panel of A.  A panel
+    that is met once need not stay in a cache.
     """
     gemm, t, dtype = plan.oriented, plan.tuning, plan.context.dtype
     is_apart = gcd(SET_BYTES, gemm.n * dtype.bytes) < SET_BYTES // 4
     has_rows = gemm.b.step[1] == 1 and gemm.b.run[1] >= min(gemm.n, 8 * t.vector_lanes)
-    return dtype.accumulator == dtype and is_apart and t.stationary == "b" and has_rows
+    may_stay = is_apart or plan.block_rows <= t.m_per_thread
+    return dtype.accumulator == dtype and may_stay and t.stationary == "b" and has_rows
 
 
 def _b_price(plan: CpuPlan, prices: Prices) -> float:

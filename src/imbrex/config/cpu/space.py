@@ -19,6 +19,8 @@ BLOCK_EDGES = (96, 192, 384, 768, 1536)
 SHAPES_KEPT = 4
 LONGEST_PASS = 8192
 K_STEPS = (1024, 2048)
+WIDE = 8
+"""Vectors of a row of B that is met once: more than a page's start of it, as it comes from memory."""
 TILE_K_STEPS = (128, 192, 256, 512, 1024)
 
 
@@ -52,7 +54,8 @@ def _one_pass(context: GemmContext, machine: CpuMachine, swapped: bool, unit: Cp
     is_transposed = gemm.c.run[0] > gemm.c.run[1]  # C goes through a tile of all its rows, so B must stay
     orders: tuple[Stationary, ...] = ("b",) if is_transposed else ("a", "b")
     k_steps = _k_steps(gemm, lanes * unit.packed, unit)
-    for vectors in range(1, 5):
+    wide = gemm.m == 1 and unit.tiles is None and unit.tallest(machine, WIDE) >= 1
+    for vectors in (*range(1, 5), *((WIDE,) if wide else ())):
         for rows in _heights(gemm.m, machine, unit, vectors):
             m_blocks, n_blocks = _edges(gemm.m, rows), _edges(gemm.n, vectors * lanes)
             for k_block, m_block, n_block, order in product(k_steps, m_blocks, n_blocks, orders):

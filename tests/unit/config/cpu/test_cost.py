@@ -80,3 +80,13 @@ def test_the_busiest_thread_decides() -> None:
     alone = cycles(TILE, GEMM, at_once)
     for threads, most in ((2, 4), (3, 3), (8, 1), (9, 1)):
         assert cycles(TILE, GEMM, replace(at_once, threads=threads)) == pytest.approx(alone * most / 8)
+
+
+def test_columns_that_are_summed_along_k_are_no_panel() -> None:
+    """They lie apart, one by one: nothing of them is read again, however long K is."""
+    fed = replace(FREE, feed=1.0, near=0.0)
+    gemm = GemmContext(64, 1, 8192, F32, a=ALONG_K, b=ALONG_ROWS, c=ALONG_ROWS)
+    tile = CpuTuning(8, 16, 64, 16, 8192, 16, "k_blocked", "b")
+    found = [cycles(tile, replace(gemm, n=n), replace(AVX512, prices=fed)) for n in (1, 16)]
+    base = [cycles(tile, replace(gemm, n=n), replace(AVX512, prices=FREE)) for n in (1, 16)]
+    assert found[0] == base[0] and found[1] > base[1]
