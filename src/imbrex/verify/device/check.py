@@ -16,7 +16,7 @@ from typing import Any
 from imbrex.dtype import F32, DType, dtype
 from imbrex.problem import Gemm, Operand, Problem
 from imbrex.problem.epilogue import Call, Epilogue, Expression, Name, Number, walk
-from imbrex.problem.epilogue_function import FUNCTIONS, Function
+from imbrex.problem.epilogue_function import FAR, FUNCTIONS, Function
 from imbrex.verify.compare import Comparison, Mismatch, law_of
 from imbrex.verify.data import Known, Values, known, probe_supports
 from imbrex.verify.device.reference import Tensor, Truth, true_result
@@ -28,6 +28,7 @@ __all__ = [
     "HOST_FLOPS",
     "Tensor",
     "beside",
+    "called",
     "compared",
     "drawn",
     "element_type",
@@ -49,14 +50,6 @@ OPERATIONS: Mapping[str, str] = {
     "max": "maximum",
 }
 """Operations of epilogues, as torch calls them."""
-ACTIVATIONS: Mapping[str, tuple[str, Mapping[str, str | float]]] = {
-    "silu": ("silu", {}),
-    "gelu": ("gelu", {}),
-    "gelu_tanh": ("gelu", {"approximate": "tanh"}),
-    "hardswish": ("hardswish", {}),
-    "softplus": ("softplus", {"threshold": 1000}),
-}
-"""The rest of them, in torch.nn.functional, with what else these take."""
 
 
 def element_type(of: DType) -> Any:
@@ -299,14 +292,32 @@ def _value(expression: Expression, names: Mapping[str, Tensor]) -> Tensor:
         case Number(value):
             return torch.tensor(value, dtype=torch.float64, device=names["x"].device)
         case Call(name, arguments):
-            values = (_value(a, names) for a in arguments)
-            if name in ACTIVATIONS:
-                word, more = ACTIVATIONS[name]
-                return getattr(torch.nn.functional, word)(*values, **more)
-            if name == "leaky_relu":
-                x, slope = values
-                return torch.where(x > 0, x, slope * x)
-            return getattr(torch, OPERATIONS[name])(*values)
+            return called(name, *(_value(a, names) for a in arguments))
+
+
+def called(name: str, x: Tensor, *more: Tensor) -> Tensor:
+    """A function of epilogues of float64.  Where torch's own loses the tails of its value, or does not reach
+    its ends, by a formula that keeps them.
+    """
+    torch: Any = import_module("torch")
+    if name in OPERATIONS:
+        return getattr(torch, OPERATIONS[name])(x, *more)
+    least = x.clamp(min=FAR)
+    match name:
+        case "silu":
+            return least * torch.sigmoid(x)
+        case "gelu":
+            return 0.5 * least * torch.special.erfc(-x / math.sqrt(2.0))
+        case "gelu_tanh":
+            return least * torch.sigmoid(math.sqrt(8.0 / math.pi) * (least + 0.044715 * least**3))
+        case "softplus":
+            return torch.logaddexp(x, torch.zeros_like(x))
+        case "hardswish":
+            return x.clamp(min=-3.0) * (x / 6.0 + 0.5).clamp(0.0, 1.0)
+        case "leaky_relu":
+            return torch.where(x > 0, x, more[0] * x)
+        case _:
+            raise AssertionError(f"torch has no '{name}'")
 
 
 def _calls(epilogue: Epilogue) -> list[Function]:

@@ -8,10 +8,12 @@ import pytest
 
 from imbrex.chip import GPU_MACHINES
 from imbrex.config.algorithm.choice import algorithm_of
+from imbrex.config.algorithm.cost import in_all
 from imbrex.config.algorithm.product import Products
 from imbrex.config.outline import outline
 from imbrex.config.products import products
 from imbrex.config.request import Request
+from imbrex.config.warpgroup.rates import rates_of
 from imbrex.problem import Conv2d
 from imbrex.problem.conv import Direction
 
@@ -73,3 +75,16 @@ def test_large_gradients_of_filters_are_turned_back_rather_than_scattered(
     pads = {"pad_h": window // 2, "pad_w": window // 2}
     problem = Conv2d("backward_weight", **sizes, **pads, filter_layout=layout, dtype="f16")
     assert algorithm_of(Request(problem, GPU_MACHINES["sm_90a"], "sm_90a")) == wanted
+
+
+def test_products_of_whole_images_are_cheaper_by_the_row_of_the_machine() -> None:
+    request = Request(
+        Conv2d("forward", 4, 64, 7, 7, 128, 1, 1, dtype="f16"), GPU_MACHINES["sm_90a"], "sm_90a"
+    )
+    made = products(request.problem, outline(request, "channels_last"), request.machine)
+    assert isinstance(made, Products)
+    beside = in_all(request, "whole_images", made, 0.0)
+    rate = rates_of(GPU_MACHINES["sm_90a"]).product.whole_rows
+    assert 0.5 < rate < 1.0
+    assert in_all(request, "whole_images", made, 1e6) - beside == pytest.approx(rate * 1e6)
+    assert in_all(request, "channels_last", made, 1e6) - beside == pytest.approx(1e6)

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from imbrex.problem import Conv2d, Gemm, Problem
+from imbrex.problem.epilogue_function import FUNCTIONS
 from imbrex.verify.data import VALUES, Values, random_operands
-from imbrex.verify.device.check import compared, drawn, poison_tensor, spoiled
+from imbrex.verify.device.check import called, compared, drawn, poison_tensor, spoiled
 from imbrex.verify.reference import reference
 
 torch: Any = import_module("torch") if find_spec("torch") else None
@@ -72,6 +73,15 @@ def test_probes_have_the_zeros_that_they_have_in_numpy(problem: Problem) -> None
             assert np.array_equal(here == 0, there == 0) and 0 < np.count_nonzero(here)
             size = 127 if not problem.dtype.is_float else 2
             assert np.all((here == 0) | ((np.abs(here) >= 1) & (np.abs(here) < size)))
+
+
+@pytest.mark.parametrize("name", [n for n, function in FUNCTIONS.items() if function.arity == 1])
+def test_functions_keep_their_tails_and_reach_their_ends(name: str) -> None:
+    """GPUs were called wrong where torch's own gelu gives 0, and its softplus infinity."""
+    x = np.concatenate([np.linspace(-45, 45, 3001), [-np.inf, -1e9, -800, -746, 0, 700, 746, 3e38, np.inf]])
+    with np.errstate(all="ignore"):
+        want = FUNCTIONS[name].value(x)
+    np.testing.assert_allclose(called(name, torch.from_numpy(x)).numpy(), want, rtol=1e-12, atol=1e-300)
 
 
 def test_what_is_not_written_shows() -> None:
