@@ -42,6 +42,20 @@ def test_on_the_cpu(case: str, values: str) -> None:
     assert found.is_right, found
 
 
+STEPS: dict[str, Problem] = {
+    "f32": Gemm(5, 39, 9001, beta=2.0, alpha=0.5, epilogue="relu(x + bias) + residual"),
+    "i8": Gemm(5, 39, 33001, dtype="i8", alpha=3.0, epilogue="x + bias - residual"),
+    "i8, beta": Gemm(5, 39, 33001, dtype="i8", beta=-1.0, epilogue="max(x, bias)"),
+    "C by columns": Gemm(70, 5, 9001, transpose_a=True, epilogue="max(x, 0) + residual"),
+}
+
+
+@pytest.mark.parametrize("case", STEPS)
+def test_sums_that_c_holds_between_steps_are_finished_in_the_last(case: str) -> None:
+    found = compile(STEPS[case], threads=2).check()
+    assert found.is_right, found
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_by_the_schedule_of_a_gpu(case: str) -> None:
     kernel = compile(CASES[case], "emulate")

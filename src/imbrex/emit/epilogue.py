@@ -8,7 +8,7 @@ from typing import Final
 from imbrex.dtype import F32, F64, DType
 from imbrex.emit import c
 from imbrex.index.expr import Lin, lin, var
-from imbrex.lower.stmt import Evaluate, Pipeline, Program, Ref, Stmt, walk
+from imbrex.lower.stmt import Evaluate, Pipeline, Product, Program, Ref, Stmt, Unpack, walk
 from imbrex.problem.epilogue import Call, Expression, Name, Number
 
 __all__ = ["has_epilogue", "lines", "stored", "text"]
@@ -27,7 +27,13 @@ def has_epilogue(program: Program) -> bool:
 
 
 def _computes(stmt: Stmt) -> bool:
-    return isinstance(stmt, Evaluate) or (isinstance(stmt, Pipeline) and stmt.c.finish is not None)
+    match stmt:
+        case Pipeline():
+            return stmt.c.finish is not None
+        case Unpack() | Product():
+            return stmt.finish is not None
+        case _:
+            return isinstance(stmt, Evaluate)
 
 
 def lines(stmt: Evaluate, element: Callable[[Ref], str], exists: Callable[[Ref], str]) -> list[str]:

@@ -39,7 +39,6 @@ from imbrex.lower.stmt import (
     Barrier,
     Buffer,
     Comment,
-    Evaluate,
     Exchange,
     Fill,
     For,
@@ -51,7 +50,6 @@ from imbrex.lower.stmt import (
     Stmt,
     View,
     ZeroFill,
-    walk,
 )
 from imbrex.symbol import symbol_of
 from imbrex.view.work import pairs
@@ -92,9 +90,7 @@ def kernel(
     reader.indices |= {op.workgroup: var("workgroup", grid), op.item: var("workitem", block)}
     body = builder.block(op.body.block)
     if op.block_size.data == 1:
-        is_finished = any(isinstance(s, Evaluate) for s in walk(tuple(body)))
-        if not is_finished:  # a Product stores what it sums, and nothing else
-            body = fused(body) if builder.inner is None else fused_parts(body)
+        body = fused(body) if builder.inner is None else fused_parts(body)
     maps = tuple(builder.maps.items())
     return Kernel(name, arguments, outputs, grid, block, tuple(body), maps)
 

@@ -6,7 +6,7 @@ bias across it a single element.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -16,11 +16,12 @@ from imbrex.index.map import Map
 from imbrex.index.query import moves_as_vector
 from imbrex.ir.chain import Finish
 from imbrex.ir.ops.standard import SSAValue
+from imbrex.lower.packed import Finishing
 from imbrex.lower.reader import Reader
-from imbrex.lower.stmt import Alloc, Buffer, Evaluate, For, Move, Ref, Stmt
+from imbrex.lower.stmt import Alloc, Buffer, Evaluate, For, Move, Ref, Stmt, Window
 from imbrex.problem.epilogue import Call, Expression, Name, Number
 
-__all__ = ["OLD", "finished", "finished_tile", "scaled"]
+__all__ = ["OLD", "finished", "finishing", "scaled"]
 
 OLD = "old"
 """The name of what lay in the destination, where beta is not 0."""
@@ -80,35 +81,30 @@ def finished(move: Move, finish: Finish, coords: Coords, reader: Reader) -> Fini
     return Finished(tuple(buffers), tuple(body))
 
 
-def finished_tile(
-    tile: Ref,
-    shape: tuple[int, int],
-    dest: Ref,
+def finishing(
     finish: Finish,
-    scale: Mapping[str, float],
+    window: Window,
+    axes: tuple[str, str],
+    dest: Ref,
+    scale: tuple[float, float],
     coords: Sequence[Lin],
     reader: Reader,
-) -> tuple[list[Stmt], Ref]:
-    """The row-major tile (m, n) of sums on a CPU, each element finished, and where: in its place, or, of
-    integers, in a tile of floats.
+) -> Finishing:
+    """What becomes of sums where a CPU stores them through a window.
 
-    coords: of element (m, n) in the view that is stored, whose last two are the variables of the loops.
+    axes: the variables of its rows and lanes.  dest: the element that is stored at these coordinates; where
+    it does not exist, no array is asked for its own.  scale: alpha and beta of sums that are integers,
+    which are scaled as floats, here.
     """
-    *_, m, n = coords
-    own = Ref(tile.buffer, tile.offset + m * shape[1] + n)
-    made, done = tile, list[Stmt]()
-    if not tile.buffer.dtype.is_float:
-        made = Ref(Buffer(reader.fresh("finished"), F32, shape[0] * shape[1], "private"), lin(0))
-        done.append(Alloc(made.buffer))
-    expression = scaled(finish.epilogue.expression, scale["alpha"], scale["beta"])
-    values = [("x", own, 1), *([(OLD, dest, 1)] if scale["beta"] else [])]
-    arrays = zip(finish.epilogue.arrays, finish.arrays, strict=True)
-    values += [(name, reader.element(base, map, coords), 1) for name, (base, map) in arrays]
-    result = Ref(made.buffer, made.offset + m * shape[1] + n)
-    body: tuple[Stmt, ...] = (Evaluate(result, expression, tuple(values), dest.buffer.dtype),)
-    for x, size in ((n, shape[1]), (m, shape[0])):
-        body = (For(str(x), size, body),) if size > 1 else body
-    return [*done, *body], made
+    arrays: list[tuple[str, Ref | Buffer]] = [(OLD, dest.buffer)] if scale[1] else []
+    for name, (base, map) in zip(finish.epilogue.arrays, finish.arrays, strict=True):
+        ref = reader.element(base, map, coords)
+        guards = tuple(g for g in ref.guards if g not in dest.guards)
+        lies_alike = not guards and ref.offset == dest.offset
+        arrays.append((name, ref.buffer if lies_alike else replace(ref, guards=guards)))
+    computed = window.computed if window.computed.bytes == 8 else F32
+    expression = scaled(finish.epilogue.expression, *scale)
+    return Finishing(expression, tuple(arrays), *axes, computed, window.buffer.dtype)
 
 
 def _element(reader: Reader, base: SSAValue, map: Map | None, coords: Coords, lane: Lin) -> Ref:

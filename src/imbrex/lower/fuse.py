@@ -23,6 +23,7 @@ import numpy as np
 from imbrex.index.atom import Div, Mod, Select, Var
 from imbrex.index.expr import Lin, lin, var
 from imbrex.index.query import pointer_step
+from imbrex.lower.finish import OLD
 from imbrex.lower.stmt import (
     For,
     InPlace,
@@ -66,9 +67,10 @@ def fused(body: Sequence[Stmt]) -> list[Stmt]:
         """Names of numbers, and the windows that are still looked through."""
         return [s for s in walk(tuple(stmts)) if isinstance(s, Let) or _is_of(s, windows)]
 
+    made = replace(product(parts, a), finish=parts.c.finish)
     if parts.steps is None:
-        return [*kept(body), product(parts, a)]
-    inner = (*kept(parts.steps.body), product(parts, a))
+        return [*kept(body), made]
+    inner = (*kept(parts.steps.body), replace(made, steps=parts.steps.count))
     return [*kept([s for s in body if s is not parts.steps]), replace(parts.steps, body=inner)]
 
 
@@ -108,10 +110,16 @@ def _parts(body: Sequence[Stmt]) -> Parts | None:
     steps = loops[0] if products[0].first is not None else None
     parts = Parts(a, b, products[0], stores[0], axes, "a" if a.stays else "b", steps)
     is_plain = stores[0].method == "set" and not stores[0].window.sizes
-    if steps is not None and stores[0].window.buffer.dtype != stores[0].tile.buffer.dtype:
+    if steps is not None and not _holds_sums(stores[0]):
         return None
     has_form = parts.stationary == "b" or not stores[0].is_transposed
     return parts if is_plain and has_form else None
+
+
+def _holds_sums(store: Unpack) -> bool:
+    """Can C hold the sums between steps: of their type, and not asked afterwards for what it held before?"""
+    asks = store.finish is not None and any(name == OLD for name, _ in store.finish.arrays)
+    return store.window.buffer.dtype == store.tile.buffer.dtype and not asks
 
 
 def in_place(parts: Parts) -> Window | InPlace | RunsInPlace | None:

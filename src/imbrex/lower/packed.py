@@ -9,6 +9,7 @@ from imbrex.dtype import DType
 from imbrex.index.expr import Lin
 from imbrex.index.rule import Guard
 from imbrex.lower.buffer import Buffer, Let, Ref, StoreMethod
+from imbrex.problem.epilogue import Expression
 from imbrex.view.mma.vector import CpuUnit
 
 
@@ -96,10 +97,32 @@ class PanelGemm:
 
 
 @dataclass(frozen=True)
+class Finishing:
+    """What a window stores instead of x, a sum: an expression of x and of elements of arrays.
+
+    arrays: an element at the window's `row` and `lane`, which exists where the window's does; or a buffer
+    whose elements lie as the window's do.  computed: the type of the arithmetic; stored: of the window.
+    """
+
+    expression: Expression
+    arrays: tuple[tuple[str, Ref | Buffer], ...]
+    row: str
+    lane: str
+    computed: DType
+    stored: DType
+
+    @property
+    def indices(self) -> tuple[Lin, ...]:
+        """Places of all arrays' elements, and what guards them."""
+        refs = [at for _, at in self.arrays if isinstance(at, Ref)]
+        return tuple(index for ref in refs for index in (ref.offset, *(g.index for g in ref.guards)))
+
+
+@dataclass(frozen=True)
 class Unpack:
     """A row-major tile to a window: dest = alpha * tile + beta * dest, or added atomically.
 
-    transposed: the window's rows are the tile's columns.
+    transposed: the window's rows are the tile's columns.  finish: what becomes of that before it is stored.
     """
 
     window: Window
@@ -109,6 +132,7 @@ class Unpack:
     method: StoreMethod = "set"
     alpha: float = 1.0
     beta: float = 0.0
+    finish: Finishing | None = None
 
 
 @dataclass(frozen=True)
@@ -151,7 +175,8 @@ class Product:
     nothing.  a: rows m, lanes k.  b: rows k and lanes n, or, transposed, rows n and lanes k.  c: rows m and
     lanes n, or the other way round.  unit: what multiplies.  m_sizes, n_sizes: the extents that m_count and
     n_count take.  step: the variable of the loop over K around this, which takes up to k at a time from start
-    (0) on; C holds the sums in between.
+    (0) on; C holds the sums in between.  finish: what becomes of them before they are stored, in the last of
+    `steps` steps.
     """
 
     a: Window | InPlace | RunsInPlace
@@ -173,3 +198,5 @@ class Product:
     beta: float = 0.0
     step: str | None = None
     start: Lin | None = None
+    finish: Finishing | None = None
+    steps: int = 1

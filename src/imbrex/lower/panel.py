@@ -22,7 +22,7 @@ from imbrex.ir.ops.standard import SSAValue
 from imbrex.ir.ops.thread import ThreadwiseCopyOp, ThreadwiseGemmOp
 from imbrex.ir.source import InvalidOp
 from imbrex.ir.unit import unit_of
-from imbrex.lower.finish import finished_tile
+from imbrex.lower.finish import finishing
 from imbrex.lower.reader import Reader, element_type, number, sizes
 from imbrex.lower.stmt import For, Meet, Pack, PanelGemm, Places, Ref, Stmt, Unpack, Window
 from imbrex.view.mma.vector import FMA, CpuUnit
@@ -134,15 +134,16 @@ def unpack(op: ThreadwiseCopyOp, reader: Reader, scopes: list[Scope]) -> None:
     coords = [workgroup, var("m", m), var("n", n)]
     lines = _lines(reader, op.dest, coords, ("m", m), ("n", n), workgroup)
     is_transposed = _stretch(lines.across, (1,)) > _stretch(lines.along, (1,))
-    scale: dict[str, Any] = {"alpha": number(op.alpha, 1.0), "beta": number(op.beta, 0.0)}
-    tile, finishing = Ref(reader.root(op.source)[0], lin(0)), list[Stmt]()
-    if (finish := finish_of(op.dest)) is not None:
-        seen = reader.seen(op.dest, coords)
-        finishing, tile = finished_tile(tile, (m, n), seen, finish, scale, coords, reader)
-        scale = {}
+    scale: tuple[float, float] = number(op.alpha, 1.0), number(op.beta, 0.0)
+    tile, method = Ref(reader.root(op.source)[0], lin(0)), number(op.store_method, "set")
     window = _placed(op.dest, reader, lines, is_transposed, None, tile.buffer.dtype, scopes)
-    scopes[-1].body += finishing
-    scopes[-1].body.append(Unpack(window, tile, n, is_transposed, number(op.store_method, "set"), **scale))  # type: ignore[arg-type]
+    finish, done = finish_of(op.dest), None
+    if finish is not None:
+        assert method == "set", f"what is added atomically is no whole sum: {window}"
+        axes, unscaled = ("n", "m") if is_transposed else ("m", "n"), (1.0, 0.0)
+        late, scale = (unscaled, scale) if tile.buffer.dtype.is_float else (scale, unscaled)
+        done = finishing(finish, window, axes, reader.seen(op.dest, coords), late, coords, reader)
+    scopes[-1].body.append(Unpack(window, tile, n, is_transposed, method, *scale, done))
 
 
 def _placed(

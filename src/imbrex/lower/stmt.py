@@ -327,10 +327,11 @@ def indices(stmt: Stmt) -> tuple[Lin, ...]:
         case Places():
             return (stmt.count, stmt.offset, *stmt.guards)
         case Unpack():
-            return _of(stmt.tile)
+            return (*_of(stmt.tile), *(stmt.finish.indices if stmt.finish is not None else ()))
         case Product():
             base = _of(stmt.a.base) if isinstance(stmt.a, InPlace) else ()
-            return (*base, stmt.m_count, stmt.n_count)
+            finish = stmt.finish.indices if stmt.finish is not None else ()
+            return (*base, stmt.m_count, stmt.n_count, *finish)
         case Signal() | Await():
             return _of(stmt.flag)
         case Exchange():

@@ -9,6 +9,7 @@ from imbrex.config.configured import configured
 from imbrex.config.request import Request
 from imbrex.config.tuning import parse, text
 from imbrex.dtype import F16
+from imbrex.index.expr import var
 from imbrex.ir.dialect import context
 from imbrex.ir.from_problem import problem_module
 from imbrex.ir.ops.standard import ModuleOp
@@ -17,7 +18,19 @@ from imbrex.ir.passes.blockwise_to_threadwise import BlockwiseToThreadwise
 from imbrex.ir.passes.conv_to_gemm import ConvToGemm
 from imbrex.ir.passes.gridwise_to_blockwise import GridwiseToBlockwise
 from imbrex.lower.build import program
-from imbrex.lower.stmt import For, InPlace, PanelGemm, Product, RunsInPlace, Stmt, walk
+from imbrex.lower.stmt import (
+    Alloc,
+    Buffer,
+    Evaluate,
+    For,
+    InPlace,
+    PanelGemm,
+    Product,
+    Ref,
+    RunsInPlace,
+    Stmt,
+    walk,
+)
 from imbrex.problem import Gemm, Problem, parse_problem
 
 
@@ -138,3 +151,24 @@ def test_f16_is_always_packed() -> None:
         Gemm(m=40, n=64, k=64, dtype="f16"), "v1:cpu:10,32,40,64,64,16,k_blocked,b,straight"
     )
     assert not isinstance(product.a, InPlace)
+
+
+def test_an_epilogue_is_part_of_the_product() -> None:
+    """No tile of all of C: sums are finished as they are stored; what lies as C does is read as C is."""
+    gemm = Gemm(m=40, n=64, k=64, beta=1.0, epilogue="relu(x + bias) + residual")
+    found = statements(gemm, "v1:cpu:8,32,40,64,64,16,k_blocked,b,straight")
+    (product,) = [s for s in found if isinstance(s, Product)]
+    assert not any(isinstance(s, Alloc | PanelGemm | Evaluate) for s in found)
+    assert product.finish is not None and product.beta == 1.0
+    (bias, at), (residual, alike) = product.finish.arrays
+    assert (bias, residual) == ("bias", "residual")
+    assert isinstance(at, Ref) and (at.offset, at.guards) == (var("n", 64), ())
+    assert isinstance(alike, Buffer) and alike.name == "residual"
+
+
+def test_what_c_held_before_is_asked_for_after_sums_of_integers() -> None:
+    """Such sums are scaled as floats, at the end: C cannot hold them in between."""
+    tuning = "v1:cpu:8,32,40,64,512,16,k_blocked,b,straight"
+    for beta, is_one in ((0.0, True), (1.0, False)):
+        gemm = Gemm(m=40, n=64, k=1024, dtype="i8", beta=beta, epilogue="relu(x)")
+        assert any(isinstance(s, Product) for s in statements(gemm, tuning)) == is_one

@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import assert_never
 
-from imbrex.emit import c, epilogue
-from imbrex.emit.cpu import product
+from imbrex.emit import c
+from imbrex.emit.cpu import finishing, product
 from imbrex.index.expr import lin
 from imbrex.lower.stmt import (
     Alloc,
@@ -98,11 +98,19 @@ def _statement(stmt: Stmt) -> list[str]:
         case Exchange():
             name = "add_tile" if stmt.adds else "copy_tile"
             return [f"imbrex::{name}({_pointer(stmt.dest)}, {_pointer(stmt.source)}, {stmt.count});"]
-        case Evaluate():
-            return epilogue.lines(stmt, _element, lambda ref: c.guards(ref.guards) if ref.guards else "")
         case Signal() | Await():
             return [c.flag(stmt)]
-        case View() | Fill() | Move() | Mark() | MulAdd() | MatrixMultiply() | Barrier() | Pipeline():
+        case (
+            View()
+            | Fill()
+            | Move()
+            | Evaluate()
+            | Mark()
+            | MulAdd()
+            | MatrixMultiply()
+            | Barrier()
+            | Pipeline()
+        ):
             raise AssertionError(f"a CPU kernel has no {type(stmt).__name__}")
         case _:
             assert_never(stmt)
@@ -167,21 +175,17 @@ def _unpack(stmt: Unpack) -> list[str]:
     kind = stmt.tile.buffer.dtype.c_name
     name = ("store" if stmt.method == "set" else "add") + ("_transposed" if stmt.is_transposed else "_lanes")
     alpha, beta = (c.number(factor, stmt.tile.buffer.dtype) for factor in (stmt.alpha, stmt.beta))
-    scale = f"imbrex::scaling<{kind}>{{{alpha}, {beta}}}"
-    window = stmt.window
-    tile = f"{_pointer(stmt.tile)}, {stmt.tile_step}"
-    return [f"imbrex::{name}({window.buffer.name}, {tile}, scratch.{window.name}, {scale});"]
+    window, tile, by = stmt.window, f"{_pointer(stmt.tile)}, {stmt.tile_step}", f"{{{alpha}, {beta}}}"
+    made = [] if stmt.finish is None else finishing.lines(stmt.finish, window)
+    act = f"imbrex::scaling<{kind}>{by}" if stmt.finish is None else f"{finishing.kind(kind)}{{{by}, finish}}"
+    call = f"imbrex::{name}({window.buffer.name}, {tile}, scratch.{window.name}, {act});"
+    return ["{", *c.indented([*made, call]), "}"] if made else [call]
 
 
 def _view_type(window: Window) -> str:
     kind = window.computed.c_name
     panel = f"imbrex::width<{kind}>" if window.panel is None else str(window.panel)
     return f"imbrex::view<{kind}, {panel}, {len(window.sizes)}, {window.rows}, {window.lanes}>"
-
-
-def _element(ref: Ref) -> str:
-    name = ref.buffer.name if ref.buffer.space == "global" else f"scratch.{ref.buffer.name}"
-    return f"{name}[{c.index(ref.offset)}]"
 
 
 def _pointer(ref: Ref) -> str:

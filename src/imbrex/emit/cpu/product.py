@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from imbrex.dtype import DType
 from imbrex.emit import c
+from imbrex.emit.cpu import finishing
 from imbrex.lower.stmt import InPlace, Product, RunsInPlace
 from imbrex.view.mma.vector import FMA, CpuUnit
 
@@ -58,7 +59,8 @@ def text(stmt: Product) -> list[str]:
         f"    0, product::m_panels, 0, product::n_panels, {operand_a}, operand_b, operand_c{count});",
     ]
     assert b.buffer.space == "global"
-    lines = ["const auto run = [&](auto M, auto N) {", *c.indented(body), "};"]
+    made = [] if stmt.finish is None else finishing.lines(stmt.finish, stmt.c)
+    lines = [*made, "const auto run = [&](auto M, auto N) {", *c.indented(body), "};"]
     lines += [f"const int32_t m_count = {c.index(stmt.m_count)}, n_count = {c.index(stmt.n_count)};"]
     for m in stmt.m_sizes:
         for n in stmt.n_sizes:
@@ -163,10 +165,13 @@ def _c(stmt: Product) -> list[str]:
     if stmt.step is not None:
         start = "0" if stmt.start is None else c.index(stmt.start)
         beta = f"{stmt.step} > {start} ? {c.number(1.0, stmt.c.computed)} : {beta}"
-    scale = f"{{{c.number(stmt.alpha, stmt.c.computed)}, {beta}}}"
+    act = f"{{{c.number(stmt.alpha, stmt.c.computed)}, {beta}}}"
+    if stmt.finish is not None:
+        types += f", {finishing.kind(kind, stmt.step is not None)}"
+        act = f"{{{act}, finish{'' if stmt.step is None else f', {stmt.step} == {stmt.steps - 1}'}}}"
     name = stmt.c.buffer.name
     target = name if stmt.c.buffer.space == "global" else f"scratch.{name}"
-    return [f"imbrex::{form}<{types}> operand_c({target}, {window}, scratch.tile_c, {scale});"]
+    return [f"imbrex::{form}<{types}> operand_c({target}, {window}, scratch.tile_c, {act});"]
 
 
 def _unit(stmt: Product) -> str:

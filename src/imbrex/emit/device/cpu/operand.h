@@ -263,20 +263,20 @@ template <class T, class S, int V> struct c_sink {
 
 // To a view whose rows are m and whose lanes are n: in place where its lanes are neighbours in memory, else through a
 // tile of MR x L.
-template <class T, class S, int MR, int L, class View> struct c_lanes {
+template <class T, class S, int MR, int L, class View, class By = scaling<T>> struct c_lanes {
   static_assert(!View::has_guards, "what does not exist is not in the view");
   S *dst;
   const View &view;
   T *tile;
-  scaling<T> by;
+  By by;
   int64_t row[MR];
-  c_lanes(S *dst, const View &view, T *tile, scaling<T> by) : dst(dst), view(view), tile(tile), by(by) {
+  c_lanes(S *dst, const View &view, T *tile, By by) : dst(dst), view(view), tile(tile), by(by) {
     for (int m = 0; m < MR; ++m) row[m] = m * L;
   }
   template <int R, int V, class Body> void visit(int first, int column, mask_t lanes, Body body) {
     const int v = column / width<T>;
     if constexpr (is_same<T, S>) {
-      if (view.is_contiguous(v, V))
+      if (by.is_plain() && view.is_contiguous(v, V))
         return body(c_sink<T, S, V>{dst + view.spans[v][0].base, view.row_offset + first, lanes, by.alpha, by.beta});
     }
     body(c_sink<T, T, V>{tile, row, all_lanes<T>, 1, 0});
@@ -286,13 +286,13 @@ template <class T, class S, int MR, int L, class View> struct c_lanes {
 };
 
 // To a view whose rows are n and whose lanes are m, through a tile of M (rounded up to W) x L; B must stay.
-template <class T, class S, int M, int L, class View> struct c_rows {
+template <class T, class S, int M, int L, class View, class By = scaling<T>> struct c_rows {
   S *dst;
   const View &view;
   T *tile;
-  scaling<T> by;
+  By by;
   int64_t row[M];
-  c_rows(S *dst, const View &view, T *tile, scaling<T> by) : dst(dst), view(view), tile(tile), by(by) {
+  c_rows(S *dst, const View &view, T *tile, By by) : dst(dst), view(view), tile(tile), by(by) {
     for (int m = 0; m < M; ++m) row[m] = m * L;
   }
   template <int R, int V, class Body> void visit(int first, int, mask_t, Body body) {

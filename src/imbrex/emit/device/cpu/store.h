@@ -11,6 +11,7 @@ namespace imbrex {
 
 template <class T> struct scaling {
   T alpha, beta;
+  static constexpr bool is_plain() { return true; }
 };
 
 // Where a tile lies in its view, and how much of it there is: whole vectors of lanes.
@@ -45,6 +46,57 @@ IMBREX_INLINE void scatter(S *p, vec<T> x, const int64_t *offset, mask_t mask, s
   }
 }
 
+// One vector of an array whose elements lie as those of the view do: the lanes that row has.
+template <class T, class S, class View> IMBREX_INLINE vec<T> load_row(const S *src, const View &view, int v, int row) {
+  const S *p = src + view.row_offset[row];
+  if (view.is_full[v] && view.is_plain(v, 1)) return load<T>(p + view.spans[v][0].base);
+  if (view.span_count[v] > 0) return load_spans<T>(p, view.spans[v], view.span_count[v], view.mask_of(v, row));
+  return gather<T>(p, view.lane_offset + v * View::W, view.mask_of(v, row));
+}
+
+// Neighbours, of which the lanes of `mask` exist.
+template <class T, class S> IMBREX_INLINE vec<T> load_some(const S *p, mask_t mask) {
+  return mask == all_lanes<T> ? load<T>(p) : load<T>(p, mask);
+}
+
+// element(first + j) in lane j of `mask`.
+template <class T, class Element> IMBREX_INLINE vec<T> of_each(int32_t first, mask_t mask, Element element) {
+  vec<T> found{};
+  for (; mask; mask &= mask - 1) {
+    const int j = __builtin_ctz(mask);
+    found[j] = element(first + j);
+  }
+  return found;
+}
+
+template <class Vector> struct lane_of_vector;
+template <> struct lane_of_vector<vec<float>> {
+  typedef float type;
+};
+template <> struct lane_of_vector<vec<double>> {
+  typedef double type;
+};
+template <> struct lane_of_vector<vec<int32_t>> {
+  typedef int32_t type;
+};
+template <class Vector> using lane_type = typename lane_of_vector<Vector>::type;
+
+// A vector as the array that it would be in memory.
+template <class T> struct alignas(vector_bytes) elements {
+  T at[width<T>];
+};
+
+// f of every lane.  The loop over arrays becomes vectors again; unrolled first, as so short a one would be, it does not.
+template <class R, class F, class... T> IMBREX_INLINE vec<R> each_element(F f, const elements<T> &...x) {
+  elements<R> made;
+#pragma clang loop unroll(disable)
+  for (int j = 0; j < width<R>; ++j) made.at[j] = f(x.at[j]...);
+  return bit_cast<vec<R>>(made);
+}
+template <class R, class F, class... V> IMBREX_INLINE vec<R> each_lane(F f, V... v) {
+  return each_element<R>(f, bit_cast<elements<lane_type<V>>>(v)...);
+}
+
 template <class T, class S, class View>
 IMBREX_INLINE void store_row(S *dst, vec<T> x, const View &view, int v, int row, scaling<T> by) {
   S *p = dst + view.row_offset[row];
@@ -72,6 +124,14 @@ IMBREX_INLINE void add_row(T *dst, vec<T> x, const View &view, int v, int row, s
   }
 }
 
+// The same as scaling, then through an epilogue: finish(vector, v, r, lanes) says what is stored instead of vector v of
+// row r.  InSteps: in the last step only, before which C holds the sums.
+template <class T, class Finish, bool InSteps = false> struct finishing : scaling<T> {
+  Finish finish;
+  bool is_last = true;
+  bool is_plain() const { return InSteps && !is_last; }
+};
+
 // What becomes of one vector of the tile.
 struct storing {
   template <class T, class S, class View>
@@ -80,6 +140,15 @@ struct storing {
       store<T>(dst + view.row_offset[r] + view.spans[v][0].base, times(by.alpha, x));
     else
       store_row<T>(dst, x, view, v, r, by);
+  }
+  template <class T, class S, class View, class Finish, bool InSteps>
+  static void row(S *dst, vec<T> x, const View &view, int v, int r, const finishing<T, Finish, InSteps> &by) {
+    if (by.is_plain()) return row<T>(dst, x, view, v, r, scaling<T>{by.alpha, by.beta});
+    x = times(by.alpha, x);
+    if (by.beta != 0) x += by.beta * load_row<T>(dst, view, v, r);
+    const auto made = by.finish(x, v, r, view.mask_of(v, r));
+    typedef lane_type<decltype(by.finish(x, v, r, 0))> lane;
+    row<lane>(dst, made, view, v, r, scaling<lane>{1, 0});
   }
 };
 struct adding {
@@ -97,9 +166,27 @@ static void put_lanes(S *dst, const T *tile, int64_t tile_step, const View &view
       Act::template row<T>(dst, load<T>(tile + r * tile_step + v * width<T>), view, at.vector + v, at.row + r, by);
 }
 
+// The same through an epilogue: a vector of all rows at a time, so that what they share is looked at once.
+template <class Act, class T, class S, class View, class Finish, bool InSteps>
+static void put_lanes(S *dst, const T *tile, int64_t tile_step, const View &view, const finishing<T, Finish, InSteps> &by,
+                      part at) {
+  for (int v = at.vector; v < at.vector + at.vectors; ++v, tile += width<T>) {
+    if (by.is_plain() || !view.is_full[v] || !view.is_plain(v, 1)) {
+      for (int r = 0; r < at.rows; ++r) Act::template row<T>(dst, load<T>(tile + r * tile_step), view, v, at.row + r, by);
+      continue;
+    }
+    for (int r = 0; r < at.rows; ++r) {
+      S *const to = dst + view.spans[v][0].base + view.row_offset[at.row + r];
+      vec<T> x = times(by.alpha, load<T>(tile + r * tile_step));
+      if (by.beta != 0) x += by.beta * load<T>(to);
+      store<lane_type<decltype(by.finish(x, v, r, 0))>>(to, by.finish(x, v, at.row + r, all_lanes<T>));
+    }
+  }
+}
+
 // Rows of the tile are lanes of the view; the tile holds whole vectors both ways.
-template <class Act, class T, class S, class View>
-static void put_transposed(S *dst, const T *tile, int64_t tile_step, const View &view, scaling<T> by, part at) {
+template <class Act, class T, class S, class View, class By>
+static void put_transposed(S *dst, const T *tile, int64_t tile_step, const View &view, By by, part at) {
   constexpr int W = width<T>;
   for (int v = 0; v < at.vectors; ++v)
     for (int group = 0; group < at.rows; group += W) {
@@ -118,12 +205,12 @@ template <class View> IMBREX_INLINE part whole(const View &view) {
   return {0, view.rows, 0, (view.lanes + View::W - 1) / View::W};
 }
 
-template <class T, class S, class View>
-IMBREX_INLINE void store_lanes(S *dst, const T *tile, int64_t tile_step, const View &view, scaling<T> by) {
+template <class T, class S, class View, class By>
+IMBREX_INLINE void store_lanes(S *dst, const T *tile, int64_t tile_step, const View &view, By by) {
   put_lanes<storing>(dst, tile, tile_step, view, by, whole(view));
 }
-template <class T, class S, class View>
-IMBREX_INLINE void store_transposed(S *dst, const T *tile, int64_t tile_step, const View &view, scaling<T> by) {
+template <class T, class S, class View, class By>
+IMBREX_INLINE void store_transposed(S *dst, const T *tile, int64_t tile_step, const View &view, By by) {
   put_transposed<storing>(dst, tile, tile_step, view, by, whole(view));
 }
 template <class T, class View>
