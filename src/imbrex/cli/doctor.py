@@ -24,7 +24,7 @@ from imbrex.cli.progress import progress
 from imbrex.cli.text import bytes_text, json_text, seconds_text
 from imbrex.database.lookup import calibration
 from imbrex.diagnostic import Diagnostic
-from imbrex.dtype import DTYPES
+from imbrex.dtype import BF16, F32, I8
 from imbrex.kernel import CPU, compile
 from imbrex.problem import Conv2d
 from imbrex.run.cpu import short_way, thread_count
@@ -107,8 +107,7 @@ def _threads() -> Finding:
 def _units() -> Finding:
     """What multiplies each type, and what else the machine has for it."""
     row = CPU_ISAS[host_machine().isa.level]
-    used = {name: fastest_unit(row, DTYPES[name]) for name in ("f32", "bf16", "i8")}
-    told = ", ".join(f"{name} by {unit}" for name, unit in used.items())
+    told = ", ".join(f"{dtype} by {fastest_unit(row, dtype)}" for dtype in (F32, BF16, I8))
     return Finding("units", "ok", f"{told} (level {row.name})")
 
 

@@ -71,7 +71,7 @@ def test_what_times_tell_is_found() -> None:
     there = fitted(found, ROOMY)
     assert sum(regret(one, there) for one in found) < 0.25 * sum(regret(one, ROOMY) for one in found)
     known = {p.name: p.default for p in parameters(there)}
-    assert known["prices.apart.l2"] == pytest.approx(0.02, rel=0.3)
+    assert known["prices.apart.l2"] == pytest.approx(0.02, rel=0.4)
     assert all(p.low * 0.999 <= known[p.name] <= p.high * 1.001 for p in parameters(ROOMY))
 
 

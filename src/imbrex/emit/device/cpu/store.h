@@ -89,7 +89,7 @@ template <class T> struct alignas(vector_bytes) elements {
 // f of every lane.  The loop over arrays becomes vectors again; unrolled first, as so short a one would be, it does not.
 template <class R, class F, class... T> IMBREX_INLINE vec<R> each_element(F f, const elements<T> &...x) {
   elements<R> made;
-#pragma clang loop unroll(disable)
+#pragma GCC unroll 1
   for (int j = 0; j < width<R>; ++j) made.at[j] = f(x.at[j]...);
   return bit_cast<vec<R>>(made);
 }
