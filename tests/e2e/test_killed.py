@@ -58,6 +58,7 @@ def _assert_rubbish_goes(root: Path, temporary: Path) -> None:
     (temporary / f"{private.PREFIX}killed").mkdir()
     (root / "v1" / "incoming" / "killed").mkdir()
     left = [*temporary.glob(f"{private.PREFIX}*"), *(root / "v1" / "incoming").iterdir()]
+    (root / "v1" / "swept").touch()  # nobody has swept where all were killed before
     then = time.time() - 2 * private.STALE_S
     for path in (*left, root / "v1" / "swept"):
         os.utime(path, (then, then))

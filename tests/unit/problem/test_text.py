@@ -125,8 +125,11 @@ def test_json_round_trips(problem: Conv2d | Gemm, indent: int | None) -> None:
 
 
 def has_strides(gemm: Gemm) -> bool:
-    """Whether the strides of its matrices, which hipblaslt-bench names, are numbers that a flag takes."""
-    return all(max(gemm.strides(role)) <= MOST for role in gemm.roles)
+    """Whether the strides of its matrices, which hipblaslt-bench names, are numbers that a flag takes: also
+    that between batches, which a line of one batch has, too.
+    """
+    sizes = (gemm.m * gemm.k, gemm.k * gemm.n, gemm.m * gemm.n)
+    return max(sizes) <= MOST and all(max(gemm.strides(role)) <= MOST for role in gemm.roles)
 
 
 @settings(deadline=None)
