@@ -102,18 +102,20 @@ def pairs_needed(times_ns: Floats, difference: float = LEAST_GAIN * 2) -> int:
 
 
 def _judged(sums: list[Floats], pairs: int) -> list[Duel]:
-    """Holm: the least chance first, against ERROR over how many are left; the first that fails ends it."""
+    """Holm: the least chance first, of equal ones the greater gain, against ERROR over how many are left; the
+    first that fails ends it.
+    """
     least = -log(1 - LEAST_GAIN)
     chances = [_chance(int((means > least).sum()), pairs) for means in sums]
-    order = sorted(range(len(sums)), key=lambda i: (chances[i], i))
+    gains = [float(np.median(means)) if pairs else 0.0 for means in sums]
+    order = sorted(range(len(sums)), key=lambda i: (chances[i], -gains[i], i))
     found: dict[int, Duel] = {}
     goes_on = True
     for place, i in enumerate(order):
         error = ERROR / (len(order) - place)
         goes_on = goes_on and chances[i] <= error
         low, high = _bounds(sums[i], pairs, error)
-        gain = -expm1(-float(np.median(sums[i]))) if pairs else 0.0
-        found[i] = Duel(gain, 1 - exp(-low), 1 - exp(-high), pairs, goes_on)
+        found[i] = Duel(-expm1(-gains[i]), 1 - exp(-low), 1 - exp(-high), pairs, goes_on)
     return [found[i] for i in range(len(sums))]
 
 
