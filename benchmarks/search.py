@@ -188,8 +188,8 @@ def recorded(problem: Problem, options: argparse.Namespace) -> Record:
     """Configurations of a problem, compiled and timed: the model's first, and some of the others."""
     top, target = options.top, target_of(options.target)
     ranked = candidates(request_of(problem, target, 1, host_machine())).ranked
-    more = min(options.more, max(0, len(ranked) - top))
-    rest = sorted(random.Random(0).sample(range(top, len(ranked)), more)) if more else []
+    others = range(min(top, len(ranked)), len(ranked))
+    rest = sorted(random.Random(0).sample(others, min(options.more, len(others))))
     places = [*range(min(top, len(ranked))), *rest]
     about = {
         "problem": problem_text(problem),
@@ -201,10 +201,10 @@ def recorded(problem: Problem, options: argparse.Namespace) -> Record:
         "date": datetime.now(UTC).date().isoformat(),
     }
     kept = [ranked[place] for place in places]
-    native = target.is_native
-    more_about, times = (
-        recorded_here(problem, kept) if native else recorded_there(problem, target, kept, options.jobs)
-    )
+    if target.is_native:
+        more_about, times = recorded_here(problem, kept)
+    else:
+        more_about, times = recorded_there(problem, target, kept, options.jobs)
     return Record(about | more_about, tuple(kept), tuple(times))
 
 

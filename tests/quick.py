@@ -39,7 +39,7 @@ LONG_S = 1.0
 
 
 def names() -> frozenset[str]:
-    """The functions that are not quick, `tests/unit/test_x.py::test_y`."""
+    """The functions that are not quick, `unit.test_x.test_y`."""
     return frozenset(line for line in FILE.read_text("utf-8").splitlines() if not line.startswith("#"))
 
 
@@ -108,4 +108,6 @@ class Quick:
 
 
 def _function(test: str) -> str:
-    return test.partition("[")[0]
+    """The name of a test's function below `tests`, as one imports it, whatever its parameters are."""
+    path, _, name = test.partition("[")[0].removeprefix("tests/").partition("::")
+    return ".".join((*path.removesuffix(".py").split("/"), *name.split("::")))

@@ -126,7 +126,7 @@ def test_the_model_finds_what_an_instruction_faults_on(text: str, wrong: str, fa
     shapes = {"a": (32, 64), "b": (64, 32), "c": (32, 32)}
     arrays: list[Array] = [np.ones(shape, bfloat16) for shape in shapes.values()]
     parameters = [Parameter(n, s, np.dtype(bfloat16), is_written=n == "c") for n, s in shapes.items()]
-    damaged = load_emulated(Path(library.path), f"imbrex_{kernel.name}", tuple(parameters))
+    damaged = load_emulated(Path(library.path), f"imbrex_{kernel.name}", tuple(parameters), has_tiles=True)
     with pytest.raises(Diagnostic, match="does what tiles do not") as caught:
         damaged(*arrays, threads=1)
     assert fault in caught.value.message

@@ -31,11 +31,12 @@ def test_control_a_pattern_that_leaves_tests_out() -> None:
 
 def test_what_is_not_quick_exists() -> None:
     functions = {
-        str(file.relative_to(TESTS.parent)): set(re.findall(r"def (test_\w+)", file.read_text("utf-8")))
+        (".".join(file.relative_to(TESTS).with_suffix("").parts), name)
         for file in TESTS.rglob("test_*.py")
+        for name in re.findall(r"def (test_\w+)", file.read_text("utf-8"))
     }
-    parts = (name.split("::") for name in quick.names())
-    assert [n for n in parts if not n[0].endswith(".mlir") and n[-1] not in functions.get(n[0], ())] == []
+    named = (re.fullmatch(r"(.*?)(?:\.Test\w*)?\.(test_\w+)", name) for name in quick.names())
+    assert [name.string for name in named if name and name.groups() not in functions] == []
 
 
 def impatient(text: str) -> list[int]:

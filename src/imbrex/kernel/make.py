@@ -212,7 +212,8 @@ def _loaded(
     symbol = symbol_of(options.name)
     match library:
         case Shared() if options.target.is_of_nvidia or (options.target.is_lent and options.target.runs_here):
-            return load_emulated(library.path, symbol, parameters, workspace)
+            is_lent = options.target.is_lent
+            return load_emulated(library.path, symbol, parameters, workspace, has_tiles=is_lent)
         case Shared() if options.target.level is not None and not options.target.runs_here:
             from imbrex.run.foreign.kernel import foreign
 

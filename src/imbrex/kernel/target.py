@@ -14,8 +14,7 @@ __all__ = ["CPU", "Emulate", "Target", "target_of", "targets"]
 
 Emulate: TypeAlias = bool | Literal["isa"]
 """False: on the machine.  True: a GPU's schedule here, lane by lane, or a CPU's library, in QEMU or with
-software for its tiles.  "isa": a
-GPU's code object here, executed.
+software for its tiles.  "isa": a GPU's code object here, executed.
 """
 
 

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from imbrex.config.cpu.crowding import crowds, spreads
 from imbrex.index.atom import Div, Mod, Select, Var
 from imbrex.index.expr import Lin, lin, var
 from imbrex.index.query import pointer_step
@@ -41,14 +42,8 @@ from imbrex.lower.stmt import (
     walk,
 )
 
-SET_BYTES = 4096
-"""Addresses this far apart share a set of L1: 64 sets of 64 bytes on all current x86 and Arm cores."""
-
 SHORTEST_RUN = 16
 """Words of neighbours in k that make a run worth a pointer: the widest vector's."""
-
-MOST_CROWDED = 9
-"""Rows in one set that still leave the cache some room: 8 ways, and one that comes and goes."""
 
 
 def fused(body: Sequence[Stmt]) -> list[Stmt]:
@@ -137,9 +132,8 @@ def in_place(parts: Parts) -> Window | InPlace | RunsInPlace | None:
     vector = SHORTEST_RUN * parts.product.unit.packed
     if not window.sizes and pitch.is_constant and not rest.mentions(lanes.var):
         step = abs(pitch.const) * dest.dtype.bytes
-        crowded = parts.a.width * gcd(SET_BYTES, step) > MOST_CROWDED * SET_BYTES
         base = Ref(window.buffer, rest + rows.offset.subs({rows.var: lin(0)}))
-        return window if crowded else InPlace(base, pitch.const)
+        return window if crowds(parts.a.width, step) else InPlace(base, pitch.const)
     run = _run(lanes, parts.steps)
     return RunsInPlace(window, run) if run >= vector and run % vector == 0 else window
 
@@ -266,4 +260,4 @@ def _spreads(rows: Places, pack: Pack) -> bool:
     """
     step = pointer_step(rows.offset, rows.var, pack.window.rows)
     apart = gcd(*(c for _, c in step.terms), step.const) * pack.window.buffer.dtype.bytes
-    return gcd(SET_BYTES, apart) < SET_BYTES // 4
+    return spreads(apart)

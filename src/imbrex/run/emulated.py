@@ -21,8 +21,6 @@ from imbrex.run.guarded_call import said_fault
 __all__ = ["EmulatedKernel", "load_emulated"]
 
 _FAULT = 2
-_TILES = ("LDTILECFG", "TILE", "TDP")
-"""What the names of instructions of tiles begin with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +28,8 @@ class EmulatedKernel(CpuKernel):
     """A call raises a Diagnostic where lanes race, wait for ever, or leave their memory, or an instruction of
     tiles would fault.
     """
+
+    has_tiles: bool = False
 
     def _call(self, arrays: tuple[Array, ...], scratch: list[Array], threads: int | None) -> None:
         del threads  # one lane runs at a time
@@ -43,7 +43,7 @@ class EmulatedKernel(CpuKernel):
 
     def expect_done(self, status: int, told: str = "") -> None:
         if status == _FAULT:
-            if told.startswith(_TILES):
+            if self.has_tiles:
                 raise Diagnostic(f"'{self.symbol}' does what tiles do not: {told}")
             message = f"'{self.symbol}' does what a GPU does not promise: {told}"
             raise Diagnostic(message, hint=f"the order of its warps is that of IMBREX_EMULATE_SEED={_seed()}")
@@ -51,11 +51,17 @@ class EmulatedKernel(CpuKernel):
 
 
 def load_emulated(
-    path: Path, symbol: str, parameters: tuple[Parameter, ...], workspace: tuple[Parameter, ...] = ()
+    path: Path,
+    symbol: str,
+    parameters: tuple[Parameter, ...],
+    workspace: tuple[Parameter, ...] = (),
+    *,
+    has_tiles: bool = False,
 ) -> EmulatedKernel:
-    """Opens the library and finds the symbol; a Diagnostic when either fails."""
+    """Opens the library and finds the symbol; a Diagnostic when either fails.  has_tiles: of a CPU's."""
     plain = load(path, symbol, parameters, workspace)
-    return EmulatedKernel(plain.path, plain.symbol, plain.parameters, plain.entry, plain.workspace)
+    facts = plain.path, plain.symbol, plain.parameters, plain.entry, plain.workspace
+    return EmulatedKernel(*facts, has_tiles=has_tiles)
 
 
 def _seed() -> int:

@@ -16,18 +16,15 @@ The terms, in cycles, added up and shared among threads:
 
 from __future__ import annotations
 
-from math import gcd
-
 from imbrex.chip import CpuMachine, Level, Prices
 from imbrex.config.context import SAMPLE, Access, round_up
+from imbrex.config.cpu.crowding import crowds, spreads
 from imbrex.config.cpu.plan import CpuPlan
 from imbrex.config.cpu.team import team
 from imbrex.view.mma.vector import CPU_UNITS
 
-__all__ = ["CROWDED_BYTES", "cycles", "last_columns", "reads_a_in_place", "side_by_side", "tile_feed"]
+__all__ = ["cycles", "last_columns", "reads_a_in_place", "side_by_side", "tile_feed"]
 
-SET_BYTES = 4096
-CROWDED_BYTES = 9 * SET_BYTES
 L3_PARTS = 4
 
 
@@ -99,8 +96,8 @@ def reads_a_in_place(plan: CpuPlan) -> bool:
     """Is A's panel a matrix that the microkernel can read where it lies?"""
     gemm, dtype = plan.oriented, plan.context.dtype
     is_matrix = gemm.a.step[0] == 1 and gemm.a.run[0] >= min(gemm.k, SAMPLE)
-    crowded = plan.tuning.m_per_thread * gcd(SET_BYTES, gemm.k * dtype.bytes) > CROWDED_BYTES
-    return is_matrix and not crowded and plan.element == dtype
+    is_crowd = crowds(plan.tuning.m_per_thread, gemm.k * dtype.bytes)
+    return is_matrix and not is_crowd and plan.element == dtype
 
 
 def _products(plan: CpuPlan, tile_cycles: float, prices: Prices) -> float:
@@ -158,9 +155,8 @@ def _reads_b_in_place(plan: CpuPlan) -> bool:
     that is met once need not stay in a cache.
     """
     gemm, t, dtype = plan.oriented, plan.tuning, plan.context.dtype
-    is_apart = gcd(SET_BYTES, gemm.n * dtype.bytes) < SET_BYTES // 4
     has_rows = gemm.b.step[1] == 1 and gemm.b.run[1] >= min(gemm.n, 8 * t.vector_lanes)
-    may_stay = is_apart or plan.block_rows <= t.m_per_thread
+    may_stay = spreads(gemm.n * dtype.bytes) or plan.block_rows <= t.m_per_thread
     return dtype.accumulator == dtype and may_stay and t.stationary == "b" and has_rows
 
 

@@ -20,7 +20,7 @@ SHAPES_KEPT = 4
 LONGEST_PASS = 8192
 K_STEPS = (1024, 2048)
 WIDE = 8
-"""Vectors of a row of B that is met once: more than a page's start of it, as it comes from memory."""
+"""Vectors of a register tile of one row, whose B passes once: memory gives longer pieces of rows sooner."""
 TILE_K_STEPS = (128, 192, 256, 512, 1024)
 
 

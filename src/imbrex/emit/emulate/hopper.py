@@ -13,6 +13,7 @@ from imbrex.chip import gpus
 from imbrex.dtype import dtype
 from imbrex.emit import c
 from imbrex.emit.cuda.layout import LaunchFacts, launch_facts
+from imbrex.emit.emulate import form
 from imbrex.lower.stmt import Buffer, Kernel, Program, ZeroFill
 from imbrex.symbol import symbol_of
 from imbrex.view.tensor.form import Box, TensorMap, Walk
@@ -34,8 +35,7 @@ struct any {
 
 def emulated(target: str) -> str | None:
     """The chip whose kernels source for `emulate_CHIP` is of; None of other targets."""
-    chip = target.removeprefix("emulate_")
-    return chip if chip != target and chip in gpus("NVIDIA") else None
+    return form.emulated(target, gpus("NVIDIA"))
 
 
 def units(program: Program, early: Collection[str]) -> dict[str, list[str]]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Final
 
 from imbrex.chip import CPU_ISAS
+from imbrex.emit.emulate import form
 
 __all__ = ["AMX", "emulated"]
 
@@ -16,5 +17,4 @@ AMX: Final = {"cpu/amx": "emulate/amx"}
 
 def emulated(target: str) -> str | None:
     """The level whose kernels source for `emulate_LEVEL` is of; None of other targets."""
-    level = target.removeprefix("emulate_")
-    return level if level != target and level in CPU_ISAS else None
+    return form.emulated(target, CPU_ISAS)

@@ -33,7 +33,8 @@ static inline int online_cpus() {
 }
 
 // Scratch memory that waits for the next call: new pages cost a fault each, in a call of 256^3 as much as its arithmetic.
-// A launch keeps what up to eight threads had, of at most 1 MiB each; what is larger is small beside its work.
+// A launch keeps what up to eight threads had, of at most 1 MiB each, until the process ends; what is larger is small
+// beside its work.
 template <class Scratch> struct shelf {
   static constexpr int places = sizeof(Scratch) <= 1 << 20 ? 8 : 0;
   static inline void *kept[places + 1] __attribute__((visibility("hidden")));

@@ -13,11 +13,9 @@ namespace imbrex {
 struct tdpbf16ps;
 struct tdpbssd;
 template <> struct unit<tdpbf16ps> : narrow_unit<float, bf16> {
-  static constexpr bool is_shifted = false;
   template <int C, int A, int B> IMBREX_INLINE void multiply() { amx::multiply_bf16<C, A, B>(); }
 };
 template <> struct unit<tdpbssd> : narrow_unit<int32_t, int8_t> {
-  static constexpr bool is_shifted = false;
   template <int C, int A, int B> IMBREX_INLINE void multiply() { amx::multiply_i8<C, A, B>(); }
 };
 

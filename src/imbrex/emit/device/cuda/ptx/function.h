@@ -1,7 +1,7 @@
 // Functions of the special function unit, and what is one instruction of a number or of two.
 //
-// Their errors are the PTX ISA's: ex2.approx and rcp.approx to 2 and 1 units in the last place; ftz makes 0 of what is
-// subnormal.
+// ex2.approx and rcp.approx are taken to be right to 2 and 1 units in the last place, as docs/semantics.md says; ftz
+// makes 0 of what is subnormal.
 #pragma once
 #include "language.h"
 

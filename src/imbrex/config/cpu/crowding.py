@@ -1,0 +1,23 @@
+"""Rows of a matrix in the sets of a core's first cache: those a multiple of a page apart share few."""
+
+from __future__ import annotations
+
+from math import gcd
+from typing import Final
+
+__all__ = ["crowds", "spreads"]
+
+SET_BYTES: Final = 4096
+"""Addresses this far apart share a set of L1: 64 sets of 64 bytes on all current x86 and Arm cores."""
+MOST_CROWDED: Final = 9
+"""Rows in one set that still leave the cache some room: 8 ways, and one that comes and goes."""
+
+
+def crowds(rows: int, apart_bytes: int) -> bool:
+    """Do so many rows, which are read side by side, leave the cache no room?"""
+    return rows * gcd(SET_BYTES, apart_bytes) > MOST_CROWDED * SET_BYTES
+
+
+def spreads(apart_bytes: int) -> bool:
+    """Do neighbouring rows lie in different sets, so that a panel of many can stay there?"""
+    return gcd(SET_BYTES, apart_bytes) < SET_BYTES // 4
