@@ -20,7 +20,7 @@ quick: .venv/installed-test
 	$(MAKE) --no-print-directory --jobs=3 lint types quick-unit
 
 quick-unit: .venv/installed-test
-	$(PY) -m pytest -q --numprocesses=auto --quick
+	$(PY) -m pytest -q --numprocesses=auto --dist=worksteal --quick
 
 lint: .venv/installed-test
 	$(PY) -m ruff check .
@@ -30,7 +30,7 @@ types: .venv/installed-test
 	$(PY) -m basedpyright --warnings --project pyproject.toml
 
 unit: .venv/installed-test
-	$(PY) -m pytest -q --numprocesses=auto
+	$(PY) -m pytest -q --numprocesses=auto --dist=worksteal
 
 hashes: .venv/installed-test
 	$(PY) -m tests.hashes

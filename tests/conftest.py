@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import tempfile
 from collections.abc import Iterator
@@ -48,6 +49,13 @@ def unoptimised() -> Iterator[None]:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     keep_pairs(config, items)
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests are not garbage: what is alive now is not looked at again, and what comes seldom."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(100_000, 20, 100)
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -36,11 +36,6 @@ by_clang, by_gcc = (pytest.mark.parametrize("case", list(CASES)[i::2]) for i in 
 """Halves: `build` asks clang for warnings of every other kernel of these tests, too."""
 
 
-@pytest.fixture(scope="module", autouse=True)
-def effort() -> None:
-    """What users' kernels get: some warnings come of it."""
-
-
 def kernel_of(case: str) -> Kernel:
     problem, target = CASES[case]
     return compile(problem, target, threads=2)
@@ -57,8 +52,8 @@ def gcc() -> Compiler:
 
 
 def rebuilt(kernel: Kernel, compiler: Compiler) -> Kernel:
-    """The same source, with every warning an error."""
-    library = build_shared(kernel.files, flags=(*WARNINGS, "-Werror"), compiler=compiler)
+    """The same source, optimised as users' kernels are, for some warnings come of it; each is an error."""
+    library = build_shared(kernel.files, flags=("-O3", *WARNINGS, "-Werror"), compiler=compiler)
     return replace(
         kernel, library=library, loaded=load(library.path, symbol_of(kernel.name), kernel.loaded.parameters)
     )

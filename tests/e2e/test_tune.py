@@ -18,13 +18,12 @@ from tests.patience import HANG_S
 
 COMMAND = (sys.executable, "-m", "imbrex", "tune")
 LINE = "gemm -m 72 -n 56 -k 40"
-PATIENCE_S = 90
 
 
 def run(path: Path, *words: str, text: str | None = None) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [*COMMAND, *words], env={**os.environ, "IMBREX_DB": str(path)}, input=text, capture_output=True,
-        text=True, timeout=PATIENCE_S * 3, check=False,
+        text=True, timeout=HANG_S, check=False,
     )  # fmt: skip
 
 
@@ -65,11 +64,11 @@ def test_what_ends_a_tuning_takes_nothing_away(tmp_path: Path, number: signal.Si
         stderr=subprocess.PIPE, text=True, start_new_session=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )  # fmt: skip
-    end = time.monotonic() + PATIENCE_S
+    end = time.monotonic() + HANG_S
     while trials(db) < 2 and time.monotonic() < end and started.poll() is None:
         time.sleep(0.1)
     os.killpg(started.pid, number)
-    out, err = started.communicate(timeout=PATIENCE_S)
+    out, err = started.communicate(timeout=HANG_S)
     if number == signal.SIGINT:
         assert started.returncode == 130, (out, err)
         assert "kept in" in out
