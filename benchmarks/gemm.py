@@ -12,6 +12,7 @@ from itertools import product
 from pathlib import Path
 
 from imbrex import Gemm
+from imbrex.bench.apart import Apart
 from imbrex.bench.peer import peers
 from imbrex.bench.report import Row, measured, report
 from imbrex.cli.bench import counts, show, write_report
@@ -31,10 +32,10 @@ def main() -> None:
         if not (a and b)
     ]
     rows: list[Row] = []
-    for problem in problems:
-        for threads in counts(options.threads):
+    with Apart() as apart:
+        for problem, threads in product(problems, counts(options.threads)):
             with progress(f"{problem.key()} on {threads}"):
-                rows.append(measured(problem, rivals, threads, budget_s=options.seconds))
+                rows.append(measured(problem, rivals, threads, apart, budget_s=options.seconds))
     document = report(rows, rivals)
     show(rows, document, rivals)
     write_report(document, Path(options.output))

@@ -11,13 +11,16 @@ from __future__ import annotations
 
 import argparse
 import os
+from itertools import product
 from pathlib import Path
 
+from imbrex.bench.apart import Apart
 from imbrex.bench.peer import peers
 from imbrex.bench.report import Row, measured, report
 from imbrex.cli.bench import counts, show, write_report
 from imbrex.cli.progress import progress
 from imbrex.cli.source import read_problems
+from imbrex.dtype import dtype
 
 HERE = Path(__file__).resolve().parent
 
@@ -26,15 +29,18 @@ def main() -> None:
     os.environ.setdefault("IMBREX_DB", "off")
     options = arguments()
     rivals = peers(("numpy", "torch"))
+    lines = (HERE / "data" / "resnet50.txt").read_text(encoding="utf-8").splitlines()
+    word = dtype(options.dtype).miopen
+    lines = [word + line.removeprefix("conv") for line in lines if not line.startswith("#")]
+    wanted = product(
+        options.layouts.split(","), lines, options.directions.split(","), counts(options.threads)
+    )
     rows: list[Row] = []
-    for layout in options.layouts.split(","):
-        lines = (HERE / "data" / "resnet50.txt").read_text(encoding="utf-8").splitlines()
-        for line in (line for line in lines if not line.startswith("#")):
-            for direction in options.directions.split(","):
-                (asked,) = read_problems([line.replace("-F 1", f"-F {direction}")], layout)
-                for threads in counts(options.threads):
-                    with progress(f"{layout} {threads} {line}"):
-                        rows.append(measured(asked.problem, rivals, threads, budget_s=options.seconds))
+    with Apart() as apart:
+        for layout, line, direction, threads in wanted:
+            (asked,) = read_problems([line.replace("-F 1", f"-F {direction}")], layout)
+            with progress(f"{layout} {threads} {line}"):
+                rows.append(measured(asked.problem, rivals, threads, apart, budget_s=options.seconds))
     document = report(rows, rivals)
     show(rows, document, rivals)
     write_report(document, Path(options.output))
@@ -47,6 +53,7 @@ def arguments() -> argparse.Namespace:
     )
     parser.add_argument("--layouts", default="NCHW,NHWC")
     parser.add_argument("--directions", default="1", help="1 forward, 2 backward data, 4 backward weight")
+    parser.add_argument("--dtype", default="f32", choices=("f32", "f16", "bf16", "i8"))
     parser.add_argument("--threads", default="1,all")
     parser.add_argument("--seconds", type=float, default=0.2, help="for each contender and layer")
     parser.add_argument("--output", default=str(HERE / "results" / "resnet50.json"))

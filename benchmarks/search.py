@@ -33,7 +33,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from imbrex.bench.contest import contest
+from imbrex.bench.contest import contest, turn_of
 from imbrex.bench.picture import Line, lines_picture
 from imbrex.chip import PRICES, CpuMachine, Level
 from imbrex.config.algorithm.product import Products
@@ -47,6 +47,7 @@ from imbrex.kernel import Target, compile, target_of
 from imbrex.pipeline import machine_for
 from imbrex.problem import Problem, parse_problem, problem_text
 from imbrex.run.host_machine import host_machine
+from imbrex.run.time import Timing
 from imbrex.tuner.campaign import here_of, lock_of, request_of
 from imbrex.tuner.outcome import Limits, Step
 from imbrex.tuner.pool import Builders, Timer
@@ -278,8 +279,11 @@ def timed(
                 continue
             calls[name] = stack.enter_context(kernel.loaded.resident(*arrays, threads=1))
             timed_ones[name] = candidate
-        samples = contest(calls, budget_s=0.0, least=windows)
-    quartile = {name: float(np.quantile(t.samples_ns, 0.25)) for name, t in samples.items()}
+        turns = {name: turn_of(call) for name, call in calls.items()}
+        samples = contest(turns, budget_s=0.0, least=windows)
+    quartile = {
+        name: float(np.quantile(t.samples_ns, 0.25)) for name, t in samples.items() if isinstance(t, Timing)
+    }
     base = quartile[str(pick.configuration)]
     return {timed_ones[name]: ns / base for name, ns in quartile.items() if timed_ones[name] != pick}, base
 

@@ -121,7 +121,7 @@ def row(kernel: imbrex.Kernel) -> list[str]:
         f"[{colour}]{outcome.elements - outcome.wrong} of {outcome.elements}[/]",
         f"{timing.median_ns / 1e6:.2f} ms",
         f"{speed:.0f}",
-        f"{speed / probe.gigaflops():.0%}" if probe is not None else "",
+        f"{speed / probe.peak().gigaflops:.0%}",
     ]
 
 

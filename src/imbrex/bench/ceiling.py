@@ -1,61 +1,97 @@
-"""Ceiling: the multiply-adds that this machine does when nothing but arithmetic is asked of it, measured."""
+"""Ceiling: what this machine does when nothing but arithmetic is asked of it, by the unit of a type, and how
+fast it copies; both measured.
+"""
 
 from __future__ import annotations
 
 import ctypes
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
+from typing import NamedTuple
+
+import numpy as np
 
 from imbrex.build.cache import Cache
 from imbrex.build.shared import LIBRARY, build_shared, find_shared, recipe_key
+from imbrex.chip import CPU_ISAS
+from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import DType
+from imbrex.run.host_machine import host_machine
+from imbrex.view.mma.vector import CpuUnit, fastest_unit
 
-__all__ = ["Ceiling", "ceiling"]
+__all__ = ["Ceiling", "Peak", "ceiling", "copy"]
 
-_STEPS = 100_000
-"""A millisecond or less, in which a thread that is started is started long since."""
+_ROUNDS = 100_000
+"""A millisecond or two, in which a thread that is started is started long since."""
+
+
+class Peak(NamedTuple):
+    """The most that was measured of a unit."""
+
+    unit: str
+    gigaflops: float
 
 
 @dataclass(frozen=True)
 class Ceiling:
-    """`run` does some work and returns how many floating-point operations that was."""
+    """`run` does `flops` operations by the unit, two of each multiply-add."""
 
+    unit: str
     threads: int
+    flops: int
     run: Callable[[], int] = field(repr=False, compare=False)
 
-    def gigaflops(self, budget_s: float = 0.05) -> float:
+    def peak(self, budget_s: float = 0.05) -> Peak:
         """The best of the samples: a ceiling is what the machine can do, not what it mostly does."""
         self.run()
-        best, end = 0.0, time.perf_counter() + budget_s
+        least_ns, end = float("inf"), time.perf_counter() + budget_s
         while True:
             started = time.perf_counter_ns()
-            count = self.run()
-            best = max(best, count / (time.perf_counter_ns() - started))
+            self.run()
+            least_ns = min(least_ns, time.perf_counter_ns() - started)
             if time.perf_counter() >= end:
-                return best
+                return Peak(self.unit, self.flops / least_ns)
 
 
-def ceiling(element: DType, threads: int, cache: Cache | None = None) -> Ceiling | None:
-    """For kernels of operands of this type; None where they do no floating-point arithmetic."""
-    if not element.is_float:
-        return None
-    path = _library(cache or Cache())
-    entry = ctypes.CDLL(path)[f"ceiling_{element.accumulator}"]
+def ceiling(element: DType, threads: int, cache: Cache | None = None) -> Ceiling:
+    """Of the unit that multiplies most of this type at a time on this machine."""
+    unit = fastest_unit(CPU_ISAS[host_machine().isa.level], element)
+    entry = ctypes.CDLL(_probe(unit, element, cache or Cache()))["ceiling"]
     entry.argtypes, entry.restype = [ctypes.c_int64, ctypes.c_int], ctypes.c_int64
-    return Ceiling(threads, lambda: int(entry(_STEPS, threads)))
+    flops = int(entry(1, threads)) * _ROUNDS
+    if flops == 0:
+        raise Diagnostic(f"the system refuses what {unit} needs")
+    return Ceiling(unit.name, threads, flops, lambda: int(entry(_ROUNDS, threads)))
 
 
-def _library(cache: Cache) -> str:
-    key = recipe_key("ceiling")
+def copy(moved_bytes: int, threads: int, cache: Cache | None = None) -> Callable[[], int]:
+    """What reads half of these bytes and writes as many."""
+    entry = ctypes.CDLL(_library("copy", (), cache or Cache()))["copy"]
+    entry.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int]
+    half = max(1, moved_bytes // 2)
+    source, result = np.ones(half, np.uint8), np.zeros(half, np.uint8)
+    return lambda: int(entry(source.ctypes.data, result.ctypes.data, half, threads))
+
+
+def _probe(unit: CpuUnit, element: DType, cache: Cache) -> str:
+    from imbrex.emit.cpu.product import name_of
+
+    return _library("ceiling", (f"-DIMBREX_UNIT={name_of(unit, element.accumulator)}",), cache)
+
+
+def _library(name: str, flags: Sequence[str], cache: Cache) -> str:
+    """The library of one source of this folder."""
+    key = recipe_key(" ".join((name, *flags)))
     recipe = cache.recall(key)
     found = find_shared(str(recipe.get("object")), cache) if recipe is not None else None
     if found is None:
         from imbrex.emit.bundle import device_headers
 
-        text = (files("imbrex.bench") / "ceiling.cpp").read_text(encoding="utf-8")
-        found = build_shared({"ceiling.cpp": text, **device_headers("cpu")}, cache=cache)
+        source = f"{name}.cpp"
+        text = (files("imbrex.bench") / source).read_text(encoding="utf-8")
+        found = build_shared({source: text, **device_headers("cpu")}, flags=flags, cache=cache)
         cache.remember(key, {"object": found.key})
     assert found.path.name == LIBRARY
     return str(found.path)

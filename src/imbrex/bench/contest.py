@@ -1,50 +1,56 @@
-"""Contest: several calls timed in turn, round after round, so that all of them meet the same machine.
+"""Contest: contenders take turns, round after round, so that all of them meet the same machine.
 
-Law: every contender gives one sample a round, in the same order, and shares the machine's drift.  A sample
-begins with a call that is not timed, so caches and pools of threads are as warm as calls in a row leave them.
+Law: every contender has one turn a round, in the same order, and shares the machine's drift.  A turn begins
+with calls that are not timed: caches, clocks and pools of threads are as warm as calls in a row leave them.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Final, TypeAlias
 
-from imbrex.run.time import Timing
+from imbrex.run.isolated import Failed
+from imbrex.run.time import Timing, measure
 
-__all__ = ["contest"]
+__all__ = ["Call", "Turn", "contest", "turn_of"]
 
-_SAMPLE_NS = 2_000_000
-_PAUSE_S = 0.002  # for the threads of a peer's pool, which spin for a while after their work
+Call: TypeAlias = Callable[[], object]
+Turn: TypeAlias = Callable[[], Timing | Failed]
+"""Some samples of a contender, or why it can give no more."""
+
+WARM_S: Final = 0.005
+"""An idle core of a virtual machine was seen to take 0.7 ms to be back."""
+TURN_S: Final = 0.03
 
 
 def contest(
-    calls: Mapping[str, Callable[[], object]], *, budget_s: float = 0.3, least: int = 5, threads: int = 1
-) -> dict[str, Timing]:
-    """Timings by name.  budget_s: for each contender, warm-up apart; at least `least` rounds."""
-    groups = {name: _group(call) for name, call in calls.items()}
-    samples: dict[str, list[float]] = {name: [] for name in calls}
-    end = time.perf_counter() + budget_s * len(calls)
+    turns: Mapping[str, Turn], *, budget_s: float = 0.3, least: int = 5
+) -> dict[str, Timing | Failed]:
+    """Timings by name.  budget_s: for each contender, pauses included; at least `least` rounds.  Who fails
+    has no further turn.
+    """
+    found: dict[str, list[Timing]] = {name: [] for name in turns}
+    failed: dict[str, Failed] = {}
+    end = time.perf_counter() + budget_s * len(turns)
     rounds = 0
     while rounds < least or time.perf_counter() < end:
         rounds += 1
-        for name, call in calls.items():
-            if threads > 1:
-                time.sleep(_PAUSE_S)
-            call()
-            started = time.perf_counter_ns()
-            for _ in range(groups[name]):
-                call()
-            samples[name].append((time.perf_counter_ns() - started) / groups[name])
-    return {name: Timing(tuple(found), groups[name]) for name, found in samples.items()}
+        for name in (name for name in turns if name not in failed):
+            answer = turns[name]()
+            if isinstance(answer, Failed):
+                failed[name] = answer
+            else:
+                found[name].append(answer)
+    return {name: failed.get(name) or _joined(parts) for name, parts in found.items()}
 
 
-def _group(call: Callable[[], object]) -> int:
-    """Calls that make a sample long enough for the clock; after three calls to warm up."""
-    shortest_ns = None
-    for _ in range(3):
-        started = time.perf_counter_ns()
-        call()
-        elapsed_ns = time.perf_counter_ns() - started
-        shortest_ns = elapsed_ns if shortest_ns is None else min(shortest_ns, elapsed_ns)
-    assert shortest_ns is not None
-    return max(1, -(-_SAMPLE_NS // max(1, shortest_ns)))
+def turn_of(call: Call) -> Callable[[], Timing]:
+    """Turns of a call in this process."""
+    return partial(measure, call, warmup_s=WARM_S, budget_s=TURN_S, least=1)
+
+
+def _joined(parts: list[Timing]) -> Timing:
+    """All samples; groups of calls are as large as the first turn's, or nearly so."""
+    return Timing(tuple(ns for part in parts for ns in part.samples_ns), parts[0].calls_per_sample)

@@ -10,20 +10,20 @@ import ctypes
 import importlib.util
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from importlib import import_module
+from functools import cached_property
+from importlib import import_module, metadata
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
+from imbrex.bench.contest import Call
 from imbrex.diagnostic import Diagnostic, did_you_mean
 from imbrex.dtype import BF16, F32, F64
 from imbrex.problem import Conv2d, Gemm, Problem
 from imbrex.run.arrays import Array
 
 __all__ = ["PEERS", "Call", "NumPy", "Peer", "Torch", "first_line", "one_blas_thread", "peers"]
-
-Call = Callable[[], object]
 
 
 class Peer(Protocol):
@@ -65,10 +65,11 @@ class Torch:
     name = "torch"
 
     def __init__(self) -> None:
-        torch: Any = import_module("torch")
+        self.version = metadata.version(self.name)
 
-        self.version = str(torch.__version__)
-        self._torch: Any = torch
+    @cached_property
+    def _torch(self) -> Any:
+        return import_module(self.name)
 
     def set_threads(self, threads: int) -> None:
         self._torch.set_num_threads(threads)

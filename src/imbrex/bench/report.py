@@ -8,34 +8,35 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from imbrex.bench.ceiling import ceiling
-from imbrex.bench.contest import contest
-from imbrex.bench.peer import Call, Peer, first_line
+from imbrex.bench.apart import Apart
+from imbrex.bench.ceiling import Peak, ceiling
+from imbrex.bench.contender import CEILING, COPY, OURS, CeilingProbe, Copy, Ours, Rival
+from imbrex.bench.peer import Peer
+from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import CPU, Kernel, Target, compile
 from imbrex.problem import Problem, problem_text
 from imbrex.run.host_machine import host_machine
+from imbrex.run.isolated import Failed
 from imbrex.run.time import Timing
-from imbrex.verify.data import random_operands
 
 __all__ = ["Row", "geometric_mean", "measured", "report"]
-
-OURS = "imbrex"
 
 
 @dataclass(frozen=True)
 class Row:
     """One problem on one number of threads.
 
-    timings: by contender, ours first.  ceiling_gigaflops: of these threads, in the same rounds; None for
-    integers.  is_right: our result against float64, element by element.  missing: peers that did not take
-    part, and why.
+    timings: by contender, ours first.  ceiling: of these threads by the unit of the type, in the same rounds;
+    copy_ns: of a copy that moves as many bytes as the arrays have, likewise; both None where it is no CPU's.
+    is_right: our result against float64, element by element.  missing: who did not take part, and why.
     """
 
     problem: Problem
     threads: int
     kernel: Kernel
     timings: Mapping[str, Timing]
-    ceiling_gigaflops: float | None
+    ceiling: Peak | None
+    copy_ns: float | None
     is_right: bool
     missing: Mapping[str, str]
 
@@ -46,7 +47,17 @@ class Row:
 
     @property
     def ceiling_share(self) -> float | None:
-        return None if self.ceiling_gigaflops is None else self.gigaflops / self.ceiling_gigaflops
+        return None if self.ceiling is None else self.gigaflops / self.ceiling.gigaflops
+
+    @property
+    def copy_share(self) -> float | None:
+        return None if self.copy_ns is None else self.copy_ns / self.timings[OURS].median_ns
+
+    @property
+    def is_bound_by_memory(self) -> bool:
+        """Does the copy take longer than the arithmetic at the ceiling?"""
+        shares = self.ceiling_share, self.copy_share
+        return shares[0] is not None and shares[1] is not None and shares[1] > shares[0]
 
     @property
     def speedups(self) -> dict[str, float]:
@@ -70,8 +81,12 @@ class Row:
             "flops": self.problem.flops,
             "timings": {name: timing.to_json() for name, timing in self.timings.items()},
             "gigaflops": self.gigaflops,
-            "ceiling_gigaflops": self.ceiling_gigaflops,
+            "unit": self.ceiling and self.ceiling.unit,
+            "ceiling_gigaflops": self.ceiling and self.ceiling.gigaflops,
             "ceiling_share": self.ceiling_share,
+            "copy_ns": self.copy_ns,
+            "copy_share": self.copy_share,
+            "is_bound_by_memory": self.is_bound_by_memory,
             "speedups": self.speedups,
             "missing": dict(self.missing),
             "operand_bytes": self.problem.bytes,
@@ -84,6 +99,7 @@ def measured(
     problem: Problem,
     peers: Sequence[Peer],
     threads: int,
+    apart: Apart,
     *,
     budget_s: float = 0.3,
     tuning: str | None = None,
@@ -93,27 +109,30 @@ def measured(
     """One row: checked, then timed in turn with every peer that can compute the problem."""
     kernel = compile(problem, target, tuning, threads=threads, config=config)
     outcome = kernel.check(threads=threads)
-    arrays = random_operands(problem, 1, "float").arrays
-    calls: dict[str, Call] = {}
-    missing: dict[str, str] = {}
-    for peer in peers:
-        peer.set_threads(threads)
-        call = peer.call(problem, {role: array.copy() for role, array in arrays.items()})
-        if call is None:
-            missing[peer.name] = "has no way to compute it"
-        elif refusal := _refusal(call):
-            missing[peer.name] = refusal
-        else:
-            calls[peer.name] = call
-    probe = ceiling(problem.dtype, threads) if target == CPU else None
-    flops = [0]
-    if probe is not None:
-        calls["ceiling"] = lambda: flops.__setitem__(0, probe.run())
-    with kernel.loaded.resident(*(arrays[o.role] for o in problem.operands), threads=threads) as ours:
-        timings = contest({OURS: ours, **calls}, budget_s=budget_s, threads=threads)
-    highest = timings.pop("ceiling", None)
-    limit = flops[0] / highest.min_ns if highest is not None else None
-    return Row(problem, threads, kernel, timings, limit, outcome.is_right, missing)
+    machine = {CEILING: CeilingProbe(problem.dtype, threads), COPY: Copy(problem.bytes, threads)}
+    contenders = {
+        OURS: Ours(kernel, threads),
+        **{peer.name: Rival(peer.name, problem, threads) for peer in peers},
+        **(machine if target == CPU else {}),
+    }
+    answers = apart.timed(contenders, budget_s=budget_s)
+    missing = {name: _told(answer) for name, answer in answers.items() if isinstance(answer, Failed)}
+    if OURS in missing:
+        raise Diagnostic(f"the kernel cannot be timed: {missing[OURS]}")
+    found = {name: answer for name, answer in answers.items() if isinstance(answer, Timing)}
+    probed, copied = found.pop(CEILING, None), found.pop(COPY, None)
+    peak = None
+    if probed is not None:
+        known = ceiling(problem.dtype, threads)
+        peak = Peak(known.unit, known.flops / probed.min_ns)
+    timings = {name: found[name] for name in contenders if name in found}
+    copy_ns = copied and copied.min_ns
+    return Row(problem, threads, kernel, timings, peak, copy_ns, outcome.is_right, missing)
+
+
+def _told(failed: Failed) -> str:
+    """What a contender said when it refused."""
+    return (failed.message.splitlines() or [failed.kind])[0]
 
 
 def report(rows: Iterable[Row], peers: Sequence[Peer]) -> dict[str, Any]:
@@ -130,12 +149,16 @@ def report(rows: Iterable[Row], peers: Sequence[Peer]) -> dict[str, Any]:
 
 
 def summary(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """For each number of threads: geometric means of the speed-ups and of the share of the ceiling."""
+    """For each number of threads: geometric means of the speed-ups, of the share of the ceiling and, where
+    memory bounds, of a copy.
+    """
     told: list[dict[str, Any]] = []
     for threads in sorted({row.threads for row in rows}):
         group = [row for row in rows if row.threads == threads]
         names = sorted({name for row in group for name in row.speedups})
-        shares = [row.ceiling_share for row in group if row.ceiling_share is not None]
+        is_bound = [row.is_bound_by_memory for row in group]
+        shares = [r.ceiling_share for r, b in zip(group, is_bound, strict=True) if r.ceiling_share and not b]
+        copies = [r.copy_share for r, b in zip(group, is_bound, strict=True) if r.copy_share and b]
         speedups = {n: geometric_mean(r.speedups[n] for r in group if n in r.speedups) for n in names}
         told.append(
             {
@@ -144,6 +167,8 @@ def summary(rows: Sequence[Row]) -> list[dict[str, Any]]:
                 "right": sum(row.is_right for row in group),
                 "speedups": speedups,
                 "ceiling_share": geometric_mean(shares) if shares else None,
+                "copy_share": geometric_mean(copies) if copies else None,
+                "ceilings": {r.ceiling.unit: r.ceiling.gigaflops for r in group if r.ceiling is not None},
                 "most_extra_bytes": max(row.extra_bytes for row in group),
             }
         )
@@ -154,12 +179,3 @@ def geometric_mean(values: Iterable[float]) -> float:
     """The geometric mean of positive numbers, of which there is at least one."""
     logs = [math.log(value) for value in values]
     return math.exp(sum(logs) / len(logs))
-
-
-def _refusal(call: Call) -> str | None:
-    """A peer may lack a type or a form, and says so at the first call; None where it does not."""
-    try:
-        call()
-    except (RuntimeError, TypeError, NotImplementedError) as error:
-        return first_line(error)
-    return None

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import click
 
+from imbrex.bench.apart import Apart
 from imbrex.bench.peer import PEERS, Peer, peers
 from imbrex.bench.report import Row, measured, report
 from imbrex.cli.bench_gpu import GPU_PEERS, bench_on_gpu, is_measured_there
@@ -98,11 +100,7 @@ def command(
     if on_gpu:
         return bench_on_gpu(problems, wanted, asked, seconds=seconds, **chosen, form=form, output=output)
     rivals = peers(asked)
-    numbers = counts(threads)
-    rows: list[Row] = []
-    for number, (problem, count) in enumerate([(p, c) for p in problems for c in numbers], 1):
-        with progress(f"{number}/{len(problems) * len(numbers)} {problem_text(problem)}"):
-            rows.append(measured(problem, rivals, count, budget_s=seconds, **chosen, target=wanted))
+    rows = _measured(problems, rivals, counts(threads), budget_s=seconds, **chosen, target=wanted)
     document = report(rows, rivals)
     if output is not None:
         write_report(document, Path(output))
@@ -111,6 +109,17 @@ def command(
     else:
         show(rows, document, rivals)
     return 0 if all(row.is_right for row in rows) else FAILED
+
+
+def _measured(
+    problems: Sequence[Problem], rivals: Sequence[Peer], threads: Sequence[int], **how: Any
+) -> list[Row]:
+    rows: list[Row] = []
+    with Apart() as apart:
+        for number, (problem, count) in enumerate(product(problems, threads), 1):
+            with progress(f"{number}/{len(problems) * len(threads)} {problem_text(problem)}"):
+                rows.append(measured(problem, rivals, count, apart, **how))
+    return rows
 
 
 def show(rows: Sequence[Row], document: dict[str, Any], rivals: Sequence[Peer]) -> None:
@@ -129,14 +138,22 @@ def show(rows: Sequence[Row], document: dict[str, Any], rivals: Sequence[Peer]) 
     print_table(columns, (_cells(row, names) for row in rows))
     for told in document["summary"]:
         means = ", ".join(f"{ratio:.2f} x {name}" for name, ratio in told["speedups"].items())
-        share = "" if told["ceiling_share"] is None else f"; {told['ceiling_share']:.0%} of the ceiling"
+        share = "".join(
+            f"; {told[key]:.0%} of {what}"
+            for key, what in (("ceiling_share", "the ceiling"), ("copy_share", "a copy"))
+            if told[key] is not None
+        )
         threads = "1 thread" if told["threads"] == 1 else f"{told['threads']} threads"
         right = f"{told['right']} of {told['rows']} right"
         click.echo(f"geometric means on {threads}: {means or 'no peers'}{share}; {right}")
+        for unit, most in told["ceilings"].items():
+            click.echo(f"ceiling of {unit} on {threads}: {most:.1f} GFLOP/s")
 
 
 def _cells(row: Row, names: Iterable[str]) -> list[str]:
     share = "" if row.ceiling_share is None else f"{row.ceiling_share:.0%}"
+    if row.is_bound_by_memory:
+        share = f"{row.copy_share:.0%} of copy"
     ratios = (f"{row.speedups[name]:.2f}" if name in row.speedups else NO_WAY for name in names)
     title = _short(row.problem) if row.is_right else f"WRONG {_short(row.problem)}"
     time = seconds_text(row.timings["imbrex"].median_ns / 1e9)

@@ -20,6 +20,7 @@ from imbrex.run.host_machine import host_machine
 from imbrex.run.time import Timing, measure
 
 if TYPE_CHECKING:
+    from imbrex.bench.ceiling import Peak
     from imbrex.verify.data import Values
     from imbrex.verify.verdict import Verdict
 
@@ -34,7 +35,7 @@ class Outcome:
     kernel: Kernel
     verdict: Verdict
     timing: Timing | None
-    ceiling_gigaflops: float | None
+    peak: Peak | None
 
 
 @click.command("run", short_help="compile, run, verify and time problems")
@@ -76,7 +77,7 @@ def _ran(chosen: Choices, asked: Asked, seed: int, values: Values | None, second
     if not verdict.is_right or seconds <= 0 or kernel.target.is_emulated:
         return Outcome(asked, kernel, verdict, None, None)
     with progress(f"timing {line}"):
-        return Outcome(asked, kernel, verdict, _timed(kernel, seed, seconds), _ceiling(kernel))
+        return Outcome(asked, kernel, verdict, _timed(kernel, seed, seconds), _peak(kernel))
 
 
 def _timed(kernel: Kernel, seed: int, seconds: float) -> Timing:
@@ -94,13 +95,12 @@ def _timed(kernel: Kernel, seed: int, seconds: float) -> Timing:
         return measure(call, budget_s=seconds, warmup_s=seconds / 4)
 
 
-def _ceiling(kernel: Kernel) -> float | None:
+def _peak(kernel: Kernel) -> Peak | None:
     if kernel.target.kind != "cpu":
         return None
     from imbrex.bench.ceiling import ceiling
 
-    probe = ceiling(kernel.problem.dtype, kernel.threads)
-    return None if probe is None else probe.gigaflops(0.02)
+    return ceiling(kernel.problem.dtype, kernel.threads).peak(0.02)
 
 
 def _told(outcome: Outcome) -> str:
@@ -148,10 +148,11 @@ def _time_text(timing: Timing, kernel: Kernel) -> str:
 def _speed_text(outcome: Outcome, timing: Timing) -> str:
     flops = outcome.kernel.problem.flops
     speed = f"{timing.gigaflops(flops):.1f} GFLOP/s for {flops_text(flops)}"
-    if outcome.ceiling_gigaflops is None:
+    if outcome.peak is None:
         return speed
-    share = timing.gigaflops(flops) / outcome.ceiling_gigaflops
-    return f"{speed}, {share:.0%} of this machine's FMA peak ({outcome.ceiling_gigaflops:.1f})"
+    unit, most = outcome.peak
+    share = timing.gigaflops(flops) / most
+    return f"{speed}, {share:.0%} of this machine's {unit.upper()} peak ({most:.1f})"
 
 
 def _json(outcome: Outcome) -> dict[str, Any]:
@@ -173,7 +174,8 @@ def _json(outcome: Outcome) -> dict[str, Any]:
         "time": None if timing is None else timing.to_json(),
         "flops": kernel.problem.flops,
         "gigaflops": speed,
-        "ceiling_gigaflops": outcome.ceiling_gigaflops,
+        "unit": outcome.peak and outcome.peak.unit,
+        "ceiling_gigaflops": outcome.peak and outcome.peak.gigaflops,
         "workspace_bytes_per_thread": kernel.workspace_bytes,
         "operand_bytes": kernel.problem.bytes,
         "sources": str(kernel.directory) if kernel.is_kept else None,

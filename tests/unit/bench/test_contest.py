@@ -1,34 +1,37 @@
-"""Contenders take turns: equal rounds, in order, each timed by its own calls."""
+"""Contenders take turns: equal rounds, in order; who fails has no further turn."""
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
-from imbrex.bench.contest import contest
+from imbrex.bench.contest import contest, turn_of
 from imbrex.bench.report import geometric_mean
+from imbrex.run.isolated import Failed
+from imbrex.run.time import Timing
 
 
-def test_every_contender_gives_a_sample_a_round_in_turn() -> None:
+def test_every_contender_has_a_turn_a_round() -> None:
     order: list[str] = []
 
-    def call(name: str) -> None:
+    def turn(name: str) -> Timing:
         order.append(name)
-        time.sleep(0.003)
+        return Timing((1.0, 2.0), 7)
 
-    found = contest({"a": lambda: call("a"), "b": lambda: call("b")}, budget_s=0.0, least=4)
-    assert order[:6] == ["a"] * 3 + ["b"] * 3
-    assert order[6:] == ["a", "a", "b", "b"] * 4, "each sample after a call that is not timed"
-    assert {name: len(timing.samples_ns) for name, timing in found.items()} == {"a": 4, "b": 4}
-    assert min(found["a"].samples_ns) > 1.5e6
+    found = contest({"a": lambda: turn("a"), "b": lambda: turn("b")}, budget_s=0.0, least=4)
+    assert order == ["a", "b"] * 4
+    assert found == {name: Timing((1.0, 2.0) * 4, 7) for name in "ab"}
 
 
-def test_short_calls_are_sampled_in_groups() -> None:
-    found = contest({"quick": lambda: None, "slow": lambda: time.sleep(0.003)}, budget_s=0.01, least=3)
-    assert found["quick"].calls_per_sample > 100
-    assert found["slow"].calls_per_sample == 1
-    assert found["quick"].median_ns < found["slow"].median_ns / 100
+def test_who_fails_has_no_further_turn() -> None:
+    turns = iter([Timing((1.0,)), Failed("crash", "gone")])
+    found = contest({"a": lambda: next(turns), "b": lambda: Timing((1.0,))}, budget_s=0.0, least=3)
+    assert found == {"a": Failed("crash", "gone"), "b": Timing((1.0,) * 3)}
+
+
+def test_a_turn_of_a_call_begins_warm() -> None:
+    calls: list[int] = []
+    timing = turn_of(lambda: calls.append(0))()
+    assert len(calls) > len(timing.samples_ns) * timing.calls_per_sample
 
 
 def test_geometric_mean() -> None:

@@ -3,23 +3,36 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 
 import pytest
 
-from imbrex.bench.ceiling import ceiling
+from imbrex.bench.apart import Apart
+from imbrex.bench.ceiling import ceiling, copy
 from imbrex.bench.peer import NumPy
 from imbrex.bench.report import measured, report
-from imbrex.dtype import F32, F64, I8
+from imbrex.chip import CPU_ISAS
+from imbrex.dtype import BF16, F16, F32, F64, I8, DType
 from imbrex.problem import Gemm
+from imbrex.run.host_machine import host_machine
+from imbrex.view.mma.vector import fastest_unit
 
 
-def test_a_row_and_a_report() -> None:
-    rows = [measured(Gemm(48, 48, 48), [NumPy()], 1, budget_s=0.01)]
+@pytest.fixture(scope="module")
+def apart() -> Iterator[Apart]:
+    with Apart() as made:
+        yield made
+
+
+def test_a_row_and_a_report(apart: Apart) -> None:
+    rows = [measured(Gemm(48, 48, 48), [NumPy()], 1, apart, budget_s=0.01)]
     (row,) = rows
     assert row.is_right
     assert set(row.timings) == {"imbrex", "numpy"}
     assert row.gigaflops > 0
-    assert row.ceiling_gigaflops is not None and row.ceiling_gigaflops > 0
+    assert row.ceiling is not None and row.ceiling.gigaflops > 0
+    assert row.copy_ns is not None and row.copy_ns > 0 and row.copy_share is not None
+    assert row.is_bound_by_memory == (row.copy_share > row.gigaflops / row.ceiling.gigaflops)
     assert row.speedups["numpy"] == row.timings["numpy"].median_ns / row.timings["imbrex"].median_ns
     assert row.extra_bytes == row.kernel.workspace_bytes
     document = json.loads(json.dumps(report(rows, [NumPy()])))
@@ -29,14 +42,25 @@ def test_a_row_and_a_report() -> None:
     assert document["machine"]["cores"] >= 1
 
 
-def test_a_peer_that_does_not_take_part_is_named() -> None:
-    row = measured(Gemm(16, 16, 16, epilogue="relu(x + bias)"), [NumPy()], 1, budget_s=0.01)
+def test_a_peer_that_does_not_take_part_is_named(apart: Apart) -> None:
+    row = measured(Gemm(16, 16, 16, epilogue="relu(x + bias)"), [NumPy()], 1, apart, budget_s=0.01)
     assert row.is_right and set(row.timings) == {"imbrex"}
     assert row.to_json()["missing"] == {"numpy": "has no way to compute it"}
 
 
 def test_the_ceiling_of_doubles_is_below_that_of_singles() -> None:
     single, double = ceiling(F32, 1), ceiling(F64, 1)
-    assert single is not None and double is not None
-    assert single.run() == 2 * double.run() > 0
-    assert ceiling(I8, 1) is None
+    assert single.run() == single.flops == 2 * double.run() > 0
+
+
+@pytest.mark.parametrize("element", [F16, BF16, I8, F32], ids=str)
+def test_every_type_has_the_ceiling_of_its_unit(element: DType) -> None:
+    found = ceiling(element, 2)
+    assert found.unit == fastest_unit(CPU_ISAS[host_machine().isa.level], element).name
+    assert found.run() == found.flops == 2 * ceiling(element, 1).flops > 0
+    assert found.peak(0.0).gigaflops > 0
+
+
+def test_a_copy_is_of_any_size() -> None:
+    for size in (0, 3, 3_000_001):
+        assert copy(size, 2)() == 0

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any, TypeAlias
 
-from imbrex.bench.contest import contest
 from imbrex.bench.gpu.peer import peer_calls
 from imbrex.bench.gpu.replay import Replay, host_contest, recorded, replay_contest, wait
 from imbrex.bench.gpu.rotation import Rotation, rotation
@@ -25,7 +24,7 @@ from imbrex.kernel import Kernel, compile
 from imbrex.problem import Gemm, problem_text
 from imbrex.run.cuda.kernel import CudaKernel
 from imbrex.run.cuda.time import measure_on_gpu
-from imbrex.run.time import Timing
+from imbrex.run.time import Timing, measure
 from imbrex.verify.data import random_operands
 from imbrex.verify.device.check import HOST_FLOPS, Tensor, compared, poison_tensor, spoiled
 from imbrex.verify.unit import unit_of
@@ -148,7 +147,7 @@ def _alone(kernel: Kernel, task: Task) -> Row:
             timings = {OURS: measure_on_gpu(kernel.loaded, *arrays, budget_s=task.budget_s)}
         else:
             with kernel.loaded.resident(*arrays) as call:
-                timings = contest({OURS: call}, budget_s=task.budget_s)
+                timings = {OURS: measure(call, budget_s=task.budget_s)}
     except Diagnostic as error:
         return row | {"refused": str(error)}
     return row | {"calls": 1} | _compared(timings, problem.flops)

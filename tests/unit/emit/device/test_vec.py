@@ -124,10 +124,8 @@ def test_guards_of_a_vector(device: Device) -> None:
 
 
 def test_the_probe_multiplies_and_adds(device: Device) -> None:
-    """sum = sum * x + x, `rounds` times in every lane of every chain."""
-    chains, lanes = device.call("chains"), device.width["f64"]
-    sums = np.arange(chains, dtype=np.float64)
-    for _ in range(5):
-        sums = sums * 0.5 + 0.5
-    probe = device.function("probe", ctypes.c_double)
-    assert probe(ctypes.c_int64(5), ctypes.c_double(0.5)) == pytest.approx(lanes * sums.sum())
+    """sum += x * x, `rounds` times in every lane of every chain, which begin as 0, 1, 2 and so on."""
+    chains, lanes, rounds, x = device.call("chains"), device.width["i32"], 5, 0x3C3C3C3C
+    assert device.function("multiply_adds", ctypes.c_int64)() == chains * lanes
+    truth = lanes * (sum(range(chains)) + chains * rounds * x * x)
+    assert device.function("probed", ctypes.c_int32)(ctypes.c_int64(rounds)) == ctypes.c_int32(truth).value

@@ -59,5 +59,6 @@ extern "C" void bits_f64(uint32_t mask, uint64_t *out) {
 extern "C" uint32_t below_f32(const int32_t *lane, int32_t row, int32_t size) { return below<float>(lane, row, size); }
 extern "C" uint32_t below_f64(const int32_t *lane, int32_t row, int32_t size) { return below<double>(lane, row, size); }
 
-extern "C" double probe(int64_t rounds, double x) { return multiply_add_probe<double>(rounds, x); }
+extern "C" int32_t probed(int64_t rounds) { return probe<int32_t>::run(rounds); }
+extern "C" int64_t multiply_adds() { return probe<int32_t>::multiply_adds; }
 extern "C" int32_t chains() { return probe_chains; }
