@@ -31,6 +31,12 @@ CASES: dict[str, Problem] = {
     "pads on one side": Conv2d("forward", *SIZES, pad_h=(1, 0), dtype="f16", epilogue="abs(x) + residual"),
     "i8 to i8": Gemm(34, 70, 33, dtype="i8", epilogue="i8(x * 0.001 + bias)"),
     "i8 to f16": Gemm(34, 70, 33, dtype="i8", epilogue="f16(silu(x * 0.001))"),
+    "i8, scaled by row and column": Gemm(
+        34, 70, 33, dtype="i8", batch=2, epilogue="f16(x * row_scale * channel_scale + bias)"
+    ),
+    "numbers as scales": Gemm(17, 19, 23, beta=1.0, epilogue="relu(x * scale_a * scale_b) * scale_c"),
+    "scales in f64": Gemm(9, 7, 5, dtype="f64", transpose_a=True, epilogue="x * row_scale + residual"),
+    "groups, scaled": Conv2d("forward", *SIZES, groups=2, epilogue="x * channel_scale * scale_a + bias"),
     "i8 to i32": Gemm(34, 70, 33, dtype="i8", epilogue="relu(x)"),
 }
 

@@ -24,6 +24,8 @@ EPILOGUES = (
     "f16(x)",
     "-x",
     "x / 3 - bias",
+    "f16(x * row_scale * channel_scale * scale_a) + bias",
+    "(x * channel_scale + residual) * scale_c",
 )
 PIECE = re.compile(r"\s+|[\w.]+|.", re.DOTALL)
 SIGNS = [*" \t\n#'\"-=,{}[]():\\/%\0", "", "\r\n", "--"]

@@ -1,35 +1,42 @@
 """Sources: the problems that a command is given, by a file, a quoted line or `-`.
 
 Law: a `.mlir` file, or a text that begins as IR does, is read as IR; any other text line by line.  What is
-no line and no file is said to be neither.
+no line and no file is said to be neither.  A benchmark's line has the 8-bit floats of the machine that it ran
+on: gfx942's are the FNUZ ones, and its tools call them f8_r and convfp8 as others' do.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from imbrex.diagnostic import Diagnostic
+from imbrex.dtype import DTYPES, DType
 from imbrex.function.layout import following
 from imbrex.limit import read_bounded
 from imbrex.problem import Conv2d, Problem
-from imbrex.problem.text import parse_problems
+from imbrex.problem.text import parse_problems, problem_text
+from imbrex.view.mma.instruction import FORMATS
 
-__all__ = ["Asked", "read_kept", "read_problems"]
+__all__ = ["Asked", "meant_on", "read_kept", "read_problems"]
 
 IR_WORDS = ("builtin.module", "module", "func.func", "miopen.", "linalg.", "//", '"builtin.module"')
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A problem; the function that states it in IR, and the algorithm that it asks for there."""
+    """A problem; the function that states it in IR, and the algorithm that it asks for there.
+
+    tool: the benchmark whose line it was.
+    """
 
     problem: Problem
     name: str | None = None
     algorithm: str | None = None
     ignored: tuple[str, ...] = ()
+    tool: str | None = None
 
 
 def read_problems(sources: Sequence[str], layout: str | None = None) -> list[Asked]:
@@ -57,6 +64,30 @@ def read_kept(
             except Diagnostic as reason:
                 skipped.append(f"{line}: {reason.message}")
     return found, skipped
+
+
+def meant_on(asked: Asked, chips: Collection[str | None]) -> Asked:
+    """What a benchmark's line means on the chips that it is for, which have to agree."""
+    if asked.tool is None:
+        return asked
+    found = {_of_chip(asked.problem, chip) for chip in chips}
+    if len(found) > 1:
+        line = problem_text(asked.problem)
+        message = f"the chips disagree on which 8-bit floats a line of {asked.tool} has: '{line}'"
+        raise Diagnostic(message, hint="give each chip its own command, or a line that names the type")
+    return replace(asked, problem=next(iter(found), asked.problem))
+
+
+def _of_chip(problem: Problem, chip: str | None) -> Problem:
+    """The problem with the 8-bit floats that the chip multiplies, where it has those of the same sizes."""
+    formats = set(FORMATS.get(chip or "", {}).values())
+
+    def own(dtype: DType | None) -> DType | None:
+        twin = DTYPES.get(f"{str(dtype).removesuffix('fn')}fnuz")
+        return twin if twin is not None and twin.name in formats else dtype
+
+    after = problem.epilogue and replace(problem.epilogue, result=own(problem.epilogue.result))
+    return replace(problem, dtype=own(problem.dtype), epilogue=after)
 
 
 def _lines(source: str) -> list[str]:
@@ -97,7 +128,9 @@ def _parsed(text: str, file: str | None) -> list[Asked]:
 
         return [Asked(s.problem, s.name, s.algorithm) for s in problems_of(text, file or "<text>")]
     return [
-        Asked(p, ignored=parsed.ignored) for parsed in parse_problems(text, file) for p in parsed.problems
+        Asked(p, ignored=parsed.ignored, tool=parsed.tool)
+        for parsed in parse_problems(text, file)
+        for p in parsed.problems
     ]
 
 

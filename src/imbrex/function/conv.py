@@ -21,6 +21,7 @@ from imbrex.function.window import Padding, Pair, Window, integers, same_pads, w
 from imbrex.kernel import Emulate, Kernel, compile
 from imbrex.problem import Conv2d, Direction, Role
 from imbrex.problem.epilogue import Epilogue
+from imbrex.problem.epilogue_array import Array
 from imbrex.run.traced import expect_numbers
 
 __all__ = ["conv2d", "conv2d_backward_data", "conv2d_backward_weight"]
@@ -40,6 +41,7 @@ def conv2d(
     epilogue: str | Epilogue | None = None,
     bias: Any = None,
     residual: Any = None,
+    scales: Mapping[str, Any] | None = None,
     compute: str | None = None,
     out: Any = None,
     target: str | None = None,
@@ -55,13 +57,14 @@ def conv2d(
     if they have no gaps, whatever the order of their dimensions; others are copied, but for `out`.  int8
     gives int32.
     epilogue: what becomes of each element, such as "relu(x + bias)" (docs/epilogue.md); without one, `bias`,
-    a vector of k, and `residual`, of the result's shape, are added.  compute: "tf32" lets a GPU multiply
+    a vector of k, and `residual`, of the result's shape, are added.  scales: as `gemm` takes them, but for
+    `row_scale`.  compute: "tf32" lets a GPU multiply
     float32 by 11 bits of its significand.  target, emulate: as `compile` takes them; by default the CPU, or
     the GPU of NVIDIA's that the arrays lie on, in `stream`, else torch's current one.  For another GPU they
     are copied to it and back.
     """
     layouts = (layout, filter_layout, output_layout)
-    more = further(bias, residual)
+    more = further(bias, residual, scales)
     moves = (stride, padding, dilation, groups)
     words = _Words("forward", *moves, layouts, compute, target, emulate, None, epilogue, tuple(more))
     return _result(words, {"x": ("input", x), "w": ("filter", w)}, out, threads, stream, more)
@@ -166,7 +169,7 @@ def _result(
     out: Any,
     threads: int | None,
     stream: Any,
-    more: Mapping[str, Any] | None = None,
+    more: Mapping[Array, Any] | None = None,
 ) -> Any:
     """By a plan, or else the long way.  more: what the epilogue reads."""
     values = (*(value for _, value in given.values()), *(more.values() if more else ()))
@@ -185,7 +188,9 @@ def _result(
     result = _lying(memory, problem, is_empty, next(iter(arrays.values()))[1], out)
     if out is not None:
         expect_apart(result, {word: array for word, (_, array) in arrays.items()})
-    read = laid_further(more or {}, problem.k, result, out)
+    read = laid_further(
+        more or {}, (problem.dtype, problem.result.dtype), (problem.n, problem.k), result, out
+    )
     where = call_target(words.target, words.emulate, threads, memory.target)
     indexed = memory.returned(result.as_indexed(), values[0]) if out is None else out
     if is_empty:

@@ -19,6 +19,7 @@ from imbrex.function.plan import planned, remember
 from imbrex.kernel import Emulate, Kernel, compile
 from imbrex.problem import Gemm
 from imbrex.problem.epilogue import Epilogue
+from imbrex.problem.epilogue_array import Array
 from imbrex.problem.stride import LEADING, STRIDES
 from imbrex.run.traced import expect_numbers
 
@@ -37,6 +38,7 @@ def gemm(
     epilogue: str | Epilogue | None = None,
     bias: Any = None,
     residual: Any = None,
+    scales: Mapping[str, Any] | None = None,
     compute: str | None = None,
     out: Any = None,
     target: str | None = None,
@@ -52,13 +54,15 @@ def gemm(
     side, or of a and b those of a column; what lies otherwise is copied, but for `out`.  c: broadcast to the
     result's shape; not changed, unless it is `out`.  int8 gives int32.
     epilogue: what becomes of each element, such as "gelu(x + bias)" (docs/epilogue.md); without one, `bias`,
-    a vector of n, and `residual`, of the result's shape, are added.  compute: "tf32" lets a GPU multiply
-    float32 by 11 bits of its significand.  target, emulate, algorithm: as `compile` takes them; by default
-    the CPU, or the GPU of NVIDIA's that the arrays lie on, in `stream`, else torch's current one.  For
-    another GPU they are copied to it and back.
+    a vector of n, and `residual`, of the result's shape, are added.  scales: arrays of float32 by name, by
+    which sums are multiplied before that, `scale_a` and `scale_b` of one number, `row_scale` of m,
+    `channel_scale` of n, and after it, `scale_c` of one.  compute: "tf32" lets a GPU multiply float32 by 11
+    bits of its significand.  target, emulate, algorithm: as `compile` takes them; by default the CPU, or the
+    GPU of NVIDIA's that the arrays lie on, in `stream`, else torch's current one.  For another GPU they are
+    copied to it and back.
     """
     second = beta if c is not None else 0.0
-    more = further(bias, residual)
+    more = further(bias, residual, scales)
     flags = (transpose_a, transpose_b)
     words = ("gemm", alpha, second, flags, target, emulate, algorithm, epilogue, tuple(more), compute)
     if c is None and stream is None:
@@ -86,7 +90,11 @@ class _Words(NamedTuple):
 
 
 def _product(
-    words: _Words, given: tuple[Any, Any, Any, Any], more: Mapping[str, Any], threads: int | None, stream: Any
+    words: _Words,
+    given: tuple[Any, Any, Any, Any],
+    more: Mapping[Array, Any],
+    threads: int | None,
+    stream: Any,
 ) -> Any:
     """given: a, b, c and out.  more: what the epilogue reads."""
     a, b, c, out = given
@@ -104,7 +112,9 @@ def _product(
     beta = float(words.beta)
     if out is not None:
         expect_apart(written, {"a": left.laid, "b": right.laid})
-    read = laid_further(more, shape[-1], written, out, is_filled=beta != 0.0)
+    read = laid_further(
+        more, (element, stored(after, element)), (shape[-2], shape[-1]), written, out, is_filled=beta != 0.0
+    )
     if beta != 0.0:
         _place(c, written.array, memory)
     returned = memory.returned(written.array, a) if out is None else out

@@ -14,7 +14,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from imbrex.config.algorithm.table import number_of, row_of
 from imbrex.config.tuning import Tuning
 from imbrex.index.map import Dim, Layer, Map, layer_over
-from imbrex.index.rule import Broadcast, PassThrough, Unmerge
+from imbrex.index.rule import Broadcast, Fixed, PassThrough, Unmerge
 from imbrex.ir.attrs import Bool, Float, Int, Ints, Names, Padding, Word
 from imbrex.ir.chosen import Tuned
 from imbrex.ir.element import element_of
@@ -23,6 +23,7 @@ from imbrex.ir.ops.problem import ConvOp
 from imbrex.ir.rewrite import Run
 from imbrex.ir.shape import memref
 from imbrex.problem import Conv2d, Gemm, Operand, Problem
+from imbrex.problem.epilogue_array import ARRAYS, Along
 from imbrex.view.strided import strided
 
 CONVOLUTIONS: Final[dict[str, type[ConvOp]]] = {
@@ -48,7 +49,8 @@ def problem_module(
     dims = problem.all_dims
     sizes = [[size for _, size in of] for of in dims]
     result = problem.roles.index(problem.written)
-    sizes += [o.shape if o.role == "bias" else sizes[result] for o in problem.operands[len(dims) :]]
+    further = problem.operands[len(dims) :]
+    sizes += [sizes[result] if o.layout == problem.result.layout else o.shape for o in further]
     gaps = [_gaps(o, of) for o, of in zip(problem.operands, dims, strict=False)]
     for place, map in enumerate(gaps):
         sizes[place] = [d.size for d in map.lower] if map else sizes[place]
@@ -77,7 +79,9 @@ def _finished(problem: Problem, result: SSAValue, arrays: Sequence[SSAValue], ru
     assert problem.epilogue is not None
     dims = tuple(Dim(*d) for d in problem.all_dims[problem.roles.index(problem.written)])
     seen = [
-        run.view(array, (_along_channels(dims, problem),), name) if name == "bias" else array
+        run.view(array, (_along(ARRAYS[name].along, dims, problem),), name)
+        if ARRAYS[name].along != "result"
+        else array
         for name, array in zip(problem.epilogue.arrays, arrays, strict=True)
     ]
     sums = memref(element_of(problem.dtype.accumulator), [d.size for d in dims])
@@ -87,15 +91,19 @@ def _finished(problem: Problem, result: SSAValue, arrays: Sequence[SSAValue], ru
     return run.add(op).result
 
 
-def _along_channels(dims: tuple[Dim, ...], problem: Problem) -> Layer:
-    """The bias as an array of the result's dims: it depends on the channel and its group alone."""
-    names = ("n",) if isinstance(problem, Gemm) else ("g", "k")
-    channels = [d for d in dims if d.name in names]
-    rule = PassThrough() if len(channels) == 1 else Unmerge()
-    entry = (rule, " ".join(d.name for d in channels), "channel")
-    others = [(Broadcast(), d.name, "") for d in dims if d not in channels]
-    lower = (Dim("channel", prod(d.size for d in channels)),)
-    return layer_over(lower, entry, *others, order=[d.name for d in dims], **dict(dims))
+def _along(along: Along, dims: tuple[Dim, ...], problem: Problem) -> Layer:
+    """Such an array as one of the result's dims: a bias depends on the channel and its group alone."""
+    lower, names = {
+        "channels": ("channel", ("n",) if isinstance(problem, Gemm) else ("g", "k")),
+        "rows": ("row", ("m",)),
+        "nothing": ("one", ()),
+    }[along]
+    kept = [d for d in dims if d.name in names]
+    rule = Fixed(0) if not kept else PassThrough() if len(kept) == 1 else Unmerge()
+    entry = (rule, " ".join(d.name for d in kept), lower)
+    others = [(Broadcast(), d.name, "") for d in dims if d not in kept]
+    below = (Dim(lower, prod(d.size for d in kept)),)
+    return layer_over(below, entry, *others, order=[d.name for d in dims], **dict(dims))
 
 
 def problem_op(

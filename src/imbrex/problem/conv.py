@@ -16,6 +16,7 @@ from imbrex.dtype import F32, I8, DType
 from imbrex.problem import epilogue as after
 from imbrex.problem.axis import Axis
 from imbrex.problem.epilogue import Epilogue
+from imbrex.problem.epilogue_array import ARRAYS
 from imbrex.problem.field import Pair, one_of, operand_type, pair, whole
 from imbrex.problem.layout import DIMENSIONS, GROUPED, Layout, Role, layout_text, parse_layout
 from imbrex.problem.operand import GemmSizes, Operand, total_bytes
@@ -160,7 +161,7 @@ class Conv2d:
             Operand(role, self.layout(role), self.shapes(role), self.element(role), role == self.written)
             for role in self.roles
         )
-        return (*own, *(after.operands(self.epilogue, own[2], "k") if self.epilogue else ()))
+        return (*own, *(after.operands(self.epilogue, own[2], self.dtype, "k", "n") if self.epilogue else ()))
 
     @property
     def result(self) -> Operand:
@@ -245,6 +246,8 @@ def _check_conv(conv: Conv2d) -> None:
     if conv.epilogue is not None and conv.direction != "forward":
         message = f"an epilogue goes with the forward direction only, got {conv.direction}"
         raise Diagnostic(message, hint="'forward' is -F 1 in a MIOpenDriver line", subject="epilogue")
+    if conv.epilogue is not None and any(ARRAYS[name].along == "rows" for name in conv.epilogue.arrays):
+        raise Diagnostic("row_scale is for products: a convolution's result has no rows", subject="epilogue")
     if conv.dtype == I8 and conv.direction != "forward":
         message = f"i8 convolutions exist in the forward direction only, got {conv.direction}"
         hint = "'forward' is -F 1 in a MIOpenDriver line, whose default is all three directions"

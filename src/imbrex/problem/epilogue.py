@@ -5,6 +5,8 @@
     x          alpha * A B + beta * C, or the convolution's sum, in the accumulator's type
     bias       a vector along the result's channels: n of a product, k of a convolution
     residual   an array of the result's shape and type
+    scale_a    and scale_b, scale_c: one number each, in the type of the arithmetic
+    row_scale  such numbers along the result's rows, m of a product; channel_scale: along its channels
     TYPE(...)  around the whole: the type of the result
 
 Operators are + - * / and the functions of `epilogue_function`; the rest are numbers.  The syntax is Python's.
@@ -19,7 +21,7 @@ import warnings
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias, get_args
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
@@ -27,17 +29,13 @@ from imbrex.diagnostic import Diagnostic, did_you_mean
 from imbrex.dtype import DTYPES, F32, F64, DType
 from imbrex.limit import EPILOGUE_CHARACTERS, EPILOGUE_DEPTH
 from imbrex.numeral import shown
+from imbrex.problem.epilogue_array import ARRAYS, Array, lies_along
 from imbrex.problem.epilogue_function import FUNCTIONS, Float
 from imbrex.problem.field import constant
 from imbrex.problem.operand import Operand
 
-__all__ = [
-    "ARRAYS", "Array", "Call", "Epilogue", "Expression", "Name", "Number", "operands", "parse", "wanted",
-]  # fmt: skip
+__all__ = ["Call", "Epilogue", "Expression", "Name", "Number", "operands", "parse", "wanted"]
 
-Array: TypeAlias = Literal["bias", "residual"]
-ARRAYS: Final[tuple[Array, ...]] = get_args(Array)
-"""Names that are further operands of the problem."""
 NAMES: Final = ("x", *ARRAYS)
 DEEP: Final = f"an epilogue has at most {EPILOGUE_DEPTH} operators and functions inside each other"
 
@@ -129,14 +127,23 @@ def wanted(value: object, operand: DType) -> Epilogue | None:
     return found
 
 
-def operands(epilogue: Epilogue | None, result: Operand, channel: str) -> tuple[Operand, ...]:
-    """The arrays that the epilogue of `result` reads; bias lies along its dimension `channel`."""
-    channels = dict(zip(result.layout, result.shape, strict=True))[channel]
-    found = {
-        "bias": Operand("bias", (channel,), (channels,), result.dtype, False),
-        "residual": Operand("residual", result.layout, result.shape, result.dtype, False),
-    }
-    return tuple(found[name] for name in (epilogue.arrays if epilogue else ()))
+def operands(
+    epilogue: Epilogue | None, result: Operand, operand: DType, channel: str, row: str
+) -> tuple[Operand, ...]:
+    """The arrays that the epilogue of `result` reads, of sums of `operand`'s products.
+
+    channel, row: the dimensions of the result along which biases and scales lie.
+    """
+    names = epilogue.arrays if epilogue else ()
+    return tuple(
+        Operand(
+            name,
+            *lies_along(ARRAYS[name].along, result, channel, row),
+            ARRAYS[name].dtype(operand, result.dtype),
+            False,
+        )
+        for name in names
+    )
 
 
 def parse(text: str) -> Epilogue:
@@ -199,7 +206,9 @@ def _read(text: str, node: ast.expr) -> Expression:
             _expect_function(text, node, name, arguments)
             return Call(name, tuple(_read(text, a) for a in arguments))
         case _:
-            raise _at(text, node, "an epilogue has + - * /, functions, numbers, x, bias and residual")
+            raise _at(
+                text, node, f"an epilogue has + - * /, functions, numbers and names ({', '.join(NAMES)})"
+            )
 
 
 def _number(text: str, node: ast.Constant) -> Number:

@@ -32,7 +32,7 @@ class Gemm:
     """C[m, n] = alpha * op(A)[m, k] op(B)[k, n] + beta * C[m, n]; row-major, `batch` of them in a row.
 
     A transposed operand is stored as [k, m] (or [n, k]).  Arrays have rank 2, or 3 where batch is above 1.
-    epilogue: what becomes of each element before it is stored; its bias has n elements.
+    epilogue: what becomes of each element before it is stored; its bias has n elements, row_scale m.
     lda, ldb, ldc: elements from a row of the stored array to the next; stride_a, stride_b, stride_c: from a
     matrix of the batch to the next, 0 where all are the same one.  None: no gaps, then nothing else.
     """
@@ -162,7 +162,7 @@ class Gemm:
             )
             for role in self.roles
         )
-        return (*own, *after.operands(self.epilogue, own[2], "n"))
+        return (*own, *after.operands(self.epilogue, own[2], self.dtype, "n", "m"))
 
     @property
     def result(self) -> Operand:

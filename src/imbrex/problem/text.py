@@ -1,9 +1,9 @@
 """Text: a problem from any of its text forms, and back.
 
 Law: parse_problem(problem_text(p)) == [p], and problem_text of a canonical text's problem is that text.  A
-text holds one problem or more: one line each (MIOpenDriver, hipblaslt-bench, `gemm`), or JSON objects and
-lists of any shape.  Blank lines and lines that begin with # are skipped.  Every error carries file, line
-and column.
+text holds one problem or more: one line each (MIOpenDriver, hipblaslt-bench, rocblas-bench, `gemm`), or JSON
+objects and lists of any shape.  Blank lines and lines that begin with # are skipped.  Every error carries
+file, line and column.
 """
 
 from __future__ import annotations
@@ -21,20 +21,26 @@ from imbrex.problem.gemm_line import gemm_line, read_gemm_line
 from imbrex.problem.hipblaslt import read_hipblaslt
 from imbrex.problem.json_text import read_json
 from imbrex.problem.miopen import MIOPEN_KINDS, miopen_line, read_miopen
+from imbrex.problem.rocblas import read_rocblas
 
 __all__ = ["Parsed", "parse_problem", "parse_problems", "problem_text"]
 
 _BLANK = re.compile(r"\s*(?:\n|\Z)")
-_TOOLS = ("MIOpenDriver", "hipblaslt-bench")
+_BLAS = {"hipblaslt-bench": read_hipblaslt, "rocblas-bench": read_rocblas}
+_TOOLS = ("MIOpenDriver", *_BLAS)
 
 
 @dataclass(frozen=True)
 class Parsed:
-    """One line, or one JSON value: its problems, the flags that change nothing here, and where it began."""
+    """One line, or one JSON value: its problems, the flags that change nothing here, and where it began.
+
+    tool: the benchmark whose name the line gives.
+    """
 
     problems: tuple[Conv2d | Gemm, ...]
     ignored: tuple[str, ...]
     line: int
+    tool: str | None = None
 
 
 def parse_problem(text: str, file: str | None = None) -> list[Conv2d | Gemm]:
@@ -75,13 +81,13 @@ def _parse(text: str, file: str | None) -> Iterator[Parsed]:
             problems, end = read_json(text, position + first, file)
             yield Parsed(tuple(problems), (), number)
         elif not line.text.startswith("#", first):
-            read, ignored = _read_line(line)
-            yield Parsed(tuple(read), ignored, number)
+            read, ignored, tool = _read_line(line)
+            yield Parsed(tuple(read), ignored, number, tool)
         number += text.count("\n", position, end + 1)
         position = end + 1
 
 
-def _read_line(line: Line) -> tuple[list[Conv2d] | list[Gemm], tuple[str, ...]]:
+def _read_line(line: Line) -> tuple[list[Conv2d] | list[Gemm], tuple[str, ...], str | None]:
     """One line by its form, which the tool's name or the first word tells; a log's prefix is skipped."""
     if len(line.text) > LINE_CHARACTERS:
         long = f"a line of {len(line.text)} characters is longer than {LINE_CHARACTERS}"
@@ -89,13 +95,14 @@ def _read_line(line: Line) -> tuple[list[Conv2d] | list[Gemm], tuple[str, ...]]:
     words = line.words()
     tools = [i for i, word in enumerate(words) if word.stem.removesuffix(".exe") in _TOOLS]
     rest = words[tools[-1] + 1 :] if tools else words
-    if tools and words[tools[-1]].stem.startswith("hipblaslt-bench"):
-        return read_hipblaslt(line, rest)
+    tool = words[tools[-1]].stem.removesuffix(".exe") if tools else None
+    if tool in _BLAS:
+        return *_BLAS[tool](line, rest), tool
     first = rest[0] if rest else words[-1]
     if first.text.startswith("conv"):
-        return read_miopen(line, rest)
+        return *read_miopen(line, rest), tool
     if first.text == "gemm" and not tools:
-        return read_gemm_line(line, rest)
+        return *read_gemm_line(line, rest), None
     known = [*MIOPEN_KINDS, *([] if tools else ["gemm", *_TOOLS])]
     hint = did_you_mean(first.text, known) or f"a line begins with one of {', '.join(known)}"
     raise line.error(f"unknown problem form '{first.text}'", first, hint)

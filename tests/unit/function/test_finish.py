@@ -56,6 +56,44 @@ def test_batches_and_arrays_with_gaps() -> None:
         np.testing.assert_array_equal(got, a[many] @ b[many] + BIAS + residual[many].transpose(0, 2, 1))
 
 
+def test_scales() -> None:
+    """Shapes as a kernel has them, or as PyTorch's scaled products do."""
+    rows, channels, one = integers(6), integers(4), np.array([2], np.float32)
+    sums = A @ B
+    got = gemm(A, B, scales={"row_scale": rows, "channel_scale": channels, "scale_c": one}, bias=BIAS)
+    np.testing.assert_array_equal(got, (sums * rows[:, None] * channels + BIAS) * 2)
+    broadcast = {"row_scale": rows[:, None], "channel_scale": channels[None], "scale_a": np.float32(2)}
+    np.testing.assert_array_equal(gemm(A, B, scales=broadcast), sums * rows[:, None] * channels * 2)
+    whole = A.astype(np.int8), B.astype(np.int8)
+    got = gemm(*whole, epilogue="f16(x * row_scale)", scales={"row_scale": rows})
+    assert got.dtype == np.float16
+    np.testing.assert_array_equal(got, sums * rows[:, None])
+    y = conv2d(X, W, scales={"channel_scale": integers(3) * 0 + 3})
+    np.testing.assert_array_equal(y, 3 * conv2d(X, W))
+
+
+@pytest.mark.parametrize(
+    ("scales", "message"),
+    [
+        ({"row_scales": BIAS}, "there is no scale 'row_scales'"),
+        ({"row_scale": BIAS}, r"'row_scale' should have shape \(6,\), got \(4,\)"),
+        ({"scale_a": BIAS}, r"'scale_a' should have shape \(1,\), got \(4,\)"),
+        (
+            {"channel_scale": BIAS.astype(np.float64)},
+            "'channel_scale' should have dtype float32, got float64",
+        ),
+    ],
+)
+def test_scales_that_do_not_fit(scales: dict[str, Any], message: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=message):
+        gemm(A, B, scales=scales)
+
+
+def test_a_convolution_has_no_rows() -> None:
+    with pytest.raises(ValueError, match="row_scale is for products"):
+        conv2d(X, W, scales={"row_scale": BIAS})
+
+
 def test_a_second_term_and_the_residual_in_one_array() -> None:
     want = A @ B + 2 * BIAS - RESIDUAL
     for out in (None, RESIDUAL.copy()):

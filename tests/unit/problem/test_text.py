@@ -359,7 +359,16 @@ BAD = [
     ("hipblaslt-bench --use_e", "f:1:17", "'--use_e' is not supported", "^" * 7),
     ("gemm -m 1 -n 1 -k 1 --epilogue 'relu(y)'", "f:1:33", "an epilogue has no 'y'", "^" * 7),
     ('gemm -m 1 -n 1 -k 1 --epilogue="x + y"', "f:1:33", "an epilogue has no 'y'", "^" * 5),
-    ("hipblaslt-bench --a_type f16_r --d_type f32_r", "f:1:41", "mixed types are not supported", "^^^^^"),
+    ("rocblas-bench -f gemm_batched", "f:1:18", "'-f gemm_batched' is not supported", "^" * 12),
+    ("rocblas-bench -f gemm -r q", "f:1:26", "'-r q' is not supported; it can be h or s or d", "^"),
+    ("hipblaslt-bench --scaleB 3", "f:1:26", "'--scaleB 3' is not supported; it can be 0 or 1 or 2", "^"),
+    ("hipblaslt-bench --scaleA 1 --beta 1", "f:1:26", "scales apply to A B alone, and beta is not 0", "^"),
+    (
+        "hipblaslt-bench --scaleA 2 --scaleAlpha_vector",
+        "f:1:28",
+        "--scaleAlpha_vector and --scaleA 2 both lie along the rows of D",
+        "^" * 19,
+    ),
     (
         "hipblaslt-bench --a_type f32_r",
         "f:1:1",
@@ -368,10 +377,10 @@ BAD = [
     ),
     ("hipblaslt-bench --compute_type xf32_r", "f:1:32", "products of f16 are summed in f32", "^" * 6),
     (
-        "hipblaslt-bench --a_type f8_r --b_type f8_r --c_type f8_r",
+        "hipblaslt-bench --a_type f8_r --b_type f8_r --c_type f16_r --beta 1",
         "f:1:54",
-        "mixed types are not supported: a_type is f8e4m3fn, so c_type must be f32, got f8e4m3fn",
-        "^" * 4,
+        "c is read and written where it lies, so c_type must be d_type, f32, got f16",
+        "^" * 5,
     ),
     (
         "hipblaslt-bench --a_type f8_r --b_type bf8_r",
@@ -445,6 +454,37 @@ def test_hipblaslt_epilogues(flags: str, epilogue: str | None) -> None:
     (gemm,) = parse_problem(f"hipblaslt-bench -m 8 -n 4 -k 2 {flags}")
     assert gemm.epilogue == (parse_epilogue(epilogue) if epilogue else None)
     assert parse_problem(hipblaslt_line(gemm)) == [gemm]
+
+
+@pytest.mark.parametrize(
+    ("flags", "epilogue"),
+    [
+        ("--d_type f32_r", "f32(x)"),
+        ("--c_type f32_r", None),
+        ("--scaleA 1 --scaleB 2", "x * row_scale * scale_b"),
+        ("--scaleA 2 --scaleB 1 --bias_vector", "x * channel_scale * scale_a + bias"),
+        ("--scaleAlpha_vector --activation_type sigmoid", "sigmoid(x * channel_scale)"),
+        ("--activation_type relu --scaleD 1 --d_type bf16_r", "bf16(relu(x) * scale_c)"),
+        ("--activation_type clamp", "max(x, 0)"),
+        ("--activation_type clamp --activation_arg1 -1 --activation_arg2 6", "clamp(x, -1, 6)"),
+    ],
+)
+def test_hipblaslt_scales_and_types_of_the_result(flags: str, epilogue: str | None) -> None:
+    """Their A is our B: its factors lie along our columns."""
+    (gemm,) = parse_problem(f"hipblaslt-bench -m 8 -n 4 -k 2 {flags}")
+    assert gemm.epilogue == (parse_epilogue(epilogue) if epilogue else None)
+
+
+def test_a_rocblas_log_line_is_read_whole() -> None:
+    line = (
+        "50 ./rocblas-bench -f gemm_strided_batched_ex --transposeA N --transposeB T -m 32 -n 33 -k 34 "
+        "--alpha 1 --a_type h --lda 32 --stride_a 1088 --b_type f16_r --ldb 33 --stride_b 1122 --beta 0 "
+        "--c_type s --ldc 40 --stride_c 1320 --d_type s --ldd 40 --stride_d 1320 --batch_count 4 "
+        "--compute_type f32 --algo 0 --solution_index 0 --flags 0"
+    )
+    want = Gemm(33, 32, 34, batch=4, transpose_a=True, dtype="f16", ldc=40, epilogue="f32(x)")
+    assert parse_problem(line) == [want]
+    assert parse_problem("rocblas-bench -f gemm -r s -m 4 -n 5 -k 6") == [Gemm(5, 4, 6)]
 
 
 @pytest.mark.parametrize("value", ["x + 1", "-x", "relu(x + bias)"])

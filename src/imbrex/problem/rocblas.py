@@ -1,0 +1,42 @@
+"""rocblas-bench lines, as rocBLAS writes them with ROCBLAS_LAYER=2: `rocblas-bench -f gemm_ex -m 48 ...`.
+
+The flags are those of ROCm/rocBLAS, clients; what they mean here is in `blas`.  A product of halves is summed
+in f32 whatever the function is.
+"""
+
+from __future__ import annotations
+
+from imbrex.dtype import F16, F32, F64
+from imbrex.problem.blas import BUFFERS, BY_NAME, SIZES, Tool, read_blas
+from imbrex.problem.flags import Flag, Line, Word
+from imbrex.problem.gemm import Gemm
+
+__all__ = ["read_rocblas"]
+
+_TYPES = {"h": F16, "s": F32, "d": F64, **BY_NAME}
+_FUNCTIONS = ("gemm", "gemm_ex", "gemm_strided_batched", "gemm_strided_batched_ex")
+_STRIDED = "matrices of a batch lie at one distance here, as in gemm_strided_batched"
+_IGNORED_SWITCHES = "atomics_allowed atomics_not_allowed log_function_name".split()
+_IGNORED = (
+    "algo solution_index flags workspace workspace_size device math_mode initialization rotating "
+    "flush_batch_count flush_memory_size"
+).split()
+
+_FLAGS = (
+    *SIZES,
+    *BUFFERS,
+    Flag("precision", ("-r", "--precision"), only=tuple(_TYPES)),
+    *(Flag(f"{letter}_type", (f"--{letter}_type",), only=tuple(_TYPES)) for letter in "abcd"),
+    Flag("transpose_a", ("--transposeA",)),
+    Flag("transpose_b", ("--transposeB",)),
+    Flag("batch", ("--batch_count", "--batch")),
+    Flag("function", ("-f", "--function"), only=_FUNCTIONS, hint=_STRIDED),
+    *(Flag(name, (f"--{name}",), "ignored", takes_value=False) for name in _IGNORED_SWITCHES),
+    *(Flag(name, (f"--{name}",), "ignored") for name in _IGNORED),
+)
+ROCBLAS = Tool(_FLAGS, _TYPES, usual=F32)
+
+
+def read_rocblas(line: Line, words: list[Word]) -> tuple[list[Gemm], tuple[str, ...]]:
+    """The problem of the flags of a line, and those that were ignored."""
+    return read_blas(line, words, ROCBLAS)
