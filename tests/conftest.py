@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from tests.pairs import keep_pairs
 from tests.quick import Quick
 
@@ -59,6 +60,9 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # the same cases every time: `make fuzz` and IMBREX_TESTS=all look for new ones
+    settings.register_profile("same", derandomize=os.environ.get("IMBREX_TESTS") != "all", deadline=None)
+    settings.load_profile("same")
     if config.getoption("--quick") or config.getoption("--update-quick"):
         config.pluginmanager.register(Quick(config), "quick")
 

@@ -93,7 +93,7 @@ def arguments(words: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--seconds", type=float, default=3600, help="for all; what is not tried then is left")
     parser.add_argument("--only", default="", metavar="TEXT", help="mutants whose line of --list holds this")
-    parser.add_argument("--each", type=int, default=10, help="mutants of a folder")
+    parser.add_argument("--each", type=int, default=3, help="mutants of a folder")
     parser.add_argument("--limit", type=float, default=120, help="CPU seconds for the tests of one")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="mutants at once")
     parser.add_argument("--list", action="store_true", help="only say what would be tried")
