@@ -2,6 +2,7 @@
 
     ```python           run; lines with >>> are compared with what they print
     ```python gpu       only compiled: it needs a GPU and torch
+    ```python torch     run where torch is installed, else only compiled
     ```mlir             parsed and verified; `mlir NAME` also becomes the file NAME for the page's commands
     ```mlir error       refused; the next block is the message
     ```shell            lines that call imbrex-opt are run; the next `text` block is the last one's output
@@ -18,6 +19,7 @@ import re
 import shlex
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -68,7 +70,9 @@ def check(text: str, name: str) -> None:
         match block.words:
             case ("python",):
                 python(block, names, place)
-            case ("python", "gpu"):
+            case ("python", "torch") if find_spec("torch"):
+                python(block, names, place)
+            case ("python", "gpu" | "torch"):
                 compile(block.text, place, "exec")
             case ("mlir", "error"):
                 said = refused(block.text, place)

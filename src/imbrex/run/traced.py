@@ -23,7 +23,7 @@ def expect_numbers(value: object, name: str) -> None:
         )
     if type(value).__name__ in _FAKE and type(value).__module__.startswith("torch."):
         fake = "a fake or functional tensor (torch.compile, torch.export), without numbers"
-        raise TypeError(f"'{name}' is {fake}; make the call an op with torch.library.custom_op")
+        raise TypeError(f"'{name}' is {fake}; use the ops of imbrex.torch")
 
 
 def is_recorded(tensor: Any) -> bool:
@@ -35,4 +35,4 @@ def expect_unrecorded(tensor: Any, name: str) -> None:
     """TypeError for a tensor that requires grad where grad mode is on."""
     if is_recorded(tensor):
         told = f"'{name}' requires grad, which a kernel cannot follow"
-        raise TypeError(f"{told}; use .detach(), or call it under torch.no_grad()")
+        raise TypeError(f"{told}; use imbrex.torch, or torch.no_grad()")

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
+from importlib import import_module
 from math import gcd
 from os import cpu_count
 from typing import Any
 
-import torch  # pyright: ignore
 import triton  # pyright: ignore
 from triton.tools.tensor_descriptor import TensorDescriptor  # pyright: ignore
 
@@ -24,6 +24,8 @@ from imbrex.bench.gpu.triton_peer.configs import Config, configs
 from imbrex.chip import VECTOR_BYTES
 
 __all__ = ["Sides", "best", "calls", "measured"]
+
+torch: Any = import_module("torch")
 
 KERNELS: dict[str, Any] = {
     "tiles": kernels.tiles,

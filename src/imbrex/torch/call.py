@@ -1,0 +1,178 @@
+"""Functions of tensors, with the arguments of `torch.nn.functional`'s, an activation and a residual beside.
+
+Law: activation(f(...) + bias + residual), in one kernel where no gradient is asked for; where one is, the
+activation is torch's, so that its sums are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any, TypeAlias
+
+from imbrex.torch.activation import activation as row_of
+from imbrex.torch.ops import OPS
+
+__all__ = ["addmm", "bmm", "conv2d", "conv_transpose2d", "linear", "mm"]
+
+torch: Any = import_module("torch")
+_conv2d, _data, _, _product = OPS.values()
+
+Pair: TypeAlias = "int | Sequence[int]"
+
+
+def conv2d(
+    input: Any,
+    weight: Any,
+    bias: Any = None,
+    stride: Pair = 1,
+    padding: Pair | str = 0,
+    dilation: Pair = 1,
+    groups: int = 1,
+    *,
+    activation: str | None = None,
+    residual: Any = None,
+) -> Any:
+    """torch.nn.functional.conv2d.  residual: of the result's shape."""
+    if input.dim() == 3:
+        more = None if residual is None else residual.unsqueeze(0)
+        of_one = (bias, stride, padding, dilation, groups)
+        return conv2d(
+            input.unsqueeze(0), weight, *of_one, activation=activation, residual=more
+        ).squeeze(0)  # fmt: skip
+    _expect_rank(4, input=input, weight=weight)
+    moves = _two(stride), _pads(padding, weight, _two(stride), _two(dilation)), _two(dilation), groups
+    fused, after = _split(activation, (input, weight, bias, residual))
+    return _finished(_conv2d(input, weight, bias, residual, *moves, fused), after)
+
+
+def conv_transpose2d(
+    input: Any,
+    weight: Any,
+    bias: Any = None,
+    stride: Pair = 1,
+    padding: Pair = 0,
+    output_padding: Pair = 0,
+    groups: int = 1,
+    dilation: Pair = 1,
+    *,
+    activation: str | None = None,
+    residual: Any = None,
+) -> Any:
+    """torch.nn.functional.conv_transpose2d; what is added, and the activation, are torch's."""
+    if input.dim() == 3:
+        more = None if residual is None else residual.unsqueeze(0)
+        of_one = (bias, stride, padding, output_padding, groups, dilation)
+        return conv_transpose2d(
+            input.unsqueeze(0), weight, *of_one, activation=activation, residual=more
+        ).squeeze(0)  # fmt: skip
+    _expect_rank(4, input=input, weight=weight)
+    steps, pads, apart = _two(stride), _two(padding), _two(dilation)
+    further = _two(output_padding)
+    if any(more >= max(s, d) for more, s, d in zip(further, steps, apart, strict=True)):
+        raise ValueError(f"'output_padding' {further} should be below stride {steps} or dilation {apart}")
+    spans = [
+        (size - 1) * s - 2 * pad + d * (y - 1) + more + 1
+        for size, y, s, pad, d, more in zip(
+            input.shape[2:], weight.shape[2:], steps, pads, apart, further, strict=True
+        )
+    ]
+    shape = [input.shape[0], weight.shape[1] * groups, *spans]
+    around = [pads[0], pads[0], pads[1], pads[1]]
+    result = _data(input, weight, shape, steps, around, apart, groups)
+    if bias is not None:
+        result = result + bias.to(result.dtype).reshape(-1, 1, 1)
+    if residual is not None:
+        result = result + residual.to(result.dtype)
+    return _finished(result, activation)
+
+
+def linear(
+    input: Any, weight: Any, bias: Any = None, *, activation: str | None = None, residual: Any = None
+) -> Any:
+    """torch.nn.functional.linear, of an input of any rank.  residual: of the result's shape."""
+    _expect_rank(2, weight=weight)
+    rows = input.reshape(-1, input.shape[-1])
+    more = None if residual is None else residual.reshape(-1, residual.shape[-1])
+    result = _multiplied(rows, weight.mT, bias, more, 1.0, activation)
+    return result.reshape(*input.shape[:-1], weight.shape[0])
+
+
+def mm(
+    input: Any, mat2: Any, *, bias: Any = None, activation: str | None = None, residual: Any = None
+) -> Any:
+    """torch.mm.  bias: one a column.  residual: of the result's shape."""
+    _expect_rank(2, input=input, mat2=mat2)
+    return _multiplied(input, mat2, bias, residual, 1.0, activation)
+
+
+def bmm(
+    input: Any, mat2: Any, *, bias: Any = None, activation: str | None = None, residual: Any = None
+) -> Any:
+    """torch.bmm.  bias: one a column, of all matrices.  residual: of the result's shape."""
+    _expect_rank(3, input=input, mat2=mat2)
+    return _multiplied(input, mat2, bias, residual, 1.0, activation)
+
+
+def addmm(
+    input: Any, mat1: Any, mat2: Any, *, beta: float = 1, alpha: float = 1, activation: str | None = None
+) -> Any:
+    """torch.addmm: beta * input + alpha * mat1 mat2; without `input`'s numbers where beta is 0."""
+    _expect_rank(2, mat1=mat1, mat2=mat2)
+    columns = mat2.shape[1]
+    if beta == 0:
+        return _multiplied(mat1, mat2, None, None, float(alpha), activation)
+    added = input if beta == 1 else beta * input
+    if added.dim() == 1 and added.shape[0] == columns:
+        return _multiplied(mat1, mat2, added, None, float(alpha), activation)
+    return _multiplied(mat1, mat2, None, added.expand(mat1.shape[0], columns), float(alpha), activation)
+
+
+def _multiplied(
+    a: Any, b: Any, bias: Any, residual: Any, alpha: float, activation: str | None
+) -> Any:  # fmt: skip
+    fused, after = _split(activation, (a, b, bias, residual))
+    return _finished(_product(a, b, bias, residual, alpha, fused), after)
+
+
+def _split(activation: str | None, tensors: tuple[Any, ...]) -> tuple[str, str | None]:
+    """What the kernel applies, and what torch does."""
+    if activation is None:
+        return "", None
+    row = row_of(activation)
+    is_followed = torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in tensors)
+    if (is_followed and not row.of_result) or not row.fuses(tensors[0].dtype):
+        return "", activation
+    return activation, None
+
+
+def _finished(result: Any, activation: str | None) -> Any:
+    return result if activation is None else row_of(activation).forward(result)
+
+
+def _expect_rank(rank: int, **tensors: Any) -> None:
+    for name, tensor in tensors.items():
+        if tensor.dim() != rank:
+            raise ValueError(f"'{name}' should have {rank} dimensions, got {tensor.dim()}")
+
+
+def _two(value: Pair) -> list[int]:
+    if isinstance(value, int):
+        return [value, value]
+    found = list(value)
+    return found * 2 if len(found) == 1 else found
+
+
+def _pads(padding: Pair | str, weight: Any, stride: list[int], dilation: list[int]) -> list[int]:
+    """Top, bottom, left, right; of "same" the odd one comes after."""
+    if not isinstance(padding, str):
+        height, width = _two(padding)
+        return [height, height, width, width]
+    if padding == "valid":
+        return [0, 0, 0, 0]
+    if padding != "same":
+        raise ValueError(f"'padding' should be numbers, 'same' or 'valid', got '{padding}'")
+    if stride != [1, 1]:
+        raise ValueError(f"padding 'same' needs a stride of 1, got {tuple(stride)}")
+    total = [d * (size - 1) for d, size in zip(dilation, weight.shape[2:], strict=True)]
+    return [total[0] // 2, total[0] - total[0] // 2, total[1] // 2, total[1] - total[1] // 2]

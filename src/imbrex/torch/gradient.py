@@ -1,0 +1,107 @@
+"""Gradients of the ops, made of the ops: as convolutions and products are linear in each factor, every
+derivative of one of them is another one, and so are derivatives of derivatives.
+
+    conv2d(x, w)                        by x: backward_data(dy, w)    by w: backward_weight(dy, x)
+    backward_data(dy, w)       of g:    by dy: conv2d(g, w)           by w: backward_weight(dy, g)
+    backward_weight(dy, x)     of g:    by dy: conv2d(x, g)           by x: backward_data(dy, g)
+    product(a, b)              of g:    by a: product(g, b^T)         by b: product(a^T, g)
+
+An activation is differentiated by torch's own ops; where these need the sums, the sums are computed again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any
+
+from imbrex.torch.activation import ACTIVATIONS
+from imbrex.torch.ops import LIBRARY, OPS
+
+__all__ = ["register"]
+
+torch: Any = import_module("torch")
+_conv2d, _data, _weight, _product = OPS.values()
+
+
+def register() -> None:
+    """Tells torch how each op is differentiated."""
+    _with("conv2d", _conv2d_backward, _keep_conv2d)
+    _with("conv2d_backward_data", _data_backward, _keep_factors)
+    _with("conv2d_backward_weight", _weight_backward, _keep_factors)
+    _with("product", _product_backward, _keep_product)
+
+
+def _with(name: str, backward: Callable[..., Any], keep: Callable[..., None]) -> None:
+    torch.library.register_autograd(f"imbrex::{name}", backward, setup_context=keep, lib=LIBRARY)
+
+
+def _keep_conv2d(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+    x, w, bias, residual, *moves, activation = inputs
+    ctx.moves, ctx.words = tuple(moves), (activation,)
+    ctx.save_for_backward(x, w, *_of_activation(bias, residual, activation, output))
+
+
+def _conv2d_backward(ctx: Any, dy: Any) -> Any:
+    x, w, *kept = ctx.saved_tensors
+    by_x, by_w, by_bias, by_residual = ctx.needs_input_grad[:4]
+    dz = _at_sums(dy, ctx.words[0], kept, lambda b, r: _conv2d(x, w, b, r, *ctx.moves, ""))
+    dx = _data(dz, w, x.shape, *ctx.moves) if by_x else None
+    dw = _weight(dz, x, w.shape, *ctx.moves) if by_w else None
+    dbias = dz.sum((0, 2, 3)) if by_bias else None
+    return dx, dw, dbias, dz if by_residual else None, None, None, None, None, None
+
+
+def _keep_factors(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+    del output
+    one, other, _, *moves = inputs
+    ctx.moves = tuple(moves)
+    ctx.save_for_backward(one, other)
+
+
+def _data_backward(ctx: Any, g: Any) -> Any:
+    dy, w = ctx.saved_tensors
+    by_dy, by_w = ctx.needs_input_grad[:2]
+    ddy = _conv2d(g, w, None, None, *ctx.moves, "") if by_dy else None
+    dw = _weight(dy, g, w.shape, *ctx.moves) if by_w else None
+    return ddy, dw, None, None, None, None, None
+
+
+def _weight_backward(ctx: Any, g: Any) -> Any:
+    dy, x = ctx.saved_tensors
+    by_dy, by_x = ctx.needs_input_grad[:2]
+    ddy = _conv2d(x, g, None, None, *ctx.moves, "") if by_dy else None
+    dx = _data(dy, g, x.shape, *ctx.moves) if by_x else None
+    return ddy, dx, None, None, None, None, None
+
+
+def _keep_product(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+    a, b, bias, residual, alpha, activation = inputs
+    ctx.words = (alpha, activation)
+    ctx.save_for_backward(a, b, *_of_activation(bias, residual, activation, output))
+
+
+def _product_backward(ctx: Any, dy: Any) -> Any:
+    a, b, *kept = ctx.saved_tensors
+    alpha, activation = ctx.words
+    by_a, by_b, by_bias, by_residual = ctx.needs_input_grad[:4]
+    dz = _at_sums(dy, activation, kept, lambda bias, r: _product(a, b, bias, r, alpha, ""))
+    da = _product(dz, b.mT, None, None, alpha, "") if by_a else None
+    db = _product(a.mT, dz, None, None, alpha, "") if by_b else None
+    dbias = dz.flatten(0, -2).sum(0) if by_bias else None
+    return da, db, dbias, dz if by_residual else None, None, None
+
+
+def _of_activation(bias: Any, residual: Any, activation: str, output: Any) -> Sequence[Any]:
+    """What the derivative of an activation needs beside the factors: the result, or what gives the sums."""
+    if not activation:
+        return ()
+    return (output,) if ACTIVATIONS[activation].of_result else (bias, residual)
+
+
+def _at_sums(dy: Any, activation: str, kept: Sequence[Any], sums: Callable[[Any, Any], Any]) -> Any:
+    """The gradient by the sums.  kept: see `_of_activation`."""
+    if not activation:
+        return dy
+    row = ACTIVATIONS[activation]
+    return row.backward(dy, kept[0] if row.of_result else sums(*kept))

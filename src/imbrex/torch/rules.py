@@ -1,0 +1,87 @@
+"""Autocast and vmap of the ops.
+
+Autocast: floats but those of 64 bits become the type that the region asks for, as torch's own convolutions
+and products have it.  vmap: a batch of images, or of rows, becomes more of them, and two batches of matrices
+become one; the rest is computed one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from imbrex.torch.ops import LIBRARY, OPS
+
+__all__ = ["register"]
+
+torch: Any = import_module("torch")
+
+
+def register() -> None:
+    """Tells torch the rules of each op."""
+    for name, op in OPS.items():
+        for device, key in (("cpu", "AutocastCPU"), ("cuda", "AutocastCUDA")):
+            LIBRARY.impl(name, _in_region(op, device), key)
+        vmap = {"conv2d": _images, "product": _matrices}.get(name, _one_by_one(op))
+        torch.library.register_vmap(f"imbrex::{name}", vmap, lib=LIBRARY)
+
+
+def _in_region(op: Any, device: str) -> Callable[..., Any]:
+    def cast(*given: Any) -> Any:
+        kind = torch.get_autocast_dtype(device)
+        with torch.autocast(device, enabled=False):
+            return op(*(value.to(kind) if _is_cast(value) else value for value in given))
+
+    return cast
+
+
+def _is_cast(value: Any) -> bool:
+    is_float = isinstance(value, torch.Tensor) and value.is_floating_point()
+    return is_float and value.dtype != torch.float64
+
+
+def _images(info: Any, dims: tuple[Any, ...], *given: Any) -> tuple[Any, int]:
+    x, w, bias, residual, *words = given
+    if dims[0] is None or dims[1] is not None or dims[2] is not None:
+        return _one_by_one(OPS["conv2d"])(info, dims, *given)
+    folded = [_folded(value, dim, info.batch_size) for value, dim in ((x, dims[0]), (residual, dims[3]))]
+    result = OPS["conv2d"](folded[0], w, bias, folded[1], *words)
+    return result.unflatten(0, (info.batch_size, -1)), 0
+
+
+def _matrices(info: Any, dims: tuple[Any, ...], *given: Any) -> tuple[Any, int]:
+    a, b, bias, residual, *words = given
+    op = OPS["product"]
+    if dims[0] is None or dims[2] is not None or a.dim() != 3:
+        return _one_by_one(op)(info, dims, *given)
+    many = info.batch_size
+    if dims[1] is None:
+        rows = _folded(residual, dims[3], many)
+        return op(_folded(a, dims[0], many), b, bias, rows, *words).unflatten(0, (many, -1)), 0
+    batch = _first(residual, dims[3], many)
+    return op(a.movedim(dims[0], 0), b.movedim(dims[1], 0), bias, batch, *words), 0
+
+
+def _first(value: Any, dim: int | None, many: int) -> Any:
+    """With the batch before all else; None of None."""
+    if value is None:
+        return None
+    return value.expand(many, *value.shape) if dim is None else value.movedim(dim, 0)
+
+
+def _folded(value: Any, dim: int | None, many: int) -> Any:
+    """With the batch within the first dimension; None of None."""
+    found = _first(value, dim, many)
+    return None if found is None else found.flatten(0, 1)
+
+
+def _one_by_one(op: Any) -> Callable[..., tuple[Any, int]]:
+    def each(info: Any, dims: tuple[Any, ...], *given: Any) -> tuple[Any, int]:
+        rows = [
+            [v.select(d, i) if isinstance(d, int) else v for v, d in zip(given, dims, strict=True)]
+            for i in range(info.batch_size)
+        ]
+        return torch.stack([op(*row) for row in rows]), 0
+
+    return each

@@ -1,0 +1,105 @@
+"""Gradients of the ops, of the second order too, against differences in float64, and against torch's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+torch: Any = pytest.importorskip("torch", reason="torch is not installed")
+
+import imbrex.torch as ours  # noqa: E402
+from imbrex.torch.activation import ACTIVATIONS  # noqa: E402
+
+pytestmark = pytest.mark.usefixtures("unoptimised")
+
+MOVES = ([2, 1], [1, 0, 1, 1], [1, 2], 2)
+X, W, Y = (2, 2, 5, 6), (4, 1, 2, 2), (2, 4, 3, 6)
+
+
+def some(*shape: int) -> Any:
+    made = torch.randn(shape, generator=torch.Generator().manual_seed(sum(shape)), dtype=torch.float64)
+    return made.requires_grad_()
+
+
+CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    "conv2d": (
+        lambda x, w, b, r: torch.ops.imbrex.conv2d(x, w, b, r, *MOVES, "relu"),
+        (some(*X), some(*W), some(4), some(*Y)),
+    ),
+    "backward data": (
+        lambda dy, w: torch.ops.imbrex.conv2d_backward_data(dy, w, X, *MOVES),
+        (some(*Y), some(*W)),
+    ),
+    "backward weight": (
+        lambda dy, x: torch.ops.imbrex.conv2d_backward_weight(dy, x, W, *MOVES),
+        (some(*Y), some(*X)),
+    ),
+    "transposed": (
+        lambda x, w, b: ours.conv_transpose2d(x, w, b, stride=2, output_padding=1, activation="tanh"),
+        (some(1, 2, 3, 2), some(2, 3, 2, 2), some(3)),
+    ),
+    "product": (
+        lambda a, b, c, r: torch.ops.imbrex.product(a, b, c, r, 0.5, "hardswish"),
+        (some(3, 4), some(4, 5), some(5), some(3, 5)),
+    ),
+    "products": (ours.bmm, (some(2, 3, 4), some(2, 4, 3))),
+    "linear": (lambda x, w, b: ours.linear(x, w, b, activation="gelu"), (some(2, 3, 4), some(5, 4), some(5))),
+    "addmm": (
+        lambda c, a, b: ours.addmm(c, a, b, beta=0.5, alpha=2.0, activation="leaky_relu"),
+        (some(5), some(3, 4), some(4, 5)),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_first_and_second_derivatives(case: str) -> None:
+    function, given = CASES[case]
+    assert torch.autograd.gradcheck(function, given)
+    assert torch.autograd.gradgradcheck(function, given)
+
+
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_a_fused_activation_has_the_gradient_of_torchs(name: str) -> None:
+    a, b, bias, residual = (
+        some(*s).detach().float().requires_grad_() for s in ((5, 8), (8, 6), (6,), (5, 6))
+    )
+    got = torch.ops.imbrex.product(a, b, bias, residual, 2.0, name)
+    want = ACTIVATIONS[name].forward(2 * (a @ b) + bias + residual)
+    dy = torch.randn_like(want)
+    for ours_, theirs in zip(
+        torch.autograd.grad(got, (a, b, bias, residual), dy),
+        torch.autograd.grad(want, (a, b, bias, residual), dy),
+        strict=True,
+    ):
+        torch.testing.assert_close(ours_, theirs, rtol=1e-4, atol=1e-4)
+
+
+def test_only_what_needs_a_gradient_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    x, w = some(*X).detach(), some(*W)
+    counted: list[str] = []
+
+    class Count(torch.utils._python_dispatch.TorchDispatchMode):
+        def __torch_dispatch__(self, op: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            counted.append(str(op))
+            return op(*args, **(kwargs or {}))
+
+    y = torch.ops.imbrex.conv2d(x, w, None, None, *MOVES, "")
+    with Count():
+        y.sum().backward()
+    assert "imbrex.conv2d_backward_weight.default" in counted
+    assert "imbrex.conv2d_backward_data.default" not in counted
+    assert w.grad is not None and x.grad is None
+
+
+def test_twice_gives_the_same_bits() -> None:
+    def once() -> list[Any]:
+        x, w = (some(*s).detach().float().requires_grad_() for s in (X, W))
+        y = torch.ops.imbrex.conv2d(x, w, None, None, *MOVES, "")
+        return [y, *torch.autograd.grad(y.square().sum(), (x, w))]
+
+    torch.use_deterministic_algorithms(True)
+    try:
+        assert all(torch.equal(a, b) for a, b in zip(once(), once(), strict=True))
+    finally:
+        torch.use_deterministic_algorithms(False)

@@ -1,0 +1,185 @@
+"""Ops of torch's dispatcher: `torch.library.opcheck` of each in every form, and the answers of torch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+torch: Any = pytest.importorskip("torch", reason="torch is not installed")
+
+import imbrex.torch as ours  # noqa: E402
+from imbrex.function.host import Host  # noqa: E402
+from imbrex.torch.activation import ACTIVATIONS  # noqa: E402
+
+pytestmark = pytest.mark.usefixtures("unoptimised")
+
+F: Any = torch.nn.functional
+OPS: Any = torch.ops.imbrex
+MOVES = ([2, 1], [1, 1, 1, 1], [1, 1], 2)
+X, W, Y = (2, 4, 7, 6), (6, 2, 3, 3), (2, 6, 4, 6)
+
+
+def some(*shape: int, last: bool = False, grad: bool = True, kind: Any = None) -> Any:
+    made = torch.randn(shape, generator=torch.Generator().manual_seed(sum(shape)))
+    made = made.to(kind or torch.float32, memory_format=torch.channels_last if last else None)
+    return made.requires_grad_(grad)
+
+
+FORMS: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    "conv2d": (OPS.conv2d, (some(*X), some(*W), some(6), some(*Y), *MOVES, "relu")),
+    "conv2d, bias": (OPS.conv2d, (some(*X), some(*W), some(6), None, *MOVES, "gelu")),
+    "conv2d, channels_last": (OPS.conv2d, (some(*X, last=True), some(*W), None, None, *MOVES, "")),
+    "conv2d, an offset": (OPS.conv2d, (some(3, 4, 7, 6)[1:], some(*W), None, None, *MOVES, "")),
+    "conv2d, no images": (OPS.conv2d, (some(0, 4, 7, 6), some(*W), None, None, *MOVES, "")),
+    "backward data": (OPS.conv2d_backward_data, (some(*Y), some(*W), X, *MOVES)),
+    "backward data, last": (OPS.conv2d_backward_data, (some(*Y, last=True), some(*W), X, *MOVES)),
+    "backward weight": (OPS.conv2d_backward_weight, (some(*Y), some(*X), W, *MOVES)),
+    "product": (OPS.product, (some(5, 8), some(8, 6), some(6), some(5, 6), 0.5, "silu")),
+    "product, transposed": (OPS.product, (some(8, 5).mT, some(6, 8).mT, None, None, 1.0, "")),
+    "product, batches": (OPS.product, (some(3, 5, 8), some(3, 8, 6), None, None, 1.0, "tanh")),
+    "product, no rows": (OPS.product, (some(0, 8), some(8, 6), None, None, 1.0, "")),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_opcheck(form: str) -> None:
+    """Schema, fake (strides too), autograd, and AOT tracing with symbolic sizes."""
+    op, given = FORMS[form]
+    detached = tuple(v.detach().requires_grad_() if isinstance(v, torch.Tensor) else v for v in given)
+    assert set(torch.library.opcheck(op.default, detached).values()) == {"SUCCESS"}
+
+
+def close(got: Any, want: Any) -> None:
+    assert got.dtype == want.dtype and got.shape == want.shape and got.stride() == want.stride()
+    torch.testing.assert_close(got, want)
+
+
+WAYS = ["NCHW", "channels_last images", "channels_last filters"]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("kind", ["float32", "float64", "bfloat16"])
+def test_conv2d_is_torchs_and_lies_as_torchs(way: str, kind: str) -> None:
+    of = getattr(torch, kind)
+    x = some(*X, last=way == WAYS[1], grad=False, kind=of)
+    w = some(6, 4, 3, 3, last=way == WAYS[2], grad=False, kind=of)
+    bias = some(6, grad=False, kind=of)
+    got, want = ours.conv2d(x, w, bias, (2, 1), 1), F.conv2d(x, w, bias, (2, 1), 1)
+    assert got.stride() == want.stride()
+    torch.testing.assert_close(got, want)
+
+
+def test_channels_last_is_read_and_written_in_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*given: object) -> None:
+        raise AssertionError("nothing has to be copied")
+
+    monkeypatch.setattr(Host, "contiguous", refuse)
+    monkeypatch.setattr(Host, "copied", refuse)
+    x, w, residual = (some(*s, last=True) for s in (X, W, Y))
+    y = ours.conv2d(x, w, some(6), (2, 1), 1, 1, 2, activation="relu", residual=residual)
+    assert y.is_contiguous(memory_format=torch.channels_last)
+    one = torch.ones_like(y)
+    assert one.is_contiguous(memory_format=torch.channels_last)
+    torch.autograd.grad(y, (x, w), one)
+    ours.linear(some(2, 5, 8), some(6, 8), some(6))
+
+
+@pytest.mark.parametrize("name", ACTIVATIONS)
+@pytest.mark.parametrize("grad", [False, True])
+def test_an_activation_is_torchs(name: str, grad: bool) -> None:
+    """Fused; and beside a gradient, where what needs its sums is not."""
+    a, b, bias, residual = some(5, 8), some(8, 6), some(6), some(5, 6)
+    with torch.set_grad_enabled(grad):
+        got = ours.mm(a, b, bias=bias, activation=name, residual=residual)
+        close(got, ACTIVATIONS[name].forward(a @ b + bias + residual))
+    assert got.requires_grad == grad
+
+
+def test_products_are_torchs() -> None:
+    a, b, c = some(5, 8), some(8, 6), some(5, 6)
+    close(ours.mm(a, b), torch.mm(a, b))
+    close(ours.bmm(some(3, 5, 8), some(3, 8, 6)), torch.bmm(some(3, 5, 8), some(3, 8, 6)))
+    for added, beta, alpha in (
+        (c, 1, 1),
+        (c, 0.5, 2),
+        (some(6), 1, 1),
+        (some(5, 1), 1, 3),
+        (c * torch.nan, 0, 1),
+    ):
+        close(
+            ours.addmm(added, a, b, beta=beta, alpha=alpha), torch.addmm(added, a, b, beta=beta, alpha=alpha)
+        )
+    w, bias = some(6, 8), some(6)
+    for rank in range(1, 5):
+        x = some(*(2, 3, 4, 8)[-rank:])
+        close(ours.linear(x, w, bias), F.linear(x, w, bias))
+    assert (
+        ours.mm(torch.ones(4, 8, dtype=torch.int8), torch.ones(8, 4, dtype=torch.int8)).dtype == torch.int32
+    )
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        {"padding": "same"},
+        {"padding": "valid", "dilation": 2},
+        {"stride": (2, 3), "padding": (1, 0)},
+        {"stride": [2]},
+    ],
+)
+def test_windows_are_torchs(words: dict[str, Any]) -> None:
+    x, w = some(*X), some(6, 4, 2, 3)
+    close(ours.conv2d(x, w, **words), F.conv2d(x, w, **words))
+    close(ours.conv2d(x[0], w, **words), F.conv2d(x[0], w, **words))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [{}, {"stride": 2, "padding": 1, "output_padding": (1, 0)}, {"groups": 2, "dilation": (1, 2)}],
+)
+def test_conv_transpose2d_is_torchs(words: dict[str, Any]) -> None:
+    x, w, bias = some(*X), some(4, 3, 3, 2), some(3 * words.get("groups", 1))
+    close(ours.conv_transpose2d(x, w, bias, **words), F.conv_transpose2d(x, w, bias, **words))
+    got = ours.conv_transpose2d(x[0], w, bias, activation="gelu", **words)
+    close(got, F.gelu(F.conv_transpose2d(x[0], w, bias, **words)))
+
+
+MISTAKES: list[tuple[Callable[[], Any], str]] = [
+    (lambda: ours.mm(some(5, 8), some(7, 6)), "'a' and 'b' do not fit: op(a) is 5 x 8, op(b) is 7 x 6"),
+    (lambda: ours.mm(some(5, 8), some(2, 8, 6)), "'mat2' should have 2 dimensions, got 3"),
+    (
+        lambda: ours.mm(some(5, 8), some(8, 6), activation="rleu"),
+        "no activation 'rleu'; did you mean 'relu'?",
+    ),
+    (lambda: ours.conv2d(some(*X), some(6, 3, 3, 3)), "'w' should have shape (6, 4, 3, 3)"),
+    (lambda: ours.conv2d(some(*X), some(6, 4, 2, 2), padding="full"), "'same' or 'valid', got 'full'"),
+    (lambda: ours.conv2d(some(*X), some(*W), padding="same", stride=2), "needs a stride of 1, got (2, 2)"),
+    (lambda: ours.conv2d(some(8), some(*W)), "'input' should have 4 dimensions, got 1"),
+    (lambda: ours.conv_transpose2d(some(*X), some(4, 3, 3, 2), output_padding=1), "should be below stride"),
+    (lambda: ours.mm(some(5, 8), some(8, 6), residual=some(5, 7)), "'residual' should have shape (5, 6)"),
+    (lambda: ours.mm(some(5, 8), some(8, 6, kind=torch.float64)), "should have the same dtype"),
+]
+
+
+@pytest.mark.parametrize(("call", "message"), MISTAKES)
+def test_a_mistake_is_named(call: Callable[[], Any], message: str) -> None:
+    with pytest.raises((ValueError, TypeError)) as error:
+        call()
+    assert message in str(error.value)
+
+
+def test_a_call_uses_the_threads_that_torch_uses(monkeypatch: pytest.MonkeyPatch) -> None:
+    from imbrex.function import gemm as module
+
+    seen: list[Any] = []
+    plain = module.gemm
+
+    def watched(*given: Any, threads: int, **words: Any) -> Any:
+        seen.append(threads)
+        return plain(*given, threads=threads, **words)
+
+    monkeypatch.setattr(module, "gemm", watched)
+    ours.mm(some(5, 8), some(8, 6))
+    assert seen == [torch.get_num_threads()]
