@@ -56,7 +56,7 @@ class Ceiling:
 
 
 def ceiling(element: DType, threads: int, cache: Cache | None = None) -> Ceiling:
-    """Of the unit that multiplies most of this type at a time on this machine."""
+    """Ceiling of the unit that multiplies most of this type at a time on this machine."""
     unit = fastest_unit(CPU_ISAS[host_machine().isa.level], element)
     entry = ctypes.CDLL(_probe(unit, element, cache or Cache()))["ceiling"]
     entry.argtypes, entry.restype = [ctypes.c_int64, ctypes.c_int], ctypes.c_int64
