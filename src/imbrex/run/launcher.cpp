@@ -34,6 +34,7 @@ Object *PyObject_GetAttr(Object *of, Object *name);
 Object *PyObject_CallNoArgs(Object *function);
 Object *PyObject_CallMethodObjArgs(Object *of, Object *name, ...);
 int PyObject_IsTrue(Object *value);
+int PyObject_RichCompareBool(Object *one, Object *other, int comparison);
 Object *PyUnicode_InternFromString(const char *text);
 void PyErr_Clear();
 Object *PyErr_Occurred();
@@ -133,14 +134,28 @@ struct Text {
   }
 };
 
+// A dtype's place among the known ones, or their number.  What comes from another process by pickle is equal to one
+// of them and is none of them.
+int number_of(Object *dtype) {
+  int kind = 0;
+  while (kind < known.dtypes && known.dtype[kind] != dtype) ++kind;
+  if (kind < known.dtypes) return kind;
+  constexpr int equal = 2; // Py_EQ
+  for (kind = 0; kind < known.dtypes; ++kind) {
+    const int answer = PyObject_RichCompareBool(known.dtype[kind], dtype, equal);
+    if (answer < 0) PyErr_Clear();
+    if (answer > 0) break;
+  }
+  return kind;
+}
+
 bool describe(Object *of, Text &text) {
   enum { nothing, array, tensor };
   if (of == known.head_none) {
     text.put(nothing);
   } else if (type_of(of) == known.array_type) {
     const Array &a = array_of(of);
-    int kind = 0;
-    while (kind < known.dtypes && known.dtype[kind] != a.dtype) ++kind;
+    const int kind = number_of(a.dtype);
     if (a.rank > most_rank || kind == known.dtypes) return false;
     text.put(array | kind << 8 | (a.flags & writeable) << 8 | int64_t(a.rank) << 32);
     text.put(a.sizes, a.rank), text.put(a.strides, a.rank);
@@ -333,7 +348,7 @@ void imbrex_launcher_begin(intptr_t head, Object *nothing, Object *array_type, O
   known.is_negated = PyUnicode_InternFromString("is_neg");
 }
 
-// Arrays of this very dtype are described; it stays.
+// Arrays of this dtype are described; it stays.
 void imbrex_launcher_take(Object *dtype) {
   if (known.dtypes == most_dtypes) return;
   Py_IncRef(dtype);

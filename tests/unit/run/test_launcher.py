@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -102,11 +103,20 @@ def test_what_a_check_would_see_differs_in_the_description(short: Launcher, othe
         _array(2, 3).astype(">f4"),
         _array(2, 3).astype(np.complex64),
         _array(*[1] * 9),
-        np.empty((2, 3), np.dtype("f4", metadata={"unit": "m"})),
     ],
 )
 def test_what_is_unusual_goes_the_long_way(short: Launcher, unusual: object) -> None:
     assert short.describe((_array(2, 3), unusual)) is None
+
+
+@pytest.mark.parametrize("name", ["f4", "f8", "i1", ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn])
+def test_a_dtype_of_another_process_is_the_same(short: Launcher, name: Any) -> None:
+    """An array that came by pickle has a dtype of its own, and so has one with metadata."""
+    here = np.zeros((2, 3), name)
+    there = here.astype(pickle.loads(pickle.dumps(here.dtype)))
+    assert short.describe((there,)) == short.describe((here,)) is not None
+    noted = np.empty((2, 3), np.dtype("f4", metadata={"unit": "m"}))
+    assert short.describe((noted,)) == short.describe((_array(2, 3),))
 
 
 def test_another_database_is_another_call(short: Launcher, monkeypatch: pytest.MonkeyPatch) -> None:
