@@ -10,12 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from imbrex.chip import WARPGROUPS, GpuMachine, Machine
+from imbrex.chip import WARPGROUPS, CpuMachine, GpuMachine, Machine
 from imbrex.config import choose, legal
 from imbrex.config.block_plan import entries
 from imbrex.config.configuration import Configuration
 from imbrex.config.configured import outlined
 from imbrex.config.context import GemmContext
+from imbrex.config.cpu.cost import ceiling_share
 from imbrex.config.cpu.plan import CpuPlan, CpuTuning
 from imbrex.config.tiles import DATA_PARALLEL
 from imbrex.config.tuning import Tuning
@@ -107,7 +108,9 @@ class Product:
             assert isinstance(self.machine, GpuMachine), self.machine
             plan = self.tuning.plan(self.context, self.machine)
         if isinstance(plan, CpuPlan):
-            return self._grid(plan.blocks, plan.grid_size) | _of_cpu(plan)
+            assert isinstance(self.machine, CpuMachine), self.machine
+            share = ceiling_share(plan.tuning, plan.context, self.machine)
+            return self._grid(plan.blocks, plan.grid_size) | _of_cpu(plan, share, self.machine.threads)
         if isinstance(plan, WarpgroupPlan):
             return _of_warpgroups(plan) | dict(self.described)
         head = {
@@ -242,16 +245,17 @@ def _of_warpgroups(plan: WarpgroupPlan) -> dict[str, str]:
     }
 
 
-def _of_cpu(plan: CpuPlan) -> dict[str, str]:
+def _of_cpu(plan: CpuPlan, share: float, threads: int) -> dict[str, str]:
     t: CpuTuning = plan.tuning
     rows_are, columns_are = ("gemmN", "gemmM") if t.swapped else ("gemmM", "gemmN")
-    tiles = CPU_UNITS[t.unit].tiles
+    tiles, workers = CPU_UNITS[t.unit].tiles, "1 thread" if threads == 1 else f"{threads} threads"
     held = f"registers of {t.vector_lanes}" if tiles is None else f"tiles of {tiles.rows} x {t.vector_lanes}"
     return {
         "block": f"{plan.block_rows} {rows_are} x {plan.block_columns} {columns_are} x {plan.block_k} gemmK",
         "k_iterations": str(plan.k_iterations),
         "register tile": f"{t.m_per_thread} x {t.n_per_thread}, {t.registers} {held}",
         "unit": f"{t.unit}, {t.together} of gemmK a lane; panels of {plan.element}",
+        "ceiling": f"{share:.0%} of what {workers} can do by it, the model says",
         "panels": f"{plan.row_panels} of rows, {plan.column_panels} of columns; {t.stationary} stays",
         "form": "one product a step, read in place where it can be" if plan.is_fused else "packed panels",
         "a_panel_bytes": str(plan.a_panel_bytes),

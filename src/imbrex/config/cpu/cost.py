@@ -18,7 +18,7 @@ from imbrex.config.cpu.plan import CpuPlan, CpuTuning, PanelLayout
 from imbrex.config.cpu.team import team
 from imbrex.view.mma.vector import CPU_UNITS, FMA
 
-__all__ = ["cycles", "pack_price_a", "pack_price_b", "store_price", "tile_cycles"]
+__all__ = ["ceiling_share", "cycles", "pack_price_a", "pack_price_b", "store_price", "tile_cycles"]
 
 
 def cycles(tuning: CpuTuning, context: GemmContext, machine: CpuMachine) -> float:
@@ -42,6 +42,21 @@ def cycles(tuning: CpuTuning, context: GemmContext, machine: CpuMachine) -> floa
     found = steps * (plan.block_rows + plan.block_columns + 2 * plan.block_k)
     total += row_blocks * column_blocks * found * prices.coordinate
     return team(total * gemm.g, plan.grid_size, machine.threads, machine).cycles
+
+
+def ceiling_share(tuning: CpuTuning, context: GemmContext, machine: CpuMachine) -> float:
+    """Multiply-adds of the problem, as a share of what the unit does on all threads in the estimated time."""
+    gemm = tuning.plan(context).oriented
+    most = cycles(tuning, context, machine) * machine.threads * _most(tuning, machine)
+    return gemm.g * gemm.m * gemm.n * gemm.k / most
+
+
+def _most(tuning: CpuTuning, machine: CpuMachine) -> float:
+    """Multiply-adds of the unit in a cycle of one core."""
+    unit, lanes = CPU_UNITS[tuning.unit], tuning.vector_lanes
+    if unit.tiles is None:
+        return machine.fma_per_cycle * lanes * unit.packed
+    return unit.tiles.rows * lanes * unit.tiles.rows * unit.packed / unit.tiles.product
 
 
 def _sums(tuning: CpuTuning, prices: Prices) -> float:

@@ -8,9 +8,9 @@ import pytest
 
 from imbrex.chip import CPU_ISAS, PRICES, Level, Prices
 from imbrex.config.context import Access, GemmContext
-from imbrex.config.cpu.cost import cycles
+from imbrex.config.cpu.cost import ceiling_share, cycles
 from imbrex.config.cpu.plan import CpuTuning
-from imbrex.dtype import F16, F32
+from imbrex.dtype import BF16, F16, F32
 
 AVX512 = CPU_ISAS["avx512"]
 ALONG_K, ALONG_ROWS = Access(run=(1e12, 1.0), step=(1, 0)), Access(run=(1.0, 1e12), step=(0, 1))
@@ -42,6 +42,17 @@ PAID = {
 
 def test_what_is_free_multiplies_at_its_rate() -> None:
     assert cycles(TILE, GEMM, replace(AVX512, prices=FREE)) == PRODUCTS
+
+
+def test_what_is_free_reaches_the_ceiling_but_for_padding() -> None:
+    context, machine = replace(GEMM, m=112, n=96), replace(AVX512, prices=FREE)
+    assert ceiling_share(TILE, context, machine) == 1.0
+    padded = 100 * 70 / (112 * 96)
+    assert ceiling_share(TILE, GEMM, machine) == pytest.approx(padded)
+    on_two = replace(machine, threads=2)
+    assert ceiling_share(TILE, GEMM, on_two) == pytest.approx(padded)
+    halves = replace(TILE, unit="vdpbf16ps", k_per_block=256)
+    assert ceiling_share(halves, replace(context, dtype=BF16), machine) == pytest.approx(1.0, rel=0.02)
 
 
 @pytest.mark.parametrize("what", PAID)
