@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import time
@@ -17,6 +16,7 @@ from tests.mutants.selection import HEADERS, Recorded, Selection
 from tests.mutants.tree import Tree, copied, digest
 from tests.mutants.trial import CUT, KILLED, SURVIVED, Trial, Trials, score, table
 from tests.mutants.trial import EQUIVALENT as SAME
+from tests.patience import HANG_S
 
 PYTHON = '''
 def f(x: int = 3, y="a") -> int:
@@ -146,7 +146,7 @@ def test_killed_and_survived(toy: Path, tmp_path: Path, monkeypatch: pytest.Monk
     assert (edge.new, killed.new) == ("<=", "4")
     killed = Mutant(path, 2, text.index(b"<"), "<", ">", "return x < 3", "return x > 3", 0)
     names = ["test_red.py", "test_once.py", "test_half.py"]
-    trials = Trials(lambda *_: names, 60, time.monotonic() + 60, {})
+    trials = Trials(lambda *_: names, 60, time.monotonic() + HANG_S, {})
     told: list[Trial] = []
     done = trials.all([killed, edge], [tree], told.append)
     assert [(t.outcome, t.by) for t in done] == [
@@ -201,6 +201,15 @@ time.sleep(99)
 """
 
 
+def has_ended(process: int) -> bool:
+    """Also where nobody has asked for its status yet."""
+    try:
+        state = Path(f"/proc/{process}/stat").read_text("utf-8").split()[2]
+    except FileNotFoundError:
+        return True
+    return state == "Z"
+
+
 @pytest.mark.parametrize(
     ("code", "cpu", "seconds"),
     [("while True: pass", 0.5, 60), ("import time; time.sleep(99)", 60, 0.5)],
@@ -212,12 +221,9 @@ def test_what_has_no_end_is_ended_with_what_it_started(
     monkeypatch.setattr(processes, "HUNG", seconds)
     tree = Tree(tmp_path, tmp_path)
     (tmp_path / "forever.py").write_text(CHILD.format(code=code), "utf-8")
-    ran = tree.run(["forever"], cpu, time.monotonic() + 60)
+    ran = tree.run(["forever"], cpu, time.monotonic() + HANG_S)
     assert ran.code is None and (ran.seconds > cpu or cpu == 60)
-    time.sleep(0.1)
-    state = Path(f"/proc/{int(ran.output)}/stat")
-    if state.exists():
-        assert state.read_text("utf-8").split()[2] == "Z"
-    else:
-        with pytest.raises(ProcessLookupError):
-            os.kill(int(ran.output), 0)
+    end = time.monotonic() + HANG_S
+    while not has_ended(int(ran.output)):
+        assert time.monotonic() < end
+        time.sleep(0.02)

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 
 import pytest
+from tests.patience import HANG_S
 
 from imbrex.run import isolated
 from imbrex.run.isolated import Failed, Isolated
@@ -15,7 +16,7 @@ from imbrex.run.isolated import Failed, Isolated
 def behaviour(word: str) -> object:
     match word:
         case "hang":
-            time.sleep(60)
+            time.sleep(2 * HANG_S)
         case "crash":
             os._exit(3)
         case "error":
@@ -27,7 +28,7 @@ def behaviour(word: str) -> object:
 
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> Iterator[Isolated]:
-    monkeypatch.setattr(isolated, "STARTING_S", 30.0)
+    monkeypatch.setattr(isolated, "STARTING_S", float(HANG_S))
     with Isolated(behaviour) as made:
         yield made
 
