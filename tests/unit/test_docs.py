@@ -276,8 +276,13 @@ def test_the_tuning_page_names_every_rule() -> None:
 
 
 TARGETS = {
-    "any": "all", "GPU": "GPUs", "matrix instructions": "GPUs", "warpgroups": "`sm_90a`", "waves": "AMD",
-}  # fmt: skip
+    "any": "all",
+    "CPU": "CPUs",
+    "GPU": "GPUs",
+    "matrix instructions": "GPUs",
+    "warpgroups": "`sm_90a`",
+    "waves": "AMD",
+}
 
 
 def algorithm_rows() -> list[str]:

@@ -321,7 +321,7 @@ def test_a_hint_names_what_the_target_has() -> None:
     plain = "has, by what it does, reads in place: v4r1, v1r1"
     packing = f"{plain}, channel_vectors; packs what it reads: channels_last, merged_groups:COUNT"
     told = {
-        "cpu": f"backward data on cpu {plain}",
+        "cpu": f"backward data on cpu {plain}, window_vectors",
         "gfx942": f"backward data on gfx942 {packing}; packs the result, too: all_last",
         "sm_90a": f"backward data on sm_90a {plain}, channel_vectors, interleaved, shared_phases, ",
     }

@@ -10,6 +10,7 @@ from imbrex.config.configuration import Configuration
 from imbrex.config.cpu.cost import cycles
 from imbrex.config.cpu.plan import CpuTuning
 from imbrex.config.products import products
+from imbrex.config.window_strips import window_cycles
 from imbrex.problem import Problem
 
 __all__ = ["alone"]
@@ -19,7 +20,8 @@ def alone(problem: Problem, of: Configuration, machine: CpuMachine) -> tuple[flo
     """Cycles of each launch, in order; none where the model knows of no products and copies."""
     made, single = products(problem, of, machine), replace(machine, threads=1)
     if not isinstance(made, Products):
-        return ()
+        assert of.strips is not None, of
+        return (window_cycles(made.shape, of.strips, machine),)
     multiplied: list[float] = []
     for product, tuned in zip(made.products, of.products, strict=True):
         assert isinstance(tuned.tuning, CpuTuning), tuned

@@ -23,7 +23,7 @@ from math import inf
 from operator import attrgetter
 from typing import Final, TypeAlias
 
-from imbrex.chip import GpuMachine
+from imbrex.chip import CpuMachine, GpuMachine
 from imbrex.config import choose, share_cost, tuned_product
 from imbrex.config.algorithm.choice import algorithm_of, alternatives, plain_of
 from imbrex.config.algorithm.cost import in_all
@@ -41,9 +41,9 @@ from imbrex.config.outline import outline
 from imbrex.config.products import products
 from imbrex.config.request import Request, has_matrix_instructions
 from imbrex.config.share_cost import Offer
-from imbrex.config.strips import strips_that_serve
 from imbrex.config.tiles import TileSchedule
 from imbrex.config.warpgroup import choice as warpgroup_choice
+from imbrex.config.window_strips import served_boxes, window_cycles
 from imbrex.diagnostic import Diagnostic
 from imbrex.problem import Conv2d
 
@@ -193,11 +193,13 @@ def _windows(request: Request, of: Configuration) -> Iterator[tuple[Configuratio
 
 def _strips(request: Request, of: Configuration, made: Lanes) -> Mapping[Configuration, float]:
     """Strips of lanes: those of the outline, and the others that suit memory and registers."""
-    assert isinstance(request.problem, Conv2d) and isinstance(request.machine, GpuMachine)
-    assert of.strips is not None, of
-    served = strips_that_serve(strips_shape(task_of(request.problem)))
+    machine = request.machine
+    assert isinstance(request.problem, Conv2d) and of.strips is not None, of
+    served = served_boxes(strips_shape(task_of(request.problem)), machine)
+    if isinstance(machine, CpuMachine):
+        return {replace(of, strips=box): window_cycles(made.shape, box, machine) for box in served}
     boxes = (box._replace(images=of.strips.images, lanes=of.strips.lanes) for box in served)
-    cost = channel_cycles(made.shape, request.machine)
+    cost = channel_cycles(made.shape, machine)
     return {replace(of, strips=box): cost for box in chain((of.strips,), boxes)}
 
 

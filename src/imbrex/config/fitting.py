@@ -10,8 +10,8 @@ from imbrex.config.algorithm.table import row_of
 from imbrex.config.algorithm.task import task_of
 from imbrex.config.configuration import Configuration
 from imbrex.config.request import Request, has_matrix_instructions
-from imbrex.config.strips import strips_that_serve
 from imbrex.config.tuned_product import WARPGROUP_KINDS
+from imbrex.config.window_strips import served_boxes
 from imbrex.diagnostic import Diagnostic
 from imbrex.problem import Conv2d
 
@@ -47,7 +47,7 @@ def _reasons(of: Configuration, request: Request) -> Iterator[str]:
     if not has_products and of.products:
         yield f"'{of.algorithm}' has no products"
     if not has_products and of.strips is not None and is_conv:
-        served = strips_that_serve(strips_shape(task_of(problem)))
+        served = served_boxes(strips_shape(task_of(problem)), machine)
         if of.strips._replace(images=1) not in served:
             told = ", ".join("/".join(map(str, box)) for box in served)
             yield f"strips {'/'.join(map(str, of.strips))} are none of {told}"

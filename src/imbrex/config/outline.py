@@ -9,8 +9,8 @@ from imbrex.config.algorithm.task import task_of
 from imbrex.config.configuration import DIRECT, Configuration
 from imbrex.config.context import round_up
 from imbrex.config.request import Request, has_matrix_instructions, multiplies
-from imbrex.config.strips import box_of
 from imbrex.config.warpgroup.plan import SHORTEST, WarpgroupTuning, step_of_channels
+from imbrex.config.window_strips import chosen_box
 from imbrex.problem import Conv2d, Gemm
 
 __all__ = ["outline"]
@@ -23,7 +23,7 @@ def outline(request: Request, algorithm: str | None) -> Configuration:
         return Configuration(algorithm or DIRECT)
     assert row is not None and algorithm is not None, (algorithm, problem)
     if row.is_on_lanes:
-        return Configuration(algorithm, strips=box_of(strips_shape(task_of(problem)), request.machine))
+        return Configuration(algorithm, strips=chosen_box(strips_shape(task_of(problem)), request.machine))
     if not row.has_order:
         return Configuration(algorithm)
     return Configuration(

@@ -67,7 +67,7 @@ def _of_convolution(
                 return whole_images(arranged, number)
             case "halo":
                 return halo(arranged, given)
-            case "channel-vectors":
+            case "channel-vectors" | "window-vectors":
                 return channel_vectors(arranged)
             case _:
                 break

@@ -8,7 +8,7 @@ from typing import Final
 from imbrex.dtype import F32, F64, DType
 from imbrex.emit import c
 from imbrex.index.expr import Lin, lin, var
-from imbrex.lower.stmt import Evaluate, Pipeline, Product, Program, Ref, Stmt, Unpack, walk
+from imbrex.lower.stmt import Evaluate, Pipeline, Product, Program, Ref, Stmt, Unpack, Windows, walk
 from imbrex.problem.epilogue import Call, Expression, Name, Number
 
 __all__ = ["has_epilogue", "lines", "stored", "text"]
@@ -30,7 +30,7 @@ def _computes(stmt: Stmt) -> bool:
     match stmt:
         case Pipeline():
             return stmt.c.finish is not None
-        case Unpack() | Product():
+        case Unpack() | Product() | Windows():
             return stmt.finish is not None
         case _:
             return isinstance(stmt, Evaluate)

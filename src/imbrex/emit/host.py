@@ -14,7 +14,7 @@ from imbrex.emit import c, epilogue
 from imbrex.emit.cpu import panels
 from imbrex.emit.emulate import lanes, tiles
 from imbrex.emit.facts import Facts, described, parameter, solver, table, workspace
-from imbrex.lower.stmt import Buffer, Kernel, Program, ZeroFill, has_flags
+from imbrex.lower.stmt import Buffer, Kernel, Program, Windows, ZeroFill, has_flags, walk
 from imbrex.symbol import symbol_of
 
 HEADERS = ("device/cpu/extent.h", "device/cpu/operand.h", "device/cpu/threads.h")
@@ -23,6 +23,7 @@ LANES = ("device/emulate/lane.h", "device/cpu/threads.h")
 FLAGS = ("device/cpu/flag.h",)
 """For workgroups that share tiles."""
 EPILOGUE = "device/cpu/epilogue.h"
+WINDOWS = "device/cpu/windows.h"
 TILES = "device/cpu/tile.h"
 """For registers that are tiles."""
 
@@ -71,6 +72,8 @@ def _further(program: Program) -> Iterator[str]:
         yield EPILOGUE
     if _has_tiles(program):
         yield TILES
+    if any(isinstance(s, Windows) for kernel in program.kernels for s in walk(kernel.body)):
+        yield WINDOWS
 
 
 def _has_tiles(program: Program) -> bool:

@@ -15,6 +15,7 @@ from imbrex.ir.passes.channels_last import ChannelsLastPass
 from imbrex.ir.passes.conv_to_gemm import ConvToGemm
 from imbrex.ir.passes.merge_groups import MergeGroups
 from imbrex.ir.passes.unfold import UnfoldContiguous
+from imbrex.ir.passes.window_vectors import WindowVectors
 from imbrex.problem import Problem
 
 __all__ = ["stated", "to_product", "word_in_ir"]
@@ -54,6 +55,9 @@ def _made(name: str, of: Configuration, machine: Machine) -> Pass:
             return ChannelsLastPass(where_needed=row is not None and row.stated == "pass")
         case ChannelVectors.name:
             return ChannelVectors(of.strips)
+        case WindowVectors.name:
+            assert of.strips is not None, of
+            return WindowVectors(of.strips)
         case MergeGroups.name if row is not None and "halo" in row.passes:
             return MergeGroups(of.in_place if of.products else None)
         case _:

@@ -55,6 +55,9 @@ def _lacking(row: Algorithm, target: Target) -> tuple[str, str] | None:
         case "waves" if target.is_of_nvidia:
             reason = f"packs tiles for AMD's matrix instructions, '{target}' has tensor maps"
             return reason, "leave the algorithm out, and matrices are read where they are"
+        case "CPU":
+            reason = f"is of CPUs' vectors, and target '{target}' is a GPU"
+            return None if target.chip is None else (reason, f"name a CPU, {leave_out}")
         case "GPU" if target.chip is None:
             return f"is for GPUs, and target '{target}' is none", f"name a GPU such as gfx942, {leave_out}"
         case _ if target.chip is None:

@@ -24,8 +24,9 @@ from imbrex.ir.ops.standard import (
 )
 from imbrex.ir.ops.thread import ThreadwiseCopyOp, ThreadwiseGemmOp
 from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
+from imbrex.ir.ops.windows import ThreadwiseWindowsOp
 from imbrex.ir.ops.workspace import WorkspaceOp
-from imbrex.lower import lane, panel
+from imbrex.lower import lane, panel, windows
 from imbrex.lower.buffer import first_of
 from imbrex.lower.check import checked
 from imbrex.lower.families import pipeline
@@ -152,6 +153,9 @@ class Builder:
                     body.append(panel.product(op, self.reader, self.clips, self._step()))
                 else:
                     body += lane.product(op, self.reader)
+            case ThreadwiseWindowsOp():
+                self._see(op.filter, op.window, op.c)
+                body.append(windows.windows(op, self.reader))
             case WarpgroupGemmOp():
                 self._pipeline(op)
             case MfmaOp():
@@ -256,12 +260,15 @@ class Builder:
 
     def _pipeline(self, op: WarpgroupGemmOp) -> None:
         """The product, and what its operands are views of."""
-        made = pipeline(op, self.reader)
-        for value in (op.a, op.b, op.c):
+        self.scopes[-1].body.append(pipeline(op, self.reader))
+        self._see(op.a, op.b, op.c)
+
+    def _see(self, *values: SSAValue) -> None:
+        """Keep the maps of views, for whoever reads the source."""
+        for value in values:
             buffer, _, map = self.reader.root(value)
             if map is not None:
                 self.maps[buffer.name] = str(map)
-        self.scopes[-1].body.append(made)
 
     def _step(self) -> Lin | None:
         """How far the loop over K has come; it is the outermost one, or that around segments is."""

@@ -200,3 +200,62 @@ class Product:
     start: Lin | None = None
     finish: Finishing | None = None
     steps: int = 1
+
+    @property
+    def indices(self) -> tuple[Lin, ...]:
+        """Where A begins, how much there is, and what `finish` reads."""
+        base = (self.a.base.offset,) if isinstance(self.a, InPlace) else ()
+        return (*base, self.m_count, self.n_count, *(self.finish.indices if self.finish is not None else ()))
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Elements (row, column, lane) of an array, evenly apart: at base + each times its step.
+
+    begins, ends: of each axis the elements that exist.
+    """
+
+    base: Ref
+    steps: tuple[int, int, int]
+    begins: tuple[Lin, Lin, Lin]
+    ends: tuple[Lin, Lin, Lin]
+
+    @property
+    def indices(self) -> tuple[Lin, ...]:
+        return self.base.offset, *self.begins, *self.ends
+
+
+@dataclass(frozen=True)
+class Sliding:
+    """An axis of windows: `out` of them, `stride` apart, with taps `dilation` apart."""
+
+    out: int
+    taps: int
+    stride: int
+    dilation: int
+
+
+@dataclass(frozen=True)
+class Windows:
+    """A workgroup's part of a depthwise convolution: for each row, column and lane
+    c[row][column][lane] = sum over y, x of filter[y][x][lane] * window[row of y][column of x][lane],
+    where the row of y is row * stride + y * dilation.
+
+    lanes: channels, along which vectors run; of a single one they run along columns.  sums: rows and lanes as
+    `finish` knows them.
+    """
+
+    filter: Grid
+    window: Grid
+    c: Grid
+    height: Sliding
+    width: Sliding
+    lanes: int
+    sums: Window
+    finish: Finishing | None = None
+
+    @property
+    def indices(self) -> tuple[Lin, ...]:
+        """Where the three arrays lie, and what `finish` reads."""
+        of = [index for grid in (self.filter, self.window, self.c) for index in grid.indices]
+        return (*of, *(self.finish.indices if self.finish is not None else ()))

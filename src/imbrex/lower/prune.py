@@ -22,6 +22,7 @@ from imbrex.lower.stmt import (
     Stmt,
     Unpack,
     View,
+    Windows,
     indices,
     walk,
 )
@@ -61,6 +62,8 @@ def _touched(stmt: Stmt) -> tuple[str, ...]:
             return (stmt.dest.buffer.name,)
         case Unpack():
             return (stmt.tile.buffer.name,)
+        case Windows():
+            return tuple(grid.base.buffer.name for grid in (stmt.c, stmt.filter, stmt.window))
         case Product():
             return (stmt.c.buffer.name,)
         case Fill():

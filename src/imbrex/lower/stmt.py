@@ -27,6 +27,7 @@ from imbrex.lower.packed import (
     RunsInPlace,
     Unpack,
     Window,
+    Windows,
 )
 from imbrex.lower.pipeline import Pipeline
 from imbrex.problem.epilogue import Expression
@@ -36,7 +37,7 @@ __all__ = [
     "Alloc", "Await", "Barrier", "Bit", "Buffer", "Comment", "Evaluate", "Exchange", "Fill", "For", "InPlace",
     "Kernel", "Let", "Mark", "MatrixMultiply", "Meet", "Move", "MulAdd", "Pack", "PanelGemm", "Pipeline",
     "Places", "Product", "Program", "Ref", "RunsInPlace", "Signal", "Space", "Stmt", "StoreMethod", "Unpack",
-    "View", "Window", "ZeroFill", "has_flags", "indices", "is_collective", "meets", "walk",
+    "View", "Window", "Windows", "ZeroFill", "has_flags", "indices", "is_collective", "meets", "walk",
 ]  # fmt: skip
 
 
@@ -204,6 +205,7 @@ Stmt: TypeAlias = (
     | PanelGemm
     | Unpack
     | Product
+    | Windows
     | Pipeline
 )
 
@@ -328,10 +330,8 @@ def indices(stmt: Stmt) -> tuple[Lin, ...]:
             return (stmt.count, stmt.offset, *stmt.guards)
         case Unpack():
             return (*_of(stmt.tile), *(stmt.finish.indices if stmt.finish is not None else ()))
-        case Product():
-            base = _of(stmt.a.base) if isinstance(stmt.a, InPlace) else ()
-            finish = stmt.finish.indices if stmt.finish is not None else ()
-            return (*base, stmt.m_count, stmt.n_count, *finish)
+        case Product() | Windows():
+            return stmt.indices
         case Signal() | Await():
             return _of(stmt.flag)
         case Exchange():

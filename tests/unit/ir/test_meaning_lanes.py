@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.rewriter import Rewriter
 
+from imbrex.chip import CPU_ISAS
+from imbrex.config.algorithm.depthwise import has_window_vectors, strips_shape
+from imbrex.config.algorithm.task import task_of
+from imbrex.config.window_strips import served_boxes
 from imbrex.ir.dialect import context
 from imbrex.ir.from_problem import problem_module
 from imbrex.ir.ops import LdsBarrierOp, ThreadwiseGemmOp
 from imbrex.ir.passes.channel_vectors import ChannelVectors
+from imbrex.ir.passes.window_vectors import WindowVectors
 from imbrex.ir.source import InvalidOp
 from imbrex.problem import Conv2d
 from imbrex.verify.compare import compare
@@ -45,6 +51,28 @@ def lanes(of: Case) -> ModuleOp:
     ChannelVectors().apply(context(), module)
     module.verify()
     return module
+
+
+def windows(of: Case) -> ModuleOp:
+    """The form of a CPU with registers of two channels, some rows a workgroup."""
+    assert isinstance(of.problem, Conv2d)
+    machine = replace(CPU_ISAS["generic"], vector_bytes=8)
+    *_, box = served_boxes(strips_shape(task_of(of.problem)), machine)
+    module = problem_module(of.problem)
+    WindowVectors(box).apply(context(), module)
+    module.verify()
+    return module
+
+
+MOVING = [c for c in CASES if isinstance(c.problem, Conv2d) and has_window_vectors(task_of(c.problem))]
+
+
+@pytest.mark.parametrize("of", MOVING, ids=str)
+def test_vectors_of_windows_compute_the_problem(of: Case) -> None:
+    arrays = of.operands()
+    found = computed(windows(of), of, arrays)
+    outcome = compare(of.problem, found, reference(of.problem, arrays), is_exact=True)
+    assert outcome.is_right, str(outcome)
 
 
 @pytest.mark.parametrize("of", CASES, ids=str)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from imbrex.chip import WARPGROUPS
+from imbrex.chip import WARPGROUPS, CpuMachine
 from imbrex.config.algorithm.aligned import ALREADY, aligned_operands_of
 from imbrex.config.algorithm.channels_last import pays
 from imbrex.config.algorithm.cost import cycles
-from imbrex.config.algorithm.depthwise import is_depthwise, is_lanes_own
+from imbrex.config.algorithm.depthwise import has_window_vectors, is_depthwise, is_lanes_own
 from imbrex.config.algorithm.serving import SERVING, Refusal
 from imbrex.config.algorithm.table import Algorithm, row_of, rows_for
 from imbrex.config.algorithm.task import ConvTask, task_of
@@ -58,8 +58,12 @@ def _of_convolution(request: Request, problem: Conv2d) -> str:
         return _served(request.algorithm, task, request)
     plain = plain_of(problem)
     if not has_matrix_instructions(request):
-        on_lanes = is_depthwise(task) and is_lanes_own(problem.dtype) and request.tuning is None
-        return "channel_vectors" if request.machine.multiprocessor and on_lanes else plain
+        if request.tuning is not None or not is_depthwise(task):
+            return plain
+        if isinstance(request.machine, CpuMachine):
+            return "window_vectors" if has_window_vectors(task) else plain
+        on_lanes = request.machine.multiprocessor and is_lanes_own(problem.dtype)
+        return "channel_vectors" if on_lanes else plain
     if isinstance(request.tuning, WindowTuning | HaloWeightTuning):
         return _served(f"halo:{groups_of(request.tuning, task)}", task, request)
     if not request.machine.has_warpgroups or request.tuning is not None:
@@ -86,6 +90,9 @@ def _lacking(row: Algorithm, request: Request) -> Refusal | None:
     machine, dtype = request.machine, request.problem.dtype
     if row.machine in ("any", "GPU"):
         return None
+    if row.machine == "CPU":
+        on_gpu = Refusal(f" is of CPUs' vectors, and {machine.name} is no CPU")
+        return None if isinstance(machine, CpuMachine) else on_gpu
     if not multiplies(machine, dtype):
         reason = f" packs for matrix instructions, and {machine.name} has none that multiplies {dtype}"
         hint = f"leave the algorithm out, or name a GPU that multiplies {dtype}, see 'imbrex explain mma'"

@@ -6,13 +6,18 @@ from imbrex.config.algorithm.task import ConvTask
 from imbrex.config.strips import Shape, is_served
 from imbrex.dtype import F32, DType
 
-__all__ = ["is_depthwise", "is_lanes_own", "strips_shape"]
+__all__ = ["has_window_vectors", "is_depthwise", "is_lanes_own", "strips_shape"]
 
 
 def is_depthwise(task: ConvTask) -> bool:
     """Has each group one channel and one filter, with a window that lanes take?"""
     sizes = dict(task.conv.filter)
     return task.conv.is_grouped and sizes["k"] == sizes["c"] == 1 and is_served(strips_shape(task))
+
+
+def has_window_vectors(task: ConvTask) -> bool:
+    """Do the windows of a depthwise convolution move with what is written, as vectors of a CPU want them?"""
+    return task.direction == "forward" or (task.is_backward_data and task.conv.strides == (1, 1))
 
 
 def is_lanes_own(dtype: DType) -> bool:

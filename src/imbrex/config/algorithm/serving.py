@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from imbrex.config.algorithm.channels_last import ALREADY, COPIED, RESULT_STAYS, packed_arrays
-from imbrex.config.algorithm.depthwise import is_depthwise, is_lanes_own
+from imbrex.config.algorithm.depthwise import has_window_vectors, is_depthwise, is_lanes_own
 from imbrex.config.algorithm.few_channels import NOT_SERVED, rows_of
 from imbrex.config.algorithm.phases import leaves_gaps, shares_phases
 from imbrex.config.algorithm.pointwise import ROW_BYTES, is_served
@@ -48,6 +48,12 @@ def _channel_vectors(task: ConvTask, number: str) -> Refusal | None:
     if is_depthwise(task):
         return None
     return Refusal(" is for one channel and one filter a group, and no large windows")
+
+
+def _window_vectors(task: ConvTask, number: str) -> Refusal | None:
+    if is_depthwise(task) and has_window_vectors(task):
+        return None
+    return Refusal(" is for one channel and one filter a group; of gradients, for those without strides")
 
 
 def _nothing_packed(key: str) -> Callable[[ConvTask, str], Refusal | None]:
@@ -147,6 +153,7 @@ def _served(task: ConvTask, number: str) -> Refusal | None:
 SERVING: Final[Mapping[str, Serving]] = {
     **dict.fromkeys(("v4r4", "v4r1", "v1r1"), Serving(_served, lambda task: ())),
     "channel_vectors": Serving(_channel_vectors, lambda task: (1,) if is_on_lanes(task) else ()),
+    "window_vectors": Serving(_window_vectors, lambda task: ()),
     **{key: _where_served(_nothing_packed(key)) for key in COPIED},
     "interleaved": _where_served(_interleaved),
     "shared_phases": _where_served(_shared_phases),

@@ -18,8 +18,10 @@ __all__ = ["ALGORITHMS", "Algorithm", "Kind", "Needs", "number_of", "row_of", "r
 
 Kind: TypeAlias = Literal["forward", "backward_data", "backward_weight", "product"]
 """What a problem computes."""
-Needs: TypeAlias = Literal["any", "GPU", "matrix instructions", "warpgroups", "waves"]
-"""What an algorithm needs of a machine: nothing, lanes, or matrix instructions: of any kind, or of these."""
+Needs: TypeAlias = Literal["any", "CPU", "GPU", "matrix instructions", "warpgroups", "waves"]
+"""What an algorithm needs of a machine: nothing, vectors, lanes, or matrix instructions of any kind, or
+of these.
+"""
 Copied: TypeAlias = Literal["nothing", "what is read", "what is read, and the result"]
 Stated: TypeAlias = Literal["key", "word", "pass"]
 """How the IR asks for an algorithm: by a key of the operation, by its `algorithm`, or by a pass's options."""
@@ -70,8 +72,8 @@ class Algorithm:
 
     @property
     def is_on_lanes(self) -> bool:
-        """Has it strips of work items, and no products?"""
-        return "channel-vectors" in self.passes
+        """Has it strips of work items or workgroups, and no products?"""
+        return not {"channel-vectors", "window-vectors"}.isdisjoint(self.passes)
 
     @property
     def taken_by(self) -> str:
@@ -95,6 +97,11 @@ ALGORITHMS: Final[tuple[Algorithm, ...]] = (
     Algorithm(
         "channel_vectors", ALL, "GPU", "nothing", "depthwise: lanes multiply, each neighbouring groups",
         passes=("channel-vectors",),
+    ),
+    Algorithm(
+        "window_vectors", ("forward", "backward_data"), "CPU", "nothing",
+        "depthwise: vectors of channels that come last, or else of pixels",
+        passes=("window-vectors",), stated="pass",
     ),
     Algorithm(
         "channels_last", ALL, "matrix instructions", "what is read", "images lie as NCHW",

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from imbrex.emit import c
-from imbrex.emit.cpu import finishing, product
+from imbrex.emit.cpu import finishing, product, windows
 from imbrex.index.expr import lin
 from imbrex.lower.stmt import (
     Alloc,
@@ -37,6 +37,7 @@ from imbrex.lower.stmt import (
     Unpack,
     View,
     Window,
+    Windows,
     walk,
 )
 
@@ -50,6 +51,8 @@ def scratch_members(kernel: Kernel) -> list[str]:
             lines.append(f"alignas(64) {b.dtype.c_name} {b.name}[{b.elements}];")
         elif isinstance(stmt, Product):
             lines += product.scratch_members(stmt)
+        elif isinstance(stmt, Windows):
+            lines.append(windows.scratch_member(stmt))
         elif isinstance(stmt, Meet):
             lines.append(f"{_view_type(stmt.window)} {stmt.window.name};")
     return list(dict.fromkeys(lines))  # products of one kernel share their memory
@@ -95,9 +98,10 @@ def _statement(stmt: Stmt) -> list[str]:
             return _unpack(stmt)
         case Product():
             return product.text(stmt)
+        case Windows():
+            return windows.text(stmt)
         case Exchange():
-            name = "add_tile" if stmt.adds else "copy_tile"
-            return [f"imbrex::{name}({_pointer(stmt.dest)}, {_pointer(stmt.source)}, {stmt.count});"]
+            return _exchange(stmt)
         case Signal() | Await():
             return [c.flag(stmt)]
         case (
@@ -114,6 +118,11 @@ def _statement(stmt: Stmt) -> list[str]:
             raise AssertionError(f"a CPU kernel has no {type(stmt).__name__}")
         case _:
             assert_never(stmt)
+
+
+def _exchange(stmt: Exchange) -> list[str]:
+    name = "add_tile" if stmt.adds else "copy_tile"
+    return [f"imbrex::{name}({_pointer(stmt.dest)}, {_pointer(stmt.source)}, {stmt.count});"]
 
 
 def _places(stmt: Places) -> list[str]:

@@ -43,6 +43,7 @@ from imbrex.lower.stmt import (
     Stmt,
     Unpack,
     View,
+    Windows,
     indices,
     is_collective,
     walk,
@@ -139,6 +140,8 @@ class LanePrinter:
             case Let() | Alloc() | View() | Barrier() | MatrixMultiply() | Signal() | Await():
                 raise AssertionError(f"{type(stmt).__name__} does not run for one work item")
             case Exchange() | Places() | Meet() | Pack() | PanelGemm() | Unpack() | Product() | Pipeline():
+                raise AssertionError(f"{type(stmt).__name__} does not run for one work item")
+            case Windows():
                 raise AssertionError(f"{type(stmt).__name__} does not run for one work item")
             case _:
                 assert_never(stmt)

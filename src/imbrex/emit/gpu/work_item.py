@@ -42,6 +42,7 @@ from imbrex.lower.stmt import (
     Stmt,
     Unpack,
     View,
+    Windows,
     meets,
 )
 
@@ -91,6 +92,8 @@ class WorkItem:
             case Signal() | Await():
                 return [c.flag(stmt)]
             case Exchange() | Places() | Meet() | Pack() | PanelGemm() | Unpack() | Product() | Pipeline():
+                raise AssertionError(f"{type(stmt).__name__} does not run for one work item")
+            case Windows():
                 raise AssertionError(f"a work item does no {type(stmt).__name__}")
             case _:
                 assert_never(stmt)

@@ -28,6 +28,7 @@ from imbrex.ir.ops.schedule import AwaitOp, BoundOp, GroupOp, SegmentOp, SignalO
 from imbrex.ir.ops.thread import ThreadwiseCopyOp, ThreadwiseGemmOp
 from imbrex.ir.ops.view import TransformOp
 from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
+from imbrex.ir.ops.windows import ThreadwiseWindowsOp
 from imbrex.ir.ops.workspace import WorkspaceOp
 from imbrex.ir.passes import tiling
 from imbrex.ir.shape import PRIVATE, memref_type, shape_of, space_of
@@ -231,6 +232,14 @@ class KernelFunctions(InterpreterFunctions):
             z = _multiplied(op, x, np.ones_like(right), z)
             written = _multiplied(op, np.ones_like(left), y, z) == 0
         c.store(_multiplied(op, left, right, old), c_index, written=written)
+        return ()
+
+    @impl(ThreadwiseWindowsOp)
+    def windows(self, interpreter: Interpreter, op: ThreadwiseWindowsOp, args: PythonValues) -> PythonValues:
+        taps, taps_index, seen, seen_index, c, c_index = _grouped(op, args)
+        kind = seen.dtype.accumulator.numpy
+        values = taps.load(taps_index).astype(kind), seen.load(seen_index).astype(kind)
+        c.store(np.einsum("iyxs,irycxs->ircs", *values), c_index)
         return ()
 
     @impl(WarpgroupGemmOp)

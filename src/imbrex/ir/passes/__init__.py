@@ -17,6 +17,7 @@ PASSES: Final = {
     "merge-groups": "merge_groups:MergeGroups",
     "channels-last": "channels_last:ChannelsLastPass",
     "channel-vectors": "channel_vectors:ChannelVectors",
+    "window-vectors": "window_vectors:WindowVectors",
     "aligned-rows": "aligned_rows:AlignedRows",
     "whole-images": "whole_images:WholeImagesPass",
     "halo": "halo:Halo",

@@ -27,6 +27,7 @@ from imbrex.ir.ops import (
     SubviewOp,
     ThreadwiseCopyOp,
     ThreadwiseGemmOp,
+    ThreadwiseWindowsOp,
 )
 from imbrex.ir.ops.memory import constant_of
 from imbrex.ir.shape import PRIVATE, is_bytes, space_of
@@ -109,6 +110,10 @@ def _accesses(op: Operation) -> Iterator[Access]:
             yield Access(op, 0, op.a, True, False)
             yield Access(op, 1 + len(op.a_index), op.b, True, False)
             yield Access(op, 2 + len(op.a_index) + len(op.b_index), op.c, True, True)
+        case ThreadwiseWindowsOp():
+            yield Access(op, 0, op.filter, True, False)
+            yield Access(op, 1 + len(op.filter_index), op.window, True, False)
+            yield Access(op, 2 + len(op.filter_index) + len(op.window_index), op.c, False, True)
         case FillOp():
             yield Access(op, 0, op.buffer, False, True)
         case SubviewOp():

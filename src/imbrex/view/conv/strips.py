@@ -103,6 +103,30 @@ class Strips:
         }
         return self._array(dims, pads, slid, {"tap": axis.taps, "row": axis.strip, "column": extent})
 
+    def windows(self, dims: Sequence[Dim], rows: str, columns: str) -> tuple[Layer, ...]:
+        """The same by all taps: (.., image, row, y, column, x, slot), what each element of a strip meets."""
+        axes = {
+            rows: ("h_strip row y", self.height),
+            columns: ("w_strip column x", self.width),
+        }
+        pads: dict[str, Entry] = {}
+        slid: dict[str, Entry] = {}
+        for name, (numbers, axis) in axes.items():
+            by_row, by_tap = axis.slopes
+            origin, reach = axis.before if axis.is_back else -axis.before, by_tap * (axis.taps - 1)
+            last = origin + (axis.strips - 1) * axis.step + (axis.strip - 1) * by_row
+            before, after = max(0, -origin - min(0, reach)), max(0, last + max(0, reach) + 1 - axis.read)
+            pads[name] = _pad(before, after, name)
+            slid[name] = (Embed((axis.step, by_row, by_tap), origin + before), numbers, name)
+        height, width = self.height, self.width
+        box = {"row": height.strip, "y": height.taps, "column": width.strip, "x": width.taps}
+        return self._array(dims, pads, slid, box)
+
+    def taps(self, dims: Sequence[Dim]) -> tuple[Layer, ...]:
+        """The filter as (.., y, x, slot)."""
+        cut, below = self._cut(dims, "y x g_block g_lane slot")
+        return (*self.numbering.layers(cut.upper), cut, below)
+
     def strip(self, dims: Sequence[Dim], rows: str, columns: str) -> tuple[Layer, ...]:
         axes = {rows: ("row", "h_strip", self.height), columns: ("column", "w_strip", self.width)}
         pads: dict[str, Entry] = {}
@@ -119,17 +143,18 @@ class Strips:
 
     def channels(self, dims: Sequence[Dim], order: str) -> tuple[Layer, ...]:
         """Map from (place, g_block, g_lane) to the filter."""
-        below = self._padded(dims, {})
-        sizes = self.numbering.sizes
-        entries: dict[str, Entry] = {d.name: (PassThrough(), d.name, d.name) for d in below.upper}
-        entries["g"] = (Unmerge(), "g_block g_lane slot", "g")
-        cut = layer_over(
-            below.upper, *entries.values(),
-            g_block=sizes["g_block"], g_lane=sizes["g_lane"], slot=self.slots,
-        )  # fmt: skip
+        cut, below = self._cut(dims, "g_block g_lane slot y x")
         tap: list[Entry] = [] if "y" in order.split() else [(PassThrough(), "y", "y")]
         blocks: list[Entry] = [(PassThrough(), n, n) for n in ("g_block", "g_lane")]
         return layer_over(cut.upper, *tap, (Merge(), "place", order), *blocks), cut, below
+
+    def _cut(self, dims: Sequence[Dim], order: str) -> tuple[Layer, Layer]:
+        """A filter's channels as those of blocks, lanes and slots, over the layer that counts them up."""
+        below, sizes = self._padded(dims, {}), self.numbering.sizes
+        entries: dict[str, Entry] = {d.name: (PassThrough(), d.name, d.name) for d in below.upper}
+        entries["g"] = (Unmerge(), "g_block g_lane slot", "g")
+        counts = {"g_block": sizes["g_block"], "g_lane": sizes["g_lane"], "slot": self.slots}
+        return layer_over(below.upper, *entries.values(), order=order.split(), **counts), below
 
     def piece(self, dims: Sequence[Dim], piece: Piece) -> Layer:
         """Only these columns of a window that is seen by these dims, in memory or in registers."""

@@ -7,6 +7,8 @@ template <int Size> struct extent {
   static constexpr int value = Size;
 };
 
+constexpr int round_up(int size, int to) { return (size + to - 1) / to * to; }
+
 // The rows of a panel when `size` rows are shared by as few panels of at most `most` rows as possible.
 constexpr int balanced(int size, int most) {
   const int panels = (size + most - 1) / most;

@@ -13,11 +13,10 @@
 // each block but the first adding to C (beta = 1).
 #pragma once
 #include "b_view.h"
+#include "extent.h"
 #include "store.h"
 
 namespace imbrex {
-
-constexpr int round_up(int size, int to) { return (size + to - 1) / to * to; }
 
 template <class U, int MR, int NV, int M, int N, int K, bool SumsColumns = true> struct product {
   typedef sum_of_unit<U> T;

@@ -1,0 +1,37 @@
+"""Windows of a depthwise convolution as one call of the device's."""
+
+from __future__ import annotations
+
+from imbrex.emit import c
+from imbrex.emit.cpu import finishing
+from imbrex.lower.packed import Grid, Sliding, Windows
+
+
+def scratch_member(stmt: Windows) -> str:
+    """The ring of rows, and the taps."""
+    axes = ", ".join(_axis(axis) for axis in (stmt.height, stmt.width))
+    along = "true" if stmt.lanes > 1 else "false"
+    return f"imbrex::windows<{stmt.sums.computed.c_name}, {along}, {stmt.lanes}, {axes}> windows;"
+
+
+def text(stmt: Windows) -> list[str]:
+    """The call, behind what finishes sums."""
+    kind = stmt.sums.computed.c_name
+    made = [] if stmt.finish is None else finishing.lines(stmt.finish, stmt.sums)
+    act = f"imbrex::scaling<{kind}>{{1, 0}}"
+    if stmt.finish is not None:
+        act = f"{finishing.kind(kind)}{{{{1, 0}}, finish}}"
+    grids = [_grid(stmt.filter, "const "), _grid(stmt.window, "const "), _grid(stmt.c, "")]
+    return [*made, "scratch.windows.run(", *(f"    {grid}," for grid in grids), f"    {act});"]
+
+
+def _axis(axis: Sliding) -> str:
+    return f"imbrex::slide<{axis.out}, {axis.taps}, {axis.stride}, {axis.dilation}>"
+
+
+def _grid(grid: Grid, const: str) -> str:
+    buffer, offset = grid.base.buffer, c.index(grid.base.offset)
+    begins, ends = (", ".join(c.index(i) for i in side) for side in (grid.begins, grid.ends))
+    steps = ", ".join(map(str, grid.steps))
+    at = buffer.name if offset == "0" else f"{buffer.name} + {offset}"
+    return f"imbrex::grid<{const}{buffer.dtype.c_name}>{{{at}, {{{steps}}}, {{{begins}}}, {{{ends}}}}}"

@@ -1,0 +1,42 @@
+"""Windows: a depthwise convolution of one work item, summed tap by tap."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import IndexType, MemRefType
+from xdsl.irdl import AttrSizedOperandSegments, irdl_op_definition, operand_def, var_operand_def
+
+from imbrex.ir.ops.block import verify_index
+from imbrex.ir.ops.form import MiopenOp
+from imbrex.ir.shape import shape_of
+from imbrex.ir.source import expect
+
+
+@irdl_op_definition
+class ThreadwiseWindowsOp(MiopenOp):
+    """c[row, column, slot] = sum over y and x of filter[y, x, slot] * window[row, y, column, x, slot], on the
+    dims that are not indexed.
+
+    window: an array seen by windows and taps, so that strides, dilations and pads are those of its map.
+    """
+
+    name = "miopen.threadwise_windows"
+    filter = operand_def(MemRefType)
+    filter_index = var_operand_def(IndexType)
+    window = operand_def(MemRefType)
+    window_index = var_operand_def(IndexType)
+    c = operand_def(MemRefType)
+    c_index = var_operand_def(IndexType)
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    def verify_(self) -> None:
+        counts = (len(self.filter_index), len(self.window_index), len(self.c_index))
+        values = (self.filter, self.window, self.c)
+        for i, count in enumerate(counts):
+            verify_index(values[i], count, i)
+        taps, seen, sums = (shape_of(v)[n:] for v, n in zip(values, counts, strict=True))
+        ranks = [len(taps), len(seen), len(sums)]
+        expect(ranks == [3, 5, 3], f"a filter has 3 dims, windows 5 and sums 3, got {ranks}", "type", 0)
+        rows, y, columns, x, slots = seen
+        for i, (have, want) in enumerate(((taps, (y, x, slots)), (sums, (rows, columns, slots)))):
+            message = f"windows of {list(seen)} take {list(want)}, got {list(have)}"
+            expect(tuple(have) == want, message, "type", 2 * i)

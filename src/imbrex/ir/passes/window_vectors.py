@@ -1,0 +1,59 @@
+"""window-vectors: depthwise convolutions on a CPU, each workgroup with some rows of some channels.
+
+    miopen.conv2d, conv2d_bwd_data      ->  one launch of `miopen.threadwise_windows`
+
+Arrays are read where they are, in any layout.  The option `strips` says what a workgroup has of the array
+that is written, as `config.strips.Box` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+
+from imbrex.config.algorithm.depthwise import strips_shape
+from imbrex.config.strips import Box, strips_of
+from imbrex.ir.convolution import convolution_of, task_of
+from imbrex.ir.ops.problem import Conv2dBwdWeightOp, ConvOp
+from imbrex.ir.ops.windows import ThreadwiseWindowsOp
+from imbrex.ir.passes.packing import launch
+from imbrex.ir.rewrite import Run, rewrite_each
+from imbrex.ir.source import InvalidOp
+
+__all__ = ["WindowVectors"]
+
+
+@dataclass(frozen=True)
+class WindowVectors(ModulePass):
+    """See the module's first lines."""
+
+    name = "window-vectors"
+
+    strips: tuple[int, ...]
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        asking = [o for o in op.walk() if isinstance(o, ConvOp)]
+        rewrite_each(asking, lambda problem, run: _launch(problem, Box(*self.strips), run))
+
+
+def _launch(op: ConvOp, box: Box, run: Run) -> None:
+    if isinstance(op, Conv2dBwdWeightOp):
+        raise InvalidOp(op, "vectors of windows write what windows belong to, not a filter", "operand", 0)
+    convolution, shape = strips_shape(task_of(op)), convolution_of(op)
+    strips = replace(strips_of(convolution, box), workitems=1)
+    images = (strips.strip if convolution.is_back else strips.windows)(shape.input, "hi", "wi")
+    outputs = (strips.windows if convolution.is_back else strips.strip)(shape.output, "ho", "wo")
+    taps = run.view(op.filter, strips.taps(shape.filter), "filter", 0)
+    image, output = run.view(op.input, images, "input", 1), run.view(op.output, outputs, "output", 2)
+    read, written = (output, image) if convolution.is_back else (image, output)
+
+    def body(into: Run, place: Sequence[SSAValue]) -> None:
+        at = [*place, into.index(0)]  # of one image
+        into.add(ThreadwiseWindowsOp.build(operands=[taps, place, read, at, written, at]))
+
+    launch(strips.numbering.workgroups, strips.workitems, body, run)

@@ -1,0 +1,149 @@
+"""Windows of a depthwise convolution as grids: what a map says of rows, columns, taps and lanes, each apart.
+
+An index is a part of the workgroup's own plus a multiple of each of the five; a guard is of one axis.  The
+algebra says so, or an assertion does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import gcd
+
+from imbrex.index.expr import Lin, lin, select, var
+from imbrex.index.rule import Guard
+from imbrex.ir.chain import finish_of
+from imbrex.ir.ops.standard import SSAValue
+from imbrex.ir.ops.windows import ThreadwiseWindowsOp
+from imbrex.lower.buffer import Buffer, Ref
+from imbrex.lower.finish import finishing
+from imbrex.lower.packed import Finishing, Grid, Sliding, Window, Windows
+from imbrex.lower.reader import Reader, element_type, sizes
+
+__all__ = ["windows"]
+
+AXES = (("row", "y"), ("column", "x"), ("lane", ""))
+"""A position and a tap of each axis."""
+
+
+def windows(op: ThreadwiseWindowsOp, reader: Reader) -> Windows:
+    """The statement of an operation on views."""
+    rows, y, columns, x, lanes = sizes(op.window)[len(op.window_index) :]
+    count = {"row": rows, "y": y, "column": columns, "x": x, "lane": lanes}
+    reader.names |= {*count, "place"}
+
+    def seen(value: SSAValue, index: Sequence[SSAValue], names: str) -> Ref:
+        return reader.seen(value, [*reader.index(index), *(var(n, count[n]) for n in names.split())])
+
+    window = seen(op.window, op.window_index, "row y column x lane")
+    taps = seen(op.filter, op.filter_index, "y x lane")
+    c = seen(op.c, op.c_index, "row column lane")
+    height, width = (_sliding(window, names, count) for names in AXES[:2])
+    turned = {tap for axis, (_, tap) in zip((height, width), AXES, strict=False) if axis.dilation < 0}
+    window, taps = (_turned(ref, turned, count) for ref in (window, taps))
+    height, width = (replace(axis, dilation=abs(axis.dilation)) for axis in (height, width))
+    steps = tuple(_step(window, names, axis) for names, axis in zip(AXES, (height, width), strict=False))
+    extents = [(a.out - 1) * a.stride + (a.taps - 1) * a.dilation + 1 for a in (height, width)]
+    lane = _coefficient(window.offset, "lane")
+    sums = _sums(op, count, reader)
+    return Windows(
+        _grid(taps, ("y", "x", "lane"), count, [y, x, lanes]),
+        _grid(window, ("row y", "column x", "lane"), count, [*extents, lanes], (*steps, lane)),
+        _grid(c, ("row", "column", "lane"), count, [rows, columns, lanes]),
+        height,
+        width,
+        lanes,
+        sums,
+        _finishing(op, sums, count, reader),
+    )
+
+
+def _sums(op: ThreadwiseWindowsOp, count: dict[str, int], reader: Reader) -> Window:
+    buffer, kind = reader.root(op.c)[0], element_type(op.window).accumulator
+    if count["lane"] > 1:
+        return Window("sums", buffer, kind, count["row"] * count["column"], count["lane"], ())
+    return Window("sums", buffer, kind, count["row"], count["column"], ())
+
+
+def _finishing(
+    op: ThreadwiseWindowsOp, sums: Window, count: dict[str, int], reader: Reader
+) -> Finishing | None:
+    """Places are rows and columns in one where vectors run along lanes."""
+    finish = finish_of(op.c)
+    if finish is None:
+        return None
+    if count["lane"] > 1:
+        place, axes = var("place", sums.rows), ("place", "lane")
+        within = [place // count["column"], place % count["column"], var("lane", sums.lanes)]
+    else:
+        axes = ("row", "column")
+        within = [var("row", sums.rows), var("column", sums.lanes), lin(0)]
+    coords = [*reader.index(op.c_index), *within]
+    dest = reader.seen(op.c, coords)
+    made = finishing(finish, sums, axes, dest, (1.0, 0.0), coords, reader)
+    alike = [(name, Ref(at, dest.offset) if isinstance(at, Buffer) else at) for name, at in made.arrays]
+    return replace(made, arrays=tuple(alike))
+
+
+def _sliding(ref: Ref, names: tuple[str, str], count: dict[str, int]) -> Sliding:
+    """Stride and dilation, in elements of the axis where a guard counts them, else as few as there can be."""
+    position, tap = names
+    terms = (ref.offset, *(g.index for g in _guards(ref.guards, names)))[-1]
+    stride, dilation = _coefficient(terms, position), _coefficient(terms, tap)
+    unit = 1 if terms is not ref.offset else gcd(stride, dilation) or 1
+    return Sliding(count[position], count[tap], stride // unit or 1, dilation // unit or 1)
+
+
+def _step(ref: Ref, names: tuple[str, str], axis: Sliding) -> int:
+    """Elements of memory from one element of the axis to the next."""
+    by_position, by_tap = (_coefficient(ref.offset, n) for n in names)
+    step = by_position // axis.stride or by_tap // axis.dilation
+    told = (by_position in (0, step * axis.stride)) and by_tap in (0, step * axis.dilation)
+    assert told, f"an axis whose elements lie unevenly: {ref.offset}"
+    return step
+
+
+def _turned(ref: Ref, taps: set[str], count: dict[str, int]) -> Ref:
+    """The same with these taps counted from the last one on."""
+    last = {tap: count[tap] - 1 - var(tap, count[tap]) for tap in taps}
+    guards = tuple(Guard(g.index.subs(last), g.size) for g in ref.guards)
+    return replace(ref, offset=ref.offset.subs(last), guards=guards)
+
+
+def _grid(
+    ref: Ref,
+    axes: Sequence[str],
+    count: dict[str, int],
+    extents: Sequence[int],
+    steps: Sequence[int] | None = None,
+) -> Grid:
+    found = steps or [_coefficient(ref.offset, axis) for axis in axes]
+    at_first = dict.fromkeys(count, lin(0))
+    begins, ends = [lin(0)] * 3, [lin(size) for size in extents]
+    for guard in ref.guards:
+        owns = [i for i, axis in enumerate(axes) if any(guard.index.mentions(n) for n in axis.split())]
+        i = owns[0] if owns else list(extents).index(1)
+        first = guard.index.subs(at_first)
+        begins[i] = _greatest(begins[i], lin(0) - first)
+        ends[i] = _least(ends[i], guard.size - first)
+    base = Ref(ref.buffer, ref.offset.subs(at_first))
+    return Grid(base, tuple(found), tuple(begins), tuple(ends))  # type: ignore[arg-type]
+
+
+def _guards(guards: Sequence[Guard], names: Sequence[str]) -> list[Guard]:
+    return [g for g in guards if any(g.index.mentions(n) for n in names)]
+
+
+def _coefficient(index: Lin, name: str) -> int:
+    """What an index grows by with a variable, of which no part of it depends in another way."""
+    step = index.subs({name: lin(1)}) - index.subs({name: lin(0)})
+    assert step.is_constant, f"{name} is not apart in {index}"
+    return step.const
+
+
+def _least(a: Lin, b: Lin) -> Lin:
+    return select(b - a, a, b)
+
+
+def _greatest(a: Lin, b: Lin) -> Lin:
+    return select(a - b, a, b)

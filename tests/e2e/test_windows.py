@@ -1,0 +1,67 @@
+"""Depthwise convolutions by vectors of channels and of pixels: right at every edge and in any type."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from imbrex import compile
+from imbrex.diagnostic import Diagnostic
+from imbrex.problem import parse_problem
+
+LAST = " -f NHWC -I NHWC -O NHWC"
+EDGES = (
+    "-c 19 -H 13 -W 35 -k 19 -g 19 -y 3 -x 5 -p 0 -q 2 -u 2 -v 1",
+    "-c 33 -H 17 -W 17 -k 33 -g 33 -y 5 -x 3 -p 2 -q 1 -u 3 -v 3",
+    "-c 8 -H 20 -W 21 -k 8 -g 8 -y 3 -x 3 -p 2 -q 4 -u 2 -v 2 -l 2 -j 3",
+    "-c 17 -H 1 -W 40 -k 17 -g 17 -y 1 -x 5 -p 0 -q 2",
+    "-c 3 -H 20 -W 20 -k 3 -g 3 -y 9 -x 9 -p 4 -q 4",
+)
+
+
+def line(edge: str, direction: int = 1, more: str = "", verb: str = "conv") -> str:
+    return f"{verb} -n 2 {edge} -F {direction}{more}"
+
+
+def right(text: str, **given: object) -> None:
+    (problem,) = parse_problem(text)
+    kernel = compile(problem, threads=2, **given)  # type: ignore[arg-type]
+    assert kernel.algorithm == "window_vectors"
+    assert str(kernel.check()).startswith("right")
+
+
+@pytest.mark.parametrize("more", ["", LAST], ids=["pixels", "channels"])
+@pytest.mark.parametrize("edge", EDGES)
+def test_edges_strides_and_dilations(edge: str, more: str) -> None:
+    right(line(edge, more=more))
+
+
+@pytest.mark.parametrize("more", ["", LAST], ids=["pixels", "channels"])
+def test_gradients_without_strides(more: str) -> None:
+    right(line("-c 19 -H 9 -W 21 -k 19 -g 19 -y 3 -x 5 -p 1 -q 3 -l 2 -j 1", 2, more))
+
+
+@pytest.mark.parametrize("verb", ["convfp16", "convbfp16", "convint8"])
+def test_narrow_types_are_widened(verb: str) -> None:
+    right(line(EDGES[0], more=LAST, verb=verb))
+
+
+@pytest.mark.parametrize("target", ["avx2", "generic"])
+def test_narrower_registers(target: str) -> None:
+    right(line(EDGES[0]), target=target)
+
+
+@pytest.mark.parametrize("more", ["", LAST], ids=["pixels", "channels"])
+def test_epilogues(more: str) -> None:
+    (problem,) = parse_problem(line(EDGES[0], more=more))
+    kernel = compile(replace(problem, epilogue="relu(x + bias + residual)"))
+    assert kernel.algorithm == "window_vectors"
+    assert str(kernel.check()).startswith("right")
+
+
+def test_strided_gradients_and_filters_stay_products() -> None:
+    (problem,) = parse_problem(line("-c 8 -H 9 -W 9 -k 8 -g 8 -y 3 -x 3 -p 1 -q 1 -u 2 -v 2", 2))
+    assert compile(problem).algorithm == "v4r1"
+    with pytest.raises(Diagnostic, match="of gradients, for those without strides"):
+        compile(problem, algorithm="window_vectors")
