@@ -91,7 +91,7 @@ class Row:
             str(self.extra_lds_cycles),
             f"{counts.index_per_matrix:.2f}",
             f"{counts.data / counts.matrix_instructions:.2f}",
-            f"{self.loop.bound.share:.0%}",
+            f"{self.loop.bound.busy:.0%}",
             f"{self.loop.busy:.0%}",
             mca,
             " ".join(self.misses) or "-",

@@ -39,11 +39,11 @@ def unoptimised() -> Iterator[None]:
 
     For where they say what is computed, and not how well; IMBREX_TESTS=all compiles them as users' are.
     """
-    from imbrex.build import shared, toolchain
+    from imbrex.build import shared_library, toolchain
     from imbrex.kernel import built
 
     with pytest.MonkeyPatch.context() as patch:
-        for module in (toolchain, shared, built) if os.environ.get("IMBREX_TESTS") != "all" else ():
+        for module in (toolchain, shared_library, built) if os.environ.get("IMBREX_TESTS") != "all" else ():
             patch.setattr(module, "FLAGS", tuple("-O0" if f == "-O3" else f for f in toolchain.FLAGS))
         yield
 

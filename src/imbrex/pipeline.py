@@ -27,7 +27,7 @@ from imbrex.ir.passes.affix_tuning import affixed
 from imbrex.ir.passes.blockwise_to_threadwise import BlockwiseToThreadwise
 from imbrex.ir.passes.gridwise_to_blockwise import GridwiseToBlockwise
 from imbrex.ir.source import InvalidOp, PassFault
-from imbrex.ir.to_product import stated, to_product, word_in_ir
+from imbrex.ir.to_product import name_in_ir, stated, to_product
 from imbrex.lower.build import program
 from imbrex.lower.lds_traffic import lds_traffic
 from imbrex.lower.stmt import Buffer, Kernel, Program, ZeroFill
@@ -63,7 +63,7 @@ class Lowered:
     @property
     def algorithm(self) -> str | None:
         """None of a plain product."""
-        return word_in_ir(self.configuration)
+        return name_in_ir(self.configuration)
 
     @property
     def tunings(self) -> tuple[Tuning, ...]:

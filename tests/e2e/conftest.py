@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from imbrex.build.isa import isa as isa_of
-from imbrex.build.shared import build_shared
+from imbrex.build.shared_library import build_shared
 from imbrex.config.tuning import Tuning
 from imbrex.pipeline import Request, lower, machine_for
 from imbrex.problem import Problem

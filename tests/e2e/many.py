@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from imbrex.build.shared import build_shared
+from imbrex.build.shared_library import build_shared
 from imbrex.chip import GPU_MACHINES
 from imbrex.config.tuning import parse
 from imbrex.emit.bundle import Bundle

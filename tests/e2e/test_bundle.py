@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from imbrex.build.shared import build_shared
+from imbrex.build.shared_library import build_shared
 from imbrex.build.toolchain import WARNINGS, Compiler, find_compiler
 from imbrex.kernel import Kernel, compile
 from imbrex.problem import Conv2d, Gemm, Problem

@@ -16,7 +16,7 @@ import pytest
 from tests.e2e.covering import covering
 from tests.e2e.many import together
 
-from imbrex.build.shared import build_shared
+from imbrex.build.shared_library import build_shared
 from imbrex.config import tiles, tuning
 from imbrex.dtype import dtype
 from imbrex.pipeline import Lowered, Request, lower, machine_for

@@ -13,7 +13,7 @@ from ml_dtypes import bfloat16
 
 import imbrex
 from imbrex.build.isa import has_level, isa
-from imbrex.build.shared import build_shared
+from imbrex.build.shared_library import build_shared
 from imbrex.chip import CPU_ISAS
 from imbrex.config.cpu.plan import CpuTuning
 from imbrex.diagnostic import Diagnostic

@@ -9,7 +9,7 @@ import pytest
 from tests.e2e.conftest import Built
 from tests.e2e.many import Case, wrong
 
-from imbrex.build.shared import build_shared
+from imbrex.build.shared_library import build_shared
 from imbrex.chip import CPU_ISAS
 from imbrex.config import tuning
 from imbrex.pipeline import Request, lower, machine_for

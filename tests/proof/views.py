@@ -130,7 +130,7 @@ OF_KERNELS = {
 OF_WORKGROUPS = {
     "grouped tiles, ragged": workgroup.grouped(13, 7, 4),
     "grouped tiles along n": workgroup.grouped(12, 9, 4, "n"),
-    "tiles on 8 XCDs": workgroup.order(13, 7, 5, xcds=8),
+    "tiles on 8 XCDs": workgroup.raster_order(13, 7, 5, xcds=8),
     "the way back from grouped tiles": workgroup.grouped(5, 11, 2).inverse(),
     "workgroups on 8 XCDs": workgroup.xcd(443, 8),
 }

@@ -19,7 +19,7 @@ from statistics import median
 from typing import Final, TypeAlias
 
 from imbrex.build.cache import Cache
-from imbrex.build.shared import build_shared
+from imbrex.build.shared_library import build_shared
 from imbrex.run.host_machine import HostMachine
 
 __all__ = ["cache_sizes", "latencies", "sizes_by"]

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from imbrex.build.cache import Cache
-from imbrex.build.shared import LIBRARY, build_shared, find_shared, recipe_key
+from imbrex.build.shared_library import LIBRARY, build_shared, find_shared, recipe_key
 from imbrex.chip import CPU_ISAS
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import DType

@@ -55,7 +55,7 @@ class _State:
     memory: list[Memory]
     kept: list[Bytes] = field(default_factory=lambda: list[Bytes]())
 
-    def room(self, count: int) -> Bytes:
+    def allocate(self, count: int) -> Bytes:
         """New memory that the kernel may touch."""
         made = aligned(max(count, 64))
         self.kept.append(made)
@@ -90,11 +90,11 @@ def execute(
     state = _State([*memory, Memory(code.base, len(code.image))])
     waves = -(-prod(block) // _WAVE)
     each = max(kernel.scratch_bytes, _STACK_BYTES if kernel.grows else 0) + 15 & ~15
-    scratch = state.room(each * _WAVE * waves)
+    scratch = state.allocate(each * _WAVE * waves)
     scratch[:] = 0xCD
-    constants = state.room(kernel.argument_bytes)
+    constants = state.allocate(kernel.argument_bytes)
     _write_arguments(kernel, constants, arguments, grid, block, dynamic_lds)
-    packet = state.room(_WAVE)
+    packet = state.allocate(_WAVE)
     items = [g * b for g, b in zip(grid, block, strict=True)]
     struct.pack_into("<4xHHH2xIIII", packet.data, 0, *block, *items, each)
     launch = _launch(code, kernel, grid, block, (packet, constants), each)

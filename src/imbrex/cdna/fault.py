@@ -23,7 +23,7 @@ def fault_of(code: CodeObject, kernel: str, fault: FaultStruct) -> Diagnostic:
         "trap": "s_trap executed",
         "operand": "an operand that the emulator does not take there",
     }[FAULTS[fault.kind]]
-    return Diagnostic(f"{_place(code, kernel, fault)}: {told}")
+    return Diagnostic(f"{_location(code, kernel, fault)}: {told}")
 
 
 def race_of(code: CodeObject, kernel: str, race: FaultStruct, count: int) -> Diagnostic:
@@ -31,12 +31,12 @@ def race_of(code: CodeObject, kernel: str, race: FaultStruct, count: int) -> Dia
     kind = FAULTS[race.kind]
     told = f"LDS race, {kind}: byte {race.address}, with wave {race.other}"
     return Diagnostic(
-        f"{_place(code, kernel, race)}: {told}",
+        f"{_location(code, kernel, race)}: {told}",
         hint=f"{count} bytes in all; a barrier, or the wait before it, is missing",
     )
 
 
-def _place(code: CodeObject, kernel: str, fault: FaultStruct) -> str:
+def _location(code: CodeObject, kernel: str, fault: FaultStruct) -> str:
     group = ", ".join(map(str, fault.group))
     place = f"{kernel}, workgroup ({group}), wave {fault.wave}"
     if not 0 <= fault.instruction < len(code.instructions):

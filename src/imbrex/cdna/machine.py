@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 
-from imbrex.build.shared import build_shared
+from imbrex.build.shared_library import build_shared
 
 __all__ = [
     "FAULTS",

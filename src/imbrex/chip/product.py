@@ -80,9 +80,9 @@ def no_target(word: str, known: Iterable[str]) -> Diagnostic:
     if (chip := KNOWN.get(_family(word))) is not None:
         if chip.name in known:  # sm_90 for sm_90a
             return Diagnostic(f"unknown target '{word}'", hint=f"{', '.join(chip.products)} are {chip.name}")
-        return Diagnostic(f"{chip.told} is not supported; {_beside(chip.name, known)}")
+        return Diagnostic(f"{chip.told} is not supported; {_siblings(chip.name, known)}")
     if re.fullmatch(r"gfx[0-9a-f]+|sm_[0-9]+[af]?", word):
-        told = f"target '{word}' is not supported; {_beside(word, known)}"
+        told = f"target '{word}' is not supported; {_siblings(word, known)}"
         return Diagnostic(told, hint=did_you_mean(word, known))
     for chip in KNOWN.values():
         for product in chip.products:
@@ -90,10 +90,10 @@ def no_target(word: str, known: Iterable[str]) -> Diagnostic:
                 where = f"{product} is {chip.name}"
                 if chip.name in known:
                     return Diagnostic(f"unknown target '{word}'", hint=where)
-                told = f"{where} ({chip.architecture}), which is not supported; {_beside(chip.name, known)}"
+                told = f"{where} ({chip.architecture}), which is not supported; {_siblings(chip.name, known)}"
                 return Diagnostic(told)
     if (start := VENDORS.get(word.lower())) is not None:
-        return Diagnostic(f"unknown target '{word}'", hint=_beside(start, known))
+        return Diagnostic(f"unknown target '{word}'", hint=_siblings(start, known))
     near = None if word == "gpu" else did_you_mean(word, known)  # cpu is near, and nothing like it
     near = near or f"known: {', '.join(known)}"
     return Diagnostic(f"unknown target '{word}'", hint=near)
@@ -111,7 +111,7 @@ def _plain(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", _PREFIXES.sub("", name.lower().replace(" ", "")))
 
 
-def _beside(word: str, known: Iterable[str]) -> str:
+def _siblings(word: str, known: Iterable[str]) -> str:
     """What there is of the vendor: `of NVIDIA's GPUs there is sm_90a (H100, H200, GH200)`."""
     start, vendor = ("sm_", "NVIDIA") if word.startswith("sm_") else ("gfx", "AMD")
     found = [

@@ -232,9 +232,9 @@ class ItemRates:
     """Cycles of shared memory for a read of so many bytes a lane, of whom many read the same."""
     cache_bytes: float
     """Bytes that the second cache gives one multiprocessor, where all ask."""
-    cache_share: float
+    cache_fraction: float
     """Share of the time for those bytes that is not hidden behind the products."""
-    shared_share: float
+    shared_fraction: float
     """The same for reads of shared memory."""
     row: float
     """Cycles for each row of an operand whose loads run along k: it lies in a line of memory of its own."""

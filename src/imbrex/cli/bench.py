@@ -90,16 +90,16 @@ def command(
     expect_one_say(config, tuning, None, None)
     if untuned:
         switch_off()  # of the processes that measure, too
-    problems = [asked.problem for asked in read_problems(sources, layout)]
+    problems = [entry.problem for entry in read_problems(sources, layout)]
     wanted = target_of(target or ("emulate" if emulate else "cpu"), emulate)
     if wanted.is_executed:
         raise Diagnostic("an emulator of instructions tells no time", hint="'run' checks what it computes")
     on_gpu, chosen = is_measured_there(wanted), {"tuning": tuning, "config": config}
     known = GPU_PEERS if on_gpu else PEERS
-    asked = known if names is None else tuple(name for name in names.split(",") if name)
+    peer_names = known if names is None else tuple(name for name in names.split(",") if name)
     if on_gpu:
-        return bench_on_gpu(problems, wanted, asked, seconds=seconds, **chosen, form=form, output=output)
-    rivals = peers(asked)
+        return bench_on_gpu(problems, wanted, peer_names, seconds=seconds, **chosen, form=form, output=output)
+    rivals = peers(peer_names)
     rows = _measured(problems, rivals, counts(threads), budget_s=seconds, **chosen, target=wanted)
     document = report(rows, rivals)
     if output is not None:

@@ -39,11 +39,11 @@ def command(chosen: Choices, sources: tuple[str, ...], form: str, output: str, n
     appear, or none does and what was there stays.
     """
     expect_path(output)
-    asked = chosen.problems(sources)
-    kernels = [chosen.kernel(problem, name, target) for problem in asked for target in chosen.targets]
+    entries = chosen.problems(sources)
+    kernels = [chosen.kernel(problem, name, target) for problem in entries for target in chosen.targets]
     folders = [
         Path(
-            kernel.problem.key() if len(asked) > 1 else "",
+            kernel.problem.key() if len(entries) > 1 else "",
             kernel.target.kind if len(chosen.targets) > 1 else "",
         )
         for kernel in kernels

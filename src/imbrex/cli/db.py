@@ -71,7 +71,7 @@ def best(
     """The winners' configurations, as --config takes them; of the problems that are named, or of all.  Exit
     code 1 where one that is named has none.
     """
-    wanted = {problem_text(asked.problem) for asked in read_problems(sources)} if sources else None
+    wanted = {problem_text(entry.problem) for entry in read_problems(sources)} if sources else None
     found = [one for one in summaries(_rows(file, target, device)) if one.winner is not None]
     told = [one for one in found if wanted is None or one.problem in wanted]
     if form == "json":

@@ -17,7 +17,7 @@ from imbrex.cli.guard import FAILED
 from imbrex.cli.meaning import executed, small
 from imbrex.cli.options import Choices, choices, format_option, sources
 from imbrex.cli.products import OperandView, Product, products
-from imbrex.cli.source import Asked
+from imbrex.cli.source import ProblemEntry
 from imbrex.cli.table import print_table
 from imbrex.cli.text import bytes_text, facts, flops_text, json_text, seconds_text
 from imbrex.config import configuration, tiles
@@ -81,10 +81,10 @@ def command(
     """
     code = 0
     told: list[dict[str, Any]] = []
-    for asked in chosen.problems(sources):
-        request, choice = request_of(chosen, asked), None
+    for entry in chosen.problems(sources):
+        request, choice = request_of(chosen, entry), None
         if configs is None and _is_built(chosen):
-            request, choice = advised(chosen, asked, request)
+            request, choice = advised(chosen, entry, request)
         if configs is not None and form == "json":
             told.append(candidates_json(request, configs))
         elif configs is not None:
@@ -92,7 +92,7 @@ def command(
         elif with_levels:
             _print_levels(request, compact)
         elif meaning:
-            code |= _print_meaning(chosen, asked, request)
+            code |= _print_meaning(chosen, entry, request)
         else:
             found = products(request)
             code |= FAILED if any(product.reasons for product in found) else 0
@@ -100,7 +100,7 @@ def command(
             head = _head(request, choice) | {"calibration": known and str(known)}
             told.append({**head, "products": [_json(p) for p in found]})
             if form == "table":
-                click.echo(_problem_text(asked.problem, head, choice))
+                click.echo(_problem_text(entry.problem, head, choice))
                 for number, product in enumerate(found, 1):
                     click.echo("\n".join(_product_text(product, number, len(found), request.machine)))
     if form == "json" and told:
@@ -126,18 +126,18 @@ def _configuration_text(request: Request) -> str | None:
         return None
 
 
-def request_of(chosen: Choices, asked: Asked) -> Request:
+def request_of(chosen: Choices, entry: ProblemEntry) -> Request:
     """The compiler's request; of a target that kernels are not built for, one for its schedule alone."""
     given = None if chosen.tuning is None else tunings.parse(chosen.tuning)
-    name = asked.name or default_name(asked.problem)
+    name = entry.name or default_name(entry.problem)
     form = chosen.target.source if _is_built(chosen) else "cpu"
     shared = None if chosen.schedule is None else tiles.wanted(chosen.schedule)
     where = _machine(chosen)
     config = None if chosen.config is None else configuration.parse(chosen.config)
     if config is not None:
-        expected_algorithm(asked.problem, _target(chosen), config.algorithm)
-    algorithm = expected_algorithm(asked.problem, _target(chosen), chosen.algorithm_of(asked))
-    return Request(asked.problem, where, form, given, algorithm, name, shared, config)
+        expected_algorithm(entry.problem, _target(chosen), config.algorithm)
+    algorithm = expected_algorithm(entry.problem, _target(chosen), chosen.algorithm_of(entry))
+    return Request(entry.problem, where, form, given, algorithm, name, shared, config)
 
 
 def _target(chosen: Choices) -> Target:
@@ -165,7 +165,7 @@ def _print_levels(request: Request, compact: bool) -> None:
         click.echo(print_module(level.module, compact=compact))
 
 
-def _print_meaning(chosen: Choices, asked: Asked, request: Request) -> int:
+def _print_meaning(chosen: Choices, entry: ProblemEntry, request: Request) -> int:
     problem = small(request.problem)
     click.echo(click.style(problem_text(problem), bold=True))
     if problem != request.problem:
@@ -175,7 +175,7 @@ def _print_meaning(chosen: Choices, asked: Asked, request: Request) -> int:
     is_right = all(e.comparison.is_right for e in found)
     if _is_built(chosen) and chosen.target.is_native:
         started = time.perf_counter()
-        verdict = chosen.kernel(replace(asked, problem=problem)).check(values="integer")
+        verdict = chosen.kernel(replace(entry, problem=problem)).check(values="integer")
         rows.append(["compiled", "", str(verdict), seconds_text(time.perf_counter() - started)])
         is_right = is_right and verdict.is_right
     print_table(["level", "operations", "result", "time"], rows)

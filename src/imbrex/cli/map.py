@@ -13,7 +13,7 @@ from imbrex.emit.tile_table import svg
 from imbrex.index.expr import param
 from imbrex.numeral import MOST, whole
 from imbrex.view.graph import graph_of
-from imbrex.view.work.workgroup import order
+from imbrex.view.work.workgroup import raster_order
 
 __all__ = ["command"]
 
@@ -62,7 +62,7 @@ def command(
     if runtime and group is None:
         raise Diagnostic("--runtime needs a value for its tables", hint="--group N gives one")
     rows = param(WGM, 1, max(m, n)) if runtime else group
-    map = order(m, n, rows, "m" if along == "m" else "n", xcds if remap else 1)
+    map = raster_order(m, n, rows, "m" if along == "m" else "n", xcds if remap else 1)
     if form in FORMATS and form != "svg":
         _put(FORMATS[form](graph_of(map, {"workgroup": "Workgroup"}, "MacroTileNumber")), output)
         return

@@ -51,8 +51,8 @@ def executed(request: Request) -> Iterator[Executed]:
         memory, written = laid[problem.operands.index(problem.result)]
         outcome = compare(problem, written, truth, is_exact=operands.is_exact, data=operands.data)
         if problem.result.strides is not None:
-            beside = spoiled_in(memory, problem.result.shape, problem.result.strides)
-            outcome = replace(outcome, beside=beside)
+            gap_writes = spoiled_in(memory, problem.result.shape, problem.result.strides)
+            outcome = replace(outcome, gap_writes=gap_writes)
         yield Executed(level.name, sum(1 for _ in level.module.walk()), outcome, elapsed_s)
 
 

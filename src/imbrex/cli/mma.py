@@ -12,7 +12,16 @@ from imbrex.cli.mma_answer import OPERANDS, Answer
 from imbrex.cli.text import facts
 from imbrex.diagnostic import Diagnostic
 from imbrex.numeral import whole
-from imbrex.view.mma import Element, Instruction, Operand, Place, instruction, instructions, on_chip, taking
+from imbrex.view.mma import (
+    Element,
+    Instruction,
+    LaneRegister,
+    Operand,
+    instruction,
+    instructions,
+    on_chip,
+    taking,
+)
 
 __all__ = ["command"]
 
@@ -65,7 +74,7 @@ def command(
             )
         found = instruction(name) if chip is None else on_chip(name, chip)
         chosen = found.held if operand is None else (operand,)
-        text = _asked(found, chosen, asked, str(register_of or element_of or ""), form)
+        text = _answer(found, chosen, asked, str(register_of or element_of or ""), form)
     if output is None:
         click.echo(text)
     else:
@@ -84,7 +93,9 @@ def _list(chip: str | None, types: str | None, asked: Sequence[str], form: str) 
     return answers.written([answers.listing(found)], form)
 
 
-def _asked(found: Instruction, chosen: Sequence[Operand], asked: Sequence[str], given: str, form: str) -> str:
+def _answer(
+    found: Instruction, chosen: Sequence[Operand], asked: Sequence[str], given: str, form: str
+) -> str:
     """The answer to the one question, or all facts where there is none."""
     question = asked[0] if asked else None
     if form == "svg":
@@ -100,7 +111,7 @@ def _asked(found: Instruction, chosen: Sequence[Operand], asked: Sequence[str], 
             found_there = _where_there_is_one(chosen, lambda o: answers.register_of(found, o, wanted))
             return answers.written(found_there, form)
         case "--element-of":
-            place = Place(*_numbers(question, given, (2,), "LANE,REGISTER"))
+            place = LaneRegister(*_numbers(question, given, (2,), "LANE,REGISTER"))
             found_there = _where_there_is_one(chosen, lambda o: answers.element_of(found, o, place))
             return answers.written(found_there, form)
         case "--matrix":

@@ -17,12 +17,12 @@ from imbrex.view.mma import (
     CHIPS,
     Element,
     Instruction,
+    LaneRegister,
     Operand,
-    Place,
     element_at,
     elements,
-    places,
-    places_of,
+    lane_registers,
+    lane_registers_of,
     register_text,
 )
 
@@ -138,11 +138,11 @@ def listing(found: Sequence[Instruction]) -> Answer:
 
 def register_of(found: Instruction, operand: Operand, wanted: Element) -> Answer:
     """Where an element is held."""
-    cells = [(wanted, place) for place in places_of(found, operand, wanted)]
+    cells = [(wanted, place) for place in lane_registers_of(found, operand, wanted)]
     return _cells(found, operand, f"registers of {element_text(found, operand, wanted)}", cells)
 
 
-def element_of(found: Instruction, operand: Operand, place: Place) -> Answer:
+def element_of(found: Instruction, operand: Operand, place: LaneRegister) -> Answer:
     """What a lane's register holds."""
     held = element_at(found, operand, place)
     title = f"lane {place.lane}, register {place.register} of {operand.upper()}"
@@ -151,7 +151,7 @@ def element_of(found: Instruction, operand: Operand, place: Place) -> Answer:
 
 def matrix(found: Instruction, operand: Operand) -> list[Answer]:
     """Where every element is held, `lanes:register`; one grid a block."""
-    held = places(found, operand)
+    held = lane_registers(found, operand)
     blocks, rows, columns = (d.size for d in found.map(operand).lower)
     return [
         Answer(
@@ -176,7 +176,7 @@ def register_file(found: Instruction, operand: Operand) -> Answer:
         for lane, registers in enumerate(held)
     )
     cells = [
-        (Element(*e), Place(lane, register))
+        (Element(*e), LaneRegister(lane, register))
         for lane, registers in enumerate(held)
         for register, e in enumerate(registers)
         if e[0] >= 0
@@ -192,7 +192,7 @@ def element_text(found: Instruction, operand: Operand, element: Element) -> str:
 
 
 def _cells(
-    found: Instruction, operand: Operand, title: str, cells: Sequence[tuple[Element, Place]]
+    found: Instruction, operand: Operand, title: str, cells: Sequence[tuple[Element, LaneRegister]]
 ) -> Answer:
     rows = tuple(
         (
@@ -207,7 +207,9 @@ def _cells(
     return Answer(f"{found.name}: {title}", columns, rows, _value(found, operand, cells))
 
 
-def _value(found: Instruction, operand: Operand, cells: Sequence[tuple[Element, Place]]) -> dict[str, Any]:
+def _value(
+    found: Instruction, operand: Operand, cells: Sequence[tuple[Element, LaneRegister]]
+) -> dict[str, Any]:
     listed = [
         {**e._asdict(), **p._asdict(), "bits": register_text(found, operand, p.register)} for e, p in cells
     ]
@@ -223,7 +225,7 @@ def _axes(operand: Operand) -> str:
     return {"a": "m\\k", "b": "k\\n", "c": "m\\n"}[operand]
 
 
-def _place_text(found: Instruction, operand: Operand, held: Sequence[Place]) -> str:
+def _place_text(found: Instruction, operand: Operand, held: Sequence[LaneRegister]) -> str:
     lanes = ",".join(str(place.lane) for place in held)
     return f"{lanes}:{register_text(found, operand, held[0].register)}"
 

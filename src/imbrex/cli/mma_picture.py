@@ -11,7 +11,15 @@ from collections.abc import Sequence
 
 from imbrex.cli.mma_answer import element_text
 from imbrex.cli.picture import GAP, HEAD, MARGIN, Cell, Panel, drawn, page
-from imbrex.view.mma import Element, Instruction, Operand, Place, elements, places, register_text
+from imbrex.view.mma import (
+    Element,
+    Instruction,
+    LaneRegister,
+    Operand,
+    elements,
+    lane_registers,
+    register_text,
+)
 
 __all__ = ["matrix_picture", "register_picture"]
 
@@ -64,7 +72,7 @@ def _matrix(found: Instruction, operand: Operand, block: int) -> Panel:
             register_text(found, operand, held[0].register),
             _told(found, operand, element, held),
         )
-        for element, held in places(found, operand).items()
+        for element, held in lane_registers(found, operand).items()
         if element.block == block
     ]
     title = f"{operand.upper()}: {rows.name} down, {columns.name} across"
@@ -81,7 +89,7 @@ def _registers(found: Instruction, operand: Operand) -> Panel:
         for register in range(registers):
             if held[lane][register][0] < 0:
                 continue
-            element, place = Element(*held[lane][register]), Place(lane, register)
+            element, place = Element(*held[lane][register]), LaneRegister(lane, register)
             at = f"{element.row},{element.column}"
             block = f"block {element.block}" if found.blocks > 1 else ""
             told = _told(found, operand, element, [place])
@@ -91,17 +99,17 @@ def _registers(found: Instruction, operand: Operand) -> Panel:
     return Panel(title, lanes, registers, _numbers(lanes), names, cells)
 
 
-def _group(found: Instruction, place: Place) -> int:
+def _group(found: Instruction, place: LaneRegister) -> int:
     """Lanes that lie along the operand's row or column are of one group; of a warpgroup, those of a warp."""
     return place.lane // found.lane_group
 
 
-def _lanes(held: Sequence[Place]) -> str:
+def _lanes(held: Sequence[LaneRegister]) -> str:
     """The first lane that holds an element, and how many more do."""
     return f"{held[0].lane} +{len(held) - 1}" if len(held) > 1 else str(held[0].lane)
 
 
-def _told(found: Instruction, operand: Operand, element: Element, held: Sequence[Place]) -> str:
+def _told(found: Instruction, operand: Operand, element: Element, held: Sequence[LaneRegister]) -> str:
     lanes = ", ".join(str(place.lane) for place in held)
     register = register_text(found, operand, held[0].register)
     return f"{element_text(found, operand, element)}: lane {lanes}, {register}"

@@ -12,7 +12,7 @@ import click
 
 from imbrex.chip import CPU_ISAS, WAVES, gpus
 from imbrex.cli.progress import progress
-from imbrex.cli.source import Asked, meant_on, read_problems
+from imbrex.cli.source import ProblemEntry, meant_on, read_problems
 from imbrex.config.algorithm.table import ALGORITHMS, Needs, row_of
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import Emulate, Kernel, Target, compile, target_of
@@ -90,35 +90,35 @@ class Choices:
             raise Diagnostic(told, hint="'build' takes several")
         return one
 
-    def problems(self, given: Sequence[str]) -> list[Asked]:
+    def problems(self, given: Sequence[str]) -> list[ProblemEntry]:
         """As these targets have them, with a note where that is not what a line names."""
         found = read_problems(given, self.layout)
-        meant = [meant_on(asked, {target.chip for target in self.targets}) for asked in found]
+        meant = [meant_on(entry, {target.chip for target in self.targets}) for entry in found]
         changed = {(a.problem.dtype, b.problem.dtype) for a, b in zip(found, meant, strict=True)}
         for named, own in sorted((str(a), str(b)) for a, b in changed if a != b):
             click.echo(f"note: {named} of a benchmark is {own} on {self.target_names}", err=True)
         return meant
 
-    def kernel(self, asked: Asked, name: str | None = None, target: Target | None = None) -> Kernel:
+    def kernel(self, entry: ProblemEntry, name: str | None = None, target: Target | None = None) -> Kernel:
         """Compiled, or from the cache.  target: of several."""
         wanted = target or self.target
-        with progress(f"compiling {problem_text(asked.problem)} for {wanted}"):
+        with progress(f"compiling {problem_text(entry.problem)} for {wanted}"):
             return compile(
-                asked.problem,
+                entry.problem,
                 wanted,
                 self.tuning,
                 threads=self.threads,
-                algorithm=self.algorithm_of(asked),
-                name=name or asked.name,
+                algorithm=self.algorithm_of(entry),
+                name=name or entry.name,
                 schedule=self.schedule,
                 config=self.config,
                 untuned=self.untuned,
             )
 
-    def algorithm_of(self, asked: Asked) -> str | None:
+    def algorithm_of(self, entry: ProblemEntry) -> str | None:
         """The option, unless it is of another direction only: so it serves a line of three directions."""
-        wanted = self.algorithm or (None if self.config else asked.algorithm)
-        direction = getattr(asked.problem, "direction", None)
+        wanted = self.algorithm or (None if self.config else entry.algorithm)
+        direction = getattr(entry.problem, "direction", None)
         row = row_of(wanted)
         is_elsewhere = row is not None and row.of != ("product",) and direction not in row.of
         return None if direction and is_elsewhere else wanted

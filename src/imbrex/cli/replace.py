@@ -55,7 +55,7 @@ def _move_all(new: Path, old: Path, folder: Path) -> None:
     made: list[Path] = []
     moved: list[Path] = []
     for name in (Path(), *names):
-        _expect_room(folder / name, is_file=name in files)
+        _expect_writable(folder / name, is_file=name in files)
     try:
         for name in files:
             _keep(folder / name, old / name)
@@ -70,7 +70,7 @@ def _move_all(new: Path, old: Path, folder: Path) -> None:
         raise
 
 
-def _expect_room(path: Path, is_file: bool) -> None:
+def _expect_writable(path: Path, is_file: bool) -> None:
     """Can a file be put here, or into this directory?  What can be told before is told before."""
     try:
         mode = os.lstat(path).st_mode

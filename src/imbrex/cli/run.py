@@ -11,7 +11,7 @@ from imbrex.cli.guard import FAILED
 from imbrex.cli.options import Choices, choices, format_option, sources
 from imbrex.cli.options import seconds as in_seconds
 from imbrex.cli.progress import progress
-from imbrex.cli.source import Asked
+from imbrex.cli.source import ProblemEntry
 from imbrex.cli.text import bytes_text, facts, flops_text, json_text, seconds_text
 from imbrex.kernel import Kernel
 from imbrex.numeral import MOST
@@ -29,9 +29,9 @@ __all__ = ["command"]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one problem.  timing: None where the result was wrong, or nobody asked."""
+    """What came of one problem.  timing: None where the result was wrong, or nobody entry."""
 
-    asked: Asked
+    entry: ProblemEntry
     kernel: Kernel
     verdict: Verdict
     timing: Timing | None
@@ -58,8 +58,8 @@ def command(
     by element, and time it.  Exit code 1 when a result is wrong.
     """
     outcomes: list[Outcome] = []
-    for asked in chosen.problems(sources):
-        outcome = _ran(chosen, asked, seed, values, seconds)
+    for entry in chosen.problems(sources):
+        outcome = _ran(chosen, entry, seed, values, seconds)
         outcomes.append(outcome)
         if form == "table":
             click.echo(_told(outcome))
@@ -69,15 +69,15 @@ def command(
     return 0 if all(outcome.verdict.is_right for outcome in outcomes) else FAILED
 
 
-def _ran(chosen: Choices, asked: Asked, seed: int, values: Values | None, seconds: float) -> Outcome:
-    kernel = chosen.kernel(asked)
-    line = problem_text(asked.problem)
+def _ran(chosen: Choices, entry: ProblemEntry, seed: int, values: Values | None, seconds: float) -> Outcome:
+    kernel = chosen.kernel(entry)
+    line = problem_text(entry.problem)
     with progress(f"checking {line}"):
         verdict = kernel.check(seed, values=values)
     if not verdict.is_right or seconds <= 0 or kernel.target.is_emulated:
-        return Outcome(asked, kernel, verdict, None, None)
+        return Outcome(entry, kernel, verdict, None, None)
     with progress(f"timing {line}"):
-        return Outcome(asked, kernel, verdict, _timed(kernel, seed, seconds), _peak(kernel))
+        return Outcome(entry, kernel, verdict, _timed(kernel, seed, seconds), _peak(kernel))
 
 
 def _timed(kernel: Kernel, seed: int, seconds: float) -> Timing:
@@ -121,8 +121,8 @@ def _told(outcome: Outcome) -> str:
     per = " a thread" if kernel.target.is_native else ""
     extra = f"{bytes_text(kernel.workspace_bytes)}{per}, beside {bytes_text(problem.bytes)} of operands"
     rows += [("extra memory", extra), ("source", _source_text(kernel))]
-    if outcome.asked.ignored:
-        rows.append(("ignored", " ".join(outcome.asked.ignored)))
+    if outcome.entry.ignored:
+        rows.append(("ignored", " ".join(outcome.entry.ignored)))
     return facts(problem_text(problem), rows)
 
 
@@ -179,7 +179,7 @@ def _json(outcome: Outcome) -> dict[str, Any]:
         "workspace_bytes_per_thread": kernel.workspace_bytes,
         "operand_bytes": kernel.problem.bytes,
         "sources": str(kernel.directory) if kernel.is_kept else None,
-        "ignored": list(outcome.asked.ignored),
+        "ignored": list(outcome.entry.ignored),
     }
 
 

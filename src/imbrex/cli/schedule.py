@@ -54,22 +54,22 @@ def command(chosen: Choices, sources: tuple[str, ...], form: str) -> int:
     data_parallel could begin tiles, and how many tiles of A and B each finds in L2.
     """
     told: list[dict[str, Any]] = []
-    for asked in chosen.problems(sources):
-        request = request_of(chosen, asked)
+    for entry in chosen.problems(sources):
+        request = request_of(chosen, entry)
         for product in products(request):
             found, taken, least = _offered(product.context, request)
             orders = tile_order.offers(found[0].tuning, product.context, request.machine)
             if form == "json":
                 told.append(
                     {
-                        "problem": problem_text(asked.problem),
+                        "problem": problem_text(entry.problem),
                         "offers": [_json(offer) for offer in found],
                         "taken": str(taken.schedule),
                         "orders": [_order_json(offer) for offer in orders],
                     }
                 )
                 continue
-            click.echo(problem_text(asked.problem))
+            click.echo(problem_text(entry.problem))
             print_table(COLUMNS, [_row(offer, found[0]) for offer in found])
             click.echo(_why(found, taken, least))
             if orders:

@@ -20,13 +20,13 @@ from imbrex.problem import Conv2d, Problem
 from imbrex.problem.text import parse_problems, problem_text
 from imbrex.view.mma.instruction import FORMATS
 
-__all__ = ["Asked", "meant_on", "read_kept", "read_problems"]
+__all__ = ["ProblemEntry", "meant_on", "read_kept", "read_problems"]
 
 IR_WORDS = ("builtin.module", "module", "func.func", "miopen.", "linalg.", "//", '"builtin.module"')
 
 
 @dataclass(frozen=True)
-class Asked:
+class ProblemEntry:
     """A problem; the function that states it in IR, and the algorithm that it asks for there.
 
     tool: the benchmark whose line it was.
@@ -39,12 +39,12 @@ class Asked:
     tool: str | None = None
 
 
-def read_problems(sources: Sequence[str], layout: str | None = None) -> list[Asked]:
+def read_problems(sources: Sequence[str], layout: str | None = None) -> list[ProblemEntry]:
     """The problems of all sources, in order.  layout: of every convolution's images, which filter and result
     follow.
     """
-    found = [asked for source in sources for asked in _read(source)]
-    return [replace(asked, problem=_laid_out(asked.problem, layout)) for asked in found] if layout else found
+    found = [entry for source in sources for entry in _read(source)]
+    return [replace(entry, problem=_laid_out(entry.problem, layout)) for entry in found] if layout else found
 
 
 def read_kept(
@@ -54,28 +54,28 @@ def read_kept(
     reason; else a Diagnostic of the first one.
     """
     if not keep_going:
-        return [asked.problem for asked in read_problems(sources, layout)], []
+        return [entry.problem for entry in read_problems(sources, layout)], []
     found: list[Problem] = []
     skipped: list[str] = []
     for source in sources:
         for line in _lines(source):
             try:
-                found += [asked.problem for asked in read_problems([line], layout)]
+                found += [entry.problem for entry in read_problems([line], layout)]
             except Diagnostic as reason:
                 skipped.append(f"{line}: {reason.message}")
     return found, skipped
 
 
-def meant_on(asked: Asked, chips: Collection[str | None]) -> Asked:
+def meant_on(entry: ProblemEntry, chips: Collection[str | None]) -> ProblemEntry:
     """What a benchmark's line means on the chips that it is for, which have to agree."""
-    if asked.tool is None:
-        return asked
-    found = {_of_chip(asked.problem, chip) for chip in chips}
+    if entry.tool is None:
+        return entry
+    found = {_of_chip(entry.problem, chip) for chip in chips}
     if len(found) > 1:
-        line = problem_text(asked.problem)
-        message = f"the chips disagree on which 8-bit floats a line of {asked.tool} has: '{line}'"
+        line = problem_text(entry.problem)
+        message = f"the chips disagree on which 8-bit floats a line of {entry.tool} has: '{line}'"
         raise Diagnostic(message, hint="give each chip its own command, or a line that names the type")
-    return replace(asked, problem=next(iter(found), asked.problem))
+    return replace(entry, problem=next(iter(found), entry.problem))
 
 
 def _of_chip(problem: Problem, chip: str | None) -> Problem:
@@ -104,7 +104,7 @@ def _lines(source: str) -> list[str]:
     return [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
 
 
-def _read(source: str) -> list[Asked]:
+def _read(source: str) -> list[ProblemEntry]:
     if source == "-":
         return _parsed(read_bounded(sys.stdin.buffer, "<stdin>"), "<stdin>")
     if os.path.isdir(source):
@@ -122,13 +122,13 @@ def _read(source: str) -> list[Asked]:
     return _parsed(source, None)
 
 
-def _parsed(text: str, file: str | None) -> list[Asked]:
+def _parsed(text: str, file: str | None) -> list[ProblemEntry]:
     if (file or "").endswith(".mlir") or text.lstrip().startswith(IR_WORDS):
         from imbrex.ir.to_problem import problems_of
 
-        return [Asked(s.problem, s.name, s.algorithm) for s in problems_of(text, file or "<text>")]
+        return [ProblemEntry(s.problem, s.name, s.algorithm) for s in problems_of(text, file or "<text>")]
     return [
-        Asked(p, ignored=parsed.ignored, tool=parsed.tool)
+        ProblemEntry(p, ignored=parsed.ignored, tool=parsed.tool)
         for parsed in parse_problems(text, file)
         for p in parsed.problems
     ]

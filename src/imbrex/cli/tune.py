@@ -114,11 +114,11 @@ def command(
         return calibrated(wanted, budget, jobs or builders_of(wanted), form, beside)
     if not sources:
         raise click.UsageError("Missing argument 'PROBLEM...'.")
-    asked, skipped = read_kept(sources, layout, keep_going)
-    if not asked:
+    found, skipped = read_kept(sources, layout, keep_going)
+    if not found:
         raise Diagnostic("there is no problem to tune")
     plan = Plan(
-        weighted(asked), wanted, chosen.threads, effort, trials, budget, devices, jobs or builders_of(wanted)
+        weighted(found), wanted, chosen.threads, effort, trials, budget, devices, jobs or builders_of(wanted)
     )
     shown = Shown(plan, sys.stderr.isatty())
     with open_user() as database:

@@ -153,12 +153,12 @@ def _priced(product: Product, request: Request, refused: Counter[str]) -> Sequen
         return ((tuned_product.chosen(context, machine, kind, given, schedule_of(request)), 0.0),)
     broken = (check(t, context, machine) for t in choose.candidates(context, machine, kind))
     refused.update(reasons[0].rule for reasons in broken if reasons)
-    asked = (offer for offer in _offers(product, request) if _is_asked(offer, request))
+    asked = (offer for offer in _offers(product, request) if _has_schedule(offer, request))
     cheapest = nsmallest(MOST_OFFERS, asked, key=attrgetter("cost"))
     return [(tuned_product.of_offer(offer, context, machine), offer.cost) for offer in cheapest]
 
 
-def _is_asked(offer: Offer, request: Request) -> bool:
+def _has_schedule(offer: Offer, request: Request) -> bool:
     """Has it the schedule that is asked for, where one is?"""
     asked = request.schedule
     if not isinstance(asked, TileSchedule):

@@ -30,10 +30,10 @@ def _reasons(of: Configuration, request: Request) -> Iterator[str]:
     is_conv = isinstance(problem, Conv2d)
     machine, where = request.machine, WARPGROUPS.name
     has_products = not row.is_on_lanes
-    has_order = row.has_order
-    if of.taps_first and not has_order:
+    has_k_order = row.has_k_order
+    if of.taps_first and not has_k_order:
         yield f"'{of.algorithm}' has no order of taps and channels"
-    if of.channels > 1 and not (has_order and machine.has_warpgroups and has_matrix_instructions(request)):
+    if of.channels > 1 and not (has_k_order and machine.has_warpgroups and has_matrix_instructions(request)):
         yield f"channels are counted up for warpgroups that multiply windows, on {where}"
     if of.in_place and not ("halo" in row.passes and is_conv and problem.direction == "backward_weight"):
         yield "'in_place' is of backward weight by halo"

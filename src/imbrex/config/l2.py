@@ -31,12 +31,12 @@ BATCHES = 4
 class CacheTraffic:
     """Tiles asked for, and tiles that came from memory."""
 
-    asked: int
+    lookups: int
     missed: int
 
     @property
     def hit_rate(self) -> float:
-        return 1.0 - self.missed / self.asked
+        return 1.0 - self.missed / self.lookups
 
 
 def traffic(order: Map, k_tiles: int, resident: int, cache: L2, tile_bytes: tuple[int, int]) -> CacheTraffic:
@@ -50,7 +50,7 @@ def traffic(order: Map, k_tiles: int, resident: int, cache: L2, tile_bytes: tupl
         batch = range(start, min(count, start + resident))
         for k in range(k_tiles):
             for w in batch:
-                dies[w % cache.xcds].ask_both(tiles[w], k, tile_bytes)
+                dies[w % cache.xcds].look_up_both(tiles[w], k, tile_bytes)
     return CacheTraffic(2 * count * k_tiles, sum(die.missed for die in dies))
 
 
@@ -66,7 +66,7 @@ def plan_traffic(plan: Plan, order: Map, cache: L2, tile_bytes: tuple[int, int])
         for hardware, steps in enumerate(reversed(way)):  # `started` numbers them the other way round
             if time < len(steps):
                 place, k = steps[time]
-                dies[hardware % cache.xcds].ask_both(tiles[place], k, tile_bytes)
+                dies[hardware % cache.xcds].look_up_both(tiles[place], k, tile_bytes)
     return CacheTraffic(2 * sum(map(len, way)), sum(die.missed for die in dies))
 
 
@@ -80,7 +80,7 @@ def sampled(order: Map, resident: int, cache: L2, tile_bytes: tuple[int, int]) -
         dies = [_Recent(cache.bytes) for _ in range(cache.xcds)]
         tiles = _tiles(order, start, min(count, start + resident))
         for place, tile in enumerate(tiles, start):
-            dies[place % cache.xcds].ask_both(tile, 0, tile_bytes)
+            dies[place % cache.xcds].look_up_both(tile, 0, tile_bytes)
         asked += 2 * len(tiles)
         missed += sum(die.missed for die in dies)
     return CacheTraffic(asked, missed)
@@ -100,13 +100,13 @@ class _Recent:
         self._room = room
         self._kept: OrderedDict[tuple[int, ...], int] = OrderedDict()
 
-    def ask_both(self, tile: tuple[int, ...], k: int, sizes: tuple[int, int]) -> None:
+    def look_up_both(self, tile: tuple[int, ...], k: int, sizes: tuple[int, int]) -> None:
         """A's tile and B's of an output tile at a step of k."""
         *batch, m, n = tile
-        self.ask((0, *batch, m, k), sizes[0])
-        self.ask((1, *batch, n, k), sizes[1])
+        self.look_up((0, *batch, m, k), sizes[0])
+        self.look_up((1, *batch, n, k), sizes[1])
 
-    def ask(self, tile: tuple[int, ...], size: int) -> None:
+    def look_up(self, tile: tuple[int, ...], size: int) -> None:
         if tile in self._kept:
             self._kept.move_to_end(tile)
             return

@@ -24,7 +24,7 @@ def outline(request: Request, algorithm: str | None) -> Configuration:
     assert row is not None and algorithm is not None, (algorithm, problem)
     if row.is_on_lanes:
         return Configuration(algorithm, strips=chosen_box(strips_shape(task_of(problem)), request.machine))
-    if not row.has_order:
+    if not row.has_k_order:
         return Configuration(algorithm)
     return Configuration(
         algorithm, _taps_first(request, row), _channels(request, problem, row, number_of(algorithm))

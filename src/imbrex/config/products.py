@@ -50,7 +50,7 @@ def form_of(of: Configuration, machine: Machine) -> GemmForm:
 def _of_convolution(
     problem: Conv2d, of: Configuration, row: Algorithm, form: GemmForm, given: Tuning | None
 ) -> Products | Lanes:
-    arranged, number = Arranged(task_of(problem), asks=row.packs), number_of(of.algorithm)
+    arranged, number = Arranged(task_of(problem), copies_key=row.packs), number_of(of.algorithm)
     for step in row.passes:
         match step:
             case "merge-groups" if "halo" not in row.passes:
@@ -58,7 +58,7 @@ def _of_convolution(
             case "merge-groups":  # a halo of one group has nothing to merge
                 arranged = merge_groups(arranged, number, True, given) if number > 1 else arranged
             case "channels-last":
-                arranged = channels_last(arranged, arranged.asks) if arranged.asks else arranged
+                arranged = channels_last(arranged, arranged.copies_key) if arranged.copies_key else arranged
             case "window-rows":
                 arranged = window_rows(arranged)
             case "conv-to-gemm":

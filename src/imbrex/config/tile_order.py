@@ -18,7 +18,7 @@ from imbrex.config.l2 import sampled
 from imbrex.config.tiles import TileSchedule, resident
 from imbrex.config.tuning import Tuning
 from imbrex.config.xdlops.plan import XdlopsTuning
-from imbrex.view.work.workgroup import ALONG, Order, begun
+from imbrex.view.work.workgroup import ALONG, RasterOrder, begun
 
 __all__ = ["GAIN", "Blocks", "OrderOffer", "offers", "ordered"]
 
@@ -46,7 +46,7 @@ class Blocks:
 class OrderOffer:
     """An order, and how many of the tiles that it asks for are found in L2."""
 
-    order: Order
+    order: RasterOrder
     hit_rate: float
 
 
@@ -54,7 +54,7 @@ def ordered(schedule: TileSchedule, tuning: Tuning, context: GemmContext, machin
     """With an order of tiles, where none is given, the model knows the caches, and one is worth it."""
     if schedule.order is not None or schedule.is_shared:
         return schedule
-    plain, *others = offers(tuning, context, machine) or [OrderOffer(Order(), 1.0)]
+    plain, *others = offers(tuning, context, machine) or [OrderOffer(RasterOrder(), 1.0)]
     if not others or others[0].hit_rate < plain.hit_rate + GAIN:
         return schedule
     return replace(schedule, order=others[0].order)
@@ -81,17 +81,17 @@ def _offers(blocks: Blocks, at_a_time: int, cache: L2) -> tuple[OrderOffer, ...]
     return first, *sorted(others, key=lambda offer: -min(offer.hit_rate, enough))
 
 
-def _orders(blocks: Blocks, xcds: int) -> Iterator[Order]:
+def _orders(blocks: Blocks, xcds: int) -> Iterator[RasterOrder]:
     """The plain one first, the others from simple to less so."""
     for dies in dict.fromkeys((1, xcds)):
         for group in GROUPS:
             for along in ALONG:
                 lines = blocks.rows if along == "m" else blocks.columns
                 if group == 1 or group < 2 * lines:
-                    yield Order(group, along, dies)
+                    yield RasterOrder(group, along, dies)
 
 
-def _hit_rate(order: Order, blocks: Blocks, at_a_time: int, cache: L2) -> float:
+def _hit_rate(order: RasterOrder, blocks: Blocks, at_a_time: int, cache: L2) -> float:
     tiles = begun(blocks.batches, blocks.rows, blocks.columns, order.group, order.along, order.xcds)
     return sampled(tiles, at_a_time, cache, (blocks.a_bytes, blocks.b_bytes)).hit_rate
 

@@ -26,7 +26,7 @@ from imbrex.chip import CpuMachine, Machine
 from imbrex.diagnostic import Diagnostic, did_you_mean
 from imbrex.numeral import whole
 from imbrex.view.work.streamk import WORDS, Mode
-from imbrex.view.work.workgroup import ALONG, Along, Order
+from imbrex.view.work.workgroup import ALONG, Along, RasterOrder
 
 __all__ = [
     "AUTO", "DATA_PARALLEL", "MOST_WORKGROUPS", "Auto", "TileSchedule", "checked", "from_json", "parse",
@@ -52,7 +52,7 @@ class TileSchedule:
 
     mode: Mode
     workgroups: int | None = None
-    order: Order | None = None
+    order: RasterOrder | None = None
 
     def __post_init__(self) -> None:
         if self.mode == "data_parallel" and self.workgroups is not None:
@@ -140,13 +140,13 @@ def from_json(value: Mapping[str, Any]) -> TileSchedule:
     return TileSchedule(_mode(mode, mode), workgroups, order)
 
 
-def _order_from_json(value: object) -> Order:
+def _order_from_json(value: object) -> RasterOrder:
     given = _object(value, ("group", "along", "xcds", "is_runtime"), "an order of tiles")
     kinds: list[object] = [type(given[key]) for key in ("group", "xcds", "is_runtime")]
     if kinds != [int, int, bool] or given["along"] not in ALONG:
         said = "numbers as its group and xcds, m or n as along, true or false as is_runtime"
         raise Diagnostic(f"an order of tiles has {said}")
-    return Order(**given)
+    return RasterOrder(**given)
 
 
 def _object(value: object, keys: tuple[str, ...], what: str) -> dict[str, Any]:
@@ -159,7 +159,7 @@ def _object(value: object, keys: tuple[str, ...], what: str) -> dict[str, Any]:
     return found
 
 
-def _order(line: str, start: int, options: list[str]) -> Order:
+def _order(line: str, start: int, options: list[str]) -> RasterOrder:
     """The order that options spell; start: where they begin in the line."""
     given: dict[str, str] = {}
     for option in options:
@@ -179,17 +179,17 @@ def _order(line: str, start: int, options: list[str]) -> Order:
         given[key] = value
         start += len(option) + 1
     along: Along = "n" if given.get("along") == "n" else "m"
-    return Order(int(given.get("wgm", "1")), along, int(given.get("xcd", "1")), "runtime" in given)
+    return RasterOrder(int(given.get("wgm", "1")), along, int(given.get("xcd", "1")), "runtime" in given)
 
 
-def _order_text(order: Order) -> str:
+def _order_text(order: RasterOrder) -> str:
     """`wgm` always, so that an order is not taken for none."""
     along = "" if order.along == "m" else f"/along={order.along}"
     dies = "" if order.xcds == 1 else f"/xcd={order.xcds}"
     return f"/wgm={order.group}{'/runtime' if order.is_runtime else ''}{along}{dies}"
 
 
-def checked(order: Order) -> Order:
+def checked(order: RasterOrder) -> RasterOrder:
     """An order of tiles; a Diagnostic where a number is too large or too small."""
     for key, value, most in (("wgm", order.group, MOST_GROUP), ("xcd", order.xcds, MOST_XCDS)):
         if not 1 <= value <= most:

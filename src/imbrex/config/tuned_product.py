@@ -23,7 +23,7 @@ from imbrex.config.warpgroup import choice as warpgroup_choice
 from imbrex.config.warpgroup.plan import WarpgroupTuning
 from imbrex.config.xdlops.plan import XdlopsTuning
 from imbrex.diagnostic import Diagnostic
-from imbrex.view.work.workgroup import Order
+from imbrex.view.work.workgroup import RasterOrder
 
 __all__ = ["WARPGROUP_KINDS", "chosen", "expect_served", "of_offer"]
 
@@ -58,7 +58,7 @@ def expect_served(product: TunedProduct, context: GemmContext, machine: Machine)
     tuning, schedule = product.tuning, product.schedule
     choose.require(tuning, context, machine)
     if not isinstance(tuning, WarpgroupTuning | HaloTuning | LinesTuning | HaloWeightTuning):
-        schedule = replace(schedule, order=schedule.order or Order())
+        schedule = replace(schedule, order=schedule.order or RasterOrder())
     _scheduled(context, machine, _family(tuning), tuning, schedule)
 
 

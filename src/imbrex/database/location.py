@@ -34,11 +34,11 @@ def switch_off() -> None:
 def user_path() -> Path | None:
     """IMBREX_DB, else where this system keeps data of users; None where IMBREX_DB is `off`."""
     given = os.environ.get(VARIABLE, "")
-    return None if given.strip().lower() == OFF else _placed(given)
+    return None if given.strip().lower() == OFF else _found(given)
 
 
 @cache
-def _placed(given: str) -> Path:
+def _found(given: str) -> Path:
     """The path that is given, or the system's; found once."""
     try:
         if given:

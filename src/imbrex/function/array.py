@@ -90,7 +90,7 @@ def computed(element: DType, compute: object) -> DType:
 def expect_apart(out: Laid, read: Mapping[str, Laid]) -> None:
     """ValueError where the caller's `out` has elements of what is read."""
     for name, operand in read.items():
-        if out.memory.shares(out.array, operand.array):
+        if out.memory.shares_memory(out.array, operand.array):
             raise ValueError(f"'out' shares memory with '{name}'; copy one of them first")
 
 

@@ -66,8 +66,8 @@ def conv2d(
     layouts = (layout, filter_layout, output_layout)
     more = further(bias, residual, scales)
     moves = (stride, padding, dilation, groups)
-    words = _Words("forward", *moves, layouts, compute, target, emulate, None, epilogue, tuple(more))
-    return _result(words, {"x": ("input", x), "w": ("filter", w)}, out, threads, stream, more)
+    options = _ConvOptions("forward", *moves, layouts, compute, target, emulate, None, epilogue, tuple(more))
+    return _result(options, {"x": ("input", x), "w": ("filter", w)}, out, threads, stream, more)
 
 
 def conv2d_backward_data(
@@ -92,10 +92,10 @@ def conv2d_backward_data(
     """The gradient of `conv2d(x, w)` by x, from that by its result; x has `input_shape`, in `layout`."""
     layouts = (layout, filter_layout, output_layout)
     given = ("input", "input_shape", input_shape)
-    words = _Words(
+    options = _ConvOptions(
         "backward_data", stride, padding, dilation, groups, layouts, compute, target, emulate, given
     )
-    return _result(words, {"dy": ("output", dy), "w": ("filter", w)}, out, threads, stream)
+    return _result(options, {"dy": ("output", dy), "w": ("filter", w)}, out, threads, stream)
 
 
 def conv2d_backward_weight(
@@ -120,13 +120,13 @@ def conv2d_backward_weight(
     """The gradient of `conv2d(x, w)` by w, from that by its result; w has `filter_shape`, in its layout."""
     layouts = (layout, filter_layout, output_layout)
     given = ("filter", "filter_shape", filter_shape)
-    words = _Words(
+    options = _ConvOptions(
         "backward_weight", stride, padding, dilation, groups, layouts, compute, target, emulate, given
     )
-    return _result(words, {"dy": ("output", dy), "x": ("input", x)}, out, threads, stream)
+    return _result(options, {"dy": ("output", dy), "x": ("input", x)}, out, threads, stream)
 
 
-class _Words(NamedTuple):
+class _ConvOptions(NamedTuple):
     """What a caller says beside arrays.  wanted: the role of a result whose shape arrays do not settle, what
     the caller calls that shape, and the shape.  further: the epilogue's arrays that there are.
     """
@@ -164,7 +164,7 @@ Given: TypeAlias = Mapping[str, tuple[Role, Any]]
 
 
 def _result(
-    words: _Words,
+    options: _ConvOptions,
     given: Given,
     out: Any,
     threads: int | None,
@@ -173,17 +173,17 @@ def _result(
 ) -> Any:
     """By a plan, or else the long way.  more: what the epilogue reads."""
     values = (*(value for _, value in given.values()), *(more.values() if more else ()))
-    if stream is None and (found := planned(words, (*values, out), threads)) is not None:
+    if stream is None and (found := planned(options, (*values, out), threads)) is not None:
         return found
-    names = _layouts(*words.layouts)
+    names = _layouts(*options.layouts)
     for word, (_, value) in given.items():
         expect_numbers(value, word)
-    memory = memory_of(values[0], words.target)
+    memory = memory_of(values[0], options.target)
     arrays = _arrays(names, memory, given)
     try:
-        problem, is_empty = _settled(words, names, arrays)
+        problem, is_empty = _settled(options, names, arrays)
     except ValueError as error:
-        hint = _meant(words, names, arrays)
+        hint = _meant(options, names, arrays)
         raise ValueError(f"{error}{hint}") from None
     result = _lying(memory, problem, is_empty, next(iter(arrays.values()))[1], out)
     if out is not None:
@@ -191,7 +191,7 @@ def _result(
     read = laid_further(
         more or {}, (problem.dtype, problem.result.dtype), (problem.n, problem.k), result, out
     )
-    where = call_target(words.target, words.emulate, threads, memory.target)
+    where = call_target(options.target, options.emulate, threads, memory.target)
     indexed = memory.returned(result.as_indexed(), values[0]) if out is None else out
     if is_empty:
         memory.clear(result.array)
@@ -205,16 +205,18 @@ def _result(
         roles = [role for role, _ in given.values()]
         places = tuple(roles.index(role) if role in roles else len(values) for role in ROLES)
         further_places = range(len(roles), len(values))
-        remember(words, (*values, out), threads, (*places, *further_places), used, kernel, indexed)
+        remember(options, (*values, out), threads, (*places, *further_places), used, kernel, indexed)
     return indexed
 
 
-def _settled(words: _Words, names: Names, arrays: Mapping[str, tuple[Role, Laid]]) -> tuple[Conv2d, bool]:
+def _settled(
+    options: _ConvOptions, names: Names, arrays: Mapping[str, tuple[Role, Laid]]
+) -> tuple[Conv2d, bool]:
     """The problem of these arrays, which fit it, and whether there are no images."""
-    element = computed(shared_element({word: array for word, (_, array) in arrays.items()}), words.compute)
-    after = epilogue_of(words.epilogue, words.further, element)
-    shapes = (*((role, array.shape) for role, array in arrays.values()), *words.shapes)
-    problem, is_empty = _problem(words.direction, names, shapes, words.window, element, after)
+    element = computed(shared_element({word: array for word, (_, array) in arrays.items()}), options.compute)
+    after = epilogue_of(options.epilogue, options.further, element)
+    shapes = (*((role, array.shape) for role, array in arrays.values()), *options.shapes)
+    problem, is_empty = _problem(options.direction, names, shapes, options.window, element, after)
     right = _shapes(problem, is_empty)
     for word, (role, array) in arrays.items():
         if array.shape != right[role]:
@@ -222,14 +224,14 @@ def _settled(words: _Words, names: Names, arrays: Mapping[str, tuple[Role, Laid]
     return problem, is_empty
 
 
-def _meant(words: _Words, names: Names, arrays: Mapping[str, tuple[Role, Laid]]) -> str:
+def _meant(options: _ConvOptions, names: Names, arrays: Mapping[str, tuple[Role, Laid]]) -> str:
     """What would fit, for arrays that do not: each in the other's place, or the other usual layout."""
     (one, (role, first)), (other, (other_role, second)) = arrays.items()
-    if _fit(words, names, {one: (role, second), other: (other_role, first)}):
+    if _fit(options, names, {one: (role, second), other: (other_role, first)}):
         return f"; '{one}' and '{other}' would fit in each other's place"
-    layout, *others = words.layouts
+    layout, *others = options.layouts
     for usual in ("NCHW", "NHWC"):
-        if usual != layout and others == [None, None] and _fit(words, _layouts(usual, None, None), arrays):
+        if usual != layout and others == [None, None] and _fit(options, _layouts(usual, None, None), arrays):
             word, (role, image) = next(item for item in arrays.items() if item[1][0] != "filter")
             channels = image.shape[names[ROLES.index(role)].index("c" if role == "input" else "k")]
             read = f"'{word}' {image.shape} read as {layout} has {channels} channels"
@@ -237,9 +239,9 @@ def _meant(words: _Words, names: Names, arrays: Mapping[str, tuple[Role, Laid]])
     return ""
 
 
-def _fit(words: _Words, names: Names, arrays: Mapping[str, tuple[Role, Laid]]) -> bool:
+def _fit(options: _ConvOptions, names: Names, arrays: Mapping[str, tuple[Role, Laid]]) -> bool:
     try:
-        _settled(words, names, arrays)
+        _settled(options, names, arrays)
     except (ValueError, TypeError, Diagnostic):
         return False
     return True

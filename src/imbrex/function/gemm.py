@@ -64,15 +64,15 @@ def gemm(
     second = beta if c is not None else 0.0
     more = further(bias, residual, scales)
     flags = (transpose_a, transpose_b)
-    words = ("gemm", alpha, second, flags, target, emulate, algorithm, epilogue, tuple(more), compute)
+    options = ("gemm", alpha, second, flags, target, emulate, algorithm, epilogue, tuple(more), compute)
     if c is None and stream is None:
-        found = planned(words, (a, b, *more.values(), out), threads)
+        found = planned(options, (a, b, *more.values(), out), threads)
         if found is not None:
             return found
-    return _product(_Words(*words), (a, b, c, out), more, threads, stream)
+    return _product(_GemmOptions(*options), (a, b, c, out), more, threads, stream)
 
 
-class _Words(NamedTuple):
+class _GemmOptions(NamedTuple):
     """What a caller says beside arrays.  beta: 0 where there is no second term.  transposes: of a and b.
     further: the epilogue's arrays that there are.
     """
@@ -90,7 +90,7 @@ class _Words(NamedTuple):
 
 
 def _product(
-    words: _Words,
+    options: _GemmOptions,
     given: tuple[Any, Any, Any, Any],
     more: Mapping[Array, Any],
     threads: int | None,
@@ -100,16 +100,16 @@ def _product(
     a, b, c, out = given
     for name, value in (("a", a), ("b", b)):
         expect_numbers(value, name)
-    memory = memory_of(a, words.target)
-    where = call_target(words.target, words.emulate, threads, memory.target)
-    left = matrices(a, "a", words.transposes[0], memory)
-    right = matrices(b, "b", words.transposes[1], memory)
-    element = computed(shared_element({"a": left.laid, "b": right.laid}), words.compute)
-    after = epilogue_of(words.epilogue, words.further, element)
+    memory = memory_of(a, options.target)
+    where = call_target(options.target, options.emulate, threads, memory.target)
+    left = matrices(a, "a", options.transposes[0], memory)
+    right = matrices(b, "b", options.transposes[1], memory)
+    element = computed(shared_element({"a": left.laid, "b": right.laid}), options.compute)
+    after = epilogue_of(options.epilogue, options.further, element)
     shape = _result_shape(left, right)
     product = result(memory, shape, stored(after, element), out)
     written = product.laid
-    beta = float(words.beta)
+    beta = float(options.beta)
     if out is not None:
         expect_apart(written, {"a": left.laid, "b": right.laid})
     read = laid_further(
@@ -126,13 +126,13 @@ def _product(
     sizes = (shape[-2], shape[-1], left.columns, shape[0] if len(shape) == 3 else 1)
     flags = (left.is_transposed, right.is_transposed)
     apart = (left.apart, right.apart, product.apart)
-    scales = (float(words.alpha), beta)
-    kernel = _kernel(sizes, flags, apart, scales, element, after, where, words.algorithm, news())
+    scales = (float(options.alpha), beta)
+    kernel = _kernel(sizes, flags, apart, scales, element, after, where, options.algorithm, news())
     used = tuple(_ranked(x, sizes[3]) for x in (left.laid.array, right.laid.array, written.array, *read))
     memory.run(kernel, used, threads, stream)
     if c is None and stream is None:
         places = (0, 1, len(used) - 1, *range(2, len(used) - 1))
-        remember(words, (a, b, *more.values(), out), threads, places, used, kernel, returned)
+        remember(options, (a, b, *more.values(), out), threads, places, used, kernel, returned)
     return returned
 
 
@@ -210,11 +210,11 @@ def _kernel(
     """news: what was concluded meanwhile may make it another one."""
     m, n, k, batch = sizes
     (a, b), (alpha, beta) = transposes, scales
-    words = {"batch": batch, "transpose_a": a, "transpose_b": b, "alpha": alpha, "beta": beta}
+    fields = {"batch": batch, "transpose_a": a, "transpose_b": b, "alpha": alpha, "beta": beta}
     for role, between in zip(LEADING, apart, strict=True):
-        words |= {} if between is None else {LEADING[role]: between[0], STRIDES[role]: between[1]}
+        fields |= {} if between is None else {LEADING[role]: between[0], STRIDES[role]: between[1]}
     try:
-        problem = Gemm(m, n, k, **words, dtype=element, epilogue=after)  # type: ignore[arg-type]
+        problem = Gemm(m, n, k, **fields, dtype=element, epilogue=after)  # type: ignore[arg-type]
     except Diagnostic as error:
         raise ValueError(error.message) from None
     return compile(problem, where.target, threads=where.threads, algorithm=algorithm)

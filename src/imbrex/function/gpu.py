@@ -85,7 +85,7 @@ class _OnGpu:
         size = array.dtype.itemsize
         return tuple(stride * size for stride in self._seen(array).strides or ())
 
-    def shares(self, one: Any, other: Any) -> bool:
+    def shares_memory(self, one: Any, other: Any) -> bool:
         return share_memory(np.asarray(_Lying(self._seen(one))), np.asarray(_Lying(self._seen(other))))
 
     def is_writable(self, array: Any) -> bool:

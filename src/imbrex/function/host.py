@@ -51,7 +51,7 @@ class Host:
     def empty(self, shape: tuple[int, ...], element: DType) -> Any:
         return np.empty(shape, element.numpy)
 
-    def shares(self, one: Any, other: Any) -> bool:
+    def shares_memory(self, one: Any, other: Any) -> bool:
         return share_memory(one, other)
 
     def clear(self, array: Any) -> None:

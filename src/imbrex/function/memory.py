@@ -58,7 +58,7 @@ class Memory(Protocol):
         """A new row-major array."""
         ...
 
-    def shares(self, one: Any, other: Any) -> bool:
+    def shares_memory(self, one: Any, other: Any) -> bool:
         """Have two arrays an element in common?  True also where that is hard to tell."""
         ...
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:  # a call on the CPU goes without
 
 __all__ = ["clear", "planned", "remember"]
 
-Words: TypeAlias = tuple[Any, ...]
+CallOptions: TypeAlias = tuple[Any, ...]
 """What a function is told beside arrays; the first one tells the function."""
 
 _MOST = 4096
@@ -58,7 +58,7 @@ class _OnGpu:
     """places: of the kernel's arrays among the call's, the result last.  empty: makes a result."""
 
     loaded: CudaKernel
-    places: tuple[int, ...]
+    positions: tuple[int, ...]
     device: int
     empty: Callable[[], Any]
     stream_of: Callable[[int], int]
@@ -71,7 +71,7 @@ class _OnGpu:
             return None
         if arrays[-1] is None:
             arrays = (*arrays[:-1], self.empty())
-        addresses = tuple([arrays[place].data_ptr() for place in self.places])
+        addresses = tuple([arrays[place].data_ptr() for place in self.positions])
         is_done = self.loaded.at(addresses, self.device, self.stream_of(self.device))
         return arrays[-1] if is_done else None
 
@@ -79,20 +79,20 @@ class _OnGpu:
 _Plan: TypeAlias = _OnHost | _OnGpu
 
 
-def planned(words: Words, arrays: tuple[Any, ...], threads: int | None) -> Any | None:
+def planned(options: CallOptions, arrays: tuple[Any, ...], threads: int | None) -> Any | None:
     """The result of a call that has a plan, which has then been launched; None for one that has not.
 
     arrays: those that are read, then `out`, or None.
     """
     try:
-        plan = _plans.get(_key(words, arrays, threads))
-    except (AttributeError, TypeError):  # arrays of others, or words that are lists
+        plan = _plans.get(_key(options, arrays, threads))
+    except (AttributeError, TypeError):  # arrays of others, or options that are lists
         return None
     return None if plan is None else plan.run(arrays, threads)
 
 
 def remember(
-    words: Words,
+    options: CallOptions,
     arrays: tuple[Any, ...],
     threads: int | None,
     places: tuple[int, ...],
@@ -117,7 +117,7 @@ def remember(
     if len(_plans) >= _MOST:
         _plans.clear()
     try:
-        _plans[_key(words, arrays, threads)] = plan
+        _plans[_key(options, arrays, threads)] = plan
     except (AttributeError, TypeError):  # as in `planned`
         return
 
@@ -127,11 +127,11 @@ def clear() -> None:
     _plans.clear()
 
 
-def _key(words: Words, arrays: tuple[Any, ...], threads: int | None) -> Any:
+def _key(options: CallOptions, arrays: tuple[Any, ...], threads: int | None) -> Any:
     """All of a call but where its arrays lie."""
     if (short := short_way()) is not None and (described := short.describe(arrays)) is not None:
-        return words, verdicts(), threads, described
-    return words, verdicts(), *map(_facts, arrays)
+        return options, verdicts(), threads, described
+    return options, verdicts(), *map(_facts, arrays)
 
 
 def _facts(tensor: Any) -> Any:

@@ -15,10 +15,10 @@ from imbrex.index.atom import Atom, Interval
 from imbrex.index.expr import Lin
 from imbrex.index.rule import Guard
 
-__all__ = ["Place", "are_apart"]
+__all__ = ["GuardedOffset", "are_apart"]
 
 
-class Place(NamedTuple):
+class GuardedOffset(NamedTuple):
     """The elements at `offset`, where the guards hold."""
 
     offset: Lin
@@ -38,7 +38,7 @@ class _Term(NamedTuple):
         return low, high
 
 
-def are_apart(one: Place, other: Place) -> bool:
+def are_apart(one: GuardedOffset, other: GuardedOffset) -> bool:
     """Is there no element that both are at?"""
     terms = [*_terms(one, 1), *_terms(other, -1)]
     const = one.offset.const - other.offset.const
@@ -65,7 +65,7 @@ def _moduli(terms: Iterable[_Term]) -> list[int]:
     return sorted({abs(term.coefficient) for term in terms}, reverse=True)
 
 
-def _terms(place: Place, sign: int) -> list[_Term]:
+def _terms(place: GuardedOffset, sign: int) -> list[_Term]:
     bounds = [_within(atom, place.guards) for atom, _ in place.offset.terms]
     return [_Term(sign * k, *b) for (_, k), b in zip(place.offset.terms, bounds, strict=True)]
 

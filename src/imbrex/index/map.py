@@ -159,7 +159,7 @@ class Map:
         """First this map, then `below`."""
         return Map((*self.layers, *below.layers))
 
-    def beside(self, dims: Sequence[Dim]) -> Map:
+    def with_leading(self, dims: Sequence[Dim]) -> Map:
         """This map, with further dims before its own that pass through."""
         steps = tuple(Step(PassThrough(), (d.name,), (d.name,)) for d in dims)
         more = tuple(dims)
@@ -231,7 +231,7 @@ def passing(lower: Sequence[Dim], *entries: Entry, **sizes: int) -> Layer:
     return layer_over(lower, *entries, *_others(lower, entries), order=None, **sizes)
 
 
-def in_place(
+def replacing(
     lower: Sequence[Dim], *entries: Entry, order: Sequence[str] | None = None, **sizes: int
 ) -> Layer:
     """A layer with these entries, each where the first dim that it makes is; all other dims pass."""

@@ -29,7 +29,7 @@ from imbrex.ir.literal import Node, Plain, boolean, describe, fields, integer, l
 from imbrex.ir.printed import write_line
 from imbrex.view.conv.phase_box import PhaseBox, Phases
 from imbrex.view.work.streamk import WORDS
-from imbrex.view.work.workgroup import ALONG, Order
+from imbrex.view.work.workgroup import ALONG, RasterOrder
 
 __all__ = ["CHOSEN", "Phased", "Scheduled", "Tuned"]
 
@@ -78,7 +78,7 @@ class Scheduled(Literal[TileSchedule]):
         found = fields(node, ("mode", "workgroups", *_ORDER), ("mode",), "a schedule of tiles")
         mode = _word(found["mode"], WORDS)
         count = integer(found["workgroups"]) if "workgroups" in found else None
-        order = Order()
+        order = RasterOrder()
         for key in (key for key in _ORDER if key in found):
             changed = replace(order, **{_ORDER[key]: _of_order(key, found[key])})
             order = _legal(found[key], lambda changed=changed: tiles.checked(changed))
@@ -89,7 +89,7 @@ class Scheduled(Literal[TileSchedule]):
         write_line(printer, self.plain())
 
     def plain(self) -> Mapping[str, Plain]:
-        schedule, usual = self.data, Order()
+        schedule, usual = self.data, RasterOrder()
         count = {} if schedule.workgroups is None else {"workgroups": schedule.workgroups}
         said = {key: getattr(schedule.order or usual, name) for key, name in _ORDER.items()}
         own = {key: value for key, value in said.items() if value != getattr(usual, _ORDER[key])}

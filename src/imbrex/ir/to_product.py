@@ -18,7 +18,7 @@ from imbrex.ir.passes.unfold import UnfoldContiguous
 from imbrex.ir.passes.window_vectors import WindowVectors
 from imbrex.problem import Problem
 
-__all__ = ["stated", "to_product", "word_in_ir"]
+__all__ = ["name_in_ir", "stated", "to_product"]
 
 
 def to_product(configuration: Configuration, machine: Machine) -> tuple[Pass, ...]:
@@ -35,10 +35,10 @@ def stated(problem: Problem, name: str, of: Configuration, given: Tuning | None 
     yet; without it their passes take the fastest by the model.
     """
     first = of.products[0].tuning if of.products else given
-    return problem_module(problem, name, word_in_ir(of), first)
+    return problem_module(problem, name, name_in_ir(of), first)
 
 
-def word_in_ir(configuration: Configuration) -> str | None:
+def name_in_ir(configuration: Configuration) -> str | None:
     """The algorithm as the module of a problem asks for it."""
     return None if configuration.algorithm == DIRECT else configuration.algorithm
 

@@ -8,16 +8,16 @@ from typing import Any, Final, TypeAlias, assert_never
 from imbrex.build.amd.code_object import AMD_FLAGS, CodeObject
 from imbrex.build.isa import host_isa
 from imbrex.build.nvidia.cubin import Cubin, compiler_version
-from imbrex.build.shared import Shared
+from imbrex.build.shared_library import SharedLibrary
 from imbrex.build.toolchain import FLAGS, find_compiler
 
 __all__ = ["SUFFIXES", "Library", "built"]
 
-Library: TypeAlias = Shared | CodeObject | Cubin
+Library: TypeAlias = SharedLibrary | CodeObject | Cubin
 """What the machine loads: of a CPU, of AMD's GPUs, of NVIDIA's."""
 
 SUFFIXES: Final[Mapping[type[Library], tuple[str, ...]]] = {
-    Shared: (".so",),
+    SharedLibrary: (".so",),
     CodeObject: (".hsaco", ".s"),
     Cubin: (".cubin", ".log"),
 }
@@ -27,7 +27,7 @@ SUFFIXES: Final[Mapping[type[Library], tuple[str, ...]]] = {
 def built(library: Library) -> dict[str, Any]:
     """The compiler, with its version, and the flags it was given; of a CPU, its instructions too."""
     match library:
-        case Shared():
+        case SharedLibrary():
             isa = host_isa()
             version, flags = find_compiler().version, [*FLAGS, *isa.flags]
             return {"compiler": version, "flags": flags, "instruction_set": isa.level}

@@ -72,8 +72,8 @@ def passed(kernel: Checked, seed: int, values: Values, threads: int | None) -> P
     found = compare(problem, outcome.result, truth, is_exact=operands.is_exact, data=operands.data, unit=unit)
     result = problem.result
     if result.strides is not None:
-        beside = spoiled_in(in_memory(outcome.result), result.shape, result.strides)
-        found = replace(found, beside=beside)
+        gap_writes = spoiled_in(in_memory(outcome.result), result.shape, result.strides)
+        found = replace(found, gap_writes=gap_writes)
     return Pass(values, found, outcome.fault)
 
 

@@ -16,7 +16,7 @@ from imbrex.build.amd.code_object import CodeObject
 from imbrex.build.amd.lds import LdsCost
 from imbrex.build.cache import entry_bytes, is_private
 from imbrex.build.nvidia.cubin import Cubin
-from imbrex.build.shared import Shared
+from imbrex.build.shared_library import SharedLibrary
 from imbrex.kernel.built import SUFFIXES, Library, built
 from imbrex.kernel.choice import Choice
 from imbrex.kernel.options import Options
@@ -143,7 +143,7 @@ class Kernel:
     @cached_property
     def report(self) -> Mapping[str, Any]:
         """What it was made of and what it asks of a machine, as plain JSON."""
-        is_of_cpu = isinstance(self.library, Shared)
+        is_of_cpu = isinstance(self.library, SharedLibrary)
         return {
             "problem": problem_text(self.problem),
             "name": self.name,
@@ -167,7 +167,7 @@ class Kernel:
     def resources(self) -> tuple[Resources | KernelResources, ...]:
         """What each kernel of a GPU needs: registers, occupancy, AMD's hot loop.  Empty on a CPU."""
         match self.library:
-            case Shared():
+            case SharedLibrary():
                 return ()
             case CodeObject():
                 from imbrex.build.amd.report import resources

@@ -7,7 +7,7 @@ are in keys of what runs on it, its threads and caches where the model chooses f
 from __future__ import annotations
 
 from imbrex.build.nvidia.cubin import compiler_version
-from imbrex.build.shared import recipe_key
+from imbrex.build.shared_library import recipe_key
 from imbrex.build.toolchain import compiler_of, find_compiler
 from imbrex.kernel.options import Options
 from imbrex.problem import problem_text

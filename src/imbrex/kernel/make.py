@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, assert_never
 from imbrex.build.amd.code_object import CodeObject, build_code_object, find_code_object
 from imbrex.build.cache import Cache
 from imbrex.build.nvidia.cubin import Cubin, build_cubin, find_cubin
-from imbrex.build.shared import Shared, build_shared, find_shared
+from imbrex.build.shared_library import SharedLibrary, build_shared, find_shared
 from imbrex.database.lookup import Advice
 from imbrex.database.warning import warn
 from imbrex.diagnostic import Diagnostic
@@ -190,7 +190,7 @@ def _choice(options: Options, recipe: Recipe) -> Choice:
     return of_winner(measured) if measured is not None and recipe.choice.by == "measured" else recipe.choice
 
 
-def _library(options: Options, key: str, store: Cache) -> Shared | CodeObject | Cubin | None:
+def _library(options: Options, key: str, store: Cache) -> SharedLibrary | CodeObject | Cubin | None:
     """The object built earlier under `key`."""
     chip = options.target.chip
     if options.target.is_native:
@@ -203,7 +203,7 @@ def _library(options: Options, key: str, store: Cache) -> Shared | CodeObject | 
 
 def _loaded(
     options: Options,
-    library: Shared | CodeObject | Cubin,
+    library: SharedLibrary | CodeObject | Cubin,
     parameters: tuple[Parameter, ...],
     steps: tuple[launch.Step, ...],
     workspace: tuple[Parameter, ...],
@@ -211,15 +211,17 @@ def _loaded(
     """What runs it; the modules of a GPU are imported where there is a kernel for one."""
     symbol = symbol_of(options.name)
     match library:
-        case Shared() if options.target.is_of_nvidia or (options.target.is_lent and options.target.runs_here):
+        case SharedLibrary() if options.target.is_of_nvidia or (
+            options.target.is_lent and options.target.runs_here
+        ):
             is_lent = options.target.is_lent
             return load_emulated(library.path, symbol, parameters, workspace, has_tiles=is_lent)
-        case Shared() if options.target.level is not None and not options.target.runs_here:
+        case SharedLibrary() if options.target.level is not None and not options.target.runs_here:
             from imbrex.run.foreign.kernel import foreign
 
             emulated = options.target.is_executed
             return foreign(library.path, symbol, parameters, workspace, options.target.level, emulated)
-        case Shared():
+        case SharedLibrary():
             return load(library.path, symbol, parameters, workspace)
         case CodeObject() if options.target.is_executed:
             from imbrex.run.hip.emulated import EmulatedKernel

@@ -34,7 +34,7 @@ class Bit:
 
     buffer: Buffer
     offset: Lin
-    place: Lin
+    bit: Lin
 
 
 @dataclass(frozen=True)

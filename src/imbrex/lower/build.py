@@ -233,8 +233,8 @@ class Builder:
         self.reader.indices[op.result] = param(name, 1, most)
 
     def _flag(self, op: SignalOp | AwaitOp) -> Ref:
-        buffer, offset, _ = self.reader.place(op.flags, self.reader.index(op.flags_index))
-        return Ref(buffer, offset)
+        ref = self.reader.ref(op.flags, self.reader.index(op.flags_index))
+        return Ref(ref.buffer, ref.offset)
 
     def _subview(self, op: SubviewOp) -> View:
         offset, base = constant_of(op.offset), self.reader.buffers[op.source]
@@ -284,8 +284,8 @@ class Builder:
         refs: list[Ref] = []
         for value, index in ((op.source, op.source_index), (op.dest, op.dest_index)):
             rest = [lin(0)] * (len(sizes(value)) - len(index))
-            buffer, offset, _ = self.reader.place(value, [*self.reader.index(index), *rest])
-            refs.append(Ref(buffer, offset))
+            ref = self.reader.ref(value, [*self.reader.index(index), *rest])
+            refs.append(Ref(ref.buffer, ref.offset))
         tile = op.source if op.dest_index else op.dest
         return Exchange(refs[1], refs[0], prod(sizes(tile)), op.beta is not None)
 

@@ -15,6 +15,7 @@ from imbrex.index.rule import Guard
 from imbrex.lower.buffer import first_of
 from imbrex.lower.stmt import (
     Await,
+    AxisOffsets,
     Evaluate,
     Exchange,
     For,
@@ -27,7 +28,6 @@ from imbrex.lower.stmt import (
     MulAdd,
     Pack,
     PanelGemm,
-    Places,
     Product,
     Ref,
     Signal,
@@ -133,13 +133,13 @@ def _statement(stmt: Stmt, names: Names) -> Stmt:
             return replace(stmt, dest=_ref(stmt.dest, names), values=values)
         case Mark():
             guards = _guards(stmt.guards, names)
-            return replace(stmt, word=_ref(stmt.word, names), place=names.named(stmt.place), guards=guards)
+            return replace(stmt, mask=_ref(stmt.mask, names), bit=names.named(stmt.bit), guards=guards)
         case MulAdd() | MatrixMultiply():
             return replace(stmt, c=_ref(stmt.c, names), a=_ref(stmt.a, names), b=_ref(stmt.b, names))
         case PanelGemm():
             operands = {x: _ref(getattr(stmt, x), names) for x in "abc"}
             return replace(stmt, **operands, k=names.named(stmt.k), guards=_guards(stmt.guards, names))
-        case Places():
+        case AxisOffsets():
             return _places(stmt, names)
         case Pack():
             guards = _guards(stmt.guards, names)
@@ -157,7 +157,7 @@ def _statement(stmt: Stmt, names: Names) -> Stmt:
             return stmt
 
 
-def _places(stmt: Places, names: Names) -> Places:
+def _places(stmt: AxisOffsets, names: Names) -> AxisOffsets:
     """The names that depend on the axis' own variable stay with the statement."""
     count = names.named(stmt.count)
     outer = set(names.known)
@@ -171,7 +171,7 @@ def _places(stmt: Places, names: Names) -> Places:
 def _ref(ref: Ref, names: Names) -> Ref:
     missing = ref.missing
     if missing is not None:
-        missing = replace(missing, offset=names.named(missing.offset), place=names.named(missing.place))
+        missing = replace(missing, offset=names.named(missing.offset), bit=names.named(missing.bit))
     return replace(ref, offset=names.named(ref.offset), guards=_guards(ref.guards, names), missing=missing)
 
 

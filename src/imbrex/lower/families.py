@@ -25,6 +25,7 @@ from imbrex.lower.drain import drain
 from imbrex.lower.lines import by_lines
 from imbrex.lower.parts import (
     Blocks,
+    ClusterK,
     Dealt,
     Dense,
     LineWork,
@@ -34,7 +35,6 @@ from imbrex.lower.parts import (
     PingPong,
     Plain,
     Planned,
-    Shared,
     Slots,
     SplitColumns,
     SplitRows,
@@ -187,7 +187,7 @@ def _work(op: WarpgroupGemmOp, reader: Reader) -> Work:
     if plan is None:
         return Dealt(tiles, 1 if op.phases is None else len(op.phases.data.lengths))
     if plan.mode == "cluster_k":
-        return Shared(tiles, plan)
+        return ClusterK(tiles, plan)
     if not plan.shared:
         return Planned(tiles, plan, None)
     return Planned(tiles, plan, Workspace(_slot(op.partials, op, reader), _slot(op.flags, op, reader)))

@@ -26,13 +26,13 @@ from imbrex.index.expr import Lin, lin, var
 from imbrex.index.query import pointer_step
 from imbrex.lower.finish import OLD
 from imbrex.lower.stmt import (
+    AxisOffsets,
     For,
     InPlace,
     Let,
     Meet,
     Pack,
     PanelGemm,
-    Places,
     Product,
     Ref,
     RunsInPlace,
@@ -70,7 +70,7 @@ def fused(body: Sequence[Stmt]) -> list[Stmt]:
 
 
 def _is_of(stmt: Stmt, windows: set[str]) -> bool:
-    return isinstance(stmt, Places | Meet) and stmt.window.name in windows
+    return isinstance(stmt, AxisOffsets | Meet) and stmt.window.name in windows
 
 
 @dataclass(frozen=True)
@@ -84,11 +84,11 @@ class Parts:
     b: Pack
     product: PanelGemm
     c: Unpack
-    axes: dict[tuple[str, str], Places]
+    axes: dict[tuple[str, str], AxisOffsets]
     stationary: str
     steps: For | None
 
-    def axis(self, window: Window, name: str) -> Places:
+    def axis(self, window: Window, name: str) -> AxisOffsets:
         return self.axes[window.name, name]
 
 
@@ -100,7 +100,7 @@ def _parts(body: Sequence[Stmt]) -> Parts | None:
     if len(products) != 1 or len(stores) != 1:
         return None
     a, b = packs[products[0].a.buffer.name], packs[products[0].b.buffer.name]
-    axes = {(s.window.name, s.axis): s for s in found if isinstance(s, Places)}
+    axes = {(s.window.name, s.axis): s for s in found if isinstance(s, AxisOffsets)}
     loops = [s for s in body if isinstance(s, For) and products[0] in walk(s.body)]
     steps = loops[0] if products[0].first is not None else None
     parts = Parts(a, b, products[0], stores[0], axes, "a" if a.stays else "b", steps)
@@ -152,7 +152,7 @@ def _transposed(parts: Parts) -> InPlace | None:
     return InPlace(base, pitch.const, is_transposed=True)
 
 
-def _run(lanes: Places, steps: For | None) -> int:
+def _run(lanes: AxisOffsets, steps: For | None) -> int:
     """The length of equal stretches of K, in every step, that lie together and pass the same guards."""
     env: dict[str, Any] = {name: 0 for i in (lanes.offset, *lanes.guards) for name in i.variables}
     run = 0
@@ -167,7 +167,7 @@ def _run(lanes: Places, steps: For | None) -> int:
     return run
 
 
-def _counts(axis: Places, steps: For | None) -> list[int]:
+def _counts(axis: AxisOffsets, steps: For | None) -> list[int]:
     """The extent along K in each step."""
     if steps is None:
         assert axis.count.is_constant, "K is one step, so its extent is known"
@@ -210,7 +210,7 @@ def product(parts: Parts, a: Window | InPlace | RunsInPlace) -> Product:
     )
 
 
-def _extents(axis: Places) -> tuple[int, ...]:
+def _extents(axis: AxisOffsets) -> tuple[int, ...]:
     """The values of a clipped extent: a whole block's, and what is left for the last one."""
     count = axis.count
     if count.is_constant:
@@ -254,7 +254,7 @@ def _workgroups(index: Lin) -> set[Var]:
     return found
 
 
-def _spreads(rows: Places, pack: Pack) -> bool:
+def _spreads(rows: AxisOffsets, pack: Pack) -> bool:
     """Do neighbouring rows of B lie in different sets of the cache, so that a panel can stay there
     unpacked?
     """

@@ -12,12 +12,12 @@ from dataclasses import replace
 from imbrex.index.expr import lin, var
 from imbrex.lower.fuse import Parts, in_place, product
 from imbrex.lower.stmt import (
+    AxisOffsets,
     For,
     InPlace,
     Meet,
     Pack,
     PanelGemm,
-    Places,
     Product,
     RunsInPlace,
     Stmt,
@@ -29,13 +29,13 @@ from imbrex.lower.stmt import (
 
 def fused_parts(body: Sequence[Stmt]) -> list[Stmt]:
     """The body of a kernel with its loops over segments fused, where they can be."""
-    axes = {(s.window.name, s.axis): s for s in walk(tuple(body)) if isinstance(s, Places)}
+    axes = {(s.window.name, s.axis): s for s in walk(tuple(body)) if isinstance(s, AxisOffsets)}
     done: list[Stmt] = []
     for stmt in body:
         made = _fused(stmt, axes) if isinstance(stmt, For) else None
         done += [stmt] if made is None else made
     used = {s.name for stmt in walk(tuple(done)) for s in _windows(stmt)}
-    return [s for s in done if not isinstance(s, Places | Meet) or s.window.name in used]
+    return [s for s in done if not isinstance(s, AxisOffsets | Meet) or s.window.name in used]
 
 
 def _windows(stmt: Stmt) -> tuple[Window, ...]:
@@ -53,7 +53,7 @@ def _windows(stmt: Stmt) -> tuple[Window, ...]:
             return ()
 
 
-def _fused(segments: For, axes: dict[tuple[str, str], Places]) -> list[Stmt] | None:
+def _fused(segments: For, axes: dict[tuple[str, str], AxisOffsets]) -> list[Stmt] | None:
     """The window of the private tile, and the loop over segments; None where a step cannot be one Product."""
     parts = _parts(segments, axes)
     a = None if parts is None else in_place(parts)
@@ -63,24 +63,24 @@ def _fused(segments: For, axes: dict[tuple[str, str], Places]) -> list[Stmt] | N
     left_out = (parts.a.window.name,) if isinstance(a, InPlace) else ()
 
     def stays(stmt: Stmt) -> bool:
-        return not isinstance(stmt, Places | Meet) or stmt.window.name not in left_out
+        return not isinstance(stmt, AxisOffsets | Meet) or stmt.window.name not in left_out
 
     made = replace(
         product(parts, a), c=sums, c_is_transposed=False, alpha=1.0, beta=0.0, start=parts.steps.start
     )
-    placed = [s for s in parts.steps.body if isinstance(s, Places | Meet) and stays(s)]
+    placed = [s for s in parts.steps.body if isinstance(s, AxisOffsets | Meet) and stays(s)]
     steps = replace(parts.steps, body=(*placed, made))
     body = tuple(steps if s is parts.steps else s for s in segments.body if stays(s))
     m, n = var("m", sums.rows), var("n", sums.lanes)
     window = [
-        Places(sums, "lanes", "n", lin(sums.lanes), n, ()),
-        Places(sums, "rows", "m", lin(sums.rows), m * sums.lanes, ()),
+        AxisOffsets(sums, "lanes", "n", lin(sums.lanes), n, ()),
+        AxisOffsets(sums, "rows", "m", lin(sums.rows), m * sums.lanes, ()),
         Meet(sums),
     ]
     return [*window, replace(segments, body=body)]
 
 
-def _parts(segments: For, axes: dict[tuple[str, str], Places]) -> Parts | None:
+def _parts(segments: For, axes: dict[tuple[str, str], AxisOffsets]) -> Parts | None:
     found = list(walk(segments.body))
     products = [s for s in found if isinstance(s, PanelGemm)]
     stores = [s for s in found if isinstance(s, Unpack)]

@@ -38,8 +38,8 @@ class Side:
     def at(self, coords: Sequence[Lin], box: Sequence[int]) -> Ref:
         if self.is_run:
             return self.reader.run(self.value, row_major(coords, box), self.start)
-        buffer, offset, guards = self.reader.place(self.value, [*self.index, *coords])
-        return Ref(buffer, offset + self.start, guards)
+        ref = self.reader.ref(self.value, [*self.index, *coords])
+        return Ref(ref.buffer, ref.offset + self.start, ref.guards)
 
 
 def copy(op: ThreadwiseCopyOp, reader: Reader) -> list[Stmt]:
@@ -125,8 +125,8 @@ def _indexed(op: ThreadwiseGemmOp, reader: Reader) -> list[Stmt]:
     (k, m), n = sizes(op.a)[len(op.a_index) :], sizes(op.b)[-1]
     names = [reader.fresh(x) for x in ("k_thread", "m_thread", "n_thread")]
     ik, im, i_n = (var(name, size) for name, size in zip(names, (k, m, n), strict=True))
-    places = ((op.c, op.c_index, (im, i_n)), (op.a, op.a_index, (ik, im)), (op.b, op.b_index, (ik, i_n)))
-    c, a, b = (Ref(*reader.place(value, [*reader.index(at), *rest])) for value, at, rest in places)
+    operands = ((op.c, op.c_index, (im, i_n)), (op.a, op.a_index, (ik, im)), (op.b, op.b_index, (ik, i_n)))
+    c, a, b = (reader.ref(value, [*reader.index(at), *rest]) for value, at, rest in operands)
     return [*_loops(names, (k, m, n), (MulAdd(c, a, b),))]
 
 
@@ -144,10 +144,10 @@ def _registers(value: SSAValue, index: Sequence[Lin], reader: Reader) -> Ref:
     coords, above = [lin(0)] * len(rest), element
     for axis in reversed(range(len(rest))):
         coords[axis], above = above % rest[axis], above // rest[axis]
-    buffer, offset, guards = reader.place(value, [*index, *coords])
-    first = offset.subs({"element'": lin(0)})
-    assert offset == first + element, f"registers of {buffer.name} are not neighbours: {offset}"
-    return Ref(buffer, first, guards)
+    ref = reader.ref(value, [*index, *coords])
+    first = ref.offset.subs({"element'": lin(0)})
+    assert ref.offset == first + element, f"registers of {ref.buffer.name} are not neighbours: {ref.offset}"
+    return Ref(ref.buffer, first, ref.guards)
 
 
 def _side(op: ThreadwiseCopyOp, which: str, reader: Reader) -> Side:

@@ -32,7 +32,7 @@ class Window:
 
 
 @dataclass(frozen=True)
-class Places:
+class AxisOffsets:
     """Offsets and guards of a window along one axis, for var = 0 .. count - 1; what lies beyond does not
     exist.
     """

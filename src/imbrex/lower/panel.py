@@ -24,7 +24,7 @@ from imbrex.ir.source import InvalidOp
 from imbrex.ir.unit import unit_of
 from imbrex.lower.finish import finishing
 from imbrex.lower.reader import Reader, element_type, number, sizes
-from imbrex.lower.stmt import For, Meet, Pack, PanelGemm, Places, Ref, Stmt, Unpack, Window
+from imbrex.lower.stmt import AxisOffsets, For, Meet, Pack, PanelGemm, Ref, Stmt, Unpack, Window
 from imbrex.view.mma.vector import FMA, CpuUnit
 
 SAMPLE = 256
@@ -116,7 +116,7 @@ def product(op: ThreadwiseGemmOp, reader: Reader, clips: dict[str, Lin], step: L
     tile, base, map = reader.root(op.c)
     assert map is not None, "a tile of C is seen in register tiles"
     position = reader.index(op.c_index)
-    _, offset, _ = reader.place(op.c, [*position, lin(0), lin(0)])
+    offset = reader.ref(op.c, [*position, lin(0), lin(0)]).offset
     names = [d.name for d in map.upper]
     at = dict(zip(names, position, strict=False))
     guards = _inside(clips[a.buffer.name], at["m_panel"] * m, sizes(base)[0])
@@ -142,7 +142,7 @@ def unpack(op: ThreadwiseCopyOp, reader: Reader, scopes: list[Scope]) -> None:
         assert method == "set", f"what is added atomically is no whole sum: {window}"
         axes, unscaled = ("n", "m") if is_transposed else ("m", "n"), (1.0, 0.0)
         late, scale = (unscaled, scale) if tile.buffer.dtype.is_float else (scale, unscaled)
-        done = finishing(finish, window, axes, reader.seen(op.dest, coords), late, coords, reader)
+        done = finishing(finish, window, axes, reader.ref(op.dest, coords), late, coords, reader)
     scopes[-1].body.append(Unpack(window, tile, n, is_transposed, method, *scale, done))
 
 
@@ -166,7 +166,7 @@ def _placed(
     for axis, line in (("lanes", lanes), ("rows", rows)):
         known = frozenset[str]().union(*(i.variables for i in (line.offset, line.count, *line.guards)))
         depths.append(max((i for i, s in enumerate(scopes) if s.names & known), default=0))
-        made = Places(window, axis, line.var, line.count, line.offset, line.guards)  # type: ignore[arg-type]
+        made = AxisOffsets(window, axis, line.var, line.count, line.offset, line.guards)  # type: ignore[arg-type]
         scopes[depths[-1]].body.append(made)
     scopes[max(depths)].body.append(Meet(window))
     return window
@@ -214,12 +214,12 @@ def _lines(
     """The index of a view split between two variables; what depends on neither of them, but on the output
     tile, goes with the second.
     """
-    _, offset, guards = reader.place(value, coords)
-    parts = _split(offset, across[0], along[0], tile)
-    assert parts is not None, f"an index that mixes {across[0]} and {along[0]} cannot be packed: {offset}"
+    ref = reader.ref(value, coords)
+    parts = _split(ref.offset, across[0], along[0], tile)
+    assert parts is not None, f"an index that mixes {across[0]} and {along[0]} cannot be packed: {ref.offset}"
     counts = {name: lin(size) for name, size in (across, along)}
     kept: list[tuple[Lin, Lin, int]] = []
-    for guard in guards:
+    for guard in ref.guards:
         name, count = _clip(guard, dict((across, along)))
         if count is not None:
             counts[name] = _least(counts[name], count)

@@ -22,8 +22,8 @@ from imbrex.view.work.line_stream import LineStreams
 from imbrex.view.work.streamk import Plan
 
 __all__ = [
-    "Blocks", "Dealt", "Dense", "LineWork", "Multiply", "OneTile", "Phases", "PingPong", "Plain", "Planned",
-    "Shared", "Slots", "SplitColumns", "SplitRows", "SplitSteps", "Streams", "Sums", "Team", "Tiles",
+    "Blocks", "ClusterK", "Dealt", "Dense", "LineWork", "Multiply", "OneTile", "Phases", "PingPong", "Plain",
+    "Planned", "Slots", "SplitColumns", "SplitRows", "SplitSteps", "Streams", "Sums", "Team", "Tiles",
     "WarpPlanes", "WarpRaster", "WindowRows", "Work", "Workspace",
 ]  # fmt: skip
 
@@ -105,7 +105,7 @@ class Planned:
 
 
 @dataclass(frozen=True)
-class Shared:
+class ClusterK:
     """The workgroups of a cluster share K of one tile: each stores as many of its columns as any other."""
 
     tiles: Tiles
@@ -130,7 +130,7 @@ class LineWork:
         return self.streams.most_lines + (self.window_rows - 1) * self.streams.most_parts
 
 
-Work: TypeAlias = OneTile | Dealt | Planned | Shared | LineWork
+Work: TypeAlias = OneTile | Dealt | Planned | ClusterK | LineWork
 
 
 @dataclass(frozen=True)

@@ -25,12 +25,12 @@ from imbrex.index.expr import Lin
 from imbrex.index.rule import Guard
 from imbrex.lower.buffer import Buffer, Ref, StoreMethod
 from imbrex.lower.parts import (
+    ClusterK,
     Multiply,
     Phases,
     PingPong,
     Plain,
     Planned,
-    Shared,
     Slots,
     SplitColumns,
     SplitRows,
@@ -148,7 +148,7 @@ class Pipeline:
     @property
     def parts(self) -> int:
         """Parts of K: workgroups of a cluster that share a tile.  Each stores as many of its columns."""
-        return self.work.plan.parts if isinstance(self.work, Shared) else 1
+        return self.work.plan.parts if isinstance(self.work, ClusterK) else 1
 
     @property
     def has_lanes(self) -> bool:

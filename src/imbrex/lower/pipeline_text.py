@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import assert_never
 
-from imbrex.lower.parts import Dealt, LineWork, OneTile, Planned, Shared
+from imbrex.lower.parts import ClusterK, Dealt, LineWork, OneTile, Planned
 from imbrex.lower.pipeline import Drain, Lanes, Pipeline, Stage
 from imbrex.view.tensor import Box, Walk
 
@@ -30,7 +30,7 @@ def _units(pipeline: Pipeline) -> str:
     rows, columns = pipeline.tiles.cluster
     of = f"of {pipeline.tiles.units} units" + (f" of {rows} x {columns} tiles" if rows * columns > 1 else "")
     match work := pipeline.work:
-        case Shared():
+        case ClusterK():
             stored = f"each stores {pipeline.stored_columns} columns"
             return f"parts of K {of}, {pipeline.parts} in a cluster, {stored}"
         case Planned():

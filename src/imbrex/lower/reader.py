@@ -12,7 +12,6 @@ from imbrex.dtype import DType
 from imbrex.index.expr import Lin, lin
 from imbrex.index.map import Map
 from imbrex.index.query import address
-from imbrex.index.rule import Guard
 from imbrex.ir.chain import map_of
 from imbrex.ir.element import dtype_of
 from imbrex.ir.ops.standard import SSAValue
@@ -68,12 +67,6 @@ class Reader:
         base, map = map_of(value)
         return self.buffers[base], base, map
 
-    def place(self, value: SSAValue, coords: Sequence[Lin]) -> tuple[Buffer, Lin, tuple[Guard, ...]]:
-        """Where the element at these coordinates lies."""
-        _, base, map = self.root(value)
-        ref = self.element(base, map, coords)
-        return ref.buffer, ref.offset, ref.guards
-
     def element(self, base: SSAValue, map: Map | None, coords: Sequence[Lin]) -> Ref:
         """The element of a buffer that a map finds at these coordinates."""
         if map is None:
@@ -81,9 +74,10 @@ class Reader:
         point = map.at(coords)
         return Ref(self.buffers[base], address(point.coords, [d.size for d in map.lower]), point.guards)
 
-    def seen(self, value: SSAValue, coords: Sequence[Lin]) -> Ref:
+    def ref(self, value: SSAValue, coords: Sequence[Lin]) -> Ref:
         """The element at these coordinates of a view, or of a buffer."""
-        return Ref(*self.place(value, coords))
+        _, base, map = self.root(value)
+        return self.element(base, map, coords)
 
     def run(self, value: SSAValue, position: Lin, start: int) -> Ref:
         """Element number `start + position` of a plain buffer."""

@@ -17,12 +17,12 @@ from imbrex.index.expr import Lin
 from imbrex.index.rule import Guard
 from imbrex.lower.buffer import Bit, Buffer, Let, Ref, Space, StoreMethod
 from imbrex.lower.packed import (
+    AxisOffsets,
     Exchange,
     InPlace,
     Meet,
     Pack,
     PanelGemm,
-    Places,
     Product,
     RunsInPlace,
     Unpack,
@@ -34,10 +34,11 @@ from imbrex.problem.epilogue import Expression
 from imbrex.view.mma import Instruction
 
 __all__ = [
-    "Alloc", "Await", "Barrier", "Bit", "Buffer", "Comment", "Evaluate", "Exchange", "Fill", "For", "InPlace",
-    "Kernel", "Let", "Mark", "MatrixMultiply", "Meet", "Move", "MulAdd", "Pack", "PanelGemm", "Pipeline",
-    "Places", "Product", "Program", "Ref", "RunsInPlace", "Signal", "Space", "Stmt", "StoreMethod", "Unpack",
-    "View", "Window", "Windows", "ZeroFill", "has_flags", "indices", "is_collective", "meets", "walk",
+    "Alloc", "Await", "AxisOffsets", "Barrier", "Bit", "Buffer", "Comment", "Evaluate", "Exchange", "Fill",
+    "For", "InPlace", "Kernel", "Let", "Mark", "MatrixMultiply", "Meet", "Move", "MulAdd", "Pack",
+    "PanelGemm", "Pipeline", "Product", "Program", "Ref", "RunsInPlace", "Signal", "Space", "Stmt",
+    "StoreMethod", "Unpack", "View", "Window", "Windows", "ZeroFill", "has_flags", "indices", "is_collective",
+    "meets", "walk",
 ]  # fmt: skip
 
 
@@ -133,8 +134,8 @@ class Evaluate:
 class Mark:
     """Sets bit `place` of a private word where a guard fails."""
 
-    word: Ref
-    place: Lin
+    mask: Ref
+    bit: Lin
     guards: tuple[Guard, ...]
 
 
@@ -199,7 +200,7 @@ Stmt: TypeAlias = (
     | Signal
     | Await
     | Exchange
-    | Places
+    | AxisOffsets
     | Meet
     | Pack
     | PanelGemm
@@ -317,7 +318,7 @@ def indices(stmt: Stmt) -> tuple[Lin, ...]:
         case Evaluate():
             return (*_of(stmt.dest), *(index for _, ref, _ in stmt.values for index in _of(ref)))
         case Mark():
-            return (*_of(stmt.word), stmt.place, *(g.index for g in stmt.guards))
+            return (*_of(stmt.mask), stmt.bit, *(g.index for g in stmt.guards))
         case MulAdd() | MatrixMultiply():
             return (*_of(stmt.c), *_of(stmt.a), *_of(stmt.b))
         case PanelGemm():
@@ -326,7 +327,7 @@ def indices(stmt: Stmt) -> tuple[Lin, ...]:
             return (*refs, stmt.k, *first, *(g.index for g in stmt.guards))
         case Pack():
             return (*_of(stmt.dest), stmt.panel, *(g.index for g in stmt.guards))
-        case Places():
+        case AxisOffsets():
             return (stmt.count, stmt.offset, *stmt.guards)
         case Unpack():
             return (*_of(stmt.tile), *(stmt.finish.indices if stmt.finish is not None else ()))
@@ -345,5 +346,5 @@ def indices(stmt: Stmt) -> tuple[Lin, ...]:
 
 
 def _of(ref: Ref) -> tuple[Lin, ...]:
-    missing = (ref.missing.offset, ref.missing.place) if ref.missing is not None else ()
+    missing = (ref.missing.offset, ref.missing.bit) if ref.missing is not None else ()
     return (ref.offset, *(g.index for g in ref.guards), *missing)

@@ -33,7 +33,7 @@ def windows(op: ThreadwiseWindowsOp, reader: Reader) -> Windows:
     reader.names |= {*count, "place"}
 
     def seen(value: SSAValue, index: Sequence[SSAValue], names: str) -> Ref:
-        return reader.seen(value, [*reader.index(index), *(var(n, count[n]) for n in names.split())])
+        return reader.ref(value, [*reader.index(index), *(var(n, count[n]) for n in names.split())])
 
     window = seen(op.window, op.window_index, "row y column x lane")
     taps = seen(op.filter, op.filter_index, "y x lane")
@@ -79,7 +79,7 @@ def _finishing(
         axes = ("row", "column")
         within = [var("row", sums.rows), var("column", sums.lanes), lin(0)]
     coords = [*reader.index(op.c_index), *within]
-    dest = reader.seen(op.c, coords)
+    dest = reader.ref(op.c, coords)
     made = finishing(finish, sums, axes, dest, (1.0, 0.0), coords, reader)
     alike = [(name, Ref(at, dest.offset) if isinstance(at, Buffer) else at) for name, at in made.arrays]
     return replace(made, arrays=tuple(alike))

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import DTYPES, F16, F32, TF32, DType
-from imbrex.problem.flags import Flag, Flags, Line, Word, read_flags
+from imbrex.problem.flags import Flag, Flags, Line, Token, read_flags
 from imbrex.problem.gemm import Gemm, GemmRole
 from imbrex.problem.stride import LEADING, STRIDES, Matrices
 from imbrex.problem.value import read_number, read_size, read_truth, read_whole
@@ -59,9 +59,9 @@ class Tool:
     activations: Mapping[str, str] | None = None
 
 
-def read_blas(line: Line, words: list[Word], tool: Tool) -> tuple[list[Gemm], tuple[str, ...]]:
+def read_blas(line: Line, tokens: list[Token], tool: Tool) -> tuple[list[Gemm], tuple[str, ...]]:
     """The problem of the flags of a line, and those that were ignored."""
-    flags = read_flags(line, words, tool.flags)
+    flags = read_flags(line, tokens, tool.flags)
     element = _operand_type(flags, tool)
     try:
         gemm = Gemm(

@@ -13,15 +13,15 @@ from typing import Literal, TypeVar
 
 from imbrex.diagnostic import Diagnostic, did_you_mean
 
-__all__ = ["Flag", "Flags", "Line", "Word", "read_flags"]
+__all__ = ["Flag", "Flags", "Line", "Token", "read_flags"]
 
 T = TypeVar("T")
-_WORD = re.compile(r"""(?:(?P<flag>--[\w-]+)=)?(?:'(?P<single>[^']*)'|"(?P<double>[^"]*)")|\S+""")
+_TOKEN = re.compile(r"""(?:(?P<flag>--[\w-]+)=)?(?:'(?P<single>[^']*)'|"(?P<double>[^"]*)")|\S+""")
 
 
 @dataclass(frozen=True)
-class Word:
-    """A word of a line; col counts from 1.  is_quoted: a value, whatever it looks like."""
+class Token:
+    """A word or quoted text of a line; col counts from 1.  is_quoted: a value, whatever it looks like."""
 
     text: str
     col: int
@@ -41,28 +41,28 @@ class Line:
     file: str | None = None
     number: int = 1
 
-    def words(self) -> list[Word]:
-        """The words before a comment, without the quotes around a quoted one; a flag and its quoted value,
+    def tokens(self) -> list[Token]:
+        """The tokens before a comment, without the quotes around a quoted one; a flag and its quoted value,
         `--epilogue="x + 1"`, are two.
         """
-        found: list[Word] = []
-        for match in _WORD.finditer(self.text):
+        found: list[Token] = []
+        for match in _TOKEN.finditer(self.text):
             if match[0].startswith("#"):
                 break
             if match["flag"]:
-                found.append(Word(match["flag"], match.start("flag") + 1))
+                found.append(Token(match["flag"], match.start("flag") + 1))
             inner = match.lastgroup or 0
-            found.append(Word(match[inner], match.start(inner) + 1, bool(inner)))
+            found.append(Token(match[inner], match.start(inner) + 1, bool(inner)))
         return found
 
-    def locate(self, error: Diagnostic, word: Word | None) -> Diagnostic:
+    def locate(self, error: Diagnostic, word: Token | None) -> Diagnostic:
         """The error with this line, the carets under `word`, or under the first one."""
-        at = word or next(iter(self.words()), Word(" ", 1))
+        at = word or next(iter(self.tokens()), Token(" ", 1))
         return error.at(
             file=self.file, line=self.number, col=at.col, source=self.text, length=max(1, len(at.text))
         )
 
-    def error(self, message: str, word: Word | None, hint: str | None = None) -> Diagnostic:
+    def error(self, message: str, word: Token | None, hint: str | None = None) -> Diagnostic:
         return self.locate(Diagnostic(message, hint=hint), word)
 
 
@@ -88,7 +88,7 @@ class Flags:
     """The flags of one line: by field the word of the value and the spelling, and what was ignored."""
 
     line: Line
-    values: dict[str, Word]
+    values: dict[str, Token]
     spelled: dict[str, str]
     ignored: tuple[str, ...]
 
@@ -106,13 +106,13 @@ class Flags:
         return self.line.locate(error, self.values.get(error.subject or ""))
 
 
-def read_flags(line: Line, words: list[Word], table: tuple[Flag, ...]) -> Flags:
-    """Read `words`, which begin with a flag, by `table`."""
+def read_flags(line: Line, tokens: list[Token], table: tuple[Flag, ...]) -> Flags:
+    """Read `tokens`, which begin with a flag, by `table`."""
     known = {spelling: flag for flag in table for spelling in flag.spellings}
-    values: dict[str, Word] = {}
+    values: dict[str, Token] = {}
     spelled: dict[str, str] = {}
     ignored: list[str] = []
-    rest = iter(words)
+    rest = iter(tokens)
     for word in rest:
         spelling, equals, attached = (
             word.text.partition("=") if word.text.startswith("--") else (word.text, "", "")
@@ -124,7 +124,7 @@ def read_flags(line: Line, words: list[Word], table: tuple[Flag, ...]) -> Flags:
             raise line.error(f"'{spelling}' sets '{flag.name}' a second time", word)
         value = word
         if equals:
-            value = Word(attached, word.col + len(spelling) + 1)
+            value = Token(attached, word.col + len(spelling) + 1)
         elif flag.takes_value:
             value = _value(line, word, next(rest, None), known)
         if flag.use == "refused":
@@ -141,7 +141,7 @@ def read_flags(line: Line, words: list[Word], table: tuple[Flag, ...]) -> Flags:
     return Flags(line, values, spelled, tuple(ignored))
 
 
-def _value(line: Line, flag: Word, value: Word | None, known: dict[str, Flag]) -> Word:
+def _value(line: Line, flag: Token, value: Token | None, known: dict[str, Flag]) -> Token:
     if value is None:
         raise line.error(f"'{flag.text}' needs a value", flag)
     if value.text in known and not value.is_quoted:
@@ -149,7 +149,7 @@ def _value(line: Line, flag: Word, value: Word | None, known: dict[str, Flag]) -
     return value
 
 
-def _unknown(line: Line, word: Word, spelling: str, known: dict[str, Flag]) -> Diagnostic:
+def _unknown(line: Line, word: Token, spelling: str, known: dict[str, Flag]) -> Diagnostic:
     if not spelling.startswith("-"):
         return line.error(f"expected a flag, got '{spelling}'", word)
     near = did_you_mean(spelling, known) if len(spelling) > 2 else None

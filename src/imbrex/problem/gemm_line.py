@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import dtype
-from imbrex.problem.flags import Flag, Line, Word, read_flags
+from imbrex.problem.flags import Flag, Line, Token, read_flags
 from imbrex.problem.gemm import Gemm
 from imbrex.problem.stride import LEADING, STRIDES
 from imbrex.problem.value import (
@@ -40,12 +40,12 @@ GEMM_FLAGS = (
 )
 
 
-def read_gemm_line(line: Line, words: list[Word]) -> tuple[list[Gemm], tuple[str, ...]]:
+def read_gemm_line(line: Line, tokens: list[Token]) -> tuple[list[Gemm], tuple[str, ...]]:
     """The problem of a line whose first word is `gemm`, and the flags that were ignored."""
-    flags = read_flags(line, words[1:], GEMM_FLAGS)
+    flags = read_flags(line, tokens[1:], GEMM_FLAGS)
     for name in ("m", "n", "k"):
         if name not in flags.values:
-            raise line.error(f"missing '-{name}'", words[0])
+            raise line.error(f"missing '-{name}'", tokens[0])
     operand = flags.get("dtype", dtype("f32"), lambda _, text: dtype(text))
     result = flags.get("out_dtype", operand.output, lambda _, text: dtype(text))
     if result != operand.output:

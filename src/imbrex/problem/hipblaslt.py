@@ -6,7 +6,7 @@ The flags are those of ROCm/hipBLASLt, clients; what they mean here is in `blas`
 from __future__ import annotations
 
 from imbrex.problem.blas import BUFFERS, BY_NAME, SIZES, Tool, read_blas
-from imbrex.problem.flags import Flag, Line, Word
+from imbrex.problem.flags import Flag, Line, Token
 from imbrex.problem.gemm import Gemm
 
 __all__ = ["read_hipblaslt"]
@@ -56,6 +56,6 @@ _FLAGS = (
 HIPBLASLT = Tool(_FLAGS, BY_NAME, activations=_ACTIVATIONS)
 
 
-def read_hipblaslt(line: Line, words: list[Word]) -> tuple[list[Gemm], tuple[str, ...]]:
+def read_hipblaslt(line: Line, tokens: list[Token]) -> tuple[list[Gemm], tuple[str, ...]]:
     """The problem of the flags of a line, and those that were ignored."""
-    return read_blas(line, words, HIPBLASLT)
+    return read_blas(line, tokens, HIPBLASLT)

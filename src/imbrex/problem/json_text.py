@@ -14,7 +14,7 @@ from imbrex.diagnostic import Diagnostic
 from imbrex.limit import JSON_DEPTH, too_deep
 from imbrex.numeral import json_whole
 from imbrex.problem.conv import Conv2d
-from imbrex.problem.flags import Line, Word
+from imbrex.problem.flags import Line, Token
 from imbrex.problem.gemm import Gemm
 from imbrex.problem.json_form import from_json
 
@@ -76,4 +76,4 @@ def _located(error: Diagnostic, text: str, at: int, length: int, file: str | Non
     """The error with the line that holds offset `at`."""
     begin = text.rfind("\n", 0, at) + 1
     line = Line(text[begin:].split("\n", 1)[0].rstrip("\r"), file, text.count("\n", 0, at) + 1)
-    return line.locate(error, Word(text[at : at + length] or " ", at - begin + 1))
+    return line.locate(error, Token(text[at : at + length] or " ", at - begin + 1))

@@ -12,7 +12,7 @@ from __future__ import annotations
 from imbrex.diagnostic import Diagnostic, did_you_mean
 from imbrex.dtype import DTYPES, DType
 from imbrex.problem.conv import Conv2d, Direction
-from imbrex.problem.flags import Flag, Flags, Line, Word, read_flags
+from imbrex.problem.flags import Flag, Flags, Line, Token, read_flags
 from imbrex.problem.layout import DIMENSIONS, layout_text
 from imbrex.problem.value import epilogue_flag, read_epilogue, read_pad, read_size, read_whole
 
@@ -77,13 +77,13 @@ MIOPEN_FLAGS = (
 )
 
 
-def read_miopen(line: Line, words: list[Word]) -> tuple[list[Conv2d], tuple[str, ...]]:
+def read_miopen(line: Line, tokens: list[Token]) -> tuple[list[Conv2d], tuple[str, ...]]:
     """The problems of a line whose first word is `conv...`, one a direction, and the ignored flags."""
-    kind = words[0]
+    kind = tokens[0]
     if kind.text not in MIOPEN_KINDS:
         message = f"unknown convolution '{kind.text}'; known are {', '.join(MIOPEN_KINDS)}"
         raise line.error(message, kind, did_you_mean(kind.text, MIOPEN_KINDS))
-    flags = read_flags(line, words[1:], MIOPEN_FLAGS)
+    flags = read_flags(line, tokens[1:], MIOPEN_FLAGS)
     wanted = flags.get("direction", 0, read_whole)
     if wanted > 7:
         hint = "add up 1 forward, 2 backward data, 4 backward weight; 0 is all three"

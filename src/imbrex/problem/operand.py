@@ -54,7 +54,7 @@ class Operand:
         return reach(self.shape, self.strides)
 
     @property
-    def room(self) -> int:
+    def allocated_elements(self) -> int:
         """Elements to the end of the last row, were it as long as those before it."""
         return self.elements if self.strides is None else self.reach + max(self.strides)
 
@@ -74,7 +74,7 @@ def reach(shape: tuple[int, ...], strides: tuple[int, ...] | None) -> int:
 def expect_addressable(operands: Iterable[Operand]) -> None:
     """A Diagnostic where an array is larger than any memory."""
     for operand in operands:
-        if operand.room * operand.dtype.bytes >= ADDRESSES:
+        if operand.allocated_elements * operand.dtype.bytes >= ADDRESSES:
             message = f"'{operand.role}' of shape {operand.shape} reaches over more bytes than 2^63"
             raise Diagnostic(message, hint="an address counts no more")
 

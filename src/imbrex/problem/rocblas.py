@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from imbrex.dtype import F16, F32, F64
 from imbrex.problem.blas import BUFFERS, BY_NAME, SIZES, Tool, read_blas
-from imbrex.problem.flags import Flag, Line, Word
+from imbrex.problem.flags import Flag, Line, Token
 from imbrex.problem.gemm import Gemm
 
 __all__ = ["read_rocblas"]
@@ -37,6 +37,6 @@ _FLAGS = (
 ROCBLAS = Tool(_FLAGS, _TYPES, usual=F32)
 
 
-def read_rocblas(line: Line, words: list[Word]) -> tuple[list[Gemm], tuple[str, ...]]:
+def read_rocblas(line: Line, tokens: list[Token]) -> tuple[list[Gemm], tuple[str, ...]]:
     """The problem of the flags of a line, and those that were ignored."""
-    return read_blas(line, words, ROCBLAS)
+    return read_blas(line, tokens, ROCBLAS)

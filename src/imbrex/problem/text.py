@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from imbrex.diagnostic import Diagnostic, did_you_mean
 from imbrex.limit import LINE_CHARACTERS
 from imbrex.problem.conv import Conv2d
-from imbrex.problem.flags import Line, Word
+from imbrex.problem.flags import Line, Token
 from imbrex.problem.gemm import Gemm
 from imbrex.problem.gemm_line import gemm_line, read_gemm_line
 from imbrex.problem.hipblaslt import read_hipblaslt
@@ -91,14 +91,14 @@ def _read_line(line: Line) -> tuple[list[Conv2d] | list[Gemm], tuple[str, ...], 
     """One line by its form, which the tool's name or the first word tells; a log's prefix is skipped."""
     if len(line.text) > LINE_CHARACTERS:
         long = f"a line of {len(line.text)} characters is longer than {LINE_CHARACTERS}"
-        raise line.locate(Diagnostic(long), Word(" ", 1))
-    words = line.words()
-    tools = [i for i, word in enumerate(words) if word.stem.removesuffix(".exe") in _TOOLS]
-    rest = words[tools[-1] + 1 :] if tools else words
-    tool = words[tools[-1]].stem.removesuffix(".exe") if tools else None
+        raise line.locate(Diagnostic(long), Token(" ", 1))
+    tokens = line.tokens()
+    tools = [i for i, word in enumerate(tokens) if word.stem.removesuffix(".exe") in _TOOLS]
+    rest = tokens[tools[-1] + 1 :] if tools else tokens
+    tool = tokens[tools[-1]].stem.removesuffix(".exe") if tools else None
     if tool in _BLAS:
         return *_BLAS[tool](line, rest), tool
-    first = rest[0] if rest else words[-1]
+    first = rest[0] if rest else tokens[-1]
     if first.text.startswith("conv"):
         return *read_miopen(line, rest), tool
     if first.text == "gemm" and not tools:

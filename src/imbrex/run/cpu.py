@@ -27,7 +27,7 @@ from imbrex.run.host_machine import usable_cores
 from imbrex.run.launcher import Call, Entry, Launcher, launcher
 
 if TYPE_CHECKING:
-    from imbrex.run.order import Answer, Order
+    from imbrex.run.guarded_request import Answer, GuardedRequest
 
 __all__ = ["CpuKernel", "Parameter", "allocated", "expect_done", "load", "short_way", "thread_count"]
 
@@ -155,19 +155,19 @@ class CpuKernel:
     @property
     def grid_sizes(self) -> tuple[int, ...]:
         """Workgroups of each launch, in order, as the solver says."""
-        return tuple(self._ask("grid_size", i) for i in range(self._ask("launch_count")))
+        return tuple(self._status("grid_size", i) for i in range(self._status("launch_count")))
 
     @property
     def workspace_bytes(self) -> int:
         """Memory that one thread allocates beside the arrays, in the launch that needs most."""
-        counts = (self._ask("workspace_bytes", i) for i in range(self._ask("launch_count")))
+        counts = (self._status("workspace_bytes", i) for i in range(self._status("launch_count")))
         return max(counts, default=0)
 
-    def in_process(self, order: Order) -> Answer | int:
-        """The answer to an order of a process of its own, or the signal that ended it."""
-        from imbrex.run.order import in_python  # starts processes, which most calls do not
+    def in_process(self, request: GuardedRequest) -> Answer | int:
+        """The answer of a process of its own, or the signal that ended it."""
+        from imbrex.run.guarded_request import in_python  # starts processes, which most calls do not
 
-        return in_python(order)
+        return in_python(request)
 
     def prepare(self) -> None:
         """A library that is loaded can run."""
@@ -187,7 +187,7 @@ class CpuKernel:
         scratch = [allocated(p) for p in self.workspace]
         yield lambda: self._call(arrays, scratch, threads)
 
-    def _ask(self, question: str, *arguments: int) -> int:
+    def _status(self, question: str, *arguments: int) -> int:
         """What the solver answers."""
         function = ctypes.CDLL(str(self.path))[f"{self.symbol}_{question}"]
         function.restype = ctypes.c_int64 if arguments else ctypes.c_int

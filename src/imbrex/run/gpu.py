@@ -15,11 +15,11 @@ from typing import Any, cast
 
 import numpy as np
 
+from imbrex.run.array_check import AnyArray, accepted, new_result, put_back
 from imbrex.run.arrays import Array, in_memory
 from imbrex.run.cpu import Parameter
 from imbrex.run.device import DeviceArray
 from imbrex.run.launch import Launch, Step
-from imbrex.run.placed import Placed, accepted, new_result, put_back
 from imbrex.run.watched import GpuMemory, watched
 
 __all__ = ["GpuKernel", "GpuMemory", "uploaded"]
@@ -54,7 +54,7 @@ class GpuKernel(ABC):
         """Memory beside the arrays."""
         return sum(p.bytes for p in self.workspace)
 
-    def accepted(self, value: object, name: str) -> Placed:
+    def accepted(self, value: object, name: str) -> AnyArray:
         """`value` as a call takes it: where it lies, on a GPU or in memory of the host."""
         return accepted(value, name)
 
@@ -62,7 +62,7 @@ class GpuKernel(ABC):
         """An array for the output, where `like` lies and of its kind."""
         return new_result(parameter, like)
 
-    def __call__(self, *arrays: Placed, threads: int | None = None, stream: Any = None) -> None:
+    def __call__(self, *arrays: AnyArray, threads: int | None = None, stream: Any = None) -> None:
         """In `stream`, as `stream_handle` takes it.
 
         A call on arrays of a GPU does not wait for its end; one on arrays of the host does.
@@ -77,7 +77,7 @@ class GpuKernel(ABC):
     @abstractmethod
     def resident(
         self,
-        *arrays: Placed,
+        *arrays: AnyArray,
         threads: int | None = None,
         stream: Any = None,
         waits: bool = True,
@@ -93,7 +93,7 @@ class GpuKernel(ABC):
 @contextmanager
 def uploaded(
     gpu: GpuMemory,
-    arrays: Sequence[Placed],
+    arrays: Sequence[AnyArray],
     parameters: Sequence[Parameter],
     faults: list[str] | None = None,
 ) -> Generator[tuple[int, ...]]:

@@ -22,7 +22,7 @@ import numpy as np
 
 from imbrex.run.arrays import Array, in_memory, strided_view
 from imbrex.run.cpu import CpuKernel, Parameter, allocated, thread_count
-from imbrex.run.order import Answer, Guard, Order, Placed
+from imbrex.run.guarded_request import Answer, FilePages, Guard, GuardedRequest
 
 __all__ = ["IS_POSSIBLE", "Outcome", "Side", "guarded"]
 
@@ -49,14 +49,14 @@ class _Region:
     parameter: Parameter
     offset: int
     span: int
-    place: int
+    begin: int
     before: Guard = "none"
     after: Guard = "none"
 
     @property
-    def placed(self) -> Placed:
+    def pages(self) -> FilePages:
         """As a process is told."""
-        return Placed(self.offset, self.span, self.place, self.before, self.after)
+        return FilePages(self.offset, self.span, self.begin, self.before, self.after)
 
 
 def guarded(
@@ -101,19 +101,21 @@ class _Call:
         self.memory.fill(CANARY)
         for region, array in zip(regions, self.given, strict=True):
             _row(self.memory, region)[:] = _bytes(array)
-        kernel, placed = self.kernel, tuple(region.placed for region in regions)
-        return kernel.in_process(Order(str(kernel.path), kernel.symbol, self.threads, self.fd, placed))
+        kernel, placed = self.kernel, tuple(region.pages for region in regions)
+        return kernel.in_process(
+            GuardedRequest(str(kernel.path), kernel.symbol, self.threads, self.fd, placed)
+        )
 
     def fault(self, region: _Region, array: Array) -> str | None:
         """What was written beside an array, or into one that is read."""
-        p, end = region.parameter, region.place + region.parameter.bytes
+        p, end = region.parameter, region.begin + region.parameter.bytes
         whole = self.memory[region.offset : region.offset + region.span]
-        if np.any(whole[: region.place] != CANARY):
+        if np.any(whole[: region.begin] != CANARY):
             return f"it writes before the start of '{p.name}'"
         if np.any(whole[end:] != CANARY):
             return f"it writes beyond the end of '{p.name}'"
         is_own = p.is_written or p in self.kernel.workspace
-        if not is_own and not np.array_equal(whole[region.place : end], _bytes(array)):
+        if not is_own and not np.array_equal(whole[region.begin : end], _bytes(array)):
             return f"it writes into its input '{p.name}'"
         return None
 
@@ -154,7 +156,7 @@ def _file(stack: ExitStack, size: int) -> int:
 
 
 def _row(memory: Array, region: _Region) -> Array:
-    start = region.offset + region.place
+    start = region.offset + region.begin
     return memory[start : start + region.parameter.bytes]
 
 

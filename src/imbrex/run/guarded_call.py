@@ -1,8 +1,8 @@
 """One call of a library in this process, its arrays in a file between pages that nobody may touch.
 
-    python -I -S guarded_call.py < order
+    python -I -S guarded_call.py < request
 
-The order, and the answer on the last line of the output, are JSON.  Law: only what is here is imported, and
+The request, and the answer on the last line of the output, are JSON.  Law: only what is here is imported, and
 nothing of the package, so that the process is there in the time of an interpreter.
 """
 
@@ -95,7 +95,7 @@ def said_fault(library: ctypes.CDLL, symbol: str) -> str:
 
 def _placed(region: dict[str, Any], fd: int, libc: Any) -> int:
     """The address of an array: its region of the file is mapped between two that are not accessible, or not
-    writable, or are, as the order says.
+    writable, or are, as the request says.
     """
     size = region["span"]
     protection = {"none": 0, "read": mmap.PROT_READ, "all": mmap.PROT_READ | mmap.PROT_WRITE}
@@ -114,27 +114,27 @@ def _placed(region: dict[str, Any], fd: int, libc: Any) -> int:
     own, flags = whole + GUARD_BYTES, mmap.MAP_SHARED | MAP_FIXED
     if libc.mmap(own, size, protection["all"], flags, fd, region["offset"]) != own:
         raise MemoryError("an array cannot be mapped between its guards")
-    return own + int(region["place"])
+    return own + int(region["begin"])
 
 
 NORESERVE: Final = getattr(mmap, "MAP_NORESERVE", 0)
 
 
 def _main() -> None:
-    order = json.loads(sys.stdin.read())
+    request = json.loads(sys.stdin.read())
     libc = ctypes.CDLL(None)
     libc.mmap.restype = ctypes.c_void_p
     libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_int64]
     libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
-    library = ctypes.CDLL(order["library"], mode=os.RTLD_NOW | os.RTLD_LOCAL)
-    entry = library[order["symbol"]]
-    addresses = [_placed(region, order["fd"], libc) for region in order["regions"]]
+    library = ctypes.CDLL(request["library"], mode=os.RTLD_NOW | os.RTLD_LOCAL)
+    entry = library[request["symbol"]]
+    addresses = [_placed(region, request["fd"], libc) for region in request["regions"]]
     entry.argtypes, entry.restype = [*(ctypes.c_void_p for _ in addresses), ctypes.c_int], ctypes.c_int
     before = control_words(environment())
-    status = entry(*addresses, order["threads"])
+    status = entry(*addresses, request["threads"])
     after = control_words(environment())
     print()
-    told = said_fault(library, order["symbol"])
+    told = said_fault(library, request["symbol"])
     print(json.dumps({"status": status, "changed": changed(before, after), "told": told}), flush=True)
     os._exit(0)
 

@@ -16,7 +16,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from imbrex.build.cache import Cache
-from imbrex.build.shared import build_shared, find_shared, recipe_key
+from imbrex.build.shared_library import build_shared, find_shared, recipe_key
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import DTYPES
 
@@ -55,7 +55,7 @@ class Entry:
     """
 
     address: int
-    places: Sequence[int]
+    positions: Sequence[int]
     sizes: Sequence[int]
     written: int
     workspaces: Sequence[tuple[int, bool]]
@@ -73,11 +73,11 @@ class Launcher:
 
     def call(self, entry: Entry) -> Call | None:
         """A call of the entry; None where it takes too many arrays."""
-        if max(len(entry.places), len(entry.workspaces)) > _MOST or len(entry.places) < 2:
+        if max(len(entry.positions), len(entry.workspaces)) > _MOST or len(entry.positions) < 2:
             return None
         sizes, zeroed = zip(*entry.workspaces, strict=True) if entry.workspaces else ((), ())
         of = _Call(
-            entry.address, len(entry.places), tuple(entry.places), tuple(entry.sizes), entry.written,
+            entry.address, len(entry.positions), tuple(entry.positions), tuple(entry.sizes), entry.written,
             len(entry.workspaces), tuple(sizes), tuple(zeroed), entry.is_alone, entry.is_long,
         )  # fmt: skip
         made: Call | None = self._library.imbrex_launcher_call(ctypes.byref(of))

@@ -12,9 +12,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from imbrex.run.array_check import put_back
 from imbrex.run.arrays import Array, in_memory, strided_view
 from imbrex.run.cpu import Parameter
-from imbrex.run.placed import put_back
 
 __all__ = ["MARGIN", "GpuMemory", "watched"]
 

@@ -101,12 +101,12 @@ class _Sought:
 
     series: Sequence[Series]
     machine: Machine
-    asked: Sequence[Parameter]
+    parameters: Sequence[Parameter]
 
-    def machine_at(self, place: Floats) -> Machine:
+    def machine_at(self, point: Floats) -> Machine:
         values = [
             (p.name, p.default * (p.high / p.default) ** float(of))
-            for p, of in zip(self.asked, place, strict=True)
+            for p, of in zip(self.parameters, point, strict=True)
         ]
         return with_parameters(self.machine, values)
 

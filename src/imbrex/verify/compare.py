@@ -46,7 +46,8 @@ class Mismatch:
 
 @dataclass(frozen=True)
 class Comparison:
-    """elements, wrong, unwritten: counts (the unwritten are wrong, too); beside: written in the array's gaps.
+    """elements, wrong, unwritten: counts (the unwritten are wrong, too); gap_writes: of elements in the
+    array's gaps that were written.
 
     max_error_ratio: the largest |got - want| / bound of all elements; above 1 is wrong, inf where the bound
     is 0. first: the first wrong element in memory order.
@@ -58,16 +59,16 @@ class Comparison:
     max_error_ratio: float
     is_exact: bool
     first: Mismatch | None
-    beside: int = 0
+    gap_writes: int = 0
 
     @property
     def is_right(self) -> bool:
-        return self.wrong == 0 and self.beside == 0
+        return self.wrong == 0 and self.gap_writes == 0
 
     def __str__(self) -> str:
-        if self.beside:
-            whole = "" if self.first is None else f"; {replace(self, beside=0)}"
-            return f"wrong: {self.beside} elements written in the gaps of the result{whole}"
+        if self.gap_writes:
+            whole = "" if self.first is None else f"; {replace(self, gap_writes=0)}"
+            return f"wrong: {self.gap_writes} elements written in the gaps of the result{whole}"
         if self.first is None:
             margin = (
                 "all equal" if self.is_exact else f"largest error {self.max_error_ratio:.2g} of its bound"

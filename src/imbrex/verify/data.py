@@ -100,7 +100,7 @@ def random_operands(
             continue
         if operand.role in masks:
             drawn = _full(random, operand.shape, operand.dtype, problem.dtype)
-            drawn[~np.broadcast_to(masks[operand.role](_place(operand)), drawn.shape)] = 0
+            drawn[~np.broadcast_to(masks[operand.role](_indices(operand)), drawn.shape)] = 0
         elif values == "float" and operand.dtype.is_float:
             drawn = _real(random, operand)
         else:
@@ -168,7 +168,7 @@ def _full(
     return odd * signs * 2.0 ** (1 - bits)
 
 
-def _place(operand: Operand) -> dict[str, npt.NDArray[Any]]:
+def _indices(operand: Operand) -> dict[str, npt.NDArray[Any]]:
     """Index of every element along each dimension."""
     return dict(zip(operand.layout, np.ogrid[*(slice(size) for size in operand.shape)], strict=True))
 

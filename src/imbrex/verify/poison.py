@@ -28,7 +28,7 @@ def poisoned(
     shape: tuple[int, ...], element: DType, strides: tuple[int, ...] | None = None
 ) -> npt.NDArray[Any]:
     """A new array full of poison; with strides, in elements, in memory of poison that `spoiled` looks at."""
-    array = np.empty(shape if strides is None else _room(shape, strides), element.numpy)
+    array = np.empty(shape if strides is None else _allocated(shape, strides), element.numpy)
     poison(array)
     return array if strides is None else strided_view(array, shape, strides)
 
@@ -37,7 +37,7 @@ def spoiled(array: npt.NDArray[Any], strides: tuple[int, ...] | None) -> int:
     """Elements beside those of a poisoned array that are not poison any more."""
     if strides is None:
         return 0
-    return spoiled_in(strided_view(array, (_room(array.shape, strides),), (1,)), array.shape, strides)
+    return spoiled_in(strided_view(array, (_allocated(array.shape, strides),), (1,)), array.shape, strides)
 
 
 def spoiled_in(memory: npt.NDArray[Any], shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
@@ -48,7 +48,7 @@ def spoiled_in(memory: npt.NDArray[Any], shape: tuple[int, ...], strides: tuple[
     return int(np.count_nonzero(beside & ~is_poison(row)))
 
 
-def _room(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
+def _allocated(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
     """To the end of the last row, were it as long as those before it."""
     return reach(shape, strides) + max(strides)
 

@@ -25,12 +25,12 @@ from imbrex.dtype import DType
 from imbrex.problem import Conv2d, Gemm, Problem
 from imbrex.verify.unit import Unit
 
-__all__ = ["PRODUCTS", "Place", "Support", "products", "read_bits", "supports"]
+__all__ = ["PRODUCTS", "Indices", "Support", "products", "read_bits", "supports"]
 
-Place: TypeAlias = Mapping[str, Any]
+Indices: TypeAlias = Mapping[str, Any]
 """Indices by the names of an operand's dimensions, arrays of integers that broadcast together."""
 
-Support: TypeAlias = Callable[[Place], Any]
+Support: TypeAlias = Callable[[Indices], Any]
 
 PRODUCTS = 4
 """The most that are not zero in one element."""
@@ -98,12 +98,12 @@ def _of_conv(conv: Conv2d, most: int) -> dict[str, Support]:
         per_group, columns = conv.k // conv.groups, conv.n * conv.ho * conv.wo
     taps, classes = conv.y * conv.x, _Classes.of(per_group, columns, most)
 
-    def of_filter(at: Place) -> Any:
+    def of_filter(at: Indices) -> Any:
         line_of = at[row] + at["k"] // (conv.k // conv.groups)
         is_tap = at["y"] * conv.x + at["x"] == (taps - 1 - line_of) % taps
         return is_tap & classes.of_row(at[reduced] % per_group, line_of // taps)
 
-    def of_pixels(at: Place) -> Any:
+    def of_pixels(at: Indices) -> Any:
         pixel = at["n"] + at[height] * line + at[width]
         return classes.of_column(at[reduced] % per_group, pixel)
 
@@ -114,7 +114,7 @@ def _of_weight(conv: Conv2d, most: int) -> dict[str, Support]:
     rows = conv.n * conv.ho
     every = math.ceil(rows / most)
 
-    def of_output(at: Place) -> Any:
+    def of_output(at: Indices) -> Any:
         return (at["n"] * conv.ho + at["ho"]) % every == (rows - 1 - at["k"]) % every
 
     return {"output": of_output, "input": lambda at: at["wi"] == (conv.w - 1 - at["c"]) % conv.w}

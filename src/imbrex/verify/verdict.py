@@ -64,8 +64,8 @@ class Verdict:
         return max((one.unwritten for one in self._comparisons), default=0)
 
     @property
-    def beside(self) -> int:
-        return max((one.beside for one in self._comparisons), default=0)
+    def gap_writes(self) -> int:
+        return max((one.gap_writes for one in self._comparisons), default=0)
 
     @property
     def is_exact(self) -> bool:

@@ -12,7 +12,15 @@ from xml.etree import ElementTree
 
 import pytest
 
-from imbrex.view.mma import Element, Operand, Place, element_at, instruction, instructions, places
+from imbrex.view.mma import (
+    Element,
+    LaneRegister,
+    Operand,
+    element_at,
+    instruction,
+    instructions,
+    lane_registers,
+)
 
 Imbrex: TypeAlias = Callable[..., Any]
 
@@ -109,13 +117,13 @@ def test_the_whole_matrix_and_the_whole_register_file(imbrex: Imbrex, operand: O
     blocks = json.loads(imbrex(*asked, "--matrix", "--format", "json").out)
     cells = [cell for block in blocks for cell in block["cells"]]
     assert {
-        Element(c["row"], c["column"], c["block"]): (Place(c["lane"], c["register"]),) for c in cells
-    } == (places(found, operand))
+        Element(c["row"], c["column"], c["block"]): (LaneRegister(c["lane"], c["register"]),) for c in cells
+    } == (lane_registers(found, operand))
     assert json.loads(imbrex(*asked, "--registers", "--format", "json").out)["cells"] == sorted(
         cells, key=lambda c: (c["lane"], c["register"])
     )
     header, *lanes = rows_of(imbrex(*asked, "--registers", "--format", "csv").out)
-    held = element_at(found, operand, Place(37, len(header) - 2))
+    held = element_at(found, operand, LaneRegister(37, len(header) - 2))
     assert held is not None
     assert lanes[37][-1] == f"{operand.upper()}[{held.row}][{held.column}].{held.block}"
 
@@ -145,7 +153,7 @@ def test_pictures_show_every_cell(imbrex: Imbrex, tmp_path: Path, name: str, que
             cells += 1
             assert 0 <= left + float(box.attrib["x"]) <= width - 52
             assert 0 <= top + float(box.attrib["y"]) <= height - 30
-    everything = [held for o in ("a", "b", "c") for held in places(found, o).values()]  # type: ignore[arg-type]
+    everything = [held for o in ("a", "b", "c") for held in lane_registers(found, o).values()]  # type: ignore[arg-type]
     assert cells == (len(everything) if question == "--matrix" else sum(map(len, everything)))
 
 

@@ -14,7 +14,7 @@ from imbrex.config.tiles import DATA_PARALLEL, TileSchedule
 from imbrex.config.warpgroup.plan import WarpgroupTuning
 from imbrex.config.xdlops.plan import XdlopsTuning
 from imbrex.diagnostic import Diagnostic
-from imbrex.view.work.workgroup import Order
+from imbrex.view.work.workgroup import RasterOrder
 
 SIZES = st.integers(1, 2**31)
 TUNINGS = st.one_of(
@@ -24,7 +24,7 @@ TUNINGS = st.one_of(
     st.builds(LinesTuning, *[SIZES] * 10, st.booleans()),
 )
 ORDERS = st.builds(
-    Order, st.integers(1, 1 << 16), st.sampled_from(["m", "n"]), st.integers(1, 64), st.booleans()
+    RasterOrder, st.integers(1, 1 << 16), st.sampled_from(["m", "n"]), st.integers(1, 64), st.booleans()
 )
 SCHEDULES = st.one_of(
     st.builds(TileSchedule, st.just("data_parallel"), st.none(), st.none() | ORDERS),

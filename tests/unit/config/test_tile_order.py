@@ -13,7 +13,7 @@ from imbrex.config.tiles import DATA_PARALLEL, TileSchedule, parse
 from imbrex.config.tuning import Tuning
 from imbrex.config.tuning import parse as tuning
 from imbrex.dtype import dtype
-from imbrex.view.work.workgroup import Order
+from imbrex.view.work.workgroup import RasterOrder
 
 WAVES = tuning("v1:xdlops:128,128,4,64,64,8")
 SWAPPED = tuning("v1:xdlops:128,256,4,64,128,8,auto,xor,staged,swapped")
@@ -56,7 +56,7 @@ def test_where_no_cache_is_known_nothing_is_said() -> None:
 def test_a_group_fits_the_grid() -> None:
     found = tile_order.offers(WAVES, product(304, 3), GPU_MACHINES["gfx942"])
     assert max(o.order.group for o in found if o.order.along == "n") == 4
-    assert TileSchedule("data_parallel", None, Order(4)).order == parse("data_parallel/wgm=4").order
+    assert TileSchedule("data_parallel", None, RasterOrder(4)).order == parse("data_parallel/wgm=4").order
 
 
 def test_choosing_is_quick() -> None:

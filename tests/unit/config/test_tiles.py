@@ -16,10 +16,10 @@ from imbrex.config.tuning import parse as tuning_text
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import dtype
 from imbrex.view.work.streamk import MODES
-from imbrex.view.work.workgroup import ALONG, Order
+from imbrex.view.work.workgroup import ALONG, RasterOrder
 
 groups = st.integers(1, 1 << 16)
-orders = st.none() | st.builds(Order, groups, st.sampled_from(ALONG), st.integers(1, 64), st.booleans())
+orders = st.none() | st.builds(RasterOrder, groups, st.sampled_from(ALONG), st.integers(1, 64), st.booleans())
 schedules = st.one_of(
     st.builds(TileSchedule, st.sampled_from(MODES), st.none(), orders),
     st.builds(TileSchedule, st.sampled_from(MODES[1:]), st.integers(1, 1 << 16), orders),
@@ -110,7 +110,7 @@ def test_a_cluster_has_two_four_or_eight_parts(text: str, got: str) -> None:
 
 
 def test_the_order_of_options_does_not_matter() -> None:
-    assert parse("data_parallel/xcd=8/wgm=4") == TileSchedule("data_parallel", None, Order(4, "m", 8))
+    assert parse("data_parallel/xcd=8/wgm=4") == TileSchedule("data_parallel", None, RasterOrder(4, "m", 8))
     assert str(parse("two_tile:3/xcd=8/along=n")) == "two_tile:3/wgm=1/along=n/xcd=8"
 
 

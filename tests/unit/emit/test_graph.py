@@ -21,7 +21,7 @@ GRAPHS = {
     "two_tile": streamk_graph.of_plan(Plan(SEED, 32, "two_tile")),
     "flattened": streamk_graph.flattened(SEED, swapped=True),
     "reordered": streamk_graph.reordered(120, 12),
-    "of a map": graph_of(workgroup.order(6, 8, 4, xcds=8), {"workgroup": "Workgroup"}),
+    "of a map": graph_of(workgroup.raster_order(6, 8, 4, xcds=8), {"workgroup": "Workgroup"}),
 }
 each_graph = pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS)
 

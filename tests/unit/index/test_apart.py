@@ -7,17 +7,17 @@ import random
 import numpy as np
 import pytest
 
-from imbrex.index.apart import Place, are_apart
+from imbrex.index.apart import GuardedOffset, are_apart
 from imbrex.index.expr import lin, var
 from imbrex.index.rule import Guard
 
 ROW, COLUMN = var("row", 28 * 14), var("column", 128)
 
 
-def phase(y: int, x: int, width: int = 28, guards: tuple[Guard, ...] = ()) -> Place:
+def phase(y: int, x: int, width: int = 28, guards: tuple[Guard, ...] = ()) -> GuardedOffset:
     """Pixels of an image (14 * 2, width) of 128 channels, every other one."""
     offset = ROW // 14 * (2 * width * 128) + ROW % 14 * 256 + COLUMN + (y * width + x) * 128
-    return Place(offset, guards)
+    return GuardedOffset(offset, guards)
 
 
 def test_phases_of_a_window_never_meet() -> None:
@@ -36,22 +36,26 @@ def test_a_line_that_is_no_whole_number_of_steps() -> None:
 def test_guards_count() -> None:
     """A tile is wider than the channels that there are."""
     wide = var("column", 192)
-    one, other = (Place(ROW * 256 + wide + start, ()) for start in (0, 128))
+    one, other = (GuardedOffset(ROW * 256 + wide + start, ()) for start in (0, 128))
     assert not are_apart(one, other)
     guard = Guard(wide, 128)
-    assert are_apart(Place(one.offset, (guard,)), Place(other.offset, (guard,)))
+    assert are_apart(GuardedOffset(one.offset, (guard,)), GuardedOffset(other.offset, (guard,)))
     late = Guard(wide - 64, 192)
-    assert are_apart(Place(ROW * 256 + wide, (late,)), Place(ROW * 256 + var("column", 64), ())), "from 64 on"
+    assert are_apart(
+        GuardedOffset(ROW * 256 + wide, (late,)), GuardedOffset(ROW * 256 + var("column", 64), ())
+    ), "from 64 on"
 
 
 def test_constants() -> None:
-    assert are_apart(Place(lin(3)), Place(lin(4))) and not are_apart(Place(lin(3)), Place(lin(3)))
+    assert are_apart(GuardedOffset(lin(3)), GuardedOffset(lin(4))) and not are_apart(
+        GuardedOffset(lin(3)), GuardedOffset(lin(3))
+    )
 
 
 Sizes = dict[str, int]
 
 
-def drawn(rng: random.Random, name: str) -> tuple[Place, Sizes]:
+def drawn(rng: random.Random, name: str) -> tuple[GuardedOffset, Sizes]:
     """A sum of a few parts of variables, and a guard on one of these."""
     sizes = {f"{name}{i}": rng.randint(1, 6) for i in range(rng.randint(1, 3))}
     variables = [var(*one) for one in sizes.items()]
@@ -60,10 +64,10 @@ def drawn(rng: random.Random, name: str) -> tuple[Place, Sizes]:
         part = rng.choice((x, x // 2, x % 3))
         offset = offset + part * rng.choice((1, 2, 3, 4, 6, 8, 12, -4))
     guards = (Guard(variables[0] + rng.randint(-2, 2), rng.randint(1, 5)),) if rng.random() < 0.5 else ()
-    return Place(offset, guards), sizes
+    return GuardedOffset(offset, guards), sizes
 
 
-def elements(place: Place, sizes: Sizes) -> set[int]:
+def elements(place: GuardedOffset, sizes: Sizes) -> set[int]:
     """At every point."""
     grid = np.indices(list(sizes.values())).reshape(len(sizes), -1)
     values, shape = dict(zip(sizes, grid, strict=True)), grid.shape[1]

@@ -19,9 +19,9 @@ from imbrex.index.map import (
     Map,
     Step,
     identity,
-    in_place,
     layer_over,
     passing,
+    replacing,
     unchanged,
 )
 from imbrex.index.rule import (
@@ -403,13 +403,13 @@ def test_other_dims_pass_after_the_entries_or_in_their_places() -> None:
     lower = (Dim("n", 2), Dim("h", 6), Dim("w", 5))
     split: Entry = (Unmerge(), "row near", "h")
     first = passing(lower, split, row=3, near=2)
-    placed = in_place(lower, split, row=3, near=2)
+    placed = replacing(lower, split, row=3, near=2)
     assert [d.name for d in first.upper] == ["row", "near", "n", "w"]
     assert [d.name for d in placed.upper] == ["n", "row", "near", "w"]
     assert first == layer_over(lower, split, *unchanged("nw"), row=3, near=2)
     merged: Entry = (Merge(), "pixel", "h w")
-    assert [d.name for d in in_place(lower, merged).upper] == ["n", "pixel"]
+    assert [d.name for d in replacing(lower, merged).upper] == ["n", "pixel"]
     again: Entry = (Broadcast(), "again", "")
-    assert [d.name for d in in_place(lower, again, again=4).upper] == ["n", "h", "w", "again"]
+    assert [d.name for d in replacing(lower, again, again=4).upper] == ["n", "h", "w", "again"]
     with pytest.raises(ValueError, match="there is no dimension 'x' below"):
         passing(lower, (Unmerge(), "row near", "x"), row=3, near=2)

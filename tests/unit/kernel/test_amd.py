@@ -50,7 +50,7 @@ def test_a_hot_loop_of_matrix_instructions_is_modelled() -> None:
     (found,) = kernel.resources
     assert found.hot_loop is not None and sum(found.hot_loop.counts.matrix.values()) > 0
     assert found.hot_loop.waves == found.occupancy.waves_per_simd
-    assert 0 < found.hot_loop.bound.share <= 1
+    assert 0 < found.hot_loop.bound.busy <= 1
     names = [name for name, _ in found.rows()]
     assert names == ["registers", "lds", "occupancy", "hot loop", "", "matrix unit"]
 

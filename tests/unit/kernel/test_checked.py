@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from imbrex.build.shared import build_shared
+from imbrex.build.shared_library import build_shared
 from imbrex.kernel import Kernel, compile
 from imbrex.problem import Gemm
 from imbrex.run.arrays import Array

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from imbrex.build import shared
+from imbrex.build import shared_library
 from imbrex.build.isa import host_isa
 from imbrex.kernel import key, target_of
 from imbrex.kernel.key import key_of
@@ -53,7 +53,7 @@ def test_they_decide_those_of_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("of", [*GPUS, *EMULATED, CPU], ids=str)
 def test_instructions_of_this_cpu_decide_what_runs_on_it(of: Target, monkeypatch: pytest.MonkeyPatch) -> None:
     before, other = key_of(options(of)), replace(host_isa(), features=("other",))
-    monkeypatch.setattr(shared, "host_isa", lambda: other)
+    monkeypatch.setattr(shared_library, "host_isa", lambda: other)
     assert other.fingerprint != host_isa().fingerprint
     assert (key_of(options(of)) == before) == (of in GPUS)
 

@@ -14,6 +14,7 @@ from imbrex.emit.cuda.pipeline import headers
 from imbrex.lower.build import program
 from imbrex.lower.parts import (
     Blocks,
+    ClusterK,
     Dealt,
     Dense,
     LineWork,
@@ -22,7 +23,6 @@ from imbrex.lower.parts import (
     PingPong,
     Plain,
     Planned,
-    Shared,
     Slots,
     SplitColumns,
     SplitRows,
@@ -38,7 +38,7 @@ from imbrex.pipeline import Request, levels
 FAMILIES: dict[str, tuple[str, type[Any], type[Any], type[Any], type[Any], str]] = {
     "two consumers, epilogue": ("step", Dealt, SplitRows, Dense, Plain, "split_tile.h"),
     "pingpong": ("step", Dealt, PingPong, Dense, Plain, "split_tile.h"),
-    "sums through a cluster": ("step", Shared, SplitRows, Dense, Plain, "split_tile.h"),
+    "sums through a cluster": ("step", ClusterK, SplitRows, Dense, Plain, "split_tile.h"),
     "sums through memory": ("step", Planned, SplitRows, Dense, Plain, "split_tile.h"),
     "phases": ("step", Dealt, SplitRows, Dense, Phases, "split_tile.h"),
     "a raster": ("tile", Dealt, PingPong, Dense, Plain, "split_tile.h"),

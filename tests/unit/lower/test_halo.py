@@ -197,7 +197,7 @@ def test_control_another_start_is_wrong() -> None:
     share = gemm.a.tile
     assert isinstance(share, HaloTile)
     shifted = HaloTile(
-        share.images, share.places, share.pitch, ((3, 16), (3, 2)), 0, share.channels, 2, share.swizzle
+        share.images, share.positions, share.pitch, ((3, 16), (3, 2)), 0, share.channels, 2, share.swizzle
     )
     object.__setattr__(gemm.a, "tile", shifted)
     assert not is_convolution(problem, gemm)

@@ -75,14 +75,14 @@ def masks(kernel: Kernel) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for stmt in kernel.body:
         for loops, mark in _marks((stmt,), ()):
-            buffer = mark.word.buffer
+            buffer = mark.mask.buffer
             shape = (kernel.grid_size, kernel.block_size, buffer.elements)
             words = found.setdefault(buffer.name, np.zeros(shape, np.int64))
             env = everywhere(kernel, loops)
             size = np.broadcast_shapes(*(np.shape(v) for v in env.values()))
             fails = np.broadcast_to(~hold(mark.guards, env), size)
-            bits = np.broadcast_to(1 << np.asarray(mark.place.eval(env)), size) * fails
-            at = np.broadcast_to(mark.word.offset.eval(env), size)
+            bits = np.broadcast_to(1 << np.asarray(mark.bit.eval(env)), size) * fails
+            at = np.broadcast_to(mark.mask.offset.eval(env), size)
             group, item = (np.broadcast_to(env[n], size) for n in (kernel.workgroup, kernel.workitem))
             np.bitwise_or.at(words, (group, item, at), bits)
     return found
@@ -102,7 +102,7 @@ def exists(kernel: Kernel, move: Move, loops: Sequence[For], words: dict[str, An
     answer = hold(move.source.guards, env)
     if (bit := move.source.missing) is not None:
         word = words[bit.buffer.name][env[kernel.workgroup], env[kernel.workitem], bit.offset.eval(env)]
-        answer = answer & ((word >> bit.place.eval(env)) & 1 == 0)
+        answer = answer & ((word >> bit.bit.eval(env)) & 1 == 0)
     return np.broadcast_to(answer, np.broadcast_shapes(*(np.shape(v) for v in env.values())))
 
 
@@ -121,13 +121,13 @@ def test_masks_answer_as_the_guards_did(case: str) -> None:
         )
         want = exists(before, move, loops, {})
         assert np.array_equal(exists(after, other, loops, words), want)
-        moved = replace(other.source, missing=replace(other.source.missing, place=_next(other)))
+        moved = replace(other.source, missing=replace(other.source.missing, bit=_next(other)))
         assert not np.array_equal(exists(after, replace(other, source=moved), loops, words), want)
 
 
 def _next(move: Move) -> Any:
     assert move.source.missing is not None
-    return move.source.missing.place + 1
+    return move.source.missing.bit + 1
 
 
 def test_what_has_no_few_answers_stays() -> None:
@@ -143,7 +143,7 @@ def test_equal_guards_share_a_mask() -> None:
     """The loop is unrolled by two: both halves ask the same words, at other places."""
     after = hoisted(kernel_of(*CASES["3x3"]))
     asked = [m.source.missing for m, _ in loads(after) if m.source.missing is not None]
-    assert len(asked) == 2 and asked[0].place != asked[1].place
+    assert len(asked) == 2 and asked[0].bit != asked[1].bit
     assert asked[0].buffer == asked[1].buffer
     assert sum(isinstance(s, Mark) for s in walk(after.body)) == 1
 

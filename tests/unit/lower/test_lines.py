@@ -56,7 +56,7 @@ def stepped(gemm: Pipeline, line: Array, filters: Array, step: int) -> Array:
     for k0 in range(0, gemm.multiply.depth, gemm.sums.layout.k):
         block = k0 % channels // own.depth
         row = k0 // channels * own.depth + k0 % channels % own.depth
-        d0 = (block * own.places + phase) * own.each
+        d0 = (block * own.row_positions + phase) * own.each
         shape = gemm.sums.layout.k, rows * own.each
         tile = gemm.b.tile
         b = read(filters, tile.start(row, d0), tile.descriptor, tile.major, shape, line.dtype)  # type: ignore[union-attr]

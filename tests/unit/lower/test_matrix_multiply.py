@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from imbrex.build.shared import build_shared
+from imbrex.build.shared_library import build_shared
 from imbrex.emit.bundle import Facts, bundle
 from imbrex.index.expr import var
 from imbrex.index.map import Map

@@ -11,7 +11,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from imbrex.build.shared import build_shared
+from imbrex.build.shared_library import build_shared
 from imbrex.diagnostic import Diagnostic
 from imbrex.run.cpu import CpuKernel, Parameter, load, thread_count
 from imbrex.run.host_machine import usable_cores

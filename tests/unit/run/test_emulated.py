@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import imbrex
-from imbrex.build.shared import build_shared
+from imbrex.build.shared_library import build_shared
 from imbrex.diagnostic import Diagnostic
 from imbrex.emit.emulate.hopper import FLAGS
 from imbrex.kernel import Kernel

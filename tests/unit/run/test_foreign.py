@@ -11,7 +11,7 @@ import pytest
 from tests.qemu import needs_qemu
 
 from imbrex.build.isa import isa
-from imbrex.build.shared import build_shared
+from imbrex.build.shared_library import build_shared
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import Kernel, compile
 from imbrex.problem import Gemm

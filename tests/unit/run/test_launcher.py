@@ -12,7 +12,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from imbrex.build.shared import build_shared
+from imbrex.build.shared_library import build_shared
 from imbrex.diagnostic import Diagnostic
 from imbrex.run.cpu import short_way
 from imbrex.run.host_machine import usable_cores

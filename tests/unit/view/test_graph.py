@@ -159,7 +159,7 @@ def test_a_map_is_a_graph() -> None:
         dilations=(1, 1),
         padding=((0, 0), (0, 0)),
     )
-    for map in (workgroup.order(6, 8, 4, xcds=3), forward(layer).b):
+    for map in (workgroup.raster_order(6, 8, 4, xcds=3), forward(layer).b):
         graph = graph_of(map, {"workgroup": "Workgroup"})
         point = [d.size - 1 for d in map.upper]
         coords, _ = map.evaluate(point)

@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import Any
 
 from imbrex.problem import Operand, Problem
-from imbrex.verify.device.check import Tensor, drawn, placed
+from imbrex.verify.device.check import Tensor, drawn, operand_view
 
 __all__ = ["Rotation", "rotation"]
 
@@ -59,4 +59,6 @@ def _rolled(tensor: Tensor, operand: Operand, index: int) -> Tensor:
     rolled = flat.roll(index * (flat.numel() // (MOST + 1)) + index).view(tensor.dtype).view(tensor.shape)
     if operand.strides is None:
         return rolled
-    return placed(torch.zeros(operand.room, dtype=tensor.dtype, device=tensor.device), operand, rolled)
+    return operand_view(
+        torch.zeros(operand.allocated_elements, dtype=tensor.dtype, device=tensor.device), operand, rolled
+    )

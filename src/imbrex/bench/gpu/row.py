@@ -170,7 +170,7 @@ def _checked(kernel: Kernel, turning: Rotation) -> Any:
         values="float",
         unit=unit_of(kernel.target.chip, problem.dtype),
     )
-    return replace(found, beside=spoiled(tensors[problem.written], problem.result))
+    return replace(found, gap_writes=spoiled(tensors[problem.written], problem.result))
 
 
 def _our_call(kernel: Kernel, tensors: Mapping[str, Tensor]) -> Call:

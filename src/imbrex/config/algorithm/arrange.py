@@ -36,7 +36,7 @@ class Arranged:
     task: ConvTask
     before: tuple[Launch, ...] = ()
     after: tuple[Launch, ...] = ()
-    asks: str | None = None
+    copies_key: str | None = None
 
 
 def merge_groups(of: Arranged, count: int, is_halo: bool, given: Tuning | None) -> Arranged:

@@ -42,10 +42,10 @@ def in_all(request: Request, algorithm: str | None, made: Products, multiplied: 
     machine, whole = request.machine, 1.0
     if isinstance(machine, GpuMachine) and (algorithm or "").startswith("whole_images"):
         whole = rates_of(machine).product.whole_rows
-    return _beside(request, algorithm, made) + whole * multiplied
+    return _other_cycles(request, algorithm, made) + whole * multiplied
 
 
-def _beside(request: Request, algorithm: str | None, made: Products) -> float:
+def _other_cycles(request: Request, algorithm: str | None, made: Products) -> float:
     """Cycles besides the products: of copies, zeros, and elements that are written apart; 0 where no model
     knows them.
     """

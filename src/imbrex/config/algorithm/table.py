@@ -66,7 +66,7 @@ class Algorithm:
         return self.argument == "COUNT"
 
     @property
-    def has_order(self) -> bool:
+    def has_k_order(self) -> bool:
         """Have taps and channels an order in its products?"""
         return "conv-to-gemm" in self.passes and self.of != ("product",)
 

@@ -39,7 +39,7 @@ def _round(plan: GeneralPlan, machine: GpuMachine, resident: int, steps: int) ->
     shared = tuning.k_per_block * sum(count * _phases(n, rates) for count, n in _reads(plan)) * warps
     cache = tuning.k_per_block * (tuning.m_per_block + tuning.n_per_block) * size / rates.cache_bytes
     rows = sum(c.d_per_block for c in (plan.a_copy, plan.b_copy) if c.runs_along_k)
-    more = rates.shared_share * shared + rates.cache_share * cache + rates.row * rows
+    more = rates.shared_fraction * shared + rates.cache_fraction * cache + rates.row * rows
     step = resident * (max(issue, shared, cache) + more) + rates.step
     latency = max(rates.latency, rates.k_latency * tuning.k_per_block)
     return steps * max(step, latency + rates.chain * issued) + rates.start

@@ -85,7 +85,9 @@ class Streams:
     @cached_property
     def copies(self) -> float:
         """Cycles of a step of a multiprocessor's copy engine."""
-        asked = (_asked(rows, self.rates) * _size(rows, self.rates) / sharing for rows, sharing in self._rows)
+        asked = (
+            _row_work(rows, self.rates) * _size(rows, self.rates) / sharing for rows, sharing in self._rows
+        )
         return self.rates.row * sum(asked)
 
     def given(self, clusters: float, near: float) -> float:
@@ -241,7 +243,7 @@ def crosses(context: GemmContext, k: int) -> bool:
     return any(_crosses(access, context.k, k) for access in (context.a, context.b))
 
 
-def _asked(rows: Rows, rates: ProductRates) -> float:
+def _row_work(rows: Rows, rates: ProductRates) -> float:
     """What a row is to the copy engine, where one that begins on a line is 1."""
     more = rows.crossing * (rates.crossing_row - 1.0) + rows.inside * (rates.inside_row - 1.0)
     return (1.0 + more) * (rates.walked_row if rows.is_walked else 1.0)

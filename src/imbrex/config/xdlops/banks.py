@@ -14,8 +14,7 @@ from typing import assert_never
 
 from imbrex.chip import VECTOR_BYTES, GpuMachine
 from imbrex.index.map import Dim, Map
-from imbrex.view.gemm import tile
-from imbrex.view.gemm.tile import Share
+from imbrex.view.gemm.tile import CopySplit, copy_slices
 from imbrex.view.mma import wave
 from imbrex.view.mma.wave import Side, WaveTiles
 from imbrex.view.stage import lds
@@ -31,7 +30,7 @@ MOST_PADS = 8
 class LdsTile:
     """A tile (k, d) of one operand in LDS, who reads it and who writes it.
 
-    share: how work items write it; None where direct copies do, which fill LDS in order.
+    split: how work items write it; None where direct copies do, which fill LDS in order.
     """
 
     tiles: WaveTiles
@@ -39,7 +38,7 @@ class LdsTile:
     k: int
     d: int
     element_bytes: int
-    share: Share | None
+    split: CopySplit | None
     write_elements: int
     machine: GpuMachine
 
@@ -67,52 +66,52 @@ class LdsTraffic:
 
 
 @lru_cache(maxsize=1024)
-def layout_of(kind: LdsKind, place: LdsTile) -> LdsLayout:
+def layout_of(kind: LdsKind, tile: LdsTile) -> LdsLayout:
     """The layout of that kind with the fewest conflicts."""
     best: tuple[int, LdsLayout] | None = None
-    for layout in _candidates(kind, place):
-        extra = traffic_of(layout, place).extra
+    for layout in _candidates(kind, tile):
+        extra = traffic_of(layout, tile).extra
         if extra == 0:
             return layout
         if best is None or extra < best[0]:
             best = extra, layout
-    assert best is not None, f"no {kind} layout for {place}"
+    assert best is not None, f"no {kind} layout for {tile}"
     return best[1]
 
 
-def traffic_of(layout: LdsLayout, place: LdsTile) -> LdsTraffic:
+def traffic_of(layout: LdsLayout, tile: LdsTile) -> LdsTraffic:
     """Every read of the tile by its waves, and every write."""
-    stored = lds.stored(place.dims, layout, wave.interleaved(place.dims, place.tiles, place.side))
-    read = Map(wave.fragment(place.dims, place.tiles, place.side)).then(stored)
-    reads = traffic(read, "slot", place.pack, place.element_bytes, place.machine, "read")
-    if place.share is None:
+    stored = lds.stored(tile.dims, layout, wave.interleaved(tile.dims, tile.tiles, tile.side))
+    read = Map(wave.fragment(tile.dims, tile.tiles, tile.side)).then(stored)
+    reads = traffic(read, "slot", tile.pack, tile.element_bytes, tile.machine, "read")
+    if tile.split is None:
         return LdsTraffic(reads, None)
-    written = Map(tile.shared(place.dims, place.side, place.share, 0)).then(stored)
-    writes = traffic(written, "k_item", place.write_elements, place.element_bytes, place.machine, "write")
+    written = Map(copy_slices(tile.dims, tile.side, tile.split, 0)).then(stored)
+    writes = traffic(written, "k_item", tile.write_elements, tile.element_bytes, tile.machine, "write")
     return LdsTraffic(reads, writes)
 
 
-def _candidates(kind: LdsKind, place: LdsTile) -> Iterator[LdsLayout]:
+def _candidates(kind: LdsKind, tile: LdsTile) -> Iterator[LdsLayout]:
     """Simple ones first."""
-    kpack = place.pack
+    kpack = tile.pack
     match kind:
         case "plain":
             yield LdsLayout("plain", kpack)
         case "xor":
-            yield from _xor(place)
+            yield from _xor(tile)
         case "padded":
-            unit = max(1, VECTOR_BYTES // place.element_bytes)
+            unit = max(1, VECTOR_BYTES // tile.element_bytes)
             yield from (LdsLayout("padded", kpack, (i * unit,)) for i in range(MOST_PADS))
         case "tiled":
-            yield LdsLayout("tiled", kpack, (place.tiles.rows(place.side),))
+            yield LdsLayout("tiled", kpack, (tile.tiles.rows(tile.side),))
         case _:
             assert_never(kind)
 
 
-def _xor(place: LdsTile) -> Iterator[LdsLayout]:
+def _xor(tile: LdsTile) -> Iterator[LdsLayout]:
     """Lines of one row; where those do not do, of several."""
     for rows, count in product((1, 2, 4), (1, 2)):
-        steps = [step for step in (1, 2, 4, 8, 16, 32) if step * rows < place.d]
-        if place.d % rows == 0:
+        steps = [step for step in (1, 2, 4, 8, 16, 32) if step * rows < tile.d]
+        if tile.d % rows == 0:
             for chosen in combinations(steps, count):
-                yield LdsLayout("xor", place.pack, (rows, *chosen))
+                yield LdsLayout("xor", tile.pack, (rows, *chosen))

@@ -87,7 +87,7 @@ def wave_tile(plan: XdlopsPlan, machine: GpuMachine) -> Reasons:
     for message, holds, asked in questions:
         kept = [i for i in fit if holds(i)]
         if not kept:
-            yield f"{message} {where}: {_some(sorted({a for i in fit for a in asked(i)}, key=_order))}"
+            yield f"{message} {where}: {_some(sorted({a for i in fit for a in asked(i)}, key=_numbers))}"
             return
         fit = kept
     tall = _some(m for i in fit for m, _ in _tiles(i))
@@ -187,7 +187,7 @@ def _tiles(found: Instruction) -> list[tuple[int, int]]:
     return list(dict.fromkeys((tile_of(found, "m"), tile_of(found, "n"))))
 
 
-def _order(text: str) -> list[int]:
+def _numbers(text: str) -> list[int]:
     """Numbers by value."""
     return [int(number) for number in text.split("x")]
 

@@ -152,8 +152,8 @@ class XdlopsPlan:
         """The block of A (side "m") or of B in LDS; there must be an instruction that reads it."""
         assert self.wave_tiles is not None, self.tuning
         copy, size = (self.a_copy if side == "m" else self.b_copy), self.context.dtype.bytes
-        share = None if self.tuning.copy == "direct" else copy.share
-        return LdsTile(self.wave_tiles, side, copy.k, copy.d, size, share, copy.data_per_write, self.machine)
+        split = None if self.tuning.copy == "direct" else copy.split
+        return LdsTile(self.wave_tiles, side, copy.k, copy.d, size, split, copy.data_per_write, self.machine)
 
     @cached_property
     def lds_layouts(self) -> tuple[LdsLayout, LdsLayout]:
@@ -228,14 +228,14 @@ class XdlopsPlan:
         """A copy as the IR says it, and the layout of its block in LDS."""
         if self.tuning.copy == "direct":
             return WavesCopy(self.direct_vector(copy) or 1, lds_numbers=layout.numbers)
-        share = copy.share
+        split = copy.split
         return WavesCopy(
             copy.data_per_read,
-            share.vector_dim,
+            split.vector_dim,
             copy.data_per_write,
-            share.clusters,
-            share.items,
-            share.lane_dim,
-            share.lane_inner,
+            split.clusters,
+            split.items,
+            split.lane_dim,
+            split.lane_inner,
             layout.numbers,
         )

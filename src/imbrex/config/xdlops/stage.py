@@ -18,7 +18,7 @@ from math import gcd
 
 from imbrex.chip import VECTOR_BYTES
 from imbrex.config.context import Access
-from imbrex.view.gemm.tile import Share
+from imbrex.view.gemm.tile import CopySplit
 
 __all__ = ["TileCopy"]
 
@@ -42,7 +42,7 @@ class TileCopy:
     @property
     def is_exact(self) -> bool:
         """Do the work items tile the tile?"""
-        (ck, cd), (ik, jd) = self.share.clusters, self.share.items
+        (ck, cd), (ik, jd) = self.split.clusters, self.split.items
         whole = self.per_thread > 0 and self.per_thread * self.threads == self.k * self.d
         return whole and ck * cd == self.threads and self.k % (ck * ik) == 0 and self.d % (cd * jd) == 0
 
@@ -52,7 +52,7 @@ class TileCopy:
         return 0 if self._width_k >= self._width_d else 1
 
     @cached_property
-    def share(self) -> Share:
+    def split(self) -> CopySplit:
         """How work items share the tile."""
         items = self._items
         lane_dim = self._lane_dim
@@ -61,27 +61,27 @@ class TileCopy:
         clusters = (along, self.threads // along) if lane_dim == 0 else (self.threads // along, along)
         vector_dim = self.vector_dim if items[1] > 1 else 0
         inner = gcd(self.kpack // items[0], clusters[0]) if lane_dim == 1 else 1
-        return Share(clusters, items, vector_dim, lane_dim, inner)
+        return CopySplit(clusters, items, vector_dim, lane_dim, inner)
 
     @property
     def read_dim(self) -> int:
         """The dimension of a source vector: 0 = gemmK, 1 = the other."""
-        return self.share.vector_dim
+        return self.split.vector_dim
 
     @property
     def cluster_lengths(self) -> tuple[int, int]:
         """Work items along (K, D)."""
-        return self.share.clusters
+        return self.split.clusters
 
     @property
     def data_per_read(self) -> int:
         """Elements in one vector read from memory."""
-        return self.share.items[1] if self.vector_dim == 1 else gcd(self._width_k, self.share.items[0])
+        return self.split.items[1] if self.vector_dim == 1 else gcd(self._width_k, self.split.items[0])
 
     @property
     def data_per_write(self) -> int:
         """Elements in one vector written to LDS, along K."""
-        return gcd(self._widest, self.share.items[0])
+        return gcd(self._widest, self.split.items[0])
 
     @property
     def registers(self) -> int:
@@ -92,7 +92,7 @@ class TileCopy:
     @property
     def is_turned(self) -> bool:
         """Does a work item transpose what it read?"""
-        return min(self.share.items) > 1
+        return min(self.split.items) > 1
 
     @property
     def _items(self) -> tuple[int, int]:

@@ -13,6 +13,7 @@ from imbrex.index.expr import lin
 from imbrex.lower.stmt import (
     Alloc,
     Await,
+    AxisOffsets,
     Barrier,
     Comment,
     Evaluate,
@@ -29,7 +30,6 @@ from imbrex.lower.stmt import (
     Pack,
     PanelGemm,
     Pipeline,
-    Places,
     Product,
     Ref,
     Signal,
@@ -83,7 +83,7 @@ def _statement(stmt: Stmt) -> list[str]:
             return []
         case For():
             return [c.loop(stmt), *c.indented(_block(stmt.body)), "}"]
-        case Places():
+        case AxisOffsets():
             return _places(stmt)
         case Meet():
             sizes = [
@@ -125,7 +125,7 @@ def _exchange(stmt: Exchange) -> list[str]:
     return [f"imbrex::{name}({_pointer(stmt.dest)}, {_pointer(stmt.source)}, {stmt.count});"]
 
 
-def _places(stmt: Places) -> list[str]:
+def _places(stmt: AxisOffsets) -> list[str]:
     guards = len(stmt.window.sizes)
     values = ", ".join(c.index(g) for g in stmt.guards)
     name = f"scratch.{stmt.window.name}"

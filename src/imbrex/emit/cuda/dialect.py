@@ -32,7 +32,7 @@ class CudaDialect:
         return c.let(stmt)
 
     def shared(self, buffer: Buffer) -> str:
-        kind, at = buffer.dtype.c_name, _places(self.kernel)[buffer.name]
+        kind, at = buffer.dtype.c_name, _offsets(self.kernel)[buffer.name]
         place = "imbrex::shared_memory" if not at else f"imbrex::shared_memory + {at}"
         return f"{kind} *const {buffer.name} = reinterpret_cast<{kind} *>({place});"
 
@@ -41,13 +41,13 @@ class CudaDialect:
         start = base if not stmt.byte_offset else f"{base} + {stmt.byte_offset}"
         return f"{kind} *const {stmt.buffer.name} = reinterpret_cast<{kind} *>({start});"
 
-    def place(self, ref: Ref) -> str:
-        start, comma, exists = reference.place(ref).partition(", ")
+    def global_arguments(self, ref: Ref) -> str:
+        start, comma, exists = reference.guarded_pointer(ref).partition(", ")
         parted = apart(ref.offset, self._written_out)
         return f"{ref.buffer.name} + ({parted}){comma}{exists}" if parted else f"{start}{comma}{exists}"
 
     def target(self, dest: Ref, width: int) -> tuple[str, str]:
-        return str(width), self.place(dest)
+        return str(width), self.global_arguments(dest)
 
     @cached_property
     def _written_out(self) -> frozenset[str]:
@@ -80,7 +80,7 @@ def shared_bytes(kernel: Kernel) -> int:
     return sum(map(_aligned, shared_buffers(kernel).values()))
 
 
-def _places(kernel: Kernel) -> dict[str, int]:
+def _offsets(kernel: Kernel) -> dict[str, int]:
     """Where each shared buffer begins, in bytes."""
     places: dict[str, int] = {}
     at = 0

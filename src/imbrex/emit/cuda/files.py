@@ -40,7 +40,7 @@ ASKS = "// compiler flags: "
 IN_ORDER = ("--ptxas-options=-O1",)
 """ptxas 13.0 then leaves multiply-adds and reads of shared memory in the order of their text."""
 
-NO_SIBLINGS: Mapping[str, launch_overlap.LaunchOrder] = {}
+NO_SIBLINGS: Mapping[str, launch_overlap.LaunchOverlap] = {}
 
 STATIC_BYTES = 48 * 1024
 """Shared memory that a launch may ask for without being told of it before."""
@@ -48,7 +48,7 @@ STATIC_BYTES = 48 * 1024
 
 def units(program: Program, facts: Facts, chip: str) -> dict[str, list[str]]:
     """File name -> lines."""
-    lets, orders = launch_overlap.lets(program), launch_overlap.orders(program)
+    lets, orders = launch_overlap.lets(program), launch_overlap.launch_overlaps(program)
     statements = partial(_statements, lets=lets, orders=orders)
     language = replace(CUDA, statements=statements)
     found, flags = (
@@ -77,7 +77,9 @@ def _headers(program: Program) -> Sequence[str]:
 
 
 def _statements(
-    kernel: Kernel, lets: Container[str] = (), orders: Mapping[str, launch_overlap.LaunchOrder] = NO_SIBLINGS
+    kernel: Kernel,
+    lets: Container[str] = (),
+    orders: Mapping[str, launch_overlap.LaunchOverlap] = NO_SIBLINGS,
 ) -> list[str]:
     """lets: kernels that let the next one begin; orders: of products that do not begin after all."""
     if kernel.pipeline is not None:

@@ -33,17 +33,17 @@ from collections.abc import Container, Iterator, Mapping
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
-from imbrex.index.apart import Place, are_apart
+from imbrex.index.apart import GuardedOffset, are_apart
 from imbrex.lower.parts import PingPong, SplitRows
 from imbrex.lower.pipeline import Pipeline
 from imbrex.lower.stmt import Kernel, Program
 
-__all__ = ["OPENING", "LaunchOrder", "early", "lets", "orders"]
+__all__ = ["OPENING", "LaunchOverlap", "early", "launch_overlaps", "lets"]
 
 OPENING = "imbrex::let_next_start();"
 """How a kernel begins that lets the next one begin."""
 
-LaunchOrder: TypeAlias = Literal["after_all", "eldest", "sibling"]
+LaunchOverlap: TypeAlias = Literal["after_all", "eldest", "sibling"]
 """When a product begins, as device/cuda/launch_overlap.h names it: after all that is ahead; so, but the next
 one is its sibling; as a sibling of the one ahead.
 """
@@ -53,7 +53,7 @@ def early(program: Program, permitted: Container[str]) -> frozenset[str]:
     """Kernels to launch early: siblings; of those that are permitted, a product behind another launch, and
     one that begins the call.
     """
-    found = {name for name, order in orders(program).items() if order == "sibling"}
+    found = {name for name, order in launch_overlaps(program).items() if order == "sibling"}
     found |= {after.name for _, after in _overlapping(program) if after.name in permitted}
     first = program.launches[0]
     if isinstance(first, Kernel) and first.name in permitted and _reads_by_engine(first):
@@ -66,9 +66,9 @@ def lets(program: Program) -> frozenset[str]:
     return frozenset(one.name for one, _ in _overlapping(program))
 
 
-def orders(program: Program) -> Mapping[str, LaunchOrder]:
+def launch_overlaps(program: Program) -> Mapping[str, LaunchOverlap]:
     """Siblings, by their names; all other products begin `after_all` that is ahead."""
-    found: dict[str, LaunchOrder] = {}
+    found: dict[str, LaunchOverlap] = {}
     kin: list[Kernel] = []
     for launch in program.launches:
         if not isinstance(launch, Kernel) or not _stands_alone(launch):
@@ -109,7 +109,7 @@ def _are_siblings(one: Kernel, other: Kernel) -> bool:
     x, y = one.pipeline, other.pipeline
     if x is None or y is None or _reads(x) & {y.c.buffer.name} or _reads(y) & {x.c.buffer.name}:
         return False
-    places = (Place(one.c.offset, one.c.guards) for one in (x, y))
+    places = (GuardedOffset(one.c.offset, one.c.guards) for one in (x, y))
     return x.c.buffer.name != y.c.buffer.name or are_apart(*places)
 
 

@@ -93,7 +93,7 @@ def _window_rows(multiply: WindowRows) -> list[str]:
     k, block, phase = var("k", multiply.depth), var("block", filters.diagonal), var("phase", filters.rows)
     part = k % channels
     row = k // channels * filters.depth + part % filters.depth
-    column = (block * filters.places + phase) * filters.each
+    column = (block * filters.row_positions + phase) * filters.each
     return [
         f"static constexpr int diagonal = {filters.diagonal}, slots = {filters.rows};",
         static("int32_t", "block_of", "int32_t k", c.index(part // filters.depth), is_constant=True),
@@ -105,7 +105,7 @@ def _window_rows(multiply: WindowRows) -> list[str]:
 def _raster(tile: TapTile, a: Tile) -> list[str]:
     windows = tile.windows
     (rows, line), (columns, _) = windows.taps
-    sizes = f"images = {windows.images}, strip = {windows.places // line}, line = {line}"
+    sizes = f"images = {windows.images}, strip = {windows.positions // line}, line = {line}"
     k, d = var("k", a.k), var("d", a.d)
     tap, channel = var("tap", rows * columns), var("channel", windows.channels)
     (of_a,) = a.map.at([k, d]).coords

@@ -10,8 +10,8 @@ from math import prod
 
 from imbrex.emit import c
 from imbrex.emit.cuda import drain, multiply, stage, sums, team, work
-from imbrex.emit.cuda.launch_overlap import LaunchOrder
-from imbrex.emit.cuda.layout import places, tensor_names
+from imbrex.emit.cuda.launch_overlap import LaunchOverlap
+from imbrex.emit.cuda.layout import offsets, tensor_names
 from imbrex.lower.pipeline import Pipeline
 from imbrex.lower.stmt import Kernel
 
@@ -27,7 +27,7 @@ def definitions(kernel: Kernel) -> list[str]:
     members = [
         *_tile(pipeline),
         *team.constants(pipeline, struct),
-        *places(pipeline),
+        *offsets(pipeline),
         *stage.constants(pipeline),
         *drain.constants(pipeline),
         *_arguments(kernel, pipeline),
@@ -46,7 +46,7 @@ def headers(pipeline: Pipeline) -> tuple[str, ...]:
     return (f"device/cuda/{team.policy(pipeline).header}",)
 
 
-def body(kernel: Kernel, order: LaunchOrder = "after_all") -> list[str]:
+def body(kernel: Kernel, order: LaunchOverlap = "after_all") -> list[str]:
     """What the kernel's function does with its parameters."""
     pipeline = kernel.pipeline
     assert pipeline is not None

@@ -29,7 +29,7 @@ def functions(pipeline: Pipeline) -> list[str]:
     first = [str(met.index(phase) * each) for phase in parts]
     goes_on = [boolean(phase in parts[:i]) for i, phase in enumerate(parts)]
     column, phase = var("column", each), var("phase", box.count)
-    (stored,) = box.place(each).at([column, phase]).coords
+    (stored,) = box.stored_columns(each).at([column, phase]).coords
     return [
         f"static constexpr int phases = {box.count}, phase_rows = {box.rows}, phase_run = {box.run};",
         f"static constexpr int sums = {each * len(met) // 2}, summed = {len(met)};",
@@ -50,7 +50,7 @@ def column_of_sum(pipeline: Pipeline, column: Lin, number: Lin) -> Lin:
     phase = reduce(
         lambda rest, one: select(one[0] - number, one[1], rest), reversed(given), lin(phases.summed[last])
     )
-    (stored,) = phases.box.place(pipeline.own_columns // phases.box.count).at([column, phase]).coords
+    (stored,) = phases.box.stored_columns(pipeline.own_columns // phases.box.count).at([column, phase]).coords
     return stored
 
 

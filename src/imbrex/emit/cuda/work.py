@@ -14,10 +14,10 @@ from imbrex.emit import c
 from imbrex.emit.cuda.member import static
 from imbrex.emit.cuda.sums import taken_steps
 from imbrex.index.expr import Lin, lin, select, var
-from imbrex.lower.parts import Dealt, LineWork, OneTile, Planned, Shared, Tiles
+from imbrex.lower.parts import ClusterK, Dealt, LineWork, OneTile, Planned, Tiles
 from imbrex.lower.pipeline import Pipeline
-from imbrex.view.work.cluster import place_of
-from imbrex.view.work.segment import Quantity, Walk
+from imbrex.view.work.cluster import unit_in_round
+from imbrex.view.work.segment import Quantity, SegmentWalk
 
 __all__ = ["functions"]
 
@@ -34,8 +34,8 @@ def functions(pipeline: Pipeline) -> list[str]:
             found = _whole(tiles, turns, taken_steps(pipeline))
         case Planned():
             found = _planned(work)
-        case Shared():
-            found = _parts(Walk(work.plan, 0))
+        case ClusterK():
+            found = _parts(SegmentWalk(work.plan, 0))
         case LineWork():
             found = _lines(work)
         case _:
@@ -46,12 +46,12 @@ def functions(pipeline: Pipeline) -> list[str]:
 def _whole(tiles: Tiles, turns: int, steps: int | str) -> list[str]:
     clusters = tiles.clusters
     slot, number = var("slot", clusters), var("number", -(-tiles.units // clusters))
-    last = place_of(slot, lin(tiles.units // clusters), clusters, turns)
+    last = unit_in_round(slot, lin(tiles.units // clusters), clusters, turns)
     return [
         static("int32_t", "slot_of", "int32_t cluster", "cluster"),
         static("int32_t", "works", "int32_t slot", c.index(_dealt(tiles.units, last, clusters))),
         WORK_OF,
-        *c.indented(_unit(place_of(slot, number, clusters, turns) + number * clusters, steps)),
+        *c.indented(_unit(unit_in_round(slot, number, clusters, turns) + number * clusters, steps)),
         "}",
     ]
 
@@ -91,7 +91,7 @@ def _planned(work: Planned) -> list[str]:
         tiles.steps,
         tiles.clusters,
     ), plan
-    walks = [Walk(plan, number) for number, _ in enumerate(plan.sections)]
+    walks = [SegmentWalk(plan, number) for number, _ in enumerate(plan.sections)]
     slot, cluster = var("slot", tiles.clusters), var("cluster", tiles.clusters)
     counts = [_count(walk, slot) for walk in walks]
     lines = [
@@ -106,7 +106,7 @@ def _planned(work: Planned) -> list[str]:
     return [*lines, *c.indented(segments[-1]), "}"]
 
 
-def _parts(walk: Walk) -> list[str]:
+def _parts(walk: SegmentWalk) -> list[str]:
     """One part of K of one unit: of those that share it none waits for another before it has its sums."""
     count = walk.plan.workgroups
     slot, unit, cluster = var("slot", count), var("unit", walk.plan.tiles.outputs), var("cluster", count)
@@ -123,14 +123,14 @@ def _parts(walk: Walk) -> list[str]:
     ]
 
 
-def _count(walk: Walk, slot: Lin) -> Lin:
+def _count(walk: SegmentWalk, slot: Lin) -> Lin:
     """Units that a cluster meets in a section."""
     if walk.is_whole:
         return _dealt(walk.section.tiles // walk.section.k_span, slot, walk.plan.workgroups)
     return walk.index("segments", slot, lin(0))
 
 
-def _segment(walk: Walk, slot: Lin, *, splits_evenly: bool) -> list[str]:
+def _segment(walk: SegmentWalk, slot: Lin, *, splits_evenly: bool) -> list[str]:
     plan, section = walk.plan, walk.section
     if walk.is_whole:
         number = var("number", -(-section.tiles // section.k_span // plan.workgroups))

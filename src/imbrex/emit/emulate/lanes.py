@@ -18,6 +18,7 @@ from imbrex.index.expr import Lin, lin
 from imbrex.lower.stmt import (
     Alloc,
     Await,
+    AxisOffsets,
     Barrier,
     Buffer,
     Comment,
@@ -35,7 +36,6 @@ from imbrex.lower.stmt import (
     Pack,
     PanelGemm,
     Pipeline,
-    Places,
     Product,
     Program,
     Ref,
@@ -127,7 +127,7 @@ class LanePrinter:
                 return epilogue.lines(stmt, self._element, self._exists_if_guarded)
             case Mark():
                 fails = f"uint32_t(!({c.guards(stmt.guards)}))"
-                return [f"{self._element(stmt.word)} |= {fails} << ({c.index(stmt.place)});"]
+                return [f"{self._element(stmt.mask)} |= {fails} << ({c.index(stmt.bit)});"]
             case MulAdd():
                 a, b = (f"imbrex::widen({self._element(r)})" for r in (stmt.a, stmt.b))
                 return [f"{self._element(stmt.c)} += {a} * {b};"]
@@ -139,7 +139,9 @@ class LanePrinter:
                 return c.comment(stmt.text)
             case Let() | Alloc() | View() | Barrier() | MatrixMultiply() | Signal() | Await():
                 raise AssertionError(f"{type(stmt).__name__} does not run for one work item")
-            case Exchange() | Places() | Meet() | Pack() | PanelGemm() | Unpack() | Product() | Pipeline():
+            case (
+                Exchange() | AxisOffsets() | Meet() | Pack() | PanelGemm() | Unpack() | Product() | Pipeline()
+            ):
                 raise AssertionError(f"{type(stmt).__name__} does not run for one work item")
             case Windows():
                 raise AssertionError(f"{type(stmt).__name__} does not run for one work item")
@@ -185,7 +187,7 @@ class LanePrinter:
         if ref.missing is None:
             return c.guards(ref.guards)
         word = self._element(Ref(ref.missing.buffer, ref.missing.offset))
-        here = f"!({word} >> ({c.index(ref.missing.place)}) & 1)"
+        here = f"!({word} >> ({c.index(ref.missing.bit)}) & 1)"
         return f"{c.guards(ref.guards)} && {here}" if ref.guards else here
 
     def _at(self, buffer: Buffer, offset: str) -> str:

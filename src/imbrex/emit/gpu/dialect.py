@@ -27,7 +27,7 @@ class Dialect(Protocol):
 
     def view(self, stmt: View) -> str: ...
 
-    def place(self, ref: Ref) -> str:
+    def global_arguments(self, ref: Ref) -> str:
         """The arguments that say where in global memory a move begins, and whether it does."""
         ...
 

@@ -18,10 +18,10 @@ def element(ref: Ref) -> str:
     return f"{ref.buffer.name}[{c.index(ref.offset)}]"
 
 
-def place(ref: Ref) -> str:
+def guarded_pointer(ref: Ref) -> str:
     """Two arguments: a pointer, and whether there is something."""
     exists = [c.guard(g) for g in ref.guards]
     if ref.missing is not None:
         word = element(Ref(ref.missing.buffer, ref.missing.offset))
-        exists.append(f"!({word} >> ({c.index(ref.missing.place)}) & 1)")
+        exists.append(f"!({word} >> ({c.index(ref.missing.bit)}) & 1)")
     return f"{pointer(ref)}, {' && '.join(exists) or 'true'}"

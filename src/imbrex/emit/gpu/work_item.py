@@ -14,12 +14,13 @@ from typing import assert_never
 from imbrex.emit import c, epilogue
 from imbrex.emit.gpu.dialect import Dialect
 from imbrex.emit.gpu.outer import outer_of
-from imbrex.emit.gpu.reference import element, place, pointer
+from imbrex.emit.gpu.reference import element, guarded_pointer, pointer
 from imbrex.emit.gpu.schedule import in_order
 from imbrex.emit.gpu.turn import turn_of
 from imbrex.lower.stmt import (
     Alloc,
     Await,
+    AxisOffsets,
     Barrier,
     Comment,
     Evaluate,
@@ -36,7 +37,6 @@ from imbrex.lower.stmt import (
     Pack,
     PanelGemm,
     Pipeline,
-    Places,
     Product,
     Signal,
     Stmt,
@@ -80,7 +80,7 @@ class WorkItem:
                 return epilogue.lines(stmt, element, lambda ref: "")
             case Mark():
                 fails = f"uint32_t(!({c.guards(stmt.guards)}))"
-                return [f"{element(stmt.word)} |= {fails} << ({c.index(stmt.place)});"]
+                return [f"{element(stmt.mask)} |= {fails} << ({c.index(stmt.bit)});"]
             case MulAdd():
                 a, b = (f"imbrex::widen({element(r)})" for r in (stmt.a, stmt.b))
                 return [f"{element(stmt.c)} += {a} * {b};"]
@@ -91,7 +91,9 @@ class WorkItem:
                 return [self.dialect.barrier()]
             case Signal() | Await():
                 return [c.flag(stmt)]
-            case Exchange() | Places() | Meet() | Pack() | PanelGemm() | Unpack() | Product() | Pipeline():
+            case (
+                Exchange() | AxisOffsets() | Meet() | Pack() | PanelGemm() | Unpack() | Product() | Pipeline()
+            ):
                 raise AssertionError(f"{type(stmt).__name__} does not run for one work item")
             case Windows():
                 raise AssertionError(f"a work item does no {type(stmt).__name__}")
@@ -127,13 +129,15 @@ class WorkItem:
         match stmt.source.buffer.space, stmt.dest.buffer.space:
             case "global", "private" if stmt.beta:
                 assert (stmt.alpha, stmt.beta) == (1.0, 1.0), f"registers add what they are given: {stmt}"
-                return f"imbrex::gain<{stmt.width}>({pointer(stmt.dest)}, {self.dialect.place(stmt.source)});"
+                source = self.dialect.global_arguments(stmt.source)
+                return f"imbrex::gain<{stmt.width}>({pointer(stmt.dest)}, {source});"
             case "global", "private":
-                return f"imbrex::load<{stmt.width}>({pointer(stmt.dest)}, {self.dialect.place(stmt.source)});"
+                source = self.dialect.global_arguments(stmt.source)
+                return f"imbrex::load<{stmt.width}>({pointer(stmt.dest)}, {source});"
             case "global", "lds":
                 assert stmt.direct, f"what passes no register is direct: {stmt}"
-                start = self.dialect.direct(stmt)
-                return f"imbrex::load_direct<{stmt.width}>({start}, {self.dialect.place(stmt.source)});"
+                start, source = self.dialect.direct(stmt), self.dialect.global_arguments(stmt.source)
+                return f"imbrex::load_direct<{stmt.width}>({start}, {source});"
             case "lds", "private":
                 return f"imbrex::read<{stmt.width}>({pointer(stmt.dest)}, {pointer(stmt.source)});"
             case "private", "lds":
@@ -148,7 +152,7 @@ class WorkItem:
     def _stored(self, stmt: Move) -> str:
         computed, source = stmt.source.buffer.dtype, pointer(stmt.source)
         if stmt.method == "atomic_add":
-            return f"imbrex::add<{stmt.width}>({place(stmt.dest)}, {source});"
+            return f"imbrex::add<{stmt.width}>({guarded_pointer(stmt.dest)}, {source});"
         form, more = "store", ""
         if (stmt.alpha, stmt.beta) != (1.0, 0.0):
             form, more = "scale", f", {c.number(stmt.alpha, computed)}, {c.number(stmt.beta, computed)}"

@@ -59,14 +59,14 @@ class HipDialect:
         start = stmt.base.name if not stmt.byte_offset else f"({stmt.base.name} + {stmt.byte_offset})"
         return f"const auto {stmt.buffer.name} = (imbrex::lds<{kind}>){start};"
 
-    def place(self, ref: Ref) -> str:
+    def global_arguments(self, ref: Ref) -> str:
         if self.arrays.is_far(ref.buffer):
-            return reference.place(ref)
+            return reference.guarded_pointer(ref)
         address = self.arrays.address(ref)
         lane = c.index(address.lane)
         if ref.missing is not None:
             word = element(Ref(ref.missing.buffer, ref.missing.offset))
-            lane = f"imbrex::unless({word}, {c.index(ref.missing.place)}, {lane})"
+            lane = f"imbrex::unless({word}, {c.index(ref.missing.bit)}, {lane})"
         if ref.guards:
             lane = f"imbrex::where({c.guards(ref.guards)}, {lane})"
         wave = c.index(address.wave)
@@ -77,7 +77,7 @@ class HipDialect:
     def target(self, dest: Ref, width: int) -> tuple[str, str]:
         """A buffer does not know the type of its elements."""
         far = self.arrays.is_far(dest.buffer)
-        return f"{width}" if far else f"{dest.buffer.dtype.c_name}, {width}", self.place(dest)
+        return f"{width}" if far else f"{dest.buffer.dtype.c_name}, {width}", self.global_arguments(dest)
 
     def direct(self, move: Move) -> str:
         """The place of a wave's first lane."""

@@ -58,7 +58,7 @@ def _statement(stmt: Stmt, env: dict[str, Lin]) -> Stmt:
         case Move():
             return replace(stmt, dest=_ref(stmt.dest, env), source=_ref(stmt.source, env))
         case Mark():
-            return Mark(_ref(stmt.word, env), stmt.place.subs(env), _guards(stmt.guards, env))
+            return Mark(_ref(stmt.mask, env), stmt.bit.subs(env), _guards(stmt.guards, env))
         case Signal() | Await():
             return replace(stmt, flag=_ref(stmt.flag, env))
         case MulAdd() | MatrixMultiply():
@@ -69,7 +69,7 @@ def _statement(stmt: Stmt, env: dict[str, Lin]) -> Stmt:
 
 def _ref(ref: Ref, env: dict[str, Lin]) -> Ref:
     bit = ref.missing
-    missing = Bit(bit.buffer, bit.offset.subs(env), bit.place.subs(env)) if bit is not None else None
+    missing = Bit(bit.buffer, bit.offset.subs(env), bit.bit.subs(env)) if bit is not None else None
     return Ref(ref.buffer, ref.offset.subs(env), _guards(ref.guards, env), missing)
 
 

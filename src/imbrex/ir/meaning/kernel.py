@@ -290,8 +290,8 @@ def _shares(op: BlockwiseCopyOp, tile_shape: tuple[int, ...], items: int) -> tup
     assert op.cluster_lengths is not None
     dims = [Dim(n, s) for n, s in zip("km", tile_shape, strict=True)]
     if op.slice_lengths is not None:
-        share = tiling.slices(op, op.properties, tile_shape, items)
-        map = Map(tile.shared(dims, "m", share))
+        split = tiling.slices(op, op.properties, tile_shape, items)
+        map = Map(tile.copy_slices(dims, "m", split))
     else:
         k, m = op.cluster_lengths.data
         map = Map(tile.copied(dims, "m", (k, m)))

@@ -22,11 +22,11 @@ from imbrex.problem.epilogue import Epilogue
 
 Array: TypeAlias = npt.NDArray[Any]
 Coordinate: TypeAlias = "int | npt.NDArray[np.int64]"
-Places: TypeAlias = "tuple[Array, ...]"
+Coordinates: TypeAlias = "tuple[Array, ...]"
 """Place of each element, behind its row where work items have rows of their own."""
 
 MOST_PLACES: Final = 2048
-_PLACES: Final[dict[tuple[Any, ...], tuple[Map | None, Places, Array]]] = {}
+_PLACES: Final[dict[tuple[Any, ...], tuple[Map | None, Coordinates, Array]]] = {}
 """Places by what decides them, since a loop asks for the same ones at each turn.  A map is kept, so that its
 number is no other one's.
 """
@@ -147,7 +147,7 @@ class View:
 
     def _places(
         self, index: Sequence[Coordinate], offset: int, shape: Sequence[int] | None, does: str
-    ) -> tuple[Places, Array]:
+    ) -> tuple[Coordinates, Array]:
         """Where the elements lie, work items first, and which of them exist."""
         asked = tuple(i.tobytes() if isinstance(i, np.ndarray) else i for i in index)
         taken = None if shape is None else tuple(shape)
@@ -160,7 +160,7 @@ class View:
 
     def _placed(
         self, index: Sequence[Coordinate], offset: int, shape: tuple[int, ...] | None, does: str
-    ) -> tuple[Places, Array]:
+    ) -> tuple[Coordinates, Array]:
         expect_index(index, self.shape)
         rest = self.remaining(index) if shape is None else shape
         items = self.items or max((np.size(i) for i in index), default=1)

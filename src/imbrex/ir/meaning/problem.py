@@ -83,7 +83,7 @@ def multiplied(a: Array, b: Array, phased: Phased | None, batch: int = 0) -> Arr
     found, every = np.zeros((a.shape[1], columns * box.count), a.dtype), np.arange(columns, dtype=np.int64)
     for number, phase in enumerate(parts):
         part = slice(number * length, number * length + taken)
-        (stored,), _ = box.place(columns).evaluate([every, phase])
+        (stored,), _ = box.stored_columns(columns).evaluate([every, phase])
         found[:, stored] += a[part].T @ b[part]
     return found
 

@@ -29,7 +29,7 @@ FUNCTIONS = (ProblemFunctions, KernelFunctions, FuncFunctions, ScfFunctions, Ari
 
 
 @dataclass
-class _Place(Interpreter.Listener):
+class _Running(Interpreter.Listener):
     """The operation that runs."""
 
     op: Operation
@@ -48,7 +48,7 @@ def execute(module: ModuleOp, arguments: Sequence[Array], function: str | None =
     found = function_of(module, function)
     name, types = found.sym_name.data, [element_of(arg) for arg in found.args]
     views = [View.of(a, dtype_of(t)) for a, t in zip(arguments, types, strict=True)]
-    place = _Place(module)
+    place = _Running(module)
     interpreter = Interpreter(module, listeners=(place,))
     for implemented in FUNCTIONS:
         interpreter.register_implementations(implemented())

@@ -13,7 +13,7 @@ from imbrex.ir.meaning.fault import Fault
 from imbrex.ir.meaning.memory import View
 from imbrex.ir.ops.schedule import BoundOp, GroupOp, SegmentOp, TileOp
 from imbrex.view.work import pairs
-from imbrex.view.work.segment import Quantity, Walk
+from imbrex.view.work.segment import Quantity, SegmentWalk
 
 PLACE = "place"
 
@@ -51,6 +51,6 @@ def lowered(flags: View, index: list[Any]) -> None:
 
 
 @lru_cache(maxsize=256)
-def _index(walk: Walk, quantity: Quantity) -> Lin:
+def _index(walk: SegmentWalk, quantity: Quantity) -> Lin:
     places = max(walk.size("output"), walk.size("segments"))
     return walk.index(quantity, var("workgroup", walk.plan.workgroups), var(PLACE, places))

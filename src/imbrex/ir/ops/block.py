@@ -20,8 +20,8 @@ from imbrex.ir.attrs import Bool, Int, Ints, Word
 from imbrex.ir.literal import Reference
 from imbrex.ir.ops.form import MiopenOp
 from imbrex.ir.ops.grid import STORE_METHODS
+from imbrex.ir.ops.known import expect_known
 from imbrex.ir.ops.memory import SubviewOp, verify_same_elements
-from imbrex.ir.ops.words import expect_word
 from imbrex.ir.planned import Multiplied, verify_entries
 from imbrex.ir.shape import GLOBAL, LDS, PRIVATE, is_bytes, rank_of, shape_of, space_of
 from imbrex.ir.source import expect
@@ -65,7 +65,7 @@ class BlockwiseCopyOp(MiopenOp):
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     def verify_(self) -> None:
-        expect_word(self.store_method, STORE_METHODS, "store_method")
+        expect_known(self.store_method, STORE_METHODS, "store_method")
         verify_same_elements(self.source, self.dest)
         verify_index(self.source, len(self.source_index), 0)
         verify_index(self.dest, len(self.dest_index), 1)

@@ -31,13 +31,13 @@ from imbrex.config.tiles import DATA_PARALLEL, TileSchedule
 from imbrex.ir.attrs import Float, Int, Ints, Names, Padding, Sizes, Word
 from imbrex.ir.chosen import Phased, Scheduled, Tuned
 from imbrex.ir.ops.form import MiopenOp
+from imbrex.ir.ops.known import expect_known
 from imbrex.ir.ops.phases import columns_of_phases
 from imbrex.ir.ops.problem import verify_matrices
-from imbrex.ir.ops.words import expect_word
 from imbrex.ir.planned import Planned, verify_entries
 from imbrex.ir.shape import agree, shape_of
 from imbrex.ir.source import LocatedParser, OpSource, expect
-from imbrex.view.work.workgroup import Order
+from imbrex.view.work.workgroup import RasterOrder
 
 KERNELS: Final = (
     "v4r4",
@@ -92,8 +92,8 @@ class GridwiseOp(MiopenOp):
         return self.store_method is not None and self.store_method.data == "atomic_add"
 
     def verify_(self) -> None:
-        expect_word(self.kernel_algorithm, KERNELS, "kernel_algorithm")
-        expect_word(self.store_method, STORE_METHODS, "store_method")
+        expect_known(self.kernel_algorithm, KERNELS, "kernel_algorithm")
+        expect_known(self.store_method, STORE_METHODS, "store_method")
         verify_product((self.a, self.b, self.c), self.phases)
 
 
@@ -151,7 +151,7 @@ class GridwiseGemmExOp(GridwiseOp):
     def schedule_(self) -> TileSchedule:
         """Schedule of its tiles, with an order."""
         found = DATA_PARALLEL if self.schedule is None else self.schedule.data
-        return replace(found, order=found.order or Order())
+        return replace(found, order=found.order or RasterOrder())
 
     def verify_(self) -> None:
         super().verify_()

@@ -10,11 +10,11 @@ from imbrex.index.map import Map
 from imbrex.ir.attrs import Int, Word
 from imbrex.ir.ops.block import verify_index
 from imbrex.ir.ops.form import MiopenOp
-from imbrex.ir.ops.words import expect_word
+from imbrex.ir.ops.known import expect_known
 from imbrex.ir.shape import element_of, shape_of, space_of
 from imbrex.ir.source import expect
 from imbrex.view.work.pairs import BOUNDS, Bound
-from imbrex.view.work.segment import QUANTITIES, Quantity, Walk
+from imbrex.view.work.segment import QUANTITIES, Quantity, SegmentWalk
 from imbrex.view.work.streamk import MODES, Mode, Plan, Tiles
 from imbrex.view.work.workgroup import ALONG, Along, begun, numbered
 
@@ -39,19 +39,19 @@ class SegmentOp(MiopenOp):
     result = result_def(IndexType)
 
     @property
-    def walk_(self) -> Walk:
+    def walk_(self) -> SegmentWalk:
         """The way through the section that the numbers mean."""
         mode: Mode = next(m for m in MODES if m == self.schedule.data)
         plan = Plan(Tiles(self.outputs.data, 1, self.k_tiles.data), self.workgroups.data, mode)
-        return Walk(plan, self.section.data)
+        return SegmentWalk(plan, self.section.data)
 
     @property
     def quantity_(self) -> Quantity:
         return next(q for q in QUANTITIES if q == self.quantity.data)
 
     def verify_(self) -> None:
-        expect_word(self.quantity, QUANTITIES, "quantity")
-        expect_word(self.schedule, MODES, "schedule")
+        expect_known(self.quantity, QUANTITIES, "quantity")
+        expect_known(self.schedule, MODES, "schedule")
         for key in ("workgroups", "outputs", "k_tiles"):
             value = self.properties[key]
             assert isinstance(value, Int)
@@ -76,7 +76,7 @@ class BoundOp(MiopenOp):
         return next(b for b in BOUNDS if b == self.bound.data)
 
     def verify_(self) -> None:
-        expect_word(self.bound, BOUNDS, "bound")
+        expect_known(self.bound, BOUNDS, "bound")
         expect(self.k_tiles.data > 0, f"'k_tiles' is positive, got {self.k_tiles.data}", "k_tiles")
 
 
@@ -129,7 +129,7 @@ class TileOp(MiopenOp):
         return self.batches.data * self.m_tiles.data * self.n_tiles.data
 
     def verify_(self) -> None:
-        expect_word(self.along, ALONG, "along")
+        expect_known(self.along, ALONG, "along")
         for key, value in self.properties.items():
             if isinstance(value, Int):
                 expect(value.data > 0, f"'{key}' is positive, got {value.data}", key)

@@ -18,9 +18,9 @@ from imbrex.ir.attrs import Bool, Float, Int, Offset, Word
 from imbrex.ir.ops.block import verify_index, verify_reduction
 from imbrex.ir.ops.form import MiopenOp
 from imbrex.ir.ops.grid import STORE_METHODS
+from imbrex.ir.ops.known import expect_known
 from imbrex.ir.ops.memory import verify_same_elements
 from imbrex.ir.ops.view import TransformOp
-from imbrex.ir.ops.words import expect_word
 from imbrex.ir.shape import PRIVATE, is_bytes, shape_of, space_of
 from imbrex.ir.source import InvalidField, expect
 
@@ -55,7 +55,7 @@ class ThreadwiseCopyOp(MiopenOp):
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     def verify_(self) -> None:
-        expect_word(self.store_method, STORE_METHODS, "store_method")
+        expect_known(self.store_method, STORE_METHODS, "store_method")
         if self.vector is not None:
             expect(self.vector.data > 0, f"'vector' is positive, got {self.vector.data}", "vector")
         verify_same_elements(self.source, self.dest)

@@ -29,13 +29,13 @@ from imbrex.ir.chosen import Phased, Scheduled, Tuned
 from imbrex.ir.element import accumulator_type
 from imbrex.ir.ops.form import MiopenOp
 from imbrex.ir.ops.grid import STORE_METHODS, verify_product
+from imbrex.ir.ops.known import expect_known
 from imbrex.ir.ops.phases import phase_box_of
-from imbrex.ir.ops.words import expect_word
 from imbrex.ir.shape import element_of, shape_of, space_of
 from imbrex.ir.source import expect
 from imbrex.view.gemm.tile import Grid
 from imbrex.view.stage.shared_tile import ATOM_ROWS
-from imbrex.view.work.cluster import blocks_in_order, place_of
+from imbrex.view.work.cluster import blocks_in_order, unit_in_round
 from imbrex.view.work.streamk import Plan, Tiles, goes_abreast
 
 READ_DIMS: Final = ("matrix_a_source_vector_read_dim", "matrix_b_source_vector_read_dim")
@@ -103,8 +103,10 @@ class WarpgroupGemmOp(MiopenOp):
     def units_of(self, cluster: int) -> list[int]:
         """Where whole ones are dealt out."""
         count, turns = self.clusters, 1 if self.phases is None else len(self.phases.data.lengths)
-        places = (place_of(lin(cluster), lin(i), count, turns).const for i in range(-(-self.units // count)))
-        return [unit for i, place in enumerate(places) if (unit := place + i * count) < self.units]
+        offsets = (
+            unit_in_round(lin(cluster), lin(i), count, turns).const for i in range(-(-self.units // count))
+        )
+        return [unit for i, at in enumerate(offsets) if (unit := at + i * count) < self.units]
 
     @property
     def phase_count(self) -> int:
@@ -151,7 +153,7 @@ class WarpgroupGemmOp(MiopenOp):
         return blocks_in_order(grid.m_blocks // rows, grid.n_blocks // columns, group)
 
     def verify_(self) -> None:
-        expect_word(self.store_method, STORE_METHODS, "store_method")
+        expect_known(self.store_method, STORE_METHODS, "store_method")
         verify_product((self.a, self.b, self.c), self.phases)
         for key in READ_DIMS:
             said = f"'{key}' is 0 for k, or 1, got {self.properties[key]}"

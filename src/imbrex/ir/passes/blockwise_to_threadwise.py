@@ -96,11 +96,13 @@ class Lowering:
         cluster, lane_dim = op.cluster_lengths.data, tiling.number(op, "lane_dim", 1)
         source_is_own, dest_is_own = (space_of(v) == PRIVATE for v in (op.source, op.dest))
         shared, index = (op.dest, op.dest_index) if source_is_own else (op.source, op.source_index)
-        share = tiling.share(op, "cluster_lengths", cluster, shape_of(shared)[len(index) :], items)
+        own_lengths = tiling.item_lengths(
+            op, "cluster_lengths", cluster, shape_of(shared)[len(index) :], items
+        )
         staged = op.dest if dest_is_own else op.source
         if not source_is_own:
             if not dest_is_own:
-                staged = run.alloc("thread_staged", element_of(op.dest), share, PRIVATE)
+                staged = run.alloc("thread_staged", element_of(op.dest), own_lengths, PRIVATE)
             read = properties({"vector": op.source_data_per_read})
             run.add(
                 _copy(

@@ -73,7 +73,7 @@ class Image:
     met: Met
     sums: SSAValue
     written: SSAValue
-    place: Sequence[SSAValue]
+    index: Sequence[SSAValue]
     into: Run
 
     def made(self) -> None:
@@ -85,7 +85,7 @@ class Image:
         for row in [row for row, count in left.items() if not count]:
             self._store(row)
         for read, taps in rows_met(height):
-            self.window.load(self.place, self.into.index(read - self.strips.low[0]), self.into)
+            self.window.load(self.index, self.into.index(read - self.strips.low[0]), self.into)
             for y, row in taps:
                 self._multiply(y, row)
                 left[row] -= 1
@@ -102,12 +102,12 @@ class Image:
 
     def _store(self, row: int) -> None:
         at = self.into.index(row)
-        self.into.add(copy(self.sums, [at], self.written, [*self.place, at]))
+        self.into.add(copy(self.sums, [at], self.written, [*self.index, at]))
 
 
 def rows_met(height: Slide) -> Iterator[tuple[int, tuple[tuple[int, int], ...]]]:
     """Each row that is read, in order, with the (tap, row of the strip) that meet it."""
-    for read in height.places:
+    for read in height.reads:
         taps = tuple(
             (tap, row) for tap in range(height.taps) for there, row in height.met(tap) if there == read
         )

@@ -23,7 +23,7 @@ from imbrex.ir.element import accumulator_type, dtype_of
 from imbrex.ir.element import element_of as type_of
 from imbrex.ir.ops.grid import GridwiseGemmExOp
 from imbrex.ir.passes import gridwise_tiles
-from imbrex.ir.passes.gridwise_share import Part, Sharing, Slots, finished
+from imbrex.ir.passes.gridwise_schedule import Part, Scheduled, Slots, finished
 from imbrex.ir.passes.gridwise_tiles import Tiles
 from imbrex.ir.rewrite import Run
 from imbrex.ir.shape import LDS, PRIVATE, element_of, shape_of
@@ -36,7 +36,7 @@ def workgroup(
     op: GridwiseGemmExOp,
     plan: PanelBlock,
     tiles: Tiles,
-    sharing: Sharing,
+    sharing: Scheduled,
     before: Run,
     run: Run,
     wg: SSAValue,

@@ -14,7 +14,7 @@ from imbrex.index.map import Dim, Layer
 from imbrex.ir.element import accumulator_type, element_bytes
 from imbrex.ir.ops.grid import GridwiseGemmExOp
 from imbrex.ir.passes import gridwise_tiles, tiling
-from imbrex.ir.passes.gridwise_share import Part, Sharing, finished, work_item_slots
+from imbrex.ir.passes.gridwise_schedule import Part, Scheduled, finished, work_item_slots
 from imbrex.ir.passes.gridwise_steps import Operand, Steps, buffers, stages
 from imbrex.ir.passes.gridwise_tiles import Tiles
 from imbrex.ir.rewrite import Run, properties
@@ -30,7 +30,7 @@ def workgroup(
     op: GridwiseGemmExOp,
     plan: ItemsBlock,
     tiles: Tiles,
-    sharing: Sharing,
+    sharing: Scheduled,
     before: Run,
     run: Run,
     wg: SSAValue,
@@ -114,9 +114,9 @@ def _operand(
     if not given.copy_cluster_lengths:
         raise InvalidOp(op, f"'{key}' is needed here; run 'affix-tuning' first")
     lengths = given.copy_cluster_lengths
-    share = tiling.share(op, key, lengths, shape_of(tile_buffers[0]), plan.block_size)
+    own_lengths = tiling.item_lengths(op, key, lengths, shape_of(tile_buffers[0]), plan.block_size)
     staged = [
-        run.alloc(f"thread_{side}_{parity}", element_of(tile_buffers[0]), share, PRIVATE)
+        run.alloc(f"thread_{side}_{parity}", element_of(tile_buffers[0]), own_lengths, PRIVATE)
         for parity in stages(steps, len(tile_buffers))
     ]
     copy = {

@@ -31,7 +31,7 @@ from xdsl.ir import Attribute, SSAValue
 from imbrex.ir.attrs import Extents
 from imbrex.ir.ops.memory import LdsBarrierOp, SubviewOp
 from imbrex.ir.passes import gridwise_tiles
-from imbrex.ir.passes.gridwise_share import Part
+from imbrex.ir.passes.gridwise_schedule import Part
 from imbrex.ir.rewrite import Run, properties
 from imbrex.ir.shape import LDS, memref, shape_of
 

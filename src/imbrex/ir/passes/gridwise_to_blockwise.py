@@ -19,7 +19,7 @@ from imbrex.config.block_plan import ItemsBlock, PanelBlock, WarpgroupBlock, Wav
 from imbrex.ir.ops.grid import GridwiseGemmExOp, LaunchOp
 from imbrex.ir.passes import gridwise_cpu, gridwise_gpu, gridwise_warpgroup, gridwise_xdlops
 from imbrex.ir.passes.accesses import expect_served
-from imbrex.ir.passes.gridwise_share import Sharing
+from imbrex.ir.passes.gridwise_schedule import Scheduled
 from imbrex.ir.passes.gridwise_tiles import Tiles
 from imbrex.ir.passes.tiling import expect_one_place
 from imbrex.ir.rewrite import Run, require_static, rewrite_each
@@ -49,7 +49,7 @@ def _launch(op: GridwiseGemmExOp, run: Run) -> None:
 def _workgroups(op: GridwiseGemmExOp, plan: ItemsBlock | WavesBlock | PanelBlock, run: Run) -> None:
     """The operands' tiles before the launch, the work of one workgroup in it."""
     tiles = Tiles.of(op, (plan.m_per_block, plan.n_per_block, plan.k_per_block), run)
-    sharing = Sharing.of(op, tiles.grid, run)
+    sharing = Scheduled.of(op, tiles.grid, run)
     block = Block(arg_types=[IndexType(), IndexType()])
     body = Run()
     wg, item = block.args

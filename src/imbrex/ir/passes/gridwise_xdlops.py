@@ -22,7 +22,7 @@ from imbrex.ir.element import accumulator_type, element_bytes
 from imbrex.ir.ops.grid import GridwiseGemmExOp
 from imbrex.ir.ops.thread import ThreadwiseCopyOp
 from imbrex.ir.passes import gridwise_tiles, tiling
-from imbrex.ir.passes.gridwise_share import Part, Sharing, finished, work_item_slots
+from imbrex.ir.passes.gridwise_schedule import Part, Scheduled, finished, work_item_slots
 from imbrex.ir.passes.gridwise_steps import Operand, Steps, buffers, stages
 from imbrex.ir.passes.gridwise_tiles import Tiles
 from imbrex.ir.rewrite import Run, properties
@@ -40,7 +40,7 @@ def workgroup(
     op: GridwiseGemmExOp,
     plan: WavesBlock,
     tiles: Tiles,
-    sharing: Sharing,
+    sharing: Scheduled,
     before: Run,
     run: Run,
     wg: SSAValue,
@@ -162,8 +162,8 @@ def _operands(
 def _operand(matrix: _Matrix, run: Run, window: SSAValue, views: list[SSAValue], steps: int) -> Operand:
     staged: list[SSAValue] = []
     if not matrix.is_direct:
-        share = tiling.slices(matrix.op, matrix.copy, [d.size for d in matrix.dims], matrix.cut.threads)
-        shape = share.shape(*(d.size for d in matrix.dims))
+        split = tiling.slices(matrix.op, matrix.copy, [d.size for d in matrix.dims], matrix.cut.threads)
+        shape = split.shape(*(d.size for d in matrix.dims))
         staged = [
             run.alloc(f"thread_{matrix.name}_{parity}", element_of(views[0]), shape, PRIVATE)
             for parity in stages(steps, len(views))

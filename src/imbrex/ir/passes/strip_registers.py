@@ -21,7 +21,7 @@ from imbrex.ir.rewrite import Run
 from imbrex.ir.shape import PRIVATE, element_of
 from imbrex.view.conv.strips import Strips
 
-__all__ = ["Met", "Seen", "Widened", "Window", "place_order", "registers", "seen_columns", "seen_taps"]
+__all__ = ["Met", "Seen", "Widened", "Window", "memory_order", "registers", "seen_columns", "seen_taps"]
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Seen:
     def of(op: ConvOp, strips: Strips, kept: str, is_tall: bool, run: Run) -> Seen:
         """kept: the dims of the taps that registers hold together."""
         shape, is_back = convolution_of(op), strips.height.is_back
-        order, window = place_order(shape.filter, kept), strips.tall_window if is_tall else strips.window
+        order, window = memory_order(shape.filter, kept), strips.tall_window if is_tall else strips.window
         taps = run.view(op.filter, strips.filter(shape.filter, order), "filter", 0)
         images = (strips.strip if is_back else window)(shape.input, "hi", "wi")
         outputs = (window if is_back else strips.strip)(shape.output, "ho", "wo")
@@ -129,7 +129,7 @@ def seen_taps(strips: Strips, order: str, rows: int) -> Layer:
     )
 
 
-def place_order(filter: Sequence[Dim], names: str) -> str:
+def memory_order(filter: Sequence[Dim], names: str) -> str:
     """Slots, that stand first in `names`, and taps, in the order of memory."""
     slot, *taps = names.split()
     return " ".join((*taps, slot) if fastest(filter) == "g" else (slot, *taps))

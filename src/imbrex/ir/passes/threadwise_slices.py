@@ -24,7 +24,7 @@ from imbrex.ir.rewrite import Run, properties
 from imbrex.ir.shape import PRIVATE, element_of, shape_of, space_of
 from imbrex.ir.source import InvalidOp
 from imbrex.view.gemm import tile
-from imbrex.view.gemm.tile import Share
+from imbrex.view.gemm.tile import CopySplit
 from imbrex.view.stage import lds
 
 Viewed = Callable[[SSAValue, Sequence[Layer], str], SSAValue]
@@ -38,18 +38,18 @@ def staged(
     is_held, is_kept = (space_of(v) == PRIVATE for v in (op.source, op.dest))
     tiled, lead = (op.dest, len(op.dest_index)) if is_held else (op.source, len(index))
     k, d = (size or 0 for size in shape_of(tiled)[lead:])
-    share = tiling.slices(op, op.properties, (k, d), items)
+    split = tiling.slices(op, op.properties, (k, d), items)
     held = op.source if is_held else op.dest
     if not is_held:
         if not is_kept:
-            held = run.alloc("thread_staged", element_of(op.dest), share.shape(k, d), PRIVATE)
-        source = viewed(op.source, *_layers(op.source, share, share.vector_dim))
+            held = run.alloc("thread_staged", element_of(op.dest), split.shape(k, d), PRIVATE)
+        source = viewed(op.source, *_layers(op.source, split, split.vector_dim))
         read = properties({"vector": op.source_data_per_read})
         run.add(_copy(source, [*index, item], held, [], read))
     if not is_kept:
-        dest = viewed(op.dest, *_layers(op.dest, share, 0))
+        dest = viewed(op.dest, *_layers(op.dest, split, 0))
         write = properties({"vector": op.dest_data_per_write, "store_method": op.store_method})
-        run.add(_copy(_turned(held, share, run), [], dest, [*op.dest_index, item], write))
+        run.add(_copy(_turned(held, split, run), [], dest, [*op.dest_index, item], write))
 
 
 def direct(op: BlockwiseCopyOp, index: Sequence[SSAValue], item: SSAValue, items: int, run: Run) -> None:
@@ -70,23 +70,23 @@ def direct(op: BlockwiseCopyOp, index: Sequence[SSAValue], item: SSAValue, items
     lead = [Dim(n, s or 0) for n, s in zip(names_of(op.source), shape_of(op.source), strict=True)][
         : len(index)
     ]
-    source = run.view(op.source, wanted.beside(lead).layers, "direct")
+    source = run.view(op.source, wanted.with_leading(lead).layers, "direct")
     dest = run.view(buffer, places.layers, "direct")
     given = properties({"vector": vector, "direct": True})
     run.add(_copy(source, [*index, item], dest, [item], given))
 
 
-def _layers(value: SSAValue, share: Share, vector_dim: int) -> tuple[tuple[Layer, ...], str]:
+def _layers(value: SSAValue, split: CopySplit, vector_dim: int) -> tuple[tuple[Layer, ...], str]:
     """A tile (.., k, m or n) as slices, and a name for the view."""
     side = names_of(value)[-1]
     names = (*names_of(value)[:-2], "k", side)
     dims = [Dim(n, s) for n, s in zip(names, shape_of(value), strict=True) if s is not None]
-    return tile.shared(dims, side, share, vector_dim), f"slices_{side}"
+    return tile.copy_slices(dims, side, split, vector_dim), f"slices_{side}"
 
 
-def _turned(held: SSAValue, share: Share, run: Run) -> SSAValue:
+def _turned(held: SSAValue, split: CopySplit, run: Run) -> SSAValue:
     """Registers with neighbours in k last; those that are so already stay as they are."""
-    if share.vector_dim == 0:
+    if split.vector_dim == 0:
         return held
     names = ("k_repeat", "repeat", "k_item", "item")
     dims = [Dim(n, s) for n, s in zip(names, shape_of(held), strict=True) if s is not None]

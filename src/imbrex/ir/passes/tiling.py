@@ -16,7 +16,7 @@ from imbrex.ir.attrs import Int, Ints
 from imbrex.ir.chain import map_of
 from imbrex.ir.shape import Size
 from imbrex.ir.source import InvalidOp
-from imbrex.view.gemm.tile import Clusters, Share
+from imbrex.view.gemm.tile import Clusters, CopySplit
 from imbrex.view.mma import instruction
 from imbrex.view.mma.wave import WaveTiles
 
@@ -80,7 +80,9 @@ def waves(
     return cut
 
 
-def share(op: Operation, key: str, lengths: Sequence[int], tile: Sequence[Size], items: int) -> list[int]:
+def item_lengths(
+    op: Operation, key: str, lengths: Sequence[int], tile: Sequence[Size], items: int
+) -> list[int]:
     """A work item's part of a copied tile; InvalidOp unless `items` work items tile it."""
     if lengths[0] * lengths[1] != items:
         raise InvalidOp(op, f"{lengths[0]} x {lengths[1]} work items copy, the block has {items}", key)
@@ -93,7 +95,7 @@ def share(op: Operation, key: str, lengths: Sequence[int], tile: Sequence[Size],
     return [size // length for size, length in zip(sizes, lengths, strict=True)]
 
 
-def slices(op: Operation, given: Mapping[str, Attribute], tile: Sequence[Size], items: int) -> Share:
+def slices(op: Operation, given: Mapping[str, Attribute], tile: Sequence[Size], items: int) -> CopySplit:
     """How work items share a copy in slices, from its keys; InvalidOp unless `items` work items tile it."""
     pairs: list[tuple[int, int]] = []
     for key in ("cluster_lengths", "slice_lengths"):
@@ -105,7 +107,7 @@ def slices(op: Operation, given: Mapping[str, Attribute], tile: Sequence[Size], 
         for key, usual in (("vector_dim", 0), ("lane_dim", 0), ("lane_inner", 1))
     )
     spans = [c * s for c, s in zip(*pairs, strict=True)]
-    share(op, "cluster_lengths", pairs[0], tile, items)
+    item_lengths(op, "cluster_lengths", pairs[0], tile, items)
     if any((size or 0) % span for size, span in zip(tile, spans, strict=True)):
         what = " x ".join(str(size) for size in tile)
         (ck, cd), (sk, sd) = pairs
@@ -115,4 +117,4 @@ def slices(op: Operation, given: Mapping[str, Attribute], tile: Sequence[Size], 
     if others % inner:
         message = f"{inner} neighbours do not divide the {others} work items of the other dimension"
         raise InvalidOp(op, message, "lane_inner")
-    return Share(pairs[0], pairs[1], vector_dim, lane_dim, inner)
+    return CopySplit(pairs[0], pairs[1], vector_dim, lane_dim, inner)

@@ -16,6 +16,7 @@ from typing import Any
 
 from imbrex.build.nvidia.report import Geometry
 from imbrex.run.answer import done
+from imbrex.run.array_check import AnyArray, check_arrays, new_result
 from imbrex.run.cpu import Parameter
 from imbrex.run.cuda.call import Call, Ready
 from imbrex.run.cuda.driver import (
@@ -33,7 +34,6 @@ from imbrex.run.cuda.residency import expect_resident
 from imbrex.run.device import ALIGNMENT, DeviceArray
 from imbrex.run.gpu import GpuKernel, uploaded
 from imbrex.run.launch import Launch
-from imbrex.run.placed import Placed, check_placed, new_result
 from imbrex.run.stream import current_stream, stream_handle
 from imbrex.run.traced import is_recorded
 
@@ -131,14 +131,14 @@ class CudaKernel(GpuKernel):
     @contextmanager
     def resident(
         self,
-        *arrays: Placed,
+        *arrays: AnyArray,
         threads: int | None = None,
         stream: Any = None,
         waits: bool = True,
         faults: list[str] | None = None,
     ) -> Generator[Callable[[], None]]:
         del threads
-        check_placed(self.symbol, self.parameters, arrays)
+        check_arrays(self.symbol, self.parameters, arrays)
         cuda, device = self._place(arrays)
         on_gpu = [a.source for a in arrays if isinstance(a, DeviceArray)]
         handle = int(stream_handle(stream, on_gpu))
@@ -154,7 +154,7 @@ class CudaKernel(GpuKernel):
 
             yield call
 
-    def _place(self, arrays: Sequence[Placed]) -> tuple[Any, int]:
+    def _place(self, arrays: Sequence[AnyArray]) -> tuple[Any, int]:
         """The driver, and the one GPU of all arrays; where they lie on none, that of this thread."""
         cuda = require_gpu(self.chip)
         found: dict[str, int] = {}

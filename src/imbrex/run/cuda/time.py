@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from imbrex.run.answer import done
+from imbrex.run.array_check import AnyArray
 from imbrex.run.cuda.driver import require_gpu, using_device
 from imbrex.run.cuda.kernel import CudaKernel
-from imbrex.run.placed import Placed
 from imbrex.run.time import Timing
 
 __all__ = ["measure_on_gpu"]
@@ -23,7 +23,7 @@ _MOST_CALLS = 1000
 
 
 def measure_on_gpu(
-    kernel: CudaKernel, *arrays: Placed, budget_s: float = 0.3, warmup_s: float = 0.05, least: int = 5
+    kernel: CudaKernel, *arrays: AnyArray, budget_s: float = 0.3, warmup_s: float = 0.05, least: int = 5
 ) -> Timing:
     """Samples until `budget_s` has passed, at least `least`, after warming up; arrays stay on the GPU."""
     cuda = require_gpu(kernel.chip)

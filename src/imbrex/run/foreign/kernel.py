@@ -23,7 +23,7 @@ from imbrex.run.arrays import Array
 from imbrex.run.cpu import CpuKernel, Parameter
 from imbrex.run.guarded import guarded
 from imbrex.run.guarded_call import GUARD_BYTES, changed
-from imbrex.run.order import Answer, NoAnswer, Order, ended
+from imbrex.run.guarded_request import Answer, GuardedRequest, NoAnswer, ended
 
 __all__ = ["ForeignKernel", "foreign"]
 
@@ -57,22 +57,22 @@ class ForeignKernel(CpuKernel):
         written = next(array for array, p in zip(arrays, self.parameters, strict=True) if p.is_written)
         written[...] = outcome.result
 
-    def in_process(self, order: Order) -> Answer | int:
+    def in_process(self, request: GuardedRequest) -> Answer | int:
         """As of every kernel, in QEMU."""
         placed = (
             str(number)
-            for at in order.regions
-            for number in (at.offset, at.span, at.place, _RIGHTS[at.before], _RIGHTS[at.after])
+            for at in request.regions
+            for number in (at.offset, at.span, at.begin, _RIGHTS[at.before], _RIGHTS[at.after])
         )
-        words = ("run", str(order.fd), str(GUARD_BYTES), str(order.threads), *placed)
-        said = self._said(self.symbol, words, order.fd)
+        words = ("run", str(request.fd), str(GUARD_BYTES), str(request.threads), *placed)
+        said = self._said(self.symbol, words, request.fd)
         return said if isinstance(said, int) else self._answer(said)
 
     def prepare(self) -> None:
         """A Diagnostic where nothing here runs it."""
         self._emulator()
 
-    def _ask(self, question: str, *arguments: int) -> int:
+    def _status(self, question: str, *arguments: int) -> int:
         said = self._said(f"{self.symbol}_{question}", ("ask", *map(str, arguments)))
         assert isinstance(said, str), f"a question ends with signal {said}"
         return self._answer(said).status

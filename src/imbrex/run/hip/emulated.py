@@ -19,10 +19,10 @@ from imbrex.cdna.code_object import Bytes, CodeObject, aligned, load_code_object
 from imbrex.cdna.execute import Memory, Strictness, execute
 from imbrex.diagnostic import Diagnostic
 from imbrex.run import arrays as of_host
+from imbrex.run.array_check import AnyArray
 from imbrex.run.arrays import as_array, same_kind
 from imbrex.run.cpu import Parameter
 from imbrex.run.hip.kernel import HipKernel
-from imbrex.run.placed import Placed
 
 __all__ = ["EmulatedGpu", "EmulatedKernel", "emulated_gpu"]
 
@@ -123,7 +123,7 @@ class EmulatedKernel(HipKernel):
     def prepare(self) -> None:
         """It can always run."""
 
-    def accepted(self, value: object, name: str) -> Placed:
+    def accepted(self, value: object, name: str) -> AnyArray:
         return as_array(value, name)
 
     def new_result(self, parameter: Parameter, like: Any) -> Any:

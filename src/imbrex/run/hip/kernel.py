@@ -14,12 +14,12 @@ from typing import Any, assert_never
 
 from imbrex.diagnostic import Diagnostic
 from imbrex.run.answer import done
+from imbrex.run.array_check import AnyArray, check_arrays
 from imbrex.run.device import DeviceArray
 from imbrex.run.gpu import GpuKernel, uploaded
 from imbrex.run.hip.driver import functions, require_gpu, using_device
 from imbrex.run.hip.memory import HipMemory, workspace
 from imbrex.run.launch import Launch, Step, Zero
-from imbrex.run.placed import Placed, check_placed
 from imbrex.run.stream import stream_handle
 
 __all__ = ["HipKernel"]
@@ -41,7 +41,7 @@ class HipKernel(GpuKernel):
     @contextmanager
     def resident(
         self,
-        *arrays: Placed,
+        *arrays: AnyArray,
         threads: int | None = None,
         stream: Any = None,
         waits: bool = True,
@@ -49,7 +49,7 @@ class HipKernel(GpuKernel):
     ) -> Generator[Callable[[], None]]:
         del threads
         hip = self.gpu()
-        check_placed(self.symbol, self.parameters, arrays)
+        check_arrays(self.symbol, self.parameters, arrays)
         _expect_one(arrays)
         on_gpu = [a for a in arrays if isinstance(a, DeviceArray)]
         handle = stream_handle(stream, [a.source for a in on_gpu])
@@ -93,7 +93,7 @@ class HipKernel(GpuKernel):
                 assert_never(step)
 
 
-def _expect_one(arrays: Sequence[Placed]) -> None:
+def _expect_one(arrays: Sequence[AnyArray]) -> None:
     devices = {a.device for a in arrays if isinstance(a, DeviceArray) and a.device is not None}
     if len(devices) > 1:
         raise ValueError(f"the arrays lie on GPUs {sorted(devices)}, and a call runs on one")

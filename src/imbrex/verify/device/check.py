@@ -27,14 +27,14 @@ from imbrex.verify.unit import Unit, unit_of
 __all__ = [
     "HOST_FLOPS",
     "Tensor",
-    "beside",
     "called",
     "compared",
     "drawn",
     "element_type",
+    "gaps",
     "has_device",
     "is_for_device",
-    "placed",
+    "operand_view",
     "poison_tensor",
     "spoiled",
 ]
@@ -82,9 +82,9 @@ def drawn(
     for operand in problem.operands:
         kind = element_type(operand.dtype)
         if operand.is_written and not reads_result:
-            empty = torch.empty(operand.room, dtype=kind, device=device)
+            empty = torch.empty(operand.allocated_elements, dtype=kind, device=device)
             poison_tensor(empty)
-            found[operand.role] = placed(empty, operand)
+            found[operand.role] = operand_view(empty, operand)
             continue
         if operand.role in masks:
             at = torch.meshgrid([torch.arange(n, device=device) for n in operand.shape], indexing="ij")
@@ -134,12 +134,12 @@ def _laid(values: Tensor, operand: Operand) -> Tensor:
     if operand.strides is None:
         return values
     torch: Any = import_module("torch")
-    memory = torch.empty(operand.room, dtype=values.dtype, device=values.device)
+    memory = torch.empty(operand.allocated_elements, dtype=values.dtype, device=values.device)
     poison_tensor(memory)
-    return placed(memory, operand, values)
+    return operand_view(memory, operand, values)
 
 
-def placed(memory: Tensor, operand: Operand, values: Tensor | None = None) -> Tensor:
+def operand_view(memory: Tensor, operand: Operand, values: Tensor | None = None) -> Tensor:
     """The operand's array, with its gaps, in a row of memory, filled with values."""
     torch: Any = import_module("torch")
     if operand.strides is None:
@@ -152,11 +152,11 @@ def placed(memory: Tensor, operand: Operand, values: Tensor | None = None) -> Te
     return array
 
 
-def beside(memory: Tensor, operand: Operand) -> Tensor:
+def gaps(memory: Tensor, operand: Operand) -> Tensor:
     """Which elements of a row of memory are not the operand's."""
     torch: Any = import_module("torch")
     found = torch.ones(memory.shape, dtype=torch.bool, device=memory.device)
-    once = placed(found, operand)[tuple(slice(0, 1 if s == 0 else None) for s in operand.strides or ())]
+    once = operand_view(found, operand)[tuple(slice(0, 1 if s == 0 else None) for s in operand.strides or ())]
     once.fill_(False)
     return found
 
@@ -166,8 +166,8 @@ def spoiled(array: Tensor, operand: Operand) -> int:
     torch: Any = import_module("torch")
     if operand.strides is None:
         return 0
-    memory = torch.as_strided(array, (operand.room,), (1,))
-    return int((beside(memory, operand) & ~_is_poison(memory)).sum())
+    memory = torch.as_strided(array, (operand.allocated_elements,), (1,))
+    return int((gaps(memory, operand) & ~_is_poison(memory)).sum())
 
 
 def _is_poison(array: Tensor) -> Tensor:
@@ -262,14 +262,14 @@ def _comparison(got: Tensor, want: Tensor, bound: Tensor, operand: Operand) -> C
     unwritten = _is_poison(got) & ~right
     first = None
     if wrong:
-        at = tuple(int(i) for i in _place(int(torch.argmin(right.flatten().byte())), operand.shape))
+        at = tuple(int(i) for i in _indices(int(torch.argmin(right.flatten().byte())), operand.shape))
         named = tuple(zip(operand.layout, at, strict=True))
         first = Mismatch(named, float(value[at]), float(target[at]), float(bound[at]), bool(unwritten[at]))
     most = math.inf if wrong else float(torch.where(torch.isinf(ratio), 0.0, ratio).max())
     return Comparison(got.numel(), wrong, int(unwritten.sum()), most, not bool(bound.any()), first)
 
 
-def _place(flat: int, shape: tuple[int, ...]) -> tuple[int, ...]:
+def _indices(flat: int, shape: tuple[int, ...]) -> tuple[int, ...]:
     found: list[int] = []
     for size in reversed(shape):
         flat, index = divmod(flat, size)

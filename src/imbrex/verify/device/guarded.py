@@ -12,7 +12,7 @@ from typing import Any
 
 from imbrex.problem import Operand, Problem
 from imbrex.verify.data import Values
-from imbrex.verify.device.check import beside, compared, drawn, element_type, placed
+from imbrex.verify.device.check import compared, drawn, element_type, gaps, operand_view
 from imbrex.verify.device.reference import Tensor
 from imbrex.verify.unit import Unit
 from imbrex.verify.verdict import Pass
@@ -33,7 +33,7 @@ class Guarded:
         inner = self._bytes[MARGIN : MARGIN + size]
         self._memory = inner.view(element_type(operand.dtype))
         self._operand = operand
-        self.tensor = placed(self._memory, operand, values)
+        self.tensor = operand_view(self._memory, operand, values)
         self._end = MARGIN + size
 
     def fault(self) -> str | None:
@@ -49,9 +49,9 @@ class Guarded:
 
     def _keeps_gaps(self) -> bool:
         torch: Any = import_module("torch")
-        gaps = beside(self._memory, self._operand)
+        between = gaps(self._memory, self._operand)
         each = self._memory.view(torch.uint8).view(-1, self._operand.dtype.bytes)
-        return bool((each[gaps] == CANARY).all())
+        return bool((each[between] == CANARY).all())
 
 
 def fault_of(problem: Problem, arrays: Mapping[str, Guarded], before: Mapping[str, Tensor]) -> str | None:

@@ -24,7 +24,7 @@ from itertools import product
 from math import gcd
 from typing import NamedTuple
 
-from imbrex.index.map import Dim, Entry, Layer, Map, in_place, layer_over
+from imbrex.index.map import Dim, Entry, Layer, Map, layer_over, replacing
 from imbrex.index.rule import Embed, Merge, Pad, PassThrough
 from imbrex.view.gemm.product import GemmView
 
@@ -179,7 +179,7 @@ def _phase_filter(conv: Convolution, h: Phase, w: Phase, more: Mapping[str, Entr
         "x": (taps(conv.width, w), "xd", "x"),
         **more,
     }
-    return (in_place(conv.filter, *entries.values(), yd=h.taps, xd=w.taps),)
+    return (replacing(conv.filter, *entries.values(), yd=h.taps, xd=w.taps),)
 
 
 def _phase_input(conv: Convolution, h: Phase, w: Phase) -> tuple[Layer, ...]:
@@ -187,7 +187,7 @@ def _phase_input(conv: Convolution, h: Phase, w: Phase) -> tuple[Layer, ...]:
         "hi": (Embed((conv.height.stride,), h.start), "ht", "hi"),
         "wi": (Embed((conv.width.stride,), w.start), "wt", "wi"),
     }
-    return (in_place(conv.input, *entries.values(), ht=h.extent, wt=w.extent),)
+    return (replacing(conv.input, *entries.values(), ht=h.extent, wt=w.extent),)
 
 
 def _phase_output(conv: Convolution, h: Phase, w: Phase, more: Mapping[str, Entry]) -> tuple[Layer, ...]:
@@ -205,13 +205,13 @@ def _phase_output(conv: Convolution, h: Phase, w: Phase, more: Mapping[str, Entr
         "wo": (pad(conv.width, w), "wopad", "wo"),
         **more,
     }
-    below = in_place(conv.output, *pads.values())
+    below = replacing(conv.output, *pads.values())
     entries: dict[str, Entry] = {
         "hopad": (rows(conv.height, h), "yd ht", "hopad"),
         "wopad": (rows(conv.width, w), "xd wt", "wopad"),
     }
     sizes = {"yd": h.taps, "ht": h.extent, "xd": w.taps, "wt": w.extent}
-    return (in_place(below.upper, *entries.values(), order=None, **sizes), below)
+    return (replacing(below.upper, *entries.values(), order=None, **sizes), below)
 
 
 def _windows(conv: Convolution, more: Mapping[str, Entry] | None = None) -> tuple[Layer, ...]:
@@ -222,14 +222,14 @@ def _windows(conv: Convolution, more: Mapping[str, Entry] | None = None) -> tupl
         "wi": (Pad(left, right), "wipad", "wi"),
         **(more or {}),
     }
-    below = in_place(conv.input, *pads.values())
+    below = replacing(conv.input, *pads.values())
     h, w = conv.height, conv.width
     entries: dict[str, Entry] = {
         "hipad": (Embed((h.dilation, h.stride)), "y ho", "hipad"),
         "wipad": (Embed((w.dilation, w.stride)), "x wo", "wipad"),
     }
     sizes = {"y": h.window, "ho": h.out, "x": w.window, "wo": w.out}
-    return (in_place(below.upper, *entries.values(), order=None, **sizes), below)
+    return (replacing(below.upper, *entries.values(), order=None, **sizes), below)
 
 
 def _taps(conv: Convolution) -> int:
@@ -243,7 +243,7 @@ def more_channels(memory: Sequence[Dim], name: str, taps: int, multiple: int) ->
 
 
 def _counted(memory: Sequence[Dim], more: Mapping[str, Entry], **gemm: str) -> Map:
-    return stacked((in_place(memory, *more.values()),), **gemm) if more else _merged(memory, **gemm)
+    return stacked((replacing(memory, *more.values()),), **gemm) if more else _merged(memory, **gemm)
 
 
 def _merged(lower: Sequence[Dim], **gemm: str) -> Map:

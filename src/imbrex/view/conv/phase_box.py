@@ -34,7 +34,7 @@ class PhaseBox:
         """Phases."""
         return self.rows * self.residues
 
-    def place(self, columns: int) -> Map:
+    def stored_columns(self, columns: int) -> Map:
         """columns: of the product, whole runs."""
         assert columns % self.run == 0, (columns, self)
         sizes = {"block": columns // self.run, "row": self.rows, "near": self.run, "residue": self.residues}

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import gcd
 
-from imbrex.index.map import Dim, Entry, Layer, in_place, layer_over
+from imbrex.index.map import Dim, Entry, Layer, layer_over, replacing
 from imbrex.index.rule import Broadcast, Embed, Merge, Pad, PassThrough, Unmerge
 from imbrex.view.conv.implicit_gemm import Axis
 
@@ -76,23 +76,23 @@ class Rows:
     def filter(self, lower: Sequence[Dim]) -> tuple[Layer, ...]:
         axis = self.axis
         apart = axis.stride // gcd(axis.stride, axis.dilation)
-        return (in_place(lower, (Embed((apart,), self.tap_rows[0]), "yd", "y"), yd=self.taps),)
+        return (replacing(lower, (Embed((apart,), self.tap_rows[0]), "yd", "y"), yd=self.taps),)
 
     def output(self, lower: Sequence[Dim]) -> tuple[Layer, ...]:
         axis = self.axis
         back = axis.dilation // gcd(axis.stride, axis.dilation)
         ahead = -((axis.dilation * self.tap_rows[0] - axis.before) // axis.stride)
         pad = Pad(max(0, back * (self.taps - 1) - ahead), max(0, ahead + self.count - axis.out))
-        below = in_place(lower, (pad, "hopad", "ho"))
+        below = replacing(lower, (pad, "hopad", "ho"))
         slide: Entry = (Embed((-back, 1), ahead + pad.before), "yd hv", "hopad")
-        return in_place(below.upper, slide, yd=self.taps, hv=self.count), below
+        return replacing(below.upper, slide, yd=self.taps, hv=self.count), below
 
     def input(self, lower: Sequence[Dim]) -> tuple[Layer, ...]:
         axis, first = self.axis, self.start - self.phase
         more = max(0, first + axis.stride * (self.count - 1) + self.neighbours - axis.image)
-        below = in_place(lower, (Pad(0, more), "hipad", "hi"))
+        below = replacing(lower, (Pad(0, more), "hipad", "hi"))
         split: Entry = (Embed((axis.stride, 1), first), "hv row", "hipad")
-        return in_place(below.upper, split, hv=self.count, row=self.neighbours), below
+        return replacing(below.upper, split, hv=self.count, row=self.neighbours), below
 
 
 @dataclass(frozen=True)
@@ -132,15 +132,15 @@ class Together:
 
     def filter(self, lower: Sequence[Dim]) -> tuple[Layer, ...]:
         axis = self.axis
-        below = in_place(lower, (Pad(0, axis.stride * self.taps - axis.window), "ypad", "y"))
-        split = in_place(below.upper, (Unmerge(), "yd rest", "ypad"), yd=self.taps, rest=axis.stride)
-        every = in_place(split.upper, (Broadcast(), "ahead", ""), ahead=self._aheads)
+        below = replacing(lower, (Pad(0, axis.stride * self.taps - axis.window), "ypad", "y"))
+        split = replacing(below.upper, (Unmerge(), "yd rest", "ypad"), yd=self.taps, rest=axis.stride)
+        every = replacing(split.upper, (Broadcast(), "ahead", ""), ahead=self._aheads)
         return *self._turned(every.upper), every, split, below
 
     def output(self, lower: Sequence[Dim]) -> tuple[Layer, ...]:
         axis = self.axis
         pad = Pad(self.taps - 1, max(0, self._aheads - 1 + self.count - axis.out))
-        below = in_place(lower, (pad, "hopad", "ho"))
+        below = replacing(lower, (pad, "hopad", "ho"))
         others = [(PassThrough(), d.name, d.name) for d in below.upper if d.name != "hopad"]
         slid = layer_over(
             below.upper,
@@ -156,9 +156,9 @@ class Together:
 
     def input(self, lower: Sequence[Dim]) -> tuple[Layer, ...]:
         axis = self.axis
-        below = in_place(lower, (Pad(0, -axis.image % axis.stride), "hipad", "hi"))
-        split = in_place(below.upper, (Unmerge(), "hv turn", "hipad"), hv=self.count, turn=self.turns)
-        return in_place(split.upper, (Broadcast(), "row", ""), row=1), split, below
+        below = replacing(lower, (Pad(0, -axis.image % axis.stride), "hipad", "hi"))
+        split = replacing(below.upper, (Unmerge(), "hv turn", "hipad"), hv=self.count, turn=self.turns)
+        return replacing(split.upper, (Broadcast(), "row", ""), row=1), split, below
 
     @property
     def _aheads(self) -> int:
@@ -170,4 +170,4 @@ class Together:
         others = [(PassThrough(), d.name, d.name) for d in lower if d.name not in ("ahead", "rest")]
         below = layer_over(lower, *others, (Merge(), "place", "ahead rest"))
         turn: Entry = (Embed((1,), self.axis.before), "turn", "place")
-        return in_place(below.upper, turn, turn=self.turns), below
+        return replacing(below.upper, turn, turn=self.turns), below

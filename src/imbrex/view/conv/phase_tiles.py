@@ -26,7 +26,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import gcd
 
-from imbrex.index.map import Entry, Layer, Map, in_place, layer_over
+from imbrex.index.map import Entry, Layer, Map, layer_over, replacing
 from imbrex.index.rule import Broadcast, Embed, Merge, Pad, PassThrough, Unmerge
 from imbrex.view.conv.implicit_gemm import Axis, Convolution, more_channels, order_of
 from imbrex.view.conv.phase_box import PhaseBox
@@ -76,7 +76,7 @@ def _tile(conv: Convolution, rows: Rows | Together, more: Mapping[str, Entry], v
 def _view(conv: Convolution, rows: Rows | Together, more: Mapping[str, Entry], box: PhaseBox) -> GemmView:
     pixels = order_of(conv.input, {"n": "n", "hi": "hv", "wi": "wv"})
     stored = order_of(conv.input, {"n": "n", "hi": "hv", "wi": "block row near e"})
-    filters = in_place(conv.filter, *more.values())
+    filters = replacing(conv.filter, *more.values())
     return GemmView(
         a=_stacked((*rows.filter(filters.upper), filters), gemmK="x yd k", gemmM="c"),
         b=_stacked(_output(conv, rows, more), gemmK="x yd k", gemmN=pixels),
@@ -101,10 +101,10 @@ def _columns(width: Axis) -> int:
 
 def _input(conv: Convolution, rows: Rows | Together, box: PhaseBox) -> tuple[Layer, ...]:
     width = conv.width
-    padded = in_place(conv.input, (Pad(0, -width.image % width.stride), "wipad", "wi"))
+    padded = replacing(conv.input, (Pad(0, -width.image % width.stride), "wipad", "wi"))
     split: Entry = (Unmerge(), "block near e", "wipad")
     sizes = {"block": _columns(width) // box.run, "near": box.run, "e": width.stride}
-    below = in_place(padded.upper, split, order=None, **sizes)
+    below = replacing(padded.upper, split, order=None, **sizes)
     return *rows.input(below.upper), below, padded
 
 
@@ -115,7 +115,7 @@ def _output(conv: Convolution, rows: Rows | Together, more: Mapping[str, Entry])
     ahead = (width.before + odd) // width.stride
     steps = (width.dilation * (width.window - 1) + odd) // width.stride
     pad = Pad(max(0, steps - ahead), max(0, ahead + _columns(width) - width.out))
-    below = in_place(conv.output, (pad, "wopad", "wo"), *more.values())
+    below = replacing(conv.output, (pad, "wopad", "wo"), *more.values())
     slid = layer_over(
         below.upper,
         *((PassThrough(), d.name, d.name) for d in below.upper if d.name != "wopad"),
@@ -127,5 +127,5 @@ def _output(conv: Convolution, rows: Rows | Together, more: Mapping[str, Entry])
     )
     others = [(PassThrough(), d.name, d.name) for d in slid.upper if d.name not in ("step", "residue")]
     met = layer_over(slid.upper, *others, (Merge(), "met", "step residue"))
-    taps = in_place(met.upper, (Embed((width.dilation,), odd), "x", "met"), x=width.window)
+    taps = replacing(met.upper, (Embed((width.dilation,), odd), "x", "met"), x=width.window)
     return *rows.output(taps.upper), taps, met, slid, below

@@ -16,7 +16,7 @@ from typing import Final
 
 from imbrex.index.map import Dim, Layer, Map, layer_over
 from imbrex.index.rule import Merge, PassThrough
-from imbrex.view.conv.weight_raster import SHARE, beside
+from imbrex.view.conv.weight_raster import SHARE, with_leading
 from imbrex.view.work.fold import Total
 
 __all__ = ["ShareSum"]
@@ -57,7 +57,7 @@ class ShareSum:
         share, *_ = self.stored
         passed = ((PassThrough(), d.name, d.name) for d in (share, *self.filter))
         ordered = layer_over(self.stored, *passed)
-        return Map((*sums.layers, *(beside(layer, share) for layer in below), ordered))
+        return Map((*sums.layers, *(with_leading(layer, share) for layer in below), ordered))
 
     @property
     def _names(self) -> str:

@@ -84,7 +84,7 @@ class Slide:
         return any(0 <= strip * self.step + place < self.read for strip in range(self.strips))
 
     @cached_property
-    def places(self) -> tuple[int, ...]:
+    def reads(self) -> tuple[int, ...]:
         """All that a strip reads, in order; at least one, so that a window is never empty."""
         found = {read for tap in range(self.taps) for read, _ in self.met(tap)}
         return tuple(sorted(found)) or (0,)
@@ -92,7 +92,7 @@ class Slide:
     def pieces(self, vector: int) -> tuple[Piece, ...]:
         """The window as aligned pieces: of each `vector` places the fewest that hold all that are read."""
         found: list[Piece] = []
-        for block, members in groupby(self.places, lambda place: place // vector):
+        for block, members in groupby(self.reads, lambda place: place // vector):
             inside = [place - block * vector for place in members]
             width = 1
             while inside[0] // width != inside[-1] // width:

@@ -62,14 +62,14 @@ class Strips:
     @property
     def low(self) -> tuple[int, int]:
         """The first row and column of a window, the column such that its vectors are whole."""
-        return self.height.places[0], self.pieces[0].first // self.vector * self.vector
+        return self.height.reads[0], self.pieces[0].first // self.vector * self.vector
 
     @property
     def window_size(self) -> tuple[int, int]:
         """Rows and columns of a window."""
         last = self.pieces[-1]
         columns = last.first + last.width - self.low[1]
-        return self.height.places[-1] - self.low[0] + 1, columns + -columns % self.vector
+        return self.height.reads[-1] - self.low[0] + 1, columns + -columns % self.vector
 
     def window(self, dims: Sequence[Dim], rows: str, columns: str) -> tuple[Layer, ...]:
         """Window over an array with these dims, whose rows and columns have these names."""

@@ -25,7 +25,7 @@ from imbrex.index.rule import Broadcast, Merge, Pad, PassThrough, Rule, Slice, U
 from imbrex.view.conv.implicit_gemm import Convolution, backward_weight
 from imbrex.view.gemm.product import GemmView
 
-__all__ = ["SHARE", "WeightRaster", "beside"]
+__all__ = ["SHARE", "WeightRaster", "with_leading"]
 
 PIXELS: Final = ("n", "ho", "wo")
 SHARE: Final = "share"
@@ -117,7 +117,7 @@ class WeightRaster:
 
     def _sums(self, map: Map) -> Map:
         """(gemmG, gemmM, gemmN) -> (share, the filter's dims)."""
-        below = [beside(layer, Dim(SHARE, self.shares)) for layer in map.layers]
+        below = [with_leading(layer, Dim(SHARE, self.shares)) for layer in map.layers]
         layers = self._blocks(below[0].upper)
         return Map((self._top(layers[-1]), *reversed(layers), *below))
 
@@ -152,7 +152,7 @@ def _above(dims: Sequence[Dim], *entries: Entry, **sizes: int) -> Layer:
     return layer_over(dims, *entries, *passed, order=None, **sizes)
 
 
-def beside(layer: Layer, dim: Dim) -> Layer:
+def with_leading(layer: Layer, dim: Dim) -> Layer:
     """The same layer with another dim, first of all, which it passes through."""
     step = Step(PassThrough(), (dim.name,), (dim.name,))
     return Layer((dim, *layer.upper), (dim, *layer.lower), (step, *layer.steps))

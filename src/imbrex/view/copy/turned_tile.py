@@ -135,7 +135,7 @@ class TurnedTile:
         part: tuple[Layer, ...] = ()
         if self.within is not None:
             own = {d.name for d in self.inside}
-            part = Map((self.within,)).beside([d for d in tiled.upper if d.name not in own]).layers
+            part = Map((self.within,)).with_leading([d for d in tiled.upper if d.name not in own]).layers
         above = part[0].upper if part else tiled.upper
         merged = passing(above, (Merge(), "position", " ".join(d.name for d in self.seen)))
         return merged, *part, tiled, used, split, gap

@@ -5,7 +5,7 @@ Each function gives layers, topmost first, to lay over the dims of an operand or
     window      (step, workgroup, k, m)             over (gemmK, gemmM): the tile that one step loads
     result      (workgroup, m, n)                   over (gemmM, gemmN): the tile that a workgroup owns
     copied      (..., workitem, k_item, m_item)     over (..., k, m): a work item's slice of a copy
-    shared      (..., workitem, k_repeat, m_repeat, k_item, m_item)
+    copy_slices (..., workitem, k_repeat, m_repeat, k_item, m_item)
                                                     over (..., k, m): a work item's slices of a copy
     operand     (workitem, k, m_repeat, m_thread)   over (k, m) in LDS: what a work item multiplies
     computed    (workgroup, workitem, m_repeat, m_thread, n_repeat, n_thread)
@@ -65,7 +65,7 @@ class Clusters:
 
 
 @dataclass(frozen=True)
-class Share:
+class CopySplit:
     """How work items share the copy of a tile (k, d), d being m or n; pairs are (along k, along d).
 
     clusters: work items.  items: neighbours that one of them takes at a time; clusters * items go at once and
@@ -137,18 +137,20 @@ def copied(dims: Sequence[Dim], side: str, cluster: tuple[int, int], lane_dim: i
     return (_workitems(slices.upper, lanes), slices)
 
 
-def shared(dims: Sequence[Dim], side: str, share: Share, vector_dim: int | None = None) -> tuple[Layer, ...]:
-    """A work item's slices of a tile in the order of `Share.shape`; vector_dim replaces the share's own."""
-    shape = share.shape(dict(dims)["k"], dict(dims)[side])
-    fast = ("k", side)[share.lane_dim]
+def copy_slices(
+    dims: Sequence[Dim], side: str, split: CopySplit, vector_dim: int | None = None
+) -> tuple[Layer, ...]:
+    """A work item's slices of a tile in the order of `split.shape`; vector_dim replaces the split's own."""
+    shape = split.shape(dict(dims)["k"], dict(dims)[side])
+    fast = ("k", side)[split.lane_dim]
     slow = side if fast == "k" else "k"
     sizes: dict[str, int] = {}
     for i, name in enumerate(("k", side)):
-        inner = share.lane_inner if name == slow else 1
-        numbers = shape[i], share.clusters[i] // inner, inner, share.items[i]
+        inner = split.lane_inner if name == slow else 1
+        numbers = shape[i], split.clusters[i] // inner, inner, split.items[i]
         sizes |= dict(zip(_slice_parts(name), numbers, strict=True))
     items = ["k_item", f"{side}_item"]
-    if (share.vector_dim if vector_dim is None else vector_dim) == 0:
+    if (split.vector_dim if vector_dim is None else vector_dim) == 0:
         items.reverse()
     lanes = [f"{slow}_cluster", f"{fast}_cluster", f"{slow}_inner", f"{fast}_inner"]
     slices = _changed(

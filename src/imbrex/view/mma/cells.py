@@ -13,7 +13,15 @@ import numpy.typing as npt
 from imbrex.diagnostic import Diagnostic
 from imbrex.view.mma.instruction import BITS, Instruction, Operand
 
-__all__ = ["Element", "Place", "element_at", "elements", "places", "places_of", "register_text"]
+__all__ = [
+    "Element",
+    "LaneRegister",
+    "element_at",
+    "elements",
+    "lane_registers",
+    "lane_registers_of",
+    "register_text",
+]
 
 Ints = npt.NDArray[np.int64]
 
@@ -26,7 +34,7 @@ class Element(NamedTuple):
     block: int = 0
 
 
-class Place(NamedTuple):
+class LaneRegister(NamedTuple):
     """The `register`-th element that a lane holds."""
 
     lane: int
@@ -42,19 +50,21 @@ def elements(instruction: Instruction, operand: Operand) -> Ints:
     return np.where(np.broadcast_to(exists, lane.shape)[..., None], np.stack(parts, axis=-1), -1)
 
 
-def places(instruction: Instruction, operand: Operand) -> dict[Element, tuple[Place, ...]]:
-    """Every element and the places that hold it, several where lanes hold copies; row by row."""
-    found: dict[Element, list[Place]] = {}
+def lane_registers(instruction: Instruction, operand: Operand) -> dict[Element, tuple[LaneRegister, ...]]:
+    """Every element and the registers that hold it, several where lanes hold copies; row by row."""
+    found: dict[Element, list[LaneRegister]] = {}
     for lane, registers in enumerate(elements(instruction, operand).tolist()):
         for register, (row, column, block) in enumerate(registers):
             if row >= 0:
-                found.setdefault(Element(row, column, block), []).append(Place(lane, register))
+                found.setdefault(Element(row, column, block), []).append(LaneRegister(lane, register))
     order = sorted(found, key=lambda e: (e.block, e.row, e.column))
     return {element: tuple(found[element]) for element in order}
 
 
-def places_of(instruction: Instruction, operand: Operand, wanted: Element) -> tuple[Place, ...]:
-    """The places that hold an element; a Diagnostic where the matrix has no such element."""
+def lane_registers_of(
+    instruction: Instruction, operand: Operand, wanted: Element
+) -> tuple[LaneRegister, ...]:
+    """The registers of lanes that hold an element; a Diagnostic where the matrix has no such element."""
     block, rows, columns = (d.size for d in instruction.map(operand).lower)
     for value, size, name in zip(wanted, (rows, columns, block), ("row", "column", "block"), strict=True):
         if not 0 <= value < size:
@@ -62,19 +72,19 @@ def places_of(instruction: Instruction, operand: Operand, wanted: Element) -> tu
                 f"{operand.upper()} of {instruction.name} has no {name} {value}",
                 hint=f"it is {rows} x {columns}, in {block} block{'s' if block > 1 else ''}, counted from 0",
             )
-    return places(instruction, operand)[wanted]
+    return lane_registers(instruction, operand)[wanted]
 
 
-def element_at(instruction: Instruction, operand: Operand, place: Place) -> Element | None:
-    """What a place holds, None where it holds nothing; a Diagnostic where there is no such place."""
+def element_at(instruction: Instruction, operand: Operand, at: LaneRegister) -> Element | None:
+    """The element in a register of a lane, None where it holds none; a Diagnostic where there is none."""
     held = elements(instruction, operand)
-    for value, size, name in zip(place, held.shape, ("lane", "register"), strict=False):
+    for value, size, name in zip(at, held.shape, ("lane", "register"), strict=False):
         if not 0 <= value < size:
             raise Diagnostic(
                 f"{operand.upper()} of {instruction.name} has no {name} {value}",
                 hint=f"{held.shape[0]} lanes hold {held.shape[1]} elements each, counted from 0",
             )
-    row, column, block = held[place.lane, place.register].tolist()
+    row, column, block = held[at.lane, at.register].tolist()
     return None if row < 0 else Element(row, column, block)
 
 

@@ -27,7 +27,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from imbrex.index.map import Dim, Entry, Layer, in_place
+from imbrex.index.map import Dim, Entry, Layer, replacing
 from imbrex.index.rule import Broadcast, Merge, PassThrough, Unmerge
 from imbrex.view.gemm.tile import OTHER
 from imbrex.view.mma import Instruction
@@ -127,8 +127,8 @@ def interleaved(dims: Sequence[Dim], tiles: WaveTiles, side: Side) -> tuple[Laye
         return ()
     parts = {"turn_stretch": tiles.rows(side) // run, "turn": turns, "turn_row": run}
     parts = {"turn_group": dict(dims)[side] // (turns * tiles.rows(side)), **parts}
-    below = in_place(dims, (Unmerge(), " ".join(parts), side), order=None, **parts)
-    above = in_place(below.upper, (Merge(), side, "turn_group turn turn_stretch turn_row"))
+    below = replacing(dims, (Unmerge(), " ".join(parts), side), order=None, **parts)
+    above = replacing(below.upper, (Merge(), side, "turn_group turn turn_stretch turn_row"))
     return (_ordered(above, [d.name for d in dims]), below)
 
 
@@ -138,15 +138,15 @@ def fragment(dims: Sequence[Dim], tiles: WaveTiles, side: Side) -> tuple[Layer, 
     turned = interleaved(dims, tiles, side)
     spread = _spread_operand(turned[0].upper if turned else dims, tiles, side)
     outer = (*WAVES, "k_outer", f"{side}_tile", "slot_outer")
-    parts = in_place(spread.upper, (Merge(), "k", "k_chunk k_group k_slot"))
-    blocks = in_place(
+    parts = replacing(spread.upper, (Merge(), "k", "k_chunk k_group k_slot"))
+    blocks = replacing(
         parts.upper,
         *_blocks(tiles, side),
         order=(*outer, *(d.name for d in held_by.lower)),
         **_sizes(tiles.instruction),
     )
-    lanes = held_by.beside(blocks.upper[: len(outer)]).layers
-    top = in_place(
+    lanes = held_by.with_leading(blocks.upper[: len(outer)]).layers
+    top = replacing(
         lanes[0].upper,
         (Merge(), "workitem", " ".join((*WAVES, "lane"))),
         (Merge(), "slot", "slot_outer register"),
@@ -158,14 +158,14 @@ def fragment(dims: Sequence[Dim], tiles: WaveTiles, side: Side) -> tuple[Layer, 
 def operand(dims: Sequence[Dim], registers: int) -> tuple[Layer, ...]:
     """A work item's packs (tile, slot) by the instruction that takes them, `registers` elements each."""
     count = dims[1].size // registers
-    return (in_place(dims, (Unmerge(), "slot register", dims[1].name), slot=count, register=registers),)
+    return (replacing(dims, (Unmerge(), "slot register", dims[1].name), slot=count, register=registers),)
 
 
 def computed(dims: Sequence[Dim], tiles: WaveTiles) -> tuple[Layer, ...]:
     """The elements of a workgroup's tile of C, (workgroup, m, n), that a work item holds."""
     c, turned = tiles.instruction.c, interleaved(dims, tiles, "m")
     outer = ("workgroup", *WAVES, "m_tile", "n_tile")
-    spread = in_place(
+    spread = replacing(
         turned[0].upper if turned else dims,
         (Unmerge(), "m_wave m_tile m_row", "m"),
         (Unmerge(), "n_wave n_tile n_row", "n"),
@@ -173,15 +173,15 @@ def computed(dims: Sequence[Dim], tiles: WaveTiles) -> tuple[Layer, ...]:
         **_wave_sizes(tiles, "m"),
         **_wave_sizes(tiles, "n"),
     )
-    blocks = in_place(
+    blocks = replacing(
         spread.upper,
         *(_blocks_of_c(tiles)),
         order=(*outer, *(d.name for d in c.lower)),
         **_sizes(tiles.instruction),
     )
-    lanes = c.beside(blocks.upper[: len(outer)]).layers
+    lanes = c.with_leading(blocks.upper[: len(outer)]).layers
     groups = _grouped(lanes[0].upper, tiles)
-    top = in_place(
+    top = replacing(
         groups.upper,
         (Merge(), "workitem", " ".join((*WAVES, "lane"))),
         (Merge(), "neighbour", "m_turn register_row"),
@@ -194,14 +194,14 @@ def held(dims: Sequence[Dim], tiles: WaveTiles) -> tuple[Layer, ...]:
     """A work item's registers of C in the order in which `computed` numbers its elements."""
     groups = _grouped(dims, tiles)
     order = ("m_group", "n_tile", "register_group", "neighbour")
-    return (in_place(groups.upper, (Merge(), "neighbour", "m_turn register_row"), order=order), groups)
+    return (replacing(groups.upper, (Merge(), "neighbour", "m_turn register_row"), order=order), groups)
 
 
 def _grouped(dims: Sequence[Dim], tiles: WaveTiles) -> Layer:
     """m_tile and register, split into groups and what is in a group: turns, and neighbouring rows."""
     sizes = {"m_turn": tiles.interleave, "m_group": tiles.m_tiles // tiles.interleave}
     sizes |= {"register_row": tiles.run, "register_group": dict(dims)["register"] // tiles.run}
-    return in_place(
+    return replacing(
         dims,
         (Unmerge(), "m_group m_turn", "m_tile"),
         (Unmerge(), "register_group register_row", "register"),
@@ -217,7 +217,7 @@ def _spread_operand(dims: Sequence[Dim], tiles: WaveTiles, side: Side) -> Layer:
     packs |= {"slot_outer": tiles.kpack // (k.chunks * k.slots), "k_chunk": k.chunks, "k_slot": k.slots}
     rows = _wave_sizes(tiles, side)
     order = (*WAVES, "k_outer", f"{side}_tile", "slot_outer", f"{side}_row", "k_chunk", "k_group", "k_slot")
-    return in_place(
+    return replacing(
         dims,
         (Unmerge(), " ".join(packs), "k"),
         (Unmerge(), " ".join(rows), side),

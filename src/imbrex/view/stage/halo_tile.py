@@ -51,7 +51,7 @@ class HaloTile:
     """
 
     images: int
-    places: int
+    positions: int
     pitch: int
     taps: tuple[tuple[int, int], ...]
     first: int
@@ -61,7 +61,7 @@ class HaloTile:
     instruction: int = INSTRUCTION_ROWS
 
     def __post_init__(self) -> None:
-        rows, row = self.places, self.row
+        rows, row = self.positions, self.row
         assert self.images == 1 or rows % self.instruction == 0, (
             f"an instruction's rows are of one image: {self}"
         )
@@ -82,7 +82,7 @@ class HaloTile:
 
     @property
     def d(self) -> int:
-        return self.images * self.places
+        return self.images * self.positions
 
     @property
     def row_bytes(self) -> int:
@@ -102,7 +102,7 @@ class HaloTile:
     def raster(self) -> int:
         """Raster rows that are read, whole atoms; those beyond what is loaded go into no sum that counts."""
         ahead = sum(max(0, (count - 1) * step) for count, step in self.taps)
-        most = self.first + (self.images - 1) * self.pitch + self.places + ahead
+        most = self.first + (self.images - 1) * self.pitch + self.positions + ahead
         return -(-max(most, self.loaded) // ATOM_ROWS) * ATOM_ROWS
 
     @property
@@ -177,7 +177,7 @@ class HaloTile:
             (PassThrough(), "chunk", "chunk"),
             (PassThrough(), "slot", "slot"),
             order=None,
-            **{"image": self.images, "place": self.places, **dict(zip(names, counts, strict=True))},
+            **{"image": self.images, "place": self.positions, **dict(zip(names, counts, strict=True))},
         )
         cut = layer_over(
             slid.upper,

@@ -55,12 +55,12 @@ class LineFilter:
         return self.filters // self.diagonal
 
     @property
-    def places(self) -> int:
+    def row_positions(self) -> int:
         return 2 * self.rows - 1
 
     @property
     def bytes(self) -> int:
-        return self.columns * self.depth * self.diagonal * self.places * self.each * self.element_bytes
+        return self.columns * self.depth * self.diagonal * self.row_positions * self.each * self.element_bytes
 
     @property
     def swizzle(self) -> Swizzle:
@@ -70,7 +70,7 @@ class LineFilter:
 
     @cached_property
     def tile(self) -> SharedTile:
-        k, d = self.columns * self.depth, self.diagonal * self.places * self.each
+        k, d = self.columns * self.depth, self.diagonal * self.row_positions * self.each
         return SharedTile(k, d, self.element_bytes, self.major, self.swizzle)
 
     @cached_property
@@ -81,7 +81,9 @@ class LineFilter:
     @property
     def parts(self) -> Iterator[Part]:
         """All that `tile` consists of."""
-        for column, block, place in product(range(self.columns), range(self.diagonal), range(self.places)):
+        for column, block, place in product(
+            range(self.columns), range(self.diagonal), range(self.row_positions)
+        ):
             yield Part(place % self.rows, column, block, self.k_of(column), self.d_of(block, place))
 
     def k_of(self, column: int) -> int:
@@ -90,4 +92,4 @@ class LineFilter:
 
     def d_of(self, block: int, place: int) -> int:
         """The first d of a place of a block."""
-        return (block * self.places + place) * self.each
+        return (block * self.row_positions + place) * self.each

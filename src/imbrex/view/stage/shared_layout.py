@@ -60,7 +60,7 @@ class SharedLayout:
         return self.stages * (self.consumers if self.has_own_ring else 1)
 
     @property
-    def b_place(self) -> int:
+    def b_offset(self) -> int:
         """Where B's first tile is, and the only one where it stays."""
         return _rounded(self.a_bytes) if self.b_residency == "step" else self.all_stages * self.stage_bytes
 
@@ -70,15 +70,15 @@ class SharedLayout:
         return self.stage_bytes if self.b_residency == "step" else 0
 
     @property
-    def pieces_place(self) -> int:
+    def pieces_offset(self) -> int:
         """Where the pieces of C begin: behind all tiles."""
         kept = 0 if self.b_residency == "step" else _rounded(self.b_bytes)
         return self.all_stages * self.stage_bytes + kept
 
     @property
-    def barriers_place(self) -> int:
+    def barriers_offset(self) -> int:
         """Where barriers begin."""
-        return self.pieces_place + self.consumers * PIECES * self.piece_bytes
+        return self.pieces_offset + self.consumers * PIECES * self.piece_bytes
 
     @cached_property
     def barriers(self) -> Mapping[str, int]:
@@ -94,18 +94,18 @@ class SharedLayout:
         }
 
     @cached_property
-    def barrier_places(self) -> Mapping[str, int]:
+    def barrier_offsets(self) -> Mapping[str, int]:
         """Where the first barrier of each kind is."""
         before = accumulate(self.barriers.values(), initial=0)  # one more, where they end
         return {
-            name: self.barriers_place + BARRIER_BYTES * at
+            name: self.barriers_offset + BARRIER_BYTES * at
             for name, at in zip(self.barriers, before, strict=False)
         }
 
     @property
     def bytes(self) -> int:
         """Shared memory of a workgroup."""
-        return self.barriers_place + BARRIER_BYTES * sum(self.barriers.values())
+        return self.barriers_offset + BARRIER_BYTES * sum(self.barriers.values())
 
 
 def _rounded(size: int) -> int:

@@ -133,7 +133,7 @@ class TileKernel:
         sizes = {f"wave_{d}": s for d, s in zip(DIMS, self.waves, strict=True)}
         sizes |= {f"unroll_{d}": s for d, s in zip(DIMS, self.unroll, strict=True)}
         dims = [Dim(name, sizes[name]) for name in outside]
-        inside = held.beside(dims)
+        inside = held.with_leading(dims)
         waves = self._wave_layers(inside.upper, rows_columns, sizes)
         return Map((*waves, *inside.layers, _packing(swizzle, dims, held.lower)))
 

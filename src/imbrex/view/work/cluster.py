@@ -20,9 +20,9 @@ from math import gcd
 from imbrex.index.expr import Lin
 from imbrex.index.map import Dim, Map, layer_over
 from imbrex.index.rule import Merge, PassThrough, Unmerge
-from imbrex.view.work.workgroup import order
+from imbrex.view.work.workgroup import raster_order
 
-__all__ = ["blocks_in_order", "place_of", "tiles"]
+__all__ = ["blocks_in_order", "tiles", "unit_in_round"]
 
 
 def blocks_in_order(row_blocks: int, column_blocks: int, group: int) -> Map:
@@ -30,12 +30,12 @@ def blocks_in_order(row_blocks: int, column_blocks: int, group: int) -> Map:
     row where group is 1.
     """
     if group == 1:
-        return order(row_blocks, column_blocks, along="n")
-    return order(row_blocks, column_blocks, min(group, row_blocks))
+        return raster_order(row_blocks, column_blocks, along="n")
+    return raster_order(row_blocks, column_blocks, min(group, row_blocks))
 
 
-def place_of(slot: Lin, number: Lin, clusters: int, turns: int = 1) -> Lin:
-    """Place of a slot in a round."""
+def unit_in_round(slot: Lin, number: Lin, clusters: int, turns: int = 1) -> Lin:
+    """Which of a round's units a slot has."""
     return (slot + number) % clusters if gcd(clusters, turns) > 1 else slot
 
 
@@ -60,7 +60,7 @@ def tiles(blocks: Map, batches: int, cluster: tuple[int, int], batch_first: bool
         column_block=columns,
         column_member=cluster[1],
     )
-    found = blocks.beside(spread.upper[:3])
+    found = blocks.with_leading(spread.upper[:3])
     digits = ("batch", blocks.upper[0].name)
     gathered = layer_over(
         found.upper,

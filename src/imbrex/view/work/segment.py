@@ -34,7 +34,7 @@ QUANTITIES: Final = get_args(Quantity)
 
 
 @dataclass(frozen=True)
-class Walk:
+class SegmentWalk:
     """The way of the workgroups through one section of a plan."""
 
     plan: Plan

@@ -32,7 +32,7 @@ TILES = {"m": ("m_tile", "n_tile"), "n": ("n_tile", "m_tile")}
 
 
 @dataclass(frozen=True)
-class Order:
+class RasterOrder:
     """The order in which tiles are begun: WGM, the parallel dimension, and dies that hardware deals to.
 
     is_runtime: a kernel takes the group from its workspace, and this one where it finds 0 there.
@@ -46,7 +46,7 @@ class Order:
     @property
     def is_plain(self) -> bool:
         """Is it the order of the tiles' numbers, along n?"""
-        return self == Order()
+        return self == RasterOrder()
 
 
 def linear(m_tiles: int, n_tiles: int, along: Along = "m") -> Map:
@@ -74,7 +74,9 @@ def xcd(workgroups: int, xcds: int) -> Map:
     return Map((layer_over(dims, (Deal(xcds), "workgroup", "workgroup")),))
 
 
-def order(m_tiles: int, n_tiles: int, group: Index | None = None, along: Along = "m", xcds: int = 1) -> Map:
+def raster_order(
+    m_tiles: int, n_tiles: int, group: Index | None = None, along: Along = "m", xcds: int = 1
+) -> Map:
     """Hardware's workgroup number -> (m_tile, n_tile): remapped to XCDs, then linear, or grouped if asked."""
     tiles = linear(m_tiles, n_tiles, along) if group is None else grouped(m_tiles, n_tiles, group, along)
     return tiles if xcds == 1 else xcd(m_tiles * n_tiles, xcds).then(tiles)

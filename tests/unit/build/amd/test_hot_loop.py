@@ -15,9 +15,9 @@ from imbrex.build.amd.hot_loop import (
     find_mca,
     hot_loop,
     hot_loop_of,
-    mca_share,
+    mca_busy,
     read_code,
-    simulated_share,
+    simulated_busy,
 )
 from imbrex.build.amd.hot_loop.kind import Access, access_of, unit_of
 from imbrex.build.amd.hot_loop.purpose import purposes
@@ -202,9 +202,9 @@ def test_the_bound_by_hand() -> None:
     bound = bound_of(loop, "gfx942", 1, Conflicts())
     assert (bound.matrix, bound.vector, bound.lds, bound.memory) == (32, 4 + 4 + 4, 32, 0)
     assert (bound.scalar, bound.issue) == (4, 6 * 4)
-    assert (bound.share, bound.limit) == (1.0, "matrix")
+    assert (bound.busy, bound.limit) == (1.0, "matrix")
     conflicted = bound_of(loop, "gfx942", 1, Conflicts(read=2.0))
-    assert (conflicted.lds, conflicted.share, conflicted.limit) == (64, 0.5, "lds")
+    assert (conflicted.lds, conflicted.busy, conflicted.limit) == (64, 0.5, "lds")
     assert bound_of(loop, "gfx950", 1, Conflicts()).lds == 16
     twice = bound_of(loop, "gfx942", 2, Conflicts())
     assert (twice.matrix, twice.lds, twice.issue) == (64, 64, 24)
@@ -213,12 +213,12 @@ def test_the_bound_by_hand() -> None:
 def test_an_f32_product_shuts_out_vector_instructions() -> None:
     vector = "v_mov_b32 v40, v41\n" * 4
     assert bound_of(looped(F16 * 1 + "\n" + vector), "gfx942", 1, Conflicts()).vector == 4 + 16
-    assert bound_of(looped(F32 + "\n" + vector), "gfx942", 1, Conflicts()).share == 32 / 48
+    assert bound_of(looped(F32 + "\n" + vector), "gfx942", 1, Conflicts()).busy == 32 / 48
 
 
 def test_the_timeline_of_products_alone_is_full() -> None:
     loop = looped("\n".join([F16] * 8))
-    assert simulated_share(loop, "gfx942", 1, Conflicts()) == pytest.approx(1.0, abs=0.01)
+    assert simulated_busy(loop, "gfx942", 1, Conflicts()) == pytest.approx(1.0, abs=0.01)
 
 
 def test_a_wait_for_memory_shows_and_more_waves_hide_it() -> None:
@@ -226,29 +226,29 @@ def test_a_wait_for_memory_shows_and_more_waves_hide_it() -> None:
     loop = looped(
         "buffer_load_dwordx4 v[30:33], v9, s[0:3], 0 offen\ns_waitcnt vmcnt(0)\n" + "\n".join([F16] * 8)
     )
-    shares = [simulated_share(loop, "gfx942", waves, Conflicts()) for waves in (1, 2, 4)]
+    shares = [simulated_busy(loop, "gfx942", waves, Conflicts()) for waves in (1, 2, 4)]
     assert shares[0] == pytest.approx(128 / (128 + 64 + 750), abs=0.02)
     assert shares[1] == pytest.approx(2 * shares[0], rel=0.1)
     assert shares[2] == pytest.approx(4 * shares[0], rel=0.15)
     in_flight = looped(
         "\n".join(["s_waitcnt vmcnt(8)", "buffer_load_dwordx4 v[30:33], v9, s[0:3], 0 offen", *[F16] * 8])
     )
-    assert simulated_share(in_flight, "gfx942", 1, Conflicts()) > 0.95
+    assert simulated_busy(in_flight, "gfx942", 1, Conflicts()) > 0.95
 
 
 def test_a_barrier_holds_a_workgroup_together() -> None:
     """Waves of one workgroup wait for LDS at the same time; waves of two take turns."""
     work = "ds_read_b128 v[30:33], v9\ns_waitcnt lgkmcnt(0)\n" + "\n".join([F16] * 8) + "\ns_barrier"
     loop = looped(work)
-    together = simulated_share(loop, "gfx942", 2, Conflicts(), waves_of_group=2)
-    apart = simulated_share(loop, "gfx942", 2, Conflicts(), waves_of_group=1)
+    together = simulated_busy(loop, "gfx942", 2, Conflicts(), waves_of_group=2)
+    apart = simulated_busy(loop, "gfx942", 2, Conflicts(), waves_of_group=1)
     assert together < apart - 0.1
 
 
 def test_conflicts_slow_the_timeline() -> None:
     loop = looped("ds_read_b128 v[30:33], v9\n" * 4 + "s_waitcnt lgkmcnt(0)\n" + "\n".join([F16] * 8))
-    free = simulated_share(loop, "gfx942", 4, Conflicts())
-    assert simulated_share(loop, "gfx942", 4, Conflicts(read=4.0)) < free / 2
+    free = simulated_busy(loop, "gfx942", 4, Conflicts())
+    assert simulated_busy(loop, "gfx942", 4, Conflicts(read=4.0)) < free / 2
 
 
 @pytest.mark.skipif(find_mca() is None, reason="llvm-mca is not installed")
@@ -256,7 +256,7 @@ def test_llvm_agrees_on_products_alone() -> None:
     accumulators = [
         f"v_mfma_f32_16x16x16_f16 v[{4 * i}:{4 * i + 3}], v[80:81], v[82:83], 0" for i in range(8)
     ]
-    share = mca_share(looped("\n".join(accumulators)), "gfx942")
+    share = mca_busy(looped("\n".join(accumulators)), "gfx942")
     assert share is not None and share > 0.95
 
 

@@ -17,7 +17,7 @@ SINGLE = Access((1, 1), (3.0, 1024.0), (1, 1))
 
 
 def places(copy: TileCopy, vector_dim: int | None = None) -> tuple[list[int], np.ndarray]:
-    map = Map(tile.shared((Dim("k", copy.k), Dim("m", copy.d)), "m", copy.share, vector_dim))
+    map = Map(tile.copy_slices((Dim("k", copy.k), Dim("m", copy.d)), "m", copy.split, vector_dim))
     sizes = [d.size for d in map.upper]
     (k, d), _ = map.evaluate(list(np.indices(sizes)))
     return sizes, np.broadcast_to(k * copy.d + d, sizes)
@@ -35,7 +35,7 @@ def test_every_element_is_copied_once(access: Access) -> None:
         exact += 1
         sizes, found = places(copy)
         assert np.array_equal(np.sort(found.reshape(-1)), np.arange(k * d)), copy
-        assert sizes[0] == threads and tuple(sizes[1:]) == copy.share.shape(k, d)
+        assert sizes[0] == threads and tuple(sizes[1:]) == copy.split.shape(k, d)
         assert np.array_equal(np.sort(places(copy, 0)[1], None), np.arange(k * d))
         assert copy.data_per_read * size <= 16 and copy.data_per_write * size <= 16
     assert exact > 300
@@ -57,7 +57,7 @@ def test_slices(
     k: int, d: int, pack: int, access: Access, size: int, items: tuple[int, int], read: int, write: int
 ) -> None:
     copy = TileCopy(k, d, pack, 256, access, size)
-    assert (copy.share.items, copy.data_per_read, copy.data_per_write) == (items, read, write)
+    assert (copy.split.items, copy.data_per_read, copy.data_per_write) == (items, read, write)
     assert copy.is_turned == (min(items) > 1)
 
 
@@ -76,7 +76,7 @@ def test_neighbouring_work_items_follow_memory() -> None:
 def test_work_items_that_fill_one_pack_together_are_neighbours() -> None:
     """Half packs of 8 bytes: two work items next to one another write 16 neighbouring bytes."""
     copy = TileCopy(64, 128, 8, 256, ALONG_D, 2)
-    assert copy.share.lane_inner == 2
+    assert copy.split.lane_inner == 2
     first = places(copy)[1].reshape(256, -1)[:4, 0]
     assert [(int(x) // 128, int(x) % 128) for x in first] == [(0, 0), (4, 0), (0, 8), (4, 8)]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from imbrex.build.shared import build_shared
+from imbrex.build.shared_library import build_shared
 from imbrex.emit.bundle import device_headers
 from imbrex.pipeline import Lowered, Request, lower
 from imbrex.run.launch import Zero

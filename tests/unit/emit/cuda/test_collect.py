@@ -12,7 +12,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from imbrex.build.shared import build_shared
+from imbrex.build.shared_library import build_shared
 from imbrex.emit.bundle import device_headers
 
 SHIM = """

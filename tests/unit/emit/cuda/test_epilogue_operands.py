@@ -15,7 +15,7 @@ import pytest
 from imbrex.build.nvidia.cubin import LOG, compile_cubin
 from imbrex.build.nvidia.disassembly import find_disassembler, sass
 from imbrex.build.nvidia.report import usages
-from imbrex.build.shared import build_shared
+from imbrex.build.shared_library import build_shared
 from imbrex.chip import GPU_MACHINES
 from imbrex.config import tuning
 from imbrex.config.tuning import WarpgroupTuning

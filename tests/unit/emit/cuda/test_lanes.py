@@ -70,4 +70,4 @@ def test_only_loops_that_stay_have_constants_inside() -> None:
     ):
         body = (For("turn", 4, (For("row", 4, (move,)),), rolled=rolled),)
         words = CudaDialect(Kernel("k", (far,), frozenset(), 1, 1, body))
-        assert words.place(move.source) == wanted
+        assert words.global_arguments(move.source) == wanted

@@ -13,7 +13,7 @@ from imbrex.chip import GPU_MACHINES
 from imbrex.config.tiles import parse as parse_schedule
 from imbrex.emit.bundle import Bundle, bundle
 from imbrex.emit.cuda.launch_overlap import early as overlapped
-from imbrex.emit.cuda.launch_overlap import orders
+from imbrex.emit.cuda.launch_overlap import launch_overlaps
 from imbrex.index.expr import lin
 from imbrex.lower.parts import Planned, Workspace
 from imbrex.lower.pipeline import Finish, Pipeline
@@ -120,7 +120,7 @@ def test_phases_are_siblings(sizes: tuple[int, ...], monkeypatch: pytest.MonkeyP
     found = made(STRIDED.format(*sizes), "v4r1")
     names = [step.kernel for step in found.steps if isinstance(step, Launch)]
     wanted = dict(zip(names, ["eldest", *["sibling"] * (phases - 1)], strict=True))
-    assert orders(program_of(STRIDED.format(*sizes), monkeypatch, "v4r1")) == wanted
+    assert launch_overlaps(program_of(STRIDED.format(*sizes), monkeypatch, "v4r1")) == wanted
     text = bodies(found)
     assert [re.findall(r"run<imbrex::launch_order::(\w+)>", text[name]) for name in names] == [
         [word] for word in wanted.values()
@@ -145,21 +145,21 @@ def test_what_meets_is_no_sibling(monkeypatch: pytest.MonkeyPatch) -> None:
     products = [k.pipeline for k in program.kernels]
     first, second = products[0], products[1]
     assert first is not None and second is not None
-    assert len(orders(program)) == 4
+    assert len(launch_overlaps(program)) == 4
     reads = replace(second.a, buffer=second.c.buffer)
     is_read = replace(second.c, buffer=second.a.buffer)
     further = replace(second.c, offset=first.c.offset + 2 * 64)
     for values in ({"c": first.c}, {"c": further}, {"a": reads}, {"c": is_read}):
-        assert orders(changed(program, 1, **values)).get(program.kernels[1].name) != "sibling"
+        assert launch_overlaps(changed(program, 1, **values)).get(program.kernels[1].name) != "sibling"
     flags = Ref(replace(second.c.buffer, name="flags"), lin(0))
     plan = Plan(Tiles(second.tiles.units, 1, second.tiles.steps), second.tiles.clusters, "stream_k", False)
     adds, reads_c = (replace(second.c, method="atomic_add"), replace(second.c, beta=1.0))
     waits = Planned(second.tiles, plan, Workspace(flags, flags))
     for values in ({"c": adds}, {"c": reads_c}, {"work": waits}):
-        found = orders(changed(program, 1, **values))
+        found = launch_overlaps(changed(program, 1, **values))
         assert list(found) == [k.name for k in program.kernels[2:]], "those behind it, among themselves"
     finish = Finish(parse("x + bias").expression, (("bias", Ref(second.a.buffer, lin(0))),))
-    found = orders(changed(program, 1, c=replace(second.c, finish=finish)))
+    found = launch_overlaps(changed(program, 1, c=replace(second.c, finish=finish)))
     assert list(found) == [k.name for k in program.kernels[2:]], "arrays of an epilogue are read by lanes"
 
 
@@ -168,14 +168,14 @@ def test_a_third_is_compared_with_the_first(monkeypatch: pytest.MonkeyPatch) -> 
     first = program.kernels[0].pipeline
     assert first is not None
     names = [k.name for k in program.kernels]
-    found = orders(changed(program, 2, c=first.c))
+    found = launch_overlaps(changed(program, 2, c=first.c))
     assert found == {names[0]: "eldest", names[1]: "sibling", names[2]: "eldest", names[3]: "sibling"}
 
 
 def test_siblings_are_launched_early(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else the one ahead has ended anyway."""
     program = program_of(STRIDED.format(28, 28, 2, 2), monkeypatch, "v4r1")
-    behind = [name for name, word in orders(program).items() if word == "sibling"]
+    behind = [name for name, word in launch_overlaps(program).items() if word == "sibling"]
     assert set(behind) <= overlapped(program, permitted=())
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from imbrex.build.shared import build_shared
+from imbrex.build.shared_library import build_shared
 from imbrex.chip import GPU_MACHINES
 from imbrex.config import tuning
 from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
@@ -116,7 +116,7 @@ def staged(case: str, first: int, damage: tuple[str, str] = ("", "")) -> tuple[A
 def expected(box: PhaseBox, summed: list[int], own: int, first: int, columns: int) -> Any:
     wanted = np.zeros((64, own * box.count), np.uint32)
     for number, phase in enumerate(summed):
-        (stored,), _ = box.place(own).evaluate([np.arange(own, dtype=np.int64), phase])
+        (stored,), _ = box.stored_columns(own).evaluate([np.arange(own, dtype=np.int64), phase])
         wanted[:, stored] = 1 + 256 * np.arange(64)[:, None] + number * own + np.arange(own)
     return wanted[:, first : first + columns]
 

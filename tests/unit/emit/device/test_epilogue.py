@@ -14,7 +14,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from imbrex.build.shared import build_shared
+from imbrex.build.shared_library import build_shared
 from imbrex.dtype import F32
 from imbrex.emit import epilogue
 from imbrex.emit.bundle import device_headers

@@ -10,7 +10,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from imbrex.build.shared import build_shared
+from imbrex.build.shared_library import build_shared
 from imbrex.emit.bundle import device_headers
 
 TYPES = {

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from imbrex.build.shared import build_shared
+from imbrex.build.shared_library import build_shared
 from imbrex.emit.bundle import device_headers
 from imbrex.run.cpu import short_way
 

@@ -10,7 +10,7 @@ from functools import cache
 
 from tests.unit.emit.emulate.hopper_cases import CASES, HopperCase
 
-from imbrex.build.shared import build_shared
+from imbrex.build.shared_library import build_shared
 from imbrex.chip import GPU_MACHINES
 from imbrex.config import tiles, tuning
 from imbrex.emit.bundle import device_headers

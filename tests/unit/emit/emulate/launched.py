@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from imbrex.build.shared import build_shared
+from imbrex.build.shared_library import build_shared
 from imbrex.emit.bundle import Facts, bundle
 from imbrex.lower.stmt import Buffer, Kernel, Program, Stmt
 from imbrex.run.cpu import Parameter, load

@@ -95,7 +95,7 @@ def computed(tile: PhaseTile, filters: Array, output: Array) -> Array:
         first, taken = number * length, tile.lengths[batch % len(tile.lengths)]
         assert not a[batch, first + taken : first + length].any(), "what is left out of a part is zero"
         part = slice(first, first + taken)
-        (stored,), _ = tile.box.place(columns.size).evaluate([columns, phase])
+        (stored,), _ = tile.box.stored_columns(columns.size).evaluate([columns, phase])
         found[batch][:, stored] += a[batch, part].T @ b[batch, part]
     return found
 

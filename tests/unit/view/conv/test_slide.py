@@ -71,7 +71,7 @@ def test_pieces_hold_the_window_and_are_aligned(axis: tuple[int, ...], vector: i
     of = slide(axis, 4 * axis[2], False)
     pieces = of.pieces(vector)
     held = {piece.first + i for piece in pieces for i in range(piece.width)}
-    assert set(of.places) <= held
+    assert set(of.reads) <= held
     assert len(held) == sum(piece.width for piece in pieces)
     if vector > 1:
         assert all(piece.first % piece.width == 0 and piece.width <= vector for piece in pieces)
@@ -82,8 +82,8 @@ def test_a_row_with_a_place_at_each_end_takes_three_loads() -> None:
 
 
 def test_places_outside_for_all_strips_are_not_read() -> None:
-    assert slide((14, 3, 1, 1, 1, 1), 14, False).places == tuple(range(14))
-    assert slide((14, 3, 1, 1, 1, 1), 7, False).places == tuple(range(-1, 8))
+    assert slide((14, 3, 1, 1, 1, 1), 14, False).reads == tuple(range(14))
+    assert slide((14, 3, 1, 1, 1, 1), 7, False).reads == tuple(range(-1, 8))
 
 
 def test_alignment_is_that_of_rows_and_of_steps() -> None:

@@ -5,7 +5,16 @@ from __future__ import annotations
 import pytest
 
 from imbrex.diagnostic import Diagnostic
-from imbrex.view.mma import Element, Operand, Place, element_at, instruction, places, places_of, register_text
+from imbrex.view.mma import (
+    Element,
+    LaneRegister,
+    Operand,
+    element_at,
+    instruction,
+    lane_registers,
+    lane_registers_of,
+    register_text,
+)
 
 
 @pytest.mark.parametrize(
@@ -14,20 +23,22 @@ from imbrex.view.mma import Element, Operand, Place, element_at, instruction, pl
 @pytest.mark.parametrize("operand", ["a", "b", "c"])
 def test_there_and_back(name: str, operand: Operand) -> None:
     found = instruction(name)
-    for element, held in list(places(found, operand).items())[::29]:
-        assert places_of(found, operand, element) == held
+    for element, held in list(lane_registers(found, operand).items())[::29]:
+        assert lane_registers_of(found, operand, element) == held
         assert {element_at(found, operand, place) for place in held} == {element}
 
 
 def test_copies_are_all_named() -> None:
     found = instruction("wmma_f32_16x16x16_f16_w64")
-    assert places_of(found, "a", Element(3, 5)) == tuple(Place(lane, 5) for lane in (3, 19, 35, 51))
+    assert lane_registers_of(found, "a", Element(3, 5)) == tuple(
+        LaneRegister(lane, 5) for lane in (3, 19, 35, 51)
+    )
 
 
 def test_lanes_that_hold_nothing() -> None:
     found = instruction("wmma_i32_16x16x16_iu4_w64_gfx12")
-    assert element_at(found, "a", Place(33, 0)) is None
-    assert element_at(found, "a", Place(1, 0)) == Element(1, 0)
+    assert element_at(found, "a", LaneRegister(33, 0)) is None
+    assert element_at(found, "a", LaneRegister(1, 0)) == Element(1, 0)
 
 
 @pytest.mark.parametrize(
@@ -51,10 +62,10 @@ def test_what_is_not_there_is_refused() -> None:
     with pytest.raises(
         Diagnostic, match=r"A of mfma_f32_32x32x8_f16 has no column 8\nhint: it is 32 x 8, in 1 block,"
     ):
-        places_of(found, "a", Element(0, 8))
+        lane_registers_of(found, "a", Element(0, 8))
     with pytest.raises(
         Diagnostic, match=r"C of mfma_f32_32x32x8_f16 has no register 16\nhint: 64 lanes hold 16"
     ):
-        element_at(found, "c", Place(0, 16))
+        element_at(found, "c", LaneRegister(0, 16))
     with pytest.raises(Diagnostic, match="has no block 1"):
-        places_of(found, "c", Element(0, 0, 1))
+        lane_registers_of(found, "c", Element(0, 0, 1))

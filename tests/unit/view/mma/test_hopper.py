@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 
 from imbrex.diagnostic import Diagnostic
-from imbrex.view.mma import BITS, Instruction, Place, elements, instruction, instructions, register_text
+from imbrex.view.mma import (
+    BITS,
+    Instruction,
+    LaneRegister,
+    elements,
+    instruction,
+    instructions,
+    register_text,
+)
 
 HOPPER = instructions("sm_90a")
 
@@ -58,7 +66,7 @@ def test_no_lane_holds_b() -> None:
     found = instruction("wgmma_m64n8k16_f16_f16")
     with pytest.raises(Diagnostic, match="no lane holds B of wgmma_m64n8k16_f16_f16"):
         found.map("b")
-    assert register_text(found, "c", Place(0, 3).register) == "v1[31:16]"
+    assert register_text(found, "c", LaneRegister(0, 3).register) == "v1[31:16]"
     assert [found.format(o, "sm_90a") for o in ("a", "b", "c")] == ["f16", "f16", "f16"]
 
 

@@ -42,7 +42,7 @@ def stored(tile: HaloTile) -> tuple[Array, Array]:
 
 def rows_of(tile: HaloTile, tap: tuple[int, ...]) -> Array:
     """The raster row of each of the tile's pixels at a tap, by hand."""
-    image, place = np.divmod(np.arange(tile.d), tile.places)
+    image, place = np.divmod(np.arange(tile.d), tile.positions)
     return (
         tile.first + image * tile.pitch + place + sum(t * s for t, (_, s) in zip(tap, tile.taps, strict=True))
     )

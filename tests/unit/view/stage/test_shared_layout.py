@@ -11,12 +11,12 @@ def ranges(one: SharedLayout) -> list[tuple[int, int]]:
     """(first byte, the one behind) of all parts."""
     found = [(stage * one.stage_bytes, one.a_bytes) for stage in range(one.all_stages)]
     count = one.all_stages if one.b_residency == "step" else 1
-    found += [(one.b_place + stage * one.b_step, one.b_bytes) for stage in range(count)]
+    found += [(one.b_offset + stage * one.b_step, one.b_bytes) for stage in range(count)]
     found += [
-        (one.pieces_place + i * one.piece_bytes, one.piece_bytes) for i in range(one.consumers * PIECES)
+        (one.pieces_offset + i * one.piece_bytes, one.piece_bytes) for i in range(one.consumers * PIECES)
     ]
     for name, number in one.barriers.items():
-        found += [(one.barrier_places[name] + i * BARRIER_BYTES, BARRIER_BYTES) for i in range(number)]
+        found += [(one.barrier_offsets[name] + i * BARRIER_BYTES, BARRIER_BYTES) for i in range(number)]
     return sorted((first, first + size) for first, size in found if size)
 
 
@@ -34,9 +34,9 @@ def test_no_part_overlaps_another() -> None:
         found = ranges(one)
         assert all(end <= first for (_, end), (first, _) in pairwise(found)), one
         assert found[-1][1] == one.bytes and found[0][0] == 0, one
-        assert one.stage_bytes % ALIGNMENT == one.b_place % ALIGNMENT == one.pieces_place % ALIGNMENT == 0, (
-            one
-        )
+        assert (
+            one.stage_bytes % ALIGNMENT == one.b_offset % ALIGNMENT == one.pieces_offset % ALIGNMENT == 0
+        ), one
 
 
 def test_control_stages_too_near() -> None:

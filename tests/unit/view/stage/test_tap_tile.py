@@ -46,7 +46,7 @@ def raster(tile: TapTile) -> tuple[Array, Array]:
 def wanted(tile: TapTile, pixels: Array) -> Array:
     """The tile (k, d), by hand."""
     of = tile.windows
-    image, place = np.divmod(np.arange(tile.k), of.places)
+    image, place = np.divmod(np.arange(tile.k), of.positions)
     shifts = np.zeros(1, int)
     for count, step in of.taps:
         shifts = (shifts[:, None] + np.arange(count) * step).reshape(-1)

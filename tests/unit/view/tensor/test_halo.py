@@ -38,7 +38,7 @@ def test_one_box_for_nine_taps() -> None:
     assert isinstance(found, Halo)
     assert found.box.box == (32, 32, 16, 1) and found.box.sizes == (32, 28, 28, 2)
     assert [str(x) for x in found.box.pieces[0].coords] == ["0", "-1", "(14*(tile % 2)) - 1", "tile / 2"]
-    assert found.tile.taps == ((3, 32), (3, 1)) and (found.tile.places, found.tile.pitch) == (448, 512)
+    assert found.tile.taps == ((3, 32), (3, 1)) and (found.tile.positions, found.tile.pitch) == (448, 512)
 
 
 def test_several_images_and_a_line_that_ends_in_the_next() -> None:

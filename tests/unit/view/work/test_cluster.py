@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from imbrex.index.expr import lin
-from imbrex.view.work.cluster import blocks_in_order, place_of, tiles
+from imbrex.view.work.cluster import blocks_in_order, tiles, unit_in_round
 
 CASES = list(product((1, 2, 5), (1, 3), (1, 2, 8), (1, 3), ((1, 1), (2, 1), (1, 2), (2, 2))))
 
@@ -54,7 +54,7 @@ def test_every_unit_is_dealt_once_and_every_slot_meets_all_turns(clusters: int, 
     rounds = 12
     found = [
         [
-            place_of(lin(slot), lin(number), clusters, turns).const + number * clusters
+            unit_in_round(lin(slot), lin(number), clusters, turns).const + number * clusters
             for number in range(rounds)
         ]
         for slot in range(clusters)

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from imbrex.index.expr import lin, var
-from imbrex.view.work.segment import Quantity, Walk
+from imbrex.view.work.segment import Quantity, SegmentWalk
 from imbrex.view.work.streamk import MODES, Plan, Segment, Tiles
 
 counts = st.integers(1, 7)
@@ -15,7 +15,7 @@ plans = st.builds(
 )
 
 
-def value(walk: Walk, name: Quantity, first: int, second: int) -> int:
+def value(walk: SegmentWalk, name: Quantity, first: int, second: int) -> int:
     """Evaluated as a kernel would: from two numbers that it has."""
     found = int(walk.index(name, var("a", 1 << 20), var("b", 1 << 20)).eval({"a": first, "b": second}))
     assert found < walk.size(name), f"{name} is {found}, its bound {walk.size(name)}"
@@ -26,7 +26,7 @@ def walked(plan: Plan, hardware: int) -> list[Segment]:
     """What a workgroup does by the expressions."""
     found: list[Segment] = []
     for number in range(len(plan.sections)):
-        walk = Walk(plan, number)
+        walk = SegmentWalk(plan, number)
         place = int(walk.index("slot", var("a", plan.workgroups), lin(0)).eval({"a": hardware}))
         for segment in range(value(walk, "segments", place, 0)):
             output = value(walk, "output", place, segment)
@@ -47,7 +47,7 @@ def test_segments_are_the_plans(plan: Plan) -> None:
 @settings(max_examples=300, deadline=None)
 @given(plans)
 def test_an_owner_looks_for_the_partial_sums_that_are_sent(plan: Plan) -> None:
-    walk = Walk(plan, next(i for i, s in enumerate(plan.sections) if s.start == 0))
+    walk = SegmentWalk(plan, next(i for i, s in enumerate(plan.sections) if s.start == 0))
     for workgroup in range(plan.workgroups):
         for s in plan.segments(workgroup):
             if s.output * walk.section.k_span >= walk.section.tiles:

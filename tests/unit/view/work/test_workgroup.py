@@ -62,7 +62,7 @@ def test_the_other_parallel_dimension_is_the_transposed_table() -> None:
 )
 def test_hardware_number_to_tile_is_a_bijection(m: int, n: int, group: int, along: Along, xcds: int) -> None:
     """More XCDs than workgroups, groups longer than the grid and ragged edges included."""
-    map = workgroup.order(m, n, group, along, xcds)
+    map = workgroup.raster_order(m, n, group, along, xcds)
     assert np.array_equal(np.sort(table(map), axis=None), np.arange(m * n))
     back, _ = map.inverse().evaluate([c.ravel() for c in np.indices((m, n))])
     assert np.array_equal(np.broadcast_to(back[0], m * n), table(map).ravel())
@@ -115,5 +115,5 @@ def test_batches_begin_one_after_the_other(
 def test_the_plain_order_is_the_numbers() -> None:
     map = workgroup.numbered(workgroup.begun(2, 5, 7))
     (tiles,), _ = map.evaluate([np.arange(70)])
-    assert np.array_equal(tiles, np.arange(70)) and workgroup.Order().is_plain
-    assert not workgroup.Order(2).is_plain and not workgroup.Order(along="n").is_plain
+    assert np.array_equal(tiles, np.arange(70)) and workgroup.RasterOrder().is_plain
+    assert not workgroup.RasterOrder(2).is_plain and not workgroup.RasterOrder(along="n").is_plain

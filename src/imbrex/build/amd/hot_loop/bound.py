@@ -49,7 +49,7 @@ class Bound:
     issue: float
 
     @property
-    def share(self) -> float:
+    def busy(self) -> float:
         """The part of the time that the matrix pipe is busy, at best."""
         return self.matrix / max(asdict(self).values())
 
@@ -59,7 +59,7 @@ class Bound:
         return max(asdict(self).items(), key=lambda item: (item[1], item[0] == "matrix"))[0]
 
     def to_json(self) -> dict[str, object]:
-        return {"clocks": asdict(self), "share": self.share, "limit": self.limit}
+        return {"clocks": asdict(self), "share": self.busy, "limit": self.limit}
 
 
 def bound_of(loop: Sequence[Inst], chip: str, waves: int, conflicts: Conflicts) -> Bound:

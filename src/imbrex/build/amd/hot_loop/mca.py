@@ -15,7 +15,7 @@ from imbrex.build.amd.hot_loop.kind import unit_of
 from imbrex.build.amd.hot_loop.rates import TURN, matrix_clocks, modelled
 from imbrex.build.amd.hot_loop.text import Inst
 
-__all__ = ["find_mca", "mca_share"]
+__all__ = ["find_mca", "mca_busy"]
 
 ITERATIONS = 16
 _TOOLS = ("llvm-mca-22", "llvm-mca")
@@ -26,7 +26,7 @@ def find_mca() -> str | None:
     return next((path for tool in _TOOLS if (path := shutil.which(tool))), None)
 
 
-def mca_share(loop: Sequence[Inst], chip: str) -> float | None:
+def mca_busy(loop: Sequence[Inst], chip: str) -> float | None:
     """None where llvm-mca is not installed, or does not take the loop."""
     tool = find_mca()
     if tool is None:

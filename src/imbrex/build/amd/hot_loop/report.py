@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from imbrex.build.amd.hot_loop.bound import Bound, Conflicts, bound_of
 from imbrex.build.amd.hot_loop.count import Counts, counts_of
 from imbrex.build.amd.hot_loop.loop import hot_loop_of
-from imbrex.build.amd.hot_loop.mca import mca_share
+from imbrex.build.amd.hot_loop.mca import mca_busy
 from imbrex.build.amd.hot_loop.text import read_code
-from imbrex.build.amd.hot_loop.timeline import simulated_share
+from imbrex.build.amd.hot_loop.timeline import simulated_busy
 
 __all__ = ["HotLoop", "hot_loop"]
 
@@ -68,6 +68,6 @@ def hot_loop(
         counts=counts_of(loop),
         conflicts=conflicts,
         bound=bound_of(loop, chip, waves, conflicts),
-        busy=simulated_share(loop, chip, waves, conflicts, waves_of_group),
-        mca=mca_share(loop, chip) if ask_mca else None,
+        busy=simulated_busy(loop, chip, waves, conflicts, waves_of_group),
+        mca=mca_busy(loop, chip) if ask_mca else None,
     )

@@ -28,7 +28,7 @@ from imbrex.build.amd.hot_loop.rates import TURN, matrix_clocks, modelled, rates
 from imbrex.build.amd.hot_loop.text import Inst
 from imbrex.chip import GpuMachine
 
-__all__ = ["simulated_share"]
+__all__ = ["simulated_busy"]
 
 WARM, MEASURED = 4, 8
 MOST_TURNS = 1 << 20
@@ -59,7 +59,7 @@ class _Wave:
     is_at_barrier: bool = False
 
 
-def simulated_share(
+def simulated_busy(
     loop: Sequence[Inst], chip: str, waves: int, conflicts: Conflicts, waves_of_group: int = 1
 ) -> float:
     """The part of the time that the matrix pipe of one SIMD is busy.

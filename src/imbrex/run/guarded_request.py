@@ -1,4 +1,4 @@
-"""Order: one call of a library in a process of its own, and what that process answers (`run.guarded`)."""
+"""Request: one call of a library in a process of its own, and what that process answers (`run.guarded`)."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from typing import Literal, TypeAlias
 from imbrex.build.cache import entry_bytes
 from imbrex.run import guarded_call
 
-__all__ = ["Answer", "Guard", "NoAnswer", "Order", "Placed", "ended", "in_python"]
+__all__ = ["Answer", "FilePages", "Guard", "GuardedRequest", "NoAnswer", "ended", "in_python"]
 
 Guard: TypeAlias = Literal["none", "read", "all"]
 """What may be done to the pages beside an array."""
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
-    """Whole pages of a file, of which an array's bytes begin at `place`."""
+class FilePages:
+    """Whole pages of a file, of which an array's bytes begin at `begin`."""
 
     offset: int
     span: int
-    place: int
+    begin: int
     before: Guard = "none"
     after: Guard = "none"
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class GuardedRequest:
     """Call `symbol` of `library` on `threads` threads with the arrays that lie in the file `fd`."""
 
     library: str
     symbol: str
     threads: int
     fd: int
-    regions: tuple[Placed, ...]
+    regions: tuple[FilePages, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +56,14 @@ class NoAnswer(Exception):
     """A process ended without an answer; the last that it said."""
 
 
-def in_python(order: Order) -> Answer | int:
+def in_python(request: GuardedRequest) -> Answer | int:
     """The answer of an interpreter that has nothing of this package, or the signal that ended it."""
     command = (sys.executable, "-I", "-S", str(Path(guarded_call.__file__)))
     try:
-        said = ended(command, json.dumps(asdict(order)), order.fd)
+        said = ended(command, json.dumps(asdict(request)), request.fd)
     except NoAnswer as error:
-        entry_bytes(Path(order.library))
-        raise RuntimeError(f"'{order.symbol}' was not called: {error}") from None
+        entry_bytes(Path(request.library))
+        raise RuntimeError(f"'{request.symbol}' was not called: {error}") from None
     return said if isinstance(said, int) else Answer(**json.loads(said))
 
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from imbrex.build import shared as module
+from imbrex.build import shared_library as module
 from imbrex.build.cache import Cache, CacheWarning
 from imbrex.build.isa import host_isa
-from imbrex.build.shared import build_shared, find_shared, recipe_key
+from imbrex.build.shared_library import build_shared, find_shared, recipe_key
 from imbrex.build.toolchain import find_compiler
 from imbrex.diagnostic import Diagnostic
 
@@ -74,7 +74,7 @@ def test_recipe_key_changes_with_all_that_makes_the_code(monkeypatch: pytest.Mon
 def test_generator_digest_reads_the_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     digest: Callable[[], str] = module._generator_digest.__wrapped__
     (tmp_path / "build").mkdir()
-    monkeypatch.setattr(module, "__file__", str(tmp_path / "build" / "shared.py"))
+    monkeypatch.setattr(module, "__file__", str(tmp_path / "build" / "shared_library.py"))
     (tmp_path / "rule.py").write_text("one")
     before = digest()
     assert digest() == before

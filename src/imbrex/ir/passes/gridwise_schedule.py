@@ -40,9 +40,9 @@ from imbrex.ir.shape import element_of, memref, shape_of
 from imbrex.ir.source import InvalidOp
 from imbrex.view.gemm.tile import Grid
 from imbrex.view.work.pairs import Bound
-from imbrex.view.work.segment import Quantity, Walk
+from imbrex.view.work.segment import Quantity, SegmentWalk
 from imbrex.view.work.streamk import MODES, Plan, Tiles
-from imbrex.view.work.workgroup import Order
+from imbrex.view.work.workgroup import RasterOrder
 
 MOST_BYTES = 16
 """The widest access of one work item."""
@@ -61,14 +61,14 @@ class Part:
     slot: SSAValue
     output: SSAValue
     steps: int
-    place: SSAValue
-    walk: Walk | None = None
+    position: SSAValue
+    walk: SegmentWalk | None = None
     is_alone: bool = True
 
     def number(self, into: Run, quantity: Quantity) -> SSAValue:
         """What the plan says of this part."""
         assert self.walk is not None, "a whole tile needs no numbers"
-        return _number(self.walk, into, quantity, self.slot, self.place)
+        return _number(self.walk, into, quantity, self.slot, self.position)
 
     def bound(self, into: Run, bound: Bound, first: SSAValue, count: SSAValue) -> SSAValue:
         """The bound of a loop over so many steps."""
@@ -101,7 +101,7 @@ class Slots:
 
 
 @dataclass(frozen=True)
-class Sharing:
+class Scheduled:
     """How the workgroups of a product share its tiles, and in which order they begin them.
 
     plan: None for one tile a workgroup.  given: where a kernel finds the group of its order.
@@ -109,23 +109,23 @@ class Sharing:
 
     grid: Grid
     plan: Plan | None
-    order: Order
+    order: RasterOrder
     given: SSAValue | None = None
 
     @staticmethod
-    def of(op: GridwiseGemmExOp, grid: Grid, before: Run) -> Sharing:
+    def of(op: GridwiseGemmExOp, grid: Grid, before: Run) -> Scheduled:
         """`before` stands outside of the launch."""
         schedule = op.schedule_
-        order = schedule.order or Order()
+        order = schedule.order or RasterOrder()
         given = _flags(before, 1, "wgm") if order.is_runtime else None
         if not schedule.is_shared:
-            return Sharing(grid, None, order, given)
+            return Scheduled(grid, None, order, given)
         if schedule.workgroups is None:
             raise InvalidOp(op, "'workgroups' is needed where workgroups share tiles", "schedule")
         if schedule.mode not in MODES:
             raise InvalidOp(op, f"{schedule.mode} is for the pipeline 'warpgroup'", "schedule", "mode")
         plan = Plan(Tiles(grid.workgroups, 1, grid.k_steps), schedule.workgroups, schedule.mode)
-        return Sharing(grid, plan, order, given)
+        return Scheduled(grid, plan, order, given)
 
     @property
     def workgroups(self) -> int:
@@ -158,13 +158,13 @@ class Sharing:
         return before.add(sums).result, _flags(before, self.plan.workgroups, "flags")
 
     @property
-    def _walks(self) -> list[Walk]:
+    def _walks(self) -> list[SegmentWalk]:
         assert self.plan is not None
-        return [Walk(self.plan, number) for number in range(len(self.plan.sections))]
+        return [SegmentWalk(self.plan, number) for number in range(len(self.plan.sections))]
 
     def _part(
         self,
-        walk: Walk,
+        walk: SegmentWalk,
         slot: SSAValue,
         group: SSAValue | None,
         body: Callable[[Run, Part], None],
@@ -209,7 +209,7 @@ def _flags(before: Run, count: int, hint: str) -> SSAValue:
 
 
 def work_item_slots(
-    sharing: Sharing, before: Run, tile: SSAValue, items: int, item: SSAValue
+    sharing: Scheduled, before: Run, tile: SSAValue, items: int, item: SSAValue
 ) -> Slots | None:
     """Room for the registers `tile` of every work item; neighbouring ones write neighbouring vectors."""
     if not sharing.has_parts:
@@ -264,7 +264,9 @@ def _copy(
     return ThreadwiseCopyOp.build(operands=[source, source_index, dest, dest_index], properties=given)
 
 
-def _number(walk: Walk, into: Run, quantity: Quantity, workgroup: SSAValue, place: SSAValue) -> SSAValue:
+def _number(
+    walk: SegmentWalk, into: Run, quantity: Quantity, workgroup: SSAValue, place: SSAValue
+) -> SSAValue:
     plan = walk.plan
     given = properties(
         {

@@ -16,13 +16,13 @@ from imbrex.build.cache import Cache, digest, source_parts
 from imbrex.build.isa import Isa, host_isa
 from imbrex.build.toolchain import FLAGS, Compiler, compile_shared, compiler_of, find_compiler
 
-__all__ = ["LIBRARY", "Shared", "build_shared", "find_shared", "recipe_key"]
+__all__ = ["LIBRARY", "SharedLibrary", "build_shared", "find_shared", "recipe_key"]
 
 LIBRARY = "kernel.so"
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
+class SharedLibrary:
     """path: the library, beside its sources.  compile_s: 0 when it came from the cache."""
 
     path: Path
@@ -38,7 +38,7 @@ def build_shared(
     compiler: Compiler | None = None,
     isa: Isa | None = None,
     cache: Cache | None = None,
-) -> Shared:
+) -> SharedLibrary:
     """The library of these sources, from the cache when it is there.  sources, flags: as `compile_shared`
     takes them.
     """
@@ -50,13 +50,13 @@ def build_shared(
         compile_shared(sources, directory, name=LIBRARY, flags=flags, compiler=compiler, isa=isa)
 
     stored = cache.object(key, build, (LIBRARY,))
-    return Shared(stored.directory / LIBRARY, key, stored.build_s, stored.was_cached)
+    return SharedLibrary(stored.directory / LIBRARY, key, stored.build_s, stored.was_cached)
 
 
-def find_shared(key: str, cache: Cache | None = None) -> Shared | None:
+def find_shared(key: str, cache: Cache | None = None) -> SharedLibrary | None:
     """The library built earlier under `key`, None when it is gone."""
     stored = (cache or Cache()).find(key, (LIBRARY,))
-    return None if stored is None else Shared(stored.directory / LIBRARY, key, 0.0, True)
+    return None if stored is None else SharedLibrary(stored.directory / LIBRARY, key, 0.0, True)
 
 
 def recipe_key(problem: str, options: str = "", *, builder: tuple[str, ...] | None = None) -> str:

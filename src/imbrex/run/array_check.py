@@ -12,12 +12,12 @@ from imbrex.run.arrays import Array, as_array, check, same_kind, strided_view
 from imbrex.run.cpu import Parameter
 from imbrex.run.device import DeviceArray, check_device_array, new_array, on_device
 
-__all__ = ["Placed", "accepted", "check_placed", "new_result", "put_back"]
+__all__ = ["AnyArray", "accepted", "check_arrays", "new_result", "put_back"]
 
-Placed: TypeAlias = Array | DeviceArray
+AnyArray: TypeAlias = Array | DeviceArray
 
 
-def accepted(value: object, name: str) -> Placed:
+def accepted(value: object, name: str) -> AnyArray:
     """`value` as a call takes it."""
     return on_device(value, name) or as_array(value, name)
 
@@ -29,7 +29,7 @@ def new_result(parameter: Parameter, like: Any) -> Any:
     return same_kind(of_host.new_array(parameter.shape, parameter.dtype, parameter.strides), like)
 
 
-def check_placed(symbol: str, parameters: Sequence[Parameter], arrays: Sequence[Placed]) -> None:
+def check_arrays(symbol: str, parameters: Sequence[Parameter], arrays: Sequence[AnyArray]) -> None:
     """TypeError and ValueError for arrays that the kernel `symbol` of these parameters does not take."""
     if len(arrays) != len(parameters):
         raise TypeError(f"'{symbol}' takes {len(parameters)} arrays, got {len(arrays)}")
