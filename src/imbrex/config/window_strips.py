@@ -18,7 +18,7 @@ PARTS = (1, 2, 4, 8)
 VECTORS = (1, 2, 4)
 """Vectors of channels of a workgroup."""
 RING = 0.75
-"""Of L1, what the rows of a ring may take; more wherever a single vector's do."""
+"""Share of L1 that the rows of a ring may take; more wherever a single vector's do."""
 
 
 def chosen_box(shape: Shape, machine: Machine) -> Box:
