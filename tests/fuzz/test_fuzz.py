@@ -64,7 +64,7 @@ def test_control_the_oracles_see_what_is_wrong(monkeypatch: pytest.MonkeyPatch) 
         patch.setattr(texts, "problem_text", lambda _: "gemm -m 1 -n 1 -k 2")
         texts.PROBLEMS.ask(("gemm -m 1 -n 1 -k 1",))
     with monkeypatch.context() as patch, pytest.raises(AssertionError, match="a fault of Imbrex"):
-        patch.setattr("imbrex.cli.map.order", _raise(KeyError("x")))
+        patch.setattr("imbrex.cli.map.raster_order", _raise(KeyError("x")))
         COMMANDS.ask(("map", "4x4"))
     for wrong in (Diagnostic("not well-formed (KeyError: 'x')"), Diagnostic(""), Diagnostic("a\nb" * 2000)):
         with pytest.raises(AssertionError):

@@ -222,6 +222,8 @@ def _cpu() -> Iterator[HashCase]:
     yield cpu(gemm(batch=3, alpha=2.0, beta=3.0), "avx2", 4)
     yield cpu(gemm(epilogue=FINISHED), "avx512")
     yield cpu(conv("forward", "nchw", "f32", **DEPTHWISE), "avx512")
+    yield cpu(conv("forward", "nhwc", "f32", **DEPTHWISE), "avx512", algorithm="window_vectors")
+    yield cpu(conv("backward_data", "nchw", "f16", **DEPTHWISE), "avx2", algorithm="window_vectors")
     for isa in ("sve128", "sve256", "sve512"):
         yield cpu(gemm(transpose_b=True), isa)
     for dtype in ("f16", "bf16", "i8"):

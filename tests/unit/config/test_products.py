@@ -68,7 +68,8 @@ def served(name: str) -> dict[str, Request]:
         problem = Conv2d(direction, **SHAPES[name], **layout, dtype="f16")
         numbers = [f":{count}" for count in COUNTS] if row.is_counted else [""]
         for number in numbers if direction in row.of else ():
-            request = Request(problem, HOPPER, "sm_90a", algorithm=row.name + number)
+            where = (CPU, "cpu") if row.machine == "CPU" else (HOPPER, "sm_90a")
+            request = Request(problem, *where, algorithm=row.name + number)
             if serves(request):
                 found[f"{direction}, {at}, {request.algorithm}"] = request
     return found
@@ -98,7 +99,8 @@ def expect_equal(request: Request) -> None:
     ops, made = lowered(request), made_of(request)
     launches, found = launches_of(ops), [op for op in ops if isinstance(op, GridwiseGemmOp)]
     if isinstance(made, Lanes):
-        strips = strips_of(made.shape)
+        strips = strips_of(made.shape, outline(request, request.algorithm).strips)
+        strips = strips if request.machine is HOPPER else replace(strips, workitems=1)
         assert not found and launches[0].grid_size.data == strips.numbering.workgroups
         return
     assert [(op.tuning.data if op.tuning else None) for op in found] == [p.tuning for p in made.products]
