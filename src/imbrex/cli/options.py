@@ -12,7 +12,7 @@ import click
 
 from imbrex.chip import CPU_ISAS, WAVES, gpus
 from imbrex.cli.progress import progress
-from imbrex.cli.source import ProblemEntry, meant_on, read_problems
+from imbrex.cli.source import ProblemEntry, as_meant, read_problems
 from imbrex.config.algorithm.table import ALGORITHMS, Needs, row_of
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import Emulate, Kernel, Target, compile, target_of
@@ -91,13 +91,8 @@ class Choices:
         return one
 
     def problems(self, given: Sequence[str]) -> list[ProblemEntry]:
-        """As these targets have them, with a note where that is not what a line names."""
-        found = read_problems(given, self.layout)
-        meant = [meant_on(entry, {target.chip for target in self.targets}) for entry in found]
-        changed = {(a.problem.dtype, b.problem.dtype) for a, b in zip(found, meant, strict=True)}
-        for named, own in sorted((str(a), str(b)) for a, b in changed if a != b):
-            click.echo(f"note: {named} of a benchmark is {own} on {self.target_names}", err=True)
-        return meant
+        """As these targets have them."""
+        return as_meant(read_problems(given, self.layout), {target.chip for target in self.targets})
 
     def kernel(self, entry: ProblemEntry, name: str | None = None, target: Target | None = None) -> Kernel:
         """Compiled, or from the cache.  target: of several."""

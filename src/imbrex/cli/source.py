@@ -12,6 +12,8 @@ import sys
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
+import click
+
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import DTYPES, DType
 from imbrex.function.layout import following
@@ -20,7 +22,7 @@ from imbrex.problem import Conv2d, Problem
 from imbrex.problem.text import parse_problems, problem_text
 from imbrex.view.mma.instruction import FORMATS
 
-__all__ = ["ProblemEntry", "meant_on", "read_kept", "read_problems"]
+__all__ = ["ProblemEntry", "as_meant", "meant_on", "read_kept", "read_problems"]
 
 IR_WORDS = ("builtin.module", "module", "func.func", "miopen.", "linalg.", "//", '"builtin.module"')
 
@@ -48,22 +50,31 @@ def read_problems(sources: Sequence[str], layout: str | None = None) -> list[Pro
 
 
 def read_kept(
-    sources: Sequence[str], layout: str | None, keep_going: bool
+    sources: Sequence[str], layout: str | None, keep_going: bool, chip: str | None
 ) -> tuple[list[Problem], list[str]]:
-    """The problems of all sources, and, where it is to be kept going, what cannot be read, each line with the
-    reason; else a Diagnostic of the first one.
+    """The problems of all sources, as that chip has them, and, where it is to be kept going, what cannot be
+    read, each line with the reason; else a Diagnostic of the first one.
     """
-    if not keep_going:
-        return [entry.problem for entry in read_problems(sources, layout)], []
-    found: list[Problem] = []
+    found: list[ProblemEntry] = []
     skipped: list[str] = []
-    for source in sources:
-        for line in _lines(source):
-            try:
-                found += [entry.problem for entry in read_problems([line], layout)]
-            except Diagnostic as reason:
-                skipped.append(f"{line}: {reason.message}")
-    return found, skipped
+    for line in [line for source in sources for line in _lines(source)] if keep_going else ():
+        try:
+            found += read_problems([line], layout)
+        except Diagnostic as reason:
+            skipped.append(f"{line}: {reason.message}")
+    if not keep_going:
+        found = read_problems(sources, layout)
+    return [entry.problem for entry in as_meant(found, {chip})], skipped
+
+
+def as_meant(entries: Sequence[ProblemEntry], chips: Collection[str | None]) -> list[ProblemEntry]:
+    """What all of them mean on these chips, with a note where that is not what a line names."""
+    meant = [meant_on(entry, chips) for entry in entries]
+    types = {(a.problem.dtype, b.problem.dtype) for a, b in zip(entries, meant, strict=True)}
+    for named, own in sorted((str(a), str(b)) for a, b in types if a != b):
+        where = " and ".join(sorted(str(chip) for chip in chips))
+        click.echo(f"note: {named} of a benchmark is {own} on {where}", err=True)
+    return meant
 
 
 def meant_on(entry: ProblemEntry, chips: Collection[str | None]) -> ProblemEntry:

@@ -114,7 +114,7 @@ def command(
         return calibrated(wanted, budget, jobs or builders_of(wanted), form, beside)
     if not sources:
         raise click.UsageError("Missing argument 'PROBLEM...'.")
-    found, skipped = read_kept(sources, layout, keep_going)
+    found, skipped = read_kept(sources, layout, keep_going, wanted.chip)
     if not found:
         raise Diagnostic("there is no problem to tune")
     plan = Plan(

@@ -12,7 +12,7 @@ have: our epilogue's.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import DTYPES, F16, F32, TF32, DType
@@ -50,19 +50,19 @@ _SCALES = {("A", "1"): "scale_b", ("A", "2"): "channel_scale", ("B", "1"): "scal
 @dataclass(frozen=True)
 class Tool:
     """A benchmark: its flags, the types that it has by its own names, the one of a line that names none, and
-    activations, in whose place of `{}` the sum stands.
+    activations that take a sum alone, in place of `{}`; `clamp` takes two numbers more.
     """
 
     flags: tuple[Flag, ...]
     types: Mapping[str, DType]
     usual: DType = F16
-    activations: Mapping[str, str] | None = None
+    activations: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 def read_blas(line: Line, tokens: list[Token], tool: Tool) -> tuple[list[Gemm], tuple[str, ...]]:
     """The problem of the flags of a line, and those that were ignored."""
     flags = read_flags(line, tokens, tool.flags)
-    element = _operand_type(flags, tool)
+    element, stored = _types(flags, tool)
     try:
         gemm = Gemm(
             m=flags.get("n", 128, read_size),
@@ -74,15 +74,15 @@ def read_blas(line: Line, tokens: list[Token], tool: Tool) -> tuple[list[Gemm], 
             alpha=flags.get("alpha", 1.0, read_number),
             beta=flags.get("beta", 0.0, read_number),
             dtype=element,
-            epilogue=_epilogue(flags, tool, element),
+            epilogue=_epilogue(flags, tool, None if stored == element.output else stored),
         )
     except Diagnostic as error:
         raise flags.locate(error) from None
     return [_laid(flags, gemm)], flags.ignored
 
 
-def _operand_type(flags: Flags, tool: Tool) -> DType:
-    """The one type of a and b; that of c is d's, where beta reads it."""
+def _types(flags: Flags, tool: Tool) -> tuple[DType, DType]:
+    """The one type of a and b, and d's, which is c's, too, where beta reads it."""
 
     def read(_: str, text: str) -> DType:
         return tool.types[text]
@@ -99,17 +99,17 @@ def _operand_type(flags: Flags, tool: Tool) -> DType:
     compute = flags.values.get("compute_type")
     named = "" if compute is None else compute.text if "_" in compute.text else f"{compute.text}_r"
     if a == F32 and named in TF32.compute:
-        return TF32
+        return TF32, stored
     arithmetic = a.accumulator.compute
     if compute is not None and not {named, compute.text} & set(arithmetic):
         message = f"products of {a} are summed in {a.accumulator}, got compute_type {compute.text}"
         raise flags.line.error(message, compute, f"give {arithmetic[0]}")
-    return a
+    return a, stored
 
 
-def _epilogue(flags: Flags, tool: Tool, element: DType) -> str | None:
-    """Factors, bias, activation, the result's factor and its type.  Our columns are their rows, along which
-    their bias lies.
+def _epilogue(flags: Flags, tool: Tool, stored: DType | None) -> str | None:
+    """Factors, bias, activation, the result's factor and, where it is not that of sums, its type.  Our
+    columns are their rows, along which their bias lies.
     """
     factors = _factors(flags)
     text = " * ".join(("x", *factors))
@@ -118,12 +118,11 @@ def _epilogue(flags: Flags, tool: Tool, element: DType) -> str | None:
     activation = flags.get("activation_type", "none", lambda _, name: name)
     if activation == "clamp":
         text = _clamped(flags, text)
-    elif tool.activations is not None:
-        text = tool.activations[activation].format(text)
+    else:
+        text = tool.activations.get(activation, "{}").format(text)
     if flags.get("scaleD", "0", lambda _, name: name) == "1":
         text = f"({text}) * scale_c"
-    stored = flags.get("d_type", element.output, lambda _, name: tool.types[name])
-    if stored != element.output:
+    if stored is not None:
         return f"{stored}({text})"
     return None if text == "x" else text
 

@@ -12,12 +12,10 @@ from imbrex.problem.gemm import Gemm
 __all__ = ["read_hipblaslt"]
 
 _ACTIVATIONS = {
-    "none": "{}",
     "relu": "relu({})",
     "gelu": "gelu_tanh({})",
     "swish": "silu({})",
     "sigmoid": "sigmoid({})",
-    "clamp": "clamp({}, ...)",
 }
 """Activations as hipblaslt-bench names them: its gelu is the one by tanh; the bias comes before them."""
 
@@ -39,7 +37,7 @@ _FLAGS = (
     Flag("transpose_b", ("--transB",)),
     Flag("batch", ("--batch_count", "--batch")),
     Flag("function", ("-f", "--function"), "ignored", only=("matmul",)),
-    Flag("activation_type", ("--activation_type",), only=tuple(_ACTIVATIONS)),
+    Flag("activation_type", ("--activation_type",), only=("none", *_ACTIVATIONS, "clamp")),
     Flag("activation_arg1", ("--activation_arg1",)),
     Flag("activation_arg2", ("--activation_arg2",)),
     Flag("bias_vector", ("--bias_vector",), takes_value=False),

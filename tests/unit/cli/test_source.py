@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from imbrex.cli.source import meant_on, read_problems
+from imbrex.cli.source import meant_on, read_kept, read_problems
 from imbrex.diagnostic import Diagnostic
 
 HIPBLASLT = "hipblaslt-bench --a_type f8_r --b_type f8_r --d_type f8_r --compute_type f32_r"
@@ -39,3 +39,10 @@ def test_chips_that_disagree() -> None:
     ):
         meant_on(asked, {"gfx942", "gfx950"})
     assert meant_on(asked, {"gfx950", "sm_90a"}).problem == asked.problem
+
+
+@pytest.mark.parametrize("keep_going", [False, True])
+def test_what_is_tuned_is_what_runs(keep_going: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    (found,), skipped = read_kept([HIPBLASLT], None, keep_going, "gfx942")
+    assert (found.dtype.name, skipped) == ("f8e4m3fnuz", [])
+    assert capsys.readouterr().err == "note: f8e4m3fn of a benchmark is f8e4m3fnuz on gfx942\n"
