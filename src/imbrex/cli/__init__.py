@@ -26,6 +26,7 @@ COMMANDS: Final = {
     "build": "write the source files that a user owns",
     "tune": "find the fastest configuration of problems, by measuring",
     "explain": "show the maps, the tuning and every level of the IR",
+    "explore": "draw a kernel: maps, lanes, banks, schedules, source, on one page",
     "map": "show which workgroup computes which tile",
     "bench": "time problems beside NumPy and PyTorch",
     "db": "list, compare and exchange what was tuned",

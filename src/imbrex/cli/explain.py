@@ -16,7 +16,6 @@ from imbrex.cli.candidates import candidates_json, print_candidates
 from imbrex.cli.guard import FAILED
 from imbrex.cli.meaning import executed, small
 from imbrex.cli.options import Choices, choices, format_option, sources
-from imbrex.cli.products import OperandView, Product, products
 from imbrex.cli.source import ProblemEntry
 from imbrex.cli.table import print_table
 from imbrex.cli.text import bytes_text, facts, flops_text, json_text, seconds_text
@@ -24,6 +23,7 @@ from imbrex.config import configuration, tiles
 from imbrex.config import tuning as tunings
 from imbrex.config.algorithm.choice import algorithm_of
 from imbrex.diagnostic import Diagnostic
+from imbrex.explore.products import OperandView, Product, products
 from imbrex.ir.printed import print_module
 from imbrex.kernel import CPU, Target, default_name, targets
 from imbrex.kernel.algorithm import expected_algorithm
@@ -33,7 +33,7 @@ from imbrex.pipeline import Request, calibrated, configuration_of, levels, machi
 from imbrex.problem import Operand, Problem, problem_text
 from imbrex.run.host_machine import host_machine
 
-__all__ = ["command", "request_of"]
+__all__ = ["command", "explained", "request_of"]
 
 
 TOPICS = {"mma": "mma", "swizzle": "swizzle", "schedule": "schedule"}
@@ -124,6 +124,12 @@ def _configuration_text(request: Request) -> str | None:
         return str(configuration_of(request))
     except Diagnostic:
         return None
+
+
+def explained(chosen: Choices, entry: ProblemEntry) -> Request:
+    """The request with the configuration that a kernel would have, where the model does not choose it."""
+    request = request_of(chosen, entry)
+    return advised(chosen, entry, request)[0] if _is_built(chosen) else request
 
 
 def request_of(chosen: Choices, entry: ProblemEntry) -> Request:

@@ -10,7 +10,6 @@ import click
 from imbrex.chip import GpuMachine, Machine
 from imbrex.cli.explain import request_of
 from imbrex.cli.options import Choices, choices, format_option, sources
-from imbrex.cli.products import products
 from imbrex.cli.table import print_table
 from imbrex.cli.text import json_text
 from imbrex.config import choose, share_cost, tile_order
@@ -23,6 +22,7 @@ from imbrex.config.tile_order import GAIN, OrderOffer
 from imbrex.config.tiles import TileSchedule, resident
 from imbrex.config.warpgroup import choice as warpgroup_choice
 from imbrex.config.warpgroup.plan import WarpgroupTuning
+from imbrex.explore.products import products
 from imbrex.pipeline import Request
 from imbrex.problem import problem_text
 

@@ -6,6 +6,7 @@ Nothing here is a heuristic: an answer is exact, or it is the safe one (width 1,
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import Enum
 from math import gcd, prod
 from typing import NamedTuple, assert_never
 
@@ -41,28 +42,44 @@ def vector_width(map: Map, dim: str, widest: int = 16) -> int:
     """
     size = dict(map.upper)[dim]
     w = 1
-    while w * 2 <= widest and size % (w * 2) == 0 and _is_vector(map, dim, size, w * 2):
+    while w * 2 <= widest and size % (w * 2) == 0 and obstacle(map, dim, w * 2) is None:
         w *= 2
     return w
 
 
-def _is_vector(map: Map, dim: str, size: int, w: int) -> bool:
+class Obstacle(Enum):
+    """Why neighbours are no vector: they do not lie together, or not at a multiple of their number."""
+
+    APART = "apart"
+    UNALIGNED = "unaligned"
+
+
+def obstacle(map: Map, dim: str, w: int) -> Obstacle | Guard | None:
+    """What keeps w neighbours along `dim` from being a vector, where w divides its size: a guard splits them,
+    or an Obstacle; None where they are one.
+    """
     fresh = "".join(map.variables) + "'"  # longer than any dim's name
     lane = var(fresh, w)
-    block = var(fresh + "'", size // w)
+    block = var(fresh + "'", dict(map.upper)[dim] // w)
     point = map.at([block * w + lane if d.name == dim else var(d.name, d.size) for d in map.upper])
-    return moves_as_vector(address(point.coords, [d.size for d in map.lower]), point.guards, lane, w)
+    return _obstacle(address(point.coords, [d.size for d in map.lower]), point.guards, lane, w)
 
 
 def moves_as_vector(offset: Lin, guards: Sequence[Guard], lane: Lin, w: int) -> bool:
     """Are the elements at lane = 0 .. w - 1 aligned neighbours that exist or fail to exist together?"""
+    return _obstacle(offset, guards, lane, w) is None
+
+
+def _obstacle(offset: Lin, guards: Sequence[Guard], lane: Lin, w: int) -> Obstacle | Guard | None:
     if w == 1:
-        return True
+        return None
     (name,) = lane.variables
     base = offset - lane
-    if base.mentions(name) or base.divisor % w:
-        return False
-    return all(_is_uniform(g, lane, w) for g in guards if g.index.mentions(name))
+    if base.mentions(name):
+        return Obstacle.APART
+    if base.divisor % w:
+        return Obstacle.UNALIGNED
+    return next((g for g in guards if g.index.mentions(name) and not _is_uniform(g, lane, w)), None)
 
 
 def _is_uniform(guard: Guard, lane: Lin, w: int) -> bool:

@@ -11,9 +11,9 @@ from typing import Any, TypeAlias
 import pytest
 
 from imbrex.chip import target
-from imbrex.cli.products import products
 from imbrex.config.tiles import wanted
 from imbrex.dtype import dtype
+from imbrex.explore.products import products
 from imbrex.pipeline import Request, lower
 from imbrex.problem import parse_problem
 from imbrex.run.launch import Launch

@@ -1,0 +1,76 @@
+"""imbrex explore: a page on which a kernel can be seen, or one of its drawings."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from imbrex.cli.explain import explained
+from imbrex.cli.guard import Misused
+from imbrex.cli.options import Choices, choices
+from imbrex.cli.report_file import write_text
+from imbrex.cli.source import ProblemEntry
+from imbrex.cli.text import json_text
+from imbrex.diagnostic import Diagnostic
+from imbrex.explore import PANELS, Study, study
+from imbrex.explore.page import page
+from imbrex.explore.svg import document
+
+__all__ = ["command", "study_of"]
+
+
+@click.command("explore", short_help="draw a kernel: maps, lanes, banks, schedules, source, on one page")
+@click.argument("sources", nargs=-1, metavar="[PROBLEM]")
+@choices
+@click.option("--panel", "panel", metavar="NAME", help=f"One drawing as SVG: {', '.join(PANELS)}.")
+@click.option("--beside", metavar="TEXT", help="A second configuration, side by side with the first.")
+@click.option("--json", "as_json", is_flag=True, help="The data of the page.")
+@click.option("-o", "--output", metavar="FILE", type=Path, help="Where to; standard output by default.")
+def command(
+    chosen: Choices,
+    sources: tuple[str, ...],
+    panel: str | None,
+    beside: str | None,
+    as_json: bool,
+    output: Path | None,
+) -> None:
+    """Write one HTML file, which needs no network, that shows how a problem becomes a kernel: maps, tiles,
+    lanes, shared memory, loads, schedules, models and source, linked.
+
+    --panel writes one of its drawings as SVG.  --target also takes a GPU or an instruction set by name.
+    """
+    if not sources:
+        raise Misused("missing argument 'PROBLEM'", None)
+    texts = [chosen.config] if beside is None else [chosen.config, beside]
+    (first, *others) = chosen.problems(sources)
+    if others:
+        raise Diagnostic(f"a page shows one problem, got {1 + len(others)}")
+    studies = [study_of(replace(chosen, config=text), first) for text in texts]
+    if panel is not None:
+        _put(_drawn(studies[0], panel), output)
+    elif as_json:
+        _put(json_text([one.to_json() for one in studies]) + "\n", output)
+    else:
+        _put(page(studies), output)
+
+
+def study_of(chosen: Choices, entry: ProblemEntry) -> Study:
+    """The study of the kernel that a command line would build."""
+    return study(explained(chosen, entry))
+
+
+def _drawn(of: Study, name: str) -> str:
+    """One drawing as a document of its own."""
+    found = of.panel(name)
+    if found.svg is None:
+        raise Diagnostic(f"panel '{name}' has no drawing: {found.absent or 'it is a table'}")
+    return document(found.svg)
+
+
+def _put(text: str, output: Path | None) -> None:
+    if output is None:
+        click.echo(text, nl=False)
+    else:
+        write_text(text, output)

@@ -1,0 +1,1 @@
+"""Panels: one module each, from a subject to a panel."""
