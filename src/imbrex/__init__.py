@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from imbrex.function.conv import conv2d, conv2d_backward_data, conv2d_backward_weight
     from imbrex.function.gemm import gemm
     from imbrex.kernel import Kernel
+    from imbrex.kernel.warm import warm
     from imbrex.problem import Conv2d, Gemm, parse_problem, problem_text
     from imbrex.tuner.interface import compile, tune
 
@@ -31,6 +32,7 @@ __all__ = [
     "parse_problem",
     "problem_text",
     "tune",
+    "warm",
 ]
 
 _HOMES = {
@@ -38,6 +40,7 @@ _HOMES = {
     "imbrex.function.conv": ("conv2d", "conv2d_backward_data", "conv2d_backward_weight"),
     "imbrex.function.gemm": ("gemm",),
     "imbrex.kernel": ("Kernel",),
+    "imbrex.kernel.warm": ("warm",),
     "imbrex.problem": ("Conv2d", "Gemm", "parse_problem", "problem_text"),
     "imbrex.tuner.interface": ("compile", "tune"),
 }

@@ -7,6 +7,7 @@ recipe    what a problem became, as the cache keeps it
 built     how its library was built
 compiled  the kernel: its files, its report, and calls on arrays
 make      `compile`: from the cache, or by the whole compiler
+warm      `warm`: many at once, in processes side by side
 """
 
 from imbrex.kernel.compiled import Kernel

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from contextvars import ContextVar
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, assert_never
 
@@ -25,7 +26,7 @@ from imbrex.kernel.key import key_of
 from imbrex.kernel.options import Options, options_of
 from imbrex.kernel.recipe import Recipe, Workspace
 from imbrex.kernel.target import Emulate, Target, target_of
-from imbrex.problem import Problem
+from imbrex.problem import Problem, problem_text
 from imbrex.run import launch
 from imbrex.run.cpu import Parameter, load
 from imbrex.run.emulated import load_emulated
@@ -38,10 +39,20 @@ if TYPE_CHECKING:  # the compiler's own modules; a warm start goes without
     from imbrex.config.tuning import Tuning
     from imbrex.pipeline import Lowered, Request
 
-__all__ = ["compile", "restored"]
+__all__ = ["BUILT_ONLY", "NotBuilt", "compile", "restored"]
 
+BUILT_ONLY: Final[ContextVar[bool]] = ContextVar("imbrex_built_only", default=False)
+"""Is `compile` to give what the cache has, and to raise `NotBuilt` for all else?"""
 _NOTHING_ELSE: Final[Mapping[str, None]] = dict.fromkeys(("tuning", "algorithm", "schedule"))
 """What stands in a request beside a configuration."""
+
+
+class NotBuilt(Exception):
+    """The cache has no such kernel, and nothing is to be compiled now."""
+
+    def __init__(self, options: Options) -> None:
+        super().__init__(f"there is no kernel yet of {problem_text(options.problem)}")
+        self.options = options
 
 
 def compile(
@@ -94,6 +105,8 @@ def _made(options: Options, key: str, store: Cache) -> Kernel:
     kernel = None if recipe is None else _found(options, key, recipe, store)
     if kernel is not None:
         return kernel
+    if BUILT_ONLY.get():
+        raise NotBuilt(options)
     started = time.perf_counter()
     recipe = _built(options, store)
     store.remember(key, recipe.to_json())

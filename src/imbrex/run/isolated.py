@@ -2,21 +2,26 @@
 
 Law: every task gets exactly one answer, its result or a `Failed`; after a crash, a hang, or an answer that
 says so, the next task meets a new process.  A GPU's context does not outlive an illegal access, and a kernel
-that waits for ever cannot be stopped from within.
+that waits for ever cannot be stopped from within.  The process never runs the program that asks, whose main
+module need not be guarded by its name.
 """
 
 from __future__ import annotations
 
-import multiprocessing
 import signal
+import subprocess
+import sys
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
 from types import TracebackType
-from typing import Any
+from typing import Any, Final
 
 from imbrex.diagnostic import Diagnostic
 
-__all__ = ["Failed", "Isolated", "answered"]
+__all__ = ["Failed", "Isolated", "answered", "serve"]
 
 STARTING_S = 90.0
 """Imports and a first context, on top of the first task's time."""
@@ -38,8 +43,7 @@ class Isolated:
 
     def __init__(self, function: Callable[[Any], Any]) -> None:
         self._function = function
-        self._context = multiprocessing.get_context("spawn")
-        self._process: Any = None
+        self._process: subprocess.Popen[bytes] | None = None
         self._pipe: Any = None
 
     def __enter__(self) -> Isolated:
@@ -53,10 +57,10 @@ class Isolated:
     def __call__(self, argument: object, limit_s: float = 60.0) -> Any:
         """The function's result, or `Failed`."""
         limit = limit_s
-        if self._process is None:
-            self._start()
-            limit += STARTING_S
         try:
+            if self._process is None:
+                self._start()
+                limit += STARTING_S
             self._pipe.send(argument)
             if not self._pipe.poll(limit):
                 self.end()
@@ -76,27 +80,47 @@ class Isolated:
             self._ended()
 
     def _start(self) -> None:
-        self._pipe, other = self._context.Pipe()
-        self._process = self._context.Process(target=_serve, args=(other, self._function), daemon=True)
-        self._process.start()
+        self._pipe, other = Pipe()
+        number = other.fileno()
+        words = [sys.executable, "-c", PROGRAM, str(number)]
+        self._process = subprocess.Popen(words, stdin=subprocess.DEVNULL, pass_fds=[number])
+        weakref.finalize(self, self._process.kill)  # at the latest when this process ends
         other.close()
+        self._pipe.send(sys.path)
+        self._pipe.send(self._function)
 
     def _ended(self) -> int | None:
-        self._process.join(10.0)
-        code: int | None = self._process.exitcode
+        assert self._process is not None
+        try:
+            code = self._process.wait(10.0)
+        except subprocess.TimeoutExpired:
+            code = None
         self._pipe.close()
         self._process = self._pipe = None
         return code
 
 
-def _serve(pipe: Any, function: Callable[[Any], Any]) -> None:
+def serve(pipe: Connection) -> None:
+    """What the process does: takes a function, then answers task after task, until nobody asks."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asks, which ends this one
+    function: Callable[[Any], Any] = pipe.recv()
     while True:
         try:
             argument = pipe.recv()
         except EOFError:
             return
         pipe.send(answered(function, argument))
+
+
+PROGRAM: Final = f"""
+import sys
+from multiprocessing.connection import Connection
+pipe = Connection(int(sys.argv[1]))
+sys.path[:] = pipe.recv()
+from {serve.__module__} import {serve.__name__}
+{serve.__name__}(pipe)
+"""
+"""What the process runs: where modules lie is told first."""
 
 
 def answered(function: Callable[[Any], Any], argument: object) -> tuple[bool, bool, Any]:

@@ -38,7 +38,7 @@ from imbrex.tuner.session import Session
 from imbrex.tuner.stopwatch import is_cold
 from imbrex.tuner.task import Here, Work
 
-__all__ = ["EFFORTS", "Effort", "Left", "Plan", "Refused", "Tuner", "builders_of", "expect_timed", "weighted"]
+__all__ = ["EFFORTS", "Effort", "Left", "Plan", "Refused", "Tuner", "expect_timed", "weighted"]
 
 Effort: TypeAlias = Literal["quick", "normal", "full"]
 TRIALS: Final[Mapping[Effort, int | None]] = {"quick": 8, "normal": 50, "full": None}
@@ -85,12 +85,6 @@ def weighted(problems: Sequence[Problem]) -> dict[Problem, int]:
     for problem in problems:
         found[problem] = found.get(problem, 0) + 1
     return found
-
-
-def builders_of(target: Target) -> int:
-    """Processes that compile, where nobody says how many: one is left for the GPU's host."""
-    cores = host_machine().cores
-    return max(1, min(16, cores if target.is_native else cores - 1))
 
 
 def expect_timed(target: Target) -> None:

@@ -46,7 +46,8 @@ def tune(
     the others were.
     """
     from imbrex.database import open_user
-    from imbrex.tuner.campaign import Plan, Tuner, builders_of, weighted
+    from imbrex.kernel.warm import builders_of
+    from imbrex.tuner.campaign import Plan, Tuner, weighted
     from imbrex.tuner.cluster import hosts_at
     from imbrex.tuner.outcome import Tuned
 

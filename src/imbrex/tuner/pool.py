@@ -5,41 +5,29 @@ Law: a device times for one tuning at a time: whoever comes second waits for its
 
 from __future__ import annotations
 
-import queue
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Protocol, Self, TypeAlias
+from typing import Any, Final, Self
 
 from filelock import FileLock, Timeout
 
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import Target
 from imbrex.run.isolated import Failed, Isolated
+from imbrex.run.workers import Start, Workers
 from imbrex.tuner.task import Build, Built, Contest, Contested, Here, Identify, Probe, Probed, Proof, Task
 from imbrex.tuner.worker import answer
 
-__all__ = ["Builders", "Calls", "Host", "Lost", "Start", "Timer"]
+__all__ = ["Builders", "Host", "Lost", "Timer"]
 
 BUILD_S: Final = 120.0
 
 
 class Lost(Exception):
     """A host is gone, or has no room for a process: what it was asked is to be asked of another one."""
-
-
-class Calls(Protocol):
-    """A function in a process of its own, on this host or another; `Lost` where the host is gone."""
-
-    def __call__(self, argument: object, limit_s: float = 60.0) -> Any: ...
-    def end(self) -> None: ...
-
-
-Start: TypeAlias = Callable[[Callable[[Any], Any]], Calls]
-"""What makes a process for a function: `Isolated`, or `tuner.cluster`'s."""
 
 
 @dataclass(frozen=True)
@@ -57,38 +45,17 @@ class Host:
     here: Here | None = None
 
 
-class Builders:
+class Builders(Workers[Build, Built]):
     """`count` processes that compile side by side."""
 
-    def __init__(self, count: int, start: Start = Isolated) -> None:
-        self.count = count
-        self._idle: queue.SimpleQueue[Calls] = queue.SimpleQueue()
-        self._every = [start(answer) for _ in range(count)]
-        for calls in self._every:
-            self._idle.put(calls)
-        self._threads = ThreadPoolExecutor(count, "builder")
+    def __init__(self, count: int, start: Start | None = None) -> None:
+        super().__init__(_built, count, BUILD_S, start)
 
-    def __enter__(self) -> Self:
-        return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._threads.shutdown(wait=False, cancel_futures=True)
-        for calls in self._every:
-            calls.end()
-
-    def submit(self, task: Build) -> Future[Built | Failed]:
-        """To be built as soon as a process is idle."""
-        return self._threads.submit(self._built, task)
-
-    def _built(self, task: Build) -> Built | Failed:
-        calls = self._idle.get()
-        try:
-            found: Built | Failed = calls(task, BUILD_S)
-            return found
-        finally:
-            self._idle.put(calls)
+def _built(task: Build) -> Built:
+    found = answer(task)
+    assert isinstance(found, Built), found
+    return found
 
 
 class Timer:

@@ -1,0 +1,71 @@
+"""imbrex warm: the kernels of many problems, compiled side by side into the cache."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import click
+
+from imbrex.cli.guard import FAILED
+from imbrex.cli.options import Choices, emulate_option, format_option, sources, target_option
+from imbrex.cli.source import read_kept
+from imbrex.cli.text import json_text, seconds_text
+from imbrex.kernel.warm import Order, Warmed, warmed
+from imbrex.problem import problem_text
+from imbrex.run.cpu import MOST_THREADS, thread_count
+
+__all__ = ["command"]
+
+
+@click.command("warm", short_help="compile the kernels of many problems into the cache")
+@sources
+@target_option
+@emulate_option
+@click.option("--jobs", type=click.IntRange(1, 256), metavar="N", help="Processes that compile.")
+@click.option("--threads", type=click.IntRange(1, MOST_THREADS), metavar="N", help="Threads of CPU kernels.")
+@click.option("--layout", metavar="ORDER", help="Order of the images' dimensions, such as NHWC.")
+@click.option("--keep-going", is_flag=True, help="Skip lines that cannot be read, and list them.")
+@format_option
+def command(
+    sources: tuple[str, ...],
+    target: str | None,
+    emulate: Any,
+    jobs: int | None,
+    threads: int | None,
+    layout: str | None,
+    keep_going: bool,
+    form: str,
+) -> int:
+    """Compile the kernel of each problem into the cache, where every later call finds it, in this process or
+    another.
+
+    Problems that stand several times are compiled once.
+    """
+    chosen = Choices(target, emulate, None, thread_count(threads), layout, None)
+    began = time.monotonic()
+    problems, skipped = read_kept(sources, layout, keep_going, chosen.target.chip)
+    found = warmed([Order(problem, chosen.target, chosen.threads) for problem in problems], jobs)
+    if form == "json":
+        click.echo(json_text({"results": [_json(one) for one in found], "skipped": skipped}))
+    else:
+        _summary(found, skipped, time.monotonic() - began)
+    return FAILED if any(one.error for one in found) and not keep_going else 0
+
+
+def _summary(found: list[Warmed], skipped: list[str], seconds: float) -> None:
+    failed = [one for one in found if one.error is not None]
+    fresh = [one for one in found if one.seconds]
+    there = len(found) - len(fresh) - len(failed)
+    work = seconds_text(sum(one.seconds for one in fresh))
+    told = [f"{len(fresh)} kernels compiled in {seconds_text(seconds)} ({work} of work)"] if fresh else []
+    told += [f"{there} were there"] if there else []
+    told += [f"{len(failed)} have none"] if failed else []
+    lines = [f"no kernel of {problem_text(one.problem)}: {one.error}" for one in failed]
+    lines += [f"skipped {line}" for line in skipped]
+    click.echo("\n".join([", ".join(told) or "there is no problem to compile", *lines]))
+
+
+def _json(one: Warmed) -> dict[str, Any]:
+    problem = problem_text(one.problem)
+    return {"problem": problem, "seconds": one.seconds, "error": one.error, "times": one.times}

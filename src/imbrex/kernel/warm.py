@@ -1,0 +1,149 @@
+"""warm: kernels of many problems, compiled side by side into the cache, from which every later call has them.
+
+Law: what a call would compile is what is compiled here, under the key by which the call looks for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Sequence
+from concurrent.futures import as_completed
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final
+
+from imbrex.diagnostic import Diagnostic
+from imbrex.kernel.make import BUILT_ONLY, NotBuilt, compile
+from imbrex.kernel.target import Emulate, Target, target_of
+from imbrex.problem import Conv2d, Gemm, Problem, parse_problem, problem_text
+from imbrex.run.cpu import thread_count
+from imbrex.run.host_machine import host_machine
+from imbrex.run.isolated import Failed
+from imbrex.run.workers import Workers
+
+__all__ = ["COMPILE_S", "Order", "Warmed", "builders_of", "compiled", "expect_warmed", "warm", "warmed"]
+
+COMPILE_S: Final = 300.0
+"""Seconds after which a compiler is taken to hang."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """A kernel that is wanted, as another process is told.  threads: of a CPU's."""
+
+    problem: Problem
+    target: Target
+    threads: int
+
+
+@dataclass(frozen=True)
+class Warmed:
+    """What came of a problem.  seconds: of compiling, 0 where the kernel was there; error: why there is none.
+
+    times: how often the problem was given.
+    """
+
+    problem: Problem
+    seconds: float
+    error: str | None = None
+    times: int = 1
+
+
+def warm(
+    problems: Problem | str | Iterable[Problem | str],
+    target: str | Target = "cpu",
+    *,
+    emulate: Emulate = False,
+    threads: int | None = None,
+    jobs: int | None = None,
+) -> list[Warmed]:
+    """The kernels of all problems in the cache, compiled by processes side by side, with progress on a
+    terminal; later calls of `compile`, `conv2d`, `gemm` and the ops of PyTorch find them there.
+
+    problems: or texts of some; those that stand several times are compiled once.  target, emulate, threads:
+    as `compile` takes them.  jobs: processes; all usable cores by default.  A Diagnostic where one of the
+    problems has no kernel, after the others were compiled.
+    """
+    where = target_of(target, emulate) if isinstance(target, str) else target
+    given = [problems] if isinstance(problems, str | Conv2d | Gemm) else problems
+    wanted = [one for each in given for one in (parse_problem(each) if isinstance(each, str) else [each])]
+    count = thread_count(threads)
+    found = warmed([Order(problem, where, count) for problem in wanted], jobs)
+    expect_warmed(found)
+    return found
+
+
+def warmed(
+    orders: Sequence[Order], jobs: int | None = None, told: Callable[[Warmed], None] | None = None
+) -> list[Warmed]:
+    """What came of each order, in their order, each once.  told: called with each as it is done."""
+    times: dict[Order, int] = {}
+    for order in orders:
+        times[order] = times.get(order, 0) + 1
+    found: dict[Order, Warmed] = {}
+
+    def done(order: Order, seconds: float, error: str | None = None) -> None:
+        found[order] = Warmed(order.problem, seconds, error, times[order])
+        if told is not None:
+            told(found[order])
+
+    missing: list[Order] = []
+    for order in times:
+        if _is_built(order):
+            done(order, 0.0)
+        else:
+            missing.append(order)
+    if missing:
+        count = min(len(missing), jobs or builders_of(missing[0].target))
+        with _progress(len(missing), count) as advance, Workers(compiled, count, COMPILE_S) as workers:
+            waiting = {workers.submit(order): order for order in missing}
+            for future in as_completed(waiting):
+                answer = future.result()
+                is_lost = isinstance(answer, Failed)
+                done(waiting[future], 0.0 if is_lost else answer, answer.message if is_lost else None)
+                advance()
+    return [found[order] for order in times]
+
+
+def compiled(order: Order) -> float:
+    """Compiles into the cache, in this process; seconds, 0 where it was there."""
+    return compile(order.problem, order.target, threads=order.threads).compile_s
+
+
+def expect_warmed(found: Sequence[Warmed]) -> None:
+    """A Diagnostic of the first problem that has no kernel."""
+    failed = [one for one in found if one.error is not None]
+    if failed:
+        others = f"; {len(failed) - 1} others have none, either" if len(failed) > 1 else ""
+        raise Diagnostic(f"no kernel of {problem_text(failed[0].problem)}: {failed[0].error}{others}")
+
+
+def builders_of(target: Target) -> int:
+    """Processes that compile, where nobody says how many: one is left for the GPU's host."""
+    cores = host_machine().cores
+    return max(1, min(16, cores if target.is_native else cores - 1))
+
+
+def _is_built(order: Order) -> bool:
+    """Is it in the cache?  What cannot be asked for is not: its compiler says why."""
+    token = BUILT_ONLY.set(True)
+    try:
+        compiled(order)
+    except (NotBuilt, Diagnostic):
+        return False
+    finally:
+        BUILT_ONLY.reset(token)
+    return True
+
+
+@contextmanager
+def _progress(count: int, jobs: int) -> Generator[Callable[[], object]]:
+    """A bar on a terminal's stderr, gone when it is done; gives what tells it that a kernel is there."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    told = f"compiling kernels in {jobs} processes" if jobs > 1 else "compiling kernels"
+    columns = (TextColumn(told), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("", total=count)
+        yield lambda: bar.advance(task)
