@@ -5,7 +5,7 @@ PYTHON ?= python3
 PY := .venv/bin/python
 PIP := $(PY) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test checks quick quick-unit lint types unit fuzz hashes mutants docs format clean
+.PHONY: demo test checks quick quick-unit lint types unit fuzz hashes mutants docs page format clean
 
 demo: .venv/installed
 	$(PY) examples/demo.py
@@ -46,6 +46,14 @@ mutants: .venv/installed-test
 # The pages and the reference of the Python interface as a site, in site/; a broken link is an error.
 docs: .venv/installed-docs
 	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build
+
+# The script of the page that `imbrex explore` writes, of web/src: docs/development.md.  It needs node and npm.
+page: web/node_modules/.package-lock.json
+	cd web && npm run --silent check && npm run --silent build
+
+web/node_modules/.package-lock.json: web/package.json web/package-lock.json
+	cd web && npm ci --silent --ignore-scripts
+	@touch $@
 
 format: .venv/installed-test
 	$(PY) -m ruff check --fix .

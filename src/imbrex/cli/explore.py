@@ -7,18 +7,17 @@ from pathlib import Path
 
 import click
 
-from imbrex.cli.explain import explained
+from imbrex.cli.explore_server import served, study_of
 from imbrex.cli.guard import Misused
 from imbrex.cli.options import Choices, choices
 from imbrex.cli.report_file import write_text
-from imbrex.cli.source import ProblemEntry
 from imbrex.cli.text import json_text
 from imbrex.diagnostic import Diagnostic
-from imbrex.explore import PANELS, Study, study
+from imbrex.explore import PANELS, Study
 from imbrex.explore.page import page
 from imbrex.explore.svg import document
 
-__all__ = ["command", "study_of"]
+__all__ = ["command"]
 
 
 @click.command("explore", short_help="draw a kernel: maps, lanes, banks, schedules, source, on one page")
@@ -28,6 +27,13 @@ __all__ = ["command", "study_of"]
 @click.option("--beside", metavar="TEXT", help="A second configuration, side by side with the first.")
 @click.option("--json", "as_json", is_flag=True, help="The data of the page.")
 @click.option("-o", "--output", metavar="FILE", type=Path, help="Where to; standard output by default.")
+@click.option(
+    "--port",
+    type=click.IntRange(1, 65535),
+    metavar="N",
+    help="Without PROBLEM: the server's; a free one by default.",
+)
+@click.option("--no-browser", is_flag=True, help="Without PROBLEM: open no browser.")
 def command(
     chosen: Choices,
     sources: tuple[str, ...],
@@ -35,14 +41,24 @@ def command(
     beside: str | None,
     as_json: bool,
     output: Path | None,
+    port: int | None,
+    no_browser: bool,
 ) -> None:
     """Write one HTML file, which needs no network, that shows how a problem becomes a kernel: maps, tiles,
     lanes, shared memory, loads, schedules, models and source, linked.
 
     --panel writes one of its drawings as SVG.  --target also takes a GPU or an instruction set by name.
+
+    Without PROBLEM, open the page in the browser, where problem, target and configuration are edited.  A
+    server on this machine, which nobody else can reach, answers until Ctrl-C.
     """
     if not sources:
-        raise Misused("missing argument 'PROBLEM'", None)
+        if panel is not None or as_json or output is not None:
+            raise Misused("missing argument 'PROBLEM'", None)
+        served(chosen, beside, port or 0, not no_browser)
+        return
+    if port is not None or no_browser:
+        raise Misused("--port and --no-browser are of the server, which takes no problem", None)
     texts = [chosen.config] if beside is None else [chosen.config, beside]
     (first, *others) = chosen.problems(sources)
     if others:
@@ -54,11 +70,6 @@ def command(
         _put(json_text([one.to_json() for one in studies]) + "\n", output)
     else:
         _put(page(studies), output)
-
-
-def study_of(chosen: Choices, entry: ProblemEntry) -> Study:
-    """The study of the kernel that a command line would build."""
-    return study(explained(chosen, entry))
 
 
 def _drawn(of: Study, name: str) -> str:

@@ -12,7 +12,7 @@ import click
 
 from imbrex.diagnostic import Diagnostic, printable
 
-__all__ = ["FAILED", "Misused", "guarded"]
+__all__ = ["FAILED", "Misused", "fault_text", "guarded"]
 
 FAILED = 1
 """A mistake in the input, or a result that is not right."""
@@ -55,8 +55,6 @@ def guarded(command: click.Command, arguments: Sequence[str] | None) -> NoReturn
 def _reported(error: Exception, words: Sequence[str]) -> int:
     """Say it in one message."""
     match error:
-        case Diagnostic():
-            _say(str(error))
         case click.exceptions.NoArgsIsHelpError():
             _say(error.format_message())
             return MISUSED
@@ -65,16 +63,25 @@ def _reported(error: Exception, words: Sequence[str]) -> int:
             hint = _quoted(words) or getattr(error, "hint", None) or f"see {where}"
             _say(f"error: {_sentence(error.format_message())}\nhint: {hint}")
             return MISUSED
+        case _:
+            _say(fault_text(error))
+    return FAILED
+
+
+def fault_text(error: Exception) -> str:
+    """What a user is told of an error in the input, or of a fault of ours."""
+    match error:
+        case Diagnostic():
+            return str(error)
         case click.ClickException():
-            _say(f"error: {_sentence(error.format_message())}")
+            return f"error: {_sentence(error.format_message())}"
         case MemoryError():
-            _say(f"error: not enough memory: {error}" if str(error) else "error: not enough memory")
+            return f"error: not enough memory: {error}" if str(error) else "error: not enough memory"
         case OSError():
             at = f" '{error.filename}'" if error.filename else ""
-            _say(f"error:{at} {(error.strerror or str(error)).lower()}")
+            return f"error:{at} {(error.strerror or str(error)).lower()}"
         case _:
-            _say(f"error: {type(error).__name__}: {error}\nhint: a fault of Imbrex; {TRACEBACK} shows where")
-    return FAILED
+            return f"error: {type(error).__name__}: {error}\nhint: a fault of Imbrex; {TRACEBACK} shows where"
 
 
 def _quoted(words: Sequence[str]) -> str | None:

@@ -22,7 +22,9 @@ from imbrex.problem import Conv2d, Problem
 from imbrex.problem.text import parse_problems, problem_text
 from imbrex.view.mma.instruction import FORMATS
 
-__all__ = ["ProblemEntry", "as_meant", "meant_on", "read_kept", "read_problems"]
+__all__ = ["EXAMPLE", "ProblemEntry", "as_meant", "meant_on", "read_kept", "read_problems", "stated"]
+
+EXAMPLE = "conv -n 1 -c 64 -H 56 -W 56 -k 64 -y 3 -x 3 -p 1 -q 1 -F 1"
 
 IR_WORDS = ("builtin.module", "module", "func.func", "miopen.", "linalg.", "//", '"builtin.module"')
 
@@ -126,11 +128,16 @@ def _read(source: str) -> list[ProblemEntry]:
                 return _parsed(read_bounded(file, source), source)
         except OSError as error:
             raise Diagnostic(f"cannot read '{source}': {_reason(error)}") from None
-    if not source.strip():
-        raise Diagnostic("the problem is empty", hint=_example())
     if len(source.split()) == 1 and not source.lstrip().startswith(("{", "[")):
         raise Diagnostic(f"'{source}' is no file, and no problem", hint=_example())
-    return _parsed(source, None)
+    return stated(source)
+
+
+def stated(text: str) -> list[ProblemEntry]:
+    """The problems that a text states; it names no file."""
+    if not text.strip():
+        raise Diagnostic("the problem is empty", hint=_example())
+    return _parsed(text, None)
 
 
 def _parsed(text: str, file: str | None) -> list[ProblemEntry]:
@@ -157,5 +164,4 @@ def _reason(error: OSError) -> str:
 
 
 def _example() -> str:
-    line = "conv -n 1 -c 64 -H 56 -W 56 -k 64 -y 3 -x 3 -p 1 -q 1 -F 1"
-    return f'give a file, -, or a quoted line such as "{line}"'
+    return f'give a file, -, or a quoted line such as "{EXAMPLE}"'

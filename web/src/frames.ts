@@ -1,0 +1,78 @@
+/** An animation that is stepped: an axis that goes through its values, with a sentence for each. */
+
+import type { Frames } from "./study";
+
+const FRAME_MS = 700;
+
+export class Stepper {
+  readonly axis: string;
+  readonly #frames: Frames;
+  readonly #slider = document.createElement("input");
+  readonly #said = document.createElement("output");
+  readonly #play: HTMLButtonElement;
+  readonly #go: (axis: string, value: number) => void;
+  #timer: number | undefined;
+
+  constructor(place: Element, frames: Frames, go: (axis: string, value: number) => void) {
+    this.axis = frames.axis;
+    this.#frames = frames;
+    this.#go = go;
+    Object.assign(this.#slider, { type: "range", min: "0", max: String(frames.count - 1), value: "0" });
+    this.#slider.setAttribute("aria-label", `${frames.axis}, ${frames.count} steps`);
+    this.#slider.addEventListener("input", () => this.#to(this.#slider.valueAsNumber));
+    this.#play = button("Play", () => this.toggle());
+    place.append(
+      button("Back", () => this.step(-1)),
+      this.#play,
+      button("Step", () => this.step(1)),
+      this.#slider,
+      this.#said,
+    );
+    this.#tell(undefined);
+  }
+
+  /** The frames away from the one that is shown; the last is the end. */
+  step(by: number): void {
+    this.stop();
+    this.#to(this.#slider.valueAsNumber + by);
+  }
+
+  toggle(): void {
+    if (this.#timer !== undefined) return this.stop();
+    if (this.#slider.valueAsNumber >= this.#frames.count - 1) this.#to(0);
+    this.#play.textContent = "Pause";
+    this.#timer = window.setInterval(() => {
+      this.#to(this.#slider.valueAsNumber + 1);
+      if (this.#slider.valueAsNumber >= this.#frames.count - 1) this.stop();
+    }, FRAME_MS);
+  }
+
+  stop(): void {
+    window.clearInterval(this.#timer);
+    this.#timer = undefined;
+    this.#play.textContent = "Play";
+  }
+
+  /** The frame that the point is; none where it has no value of the axis. */
+  show(value: number | undefined): void {
+    if (value !== undefined) this.#slider.value = String(value);
+    this.#tell(value);
+  }
+
+  #tell(value: number | undefined): void {
+    const said = value === undefined ? "" : (this.#frames.said[value] ?? "");
+    this.#said.textContent = value === undefined ? `${this.#frames.count} steps` : `${value}: ${said}`;
+  }
+
+  #to(value: number): void {
+    this.#go(this.axis, Math.min(Math.max(value, 0), this.#frames.count - 1));
+  }
+}
+
+function button(text: string, does: () => void): HTMLButtonElement {
+  const made = document.createElement("button");
+  made.type = "button";
+  made.textContent = text;
+  made.addEventListener("click", does);
+  return made;
+}
