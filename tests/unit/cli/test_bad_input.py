@@ -255,13 +255,16 @@ def test_a_closed_pipe_is_no_error(program: list[str]) -> None:
     assert (ended.stdout, ended.stderr) == ("// 0. problem\n", "")
 
 
-def test_an_interrupt_is_one_word(program: list[str]) -> None:
+def test_an_interrupt_is_one_word(program: list[str], tmp_path: Path) -> None:
     words = ["bench", "gemm -m 64 -n 64 -k 64", "--threads", "1", "--peers", "", "--seconds", "60"]
     running = subprocess.Popen(
         [*program, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # `&` ignores it
+        env={**os.environ, "IMBREX_CACHE_DIR": str(tmp_path / "cache")},
     )  # fmt: skip
-    time.sleep(3)
+    began = time.monotonic()
+    while not (tmp_path / "cache").exists() and time.monotonic() < began + HANG_S:  # it looks for its kernel
+        time.sleep(0.1)
     running.send_signal(signal.SIGINT)
     try:
         out, errors = running.communicate(timeout=AGAIN_S)

@@ -76,3 +76,17 @@ def test_a_direct_move_to_another_place_stops_the_program(place: Lin, stops: boo
     script = f"import ctypes; x = (ctypes.c_float * 256)(); ctypes.CDLL({str(path)!r}).imbrex_whole(x, x, 1)"
     done = subprocess.run([sys.executable, "-c", script], check=False, capture_output=True)
     assert (done.returncode != 0) is stops, done.stderr.decode()
+
+
+def test_an_atomic_add_ends_with_its_vector() -> None:
+    """Two of four registers a work item: what lies behind them is added nowhere."""
+    wide = Buffer("wide", F32, 4, "private")
+    body = [
+        Alloc(wide),
+        Fill(wide, 7.0),
+        Move(Ref(wide, lin(0)), Ref(SOURCE, ITEM * 2), 2),
+        Move(Ref(RESULT, ITEM * 2), Ref(wide, lin(0)), 2, method="atomic_add"),
+    ]
+    source, result = np.arange(256, dtype=np.float32), np.full(256, 3, np.float32)
+    launched(program([body], [SOURCE, RESULT], 128, {"result"}), [source, result])
+    np.testing.assert_array_equal(result, source + 3)
