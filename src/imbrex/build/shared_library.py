@@ -14,6 +14,7 @@ from pathlib import Path
 
 from imbrex.build.cache import Cache, digest, source_parts
 from imbrex.build.isa import Isa, host_isa
+from imbrex.build.precompiled import precompiled
 from imbrex.build.toolchain import FLAGS, Compiler, compile_shared, compiler_of, find_compiler
 
 __all__ = ["LIBRARY", "SharedLibrary", "build_shared", "find_shared", "recipe_key"]
@@ -47,7 +48,8 @@ def build_shared(
     key = _object_key(sources, flags, compiler, isa)
 
     def build(directory: Path) -> None:
-        compile_shared(sources, directory, name=LIBRARY, flags=flags, compiler=compiler, isa=isa)
+        given = (*flags, *precompiled(sources, flags, compiler, isa, cache))
+        compile_shared(sources, directory, name=LIBRARY, flags=given, compiler=compiler, isa=isa)
 
     stored = cache.object(key, build, (LIBRARY,))
     return SharedLibrary(stored.directory / LIBRARY, key, stored.build_s, stored.was_cached)

@@ -30,6 +30,7 @@ __all__ = [
     "LOG",
     "WARNINGS",
     "Compiler",
+    "compile_options",
     "compile_shared",
     "compiler_of",
     "failure",
@@ -63,7 +64,8 @@ _UNIT_SUFFIXES = (".cpp", ".cc", ".c")
 class Compiler:
     """compile: command that takes flags, `-c unit -o object`.  link: command that takes `-o library objects`.
 
-    version: the first line of what it says of itself; part of every cache key.
+    version: the first line of what it says of itself; part of every cache key.  headers: its folder of
+    headers, where it takes those that it has parsed before.
     """
 
     name: str
@@ -71,6 +73,7 @@ class Compiler:
     link: tuple[str, ...]
     link_libraries: tuple[str, ...]
     version: str
+    headers: Path | None = None
 
 
 def find_compiler(wanted: str | None = None) -> Compiler:
@@ -120,9 +123,9 @@ def _bundled() -> Compiler:
         )
     root = Path(spec.submodule_search_locations[0])
     zig = str(root / "zig")
-    headers = ("-nostdinc", "-isystem", str(root / "lib" / "include"))
+    headers = root / "lib" / "include"
     # clang's <immintrin.h> takes <stdlib.h> in through <mm_malloc.h>; there is no libc here: skip that one.
-    command = (zig, "clang", *headers, "-D__MM_MALLOC_H", "-Qunused-arguments")
+    command = (zig, "clang", "-nostdinc", "-isystem", str(headers), "-D__MM_MALLOC_H", "-Qunused-arguments")
     link = (
         zig,
         "ld.lld",
@@ -133,7 +136,7 @@ def _bundled() -> Compiler:
         "-znodelete",
         "-znoexecstack",
     )
-    return Compiler("zig clang", command, link, (), f"ziglang {_bundled_version(root)}")
+    return Compiler("zig clang", command, link, (), f"ziglang {_bundled_version(root)}", headers)
 
 
 def _bundled_version(package: Path) -> str:
@@ -188,7 +191,7 @@ def compile_shared(
     units = [file for file in sources if file.endswith(_UNIT_SUFFIXES)]
     if not units:
         raise ValueError(f"no unit to compile among {sorted(sources)}; a unit ends in .cpp, .cc or .c")
-    options = (*FLAGS, *isa.triple, *isa.flags, *flags)
+    options = compile_options(isa, flags)
     objects = [f"{unit}.o" for unit in units]
     commands = [
         (*compiler.compile, *options, "-I.", "-c", u, "-o", o) for u, o in zip(units, objects, strict=True)
@@ -198,6 +201,11 @@ def compile_shared(
     for leftover in objects:
         (directory / leftover).unlink()
     return directory / name
+
+
+def compile_options(isa: Isa, flags: Iterable[str] = ()) -> tuple[str, ...]:
+    """What each unit is compiled with."""
+    return (*FLAGS, *isa.triple, *isa.flags, *flags)
 
 
 def write_sources(sources: Mapping[str, str], directory: Path) -> None:
