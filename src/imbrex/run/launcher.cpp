@@ -13,6 +13,7 @@
 // 2.x), which `launcher.py` compares with what NumPy says before it is relied on; others by DLPack's exchange functions
 // (dlpack.h 1.3, DLPackExchangeAPI).
 #include "device/cpu/pool.h"
+#include "device/cpu/shelf.h"
 
 struct Object; // of Python's
 extern "C" {
@@ -42,9 +43,6 @@ void *PyEval_SaveThread();
 void PyEval_RestoreThread(void *state);
 void Py_IncRef(Object *);
 void Py_DecRef(Object *);
-
-void *aligned_alloc(size_t alignment, size_t size) noexcept;
-void free(void *pointer) noexcept;
 }
 
 namespace {
@@ -285,19 +283,20 @@ template <int N = 2> int entered(void *entry, void *const *p, int64_t count, int
   return entered(entry, p, threads, typename up_to<N>::type{});
 }
 
+imbrex::shelf scratch;
+
 int run(const Call &call, void **pointers, int threads) {
-  constexpr size_t page = 4096;
+  imbrex::block blocks[most_arrays];
   int64_t had = 0;
   for (; had < call.workspaces; ++had) {
-    void *memory = aligned_alloc(page, (size_t(call.sizes[had]) + page - 1) / page * page);
-    if (!memory) break;
+    if (!(blocks[had] = scratch.take(size_t(call.sizes[had])))) break;
+    void *memory = pointers[call.arrays + had] = imbrex::memory_of(blocks[had]);
     if (call.zeroed[had]) __builtin_memset(memory, 0, size_t(call.sizes[had]));
-    pointers[call.arrays + had] = memory;
   }
   constexpr int out_of_memory = 1;
   int status = out_of_memory;
   if (had == call.workspaces) status = entered(call.entry, pointers, call.arrays + call.workspaces, threads);
-  while (had) free(pointers[call.arrays + --had]);
+  while (had) scratch.put(blocks[--had]);
   return status;
 }
 
@@ -387,6 +386,9 @@ void imbrex_launcher_read(Object *array, int64_t *told) {
 
 // The threads that all kernels of this process share.
 bool imbrex_launcher_share(void (*share)(void *), void *job, int helpers) { return threads.run(share, job, helpers); }
+// And their scratch memory.
+extern const imbrex::lender imbrex_launcher_memory = {[](size_t bytes) { return scratch.take(bytes); },
+                                                      [](imbrex::block of) { scratch.put(of); }};
 
 Object *imbrex_launcher_describe() { return PyCFunction_NewEx(&describing, nullptr, nullptr); }
 

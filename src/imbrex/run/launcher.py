@@ -84,9 +84,11 @@ class Launcher:
         return made
 
     def lend(self, library: ctypes.CDLL) -> None:
-        """Kernels of the library share this process' threads, where they can."""
+        """Kernels of the library share this process' threads and scratch memory, where they can."""
         if hasattr(library, "imbrex_use_threads"):
             library.imbrex_use_threads(self._library.imbrex_launcher_share)
+            memory = ctypes.c_byte.in_dll(self._library, "imbrex_launcher_memory")
+            library.imbrex_use_memory(ctypes.byref(memory))
 
     def learn(self, arrays: Sequence[Any]) -> None:
         """Tensors of torch's are described from now on, where it has DLPack's exchange functions."""

@@ -92,12 +92,14 @@ static size_t pages(size_t size) { return (size + page - 1) / page * page; }
 
 extern "C" {
 static void *aligned_alloc(size_t alignment, size_t size) noexcept {
-  if (alignment > page) end("failed memory at multiples of more than a page");
-  char *at = reserved(pages(size) + 2 * page) + page;
+  const size_t apart = alignment < page ? page : alignment;
+  char *at = reserved(pages(size) + 2 * apart) + apart;
+  at -= uintptr_t(at) % apart;
   call(mprotect, at, pages(size), readable | writable);
   return memset(at, 0xff, pages(size));
 }
 static void free(void *) noexcept {}
+static int madvise(void *, size_t, int) noexcept { return 0; }
 static int pthread_create(unsigned long *thread, const void *, void *(*run)(void *), void *with) noexcept {
   constexpr size_t stack = 1 << 20;
   constexpr long flags = 0x50f00; // CLONE_VM, _FS, _FILES, _SIGHAND, _THREAD, _SYSVSEM
@@ -147,6 +149,7 @@ struct function {
 static const function functions[] = {
     {"aligned_alloc", (void *)aligned_alloc},
     {"free", (void *)free},
+    {"madvise", (void *)madvise},
     {"pthread_create", (void *)pthread_create},
     {"pthread_detach", (void *)pthread_detach},
     {"getpid", (void *)getpid_},

@@ -35,19 +35,25 @@ extern "C" int pinned(int32_t *where, int64_t count, int threads, int64_t looks)
   });
 }
 
-struct pages {
-  int64_t of[128][512];
+template <int Count> struct pages {
+  int64_t of[Count][512];
 };
 
 // 1 where a workgroup's memory was its own as long as it ran.
-extern "C" int owned(int32_t *done, int64_t count, int threads, int64_t looks) {
-  return imbrex::for_each_workgroup<pages>(count, threads, [&](int64_t workgroup, pages &s) {
+template <int Count> static int owned(int32_t *done, int64_t count, int threads, int64_t looks) {
+  return imbrex::for_each_workgroup<pages<Count>>(count, threads, [&](int64_t workgroup, pages<Count> &s) {
     int64_t *mine = &s.of[0][0];
     const int64_t mark = int64_t(&done[workgroup]);
-    for (int i = 0; i < 128; ++i) __atomic_store_n(mine + i * 512, mark, __ATOMIC_RELAXED);
+    for (int i = 0; i < Count; ++i) __atomic_store_n(mine + i * 512, mark, __ATOMIC_RELAXED);
     for (int64_t i = 0; i < looks; ++i) imbrex::relax();
     int32_t right = 1;
-    for (int i = 0; i < 128; ++i) right &= __atomic_load_n(mine + i * 512, __ATOMIC_RELAXED) == mark;
+    for (int i = 0; i < Count; ++i) right &= __atomic_load_n(mine + i * 512, __ATOMIC_RELAXED) == mark;
     done[workgroup] = right;
   });
+}
+extern "C" int small(int32_t *done, int64_t count, int threads, int64_t looks) {
+  return owned<128>(done, count, threads, looks);
+}
+extern "C" int large(int32_t *done, int64_t count, int threads, int64_t looks) {
+  return owned<500>(done, count, threads, looks); // no more than 2 MiB, which are one page where the system has such
 }

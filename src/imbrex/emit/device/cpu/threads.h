@@ -5,11 +5,7 @@
 // several threads at once, and from a forked child.
 #pragma once
 #include "pool.h"
-
-extern "C" {
-void *aligned_alloc(size_t alignment, size_t size) noexcept;
-void free(void *pointer) noexcept;
-}
+#include "shelf.h"
 
 namespace imbrex {
 
@@ -23,6 +19,11 @@ using runner = bool (*)(void (*share)(void *), void *job, int helpers);
 inline pool own_pool __attribute__((visibility("hidden")));
 inline runner given_runner __attribute__((visibility("hidden")));
 
+// One shelf likewise.
+inline shelf own_shelf __attribute__((visibility("hidden")));
+inline constexpr lender own_lender = {[](size_t bytes) { return own_shelf.take(bytes); }, [](block of) { own_shelf.put(of); }};
+inline const lender *given_lender __attribute__((visibility("hidden"))) = &own_lender;
+
 // CPUs that this process may run on.
 static inline int online_cpus() {
   unsigned long set[16] = {};
@@ -32,28 +33,6 @@ static inline int online_cpus() {
   return count > 0 ? count : 1;
 }
 
-// Scratch memory that waits for the next call: new pages cost a fault each, in a call of 256^3 as much as its arithmetic.
-// A launch keeps what up to eight threads had, of at most 1 MiB each, until the process ends; what is larger is small
-// beside its work.
-template <class Scratch> struct shelf {
-  static constexpr int places = sizeof(Scratch) <= 1 << 20 ? 8 : 0;
-  static inline void *kept[places + 1] __attribute__((visibility("hidden")));
-
-  static void *take() {
-    for (int i = 0; i < places; ++i)
-      if (void *found = __atomic_exchange_n(&kept[i], nullptr, __ATOMIC_ACQUIRE)) return found;
-    constexpr size_t page = 4096;
-    return aligned_alloc(page, (sizeof(Scratch) + page - 1) / page * page);
-  }
-  static void put(void *memory) {
-    for (int i = 0; i < places; ++i) {
-      void *none = nullptr;
-      if (__atomic_compare_exchange_n(&kept[i], &none, memory, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED)) return;
-    }
-    free(memory);
-  }
-};
-
 template <class Scratch, class Body> struct crew {
   Body &body;
   int64_t count;
@@ -61,15 +40,16 @@ template <class Scratch, class Body> struct crew {
 
   // One thread's share.
   void work() {
-    void *memory = shelf<Scratch>::take();
-    if (!memory) return;
-    Scratch &scratch = *static_cast<Scratch *>(memory);
+    const lender &memory = *__atomic_load_n(&given_lender, __ATOMIC_ACQUIRE);
+    const block mine = memory.take(sizeof(Scratch));
+    if (!mine) return;
+    Scratch &scratch = *static_cast<Scratch *>(memory_of(mine));
     for (;;) {
       const int64_t workgroup = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED);
       if (workgroup >= count) break;
       body(workgroup, scratch);
     }
-    shelf<Scratch>::put(memory);
+    memory.put(mine);
   }
 
   static void share(void *self) { static_cast<crew *>(self)->work(); }
@@ -93,4 +73,9 @@ static inline int for_each_workgroup(int64_t count, int threads, Body body, int 
 // From now on calls of this library's kernels run their jobs there.
 extern "C" __attribute__((weak)) void imbrex_use_threads(imbrex::runner of) {
   __atomic_store_n(&imbrex::given_runner, of, __ATOMIC_RELEASE);
+}
+
+// And have their scratch memory from there.
+extern "C" __attribute__((weak)) void imbrex_use_memory(const imbrex::lender *of) {
+  __atomic_store_n(&imbrex::given_lender, of, __ATOMIC_RELEASE);
 }
