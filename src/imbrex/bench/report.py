@@ -29,6 +29,7 @@ class Row:
     timings: by contender, ours first.  ceiling: of these threads by the unit of the type, in the same rounds;
     copy_ns: of a copy that moves as many bytes as the arrays have, likewise; both None where it is no CPU's.
     is_right: our result against float64, element by element.  missing: who did not take part, and why.
+    times: how often the problem is asked for.
     """
 
     problem: Problem
@@ -39,6 +40,7 @@ class Row:
     copy_ns: float | None
     is_right: bool
     missing: Mapping[str, str]
+    times: int = 1
 
     @property
     def gigaflops(self) -> float:
@@ -73,6 +75,7 @@ class Row:
     def to_json(self) -> dict[str, Any]:
         return {
             "problem": problem_text(self.problem),
+            "times": self.times,
             "threads": self.threads,
             "target": str(self.kernel.target),
             "configuration": self.kernel.configuration,
@@ -105,6 +108,7 @@ def measured(
     tuning: str | None = None,
     config: str | None = None,
     target: Target = CPU,
+    times: int = 1,
 ) -> Row:
     """One row: checked, then timed in turn with every peer that can compute the problem."""
     kernel = compile(problem, target, tuning, threads=threads, config=config)
@@ -127,7 +131,7 @@ def measured(
         peak = Peak(known.unit, known.flops / probed.min_ns)
     timings = {name: found[name] for name in contenders if name in found}
     copy_ns = copied and copied.min_ns
-    return Row(problem, threads, kernel, timings, peak, copy_ns, outcome.is_right, missing)
+    return Row(problem, threads, kernel, timings, peak, copy_ns, outcome.is_right, missing, times)
 
 
 def _told(failed: Failed) -> str:
@@ -150,7 +154,7 @@ def report(rows: Iterable[Row], peers: Sequence[Peer]) -> dict[str, Any]:
 
 def summary(rows: Sequence[Row]) -> list[dict[str, Any]]:
     """For each number of threads: geometric means of the speed-ups, of the share of the ceiling and, where
-    memory bounds, of a copy.
+    memory bounds, of a copy; and the time of all calls, as often as each is asked for.
     """
     told: list[dict[str, Any]] = []
     for threads in sorted({row.threads for row in rows}):
@@ -165,6 +169,8 @@ def summary(rows: Sequence[Row]) -> list[dict[str, Any]]:
                 "threads": threads,
                 "rows": len(group),
                 "right": sum(row.is_right for row in group),
+                "calls": sum(row.times for row in group),
+                "calls_ns": sum(row.times * row.timings[OURS].median_ns for row in group),
                 "speedups": speedups,
                 "ceiling_share": geometric_mean(shares) if shares else None,
                 "copy_share": geometric_mean(copies) if copies else None,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Sequence
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from imbrex.cli.options import (
     config_option,
     emulate_option,
     format_option,
+    keep_going_option,
     sources,
     target_option,
     untuned_option,
@@ -26,7 +26,8 @@ from imbrex.cli.options import (
 from imbrex.cli.options import seconds as in_seconds
 from imbrex.cli.progress import progress
 from imbrex.cli.report_file import write_report
-from imbrex.cli.source import read_problems
+from imbrex.cli.skipped import Skipped
+from imbrex.cli.source import ProblemEntry, asked_for
 from imbrex.cli.table import print_table
 from imbrex.cli.text import bytes_text, json_text, seconds_text
 from imbrex.database.location import switch_off
@@ -69,6 +70,7 @@ NO_WAY = "no way"
 @click.option(
     "--seconds", type=float, callback=in_seconds, default=0.3, help="Time for each contender and problem."
 )
+@keep_going_option
 @click.option("-o", "--output", metavar="FILE", help="Write the report there as JSON, too.")
 def command(
     sources: tuple[str, ...],
@@ -82,6 +84,7 @@ def command(
     config: str | None,
     untuned: bool,
     seconds: float,
+    skipped: Skipped,
     output: str | None,
 ) -> int:
     """Time each problem beside NumPy and PyTorch, on an NVIDIA GPU beside PyTorch's libraries and Triton:
@@ -90,43 +93,55 @@ def command(
     expect_one_say(config, tuning, None, None)
     if untuned:
         switch_off()  # of the processes that measure, too
-    problems = [entry.problem for entry in read_problems(sources, layout)]
     wanted = target_of(target or ("emulate" if emulate else "cpu"), emulate)
     if wanted.is_executed:
         raise Diagnostic("an emulator of instructions tells no time", hint="'run' checks what it computes")
     on_gpu, chosen = is_measured_there(wanted), {"tuning": tuning, "config": config}
+    entries = asked_for(sources, layout, {wanted.chip}, skipped)
     known = GPU_PEERS if on_gpu else PEERS
     peer_names = known if names is None else tuple(name for name in names.split(",") if name)
     if on_gpu:
-        return bench_on_gpu(problems, wanted, peer_names, seconds=seconds, **chosen, form=form, output=output)
+        how: dict[str, Any] = {**chosen, "seconds": seconds, "form": form, "output": output}
+        return bench_on_gpu(entries, wanted, peer_names, skipped, **how)
     rivals = peers(peer_names)
-    rows = _measured(problems, rivals, counts(threads), budget_s=seconds, **chosen, target=wanted)
-    document = report(rows, rivals)
+    rows = _measured(entries, skipped, rivals, counts(threads), budget_s=seconds, **chosen, target=wanted)
+    document = {**report(rows, rivals), "skipped": skipped.lines}
     if output is not None:
         write_report(document, Path(output))
     if form == "json":
         click.echo(json_text(document))
     else:
         show(rows, document, rivals)
-    return 0 if all(row.is_right for row in rows) else FAILED
+        skipped.show()
+    return skipped.code(len(rows)) if all(row.is_right for row in rows) else FAILED
 
 
 def _measured(
-    problems: Sequence[Problem], rivals: Sequence[Peer], threads: Sequence[int], **how: Any
+    entries: Sequence[ProblemEntry],
+    skipped: Skipped,
+    rivals: Sequence[Peer],
+    threads: Sequence[int],
+    **how: Any,
 ) -> list[Row]:
     rows: list[Row] = []
     with Apart() as apart:
-        for number, (problem, count) in enumerate(product(problems, threads), 1):
-            with progress(f"{number}/{len(problems) * len(threads)} {problem_text(problem)}"):
-                rows.append(measured(problem, rivals, count, apart, **how))
+        for number, entry in enumerate(entries, 1):
+            told = f"{number}/{len(entries)} {problem_text(entry.problem)}"
+            with entry.unless_served(skipped), progress(told):
+                rows += [
+                    measured(entry.problem, rivals, count, apart, times=entry.count, **how)
+                    for count in threads
+                ]
     return rows
 
 
 def show(rows: Sequence[Row], document: dict[str, Any], rivals: Sequence[Peer]) -> None:
     """The rows as a table, and what they come to."""
     names = [peer.name for peer in rivals]
+    has_times = any(row.times > 1 for row in rows)
     columns = [
         "problem",
+        *(["times"] if has_times else []),
         "threads",
         "time",
         "GFLOP/s",
@@ -135,7 +150,7 @@ def show(rows: Sequence[Row], document: dict[str, Any], rivals: Sequence[Peer]) 
         "extra memory",
     ]
     click.echo(click.style(str(host_machine()), bold=True))
-    print_table(columns, (_cells(row, names) for row in rows))
+    print_table(columns, (_cells(row, names, has_times) for row in rows))
     for told in document["summary"]:
         means = ", ".join(f"{ratio:.2f} x {name}" for name, ratio in told["speedups"].items())
         share = "".join(
@@ -146,11 +161,14 @@ def show(rows: Sequence[Row], document: dict[str, Any], rivals: Sequence[Peer]) 
         threads = "1 thread" if told["threads"] == 1 else f"{told['threads']} threads"
         right = f"{told['right']} of {told['rows']} right"
         click.echo(f"geometric means on {threads}: {means or 'no peers'}{share}; {right}")
+        if has_times:
+            every = seconds_text(told["calls_ns"] / 1e9)
+            click.echo(f"all {told['calls']} calls, as often as asked for, on {threads}: {every}")
         for unit, most in told["ceilings"].items():
             click.echo(f"ceiling of {unit} on {threads}: {most:.1f} GFLOP/s")
 
 
-def _cells(row: Row, names: Iterable[str]) -> list[str]:
+def _cells(row: Row, names: Iterable[str], has_times: bool) -> list[str]:
     share = "" if row.ceiling_share is None else f"{row.ceiling_share:.0%}"
     if row.is_bound_by_memory:
         share = f"{row.copy_share:.0%} of copy"
@@ -159,6 +177,7 @@ def _cells(row: Row, names: Iterable[str]) -> list[str]:
     time = seconds_text(row.timings["imbrex"].median_ns / 1e9)
     return [
         title,
+        *([str(row.times)] if has_times else []),
         str(row.threads),
         time,
         f"{row.gigaflops:.1f}",

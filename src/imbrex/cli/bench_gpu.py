@@ -15,11 +15,13 @@ from imbrex.bench.gpu.sets import Entry
 from imbrex.bench.gpu.summary import cells
 from imbrex.cli.guard import FAILED
 from imbrex.cli.report_file import write_report
+from imbrex.cli.skipped import Skipped
+from imbrex.cli.source import ProblemEntry
 from imbrex.cli.table import print_table
 from imbrex.cli.text import json_text
 from imbrex.diagnostic import Diagnostic, did_you_mean
 from imbrex.kernel import Target
-from imbrex.problem import Problem, problem_text
+from imbrex.problem import problem_text
 from imbrex.run.cuda.driver import require_gpu
 
 __all__ = ["GPU_PEERS", "bench_on_gpu", "is_measured_there"]
@@ -34,9 +36,10 @@ def is_measured_there(target: Target) -> bool:
 
 
 def bench_on_gpu(
-    problems: Sequence[Problem],
+    problems: Sequence[ProblemEntry],
     target: Target,
     names: Sequence[str],
+    skipped: Skipped,
     *,
     seconds: float,
     tuning: str | None,
@@ -44,22 +47,34 @@ def bench_on_gpu(
     form: str,
     output: str | None,
 ) -> int:
-    """The exit code; a Diagnostic where no such GPU is here.  seconds: for each contender and problem."""
+    """The exit code; a Diagnostic where no such GPU is here.  seconds: for each contender and problem.
+
+    skipped: what could not be read; a row that is refused says so itself.
+    """
     peers = _peers(names)
     require_gpu(target.kind)
-    entries = [Entry("given", problem_text(problem), problem, peers) for problem in problems]
+    entries = [
+        Entry("given", problem_text(one.problem), one.problem, peers, times=one.count) for one in problems
+    ]
     told = None if form == "json" else _told
     campaign = Campaign(entries, target.kind, seconds * (1 + len(peers)), tuning=tuning, config=config)
     keep = _unkept if output is None else _kept(Path(output))
-    document = campaign.run(keep, told)
+    document: dict[str, Any] = {**campaign.run(keep, told), "skipped": skipped.lines}
     if form == "json":
         click.echo(json_text(document))
     else:
         gpu = document["gpu"]
         click.echo(click.style(f"{gpu.get('name') or gpu['error']}", bold=True))
         print_table(COLUMNS, (cells(row) for row in document["rows"]))
-    fine = all(row["refused"] is None and row["right"] is not False for row in document["rows"])
-    return 0 if fine else FAILED
+        skipped.show()
+    return _code(document["rows"], skipped)
+
+
+def _code(rows: Sequence[Row], skipped: Skipped) -> int:
+    served = [row for row in rows if row["refused"] is None]
+    if any(row["right"] is False for row in served):
+        return FAILED
+    return 0 if len(served) == len(rows) or (skipped.keeps_going and served) else FAILED
 
 
 def _peers(names: Sequence[str]) -> tuple[str, ...]:

@@ -9,8 +9,10 @@ import click
 from imbrex.build.cache import entry_bytes
 from imbrex.build.nvidia.cubin import LOG
 from imbrex.build.nvidia.disassembly import find_disassembler, sass
-from imbrex.cli.options import Choices, choices, format_option, sources
+from imbrex.cli.options import Choices, choices, format_option, keep_going_option, sources
 from imbrex.cli.replace import replaced
+from imbrex.cli.skipped import Skipped
+from imbrex.cli.source import ProblemEntry
 from imbrex.cli.text import bytes_text, facts, json_text
 from imbrex.kernel import Kernel
 from imbrex.limit import expect_path
@@ -23,6 +25,7 @@ __all__ = ["command", "write_files"]
 @sources
 @choices
 @format_option
+@keep_going_option
 @click.option(
     "-o",
     "--output",
@@ -31,7 +34,14 @@ __all__ = ["command", "write_files"]
     help="Folder of the files, made where it is not there; out by default.",
 )
 @click.option("--name", metavar="NAME", help="Name of the files; the entry point is imbrex_NAME.")
-def command(chosen: Choices, sources: tuple[str, ...], form: str, output: str, name: str | None) -> None:
+def command(
+    chosen: Choices,
+    sources: tuple[str, ...],
+    form: str,
+    skipped: Skipped,
+    output: str,
+    name: str | None,
+) -> int:
     """Write the solver, the kernel wrapper, the kernel algorithm and the device headers that they include,
     the library, code object or cubin that the compiler makes of them, and a report of what it needs.
 
@@ -39,24 +49,27 @@ def command(chosen: Choices, sources: tuple[str, ...], form: str, output: str, n
     appear, or none does and what was there stays.
     """
     expect_path(output)
-    entries = chosen.problems(sources)
-    kernels = [chosen.kernel(problem, name, target) for problem in entries for target in chosen.targets]
-    folders = [
-        Path(
-            kernel.problem.key() if len(entries) > 1 else "",
-            kernel.target.kind if len(chosen.targets) > 1 else "",
-        )
-        for kernel in kernels
-    ]
-    with replaced(Path(output)) as staging:
-        for kernel, folder in zip(kernels, folders, strict=True):
-            _write(kernel, staging / folder)
-    told = [(kernel, Path(output) / folder) for kernel, folder in zip(kernels, folders, strict=True)]
+    entries = chosen.problems(sources, skipped)
+    kernels: list[tuple[ProblemEntry, Kernel, Path]] = []
+    for entry in entries:
+        with entry.unless_served(skipped):
+            made = [(target, chosen.kernel(entry, name, target)) for target in chosen.targets]
+            folder = Path(entry.problem.key() if len(entries) > 1 else "")
+            several = len(made) > 1
+            kernels += [(entry, kernel, folder / (target.kind if several else "")) for target, kernel in made]
+    if kernels:
+        with replaced(Path(output)) as staging:
+            for _, kernel, folder in kernels:
+                _write(kernel, staging / folder)
+    told = [(entry, kernel, Path(output) / folder) for entry, kernel, folder in kernels]
     if form == "json":
-        click.echo(json_text([{**kernel.report, "folder": str(folder)} for kernel, folder in told]))
+        document = [{**kernel.report, "times": e.count, "folder": str(folder)} for e, kernel, folder in told]
+        click.echo(json_text(document))
     else:
-        for kernel, folder in told:
-            click.echo(_told(kernel, folder))
+        for entry, kernel, folder in told:
+            click.echo(_told(entry, kernel, folder))
+    skipped.show(on_errors=form == "json")
+    return skipped.code(len(kernels))
 
 
 def write_files(kernel: Kernel, folder: Path) -> None:
@@ -93,7 +106,7 @@ def _words(kernel: Kernel) -> tuple[str, ...]:
     return ("cubin", "compiler log") if kernel.target.is_cuda else ("code object", "disassembly")
 
 
-def _told(kernel: Kernel, folder: Path) -> str:
+def _told(entry: ProblemEntry, kernel: Kernel, folder: Path) -> str:
     what = ("solver", "wrapper", "algorithm")
     rows = [(word, str(folder / unit)) for word, unit in zip(what, kernel.bundle.units, strict=True)]
     rows.append(("headers", str(folder / "device")))
@@ -116,4 +129,5 @@ def _told(kernel: Kernel, folder: Path) -> str:
     for of_one, count in zip(kernel.resources, kernel.grid_sizes, strict=False):
         groups = "1 workgroup" if count == 1 else f"{count} workgroups"
         rows += [("kernel", f"{of_one.usage.kernel}, {groups}"), *of_one.rows()]
+    rows += [("asked for", f"{entry.count} times")] if entry.count > 1 else []
     return facts(problem_text(kernel.problem), rows)

@@ -15,7 +15,8 @@ from imbrex.cli.advised import advised, calibration_for
 from imbrex.cli.candidates import candidates_json, print_candidates
 from imbrex.cli.guard import FAILED
 from imbrex.cli.meaning import executed, small
-from imbrex.cli.options import Choices, choices, format_option, sources
+from imbrex.cli.options import Choices, choices, format_option, keep_going_option, sources
+from imbrex.cli.skipped import Skipped
 from imbrex.cli.source import ProblemEntry
 from imbrex.cli.table import print_table
 from imbrex.cli.text import bytes_text, facts, flops_text, json_text, seconds_text
@@ -56,6 +57,7 @@ class Explain(click.Command):
 @sources
 @choices
 @format_option
+@keep_going_option
 @click.option("--levels", "with_levels", is_flag=True, help="Print the IR at every level.")
 @click.option("--compact", is_flag=True, help="The IR with short transforms: 0: merge(1: c, 2: y), gemmK.")
 @click.option("--meaning", is_flag=True, help="Execute a small problem at every level and compare.")
@@ -66,6 +68,7 @@ def command(
     chosen: Choices,
     sources: tuple[str, ...],
     form: str,
+    skipped: Skipped,
     with_levels: bool,
     compact: bool,
     meaning: bool,
@@ -79,33 +82,43 @@ def command(
     `imbrex explain mma` is about matrix instructions, `imbrex explain swizzle` about the tiles that they
     want, `imbrex explain schedule` about workgroups that share tiles: see `imbrex explain mma --help`.
     """
-    code = 0
+    code = served = 0
     told: list[dict[str, Any]] = []
-    for entry in chosen.problems(sources):
-        request, choice = request_of(chosen, entry), None
-        if configs is None and _is_built(chosen):
-            request, choice = advised(chosen, entry, request)
-        if configs is not None and form == "json":
-            told.append(candidates_json(request, configs))
-        elif configs is not None:
-            print_candidates(request, configs)
-        elif with_levels:
-            _print_levels(request, compact)
-        elif meaning:
-            code |= _print_meaning(chosen, entry, request)
-        else:
-            found = products(request)
-            code |= FAILED if any(product.reasons for product in found) else 0
-            known = calibration_for(chosen) if _is_built(chosen) else None
-            head = _head(request, choice) | {"calibration": known and str(known)}
-            told.append({**head, "products": [_json(p) for p in found]})
-            if form == "table":
-                click.echo(_problem_text(entry.problem, head, choice))
-                for number, product in enumerate(found, 1):
-                    click.echo("\n".join(_product_text(product, number, len(found), request.machine)))
+    for entry in chosen.problems(sources, skipped):
+        with entry.unless_served(skipped):
+            request, choice = request_of(chosen, entry), None
+            if configs is None and _is_built(chosen):
+                request, choice = advised(chosen, entry, request)
+            if configs is not None and form == "json":
+                told.append(candidates_json(request, configs))
+            elif configs is not None:
+                print_candidates(request, configs)
+            elif with_levels:
+                _print_levels(request, compact)
+            elif meaning:
+                code |= _print_meaning(chosen, entry, request)
+            else:
+                told.append(_explained(chosen, entry, request, choice, form))
+                code |= FAILED if any(product["reasons"] for product in told[-1]["products"]) else 0
+            served += 1
     if form == "json" and told:
         click.echo(json_text(told))
-    return code
+    skipped.show(on_errors=form == "json")
+    return code or skipped.code(served)
+
+
+def _explained(
+    chosen: Choices, entry: ProblemEntry, request: Request, choice: Choice | None, form: str
+) -> dict[str, Any]:
+    """What there is to say of one problem, as JSON; in a table, it is said."""
+    found = products(request)
+    known = calibration_for(chosen) if _is_built(chosen) else None
+    head = _head(request, choice) | {"times": entry.count, "calibration": known and str(known)}
+    if form == "table":
+        click.echo(_problem_text(entry.problem, head, choice))
+        for number, product in enumerate(found, 1):
+            click.echo("\n".join(_product_text(product, number, len(found), request.machine)))
+    return {**head, "products": [_json(p) for p in found]}
 
 
 def _head(request: Request, choice: Choice | None) -> dict[str, Any]:
@@ -192,6 +205,7 @@ def _problem_text(problem: Problem, head: Mapping[str, Any], choice: Choice | No
     dims = {o.role: dims for o, dims in zip(problem.operands, problem.all_dims, strict=False)}
     rows = [(o.role, _array(o, dims.get(o.role))) for o in problem.operands]
     rows.append(("work", f"{flops_text(problem.flops)} on {bytes_text(problem.bytes)}"))
+    rows += [("asked for", f"{head['times']} times")] if head["times"] > 1 else []
     if head["algorithm"] is not None:
         rows.append(("algorithm", head["algorithm"]))
     if head["configuration"] is not None:

@@ -12,7 +12,8 @@ import click
 
 from imbrex.chip import CPU_ISAS, WAVES, gpus
 from imbrex.cli.progress import progress
-from imbrex.cli.source import ProblemEntry, as_meant, read_problems
+from imbrex.cli.skipped import Skipped
+from imbrex.cli.source import ProblemEntry, asked_for
 from imbrex.config.algorithm.table import ALGORITHMS, Needs, row_of
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import Emulate, Kernel, Target, compile, target_of
@@ -21,8 +22,8 @@ from imbrex.problem import problem_text
 from imbrex.run.cpu import MOST_THREADS, thread_count
 
 __all__ = [
-    "Choices", "choices", "config_option", "emulate_option", "format_option", "seconds", "sources",
-    "target_option", "untuned_option",
+    "Choices", "choices", "config_option", "emulate_option", "format_option", "keep_going_option", "seconds",
+    "sources", "target_option", "untuned_option",
 ]  # fmt: skip
 
 
@@ -47,6 +48,19 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 format_option = click.option(
     "--format", "form", type=click.Choice(["table", "json"]), default="table", help="How to print the result."
+)
+
+
+def _skipped(ctx: click.Context, param: click.Parameter, value: bool) -> Skipped:
+    return Skipped(value)
+
+
+keep_going_option = click.option(
+    "--keep-going",
+    "skipped",
+    is_flag=True,
+    callback=_skipped,
+    help="Skip lines that cannot be read or served, and list them at the end.",
 )
 
 
@@ -90,9 +104,10 @@ class Choices:
             raise Diagnostic(told, hint="'build' takes several")
         return one
 
-    def problems(self, given: Sequence[str]) -> list[ProblemEntry]:
-        """As these targets have them."""
-        return as_meant(read_problems(given, self.layout), {target.chip for target in self.targets})
+    def problems(self, given: Sequence[str], skipped: Skipped | None = None) -> list[ProblemEntry]:
+        """As these targets have them, each once.  skipped: takes those that cannot be read."""
+        chips = {target.chip for target in self.targets}
+        return asked_for(given, self.layout, chips, skipped or Skipped())
 
     def kernel(self, entry: ProblemEntry, name: str | None = None, target: Target | None = None) -> Kernel:
         """Compiled, or from the cache.  target: of several."""

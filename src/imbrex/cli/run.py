@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from imbrex.cli.guard import FAILED
-from imbrex.cli.options import Choices, choices, format_option, sources
+from imbrex.cli.options import Choices, choices, format_option, keep_going_option, sources
 from imbrex.cli.options import seconds as in_seconds
 from imbrex.cli.progress import progress
+from imbrex.cli.skipped import Skipped
 from imbrex.cli.source import ProblemEntry
 from imbrex.cli.text import bytes_text, facts, flops_text, json_text, seconds_text
 from imbrex.kernel import Kernel
@@ -42,6 +43,7 @@ class Outcome:
 @sources
 @choices
 @format_option
+@keep_going_option
 @click.option("--seed", type=click.IntRange(min=0, max=MOST), default=0, help="Seed of the random operands.")
 @click.option(
     "--values",
@@ -52,21 +54,31 @@ class Outcome:
     "--seconds", type=float, callback=in_seconds, default=0.12, help="Time spent on timing; 0 for none."
 )
 def command(
-    chosen: Choices, sources: tuple[str, ...], form: str, seed: int, values: Values | None, seconds: float
+    chosen: Choices,
+    sources: tuple[str, ...],
+    form: str,
+    skipped: Skipped,
+    seed: int,
+    values: Values | None,
+    seconds: float,
 ) -> int:
     """Compile each problem, run it on random operands, compare the result with a float64 reference element
     by element, and time it.  Exit code 1 when a result is wrong.
     """
     outcomes: list[Outcome] = []
-    for entry in chosen.problems(sources):
-        outcome = _ran(chosen, entry, seed, values, seconds)
-        outcomes.append(outcome)
-        if form == "table":
-            click.echo(_told(outcome))
+    for entry in chosen.problems(sources, skipped):
+        with entry.unless_served(skipped):
+            outcomes.append(_ran(chosen, entry, seed, values, seconds))
+            if form == "table":
+                click.echo(_told(outcomes[-1]))
     if form == "json":
-        document = {"machine": host_machine().to_json(), "results": [_json(outcome) for outcome in outcomes]}
+        results = [_json(outcome) for outcome in outcomes]
+        document = {"machine": host_machine().to_json(), "results": results, "skipped": skipped.lines}
         click.echo(json_text(document))
-    return 0 if all(outcome.verdict.is_right for outcome in outcomes) else FAILED
+    else:
+        skipped.show()
+    is_right = all(outcome.verdict.is_right for outcome in outcomes)
+    return skipped.code(len(outcomes)) if is_right else FAILED
 
 
 def _ran(chosen: Choices, entry: ProblemEntry, seed: int, values: Values | None, seconds: float) -> Outcome:
@@ -107,6 +119,7 @@ def _told(outcome: Outcome) -> str:
     kernel, problem = outcome.kernel, outcome.kernel.problem
     state = "from the cache" if kernel.was_cached else f"compiled in {seconds_text(kernel.compile_s)}"
     rows = [("kernel", f"{kernel.name}, target {kernel.target}, {state}")]
+    rows += [("asked for", f"{outcome.entry.count} times")] if outcome.entry.count > 1 else []
     rows += [("algorithm", kernel.algorithm)] if kernel.algorithm else []
     rows += [("tuning", text) for text in dict.fromkeys(kernel.tuning_texts)]
     rows += [("config", kernel.configuration), ("chosen", str(kernel.choice))]
@@ -160,6 +173,7 @@ def _json(outcome: Outcome) -> dict[str, Any]:
     speed = None if timing is None else timing.gigaflops(kernel.problem.flops)
     return {
         "problem": problem_text(kernel.problem),
+        "times": outcome.entry.count,
         "name": kernel.name,
         "target": kernel.target.kind,
         "chip": kernel.target.chip,

@@ -1,8 +1,9 @@
 """Sources: the problems that a command is given, by a file, a quoted line or `-`.
 
 Law: a `.mlir` file, or a text that begins as IR does, is read as IR; any other text line by line.  What is
-no line and no file is said to be neither.  A benchmark's line has the 8-bit floats of the machine that it ran
-on: gfx942's are the FNUZ ones, and its tools call them f8_r and convfp8 as others' do.
+no line and no file is said to be neither.  A problem that is asked for several times is served once.  A
+benchmark's line has the 8-bit floats of the machine that it ran on: gfx942's are the FNUZ ones, and its tools
+call them f8_r and convfp8 as others' do.
 """
 
 from __future__ import annotations
@@ -10,10 +11,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Collection, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
 import click
 
+from imbrex.cli.skipped import Skipped
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import DTYPES, DType
 from imbrex.function.layout import following
@@ -22,7 +25,7 @@ from imbrex.problem import Conv2d, Problem
 from imbrex.problem.text import parse_problems, problem_text
 from imbrex.view.mma.instruction import FORMATS
 
-__all__ = ["EXAMPLE", "ProblemEntry", "as_meant", "meant_on", "read_kept", "read_problems", "stated"]
+__all__ = ["EXAMPLE", "ProblemEntry", "asked_for", "meant_on", "read_problems", "stated", "weighted"]
 
 EXAMPLE = "conv -n 1 -c 64 -H 56 -W 56 -k 64 -y 3 -x 3 -p 1 -q 1 -F 1"
 
@@ -33,7 +36,7 @@ IR_WORDS = ("builtin.module", "module", "func.func", "miopen.", "linalg.", "//",
 class ProblemEntry:
     """A problem; the function that states it in IR, and the algorithm that it asks for there.
 
-    tool: the benchmark whose line it was.
+    tool: the benchmark whose line it was.  count: how often it is asked for.  place: of the first time.
     """
 
     problem: Problem
@@ -41,39 +44,55 @@ class ProblemEntry:
     algorithm: str | None = None
     ignored: tuple[str, ...] = ()
     tool: str | None = None
+    count: int = 1
+    place: str = ""
+
+    def unless_served(self, skipped: Skipped) -> AbstractContextManager[None]:
+        """The block serves this problem."""
+        return skipped.unless_served(problem_text(self.problem), self.place, self.count)
 
 
-def read_problems(sources: Sequence[str], layout: str | None = None) -> list[ProblemEntry]:
+def read_problems(
+    sources: Sequence[str], layout: str | None = None, skipped: Skipped | None = None
+) -> list[ProblemEntry]:
     """The problems of all sources, in order.  layout: of every convolution's images, which filter and result
-    follow.
+    follow.  skipped: takes the lines that cannot be read.
     """
-    found = [entry for source in sources for entry in _read(source)]
+    found = [entry for source in sources for entry in _read(source, skipped or Skipped())]
     return [replace(entry, problem=_laid_out(entry.problem, layout)) for entry in found] if layout else found
 
 
-def read_kept(
-    sources: Sequence[str], layout: str | None, keep_going: bool, chip: str | None
-) -> tuple[list[Problem], list[str]]:
-    """The problems of all sources, as that chip has them, and, where it is to be kept going, what cannot be
-    read, each line with the reason; else a Diagnostic of the first one.
-    """
-    found: list[ProblemEntry] = []
-    skipped: list[str] = []
-    for line in [line for source in sources for line in _lines(source)] if keep_going else ():
-        try:
-            found += read_problems([line], layout)
-        except Diagnostic as reason:
-            skipped.append(f"{line}: {reason.message}")
-    if not keep_going:
-        found = read_problems(sources, layout)
-    return [entry.problem for entry in as_meant(found, {chip})], skipped
+def asked_for(
+    sources: Sequence[str], layout: str | None, chips: Collection[str | None], skipped: Skipped
+) -> list[ProblemEntry]:
+    """The problems of all sources as these chips have them, each once, with how often it is asked for."""
+    found: dict[tuple[Problem, str | None, str | None], ProblemEntry] = {}
+    for entry in _meant(read_problems(sources, layout, skipped), chips, skipped):
+        key = entry.problem, entry.name, entry.algorithm
+        before = found.get(key)
+        found[key] = entry if before is None else replace(before, count=before.count + entry.count)
+    return list(found.values())
 
 
-def as_meant(entries: Sequence[ProblemEntry], chips: Collection[str | None]) -> list[ProblemEntry]:
+def weighted(entries: Sequence[ProblemEntry]) -> dict[Problem, int]:
+    """Each problem, by whatever name it is asked for, with how often."""
+    found: dict[Problem, int] = {}
+    for entry in entries:
+        found[entry.problem] = found.get(entry.problem, 0) + entry.count
+    return found
+
+
+def _meant(
+    entries: Sequence[ProblemEntry], chips: Collection[str | None], skipped: Skipped
+) -> list[ProblemEntry]:
     """What all of them mean on these chips, with a note where that is not what a line names."""
-    meant = [meant_on(entry, chips) for entry in entries]
-    types = {(a.problem.dtype, b.problem.dtype) for a, b in zip(entries, meant, strict=True)}
-    for named, own in sorted((str(a), str(b)) for a, b in types if a != b):
+    meant: list[ProblemEntry] = []
+    types: set[tuple[str, str]] = set()
+    for entry in entries:
+        with entry.unless_served(skipped):
+            meant.append(meant_on(entry, chips))
+            types.add((entry.problem.dtype.name, meant[-1].problem.dtype.name))
+    for named, own in sorted(pair for pair in types if pair[0] != pair[1]):
         where = " and ".join(sorted(str(chip) for chip in chips))
         click.echo(f"note: {named} of a benchmark is {own} on {where}", err=True)
     return meant
@@ -103,53 +122,43 @@ def _of_chip(problem: Problem, chip: str | None) -> Problem:
     return replace(problem, dtype=own(problem.dtype), epilogue=after)
 
 
-def _lines(source: str) -> list[str]:
-    """The problems of a text of one a line, each by itself; other sources as they are."""
+def _read(source: str, skipped: Skipped) -> list[ProblemEntry]:
     if source == "-":
-        text = read_bounded(sys.stdin.buffer, "<stdin>")
-    elif os.path.isfile(source) and not source.endswith(".mlir"):
-        with open(source, "rb") as file:
-            text = read_bounded(file, source)
-    else:
-        return [source]
-    if text.lstrip().startswith(("[", *IR_WORDS)):
-        return [source]
-    return [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
-
-
-def _read(source: str) -> list[ProblemEntry]:
-    if source == "-":
-        return _parsed(read_bounded(sys.stdin.buffer, "<stdin>"), "<stdin>")
+        return _parsed(read_bounded(sys.stdin.buffer, "<stdin>"), "<stdin>", skipped)
     if os.path.isdir(source):
         raise Diagnostic(f"cannot read '{source}': it is a directory")
     if os.path.exists(source):  # a file, a pipe, what the shell makes of <(...)
         try:
             with open(source, "rb") as file:
-                return _parsed(read_bounded(file, source), source)
+                return _parsed(read_bounded(file, source), source, skipped)
         except OSError as error:
             raise Diagnostic(f"cannot read '{source}': {_reason(error)}") from None
     if len(source.split()) == 1 and not source.lstrip().startswith(("{", "[")):
         raise Diagnostic(f"'{source}' is no file, and no problem", hint=_example())
-    return stated(source)
+    return stated(source, skipped)
 
 
-def stated(text: str) -> list[ProblemEntry]:
-    """The problems that a text states; it names no file."""
+def stated(text: str, skipped: Skipped | None = None) -> list[ProblemEntry]:
+    """The problems that a text states; it names no file.  skipped: takes the lines that cannot be read."""
     if not text.strip():
         raise Diagnostic("the problem is empty", hint=_example())
-    return _parsed(text, None)
+    return _parsed(text, None, skipped or Skipped())
 
 
-def _parsed(text: str, file: str | None) -> list[ProblemEntry]:
+def _parsed(text: str, file: str | None, skipped: Skipped) -> list[ProblemEntry]:
     if (file or "").endswith(".mlir") or text.lstrip().startswith(IR_WORDS):
         from imbrex.ir.to_problem import problems_of
 
-        return [ProblemEntry(s.problem, s.name, s.algorithm) for s in problems_of(text, file or "<text>")]
-    return [
-        ProblemEntry(p, ignored=parsed.ignored, tool=parsed.tool)
-        for parsed in parse_problems(text, file)
-        for p in parsed.problems
-    ]
+        stated = problems_of(text, file or "<text>")
+        return [ProblemEntry(s.problem, s.name, s.algorithm, place=file or "") for s in stated]
+    found: list[ProblemEntry] = []
+    for parsed in parse_problems(text, file, skipped.unread if skipped.keeps_going else None):
+        place = "" if file is None else f"{file}:{parsed.line}"
+        found += [
+            ProblemEntry(p, None, None, parsed.ignored, parsed.tool, parsed.count, place)
+            for p in parsed.problems
+        ]
+    return found
 
 
 def _laid_out(problem: Problem, layout: str) -> Problem:

@@ -13,18 +13,19 @@ import click
 
 from imbrex.cli.calibrate import INTERRUPTED, calibrated
 from imbrex.cli.guard import FAILED
-from imbrex.cli.options import Choices, emulate_option, format_option, target_option
+from imbrex.cli.options import Choices, emulate_option, format_option, keep_going_option, target_option
 from imbrex.cli.report_file import write_text
-from imbrex.cli.source import read_kept
+from imbrex.cli.skipped import Skipped
+from imbrex.cli.source import asked_for, weighted
 from imbrex.cli.table import print_table
 from imbrex.cli.text import json_text, seconds_text
 from imbrex.database import Unit, open_user
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel.warm import builders_of
 from imbrex.numeral import MOST, whole
-from imbrex.problem import problem_text
+from imbrex.problem import Problem, problem_text
 from imbrex.run.cpu import MOST_THREADS, thread_count
-from imbrex.tuner.campaign import EFFORTS, Effort, Plan, Refused, Tuner, weighted
+from imbrex.tuner.campaign import EFFORTS, Effort, Plan, Refused, Tuner
 from imbrex.tuner.cluster import hosts_at
 from imbrex.tuner.outcome import Step, Tuned
 from imbrex.tuner.report import page
@@ -78,7 +79,7 @@ def _devices(ctx: click.Context, param: click.Parameter, value: str | None) -> t
     "--ray", metavar="ADDRESS", help="Build and time on a Ray cluster's nodes: auto, local, HOST:PORT."
 )
 @click.option("--layout", metavar="ORDER", help="Order of the images' dimensions, such as NHWC.")
-@click.option("--keep-going", is_flag=True, help="Skip lines that cannot be read, and list them.")
+@keep_going_option
 @click.option(
     "--report", type=click.Path(path_type=Path), metavar="FILE", help="A page with pictures of each problem."
 )
@@ -98,7 +99,7 @@ def command(
     devices: tuple[int, ...],
     ray: str | None,
     layout: str | None,
-    keep_going: bool,
+    skipped: Skipped,
     report: Path | None,
     calibrate: bool,
     form: str,
@@ -115,22 +116,28 @@ def command(
         return calibrated(wanted, budget, jobs or builders_of(wanted), form, beside)
     if not sources:
         raise click.UsageError("Missing argument 'PROBLEM...'.")
-    found, skipped = read_kept(sources, layout, keep_going, wanted.chip)
-    if not found:
-        raise Diagnostic("there is no problem to tune")
-    plan = Plan(
-        weighted(found), wanted, chosen.threads, effort, trials, budget, devices, jobs or builders_of(wanted)
-    )
+    found = _expect_some(weighted(asked_for(sources, layout, {wanted.chip}, skipped)))
+    plan = Plan(found, wanted, chosen.threads, effort, trials, budget, devices, jobs or builders_of(wanted))
     shown = Shown(plan, sys.stderr.isatty())
     with open_user() as database:
         path = str(database.path)
     is_interrupted = _interrupted(plan, shown, ray, jobs)
     if report is not None:
         write_text(page(shown.outcomes), report)
-    shown.show(form, path, skipped)
+    shown.show(form, path, skipped.lines)
     if is_interrupted:
         return INTERRUPTED
-    return FAILED if any(isinstance(one, Refused) for one, _ in shown.outcomes) and not keep_going else 0
+    return (
+        FAILED
+        if any(isinstance(one, Refused) for one, _ in shown.outcomes) and not skipped.keeps_going
+        else 0
+    )
+
+
+def _expect_some(found: dict[Problem, int]) -> dict[Problem, int]:
+    if not found:
+        raise Diagnostic("there is no problem to tune")
+    return found
 
 
 def _interrupted(plan: Plan, shown: Shown, ray: str | None, jobs: int | None) -> bool:

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
 import click
 
 from imbrex.cli.guard import FAILED
-from imbrex.cli.options import Choices, emulate_option, format_option, sources, target_option
-from imbrex.cli.source import read_kept
+from imbrex.cli.options import (
+    Choices,
+    emulate_option,
+    format_option,
+    keep_going_option,
+    sources,
+    target_option,
+)
+from imbrex.cli.skipped import Skipped
+from imbrex.cli.source import asked_for, weighted
 from imbrex.cli.text import json_text, seconds_text
 from imbrex.kernel.warm import Order, Warmed, warmed
 from imbrex.problem import problem_text
@@ -25,7 +34,7 @@ __all__ = ["command"]
 @click.option("--jobs", type=click.IntRange(1, 256), metavar="N", help="Processes that compile.")
 @click.option("--threads", type=click.IntRange(1, MOST_THREADS), metavar="N", help="Threads of CPU kernels.")
 @click.option("--layout", metavar="ORDER", help="Order of the images' dimensions, such as NHWC.")
-@click.option("--keep-going", is_flag=True, help="Skip lines that cannot be read, and list them.")
+@keep_going_option
 @format_option
 def command(
     sources: tuple[str, ...],
@@ -34,7 +43,7 @@ def command(
     jobs: int | None,
     threads: int | None,
     layout: str | None,
-    keep_going: bool,
+    skipped: Skipped,
     form: str,
 ) -> int:
     """Compile the kernel of each problem into the cache, where every later call finds it, in this process or
@@ -44,16 +53,18 @@ def command(
     """
     chosen = Choices(target, emulate, None, thread_count(threads), layout, None)
     began = time.monotonic()
-    problems, skipped = read_kept(sources, layout, keep_going, chosen.target.chip)
-    found = warmed([Order(problem, chosen.target, chosen.threads) for problem in problems], jobs)
+    times = weighted(asked_for(sources, layout, {chosen.target.chip}, skipped))
+    orders = [Order(problem, chosen.target, chosen.threads) for problem in times]
+    found = [replace(one, times=times[one.problem]) for one in warmed(orders, jobs)]
     if form == "json":
-        click.echo(json_text({"results": [_json(one) for one in found], "skipped": skipped}))
+        click.echo(json_text({"results": [_json(one) for one in found], "skipped": skipped.lines}))
     else:
         _summary(found, skipped, time.monotonic() - began)
-    return FAILED if any(one.error for one in found) and not keep_going else 0
+    is_all = all(one.error is None for one in found)
+    return 0 if is_all or skipped.keeps_going else FAILED
 
 
-def _summary(found: list[Warmed], skipped: list[str], seconds: float) -> None:
+def _summary(found: list[Warmed], skipped: Skipped, seconds: float) -> None:
     failed = [one for one in found if one.error is not None]
     fresh = [one for one in found if one.seconds]
     there = len(found) - len(fresh) - len(failed)
@@ -62,8 +73,8 @@ def _summary(found: list[Warmed], skipped: list[str], seconds: float) -> None:
     told += [f"{there} were there"] if there else []
     told += [f"{len(failed)} have none"] if failed else []
     lines = [f"no kernel of {problem_text(one.problem)}: {one.error}" for one in failed]
-    lines += [f"skipped {line}" for line in skipped]
     click.echo("\n".join([", ".join(told) or "there is no problem to compile", *lines]))
+    skipped.show()
 
 
 def _json(one: Warmed) -> dict[str, Any]:

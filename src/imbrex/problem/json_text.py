@@ -18,14 +18,25 @@ from imbrex.problem.flags import Line, Token
 from imbrex.problem.gemm import Gemm
 from imbrex.problem.json_form import from_json
 
-__all__ = ["read_json"]
+__all__ = ["json_end", "read_json"]
 
 _BETWEEN = re.compile(r"[\s,\[]*")
 _DECODER = json.JSONDecoder(parse_int=json_whole)
 
 
-def read_json(text: str, start: int, file: str | None) -> tuple[list[Conv2d | Gemm], int]:
-    """The problems of the value that begins at `start`, and the end of its last line."""
+def json_end(text: str, start: int, line_end: int) -> int:
+    """The end of the last line of the value that begins at `start`; `line_end` where none is whole."""
+    if too_deep(text, start) is not None:
+        return line_end
+    try:
+        end = text.find("\n", _decode(text, start)[1])
+    except json.JSONDecodeError:
+        return line_end
+    return len(text) if end < 0 else end
+
+
+def read_json(text: str, start: int, file: str | None) -> list[Conv2d | Gemm]:
+    """The problems of the value that begins at `start`."""
     if (at := too_deep(text, start)) is not None:
         error = Diagnostic(f"malformed JSON: more than {JSON_DEPTH} lists and objects inside each other")
         raise _located(error, text, at, 1, file)
@@ -39,7 +50,7 @@ def read_json(text: str, start: int, file: str | None) -> tuple[list[Conv2d | Ge
     if rest := text[end:stop].strip():
         error = Diagnostic("unexpected text after a JSON value")
         raise _located(error, text, text.index(rest, end), len(rest), file)
-    return list(_problems(text, start, file)), stop
+    return list(_problems(text, start, file))
 
 
 def _problems(text: str, start: int, file: str | None) -> Iterator[Conv2d | Gemm]:
