@@ -99,11 +99,13 @@ def _answer(
     """The answer to the one question, or all facts where there is none."""
     question = asked[0] if asked else None
     if form == "svg":
-        from imbrex.cli.mma_picture import matrix_picture, register_picture
+        from imbrex.explore.mma_picture import matrix_picture, register_picture
+        from imbrex.explore.svg import document
 
         if question not in (None, "--matrix", "--registers"):
             raise Diagnostic(f"{question} has no picture", hint="--matrix and --registers have")
-        return (register_picture if question == "--registers" else matrix_picture)(found, chosen)
+        drawn = register_picture if question == "--registers" else matrix_picture
+        return document(drawn(found, chosen)).rstrip()
     match question:
         case "--register-of":
             row, column, *block = _numbers(question, given, (2, 3), "ROW,COL or ROW,COL,BLOCK")

@@ -20,6 +20,7 @@ from imbrex.view.mma import (
     LaneRegister,
     Operand,
     element_at,
+    element_text,
     elements,
     lane_registers,
     lane_registers_of,
@@ -31,7 +32,6 @@ __all__ = [
     "Answer",
     "described",
     "element_of",
-    "element_text",
     "listing",
     "matrix",
     "register_file",
@@ -183,12 +183,6 @@ def register_file(found: Instruction, operand: Operand) -> Answer:
     ]
     title = f"{_of(found, operand)}: element in each lane's register"
     return Answer(title, ("lane", *names), texts, _value(found, operand, cells))
-
-
-def element_text(found: Instruction, operand: Operand, element: Element) -> str:
-    """`A[3][5]`, and of several blocks `A[3][5].1`."""
-    block = f".{element.block}" if found.blocks > 1 else ""
-    return f"{operand.upper()}[{element.row}][{element.column}]{block}"
 
 
 def _cells(

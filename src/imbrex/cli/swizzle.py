@@ -86,9 +86,10 @@ def _text(kernel: TileKernel, name: str, chosen: Sequence[Operand], form: str) -
         case "json":
             return json_text(_json(kernel, name, chosen))
         case "svg":
-            from imbrex.cli.swizzle_picture import tile_picture
+            from imbrex.explore.svg import document
+            from imbrex.explore.swizzle_picture import tile_picture
 
-            return tile_picture(kernel, name, chosen)
+            return document(tile_picture(kernel, name, chosen)).rstrip()
         case _:
             title = f"{name}: {_tile(kernel)} by {kernel.instruction.name}, {kernel.workitems} work items"
             return facts(title, [row for operand in chosen for row in _rows(kernel, operand)])

@@ -1,75 +1,148 @@
 """Axes: what can be pointed at, and how one thing leads to another through the Maps.
 
-A point is a value for some axes.  A `Follow` binds dims of a map's first and last rungs to axes: where the
+A point is a value for some axes.  A `Link` binds dims of a map's first and last rungs to axes: where the
 point has those of the first, and all guards hold, it gets those of the last.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from imbrex.explore.ladder import Ladder
+from imbrex.explore.panel import Panel
 from imbrex.explore.subject import Subject
+from imbrex.explore.tiling import Tiling
+from imbrex.index.map import Dim, Map, layer_over
+from imbrex.index.rule import Merge
 
-__all__ = ["Axis", "Follow", "axes_of"]
+__all__ = ["Link", "axes_of", "links"]
 
 GEMM: Final = {"gemmG": "g", "gemmM": "m", "gemmN": "n", "gemmK": "k"}
 SAID: Final = {
     "g": "batch of the product", "m": "row of C", "n": "column of C", "k": "what is summed",
+    "m_tile": "tile along m", "n_tile": "tile along n", "tm": "place along m inside of a tile",
+    "tn": "place along n inside of a tile", "workgroup": "workgroup, as hardware numbers it",
+    "unit": "tiles of one cluster, as they are begun", "wave": "wave, warpgroup or register tile",
+    "lane": "lane of a wave", "register": "sum of a lane", "bank": "bank of shared memory",
+    "phase": "lanes that shared memory serves at once", "time": "frame of the animation",
+    "step": "step over K",
+    "xcd": "die", "map": "map", "line": "line of a text", "level": "level of the IR",
+    "configuration": "rank of a configuration", "rule": "rule of legality", "stage": "stage of a ring",
+    "rung": "rung of a ladder", "access": "access of shared memory",
 }  # fmt: skip
-FEW: Final = 64
-"""Values of an axis that may be tried one by one."""
 
 
 @dataclass(frozen=True)
-class Axis:
-    """What a token names.  size: of its values; 0 of words."""
+class Link:
+    """A map by its name, and axes by the dims of its first and of its last rung.  over: axes of the first
+    that may be missing.
+    """
 
     name: str
-    size: int
-    said: str
-
-    def to_json(self) -> dict[str, Any]:
-        return {"name": self.name, "size": self.size, "said": self.said}
-
-
-@dataclass(frozen=True)
-class Follow:
-    """map: by its name.  upper, lower: axes by dim.  over: axes of upper that may be missing."""
-
-    map: str
+    ladder: Ladder
     upper: Mapping[str, str]
     lower: Mapping[str, str]
-    over: tuple[str, ...] = ()
+    over: tuple[str, ...] = field(default=())
 
-    def to_json(self) -> dict[str, Any]:
-        return {"map": self.map, "from": dict(self.upper), "to": dict(self.lower), "over": list(self.over)}
+    def follow(self) -> dict[str, Any]:
+        """Plain JSON."""
+        return {"map": self.name, "from": dict(self.upper), "to": dict(self.lower), "over": list(self.over)}
+
+    @property
+    def back(self) -> Link | None:
+        """The inverse; None where there is none."""
+        try:
+            inverse = self.ladder.map.inverse()
+        except ValueError:
+            return None
+        ladder = replace(
+            self.ladder, title=f"{self.ladder.title}, backwards", map=inverse, array=None, is_memory=False
+        )
+        return Link(f"{self.name}'", ladder, self.lower, self.upper)
 
 
-def axes_of(subject: Subject) -> tuple[Sequence[Axis], Sequence[Follow]]:
-    """All axes of a subject and what follows from what."""
-    axes: dict[str, Axis] = {}
-    follows: list[Follow] = []
+def links(subject: Subject) -> Sequence[Link]:
+    """Every map of a subject, and the way back where there is one."""
+    found: list[Link] = []
+    for link in _links(subject):
+        back = link.back
+        found += [link] if back is None else [link, back]
+    return found
+
+
+def _links(subject: Subject) -> Iterator[Link]:
     for name, ladder in subject.ladders.items():
-        upper, lower = bound(ladder)
-        follows.append(Follow(name, upper, lower))
-        for axis in _of_ladder(ladder, upper, lower):
-            axes.setdefault(axis.name, axis)
-    return list(axes.values()), follows
+        upper = {d.name: GEMM.get(d.name, d.name) for d in ladder.map.upper}
+        yield Link(name, ladder, upper, {d.name: f"{ladder.array}.{d.name}" for d in ladder.map.lower})
+    cut = subject.tiling
+    if cut is None:
+        return
+    down, across = cut.axes
+    tile = {"m_tile": f"{down}_tile", "tm": f"t{down}", "n_tile": f"{across}_tile", "tn": f"t{across}"}
+    title = "An element of C: its tile, and its place there"
+    yield Link("tile", _of(title, cut.cut), {"row": down, "column": across}, tile)
+    yield from _order(cut, tile)
+    if isinstance(subject.held, Ladder):
+        axes = {"row": tile["tm"], "column": tile["tn"]}
+        held = replace(subject.held, is_memory=False)
+        yield Link("held", held, {n: n for n in ("wave", "lane", "register")}, axes)
 
 
-def bound(ladder: Ladder) -> tuple[dict[str, str], dict[str, str]]:
-    """Axes of an operand's map: of the product above, of the array below."""
-    upper = {d.name: GEMM.get(d.name, d.name) for d in ladder.map.upper}
-    lower = {d.name: f"{ladder.array}.{d.name}" for d in ladder.map.lower}
-    return upper, lower
+def _order(cut: Tiling, tile: Mapping[str, str]) -> Iterator[Link]:
+    ((place, _),) = cut.order.upper
+    batch, m, n = (d.name for d in cut.order.lower)
+    if cut.cluster == (1, 1):
+        lower = {batch: "g", m: tile["m_tile"], n: tile["n_tile"]}
+        first = "workgroup" if cut.is_one_each else "unit"
+        yield Link("order", _of("Which tile is begun when", cut.order), {place: first}, lower)
+        return
+    lower = {batch: "g", m: "cluster_m", n: "cluster_n"}
+    yield Link("order", _of("Which cluster's tiles are begun when", cut.order), {place: "unit"}, lower)
+    sizes = zip(("m_tile", "n_tile"), ("cluster_m", "cluster_n"), cut.blocks, cut.cluster, strict=True)
+    dims = [d for of, name, count, size in sizes for d in (Dim(name, count // size), Dim(f"{of}_rank", size))]
+    entries = [(Merge(), "m_tile", "cluster_m m_tile_rank"), (Merge(), "n_tile", "cluster_n n_tile_rank")]
+    map = Map((layer_over(dims, *entries),))
+    upper = {"m_tile": tile["m_tile"], "n_tile": tile["n_tile"]}
+    yield Link(
+        "cluster", _of("The cluster of a tile", map), upper, {n: n for n in ("cluster_m", "cluster_n")}
+    )
 
 
-def _of_ladder(ladder: Ladder, upper: Mapping[str, str], lower: Mapping[str, str]) -> Iterator[Axis]:
-    for dim in ladder.map.upper:
-        axis = upper[dim.name]
-        yield Axis(axis, dim.size, SAID.get(axis, axis))
-    for dim in ladder.map.lower:
-        yield Axis(lower[dim.name], dim.size, f"{dim.name} of {ladder.array}")
+def _of(title: str, map: Map) -> Ladder:
+    return Ladder(title, map, is_memory=False)
+
+
+def axes_of(found: Iterable[Link], panels: Iterable[Panel]) -> list[dict[str, Any]]:
+    """All axes of links and of what panels draw, as plain JSON; size 0 where values are words."""
+    sizes: dict[str, int] = {}
+    for link in found:
+        for dims, axes in ((link.ladder.map.upper, link.upper), (link.ladder.map.lower, link.lower)):
+            for dim in dims:
+                if dim.name in axes:
+                    sizes[axes[dim.name]] = max(sizes.get(axes[dim.name], 0), dim.size)
+    for token in (token for panel in panels for token in _tokens(panel)):
+        axis, _, value = token.partition(":")
+        last = value.rpartition("-")[2]
+        sizes[axis] = max(sizes.get(axis, 0), int(last) + 1 if last.isdigit() else 0)
+    return [{"name": name, "size": size, "said": _said(name)} for name, size in sizes.items()]
+
+
+def _said(axis: str) -> str:
+    role, _, dim = axis.partition(".")
+    return f"{dim} of {role}" if dim else SAID.get(axis, axis)
+
+
+def _tokens(panel: Panel) -> Iterator[str]:
+    """All that a panel's parts stand for."""
+    drawings = [panel.svg or "", *(svg for _, svg in panel.variants)]
+    for svg in drawings:
+        for words in re.findall(r'data-(?:is|rows|columns)="([^"]*)"', svg):
+            yield from words.split()
+    for row in panel.table.rows if panel.table else ():
+        yield from row.tokens.split()
+    for listing in panel.listings:
+        for _, tokens in listing.lines:
+            yield from tokens.split()

@@ -28,7 +28,8 @@ WIDEST = 16
 
 @dataclass(frozen=True)
 class Ladder:
-    """A map with its title.  array: what its lower dims are the coordinates of.
+    """A map with its title.  array: what its lower dims are the coordinates of.  is_memory: is it asked how
+    wide vectors are, and whether it is one to one?
 
     parameters: values of the runtime quantities that it mentions.
     """
@@ -36,6 +37,7 @@ class Ladder:
     title: str
     map: Map
     array: str | None = None
+    is_memory: bool = True
     parameters: Mapping[str, int] | None = None
 
     @cached_property
@@ -62,7 +64,7 @@ class Ladder:
     def widths(self) -> tuple[tuple[str, int, str], ...]:
         """Each upper dim with the elements of its widest legal vector, and what limits it."""
         found: list[tuple[str, int, str]] = []
-        for dim in self.map.upper:
+        for dim in self.map.upper if self.is_memory else ():
             width = query.vector_width(self.map, dim.name, WIDEST)
             found.append((dim.name, width, _limit(self.map, dim.name, width)))
         return tuple(found)
@@ -78,7 +80,7 @@ class Ladder:
             "address_text": str(self.address),
             "guards": [{"index": tree(g.index), "size": g.size, "text": str(g)} for g in self.guards],
             "widths": [{"dim": dim, "width": width, "why": why} for dim, width, why in self.widths],
-            "is_injective": query.is_injective(self.map),
+            "is_injective": query.is_injective(self.map) if self.is_memory else None,
             "parameters": [
                 {"name": p.name, "low": p.low, "high": p.high, "value": given.get(p.name, p.low)}
                 for p in sorted(_parameters(self.address), key=str)

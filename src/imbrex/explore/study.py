@@ -13,10 +13,16 @@ from typing import Any, Final
 
 from imbrex.config.request import Request
 from imbrex.diagnostic import Diagnostic, did_you_mean
-from imbrex.explore.axes import axes_of
+from imbrex.explore.axes import axes_of, links
 from imbrex.explore.panel import Panel
+from imbrex.explore.panels.banks import banks
+from imbrex.explore.panels.image import image
+from imbrex.explore.panels.instruction import instruction
 from imbrex.explore.panels.maps import maps
+from imbrex.explore.panels.order import order
 from imbrex.explore.panels.problem import problem
+from imbrex.explore.panels.segments import segments
+from imbrex.explore.panels.tile import tile
 from imbrex.explore.subject import Subject
 from imbrex.explore.svg import STYLE
 from imbrex.problem import Conv2d, problem_text
@@ -27,7 +33,13 @@ __all__ = ["PANELS", "VERSION", "Study", "study"]
 VERSION: Final = 1
 PANELS: Final[Mapping[str, Callable[[Subject], Panel]]] = {
     "problem": problem,
+    "image": image,
     "maps": maps,
+    "tile": tile,
+    "instruction": instruction,
+    "banks": banks,
+    "order": order,
+    "segments": segments,
 }
 """In reading order; each says why where it has nothing to show."""
 
@@ -53,7 +65,7 @@ class Study:
     def to_json(self) -> dict[str, Any]:
         """The whole, as plain JSON."""
         subject, request = self.subject, self.subject.request
-        shown, follows = axes_of(subject)
+        found = links(subject)
         return {
             "version": VERSION,
             "generator": f"imbrex {__version__}",
@@ -65,9 +77,9 @@ class Study:
             "target": request.target,
             "machine": {"name": request.machine.name, "facts": [["source", request.machine.source]]},
             "configuration": {"text": str(subject.configuration), "facts": _configuration_facts(subject)},
-            "axes": [axis.to_json() for axis in shown],
-            "maps": {name: ladder.to_json() for name, ladder in subject.ladders.items()},
-            "follows": [follow.to_json() for follow in follows],
+            "axes": axes_of(found, self.panels),
+            "maps": {link.name: link.ladder.to_json() for link in found},
+            "follows": [link.follow() for link in found],
             "style": STYLE,
             "panels": [panel.to_json() for panel in self.panels],
         }

@@ -52,6 +52,7 @@ def _style() -> str:
         ".ix .line{fill:none;stroke:var(--ix-line)}.ix .ink{fill:none;stroke:var(--ix-ink)}"
         ".ix .field{fill:transparent;stroke:none;cursor:crosshair}"
         ".ix .bad{stroke:var(--ix-bad);stroke-width:2.2;stroke-dasharray:4 1.5}"
+        ".ix .sent{stroke:var(--ix-ink);stroke-width:1.6;stroke-dasharray:3 2}"
         ".ix text.bad{fill:var(--ix-bad);stroke:none;font-weight:bold}"
         ".ix text.good{fill:var(--ix-good);font-weight:bold}"
         ".ix .lit{stroke:var(--ix-here)!important;stroke-width:2.6!important}"

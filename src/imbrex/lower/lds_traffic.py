@@ -7,7 +7,7 @@ wave and at every value of the loops that they mention.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ from imbrex.lower.buffer import Let, Ref
 from imbrex.lower.stmt import For, Kernel, Move, Stmt
 from imbrex.view.stage.banks import Traffic, cycles
 
-__all__ = ["LdsTraffic", "lds_traffic"]
+__all__ = ["LdsTraffic", "Moved", "lds_traffic", "moved", "offsets"]
 
 NONE = Traffic(0, 0, 0)
 
@@ -46,13 +46,48 @@ def lds_traffic(kernel: Kernel, machine: GpuMachine) -> LdsTraffic:
     conflicts: their lanes are neighbours.
     """
     total: dict[Access, Traffic] = {"read": NONE, "write": NONE}
+    for one in moved(kernel):
+        if one.ref.buffer.space == "lds" and not one.is_direct:
+            total[one.way] = total[one.way] + _access(kernel, one, machine)
+    return LdsTraffic(total["read"], total["write"])
+
+
+@dataclass(frozen=True)
+class Moved:
+    """One side of a move: `width` neighbours at a reference whose names are expanded, inside of these loops.
+
+    is_direct: between memory and LDS, past the registers.
+    """
+
+    way: Access
+    ref: Ref
+    width: int
+    loops: Mapping[str, int]
+    is_direct: bool
+
+    @property
+    def bytes_per_lane(self) -> int:
+        return self.width * self.ref.buffer.dtype.bytes
+
+
+def moved(kernel: Kernel) -> Iterator[Moved]:
+    """Both sides of every move of a kernel, in the order of the statements."""
     for move, lets, loops in _moves(kernel.body, {}, {}):
         sides: tuple[tuple[Access, Ref], ...] = (("read", move.source), ("write", move.dest))
         for way, ref in sides:
-            if ref.buffer.space == "lds" and not move.direct:
-                expanded = replace(ref, offset=_expanded(ref.offset, lets))
-                total[way] = total[way] + _access(kernel, expanded, move.width, loops, machine, way)
-    return LdsTraffic(total["read"], total["write"])
+            guards = tuple(replace(g, index=_expanded(g.index, lets)) for g in ref.guards)
+            expanded = replace(ref, offset=_expanded(ref.offset, lets), guards=guards)
+            yield Moved(way, expanded, move.width, loops, move.direct)
+
+
+def offsets(kernel: Kernel, one: Moved, wave: int) -> Any:
+    """Byte offsets [access, lane] of every wave at every value of the loops that the offset mentions."""
+    names = [name for name in one.loops if name in one.ref.offset.variables]
+    points: Any = np.indices([*(one.loops[name] for name in names), kernel.block_size])
+    env: dict[str, Any] = dict(zip([*names, kernel.workitem], points, strict=True))
+    env |= dict.fromkeys(one.ref.offset.variables - env.keys(), 0)  # the workgroup: LDS is its own
+    places = np.broadcast_to(np.asarray(one.ref.offset.eval(env)), points.shape[1:]).reshape(-1, wave)
+    return places * one.ref.buffer.dtype.bytes
 
 
 def _moves(
@@ -76,18 +111,11 @@ def _expanded(index: Lin, lets: Mapping[str, Lin]) -> Lin:
     return index.subs({name: lets[name] for name in index.variables & lets.keys()})
 
 
-def _access(
-    kernel: Kernel, ref: Ref, width: int, loops: Mapping[str, int], machine: GpuMachine, way: Access
-) -> Traffic:
+def _access(kernel: Kernel, one: Moved, machine: GpuMachine) -> Traffic:
     """Accesses wider than 16 bytes go 16 bytes at a time."""
-    element = ref.buffer.dtype.bytes
-    step = min(16, width * element)
-    how, wave = machine.served(step, way), machine.wave_size
-    names = [name for name in loops if name in ref.offset.variables]
-    points: Any = np.indices([*(loops[name] for name in names), kernel.block_size])
-    env: dict[str, Any] = dict(zip([*names, kernel.workitem], points, strict=True))
-    env |= dict.fromkeys(ref.offset.variables - env.keys(), 0)  # the workgroup: LDS is its own
-    places = np.broadcast_to(np.asarray(ref.offset.eval(env)), points.shape[1:]).reshape(-1, wave) * element
-    pieces = np.concatenate([places + start for start in range(0, width * element, step)])
+    step = min(16, one.bytes_per_lane)
+    how = machine.served(step, one.way)
+    places = offsets(kernel, one, machine.wave_size)
+    pieces = np.concatenate([places + start for start in range(0, one.bytes_per_lane, step)])
     extra = int(cycles(pieces, step, how).sum())
     return Traffic(len(pieces), len(pieces) * len(how.lanes), extra)

@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from typing import Any
 
 import pytest
+from tests.unit.explore.studied import BACKWARD, DEPTHWISE, FORWARD, PRODUCT, WEIGHT, studied
 
-from imbrex.chip import target
-from imbrex.config.request import Request
 from imbrex.diagnostic import Diagnostic
-from imbrex.explore import PANELS, Study, study
+from imbrex.explore import PANELS, Study
+from imbrex.explore.axes import links
 from imbrex.explore.expression import tree
 from imbrex.index.expr import Lin, select, var, xor
-from imbrex.problem.text import parse_problems
 
-FORWARD = "conv -n 2 -c 64 -H 14 -W 14 -k 64 -y 3 -x 3 -p 1 -q 1 -F 1"
-BACKWARD = "conv -n 1 -c 32 -H 14 -W 14 -k 32 -y 3 -x 3 -p 1 -q 1 -u 2 -v 2 -F 2"
-WEIGHT = "conv -n 2 -c 16 -H 9 -W 9 -k 24 -y 3 -x 3 -p 1 -q 1 -F 4"
-PRODUCT = "gemm -t f16 -m 128 -n 256 -k 64"
-DEPTHWISE = "conv -n 1 -c 32 -H 14 -W 14 -k 32 -y 3 -x 3 -p 1 -q 1 -g 32 -F 1"
 CASES = {
     "cpu": ("avx512", FORWARD),
     "gfx908": ("gfx908", WEIGHT),
@@ -31,13 +26,6 @@ CASES = {
     "sm_90a f16": ("sm_90a", PRODUCT),
     "lanes": ("gfx942", DEPTHWISE),
 }
-
-
-def studied(chip: str, line: str) -> Study:
-    (found,) = parse_problems(line, None)
-    (problem,) = found.problems
-    machine = target(chip)
-    return study(Request(problem, machine, "cpu" if chip.startswith("avx") else chip))
 
 
 @pytest.fixture(scope="module", params=list(CASES))
@@ -93,14 +81,15 @@ def test_control_rounding_to_zero_is_seen() -> None:
     assert below.eval({"a": 0}) == -2 != int(-3 / 2)
 
 
-def test_ladders_have_the_values_of_their_maps(told: tuple[Study, dict[str, Any]]) -> None:
+def test_maps_have_the_values_of_the_library(told: tuple[Study, dict[str, Any]]) -> None:
     """Rungs, address and guards of the JSON against the map itself."""
     found, data = told
     dice = random.Random(7)
-    assert data["maps"].keys() == found.subject.ladders.keys()
-    for name, ladder in found.subject.ladders.items():
+    ladders = {link.name: link.ladder for link in links(found.subject)}
+    assert data["maps"].keys() == ladders.keys()
+    for name, ladder in ladders.items():
         given = data["maps"][name]
-        for _ in range(20):
+        for _ in range(12):
             env = {d.name: dice.randrange(d.size) for d in ladder.map.upper}
             coords, exists = ladder.map.evaluate(list(env.values()))
             last = given["rungs"][-1]["dims"]
@@ -111,6 +100,60 @@ def test_ladders_have_the_values_of_their_maps(told: tuple[Study, dict[str, Any]
             for c, d in zip(coords, ladder.map.lower, strict=True):
                 offset = offset * d.size + int(c)
             assert evaluated(given["address"], env) == offset
+
+
+def followed(data: dict[str, Any], point: dict[str, int]) -> dict[str, int]:
+    """What a page does with a point: every map whose axes it has, until nothing is new."""
+    point, before = dict(point), -1
+    while before != len(point):
+        before = len(point)
+        for follow in data["follows"]:
+            if not all(axis in point for axis in follow["from"].values()):
+                continue
+            given = data["maps"][follow["map"]]
+            env = {d["name"]: 0 for d in given["rungs"][0]["dims"]}
+            env |= {dim: point[axis] for dim, axis in follow["from"].items()}
+            if all(0 <= evaluated(g["index"], env) < g["size"] for g in given["guards"]):
+                dims = {d["name"]: d for d in given["rungs"][-1]["dims"]}
+                for dim, axis in follow["to"].items():
+                    point.setdefault(axis, evaluated(dims[dim]["value"], env))
+    return point
+
+
+def test_an_element_of_c_leads_to_who_keeps_it_and_back(told: tuple[Study, dict[str, Any]]) -> None:
+    found, data = told
+    if found.subject.product is None:
+        return
+    c, dice = found.subject.ladders["C"].map, random.Random(3)
+    for _ in range(5):
+        values = [dice.randrange(d.size) for d in c.upper]
+        names = [{"gemmG": "g", "gemmM": "m", "gemmN": "n"}[d.name] for d in c.upper]
+        point = dict(zip(names, values, strict=True))
+        whole = followed(data, point)
+        coords, _ = c.evaluate(values)
+        array = found.subject.ladders["C"].array
+        assert [whole[f"{array}.{d.name}"] for d in c.lower] == [int(x) for x in coords]
+        kept = {axis: whole[axis] for axis in ("wave", "lane", "register")}
+        tiles = {axis: whole[axis] for axis in ("m_tile", "n_tile")}
+        back = followed(data, kept | tiles | ({"g": point["g"]} if "g" in point else {}))
+        assert (back["m"], back["n"]) == (point["m"], point["n"])
+
+
+def test_what_is_drawn_is_on_an_axis_and_in_its_range(told: tuple[Study, dict[str, Any]]) -> None:
+    _, data = told
+    axes = {axis["name"]: axis["size"] for axis in data["axes"]}
+    drawn = 0
+    for panel in data["panels"]:
+        texts = [panel["svg"] or "", *(variant["svg"] for variant in panel["variants"])]
+        for word in re.findall(r'data-(?:is|rows|columns)="([^"]+)"', " ".join(texts)):
+            for token in word.split():
+                axis, _, value = token.partition(":")
+                drawn += 1
+                assert axis in axes
+                if value[0].isdigit():
+                    first, _, last = value.partition("-")
+                    assert int(first) <= int(last or first) < axes[axis], token
+    assert drawn < 9000, "a page has to light up at once"
 
 
 def test_every_panel_shows_something_or_says_why(told: tuple[Study, dict[str, Any]]) -> None:

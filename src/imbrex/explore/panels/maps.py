@@ -8,14 +8,14 @@ from typing import Final
 from imbrex.explore.ladder import Ladder
 from imbrex.explore.panel import Panel, Row, Table, absent
 from imbrex.explore.subject import Subject
-from imbrex.explore.svg import box, drawing, label, line
+from imbrex.explore.svg import box, drawing, group, label, line
 from imbrex.index.map import Dim, Map
 
 __all__ = ["ladder_drawing", "maps"]
 
 TITLE: Final = "From the product to memory"
 NO_PRODUCT: Final = "each lane computes channels by itself: the problem becomes no matrix product"
-RUNG, STEP, CHARACTER, GAP, MARGIN = 26, 40, 6.4, 12, 12
+RUNG, STEP, CHARACTER, GAP, MARGIN = 26, 40, 7.0, 12, 12
 
 
 def maps(subject: Subject) -> Panel:
@@ -40,14 +40,14 @@ def maps(subject: Subject) -> Panel:
 
 
 def ladder_drawing(ladders: Mapping[str, Ladder], title: str) -> str:
-    """Ladders side by side."""
+    """Ladders one below another."""
     parts: list[str] = []
-    x, height = float(MARGIN), 0.0
+    width, y = 0.0, float(MARGIN)
     for name, ladder in ladders.items():
-        width, high, drawn = _ladder(name, ladder, x)
-        parts += drawn
-        x, height = x + width + 3 * GAP, max(height, high)
-    return drawing(title, parts, x, height)
+        wide, high, drawn = _ladder(name, ladder, MARGIN)
+        parts.append(group(0, y, drawn))
+        width, y = max(width, wide), y + high
+    return drawing(title, parts, width + 2 * MARGIN, y)
 
 
 def _ladder(name: str, ladder: Ladder, x: float) -> tuple[float, float, list[str]]:
@@ -55,9 +55,9 @@ def _ladder(name: str, ladder: Ladder, x: float) -> tuple[float, float, list[str
     rungs = [layer.upper for layer in ladder.map.layers] + [ladder.map.lower]
     steps = [len(layer.steps) for layer in ladder.map.layers]
     width = max(CHARACTER * len(ladder.title), *(_width(dims) for dims in rungs))
-    parts = [label(x, MARGIN + 12, ladder.title, "head", f"map:{name}")]
+    parts = [label(x, 12, ladder.title, "head", f"map:{name}")]
     places: list[dict[str, tuple[float, float]]] = []
-    y = MARGIN + 28.0
+    y = 28.0
     for at, dims in enumerate(rungs):
         placed, drawn = _rung(name, at, dims, x, y, ladder)
         places.append(placed)
@@ -66,8 +66,11 @@ def _ladder(name: str, ladder: Ladder, x: float) -> tuple[float, float, list[str
     assert len(steps) == len(places) - 1
     for at in range(len(steps)):
         parts += _steps(ladder.map, at, places)
-    parts.append(label(x, y - STEP + 18, f"address = {_cut(str(ladder.address))}", "code", f"map:{name}"))
-    return width, y, parts
+    told = [f"address = {ladder.address}", *(f"where {guard}" for guard in ladder.guards)]
+    for at, text in enumerate(map(_cut, told)):
+        parts.append(label(x, y - STEP + 18 + 16 * at, text, "code", f"map:{name}"))
+        width = max(width, CHARACTER * len(text))
+    return width, y + 16 * len(told), parts
 
 
 def _width(dims: Sequence[Dim]) -> float:
@@ -102,8 +105,7 @@ def _steps(map: Map, at: int, places: Sequence[Mapping[str, tuple[float, float]]
     for step in layer.steps:
         above = [places[at][n] for n in step.upper]
         below = [places[at + 1][named[n]] for n in step.lower]
-        ends = [*above, *below]
-        x = sum(p[0] for p in ends) / len(ends)
+        x = sum(p[0] for p in above or below) / len(above or below)
         y = (above[0][1] + RUNG if above else below[0][1] - STEP) + STEP / 2
         yield from (line(px, py + RUNG, x, y) for px, py in above)
         yield from (line(x, y, px, py) for px, py in below)
@@ -112,5 +114,5 @@ def _steps(map: Map, at: int, places: Sequence[Mapping[str, tuple[float, float]]
             yield label(x + 4, y + 4, rule, "soft")
 
 
-def _cut(text: str, most: int = 90) -> str:
+def _cut(text: str, most: int = 150) -> str:
     return text if len(text) <= most else f"{text[: most - 2]}.."

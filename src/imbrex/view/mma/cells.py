@@ -17,6 +17,7 @@ __all__ = [
     "Element",
     "LaneRegister",
     "element_at",
+    "element_text",
     "elements",
     "lane_registers",
     "lane_registers_of",
@@ -86,6 +87,12 @@ def element_at(instruction: Instruction, operand: Operand, at: LaneRegister) -> 
             )
     row, column, block = held[at.lane, at.register].tolist()
     return None if row < 0 else Element(row, column, block)
+
+
+def element_text(instruction: Instruction, operand: Operand, element: Element) -> str:
+    """`A[3][5]`, and of several blocks `A[3][5].1`."""
+    block = f".{element.block}" if instruction.blocks > 1 else ""
+    return f"{operand.upper()}[{element.row}][{element.column}]{block}"
 
 
 def register_text(instruction: Instruction, operand: Operand, register: int) -> str:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from imbrex.cli.mma_answer import element_text
-from imbrex.cli.picture import GAP, HEAD, MARGIN, Cell, Panel, drawn, page
+from imbrex.explore.cells import GAP, HEAD, MARGIN, Cell, Grid, drawn, sheet
 from imbrex.view.mma import (
     Element,
     Instruction,
     LaneRegister,
     Operand,
+    element_text,
     elements,
     lane_registers,
     register_text,
@@ -27,13 +27,16 @@ PAGE_W = 2000
 """Blocks stand side by side up to about this width."""
 
 
-def matrix_picture(found: Instruction, operands: Sequence[Operand]) -> str:
-    """Every element with the lanes and the register that hold it; each block a product of its own."""
+def matrix_picture(found: Instruction, operands: Sequence[Operand], most: int | None = None) -> str:
+    """Every element with the lanes and the register that hold it; each block a product of its own.
+
+    most: rows and columns of each that are drawn; all of them unless told.
+    """
     parts: list[str] = []
     width = height = 0
     across = 1
     for block in range(found.blocks):
-        panels = {operand: _matrix(found, operand, block) for operand in operands}
+        panels = {operand: _matrix(found, operand, block, most) for operand in operands}
         left = panels["a"].width + GAP if "a" in panels and len(panels) > 1 else 0
         below = panels["b"].height + GAP if "b" in panels and len(panels) > 1 else 0
         corners = {"a": (0, below), "b": (left, 0), "c": (left, below)}
@@ -61,8 +64,9 @@ def register_picture(found: Instruction, operands: Sequence[Operand]) -> str:
     return _document(found, "element in each lane's register", parts, x - GAP, bottom + GAP)
 
 
-def _matrix(found: Instruction, operand: Operand, block: int) -> Panel:
+def _matrix(found: Instruction, operand: Operand, block: int, most: int | None) -> Grid:
     _, rows, columns = found.map(operand).lower
+    height, width = (min(dim.size, most or dim.size) for dim in (rows, columns))
     cells = [
         Cell(
             element.row,
@@ -71,17 +75,23 @@ def _matrix(found: Instruction, operand: Operand, block: int) -> Panel:
             _lanes(held),
             register_text(found, operand, held[0].register),
             _told(found, operand, element, held),
+            _tokens(operand, held[0]),
         )
         for element, held in lane_registers(found, operand).items()
-        if element.block == block
+        if element.block == block and element.row < height and element.column < width
     ]
     title = f"{operand.upper()}: {rows.name} down, {columns.name} across"
     if found.blocks > 1:
         title += f", block {block}"
-    return Panel(title, rows.size, columns.size, _numbers(rows.size), _numbers(columns.size), cells)
+    return Grid(title, height, width, _numbers(height), _numbers(width), cells)
 
 
-def _registers(found: Instruction, operand: Operand) -> Panel:
+def _tokens(operand: Operand, held: LaneRegister) -> str:
+    """A lane, and of C its register: the registers of A and B are others."""
+    return f"lane:{held.lane} register:{held.register}" if operand == "c" else f"lane:{held.lane}"
+
+
+def _registers(found: Instruction, operand: Operand) -> Grid:
     held = elements(found, operand).tolist()
     lanes, registers = len(held), len(held[0])
     cells: list[Cell] = []
@@ -96,7 +106,7 @@ def _registers(found: Instruction, operand: Operand) -> Panel:
             cells.append(Cell(lane, register, _group(found, place), at, block, told))
     names = [register_text(found, operand, register) for register in range(registers)]
     title = f"{operand.upper()}: lane down, register across"
-    return Panel(title, lanes, registers, _numbers(lanes), names, cells)
+    return Grid(title, lanes, registers, _numbers(lanes), names, cells)
 
 
 def _group(found: Instruction, place: LaneRegister) -> int:
@@ -124,4 +134,4 @@ def _document(found: Instruction, what: str, parts: Sequence[str], width: int, h
     told = f"{shape}; {found.a_type} by {found.b_type} into {found.c_type}; wave of {found.wave}; {what}"
     group = found.lane_group
     signs = [f"lanes {first}-{first + group - 1}" for first in range(0, found.wave, group)]
-    return page(found.name, told, signs, parts, width, height)
+    return sheet(found.name, told, signs, parts, width, height)

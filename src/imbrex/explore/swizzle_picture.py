@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from imbrex.cli.picture import GAP, HEAD, MARGIN, Cell, Panel, drawn, page
+from imbrex.explore.cells import GAP, HEAD, MARGIN, Cell, Grid, drawn, sheet
 from imbrex.index.map import Map
 from imbrex.view.mma import Operand
 from imbrex.view.swizzle import Swizzle, TileKernel
@@ -36,7 +36,7 @@ def tile_picture(kernel: TileKernel, name: str, operands: Sequence[Operand]) -> 
     lanes, edge = kernel.instruction.wave, _edge(kernel)
     signs = [f"lanes {lane}-{lane + edge - 1}" for lane in range(0, lanes, edge)]
     told = "; ".join(_told(kernel, operand) for operand in operands)
-    return page(name, f"{told}; {kernel.instruction.name}", signs, parts, width, height)
+    return sheet(name, f"{told}; {kernel.instruction.name}", signs, parts, width, height)
 
 
 def _told(kernel: TileKernel, operand: Operand) -> str:
@@ -119,7 +119,7 @@ def _everywhere(map: Map) -> Ints:
     return np.where(valid, flat, -1)
 
 
-def _source(pieces: _Pieces, operand: Operand) -> Panel:
+def _source(pieces: _Pieces, operand: Operand) -> Grid:
     """The tile as the matrix has it: lane above, offset below."""
     rows, columns = pieces.offset.shape
     cells = [
@@ -129,7 +129,7 @@ def _source(pieces: _Pieces, operand: Operand) -> Panel:
     ]  # fmt: skip
     names = [d.name for d in pieces.swizzle.dims]
     title = f"{operand.upper()}: {names[-2]} down, {names[-1]} across; lane above, packed offset below"
-    return Panel(
+    return Grid(
         title,
         rows,
         columns,
@@ -139,7 +139,7 @@ def _source(pieces: _Pieces, operand: Operand) -> Panel:
     )
 
 
-def _packed(pieces: _Pieces, operand: Operand) -> Panel:
+def _packed(pieces: _Pieces, operand: Operand) -> Grid:
     """The tile as it lies in memory: row and column of the matrix above, lane below."""
     of_lane = pieces.swizzle.lane_run // pieces.run
     across = of_lane * max(1, min(16, 32 // of_lane))
@@ -153,7 +153,7 @@ def _packed(pieces: _Pieces, operand: Operand) -> Panel:
     rows = -(-place.size // across)
     names = [str(row * across * pieces.run) for row in range(rows)]
     title = f"{operand.upper()} in memory; row,column above, lane below"
-    return Panel(title, rows, across, names, [str(i * pieces.run) for i in range(across)], cells)
+    return Grid(title, rows, across, names, [str(i * pieces.run) for i in range(across)], cells)
 
 
 def _group(pieces: _Pieces, row: int, column: int) -> int:

@@ -1,0 +1,128 @@
+"""Who computes which part of K of which tile, over time: segments, partial sums, and flags.
+
+A frame is one step over K of all workgroups that run; a workgroup that owns a tile which others have parts of
+waits for their flags after its own steps.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from imbrex.explore.panel import Frames, Panel, Row, Table, absent
+from imbrex.explore.panels.maps import NO_PRODUCT
+from imbrex.explore.subject import Subject
+from imbrex.explore.svg import box, drawing, label
+from imbrex.explore.tiling import Tiling
+from imbrex.view.work.streamk import Plan, Segment, Tiles
+
+__all__ = ["segments"]
+
+TITLE: Final = "Segments over time"
+MOST: Final = 32
+"""Workgroups that are drawn."""
+MOST_FRAMES: Final = 96
+WIDTH, ROW, LEFT, TOP = 720.0, 20, 90, 40
+
+
+def segments(subject: Subject) -> Panel:
+    """A line of time for each workgroup."""
+    cut = subject.tiling
+    if cut is None:
+        return absent(
+            "segments", TITLE, NO_PRODUCT if subject.product is None else "no plan of tiles is one map"
+        )
+    plan = cut.plan or _whole(cut)
+    shown = _chosen(plan)
+    longest = max(1, plan.longest)
+    scale = WIDTH / longest
+    frames = min(longest, MOST_FRAMES)
+    word = "cluster" if cut.cluster != (1, 1) else "workgroup"
+    parts = [
+        label(8, 18, f"{word}s down, steps over K to the right; a tile's colour is its number's", "head")
+    ]
+    found: list[Row] = []
+    for line, workgroup in enumerate(shown):
+        y, at = TOP + line * ROW, 0
+        parts.append(label(LEFT - 8, y + 14, f"{word} {workgroup}", "end soft"))
+        for segment in plan.segments(workgroup):
+            parts += _segment(plan, segment, at, y, scale, longest, frames)
+            found.append(Row(_row(plan, segment), f"workgroup:{workgroup}"))
+            at += segment.end - segment.first
+    sampled = None
+    if len(shown) < plan.workgroups:
+        sampled = f"{len(shown)} of {plan.workgroups} {word}s are drawn"
+    svg = drawing(TITLE, parts, LEFT + WIDTH + 16, TOP + len(shown) * ROW + 12)
+    table = Table((word, "tile", "steps", "then"), tuple(found[:200]))
+    return Panel(
+        "segments", TITLE, _said(plan, cut), svg, table, frames=Frames("time", _frames(plan, frames)),
+        sampled=sampled,
+    )  # fmt: skip
+
+
+def _whole(cut: Tiling) -> Plan:
+    """Whole tiles dealt out to those that run at a time, as a plan."""
+    (units,) = (d.size for d in cut.order.upper)
+    return Plan(Tiles(units, 1, cut.steps), max(1, min(units, cut.at_a_time)), "data_parallel")
+
+
+def _chosen(plan: Plan) -> list[int]:
+    """The first workgroups, and the last."""
+    count = plan.workgroups
+    return list(range(count)) if count <= MOST else [*range(MOST - 2), count - 2, count - 1]
+
+
+def _segment(
+    plan: Plan, segment: Segment, at: int, y: float, scale: float, longest: int, frames: int
+) -> list[str]:
+    """A segment, with a flag where it sends, and who is waited for where others have parts of the tile."""
+    count = segment.end - segment.first
+    first, last = at * frames // longest, max(at, at + count - 1) * frames // longest
+    x, wide = LEFT + at * scale, count * scale
+    told = ", ".join(
+        f"{name} {value}"
+        for name, value in zip(("workgroup", "tile", "steps", "then"), _row(plan, segment), strict=True)
+    )
+    tokens = f"unit:{segment.output} workgroup:{segment.workgroup} time:{first}-{last}"
+    kind = f"g{segment.output % 8}" + (" sent" if segment.sends else "")
+    parts = [box(x, y, wide, ROW - 3, kind, tokens, told)]
+    if wide > 22:
+        parts.append(label(x + wide / 2, y + 13, segment.output, "mid tiny"))
+    if segment.sends:
+        parts.append(label(x + wide, y + 13, "⚑", "end", f"time:{last} workgroup:{segment.workgroup}"))
+    return parts
+
+
+def _row(plan: Plan, segment: Segment) -> tuple[str, str, str, str]:
+    sent = plan.shared.get(segment.output, ())
+    then = "stores the tile"
+    if segment.sends:
+        then = "leaves its sums in the workspace, raises its flag"
+    elif sent:
+        then = (
+            f"waits for the flags of {', '.join(str(s.workgroup) for s in sent[:6])}, adds their sums, stores"
+        )
+    elif plan.mode == "cluster_k":
+        then = "passes sums on inside of the cluster, stores its part"
+    return str(segment.workgroup), str(segment.output), f"{segment.first} to {segment.end - 1}", then
+
+
+def _said(plan: Plan, cut: Tiling) -> tuple[str, ...]:
+    sent = sum(len(parts) for parts in plan.shared.values())
+    how = "" if cut.plan is not None else ", whole tiles"
+    return (
+        f"{plan.mode}{how}: {plan.tiles.outputs} tiles of {plan.tiles.k} steps for {plan.workgroups}; "
+        f"the longest has {plan.longest} steps, {plan.efficiency:.1%} of what is issued is useful.",
+        f"{sent} partial sums pass through memory (dashed edges, flags)." if sent else "No partial sums.",
+    )
+
+
+def _frames(plan: Plan, count: int) -> tuple[str, ...]:
+    """What happens in each frame."""
+    longest = max(1, plan.longest)
+    ends = [plan.iterations(w) for w in range(plan.workgroups)]
+    said: list[str] = []
+    for frame in range(count):
+        first, last = -(-frame * longest // count), (frame + 1) * longest // count
+        busy = sum(end > first for end in ends)
+        said.append(f"steps {first} to {max(first, last - 1)}: {busy} of {plan.workgroups} work")
+    return tuple(said)

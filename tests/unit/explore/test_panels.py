@@ -1,0 +1,66 @@
+"""Drawings against what the library counts: tiles, holders, banks, segments."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from tests.unit.explore.studied import BACKWARD, FORWARD, PRODUCT, WEIGHT, studied
+
+from imbrex.explore.ladder import Ladder
+from imbrex.explore.panels.banks import _asked  # pyright: ignore[reportPrivateUsage]
+from imbrex.explore.regions import regions
+from imbrex.explore.subject import Subject
+from imbrex.index.query import is_injective
+
+TALL = "gemm -t f16 -m 300 -n 4096 -k 4096"
+
+
+def test_regions_cover_every_element_once() -> None:
+    values = np.random.default_rng(5).integers(0, 3, (17, 23))
+    seen = np.full(values.shape, -1)
+    for one in regions(values):
+        part = seen[one.row : one.row + one.height, one.column : one.column + one.width]
+        assert (part == -1).all()
+        part[:] = one.value
+    assert (seen == values).all()
+
+
+@pytest.mark.parametrize("chip", ["avx512", "gfx908", "gfx950", "sm_90a"])
+@pytest.mark.parametrize("line", [FORWARD, BACKWARD, WEIGHT, PRODUCT, TALL])
+def test_every_element_of_a_tile_has_one_holder(chip: str, line: str) -> None:
+    subject = studied(chip, line).subject
+    held, cut = subject.held, subject.tiling
+    assert isinstance(held, Ladder) and cut is not None
+    rows, columns = (d.size for d in held.map.lower)
+    assert (rows, columns) == cut.tile and is_injective(held.map)
+    assert np.prod([d.size for d in held.map.upper]) == rows * columns
+
+
+def test_conflicts_are_those_that_the_plan_counts() -> None:
+    """Of accesses without conflicts none is drawn as one; without the permutation there are some."""
+    panel = studied("gfx942", TALL).panel("banks")
+    assert panel.svg is not None and " bad" not in panel.svg
+    ((_, plain),) = panel.variants
+    assert " bad" in plain
+    subject: Subject = studied("gfx942", TALL).subject
+    assert subject.gpu is not None
+    for one in _asked(subject, subject.gpu):
+        busiest = [max(map(len, one.words(phase).values()), default=1) for phase in range(len(one.how.lanes))]
+        assert sum(busiest) - len(busiest) == one.extra == 0
+
+
+def test_segments_are_those_of_the_plan() -> None:
+    found = studied("gfx942", TALL, schedule="stream_k:100")
+    plan = found.subject.tiling and found.subject.tiling.plan
+    assert plan is not None
+    panel = found.panel("segments")
+    assert panel.svg is not None and panel.sampled == "32 of 100 workgroups are drawn"
+    drawn = re.findall(r"workgroup (\d+), tile (\d+), steps (\d+) to (\d+)", panel.svg)
+    wanted = [
+        (str(w), str(s.output), str(s.first), str(s.end - 1))
+        for w in (*range(30), 98, 99)
+        for s in plan.segments(w)
+    ]
+    assert drawn == wanted
