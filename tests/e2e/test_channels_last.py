@@ -141,7 +141,7 @@ def test_nothing_of_one_call_reaches_the_next() -> None:
 
 
 REFUSED = [
-    (PROBLEM, "cpu", "channels_last", "packs for matrix instructions, and target 'cpu' has none"),
+    (PROBLEM, "cpu", "channels_last", "packs for matrix instructions, and a CPU has none"),
     (replace(PROBLEM, dtype="f64"), "gfx908", "channels_last", "gfx908 has none that multiplies f64"),
     (
         replace(PROBLEM, filter_layout="KYXC", input_layout="NHWC"),

@@ -97,7 +97,7 @@ def test_nothing_of_one_call_reaches_the_next() -> None:
 
 
 REFUSED = [
-    ("f32", "cpu", "data_tiled", "packs for matrix instructions, and target 'cpu' has none"),
+    ("f32", "cpu", "data_tiled", "packs for matrix instructions, and a CPU has none"),
     ("f32", "gfx942", "data_tild", "unknown algorithm 'data_tild'"),
     ("f32", "gfx942", "v4r1", "'v4r1' is one of backward data"),
     ("f32", "gfx942", "data_tiled:f16_16x16x16", "multiplies f16, the product is of f32"),

@@ -318,16 +318,16 @@ def test_what_is_no_word_is_a_type_error(words: tuple[Any, ...], message: str) -
 
 
 def test_a_hint_names_what_the_target_has() -> None:
-    plain = "has, by what it does, reads in place: v4r1, v1r1"
+    half, plain = replace(BACKWARD, dtype="f16"), "has, by what it does, reads in place: v4r1"
     packing = f"{plain}, channel_vectors; packs what it reads: channels_last, merged_groups:COUNT"
     told = {
-        "cpu": f"backward data on cpu {plain}, window_vectors",
+        "cpu": f"backward data on a CPU {plain}, window_vectors",
         "gfx942": f"backward data on gfx942 {packing}; packs the result, too: all_last",
         "sm_90a": f"backward data on sm_90a {plain}, channel_vectors, interleaved, shared_phases, ",
     }
     for target, known in told.items():
         with pytest.raises(Diagnostic) as caught:
-            compile(BACKWARD, target, algorithm="v4r4")
+            compile(half, target, algorithm="v4r4")
         hint = caught.value.hint or ""
         assert hint.startswith(known) and (target == "sm_90a" or hint == known)
 

@@ -33,7 +33,7 @@ from imbrex.cli.text import bytes_text, json_text, seconds_text
 from imbrex.database.location import switch_off
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import Emulate, target_of
-from imbrex.kernel.options import expect_one_say
+from imbrex.kernel.constraints import Constraints
 from imbrex.numeral import whole
 from imbrex.problem import Problem, problem_text
 from imbrex.run.cpu import MOST_THREADS
@@ -90,21 +90,21 @@ def command(
     """Time each problem beside NumPy and PyTorch, on an NVIDIA GPU beside PyTorch's libraries and Triton:
     contenders take turns, medians are compared.  The result is checked first.  Exit code 1 when one is wrong.
     """
-    expect_one_say(config, tuning, None, None)
+    said = Constraints(tuning, config=config)
     if untuned:
         switch_off()  # of the processes that measure, too
     wanted = target_of(target or ("emulate" if emulate else "cpu"), emulate)
     if wanted.is_executed:
         raise Diagnostic("an emulator of instructions tells no time", hint="'run' checks what it computes")
-    on_gpu, chosen = is_measured_there(wanted), {"tuning": tuning, "config": config}
+    on_gpu = is_measured_there(wanted)
     entries = asked_for(sources, layout, {wanted.chip}, skipped)
     known = GPU_PEERS if on_gpu else PEERS
     peer_names = known if names is None else tuple(name for name in names.split(",") if name)
     if on_gpu:
-        how: dict[str, Any] = {**chosen, "seconds": seconds, "form": form, "output": output}
+        how: dict[str, Any] = {**said.said, "seconds": seconds, "form": form, "output": output}
         return bench_on_gpu(entries, wanted, peer_names, skipped, **how)
     rivals = peers(peer_names)
-    rows = _measured(entries, skipped, rivals, counts(threads), budget_s=seconds, **chosen, target=wanted)
+    rows = _measured(entries, skipped, rivals, counts(threads), budget_s=seconds, **said.said, target=wanted)
     document = {**report(rows, rivals), "skipped": skipped.lines}
     if output is not None:
         write_report(document, Path(output))

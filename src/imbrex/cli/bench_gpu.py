@@ -42,8 +42,8 @@ def bench_on_gpu(
     skipped: Skipped,
     *,
     seconds: float,
-    tuning: str | None,
-    config: str | None,
+    tuning: str | None = None,
+    config: str | None = None,
     form: str,
     output: str | None,
 ) -> int:

@@ -10,8 +10,7 @@ from typing import Any
 
 import click
 
-from imbrex.chip import Machine, target
-from imbrex.cli.advised import advised, calibration_for
+from imbrex.chip import Machine
 from imbrex.cli.candidates import candidates_json, print_candidates
 from imbrex.cli.guard import FAILED
 from imbrex.cli.meaning import executed, small
@@ -20,21 +19,19 @@ from imbrex.cli.skipped import Skipped
 from imbrex.cli.source import ProblemEntry
 from imbrex.cli.table import print_table
 from imbrex.cli.text import bytes_text, facts, flops_text, json_text, seconds_text
-from imbrex.config import configuration, tiles
 from imbrex.config import tuning as tunings
 from imbrex.config.algorithm.choice import algorithm_of
 from imbrex.diagnostic import Diagnostic
 from imbrex.explore.products import OperandView, Product, products
 from imbrex.ir.printed import print_module
-from imbrex.kernel import CPU, Target, default_name, targets
-from imbrex.kernel.algorithm import expected_algorithm
 from imbrex.kernel.choice import Choice
+from imbrex.kernel.decided import decided
+from imbrex.kernel.options import Options
 from imbrex.numeral import MOST
-from imbrex.pipeline import Request, calibrated, configuration_of, levels, machine_on
+from imbrex.pipeline import Request, configuration_of, levels
 from imbrex.problem import Operand, Problem, problem_text
-from imbrex.run.host_machine import host_machine
 
-__all__ = ["command", "explained", "request_of"]
+__all__ = ["command", "explained"]
 
 
 TOPICS = {"mma": "mma", "swizzle": "swizzle", "schedule": "schedule"}
@@ -86,9 +83,10 @@ def command(
     told: list[dict[str, Any]] = []
     for entry in chosen.problems(sources, skipped):
         with entry.unless_served(skipped):
-            request, choice = request_of(chosen, entry), None
-            if configs is None and _is_built(chosen):
-                request, choice = advised(chosen, entry, request)
+            options, choice = chosen.options(entry), None
+            request = options.request()
+            if configs is None:
+                request, choice = _advised(options, request)
             if configs is not None and form == "json":
                 told.append(candidates_json(request, configs))
             elif configs is not None:
@@ -98,7 +96,7 @@ def command(
             elif meaning:
                 code |= _print_meaning(chosen, entry, request)
             else:
-                told.append(_explained(chosen, entry, request, choice, form))
+                told.append(_explained(options, entry, request, choice, form))
                 code |= FAILED if any(product["reasons"] for product in told[-1]["products"]) else 0
             served += 1
     if form == "json" and told:
@@ -108,11 +106,10 @@ def command(
 
 
 def _explained(
-    chosen: Choices, entry: ProblemEntry, request: Request, choice: Choice | None, form: str
+    options: Options, entry: ProblemEntry, request: Request, choice: Choice | None, form: str
 ) -> dict[str, Any]:
     """What there is to say of one problem, as JSON; in a table, it is said."""
-    found = products(request)
-    known = calibration_for(chosen) if _is_built(chosen) else None
+    found, known = products(request), options.calibration
     head = _head(request, choice) | {"times": entry.count, "calibration": known and str(known)}
     if form == "table":
         click.echo(_problem_text(entry.problem, head, choice))
@@ -139,43 +136,17 @@ def _configuration_text(request: Request) -> str | None:
         return None
 
 
-def explained(chosen: Choices, entry: ProblemEntry) -> Request:
+def explained(options: Options) -> Request:
     """The request with the configuration that a kernel would have, where the model does not choose it."""
-    request = request_of(chosen, entry)
-    return advised(chosen, entry, request)[0] if _is_built(chosen) else request
+    return _advised(options, options.request())[0]
 
 
-def request_of(chosen: Choices, entry: ProblemEntry) -> Request:
-    """The compiler's request; of a target that kernels are not built for, one for its schedule alone."""
-    given = None if chosen.tuning is None else tunings.parse(chosen.tuning)
-    name = entry.name or default_name(entry.problem)
-    form = chosen.target.source if _is_built(chosen) else "cpu"
-    shared = None if chosen.schedule is None else tiles.wanted(chosen.schedule)
-    where = _machine(chosen)
-    config = None if chosen.config is None else configuration.parse(chosen.config)
-    if config is not None:
-        expected_algorithm(entry.problem, _target(chosen), config.algorithm)
-    algorithm = expected_algorithm(entry.problem, _target(chosen), chosen.algorithm_of(entry))
-    return Request(entry.problem, where, form, given, algorithm, name, shared, config)
-
-
-def _target(chosen: Choices) -> Target:
-    """What is explained; an instruction set that nothing is built for is a CPU."""
-    return chosen.target if _is_built(chosen) else CPU
-
-
-def _is_built(chosen: Choices) -> bool:
-    """Is it a target that kernels are built for?  The schedule of others can be explained, too."""
-    return chosen.target_names in (None, *targets())
-
-
-def _machine(chosen: Choices) -> Machine:
-    if not _is_built(chosen):
-        return target(chosen.target_names or "")
-    wanted = chosen.target
-    where = machine_on(host_machine(), wanted.chip or wanted.kind, chosen.threads)
-    known = calibration_for(chosen)
-    return where if known is None else calibrated(where, known.parameters)
+def _advised(options: Options, request: Request) -> tuple[Request, Choice]:
+    """The request with the configuration that a kernel would have, where the model does not choose it."""
+    if options.advice is None:
+        return request, Choice("model" if request.is_open else "caller")
+    lowered, choice = decided(request, options.advice)
+    return (request if choice.by == "model" else request.by(lowered.configuration)), choice
 
 
 def _print_levels(request: Request, compact: bool) -> None:
@@ -192,7 +163,7 @@ def _print_meaning(chosen: Choices, entry: ProblemEntry, request: Request) -> in
     found = list(executed(replace(request, problem=problem)))
     rows = [[e.level, str(e.operations), str(e.comparison), seconds_text(e.seconds)] for e in found]
     is_right = all(e.comparison.is_right for e in found)
-    if _is_built(chosen) and chosen.target.is_native:
+    if chosen.target.is_native:
         started = time.perf_counter()
         verdict = chosen.kernel(replace(entry, problem=problem)).check(values="integer")
         rows.append(["compiled", "", str(verdict), seconds_text(time.perf_counter() - started)])

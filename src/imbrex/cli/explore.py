@@ -16,6 +16,7 @@ from imbrex.diagnostic import Diagnostic
 from imbrex.explore import PANELS, Study
 from imbrex.explore.page import page
 from imbrex.explore.svg import document
+from imbrex.kernel.constraints import Constraints
 
 __all__ = ["command"]
 
@@ -59,11 +60,11 @@ def command(
         return
     if port is not None or no_browser:
         raise Misused("--port and --no-browser are of the server, which takes no problem", None)
-    texts = [chosen.config] if beside is None else [chosen.config, beside]
-    (first, *others) = chosen.problems(sources)
-    if others:
-        raise Diagnostic(f"a page shows one problem, got {1 + len(others)}")
-    studies = [study_of(replace(chosen, config=text), first) for text in texts]
+    others = [] if beside is None else [replace(chosen, said=Constraints(config=beside))]
+    (first, *more) = chosen.problems(sources)
+    if more:
+        raise Diagnostic(f"a page shows one problem, got {1 + len(more)}")
+    studies = [study_of(each, first) for each in (chosen, *others)]
     if panel is not None:
         _put(_drawn(studies[0], panel), output)
     elif as_json:

@@ -16,18 +16,19 @@ from imbrex.explore import Study, study
 from imbrex.explore.page import Form, page
 from imbrex.explore.server import FIELDS, Page, Query, serve
 from imbrex.kernel import targets
+from imbrex.kernel.constraints import Constraints
 
 __all__ = ["answer", "served", "study_of"]
 
 
 def study_of(chosen: Choices, entry: ProblemEntry) -> Study:
     """The study of the kernel that a command line would build."""
-    return study(explained(chosen, entry))
+    return study(explained(chosen.options(entry)))
 
 
 def served(chosen: Choices, beside: str | None, port: int, opens_browser: bool) -> None:
     """Answer a browser until Ctrl-C.  chosen: what the page begins with, and how many threads it means."""
-    start = (EXAMPLE, chosen.target_names or "", chosen.config or "", beside or "")
+    start = (EXAMPLE, chosen.target_names or "", chosen.said.config or "", beside or "")
     serve(lambda query: answer(chosen, query if any(query) else start), port, opens_browser, _say)
 
 
@@ -57,7 +58,7 @@ def _studies(chosen: Choices, query: Query) -> list[Study]:
         raise Diagnostic(f"a page shows one problem, got {1 + len(others)}")
     entry = meant_on(first, {one.chip for one in wanted.targets})
     texts = [config, beside] if beside else [config]
-    return [study_of(replace(wanted, config=text or None), entry) for text in texts]
+    return [study_of(replace(wanted, said=Constraints(config=text or None)), entry) for text in texts]
 
 
 def _say(text: str) -> None:

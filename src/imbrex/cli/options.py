@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, wraps
 from typing import Any, TypeVar
 
@@ -17,7 +17,8 @@ from imbrex.cli.source import ProblemEntry, asked_for
 from imbrex.config.algorithm.table import ALGORITHMS, Needs, row_of
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import Emulate, Kernel, Target, compile, target_of
-from imbrex.kernel.options import expect_one_say
+from imbrex.kernel.constraints import Constraints
+from imbrex.kernel.options import Options, options_of
 from imbrex.problem import problem_text
 from imbrex.run.cpu import MOST_THREADS, thread_count
 
@@ -80,12 +81,9 @@ class Choices:
 
     target_names: str | None
     emulate: Emulate
-    tuning: str | None
     threads: int
     layout: str | None
-    algorithm: str | None
-    schedule: str | None = None
-    config: str | None = None
+    said: Constraints
     untuned: bool = False
 
     @cached_property
@@ -116,22 +114,26 @@ class Choices:
             return compile(
                 entry.problem,
                 wanted,
-                self.tuning,
                 threads=self.threads,
-                algorithm=self.algorithm_of(entry),
                 name=name or entry.name,
-                schedule=self.schedule,
-                config=self.config,
                 untuned=self.untuned,
+                **self._constraints(entry).said,
             )
 
-    def algorithm_of(self, entry: ProblemEntry) -> str | None:
-        """The option, unless it is of another direction only: so it serves a line of three directions."""
-        wanted = self.algorithm or (None if self.config else entry.algorithm)
+    def options(self, entry: ProblemEntry) -> Options:
+        """What its kernel is compiled by."""
+        said = self._constraints(entry)
+        return options_of(entry.problem, self.target, said, self.threads, entry.name, self.untuned)
+
+    def _constraints(self, entry: ProblemEntry) -> Constraints:
+        """With the algorithm of the option, or of the problem's line, unless it is of another direction only:
+        so it serves a line of three directions.
+        """
+        wanted = self.said.algorithm or (None if self.said.config else entry.algorithm)
         direction = getattr(entry.problem, "direction", None)
         row = row_of(wanted)
         is_elsewhere = row is not None and row.of != ("product",) and direction not in row.of
-        return None if direction and is_elsewhere else wanted
+        return replace(self.said, algorithm=None if direction and is_elsewhere else wanted)
 
 
 def choices(function: F) -> F:
@@ -152,9 +154,8 @@ def choices(function: F) -> F:
         untuned: bool,
         **rest: Any,
     ) -> Any:
-        expect_one_say(config, tuning, algorithm, schedule)
-        count = _threads(threads)
-        chosen = Choices(target, emulate, tuning, count, layout, algorithm, schedule, config, untuned)
+        said = Constraints(tuning, algorithm, schedule, config)
+        chosen = Choices(target, emulate, _threads(threads), layout, said, untuned)
         return function(chosen=chosen, **rest)
 
     for option in reversed(_OPTIONS):

@@ -8,7 +8,6 @@ from typing import Any
 import click
 
 from imbrex.chip import GpuMachine, Machine
-from imbrex.cli.explain import request_of
 from imbrex.cli.options import Choices, choices, format_option, sources
 from imbrex.cli.table import print_table
 from imbrex.cli.text import json_text
@@ -55,7 +54,7 @@ def command(chosen: Choices, sources: tuple[str, ...], form: str) -> int:
     """
     told: list[dict[str, Any]] = []
     for entry in chosen.problems(sources):
-        request = request_of(chosen, entry)
+        request = chosen.options(entry).request()
         for product in products(request):
             found, taken, least = _offered(product.context, request)
             orders = tile_order.offers(found[0].tuning, product.context, request.machine)

@@ -21,6 +21,7 @@ from imbrex.cli.table import print_table
 from imbrex.cli.text import json_text, seconds_text
 from imbrex.database import Unit, open_user
 from imbrex.diagnostic import Diagnostic
+from imbrex.kernel.constraints import Constraints
 from imbrex.kernel.warm import builders_of
 from imbrex.numeral import MOST, whole
 from imbrex.problem import Problem, problem_text
@@ -109,7 +110,7 @@ def command(
 
     Trials are kept as they are made: after Ctrl-C, or when time is up, the same command goes on from there.
     """
-    chosen = Choices(target, emulate, None, thread_count(threads), layout, None)
+    chosen = Choices(target, emulate, thread_count(threads), layout, Constraints())
     wanted = chosen.target
     if calibrate:
         beside = (sources, trials, devices, ray, report, layout, threads)

@@ -20,6 +20,7 @@ from imbrex.cli.options import (
 from imbrex.cli.skipped import Skipped
 from imbrex.cli.source import asked_for, weighted
 from imbrex.cli.text import json_text, seconds_text
+from imbrex.kernel.constraints import Constraints
 from imbrex.kernel.warm import Order, Warmed, warmed
 from imbrex.problem import problem_text
 from imbrex.run.cpu import MOST_THREADS, thread_count
@@ -51,7 +52,7 @@ def command(
 
     Problems that stand several times are compiled once.
     """
-    chosen = Choices(target, emulate, None, thread_count(threads), layout, None)
+    chosen = Choices(target, emulate, thread_count(threads), layout, Constraints())
     began = time.monotonic()
     times = weighted(asked_for(sources, layout, {chosen.target.chip}, skipped))
     orders = [Order(problem, chosen.target, chosen.threads) for problem in times]

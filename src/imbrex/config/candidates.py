@@ -37,9 +37,10 @@ from imbrex.config.configuration import Configuration, TunedProduct
 from imbrex.config.configured import configured, family, is_in_place, schedule_of, with_overlap
 from imbrex.config.general import choice as general_choice
 from imbrex.config.legal import check
+from imbrex.config.matrix_unit import has_matrix_instructions
 from imbrex.config.outline import outline
 from imbrex.config.products import products
-from imbrex.config.request import Request, has_matrix_instructions
+from imbrex.config.request import Request
 from imbrex.config.share_cost import Offer
 from imbrex.config.tiles import TileSchedule
 from imbrex.config.warpgroup import choice as warpgroup_choice

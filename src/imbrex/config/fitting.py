@@ -9,7 +9,8 @@ from imbrex.config.algorithm.depthwise import strips_shape
 from imbrex.config.algorithm.table import row_of
 from imbrex.config.algorithm.task import task_of
 from imbrex.config.configuration import Configuration
-from imbrex.config.request import Request, has_matrix_instructions
+from imbrex.config.matrix_unit import has_matrix_instructions
+from imbrex.config.request import Request
 from imbrex.config.tuned_product import WARPGROUP_KINDS
 from imbrex.config.window_strips import served_boxes
 from imbrex.diagnostic import Diagnostic

@@ -8,7 +8,8 @@ from imbrex.config.algorithm.table import Algorithm, number_of, row_of
 from imbrex.config.algorithm.task import task_of
 from imbrex.config.configuration import DIRECT, Configuration
 from imbrex.config.context import round_up
-from imbrex.config.request import Request, has_matrix_instructions, multiplies
+from imbrex.config.matrix_unit import has_matrix_instructions, multiplies
+from imbrex.config.request import Request
 from imbrex.config.warpgroup.plan import SHORTEST, WarpgroupTuning, step_of_channels
 from imbrex.config.window_strips import chosen_box
 from imbrex.problem import Conv2d, Gemm

@@ -1,22 +1,16 @@
-"""Request: what to build, for which machine; and whether matrix instructions will multiply."""
+"""Request: what to build, for which machine, and what was said of its configuration."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from imbrex.chip import GpuMachine, Machine
+from imbrex.chip import Machine
 from imbrex.config.configuration import Configuration
-from imbrex.config.halo.lines import WindowTuning
-from imbrex.config.halo_weight.plan import HaloWeightTuning
 from imbrex.config.tiles import Auto, TileSchedule
 from imbrex.config.tuning import Tuning
-from imbrex.config.warpgroup.plan import WarpgroupTuning, columns_of
-from imbrex.config.xdlops.mfma import served
-from imbrex.config.xdlops.plan import XdlopsTuning
-from imbrex.dtype import DType
 from imbrex.problem import Problem
 
-__all__ = ["Request", "has_matrix_instructions", "multiplies"]
+__all__ = ["Request"]
 
 
 @dataclass(frozen=True)
@@ -43,19 +37,11 @@ class Request:
         narrowed = (self.tuning, self.algorithm, self.schedule)
         assert self.config is None or narrowed == (None, None, None), f"a configuration says these: {self}"
 
+    @property
+    def is_open(self) -> bool:
+        """Is nothing said of the configuration?"""
+        return self.tuning is self.algorithm is self.schedule is self.config is None
 
-def has_matrix_instructions(request: Request) -> bool:
-    """Will matrix instructions multiply?  They want a step of K at one tap of a window: its lanes then have
-    one guard a load.
-    """
-    if request.tuning is not None:
-        of_waves = XdlopsTuning | WarpgroupTuning | WindowTuning | HaloWeightTuning
-        return isinstance(request.tuning, of_waves)
-    return multiplies(request.machine, request.problem.dtype)
-
-
-def multiplies(machine: Machine, dtype: DType) -> bool:
-    """Has the machine matrix instructions of this type, of waves or of warpgroups?"""
-    if not isinstance(machine, GpuMachine):
-        return False
-    return bool(columns_of(dtype) if machine.has_warpgroups else served(dtype, machine.chip))
+    def by(self, config: Configuration) -> Request:
+        """The same problem by a configuration, whatever was said of one."""
+        return replace(self, tuning=None, algorithm=None, schedule=None, config=config)

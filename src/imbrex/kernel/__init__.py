@@ -1,7 +1,8 @@
 """Kernel: a problem compiled for a target, ready to be called on arrays.
 
 target    what a kernel is built for
-options   a problem and all that may be chosen about its kernel, checked
+constraints  what a caller says of the configuration
+options   what `compile` is told, and the request that it makes of the compiler
 key       what decides a kernel's code, as a key of the cache
 recipe    what a problem became, as the cache keeps it
 built     how its library was built

@@ -17,25 +17,22 @@ from imbrex.config.configuration import Configuration
 from imbrex.config.proposal import fitted, near_pick
 from imbrex.database.lookup import Advice, Found
 from imbrex.diagnostic import Diagnostic
-from imbrex.kernel.algorithm import expected_algorithm
 from imbrex.kernel.choice import Choice, of_nearest, of_winner
 from imbrex.kernel.options import default_name
-from imbrex.kernel.target import Target
 from imbrex.pipeline import Lowered, Request, lower
 
 __all__ = ["decided"]
 
 
-def decided(request: Request, target: Target, advice: Advice | None) -> tuple[Lowered, Choice]:
+def decided(request: Request, advice: Advice | None) -> tuple[Lowered, Choice]:
     """The source, and who chose what it is made by.  request: asks for nothing where there is advice."""
     if advice is None:
-        asked = (request.tuning, request.algorithm, request.schedule, request.config)
-        return lower(request), Choice("caller" if any(word is not None for word in asked) else "model")
+        return lower(request), Choice("model" if request.is_open else "caller")
     proposals, passed_over = advice.near, ""
     if (measured := advice.measured) is not None:
         try:
-            config = _read(measured, request, target)
-            lowered = lower(replace(request, config=config))
+            config = configuration.parse(measured.winner.configuration)
+            lowered = lower(request.by(config))
         except Diagnostic as error:
             passed_over = f"the measured {measured.winner.configuration} is passed over: {error.message}"
         else:
@@ -43,34 +40,27 @@ def decided(request: Request, target: Target, advice: Advice | None) -> tuple[Lo
                 return lowered, of_winner(measured)
             passed_over = f"what was measured with version {measured.winner.version} had another source"
             proposals = (measured,)
-    lowered, choice = _proposed(request, target, proposals)
+    lowered, choice = _proposed(request, proposals)
     return lowered, replace(choice, passed_over=passed_over)
 
 
-def _proposed(request: Request, target: Target, proposals: Iterable[Found]) -> tuple[Lowered, Choice]:
+def _proposed(request: Request, proposals: Iterable[Found]) -> tuple[Lowered, Choice]:
     """By the first proposal that suits, else by the model."""
     read: dict[Configuration, Found] = {}
     for found in (of for of in proposals if of.winner.gain > 1):  # where the pick stayed, ours does, too
-        with suppress(Diagnostic):  # this version, problem or target may have no such configuration
-            read.setdefault(_read(found, request, target), found)
+        with suppress(Diagnostic):  # this version may have no such configuration
+            read.setdefault(configuration.parse(found.winner.configuration), found)
     near = near_pick(candidates(request).ranked) if read else []
     for proposal, config in fitted(read, near).items() if near else ():
         with suppress(Diagnostic):
-            lowered = lower(replace(request, config=config))
+            lowered = lower(request.by(config))
             return lowered, of_nearest(read[proposal])
     return lower(request), Choice("model")
-
-
-def _read(found: Found, request: Request, target: Target) -> Configuration:
-    """The configuration of a winner; a Diagnostic for what this version, problem or target has not."""
-    config = configuration.parse(found.winner.configuration)
-    expected_algorithm(request.problem, target, config.algorithm)
-    return config
 
 
 def _source(lowered: Lowered, request: Request, config: Configuration) -> str:
     """Digest of the source under the name that tuning gives it."""
     name = default_name(request.problem)
     if request.name != name:
-        lowered = lower(replace(request, config=config, name=name))
+        lowered = lower(replace(request.by(config), name=name))
     return lowered.bundle.digest

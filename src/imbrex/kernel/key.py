@@ -24,7 +24,7 @@ def key_of(options: Options) -> str:
 
 def _host(options: Options) -> str:
     """The numbers of a machine that the model of a CPU chooses by, where it does."""
-    if options.target.kind != "cpu" or options.config is not None:
+    if options.target.kind != "cpu" or options.constraints.config is not None:
         return ""
     if options.target.level is not None:
         return f" threads={options.threads}"

@@ -7,7 +7,6 @@ runs no pass and imports no part of the compiler; and whatever it finds is what 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, assert_never
@@ -19,9 +18,9 @@ from imbrex.build.shared_library import SharedLibrary, build_shared, find_shared
 from imbrex.database.lookup import Advice
 from imbrex.database.warning import warn
 from imbrex.diagnostic import Diagnostic
-from imbrex.kernel.algorithm import expected_algorithm
 from imbrex.kernel.choice import Choice, of_winner
 from imbrex.kernel.compiled import Kernel, Loaded, Origin
+from imbrex.kernel.constraints import constraints
 from imbrex.kernel.key import key_of
 from imbrex.kernel.options import Options, options_of
 from imbrex.kernel.recipe import Recipe, Workspace
@@ -30,21 +29,18 @@ from imbrex.problem import Problem, problem_text
 from imbrex.run import launch
 from imbrex.run.cpu import Parameter, load
 from imbrex.run.emulated import load_emulated
-from imbrex.run.host_machine import host_machine
 from imbrex.symbol import symbol_of
 
 if TYPE_CHECKING:  # the compiler's own modules; a warm start goes without
     from imbrex.config.configuration import Configuration
     from imbrex.config.tiles import TileSchedule
     from imbrex.config.tuning import Tuning
-    from imbrex.pipeline import Lowered, Request
+    from imbrex.pipeline import Lowered
 
 __all__ = ["BUILT_ONLY", "NotBuilt", "compile", "restored"]
 
 BUILT_ONLY: Final[ContextVar[bool]] = ContextVar("imbrex_built_only", default=False)
 """Is `compile` to give what the cache has, and to raise `NotBuilt` for all else?"""
-_NOTHING_ELSE: Final[Mapping[str, None]] = dict.fromkeys(("tuning", "algorithm", "schedule"))
-"""What stands in a request beside a configuration."""
 
 
 class NotBuilt(Exception):
@@ -84,7 +80,8 @@ def compile(
     was measured is used (docs/database.md), unless untuned.
     """
     wanted = target if isinstance(target, Target) else target_of(target, emulate)
-    options = options_of(problem, wanted, tuning, threads, algorithm, name, schedule, config, untuned)
+    said = constraints(tuning, algorithm, schedule, config)
+    options = options_of(problem, wanted, said, threads, name, untuned)
     return _made(options, key_of(options), cache or Cache())
 
 
@@ -119,14 +116,14 @@ def _built(options: Options, store: Cache) -> Recipe:
     """What leads to the built object.  What was measured and no longer compiles is passed over, and told."""
     from imbrex.kernel.decided import decided
 
-    request = _request(options)
-    lowered, choice = decided(request, options.target, options.advice)
+    request = options.request()
+    lowered, choice = decided(request, options.advice)
     try:
         found = _compiled(options, lowered, choice, store)
     except Diagnostic as error:
         if options.advice is None or choice.by == "model":
             raise
-        lowered, model = decided(request, options.target, Advice(None))
+        lowered, model = decided(request, Advice(None))
         why = f"{choice.by} {choice.problem} is passed over, for it does not compile: {error.message}"
         found = _compiled(options, lowered, replace(model, passed_over=why), store)
     if found.choice.passed_over:
@@ -149,7 +146,7 @@ def _compiled(options: Options, lowered: Lowered, choice: Choice, store: Cache) 
         cubin = build_cubin(files, unit, options.target.kind, tuning=told, cache=store)
         if cubin.dropped_flags:  # registers spilled with them: that is said, and the source asks for none
             plain = replace(lowered.configuration, has_flags=False)
-            again = lower(replace(_request(options), **_NOTHING_ELSE, config=plain))
+            again = lower(options.request().by(plain))
             return _compiled(options, again, choice, store)
         key = cubin.key
     else:
@@ -255,20 +252,3 @@ def _loaded(
 def _unit(options: Options) -> str:
     """The file that holds the kernels of a GPU."""
     return f"{options.name}.cu" if options.target.is_cuda else f"{options.name}.cpp"
-
-
-def _request(options: Options) -> Request:
-    """The compiler's request."""
-    from imbrex.config import configuration, tiles
-    from imbrex.config import tuning as tunings
-    from imbrex.pipeline import Request, calibrated, machine_on
-
-    config = None if options.config is None else configuration.parse(options.config)
-    if config is not None:
-        expected_algorithm(options.problem, options.target, config.algorithm)
-    wanted = None if options.tuning is None else tunings.parse(options.tuning)
-    schedule = None if options.schedule is None else tiles.wanted(options.schedule)
-    where = machine_on(host_machine(), options.target.chip or options.target.kind, options.threads)
-    machine = calibrated(where, options.calibration)
-    chosen = (wanted, options.algorithm, options.name, schedule, config)
-    return Request(options.problem, machine, options.target.source, *chosen)

@@ -1,25 +1,27 @@
-"""Options: a problem and all that the caller may choose about its kernel, checked before it is compiled."""
+"""Options: what `compile` is told, as texts and numbers, and the request that these make of the compiler.
+
+Law: the cache's key is made of options alone, and a text is parsed once, where a request is made.
+"""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Final
 
 from imbrex.database.lookup import Advice, advice, calibration
-from imbrex.database.record import Parameters
+from imbrex.database.record import Calibration
 from imbrex.diagnostic import Diagnostic
-from imbrex.kernel.algorithm import expected_algorithm
+from imbrex.kernel.constraints import Constraints
 from imbrex.kernel.target import Target
 from imbrex.problem import Conv2d, Gemm, Problem, parse_problem, problem_text
 from imbrex.run.cpu import thread_count
+from imbrex.run.host_machine import host_machine
 
 if TYPE_CHECKING:  # the compiler's own module; a warm start goes without
-    from imbrex.config.configuration import Configuration
-    from imbrex.config.tiles import TileSchedule
-    from imbrex.config.tuning import Tuning
+    from imbrex.pipeline import Request
 
-__all__ = ["Options", "default_name", "expect_one_say", "options_of"]
+__all__ = ["Options", "default_name", "options_of"]
 
 _EXECUTED_PER_SECOND: Final = 5e7
 """Multiply-adds that the emulator of instructions executes in a second, measured with f16 and f32."""
@@ -30,68 +32,68 @@ MOST_LETTERS: Final = 160
 
 @dataclass(frozen=True)
 class Options:
-    """tuning: its text; None lets the model choose.  algorithm: None leaves it to the compiler.
-
-    schedule: of output tiles, its text; None for one workgroup a tile.  config: the text of a configuration,
-    which says all of these.  advice: what was measured, where nothing else is asked for.  calibration: of the
-    model that chooses what is left to it.
+    """constraints: what the caller says of the configuration.  advice: what was measured, where nothing is
+    said.  calibration: of the model that chooses what is left to it.
     """
 
     problem: Problem
     target: Target
-    tuning: str | None
+    constraints: Constraints
     threads: int
-    algorithm: str | None
     name: str
-    schedule: str | None = None
-    config: str | None = None
     advice: Advice | None = None
-    calibration: Parameters = ()
+    calibration: Calibration | None = None
 
     @property
     def text(self) -> str:
         """What is asked for, in a line: how source is written, for which chip, under which name."""
-        chosen = f"tuning={self.tuning} algorithm={self.algorithm} schedule={self.schedule}"
+        said = " ".join(f"{part}={text}" for part, text in asdict(self.constraints).items())
         where = f"source={self.target.source} chip={self.target.chip} name={self.name}"
         advice = "" if self.advice is None else f" advice={self.advice.text}"
-        calibrated = f" calibration={self.calibration}" if self.calibration else ""
-        return f"{where} {chosen} config={self.config}{advice}{calibrated}"
+        fitted = "" if self.calibration is None else f" calibration={self.calibration.parameters}"
+        return f"{where} {said}{advice}{fitted}"
+
+    def request(self) -> Request:
+        """What they ask of the compiler, on this machine."""
+        from imbrex.config import configuration, tiles, tuning
+        from imbrex.pipeline import Request, calibrated, machine_on
+
+        said, target = self.constraints, self.target
+        where = machine_on(host_machine(), target.chip or target.kind, self.threads)
+        return Request(
+            self.problem,
+            where if self.calibration is None else calibrated(where, self.calibration.parameters),
+            target.source,
+            None if said.tuning is None else tuning.parse(said.tuning),
+            said.algorithm,
+            self.name,
+            None if said.schedule is None else tiles.wanted(said.schedule),
+            None if said.config is None else configuration.parse(said.config),
+        )
 
 
 def options_of(
     problem: Problem | str,
     target: Target,
-    tuning: Tuning | str | None,
+    said: Constraints,
     threads: int | None,
-    algorithm: str | None,
     name: str | None,
-    schedule: TileSchedule | str | None = None,
-    config: Configuration | str | None = None,
     untuned: bool = False,
 ) -> Options:
     """Words as options; a Diagnostic for what cannot be.  untuned: what was measured is not used."""
-    expect_one_say(config, tuning, algorithm, schedule)
     given, count = _one(problem), thread_count(threads)
     if target.is_executed:
         _expect_small(given)
-    is_open = not untuned and tuning is algorithm is schedule is config is None
-    calibrated = None if untuned or config is not None else calibration(target)
+    is_open = not untuned and not said.said
     return Options(
-        given, target, _text(tuning), count, expected_algorithm(given, target, algorithm),
-        _identifier(name or default_name(given)), None if schedule is None else str(schedule),
-        None if config is None else str(config),
+        given,
+        target,
+        said,
+        count,
+        _identifier(name or default_name(given)),
         advice(problem_text(given), target, count) if is_open else None,
-        () if calibrated is None else calibrated.parameters,
-    )  # fmt: skip
-
-
-def expect_one_say(config: object, tuning: object, algorithm: object, schedule: object) -> None:
-    """A Diagnostic where a configuration is given, and a part of one beside it."""
-    parts = {"tuning": tuning, "algorithm": algorithm, "schedule": schedule}
-    beside = [f"--{name}" for name, given in parts.items() if given is not None]
-    if config is not None and beside:
-        message = f"--config says all that may be chosen, and cannot stand beside {' and '.join(beside)}"
-        raise Diagnostic(message, hint=f"leave out one or the other; {beside[0]} narrows what is chosen")
+        None if untuned or said.config is not None else calibration(target),
+    )
 
 
 def _expect_small(problem: Problem) -> None:
@@ -120,16 +122,6 @@ def _one(problem: Problem | str) -> Problem:
             hint="name one direction with -F 1, -F 2 or -F 4, or compile each of parse_problem(text)",
         )
     return found[0]
-
-
-def _text(tuning: Tuning | str | None) -> str | None:
-    if tuning is None or isinstance(tuning, str):
-        return tuning
-    from imbrex.config.tuning import Tuning, text
-
-    if not isinstance(tuning, Tuning):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise TypeError(f"'tuning' should be a tuning or the text of one, got {type(tuning).__name__}")
-    return text(tuning)
 
 
 def _identifier(name: str) -> str:

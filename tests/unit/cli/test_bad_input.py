@@ -90,7 +90,7 @@ BAD: dict[str, tuple[tuple[str, ...], str]] = {
     ),
     "tiles that are packed for another GPU": (
         ("explain", f"{GEMM} -t f16", "--target", "sm_90a", "--algorithm", "data_tiled"),
-        "algorithm 'data_tiled' packs tiles for AMD's matrix instructions, 'sm_90a' has tensor maps",
+        "algorithm 'data_tiled' packs tiles for AMD's matrix instructions, sm_90a has tensor maps",
     ),
     "no target's name": (("run", CONV, "--target", ""), "unknown target ''"),
     "an array larger than any memory": (

@@ -20,8 +20,9 @@ from imbrex.cli import main
 from imbrex.cli.explore_server import answer
 from imbrex.cli.options import Choices
 from imbrex.explore.server import FIELD_CHARACTERS, Query, Server
+from imbrex.kernel.constraints import Constraints
 
-CHOSEN = Choices("gfx942", False, None, 1, None, None)
+CHOSEN = Choices("gfx942", False, 1, None, Constraints())
 
 
 @pytest.fixture
@@ -112,7 +113,10 @@ def test_it_has_one_method_and_listens_on_the_loopback_interface(server: Server)
         (("/etc/passwd", "", "", ""), "unknown problem form &#39;/etc/passwd&#39;"),
         (("", "gfx942", "", ""), "error: the problem is empty"),
         (("gemm -m 8 -n 8 -k 8", "gfx9", "", ""), "target &#39;gfx9&#39; is not supported"),
-        (("gemm -m 8 -n 8 -k 8", "cpu,gfx942", "", ""), "unknown target &#39;cpu,gfx942&#39;"),
+        (
+            ("gemm -m 8 -n 8 -k 8", "cpu,gfx942", "", ""),
+            "--target takes one name here, got &#39;cpu,gfx942&#39;",
+        ),
         (("gemm -m 8 -n 8 -k 8", "", "nonsense", ""), "nonsense"),
         (("gemm -m 8 -n 8 -k 8", "", "", "<script>"), "&lt;script&gt;"),
     ],

@@ -87,10 +87,10 @@ def test_a_module_says_so() -> None:
 
 CONV = Conv2d("forward", 2, 16, 9, 7, 24, 3, 3, dtype="f16")
 REFUSED = [
-    (ODD, "cpu", "aligned", "is for warpgroups, and target 'cpu' has none"),
-    (ODD, "gfx942", "aligned", "is for warpgroups, and target 'gfx942' has none"),
+    (ODD, "cpu", "aligned", "is for warpgroups, and a CPU has none"),
+    (ODD, "gfx942", "aligned", "is for warpgroups, and gfx942 has none"),
     (replace(ODD, k=4096), "sm_90a", "aligned", "has nothing to copy: rows of both operands are"),
-    (replace(ODD, dtype="f32"), "sm_90a", "aligned", "sm_90a does not multiply f32 by warpgroups"),
+    (replace(ODD, dtype="f32"), "sm_90a", "aligned", "and sm_90a has none that multiplies f32"),
     (CONV, "sm_90a", "aligned", "'aligned' is one of a product, this is a convolution"),
     (ODD, "sm_90a", "alinged", "unknown algorithm 'alinged'"),
 ]

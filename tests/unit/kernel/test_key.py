@@ -9,6 +9,7 @@ import pytest
 from imbrex.build import shared_library
 from imbrex.build.isa import host_isa
 from imbrex.kernel import key, target_of
+from imbrex.kernel.constraints import Constraints
 from imbrex.kernel.key import key_of
 from imbrex.kernel.options import Options, options_of
 from imbrex.kernel.target import Target
@@ -28,7 +29,7 @@ def options(
     name: str | None = None,
     config: str | None = None,
 ) -> Options:
-    return options_of(PROBLEM, of, None, threads, None, name, schedule, config)
+    return options_of(PROBLEM, of, Constraints(schedule=schedule, config=config), threads, name)
 
 
 @pytest.mark.parametrize("of", [*GPUS, *EMULATED], ids=str)

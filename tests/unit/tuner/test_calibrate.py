@@ -20,6 +20,7 @@ from imbrex.database import Calibration, Database, device_of
 from imbrex.database.warning import DatabaseWarning
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import CPU, target_of
+from imbrex.kernel.constraints import Constraints
 from imbrex.kernel.key import key_of
 from imbrex.kernel.options import options_of
 from imbrex.pipeline import calibrated, configuration_of, lower, machine_on
@@ -137,20 +138,20 @@ def test_every_later_choice_uses_it_and_nothing_else_does(
 ) -> None:
     text = "gemm -m 192 -n 192 -k 192"
     (problem,) = parse_problem(text)
-    plain = options_of(problem, CPU, None, 1, None, None)
+    plain = options_of(problem, CPU, Constraints(), 1, None)
     fitted = (("prices.apart.l2", 0.03), ("prices.apart.l3", 0.1))
     with Database(path) as db:
         db.calibrate("cpu", device_of(CPU), Calibration(fitted, 0.1, 0.05, 7))
-    here = options_of(problem, CPU, None, 1, None, None)
-    assert here.calibration == fitted and key_of(here) != key_of(plain)
+    here = options_of(problem, CPU, Constraints(), 1, None)
+    assert here.calibration and here.calibration.parameters == fitted and key_of(here) != key_of(plain)
     assert pickle.loads(pickle.dumps(here)) == here
-    untuned = options_of(problem, CPU, None, 1, None, None, untuned=True)
-    given = options_of(problem, CPU, None, 1, None, None, config="v2:direct")
-    gpu = options_of(problem, target_of("gfx942"), None, 1, None, None)
-    assert untuned.calibration == given.calibration == gpu.calibration == ()
+    untuned = options_of(problem, CPU, Constraints(), 1, None, untuned=True)
+    given = options_of(problem, CPU, Constraints(config="v2:direct"), 1, None)
+    gpu = options_of(problem, target_of("gfx942"), Constraints(), 1, None)
+    assert untuned.calibration == given.calibration == gpu.calibration is None
     assert key_of(untuned) == key_of(plain)
     monkeypatch.setenv("IMBREX_DB", "off")
-    assert options_of(problem, CPU, None, 1, None, None) == plain
+    assert options_of(problem, CPU, Constraints(), 1, None) == plain
 
 
 def test_a_calibrated_pick_is_built(path: Path) -> None:

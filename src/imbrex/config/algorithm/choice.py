@@ -9,17 +9,19 @@ from imbrex.config.algorithm.aligned import ALREADY, aligned_operands_of
 from imbrex.config.algorithm.channels_last import pays
 from imbrex.config.algorithm.cost import cycles
 from imbrex.config.algorithm.depthwise import has_window_vectors, is_depthwise, is_lanes_own
+from imbrex.config.algorithm.named import expected_row
 from imbrex.config.algorithm.serving import SERVING, Refusal
-from imbrex.config.algorithm.table import Algorithm, row_of, rows_for
+from imbrex.config.algorithm.table import Algorithm, rows_for
 from imbrex.config.algorithm.task import ConvTask, task_of
 from imbrex.config.algorithm.windows import groups_of
 from imbrex.config.halo.lines import WindowTuning
 from imbrex.config.halo_weight.plan import HaloWeightTuning
-from imbrex.config.request import Request, has_matrix_instructions, multiplies
+from imbrex.config.matrix_unit import has_matrix_instructions, multiplies
+from imbrex.config.request import Request
 from imbrex.config.tiles import TileSchedule
 from imbrex.config.warpgroup import choice as warpgroup_choice
 from imbrex.config.warpgroup.plan import WarpgroupTuning
-from imbrex.config.xdlops.data_tiled import named_algorithm
+from imbrex.config.xdlops.data_tiled import in_full
 from imbrex.diagnostic import Diagnostic
 from imbrex.problem import Conv2d, Gemm
 
@@ -73,33 +75,14 @@ def _of_convolution(request: Request, problem: Conv2d) -> str:
     return min((plain, *others), key=lambda a: cycles(request, a)) if others else plain
 
 
-def _served(asked: str, task: ConvTask, request: Request) -> str:
-    """The algorithm that is asked for; a Diagnostic where it does not serve."""
-    row, (_, _, number) = row_of(asked), asked.partition(":")
-    if row is None or task.direction not in row.of:
-        hint = f"there is {', '.join(row.spelled for row in rows_for(task.direction))}"
-        raise Diagnostic(f"'{asked}' is no algorithm of {task.direction.replace('_', ' ')}", hint=hint)
-    found = _lacking(row, request) or SERVING[row.name].refused(task, number) or _not_shared(row, request)
+def _served(named: str, task: ConvTask, request: Request) -> str:
+    """The algorithm of this name; a Diagnostic where it does not serve."""
+    row = expected_row(named, request.problem, request.machine)
+    _, _, number = named.partition(":")
+    found = SERVING[row.name].refused(task, number) or _not_shared(row, request)
     if found is not None:
-        raise Diagnostic(f"algorithm '{asked}'{found.reason}", hint=found.hint)
-    return asked
-
-
-def _lacking(row: Algorithm, request: Request) -> Refusal | None:
-    """What the machine lacks."""
-    machine, dtype = request.machine, request.problem.dtype
-    if row.machine in ("any", "GPU"):
-        return None
-    if row.machine == "CPU":
-        on_gpu = Refusal(f" is of CPUs' vectors, and {machine.name} is no CPU")
-        return None if isinstance(machine, CpuMachine) else on_gpu
-    if not multiplies(machine, dtype):
-        reason = f" packs for matrix instructions, and {machine.name} has none that multiplies {dtype}"
-        hint = f"leave the algorithm out, or name a GPU that multiplies {dtype}, see 'imbrex explain mma'"
-        return Refusal(reason, hint)
-    if row.machine == "warpgroups" and not machine.has_warpgroups:
-        return Refusal(f": {machine.name} has no warpgroups, {WARPGROUPS.name} has")
-    return None
+        raise Diagnostic(f"algorithm '{named}'{found.reason}", hint=found.hint)
+    return named
 
 
 def _not_shared(row: Algorithm, request: Request) -> Refusal | None:
@@ -119,13 +102,18 @@ def _expect_multiplied(request: Request) -> None:
 
 def _of_product(request: Request, problem: Gemm) -> str | None:
     """By the model of warpgroups where these multiply, unless a tuning is given, which is of one product."""
-    asked, is_served = request.algorithm, request.machine.has_warpgroups and has_matrix_instructions(request)
-    if asked not in (None, "aligned"):
-        return None if asked == "direct" else named_algorithm(asked, problem.dtype, request.machine)
-    if asked == "aligned":
-        _expect_aligning(request, problem)
-        return asked
-    return "aligned" if is_served and request.tuning is None and _aligns(request, problem) else None
+    machine, named = request.machine, request.algorithm
+    if named is None:
+        is_served = machine.has_warpgroups and has_matrix_instructions(request)
+        return "aligned" if is_served and request.tuning is None and _aligns(request, problem) else None
+    match expected_row(named, problem, machine).name:
+        case "direct":
+            return None
+        case "aligned":
+            _expect_aligning(problem)
+            return named
+        case _:
+            return in_full(named, problem.dtype, machine)
 
 
 def _aligns(request: Request, problem: Gemm) -> bool:
@@ -136,14 +124,8 @@ def _aligns(request: Request, problem: Gemm) -> bool:
     return cycles(request, "aligned") < direct
 
 
-def _expect_aligning(request: Request, problem: Gemm) -> None:
-    """A Diagnostic where a product has nothing that copies would align, or no warpgroups to read them."""
-    machine, dtype = request.machine, problem.dtype
-    if not machine.has_warpgroups or not multiplies(machine, dtype):
-        does_not = f"{machine.name} does not multiply {dtype} by warpgroups"
-        message = f"algorithm 'aligned' copies for what warpgroups read, and {does_not}"
-        hint = f"leave the algorithm out; {WARPGROUPS.name} does tf32 and types of 16 and 8 bits"
-        raise Diagnostic(message, hint=hint)
+def _expect_aligning(problem: Gemm) -> None:
+    """A Diagnostic where a product has nothing that copies would align."""
     if not aligned_operands_of(problem):
         message = f"algorithm 'aligned' has nothing to copy: {ALREADY}"
         raise Diagnostic(message, hint="leave the algorithm out, and they are read where they are")

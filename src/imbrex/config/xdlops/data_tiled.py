@@ -7,29 +7,24 @@ from typing import Final
 from imbrex.chip import GpuMachine, Machine
 from imbrex.config.xdlops import mfma
 from imbrex.config.xdlops.plan import XdlopsTuning
-from imbrex.diagnostic import Diagnostic, did_you_mean
+from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import DType
-from imbrex.view.swizzle import SEEDS, TileKernel, kernel_name
+from imbrex.view.swizzle import TileKernel, kernel_name
 
-__all__ = ["ALGORITHM", "data_tiled_tuning", "named_algorithm", "usual_kernel"]
+__all__ = ["ALGORITHM", "data_tiled_tuning", "in_full", "usual_kernel"]
 
 ALGORITHM: Final = "data_tiled"
 LOAD_BYTES: Final = 16
 EDGE: Final = 16
 
 
-def named_algorithm(algorithm: str, dtype: DType, machine: Machine) -> str:
+def in_full(algorithm: str, dtype: DType, machine: Machine) -> str:
     """`data_tiled:NAME`, the name filled in where the algorithm leaves it to the type and the machine.
 
-    A Diagnostic for other words, and for machines without matrix instructions of the type.
+    A Diagnostic for machines without matrix instructions of the type.
     """
-    word, _, name = algorithm.partition(":")
-    if word != ALGORITHM:
-        hint = did_you_mean(word, [ALGORITHM]) or f"there is {ALGORITHM}, and {ALGORITHM}:{SEEDS[-1]}"
-        raise Diagnostic(f"unknown algorithm '{algorithm}' of a product", hint=hint)
-    if not isinstance(machine, GpuMachine):
-        message = f"algorithm '{algorithm}' packs for matrix instructions, and {machine.name} has none"
-        raise Diagnostic(message, hint="name a GPU such as gfx942, or emulate")
+    _, _, name = algorithm.partition(":")
+    assert isinstance(machine, GpuMachine), "the table wants waves"
     return f"{ALGORITHM}:{name or kernel_name(usual_kernel(dtype, machine.chip))}"
 
 

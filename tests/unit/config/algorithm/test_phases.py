@@ -74,7 +74,7 @@ def test_channels_that_are_few_have_a_step_of_their_own(groups: int, k: int) -> 
         (request("shared_phases", **NHWC), "leave no gaps between columns"),
         (request("shared_phases", stride=(2, 3)), "6 phases of 2 bytes do not share a tile"),
         (request("shared_phases", stride=4), "a power of two up to 8"),
-        (request("shared_phases", "gfx942"), "gfx942 has no warpgroups, sm_90a has"),
+        (request("shared_phases", "gfx942"), "and gfx942 has none"),
         (request("shared_phases", tuning="v1:general:64,32,32,4,2,2"), "phases share tiles of warpgroups"),
         (request("shared_phases_last", **WINDOW, **LAST), "has nothing to pack"),
     ],

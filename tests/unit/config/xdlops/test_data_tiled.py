@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from imbrex.chip import CPU_ISAS, GPU_MACHINES, GpuMachine
+from imbrex.chip import GPU_MACHINES, GpuMachine
 from imbrex.config import legal
 from imbrex.config.access import access_of, context_of
-from imbrex.config.xdlops.data_tiled import data_tiled_tuning, named_algorithm, usual_kernel
+from imbrex.config.xdlops.data_tiled import data_tiled_tuning, in_full, usual_kernel
 from imbrex.config.xdlops.mfma import eligible
 from imbrex.config.xdlops.plan import XdlopsPlan
 from imbrex.diagnostic import Diagnostic
@@ -83,13 +83,7 @@ def test_packed_arrays_are_seen() -> None:
 
 def test_algorithms_have_names() -> None:
     gpu = GPU_MACHINES["gfx942"]
-    assert named_algorithm("data_tiled", F16, gpu) == "data_tiled:f16_16x16x16_4x4_Kx2_w2x2"
-    assert named_algorithm("data_tiled:anything", F16, gpu) == "data_tiled:anything"
-    for word, machine, message in (
-        ("data_tild", gpu, "unknown algorithm 'data_tild' of a product"),
-        ("data_tiled", CPU_ISAS["avx2"], "packs for matrix instructions, and avx2 has none"),
-    ):
-        with pytest.raises(Diagnostic, match=message):
-            named_algorithm(word, F16, machine)
+    assert in_full("data_tiled", F16, gpu) == "data_tiled:f16_16x16x16_4x4_Kx2_w2x2"
+    assert in_full("data_tiled:anything", F16, gpu) == "data_tiled:anything"
     with pytest.raises(Diagnostic, match="no matrix instruction of gfx908 multiplies f64"):
         usual_kernel(DTYPES["f64"], "gfx908")
