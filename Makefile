@@ -5,7 +5,7 @@ PYTHON ?= python3
 PY := .venv/bin/python
 PIP := $(PY) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test checks quick quick-unit lint types unit fuzz hashes mutants docs page format clean
+.PHONY: demo test checks quick quick-unit lint types unit fuzz hashes mutants docs page browser format clean
 
 demo: .venv/installed
 	$(PY) examples/demo.py
@@ -55,6 +55,10 @@ web/node_modules/.package-lock.json: web/package.json web/package-lock.json
 	cd web && npm ci --silent --ignore-scripts
 	@touch $@
 
+# The page in Chromium, which this does not install: docs/development.md.
+browser: .venv/installed-browser web/node_modules/.package-lock.json
+	$(PY) -m pytest -q tests/browser
+
 format: .venv/installed-test
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
@@ -77,4 +81,8 @@ $(PY):
 
 .venv/installed-docs: .venv/installed
 	$(PIP) --no-build-isolation --editable '.[docs]'
+	@touch $@
+
+.venv/installed-browser: .venv/installed-test
+	$(PIP) --no-build-isolation --editable '.[browser]'
 	@touch $@

@@ -3,6 +3,8 @@
 import { has, token, tokens, type Point, type Token, type Value } from "./point";
 
 const SVG = "http://www.w3.org/2000/svg";
+const LEAST = 5;
+/** Units of a marker of a cell that is too small to be seen. */
 
 interface Side {
   readonly axis: string;
@@ -47,8 +49,13 @@ export class Field {
 
   /** Draw a marker at each cell that a point is; `near` ones around it. */
   mark(point: Point, near: readonly Point[]): void {
-    const marks = [this.#mark(point, "here"), ...near.map((place) => this.#mark(place, "here near"))];
-    const now = marks.filter((mark) => mark !== undefined);
+    const marks = new Map<string, SVGRectElement>();
+    for (const place of [point, ...near]) {
+      const mark = this.#mark(place, place === point ? "here" : "here near");
+      const corner = mark && `${mark.getAttribute("x")} ${mark.getAttribute("y")}`;
+      if (corner !== undefined && !marks.has(corner)) marks.set(corner, mark!);
+    }
+    const now = [...marks.values()];
     for (const old of this.#marks) old.remove();
     this.#rect.after(...now);
     this.#marks = now;
@@ -59,14 +66,26 @@ export class Field {
     if (row === undefined || column === undefined || !this.#fixed.every((one) => has(point, one))) return undefined;
     const [x, y, width, height] = ["x", "y", "width", "height"].map((name) => Number(this.#rect.getAttribute(name)));
     const [wide, high] = [width! / (this.#columns?.count ?? 1), height! / (this.#rows?.count ?? 1)];
-    const mark = document.createElementNS(SVG, "rect");
-    mark.setAttribute("class", kind);
-    mark.setAttribute("x", String(x! + column * wide));
-    mark.setAttribute("y", String(y! + row * high));
-    mark.setAttribute("width", String(wide));
-    mark.setAttribute("height", String(high));
-    return mark;
+    const [seen, tall] = [Math.max(wide, LEAST), Math.max(high, LEAST)];
+    const [left, top] = [x! + (column + 0.5) * wide - seen / 2, y! + (row + 0.5) * high - tall / 2];
+    return rectangle(kind, left, top, seen, tall);
   }
+}
+
+/** The edge of a box, drawn last in its group. */
+export function outlined(box: SVGRectElement): SVGRectElement {
+  const [x, y, width, height] = ["x", "y", "width", "height"].map((name) => Number(box.getAttribute(name)));
+  const kind = box.classList.contains("near") ? "here near" : "here";
+  const edge = rectangle(kind, x!, y!, width!, height!);
+  box.parentNode!.append(edge);
+  return edge;
+}
+
+function rectangle(kind: string, x: number, y: number, width: number, height: number): SVGRectElement {
+  const made = document.createElementNS(SVG, "rect");
+  made.setAttribute("class", kind);
+  for (const [name, value] of Object.entries({ x, y, width, height })) made.setAttribute(name, String(value));
+  return made;
 }
 
 function side(text: string | undefined): Side | undefined {

@@ -10,7 +10,7 @@ export interface Completed {
   readonly near: readonly Point[];
 }
 
-const FEW = 4096;
+const FEW = 1024;
 /** Places that light up as near, at most: beyond that nothing could be seen. */
 
 export class Follower {
@@ -51,13 +51,13 @@ export class Follower {
     return { point, near: this.#follows.flatMap((follow) => this.#near(follow, point)) };
   }
 
-  /** Axes that a follow gives; undefined where one that it needs is missing, or nothing is there. */
+  /** Axes that a follow gives; undefined where one that it needs is missing, or nothing is there.  What has one value needs none. */
   #place(follow: Follow, point: Point): [string, number][] | undefined {
     const map = this.maps.get(follow.map)!;
     const upper: number[] = [];
     for (const dim of map.upper) {
       const axis = follow.from[dim.name];
-      const value = axis === undefined ? 0 : point.get(axis);
+      const value = axis === undefined ? 0 : (point.get(axis) ?? (dim.size === 1 ? 0 : undefined));
       if (typeof value !== "number" || value >= dim.size) return undefined;
       upper.push(value);
     }

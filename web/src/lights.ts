@@ -1,7 +1,9 @@
 /** What lights up: the elements and cells of one study that stand for the point. */
 
 import { has, textOf, tokens, type Point, type Token } from "./point";
-import { Field } from "./field";
+import { Field, outlined } from "./field";
+
+const MOST_OUTLINES = 256;
 
 interface Part {
   readonly element: Element;
@@ -20,6 +22,7 @@ export class Lights {
   readonly #fields: readonly Field[];
   #lit = new Set<Element>();
   #near = new Set<Element>();
+  #outlines: readonly Element[] = [];
   #shown = "";
 
   /** parts: the places of the page that are about this study. */
@@ -66,7 +69,14 @@ export class Lights {
     for (const element of lit) around.delete(element);
     this.#lit = changed("lit", this.#lit, lit);
     this.#near = changed("near", this.#near, around);
+    this.#outline([...lit, ...around]);
     for (const field of this.#fields) field.mark(point, near);
+  }
+
+  /** Boxes are outlined once more above their neighbours, which would hide half of the edge. */
+  #outline(boxes: readonly Element[]): void {
+    for (const old of this.#outlines) old.remove();
+    this.#outlines = boxes.filter((box) => box instanceof SVGRectElement).slice(0, MOST_OUTLINES).map(outlined);
   }
 }
 

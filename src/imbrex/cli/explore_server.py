@@ -40,11 +40,8 @@ def answer(chosen: Choices, query: Query) -> Page:
         status, error = HTTPStatus.OK, None
         text = page(studies, Form(fields, targets()))
     except Exception as reason:
-        status = (
-            HTTPStatus.UNPROCESSABLE_ENTITY
-            if isinstance(reason, Diagnostic)
-            else HTTPStatus.INTERNAL_SERVER_ERROR
-        )
+        is_ours = not isinstance(reason, Diagnostic)
+        status = HTTPStatus.INTERNAL_SERVER_ERROR if is_ours else HTTPStatus.UNPROCESSABLE_ENTITY
         error = fault_text(reason)
         text = page((), Form(fields, targets(), error))
     return status, text
@@ -57,8 +54,10 @@ def _studies(chosen: Choices, query: Query) -> list[Study]:
     if others:
         raise Diagnostic(f"a page shows one problem, got {1 + len(others)}")
     entry = meant_on(first, {one.chip for one in wanted.targets})
+    rest = replace(chosen.said, config=None)  # holds where a field is empty
     texts = [config, beside] if beside else [config]
-    return [study_of(replace(wanted, said=Constraints(config=text or None)), entry) for text in texts]
+    said = [Constraints(config=text) if text else rest for text in texts]
+    return [study_of(replace(wanted, said=one), entry) for one in said]
 
 
 def _say(text: str) -> None:

@@ -1,4 +1,4 @@
-// Made by `make page` of web/src, whose sha256 is 264ee69b72c3f9abec05d8768d0f30f08df466ebdf45273d964dca0ceaf4d567
+// Made by `make page` of web/src, whose sha256 is 418075483d3e9132c6597821e0fbbdbcbfc8f78148269dbc1955b9ba38164993
 "use strict";
 (() => {
   // src/edit.ts
@@ -85,6 +85,7 @@
 
   // src/field.ts
   var SVG = "http://www.w3.org/2000/svg";
+  var LEAST = 5;
   var Field = class {
     #rect;
     #rows;
@@ -118,8 +119,13 @@
     }
     /** Draw a marker at each cell that a point is; `near` ones around it. */
     mark(point, near) {
-      const marks = [this.#mark(point, "here"), ...near.map((place2) => this.#mark(place2, "here near"))];
-      const now = marks.filter((mark) => mark !== void 0);
+      const marks = /* @__PURE__ */ new Map();
+      for (const place2 of [point, ...near]) {
+        const mark = this.#mark(place2, place2 === point ? "here" : "here near");
+        const corner = mark && `${mark.getAttribute("x")} ${mark.getAttribute("y")}`;
+        if (corner !== void 0 && !marks.has(corner)) marks.set(corner, mark);
+      }
+      const now = [...marks.values()];
       for (const old of this.#marks) old.remove();
       this.#rect.after(...now);
       this.#marks = now;
@@ -129,15 +135,24 @@
       if (row === void 0 || column === void 0 || !this.#fixed.every((one) => has(point, one))) return void 0;
       const [x, y, width, height] = ["x", "y", "width", "height"].map((name) => Number(this.#rect.getAttribute(name)));
       const [wide, high] = [width / (this.#columns?.count ?? 1), height / (this.#rows?.count ?? 1)];
-      const mark = document.createElementNS(SVG, "rect");
-      mark.setAttribute("class", kind);
-      mark.setAttribute("x", String(x + column * wide));
-      mark.setAttribute("y", String(y + row * high));
-      mark.setAttribute("width", String(wide));
-      mark.setAttribute("height", String(high));
-      return mark;
+      const [seen, tall] = [Math.max(wide, LEAST), Math.max(high, LEAST)];
+      const [left, top] = [x + (column + 0.5) * wide - seen / 2, y + (row + 0.5) * high - tall / 2];
+      return rectangle(kind, left, top, seen, tall);
     }
   };
+  function outlined(box) {
+    const [x, y, width, height] = ["x", "y", "width", "height"].map((name) => Number(box.getAttribute(name)));
+    const kind = box.classList.contains("near") ? "here near" : "here";
+    const edge = rectangle(kind, x, y, width, height);
+    box.parentNode.append(edge);
+    return edge;
+  }
+  function rectangle(kind, x, y, width, height) {
+    const made = document.createElementNS(SVG, "rect");
+    made.setAttribute("class", kind);
+    for (const [name, value] of Object.entries({ x, y, width, height })) made.setAttribute(name, String(value));
+    return made;
+  }
   function side(text) {
     if (!text) return void 0;
     const { axis, low, high } = token(text);
@@ -235,7 +250,7 @@
   }
 
   // src/follow.ts
-  var FEW = 4096;
+  var FEW = 1024;
   var Follower = class {
     maps;
     #follows;
@@ -269,13 +284,13 @@
       }
       return { point, near: this.#follows.flatMap((follow) => this.#near(follow, point)) };
     }
-    /** Axes that a follow gives; undefined where one that it needs is missing, or nothing is there. */
+    /** Axes that a follow gives; undefined where one that it needs is missing, or nothing is there.  What has one value needs none. */
     #place(follow, point) {
       const map = this.maps.get(follow.map);
       const upper = [];
       for (const dim of map.upper) {
         const axis = follow.from[dim.name];
-        const value = axis === void 0 ? 0 : point.get(axis);
+        const value = axis === void 0 ? 0 : point.get(axis) ?? (dim.size === 1 ? 0 : void 0);
         if (typeof value !== "number" || value >= dim.size) return void 0;
         upper.push(value);
       }
@@ -479,11 +494,13 @@
   };
 
   // src/lights.ts
+  var MOST_OUTLINES = 256;
   var Lights = class {
     #kinds = /* @__PURE__ */ new Map();
     #fields;
     #lit = /* @__PURE__ */ new Set();
     #near = /* @__PURE__ */ new Set();
+    #outlines = [];
     #shown = "";
     /** parts: the places of the page that are about this study. */
     constructor(parts) {
@@ -526,7 +543,13 @@
       for (const element of lit) around.delete(element);
       this.#lit = changed("lit", this.#lit, lit);
       this.#near = changed("near", this.#near, around);
+      this.#outline([...lit, ...around]);
       for (const field of this.#fields) field.mark(point, near);
+    }
+    /** Boxes are outlined once more above their neighbours, which would hide half of the edge. */
+    #outline(boxes) {
+      for (const old of this.#outlines) old.remove();
+      this.#outlines = boxes.filter((box) => box instanceof SVGRectElement).slice(0, MOST_OUTLINES).map(outlined);
     }
   };
   function changed(name, before, now) {
