@@ -16,13 +16,18 @@ from imbrex.diagnostic import Diagnostic, did_you_mean
 from imbrex.explore.axes import axes_of, links
 from imbrex.explore.panel import Panel
 from imbrex.explore.panels.banks import banks
+from imbrex.explore.panels.configurations import configurations
 from imbrex.explore.panels.image import image
 from imbrex.explore.panels.instruction import instruction
+from imbrex.explore.panels.loads import loads
 from imbrex.explore.panels.maps import maps
 from imbrex.explore.panels.order import order
 from imbrex.explore.panels.problem import problem
+from imbrex.explore.panels.roofline import roofline
 from imbrex.explore.panels.segments import segments
+from imbrex.explore.panels.source import source
 from imbrex.explore.panels.tile import tile
+from imbrex.explore.panels.timeline import timeline
 from imbrex.explore.subject import Subject
 from imbrex.explore.svg import STYLE
 from imbrex.problem import Conv2d, problem_text
@@ -38,8 +43,13 @@ PANELS: Final[Mapping[str, Callable[[Subject], Panel]]] = {
     "tile": tile,
     "instruction": instruction,
     "banks": banks,
+    "loads": loads,
     "order": order,
     "segments": segments,
+    "pipeline": timeline,
+    "roofline": roofline,
+    "configurations": configurations,
+    "source": source,
 }
 """In reading order; each says why where it has nothing to show."""
 

@@ -80,7 +80,7 @@ class Subject:
         found: list[tuple[str, str]] = []
         last = None
         for level in levels(self.request, self.configuration):
-            found.append((level.name, print_module(level.module)))
+            found.append((level.name, print_module(level.module, compact=True)))
             last = level.module
         assert last is not None
         return found, program(last, frozenset(), self.request.machine)

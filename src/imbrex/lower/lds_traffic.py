@@ -80,12 +80,13 @@ def moved(kernel: Kernel) -> Iterator[Moved]:
             yield Moved(way, expanded, move.width, loops, move.direct)
 
 
-def offsets(kernel: Kernel, one: Moved, wave: int) -> Any:
+def offsets(kernel: Kernel, one: Moved, wave: int, workgroup: int = 0) -> Any:
     """Byte offsets [access, lane] of every wave at every value of the loops that the offset mentions."""
     names = [name for name in one.loops if name in one.ref.offset.variables]
     points: Any = np.indices([*(one.loops[name] for name in names), kernel.block_size])
     env: dict[str, Any] = dict(zip([*names, kernel.workitem], points, strict=True))
-    env |= dict.fromkeys(one.ref.offset.variables - env.keys(), 0)  # the workgroup: LDS is its own
+    env |= {kernel.workgroup: workgroup}  # any for LDS, which is the workgroup's own
+    env |= dict.fromkeys(one.ref.offset.variables - env.keys(), 0)
     places = np.broadcast_to(np.asarray(one.ref.offset.eval(env)), points.shape[1:]).reshape(-1, wave)
     return places * one.ref.buffer.dtype.bytes
 

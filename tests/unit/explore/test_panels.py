@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 from tests.unit.explore.studied import BACKWARD, FORWARD, PRODUCT, WEIGHT, studied
 
+from imbrex.chip import CpuMachine
+from imbrex.config.cpu.cost import cycles, parts
+from imbrex.config.cpu.plan import CpuTuning
 from imbrex.explore.ladder import Ladder
 from imbrex.explore.panels.banks import _asked  # pyright: ignore[reportPrivateUsage]
 from imbrex.explore.regions import regions
@@ -64,3 +67,35 @@ def test_segments_are_those_of_the_plan() -> None:
         for s in plan.segments(w)
     ]
     assert drawn == wanted
+
+
+@pytest.mark.parametrize("line", [FORWARD, TALL])
+def test_the_parts_of_a_cpus_product_are_its_cycles(line: str) -> None:
+    found = studied("avx512", line).subject
+    assert found.product is not None and found.tuned is not None
+    tuning, machine = found.tuned.tuning, found.request.machine
+    assert isinstance(tuning, CpuTuning) and isinstance(machine, CpuMachine) and machine.threads == 1
+    spent = sum(parts(tuning, found.product.context, machine).values())
+    assert spent == pytest.approx(cycles(tuning, found.product.context, machine))
+
+
+@pytest.mark.parametrize("chip", ["avx512", "gfx942", "sm_90a"])
+def test_texts_are_those_of_the_compiler_and_name_their_maps(chip: str) -> None:
+    found = studied(chip, FORWARD)
+    panel, bundle = found.panel("source"), found.subject.source.bundle
+    for one in panel.listings:
+        if one.language == "c++":
+            assert bundle.files[one.name].rstrip("\n").startswith("\n".join(text for text, _ in one.lines))
+        named = {word for _, tokens in one.lines for word in tokens.split() if word.startswith("map:")}
+        assert not one.name.endswith(".hpp") or named == {"map:A", "map:B", "map:C"}
+
+
+def test_a_wave_of_neighbours_uses_all_that_comes() -> None:
+    """128 rows of B are neighbours: 32 lanes with 16 bytes each are four lines, every byte used."""
+    said = " ".join(studied("sm_90a", "gemm -m 128 -n 512 -k 512").panel("loads").sentences)
+    assert "loads of b: 16 bytes a lane" in said and "100% of what comes" in said
+
+
+def test_the_roof_of_a_hopper_is_its_matrix_units() -> None:
+    said = studied("sm_90a", "gemm -t f16 -m 4096 -n 4096 -k 4096").panel("roofline").sentences[0]
+    assert said.startswith(f"The peak is {132 * 4096:,} operations a cycle")

@@ -11,6 +11,8 @@ Prices are cycles.  Only their ratios to the FMA rate matter: they rank, they do
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from imbrex.chip import PRICES, CpuMachine, Level, Prices
 from imbrex.config.context import Access, GemmContext
 from imbrex.config.cpu import one_pass
@@ -18,30 +20,47 @@ from imbrex.config.cpu.plan import CpuPlan, CpuTuning, PanelLayout
 from imbrex.config.cpu.team import team
 from imbrex.view.mma.vector import CPU_UNITS, FMA
 
-__all__ = ["ceiling_share", "cycles", "pack_price_a", "pack_price_b", "store_price", "tile_cycles"]
+__all__ = ["ceiling_share", "cycles", "pack_price_a", "pack_price_b", "parts", "store_price", "tile_cycles"]
 
 
 def cycles(tuning: CpuTuning, context: GemmContext, machine: CpuMachine) -> float:
     """Estimated cycles of the busiest thread."""
-    plan, prices = tuning.plan(context), machine.prices
+    plan = tuning.plan(context)
     if plan.is_fused:
         return one_pass.cycles(plan, machine, tile_cycles(tuning, machine))
+    total = sum(_parts(plan, machine).values()) * plan.oriented.g
+    return team(total, plan.grid_size, machine.threads, machine).cycles
+
+
+def parts(tuning: CpuTuning, context: GemmContext, machine: CpuMachine) -> Mapping[str, float]:
+    """Estimated cycles of all threads together, by what they are spent on."""
+    plan = tuning.plan(context)
+    each = tile_cycles(tuning, machine)
+    found = one_pass.parts(plan, machine, each) if plan.is_fused else _parts(plan, machine)
+    return {name: cycles * context.g for name, cycles in found.items()}
+
+
+def _parts(plan: CpuPlan, machine: CpuMachine) -> Mapping[str, float]:
+    """Cycles of one product out of packed panels."""
+    tuning, prices = plan.tuning, machine.prices
     gemm, lanes = plan.oriented, tuning.vector_lanes
     row_blocks, column_blocks = plan.blocks
     calls, steps = plan.row_panels * plan.column_panels, plan.k_iterations
     call = prices.call + _sums(tuning, prices) + _stream(plan, machine)
     multiplied, fed = calls * gemm.k * tile_cycles(tuning, machine), one_pass.tile_feed(plan, machine)
-    total = (one_pass.side_by_side(multiplied, fed) if fed else multiplied) + calls * steps * call
     price_a, price_b = (
         pack_price_a(gemm.a, tuning.a_layout, lanes, prices),
         pack_price_b(gemm.b, lanes, prices),
     )
-    total += plan.padded_rows * gemm.k * column_blocks / lanes * price_a
-    total += plan.padded_columns * gemm.k * row_blocks / lanes * price_b
-    total += gemm.m * gemm.n / lanes * store_price(gemm.c, lanes, prices)
     found = steps * (plan.block_rows + plan.block_columns + 2 * plan.block_k)
-    total += row_blocks * column_blocks * found * prices.coordinate
-    return team(total * gemm.g, plan.grid_size, machine.threads, machine).cycles
+    return {
+        "products": one_pass.side_by_side(multiplied, fed) if fed else multiplied,
+        "calls": calls * steps * call,
+        "packing A": plan.padded_rows * gemm.k * column_blocks / lanes * price_a,
+        "packing B": plan.padded_columns * gemm.k * row_blocks / lanes * price_b,
+        "storing C": gemm.m * gemm.n / lanes * store_price(gemm.c, lanes, prices),
+        "coordinates": row_blocks * column_blocks * found * prices.coordinate,
+    }
 
 
 def ceiling_share(tuning: CpuTuning, context: GemmContext, machine: CpuMachine) -> float:

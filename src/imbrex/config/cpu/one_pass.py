@@ -16,6 +16,8 @@ The terms, in cycles, added up and shared among threads:
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from imbrex.chip import CpuMachine, Level, Prices
 from imbrex.config.context import SAMPLE, Access, round_up
 from imbrex.config.cpu.crowding import crowds, spreads
@@ -23,18 +25,29 @@ from imbrex.config.cpu.plan import CpuPlan
 from imbrex.config.cpu.team import team
 from imbrex.view.mma.vector import CPU_UNITS
 
-__all__ = ["cycles", "last_columns", "reads_a_in_place", "side_by_side", "tile_feed"]
+__all__ = ["cycles", "last_columns", "parts", "reads_a_in_place", "side_by_side", "tile_feed"]
 
 L3_PARTS = 4
 
 
 def cycles(plan: CpuPlan, machine: CpuMachine, tile_cycles: float) -> float:
     """Estimated cycles of the busiest thread.  tile_cycles: one register tile for one step of K."""
-    prices = machine.prices
-    multiplied = side_by_side(_products(plan, tile_cycles, prices), _feed(plan, machine))
-    total = multiplied + _operand_a(plan, machine)
-    total += _operand_b(plan, machine) + _result(plan, prices) + _windows(plan, prices)
+    first, a, b, c, windows = parts(plan, machine, tile_cycles).values()
+    total = first + a
+    total += b + c + windows
     return team(total * plan.context.g, plan.grid_size, machine.threads, machine).cycles
+
+
+def parts(plan: CpuPlan, machine: CpuMachine, tile_cycles: float) -> Mapping[str, float]:
+    """Cycles of one product by what they are spent on."""
+    prices = machine.prices
+    return {
+        "products": side_by_side(_products(plan, tile_cycles, prices), _feed(plan, machine)),
+        "A": _operand_a(plan, machine),
+        "B": _operand_b(plan, machine),
+        "C": _result(plan, prices),
+        "windows": _windows(plan, prices),
+    }
 
 
 def side_by_side(x: float, y: float) -> float:

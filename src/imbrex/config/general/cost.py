@@ -10,16 +10,18 @@ sums in memory, which that one adds.  The list's order decides between equals.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from imbrex.chip import VECTOR_BYTES, GpuMachine, ItemRates, Multiprocessor
 from imbrex.config.general.plan import GeneralPlan
 
-__all__ = ["added_cycles", "general_cycles"]
+__all__ = ["Streams", "added_cycles", "general_cycles", "resident_of", "streams"]
 
 
 def general_cycles(plan: GeneralPlan, machine: GpuMachine, parts: int = 1) -> float:
     """Cycles of the whole product, each tile by so many workgroups; only the order of choices matters."""
     turns = -(-plan.grid_size * parts // machine.compute_units)
-    room = max(1, _resident(plan, machine))
+    room = resident_of(plan, machine)
     rounds, rest = divmod(turns, room)
     steps = -(-plan.k_iterations // parts)
     whole = rounds * _round(plan, machine, room, steps) + (
@@ -31,6 +33,26 @@ def general_cycles(plan: GeneralPlan, machine: GpuMachine, parts: int = 1) -> fl
 
 def _round(plan: GeneralPlan, machine: GpuMachine, resident: int, steps: int) -> float:
     """So many workgroups of one multiprocessor, side by side, from their first loads to their last stores."""
+    tuning, rates = plan.tuning, _multiprocessor(machine).rates
+    issued, each = _issued(plan, machine), streams(plan, machine, resident)
+    step = resident * (max(each.issue, each.shared, each.cache) + each.more) + rates.step
+    latency = max(rates.latency, rates.k_latency * tuning.k_per_block)
+    return steps * max(step, latency + rates.chain * issued) + rates.start
+
+
+class Streams(NamedTuple):
+    """Cycles of one workgroup for a step: instructions, shared memory, the second cache; and `more`, what
+    does not hide behind the slowest of them.
+    """
+
+    issue: float
+    shared: float
+    cache: float
+    more: float
+
+
+def streams(plan: GeneralPlan, machine: GpuMachine, resident: int) -> Streams:
+    """A step where so many workgroups share a multiprocessor."""
     tuning, size, rates = plan.tuning, plan.context.dtype.bytes, _multiprocessor(machine).rates
     warps = tuning.block_size / machine.wave_size
     use = resident * warps / (resident * warps + rates.waiting_warps)
@@ -40,9 +62,7 @@ def _round(plan: GeneralPlan, machine: GpuMachine, resident: int, steps: int) ->
     cache = tuning.k_per_block * (tuning.m_per_block + tuning.n_per_block) * size / rates.cache_bytes
     rows = sum(c.d_per_block for c in (plan.a_copy, plan.b_copy) if c.runs_along_k)
     more = rates.shared_fraction * shared + rates.cache_fraction * cache + rates.row * rows
-    step = resident * (max(issue, shared, cache) + more) + rates.step
-    latency = max(rates.latency, rates.k_latency * tuning.k_per_block)
-    return steps * max(step, latency + rates.chain * issued) + rates.start
+    return Streams(issue, shared, cache, more)
 
 
 def added_cycles(plan: GeneralPlan, machine: GpuMachine, parts: int) -> float:
@@ -80,11 +100,11 @@ def _thread(plan: GeneralPlan) -> tuple[int, int]:
     return plan.tuning.m_per_thread, plan.tuning.n_per_thread
 
 
-def _resident(plan: GeneralPlan, machine: GpuMachine) -> int:
-    """Workgroups that one multiprocessor holds."""
+def resident_of(plan: GeneralPlan, machine: GpuMachine) -> int:
+    """Workgroups that one multiprocessor holds, at least one."""
     used = plan.tuning.block_size * min(_registers(plan), machine.vector_registers)
     by_registers = _multiprocessor(machine).registers // used
-    return min(by_registers, machine.lds_bytes // max(1, plan.lds_bytes))
+    return max(1, min(by_registers, machine.lds_bytes // max(1, plan.lds_bytes)))
 
 
 def _is_crowded(plan: GeneralPlan, machine: GpuMachine) -> bool:

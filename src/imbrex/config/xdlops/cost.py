@@ -16,7 +16,7 @@ from imbrex.chip import BANK_BYTES, GpuMachine
 from imbrex.config.xdlops.plan import XdlopsPlan
 from imbrex.config.xdlops.stage import TileCopy
 
-__all__ = ["step_cycles", "wave_cycles"]
+__all__ = ["StepParts", "step_cycles", "step_parts", "wave_cycles"]
 
 
 @dataclass(frozen=True)
@@ -53,11 +53,42 @@ def wave_cycles(plan: XdlopsPlan) -> float:
     return rounds * (plan.k_iterations * step + start)
 
 
+@dataclass(frozen=True)
+class StepParts:
+    """Cycles of a compute unit for a step: what goes on side by side, and what a workgroup does in turn.
+
+    resident: workgroups that share the unit.  crosses: does a step go over the end of stretches of memory?
+    """
+
+    matrix: float
+    lds: float
+    loads: float
+    vector: float
+    meeting: float
+    alone: float
+    resident: int
+    crosses: bool
+
+    @property
+    def cycles(self) -> float:
+        """Cycles of the step: the slowest part, and a little of the others."""
+        parts = (self.matrix, self.lds, self.loads, self.vector)
+        step = max(*parts, self.alone / self.resident)
+        step += RATES.clash * (sum(parts) - max(parts) + self.meeting)
+        return step * (1 + RATES.odd_step) if self.crosses else step
+
+
 def step_cycles(plan: XdlopsPlan) -> tuple[float, float]:
     """Cycles of a step of K of a compute unit, and before the first and after the last one of a tile."""
+    parts = step_parts(plan)
+    return (inf, inf) if parts is None else (parts.cycles, RATES.start / parts.resident)
+
+
+def step_parts(plan: XdlopsPlan) -> StepParts | None:
+    """What a step is made of; None where no instruction fits."""
     tiles, machine, t = plan.wave_tiles, plan.machine, plan.tuning
     if tiles is None:
-        return inf, inf
+        return None
     used, k = tiles.instruction, t.tile[2]
     waves = tiles.m_waves * tiles.n_waves
     a_simd = -(-waves // machine.simds)
@@ -70,15 +101,11 @@ def step_cycles(plan: XdlopsPlan) -> tuple[float, float]:
     fragments = (tiles.m_tiles + tiles.n_tiles) * (k // tiles.k_step) * -(-t.kpack * size // 16)
     moved = sum(_vector_instructions(copy, t.copy == "staged") for copy in copies)
     vector = a_simd * RATES.issue * (fragments + moved)
-    parts = (matrix, reads + writes, loads, vector)
     meeting = RATES.meeting + (RATES.store_gap if t.buffers == 1 else 0)
     alone = meeting + max(_covered(matrix, reads, k // tiles.k_step), RATES.memory_latency + loads)
     alone += writes if t.copy == "staged" else 0
-    resident = _resident(plan, a_simd)
-    step = max(*parts, alone / resident) + RATES.clash * (sum(parts) - max(parts) + meeting)
-    if _crosses(plan):
-        step *= 1 + RATES.odd_step
-    return step, RATES.start / resident
+    resident, crosses = _resident(plan, a_simd), _crosses(plan)
+    return StepParts(matrix, reads + writes, loads, vector, meeting, alone, resident, crosses)
 
 
 def _covered(matrix: float, reads: float, phases: int) -> float:

@@ -1,0 +1,119 @@
+"""Configurations: what the model says of each, what was measured of them, and what was refused, and why."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import isfinite, log10
+from typing import Final
+
+from imbrex.config.candidates import Candidate, candidates
+from imbrex.database.location import user_path
+from imbrex.database.record import Trial
+from imbrex.database.view import rows_in
+from imbrex.diagnostic import Diagnostic
+from imbrex.explore.panel import Panel, Row, Table
+from imbrex.explore.subject import Subject
+from imbrex.explore.svg import box, drawing, label, line
+from imbrex.problem import problem_text
+
+__all__ = ["configurations"]
+
+TITLE: Final = "Configurations"
+WIDTH, HEIGHT, LEFT, TOP = 720.0, 280.0, 70.0, 40.0
+MOST: Final = 400
+"""Candidates that are drawn, evenly apart behind the first."""
+TOLD: Final = 24
+
+
+def configurations(subject: Subject) -> Panel:
+    """Every candidate by rank and by the model's cycles, with the measured time where there is one."""
+    found = candidates(replace(subject.request, config=None))
+    measured, where = _measured(subject)
+    ranked = found.ranked
+    chosen = str(subject.configuration)
+    said = [f"{len(ranked)} candidates on {subject.request.machine.name}; the first is the model's pick."]
+    if any(one.cycles < ranked[0].cycles for one in ranked):
+        said.append("What costs less than the pick does not save enough to be sure of.")
+    said += [f"{count} tunings are refused by the rule {rule}." for rule, count in found.refused.items()]
+    said += [f"{name} does not serve: {why}." for name, why in found.unserved.items()]
+    said.append(where)
+    shown = _shown(len(ranked))
+    told = tuple(_row(i, ranked[i], ranked[0].cycles, measured, chosen) for i in shown[:TOLD])
+    table = Table(("rank", "of the pick's cycles", "measured", "configuration"), told)
+    svg = _drawn(ranked, shown, measured, chosen)
+    sampled = None if len(shown) == len(ranked) else f"{len(shown)} of {len(ranked)} candidates are drawn"
+    return Panel("configurations", TITLE, tuple(said), svg, table, sampled=sampled)
+
+
+def _shown(count: int) -> list[int]:
+    """The first ranks, then some evenly apart."""
+    if count <= MOST:
+        return list(range(count))
+    first = MOST // 2
+    return [*range(first), *(first + i * (count - first) // (MOST - first) for i in range(MOST - first))]
+
+
+def _measured(subject: Subject) -> tuple[dict[str, float], str]:
+    """Median nanoseconds by configuration, of the user's database; and what there is to say of it."""
+    path, target = user_path(), subject.request.target
+    if path is None or not path.exists():
+        return {}, "Nothing was measured here: there is no tuning database (imbrex tune makes one)."
+    try:
+        rows = rows_in(path)
+    except Diagnostic as error:
+        return {}, f"The tuning database cannot be read: {error.message}."
+    text = problem_text(subject.request.problem)
+    found = {
+        row.configuration: row.median_ns
+        for unit, row in rows
+        if isinstance(row, Trial) and unit.problem == text and unit.target == target and row.median_ns
+    }
+    if not found:
+        return {}, "The tuning database has no times of this problem on this target."
+    return found, f"{len(found)} configurations were measured (marked; medians in the table)."
+
+
+def _row(rank: int, one: Candidate, first: float, measured: dict[str, float], chosen: str) -> Row:
+    text = str(one.configuration)
+    cost = f"{one.cycles / first:.3f}" if isfinite(one.cycles) and 0 < first < float("inf") else ""
+    time = f"{measured[text] / 1000:,.2f} us" if text in measured else ""
+    mark = " (chosen)" if text == chosen else ""
+    return Row((f"{rank}{mark}", cost, time, text), f"configuration:{rank}")
+
+
+def _drawn(ranked: tuple[Candidate, ...], shown: list[int], measured: dict[str, float], chosen: str) -> str:
+    """Rank to the right, cycles upwards in powers of ten, a colour for each kind of tuning."""
+    first = ranked[0].cycles
+    known = [i for i in shown if isfinite(ranked[i].cycles) and ranked[i].cycles > 0]
+    kinds: dict[str, int] = {}
+    parts = [
+        label(8, 20, "rank by the model to the right, its cycles upwards (relative to the pick)", "head")
+    ]
+    costs = [ranked[i].cycles / first for i in known if isfinite(first) and first > 0] or [1.0]
+    low, high = log10(min(costs)) - 0.05, log10(max(costs)) + 0.05
+
+    def y_of(cost: float) -> float:
+        return TOP + (high - log10(cost)) / (high - low) * (HEIGHT - TOP - 40)
+
+    for cost in sorted({min(costs), 1.0, max(costs)}):
+        parts.append(label(LEFT - 8, y_of(cost) + 4, f"{cost:.2f}", "end soft"))
+        parts.append(line(LEFT, y_of(cost), WIDTH - 10, y_of(cost)))
+    for place, i in enumerate(known if isfinite(first) and first > 0 else []):
+        one = ranked[i]
+        text = str(one.configuration)
+        name = (
+            ", ".join(dict.fromkeys(p.tuning.kind for p in one.configuration.products))
+            or one.configuration.algorithm
+        )
+        colour = kinds.setdefault(name, len(kinds))
+        x = LEFT + 8 + place * (WIDTH - LEFT - 30) / max(1, len(known) - 1)
+        size = 9 if text == chosen or text in measured else 6
+        kind = f"g{colour % 8}" + (" sent" if text == chosen else " ink" if text in measured else "")
+        told = f"{one.cycles / first:.3f} of the pick: {text}"
+        at = x - size / 2, y_of(one.cycles / first) - size / 2
+        parts.append(box(*at, size, size, kind, f"configuration:{i}", told, size // 2))
+    for name, colour in kinds.items():
+        x = LEFT + colour * 130
+        parts.append(box(x, HEIGHT - 20, 12, 12, f"g{colour % 8}"))
+        parts.append(label(x + 18, HEIGHT - 10, name))
+    return drawing(TITLE, parts, WIDTH, HEIGHT)

@@ -1,0 +1,139 @@
+"""Loads and stores: how the arrays lie in memory, bytes a lane, lines that lanes meet, and which engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from imbrex.chip import GpuMachine
+from imbrex.config.context import Access
+from imbrex.dtype import DType
+from imbrex.explore.bars import HEIGHT, Bar, bars
+from imbrex.explore.panel import Panel, Table, absent, rows
+from imbrex.explore.panels.maps import NO_PRODUCT
+from imbrex.explore.subject import Subject
+from imbrex.explore.svg import box, drawing, label
+from imbrex.lower.lds_traffic import Moved, moved, offsets
+from imbrex.lower.pipeline_text import described
+from imbrex.lower.stmt import Kernel
+
+__all__ = ["loads"]
+
+TITLE: Final = "Loads and stores"
+LINE_BYTES: Final = 128
+"""Bytes of a line of the caches, of which all come."""
+WIDTH, LANE, TOP = 760.0, 10.5, 44.0
+MOST: Final = 4
+
+
+def loads(subject: Subject) -> Panel:
+    """Runs of the arrays as bars; lanes of a wave on lines of memory, or boxes of a copy engine."""
+    product = subject.product
+    if product is None:
+        return absent("loads", TITLE, NO_PRODUCT)
+    context, said = product.context, list[str]()
+    out, types = context.dtype.output, context.dtype
+    arrays = (("A", context.a, types), ("B", context.b, types), ("C", context.c, out))
+    given = [bar for name, access, dtype in arrays for bar in _runs(name, access, dtype)]
+    parts = [label(8, 20, "bytes that lie together along each dimension (1 KiB and more: whole bar)", "head")]
+    parts += bars(given, 0, TOP - 12, WIDTH - 150, 1024.0)
+    height = TOP + len(given) * HEIGHT + 16
+    table: list[tuple[object, ...]] = [(bar.name, bar.said) for bar in given]
+    if subject.pipeline is not None:
+        engine = {k: v for k, v in described(subject.pipeline).items() if k in "ABC"}
+        table += engine.items()
+        said += [f"{name}: {text}." for name, text in engine.items()]
+    elif subject.gpu is not None and subject.kernel is not None:
+        for one in _accesses(subject, subject.gpu):
+            more, high = _lanes(one, height)
+            parts += more
+            height += high
+            table.append((one.title, one.said))
+            said.append(f"{one.title}: {one.said}.")
+    else:
+        said.append("A thread packs panels, or reads in place where vectors are whole.")
+    svg = drawing(TITLE, parts, WIDTH, height + 8)
+    return Panel("loads", TITLE, tuple(said), svg, Table(("access", "what"), rows(*table)))
+
+
+def _runs(name: str, access: Access, dtype: DType) -> Iterator[Bar]:
+    """How far neighbours along both dims of a matrix lie together."""
+    dims = {"A": ("k", "m"), "B": ("k", "n"), "C": ("m", "n")}[name]
+    for i, dim in enumerate(dims):
+        together = access.run[i] * dtype.bytes if access.step[i] == 1 else dtype.bytes
+        width = access.vector[i] * dtype.bytes
+        text = f"{min(together, 1024):,.0f}{'+' if together > 1024 else ''} B, vectors of {width} B"
+        yield Bar(f"{name} along {dim}", min(together, 1024.0), text, f"map:{name}")
+
+
+@dataclass(frozen=True)
+class Wide:
+    """An access of the first wave: byte offsets of its lanes, those that exist."""
+
+    title: str
+    places: Any
+    exists: Any
+    bytes_per_lane: int
+
+    @property
+    def lines(self) -> int:
+        """Lines of memory that it meets."""
+        ends = [self.places[self.exists] + at for at in (0, self.bytes_per_lane - 1)]
+        return len(np.unique(np.concatenate(ends) // LINE_BYTES))
+
+    @property
+    def said(self) -> str:
+        used = len(np.unique(self.places[self.exists])) * self.bytes_per_lane
+        part = used / max(1, self.lines * LINE_BYTES)
+        lanes = int(self.exists.sum())
+        missing = "" if lanes == len(self.exists) else f", {len(self.exists) - lanes} fail their guards"
+        return (
+            f"{self.bytes_per_lane} bytes a lane, {lanes} lanes{missing}: {used} bytes of "
+            f"{self.lines} lines of {LINE_BYTES}, {part:.0%} of what comes"
+        )
+
+
+def _accesses(subject: Subject, machine: GpuMachine) -> Iterator[Wide]:
+    """The first access of each array by the first wave of the workgroup in the middle."""
+    kernel = subject.kernel
+    assert kernel is not None
+    seen: set[str] = set()
+    for one in moved(kernel):
+        title = f"{'loads of' if one.way == 'read' else 'stores of'} {one.ref.buffer.name}"
+        if one.ref.buffer.space != "global" or title in seen or len(seen) == MOST:
+            continue
+        seen.add(title)
+        middle = kernel.grid_size // 2
+        places = offsets(kernel, one, machine.wave_size, middle)[0]
+        yield Wide(title, places, _exists(one, kernel, len(places), middle), one.bytes_per_lane)
+
+
+def _exists(one: Moved, kernel: Kernel, lanes: int, workgroup: int) -> Any:
+    """Which of the first lanes hold their guards, where all loops begin."""
+    found = np.ones(lanes, bool)
+    for guard in one.ref.guards:
+        env: dict[str, Any] = dict.fromkeys(guard.index.variables, 0)
+        env |= {kernel.workitem: np.arange(lanes), kernel.workgroup: workgroup}
+        x = np.broadcast_to(np.asarray(guard.index.eval(env)), lanes)
+        found &= (x >= 0) & (x < guard.size)
+    return found
+
+
+def _lanes(one: Wide, y: float) -> tuple[list[str], float]:
+    """A box a lane, coloured by the line of memory that it meets."""
+    parts = [label(8, y + 14, f"{one.title}: lanes of the first wave, coloured by line of memory", "head")]
+    first = int(one.places[one.exists].min()) // LINE_BYTES if one.exists.any() else 0
+    for lane, (place, exists) in enumerate(zip(one.places.tolist(), one.exists.tolist(), strict=True)):
+        kind = f"g{(place // LINE_BYTES - first) % 8}" if exists else "none bad"
+        told = (
+            f"lane {lane}: byte {place}, line {place // LINE_BYTES}"
+            if exists
+            else f"lane {lane}: a guard fails"
+        )
+        parts.append(box(16 + lane * LANE, y + 22, LANE, 20, kind, f"lane:{lane} wave:0", told))
+        if lane % 8 == 0:
+            parts.append(label(16 + lane * LANE, y + 54, lane, "tiny soft"))
+    return parts, 72

@@ -1,0 +1,188 @@
+"""The pipeline in time, of the model: what a step over K is made of, and how loads and products overlap.
+
+The streams of a step go on side by side; the slowest of them is the bound.  The picture of time has one step
+after the other: a stage is filled while earlier ones are multiplied, and C is stored at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from imbrex.chip import CpuMachine, GpuMachine
+from imbrex.config.cpu.cost import parts as cpu_parts
+from imbrex.config.cpu.plan import CpuTuning
+from imbrex.config.general.cost import resident_of, streams
+from imbrex.config.general.plan import GeneralTuning
+from imbrex.config.halo.cost import Tile
+from imbrex.config.halo.plan import HaloTuning
+from imbrex.config.warpgroup.plan import WarpgroupTuning
+from imbrex.config.warpgroup.steps import Streams
+from imbrex.config.xdlops.cost import step_parts
+from imbrex.config.xdlops.plan import XdlopsTuning
+from imbrex.explore.bars import HEIGHT, Bar, bars
+from imbrex.explore.panel import Panel, Table, absent, rows
+from imbrex.explore.panels.maps import NO_PRODUCT
+from imbrex.explore.subject import Subject
+from imbrex.explore.svg import box, drawing, label, line
+
+__all__ = ["timeline"]
+
+TITLE: Final = "The pipeline in time, by the model"
+WIDTH, TOP, ROW = 760.0, 44.0, 26
+SHOWN: Final = 8
+"""Steps that are drawn."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """What goes on side by side, in cycles.  cycles: of a step.  stages: of a ring; steps: of a tile.
+
+    epilogue: from the last product of a tile to the next one's first.  what: what the streams are of.
+    """
+
+    streams: Mapping[str, float]
+    cycles: float
+    stages: int
+    steps: int
+    epilogue: float
+    what: str
+    is_in_turn: bool = False
+
+    @property
+    def bound(self) -> str:
+        """The slowest stream."""
+        return max(self.streams, key=lambda name: self.streams[name])
+
+
+def timeline(subject: Subject) -> Panel:
+    """Streams of a step as bars, and some steps in time."""
+    if subject.product is None or subject.tuned is None:
+        return absent("pipeline", TITLE, NO_PRODUCT)
+    found = _step(subject)
+    if found is None:
+        kind = subject.tuned.tuning.kind
+        return absent(
+            "pipeline", TITLE, f"the model of '{kind}' on {subject.request.machine.name} has no steps"
+        )
+    given = [
+        Bar(name, cycles, f"{cycles:,.0f} cycles", is_bound=name == found.bound)
+        for name, cycles in found.streams.items()
+    ]
+    parts = [label(8, 20, found.what, "head"), *bars(given, 0, TOP - 12, WIDTH - 110, None)]
+    height = TOP + len(given) * HEIGHT
+    if found.stages:
+        parts += _ring(found, height + 20)
+        height += 20 + TOP + (found.stages + 2) * ROW
+    said = [f"Bound by {found.bound}: {found.streams[found.bound]:,.0f} of {found.cycles:,.0f} cycles."]
+    if found.stages:
+        said.append(
+            f"{found.steps} steps a tile, {found.stages} stages; then {found.epilogue:,.0f} cycles for C."
+        )
+    share = {name: f"{cycles / found.cycles:.0%}" for name, cycles in found.streams.items()}
+    table = rows(*((name, f"{cycles:,.1f}", share[name]) for name, cycles in found.streams.items()))
+    svg = drawing(TITLE, parts, WIDTH, height + 16)
+    return Panel("pipeline", TITLE, tuple(said), svg, Table(("stream", "cycles", "of the whole"), table))
+
+
+def _step(subject: Subject) -> Step | None:
+    assert subject.product is not None and subject.tuned is not None
+    tuning, context, machine = subject.tuned.tuning, subject.product.context, subject.request.machine
+    match tuning, machine:
+        case CpuTuning(), CpuMachine():
+            found = cpu_parts(tuning, context, machine)
+            what = "The whole product, all threads together: what cycles are spent on, one after the other"
+            return Step(found, sum(found.values()), 0, 0, 0.0, what, is_in_turn=True)
+        case XdlopsTuning(), GpuMachine():
+            return _of_waves(tuning, subject, machine)
+        case WarpgroupTuning(), GpuMachine():
+            return _of_warpgroups(tuning, subject, machine)
+        case HaloTuning(), GpuMachine():
+            tile = Tile(tuning.plan(context, machine))
+            streams_ = {"products": tile.matrix, "loads": tile.loads, "storing C": tile.epilogue}
+            what = "A tile of windows, which is one step"
+            return Step(streams_, tile.cycles, tuning.stages, 1, tile.epilogue, what)
+        case GeneralTuning(), GpuMachine() if machine.multiprocessor is not None:
+            plan = tuning.plan(context, machine)
+            resident = resident_of(plan, machine)
+            each = streams(plan, machine, resident)
+            named = {"instructions": each.issue, "shared memory": each.shared, "loads from L2": each.cache}
+            cycles = max(named.values()) + each.more
+            what = f"A step over K of one of {resident} workgroups of a multiprocessor"
+            return Step(named | {"besides": each.more}, cycles, 2, plan.k_iterations, 0.0, what)
+        case _:
+            return None
+
+
+def _of_waves(tuning: XdlopsTuning, subject: Subject, machine: GpuMachine) -> Step | None:
+    assert subject.product is not None
+    plan = tuning.plan(subject.product.context, machine)
+    parts = step_parts(plan)
+    if parts is None:
+        return None
+    named = {
+        "matrix instructions": parts.matrix,
+        "LDS": parts.lds,
+        "loads from L2": parts.loads,
+        "other instructions": parts.vector,
+        "waits of one workgroup": parts.alone / parts.resident,
+    }
+    what = f"A step over K of a compute unit, which {parts.resident} workgroups share"
+    return Step(named, parts.cycles, tuning.buffers, plan.k_iterations, 0.0, what)
+
+
+def _of_warpgroups(tuning: WarpgroupTuning, subject: Subject, machine: GpuMachine) -> Step:
+    assert subject.product is not None
+    plan = tuning.plan(subject.product.context, machine)
+    of, active = Streams(plan), min(plan.grid_size, machine.compute_units)
+    steps = of.at(active)
+    named = {
+        "matrix unit": steps.matrix,
+        "shared memory, read by it": of.shared,
+        "copy engine": of.copies,
+        "L2": steps.given,
+        "latency that stages hide": of.hidden,
+        "loads by lanes": of.ordinary,
+        "cluster's agreement": of.together,
+    }
+    what = f"A step over K of a workgroup, where {active} run"
+    spent = {name: cycles for name, cycles in named.items() if cycles}
+    return Step(spent, steps.step, tuning.stages, plan.k_iterations, of.epilogue, what, tuning.pingpong)
+
+
+def _ring(found: Step, y: float) -> list[str]:
+    """Stages filled and multiplied, step after step, then the way of C."""
+    count, stages = min(found.steps, SHOWN), found.stages
+    load = 0.8 * (stages - 1) if stages > 1 else 0.8
+    first = load + 0.2
+    unit = (WIDTH - 130) / (first + count + max(0.6, min(2.5, found.epilogue / max(found.cycles, 1e-9))))
+    left, top = 100.0, y + 24
+    parts = [label(8, y + 8, f"the first {count} of {found.steps} steps: fill a stage, multiply it", "head")]
+    for stage in range(stages):
+        parts.append(label(left - 8, top + stage * ROW + 15, f"stage {stage}", "end soft"))
+    parts.append(label(left - 8, top + stages * ROW + 15, "multiply", "end soft"))
+    for step in range(count):
+        stage, starts = step % stages, first + step
+        filled = max(0.0, starts - load - 0.1) if step >= stages else step * 0.12
+        wide = min(load, starts - filled) - 0.1
+        tokens = f"step:{step} stage:{stage}"
+        at = left + filled * unit, top + stage * ROW
+        parts.append(
+            box(*at, wide * unit, ROW - 6, f"g{stage % 8}", tokens, f"fill stage {stage} for step {step}")
+        )
+        x = left + starts * unit
+        told = f"multiply stage {stage}, step {step}: {found.cycles:,.0f} cycles"
+        parts.append(box(x, top + stages * ROW, unit * 0.97, ROW - 6, f"g{stage % 8}", tokens, told))
+        parts.append(label(x + unit / 2, top + stages * ROW + 14, step, "mid tiny"))
+        parts.append(line(x, at[1] + ROW - 6, x, top + stages * ROW, "line", tokens))
+    if found.epilogue:
+        x = left + (first + count) * unit
+        parts.append(label(left - 8, top + (stages + 1) * ROW + 15, "store C", "end soft"))
+        wide = WIDTH - 30 - x
+        told = f"C on its way to memory: {found.epilogue:,.0f} cycles"
+        parts.append(box(x, top + (stages + 1) * ROW, wide, ROW - 6, "g7", "", told))
+        if found.is_in_turn:
+            told = "while the other consumer multiplies"
+            parts.append(label(WIDTH - 30, top + (stages + 2) * ROW, told, "end tiny soft"))
+    return parts
