@@ -1,4 +1,4 @@
-// Made by `make page` of web/src, whose sha256 is 5434ee3bed4b074893b31ea8fd3bb369cd308fc0a68e5e32448d9640cd2a496b
+// Made by `make page` of web/src, whose sha256 is 8fe249ec7129d4b9d8ca6506ab30dfd3d0cfab48297e057d4deb7ef5ce11ecba
 "use strict";
 (() => {
   // src/edit.ts
@@ -571,15 +571,14 @@
   function variants(panel, chosen, tell) {
     const drawings = [...panel.querySelectorAll("[data-variant]")];
     if (drawings.length < 2) return;
-    const names = drawings.map((drawing) => drawing.dataset["variant"]);
+    const names = [...new Set(drawings.map((drawing) => drawing.dataset["variant"]))];
     const show = (name) => drawings.forEach((drawing) => drawing.hidden = drawing.dataset["variant"] !== name);
     const set = document.createElement("fieldset");
     set.className = "variants";
     set.append(Object.assign(document.createElement("legend"), { textContent: "Drawn" }));
     const first = chosen !== null && names.includes(chosen) ? chosen : names[0];
-    const group = `variant-${panel.id || Math.random()}`;
     for (const name of names) {
-      const input = Object.assign(document.createElement("input"), { type: "radio", name: group, checked: name === first });
+      const input = Object.assign(document.createElement("input"), { type: "radio", name: `${panel.id}-drawn`, checked: name === first });
       input.addEventListener("change", () => {
         show(name);
         tell(name);
@@ -588,7 +587,7 @@
       label.append(input, ` ${name}`);
       set.append(label);
     }
-    drawings[0].before(set);
+    panel.querySelector(".columns").before(set);
     show(first);
   }
 
