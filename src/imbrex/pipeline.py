@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 
 from imbrex.build.amd.lds import LdsCost
 from imbrex.chip import CPU_ISAS, GPU_MACHINES, WAVES, CpuMachine, GpuMachine, Machine, gpus, with_parameters
 from imbrex.config.alone import alone
+from imbrex.config.buckets import bucketed, buckets, of_most
 from imbrex.config.configuration import Configuration
-from imbrex.config.configured import configured
 from imbrex.config.cpu.team import team
 from imbrex.config.request import Request
 from imbrex.config.tuned_product import WARPGROUP_KINDS
@@ -29,9 +30,10 @@ from imbrex.ir.passes.gridwise_to_blockwise import GridwiseToBlockwise
 from imbrex.ir.source import InvalidOp, PassFault
 from imbrex.ir.to_product import name_in_ir, stated, to_product
 from imbrex.lower.build import program
+from imbrex.lower.joined import joined
 from imbrex.lower.lds_traffic import lds_traffic
 from imbrex.lower.stmt import Buffer, Kernel, Program, ZeroFill
-from imbrex.problem import problem_text
+from imbrex.problem import Problem, problem_text
 from imbrex.problem.operand import dense_strides
 from imbrex.run.host_machine import HostMachine
 from imbrex.run.launch import Launch, Step, Zero
@@ -93,13 +95,17 @@ def telling() -> Generator[None]:
 def configuration_of(request: Request) -> Configuration:
     """The configuration that a request gives, or the one that is chosen within what it asks for."""
     with telling():
-        return configured(request)
+        return bucketed(request)
 
 
 def levels(request: Request, configuration: Configuration | None = None) -> Iterator[Level]:
-    """The module at each level, from the problem down to threadwise.  configuration: the chosen one."""
+    """The module at each level, from the problem down to threadwise; of a run-time size for each bucket in
+    turn.  configuration: the chosen one.
+    """
+    chosen = configuration or configuration_of(request)
     with telling():
-        yield from _levels(request, configuration or configuration_of(request))
+        for part, own in buckets(request, chosen):
+            yield from _levels(part, own)
 
 
 def _levels(request: Request, configuration: Configuration) -> Iterator[Level]:
@@ -120,14 +126,23 @@ def lower(request: Request) -> Lowered:
     """The request's source files."""
     configuration = configuration_of(request)
     with telling():
-        *_, threadwise = _levels(request, configuration)
-        return _printed(threadwise.module, request, configuration)
+        parts: list[Program] = []
+        for part, own in buckets(request, configuration):
+            *_, threadwise = _levels(part, own)
+            first = sum(len(made.launches) for made in parts)
+            parts.append(_with_teams(_program(threadwise.module, part, first), part, own))
+        return _printed(joined(parts), request, configuration)
 
 
-def _printed(module: ModuleOp, request: Request, configuration: Configuration) -> Lowered:
-    """The files of a threadwise module."""
+def _program(module: ModuleOp, request: Request, first: int) -> Program:
+    """The statements of a threadwise module."""
+    written = frozenset(i for i, o in enumerate(request.problem.operands) if o.is_written)
+    return program(module, written, request.machine, first)
+
+
+def _printed(made: Program, request: Request, configuration: Configuration) -> Lowered:
+    """The files of a program."""
     operands = request.problem.operands
-    written = frozenset(i for i, o in enumerate(operands) if o.is_written)
     strides = [o.strides or dense_strides(o.shape) for o in operands]
     facts = Facts(
         problem_text(request.problem),
@@ -136,13 +151,22 @@ def _printed(module: ModuleOp, request: Request, configuration: Configuration) -
         tuple(strides) if any(o.strides for o in operands) else (),
         configuration.has_flags,
         _flushes_halves(request.machine),
+        _open_places(request.problem),
     )
-    made = _with_teams(program(module, written, request.machine), request, configuration)
     overlapped = early(made, _permitted(made, configuration))
     files = bundle(made, facts, request.target, overlapped)
     costs = _lds_costs(made, request.target)
     steps = steps_of(made, request.target, overlapped)
     return Lowered(files, configuration, steps, made.workspace, costs, made.zeroed)
+
+
+def _open_places(problem: Problem) -> tuple[tuple[int, ...], int, int] | None:
+    """Where the run-time size stands among the numbers of all shapes, and its range."""
+    if (size := problem.run_time) is None:
+        return None
+    starts = accumulate((len(o.shape) for o in problem.operands), initial=0)
+    named = zip(starts, problem.operands, strict=False)
+    return tuple(at for at, o in named if size.is_of(o)), size.least, size.most
 
 
 def _with_teams(made: Program, request: Request, configuration: Configuration) -> Program:
@@ -153,7 +177,7 @@ def _with_teams(made: Program, request: Request, configuration: Configuration) -
     if not isinstance(request.machine, CpuMachine):
         return made
     level = CPU_ISAS[request.machine.name]
-    known = alone(request.problem, configuration, level)
+    known = alone(of_most(request).problem, configuration, level)
     if len(known) != len(made.kernels):
         return made
     teams = {

@@ -208,3 +208,36 @@ func.func @unequal(%v: memref<?x?xf32>) {
   } : memref<?x?xf32> to memref<?xf32>
   func.return
 }
+
+// -----
+func.func @prefix_of_a_number(%v: memref<8xf32>) {
+  // CHECK: error: 'prefix' is of a size '?', and 'a' has size 8; write 'passthrough'
+  %0 = miopen.transform(%v) {
+    layout = [
+      0: prefix(0: a, 1), b
+    ]
+  } : memref<8xf32> to memref<8xf32>
+  func.return
+}
+
+// -----
+func.func @prefix_of_any_number(%v: memref<?xf32>) {
+  // CHECK: error: 'b' is the greatest size of a prefix: write a number
+  %0 = miopen.transform(%v) {
+    layout = [
+      0: prefix(0: a, 1), b
+    ]
+  } : memref<?xf32> to memref<?xf32>
+  func.return
+}
+
+// -----
+func.func @prefix_of_too_few(%v: memref<?xf32>) {
+  // CHECK: error: 'prefix' needs at least one coordinate and at most 8, got 9
+  %0 = miopen.transform(%v) {
+    layout = [
+      0: prefix(0: a, 9), b
+    ]
+  } : memref<?xf32> to memref<8xf32>
+  func.return
+}

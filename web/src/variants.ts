@@ -4,14 +4,15 @@
 export function variants(panel: HTMLElement, chosen: string | null, tell: (name: string) => void): void {
   const drawings = [...panel.querySelectorAll<HTMLElement>("[data-variant]")];
   if (drawings.length < 2) return;
-  const names = [...new Set(drawings.map((drawing) => drawing.dataset["variant"]!))];
+  const names = drawings.map((drawing) => drawing.dataset["variant"]!);
   const show = (name: string) => drawings.forEach((drawing) => (drawing.hidden = drawing.dataset["variant"] !== name));
   const set = document.createElement("fieldset");
   set.className = "variants";
   set.append(Object.assign(document.createElement("legend"), { textContent: "Drawn" }));
   const first = chosen !== null && names.includes(chosen) ? chosen : names[0]!;
+  const group = `variant-${panel.id || Math.random()}`;
   for (const name of names) {
-    const input = Object.assign(document.createElement("input"), { type: "radio", name: `${panel.id}-drawn`, checked: name === first });
+    const input = Object.assign(document.createElement("input"), { type: "radio", name: group, checked: name === first });
     input.addEventListener("change", () => {
       show(name);
       tell(name);
@@ -20,6 +21,6 @@ export function variants(panel: HTMLElement, chosen: string | null, tell: (name:
     label.append(input, ` ${name}`);
     set.append(label);
   }
-  panel.querySelector(".columns")!.before(set);
+  drawings[0]!.before(set);
   show(first);
 }

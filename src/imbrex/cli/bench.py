@@ -36,6 +36,7 @@ from imbrex.kernel import Emulate, target_of
 from imbrex.kernel.constraints import Constraints
 from imbrex.numeral import whole
 from imbrex.problem import Problem, problem_text
+from imbrex.problem.run_time import expect_fixed
 from imbrex.run.cpu import MOST_THREADS
 from imbrex.run.host_machine import host_machine, usable_cores
 
@@ -128,6 +129,7 @@ def _measured(
         for number, entry in enumerate(entries, 1):
             told = f"{number}/{len(entries)} {problem_text(entry.problem)}"
             with entry.unless_served(skipped), progress(told):
+                expect_fixed(entry.problem.run_time, "bench")
                 rows += [
                     measured(entry.problem, rivals, count, apart, times=entry.count, **how)
                     for count in threads

@@ -21,6 +21,7 @@ from imbrex.cli.table import print_table
 from imbrex.cli.text import bytes_text, facts, flops_text, json_text, seconds_text
 from imbrex.config import tuning as tunings
 from imbrex.config.algorithm.choice import algorithm_of
+from imbrex.config.buckets import buckets, of_most
 from imbrex.diagnostic import Diagnostic
 from imbrex.explore.products import OperandView, Product, products
 from imbrex.ir.printed import print_module
@@ -30,6 +31,7 @@ from imbrex.kernel.options import Options
 from imbrex.numeral import MOST
 from imbrex.pipeline import Request, configuration_of, levels
 from imbrex.problem import Operand, Problem, problem_text
+from imbrex.problem.run_time import expect_fixed
 
 __all__ = ["command", "explained"]
 
@@ -72,7 +74,7 @@ def command(
     configs: int | None,
 ) -> int:
     """Show how each problem becomes matrix products: every operand's map with its simplified address, guards
-    and vector widths; the tuning, what follows from it, or why it is refused.
+    and vector widths; the tuning and what follows, or why not.  A size `?` has a product for each bucket.
 
     Here --target also takes a GPU or an instruction set by name: the schedule is chosen for it.
 
@@ -83,6 +85,7 @@ def command(
     told: list[dict[str, Any]] = []
     for entry in chosen.problems(sources, skipped):
         with entry.unless_served(skipped):
+            _expect_fixed(entry.problem, configs=configs is not None, meaning=meaning)
             options, choice = chosen.options(entry), None
             request = options.request()
             if configs is None:
@@ -109,13 +112,27 @@ def _explained(
     options: Options, entry: ProblemEntry, request: Request, choice: Choice | None, form: str
 ) -> dict[str, Any]:
     """What there is to say of one problem, as JSON; in a table, it is said."""
-    found, known = products(request), options.calibration
+    found, known = [p for part in _fixed(request) for p in products(part)], options.calibration
     head = _head(request, choice) | {"times": entry.count, "calibration": known and str(known)}
     if form == "table":
         click.echo(_problem_text(entry.problem, head, choice))
         for number, product in enumerate(found, 1):
             click.echo("\n".join(_product_text(product, number, len(found), request.machine)))
     return {**head, "products": [_json(p) for p in found]}
+
+
+def _expect_fixed(problem: Problem, **options: bool) -> None:
+    """A Diagnostic where an option is given that takes numbers alone."""
+    for option in (name for name, is_given in options.items() if is_given):
+        expect_fixed(problem.run_time, f"explain --{option}")
+
+
+def _fixed(request: Request) -> list[Request]:
+    """The request, or, of a run-time size, one for the greatest size of each bucket, as it is compiled."""
+    if request.problem.run_time is None:
+        return [request]
+    parts = buckets(request, configuration_of(request))
+    return [of_most(part).by(own) for part, own in parts]
 
 
 def _head(request: Request, choice: Choice | None) -> dict[str, Any]:

@@ -16,27 +16,30 @@ from imbrex.cli.source import ProblemEntry
 from imbrex.cli.text import bytes_text, facts, flops_text, json_text, seconds_text
 from imbrex.kernel import Kernel
 from imbrex.numeral import MOST
-from imbrex.problem import problem_text
+from imbrex.problem import Gemm, problem_text
 from imbrex.run.host_machine import host_machine
 from imbrex.run.time import Timing, measure
+from imbrex.verify.verdict import Verdict
 
 if TYPE_CHECKING:
     from imbrex.bench.ceiling import Peak
     from imbrex.verify.data import Values
-    from imbrex.verify.verdict import Verdict
 
 __all__ = ["command"]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one problem.  timing: None where the result was wrong, or nobody entry."""
+    """What came of one problem, or of one size of one.  timing: None where the result was wrong, or nobody
+    asked.  sizes: of a run-time size, what came of each that was tried.
+    """
 
     entry: ProblemEntry
     kernel: Kernel
     verdict: Verdict
     timing: Timing | None
     peak: Peak | None
+    sizes: tuple[Outcome, ...] = ()
 
 
 @click.command("run", short_help="compile, run, verify and time problems")
@@ -63,7 +66,8 @@ def command(
     seconds: float,
 ) -> int:
     """Compile each problem, run it on random operands, compare the result with a float64 reference element
-    by element, and time it.  Exit code 1 when a result is wrong.
+    by element, and time it.  Exit code 1 when a result is wrong.  A problem of a run-time size, `-m ?`, is
+    run with several: the ends of its range and of its tunings', an odd one, a tile's edge.
     """
     outcomes: list[Outcome] = []
     for entry in chosen.problems(sources, skipped):
@@ -83,7 +87,18 @@ def command(
 
 def _ran(chosen: Choices, entry: ProblemEntry, seed: int, values: Values | None, seconds: float) -> Outcome:
     kernel = chosen.kernel(entry)
-    line = problem_text(entry.problem)
+    if kernel.problem.run_time is None:
+        return _of_size(entry, kernel, seed, values, seconds)
+    each = seconds / len(kernel.sizes)
+    sizes = tuple(_of_size(entry, kernel.at(size), seed, values, each) for size in kernel.sizes)
+    verdict = Verdict(tuple(one for outcome in sizes for one in outcome.verdict.passes))
+    return Outcome(entry, kernel, verdict, None, None, sizes)
+
+
+def _of_size(
+    entry: ProblemEntry, kernel: Kernel, seed: int, values: Values | None, seconds: float
+) -> Outcome:
+    line = problem_text(kernel.problem)
     with progress(f"checking {line}"):
         verdict = kernel.check(seed, values=values)
     if not verdict.is_right or seconds <= 0 or kernel.target.is_emulated:
@@ -123,8 +138,11 @@ def _told(outcome: Outcome) -> str:
     rows += [("algorithm", kernel.algorithm)] if kernel.algorithm else []
     rows += [("tuning", text) for text in dict.fromkeys(kernel.tuning_texts)]
     rows += [("config", kernel.configuration), ("chosen", str(kernel.choice))]
-    rows += [("check", _verdict(outcome.verdict))]
-    if outcome.timing is not None:
+    rows += [(_size_text(one), _size_told(one)) for one in outcome.sizes]
+    rows += [] if outcome.sizes else [("check", _verdict(outcome.verdict))]
+    if outcome.sizes:
+        rows += _left_out(kernel)
+    elif outcome.timing is not None:
         rows += [
             ("time", _time_text(outcome.timing, kernel)),
             ("speed", _speed_text(outcome, outcome.timing)),
@@ -137,6 +155,27 @@ def _told(outcome: Outcome) -> str:
     if outcome.entry.ignored:
         rows.append(("ignored", " ".join(outcome.entry.ignored)))
     return facts(problem_text(problem), rows)
+
+
+def _size_text(outcome: Outcome) -> str:
+    """`m = 7`."""
+    problem = outcome.kernel.problem
+    return f"m = {problem.m}" if isinstance(problem, Gemm) else f"n = {problem.n}"
+
+
+def _size_told(outcome: Outcome) -> str:
+    if outcome.timing is None:
+        return _verdict(outcome.verdict)
+    median, speed = seconds_text(outcome.timing.median_ns / 1e9), _speed_text(outcome, outcome.timing)
+    return f"{_verdict(outcome.verdict)}; {median}, {speed}"
+
+
+def _left_out(kernel: Kernel) -> list[tuple[str, str]]:
+    """Sizes that nobody would wait for."""
+    from imbrex.kernel.sizes import left_out
+
+    sizes = left_out(kernel.problem, kernel.configuration)
+    return [("not checked", f"{', '.join(map(str, sizes))}: the reference would take long")] if sizes else []
 
 
 def _source_text(kernel: Kernel) -> str:
@@ -194,6 +233,7 @@ def _json(outcome: Outcome) -> dict[str, Any]:
         "operand_bytes": kernel.problem.bytes,
         "sources": str(kernel.directory) if kernel.is_kept else None,
         "ignored": list(outcome.entry.ignored),
+        **({"sizes": [_json(one) for one in outcome.sizes]} if outcome.sizes else {}),
     }
 
 

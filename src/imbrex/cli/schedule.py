@@ -24,6 +24,7 @@ from imbrex.config.warpgroup.plan import WarpgroupTuning
 from imbrex.explore.products import products
 from imbrex.pipeline import Request
 from imbrex.problem import problem_text
+from imbrex.problem.run_time import expect_fixed
 
 __all__ = ["command"]
 
@@ -55,6 +56,7 @@ def command(chosen: Choices, sources: tuple[str, ...], form: str) -> int:
     told: list[dict[str, Any]] = []
     for entry in chosen.problems(sources):
         request = chosen.options(entry).request()
+        expect_fixed(entry.problem.run_time, "explain schedule")
         for product in products(request):
             found, taken, least = _offered(product.context, request)
             orders = tile_order.offers(found[0].tuning, product.context, request.machine)

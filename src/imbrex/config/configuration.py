@@ -13,7 +13,8 @@ in_place     backward weight by halo reads planes where they are, instead of cop
 strips       what a work item has of a depthwise convolution by lanes: slots, columns, rows, images, lanes
 product      TUNING@SCHEDULE of a matrix product, `product:4` of four that follow each other.  A schedule
              without an order begins tiles in the order of their numbers.  `,early`: it may begin before the
-             launch ahead of it has ended, where it waits for that by itself
+             launch ahead of it has ended, where it waits for that by itself.  `,upto=16`: of a run-time size
+             up to 16 alone, where the next product is of greater ones (`config.buckets`)
 flags=none   the compiler gets no flags of the kernel's own, with which its registers spilled
 
 Law: `parse` undoes `text`.  A problem and a configuration decide the source: nothing is chosen after it.
@@ -42,6 +43,7 @@ DIRECT: Final = "direct"
 MOST_PRODUCTS: Final = 1 << 10
 MOST_CHANNELS: Final = 1 << 12
 EARLY: Final = ",early"
+UPTO: Final = ",upto="
 FLAGS: Final = ("taps_first", "in_place")
 """Keys that stand without a value."""
 KEYS: Final = (*FLAGS, "channels", "strips", "product", "flags")
@@ -50,15 +52,17 @@ KEYS: Final = (*FLAGS, "channels", "strips", "product", "flags")
 @dataclass(frozen=True)
 class TunedProduct:
     """A product's tuning and the schedule of its tiles.  is_early: may it begin before the launch ahead of it
-    has ended, where it waits for that by itself?
+    has ended, where it waits for that by itself?  upto: the greatest run-time size that it is for; None: any.
     """
 
     tuning: Tuning
     schedule: TileSchedule = DATA_PARALLEL
     is_early: bool = False
+    upto: int | None = None
 
     def __str__(self) -> str:
-        return f"{tunings.text(self.tuning)}@{self.schedule}{EARLY if self.is_early else ''}"
+        upto = "" if self.upto is None else f"{UPTO}{self.upto}"
+        return f"{tunings.text(self.tuning)}@{self.schedule}{EARLY if self.is_early else ''}{upto}"
 
 
 @dataclass(frozen=True)
@@ -170,10 +174,15 @@ def _part(line: str, start: int, value: str) -> TunedProduct:
     if not at:
         hint = "data_parallel is a schedule of one workgroup a tile"
         raise _wrong(line, start, value, "a product is TUNING@SCHEDULE", hint)
+    rest, has_end, end = rest.partition(UPTO)
+    upto = whole(end, 1, MOST) if has_end else None
+    if has_end and upto is None:
+        at = start + len(spelled) + 1 + len(rest) + len(UPTO)
+        raise _wrong(line, at, end, f"upto is '{end}', expected a whole number from 1")
     schedule = rest.removesuffix(EARLY)
     tuning = _within(line, start, lambda: tunings.parse(spelled))
     shared = _within(line, start + len(spelled) + 1, lambda: tiles.parse(schedule))
-    return TunedProduct(tuning, shared, schedule != rest)
+    return TunedProduct(tuning, shared, schedule != rest, upto)
 
 
 def _within(line: str, start: int, read: Callable[[], Any]) -> Any:

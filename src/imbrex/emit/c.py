@@ -44,7 +44,10 @@ def fits_32_bits(x: Lin) -> bool:
 def guard(g: Guard) -> str:
     """C text of `0 <= index < size`: a negative index wraps to a large unsigned one."""
     unsigned = "uint32_t" if fits_32_bits(g.index) else "uint64_t"
-    return f"{unsigned}({index(g.index)}) < {g.size}u"
+    if isinstance(g.size, int):
+        return f"{unsigned}({index(g.index)}) < {g.size}u"
+    unsigned = unsigned if fits_32_bits(g.size) else "uint64_t"
+    return f"{unsigned}({index(g.index)}) < {unsigned}({index(g.size)})"
 
 
 def guards(gs: Sequence[Guard]) -> str:

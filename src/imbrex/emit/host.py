@@ -14,6 +14,7 @@ from imbrex.emit import c, epilogue
 from imbrex.emit.cpu import panels
 from imbrex.emit.emulate import lanes, tiles
 from imbrex.emit.facts import Facts, described, parameter, solver, table, workspace
+from imbrex.index.atom import Param
 from imbrex.lower.stmt import Buffer, Kernel, Program, Windows, ZeroFill, has_flags, walk
 from imbrex.symbol import symbol_of
 
@@ -52,7 +53,8 @@ def _algorithm(program: Program, facts: Facts, target: str) -> list[str]:
         lines += ["", f"// Memory of one workgroup of {kernel.name}.", f"struct {kernel.name}_scratch {{"]
         lines += [*c.indented(form.scratch_members(kernel)), "};", ""]
         lines += c.comment(described(kernel))
-        arguments = ", ".join(parameter(b, program.outputs) for b in kernel.arguments)
+        own = (*(parameter(b, program.outputs) for b in kernel.arguments), *_sized(program))
+        arguments = ", ".join(own)
         lines += [
             f"static inline void {kernel.name}(",
             f"    int64_t {kernel.workgroup}_, {arguments}, {kernel.name}_scratch &scratch) {{",
@@ -62,6 +64,11 @@ def _algorithm(program: Program, facts: Facts, target: str) -> list[str]:
             "}",
         ]
     return [*lines, "", f"}} // namespace {symbol_of(program.name)}_kernels"]
+
+
+def _sized(program: Program) -> list[str]:
+    """The run-time size, as a kernel's argument."""
+    return [] if program.count is None else [f"int32_t {program.count.name}"]
 
 
 def _further(program: Program) -> Iterator[str]:
@@ -85,13 +92,16 @@ def _wrapper(program: Program, target: str) -> list[str]:
     declared = ", ".join(
         f"{'' if b.name in program.outputs else 'const '}void *{b.name}_" for b in program.arguments
     )
+    entered = [] if program.count is None else [f"int64_t {program.count.name}_"]
     lines = [
         f'#include "{program.name}.hpp"',
         "",
         "// Runs every launch in order; returns 0, or 1 when there is no memory for the scratch of a thread.",
         *(["// It returns 3 when the system does not let this process use tiles."] if has_tiles else []),
-        f'extern "C" int {symbol_of(program.name)}({declared}, int threads) {{',
+        *_told_of(program.count),
+        f'extern "C" int {symbol_of(program.name)}({", ".join((declared, *entered))}, int threads) {{',
         *c.indented([_cast(b, program.outputs) for b in program.arguments]),
+        *_count(program.count),
         *(["  if (imbrex::amx::refused()) return imbrex::no_tiles;"] if has_tiles else []),
         "  int status = imbrex::ok;",
     ]
@@ -113,6 +123,26 @@ def _wrapper(program: Program, target: str) -> list[str]:
     ]
 
 
+def _told_of(count: Param | None) -> list[str]:
+    """What a reader should know of the run-time size."""
+    if count is None:
+        return []
+    return [
+        f"// {count.name}: the outermost size of arrays whose shapes have it, {count.low} to {count.high};",
+        "// 4 is returned, and nothing is written, where it is another one.",
+    ]
+
+
+def _count(count: Param | None) -> list[str]:
+    if count is None:
+        return []
+    name = count.name
+    return [
+        f"  if ({name}_ < {count.low} || {name}_ > {count.high}) return imbrex::no_such_size;",
+        f"  const int32_t {name} = int32_t({name}_);",
+    ]
+
+
 def _told(program: Program, target: str) -> list[str]:
     """What was wrong, of tiles in software."""
     if tiles.emulated(target) is None or not _has_tiles(program):
@@ -127,16 +157,22 @@ def _space(program: Program) -> str:
 
 def _launched(program: Program, kernel: Kernel) -> list[str]:
     within = _space(program)
-    names = ", ".join(b.name for b in kernel.arguments)
+    names = ", ".join((*(b.name for b in kernel.arguments), *([program.count.name] if program.count else [])))
+    grid = kernel.grid_size if kernel.grid is None else c.index(kernel.grid)
     most = kernel.most_threads
     has_few = most is not None and most < kernel.grid_size
-    return [
+    lines = [
         f"using {kernel.name}_scratch = {within}{kernel.name}_scratch;",
         f"status |= imbrex::for_each_workgroup<{kernel.name}_scratch>(",
-        f"    {kernel.grid_size}, threads, [&](int64_t workgroup, {kernel.name}_scratch &scratch) {{",
+        f"    {grid}, threads, [&](int64_t workgroup, {kernel.name}_scratch &scratch) {{",
         f"      {within}{kernel.name}(workgroup, {names}, scratch);",
         f"    }}{f', {most}' if has_few else ''});",
     ]
+    if kernel.when is None or program.count is None:
+        return lines
+    name, (low, high) = program.count.name, kernel.when
+    met = f"{low} <= {name} && {name} <= {high}"
+    return [f"if ({met}) {{", *c.indented(lines), "}"]
 
 
 def _solver(program: Program, facts: Facts, target: str) -> list[str]:

@@ -117,6 +117,8 @@ def law(rule: Rule) -> str:
             return "l = u"
         case rules.Pad(before, _):
             return f"l = u - {before}, where 0 <= l < L"
+        case rules.Prefix():
+            return "l = u, where u is below the size that the kernel is told"
         case rules.Slice(begin, _):
             return f"l = u + {begin}"
         case rules.Embed(coefs, offset):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from imbrex.chip import GpuMachine
@@ -20,6 +20,7 @@ from imbrex.lower.pipeline import Pipeline
 from imbrex.lower.stmt import Kernel, MatrixMultiply, MulAdd, PanelGemm, Program, walk
 from imbrex.lower.stmt import Product as StepProduct
 from imbrex.pipeline import Lowered, configuration_of, levels, lower
+from imbrex.problem.run_time import expect_fixed
 
 __all__ = ["Subject"]
 
@@ -32,6 +33,9 @@ class Subject:
 
     request: Request
 
+    def __post_init__(self) -> None:
+        expect_fixed(self.request.problem.run_time, "explore")
+
     @cached_property
     def configuration(self) -> Configuration:
         """All that is chosen; a Diagnostic where nothing serves."""
@@ -40,7 +44,8 @@ class Subject:
     @cached_property
     def settled(self) -> Request:
         """The request of exactly this configuration."""
-        return self.request.by(self.configuration)
+        narrowed = replace(self.request, tuning=None, algorithm=None, schedule=None)
+        return replace(narrowed, config=self.configuration)
 
     @cached_property
     def products(self) -> Sequence[Product]:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from imbrex.index.atom import Atom, Interval
-from imbrex.index.expr import Lin
+from imbrex.index.expr import Lin, lin
 from imbrex.index.rule import Guard
 
 __all__ = ["GuardedOffset", "are_apart"]
@@ -75,5 +75,6 @@ def _within(atom: Atom, guards: Iterable[Guard]) -> Interval:
     low, high = atom.bounds
     for guard in guards:
         if guard.index.terms == ((atom, 1),):
-            low, high = max(low, -guard.index.const), min(high, guard.size - 1 - guard.index.const)
+            most = lin(guard.size).bounds[1]
+            low, high = max(low, -guard.index.const), min(high, most - 1 - guard.index.const)
     return low, high

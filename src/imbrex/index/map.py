@@ -11,14 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from html import escape
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from imbrex.index import rule as rules
-from imbrex.index.expr import Index, Lin, lin, var
+from imbrex.index.expr import Index, Lin, lin, select, var
 from imbrex.index.rule import Guard, PassThrough, Rule
 
 Coordinate: TypeAlias = "int | npt.NDArray[np.int64]"
@@ -137,14 +136,14 @@ class Map:
     def at(self, coords: Sequence[Index]) -> Point:
         """Lower coordinates and guards of an upper point, simplified; pads over pads leave one guard."""
         point = tuple(lin(c) for c in coords)
-        spans: dict[Lin, range] = {}
+        spans: dict[Lin, tuple[int, Index]] = {}
         for layer in self.layers:
             point, guards = layer.at(point)
             for g in guards:
                 x, low = g.index - g.index.const, -g.index.const
-                other = spans.get(x, range(low, low + g.size))
-                spans[x] = range(max(low, other.start), min(low + g.size, other.stop))
-        return Point(point, tuple(Guard(x - span.start, len(span)) for x, span in spans.items()))
+                start, stop = spans.get(x, (low, g.size + low))
+                spans[x] = max(low, start), _least(g.size + low, stop)
+        return Point(point, tuple(Guard(x - start, _size(start, stop)) for x, (start, stop) in spans.items()))
 
     @cached_property
     def symbolic(self) -> Point:
@@ -175,26 +174,19 @@ class Map:
         """The map from lower to upper; ValueError where it is not one to one."""
         return Map(tuple(layer.inverse() for layer in reversed(self.layers)))
 
-    def evaluate(self, coords: Sequence[Coordinate]) -> tuple[tuple[Any, ...], Any]:
-        """Numeric lower coordinates, and whether they exist; arrays of coordinates broadcast."""
+    def evaluate(self, coords: Sequence[Coordinate], count: int | None = None) -> tuple[tuple[Any, ...], Any]:
+        """Numeric lower coordinates, and whether they exist; arrays of coordinates broadcast.
+
+        count: the run-time size, where there is one; the greatest where none is given.
+        """
         env = dict(zip(self.variables, coords, strict=True))
         valid: Any = np.True_
         for guard in self.symbolic.guards:
             x = guard.index.eval(env)
-            valid = valid & (x >= 0) & (x < guard.size)
+            size = lin(guard.size)
+            end = size.bounds[1] if count is None else size.eval({rules.COUNT: count})
+            valid = valid & (x >= 0) & (x < end)
         return tuple(c.eval(env) for c in self.symbolic.coords), valid
-
-    def _repr_html_(self) -> str:
-        """The rungs as a table, for notebooks: dims, and the rules that lead to the next."""
-        rungs = [(layer.upper, [s for s in layer.steps if s.rule != PassThrough()]) for layer in self.layers]
-        rows = [
-            f"<tr><td>{escape(', '.join(map(str, dims)))}</td>"
-            f"<td>{'<br>'.join(escape(str(step)) for step in steps)}</td></tr>"
-            for dims, steps in (*rungs, (self.lower, []))
-        ]
-        point = ", ".join(f"{d.name} = {c}" for d, c in zip(self.lower, self.symbolic.coords, strict=True))
-        told = "; ".join([point, *(f"where {guard}" for guard in self.symbolic.guards)])
-        return f"<table>{''.join(rows)}</table><p>{escape(told)}</p>"
 
     def __str__(self) -> str:
         rows = [
@@ -202,6 +194,20 @@ class Map:
             for layer in self.layers
         ]
         return "\n".join((*rows, f"({', '.join(map(str, self.lower))})"))
+
+
+def _least(a: Index, b: Index) -> Index:
+    """The lesser of two ends, where it is known which one that is."""
+    if isinstance(a, int) and isinstance(b, int):
+        return min(a, b)
+    (low, high), (other_low, other_high) = lin(a).bounds, lin(b).bounds
+    if high <= other_low:
+        return a
+    return b if other_high <= low else select(lin(b) - a, lin(a), lin(b))
+
+
+def _size(start: int, stop: Index) -> Index:
+    return max(0, stop - start) if isinstance(stop, int) else stop - start
 
 
 def identity(dims: Sequence[Dim]) -> Map:

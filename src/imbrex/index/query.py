@@ -92,7 +92,7 @@ def _is_uniform(guard: Guard, lane: Lin, w: int) -> bool:
     return (
         not start.variables & lane.variables
         and (low >= 0 or start.divisor % w == 0)
-        and (high < guard.size or (start - guard.size).divisor % w == 0)
+        and (high < lin(guard.size).bounds[0] or (start - guard.size).divisor % w == 0)
     )
 
 
@@ -177,6 +177,7 @@ def _step_is_injective(step: Step, upper: Sequence[range]) -> bool:
         case (
             rules.PassThrough()
             | rules.Pad()
+            | rules.Prefix()
             | rules.Slice()
             | rules.Quotient()
             | rules.Unmerge()

@@ -1,12 +1,13 @@
 """Rules: how some upper coordinates give some lower coordinates, one law each.
 
 Upper is what is asked (gemm coordinates, workgroup, lane, loop step); lower is nearer to memory.
-A rule keeps no sizes: they belong to the dimensions that it connects.  `Pad` is the only source of guards.
+A rule keeps no sizes: they belong to the dimensions that it connects.  Only `Pad` and `Prefix` make guards.
 Laws, with u upper, l lower, U and L their sizes:
 
     PassThrough   l = u                               Merge      l_i = digit i of u in radix (L_1..L_n)
     Pad           l = u - before, if 0 <= l < L       Unmerge    l = ((u_1 U_2 + u_2) U_3 + ...) + u_n
     Slice         l = u + begin                       Unfold     Merge over dims that are contiguous below
+    Prefix        l = u, if u < count
     Embed         l = offset + sum coef_i u_i         Broadcast  u is dropped
     Quotient      l = (u - offset) / coef, exact      Fixed      l = value
     Sunder        l = u_s + sum(U_i for i < s)        Xor        (r, c) -> (r, c ^ (r / rows_per_step) % C)
@@ -23,20 +24,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import NamedTuple, TypeAlias, assert_never
+from typing import Final, NamedTuple, TypeAlias, assert_never
 
-from imbrex.index import order
-from imbrex.index.expr import Index, Lin, divide, lin, select, xor
+from imbrex.index import digits, order
+from imbrex.index.atom import Div
+from imbrex.index.expr import Index, Lin, divide, lin, param, xor
 
 Sizes: TypeAlias = Sequence[int]
+
+COUNT: Final = "count"
+"""How many coordinates of a `Prefix` exist: the one run-time size of a kernel."""
 
 
 @dataclass(frozen=True)
 class Guard:
-    """The condition `0 <= index < size`."""
+    """The condition `0 <= index < size`; the size may be a multiple of the run-time one."""
 
     index: Lin
-    size: int
+    size: Index
 
     def __str__(self) -> str:
         return f"0 <= {self.index} < {self.size}"
@@ -53,6 +58,13 @@ class Pad:
 
     before: int
     after: int
+
+
+@dataclass(frozen=True)
+class Prefix:
+    """The first `count` coordinates, a run-time quantity from `least` to the size of the dimension."""
+
+    least: int
 
 
 @dataclass(frozen=True)
@@ -150,8 +162,8 @@ class Undeal:
 
 
 Rule: TypeAlias = (
-    PassThrough | Pad | Slice | Embed | Quotient | Unmerge | Merge | Unfold | Broadcast | Fixed | Sunder | Xor
-    | Group | Ungroup | Deal | Undeal
+    PassThrough | Pad | Prefix | Slice | Embed | Quotient | Unmerge | Merge | Unfold | Broadcast | Fixed
+    | Sunder | Xor | Group | Ungroup | Deal | Undeal
 )  # fmt: skip
 
 
@@ -170,6 +182,8 @@ def lower(rule: Rule, u: Sequence[Lin], upper: Sizes, lower: Sizes) -> Lowered:
         case Pad(before, _):
             x = u[0] - before
             return Lowered((x if lower[0] > 1 else lin(0),), _guards(x, lower[0]))
+        case Prefix(least):
+            return Lowered((u[0],), _below(u[0], param(COUNT, least, lower[0])))
         case Slice(begin, _):
             return Lowered((u[0] + begin,))
         case Embed(coefs, offset):
@@ -178,15 +192,15 @@ def lower(rule: Rule, u: Sequence[Lin], upper: Sizes, lower: Sizes) -> Lowered:
             x, rest = divide((u[0] - offset) * (1 if coef > 0 else -1), abs(coef))
             return Lowered((x,), _guards(rest, 1) + _guards(x, lower[0]))
         case Unmerge():
-            return Lowered((_row_major(u, upper),))
+            return Lowered((digits.row_major(u, upper),))
         case Merge() | Unfold():
-            return Lowered(_digits(u[0], lower))
+            return Lowered(digits.digits(u[0], lower))
         case Broadcast():
             return Lowered(())
         case Fixed(value):
             return Lowered((lin(value),))
         case Sunder():
-            return Lowered((_piece(u, upper),))
+            return Lowered((digits.piece(u, upper),))
         case Xor(rows_per_step):
             row, column = u  # below a Pad, both may be negative where they do not exist
             return Lowered((row, xor(column % upper[1], (row // rows_per_step) % upper[1])))
@@ -205,7 +219,7 @@ def lower(rule: Rule, u: Sequence[Lin], upper: Sizes, lower: Sizes) -> Lowered:
 def upper_sizes(rule: Rule, lower: Sizes) -> tuple[int, ...] | None:
     """Sizes of the upper dims where the lower sizes settle them; None where they must be given."""
     match rule:
-        case PassThrough() | Xor() | Deal() | Undeal():
+        case PassThrough() | Prefix() | Xor() | Deal() | Undeal():
             return tuple(lower)
         case Pad(before, after):
             return (lower[0] + before + after,)
@@ -224,7 +238,7 @@ def upper_sizes(rule: Rule, lower: Sizes) -> tuple[int, ...] | None:
 def arity(rule: Rule) -> tuple[int | None, int | None]:
     """How many upper and lower dims a rule connects; None means one or more."""
     match rule:
-        case PassThrough() | Pad() | Slice() | Quotient() | Deal() | Undeal():
+        case PassThrough() | Pad() | Prefix() | Slice() | Quotient() | Deal() | Undeal():
             return 1, 1
         case Embed(coefs, _):
             return len(coefs), 1
@@ -257,6 +271,8 @@ def flaw(rule: Rule, upper: Sizes, lower: Sizes) -> str | None:
     match rule:
         case Pad(before, after) if min(before, after) < 0:
             return f"needs non-negative pads, got {before} and {after}"
+        case Prefix(least) if not 1 <= least <= lower[0]:
+            return f"needs at least one coordinate and at most {lower[0]}, got {least}"
         case Slice(begin, end) if not 0 <= begin < end <= lower[0]:
             return f"takes [{begin}, {end}) of a dimension of size {lower[0]}"
         case Unmerge() | Ungroup() if prod(upper) != lower[0]:
@@ -307,39 +323,24 @@ def inverse(rule: Rule, upper: Sizes, lower: Sizes) -> Rule | None:
             return Fixed(0)
         case Fixed(0) if lower[0] == 1:
             return Broadcast()
-        case Embed() | Quotient() | Broadcast() | Fixed() | Sunder():
+        case Prefix() | Embed() | Quotient() | Broadcast() | Fixed() | Sunder():
             return None
         case _:
             assert_never(rule)
 
 
-def _guards(x: Lin, size: int) -> tuple[Guard, ...]:
+def _guards(x: Lin, size: Index) -> tuple[Guard, ...]:
     low, high = x.bounds
-    return () if low >= 0 and high < size else (Guard(x, size),)
+    return () if low >= 0 and high < lin(size).bounds[0] else (Guard(x, size),)
 
 
-def _row_major(u: Sequence[Lin], sizes: Sizes) -> Lin:
-    x = lin(0)
-    for coord, size in zip(u, sizes, strict=True):
-        x = x * size + coord
-    return x
-
-
-def _digits(x: Lin, sizes: Sizes) -> tuple[Lin, ...]:
-    out: list[Lin] = []
-    for size in reversed(sizes[1:]):
-        x, digit = divide(x, size)
-        out.append(digit)
-    return (x, *reversed(out))
-
-
-def _piece(u: Sequence[Lin], sizes: Sizes) -> Lin:
-    *pieces, selector = u
-    starts = [sum(sizes[:i]) for i in range(len(pieces))]
-    x = pieces[-1] + starts[-1]
-    for i in reversed(range(len(pieces) - 1)):
-        x = select(i - selector, pieces[i] + starts[i], x)
-    return x
+def _below(x: Lin, size: Lin) -> tuple[Guard, ...]:
+    """The guard `x < size`, of a quotient as one of what is divided: x / d < size where x < size * d."""
+    match x.terms:
+        case ((Div(num, den), 1),) if x.const == 0 and den.is_constant and num.bounds[0] >= 0:
+            return _below(num, size * den.const)
+        case _:
+            return _guards(x, size)
 
 
 def _embed_flaw(rule: Embed, upper: Sizes, size: int) -> str | None:

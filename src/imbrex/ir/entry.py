@@ -8,6 +8,7 @@ An entry is the text of one rule of `imbrex.index`: result dimensions are upper,
     unfold       1        n                          (a merge over neighbours in memory)
     unmerge      n        1
     pad          1        1        before, after
+    prefix       1        1        least             (the first so many; how many is known when it runs)
     slice        1        1        begin, end
     embed        n        1        n, [c1, .., cn, offset]
     quotient     1        1        coefficient, offset
@@ -34,8 +35,8 @@ from imbrex.ir.literal import Node, Plain, fields, integer, listed, suggest, tex
 Params: TypeAlias = tuple["int | tuple[int, ...]", ...]
 
 KINDS = (
-    "passthrough", "merge", "unfold", "unmerge", "pad", "slice", "embed", "quotient", "broadcast", "fixed",
-    "sunder", "xor", "group", "ungroup", "deal", "undeal",
+    "passthrough", "merge", "unfold", "unmerge", "pad", "prefix", "slice", "embed", "quotient", "broadcast",
+    "fixed", "sunder", "xor", "group", "ungroup", "deal", "undeal",
 )  # fmt: skip
 KEYS = ("dimensions", "names", "transformation", "parameters", "source_dimensions", "source_names")
 
@@ -94,6 +95,8 @@ def rule_of(kind: str, parameters: Params) -> Rule:
             return rules.Sunder()
         case "pad", (int(before), int(after)):
             return rules.Pad(before, after)
+        case "prefix", (int(least),):
+            return rules.Prefix(least)
         case "slice", (int(begin), int(end)):
             return rules.Slice(begin, end)
         case "quotient", (int(coef), int(offset)):
@@ -125,6 +128,7 @@ _FORMS = {
     "deal": "parameters [ways]",
     "undeal": "parameters [ways]",
     "pad": "parameters [before, after]",
+    "prefix": "parameters [least]",
     "slice": "parameters [begin, end]",
     "quotient": "parameters [coefficient, offset]",
     "fixed": "parameters [value]",
@@ -142,6 +146,8 @@ def spelled(rule: Rule) -> tuple[str, Params]:
             return type(rule).__name__.lower(), ()
         case rules.Pad(before, after):
             return "pad", (before, after)
+        case rules.Prefix(least):
+            return "prefix", (least,)
         case rules.Slice(begin, end):
             return "slice", (begin, end)
         case rules.Quotient(coef, offset):

@@ -20,6 +20,7 @@ from imbrex.ir.chosen import Tuned
 from imbrex.ir.element import element_of
 from imbrex.ir.ops import Conv2dBwdDataOp, Conv2dBwdWeightOp, Conv2dOp, FinishOp, GemmOp
 from imbrex.ir.ops.problem import ConvOp
+from imbrex.ir.passes.run_time_sizes import prefix
 from imbrex.ir.rewrite import Run
 from imbrex.ir.shape import memref
 from imbrex.problem import Conv2d, Gemm, Operand, Problem
@@ -43,8 +44,9 @@ def problem_module(
 
     The arrays of an epilogue follow, the residual with the result's dims.  With groups the arrays have the
     dialect's five dimensions; the same memory, seen with "g" split off.  An array with gaps is the
-    memory from its first element to its last, and a view of that.  algorithm: of the table, with what follows
-    its name.  tuning: the one that is chosen already, where the algorithm's passes want it.
+    memory from its first element to its last, and a view of that.  An array of a run-time size has `?`
+    there, and a view of its greatest one, of which a prefix exists.  algorithm: of the table, with what
+    follows its name.  tuning: the one that is chosen already, where the algorithm's passes want it.
     """
     dims = problem.all_dims
     sizes = [[size for _, size in of] for of in dims]
@@ -54,19 +56,45 @@ def problem_module(
     gaps = [_gaps(o, of) for o, of in zip(problem.operands, dims, strict=False)]
     for place, map in enumerate(gaps):
         sizes[place] = [d.size for d in map.lower] if map else sizes[place]
-    types = [memref(element_of(o.dtype), s) for o, s in zip(problem.operands, sizes, strict=True)]
+    types = [
+        memref(element_of(o.dtype), [None, *s[1:]] if _is_run_time(problem, o) else s)
+        for o, s in zip(problem.operands, sizes, strict=True)
+    ]
     body = Block(arg_types=types)
     for arg, operand in zip(body.args, problem.operands, strict=True):
         arg.name_hint = operand.role
     run = Run()
+    own = [dims[result] if o.layout == problem.result.layout else _named(o) for o in further]
+    seen = [
+        _seen(problem, operand, arg, of, run)
+        for operand, arg, of in zip(problem.operands, body.args, (*dims, *own), strict=True)
+    ]
     arrays: list[SSAValue] = [
-        run.view(arg, map.layers, str(arg.name_hint)) if map else arg
-        for arg, map in zip(body.args, gaps, strict=False)
+        run.view(array, map.layers, str(array.name_hint)) if map else array
+        for array, map in zip(seen, gaps, strict=False)
     ]
     if problem.epilogue is not None:
-        arrays[result] = _finished(problem, arrays[result], body.args[len(dims) :], run)
+        arrays[result] = _finished(problem, arrays[result], seen[len(dims) :], run)
     body.add_ops([*run.ops, problem_op(problem, tuple(arrays), algorithm, tuning), ReturnOp()])
     return ModuleOp([FuncOp(name, (types, ()), Region(body))])
+
+
+def _is_run_time(problem: Problem, operand: Operand) -> bool:
+    """Is the outermost size of that array told when a kernel runs?"""
+    return problem.run_time is not None and problem.run_time.is_of(operand)
+
+
+def _named(operand: Operand) -> tuple[tuple[str, int], ...]:
+    return tuple(zip(operand.layout, operand.shape, strict=True))
+
+
+def _seen(
+    problem: Problem, operand: Operand, array: SSAValue, dims: Sequence[tuple[str, int]], run: Run
+) -> SSAValue:
+    """The array; one of a run-time size as the view of its greatest one."""
+    if problem.run_time is None or not _is_run_time(problem, operand):
+        return array
+    return run.view(array, (prefix([Dim(*d) for d in dims], problem.run_time.least),), operand.role)
 
 
 def _gaps(operand: Operand, dims: Sequence[tuple[str, int]]) -> Map | None:

@@ -1,7 +1,8 @@
 """The Problems that a module states: each conv2d, gradient or gemm of it, linalg's included.
 
-Law: problems_of(print_module(problem_module(p))) is p again.  Sizes must be numbers; an operation of a lower
-level states no problem.  Views are of a problem where they are an epilogue's, or say how a matrix lies.
+Law: problems_of(print_module(problem_module(p))) is p again.  Sizes must be numbers, but for a run-time one
+(`run-time-sizes`); an operation of a lower level states no problem.  Views are of a problem where they are an
+epilogue's, say how a matrix lies, or that a prefix of an array exists.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from imbrex.config.algorithm.table import rows_for
 from imbrex.diagnostic import Diagnostic
 from imbrex.index.expr import lin
 from imbrex.index.query import linear
+from imbrex.index.rule import PassThrough, Prefix
 from imbrex.ir.attrs import Bool, Int, Word
 from imbrex.ir.chain import map_of, strides_of
 from imbrex.ir.dialect import context, load
@@ -25,6 +27,7 @@ from imbrex.ir.ops import FinishOp, GemmOp
 from imbrex.ir.ops.problem import Conv2dBwdDataOp, Conv2dBwdWeightOp, Conv2dOp, ConvOp
 from imbrex.ir.ops.view import TransformOp
 from imbrex.ir.passes.linalg_to_miopen import LinalgToMiopen
+from imbrex.ir.passes.run_time_sizes import RunTimeSizes
 from imbrex.ir.shape import element_of, shape_of
 from imbrex.ir.source import InvalidOp
 from imbrex.problem import Conv2d, Direction, Gemm, Problem
@@ -56,6 +59,7 @@ def problems_of(text: str, file: str = "<input>") -> list[Stated]:
     source = load(text, file)
     with source.sources.diagnosing():
         LinalgToMiopen().apply(context(), source.module)
+        RunTimeSizes().apply(context(), source.module)
         found = list(_stated(source.module))
     if not found:
         raise Diagnostic("no conv2d, gradient or gemm in the module", file=file)
@@ -107,7 +111,7 @@ def _algorithm(op: ConvOp | GemmOp) -> str | None:
 
 def _conv(op: ConvOp) -> Conv2d:
     for place, array in enumerate((op.filter, op.input, op.output)):
-        if map_of(array)[1] is not None:
+        if not _is_plain(array):
             raise InvalidOp(
                 op, "is a view, and a kernel takes arrays of a convolution as they are", "type", place
             )
@@ -130,6 +134,7 @@ def _conv(op: ConvOp) -> Conv2d:
         output_layout=layouts[2],
         dtype=dtype_of(element_of((op.filter, op.input, op.output)[2 if op.WRITES != 2 else 0])),
         epilogue=_epilogue(op.output, op.input) if op.WRITES == 2 else None,
+        least_n=_least(op, "n"),
     )
     _check_result(op, (op.filter, op.input, op.output)[op.WRITES], op.WRITES, problem)
     return problem
@@ -152,6 +157,7 @@ def _gemm(op: GemmOp) -> Gemm:
         beta=op.beta.data if op.beta is not None else 0.0,
         dtype=dtype_of(element_of(op.a)),
         epilogue=_epilogue(op.c, op.a),
+        least_m=_least(op, "m"),
         **leading,
         **apart,
     )
@@ -167,6 +173,7 @@ def _strides(op: GemmOp, place: int) -> tuple[int, ...]:
         assert found is not None, value
         return found
     offset, guards = linear(map)
+    guards = () if _is_plain(value) else guards
     is_plain = (
         found is not None and not guards and offset.subs(dict.fromkeys(offset.variables, lin(0))) == lin(0)
     )
@@ -174,6 +181,33 @@ def _strides(op: GemmOp, place: int) -> tuple[int, ...]:
         message = "is a view that no leading dimension and batch stride can tell"
         raise InvalidOp(op, message, "type", place)
     return found
+
+
+def _is_plain(value: SSAValue) -> bool:
+    """Is it an array, or its prefix?  An epilogue may stand between."""
+    map = map_of(value)[1]
+    return map is None or all(
+        isinstance(step.rule, PassThrough | Prefix) for layer in map.layers for step in layer.steps
+    )
+
+
+def _least(op: ConvOp | GemmOp, name: str) -> int | None:
+    """The least run-time size, which all arrays that have one agree on; None where all sizes are numbers."""
+    found: dict[int | None, int] = {}
+    for place, value in enumerate(op.operands):
+        layers = map.layers if (map := map_of(value)[1]) is not None else ()
+        prefixes = [s for layer in layers for s in layer.steps if isinstance(s.rule, Prefix)]
+        is_own = name in (op.layouts[ROLES[place]] if isinstance(op, ConvOp) else ("mk", "kn", "mn")[place])
+        if prefixes and not is_own:
+            raise InvalidOp(op, f"a run-time size is {name}, which this array has not", "type", place)
+        if is_own:
+            found.setdefault(
+                next((s.rule.least for s in prefixes if isinstance(s.rule, Prefix)), None), place
+            )
+    if len(found) > 1:
+        message = f"{name} is a run-time size of one array and not of another, or has another range there"
+        raise InvalidOp(op, message, "type", max(found.values()))
+    return next(iter(found), None)
 
 
 def _epilogue(written: SSAValue, read: SSAValue) -> Epilogue | None:

@@ -7,7 +7,7 @@ may lie, what a call waits for, and who says how large a launch is.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, assert_never
@@ -140,21 +140,6 @@ class Kernel:
 
         return Bundle(self.name, self.files, self.target.source)
 
-    def _repr_html_(self) -> str:
-        """Facts and the Maps of its operands, for notebooks."""
-        from imbrex.config.configuration import parse
-        from imbrex.explore.notebook import html
-
-        facts = {
-            "problem": problem_text(self.problem),
-            "target": str(self.target),
-            "configuration": self.configuration,
-            "chosen": str(self.choice),
-            "operations": f"{self.problem.flops:,} on {self.problem.bytes:,} bytes",
-        }
-        made = None if self.origin is None else self.origin.options.request().by(parse(self.configuration))
-        return html(facts, made)
-
     @cached_property
     def report(self) -> Mapping[str, Any]:
         """What it was made of and what it asks of a machine, as plain JSON."""
@@ -222,7 +207,7 @@ class Kernel:
         operands = self._operands
         if len(arrays) == len(operands) - 1 and not self._reads_result:
             place = self._written
-            result = self.loaded.new_result(self.loaded.parameters[place], arrays[0])
+            result = self.loaded.new_result(self._sized(arrays).parameters[place], arrays[0])
             self._run((*arrays[:place], result, *arrays[place:]), threads, stream)
             return result
         self._run(arrays, threads, stream)
@@ -235,19 +220,44 @@ class Kernel:
         values: one kind.  "integer" ones make every sum exact, so that only equality passes; "float" ones
         need a bound; "probe" ones have few products that are not zero, with all their bits.  A kernel that
         does more than to write its result is wrong, too, and then no other pass follows.  What is too large
-        for NumPy a GPU of NVIDIA's computes itself, where torch is installed.
+        for NumPy a GPU of NVIDIA's computes itself, where torch is installed.  Of a run-time size the passes
+        of each of `sizes`.
         """
         from imbrex.kernel.checked import passed
         from imbrex.verify.data import values_of
         from imbrex.verify.verdict import Pass, Verdict
 
         self.loaded.prepare()
+        if self.problem.run_time is not None:
+            checked = (self.at(size).check(seed, values=values, threads=threads) for size in self.sizes)
+            return Verdict(tuple(one for verdict in checked for one in verdict.passes))
         passes: list[Pass] = []
         for kind in values_of(self.problem) if values is None else (values,):
             passes.append(passed(self, seed, kind, threads))
             if passes[-1].fault is not None:
                 break
         return Verdict(tuple(passes))
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """The run-time sizes that `check` looks at; none of a fixed one."""
+        from imbrex.kernel.sizes import sizes_of
+
+        return () if self.problem.run_time is None else sizes_of(self.problem, self.configuration)
+
+    def at(self, size: int) -> Kernel:
+        """The same kernel for calls of this run-time size alone, as one of a problem of that number; a
+        Diagnostic where it is not in the range.
+        """
+        fixed = self.problem.at(size)
+        assert isinstance(self.loaded, CpuKernel)
+        return replace(self, problem=fixed, loaded=self.loaded.at(size), origin=None)
+
+    def _sized(self, arrays: tuple[Any, ...]) -> Loaded:
+        """What runs arrays, of which the result is not yet there, and which tell a run-time size."""
+        if self.problem.run_time is None or not isinstance(self.loaded, CpuKernel):
+            return self.loaded
+        return self.loaded.sized([self.loaded.accepted(array, "array") for array in arrays])
 
     @cached_property
     def _operands(self) -> tuple[Operand, ...]:
@@ -282,6 +292,7 @@ class Kernel:
         if isinstance(loaded, CpuKernel):
             if stream is not None:
                 raise TypeError("'stream' is of a GPU, and this kernel runs on the CPU")
+            loaded = loaded.sized(views)
             loaded(*views, threads=count)
             if self._quick is not None:
                 loaded.remember(arrays)

@@ -26,6 +26,7 @@ from imbrex.kernel.options import Options, options_of
 from imbrex.kernel.recipe import Recipe, Workspace
 from imbrex.kernel.target import Emulate, Target, target_of
 from imbrex.problem import Problem, problem_text
+from imbrex.problem.run_time import expect_fixed
 from imbrex.run import launch
 from imbrex.run.cpu import Parameter, load
 from imbrex.run.emulated import load_emulated
@@ -169,8 +170,13 @@ def _compiled(options: Options, lowered: Lowered, choice: Choice, store: Cache) 
 
 def _found(options: Options, key: str, recipe: Recipe, store: Cache) -> Kernel | None:
     """The kernel of an object that was built before; None when it is gone."""
+    size = options.problem.run_time
     parameters = tuple(
-        Parameter(o.role, o.shape, o.dtype.numpy, o.is_written, strides=o.strides)
+        Parameter(
+            *(o.role, o.shape, o.dtype.numpy, o.is_written),
+            strides=o.strides,
+            is_open=size is not None and size.is_of(o),
+        )
         for o in options.problem.operands
     )
     workspace = tuple(array.parameter for array in recipe.workspace)
@@ -219,20 +225,21 @@ def _loaded(
     workspace: tuple[Parameter, ...],
 ) -> Loaded:
     """What runs it; the modules of a GPU are imported where there is a kernel for one."""
-    symbol = symbol_of(options.name)
+    symbol, size = symbol_of(options.name), options.problem.run_time
     match library:
         case SharedLibrary() if options.target.is_of_nvidia or (
             options.target.is_lent and options.target.runs_here
         ):
             is_lent = options.target.is_lent
-            return load_emulated(library.path, symbol, parameters, workspace, has_tiles=is_lent)
+            return load_emulated(library.path, symbol, parameters, workspace, size, has_tiles=is_lent)
         case SharedLibrary() if options.target.level is not None and not options.target.runs_here:
             from imbrex.run.foreign.kernel import foreign
 
+            expect_fixed(size, "QEMU")
             emulated = options.target.is_executed
             return foreign(library.path, symbol, parameters, workspace, options.target.level, emulated)
         case SharedLibrary():
-            return load(library.path, symbol, parameters, workspace)
+            return load(library.path, symbol, parameters, workspace, size)
         case CodeObject() if options.target.is_executed:
             from imbrex.run.hip.emulated import EmulatedKernel
 

@@ -84,7 +84,7 @@ def options_of(
     given, count = _one(problem), thread_count(threads)
     if target.is_executed:
         _expect_small(given)
-    is_open = not untuned and not said.said
+    is_open = given.run_time is None and not untuned and not said.said
     return Options(
         given,
         target,

@@ -15,12 +15,16 @@ StoreMethod: TypeAlias = Literal["set", "atomic_add"]
 
 @dataclass(frozen=True)
 class Buffer:
-    """A run of elements.  LDS and private buffers come into being with `Alloc` or `View`."""
+    """A run of elements.  LDS and private buffers come into being with `Alloc` or `View`.
+
+    of_each: of an array of a run-time size, elements of each of its `count`; elements is of the greatest one.
+    """
 
     name: str
     dtype: DType
     elements: int
     space: Space
+    of_each: int | None = None
 
 
 def first_of(buffer: Buffer) -> str:

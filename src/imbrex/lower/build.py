@@ -6,7 +6,9 @@ from dataclasses import dataclass, field, replace
 from math import prod
 
 from imbrex.chip import WAVES, GpuMachine, Machine
+from imbrex.index.atom import Param
 from imbrex.index.expr import Lin, lin, param, select, var
+from imbrex.index.rule import COUNT, Guard, Prefix
 from imbrex.ir.ops.grid import LaunchOp
 from imbrex.ir.ops.matrix import MfmaOp
 from imbrex.ir.ops.memory import AllocOp, FillOp, LdsBarrierOp, SubviewOp, constant_of, filled_with
@@ -23,6 +25,7 @@ from imbrex.ir.ops.standard import (
     SSAValue,
 )
 from imbrex.ir.ops.thread import ThreadwiseCopyOp, ThreadwiseGemmOp
+from imbrex.ir.ops.view import TransformOp
 from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
 from imbrex.ir.ops.windows import ThreadwiseWindowsOp
 from imbrex.ir.ops.workspace import WorkspaceOp
@@ -32,6 +35,7 @@ from imbrex.lower.check import checked
 from imbrex.lower.families import pipeline
 from imbrex.lower.fuse import fused
 from imbrex.lower.fuse_parts import fused_parts
+from imbrex.lower.grid import grid_of, is_of_count
 from imbrex.lower.prune import pruned
 from imbrex.lower.reader import Reader, sizes
 from imbrex.lower.stmt import (
@@ -56,8 +60,11 @@ from imbrex.symbol import symbol_of
 from imbrex.view.work import pairs
 
 
-def program(module: ModuleOp, outputs: frozenset[int], machine: Machine = WAVES) -> Program:
-    """The one function of a module, for a machine; `outputs` numbers the arguments that it writes."""
+def program(module: ModuleOp, outputs: frozenset[int], machine: Machine = WAVES, first: int = 0) -> Program:
+    """The one function of a module, for a machine; `outputs` numbers the arguments that it writes.
+
+    first: the number of its first launch.
+    """
     (function,) = [f for f in module.walk() if isinstance(f, FuncOp)]
     reader = Reader()
     own = tuple(reader.declare(arg, f"argument{i}") for i, arg in enumerate(function.args))
@@ -70,16 +77,30 @@ def program(module: ModuleOp, outputs: frozenset[int], machine: Machine = WAVES)
         if op.zeroed is not None and op.zeroed.data
     )
     written = frozenset((*(own[i].name for i in outputs), *(buffer.name for buffer in workspace)))
-    name = function.sym_name.data
+    name, count = function.sym_name.data, _count(function)
     launches: list[Kernel | ZeroFill] = []
     for op in function.body.block.ops:
         if isinstance(op, FillOp):
             launches.append(ZeroFill(reader.buffers[op.buffer]))
         elif isinstance(op, LaunchOp):
-            made = kernel(op, f"{symbol_of(name)}_{len(launches)}", reader, arguments, written)
+            made = kernel(op, f"{symbol_of(name)}_{first + len(launches)}", reader, arguments, written)
             lanes = machine.wave_size if isinstance(machine, GpuMachine) else 1
             launches.append(pruned(checked(replace(made, lanes=lanes))))
-    return Program(name, arguments, tuple(launches), written, workspace, zeroed)
+    return Program(name, arguments, tuple(launches), written, workspace, zeroed, count)
+
+
+def _count(function: FuncOp) -> Param | None:
+    """The run-time size of the arrays of a function: that of any prefix."""
+    views = (use.operation for arg in function.args for use in arg.uses)
+    steps = (
+        (view.layer, step) for view in views if isinstance(view, TransformOp) for step in view.layer.steps
+    )
+    found = (
+        Param(COUNT, step.rule.least, layer.upper_sizes(step)[0])
+        for layer, step in steps
+        if isinstance(step.rule, Prefix)
+    )
+    return next(found, None)
 
 
 def kernel(
@@ -90,10 +111,11 @@ def kernel(
     grid, block = op.grid_size.data, op.block_size.data
     reader.indices |= {op.workgroup: var("workgroup", grid), op.item: var("workitem", block)}
     body = builder.block(op.body.block)
+    most = grid_of(dict.fromkeys(builder.ends), grid)
     if op.block_size.data == 1:
         body = fused(body) if builder.inner is None else fused_parts(body)
     maps = tuple(builder.maps.items())
-    return Kernel(name, arguments, outputs, grid, block, tuple(body), maps)
+    return Kernel(name, arguments, outputs, grid, block, tuple(body), maps, grid=most)
 
 
 MOST_INT = (1 << 31) - 1
@@ -102,7 +124,8 @@ MOST_INT = (1 << 31) - 1
 @dataclass
 class Builder:
     """One launch.  `scopes` are the statement lists of the loops around the current operation, outermost
-    first; inner: how many of them are around a part of an output tile, where workgroups share tiles.
+    first; inner: how many of them are around a part of an output tile, where workgroups share tiles.  ends:
+    guards of what is stored in an array, by the run-time size.
     """
 
     reader: Reader
@@ -111,6 +134,7 @@ class Builder:
     clips: dict[str, Lin] = field(default_factory=lambda: dict[str, Lin]())
     maps: dict[str, str] = field(default_factory=lambda: dict[str, str]())
     inner: int | None = None
+    ends: list[Guard] = field(default_factory=lambda: list[Guard]())
 
     def block(self, block: Block, loop: str = "", index: Lin | None = None) -> list[Stmt]:
         """Statements of a block; `loop` is the variable that the block's loop adds."""
@@ -247,6 +271,10 @@ class Builder:
             buffer, _, map = self.reader.root(value)
             if map is not None and buffer.space == "global":
                 self.maps[buffer.name] = str(map)
+        if self.reader.root(op.dest)[0].space == "global":
+            fixed = self.reader.index(op.dest_index)
+            rest = [var(f"{place}'", size) for place, size in enumerate(sizes(op.dest)[len(fixed) :])]
+            self.ends += filter(is_of_count, self.reader.ref(op.dest, [*fixed, *rest]).guards)
         if self.is_cpu:
             panel.expect_whole(op)
         if self.is_cpu and self._is_exchange(op):

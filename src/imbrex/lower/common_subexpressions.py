@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from imbrex.index.atom import Atom, Div, Mod, Mul, Select, Xor
 from imbrex.index.expr import Lin, lin, select, var, xor
-from imbrex.index.rule import Guard
+from imbrex.index.rule import COUNT, Guard
 from imbrex.lower.buffer import first_of
 from imbrex.lower.stmt import (
     Await,
@@ -97,7 +97,7 @@ class Names:
 
 def named_once(kernel: Kernel) -> Kernel:
     """The kernel with every quotient named once."""
-    known = (kernel.workgroup, kernel.workitem, *map(first_of, kernel.arguments))
+    known = (kernel.workgroup, kernel.workitem, COUNT, *map(first_of, kernel.arguments))
     names = Names([Scope(frozenset(known))])
     return replace(kernel, body=_block(kernel.body, names))
 

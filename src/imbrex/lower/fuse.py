@@ -24,6 +24,7 @@ from imbrex.config.cpu.crowding import crowds, spreads
 from imbrex.index.atom import Div, Mod, Select, Var
 from imbrex.index.expr import Lin, lin, var
 from imbrex.index.query import pointer_step
+from imbrex.index.rule import COUNT
 from imbrex.lower.finish import OLD
 from imbrex.lower.stmt import (
     AxisOffsets,
@@ -187,7 +188,7 @@ def product(parts: Parts, a: Window | InPlace | RunsInPlace) -> Product:
     m_axis = parts.axis(c.window, "lanes" if c.is_transposed else "rows")
     n_axis = parts.axis(c.window, "rows" if c.is_transposed else "lanes")
     k_axis = parts.axis(b.window, "lanes" if b.form == "transposed" else "rows")
-    heights = _extents(m_axis)
+    heights, widths = _extents(m_axis), _extents(n_axis)
     return Product(
         a,
         b.window,
@@ -196,7 +197,7 @@ def product(parts: Parts, a: Window | InPlace | RunsInPlace) -> Product:
         m_axis.count,
         n_axis.count,
         heights,
-        _extents(n_axis),
+        widths,
         max(_counts(k_axis, parts.steps)),
         panels.m,
         panels.n,
@@ -207,12 +208,18 @@ def product(parts: Parts, a: Window | InPlace | RunsInPlace) -> Product:
         c.alpha,
         c.beta,
         parts.steps.var if parts.steps is not None else None,
+        open="m" if m_axis.count.mentions(COUNT) else "n" if n_axis.count.mentions(COUNT) else None,
     )
 
 
 def _extents(axis: AxisOffsets) -> tuple[int, ...]:
-    """The values of a clipped extent: a whole block's, and what is left for the last one."""
+    """The values of a clipped extent: a whole block's, and what is left for the last one.  Of a run-time size
+    the greatest and the least.
+    """
     count = axis.count
+    if count.mentions(COUNT):
+        whole = axis.window.rows if axis.axis == "rows" else axis.window.lanes
+        return min(count.bounds[1], whole), max(1, count.bounds[0])
     if count.is_constant:
         return (count.const,)
     low, high = _values(count)

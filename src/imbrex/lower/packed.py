@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from imbrex.dtype import DType
-from imbrex.index.expr import Lin
+from imbrex.index.expr import Index, Lin
 from imbrex.index.rule import Guard
 from imbrex.lower.buffer import Buffer, Let, Ref, StoreMethod
 from imbrex.problem.epilogue import Expression
@@ -27,7 +27,7 @@ class Window:
     computed: DType
     rows: int
     lanes: int
-    sizes: tuple[int, ...]
+    sizes: tuple[Index, ...]
     panel: int | None = None
 
 
@@ -174,9 +174,9 @@ class Product:
     The device does what `Pack`, `PanelGemm` and `Unpack` say, and leaves out the copies that would change
     nothing.  a: rows m, lanes k.  b: rows k and lanes n, or, transposed, rows n and lanes k.  c: rows m and
     lanes n, or the other way round.  unit: what multiplies.  m_sizes, n_sizes: the extents that m_count and
-    n_count take.  step: the variable of the loop over K around this, which takes up to k at a time from start
-    (0) on; C holds the sums in between.  finish: what becomes of them before they are stored, in the last of
-    `steps` steps.
+    n_count take; of the dim that is `open`, the greatest and the least, and any between them.  step: the
+    variable of the loop over K around this, which takes up to k at a time from start (0) on; C holds the sums
+    in between.  finish: what becomes of them before they are stored, in the last of `steps` steps.
     """
 
     a: Window | InPlace | RunsInPlace
@@ -200,6 +200,7 @@ class Product:
     start: Lin | None = None
     finish: Finishing | None = None
     steps: int = 1
+    open: Literal["m", "n"] | None = None
 
     @property
     def indices(self) -> tuple[Lin, ...]:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from imbrex.dtype import DType
-from imbrex.index.expr import Lin, lin, select, var
+from imbrex.index.expr import Index, Lin, lin, select, var
 from imbrex.index.query import Separated, address, separate
 from imbrex.index.rule import Guard
 from imbrex.ir.chain import finish_of
@@ -23,6 +23,7 @@ from imbrex.ir.ops.thread import ThreadwiseCopyOp, ThreadwiseGemmOp
 from imbrex.ir.source import InvalidOp
 from imbrex.ir.unit import unit_of
 from imbrex.lower.finish import finishing
+from imbrex.lower.grid import is_of_grid
 from imbrex.lower.reader import Reader, element_type, number, sizes
 from imbrex.lower.stmt import AxisOffsets, For, Meet, Pack, PanelGemm, Ref, Stmt, Unpack, Window
 from imbrex.view.mma.vector import FMA, CpuUnit
@@ -62,7 +63,7 @@ class Lines:
 
     across: Line
     along: Line
-    sizes: tuple[int, ...]
+    sizes: tuple[Index, ...]
 
 
 def expect_whole(op: ThreadwiseCopyOp) -> None:
@@ -218,11 +219,13 @@ def _lines(
     parts = _split(ref.offset, across[0], along[0], tile)
     assert parts is not None, f"an index that mixes {across[0]} and {along[0]} cannot be packed: {ref.offset}"
     counts = {name: lin(size) for name, size in (across, along)}
-    kept: list[tuple[Lin, Lin, int]] = []
+    kept: list[tuple[Lin, Lin, Index]] = []
     for guard in ref.guards:
         name, count = _clip(guard, dict((across, along)))
         if count is not None:
             counts[name] = _least(counts[name], count)
+            continue
+        if is_of_grid(guard):
             continue
         split = _split(guard.index, across[0], along[0], tile)
         assert split is not None, f"a guard that mixes {across[0]} and {along[0]} cannot be packed: {guard}"
@@ -254,7 +257,7 @@ def _clip(guard: Guard, sizes: dict[str, int]) -> tuple[str, Lin | None]:
     for name, size in sizes.items():
         rest = guard.index - var(name, size)
         if guard.index.mentions(name) and not rest.variables & sizes.keys() and guard.index.bounds[0] >= 0:
-            return name, guard.size - rest
+            return name, lin(guard.size) - rest
     return "", None
 
 

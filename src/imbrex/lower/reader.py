@@ -15,13 +15,14 @@ from imbrex.index.query import address
 from imbrex.ir.chain import map_of
 from imbrex.ir.element import dtype_of
 from imbrex.ir.ops.standard import SSAValue
+from imbrex.ir.ops.view import TransformOp
 from imbrex.ir.shape import LDS, PRIVATE, memref_type, shape_of, space_of
 from imbrex.lower.stmt import Buffer, Ref, Space
 
 RESERVED = frozenset(
     """
-    workgroup workitem wave lane scratch index run first rows product lanes m_count n_count status threads
-    operand_a operand_b operand_c packing_b imbrex M N
+    workgroup workitem wave lane scratch count index run first rows product lanes m_count n_count status
+    threads operand_a operand_b operand_c packing_b imbrex M N
     alignas alignof and asm auto bool break case catch char class const constexpr
     continue decltype default delete do double else enum explicit export extern false float for friend goto if
     inline int long mutable namespace new noexcept not nullptr operator or private protected public register
@@ -44,8 +45,9 @@ class Reader:
 
     def declare(self, value: SSAValue, hint: str) -> Buffer:
         """The buffer that a memref value names from here on."""
-        name = self.fresh(value.name_hint or hint)
-        made = Buffer(name, element_type(value), prod(sizes(value)), SPACES[space_of(value)])
+        name, shape = self.fresh(value.name_hint or hint), most_sizes(value)
+        of_each = prod(shape[1:]) if None in shape_of(value) else None
+        made = Buffer(name, element_type(value), prod(shape), SPACES[space_of(value)], of_each)
         self.buffers[value] = made
         return made
 
@@ -90,6 +92,14 @@ def sizes(value: SSAValue) -> tuple[int, ...]:
     """Sizes that must be known by now."""
     found = shape_of(value)
     assert None not in found, f"a size of {value.name_hint} is not known"
+    return tuple(s for s in found if s is not None)
+
+
+def most_sizes(value: SSAValue) -> tuple[int, ...]:
+    """Sizes of an array; the greatest one where it is told when a kernel runs."""
+    views = (use.operation for use in value.uses if isinstance(use.operation, TransformOp))
+    shape = shape_of(value)
+    found = next(views).most_sizes if None in shape else shape
     return tuple(s for s in found if s is not None)
 
 

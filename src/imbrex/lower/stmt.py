@@ -13,6 +13,7 @@ from typing import TypeAlias, assert_never
 
 from imbrex.chip import WAVES
 from imbrex.dtype import DType
+from imbrex.index.atom import Param
 from imbrex.index.expr import Lin
 from imbrex.index.rule import Guard
 from imbrex.lower.buffer import Bit, Buffer, Let, Ref, Space, StoreMethod
@@ -185,30 +186,10 @@ class Await:
 
 
 Stmt: TypeAlias = (
-    Comment
-    | Let
-    | Alloc
-    | View
-    | For
-    | Fill
-    | Move
-    | Evaluate
-    | Mark
-    | MulAdd
-    | MatrixMultiply
-    | Barrier
-    | Signal
-    | Await
-    | Exchange
-    | AxisOffsets
-    | Meet
-    | Pack
-    | PanelGemm
-    | Unpack
-    | Product
-    | Windows
+    Comment | Let | Alloc | View | For | Fill | Move | Evaluate | Mark | MulAdd | MatrixMultiply | Barrier
+    | Signal | Await | Exchange | AxisOffsets | Meet | Pack | PanelGemm | Unpack | Product | Windows
     | Pipeline
-)
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -217,7 +198,8 @@ class Kernel:
 
     `workgroup` and `workitem` are the variables that number them; `maps` are the views of the arguments
     that the body addresses, as text.  lanes: of a wave of the machine.  most_threads: of a CPU, how many it
-    has use for; None: any number.
+    has use for; None: any number.  grid: of a run-time size, how many workgroups there are; grid_size is the
+    most.  when: the run-time sizes, from and to, of which it is launched alone; None of all.
     """
 
     name: str
@@ -231,6 +213,8 @@ class Kernel:
     workitem: str = "workitem"
     lanes: int = WAVES.wave_size
     most_threads: int | None = None
+    grid: Lin | None = None
+    when: tuple[int, int] | None = None
 
     @cached_property
     def wave(self) -> int:
@@ -257,7 +241,7 @@ class Program:
     """Launches in order; each sees what the ones before it wrote.
 
     workspace: the last of the arguments, whose contents matter to nobody before and after; but those in
-    `zeroed` start as zeros, and every run leaves zeros.
+    `zeroed` start as zeros, and every run leaves zeros.  count: the run-time size.
     """
 
     name: str
@@ -266,6 +250,7 @@ class Program:
     outputs: frozenset[str]
     workspace: tuple[Buffer, ...] = ()
     zeroed: frozenset[str] = frozenset()
+    count: Param | None = None
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:

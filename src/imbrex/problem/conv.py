@@ -6,7 +6,7 @@ Law: a Conv2d that exists is possible.  The constructor checks sizes, groups, la
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Literal, assert_never, get_args
 
 import numpy.typing as npt
@@ -20,6 +20,7 @@ from imbrex.problem.epilogue_array import ARRAYS
 from imbrex.problem.field import Pair, one_of, operand_type, pair, whole
 from imbrex.problem.layout import DIMENSIONS, GROUPED, Layout, Role, layout_text, parse_layout
 from imbrex.problem.operand import GemmSizes, Operand, total_bytes
+from imbrex.problem.run_time import MOST_IMAGES, RunTime, expect_outermost, extent_text, sized
 
 __all__ = ["Conv2d", "Direction"]
 
@@ -33,6 +34,8 @@ class Conv2d:
     c and k are totals over the groups; the filter array holds c / groups.  Pads are (before, after), strides
     and dilations (height, width); one integer means both.  Layouts are dimension names, outermost first.
     epilogue: forward only, what becomes of each element before it is stored; its bias has k elements.
+    n: a number, or "?" or a range such as "?1..64" of what a kernel is told when it runs, forward only: then
+    n is the greatest and least_n the least one; see `problem.run_time`.
     """
 
     direction: Direction
@@ -53,11 +56,12 @@ class Conv2d:
     output_layout: Layout
     dtype: DType
     epilogue: Epilogue | None
+    least_n: int | None
 
     def __init__(
         self,
         direction: Direction,
-        n: int,
+        n: int | str,
         c: int,
         h: int,
         w: int,
@@ -75,8 +79,11 @@ class Conv2d:
         output_layout: str | Layout = "NKHW",
         dtype: str | DType | npt.DTypeLike = F32,
         epilogue: str | Epilogue | None = None,
+        least_n: int | None = None,
     ) -> None:
-        sizes = {"n": n, "c": c, "h": h, "w": w, "k": k, "y": y, "x": x, "groups": groups}
+        most_n, least = sized("n", n, MOST_IMAGES)
+        least = least_n if least is None else least
+        sizes = {"n": most_n, "c": c, "h": h, "w": w, "k": k, "y": y, "x": x, "groups": groups}
         pairs = {"pad_h": pad_h, "pad_w": pad_w, "stride": stride, "dilation": dilation}
         layouts = zip(DIMENSIONS, (filter_layout, input_layout, output_layout), strict=True)
         values: dict[str, object] = {
@@ -87,9 +94,19 @@ class Conv2d:
         values |= {name: whole(name, size, least=1) for name, size in sizes.items()}
         values |= {name: pair(name, size, least=0 if "pad" in name else 1) for name, size in pairs.items()}
         values |= {f"{role}_layout": parse_layout(role, layout) for role, layout in layouts}
+        values["least_n"] = None if least is None else whole("least_n", least, least=1)
         for name, value in values.items():
             object.__setattr__(self, name, value)
         _check_conv(self)
+
+    @property
+    def run_time(self) -> RunTime | None:
+        """The size that a kernel is told when it runs; None where all are numbers."""
+        return None if self.least_n is None else RunTime("n", self.least_n, self.n)
+
+    def at(self, size: int) -> Conv2d:
+        """The problem with this number as n; a Diagnostic where that is not in the range."""
+        return self if self.run_time is None else replace(self, n=self.run_time.expect(size), least_n=None)
 
     @property
     def roles(self) -> tuple[Role, Role, Role]:
@@ -211,15 +228,17 @@ class Conv2d:
         word = {"forward": "fwd", "backward_data": "bwd", "backward_weight": "wrw"}[self.direction]
         pads = f"p{self.pad_h[0]}.{self.pad_h[1]}x{self.pad_w[0]}.{self.pad_w[1]}"
         layouts = "_".join(layout_text(role, self.layout(role)) for role in self.roles)
+        n = self.n if self.least_n is None else f"{self.least_n}to{self.n}"
         return (
-            f"conv2d_{word}_{self.dtype}_n{self.n}_c{self.c}_{self.h}x{self.w}_k{self.k}_{self.y}x{self.x}_{pads}"
+            f"conv2d_{word}_{self.dtype}_n{n}_c{self.c}_{self.h}x{self.w}_k{self.k}_{self.y}x{self.x}_{pads}"
             f"_s{self.stride[0]}x{self.stride[1]}_d{self.dilation[0]}x{self.dilation[1]}_g{self.groups}_{layouts}"
             f"{f'_{self.epilogue.key}' if self.epilogue else ''}"
         )
 
     def to_json(self) -> dict[str, object]:
         """Plain values by field; `json_form.from_json` is the inverse."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        values = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "least_n"}
+        values |= {} if self.least_n is None else {"n": extent_text(self.n, self.least_n)}
         layouts = {f"{role}_layout": layout_text(role, self.layout(role)) for role in self.roles}
         texts = {"dtype": self.dtype.name, "epilogue": self.epilogue and str(self.epilogue)}
         return {"version": 1, "problem": "conv2d", **values, **layouts, **texts}
@@ -248,7 +267,24 @@ def _check_conv(conv: Conv2d) -> None:
         raise Diagnostic(message, hint="'forward' is -F 1 in a MIOpenDriver line", subject="epilogue")
     if conv.epilogue is not None and any(ARRAYS[name].along == "rows" for name in conv.epilogue.arrays):
         raise Diagnostic("row_scale is for products: a convolution's result has no rows", subject="epilogue")
+    _check_run_time(conv)
     if conv.dtype == I8 and conv.direction != "forward":
         message = f"i8 convolutions exist in the forward direction only, got {conv.direction}"
         hint = "'forward' is -F 1 in a MIOpenDriver line, whose default is all three directions"
         raise Diagnostic(message, hint=hint, subject="direction")
+
+
+def _check_run_time(conv: Conv2d) -> None:
+    """A run-time n must not be in any address, nor under a sum."""
+    if conv.least_n is None:
+        return
+    if conv.least_n > conv.n:
+        raise Diagnostic(f"the least n, {conv.least_n}, is above the greatest, {conv.n}", subject="n")
+    if conv.direction != "forward":
+        message = f"a run-time n goes with the forward direction only, got {conv.direction}"
+        hint = "give n a number; 'forward' is -F 1 in a MIOpenDriver line, whose default is all three"
+        raise Diagnostic(message, hint=hint, subject="n")
+    if conv.groups > 1:
+        message = f"a run-time n goes with one group, got {conv.groups}"
+        raise Diagnostic(message, hint="give n a number", subject="n")
+    expect_outermost("n", [(role, conv.layout(role)) for role in ("input", "output")])

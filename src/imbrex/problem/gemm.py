@@ -6,7 +6,7 @@ with gaps between rows where a leading dimension says so.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Literal, assert_never
 
 import numpy.typing as npt
@@ -17,6 +17,7 @@ from imbrex.problem import epilogue as after
 from imbrex.problem.epilogue import Epilogue
 from imbrex.problem.field import constant, flag, number, operand_type, whole
 from imbrex.problem.operand import GemmSizes, Operand, total_bytes
+from imbrex.problem.run_time import MOST_ROWS, RunTime, expect_outermost, extent_text, sized
 from imbrex.problem.stride import LEADING, STRIDES, Matrices, Stride, strided
 
 __all__ = ["Gemm", "GemmRole"]
@@ -35,6 +36,8 @@ class Gemm:
     epilogue: what becomes of each element before it is stored; its bias has n elements, row_scale m.
     lda, ldb, ldc: elements from a row of the stored array to the next; stride_a, stride_b, stride_c: from a
     matrix of the batch to the next, 0 where all are the same one.  None: no gaps, then nothing else.
+    m: a number, or "?" or a range such as "?1..4096" of what a kernel is told when it runs: then m is the
+    greatest and least_m the least one; see `problem.run_time`.
     """
 
     m: int
@@ -53,10 +56,11 @@ class Gemm:
     stride_a: int | None
     stride_b: int | None
     stride_c: int | None
+    least_m: int | None
 
     def __init__(
         self,
-        m: int,
+        m: int | str,
         n: int,
         k: int,
         *,
@@ -73,8 +77,11 @@ class Gemm:
         stride_a: int | None = None,
         stride_b: int | None = None,
         stride_c: int | None = None,
+        least_m: int | None = None,
     ) -> None:
-        sizes = {"m": m, "n": n, "k": k, "batch": batch}
+        most_m, least = sized("m", m, MOST_ROWS)
+        least = least_m if least is None else least
+        sizes = {"m": most_m, "n": n, "k": k, "batch": batch}
         values: dict[str, object] = {"dtype": operand_type(dtype)}
         values |= {name: whole(name, size, least=1) for name, size in sizes.items()}
         values |= {
@@ -85,17 +92,43 @@ class Gemm:
         values["epilogue"] = after.wanted(epilogue, operand_type(dtype))
         for name, value in values.items():
             object.__setattr__(self, name, value)
+        self._check_scales()
+        given = {"a": (lda, stride_a), "b": (ldb, stride_b), "c": (ldc, stride_c)}
+        for role in self.roles:
+            found = strided(role, self.matrices(role), *given[role])
+            object.__setattr__(self, LEADING[role], found.leading)
+            object.__setattr__(self, STRIDES[role], found.batch)
+        object.__setattr__(self, "least_m", None if least is None else whole("least_m", least, least=1))
+        self._check_run_time()
+
+    def _check_scales(self) -> None:
+        """Numbers must be some of the type that computes with them."""
         for name, scale in (("alpha", self.alpha), ("beta", self.beta)):
             if self.dtype == I8 and not (scale.is_integer() and abs(scale) < 2**31):
                 message = f"{name} must be a whole number of 32 bits for i8, got {scale}"
                 raise Diagnostic(message, subject=name)
             if self.dtype != I8:
                 constant(name, scale, self.dtype.accumulator, subject=name)
-        given = {"a": (lda, stride_a), "b": (ldb, stride_b), "c": (ldc, stride_c)}
-        for role in self.roles:
-            found = strided(role, self.matrices(role), *given[role])
-            object.__setattr__(self, LEADING[role], found.leading)
-            object.__setattr__(self, STRIDES[role], found.batch)
+
+    def _check_run_time(self) -> None:
+        """A run-time m must not be in any address."""
+        if self.least_m is None:
+            return
+        if self.least_m > self.m:
+            raise Diagnostic(f"the least m, {self.least_m}, is above the greatest, {self.m}", subject="m")
+        for name, value in self.gaps.items():
+            message = f"a run-time m is of arrays without gaps, got {name} {value}"
+            raise Diagnostic(message, hint="give m a number", subject=name)
+        expect_outermost("m", [(role, self.layout(role)) for role in self.roles])
+
+    @property
+    def run_time(self) -> RunTime | None:
+        """The size that a kernel is told when it runs; None where all are numbers."""
+        return None if self.least_m is None else RunTime("m", self.least_m, self.m)
+
+    def at(self, size: int) -> Gemm:
+        """The problem with this number as m; a Diagnostic where that is not in the range."""
+        return self if self.run_time is None else replace(self, m=self.run_time.expect(size), least_m=None)
 
     @property
     def roles(self) -> tuple[GemmRole, GemmRole, GemmRole]:
@@ -206,11 +239,16 @@ class Gemm:
         scales = f"_alpha{self.alpha!r}_beta{self.beta!r}" if (self.alpha, self.beta) != (1.0, 0.0) else ""
         gaps = "".join(f"_{name.replace('_', '')}{value}" for name, value in self.gaps.items())
         ends = gaps + (f"{scales}_{self.epilogue.key}" if self.epilogue else scales)
-        return f"gemm_{self.dtype}_{letters}_m{self.m}_n{self.n}_k{self.k}_g{self.batch}{ends}"
+        m = self.m if self.least_m is None else f"{self.least_m}to{self.m}"
+        return f"gemm_{self.dtype}_{letters}_m{m}_n{self.n}_k{self.k}_g{self.batch}{ends}"
 
     def to_json(self) -> dict[str, object]:
         """Plain values by field; `json_form.from_json` is the inverse."""
-        own = (field.name for field in fields(self) if field.name not in _FIELDS)
+        own = (field.name for field in fields(self) if field.name not in (*_FIELDS, "least_m"))
         values = {name: getattr(self, name) for name in own} | self.gaps
-        texts = {"dtype": self.dtype.name, "epilogue": self.epilogue and str(self.epilogue)}
+        texts: dict[str, object] = {
+            "dtype": self.dtype.name,
+            "epilogue": self.epilogue and str(self.epilogue),
+        }
+        texts |= {} if self.least_m is None else {"m": extent_text(self.m, self.least_m)}
         return {"version": 1, "problem": "gemm", **values, **texts}

@@ -1,7 +1,8 @@
 """GEMM lines: `gemm -t f32 -m 1024 -n 512 -k 256 -transA 0 -transB 1 -g 1`, the form that rocMLIR uses.
 
-Law: sizes are those of row-major C[m, n]; nothing is converted.  -g is the batch; -lda, -strideA and so on
-(rocblas-bench's --lda, --stride_a), of the arrays as they are stored, -alpha, -beta and --epilogue are ours.
+Law: sizes are those of row-major C[m, n]; nothing is converted.  -m ? and -m ?1..4096 leave m to each call.
+-g is the batch; -lda, -strideA and so on (rocblas-bench's --lda, --stride_a), of the arrays as they are
+stored, -alpha, -beta and --epilogue are ours.
 """
 
 from __future__ import annotations
@@ -10,10 +11,12 @@ from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import dtype
 from imbrex.problem.flags import Flag, Line, Token, read_flags
 from imbrex.problem.gemm import Gemm
+from imbrex.problem.run_time import extent_text
 from imbrex.problem.stride import LEADING, STRIDES
 from imbrex.problem.value import (
     epilogue_flag,
     read_epilogue,
+    read_extent,
     read_number,
     read_size,
     read_truth,
@@ -53,7 +56,7 @@ def read_gemm_line(line: Line, tokens: list[Token]) -> tuple[list[Gemm], tuple[s
         raise line.error(message, flags.values["out_dtype"], f'--epilogue "{result}(x)" stores {result}')
     try:
         gemm = Gemm(
-            flags.get("m", 1, read_size),
+            flags.get("m", 1, read_extent),
             flags.get("n", 1, read_size),
             flags.get("k", 1, read_size),
             batch=flags.get("batch", 1, read_size),
@@ -76,7 +79,7 @@ def gemm_line(gemm: Gemm) -> str:
     something.
     """
     line = (
-        f"gemm -t {gemm.dtype} -m {gemm.m} -n {gemm.n} -k {gemm.k}"
+        f"gemm -t {gemm.dtype} -m {extent_text(gemm.m, gemm.least_m)} -n {gemm.n} -k {gemm.k}"
         f" -transA {gemm.transpose_a:d} -transB {gemm.transpose_b:d} -g {gemm.batch}"
     )
     spelled = {flag.name: flag.spellings[0] for flag in GEMM_FLAGS}

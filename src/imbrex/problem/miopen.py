@@ -4,7 +4,7 @@ Law: a pasted line means here what it means to MIOpenDriver, its defaults includ
 driver/conv_driver.hpp).  `-F` is a sum of 1 forward, 2 backward data, 4 backward weight; 0, the default, is
 all three.  Our own extensions, which MIOpenDriver lacks: `convfp64`, `convtf32`, `_fnuz` after an 8-bit float
 for the format of gfx942 (MIOpenDriver takes it from its build), layouts in any order and in any letters of
-`problem.layout`, pads that differ before and after, `-p 1,2`, and `--epilogue "relu(x + bias)"`.
+`problem.layout`, pads that differ before and after, `-p 1,2`, `--epilogue "relu(x + bias)"`, and `-n ?`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from imbrex.dtype import DTYPES, DType
 from imbrex.problem.conv import Conv2d, Direction
 from imbrex.problem.flags import Flag, Flags, Line, Token, read_flags
 from imbrex.problem.layout import DIMENSIONS, layout_text
-from imbrex.problem.value import epilogue_flag, read_epilogue, read_pad, read_size, read_whole
+from imbrex.problem.run_time import extent_text
+from imbrex.problem.value import epilogue_flag, read_epilogue, read_extent, read_pad, read_size, read_whole
 
 __all__ = ["MIOPEN_FLAGS", "MIOPEN_KINDS", "miopen_line", "read_miopen"]
 
@@ -101,7 +102,7 @@ def _conv(flags: Flags, direction: Direction, dtype: DType) -> Conv2d:
 
     return Conv2d(
         direction,
-        n=flags.get("n", 100, read_size),
+        n=flags.get("n", 100, read_extent),
         c=flags.get("c", 3, read_size),
         h=flags.get("h", 32, read_size),
         w=flags.get("w", 32, read_size),
@@ -128,8 +129,9 @@ def miopen_line(conv: Conv2d) -> str:
     p, q = (
         str(before) if before == after else f"{before},{after}" for before, after in (conv.pad_h, conv.pad_w)
     )
+    images = extent_text(conv.n, conv.least_n)
     line = (
-        f"{conv.dtype.miopen} -n {conv.n} -c {conv.c} -H {conv.h} -W {conv.w} -k {conv.k}"
+        f"{conv.dtype.miopen} -n {images} -c {conv.c} -H {conv.h} -W {conv.w} -k {conv.k}"
         f" -y {conv.y} -x {conv.x} -p {p} -q {q} -u {u} -v {v} -l {l} -j {j} -g {conv.groups} -F {bit}"
     )
     if any(conv.layout(role) != DIMENSIONS[role] for role in conv.roles):

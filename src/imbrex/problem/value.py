@@ -10,7 +10,8 @@ from imbrex.problem.epilogue import Epilogue, parse
 from imbrex.problem.field import Pair
 
 __all__ = [
-    "epilogue_flag", "read_epilogue", "read_number", "read_pad", "read_size", "read_truth", "read_whole",
+    "epilogue_flag", "read_epilogue", "read_extent", "read_number", "read_pad", "read_size", "read_truth",
+    "read_whole",
 ]  # fmt: skip
 
 _TRUTHS = {"0": False, "false": False, "n": False, "1": True, "true": True, "t": True}
@@ -28,7 +29,15 @@ def read_whole(flag: str, text: str, least: int = 0) -> int:
 
 def read_size(flag: str, text: str) -> int:
     """A whole number above zero."""
+    if text.startswith("?"):
+        message = f"'{flag}' is a size that a kernel is made for, and takes a number, got '{text}'"
+        raise Diagnostic(message, hint="run-time sizes are m of a product and n of a forward convolution")
     return read_whole(flag, text, least=1)
+
+
+def read_extent(flag: str, text: str) -> int | str:
+    """A whole number above zero; or `?` and what follows, as it is."""
+    return text if text.startswith("?") else read_size(flag, text)
 
 
 def read_pad(flag: str, text: str) -> Pair:

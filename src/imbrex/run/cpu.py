@@ -11,17 +11,18 @@ import ctypes
 import operator
 import os
 import re
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 
 from imbrex.diagnostic import Diagnostic
 from imbrex.numeral import shown, whole
 from imbrex.problem.operand import reach
+from imbrex.problem.run_time import RunTime
 from imbrex.run.arrays import Array, as_array, check, new_array, same_kind, share_memory
 from imbrex.run.host_machine import usable_cores
 from imbrex.run.launcher import Call, Entry, Launcher, launcher
@@ -40,7 +41,8 @@ _MOST_CALLS: Final = 4096
 class Parameter:
     """One array that a kernel takes, row-major over `shape`.  is_zeroed: a workspace that starts as zeros.
 
-    strides: in elements, where there are gaps.
+    strides: in elements, where there are gaps.  is_open: its outermost size is told in every call, and
+    shape has the greatest one.
     """
 
     name: str
@@ -49,6 +51,11 @@ class Parameter:
     is_written: bool = False
     is_zeroed: bool = False
     strides: tuple[int, ...] | None = None
+    is_open: bool = False
+
+    def at(self, count: int) -> Parameter:
+        """The array of a call."""
+        return replace(self, shape=(count, *self.shape[1:]), is_open=False) if self.is_open else self
 
     @property
     def bytes(self) -> int:
@@ -73,7 +80,8 @@ class CpuKernel:
     """`kernel(a, b, c)` runs it over these arrays on `threads` threads; the written one is overwritten in
     place.
 
-    workspace: further arrays that the entry point takes, new ones in every call.
+    workspace: further arrays that the entry point takes, new ones in every call.  run_time: the size that it
+    takes besides, after all arrays; count: the one that it is called with, None where arrays of a call tell.
     """
 
     path: Path
@@ -81,15 +89,37 @@ class CpuKernel:
     parameters: tuple[Parameter, ...]
     entry: Callable[..., int] = field(repr=False, compare=False)
     workspace: tuple[Parameter, ...] = ()
+    run_time: RunTime | None = None
+    count: int | None = None
     _known: _Known = field(default_factory=_Known, repr=False, compare=False)
+
+    def at(self, count: int) -> Self:
+        """The kernel of this run-time size, which knows of the same calls; ValueError where there is none."""
+        if self.run_time is None or self.count == count:
+            return self
+        if count not in self.run_time:
+            of = next(p.name for p in self.parameters if p.is_open)
+            message = (
+                f"'{of}' should have an outermost size from {self.run_time.least} to {self.run_time.most}"
+            )
+            raise ValueError(f"{message}, got {count}")
+        return replace(self, parameters=tuple(p.at(count) for p in self.parameters), count=count)
+
+    def sized(self, arrays: Sequence[Array]) -> Self:
+        """The kernel of the run-time size that these arrays have."""
+        if self.run_time is None or self.count is not None:
+            return self
+        place = next(i for i, p in enumerate(self.parameters) if p.is_open)
+        return self.at(arrays[place].shape[0] if len(arrays) > place and arrays[place].ndim else 0)
 
     def __call__(self, *arrays: Array, threads: int | None = None) -> None:
         """Refuses what `check` refuses, and an output that shares memory with an input (ValueError).
 
         threads: default all usable cores.  MemoryError when the kernel could not allocate.
         """
-        self._check(arrays)
-        self._call(arrays, [allocated(p) for p in self.workspace], threads)
+        own = self.sized(arrays)
+        own._check(arrays)
+        own._call(arrays, [allocated(p) for p in own.workspace], threads)
 
     def quick(self, arrays: tuple[Any, ...], stream: object = None, threads: int | None = None) -> bool:
         """Runs on arrays like ones that were checked before; False where there were none, and nothing ran."""
@@ -131,6 +161,7 @@ class CpuKernel:
                 [(p.bytes, p.is_zeroed) for p in self.workspace],
                 is_alone=max(grids, default=0) <= 1,
                 is_long=sum(p.bytes for p in self.parameters) > _UNNOTICED_BYTES,
+                count=self.count,
             )
         )
 
@@ -144,8 +175,12 @@ class CpuKernel:
         self._check_overlap(arrays)
 
     def _call(self, arrays: tuple[Array, ...], scratch: list[Array], threads: int | None) -> None:
-        status = self.entry(*(array.ctypes.data for array in (*arrays, *scratch)), thread_count(threads))
-        self.expect_done(status)
+        self.expect_done(self.entry(*self._arguments(arrays, scratch), thread_count(threads)))
+
+    def _arguments(self, arrays: Sequence[Array], scratch: Sequence[Array]) -> Iterator[int]:
+        """What the entry point takes before the number of threads."""
+        yield from (array.ctypes.data for array in (*arrays, *scratch))
+        yield from () if self.count is None else (self.count,)
 
     def expect_done(self, status: int, told: str = "") -> None:
         """MemoryError where the entry point says that it could not allocate.  told: what it says besides."""
@@ -183,9 +218,10 @@ class CpuKernel:
     @contextmanager
     def resident(self, *arrays: Array, threads: int | None = None) -> Generator[Callable[[], None]]:
         """A call that may be repeated, on these arrays and one workspace."""
-        self._check(arrays)
-        scratch = [allocated(p) for p in self.workspace]
-        yield lambda: self._call(arrays, scratch, threads)
+        own = self.sized(arrays)
+        own._check(arrays)
+        scratch = [allocated(p) for p in own.workspace]
+        yield lambda: own._call(arrays, scratch, threads)
 
     def _status(self, question: str, *arguments: int) -> int:
         """What the solver answers."""
@@ -201,7 +237,11 @@ class CpuKernel:
 
 
 def load(
-    path: Path, symbol: str, parameters: tuple[Parameter, ...], workspace: tuple[Parameter, ...] = ()
+    path: Path,
+    symbol: str,
+    parameters: tuple[Parameter, ...],
+    workspace: tuple[Parameter, ...] = (),
+    run_time: RunTime | None = None,
 ) -> CpuKernel:
     """Opens the library and finds the symbol; a Diagnostic when either fails."""
     try:
@@ -214,9 +254,10 @@ def load(
         raise Diagnostic(f"the library {path} exports no '{symbol}'") from None
     if (short := short_way()) is not None:
         short.lend(library)
-    entry.argtypes = [*(ctypes.c_void_p for _ in (*parameters, *workspace)), ctypes.c_int]
+    sizes = [] if run_time is None else [ctypes.c_int64]
+    entry.argtypes = [*(ctypes.c_void_p for _ in (*parameters, *workspace)), *sizes, ctypes.c_int]
     entry.restype = ctypes.c_int
-    return CpuKernel(path, symbol, parameters, entry, workspace)
+    return CpuKernel(path, symbol, parameters, entry, workspace, run_time)
 
 
 def short_way() -> Launcher | None:

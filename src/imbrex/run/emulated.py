@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from imbrex.diagnostic import Diagnostic
+from imbrex.problem.run_time import RunTime
 from imbrex.run.arrays import Array
 from imbrex.run.cpu import CpuKernel, Parameter, expect_done, load
 from imbrex.run.guarded_call import said_fault
@@ -34,7 +35,7 @@ class EmulatedKernel(CpuKernel):
     def _call(self, arrays: tuple[Array, ...], scratch: list[Array], threads: int | None) -> None:
         del threads  # one lane runs at a time
         self.prepare()
-        status = self.entry(*(array.ctypes.data for array in (*arrays, *scratch)), 1)
+        status = self.entry(*self._arguments(arrays, scratch), 1)
         self.expect_done(status, said_fault(ctypes.CDLL(str(self.path)), self.symbol))
 
     def prepare(self) -> None:
@@ -55,12 +56,13 @@ def load_emulated(
     symbol: str,
     parameters: tuple[Parameter, ...],
     workspace: tuple[Parameter, ...] = (),
+    run_time: RunTime | None = None,
     *,
     has_tiles: bool = False,
 ) -> EmulatedKernel:
     """Opens the library and finds the symbol; a Diagnostic when either fails.  has_tiles: of a CPU's."""
-    plain = load(path, symbol, parameters, workspace)
-    facts = plain.path, plain.symbol, plain.parameters, plain.entry, plain.workspace
+    plain = load(path, symbol, parameters, workspace, run_time)
+    facts = plain.path, plain.symbol, plain.parameters, plain.entry, plain.workspace, run_time
     return EmulatedKernel(*facts, has_tiles=has_tiles)
 
 

@@ -72,6 +72,7 @@ def guarded(
     alignment: in bytes, of arrays whose type asks for less; where they end before a page does, these bytes
     are canaries.  MemoryError as of the call.
     """
+    kernel = kernel.sized(arrays)
     given = [*(in_memory(array) for array in arrays), *(allocated(p) for p in kernel.workspace)]
     regions = list(_laid((*kernel.parameters, *kernel.workspace), side, alignment))
     with ExitStack() as stack:
@@ -103,7 +104,7 @@ class _Call:
             _row(self.memory, region)[:] = _bytes(array)
         kernel, placed = self.kernel, tuple(region.pages for region in regions)
         return kernel.in_process(
-            GuardedRequest(str(kernel.path), kernel.symbol, self.threads, self.fd, placed)
+            GuardedRequest(str(kernel.path), kernel.symbol, self.threads, self.fd, placed, kernel.count)
         )
 
     def fault(self, region: _Region, array: Array) -> str | None:

@@ -129,9 +129,11 @@ def _main() -> None:
     library = ctypes.CDLL(request["library"], mode=os.RTLD_NOW | os.RTLD_LOCAL)
     entry = library[request["symbol"]]
     addresses = [_placed(region, request["fd"], libc) for region in request["regions"]]
-    entry.argtypes, entry.restype = [*(ctypes.c_void_p for _ in addresses), ctypes.c_int], ctypes.c_int
+    counts = [] if request["count"] is None else [request["count"]]
+    entry.argtypes = [*(ctypes.c_void_p for _ in addresses), *(ctypes.c_int64 for _ in counts), ctypes.c_int]
+    entry.restype = ctypes.c_int
     before = control_words(environment())
-    status = entry(*addresses, request["threads"])
+    status = entry(*addresses, *counts, request["threads"])
     after = control_words(environment())
     print()
     told = said_fault(library, request["symbol"])

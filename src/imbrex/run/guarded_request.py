@@ -32,13 +32,16 @@ class FilePages:
 
 @dataclass(frozen=True, slots=True)
 class GuardedRequest:
-    """Call `symbol` of `library` on `threads` threads with the arrays that lie in the file `fd`."""
+    """Call `symbol` of `library` on `threads` threads with the arrays that lie in the file `fd`, and with the
+    run-time size `count` behind them, where there is one.
+    """
 
     library: str
     symbol: str
     threads: int
     fd: int
     regions: tuple[FilePages, ...]
+    count: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

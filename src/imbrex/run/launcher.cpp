@@ -196,6 +196,7 @@ struct Call {
   int64_t sizes[most_arrays], zeroed[most_arrays]; // bytes of each, and whether it starts as zeros
   int64_t is_alone;                                // never has use for a second thread
   int64_t is_long;                                 // others may run Python meanwhile
+  int64_t has_count, count;                        // a run-time size, which stands behind all arrays
 };
 
 // Bytes [first, last) of an array, and where its first element lies.
@@ -274,13 +275,15 @@ template <int... I> struct up_to<0, I...> {
 };
 template <int> using pointer = void *;
 
-template <int... I> int entered(void *entry, void *const *p, int threads, list<I...>) {
-  return reinterpret_cast<int (*)(pointer<I>..., int)>(entry)(p[I]..., threads);
+template <int... I> int entered(const Call &call, void *const *p, int threads, list<I...>) {
+  if (call.has_count)
+    return reinterpret_cast<int (*)(pointer<I>..., int64_t, int)>(call.entry)(p[I]..., call.count, threads);
+  return reinterpret_cast<int (*)(pointer<I>..., int)>(call.entry)(p[I]..., threads);
 }
-template <int N = 2> int entered(void *entry, void *const *p, int64_t count, int threads) {
+template <int N = 2> int entered(const Call &call, void *const *p, int threads) {
   if constexpr (N < 2 * most_arrays)
-    if (count != N) return entered<N + 1>(entry, p, count, threads);
-  return entered(entry, p, threads, typename up_to<N>::type{});
+    if (call.arrays + call.workspaces != N) return entered<N + 1>(call, p, threads);
+  return entered(call, p, threads, typename up_to<N>::type{});
 }
 
 imbrex::shelf scratch;
@@ -295,7 +298,7 @@ int run(const Call &call, void **pointers, int threads) {
   }
   constexpr int out_of_memory = 1;
   int status = out_of_memory;
-  if (had == call.workspaces) status = entered(call.entry, pointers, call.arrays + call.workspaces, threads);
+  if (had == call.workspaces) status = entered(call, pointers, threads);
   while (had) scratch.put(blocks[--had]);
   return status;
 }

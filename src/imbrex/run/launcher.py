@@ -44,6 +44,8 @@ class _Call(ctypes.Structure):
         ("zeroed", ctypes.c_int64 * _MOST),
         ("is_alone", ctypes.c_int64),
         ("is_long", ctypes.c_int64),
+        ("has_count", ctypes.c_int64),
+        ("count", ctypes.c_int64),
     ]
 
 
@@ -52,6 +54,7 @@ class Entry:
     """What is to be called, at `address`.  places: of the kernel's arrays among those of a call.  sizes: in
     bytes, of their elements.  written: the one that is.  workspaces: bytes of each, and whether it starts as
     zeros.  is_alone: it never has use for a second thread.  is_long: others may run Python meanwhile.
+    count: the run-time size, that it takes after all arrays.
     """
 
     address: int
@@ -61,6 +64,7 @@ class Entry:
     workspaces: Sequence[tuple[int, bool]]
     is_alone: bool
     is_long: bool
+    count: int | None = None
 
 
 @dataclass(frozen=True)
@@ -79,6 +83,7 @@ class Launcher:
         of = _Call(
             entry.address, len(entry.positions), tuple(entry.positions), tuple(entry.sizes), entry.written,
             len(entry.workspaces), tuple(sizes), tuple(zeroed), entry.is_alone, entry.is_long,
+            entry.count is not None, entry.count or 0,
         )  # fmt: skip
         made: Call | None = self._library.imbrex_launcher_call(ctypes.byref(of))
         return made

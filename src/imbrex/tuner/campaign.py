@@ -31,6 +31,7 @@ from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import Target
 from imbrex.pipeline import Request, calibrated, machine_on
 from imbrex.problem import Problem, problem_text
+from imbrex.problem.run_time import expect_fixed
 from imbrex.run.host_machine import HostMachine, host_machine
 from imbrex.tuner.outcome import Limits, Step, Tuned
 from imbrex.tuner.pool import Builders, Host, Lost, Timer
@@ -64,6 +65,10 @@ class Plan:
     budget_s: float | None = None
     devices: tuple[int, ...] = ()
     jobs: int = 1
+
+    def __post_init__(self) -> None:
+        for problem in self.problems:
+            expect_fixed(problem.run_time, "tuning")
 
     @property
     def wanted(self) -> int | None:

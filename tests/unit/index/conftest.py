@@ -29,12 +29,16 @@ ONE_TO_ONE = ("pass", "pad", "slice", "unmerge", "flip")
 
 
 def naive_law(rule: Rule, u: Sequence[int], upper: Sequence[int], lower: Sequence[int]) -> Point | None:
-    """The lower coordinates of upper ones, or None where there are none."""
+    """The lower coordinates of upper ones, or None where there are none; of a prefix one more than the least
+    exist.
+    """
     match rule:
         case rules.PassThrough():
             return (u[0],)
         case rules.Pad(before, _):
             return (u[0] - before,) if before <= u[0] < before + lower[0] else None
+        case rules.Prefix(least):
+            return (u[0],) if u[0] < least + 1 else None
         case rules.Slice(begin, _):
             return (u[0] + begin,)
         case rules.Embed(coefs, offset):

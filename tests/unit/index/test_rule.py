@@ -12,6 +12,7 @@ from imbrex.index import rule as rules
 from imbrex.index.expr import lin, param, var
 from imbrex.index.map import Dim, Layer, Map, Step
 from imbrex.index.rule import (
+    COUNT,
     Broadcast,
     Deal,
     Embed,
@@ -21,6 +22,7 @@ from imbrex.index.rule import (
     Merge,
     Pad,
     PassThrough,
+    Prefix,
     Quotient,
     Rule,
     Slice,
@@ -55,6 +57,8 @@ CASES: list[tuple[Rule, Sizes, Sizes]] = [
     (Pad(2, 1), (8,), (5,)),
     (Pad(0, 3), (8,), (5,)),
     (Pad(3, 0), (4,), (1,)),
+    (Prefix(1), (5,), (5,)),
+    (Prefix(3), (5,), (5,)),
     (Slice(0, 5), (5,), (5,)),
     (Slice(2, 4), (2,), (5,)),
     (Slice(4, 5), (1,), (5,)),
@@ -97,7 +101,12 @@ IDS = [f"{rule} {upper} {lower}" for rule, upper, lower in CASES]
 
 
 def _exists(guards: Sequence[Guard], env: dict[str, int]) -> bool:
-    return all(0 <= g.index.eval(env) < g.size for g in guards)
+    return all(0 <= g.index.eval(env) < lin(g.size).eval(env) for g in guards)
+
+
+def _count(rule: Rule) -> dict[str, int]:
+    """The run-time size, as the naive law has it."""
+    return {COUNT: rule.least + 1} if isinstance(rule, Prefix) else {}
 
 
 def _wrong_points(rule: Rule, upper: Sizes, lower: Sizes, law: Law) -> list[Sizes]:
@@ -110,7 +119,7 @@ def _wrong_points(rule: Rule, upper: Sizes, lower: Sizes, law: Law) -> list[Size
     wrong: list[Sizes] = []
     for u in itertools.product(*map(range, upper)):
         want = law(rule, u, upper, lower)
-        env = dict(zip(names, u, strict=True))
+        env = dict(zip(names, u, strict=True)) | _count(rule)
         constant = rules.lower(rule, [lin(x) for x in u], upper, lower)
         for out in (symbolic, constant):
             got = tuple(x.eval(env) for x in out.coords) if _exists(out.guards, env) else None
@@ -171,6 +180,9 @@ FLAWS: list[tuple[Rule, Sizes, Sizes, str]] = [
     (Pad(1, 1), (6,), (5,), "makes upper size [7] of lower size [5], got [6]"),
     (Pad(-1, 1), (5,), (5,), "needs non-negative pads, got -1 and 1"),
     (Pad(1, -1), (5,), (5,), "needs non-negative pads, got 1 and -1"),
+    (Prefix(0), (5,), (5,), "needs at least one coordinate and at most 5, got 0"),
+    (Prefix(6), (5,), (5,), "needs at least one coordinate and at most 5, got 6"),
+    (Prefix(2), (4,), (5,), "makes upper size [5] of lower size [5], got [4]"),
     (Slice(1, 3), (3,), (5,), "makes upper size [2] of lower size [5], got [3]"),
     (Slice(3, 6), (3,), (5,), "takes [3, 6) of a dimension of size 5"),
     (Slice(-1, 2), (3,), (5,), "takes [-1, 2) of a dimension of size 5"),
@@ -217,7 +229,7 @@ ONE_WAY = [
     if (isinstance(rule, Embed) and len(rule.coefs) > 1)
     or (isinstance(rule, Broadcast) and upper != (1,))
     or (isinstance(rule, Fixed) and lower != (1,))
-    or isinstance(rule, Sunder)
+    or isinstance(rule, Sunder | Prefix)
     or rule == Quotient(1, 2)  # its way back would leave the dim
 ]
 BOTH_WAYS = [case for case in CASES if case not in ONE_WAY]

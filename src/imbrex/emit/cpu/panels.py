@@ -10,6 +10,7 @@ from typing import assert_never
 from imbrex.emit import c
 from imbrex.emit.cpu import finishing, product, windows
 from imbrex.index.expr import lin
+from imbrex.index.rule import COUNT
 from imbrex.lower.stmt import (
     Alloc,
     Await,
@@ -86,10 +87,7 @@ def _statement(stmt: Stmt) -> list[str]:
         case AxisOffsets():
             return _places(stmt)
         case Meet():
-            sizes = [
-                f"scratch.{stmt.window.name}.size[{i}] = {size};" for i, size in enumerate(stmt.window.sizes)
-            ]
-            return [*sizes, f"scratch.{stmt.window.name}.meet({stmt.window.buffer.elements});"]
+            return _meet(stmt.window)
         case Pack():
             return _pack(stmt)
         case PanelGemm():
@@ -118,6 +116,14 @@ def _statement(stmt: Stmt) -> list[str]:
             raise AssertionError(f"a CPU kernel has no {type(stmt).__name__}")
         case _:
             assert_never(stmt)
+
+
+def _meet(window: Window) -> list[str]:
+    """The sizes of its guards, and how many elements its array has."""
+    sizes = [f"scratch.{window.name}.size[{i}] = {c.index(lin(x))};" for i, x in enumerate(window.sizes)]
+    each = window.buffer.of_each
+    elements = str(window.buffer.elements) if each is None else f"int64_t({COUNT}) * {each}"
+    return [*sizes, f"scratch.{window.name}.meet({elements});"]
 
 
 def _exchange(stmt: Exchange) -> list[str]:

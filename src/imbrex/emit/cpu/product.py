@@ -45,7 +45,8 @@ def text(stmt: Product) -> list[str]:
     width = f"imbrex::width<{stmt.c.computed.c_name}>"
     has_runs, count = isinstance(stmt.a, RunsInPlace), "" if stmt.step is None else f", {_k(stmt)}"
     zeros = [f"for (auto &zero : scratch.zeros_a) zero = {_zero(stmt)};"] if has_runs else []
-    shape = f"{unit}, rows, {stmt.lanes} / {width}, M.value, N.value, {stmt.k}{_columns(stmt)}"
+    m = "imbrex::round_up(M.value, rows)" if stmt.open == "m" else "M.value"
+    shape = f"{unit}, rows, {stmt.lanes} / {width}, {m}, N.value, {stmt.k}{_columns(stmt)}"
     operand_a = "shifted_a" if stmt.unit.is_shifted else "operand_a"
     body = [
         *zeros,
@@ -56,17 +57,34 @@ def text(stmt: Product) -> list[str]:
         *_b(stmt),
         *_c(stmt),
         f"product::{stmt.stationary}_stays(",
-        f"    0, product::m_panels, 0, product::n_panels, {operand_a}, operand_b, operand_c{count});",
+        f"    0, {_m_end(stmt)}, 0, product::n_panels, {operand_a}, operand_b, operand_c{count});",
     ]
     assert b.buffer.space == "global"
     made = [] if stmt.finish is None else finishing.lines(stmt.finish, stmt.c)
-    lines = [*made, "const auto run = [&](auto M, auto N) {", *c.indented(body), "};"]
-    lines += [f"const int32_t m_count = {c.index(stmt.m_count)}, n_count = {c.index(stmt.n_count)};"]
-    for m in stmt.m_sizes:
-        for n in stmt.n_sizes:
+    lines = [*made, f"const int32_t m_count = {c.index(stmt.m_count)}, n_count = {c.index(stmt.n_count)};"]
+    lines += ["const auto run = [&](auto M, auto N) {", *c.indented(body), "};"]
+    for m in stmt.m_sizes[:1] if stmt.open == "m" else stmt.m_sizes:
+        for n in stmt.n_sizes[:1] if stmt.open == "n" else stmt.n_sizes:
             call = f"run(imbrex::extent<{m}>{{}}, imbrex::extent<{n}>{{}});"
-            lines.append(f"if (m_count == {m} && n_count == {n}) {call}")
+            met = [f"m_count == {m}"] if stmt.open != "m" else []
+            met += [f"n_count == {n}"] if stmt.open != "n" else []
+            lines.append(f"if ({' && '.join(met)}) {call}")
     return lines
+
+
+def _m_end(stmt: Product) -> str:
+    """The end of the panels of A."""
+    if stmt.open != "m":
+        return "product::m_panels"
+    return f"imbrex::open_rows<rows, {_least_height(stmt)}>(m_count)"
+
+
+def _least_height(stmt: Product) -> int:
+    """Rows that a panel has at least, of any run-time size: as tall as each other, or one row less."""
+    most, least = stmt.m_sizes
+    rows = min(stmt.rows, most)
+    last = min(most, least + rows * rows)  # from rows * (rows - 1) on no panel has less than rows - 1
+    return min(size // -(-size // rows) for size in range(least, last + 1))
 
 
 def _k(stmt: Product) -> str:
@@ -77,8 +95,8 @@ def _k(stmt: Product) -> str:
 
 
 def _shared_by(stmt: Product) -> str:
-    """How many rows a panel has: as many as all others, or, of tiles, whole ones."""
-    return "balanced" if stmt.unit.tiles is None else "at_most"
+    """How many rows a panel has: as many as all others; of tiles, or of a run-time size, the most."""
+    return "balanced" if stmt.unit.tiles is None and stmt.open != "m" else "at_most"
 
 
 def _columns(stmt: Product) -> str:

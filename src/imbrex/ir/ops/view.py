@@ -88,8 +88,16 @@ class TransformOp(MiopenOp):
     def layer(self) -> Layer:
         """This view as a layer of the index algebra; ValueError while a size is `?`."""
         upper = _dims(self.names, shape_of(self.result))
-        lower = _dims(self.source_names, shape_of(self.source))
+        lower = _dims(self.source_names, self.most_sizes)
         return Layer(upper, lower, tuple(Step(e.rule, e.names, e.source_names) for e in self.layout.data))
+
+    @property
+    def most_sizes(self) -> Shape:
+        """Sizes of the source; of a dimension of which a prefix exists, the greatest."""
+        made = dict(zip(self.names, shape_of(self.result), strict=True))
+        prefixes = {e.source_names[0]: made[e.names[0]] for e in self.layout.data if e.kind == "prefix"}
+        named = zip(self.source_names, shape_of(self.source), strict=True)
+        return tuple(prefixes.get(name) if size is None else size for name, size in named)
 
     def verify_(self) -> None:
         given = (self.source_layout is not None) + (self.intermediate_layout is not None)
@@ -160,6 +168,9 @@ class TransformOp(MiopenOp):
         lower = dict(zip(self.source_names, shape_of(self.source), strict=True))
         for at, entry in enumerate(self.layout.data):
             u, low = [upper[n] for n in entry.names], [lower[n] for n in entry.source_names]
+            if entry.kind == "prefix":
+                self._verify_prefix(at, entry, u[0], low[0])
+                low = u
             known_u, known_l = [s for s in u if s is not None], [s for s in low if s is not None]
             if len(known_l) != len(low):
                 continue
@@ -173,6 +184,13 @@ class TransformOp(MiopenOp):
             expect(flaw is None, f"'{entry.kind}' {said}", "layout", at, "parameters")
         if None not in (*upper.values(), *lower.values()):
             self._verify_unfolds()
+
+    def _verify_prefix(self, at: int, entry: Entry, most: Size, size: Size) -> None:
+        """A prefix is of a size that is known when a kernel runs; the greatest is known before."""
+        name, source = entry.names[0], entry.source_names[0]
+        message = f"'prefix' is of a size '?', and '{source}' has size {size}; write 'passthrough'"
+        expect(size is None, message, "layout", at, "transformation")
+        expect(most is not None, f"'{name}' is the greatest size of a prefix: write a number", "result", 0)
 
     def _verify_unfolds(self) -> None:
         """An unfold is of dims that are one stride in memory."""

@@ -13,6 +13,7 @@ Pass: TypeAlias = ModulePass
 PASSES: Final = {
     "linalg-to-miopen": "linalg_to_miopen:LinalgToMiopen",
     "specialise": "specialise:Specialise",
+    "run-time-sizes": "run_time_sizes:RunTimeSizes",
     "window-rows": "window_rows:WindowRowsPass",
     "merge-groups": "merge_groups:MergeGroups",
     "channels-last": "channels_last:ChannelsLastPass",

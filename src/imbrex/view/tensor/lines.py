@@ -18,7 +18,7 @@ from typing import Final
 
 import numpy as np
 
-from imbrex.index.expr import var
+from imbrex.index.expr import lin, var
 from imbrex.index.rule import Guard
 from imbrex.view.stage.halo_tile import HaloTile
 from imbrex.view.tensor.form import Box, ElementType, Piece, Refused, first_right
@@ -140,7 +140,7 @@ def _differs_at(found: Lines, product: Product, line: int, env: dict[str, int]) 
         (element,), _ = tile.starts.evaluate([(x * tile.channels + inner)[:, None], place])
         row = env["tile"] * product.rows + result * line + place
         want, cares = wanted(product, env["batch"], (tap * tile.channels + inner)[:, None], row)
-        top, rows = found.exists.index.eval(env), np.int64(found.exists.size)
+        top, rows = found.exists.index.eval(env), np.int64(lin(found.exists.size).const)
         is_there = bool(0 <= top < rows)
         got = reached(Halo(tile, found.box), element, env) if is_there else np.full_like(want, -1)
         if ((np.maximum(got, -1) != want) & cares).any():

@@ -158,7 +158,7 @@ def _guarded(coords: list[Lin], sizes: Sequence[int], guards: Sequence[Guard]) -
     Of a dim of size 1, the coordinate is 0, and its guard says more.
     """
     for guard in guards:
-        is_own = (guard.index, guard.size) in zip(coords, sizes, strict=True)
+        is_own = any(x == guard.index and size == guard.size for x, size in zip(coords, sizes, strict=True))
         if is_own or _is_outermost(guard, coords, sizes):
             continue
         single = next((i for i, x in enumerate(coords) if x == lin(0) and sizes[i] == guard.size == 1), None)

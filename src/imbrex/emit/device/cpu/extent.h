@@ -16,4 +16,23 @@ constexpr int balanced(int size, int most) {
 }
 // The same of tiles: as many as there may be, and what is left in the last panel.
 constexpr int at_most(int size, int most) { return size < most ? size : most; }
+
+// The panels of a run-time number of rows, of at most MR: as few as possible, as tall as each other, or one row less.
+// Every height from Least on is compiled; none is less.
+template <int MR, int Least = 1> struct open_rows {
+  int count, rows, tall; // panels; the rows of the first `tall` of them
+  explicit open_rows(int size) : count((size + MR - 1) / MR), rows((size + count - 1) / count), tall(size - count * (rows - 1)) {}
+
+  template <class Body> void each(Body body) const {
+    for (int i = 0; i < count; ++i)
+      with<MR>(i < tall ? rows : rows - 1, i < tall ? i * rows : i * (rows - 1) + tall, body);
+  }
+
+private:
+  template <int R, class Body> static void with(int rows, int row, Body &body) {
+    if constexpr (R > Least)
+      if (rows != R) return with<R - 1>(rows, row, body);
+    body(extent<R>{}, row);
+  }
+};
 } // namespace imbrex

@@ -10,7 +10,8 @@
 //   c.end_column<V>(column)           B stays: every row of these columns is done
 // An operand that packs on a visit belongs in the outer loop, one that is read in place or packed beforehand may be in
 // either.  The outer loop's panel stays in the cache nearest to the core that holds it.  A large K goes block by block,
-// each block but the first adding to C (beta = 1).
+// each block but the first adding to C (beta = 1).  Of a run-time number of rows, M at most, `m_end` is an
+// `open_rows<MR, ..>`, and all panels of it are multiplied.
 #pragma once
 #include "b_view.h"
 #include "extent.h"
@@ -30,8 +31,8 @@ template <class U, int MR, int NV, int M, int N, int K, bool SumsColumns = true>
   static_assert(tall > 0 && tall <= m_panels && tall * MR + (m_panels - tall) * lower == M, "MR is not ceil(M / panels): panels of MR and MR - 1 rows do not cover M");
 
   // Panels [m_begin, m_end) of A against panels [n_begin, n_end) of B, the panel of B staying.
-  template <class A, class B, class C>
-  static void b_stays(int m_begin, int m_end, int n_begin, int n_end, A &a, B &b, C &c, int64_t k_count = K) {
+  template <class Rows, class A, class B, class C>
+  static void b_stays(int m_begin, Rows m_end, int n_begin, int n_end, A &a, B &b, C &c, int64_t k_count = K) {
     for (int j = n_begin; j < n_end; ++j) {
       if (j < whole) {
         if constexpr (whole > 0) against_all<NV>(m_begin, m_end, j, a, b, c, k_count);
@@ -48,8 +49,8 @@ template <class U, int MR, int NV, int M, int N, int K, bool SumsColumns = true>
   }
 
   // The same, the panel of A staying.
-  template <class A, class B, class C>
-  static void a_stays(int m_begin, int m_end, int n_begin, int n_end, A &a, B &b, C &c, int64_t k_count = K) {
+  template <class Rows, class A, class B, class C>
+  static void a_stays(int m_begin, Rows m_end, int n_begin, int n_end, A &a, B &b, C &c, int64_t k_count = K) {
     const E *x = nullptr;
     if constexpr (columns > 0)
       if (n_end == n_panels) x = b.columns(N - columns, columns);
@@ -83,8 +84,12 @@ private:
         body(number<lower>{}, has_tiles<U> ? i * MR : i * (MR - 1) + tall);
   }
 
-  template <int V, class A, class B, class C>
-  static void against_all(int m_begin, int m_end, int j, A &a, B &b, C &c, int64_t k_count) {
+  template <int Least, class Body> static void each_panel(int, const open_rows<MR, Least> &rows, Body body) {
+    rows.each(body);
+  }
+
+  template <int V, class Rows, class A, class B, class C>
+  static void against_all(int m_begin, Rows m_end, int j, A &a, B &b, C &c, int64_t k_count) {
     b.template visit<V>(j, [&](auto panel) {
       each_panel(m_begin, m_end, [&](auto rows, int row) {
         a.template visit<rows.value>(row, [&](auto source) { one<rows.value, V>(row, j, source, panel, c, k_count); });

@@ -9,7 +9,7 @@
 
 namespace imbrex {
 
-enum status : int { ok = 0, out_of_memory = 1, no_tiles = 3 };
+enum status : int { ok = 0, out_of_memory = 1, no_tiles = 3, no_such_size = 4 };
 constexpr int most_threads = 256;
 
 // Who runs a job on several threads: as pool::run.

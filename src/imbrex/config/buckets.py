@@ -1,0 +1,146 @@
+"""Buckets: the configuration of a run-time size, with a tuning for each part of its range.
+
+    v2:direct+product=v1:cpu:..@data_parallel,upto=16+product=v1:cpu:..@data_parallel
+
+Law: each bucket is tuned as a problem of its greatest size is; buckets whose tunings differ in the blocks of
+that size alone are one, for a block may be larger than what there is.  All have the algorithm of the greatest
+size.  A kernel that is told its size multiplies as the kernel of that size and tuning does, bit by bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import pairwise
+from typing import Final
+
+from imbrex.chip import CpuMachine
+from imbrex.config.algorithm.table import row_of
+from imbrex.config.configuration import Configuration, TunedProduct
+from imbrex.config.configured import configured
+from imbrex.config.cpu.plan import CpuTuning
+from imbrex.config.request import Request
+from imbrex.config.tuning import Tuning
+from imbrex.diagnostic import Diagnostic
+from imbrex.problem import Conv2d, Problem
+from imbrex.view.mma.vector import CPU_UNITS
+
+__all__ = ["bucketed", "buckets", "of_most", "tile_of"]
+
+ENDS: Final[Mapping[str, tuple[int, ...]]] = {
+    "m": (1, 4, 8, 16, 32, 64, 256, 1024, 4096, 16384),
+    "n": (1, 2, 4, 8, 16, 64, 256),
+}
+"""The greatest sizes of buckets, by the size's name: dense where a panel of rows is not yet full."""
+
+
+def of_most(request: Request) -> Request:
+    """The request with the greatest size as a number."""
+    size = request.problem.run_time
+    return request if size is None else replace(request, problem=request.problem.at(size.most))
+
+
+def bucketed(request: Request) -> Configuration:
+    """The configuration that a request gives, or a tuning for each bucket; of a fixed size `configured`.
+
+    A Diagnostic where the algorithm, the schedule or the instruction does not take a run-time size.
+    """
+    size = request.problem.run_time
+    if size is None:
+        return configured(request)
+    last = configured(of_most(request))
+    _expect_open(last, request)
+    if request.config is not None or request.tuning is not None:
+        return last
+    wanted = replace(request, algorithm=last.algorithm)
+    chosen: list[TunedProduct] = []
+    for end in (e for e in ENDS[size.name] if size.least <= e < size.most):
+        found = configured(replace(wanted, problem=request.problem.at(end)))
+        if _outline(found) == _outline(last):
+            chosen.append(replace(found.products[0], upto=end))
+    chosen.append(last.products[0])
+    kept = [one for one, next_ in pairwise(chosen) if not _is_like(one, next_, request.problem)]
+    return replace(last, products=(*kept, chosen[-1]))
+
+
+def buckets(request: Request, configuration: Configuration) -> Iterator[tuple[Request, Configuration]]:
+    """Each part of the range as a request, with the configuration that it is compiled by; of a fixed size
+    the request itself.
+    """
+    size, problem = request.problem.run_time, request.problem
+    if size is None:
+        yield request, configuration
+        return
+    least = size.least
+    for place, product in enumerate(configuration.products):
+        is_last = place == len(configuration.products) - 1
+        most = size.most if product.upto is None else product.upto
+        if not least <= most <= size.most or is_last != (product.upto is None):
+            message = f"tunings of a run-time {size.name} ascend within {size}, the last without 'upto'"
+            raise Diagnostic(f"{message}; got {_upto(configuration)}")
+        alone = replace(configuration, products=(replace(product, upto=None),))
+        yield replace(request, problem=_ranged(problem, least, most)), alone
+        least = most + 1
+
+
+def _ranged(problem: Problem, least: int, most: int) -> Problem:
+    if isinstance(problem, Conv2d):
+        return replace(problem, n=most, least_n=least)
+    return replace(problem, m=most, least_m=least)
+
+
+def tile_of(tuning: Tuning, problem: Problem) -> int:
+    """How much of the run-time size a tile has, at least one of it."""
+    sizes = problem.gemm
+    if isinstance(problem, Conv2d):
+        pixels = sizes.n // problem.n
+        block = getattr(tuning, _along(tuning, problem))
+        return max(1, block // pixels)
+    return getattr(tuning, _along(tuning, problem))
+
+
+def _along(tuning: Tuning, problem: Problem) -> str:
+    """The parameter of blocks along the run-time size: rows of C, or, where a product is of pixels or is
+    transposed, columns.
+    """
+    is_swapped = getattr(tuning, "swapped", False)
+    return "m_per_block" if isinstance(problem, Conv2d) == is_swapped else "n_per_block"
+
+
+def _is_like(one: TunedProduct, other: TunedProduct, problem: Problem) -> bool:
+    """Do two buckets differ in blocks of the run-time size alone?"""
+    tunings = one.tuning, other.tuning
+    if isinstance(tunings[0], CpuTuning) and isinstance(tunings[1], CpuTuning):
+        key = _along(tunings[0], problem)
+        block = {key: getattr(tunings[1], key)}
+        one = replace(one, tuning=replace(tunings[0], **block))
+    return replace(one, upto=None) == replace(other, upto=None)
+
+
+def _outline(of: Configuration) -> Configuration:
+    return replace(of, products=())
+
+
+def _upto(of: Configuration) -> str:
+    return ", ".join("none" if product.upto is None else str(product.upto) for product in of.products)
+
+
+def _expect_open(of: Configuration, request: Request) -> None:
+    """A Diagnostic where what is chosen is made for a number."""
+    problem, machine = request.problem, request.machine
+    row, name = row_of(of.algorithm), problem.run_time.name if problem.run_time else ""
+    hint = f"leave it out, or give {name} a number"
+    if not isinstance(machine, CpuMachine):
+        message = f"a run-time {name} is for kernels of CPUs, and {machine.name} is a GPU"
+        raise Diagnostic(message, hint=f"give {name} a number")
+    if row is None or row.copies != "nothing" or not of.products:
+        raise Diagnostic(f"algorithm '{of.algorithm}' is not made for a run-time {name}", hint=hint)
+    for product in of.products:
+        order = product.schedule.order
+        if product.schedule.is_shared or (order is not None and not order.is_plain):
+            message = f"the schedule '{product.schedule}' counts tiles, and a run-time {name} has any number"
+            raise Diagnostic(message, hint=hint)
+        tuning = product.tuning
+        if isinstance(tuning, CpuTuning) and CPU_UNITS[tuning.unit].tiles is not None:
+            message = f"unit {tuning.unit} multiplies tiles of known sizes, and {name} is a run-time one"
+            raise Diagnostic(message, hint=f"name a level without them, or give {name} a number")

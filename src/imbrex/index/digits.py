@@ -1,0 +1,36 @@
+"""Digits: one number for several coordinates, and several for one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from imbrex.index.expr import Lin, divide, lin, select
+
+__all__ = ["digits", "piece", "row_major"]
+
+
+def row_major(u: Sequence[Lin], sizes: Sequence[int]) -> Lin:
+    """The place of coordinates in a row-major array."""
+    x = lin(0)
+    for coord, size in zip(u, sizes, strict=True):
+        x = x * size + coord
+    return x
+
+
+def digits(x: Lin, sizes: Sequence[int]) -> tuple[Lin, ...]:
+    """The digits of x in the mixed radix of the sizes, the last one fastest."""
+    out: list[Lin] = []
+    for size in reversed(sizes[1:]):
+        x, digit = divide(x, size)
+        out.append(digit)
+    return (x, *reversed(out))
+
+
+def piece(u: Sequence[Lin], sizes: Sequence[int]) -> Lin:
+    """A coordinate of one of several pieces laid end to end, which the last one selects."""
+    *pieces, selector = u
+    starts = [sum(sizes[:i]) for i in range(len(pieces))]
+    x = pieces[-1] + starts[-1]
+    for i in reversed(range(len(pieces) - 1)):
+        x = select(i - selector, pieces[i] + starts[i], x)
+    return x

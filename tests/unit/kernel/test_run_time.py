@@ -1,0 +1,161 @@
+"""A kernel that is told a size when it runs: right for all of its range, and the fixed kernel's very bits."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from imbrex.config import configuration
+from imbrex.config.tuning import text
+from imbrex.diagnostic import Diagnostic
+from imbrex.kernel import Kernel, compile
+from imbrex.problem import Gemm, Problem
+from imbrex.verify.data import random_operands
+
+pytestmark = pytest.mark.usefixtures("unoptimised")
+
+
+def in_steps(problem: Problem) -> str:
+    """The tuning for the greatest size, with blocks of fewer rows and steps of fewer k."""
+    (chosen,) = compile(problem.at(problem.run_time.most), untuned=True).tunings  # type: ignore[union-attr]
+    rows = 2 * chosen.m_per_thread  # type: ignore[union-attr]
+    return text(replace(chosen, m_per_block=rows, k_per_block=chosen.k_per_block // 2))  # type: ignore[call-arg]
+
+
+CASES: dict[str, tuple[Problem, tuple[int, ...]]] = {
+    "f32": (Gemm("?1..40", 37, 24), (1, 2, 7, 16, 17, 40)),
+    "added to c": (Gemm("?2..20", 24, 33, beta=0.5, alpha=2.0), (2, 3, 20)),
+    "epilogue": (
+        Gemm("?1..9", 20, 16, dtype="bf16", epilogue="relu(x * row_scale + bias) + residual"),
+        (1, 2, 9),
+    ),
+    "b transposed": (Gemm("?5..30", 21, 32, dtype="i8", transpose_b=True), (5, 13, 30)),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_size_is_right(case: str) -> None:
+    problem, sizes = CASES[case]
+    kernel = compile(problem)
+    for size in sizes:
+        verdict = kernel.at(size).check()
+        assert verdict.is_right, (size, verdict)
+
+
+def arrays_of(problem: Problem) -> list[Any]:
+    operands = random_operands(problem, 3, "float").arrays
+    return [operands[o.role].copy() for o in problem.operands]
+
+
+def same_bits(open_: Kernel, size: int, tuning: str) -> None:
+    fixed = compile(open_.problem.at(size), tuning=tuning)
+    arrays = arrays_of(fixed.problem)
+    others = [array.copy() for array in arrays]
+    got, want = open_(*arrays), fixed(*others)
+    assert got.tobytes() == want.tobytes(), size
+
+
+def test_the_bits_are_those_of_the_fixed_kernel_of_its_bucket() -> None:
+    kernel = compile(CASES["f32"][0])
+    chosen = configuration.parse(kernel.configuration)
+    assert [product.upto for product in chosen.products][-1] is None
+    assert len(chosen.products) > 1, "its tuning is picked by bucket"
+    for size in (1, 7, 39):
+        of = next(p for p in chosen.products if p.upto is None or size <= p.upto)
+        same_bits(kernel, size, str(of).partition("@")[0])
+
+
+def test_blocks_and_steps_of_a_tuning_that_is_given() -> None:
+    problem = Gemm("?1..50", 40, 64)
+    tuning = in_steps(problem)
+    kernel = compile(problem, tuning=tuning)
+    rows = kernel.tunings[0].m_per_block  # type: ignore[union-attr]
+    for size in (1, rows - 1, rows, rows + 1, 50):
+        assert kernel.at(size).check(values="integer").is_right
+    same_bits(kernel, rows + 1, tuning)
+
+
+def test_arrays_tell_the_size_in_every_call() -> None:
+    kernel = compile(CASES["f32"][0])
+    rng = np.random.default_rng(1)
+    b = rng.integers(-4, 5, (24, 37)).astype(np.float32)
+    for size in (1, 40, 7, 1, 40):  # the short way is taken from the second call of a size on
+        a = rng.integers(-4, 5, (size, 24)).astype(np.float32)
+        out = np.full((size, 37), np.nan, np.float32)
+        assert kernel(a, b, out) is out
+        assert np.array_equal(out, a @ b) and np.array_equal(kernel(a, b), a @ b)
+
+
+def test_arrays_of_other_sizes() -> None:
+    kernel = compile(CASES["f32"][0])
+    a, b = np.zeros((41, 24), np.float32), np.zeros((24, 37), np.float32)
+    for wrong in (a, a[:0]):
+        with pytest.raises(ValueError, match="'a' should have an outermost size from 1 to 40, got"):
+            kernel(wrong, b)
+    with pytest.raises(ValueError, match=r"'c' should have shape \(4, 37\), got \(5, 37\)"):
+        kernel(a[:4], b, np.zeros((5, 37), np.float32))
+    with pytest.raises(Diagnostic, match="m is from 1 to 40, got 41"):
+        kernel.at(41)
+
+
+def test_the_entry_point_refuses_another_size() -> None:
+    kernel = compile(CASES["f32"][0])
+    entry = ctypes.CDLL(str(kernel.library.path))["imbrex_gemm"]
+    entry.argtypes = [*[ctypes.c_void_p] * 3, ctypes.c_int64, ctypes.c_int]
+    for size in (0, 41, -1, 1 << 32):
+        assert entry(None, None, None, size, 1) == 4
+
+
+@pytest.mark.parametrize(("m", "applies"), [(1, 1), (40, 1), (0, 0), (41, 0)])
+def test_the_solver_knows_the_range(m: int, applies: int) -> None:
+    kernel = compile(CASES["f32"][0])
+    solver = ctypes.CDLL(str(kernel.library.path))["imbrex_gemm_is_applicable"]
+    for c_rows, wanted in ((m, applies), (m + 1, 0)):
+        sizes = (ctypes.c_int64 * 6)(m, 24, 24, 37, c_rows, 37)
+        assert solver(sizes, 6) == wanted
+
+
+def test_the_sizes_that_are_checked() -> None:
+    kernel = compile(CASES["f32"][0])
+    ends = [p.upto for p in configuration.parse(kernel.configuration).products if p.upto]
+    assert {1, 7, 40, *ends} <= set(kernel.sizes)
+    assert kernel.check(values="integer").is_right
+    assert compile(Gemm(4, 5, 6)).sizes == ()
+
+
+def test_a_configuration_is_one_text_and_makes_the_same_code() -> None:
+    problem = CASES["added to c"][0]
+    kernel = compile(problem)
+    again = compile(problem, config=kernel.configuration)
+    assert again.library == kernel.library
+
+
+REFUSED = [
+    (Gemm("?", 8, 8), {"target": "gfx942"}, "a run-time m is for kernels of CPUs, and gfx942 is a GPU"),
+    (Gemm("?", 8, 8), {"schedule": "stream_k:4"}, "the schedule 'stream_k:4' counts tiles"),
+    (
+        Gemm("?", 64, 64, dtype="bf16"),
+        {"target": "amx", "emulate": True},
+        "unit tdpbf16ps multiplies tiles of known sizes",
+    ),
+]
+
+
+@pytest.mark.parametrize(("problem", "words", "message"), REFUSED)
+def test_what_it_is_not_made_for(problem: Problem, words: dict[str, Any], message: str) -> None:
+    with pytest.raises(Diagnostic, match=message) as error:
+        compile(problem, **words)
+    assert error.value.hint is not None
+
+
+@pytest.mark.parametrize("upto", [(20, 10, None), (10, None, None), (10, 50, None), (10, 20)])
+def test_buckets_ascend_to_the_end_of_the_range(upto: tuple[int | None, ...]) -> None:
+    problem = CASES["f32"][0]
+    (part,) = configuration.parse(compile(problem.at(40)).configuration).products
+    products = tuple(replace(part, upto=end) for end in upto)
+    with pytest.raises(Diagnostic, match="tunings of a run-time m ascend within"):
+        compile(problem, config=configuration.Configuration("direct", products=products))
