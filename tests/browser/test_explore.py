@@ -6,6 +6,7 @@ library does.
 
 from __future__ import annotations
 
+import base64
 import random
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -129,6 +130,20 @@ def test_one_thing_lights_up_everywhere(show: Show) -> None:
     assert found.lit() > 3
     found.page.keyboard.press("Escape")
     assert found.lit() == 0
+
+
+def test_a_pixel_lights_up_its_window_and_its_taps(show: Show) -> None:
+    found = show(text_of(*CASES["gfx942"]))
+    field = found.page.locator('section#image .field[data-rows^="output.ho"]')
+    field.scroll_into_view_if_needed()
+    box = field.bounding_box()
+    assert box is not None
+    found.page.mouse.move(box["x"] + box["width"] * 3.5 / 14, box["y"] + box["height"] * 5.5 / 14)
+    told = found.page.locator("[data-told]").inner_text()
+    assert told.startswith("output.ho 5, output.wo 3, output.n 0, output.k 0, m 0, n 73")
+    assert found.page.locator("section#image .here.near").count() >= 18
+    found.page.mouse.move(box["x"] + 1, box["y"] + 1)
+    assert "output.ho 0, output.wo 0" in found.page.locator("[data-told]").inner_text()
 
 
 def test_guards_and_addresses_at_the_point(show: Show) -> None:
@@ -256,6 +271,38 @@ def test_light_dark_and_print(show: Show, scheme: str) -> None:
     assert found.page.evaluate(brightness) > 128
     assert not found.page.locator("nav").is_visible()
     assert found.page.locator("section#maps svg").is_visible()
+
+
+PICTURES = Path(__file__).with_name("pictures")
+DIFFERS = 6.0
+"""Of 255, by which a picture may differ in the mean: fonts and edges of another machine's browser do less."""
+SMALL = """async (png) => {
+  const image = Object.assign(new Image(), { src: `data:image/png;base64,${png}` });
+  await image.decode();
+  const small = new OffscreenCanvas(96, 96);
+  const drawn = small.getContext("2d", { willReadFrequently: true });
+  drawn.imageSmoothingQuality = "high";
+  drawn.drawImage(image, 0, 0, 96, 96);
+  const data = drawn.getImageData(0, 0, 96, 96).data;
+  const bytes = new Uint8Array(await (await small.convertToBlob()).arrayBuffer());
+  return [btoa(String.fromCharCode(...bytes)), [...data]];
+}"""
+"""A picture as 96 x 96 pixels, and the values of these."""
+
+
+@pytest.mark.parametrize("panel", ["instruction", "tile", "banks"])
+def test_drawings_look_as_they_did(show: Show, panel: str, update_golden: bool) -> None:
+    found = show(text_of(*CASES["gfx942"]), "#at=m:5+n:199+k:7")
+    blank = show("<!doctype html>").page  # no policy of ours forbids images there
+    png = found.page.locator(f"section#{panel} svg:visible").first.screenshot()
+    seen, values = blank.evaluate(SMALL, base64.b64encode(png).decode())
+    kept = PICTURES / f"{panel}.png"
+    if update_golden:
+        kept.write_bytes(base64.b64decode(seen))
+    _, before = blank.evaluate(SMALL, base64.b64encode(kept.read_bytes()).decode())
+    difference = sum(abs(a - b) for a, b in zip(values, before, strict=True)) / len(before)
+    assert difference < DIFFERS
+    assert sum(255 - b for b in before) / len(before) > 3 * DIFFERS, "an empty picture would do"
 
 
 AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"

@@ -84,8 +84,8 @@ func.func @mode(%place: memref<64x64xf16>) {
     // CHECK-NEXT: schedule = { mode = "streamk" }
     // CHECK-NEXT:                     ^^^^^^^^^
     miopen.warpgroup_gemm(%place, %place, %place, %wg) {
-      tuning = { kind = "warpgroup", m_per_block = 64, n_per_block = 64, k_per_block = 64, stages = 2, consumers = 1, cluster_m = 1, cluster_n = 1, pingpong = false, swapped = false, group = 1 },
-      matrix_a_source_vector_read_dim = 1, matrix_b_source_vector_read_dim = 1, workgroups = 1,
+      pipeline = "warpgroup", tuning = { kind = "warpgroup", m_per_block = 64, n_per_block = 64, k_per_block = 64, stages = 2, consumers = 1, cluster_m = 1, cluster_n = 1, pingpong = false, swapped = false, group = 1 },
+      matrix_a_source_vector_read_dim = 1, matrix_b_source_vector_read_dim = 1,
       schedule = { mode = "streamk" }
     }
   }
@@ -99,8 +99,8 @@ func.func @kind_of_pipeline(%place: memref<64x64xf16>) {
     // CHECK-NEXT: tuning = { kind = "general"
     // CHECK-NEXT:            ^^^^^^^^^
     miopen.warpgroup_gemm(%place, %place, %place, %wg) {
-      tuning = { kind = "general", block_size = 64, m_per_block = 32, n_per_block = 32, k_per_block = 4, m_per_thread = 2, n_per_thread = 2 },
-      matrix_a_source_vector_read_dim = 1, matrix_b_source_vector_read_dim = 1, workgroups = 1
+      pipeline = "warpgroup", tuning = { kind = "general", block_size = 64, m_per_block = 32, n_per_block = 32, k_per_block = 4, m_per_thread = 2, n_per_thread = 2 },
+      matrix_a_source_vector_read_dim = 1, matrix_b_source_vector_read_dim = 1, clusters = 1
     }
   }
   func.return
@@ -113,8 +113,8 @@ func.func @group(%place: memref<64x64xf16>) {
     // CHECK-NEXT: schedule = { mode = "data_parallel", wgm = 0 }
     // CHECK-NEXT:                                            ^
     miopen.warpgroup_gemm(%place, %place, %place, %wg) {
-      tuning = { kind = "warpgroup", m_per_block = 64, n_per_block = 64, k_per_block = 64, stages = 2, consumers = 1, cluster_m = 1, cluster_n = 1, pingpong = false, swapped = false, group = 1 },
-      matrix_a_source_vector_read_dim = 1, matrix_b_source_vector_read_dim = 1, workgroups = 1,
+      pipeline = "warpgroup", tuning = { kind = "warpgroup", m_per_block = 64, n_per_block = 64, k_per_block = 64, stages = 2, consumers = 1, cluster_m = 1, cluster_n = 1, pingpong = false, swapped = false, group = 1 },
+      matrix_a_source_vector_read_dim = 1, matrix_b_source_vector_read_dim = 1,
       schedule = { mode = "data_parallel", wgm = 0 }
     }
   }

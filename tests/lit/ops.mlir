@@ -155,9 +155,8 @@ func.func @warpgroups(%a: memref<640x64xf16>, %b: memref<640x64xf16>, %c: memref
   %flags = miopen.workspace() { zeroed = true } : memref<3xi32>
   miopen.launch(%wg, %item) { grid_size = 3, block_size = 256 } do {
     miopen.warpgroup_gemm(%a, %b, %c, %wg, %sums, %flags) {
-      tuning = { kind = "warpgroup", m_per_block = 64, n_per_block = 64, k_per_block = 64, stages = 2, consumers = 1, cluster_m = 1, cluster_n = 1, pingpong = false, swapped = false, group = 1 },
-      matrix_a_source_vector_read_dim = 1, matrix_b_source_vector_read_dim = 1, schedule = { mode = "stream_k", workgroups = 3 },
-      workgroups = 3
+      pipeline = "warpgroup", tuning = { kind = "warpgroup", m_per_block = 64, n_per_block = 64, k_per_block = 64, stages = 2, consumers = 1, cluster_m = 1, cluster_n = 1, pingpong = false, swapped = false, group = 1 },
+      matrix_a_source_vector_read_dim = 1, matrix_b_source_vector_read_dim = 1, schedule = { mode = "stream_k", workgroups = 3 }
     }
   }
   func.return
@@ -165,8 +164,8 @@ func.func @warpgroups(%a: memref<640x64xf16>, %b: memref<640x64xf16>, %c: memref
 
 // CHECK-LABEL: @warpgroups
 // CHECK:         miopen.warpgroup_gemm(%a, %b, %c, %wg, %sums, %flags) {
+// CHECK-NEXT:      pipeline = "warpgroup",
 // CHECK-NEXT:      tuning = {
 // CHECK-NEXT:        kind = "warpgroup",
-// CHECK:           schedule = { mode = "stream_k", workgroups = 3 },
-// CHECK-NEXT:      workgroups = 3
+// CHECK:           schedule = { mode = "stream_k", workgroups = 3 }
 // CHECK-NEXT:    } : memref<640x64xf16>, memref<640x64xf16>, memref<64x64xf16>, memref<3x4096xf32>, memref<3xi32>

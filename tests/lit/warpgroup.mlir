@@ -37,14 +37,15 @@ func.func @product(%a: memref<300x200xf16>, %b: memref<200x520xf16>, %c: memref<
 // CHECK-NOT:  miopen.workspace
 // CHECK:      miopen.launch(%wg, %item) { grid_size = 30, block_size = 384 } do {
 // CHECK-NEXT:   miopen.warpgroup_gemm(%b_gemmK_gemmN, %a_gemmK_gemmM, %transposed_t_gemmN_t_gemmM, %wg) {
+// CHECK-NEXT:     pipeline = "warpgroup",
 // CHECK-NEXT:     tuning = {
 // CHECK-NEXT:       kind = "warpgroup",
 // CHECK:            group = 4
 // CHECK-NEXT:     },
 // CHECK-NEXT:     matrix_a_source_vector_read_dim = 1,
 // CHECK-NEXT:     matrix_b_source_vector_read_dim = 0,
+// CHECK-NEXT:     clusters = 15,
 // CHECK-NEXT:     alpha = 2.0
-// CHECK-NEXT:     workgroups = 30
 // CHECK-NEXT:   } : memref<200x520xf16>, memref<200x300xf16>, memref<520x300xf16>
 // CHECK-NEXT: }
 
@@ -52,8 +53,7 @@ func.func @product(%a: memref<300x200xf16>, %b: memref<200x520xf16>, %c: memref<
 // SHARED-NEXT: %flags = miopen.workspace() { zeroed = true } : memref<14xi32>
 // SHARED-NEXT: miopen.launch(%wg, %item) { grid_size = 14, block_size = 256 } do {
 // SHARED-NEXT:   miopen.warpgroup_gemm(%a_gemmK_gemmM, %b_gemmK_gemmN, %c_gemmM_gemmN, %wg, %partial_sums, %flags) {
-// SHARED:          schedule = { mode = "stream_k", workgroups = 7 },
-// SHARED-NEXT:     workgroups = 14
+// SHARED:          schedule = { mode = "stream_k", workgroups = 7 }
 
 // CHOSEN: pipeline = "warpgroup"
 // ITEMS:  pipeline = "ahead"

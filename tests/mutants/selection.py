@@ -17,7 +17,7 @@ from typing import Final
 __all__ = ["HEADERS", "Recorded", "Selection", "read"]
 
 HOPPER: Final = ("tests/unit/emit/emulate/test_hopper.py", "tests/unit/emit/emulate/test_hopper_faults.py")
-CDNA: Final = ("tests/unit/cdna", "tests/cdna")
+CDNA: Final = ("tests/cdna/test_kernels.py", "tests/unit/cdna", "tests/cdna")
 LANES: Final = (
     "tests/unit/emit/emulate/test_lanes.py",
     "tests/unit/emit/emulate/test_matrix.py",
@@ -37,7 +37,7 @@ HEADERS: Final[Mapping[str, tuple[str, ...]]] = {
     "src/imbrex/cdna/core": CDNA,
     "src/imbrex/emit/device/common": (*CPU, *LANES, *HOPPER),
     "src/imbrex/emit/device/cpu": CPU,
-    "src/imbrex/emit/device/gpu": ("tests/unit/emit/gpu", *LANES, *CDNA),
+    "src/imbrex/emit/device/gpu": ("tests/unit/emit/gpu", *CDNA, *LANES),
     "src/imbrex/emit/device/hip": ("tests/unit/emit/hip", *CDNA),
     "src/imbrex/emit/device/cuda": (*HOPPER, "tests/unit/emit/cuda"),
     "src/imbrex/emit/device/cuda/ptx": ("tests/unit/emit/cuda",),
@@ -74,10 +74,14 @@ class Selection:
         return [*(test for test in named if test in covering or test not in self.recorded), *others]
 
     def _by_name(self, path: str) -> Iterator[str]:
-        """test_NAME.py of the mirrored folder, whoever imports the module, the folder, its package."""
+        """test_NAME.py of the mirrored folder, what else there has a word of the name, whoever imports it,
+        the folder, its package.
+        """
         inner = Path(path).with_suffix("").relative_to("src/imbrex")
         mirror = self.root / "tests/unit" / inner.parent
         yield from self._files(mirror, f"test_{inner.name}*.py")
+        beside = self._files(mirror, "test_*.py")
+        yield from (test for test in beside if _words(test) & _words(inner.name))
         module = ".".join(part for part in ("imbrex", *inner.parts) if part != "__init__")
         imports = re.compile(
             rf"^\s*(?:from|import) {re.escape(module)}\b(?!\.)"
@@ -88,22 +92,27 @@ class Selection:
             *self._files(self.root / "tests", "*/test_*.py"),
         ]
         yield from (test for test in everything if imports.search((self.root / test).read_text("utf-8")))
-        yield from self._files(mirror, "test_*.py")
+        yield from beside
         yield from self._files(self.root / "tests/unit" / inner.parts[0], "**/test_*.py")
         yield from self._files(self.root / "tests/unit", f"test_{inner.parts[0]}*.py")
 
     def _of_header(self, path: str) -> Iterator[str]:
         folder = max((name for name in HEADERS if Path(path).is_relative_to(name)), key=len)
-        stem = Path(path).stem
+        words = _words(path)
         names = [
             n
             for name in HEADERS[folder]
             for n in ([name] if name.endswith(".py") else self._files(self.root / name, "test_*.py"))
         ]
-        yield from sorted(names, key=lambda name: stem not in name)
+        yield from sorted(names, key=lambda name: not words & _words(name))
 
     def _files(self, folder: Path, pattern: str) -> list[str]:
         return sorted(str(found.relative_to(self.root)) for found in folder.glob(pattern))
+
+
+def _words(path: str) -> set[str]:
+    """Those of a file's name, but for `test`."""
+    return set(Path(path).stem.split("_")) - {"test"}
 
 
 def read(path: Path) -> dict[str, Recorded]:

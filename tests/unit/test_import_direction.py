@@ -18,7 +18,7 @@ PACKAGE = Path(__file__).resolve().parents[2] / "src" / "imbrex"
 ORDER = (
     "version", "diagnostic", "numeral", "limit", "symbol", "dtype", "chip", "index", "problem", "view",
     "config", "ir", "lower", "emit", "build", "cdna", "run", "database", "verify", "pipeline", "explore",
-    "kernel", "function", "bench", "tuner", "torch", "cli", "__main__", "__init__",
+    "kernel", "function", "bench", "tuner", "torch", "capture", "cli", "__main__", "__init__",
 )  # fmt: skip
 
 # What these may import of the package, where that is less than all that stands before them.
@@ -28,6 +28,7 @@ NARROWER = {
     "chip": {"diagnostic", "numeral", "dtype"},
     "view": {"diagnostic", "numeral", "dtype", "chip", "index"},
     "cdna": {"diagnostic", "chip", "build"},
+    "capture": {"diagnostic", "problem"},
     "database": {"version", "diagnostic", "numeral", "limit", "dtype", "chip", "problem", "build", "run"},
 }
 TOGETHER = {"index/atom": {"index/expr"}}

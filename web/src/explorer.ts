@@ -132,8 +132,11 @@ export class Explorer {
 
   #listen(): void {
     const listen = { signal: this.#ends.signal };
-    const frames = () => new Map([...this.#kept].filter(([axis]) => this.#steppers.some((one) => one.axis === axis)));
-    const withFrames = (point: Map<string, Value> | undefined) => point && new Map([...frames(), ...point]);
+    const frames = () => [...this.#kept].filter(([axis]) => this.#steppers.some((one) => one.axis === axis));
+    const withFrames = (point: Point | undefined) => {
+      const planed = point && (this.#columns[0]?.follower.inPlane(point, this.#kept) ?? point);
+      return planed && new Map([...frames(), ...planed]);
+    };
     this.#page.addEventListener("pointermove", (event) => this.#hover(withFrames(this.#pointed(event))), listen);
     this.#page.addEventListener("pointerleave", () => this.#hover(undefined), listen);
     this.#page.addEventListener("click", (event) => {

@@ -10,18 +10,15 @@ export interface Completed {
   readonly near: readonly Point[];
 }
 
-const FEW = 1024;
-/** Places that light up as near, at most: beyond that nothing could be seen. */
-
 export class Follower {
   readonly maps: ReadonlyMap<string, AffineMap>;
   readonly #follows: readonly Follow[];
-  readonly #sizes: ReadonlyMap<string, number>;
+  readonly #arrays: readonly (readonly string[])[];
 
   constructor(study: Study) {
     this.maps = new Map(Object.entries(study.maps).map(([name, text]) => [name, new AffineMap(text)]));
     this.#follows = study.follows.filter((follow) => this.maps.has(follow.map));
-    this.#sizes = new Map(study.axes.map((axis) => [axis.name, axis.size]));
+    this.#arrays = this.#follows.filter((one) => study.maps[one.map]!.array).map((one) => Object.values(one.to));
   }
 
   /** The values of a map's first rung that a point gives; undefined for those that it does not. */
@@ -65,24 +62,29 @@ export class Follower {
     return lower && bound(follow, map, lower);
   }
 
+  /** Where a point leads for each value of the axes that it lacks. */
   #near(follow: Follow, point: Point): Map<string, Value>[] {
-    const missing = follow.over.filter((axis) => !point.has(axis));
-    const count = missing.reduce((product, axis) => product * (this.#sizes.get(axis) ?? 0), 1);
-    const wanted = Object.values(follow.from).filter((axis) => !missing.includes(axis));
-    if (!missing.length || !count || count > FEW || !wanted.every((axis) => point.has(axis))) return [];
-    const found: Map<string, Value>[] = [];
-    for (let number = 0; number < count; number++) {
-      const tried = new Map(point);
-      let rest = number;
-      for (const axis of missing) {
-        const size = this.#sizes.get(axis)!;
-        tried.set(axis, rest % size);
-        rest = Math.floor(rest / size);
-      }
-      const place = this.#place(follow, tried);
-      if (place) found.push(new Map([...tried, ...place]));
+    const missing = Object.entries(follow.over).filter(([axis]) => !point.has(axis));
+    if (!missing.length) return [];
+    let tried: Map<string, Value>[] = [new Map(point)];
+    for (const [axis, values] of missing) {
+      tried = tried.flatMap((one) => values.map((value) => new Map(one).set(axis, value)));
     }
-    return found;
+    return tried.flatMap((one) => {
+      const place = this.#place(follow, one);
+      return place ? [new Map([...one, ...place])] : [];
+    });
+  }
+
+  /** An array's plane is that of the kept point, or the first: the coordinates that a point of it lacks. */
+  inPlane(given: Point, kept: Point): Point {
+    const known = this.completed(kept).point;
+    const point = new Map(given);
+    for (const axes of this.#arrays) {
+      if (!axes.some((axis) => given.has(axis))) continue;
+      for (const axis of axes) if (!point.has(axis)) point.set(axis, known.get(axis) ?? 0);
+    }
+    return point;
   }
 }
 

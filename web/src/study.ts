@@ -16,15 +16,17 @@ export interface Axis {
   readonly said: string;
 }
 
-/** A point that has the axes `from` has the axes `to` by a map; those of `over` may be missing. */
+/** A point that has the axes `from` has the axes `to` by a map.  Those of `over` may be missing, and are tried at these values. */
 export interface Follow {
   readonly map: string;
   readonly from: Readonly<Record<string, string>>;
   readonly to: Readonly<Record<string, string>>;
-  readonly over: readonly string[];
+  readonly over: Readonly<Record<string, readonly number[]>>;
 }
 
+/** array: what the last rung's dims are the coordinates of. */
 export interface MapText {
+  readonly array: string | null;
   readonly rungs: readonly Rung[];
   readonly address: Tree;
   readonly guards: readonly Guard[];

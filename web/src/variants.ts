@@ -4,15 +4,14 @@
 export function variants(panel: HTMLElement, chosen: string | null, tell: (name: string) => void): void {
   const drawings = [...panel.querySelectorAll<HTMLElement>("[data-variant]")];
   if (drawings.length < 2) return;
-  const names = drawings.map((drawing) => drawing.dataset["variant"]!);
+  const names = [...new Set(drawings.map((drawing) => drawing.dataset["variant"]!))];
   const show = (name: string) => drawings.forEach((drawing) => (drawing.hidden = drawing.dataset["variant"] !== name));
   const set = document.createElement("fieldset");
   set.className = "variants";
   set.append(Object.assign(document.createElement("legend"), { textContent: "Drawn" }));
   const first = chosen !== null && names.includes(chosen) ? chosen : names[0]!;
-  const group = `variant-${panel.id || Math.random()}`;
   for (const name of names) {
-    const input = Object.assign(document.createElement("input"), { type: "radio", name: group, checked: name === first });
+    const input = Object.assign(document.createElement("input"), { type: "radio", name: `${panel.id}-drawn`, checked: name === first });
     input.addEventListener("change", () => {
       show(name);
       tell(name);
@@ -21,6 +20,6 @@ export function variants(panel: HTMLElement, chosen: string | null, tell: (name:
     label.append(input, ` ${name}`);
     set.append(label);
   }
-  drawings[0]!.before(set);
+  panel.querySelector(".columns")!.before(set);
   show(first);
 }

@@ -9,7 +9,8 @@ import numpy as np
 
 from imbrex.diagnostic import Diagnostic
 from imbrex.emit.graph import FORMATS
-from imbrex.emit.tile_table import svg
+from imbrex.explore.svg import document
+from imbrex.explore.tile_grid import tile_grid
 from imbrex.index.expr import param
 from imbrex.numeral import MOST, whole
 from imbrex.view.graph import graph_of
@@ -73,7 +74,8 @@ def command(
     table[at] = numbers
     cells: list[list[int]] = table.tolist()
     if form == "svg":
-        _put(svg(cells, xcds), output)
+        title = f"the workgroup of each of {m} x {n} tiles"
+        _put(document(tile_grid(title, cells, lambda number: number % xcds)), output)
     elif form == "csv":
         _put(
             "".join(",".join(map_row) + "\n" for map_row in ([str(x) for x in row] for row in cells)), output

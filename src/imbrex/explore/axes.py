@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+import numpy as np
+
 from imbrex.explore.ladder import Ladder
 from imbrex.explore.panel import Panel
 from imbrex.explore.subject import Subject
@@ -20,6 +22,8 @@ from imbrex.index.rule import Merge
 
 __all__ = ["Link", "axes_of", "links"]
 
+K: Final = "gemmK"
+MOST_STEPS, MOST_TAPS = 1 << 16, 128
 GEMM: Final = {"gemmG": "g", "gemmM": "m", "gemmN": "n", "gemmK": "k"}
 SAID: Final = {
     "g": "batch of the product", "m": "row of C", "n": "column of C", "k": "what is summed",
@@ -38,18 +42,18 @@ SAID: Final = {
 @dataclass(frozen=True)
 class Link:
     """A map by its name, and axes by the dims of its first and of its last rung.  over: axes of the first
-    that may be missing.
+    that may be missing, with the values that are tried for them then.
     """
 
     name: str
     ladder: Ladder
     upper: Mapping[str, str]
     lower: Mapping[str, str]
-    over: tuple[str, ...] = field(default=())
+    over: Mapping[str, Sequence[int]] = field(default_factory=dict[str, Sequence[int]])
 
     def follow(self) -> dict[str, Any]:
         """Plain JSON."""
-        return {"map": self.name, "from": dict(self.upper), "to": dict(self.lower), "over": list(self.over)}
+        return {"map": self.name, "from": dict(self.upper), "to": dict(self.lower), "over": dict(self.over)}
 
     @property
     def back(self) -> Link | None:
@@ -74,9 +78,11 @@ def links(subject: Subject) -> Sequence[Link]:
 
 
 def _links(subject: Subject) -> Iterator[Link]:
+    over = _taps(subject.ladders)
     for name, ladder in subject.ladders.items():
         upper = {d.name: GEMM.get(d.name, d.name) for d in ladder.map.upper}
-        yield Link(name, ladder, upper, {d.name: f"{ladder.array}.{d.name}" for d in ladder.map.lower})
+        lower = {d.name: f"{ladder.array}.{d.name}" for d in ladder.map.lower}
+        yield Link(name, ladder, upper, lower, over if K in upper else {})
     cut = subject.tiling
     if cut is None:
         return
@@ -89,6 +95,18 @@ def _links(subject: Subject) -> Iterator[Link]:
         axes = {"row": tile["tm"], "column": tile["tn"]}
         held = replace(subject.held, is_memory=False)
         yield Link("held", held, {n: n for n in ("wave", "lane", "register")}, axes)
+
+
+def _taps(ladders: Mapping[str, Ladder]) -> Mapping[str, Sequence[int]]:
+    """The k of a window's taps in the first channel; none where there is no window, or too many taps."""
+    for ladder in ladders.values():
+        values, steps = ladder.values[-1], dict(ladder.map.upper).get(K, 1)
+        if steps <= MOST_STEPS and any(x.mentions(K) and len(x.variables) > 1 for x in values):
+            channels = [x for x in values if x.variables == frozenset((K,))]
+            first = sum(np.broadcast_to(x.eval({K: np.arange(steps)}), steps) for x in channels) == 0
+            taps = np.flatnonzero(np.broadcast_to(first, steps)).tolist()
+            return {GEMM[K]: taps} if 1 < len(taps) <= MOST_TAPS else {}
+    return {}
 
 
 def _order(cut: Tiling, tile: Mapping[str, str]) -> Iterator[Link]:

@@ -1,4 +1,4 @@
-// Made by `make page` of web/src, whose sha256 is 418075483d3e9132c6597821e0fbbdbcbfc8f78148269dbc1955b9ba38164993
+// Made by `make page` of web/src, whose sha256 is 8fe249ec7129d4b9d8ca6506ab30dfd3d0cfab48297e057d4deb7ef5ce11ecba
 "use strict";
 (() => {
   // src/edit.ts
@@ -250,15 +250,14 @@
   }
 
   // src/follow.ts
-  var FEW = 1024;
   var Follower = class {
     maps;
     #follows;
-    #sizes;
+    #arrays;
     constructor(study) {
       this.maps = new Map(Object.entries(study.maps).map(([name, text]) => [name, new AffineMap(text)]));
       this.#follows = study.follows.filter((follow) => this.maps.has(follow.map));
-      this.#sizes = new Map(study.axes.map((axis) => [axis.name, axis.size]));
+      this.#arrays = this.#follows.filter((one) => study.maps[one.map].array).map((one) => Object.values(one.to));
     }
     /** The values of a map's first rung that a point gives; undefined for those that it does not. */
     upper(map, point) {
@@ -297,24 +296,28 @@
       const lower = map.place(upper);
       return lower && bound(follow, map, lower);
     }
+    /** Where a point leads for each value of the axes that it lacks. */
     #near(follow, point) {
-      const missing = follow.over.filter((axis) => !point.has(axis));
-      const count = missing.reduce((product, axis) => product * (this.#sizes.get(axis) ?? 0), 1);
-      const wanted = Object.values(follow.from).filter((axis) => !missing.includes(axis));
-      if (!missing.length || !count || count > FEW || !wanted.every((axis) => point.has(axis))) return [];
-      const found = [];
-      for (let number = 0; number < count; number++) {
-        const tried = new Map(point);
-        let rest = number;
-        for (const axis of missing) {
-          const size = this.#sizes.get(axis);
-          tried.set(axis, rest % size);
-          rest = Math.floor(rest / size);
-        }
-        const place2 = this.#place(follow, tried);
-        if (place2) found.push(new Map([...tried, ...place2]));
+      const missing = Object.entries(follow.over).filter(([axis]) => !point.has(axis));
+      if (!missing.length) return [];
+      let tried = [new Map(point)];
+      for (const [axis, values] of missing) {
+        tried = tried.flatMap((one) => values.map((value) => new Map(one).set(axis, value)));
       }
-      return found;
+      return tried.flatMap((one) => {
+        const place2 = this.#place(follow, one);
+        return place2 ? [new Map([...one, ...place2])] : [];
+      });
+    }
+    /** An array's plane is that of the kept point, or the first: the coordinates that a point of it lacks. */
+    inPlane(given, kept) {
+      const known = this.completed(kept).point;
+      const point = new Map(given);
+      for (const axes of this.#arrays) {
+        if (!axes.some((axis) => given.has(axis))) continue;
+        for (const axis of axes) if (!point.has(axis)) point.set(axis, known.get(axis) ?? 0);
+      }
+      return point;
     }
   };
   function bound(follow, map, lower) {
@@ -568,15 +571,14 @@
   function variants(panel, chosen, tell) {
     const drawings = [...panel.querySelectorAll("[data-variant]")];
     if (drawings.length < 2) return;
-    const names = drawings.map((drawing) => drawing.dataset["variant"]);
+    const names = [...new Set(drawings.map((drawing) => drawing.dataset["variant"]))];
     const show = (name) => drawings.forEach((drawing) => drawing.hidden = drawing.dataset["variant"] !== name);
     const set = document.createElement("fieldset");
     set.className = "variants";
     set.append(Object.assign(document.createElement("legend"), { textContent: "Drawn" }));
     const first = chosen !== null && names.includes(chosen) ? chosen : names[0];
-    const group = `variant-${panel.id || Math.random()}`;
     for (const name of names) {
-      const input = Object.assign(document.createElement("input"), { type: "radio", name: group, checked: name === first });
+      const input = Object.assign(document.createElement("input"), { type: "radio", name: `${panel.id}-drawn`, checked: name === first });
       input.addEventListener("change", () => {
         show(name);
         tell(name);
@@ -585,7 +587,7 @@
       label.append(input, ` ${name}`);
       set.append(label);
     }
-    drawings[0].before(set);
+    panel.querySelector(".columns").before(set);
     show(first);
   }
 
@@ -695,8 +697,11 @@
     }
     #listen() {
       const listen = { signal: this.#ends.signal };
-      const frames = () => new Map([...this.#kept].filter(([axis]) => this.#steppers.some((one) => one.axis === axis)));
-      const withFrames = (point) => point && new Map([...frames(), ...point]);
+      const frames = () => [...this.#kept].filter(([axis]) => this.#steppers.some((one) => one.axis === axis));
+      const withFrames = (point) => {
+        const planed = point && (this.#columns[0]?.follower.inPlane(point, this.#kept) ?? point);
+        return planed && new Map([...frames(), ...planed]);
+      };
       this.#page.addEventListener("pointermove", (event) => this.#hover(withFrames(this.#pointed(event))), listen);
       this.#page.addEventListener("pointerleave", () => this.#hover(void 0), listen);
       this.#page.addEventListener("click", (event) => {

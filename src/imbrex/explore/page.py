@@ -73,7 +73,7 @@ def _policy(is_served: bool) -> str:
     """The script by its hash, styles that stand in the page, and its own server where there is one."""
     digest = base64.b64encode(hashlib.sha256(_script().encode()).digest()).decode()
     own = "; connect-src 'self'; form-action 'self'" if is_served else "; form-action 'none'"
-    style = "style-src 'unsafe-inline'"
+    style = "style-src 'unsafe-inline'; img-src data:"
     return f"default-src 'none'; script-src 'sha256-{digest}'; {style}; base-uri 'none'{own}"
 
 

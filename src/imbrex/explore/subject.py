@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 from imbrex.chip import GpuMachine
@@ -44,8 +44,7 @@ class Subject:
     @cached_property
     def settled(self) -> Request:
         """The request of exactly this configuration."""
-        narrowed = replace(self.request, tuning=None, algorithm=None, schedule=None)
-        return replace(narrowed, config=self.configuration)
+        return self.request.by(self.configuration)
 
     @cached_property
     def products(self) -> Sequence[Product]:

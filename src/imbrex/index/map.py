@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from html import escape
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -187,6 +188,18 @@ class Map:
             end = size.bounds[1] if count is None else size.eval({rules.COUNT: count})
             valid = valid & (x >= 0) & (x < end)
         return tuple(c.eval(env) for c in self.symbolic.coords), valid
+
+    def _repr_html_(self) -> str:
+        """The rungs as a table, for notebooks: dims, and the rules that lead to the next."""
+        rungs = [(layer.upper, [s for s in layer.steps if s.rule != PassThrough()]) for layer in self.layers]
+        rows = [
+            f"<tr><td>{escape(', '.join(map(str, dims)))}</td>"
+            f"<td>{'<br>'.join(escape(str(step)) for step in steps)}</td></tr>"
+            for dims, steps in (*rungs, (self.lower, []))
+        ]
+        point = ", ".join(f"{d.name} = {c}" for d, c in zip(self.lower, self.symbolic.coords, strict=True))
+        told = "; ".join([point, *(f"where {guard}" for guard in self.symbolic.guards)])
+        return f"<table>{''.join(rows)}</table><p>{escape(told)}</p>"
 
     def __str__(self) -> str:
         rows = [

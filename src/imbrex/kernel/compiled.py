@@ -140,6 +140,21 @@ class Kernel:
 
         return Bundle(self.name, self.files, self.target.source)
 
+    def _repr_html_(self) -> str:
+        """Facts and the Maps of its operands, for notebooks."""
+        from imbrex.config.configuration import parse
+        from imbrex.explore.notebook import html
+
+        facts = {
+            "problem": problem_text(self.problem),
+            "target": str(self.target),
+            "configuration": self.configuration,
+            "chosen": str(self.choice),
+            "operations": f"{self.problem.flops:,} on {self.problem.bytes:,} bytes",
+        }
+        made = None if self.origin is None else self.origin.options.request().by(parse(self.configuration))
+        return html(facts, made)
+
     @cached_property
     def report(self) -> Mapping[str, Any]:
         """What it was made of and what it asks of a machine, as plain JSON."""

@@ -177,13 +177,13 @@ def _tiles(op: WarpgroupGemmOp) -> Tiles:
         cluster=op.cluster_,
         order=op.blocks_,
         is_batch_first=op.is_batch_first,
-        workgroups=op.workgroups.data,
+        workgroups=op.workgroups,
     )
 
 
 def _work(op: WarpgroupGemmOp, reader: Reader) -> Work:
     """Who computes whole tiles, or shares them."""
-    tiles, plan = _tiles(op), op.plan_
+    tiles, plan = _tiles(op), op.sharing
     if plan is None:
         return Dealt(tiles, 1 if op.phases is None else len(op.phases.data.lengths))
     if plan.mode == "cluster_k":
@@ -225,6 +225,6 @@ def _slot(value: SSAValue | None, op: WarpgroupGemmOp, reader: Reader) -> Ref:
     """The place of a slot: of its first sum, or of its flag."""
     assert value is not None, "workgroups that share tiles have a workspace"
     count, *rest = sizes(value)
-    assert count == op.workgroups.data, value
+    assert count == op.workgroups, value
     size = rest[0] if rest else 1
     return Ref(reader.buffers[value], var("workgroup", count) * size + lin(0))

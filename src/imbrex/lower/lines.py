@@ -13,7 +13,7 @@ from imbrex.index.rule import Guard
 from imbrex.ir.chain import named_map
 from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
 from imbrex.lower.pipeline import Stage
-from imbrex.lower.reader import Reader, element_type, number
+from imbrex.lower.reader import Reader, element_type
 from imbrex.view.stage.halo_tile import HaloTile
 from imbrex.view.stage.line_filter import LineFilter, Part
 from imbrex.view.tensor import Box, Lines, Piece, Product, Refused, access, line_access
@@ -45,7 +45,7 @@ def by_lines(op: WarpgroupGemmOp, tuning: LinesTuning, reader: Reader) -> ByLine
     filters = _filter(op, tuning, found)
     a = Stage(reader.root(op.a)[0], found.tile, found.box)
     b = Stage(reader.root(op.b)[0], filters.tile, _box(op, found, filters), "kernel")
-    grid, workgroups = op.grid_, op.workgroups.data
+    grid, workgroups = op.grid_, op.workgroups
     shape = grid.m_blocks, tuning.lines, grid.g * grid.n_blocks
     if workgroups % shape[2]:
         raise Diagnostic(f"{workgroups} workgroups do not keep one of {shape[2]} parts of the filter each")
@@ -55,7 +55,7 @@ def by_lines(op: WarpgroupGemmOp, tuning: LinesTuning, reader: Reader) -> ByLine
 
 def _filter(op: WarpgroupGemmOp, tuning: LinesTuning, lines: Lines) -> LineFilter:
     dtype = element_type(op.b)
-    is_turned = number(op.matrix_b_source_vector_read_dim) == 1
+    is_turned = op.block.matrix_b_source_vector_read_dim == 1
     if is_turned and dtype.bytes != 2:
         raise Diagnostic(f"gemmN lies together in memory, and wgmma takes {dtype} along k only")
     shape = lines.slots, lines.columns, lines.tile.channels, tuning.n_per_block

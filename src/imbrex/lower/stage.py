@@ -19,7 +19,7 @@ from imbrex.ir.ops.standard import SSAValue
 from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
 from imbrex.lower.buffer import Buffer
 from imbrex.lower.pipeline import Lanes, Stage
-from imbrex.lower.reader import Reader, element_type, number
+from imbrex.lower.reader import Reader, element_type
 from imbrex.view.gemm import product
 from imbrex.view.stage.halo_tile import HaloTile
 from imbrex.view.stage.shared_layout import Residency
@@ -35,11 +35,13 @@ def stage(
     op: WarpgroupGemmOp, which: Literal["a", "b"], reader: Reader, residency: Residency = "step"
 ) -> Stage:
     """The tile of one operand.  Where it is shared, each workgroup of a cluster loads its part for all."""
-    value, grid = (op.a, op.b)[which == "b"], op.grid_
-    own = "gemmM" if which == "a" else "gemmN"
-    size, tiles = (grid.m_per_block, grid.m_blocks) if which == "a" else (grid.n_per_block, grid.n_blocks)
-    parts = op.cluster_[1 if which == "a" else 0]
-    read_dim = number(op.properties[f"matrix_{which}_source_vector_read_dim"])
+    grid, block, (row_parts, column_parts) = op.grid_, op.block, op.cluster_
+    if which == "a":
+        value, own, read_dim = op.a, "gemmM", block.matrix_a_source_vector_read_dim
+        size, tiles, parts = grid.m_per_block, grid.m_blocks, column_parts
+    else:
+        value, own, read_dim = op.b, "gemmN", block.matrix_b_source_vector_read_dim
+        size, tiles, parts = grid.n_per_block, grid.n_blocks, row_parts
     dtype = element_type(value)
     buffer, map = operand(value, ("gemmG", "gemmK", own), reader)
     together = stretch(access_of(map, dtype), read_dim, dict(map.upper)[("gemmK", own)[read_dim]])

@@ -20,7 +20,7 @@ def test_a_page_of_two_configurations(imbrex: Imbrex, tmp_path: Path) -> None:
     assert (said.code, said.out, said.errors) == (0, "", "")
     text = file.read_text(encoding="utf-8")
     assert text.startswith("<!doctype html>") and second in text
-    assert "http" not in text.replace("http://www.w3.org/", ""), "a page needs no network"
+    assert "://" not in text.replace("http://www.w3.org/", ""), "a page needs no network"
 
 
 def test_one_drawing_is_a_document(imbrex: Imbrex, tmp_path: Path) -> None:
@@ -42,7 +42,7 @@ def test_the_data(imbrex: Imbrex) -> None:
         ((GEMM, "--panel", "problem"), "panel 'problem' has no drawing"),
         ((GEMM, "-o", "/proc/none/page.html"), "cannot write '/proc/none/page.html'"),
         (("gemm -m 64 -z 1",), "unknown flag"),
-        ((f"{GEMM}\n{GEMM}",), "a page shows one problem, got 2"),
+        ((f"{GEMM}\ngemm -m 4 -n 4 -k 4",), "a page shows one problem, got 2"),
         ((GEMM, "--config", "v2:none", "--target", "gfx942"), "unknown algorithm"),
     ],
 )

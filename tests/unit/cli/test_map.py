@@ -31,7 +31,7 @@ def test_csv_and_the_remap(imbrex: Imbrex) -> None:
 def test_pictures_and_graphs(imbrex: Imbrex, tmp_path: Path) -> None:
     file = tmp_path / "map.svg"
     assert imbrex("map", "6x8", "--format", "svg", "-o", str(file)).code == 0
-    assert file.read_text(encoding="utf-8").count("<rect") == 48
+    assert file.read_text(encoding="utf-8").count('<rect class="g') == 48
     assert imbrex("map", "6x8", "--group", "2", "--format", "mermaid").out.startswith("graph TD\n")
 
 

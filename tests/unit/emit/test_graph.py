@@ -9,7 +9,6 @@ from xml.etree import ElementTree
 import pytest
 
 from imbrex.emit.graph import FORMATS
-from imbrex.emit.tile_table import svg as tile_picture
 from imbrex.view.graph import Graph, graph_of
 from imbrex.view.work import streamk_graph, workgroup
 from imbrex.view.work.streamk import Plan, Tiles
@@ -64,9 +63,3 @@ def test_the_parameters_of_a_rule_are_in_json() -> None:
         "Group": {"rows": "4"},
         "Deal": {"ways": "8"},
     }
-
-
-def test_a_picture_of_tiles() -> None:
-    picture = ElementTree.fromstring(tile_picture([[0, 2], [1, 3]], xcds=2))
-    colours = [e.attrib["fill"] for e in picture if e.tag.endswith("rect")]
-    assert colours[0] == colours[1] != colours[2] == colours[3], "rows run on one die each"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -15,7 +16,10 @@ from imbrex.explore.ladder import Ladder
 from imbrex.explore.panels.banks import _asked  # pyright: ignore[reportPrivateUsage]
 from imbrex.explore.regions import regions
 from imbrex.explore.subject import Subject
+from imbrex.explore.tile_grid import tile_grid
 from imbrex.index.query import is_injective
+from imbrex.kernel import compile
+from imbrex.view.work.workgroup import raster_order
 
 TALL = "gemm -t f16 -m 300 -n 4096 -k 4096"
 
@@ -99,3 +103,17 @@ def test_a_wave_of_neighbours_uses_all_that_comes() -> None:
 def test_the_roof_of_a_hopper_is_its_matrix_units() -> None:
     said = studied("sm_90a", "gemm -t f16 -m 4096 -n 4096 -k 4096").panel("roofline").sentences[0]
     assert said.startswith(f"The peak is {132 * 4096:,} operations a cycle")
+
+
+def test_a_picture_of_tiles() -> None:
+    picture = ElementTree.fromstring(tile_grid("tiles", [[0, 2], [1, 3]], lambda number: number % 2))
+    colours = [e.attrib["class"] for e in picture if e.tag.endswith("rect")]
+    assert colours[0] == colours[1] != colours[2] == colours[3], "rows run on one die each"
+
+
+def test_notebooks_show_kernels_and_maps(unoptimised: None) -> None:
+    kernel = compile("gemm -m 5 -n 7 -k 9", "cpu")
+    shown = kernel._repr_html_()
+    assert "gemm -t f32 -m 5 -n 7 -k 9" in shown and "C is c" in shown
+    ElementTree.fromstring(shown[shown.index("<svg") :])
+    assert "merge" in raster_order(2, 3)._repr_html_()

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import pytest
 from xdsl.passes import ModulePass
 
-from imbrex.ir.ops import WarpgroupGemmOp
+from imbrex.ir.attrs import Int
+from imbrex.ir.ops import LaunchOp, WarpgroupGemmOp
 from imbrex.ir.passes.affix_tuning import AffixTuning
 from imbrex.ir.passes.aligned_rows import AlignedRows
 from imbrex.problem import Conv2d, Gemm
@@ -96,7 +97,7 @@ def test_a_tile_left_out_is_missed() -> None:
     arrays, module = case.operands(), case.lowered()
     (product,) = (op for op in module.walk() if isinstance(op, WarpgroupGemmOp))
     launch = product.parent_op()
-    assert launch is not None
-    launch.properties["grid_size"] = type(product.workgroups)(product.workgroups.data - 1)
+    assert isinstance(launch, LaunchOp)
+    launch.properties["grid_size"] = Int(product.workgroups - 1)
     truth = reference(case.problem, arrays)
     assert not compare(case.problem, computed(module, case, arrays), truth, is_exact=True).is_right

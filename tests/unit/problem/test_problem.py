@@ -63,6 +63,8 @@ def test_depthwise() -> None:
     assert conv.is_depthwise
     assert conv.gemm == (32, 2, 36, 9)
     assert not RESNET.is_depthwise
+    assert not Conv2d("forward", 1, 32, 8, 8, 64, 3, 3, groups=2).is_depthwise
+    assert not Conv2d("forward", 1, 1, 8, 8, 64, 3, 3).is_depthwise
 
 
 def test_i8_results_are_i32() -> None:

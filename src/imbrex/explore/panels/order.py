@@ -8,13 +8,12 @@ from imbrex.config import tile_order
 from imbrex.explore.panel import Panel, Row, Table, absent
 from imbrex.explore.panels.maps import NO_PRODUCT
 from imbrex.explore.subject import Subject
-from imbrex.explore.svg import box, drawing, label
+from imbrex.explore.tile_grid import tile_grid
 from imbrex.explore.tiling import Tiling
 
 __all__ = ["order"]
 
 TITLE: Final = "Order of tiles on the grid"
-EDGE, TOP, MARGIN = 34, 40, 40
 MOST: Final = 24
 """Rows and columns of tiles that are drawn."""
 
@@ -26,16 +25,16 @@ def order(subject: Subject) -> Panel:
         return absent("order", TITLE, NO_PRODUCT if product is None else "no order of tiles is one map")
     places = cut.places[:MOST, :MOST]
     word = "workgroup" if cut.is_one_each else "unit"
-    parts = [
-        label(8, 18, f"{cut.axes[0]} tiles down, {cut.axes[1]} tiles across: the {word} of each", "head")
-    ]
+    down, across = _axes(cut)
+    title = f"{down} down, {across} across: the {word} of each"
+    colour = cut.die if cut.xcds > 1 else cut.turn
+
+    def told(place: int) -> str:
+        die = f", die {cut.die(place)}" if cut.xcds > 1 else ""
+        return f"{word} {place}, round {cut.turn(place)}{die}"
+
+    svg = tile_grid(title, places.tolist(), colour, (down, across), word, told)
     cluster = "" if cut.cluster == (1, 1) else f" (clusters of {cut.cluster[0]} x {cut.cluster[1]} tiles)"
-    for column in range(places.shape[1]):
-        parts.append(label(MARGIN + (column + 0.5) * EDGE, TOP - 4, column, "mid soft"))
-    for row, line in enumerate(places.tolist()):
-        parts.append(label(MARGIN - 6, TOP + row * EDGE + 21, row, "end soft"))
-        for column, place in enumerate(line):
-            parts += _tile(cut, row, column, place, word)
     said = [_said(cut, word) + cluster]
     rows = _hits(subject)
     if rows:
@@ -44,27 +43,16 @@ def order(subject: Subject) -> Panel:
     if places.shape != cut.places.shape:
         shown, whole = (" x ".join(map(str, x.shape)) for x in (places, cut.places))
         sampled = f"{shown} of {whole} are drawn"
-    width = max(360, MARGIN + places.shape[1] * EDGE + 8)
-    svg = drawing(TITLE, parts, width, TOP + places.shape[0] * EDGE + 8)
     table = Table(("wgm", "along", "dies", "found in L2"), rows) if rows else None
     return Panel("order", TITLE, tuple(said), svg, table, sampled=sampled)
 
 
-def _tile(cut: Tiling, row: int, column: int, place: int, word: str) -> list[str]:
-    die, turn = cut.die(place), cut.turn(place)
-    x, y = MARGIN + column * EDGE, TOP + row * EDGE
-    down, across = (f"{axis}_tile" if cut.cluster == (1, 1) else f"cluster_{axis}" for axis in _axes(cut))
-    tokens = f"{down}:{row} {across}:{column} {word}:{place}"
-    told = f"{word} {place}, round {turn}" + (f", die {die}" if cut.xcds > 1 else "")
-    colour = die if cut.xcds > 1 else turn
-    return [
-        box(x, y, EDGE, EDGE, f"g{colour % 8}", tokens, told),
-        label(x + EDGE / 2, y + EDGE / 2 + 4, place, "mid"),
-    ]
-
-
 def _axes(cut: Tiling) -> tuple[str, str]:
-    return cut.axes if cut.cluster == (1, 1) else ("m", "n")
+    """What rows and columns of the grid are: tiles, or clusters of them."""
+    if cut.cluster != (1, 1):
+        return "cluster_m", "cluster_n"
+    down, across = cut.axes
+    return f"{down}_tile", f"{across}_tile"
 
 
 def _said(cut: Tiling, word: str) -> str:

@@ -21,6 +21,7 @@ TITLE: Final = "Segments over time"
 MOST: Final = 32
 """Workgroups that are drawn."""
 MOST_FRAMES: Final = 96
+MOST_SEGMENTS: Final = 24
 WIDTH, ROW, LEFT, TOP = 720.0, 20, 90, 40
 
 
@@ -41,21 +42,26 @@ def segments(subject: Subject) -> Panel:
         label(8, 18, f"{word}s down, steps over K to the right; a tile's colour is its number's", "head")
     ]
     found: list[Row] = []
+    is_cut = False
     for line, workgroup in enumerate(shown):
         y, at = TOP + line * ROW, 0
         parts.append(label(LEFT - 8, y + 14, f"{word} {workgroup}", "end soft"))
-        for segment in plan.segments(workgroup):
+        own = list(plan.segments(workgroup))
+        for segment in own[:MOST_SEGMENTS]:
             parts += _segment(plan, segment, at, y, scale, longest, frames)
             found.append(Row(_row(plan, segment), f"workgroup:{workgroup}"))
             at += segment.end - segment.first
-    sampled = None
-    if len(shown) < plan.workgroups:
-        sampled = f"{len(shown)} of {plan.workgroups} {word}s are drawn"
+        if rest := own[MOST_SEGMENTS:]:
+            wide = scale * sum(segment.end - segment.first for segment in rest)
+            parts.append(box(LEFT + at * scale, y, wide, ROW - 3, "plain", "", f"{len(rest)} segments more"))
+            is_cut = True
+    left = [f"{len(shown)} of {plan.workgroups} {word}s are drawn"] if len(shown) < plan.workgroups else []
+    left += [f"the first {MOST_SEGMENTS} segments of each"] if is_cut else []
     svg = drawing(TITLE, parts, LEFT + WIDTH + 16, TOP + len(shown) * ROW + 12)
     table = Table((word, "tile", "steps", "then"), tuple(found[:200]))
     return Panel(
         "segments", TITLE, _said(plan, cut), svg, table, frames=Frames("time", _frames(plan, frames)),
-        sampled=sampled,
+        sampled=", ".join(left) or None,
     )  # fmt: skip
 
 

@@ -30,7 +30,7 @@ class Workgroup:
     flags: View | None
 
     def run(self) -> None:
-        plan = self.op.plan_
+        plan = self.op.sharing
         if plan is not None and plan.parts > 1:
             self._run_part(plan)
             return
@@ -65,7 +65,7 @@ class Workgroup:
 
     def _segments(self) -> list[Segment]:
         op, cluster = self.op, self.number // self._size
-        plan, steps = op.plan_, op.grid_.k_steps
+        plan, steps = op.sharing, op.grid_.k_steps
         if plan is None:
             return [Segment(cluster, unit, 0, steps) for unit in op.units_of(cluster)]
         (slot,), _ = plan.started.evaluate([cluster])
@@ -83,7 +83,7 @@ class Workgroup:
     def _received(self, unit: int, shape: tuple[int, ...]) -> Array:
         """What others computed of the tile."""
         total: Array = np.zeros(shape, self.a.dtype.accumulator.numpy)
-        plan = self.op.plan_
+        plan = self.op.sharing
         for part in plan.shared.get(unit, ()) if plan is not None else ():
             assert self.partials is not None and self.flags is not None
             place = self._place(part.workgroup)

@@ -72,6 +72,13 @@ def verify_product(operands: Sequence[SSAValue], phased: Phased | None = None) -
     verify_matrices((ka, kb), (m, mc), (n, nc))
 
 
+def verify_clusters(plan: WarpgroupBlock, schedule: Scheduled | None) -> None:
+    """How many are launched is said once."""
+    is_shared = schedule is not None and schedule.data.is_shared
+    message = "'clusters' are those of 'schedule', which is given"
+    expect(not is_shared or plan.clusters is None, message, "clusters")
+
+
 class GridwiseOp(MiopenOp):
     """What both forms of the gridwise product share.  phases: those that C has, see `view.conv.phase_box`."""
 
@@ -159,9 +166,7 @@ class GridwiseGemmExOp(GridwiseOp):
         verify_entries(plan)
         match plan:
             case WarpgroupBlock():
-                is_shared = self.schedule is not None and self.schedule.data.is_shared
-                message = "'clusters' are those of 'schedule', which is given"
-                expect(not is_shared or plan.clusters is None, message, "clusters")
+                verify_clusters(plan, self.schedule)
             case WavesBlock(copy="direct"):
                 for key in entries(plan):
                     is_staged = key.startswith(("matrix_a_", "matrix_b_")) and not key.endswith(DIRECT_KEYS)

@@ -4,7 +4,7 @@ memory.
 
 from __future__ import annotations
 
-from typing import Final, assert_never
+from typing import assert_never
 
 from xdsl.dialects.builtin import IndexType, MemRefType, i32
 from xdsl.irdl import (
@@ -16,6 +16,7 @@ from xdsl.irdl import (
     prop_def,
 )
 
+from imbrex.config.block_plan import WarpgroupBlock
 from imbrex.config.halo.lines import LinesTuning
 from imbrex.config.halo.plan import HaloTuning
 from imbrex.config.halo_weight.plan import HaloWeightTuning
@@ -24,13 +25,14 @@ from imbrex.config.tuning import PipelineTuning, Tuning, is_pipelined
 from imbrex.config.warpgroup.plan import WarpgroupTuning
 from imbrex.index.expr import lin
 from imbrex.index.map import Map
-from imbrex.ir.attrs import Float, Int, Word
-from imbrex.ir.chosen import Phased, Scheduled, Tuned
+from imbrex.ir.attrs import Float, Word
+from imbrex.ir.chosen import Phased, Scheduled
 from imbrex.ir.element import accumulator_type
 from imbrex.ir.ops.form import MiopenOp
-from imbrex.ir.ops.grid import STORE_METHODS, verify_product
+from imbrex.ir.ops.grid import STORE_METHODS, LaunchOp, verify_clusters, verify_product
 from imbrex.ir.ops.known import expect_known
 from imbrex.ir.ops.phases import phase_box_of
+from imbrex.ir.planned import Planned, verify_entries
 from imbrex.ir.shape import element_of, shape_of, space_of
 from imbrex.ir.source import expect
 from imbrex.view.gemm.tile import Grid
@@ -38,18 +40,14 @@ from imbrex.view.stage.shared_tile import ATOM_ROWS
 from imbrex.view.work.cluster import blocks_in_order, unit_in_round
 from imbrex.view.work.streamk import Plan, Tiles, goes_abreast
 
-READ_DIMS: Final = ("matrix_a_source_vector_read_dim", "matrix_b_source_vector_read_dim")
-KEPT: Final = ("store_method", "alpha", "beta", "phases")
-"""What it has of a gridwise product beside its plan."""
-
 
 @irdl_op_definition
 class WarpgroupGemmOp(MiopenOp):
     """c[row, column] = alpha * sum over k of a[k, row] * b[k, column] + beta * c, of a workgroup's tiles.
 
-    Operands have rank 2, or 3 with a leading batch; their overhang over whole tiles does not exist.  tuning:
-    of any kind that warpgroups have; its kind is the family of the product, see `lower.families`.
-    workgroups: in all.  *_read_dim: the dim whose neighbours lie together in global memory, 0 for k.
+    Operands have rank 2, or 3 with a leading batch; their overhang over whole tiles does not exist.  plan: as
+    of `miopen.gridwise_gemm_ex`, of the pipeline "warpgroup"; the kind of its tuning is the family of the
+    product, see `lower.families`.
 
     Which tiles a workgroup has: `view.work.cluster` numbers units, each the tiles of one cluster, in groups
     of the tuning's `group` blocks.  Cluster c computes units c, c + clusters, ..; with a schedule, the
@@ -69,21 +67,24 @@ class WarpgroupGemmOp(MiopenOp):
     workgroup = operand_def(IndexType)
     partials = opt_operand_def(MemRefType)
     flags = opt_operand_def(MemRefType)
-    tuning = prop_def(Tuned)
-    matrix_a_source_vector_read_dim = prop_def(Int)
-    matrix_b_source_vector_read_dim = prop_def(Int)
+    plan = prop_def(Planned)
     store_method = opt_prop_def(Word)
     alpha = opt_prop_def(Float)
     beta = opt_prop_def(Float)
     phases = opt_prop_def(Phased)
     schedule = opt_prop_def(Scheduled)
-    workgroups = prop_def(Int)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     @property
+    def block(self) -> WarpgroupBlock:
+        assert isinstance(self.plan.data, WarpgroupBlock), "the operation's verifier wants it"
+        return self.plan.data
+
+    @property
     def tuning_(self) -> PipelineTuning:
-        assert is_pipelined(self.tuning.data), "the operation's verifier wants it"
-        return self.tuning.data
+        tuning = self.block.tuning
+        assert is_pipelined(tuning), tuning
+        return tuning
 
     @property
     def cluster_(self) -> tuple[int, int]:
@@ -122,7 +123,7 @@ class WarpgroupGemmOp(MiopenOp):
     @property
     def reads_planes(self) -> bool:
         """Do neighbours of A lie together along k, where those of B never do: pixels, and not channels?"""
-        return self.matrix_a_source_vector_read_dim.data == 0
+        return self.block.matrix_a_source_vector_read_dim == 0
 
     @property
     def units(self) -> int:
@@ -132,11 +133,21 @@ class WarpgroupGemmOp(MiopenOp):
 
     @property
     def clusters(self) -> int:
-        rows, columns = self.cluster_
-        return self.workgroups.data // (rows * columns)
+        """How many are launched: those of the schedule or of the plan, or one for each unit."""
+        if self.schedule is None:
+            return self.block.clusters or self.units
+        count = clusters_of(self.schedule.data, self.units)
+        assert count is not None, "the operation's verifier wants it"
+        return count
 
     @property
-    def plan_(self) -> Plan | None:
+    def workgroups(self) -> int:
+        """How many are launched."""
+        rows, columns = self.cluster_
+        return self.clusters * rows * columns
+
+    @property
+    def sharing(self) -> Plan | None:
         """How clusters share units; None where each computes whole ones in turn."""
         if self.schedule is None:
             return None
@@ -155,17 +166,14 @@ class WarpgroupGemmOp(MiopenOp):
     def verify_(self) -> None:
         expect_known(self.store_method, STORE_METHODS, "store_method")
         verify_product((self.a, self.b, self.c), self.phases)
-        for key in READ_DIMS:
-            said = f"'{key}' is 0 for k, or 1, got {self.properties[key]}"
-            expect(self.properties[key] in (Int(0), Int(1)), said, key)
-        tuning = self.tuning.data
-        expect(is_pipelined(tuning), f"warpgroups have no {tuning.kind} tuning", "tuning", "kind")
-        rows, columns = self.cluster_
-        message = f"'workgroups' {self.workgroups.data} are not whole clusters of {rows} x {columns}"
-        is_whole = self.workgroups.data > 0 and self.workgroups.data % (rows * columns) == 0
-        expect(is_whole, message, "workgroups")
+        plan = self.plan.data
+        message = f"warpgroups have the pipeline 'warpgroup', not '{plan.pipeline}'"
+        expect(isinstance(plan, WarpgroupBlock), message, "pipeline")
+        verify_entries(plan)
+        verify_clusters(self.block, self.schedule)
         if None not in (*shape_of(self.a), *shape_of(self.b)):
             self._verify_schedule()
+            self._verify_launch()
             self._verify_phases()
             self._verify_window()
             self._verify_workspace()
@@ -178,14 +186,22 @@ class WarpgroupGemmOp(MiopenOp):
         message = "a window's tiles are of single workgroups, which compute all of them"
         expect(isinstance(tuning, WarpgroupTuning), message, "schedule")
         expect(schedule.order is None, "a tuning of warpgroups has an order of tiles of its own", "schedule")
-        wanted = clusters_of(schedule, self.units)
-        count = self.workgroups.data
-        message = f"'workgroups' {count} are {self.clusters} clusters; 'schedule' has {wanted}"
-        expect(schedule.is_shared and wanted == self.clusters, message, "workgroups")
+        message = f"'{schedule.mode}' is said by leaving 'schedule' out: clusters share no units"
+        expect(schedule.is_shared, message, "schedule", "mode")
+        message = "'workgroups' is needed where clusters share units"
+        expect(clusters_of(schedule, self.units) is not None, message, "schedule")
         if schedule.mode == "cluster_k":
             parts, columns = self.clusters // self.units, tuning.n_per_block
             message = f"{columns} columns are not {parts} parts of whole {ATOM_ROWS}"
             expect(columns % (ATOM_ROWS * parts) == 0, message, "tuning", "n_per_block")
+
+    def _verify_launch(self) -> None:
+        """What is launched around it is what its plan has."""
+        launch = self.parent_op()
+        if isinstance(launch, LaunchOp):
+            count, (rows, columns) = launch.grid_size.data, self.cluster_
+            message = f"{count} workgroups are launched, not {self.clusters} clusters of {rows} x {columns}"
+            expect(count == self.workgroups, message, "schedule" if self.schedule else "clusters")
 
     def _verify_phases(self) -> None:
         """Parts of K are whole steps of whole tiles."""
@@ -216,8 +232,8 @@ class WarpgroupGemmOp(MiopenOp):
 
     def _verify_taps(self, tuning: HaloWeightTuning) -> None:
         columns, consumers = tuning.n_per_block, 1 if tuning.by_warps else tuning.consumers
-        message = f"'workgroups' {self.workgroups.data} are not one for each of {self.units} tiles of warps"
-        expect(not tuning.by_warps or self.workgroups.data == self.units, message, "workgroups")
+        message = f"'clusters' {self.clusters} are not one for each of {self.units} tiles of warps"
+        expect(not tuning.by_warps or self.clusters == self.units, message, "clusters")
         message = f"stages {tuning.stages} are not as many for each of {tuning.consumers} consumers"
         expect(tuning.stages % tuning.turns == 0, message, "tuning", "stages")
         said = f"{tuning.taps} taps of {tuning.channels} channels"
@@ -226,14 +242,14 @@ class WarpgroupGemmOp(MiopenOp):
 
     def _verify_workspace(self) -> None:
         """Where tiles are shared there is a place for the sums and the flag of every workgroup."""
-        plan, tuning = self.plan_, self.tuning_
-        shared = plan is not None and bool(plan.shared)
+        sharing, tuning = self.sharing, self.tuning_
+        shared = sharing is not None and bool(sharing.shared)
         given = self.partials is not None and self.flags is not None
         message = "'partials' and 'flags' are given where, and only where, workgroups share tiles"
-        expect(given == shared, message, "schedule" if self.schedule else "workgroups")
+        expect(given == shared, message, "schedule" if self.schedule else "clusters")
         if self.partials is None or self.flags is None:
             return
-        count, tile = self.workgroups.data, tuning.m_per_block * tuning.n_per_block
+        count, tile = self.workgroups, tuning.m_per_block * tuning.n_per_block
         wanted = (
             (self.partials, (count, tile), accumulator_type(element_of(self.a))),
             (self.flags, (count,), i32),

@@ -18,7 +18,7 @@ from imbrex.config.tiles import TileSchedule
 from imbrex.config.tuning import PipelineTuning, is_pipelined
 from imbrex.ir.element import accumulator_type
 from imbrex.ir.ops.grid import GridwiseGemmExOp, LaunchOp
-from imbrex.ir.ops.warpgroup import KEPT, WarpgroupGemmOp, cluster_of, clusters_of, grid_of
+from imbrex.ir.ops.warpgroup import WarpgroupGemmOp, cluster_of, clusters_of, grid_of
 from imbrex.ir.ops.workspace import WorkspaceOp
 from imbrex.ir.rewrite import Run, properties, require_static
 from imbrex.ir.shape import element_of, memref, shape_of
@@ -44,16 +44,10 @@ def launch(op: GridwiseGemmExOp, given: WarpgroupBlock, run: Run) -> None:
     if plan is not None and plan.shared:
         slots = _slots(op, workgroups, tuning.m_per_block * tuning.n_per_block, run)
     block = Block(arg_types=[IndexType(), IndexType()])
-    kept: dict[str, Attribute] = {key: op.properties[key] for key in KEPT if key in op.properties}
-    own = {
-        "tuning": tuning,
-        "matrix_a_source_vector_read_dim": given.matrix_a_source_vector_read_dim,
-        "matrix_b_source_vector_read_dim": given.matrix_b_source_vector_read_dim,
-        "schedule": None if plan is None else op.schedule,
-        "workgroups": workgroups,
-    }
+    left_out = ("kernel_algorithm", "schedule") if plan is None else ("kernel_algorithm",)
+    kept: dict[str, Attribute] = {key: of for key, of in op.properties.items() if key not in left_out}
     operands = [op.a, op.b, op.c, block.args[0], *slots]
-    product = WarpgroupGemmOp.build(operands=operands, properties=kept | properties(own))
+    product = WarpgroupGemmOp.build(operands=operands, properties=kept)
     block.add_op(product)
     run.add(LaunchOp.over(workgroups, tuning.block_size, Region(block)))
 

@@ -26,7 +26,7 @@ CASES: dict[str, tuple[Problem, str, str | None]] = {
     "staged": (GEMM, "v1:xdlops:64,64,4,32,32,8", None),
     "direct": (GEMM, "v1:xdlops:64,64,4,32,32,8,auto,xor,direct", None),
     "masked": (Conv2d("forward", 1, 32, 7, 7, 64, 3, 3, dtype="f16", pad_h=1, pad_w=1, **NHWC), "", None),
-    "atomic": (Conv2d("backward_data", 1, 6, 9, 7, 10, 3, 3, dtype="f16", dilation=2), "", "v1r1"),
+    "atomic": (Conv2d("backward_data", 1, 6, 9, 7, 10, 3, 3, dtype="f32", dilation=2), "", "v1r1"),
     "bytes": (Gemm(70, 50, 64, dtype="i8", transpose_b=True), "v1:xdlops:32,32,4,16,16,16", None),
 }
 

@@ -1,0 +1,169 @@
+"""Nodes of an ONNX file: convolutions and products, by the shapes that onnx infers.
+
+Law: sizes that the file leaves open have to be given by name; a node whose shapes are not known is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Final
+
+from imbrex.capture.layer import Conv, product
+from imbrex.capture.tally import Tally
+from imbrex.diagnostic import Diagnostic, did_you_mean
+from imbrex.problem import Problem
+
+__all__ = ["captured"]
+
+UNSUPPORTED: Final = {
+    "Attention": "no problem states it", "Einsum": "no problem states it", "LSTM": "no problem states it",
+    "GRU": "no problem states it", "RNN": "no problem states it",
+    "ConvInteger": "zero points are not supported", "MatMulInteger": "zero points are not supported",
+    "QLinearConv": "zero points are not supported", "QLinearMatMul": "zero points are not supported",
+    "If": "its body runs as often as the data says", "Loop": "its body runs as often as the data says",
+    "Scan": "its body runs as often as the data says",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Values:
+    """Shapes and types of a graph's values; a dimension that is not known is its name."""
+
+    shapes: Mapping[str, tuple[int | str, ...]]
+    types: Mapping[str, str]
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """A Diagnostic where it is not known."""
+        if name not in self.shapes:
+            raise Diagnostic(f"the shape of '{name}' is not known")
+        found = self.shapes[name]
+        for size in found:
+            if isinstance(size, str):
+                raise Diagnostic(f"the size '{size}' of '{name}' is not known; give it with --size NAME=N")
+        return tuple(size for size in found if not isinstance(size, str))
+
+
+def captured(file: Path, sizes: Mapping[str, int]) -> Tally:
+    """The problems of a graph.  sizes: of the dimensions that it leaves open, by name."""
+    if find_spec("onnx") is None:
+        raise Diagnostic("reading an ONNX file needs the package onnx", hint="pip install 'imbrex[onnx]'")
+    onnx: Any = import_module("onnx")
+    try:
+        model = onnx.load(str(file), load_external_data=False)
+        _bind(model.graph, sizes)
+        model = onnx.shape_inference.infer_shapes(model, data_prop=True)
+    except OSError as error:
+        raise Diagnostic(f"cannot read '{file}': {(error.strerror or str(error)).lower()}") from None
+    except Diagnostic:
+        raise
+    except Exception as error:  # onnx's own, protobuf's
+        raise Diagnostic(f"'{file}' is no model of ONNX that can be read: {error}") from error
+    values = _values(onnx, model.graph)
+    tally = Tally()
+    for node in model.graph.node:
+        _note(tally, onnx, node, values)
+    return tally
+
+
+def _bind(graph: Any, sizes: Mapping[str, int]) -> None:
+    """Numbers for names of dimensions; a Diagnostic for a name that there is not."""
+    open_sizes = [
+        dim for value in (*graph.input, *graph.value_info, *graph.output)
+        for dim in value.type.tensor_type.shape.dim if dim.dim_param
+    ]  # fmt: skip
+    names = dict.fromkeys(dim.dim_param for dim in open_sizes)
+    for name in sizes:
+        if name not in names:
+            hint = did_you_mean(name, names) or f"it leaves open {', '.join(names) or 'none'}"
+            raise Diagnostic(f"the graph has no size '{name}'", hint=hint)
+    for dim in open_sizes:
+        if dim.dim_param in sizes:
+            dim.dim_value = sizes[dim.dim_param]
+
+
+def _values(onnx: Any, graph: Any) -> Values:
+    shapes: dict[str, tuple[int | str, ...]] = {}
+    types: dict[str, str] = {}
+    named = onnx.helper.tensor_dtype_to_np_dtype
+    for value in (*graph.input, *graph.value_info, *graph.output):
+        tensor = value.type.tensor_type
+        if tensor.elem_type and tensor.HasField("shape"):
+            shapes[value.name] = tuple(
+                dim.dim_value if dim.HasField("dim_value") else dim.dim_param or "?"
+                for dim in tensor.shape.dim
+            )
+            types[value.name] = named(tensor.elem_type).name
+    for constant in graph.initializer:
+        shapes[constant.name], types[constant.name] = tuple(constant.dims), named(constant.data_type).name
+    return Values(shapes, types)
+
+
+def _note(tally: Tally, onnx: Any, node: Any, values: Values) -> None:
+    attributes = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
+    reader = READERS.get(node.op_type) if node.domain in ("", "ai.onnx") else None
+    if reader is not None:
+        tally.add(node.op_type, lambda: [reader(list(node.input), node.output[0], attributes, values)])
+    elif node.op_type in UNSUPPORTED:
+        tally.leave(node.op_type, UNSUPPORTED[node.op_type])
+    else:
+        tally.pass_by(node.op_type)
+
+
+def _conv(names: list[str], out: str, attributes: Mapping[str, Any], values: Values) -> Problem:
+    x, w = values.shape(names[0]), values.shape(names[1])
+    after = "x + bias" if len(names) > 2 and names[2] else None
+    moves = _moves(x, w, values.shape(out), attributes)
+    return Conv(x, w, *moves, values.types[names[0]]).problem("forward", after)
+
+
+def _conv_transpose(names: list[str], out: str, attributes: Mapping[str, Any], values: Values) -> Problem:
+    """The gradient by the images of the convolution that reads what this one writes."""
+    x, w, y = values.shape(names[0]), values.shape(names[1]), values.shape(out)
+    moves = _moves(y, w, x, attributes)
+    return Conv(y, w, *moves, values.types[names[0]]).problem("backward_data")
+
+
+def _moves(
+    x: tuple[int, ...], w: tuple[int, ...], y: tuple[int, ...], attributes: Mapping[str, Any]
+) -> tuple[tuple[int, ...], tuple[tuple[int, int], ...], tuple[int, ...], int]:
+    """Stride, pads, dilation and groups of a convolution that reads x and writes y."""
+    rank = len(x) - 2
+    stride = tuple(attributes.get("strides", [1] * rank))
+    dilation = tuple(attributes.get("dilations", [1] * rank))
+    given = list(attributes.get("pads", [0] * 2 * rank))
+    pads = tuple(zip(given[:rank], given[rank:], strict=True))
+    automatic = bytes(attributes.get("auto_pad", b"NOTSET")).decode()
+    if automatic.startswith("SAME"):
+        rows = zip(x[2:], y[2:], w[2:], stride, dilation, strict=True)
+        every = [max(0, (ys - 1) * s + d * (f - 1) + 1 - xs) for xs, ys, f, s, d in rows]
+        before = [(t + 1) // 2 if automatic == "SAME_LOWER" else t // 2 for t in every]
+        pads = tuple((b, t - b) for b, t in zip(before, every, strict=True))
+    return stride, pads, dilation, int(attributes.get("group", 1))
+
+
+def _gemm(names: list[str], out: str, attributes: Mapping[str, Any], values: Values) -> Problem:
+    turned = bool(attributes.get("transA", 0)), bool(attributes.get("transB", 0))
+    a, b = (
+        shape[::-1] if is_turned else shape
+        for shape, is_turned in zip((values.shape(names[0]), values.shape(names[1])), turned, strict=True)
+    )
+    after = None
+    if len(names) > 2 and names[2] and (beta := float(attributes.get("beta", 1.0))):
+        added = values.shape(names[2])
+        word = "bias" if added in ((b[-1],), (1, b[-1])) else "residual"
+        after = f"x + {word}" if beta == 1.0 else f"x + {word} * {beta!r}"
+    return product(
+        a, b, values.types[names[0]], transpose_a=turned[0], transpose_b=turned[1],
+        alpha=float(attributes.get("alpha", 1.0)), epilogue=after,
+    )  # fmt: skip
+
+
+def _matmul(names: list[str], out: str, attributes: Mapping[str, Any], values: Values) -> Problem:
+    return product(values.shape(names[0]), values.shape(names[1]), values.types[names[0]])
+
+
+READERS: Final = {"Conv": _conv, "ConvTranspose": _conv_transpose, "Gemm": _gemm, "MatMul": _matmul}

@@ -1,0 +1,64 @@
+"""imbrex capture: the problems of a model, with how often it computes each, as every command reads them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from imbrex.capture import aten, graph
+from imbrex.capture.tally import Tally
+from imbrex.cli.guard import FAILED
+from imbrex.cli.report_file import write_text
+from imbrex.diagnostic import Diagnostic
+from imbrex.numeral import MOST, whole
+
+__all__ = ["command"]
+
+
+def _sizes(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for text in value:
+        name, equals, number = text.partition("=")
+        size = whole(number, 1, MOST)
+        if not equals or size is None:
+            raise click.BadParameter(f"'{text}' is no size, such as batch=8", ctx, param)
+        found[name] = size
+    return found
+
+
+@click.command("capture", short_help="list the problems that a model computes")
+@click.argument("model", metavar="MODEL")
+@click.option("-o", "--output", metavar="FILE", type=Path, help="Where to; standard output by default.")
+@click.option("--size", "sizes", multiple=True, callback=_sizes, metavar="NAME=N", help="An open size.")
+@click.option("--training", is_flag=True, help="Forward and backward, of a function that gives a model.")
+def command(model: str, output: Path | None, sizes: dict[str, int], training: bool) -> int:
+    """List the convolutions and products of MODEL, one a line, with counts.
+
+    MODEL is FILE.py:FUNCTION, which is executed: the function gives a model of PyTorch and its inputs, or
+    calls it itself; or FILE.onnx, whose open sizes --size gives.  What is left out is listed, too.
+    """
+    tally = _captured(model, sizes, training)
+    text = tally.text(f"imbrex capture {model}")
+    if output is None:
+        click.echo(text, nl=False)
+    else:
+        write_text(text, output)
+        calls = sum(tally.problems.values())
+        click.echo(f"{len(tally.problems)} problems, {calls} calls, in {output}")
+    for line in tally.left_lines:
+        click.echo(f"left out: {line}", err=True)
+    return 0 if tally.problems else FAILED
+
+
+def _captured(model: str, sizes: dict[str, int], training: bool) -> Tally:
+    if model.endswith(".onnx"):
+        if training:
+            raise Diagnostic("a graph of ONNX has no way back", hint="--training is of functions")
+        return graph.captured(Path(model), sizes)
+    file, colon, name = model.rpartition(":")
+    if not colon or not file.endswith(".py") or not name.isidentifier():
+        raise Diagnostic(f"'{model}' is no model", hint="give FILE.py:FUNCTION, or FILE.onnx")
+    if sizes:
+        raise Diagnostic("--size is of a graph of ONNX; the function has its inputs")
+    return aten.captured(aten.function_of(Path(file), name), name, training)

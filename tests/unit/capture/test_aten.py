@@ -1,0 +1,134 @@
+"""Models of PyTorch, and the problems that they compute."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+
+from imbrex.capture.aten import captured, function_of  # noqa: E402
+from imbrex.diagnostic import Diagnostic  # noqa: E402
+from imbrex.problem import parse_problem, problem_text  # noqa: E402
+
+MODEL = """
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Conv2d(3, 8, 3, padding=1)
+        self.second = nn.Conv2d(8, 8, 3, padding=1, stride=2, groups=2, bias=False)
+        self.up = nn.ConvTranspose2d(8, 4, 2, stride=2)
+        self.last = nn.Linear(4, 6)
+
+    def forward(self, x):
+        y = self.up(self.second(self.first(x).relu()))
+        return self.last(y.mean((2, 3)))
+
+
+def net():
+    return Net(), torch.zeros(2, 3, 8, 8)
+
+
+def meta():
+    with torch.device("meta"):
+        return Net(), (torch.zeros(2, 3, 8, 8),)
+
+
+def itself():
+    with torch.inference_mode():
+        for _ in range(2):
+            Net()(torch.zeros(2, 3, 8, 8))
+
+
+def last():
+    return nn.Conv2d(4, 8, 3).to(memory_format=torch.channels_last), torch.zeros(2, 4, 8, 8)
+
+
+def other():
+    F.conv1d(torch.zeros(1, 2, 9), torch.zeros(4, 2, 3))
+    F.conv3d(torch.zeros(1, 1, 4, 4, 4), torch.zeros(1, 1, 3, 3, 3))
+    torch.bmm(torch.ones(2, 3, 4), torch.ones(2, 5, 4).mT)
+    torch.addmm(torch.zeros(3, 5), torch.zeros(3, 4), torch.zeros(4, 5), alpha=0.5)
+    torch.mv(torch.zeros(3, 4), torch.zeros(4))
+    F.scaled_dot_product_attention(*(torch.zeros(1, 1, 8, 8) for _ in "qkv"))
+
+
+def broken():
+    raise ValueError("no such thing")
+
+
+several = 3
+"""
+FIRST = "conv -n 2 -c 3 -H 8 -W 8 -k 8 -y 3 -x 3 -p 1 -q 1"
+SECOND = "conv -n 2 -c 8 -H 8 -W 8 -k 8 -y 3 -x 3 -p 1 -q 1 -u 2 -v 2 -g 2"
+UP = "conv -n 2 -c 4 -H 8 -W 8 -k 8 -y 2 -x 2 -u 2 -v 2"
+LAST = "gemm -m 2 -n 6 -k 4 -transB 1"
+BIAS = ' --epilogue "x + bias"'
+NET = [f"{FIRST} -F 1{BIAS}", f"{SECOND} -F 1", f"{UP} -F 2", LAST + BIAS]
+BACK = [f"{FIRST} -F 4", f"{SECOND} -F 2", f"{SECOND} -F 4", f"{UP} -F 1", f"{UP} -F 4"]
+BACK += ["gemm -m 2 -n 4 -k 6", "gemm -m 6 -n 4 -k 2 -transA 1"]
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    path = tmp_path / "model.py"
+    path.write_text(MODEL)
+    return path
+
+
+def lines(texts: list[str]) -> set[str]:
+    return {problem_text(problem) for text in texts for problem in parse_problem(text)}
+
+
+@pytest.mark.parametrize(
+    ("name", "is_training", "want", "count"),
+    [
+        ("net", False, NET, 1),
+        ("meta", False, NET, 1),
+        ("itself", False, NET, 2),
+        ("net", True, NET + BACK, 1),
+    ],
+)
+def test_a_model_forward_and_backward(
+    model: Path, name: str, is_training: bool, want: list[str], count: int
+) -> None:
+    tally = captured(function_of(model, name), name, is_training)
+    assert {problem_text(problem) for problem in tally.problems} == lines(want)
+    assert (set(tally.problems.values()), tally.left) == ({count}, {})
+
+
+def test_channels_last(model: Path) -> None:
+    tally = captured(function_of(model, "last"), "last", False)
+    (problem,) = tally.problems
+    assert problem_text(problem).partition("-f ")[2].startswith("NHWC -I NCHW -O NHWC")
+
+
+def test_what_no_problem_states_is_listed(model: Path) -> None:
+    tally = captured(function_of(model, "other"), "other", False)
+    assert {problem_text(problem) for problem in tally.problems} == lines(
+        [
+            "conv -n 1 -c 2 -H 1 -W 9 -k 4 -y 1 -x 3 -F 1", "gemm -m 3 -n 5 -k 4 -transB 1 -g 2",
+            "gemm -m 3 -n 5 -k 4 -alpha 0.5 --epilogue 'x + residual'", "gemm -m 3 -n 1 -k 4",
+        ]
+    )  # fmt: skip
+    three, attention = tally.left_lines
+    assert "this has 3" in three and "scaled_dot_product" in attention
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("missing", "has no function 'missing'"),
+        ("several", "has no function 'several'"),
+        ("broken", "'broken' ended in ValueError: no such thing"),
+    ],
+)
+def test_what_is_no_function(model: Path, name: str, told: str) -> None:
+    with pytest.raises(Diagnostic, match=told):
+        captured(function_of(model, name), name, False)

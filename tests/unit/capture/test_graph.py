@@ -1,0 +1,76 @@
+"""Files of ONNX, and the problems that their graphs compute."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+onnx: Any = pytest.importorskip("onnx", reason="onnx is not installed")
+
+from imbrex.capture.graph import captured  # noqa: E402
+from imbrex.diagnostic import Diagnostic  # noqa: E402
+from imbrex.problem import parse_problem, problem_text  # noqa: E402
+
+H: Any = onnx.helper
+FLOAT = onnx.TensorProto.FLOAT
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    """Convolutions, a transposed one, products, and what is none of these; of `batch` images."""
+    node = H.make_node
+    nodes = [
+        node("Conv", ["x", "w", "b"], ["c"], kernel_shape=[3, 3], pads=[1, 1, 1, 1], strides=[1, 1]),
+        node("Conv", ["c", "w2"], ["s"], auto_pad="SAME_UPPER", strides=[2, 2], group=2),
+        node("Relu", ["s"], ["r"]),
+        node("ConvTranspose", ["r", "up"], ["u"], strides=[2, 2]),
+        node("GlobalAveragePool", ["u"], ["g"]),
+        node("Flatten", ["g"], ["f"]),
+        node("Gemm", ["f", "m", "bias"], ["z"], transB=1),
+        node("MatMul", ["p", "q"], ["pq"]),
+        node("Einsum", ["p", "q"], ["e"], equation="bij,jk->bik"),
+    ]
+    sizes = {"w": (8, 3, 3, 3), "b": (8,), "w2": (8, 4, 3, 3), "up": (8, 4, 2, 2), "m": (6, 4), "bias": (6,)}
+    constants = [
+        onnx.numpy_helper.from_array(__import__("numpy").zeros(shape, "float32"), name)
+        for name, shape in sizes.items()
+    ]
+    given = [
+        H.make_tensor_value_info("x", FLOAT, ["batch", 3, 9, 8]),
+        H.make_tensor_value_info("p", FLOAT, [2, 3, 4]), H.make_tensor_value_info("q", FLOAT, [4, 5]),
+    ]  # fmt: skip
+    out = [H.make_tensor_value_info(name, FLOAT, None) for name in ("z", "pq", "e")]
+    graph = H.make_graph(nodes, "net", given, out, constants)
+    path = tmp_path / "model.onnx"
+    onnx.save(H.make_model(graph, opset_imports=[H.make_opsetid("", 17)]), str(path))
+    return path
+
+
+def test_a_graph(model: Path) -> None:
+    tally = captured(model, {"batch": 2})
+    want = [
+        "conv -n 2 -c 3 -H 9 -W 8 -k 8 -y 3 -x 3 -p 1 -q 1 -F 1 --epilogue 'x + bias'",
+        "conv -n 2 -c 8 -H 9 -W 8 -k 8 -y 3 -x 3 -p 1,1 -q 0,1 -u 2 -v 2 -g 2 -F 1",
+        "conv -n 2 -c 4 -H 10 -W 8 -k 8 -y 2 -x 2 -u 2 -v 2 -F 2",
+        "gemm -m 2 -n 6 -k 4 -transB 1 --epilogue 'x + bias'",
+        "gemm -m 6 -n 5 -k 4",
+    ]
+    found = {problem_text(problem) for problem in tally.problems}
+    assert found == {problem_text(problem) for text in want for problem in parse_problem(text)}
+    assert tally.left_lines == ["1 Einsum: no problem states it"]
+    assert tally.others == {"Relu": 1, "GlobalAveragePool": 1, "Flatten": 1}
+
+
+def test_sizes_that_the_file_leaves_open(model: Path, tmp_path: Path) -> None:
+    tally = captured(model, {})
+    assert list(tally.problems.values()) == [1]
+    assert all("give it with --size" in line for line in tally.left_lines[:-1])
+    with pytest.raises(Diagnostic, match="the graph has no size 'bach'") as error:
+        captured(model, {"bach": 2})
+    assert error.value.hint == "did you mean 'batch'?"
+    (tmp_path / "none.onnx").write_bytes(b"nothing")
+    for name, told in (("none.onnx", "is no model of ONNX"), ("missing.onnx", "no such file")):
+        with pytest.raises(Diagnostic, match=told):
+            captured(tmp_path / name, {})
