@@ -57,7 +57,7 @@ web/node_modules/.package-lock.json: web/package.json web/package-lock.json
 
 # The page in Chromium, which this does not install: docs/development.md.
 browser: .venv/installed-browser web/node_modules/.package-lock.json
-	$(PY) -m pytest -q tests/browser
+	IMBREX_TESTS=all $(PY) -m pytest -q tests/browser
 
 format: .venv/installed-test
 	$(PY) -m ruff check --fix .

@@ -21,12 +21,22 @@ class Shown:
     """A page in the browser, what its console said, and which addresses it asked."""
 
     page: Page
+    file: Path
     said: list[str] = field(default_factory=list[str])
     asked: list[str] = field(default_factory=list[str])
 
     def lit(self, within: str = "main") -> int:
         """How many parts light up."""
         return self.page.locator(f"{within} :is(.lit, .here)").count()
+
+    def open(self, text: str, hash: str = "") -> None:
+        """Another document, or the same one anew, given as text or by its address."""
+        if not text.startswith("http:"):
+            self.file.write_text(text, "utf-8")
+            text = self.file.as_uri()
+        self.asked.clear()
+        self.page.goto("about:blank")  # else another hash is no other document
+        self.page.goto(text + hash)
 
     def at(self, study: int = 0) -> dict[str, int | str]:
         """The axes of what is kept, with all that follows."""
@@ -52,27 +62,36 @@ def browser() -> Iterator[Browser]:
         found.close()
 
 
+def shown(browser: Browser, file: Path, **context: Any) -> Shown:
+    """An empty tab."""
+    page = browser.new_page(viewport={"width": 1400, "height": 900}, **context)
+    found = Shown(page, file)
+    page.on("console", lambda message: found.said.append(message.text))
+    page.on("pageerror", lambda error: found.said.append(str(error)))
+    page.on("request", lambda request: found.asked.append(request.url))
+    return found
+
+
+@pytest.fixture(scope="session")
+def tab(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shown]:
+    """A tab for all tests that need no other one, since each costs half a second."""
+    found = shown(browser, tmp_path_factory.mktemp("tab") / "page.html")
+    yield found
+    found.page.close()
+
+
 @pytest.fixture
 def show(browser: Browser, tmp_path: Path) -> Iterator[Callable[..., Shown]]:
-    """Opens a page, given as text or by its address; closes it after the test: it must have said nothing."""
+    """Opens a page in a tab of its own, closed after the test, which must have said nothing."""
     opened: list[Shown] = []
-    size = {"width": 1400, "height": 900}
 
-    def shown(text: str, hash: str = "", **context: Any) -> Shown:
-        if not text.startswith("http:"):
-            file = tmp_path / f"page{len(opened)}.html"
-            file.write_text(text, "utf-8")
-            text = file.as_uri()
-        page = browser.new_page(viewport=size, **context)
-        found = Shown(page)
+    def show(text: str, hash: str = "", **context: Any) -> Shown:
+        found = shown(browser, tmp_path / f"page{len(opened)}.html", **context)
         opened.append(found)
-        page.on("console", lambda message: found.said.append(message.text))
-        page.on("pageerror", lambda error: found.said.append(str(error)))
-        page.on("request", lambda request: found.asked.append(request.url))
-        page.goto(text + hash)
+        found.open(text, hash)
         return found
 
-    yield shown
+    yield show
     for one in opened:
         assert one.said == []
         one.page.close()

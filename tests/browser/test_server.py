@@ -14,7 +14,7 @@ from imbrex.explore.server import Server
 from imbrex.kernel.constraints import Constraints
 
 CHOSEN = Choices("gfx942", False, 1, None, Constraints())
-START = ("gemm -t f16 -m 64 -n 64 -k 32", "gfx942", "", "")
+START = ("gemm -m 24 -n 24 -k 24", "avx2", "", "")
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def test_edits_are_drawn_and_mistakes_told_in_place(show: Callable[..., Shown], 
     page = found.page
     assert page.locator("h2").inner_text().startswith("gemm")
     assert found.lit() > 0
-    page.get_by_role("textbox", name="Problem").fill("gemm -t f16 -m 6x -n 64 -k 32")
+    page.get_by_role("textbox", name="Problem").fill("gemm -m 6x -n 24 -k 24")
     page.locator(".error").wait_for()
     assert "'-m' takes an integer, got '6x'" in page.locator(".error pre").inner_text()
     assert page.locator("section").count() == 0
