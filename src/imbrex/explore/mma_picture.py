@@ -27,7 +27,9 @@ PAGE_W = 2000
 """Blocks stand side by side up to about this width."""
 
 
-def matrix_picture(found: Instruction, operands: Sequence[Operand], most: int | None = None) -> str:
+def matrix_picture(
+    found: Instruction, operands: Sequence[Operand], most: tuple[int, int] | None = None
+) -> str:
     """Every element with the lanes and the register that hold it; each block a product of its own.
 
     most: rows and columns of each that are drawn; all of them unless told.
@@ -64,9 +66,10 @@ def register_picture(found: Instruction, operands: Sequence[Operand]) -> str:
     return _document(found, "element in each lane's register", parts, x - GAP, bottom + GAP)
 
 
-def _matrix(found: Instruction, operand: Operand, block: int, most: int | None) -> Grid:
+def _matrix(found: Instruction, operand: Operand, block: int, most: tuple[int, int] | None) -> Grid:
     _, rows, columns = found.map(operand).lower
-    height, width = (min(dim.size, most or dim.size) for dim in (rows, columns))
+    limits = most or (rows.size, columns.size)
+    height, width = (min(dim.size, limit) for dim, limit in zip((rows, columns), limits, strict=True))
     cells = [
         Cell(
             element.row,

@@ -15,8 +15,8 @@ from imbrex.view.mma import Instruction
 __all__ = ["instruction", "instruction_of"]
 
 TITLE: Final = "The matrix instruction"
-MOST: Final = 16
-"""Rows and columns of an operand that are drawn: further ones repeat the pattern."""
+MOST: Final = {False: (32, 16), True: (64, 8)}
+"""Rows and columns of an operand that are drawn, of waves and of warpgroups: further ones repeat them."""
 
 
 def instruction(subject: Subject) -> Panel:
@@ -26,9 +26,11 @@ def instruction(subject: Subject) -> Panel:
     found = instruction_of(subject)
     if found is None:
         return absent("instruction", TITLE, _why_not(subject))
-    drawn = matrix_picture(found, found.held, MOST)
+    most = MOST[found.b is None]
+    drawn = matrix_picture(found, found.held, most)
     sizes = (f"A {found.m} x {found.k}", f"B {found.k} x {found.n}", f"C {found.m} x {found.n}")
-    cut = max(found.m, found.n, found.k) > MOST
+    shapes = [found.map(operand).lower[1:] for operand in found.held]
+    cut = any(dim.size > limit for dims in shapes for dim, limit in zip(dims, most, strict=True))
     facts = [
         ("name", found.name), ("mnemonic", found.mnemonic), ("lanes", found.wave), ("blocks", found.blocks),
         ("operations", found.flops), ("elements of A, B, C a lane", _held(found)), ("source", found.source),
@@ -37,7 +39,7 @@ def instruction(subject: Subject) -> Panel:
     if found.b is None:
         said.append("B, and A unless it is in registers, are read from shared memory: no lane holds them.")
     table = Table(("fact", "value"), rows(*facts))
-    sampled = f"the first {MOST} rows and columns of each are drawn" if cut else None
+    sampled = f"at most {most[0]} rows and {most[1]} columns of each are drawn" if cut else None
     return Panel("instruction", TITLE, tuple(said), drawn, table, sampled=sampled)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from imbrex.explore.ladder import Ladder
-from imbrex.explore.panel import Panel, Row, Table, absent
+from imbrex.explore.panel import Panel, Row, Table
 from imbrex.explore.subject import Subject
 from imbrex.explore.svg import box, drawing, group, label, line
 from imbrex.index.map import Dim, Map
@@ -22,7 +22,7 @@ def maps(subject: Subject) -> Panel:
     """The three ladders, with address, guards and vector widths."""
     ladders = subject.ladders
     if not ladders:
-        return absent("maps", TITLE, NO_PRODUCT)
+        return _of_launches(subject)
     found: list[Row] = []
     for name, ladder in ladders.items():
         found.append(Row((name, "address", str(ladder.address)), f"map:{name}"))
@@ -37,6 +37,18 @@ def maps(subject: Subject) -> Panel:
     )
     table = Table(("operand", "what", "value"), tuple(found))
     return Panel("maps", TITLE, said, ladder_drawing(ladders, TITLE), table)
+
+
+def _of_launches(subject: Subject) -> Panel:
+    """The maps that launches address their arrays by, where no product has operands."""
+    found = [
+        Row((name, line))
+        for kernel in subject.program.kernels
+        for name, text in kernel.maps
+        for line in text.split("\n")
+    ]
+    said = (f"{NO_PRODUCT}: these are the maps from work items to its arrays.".capitalize(),)
+    return Panel("maps", TITLE, said, table=Table(("array", "map"), tuple(found)))
 
 
 def ladder_drawing(ladders: Mapping[str, Ladder], title: str) -> str:

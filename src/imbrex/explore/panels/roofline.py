@@ -66,7 +66,9 @@ def roofline(subject: Subject) -> Panel:
     for dot in dots:
         most = min([peak, *(r.bytes * dot.intensity for r in roofs if r.name == dot.roof)])
         reached = "" if dot.reached is None else f", of which the model expects {dot.reached / most:.0%}"
-        held = "the peak" if most == peak else dot.roof
+        held = dot.roof if most < peak else "the peak"
+        if not any(roof.name == dot.roof for roof in roofs):
+            held += f", as far as is known without the roof of {dot.roof}"
         said.append(f"{dot.name}: {dot.intensity:,.1f} operations a byte, held by {held}{reached}.")
         told.append((dot.name, f"{dot.intensity:,.2f} operations a byte", f"at most {most:,.0f} a cycle"))
     table = Table(("what", "value", "source"), rows(*told))

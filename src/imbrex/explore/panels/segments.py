@@ -6,8 +6,10 @@ waits for their flags after its own steps.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
+from imbrex.config.l2 import plan_traffic
 from imbrex.explore.panel import Frames, Panel, Row, Table, absent
 from imbrex.explore.panels.maps import NO_PRODUCT
 from imbrex.explore.subject import Subject
@@ -22,6 +24,8 @@ MOST: Final = 32
 """Workgroups that are drawn."""
 MOST_FRAMES: Final = 96
 MOST_SEGMENTS: Final = 24
+MOST_FOLLOWED: Final = 1 << 16
+"""Steps that the model of caches follows."""
 WIDTH, ROW, LEFT, TOP = 720.0, 20, 90, 40
 
 
@@ -59,10 +63,9 @@ def segments(subject: Subject) -> Panel:
     left += [f"the first {MOST_SEGMENTS} segments of each"] if is_cut else []
     svg = drawing(TITLE, parts, LEFT + WIDTH + 16, TOP + len(shown) * ROW + 12)
     table = Table((word, "tile", "steps", "then"), tuple(found[:200]))
-    return Panel(
-        "segments", TITLE, _said(plan, cut), svg, table, frames=Frames("time", _frames(plan, frames)),
-        sampled=", ".join(left) or None,
-    )  # fmt: skip
+    frames_said = Frames("time", _frames(plan, frames))
+    said = (*_said(plan, cut), *_found(subject, plan, cut))
+    return Panel("segments", TITLE, said, svg, table, frames=frames_said, sampled=", ".join(left) or None)
 
 
 def _whole(cut: Tiling) -> Plan:
@@ -120,6 +123,17 @@ def _said(plan: Plan, cut: Tiling) -> tuple[str, ...]:
         f"the longest has {plan.longest} steps, {plan.efficiency:.1%} of what is issued is useful.",
         f"{sent} partial sums pass through memory (dashed edges, flags)." if sent else "No partial sums.",
     )
+
+
+def _found(subject: Subject, plan: Plan, cut: Tiling) -> Iterator[str]:
+    """How many of the tiles of A and B these workgroups find in L2, by the model, where it is known."""
+    cache, product = subject.request.machine.l2, subject.product
+    if cache is None or product is None or plan.tiles.total > MOST_FOLLOWED:
+        return
+    size = product.context.dtype.bytes * cut.depth
+    sizes = cut.tile[0] * size, cut.tile[1] * size
+    found = plan_traffic(plan, cut.order, cache, sizes)
+    yield f"{found.hit_rate:.1%} of the tiles of A and B that they ask for are found in L2, by the model."
 
 
 def _frames(plan: Plan, count: int) -> tuple[str, ...]:

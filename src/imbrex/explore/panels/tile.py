@@ -106,23 +106,22 @@ def _holders(cut: Tiling, held: Map, x: float) -> tuple[list[str], float, float,
     parts.append(field(x, TOP, wide * scale, high * scale, *grid))
     x2 = x + wide * scale + 3 * MARGIN
     corner = who[:MOST_CELLS, :MOST_CELLS]
-    parts += _corner(cut, corner, x2)
+    parts += _corner(corner, x2)
     if corner.shape[:2] != who.shape[:2]:
         left.append(f"lanes are drawn of {corner.shape[0]} x {corner.shape[1]} elements")
     height = TOP + max(high * scale, corner.shape[0] * CELL * 0.8)
     return parts, x2 - x + corner.shape[1] * CELL + MARGIN, height, left
 
 
-def _corner(cut: Tiling, who: npt.NDArray[np.int64], x: float) -> list[str]:
+def _corner(who: npt.NDArray[np.int64], x: float) -> list[str]:
     """Lane above and register below, of every element of a corner."""
-    down, across = cut.axes
     edge = max(1, int(who[..., 1].max() + 1) // 8)
     parts = [label(x, 20, "its corner: lane above, register below", "head")]
     step = CELL * 0.8
     for row, column in np.ndindex(*who.shape[:2]):
         wave, lane, register = who[row, column].tolist()
         y, left = TOP + row * step, x + column * CELL
-        tokens = f"t{down}:{row} t{across}:{column} wave:{wave} lane:{lane} register:{register}"
+        tokens = f"wave:{wave} lane:{lane} register:{register}"
         parts.append(box(left, y, CELL, step, f"g{lane // edge % 8}", tokens))
         parts.append(label(left + CELL / 2, y + 8, lane, "mid tiny strong"))
         parts.append(label(left + CELL / 2, y + 16, register, "mid tiny"))

@@ -77,9 +77,9 @@ def timeline(subject: Subject) -> Panel:
         height += 20 + TOP + (found.stages + 2) * ROW
     said = [f"Bound by {found.bound}: {found.streams[found.bound]:,.0f} of {found.cycles:,.0f} cycles."]
     if found.stages:
-        said.append(
-            f"{found.steps} steps a tile, {found.stages} stages; then {found.epilogue:,.0f} cycles for C."
-        )
+        many = "stage" if found.stages == 1 else "stages"
+        then = f"; then {found.epilogue:,.0f} cycles for C" if found.epilogue else ""
+        said.append(f"{found.steps} steps a tile, {found.stages} {many}{then}.")
     share = {name: f"{cycles / found.cycles:.0%}" for name, cycles in found.streams.items()}
     table = rows(*((name, f"{cycles:,.1f}", share[name]) for name, cycles in found.streams.items()))
     svg = drawing(TITLE, parts, WIDTH, height + 16)
