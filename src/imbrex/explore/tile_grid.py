@@ -10,7 +10,7 @@ from imbrex.explore.svg import box, drawing, label
 __all__ = ["tile_grid"]
 
 EDGE: Final = 34
-TOP, LEFT = 40, 40
+TOP, LEFT, SIGN, CHARACTER = 40, 40, 72, 8
 
 
 def tile_grid(
@@ -20,9 +20,10 @@ def tile_grid(
     axes: tuple[str, str] = ("m_tile", "n_tile"),
     word: str = "workgroup",
     told: Callable[[int], str] = str,
+    signs: Sequence[str] = (),
 ) -> str:
     """cells: numbers, rows of tiles.  colour: of a number.  axes: what rows and columns are; word: what the
-    numbers are.  told: said of a number when it is pointed at.
+    numbers are.  told: said of a number when it is pointed at.  signs: what colours mean.
     """
     parts = [label(8, 18, title, "head")]
     for column in range(len(cells[0])):
@@ -34,5 +35,9 @@ def tile_grid(
             tokens = f"{axes[0]}:{row} {axes[1]}:{column} {word}:{number}"
             parts.append(box(x, y, EDGE, EDGE, f"g{colour(number) % 8}", tokens, told(number)))
             parts.append(label(x + EDGE / 2, y + EDGE / 2 + 4, number, "mid"))
-    width = max(360, LEFT + len(cells[0]) * EDGE + 8)
-    return drawing(title, parts, width, TOP + len(cells) * EDGE + 8)
+    bottom = TOP + len(cells) * EDGE + 10
+    for i, sign in enumerate(signs):
+        parts.append(box(LEFT + i * SIGN, bottom, 12, 12, f"g{i % 8}"))
+        parts.append(label(LEFT + i * SIGN + 16, bottom + 10, sign))
+    width = max(LEFT + len(cells[0]) * EDGE, LEFT + len(signs) * SIGN, CHARACTER * len(title)) + 16
+    return drawing(title, parts, width, bottom + (24 if signs else 0))

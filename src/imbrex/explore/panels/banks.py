@@ -101,9 +101,9 @@ def _of_lanes(subject: Subject, machine: GpuMachine) -> Iterator[Asked]:
     kernel = subject.kernel
     assert kernel is not None
     seen: dict[str, Asked] = {}
+    swapped = subject.tiling is not None and subject.tiling.swapped
     for one in moved(kernel):
-        name = one.ref.buffer.name.removesuffix("_even").removesuffix("_odd")
-        title = f"{one.way} of {name}"
+        title = f"{one.way} of {_operand(one.ref.buffer.name, swapped)}"
         if one.ref.buffer.space != "lds" or one.is_direct or title in seen or len(seen) == MOST:
             continue
         wide = min(16, one.bytes_per_lane)
@@ -112,6 +112,13 @@ def _of_lanes(subject: Subject, machine: GpuMachine) -> Iterator[Asked]:
         worst = int(np.argmax(cycles(rows, wide, how)))
         seen[title] = Asked(title, rows[worst], wide, how)
     yield from seen.values()
+
+
+def _operand(buffer: str, swapped: bool) -> str:
+    """A or B, where the buffer is of one of the two, which kernels call a and b after a swap."""
+    name = buffer.removesuffix("_even").removesuffix("_odd")
+    sides = {"_a": "B" if swapped else "A", "_b": "A" if swapped else "B"}
+    return sides.get(name[-2:], name)
 
 
 def _of_tiles(pipeline: Pipeline, machine: GpuMachine, *, is_permuted: bool) -> Iterator[Asked]:

@@ -12,7 +12,6 @@ from imbrex.explore.panel import Panel, Table, absent, rows
 from imbrex.explore.panels.maps import NO_PRODUCT
 from imbrex.explore.subject import Subject
 from imbrex.explore.svg import box, drawing, field, label
-from imbrex.problem import Conv2d
 
 __all__ = ["image"]
 
@@ -45,7 +44,7 @@ def image(subject: Subject) -> Panel:
     sentences = [
         f"Marked: what is read and written for the element of C at {names}, at the edge of its plane."
     ]
-    if isinstance(subject.request.problem, Conv2d):
+    if any(" bad" in part for part in parts):
         sentences.append("A dashed mark lies outside of the image: a guard fails there, and zero is read.")
     svg = drawing(TITLE, parts, x, height + MARGIN)
     return Panel("image", TITLE, tuple(sentences), svg, Table(("operand", "array", "meets"), rows(*told)))

@@ -33,7 +33,9 @@ def order(subject: Subject) -> Panel:
         die = f", die {cut.die(place)}" if cut.xcds > 1 else ""
         return f"{word} {place}, round {cut.turn(place)}{die}"
 
-    svg = tile_grid(title, places.tolist(), colour, (down, across), word, told)
+    kind, count = ("die", cut.xcds) if cut.xcds > 1 else ("round", 1 + cut.turn(int(cut.places.max())))
+    signs = [f"{kind} {i}" for i in range(min(count, 8))] if count > 1 else []
+    svg = tile_grid(title, places.tolist(), colour, (down, across), word, told, signs)
     cluster = "" if cut.cluster == (1, 1) else f" (clusters of {cut.cluster[0]} x {cut.cluster[1]} tiles)"
     said = [_said(cut, word) + cluster]
     rows = _hits(subject)

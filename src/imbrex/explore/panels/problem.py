@@ -13,7 +13,13 @@ def problem(subject: Subject) -> Panel:
     """The arrays of the problem and the products that it becomes."""
     of = subject.request.problem
     arrays = [
-        (o.role, " x ".join(map(str, o.shape)), o.layout, str(o.dtype), "written" if o.is_written else "read")
+        (
+            o.role,
+            " x ".join(map(str, o.shape)),
+            " ".join(o.layout),
+            str(o.dtype),
+            "written" if o.is_written else "read",
+        )
         for o in of.operands
     ]
     made = [

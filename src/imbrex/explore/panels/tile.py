@@ -44,7 +44,8 @@ def tile(subject: Subject) -> Panel:
         parts, width, height = [*parts, *more], width + wide + 3 * MARGIN, max(height, high)
         sampled += only
         (_, waves), (_, lanes), (_, registers) = held.map.upper
-        said.append(f"{waves} waves of {lanes} lanes keep {registers} sums each.")
+        many = "1 wave" if waves == 1 else f"{waves} waves"
+        said.append(f"{many} of {lanes} lanes, each of which keeps {registers} sums.")
         table = Table(("wave", "lane", "register", down, across), rows(*_first(held.map)))
     elif held:
         said.append(f"Not drawn by lanes: {held}.")
