@@ -152,8 +152,9 @@ class Kernel:
             "chosen": str(self.choice),
             "operations": f"{self.problem.flops:,} on {self.problem.bytes:,} bytes",
         }
-        made = None if self.origin is None else self.origin.options.request().by(parse(self.configuration))
-        return html(facts, made)
+        if self.origin is None or self.problem.run_time is not None:
+            return html(facts, None)
+        return html(facts, self.origin.options.request().by(parse(self.configuration)))
 
     @cached_property
     def report(self) -> Mapping[str, Any]:

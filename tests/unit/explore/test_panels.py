@@ -117,3 +117,5 @@ def test_notebooks_show_kernels_and_maps(unoptimised: None) -> None:
     assert "gemm -t f32 -m 5 -n 7 -k 9" in shown and "C is c" in shown
     ElementTree.fromstring(shown[shown.index("<svg") :])
     assert "merge" in raster_order(2, 3)._repr_html_()
+    told_later = compile("gemm -m ?1..9 -n 7 -k 9", "cpu")._repr_html_()
+    assert "?1..9" in told_later and "<svg" not in told_later
