@@ -51,6 +51,8 @@ class Prices:
     tile: Level = Level(0.01, 0.03, 0.08)
     near: float = 0.6  # of L1, what a panel of B that stays may take
     feed: float = 0.06  # a byte of one that is larger, behind the multiply-adds
+    flag: float = 4000.0  # until one that was raised is seen by another core, and both were in step
+    uneven: float = 0.04  # of the mean, by which the slowest thread is late where nothing else runs
 
 
 PRICES = Prices()

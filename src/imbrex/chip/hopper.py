@@ -27,6 +27,7 @@ SM_90A: Final = GpuMachine(
     has_wgmma=True,
     has_tensor_maps=True,
     has_clusters=True,
+    most_in_cluster=8,  # guide, "Thread Block Clusters": more are for a GPU to allow
     overlaps_launches=True,
     compute_capability=(9, 0),
     units=HOPPER_UNITS,

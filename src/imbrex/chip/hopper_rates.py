@@ -13,8 +13,10 @@ from imbrex.chip.warpgroup_rates import (
     HaloRates,
     ItemRates,
     LaneRates,
+    LaunchRates,
     LineRates,
     ProductRates,
+    RowRates,
     WarpgroupRates,
     WeightRates,
 )
@@ -120,9 +122,20 @@ WEIGHT: Final = WeightRates(
     norm=8.0,
 )
 
-HOPPER_RATES: Final = WarpgroupRates(
-    1.75e9, PRODUCT, HALO, LINE, WEIGHT, "measured on an H100 and an H200; see chip/hopper_rates.py"
+ROWS: Final = RowRates(
+    step={128: 1.0, 64: 1.1, 32: 1.3},
+    channels={128: 1.0, 64: 1.1, 32: 1.35},
+    taps={128: 1.0, 64: 1.1, 32: 1.3},
 )
+LAUNCH: Final = LaunchRates(
+    flops=240e9,  # 400 microseconds at 600 TFLOP/s, which an H100 reaches
+    bytes=300e6,  # 100 microseconds at 3 TB/s
+    behind_flops=60e9,
+)
+HOPPER_RATES: Final = WarpgroupRates(
+    1.75e9, PRODUCT, HALO, LINE, WEIGHT, ROWS, LAUNCH,
+    "measured on an H100 and an H200; see chip/hopper_rates.py",
+)  # fmt: skip
 
 HOPPER_LANES: Final = LaneRates(
     instructions=80.0, each=3.0, memory=0.95, tall=1.7, clash=0.098, busy_items=379, round_workgroups=2

@@ -17,6 +17,8 @@ from imbrex.chip.warpgroup_rates import ItemRates, LaneRates, WarpgroupRates
 
 __all__ = [
     "L2",
+    "LINE_BYTES",
+    "SECTOR_BYTES",
     "USUAL",
     "VECTOR_BYTES",
     "CodeObjects",
@@ -37,6 +39,10 @@ Vendor: TypeAlias = Literal["AMD", "NVIDIA"]
 VECTOR_BYTES: Final = 16
 """The widest access of a lane to memory or LDS, on every GPU here (global_load_dwordx4, ds_write_b128,
 ld.v4.b32); strides of tensor maps are multiples of it."""
+LINE_BYTES: Final = 128
+"""A line of L2 (Nsight Compute, "Memory Tables"; AMD CDNA 3 white paper, "Memory Hierarchy")."""
+SECTOR_BYTES: Final = 32
+"""What NVIDIA's L2 fetches of a line at the least (Nsight Compute, "Memory Tables")."""
 
 
 @dataclass(frozen=True)
@@ -148,7 +154,8 @@ class GpuMachine:
     first; none where that is not done.
     has_mfma: products are of matrix instructions of waves.  has_wgmma: warpgroups multiply what is in shared
     memory.  has_tensor_maps: copies of boxes that hardware makes.  has_clusters: of workgroups that read each
-    other's shared memory.  overlaps_launches: one may begin before the one ahead has ended.
+    other's shared memory, of `most_in_cluster` that surely run.  overlaps_launches: one may begin before the
+    one ahead has ended.
     compute_capability: what the driver calls it.
     units: by the bits of a float that a product reads, where products are not added one by one, each sum
     rounded to nearest.
@@ -174,6 +181,7 @@ class GpuMachine:
     has_wgmma: bool = False
     has_tensor_maps: bool = False
     has_clusters: bool = False
+    most_in_cluster: int = 1
     overlaps_launches: bool = False
     compute_capability: tuple[int, int] | None = None
     units: Mapping[int, Unit] = field(default_factory=lambda: dict[int, Unit](), hash=False)

@@ -14,8 +14,10 @@ __all__ = [
     "HaloRates",
     "ItemRates",
     "LaneRates",
+    "LaunchRates",
     "LineRates",
     "ProductRates",
+    "RowRates",
     "WarpgroupRates",
     "WeightRates",
 ]
@@ -256,6 +258,30 @@ class ItemRates:
 
 
 @dataclass(frozen=True)
+class RowRates:
+    """Work for each byte of a row of shared memory, in proportion to rows of 128 bytes, by bytes of a row."""
+
+    step: Mapping[int, float]
+    """Where a row is a step of K of a product (`config.warpgroup.space`)."""
+    channels: Mapping[int, float]
+    """Where it has channels of one tap of a window (`config.warpgroup.plan`)."""
+    taps: Mapping[int, float]
+    """Where it has neighbouring taps of few channels (`view.conv.window_rows`)."""
+
+
+@dataclass(frozen=True)
+class LaunchRates:
+    """Up to where a launch had better begin before the one ahead of it has ended (`config.overlap`)."""
+
+    flops: float
+    """Floating-point operations of a call."""
+    bytes: float
+    """Bytes of a call, from and to memory."""
+    behind_flops: float
+    """Floating-point operations of a launch behind another of its call."""
+
+
+@dataclass(frozen=True)
 class WarpgroupRates:
     """All of them, of one machine."""
 
@@ -264,4 +290,6 @@ class WarpgroupRates:
     halo: HaloRates
     line: LineRates
     weight: WeightRates
+    rows: RowRates
+    launch: LaunchRates
     source: str

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from imbrex.chip import GpuMachine
 from imbrex.config import overlap, tuned_product
 from imbrex.config.algorithm.choice import algorithm_of
 from imbrex.config.algorithm.product import Lanes, Product, Products
@@ -19,6 +20,7 @@ from imbrex.config.outline import outline
 from imbrex.config.products import products
 from imbrex.config.request import Request
 from imbrex.config.tiles import AUTO, DATA_PARALLEL, Auto, TileSchedule
+from imbrex.config.warpgroup.rates import rates_of
 from imbrex.problem.operand import expect_addressable
 
 __all__ = ["configured", "family", "is_in_place", "outlined", "schedule_of", "with_overlap"]
@@ -73,17 +75,19 @@ def with_overlap(
     chosen: tuple[TunedProduct, ...], made: Products, request: Request
 ) -> tuple[TunedProduct, ...]:
     """With the word whether each may begin before the launch ahead has ended."""
-    if not request.machine.overlaps_launches:
+    machine = request.machine
+    if not machine.overlaps_launches or not isinstance(machine, GpuMachine):
         return chosen
+    rates = rates_of(machine).launch
     is_alone = not made.before and not made.filled
     told = list[TunedProduct]()
     for place, (tuned, product) in enumerate(zip(chosen, made.products, strict=True)):
         if tuned.tuning.kind not in tuned_product.WARPGROUP_KINDS:
             told.append(tuned)
         elif is_alone and place == 0:
-            told.append(replace(tuned, is_early=overlap.of_first(tuned, request.problem)))
+            told.append(replace(tuned, is_early=overlap.of_first(tuned, request.problem, rates)))
         else:
-            told.append(replace(tuned, is_early=overlap.behind_launch(tuned, product.context)))
+            told.append(replace(tuned, is_early=overlap.behind_launch(tuned, product.context, rates)))
     return tuple(told)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from imbrex.chip import VECTOR_BYTES
+from imbrex.chip import VECTOR_BYTES, GpuMachine
 from imbrex.config.algorithm.depthwise import strips_shape
 from imbrex.config.algorithm.table import Algorithm, number_of, row_of
 from imbrex.config.algorithm.task import task_of
@@ -47,8 +47,9 @@ def _channels(request: Request, problem: Conv2d, row: Algorithm, number: int) ->
     """What channels are counted up to, so that a step of K stays at one tap; 1 where warpgroups do not
     multiply.  A given tuning's own step decides where that is no part of the model's.
     """
-    is_served = request.machine.has_warpgroups and has_matrix_instructions(request)
-    if not is_served or "window-rows" in row.passes:
+    machine = request.machine
+    is_served = machine.has_warpgroups and has_matrix_instructions(request)
+    if not is_served or not isinstance(machine, GpuMachine) or "window-rows" in row.passes:
         return 1
     channels = problem.k if problem.direction == "backward_data" else problem.c
     channels = channels // problem.groups * (number if "merge-groups" in row.passes else 1)
@@ -56,7 +57,7 @@ def _channels(request: Request, problem: Conv2d, row: Algorithm, number: int) ->
     if row.packs is not None and sums_channels:
         channels = round_up(channels, max(1, VECTOR_BYTES // problem.dtype.bytes))
     least = SHORTEST // problem.dtype.bytes if row.phases == "shared" else 1  # a step is of one phase
-    found, given = max(least, step_of_channels(channels, problem.dtype)), request.tuning
+    found, given = max(least, step_of_channels(channels, problem.dtype, machine)), request.tuning
     if isinstance(given, WarpgroupTuning) and sums_channels and found > 1:
         return found if round_up(channels, found) % given.k_per_block == 0 else given.k_per_block
     return found

@@ -13,32 +13,27 @@ from __future__ import annotations
 
 from typing import Final
 
+from imbrex.chip import LaunchRates
 from imbrex.config.configuration import TunedProduct
 from imbrex.config.context import GemmContext
 from imbrex.problem import Problem
 
 __all__ = ["behind_launch", "of_first"]
 
-MOST_FLOPS: Final = 240e9
-"""Work of 400 microseconds at 600 TFLOP/s, which an H100 reaches."""
-MOST_BYTES: Final = 300e6
-"""Traffic of 100 microseconds at 3 TB/s."""
-MOST_BEHIND: Final = 60e9
-"""Floating-point operations of what is launched early behind copies."""
 THROUGH_MEMORY: Final = ("split_k", "stream_k", "two_tile", "two_tile_dp_first")
 """Schedules whose workgroups wait for each other's sums."""
 
 
-def of_first(product: TunedProduct, problem: Problem) -> bool:
+def of_first(product: TunedProduct, problem: Problem, rates: LaunchRates) -> bool:
     """Should the first launch of a call begin early: does the call take less than 400 microseconds of
     multiplying, and 100 of memory, if nothing else counted?
     """
-    is_short = problem.flops < MOST_FLOPS and problem.bytes < MOST_BYTES
+    is_short = problem.flops < rates.flops and problem.bytes < rates.bytes
     return is_short and product.schedule.mode not in THROUGH_MEMORY
 
 
-def behind_launch(product: TunedProduct, context: GemmContext) -> bool:
+def behind_launch(product: TunedProduct, context: GemmContext, rates: LaunchRates) -> bool:
     """Should a product begin before the launch ahead of it has ended: is it small enough?"""
     m, n, k = context.padded(*product.tuning.tile)
     blocks = getattr(product.tuning, "diagonal", 1)
-    return 2 * context.g * m * n * k // blocks // context.phases < MOST_BEHIND
+    return 2 * context.g * m * n * k // blocks // context.phases < rates.behind_flops

@@ -45,15 +45,8 @@ seen to save 3 to 8."""
 BUSY, BUSY_MARGIN = 0.95, 0.2
 """The same where data_parallel keeps at least so much of the machine busy."""
 
-UNEVEN = 0.04
-"""By how much the slowest of a CPU's threads is behind the mean, on a machine that does little else; of
-several shares a thread only the last one waits for it."""
-
 SHARES = 4
 """Workgroups a thread where sums are cheap to pass on: threads then take what is left from slow ones."""
-
-WAIT = 4000.0
-"""Cycles until a flag that a CPU raised is seen by another, and the workgroups were in step."""
 
 GENERAL_STEP = 1.0
 """A step of a GPU tuning that has no model of its own: schedules of one tuning are still compared."""
@@ -170,7 +163,9 @@ def _offer(schedule: TileSchedule, tuning: Tuning, context: GemmContext, machine
     rounds = -(-plan.workgroups // at_a_time)
     is_cpu = isinstance(machine, CpuMachine)
     starts = sum(-(-s.share // s.k_span) for s in plan.sections) if is_cpu else len(plan.sections)
-    work = longest * steps.step * (1 + UNEVEN / rounds if is_cpu else 1)
+    # of several shares a thread, only the last one waits for the slowest thread
+    uneven = machine.prices.uneven / rounds if isinstance(machine, CpuMachine) else 0
+    work = longest * steps.step * (1 + uneven)
     cost = rounds * (work + starts * steps.start + fix_up)
     return Offer(schedule, tuning, tiles, plan.workgroups, longest, parts, fix_up, cost)
 
@@ -180,7 +175,7 @@ def _fix_up(parts: int, tile_bytes: int, machine: Machine) -> float:
     if not parts:
         return 0.0
     if isinstance(machine, CpuMachine):
-        return WAIT + (1 + parts) * tile_bytes * machine.prices.tile.l3
+        return machine.prices.flag + (1 + parts) * tile_bytes * machine.prices.tile.l3
     return 2 * RATES.memory_latency + (1 + parts) * (RATES.memory_latency + tile_bytes / RATES.l2_bytes)
 
 

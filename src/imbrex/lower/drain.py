@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final, Literal
 
+from imbrex.chip import VECTOR_BYTES
 from imbrex.config.access import access_of
-from imbrex.config.warpgroup.plan import ROWS
 from imbrex.dtype import DType
 from imbrex.index.atom import Var
 from imbrex.index.expr import Lin, var
@@ -18,7 +18,8 @@ from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
 from imbrex.lower.buffer import Ref
 from imbrex.lower.pipeline import Drain, Finish, piece_columns
 from imbrex.lower.reader import Reader, number
-from imbrex.lower.stage import MOST_BYTES, grown_over, operand
+from imbrex.lower.stage import grown_over, operand
+from imbrex.view.mma.hopper import ROWS
 from imbrex.view.stage.shared_tile import Swizzle
 from imbrex.view.tensor import Box, Refused, store_access
 
@@ -50,7 +51,7 @@ def drain(op: WarpgroupGemmOp, reader: Reader) -> Drain:
         near = None if not any(lies.step) else "column" if lies.step[1] else "row"
         reason = "no neighbours of C lie together"
         return Drain(buffer, offset, point.guards, near, 1, None, reason, finish, *factors, method)
-    width = vector_width(grown, "gemmN" if together == "column" else "gemmM", MOST_BYTES // dtype.bytes)
+    width = vector_width(grown, "gemmN" if together == "column" else "gemmM", VECTOR_BYTES // dtype.bytes)
     stored = _stored(op, map, dtype, together)
     box, reason = (None, stored.reason) if isinstance(stored, Refused) else (stored, "")
     return Drain(buffer, offset, point.guards, together, width, box, reason, finish, *factors, method)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
+from imbrex.chip import VECTOR_BYTES
 from imbrex.index.expr import Lin, lin, var
 from imbrex.index.query import moves_as_vector
 from imbrex.ir.chain import finish_of, names_of
@@ -20,9 +21,6 @@ from imbrex.ir.source import InvalidOp
 from imbrex.lower.finish import finished
 from imbrex.lower.reader import Reader, element_type, number, row_major, sizes
 from imbrex.lower.stmt import Alloc, Buffer, For, MatrixMultiply, Move, MulAdd, Ref, Stmt
-
-MOST_BYTES = 16
-"""The widest access of one work item, and the alignment that every array has."""
 
 
 @dataclass(frozen=True)
@@ -159,7 +157,7 @@ def _side(op: ThreadwiseCopyOp, which: str, reader: Reader) -> Side:
 
 def _widest(end: Side) -> int:
     """Elements of one access; registers are not accessed."""
-    most = MOST_BYTES // element_type(end.value).bytes
+    most = VECTOR_BYTES // element_type(end.value).bytes
     return most if space_of(end.value) != PRIVATE else 1 << 30
 
 

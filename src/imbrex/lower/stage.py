@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import gcd
-from typing import Final, Literal
+from typing import Literal
 
+from imbrex.chip import VECTOR_BYTES
 from imbrex.config.access import access_of
 from imbrex.config.halo.plan import HaloTuning
 from imbrex.config.warpgroup.plan import shared_tile, stretch
@@ -25,10 +26,7 @@ from imbrex.view.stage.halo_tile import HaloTile
 from imbrex.view.stage.shared_layout import Residency
 from imbrex.view.tensor import Product, Refused, access, halo_access
 
-__all__ = ["MOST_BYTES", "grown_over", "operand", "raster", "stage"]
-
-MOST_BYTES: Final = 16
-"""The widest access of a thread."""
+__all__ = ["grown_over", "operand", "raster", "stage"]
 
 
 def stage(
@@ -80,7 +78,7 @@ def _lanes(
     major: Literal["k", "d"],
 ) -> Lanes:
     """Ordinary loads of a tile (k, d) of `counts` steps and tiles."""
-    (k, d), (steps, tiles), widest = tile, counts, MOST_BYTES // dtype.bytes
+    (k, d), (steps, tiles), widest = tile, counts, VECTOR_BYTES // dtype.bytes
     grown = grown_over(map, {"gemmK": k * steps, own: d * tiles})
     places: dict[str, Lin] = {
         "gemmG": var("batch", dict(map.upper).get("gemmG", 1)),

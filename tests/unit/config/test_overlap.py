@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
+from imbrex.chip import WARPGROUPS
+from imbrex.config import overlap
 from imbrex.config.configuration import TunedProduct
 from imbrex.config.context import GemmContext
-from imbrex.config.overlap import behind_launch, of_first
 from imbrex.config.tiles import parse
 from imbrex.config.warpgroup.plan import WarpgroupTuning
+from imbrex.config.warpgroup.rates import rates_of
 from imbrex.dtype import dtype
 from imbrex.problem import Gemm
 
 PRODUCT = TunedProduct(WarpgroupTuning(128, 256, 64, 4, 2, 1, 1, False, False, 1))
+LAUNCH = rates_of(WARPGROUPS).launch
+of_first = partial(overlap.of_first, rates=LAUNCH)
+behind_launch = partial(overlap.behind_launch, rates=LAUNCH)
 
 
 @pytest.mark.parametrize(

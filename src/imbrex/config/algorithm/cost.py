@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from math import inf
-from typing import Final
 
-from imbrex.chip import GpuMachine
+from imbrex.chip import SECTOR_BYTES, GpuMachine
 from imbrex.config.algorithm.product import Lanes, Product, Products
 from imbrex.config.channel_cost import channel_cycles
 from imbrex.config.halo.choice import window_cycles
@@ -22,7 +21,6 @@ from imbrex.problem import Conv2d, Problem
 
 __all__ = ["cycles", "in_all"]
 
-SECTOR_BYTES: Final = 32
 """Bytes of a sector of the caches, the least that is written."""
 
 

@@ -19,13 +19,14 @@ from imbrex.config.halo.plan import HaloPlan, HaloTuning
 from imbrex.config.halo.space import channels_of, halo_space
 from imbrex.config.rules import Illegal
 from imbrex.config.warpgroup.limits import stages_that_fit
-from imbrex.config.warpgroup.plan import PIECE_BYTES, ROWS
+from imbrex.config.warpgroup.plan import PIECE_BYTES
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import DType
 from imbrex.view.conv.implicit_gemm import Convolution
 from imbrex.view.conv.raster import Raster, RasterDirection, raster_of, rastered
 from imbrex.view.copy.channels_last import is_channels_last
 from imbrex.view.gemm.product import GemmView
+from imbrex.view.mma.hopper import ROWS
 from imbrex.view.stage.shared_layout import PIECES
 
 __all__ = ["Windows", "window_cycles"]

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
-from imbrex.chip import VECTOR_BYTES, HaloRates, LineRates
+from imbrex.chip import LINE_BYTES, VECTOR_BYTES, HaloRates, LineRates
 from imbrex.config.halo.plan import HaloPlan
 from imbrex.config.halo.window import WindowPlan
-from imbrex.config.warpgroup.plan import ROWS, instruction_of
+from imbrex.config.warpgroup.plan import instruction_of
 from imbrex.config.warpgroup.rates import rates_of
 from imbrex.config.warpgroup.steps import Multiplied
+from imbrex.view.mma.hopper import ROWS
 
 __all__ = ["halo_cycles", "memory_cycles"]
-
-LINE_BYTES: Final = 128
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,8 @@ from imbrex.config.halo.window_legal import filters, filters_together, window
 from imbrex.config.rules import Reasons, Rules, lds_bytes
 from imbrex.config.warpgroup import limits
 from imbrex.config.warpgroup.limits import boxes, in_turn, registers, warpgroups, whole_rows
-from imbrex.config.warpgroup.plan import ROWS, SWIZZLES, columns_of
+from imbrex.config.warpgroup.plan import SWIZZLES, columns_of
+from imbrex.view.mma.hopper import ROWS
 
 __all__ = ["HALO_RULES"]
 

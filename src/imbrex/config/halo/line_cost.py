@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from imbrex.chip import WarpgroupRates
 from imbrex.config.halo.cost import memory_cycles
 from imbrex.config.halo.lines import LinesPlan
-from imbrex.config.warpgroup.plan import ROWS, instruction_of
+from imbrex.config.warpgroup.plan import instruction_of
 from imbrex.config.warpgroup.rates import rates_of
 from imbrex.config.warpgroup.steps import Multiplied, norm
+from imbrex.view.mma.hopper import ROWS
 
 __all__ = ["line_cycles"]
 

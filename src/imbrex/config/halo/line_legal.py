@@ -9,14 +9,15 @@ from imbrex.config.halo.window_legal import filters_together, window
 from imbrex.config.rules import Reasons, Rules, lds_bytes
 from imbrex.config.warpgroup import limits
 from imbrex.config.warpgroup.limits import (
-    MOST_LINE,
     few_consumers,
     registers,
     stages_ahead,
     warpgroups,
     whole_rows,
 )
-from imbrex.config.warpgroup.plan import ROWS, columns_of
+from imbrex.config.warpgroup.plan import columns_of
+from imbrex.view.mma.hopper import ROWS
+from imbrex.view.tensor.limit import MOST_BOX
 
 __all__ = ["LINE_RULES"]
 
@@ -49,8 +50,8 @@ def pixels(plan: LinesPlan, machine: GpuMachine) -> Reasons:
         yield "lines 1 < 2: a tile is several lines"
     if plan.context.n % t.m_per_block:
         yield f"{plan.context.n} pixels are not whole tiles of {t.lines} lines of {t.images} x {t.width}"
-    if max(t.width, t.images) > MOST_LINE:
-        yield f"a box of {t.images} lines of {t.width} pixels is not one of at most {MOST_LINE} each"
+    if max(t.width, t.images) > MOST_BOX:
+        yield f"a box of {t.images} lines of {t.width} pixels is not one of at most {MOST_BOX} each"
 
 
 def columns(plan: LinesPlan, machine: GpuMachine) -> Reasons:

@@ -8,9 +8,10 @@ from typing import Final
 
 from imbrex.config.halo.lines import LinesTuning
 from imbrex.config.halo.space import channels_of, diagonal_of
-from imbrex.config.warpgroup.plan import LEAST_STAGES, ROWS, columns_of
+from imbrex.config.warpgroup.plan import LEAST_STAGES, columns_of
 from imbrex.dtype import DType
 from imbrex.view.conv.raster import Raster
+from imbrex.view.mma.hopper import ROWS
 
 __all__ = ["line_space"]
 

@@ -19,8 +19,8 @@ from imbrex.config.context import GemmContext, round_up
 from imbrex.config.halo.plan import HaloTuning
 from imbrex.config.halo.window import WindowPlan
 from imbrex.config.warpgroup.consumers import OfConsumers
-from imbrex.config.warpgroup.plan import PIECE_BYTES, ROWS
-from imbrex.view.mma.hopper import WARPGROUP
+from imbrex.config.warpgroup.plan import PIECE_BYTES
+from imbrex.view.mma.hopper import ROWS, WARPGROUP
 from imbrex.view.stage.line_filter import LineFilter
 from imbrex.view.stage.shared_layout import SharedLayout
 from imbrex.view.stage.shared_tile import ATOM_ROWS

@@ -18,10 +18,9 @@ from imbrex.config.halo.window import WindowPlan
 from imbrex.config.warpgroup.consumers import OfConsumers
 from imbrex.config.warpgroup.plan import (
     PIECE_BYTES,
-    ROWS,
     shared_tile,
 )
-from imbrex.view.mma.hopper import WARPGROUP
+from imbrex.view.mma.hopper import ROWS, WARPGROUP
 from imbrex.view.stage.shared_layout import SharedLayout
 from imbrex.view.stage.shared_tile import ATOM_ROWS, SharedTile
 

@@ -8,10 +8,10 @@ from typing import Final
 
 from imbrex.config.halo.plan import HaloTuning
 from imbrex.config.warpgroup.limits import MOST_ACCUMULATORS
-from imbrex.config.warpgroup.plan import LEAST_STAGES, ROWS, SWIZZLES, columns_of
+from imbrex.config.warpgroup.plan import LEAST_STAGES, SWIZZLES, columns_of
 from imbrex.dtype import DType
 from imbrex.view.conv.raster import Raster
-from imbrex.view.mma.hopper import WARPGROUP
+from imbrex.view.mma.hopper import ROWS, WARPGROUP
 
 __all__ = ["channels_of", "diagonal_of", "halo_space"]
 

@@ -17,7 +17,6 @@ from imbrex.config.halo_weight.plan import MOST_SPAN, HaloWeightPlan, HaloWeight
 from imbrex.config.halo_weight.space import Pixels, block_of, halo_weight_space
 from imbrex.config.warpgroup.cost import copy_cycles
 from imbrex.config.warpgroup.limits import stages_that_fit
-from imbrex.config.warpgroup.plan import ROWS
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import DType
 from imbrex.view.conv.implicit_gemm import Convolution
@@ -25,6 +24,7 @@ from imbrex.view.conv.raster import least_line
 from imbrex.view.conv.weight_raster import WeightRaster
 from imbrex.view.copy.channels_last import is_channels_last
 from imbrex.view.gemm.product import GemmView
+from imbrex.view.mma.hopper import ROWS
 from imbrex.view.stage.plane_stage import COLUMNS, halo_lines, line_of, lines_abreast
 from imbrex.view.stage.tap_tile import PIXELS
 

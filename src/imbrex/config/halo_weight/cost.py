@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from imbrex.chip import WeightRates
-from imbrex.config.halo.cost import LINE_BYTES
+from imbrex.chip import LINE_BYTES, WeightRates
 from imbrex.config.halo_weight.plan import SUM_BYTES, HaloWeightPlan, HaloWeightTuning
-from imbrex.config.warpgroup.plan import ROWS, instruction_of
+from imbrex.config.warpgroup.plan import instruction_of
 from imbrex.config.warpgroup.rates import rates_of
 from imbrex.config.warpgroup.steps import Multiplied, norm
+from imbrex.view.mma.hopper import ROWS
 from imbrex.view.stage.tap_tile import PIXELS
 
 __all__ = ["halo_weight_cycles"]

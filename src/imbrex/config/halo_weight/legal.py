@@ -7,7 +7,8 @@ from imbrex.config.halo_weight.plan import HaloWeightPlan
 from imbrex.config.rules import Reasons, Rules, lds_bytes, listed
 from imbrex.config.warpgroup import limits
 from imbrex.config.warpgroup.limits import boxes, chip, few_consumers, registers, stages_ahead
-from imbrex.config.warpgroup.plan import LEAST_STAGES, ROWS, SWIZZLES, columns_of
+from imbrex.config.warpgroup.plan import LEAST_STAGES, SWIZZLES, columns_of
+from imbrex.view.mma.hopper import ROWS
 from imbrex.view.stage.tap_tile import PIXELS
 
 __all__ = ["HALO_WEIGHT_RULES"]

@@ -15,8 +15,8 @@ from imbrex.chip import WARPGROUPS, GpuMachine
 from imbrex.config.block_plan import WarpgroupBlock
 from imbrex.config.context import GemmContext
 from imbrex.config.warpgroup.consumers import OfConsumers, OncePlan
-from imbrex.config.warpgroup.plan import PIECE_BYTES, ROWS
-from imbrex.view.mma.hopper import WARPGROUP
+from imbrex.config.warpgroup.plan import PIECE_BYTES
+from imbrex.view.mma.hopper import ROWS, WARPGROUP
 from imbrex.view.stage.shared_layout import SharedLayout
 
 __all__ = ["MOST_SPAN", "SUM_BYTES", "HaloWeightPlan", "HaloWeightTuning"]

@@ -8,9 +8,9 @@ from typing import Final, NamedTuple
 
 from imbrex.config.halo_weight.plan import HaloWeightTuning
 from imbrex.config.warpgroup.limits import MOST_ACCUMULATORS
-from imbrex.config.warpgroup.plan import LEAST_STAGES, ROWS, SWIZZLES, columns_of
+from imbrex.config.warpgroup.plan import LEAST_STAGES, SWIZZLES, columns_of
 from imbrex.dtype import DType
-from imbrex.view.mma.hopper import WARPGROUP
+from imbrex.view.mma.hopper import ROWS, WARPGROUP
 from imbrex.view.stage.tap_tile import PIXELS
 
 __all__ = ["Pixels", "block_of", "halo_weight_space"]

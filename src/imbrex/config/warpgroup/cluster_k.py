@@ -11,7 +11,6 @@ Law: the schedule's number and the tuning's cluster together are a cluster of th
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final
 
 from imbrex.chip import GpuMachine
 from imbrex.config.context import GemmContext
@@ -25,9 +24,6 @@ from imbrex.diagnostic import Diagnostic
 from imbrex.view.stage.shared_tile import ATOM_ROWS
 
 __all__ = ["broken", "scheduled"]
-
-MOST_IN_CLUSTER: Final = 8
-"""Workgroups of a cluster that every GPU of the kind runs (CUDA C++ programming guide)."""
 
 
 def scheduled(
@@ -63,10 +59,10 @@ def consumers(plan: WarpgroupPlan, parts: int) -> Reasons:
 
 def cluster(plan: WarpgroupPlan, parts: int) -> Reasons:
     """Clusters are not too large."""
-    count = parts * plan.tuning.cluster
-    if count > MOST_IN_CLUSTER:
+    count, most = parts * plan.tuning.cluster, plan.machine.most_in_cluster
+    if count > most:
         of = f"{parts} parts of clusters of {plan.tuning.cluster_m} x {plan.tuning.cluster_n}"
-        yield f"{of} are {count} workgroups > {MOST_IN_CLUSTER}"
+        yield f"{of} are {count} workgroups > {most}"
 
 
 def steps(plan: WarpgroupPlan, parts: int) -> Reasons:

@@ -20,12 +20,12 @@ from imbrex.config.warpgroup.limits import (
 from imbrex.config.warpgroup.plan import (
     CLUSTERS,
     LEAST_STAGES,
-    ROWS,
     SWIZZLES,
     WarpgroupPlan,
     columns_of,
     multiplied_types,
 )
+from imbrex.view.mma.hopper import ROWS
 from imbrex.view.stage.shared_tile import ATOM_ROWS
 
 __all__ = ["MOST_PLACES", "WARPGROUP_RULES"]

@@ -16,11 +16,11 @@ from imbrex.config.warpgroup.consumers import Tiled
 from imbrex.config.warpgroup.plan import LEAST_STAGES, SWIZZLES, columns_of
 from imbrex.dtype import DType
 from imbrex.view.stage.shared_layout import SharedLayout
+from imbrex.view.tensor.limit import MOST_BOX
 
 __all__ = [
     "MOST_ACCUMULATORS",
     "MOST_CONSUMERS",
-    "MOST_LINE",
     "MOST_STAGES",
     "boxes",
     "chip",
@@ -39,8 +39,6 @@ MOST_ACCUMULATORS: Final[Mapping[int, int]] = {1: 128, 2: 128, 3: 96}
 """Consumers -> sums of a thread: of 64 x 256 of a consumer, or of 64 x 192 where four warpgroups leave 128
 registers a thread; with more, the registers that remain do not hold all else."""
 MOST_STAGES: Final = 16
-MOST_LINE: Final = 256
-"""Most elements of a box along one dim."""
 
 
 class Sized(Protocol):
@@ -119,8 +117,8 @@ def stages_that_fit(plan: Laid, machine: GpuMachine, pieces: int = 0) -> int:
 
 def boxes(tuning: Boxed) -> Reasons:
     """A box of a stage has no more lines and columns than a tensor map has."""
-    if not tuning.rows <= tuning.loaded <= MOST_LINE or max(tuning.width, tuning.images) > MOST_LINE:
-        most = f"{tuning.rows} to {MOST_LINE} lines of {MOST_LINE}"
+    if not tuning.rows <= tuning.loaded <= MOST_BOX or max(tuning.width, tuning.images) > MOST_BOX:
+        most = f"{tuning.rows} to {MOST_BOX} lines of {MOST_BOX}"
         yield f"a box of {tuning.loaded} lines of {tuning.width} pixels is not one of {most}"
 
 

@@ -12,7 +12,6 @@ deals out units, which are the tiles of one cluster.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from math import inf
@@ -22,9 +21,10 @@ from imbrex.chip import VECTOR_BYTES, WARPGROUPS, GpuMachine
 from imbrex.config.block_plan import WarpgroupBlock
 from imbrex.config.context import SAMPLE, Access, GemmContext, round_up
 from imbrex.config.warpgroup.consumers import OfConsumers
+from imbrex.config.warpgroup.rates import rates_of
 from imbrex.dtype import DTYPES, DType
 from imbrex.view.mma import Instruction, instructions
-from imbrex.view.mma.hopper import WARPGROUP
+from imbrex.view.mma.hopper import ROWS, WARPGROUP
 from imbrex.view.stage.shared_layout import SharedLayout
 from imbrex.view.stage.shared_tile import Major, SharedTile, Swizzle
 
@@ -39,13 +39,9 @@ __all__ = [
     "stretch",
 ]  # fmt: skip
 
-ROWS: Final = 64
-"""Rows of one instruction, wgmma's M."""
 SWIZZLES: Final[tuple[Swizzle, ...]] = (128, 64, 32)
 """Bytes of a row of shared memory whose 16-byte pieces are permuted."""
 SHORTEST: Final[Swizzle] = 32
-SHORTER: Final[Mapping[Swizzle, float]] = {128: 1.0, 64: 1.1, 32: 1.35}
-"""Bytes of a row -> the work of a step for each of its bytes, in proportion."""
 LEAST_STAGES: Final = 2
 """Stages of a ring: one is filled while another is read."""
 PIECE_BYTES: Final = ROWS * 128
@@ -266,11 +262,12 @@ def multiplied_types() -> tuple[str, ...]:
     return tuple(name for name in names if name in DTYPES and columns_of(DTYPES[name]))
 
 
-def step_of_channels(channels: int, dtype: DType) -> int:
+def step_of_channels(channels: int, dtype: DType, machine: GpuMachine) -> int:
     """What the channels of a window's tap are counted up to: the step of K with the least work, where shorter
     rows of shared memory make more of it.  1 where tensor maps do not serve.
     """
     if channels * dtype.bytes % VECTOR_BYTES:
         return 1
-    work = {s // dtype.bytes: round_up(channels, s // dtype.bytes) * SHORTER[s] for s in SWIZZLES}
+    each = rates_of(machine).rows.channels
+    work = {s // dtype.bytes: round_up(channels, s // dtype.bytes) * each[s] for s in SWIZZLES}
     return min(work, key=lambda k: work[k])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
 from math import prod
@@ -14,13 +14,13 @@ from imbrex.config.warpgroup.legal import WARPGROUP_RULES
 from imbrex.config.warpgroup.limits import MOST_ACCUMULATORS, MOST_CONSUMERS, stages_that_fit
 from imbrex.config.warpgroup.plan import (
     LEAST_STAGES,
-    ROWS,
     SWIZZLES,
     WarpgroupTuning,
     columns_of,
 )
+from imbrex.config.warpgroup.rates import rates_of
 from imbrex.config.warpgroup.steps import crosses
-from imbrex.view.mma.hopper import WARPGROUP
+from imbrex.view.mma.hopper import ROWS, WARPGROUP
 
 __all__ = ["warpgroup_space"]
 
@@ -35,8 +35,6 @@ ROW_TILES: Final = (
     (128, 2, True),
 )
 """Rows of a tile, consumers, pingpong."""
-STEPS: Final[Mapping[int, float]] = {128: 1.0, 64: 1.1, 32: 1.3}
-"""Bytes of a step of K -> the time of each of its elements, in proportion."""
 CLUSTERS: Final = ((1, 1), (2, 1), (1, 2), (2, 2), (4, 1), (1, 4))
 GROUPS: Final = (1, 2, 4, 8, 16)
 
@@ -63,7 +61,7 @@ def _oriented(
 ) -> Iterator[WarpgroupTuning]:
     """Tunings of rows and columns.  A tile is not twice as large as the matrix, but for `least` columns."""
     c = context.exchanged if swapped else context
-    k = _depth(c)
+    k = _depth(c, machine)
     wide = [n for n in columns_of(c.dtype) if n in COLUMNS and (n == least or n < 2 * c.n)]
     for (rows, consumers, pingpong), n in product(ROW_TILES, wide):
         own = rows if pingpong else rows // consumers
@@ -84,7 +82,7 @@ def _oriented(
                 yield replace(tuning, stages=stages)
 
 
-def _depth(context: GemmContext) -> int:
+def _depth(context: GemmContext, machine: GpuMachine) -> int:
     """The longest step of K that is not twice as long as K and, where that can be, stays in one stretch of
     the operands, such as the channels at one tap of a window, or goes over whole stretches of them.
     """
@@ -95,8 +93,8 @@ def _depth(context: GemmContext) -> int:
     inside = next((k for k in fitting if not crosses(context, k)), None)
     if inside is None:
         return fitting[0]
-    longer = fitting[: fitting.index(inside) + 1]
-    return min(longer, key=lambda k: round_up(context.k, k) * STEPS[k * size])
+    longer, each = fitting[: fitting.index(inside) + 1], rates_of(machine).rows.step
+    return min(longer, key=lambda k: round_up(context.k, k) * each[k * size])
 
 
 def _group(row_blocks: int, rows: int, columns: int, cluster: int, machine: GpuMachine) -> int:

@@ -20,12 +20,12 @@ from typing import Final
 
 from imbrex.chip import VECTOR_BYTES, GpuMachine, ProductRates
 from imbrex.config.context import SAMPLE, Access, GemmContext, round_up
-from imbrex.config.warpgroup.plan import ROWS, WarpgroupPlan, divides, instruction_of, stretch
+from imbrex.config.warpgroup.plan import WarpgroupPlan, divides, instruction_of, stretch
 from imbrex.config.warpgroup.rates import rates_of
 from imbrex.config.warpgroup.traffic import Rows, neighbours, rows_of
 from imbrex.dtype import DType
 from imbrex.view.mma import Instruction
-from imbrex.view.mma.hopper import WARPGROUP
+from imbrex.view.mma.hopper import ROWS, WARPGROUP
 from imbrex.view.stage.shared_tile import SharedTile
 
 __all__ = ["SUM_BYTES", "Multiplied", "Steps", "Streams", "crosses", "norm"]

@@ -10,17 +10,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import gcd
-from typing import Final
 
+from imbrex.chip import LINE_BYTES, SECTOR_BYTES
 from imbrex.config.context import SAMPLE, Access, GemmContext
 from imbrex.config.warpgroup.plan import WarpgroupPlan
 from imbrex.config.warpgroup.rates import rates_of
 from imbrex.view.stage.shared_tile import SharedTile
 
 __all__ = ["Rows", "memory_bytes", "neighbours", "rows_of", "scattered_bytes"]
-
-LINE_BYTES: Final = 128
-SECTOR_BYTES: Final = 32
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from imbrex.chip import VECTOR_BYTES
 from imbrex.dtype import F32, I32
 from imbrex.emit import c
 from imbrex.emit.cuda import epilogue_operands
-from imbrex.emit.cuda.layout import WARPGROUP, staging
+from imbrex.emit.cuda.layout import staging
 from imbrex.emit.cuda.member import boolean, method, static
 from imbrex.emit.cuda.multiply import sum_type
 from imbrex.emit.cuda.sums import column_of_sum
@@ -13,12 +14,12 @@ from imbrex.index.atom import Div, Mod, Select, Xor
 from imbrex.index.expr import Lin, var
 from imbrex.lower.parts import Planned
 from imbrex.lower.pipeline import Pipeline
+from imbrex.view.mma.hopper import WARPGROUP
 
 __all__ = ["constants", "functions", "stores_boxes"]
 
 ELEMENT = "int32_t batch, int32_t row, int32_t column"
 SUM = "int32_t lane, int32_t place"
-MOST_BYTES = 16
 
 
 def constants(pipeline: Pipeline) -> list[str]:
@@ -35,7 +36,7 @@ def constants(pipeline: Pipeline) -> list[str]:
         "shares_tiles": pipeline.workspace is not None,
         "splits_evenly": isinstance(work, Planned) and work.splits_evenly,
     }
-    width = min(out.width, MOST_BYTES // out.buffer.dtype.bytes)
+    width = min(out.width, VECTOR_BYTES // out.buffer.dtype.bytes)
     sums = sum_type(pipeline.sums.layout)
     result = "sum" if out.finish is None else (F32 if out.buffer.dtype.is_float else I32).c_name
     return [

@@ -9,9 +9,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final, assert_never
 
+from imbrex.chip import WARPGROUPS
 from imbrex.dtype import F32
 from imbrex.emit import c, epilogue
-from imbrex.emit.cuda.layout import ROWS, WARPGROUP, registers, staging
+from imbrex.emit.cuda.layout import registers, staging
 from imbrex.emit.cuda.member import boolean, method
 from imbrex.index.expr import var
 from imbrex.index.query import moves_as_vector, pointer_step
@@ -31,13 +32,12 @@ from imbrex.lower.parts import (
 )
 from imbrex.lower.pipeline import Pipeline
 from imbrex.problem.epilogue import Call, Expression
+from imbrex.view.mma.hopper import ROWS, WARPGROUP
 
 __all__ = ["arrays", "ends_in_relu", "finishing"]
 
 ELEMENT: Final = "int32_t batch, int32_t row, int32_t column"
 WORD: Final = 4
-MOST_REGISTERS: Final = 255
-"""Registers of a lane, where the launch gives every lane as many as it can have."""
 KEPT: Final = 36
 """Registers of a lane for all but its sums and what waits beside them."""
 AT_A_TIME: Final = 32
@@ -135,7 +135,7 @@ def _ahead(pipeline: Pipeline) -> set[str]:
     """The arrays that are the same in all rows or in all columns, as many as there is room for."""
     blocks, arrays, found = _blocks(pipeline), _arrays(pipeline), set[str]()
     whole = {name for name, ref in arrays.items() if _depends(ref, "row") and _depends(ref, "column")}
-    room = (registers(pipeline)[1] or MOST_REGISTERS) - KEPT - _sums(pipeline)
+    room = (registers(pipeline)[1] or WARPGROUPS.vector_registers) - KEPT - _sums(pipeline)
     room -= AT_A_TIME * bool(whole)
     for name in (name for name in arrays if name not in whole):
         size = arrays[name].buffer.dtype.bytes

@@ -16,12 +16,12 @@ from imbrex.emit.cuda.member import boolean
 from imbrex.lower.parts import PingPong, SplitColumns, SplitRows, SplitSteps, Streams
 from imbrex.lower.pipeline import Drain, Lanes, Pipeline, Stage, piece_columns
 from imbrex.lower.stmt import Kernel
+from imbrex.view.mma.hopper import ROWS
 from imbrex.view.stage.shared_layout import SharedLayout
 from imbrex.view.stage.shared_tile import ATOM_ROWS, CHUNK_BYTES, SWIZZLES, SharedTile, Swizzle
 from imbrex.view.tensor import TensorMap
 
 __all__ = [
-    "WARPGROUP",
     "LaunchFacts",
     "Staging",
     "launch_facts",
@@ -33,10 +33,6 @@ __all__ = [
     "tensor_names",
 ]
 
-WARPGROUP: Final = 128
-"""Lanes."""
-ROWS: Final = 64
-"""Rows of a piece: what one instruction computes."""
 PIECE_BYTES: Final = ROWS * 128
 REGISTERS: Final = {
     (1, False): (0, 0), (2, False): (40, 232), (3, False): (32, 160),

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import Final, assert_never
 
+from imbrex.chip import VECTOR_BYTES
 from imbrex.dtype import DType, dtype
 from imbrex.emit import c
 from imbrex.emit.cuda.member import boolean, static
@@ -22,8 +23,6 @@ __all__ = ["functions", "sum_type"]
 
 HALF_BITS: Final = 16
 """Bits of the elements that wgmma reads along either dim; others it reads along k."""
-PIECE_BYTES: Final = 16
-"""The most that a lane reads of shared memory at a time."""
 
 
 def functions(pipeline: Pipeline) -> list[str]:
@@ -121,7 +120,7 @@ def _raster(tile: TapTile, a: Tile) -> list[str]:
 
 def _planes(stage: PlaneStage) -> list[str]:
     lines = f"images = {stage.images}, strip = {stage.rows}, loaded = {stage.input.lines}"
-    together = min(vector_width(stage.input.map, "k", PIECE_BYTES // stage.element_bytes), stage.line)
+    together = min(vector_width(stage.input.map, "k", VECTOR_BYTES // stage.element_bytes), stage.line)
     return [
         f"static constexpr int {lines}, line = {stage.line}, width = {stage.width};",
         f"static constexpr int channels = {stage.channels};",

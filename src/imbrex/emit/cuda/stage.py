@@ -6,20 +6,20 @@ from functools import reduce
 from math import prod
 from typing import assert_never
 
+from imbrex.chip import WARPGROUPS
 from imbrex.emit import c
-from imbrex.emit.cuda.layout import WARPGROUP
 from imbrex.emit.cuda.member import boolean, method, static
 from imbrex.index.expr import Lin, select, var
 from imbrex.index.map import Map
 from imbrex.lower.parts import Blocks, Dense, WarpPlanes, WarpRaster, WindowRows
 from imbrex.lower.pipeline import Lanes, Pipeline, Stage, Tile
+from imbrex.view.mma.hopper import WARPGROUP
 from imbrex.view.stage.halo_tile import HaloTile
 from imbrex.view.stage.tap_tile import TapTile
 from imbrex.view.tensor import Box, Walk
 
 __all__ = ["constants", "functions"]
 
-WARP = 32
 IN_FLIGHT = {1: 48, 2: 48, 3: 24}
 """Consumers -> registers of a producer's lane for what it has loaded and not yet put."""
 COPY_BYTES = 4
@@ -150,7 +150,7 @@ def _left(form: Lanes, tile: Tile) -> str | None:
     along, bounds = var(form.along, size), list[Lin]()
     is_whole = form.along == tile.major and not (form.offset - along).mentions(form.along)
     pieces = size * tile.element_bytes // 16
-    are_whole = pieces > 0 and WARP % pieces == 0 and tile.bytes % (16 * WARPGROUP) == 0
+    are_whole = pieces > 0 and WARPGROUPS.wave_size % pieces == 0 and tile.bytes % (16 * WARPGROUP) == 0
     if not is_whole or not are_whole or form.width * tile.element_bytes >= COPY_BYTES:
         return None
     others = [g for g in form.guards if not g.index.mentions(form.along)]

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import Final, Literal, NamedTuple, assert_never
 
+from imbrex.chip import WARPGROUPS
 from imbrex.emit.cuda.layout import registers, takes_turns
 from imbrex.emit.cuda.member import boolean
 from imbrex.lower.parts import PingPong, SplitColumns, SplitRows, SplitSteps, Streams, WarpPlanes
 from imbrex.lower.pipeline import Pipeline
+from imbrex.view.mma.hopper import WARPGROUP
 
 __all__ = ["Policy", "constants", "policy"]
 
-WARPS: Final = 4
+WARPS: Final = WARPGROUP // WARPGROUPS.wave_size
 """Arrivals of a warpgroup whose warps read stages by themselves."""
 
 

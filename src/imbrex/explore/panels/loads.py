@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from imbrex.chip import GpuMachine
+from imbrex.chip import LINE_BYTES, GpuMachine
 from imbrex.config.context import Access
 from imbrex.dtype import DType
 from imbrex.explore.bars import HEIGHT, Bar, bars
@@ -23,7 +23,6 @@ from imbrex.lower.stmt import Kernel
 __all__ = ["loads"]
 
 TITLE: Final = "Loads and stores"
-LINE_BYTES: Final = 128
 """Bytes of a line of the caches, of which all come."""
 WIDTH, LANE, TOP = 760.0, 10.5, 44.0
 MOST: Final = 4

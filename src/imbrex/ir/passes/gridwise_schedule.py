@@ -28,6 +28,7 @@ from math import gcd, prod
 from xdsl.dialects.builtin import IndexType, i32
 from xdsl.ir import Attribute, SSAValue
 
+from imbrex.chip import VECTOR_BYTES
 from imbrex.index.map import Dim, layer_over
 from imbrex.index.rule import Merge, PassThrough
 from imbrex.ir.element import element_bytes
@@ -43,9 +44,6 @@ from imbrex.view.work.pairs import Bound
 from imbrex.view.work.segment import Quantity, SegmentWalk
 from imbrex.view.work.streamk import MODES, Plan, Tiles
 from imbrex.view.work.workgroup import RasterOrder
-
-MOST_BYTES = 16
-"""The widest access of one work item."""
 
 
 @dataclass(frozen=True)
@@ -216,7 +214,7 @@ def work_item_slots(
         return None
     element = element_of(tile)
     count = prod(size or 0 for size in shape_of(tile))
-    vector = gcd(count, MOST_BYTES // element_bytes(element))
+    vector = gcd(count, VECTOR_BYTES // element_bytes(element))
     sums, flags = sharing.workspace(before, element, [count // vector, items, vector])
     names = ("slot", "group", "workitem", "neighbour")
     dims = [Dim(n, s or 0) for n, s in zip(names, shape_of(sums), strict=True)]

@@ -26,7 +26,6 @@ __all__ = ["Raster", "RasterDirection", "least_line", "raster_of", "rastered"]
 RasterDirection = Literal["forward", "backward_data"]
 NARROW: Final = (8, 16, 32)
 WIDE: Final = 64
-INSTRUCTION_ROWS: Final = 64
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
-from imbrex.chip import VECTOR_BYTES
+from imbrex.chip import VECTOR_BYTES, WARPGROUPS
 from imbrex.index.map import Dim, Entry, Layer, Map, layer_over
 from imbrex.index.rule import Merge, Pad, PassThrough, Unmerge
 from imbrex.view.conv.implicit_gemm import Axis, Convolution
@@ -25,8 +25,6 @@ from imbrex.view.gemm.product import overhang
 
 __all__ = ["WindowRows", "window_rows"]
 
-ROWS: Final = {128: 1.0, 64: 1.1, 32: 1.3}
-"""Bytes of a row of shared memory -> the work for each of its bytes, in proportion."""
 CHUNKS: Final = 4
 """Pieces of 16 bytes that a work item moves."""
 
@@ -122,7 +120,10 @@ def window_rows(conv: Convolution, element_bytes: int) -> WindowRows | None:
         row = row_bytes // element_bytes
         return -(-width.window * counted // row) * row // counted
 
-    best = min(ROWS, key=lambda row: taps(row) * ROWS[row])
+    rates = WARPGROUPS.warpgroup_rates
+    assert rates is not None, "its row has them"
+    work = rates.rows.taps  # AMD's machines take them, too: nobody measured theirs
+    best = min(work, key=lambda row: taps(row) * work[row])
     return WindowRows(conv, counted, taps(best), element_bytes)
 
 

@@ -18,18 +18,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import gcd, prod
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
-from imbrex.chip import VECTOR_BYTES
+from imbrex.chip import LINE_BYTES, VECTOR_BYTES
 from imbrex.index.map import Dim, Entry, Layer, Map, layer_over
 from imbrex.index.rule import Merge, Pad, PassThrough, Rule, Unmerge
 from imbrex.view.copy.data_tiled import Items
 from imbrex.view.gemm.product import overhang
 
 __all__ = ["ChannelsLast", "is_channels_last"]
-
-ROW_BYTES: Final = 128
-"""A line of the caches."""
 
 
 def is_channels_last(array: Sequence[Dim], channel: str) -> bool:
@@ -85,7 +82,7 @@ class ChannelsLast:
         together = positions if most is None else gcd(positions, most)
         other = 1 if is_channels_last(self.array, self.channel) else gcd(together, slots)
         spare = workitems // min(workitems, _power_of_two(-(-positions // other)))
-        lanes = min(max(ROW_BYTES // VECTOR_BYTES, spare), _power_of_two(-(-channels // slots)))
+        lanes = min(max(LINE_BYTES // VECTOR_BYTES, spare), _power_of_two(-(-channels // slots)))
         layers = self._boxes(Box(workitems // lanes, other, lanes, slots))
         workgroups = dict(layers[0].upper)["workgroup"]
         return Items(Map(layers), workgroups, workitems, other, slots)

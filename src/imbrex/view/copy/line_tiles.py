@@ -20,10 +20,10 @@ from functools import cached_property
 from math import gcd, prod
 from typing import Final, NamedTuple
 
-from imbrex.chip import VECTOR_BYTES
+from imbrex.chip import LINE_BYTES, VECTOR_BYTES
 from imbrex.index.map import Dim, Entry, Layer, Map, layer_over, passing
 from imbrex.index.rule import Embed, Merge, Pad, PassThrough, Slice, Unmerge
-from imbrex.view.copy.channels_last import ROW_BYTES, ChannelsLast
+from imbrex.view.copy.channels_last import ChannelsLast
 from imbrex.view.copy.turned_tile import TurnedTile, launched
 
 __all__ = ["LineTiles", "line_tiles"]
@@ -125,7 +125,7 @@ def line_tiles(
     slots, channels = VECTOR_BYTES // element_bytes, of.packed[-1].size
     names = [d.name for d in of.array]
     after = names[names.index(of.channel) + 1 :]
-    wide = gcd(ROW_BYTES // VECTOR_BYTES, channels // max(1, slots))
+    wide = gcd(LINE_BYTES // VECTOR_BYTES, channels // max(1, slots))
     is_served = after == [d.name for d in of.inner] and after and wide >= LEAST_ROWS
     if not slots or channels % slots or channels != dict(of.array)[of.channel] or not is_served:
         return None

@@ -21,11 +21,11 @@ from functools import cached_property
 from math import gcd, prod
 from typing import Final
 
-from imbrex.chip import VECTOR_BYTES
+from imbrex.chip import LINE_BYTES, VECTOR_BYTES
 from imbrex.index.map import Dim, Entry, Layer, Map, layer_over, passing
 from imbrex.index.query import vector_width
 from imbrex.index.rule import Merge, Pad, Unmerge
-from imbrex.view.copy.channels_last import ROW_BYTES, ChannelsLast
+from imbrex.view.copy.channels_last import ChannelsLast
 from imbrex.view.copy.turned_tile import TurnedTile, launched
 
 __all__ = ["PlaneTiles", "plane_tiles"]
@@ -124,7 +124,7 @@ def plane_tiles(
         return None
     inside = within.lower if within is not None else of.inner
     row = (prod(d.size for d in inside) | 1) * VECTOR_BYTES
-    rows = whole = gcd(ROW_BYTES // VECTOR_BYTES, channels // slots)
+    rows = whole = gcd(LINE_BYTES // VECTOR_BYTES, channels // slots)
     while rows > 1 and rows * row > MOST_BYTES:
         rows //= 2
     if rows * row > MOST_BYTES or rows < min(whole, LEAST_ROWS):

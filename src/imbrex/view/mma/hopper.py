@@ -23,7 +23,9 @@ __all__ = ["HOPPER", "wgmma"]
 HOPPER: Final = ("sm_90a",)
 PTX: Final = "PTX ISA 8.0, wgmma.mma_async; H100 data sheet"
 WARPGROUP: Final = 128
+"""Lanes."""
 ROWS: Final = 64
+"""Rows of A that an instruction multiplies, its M."""
 
 # D    A    B     K   rate
 _ROWS: Final = """

@@ -25,6 +25,7 @@ from itertools import product
 
 from imbrex.index.map import Dim, Layer, Map, layer_over
 from imbrex.index.rule import Embed, Merge, PassThrough, Unmerge, Xor
+from imbrex.view.mma.hopper import ROWS
 from imbrex.view.stage.shared_tile import (
     ATOM_ROWS,
     CHUNK_BYTES,
@@ -37,8 +38,6 @@ from imbrex.view.stage.shared_tile import (
 )
 
 __all__ = ["HaloTile"]
-
-INSTRUCTION_ROWS = 64
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,7 @@ class HaloTile:
     channels: int
     element_bytes: int
     swizzle: Swizzle
-    instruction: int = INSTRUCTION_ROWS
+    instruction: int = ROWS
 
     def __post_init__(self) -> None:
         rows, row = self.positions, self.row
@@ -146,7 +145,7 @@ class HaloTile:
     def is_sum_of_starts(self, rows: int) -> bool:
         """Is every start that of its k and that of its d, for parts of `rows` rows each?"""
         zero, instructions = self.start(0, 0), range(0, self.k, CHUNK_BYTES * 2 // self.element_bytes)
-        parts, inside = range(0, self.d, rows), range(0, rows, INSTRUCTION_ROWS)
+        parts, inside = range(0, self.d, rows), range(0, rows, ROWS)
         return all(
             self.start(k, part + d) - zero
             == (self.start(k, d) - zero) + part // rows * (self.start(0, rows % self.d) - zero)

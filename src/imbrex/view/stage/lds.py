@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, assert_never, get_args
 
+from imbrex.chip import VECTOR_BYTES
 from imbrex.index.map import Dim, Entry, Layer, Map, layer_over, unchanged
 from imbrex.index.rule import Merge, PassThrough, Slice, Unmerge, Xor
 
@@ -27,12 +28,9 @@ LdsKind: TypeAlias = Literal["xor", "padded", "plain", "tiled"]
 LDS_KINDS: tuple[LdsKind, ...] = get_args(LdsKind)
 
 
-WIDEST_BYTES = 16  # ds_read_b128, ds_write_b128
-
-
 def pack_of(fragment: int, element_bytes: int) -> int:
     """Elements that stay together, of a fragment of so many."""
-    return min(fragment, max(1, WIDEST_BYTES // element_bytes))
+    return min(fragment, max(1, VECTOR_BYTES // element_bytes))
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+from imbrex.chip import SECTOR_BYTES
 from imbrex.index.map import Dim, Layer, Map, layer_over
 from imbrex.index.rule import Embed, Merge, PassThrough, Rule, Slice, Unmerge
 from imbrex.view.stage.shared_tile import CHUNK_BYTES, SharedTile
@@ -23,10 +24,9 @@ from imbrex.view.stage.shared_tile import CHUNK_BYTES, SharedTile
 __all__ = ["COLUMNS", "LINE_BYTES", "LineTile", "PlaneStage", "halo_lines", "line_of", "lines_abreast"]
 
 LINE_BYTES: Final = 128
+"""A row of shared memory, of the longest swizzle, which lines of a plane are laid in."""
 COLUMNS: Final = 3
 """Columns of a window."""
-SECTOR_BYTES: Final = 32
-"""Bytes at whose multiples the copy engine brings a row more than twice as fast as inside of one."""
 LEAST_BYTES: Final = 8
 """Fewest bytes that a lane reads: where lines of a plane begin, as far as they are not whole pieces of 16."""
 

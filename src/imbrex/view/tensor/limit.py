@@ -7,7 +7,7 @@ from typing import Final
 
 from imbrex.view.tensor.form import Box, Walk
 
-__all__ = ["ALIGNMENT", "beyond_limits"]
+__all__ = ["ALIGNMENT", "MOST_BOX", "beyond_limits"]
 
 ALIGNMENT: Final = 16
 MOST_SIZE: Final = 1 << 31
@@ -15,6 +15,7 @@ MOST_SIZE: Final = 1 << 31
 MOST_STRIDE_BYTES: Final = 1 << 40
 MOST_DIMS: Final = 5
 MOST_BOX: Final = 256
+"""Elements of a box along one dim."""
 MOST_STEP: Final = 8
 MOST_CHANNELS: Final = 256
 MOST_PIXELS: Final = 1024

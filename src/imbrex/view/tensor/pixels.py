@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from imbrex.index.expr import Lin, lin, var
 from imbrex.index.map import Map
+from imbrex.view.mma.hopper import ROWS
 from imbrex.view.stage.shared_tile import SWIZZLES, Swizzle
 from imbrex.view.tensor.form import ElementType, Refused
 from imbrex.view.tensor.space import Axis, Space, joined_with
@@ -36,7 +37,6 @@ __all__ = [
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 BATCH: Final = "gemmG"
-INSTRUCTION_ROWS: Final = 64
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Product:
     rows: int
     k_name: str = "gemmK"
     d_name: str = "gemmM"
-    instruction: int = INSTRUCTION_ROWS
+    instruction: int = ROWS
 
     @property
     def sizes(self) -> dict[str, int]:

@@ -339,7 +339,7 @@ def test_slower_streams_cost_more() -> None:
     [(64, F16, 64), (96, F16, 32), (80, F16, 32), (40, F16, 64), (16, F16, 16), (67, F16, 1), (64, I8, 64)],
 )
 def test_steps_stay_at_one_tap(channels: int, dtype: DType, multiple: int) -> None:
-    assert step_of_channels(channels, dtype) == multiple
+    assert step_of_channels(channels, dtype, MACHINE) == multiple
 
 
 def test_shared_tiles_are_whole_permuted_rows() -> None:
