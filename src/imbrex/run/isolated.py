@@ -13,6 +13,7 @@ import subprocess
 import sys
 import weakref
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
@@ -103,20 +104,20 @@ class Isolated:
 def serve(pipe: Connection) -> None:
     """What the process does: takes a function, then answers task after task, until nobody asks."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asks, which ends this one
-    function: Callable[[Any], Any] = pipe.recv()
-    while True:
-        try:
-            argument = pipe.recv()
-        except EOFError:
-            return
-        pipe.send(answered(function, argument))
+    with suppress(EOFError, BrokenPipeError):
+        function: Callable[[Any], Any] = pipe.recv()
+        while True:
+            pipe.send(answered(function, pipe.recv()))
 
 
 PROGRAM: Final = f"""
 import sys
 from multiprocessing.connection import Connection
 pipe = Connection(int(sys.argv[1]))
-sys.path[:] = pipe.recv()
+try:
+    sys.path[:] = pipe.recv()
+except EOFError:
+    sys.exit()
 from {serve.__module__} import {serve.__name__}
 {serve.__name__}(pipe)
 """

@@ -3,10 +3,18 @@ eager mode, in torch.compile and in torch.export (docs/pytorch.md).
 
 activation  activations that are fused
 lying       shapes of results, and how they lie
+plain       the same results by torch's own ops
+fallback    kernels that are compiled while those answer
 ops         what the dispatcher knows
 gradient    derivatives of ops, made of ops
 rules       autocast and vmap
 call        functions of tensors
+layer       layers of torch by these functions
+fusion      a layer with what follows it, as torch.fx sees it
+candidate   layers of a model that may be swapped, and the others
+trial       a layer by kernels and by torch
+report      what came of each layer
+replace     `replace` and `restore`
 """
 
 from importlib.util import find_spec
@@ -16,8 +24,10 @@ if find_spec("torch") is None:
 
 from imbrex.torch import gradient, rules
 from imbrex.torch.call import addmm, bmm, conv2d, conv_transpose2d, linear, mm
+from imbrex.torch.fallback import wait
+from imbrex.torch.replace import replace, restore
 
 gradient.register()
 rules.register()
 
-__all__ = ["addmm", "bmm", "conv2d", "conv_transpose2d", "linear", "mm"]
+__all__ = ["addmm", "bmm", "conv2d", "conv_transpose2d", "linear", "mm", "replace", "restore", "wait"]

@@ -74,9 +74,10 @@ def activation(name: str) -> Activation:
 
 
 @lru_cache(maxsize=256)
-def epilogue(name: str, has_bias: bool, has_residual: bool) -> str | None:
-    """The expression of an op: activation(x + bias + residual); None where it is x alone."""
-    sums = " + ".join(["x", *(["bias"] if has_bias else []), *(["residual"] if has_residual else [])])
+def epilogue(name: str, has_scale: bool, has_bias: bool, has_residual: bool) -> str | None:
+    """The expression of an op: activation(x * channel_scale + bias + residual); None where it is x alone."""
+    first = "x * channel_scale" if has_scale else "x"
+    sums = " + ".join([first, *(["bias"] if has_bias else []), *(["residual"] if has_residual else [])])
     if name:
         return activation(name).expression.format(sums)
     return None if sums == "x" else sums

@@ -1,7 +1,8 @@
 """Functions of tensors, with the arguments of `torch.nn.functional`'s, an activation and a residual beside.
 
-Law: activation(f(...) + bias + residual), in one kernel where no gradient is asked for; where one is, the
-activation is torch's, so that its sums are kept.
+Law: activation(f(...) * scale + bias + residual), in one kernel where no gradient is asked for; where one is,
+the activation is torch's, so that its sums are kept.  fallback: while a kernel is not there, torch's own op
+answers, and the kernel is compiled in the background; else the call waits for it.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ from importlib import import_module
 from typing import Any, TypeAlias
 
 from imbrex.torch.activation import activation as row_of
+from imbrex.torch.lying import spans
 from imbrex.torch.ops import OPS
 
-__all__ = ["addmm", "bmm", "conv2d", "conv_transpose2d", "linear", "mm"]
+__all__ = ["addmm", "bmm", "conv2d", "conv2d_shape", "conv_transpose2d", "linear", "mm"]
 
 torch: Any = import_module("torch")
 _conv2d, _data, _, _product = OPS.values()
@@ -32,18 +34,30 @@ def conv2d(
     *,
     activation: str | None = None,
     residual: Any = None,
+    scale: Any = None,
+    fallback: bool = False,
 ) -> Any:
-    """torch.nn.functional.conv2d.  residual: of the result's shape."""
+    """torch.nn.functional.conv2d.  residual: of the result's shape.  scale: of channels, f32 or f64."""
     if input.dim() == 3:
         more = None if residual is None else residual.unsqueeze(0)
         of_one = (bias, stride, padding, dilation, groups)
         return conv2d(
-            input.unsqueeze(0), weight, *of_one, activation=activation, residual=more
+            input.unsqueeze(0), weight, *of_one, activation=activation, residual=more, scale=scale,
+            fallback=fallback,
         ).squeeze(0)  # fmt: skip
     _expect_rank(4, input=input, weight=weight)
     moves = _two(stride), _pads(padding, weight, _two(stride), _two(dilation)), _two(dilation), groups
-    fused, after = _split(activation, (input, weight, bias, residual))
-    return _finished(_conv2d(input, weight, bias, residual, *moves, fused), after)
+    fused, after = _split(activation, (input, weight, scale, bias, residual))
+    return _finished(_conv2d(input, weight, scale, bias, residual, *moves, fused, fallback), after)
+
+
+def conv2d_shape(
+    input: Any, weight: Any, stride: Pair, padding: Pair | str, dilation: Pair
+) -> tuple[int, ...]:
+    """The shape of that convolution of a batch."""
+    steps, apart = _two(stride), _two(dilation)
+    pads = _pads(padding, weight, steps, apart)
+    return (input.shape[0], weight.shape[0], *spans(input.shape[2:], weight.shape[2:], steps, pads, apart))
 
 
 def conv_transpose2d(
@@ -58,28 +72,29 @@ def conv_transpose2d(
     *,
     activation: str | None = None,
     residual: Any = None,
+    fallback: bool = False,
 ) -> Any:
     """torch.nn.functional.conv_transpose2d; what is added, and the activation, are torch's."""
     if input.dim() == 3:
         more = None if residual is None else residual.unsqueeze(0)
         of_one = (bias, stride, padding, output_padding, groups, dilation)
         return conv_transpose2d(
-            input.unsqueeze(0), weight, *of_one, activation=activation, residual=more
+            input.unsqueeze(0), weight, *of_one, activation=activation, residual=more, fallback=fallback
         ).squeeze(0)  # fmt: skip
     _expect_rank(4, input=input, weight=weight)
     steps, pads, apart = _two(stride), _two(padding), _two(dilation)
     further = _two(output_padding)
     if any(more >= max(s, d) for more, s, d in zip(further, steps, apart, strict=True)):
         raise ValueError(f"'output_padding' {further} should be below stride {steps} or dilation {apart}")
-    spans = [
+    sizes = [
         (size - 1) * s - 2 * pad + d * (y - 1) + more + 1
         for size, y, s, pad, d, more in zip(
             input.shape[2:], weight.shape[2:], steps, pads, apart, further, strict=True
         )
     ]
-    shape = [input.shape[0], weight.shape[1] * groups, *spans]
+    shape = [input.shape[0], weight.shape[1] * groups, *sizes]
     around = [pads[0], pads[0], pads[1], pads[1]]
-    result = _data(input, weight, shape, steps, around, apart, groups)
+    result = _data(input, weight, shape, steps, around, apart, groups, fallback)
     if bias is not None:
         result = result + bias.to(result.dtype).reshape(-1, 1, 1)
     if residual is not None:
@@ -88,51 +103,76 @@ def conv_transpose2d(
 
 
 def linear(
-    input: Any, weight: Any, bias: Any = None, *, activation: str | None = None, residual: Any = None
+    input: Any,
+    weight: Any,
+    bias: Any = None,
+    *,
+    activation: str | None = None,
+    residual: Any = None,
+    fallback: bool = False,
 ) -> Any:
     """torch.nn.functional.linear, of an input of any rank.  residual: of the result's shape."""
     _expect_rank(2, weight=weight)
     rows = input.reshape(-1, input.shape[-1])
     more = None if residual is None else residual.reshape(-1, residual.shape[-1])
-    result = _multiplied(rows, weight.mT, bias, more, 1.0, activation)
+    result = _multiplied(rows, weight.mT, bias, more, 1.0, activation, fallback)
     return result.reshape(*input.shape[:-1], weight.shape[0])
 
 
 def mm(
-    input: Any, mat2: Any, *, bias: Any = None, activation: str | None = None, residual: Any = None
+    input: Any,
+    mat2: Any,
+    *,
+    bias: Any = None,
+    activation: str | None = None,
+    residual: Any = None,
+    fallback: bool = False,
 ) -> Any:
     """torch.mm.  bias: one a column.  residual: of the result's shape."""
     _expect_rank(2, input=input, mat2=mat2)
-    return _multiplied(input, mat2, bias, residual, 1.0, activation)
+    return _multiplied(input, mat2, bias, residual, 1.0, activation, fallback)
 
 
 def bmm(
-    input: Any, mat2: Any, *, bias: Any = None, activation: str | None = None, residual: Any = None
+    input: Any,
+    mat2: Any,
+    *,
+    bias: Any = None,
+    activation: str | None = None,
+    residual: Any = None,
+    fallback: bool = False,
 ) -> Any:
     """torch.bmm.  bias: one a column, of all matrices.  residual: of the result's shape."""
     _expect_rank(3, input=input, mat2=mat2)
-    return _multiplied(input, mat2, bias, residual, 1.0, activation)
+    return _multiplied(input, mat2, bias, residual, 1.0, activation, fallback)
 
 
 def addmm(
-    input: Any, mat1: Any, mat2: Any, *, beta: float = 1, alpha: float = 1, activation: str | None = None
+    input: Any,
+    mat1: Any,
+    mat2: Any,
+    *,
+    beta: float = 1,
+    alpha: float = 1,
+    activation: str | None = None,
+    fallback: bool = False,
 ) -> Any:
     """torch.addmm: beta * input + alpha * mat1 mat2; without `input`'s numbers where beta is 0."""
     _expect_rank(2, mat1=mat1, mat2=mat2)
-    columns = mat2.shape[1]
+    columns, words = mat2.shape[1], (float(alpha), activation, fallback)
     if beta == 0:
-        return _multiplied(mat1, mat2, None, None, float(alpha), activation)
+        return _multiplied(mat1, mat2, None, None, *words)
     added = input if beta == 1 else beta * input
     if added.dim() == 1 and added.shape[0] == columns:
-        return _multiplied(mat1, mat2, added, None, float(alpha), activation)
-    return _multiplied(mat1, mat2, None, added.expand(mat1.shape[0], columns), float(alpha), activation)
+        return _multiplied(mat1, mat2, added, None, *words)
+    return _multiplied(mat1, mat2, None, added.expand(mat1.shape[0], columns), *words)
 
 
 def _multiplied(
-    a: Any, b: Any, bias: Any, residual: Any, alpha: float, activation: str | None
-) -> Any:  # fmt: skip
+    a: Any, b: Any, bias: Any, residual: Any, alpha: float, activation: str | None, fallback: bool
+) -> Any:
     fused, after = _split(activation, (a, b, bias, residual))
-    return _finished(_product(a, b, bias, residual, alpha, fused), after)
+    return _finished(_product(a, b, bias, residual, alpha, fused, fallback), after)
 
 
 def _split(activation: str | None, tensors: tuple[Any, ...]) -> tuple[str, str | None]:

@@ -37,59 +37,76 @@ def _with(name: str, backward: Callable[..., Any], keep: Callable[..., None]) ->
 
 
 def _keep_conv2d(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-    x, w, bias, residual, *moves, activation = inputs
-    ctx.moves, ctx.words = tuple(moves), (activation,)
-    ctx.save_for_backward(x, w, *_of_activation(bias, residual, activation, output))
+    x, w, scale, bias, residual, *moves, activation, fallback = inputs
+    ctx.moves, ctx.activation, ctx.fallback = tuple(moves), activation, fallback
+    ctx.save_for_backward(x, w, scale, *_of_activation(bias, residual, activation, output))
 
 
 def _conv2d_backward(ctx: Any, dy: Any) -> Any:
-    x, w, *kept = ctx.saved_tensors
-    by_x, by_w, by_bias, by_residual = ctx.needs_input_grad[:4]
-    dz = _at_sums(dy, ctx.words[0], kept, lambda b, r: _conv2d(x, w, b, r, *ctx.moves, ""))
-    dx = _data(dz, w, x.shape, *ctx.moves) if by_x else None
-    dw = _weight(dz, x, w.shape, *ctx.moves) if by_w else None
+    x, w, scale, *kept = ctx.saved_tensors
+    by_x, by_w, by_scale, by_bias, by_residual = ctx.needs_input_grad[:5]
+    words = (*ctx.moves, ctx.fallback)
+
+    def sums(factor: Any, bias: Any, residual: Any) -> Any:
+        return _conv2d(x, w, factor, bias, residual, *ctx.moves, "", ctx.fallback)
+
+    dz = _at_sums(dy, ctx.activation, kept, lambda b, r: sums(scale, b, r))
+    scaled = _times(dz, scale)
+    dx = _data(scaled, w, x.shape, *words) if by_x else None
+    dw = _weight(scaled, x, w.shape, *words) if by_w else None
+    dscale = (dz * sums(None, None, None)).sum((0, 2, 3), dtype=scale.dtype) if by_scale else None
     dbias = dz.sum((0, 2, 3)) if by_bias else None
-    return dx, dw, dbias, dz if by_residual else None, None, None, None, None, None
+    return dx, dw, dscale, dbias, dz if by_residual else None, None, None, None, None, None, None
+
+
+def _times(dz: Any, scale: Any) -> Any:
+    return dz if scale is None else (dz * scale.reshape(-1, 1, 1)).to(dz.dtype)
 
 
 def _keep_factors(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
     del output
-    one, other, _, *moves = inputs
-    ctx.moves = tuple(moves)
+    one, other, _, *words = inputs
+    ctx.words = tuple(words)
     ctx.save_for_backward(one, other)
 
 
 def _data_backward(ctx: Any, g: Any) -> Any:
     dy, w = ctx.saved_tensors
     by_dy, by_w = ctx.needs_input_grad[:2]
-    ddy = _conv2d(g, w, None, None, *ctx.moves, "") if by_dy else None
-    dw = _weight(dy, g, w.shape, *ctx.moves) if by_w else None
-    return ddy, dw, None, None, None, None, None
+    ddy = _again(g, w, ctx.words) if by_dy else None
+    dw = _weight(dy, g, w.shape, *ctx.words) if by_w else None
+    return ddy, dw, None, None, None, None, None, None
 
 
 def _weight_backward(ctx: Any, g: Any) -> Any:
     dy, x = ctx.saved_tensors
     by_dy, by_x = ctx.needs_input_grad[:2]
-    ddy = _conv2d(x, g, None, None, *ctx.moves, "") if by_dy else None
-    dx = _data(dy, g, x.shape, *ctx.moves) if by_x else None
-    return ddy, dx, None, None, None, None, None
+    ddy = _again(x, g, ctx.words) if by_dy else None
+    dx = _data(dy, g, x.shape, *ctx.words) if by_x else None
+    return ddy, dx, None, None, None, None, None, None
+
+
+def _again(x: Any, w: Any, words: tuple[Any, ...]) -> Any:
+    """The convolution that a gradient is of.  words: its moves, and whether it falls back."""
+    *moves, fallback = words
+    return _conv2d(x, w, None, None, None, *moves, "", fallback)
 
 
 def _keep_product(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-    a, b, bias, residual, alpha, activation = inputs
-    ctx.words = (alpha, activation)
-    ctx.save_for_backward(a, b, *_of_activation(bias, residual, activation, output))
+    a, b, bias, residual, *words = inputs
+    ctx.words = tuple(words)
+    ctx.save_for_backward(a, b, *_of_activation(bias, residual, words[1], output))
 
 
 def _product_backward(ctx: Any, dy: Any) -> Any:
     a, b, *kept = ctx.saved_tensors
-    alpha, activation = ctx.words
+    alpha, activation, fallback = ctx.words
     by_a, by_b, by_bias, by_residual = ctx.needs_input_grad[:4]
-    dz = _at_sums(dy, activation, kept, lambda bias, r: _product(a, b, bias, r, alpha, ""))
-    da = _product(dz, b.mT, None, None, alpha, "") if by_a else None
-    db = _product(a.mT, dz, None, None, alpha, "") if by_b else None
+    dz = _at_sums(dy, activation, kept, lambda bias, r: _product(a, b, bias, r, alpha, "", fallback))
+    da = _product(dz, b.mT, None, None, alpha, "", fallback) if by_a else None
+    db = _product(a.mT, dz, None, None, alpha, "", fallback) if by_b else None
     dbias = dz.flatten(0, -2).sum(0) if by_bias else None
-    return da, db, dbias, dz if by_residual else None, None, None
+    return da, db, dbias, dz if by_residual else None, None, None, None
 
 
 def _of_activation(bias: Any, residual: Any, activation: str, output: Any) -> Sequence[Any]:

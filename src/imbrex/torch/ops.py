@@ -1,12 +1,13 @@
 """The ops that torch's dispatcher knows, `torch.ops.imbrex.*`: schema, kernel and fake of each.
 
-    conv2d                    activation(conv(x, w) + bias + residual)
+    conv2d                    activation(conv(x, w) * scale + bias + residual), scale and bias one a channel
     conv2d_backward_data      gradient of a convolution by its images; the transposed convolution
     conv2d_backward_weight    gradient of a convolution by its filters
     product                   activation(alpha * a b + bias + residual), of matrices or batches of them
 
 Law: each is a function of its arguments alone, and launches in torch's current stream, with as many threads
-of the CPU as torch uses.  The three convolutions and the product are each other's gradients (`gradient`).
+of the CPU as torch uses.  With `fallback` torch's own op answers until the kernel is there (`fallback`).  The
+three convolutions and the product are each other's gradients (`gradient`).
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from importlib import import_module
 from typing import Any, Final
 
 from imbrex.function import conv, gemm
+from imbrex.torch import plain
 from imbrex.torch.activation import epilogue
+from imbrex.torch.fallback import answered
 from imbrex.torch.lying import images, matrices, spans
 
 __all__ = ["LIBRARY", "OPS"]
@@ -29,18 +32,20 @@ _TAGS: Final = (
     getattr(torch.Tag, "needs_exact_strides", torch.Tag.needs_fixed_stride_order),
 )
 _MOVES: Final = "int[2] stride, int[4] pads, int[2] dilation, int groups"
+_FALLBACK: Final = "bool fallback"
 _MORE: Final = "Tensor? bias, Tensor? residual"
 _SCHEMAS: Final = (
-    f"conv2d(Tensor x, Tensor w, {_MORE}, {_MOVES}, str activation) -> Tensor",
-    f"conv2d_backward_data(Tensor dy, Tensor w, SymInt[4] input_shape, {_MOVES}) -> Tensor",
-    f"conv2d_backward_weight(Tensor dy, Tensor x, SymInt[4] filter_shape, {_MOVES}) -> Tensor",
-    f"product(Tensor a, Tensor b, {_MORE}, float alpha, str activation) -> Tensor",
+    f"conv2d(Tensor x, Tensor w, Tensor? scale, {_MORE}, {_MOVES}, str activation, {_FALLBACK}) -> Tensor",
+    f"conv2d_backward_data(Tensor dy, Tensor w, SymInt[4] input_shape, {_MOVES}, {_FALLBACK}) -> Tensor",
+    f"conv2d_backward_weight(Tensor dy, Tensor x, SymInt[4] filter_shape, {_MOVES}, {_FALLBACK}) -> Tensor",
+    f"product(Tensor a, Tensor b, {_MORE}, float alpha, str activation, {_FALLBACK}) -> Tensor",
 )
 
 
 def _conv2d(
     x: Any,
     w: Any,
+    scale: Any,
     bias: Any,
     residual: Any,
     stride: Sequence[int],
@@ -48,17 +53,28 @@ def _conv2d(
     dilation: Sequence[int],
     groups: int,
     activation: str,
+    fallback: bool,
 ) -> Any:
-    out = _conv2d_fake(x, w, bias, residual, stride, pads, dilation, groups, activation)
-    return conv.conv2d(
-        x, w, **_moves(stride, pads, dilation, groups), bias=bias, residual=residual,
-        epilogue=epilogue(activation, bias is not None, residual is not None), out=out, threads=_threads(x),
-    )  # fmt: skip
+    moves = stride, pads, dilation, groups
+    out = _conv2d_fake(x, w, scale, bias, residual, *moves, activation, fallback)
+
+    def ours() -> Any:
+        return conv.conv2d(
+            x, w, **_moves(*moves), bias=bias, residual=residual,
+            scales=None if scale is None else {"channel_scale": scale}, out=out, threads=_threads(x),
+            epilogue=epilogue(activation, scale is not None, bias is not None, residual is not None),
+        )  # fmt: skip
+
+    def theirs() -> Any:
+        return plain.conv2d(x, w, scale, bias, residual, *moves, activation)
+
+    return answered(ours, theirs, out) if fallback else ours()
 
 
 def _conv2d_fake(
     x: Any,
     w: Any,
+    scale: Any,
     bias: Any,
     residual: Any,
     stride: Sequence[int],
@@ -66,55 +82,55 @@ def _conv2d_fake(
     dilation: Sequence[int],
     groups: int,
     activation: str,
+    fallback: bool,
 ) -> Any:
-    del bias, residual, groups, activation
+    del scale, bias, residual, groups, activation, fallback
     shape = (x.shape[0], w.shape[0], *spans(x.shape[2:], w.shape[2:], stride, pads, dilation))
     return images(shape, x, w)
 
 
-def _backward_data(
-    dy: Any,
-    w: Any,
-    input_shape: Sequence[int],
-    stride: Sequence[int],
-    pads: Sequence[int],
-    dilation: Sequence[int],
-    groups: int,
-) -> Any:
-    moves = _moves(stride, pads, dilation, groups)
-    out, shape = images(input_shape, dy, w), tuple(input_shape)
-    return conv.conv2d_backward_data(dy, w, shape, **moves, out=out, threads=_threads(dy))
+def _gradient(ours: Callable[..., Any], theirs: Callable[..., Any]) -> Callable[..., Any]:
+    """A gradient of a convolution, by a function of ours and one of torch's."""
+
+    def computed(one: Any, other: Any, shape: Sequence[int], *words: Any) -> Any:
+        *moves, fallback = words
+        out = images(shape, one, other)
+
+        def kernel() -> Any:
+            named = _moves(*moves)
+            return ours(one, other, tuple(shape), **named, out=out, threads=_threads(one))
+
+        return answered(kernel, lambda: theirs(one, other, shape, *moves), out) if fallback else kernel()
+
+    return computed
 
 
-def _backward_weight(
-    dy: Any,
-    x: Any,
-    filter_shape: Sequence[int],
-    stride: Sequence[int],
-    pads: Sequence[int],
-    dilation: Sequence[int],
-    groups: int,
-) -> Any:
-    moves = _moves(stride, pads, dilation, groups)
-    out, shape = images(filter_shape, dy, x), tuple(filter_shape)
-    return conv.conv2d_backward_weight(dy, x, shape, **moves, out=out, threads=_threads(dy))
-
-
-def _gradient_fake(one: Any, other: Any, shape: Sequence[int], *moves: object) -> Any:
-    del moves
+def _gradient_fake(one: Any, other: Any, shape: Sequence[int], *words: object) -> Any:
+    del words
     return images(shape, one, other)
 
 
-def _product(a: Any, b: Any, bias: Any, residual: Any, alpha: float, activation: str) -> Any:
-    after = epilogue(activation, bias is not None, residual is not None)
-    return gemm.gemm(
-        a, b, alpha=alpha, epilogue=after, bias=bias, residual=residual,
-        out=matrices(a, b), threads=_threads(a),
-    )  # fmt: skip
+def _product(
+    a: Any, b: Any, bias: Any, residual: Any, alpha: float, activation: str, fallback: bool
+) -> Any:  # fmt: skip
+    out = matrices(a, b)
+
+    def ours() -> Any:
+        after = epilogue(activation, False, bias is not None, residual is not None)
+        return gemm.gemm(
+            a, b, alpha=alpha, epilogue=after, bias=bias, residual=residual, out=out, threads=_threads(a)
+        )  # fmt: skip
+
+    def theirs() -> Any:
+        return plain.product(a, b, bias, residual, alpha, activation)
+
+    return answered(ours, theirs, out) if fallback else ours()
 
 
-def _product_fake(a: Any, b: Any, bias: Any, residual: Any, alpha: float, activation: str) -> Any:
-    del bias, residual, alpha, activation
+def _product_fake(
+    a: Any, b: Any, bias: Any, residual: Any, alpha: float, activation: str, fallback: bool
+) -> Any:  # fmt: skip
+    del bias, residual, alpha, activation, fallback
     torch._check(a.shape[-1] == b.shape[-2], lambda: f"a {a.shape} and b {b.shape} do not fit")
     return matrices(a, b)
 
@@ -134,8 +150,8 @@ def _threads(array: Any) -> int | None:
 
 _KERNELS: Final[tuple[tuple[Callable[..., Any], Callable[..., Any]], ...]] = (
     (_conv2d, _conv2d_fake),
-    (_backward_data, _gradient_fake),
-    (_backward_weight, _gradient_fake),
+    (_gradient(conv.conv2d_backward_data, plain.conv2d_backward_data), _gradient_fake),
+    (_gradient(conv.conv2d_backward_weight, plain.conv2d_backward_weight), _gradient_fake),
     (_product, _product_fake),
 )
 """Kernel and fake of each schema."""

@@ -28,10 +28,13 @@ def register() -> None:
 
 
 def _in_region(op: Any, device: str) -> Callable[..., Any]:
+    names = [argument.name for argument in op._schema.arguments]
+    scale = names.index("scale") if "scale" in names else None  # has the type of sums
+
     def cast(*given: Any) -> Any:
         kind = torch.get_autocast_dtype(device)
         with torch.autocast(device, enabled=False):
-            return op(*(value.to(kind) if _is_cast(value) else value for value in given))
+            return op(*(v.to(kind) if _is_cast(v) and at != scale else v for at, v in enumerate(given)))
 
     return cast
 
@@ -42,11 +45,11 @@ def _is_cast(value: Any) -> bool:
 
 
 def _images(info: Any, dims: tuple[Any, ...], *given: Any) -> tuple[Any, int]:
-    x, w, bias, residual, *words = given
-    if dims[0] is None or dims[1] is not None or dims[2] is not None:
+    x, w, scale, bias, residual, *words = given
+    if dims[0] is None or any(dim is not None for dim in dims[1:4]):
         return _one_by_one(OPS["conv2d"])(info, dims, *given)
-    folded = [_folded(value, dim, info.batch_size) for value, dim in ((x, dims[0]), (residual, dims[3]))]
-    result = OPS["conv2d"](folded[0], w, bias, folded[1], *words)
+    folded = [_folded(value, dim, info.batch_size) for value, dim in ((x, dims[0]), (residual, dims[4]))]
+    result = OPS["conv2d"](folded[0], w, scale, bias, folded[1], *words)
     return result.unflatten(0, (info.batch_size, -1)), 0
 
 

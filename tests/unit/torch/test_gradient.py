@@ -24,15 +24,15 @@ def some(*shape: int) -> Any:
 
 CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "conv2d": (
-        lambda x, w, b, r: torch.ops.imbrex.conv2d(x, w, b, r, *MOVES, "relu"),
-        (some(*X), some(*W), some(4), some(*Y)),
+        lambda x, w, s, b, r: torch.ops.imbrex.conv2d(x, w, s, b, r, *MOVES, "relu", False),
+        (some(*X), some(*W), some(4), some(4), some(*Y)),
     ),
     "backward data": (
-        lambda dy, w: torch.ops.imbrex.conv2d_backward_data(dy, w, X, *MOVES),
+        lambda dy, w: torch.ops.imbrex.conv2d_backward_data(dy, w, X, *MOVES, False),
         (some(*Y), some(*W)),
     ),
     "backward weight": (
-        lambda dy, x: torch.ops.imbrex.conv2d_backward_weight(dy, x, W, *MOVES),
+        lambda dy, x: torch.ops.imbrex.conv2d_backward_weight(dy, x, W, *MOVES, False),
         (some(*Y), some(*X)),
     ),
     "transposed": (
@@ -40,7 +40,7 @@ CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
         (some(1, 2, 3, 2), some(2, 3, 2, 2), some(3)),
     ),
     "product": (
-        lambda a, b, c, r: torch.ops.imbrex.product(a, b, c, r, 0.5, "hardswish"),
+        lambda a, b, c, r: torch.ops.imbrex.product(a, b, c, r, 0.5, "hardswish", False),
         (some(3, 4), some(4, 5), some(5), some(3, 5)),
     ),
     "products": (ours.bmm, (some(2, 3, 4), some(2, 4, 3))),
@@ -64,7 +64,7 @@ def test_a_fused_activation_has_the_gradient_of_torchs(name: str) -> None:
     a, b, bias, residual = (
         some(*s).detach().float().requires_grad_() for s in ((5, 8), (8, 6), (6,), (5, 6))
     )
-    got = torch.ops.imbrex.product(a, b, bias, residual, 2.0, name)
+    got = torch.ops.imbrex.product(a, b, bias, residual, 2.0, name, False)
     want = ACTIVATIONS[name].forward(2 * (a @ b) + bias + residual)
     dy = torch.randn_like(want)
     for ours_, theirs in zip(
@@ -84,7 +84,7 @@ def test_only_what_needs_a_gradient_is_computed(monkeypatch: pytest.MonkeyPatch)
             counted.append(str(op))
             return op(*args, **(kwargs or {}))
 
-    y = torch.ops.imbrex.conv2d(x, w, None, None, *MOVES, "")
+    y = torch.ops.imbrex.conv2d(x, w, None, None, None, *MOVES, "", False)
     with Count():
         y.sum().backward()
     assert "imbrex.conv2d_backward_weight.default" in counted
@@ -95,7 +95,7 @@ def test_only_what_needs_a_gradient_is_computed(monkeypatch: pytest.MonkeyPatch)
 def test_twice_gives_the_same_bits() -> None:
     def once() -> list[Any]:
         x, w = (some(*s).detach().float().requires_grad_() for s in (X, W))
-        y = torch.ops.imbrex.conv2d(x, w, None, None, *MOVES, "")
+        y = torch.ops.imbrex.conv2d(x, w, None, None, None, *MOVES, "", False)
         return [y, *torch.autograd.grad(y.square().sum(), (x, w))]
 
     torch.use_deterministic_algorithms(True)

@@ -28,18 +28,21 @@ def some(*shape: int, last: bool = False, grad: bool = True, kind: Any = None) -
 
 
 FORMS: dict[str, tuple[Any, tuple[Any, ...]]] = {
-    "conv2d": (OPS.conv2d, (some(*X), some(*W), some(6), some(*Y), *MOVES, "relu")),
-    "conv2d, bias": (OPS.conv2d, (some(*X), some(*W), some(6), None, *MOVES, "gelu")),
-    "conv2d, channels_last": (OPS.conv2d, (some(*X, last=True), some(*W), None, None, *MOVES, "")),
-    "conv2d, an offset": (OPS.conv2d, (some(3, 4, 7, 6)[1:], some(*W), None, None, *MOVES, "")),
-    "conv2d, no images": (OPS.conv2d, (some(0, 4, 7, 6), some(*W), None, None, *MOVES, "")),
-    "backward data": (OPS.conv2d_backward_data, (some(*Y), some(*W), X, *MOVES)),
-    "backward data, last": (OPS.conv2d_backward_data, (some(*Y, last=True), some(*W), X, *MOVES)),
-    "backward weight": (OPS.conv2d_backward_weight, (some(*Y), some(*X), W, *MOVES)),
-    "product": (OPS.product, (some(5, 8), some(8, 6), some(6), some(5, 6), 0.5, "silu")),
-    "product, transposed": (OPS.product, (some(8, 5).mT, some(6, 8).mT, None, None, 1.0, "")),
-    "product, batches": (OPS.product, (some(3, 5, 8), some(3, 8, 6), None, None, 1.0, "tanh")),
-    "product, no rows": (OPS.product, (some(0, 8), some(8, 6), None, None, 1.0, "")),
+    "conv2d": (OPS.conv2d, (some(*X), some(*W), some(6).abs(), some(6), some(*Y), *MOVES, "relu", False)),
+    "conv2d, bias": (OPS.conv2d, (some(*X), some(*W), None, some(6), None, *MOVES, "gelu", False)),
+    "conv2d, channels_last": (
+        OPS.conv2d,
+        (some(*X, last=True), some(*W), None, None, None, *MOVES, "", False),
+    ),
+    "conv2d, an offset": (OPS.conv2d, (some(3, 4, 7, 6)[1:], some(*W), None, None, None, *MOVES, "", False)),
+    "conv2d, no images": (OPS.conv2d, (some(0, 4, 7, 6), some(*W), None, None, None, *MOVES, "", False)),
+    "backward data": (OPS.conv2d_backward_data, (some(*Y), some(*W), X, *MOVES, False)),
+    "backward data, last": (OPS.conv2d_backward_data, (some(*Y, last=True), some(*W), X, *MOVES, False)),
+    "backward weight": (OPS.conv2d_backward_weight, (some(*Y), some(*X), W, *MOVES, False)),
+    "product": (OPS.product, (some(5, 8), some(8, 6), some(6), some(5, 6), 0.5, "silu", False)),
+    "product, transposed": (OPS.product, (some(8, 5).mT, some(6, 8).mT, None, None, 1.0, "", False)),
+    "product, batches": (OPS.product, (some(3, 5, 8), some(3, 8, 6), None, None, 1.0, "tanh", False)),
+    "product, no rows": (OPS.product, (some(0, 8), some(8, 6), None, None, 1.0, "", False)),
 }
 
 

@@ -1,0 +1,174 @@
+"""Candidates: the layers of a model that kernels may compute, and of the others the reason why not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib import import_module
+from typing import Any, Final
+
+from imbrex.diagnostic import Diagnostic
+from imbrex.torch.fusion import has_hooks
+from imbrex.torch.layer import LAYERS, Layer
+
+__all__ = ["Candidate", "Met", "candidates", "expect_same", "met"]
+
+torch: Any = import_module("torch")
+_pytree: Any = import_module("torch.utils._pytree")
+
+TYPES: Final = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
+BOUNDS: Final = {torch.float64: 1e-9, torch.float32: 1e-3, torch.float16: 3e-2, torch.bfloat16: 2e-1}
+"""The largest difference between a model's results, by the root mean square of what they should be: a
+model of a hundred layers passes with ten times its usual rounding, and a layer that is wrong does not."""
+
+
+@dataclass(frozen=True)
+class Met:
+    """A tensor that a layer was called with.  times: how often."""
+
+    shape: tuple[int, ...]
+    stride: tuple[int, ...]
+    dtype: Any
+    device: Any
+    needs_grad: bool = False
+    times: int = 1
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A layer.  reason: why it stays as it is; None where it may be swapped.  met: its inputs."""
+
+    name: str
+    kind: str
+    module: Any
+    reason: str | None
+    met: tuple[Met, ...] = ()
+
+
+def candidates(model: Any) -> list[Candidate]:
+    """All layers that look like one of ours, by their names in the model, "" of the model itself."""
+    of_modules: dict[int, int] = {}
+    owners: dict[int, set[int]] = {}
+    for _, module in model.named_modules(remove_duplicate=False):
+        of_modules[id(module)] = of_modules.get(id(module), 0) + 1
+        for parameter in module._parameters.values():
+            if parameter is not None:
+                owners.setdefault(id(parameter), set()).add(id(module))
+    found: list[Candidate] = []
+    for name, module in model.named_modules():
+        kind = _kind(module)
+        if kind is not None:
+            reason = _reason(module, of_modules[id(module)] > 1, owners)
+            found.append(Candidate(name, kind, module, reason))
+    return found
+
+
+def _kind(module: Any) -> str | None:
+    """What a layer is called; None of what is none of ours."""
+    name: str = type(module).__name__
+    is_layer = isinstance(module, tuple(LAYERS)) or (_is_quantised(module) and hasattr(module, "scale"))
+    return name if is_layer else None
+
+
+def _is_quantised(module: Any) -> bool:
+    words = type(module).__module__.split(".")
+    return "quantized" in words or "qat" in words or "quantizable" in words
+
+
+def _reason(module: Any, is_shared: bool, owners: Mapping[int, set[int]]) -> str | None:
+    """Why a layer stays; None where it may be swapped."""
+    if isinstance(module, Layer):
+        return "swapped before"
+    if _is_quantised(module):
+        return "it is quantised"
+    if type(module) not in LAYERS:
+        return f"it is a subclass, {type(module).__module__}.{type(module).__qualname__}"
+    if "forward" in vars(module):
+        return "its forward is one of its own"
+    if has_hooks(module):
+        return "it has hooks"
+    if is_shared:
+        return "it stands in the model several times"
+    parameters = [p for p in module._parameters.values() if p is not None]
+    if any(len(owners[id(p)]) > 1 for p in parameters):
+        return "another layer shares its weight"
+    if getattr(module, "padding_mode", "zeros") != "zeros":
+        return f"its padding is {module.padding_mode}"
+    if "weight" not in module._parameters:
+        return "its weight is no parameter"
+    return next((told for p in parameters if (told := _misfit(p)) is not None), None)
+
+
+def _misfit(tensor: Any) -> str | None:
+    """Why kernels do not take a tensor."""
+    if type(tensor) not in (torch.Tensor, torch.nn.Parameter):
+        return f"its weight is a subclass of tensors, {type(tensor).__qualname__}"
+    if tensor.dtype not in TYPES:
+        return f"no kernel takes {str(tensor.dtype).removeprefix('torch.')}"
+    if tensor.layout != torch.strided:
+        return f"its weight is {str(tensor.layout).removeprefix('torch.')}"
+    if tensor.device.type == "cuda":
+        major, minor = torch.cuda.get_device_capability(tensor.device)
+        if torch.version.hip is not None or (major, minor) != (9, 0):
+            return f"there is no target for {torch.cuda.get_device_name(tensor.device)}"
+    elif tensor.device.type != "cpu":
+        return f"there is no target for the device '{tensor.device.type}'"
+    return None
+
+
+def met(
+    model: Any, example: Any, wanted: Sequence[Candidate], with_gradients: bool
+) -> tuple[list[Any], dict[str, tuple[Met, ...]]]:
+    """The tensors that the example gives, and with which tensors it calls each candidate."""
+    names = {id(one.module): one.name for one in wanted}
+    found: dict[str, dict[Met, int]] = {}
+
+    def see(module: Any, given: Any, named: Any, result: Any) -> None:
+        name = names.get(id(module))
+        tensor: Any = given[0] if len(given) == 1 and not named else None
+        if name is not None and type(tensor) in (torch.Tensor, torch.nn.Parameter):
+            lies = tuple(tensor.shape), tensor.stride(), tensor.dtype, tensor.device
+            one = Met(*lies, tensor.requires_grad)
+            counts = found.setdefault(name, {})
+            counts[one] = counts.get(one, 0) + 1
+
+    handles = [one.module.register_forward_hook(see, with_kwargs=True) for one in wanted]
+    try:
+        result = _tensors(model, example, with_gradients)
+    finally:
+        for handle in handles:
+            handle.remove()
+    every = {name: tuple(replace(m, times=n) for m, n in counts.items()) for name, counts in found.items()}
+    return [tensor.detach() for tensor in result], every
+
+
+def expect_same(model: Any, example: Any, wanted: Sequence[Any]) -> None:
+    """A Diagnostic where the example gives something else than it gave."""
+    for got, want in zip(_tensors(model, example), wanted, strict=True):
+        if got.shape != want.shape or got.dtype != want.dtype:
+            raise _wrong(f"{tuple(got.shape)} of {got.dtype} instead of {tuple(want.shape)} of {want.dtype}")
+        if want.dtype in BOUNDS and want.numel():
+            wide = want.double()
+            far = (got.double() - wide).abs().max().item()
+            size = wide.square().mean().sqrt().item()
+            if not far <= BOUNDS[want.dtype] * size and far != 0:
+                raise _wrong(f"a result is off by {far:.2g}, where their root mean square is {size:.2g}")
+
+
+def _wrong(told: str) -> Diagnostic:
+    hint = "the model has its own layers back; does it draw random numbers, or change itself?"
+    return Diagnostic(f"the model computes something else with kernels: {told}", hint=hint)
+
+
+def _tensors(model: Any, example: Any, with_gradients: bool = False) -> list[Any]:
+    """All tensors of the model's result."""
+    with torch.set_grad_enabled(with_gradients):
+        if isinstance(example, Mapping):
+            result = model(**example)
+        else:
+            result = model(*example) if isinstance(example, tuple) else model(example)
+    return list(_flat(result))
+
+
+def _flat(value: Any) -> Iterator[Any]:
+    yield from (leaf for leaf in _pytree.tree_leaves(value) if isinstance(leaf, torch.Tensor))

@@ -1,0 +1,115 @@
+"""Fallback: torch's own op answers while a kernel is compiled in the background.
+
+Law: a call never waits for a compiler, and its result lies as the kernel's would.  A kernel is compiled once;
+one that cannot be is told of once, and torch's op goes on answering.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import warnings
+from collections.abc import Callable, Generator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from typing import Any
+
+from imbrex.kernel.make import BUILT_ONLY, NotBuilt
+from imbrex.kernel.warm import COMPILE_S, Order, builders_of, compiled
+from imbrex.problem import problem_text
+from imbrex.run.isolated import Failed
+from imbrex.run.workers import Workers
+
+__all__ = ["answered", "collected", "wait"]
+
+
+def answered(ours: Callable[[], Any], theirs: Callable[[], Any], out: Any) -> Any:
+    """`ours()`, which writes into `out`, where its kernel is built; else `theirs()`, as `out` lies."""
+    token = BUILT_ONLY.set(True)
+    try:
+        return ours()
+    except NotBuilt as missing:
+        options = missing.options
+    finally:
+        BUILT_ONLY.reset(token)
+    _ask(Order(options.problem, options.target, options.threads))
+    result = theirs()
+    if result.dtype == out.dtype and result.stride() == out.stride():
+        return result
+    return out.copy_(result)
+
+
+class Background:
+    """Kernels that this process has asked for.  The processes that compile end when nothing is left."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._asked: set[Order] = set()
+        self._open = 0
+        self._workers: Workers[Order, float] | None = None
+
+    def ask(self, order: Order) -> None:
+        """Has it compiled, if that was not asked before."""
+        with self._changed:
+            if order in self._asked:
+                return
+            self._asked.add(order)
+            self._open += 1
+            if self._workers is None:
+                self._workers = Workers(compiled, builders_of(order.target), COMPILE_S)
+            future = self._workers.submit(order)
+        future.add_done_callback(lambda done: self._done(order, done))
+
+    def wait(self) -> None:
+        """Waits until all that was asked for is compiled."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._open)
+
+    def _done(self, order: Order, future: Future[float | Failed]) -> None:
+        error = future.exception()
+        answer = Failed("error", str(error)) if error is not None else future.result()
+        if isinstance(answer, Failed) and threading.main_thread().is_alive():  # else all processes end
+            told = f"no kernel of {problem_text(order.problem)}: {answer.message}"
+            warnings.warn(f"{told}; torch's own op answers instead", stacklevel=2)
+        with self._changed:
+            self._open -= 1
+            if not self._open and self._workers is not None:
+                self._workers.end()
+                self._workers = None
+            self._changed.notify_all()
+
+
+_background = Background()
+_collector: list[Order] | None = None
+
+
+def _ask(order: Order) -> None:
+    if _collector is not None:
+        _collector.append(order)
+    else:
+        _background.ask(order)
+
+
+@contextmanager
+def collected() -> Generator[list[Order]]:
+    """What is asked for within goes into the list, and nothing is compiled."""
+    global _collector
+    before, _collector = _collector, list[Order]()
+    try:
+        yield _collector
+    finally:
+        _collector = before
+
+
+def wait() -> None:
+    """Waits until every kernel that was asked for in the background is compiled."""
+    _background.wait()
+
+
+def _forget() -> None:
+    """A child of `fork` has none of the threads."""
+    global _background
+    _background = Background()
+
+
+os.register_at_fork(after_in_child=_forget)

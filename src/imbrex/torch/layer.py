@@ -1,0 +1,159 @@
+"""Layers of torch whose forward is ours: the same object, parameters, keys and hooks, of another class.
+
+Law: what a kernel does not serve, a subclass of tensors or another type or device, the layer of torch
+computes.  `fused` is the layer with what follows it, by tensors as they are now: nothing is folded ahead,
+so that parameters may change.
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any, Final
+
+from imbrex.torch import call
+from imbrex.torch.activation import ACTIVATIONS
+
+__all__ = ["LAYERS", "MANY", "Layer", "Swapped", "plain"]
+
+torch: Any = import_module("torch")
+_nn: Any = torch.nn
+
+MANY: Final = 10
+"""Shapes of one layer from which on it is told that each has a kernel of its own."""
+
+
+@dataclass
+class Swapped:
+    """What a swapped layer knows beside torch's.  fallback: as `call` has it.  shapes: those that it met."""
+
+    fallback: bool
+    shapes: set[tuple[int, ...]] = field(default_factory=set[tuple[int, ...]])
+
+
+class Layer:
+    """What swapped layers have in common."""
+
+    imbrex_swapped: Swapped
+
+    def imbrex_serves(self: Any, input: Any) -> bool:
+        """May a kernel compute it?  Notes the shape."""
+        weight = self.weight
+        if type(input) not in _TENSORS or type(weight) not in _TENSORS or input.device != weight.device:
+            return False
+        if input.dtype != weight.dtype and not torch.is_autocast_enabled(input.device.type):
+            return False
+        if not torch.compiler.is_compiling() and input.shape not in self.imbrex_swapped.shapes:
+            _note(self, tuple(input.shape))
+        return True
+
+
+class Conv2d(Layer, _nn.Conv2d):
+    """torch.nn.Conv2d."""
+
+    def forward(self: Any, input: Any) -> Any:
+        if not self.imbrex_serves(input):
+            return _nn.Conv2d.forward(self, input)
+        return call.conv2d(
+            input, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups,
+            fallback=self.imbrex_swapped.fallback,
+        )  # fmt: skip
+
+    def fused(self: Any, input: Any, norm: Any, residual: Any, activation: str) -> Any:
+        """activation(norm(self(input)) + residual).  norm: of batches, in eval mode, or None."""
+        moves = self.stride, self.padding, self.dilation
+        is_served = self.imbrex_serves(input) and input.dim() == 4
+        if is_served and residual is not None:
+            shape = call.conv2d_shape(input, self.weight, *moves)
+            is_served = tuple(residual.shape) == shape and residual.dtype == input.dtype
+        if not is_served:
+            return plain(self, input, norm, residual, activation)
+        scale, shift = (None, self.bias) if norm is None else _folded(norm, self.bias, self.weight.dtype)
+        return call.conv2d(
+            input, self.weight, shift, *moves, self.groups, activation=activation or None,
+            residual=residual, scale=scale, fallback=self.imbrex_swapped.fallback,
+        )  # fmt: skip
+
+
+class ConvTranspose2d(Layer, _nn.ConvTranspose2d):
+    """torch.nn.ConvTranspose2d."""
+
+    def forward(self: Any, input: Any, output_size: Any = None) -> Any:
+        if output_size is not None or not self.imbrex_serves(input):
+            return _nn.ConvTranspose2d.forward(self, input, output_size)
+        return call.conv_transpose2d(
+            input, self.weight, self.bias, self.stride, self.padding, self.output_padding, self.groups,
+            self.dilation, fallback=self.imbrex_swapped.fallback,
+        )  # fmt: skip
+
+
+class Linear(Layer, _nn.Linear):
+    """torch.nn.Linear."""
+
+    def forward(self: Any, input: Any) -> Any:
+        if not self.imbrex_serves(input):
+            return _nn.Linear.forward(self, input)
+        return call.linear(input, self.weight, self.bias, fallback=self.imbrex_swapped.fallback)
+
+    def fused(self: Any, input: Any, norm: Any, residual: Any, activation: str) -> Any:
+        """activation(self(input) + residual).  norm: None."""
+        is_served = self.imbrex_serves(input)
+        if is_served and residual is not None:
+            shape = (*input.shape[:-1], self.out_features)
+            is_served = tuple(residual.shape) == shape and residual.dtype == input.dtype
+        if not is_served:
+            return plain(self, input, norm, residual, activation)
+        return call.linear(
+            input, self.weight, self.bias, activation=activation or None, residual=residual,
+            fallback=self.imbrex_swapped.fallback,
+        )  # fmt: skip
+
+
+LAYERS: Final[Mapping[Any, type[Any]]] = {
+    _nn.Conv2d: Conv2d,
+    _nn.ConvTranspose2d: ConvTranspose2d,
+    _nn.Linear: Linear,
+}
+"""Ours by torch's."""
+_TENSORS: Final = (torch.Tensor, _nn.Parameter)
+
+
+def plain(layer: Any, input: Any, norm: Any, residual: Any, activation: str) -> Any:
+    """What `fused` computes, by torch, one after the other."""
+    of = next(theirs for theirs in LAYERS if isinstance(layer, theirs))
+    result = of.forward(layer, input)
+    result = result if norm is None else norm(result)
+    result = result if residual is None else result + residual
+    return ACTIVATIONS[activation].forward(result) if activation else result
+
+
+def _folded(norm: Any, bias: Any, kind: Any) -> tuple[Any, Any]:
+    """Scale and shift of a layer's sums, after which the norm of its result is computed."""
+    sums = torch.float64 if kind == torch.float64 else torch.float32
+    scale = torch.rsqrt(norm.running_var.to(sums) + norm.eps)
+    scale = scale if norm.weight is None else scale * norm.weight
+    mean = norm.running_mean if bias is None else norm.running_mean - bias
+    shift = -mean * scale if norm.bias is None else torch.addcmul(norm.bias, mean, scale, value=-1)
+    return scale.to(sums), shift.to(kind)
+
+
+_lock = threading.Lock()
+_told = False
+
+
+def _note(layer: Any, shape: tuple[int, ...]) -> None:
+    """One more shape; the first layer that meets many is told of, once a process."""
+    global _told
+    shapes = layer.imbrex_swapped.shapes
+    with _lock:
+        shapes.add(shape)
+        if len(shapes) != MANY or _told:
+            return
+        _told = True
+    told = (
+        f"{layer} has met {MANY} shapes of its input, the last one {shape}, and each has a kernel of its own"
+    )
+    warnings.warn(f"{told}; pad to fewer shapes, or leave such a layer out", stacklevel=4)

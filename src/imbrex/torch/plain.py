@@ -1,0 +1,84 @@
+"""What the ops of ours compute, by torch's own: what answers while a kernel is not there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+from imbrex.torch.activation import ACTIVATIONS
+
+__all__ = ["conv2d", "conv2d_backward_data", "conv2d_backward_weight", "product"]
+
+torch: Any = import_module("torch")
+_F: Any = torch.nn.functional
+
+
+def conv2d(
+    x: Any,
+    w: Any,
+    scale: Any,
+    bias: Any,
+    residual: Any,
+    stride: Sequence[int],
+    pads: Sequence[int],
+    dilation: Sequence[int],
+    groups: int,
+    activation: str,
+) -> Any:
+    """activation(conv(x, w) * scale + bias + residual).  pads: top, bottom, left, right."""
+    padded, around = _padded(x, pads)
+    sums = _F.conv2d(padded, w, None, stride, around, dilation, groups)
+    if scale is not None:
+        sums = (sums * scale.reshape(-1, 1, 1)).to(sums.dtype)
+    if bias is not None:
+        sums = sums + bias.reshape(-1, 1, 1)
+    return _finished(sums, residual, activation)
+
+
+def conv2d_backward_data(dy: Any, w: Any, shape: Sequence[int], *moves: Any) -> Any:
+    """The gradient of a convolution by its images."""
+    stride, pads, dilation, groups = moves
+    top, bottom, left, right = pads
+    around, more = _around(pads)
+    height, width = shape[2] + sum(more[2:]), shape[3] + sum(more[:2])
+    images = dy.new_empty((*shape[:2], height, width))
+    dx = _backward(dy, images, w, stride, around, dilation, groups)[0]
+    return dx if not any(more) else dx[:, :, top : height - bottom, left : width - right]
+
+
+def conv2d_backward_weight(dy: Any, x: Any, shape: Sequence[int], *moves: Any) -> Any:
+    """The gradient of a convolution by its filters."""
+    stride, pads, dilation, groups = moves
+    padded, around = _padded(x, pads)
+    return _backward(dy, padded, dy.new_empty(shape), stride, around, dilation, groups)[1]
+
+
+def product(a: Any, b: Any, bias: Any, residual: Any, alpha: float, activation: str) -> Any:
+    """activation(alpha * a b + bias + residual)."""
+    sums = torch.matmul(a, b)
+    sums = sums if alpha == 1 else alpha * sums
+    return _finished(sums if bias is None else sums + bias, residual, activation)
+
+
+def _finished(sums: Any, residual: Any, activation: str) -> Any:
+    added = sums if residual is None else sums + residual
+    return ACTIVATIONS[activation].forward(added) if activation else added
+
+
+def _around(pads: Sequence[int]) -> tuple[list[int], list[int]]:
+    """Pads as torch's convolutions take them, and what is padded before: left, right, top, bottom."""
+    top, bottom, left, right = pads
+    if top == bottom and left == right:
+        return [top, left], [0, 0, 0, 0]
+    return [0, 0], [left, right, top, bottom]
+
+
+def _padded(x: Any, pads: Sequence[int]) -> tuple[Any, list[int]]:
+    around, more = _around(pads)
+    return (_F.pad(x, more) if any(more) else x), around
+
+
+def _backward(dy: Any, x: Any, w: Any, stride: Any, pads: Any, dilation: Any, groups: int) -> Any:
+    words = (stride, pads, dilation, False, [0, 0], groups)
+    return torch.ops.aten.convolution_backward(dy, x, w, None, *words, [True, True, False])
