@@ -1,8 +1,9 @@
 """Drawings as SVG: boxes, words and fields that say what they stand for, with colours for light and dark.
 
 Colours are classes; `STYLE` gives them values, once in a page and inside of a document of its own.  The eight
-groups are tints of the colours of Okabe and Ito, which the colour-blind can tell apart; what is wrong is told
-by a thick dashed edge, too.
+groups began as tints of the colours of Okabe and Ito, and were moved apart until any two differ by 16 in
+CIELAB, to the trichromat and to each kind of the colour-blind; what is wrong is told by a thick dashed edge,
+too.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ from typing import Final
 __all__ = ["STYLE", "box", "document", "drawing", "field", "group", "label", "line"]
 
 LIGHT: Final = (
-    "#a6d4f2", "#f7cf8a", "#93d9c0", "#e6b8d3", "#b9c3f0", "#f2b38f", "#f4ec9b", "#cccccc",
+    "#97bde7", "#f5b97b", "#98f7b3", "#d7b8b4", "#b4a3ff", "#eb9481", "#fcff86", "#c9daeb",
 )  # fmt: skip
 DARK: Final = (
-    "#1f5f85", "#8a5f0d", "#0b6650", "#7d4767", "#35458f", "#8c4316", "#7a7212", "#595959",
+    "#2c52a1", "#91610b", "#177959", "#643d78", "#312292", "#762f03", "#7c6734", "#3d4750",
 )  # fmt: skip
 INK: Final = {
     "ink": ("#1b1b1b", "#eeeeee"),
@@ -53,7 +54,7 @@ def _style() -> str:
         ".ix .field{fill:transparent;stroke:none;cursor:crosshair}"
         ".ix .bad{stroke:var(--ix-bad);stroke-width:2.2;stroke-dasharray:4 1.5}"
         ".ix .sent{stroke:var(--ix-ink);stroke-width:1.6;stroke-dasharray:3 2}"
-        ".ix text.bad{fill:var(--ix-bad);stroke:none;font-weight:bold}"
+        ".ix text.bad{stroke:none;font-weight:bold}"
         ".ix text.good{fill:var(--ix-good);font-weight:bold}"
         ".ix .lit{stroke:var(--ix-here)!important;stroke-width:2.6!important}"
         ".ix .near{stroke:var(--ix-here)!important;stroke-width:1.4!important;stroke-dasharray:2 2}"
