@@ -18,7 +18,7 @@ PACKAGE = Path(__file__).resolve().parents[2] / "src" / "imbrex"
 ORDER = (
     "version", "diagnostic", "numeral", "limit", "symbol", "dtype", "chip", "index", "problem", "view",
     "config", "ir", "lower", "emit", "build", "cdna", "run", "database", "verify", "pipeline", "explore",
-    "kernel", "function", "bench", "tuner", "torch", "capture", "cli", "__main__", "__init__",
+    "kernel", "library", "function", "bench", "tuner", "torch", "capture", "cli", "__main__", "__init__",
 )  # fmt: skip
 
 # What these may import of the package, where that is less than all that stands before them.

@@ -14,6 +14,7 @@ from imbrex.cli.replace import replaced
 from imbrex.cli.skipped import Skipped
 from imbrex.cli.source import ProblemEntry
 from imbrex.cli.text import bytes_text, facts, json_text
+from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import Kernel
 from imbrex.limit import expect_path
 from imbrex.problem import problem_text
@@ -34,6 +35,9 @@ __all__ = ["command", "write_files"]
     help="Folder of the files, made where it is not there; out by default.",
 )
 @click.option("--name", metavar="NAME", help="Name of the files; the entry point is imbrex_NAME.")
+@click.option(
+    "--library", metavar="NAME", help="One library of all problems instead, for CPUs: libNAME.so, NAME.h."
+)
 def command(
     chosen: Choices,
     sources: tuple[str, ...],
@@ -41,6 +45,7 @@ def command(
     skipped: Skipped,
     output: str,
     name: str | None,
+    library: str | None,
 ) -> int:
     """Write the solver, the kernel wrapper, the kernel algorithm and the device headers that they include,
     the library, code object or cubin that the compiler makes of them, and a report of what it needs.
@@ -50,6 +55,12 @@ def command(
     """
     expect_path(output)
     entries = chosen.problems(sources, skipped)
+    if library is not None:
+        from imbrex.cli.library import build_library
+
+        if name is not None:
+            raise Diagnostic("--library names the files; leave out --name")
+        return build_library(chosen, entries, skipped, library, output, form)
     kernels: list[tuple[ProblemEntry, Kernel, Path]] = []
     for entry in entries:
         with entry.unless_served(skipped):

@@ -1,0 +1,88 @@
+"""imbrex build --library: kernels of many problems in one shared library, with a table, a header, a test."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from imbrex.cli.options import Choices
+from imbrex.cli.progress import progress
+from imbrex.cli.replace import replaced
+from imbrex.cli.skipped import Skipped
+from imbrex.cli.source import ProblemEntry
+from imbrex.cli.table import print_table
+from imbrex.cli.text import json_text, seconds_text
+from imbrex.diagnostic import Diagnostic
+from imbrex.library.make import Source, library, sourced
+from imbrex.problem import problem_text
+
+__all__ = ["build_library"]
+
+COLUMNS = ("problem", "times", "time", "all of them", "GFLOP/s", "configuration")
+MOST_LETTERS = 60
+
+
+def build_library(
+    chosen: Choices, entries: Sequence[ProblemEntry], skipped: Skipped, name: str, output: str, form: str
+) -> int:
+    """The exit code; the folder has all files or stays as it was."""
+    target = chosen.target
+    if target.kind != "cpu" or target.is_executed:
+        message = f"a library is of a CPU, and '{target}' is none"
+        raise Diagnostic(message, hint="without --library, build writes the code object of each problem")
+    if not name.isidentifier() or not name.isascii() or len(name) > MOST_LETTERS:
+        raise Diagnostic(
+            f"'{name}' cannot begin names of C; use letters, digits and _, {MOST_LETTERS} at most"
+        )
+    sources: list[Source] = []
+    for entry in _once(entries):
+        told = f"{len(sources) + 1}/{len(entries)} {problem_text(entry.problem)}"
+        with entry.unless_served(skipped), progress(told):
+            sources.append(sourced(chosen.options(entry), entry.count, name, len(sources)))
+    if sources:
+        with replaced(Path(output)) as staging, progress(f"building {name}"):
+            built = library(name, sources, staging, target, chosen.threads)
+            (staging / f"{name}.json").write_text(f"{json_text(built.report)}\n", encoding="utf-8")
+        _show(built.report, output, form)
+    skipped.show(on_errors=form == "json")
+    return skipped.code(len(sources))
+
+
+def _once(entries: Sequence[ProblemEntry]) -> list[ProblemEntry]:
+    """Each problem once, by whatever name it is asked for."""
+    found: dict[Any, ProblemEntry] = {}
+    for entry in entries:
+        before = found.get(entry.problem)
+        found[entry.problem] = replace(entry, count=entry.count + (before.count if before else 0))
+    return list(found.values())
+
+
+def _show(report: dict[str, Any], output: str, form: str) -> None:
+    if form == "json":
+        click.echo(json_text({**report, "folder": output}))
+        return
+    print_table(COLUMNS, [_row(row) for row in report["problems"]])
+    name = report["name"]
+    where = Path(output)
+    click.echo(
+        f"{where / f'lib{name}.so'}, {name}.h, {name}Config.cmake, {name}_test.c, {name}.json, source/"
+    )
+    if report["total_ns"] is not None:
+        total = seconds_text(report["total_ns"] / 1e9)
+        click.echo(f"all {report['calls']} calls, as often as asked for, take {total} on {_threads(report)}")
+
+
+def _threads(report: dict[str, Any]) -> str:
+    return "1 thread" if report["threads"] == 1 else f"{report['threads']} threads"
+
+
+def _row(row: dict[str, Any]) -> tuple[str, ...]:
+    ns, times = row["median_ns"], row["times"]
+    told = ("", "", "")
+    if ns:
+        told = (seconds_text(ns / 1e9), seconds_text(ns * times / 1e9), f"{row['flops'] / ns:.1f}")
+    return row["problem"], str(times), *told, row["configuration"]

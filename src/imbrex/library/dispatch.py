@@ -1,0 +1,206 @@
+"""Dispatch: the table of a library and its header, in C.
+
+Law: a size that is a member's runs on that kernel; another one on the largest members that add up to it; one
+that no members add up to is refused by a code, and nothing runs.
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+
+from imbrex.library.family import Family, Member
+from imbrex.problem import Operand
+from imbrex.run.cpu import Parameter
+from imbrex.symbol import symbol_of
+from imbrex.version import __version__
+
+__all__ = ["Part", "header", "quoted", "source"]
+
+ABI = 1
+"""What the functions of the header take and give; another number where that changes."""
+
+ALIGNMENT = 64
+
+
+@dataclass(frozen=True)
+class Part:
+    """A kernel of the library: its name, and the arrays that its entry point takes besides."""
+
+    name: str
+    workspace: tuple[Parameter, ...]
+
+
+def quoted(text: str) -> str:
+    """As a string of C."""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def header(name: str, families: Sequence[Family], target: str) -> str:
+    """NAME.h."""
+    s, shout = symbol_of(name), symbol_of(name).upper()
+    told: list[str] = []
+    for number, family in enumerate(families):
+        rows = ", ".join(str(member.rows) for member in family.members)
+        arrays = "; ".join(map(_array, family.members[0].problem.operands))
+        told += [f"   {number}: {family.text}", f"      rows {rows}; arrays {arrays}"]
+    text = files("imbrex.library").joinpath("interface.h").read_text(encoding="utf-8")
+    return string.Template(text).substitute(
+        name=name, symbol=s, shout=shout, version=__version__, target=target, abi=ABI, families=len(families),
+        listed="\n".join(line.replace("*/", "* /") for line in told),
+    )  # fmt: skip
+
+
+def _array(operand: Operand) -> str:
+    sizes = ", ".join(f"{name} {size}" for name, size in zip(operand.layout, operand.shape, strict=True))
+    return f"{operand.role} [{sizes}] {operand.dtype}{', written' if operand.is_written else ''}"
+
+
+def source(name: str, families: Sequence[Family], parts: Sequence[Part]) -> str:
+    """The unit that holds the table; freestanding, as kernels are."""
+    lines = [
+        f'#include "{name}.h"',
+        "#include <stddef.h>",
+        "",
+        'extern "C" {',
+        "void *aligned_alloc(size_t alignment, size_t bytes);",
+        "void free(void *memory);",
+    ]
+    every = {member.kernel: member for family in families for member in family.members}
+    for number, part in enumerate(parts):
+        lines.append(f"{_declared(part, every[number])};")
+    lines += ["}", "", "namespace {"]
+    for number, part in enumerate(parts):
+        lines += _adapter(number, part, every[number])
+    lines += [
+        "struct kernel {",
+        "  int64_t rows;",
+        "  int (*run)(void *const *arrays, int threads);",
+        "};",
+        "struct family {",
+        "  const char *text;",
+        "  int arrays, count;",
+        "  const int64_t *steps;",
+        "  const kernel *kernels;",
+        "};",
+    ]
+    for number, family in enumerate(families):
+        members = ", ".join(f"{{{one.rows}, run_{one.kernel}}}" for one in family.members)
+        steps = ", ".join(map(str, family.steps))
+        lines += [
+            f"const int64_t steps_{number}[] = {{{steps}}};",
+            f"const kernel kernels_{number}[] = {{{members}}};",
+        ]
+    lines.append("const family families[] = {")
+    for number, family in enumerate(families):
+        sizes = f"{len(family.steps)}, {len(family.members)}"
+        lines.append(f"    {{{quoted(family.text)}, {sizes}, steps_{number}, kernels_{number}}},")
+    lines += ["};", TABLE.replace("MOST", str(max(len(family.steps) for family in families)))]
+    s = symbol_of(name)
+    return "\n".join(lines) + ENTRIES.replace("NAME", s).replace("SHOUT", s.upper())
+
+
+def _declared(part: Part, member: Member) -> str:
+    arrays = [f"{'' if o.is_written else 'const '}void *" for o in member.problem.operands]
+    return f"int {symbol_of(part.name)}({', '.join([*arrays, *['void *'] * len(part.workspace), 'int'])})"
+
+
+def _adapter(number: int, part: Part, member: Member) -> list[str]:
+    """A function that takes the arrays of a problem, and finds the workspace itself."""
+    arrays = [f"p[{i}]" for i in range(len(member.problem.operands))]
+    head = f"int run_{number}(void *const *p, int threads) {{"
+    if not part.workspace:
+        return [head, f"  return {symbol_of(part.name)}({', '.join(arrays)}, threads);", "}"]
+    starts: list[int] = []
+    total = 0
+    for array in part.workspace:
+        starts.append(total)
+        total += -(-array.bytes // ALIGNMENT) * ALIGNMENT
+    zeroed = [
+        f"  __builtin_memset(w + {start}, 0, {array.bytes});"
+        for start, array in zip(starts, part.workspace, strict=True)
+        if array.is_zeroed
+    ]
+    more = [f"w + {start}" for start in starts]
+    return [
+        head,
+        f"  char *const w = static_cast<char *>(aligned_alloc({ALIGNMENT}, {total}));",
+        "  if (w == nullptr) return 1;",
+        *zeroed,
+        f"  const int status = {symbol_of(part.name)}({', '.join([*arrays, *more])}, threads);",
+        "  free(w);",
+        "  return status;",
+        "}",
+    ]
+
+
+TABLE = """
+constexpr int known = int(sizeof(families) / sizeof(*families));
+
+// The first of the kernels that add up to these rows, the largest first; -1 where none do.
+int first_of(const family &f, int64_t rows) {
+  if (rows <= 0) return -1;
+  for (int i = 0; i < f.count; ++i)
+    if (f.kernels[i].rows == rows) return i;
+  for (int first = 0; first < f.count; ++first) {
+    int64_t left = rows;
+    for (int i = first; i < f.count; ++i) left %= f.kernels[i].rows;
+    if (left == 0) return first;
+  }
+  return -1;
+}
+
+// Does a text say this, with a number in place of ?; which number?
+bool matches(const char *wanted, const char *given, int64_t *rows) {
+  *rows = 1;
+  for (; *wanted != 0; ++wanted) {
+    if (*wanted != '?') {
+      if (*given++ != *wanted) return false;
+      continue;
+    }
+    if (*given < '0' || *given > '9') return false;
+    for (*rows = 0; *given >= '0' && *given <= '9'; ++given) {
+      if (*rows > INT64_MAX / 16) return false;
+      *rows = *rows * 10 + (*given - '0');
+    }
+  }
+  return *given == 0;
+}
+
+int run(const family &f, int first, int64_t rows, void *const *arrays, int threads) {
+  char *at[MOST];
+  for (int i = 0; i < f.arrays; ++i) at[i] = static_cast<char *>(arrays[i]);
+  for (int k = first; k < f.count; ++k)
+    for (const kernel &one = f.kernels[k]; rows >= one.rows; rows -= one.rows) {
+      if (const int status = one.run(reinterpret_cast<void *const *>(at), threads)) return status;
+      for (int i = 0; i < f.arrays; ++i) at[i] += f.steps[i] * one.rows;
+    }
+  return 0;
+}
+} // namespace
+"""
+ENTRIES = """
+extern "C" {
+int NAME_abi(void) { return SHOUT_ABI; }
+
+const char *NAME_text(int family) { return family < 0 || family >= known ? nullptr : families[family].text; }
+
+int NAME_find(const char *problem, int64_t *rows) {
+  for (int i = 0; i < known; ++i)
+    if (matches(families[i].text, problem, rows)) return i;
+  return -1;
+}
+
+int NAME_serves(int family, int64_t rows) {
+  if (family < 0 || family >= known) return SHOUT_NOT_SERVED;
+  return first_of(families[family], rows) < 0 ? SHOUT_NOT_SERVED : SHOUT_OK;
+}
+
+int NAME_run(int family, int64_t rows, void *const *arrays, int threads) {
+  if (NAME_serves(family, rows) != SHOUT_OK) return SHOUT_NOT_SERVED;
+  return run(families[family], first_of(families[family], rows), rows, arrays, threads);
+}
+}
+"""

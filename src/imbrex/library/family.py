@@ -1,0 +1,82 @@
+"""Family: problems that differ only in how many rows, images or matrices they have.
+
+Law: a member of r rows, called on the first r rows of larger arrays and then on those behind them, computes
+what one call on all of them would: so sizes that are sums of members' are served, too.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from imbrex.problem import Conv2d, Problem, problem_text
+
+__all__ = ["Family", "Member", "families"]
+
+
+@dataclass(frozen=True)
+class Member:
+    """A problem with the number of its kernel, how often it is asked for, and how many rows it has."""
+
+    problem: Problem
+    kernel: int
+    times: int
+    rows: int
+
+
+@dataclass(frozen=True)
+class Family:
+    """text: the problem, with ? for the rows where there may be any.  members: the most rows first.
+
+    steps: bytes from a row to the next, by array; 0 of one that is read again.
+    """
+
+    text: str
+    steps: tuple[int, ...]
+    members: tuple[Member, ...]
+
+
+def families(problems: Iterable[tuple[Problem, int]]) -> tuple[Family, ...]:
+    """Families in the order in which they are met first.  problems: each once, with how often."""
+    found: dict[str, list[Member]] = {}
+    steps: dict[str, tuple[int, ...]] = {}
+    for number, (problem, times) in enumerate(problems):
+        flag, rows = _rows(problem)
+        text = problem_text(problem)
+        moved = _steps(problem, flag) if flag else None
+        if moved is None:
+            rows, moved = 1, (0,) * len(problem.operands)
+        else:
+            text = re.sub(rf" {flag} \d+", f" {flag} ?", text, count=1)
+        steps[text] = moved
+        found.setdefault(text, []).append(Member(problem, number, times, rows))
+    return tuple(
+        Family(text, steps[text], tuple(sorted(members, key=lambda one: -one.rows)))
+        for text, members in found.items()
+    )
+
+
+def _rows(problem: Problem) -> tuple[str, int]:
+    """The flag that says how many rows there are; "" where calls cannot be joined."""
+    if isinstance(problem, Conv2d):
+        return ("-n", problem.n) if problem.direction != "backward_weight" else ("", 1)
+    if problem.gaps:
+        return "", 1
+    return ("-g", problem.batch) if problem.batch > 1 else ("-m", problem.m)
+
+
+DIMENSIONS = {"-n": "n", "-g": "batch", "-m": "m"}
+
+
+def _steps(problem: Problem, flag: str) -> tuple[int, ...] | None:
+    """Bytes from a row to the next, by array; None where the rows of one do not lie behind each other."""
+    name = DIMENSIONS[flag]
+    steps: list[int] = []
+    for operand in problem.operands:
+        if name in operand.layout[1:]:
+            return None
+        is_moved = operand.layout[:1] == (name,)
+        steps.append(math.prod(operand.shape[1:]) * operand.dtype.bytes if is_moved else 0)
+    return tuple(steps)

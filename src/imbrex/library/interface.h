@@ -1,0 +1,44 @@
+/* $name: kernels of Imbrex $version for $target.  Families:
+$listed
+
+   A family is a problem whose rows (m of a product; n, the images, of a convolution; g, the matrices, of a
+   batch) may be as many as its kernels have, or sums of these; one without ? takes 1. */
+#ifndef ${shout}_H
+#define ${shout}_H
+#include <stdint.h>
+
+#define ${shout}_ABI $abi
+#define ${shout}_FAMILIES $families
+
+enum {
+  ${shout}_OK = 0,
+  ${shout}_NO_MEMORY = 1,  /* of a workspace or of a thread's panels */
+  ${shout}_NOT_SERVED = 2, /* no such family, or no kernels that add up to these rows; nothing was written */
+  ${shout}_NO_TILES = 3    /* the system keeps AMX from this process */
+};
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ${shout}_ABI of the library that was loaded. */
+int ${symbol}_abi(void);
+
+/* The problem of a family, with ? for its rows; NULL where there is none. */
+const char *${symbol}_text(int family);
+
+/* The family of a problem's canonical line, as imbrex prints it, with any number in place of ?, which goes to
+   *rows; -1 where there is none. */
+int ${symbol}_find(const char *problem, int64_t *rows);
+
+/* ${shout}_OK where ${symbol}_run would run, else ${shout}_NOT_SERVED. */
+int ${symbol}_serves(int family, int64_t rows);
+
+/* Runs: arrays in the order of the list above, dense and row-major, on so many threads; 0: one for each CPU.
+   Calls may come from several threads at once. */
+int ${symbol}_run(int family, int64_t rows, void *const *arrays, int threads);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
