@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -124,19 +125,34 @@ def test_keys_reach_every_part(usual: Shown) -> None:
     assert told.inner_text() != first
 
 
-def test_steps_of_an_animation(usual: Shown) -> None:
-    panel = next(p for p in studied(*USUAL).panels if p.frames and p.svg)
-    assert panel.frames is not None
-    controls = usual.page.locator(f"section#{panel.name} .frames")
+@pytest.mark.parametrize("name", ["order", "segments"])
+def test_steps_of_an_animation(usual: Shown, name: str) -> None:
+    (panel,) = (p for p in studied(*USUAL).panels if p.name == name)
+    assert panel.frames is not None and panel.svg is not None
+    frames = panel.frames
+    controls = usual.page.locator(f"section#{name} .frames")
     controls.get_by_role("button", name="Step").click()
     controls.get_by_role("button", name="Step").click()
-    assert controls.locator("output").inner_text() == f"2: {panel.frames.said[2]}"
-    assert usual.page.url.endswith(f"#at={panel.frames.axis}%3A2")
+    assert controls.locator("output").inner_text() == f"2: {frames.said[2]}"
+    assert usual.page.url.endswith(f"#at={frames.axis}%3A2")
+    spans = [(int(a), int(b or a)) for a, b in re.findall(rf"{frames.axis}:(\d+)(?:-(\d+))?", panel.svg)]
+    drawn = usual.page.locator(f"section#{name} svg")
+    assert drawn.locator(".past").count() == sum(last < 2 for _, last in spans)
+    assert drawn.locator(".later").count() == sum(first > 2 for first, _ in spans)
     controls.get_by_role("button", name="Back").click()
-    assert usual.at()[panel.frames.axis] == 1
+    assert usual.at()[frames.axis] == 1
     controls.get_by_role("button", name="Play").click()
     controls.get_by_role("button", name="Pause").click()
-    assert usual.at()[panel.frames.axis] == 1
+    assert usual.at()[frames.axis] == 1
+
+
+def test_a_step_of_time_stays_and_one_of_workgroups_yields_to_what_is_pointed_at(usual: Shown) -> None:
+    usual.keep(time=3, workgroup=2)
+    cell = usual.page.locator('section#order rect[data-is~="workgroup:5"]').first
+    cell.hover()
+    assert usual.page.locator("section#order svg .here").count() == 1
+    told = usual.page.locator("[data-told]").inner_text()
+    assert "time 3" in told and "workgroup 5" in told and "workgroup 2" not in told
 
 
 def test_light_dark_and_print(usual: Shown) -> None:

@@ -98,8 +98,8 @@ export class Explorer {
     const given = this.#hovered ?? this.#kept;
     const points = this.#columns.map((column) => column.show(given));
     for (const stepper of this.#steppers) {
-      const value = points[0]?.get(stepper.axis);
-      stepper.show(typeof value === "number" ? value : undefined);
+      const [value, stepped] = [points[0]?.get(stepper.axis), this.#kept.get(stepper.axis)];
+      stepper.show(typeof value === "number" ? value : undefined, typeof stepped === "number" ? stepped : undefined);
     }
   }
 
@@ -132,10 +132,13 @@ export class Explorer {
 
   #listen(): void {
     const listen = { signal: this.#ends.signal };
-    const frames = () => [...this.#kept].filter(([axis]) => this.#steppers.some((one) => one.axis === axis));
     const withFrames = (point: Point | undefined) => {
-      const planed = point && (this.#columns[0]?.follower.inPlane(point, this.#kept) ?? point);
-      return planed && new Map([...frames(), ...planed]);
+      const first = this.#columns[0]?.follower;
+      if (!point || !first) return point;
+      const planed = first.inPlane(point, this.#kept);
+      const { point: known } = first.completed(planed);
+      const steps = this.#steppers.map((stepper) => stepper.axis).filter((axis) => this.#kept.has(axis) && !known.has(axis));
+      return new Map([...steps.map((axis) => [axis, this.#kept.get(axis)!] as const), ...planed]);
     };
     this.#page.addEventListener("pointermove", (event) => this.#hover(withFrames(this.#pointed(event))), listen);
     this.#page.addEventListener("pointerleave", () => this.#hover(undefined), listen);

@@ -1,8 +1,16 @@
 /** An animation that is stepped: an axis that goes through its values, with a sentence for each. */
 
+import { tokens } from "./point";
 import type { Frames } from "./study";
 
 const FRAME_MS = 700;
+
+/** A part of the drawing that is there from one frame to another. */
+interface Part {
+  readonly element: Element;
+  readonly first: number;
+  readonly last: number;
+}
 
 export class Stepper {
   readonly axis: string;
@@ -11,12 +19,18 @@ export class Stepper {
   readonly #said = document.createElement("output");
   readonly #play: HTMLButtonElement;
   readonly #go: (axis: string, value: number) => void;
+  readonly #parts: readonly Part[];
   #timer: number | undefined;
 
   constructor(place: Element, frames: Frames, go: (axis: string, value: number) => void) {
     this.axis = frames.axis;
     this.#frames = frames;
     this.#go = go;
+    const drawn = place.closest("[data-study]")!.querySelectorAll("svg [data-is]");
+    this.#parts = [...drawn].flatMap((element) => {
+      const when = tokens(element.getAttribute("data-is")!).find((one) => one.axis === frames.axis);
+      return when ? [{ element, first: Number(when.low), last: Number(when.high) }] : [];
+    });
     Object.assign(this.#slider, { type: "range", min: "0", max: String(frames.count - 1), value: "0" });
     this.#slider.setAttribute("aria-label", `${frames.axis}, ${frames.count} steps`);
     this.#slider.addEventListener("input", () => this.#to(this.#slider.valueAsNumber));
@@ -53,10 +67,14 @@ export class Stepper {
     this.#play.textContent = "Play";
   }
 
-  /** The frame that the point is; none where it has no value of the axis. */
-  show(value: number | undefined): void {
+  /** The frame that the point is, and the one that was stepped to, before and after which parts are fainter. */
+  show(value: number | undefined, stepped: number | undefined): void {
     if (value !== undefined) this.#slider.value = String(value);
     this.#tell(value);
+    for (const { element, first, last } of this.#parts) {
+      element.classList.toggle("past", stepped !== undefined && last < stepped);
+      element.classList.toggle("later", stepped !== undefined && stepped < first);
+    }
   }
 
   #tell(value: number | undefined): void {

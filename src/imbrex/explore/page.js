@@ -1,4 +1,4 @@
-// Made by `make page` of web/src, whose sha256 is 8fe249ec7129d4b9d8ca6506ab30dfd3d0cfab48297e057d4deb7ef5ce11ecba
+// Made by `make page` of web/src, whose sha256 is bbda0d631cee2e435e273c77016c2ec06a8ce3aed1c9a52fe6c78d5a18f00129
 "use strict";
 (() => {
   // src/edit.ts
@@ -336,11 +336,17 @@
     #said = document.createElement("output");
     #play;
     #go;
+    #parts;
     #timer;
     constructor(place2, frames, go) {
       this.axis = frames.axis;
       this.#frames = frames;
       this.#go = go;
+      const drawn = place2.closest("[data-study]").querySelectorAll("svg [data-is]");
+      this.#parts = [...drawn].flatMap((element) => {
+        const when = tokens(element.getAttribute("data-is")).find((one) => one.axis === frames.axis);
+        return when ? [{ element, first: Number(when.low), last: Number(when.high) }] : [];
+      });
       Object.assign(this.#slider, { type: "range", min: "0", max: String(frames.count - 1), value: "0" });
       this.#slider.setAttribute("aria-label", `${frames.axis}, ${frames.count} steps`);
       this.#slider.addEventListener("input", () => this.#to(this.#slider.valueAsNumber));
@@ -373,10 +379,14 @@
       this.#timer = void 0;
       this.#play.textContent = "Play";
     }
-    /** The frame that the point is; none where it has no value of the axis. */
-    show(value) {
+    /** The frame that the point is, and the one that was stepped to, before and after which parts are fainter. */
+    show(value, stepped) {
       if (value !== void 0) this.#slider.value = String(value);
       this.#tell(value);
+      for (const { element, first, last } of this.#parts) {
+        element.classList.toggle("past", stepped !== void 0 && last < stepped);
+        element.classList.toggle("later", stepped !== void 0 && stepped < first);
+      }
     }
     #tell(value) {
       const said = value === void 0 ? "" : this.#frames.said[value] ?? "";
@@ -668,8 +678,8 @@
       const given = this.#hovered ?? this.#kept;
       const points = this.#columns.map((column) => column.show(given));
       for (const stepper of this.#steppers) {
-        const value = points[0]?.get(stepper.axis);
-        stepper.show(typeof value === "number" ? value : void 0);
+        const [value, stepped] = [points[0]?.get(stepper.axis), this.#kept.get(stepper.axis)];
+        stepper.show(typeof value === "number" ? value : void 0, typeof stepped === "number" ? stepped : void 0);
       }
     }
     /** A frame stays with what was kept, unless that says something else of the frame's axis. */
@@ -697,10 +707,13 @@
     }
     #listen() {
       const listen = { signal: this.#ends.signal };
-      const frames = () => [...this.#kept].filter(([axis]) => this.#steppers.some((one) => one.axis === axis));
       const withFrames = (point) => {
-        const planed = point && (this.#columns[0]?.follower.inPlane(point, this.#kept) ?? point);
-        return planed && new Map([...frames(), ...planed]);
+        const first = this.#columns[0]?.follower;
+        if (!point || !first) return point;
+        const planed = first.inPlane(point, this.#kept);
+        const { point: known } = first.completed(planed);
+        const steps = this.#steppers.map((stepper) => stepper.axis).filter((axis) => this.#kept.has(axis) && !known.has(axis));
+        return new Map([...steps.map((axis) => [axis, this.#kept.get(axis)]), ...planed]);
       };
       this.#page.addEventListener("pointermove", (event) => this.#hover(withFrames(this.#pointed(event))), listen);
       this.#page.addEventListener("pointerleave", () => this.#hover(void 0), listen);

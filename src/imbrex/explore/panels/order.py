@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
+import numpy as np
+
 from imbrex.config import tile_order
-from imbrex.explore.panel import Panel, Row, Table, absent
+from imbrex.explore.panel import Frames, Panel, Row, Table, absent
 from imbrex.explore.panels.maps import NO_PRODUCT
 from imbrex.explore.subject import Subject
 from imbrex.explore.tile_grid import tile_grid
@@ -16,6 +18,8 @@ __all__ = ["order"]
 TITLE: Final = "Order of tiles on the grid"
 MOST: Final = 24
 """Rows and columns of tiles that are drawn."""
+STEPS: Final = 64
+"""The first so many are stepped through."""
 
 
 def order(subject: Subject) -> Panel:
@@ -46,7 +50,20 @@ def order(subject: Subject) -> Panel:
         shown, whole = (" x ".join(map(str, x.shape)) for x in (places, cut.places))
         sampled = f"{shown} of {whole} are drawn"
     table = Table(("wgm", "along", "dies", "found in L2"), rows) if rows else None
-    return Panel("order", TITLE, tuple(said), svg, table, sampled=sampled)
+    return Panel("order", TITLE, tuple(said), svg, table, frames=_frames(cut, word), sampled=sampled)
+
+
+def _frames(cut: Tiling, word: str) -> Frames:
+    """One after the other, in the order in which they begin."""
+    down, across = _axes(cut)
+    first = np.argsort(cut.places, axis=None)[:STEPS]
+    rows, columns = np.unravel_index(first, cut.places.shape)
+
+    def said(place: int, row: int, column: int) -> str:
+        die = f" on die {cut.die(place)}" if cut.xcds > 1 else ""
+        return f"{word} {place} begins {down} {row}, {across} {column}{die}, in round {cut.turn(place)}"
+
+    return Frames(word, tuple(map(said, range(len(first)), rows.tolist(), columns.tolist())))
 
 
 def _axes(cut: Tiling) -> tuple[str, str]:

@@ -6,6 +6,7 @@ waits for their flags after its own steps.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import Final
 
@@ -140,9 +141,16 @@ def _frames(plan: Plan, count: int) -> tuple[str, ...]:
     """What happens in each frame."""
     longest = max(1, plan.longest)
     ends = [plan.iterations(w) for w in range(plan.workgroups)]
+    senders: dict[int, list[int]] = defaultdict(list)
+    for part in (part for parts in plan.shared.values() for part in parts):
+        senders[(part.end - part.first - 1) * count // longest].append(part.workgroup)
     said: list[str] = []
     for frame in range(count):
         first, last = -(-frame * longest // count), (frame + 1) * longest // count
         busy = sum(end > first for end in ends)
-        said.append(f"steps {first} to {max(first, last - 1)}: {busy} of {plan.workgroups} work")
+        told = f"steps {first} to {max(first, last - 1)}: {busy} of {plan.workgroups} work"
+        if sent := sorted(senders[frame]):
+            names = ", ".join(map(str, sent[:8])) + (" .." if len(sent) > 8 else "")
+            told += f"; {names} {'send their' if len(sent) > 1 else 'sends its'} sums"
+        said.append(told)
     return tuple(said)
