@@ -173,3 +173,21 @@ def test_a_width_says_what_limits_it(told: tuple[Study, dict[str, Any]]) -> None
 def test_an_unknown_panel_is_told() -> None:
     with pytest.raises(Diagnostic, match="unknown panel 'bank'"):
         studied("gfx942", FORWARD).panel("bank")
+
+
+def test_the_data_has_the_keys_that_the_page_of_documentation_names(
+    told: tuple[Study, dict[str, Any]],
+) -> None:
+    _, data = told
+    assert set(data) == {
+        "version", "generator", "problem", "target", "machine", "configuration", "axes", "maps", "follows",
+        "style", "panels",
+    }  # fmt: skip
+    for panel in data["panels"]:
+        assert set(panel) == {
+            "name", "title", "sentences", "svg", "variants", "table", "texts", "frames", "absent", "sampled",
+        }  # fmt: skip
+    names = {axis["name"] for axis in data["axes"]}
+    for follow in data["follows"]:
+        assert set(follow) == {"map", "from", "to", "over"} and follow["map"] in data["maps"]
+        assert {*follow["from"].values(), *follow["to"].values()} <= names

@@ -17,8 +17,10 @@ from imbrex.explore.panels.maps import NO_PRODUCT
 from imbrex.explore.subject import Subject
 from imbrex.explore.svg import box, drawing, label
 from imbrex.lower.lds_traffic import Moved, moved, offsets
+from imbrex.lower.pipeline import Lanes, Pipeline
 from imbrex.lower.pipeline_text import described
 from imbrex.lower.stmt import Kernel
+from imbrex.view.tensor import Box, Walk
 
 __all__ = ["loads"]
 
@@ -42,6 +44,10 @@ def loads(subject: Subject) -> Panel:
     height = TOP + len(given) * HEIGHT + 16
     table: list[tuple[object, ...]] = [(bar.name, bar.said) for bar in given]
     if subject.pipeline is not None:
+        copied = _copied(subject.pipeline)
+        parts.append(label(8, height + 14, "bytes of a row of shared memory, and who fills it", "head"))
+        parts += bars(copied, 0, height + 24, WIDTH - 150, 128.0)
+        height += 32 + len(copied) * HEIGHT
         engine = {k: v for k, v in described(subject.pipeline).items() if k in "ABC"}
         table += engine.items()
         said += [f"{name}: {text}." for name, text in engine.items()]
@@ -66,6 +72,23 @@ def _runs(name: str, access: Access, dtype: DType) -> Iterator[Bar]:
         width = access.vector[i] * dtype.bytes
         text = f"{min(together, 1024):,.0f}{'+' if together > 1024 else ''} B, vectors of {width} B"
         yield Bar(f"{name} along {dim}", min(together, 1024.0), text, f"map:{name}")
+
+
+def _copied(pipeline: Pipeline) -> list[Bar]:
+    """Rows of the stages of A and B, and by whom they are filled."""
+    found: list[Bar] = []
+    for name, stage in (("A", pipeline.a), ("B", pipeline.b)):
+        tile = stage.tile
+        match stage.access:
+            case Box():
+                who = "boxes of the copy engine"
+            case Walk():
+                who = "walks of the copy engine"
+            case Lanes():
+                who = "lanes of the producer"
+        text = f"{tile.swizzle} B, {tile.k} x {tile.d} a stage, by {who}"
+        found.append(Bar(name, tile.swizzle, text, f"map:{name}"))
+    return found
 
 
 @dataclass(frozen=True)

@@ -93,7 +93,7 @@ def _step(subject: Subject) -> Step | None:
         case CpuTuning(), CpuMachine():
             found = cpu_parts(tuning, context, machine)
             what = "The whole product, all threads together: what cycles are spent on, one after the other"
-            return Step(found, sum(found.values()), 0, 0, 0.0, what, is_in_turn=True)
+            return Step(found, sum(found.values()), 0, 0, 0.0, what)
         case XdlopsTuning(), GpuMachine():
             return _of_waves(tuning, subject, machine)
         case WarpgroupTuning(), GpuMachine():
