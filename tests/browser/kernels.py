@@ -31,7 +31,7 @@ CASES = {
     "sm_90a": ("sm_90a", FORWARD),
     "sm_90a product": ("sm_90a", "gemm -t f16 -m 256 -n 256 -k 64"),
 }
-FEW = ("cpu product", "gfx942", "gfx942 lanes", "sm_90a product")
+FEW = ("cpu product", "gfx942", "sm_90a product")
 """What `make test` looks at; `make browser`, and IMBREX_TESTS=all, at all."""
 
 
