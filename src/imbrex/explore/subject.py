@@ -109,6 +109,11 @@ class Subject:
         """The product of warpgroups that the drawn one is, where it is one."""
         return None if self.kernel is None else self.kernel.pipeline
 
+    @property
+    def sides(self) -> tuple[str, str]:
+        """The operands that the kernel calls a and b: those of rows and of columns, B and A after a swap."""
+        return ("B", "A") if self.tiling is not None and self.tiling.swapped else ("A", "B")
+
     @cached_property
     def tiling(self) -> Tiling | None:
         """The tiles of C, and who computes which; None where lanes multiply."""

@@ -21,6 +21,7 @@ from imbrex.index.query import is_injective
 from imbrex.kernel import compile
 from imbrex.view.work.workgroup import raster_order
 
+LAST = " --in_layout NHWC --fil_layout NHWC --out_layout NHWC"
 TALL = "gemm -t f16 -m 300 -n 4096 -k 4096"
 
 
@@ -119,3 +120,13 @@ def test_notebooks_show_kernels_and_maps(unoptimised: None) -> None:
     assert "merge" in raster_order(2, 3)._repr_html_()
     told_later = compile("gemm -m ?1..9 -n 7 -k 9", "cpu")._repr_html_()
     assert "?1..9" in told_later and "<svg" not in told_later
+
+
+def test_operands_of_a_swapped_kernel_are_the_products_own() -> None:
+    """The kernel's a is gemm's B: what is said of B is what the lowered product says of its a."""
+    found = studied("sm_90a", FORWARD.replace("conv ", "convfp16 ") + LAST).subject
+    assert found.pipeline is not None and found.tiling is not None
+    row = f"{found.pipeline.a.tile.k} x {found.pipeline.a.tile.d} a stage"
+    panel = studied("sm_90a", FORWARD.replace("conv ", "convfp16 ") + LAST).panel("loads")
+    assert found.tiling.swapped and panel.svg is not None
+    assert re.search(rf">B: [^<]*{row}", panel.svg)

@@ -91,7 +91,7 @@ def _row(one: Asked) -> Row:
 
 def _asked(subject: Subject, machine: GpuMachine) -> Iterator[Asked]:
     if subject.pipeline is not None:
-        yield from _of_tiles(subject.pipeline, machine, is_permuted=True)
+        yield from _of_tiles(subject.pipeline, machine, subject.sides, is_permuted=True)
     elif subject.kernel is not None:
         yield from _of_lanes(subject, machine)
 
@@ -101,9 +101,8 @@ def _of_lanes(subject: Subject, machine: GpuMachine) -> Iterator[Asked]:
     kernel = subject.kernel
     assert kernel is not None
     seen: dict[str, Asked] = {}
-    swapped = subject.tiling is not None and subject.tiling.swapped
     for one in moved(kernel):
-        title = f"{one.way} of {_operand(one.ref.buffer.name, swapped)}"
+        title = f"{one.way} of {_operand(one.ref.buffer.name, subject.sides)}"
         if one.ref.buffer.space != "lds" or one.is_direct or title in seen or len(seen) == MOST:
             continue
         wide = min(16, one.bytes_per_lane)
@@ -114,17 +113,18 @@ def _of_lanes(subject: Subject, machine: GpuMachine) -> Iterator[Asked]:
     yield from seen.values()
 
 
-def _operand(buffer: str, swapped: bool) -> str:
+def _operand(buffer: str, sides: tuple[str, str]) -> str:
     """A or B, where the buffer is of one of the two, which kernels call a and b after a swap."""
     name = buffer.removesuffix("_even").removesuffix("_odd")
-    sides = {"_a": "B" if swapped else "A", "_b": "A" if swapped else "B"}
-    return sides.get(name[-2:], name)
+    return {"_a": sides[0], "_b": sides[1]}.get(name[-2:], name)
 
 
-def _of_tiles(pipeline: Pipeline, machine: GpuMachine, *, is_permuted: bool) -> Iterator[Asked]:
+def _of_tiles(
+    pipeline: Pipeline, machine: GpuMachine, sides: tuple[str, str], *, is_permuted: bool
+) -> Iterator[Asked]:
     """Eight rows of sixteen bytes of each operand's tile, as the matrix unit reads it."""
     how = machine.served(CHUNK_BYTES, "read")
-    for name, stage in (("A", pipeline.a), ("B", pipeline.b)):
+    for name, stage in zip(sides, (pipeline.a, pipeline.b), strict=True):
         tile = stage.tile
         if not isinstance(tile, SharedTile):
             continue
@@ -148,7 +148,7 @@ def _unpermuted(map: Map) -> Map:
 def _without(subject: Subject, machine: GpuMachine) -> list[Asked]:
     """The same accesses where tiles lie plainly; none where they do, or where no such kernel is legal."""
     if subject.pipeline is not None:
-        return list(_of_tiles(subject.pipeline, machine, is_permuted=False))
+        return list(_of_tiles(subject.pipeline, machine, subject.sides, is_permuted=False))
     tuned = subject.tuned
     if tuned is None or not isinstance(tuned.tuning, XdlopsTuning) or tuned.tuning.lds == "plain":
         return []

@@ -44,11 +44,12 @@ def loads(subject: Subject) -> Panel:
     height = TOP + len(given) * HEIGHT + 16
     table: list[tuple[object, ...]] = [(bar.name, bar.said) for bar in given]
     if subject.pipeline is not None:
-        copied = _copied(subject.pipeline)
+        copied = _copied(subject.pipeline, subject.sides)
         parts.append(label(8, height + 14, "bytes of a row of shared memory, and who fills it", "head"))
         parts += bars(copied, 0, height + 24, WIDTH - 150, 128.0)
         height += 32 + len(copied) * HEIGHT
-        engine = {k: v for k, v in described(subject.pipeline).items() if k in "ABC"}
+        names = {"A": subject.sides[0], "B": subject.sides[1], "C": "C"}
+        engine = {names[k]: text for k, text in described(subject.pipeline).items() if k in names}
         table += engine.items()
         said += [f"{name}: {text}." for name, text in engine.items()]
     elif subject.gpu is not None and subject.kernel is not None:
@@ -74,10 +75,10 @@ def _runs(name: str, access: Access, dtype: DType) -> Iterator[Bar]:
         yield Bar(f"{name} along {dim}", min(together, 1024.0), text, f"map:{name}")
 
 
-def _copied(pipeline: Pipeline) -> list[Bar]:
+def _copied(pipeline: Pipeline, sides: tuple[str, str]) -> list[Bar]:
     """Rows of the stages of A and B, and by whom they are filled."""
     found: list[Bar] = []
-    for name, stage in (("A", pipeline.a), ("B", pipeline.b)):
+    for name, stage in zip(sides, (pipeline.a, pipeline.b), strict=True):
         tile = stage.tile
         match stage.access:
             case Box():

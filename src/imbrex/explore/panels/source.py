@@ -26,8 +26,8 @@ HELD: Final = ("matrix_block", "block", "thread", "fragment", "panel", "panels",
 def source(subject: Subject) -> Panel:
     """Texts by lines; the drawing has the levels, one below another, with the lines of each operand."""
     names = {ladder.array: name for name, ladder in subject.ladders.items() if ladder.array}
-    swapped = subject.tiling is not None and subject.tiling.swapped
-    words = _words(names, {"A": "b", "B": "a", "C": "c"} if swapped else {"A": "a", "B": "b", "C": "c"})
+    rows_, columns = subject.sides
+    words = _words(names, {rows_: "a", columns: "b", "C": "c"})
     listings = [
         _listing(f"{number}. {name}", "mlir", text, names, words, f"level:{number}")
         for number, (name, text) in enumerate(subject.texts)
