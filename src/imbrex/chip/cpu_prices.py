@@ -51,6 +51,9 @@ class Prices:
     tile: Level = Level(0.01, 0.03, 0.08)
     near: float = 0.6  # of L1, what a panel of B that stays may take
     feed: float = 0.06  # a byte of one that is larger, behind the multiply-adds
+    passing: float = 0.033  # a byte of B that all rows meet at once, behind the multiply-adds
+    passing_row: float = 0.18  # and what it costs to begin anew in each row, shared by a row's vectors
+    unforeseen: float = 0.0012  # a byte of A, for each row more than the hardware fetches ahead
     flag: float = 4000.0  # until one that was raised is seen by another core, and both were in step
     uneven: float = 0.04  # of the mean, by which the slowest thread is late where nothing else runs
 

@@ -5,8 +5,9 @@ The terms, in cycles, added up and shared among threads:
 - products: whole vectors at their rate, once for each step of K their way to C; up to half a vector of last
   columns is summed along K instead.  Panels of B that come from L2 each time are hidden behind them, or not.
 - A: in place where it lies as rows of K that do not crowd into one set of the L1 cache, or in long runs: the
-  first time from where it is, as whoever packs it must fetch it, too, then from the cache that holds it; else
-  packed: once for a block of columns when it stays, once for each panel of B when B stays.
+  first time from where it is, as whoever packs it must fetch it, too, then from the cache that holds it, and
+  no more rows side by side than the hardware foresees where they pass once; else packed: once for a block of
+  columns when it stays, once for each panel of B when B stays.
 - B: in place where it lies as long rows of N; else packed once for a block of rows, transposed where K is
   contiguous; then it streams from the cache that holds it.
 - C: stored from registers, or through a tile, and read again in all steps but the first.
@@ -28,6 +29,8 @@ from imbrex.view.mma.vector import CPU_UNITS
 __all__ = ["cycles", "last_columns", "parts", "reads_a_in_place", "side_by_side", "tile_feed"]
 
 L3_PARTS = 4
+FORESEEN = 6
+"""Rows that pass once, side by side, and that the hardware fetches ahead all the same."""
 
 
 def cycles(plan: CpuPlan, machine: CpuMachine, tile_cycles: float) -> float:
@@ -56,12 +59,14 @@ def side_by_side(x: float, y: float) -> float:
 
 
 def _feed(plan: CpuPlan, machine: CpuMachine) -> float:
-    """Cycles in which the panels of a B that is read in place come from L2, where L1 cannot keep one; and all
-    operands of tiles.
+    """Cycles in which the panels of a B that is read in place come from L2, where L1 cannot keep one; in
+    which a B that few rows meet comes at all; and all operands of tiles.
     """
     if CPU_UNITS[plan.tuning.unit].tiles is not None:
         return tile_feed(plan, machine)
     prices, panel = machine.prices, plan.panel_k * plan.tuning.n_per_thread * plan.element.bytes
+    if plan.row_panels == 1 and plan.element == plan.context.dtype and _reads_of_b(plan) > machine.l1_bytes:
+        return _reads_of_b(plan) * (prices.passing + prices.passing_row / plan.tuning.vectors)
     if not _reads_b_in_place(plan) or panel <= prices.near * machine.l1_bytes:
         return 0.0
     return _reads_of_b(plan) * prices.feed
@@ -135,7 +140,8 @@ def _operand_a(plan: CpuPlan, machine: CpuMachine) -> float:
         panel = plan.panel_k * t.n_per_thread * size
         held = plan.block_rows * plan.block_k * size + panel
         again = (passes - 1) * _rate(held, machine, prices.flow)
-        return elements * size * (prices.flow.l2 + again)
+        unforeseen = max(0, t.m_per_thread - FORESEEN) if columns == gemm.n else 0
+        return elements * size * (prices.flow.l2 + again + unforeseen * prices.unforeseen)
     if t.a_layout == "k_major":
         return passes * elements / t.m_per_thread * prices.piece
     return passes * elements / t.vector_lanes * _a_price(plan, prices)

@@ -20,7 +20,7 @@ SHAPES_KEPT = 4
 LONGEST_PASS = 8192
 K_STEPS = (1024, 2048)
 WIDE = 8
-"""Vectors of a register tile of one row, whose B passes once: memory gives longer pieces of rows sooner."""
+"""Vectors of a register tile of few rows, whose B passes once: memory gives longer pieces of rows sooner."""
 TILE_K_STEPS = (128, 192, 256, 512, 1024)
 
 
@@ -54,13 +54,22 @@ def _one_pass(context: GemmContext, machine: CpuMachine, swapped: bool, unit: Cp
     is_transposed = gemm.c.run[0] > gemm.c.run[1]  # C goes through a tile of all its rows, so B must stay
     orders: tuple[Stationary, ...] = ("b",) if is_transposed else ("a", "b")
     k_steps = _k_steps(gemm, lanes * unit.packed, unit)
-    wide = gemm.m == 1 and unit.tiles is None and unit.tallest(machine, WIDE) >= 1
-    for vectors in (*range(1, 5), *((WIDE,) if wide else ())):
+    for vectors in (*range(1, 5), *_wide(gemm, machine, unit, lanes)):
         for rows in _heights(gemm.m, machine, unit, vectors):
             m_blocks, n_blocks = _edges(gemm.m, rows), _edges(gemm.n, vectors * lanes)
             for k_block, m_block, n_block, order in product(k_steps, m_blocks, n_blocks, orders):
                 blocks = m_block, n_block, k_block
                 yield CpuTuning(rows, vectors * lanes, *blocks, lanes, layout, order, swapped, unit.name)
+
+
+def _wide(gemm: GemmContext, machine: CpuMachine, unit: CpuUnit, lanes: int) -> set[int]:
+    """Vectors of a wider tile than usual, of all rows: as many as there are registers, and WIDE."""
+    if unit.tiles is not None:
+        return set()
+    widest = max(
+        (v for v in range(1, machine.vector_registers) if unit.tallest(machine, v) >= gemm.m), default=0
+    )
+    return {_balanced(-(-gemm.n // lanes), most) for most in {widest, WIDE} if 4 < most <= widest}
 
 
 def _heights(m: int, machine: CpuMachine, unit: CpuUnit, vectors: int) -> set[int]:

@@ -10,6 +10,7 @@ from imbrex.chip import CPU_ISAS, PRICES, Level, Prices
 from imbrex.config.context import Access, GemmContext
 from imbrex.config.cpu.cost import ceiling_share, cycles
 from imbrex.config.cpu.plan import CpuTuning
+from imbrex.config.cpu.space import cpu_space
 from imbrex.dtype import BF16, F16, F32
 
 AVX512 = CPU_ISAS["avx512"]
@@ -101,3 +102,30 @@ def test_columns_that_are_summed_along_k_are_no_panel() -> None:
     found = [cycles(tile, replace(gemm, n=n), replace(AVX512, prices=fed)) for n in (1, 16)]
     base = [cycles(tile, replace(gemm, n=n), replace(AVX512, prices=FREE)) for n in (1, 16)]
     assert found[0] == base[0] and found[1] > base[1]
+
+
+def test_a_b_that_few_rows_meet_comes_in_long_pieces_of_its_rows() -> None:
+    """4 MiB of it: a tile of 11 vectors costs less than of 8, and of 4; one that L1 holds costs nothing."""
+    gemm = GemmContext(1, 1024, 1024, F32, a=ALONG_K, b=ALONG_ROWS, c=ALONG_ROWS)
+    tiles = [CpuTuning(1, 16 * v, 1, 16 * 33, 1024, 16, "k_blocked", "b") for v in (11, 3)]
+    passing = replace(AVX512, prices=replace(FREE, passing_row=1.0))
+    wide, narrow = (cycles(t, gemm, passing) - cycles(t, gemm, replace(AVX512, prices=FREE)) for t in tiles)
+    assert 0 < wide < narrow / 3
+    small = replace(gemm, n=16, k=64)
+    assert cycles(tiles[1], small, passing) == cycles(tiles[1], small, replace(AVX512, prices=FREE))
+
+
+def test_rows_that_pass_once_are_no_more_than_the_hardware_foresees() -> None:
+    """As dot products of rows of A with one column; where columns fill vectors, rows are fetched ahead."""
+    priced = replace(AVX512, prices=replace(FREE, unforeseen=1.0))
+    for n, costs in ((1, [0, 4]), (16, [0, 0])):
+        gemm = GemmContext(600, n, 1000, F32, a=ALONG_K, b=ALONG_ROWS, c=ALONG_ROWS)
+        tiles = [CpuTuning(rows, 16, 600, 16, 1008, 16, "k_blocked", "b") for rows in (6, 10)]
+        found = [cycles(t, gemm, priced) - cycles(t, gemm, replace(AVX512, prices=FREE)) for t in tiles]
+        assert found == pytest.approx([600 * 1000 * 4 * c for c in costs])
+
+
+def test_few_rows_have_tiles_as_wide_as_there_are_registers() -> None:
+    for rows, n, vectors in ((1, 512, 11), (1, 4096, 15), (2, 1024, 8), (3, 1024, 7), (4, 4096, 6)):
+        gemm = GemmContext(rows, n, 1024, F32, a=ALONG_K, b=ALONG_ROWS, c=ALONG_ROWS)
+        assert vectors in {t.vectors for t in cpu_space(gemm, AVX512) if t.m_per_thread == rows}

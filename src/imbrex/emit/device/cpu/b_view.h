@@ -9,21 +9,36 @@
 
 namespace imbrex {
 
-// NV vectors from `vector` on, row by row from the view's first; every element exists, or is of no interest.  The next
-// panel's are fetched ahead: rows are too far apart for the hardware to foresee.
-template <class T, int NV> struct b_view {
+// NV vectors from `vector` on, row by row from the view's first; every element exists, or is of no interest.  Rows are
+// too far apart for the hardware to foresee, so the next panel's elements are fetched ahead; of a panel that one panel
+// of A meets, and that is gone then, those of a later row.
+template <class T, int NV, bool MetOnce = false> struct b_view {
+  static constexpr int rows_ahead = 4;
   const T *p[NV];
   const int64_t *offset;
+  int64_t ahead;
   template <class View> b_view(const T *src, const View &view, int vector) : offset(view.row_offset) {
     for (int v = 0; v < NV; ++v) p[v] = src + view.spans[vector + v][0].base;
+    ahead = MetOnce && view.rows > 1 ? rows_ahead * (offset[1] - offset[0]) : NV * width<T>;
   }
-  void next(vec<T> (&row)[NV]) {
-    const int64_t at = *offset++;
-#pragma GCC unroll 8
-    for (int v = 0; v < NV; ++v) {
-      __builtin_prefetch(p[v] + at + NV * width<T>);
+  template <int Count = NV> void next(vec<T> (&row)[NV]) {
+    const int64_t at = *offset++, later = at + (MetOnce ? ahead : NV * width<T>);
+#pragma GCC unroll 16
+    for (int v = 0; v < Count; ++v) {
+      __builtin_prefetch(p[v] + later);
       row[v] = load<T>(p[v] + at);
     }
+  }
+};
+
+// The same where only the last vector's `last` lanes lie in the array.
+template <class T, int NV> struct b_cut_view {
+  b_view<T, NV, true> all;
+  mask_t last;
+  void next(vec<T> (&row)[NV]) {
+    const T *end = all.p[NV - 1] + *all.offset;
+    all.template next<NV - 1>(row);
+    row[NV - 1] = load<T>(end, last);
   }
 };
 
@@ -36,8 +51,8 @@ template <class T, int NV> struct class_bits {
   }
 };
 
-template <class T, int NV> struct b_cleared_view {
-  b_view<T, NV> all;
+template <class T, int NV, bool MetOnce> struct b_cleared_view {
+  b_view<T, NV, MetOnce> all;
   const uint16_t *index;
   const class_bits<T, NV> &bits;
   void next(vec<T> (&row)[NV]) {

@@ -6,108 +6,17 @@
 // MR * NV accumulators, NV vectors of B and one broadcast must fit the register file: MR * NV + NV + 1 <= 32 with
 // AVX-512, <= 16 otherwise (with NV == 1 the broadcast is a memory operand).
 #pragma once
+#include "a_source.h"
 #include "transpose.h"
-#include "unit.h"
 
 namespace imbrex {
-
-// A(k, m) = p[k * step + m]: a packed panel with step == MR, or a matrix whose rows are k; k and m count words.
-template <class U> struct a_k_major {
-  typedef element_of_unit<U> E;
-  static constexpr int chunk = 4;
-  const E *p;
-  int64_t step;
-  const E *at(int m, int u) const { return p + (u * step + m) * unit<U>::together; }
-  void advance(int count) { p += count * step * unit<U>::together; }
-};
-
-// A(k, m) = p[k / K * step + m * K + k % K]: a packed panel in which K neighbouring k of a row, a vector of words, lie
-// together.
-template <class U> struct a_k_blocked {
-  typedef element_of_unit<U> E;
-  static constexpr int chunk = words_of_vector<U>;
-  const E *p;
-  int64_t step;
-  const E *at(int m, int u) const { return p + m * k_width<U> + u * unit<U>::together; }
-  const E *row(int m) const { return p + m * k_width<U>; }
-  void advance(int) { p += step; }
-};
-
-// A(k, m) = p[m * step + k]: a matrix whose rows are m, as it lies.  A pointer to every fifth row reaches the others at
-// {1, 2, 3, 4} * step, which an address mode takes from two registers: the pointers of up to 28 rows stay in registers.
-template <class U> struct a_rows {
-  const element_of_unit<U> *p;
-  int64_t step;
-};
-template <class U, int MR> struct a_row_cursor {
-  typedef element_of_unit<U> E;
-  static constexpr int chunk = words_of_vector<U>, bases = (MR + 4) / 5;
-  const E *base[bases];
-  int64_t step, next; // next: from a row to the same row of the panel after this one
-  explicit a_row_cursor(a_rows<U> a) : step(a.step), next(MR * a.step) {
-#pragma GCC unroll 16
-    for (int i = 0; i < bases; ++i) {
-      base[i] = a.p + 5 * i * step;
-      asm("" : "+r"(base[i])); // or the compiler derives them all from one, step by step, in every iteration
-    }
-  }
-  const E *at(int m, int u) const { return base[m / 5] + m % 5 * step + u * unit<U>::together; }
-  const E *row(int m) const { return base[m / 5] + m % 5 * step; }
-  void advance(int count) {
-#pragma GCC unroll 32
-    for (int m = 0; m < MR; ++m) __builtin_prefetch(base[m / 5] + next + m % 5 * step, 0, 2);
-#pragma GCC unroll 16
-    for (int i = 0; i < bases; ++i) base[i] += count * unit<U>::together;
-  }
-};
-// A(k, m) = p[k / run * MR + m][k % run]: runs of neighbouring k, wherever they lie; run is whole vectors of words.
-template <class U> struct a_runs {
-  const element_of_unit<U> *const *p;
-  int64_t run;
-};
-template <class U, int MR> struct a_run_cursor {
-  typedef element_of_unit<U> E;
-  static constexpr int chunk = words_of_vector<U>;
-  const E *base[MR];
-  const E *const *p;
-  int64_t run, left;
-  explicit a_run_cursor(a_runs<U> a) : p(a.p), run(a.run), left(0) { advance(0); }
-  const E *at(int m, int u) const { return base[m] + u * unit<U>::together; }
-  const E *row(int m) const { return base[m]; }
-  void advance(int words) {
-    const int count = words * unit<U>::together;
-    left -= count;
-    if (left > 0) {
-#pragma GCC unroll 32
-      for (int m = 0; m < MR; ++m) base[m] += count;
-    } else {
-#pragma GCC unroll 32
-      for (int m = 0; m < MR; ++m) base[m] = p[m];
-      p += MR;
-      left = run;
-    }
-  }
-};
-
-template <int MR, class A> IMBREX_INLINE A cursor(A a) { return a; }
-template <int MR, class U> IMBREX_INLINE a_row_cursor<U, MR> cursor(a_rows<U> a) { return a_row_cursor<U, MR>(a); }
-template <int MR, class U> IMBREX_INLINE a_run_cursor<U, MR> cursor(a_runs<U> a) { return a_run_cursor<U, MR>(a); }
-
-// A source whose sums do not begin at 0.
-template <class A> struct a_started {
-  A source;
-  const int32_t *start;
-};
-template <int MR, class A> IMBREX_INLINE auto cursor(a_started<A> a) { return cursor<MR>(a.source); }
-template <class T, class A> IMBREX_INLINE vec<T> start(const A &, int) { return vec<T>{}; }
-template <class T, class A> IMBREX_INLINE vec<T> start(const a_started<A> &a, int m) { return splat(T(a.start[m])); }
 
 // Rows of NV vectors of words, `step` words apart: a packed panel with step == NV * W, or a matrix as it lies.
 template <class U, int NV> struct b_panel {
   const element_of_unit<U> *p;
   int64_t step;
   void next(typename unit<U>::words (&row)[NV * unit<U>::rows]) {
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int v = 0; v < NV * unit<U>::rows; ++v) row[v] = unit<U>::load(p + v * k_width<U>);
     p += step * unit<U>::together;
   }
@@ -154,9 +63,9 @@ IMBREX_INLINE void rank_one(vec<sum_of_unit<U>> (&acc)[MR][NV], const A &a, int 
 #pragma GCC unroll 32
   for (int m = 0; m < MR; ++m) {
     const typename unit<U>::words scale = unit<U>::everywhere(a.at(m, u), count...);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int v = 0; v < NV; ++v) acc[m][v] = unit<U>::multiply_add(acc[m][v], scale, row[v]);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int v = 0; v < NV; ++v) IMBREX_PIN(acc[m][v]);
   }
 }
@@ -175,9 +84,9 @@ static __attribute__((noinline)) void pair_kernel(int64_t k_count, A source, B p
 #pragma GCC unroll 32
     for (int p = 0; p < pairs; ++p) {
       const auto both = unit<U>::both(a.at(2 * p, u), a.at(2 * p + (2 * p + 1 < MR), u), count...);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
       for (int v = 0; v < 2 * NV; ++v) acc[p][v] = unit<U>::multiply(acc[p][v], both, row[v]);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
       for (int v = 0; v < 2 * NV; ++v) IMBREX_PIN(acc[p][v]);
     }
   };
@@ -190,7 +99,7 @@ static __attribute__((noinline)) void pair_kernel(int64_t k_count, A source, B p
   if (const int64_t some = k_count % together; some > 0) one(int(k), some);
 #pragma GCC unroll 32
   for (int p = 0; p < pairs; ++p)
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int v = 0; v < NV; ++v) {
       const vec<double> left = (vec<double>)acc[p][2 * v], right = (vec<double>)acc[p][2 * v + 1];
       sink(2 * p, v, (vec<T>)even_lanes<double>(left, right));
@@ -208,7 +117,7 @@ static __attribute__((noinline)) void micro_kernel(int64_t k_count, A source, B 
   typename unit<U>::words row[NV];
 #pragma GCC unroll 32
   for (int m = 0; m < MR; ++m)
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int v = 0; v < NV; ++v) {
       __builtin_prefetch(sink.at(m, v), 1);
       acc[m][v] = start<T>(source, m);
@@ -232,7 +141,7 @@ static __attribute__((noinline)) void micro_kernel(int64_t k_count, A source, B 
     }
 #pragma GCC unroll 32
   for (int m = 0; m < MR; ++m)
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (int v = 0; v < NV; ++v) sink(m, v, acc[m][v]);
 }
 
@@ -247,11 +156,19 @@ IMBREX_INLINE void register_tile(int64_t k_count, A source, B b, Sink sink) {
     micro_kernel<U, MR, NV>(k_count, source, b, sink);
 }
 
-template <class T> IMBREX_INLINE T sum_of(vec<T> v) {
-  T sum{};
-  for (int j = 0; j < width<T>; ++j) sum += v[j];
-  return sum;
+// The sum of all lanes, by halves: one lane after another would wait for each addition.
+template <class T, int N> IMBREX_INLINE T sum_of_lanes(typename vector_of<T, N * int(sizeof(T))>::type v) {
+  if constexpr (N == 1) {
+    return v[0];
+  } else {
+    struct {
+      typename vector_of<T, N / 2 * int(sizeof(T))>::type low, high;
+    } half;
+    __builtin_memcpy(&half, &v, sizeof(v));
+    return sum_of_lanes<T, N / 2>(half.low + half.high);
+  }
 }
+template <class T> IMBREX_INLINE T sum_of(vec<T> v) { return sum_of_lanes<T, width<T>>(v); }
 
 // MR x NC single columns, for the few that fill no vector: lanes run along k, hence A must hand out its rows and the
 // columns of B lie one by one at x, `x_step` apart, followed by zeros up to whole vectors.  sink.put(m, c, sum).
@@ -259,7 +176,7 @@ template <class U, int MR, int NC, class A, class Sink>
 static __attribute__((noinline)) void column_kernel(int64_t k_count, A source, const element_of_unit<U> *x,
                                                     int64_t x_step, Sink sink) {
   typedef sum_of_unit<U> T;
-  auto a = cursor<MR>(source);
+  auto a = passing_cursor<MR>(source);
   constexpr int W = k_width<U>;
   vec<T> acc[MR][NC];
 #pragma GCC unroll 32

@@ -158,15 +158,20 @@ template <class U, class S, class View> struct b_lanes {
   E *buffer, *column_buffer;
   bool in_place;
 
-  template <int V, class Body> void visit(int panel, Body body) {
+  template <int V, bool MetOnce = false, class Body> void visit(int panel, Body body) {
     if constexpr (is_same<U, S>) {
       const int v = panel * View::V;
       if (in_place && !view.is_wild && view.is_plain(v, V) && view.is_inside(v, V)) {
-        const b_view<S, V> rows(src, view, v);
+        const b_view<S, V, MetOnce> rows(src, view, v);
         if constexpr (!View::has_guards) return body(rows);
         const class_bits<S, V> bits(view, v);
-        return body(b_cleared_view<S, V>{rows, view.row_class, bits});
+        return body(b_cleared_view<S, V, MetOnce>{rows, view.row_class, bits});
       }
+    }
+    if constexpr (is_same<U, S> && MetOnce && !View::has_guards) {
+      const int v = panel * View::V; // the last panel, whose last vector goes beyond the end of the array
+      if (in_place && view.is_plain(v, V) && view.is_inside(v, V - 1))
+        return body(b_cut_view<S, V>{{src, view, v}, view.used[v + V - 1]});
     }
     if constexpr (has_words<U>)
       word_panels<U, flipped<U>>::lanes(buffer, src, view, panel);
@@ -197,7 +202,7 @@ template <class U, int L, class S, class View> struct b_rows {
   const S *src;
   const View &view;
   E *buffer, *column_buffer;
-  template <int V, class Body> void visit(int panel, Body body) {
+  template <int V, bool MetOnce = false, class Body> void visit(int panel, Body body) {
     constexpr int lanes = V * width<sum_of_unit<U>>;
     if constexpr (has_words<U>)
       word_panels<U, flipped<U>>::template transposed<lanes>(buffer, src, view, panel * L);
@@ -231,7 +236,7 @@ template <class U, int L, class Packing> struct b_packed {
   Packing &from;
   E *buffer;
   int64_t panel_step;
-  template <int V, class Body> void visit(int panel, Body body) {
+  template <int V, bool MetOnce = false, class Body> void visit(int panel, Body body) {
     body(b_panel<U, V>{buffer + panel * panel_step, L});
   }
   const E *columns(int first, int count) { return from.columns(first, count); }

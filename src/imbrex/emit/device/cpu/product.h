@@ -4,7 +4,7 @@
 // W / 2 last columns that fill no vector are summed along k instead, if SumsColumns: A's sources must then hand out
 // rows.  How an operand comes to be in registers is the operand's affair:
 //   a.visit<R>(row, body)             body(source of rows [row, row + R))
-//   b.visit<V>(panel, body)           body(source of the panel's first V vectors)
+//   b.visit<V>(panel, body)           body(source of the panel's first V vectors); b.visit<V, true> is met by one of A's
 //   b.columns(first, count)           the columns, one after another, K rounded up to whole vectors apart
 //   c.visit<R, V>(row, column, lanes, body)   body(sink)
 //   c.end_column<V>(column)           B stays: every row of these columns is done
@@ -90,7 +90,7 @@ private:
 
   template <int V, class Rows, class A, class B, class C>
   static void against_all(int m_begin, Rows m_end, int j, A &a, B &b, C &c, int64_t k_count) {
-    b.template visit<V>(j, [&](auto panel) {
+    b.template visit<V, m_panels == 1>(j, [&](auto panel) {
       each_panel(m_begin, m_end, [&](auto rows, int row) {
         a.template visit<rows.value>(row, [&](auto source) { one<rows.value, V>(row, j, source, panel, c, k_count); });
       });

@@ -1,0 +1,109 @@
+// Sources of A for the microkernels: where a panel's elements lie, and a cursor that goes along its k.
+//
+// A source is a small struct; cursor<MR>(source) walks it: at(m, u) is where row m has the u-th k from here, row(m) where
+// its neighbours along k begin, advance(count) goes on by as many words.
+#pragma once
+#include "unit.h"
+
+namespace imbrex {
+
+// A(k, m) = p[k * step + m]: a packed panel with step == MR, or a matrix whose rows are k; k and m count words.
+template <class U> struct a_k_major {
+  typedef element_of_unit<U> E;
+  static constexpr int chunk = 4;
+  const E *p;
+  int64_t step;
+  const E *at(int m, int u) const { return p + (u * step + m) * unit<U>::together; }
+  void advance(int count) { p += count * step * unit<U>::together; }
+};
+
+// A(k, m) = p[k / K * step + m * K + k % K]: a packed panel in which K neighbouring k of a row, a vector of words, lie
+// together.
+template <class U> struct a_k_blocked {
+  typedef element_of_unit<U> E;
+  static constexpr int chunk = words_of_vector<U>;
+  const E *p;
+  int64_t step;
+  const E *at(int m, int u) const { return p + m * k_width<U> + u * unit<U>::together; }
+  const E *row(int m) const { return p + m * k_width<U>; }
+  void advance(int) { p += step; }
+};
+
+// A(k, m) = p[m * step + k]: a matrix whose rows are m, as it lies.  A pointer to every fifth row reaches the others at
+// {1, 2, 3, 4} * step, which an address mode takes from two registers: the pointers of up to 28 rows stay in registers.
+template <class U> struct a_rows {
+  const element_of_unit<U> *p;
+  int64_t step;
+};
+template <class U, int MR, bool FetchesAhead = true> struct a_row_cursor {
+  typedef element_of_unit<U> E;
+  static constexpr int chunk = words_of_vector<U>, bases = (MR + 4) / 5;
+  const E *base[bases];
+  int64_t step, next; // next: from a row to the same row of the panel after this one
+  explicit a_row_cursor(a_rows<U> a) : step(a.step), next(MR * a.step) {
+#pragma GCC unroll 16
+    for (int i = 0; i < bases; ++i) {
+      base[i] = a.p + 5 * i * step;
+      asm("" : "+r"(base[i])); // or the compiler derives them all from one, step by step, in every iteration
+    }
+  }
+  const E *at(int m, int u) const { return base[m / 5] + m % 5 * step + u * unit<U>::together; }
+  const E *row(int m) const { return base[m / 5] + m % 5 * step; }
+  void advance(int count) {
+    if constexpr (FetchesAhead) {
+#pragma GCC unroll 32
+      for (int m = 0; m < MR; ++m) __builtin_prefetch(base[m / 5] + next + m % 5 * step, 0, 2);
+    }
+#pragma GCC unroll 16
+    for (int i = 0; i < bases; ++i) base[i] += count * unit<U>::together;
+  }
+};
+// A(k, m) = p[k / run * MR + m][k % run]: runs of neighbouring k, wherever they lie; run is whole vectors of words.
+template <class U> struct a_runs {
+  const element_of_unit<U> *const *p;
+  int64_t run;
+};
+template <class U, int MR> struct a_run_cursor {
+  typedef element_of_unit<U> E;
+  static constexpr int chunk = words_of_vector<U>;
+  const E *base[MR];
+  const E *const *p;
+  int64_t run, left;
+  explicit a_run_cursor(a_runs<U> a) : p(a.p), run(a.run), left(0) { advance(0); }
+  const E *at(int m, int u) const { return base[m] + u * unit<U>::together; }
+  const E *row(int m) const { return base[m]; }
+  void advance(int words) {
+    const int count = words * unit<U>::together;
+    left -= count;
+    if (left > 0) {
+#pragma GCC unroll 32
+      for (int m = 0; m < MR; ++m) base[m] += count;
+    } else {
+#pragma GCC unroll 32
+      for (int m = 0; m < MR; ++m) base[m] = p[m];
+      p += MR;
+      left = run;
+    }
+  }
+};
+
+template <int MR, class A> IMBREX_INLINE A cursor(A a) { return a; }
+template <int MR, class A> IMBREX_INLINE A passing_cursor(A a) { return a; }
+template <int MR, class U> IMBREX_INLINE a_row_cursor<U, MR> cursor(a_rows<U> a) { return a_row_cursor<U, MR>(a); }
+// Of rows that pass once, beside one another: the hardware foresees them, and what else fetches them is in its way.
+template <int MR, class U> IMBREX_INLINE a_row_cursor<U, MR, false> passing_cursor(a_rows<U> a) {
+  return a_row_cursor<U, MR, false>(a);
+}
+template <int MR, class U> IMBREX_INLINE a_run_cursor<U, MR> passing_cursor(a_runs<U> a) { return a_run_cursor<U, MR>(a); }
+template <int MR, class U> IMBREX_INLINE a_run_cursor<U, MR> cursor(a_runs<U> a) { return a_run_cursor<U, MR>(a); }
+
+// A source whose sums do not begin at 0.
+template <class A> struct a_started {
+  A source;
+  const int32_t *start;
+};
+template <int MR, class A> IMBREX_INLINE auto cursor(a_started<A> a) { return cursor<MR>(a.source); }
+template <int MR, class A> IMBREX_INLINE auto passing_cursor(a_started<A> a) { return passing_cursor<MR>(a.source); }
+template <class T, class A> IMBREX_INLINE vec<T> start(const A &, int) { return vec<T>{}; }
+template <class T, class A> IMBREX_INLINE vec<T> start(const a_started<A> &a, int m) { return splat(T(a.start[m])); }
+} // namespace imbrex

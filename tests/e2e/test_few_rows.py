@@ -1,0 +1,19 @@
+"""Few rows on a CPU: B is read where it lies, to the end of its last vector, beyond which nobody may read."""
+
+from __future__ import annotations
+
+import pytest
+
+from imbrex import compile
+from imbrex.chip import CPU_ISAS
+from imbrex.run.host_machine import host_machine
+
+
+@pytest.mark.parametrize("rows, columns, vectors", [(1, 1000, 6), (1, 300, 7), (3, 333, 3)])
+def test_few_rows(rows: int, columns: int, vectors: int) -> None:
+    """The last vector is cut, by mask."""
+    lanes = CPU_ISAS[host_machine().isa.level].lanes(4)
+    tile = vectors * lanes
+    tuning = f"v1:cpu:{rows},{tile},{rows},{-(-columns // tile) * tile},48,{lanes},k_blocked,b,straight"
+    kernel = compile(f"gemm -m {rows} -n {columns} -k 37", tuning=tuning, threads=1)
+    assert kernel.check().is_right
