@@ -130,6 +130,9 @@ def _expect_open(of: Configuration, request: Request) -> None:
     problem, machine = request.problem, request.machine
     row, name = row_of(of.algorithm), problem.run_time.name if problem.run_time else ""
     hint = f"leave it out, or give {name} a number"
+    if isinstance(problem, Conv2d):
+        message = f"a run-time {name} is for products, and this is a convolution"
+        raise Diagnostic(message, hint=f"give {name} a number")
     if not isinstance(machine, CpuMachine):
         message = f"a run-time {name} is for kernels of CPUs, and {machine.name} is a GPU"
         raise Diagnostic(message, hint=f"give {name} a number")

@@ -13,7 +13,7 @@ from imbrex.config import configuration
 from imbrex.config.tuning import text
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import Kernel, compile
-from imbrex.problem import Gemm, Problem
+from imbrex.problem import Conv2d, Gemm, Problem
 from imbrex.verify.data import random_operands
 
 pytestmark = pytest.mark.usefixtures("unoptimised")
@@ -135,6 +135,7 @@ def test_a_configuration_is_one_text_and_makes_the_same_code() -> None:
 
 
 REFUSED = [
+    (Conv2d("forward", "?", 3, 8, 8, 4, 3, 3), {}, "a run-time n is for products, and this is a convolution"),
     (Gemm("?", 8, 8), {"target": "gfx942"}, "a run-time m is for kernels of CPUs, and gfx942 is a GPU"),
     (Gemm("?", 8, 8), {"schedule": "stream_k:4"}, "the schedule 'stream_k:4' counts tiles"),
     (
