@@ -24,7 +24,7 @@ from imbrex.config.xdlops.plan import XdlopsTuning
 from imbrex.explore.products import Product
 from imbrex.index.map import Dim, Map, layer_over
 from imbrex.index.rule import Merge, PassThrough, Rule, Slice
-from imbrex.lower.parts import ClusterK, LineWork, Planned
+from imbrex.lower.parts import ClusterK, Dealt, LineWork, Planned
 from imbrex.lower.pipeline import Pipeline
 from imbrex.view.work.streamk import Plan, Tiles
 from imbrex.view.work.workgroup import RasterOrder, begun
@@ -38,7 +38,8 @@ class Tiling:
 
     blocks: tiles along rows and columns.  order: place -> (batch, m_tile, n_tile), m being rows.  cluster:
     tiles of a unit along rows and columns; a place is a unit's.  plan: who computes which part, where several
-    workgroups may have parts of a tile or one has several; at_a_time: workgroups, or clusters.
+    workgroups may have parts of a tile or one has several; at_a_time: workgroups, or clusters.  is_dealt:
+    those that there are have all places in turn.
     """
 
     rows: int
@@ -56,6 +57,7 @@ class Tiling:
     at_a_time: int
     xcds: int
     raster: RasterOrder
+    is_dealt: bool = False
 
     @property
     def axes(self) -> tuple[str, str]:
@@ -79,7 +81,7 @@ class Tiling:
     @property
     def is_one_each(self) -> bool:
         """Does workgroup i compute the one tile of place i?"""
-        return self.plan is None and self.cluster == (1, 1)
+        return self.plan is None and not self.is_dealt and self.cluster == (1, 1)
 
     @cached_property
     def places(self) -> npt.NDArray[np.int64]:
@@ -157,7 +159,7 @@ def _of_pipeline(product: Product, tuned: TunedProduct, pipeline: Pipeline) -> T
         rows, columns, pipeline.multiply.depth, (tiles.rows, tiles.columns),
         (tiles.row_tiles, tiles.column_tiles), tiles.batches, tiles.steps, tuned.tuning.swapped,
         _batched(tiles.order, tiles.batches, tiles.is_batch_first), tiles.cluster, plan, tiles.workgroups,
-        at_a_time, 1, RasterOrder(),
+        at_a_time, 1, RasterOrder(), isinstance(work, Dealt),
     )  # fmt: skip
 
 

@@ -74,6 +74,16 @@ def test_segments_are_those_of_the_plan() -> None:
     assert drawn == wanted
 
 
+def test_whole_tiles_are_dealt_out_as_the_kernel_has_them() -> None:
+    found = studied("sm_90a", "gemm -t f16 -m 2048 -n 2048 -k 2048")
+    cut = found.subject.tiling
+    assert cut is not None and cut.is_dealt and not cut.is_one_each
+    svg, (units,) = found.panel("segments").svg, (d.size for d in cut.order.upper)
+    assert svg is not None and units > cut.at_a_time
+    drawn = {(int(w), int(u)) for w, u in re.findall(r"workgroup (\d+), tile (\d+)", svg)}
+    assert {(0, 0), (0, cut.at_a_time), (1, 1), (1, cut.at_a_time + 1)} <= drawn and (0, 1) not in drawn
+
+
 @pytest.mark.parametrize("line", [FORWARD, TALL])
 def test_the_parts_of_a_cpus_product_are_its_cycles(line: str) -> None:
     found = studied("avx512", line).subject

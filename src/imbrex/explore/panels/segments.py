@@ -7,8 +7,10 @@ waits for their flags after its own steps.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final, TypeAlias, assert_never
 
 from imbrex.config.l2 import plan_traffic
 from imbrex.explore.panel import Frames, Panel, Row, Table, absent
@@ -30,6 +32,41 @@ MOST_FOLLOWED: Final = 1 << 16
 WIDTH, ROW, LEFT, TOP = 720.0, 20, 90, 40
 
 
+@dataclass(frozen=True)
+class Turns:
+    """Whole tiles, which lines of time have in turn: line i those at the places i, i + `workgroups`, ..
+
+    is_dealt: a line is a workgroup; else each tile has its own, which begins when the one before it ends.
+    """
+
+    tiles: Tiles
+    workgroups: int
+    is_dealt: bool
+    shared: Mapping[int, tuple[Segment, ...]] = field(default_factory=dict[int, tuple[Segment, ...]])
+
+    def segments(self, line: int) -> Iterator[Segment]:
+        """What stands in a line, in order."""
+        for place in range(line, self.tiles.outputs, self.workgroups):
+            yield Segment(line if self.is_dealt else place, place, 0, self.tiles.k)
+
+    def iterations(self, line: int) -> int:
+        """Steps over K of a line."""
+        return len(range(line, self.tiles.outputs, self.workgroups)) * self.tiles.k
+
+    @cached_property
+    def longest(self) -> int:
+        """Steps of the line that has most."""
+        return self.iterations(0)
+
+    @property
+    def efficiency(self) -> float:
+        """Useful over issued steps: all lines are held as long as the longest."""
+        return self.tiles.total / (self.workgroups * self.longest)
+
+
+Timed: TypeAlias = Plan | Turns
+
+
 def segments(subject: Subject) -> Panel:
     """A line of time for each workgroup."""
     cut = subject.tiling
@@ -37,52 +74,55 @@ def segments(subject: Subject) -> Panel:
         return absent(
             "segments", TITLE, NO_PRODUCT if subject.product is None else "no plan of tiles is one map"
         )
-    plan = cut.plan or _whole(cut)
+    plan = cut.plan or _turns(cut)
     shown = _chosen(plan)
     longest = max(1, plan.longest)
     scale = WIDTH / longest
     frames = min(longest, MOST_FRAMES)
     word = "cluster" if cut.cluster != (1, 1) else "workgroup"
+    line_word = "place" if cut.is_one_each else word
     parts = [
-        label(8, 18, f"{word}s down, steps over K to the right; a tile's colour is its number's", "head")
+        label(8, 18, f"{line_word}s down, steps over K to the right; a tile's colour is its number's", "head")
     ]
     found: list[Row] = []
     is_cut = False
     for line, workgroup in enumerate(shown):
         y, at = TOP + line * ROW, 0
-        parts.append(label(LEFT - 8, y + 14, f"{word} {workgroup}", "end soft"))
+        parts.append(label(LEFT - 8, y + 14, f"{line_word} {workgroup}", "end soft"))
         own = list(plan.segments(workgroup))
         for segment in own[:MOST_SEGMENTS]:
             parts += _segment(plan, segment, at, y, scale, longest, frames)
-            found.append(Row(_row(plan, segment), f"workgroup:{workgroup}"))
+            found.append(Row(_row(plan, segment), f"workgroup:{segment.workgroup}"))
             at += segment.end - segment.first
         if rest := own[MOST_SEGMENTS:]:
             wide = scale * sum(segment.end - segment.first for segment in rest)
             parts.append(box(LEFT + at * scale, y, wide, ROW - 3, "plain", "", f"{len(rest)} segments more"))
             is_cut = True
-    left = [f"{len(shown)} of {plan.workgroups} {word}s are drawn"] if len(shown) < plan.workgroups else []
+    left = (
+        [f"{len(shown)} of {plan.workgroups} {line_word}s are drawn"] if len(shown) < plan.workgroups else []
+    )
     left += [f"the first {MOST_SEGMENTS} segments of each"] if is_cut else []
     svg = drawing(TITLE, parts, LEFT + WIDTH + 16, TOP + len(shown) * ROW + 12)
     table = Table((word, "tile", "steps", "then"), tuple(found[:200]))
     frames_said = Frames("time", _frames(plan, frames))
-    said = (*_said(plan, cut), *_found(subject, plan, cut))
+    said = (*_said(plan), *_found(subject, plan, cut))
     return Panel("segments", TITLE, said, svg, table, frames=frames_said, sampled=", ".join(left) or None)
 
 
-def _whole(cut: Tiling) -> Plan:
-    """Whole tiles dealt out to those that run at a time, as a plan."""
+def _turns(cut: Tiling) -> Turns:
+    """Whole tiles, as many at a time as run."""
     (units,) = (d.size for d in cut.order.upper)
-    return Plan(Tiles(units, 1, cut.steps), max(1, min(units, cut.at_a_time)), "data_parallel")
+    return Turns(Tiles(units, 1, cut.steps), max(1, min(units, cut.at_a_time)), cut.is_dealt)
 
 
-def _chosen(plan: Plan) -> list[int]:
+def _chosen(plan: Timed) -> list[int]:
     """The first workgroups, and the last."""
     count = plan.workgroups
     return list(range(count)) if count <= MOST else [*range(MOST - 2), count - 2, count - 1]
 
 
 def _segment(
-    plan: Plan, segment: Segment, at: int, y: float, scale: float, longest: int, frames: int
+    plan: Timed, segment: Segment, at: int, y: float, scale: float, longest: int, frames: int
 ) -> list[str]:
     """A segment, with a flag where it sends, and who is waited for where others have parts of the tile."""
     count = segment.end - segment.first
@@ -102,7 +142,7 @@ def _segment(
     return parts
 
 
-def _row(plan: Plan, segment: Segment) -> tuple[str, str, str, str]:
+def _row(plan: Timed, segment: Segment) -> tuple[str, str, str, str]:
     sent = plan.shared.get(segment.output, ())
     then = "stores the tile"
     if segment.sends:
@@ -111,25 +151,33 @@ def _row(plan: Plan, segment: Segment) -> tuple[str, str, str, str]:
         then = (
             f"waits for the flags of {', '.join(str(s.workgroup) for s in sent[:6])}, adds their sums, stores"
         )
-    elif plan.mode == "cluster_k":
+    elif isinstance(plan, Plan) and plan.mode == "cluster_k":
         then = "passes sums on inside of the cluster, stores its part"
     return str(segment.workgroup), str(segment.output), f"{segment.first} to {segment.end - 1}", then
 
 
-def _said(plan: Plan, cut: Tiling) -> tuple[str, ...]:
+def _said(plan: Timed) -> tuple[str, ...]:
     sent = sum(len(parts) for parts in plan.shared.values())
-    how = "" if cut.plan is not None else ", whole tiles"
+    match plan:
+        case Plan():
+            how = plan.mode
+        case Turns(is_dealt=True):
+            how = "data_parallel, whole tiles, which workgroups have in turn"
+        case Turns():
+            how = "data_parallel, a workgroup for each tile, which begins when one before it has ended"
+        case _:
+            assert_never(plan)
     return (
-        f"{plan.mode}{how}: {plan.tiles.outputs} tiles of {plan.tiles.k} steps for {plan.workgroups}; "
+        f"{how}: {plan.tiles.outputs} tiles of {plan.tiles.k} steps for {plan.workgroups}; "
         f"the longest has {plan.longest} steps, {plan.efficiency:.1%} of what is issued is useful.",
         f"{sent} partial sums pass through memory (dashed edges, flags)." if sent else "No partial sums.",
     )
 
 
-def _found(subject: Subject, plan: Plan, cut: Tiling) -> Iterator[str]:
+def _found(subject: Subject, plan: Timed, cut: Tiling) -> Iterator[str]:
     """How many of the tiles of A and B these workgroups find in L2, by the model, where it is known."""
     cache, product = subject.request.machine.l2, subject.product
-    if cache is None or product is None or plan.tiles.total > MOST_FOLLOWED:
+    if not isinstance(plan, Plan) or cache is None or product is None or plan.tiles.total > MOST_FOLLOWED:
         return
     size = product.context.dtype.bytes * cut.depth
     sizes = cut.tile[0] * size, cut.tile[1] * size
@@ -137,7 +185,7 @@ def _found(subject: Subject, plan: Plan, cut: Tiling) -> Iterator[str]:
     yield f"{found.hit_rate:.1%} of the tiles of A and B that they ask for are found in L2, by the model."
 
 
-def _frames(plan: Plan, count: int) -> tuple[str, ...]:
+def _frames(plan: Timed, count: int) -> tuple[str, ...]:
     """What happens in each frame."""
     longest = max(1, plan.longest)
     ends = [plan.iterations(w) for w in range(plan.workgroups)]
