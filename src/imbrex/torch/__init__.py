@@ -15,6 +15,7 @@ candidate   layers of a model that may be swapped, and the others
 trial       a layer by kernels and by torch
 report      what came of each layer
 replace     `replace` and `restore`
+backend     of torch.compile
 """
 
 from importlib.util import find_spec
@@ -23,6 +24,7 @@ if find_spec("torch") is None:
     raise ImportError("imbrex.torch needs PyTorch; pip install 'imbrex[torch]', or torch for your machine")
 
 from imbrex.torch import gradient, rules
+from imbrex.torch.backend import backend
 from imbrex.torch.call import addmm, bmm, conv2d, conv_transpose2d, linear, mm
 from imbrex.torch.fallback import wait
 from imbrex.torch.replace import replace, restore
@@ -30,4 +32,15 @@ from imbrex.torch.replace import replace, restore
 gradient.register()
 rules.register()
 
-__all__ = ["addmm", "bmm", "conv2d", "conv_transpose2d", "linear", "mm", "replace", "restore", "wait"]
+__all__ = [
+    "addmm",
+    "backend",
+    "bmm",
+    "conv2d",
+    "conv_transpose2d",
+    "linear",
+    "mm",
+    "replace",
+    "restore",
+    "wait",
+]

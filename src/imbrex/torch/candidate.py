@@ -11,7 +11,7 @@ from imbrex.diagnostic import Diagnostic
 from imbrex.torch.fusion import has_hooks
 from imbrex.torch.layer import LAYERS, Layer
 
-__all__ = ["Candidate", "Met", "candidates", "expect_same", "met"]
+__all__ = ["Candidate", "Met", "candidates", "expect_same", "met", "misfit"]
 
 torch: Any = import_module("torch")
 _pytree: Any = import_module("torch.utils._pytree")
@@ -96,12 +96,12 @@ def _reason(module: Any, is_shared: bool, owners: Mapping[int, set[int]]) -> str
         return f"its padding is {module.padding_mode}"
     if "weight" not in module._parameters:
         return "its weight is no parameter"
-    return next((told for p in parameters if (told := _misfit(p)) is not None), None)
+    return next((told for p in parameters if (told := misfit(p)) is not None), None)
 
 
-def _misfit(tensor: Any) -> str | None:
-    """Why kernels do not take a tensor."""
-    if type(tensor) not in (torch.Tensor, torch.nn.Parameter):
+def misfit(tensor: Any, *, is_traced: bool = False) -> str | None:
+    """Why kernels do not take a tensor; None where they do.  is_traced: it stands for one without numbers."""
+    if not is_traced and type(tensor) not in (torch.Tensor, torch.nn.Parameter):
         return f"its weight is a subclass of tensors, {type(tensor).__qualname__}"
     if tensor.dtype not in TYPES:
         return f"no kernel takes {str(tensor.dtype).removeprefix('torch.')}"

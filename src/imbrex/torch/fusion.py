@@ -15,7 +15,17 @@ from functools import cache
 from importlib import import_module
 from typing import Any, Final
 
-__all__ = ["Chain", "Fused", "chains", "fused_class"]
+__all__ = [
+    "Chain",
+    "Fused",
+    "activation_of",
+    "added",
+    "chains",
+    "fused_class",
+    "has_hooks",
+    "is_changed",
+    "only_user",
+]
 
 torch: Any = import_module("torch")
 fx: Any = import_module("torch.fx")
@@ -151,15 +161,15 @@ def _chain(first: Any, graph: Any, container: Any) -> tuple[Chain, list[Any]]:
     """The chain that begins with this call, and its nodes."""
     nodes, norm, residual, activation = [first], None, None, ""
     may_be_normed = isinstance(container.get_submodule(first.target), _nn.Conv2d)
-    while (after := _only_user(nodes[-1])) is not None:
-        if _is_changed(first, after, nodes, graph, container):
+    while (after := only_user(nodes[-1])) is not None:
+        if is_changed(first, after, nodes, graph, container):
             break
         is_sum = residual is None and not activation
         if is_sum and norm is None and may_be_normed and _is_norm(after, container):
             norm = after.target
-        elif is_sum and (residual := _added(after, nodes[-1])) is not None:
+        elif is_sum and (residual := added(after, nodes[-1])) is not None:
             pass
-        elif not activation and (name := _activation(after, container)) is not None:
+        elif not activation and (name := activation_of(after, container)) is not None:
             activation = name
         else:
             break
@@ -167,7 +177,7 @@ def _chain(first: Any, graph: Any, container: Any) -> tuple[Chain, list[Any]]:
     return Chain(first.target, norm, residual is not None, activation), nodes
 
 
-def _only_user(node: Any) -> Any:
+def only_user(node: Any) -> Any:
     """What takes it, if nothing else does."""
     users = list(node.users)
     return users[0] if len(users) == 1 and users[0].op != "output" else None
@@ -180,7 +190,7 @@ def _is_norm(node: Any, container: Any) -> bool:
     return type(module) is _nn.BatchNorm2d and module.running_mean is not None and not has_hooks(module)
 
 
-def _added(node: Any, sums: Any) -> Any:
+def added(node: Any, sums: Any) -> Any:
     """What is added to the sums; None where they are not added to, once, as they are."""
     if node.target not in ADDITIONS or node.kwargs or len(node.args) != 2:
         return None
@@ -192,7 +202,8 @@ def _added(node: Any, sums: Any) -> Any:
     return one if node.target not in INTO_FIRST else None
 
 
-def _activation(node: Any, container: Any) -> str | None:
+def activation_of(node: Any, container: Any) -> str | None:
+    """Which activation a call is; None of another one."""
     named = {key: value for key, value in node.kwargs.items() if key != "inplace"}
     if len(node.args) != 1:
         return None
@@ -209,19 +220,19 @@ def _told(named: Mapping[str, object]) -> str:
     return ", ".join(f"{key}={value!r}" for key, value in named.items())
 
 
-def _is_changed(first: Any, last: Any, chain: Sequence[Any], graph: Any, container: Any) -> bool:
-    """May what the layer reads be written between its call and the chain's last node?"""
-    read, between = first.args[0], False
+def is_changed(first: Any, last: Any, chain: Sequence[Any], graph: Any, container: Any) -> bool:
+    """May what the chain reads be written between its first and its last node?"""
+    between = False
     for node in graph.nodes:
         if node is last:
             return False
         between = between or node is first
-        if between and node not in chain and _writes(node, read, container):
+        if between and node not in chain and _writes(node, container):
             return True
     return False
 
 
-def _writes(node: Any, read: Any, container: Any) -> bool:
+def _writes(node: Any, container: Any) -> bool:
     if node.op == "call_method":
         return node.target.endswith("_") and not node.target.endswith("__")
     if node.op == "call_function":
@@ -233,9 +244,8 @@ def _writes(node: Any, read: Any, container: Any) -> bool:
             or name.endswith("_")
             or bool(node.kwargs.get("inplace") or node.kwargs.get("out") is not None)
         )
-    if node.op == "call_module" and read in node.args:
-        inner = container.get_submodule(node.target).modules()
-        return any(getattr(module, "inplace", False) for module in inner)
+    if node.op == "call_module":
+        return any(getattr(m, "inplace", False) for m in container.get_submodule(node.target).modules())
     return False
 
 

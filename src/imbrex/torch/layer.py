@@ -17,7 +17,7 @@ from typing import Any, Final
 from imbrex.torch import call
 from imbrex.torch.activation import ACTIVATIONS
 
-__all__ = ["LAYERS", "MANY", "Layer", "Swapped", "plain"]
+__all__ = ["LAYERS", "MANY", "Layer", "Swapped", "folded", "plain"]
 
 torch: Any = import_module("torch")
 _nn: Any = torch.nn
@@ -71,7 +71,7 @@ class Conv2d(Layer, _nn.Conv2d):
             is_served = tuple(residual.shape) == shape and residual.dtype == input.dtype
         if not is_served:
             return plain(self, input, norm, residual, activation)
-        scale, shift = (None, self.bias) if norm is None else _folded(norm, self.bias, self.weight.dtype)
+        scale, shift = (None, self.bias) if norm is None else _by(norm, self)
         return call.conv2d(
             input, self.weight, shift, *moves, self.groups, activation=activation or None,
             residual=residual, scale=scale, fallback=self.imbrex_swapped.fallback,
@@ -130,14 +130,21 @@ def plain(layer: Any, input: Any, norm: Any, residual: Any, activation: str) -> 
     return ACTIVATIONS[activation].forward(result) if activation else result
 
 
-def _folded(norm: Any, bias: Any, kind: Any) -> tuple[Any, Any]:
-    """Scale and shift of a layer's sums, after which the norm of its result is computed."""
-    sums = torch.float64 if kind == torch.float64 else torch.float32
-    scale = torch.rsqrt(norm.running_var.to(sums) + norm.eps)
-    scale = scale if norm.weight is None else scale * norm.weight
-    mean = norm.running_mean if bias is None else norm.running_mean - bias
-    shift = -mean * scale if norm.bias is None else torch.addcmul(norm.bias, mean, scale, value=-1)
-    return scale.to(sums), shift.to(kind)
+def _by(norm: Any, layer: Any) -> tuple[Any, Any]:
+    numbers = (norm.running_mean, norm.running_var, norm.weight, norm.bias, norm.eps)
+    return folded(*numbers, layer.bias, layer.weight.dtype)
+
+
+def folded(
+    mean: Any, variance: Any, weight: Any, shift: Any, epsilon: float, bias: Any, kind: Any
+) -> tuple[Any, Any]:
+    """Scale and bias of a layer's sums, after which a norm is computed.  kind: of the sums."""
+    wide = torch.float64 if kind == torch.float64 else torch.float32
+    scale = torch.rsqrt(variance.to(wide) + epsilon)
+    scale = scale if weight is None else scale * weight
+    mean = mean if bias is None else mean - bias
+    moved = -mean * scale if shift is None else torch.addcmul(shift.to(wide), mean.to(wide), scale, value=-1)
+    return scale.to(wide), moved.to(kind)
 
 
 _lock = threading.Lock()
