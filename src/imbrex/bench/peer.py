@@ -19,7 +19,7 @@ import numpy as np
 
 from imbrex.bench.contest import Call
 from imbrex.diagnostic import Diagnostic, did_you_mean
-from imbrex.dtype import BF16, F32, F64
+from imbrex.dtype import BF16, F32, F64, I8
 from imbrex.problem import Conv2d, Gemm, Problem
 from imbrex.run.arrays import Array
 
@@ -75,7 +75,7 @@ class Torch:
         self._torch.set_num_threads(threads)
 
     def call(self, problem: Problem, arrays: Mapping[str, Array]) -> Call | None:
-        if not problem.dtype.is_float or problem.epilogue is not None:
+        if problem.epilogue is not None or not (problem.dtype.is_float or _is_int_mm(problem)):
             return None
         tensors = {role: self._tensor(array) for role, array in arrays.items()}
         if isinstance(problem, Gemm):
@@ -92,7 +92,8 @@ class Torch:
             return None
         a = tensors["a"].mT if gemm.transpose_a else tensors["a"]
         b = tensors["b"].mT if gemm.transpose_b else tensors["b"]
-        return lambda: self._torch.matmul(a, b, out=tensors["c"])
+        product = self._torch.matmul if gemm.dtype.is_float else self._torch._int_mm
+        return lambda: product(a, b, out=tensors["c"])
 
     def _conv(self, conv: Conv2d, tensors: Mapping[str, Any]) -> Call | None:
         order = {"nchwnkhowokcyx": "NCHW", "nhwcnhowokkyxc": "NHWC"}.get(_letters(conv))
@@ -108,6 +109,11 @@ class Torch:
         return lambda: torch.ops.aten.convolution_backward(
             output, input_, filter_, None, conv.stride, pads, conv.dilation, False, (0, 0), conv.groups, mask
         )
+
+
+def _is_int_mm(problem: Problem) -> bool:
+    """A product of i8 to i32, of matrices: torch's only function of whole numbers that sums in more bits."""
+    return isinstance(problem, Gemm) and problem.dtype == I8 and problem.batch == 1
 
 
 PEERS = ("numpy", "torch")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from imbrex.chip.adder import CDNA3_UNITS
+from imbrex.chip.adder import CDNA2_UNITS, CDNA3_UNITS
 from imbrex.chip.bank import CDNA4_PHASES, CDNA_PHASES
 from imbrex.chip.machine import L2, CodeObjects, GpuMachine, Rates, WaveSlots
 
@@ -50,6 +50,7 @@ GFX90A: Final = replace(
     slots=WaveSlots(512, 8, 8, 512),
     rates=Rates(128, 64, 8, frozenset({"f64"}), 128, 750, f"MI200 ISA; {COEXECUTION}; {LATENCY}"),
     code=CodeObjects(0x3F, 0, flushes_halves=True, has_scratch_offset=True, scopes=CACHE_BITS),
+    units=CDNA2_UNITS,
 )
 GFX942: Final = replace(
     GFX90A,

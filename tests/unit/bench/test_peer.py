@@ -50,6 +50,12 @@ def test_torch(problem: Problem) -> None:
     check(torch_peer(), problem)
 
 
+@pytest.mark.parametrize("how", [{}, {"transpose_a": True}, {"transpose_b": True}], ids=str)
+def test_torch_multiplies_bytes(how: dict[str, bool]) -> None:
+    check(torch_peer(), Gemm(24, 32, 40, dtype="i8", **how))
+    assert torch_peer().call(Gemm(24, 32, 40, dtype="i8", batch=2), {}) is None
+
+
 def check(peer: Peer, problem: Problem) -> None:
     operands = random_operands(problem)
     truth = reference(problem, operands.arrays)

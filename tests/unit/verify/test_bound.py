@@ -11,7 +11,10 @@ from hypothesis import strategies as st
 
 from imbrex.chip import GPU_MACHINES
 from imbrex.dtype import BF16, DTYPES, F8E4M3FN, F8E5M2FNUZ, F16, F32, F64, I8, TF32, DType
+from imbrex.problem import Gemm
 from imbrex.verify.bound import DEVIATION, tolerance
+from imbrex.verify.compare import compare
+from imbrex.verify.reference import reference
 from imbrex.verify.unit import unit_of
 
 
@@ -133,3 +136,25 @@ def test_the_deviation_is_that_of_uniform_numbers() -> None:
 def test_integers_have_no_tolerance() -> None:
     zeros = np.zeros(3)
     assert not tolerance(I8, 1000).bound(zeros + 5, zeros + 9, zeros).any()
+
+
+@pytest.mark.parametrize("dtype", ["f16", "bf16"])
+def test_what_gfx90a_flushes_may_be_missing(dtype: str) -> None:
+    """Zeros for products of subnormal numbers are right there, and wrong elsewhere."""
+    problem = Gemm(3, 5, 8, dtype=dtype)
+    small, large = float(problem.dtype.smallest_normal) / 64, 4.0 if dtype == "f16" else 2.0**20
+    a, b = (np.full(shape, x).astype(problem.dtype.numpy) for shape, x in (((3, 8), small), ((8, 5), large)))
+    result = np.zeros((3, 5), problem.dtype.output.numpy)
+    for chip, is_right in (("gfx90a", True), ("gfx942", False)):
+        unit = unit_of(chip, problem.dtype)
+        truth = reference(problem, {"a": a, "b": b}, flushes=unit.flushes)
+        found = compare(problem, result, truth, is_exact=False, data="any", unit=unit)
+        assert (unit.flushes, found.is_right) == (is_right, is_right)
+
+
+def test_a_machine_flushes_halves_where_its_unit_does() -> None:
+    """Whoever executes its code objects, and whoever bounds their errors."""
+    for name, machine in GPU_MACHINES.items():
+        flushes = machine.code is not None and machine.code.flushes_halves
+        assert unit_of(name, F16).flushes == unit_of(name, BF16).flushes == flushes
+        assert not unit_of(name, F32).flushes
