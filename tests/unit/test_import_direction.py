@@ -16,9 +16,10 @@ import pytest
 PACKAGE = Path(__file__).resolve().parents[2] / "src" / "imbrex"
 
 ORDER = (
-    "version", "diagnostic", "numeral", "limit", "symbol", "dtype", "chip", "index", "problem", "view",
-    "config", "ir", "lower", "emit", "build", "cdna", "run", "database", "verify", "pipeline", "explore",
-    "kernel", "library", "function", "bench", "tuner", "torch", "capture", "cli", "__main__", "__init__",
+    "version", "diagnostic", "numeral", "limit", "symbol", "dtype", "chip", "timing", "index", "problem",
+    "view", "config", "ir", "lower", "emit", "build", "cdna", "run", "database", "verify", "pipeline",
+    "explore", "kernel", "library", "function", "bench", "tuner", "torch", "capture", "cli", "__main__",
+    "__init__",
 )  # fmt: skip
 
 # What these may import of the package, where that is less than all that stands before them.
@@ -26,6 +27,7 @@ NARROWER = {
     "index": set[str](),
     "problem": {"diagnostic", "numeral", "limit", "dtype"},
     "chip": {"diagnostic", "numeral", "dtype"},
+    "timing": {"chip"},
     "view": {"diagnostic", "numeral", "dtype", "chip", "index"},
     "cdna": {"diagnostic", "chip", "build"},
     "capture": {"diagnostic", "problem"},

@@ -2,6 +2,7 @@
 
 from imbrex.chip.adder import PLAIN, PLAIN_F64, Unit
 from imbrex.chip.bank import BANK_BYTES, Access, Phases
+from imbrex.chip.cdna_rates import Device, Rates
 from imbrex.chip.cpu_prices import PRICES, Level, Prices
 from imbrex.chip.machine import (
     L2,
@@ -14,7 +15,6 @@ from imbrex.chip.machine import (
     GpuMachine,
     Machine,
     Multiprocessor,
-    Rates,
     Vendor,
     WaveSlots,
     WorkItems,
@@ -53,6 +53,7 @@ __all__ = [
     "Access",
     "CodeObjects",
     "CpuMachine",
+    "Device",
     "GpuMachine",
     "HaloRates",
     "ItemRates",

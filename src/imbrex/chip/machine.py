@@ -12,6 +12,7 @@ from typing import ClassVar, Final, Literal, TypeAlias
 
 from imbrex.chip.adder import Unit
 from imbrex.chip.bank import Access, Phases
+from imbrex.chip.cdna_rates import Device, Rates
 from imbrex.chip.cpu_prices import PRICES, Prices
 from imbrex.chip.warpgroup_rates import ItemRates, LaneRates, WarpgroupRates
 
@@ -26,7 +27,6 @@ __all__ = [
     "GpuMachine",
     "Machine",
     "Multiprocessor",
-    "Rates",
     "Vendor",
     "WaveSlots",
     "WorkItems",
@@ -90,25 +90,6 @@ class WaveSlots:
 
 
 @dataclass(frozen=True)
-class Rates:
-    """What a compute unit of AMD's does in a clock, as far as the hot loop's model needs it.
-
-    lds_bytes, l1_bytes: of a compute unit in one clock.
-    shadow: clocks from the issue of a matrix instruction in which no vector instruction issues.
-    exclusive: types of A whose matrix instructions admit no vector instruction until they are done.
-    lds_latency, memory_latency: clocks from an access alone on its path to its result, besides its transfer.
-    """
-
-    lds_bytes: int
-    l1_bytes: int
-    shadow: int
-    exclusive: frozenset[str]
-    lds_latency: int
-    memory_latency: int
-    source: str
-
-
-@dataclass(frozen=True)
 class CodeObjects:
     """What tells AMD's code objects of one machine from those of another, for whoever executes them.
 
@@ -161,7 +142,8 @@ class GpuMachine:
     rounded to nearest.
     cluster_residents: workgroups of clusters of a size that surely run at a time, where they are not all that
     there are multiprocessors for.
-    l2, slots, rates, code, multiprocessor, warpgroup_rates, lane_rates: None where nothing is known of them.
+    l2, slots, rates, device, code, multiprocessor, warpgroup_rates, lane_rates: None where nothing is known
+    of them.
     like: the chip whose matrix instructions it has, where they are another's.
     """
 
@@ -188,6 +170,7 @@ class GpuMachine:
     l2: L2 | None = None
     slots: WaveSlots | None = None
     rates: Rates | None = field(default=None, hash=False)
+    device: Device | None = None
     code: CodeObjects | None = field(default=None, hash=False)
     multiprocessor: Multiprocessor | None = field(default=None, hash=False)
     warpgroup_rates: WarpgroupRates | None = field(default=None, hash=False)

