@@ -18,7 +18,7 @@ from imbrex.config.general import choice as general_choice
 from imbrex.config.general.plan import GeneralTuning
 from imbrex.config.share_cost import Offer, margin
 from imbrex.config.tile_order import GAIN, OrderOffer
-from imbrex.config.tiles import TileSchedule, resident
+from imbrex.config.tiles import TileSchedule
 from imbrex.config.warpgroup import choice as warpgroup_choice
 from imbrex.config.warpgroup.plan import WarpgroupTuning
 from imbrex.explore.products import products
@@ -75,7 +75,8 @@ def command(chosen: Choices, sources: tuple[str, ...], form: str) -> int:
             click.echo(_why(found, taken, least))
             if orders:
                 print_table(ORDER_COLUMNS, [_order_row(offer) for offer in orders[:MOST_ORDERS]])
-                click.echo(_order_why(orders, request.machine))
+                told_at_a_time = tile_order.at_a_time(found[0].tuning, product.context, request.machine)
+                click.echo(_order_why(orders, request.machine, told_at_a_time))
     if form == "json":
         click.echo(json_text(told))
     return 0
@@ -119,14 +120,14 @@ def _order_json(offer: OrderOffer) -> dict[str, Any]:
     return {**asdict(offer.order), "hit_rate": offer.hit_rate}
 
 
-def _order_why(orders: list[OrderOffer], machine: Machine) -> str:
+def _order_why(orders: list[OrderOffer], machine: Machine, at_a_time: int) -> str:
     """The order that data_parallel takes, against the order of the tiles' numbers, which is first."""
     cache, plain = machine.l2, orders[0]
     assert cache is not None, machine.name
     size = f"{cache.bytes >> 20} MiB of L2"
     where = f"{cache.xcds} dies with {size} each" if cache.xcds > 1 else size
     found = f"the order of their numbers finds {plain.hit_rate:.1%} of tiles in L2"
-    head = f"{where}, {resident(machine)} workgroups at a time: {found}"
+    head = f"{where}, {at_a_time} workgroups at a time: {found}"
     best = orders[1] if len(orders) > 1 else plain
     if best.hit_rate < plain.hit_rate + GAIN:
         return f"{head}, and no order {GAIN:.0%} more"

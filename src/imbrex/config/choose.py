@@ -4,7 +4,7 @@ A tuning that the user gives is used as it is, or refused with every reason; it 
 silence. The general GPU list is rocMLIR's (2020 to 2023), ordered by the work that padding to whole tiles
 wastes; where that is equal the list's order decides.  Hopper's, `general.space`, is ordered by
 `general.cost.general_cycles`.  CPU candidates are ordered by `cpu.cost.cycles`, those with matrix
-instructions by `xdlops.cost.wave_cycles`, those of warpgroups by `warpgroup.cost.warpgroup_cycles`.
+instructions by `xdlops.cost.ranked`, those of warpgroups by `warpgroup.cost.warpgroup_cycles`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from imbrex.config.warpgroup.cost import warpgroup_cycles
 from imbrex.config.warpgroup.legal import MOST_PLACES
 from imbrex.config.warpgroup.plan import WarpgroupTuning, columns_of
 from imbrex.config.warpgroup.space import warpgroup_space
-from imbrex.config.xdlops.cost import wave_cycles
+from imbrex.config.xdlops.cost import ranked, wave_cycles
 from imbrex.config.xdlops.mfma import served
 from imbrex.config.xdlops.plan import XdlopsTuning
 from imbrex.config.xdlops.space import wave_space
@@ -106,7 +106,13 @@ def candidates(context: GemmContext, machine: Machine, family: Family) -> Sequen
 
 
 def rank(tunings: Iterable[Tuning], context: GemmContext, machine: Machine) -> list[Tuning]:
-    """Best first by the model; ties keep their order."""
+    """Best first by the model; ties keep their order.  What breaks a rule stands last where one simulates."""
+    found = list(tunings)
+    if isinstance(machine, GpuMachine) and all(isinstance(t, XdlopsTuning) for t in found):
+        legal = [t for t in found if isinstance(t, XdlopsTuning) and not check(t, context, machine)]
+        clocks = ranked([tuning.plan(context, machine) for tuning in legal])
+        best_first = [legal[place] for place in sorted(range(len(legal)), key=lambda place: clocks[place])]
+        return [*best_first, *(tuning for tuning in found if tuning not in legal)]
 
     def badness(tuning: Tuning) -> float:
         match tuning, machine:
@@ -123,7 +129,7 @@ def rank(tunings: Iterable[Tuning], context: GemmContext, machine: Machine) -> l
             case _:
                 return float("inf")
 
-    return sorted(tunings, key=badness)
+    return sorted(found, key=badness)
 
 
 def first_legal(tunings: Sequence[Tuning], context: GemmContext, machine: Machine) -> Tuning:

@@ -16,6 +16,7 @@ from imbrex.config.algorithm.table import row_of
 from imbrex.config.choose import Family, family_of
 from imbrex.config.configuration import Configuration, TunedProduct
 from imbrex.config.fitting import expect_fitting
+from imbrex.config.matrix_unit import has_matrix_instructions
 from imbrex.config.outline import outline
 from imbrex.config.products import products
 from imbrex.config.request import Request
@@ -50,12 +51,13 @@ def outlined(request: Request) -> Configuration:
 
 
 def schedule_of(request: Request) -> TileSchedule | Auto:
-    """The schedule that is asked for.  Where none is: the model's on Hopper unless a tuning is given; else
-    data_parallel.
+    """The schedule that is asked for.  Where none is: the model's on a GPU with a model of its kernels,
+    unless a tuning is given; else data_parallel.
     """
     if request.schedule is not None:
         return request.schedule
-    return AUTO if request.machine.multiprocessor and request.tuning is None else DATA_PARALLEL
+    has_model = request.machine.multiprocessor is not None or has_matrix_instructions(request)
+    return AUTO if has_model and request.tuning is None else DATA_PARALLEL
 
 
 def family(product: Product, request: Request) -> Family:

@@ -17,7 +17,7 @@ need not be enough of them for everybody.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
@@ -32,8 +32,9 @@ from imbrex.config.general.plan import GeneralTuning
 from imbrex.config.legal import check
 from imbrex.config.tiles import DATA_PARALLEL, TileSchedule, resident
 from imbrex.config.tuning import Tuning
-from imbrex.config.xdlops.cost import RATES, step_cycles
-from imbrex.config.xdlops.plan import XdlopsTuning
+from imbrex.config.xdlops.cost import tile_cost, wave_cycles
+from imbrex.config.xdlops.plan import XdlopsPlan, XdlopsTuning
+from imbrex.config.xdlops.residency import resident_groups
 from imbrex.view.work.streamk import MODES, Plan, Tiles
 
 __all__ = ["MARGIN", "Offer", "best", "every", "margin", "offers", "tuning_for"]
@@ -51,8 +52,14 @@ SHARES = 4
 GENERAL_STEP = 1.0
 """A step of a GPU tuning that has no model of its own: schedules of one tuning are still compared."""
 
-CONSIDERED = 64
-"""Tunings that are looked at for sharing, the best for one thread first."""
+GENERAL_START = 1500.0
+"""Its cycles before the first and after the last step."""
+
+FLAG, READ_BYTES = 750.0, 64
+"""Cycles until a compute unit sees what another one wrote, and bytes of sums that it then reads in one."""
+
+CONSIDERED, ON_GPU = 64, 12
+"""Tunings that are looked at for sharing, the best for one thread first; on a GPU, where one simulates."""
 
 
 @dataclass(frozen=True)
@@ -95,8 +102,11 @@ def offers(
     if resident(machine) > 1:
         tunings = (given,) if given is not None else _considered(context, machine, family)
         for mode in MODES[1:]:
-            schedules = [TileSchedule(mode, count) for count in _counts(machine)]
-            tried = [_offer(s, t, context, machine) for t in tunings for s in schedules]
+            tried = [
+                _offer(TileSchedule(mode, count), tuning, context, machine)
+                for tuning in tunings
+                for count in _counts(tuning, context, machine)
+            ]
             found += [min(tried, key=lambda offer: offer.cost)] if tried else []
     return [first, *sorted(found, key=lambda offer: offer.cost)]
 
@@ -108,7 +118,8 @@ def every(context: GemmContext, machine: Machine, family: Family) -> Iterator[Of
             yield _offer(DATA_PARALLEL, tuning, context, machine)
     if resident(machine) > 1:
         for mode, tuning in product(MODES[1:], _considered(context, machine, family)):
-            yield from (_offer(TileSchedule(mode, n), tuning, context, machine) for n in _counts(machine))
+            for count in _counts(tuning, context, machine):
+                yield _offer(TileSchedule(mode, count), tuning, context, machine)
 
 
 def best(context: GemmContext, machine: Machine, family: Family, given: Tuning | None = None) -> Offer:
@@ -117,10 +128,13 @@ def best(context: GemmContext, machine: Machine, family: Family, given: Tuning |
     return others[0] if others and others[0].cost < first.cost * (1 - margin(first)) else first
 
 
-def _counts(machine: Machine) -> tuple[int, ...]:
-    """How many workgroups may share: as many as run at a time, or on a CPU several a thread."""
+def _counts(tuning: Tuning, context: GemmContext, machine: Machine) -> Iterable[int]:
+    """How many workgroups may share: one a compute unit, or what it holds; on a CPU several a thread."""
     once = resident(machine)
-    return (once, SHARES * once) if isinstance(machine, CpuMachine) else (once,)
+    if isinstance(machine, CpuMachine):
+        return once, SHARES * once
+    wave = _wave_plan(tuning, context, machine)
+    return (once,) if wave is None else sorted({once, once * resident_groups(wave)})
 
 
 def margin(first: Offer) -> float:
@@ -143,18 +157,24 @@ def _considered(context: GemmContext, machine: Machine, family: Family) -> Seque
     alone = replace(machine, threads=1) if isinstance(machine, CpuMachine) else machine
     ranked = rank(candidates(context, machine, family), context, alone)
     legal = (t for t in ranked if not check(t, context, machine))
-    return [t for t, _ in zip(legal, range(CONSIDERED), strict=False)]
+    most = CONSIDERED if isinstance(machine, CpuMachine) else ON_GPU
+    return [t for t, _ in zip(legal, range(most), strict=False)]
 
 
 def _offer(schedule: TileSchedule, tuning: Tuning, context: GemmContext, machine: Machine) -> Offer:
-    steps, at_a_time = _steps(tuning, context, machine), resident(machine)
-    tiles = steps.tiles
+    at_a_time = resident(machine)
     if not schedule.is_shared:
-        rounds = -(-tiles.outputs // at_a_time)
+        steps = _steps(tuning, context, machine, 1)
+        rounds = -(-steps.tiles.outputs // at_a_time)
         start = 0.0 if isinstance(machine, CpuMachine) else steps.start  # C itself holds the sums
-        cost = rounds * (tiles.k * steps.step + start)
-        return Offer(schedule, tuning, tiles, at_a_time, rounds * tiles.k, 0, 0.0, cost)
+        cost = rounds * (steps.tiles.k * steps.step + start)
+        if (wave := _wave_plan(tuning, context, machine)) is not None:
+            cost = wave_cycles(wave)
+        return Offer(schedule, tuning, steps.tiles, at_a_time, rounds * steps.tiles.k, 0, 0.0, cost)
     assert schedule.workgroups is not None
+    groups = _groups(schedule.workgroups, tuning, context, machine)
+    steps, at_a_time = _steps(tuning, context, machine, groups), groups * at_a_time
+    tiles = steps.tiles
     plan = Plan(tiles, schedule.workgroups, schedule.mode)
     longest = sum(section.share for section in plan.sections)
     parts = max(-(-section.k_span // section.share) for section in plan.sections) - 1
@@ -162,7 +182,8 @@ def _offer(schedule: TileSchedule, tuning: Tuning, context: GemmContext, machine
     fix_up = _fix_up(parts, steps.tile_bytes, machine)
     rounds = -(-plan.workgroups // at_a_time)
     is_cpu = isinstance(machine, CpuMachine)
-    starts = sum(-(-s.share // s.k_span) for s in plan.sections) if is_cpu else len(plan.sections)
+    each_starts = is_cpu or _wave_plan(tuning, context, machine) is not None
+    starts = sum(-(-s.share // s.k_span) for s in plan.sections) if each_starts else len(plan.sections)
     # of several shares a thread, only the last one waits for the slowest thread
     uneven = machine.prices.uneven / rounds if isinstance(machine, CpuMachine) else 0
     work = longest * steps.step * (1 + uneven)
@@ -176,11 +197,26 @@ def _fix_up(parts: int, tile_bytes: int, machine: Machine) -> float:
         return 0.0
     if isinstance(machine, CpuMachine):
         return machine.prices.flag + (1 + parts) * tile_bytes * machine.prices.tile.l3
-    return 2 * RATES.memory_latency + (1 + parts) * (RATES.memory_latency + tile_bytes / RATES.l2_bytes)
+    stored = machine.device.stored_bytes if machine.device is not None else READ_BYTES
+    return 2 * FLAG + tile_bytes / stored + (1 + parts) * FLAG + parts * tile_bytes / READ_BYTES
 
 
-@lru_cache(maxsize=256)
-def _steps(tuning: Tuning, context: GemmContext, machine: Machine) -> Steps:
+def _groups(workgroups: int, tuning: Tuning, context: GemmContext, machine: Machine) -> int:
+    """Workgroups that share tiles and that a compute unit holds at a time."""
+    wave = _wave_plan(tuning, context, machine)
+    return 1 if wave is None else min(resident_groups(wave), -(-workgroups // resident(machine)))
+
+
+def _wave_plan(tuning: Tuning, context: GemmContext, machine: Machine) -> XdlopsPlan | None:
+    """Of a tuning for matrix instructions of waves."""
+    if isinstance(tuning, XdlopsTuning) and isinstance(machine, GpuMachine):
+        return tuning.plan(context, machine)
+    return None
+
+
+@lru_cache(maxsize=1024)
+def _steps(tuning: Tuning, context: GemmContext, machine: Machine, groups: int) -> Steps:
+    """groups: that a compute unit holds, where its model asks."""
     size = context.dtype.accumulator.bytes
     match tuning, machine:
         case CpuTuning(), CpuMachine():
@@ -193,11 +229,12 @@ def _steps(tuning: Tuning, context: GemmContext, machine: Machine) -> Steps:
             wave = tuning.plan(context, machine)
             tiles = Tiles(wave.grid_size, 1, wave.k_iterations)
             m, n, _ = tuning.tile
-            return Steps(tiles, *step_cycles(wave), m * n * size)
+            cost = tile_cost(wave, groups)
+            return Steps(tiles, cost.step, cost.start, m * n * size)
         case GeneralTuning(), GpuMachine():
             m, n, k = tuning.tile
             grid = context.g * -(-context.m // m) * -(-context.n // n)
             step = GENERAL_STEP * m * n * k / 128  # multiply-adds of a compute unit in a cycle
-            return Steps(Tiles(grid, 1, -(-context.k // k)), step, RATES.start, m * n * size)
+            return Steps(Tiles(grid, 1, -(-context.k // k)), step, GENERAL_START, m * n * size)
         case _:
             return Steps(Tiles(1, 1, 1), inf, 0.0, 0)

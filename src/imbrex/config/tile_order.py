@@ -18,9 +18,10 @@ from imbrex.config.l2 import sampled
 from imbrex.config.tiles import TileSchedule, resident
 from imbrex.config.tuning import Tuning
 from imbrex.config.xdlops.plan import XdlopsTuning
+from imbrex.config.xdlops.residency import groups_at_a_time
 from imbrex.view.work.workgroup import ALONG, RasterOrder, begun
 
-__all__ = ["GAIN", "Blocks", "OrderOffer", "offers", "ordered"]
+__all__ = ["GAIN", "Blocks", "OrderOffer", "at_a_time", "offers", "ordered"]
 
 GAIN = 0.02
 SLACK = 0.005
@@ -67,13 +68,20 @@ def offers(tuning: Tuning, context: GemmContext, machine: Machine) -> list[Order
     blocks = _blocks(tuning, context, machine)
     if blocks is None or machine.l2 is None or blocks.count < resident(machine):
         return []
-    return list(_offers(blocks, resident(machine), machine.l2))
+    return list(_offers(blocks, at_a_time(tuning, context, machine), machine.l2))
+
+
+def at_a_time(tuning: Tuning, context: GemmContext, machine: Machine) -> int:
+    """Workgroups that run at a time: as many as compute units hold of a tuning of waves, else one a unit."""
+    if isinstance(tuning, XdlopsTuning) and isinstance(machine, GpuMachine):
+        return groups_at_a_time(tuning.plan(context, machine))
+    return resident(machine)
 
 
 @lru_cache(maxsize=256)
-def _offers(blocks: Blocks, at_a_time: int, cache: L2) -> tuple[OrderOffer, ...]:
+def _offers(blocks: Blocks, begun_at_once: int, cache: L2) -> tuple[OrderOffer, ...]:
     first, *others = [
-        OrderOffer(o, _hit_rate(o, blocks, at_a_time, cache)) for o in _orders(blocks, cache.xcds)
+        OrderOffer(o, _hit_rate(o, blocks, begun_at_once, cache)) for o in _orders(blocks, cache.xcds)
     ]
     if not others:
         return (first,)
@@ -91,9 +99,9 @@ def _orders(blocks: Blocks, xcds: int) -> Iterator[RasterOrder]:
                     yield RasterOrder(group, along, dies)
 
 
-def _hit_rate(order: RasterOrder, blocks: Blocks, at_a_time: int, cache: L2) -> float:
+def _hit_rate(order: RasterOrder, blocks: Blocks, begun_at_once: int, cache: L2) -> float:
     tiles = begun(blocks.batches, blocks.rows, blocks.columns, order.group, order.along, order.xcds)
-    return sampled(tiles, at_a_time, cache, (blocks.a_bytes, blocks.b_bytes)).hit_rate
+    return sampled(tiles, begun_at_once, cache, (blocks.a_bytes, blocks.b_bytes)).hit_rate
 
 
 def _blocks(tuning: Tuning, context: GemmContext, machine: Machine) -> Blocks | None:

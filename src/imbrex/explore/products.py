@@ -21,7 +21,9 @@ from imbrex.config.cpu.plan import CpuPlan, CpuTuning
 from imbrex.config.tiles import DATA_PARALLEL
 from imbrex.config.tuning import Tuning
 from imbrex.config.warpgroup.plan import WarpgroupPlan, WarpgroupTuning
+from imbrex.config.xdlops.cost import bounds_of, prediction_of, step_trip
 from imbrex.config.xdlops.plan import XdlopsPlan
+from imbrex.config.xdlops.residency import resident_groups, waves_of_simd
 from imbrex.diagnostic import Diagnostic
 from imbrex.index import query
 from imbrex.index.map import Dim, Map, identity
@@ -229,6 +231,21 @@ def _of_waves(plan: XdlopsPlan) -> dict[str, str]:
     return {
         "accumulators": str(plan.accumulators),
         "lds_cycles": f"{cycles + extra} a step, {extra} of them for bank conflicts",
+        **_predicted(plan),
+    }
+
+
+def _predicted(plan: XdlopsPlan) -> dict[str, str]:
+    """What the timing model says, which nobody measured."""
+    groups, flops = resident_groups(plan), 2.0 * plan.context.multiplies
+    step, whole = step_trip(plan, groups), prediction_of(plan)
+    needs = ", ".join(f"{name} {clocks:.0f}" for name, clocks in bounds_of(plan, groups).items())
+    busy = f"{whole.in_loop:.0%} in the loop, {whole.busy:.0%} in all"
+    speed = f"{whole.flops_per_second(flops) / 1e12:.1f} TFLOP/s at {whole.hz / 1e9:.2f} GHz"
+    return {
+        "residents": f"{groups} workgroups a compute unit, {waves_of_simd(plan)} waves a SIMD",
+        "step": f"{step.clocks:.0f} clocks of a compute unit's workgroups: at least {needs}",
+        "prediction": f"matrix units busy {busy}, {speed} with one workgroup a tile; measured by nobody",
     }
 
 

@@ -1,157 +1,154 @@
-"""Estimated cycles of an XDLOPS tuning: what a compute unit must do in a step of K, the slowest part
-deciding.
+"""Predicted clocks of an XDLOPS tuning: its loop on a simulated compute unit, and rounds of workgroups.
 
-A step multiplies, reads and writes LDS, and loads from L2, all at once.  A workgroup alone does some of it
-in turn: it waits at the barrier, for its reads, for what the products do not cover of its loads.  Others on
-the same compute unit fill those waits: a step takes at least a workgroup's own time over their number.
-A model for ranking: its numbers are in proportion, not in cycles of a clock.
+A step of K is what `imbrex.timing` says of the plan's loop where a compute unit holds so many workgroups; a
+round has a prologue and stores its tile of C.  In the last round a compute unit may hold fewer.  Simulations
+take milliseconds: `ranked` leaves them to tunings that their bound does not put far behind.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import inf
+from typing import Final
 
-from imbrex.chip import BANK_BYTES, GpuMachine
+from imbrex.chip import Device
+from imbrex.config.xdlops.loop import loop_of, modelled
 from imbrex.config.xdlops.plan import XdlopsPlan
-from imbrex.config.xdlops.stage import TileCopy
+from imbrex.config.xdlops.residency import resident_groups
+from imbrex.timing.compute_unit import Trip
+from imbrex.timing.kernel import Prediction, Product, device_of, predicted, step_of
+from imbrex.timing.operation import Operation, matrix_clocks_of
 
-__all__ = ["StepParts", "step_cycles", "step_parts", "wave_cycles"]
+__all__ = [
+    "TileCost",
+    "bound_cycles",
+    "bounds_of",
+    "prediction_of",
+    "ranked",
+    "step_trip",
+    "tile_cost",
+    "wave_cycles",
+]
+
+ODD_STEP: Final = 0.5
+"""Work of indices where a step crosses stretches of memory, in proportion to the step."""
+TRAFFIC: Final = 0.04
+"""What loads take of the clock where they come at the rate of L2, in proportion: power that goes into them is
+not there for products.  A guess, which decides between tiles that are equally busy.
+"""
+BEHIND: Final = 1.05
+"""A tuning whose bound is so many times the best one's clocks is not simulated."""
 
 
 @dataclass(frozen=True)
-class Rates:
-    """Rates of one compute unit; sources: mostly the CDNA3 ISA reference and AMD's tuning guides.
+class TileCost:
+    """Clocks of a step of K of all workgroups that a compute unit holds, and of their round besides steps."""
 
-    l2_bytes: bytes from L2 a cycle, and of a line.  issue: cycles of one instruction of a wave.  meeting: a
-    barrier.  lds_latency, memory_latency: to a result, besides its transfer.  store_gap: what one LDS buffer
-    adds, besides the writes themselves.  start: a workgroup's, before the first and after the last step.
-    clash: what is lost of the parts that go on beside the slowest one, and of meetings.  odd_step: the work
-    of indices where a step crosses stretches of memory, in proportion to the step.
+    step: float
+    start: float
+
+
+def product_of(plan: XdlopsPlan) -> Product:
+    """The plan's tiles as a chip sees them."""
+    t, waves = plan.tuning, -(-plan.block_size // plan.machine.wave_size)
+    stored = t.m_per_block * t.n_per_block * plan.context.dtype.output.bytes
+    return Product(loop_of(plan), waves, resident_groups(plan), plan.grid_size, plan.k_iterations, stored)
+
+
+def prediction_of(plan: XdlopsPlan) -> Prediction:
+    """The whole kernel, one workgroup a tile."""
+    return predicted(product_of(plan), modelled(plan.machine))
+
+
+def step_trip(plan: XdlopsPlan, groups: int, *, whole_lines: bool = False) -> Trip:
+    """A step of K where a compute unit holds so many workgroups.  whole_lines: as if loads used all of each
+    line of memory, as assembly seems to.
     """
-
-    l2_bytes: int = 64
-    issue: int = 4
-    meeting: int = 100
-    lds_latency: int = 128
-    memory_latency: int = 750
-    store_gap: int = 150
-    start: int = 1500
-    clash: float = 0.05
-    odd_step: float = 0.25
+    product = product_of(plan)
+    if whole_lines:
+        product = replace(product, loop=tuple(replace(op, factor=1.0) for op in product.loop))
+    return step_of(product, groups, modelled(plan.machine))
 
 
-RATES = Rates()
-JOINING = {1: 1.25, 2: 0.5}
-"""Vector instructions for an element of so many bytes that fills no register, as the compiler joins them."""
+@lru_cache(maxsize=4096)
+def tile_cost(plan: XdlopsPlan, groups: int) -> TileCost:
+    """Infinite where no instruction fits."""
+    if plan.wave_tiles is None:
+        return TileCost(inf, inf)
+    device, product = _device(plan), product_of(plan)
+    step = step_of(product, groups, modelled(plan.machine)).clocks
+    step += TRAFFIC * groups * _loaded_bytes(product, plan) / device.l2_bytes
+    if _crosses(plan):
+        step *= 1 + ODD_STEP
+    return TileCost(step, device.prologue + groups * product.stored_bytes / device.stored_bytes)
 
 
 def wave_cycles(plan: XdlopsPlan) -> float:
-    """Cycles of the whole product; infinite where no instruction fits."""
-    step, start = step_cycles(plan)
-    rounds = max(1.0, plan.grid_size / plan.machine.compute_units)
-    return rounds * (plan.k_iterations * step + start)
+    """Clocks of the whole product, one workgroup a tile; infinite where no instruction fits."""
+    if plan.wave_tiles is None:
+        return inf
+    costs = ((count, tile_cost(plan, groups)) for count, groups in _rounds(plan))
+    return sum(count * (plan.k_iterations * cost.step + cost.start) for count, cost in costs)
 
 
-@dataclass(frozen=True)
-class StepParts:
-    """Cycles of a compute unit for a step: what goes on side by side, and what a workgroup does in turn.
+def bound_cycles(plan: XdlopsPlan) -> float:
+    """No more than `wave_cycles`: a step takes what the matrix pipes, LDS or loads take that is most."""
+    if plan.wave_tiles is None:
+        return inf
+    least, prologue = max(bounds_of(plan, 1).values()), _device(plan).prologue
+    return sum(count * (plan.k_iterations * groups * least + prologue) for count, groups in _rounds(plan))
 
-    resident: workgroups that share the unit.  crosses: does a step go over the end of stretches of memory?
+
+def bounds_of(plan: XdlopsPlan, groups: int) -> dict[str, float]:
+    """Clocks that a step of so many workgroups keeps each part of a compute unit busy, at least."""
+    product, device, gpu = product_of(plan), _device(plan), modelled(plan.machine)
+    rates, many = gpu.rates, groups * product.waves
+    assert rates is not None, gpu.name
+    moved = sum(_lds_bytes(op) for op in product.loop) * gpu.wave_size * many
+    return {
+        "matrix": matrix_clocks_of(product.loop) * many / gpu.simds,
+        "LDS": moved / rates.lds_bytes,
+        "loads": groups * _loaded_bytes(product, plan) / min(rates.l1_bytes, device.l2_bytes),
+    }
+
+
+def ranked(plans: Sequence[XdlopsPlan]) -> list[float]:
+    """Clocks of each plan; of those whose bound is BEHIND the best that was simulated, their bound times
+    that.
     """
-
-    matrix: float
-    lds: float
-    loads: float
-    vector: float
-    meeting: float
-    alone: float
-    resident: int
-    crosses: bool
-
-    @property
-    def cycles(self) -> float:
-        """Cycles of the step: the slowest part, and a little of the others."""
-        parts = (self.matrix, self.lds, self.loads, self.vector)
-        step = max(*parts, self.alone / self.resident)
-        step += RATES.clash * (sum(parts) - max(parts) + self.meeting)
-        return step * (1 + RATES.odd_step) if self.crosses else step
+    bounds = [bound_cycles(plan) for plan in plans]
+    found, best = dict[int, float](), inf
+    for place in sorted(range(len(plans)), key=lambda place: bounds[place]):
+        is_near = bounds[place] < BEHIND * best
+        found[place] = wave_cycles(plans[place]) if is_near else BEHIND * bounds[place]
+        best = min(best, found[place])
+    return [found[place] for place in range(len(plans))]
 
 
-def step_cycles(plan: XdlopsPlan) -> tuple[float, float]:
-    """Cycles of a step of K of a compute unit, and before the first and after the last one of a tile."""
-    parts = step_parts(plan)
-    return (inf, inf) if parts is None else (parts.cycles, RATES.start / parts.resident)
+def _rounds(plan: XdlopsPlan) -> Iterator[tuple[int, int]]:
+    """How many rounds a compute unit holds how many workgroups."""
+    units, most = plan.machine.compute_units, resident_groups(plan)
+    full, rest = divmod(plan.grid_size, units * most)
+    if full:
+        yield full, most
+    if rest:
+        yield 1, -(-rest // units)
 
 
-def step_parts(plan: XdlopsPlan) -> StepParts | None:
-    """What a step is made of; None where no instruction fits."""
-    tiles, machine, t = plan.wave_tiles, plan.machine, plan.tuning
-    if tiles is None:
-        return None
-    used, k = tiles.instruction, t.tile[2]
-    waves = tiles.m_waves * tiles.n_waves
-    a_simd = -(-waves // machine.simds)
-    size, lds_bytes = plan.context.dtype.bytes, BANK_BYTES * machine.lds_banks
-    matrix = a_simd * tiles.m_tiles * tiles.n_tiles * (k // used.k) * used.cycles[machine.chip]
-    writes = sum(waves * _writes(copy, machine) for copy in (plan.a_copy, plan.b_copy))
-    reads = (t.m_per_wave + t.n_per_wave) * waves * k * size / lds_bytes
-    copies = (plan.a_copy, plan.b_copy)
-    loads = sum(_load_cycles(copy, waves * machine.wave_size) for copy in copies)
-    fragments = (tiles.m_tiles + tiles.n_tiles) * (k // tiles.k_step) * -(-t.kpack * size // 16)
-    moved = sum(_vector_instructions(copy, t.copy == "staged") for copy in copies)
-    vector = a_simd * RATES.issue * (fragments + moved)
-    meeting = RATES.meeting + (RATES.store_gap if t.buffers == 1 else 0)
-    alone = meeting + max(_covered(matrix, reads, k // tiles.k_step), RATES.memory_latency + loads)
-    alone += writes if t.copy == "staged" else 0
-    resident, crosses = _resident(plan, a_simd), _crosses(plan)
-    return StepParts(matrix, reads + writes, loads, vector, meeting, alone, resident, crosses)
+def _loaded_bytes(product: Product, plan: XdlopsPlan) -> float:
+    """By a workgroup in a step."""
+    loads = (op.lane_bytes * op.factor for op in product.loop if op.unit in ("load", "direct"))
+    return sum(loads) * plan.machine.wave_size * product.waves
 
 
-def _covered(matrix: float, reads: float, phases: int) -> float:
-    """A workgroup's own products with its reads of LDS, which come in phases: those after the first wait
-    while other workgroups are as likely to wait as to multiply, and so count twice.
-    """
-    again = (phases - 1) * (RATES.lds_latency + reads / phases)
-    return matrix + reads + RATES.lds_latency * phases + again
+def _lds_bytes(op: Operation) -> float:
+    return op.lane_bytes * op.factor if op.unit in ("read", "write", "direct") else 0.0
 
 
-def _load_cycles(copy: TileCopy, lanes: int) -> float:
-    """A load of a wave takes at least as long as 4 bytes a lane; and lines come whole, of which a tile's row
-    or column may be less.
-    """
-    width = copy.data_per_read * copy.element_bytes
-    together = (copy.k, copy.d)[copy.vector_dim] * copy.element_bytes
-    waste = max(1.0, RATES.l2_bytes / together) if copy.data_per_read > 1 else 1.0
-    return waste * lanes * copy.per_thread / copy.data_per_read * max(4, width) / RATES.l2_bytes
-
-
-def _writes(copy: TileCopy, machine: GpuMachine) -> float:
-    """Cycles in which a wave writes its share to LDS; 4 bytes a lane and less take equally long."""
-    width = max(4, copy.data_per_write * copy.element_bytes)
-    lanes, lds_bytes = machine.wave_size, BANK_BYTES * machine.lds_banks
-    return copy.per_thread / copy.data_per_write * width * lanes / lds_bytes
-
-
-def _vector_instructions(copy: TileCopy, is_staged: bool) -> float:
-    """Index arithmetic, two for each load; of what passes the registers the writes to LDS, what a
-    transposition moves, and what joins elements that came one by one.
-    """
-    index = 2 * copy.per_thread / copy.data_per_read
-    if not is_staged:
-        return index
-    narrow = copy.data_per_read * copy.element_bytes < 4
-    turned = copy.per_thread * copy.element_bytes / 4 if copy.is_turned and copy.element_bytes < 4 else 0
-    joined = copy.per_thread * JOINING[copy.element_bytes] if narrow else 0
-    return index + copy.per_thread / copy.data_per_write + turned + joined
-
-
-def _resident(plan: XdlopsPlan, waves_a_simd: int) -> int:
-    """Workgroups on one compute unit, as far as LDS and registers go."""
-    machine = plan.machine
-    by_lds = machine.lds_bytes // max(1, plan.lds_bytes)
-    by_registers = 2 * machine.vector_registers // ((plan.accumulators + plan.registers) * waves_a_simd)
-    return max(1, min(by_lds, by_registers))
+def _device(plan: XdlopsPlan) -> Device:
+    return device_of(modelled(plan.machine))
 
 
 def _crosses(plan: XdlopsPlan) -> bool:

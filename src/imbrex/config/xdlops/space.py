@@ -16,6 +16,7 @@ from imbrex.dtype import DType
 __all__ = ["BLOCKS", "wave_space", "xdlops_space"]
 
 BLOCKS: Final = (
+    (256, 256, 128, 64),
     (256, 128, 128, 64),
     (128, 256, 64, 128),
     (128, 128, 64, 64),
@@ -34,7 +35,7 @@ BLOCKS: Final = (
     (4, 64, 4, 64),
     (64, 4, 64, 4),
 )
-"""m, n of a block tile and of a wave tile, of four waves or fewer."""
+"""m, n of a block tile and of a wave tile, of eight waves or fewer."""
 STEP_BYTES: Final = (64, 128, 32)
 """Bytes of K, the usual first: of equally good steps the shorter one has fewer addresses to keep."""
 

@@ -16,7 +16,6 @@ from imbrex.config.cpu.cost import cycles as cpu_cycles
 from imbrex.config.cpu.plan import CpuTuning
 from imbrex.config.warpgroup.cost import schedule_cycles
 from imbrex.config.warpgroup.plan import WarpgroupTuning
-from imbrex.config.xdlops.cost import RATES
 from imbrex.explore.panel import Panel, Table, absent, rows
 from imbrex.explore.panels.instruction import instruction_of
 from imbrex.explore.panels.maps import NO_PRODUCT
@@ -114,8 +113,11 @@ def _roofs(subject: Subject) -> list[Roof]:
                 if machine.multiprocessor is not None and subject.pipeline is None:
                     each = machine.multiprocessor.rates.cache_bytes * machine.compute_units
                     found.append(Roof("L2", each, "bytes of L2 of the model of general tunings"))
-            elif machine.rates is not None:
-                found.append(Roof("L2", RATES.l2_bytes * machine.compute_units, "64 bytes a compute unit"))
+            elif machine.device is not None:
+                own = machine.device
+                found.append(Roof("memory", own.memory_bytes / own.hz, "data sheet, at the highest clock"))
+                each = f"{own.l2_bytes:.0f} bytes a compute unit"
+                found.append(Roof("L2", own.l2_bytes * machine.compute_units, each))
             return found
 
 

@@ -19,8 +19,9 @@ from imbrex.config.halo.cost import Tile
 from imbrex.config.halo.plan import HaloTuning
 from imbrex.config.warpgroup.plan import WarpgroupTuning
 from imbrex.config.warpgroup.steps import Streams
-from imbrex.config.xdlops.cost import step_parts
+from imbrex.config.xdlops.cost import bounds_of, step_trip
 from imbrex.config.xdlops.plan import XdlopsTuning
+from imbrex.config.xdlops.residency import resident_groups
 from imbrex.explore.bars import HEIGHT, Bar, bars
 from imbrex.explore.panel import Panel, Table, absent, rows
 from imbrex.explore.panels.maps import NO_PRODUCT
@@ -118,18 +119,13 @@ def _step(subject: Subject) -> Step | None:
 def _of_waves(tuning: XdlopsTuning, subject: Subject, machine: GpuMachine) -> Step | None:
     assert subject.product is not None
     plan = tuning.plan(subject.product.context, machine)
-    parts = step_parts(plan)
-    if parts is None:
+    if plan.wave_tiles is None:
         return None
-    named = {
-        "matrix instructions": parts.matrix,
-        "LDS": parts.lds,
-        "loads from L2": parts.loads,
-        "other instructions": parts.vector,
-        "waits of one workgroup": parts.alone / parts.resident,
-    }
-    what = f"A step over K of a compute unit, which {parts.resident} workgroups share"
-    return Step(named, parts.cycles, tuning.buffers, plan.k_iterations, 0.0, what)
+    groups = resident_groups(plan)
+    names = {"matrix": "matrix instructions", "LDS": "LDS", "loads": "loads from L2"}
+    named = {names[part]: clocks for part, clocks in bounds_of(plan, groups).items()}
+    what = f"A step over K of each of {groups} workgroups that share a compute unit"
+    return Step(named, step_trip(plan, groups).clocks, tuning.buffers, plan.k_iterations, 0.0, what)
 
 
 def _of_warpgroups(tuning: WarpgroupTuning, subject: Subject, machine: GpuMachine) -> Step:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
+from functools import cache
 
 import pytest
 
-from imbrex.chip import GPU_MACHINES
+from imbrex.chip import GPU_MACHINES, Device, GpuMachine, Rates
 from imbrex.config.context import Access, GemmContext
-from imbrex.config.xdlops.cost import RATES, Rates, wave_cycles
+from imbrex.config.xdlops.cost import bound_cycles, ranked, wave_cycles
+from imbrex.config.xdlops.loop import loop_of
 from imbrex.config.xdlops.plan import XdlopsTuning
+from imbrex.config.xdlops.residency import resident_groups, waves_of_simd
+from imbrex.config.xdlops.space import wave_space
 from imbrex.dtype import F16, F32
 
 ROWS = Access((8, 1), (4096.0, 1.0), (1, 0))
@@ -23,16 +28,16 @@ def cost(tuning: XdlopsTuning = TILE, context: GemmContext = GEMM, machine: str 
 
 def test_more_work_costs_more() -> None:
     assert cost() < cost(context=dataclasses.replace(GEMM, k=4097)), "one more step"
-    assert cost() < cost(context=dataclasses.replace(GEMM, m=4097)), "one more row of blocks"
-    assert cost(context=dataclasses.replace(GEMM, g=3)) > 2.5 * cost()
+    assert cost() < cost(context=dataclasses.replace(GEMM, m=16384)), "more rounds"
+    assert cost(context=dataclasses.replace(GEMM, g=3)) > 2 * cost()
 
 
 def test_the_matrix_unit_bounds_a_large_product() -> None:
-    """No less than all multiplications at the chip's rate, and not twice as much for a good tile."""
+    """No less than all multiplications at the chip's rate, and not much more than twice for a usual tile."""
     rate = {"gfx90a": 1024, "gfx942": 2048}
     for machine, flops in rate.items():
         least = 2 * 4096**3 / flops / GPU_MACHINES[machine].compute_units
-        assert least <= cost(machine=machine) < 2 * least
+        assert least <= cost(machine=machine) < 2.3 * least
     assert cost(machine="gfx90a") > 1.5 * cost(machine="gfx942")
 
 
@@ -45,7 +50,7 @@ def test_narrow_reads_and_small_tiles_cost() -> None:
 def test_a_step_that_crosses_stretches_costs() -> None:
     taps = dataclasses.replace(GEMM, b=dataclasses.replace(ROWS, run=(64.0, 1.0)))
     odd = dataclasses.replace(GEMM, b=dataclasses.replace(ROWS, run=(48.0, 1.0)))
-    assert cost() == cost(context=taps) < cost(context=odd)
+    assert cost() <= cost(context=taps) < cost(context=odd)
 
 
 def test_what_no_instruction_serves_is_never_chosen() -> None:
@@ -53,65 +58,102 @@ def test_what_no_instruction_serves_is_never_chosen() -> None:
     assert cost(dataclasses.replace(TILE, m_per_wave=22, m_per_block=22)) == float("inf")
 
 
-def test_what_passes_no_register_costs_less() -> None:
-    direct = dataclasses.replace(TILE, copy="direct", buffers=2)
-    assert cost(direct, machine="gfx950") < cost(dataclasses.replace(direct, copy="staged"), machine="gfx950")
+def test_larger_tiles_where_loads_bound() -> None:
+    """AMD measured 69 and 83 % of the loop of these tiles on gfx950; the order was upside down once."""
+    small = dataclasses.replace(TILE, copy="direct", buffers=2)
+    large = dataclasses.replace(small, m_per_block=256, m_per_wave=128)
+    assert cost(large, machine="gfx950") < 0.95 * cost(small, machine="gfx950")
 
 
-def test_several_phases_of_reads_cost_where_few_workgroups_take_turns() -> None:
-    """The same products and bytes in half as many steps, each of two phases."""
-    big = dataclasses.replace(TILE, m_per_block=256, m_per_wave=128)
-    longer = dataclasses.replace(big, k_per_block=8)
-    assert cost(big) < cost(longer, machine="gfx942")
+def test_the_bound_is_one() -> None:
+    """And the best by `ranked` is the best of all."""
+    for name in ("gfx942", "gfx950"):
+        machine = GPU_MACHINES[name]
+        plans = [tuning.plan(GEMM, machine) for tuning in wave_space(GEMM, machine)[::5]]
+        whole = [wave_cycles(plan) for plan in plans]
+        assert all(bound_cycles(plan) <= clocks for plan, clocks in zip(plans, whole, strict=True))
+        clocks = ranked(plans)
+        assert clocks.index(min(clocks)) == whole.index(min(whole))
 
 
-RATE_NAMES = [field.name for field in dataclasses.fields(Rates)]
+RATES = {
+    "lds_bytes": 0.5, "l1_bytes": 0.5, "l1_capacity": 0.25, "request_queue": 0.25, "lds_latency": 4,
+    "memory_latency": 3, "memory_spread": 3, "barrier": 20, "branch": 20, "shadow": 4,
+}  # fmt: skip
+DEVICE = {"prologue": 4, "stored_bytes": 0.25, "l2_bytes": 0.5}
 FORMS = (
     (TILE, "gfx942"),
     (dataclasses.replace(TILE, buffers=2), "gfx90a"),
     (dataclasses.replace(TILE, copy="direct", buffers=2), "gfx950"),
     (dataclasses.replace(TILE, m_per_block=64, m_per_wave=32, k_per_block=8), "gfx942"),
 )
-CONTEXTS = (GEMM, dataclasses.replace(GEMM, b=dataclasses.replace(ROWS, run=(48.0, 1.0))))
+FEW = dataclasses.replace(GEMM, m=512, n=512)
+CONTEXTS = (GEMM, FEW, dataclasses.replace(GEMM, b=dataclasses.replace(ROWS, run=(48.0, 1.0))))
 
 
-def costs(monkeypatch: pytest.MonkeyPatch, **rates: float) -> list[float]:
-    monkeypatch.setattr("imbrex.config.xdlops.cost.RATES", dataclasses.replace(RATES, **rates))
-    return [cost(tuning, context, machine) for context in CONTEXTS for tuning, machine in FORMS]
+@cache
+def costs(name: str = "", times: float = 1.0) -> float:
+    def machine(chip: str) -> GpuMachine:
+        gpu = GPU_MACHINES[chip]
+        record: Rates | Device | None = gpu.device if name in DEVICE else gpu.rates
+        assert record is not None
+        usual = getattr(record, name)
+        changed = dataclasses.replace(record, **{name: type(usual)(times * usual)})
+        field = {"device": changed} if name in DEVICE else {"rates": changed}
+        return dataclasses.replace(gpu, **field)
+
+    gpus = {chip: machine(chip) if name else GPU_MACHINES[chip] for _, chip in FORMS}
+    return sum(wave_cycles(tuning.plan(c, gpus[chip])) for c in CONTEXTS for tuning, chip in FORMS)
 
 
-@pytest.mark.parametrize("name", RATE_NAMES)
-def test_a_price_is_paid(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever takes longer makes no kernel faster, and some slower; `l2_bytes` are of a cycle."""
-    usual, dearer = costs(monkeypatch), costs(monkeypatch, **{name: 2 * getattr(RATES, name)})
-    if name == "l2_bytes":
-        usual, dearer = dearer, usual
-    assert all(a <= b for a, b in zip(usual, dearer, strict=True)) and sum(usual) < sum(dearer)
+@pytest.mark.parametrize("name", [*RATES, *DEVICE])
+def test_a_price_is_paid(name: str) -> None:
+    """Whatever takes longer, or is less, makes kernels slower."""
+    assert costs(name, (RATES | DEVICE)[name]) > costs()
 
 
-def issued(monkeypatch: pytest.MonkeyPatch, tuning: XdlopsTuning, context: GemmContext = GEMM) -> float:
-    """Vector instructions of a wave in a step, where nothing but them takes any time."""
-    monkeypatch.setattr("imbrex.config.xdlops.cost.RATES", dataclasses.replace(RATES, issue=10**9, clash=0))
-    plan = tuning.plan(context, GPU_MACHINES["gfx950"])
-    rounds = plan.grid_size / GPU_MACHINES["gfx950"].compute_units
-    return round(wave_cycles(plan) / rounds / plan.k_iterations / 10**9)
+def counts(tuning: XdlopsTuning, context: GemmContext = GEMM) -> Counter[str]:
+    """Operations of a wave in a step."""
+    return Counter(op.unit for op in loop_of(tuning.plan(context, GPU_MACHINES["gfx950"])))
 
 
-def test_vector_instructions_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_loop_by_hand() -> None:
     """Four waves of 64 x 64, 32 of k: a work item brings 16 elements of A, and as many of B, 8 at a time.
 
-    Fragments: 2 + 2 tiles of 32 rows, in two parts of k, one of 16 bytes each.  A copy has two loads, with
-    two instructions for the index of each, and two writes, a direct one no writes.  What lies along n is
-    turned: 4 loads, 4 writes, 8 moves of registers.  Single elements are joined by half an instruction each.
+    4 + 4 fragments of 16 rows and 32 of k, 16 products of 16x16x32.  What lies along n is turned: 4 loads,
+    of 4 elements each, 2 writes, 8 moves of registers.  Single elements are joined by half an instruction.
     """
     staged = dataclasses.replace(TILE, buffers=2, swapped=False)
-    direct = dataclasses.replace(staged, copy="direct")
-    assert issued(monkeypatch, staged) == 8 + 2 * (4 + 2)
-    assert issued(monkeypatch, direct) == 8 + 2 * 4
-    turned = dataclasses.replace(GEMM, b=ROWS.exchanged)
-    assert issued(monkeypatch, staged, turned) == 8 + (4 + 2) + (4 + 8 + 8)
+    found = counts(staged)
+    assert (found["matrix"], found["read"], found["load"], found["write"], found["vector"]) == (
+        16,
+        8,
+        4,
+        4,
+        0,
+    )
+    assert (found["barrier"], counts(TILE)["barrier"]) == (1, 2), "one buffer is written when all have read"
+    direct = counts(dataclasses.replace(staged, copy="direct"))
+    assert (direct["direct"], direct["load"], direct["write"]) == (4, 0, 0)
+    turned = counts(staged, dataclasses.replace(GEMM, b=ROWS.exchanged))
+    assert turned["vector"] == 8
     single = dataclasses.replace(GEMM, b=Access((1, 1), (1.0, 1.0), (1, 0)))
-    assert issued(monkeypatch, staged, single) == 8 + (4 + 2) + (32 + 2 + 8)
-    words = dataclasses.replace(staged, kpack=4)
-    whole = dataclasses.replace(single, dtype=F32)
-    assert issued(monkeypatch, words, whole) == 8 + (4 + 2) + (16 + 2), "f32 fills registers"
+    assert counts(staged, single)["vector"] == 8
+    windows = dataclasses.replace(GEMM, b=dataclasses.replace(ROWS, run=(64.0, 1.0)))
+    assert counts(staged, windows)["vector"] == 2 * 2, "two for the index of each load"
+
+
+@pytest.mark.parametrize(
+    ("tuning", "chip", "groups", "waves"),
+    [
+        (TILE, "gfx942", 3, 3),
+        (dataclasses.replace(TILE, buffers=2), "gfx942", 2, 2),
+        (dataclasses.replace(TILE, m_per_block=256, m_per_wave=128), "gfx942", 2, 2),
+        (dataclasses.replace(TILE, m_per_block=256, m_per_wave=128), "gfx908", 2, 2),
+        (XdlopsTuning(16, 16, 4, 16, 16, 8), "gfx950", 32, 8),
+    ],
+)
+def test_residency_by_hand(tuning: XdlopsTuning, chip: str, groups: int, waves: int) -> None:
+    """64 + 80 registers of 512; LDS 32 KiB of 64; 128 + 104 registers; 128 sums of 256, apart; slots."""
+    plan = tuning.plan(GEMM, GPU_MACHINES[chip])
+    assert (resident_groups(plan), waves_of_simd(plan)) == (groups, waves)

@@ -10,6 +10,7 @@ from imbrex.chip import GPU_MACHINES, target
 from imbrex.config.choose import choose, family_of
 from imbrex.config.context import Access, GemmContext
 from imbrex.config.legal import XDLOPS_RULES, Illegal, check
+from imbrex.config.xdlops.cost import prediction_of
 from imbrex.config.xdlops.plan import XdlopsTuning
 from imbrex.config.xdlops.space import wave_space, xdlops_space
 from imbrex.dtype import BF16, F8E4M3FN, F16, F32, F64, I8
@@ -258,7 +259,9 @@ def test_legal_points_of_the_space_have_whole_plans() -> None:
 
 @pytest.mark.parametrize("machine", ["gfx908", "gfx90a", "gfx942", "gfx950"])
 def test_large_products_get_large_tiles(machine: str) -> None:
-    """Packs of 16 bytes, steps of 64 or more, at least 128 x 128 by four waves; small products small ones."""
+    """Packs of 16 bytes, four waves; at least 128 x 128 and steps of 64 bytes where instructions are so fast
+    that loads bound small tiles; small products small ones.
+    """
     chip = GPU_MACHINES[machine]
     for dtype in (F32, F16, BF16, I8, F64, F8E4M3FN):
         context = dataclasses.replace(GEMM, m=4096, n=4096, k=4096, dtype=dtype)
@@ -268,9 +271,11 @@ def test_large_products_get_large_tiles(machine: str) -> None:
         best = choose(context, chip, "xdlops")
         assert isinstance(best, XdlopsTuning) and check(best, context, chip) == ()
         plan = best.plan(context, chip)
-        assert best.m_per_block * best.n_per_block >= 128 * 128 and plan.block_size == 256
-        assert best.kpack * dtype.bytes >= 16 and best.tile[2] * dtype.bytes >= 64
-        assert plan.a_copy.data_per_read == plan.b_copy.data_per_read == 16 // dtype.bytes
+        assert plan.block_size >= 256 and best.kpack * dtype.bytes >= 16
+        assert prediction_of(plan).in_loop > 0.5
+        if dtype.bytes <= 2 and machine in ("gfx942", "gfx950"):
+            assert best.m_per_block * best.n_per_block >= 128 * 128 and best.tile[2] * dtype.bytes >= 64
+            assert plan.a_copy.data_per_read == plan.b_copy.data_per_read == 16 // dtype.bytes
         assert plan.c_data_per_write * dtype.output.bytes == 16 or dtype == F64
         small = choose(dataclasses.replace(context, m=30, n=50, k=100), chip, "xdlops")
         assert isinstance(small, XdlopsTuning) and small.m_per_block * small.n_per_block <= 32 * 32

@@ -1,0 +1,131 @@
+"""The loop of an XDLOPS plan as operations of a wave, before anything is compiled: one step of K.
+
+    staged   loads of the next step | reads and products, phase by phase | (a barrier, where LDS has one
+             buffer) | what came is turned and written to LDS | a barrier
+    direct   a wait for what came | a barrier | loads of the next step | reads and products
+
+A phase reads the fragments that the products of one length of the instruction's K need, those of the columns
+first, and multiplies row by row as they arrive.  A test compares the loop with what the compiler makes of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import gcd
+from typing import Final
+
+from imbrex.chip import GPU_MACHINES, VECTOR_BYTES, GpuMachine, Rates
+from imbrex.config.xdlops.plan import XdlopsPlan
+from imbrex.config.xdlops.stage import TileCopy
+from imbrex.timing.operation import Loop, Operation
+from imbrex.view.mma.wave import WaveTiles
+
+__all__ = ["loop_of", "modelled"]
+
+JOINING: Final = {1: 1.25, 2: 0.5}
+"""Vector instructions for an element of so many bytes that fills no register, as the compiler joins them."""
+TURN: Final = 4
+NARROWEST: Final = 4
+"""Bytes of a lane below which an access takes no less time."""
+
+
+def _rates(plan: XdlopsPlan) -> Rates:
+    rates = modelled(plan.machine).rates
+    assert rates is not None, plan.machine.name
+    return rates
+
+
+def modelled(machine: GpuMachine) -> GpuMachine:
+    """The machine whose rates are known, or the one that it is like."""
+    return machine if machine.rates is not None else GPU_MACHINES[machine.chip]
+
+
+def loop_of(plan: XdlopsPlan) -> Loop:
+    """There must be an instruction that serves the plan."""
+    tiles = plan.wave_tiles
+    assert tiles is not None, plan.tuning
+    is_direct, copies = plan.tuning.copy == "direct", (plan.a_copy, plan.b_copy)
+    pointers = (Operation("scalar"),) * 3
+    line = _rates(plan).line_bytes
+    products = tuple(_products(plan, tiles))
+    if is_direct:
+        begin = (*pointers, Operation("wait", vm=0), Operation("barrier"))
+        loads = tuple(op for copy in copies for op in _direct_loads(plan, copy, line))
+        return (*begin, *loads, *products, *_indices(plan), Operation("branch"))
+    begin = (*pointers, Operation("wait", lgkm=0), Operation("barrier"))
+    loads = [op for copy in copies for op in _loads(copy, line)]
+    behind: list[Operation] = []
+    if plan.tuning.buffers == 1:
+        behind = [Operation("wait", lgkm=0), Operation("barrier")]
+    writes = tuple(_writes(copies, len(loads)))
+    return (*begin, *_indices(plan), *loads, *products, *behind, *writes, Operation("branch"))
+
+
+def _products(plan: XdlopsPlan, tiles: WaveTiles) -> Iterator[Operation]:
+    """Reads of LDS and products of a step, phase by phase."""
+    used, k, t = tiles.instruction, plan.tuning.tile[2], plan.tuning
+    width = t.kpack * plan.context.dtype.bytes
+    pieces = max(1, width // VECTOR_BYTES)
+    read = Operation("read", lane_bytes=max(NARROWEST, width // pieces))
+    clocks = used.cycles[plan.machine.chip]
+    product = Operation("matrix", clocks, is_exclusive=used.a_type in _rates(plan).exclusive)
+    phases = k // tiles.k_step
+    each = k // used.k // phases
+    for _ in range(phases):
+        yield from (read,) * (pieces * (tiles.m_tiles + tiles.n_tiles))
+        for row in range(tiles.m_tiles):
+            yield Operation("wait", lgkm=pieces * (tiles.m_tiles - 1 - row))
+            yield from (product,) * (tiles.n_tiles * each)
+
+
+def _loads(copy: TileCopy, line: int) -> Iterator[Operation]:
+    """Into registers.  Lines come whole, of which a tile's row or column may be less."""
+    width = copy.data_per_read * copy.element_bytes
+    together = (copy.k, copy.d)[copy.vector_dim] * copy.element_bytes
+    waste = max(1.0, line / together) if copy.data_per_read > 1 else 1.0
+    load = Operation("load", lane_bytes=max(NARROWEST, width), factor=waste)
+    return iter((load,) * (copy.per_thread // copy.data_per_read))
+
+
+def _direct_loads(plan: XdlopsPlan, copy: TileCopy, line: int) -> Iterator[Operation]:
+    vector = plan.direct_vector(copy) or 1
+    waste = max(1.0, line / (copy.k * copy.element_bytes))
+    load = Operation("direct", lane_bytes=max(NARROWEST, vector * copy.element_bytes), factor=waste)
+    return iter((load,) * max(1, copy.k * copy.d // (vector * copy.threads)))
+
+
+def _writes(copies: tuple[TileCopy, TileCopy], loads: int) -> Iterator[Operation]:
+    """To LDS, each behind a wait for what it writes, and behind what turns or joins it."""
+    came = 0
+    for copy in copies:
+        count, own = copy.per_thread // copy.data_per_write, copy.per_thread // copy.data_per_read
+        moves = round(_moved(copy) / max(1, count))
+        write = Operation("write", lane_bytes=max(NARROWEST, copy.data_per_write * copy.element_bytes))
+        for place in range(count):
+            yield Operation("wait", vm=loads - came - -(-own * (place + 1) // count))
+            yield from (Operation("vector", TURN),) * moves
+            yield write
+        came += own
+
+
+def _moved(copy: TileCopy) -> float:
+    """Vector instructions that turn what came, or join what came one by one."""
+    narrow = copy.data_per_read * copy.element_bytes < NARROWEST
+    turned = copy.per_thread * copy.element_bytes / 4 if copy.is_turned and copy.element_bytes < 4 else 0
+    return turned + (copy.per_thread * JOINING[copy.element_bytes] if narrow else 0)
+
+
+def _indices(plan: XdlopsPlan) -> Loop:
+    """Two vector instructions for each load of an operand that is seen through windows, or whose steps cross
+    stretches of memory; a plain matrix has its pointers in scalars.
+    """
+    k, count = plan.tuning.tile[2], 0.0
+    for copy in (plan.a_copy, plan.b_copy):
+        run = copy.access.run[0] if copy.access.step[0] == 1 else copy.access.run[1]
+        whole = plan.context.k if copy.access.step[0] == 1 else copy.d
+        if 1 < run < whole and gcd(int(run), k) <= k:
+            vector = copy.data_per_read
+            if plan.tuning.copy == "direct":
+                vector = plan.direct_vector(copy) or 1
+            count += 2 * copy.per_thread / vector
+    return (Operation("vector", TURN),) * round(count)

@@ -1,0 +1,57 @@
+"""How many workgroups of an XDLOPS tuning a compute unit holds at a time, as its plan says.
+
+The least of what registers, LDS, barriers and slots of waves allow (`build.amd.occupancy` says the same of
+what was compiled).  Registers are the plan's: sums and an allowance for all else, so that a kernel may need
+fewer; a test holds compiled kernels to no fewer workgroups than are said here.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from imbrex.chip import WAVES, GpuMachine, WaveSlots
+from imbrex.config.context import round_up
+from imbrex.config.xdlops.plan import XdlopsPlan
+
+__all__ = ["groups_at_a_time", "resident_groups", "waves_of_simd"]
+
+UNKNOWN: Final = WAVES.slots
+"""Of a machine whose slots nobody told: the lane-level build stands for this one."""
+
+
+def resident_groups(plan: XdlopsPlan) -> int:
+    """Workgroups of one compute unit; at least one."""
+    machine, slots = plan.machine, _slots(plan.machine)
+    waves = -(-plan.block_size // machine.wave_size)
+    bounds = [
+        machine.simds * slots.waves_per_simd // waves,
+        machine.lds_bytes // round_up(max(1, plan.lds_bytes), slots.lds_granule),
+        machine.simds * _waves_by_registers(plan, slots) // waves,
+    ]
+    if waves > 1:
+        bounds.append(slots.barriers)
+    return max(1, min(bounds))
+
+
+def waves_of_simd(plan: XdlopsPlan) -> int:
+    """Waves of the fullest SIMD, where the launch fills the chip."""
+    waves = -(-plan.block_size // plan.machine.wave_size)
+    return -(-resident_groups(plan) * waves // plan.machine.simds)
+
+
+def groups_at_a_time(plan: XdlopsPlan) -> int:
+    """Workgroups of the whole chip at a time."""
+    return plan.machine.compute_units * resident_groups(plan)
+
+
+def _waves_by_registers(plan: XdlopsPlan, slots: WaveSlots) -> int:
+    """Sums share a file with all else, but on gfx908, where each has one as large as what a lane reaches."""
+    is_shared = slots.vgpr_file > plan.machine.vector_registers
+    used = plan.accumulators + plan.registers if is_shared else max(plan.accumulators, plan.registers)
+    return slots.vgpr_file // round_up(max(1, used), slots.vgpr_granule)
+
+
+def _slots(machine: GpuMachine) -> WaveSlots:
+    found = machine.slots or UNKNOWN
+    assert found is not None, machine.name
+    return found
