@@ -31,6 +31,9 @@ from imbrex.view.work.workgroup import RasterOrder, begun
 
 __all__ = ["Tiling", "tiling"]
 
+CORNER = 64
+"""Rows and columns of tiles that panels draw, at most."""
+
 
 @dataclass(frozen=True)
 class Tiling:
@@ -84,13 +87,20 @@ class Tiling:
         return self.plan is None and not self.is_dealt and self.cluster == (1, 1)
 
     @cached_property
-    def places(self) -> npt.NDArray[np.int64]:
-        """Places of the tiles of the first batch: [m_tile][n_tile], in units of a cluster."""
-        (count,) = (d.size for d in self.order.upper)
-        (batch, m, n), _ = self.order.evaluate([np.arange(count)])
-        found = np.full([d.size for d in self.order.lower], -1, np.int64)
-        found[tuple(np.broadcast_to(x, count) for x in (batch, m, n))] = np.arange(count)
-        return found[0]
+    def corner(self) -> npt.NDArray[np.int64]:
+        """Places of the first tiles of the first batch: [m_tile][n_tile], in units of a cluster."""
+        _, *grid = (d.size for d in self.order.lower)
+        m, n = np.indices([min(count, CORNER) for count in grid])
+        (place,), _ = self.order.inverse().evaluate([np.zeros_like(m), m, n])
+        return np.broadcast_to(place, m.shape)
+
+    def begun_first(self, count: int) -> list[tuple[int, int, int]]:
+        """The first so many places with their tiles, of the first batch."""
+        (places,) = (d.size for d in self.order.upper)
+        first = np.arange(min(count, places))
+        found, _ = self.order.evaluate([first])
+        batch, m, n = (np.broadcast_to(x, first.shape).tolist() for x in found)
+        return [(place, i, j) for place, (g, i, j) in enumerate(zip(batch, m, n, strict=True)) if g == 0]
 
     def die(self, place: int) -> int:
         """The die on which the workgroup of a place runs, where each workgroup has one place."""

@@ -140,3 +140,22 @@ def test_operands_of_a_swapped_kernel_are_the_products_own() -> None:
     panel = studied("sm_90a", FORWARD.replace("conv ", "convfp16 ") + LAST).panel("loads")
     assert found.tiling.swapped and panel.svg is not None
     assert re.search(rf">B: [^<]*{row}", panel.svg)
+
+
+def test_places_of_tiles_are_those_of_the_order() -> None:
+    cut = studied("gfx942", FORWARD).subject.tiling
+    assert cut is not None
+    (count,) = (dim.size for dim in cut.order.upper)
+    (batch, m, n), _ = cut.order.evaluate([np.arange(count)])
+    begun = zip(range(count), *(x.tolist() for x in np.broadcast_arrays(batch, m, n)), strict=True)
+    found = [(place, i, j) for place, g, i, j in begun if g == 0]
+    assert [(int(cut.corner[i, j]), i, j) for _, i, j in found if max(i, j) < 64] == [
+        tile for tile in found if max(tile[1:]) < 64
+    ]
+    assert cut.begun_first(7) == [tile for tile in found if tile[0] < 7]
+
+
+def test_what_is_too_large_is_sampled_or_says_so() -> None:
+    of = studied("gfx942", "gemm -t f16 -m 400000 -n 400000 -k 64")
+    assert of.panel("order").sampled is not None and of.panel("tile").sampled is not None
+    assert "too many tiles to follow" in (of.panel("segments").absent or "")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Final
-
-import numpy as np
 
 from imbrex.config import tile_order
 from imbrex.explore.panel import Frames, Panel, Row, Table, absent
@@ -27,7 +26,8 @@ def order(subject: Subject) -> Panel:
     cut, product, tuned = subject.tiling, subject.product, subject.tuned
     if product is None or tuned is None or cut is None:
         return absent("order", TITLE, NO_PRODUCT if product is None else "no order of tiles is one map")
-    places = cut.places[:MOST, :MOST]
+    places = cut.corner[:MOST, :MOST]
+    whole = tuple(d.size for d in cut.order.lower[1:])
     word = "workgroup" if cut.is_one_each else "unit"
     down, across = _axes(cut)
     title = f"{down} down, {across} across: the {word} of each"
@@ -37,7 +37,7 @@ def order(subject: Subject) -> Panel:
         die = f", die {cut.die(place)}" if cut.xcds > 1 else ""
         return f"{word} {place}, round {cut.turn(place)}{die}"
 
-    kind, count = ("die", cut.xcds) if cut.xcds > 1 else ("round", 1 + cut.turn(int(cut.places.max())))
+    kind, count = ("die", cut.xcds) if cut.xcds > 1 else ("round", 1 + cut.turn(prod(whole) - 1))
     signs = [f"{kind} {i}" for i in range(min(count, 8))] if count > 1 else []
     svg = tile_grid(title, places.tolist(), colour, (down, across), word, told, signs)
     cluster = "" if cut.cluster == (1, 1) else f" (clusters of {cut.cluster[0]} x {cut.cluster[1]} tiles)"
@@ -46,9 +46,9 @@ def order(subject: Subject) -> Panel:
     if rows:
         said.append("Share of the tiles of A and B that each order finds in L2, by the model:")
     sampled = None
-    if places.shape != cut.places.shape:
-        shown, whole = (" x ".join(map(str, x.shape)) for x in (places, cut.places))
-        sampled = f"{shown} of {whole} are drawn"
+    if places.shape != whole:
+        shown, all_of_it = (" x ".join(map(str, sizes)) for sizes in (places.shape, whole))
+        sampled = f"{shown} of {all_of_it} are drawn"
     table = Table(("wgm", "along", "dies", "found in L2"), rows) if rows else None
     return Panel("order", TITLE, tuple(said), svg, table, frames=_frames(cut, word), sampled=sampled)
 
@@ -56,14 +56,12 @@ def order(subject: Subject) -> Panel:
 def _frames(cut: Tiling, word: str) -> Frames:
     """One after the other, in the order in which they begin."""
     down, across = _axes(cut)
-    first = np.argsort(cut.places, axis=None)[:STEPS]
-    rows, columns = np.unravel_index(first, cut.places.shape)
 
     def said(place: int, row: int, column: int) -> str:
         die = f" on die {cut.die(place)}" if cut.xcds > 1 else ""
         return f"{word} {place} begins {down} {row}, {across} {column}{die}, in round {cut.turn(place)}"
 
-    return Frames(word, tuple(map(said, range(len(first)), rows.tolist(), columns.tolist())))
+    return Frames(word, tuple(said(*tile) for tile in cut.begun_first(STEPS)))
 
 
 def _axes(cut: Tiling) -> tuple[str, str]:

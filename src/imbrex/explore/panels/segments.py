@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import prod
 from typing import Final, TypeAlias, assert_never
 
 from imbrex.config.l2 import plan_traffic
@@ -23,6 +24,8 @@ from imbrex.view.work.streamk import Plan, Segment, Tiles
 __all__ = ["segments"]
 
 TITLE: Final = "Segments over time"
+MOST_OUTPUTS: Final = 1 << 18
+"""Tiles that are followed: each is looked at, which takes some microseconds."""
 MOST: Final = 32
 """Workgroups that are drawn."""
 MOST_FRAMES: Final = 96
@@ -74,6 +77,9 @@ def segments(subject: Subject) -> Panel:
         return absent(
             "segments", TITLE, NO_PRODUCT if subject.product is None else "no plan of tiles is one map"
         )
+    if prod(d.size for d in cut.order.lower) > MOST_OUTPUTS:
+        told = f"there are too many tiles to follow, more than {MOST_OUTPUTS:,}"
+        return absent("segments", TITLE, told)
     plan = cut.plan or _turns(cut)
     shown = _chosen(plan)
     longest = max(1, plan.longest)
