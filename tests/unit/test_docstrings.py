@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).parents[2] / "src" / "imbrex"
-LEANS = re.compile(r"(Of|Those|These|Its|Their|That (?:a|an|the)|Whose|At which|In which|With which|Until)\b")
+LEANS = re.compile(r"(Of|Those|These|Its|Their|That (?:a|an|the)|Whose|With|By|At|In|For|To|Until)\b")
 
 
 def docstrings(text: str) -> Iterator[tuple[int, str]]:

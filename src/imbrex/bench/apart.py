@@ -20,7 +20,7 @@ from imbrex.run.time import Timing
 __all__ = ["Apart", "Contender", "at_rest"]
 
 LIMIT_S: Final = 600.0
-"""For one turn, or to get ready, compiling included."""
+"""Seconds for one turn, or to get ready, compiling included."""
 LOOK_S: Final = 0.025
 """Longer than two ticks of a kernel of 100 a second: before its tick a thread's time does not count."""
 PATIENCE_S: Final = 1.0
@@ -31,7 +31,7 @@ class Contender(Protocol):
     """What a process is sent, by pickle."""
 
     def ready(self) -> Call:
-        """In the process: the call that is timed.  An error where there is none."""
+        """The call that is timed, in the process.  An error where there is none."""
         ...
 
 
@@ -92,7 +92,7 @@ _seat = _Seat()
 
 
 def _answer(order: Contender | None) -> Timing | None:
-    """In a contender's process: gets ready, or has a turn."""
+    """What a contender's process does: gets ready, or has a turn."""
     if order is None:
         assert _seat.call is not None
         timing = turn_of(_seat.call)()

@@ -38,7 +38,7 @@ SAMPLES: Final = 15
 WIDE: Final = 4
 """A level's own latency is met from twice the size of the one before to so many times that."""
 CONTRAST: Final = 1.3
-"""By how much the next level must be slower for an edge to be one."""
+"""How much slower the next level must be for an edge to be one."""
 
 
 def cache_sizes(here: HostMachine) -> dict[str, int]:

@@ -33,7 +33,7 @@ class Peer(Protocol):
     version: str
 
     def set_threads(self, threads: int) -> None:
-        """For all calls from now on."""
+        """Threads of all calls from now on."""
         ...
 
     def call(self, problem: Problem, arrays: Mapping[str, Array]) -> Call | None:
@@ -142,7 +142,7 @@ def peers(names: tuple[str, ...] = PEERS) -> list[Peer]:
 
 @contextmanager
 def one_blas_thread() -> Generator[None]:
-    """In the block NumPy's OpenBLAS has one thread: others would wait, busily, beside what is timed."""
+    """Keep NumPy's OpenBLAS at one thread in the block: others would wait, busily, beside what is timed."""
     before = [count() for count in _openblas(_GET_THREADS)]
     NumPy().set_threads(1)
     try:

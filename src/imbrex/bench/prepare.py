@@ -59,7 +59,7 @@ def prepare(
 
 
 def compiled(order: Wanted) -> str | None:
-    """In a process of its own."""
+    """What a process of its own does."""
     try:
         compile(order.problem, order.target, order.tuning, schedule=order.schedule, algorithm=order.algorithm)
     except Diagnostic as error:

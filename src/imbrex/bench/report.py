@@ -63,7 +63,7 @@ class Row:
 
     @property
     def speedups(self) -> dict[str, float]:
-        """By peer: its median time over ours."""
+        """A peer's median time over ours, by peer."""
         ours = self.timings[OURS].median_ns
         return {name: t.median_ns / ours for name, t in self.timings.items() if name != OURS}
 
@@ -153,7 +153,7 @@ def report(rows: Iterable[Row], peers: Sequence[Peer]) -> dict[str, Any]:
 
 
 def summary(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """For each number of threads: geometric means of the speed-ups, of the share of the ceiling and, where
+    """Geometric means for each number of threads of the speed-ups, of the share of the ceiling and, where
     memory bounds, of a copy; and the time of all calls, as often as each is asked for.
     """
     told: list[dict[str, Any]] = []

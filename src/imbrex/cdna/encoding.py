@@ -67,7 +67,7 @@ FORMATS = (
         "soffset": (56, 8),
     }),
 )  # fmt: skip
-"""In the order in which they are tried.  glc, slc and scc are sc0, nt and sc1 from gfx940 on."""
+"""Encodings in the order in which they are tried.  glc, slc and scc are sc0, nt and sc1 from gfx940 on."""
 
 SDWA: Mapping[str, Bits] = {
     "src0": (32, 8), "dst_sel": (40, 3), "dst_unused": (43, 2), "clamp": (45, 1), "omod": (46, 2),

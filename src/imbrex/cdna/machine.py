@@ -32,7 +32,7 @@ FAULTS = (
     "nothing", "memory", "lds", "scratch", "unknown", "too long", "jump", "trap", "operand",
     "read after write", "write after write", "write after read",
 )  # fmt: skip
-"""By number."""
+"""Machines by number."""
 
 _I, _U, _L, _Q = ctypes.c_int32, ctypes.c_uint32, ctypes.c_int64, ctypes.c_uint64
 

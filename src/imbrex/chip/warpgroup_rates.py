@@ -97,7 +97,7 @@ class ProductRates:
     meeting: float
     """Cycles until the flags of all who share a tile are seen, who do not end together."""
     each: float
-    """For each of those who share a tile and add a part of it: its flag, and its sums of that part."""
+    """Cycles for each of those who share a tile and add a part of it: its flag, and its sums of that part."""
     follow: float
     """Cycles until an owner has the next flag, and its first sums."""
     gathering: float

@@ -43,7 +43,7 @@ from imbrex.run.host_machine import host_machine, usable_cores
 __all__ = ["command", "counts", "show", "write_report"]
 
 NO_WAY = "no way"
-"""In the column of a peer that does not compute the problem; the report says why."""
+"""What stands in the column of a peer that does not compute the problem; the report says why."""
 
 
 @click.command("bench", short_help="time problems beside NumPy and PyTorch")

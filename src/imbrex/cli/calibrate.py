@@ -23,7 +23,7 @@ BESIDE: Final = ("PROBLEM", "--trials", "--devices", "--ray", "--report", "--lay
 BUDGET_S: Final = 300.0
 INTERRUPTED: Final = 130
 FAR: Final = 1.1
-"""From which factor on a parameter that differs from its default is shown."""
+"""The factor from which on a parameter that differs from its default is shown."""
 
 
 def calibrated(target: Target, budget_s: float | None, jobs: int, form: str, beside: Sequence[object]) -> int:

@@ -85,7 +85,7 @@ def fault_text(error: Exception) -> str:
 
 
 def _quoted(words: Sequence[str]) -> str | None:
-    """For `imbrex run conv -n 1 ...`, which the shell has taken apart."""
+    """A hint for `imbrex run conv -n 1 ...`, which the shell has taken apart."""
     if len(words) > 2 and words[1].startswith(("conv", "gemm", "hipblaslt")) and " " not in words[1]:
         return f'quote the problem: imbrex {words[0]} "{" ".join(words[1:])}"'
     return None

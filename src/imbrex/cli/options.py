@@ -126,8 +126,8 @@ class Choices:
         return options_of(entry.problem, self.target, said, self.threads, entry.name, self.untuned)
 
     def _constraints(self, entry: ProblemEntry) -> Constraints:
-        """With the algorithm of the option, or of the problem's line, unless it is of another direction only:
-        so it serves a line of three directions.
+        """What is said, with the algorithm of the option, or of the problem's line, unless it is of another
+        direction only: so it serves a line of three directions.
         """
         wanted = self.said.algorithm or (None if self.said.config else entry.algorithm)
         direction = getattr(entry.problem, "direction", None)

@@ -17,7 +17,7 @@ from imbrex.config.context import GemmContext
 from imbrex.config.general import choice as general_choice
 from imbrex.config.general.plan import GeneralTuning
 from imbrex.config.share_cost import Offer, margin
-from imbrex.config.tile_order import GAIN, OrderOffer
+from imbrex.config.tile_order import GAIN, RasterOffer
 from imbrex.config.tiles import TileSchedule
 from imbrex.config.warpgroup import choice as warpgroup_choice
 from imbrex.config.warpgroup.plan import WarpgroupTuning
@@ -111,16 +111,16 @@ def _json(offer: Offer) -> dict[str, Any]:
     }
 
 
-def _order_row(offer: OrderOffer) -> tuple[str, ...]:
+def _order_row(offer: RasterOffer) -> tuple[str, ...]:
     order = offer.order
     return str(order.group), order.along, str(order.xcds), f"{offer.hit_rate:.1%}"
 
 
-def _order_json(offer: OrderOffer) -> dict[str, Any]:
+def _order_json(offer: RasterOffer) -> dict[str, Any]:
     return {**asdict(offer.order), "hit_rate": offer.hit_rate}
 
 
-def _order_why(orders: list[OrderOffer], machine: Machine, at_a_time: int) -> str:
+def _order_why(orders: list[RasterOffer], machine: Machine, at_a_time: int) -> str:
     """The order that data_parallel takes, against the order of the tiles' numbers, which is first."""
     cache, plain = machine.l2, orders[0]
     assert cache is not None, machine.name

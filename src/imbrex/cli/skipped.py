@@ -50,7 +50,7 @@ class Skipped:
 
     @property
     def lines(self) -> list[str]:
-        """For people, one each: `conv3d -n 1 (log.txt:7:1), 3 times: unknown convolution`."""
+        """Lines for people, one each: `conv3d -n 1 (log.txt:7:1), 3 times: unknown convolution`."""
         told: list[str] = []
         for (text, reason), (place, count) in self.found.items():
             where, often = f" ({place})" if place else "", f", {count} times" if count > 1 else ""

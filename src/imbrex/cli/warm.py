@@ -21,7 +21,7 @@ from imbrex.cli.skipped import Skipped
 from imbrex.cli.source import asked_for, weighted
 from imbrex.cli.text import json_text, seconds_text
 from imbrex.kernel.constraints import Constraints
-from imbrex.kernel.warm import Order, Warmed, warmed
+from imbrex.kernel.warm import CompileJob, Warmed, warmed
 from imbrex.problem import problem_text
 from imbrex.run.cpu import MOST_THREADS, thread_count
 
@@ -34,7 +34,7 @@ __all__ = ["command"]
 @emulate_option
 @click.option("--jobs", type=click.IntRange(1, 256), metavar="N", help="Processes that compile.")
 @click.option("--threads", type=click.IntRange(1, MOST_THREADS), metavar="N", help="Threads of CPU kernels.")
-@click.option("--layout", metavar="ORDER", help="Order of the images' dimensions, such as NHWC.")
+@click.option("--layout", metavar="ORDER", help="CompileJob of the images' dimensions, such as NHWC.")
 @keep_going_option
 @format_option
 def command(
@@ -55,7 +55,7 @@ def command(
     chosen = Choices(target, emulate, thread_count(threads), layout, Constraints())
     began = time.monotonic()
     times = weighted(asked_for(sources, layout, {chosen.target.chip}, skipped))
-    orders = [Order(problem, chosen.target, chosen.threads) for problem in times]
+    orders = [CompileJob(problem, chosen.target, chosen.threads) for problem in times]
     found = [replace(one, times=times[one.problem]) for one in warmed(orders, jobs)]
     if form == "json":
         click.echo(json_text({"results": [_json(one) for one in found], "skipped": skipped.lines}))

@@ -76,7 +76,7 @@ def is_in_place(of: Configuration, made: Products) -> bool:
 def with_overlap(
     chosen: tuple[TunedProduct, ...], made: Products, request: Request
 ) -> tuple[TunedProduct, ...]:
-    """With the word whether each may begin before the launch ahead has ended."""
+    """The same products, and of each whether it may begin before the launch ahead has ended."""
     machine = request.machine
     if not machine.overlaps_launches or not isinstance(machine, GpuMachine):
         return chosen

@@ -21,7 +21,7 @@ from imbrex.config.xdlops.plan import XdlopsTuning
 from imbrex.config.xdlops.residency import groups_at_a_time
 from imbrex.view.work.workgroup import ALONG, RasterOrder, begun
 
-__all__ = ["GAIN", "Blocks", "OrderOffer", "at_a_time", "offers", "ordered"]
+__all__ = ["GAIN", "Blocks", "RasterOffer", "at_a_time", "offers", "ordered"]
 
 GAIN = 0.02
 SLACK = 0.005
@@ -44,7 +44,7 @@ class Blocks:
 
 
 @dataclass(frozen=True)
-class OrderOffer:
+class RasterOffer:
     """An order, and how many of the tiles that it asks for are found in L2."""
 
     order: RasterOrder
@@ -52,16 +52,16 @@ class OrderOffer:
 
 
 def ordered(schedule: TileSchedule, tuning: Tuning, context: GemmContext, machine: Machine) -> TileSchedule:
-    """With an order of tiles, where none is given, the model knows the caches, and one is worth it."""
+    """The schedule with an order of tiles, where it has none, caches are known, and one is worth it."""
     if schedule.order is not None or schedule.is_shared:
         return schedule
-    plain, *others = offers(tuning, context, machine) or [OrderOffer(RasterOrder(), 1.0)]
+    plain, *others = offers(tuning, context, machine) or [RasterOffer(RasterOrder(), 1.0)]
     if not others or others[0].hit_rate < plain.hit_rate + GAIN:
         return schedule
     return replace(schedule, order=others[0].order)
 
 
-def offers(tuning: Tuning, context: GemmContext, machine: Machine) -> list[OrderOffer]:
+def offers(tuning: Tuning, context: GemmContext, machine: Machine) -> list[RasterOffer]:
     """The order of the tiles' numbers, then the others, the best first; none where no cache is known, or
     where all tiles run at once and leave compute units free.
     """
@@ -79,9 +79,9 @@ def at_a_time(tuning: Tuning, context: GemmContext, machine: Machine) -> int:
 
 
 @lru_cache(maxsize=256)
-def _offers(blocks: Blocks, begun_at_once: int, cache: L2) -> tuple[OrderOffer, ...]:
+def _offers(blocks: Blocks, begun_at_once: int, cache: L2) -> tuple[RasterOffer, ...]:
     first, *others = [
-        OrderOffer(o, _hit_rate(o, blocks, begun_at_once, cache)) for o in _orders(blocks, cache.xcds)
+        RasterOffer(o, _hit_rate(o, blocks, begun_at_once, cache)) for o in _orders(blocks, cache.xcds)
     ]
     if not others:
         return (first,)

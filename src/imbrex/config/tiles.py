@@ -77,7 +77,7 @@ class TileSchedule:
         return self.mode != "data_parallel"
 
     def on(self, machine: Machine) -> TileSchedule:
-        """With the number of workgroups that the machine runs at a time, where none is given.
+        """The same for as many workgroups as the machine runs at a time, where no number is given.
 
         A Diagnostic where the machine has no dies to gather tiles on.
         """

@@ -169,7 +169,7 @@ class Database:
 
 @contextmanager
 def _alone(path: Path) -> Generator[None]:
-    """In the block no other process opens the file."""
+    """Keep other processes from opening the file in the block."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(f"{path}.lock", timeout=BUSY_SECONDS):

@@ -93,7 +93,7 @@ def bundle(program: Program, facts: Facts, target: str, early: Collection[str] =
 
 
 def _prepared(kernel: Kernel) -> Kernel:
-    """With names for what it computes; the lane-level build runs a GPU's loops."""
+    """The kernel with names for what it computes; the lane-level build runs a GPU's loops."""
     return named_once(hoisted(kernel) if kernel.block_size > 1 else kernel)
 
 

@@ -22,11 +22,11 @@ HEADERS = ("device/cpu/extent.h", "device/cpu/operand.h", "device/cpu/threads.h"
 LANES = ("device/emulate/lane.h", "device/cpu/threads.h")
 
 FLAGS = ("device/cpu/flag.h",)
-"""For workgroups that share tiles."""
+"""Headers for workgroups that share tiles."""
 EPILOGUE = "device/cpu/epilogue.h"
 WINDOWS = "device/cpu/windows.h"
 TILES = "device/cpu/tile.h"
-"""For registers that are tiles."""
+"""A header for registers that are tiles."""
 
 
 def units(program: Program, facts: Facts, target: str) -> dict[str, list[str]]:

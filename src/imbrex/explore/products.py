@@ -136,8 +136,8 @@ class Product:
 
 
 def products(request: Request) -> list[Product]:
-    """In the order in which they run; none where lanes multiply.  `request.tuning` need not be legal: each
-    product that cannot have it has the reasons.  All else is what the passes make of the request.
+    """Products in the order in which they run; none where lanes multiply.  `request.tuning` need not be
+    legal: each product that cannot have it has the reasons.  All else is what the passes make of the request.
     """
     with telling():
         module = _untuned(request)

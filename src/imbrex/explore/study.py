@@ -51,7 +51,7 @@ PANELS: Final[Mapping[str, Callable[[Subject], Panel]]] = {
     "configurations": configurations,
     "source": source,
 }
-"""In reading order; each says why where it has nothing to show."""
+"""Panels in reading order; each says why where it has nothing to show."""
 
 
 @dataclass(frozen=True)

@@ -171,7 +171,7 @@ def _result(
     stream: Any,
     more: Mapping[Array, Any] | None = None,
 ) -> Any:
-    """By a plan, or else the long way.  more: what the epilogue reads."""
+    """The result by a plan, or else the long way.  more: what the epilogue reads."""
     values = (*(value for _, value in given.values()), *(more.values() if more else ()))
     if stream is None and (found := planned(options, (*values, out), threads)) is not None:
         return found
@@ -294,7 +294,7 @@ def _problem(
 
 @lru_cache(maxsize=KERNELS)
 def _kernel(problem: Conv2d, layouts: Names, where: CallTarget, news: News) -> Kernel:
-    """For the arrays as they lie in memory.  news: what was concluded meanwhile may make it another one."""
+    """The kernel for the arrays as they lie in memory.  news: conclusions that may make it another one."""
     filter_, input_, output = layouts
     lying = replace(problem, filter_layout=filter_, input_layout=input_, output_layout=output)
     return compile(lying, where.target, threads=where.threads)
@@ -326,7 +326,7 @@ def _layouts(layout: str, filter_layout: str | None, output_layout: str | None) 
 
 
 def _arrays(names: Names, memory: Memory, given: Given) -> dict[str, tuple[Role, Laid]]:
-    """By the caller's word for it: an array's role, and how it lies."""
+    """An array's role, and how it lies, by the caller's word for it."""
     found: dict[str, tuple[Role, Laid]] = {}
     for word, (role, value) in given.items():
         array = laid(value, word, memory)

@@ -39,7 +39,7 @@ class Memory(Protocol):
     def is_writable(self, array: Any) -> bool: ...
 
     def strides(self, array: Any) -> tuple[int, ...]:
-        """In bytes, for messages."""
+        """Size in bytes, for messages."""
         ...
 
     def contiguous(self, array: Any) -> Any:

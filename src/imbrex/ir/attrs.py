@@ -91,10 +91,10 @@ class Bool(Literal[bool]):
 
 
 @irdl_attr_definition
-class Word(Literal[str]):
+class Keyword(Literal[str]):
     """One word of a small set, such as a kernel algorithm."""
 
-    name = "miopen.word"
+    name = "miopen.keyword"
 
     @classmethod
     def decode(cls, node: Node) -> str:
@@ -231,7 +231,7 @@ ATTRIBUTES: list[type[Attribute]] = [
     Int,
     Float,
     Bool,
-    Word,
+    Keyword,
     Ints,
     Names,
     Sizes,

@@ -15,7 +15,7 @@ from imbrex.config.algorithm.table import number_of, row_of
 from imbrex.config.tuning import Tuning
 from imbrex.index.map import Dim, Layer, Map, layer_over
 from imbrex.index.rule import Broadcast, Fixed, PassThrough, Unmerge
-from imbrex.ir.attrs import Bool, Float, Int, Ints, Names, Padding, Word
+from imbrex.ir.attrs import Bool, Float, Int, Ints, Keyword, Names, Padding
 from imbrex.ir.chosen import Tuned
 from imbrex.ir.element import element_of
 from imbrex.ir.ops import Conv2dBwdDataOp, Conv2dBwdWeightOp, Conv2dOp, FinishOp, GemmOp
@@ -113,7 +113,7 @@ def _finished(problem: Problem, result: SSAValue, arrays: Sequence[SSAValue], ru
         for name, array in zip(problem.epilogue.arrays, arrays, strict=True)
     ]
     sums = memref(element_of(problem.dtype.accumulator), [d.size for d in dims])
-    expression = Word(str(replace(problem.epilogue, result=None)))
+    expression = Keyword(str(replace(problem.epilogue, result=None)))
     op = FinishOp.build(operands=[result, seen], result_types=[sums], properties={"expression": expression})
     op.result.name_hint = "finished"
     return run.add(op).result
@@ -170,9 +170,9 @@ def _asking(algorithm: str | None) -> dict[str, Attribute]:
     if row is None or row.stated == "pass":
         return {}
     if row.stated == "word":
-        return {"algorithm": Word(word)}
+        return {"algorithm": Keyword(word)}
     if not row.is_counted:
-        return {word: Word(follows) if row.argument else Bool(True)}
+        return {word: Keyword(follows) if row.argument else Bool(True)}
     count = Int(number_of(algorithm))
     merges = MERGED if row.passes[0] == "merge-groups" and count.data > 1 else word
     return {word: count, merges: count}

@@ -17,7 +17,7 @@ from imbrex.config.tiles import TileSchedule
 from imbrex.config.tuning import Tuning
 from imbrex.diagnostic import Diagnostic
 from imbrex.index.map import Layer
-from imbrex.ir.attrs import Bool, Float, Int, Ints, Word
+from imbrex.ir.attrs import Bool, Float, Int, Ints, Keyword
 from imbrex.ir.chosen import Phased, Scheduled, Tuned
 from imbrex.ir.element import zero_of
 from imbrex.ir.ops.memory import AllocOp, FillOp
@@ -157,7 +157,7 @@ def _attribute(value: Any) -> Attribute:
         case float():
             return Float(value)
         case str():
-            return Word(value)
+            return Keyword(value)
         case list() | tuple():
             return Ints(tuple(value))  # pyright: ignore[reportUnknownArgumentType]
         case TileSchedule():

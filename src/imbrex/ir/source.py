@@ -47,7 +47,7 @@ FAULTS: Final = (
     TypeError,
     ValueError,
 )
-"""With what code breaks that meets something it was not written for."""
+"""What code breaks with that meets something it was not written for."""
 
 Path = tuple[str | int, ...]
 """Where in an operation: ("layout", 1, "names", 0), ("operand", 0), ("type", 2) or ("result", 0)."""

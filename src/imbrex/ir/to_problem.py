@@ -19,7 +19,7 @@ from imbrex.diagnostic import Diagnostic
 from imbrex.index.expr import lin
 from imbrex.index.query import linear
 from imbrex.index.rule import PassThrough, Prefix
-from imbrex.ir.attrs import Bool, Int, Word
+from imbrex.ir.attrs import Bool, Int, Keyword
 from imbrex.ir.chain import map_of, strides_of
 from imbrex.ir.dialect import context, load
 from imbrex.ir.element import dtype_of
@@ -55,7 +55,7 @@ class Stated:
 
 
 def problems_of(text: str, file: str = "<input>") -> list[Stated]:
-    """In order; a Diagnostic with its place where there is none, or one that no kernel can be made for."""
+    """Problems in order; a Diagnostic with its place where there is none, or where no kernel can be made."""
     source = load(text, file)
     with source.sources.diagnosing():
         LinalgToMiopen().apply(context(), source.module)
@@ -100,7 +100,7 @@ def _algorithm(op: ConvOp | GemmOp) -> str | None:
         match op.properties.get(row.name) if row.stated == "key" else None:
             case Int() as count:
                 return f"{row.name}:{count.data}"
-            case Word() as name:
+            case Keyword() as name:
                 return f"{row.name}:{name.data}"
             case Bool() as flag if flag.data:
                 return row.name

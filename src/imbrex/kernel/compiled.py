@@ -87,7 +87,7 @@ class Kernel:
     origin: Origin | None = field(default=None, repr=False, compare=False)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """For other processes: there the kernel comes from the cache, or is built again."""
+        """The kernel for other processes, where it comes from the cache, or is built again."""
         if self.origin is None:
             raise TypeError("a kernel that `compile` did not make cannot be sent to another process")
         return self.origin.restored, self.origin[1:]

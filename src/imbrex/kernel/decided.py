@@ -45,7 +45,7 @@ def decided(request: Request, advice: Advice | None) -> tuple[Lowered, Choice]:
 
 
 def _proposed(request: Request, proposals: Iterable[Found]) -> tuple[Lowered, Choice]:
-    """By the first proposal that suits, else by the model."""
+    """The source by the first proposal that suits, else by the model."""
     read: dict[Configuration, Found] = {}
     for found in (of for of in proposals if of.winner.gain > 1):  # where the pick stayed, ours does, too
         with suppress(Diagnostic):  # this version may have no such configuration

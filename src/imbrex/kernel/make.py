@@ -201,7 +201,7 @@ def _found(options: Options, key: str, recipe: Recipe, store: Cache) -> Kernel |
 
 
 def _choice(options: Options, recipe: Recipe) -> Choice:
-    """With what the database says by now: a duel that was fought again may have found another gain."""
+    """The choice by what the database says now: a duel that was fought again may have found another gain."""
     measured = None if options.advice is None else options.advice.measured
     return of_winner(measured) if measured is not None and recipe.choice.by == "measured" else recipe.choice
 

@@ -20,14 +20,14 @@ from imbrex.run.host_machine import host_machine
 from imbrex.run.isolated import Failed
 from imbrex.run.workers import Workers
 
-__all__ = ["COMPILE_S", "Order", "Warmed", "builders_of", "compiled", "expect_warmed", "warm", "warmed"]
+__all__ = ["COMPILE_S", "CompileJob", "Warmed", "builders_of", "compiled", "expect_warmed", "warm", "warmed"]
 
 COMPILE_S: Final = 300.0
 """Seconds after which a compiler is taken to hang."""
 
 
 @dataclass(frozen=True)
-class Order:
+class CompileJob:
     """A kernel that is wanted, as another process is told.  threads: of a CPU's."""
 
     problem: Problem
@@ -67,26 +67,26 @@ def warm(
     given = [problems] if isinstance(problems, str | Conv2d | Gemm) else problems
     wanted = [one for each in given for one in (parse_problem(each) if isinstance(each, str) else [each])]
     count = thread_count(threads)
-    found = warmed([Order(problem, where, count) for problem in wanted], jobs)
+    found = warmed([CompileJob(problem, where, count) for problem in wanted], jobs)
     expect_warmed(found)
     return found
 
 
 def warmed(
-    orders: Sequence[Order], jobs: int | None = None, told: Callable[[Warmed], None] | None = None
+    orders: Sequence[CompileJob], jobs: int | None = None, told: Callable[[Warmed], None] | None = None
 ) -> list[Warmed]:
     """What came of each order, in their order, each once.  told: called with each as it is done."""
-    times: dict[Order, int] = {}
+    times: dict[CompileJob, int] = {}
     for order in orders:
         times[order] = times.get(order, 0) + 1
-    found: dict[Order, Warmed] = {}
+    found: dict[CompileJob, Warmed] = {}
 
-    def done(order: Order, seconds: float, error: str | None = None) -> None:
+    def done(order: CompileJob, seconds: float, error: str | None = None) -> None:
         found[order] = Warmed(order.problem, seconds, error, times[order])
         if told is not None:
             told(found[order])
 
-    missing: list[Order] = []
+    missing: list[CompileJob] = []
     for order in times:
         if _is_built(order):
             done(order, 0.0)
@@ -104,7 +104,7 @@ def warmed(
     return [found[order] for order in times]
 
 
-def compiled(order: Order) -> float:
+def compiled(order: CompileJob) -> float:
     """Compiles into the cache, in this process; seconds, 0 where it was there."""
     return compile(order.problem, order.target, threads=order.threads).compile_s
 
@@ -123,7 +123,7 @@ def builders_of(target: Target) -> int:
     return max(1, min(16, cores if target.is_native else cores - 1))
 
 
-def _is_built(order: Order) -> bool:
+def _is_built(order: CompileJob) -> bool:
     """Is it in the cache?  What cannot be asked for is not: its compiler says why."""
     token = BUILT_ONLY.set(True)
     try:

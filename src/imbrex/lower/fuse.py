@@ -242,7 +242,7 @@ def _values(count: Lin) -> tuple[int, int]:
 
 
 MOST_WORKGROUPS = 1 << 20
-"""At either end of a grid."""
+"""Most workgroups that are looked at, at either end of a grid."""
 
 
 def _workgroups(index: Lin) -> set[Var]:

@@ -41,7 +41,7 @@ ARRAYS: Final[Mapping[Array, Further]] = {
     "row_scale": Further("rows", is_scale=True),
     "channel_scale": Further("channels", is_scale=True),
 }
-"""By name, in the order in which kernels take them."""
+"""Arrays by name, in the order in which kernels take them."""
 
 ONE: Final = (("one",), (1,))
 

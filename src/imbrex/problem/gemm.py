@@ -25,7 +25,7 @@ __all__ = ["Gemm", "GemmRole"]
 GemmRole = Literal["a", "b", "c"]
 
 _FIELDS = (*LEADING.values(), *STRIDES.values())
-"""In the order in which they are written; left out where dense."""
+"""Keys in the order in which they are written; left out where dense."""
 
 
 @dataclass(frozen=True, init=False)

@@ -136,7 +136,7 @@ class CpuKernel:
         return status == 0
 
     def remember(self, arrays: tuple[Any, ...]) -> None:
-        """For `quick`: a call on these arrays, in the parameters' order, was checked and none was copied."""
+        """Remember for `quick` that a call on these arrays, in the parameters' order, was checked."""
         short = short_way()
         if short is None or (call := self.short_call(tuple(range(len(arrays))))) is None:
             return

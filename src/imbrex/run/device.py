@@ -25,7 +25,7 @@ _GPU_TYPES = (2, 10, 13)  # dlpack.h, DLDeviceType: kDLCUDA, as which some prese
 _NVIDIA_TYPES = (2, 13)
 _NO_WAIT = -1  # of `__dlpack__`
 ALIGNMENT = 16
-"""In bytes: of the widest access of a lane, and of what a tensor map begins with."""
+"""Bytes of the widest access of a lane, and of what a tensor map begins with."""
 
 
 @dataclass(frozen=True, slots=True)

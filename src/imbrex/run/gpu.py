@@ -63,7 +63,7 @@ class GpuKernel(ABC):
         return new_result(parameter, like)
 
     def __call__(self, *arrays: AnyArray, threads: int | None = None, stream: Any = None) -> None:
-        """In `stream`, as `stream_handle` takes it.
+        """Run in `stream`, as `stream_handle` takes it.
 
         A call on arrays of a GPU does not wait for its end; one on arrays of the host does.
         """

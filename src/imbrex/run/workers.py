@@ -54,7 +54,7 @@ class Workers(Generic[T, R]):
         self.end()
 
     def submit(self, task: T) -> Future[R | Failed]:
-        """To be answered as soon as a process is idle."""
+        """What is answered as soon as a process is idle."""
         future: Future[R | Failed] = Future()
         self._tasks.put((task, future))
         return future

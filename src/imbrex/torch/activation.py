@@ -62,7 +62,7 @@ ACTIVATIONS: Final[Mapping[str, Activation]] = {
         lambda dy, z: _aten.gelu_backward(dy, z, approximate="tanh"), "gelu_tanh",
     ),
 }  # fmt: skip
-"""By name; leaky_relu with torch's own slope."""
+"""Activations by name; leaky_relu with torch's own slope."""
 
 
 def activation(name: str) -> Activation:

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from imbrex.kernel.make import BUILT_ONLY, NotBuilt
-from imbrex.kernel.warm import COMPILE_S, Order, builders_of, compiled
+from imbrex.kernel.warm import COMPILE_S, CompileJob, builders_of, compiled
 from imbrex.problem import problem_text
 from imbrex.run.isolated import Failed
 from imbrex.run.workers import Workers
@@ -32,7 +32,7 @@ def answered(ours: Callable[[], Any], theirs: Callable[[], Any], out: Any) -> An
         options = missing.options
     finally:
         BUILT_ONLY.reset(token)
-    _ask(Order(options.problem, options.target, options.threads))
+    _ask(CompileJob(options.problem, options.target, options.threads))
     result = theirs()
     if result.dtype == out.dtype and result.stride() == out.stride():
         return result
@@ -44,11 +44,11 @@ class Background:
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._asked: set[Order] = set()
+        self._asked: set[CompileJob] = set()
         self._open = 0
-        self._workers: Workers[Order, float] | None = None
+        self._workers: Workers[CompileJob, float] | None = None
 
-    def ask(self, order: Order) -> None:
+    def ask(self, order: CompileJob) -> None:
         """Has it compiled, if that was not asked before."""
         with self._changed:
             if order in self._asked:
@@ -65,7 +65,7 @@ class Background:
         with self._changed:
             self._changed.wait_for(lambda: not self._open)
 
-    def _done(self, order: Order, future: Future[float | Failed]) -> None:
+    def _done(self, order: CompileJob, future: Future[float | Failed]) -> None:
         error = future.exception()
         answer = Failed("error", str(error)) if error is not None else future.result()
         if isinstance(answer, Failed) and threading.main_thread().is_alive():  # else all processes end
@@ -80,10 +80,10 @@ class Background:
 
 
 _background = Background()
-_collector: list[Order] | None = None
+_collector: list[CompileJob] | None = None
 
 
-def _ask(order: Order) -> None:
+def _ask(order: CompileJob) -> None:
     if _collector is not None:
         _collector.append(order)
     else:
@@ -91,10 +91,10 @@ def _ask(order: Order) -> None:
 
 
 @contextmanager
-def collected() -> Generator[list[Order]]:
+def collected() -> Generator[list[CompileJob]]:
     """What is asked for within goes into the list, and nothing is compiled."""
     global _collector
-    before, _collector = _collector, list[Order]()
+    before, _collector = _collector, list[CompileJob]()
     try:
         yield _collector
     finally:

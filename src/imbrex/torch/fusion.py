@@ -101,7 +101,7 @@ class Fused:
         return found
 
     def __reduce_ex__(self: Any, protocol: Any) -> tuple[Any, ...]:
-        """For `pickle` and `deepcopy`: of the class that torch's module had, then of this one."""
+        """State for `pickle` and `deepcopy`: of the class that torch's module had, then of this one."""
         state = {key: value for key, value in self.__dict__.items() if key != "_imbrex_program"}
         return _made, (self.imbrex_of,), state
 

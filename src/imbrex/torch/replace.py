@@ -19,7 +19,7 @@ from importlib import import_module
 from typing import Any, Literal, TypeAlias
 
 from imbrex.diagnostic import Diagnostic
-from imbrex.kernel.warm import Order, warmed
+from imbrex.kernel.warm import CompileJob, warmed
 from imbrex.torch.candidate import Candidate, Met, candidates, expect_same, met
 from imbrex.torch.fallback import collected
 from imbrex.torch.fusion import Chain, Fused, chains, fused_class
@@ -83,7 +83,7 @@ def restore(model: Any) -> None:
 
 @contextmanager
 def _evaluated(model: Any) -> Generator[None]:
-    """In eval mode, so that no statistics change; each module gets its own mode back."""
+    """Set eval mode in the block, so that no statistics change; each module gets its own mode back."""
     modes = [(module, module.training) for module in model.modules()]
     for module, _ in modes:
         module.training = False
@@ -173,7 +173,7 @@ def _is_fusable(module: Any) -> bool:
 
 def _compiled(trials: list[Trial], tune: Effort | None, jobs: int | None) -> dict[str, str]:
     """Kernels of all trials are built; of those that have none the reason, by the layer's name."""
-    wanted: dict[str, list[Order]] = {}
+    wanted: dict[str, list[CompileJob]] = {}
     errors: dict[str, str] = {}
     for trial in trials:
         with collected() as orders:

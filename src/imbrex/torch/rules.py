@@ -67,14 +67,14 @@ def _matrices(info: Any, dims: tuple[Any, ...], *given: Any) -> tuple[Any, int]:
 
 
 def _first(value: Any, dim: int | None, many: int) -> Any:
-    """With the batch before all else; None of None."""
+    """The tensor with the batch before all else; None of None."""
     if value is None:
         return None
     return value.expand(many, *value.shape) if dim is None else value.movedim(dim, 0)
 
 
 def _folded(value: Any, dim: int | None, many: int) -> Any:
-    """With the batch within the first dimension; None of None."""
+    """The tensor with the batch within the first dimension; None of None."""
     found = _first(value, dim, many)
     return None if found is None else found.flatten(0, 1)
 

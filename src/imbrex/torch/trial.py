@@ -37,7 +37,7 @@ class Trial:
         return " + ".join(word for word in (*words, self.chain.activation) if word)
 
     def calls(self, like: Met) -> tuple[Callable[[], Any], Callable[[], Any]]:
-        """By a kernel, and by torch."""
+        """Results by a kernel, and by torch."""
         layer, chain = self.candidate.module, self.chain
         x = _random(like, self.with_gradients and like.needs_grad)
         if self.with_gradients:

@@ -46,7 +46,7 @@ ROUNDS: Final = (12, 24)
 FEWEST: Final = 6
 """Times of a problem, and problems, that a fit needs."""
 LEAST_GAIN: Final = 0.002
-"""By how much the mean regret of problems that were left out has to fall."""
+"""How far the mean regret of problems that were left out has to fall."""
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,7 @@ class _Timed:
 
     @property
     def series(self) -> Series:
-        """For a fit."""
+        """What a fit takes."""
         assert self._found is not None
         chosen = [self._found.ranked[place].configuration for place in self.times]
         return Series(np.log([*self.times.values()]), modelled(self.request, chosen))

@@ -107,7 +107,7 @@ class Losses:
         self._lock = Lock()
 
     def count(self, task: Task) -> int:
-        """With the one that was lost now."""
+        """The count with the one that was lost now."""
         key = _key(task)
         with self._lock:
             self._counts[key] = self._counts.get(key, 0) + 1

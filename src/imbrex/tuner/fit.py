@@ -57,7 +57,7 @@ class Series:
 
 
 def regret(series: Series, machine: Machine) -> float:
-    """By what part the model's pick is slower than the fastest."""
+    """The part by which the model's pick is slower than the fastest."""
     pick = int(np.argmin(series.model(machine)))
     return float(np.expm1(series.log_ns[pick] - series.log_ns.min()))
 

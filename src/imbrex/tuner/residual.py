@@ -135,7 +135,7 @@ def _fitted(kernel: _Kernel, seen: Floats, residuals: Floats, weights: Floats | 
 
 
 def _robust(found: _Fit, seen: Floats, residuals: Floats) -> _Fit:
-    """In a few passes, each of which weighs less what is far off in the one before."""
+    """A fit in a few passes, each of which weighs less what is far off in the one before."""
     covariance = found.kernel(seen, seen)
     for _ in range(PASSES):
         found = _weighted(found.kernel, covariance, found.weights, residuals)

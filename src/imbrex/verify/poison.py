@@ -49,7 +49,7 @@ def spoiled_in(memory: npt.NDArray[Any], shape: tuple[int, ...], strides: tuple[
 
 
 def _allocated(shape: tuple[int, ...], strides: tuple[int, ...]) -> int:
-    """To the end of the last row, were it as long as those before it."""
+    """Elements to the end of the last row, were it as long as those before it."""
     return reach(shape, strides) + max(strides)
 
 

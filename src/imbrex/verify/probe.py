@@ -72,7 +72,7 @@ class _Classes:
 
 
 def supports(problem: Problem, most: int) -> dict[str, Support]:
-    """By role of the two operands that are multiplied: where they are not zero."""
+    """Where the two operands that are multiplied are not zero, by role."""
     if isinstance(problem, Gemm):
         return _of_gemm(problem, most)
     if problem.direction == "backward_weight":

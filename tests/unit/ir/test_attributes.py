@@ -21,7 +21,7 @@ from imbrex.config import tuning as tunings
 from imbrex.config.block_plan import entries, made
 from imbrex.config.block_plan import keys_of as keys_of_kind
 from imbrex.diagnostic import Diagnostic
-from imbrex.ir.attrs import Bool, Float, Int, Ints, Names, Offset, Padding, Sizes, Word
+from imbrex.ir.attrs import Bool, Float, Int, Ints, Keyword, Names, Offset, Padding, Sizes
 from imbrex.ir.chosen import Phased, Scheduled, Tuned
 from imbrex.ir.dialect import context, load
 from imbrex.ir.ops.form import MiopenOp
@@ -88,7 +88,7 @@ def others(kind: type[Attribute], key: str, have: Attribute | None) -> list[Attr
         found = [not data]
     elif kind is Float:
         found = [3.0]
-    elif kind is Word:
+    elif kind is Keyword:
         found = [word for word in WORDS.get(key, ("nonsense",)) if word != data]
     elif kind in (Ints, Sizes):
         found = [(2, 1), (1, 1)] if not data else [(data[0] + 1, *data[1:])]
@@ -137,7 +137,7 @@ def attribute_of(value: Any) -> Attribute:
         case int():
             return Int(value)
         case str():
-            return Word(value)
+            return Keyword(value)
         case tuple():
             return Ints(value)
         case None:

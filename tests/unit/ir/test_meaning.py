@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.rewriter import Rewriter
 
-from imbrex.ir.attrs import Int, Layout, Offset, Word
+from imbrex.ir.attrs import Int, Keyword, Layout, Offset
 from imbrex.ir.meaning import execute
 from imbrex.ir.ops import (
     BlockwiseCopyOp,
@@ -202,15 +202,15 @@ def test_no_zeros_where_the_phases_write_everything() -> None:
 def test_control_overlapping_windows_must_be_added() -> None:
     module = OVERLAP.lowered("conv-to-gemm")
     (product,) = operations(module, GridwiseGemmOp)
-    assert product.properties["store_method"] == Word("atomic_add")
-    product.properties["store_method"] = Word("set")
+    assert product.properties["store_method"] == Keyword("atomic_add")
+    product.properties["store_method"] = Keyword("set")
     assert is_wrong(OVERLAP, module)
 
 
 def test_windows_that_do_not_overlap_are_set() -> None:
     case = Case(conv("backward_data", y=2, x=1, stride=2), GENERAL, "v1r1")
     (product,) = operations(case.lowered("conv-to-gemm"), GridwiseGemmOp)
-    assert product.properties["store_method"] == Word("set")
+    assert product.properties["store_method"] == Keyword("set")
 
 
 def _slide(module: ModuleOp) -> None:

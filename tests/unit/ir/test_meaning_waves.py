@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from imbrex.config.block_plan import WavesMultiply
-from imbrex.ir.attrs import Word
+from imbrex.ir.attrs import Keyword
 from imbrex.ir.ops import (
     BlockwiseCopyOp,
     BlockwiseGemmOp,
@@ -115,9 +115,9 @@ def test_control_the_instruction_counts() -> None:
     """Another instruction that takes as many elements a lane computes something else with them."""
     module = TWO.lowered()
     (first, *rest) = operations(module, MfmaOp)
-    assert rest and first.properties["instruction"] == Word("mfma_f32_16x16x16_f16")
+    assert rest and first.properties["instruction"] == Keyword("mfma_f32_16x16x16_f16")
     for op in (first, *rest):
-        op.properties["instruction"] = Word("mfma_f32_4x4x4_16b_f16")
+        op.properties["instruction"] = Keyword("mfma_f32_4x4x4_16b_f16")
     assert is_wrong(TWO, module)
 
 

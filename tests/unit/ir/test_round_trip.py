@@ -115,7 +115,7 @@ ATTRIBUTES = {
     attrs.Int: small,
     attrs.Float: st.floats(allow_nan=False, allow_infinity=False),
     attrs.Bool: st.booleans(),
-    attrs.Word: words,
+    attrs.Keyword: words,
     attrs.Ints: tuples(small),
     attrs.Names: tuples(words),
     attrs.Sizes: tuples(st.one_of(small, st.none())),

@@ -16,7 +16,7 @@ from imbrex.cli.warm import command
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import Target, warm
 from imbrex.kernel.make import BUILT_ONLY, NotBuilt
-from imbrex.kernel.warm import Order
+from imbrex.kernel.warm import CompileJob
 from imbrex.problem import Gemm
 
 pytestmark = pytest.mark.usefixtures("unoptimised")
@@ -115,5 +115,5 @@ def test_processes_of_a_program_without_a_guard(tmp_path: Path) -> None:
 def test_an_order_is_told_as_it_is() -> None:
     import pickle
 
-    order = Order(Gemm(5, 7, 3), Target("cpu"), 1)
+    order = CompileJob(Gemm(5, 7, 3), Target("cpu"), 1)
     assert pickle.loads(pickle.dumps(order)) == order

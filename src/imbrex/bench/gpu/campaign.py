@@ -76,5 +76,5 @@ class Campaign:
 
 
 def answered(task: Task | None) -> dict[str, Any]:
-    """In a process of its own: a row, or for nothing what the GPU says of itself."""
+    """What a process of its own gives: a row, or for nothing what the GPU says of itself."""
     return gpu_facts() if task is None else timed_on_gpu(task)

@@ -24,7 +24,7 @@ WARM = 3
 LEAST, MOST = 5, 400
 HOST_CALLS = 300
 PATIENCE_S = 4.0
-"""With a kernel that runs for the first time."""
+"""Replay with a kernel that runs for the first time."""
 
 
 @dataclass(frozen=True)

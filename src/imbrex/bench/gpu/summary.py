@@ -51,7 +51,7 @@ def _set(name: str, rows: Sequence[Row]) -> dict[str, Any]:
 
 
 def _totals(rows: Sequence[Row]) -> dict[str, float]:
-    """By contender that every row has: its time for all layers, each as often as the network has it."""
+    """Times by contender that every row has: its time for all layers, each as often as the network has it."""
     everywhere = set[str].intersection(*(set(row["timings"]) for row in rows)) if rows else set[str]()
     return {
         name: sum(row["times"] * row["timings"][name]["median_ns"] for row in rows)

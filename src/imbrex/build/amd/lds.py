@@ -22,7 +22,7 @@ class LdsCost:
 
 
 def to_json(costs: Mapping[str, LdsCost]) -> dict[str, Any]:
-    """By kernel."""
+    """Costs by kernel."""
     return {kernel: asdict(cost) for kernel, cost in costs.items()}
 
 

@@ -76,7 +76,7 @@ def parsed(data: bytes | str) -> object:
 
 
 def make_directory(path: Path) -> None:
-    """With all above it that is missing, and writable by nobody else, whatever the umask is."""
+    """Make it with all above it that is missing, and writable by nobody else, whatever the umask is."""
     missing = [path]
     while missing:
         try:

@@ -33,7 +33,7 @@ _locks: list[object] = []
 
 
 def new_directory() -> Path:
-    """For one build; a Diagnostic where there is no room for any."""
+    """A directory for one build; a Diagnostic where there is no room for any."""
     import tempfile  # here, as shutil below: an entry that is there is found without
 
     try:
@@ -69,7 +69,7 @@ def is_private(directory: Path) -> bool:
 
 
 def remove(directory: Path) -> None:
-    """With all that is in it, as far as that may be removed."""
+    """Remove it with all that is in it, as far as that may be removed."""
     import shutil
 
     shutil.rmtree(directory, ignore_errors=True)

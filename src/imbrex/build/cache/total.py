@@ -46,7 +46,7 @@ class Total:
             os.close(descriptor)
 
     def size_bytes(self) -> int:
-        """At least what is stored, but for what was added while a sweep counted."""
+        """What is stored at the least, but for what was added while a sweep counted."""
         try:
             return os.lstat(self.root / "growth").st_size * _UNIT_BYTES
         except FileNotFoundError:

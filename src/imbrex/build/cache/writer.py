@@ -52,7 +52,7 @@ class Writer:
             self._rename_into_place(temporary / "entry", key, needed)
 
     def write_recipe(self, key: str, recipe: Json) -> None:
-        """In the place of the one that is there."""
+        """Put it in the place of the one that is there."""
         body = json.dumps(recipe, sort_keys=True)
         text = json.dumps({"sha256": digest([key, body]), "recipe": body}).encode()
         self._expect_trust("recipes")

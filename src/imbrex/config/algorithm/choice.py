@@ -101,7 +101,7 @@ def _expect_multiplied(request: Request) -> None:
 
 
 def _of_product(request: Request, problem: Gemm) -> str | None:
-    """By the model of warpgroups where these multiply, unless a tuning is given, which is of one product."""
+    """The named one, or what the model of warpgroups chooses; a tuning that is given is of one product."""
     machine, named = request.machine, request.algorithm
     if named is None:
         is_served = machine.has_warpgroups and has_matrix_instructions(request)

@@ -94,7 +94,7 @@ def reads_planes(task: ConvTask, given: Tuning | None) -> bool:
 
 
 def _merged(conv: Convolution, count: int, last: str) -> Convolution:
-    """With channels, or those that a sum runs over, last in each array, as they are after copies."""
+    """The convolution whose channels, or those that a sum runs over, come last, as they do after copies."""
     filters, *images = (GroupMerge(array, count).merged for array in (conv.filter, conv.input, conv.output))
     read, written = (tuple(sorted(array, key=lambda d: d.name in "ck")) for array in images)
     summed = tuple(sorted(filters, key=lambda d: d.name == last))
@@ -102,7 +102,7 @@ def _merged(conv: Convolution, count: int, last: str) -> Convolution:
 
 
 def _merged_weights(conv: Convolution, count: int) -> Convolution:
-    """With the channels of what is read last, as they are after copies."""
+    """The convolution whose channels of what is read come last, as they do after copies."""
     filters, images, results = (GroupMerge(a, count).merged for a in (conv.filter, conv.input, conv.output))
     read = tuple(sorted(images, key=lambda d: d.name == "c"))
     results = tuple(sorted(results, key=lambda d: d.name == "k"))

@@ -92,7 +92,7 @@ class LinesPlan(WindowPlan[LinesTuning]):
 
     @property
     def workgroups(self) -> int:
-        """To launch: as many as run at a time, or a few less, so that each keeps its part of the filter."""
+        """As many as run at a time, or a few less, so that each keeps its part of the filter."""
         t, lines = self.tuning, self.tiles[0] * self.tuning.lines
         most = min(
             -(-lines // (LEAST_LINES * t.consumers)), self.machine.compute_units // max(1, self.filters)

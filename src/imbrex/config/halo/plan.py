@@ -87,7 +87,7 @@ class HaloPlan(WindowPlan[HaloTuning]):
 
     @property
     def workgroups(self) -> int:
-        """To launch: as many as run at a time, or a few less, so that each keeps its part of the filter."""
+        """As many as run at a time, or a few less, so that each keeps its part of the filter."""
         most = min(self.units, self.machine.compute_units)
         return most // self.filters * self.filters or most
 

@@ -59,7 +59,7 @@ def block_of(channels: int, dtype: DType) -> int | None:
 
 
 def halo_weight_space(of: Pixels, dtype: DType, workgroups: int) -> Iterator[HaloWeightTuning]:
-    """With the fewest stages; shares keep `workgroups` busy for one round or, by warpgroups, for two."""
+    """Tunings of the fewest stages; shares keep `workgroups` busy for a round or, by warpgroups, for two."""
     for (consumers, diagonal), (images, rows, line) in product(_teams(of, dtype), _shapes(of)):
         tiles, by_warps = of.tiles(images, rows), diagonal > 1
         if by_warps and line % PIXELS:

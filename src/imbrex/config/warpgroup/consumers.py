@@ -68,7 +68,7 @@ class OncePlan(ABC, Generic[T]):
     @property
     @abstractmethod
     def workgroups(self) -> int:
-        """To launch."""
+        """How many workgroups are launched."""
 
     @property
     @abstractmethod

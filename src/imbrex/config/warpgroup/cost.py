@@ -121,14 +121,14 @@ class Priced:
         plan, tiles, resident, size = self.plan, self._tiles, self.resident, self.plan.tuning.cluster
         shape = (plan.tuning.cluster_m, plan.tuning.cluster_n)
         sums = plan.tuning.m_per_block * plan.tuning.n_per_block
-        beside = goes_abreast(mode, tiles, count, sums, shape)
-        shares = Plan(tiles, count, mode, beside)
+        is_abreast = goes_abreast(mode, tiles, count, sums, shape)
+        shares = Plan(tiles, count, mode, is_abreast)
         longest = sum(section.share for section in shares.sections)
         parts, spent, apart = _parts(shares), 0.0, 0
         for section in shares.sections:
             is_apart = mode != "split_k" and section.share % section.k_span != 0
             at_a_time = min(resident, -(-section.tiles // section.share))
-            is_spread = not beside and (mode == "split_k" or parts > 0)
+            is_spread = not is_abreast and (mode == "split_k" or parts > 0)
             alike = min(plan.units, at_a_time) if mode == "split_k" else at_a_time
             steps = self._streams.at(at_a_time * size, 1.0 if is_spread else alike)
             ends = -(-section.share // section.k_span)

@@ -121,7 +121,7 @@ class WarpgroupPlan:
 
     @property
     def clusters(self) -> int:
-        """To launch, where each computes whole units."""
+        """How many are launched, where each computes whole units."""
         return min(self.units, self.machine.clusters_at_a_time(self.tuning.cluster))
 
     @property

@@ -66,11 +66,11 @@ class Streams:
     def rates(self) -> ProductRates:
         return rates_of(self.plan.machine).product
 
-    def at(self, active: float, beside: float | None = None, parts: int = 1) -> Steps:
-        """Where so many workgroups run at a time, on average over the rounds.  beside: clusters that are at
-        the same step of K, all of them unless told; parts: of K, which neighbours take in turn.
+    def at(self, active: float, neighbours: float | None = None, parts: int = 1) -> Steps:
+        """Where so many workgroups run at a time, on average over the rounds.  neighbours: clusters that
+        are at the same step of K, all of them unless told; parts: of K, which neighbours take in turn.
         """
-        clusters = active / self.plan.tuning.cluster if beside is None else beside
+        clusters = active / self.plan.tuning.cluster if neighbours is None else neighbours
         return Steps(self, active, clusters, parts)
 
     @cached_property
@@ -85,10 +85,10 @@ class Streams:
     @cached_property
     def copies(self) -> float:
         """Cycles of a step of a multiprocessor's copy engine."""
-        asked = (
+        rows_cycles = (
             _row_work(rows, self.rates) * _size(rows, self.rates) / sharing for rows, sharing in self._rows
         )
-        return self.rates.row * sum(asked)
+        return self.rates.row * sum(rows_cycles)
 
     def given(self, clusters: float, near: float) -> float:
         """Rows of a step that reach L2, as work, where so many clusters are at the same step.  near: so many
@@ -191,18 +191,18 @@ class Streams:
 
 @dataclass(frozen=True)
 class Steps:
-    """Streams where so many workgroups run at a time."""
+    """Streams where `active` workgroups run at a time.  neighbours: clusters at the same step of K."""
 
     of: Streams
     active: float
-    beside: float
+    neighbours: float
     parts: int = 1
 
     @property
     def given(self) -> float:
         """Cycles of L2 for a step of all workgroups."""
         rates = self.of.rates
-        return self.of.given(self.beside, rates.near / self.parts) * self.active / rates.l2_rows
+        return self.of.given(self.neighbours, rates.near / self.parts) * self.active / rates.l2_rows
 
     @property
     def matrix(self) -> float:

@@ -81,8 +81,8 @@ def finishing(pipeline: Pipeline) -> list[str]:
 
 
 def _arrays(pipeline: Pipeline) -> dict[str, Ref]:
-    """By name.  What is read for an element that C has not is stored nowhere: so a guard of C's that says
-    nothing of where the array is read is left out.
+    """Arrays by name.  What is read for an element that C has not is stored nowhere: so a guard of C's that
+    says nothing of where the array is read is left out.
     """
     finish = pipeline.c.finish
     return {} if finish is None else {name: _wanted(ref, pipeline) for name, ref in finish.arrays}
@@ -116,7 +116,7 @@ def _depends(ref: Ref, name: str) -> bool:
 
 
 def _step(ref: Ref, pipeline: Pipeline) -> int | None:
-    """From a column to the next, where it is as far everywhere."""
+    """Elements from a column to the next, where it is as far everywhere."""
     size = pipeline.tiles.column_tiles * pipeline.tiles.columns
     found = pointer_step(ref.offset, "column", size)
     return found.const if found.is_constant else None

@@ -22,7 +22,7 @@ from imbrex.lower.stmt import Alloc, For, Kernel, Program, has_flags, walk
 TENSOR_MAP = "imbrex::tensor_map"
 HEADERS = ("device/cuda/shared.h", "device/cuda/product.h")
 FLAGS = ("device/cuda/flag.h",)
-"""For workgroups that share tiles."""
+"""Headers for workgroups that share tiles."""
 EPILOGUE = ("device/cuda/epilogue.h",)
 
 RESIDENT = 512
@@ -35,7 +35,7 @@ SUMS = 64
 WORD = 4
 
 ASKS = "// compiler flags: "
-"""In the text of a unit: what its compiler is to be told, as NVRTC spells it."""
+"""The line of a unit that says what its compiler is to be told, as NVRTC spells it."""
 
 IN_ORDER = ("--ptxas-options=-O1",)
 """ptxas 13.0 then leaves multiply-adds and reads of shared memory in the order of their text."""

@@ -19,7 +19,7 @@ from imbrex.lower.stmt import Kernel, Program, has_flags
 
 HEADERS = ("device/hip/lds.h", "device/hip/schedule.h")
 FLAGS = ("device/hip/flag.h",)
-"""For workgroups that share tiles."""
+"""Headers for workgroups that share tiles."""
 EPILOGUE = ("device/hip/epilogue.h",)
 
 

@@ -132,7 +132,7 @@ def _padded(op: ConvOp, input: Array) -> Array:
 
 
 def _windows(op: ConvOp, filter: Array, padded: Array, output: Array) -> Iterator[tuple[int, int, Array]]:
-    """For each filter tap, the input elements that the output's pixels see through it."""
+    """The input elements that the output's pixels see through each filter tap."""
     (sh, sw), (dh, dw), (ho, wo) = op.strides.data, op.dilations.data, output.shape[3:]
     for y in range(filter.shape[3]):
         for x in range(filter.shape[4]):

@@ -16,7 +16,7 @@ from xdsl.irdl import (
 )
 
 from imbrex.config.block_plan import PanelMultiply
-from imbrex.ir.attrs import Bool, Int, Ints, Word
+from imbrex.ir.attrs import Bool, Int, Ints, Keyword
 from imbrex.ir.literal import Reference
 from imbrex.ir.ops.form import MiopenOp
 from imbrex.ir.ops.grid import STORE_METHODS
@@ -61,7 +61,7 @@ class BlockwiseCopyOp(MiopenOp):
     source_data_per_read = opt_prop_def(Int)
     dest_data_per_write = opt_prop_def(Int)
     direct = opt_prop_def(Bool)
-    store_method = opt_prop_def(Word)
+    store_method = opt_prop_def(Keyword)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     def verify_(self) -> None:

@@ -11,7 +11,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, tra
 from xdsl.traits import Pure
 
 from imbrex.diagnostic import Diagnostic
-from imbrex.ir.attrs import Word
+from imbrex.ir.attrs import Keyword
 from imbrex.ir.element import BY_MLIR_NAME
 from imbrex.ir.ops.form import MiopenOp
 from imbrex.ir.shape import agree, element_of, shape_of, shape_text
@@ -26,7 +26,7 @@ class FinishOp(MiopenOp):
     name = "miopen.finish"
     source = operand_def(MemRefType)
     arrays = var_operand_def(MemRefType)
-    expression = prop_def(Word)
+    expression = prop_def(Keyword)
     result = result_def(MemRefType)
     traits = traits_def(Pure())
 

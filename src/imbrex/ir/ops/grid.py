@@ -28,7 +28,7 @@ from xdsl.traits import NoTerminator
 from imbrex.config.algorithm.table import ALGORITHMS
 from imbrex.config.block_plan import ItemsBlock, PanelBlock, WarpgroupBlock, WavesBlock, entries
 from imbrex.config.tiles import DATA_PARALLEL, TileSchedule
-from imbrex.ir.attrs import Float, Int, Ints, Names, Padding, Sizes, Word
+from imbrex.ir.attrs import Float, Int, Ints, Keyword, Names, Padding, Sizes
 from imbrex.ir.chosen import Phased, Scheduled, Tuned
 from imbrex.ir.ops.form import MiopenOp
 from imbrex.ir.ops.known import expect_known
@@ -85,8 +85,8 @@ class GridwiseOp(MiopenOp):
     a = operand_def(MemRefType)
     b = operand_def(MemRefType)
     c = operand_def(MemRefType)
-    kernel_algorithm = opt_prop_def(Word)
-    store_method = opt_prop_def(Word)
+    kernel_algorithm = opt_prop_def(Keyword)
+    store_method = opt_prop_def(Keyword)
     alpha = opt_prop_def(Float)
     beta = opt_prop_def(Float)
     phases = opt_prop_def(Phased)

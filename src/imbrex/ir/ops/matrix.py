@@ -13,7 +13,7 @@ from xdsl.irdl import (
 )
 
 from imbrex.diagnostic import Diagnostic
-from imbrex.ir.attrs import Word
+from imbrex.ir.attrs import Keyword
 from imbrex.ir.ops.block import verify_index
 from imbrex.ir.ops.form import MiopenOp
 from imbrex.ir.shape import PRIVATE, shape_of, shape_text, space_of, times
@@ -37,7 +37,7 @@ class MfmaOp(MiopenOp):
     b_index = var_operand_def(IndexType)
     c = operand_def(MemRefType)
     c_index = var_operand_def(IndexType)
-    instruction = prop_def(Word)
+    instruction = prop_def(Keyword)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     @property

@@ -20,7 +20,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
 from xdsl.parser import Parser
 
 from imbrex.diagnostic import Diagnostic
-from imbrex.ir.attrs import Bool, Float, Int, Ints, Names, Padding, Word
+from imbrex.ir.attrs import Bool, Float, Int, Ints, Keyword, Names, Padding
 from imbrex.ir.chosen import Tuned
 from imbrex.ir.element import BY_MLIR_NAME
 from imbrex.ir.literal import suggest
@@ -198,7 +198,7 @@ class Conv2dBwdDataOp(ConvOp):
 
     name = "miopen.conv2d_bwd_data"
     WRITES: ClassVar[int] = 1
-    algorithm = opt_prop_def(Word)
+    algorithm = opt_prop_def(Keyword)
 
     def verify_(self) -> None:
         super().verify_()
@@ -235,7 +235,7 @@ class GemmOp(MiopenOp):
     b_transposed = opt_prop_def(Bool)
     alpha = opt_prop_def(Float)
     beta = opt_prop_def(Float)
-    data_tiled = opt_prop_def(Word)
+    data_tiled = opt_prop_def(Keyword)
     aligned = opt_prop_def(Bool)
 
     def verify_(self) -> None:

@@ -7,7 +7,7 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def
 
 from imbrex.index.expr import Index
 from imbrex.index.map import Map
-from imbrex.ir.attrs import Int, Word
+from imbrex.ir.attrs import Int, Keyword
 from imbrex.ir.ops.block import verify_index
 from imbrex.ir.ops.form import MiopenOp
 from imbrex.ir.ops.known import expect_known
@@ -30,8 +30,8 @@ class SegmentOp(MiopenOp):
     name = "miopen.segment"
     workgroup = operand_def(IndexType)
     place = operand_def(IndexType)
-    quantity = prop_def(Word)
-    schedule = prop_def(Word)
+    quantity = prop_def(Keyword)
+    schedule = prop_def(Keyword)
     workgroups = prop_def(Int)
     outputs = prop_def(Int)
     k_tiles = prop_def(Int)
@@ -67,7 +67,7 @@ class BoundOp(MiopenOp):
     name = "miopen.bound"
     first = operand_def(IndexType)
     count = operand_def(IndexType)
-    bound = prop_def(Word)
+    bound = prop_def(Keyword)
     k_tiles = prop_def(Int)
     result = result_def(IndexType)
 
@@ -113,7 +113,7 @@ class TileOp(MiopenOp):
     m_tiles = prop_def(Int)
     n_tiles = prop_def(Int)
     group = prop_def(Int)
-    along = prop_def(Word)
+    along = prop_def(Keyword)
     ways = prop_def(Int)
     result = result_def(IndexType)
 

@@ -14,7 +14,7 @@ from xdsl.irdl import (
     var_operand_def,
 )
 
-from imbrex.ir.attrs import Bool, Float, Int, Offset, Word
+from imbrex.ir.attrs import Bool, Float, Int, Keyword, Offset
 from imbrex.ir.ops.block import verify_index, verify_reduction
 from imbrex.ir.ops.form import MiopenOp
 from imbrex.ir.ops.grid import STORE_METHODS
@@ -49,7 +49,7 @@ class ThreadwiseCopyOp(MiopenOp):
     offset_thread = opt_prop_def(Offset)
     vector = opt_prop_def(Int)
     direct = opt_prop_def(Bool)
-    store_method = opt_prop_def(Word)
+    store_method = opt_prop_def(Keyword)
     alpha = opt_prop_def(Float)
     beta = opt_prop_def(Float)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
@@ -160,7 +160,7 @@ class ThreadwiseGemmOp(MiopenOp):
     offset_c = opt_prop_def(Offset)
     m_per_thread = opt_prop_def(Int)
     n_per_thread = opt_prop_def(Int)
-    instruction = opt_prop_def(Word)
+    instruction = opt_prop_def(Keyword)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     def verify_(self) -> None:

@@ -25,7 +25,7 @@ from imbrex.config.tuning import PipelineTuning, Tuning, is_pipelined
 from imbrex.config.warpgroup.plan import WarpgroupTuning
 from imbrex.index.expr import lin
 from imbrex.index.map import Map
-from imbrex.ir.attrs import Float, Word
+from imbrex.ir.attrs import Float, Keyword
 from imbrex.ir.chosen import Phased, Scheduled
 from imbrex.ir.element import accumulator_type
 from imbrex.ir.ops.form import MiopenOp
@@ -68,7 +68,7 @@ class WarpgroupGemmOp(MiopenOp):
     partials = opt_operand_def(MemRefType)
     flags = opt_operand_def(MemRefType)
     plan = prop_def(Planned)
-    store_method = opt_prop_def(Word)
+    store_method = opt_prop_def(Keyword)
     alpha = opt_prop_def(Float)
     beta = opt_prop_def(Float)
     phases = opt_prop_def(Phased)
@@ -153,8 +153,8 @@ class WarpgroupGemmOp(MiopenOp):
             return None
         mode, grid = self.schedule.data.mode, self.grid_
         tiles, sums = Tiles(self.units, 1, grid.k_steps), grid.m_per_block * grid.n_per_block
-        beside = goes_abreast(mode, tiles, self.clusters, sums, self.cluster_)
-        return Plan(tiles, self.clusters, mode, beside)
+        is_abreast = goes_abreast(mode, tiles, self.clusters, sums, self.cluster_)
+        return Plan(tiles, self.clusters, mode, is_abreast)
 
     @property
     def blocks_(self) -> Map:

@@ -88,7 +88,7 @@ def _expect_whole(op: GridwiseGemmExOp, plan: PanelBlock) -> None:
 
 @dataclass(frozen=True)
 class _Panels:
-    """By operand: its window as panels, and its buffer of one panel (stationary) or of all (the other)."""
+    """Panels by operand: its window as panels, its buffer of one panel (stationary) or of all (the other)."""
 
     windows: dict[str, SSAValue]
     lds: dict[str, SSAValue]

@@ -127,7 +127,7 @@ class Scheduled:
 
     @property
     def workgroups(self) -> int:
-        """To launch."""
+        """How many are launched."""
         return self.grid.workgroups if self.plan is None else self.plan.workgroups
 
     @property

@@ -107,7 +107,7 @@ Met: TypeAlias = Sequence[Sequence[tuple[SSAValue, SSAValue]]]
 def seen_columns(
     strips: Strips, along: Literal["n", "k"], window: SSAValue, strip: SSAValue, into: Run
 ) -> Met:
-    """For each tap of a row, each run of what it meets: a window's row and a strip's as operands."""
+    """Runs of what each tap of a row meets: a window's row and a strip's as operands."""
     return [
         [
             (into.view(window, [seen], f"window_{x}"), into.view(strip, [own], f"strip_{x}"))

@@ -130,7 +130,7 @@ def device_of(cuda: Any, address: int, name: str) -> int:
 
 @contextmanager
 def using_device(cuda: Any, device: int) -> Generator[None]:
-    """In the block the primary context of that GPU, which libraries share, is this thread's current one."""
+    """Make the primary context of that GPU, which libraries share, this thread's current one in the block."""
     context = _primary(cuda, device)
     (current,) = done(cuda.cuCtxGetCurrent(), "asking for the current GPU")
     if int(current) == int(context):
@@ -145,7 +145,7 @@ def using_device(cuda: Any, device: int) -> Generator[None]:
 
 @contextmanager
 def unrecorded(cuda: Any) -> Generator[None]:
-    """In the block this thread may load and allocate although one of its streams is captured into a graph."""
+    """Let this thread load and allocate in the block although one of its streams is captured into a graph."""
     relaxed = cuda.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
     (before,) = done(cuda.cuThreadExchangeStreamCaptureMode(relaxed), "preparing a call")
     try:

@@ -213,7 +213,7 @@ class CudaKernel(GpuKernel):
                 yield step
 
     def _remember(self, cuda: Any, tensors: Sequence[Any], stream: Any, handle: int, call: Call) -> None:
-        """For `quick`, where all arrays are tensors of torch, and the stream is torch's."""
+        """Remember for `quick`, where all arrays are tensors of torch, and the stream is torch's."""
         torch: Any = sys.modules.get("torch")
         if torch is None or len(tensors) != len(self.parameters):
             return

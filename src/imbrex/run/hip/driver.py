@@ -76,7 +76,7 @@ def _current_device(hip: Any) -> int:
 
 @contextmanager
 def using_device(hip: Any, wanted: int | None) -> Generator[int]:
-    """In the block the GPU of that number is the current one; None leaves it.  Gives the number."""
+    """Make the GPU of that number the current one in the block; None leaves it.  Gives the number."""
     before = _current_device(hip)
     if wanted is None or wanted == before:
         yield before

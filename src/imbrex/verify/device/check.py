@@ -130,7 +130,7 @@ def _full(operand: Operand, read: DType, random: Any, device: Any) -> Tensor:
 
 
 def _laid(values: Tensor, operand: Operand) -> Tensor:
-    """With the operand's gaps, full of poison."""
+    """Memory with the operand's gaps, full of poison."""
     if operand.strides is None:
         return values
     torch: Any = import_module("torch")

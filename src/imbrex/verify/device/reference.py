@@ -32,7 +32,7 @@ class Truth:
 
 
 def true_result(problem: Problem, tensors: Mapping[str, Tensor], *, magnitude: bool = True) -> Truth:
-    """In the result's layout.  magnitude: as much work again."""
+    """The truth in the result's layout.  magnitude: as much work again."""
     wide = {role: _wide(tensor) for role, tensor in tensors.items()}
     want, scaled = _scaled(problem, _sum(problem, wide), wide)
     if not magnitude:
@@ -53,7 +53,7 @@ def _scaled(problem: Problem, x: Tensor, wide: Mapping[str, Tensor]) -> tuple[Te
 
 
 def _wide(tensor: Tensor) -> Tensor:
-    """In float64; of 8-bit floats by way of float32, which torch has everywhere."""
+    """The operand in float64; of 8-bit floats by way of float32, which torch has everywhere."""
     return (tensor.float() if tensor.element_size() == 1 else tensor).double()
 
 

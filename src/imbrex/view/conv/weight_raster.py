@@ -77,7 +77,7 @@ class WeightRaster:
 
     @cached_property
     def _grown(self) -> Convolution:
-        """With whole tiles of pixels."""
+        """The convolution with whole tiles of pixels."""
         conv = self.conv
         sizes = {"n": self._parts * self.images, "ho": self._strips * self.rows, "wo": self.line}
         (top, bottom), (left, right) = conv.padding

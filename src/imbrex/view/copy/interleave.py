@@ -56,7 +56,7 @@ class Interleave:
 
     @classmethod
     def of(cls, conv: Convolution, element_bytes: int, workitems: int = 256) -> Interleave:
-        """With as many rows as the phases of that convolution want."""
+        """A copy of as many rows as the phases of that convolution want."""
         starts = {rows.start for rows, _ in phases(conv)}
         return cls(conv, element_bytes, conv.height.stride if len(starts) > 1 else 1, workitems=workitems)
 

@@ -69,7 +69,7 @@ class TapTile:
 
     @property
     def tail_bytes(self) -> int:
-        """At the end, what is read, multiplied by zeros, and not loaded."""
+        """Bytes at the end that are read, multiplied by zeros, and not loaded."""
         return (self.windows.raster - self.windows.loaded) * self.windows.row_bytes
 
     @cached_property

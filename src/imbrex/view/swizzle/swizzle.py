@@ -40,12 +40,12 @@ class Swizzle:
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """In the order of the source."""
+        """Parts in the order of the source."""
         return tuple(part for group in self.groups for part in group)
 
     @property
     def packed(self) -> tuple[Part, ...]:
-        """In the order of memory."""
+        """Parts in the order of memory."""
         return tuple(self.parts[i] for i in self.permutation)
 
     @property
@@ -55,7 +55,7 @@ class Swizzle:
 
     @property
     def reassociation(self) -> tuple[tuple[int, ...], ...]:
-        """For each source dimension, the dimensions that expand_shape makes of it."""
+        """The dimensions that expand_shape makes of each source dimension."""
         ends = list(accumulate(len(group) for group in self.groups))
         return tuple(
             tuple(range(end - len(group), end)) for end, group in zip(ends, self.groups, strict=True)

@@ -109,7 +109,7 @@ def _ordered(
     swizzle: int,
     inner: int,
 ) -> Box:
-    """With the axes in the order in which a box is laid out: of the neighbours, of the rows, all others."""
+    """The box whose axes are in the order in which it is laid out: of neighbours, of rows, all others."""
     steps = [Digit(1, inner, 1), *digits]
     order = [0, *sorted(range(1, len(axes)), key=lambda i: (steps[i].every == 0, steps[i].every))]
     return Box(

@@ -128,7 +128,7 @@ class Plan:
 
     @cached_property
     def sections(self) -> tuple[Section, ...]:
-        """In the order of time."""
+        """Sections in the order of time."""
         t, w = self.tiles, self.workgroups
         match self.mode:
             case "data_parallel":

@@ -374,8 +374,8 @@ def test_short_rows_are_less_than_lines_but_cost_more_for_each_byte() -> None:
 def test_neighbours_at_steps_of_their_own_load_more_of_l2() -> None:
     plan = with_(cluster_m=1).plan(gemm(512, 512, 32768), MACHINE)
     streams = Streams(plan)
-    assert streams.at(132, beside=1).given > streams.at(132).given
-    assert streams.at(132, beside=1).step > streams.at(132).step
+    assert streams.at(132, neighbours=1).given > streams.at(132).given
+    assert streams.at(132, neighbours=1).step > streams.at(132).step
 
 
 def test_a_cluster_in_a_row_serves_few_tiles_of_an_unaligned_k() -> None:
