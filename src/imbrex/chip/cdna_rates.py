@@ -47,8 +47,9 @@ class Rates:
     l1_capacity: int = 32 * KIB
     """Bytes of loads that the first-level cache has under way (docs/tcp_bound_tile_model.md, 1)."""
     line_bytes: int = 128
-    """Of the first-level cache, which takes a line a turn, however little of it is asked for: rows of 64
-    bytes took an MI300X twice as long as rows of 128 (ROCm/gfx950-gluon-tutorials, kernels/gemm/gfx942)."""
+    """Bytes of a line of the first-level cache, which takes one a turn, however little of it is asked for:
+    rows of 64 bytes took an MI300X twice as long as rows of 128 (ROCm/gfx950-gluon-tutorials,
+    kernels/gemm/gfx942)."""
     request_queue: int = 12
     """Loads of a compute unit that are issued and not yet taken up (the same)."""
     barrier: int = 8

@@ -53,7 +53,7 @@ GENERAL_STEP = 1.0
 """A step of a GPU tuning that has no model of its own: schedules of one tuning are still compared."""
 
 GENERAL_START = 1500.0
-"""Its cycles before the first and after the last step."""
+"""Cycles before the first and after the last step of such a tuning."""
 
 FLAG, READ_BYTES = 750.0, 64
 """Cycles until a compute unit sees what another one wrote, and bytes of sums that it then reads in one."""
@@ -208,7 +208,7 @@ def _groups(workgroups: int, tuning: Tuning, context: GemmContext, machine: Mach
 
 
 def _wave_plan(tuning: Tuning, context: GemmContext, machine: Machine) -> XdlopsPlan | None:
-    """Of a tuning for matrix instructions of waves."""
+    """Plan of a tuning for matrix instructions of waves; None of others."""
     if isinstance(tuning, XdlopsTuning) and isinstance(machine, GpuMachine):
         return tuning.plan(context, machine)
     return None

@@ -61,7 +61,7 @@ class _Wave:
     lgkm: deque[float] = field(default_factory=deque[float])
 
     def goes_before(self, other: _Wave) -> bool:
-        """Of two that could issue at the same time."""
+        """Which of two issues first that could at the same time."""
         return (-self.priority, self.issued) < (-other.priority, other.issued)
 
 

@@ -35,7 +35,7 @@ class LdsPath:
 
     @property
     def places(self) -> int:
-        """Of the queue, for one SIMD's accesses."""
+        """Places of the queue for one SIMD's accesses."""
         return self.rates.lds_queue // min(2, self.simds)
 
     def may_issue(self, now: float) -> float:
@@ -80,7 +80,7 @@ class LoadPath:
 
     @property
     def places(self) -> int:
-        """Of the queue, for one SIMD's loads."""
+        """Places of the queue for one SIMD's loads."""
         return max(1, self.rates.request_queue // self.simds)
 
     def may_issue(self, now: float) -> float:

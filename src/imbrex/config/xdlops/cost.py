@@ -138,7 +138,7 @@ def _rounds(plan: XdlopsPlan) -> Iterator[tuple[int, int]]:
 
 
 def _loaded_bytes(product: Product, plan: XdlopsPlan) -> float:
-    """By a workgroup in a step."""
+    """Bytes that a workgroup loads in a step."""
     loads = (op.lane_bytes * op.factor for op in product.loop if op.unit in ("load", "direct"))
     return sum(loads) * plan.machine.wave_size * product.waves
 

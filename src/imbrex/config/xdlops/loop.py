@@ -95,7 +95,7 @@ def _direct_loads(plan: XdlopsPlan, copy: TileCopy, line: int) -> Iterator[Opera
 
 
 def _writes(copies: tuple[TileCopy, TileCopy], loads: int) -> Iterator[Operation]:
-    """To LDS, each behind a wait for what it writes, and behind what turns or joins it."""
+    """Writes to LDS, each behind a wait for what it writes, and behind what turns or joins it."""
     came = 0
     for copy in copies:
         count, own = copy.per_thread // copy.data_per_write, copy.per_thread // copy.data_per_read

@@ -16,7 +16,7 @@ from imbrex.config.xdlops.plan import XdlopsPlan
 __all__ = ["groups_at_a_time", "resident_groups", "waves_of_simd"]
 
 UNKNOWN: Final = WAVES.slots
-"""Of a machine whose slots nobody told: the lane-level build stands for this one."""
+"""Slots of a machine of which nobody told them: the lane-level build stands for this one."""
 
 
 def resident_groups(plan: XdlopsPlan) -> int:
