@@ -2,7 +2,7 @@
 
     ```python           run; lines with >>> are compared with what they print
     ```python gpu       only compiled: it needs a GPU and torch
-    ```python torch     run where torch is installed, else only compiled
+    ```python torch     run where torch is installed, else only compiled; jax likewise
     ```mlir             parsed and verified; `mlir NAME` also becomes the file NAME for the page's commands
     ```mlir error       refused; the next block is the message
     ```shell            lines that call imbrex-opt are run; the next `text` block is the last one's output
@@ -70,9 +70,9 @@ def check(text: str, name: str) -> None:
         match block.words:
             case ("python",):
                 python(block, names, place)
-            case ("python", "torch") if find_spec("torch"):
+            case ("python", ("torch" | "jax") as package) if find_spec(package):
                 python(block, names, place)
-            case ("python", "gpu" | "torch"):
+            case ("python", "gpu" | "torch" | "jax"):
                 compile(block.text, place, "exec")
             case ("mlir", "error"):
                 said = refused(block.text, place)

@@ -18,8 +18,8 @@ PACKAGE = Path(__file__).resolve().parents[2] / "src" / "imbrex"
 ORDER = (
     "version", "diagnostic", "numeral", "limit", "symbol", "dtype", "chip", "timing", "index", "problem",
     "view", "config", "ir", "lower", "emit", "build", "cdna", "run", "database", "verify", "pipeline",
-    "explore", "kernel", "library", "function", "bench", "tuner", "torch", "capture", "cli", "__main__",
-    "__init__",
+    "explore", "kernel", "library", "function", "bench", "tuner", "torch", "jax", "capture", "cli",
+    "__main__", "__init__",
 )  # fmt: skip
 
 # What these may import of the package, where that is less than all that stands before them.

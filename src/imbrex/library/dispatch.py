@@ -11,13 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 
-from imbrex.library.family import Family, Member
-from imbrex.problem import Operand
+from imbrex.library.family import Family
+from imbrex.problem import Operand, Problem
 from imbrex.run.cpu import Parameter
 from imbrex.symbol import symbol_of
 from imbrex.version import __version__
 
-__all__ = ["Part", "header", "quoted", "source"]
+__all__ = ["Part", "header", "quoted", "source", "unit"]
 
 ABI = 1
 """What the functions of the header take and give; another number where that changes."""
@@ -70,10 +70,10 @@ def source(name: str, families: Sequence[Family], parts: Sequence[Part]) -> str:
     ]
     every = {member.kernel: member for family in families for member in family.members}
     for number, part in enumerate(parts):
-        lines.append(f"{_declared(part, every[number])};")
+        lines.append(f"{_declared(part, every[number].problem)};")
     lines += ["}", "", "namespace {"]
     for number, part in enumerate(parts):
-        lines += _adapter(number, part, every[number])
+        lines += _adapter(number, part, every[number].problem)
     lines += [
         "struct kernel {",
         "  int64_t rows;",
@@ -102,14 +102,19 @@ def source(name: str, families: Sequence[Family], parts: Sequence[Part]) -> str:
     return "\n".join(lines) + ENTRIES.replace("NAME", s).replace("SHOUT", s.upper())
 
 
-def _declared(part: Part, member: Member) -> str:
-    arrays = [f"{'' if o.is_written else 'const '}void *" for o in member.problem.operands]
+def _declared(part: Part, problem: Problem) -> str:
+    arrays = [f"{'' if o.is_written else 'const '}void *" for o in problem.operands]
     return f"int {symbol_of(part.name)}({', '.join([*arrays, *['void *'] * len(part.workspace), 'int'])})"
 
 
-def _adapter(number: int, part: Part, member: Member) -> list[str]:
+def unit(part: Part, problem: Problem) -> str:
+    """A kernel's declaration, and `run_0`, which takes the arrays of the problem and a number of threads."""
+    return "\n".join([f'extern "C" {_declared(part, problem)};', "static", *_adapter(0, part, problem)])
+
+
+def _adapter(number: int, part: Part, problem: Problem) -> list[str]:
     """A function that takes the arrays of a problem, and finds the workspace itself."""
-    arrays = [f"p[{i}]" for i in range(len(member.problem.operands))]
+    arrays = [f"p[{i}]" for i in range(len(problem.operands))]
     head = f"int run_{number}(void *const *p, int threads) {{"
     if not part.workspace:
         return [head, f"  return {symbol_of(part.name)}({', '.join(arrays)}, threads);", "}"]

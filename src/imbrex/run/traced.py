@@ -19,7 +19,8 @@ def expect_numbers(value: object, name: str) -> None:
     jax: Any = sys.modules.get("jax")
     if jax is not None and isinstance(value, jax.core.Tracer):
         raise TypeError(
-            f"'{name}' is a traced JAX value, without numbers; wrap the call in jax.pure_callback"
+            f"'{name}' is a traced JAX value, without numbers; use imbrex.jax, or wrap the call in"
+            " jax.pure_callback"
         )
     if type(value).__name__ in _FAKE and type(value).__module__.startswith("torch."):
         fake = "a fake or functional tensor (torch.compile, torch.export), without numbers"

@@ -1,0 +1,14 @@
+"""Convolutions and products as functions of JAX, on CPUs, through XLA's FFI (docs/jax.md).
+
+handler  a kernel as a custom call of XLA
+ops      functions of arrays, with gradients
+"""
+
+from importlib.util import find_spec
+
+if find_spec("jax") is None:
+    raise ImportError("imbrex.jax needs JAX; pip install 'imbrex[jax]'")
+
+from imbrex.jax.ops import conv2d, matmul
+
+__all__ = ["conv2d", "matmul"]
