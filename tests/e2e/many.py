@@ -66,8 +66,11 @@ def wrong(
     library = build_shared(together([one.bundle for one in lowered], damage), flags=FLAGS).path
     found: list[str] = []
     for (i, case), kind in product(enumerate(cases), values):
-        buffers = lowered[i].workspace
-        workspace = tuple(Parameter(b.name, (b.elements,), b.dtype.numpy, True) for b in buffers)
+        zeroed = lowered[i].zeroed
+        workspace = tuple(
+            Parameter(b.name, (b.elements,), b.dtype.numpy, True, b.name in zeroed)
+            for b in lowered[i].workspace
+        )
         kernel = load(library, symbol_of(f"case_{i}"), case.parameters, workspace)
         result = _run(case, kernel, seed + i, kind)
         found += [] if result.is_right else [f"{case}, {kind} values: {result}"]

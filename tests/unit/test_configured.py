@@ -112,7 +112,7 @@ REFUSED = (
     ("gfx942", HALF, f"v2:direct+taps_first+product={WAVES}", "'direct' has no order of taps and channels"),
     ("gfx942", PADDED.format(c=64), f"v2:v4r4+channels=64+product={WAVES}", "channels are counted up for"),
     ("gfx942", HALF, f"v2:direct+product={WAVES.replace('64,64,4', '63,64,4')}", "is illegal: "),
-    ("gfx942", HALF, f"v2:aligned+product={WAVES}", "algorithm 'aligned' copies for what warpgroups read"),
+    ("gfx942", HALF, f"v2:aligned+product={WAVES}", "'aligned' is for warpgroups, and gfx942 has none"),
     ("gfx942", PADDED.format(c=64), f"v2:halo:2+product={WAVES}", "algorithm 'halo:2'"),
     ("sm_90a", HALF, f"v2:direct+product={WARPGROUPS}@data_parallel/wgm=2", "an order of tiles of its own"),
     ("sm_90a", HALF, f"v2:direct+product={WARPGROUPS}@split_k:4000", "run at a time"),

@@ -58,7 +58,8 @@ LAYERS = {
 
 
 def test_every_kind_is_tried() -> None:
-    assert {spelled(s.rule)[0] for x in LAYERS.values() for s in x.steps} == set(KINDS)
+    """But for what is of sizes '?', which test_run_time_sizes tries."""
+    assert {spelled(s.rule)[0] for x in LAYERS.values() for s in x.steps} == set(KINDS) - {"prefix"}
 
 
 @pytest.mark.parametrize("wanted", LAYERS.values(), ids=LAYERS)
