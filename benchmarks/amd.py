@@ -23,7 +23,7 @@ from imbrex.build.amd.code_object import CodeObject, build_code_object
 from imbrex.build.amd.hot_loop import Conflicts, HotLoop, find_mca, hot_loop
 from imbrex.build.amd.report import Resources, resources
 from imbrex.build.toolchain import find_compiler
-from imbrex.chip import gpus
+from imbrex.chip import GPU_MACHINES, gpus
 from imbrex.cli.bench import write_report
 from imbrex.cli.progress import progress
 from imbrex.cli.source import read_problems
@@ -185,7 +185,8 @@ def _traffic(problem: Problem, chip: str, name: str, tunings: tuple[str, ...]) -
     tuning = parse(tunings[0]) if len(set(tunings)) == 1 else None
     *_, last = levels(Request(problem, machine_for(chip, "", 1), chip, tuning, name=name))
     written = frozenset(i for i, o in enumerate(problem.operands) if o.is_written)
-    return {kernel.name: lds_traffic(kernel, chip) for kernel in program(last.module, written).kernels}
+    made = program(last.module, written)
+    return {kernel.name: lds_traffic(kernel, GPU_MACHINES[chip]) for kernel in made.kernels}
 
 
 def document(chip: str, rows: list[Row], refused: list[str]) -> dict[str, Any]:
