@@ -3,8 +3,8 @@
 A kernel needs no libc header and no library (what it calls is resolved from the process at dlopen), so the
 bundled route runs clang and lld themselves, past zig's driver: nothing has to be built first and no cache has
 to be warm.
-Law: sources are named relative to the directory that they are compiled in, so an object names no path of the
-host.
+Laws: sources are named relative to the directory that they are compiled in, so an object names no path of the
+host; a library uses its own definitions, whatever another one shows to the process under the same names.
 """
 
 from __future__ import annotations
@@ -130,6 +130,7 @@ def _bundled() -> Compiler:
         zig,
         "ld.lld",
         "-shared",
+        "-Bsymbolic",
         "--build-id=none",
         "--strip-debug",
         "-znow",
@@ -152,8 +153,10 @@ def _system(path: str, extra: tuple[str, ...]) -> Compiler:
     version = _first_line((path, "--version"))
     link: tuple[str, ...] = (path, *extra, "-shared", "-nostdlib", "-Wl,-z,nodelete")
     libraries: tuple[str, ...] = ("-lgcc",)
-    if sys.platform == "darwin":
+    if sys.platform == "darwin":  # where a library keeps to its own symbols by itself
         link, libraries = (*link, "-Wl,-undefined,dynamic_lookup"), ()
+    else:
+        link = (*link, "-Wl,-Bsymbolic")
     return Compiler(Path(path).name, (path, *extra), link, libraries, " ".join((version, *extra)))
 
 

@@ -36,6 +36,17 @@ def test_second_build_is_the_first(cache: Cache) -> None:
     assert find_shared("0" * 64, cache) is None
 
 
+def test_a_library_keeps_to_its_own_definitions(cache: Cache) -> None:
+    """What another library shows to the whole process, under the same name, does not take their place."""
+    text = 'inline int number = {n};\nextern "C" int {name}() {{ return number; }}\n'
+    paths = {
+        name: str(build_shared({"k.cpp": text.format(n=n, name=name)}, cache=cache).path)
+        for n, name in enumerate(("none", "one"))
+    }
+    loaded = {name: ctypes.CDLL(path, mode=ctypes.RTLD_GLOBAL) for name, path in paths.items()}
+    assert [loaded[name][name]() for name in paths] == [0, 1]
+
+
 def test_object_key_changes_with_everything_that_makes_the_object() -> None:
     compiler, host = find_compiler(), host_isa()
     variants: list[tuple[Any, ...]] = [
