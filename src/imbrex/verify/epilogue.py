@@ -14,19 +14,20 @@ roundings of unit u of its value and its arguments, the node is off by at most
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from imbrex.problem.epilogue import Call, Epilogue, Expression, Name, Number, walk
 from imbrex.problem.epilogue_function import FUNCTIONS
 
-__all__ = ["ROUNDINGS", "Finished", "is_exact"]
+__all__ = ["NUMPY", "ROUNDINGS", "Array", "Arrays", "Finished", "is_exact"]
 
-Float: TypeAlias = npt.NDArray[np.float64]
+Array: TypeAlias = Any
+"""float64, of the library that has the operands: numpy.ndarray or torch.Tensor."""
 
 ROUNDINGS = 8.0
 """What the functions of every device keep: docs/semantics.md derives it."""
@@ -36,19 +37,61 @@ EXACT = frozenset({"add", "subtract", "negate", "relu", "min", "max", "clamp", "
 
 
 @dataclass(frozen=True)
+class Arrays:
+    """A library of arrays.  module: its functions `maximum`, `where`, `zeros_like`.  constant: a number as
+    one of its values.  called: what a function of epilogues gives, by its name.
+    """
+
+    module: Any
+    constant: Callable[[float], Array]
+    called: Callable[..., Array]
+
+    def value(self, expression: Expression, values: Mapping[str, Array]) -> Array:
+        match expression:
+            case Name(name):
+                return values[name]
+            case Number(value):
+                return self.constant(value)
+            case Call(name, arguments):
+                return self.called(name, *(self.value(a, values) for a in arguments))
+
+
+def _called(name: str, *arguments: Array) -> Array:
+    return np.asarray(FUNCTIONS[name].value(*arguments))
+
+
+NUMPY = Arrays(np, np.float64, _called)
+
+
+@dataclass(frozen=True)
 class Finished:
     """An epilogue with the exact values of x and of its arrays, broadcast to the result's shape."""
 
     epilogue: Epilogue
-    values: Mapping[str, Float]
+    values: Mapping[str, Array]
+    arrays: Arrays = NUMPY
 
     @property
-    def want(self) -> Float:
-        return np.asarray(self.epilogue.evaluate(self.values)) + np.zeros_like(self.values["x"])
+    def want(self) -> Array:
+        x = self.values["x"]
+        return self.arrays.value(self.epilogue.expression, self.values) + self.arrays.module.zeros_like(x)
 
-    def error(self, of_x: Float, unit: float) -> Float:
+    def error(self, of_x: Array, unit: float) -> Array:
         """How far off the value may be where x is off by `of_x`, in arithmetic of unit roundoff `unit`."""
-        return _error(self.epilogue.expression, self.values, of_x, unit) + np.zeros_like(of_x)
+        return self._error(self.epilogue.expression, of_x, unit)
+
+    def _error(self, expression: Expression, of_x: Array, unit: float) -> Array:
+        match expression:
+            case Name("x"):
+                return of_x
+            case Name() | Number():
+                return self.arrays.module.zeros_like(of_x)
+            case Call(name, arguments):
+                held = [self.arrays.value(a, self.values) for a in arguments]
+                errors = [self._error(a, of_x, unit) for a in arguments]
+                own = self.arrays.called(name, *held)
+                rounded = ROUNDINGS * unit * (abs(own) + sum(abs(h) for h in held))
+                return _passed_on(name, held, errors, own, self.arrays.module) + rounded
 
 
 def is_exact(epilogue: Epilogue | None) -> bool:
@@ -60,33 +103,19 @@ def is_exact(epilogue: Epilogue | None) -> bool:
     return whole and all(n.function in EXACT for n in nodes if isinstance(n, Call))
 
 
-def _error(expression: Expression, values: Mapping[str, Float], of_x: Float, unit: float) -> Float:
-    match expression:
-        case Name("x"):
-            return of_x
-        case Name() | Number():
-            return np.zeros(())
-        case Call(name, arguments):
-            held = [np.asarray(Epilogue(a).evaluate(values)) for a in arguments]
-            errors = [_error(a, values, of_x, unit) for a in arguments]
-            own = np.asarray(FUNCTIONS[name].value(*held))
-            rounded = ROUNDINGS * unit * (np.abs(own) + sum(np.abs(h) for h in held))
-            return _passed_on(name, held, errors, own) + rounded
-
-
-def _passed_on(name: str, held: list[Float], errors: list[Float], own: Float) -> Float:
+def _passed_on(name: str, held: list[Array], errors: list[Array], own: Array, module: Any) -> Array:
     match name:
         case "add" | "subtract":
             return errors[0] + errors[1]
         case "multiply":
-            a, b = (np.abs(h) for h in held)
+            a, b = (abs(h) for h in held)
             return a * errors[1] + b * errors[0] + errors[0] * errors[1]
         case "leaky_relu":
-            steepest = np.maximum(1.0, np.abs(held[1]))
-            return steepest * errors[0] + (np.abs(held[0]) + errors[0]) * errors[1]
+            x, slope = (abs(h) for h in held)
+            return slope.clip(1.0) * errors[0] + (x + errors[0]) * errors[1]
         case "divide":
-            room = np.abs(held[1]) - errors[1]
-            passed = (errors[0] + np.abs(own) * errors[1]) / np.where(room > 0, room, 1.0)
-            return np.where(room > 0, passed, np.inf)
+            room = abs(held[1]) - errors[1]
+            passed = (errors[0] + abs(own) * errors[1]) / module.where(room > 0, room, 1.0)
+            return module.where(room > 0, passed, np.inf)
         case _:
-            return FUNCTIONS[name].steepest * np.max(np.broadcast_arrays(*errors), axis=0)
+            return FUNCTIONS[name].steepest * functools.reduce(module.maximum, errors)

@@ -13,14 +13,13 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
-from imbrex.dtype import F32, DType, dtype
+from imbrex.dtype import F32, F64, DType, dtype
 from imbrex.problem import Gemm, Operand, Problem
-from imbrex.problem.epilogue import Call, Epilogue, Expression, Name, Number, walk
-from imbrex.problem.epilogue_function import FAR, FUNCTIONS, Function
+from imbrex.problem.epilogue_function import FAR
 from imbrex.verify.compare import Comparison, Mismatch, law_of
 from imbrex.verify.data import Known, Values, known, probe_supports
 from imbrex.verify.device.reference import Tensor, Truth, true_result
-from imbrex.verify.epilogue import ROUNDINGS
+from imbrex.verify.epilogue import Arrays, Finished, is_exact
 from imbrex.verify.probe import read_bits
 from imbrex.verify.unit import Unit, unit_of
 
@@ -199,18 +198,14 @@ def compared(
     values: Values = "integer",
     unit: Unit | None = None,
 ) -> Comparison:
-    """`got` against the truth.  before: the operands as they were, drawn with these values.
-
-    An epilogue that multiplies an error, as `x * 2` does, is for exact data only.
-    """
+    """`got` against the truth.  before: the operands as they were, drawn with these values."""
     given = {role: t for role, t in before.items() if role != problem.written or _reads(problem)}
     what = known(problem, values, unit)
     truth = true_result(problem, given, magnitude=not what.is_exact and what.data == "any")
-    want = truth.want
-    if problem.epilogue is not None:
-        want = _after(problem, problem.epilogue, want, given)
-    bound = _bound(problem, truth, want, what, unit)
-    if problem.epilogue is not None and not problem.result.dtype.is_float:
+    finished = _finished(problem, truth.want, given)
+    want = truth.want if finished is None else finished.want
+    bound = _bound(problem, truth, finished, what, unit)
+    if finished is not None and not problem.result.dtype.is_float:
         want, bound = _stored(want, bound, problem.result.dtype)
     return _comparison(got, want, bound, problem.result)
 
@@ -225,23 +220,24 @@ def _saturated(values: Tensor, element: DType) -> Tensor:
     return values.nan_to_num(0.0, math.inf, -math.inf).round().clamp(-element.largest - 1.0, element.largest)
 
 
-def _bound(problem: Problem, truth: Truth, want: Tensor, what: Known, unit: Unit | None) -> Tensor:
+def _bound(
+    problem: Problem, truth: Truth, finished: Finished | None, what: Known, unit: Unit | None
+) -> Tensor:
     """Bound of every element; 0 where it has to be exact."""
     torch: Any = import_module("torch")
-    epilogue = problem.epilogue
-    is_exact = what.is_exact or not problem.dtype.is_float
-    if is_exact and not (epilogue and _rounds(epilogue)):
-        return torch.zeros_like(want)
-    law = law_of(problem, what.data, unit)
-    bound = truth.scaled * law.of_scaled + want.abs() * law.of_want + law.absolute
+    is_whole = what.is_exact or not problem.dtype.is_float
+    if is_whole and is_exact(problem.epilogue):
+        return torch.zeros_like(truth.want)
+    law, result = law_of(problem, what.data, unit), problem.result.dtype
+    of_x = torch.zeros_like(truth.want) if is_whole else truth.scaled * law.of_scaled + law.absolute
     if law.of_magnitude and truth.magnitude is not None:
-        bound += truth.magnitude * law.of_magnitude
-    if epilogue is not None:
-        bound *= _slope(epilogue)
-        u_out = 0.0 if epilogue.result is None else epilogue.result.unit_roundoff
-        bound += (truth.want.abs() + want.abs()) * (ROUNDINGS * F32.unit_roundoff)
-        bound += want.abs() * u_out
-    return bound
+        of_x += truth.magnitude * law.of_magnitude
+    if finished is None:
+        return of_x + truth.want.abs() * law.of_want
+    error = finished.error(of_x, (F64 if result == F64 else F32).unit_roundoff)
+    if not result.is_float:
+        return error
+    return error + finished.want.abs() * result.unit_roundoff + result.smallest_subnormal
 
 
 def _reads(problem: Problem) -> bool:
@@ -277,22 +273,18 @@ def _indices(flat: int, shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(reversed(found))
 
 
-def _after(problem: Problem, epilogue: Epilogue, own: Tensor, tensors: Mapping[str, Tensor]) -> Tensor:
+def _finished(problem: Problem, own: Tensor, tensors: Mapping[str, Tensor]) -> Finished | None:
+    torch: Any = import_module("torch")
+    if problem.epilogue is None:
+        return None
     names = {"x": own}
     for operand in problem.operands[len(problem.roles) :]:
         names[operand.role] = tensors[operand.role].double().reshape(operand.shape_along(problem.result))
-    return _value(epilogue.expression, names)
 
+    def constant(value: float) -> Tensor:
+        return torch.tensor(value, dtype=torch.float64, device=own.device)
 
-def _value(expression: Expression, names: Mapping[str, Tensor]) -> Tensor:
-    torch: Any = import_module("torch")
-    match expression:
-        case Name(name):
-            return names[name]
-        case Number(value):
-            return torch.tensor(value, dtype=torch.float64, device=names["x"].device)
-        case Call(name, arguments):
-            return called(name, *(_value(a, names) for a in arguments))
+    return Finished(problem.epilogue, names, Arrays(torch, constant, called))
 
 
 def called(name: str, x: Tensor, *more: Tensor) -> Tensor:
@@ -318,21 +310,6 @@ def called(name: str, x: Tensor, *more: Tensor) -> Tensor:
             return torch.where(x > 0, x, more[0] * x)
         case _:
             raise AssertionError(f"torch has no '{name}'")
-
-
-def _calls(epilogue: Epilogue) -> list[Function]:
-    return [FUNCTIONS[node.function] for node in walk(epilogue.expression) if isinstance(node, Call)]
-
-
-def _rounds(epilogue: Epilogue) -> bool:
-    """Is a function among it whose values are not whole?"""
-    return any(function.is_f32 for function in _calls(epilogue))
-
-
-def _slope(epilogue: Epilogue) -> float:
-    """How far functions may pass an error on; what multiplies by a value is not among them."""
-    steepest = (function.steepest for function in _calls(epilogue))
-    return math.prod(max(1.0, slope) for slope in steepest if math.isfinite(slope))
 
 
 def _of(tensor: Tensor) -> DType:

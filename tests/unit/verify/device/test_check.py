@@ -12,7 +12,8 @@ import pytest
 
 from imbrex.problem import Conv2d, Gemm, Problem
 from imbrex.problem.epilogue_function import FUNCTIONS
-from imbrex.verify.data import VALUES, Values, random_operands
+from imbrex.verify.compare import compare
+from imbrex.verify.data import VALUES, Values, known, random_operands
 from imbrex.verify.device.check import called, compared, drawn, poison_tensor, spoiled
 from imbrex.verify.reference import reference
 
@@ -62,6 +63,29 @@ def test_the_reference_in_numpy_is_right(problem: Problem, values: Values) -> No
     outcome = compared(problem, tensors, got, values=values)
     assert (outcome.wrong, outcome.unwritten) == (1, 0)
     assert outcome.first is not None and outcome.first.got == float(got.view(-1)[3])
+
+
+@pytest.mark.parametrize("values", ["integer", "float"])
+@pytest.mark.parametrize(
+    "epilogue",
+    [
+        "gelu(x + bias) + residual",
+        "gelu_tanh(x + bias)",
+        "x * row_scale / (abs(bias) + 1)",
+        "f32(silu(x) * 3)",
+    ],
+)
+def test_bounds_are_those_of_numpy(epilogue: str, values: Values) -> None:
+    """Where a bias or a residual takes nearly all of a sum away, what was rounded before counts, too."""
+    problem = Gemm(40, 30, 8, dtype="f16", epilogue=epilogue)
+    tensors = drawn(problem, 1, values, "cpu")
+    truth = reference(problem, {role: as_numpy(tensor) for role, tensor in tensors.items()})
+    got = torch.from_numpy(np.asarray(truth.want, np.float64)).to(tensors[problem.written].dtype)
+    what = known(problem, values)
+    here = compare(problem, as_numpy(got), truth, data=what.data, is_exact=what.is_exact)
+    there = compared(problem, tensors, got, values=values)
+    assert there.max_error_ratio == pytest.approx(here.max_error_ratio, rel=1e-6)
+    assert here.is_right and there.is_right and not there.is_exact
 
 
 @pytest.mark.parametrize("problem", PROBLEMS, ids=lambda p: p.key())
