@@ -1,4 +1,5 @@
-"""Peers on a GPU: cuBLAS, cuBLASLt and cuDNN through PyTorch, and Triton, on the same tensors as ours.
+"""Peers on a GPU: cuBLAS, cuBLASLt and cuDNN through PyTorch, cuBLASLt's best algorithm, and Triton, on
+the same tensors as ours.
 
 Law: a peer reads operands where they lie, in the problem's layout, and gives a result of the problem's type;
 one that would need another problem, or a copy, does not take part.  f32 is strict: no tf32 but for tf32
@@ -27,10 +28,12 @@ BIAS_GELU = "gelu_tanh(x + bias)"
 def peer_calls(name: str, problem: Problem, sets: Sequence[Tensors]) -> list[Call] | None:
     """A call for each set of tensors; None where this peer has no way to compute the problem.
 
-    name: "torch", whatever library it asks; or "triton".
+    name: "torch", whatever library it asks; "lt", the fastest that cuBLASLt's heuristics name; or "triton".
     """
     if name == "triton":
         return _triton(problem, sets)
+    if name == "lt":
+        return _lt(problem, sets)
     make = _library(problem)
     return None if make is None else [make(tensors) for tensors in sets]
 
@@ -41,7 +44,7 @@ def peer_versions() -> dict[str, str]:
     found = {"torch": str(torch.__version__), "cuda": str(torch.version.cuda)}
     if torch.backends.cudnn.is_available():
         found["cudnn"] = str(torch.backends.cudnn.version())
-    for module in ("triton",):
+    for module in ("triton", "nvmath"):
         if importlib.util.find_spec(module) is not None:
             found[module] = str(import_module(module).__version__)
     return found
@@ -101,10 +104,35 @@ def _scaled(gemm: Gemm, tensors: Tensors) -> Call:
 def _fused_product(gemm: Gemm) -> Maker | None:
     torch: Any = import_module("torch")
     plain = (gemm.alpha, gemm.beta, gemm.batch) == (1.0, 0.0, 1) and gemm.dtype.is_half
-    if not plain or str(gemm.epilogue) not in (BIAS_RELU, BIAS_GELU):
+    text = str(gemm.epilogue)
+    if not plain:
         return None
-    gelu = str(gemm.epilogue) == BIAS_GELU
-    return lambda t: _bound(torch._addmm_activation, t["bias"], *_sides(gemm, t), use_gelu=gelu)
+    if text in (BIAS_RELU, BIAS_GELU):
+        gelu = text == BIAS_GELU
+        return lambda t: _bound(torch._addmm_activation, t["bias"], *_sides(gemm, t), use_gelu=gelu)
+    name, inner = text.removesuffix(")").split("(", 1)
+    function = {"gelu": torch.nn.functional.gelu, "silu": torch.nn.functional.silu}.get(name)
+    if function is None or inner not in ("x", "x + bias"):
+        return None
+    return lambda t: _followed(gemm, t, function, has_bias=inner != "x")
+
+
+def _followed(gemm: Gemm, tensors: Tensors, function: Callable[[Tensor], Tensor], *, has_bias: bool) -> Call:
+    """A kernel of its own for what follows the product."""
+    torch: Any = import_module("torch")
+    sides, c = _sides(gemm, tensors), tensors["c"]
+    if has_bias:
+        return lambda: function(torch.addmm(tensors["bias"], *sides, out=c))
+    return lambda: function(torch.mm(*sides, out=c))
+
+
+def _lt(problem: Problem, sets: Sequence[Tensors]) -> list[Call] | None:
+    """The algorithm that is best for all sets in turn, one for all."""
+    if importlib.util.find_spec("nvmath") is None or not isinstance(problem, Gemm):
+        return None
+    lt: Any = import_module("imbrex.bench.gpu.lt_peer")
+    calls: list[Call] | None = lt.best(problem, sets)
+    return calls
 
 
 def _convolution(conv: Conv2d) -> Maker | None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from imbrex.bench.corpus import sample
+from imbrex.bench.gpu import drawn_sets as drawn
 from imbrex.bench.resnet import LAYERS, LAYOUTS, conv
 from imbrex.diagnostic import Diagnostic, did_you_mean
 from imbrex.problem import Conv2d, Gemm, Problem
@@ -201,6 +202,52 @@ SETS: dict[str, ProblemSet] = {
         4096)), ("f16", "tn"), epilogue=BIAS_RELU), quick=2,
     ),
     "conv-bias-relu": ProblemSet("convolutions with bias and ReLU", (1.0, 1.15), _fused_convs, quick=2),
+    "drawn-products": ProblemSet(
+        "f16 and bf16, drawn, all transposes, 8 to 100 us",
+        (1.03, 1.1),
+        partial(drawn.products, 17, 48, ("f16", "bf16"), drawn.LETTERS, (8, 100)),
+        ("torch", "lt"),
+        quick=8,
+    ),
+    "drawn-large": ProblemSet(
+        "the same, 100 to 1000 us",
+        (1.0, 1.03),
+        partial(drawn.products, 18, 16, ("f16", "bf16"), drawn.LETTERS, (100, 1000)),
+        ("torch", "lt"),
+        quick=4,
+    ),
+    "drawn-types": ProblemSet(
+        "i8, fp8, tf32 and f32, drawn, 8 to 300 us",
+        (1.0, 1.1),
+        partial(drawn.products, 19, 24, ("i8", "f8e4m3fn", "tf32", "f32"), ("tn",), (8, 300)),
+        ("torch", "lt"),
+        quick=4,
+    ),
+    "layers": ProblemSet(
+        "bf16, layers of language models, 1 to 8192 tokens",
+        (1.03, 1.15),
+        drawn.layers,
+        ("torch", "lt"),
+        quick=10,
+    ),
+    "finished": ProblemSet(
+        "f16 with GELU and SiLU",
+        (1.03, 1.15),
+        partial(drawn.finished, ("gelu_tanh(x + bias)", "gelu(x + bias)", "silu(x)")),
+        ("torch", "lt"),
+        quick=5,
+    ),
+    "batched": ProblemSet("f16, products of attention", (1.0, 1.1), drawn.batched, ("torch", "lt"), quick=4),
+    **{
+        f"drawn-{layout}-{direction.replace('_', '-')}": ProblemSet(
+            f"f16, drawn convolutions, {layout.upper()}, {direction.replace('_', ' ')}",
+            {"forward": (1.4, 1.6), "backward_data": (1.3, 1.5), "backward_weight": (1.3, 1.5)}[direction],
+            partial(drawn.convolutions, seed, layout, direction, {"nhwc": 16, "nchw": 8}[layout]),
+            quick=4,
+        )
+        for layout, first in (("nhwc", 20), ("nchw", 30))
+        for seed, direction in enumerate(DIRECTIONS, first)
+    },
     "host": ProblemSet(
         "a call from Python, 256 x 256 x 256",
         (1.5, 3.0),

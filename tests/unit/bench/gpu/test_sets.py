@@ -10,6 +10,9 @@ from imbrex.bench.corpus import COUNT, corpus, sample
 from imbrex.bench.gpu.sets import SETS, chosen
 from imbrex.bench.resnet import LAYERS, conv
 from imbrex.diagnostic import Diagnostic
+from imbrex.problem import Conv2d, Gemm
+
+DRAWN = "fd1d0e900833ffdc5f50fa532d1433a75142b41c6341d8bf6d9d73e53ed1f9ae"
 
 
 @pytest.mark.parametrize(
@@ -47,6 +50,19 @@ def test_sets_take_turns_and_hold_no_problem_twice() -> None:
 def test_quick_is_a_prefix() -> None:
     every, few = chosen(["corpus"]), chosen(["corpus"], quick=True)
     assert few == every[: len(few)] and len(few) == SETS["corpus"].quick
+
+
+def test_drawn_problems_are_the_same_everywhere() -> None:
+    """Of what each was drawn with: names, times and sizes within the bounds."""
+    drawn = chosen(["drawn-*"])
+    text = "".join(f"{e.name}\n" for e in drawn)
+    assert hashlib.sha256(text.encode()).hexdigest() == DRAWN
+    products = [e.problem for e in drawn if e.set in ("drawn-products", "drawn-large")]
+    kinds = {(p.dtype.name, p.transpose_a, p.transpose_b) for p in products if isinstance(p, Gemm)}
+    assert len(products) == 64 and len(kinds) == 8
+    assert all(8 <= e.problem.flops / 7e8 <= 100 for e in chosen(["drawn-products"]))
+    others = [e.problem for e in drawn if isinstance(e.problem, Conv2d)]
+    assert len(others) == 72 and {(p.stride, p.x) for p in others} >= {((1, 1), 1), ((1, 1), 3), ((2, 2), 3)}
 
 
 def test_names() -> None:
