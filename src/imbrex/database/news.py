@@ -1,5 +1,5 @@
-"""News: how many verdicts this process has kept, and which database it looks into, so that whoever keeps
-kernels knows when to look again.
+"""News: how often this process has kept a verdict or was told to look again, and which database it looks
+into, so that whoever keeps kernels knows when to do so.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ import os
 
 from imbrex.database.location import VARIABLE
 
-__all__ = ["News", "news", "tell", "verdicts"]
+__all__ = ["News", "look_again", "news", "tell", "verdicts"]
 
 News = tuple[int, str | None]
 
@@ -16,7 +16,7 @@ _count = 0
 
 
 def verdicts() -> int:
-    """Verdicts that were kept so far."""
+    """Verdicts that were kept so far, and the times that kernels were to be looked for again."""
     return _count
 
 
@@ -26,6 +26,11 @@ def news() -> News:
 
 
 def tell() -> None:
-    """Another one was."""
+    """Another one was kept."""
+    look_again()
+
+
+def look_again() -> None:
+    """Kernels and plans that are kept hold no longer: the next call of each asks `compile`."""
     global _count
     _count += 1

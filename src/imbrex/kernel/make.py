@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from contextvars import ContextVar
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, assert_never
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, assert_never
 
 from imbrex.build.amd.code_object import CodeObject, build_code_object, find_code_object
 from imbrex.build.cache import Cache
@@ -38,14 +38,15 @@ if TYPE_CHECKING:  # the compiler's own modules; a warm start goes without
     from imbrex.config.tuning import Tuning
     from imbrex.pipeline import Lowered
 
-__all__ = ["BUILT_ONLY", "NotBuilt", "compile", "restored"]
+__all__ = ["OFFERED", "NotBuilt", "Offered", "compile", "restored"]
 
-BUILT_ONLY: Final[ContextVar[bool]] = ContextVar("imbrex_built_only", default=False)
-"""Is `compile` to give what the cache has, and to raise `NotBuilt` for all else?"""
+Offered: TypeAlias = Literal["all", "built", "none"]
+OFFERED: Final[ContextVar[Offered]] = ContextVar("imbrex_offered", default="all")
+"""Which kernels `compile` gives: all, those that the cache has, or none; for others it raises `NotBuilt`."""
 
 
 class NotBuilt(Exception):
-    """The cache has no such kernel, and nothing is to be compiled now."""
+    """Such a kernel is not to be had now: nothing is to be compiled, and the cache has none or is not asked."""
 
     def __init__(self, options: Options) -> None:
         super().__init__(f"there is no kernel yet of {problem_text(options.problem)}")
@@ -99,11 +100,12 @@ def restored(options: Options, key: str, recipe: Recipe) -> Kernel:
 
 def _made(options: Options, key: str, store: Cache) -> Kernel:
     """A kernel from the cache, or by the whole compiler."""
-    recipe = Recipe.from_json(store.recall(key))
+    offered = OFFERED.get()
+    recipe = None if offered == "none" else Recipe.from_json(store.recall(key))
     kernel = None if recipe is None else _found(options, key, recipe, store)
     if kernel is not None:
         return kernel
-    if BUILT_ONLY.get():
+    if offered != "all":
         raise NotBuilt(options)
     started = time.perf_counter()
     recipe = _built(options, store)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from imbrex.diagnostic import Diagnostic
-from imbrex.kernel.make import BUILT_ONLY, NotBuilt, compile
+from imbrex.kernel.make import OFFERED, NotBuilt, compile
 from imbrex.kernel.target import Emulate, Target, target_of
 from imbrex.problem import Conv2d, Gemm, Problem, parse_problem, problem_text
 from imbrex.run.cpu import thread_count
@@ -125,13 +125,13 @@ def builders_of(target: Target) -> int:
 
 def _is_built(order: CompileJob) -> bool:
     """Is it in the cache?  What cannot be asked for is not: its compiler says why."""
-    token = BUILT_ONLY.set(True)
+    token = OFFERED.set("built")
     try:
         compiled(order)
     except (NotBuilt, Diagnostic):
         return False
     finally:
-        BUILT_ONLY.reset(token)
+        OFFERED.reset(token)
     return True
 
 

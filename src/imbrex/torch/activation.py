@@ -14,7 +14,7 @@ from typing import Any, Final
 from imbrex.diagnostic import did_you_mean
 from imbrex.problem.epilogue_function import FUNCTIONS
 
-__all__ = ["ACTIVATIONS", "Activation", "activation", "epilogue"]
+__all__ = ["ACTIVATIONS", "Activation", "activation", "epilogue", "finished"]
 
 torch: Any = import_module("torch")
 _F: Any = torch.nn.functional
@@ -71,6 +71,12 @@ def activation(name: str) -> Activation:
         hint = did_you_mean(name, ACTIVATIONS) or f"known: {', '.join(ACTIVATIONS)}"
         raise ValueError(f"no activation '{name}'; {hint}")
     return ACTIVATIONS[name]
+
+
+def finished(sums: Any, residual: Any, name: str) -> Any:
+    """activation(sums + residual), by torch.  residual: or None; name: "" of no activation."""
+    added = sums if residual is None else sums + residual
+    return activation(name).forward(added) if name else added
 
 
 @lru_cache(maxsize=256)

@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import Any, TypeAlias
 
 from imbrex.torch.activation import activation as row_of
+from imbrex.torch.activation import finished
 from imbrex.torch.lying import spans
 from imbrex.torch.ops import OPS
 
@@ -48,7 +49,7 @@ def conv2d(
     _expect_rank(4, input=input, weight=weight)
     moves = _two(stride), _pads(padding, weight, _two(stride), _two(dilation)), _two(dilation), groups
     fused, after = _split(activation, (input, weight, scale, bias, residual))
-    return _finished(_conv2d(input, weight, scale, bias, residual, *moves, fused, fallback), after)
+    return finished(_conv2d(input, weight, scale, bias, residual, *moves, fused, fallback), None, after)
 
 
 def conv2d_shape(
@@ -99,7 +100,7 @@ def conv_transpose2d(
         result = result + bias.to(result.dtype).reshape(-1, 1, 1)
     if residual is not None:
         result = result + residual.to(result.dtype)
-    return _finished(result, activation)
+    return finished(result, None, activation or "")
 
 
 def linear(
@@ -172,22 +173,18 @@ def _multiplied(
     a: Any, b: Any, bias: Any, residual: Any, alpha: float, activation: str | None, fallback: bool
 ) -> Any:
     fused, after = _split(activation, (a, b, bias, residual))
-    return _finished(_product(a, b, bias, residual, alpha, fused, fallback), after)
+    return finished(_product(a, b, bias, residual, alpha, fused, fallback), None, after)
 
 
-def _split(activation: str | None, tensors: tuple[Any, ...]) -> tuple[str, str | None]:
-    """What the kernel applies, and what torch does."""
+def _split(activation: str | None, tensors: tuple[Any, ...]) -> tuple[str, str]:
+    """The activation that the kernel applies, and the one that torch does; "" of none."""
     if activation is None:
-        return "", None
+        return "", ""
     row = row_of(activation)
     is_followed = torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in tensors)
     if (is_followed and not row.of_result) or not row.fuses(tensors[0].dtype):
         return "", activation
-    return activation, None
-
-
-def _finished(result: Any, activation: str | None) -> Any:
-    return result if activation is None else row_of(activation).forward(result)
+    return activation, ""
 
 
 def _expect_rank(rank: int, **tensors: Any) -> None:

@@ -14,7 +14,8 @@ from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any
 
-from imbrex.kernel.make import BUILT_ONLY, NotBuilt
+from imbrex.database.news import look_again
+from imbrex.kernel.make import OFFERED, NotBuilt
 from imbrex.kernel.warm import COMPILE_S, CompileJob, builders_of, compiled
 from imbrex.problem import problem_text
 from imbrex.run.isolated import Failed
@@ -25,13 +26,13 @@ __all__ = ["answered", "collected", "wait"]
 
 def answered(ours: Callable[[], Any], theirs: Callable[[], Any], out: Any) -> Any:
     """`ours()`, which writes into `out`, where its kernel is built; else `theirs()`, as `out` lies."""
-    token = BUILT_ONLY.set(True)
+    token = OFFERED.set("built" if _collector is None else "none")
     try:
         return ours()
     except NotBuilt as missing:
         options = missing.options
     finally:
-        BUILT_ONLY.reset(token)
+        OFFERED.reset(token)
     _ask(CompileJob(options.problem, options.target, options.threads))
     result = theirs()
     if result.dtype == out.dtype and result.stride() == out.stride():
@@ -92,8 +93,9 @@ def _ask(order: CompileJob) -> None:
 
 @contextmanager
 def collected() -> Generator[list[CompileJob]]:
-    """What is asked for within goes into the list, and nothing is compiled."""
+    """The kernels of all calls within, whether they are there or not; torch's own op answers."""
     global _collector
+    look_again()
     before, _collector = _collector, list[CompileJob]()
     try:
         yield _collector

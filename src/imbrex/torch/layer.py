@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import Any, Final
 
 from imbrex.torch import call
-from imbrex.torch.activation import ACTIVATIONS
+from imbrex.torch.activation import finished
 
 __all__ = ["LAYERS", "MANY", "Layer", "Swapped", "folded", "plain"]
 
@@ -125,9 +125,7 @@ def plain(layer: Any, input: Any, norm: Any, residual: Any, activation: str) -> 
     """What `fused` computes, by torch, one after the other."""
     of = next(theirs for theirs in LAYERS if isinstance(layer, theirs))
     result = of.forward(layer, input)
-    result = result if norm is None else norm(result)
-    result = result if residual is None else result + residual
-    return ACTIVATIONS[activation].forward(result) if activation else result
+    return finished(result if norm is None else norm(result), residual, activation)
 
 
 def _by(norm: Any, layer: Any) -> tuple[Any, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-from imbrex.torch.activation import ACTIVATIONS
+from imbrex.torch.activation import finished
 
 __all__ = ["conv2d", "conv2d_backward_data", "conv2d_backward_weight", "product"]
 
@@ -33,7 +33,7 @@ def conv2d(
         sums = (sums * scale.reshape(-1, 1, 1)).to(sums.dtype)
     if bias is not None:
         sums = sums + bias.reshape(-1, 1, 1)
-    return _finished(sums, residual, activation)
+    return finished(sums, residual, activation)
 
 
 def conv2d_backward_data(dy: Any, w: Any, shape: Sequence[int], *moves: Any) -> Any:
@@ -58,12 +58,7 @@ def product(a: Any, b: Any, bias: Any, residual: Any, alpha: float, activation: 
     """activation(alpha * a b + bias + residual)."""
     sums = torch.matmul(a, b)
     sums = sums if alpha == 1 else alpha * sums
-    return _finished(sums if bias is None else sums + bias, residual, activation)
-
-
-def _finished(sums: Any, residual: Any, activation: str) -> Any:
-    added = sums if residual is None else sums + residual
-    return ACTIVATIONS[activation].forward(added) if activation else added
+    return finished(sums if bias is None else sums + bias, residual, activation)
 
 
 def _around(pads: Sequence[int]) -> tuple[list[int], list[int]]:

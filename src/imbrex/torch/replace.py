@@ -183,10 +183,12 @@ def _compiled(trials: list[Trial], tune: Effort | None, jobs: int | None) -> dic
                 errors[trial.candidate.name] = str(error).partition("\n")[0]
         wanted[trial.candidate.name] = orders
     every = [order for orders in wanted.values() for order in orders]
+    failed = {one.problem: one.error for one in warmed(every, jobs) if one.error is not None}
     if tune is not None:
-        for order in dict.fromkeys(every):
+        good = [order for order in dict.fromkeys(every) if order.problem not in failed]
+        for order in good:
             tuned(order.problem, order.target, threads=order.threads, effort=tune, jobs=jobs)
-    failed = {(one.problem): one.error for one in warmed(every, jobs) if one.error is not None}
+        failed |= {one.problem: one.error for one in warmed(good, jobs) if one.error is not None}
     for name, orders in wanted.items():
         for order in orders:
             if order.problem in failed:

@@ -15,7 +15,7 @@ import imbrex
 from imbrex.cli.warm import command
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import Target, warm
-from imbrex.kernel.make import BUILT_ONLY, NotBuilt
+from imbrex.kernel.make import OFFERED, NotBuilt
 from imbrex.kernel.warm import CompileJob
 from imbrex.problem import Gemm
 
@@ -56,14 +56,14 @@ def test_later_calls_find_what_was_compiled(monkeypatch: pytest.MonkeyPatch) -> 
     assert imbrex.compile(SMALL, threads=1).was_cached
     (again,) = imbrex.warm(SMALL, threads=1)
     assert again.seconds == 0
-    token = BUILT_ONLY.set(True)
+    token = OFFERED.set("built")
     try:
         a, b = np.ones((5, 3), np.float32), np.ones((3, 7), np.float32)
         assert (imbrex.gemm(a, b, threads=1) == 3).all()
         with pytest.raises(NotBuilt, match="there is no kernel yet of gemm"):
             imbrex.gemm(a, np.ones((3, 9), np.float32), threads=1)
     finally:
-        BUILT_ONLY.reset(token)
+        OFFERED.reset(token)
 
 
 @pytest.mark.usefixtures("in_process")

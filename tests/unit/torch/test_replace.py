@@ -6,6 +6,7 @@ import copy
 import io
 import warnings
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -263,6 +264,23 @@ def test_the_slower_one_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
     report = ours.replace(model, images(8), jobs=1)
     assert "torch's own is faster, 1e+03 ms against 2e+03" in str(report)
     assert type(model[0]) is nn.Conv2d and type(model) is nn.Sequential
+
+
+def test_kernels_that_are_there_are_tuned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of all layers, whether their kernels were compiled, loaded and called before, and with which result."""
+    module = import_module("imbrex.torch.replace")
+    model, x = models.unet().eval(), images(8)
+    tuned: list[Any] = []
+    monkeypatch.setattr(module, "tuned", lambda problem, *more, **words: tuned.append((problem, words)))
+    with torch.no_grad():
+        first = replaced(model, x, tune="quick")
+        model(x)
+        ours.restore(model)
+        once = list(tuned)
+        assert len(first.swapped) == 8 and len(set(problem for problem, _ in once)) == len(once) > 4
+        replaced(model, x, tune="full")
+    assert [problem for problem, _ in tuned[len(once) :]] == [problem for problem, _ in once]
+    assert {words["effort"] for _, words in tuned[len(once) :]} == {"full"}
 
 
 def test_other_tensors_are_torchs() -> None:
