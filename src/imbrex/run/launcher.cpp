@@ -337,6 +337,44 @@ Object *called(Object *self, Object *const *arguments, intptr_t) {
 
 imbrex::pool threads;
 
+// The threads of an OpenMP that the process uses besides.  Its threads go on looking for work for milliseconds after they
+// had some, so that a job on other threads, between two of its own, would find the cores taken.
+class openmp {
+public:
+  void lend(void *called, void *counted) {
+    __atomic_store_n(&owner, getpid(), __ATOMIC_RELAXED);
+    __atomic_store_n(&most, reinterpret_cast<Most>(counted), __ATOMIC_RELAXED);
+    __atomic_store_n(&parallel, reinterpret_cast<Parallel>(called), __ATOMIC_RELEASE);
+  }
+
+  // As pool::run.  The whole team is called, since another size of it costs more than those who are not let in.
+  bool run(void (*share)(void *), void *what, int helpers) {
+    const Parallel called = __atomic_load_n(&parallel, __ATOMIC_ACQUIRE);
+    if (!called || __atomic_load_n(&owner, __ATOMIC_RELAXED) != getpid()) return false; // a fork has no such threads
+    job one{share, what, helpers + 1};
+    called(enter, &one, most() > helpers ? 0 : unsigned(helpers + 1), 0);
+    return true;
+  }
+
+private:
+  using Parallel = void (*)(void (*)(void *), void *, unsigned threads, unsigned flags);
+  using Most = int (*)();
+  struct job {
+    void (*share)(void *what);
+    void *what;
+    int32_t seats;
+  };
+
+  Parallel parallel;
+  Most most;
+  int32_t owner;
+
+  static void enter(void *of) {
+    job &one = *static_cast<job *>(of);
+    if (__atomic_fetch_sub(&one.seats, 1, __ATOMIC_RELAXED) > 0) one.share(one.what);
+  }
+} team;
+
 Method describing = {"describe", reinterpret_cast<decltype(Method::call)>(described), one_object, nullptr};
 Method calling = {"call", called, fast_call, nullptr};
 } // namespace
@@ -387,8 +425,15 @@ void imbrex_launcher_read(Object *array, int64_t *told) {
   for (int i = 0; i < 2; ++i) told[5 + i] = a.sizes[i], told[7 + i] = a.strides[i];
 }
 
-// The threads that all kernels of this process share.
-bool imbrex_launcher_share(void (*share)(void *), void *job, int helpers) { return threads.run(share, job, helpers); }
+// The threads that all kernels of this process share: an OpenMP's where they were lent, else a pool's.
+bool imbrex_launcher_share(void (*share)(void *), void *job, int helpers) {
+  return team.run(share, job, helpers) || threads.run(share, job, helpers);
+}
+
+// From now on jobs of this process run on the threads of an OpenMP: its GOMP_parallel and omp_get_max_threads; of none
+// where they are null.
+void imbrex_launcher_team(void *parallel, void *most) { team.lend(parallel, most); }
+
 // And their scratch memory.
 extern const imbrex::lender imbrex_launcher_memory = {[](size_t bytes) { return scratch.take(bytes); },
                                                       [](imbrex::block of) { scratch.put(of); }};

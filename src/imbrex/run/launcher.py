@@ -20,7 +20,7 @@ from imbrex.build.shared_library import build_shared, find_shared, recipe_key
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import DTYPES
 
-__all__ = ["Call", "Entry", "Launcher", "launcher"]
+__all__ = ["Call", "Entry", "Launcher", "launcher", "openmp_of"]
 
 Call: TypeAlias = Callable[["int | None", tuple[Any, ...]], int]
 """`call(threads, arrays)`: the kernel's status, or -1 where the long way has to look at them."""
@@ -95,13 +95,23 @@ class Launcher:
             memory = ctypes.c_byte.in_dll(self._library, "imbrex_launcher_memory")
             library.imbrex_use_memory(ctypes.byref(memory))
 
+    def join(self, openmp: tuple[int, int]) -> None:
+        """Kernels of this process run on the threads of this OpenMP from now on; of none where it is (0, 0).
+
+        openmp: addresses of its GOMP_parallel and its omp_get_max_threads.
+        """
+        self._library.imbrex_launcher_team(*openmp)
+
     def learn(self, arrays: Sequence[Any]) -> None:
-        """Tensors of torch's are described from now on, where it has DLPack's exchange functions."""
+        """Tensors of torch's are described from now on, where it has DLPack's exchange functions, and kernels
+        run on the threads of torch's OpenMP, where it has one.
+        """
         torch: Any = sys.modules.get("torch")
         kinds: set[type] = {type(array) for array in arrays}
         for kind in kinds - self._known:
             self._known.add(kind)
             if f"{kind.__module__}.{kind.__qualname__}" in _TENSORS:
+                self.join(openmp_of(torch))
                 exchange = getattr(kind, "__dlpack_c_exchange_api__", None)
                 if torch is not None and exchange is not None:
                     self._library.imbrex_launcher_add(kind, exchange, torch.is_grad_enabled)
@@ -124,6 +134,7 @@ def launcher(count_threads: Callable[[], int]) -> Launcher | None:
             ("read", None, [object_, ctypes.POINTER(ctypes.c_int64)]),
             ("describe", object_, []),
             ("call", object_, [ctypes.POINTER(_Call)]),
+            ("team", None, [ctypes.c_void_p, ctypes.c_void_p]),
         ):
             function = getattr(library, f"imbrex_launcher_{name}")
             function.restype, function.argtypes = result, arguments
@@ -135,6 +146,22 @@ def launcher(count_threads: Callable[[], int]) -> Launcher | None:
     for kind in {element.numpy.name: element.numpy for element in DTYPES.values()}.values():
         library.imbrex_launcher_take(kind)
     return Launcher(library.imbrex_launcher_describe(), library)
+
+
+def openmp_of(torch: Any) -> tuple[int, int]:
+    """What `Launcher.join` takes, of the OpenMP that torch computes with; zeros where it has none.
+
+    GNU's has both names, and so has LLVM's.
+    """
+    if torch is None or not torch.backends.openmp.is_available():
+        return 0, 0
+    try:
+        library = ctypes.CDLL(torch._C.__file__)  # finds what it depends on, too
+        found = library.GOMP_parallel, library.omp_get_max_threads
+    except (OSError, AttributeError):
+        return 0, 0
+    parallel, most = (ctypes.cast(function, ctypes.c_void_p).value or 0 for function in found)
+    return parallel, most
 
 
 def _reads_rightly(library: ctypes.PyDLL) -> bool:

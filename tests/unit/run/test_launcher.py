@@ -14,9 +14,10 @@ import pytest
 
 from imbrex.build.shared_library import build_shared
 from imbrex.diagnostic import Diagnostic
+from imbrex.kernel import compile
 from imbrex.run.cpu import short_way
 from imbrex.run.host_machine import usable_cores
-from imbrex.run.launcher import Call, Entry, Launcher
+from imbrex.run.launcher import Call, Entry, Launcher, openmp_of
 
 SOURCE = """
 extern "C" int add(const float *a, const float *b, float *c, int threads) {
@@ -141,6 +142,46 @@ def test_where_arrays_lie_is_looked_at_in_every_call(made: Made) -> None:
     odd = np.zeros(40, np.uint8)[1:25].view(np.float32)
     assert call(1, (whole[:6], whole[6:12], odd)) == -1, "no multiple of four bytes"
     np.testing.assert_array_equal(whole, before)
+
+
+def test_jobs_run_on_an_openmp_that_is_lent(short: Launcher) -> None:
+    """All of its team are called, and as many let in as a job has use for; a forked child has a pool."""
+    kernel = compile("gemm -m 256 -n 256 -k 64", threads=2).loaded
+    a, b, c = (np.ones(p.shape, p.dtype) for p in kernel.parameters)
+    called: list[int] = []
+    sizes = [2, 1]
+
+    def parallel(share: Any, job: Any, threads: int, flags: int) -> None:
+        called.append(threads)
+        for _ in range(5):
+            share(job)
+
+    share = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+    team = ctypes.CFUNCTYPE(None, share, ctypes.c_void_p, ctypes.c_uint, ctypes.c_uint)(parallel)
+    most = ctypes.CFUNCTYPE(ctypes.c_int)(lambda: sizes.pop(0))
+    try:
+        short.join(tuple(ctypes.cast(one, ctypes.c_void_p).value or 0 for one in (team, most)))  # type: ignore[arg-type]
+        for threads in (1, 2, 2):
+            c[:] = np.nan
+            kernel(a, b, c, threads=threads)
+            assert (c == 64).all()
+        assert called == [0, 2], "a team of its own size, but where more are asked for"
+        if (child := os.fork()) == 0:
+            c[:] = np.nan
+            kernel(a, b, c, threads=2)
+            os._exit(0 if (c == 64).all() and len(called) == 2 else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    finally:
+        short.join((0, 0))
+    kernel(a, b, c, threads=2)
+    assert len(called) == 2
+
+
+def test_torch_has_an_openmp_or_none() -> None:
+    assert openmp_of(None) == (0, 0)
+    torch: Any = pytest.importorskip("torch", reason="torch is not installed")
+    found = openmp_of(torch)
+    assert all(found) if torch.backends.openmp.is_available() else not any(found)
 
 
 @pytest.mark.parametrize("threads", [0, -1, 100_000, 10**30])
