@@ -46,7 +46,7 @@ OFFERED: Final[ContextVar[Offered]] = ContextVar("imbrex_offered", default="all"
 
 
 class NotBuilt(Exception):
-    """Such a kernel is not to be had now: nothing is to be compiled, and the cache has none or is not asked."""
+    """Nothing is to be compiled now, and the cache has no such kernel, or is not asked."""
 
     def __init__(self, options: Options) -> None:
         super().__init__(f"there is no kernel yet of {problem_text(options.problem)}")

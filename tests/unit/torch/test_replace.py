@@ -277,7 +277,7 @@ def test_kernels_that_are_there_are_tuned(monkeypatch: pytest.MonkeyPatch) -> No
         model(x)
         ours.restore(model)
         once = list(tuned)
-        assert len(first.swapped) == 8 and len(set(problem for problem, _ in once)) == len(once) > 4
+        assert len(first.swapped) == 8 and len({problem for problem, _ in once}) == len(once) > 4
         replaced(model, x, tune="full")
     assert [problem for problem, _ in tuned[len(once) :]] == [problem for problem, _ in once]
     assert {words["effort"] for _, words in tuned[len(once) :]} == {"full"}
