@@ -36,7 +36,7 @@ from imbrex.lower.stmt import Buffer, Kernel, Program, ZeroFill
 from imbrex.problem import Problem, problem_text
 from imbrex.problem.operand import dense_strides
 from imbrex.run.host_machine import HostMachine
-from imbrex.run.launch import Launch, Step, Zero
+from imbrex.run.launch import Launch, RunTimeGrid, Step, Zero
 
 
 @dataclass(frozen=True)
@@ -226,7 +226,19 @@ def steps_of(made: Program, target: str, overlapped: frozenset[str] = frozenset(
 def _launch(kernel: Kernel, places: Mapping[str, int], target: str) -> Launch:
     arguments = tuple(places[buffer.name] for buffer in kernel.arguments)
     plain = Launch(kernel.name, kernel.grid_size, kernel.block_size, arguments)
-    return replace(plain, **launch_facts(kernel)._asdict()) if target in gpus("NVIDIA") else plain
+    if target not in gpus("NVIDIA"):
+        return plain
+    return replace(plain, **launch_facts(kernel)._asdict(), run_time=_run_time_grid(kernel))
+
+
+def _run_time_grid(kernel: Kernel) -> RunTimeGrid | None:
+    """How many workgroups a product of a run-time size has."""
+    tiles = None if kernel.pipeline is None else kernel.pipeline.tiles
+    if tiles is None or tiles.run_time is None:
+        return None
+    of, each = tiles.run_time, tiles.workgroups // tiles.clusters
+    least, greatest = kernel.when or of.count.bounds
+    return RunTimeGrid(least, greatest, of.block, of.others * of.parts * each, tiles.workgroups)
 
 
 def machine_on(here: HostMachine, target: str, threads: int) -> Machine:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import gpu_order
+import gpu_sizes
 import numpy as np
 import torch
 from gpu_case import TARGET
@@ -30,7 +31,8 @@ Told = str | None
 
 def perform(name: str) -> Told:
     """The function of that name."""
-    function: Callable[[], Told] = globals().get(name) or getattr(gpu_order, name)
+    others = vars(gpu_order) | vars(gpu_sizes)
+    function: Callable[[], Told] = globals().get(name) or others[name]
     return function()
 
 

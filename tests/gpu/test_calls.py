@@ -12,8 +12,10 @@ CALLS = (
     "new_results", "graphs", "streams", "given_stream", "alternating", "chains", "chains_with_bias",
     "chains_with_residual", "siblings", "host_arrays", "cupy_arrays", "unaligned",
     "with_gaps", "views", "other_strides", "another_type", "host_and_gpu", "controls",
+    "every_size_is_right", "every_size_of_others_is_right", "bits_of_the_fixed_kernel",
+    "tensors_tell_the_size", "graphs_of_sizes",
 )  # fmt: skip
-"""Of `gpu_calls` and `gpu_order`, which need torch."""
+"""Of `gpu_calls`, `gpu_order` and `gpu_sizes`, which need torch."""
 
 
 @pytest.mark.parametrize("name", CALLS)

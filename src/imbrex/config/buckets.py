@@ -14,24 +14,28 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
-from imbrex.chip import CpuMachine
+from imbrex.chip import CpuMachine, GpuMachine
 from imbrex.config.algorithm.table import row_of
 from imbrex.config.configuration import Configuration, TunedProduct
 from imbrex.config.configured import configured
 from imbrex.config.cpu.plan import CpuTuning
 from imbrex.config.request import Request
-from imbrex.config.tuning import Tuning
+from imbrex.config.tiles import DATA_PARALLEL
+from imbrex.config.tuning import Tuning, text
+from imbrex.config.warpgroup.plan import WarpgroupTuning
 from imbrex.diagnostic import Diagnostic
 from imbrex.problem import Conv2d, Problem
 from imbrex.view.mma.vector import CPU_UNITS
 
-__all__ = ["bucketed", "buckets", "of_most", "tile_of"]
+__all__ = ["bucketed", "buckets", "of_most", "of_size", "tile_of"]
 
 ENDS: Final[Mapping[str, tuple[int, ...]]] = {
     "m": (1, 4, 8, 16, 32, 64, 256, 1024, 4096, 16384),
     "n": (1, 2, 4, 8, 16, 64, 256),
 }
 """The greatest sizes of buckets, by the size's name: dense where a panel of rows is not yet full."""
+TILE_ENDS: Final = (16, 64, 128, 256, 512, 1024, 2048, 4096, 16384)
+"""The same of tiles of warpgroups."""
 
 
 def of_most(request: Request) -> Request:
@@ -48,19 +52,39 @@ def bucketed(request: Request) -> Configuration:
     size = request.problem.run_time
     if size is None:
         return configured(request)
-    last = configured(of_most(request))
+    last = _configured(request, size.most)
     _expect_open(last, request)
     if request.config is not None or request.tuning is not None:
         return last
     wanted = replace(request, algorithm=last.algorithm)
+    ends = ENDS[size.name] if isinstance(request.machine, CpuMachine) else TILE_ENDS
     chosen: list[TunedProduct] = []
-    for end in (e for e in ENDS[size.name] if size.least <= e < size.most):
-        found = configured(replace(wanted, problem=request.problem.at(end)))
+    for end in (e for e in ends if size.least <= e < size.most):
+        found = _configured(wanted, end)
         if _outline(found) == _outline(last):
             chosen.append(replace(found.products[0], upto=end))
     chosen.append(last.products[0])
     kept = [one for one, next_ in pairwise(chosen) if not _is_like(one, next_, request.problem)]
     return replace(last, products=(*kept, chosen[-1]))
+
+
+def _configured(request: Request, size: int) -> Configuration:
+    """The configuration for one size; of a GPU, what is not said is chosen among what takes others, too."""
+    request = replace(request, problem=request.problem.at(size))
+    if not isinstance(request.machine, GpuMachine) or request.config is not None:
+        return configured(request)
+    request = replace(request, algorithm=request.algorithm or "direct")
+    found = configured(request)
+    if request.schedule is None and any(_counts_tiles(product) for product in found.products):
+        return configured(replace(request, schedule=DATA_PARALLEL))
+    return found
+
+
+def _counts_tiles(product: TunedProduct) -> bool:
+    """Does it depend on how many tiles there are who computes what of one?"""
+    order = product.schedule.order
+    is_plain = order is None or order.is_plain
+    return not is_plain or (product.schedule.is_shared and product.schedule.mode != "cluster_k")
 
 
 def buckets(request: Request, configuration: Configuration) -> Iterator[tuple[Request, Configuration]]:
@@ -81,6 +105,12 @@ def buckets(request: Request, configuration: Configuration) -> Iterator[tuple[Re
         alone = replace(configuration, products=(replace(product, upto=None),))
         yield replace(request, problem=_ranged(problem, least, most)), alone
         least = most + 1
+
+
+def of_size(configuration: Configuration, size: int) -> Configuration:
+    """The configuration of the kernel that one size has, as that of a problem of this number."""
+    product = next(p for p in configuration.products if p.upto is None or size <= p.upto)
+    return replace(configuration, products=(replace(product, upto=None),))
 
 
 def _ranged(problem: Problem, least: int, most: int) -> Problem:
@@ -133,17 +163,19 @@ def _expect_open(of: Configuration, request: Request) -> None:
     if isinstance(problem, Conv2d):
         message = f"a run-time {name} is for products, and this is a convolution"
         raise Diagnostic(message, hint=f"give {name} a number")
-    if not isinstance(machine, CpuMachine):
-        message = f"a run-time {name} is for kernels of CPUs, and {machine.name} is a GPU"
+    if isinstance(machine, GpuMachine) and not machine.has_wgmma:
+        message = f"a run-time {name} is for CPUs and for warpgroups, and {machine.name} is a GPU without"
         raise Diagnostic(message, hint=f"give {name} a number")
     if row is None or row.copies != "nothing" or not of.products:
         raise Diagnostic(f"algorithm '{of.algorithm}' is not made for a run-time {name}", hint=hint)
     for product in of.products:
-        order = product.schedule.order
-        if product.schedule.is_shared or (order is not None and not order.is_plain):
+        if _counts_tiles(product):
             message = f"the schedule '{product.schedule}' counts tiles, and a run-time {name} has any number"
             raise Diagnostic(message, hint=hint)
         tuning = product.tuning
+        if isinstance(machine, GpuMachine) and not isinstance(tuning, WarpgroupTuning):
+            message = f"a run-time {name} is for tiles of warpgroups, and the tuning is '{text(tuning)}'"
+            raise Diagnostic(message, hint=hint)
         if isinstance(tuning, CpuTuning) and CPU_UNITS[tuning.unit].tiles is not None:
             message = f"unit {tuning.unit} multiplies tiles of known sizes, and {name} is a run-time one"
             raise Diagnostic(message, hint=f"name a level without them, or give {name} a number")

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from imbrex.index.expr import Lin, divide, lin, select
+from imbrex.index.expr import Index, Lin, divide, lin, select
 
 
-def grouped(x: Lin, rows: Lin, sizes: Sequence[int]) -> tuple[Lin, Lin]:
-    """(row, column) of place x; sizes: rows and columns of the grid.
+def grouped(x: Lin, rows: Lin, sizes: Sequence[Index]) -> tuple[Lin, Lin]:
+    """(row, column) of place x; sizes: rows and columns of the grid, numbers or runtime quantities.
 
     The choice between the heights stands outside of the division, which is then by a constant.
     """
@@ -49,7 +49,7 @@ def undealt(x: Lin, ways: int, size: int) -> Lin:
     return select(cut - 1 - x, turn * ways + hand, late * ways + longer + short)
 
 
-def _last(rows: Lin, size: int) -> tuple[Lin, Lin]:
+def _last(rows: Lin, size: Index) -> tuple[Lin, Lin]:
     """The number of the last group, and its rows: what is left, or as many as the others have."""
     whole, rest = divide(lin(size - 1), rows)
     return whole, rest + 1

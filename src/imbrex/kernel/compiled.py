@@ -265,13 +265,24 @@ class Kernel:
         """The same kernel for calls of this run-time size alone, as one of a problem of that number; a
         Diagnostic where it is not in the range.
         """
-        fixed = self.problem.at(size)
-        assert isinstance(self.loaded, CpuKernel)
-        return replace(self, problem=fixed, loaded=self.loaded.at(size), origin=None)
+        from imbrex.config.buckets import of_size
+        from imbrex.config.configuration import parse
+        from imbrex.config.tuning import text
+
+        fixed, chosen = self.problem.at(size), of_size(parse(self.configuration), size)
+        return replace(
+            self,
+            problem=fixed,
+            loaded=self.loaded.of_size(size),
+            tuning_texts=tuple(text(product.tuning) for product in chosen.products),
+            schedules=tuple(str(product.schedule) for product in chosen.products),
+            configuration=str(chosen),
+            origin=None,
+        )
 
     def _sized(self, arrays: tuple[Any, ...]) -> Loaded:
         """What runs arrays, of which the result is not yet there, and which tell a run-time size."""
-        if self.problem.run_time is None or not isinstance(self.loaded, CpuKernel):
+        if self.problem.run_time is None:
             return self.loaded
         return self.loaded.sized([self.loaded.accepted(array, "array") for array in arrays])
 

@@ -253,7 +253,7 @@ def _loaded(
         case Cubin():
             from imbrex.run.cuda.kernel import CudaKernel
 
-            return CudaKernel(library.path, symbol, library.architecture, parameters, steps, workspace)
+            return CudaKernel(library.path, symbol, library.architecture, parameters, steps, workspace, size)
         case _:
             assert_never(library)
 

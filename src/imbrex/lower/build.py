@@ -115,7 +115,8 @@ def kernel(
     if op.block_size.data == 1:
         body = fused(body) if builder.inner is None else fused_parts(body)
     maps = tuple(builder.maps.items())
-    return Kernel(name, arguments, outputs, grid, block, tuple(body), maps, grid=most)
+    made = Kernel(name, arguments, outputs, grid, block, tuple(body), maps, grid=most)
+    return made if made.pipeline is None else replace(made, grid=made.pipeline.tiles.started)
 
 
 MOST_INT = (1 << 31) - 1

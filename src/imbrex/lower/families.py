@@ -10,6 +10,7 @@ planes        the same out of lines of planes
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import assert_never
 
 from imbrex.config.halo.lines import LinesTuning
@@ -17,11 +18,13 @@ from imbrex.config.halo.plan import HaloTuning
 from imbrex.config.halo_weight.plan import HaloWeightTuning
 from imbrex.config.warpgroup.plan import WarpgroupTuning, instruction_of
 from imbrex.diagnostic import Diagnostic
+from imbrex.index.atom import Param
 from imbrex.index.expr import lin, var
 from imbrex.ir.ops.standard import SSAValue
 from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
 from imbrex.lower.buffer import Ref
 from imbrex.lower.drain import drain
+from imbrex.lower.grid import is_of_count
 from imbrex.lower.lines import by_lines
 from imbrex.lower.parts import (
     Blocks,
@@ -35,6 +38,7 @@ from imbrex.lower.parts import (
     PingPong,
     Plain,
     Planned,
+    RunTimeTiles,
     Slots,
     SplitColumns,
     SplitRows,
@@ -49,7 +53,7 @@ from imbrex.lower.parts import (
     Work,
     Workspace,
 )
-from imbrex.lower.pipeline import Lanes, Pipeline, Stage
+from imbrex.lower.pipeline import Drain, Lanes, Pipeline, Stage
 from imbrex.lower.reader import Reader, element_type, sizes
 from imbrex.lower.stage import raster, stage
 from imbrex.lower.taps import plane_filters, plane_pixels, plane_stage, taps
@@ -77,15 +81,16 @@ def pipeline(op: WarpgroupGemmOp, reader: Reader) -> Pipeline:
 
 
 def _product(op: WarpgroupGemmOp, tuning: WarpgroupTuning, reader: Reader) -> Pipeline:
+    out = drain(op, reader)
     return Pipeline(
         a=stage(op, "a", reader),
         b=stage(op, "b", reader),
         stages=tuning.stages,
-        work=_work(op, reader),
+        work=_work(op, replace(_tiles(op), run_time=_run_time(op, out)), reader),
         team=_rows(tuning),
         multiply=Dense(_layout(op), tuning.k_per_block),
         sums=_sums(op),
-        c=drain(op, reader),
+        c=out,
     )
 
 
@@ -181,9 +186,25 @@ def _tiles(op: WarpgroupGemmOp) -> Tiles:
     )
 
 
-def _work(op: WarpgroupGemmOp, reader: Reader) -> Work:
+def _run_time(op: WarpgroupGemmOp, out: Drain) -> RunTimeTiles | None:
+    """What there is of tiles whose rows or columns are told when the kernel runs, as C's guards say it."""
+    found = next((g for g in out.guards if is_of_count(g)), None)
+    if found is None:
+        return None
+    grid, tuning = op.grid_, op.tuning_
+    assert isinstance(tuning, WarpgroupTuning), "windows have fixed sizes"
+    ((count, _),), along = lin(found.size).terms, "row" if found.index.mentions("row") else "column"
+    assert isinstance(count, Param), found
+    (rows, columns), (m, n) = op.cluster_, (grid.m_blocks, grid.n_blocks)
+    parts = 1 if op.sharing is None else op.sharing.parts
+    if along == "row":
+        return RunTimeTiles(count, "row", grid.m_per_block * rows, n // columns, tuning.group, parts)
+    return RunTimeTiles(count, "column", grid.n_per_block * columns, m // rows, tuning.group, parts)
+
+
+def _work(op: WarpgroupGemmOp, tiles: Tiles, reader: Reader) -> Work:
     """Who computes whole tiles, or shares them."""
-    tiles, plan = _tiles(op), op.sharing
+    plan = op.sharing
     if plan is None:
         return Dealt(tiles, 1 if op.phases is None else len(op.phases.data.lengths))
     if plan.mode == "cluster_k":

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
+from imbrex.index import order
+from imbrex.index.atom import Param
+from imbrex.index.expr import Lin, lin, param, select
 from imbrex.index.map import Map
 from imbrex.index.rule import Guard
 from imbrex.lower.buffer import Ref
@@ -23,9 +26,39 @@ from imbrex.view.work.streamk import Plan
 
 __all__ = [
     "Blocks", "ClusterK", "Dealt", "Dense", "LineWork", "Multiply", "OneTile", "Phases", "PingPong", "Plain",
-    "Planned", "Slots", "SplitColumns", "SplitRows", "SplitSteps", "Streams", "Sums", "Team", "Tiles",
-    "WarpPlanes", "WarpRaster", "WindowRows", "Work", "Workspace",
+    "Planned", "RunTimeTiles", "Slots", "SplitColumns", "SplitRows", "SplitSteps", "Streams", "Sums", "Team",
+    "Tiles", "WarpPlanes", "WarpRaster", "WindowRows", "Work", "Workspace",
 ]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class RunTimeTiles:
+    """The units that exist where the rows or the columns of C are told when the kernel runs.
+
+    count: how many there are.  block: of them, of a unit.  others: blocks along the other side.  group:
+    blocks along the rows before the next column of them.  parts: of K, each with a workgroup of a unit.
+    """
+
+    count: Param
+    along: Literal["row", "column"]
+    block: int
+    others: int
+    group: int
+    parts: int = 1
+
+    @property
+    def units(self) -> Lin:
+        return self._blocks * self.others
+
+    def block_of(self, unit: Lin) -> tuple[Lin, Lin]:
+        """(row block, column block) of a unit, in the order that `view.work.cluster` has of known sizes."""
+        if self.along == "row":
+            return order.grouped(unit, lin(self.group), (self._blocks, self.others))
+        return order.grouped(unit, lin(min(self.group, self.others)), (self.others, self._blocks))
+
+    @property
+    def _blocks(self) -> Lin:
+        return (param(self.count.name, *self.count.bounds) + (self.block - 1)) // self.block
 
 
 @dataclass(frozen=True)
@@ -36,7 +69,8 @@ class Tiles:
     matrix, whole clusters; tiles past the edge do not exist.  steps: of K, for one tile.  cluster: workgroups
     along rows and columns that share B and A.  order: unit -> (row block, column block) of one batch, a block
     being the tiles of a cluster.  is_batch_first: units that follow one another are of different batches;
-    else a unit's batch is its number over the blocks of one batch.  workgroups: to launch.
+    else a unit's batch is its number over the blocks of one batch.  workgroups: to launch.  run_time: of a
+    run-time size, whose most all other numbers are of, what there is.
     """
 
     rows: int
@@ -49,6 +83,7 @@ class Tiles:
     order: Map
     is_batch_first: bool
     workgroups: int
+    run_time: RunTimeTiles | None = None
 
     @property
     def units(self) -> int:
@@ -60,6 +95,26 @@ class Tiles:
     def clusters(self) -> int:
         """Clusters to launch."""
         return self.workgroups // prod(self.cluster)
+
+    @property
+    def units_there(self) -> Lin:
+        """Units that exist."""
+        return lin(self.units) if self.run_time is None else self.run_time.units
+
+    @property
+    def started(self) -> Lin | None:
+        """Workgroups to launch of a run-time size."""
+        if self.run_time is None:
+            return None
+        clusters, most = self.run_time.units * self.run_time.parts, self.clusters
+        return select(clusters - most, most, clusters) * prod(self.cluster)
+
+    def block_of(self, unit: Lin) -> tuple[Lin, Lin]:
+        """(row block, column block) of a unit of one batch."""
+        if self.run_time is not None:
+            return self.run_time.block_of(unit)
+        row, column = self.order.at([unit]).coords
+        return row, column
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
 import numpy as np
 
@@ -30,7 +30,10 @@ from imbrex.run.launcher import Call, Entry, Launcher, launcher
 if TYPE_CHECKING:
     from imbrex.run.guarded_request import Answer, GuardedRequest
 
-__all__ = ["CpuKernel", "Parameter", "allocated", "expect_done", "load", "short_way", "thread_count"]
+__all__ = [
+    "CpuKernel", "Parameter", "Shaped", "allocated", "expect_done", "load", "parameters_at", "short_way",
+    "thread_count", "told_size",
+]  # fmt: skip
 
 _OK, _OUT_OF_MEMORY, _NO_TILES = 0, 1, 3
 MOST_THREADS: Final = 99_999
@@ -63,6 +66,28 @@ class Parameter:
         return reach(self.shape, self.strides) * self.dtype.itemsize
 
 
+def parameters_at(parameters: Sequence[Parameter], size: RunTime, count: int) -> tuple[Parameter, ...]:
+    """The arrays of a call of a run-time size; ValueError where it is not in the range."""
+    if count not in size:
+        of = next(p.name for p in parameters if p.is_open)
+        message = f"'{of}' should have an outermost size from {size.least} to {size.most}, got {count}"
+        raise ValueError(message)
+    return tuple(p.at(count) for p in parameters)
+
+
+class Shaped(Protocol):
+    """An array, as far as its sizes."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+
+def told_size(parameters: Sequence[Parameter], arrays: Sequence[Shaped]) -> int:
+    """The run-time size that a call's arrays have, as the first one of it says; 0 where it has no sizes."""
+    place = next(i for i, p in enumerate(parameters) if p.is_open)
+    return arrays[place].shape[0] if len(arrays) > place and arrays[place].shape else 0
+
+
 _UNNOTICED_BYTES: Final = 1 << 15
 """Bytes of the arrays of a call that is over before another thread would have begun to run Python."""
 
@@ -93,24 +118,17 @@ class CpuKernel:
     count: int | None = None
     _known: _Known = field(default_factory=_Known, repr=False, compare=False)
 
-    def at(self, count: int) -> Self:
+    def of_size(self, count: int) -> Self:
         """The kernel of this run-time size, which knows of the same calls; ValueError where there is none."""
         if self.run_time is None or self.count == count:
             return self
-        if count not in self.run_time:
-            of = next(p.name for p in self.parameters if p.is_open)
-            message = (
-                f"'{of}' should have an outermost size from {self.run_time.least} to {self.run_time.most}"
-            )
-            raise ValueError(f"{message}, got {count}")
-        return replace(self, parameters=tuple(p.at(count) for p in self.parameters), count=count)
+        return replace(self, parameters=parameters_at(self.parameters, self.run_time, count), count=count)
 
-    def sized(self, arrays: Sequence[Array]) -> Self:
+    def sized(self, arrays: Sequence[Shaped]) -> Self:
         """The kernel of the run-time size that these arrays have."""
         if self.run_time is None or self.count is not None:
             return self
-        place = next(i for i, p in enumerate(self.parameters) if p.is_open)
-        return self.at(arrays[place].shape[0] if len(arrays) > place and arrays[place].ndim else 0)
+        return self.of_size(told_size(self.parameters, arrays))
 
     def __call__(self, *arrays: Array, threads: int | None = None) -> None:
         """Refuses what `check` refuses, and an output that shares memory with an input (ValueError).

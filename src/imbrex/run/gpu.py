@@ -9,15 +9,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Self, cast
 
 import numpy as np
 
+from imbrex.problem.run_time import RunTime
 from imbrex.run.array_check import AnyArray, accepted, new_result, put_back
 from imbrex.run.arrays import Array, in_memory
-from imbrex.run.cpu import Parameter
+from imbrex.run.cpu import Parameter, Shaped, parameters_at, told_size
 from imbrex.run.device import DeviceArray
 from imbrex.run.launch import Launch, Step
 from imbrex.run.watched import GpuMemory, watched
@@ -29,7 +30,8 @@ __all__ = ["GpuKernel", "GpuMemory", "uploaded"]
 class GpuKernel(ABC):
     """`kernel(a, b, c)` runs all steps on arrays of the host or of one GPU.
 
-    workspace: memory of the GPU that the steps take besides.
+    workspace: memory of the GPU that the steps take besides.  run_time: the size that the kernels are told;
+    count: the one that they are called with, None where arrays of a call tell.
     """
 
     path: Path
@@ -38,11 +40,33 @@ class GpuKernel(ABC):
     parameters: tuple[Parameter, ...]
     steps: tuple[Step, ...]
     workspace: tuple[Parameter, ...] = ()
+    run_time: RunTime | None = None
+    count: int | None = None
+
+    def of_size(self, count: int) -> Self:
+        """The kernel of this run-time size, which knows of the same calls; ValueError where there is none."""
+        if self.run_time is None or self.count == count:
+            return self
+        return replace(self, parameters=parameters_at(self.parameters, self.run_time, count), count=count)
+
+    def sized(self, arrays: Sequence[Shaped]) -> Self:
+        """The kernel of the run-time size that these arrays have."""
+        if self.run_time is None or self.count is not None:
+            return self
+        return self.of_size(told_size(self.parameters, arrays))
+
+    @property
+    def steps_now(self) -> tuple[Step, ...]:
+        """Steps of a call: where its run-time size is known, those for it."""
+        if self.count is None:
+            return self.steps
+        found = (step.at(self.count) if isinstance(step, Launch) else step for step in self.steps)
+        return tuple(step for step in found if step is not None)
 
     @property
     def launches(self) -> Iterator[Launch]:
         """Steps that are launches, in order."""
-        return (step for step in self.steps if isinstance(step, Launch))
+        return (step for step in self.steps_now if isinstance(step, Launch))
 
     @property
     def grid_sizes(self) -> tuple[int, ...]:

@@ -6,13 +6,31 @@ Law: `from_json` undoes `to_json`.  Each launch sees what those before it wrote.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:  # a launch without tensor maps goes without
     from imbrex.view.tensor.form import TensorMap
 
-__all__ = ["Launch", "Step", "Zero", "from_json", "to_json"]
+__all__ = ["Launch", "RunTimeGrid", "Step", "Zero", "from_json", "to_json"]
+
+
+@dataclass(frozen=True, slots=True)
+class RunTimeGrid:
+    """The sizes that a launch is for, of a kernel that is told one, and how many workgroups it then has.
+
+    tile: of the size, which `each` workgroups compute; more than `most` of them have several.
+    """
+
+    least: int
+    greatest: int
+    tile: int
+    each: int
+    most: int
+
+    def at(self, count: int) -> int:
+        """Workgroups of a size."""
+        return min(self.most, -(-count // self.tile) * self.each)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +41,8 @@ class Launch:
     Of a CUDA kernel besides: shared_bytes: dynamic shared memory of a workgroup; cluster: workgroups of a
     cluster, which divide the grid; tensors: tensor maps, the kernel's first parameters, each of the array
     whose number among `arguments` it names; is_early: may begin before what is ahead of it in the stream has
-    ended, for it waits for that itself.
+    ended, for it waits for that itself.  run_time: of a run-time size, which is the kernel's last parameter
+    and is told in `count`; grid_size is the most, then.
     """
 
     kernel: str
@@ -34,6 +53,18 @@ class Launch:
     cluster: int = 1
     tensors: tuple[TensorMap, ...] = ()
     is_early: bool = False
+    run_time: RunTimeGrid | None = None
+    count: int | None = None
+
+    def at(self, count: int) -> Launch | None:
+        """The launch of this run-time size; None where another one is for it."""
+        of = self.run_time
+        if of is None:
+            return self
+        if not of.least <= count <= of.greatest:
+            return None
+        tensors = tuple(tensor.at(count) for tensor in self.tensors)
+        return replace(self, grid_size=of.at(count), tensors=tensors, run_time=None, count=count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +92,8 @@ def _object(step: Step) -> dict[str, Any]:
         return {"argument": step.argument}
     plain = {name: getattr(step, name) for name in ("kernel", "grid_size", "block_size", "arguments")}
     more = {"shared_bytes": step.shared_bytes, "cluster": step.cluster, "is_early": step.is_early}
-    return {**plain, **more, "tensors": [tensor.to_json() for tensor in step.tensors]}
+    run_time = None if step.run_time is None else astuple(step.run_time)
+    return {**plain, **more, "tensors": [tensor.to_json() for tensor in step.tensors], "run_time": run_time}
 
 
 def _step(entry: Mapping[str, Any]) -> Step:
@@ -76,6 +108,7 @@ def _step(entry: Mapping[str, Any]) -> Step:
         entry["cluster"],
         _tensors(entry["tensors"]),
         entry["is_early"],
+        None if entry["run_time"] is None else RunTimeGrid(*entry["run_time"]),
     )
 
 

@@ -65,8 +65,7 @@ def test_the_bits_are_those_of_the_fixed_kernel_of_its_bucket() -> None:
     assert [product.upto for product in chosen.products][-1] is None
     assert len(chosen.products) > 1, "its tuning is picked by bucket"
     for size in (1, 7, 39):
-        of = next(p for p in chosen.products if p.upto is None or size <= p.upto)
-        same_bits(kernel, size, str(of).partition("@")[0])
+        same_bits(kernel, size, *kernel.at(size).tuning_texts)
 
 
 def test_blocks_and_steps_of_a_tuning_that_is_given() -> None:
@@ -136,7 +135,7 @@ def test_a_configuration_is_one_text_and_makes_the_same_code() -> None:
 
 REFUSED = [
     (Conv2d("forward", "?", 3, 8, 8, 4, 3, 3), {}, "a run-time n is for products, and this is a convolution"),
-    (Gemm("?", 8, 8), {"target": "gfx942"}, "a run-time m is for kernels of CPUs, and gfx942 is a GPU"),
+    (Gemm("?", 8, 8), {"target": "gfx942"}, "a run-time m is for CPUs and for warpgroups, and gfx942"),
     (Gemm("?", 8, 8), {"schedule": "stream_k:4"}, "the schedule 'stream_k:4' counts tiles"),
     (
         Gemm("?", 64, 64, dtype="bf16"),

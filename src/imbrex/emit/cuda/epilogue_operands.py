@@ -13,10 +13,10 @@ from imbrex.chip import WARPGROUPS
 from imbrex.dtype import F32
 from imbrex.emit import c, epilogue
 from imbrex.emit.cuda.layout import registers, staging
-from imbrex.emit.cuda.member import boolean, method
+from imbrex.emit.cuda.member import are_of_count, boolean, method
 from imbrex.index.expr import var
 from imbrex.index.query import moves_as_vector, pointer_step
-from imbrex.index.rule import Guard
+from imbrex.index.rule import COUNT, Guard
 from imbrex.lower.buffer import Ref
 from imbrex.lower.parts import (
     Blocks,
@@ -60,9 +60,12 @@ def finishing(pipeline: Pipeline) -> list[str]:
     parts = {name: ("Blocks, Count" if name in ahead else f"1, {_at_a_time(pipeline)}") for name in names}
     values = {name: f"{name}.value({'m, place' if name in ahead else '0, loaded'})" for name in names}
     loads = {
-        name: f"{name}.template load<P>({name}_beside{{p.{name}}}, batch, row, column);" for name in names
+        name: f"{name}.template load<P>({name}_beside{{{_given(name, pipeline, 'p.')}}}, batch, row, column);"
+        for name in names
     }
-    elements = {n: f"imbrex::element_beside({n}_beside{{{n}}}, batch, row, column)" for n in names}
+    elements = {
+        n: f"imbrex::element_beside({n}_beside{{{_given(n, pipeline)}}}, batch, row, column)" for n in names
+    }
     place, own = f"const P &p, {ELEMENT}", "sum x, int32_t m, int32_t place, int32_t loaded"
     return [
         f"static constexpr int at_a_time = {_at_a_time(pipeline)};",
@@ -88,6 +91,12 @@ def _arrays(pipeline: Pipeline) -> dict[str, Ref]:
     return {} if finish is None else {name: _wanted(ref, pipeline) for name, ref in finish.arrays}
 
 
+def _given(name: str, pipeline: Pipeline, of: str = "") -> str:
+    """What the struct of an array is made of.  of: the kernel, where it stands outside."""
+    is_open = are_of_count(_arrays(pipeline)[name].guards)
+    return f"{of}{name}, {of}{COUNT}" if is_open else f"{of}{name}"
+
+
 def _wanted(ref: Ref, pipeline: Pipeline) -> Ref:
     known = [g for g in pipeline.c.guards if not g.index.variables & ref.offset.variables]
     return replace(ref, guards=tuple(g for g in ref.guards if g not in known))
@@ -105,6 +114,7 @@ def _array(name: str, ref: Ref, pipeline: Pipeline) -> list[str]:
         f"  static constexpr bool is_affine = {boolean(step is not None)};",
         f"  static constexpr int32_t step = {step or 0};",
         f"  const {kind} *memory;",
+        *([f"  int32_t {COUNT};"] if are_of_count(ref.guards) else []),
         f"  {method('bool', 'exists', ELEMENT, c.guards(ref.guards))}",
         f"  {method(f'const {kind} *', 'at', ELEMENT, f'memory + ({index})')}",
         "};",

@@ -6,6 +6,7 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
+from imbrex.emit import c
 from imbrex.emit.cuda import launch_overlap, pipeline
 from imbrex.emit.cuda.dialect import CudaDialect
 from imbrex.emit.cuda.layout import launch_facts, tensor_names
@@ -121,7 +122,8 @@ def _geometry(kernel: Kernel) -> dict[str, int]:
 
 def _launch(kernel: Kernel, arguments: str) -> list[str]:
     name, size = kernel.name, launch_facts(kernel).shared_bytes
-    lines = [f"{name}<<<{kernel.grid_size}, {kernel.block_size}, {size}, stream>>>({arguments});"]
+    grid = kernel.grid_size if kernel.grid is None else c.index(kernel.grid)
+    lines = [f"{name}<<<{grid}, {kernel.block_size}, {size}, stream>>>({arguments});"]
     if size > STATIC_BYTES:
         call = f"cudaFuncSetAttribute({name}, cudaFuncAttributeMaxDynamicSharedMemorySize, {size})"
         lines.insert(0, f"if (const cudaError_t error = {call}) return error;")

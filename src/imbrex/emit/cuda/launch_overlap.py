@@ -29,14 +29,14 @@ Sources: CUDA C++ Programming Guide, "Programmatic Dependent Launch"; PTX ISA, g
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
 from imbrex.index.apart import GuardedOffset, are_apart
 from imbrex.lower.parts import PingPong, SplitRows
 from imbrex.lower.pipeline import Pipeline
-from imbrex.lower.stmt import Kernel, Program
+from imbrex.lower.stmt import Kernel, Program, ZeroFill
 
 __all__ = ["OPENING", "LaunchOverlap", "early", "launch_overlaps", "lets"]
 
@@ -55,9 +55,9 @@ def early(program: Program, permitted: Container[str]) -> frozenset[str]:
     """
     found = {name for name, order in launch_overlaps(program).items() if order == "sibling"}
     found |= {after.name for _, after in _overlapping(program) if after.name in permitted}
-    first = program.launches[0]
-    if isinstance(first, Kernel) and first.name in permitted and _reads_by_engine(first):
-        found.add(first.name)
+    for first, *_ in _in_a_call(program):
+        if isinstance(first, Kernel) and first.name in permitted and _reads_by_engine(first):
+            found.add(first.name)
     return frozenset(found)
 
 
@@ -70,7 +70,7 @@ def launch_overlaps(program: Program) -> Mapping[str, LaunchOverlap]:
     """Siblings, by their names; all other products begin `after_all` that is ahead."""
     found: dict[str, LaunchOverlap] = {}
     kin: list[Kernel] = []
-    for launch in program.launches:
+    for launch in () if program.count is not None else program.launches:
         if not isinstance(launch, Kernel) or not _stands_alone(launch):
             kin = []
             continue
@@ -82,9 +82,18 @@ def launch_overlaps(program: Program) -> Mapping[str, LaunchOverlap]:
 
 def _overlapping(program: Program) -> Iterator[tuple[Kernel, Kernel]]:
     """A launch, and the one right behind it that waits by itself."""
-    for one, after in pairwise(program.launches):
-        if isinstance(one, Kernel) and isinstance(after, Kernel) and _reads_by_engine(after):
-            yield one, after
+    for launches in _in_a_call(program):
+        for one, after in pairwise(launches):
+            if isinstance(one, Kernel) and isinstance(after, Kernel) and _reads_by_engine(after):
+                yield one, after
+
+
+def _in_a_call(program: Program) -> Iterator[Sequence[Kernel | ZeroFill]]:
+    """Launches that one call makes: all, but of a run-time size those of each bucket, which is one."""
+    if program.count is None:
+        yield program.launches
+    else:
+        yield from ((launch,) for launch in program.launches)
 
 
 def _reads_by_engine(kernel: Kernel) -> bool:

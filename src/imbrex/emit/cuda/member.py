@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-__all__ = ["boolean", "method", "static"]
+from collections.abc import Sequence
+
+from imbrex.index.expr import lin
+from imbrex.index.rule import COUNT, Guard
+
+__all__ = ["are_of_count", "boolean", "method", "static", "told"]
 
 
 def static(result: str, name: str, parameters: str, value: str, *, is_constant: bool = False) -> str:
@@ -14,6 +19,16 @@ def static(result: str, name: str, parameters: str, value: str, *, is_constant: 
 def method(result: str, name: str, parameters: str, value: str) -> str:
     """A function that reads the kernel's arguments."""
     return f"IMBREX_MEMBER {result} {name}({parameters}) const {{ return {value}; }}"
+
+
+def told(result: str, name: str, parameters: str, value: str, *, of_count: bool) -> str:
+    """A function of its parameters, and of the run-time size where there is one."""
+    return (method if of_count else static)(result, name, parameters, value)
+
+
+def are_of_count(guards: Sequence[Guard]) -> bool:
+    """Does one of them compare with the run-time size, which a struct with them then has?"""
+    return any(lin(guard.size).mentions(COUNT) for guard in guards)
 
 
 def boolean(value: bool) -> str:

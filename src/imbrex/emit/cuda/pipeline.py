@@ -51,7 +51,7 @@ def body(kernel: Kernel, order: LaunchOverlap = "after_all") -> list[str]:
     pipeline = kernel.pipeline
     assert pipeline is not None
     maps = [f"&{name}" for name in tensor_names(pipeline)]
-    given = ", ".join([*maps, *(b.name for b in kernel.arguments)])
+    given = ", ".join([*maps, *(b.name for b in kernel.arguments), *_count(pipeline)])
     run = "run" + (f"<imbrex::launch_order::{order}>" if order != "after_all" else "")
     return [f"imbrex::{run}({kernel.name}_gemm{{{given}}});"]
 
@@ -88,7 +88,13 @@ def _arguments(kernel: Kernel, pipeline: Pipeline) -> list[str]:
     for b in kernel.arguments:
         const = "" if b.name in kernel.outputs or roles.get(b.name) in ("partials", "flags") else "const "
         lines.append(f"{const}{b.dtype.c_name} *{roles.get(b.name, f'unused_{b.name}')};")
-    return lines
+    return [*lines, *(f"int32_t {name};" for name in _count(pipeline))]
+
+
+def _count(pipeline: Pipeline) -> list[str]:
+    """The name of the run-time size, which is the struct's last member."""
+    run_time = pipeline.tiles.run_time
+    return [] if run_time is None else [run_time.count.name]
 
 
 def _prefetch(pipeline: Pipeline) -> list[str]:

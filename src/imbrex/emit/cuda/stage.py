@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import reduce
 from math import prod
 from typing import assert_never
 
 from imbrex.chip import WARPGROUPS
 from imbrex.emit import c
-from imbrex.emit.cuda.member import boolean, method, static
-from imbrex.index.expr import Lin, select, var
+from imbrex.emit.cuda.member import are_of_count, boolean, method, static, told
+from imbrex.index.expr import Lin, lin, select, var
 from imbrex.index.map import Map
+from imbrex.index.rule import COUNT, Guard
+from imbrex.lower.buffer import Buffer
 from imbrex.lower.parts import Blocks, Dense, WarpPlanes, WarpRaster, WindowRows
 from imbrex.lower.pipeline import Lanes, Pipeline, Stage, Tile
 from imbrex.view.mma.hopper import WARPGROUP
@@ -121,23 +124,30 @@ def _lanes(name: str, stage: Stage, consumers: int) -> list[str]:
     form = stage.access
     if not isinstance(form, Lanes):
         return []
-    kind, tile = stage.buffer.dtype.c_name, stage.tile
-    left = _left(form, tile)
+    kind, tile, is_open = stage.buffer.dtype.c_name, stage.tile, are_of_count(form.guards)
+    left, size = _left(form, tile), _elements(stage.buffer, form.guards)
     return [
         f"struct {name}_feed {{",
         f"  static constexpr int depth = {tile.k}, extent = {tile.d}, width = {form.width};",
         f"  static constexpr int element_bytes = {tile.element_bytes}, registers = {IN_FLIGHT[consumers]};",
-        f"  static constexpr int64_t bytes = {stage.buffer.elements * tile.element_bytes};",
         f"  static constexpr bool along_k = {boolean(form.along == 'k')};",
         f"  static constexpr bool is_k_major = {boolean(tile.major == 'k')};",
         f"  static constexpr bool has_rows = {boolean(left is not None)};",
         f"  const {kind} *memory;",
+        *(["  int32_t count;"] if is_open else []),
+        f"  {told('int64_t', 'bytes', '', c.index(size * tile.element_bytes), of_count=is_open)}",
         f"  {method('int32_t', 'left', ELEMENT, left or '0')}",
         f"  {method('bool', 'exists', ELEMENT, c.guards(form.guards))}",
         f"  {method(f'const {kind} *', 'at', ELEMENT, f'memory + ({c.index(form.offset)})')}",
         f"  {static('uint32_t', 'place', 'int32_t k, int32_t d', _byte(tile))}",
         "};",
     ]
+
+
+def _elements(buffer: Buffer, guards: Sequence[Guard]) -> Lin:
+    """How many an array has: of a run-time size, which is that of its outermost dim, as many as that says."""
+    counts = [lin(guard.size) for guard in guards if are_of_count([guard])]
+    return counts[0] * (buffer.elements // counts[0].bounds[1]) if counts else lin(buffer.elements)
 
 
 def _left(form: Lanes, tile: Tile) -> str | None:
@@ -167,8 +177,10 @@ def _left(form: Lanes, tile: Tile) -> str | None:
 
 def _fill(name: str, stage: Stage) -> list[str]:
     """`fill_a` by lanes, with nothing to do where the copy engine loads."""
-    by_lanes = isinstance(stage.access, Lanes)
-    call = f"imbrex::fill_tile({name}_feed{{{name}}}, to, batch, tile, step);"
+    form = stage.access
+    by_lanes = isinstance(form, Lanes)
+    given = f"{name}, {COUNT}" if isinstance(form, Lanes) and are_of_count(form.guards) else name
+    call = f"imbrex::fill_tile({name}_feed{{{given}}}, to, batch, tile, step);"
     return [
         f"IMBREX_MEMBER void fill_{name}(uint32_t to, {PLACE}) const {{",
         *c.indented([call] if by_lanes else []),

@@ -11,7 +11,7 @@ from math import prod
 from typing import assert_never
 
 from imbrex.emit import c
-from imbrex.emit.cuda.member import static
+from imbrex.emit.cuda.member import static, told
 from imbrex.emit.cuda.sums import taken_steps
 from imbrex.index.expr import Lin, lin, select, var
 from imbrex.lower.parts import ClusterK, Dealt, LineWork, OneTile, Planned, Tiles
@@ -35,7 +35,7 @@ def functions(pipeline: Pipeline) -> list[str]:
         case Planned():
             found = _planned(work)
         case ClusterK():
-            found = _parts(SegmentWalk(work.plan, 0))
+            found = _parts(SegmentWalk(work.plan, 0), _work_of(tiles))
         case LineWork():
             found = _lines(work)
         case _:
@@ -47,13 +47,30 @@ def _whole(tiles: Tiles, turns: int, steps: int | str) -> list[str]:
     clusters = tiles.clusters
     slot, number = var("slot", clusters), var("number", -(-tiles.units // clusters))
     last = unit_in_round(slot, lin(tiles.units // clusters), clusters, turns)
+    is_open = tiles.run_time is not None
+    count = (tiles.units_there + (clusters - 1) - slot) // clusters
     return [
         static("int32_t", "slot_of", "int32_t cluster", "cluster"),
-        static("int32_t", "works", "int32_t slot", c.index(_dealt(tiles.units, last, clusters))),
-        WORK_OF,
+        told(
+            "int32_t",
+            "works",
+            "int32_t slot",
+            c.index(count if is_open else _dealt(tiles.units, last, clusters)),
+            of_count=is_open,
+        ),
+        _work_of(tiles),
         *c.indented(_unit(unit_in_round(slot, number, clusters, turns) + number * clusters, steps)),
         "}",
     ]
+
+
+def _work_of(tiles: Tiles) -> str:
+    return _of_tiles(tiles, WORK_OF)
+
+
+def _of_tiles(tiles: Tiles, head: str) -> str:
+    """The head of a function that reads the kernel's arguments where a run-time size is one of them."""
+    return head if tiles.run_time is None else head.replace("static ", "").replace(" {", " const {")
 
 
 def _lines(work: LineWork) -> list[str]:
@@ -106,7 +123,7 @@ def _planned(work: Planned) -> list[str]:
     return [*lines, *c.indented(segments[-1]), "}"]
 
 
-def _parts(walk: SegmentWalk) -> list[str]:
+def _parts(walk: SegmentWalk, work_of: str) -> list[str]:
     """One part of K of one unit: of those that share it none waits for another before it has its sums."""
     count = walk.plan.workgroups
     slot, unit, cluster = var("slot", count), var("unit", walk.plan.tiles.outputs), var("cluster", count)
@@ -114,7 +131,7 @@ def _parts(walk: SegmentWalk) -> list[str]:
     return [
         static("int32_t", "slot_of", "int32_t cluster", c.index(walk.index("slot", cluster, lin(0)))),
         static("int32_t", "works", "int32_t slot", "1"),
-        WORK_OF,
+        work_of,
         f"  const int32_t unit = {c.index(walk.index('output', slot, lin(0)))};",
         "  imbrex::work w = tile_of(unit, cluster_row, cluster_column);",
         f"  w.first = {first}, w.end = {end};",
@@ -162,10 +179,10 @@ def _tile(tiles: Tiles) -> list[str]:
     batch, block = unit // blocks, unit % blocks
     if tiles.is_batch_first:
         batch, block = unit % tiles.batches, unit // tiles.batches
-    row, column = tiles.order.at([block]).coords
+    row, column = tiles.block_of(block)
     cluster_row, cluster_column = var("cluster_row", rows), var("cluster_column", columns)
     return [
-        f"IMBREX_MEMBER static imbrex::work tile_of(int32_t unit, {RANK}) {{",
+        _of_tiles(tiles, f"IMBREX_MEMBER static imbrex::work tile_of(int32_t unit, {RANK}) {{"),
         "  imbrex::work w = {};",
         f"  w.batch = {c.index(batch)};",
         f"  w.row_tile = {c.index(row * rows + cluster_row)};",

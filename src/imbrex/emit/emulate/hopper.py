@@ -14,6 +14,7 @@ from imbrex.dtype import dtype
 from imbrex.emit import c
 from imbrex.emit.cuda.layout import LaunchFacts, launch_facts
 from imbrex.emit.emulate import form
+from imbrex.index.rule import COUNT
 from imbrex.lower.stmt import Buffer, Kernel, Program, ZeroFill
 from imbrex.symbol import symbol_of
 from imbrex.view.tensor.form import Box, TensorMap, Walk
@@ -23,6 +24,9 @@ __all__ = ["FLAGS", "PTX", "emulated", "units"]
 PTX: Final = {"cuda/ptx": "emulate/ptx"}
 """A folder of the GPU's headers -> where its second form is."""
 FLAGS: Final = ("-O2", "-fno-threadsafe-statics", "-fno-strict-aliasing", "-Wno-unknown-pragmas")
+
+NO_SUCH_SIZE: Final = 4
+"""What the entry point returns, as `imbrex::no_such_size` of device/cpu/extent.h."""
 
 PROLOGUE: Final = """
 // An array as whatever a kernel takes it for.
@@ -49,13 +53,15 @@ def units(program: Program, early: Collection[str]) -> dict[str, list[str]]:
     places = {buffer.name: place for place, buffer in enumerate(program.arguments)}
     lines = [f'#include "{program.name}.cu"', *PROLOGUE.splitlines()]
     lines += [f"static void *given[{len(places)}];", f"static imbrex::tensor_form forms[{max(count, 1)}];"]
+    count = [] if program.count is None else [program.count.name]
+    lines += [f"static int32_t {name};" for name in count]
     for kernel in kernels:
         maps = [
             f"imbrex::tensor_map{{forms + {first[kernel.name] + i}}}" for i in range(_tensors(facts, kernel))
         ]
         arrays = [f"any{{given[{places[b.name]}]}}" for b in kernel.arguments]
         lines += ["", f"static void run_{kernel.name}() {{"]
-        lines += [f"  {kernel.name}({', '.join([*maps, *arrays])});", "}"]
+        lines += [f"  {kernel.name}({', '.join([*maps, *arrays, *count])});", "}"]
     lines += ["", *_entry(program, facts, early)]
     return {f"{program.name}.cpp": lines}
 
@@ -74,14 +80,19 @@ def _entry(program: Program, facts: dict[str, LaunchFacts], early: Collection[st
         lines.append(f"forms[{i}] = {_form(tensor)};")
     lines.append("const imbrex::emulated_launch launches[] = {")
     lines += [f"  {_launch(launch, facts, early, buffers)}," for launch in program.launches]
-    lines += [
-        "};",
-        f"const bool is_right = imbrex::hopper::run(launches, {len(program.launches)});",
-    ]
+    first, count, refused, entered = "0", str(len(program.launches)), list[str](), ""
+    if program.count is not None:  # buckets, of which a call has one
+        told, low, high = program.count.name, program.count.low, program.count.high
+        entered = f", int64_t {told}_"
+        refused = [f"if ({told}_ < {low} || {told}_ > {high}) return {NO_SUCH_SIZE};"]
+        lines.insert(0, f"{told} = int32_t({told}_);")
+        ends = [kernel.when[1] for kernel in kernels[:-1] if kernel.when is not None]
+        first, count = " + ".join(f"({end} < {told})" for end in ends) or "0", "1"
+    lines += ["};", f"const bool is_right = imbrex::hopper::run(launches + {first}, {count});"]
     return [
         "// Runs every launch; returns 0, or 2 where one did what it must not.",
-        f'extern "C" int {name}({declared}, int) {{',
-        *c.indented(["imbrex::hopper::take_turn();", *lines, "imbrex::hopper::give_turn();"]),
+        f'extern "C" int {name}({declared}{entered}, int) {{',
+        *c.indented([*refused, "imbrex::hopper::take_turn();", *lines, "imbrex::hopper::give_turn();"]),
         "  return is_right ? 0 : 2;",
         "}",
         f'extern "C" const char *{name}_fault() {{ return imbrex::hopper::told(); }}',
@@ -100,11 +111,13 @@ def _of_program(
 def _form(tensor: tuple[TensorMap, int]) -> str:
     of, place = tensor
     form, element = of.form, dtype(of.dtype)
+    open_at = form.open if isinstance(form, Box) else None
     size = element.bytes
     first = f"static_cast<char *>(given[{place}]) + {form.base * size}"
     is_walk, is_tf32 = (str(x).lower() for x in (isinstance(form, Walk), element.read_bits is not None))
     head = f"{first}, {size}, {len(form.sizes)}, {form.swizzle}, {is_walk}, {is_tf32}"
-    extents = f"{_braced(form.sizes)}, {_braced((1, *form.strides))}"
+    sizes = [COUNT if place == open_at else size for place, size in enumerate(form.sizes)]
+    extents = f"{_braced(sizes)}, {_braced((1, *form.strides))}"
     match form:
         case Box():
             more = f"{_braced(form.box)}, {_braced(form.steps)}, {{}}, {{}}, 0, 0"
@@ -114,7 +127,7 @@ def _form(tensor: tuple[TensorMap, int]) -> str:
     return f"imbrex::tensor_form{{{head}, {extents}, {more}}}"
 
 
-def _braced(numbers: Iterable[int]) -> str:
+def _braced(numbers: Iterable[int | str]) -> str:
     return f"{{{', '.join(map(str, numbers))}}}"
 
 
@@ -132,5 +145,6 @@ def _launch(
         )
     shared, cluster, _ = facts[launch.name]
     is_early = str(launch.name in early).lower()
-    sizes = f"{launch.grid_size}, {launch.block_size}, {shared}, {cluster}"
+    grid = launch.grid_size if launch.grid is None else c.index(launch.grid)
+    sizes = f"{grid}, {launch.block_size}, {shared}, {cluster}"
     return f'{{"{launch.name}", run_{launch.name}, {sizes}, {is_early}, nullptr, 0}}'

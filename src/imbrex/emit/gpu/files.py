@@ -8,6 +8,8 @@ NAME.hpp          the algorithm: one function a kernel, run by each work item
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from imbrex.emit import c
 from imbrex.emit.facts import Facts, described, parameter
 from imbrex.emit.gpu.language import Language
@@ -38,6 +40,7 @@ def _algorithm(program: Program, language: Language) -> list[str]:
             f"IMBREX_INLINE void {kernel.name}({_parameters(kernel, program, extras, language)}) {{",
             *(f"  const int32_t {name} = int32_t({number});" for name, number in ids.items()),
             *(f"  __builtin_assume(0 <= {n} && {n} < {size});" for n, size in _assumed(kernel, language)),
+            *(f"  __builtin_assume(0 < {n});" for n in _count(program)),
             *c.indented(language.statements(kernel)),
             "}",
         ]
@@ -48,11 +51,11 @@ def _wrapper(program: Program, language: Language) -> list[str]:
     lines = [f'#include "{program.name}.hpp"']
     for kernel in program.kernels:
         extras = language.extras(kernel)
-        names = ", ".join([*(e.name for e in extras), *(b.name for b in kernel.arguments)])
+        names = ", ".join([*(e.name for e in extras), *(b.name for b in kernel.arguments), *_count(program)])
         declared = _parameters(kernel, program, [e.kernel for e in extras], language)
         lines += [
             "",
-            f"// {kernel.grid_size} workgroups.",
+            f"// {_workgroups(kernel)}.",
             f'extern "C" __global__ void {language.attributes(kernel)}',
             f"{kernel.name}({declared}) {{",
             f"  {symbol_of(program.name)}_kernels::{kernel.name}({names});",
@@ -75,12 +78,15 @@ def _launcher(program: Program, language: Language) -> list[str]:
         else:
             extras = [f"extras[{given + i}]" for i, _ in enumerate(language.extras(launch))]
             given += len(extras)
-            lines += language.launch(launch, ", ".join([*extras, *(b.name for b in launch.arguments)]))
+            names = ", ".join([*extras, *(b.name for b in launch.arguments), *_count(program)])
+            lines += _launched(program, launch, language.launch(launch, names))
     if given:
         declared.insert(0, f"const {language.extra_type} *extras")
+    declared += [f"int32_t {name}" for name in _count(program)]
     return [
         language.has_runtime,
         "// Runs every launch in order.",
+        *(f"// {name}: the outermost size of arrays whose shapes have it." for name in _count(program)),
         f'extern "C" {api}Error_t {symbol_of(program.name)}({", ".join(declared)}, {api}Stream_t stream) {{',
         *c.indented([*lines, f"return {api}GetLastError();"]),
         "}",
@@ -96,4 +102,25 @@ def _assumed(kernel: Kernel, language: Language) -> list[tuple[str, int]]:
 
 def _parameters(kernel: Kernel, program: Program, extras: list[str], language: Language) -> str:
     arrays = (parameter(b, program.outputs, language.pointer) for b in kernel.arguments)
-    return ", ".join([*extras, *arrays])
+    return ", ".join([*extras, *arrays, *(f"int32_t {name}" for name in _count(program))])
+
+
+def _count(program: Program) -> list[str]:
+    """The name of the run-time size, the last of a kernel's parameters."""
+    return [] if program.count is None else [program.count.name]
+
+
+def _workgroups(kernel: Kernel) -> str:
+    return f"{kernel.grid_size} workgroups" if kernel.grid is None else f"{c.index(kernel.grid)} workgroups"
+
+
+def _launched(program: Program, kernel: Kernel, lines: Sequence[str]) -> list[str]:
+    """A launch, of a run-time size under the condition of its bucket."""
+    if kernel.when is None or program.count is None:
+        return list(lines)
+    low, high = kernel.when
+    return [
+        f"if ({low} <= {program.count.name} && {program.count.name} <= {high}) {{",
+        *c.indented(lines),
+        "}",
+    ]

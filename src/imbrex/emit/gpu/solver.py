@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from imbrex.emit import c
 from imbrex.emit.facts import Facts, solver, table, workspace
 from imbrex.lower.stmt import Alloc, Kernel, Program, ZeroFill, walk
 from imbrex.symbol import symbol_of
@@ -29,11 +30,30 @@ def solver_unit(
         f"int {name}_launch_count() {{ return {len(kernels)}; }}",
         *table(f"const char *{name}_kernel_name", [f'"{k.name}"' for k in kernels], "const char *const"),
         *sizes,
+        *_sized(program),
         "// Bytes of global memory that a launch needs besides the arrays.",
         *table(f"int64_t {name}_workspace_bytes", ["0"] * len(kernels)),
         *workspace(program),
         "// Arrays that are set to zero before the first launch, by their number.",
         *_zeroed(program),
+        "}",
+    ]
+
+
+def _sized(program: Program) -> list[str]:
+    """The host's function that tells which launch serves a run-time size."""
+    if program.count is None:
+        return []
+    name, found = program.count.name, list[str]()
+    for number, kernel in enumerate(program.kernels):
+        low, high = kernel.when or program.count.bounds
+        grid = str(kernel.grid_size) if kernel.grid is None else c.index(kernel.grid)
+        found.append(f"  if (launch == {number} && {low} <= {name} && {name} <= {high}) return {grid};")
+    return [
+        f"// Workgroups of a launch where the run-time size is {name}; 0: it is another launch's.",
+        f"int64_t {symbol_of(program.name)}_workgroups(int launch, int64_t {name}) {{",
+        *found,
+        "  return 0;",
         "}",
     ]
 

@@ -68,7 +68,7 @@ class Ready:
                 return lambda: clear(address, 0, size, stream)[0]
             case Launch():
                 pointers = [addresses[i] for i in step.arguments]
-                values = _Values(self._maps_of(place, step, pointers), pointers)
+                values = _Values(self._maps_of(place, step, pointers), pointers, step.count)
                 launch, function = self._cuda.cuLaunchKernelEx, self._functions[step.kernel]
                 config, at = self._configuration(place, step, stream), values.pointers
 
@@ -112,9 +112,11 @@ def _trim(kept: dict[Any, Any]) -> None:
 
 
 class _Values:
-    """A launch's parameters: tensor maps, then pointers.  `pointers`: the address of an array of theirs."""
+    """A launch's parameters: tensor maps, then pointers, then a run-time size, if any.  `pointers`: the
+    address of an array of theirs.
+    """
 
-    def __init__(self, maps: Sequence[bytes], addresses: Sequence[int]) -> None:
+    def __init__(self, maps: Sequence[bytes], addresses: Sequence[int], count: int | None) -> None:
         self._words = (ctypes.c_uint64 * len(addresses))(*addresses)
         self._maps = ctypes.create_string_buffer(b"".join(maps), MAP_BYTES * len(maps) + _MAP_ALIGNMENT)
         at, words = ctypes.addressof(self._maps), ctypes.addressof(self._words)
@@ -122,7 +124,10 @@ class _Values:
             ctypes.memmove(at + shift, at, MAP_BYTES * len(maps))
         of_maps = [at + shift + MAP_BYTES * place for place in range(len(maps))]
         of_words = [words + _POINTER_BYTES * place for place in range(len(addresses))]
-        self._table = (ctypes.c_uint64 * (len(of_maps) + len(of_words)))(*of_maps, *of_words)
+        self._count = ctypes.c_int32(count or 0)
+        of_count = [] if count is None else [ctypes.addressof(self._count)]
+        places = [*of_maps, *of_words, *of_count]
+        self._table = (ctypes.c_uint64 * len(places))(*places)
         self.pointers = ctypes.addressof(self._table)
 
 

@@ -45,16 +45,17 @@ _MOST_CALLS = 4096
 
 class _Known:
     """What a kernel has learnt from calls.  calls: on tensors of torch, by what was checked of them; bound:
-    by stream, capture and addresses; ready: by GPU; workspaces: by GPU, stream and capture; results: what
-    makes torch's tensors, by their parameter, the kind of another one and its GPU.
+    by run-time size, stream, capture and addresses; ready: by GPU and run-time size; workspaces: by GPU,
+    stream and capture; results: what makes torch's tensors, by name and shape, the kind of another one and
+    its GPU.
     """
 
     def __init__(self) -> None:
         self.calls: dict[Any, Call] = {}
         self.bound: dict[Any, Call] = {}
-        self.ready: dict[int, Ready] = {}
+        self.ready: dict[tuple[int, int | None], Ready] = {}
         self.workspaces: dict[tuple[int, int, int], tuple[int, ...]] = {}
-        self.results: dict[tuple[str, Any, int], Callable[[], Any]] = {}
+        self.results: dict[Any, Callable[[], Any]] = {}
         self.cuda: Any = None
         self.stream_of: Callable[[int], int] | None = None
         self.device_now: Callable[[], int] | None = None
@@ -77,16 +78,17 @@ class CudaKernel(GpuKernel):
     def new_result(self, parameter: Parameter, like: Any) -> Any:
         known = self._known.results
         try:
-            key = parameter.name, like.__class__, int(like.get_device())
+            device = int(like.get_device())
         except AttributeError:  # not torch's
             return new_result(parameter, like)
+        key = parameter.name, parameter.shape, like.__class__, device
         if key in known:
             return known[key]()
         result = new_result(parameter, like)
         torch: Any = sys.modules.get("torch")
-        if torch is not None and isinstance(like, torch.Tensor) and key[2] >= 0:
+        if torch is not None and isinstance(like, torch.Tensor) and device >= 0:
             empty = partial(torch.empty_strided, tuple(result.shape), result.stride())
-            known[key] = partial(empty, dtype=result.dtype, device=result.device)
+            _keep(known, key, partial(empty, dtype=result.dtype, device=result.device))
         return result
 
     def quick(self, arrays: Sequence[Any], stream: Any = None, threads: int | None = None) -> bool:
@@ -117,12 +119,12 @@ class CudaKernel(GpuKernel):
         known = self._known
         is_captured = self.workspace and known.cuda is not None
         capture = capture_of(known.cuda, stream) if is_captured else 0
-        call = known.bound.get((stream, capture, addresses))
+        call = known.bound.get((self.count, stream, capture, addresses))
         if call is not None and not call():
             return True
         if any(address % ALIGNMENT for address in addresses):
             return False
-        cuda = known.cuda if device in known.ready else require_gpu(self.chip, device)
+        cuda = known.cuda if (device, self.count) in known.ready else require_gpu(self.chip, device)
         with using_device(cuda, device):
             call = self._bound(cuda, device, stream, addresses, is_kept=True)
             done((call(),), f"launching '{self.symbol}'")
@@ -138,6 +140,10 @@ class CudaKernel(GpuKernel):
         faults: list[str] | None = None,
     ) -> Generator[Callable[[], None]]:
         del threads
+        if self.run_time is not None and self.count is None:
+            with self.sized(arrays).resident(*arrays, stream=stream, waits=waits, faults=faults) as call:
+                yield call
+            return
         check_arrays(self.symbol, self.parameters, arrays)
         cuda, device = self._place(arrays)
         on_gpu = [a.source for a in arrays if isinstance(a, DeviceArray)]
@@ -174,20 +180,22 @@ class CudaKernel(GpuKernel):
         known = self._known
         known.cuda = cuda
         capture = capture_of(cuda, stream) if self.workspace else 0
-        key = (stream, capture, addresses)
+        key = (self.count, stream, capture, addresses)
         if is_kept and (call := known.bound.get(key)) is not None:
             return call
         place = (device, stream, capture)
-        if device not in known.ready:
+        of_size = (device, self.count)
+        if of_size not in known.ready:
             with unrecorded(cuda):
                 loaded = functions(cuda, self.path, self._wanted, device)
                 for step in self._meetings:
                     expect_resident(cuda, step, loaded[step.kernel], device)
-            known.ready[device] = Ready(cuda, self.steps, loaded, (*self.parameters, *self.workspace))
+            made = Ready(cuda, self.steps_now, loaded, (*self.parameters, *self.workspace))
+            _keep(known.ready, of_size, made)
         if self.workspace and place not in known.workspaces:
             with unrecorded(cuda):
                 known.workspaces[place] = workspace(cuda, self.workspace)
-        call = known.ready[device].call((*addresses, *known.workspaces.get(place, ())), stream)
+        call = known.ready[of_size].call((*addresses, *known.workspaces.get(place, ())), stream)
         if is_kept:
             _keep(known.bound, key, call)
         return call
@@ -196,7 +204,7 @@ class CudaKernel(GpuKernel):
     def _wanted(self) -> tuple[tuple[str, int, int], ...]:
         """Name of each kernel with the most that its launches ask."""
         most: dict[str, tuple[str, int, int]] = {}
-        for step in self.launches:
+        for step in (step for step in self.steps if isinstance(step, Launch)):
             _, shared_bytes, cluster = most.get(step.kernel, ("", 0, 1))
             asked = max(shared_bytes, step.shared_bytes), max(cluster, step.cluster)
             most[step.kernel] = (step.kernel, *asked)
@@ -234,7 +242,7 @@ def _facts(tensor: Any) -> tuple[Any, ...]:
     return tensor.data_ptr(), tensor.dtype, tensor.shape, tensor.stride(), is_recorded(tensor)
 
 
-def _keep(calls: dict[Any, Call], key: Any, call: Call) -> None:
-    if len(calls) >= _MOST_CALLS:
-        calls.clear()
-    calls[key] = call
+def _keep(kept: dict[Any, Any], key: Any, value: object) -> None:
+    if len(kept) >= _MOST_CALLS:
+        kept.clear()
+    kept[key] = value

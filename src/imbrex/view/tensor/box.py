@@ -36,6 +36,8 @@ ALONE = Digit(0, 1, 1)
 def boxed(space: Space, runs: Sequence[Run], swizzle: int, inner: str) -> Box | Refused:
     """The box that has each run as a piece.  inner: the upper dim of a row's neighbours."""
     axes = tuple(reversed(space.axes))
+    if axes[0].is_open:
+        return Refused(f"how many neighbours there are along {inner} is told when the kernel runs")
     pieces: list[Piece] = []
     shapes: set[tuple[Digit, ...]] = set()
     for run in runs:
@@ -65,7 +67,7 @@ def split(space: Space, runs: Sequence[Run]) -> Space | None:
         digits = [_digit(shift(axis.coordinate, run)[1], run.rows) for run in runs]
         steps = {d.step if d else 1 for d in digits}
         step = steps.pop() if len(steps) == 1 else 1
-        if step > 1 and axis.size % step == 0:
+        if step > 1 and axis.size % step == 0 and not axis.is_open:
             axes.append(Axis(axis.coordinate // step, axis.size // step, axis.stride * step))
             axes.append(Axis(axis.coordinate % step, step, axis.stride))
         else:
@@ -120,4 +122,5 @@ def _ordered(
         swizzle=swizzle,
         pieces=tuple(replace(p, coords=tuple(p.coords[i] for i in order)) for p in pieces),
         steps=tuple(steps[i].step for i in order),
+        open=next((place for place, i in enumerate(order) if axes[i].is_open), None),
     )

@@ -35,14 +35,32 @@ def differs(
     """Where a form reaches another element than the map's; None where it does not.
 
     runs: those of the form's pieces.  variables: what their coordinates are over.  free: the upper dim beyond
-    whose end anything may be reached.
+    whose end anything may be reached.  Of a run-time size, one and half of the most are looked at, too.
     """
+    most = form.sizes[form.open] if isinstance(form, Box) and form.open is not None else None
+    counts = (None,) if most is None else (most, 1, (most + 1) // 2)
+    return next(
+        filter(None, (_differs_at(count, form, map, runs, variables, free) for count in counts)), None
+    )
+
+
+def _differs_at(
+    count: int | None,
+    form: Box | Walk,
+    map: Map,
+    runs: Sequence[Run],
+    variables: Mapping[str, int],
+    free: str | None,
+) -> str | None:
+    """`differs` where the run-time size is `count`."""
     sizes = dict(map.upper)
+    if count is not None and isinstance(form, Box):
+        form = form.at(count)
     for piece, run in zip(form.pieces, runs, strict=True):
         env = _places(variables, run)
         at = {name: run.at[name].eval(env) if name in run.at else 0 for name in sizes}
         inside = {name: np.asarray(at[name] < size) for name, size in sizes.items()}
-        coords, exists = map.evaluate([np.minimum(at[n], size - 1) for n, size in sizes.items()])
+        coords, exists = map.evaluate([np.minimum(at[n], size - 1) for n, size in sizes.items()], count)
         exists = reduce(np.logical_and, inside.values(), exists)
         want = np.where(exists, _row_major(coords, [d.size for d in map.lower]), -1)
         cares = inside[free] if free else np.True_

@@ -45,7 +45,8 @@ class Piece:
 class Box:
     """sizes and box innermost first; strides in elements, of sizes[1:]; base: the first element's offset.
 
-    steps: traversal strides; of a box's extent, every steps-th element is taken.
+    steps: traversal strides; of a box's extent, every steps-th element is taken.  open: the place in sizes
+    of one that is told when the kernel runs, and is the greatest there.
     """
 
     sizes: tuple[int, ...]
@@ -55,6 +56,14 @@ class Box:
     swizzle: int
     pieces: tuple[Piece, ...]
     steps: tuple[int, ...]
+    open: int | None = None
+
+    def at(self, count: int) -> Box:
+        """The box of an array of this run-time size."""
+        if self.open is None:
+            return self
+        sizes = (*self.sizes[: self.open], count, *self.sizes[self.open + 1 :])
+        return replace(self, sizes=sizes, open=None)
 
 
 @dataclass(frozen=True)
@@ -95,6 +104,10 @@ class TensorMap:
         values = {k: v for k, v in vars(self.form).items() if k != "pieces"}
         kind = "box" if isinstance(self.form, Box) else "walk"
         return {"kind": kind, **values, "dtype": self.dtype, "argument": self.argument}
+
+    def at(self, count: int) -> TensorMap:
+        """That of an array of this run-time size."""
+        return replace(self, form=self.form.at(count)) if isinstance(self.form, Box) else self
 
     @staticmethod
     def from_json(value: Mapping[str, Any]) -> TensorMap:

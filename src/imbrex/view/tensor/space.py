@@ -26,11 +26,15 @@ __all__ = ["Axis", "Space", "joined_with", "space", "spaces"]
 
 @dataclass(frozen=True)
 class Axis:
-    """One dim: the coordinate along it, how many there are, elements from one to the next."""
+    """One dim: the coordinate along it, how many there are, elements from one to the next.
+
+    is_open: how many there are is told when the kernel runs; size is the most.
+    """
 
     coordinate: Lin
     size: int
     stride: int
+    is_open: bool = False
 
     @property
     def is_covered(self) -> bool:
@@ -73,7 +77,7 @@ def _overlapping(axis: Axis, inner: str) -> tuple[Axis, Axis] | None:
         return None
     outer, along = parts
     apart = gcd(*(c for _, c in outer.terms))
-    if apart <= 1 or along.bounds[0] != 0 or outer.const % apart:
+    if axis.is_open or apart <= 1 or along.bounds[0] != 0 or outer.const % apart:
         return None
     outer = outer // apart
     return (
@@ -86,11 +90,16 @@ def space(map: Map, point: Sequence[Lin]) -> Space | Refused:
     """The map at a point as a Space; the point may lie beyond the map's upper dims."""
     memory = _memory(map)
     found = _overflowing(memory.map).at(point)
-    coords = _guarded(list(found.coords), memory.sizes, found.guards)
+    fixed = [guard for guard in found.guards if isinstance(guard.size, int)]
+    coords = _guarded(list(found.coords), memory.sizes, fixed)
     if isinstance(coords, Refused):
         return coords
+    are_open = _are_open(coords, memory.sizes, [guard for guard in found.guards if guard not in fixed])
+    if isinstance(are_open, Refused):
+        return are_open
     base, axes = memory.base, list[Axis]()
-    for axis in (Axis(*given) for given in zip(coords, memory.sizes, memory.strides, strict=True)):
+    given = zip(coords, memory.sizes, memory.strides, are_open, strict=True)
+    for axis in (Axis(*one) for one in given):
         start, thinned = _thinned(axis)
         base += start
         axes += [thinned] if thinned.coordinate != lin(0) else []
@@ -168,6 +177,13 @@ def _guarded(coords: list[Lin], sizes: Sequence[int], guards: Sequence[Guard]) -
     return coords
 
 
+def _are_open(coords: Sequence[Lin], sizes: Sequence[int], guards: Sequence[Guard]) -> list[bool] | Refused:
+    """Which dims have as many places as is told when the kernel runs: those of the guards that say so."""
+    ends = [(guard.index, lin(guard.size).bounds[1]) for guard in guards]
+    found = [place in ends for place in zip(coords, sizes, strict=True)]
+    return found if sum(found) == len(ends) else Refused("a run-time size is not that of a dim of the array")
+
+
 def _is_outermost(guard: Guard, coords: Sequence[Lin], sizes: Sequence[int]) -> bool:
     """Is an index of several dims inside of them where the first of its digits is inside of its own?"""
     low, _ = guard.index.bounds
@@ -179,10 +195,10 @@ def _is_outermost(guard: Guard, coords: Sequence[Lin], sizes: Sequence[int]) -> 
 
 def _thinned(axis: Axis) -> tuple[int, Axis]:
     """The offset of the first element, and the axis of those that the coordinate reaches."""
-    if axis.coordinate.is_constant and axis.is_covered:
+    if axis.coordinate.is_constant and axis.is_covered and not axis.is_open:
         return axis.coordinate.const * axis.stride, Axis(lin(0), 1, axis.stride)
     step = gcd(*(c for _, c in axis.coordinate.terms))
-    if step <= 1:
+    if step <= 1 or axis.is_open:
         return 0, axis
     first = axis.coordinate.const % step
     if first >= axis.size:
@@ -216,6 +232,6 @@ def _is_shorter(joined: Axis, outer: Axis, inner: Axis) -> bool:
 
 def joined_with(outer: Axis, inner: Axis) -> Axis | None:
     """Both as one axis; None where the outer one does not go on where the inner one ends."""
-    if outer.stride != inner.stride * inner.size or not inner.is_covered:
+    if outer.is_open or inner.is_open or outer.stride != inner.stride * inner.size or not inner.is_covered:
         return None
     return Axis(outer.coordinate * inner.size + inner.coordinate, outer.size * inner.size, inner.stride)

@@ -51,11 +51,12 @@ IMBREX_INLINE uint4 from_lane(uint4 x, uint32_t lane) {
 // 16 aligned bytes of which the array holds some: at its ends the others are nobody's, and are not read.
 template <class F> IMBREX_INLINE uint4 piece_of(const F &feed, const uint4 *from) {
   const uint64_t before = reinterpret_cast<uint64_t>(from) - reinterpret_cast<uint64_t>(feed.memory);
-  if (before + 16 <= uint64_t(F::bytes) && before < uint64_t(F::bytes)) return __ldg(from);
+  const uint64_t bytes = feed.bytes();
+  if (before + 16 <= bytes && before < bytes) return __ldg(from);
   uint64_t low = 0, high = 0;
 #pragma unroll 1
   for (int i = 0; i < 16; ++i)
-    if (before + i < uint64_t(F::bytes)) {
+    if (before + i < bytes) {
       const uint64_t x = reinterpret_cast<const uint8_t *>(from)[i];
       if (i < 8)
         low |= x << 8 * i;

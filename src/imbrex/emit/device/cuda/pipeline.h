@@ -80,10 +80,10 @@ template <class P> IMBREX_INLINE void fill_ring(const P &p, const places<P> &at,
   if (!P::has_lanes && warpgroup_lane() != 0) return;
   ring<P::stages> here;
   stay kept;
-  const int32_t count = P::works(slot);
+  const int32_t count = p.works(slot);
 #pragma unroll 1
   for (int32_t i = 0; i < count; ++i) {
-    const work w = P::work_of(slot, i, cluster::row(rank), cluster::column(rank));
+    const work w = p.work_of(slot, i, cluster::row(rank), cluster::column(rank));
     if constexpr (P::b_leaves)
       if (kept.moves(w)) {
         wait(at.b_left(), kept.round ^ 1);

@@ -130,7 +130,7 @@ IMBREX_INLINE void consume_tiles(const P &p, const places<P> &at, int32_t slot, 
   typedef cluster_of<P> cluster;
   constexpr int blocks = sums_of<P>::blocks;
   const int32_t group = row_group<P>(warpgroup);
-  const int32_t count = P::works(slot);
+  const int32_t count = p.works(slot);
   ring<P::stages> here;
   staging out = {at.pieces(warpgroup), warpgroup};
   typename sums_of<P>::type d;
@@ -140,7 +140,7 @@ IMBREX_INLINE void consume_tiles(const P &p, const places<P> &at, int32_t slot, 
   stay kept;
 #pragma unroll 1
   for (int32_t i = 0; i < count; ++i) {
-    const work w = P::work_of(slot, i, cluster::row(rank), cluster::column(rank));
+    const work w = p.work_of(slot, i, cluster::row(rank), cluster::column(rank));
     if constexpr (P::b_leaves)
       if (kept.moves(w)) {
         if (i > 0 && warpgroup_lane() == 0) arrive(at.b_left());

@@ -1,0 +1,103 @@
+"""A kernel of sm_90a that is told a size, run by a CPU: right for all of it, the fixed kernel's bits."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+from imbrex.diagnostic import Diagnostic
+from imbrex.kernel import compile
+from imbrex.problem import Gemm, Problem
+from imbrex.run.launch import Launch, RunTimeGrid
+from imbrex.verify.data import random_operands
+
+pytestmark = pytest.mark.usefixtures("unoptimised")
+
+STRAIGHT, SWAPPED = (
+    f"v1:warpgroup:64,16,64,3,1,1,1,cooperative,{way}" for way in ("straight,3", "swapped,3")
+)
+PAIRS = "v1:warpgroup:128,32,64,3,1,2,1,cooperative,straight,2"
+CASES: dict[str, tuple[Problem, dict[str, Any], tuple[int, ...]]] = {
+    "buckets": (Gemm("?1..130", 72, 64, dtype="f16"), {}, (1, 130)),
+    "rows of tiles in groups, several a workgroup": (
+        Gemm("?1..700", 328, 64, dtype="f16"),
+        {"tuning": STRAIGHT},
+        (513,),
+    ),
+    "columns of tiles": (Gemm("?1..700", 328, 64, dtype="bf16"), {"tuning": SWAPPED}, (513,)),
+    "parts of K in a cluster of two": (
+        Gemm("?1..300", 72, 512, dtype="bf16", transpose_b=True),
+        {"tuning": PAIRS, "schedule": "cluster_k:2"},
+        (257,),
+    ),
+    "loads of lanes, an epilogue": (
+        Gemm("?2..70", 33, 50, dtype="f16", epilogue="relu(x * row_scale + bias) + residual"),
+        {"tuning": STRAIGHT},
+        (65,),
+    ),
+    "added to c": (Gemm("?1..70", 24, 64, dtype="f16", alpha=2.0, beta=0.5), {"tuning": SWAPPED}, (65,)),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_sizes_are_right_and_have_the_fixed_kernels_bits(case: str) -> None:
+    problem, words, sizes = CASES[case]
+    kernel = compile(problem, "sm_90a", emulate=True, **words)
+    for size in sizes:
+        verdict = kernel.at(size).check(values="integer")
+        assert verdict.is_right, (size, verdict)
+        fixed = compile(problem.at(size), "sm_90a", emulate=True, config=kernel.at(size).configuration)
+        operands = random_operands(fixed.problem, 3, "float").arrays
+        arrays = [operands[o.role] for o in fixed.problem.operands]
+        got, want = (one(*(array.copy() for array in arrays)) for one in (kernel, fixed))
+        assert got.tobytes() == want.tobytes(), size
+
+
+def test_a_size_outside_of_the_range() -> None:
+    problem, words, _ = CASES["added to c"]
+    kernel = compile(problem, "sm_90a", emulate=True, **words)
+    a, b, c = (np.zeros(o.shape, np.float16) for o in problem.operands)
+    with pytest.raises(ValueError, match="'a' should have an outermost size from 1 to 70, got 71"):
+        kernel(np.concatenate([a, a[:1]]), b, c)
+    with pytest.raises(Diagnostic, match="m is from 1 to 70, got 0"):
+        kernel.at(0)
+
+
+def test_launches_say_whose_they_are_and_how_many_workgroups_there_are() -> None:
+    pytest.importorskip("cuda.bindings.nvrtc", reason="NVRTC is not installed")
+    kernel = compile(Gemm("?1..3000", 512, 512, dtype="f16"), "sm_90a", untuned=True)
+    assert kernel.origin is not None
+    steps = [step for step in kernel.origin.recipe.steps if isinstance(step, Launch)]
+    assert len(steps) > 1 and all(step.run_time is not None for step in steps)
+    ends = [(step.run_time.least, step.run_time.greatest) for step in steps if step.run_time]
+    assert ends[0][0] == 1 and ends[-1][1] == 3000
+    assert all(one[1] + 1 == next_[0] for one, next_ in pairwise(ends))
+    for size in (1, 64, 65, 2999):
+        (launch,) = [found for step in steps if (found := step.at(size)) is not None]
+        assert kernel.at(size).grid_sizes == (launch.grid_size,) and launch.count == size
+        told = [tensor.form.sizes[-1] for tensor in launch.tensors]
+        assert sorted(told) == sorted([size, 512, size]), "A and C have as many rows, B does not"
+        solver = kernel.files["gemm_solver.cpp"]
+        assert "int64_t imbrex_gemm_workgroups(int launch, int64_t count) {" in solver
+
+
+def test_a_grid_has_no_more_workgroups_than_run_at_a_time() -> None:
+    grid = RunTimeGrid(1, 10_000, 128, 8, 132)
+    assert [grid.at(size) for size in (1, 128, 129, 2048, 10_000)] == [8, 8, 16, 128, 132]
+
+
+REFUSED = [
+    ({"tuning": "v1:general:64,32,32,4,2,2"}, "a run-time m is for tiles of warpgroups"),
+    ({"schedule": "stream_k:132"}, "the schedule 'stream_k:132' counts tiles"),
+    ({"algorithm": "aligned"}, "algorithm 'aligned' is not made for a run-time m"),
+]
+
+
+@pytest.mark.parametrize(("words", "message"), REFUSED)
+def test_what_it_is_not_made_for(words: dict[str, Any], message: str) -> None:
+    with pytest.raises(Diagnostic, match=message) as error:
+        compile(Gemm("?", 72, 50, dtype="f16"), "sm_90a", emulate=True, **words)
+    assert error.value.hint is not None
