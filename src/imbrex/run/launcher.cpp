@@ -2,6 +2,7 @@
 //
 //   describe((a, b, ...))      all of some arrays but where they lie, and of the environment what decides which kernel
 //                              a call takes, as bytes; None where an array is not plain
+//   same((a, ...), (b, ...))   have tensors the same bits in the same order?
 //   call(threads, (a, b, ...)) runs a kernel on arrays of a known description: its status, or -1 where nothing has run
 //
 // Laws: equal descriptions pass the same checks, so whoever was checked once by the long way may go this one; what
@@ -28,6 +29,7 @@ Object *PyCapsule_New(void *pointer, const char *name, void (*end)(Object *));
 void *PyCapsule_GetPointer(Object *capsule, const char *name);
 Object *PyBytes_FromStringAndSize(const char *text, intptr_t size);
 Object *PyLong_FromLong(long value);
+Object *PyBool_FromLong(long value);
 long PyLong_AsLong(Object *value);
 intptr_t PyTuple_Size(Object *tuple);
 Object *PyTuple_GetItem(Object *tuple, intptr_t place);
@@ -183,6 +185,41 @@ Object *described(Object *, Object *arrays) {
     if (!describe(PyTuple_GetItem(arrays, i), text)) return none();
   if (!text.put(getenv("IMBREX_DB")) || !text.put(getenv("IMBREX_THREADS"))) return none();
   return PyBytes_FromStringAndSize(reinterpret_cast<const char *>(text.words), text.count * 8);
+}
+
+// Bytes of a tensor of the host whose elements lie in their order without gaps; -1 of another.
+int64_t dense_bytes(const Tensor &of) {
+  constexpr int cpu = 1; // kDLCPU
+  int64_t elements = 1;
+  for (int i = of.rank - 1; i >= 0; elements *= of.sizes[i--])
+    if (of.sizes[i] != 1 && (!of.strides || of.strides[i] != elements)) return -1;
+  return of.device_type == cpu && of.lanes == 1 && of.bits % 8 == 0 ? elements * (of.bits / 8) : -1;
+}
+
+bool are_same(Object *one, Object *other) {
+  if (one == known.head_none || other == known.head_none) return one == other;
+  const Export exports[2] = {exported_by(type_of(one)), exported_by(type_of(other))};
+  Tensor t[2];
+  if (!exports[0] || !exports[1]) return false;
+  if (exports[0](one, &t[0]) || exports[1](other, &t[1])) {
+    PyErr_Clear();
+    return false;
+  }
+  const int64_t bytes = dense_bytes(t[0]);
+  if (bytes < 0 || dense_bytes(t[1]) != bytes || t[0].code != t[1].code || t[0].bits != t[1].bits || t[0].rank != t[1].rank)
+    return false;
+  for (int i = 0; i < t[0].rank; ++i)
+    if (t[0].sizes[i] != t[1].sizes[i]) return false;
+  return !__builtin_memcmp(t[0].data + t[0].offset, t[1].data + t[1].offset, size_t(bytes));
+}
+
+// METH_FASTCALL: two tuples.
+Object *same(Object *, Object *const *arguments, intptr_t) {
+  const intptr_t count = PyTuple_Size(arguments[0]);
+  bool is = count == PyTuple_Size(arguments[1]);
+  for (intptr_t i = 0; is && i < count; ++i)
+    is = are_same(PyTuple_GetItem(arguments[0], i), PyTuple_GetItem(arguments[1], i));
+  return PyBool_FromLong(is);
 }
 
 // A kernel as it is called on arrays of one description.
@@ -376,6 +413,7 @@ private:
 } team;
 
 Method describing = {"describe", reinterpret_cast<decltype(Method::call)>(described), one_object, nullptr};
+Method comparing = {"same", same, fast_call, nullptr};
 Method calling = {"call", called, fast_call, nullptr};
 } // namespace
 
@@ -439,6 +477,7 @@ extern const imbrex::lender imbrex_launcher_memory = {[](size_t bytes) { return 
                                                       [](imbrex::block of) { scratch.put(of); }};
 
 Object *imbrex_launcher_describe() { return PyCFunction_NewEx(&describing, nullptr, nullptr); }
+Object *imbrex_launcher_same() { return PyCFunction_NewEx(&comparing, nullptr, nullptr); }
 
 // A new `call`; `of` stays until it ends.
 Object *imbrex_launcher_call(const Call *of) {

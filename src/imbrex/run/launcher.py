@@ -69,9 +69,12 @@ class Entry:
 
 @dataclass(frozen=True)
 class Launcher:
-    """describe: all of a tuple of arrays but where they lie, as bytes; None where one is not plain."""
+    """describe: all of a tuple of arrays but where they lie, as bytes; None where one is not plain.  same:
+    have two tuples of tensors the same bits in the same order?  False where that is not plain to see.
+    """
 
     describe: Callable[[tuple[Any, ...]], bytes | None]
+    same: Callable[[tuple[Any, ...], tuple[Any, ...]], bool]
     _library: ctypes.PyDLL = field(repr=False)
     _known: set[type] = field(default_factory=lambda: set[type](), repr=False)
 
@@ -133,6 +136,7 @@ def launcher(count_threads: Callable[[], int]) -> Launcher | None:
             ("take", None, [object_]),
             ("read", None, [object_, ctypes.POINTER(ctypes.c_int64)]),
             ("describe", object_, []),
+            ("same", object_, []),
             ("call", object_, [ctypes.POINTER(_Call)]),
             ("team", None, [ctypes.c_void_p, ctypes.c_void_p]),
         ):
@@ -145,7 +149,7 @@ def launcher(count_threads: Callable[[], int]) -> Launcher | None:
         return None
     for kind in {element.numpy.name: element.numpy for element in DTYPES.values()}.values():
         library.imbrex_launcher_take(kind)
-    return Launcher(library.imbrex_launcher_describe(), library)
+    return Launcher(library.imbrex_launcher_describe(), library.imbrex_launcher_same(), library)
 
 
 def openmp_of(torch: Any) -> tuple[int, int]:

@@ -6,6 +6,7 @@ lying       shapes of results, and how they lie
 plain       the same results by torch's own ops
 fallback    kernels that are compiled while those answer
 ops         what the dispatcher knows
+direct      past it
 gradient    derivatives of ops, made of ops
 rules       autocast and vmap
 call        functions of tensors

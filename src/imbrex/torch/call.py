@@ -13,13 +13,16 @@ from typing import Any, TypeAlias
 
 from imbrex.torch.activation import activation as row_of
 from imbrex.torch.activation import finished
+from imbrex.torch.direct import direct
 from imbrex.torch.lying import spans
-from imbrex.torch.ops import OPS
+from imbrex.torch.ops import KERNELS, OPS
 
 __all__ = ["addmm", "bmm", "conv2d", "conv2d_shape", "conv_transpose2d", "linear", "mm"]
 
 torch: Any = import_module("torch")
-_conv2d, _data, _, _product = OPS.values()
+_conv2d = direct(OPS["conv2d"], KERNELS["conv2d"], tensors=5)
+_product = direct(OPS["product"], KERNELS["product"], tensors=4)
+_data = OPS["conv2d_backward_data"]
 
 Pair: TypeAlias = "int | Sequence[int]"
 

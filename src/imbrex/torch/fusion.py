@@ -90,7 +90,7 @@ class Fused:
     def imbrex_norms_train(self: Any) -> bool:
         """Is one of the norms in training mode?"""
         return any(
-            chain.norm is not None and self.get_submodule(chain.norm).training for chain in self.imbrex_chains
+            chain.norm is not None and _child(self, chain.norm).training for chain in self.imbrex_chains
         )
 
     def imbrex_program(self: Any) -> tuple[Callable[..., Any], int]:
@@ -104,6 +104,13 @@ class Fused:
         """State for `pickle` and `deepcopy`: of the class that torch's module had, then of this one."""
         state = {key: value for key, value in self.__dict__.items() if key != "_imbrex_program"}
         return _made, (self.imbrex_of,), state
+
+
+def _child(module: Any, name: str) -> Any:
+    """`get_submodule` of a name that there is, in a fifth of its time."""
+    for part in name.split("."):
+        module = module._modules[part]
+    return module
 
 
 def _made(of: Any) -> Any:

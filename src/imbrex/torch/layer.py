@@ -1,8 +1,8 @@
 """Layers of torch whose forward is ours: the same object, parameters, keys and hooks, of another class.
 
 Law: what a kernel does not serve, a subclass of tensors or another type or device, the layer of torch
-computes.  `fused` is the layer with what follows it, by tensors as they are now: nothing is folded ahead,
-so that parameters may change.
+computes.  `fused` is the layer with what follows it, by tensors as they are now: a norm is folded again as
+soon as one bit of its numbers differs, so that parameters may change.
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Final
 
+from imbrex.run.cpu import short_way
 from imbrex.torch import call
 from imbrex.torch.activation import finished
+from imbrex.torch.direct import EXACT
 
 __all__ = ["LAYERS", "MANY", "Layer", "Swapped", "folded", "plain"]
 
@@ -28,10 +30,25 @@ MANY: Final = 10
 
 @dataclass
 class Swapped:
-    """What a swapped layer knows beside torch's.  fallback: as `call` has it.  shapes: those that it met."""
+    """What a swapped layer knows beside torch's.  fallback: as `call` has it.  shapes: those that it met.
+    fold: of the norm that follows.
+    """
 
     fallback: bool
     shapes: set[tuple[int, ...]] = field(default_factory=set[tuple[int, ...]])
+    fold: Fold | None = field(default=None, compare=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "fold": None}
+
+
+@dataclass(frozen=True)
+class Fold:
+    """A scale and a bias, and copies of the numbers that they were made of.  words: what is no tensor."""
+
+    tensors: tuple[Any, ...]
+    words: tuple[Any, ...]
+    result: tuple[Any, Any]
 
 
 class Layer:
@@ -42,7 +59,7 @@ class Layer:
     def imbrex_serves(self: Any, input: Any) -> bool:
         """May a kernel compute it?  Notes the shape."""
         weight = self.weight
-        if type(input) not in _TENSORS or type(weight) not in _TENSORS or input.device != weight.device:
+        if type(input) not in EXACT or type(weight) not in EXACT or input.device != weight.device:
             return False
         if input.dtype != weight.dtype and not torch.is_autocast_enabled(input.device.type):
             return False
@@ -118,7 +135,7 @@ LAYERS: Final[Mapping[Any, type[Any]]] = {
     _nn.Linear: Linear,
 }
 """Ours by torch's."""
-_TENSORS: Final = (torch.Tensor, _nn.Parameter)
+_KEPT: Final = (type(None), *EXACT)
 
 
 def plain(layer: Any, input: Any, norm: Any, residual: Any, activation: str) -> Any:
@@ -129,8 +146,20 @@ def plain(layer: Any, input: Any, norm: Any, residual: Any, activation: str) -> 
 
 
 def _by(norm: Any, layer: Any) -> tuple[Any, Any]:
-    numbers = (norm.running_mean, norm.running_var, norm.weight, norm.bias, norm.eps)
-    return folded(*numbers, layer.bias, layer.weight.dtype)
+    """The fold of a norm's numbers as they are now: the last one, as long as they are the same."""
+    tensors = (norm.running_mean, norm.running_var, norm.weight, norm.bias, layer.bias)
+    words = norm.eps, layer.weight.dtype
+    short = None if torch.compiler.is_compiling() else short_way()
+    last: Fold | None = layer.imbrex_swapped.fold
+    if last is not None and short is not None and last.words == words and short.same(tensors, last.tensors):
+        return last.result
+    result = folded(*tensors[:4], norm.eps, layer.bias, words[1])
+    if short is not None and not torch.is_grad_enabled() and all(type(t) in _KEPT for t in tensors):
+        copies = tuple(None if t is None else t.detach().clone() for t in tensors)
+        short.learn(copies)
+        if short.same(tensors, copies):  # else nobody can tell whether they still are
+            layer.imbrex_swapped.fold = Fold(copies, words, result)
+    return result
 
 
 def folded(

@@ -12,7 +12,7 @@ three convolutions and the product are each other's gradients (`gradient`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any, Final
 
@@ -22,7 +22,7 @@ from imbrex.torch.activation import epilogue
 from imbrex.torch.fallback import answered
 from imbrex.torch.lying import images, matrices, spans
 
-__all__ = ["LIBRARY", "OPS"]
+__all__ = ["KERNELS", "LIBRARY", "OPS"]
 
 torch: Any = import_module("torch")
 
@@ -171,3 +171,7 @@ def _defined() -> dict[str, Any]:
 
 OPS: Final = _defined()
 """Overloads by name."""
+KERNELS: Final[Mapping[str, Callable[..., Any]]] = {
+    name: kernel for name, (kernel, _) in zip(OPS, _KERNELS, strict=True)
+}
+"""What they call on a CPU or a GPU, by name."""

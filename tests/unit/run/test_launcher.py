@@ -177,6 +177,23 @@ def test_jobs_run_on_an_openmp_that_is_lent(short: Launcher) -> None:
     assert len(called) == 2
 
 
+def test_the_same_bits_in_the_same_order(short: Launcher) -> None:
+    torch: Any = pytest.importorskip("torch", reason="torch is not installed")
+    one = torch.arange(6.0).reshape(2, 3)
+    one[0, 0] = torch.nan
+    short.learn((one,))
+    if short.describe((one,)) is None:
+        pytest.skip("this torch has no exchange functions")
+    other = one.clone()
+    assert short.same((one, None, one), (other, None, other)) and short.same((), ())
+    for last in (other.view(torch.int32), other.reshape(6), other.T.contiguous().T, other[:1], None, 3.0):
+        assert not short.same((one, one), (other, last))
+    assert not short.same((one,), (other, other))
+    assert not short.same((one.T,), (other.T,)), "not in their order"
+    other.data[1, 2] = torch.nextafter(other[1, 2], other[0, 1])
+    assert not short.same((one,), (other,))
+
+
 def test_torch_has_an_openmp_or_none() -> None:
     assert openmp_of(None) == (0, 0)
     torch: Any = pytest.importorskip("torch", reason="torch is not installed")

@@ -358,3 +358,30 @@ def test_the_tenth_shape_is_told_of_once(monkeypatch: pytest.MonkeyPatch) -> Non
         ours.wait()
     texts = [str(one.message) for one in told if "has met 10 shapes" in str(one.message)]
     assert len(texts) == 1 and "the last one (10, 4)" in texts[0]
+
+
+def test_a_norm_is_folded_once_and_again_when_it_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    folds: list[int] = []
+    folded = layers.folded
+    monkeypatch.setattr(layers, "folded", lambda *given: (folds.append(1), folded(*given))[1])
+    model, x = small(), images(8)
+    replaced(model, x)
+    with torch.no_grad():
+        model(x)
+        folds.clear()
+        for _ in range(3):
+            model(x)
+        assert len(folds) <= 3 and (not folds or not hasattr(torch.Tensor, "__dlpack_c_exchange_api__"))
+        for change in (
+            lambda: model[1].running_var.data.mul_(2),
+            lambda: model[1].bias.data.add_(1),
+            lambda: setattr(model[1], "eps", 0.1),
+            lambda: setattr(model[1], "weight", None),
+            lambda: setattr(model[0], "bias", nn.Parameter(torch.ones(4))),
+        ):
+            change()
+            twin = copy.deepcopy(model)
+            ours.restore(twin)
+            torch.testing.assert_close(model(x), twin(x), rtol=1e-4, atol=1e-5)
+            assert folds, change
+            folds.clear()

@@ -1,0 +1,42 @@
+"""Direct: the kernel of an op called past torch's dispatcher, whose way there takes as long as a small layer.
+
+Law: it is gone only where the dispatcher would do nothing but call this kernel: no gradient is asked for, and
+no mode, transform, tracer, compiler or region of autocast stands between; tensors are torch's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, Final
+
+__all__ = ["EXACT", "direct"]
+
+torch: Any = import_module("torch")
+
+EXACT: Final = (torch.Tensor, torch.nn.Parameter)
+"""Types of tensors that are no subclass's."""
+_NOTHING: Final = (type(None), *EXACT)
+_included: Final[Callable[[], Any]] = torch._C._dispatch_tls_local_include_set
+_USUAL: Final[int] = (
+    torch._C.DispatchKeySet(torch._C.DispatchKey.BackendSelect)
+    | torch._C.DispatchKeySet(torch._C.DispatchKey.ADInplaceOrView)
+).raw_repr()
+"""What every thread's dispatcher includes outside of all modes."""
+
+
+def direct(op: Callable[..., Any], kernel: Callable[..., Any], tensors: int) -> Callable[..., Any]:
+    """The op, by its kernel for the CPU where that is the same.  tensors: so many arguments come first."""
+
+    def called(*given: Any) -> Any:
+        return kernel(*given) if _is_alone(given[:tensors]) else op(*given)
+
+    return called
+
+
+def _is_alone(tensors: tuple[Any, ...]) -> bool:
+    if torch.compiler.is_compiling() or torch.is_grad_enabled() or torch.is_autocast_enabled("cpu"):
+        return False
+    if _included().raw_repr() & ~_USUAL:
+        return False
+    return tensors[0].is_cpu and all(type(tensor) in _NOTHING for tensor in tensors)
