@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from imbrex.chip import CpuMachine, GpuMachine, Machine
@@ -108,11 +109,9 @@ def candidates(context: GemmContext, machine: Machine, family: Family) -> Sequen
 def rank(tunings: Iterable[Tuning], context: GemmContext, machine: Machine) -> list[Tuning]:
     """Best first by the model; ties keep their order.  What breaks a rule stands last where one simulates."""
     found = list(tunings)
-    if isinstance(machine, GpuMachine) and all(isinstance(t, XdlopsTuning) for t in found):
-        legal = [t for t in found if isinstance(t, XdlopsTuning) and not check(t, context, machine)]
-        clocks = ranked([tuning.plan(context, machine) for tuning in legal])
-        best_first = [legal[place] for place in sorted(range(len(legal)), key=lambda place: clocks[place])]
-        return [*best_first, *(tuning for tuning in found if tuning not in legal)]
+    waves = tuple(tuning for tuning in found if isinstance(tuning, XdlopsTuning))
+    if isinstance(machine, GpuMachine) and len(waves) == len(found):
+        return list(_ranked(waves, context, machine))
 
     def badness(tuning: Tuning) -> float:
         match tuning, machine:
@@ -130,6 +129,18 @@ def rank(tunings: Iterable[Tuning], context: GemmContext, machine: Machine) -> l
                 return float("inf")
 
     return sorted(found, key=badness)
+
+
+@lru_cache(maxsize=64)
+def _ranked(
+    waves: tuple[XdlopsTuning, ...], context: GemmContext, machine: GpuMachine
+) -> tuple[XdlopsTuning, ...]:
+    """The legal ones by their clocks, then the others: of a product once, whoever asks."""
+    legal = [tuning for tuning in waves if not check(tuning, context, machine)]
+    clocks = ranked([tuning.plan(context, machine) for tuning in legal])
+    best_first = [legal[place] for place in sorted(range(len(legal)), key=lambda place: clocks[place])]
+    others = set(waves).difference(legal)
+    return *best_first, *(tuning for tuning in waves if tuning in others)
 
 
 def first_legal(tunings: Sequence[Tuning], context: GemmContext, machine: Machine) -> Tuning:

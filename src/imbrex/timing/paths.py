@@ -13,7 +13,6 @@ simulated holds a path for all of them.
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
 
 from imbrex.chip import GpuMachine, Rates
 from imbrex.timing.operation import Operation
@@ -24,74 +23,63 @@ GOLDEN = 0.6180339887498949
 """Multiples of it, modulo 1, are even: latencies without a random generator."""
 
 
-@dataclass
 class LdsPath:
-    gpu: GpuMachine
-    rates: Rates
-    simds: int
-    free: float = 0.0
-    leaving: deque[float] = field(default_factory=deque[float])
-    coming: deque[tuple[float, float]] = field(default_factory=deque[tuple[float, float]])
+    """free: when all is served that was issued.  leaving: when the accesses leave for which the queue
+    has places.  coming: when direct loads come, and for how many clocks they are written.
+    """
 
-    @property
-    def places(self) -> int:
-        """Places of the queue for one SIMD's accesses."""
-        return self.rates.lds_queue // min(2, self.simds)
+    def __init__(self, gpu: GpuMachine, rates: Rates, simds: int) -> None:
+        self.gpu, self.rates, self.simds, self.free = gpu, rates, simds, 0.0
+        places = rates.lds_queue // min(2, simds)
+        self.leaving = deque([0.0] * places, places)
+        self.coming = deque[tuple[float, float]]()
 
-    def may_issue(self, now: float) -> float:
-        """When the queue has a place."""
-        return max(now, self.leaving[0]) if len(self.leaving) == self.places else now
-
-    def issue(self, op: Operation, now: float) -> float:
-        """When its result is there."""
-        while self.coming and self.coming[0][0] <= now:
-            arrived, clocks = self.coming.popleft()
-            self.free = max(self.free, arrived) + clocks
+    def served(self, op: Operation) -> float:
+        """Clocks of an access."""
         moved = self.simds * self.gpu.wave_size * op.lane_bytes
-        served = self.rates.lds_clocks(moved, op.lane_bytes, op.unit == "write") * op.factor
-        self.free = max(self.free, now) + served
-        if len(self.leaving) == self.places:
-            self.leaving.popleft()
-        self.leaving.append(self.free + max(0.0, self.rates.lds_latency - served))
-        return self.free + self.rates.lds_latency
+        return self.rates.lds_clocks(moved, op.lane_bytes, op.unit == "write") * op.factor
 
     def sending(self, op: Operation) -> float:
         """Clocks in which a wave sends what it writes; two SIMDs share a bus of half the rate."""
         return min(2, self.simds) * self.gpu.wave_size * op.lane_bytes / (self.rates.lds_bytes / 2)
 
-    def comes(self, op: Operation, when: float) -> None:
-        """What a direct load brings."""
-        moved = self.simds * self.gpu.wave_size * op.lane_bytes
-        self.coming.append((when, moved / self.rates.lds_bytes))
+    def brought(self, op: Operation) -> float:
+        """Clocks of writing what a direct load brings."""
+        return self.simds * self.gpu.wave_size * op.lane_bytes / self.rates.lds_bytes
+
+    def issue(self, served: float, now: float) -> float:
+        """When the result is there of an access, for which the queue must have a place."""
+        while self.coming and self.coming[0][0] <= now:
+            arrived, clocks = self.coming.popleft()
+            self.free = max(self.free, arrived) + clocks
+        latency = self.rates.lds_latency
+        self.free = free = (self.free if self.free > now else now) + served
+        self.leaving.append(free + (latency - served if latency > served else 0.0))
+        return free + latency
 
 
-@dataclass
 class LoadPath:
-    gpu: GpuMachine
-    rates: Rates
-    simds: int
-    bytes_a_clock: float
-    free: float = 0.0
-    count: int = 0
-    under_way: float = 0.0
-    taken_up: deque[float] = field(default_factory=deque[float])
-    returning: deque[tuple[float, float]] = field(default_factory=deque[tuple[float, float]])
-    last: float = 0.0
+    """free: when all is taken up that was issued.  taken_up: when the loads are for which the queue has
+    places.  under_way: bytes of those that are returning.  last: when the last one has.
+    """
 
-    @property
-    def places(self) -> int:
-        """Places of the queue for one SIMD's loads."""
-        return max(1, self.rates.request_queue // self.simds)
+    def __init__(self, gpu: GpuMachine, rates: Rates, simds: int, bytes_a_clock: float) -> None:
+        self.gpu, self.rates, self.simds, self.bytes_a_clock = gpu, rates, simds, bytes_a_clock
+        self.capacity = rates.l1_capacity / simds
+        self.free = self.under_way = self.last = 0.0
+        self.count = 0
+        places = max(1, rates.request_queue // simds)
+        self.taken_up = deque([0.0] * places, places)
+        self.returning = deque[tuple[float, float]]()
 
-    def may_issue(self, now: float) -> float:
-        """When the queue has a place."""
-        return max(now, self.taken_up[0]) if len(self.taken_up) == self.places else now
+    def moved(self, op: Operation) -> float:
+        """Bytes that a load takes of the path."""
+        return self.gpu.wave_size * max(4, op.lane_bytes) * op.factor
 
-    def issue(self, op: Operation, now: float) -> float:
-        """When its data is there."""
-        moved = self.gpu.wave_size * max(4, op.lane_bytes) * op.factor
-        start = max(now, self.free)
-        while self.returning and self.under_way + moved > self.rates.l1_capacity / self.simds:
+    def issue(self, moved: float, now: float) -> float:
+        """When the data is there of a load, for which the queue must have a place."""
+        start = self.free if self.free > now else now
+        while self.returning and self.under_way + moved > self.capacity:
             returned, size = self.returning.popleft()
             self.under_way -= size
             start = max(start, returned)
@@ -101,7 +89,5 @@ class LoadPath:
         self.last = max(self.last, self.free, start + self.rates.memory_latency * (1 + spread))
         self.under_way += moved
         self.returning.append((self.last, moved))
-        if len(self.taken_up) == self.places:
-            self.taken_up.popleft()
         self.taken_up.append(start)
         return self.last

@@ -1,8 +1,8 @@
 """Predicted clocks of an XDLOPS tuning: its loop on a simulated compute unit, and rounds of workgroups.
 
 A step of K is what `imbrex.timing` says of the plan's loop where a compute unit holds so many workgroups; a
-round has a prologue and stores its tile of C.  In the last round a compute unit may hold fewer.  Simulations
-take milliseconds: `ranked` leaves them to tunings that their bound does not put far behind.
+round has a prologue and stores its tile of C.  In the last round a compute unit may hold fewer.  A simulation
+takes about a millisecond: `ranked` leaves it to tunings that their bound does not put far behind.
 """
 
 from __future__ import annotations
@@ -50,6 +50,7 @@ class TileCost:
     start: float
 
 
+@lru_cache(maxsize=1024)
 def product_of(plan: XdlopsPlan) -> Product:
     """The plan's tiles as a chip sees them."""
     t, waves = plan.tuning, -(-plan.block_size // plan.machine.wave_size)

@@ -10,7 +10,7 @@ rows (m) and columns (n) after the swap; so are A and B.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import gcd
 from typing import ClassVar
 
@@ -82,7 +82,7 @@ class XdlopsTuning:
 
     def plan(self, context: GemmContext, machine: GpuMachine | None = None) -> XdlopsPlan:
         """This tuning applied to that GEMM, on gfx942 unless told otherwise."""
-        return XdlopsPlan(self, context, machine or WAVES)
+        return _plan(self, context, machine or WAVES)
 
 
 @dataclass(frozen=True)
@@ -98,19 +98,19 @@ class XdlopsPlan:
         """The GEMM as the kernel sees it: m are rows, n are columns."""
         return self.context.exchanged if self.tuning.swapped else self.context
 
-    @property
+    @cached_property
     def wave_tiles(self) -> WaveTiles | None:
         """The cut of the block tile for the machine's instruction; None where none fits."""
         return mfma.chosen(
             self.tuning.instruction, self.tuning.numbers, self.context.dtype, self.machine.chip
         )
 
-    @property
+    @cached_property
     def block_size(self) -> int:
         """Work items of a workgroup."""
         return self.machine.wave_size * self.tuning.waves[0] * self.tuning.waves[1]
 
-    @property
+    @cached_property
     def blocks(self) -> tuple[int, int]:
         """Block tiles along (rows, columns)."""
         t = self.tuning
@@ -166,7 +166,7 @@ class XdlopsPlan:
         a, b = self.lds_layouts
         return traffic_of(a, self.lds_tile("m")), traffic_of(b, self.lds_tile("n"))
 
-    @property
+    @cached_property
     def lds_buffer_bytes(self) -> tuple[int, int]:
         """Bytes of one buffer of A and of one buffer of B."""
         size = self.context.dtype.bytes
@@ -196,7 +196,7 @@ class XdlopsPlan:
         t, lanes = self.tuning, self.machine.wave_size
         return t.m_per_wave * t.n_per_wave * self.context.dtype.accumulator.bytes // (4 * lanes)
 
-    @property
+    @cached_property
     def registers(self) -> int:
         """Other 32-bit registers of one lane: packs of A and B, staged copies, addresses."""
         tiles, staged = self.wave_tiles, 0
@@ -239,3 +239,9 @@ class XdlopsPlan:
             split.lane_inner,
             layout.numbers,
         )
+
+
+@lru_cache(maxsize=1024)
+def _plan(tuning: XdlopsTuning, context: GemmContext, machine: GpuMachine) -> XdlopsPlan:
+    """One plan for all who ask of a tuning: rules, costs and orders of tiles."""
+    return XdlopsPlan(tuning, context, machine)

@@ -34,7 +34,7 @@ class TileCopy:
     access: Access
     element_bytes: int
 
-    @property
+    @cached_property
     def per_thread(self) -> int:
         """Elements of one work item (rounded down where `is_exact` is false)."""
         return self.k * self.d // self.threads
@@ -46,7 +46,7 @@ class TileCopy:
         whole = self.per_thread > 0 and self.per_thread * self.threads == self.k * self.d
         return whole and ck * cd == self.threads and self.k % (ck * ik) == 0 and self.d % (cd * jd) == 0
 
-    @property
+    @cached_property
     def vector_dim(self) -> int:
         """The dimension of the wider source vector: 0 is K, which a tie goes to."""
         return 0 if self._width_k >= self._width_d else 1
@@ -73,17 +73,17 @@ class TileCopy:
         """Work items along (K, D)."""
         return self.split.clusters
 
-    @property
+    @cached_property
     def data_per_read(self) -> int:
         """Elements in one vector read from memory."""
         return self.split.items[1] if self.vector_dim == 1 else gcd(self._width_k, self.split.items[0])
 
-    @property
+    @cached_property
     def data_per_write(self) -> int:
         """Elements in one vector written to LDS, along K."""
         return gcd(self._widest, self.split.items[0])
 
-    @property
+    @cached_property
     def registers(self) -> int:
         """32-bit registers of the staged elements; a load fills at least one."""
         loads = self.per_thread // self.data_per_read
@@ -119,10 +119,10 @@ class TileCopy:
     def _widest(self) -> int:
         return max(1, VECTOR_BYTES // self.element_bytes)
 
-    @property
+    @cached_property
     def _width_k(self) -> int:
         return gcd(self._widest, self.access.vector[0], self.kpack, max(1, self.per_thread))
 
-    @property
+    @cached_property
     def _width_d(self) -> int:
         return gcd(self._widest, self.access.vector[1], self.d, max(1, self.per_thread))
