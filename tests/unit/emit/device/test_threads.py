@@ -82,6 +82,22 @@ def threads_of(library: ctypes.CDLL) -> set[int]:
     return found - {threading.get_native_id()}
 
 
+def sleeps(thread: int) -> int:
+    """How often a thread of this process went to sleep by itself."""
+    status = Path(f"/proc/self/task/{thread}/status").read_text(encoding="utf-8")
+    (line,) = (line for line in status.splitlines() if line.startswith("voluntary_ctxt_switches"))
+    return int(line.split()[1])
+
+
+def test_who_has_done_its_share_is_there_for_the_next_call(library: ctypes.CDLL) -> None:
+    """It had gone to sleep beside the longest workgroup, and was late again, and again."""
+    calls, looks, threads = 40, 5 * MANY_LOOKS, {threading.get_native_id(), *threads_of(library)}
+    before = sum(map(sleeps, threads))
+    for _ in range(calls):
+        told(library, "uneven", 2, 2, looks)
+    assert sum(map(sleeps, threads)) - before < calls / 2
+
+
 def test_libraries_share_the_threads_of_the_process(library: ctypes.CDLL, tmp_path: Path, path: Path) -> None:
     other_path = tmp_path / "other.so"
     other_path.write_bytes(path.read_bytes())

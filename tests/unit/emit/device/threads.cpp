@@ -23,6 +23,14 @@ extern "C" int by(int32_t *who, int64_t count, int threads, int64_t looks) {
   });
 }
 
+// Likewise, and the first workgroup looks around for a hundred times as long as all others.
+extern "C" int uneven(int32_t *who, int64_t count, int threads, int64_t looks) {
+  return imbrex::for_each_workgroup<scratch>(count, threads, [&](int64_t workgroup, scratch &s) {
+    for (s.unused = 0; s.unused < (workgroup ? looks / 100 : looks); ++s.unused) imbrex::relax();
+    who[workgroup] = gettid();
+  });
+}
+
 // The CPUs of which each thread has only one, or -1.
 extern "C" int pinned(int32_t *where, int64_t count, int threads, int64_t looks) {
   return imbrex::for_each_workgroup<scratch>(count, threads, [&](int64_t workgroup, scratch &s) {

@@ -5,7 +5,8 @@
 // several threads have a job each, side by side: a thread of the pool joins the one that has the fewest helpers, unless
 // callers and helpers are as many already as the job has use for, and every caller works on its own job, so none is kept
 // waiting.  A thread that finds no job looks on for a while, which makes the next one start in less than a microsecond,
-// and then sleeps; after a second of sleep it ends; until then the library must stay loaded.  A forked child finds its
+// and then sleeps; after a second of sleep it ends; until then the library must stay loaded.  It looks on longer while
+// a job is at work that has use for one more: whoever came too late for this call is there for the next.  A forked child finds its
 // parent's threads gone and starts its own.
 #pragma once
 #include "element.h"
@@ -43,16 +44,17 @@ static inline void wake(uint32_t *word, int most) {
   syscall(sys_futex, word, futex_wake_private, most, nullptr, nullptr, 0);
 }
 
-// Looks at *word while it is `value`; false when it still was after a while.
-static inline bool changes_soon(const uint32_t *word, uint32_t value) {
-  constexpr int64_t patience_ns = 100000, second = 1000000000;
-  int64_t time[2] = {}, end = 0;
+// Looks at *word while it is `value`; false when it still was after a while, or after a long one if it is expected().
+template <class Expected> static inline bool changes_soon(const uint32_t *word, uint32_t value, Expected expected) {
+  constexpr int64_t patience_ns = 100'000, most_ns = 10'000'000, second = 1'000'000'000;
+  int64_t time[2] = {}, end = 0, last = 0;
   for (;;) {
     for (int looks = 0; looks < 32; ++looks, relax())
       if (__atomic_load_n(word, __ATOMIC_SEQ_CST) != value) return true;
     clock_gettime(1, time); // CLOCK_MONOTONIC
     const int64_t now = time[0] * second + time[1];
-    if (end == 0) end = now + patience_ns;
+    if (last == 0) last = now + most_ns;
+    if (end == 0 || (now < last && expected())) end = now + patience_ns;
     if (now >= end) return false;
   }
 }
@@ -75,7 +77,7 @@ public:
     share(what);
     __atomic_add_fetch(&of->ticket, 1, __ATOMIC_SEQ_CST);
     while (const uint32_t left = __atomic_load_n(&of->inside, __ATOMIC_SEQ_CST))
-      if (!changes_soon(&of->inside, left)) {
+      if (!changes_soon(&of->inside, left, [&] { return at_work() <= of->helpers + 1; })) {
         __atomic_store_n(&of->is_awaited, 1, __ATOMIC_SEQ_CST);
         sleep_while(&of->inside, left);
       }
@@ -142,6 +144,16 @@ private:
     return is_idle;
   }
 
+  // Callers, and threads of the pool that have a share.
+  int at_work() const { return int(__atomic_load_n(&busy, __ATOMIC_RELAXED)); }
+
+  // Is a job at work that has use for one more thread?
+  bool is_short() const {
+    for (const job &of : jobs)
+      if (__atomic_load_n(&of.taken, __ATOMIC_RELAXED) && at_work() <= of.helpers) return true;
+    return false;
+  }
+
   // Takes part in the open job that has the fewest threads, if it has a seat; each job once.
   bool join(uint32_t (&seen)[most_jobs]) {
     job *best = nullptr;
@@ -151,7 +163,7 @@ private:
       const uint32_t ticket = __atomic_load_n(&of.ticket, __ATOMIC_SEQ_CST);
       const uint32_t inside = __atomic_load_n(&of.inside, __ATOMIC_RELAXED);
       if (ticket % 2 == 0 || ticket == seen[i] || (best && inside >= fewest)) continue;
-      if (int(__atomic_load_n(&busy, __ATOMIC_RELAXED)) > of.helpers) continue;
+      if (at_work() > of.helpers) continue;
       best = &of, now = ticket, fewest = inside;
     }
     if (!best) return false;
@@ -191,7 +203,7 @@ private:
     self.pin(__atomic_add_fetch(&self.started, 1, __ATOMIC_SEQ_CST));
     for (;;) {
       const uint32_t now = __atomic_load_n(&self.opened, __ATOMIC_SEQ_CST);
-      if (self.join(seen) || changes_soon(&self.opened, now)) continue;
+      if (self.join(seen) || changes_soon(&self.opened, now, [&] { return self.is_short(); })) continue;
       __atomic_add_fetch(&self.asleep, 1, __ATOMIC_SEQ_CST);
       sleep_while(&self.opened, now);
       __atomic_sub_fetch(&self.asleep, 1, __ATOMIC_SEQ_CST);
