@@ -29,7 +29,7 @@ def cycles(tuning: CpuTuning, context: GemmContext, machine: CpuMachine) -> floa
     if plan.is_fused:
         return one_pass.cycles(plan, machine, tile_cycles(tuning, machine))
     total = sum(_parts(plan, machine).values()) * plan.oriented.g
-    return team(total, plan.grid_size, machine.threads, machine).cycles
+    return team(total, plan.grid_size, machine.threads, machine, plan.largest_share).cycles
 
 
 def parts(tuning: CpuTuning, context: GemmContext, machine: CpuMachine) -> Mapping[str, float]:

@@ -38,7 +38,8 @@ def cycles(plan: CpuPlan, machine: CpuMachine, tile_cycles: float) -> float:
     first, a, b, c, windows = parts(plan, machine, tile_cycles).values()
     total = first + a
     total += b + c + windows
-    return team(total * plan.context.g, plan.grid_size, machine.threads, machine).cycles
+    alone = total * plan.context.g
+    return team(alone, plan.grid_size, machine.threads, machine, plan.largest_share).cycles
 
 
 def parts(plan: CpuPlan, machine: CpuMachine, tile_cycles: float) -> Mapping[str, float]:

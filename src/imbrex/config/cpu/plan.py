@@ -138,6 +138,16 @@ class CpuPlan:
         return self.context.g * self.blocks[0] * self.blocks[1]
 
     @property
+    def largest_share(self) -> float:
+        """The part of the work that the largest workgroup has: blocks at the edges are smaller.
+
+        Packed panels are whole ones; where each step is one product, nothing is multiplied that is not there.
+        """
+        real = self.oriented.m, self.oriented.n
+        m, n = real if self.is_fused else (self.padded_rows, self.padded_columns)
+        return min(self.block_rows, m) * min(self.block_columns, n) / (self.context.g * m * n)
+
+    @property
     def k_iterations(self) -> int:
         """Steps of the loop over K; the last may be short."""
         return -(-self.oriented.k // self.block_k)

@@ -22,14 +22,22 @@ class Team(NamedTuple):
     cycles: float
 
 
-def team(alone_cycles: float, workgroups: int, most: int, machine: CpuMachine) -> Team:
-    """The best of 1, 2, 4 and so on threads, or `most`.  alone_cycles: what one thread takes."""
+def team(
+    alone_cycles: float, workgroups: int, most: int, machine: CpuMachine, largest: float | None = None
+) -> Team:
+    """The best of 1, 2, 4 and so on threads, or `most`.
+
+    alone_cycles: what one thread takes.  largest: the share of that which the largest workgroup has, where
+    they are not even.  Who is free takes the next one, so nobody ends later than all are busy and the largest
+    one is still to do (Graham's bound).
+    """
     limit = min(most, workgroups)
     counts = sorted({min(limit, 1 << i) for i in range(limit.bit_length() + 1)})
-    share = alone_cycles / workgroups
+    share = 1 / workgroups if largest is None else largest
 
     def ends(threads: int) -> float:
-        return share * -(-workgroups // threads) + machine.prices.wake * log2(threads)
+        busiest = min(share * -(-workgroups // threads), (1 + share * (threads - 1)) / threads)
+        return alone_cycles * busiest + machine.prices.wake * log2(threads)
 
     best = min(counts, key=ends)
     return Team(best, ends(best))

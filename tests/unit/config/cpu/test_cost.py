@@ -50,8 +50,9 @@ def test_what_is_free_reaches_the_ceiling_but_for_padding() -> None:
     assert ceiling_share(TILE, context, machine) == 1.0
     padded = 100 * 70 / (112 * 96)
     assert ceiling_share(TILE, GEMM, machine) == pytest.approx(padded)
-    on_two = replace(machine, threads=2)
-    assert ceiling_share(TILE, GEMM, on_two) == pytest.approx(padded)
+    on_two, even = replace(machine, threads=2), replace(TILE, n_per_block=96)
+    assert ceiling_share(even, GEMM, on_two) == pytest.approx(padded)
+    assert padded > ceiling_share(TILE, GEMM, on_two) > 0.8 * padded
     halves = replace(TILE, unit="vdpbf16ps", k_per_block=256)
     assert ceiling_share(halves, replace(context, dtype=BF16), machine) == pytest.approx(1.0, rel=0.02)
 
@@ -88,10 +89,10 @@ def test_a_panel_that_l1_cannot_keep_comes_again_behind_the_multiply_adds() -> N
 
 def test_the_busiest_thread_decides() -> None:
     """Eight workgroups."""
-    at_once = replace(AVX512, prices=replace(AVX512.prices, wake=0.0))
-    alone = cycles(TILE, GEMM, at_once)
+    at_once, even = replace(AVX512, prices=replace(AVX512.prices, wake=0.0)), replace(GEMM, n=128)
+    alone = cycles(TILE, even, at_once)
     for threads, most in ((2, 4), (3, 3), (8, 1), (9, 1)):
-        assert cycles(TILE, GEMM, replace(at_once, threads=threads)) == pytest.approx(alone * most / 8)
+        assert cycles(TILE, even, replace(at_once, threads=threads)) == pytest.approx(alone * most / 8)
 
 
 def test_columns_that_are_summed_along_k_are_no_panel() -> None:

@@ -9,12 +9,16 @@ import pytest
 from imbrex.chip import CPU_ISAS
 from imbrex.config.alone import alone
 from imbrex.config.configured import configured
+from imbrex.config.context import Access, GemmContext
+from imbrex.config.cpu.plan import CpuTuning
 from imbrex.config.cpu.team import team
+from imbrex.dtype import F32
 from imbrex.pipeline import Request, lower
 from imbrex.problem import parse_problem
 
 MACHINE = CPU_ISAS["avx512"]
 WAKE = MACHINE.prices.wake
+ALONG_K, ALONG_ROWS = Access(run=(1e12, 1.0), step=(1, 0)), Access(run=(1.0, 1e12), step=(0, 1))
 
 
 @pytest.mark.parametrize("workgroups", [1, 2, 3, 7, 64, 1000])
@@ -58,3 +62,20 @@ def test_every_launch_is_known_in_order() -> None:
         found = alone(asked.problem, configured(asked), replace(MACHINE, threads=4))
         assert len(found) == len(lower(asked).steps)
         assert all(cycles > 0 for cycles in found)
+
+
+def test_the_largest_workgroup_is_waited_for() -> None:
+    """128 and 68 of 196 columns are no halves; of many, who is free takes the small ones."""
+    wide, even = 1e9, team(1e9, 2, 2, MACHINE).cycles
+    assert team(wide, 2, 2, MACHINE, largest=128 / 196).cycles == pytest.approx(wide * 128 / 196, rel=1e-3)
+    assert team(wide, 2, 2, MACHINE, largest=1 / 2).cycles == even
+    assert team(wide, 25, 2, MACHINE, largest=1 / 24.5).cycles < wide * 13 / 24.5
+
+
+def test_blocks_at_the_edges_are_smaller() -> None:
+    """Of 200 columns as 128 and 72 in one product; of packed panels of 32 as 128 and 96."""
+    context = GemmContext(60, 200, 64, F32, g=3, a=ALONG_K, b=ALONG_ROWS, c=ALONG_ROWS)
+    tile = CpuTuning(6, 32, 60, 128, 64, 16, "k_blocked", "b")
+    assert tile.plan(context).largest_share == pytest.approx(128 / 200 / 3)
+    packed = replace(tile, a_layout="k_major")
+    assert packed.plan(context).largest_share == pytest.approx(128 / 224 / 3)

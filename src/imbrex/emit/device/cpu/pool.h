@@ -148,7 +148,8 @@ private:
   int at_work() const { return int(__atomic_load_n(&busy, __ATOMIC_RELAXED)); }
 
   // Is a job at work that has use for one more thread?
-  bool is_short() const {
+  __attribute__((noinline)) bool is_short() const {
+#pragma GCC unroll 1
     for (const job &of : jobs)
       if (__atomic_load_n(&of.taken, __ATOMIC_RELAXED) && at_work() <= of.helpers) return true;
     return false;
