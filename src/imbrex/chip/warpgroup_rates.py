@@ -38,7 +38,7 @@ class ProductRates:
     row: float
     """Cycles of a copy engine for a row of a tile that begins on a line, as a stream among others."""
     short_row: float
-    """The same for one of 32 or 64 bytes, in proportion."""
+    """The same for one of 32 or 64 bytes along k, or of a window, in proportion."""
     apart_row: float
     """A short row along k as work of L2, in proportion."""
     crossing_row: float

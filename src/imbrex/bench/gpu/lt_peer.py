@@ -90,7 +90,10 @@ class Product:
         b, a, c = self.layouts
         where = self.found.ctypes.data, count.ctypes.data
         described = self._described(tensors)
-        lt.matmul_algo_get_heuristic(self.handle, described, b, a, c, c, preference, ASKED, *where)
+        try:
+            lt.matmul_algo_get_heuristic(self.handle, described, b, a, c, c, preference, ASKED, *where)
+        except lt.cuBLASLtError as error:
+            raise RuntimeError(str(error)) from None
         return int(count[0])
 
     def _described(self, tensors: Mapping[str, Any]) -> int:
@@ -123,7 +126,7 @@ class Product:
 
 
 def _layout(gemm: Gemm, tensor: Any) -> int:
-    """Of a row-major array: its columns are cuBLASLt's rows."""
+    """A row-major array for cuBLASLt, whose rows are its columns."""
     rows, columns = tensor.shape[-2:]
     made = lt.matrix_layout_create(REAL[tensor.dtype], columns, rows, tensor.stride(-2))
     if gemm.batch > 1:

@@ -23,9 +23,10 @@ __all__ = ["Rows", "memory_bytes", "neighbours", "rows_of", "scattered_bytes"]
 @dataclass(frozen=True)
 class Rows:
     """Rows of an operand's tile.  crossing, inside: shares of them that begin on a sector but go over the end
-    of a line, and that begin inside a sector.  is_short: they are less than a line; is_apart: and lie along
-    k, others between them in memory.  is_walked: the operand is seen through windows, which the copy engine
-    walks over.
+    of a line, and that begin inside a sector.  is_walked: the operand is seen through windows, which the copy
+    engine walks over.  is_short: they are less than a line, and cost less than one; those that lie along
+    another dim than k are a request each, whatever their length, where nothing walks over them.  is_apart:
+    they are less than a line along k, others between them in memory.
     """
 
     count: float
@@ -40,7 +41,8 @@ def rows_of(access: Access, tile: SharedTile, extent: int, context: GemmContext)
     """extent: the operand's rows or columns.  Only what the copy engine may fetch is looked at: rows that
     begin at any element are loaded otherwise, and cost the producer more than L2.
     """
-    row = tile.row_bytes
+    row, is_walked = tile.row_bytes, 0 < access.elements < context.g * extent * context.k
+    is_less, is_along_k = row < LINE_BYTES, tile.major == "k"
     apart = gcd(
         _pitch(access, 0 if tile.major == "k" else 1, extent, context) * tile.element_bytes, LINE_BYTES
     )
@@ -51,9 +53,9 @@ def rows_of(access: Access, tile: SharedTile, extent: int, context: GemmContext)
         tile.bytes / row,
         crossing / len(starts),
         inside / len(starts),
-        row < LINE_BYTES,
-        row < LINE_BYTES and tile.major == "k",
-        0 < access.elements < context.g * extent * context.k,
+        is_less and (is_along_k or is_walked),
+        is_less and is_along_k,
+        is_walked,
     )
 
 

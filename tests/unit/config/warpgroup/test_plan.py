@@ -363,12 +363,19 @@ def test_rows_off_the_lines_of_l2_cost_more() -> None:
         assert work == sorted(work) and work[3] > 1.2 * work[0]
 
 
-def test_short_rows_are_less_than_lines_but_cost_more_for_each_byte() -> None:
+def test_short_rows_cost_more_for_each_byte() -> None:
+    """Along the columns of plain B each is a request of its own, as an H200 has shown: of tiles of 128 and
+    192 columns, and those between, which have rows of 32 and 64 bytes.
+    """
+    c = gemm(4096, 4096, 1024, transpose_b=False)
     long, short = (shared_tile(64, d, 2, reads_d=True) for d in (128, 144))
-    c = gemm(512, 144, 1024, transpose_b=False)
     rows = [rows_of(c.b, tile, c.n, c) for tile in (long, short)]
-    assert [r.is_short for r in rows] == [False, True]
-    assert rows[1].count / short.bytes > 2 * rows[0].count / long.bytes
+    assert [r.is_short for r in rows] == [False, False]
+    assert rows[1].count / short.bytes == 4 * rows[0].count / long.bytes
+    copies = {n: Streams(with_(n_per_block=n).plan(c, MACHINE)).copies for n in (128, 144, 160, 192)}
+    assert copies[128] < copies[192] < copies[160] < copies[144]
+    along_k = [rows_of(c.a, shared_tile(k, 128, 2, reads_d=False), c.m, c) for k in (64, 32)]
+    assert [(r.count, r.is_short) for r in along_k] == [(128, False), (128, True)]
 
 
 def test_neighbours_at_steps_of_their_own_load_more_of_l2() -> None:
