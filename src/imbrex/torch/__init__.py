@@ -15,6 +15,7 @@ fusion      a layer with what follows it, as torch.fx sees it
 candidate   layers of a model that may be swapped, and the others
 trial       a layer by kernels and by torch
 report      what came of each layer
+form        which layers are swapped, and how filters lie
 replace     `replace` and `restore`
 backend     of torch.compile
 """

@@ -11,7 +11,7 @@ from imbrex.diagnostic import Diagnostic
 from imbrex.torch.fusion import has_hooks
 from imbrex.torch.layer import LAYERS, Layer
 
-__all__ = ["Candidate", "Met", "candidates", "expect_same", "met", "misfit"]
+__all__ = ["Candidate", "Met", "candidates", "expect_same", "met", "misfit", "tensors_of"]
 
 torch: Any = import_module("torch")
 _pytree: Any = import_module("torch.utils._pytree")
@@ -134,7 +134,7 @@ def met(
 
     handles = [one.module.register_forward_hook(see, with_kwargs=True) for one in wanted]
     try:
-        result = _tensors(model, example, with_gradients)
+        result = tensors_of(model, example, with_gradients)
     finally:
         for handle in handles:
             handle.remove()
@@ -144,7 +144,7 @@ def met(
 
 def expect_same(model: Any, example: Any, wanted: Sequence[Any]) -> None:
     """A Diagnostic where the example gives something else than it gave."""
-    for got, want in zip(_tensors(model, example), wanted, strict=True):
+    for got, want in zip(tensors_of(model, example), wanted, strict=True):
         if got.shape != want.shape or got.dtype != want.dtype:
             raise _wrong(f"{tuple(got.shape)} of {got.dtype} instead of {tuple(want.shape)} of {want.dtype}")
         if want.dtype in BOUNDS and want.numel():
@@ -160,7 +160,7 @@ def _wrong(told: str) -> Diagnostic:
     return Diagnostic(f"the model computes something else with kernels: {told}", hint=hint)
 
 
-def _tensors(model: Any, example: Any, with_gradients: bool = False) -> list[Any]:
+def tensors_of(model: Any, example: Any, with_gradients: bool = False) -> list[Any]:
     """All tensors of the model's result."""
     with torch.set_grad_enabled(with_gradients):
         if isinstance(example, Mapping):

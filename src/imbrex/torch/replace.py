@@ -3,7 +3,8 @@
     the example runs    which layers it reaches, with tensors of which shapes
     layers are swapped  and fused with what follows them, as their containers' graphs have it
     kernels             of all of them, compiled side by side, or tuned
-    times               of each layer with what follows it, beside torch's; the slower ones are given back
+    times               of each layer with what follows it, beside torch's; then of the whole model, with all
+                        layers swapped and with the faster ones, contiguous and channels_last, and as it was
     the example runs    again, and has to give what it gave
 
 Law: parameters, buffers, keys and hooks stay; a layer of which anything is not known to be the same is left
@@ -12,16 +13,17 @@ as it is, with the reason.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace as changed
 from importlib import import_module
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel.warm import CompileJob, warmed
-from imbrex.torch.candidate import Candidate, Met, candidates, expect_same, met
+from imbrex.torch.candidate import Candidate, Met, candidates, expect_same, met, tensors_of
 from imbrex.torch.fallback import collected
+from imbrex.torch.form import Form, channels_last, chosen, contiguous, fastest, may_lie_last
 from imbrex.torch.fusion import Chain, Fused, chains, fused_class
 from imbrex.torch.layer import LAYERS, Layer, Swapped
 from imbrex.torch.report import Replaced, Row
@@ -43,24 +45,29 @@ def replace(
     tune: Effort | None = None,
     jobs: int | None = None,
     measure: bool = True,
+    channels_last: bool | None = None,
 ) -> Replaced:
     """Swaps layers of a model, in place, for kernels; says which, and of the others why not.
 
     example: the model's input, a tensor, a tuple of arguments or a dict of named ones; shapes of later inputs
     are compiled when they are first met, in the background with `fallback`.  A model in training mode gets
     kernels of its gradients, too.  tune: with which effort kernels are tuned first.  jobs: processes that
-    compile.  measure: keep torch's own layer where it is faster.
+    compile.  measure: keep torch's own layers where these are faster.  channels_last: how filters of
+    convolutions are to lie, and with them all images between; None for what is measured to be faster, where
+    the example's results lie as before.
     """
     if not isinstance(model, torch.nn.Module):
         raise TypeError(f"'model' should be a torch.nn.Module, got {type(model).__name__}")
     is_training: bool = model.training
+    if channels_last and is_training:
+        raise ValueError("'channels_last' is of a model in eval mode; 'model.to' has a memory_format, too")
+    wishes = _Wishes(fallback, tune, jobs, measure, channels_last)
     with _evaluated(model):
         found = candidates(model)
         wanted, seen = met(model, example, [one for one in found if one.reason is None], is_training)
-        chosen = [_reached(one, seen) for one in found]
-        rows = _swapped(model, chosen, is_training, (fallback, measure), tune, jobs)
-        report = Replaced(tuple(rows))
+        known = [_reached(one, seen) for one in found]
         try:
+            report = _replaced(model, example, known, is_training, wishes)
             if report.swapped:
                 expect_same(model, example, wanted)
         except BaseException:
@@ -79,6 +86,7 @@ def restore(model: Any) -> None:
         if isinstance(module, Layer):
             module.__class__ = next(theirs for theirs in LAYERS if isinstance(module, theirs))
             del module.__dict__["imbrex_swapped"]
+        contiguous(module)
 
 
 @contextmanager
@@ -103,41 +111,107 @@ def _reached(one: Candidate, seen: Mapping[str, tuple[Met, ...]]) -> Candidate:
     return changed(one, met=seen[one.name])
 
 
-def _swapped(
-    model: Any,
-    found: list[Candidate],
-    is_training: bool,
-    wishes: tuple[bool, bool],
-    tune: Effort | None,
-    jobs: int | None,
-) -> list[Row]:
-    """Swaps those that may be, and gives back the slower ones; a row each.  wishes: fallback, measure."""
-    fallback, measure = wishes
+class _Wishes(NamedTuple):
+    """What the caller says, as `replace` has it."""
+
+    fallback: bool
+    tune: Effort | None
+    jobs: int | None
+    measure: bool
+    channels_last: bool | None
+
+
+def _replaced(
+    model: Any, example: Any, found: Sequence[Candidate], is_training: bool, wishes: _Wishes
+) -> Replaced:
+    """The model in its fastest form; where nothing is measured, in the one that is asked for."""
+    is_tried = wishes.channels_last or (wishes.channels_last is None and wishes.measure and not is_training)
+    lasts = _forms_last(model, example, found, wishes) if is_tried else []
+    if wishes.channels_last and not lasts:
+        told = "the model does not run with filters that lie channels_last, or has none that may be moved"
+        raise Diagnostic(told, hint="leave 'channels_last' out")
+    forms = (
+        lasts
+        if lasts and wishes.channels_last
+        else [*_forms(model, found, False, is_training, wishes), *lasts]
+    )
+
+    def take(form: Form) -> None:
+        _take(model, found, form, wishes.fallback)
+
+    if is_training or not wishes.measure or not any(form.swaps for form in forms):
+        take(forms[0])
+        return Replaced(forms[0].rows, forms[0].is_last)
+    own = Form(tuple(row.left("torch's own model is faster") for row in forms[0].rows))
+    forms = list(dict.fromkeys([own, *forms]))
+    times = fastest(forms, take, lambda: tensors_of(model, example))
+    best = chosen(times)
+    take(forms[best])
+    return Replaced(forms[best].rows, forms[best].is_last, times[best] if best else min(times[1:]), times[0])
+
+
+def _forms_last(model: Any, example: Any, found: Sequence[Candidate], wishes: _Wishes) -> list[Form]:
+    """Forms whose filters lie channels_last; none where something would be different outside."""
     usable = [one for one in found if one.reason is None]
+    if not may_lie_last(usable):
+        return []
+    before, _ = met(model, example, (), False)
+    channels_last(usable)
+    try:
+        results, seen = met(model, example, usable, False)
+    except RuntimeError:  # a view of what lies otherwise
+        return []
+    finally:
+        restore(model)
+    is_alike = [one.stride() for one in before] == [one.stride() for one in results]
+    if not is_alike and not wishes.channels_last:
+        return []
+    return _forms(model, [_reached(one, seen) for one in found], True, False, wishes)
+
+
+def _forms(
+    model: Any, found: Sequence[Candidate], is_last: bool, is_training: bool, wishes: _Wishes
+) -> list[Form]:
+    """With the layers that are faster by themselves, and with all; the model has its own again.
+
+    is_last: how filters lie.
+    """
+    usable = [one for one in found if one.reason is None]
+    if is_last:
+        channels_last(usable)
     for one in usable:
-        one.module.imbrex_swapped = Swapped(True)
-        one.module.__class__ = LAYERS[type(one.module)]
+        _swap(one.module, True)
     try:
         fused = {} if is_training else _chains(model, usable)
-        trials = [Trial(one, fused.get(one.name, Chain(one.name)), is_training) for one in usable]
-        errors = _compiled(trials, tune, jobs)
-        times = {} if not measure else timed([t for t in trials if t.candidate.name not in errors])
-    except BaseException:
+        trials = {one.name: Trial(one, fused.get(one.name, Chain(one.name)), is_training) for one in usable}
+        errors = _compiled(list(trials.values()), wishes.tune, wishes.jobs)
+        good = [trial for name, trial in trials.items() if name not in errors]
+        times = timed(good) if wishes.measure else {}
+    finally:
         restore(model)
-        raise
     rows: list[Row] = []
     for one in found:
-        row = Row(one.name, one.kind, one.reason, *times.get(one.name, (None, None)))
-        if one.reason is None:
-            trial = next(t for t in trials if t.candidate is one)
-            row = changed(row, reason=errors.get(one.name) or row.slower, fused=trial.told)
-            if row.reason is None:
-                one.module.imbrex_swapped = Swapped(fallback)
-            else:
-                restore(one.module)
-        rows.append(row)
+        fused_with = trials[one.name].told if one.name in trials else ""
+        reason = one.reason or errors.get(one.name)
+        rows.append(Row(one.name, one.kind, reason, *times.get(one.name, (None, None)), fused_with))
+    faster = tuple(row if row.slower is None else row.left(row.slower) for row in rows)
+    return [Form(faster, is_last), *([Form(tuple(rows), is_last)] if wishes.measure else [])]
+
+
+def _take(model: Any, found: Sequence[Candidate], form: Form, fallback: bool) -> None:
+    """Gives the model this form."""
+    restore(model)
+    if form.is_last:
+        channels_last([one for one in found if one.reason is None])
+    for one, row in zip(found, form.rows, strict=True):
+        if row.reason is None:
+            _swap(one.module, fallback)
     _fuse(model)
-    return rows
+
+
+def _swap(module: Any, fallback: bool) -> None:
+    module.imbrex_swapped = Swapped(fallback)
+    module.__class__ = LAYERS[type(module)]
 
 
 def _chains(model: Any, usable: list[Candidate]) -> dict[str, Chain]:

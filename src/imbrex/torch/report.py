@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 __all__ = ["Replaced", "Row"]
 
@@ -28,6 +28,10 @@ class Row:
             return None
         return f"torch's own is faster, {self.theirs_s * 1e3:.3g} ms against {self.ours_s * 1e3:.3g}"
 
+    def left(self, reason: str) -> Row:
+        """The row of the layer that stays torch's, for this reason if there is no other."""
+        return replace(self, reason=self.reason or reason)
+
     @property
     def told(self) -> str:
         """The row in words."""
@@ -41,9 +45,14 @@ class Row:
 
 @dataclass(frozen=True)
 class Replaced:
-    """Rows of all layers, in the model's order; its text is a table."""
+    """Rows of all layers, in the model's order; its text is a table.  is_last: filters lie channels_last.
+    ours_s, theirs_s: seconds of the whole model with kernels, and as it was.
+    """
 
     rows: tuple[Row, ...]
+    is_last: bool = False
+    ours_s: float | None = None
+    theirs_s: float | None = None
 
     @property
     def swapped(self) -> tuple[Row, ...]:
@@ -63,4 +72,7 @@ class Replaced:
         width, kinds = (max(map(len, words), default=0) for words in (names, [r.kind for r in self.rows]))
         for name, row in zip(names, self.rows, strict=True):
             yield f"{name:{width}}  {row.kind:{kinds}}  {row.told}"
-        yield f"{len(self.swapped)} of {len(self.rows)} layers swapped"
+        words = ", filters channels_last" if self.is_last else ""
+        if self.ours_s is not None and self.theirs_s is not None:
+            words += f"; the model: {self.ours_s * 1e3:.3g} ms, torch's {self.theirs_s * 1e3:.3g}"
+        yield f"{len(self.swapped)} of {len(self.rows)} layers swapped{words}"
