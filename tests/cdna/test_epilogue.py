@@ -21,6 +21,11 @@ CASES: dict[str, Problem] = {
     "f32, gelus": Gemm(17, 34, 33, epilogue="gelu(x) - gelu_tanh(residual) + leaky_relu(x, 0.1)"),
     "i8 to i8": Gemm(34, 36, 33, dtype="i8", epilogue="i8(x * 0.001 + bias)"),
     "bf16 to f32": Gemm(34, 36, 33, dtype="bf16", epilogue="f32(clamp(x, -2, 6))"),
+    "two results": Gemm(33, 40, 20, dtype="f16", transpose_b=True, epilogue="gelu(pre_activation(x + bias))"),
+    "two results of i8": Gemm(34, 36, 33, dtype="i8", epilogue="i8(relu(pre_activation(x * 0.01)) + bias)"),
+    "two results of a convolution": Conv2d(
+        "forward", 1, 8, 6, 5, 12, 3, 3, pad_h=1, dtype="f16", epilogue="silu(pre_activation(x + bias))"
+    ),
     "convolution": Conv2d("forward", 1, 8, 6, 5, 12, 3, 3, pad_h=1, dtype="f16", epilogue="relu(x + bias)"),
     "channels last": Conv2d(
         "forward", 1, 8, 6, 5, 16, 3, 3, dtype="f16", **NHWC, epilogue="relu(x + bias + residual)"
@@ -39,7 +44,8 @@ def test_results_are_finished(case: str, chip: str, gpu: Gpu) -> None:
     assert not hip.memory
 
 
-def test_sums_of_several_workgroups_are_finished_once(gpu: Gpu) -> None:
+@pytest.mark.parametrize("epilogue", ["f32(x * 2 + bias)", "f32(pre_activation(x * 2) + bias)"])
+def test_sums_of_several_workgroups_are_finished_once(epilogue: str, gpu: Gpu) -> None:
     gpu("gfx942")
-    problem = Gemm(40, 48, 300, dtype="f16", epilogue="f32(x * 2 + bias)")
+    problem = Gemm(40, 48, 300, dtype="f16", epilogue=epilogue)
     assert compile(problem, "gfx942", schedule="stream_k:3").check().is_right

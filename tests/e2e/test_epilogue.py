@@ -38,6 +38,30 @@ CASES: dict[str, Problem] = {
     "scales in f64": Gemm(9, 7, 5, dtype="f64", transpose_a=True, epilogue="x * row_scale + residual"),
     "groups, scaled": Conv2d("forward", *SIZES, groups=2, epilogue="x * channel_scale * scale_a + bias"),
     "i8 to i32": Gemm(34, 70, 33, dtype="i8", epilogue="relu(x)"),
+    "two results": Gemm(33, 40, 17, epilogue="gelu(pre_activation(x + bias))"),
+    "two results, beta": Gemm(
+        65, 33, 19, batch=2, alpha=2.0, beta=-1.0, epilogue="gelu(pre_activation(x + bias)) * residual"
+    ),
+    "two results, one with gaps": Gemm(33, 40, 17, ldc=47, epilogue="silu(pre_activation(x + bias))"),
+    "two results of f64": Gemm(20, 30, 9, dtype="f64", epilogue="max(pre_activation(x + bias), residual)"),
+    "two results of i8": Gemm(34, 70, 33, dtype="i8", epilogue="i8(relu(pre_activation(x * 0.01)) + bias)"),
+    "two results of i32": Gemm(34, 70, 33, dtype="i8", beta=1.0, epilogue="relu(pre_activation(x + bias))"),
+    "two results of one column": Gemm(40, 1, 9, epilogue="relu(pre_activation(x + bias))"),
+    "two results, another type": Gemm(
+        33, 40, 17, dtype="f16", epilogue="f32(tanh(pre_activation(x)) + bias)"
+    ),
+    "two results of groups": Conv2d(
+        "forward", *SIZES, groups=2, stride=2, pad_w=1, epilogue="silu(pre_activation(x + bias))"
+    ),
+    "two results, channels last": Conv2d(
+        "forward", 1, 16, 7, 7, 24, 3, 3, pad_h=1, **NHWC, epilogue="silu(pre_activation(x + bias))"
+    ),
+    "two results, depthwise": Conv2d(
+        "forward", 1, 32, 7, 7, 32, 3, 3, pad_h=1, groups=32, **NHWC, epilogue="silu(pre_activation(x))"
+    ),
+    "two results of planes, depthwise": Conv2d(
+        "forward", 1, 9, 7, 7, 9, 3, 3, pad_h=1, groups=9, epilogue="silu(pre_activation(x))"
+    ),
 }
 
 
@@ -52,6 +76,8 @@ STEPS: dict[str, Problem] = {
     "f32": Gemm(5, 39, 9001, beta=2.0, alpha=0.5, epilogue="relu(x + bias) + residual"),
     "i8": Gemm(5, 39, 33001, dtype="i8", alpha=3.0, epilogue="x + bias - residual"),
     "i8, beta": Gemm(5, 39, 33001, dtype="i8", beta=-1.0, epilogue="max(x, bias)"),
+    "two results": Gemm(5, 39, 9001, beta=2.0, alpha=0.5, epilogue="relu(pre_activation(x + bias)) - 1"),
+    "two results by columns": Gemm(70, 5, 9001, transpose_a=True, epilogue="relu(pre_activation(x + bias))"),
     "C by columns": Gemm(70, 5, 9001, transpose_a=True, epilogue="max(x, 0) + residual"),
 }
 

@@ -26,6 +26,8 @@ EPILOGUES = (
     "x / 3 - bias",
     "f16(x * row_scale * channel_scale * scale_a) + bias",
     "(x * channel_scale + residual) * scale_c",
+    "gelu(pre_activation(x + bias))",
+    "relu(pre_activation(x)) * 2 - residual",
 )
 PIECE = re.compile(r"\s+|[\w.]+|.", re.DOTALL)
 SIGNS = [*" \t\n#'\"-=,{}[]():\\/%\0", "", "\r\n", "--"]

@@ -89,8 +89,9 @@ def copies() -> Iterator[Case]:
         yield Case("copied", convolution(direction, layout, "f16", tall), algorithm="channel_vectors")
     epilogues = (("merged_groups:4", 0), ("window_rows", 4), ("channel_vectors", 7))
     for layout, (algorithm, number) in product(LAYOUTS, epilogues):
-        problem = convolution("forward", layout, "f16", COPIED[number][1], "relu(x + bias) + residual")
-        yield Case("copied", problem, algorithm=algorithm)
+        for epilogue in ("relu(x + bias) + residual", "relu(pre_activation(x + bias))"):
+            problem = convolution("forward", layout, "f16", COPIED[number][1], epilogue)
+            yield Case("copied", problem, algorithm=algorithm)
 
 
 GAPS: tuple[dict[str, int], ...] = (

@@ -12,8 +12,8 @@ from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import Kernel, compile
 from imbrex.problem import Problem
 from imbrex.verify.data import Values
-from imbrex.verify.device.check import compared, drawn
-from imbrex.verify.device.guarded import Guarded, fault_of, is_same
+from imbrex.verify.device.check import drawn
+from imbrex.verify.device.guarded import Guarded, compared_results, fault_of, is_same
 from imbrex.verify.unit import Unit
 
 
@@ -56,7 +56,8 @@ def launched(
     _call(kernel, problem, arrays)
     wait()
     result = arrays[problem.written].tensor.clone()
-    outcome = compared(problem, before, result, values=values, unit=unit)
+    got = {role: array.tensor for role, array in arrays.items()}
+    outcome = compared_results(problem, before, got, values=values, unit=unit)
     if not outcome.is_right:
         return str(outcome)
     return fault_of(problem, arrays, before) or _again(kernel, problem, arrays, before, result)

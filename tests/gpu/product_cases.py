@@ -94,6 +94,14 @@ FUNCTIONS = (
     "hardswish(x + bias)",
     "leaky_relu(x, 0.1)",
 )
+KEPT = ("gelu(pre_activation(x + bias))", "relu(pre_activation(x + bias)) + residual")
+"""The first is that of a layer in training; of the second both results are exact."""
+KEPT_TUNINGS = (
+    "128,256,64,3,2,1,1,cooperative,straight,8",
+    "128,128,64,6,2,1,1,pingpong,swapped,8",
+    "64,144,64,4,2,1,1,pingpong,straight,1",
+    "128,128,64,4,2,2,1,cooperative,straight,1",
+)
 
 
 def epilogues() -> Iterator[Case]:
@@ -105,9 +113,25 @@ def epilogues() -> Iterator[Case]:
     given = Gemm(1000, 776, 328, transpose_b=True, dtype="f16", epilogue=FUNCTIONS[0])
     for text in ("128,256,64,3,2,1,1,cooperative,straight,8", "128,128,64,6,2,1,1,pingpong,swapped,8"):
         yield Case("epilogue", given, f"v1:warpgroup:{text}")
+    yield from pre_activations()
     for layout in LAYOUTS:
-        for epilogue in EPILOGUES[:2]:
+        for epilogue in (*EPILOGUES[:2], *KEPT):
             yield Case("epilogue", convolution("forward", layout, "f16", PLAIN, epilogue))
+
+
+def pre_activations() -> Iterator[Case]:
+    """Epilogues that store a second array, by the copy engine and by lanes, and of tiles that are shared."""
+    for dtype, epilogue in product(("f16", "bf16", "tf32", "f8e4m3fn", "f32"), KEPT):
+        yield Case("epilogue", Gemm(200, 264, 144, transpose_b=True, dtype=dtype, epilogue=epilogue))
+        yield Case("epilogue", Gemm(65, 131, 67, dtype=dtype, epilogue=epilogue))
+    yield Case("epilogue", Gemm(200, 264, 144, dtype="i8", epilogue="i8(relu(pre_activation(x)) * 0.25)"))
+    yield Case("epilogue", Gemm(65, 131, 67, batch=2, alpha=2.0, beta=-1.0, dtype="f16", epilogue=KEPT[1]))
+    given = Gemm(1000, 776, 328, transpose_b=True, dtype="f16", epilogue=KEPT[0])
+    for text in KEPT_TUNINGS:
+        yield Case("epilogue", given, f"v1:warpgroup:{text}")
+    for schedule in ("stream_k", "split_k", "cluster_k:4"):
+        problem = Gemm(200, 264, 2312, transpose_b=True, dtype="f16", epilogue=KEPT[1])
+        yield Case("epilogue", problem, schedule=schedule)
 
 
 TUNINGS = (

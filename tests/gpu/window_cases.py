@@ -56,7 +56,12 @@ def lines() -> Iterator[Case]:
     """Widths of every raster, images with a remainder, windows of one row and of one column."""
     for direction, (text, shape), dtype in product(DIRECTIONS[:2], LINES, ("f16", "bf16")):
         yield Case("lines", convolution(direction, "nhwc", dtype, PLAIN | shape), f"v1:lines:{text}")
-    for epilogue in ("relu(x + bias)", "f32(x)", "relu(x + bias) + residual"):
+    for epilogue in (
+        "relu(x + bias)",
+        "f32(x)",
+        "relu(x + bias) + residual",
+        "relu(pre_activation(x + bias))",
+    ):
         problem = convolution("forward", "nhwc", "f16", PLAIN | LINES[5][1], epilogue)
         yield Case("lines", problem, "v1:lines:8,7,8,3,3,64,64,1,2,2,cooperative")
     for count, (text, shape) in ((4, LINES[2]), (2, LINES[3])):
@@ -76,7 +81,12 @@ def halos() -> Iterator[Case]:
             "forward", "nhwc", "f16", PLAIN | {"c": 64, "k": 64, "groups": 2, "h": 28, "w": 28}
         )
         yield Case("halo", problem, f"v1:halo:{text}", algorithm="halo:1")
-    for epilogue in ("relu(x + bias)", "f32(x)", "relu(x + bias) + residual"):
+    for epilogue in (
+        "relu(x + bias)",
+        "f32(x)",
+        "relu(x + bias) + residual",
+        "relu(pre_activation(x + bias))",
+    ):
         problem = convolution("forward", "nhwc", "f16", PLAIN | HALOS[1][1], epilogue)
         yield Case("halo", problem, algorithm="halo:2")
     for count, shape in HALOS[:3]:

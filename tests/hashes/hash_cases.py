@@ -30,6 +30,7 @@ TYPES = {
 }
 """What each target multiplies."""
 FINISHED = "relu(x + bias) + residual"
+KEPT = "gelu(pre_activation(x + bias))"
 LAST: dict[str, Any] = {"filter_layout": "KYXC", "input_layout": "NHWC", "output_layout": "NHWK"}
 SHAPE: dict[str, Any] = {"n": 3, "c": 32, "h": 14, "w": 18, "k": 48, "y": 3, "x": 3, "pad_h": 1, "pad_w": 1}
 LAYOUTS: dict[str, dict[str, Any]] = {"nhwc": LAST, "nchw": {}}
@@ -82,6 +83,8 @@ def _hopper() -> Iterator[HashCase]:
     yield HashCase(gemm(dtype="f16", epilogue="gelu(x + bias) + residual"), HOPPER)
     yield HashCase(gemm(dtype="bf16", epilogue="silu(x + bias)"), HOPPER)
     yield HashCase(gemm(dtype="f16", epilogue="gelu_tanh(x + bias)"), HOPPER, f"v1:warpgroup:{WARPGROUP[1]}")
+    yield HashCase(gemm(dtype="f16", epilogue=KEPT), HOPPER)
+    yield HashCase(gemm(dtype="f16", epilogue=KEPT), HOPPER, f"v1:warpgroup:{WARPGROUP[1]}")
     yield HashCase(gemm(dtype="f16", lda=416, stride_a=416 * 208, ldc=424, batch=2), HOPPER)
     for text in WARPGROUP:
         yield HashCase(gemm(520, 776, 328, transpose_b=True, dtype="f16"), HOPPER, f"v1:warpgroup:{text}")

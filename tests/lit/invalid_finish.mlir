@@ -36,3 +36,27 @@ func.func @typed(%c: memref<4x8xf16>) {
   %0 = miopen.finish(%c) { expression = "f16(relu(x))" } : memref<4x8xf16> to memref<4x8xf32>
   func.return
 }
+
+// -----
+
+// CHECK: error: 'relu(pre_activation(x))' has 1 further arrays (pre_activation), got 0
+func.func @no_array(%c: memref<4x8xf16>) {
+  %0 = miopen.finish(%c) { expression = "relu(pre_activation(x))" } : memref<4x8xf16> to memref<4x8xf32>
+  func.return
+}
+
+// -----
+
+// CHECK: error: 'pre_activation' is stored as the source is, of f16, not of f32
+func.func @another_type(%c: memref<4x8xf16>, %p: memref<4x8xf32>) {
+  %0 = miopen.finish(%c, %p) { expression = "relu(pre_activation(x))" } : memref<4x8xf16>, memref<4x8xf32> to memref<4x8xf32>
+  func.return
+}
+
+// -----
+
+// CHECK: error: an epilogue has one 'pre_activation', and this is another
+func.func @two(%c: memref<4x8xf16>, %p: memref<4x8xf16>) {
+  %0 = miopen.finish(%c, %p) { expression = "pre_activation(pre_activation(x))" } : memref<4x8xf16>, memref<4x8xf16> to memref<4x8xf32>
+  func.return
+}

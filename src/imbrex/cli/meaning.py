@@ -14,7 +14,7 @@ from imbrex.ir.shape import Shape, shape_of
 from imbrex.pipeline import Request, levels
 from imbrex.problem import Conv2d, Gemm, Operand, Problem
 from imbrex.run.arrays import Array, strided_view
-from imbrex.verify.compare import Comparison, compare
+from imbrex.verify.compare import Comparison, compare_results
 from imbrex.verify.data import random_operands
 from imbrex.verify.poison import poisoned, spoiled_in
 from imbrex.verify.reference import reference
@@ -48,8 +48,9 @@ def executed(request: Request) -> Iterator[Executed]:
         started = time.perf_counter()
         execute(level.module, [memory for memory, _ in laid])
         elapsed_s = time.perf_counter() - started
-        memory, written = laid[problem.operands.index(problem.result)]
-        outcome = compare(problem, written, truth, is_exact=operands.is_exact, data=operands.data)
+        memory, _ = laid[problem.operands.index(problem.result)]
+        written = [array for (_, array), o in zip(laid, problem.operands, strict=True) if o.is_written]
+        outcome = compare_results(problem, written, truth, operands)
         if problem.result.strides is not None:
             gap_writes = spoiled_in(memory, problem.result.shape, problem.result.strides)
             outcome = replace(outcome, gap_writes=gap_writes)

@@ -19,10 +19,14 @@ from imbrex.problem.epilogue import Epilogue
 
 @dataclass(frozen=True)
 class Finish:
-    """An epilogue, and each of its arrays as a buffer and the map from the view's coordinates to it."""
+    """An epilogue, and each of its arrays as a buffer and the map from the view's coordinates to it.
+
+    arrays: those that are read; stored: those that are written.
+    """
 
     epilogue: Epilogue
     arrays: tuple[tuple[SSAValue, Map | None], ...]
+    stored: tuple[tuple[SSAValue, Map | None], ...] = ()
 
 
 def map_of(value: SSAValue) -> tuple[SSAValue, Map | None]:
@@ -43,7 +47,9 @@ def finish_of(value: SSAValue) -> Finish | None:
     above: list[Layer] = []
     for op in _views(value):
         if isinstance(op, FinishOp):
-            return Finish(op.epilogue, tuple(_below(above, array) for array in op.arrays))
+            arrays = tuple(_below(above, array) for array in op.arrays)
+            read = len(op.epilogue.arrays)
+            return Finish(op.epilogue, arrays[:read], arrays[read:])
         above.append(op.layer)
     return None
 

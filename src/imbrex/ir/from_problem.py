@@ -110,7 +110,7 @@ def _finished(problem: Problem, result: SSAValue, arrays: Sequence[SSAValue], ru
         run.view(array, (_along(ARRAYS[name].along, dims, problem),), name)
         if ARRAYS[name].along != "result"
         else array
-        for name, array in zip(problem.epilogue.arrays, arrays, strict=True)
+        for name, array in zip((*problem.epilogue.arrays, *problem.epilogue.stored), arrays, strict=True)
     ]
     sums = memref(element_of(problem.dtype.accumulator), [d.size for d in dims])
     expression = Keyword(str(replace(problem.epilogue, result=None)))

@@ -1,6 +1,6 @@
 """Checked: one pass over a kernel: random operands, a call that is watched, and its result compared.
 
-Law: what a kernel may do is to write its result.  On a CPU, a pass of whole numbers and one of probes are
+Law: what a kernel may do is to write its results.  On a CPU, a pass of whole numbers and one of probes are
 calls in a process of their own, where arrays end, or begin, at pages that nobody may touch (`run.guarded`);
 floats are a call like any other.  There and on a GPU, inputs have to stay bit by bit, on a GPU margins too,
 and on a CPU the control words of the calling thread.
@@ -23,7 +23,7 @@ from imbrex.run.cpu import CpuKernel
 from imbrex.run.device import ALIGNMENT
 from imbrex.run.guarded import IS_POSSIBLE, Outcome, Side, guarded
 from imbrex.run.guarded_call import changed, control_words, environment, restore
-from imbrex.verify.compare import compare
+from imbrex.verify.compare import compare_results
 from imbrex.verify.data import Values, random_operands
 from imbrex.verify.poison import spoiled_in
 from imbrex.verify.reference import reference
@@ -67,12 +67,12 @@ def passed(kernel: Checked, seed: int, values: Values, threads: int | None) -> P
     operands = random_operands(problem, seed, values, unit)
     truth = reference(problem, operands.arrays, magnitude=operands.data == "any", flushes=unit.flushes)
     outcome = _called(kernel, [operands.arrays[o.role] for o in problem.operands], values, threads)
-    if outcome.result is None:
+    if not outcome.results:
         return Pass(values, None, outcome.fault)
-    found = compare(problem, outcome.result, truth, is_exact=operands.is_exact, data=operands.data, unit=unit)
+    found = compare_results(problem, outcome.results, truth, operands, unit)
     result = problem.result
     if result.strides is not None:
-        gap_writes = spoiled_in(in_memory(outcome.result), result.shape, result.strides)
+        gap_writes = spoiled_in(in_memory(outcome.results[0]), result.shape, result.strides)
         found = replace(found, gap_writes=gap_writes)
     return Pass(values, found, outcome.fault)
 
@@ -101,7 +101,7 @@ def _called(kernel: Checked, arrays: Sequence[Array], values: Values, threads: i
     for array, was, p in zip(arrays, before, loaded.parameters, strict=True):
         if not p.is_written and not _is_same(in_memory(array), was):
             fault = f"it writes into its input '{p.name}'"
-    return Outcome(_result(kernel, arrays), fault)
+    return Outcome(_results(kernel, arrays), fault)
 
 
 def _on_gpu(kernel: Checked, arrays: Sequence[Array], values: Values) -> Outcome:
@@ -110,11 +110,11 @@ def _on_gpu(kernel: Checked, arrays: Sequence[Array], values: Values) -> Outcome
     faults: list[str] | None = None if values == "integer" else []
     with loaded.resident(*arrays, faults=faults) as call:
         call()
-    return Outcome(_result(kernel, arrays), faults[0] if faults else None)
+    return Outcome(_results(kernel, arrays), faults[0] if faults else None)
 
 
-def _result(kernel: Checked, arrays: Sequence[Array]) -> Array:
-    return next(a for a, o in zip(arrays, kernel.problem.operands, strict=True) if o.is_written)
+def _results(kernel: Checked, arrays: Sequence[Array]) -> tuple[Array, ...]:
+    return tuple(a for a, o in zip(arrays, kernel.problem.operands, strict=True) if o.is_written)
 
 
 def _is_same(one: Array, other: Array) -> bool:

@@ -56,7 +56,7 @@ class Origin(NamedTuple):
 @dataclass(frozen=True)
 class Kernel:
     """`kernel(a, b, c)` runs it, the arrays in the order of `problem.operands`; the written one is
-    overwritten and returned.
+    overwritten and returned, or both are where there is a pre-activation.
 
     threads: of a CPU, how many the schedule was chosen for, and how many a call uses unless told otherwise.
     tuning_texts: one a product; backward data has a product for each phase.
@@ -213,21 +213,22 @@ class Kernel:
         return len(self.grid_sizes)
 
     def __call__(self, *arrays: Any, threads: int | None = None, stream: Any = None) -> Any:
-        """Run on all arrays, or, where none of them is read and written, on those that are read: the result
-        is then a new array of the same kind.
+        """Run on all arrays, or, where none of them is read and written, on those that are read: the results
+        are then new arrays of the same kind.
 
         Arrays are NumPy's, torch's, or come by DLPack; of the problem's very shapes, strides and types, dense
         and row-major where it states no strides.  TypeError and ValueError where they are not.  On a GPU,
         arrays that lie there are used in `stream` without waiting; arrays of the host are copied.
         """
         operands = self._operands
-        if len(arrays) == len(operands) - 1 and not self._reads_result:
-            place = self._written
-            result = self.loaded.new_result(self._sized(arrays).parameters[place], arrays[0])
-            self._run((*arrays[:place], result, *arrays[place:]), threads, stream)
-            return result
+        if len(arrays) == len(operands) - len(self._written) and not self._reads_result:
+            parameters, given = self._sized(arrays).parameters, list(arrays)
+            for place in self._written:
+                given.insert(place, self.loaded.new_result(parameters[place], arrays[0]))
+            arrays = tuple(given)
         self._run(arrays, threads, stream)
-        return arrays[self._written]
+        results = tuple(arrays[place] for place in self._written)
+        return results[0] if len(results) == 1 else results
 
     def check(self, seed: int = 0, *, values: Values | None = None, threads: int | None = None) -> Verdict:
         """Run on random operands and a poisoned result, compared with float64 element by element: a pass of
@@ -291,9 +292,9 @@ class Kernel:
         return self.problem.operands
 
     @cached_property
-    def _written(self) -> int:
-        """The result's place."""
-        return next(i for i, o in enumerate(self._operands) if o.is_written)
+    def _written(self) -> tuple[int, ...]:
+        """Places of the results, the pre-activation's last."""
+        return tuple(i for i, o in enumerate(self._operands) if o.is_written)
 
     @cached_property
     def _quick(self) -> Callable[[tuple[Any, ...], Any, int], bool] | None:

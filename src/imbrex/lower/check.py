@@ -84,7 +84,8 @@ def _accesses(stmt: Stmt) -> list[tuple[Ref, int]]:
         case Pipeline(c=c):
             loads = [(f.buffer, f.access) for f in (stmt.a, stmt.b) if isinstance(f.access, Lanes)]
             ordinary = [(Ref(buffer, by.offset, by.guards), 1) for buffer, by in loads]
-            return [(Ref(c.buffer, c.offset, c.guards), 1), *ordinary]
+            kept = [(c.kept.ref, 1)] if c.kept is not None else []
+            return [(Ref(c.buffer, c.offset, c.guards), 1), *kept, *ordinary]
         case _:
             return []
 

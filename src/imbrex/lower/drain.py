@@ -16,15 +16,17 @@ from imbrex.ir.chain import finish_of, named_under
 from imbrex.ir.ops.standard import SSAValue
 from imbrex.ir.ops.warpgroup import WarpgroupGemmOp
 from imbrex.lower.buffer import Ref
-from imbrex.lower.pipeline import Drain, Finish, piece_columns
+from imbrex.lower.pipeline import Drain, Finish, Kept, piece_columns
 from imbrex.lower.reader import Reader, number
 from imbrex.lower.stage import grown_over, operand
+from imbrex.problem.epilogue import parted
 from imbrex.view.mma.hopper import ROWS
 from imbrex.view.stage.shared_tile import Swizzle
 from imbrex.view.tensor import Box, Refused, store_access
 
 __all__ = ["drain"]
 
+NAMES: Final = ("gemmG", "gemmM", "gemmN")
 PIECE_BYTES: Final = 128
 """A row of what a TMA store takes at a time; so are 64 rows of it, of each column."""
 SWIZZLES: Final[tuple[Swizzle, ...]] = (128, 64, 32)
@@ -35,14 +37,15 @@ STORED_BYTES: Final = (2, 4)
 def drain(op: WarpgroupGemmOp, reader: Reader) -> Drain:
     """Where C of an operation goes, and what becomes of its sums."""
     grid = op.grid_
-    buffer, map = operand(op.c, ("gemmG", "gemmM", "gemmN"), reader)
+    buffer, map = operand(op.c, NAMES, reader)
     dtype = buffer.dtype
     rows, columns = grid.m_blocks * grid.m_per_block, grid.n_blocks * grid.n_per_block * op.phase_count
     grown = grown_over(map, {"gemmM": rows, "gemmN": columns})
     places = {"gemmG": var("batch", grid.g), "gemmM": var("row", rows), "gemmN": var("column", columns)}
     point = grown.at([places[dim.name] for dim in grown.upper])
     offset = address(point.coords, [dim.size for dim in map.lower])
-    finish = _finish(op.c, {"gemmM": rows, "gemmN": columns}, places, reader)
+    sizes = {"gemmM": rows, "gemmN": columns}
+    finish = _finish(op.c, sizes, places, reader)
     factors, method = (number(op.alpha, 1.0), number(op.beta, 0.0)), number(op.store_method, "set")
     lies = access_of(map, dtype)
     rows_run, columns_run = (run * (step == 1) for run, step in zip(lies.run, lies.step, strict=True))
@@ -51,10 +54,25 @@ def drain(op: WarpgroupGemmOp, reader: Reader) -> Drain:
         near = None if not any(lies.step) else "column" if lies.step[1] else "row"
         reason = "no neighbours of C lie together"
         return Drain(buffer, offset, point.guards, near, 1, None, reason, finish, *factors, method)
-    width = vector_width(grown, "gemmN" if together == "column" else "gemmM", VECTOR_BYTES // dtype.bytes)
+    along = "gemmN" if together == "column" else "gemmM"
+    width = vector_width(grown, along, VECTOR_BYTES // dtype.bytes)
     stored = _stored(op, map, dtype, together)
+    if finish is not None and finish.kept is not None:
+        ((_, beside),) = _stored_beside(op.c)
+        own = vector_width(grown_over(beside, sizes), along, VECTOR_BYTES // dtype.bytes)
+        form = _stored(op, beside, dtype, together)
+        stored = form if isinstance(form, Refused) else stored  # pieces go one way
+        box = None if isinstance(stored, Refused) or isinstance(form, Refused) else form
+        finish = replace(finish, kept=replace(finish.kept, width=own, access=box))
     box, reason = (None, stored.reason) if isinstance(stored, Refused) else (stored, "")
     return Drain(buffer, offset, point.guards, together, width, box, reason, finish, *factors, method)
+
+
+def _stored_beside(value: SSAValue) -> list[tuple[SSAValue, Map]]:
+    """Arrays that the epilogue of C stores, and the maps to them."""
+    found = finish_of(value)
+    stored = () if found is None else found.stored
+    return [(base, named_under(map, NAMES)) for base, map in stored if map is not None]
 
 
 def _finish(value: SSAValue, sizes: dict[str, int], places: dict[str, Lin], reader: Reader) -> Finish | None:
@@ -62,13 +80,20 @@ def _finish(value: SSAValue, sizes: dict[str, int], places: dict[str, Lin], read
     found = finish_of(value)
     if found is None:
         return None
+
+    def beside(base: SSAValue, map: Map) -> Ref:
+        grown = grown_over(map, sizes)
+        return reader.element(base, grown, [places[dim.name] for dim in grown.upper])
+
     arrays: list[tuple[str, Ref]] = []
     for name, (base, map) in zip(found.epilogue.arrays, found.arrays, strict=True):
         assert map is not None, "C is a view, and so is all that is seen beside it"
-        named = named_under(map, ("gemmG", "gemmM", "gemmN"))
-        grown = grown_over(named, sizes)
-        arrays.append((name, reader.element(base, grown, [places[dim.name] for dim in grown.upper])))
-    return Finish(found.epilogue.expression, tuple(arrays))
+        arrays.append((name, beside(base, named_under(map, NAMES))))
+    kept, expression = parted(found.epilogue.expression)
+    if kept is None:
+        return Finish(expression, tuple(arrays))
+    ((name, (base, map)),) = zip(found.epilogue.stored, _stored_beside(value), strict=True)
+    return Finish(expression, tuple(arrays), Kept(name, kept, beside(base, map), 1, None))
 
 
 def _stored(op: WarpgroupGemmOp, map: Map, dtype: DType, together: Literal["row", "column"]) -> Box | Refused:

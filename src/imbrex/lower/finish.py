@@ -1,4 +1,5 @@
-"""Stores through an epilogue: the arrays that it reads come to registers, are combined, and are stored.
+"""Stores through an epilogue: the arrays that it reads come to registers, are combined, and are stored; so is
+the pre-activation, on the way.
 
 Each array is read where its own map says, as wide as it allows: a bias along the stored vector is one load, a
 bias across it a single element.
@@ -16,10 +17,10 @@ from imbrex.index.map import Map
 from imbrex.index.query import moves_as_vector
 from imbrex.ir.chain import Finish
 from imbrex.ir.ops.standard import SSAValue
-from imbrex.lower.packed import Finishing
+from imbrex.lower.packed import Finishing, Keeping
 from imbrex.lower.reader import Reader
 from imbrex.lower.stmt import Alloc, Buffer, Evaluate, For, Move, Ref, Stmt, Window
-from imbrex.problem.epilogue import Call, Expression, Name, Number
+from imbrex.problem.epilogue import Call, Expression, Name, Number, parted
 
 __all__ = ["OLD", "finished", "finishing", "scaled"]
 
@@ -75,9 +76,22 @@ def finished(move: Move, finish: Finish, coords: Coords, reader: Reader) -> Fini
         body += loads
         values.append((name, Ref(buffer, lin(0)), step))
     result = move.dest.buffer.dtype
-    made = held("finished", computed if result.is_float else result)
-    body.append(Evaluate(Ref(made, lin(0)), expression, tuple(values), result, move.width))
-    body.append(replace(move, source=Ref(made, lin(0)), alpha=1.0, beta=0.0))
+
+    def evaluated(name: str, of: Expression, kind: DType, stored: DType) -> Ref:
+        """Registers with the expression's value."""
+        made = Ref(held(name, kind), lin(0))
+        body.append(Evaluate(made, of, tuple(values), stored, move.width))
+        return made
+
+    kept, expression = parted(expression)
+    if kept is not None:
+        ((name, (base, map)),) = zip(finish.epilogue.stored, finish.stored, strict=True)
+        value = evaluated(name, kept, computed, result if result.is_float else computed)
+        values.append((name, value, 1))
+        rounded = value if result.is_float else evaluated(f"{name}_stored", Name(name), result, result)
+        body += _stores(rounded, partial(_element, reader, base, map, coords), move.width, reader)
+    made = evaluated("finished", expression, computed if result.is_float else result, result)
+    body.append(replace(move, source=made, alpha=1.0, beta=0.0))
     return Finished(tuple(buffers), tuple(body))
 
 
@@ -96,15 +110,21 @@ def finishing(
     it does not exist, no array is asked for its own.  scale: alpha and beta of sums that are integers,
     which are scaled as floats, here.
     """
-    arrays: list[tuple[str, Ref | Buffer]] = [(OLD, dest.buffer)] if scale[1] else []
-    for name, (base, map) in zip(finish.epilogue.arrays, finish.arrays, strict=True):
+
+    def place(base: SSAValue, map: Map | None) -> Ref | Buffer:
         ref = reader.element(base, map, coords)
         guards = tuple(g for g in ref.guards if g not in dest.guards)
         lies_alike = not guards and ref.offset == dest.offset
-        arrays.append((name, ref.buffer if lies_alike else replace(ref, guards=guards)))
+        return ref.buffer if lies_alike else replace(ref, guards=guards)
+
+    arrays: list[tuple[str, Ref | Buffer]] = [(OLD, dest.buffer)] if scale[1] else []
+    read = zip(finish.epilogue.arrays, finish.arrays, strict=True)
+    arrays += [(name, place(*array)) for name, array in read]
     computed = window.computed if window.computed.bytes == 8 else F32
-    expression = scaled(finish.epilogue.expression, *scale)
-    return Finishing(expression, tuple(arrays), *axes, computed, window.buffer.dtype)
+    kept, expression = parted(scaled(finish.epilogue.expression, *scale))
+    stored = zip(finish.epilogue.stored, finish.stored, strict=True)
+    keeping = None if kept is None else next(Keeping(name, kept, place(*array)) for name, array in stored)
+    return Finishing(expression, tuple(arrays), *axes, computed, window.buffer.dtype, keeping)
 
 
 def _element(reader: Reader, base: SSAValue, map: Map | None, coords: Coords, lane: Lin) -> Ref:
@@ -121,6 +141,16 @@ def _loads(buffer: Buffer, at: Callable[[Lin], Ref], width: int, reader: Reader)
     name = reader.fresh("element")
     element = var(name, width)
     return [For(name, width, (Move(Ref(buffer, element), at(element)),))], 1
+
+
+def _stores(source: Ref, at: Callable[[Lin], Ref], width: int, reader: Reader) -> list[Stmt]:
+    """Moves of registers to where neighbours belong, together if they lie together there, too."""
+    first, lane = at(lin(0)), var("lane", width)
+    if width == 1 or moves_as_vector(at(lane).offset, at(lane).guards, lane, width):
+        return [Move(first, source, width)]
+    name = reader.fresh("element")
+    element = var(name, width)
+    return [For(name, width, (Move(at(element), Ref(source.buffer, element)),))]
 
 
 def _with_x(expression: Expression, x: Expression) -> Expression:

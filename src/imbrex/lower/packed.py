@@ -97,11 +97,21 @@ class PanelGemm:
 
 
 @dataclass(frozen=True)
+class Keeping:
+    """What is stored besides: the value of an expression, known by `name` from there on, `at` its place."""
+
+    name: str
+    expression: Expression
+    at: Ref | Buffer
+
+
+@dataclass(frozen=True)
 class Finishing:
     """What a window stores instead of x, a sum: an expression of x and of elements of arrays.
 
     arrays: an element at the window's `row` and `lane`, which exists where the window's does; or a buffer
-    whose elements lie as the window's do.  computed: the type of the arithmetic; stored: of the window.
+    whose elements lie as the window's do.  computed: the type of the arithmetic; stored: of the window, and
+    of the array that is `kept`.
     """
 
     expression: Expression
@@ -110,11 +120,13 @@ class Finishing:
     lane: str
     computed: DType
     stored: DType
+    kept: Keeping | None = None
 
     @property
     def indices(self) -> tuple[Lin, ...]:
         """Places of all arrays' elements, and what guards them."""
-        refs = [at for _, at in self.arrays if isinstance(at, Ref)]
+        places = (*(at for _, at in self.arrays), *(() if self.kept is None else (self.kept.at,)))
+        refs = [at for at in places if isinstance(at, Ref)]
         return tuple(index for ref in refs for index in (ref.offset, *(g.index for g in ref.guards)))
 
 

@@ -50,7 +50,18 @@ from imbrex.view.stage.shared_tile import SharedTile
 from imbrex.view.stage.tap_tile import TapTile
 from imbrex.view.tensor import Box, Walk
 
-__all__ = ["Access", "Drain", "Finish", "Lanes", "Pipeline", "Residency", "Stage", "Tile", "piece_columns"]
+__all__ = [
+    "Access",
+    "Drain",
+    "Finish",
+    "Kept",
+    "Lanes",
+    "Pipeline",
+    "Residency",
+    "Stage",
+    "Tile",
+    "piece_columns",
+]
 
 PIECE_VECTORS: Final = (8, 4, 2, 1)
 
@@ -88,6 +99,19 @@ class Stage:
 
 
 @dataclass(frozen=True)
+class Kept:
+    """What is stored beside C, piece by piece as C is: the value of an expression, known by `name` from there
+    on, in an array of C's type.  ref, width, access: as offset, guards, width and access of `Drain`.
+    """
+
+    name: str
+    expression: Expression
+    ref: Ref
+    width: int
+    access: Box | None
+
+
+@dataclass(frozen=True)
 class Finish:
     """What becomes of each sum before it is stored; arrays: by their names in the expression, each as a
     reference to the element that belongs to an element of C.
@@ -95,6 +119,7 @@ class Finish:
 
     expression: Expression
     arrays: tuple[tuple[str, Ref], ...]
+    kept: Kept | None = None
 
 
 @dataclass(frozen=True)
@@ -118,6 +143,11 @@ class Drain:
     alpha: float = 1.0
     beta: float = 0.0
     method: StoreMethod = "set"
+
+    @property
+    def kept(self) -> Kept | None:
+        """What the epilogue stores besides."""
+        return None if self.finish is None else self.finish.kept
 
 
 @dataclass(frozen=True)

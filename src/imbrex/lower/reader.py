@@ -22,7 +22,7 @@ from imbrex.lower.stmt import Buffer, Ref, Space
 RESERVED = frozenset(
     """
     workgroup workitem wave lane scratch count index run first rows product lanes m_count n_count status
-    threads operand_a operand_b operand_c packing_b imbrex M N
+    threads operand_a operand_b operand_c packing_b imbrex kept kept_stored M N
     alignas alignof and asm auto bool break case catch char class const constexpr
     continue decltype default delete do double else enum explicit export extern false float for friend goto if
     inline int long mutable namespace new noexcept not nullptr operator or private protected public register

@@ -81,8 +81,12 @@ def _finishing(
     coords = [*reader.index(op.c_index), *within]
     dest = reader.ref(op.c, coords)
     made = finishing(finish, sums, axes, dest, (1.0, 0.0), coords, reader)
-    alike = [(name, Ref(at, dest.offset) if isinstance(at, Buffer) else at) for name, at in made.arrays]
-    return replace(made, arrays=tuple(alike))
+
+    def placed(at: Ref | Buffer) -> Ref:
+        return Ref(at, dest.offset) if isinstance(at, Buffer) else at
+
+    kept = None if made.kept is None else replace(made.kept, at=placed(made.kept.at))
+    return replace(made, arrays=tuple((name, placed(at)) for name, at in made.arrays), kept=kept)
 
 
 def _sliding(ref: Ref, names: tuple[str, str], count: dict[str, int]) -> Sliding:

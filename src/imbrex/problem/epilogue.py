@@ -9,6 +9,8 @@
     row_scale  such numbers along the result's rows, m of a product; channel_scale: along its channels
     TYPE(...)  around the whole: the type of the result
 
+    pre_activation(...)  its argument, which is stored in the array of that name besides, as the result is
+
 Operators are + - * / and the functions of `epilogue_function`; the rest are numbers.  The syntax is Python's.
 Law: `parse(str(e)) == e`; the value is that of the expression in exact arithmetic on rounded operands.
 """
@@ -34,9 +36,11 @@ from imbrex.problem.epilogue_function import FUNCTIONS, Float
 from imbrex.problem.field import constant
 from imbrex.problem.operand import Operand
 
-__all__ = ["Call", "Epilogue", "Expression", "Name", "Number", "operands", "parse", "wanted"]
+__all__ = ["Call", "Epilogue", "Expression", "Name", "Number", "operands", "parse", "parted", "wanted"]
 
-NAMES: Final = ("x", *ARRAYS)
+NAMES: Final = ("x", *(name for name, row in ARRAYS.items() if not row.is_stored))
+KEPT: Final = "pre_activation"
+"""The function that stores its argument in the array of its name."""
 DEEP: Final = f"an epilogue has at most {EPILOGUE_DEPTH} operators and functions inside each other"
 
 
@@ -93,6 +97,18 @@ class Epilogue:
         return tuple(name for name in ARRAYS if name in used)
 
     @property
+    def stored(self) -> tuple[Array, ...]:
+        """The arrays that it writes beside the result."""
+        used = {node.function for node in walk(self.expression) if isinstance(node, Call)}
+        return tuple(name for name, row in ARRAYS.items() if row.is_stored and name in used)
+
+    @property
+    def before(self) -> Epilogue | None:
+        """The epilogue whose result is the pre-activation; None where it stores none."""
+        kept, _ = parted(self.expression)
+        return None if kept is None else Epilogue(kept, self.result)
+
+    @property
     def key(self) -> str:
         """Eight letters and digits that tell it from others, fit for a file name."""
         return f"{zlib.crc32(str(self).encode()):08x}"
@@ -108,6 +124,19 @@ def walk(expression: Expression) -> Iterator[Expression]:
     if isinstance(expression, Call):
         for argument in expression.arguments:
             yield from walk(argument)
+
+
+def parted(expression: Expression) -> tuple[Expression | None, Expression]:
+    """What is stored as the pre-activation, if anything, and the whole, where that has the array's name."""
+    match expression:
+        case Call(name, (argument,)) if name == KEPT:
+            return argument, Name(KEPT)
+        case Call(name, arguments):
+            parts = [parted(argument) for argument in arguments]
+            kept = next((one for one, _ in parts if one is not None), None)
+            return kept, Call(name, tuple(rest for _, rest in parts))
+        case _:
+            return None, expression
 
 
 def wanted(value: object, operand: DType) -> Epilogue | None:
@@ -130,17 +159,18 @@ def wanted(value: object, operand: DType) -> Epilogue | None:
 def operands(
     epilogue: Epilogue | None, result: Operand, operand: DType, channel: str, row: str
 ) -> tuple[Operand, ...]:
-    """The arrays that the epilogue of `result` reads, of sums of `operand`'s products.
+    """The arrays that the epilogue of `result` reads, then those that it stores, of sums of `operand`'s
+    products.
 
     channel, row: the dimensions of the result along which biases and scales lie.
     """
-    names = epilogue.arrays if epilogue else ()
+    names = (*epilogue.arrays, *epilogue.stored) if epilogue else ()
     return tuple(
         Operand(
             name,
             *lies_along(ARRAYS[name].along, result, channel, row),
             ARRAYS[name].dtype(operand, result.dtype),
-            False,
+            ARRAYS[name].is_stored,
         )
         for name in names
     )
@@ -157,7 +187,13 @@ def parse(text: str) -> Epilogue:
         if len(tree.args) != 1 or tree.keywords:
             raise _at(text, tree, f"a type goes around one expression, as in {tree.func.id}(relu(x))")
         result, tree = DTYPES[tree.func.id], tree.args[0]
-    return Epilogue(_read(text.strip(), tree), result)
+    found = Epilogue(_read(text.strip(), tree), result)
+    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+    kept = [node for node in calls if isinstance(node.func, ast.Name) and node.func.id == KEPT]
+    if len(kept) > 1:
+        last = max(kept, key=lambda node: node.col_offset)
+        raise _at(text.strip(), last, f"an epilogue has one '{KEPT}', and this is another")
+    return found
 
 
 def _tree(text: str) -> ast.expr:

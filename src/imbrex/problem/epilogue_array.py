@@ -1,4 +1,4 @@
-"""Array: what an epilogue may read beside the sums, one row each, and how it lies beside the result."""
+"""Array: what an epilogue reads and stores besides, one row each, and how it lies beside the result."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from imbrex.problem.operand import Operand
 __all__ = ["ARRAYS", "Along", "Array", "Further", "lies_along"]
 
 Array: TypeAlias = Literal[
-    "bias", "residual", "scale_a", "scale_b", "scale_c", "row_scale", "channel_scale"
+    "bias", "residual", "scale_a", "scale_b", "scale_c", "row_scale", "channel_scale", "pre_activation"
 ]  # fmt: skip
 Along: TypeAlias = Literal["channels", "result", "rows", "nothing"]
 
@@ -21,11 +21,13 @@ Along: TypeAlias = Literal["channels", "result", "rows", "nothing"]
 class Further:
     """along: what it has an element for: each of the result's channels (n of a product, k of a convolution),
     each element of the result, each of its rows (m of a product), or nothing, and so one.  is_scale: a
-    factor, in the type of the arithmetic, f32 or f64; others have the result's type.
+    factor, in the type of the arithmetic, f32 or f64; others have the result's type.  is_stored: it is
+    written, not read.
     """
 
     along: Along
     is_scale: bool = False
+    is_stored: bool = False
 
     def dtype(self, operand: DType, result: DType) -> DType:
         """Element type of the array, beside sums of `operand`'s products that are stored as `result`."""
@@ -40,6 +42,7 @@ ARRAYS: Final[Mapping[Array, Further]] = {
     "scale_c": Further("nothing", is_scale=True),
     "row_scale": Further("rows", is_scale=True),
     "channel_scale": Further("channels", is_scale=True),
+    "pre_activation": Further("result", is_stored=True),
 }
 """Arrays by name, in the order in which kernels take them."""
 

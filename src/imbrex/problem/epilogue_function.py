@@ -18,6 +18,10 @@ __all__ = ["FUNCTIONS", "Float", "Function"]
 Float: TypeAlias = npt.NDArray[np.float64]
 
 
+def _itself(x: Float) -> Float:
+    return x
+
+
 def _relu(x: Float) -> Float:
     return np.maximum(x, 0.0)
 
@@ -83,6 +87,7 @@ FUNCTIONS: Final[Mapping[str, Function]] = {
     "multiply": Function(2, np.multiply, math.inf),
     "divide": Function(2, np.divide, math.inf),
     "negate": Function(1, np.negative),
+    "pre_activation": Function(1, _itself),
     "relu": Function(1, _relu),
     "min": Function(2, np.minimum),
     "max": Function(2, np.maximum),
@@ -97,4 +102,6 @@ FUNCTIONS: Final[Mapping[str, Function]] = {
     "gelu": Function(1, _gelu, 1.13, True),
     "gelu_tanh": Function(1, _gelu_tanh, 1.13, True),
 }
-"""Every operator and function by its name.  gelu is the exact one, by erf; gelu_tanh approximates it."""
+"""Every operator and function by its name.  gelu is the exact one, by erf; gelu_tanh approximates it;
+pre_activation is x, which is stored besides.
+"""

@@ -102,7 +102,7 @@ class _Known:
 
 @dataclass(frozen=True, slots=True)
 class CpuKernel:
-    """`kernel(a, b, c)` runs it over these arrays on `threads` threads; the written one is overwritten in
+    """`kernel(a, b, c)` runs it over these arrays on `threads` threads; the written ones are overwritten in
     place.
 
     workspace: further arrays that the entry point takes, new ones in every call.  run_time: the size that it
@@ -175,7 +175,7 @@ class CpuKernel:
                 ctypes.cast(self.entry, ctypes.c_void_p).value or 0,  # type: ignore[arg-type]
                 places,
                 [p.dtype.itemsize for p in self.parameters],
-                next(i for i, p in enumerate(self.parameters) if p.is_written),
+                sum(1 << i for i, p in enumerate(self.parameters) if p.is_written),
                 [(p.bytes, p.is_zeroed) for p in self.workspace],
                 is_alone=max(grids, default=0) <= 1,
                 is_long=sum(p.bytes for p in self.parameters) > _UNNOTICED_BYTES,

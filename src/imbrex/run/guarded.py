@@ -36,9 +36,9 @@ PAGE: Final = mmap.ALLOCATIONGRANULARITY
 
 @dataclass(frozen=True)
 class Outcome:
-    """result: the written array after the call; None where it did not return.  fault: what else it did."""
+    """results: the written arrays after the call; none where it did not return.  fault: what else it did."""
 
-    result: Array | None
+    results: tuple[Array, ...]
     fault: str | None
 
 
@@ -81,11 +81,11 @@ def guarded(
         call = _Call(kernel, fd, memory, given, thread_count(threads))
         ended = call(regions)
         if isinstance(ended, int):
-            return Outcome(None, _named(call, regions, ended))
+            return Outcome((), _named(call, regions, ended))
         kernel.expect_done(ended.status, ended.told)
         fault = ended.changed or next(filter(None, map(call.fault, regions, given)), None)
-        written = next(i for i, p in enumerate(kernel.parameters) if p.is_written)
-        return Outcome(_array(memory, regions[written]), fault)
+        pairs = zip(kernel.parameters, regions, strict=False)
+        return Outcome(tuple(_array(memory, at) for p, at in pairs if p.is_written), fault)
 
 
 @dataclass(frozen=True)

@@ -228,7 +228,7 @@ struct Call {
   int64_t arrays;             // that the kernel takes
   int64_t places[most_arrays]; // of each among those that are given
   int64_t bytes[most_arrays];  // of an element
-  int64_t written;             // the kernel's array that is
+  int64_t written;             // bit i: the kernel's array i is
   int64_t workspaces;
   int64_t sizes[most_arrays], zeroed[most_arrays]; // bytes of each, and whether it starts as zeros
   int64_t is_alone;                                // never has use for a second thread
@@ -352,9 +352,10 @@ Object *called(Object *self, Object *const *arguments, intptr_t) {
     if (!seen(of, call->bytes[i], extents[i])) return PyLong_FromLong(-1);
     pointers[i] = extents[i].data;
   }
-  const Extent &out = extents[call->written];
-  for (int i = 0; i < call->arrays; ++i)
-    if (i != call->written && extents[i].first < out.last && out.first < extents[i].last) return PyLong_FromLong(-1);
+  for (int w = 0; w < call->arrays; ++w)
+    for (int i = 0; i < call->arrays && call->written >> w & 1; ++i)
+      if (i != w && extents[i].first < extents[w].last && extents[w].first < extents[i].last)
+        return PyLong_FromLong(-1);
   long threads = 1;
   if (arguments[0] != known.head_none) {
     threads = PyLong_AsLong(arguments[0]);

@@ -31,7 +31,7 @@ from imbrex.tuner.task import (
     Task,
     Work,
 )
-from imbrex.verify.compare import compare
+from imbrex.verify.compare import compare_results
 from imbrex.verify.data import Operands, random_operands
 from imbrex.verify.device.check import has_device
 from imbrex.verify.device.guarded import checked
@@ -122,8 +122,8 @@ def _wrong(kernel: Kernel) -> str | None:
         role = operand.role
         if not operand.is_written and not _is_same(fresh[role], operands.arrays[role]):
             return f"it writes into its input '{role}'"
-    result = fresh[kernel.problem.written]
-    found = compare(kernel.problem, result, truth, is_exact=operands.is_exact, data=operands.data)
+    results = [fresh[o.role] for o in kernel.problem.operands if o.is_written]
+    found = compare_results(kernel.problem, results, truth, operands)
     return None if found.is_right else str(found)
 
 

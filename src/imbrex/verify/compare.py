@@ -9,6 +9,7 @@ failure: there is no norm.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,28 +19,33 @@ import numpy.typing as npt
 from imbrex.dtype import F32, F64, DType, dtype, saturated
 from imbrex.problem import Conv2d, Gemm
 from imbrex.verify.bound import Data, Tolerance, tolerance
+from imbrex.verify.data import Operands, problem_before
 from imbrex.verify.epilogue import Finished
 from imbrex.verify.poison import is_poison
 from imbrex.verify.reference import Reference
 from imbrex.verify.unit import Unit, unit_of
 
-__all__ = ["Comparison", "Mismatch", "compare", "compare_arrays", "law_of"]
+__all__ = ["Comparison", "Mismatch", "compare", "compare_arrays", "compare_results", "law_of"]
 
 Float = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Mismatch:
-    """A wrong element; `coordinates` are (dimension name, index), outermost first."""
+    """A wrong element; `coordinates` are (dimension name, index), outermost first.  array: the one that it is
+    of, where that is not the result.
+    """
 
     coordinates: tuple[tuple[str, int], ...]
     got: float
     want: float
     bound: float
     is_unwritten: bool
+    array: str = ""
 
     def __str__(self) -> str:
-        where = " ".join(f"{name}={index}" for name, index in self.coordinates)
+        places = (f"{name}={index}" for name, index in self.coordinates)
+        where = " ".join((self.array, *places) if self.array else places)
         got = "nothing written" if self.is_unwritten else f"got {self.got:.9g}"
         return f"{where}: {got}, want {self.want:.9g}, bound {self.bound:.3g}"
 
@@ -64,6 +70,19 @@ class Comparison:
     @property
     def is_right(self) -> bool:
         return self.wrong == 0 and self.gap_writes == 0
+
+    def joined(self, array: str, other: Comparison) -> Comparison:
+        """Both in one, the other one of an array of that name."""
+        first = self.first or (other.first and replace(other.first, array=array))
+        return Comparison(
+            elements=self.elements + other.elements,
+            wrong=self.wrong + other.wrong,
+            unwritten=self.unwritten + other.unwritten,
+            max_error_ratio=max(self.max_error_ratio, other.max_error_ratio),
+            is_exact=self.is_exact and other.is_exact,
+            first=first,
+            gap_writes=self.gap_writes + other.gap_writes,
+        )
 
     def __str__(self) -> str:
         if self.gap_writes:
@@ -104,6 +123,26 @@ def compare(
         if truth.finished is not None:
             bound = _finished_bound(truth, truth.finished, law, operand.dtype)
     return compare_arrays(got, truth.want, bound, operand.layout)
+
+
+def compare_results(
+    problem: Conv2d | Gemm,
+    got: Sequence[npt.NDArray[Any]],
+    truth: Reference,
+    operands: Operands,
+    unit: Unit | None = None,
+) -> Comparison:
+    """All arrays that `problem` writes, in the order of its operands, against the reference on these.
+
+    A pre-activation is the result of the problem that ends with it.
+    """
+    found = compare(problem, got[0], truth, is_exact=operands.is_exact, data=operands.data, unit=unit)
+    before = problem_before(problem)
+    if before is None or truth.before is None:
+        return found
+    is_exact = operands.is_exact_before
+    kept = compare(before, got[1], truth.before, is_exact=is_exact, data=operands.data, unit=unit)
+    return found.joined(problem.operands[-1].role, kept)
 
 
 def law_of(problem: Conv2d | Gemm, data: Data, unit: Unit | None = None) -> Tolerance:

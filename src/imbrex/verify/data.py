@@ -25,7 +25,7 @@ from imbrex.verify.unit import Unit, unit_of
 
 __all__ = [
     "VALUES", "WIDEST", "Known", "Operands", "Values", "exact_range", "known", "probe_supports",
-    "random_operands", "values_of",
+    "problem_before", "random_operands", "values_of",
 ]  # fmt: skip
 
 Values = Literal["integer", "float", "probe"]
@@ -49,14 +49,15 @@ class Known:
 
 @dataclass(frozen=True)
 class Operands:
-    """Arrays by role, in the problem's layouts; the written one is poisoned, or random where it is read, too.
+    """Arrays by role, in the problem's layouts; what is written is poisoned, or random where it is read, too.
 
-    is_exact, data: as of `Known`.
+    is_exact, data: as of `Known`.  is_exact_before: of the pre-activation.
     """
 
     arrays: dict[str, npt.NDArray[Any]]
     is_exact: bool
     data: Data = "any"
+    is_exact_before: bool = False
 
 
 def values_of(problem: Conv2d | Gemm) -> tuple[Values, ...]:
@@ -95,7 +96,7 @@ def random_operands(
     beta = problem.beta if isinstance(problem, Gemm) else 0.0
     arrays: dict[str, npt.NDArray[Any]] = {}
     for operand in problem.operands:
-        if operand.is_written and beta == 0.0:
+        if operand.is_written and (beta == 0.0 or operand.role != problem.written):
             arrays[operand.role] = poisoned(operand.shape, operand.dtype, operand.strides)
             continue
         if operand.role in masks:
@@ -107,7 +108,16 @@ def random_operands(
             is_narrow = operand.dtype == problem.dtype and not problem.dtype.is_float
             drawn = _whole(random, operand, -128 if is_narrow else -found.widest)
         arrays[operand.role] = _laid(drawn.astype(operand.dtype.numpy), operand)
-    return Operands(arrays, found.is_exact, found.data)
+    own = problem_before(problem)
+    is_exact_before = own is not None and known(own, values, unit).is_exact
+    return Operands(arrays, found.is_exact, found.data, is_exact_before)
+
+
+def problem_before(problem: Conv2d | Gemm) -> Conv2d | Gemm | None:
+    """The problem whose result is the pre-activation; None where none is stored."""
+    if problem.epilogue is None or problem.epilogue.before is None:
+        return None
+    return replace(problem, epilogue=problem.epilogue.before)
 
 
 def known(problem: Conv2d | Gemm, values: Values, unit: Unit | None = None) -> Known:

@@ -8,6 +8,7 @@ roundings of unit u of its value and its arguments, the node is off by at most
     a / b             (e(a) + |a / b| e(b)) / (|b| - e(b)) + r, anything where e(b) >= |b|
     f(x, ..)          steepest slope of f * the greatest e + r
     leaky_relu(x, s)  max(1, |s|) e(x) + |x| e(s) + e(x) e(s) + r
+    pre_activation(x) e(x), as it computes nothing
 
 (Higham, Accuracy and Stability of Numerical Algorithms, 3.3).
 """
@@ -32,7 +33,7 @@ Array: TypeAlias = Any
 ROUNDINGS = 8.0
 """What the functions of every device keep: docs/semantics.md derives it."""
 
-EXACT = frozenset({"add", "subtract", "negate", "relu", "min", "max", "clamp", "abs"})
+EXACT = frozenset({"add", "subtract", "negate", "relu", "min", "max", "clamp", "abs", "pre_activation"})
 """Functions that do not round whole numbers of moderate size."""
 
 
@@ -86,6 +87,8 @@ class Finished:
                 return of_x
             case Name() | Number():
                 return self.arrays.module.zeros_like(of_x)
+            case Call("pre_activation", (argument,)):
+                return self._error(argument, of_x, unit)
             case Call(name, arguments):
                 held = [self.arrays.value(a, self.values) for a in arguments]
                 errors = [self._error(a, of_x, unit) for a in arguments]

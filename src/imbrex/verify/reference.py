@@ -18,6 +18,7 @@ import numpy.typing as npt
 from imbrex.dtype import saturated
 from imbrex.problem import Conv2d, Gemm, Role
 from imbrex.problem.axis import Axis
+from imbrex.problem.epilogue import Epilogue
 from imbrex.problem.layout import DIMENSIONS
 from imbrex.verify.epilogue import Finished
 
@@ -36,7 +37,8 @@ class Reference:
     None where nobody asked.  lost: the part of it whose products have a subnormal operand, None where there
     are none, or nobody asked.  scaled: |alpha x| + |beta c| of its sum x.
 
-    All have the shape of the written array, in its layout.  finished: how the epilogue made `want`.
+    All have the shape of the written array, in its layout.  finished: how the epilogue made `want`.  before:
+    the same of its pre-activation, where it stores one.
     """
 
     want: npt.NDArray[Any]
@@ -44,6 +46,7 @@ class Reference:
     scaled: Float
     finished: Finished | None = None
     lost: Float | None = None
+    before: Reference | None = None
 
 
 def reference(
@@ -72,8 +75,14 @@ def reference(
         _, sizes = _scaled(problem, _sum(problem, absolute), absolute)
     lost = _lost(problem, operands) if flushes else None
     if problem.epilogue is not None:
-        finished = Finished(problem.epilogue, {"x": want, **_further(problem, operands)})
-        return Reference(_stored(finished.want, problem), sizes, scaled, finished, lost)
+        values = {"x": want, **_further(problem, operands)}
+
+        def through(epilogue: Epilogue, before: Reference | None = None) -> Reference:
+            finished = Finished(epilogue, values)
+            return Reference(_stored(finished.want, problem), sizes, scaled, finished, lost, before)
+
+        kept = problem.epilogue.before
+        return through(problem.epilogue, None if kept is None else through(kept))
     return Reference(want if problem.dtype.is_float else want.astype(np.int64), sizes, scaled, None, lost)
 
 
@@ -138,7 +147,7 @@ def _stored(want: Float, problem: Conv2d | Gemm) -> Float:
 
 def _further(problem: Conv2d | Gemm, operands: Mapping[str, Float]) -> dict[str, Float]:
     """The epilogue's arrays, such that they broadcast with the result."""
-    further = problem.operands[len(problem.roles) :]
+    further = [o for o in problem.operands[len(problem.roles) :] if not o.is_written]
     return {o.role: operands[o.role].reshape(o.shape_along(problem.result)) for o in further}
 
 

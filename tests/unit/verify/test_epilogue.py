@@ -9,8 +9,9 @@ import numpy.typing as npt
 import pytest
 
 from imbrex.problem import Conv2d, Gemm
-from imbrex.verify.compare import compare
+from imbrex.verify.compare import compare, compare_results
 from imbrex.verify.data import random_operands
+from imbrex.verify.poison import poison
 from imbrex.verify.reference import reference
 
 EPILOGUES = [
@@ -101,3 +102,22 @@ def test_a_factor_of_0_reads_nothing() -> None:
     truth = reference(problem, arrays)
     assert np.array_equal(truth.want, 2 * np.eye(2)) and np.isfinite(truth.scaled).all()
     assert np.array_equal(reference(Gemm(2, 2, 2, alpha=0.0), arrays).want, np.zeros((2, 2)))
+
+
+@pytest.mark.parametrize("values", ["integer", "float"])
+def test_a_pre_activation_is_compared_element_by_element_with_a_bound_of_its_own(values: Any) -> None:
+    problem = Gemm(9, 17, 33, dtype="f16", epilogue="gelu(pre_activation(x + bias))")
+    operands = random_operands(problem, 3, values)
+    assert operands.is_exact_before is (values == "integer") and not operands.is_exact
+    truth = reference(problem, operands.arrays)
+    plain = Gemm(9, 17, 33, dtype="f16", epilogue="x + bias")
+    results = [computed(of, operands.arrays) for of in (problem, plain)]
+    found = compare_results(problem, results, truth, operands)
+    assert found.is_right and found.elements == 2 * 9 * 17
+    wrong = results[1].copy()
+    wrong[4, 5] *= np.float16(1.002)
+    found = compare_results(problem, [results[0], wrong], truth, operands)
+    assert found.wrong == 1 and str(found.first).startswith("pre_activation m=4 n=5: got ")
+    poison(wrong)
+    assert compare_results(problem, [results[0], wrong], truth, operands).unwritten == 9 * 17
+    assert compare_results(problem, [results[1], results[1]], truth, operands).wrong > 0

@@ -26,7 +26,8 @@ from imbrex.run.cuda.kernel import CudaKernel
 from imbrex.run.cuda.time import measure_on_gpu
 from imbrex.run.time import Timing, measure
 from imbrex.verify.data import random_operands
-from imbrex.verify.device.check import HOST_FLOPS, Tensor, compared, poison_tensor, spoiled
+from imbrex.verify.device.check import HOST_FLOPS, Tensor, poison_tensor, spoiled
+from imbrex.verify.device.guarded import compared_results
 from imbrex.verify.unit import unit_of
 
 __all__ = ["OURS", "Row", "Task", "not_run", "timed_on_gpu"]
@@ -159,14 +160,15 @@ def _checked(kernel: Kernel, turning: Rotation) -> Any:
     before = dict(tensors)
     if getattr(problem, "beta", 0.0) != 0.0:
         before[problem.written] = tensors[problem.written].clone()
-    else:
-        poison_tensor(tensors[problem.written])
+    for role in (o.role for o in problem.operands if o.is_written):
+        if role != problem.written or getattr(problem, "beta", 0.0) == 0.0:
+            poison_tensor(tensors[role])
     _our_call(kernel, tensors)()
     wait()
-    found = compared(
+    found = compared_results(
         problem,
         before,
-        tensors[problem.written],
+        tensors,
         values="float",
         unit=unit_of(kernel.target.chip, problem.dtype),
     )

@@ -15,6 +15,7 @@ from imbrex.index.expr import Lin, var
 from imbrex.lower.parts import Planned
 from imbrex.lower.pipeline import Pipeline
 from imbrex.view.mma.hopper import WARPGROUP
+from imbrex.view.tensor import Box
 
 __all__ = ["constants", "functions", "stores_boxes"]
 
@@ -32,17 +33,23 @@ def constants(pipeline: Pipeline) -> list[str]:
         "adds_c": out.beta != 0.0,
         "adds_atomically": pipeline.c.method == "atomic_add",
         "is_finished": out.finish is not None,
+        "keeps": out.kept is not None,
         "ends_in_relu": epilogue_operands.ends_in_relu(pipeline),
         "shares_tiles": pipeline.workspace is not None,
         "splits_evenly": isinstance(work, Planned) and work.splits_evenly,
     }
-    width = min(out.width, VECTOR_BYTES // out.buffer.dtype.bytes)
+    width = _width(pipeline, out.width)
     sums = sum_type(pipeline.sums.layout)
     result = "sum" if out.finish is None else (F32 if out.buffer.dtype.is_float else I32).c_name
     return [
         f"typedef {result} result;",
         f"static constexpr int piece_columns = {piece.columns};",
         f"static constexpr int c_width = {width};",
+        *(
+            []
+            if out.kept is None
+            else [f"static constexpr int kept_width = {_width(pipeline, out.kept.width)};"]
+        ),
         *(f"static constexpr bool {name} = {boolean(value)};" for name, value in flags.items()),
         static("sum", "alpha", "", c.number(out.alpha, sums), is_constant=True),
         static("sum", "beta", "", c.number(out.beta, sums), is_constant=True),
@@ -50,15 +57,22 @@ def constants(pipeline: Pipeline) -> list[str]:
 
 
 def stores_boxes(pipeline: Pipeline) -> bool:
-    """Does the copy engine store C?
+    """Does the copy engine store C, and what is kept beside it?
 
     Pieces that overlap begin anywhere, and only where no coordinate wraps are they still boxes there.
     """
-    form = pipeline.c.access
-    if form is None or pipeline.c.method != "set":
+    kept = pipeline.c.kept
+    forms = [pipeline.c.access, *([] if kept is None else [kept.access])]
+    if None in forms or pipeline.c.method != "set":
         return False
     overlap = pipeline.stored_columns % staging(pipeline).columns != 0
-    return not overlap or not any(_wraps(x) for p in form.pieces for x in p.coords)
+    coords = [x for form in forms if form is not None for p in form.pieces for x in p.coords]
+    return not overlap or not any(map(_wraps, coords))
+
+
+def _width(pipeline: Pipeline, width: int) -> int:
+    """Elements of one access."""
+    return min(width, VECTOR_BYTES // pipeline.c.buffer.dtype.bytes)
 
 
 def functions(pipeline: Pipeline) -> list[str]:
@@ -80,16 +94,33 @@ def functions(pipeline: Pipeline) -> list[str]:
         method(f"{kind} *", "c_at", ELEMENT, f"c + ({c.index(out.offset)})"),
         *epilogue_operands.arrays(pipeline),
         *epilogue_operands.finishing(pipeline),
-        f"IMBREX_MEMBER void store(uint32_t from, {ELEMENT}) const {{",
-        *c.indented(_store(pipeline) if stores_boxes(pipeline) else []),
-        "}",
+        *_store("store", "c_map", out.access, pipeline),
+        *_kept(pipeline),
         *_partial(pipeline),
     ]
 
 
-def _store(pipeline: Pipeline) -> list[str]:
-    """The boxes of a piece, one after the other."""
-    form, tiles, lines = pipeline.c.access, pipeline.tiles, list[str]()
+def _kept(pipeline: Pipeline) -> list[str]:
+    """The same of what an epilogue keeps beside C."""
+    kept = pipeline.c.kept
+    if kept is None:
+        return []
+    kind, offset = kept.ref.buffer.dtype.c_name, c.index(kept.ref.offset)
+    return [
+        method("bool", "kept_exists", ELEMENT, c.guards(kept.ref.guards)),
+        method(f"{kind} *", "kept_at", ELEMENT, f"kept + ({offset})"),
+        *_store("store_kept", "kept_map", kept.access, pipeline),
+    ]
+
+
+def _store(name: str, tensor: str, form: Box | None, pipeline: Pipeline) -> list[str]:
+    """A function that stores the boxes of a piece, one after the other; an empty one where lanes do."""
+    body = _boxes(tensor, form, pipeline) if stores_boxes(pipeline) else []
+    return [f"IMBREX_MEMBER void {name}(uint32_t from, {ELEMENT}) const {{", *c.indented(body), "}"]
+
+
+def _boxes(tensor: str, form: Box | None, pipeline: Pipeline) -> list[str]:
+    tiles, lines = pipeline.tiles, list[str]()
     assert form is not None and len(form.pieces) == 1, (
         f"a piece of C is one box, or several of one kind: {form}"
     )
@@ -100,7 +131,7 @@ def _store(pipeline: Pipeline) -> list[str]:
         at = ", ".join(c.index(x.subs(moved)) for x in coords)
         place = f"from + {block.byte_offset}" if block.byte_offset else "from"
         rank = len(coords)
-        lines.append(f"imbrex::store<{rank}>(c_map, {place}, imbrex::coordinates<{rank}>{{{{{at}}}}});")
+        lines.append(f"imbrex::store<{rank}>({tensor}, {place}, imbrex::coordinates<{rank}>{{{{{at}}}}});")
     return lines
 
 

@@ -6,6 +6,7 @@ free; all others when the sums are complete, as many at a time as there is room 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final, assert_never
 
@@ -31,7 +32,7 @@ from imbrex.lower.parts import (
     WindowRows,
 )
 from imbrex.lower.pipeline import Pipeline
-from imbrex.problem.epilogue import Call, Expression
+from imbrex.problem.epilogue import Call, Expression, Name, walk
 from imbrex.view.mma.hopper import ROWS, WARPGROUP
 
 __all__ = ["arrays", "ends_in_relu", "finishing"]
@@ -67,6 +68,7 @@ def finishing(pipeline: Pipeline) -> list[str]:
         n: f"imbrex::element_beside({n}_beside{{{_given(n, pipeline)}}}, batch, row, column)" for n in names
     }
     place, own = f"const P &p, {ELEMENT}", "sum x, int32_t m, int32_t place, int32_t loaded"
+    late = [name for name in names if name not in ahead]
     return [
         f"static constexpr int at_a_time = {_at_a_time(pipeline)};",
         "template <int Blocks, int Count> struct further {",
@@ -75,12 +77,43 @@ def finishing(pipeline: Pipeline) -> list[str]:
         *(f"    {loads[name]}" for name in names if name in ahead),
         "  }",
         f"  template <class P> IMBREX_MEMBER void load_here({place}) {{",
-        *(f"    {loads[name]}" for name in names if name not in ahead),
+        *(f"    {loads[name]}" for name in late),
         "  }",
         f"  {method('result', 'finished', own, _value(pipeline, values, is_last=False))}",
+        *_keeping(pipeline, place, [loads[name] for name in late if name in _kept_names(pipeline)]),
+        *(f"  {line}" for line in _kept(pipeline, own, values)),
         "};",
         method("result", "finished", f"sum x, {ELEMENT}", _value(pipeline, elements, is_last=True)),
+        *_kept(pipeline, f"sum x, {ELEMENT}", elements),
     ]
+
+
+def _kept_names(pipeline: Pipeline) -> set[str]:
+    """Names in what is kept."""
+    kept = pipeline.c.kept
+    return set() if kept is None else {n.name for n in walk(kept.expression) if isinstance(n, Name)}
+
+
+def _keeping(pipeline: Pipeline, place: str, loads: Sequence[str]) -> list[str]:
+    """`load_kept`, of the arrays that are late and that what is kept reads."""
+    if pipeline.c.kept is None:
+        return []
+    lines = [f"template <class P> IMBREX_MEMBER void load_kept({place}) {{", *c.indented(loads), "}"]
+    return [*c.indented(lines)]
+
+
+def _kept(pipeline: Pipeline, parameters: str, values: dict[str, str]) -> list[str]:
+    """`finished_kept`, what is kept of a sum."""
+    if pipeline.c.kept is None:
+        return []
+    value = epilogue.stored(_kept_text(pipeline, values), pipeline.c.buffer.dtype)
+    return [method("result", "finished_kept", parameters, value)]
+
+
+def _kept_text(pipeline: Pipeline, values: dict[str, str]) -> str:
+    kept = pipeline.c.kept
+    assert kept is not None
+    return epilogue.text(kept.expression, {"x": "float(x)", **values}, F32, pipeline.c.buffer.dtype)
 
 
 def _arrays(pipeline: Pipeline) -> dict[str, Ref]:
@@ -211,5 +244,7 @@ def _value(pipeline: Pipeline, values: dict[str, str], *, is_last: bool) -> str:
         return "x"
     stored = pipeline.c.buffer.dtype
     before = None if is_last else _relu(pipeline)
+    if finish.kept is not None:
+        values = {**values, finish.kept.name: _kept_text(pipeline, values)}
     text = epilogue.text(before or finish.expression, {"x": "float(x)", **values}, F32, stored)
     return epilogue.stored(text, stored)

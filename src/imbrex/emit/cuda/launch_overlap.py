@@ -109,7 +109,7 @@ def _stands_alone(kernel: Kernel) -> bool:
     if not isinstance(pipeline.team, SplitRows | PingPong):
         return False  # a kernel of another kind
     out = pipeline.c
-    has_arrays = out.finish is not None and bool(out.finish.arrays)
+    has_arrays = out.finish is not None and (bool(out.finish.arrays) or out.kept is not None)
     return out.method == "set" and out.beta == 0.0 and not has_arrays
 
 

@@ -6,6 +6,7 @@ consumer stages is the box of its store.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -15,11 +16,11 @@ from imbrex.emit.cuda import dialect
 from imbrex.emit.cuda.member import boolean
 from imbrex.lower.parts import PingPong, SplitColumns, SplitRows, SplitSteps, Streams
 from imbrex.lower.pipeline import Drain, Lanes, Pipeline, Stage, piece_columns
-from imbrex.lower.stmt import Kernel
+from imbrex.lower.stmt import Buffer, Kernel
 from imbrex.view.mma.hopper import ROWS
 from imbrex.view.stage.shared_layout import SharedLayout
 from imbrex.view.stage.shared_tile import ATOM_ROWS, CHUNK_BYTES, SWIZZLES, SharedTile, Swizzle
-from imbrex.view.tensor import TensorMap
+from imbrex.view.tensor import Box, TensorMap, Walk
 
 __all__ = [
     "LaunchFacts",
@@ -77,19 +78,25 @@ def launch_facts(kernel: Kernel) -> LaunchFacts:
         return LaunchFacts(dialect.shared_bytes(kernel), 1, ())
     names = [b.name for b in kernel.arguments]
     tensors = tuple(
-        TensorMap.of(part.access, part.buffer.dtype.name, names.index(part.buffer.name))
-        for part in (pipeline.a, pipeline.b, pipeline.c)
-        if part.access is not None and not isinstance(part.access, Lanes)
+        TensorMap.of(form, buffer.dtype.name, names.index(buffer.name))
+        for _, buffer, form in _tensors(pipeline)
     )
     return LaunchFacts(layout(pipeline).bytes, prod(pipeline.tiles.cluster) * pipeline.parts, tensors)
 
 
 def tensor_names(pipeline: Pipeline) -> tuple[str, ...]:
     """Parameters of the kernel that are tensor maps."""
+    return tuple(name for name, _, _ in _tensors(pipeline))
+
+
+def _tensors(pipeline: Pipeline) -> Iterator[tuple[str, Buffer, Box | Walk]]:
+    """What the copy engine moves: the name of its tensor map, the array, and how it lies there."""
     parts: dict[str, Stage | Drain] = {"a_map": pipeline.a, "b_map": pipeline.b, "c_map": pipeline.c}
-    return tuple(
-        name for name, part in parts.items() if part.access is not None and not isinstance(part.access, Lanes)
-    )
+    for name, part in parts.items():
+        if part.access is not None and not isinstance(part.access, Lanes):
+            yield name, part.buffer, part.access
+    if (kept := pipeline.c.kept) is not None and kept.access is not None:
+        yield "kept_map", kept.ref.buffer, kept.access
 
 
 def staging(pipeline: Pipeline) -> Staging:

@@ -84,6 +84,7 @@ def _arguments(kernel: Kernel, pipeline: Pipeline) -> list[str]:
         roles |= {ref.buffer.name: name for name, ref in refs}
     finish = pipeline.c.finish
     roles |= {ref.buffer.name: name for name, ref in (finish.arrays if finish else ())}
+    roles |= {} if pipeline.c.kept is None else {pipeline.c.kept.ref.buffer.name: "kept"}
     lines = [f"const imbrex::tensor_map *{name};" for name in tensor_names(pipeline)]
     for b in kernel.arguments:
         const = "" if b.name in kernel.outputs or roles.get(b.name) in ("partials", "flags") else "const "

@@ -115,7 +115,7 @@ class View:
         """
         if self.finish is not None:
             assert not add and shape is None, "an epilogue finishes a whole sum"
-            values = self.finish.applied(values, index, self.dtype)
+            values = self.finish.applied(values, index, self.dtype, written)
         at, valid = self._places(index, offset, shape, "writes")
         if self.ledger is not None:
             self.ledger.store(*self._touched(index, at[-1], valid))
@@ -197,7 +197,7 @@ class View:
 
 @dataclass(frozen=True)
 class Finish:
-    """An epilogue and its arrays, seen as the result is."""
+    """An epilogue and its arrays, seen as the result is: those that it reads, then those that it stores."""
 
     epilogue: Epilogue
     arrays: tuple[View, ...]
@@ -205,13 +205,24 @@ class Finish:
     def seen_through(self, map: Map, shape: Sequence[int]) -> Finish:
         return Finish(self.epilogue, tuple(a.seen_through(map, shape) for a in self.arrays))
 
-    def applied(self, x: Array, index: Sequence[Coordinate], dtype: DType) -> Array:
-        """The values to store for sums x at an index, rounded as the result's type asks."""
+    def applied(
+        self, x: Array, index: Sequence[Coordinate], dtype: DType, written: Array | np.bool_
+    ) -> Array:
+        """The values to store for sums x at an index, rounded as the result's type asks.
+
+        Stores the pre-activation.
+        """
         values = {"x": x.astype(np.float64)}
-        for name, array in zip(self.epilogue.arrays, self.arrays, strict=True):
+        for name, array in zip(self.epilogue.arrays, self.arrays, strict=False):
             values[name] = array.load(index).astype(np.float64)
-        made = np.broadcast_to(self.epilogue.evaluate(values), x.shape)
-        return made if dtype.is_float else saturated(made, dtype)
+
+        def made(epilogue: Epilogue) -> Array:
+            found = np.broadcast_to(epilogue.evaluate(values), x.shape)
+            return found if dtype.is_float else saturated(found, dtype)
+
+        if (before := self.epilogue.before) is not None:
+            self.arrays[-1].store(made(before), index, written=written)
+        return made(self.epilogue)
 
 
 def private(dtype: DType, shape: Sequence[int], items: int) -> View:

@@ -1,7 +1,8 @@
 """finish: a buffer seen through an epilogue; what is stored in the view is finished first.
 
-Storing x at an index of the result stores expression(x, arrays at that index) in the source.  Loading gives
-the source's own elements.  So any operation that writes its result once has an epilogue, at every level.
+Storing x at an index of the result stores expression(x, arrays at that index) in the source, and the
+pre-activation, where the expression has one, in its own array at that index.  Loading gives the source's own
+elements.  So any operation that writes its result once has an epilogue, at every level.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ from imbrex.problem.epilogue import Epilogue, parse
 
 @irdl_op_definition
 class FinishOp(MiopenOp):
-    """The view `result`, of the sums' type, of `source`; `arrays` are those that the expression names."""
+    """The view `result`, of the sums' type, of `source`; `arrays` are those that the expression reads, then
+    those that it stores.
+    """
 
     name = "miopen.finish"
     source = operand_def(MemRefType)
@@ -36,13 +39,19 @@ class FinishOp(MiopenOp):
 
     def verify_(self) -> None:
         try:
-            names = self.epilogue.arrays
+            names = (*self.epilogue.arrays, *self.epilogue.stored)
         except Diagnostic as error:
             raise InvalidField(error.message, "expression") from None
         expect(self.epilogue.result is None, "the type of the result is that of the source", "expression")
         count, given = len(names), len(self.arrays)
-        message = f"'{self.epilogue}' reads {count} further arrays ({', '.join(names)}), got {given}"
+        verb = "has" if self.epilogue.stored else "reads"
+        message = f"'{self.epilogue}' {verb} {count} further arrays ({', '.join(names)}), got {given}"
         expect(count == given, message, "expression")
+        kind = element_of(self.source)
+        for i, name in enumerate(names, start=1):
+            have = element_of(self.arrays[i - 1])
+            is_alike = name not in self.epilogue.stored or have == kind
+            expect(is_alike, f"'{name}' is stored as the source is, of {kind}, not of {have}", "type", i)
         want = shape_of(self.source)
         for i, value in enumerate((*self.arrays, self.result), start=1):
             place = ("result", 0) if value is self.result else ("type", i)

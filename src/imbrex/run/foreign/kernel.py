@@ -52,10 +52,11 @@ class ForeignKernel(CpuKernel):
     def _call(self, arrays: tuple[Array, ...], scratch: list[Array], threads: int | None) -> None:
         del scratch  # the process has its own
         outcome = guarded(self, arrays, threads=threads)
-        if outcome.result is None or outcome.fault is not None:
+        if not outcome.results or outcome.fault is not None:
             raise Diagnostic(f"'{self.symbol}' is wrong: {outcome.fault}")
-        written = next(array for array, p in zip(arrays, self.parameters, strict=True) if p.is_written)
-        written[...] = outcome.result
+        written = (array for array, p in zip(arrays, self.parameters, strict=True) if p.is_written)
+        for array, result in zip(written, outcome.results, strict=True):
+            array[...] = result
 
     def in_process(self, request: GuardedRequest) -> Answer | int:
         """As of every kernel, in QEMU."""

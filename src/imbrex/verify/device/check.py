@@ -80,7 +80,7 @@ def drawn(
     found: dict[str, Tensor] = {}
     for operand in problem.operands:
         kind = element_type(operand.dtype)
-        if operand.is_written and not reads_result:
+        if operand.is_written and not (reads_result and operand.role == problem.written):
             empty = torch.empty(operand.allocated_elements, dtype=kind, device=device)
             poison_tensor(empty)
             found[operand.role] = operand_view(empty, operand)
@@ -278,7 +278,7 @@ def _finished(problem: Problem, own: Tensor, tensors: Mapping[str, Tensor]) -> F
     if problem.epilogue is None:
         return None
     names = {"x": own}
-    for operand in problem.operands[len(problem.roles) :]:
+    for operand in (o for o in problem.operands[len(problem.roles) :] if not o.is_written):
         names[operand.role] = tensors[operand.role].double().reshape(operand.shape_along(problem.result))
 
     def constant(value: float) -> Tensor:
@@ -296,6 +296,8 @@ def called(name: str, x: Tensor, *more: Tensor) -> Tensor:
         return getattr(torch, OPERATIONS[name])(x, *more)
     least = x.clamp(min=FAR)
     match name:
+        case "pre_activation":
+            return x
         case "silu":
             return least * torch.sigmoid(x)
         case "gelu":

@@ -11,13 +11,14 @@ from importlib import import_module
 from typing import Any
 
 from imbrex.problem import Operand, Problem
-from imbrex.verify.data import Values
+from imbrex.verify.compare import Comparison
+from imbrex.verify.data import Values, problem_before
 from imbrex.verify.device.check import compared, drawn, element_type, gaps, operand_view
 from imbrex.verify.device.reference import Tensor
 from imbrex.verify.unit import Unit
 from imbrex.verify.verdict import Pass
 
-__all__ = ["Guarded", "checked", "fault_of", "is_same"]
+__all__ = ["Guarded", "checked", "compared_results", "fault_of", "is_same"]
 
 MARGIN = 4096
 CANARY = 0xFF
@@ -56,10 +57,11 @@ class Guarded:
 
 def fault_of(problem: Problem, arrays: Mapping[str, Guarded], before: Mapping[str, Tensor]) -> str | None:
     """What a call did beside its result.  before: the operands as they were."""
+    written = {o.role for o in problem.operands if o.is_written}
     for role, array in arrays.items():
         if fault := array.fault():
             return fault
-        if role != problem.written and not is_same(array.tensor, before[role]):
+        if role not in written and not is_same(array.tensor, before[role]):
             return f"it writes into its input '{role}'"
     return None
 
@@ -73,8 +75,26 @@ def checked(
     arrays = {o.role: Guarded(o, before[o.role]) for o in problem.operands}
     call(*(arrays[o.role].tensor for o in problem.operands))
     torch.cuda.synchronize()
-    found = compared(problem, before, arrays[problem.written].tensor, values=values, unit=unit)
+    got = {role: array.tensor for role, array in arrays.items()}
+    found = compared_results(problem, before, got, values=values, unit=unit)
     return Pass(values, found, fault_of(problem, arrays, before))
+
+
+def compared_results(
+    problem: Problem,
+    before: Mapping[str, Tensor],
+    got: Mapping[str, Tensor],
+    *,
+    values: Values = "integer",
+    unit: Unit | None = None,
+) -> Comparison:
+    """All arrays that a kernel wrote, by role, against the truth, as `compared` has it of one."""
+    found = compared(problem, before, got[problem.written], values=values, unit=unit)
+    kept = problem_before(problem)
+    if kept is None:
+        return found
+    role = problem.operands[-1].role
+    return found.joined(role, compared(kept, before, got[role], values=values, unit=unit))
 
 
 def is_same(one: Tensor, other: Tensor) -> bool:

@@ -12,7 +12,7 @@ from imbrex.build.shared_library import build_shared
 from imbrex.emit.bundle import device_headers
 from imbrex.pipeline import Lowered, Request, lower
 from imbrex.run.launch import Zero
-from imbrex.verify.compare import Comparison, compare
+from imbrex.verify.compare import Comparison, compare_results
 from imbrex.verify.data import Values, random_operands
 from imbrex.verify.poison import poison
 from imbrex.verify.reference import reference
@@ -33,9 +33,9 @@ def ran(
     operands = random_operands(problem, seed, values)
     truth = reference(problem, {n: a.copy() for n, a in operands.arrays.items()})
     arrays: dict[str, np.ndarray[Any, Any]] = {n: a.copy() for n, a in operands.arrays.items()}
-    (written,) = [o.role for o in problem.operands if o.is_written]
-    if not getattr(problem, "beta", 0):
-        poison(arrays[written])
+    written = [o.role for o in problem.operands if o.is_written]
+    for role in written[1 if getattr(problem, "beta", 0) else 0 :]:
+        poison(arrays[role])
     workspace = [np.zeros(b.elements, b.dtype.numpy) for b in lowered.workspace]
     for array, buffer in zip(workspace, lowered.workspace, strict=True):
         if buffer.name not in lowered.zeroed:
@@ -45,7 +45,7 @@ def ran(
     library.run((ctypes.c_void_p * len(given))(*(a.ctypes.data for a in given)))
     left = [w for w, b in zip(workspace, lowered.workspace, strict=True) if b.name in lowered.zeroed]
     assert damage[0] or not any(w.any() for w in left), "what starts as zeros is left as zeros"
-    return compare(problem, arrays[written], truth, is_exact=operands.is_exact, data=operands.data)
+    return compare_results(problem, [arrays[role] for role in written], truth, operands)
 
 
 def _files(lowered: Lowered, arrays: list[np.ndarray[Any, Any]], damage: tuple[str, str]) -> dict[str, str]:

@@ -12,6 +12,7 @@ __all__ = ["CASES", "HopperCase"]
 NHWC: dict[str, Any] = {"filter_layout": "KYXC", "input_layout": "NHWC", "output_layout": "NHWK"}
 WINDOW: dict[str, Any] = {"y": 3, "x": 3, "pad_h": 1, "pad_w": 1}
 FINISHED = "relu(x + bias) + residual"
+KEPT = "relu(pre_activation(x + bias)) + residual"
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,18 @@ CASES = {
     "pingpong": gemm(1024, 136, 136, "64,8,64,3,2,1,1,pingpong,straight,1", transpose_b=True),
     "a cluster's loads": gemm(136, 136, 200, "64,64,64,3,1,2,2,cooperative,straight,1", dtype="bf16"),
     "sums through a cluster": gemm(136, 72, 712, ONE, transpose_b=True, schedule="cluster_k:4"),
+    "two results": gemm(136, 200, 72, TWO, transpose_b=True, epilogue=KEPT),
+    "two results, pingpong": gemm(
+        200, 144, 72, "64,144,64,4,2,1,1,pingpong,straight,1", transpose_b=True, epilogue=KEPT
+    ),
+    "two results by lanes": gemm(137, 71, 75, TWO, algorithm="direct", epilogue=KEPT),
+    "two results, one with gaps": gemm(136, 72, 72, ONE, ldc=77, epilogue=KEPT),
+    "two results through a cluster": gemm(136, 72, 712, ONE, schedule="cluster_k:4", epilogue=KEPT),
+    "two results through memory": gemm(136, 72, 520, ONE, schedule="stream_k:5", epilogue=KEPT),
+    "two results of all who share": gemm(64, 72, 520, ONE, schedule="split_k:4", epilogue=KEPT),
+    "two results of lines": conv(
+        "forward", None, "v1:lines:8,4,8,3,3,64,32,1,3,3,pingpong", n=9, c=64, k=64, h=7, w=7, epilogue=KEPT
+    ),
     "sums through memory": gemm(136, 72, 520, ONE, schedule="stream_k:5"),
     "sums of all who share": gemm(64, 72, 520, ONE, schedule="split_k:4"),
     "lanes that load": gemm(137, 71, 139, TWO, transpose_a=True, algorithm="direct"),

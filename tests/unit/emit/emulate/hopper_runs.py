@@ -6,6 +6,7 @@ The machine that it runs on is built once, and found by all kernels.
 from __future__ import annotations
 
 import ctypes
+from dataclasses import replace
 from functools import cache
 
 from tests.unit.emit.emulate.hopper_cases import CASES, HopperCase
@@ -19,7 +20,7 @@ from imbrex.pipeline import Lowered, Request, lower
 from imbrex.run.cpu import Parameter
 from imbrex.run.emulated import EmulatedKernel, load_emulated
 from imbrex.symbol import symbol_of
-from imbrex.verify.compare import Comparison, compare
+from imbrex.verify.compare import Comparison, compare_results
 from imbrex.verify.data import random_operands
 from imbrex.verify.poison import poison
 from imbrex.verify.reference import reference
@@ -70,12 +71,12 @@ def ran(case: HopperCase, kernel: EmulatedKernel) -> Comparison:
     problem = case.problem
     operands = random_operands(problem, 0, "integer")
     truth = reference(problem, operands.arrays)
-    arrays = {name: array.copy() for name, array in operands.arrays.items()}
-    (written,) = [o.role for o in problem.operands if o.is_written]
-    if not getattr(problem, "beta", 0):
-        poison(arrays[written])
+    arrays = operands.arrays
+    written = [o.role for o in problem.operands if o.is_written]
+    for role in written[1 if getattr(problem, "beta", 0) else 0 :]:
+        poison(arrays[role])
     kernel(*(arrays[o.role] for o in problem.operands))
-    return compare(problem, arrays[written], truth, is_exact=operands.is_exact, data="any")
+    return compare_results(problem, [arrays[role] for role in written], truth, replace(operands, data="any"))
 
 
 @cache

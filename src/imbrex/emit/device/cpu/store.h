@@ -59,6 +59,19 @@ template <class T, class S> IMBREX_INLINE vec<T> load_some(const S *p, mask_t ma
   return mask == all_lanes<T> ? load<T>(p) : load<T>(p, mask);
 }
 
+template <class T, class S> IMBREX_INLINE void store_some(S *p, vec<T> x, mask_t mask) {
+  return mask == all_lanes<T> ? store<T>(p, x) : store<T>(p, x, mask);
+}
+
+// Lane j of `mask` to place(first + j).
+template <class T, class S, class Place>
+IMBREX_INLINE void store_each(S *p, int32_t first, mask_t mask, vec<T> x, Place place) {
+  for (; mask; mask &= mask - 1) {
+    const int j = __builtin_ctz(mask);
+    p[place(first + j)] = narrow_to<S>::from(T(x[j]));
+  }
+}
+
 // element(first + j) in lane j of `mask`.
 template <class T, class Element> IMBREX_INLINE vec<T> of_each(int32_t first, mask_t mask, Element element) {
   vec<T> found{};

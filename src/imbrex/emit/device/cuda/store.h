@@ -34,9 +34,55 @@ IMBREX_INLINE void scale(const P &p, S (&d)[N], const work &w, int32_t row_in_ti
     d[r] = scaled(p, d[r], w.batch, row + P::sum_row(lane, r), column + P::sum_column(lane, r));
 }
 
-// f = what the epilogue makes of d, which is block m of those that `more` has been loaded for: of the sums of the piece
-// from `from` on, but for those before `done`, of which it has been made.
-template <class P, class F, class S, int N>
+// The array that a piece goes to: C.
+template <class P> struct to_c {
+  typedef pair_of<typename P::c_type, P::ends_in_relu> pair;
+  static constexpr int width = P::c_width;
+
+  template <class F> IMBREX_MEMBER static void load_here(F &more, const P &p, int32_t batch, int32_t row, int32_t column) {
+    more.load_here(p, batch, row, column);
+  }
+  template <class F, class S>
+  IMBREX_MEMBER static typename P::result finished(const F &more, S x, int32_t m, int32_t place, int32_t loaded) {
+    return more.finished(x, m, place, loaded);
+  }
+  IMBREX_MEMBER static bool exists(const P &p, int32_t batch, int32_t row, int32_t column) {
+    return p.c_exists(batch, row, column);
+  }
+  IMBREX_MEMBER static typename P::c_type *at(const P &p, int32_t batch, int32_t row, int32_t column) {
+    return p.c_at(batch, row, column);
+  }
+  IMBREX_MEMBER static void store(const P &p, uint32_t from, int32_t batch, int32_t row, int32_t column) {
+    p.store(from, batch, row, column);
+  }
+};
+
+// That of what an epilogue keeps beside it.
+template <class P> struct to_kept {
+  typedef pair_of<typename P::c_type, false> pair;
+  static constexpr int width = P::kept_width;
+
+  template <class F> IMBREX_MEMBER static void load_here(F &more, const P &p, int32_t batch, int32_t row, int32_t column) {
+    more.load_kept(p, batch, row, column);
+  }
+  template <class F, class S>
+  IMBREX_MEMBER static typename P::result finished(const F &more, S x, int32_t m, int32_t place, int32_t loaded) {
+    return more.finished_kept(x, m, place, loaded);
+  }
+  IMBREX_MEMBER static bool exists(const P &p, int32_t batch, int32_t row, int32_t column) {
+    return p.kept_exists(batch, row, column);
+  }
+  IMBREX_MEMBER static typename P::c_type *at(const P &p, int32_t batch, int32_t row, int32_t column) {
+    return p.kept_at(batch, row, column);
+  }
+  IMBREX_MEMBER static void store(const P &p, uint32_t from, int32_t batch, int32_t row, int32_t column) {
+    p.store_kept(from, batch, row, column);
+  }
+};
+
+// f = what the epilogue makes of d for that array; d is block m of those that `more` has been loaded for: of the sums of
+// the piece from `from` on, but for those before `done`, of which it has been made.
+template <class Out, class P, class F, class S, int N>
 IMBREX_INLINE void finish(const P &p, F &more, int m, typename P::result (&f)[N], const S (&d)[N], int from, int done,
                           const work &w, int32_t row_in_tile) {
   constexpr int sums = P::piece_columns / 2;
@@ -45,10 +91,10 @@ IMBREX_INLINE void finish(const P &p, F &more, int m, typename P::result (&f)[N]
 #pragma unroll
   for (int i = from; i < from + sums; i += P::at_a_time) {
     if (i + P::at_a_time <= done) continue;
-    more.load_here(p, w.batch, row, column + i * 2);
+    Out::load_here(more, p, w.batch, row, column + i * 2);
 #pragma unroll
     for (int j = 0; j < P::at_a_time; ++j)
-      if (i + j >= done) f[i + j] = more.finished(d[i + j], m, i + j, j);
+      if (i + j >= done) f[i + j] = Out::finished(more, d[i + j], m, i + j, j);
   }
 }
 
@@ -66,9 +112,9 @@ IMBREX_INLINE void add_to_c(const P &p, const S (&d)[N], const work &w, int32_t 
 
 // The piece's columns from `first` on, to shared memory.  stmatrix takes rows of 8 x 8 matrices, two registers each:
 // of the pairs of sums that a lane holds, those 8 rows and those 8 columns further on.
-template <class P, class S, int N> IMBREX_INLINE void put_piece(uint32_t to, const S (&d)[N], int first) {
+template <class Out, class P, class S, int N> IMBREX_INLINE void put_piece(uint32_t to, const S (&d)[N], int first) {
   typedef typename P::c_type type;
-  typedef pair_of<type, P::ends_in_relu> pair;
+  typedef typename Out::pair pair;
   const int32_t lane = warpgroup_lane(), in_warp = lane % 32, warp = lane / 32;
   if constexpr (sizeof(type) == 2) {
     const int32_t row = 16 * warp + (P::along_columns ? in_warp % 16 : in_warp / 8 % 2 * 8);
@@ -143,19 +189,20 @@ template <class P, class S, int N> IMBREX_INLINE void put_phases(uint32_t to, co
     }
 }
 
-// A piece from shared memory to C by lanes.
-template <class P>
+// A piece from shared memory to its array by lanes.
+template <class Out, class P>
 IMBREX_INLINE void copy_piece(const P &p, uint32_t from, const work &w, int32_t row_in_tile, int32_t first) {
-  constexpr int line = (P::along_columns ? P::piece_columns : 64) / P::c_width, size = sizeof(typename P::c_type);
-#pragma unroll(P::c_width > 1 ? 4 : 2)
-  for (int i = 0; i < 64 * P::piece_columns / P::c_width; i += warpgroup_lanes) {
-    const int32_t at = i + warpgroup_lane(), along = at % line * P::c_width, across = at / line;
-    if (64 * P::piece_columns / P::c_width % warpgroup_lanes && at >= 64 * P::piece_columns / P::c_width) break;
+  constexpr int width = Out::width, line = (P::along_columns ? P::piece_columns : 64) / width;
+  constexpr int size = sizeof(typename P::c_type);
+#pragma unroll(width > 1 ? 4 : 2)
+  for (int i = 0; i < 64 * P::piece_columns / width; i += warpgroup_lanes) {
+    const int32_t at = i + warpgroup_lane(), along = at % line * width, across = at / line;
+    if (64 * P::piece_columns / width % warpgroup_lanes && at >= 64 * P::piece_columns / width) break;
     const int32_t row = P::along_columns ? across : along, column = P::along_columns ? along : across;
     const int32_t c_row = w.row_tile * P::rows + row_in_tile + row;
     const int32_t c_column = w.column_tile * P::columns + first + column;
-    if (p.c_exists(w.batch, c_row, c_column))
-      copy_out<P::c_width * size>(p.c_at(w.batch, c_row, c_column), from + P::staged(row, column));
+    if (Out::exists(p, w.batch, c_row, c_column))
+      copy_out<width * size>(Out::at(p, w.batch, c_row, c_column), from + P::staged(row, column));
   }
 }
 
@@ -182,9 +229,12 @@ IMBREX_INLINE void store_part(const P &p, const work &w, int32_t slot, int32_t s
     for (int i = 0; i < 4; ++i) {
       const int32_t place = first % count + i;
       const int32_t c_row = row + P::sum_row(lane, place), c_column = column + P::sum_column(lane, place);
-      if (p.c_exists(w.batch, c_row, c_column))
-        *p.c_at(w.batch, c_row, c_column) = converted<typename P::c_type>(
-            p.finished(scaled(p, total[i], w.batch, c_row, c_column), w.batch, c_row, c_column));
+      if (!p.c_exists(w.batch, c_row, c_column)) continue;
+      const sum x = scaled(p, total[i], w.batch, c_row, c_column);
+      *p.c_at(w.batch, c_row, c_column) = converted<typename P::c_type>(p.finished(x, w.batch, c_row, c_column));
+      if constexpr (P::keeps)
+        *p.kept_at(w.batch, c_row, c_column) =
+            converted<typename P::c_type>(p.finished_kept(x, w.batch, c_row, c_column));
     }
   }
 }
@@ -196,42 +246,56 @@ struct staging {
   uint32_t turn = 0; // which of the two pieces is next
 };
 
-// Sums are finished piece by piece: so few of what an epilogue computes is in registers beside the sums.
+// A piece to shared memory, and on its way to its array.
+template <class Out, class P, class T, int N>
+IMBREX_INLINE void send_piece(const P &p, staging &s, const T (&x)[N], const work &w, int32_t row_in_tile, int first) {
+  const bool leads = warpgroup_lane() == 0;
+  const uint32_t memory = s.memory + s.turn * P::piece_bytes;
+  s.turn ^= 1;
+  if constexpr (P::stores_boxes) {
+    if (leads) wait_stores_read<1>();
+    meet_warpgroup(s.group);
+  }
+  if constexpr (P::phases > 1 && !P::is_finished)
+    put_phases<P>(memory, x, first);
+  else
+    put_piece<Out, P>(memory, x, first);
+  if constexpr (P::stores_boxes) {
+    written_for_engines();
+    meet_warpgroup(s.group);
+    if (leads) {
+      Out::store(p, memory, w.batch, w.row_tile * P::rows + row_in_tile, w.column_tile * P::columns + first);
+      end_stores();
+    }
+  } else {
+    meet_warpgroup(s.group);
+    copy_piece<Out>(p, memory, w, row_in_tile, first);
+  }
+}
+
+// Sums are finished piece by piece: so few of what an epilogue computes is in registers beside the sums.  What it keeps
+// goes the same way, a piece of it before the one of C; so C's is made from the sums again.
 template <class P, class F, class S, int N>
 IMBREX_INLINE void store_pieces(const P &p, staging &s, F &more, int m, const S (&d)[N], const work &w,
                                 int32_t row_in_tile) {
   constexpr int pieces = (P::columns + P::piece_columns - 1) / P::piece_columns;
-  const bool leads = warpgroup_lane() == 0;
   typename P::result finished[P::is_finished ? N : 1];
   int done = 0;
 #pragma unroll
   for (int i = 0; i < pieces; ++i) {
     const int first = i + 1 < pieces ? i * P::piece_columns : P::columns - P::piece_columns;
-    const uint32_t memory = s.memory + s.turn * P::piece_bytes;
-    s.turn ^= 1;
-    if constexpr (P::is_finished) finish(p, more, m, finished, d, first / 2, done, w, row_in_tile);
-    done = (first + P::piece_columns) / 2;
-    if constexpr (P::stores_boxes) {
-      if (leads) wait_stores_read<1>();
-      meet_warpgroup(s.group);
+    if constexpr (P::keeps) {
+      finish<to_kept<P>>(p, more, m, finished, d, first / 2, 0, w, row_in_tile);
+      send_piece<to_kept<P>>(p, s, finished, w, row_in_tile, first);
+      done = 0;
     }
-    if constexpr (P::is_finished)
-      put_piece<P>(memory, finished, first);
-    else if constexpr (P::phases > 1)
-      put_phases<P>(memory, d, first);
-    else
-      put_piece<P>(memory, d, first);
-    if constexpr (P::stores_boxes) {
-      written_for_engines();
-      meet_warpgroup(s.group);
-      if (leads) {
-        p.store(memory, w.batch, w.row_tile * P::rows + row_in_tile, w.column_tile * P::columns + first);
-        end_stores();
-      }
+    if constexpr (P::is_finished) {
+      finish<to_c<P>>(p, more, m, finished, d, first / 2, done, w, row_in_tile);
+      send_piece<to_c<P>>(p, s, finished, w, row_in_tile, first);
     } else {
-      meet_warpgroup(s.group);
-      copy_piece(p, memory, w, row_in_tile, first);
+      send_piece<to_c<P>>(p, s, d, w, row_in_tile, first);
     }
+    done = (first + P::piece_columns) / 2;
   }
 }
 
