@@ -64,8 +64,10 @@ PRODUCT: Final = ProductRates(
     follow=171.0,
     gathering=142.0,
     gathered_bytes=6.18,
+    read_apart=0.3,  # 128 rows and 47 MB to 117 MB of B on an H200: 1.17 to 1.21 times as long
     ordinary=105.0,  # 90 to 140 were seen
-    copying=32.0,  # 26 to 36 were seen
+    copying=32.0,  # 26 to 36 were seen; 39 with `pieces`
+    pieces=950.0,  # 64 products of 197 x 64 x 197 on an H200, by tiles of 16 to 128 rows
     issue=8.0,
     window=3.0,
     # Both are within a tenth of what copies of 2 to 400 MB took on an H200.

@@ -105,11 +105,15 @@ class ProductRates:
     stages, and have the last sums."""
     gathered_bytes: float
     """Bytes of partial sums between the workgroups of a cluster."""
+    read_apart: float
+    """The part of an operand that such clusters read again where several read the same of it."""
     ordinary: float
     """Cycles of a warp for an ordinary load, few of which are under way at a time."""
     copying: float
     """Cycles of a warp for a load to shared memory past the registers, or for each element of a row that
     begins anywhere, which is loaded in pieces of 16 bytes."""
+    pieces: float
+    """Cycles of a step until those pieces are in registers."""
     issue: float
     """Cycles of a warp for an access of shared memory with its index."""
     window: float

@@ -87,7 +87,9 @@ def with_overlap(
         if tuned.tuning.kind not in tuned_product.WARPGROUP_KINDS:
             told.append(tuned)
         elif is_alone and place == 0:
-            told.append(replace(tuned, is_early=overlap.of_first(tuned, request.problem, rates)))
+            is_early = overlap.of_first(tuned, request.problem, rates)
+            is_early = is_early and not overlap.is_streamed_together(tuned, product.context, machine)
+            told.append(replace(tuned, is_early=is_early))
         else:
             told.append(replace(tuned, is_early=overlap.behind_launch(tuned, product.context, rates)))
     return tuple(told)

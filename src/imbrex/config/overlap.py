@@ -5,6 +5,11 @@ hidden where the next kernel begins before this one has ended.  Of nine products
 350 microseconds none lost more than 0.2 % by it, and four gained 1.3 to 1.8 %; from 600 microseconds on,
 nothing is gained.  Those whose workgroups wait for each other lose by it.
 
+Where a product waits for memory for the most part, all of its workgroups run at a time, and several read the
+same of the larger operand, each without the others, it loses 3 to 17 % by it on an H200 (14 of 14, of 16 to
+47 microseconds): they begin where the last launch's ended, no longer neighbours beside each other at the same
+time, and of what one has read the next finds less in L2.
+
 Behind copies, of five larger products on an H200, of 220 to 390 microseconds, none gained more than 0.5 % by
 it, and three lost 2 to 11 %; of eight smaller ones seven gained 1 to 6 %, and one lost 3 %.
 """
@@ -13,15 +18,20 @@ from __future__ import annotations
 
 from typing import Final
 
-from imbrex.chip import LaunchRates
+from imbrex.chip import GpuMachine, LaunchRates
 from imbrex.config.configuration import TunedProduct
 from imbrex.config.context import GemmContext
+from imbrex.config.tiles import DATA_PARALLEL
+from imbrex.config.warpgroup.cost import Priced
+from imbrex.config.warpgroup.plan import WarpgroupTuning
 from imbrex.problem import Problem
 
-__all__ = ["behind_launch", "of_first"]
+__all__ = ["behind_launch", "is_streamed_together", "of_first"]
 
 THROUGH_MEMORY: Final = ("split_k", "stream_k", "two_tile", "two_tile_dp_first")
 """Schedules whose workgroups wait for each other's sums."""
+BY_MEMORY: Final = 0.55
+"""The share of a product's time that memory has at least where it waits for it for the most part."""
 
 
 def of_first(product: TunedProduct, problem: Problem, rates: LaunchRates) -> bool:
@@ -30,6 +40,18 @@ def of_first(product: TunedProduct, problem: Problem, rates: LaunchRates) -> boo
     """
     is_short = problem.flops < rates.flops and problem.bytes < rates.bytes
     return is_short and product.schedule.mode not in THROUGH_MEMORY
+
+
+def is_streamed_together(product: TunedProduct, context: GemmContext, machine: GpuMachine) -> bool:
+    """Do all workgroups run at a time, wait for memory, and share what they read of the larger operand?"""
+    tuning = product.tuning
+    if not isinstance(tuning, WarpgroupTuning) or product.schedule != DATA_PARALLEL:
+        return False
+    plan = tuning.plan(context, machine)
+    priced, (rows, columns) = Priced(plan), plan.blocks
+    if plan.units > priced.resident or (columns if plan.oriented.m > plan.oriented.n else rows) == 1:
+        return False
+    return priced.memory_cycles >= BY_MEMORY * priced.cost(product.schedule).cycles
 
 
 def behind_launch(product: TunedProduct, context: GemmContext, rates: LaunchRates) -> bool:

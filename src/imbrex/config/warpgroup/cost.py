@@ -21,7 +21,7 @@ from imbrex.config.tiles import DATA_PARALLEL, TileSchedule
 from imbrex.config.warpgroup.plan import WarpgroupPlan
 from imbrex.config.warpgroup.rates import rates_of
 from imbrex.config.warpgroup.steps import Streams, norm
-from imbrex.config.warpgroup.traffic import memory_bytes, scattered_bytes
+from imbrex.config.warpgroup.traffic import memory_bytes, read_apart_bytes, scattered_bytes
 from imbrex.view.work.streamk import Mode, Plan, Tiles, goes_abreast
 
 __all__ = ["Priced", "ScheduleCost", "copy_cycles", "schedule_cost", "schedule_cycles", "warpgroup_cycles"]
@@ -79,6 +79,11 @@ class Priced:
     def _tiles(self) -> Tiles:
         return Tiles(self.plan.units, 1, self.plan.k_iterations)
 
+    @property
+    def memory_cycles(self) -> float:
+        """Cycles of memory, where clusters are at the same step."""
+        return self._moved / self.rates.memory_bytes
+
     def cost(self, schedule: TileSchedule) -> ScheduleCost:
         """Under a schedule of units."""
         if not schedule.is_shared:
@@ -112,8 +117,9 @@ class Priced:
         share = -(-self._tiles.k // parts)
         fix_up = self.rates.gathering + others * streams.sums_bytes / self.rates.gathered_bytes
         end = self.rates.turn + streams.stores(self.plan.tuning.n_per_block // parts)
-        started = min(units * size, self.plan.machine.compute_units)
-        cycles = self._in_all(rounds * (share * step + end), started) + rounds * fix_up + self.rates.cluster
+        started, again = min(units * size, self.plan.machine.compute_units), read_apart_bytes(self.plan)
+        spent = rounds * (share * step + end)
+        cycles = self._in_all(spent, started, again=again) + rounds * fix_up + self.rates.cluster
         return ScheduleCost(cycles, self._tiles, units * parts, rounds * share, parts - 1, fix_up)
 
     def _shared(self, mode: Mode, count: int) -> ScheduleCost:
@@ -168,11 +174,11 @@ class Priced:
         """Bytes from and to memory where clusters are at the same step."""
         return memory_bytes(self.plan, min(self.plan.units, self.resident))
 
-    def _in_all(self, spent: float, started: int, apart: int = 0) -> float:
+    def _in_all(self, spent: float, started: int, apart: int = 0, again: float = 0.0) -> float:
         """All cycles.  started: workgroups at the start, whose first stages nothing goes on beside.  apart:
-        steps of clusters that are each at one of their own.
+        steps of clusters that are each at one of their own; again: bytes that come a second time.
         """
-        moved = max(self._moved, scattered_bytes(self.plan, apart) if apart else 0.0)
+        moved = max(self._moved, scattered_bytes(self.plan, apart) if apart else 0.0) + again
         start = self.rates.start + (self.rates.cluster if self.plan.tuning.cluster > 1 else 0.0)
         start += started * self._streams.first / self.rates.first_bytes
         return norm((spent, moved / self.rates.memory_bytes), self.rates.memory_norm) + start

@@ -157,6 +157,7 @@ class Streams:
             index = self.rates.window if is_windowed else 1.0
             if (width >= COPY_BYTES or not is_windowed) and not turned:
                 spent = self.rates.copying * index / width
+                total += 0.0 if width >= COPY_BYTES else self.rates.pieces
             else:
                 spent = self.rates.ordinary * index / width + self.rates.issue / (size if turned else width)
             total += extent * t.k_per_block * size * spent / WARPGROUP

@@ -17,7 +17,7 @@ from imbrex.config.warpgroup.plan import WarpgroupPlan
 from imbrex.config.warpgroup.rates import rates_of
 from imbrex.view.stage.shared_tile import SharedTile
 
-__all__ = ["Rows", "memory_bytes", "neighbours", "rows_of", "scattered_bytes"]
+__all__ = ["Rows", "memory_bytes", "neighbours", "read_apart_bytes", "rows_of", "scattered_bytes"]
 
 
 @dataclass(frozen=True)
@@ -108,6 +108,14 @@ def scattered_bytes(plan: WarpgroupPlan, steps: int) -> float:
         for load, array in zip(loads, arrays, strict=True)
     )
     return sum(arrays) + sum(again) + _result(plan)
+
+
+def read_apart_bytes(plan: WarpgroupPlan) -> float:
+    """Bytes of the larger operand that come again where clusters of parts of K read the same of it."""
+    rows, columns = plan.blocks
+    a, b = _operands(plan)
+    is_read_apart = (columns if a > b else rows) > 1
+    return rates_of(plan.machine).product.read_apart * max(a, b) * _absent(plan) if is_read_apart else 0.0
 
 
 def _absent(plan: WarpgroupPlan) -> float:

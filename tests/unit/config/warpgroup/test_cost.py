@@ -46,7 +46,7 @@ BYTES = ("shared_bytes", "l2_rows", *(f"{of}_bytes" for of in "memory first stor
 SHAPES = ("near", "streams", "memory_norm")
 """No prices: a number of neighbours, and exponents."""
 STORES = ("strided", "phased", "turned_store", "turned_halves", "narrow_store")
-OTHERS = ("launch", "transposed_bytes", "cached_bytes", "whole_rows", *STORES)
+OTHERS = ("launch", "transposed_bytes", "cached_bytes", "read_apart", "whole_rows", *STORES)
 """Of copies, of large arrays and of results that lie otherwise."""
 WINDOWS = ("walked_row", "ordinary", "issue", "window")
 PRICES = [f.name for f in fields(ProductRates) if f.name not in (*SHAPES, *OTHERS, *WINDOWS)]
