@@ -17,8 +17,11 @@ from imbrex.cli.source import ProblemEntry
 from imbrex.cli.table import print_table
 from imbrex.cli.text import json_text, seconds_text
 from imbrex.diagnostic import Diagnostic
+from imbrex.kernel import Kernel
+from imbrex.library.cuda import cuda_library
 from imbrex.library.make import Source, library, sourced
 from imbrex.problem import problem_text
+from imbrex.problem.run_time import expect_fixed
 
 __all__ = ["build_library"]
 
@@ -31,25 +34,34 @@ def build_library(
 ) -> int:
     """The exit code; the folder has all files or stays as it was."""
     target = chosen.target
-    if target.kind != "cpu" or target.is_executed:
-        message = f"a library is of a CPU, and '{target}' is none"
+    if not (target.is_cuda or (target.kind == "cpu" and not target.is_executed)):
+        message = f"a library is of a CPU or of an NVIDIA GPU, and '{target}' is neither"
         raise Diagnostic(message, hint="without --library, build writes the code object of each problem")
     if not name.isidentifier() or not name.isascii() or len(name) > MOST_LETTERS:
         raise Diagnostic(
             f"'{name}' cannot begin names of C; use letters, digits and _, {MOST_LETTERS} at most"
         )
     sources: list[Source] = []
+    kernels: list[tuple[Kernel, int]] = []
     for entry in _once(entries):
-        told = f"{len(sources) + 1}/{len(entries)} {problem_text(entry.problem)}"
+        told = f"{len(sources) + len(kernels) + 1}/{len(entries)} {problem_text(entry.problem)}"
         with entry.unless_served(skipped), progress(told):
-            sources.append(sourced(chosen.options(entry), entry.count, name, len(sources)))
-    if sources:
+            expect_fixed(entry.problem.run_time, "a library")
+            if target.is_cuda:
+                kernels.append((chosen.kernel(entry), entry.count))
+            else:
+                sources.append(sourced(chosen.options(entry), entry.count, name, len(sources)))
+    if sources or kernels:
         with replaced(Path(output)) as staging, progress(f"building {name}"):
-            built = library(name, sources, staging, target, chosen.threads)
+            built = (
+                cuda_library(name, kernels, staging, target)
+                if target.is_cuda
+                else library(name, sources, staging, target, chosen.threads)
+            )
             (staging / f"{name}.json").write_text(f"{json_text(built.report)}\n", encoding="utf-8")
         _show(built.report, output, form)
     skipped.show(on_errors=form == "json")
-    return skipped.code(len(sources))
+    return skipped.code(len(sources) + len(kernels))
 
 
 def _once(entries: Sequence[ProblemEntry]) -> list[ProblemEntry]:

@@ -10,6 +10,7 @@
 #define WORK 4000000 /* multiply-adds that are done again for each problem */
 #define MOST 12
 #define SLOTS $epilogue_arrays
+#define RUN(family, rows, arrays, threads) $run
 
 typedef struct {
   int bytes, mantissa;          /* bits behind the leading one; -1 of whole numbers */
@@ -213,7 +214,7 @@ static int checked(const problem *p, int threads) {
   if (p->beta == 0) memset(data[out], 0xFF, bytes);
   int64_t rows = 0;
   const int family = ${symbol}_find(p->text, &rows);
-  const int status = ${symbol}_run(family, rows, data, threads);
+  const int status = RUN(family, rows, data, threads);
   if (family != p->family || rows != p->rows || status != ${shout}_OK)
     return printf("FAILED %s: family %d, code %d\n", p->text, family, status), 1;
   int64_t elements = 1;
@@ -242,8 +243,8 @@ int main(int argc, char **argv) {
   int failed = ${symbol}_abi() != ${shout}_ABI;
   if (failed) printf("the library and its header are of different versions\n");
   int64_t rows;
-  if (${symbol}_find("no problem", &rows) != -1 || ${symbol}_run(-1, 1, 0, 1) != ${shout}_NOT_SERVED ||
-      ${symbol}_run(0, 0, 0, 1) != ${shout}_NOT_SERVED)
+  if (${symbol}_find("no problem", &rows) != -1 || RUN(-1, 1, 0, 1) != ${shout}_NOT_SERVED ||
+      RUN(0, 0, 0, 1) != ${shout}_NOT_SERVED)
     failed = printf("what is not there is not refused\n");
   for (int i = 0; i < count; ++i) failed |= checked(problems + i, threads);
   printf("%d problems, %s\n", count, failed ? "not all right" : "all right");

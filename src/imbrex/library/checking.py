@@ -14,7 +14,7 @@ from typing import Final, assert_never
 import numpy as np
 
 from imbrex.dtype import DType
-from imbrex.library.dispatch import quoted
+from imbrex.library.dispatch import HOST, Interface, quoted
 from imbrex.library.family import Family, Member
 from imbrex.problem import Conv2d, Gemm, Operand, Problem, problem_text
 from imbrex.problem.epilogue import Call, Expression, Name, Number
@@ -31,7 +31,7 @@ SLOTS: Final[tuple[str, ...]] = tuple(ARRAYS)
 ALONG = {"nothing": 0, "channels": 1, "result": 2, "rows": 3}
 
 
-def program(name: str, families: Sequence[Family]) -> str:
+def program(name: str, families: Sequence[Family], interface: Interface = HOST) -> str:
     """NAME_test.c."""
     members = sorted(
         ((one, number) for number, family in enumerate(families) for one in family.members),
@@ -46,6 +46,7 @@ def program(name: str, families: Sequence[Family]) -> str:
     return string.Template(text).substitute(
         name=name, symbol=symbol_of(name), shout=symbol_of(name).upper(), functions="\n".join(lines),
         rows="\n".join(rows), epilogue_arrays=len(ARRAYS),
+        run=interface.check.replace("NAME", symbol_of(name)),
     )  # fmt: skip
 
 

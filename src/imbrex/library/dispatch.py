@@ -26,6 +26,33 @@ ALIGNMENT = 64
 
 
 @dataclass(frozen=True)
+class Interface:
+    """What the functions of a library take where it runs.
+
+    argument: the last of `run`, as a declaration; given: its name.  how: where arrays are, in words.  codes:
+    more of them.  more: further declarations.  check: the call by which the test runs a problem on arrays of
+    the host.
+    """
+
+    argument: str
+    given: str
+    how: str
+    codes: str
+    more: str
+    check: str
+
+
+HOST = Interface(
+    "int threads",
+    "threads",
+    "on so many threads; 0: one for each CPU.",
+    "  SHOUT_NO_TILES = 3    /* the system keeps AMX from this process */",
+    "",
+    "NAME_run(family, rows, arrays, threads)",
+)
+
+
+@dataclass(frozen=True)
 class Part:
     """A kernel of the library: its name, and the arrays that its entry point takes besides."""
 
@@ -38,7 +65,7 @@ def quoted(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def header(name: str, families: Sequence[Family], target: str) -> str:
+def header(name: str, families: Sequence[Family], target: str, interface: Interface = HOST) -> str:
     """NAME.h."""
     s, shout = symbol_of(name), symbol_of(name).upper()
     told: list[str] = []
@@ -47,7 +74,10 @@ def header(name: str, families: Sequence[Family], target: str) -> str:
         arrays = "; ".join(map(_array, family.members[0].problem.operands))
         told += [f"   {number}: {family.text}", f"      rows {rows}; arrays {arrays}"]
     text = files("imbrex.library").joinpath("interface.h").read_text(encoding="utf-8")
+    codes = interface.codes.replace("SHOUT", shout)
+    more = interface.more.replace("SHOUT", shout).replace("NAME", s)
     return string.Template(text).substitute(
+        codes=codes, more=more, how=interface.how, argument=interface.argument,
         name=name, symbol=s, shout=shout, version=__version__, target=target, abi=ABI, families=len(families),
         listed="\n".join(line.replace("*/", "* /") for line in told),
     )  # fmt: skip
@@ -61,7 +91,6 @@ def _array(operand: Operand) -> str:
 def source(name: str, families: Sequence[Family], parts: Sequence[Part]) -> str:
     """The unit that holds the table; freestanding, as kernels are."""
     lines = [
-        f'#include "{name}.h"',
         "#include <stddef.h>",
         "",
         'extern "C" {',
@@ -74,7 +103,16 @@ def source(name: str, families: Sequence[Family], parts: Sequence[Part]) -> str:
     lines += ["}", "", "namespace {"]
     for number, part in enumerate(parts):
         lines += _adapter(number, part, every[number].problem)
-    lines += [
+    return table(name, families, [*lines, "} // namespace"])
+
+
+def table(name: str, families: Sequence[Family], head: Sequence[str], interface: Interface = HOST) -> str:
+    """The unit that holds the table.  head: a function `run_N` for each kernel, and what it needs."""
+    lines = [
+        f'#include "{name}.h"',
+        *head,
+        "",
+        "namespace {",
         "struct kernel {",
         "  int64_t rows;",
         "  int (*run)(void *const *arrays, int threads);",
@@ -99,7 +137,8 @@ def source(name: str, families: Sequence[Family], parts: Sequence[Part]) -> str:
         lines.append(f"    {{{quoted(family.text)}, {sizes}, steps_{number}, kernels_{number}}},")
     lines += ["};", TABLE.replace("MOST", str(max(len(family.steps) for family in families)))]
     s = symbol_of(name)
-    return "\n".join(lines) + ENTRIES.replace("NAME", s).replace("SHOUT", s.upper())
+    text = "\n".join(lines) + ENTRIES.replace("NAME", s).replace("SHOUT", s.upper())
+    return text.replace(HOST.argument, interface.argument).replace(HOST.given, interface.given)
 
 
 def _declared(part: Part, problem: Problem) -> str:

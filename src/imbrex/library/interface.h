@@ -14,7 +14,7 @@ enum {
   ${shout}_OK = 0,
   ${shout}_NO_MEMORY = 1,  /* of a workspace or of a thread's panels */
   ${shout}_NOT_SERVED = 2, /* no such family, or no kernels that add up to these rows; nothing was written */
-  ${shout}_NO_TILES = 3    /* the system keeps AMX from this process */
+$codes
 };
 
 #ifdef __cplusplus
@@ -34,10 +34,11 @@ int ${symbol}_find(const char *problem, int64_t *rows);
 /* ${shout}_OK where ${symbol}_run would run, else ${shout}_NOT_SERVED. */
 int ${symbol}_serves(int family, int64_t rows);
 
-/* Runs: arrays in the order of the list above, dense and row-major, on so many threads; 0: one for each CPU.
+/* Runs: arrays in the order of the list above, dense and row-major,
+   $how
    Calls may come from several threads at once. */
-int ${symbol}_run(int family, int64_t rows, void *const *arrays, int threads);
-
+int ${symbol}_run(int family, int64_t rows, void *const *arrays, $argument);
+$more
 #ifdef __cplusplus
 }
 #endif

@@ -11,9 +11,10 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from imbrex.build.cache import Cache
+from imbrex.build.isa import Isa
 from imbrex.build.precompiled import precompiled
 from imbrex.build.toolchain import compile_options, compiler_of, run_all, write_sources
 from imbrex.diagnostic import Diagnostic
@@ -21,7 +22,7 @@ from imbrex.kernel.decided import decided
 from imbrex.kernel.options import Options
 from imbrex.kernel.target import Target
 from imbrex.library.checking import program
-from imbrex.library.dispatch import Part, header, source
+from imbrex.library.dispatch import HOST, Interface, Part, header, source
 from imbrex.library.family import Family, families
 from imbrex.problem import Problem, problem_text
 from imbrex.run.cpu import Parameter
@@ -30,8 +31,10 @@ from imbrex.run.time import measure
 from imbrex.symbol import symbol_of
 from imbrex.version import __version__
 
-__all__ = ["Built", "Source", "library", "sourced"]
+__all__ = ["Built", "Source", "Unit", "beside", "library", "linked", "sourced"]
 
+Unit: TypeAlias = tuple[str, tuple[str, ...]]
+"""A file that is compiled, and the flags that are its own."""
 TEST_S = 0.05
 """Seconds for the time of one kernel."""
 
@@ -89,8 +92,8 @@ def library(
     for one in sources:
         texts |= one.files
     write_sources(texts, folder / "source")
-    _linked(name, sources, folder, target, told)
-    for file, text in _beside(name, found).items():
+    linked(name, _units(sources, target), folder, target.isa, told)
+    for file, text in beside(name, found).items():
         (folder / file).write_text(text, encoding="utf-8")
     (folder / "source" / f"{name}.h").rename(folder / f"{name}.h")
     (folder / "source" / "library.cpp").write_text(table.replace(f'"{name}.h"', f'"../{name}.h"'), "utf-8")
@@ -98,16 +101,24 @@ def library(
     return Built(found, _report(name, sources, found, times_ns, target, threads))
 
 
-def _linked(
-    name: str, sources: Sequence[Source], folder: Path, target: Target, told: Callable[[str], None]
+def _units(sources: Sequence[Source], target: Target) -> list[Unit]:
+    units: list[Unit] = [("library.cpp", ())]
+    for one in sources:
+        compiler = compiler_of(target.isa)
+        flags = (*one.flags, *precompiled(one.files, one.flags, compiler, target.isa, Cache()))
+        units += [(file, flags) for file in one.files if file.endswith(".cpp") and "/" not in file]
+    return units
+
+
+def linked(
+    name: str,
+    units: Sequence[Unit],
+    folder: Path,
+    isa: Isa,
+    told: Callable[[str], None] = lambda _: None,
 ) -> None:
     """Compiles the units, as many at once as there are cores, and links them."""
-    isa, at = target.isa, folder / "source"
-    compiler = compiler_of(isa)
-    units: list[tuple[str, tuple[str, ...]]] = [("library.cpp", ())]
-    for one in sources:
-        flags = (*one.flags, *precompiled(one.files, one.flags, compiler, isa, Cache()))
-        units += [(file, flags) for file in one.files if file.endswith(".cpp") and "/" not in file]
+    at, compiler = folder / "source", compiler_of(isa)
     jobs = host_machine().cores
     for first in range(0, len(units), jobs):
         some = units[first : first + jobs]
@@ -128,9 +139,10 @@ def _linked(
         (at / leftover).unlink()
 
 
-def _beside(name: str, found: Sequence[Family]) -> dict[str, str]:
+def beside(name: str, found: Sequence[Family], interface: Interface = HOST) -> dict[str, str]:
     """The test, and the package for CMake."""
-    return {f"{name}_test.c": program(name, found), f"{name}Config.cmake": CMAKE.replace("NAME", name)}
+    test = program(name, found, interface)
+    return {f"{name}_test.c": test, f"{name}Config.cmake": CMAKE.replace("NAME", name)}
 
 
 CMAKE = """# find_package(NAME CONFIG PATHS this/folder) gives imbrex::NAME.

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from shutil import which
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -104,6 +105,27 @@ def test_from_cpp_and_from_python_without_imbrex(imbrex: Imbrex, tmp_path: Path)
     assert python.stdout == told, python.stderr
 
 
+CMAKE = """
+cmake_minimum_required(VERSION 3.16)
+project(uses_net CXX)
+find_package(net CONFIG REQUIRED PATHS ${CMAKE_CURRENT_SOURCE_DIR}/../net NO_DEFAULT_PATH)
+add_executable(uses_net %s)
+target_link_libraries(uses_net PRIVATE imbrex::net)
+"""
+
+
+@pytest.mark.skipif(not all(map(which, ("cmake", "c++"))), reason="cmake or c++ is not installed")
+def test_the_package_for_cmake(imbrex: Imbrex, tmp_path: Path) -> None:
+    assert imbrex("build", "--library", "net", *NET, "-o", str(tmp_path / "net"), "--threads", "1").code == 0
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "CMakeLists.txt").write_text(CMAKE % (ROOT / "examples" / "library.cpp").as_posix())
+    for words in (("-S", project, "-B", "made"), ("--build", "made")):
+        done = ended("cmake", *words, cwd=tmp_path)
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert ended("made/uses_net", cwd=tmp_path).stdout == "6 rows, code 0, last element 40\n"
+
+
 def test_sizes_that_are_sums_are_served_and_others_refused(imbrex: Imbrex, tmp_path: Path) -> None:
     lines = (
         "gemm -m 5 -n 8 -k 16 --epilogue 'x + residual'",
@@ -163,7 +185,10 @@ def test_nothing_is_half_written(imbrex: Imbrex, tmp_path: Path, monkeypatch: py
     ("words", "told"),
     [
         (("--library", "1x", NET[0]), "'1x' cannot begin names of C"),
-        (("--library", "net", NET[0], "--target", "gfx942"), "a library is of a CPU, and 'gfx942' is none"),
+        (
+            ("--library", "net", NET[0], "--target", "gfx942"),
+            "a library is of a CPU or of an NVIDIA GPU, and",
+        ),
         (("--library", "net", NET[0], "--emulate"), "a library is of a CPU"),
         (("--library", "net", NET[0], "--name", "other"), "--library names the files"),
     ],
