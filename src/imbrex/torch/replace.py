@@ -172,7 +172,7 @@ def _forms_last(model: Any, example: Any, found: Sequence[Candidate], wishes: _W
 def _forms(
     model: Any, found: Sequence[Candidate], is_last: bool, is_training: bool, wishes: _Wishes
 ) -> list[Form]:
-    """With the layers that are faster by themselves, and with all; the model has its own again.
+    """Two forms: the layers that are faster by themselves, and all; the model has its own again.
 
     is_last: how filters lie.
     """
