@@ -99,5 +99,5 @@ def _lie(weight: Any, form: Any) -> None:
 
 
 def _convolutions(layers: Sequence[Candidate]) -> Iterator[Candidate]:
-    """Those that have a convolution's filters."""
+    """Layers that have a convolution's filters."""
     return (one for one in layers if isinstance(one.module, torch.nn.Conv2d))
