@@ -5,6 +5,9 @@ PYTHON ?= python3
 PY := .venv/bin/python
 PIP := $(PY) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
+# What Python compiles of the package and of the tests is kept for the next run, and for processes that tests start.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test checks quick quick-unit lint types unit fuzz hashes mutants docs page browser format clean
 
 demo: .venv/installed

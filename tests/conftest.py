@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,8 +27,12 @@ def kernel_cache(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> It
         patch.setattr(tempfile, "tempdir", str(private))
         patch.setenv("IMBREX_CACHE_DIR", str(directory))
         patch.setenv("IMBREX_DB", "off")
-        patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)  # else each process compiles the package anew
-        patch.setenv("PYTHONPYCACHEPREFIX", str(directory.parent / "bytecode"))
+        if sys.dont_write_bytecode:  # else each process compiles the package anew
+            patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+            patch.setenv("PYTHONPYCACHEPREFIX", str(directory.parent / "bytecode"))
+        patch.setattr(
+            os, "fsync", lambda descriptor: None
+        )  # no entry of the run's cache outlives a power failure
         patch.delenv("IMBREX_CXX", raising=False)
         patch.delenv("IMBREX_SHARED_CACHE", raising=False)
         yield directory

@@ -77,13 +77,22 @@ def sampled(order: Map, resident: int, cache: L2, tile_bytes: tuple[int, int]) -
     chosen = starts[np.unique(np.linspace(0, len(starts) - 1, min(BATCHES, len(starts))).astype(int))]
     asked = missed = 0
     for start in chosen.tolist():
-        dies = [_Recent(cache.bytes) for _ in range(cache.xcds)]
         tiles = _tiles(order, start, min(count, start + resident))
-        for place, tile in enumerate(tiles, start):
-            dies[place % cache.xcds].look_up_both(tile, 0, tile_bytes)
         asked += 2 * len(tiles)
-        missed += sum(die.missed for die in dies)
+        missed += sum(_missed(tiles[die :: cache.xcds], cache, tile_bytes) for die in range(cache.xcds))
     return CacheTraffic(asked, missed)
+
+
+def _missed(tiles: list[tuple[int, ...]], cache: L2, tile_bytes: tuple[int, int]) -> int:
+    """Tiles that one die misses at one step: each once, where there is room for all of them."""
+    rows = {(*batch, m) for *batch, m, _ in tiles}
+    columns = {(*batch, n) for *batch, _, n in tiles}
+    if len(rows) * tile_bytes[0] + len(columns) * tile_bytes[1] <= cache.bytes:
+        return len(rows) + len(columns)
+    die = _Recent(cache.bytes)
+    for tile in tiles:
+        die.look_up_both(tile, 0, tile_bytes)
+    return die.missed
 
 
 def _tiles(order: Map, start: int, end: int) -> list[tuple[int, ...]]:

@@ -83,12 +83,18 @@ class Layer:
                 raise ValueError(f"'{type(step.rule).__name__.lower()}' of {_where(step)} {flaw}")
 
     def upper_sizes(self, step: Step) -> tuple[int, ...]:
-        sizes = dict(self.upper)
-        return tuple(sizes[n] for n in step.upper)
+        return tuple([self._upper[n] for n in step.upper])
 
     def lower_sizes(self, step: Step) -> tuple[int, ...]:
-        sizes = dict(self.lower)
-        return tuple(sizes[n] for n in step.lower)
+        return tuple([self._lower[n] for n in step.lower])
+
+    @cached_property
+    def _upper(self) -> dict[str, int]:
+        return dict(self.upper)
+
+    @cached_property
+    def _lower(self) -> dict[str, int]:
+        return dict(self.lower)
 
     def at(self, coords: Sequence[Lin]) -> Point:
         given = dict(zip((d.name for d in self.upper), coords, strict=True))

@@ -6,6 +6,7 @@ import pytest
 
 from imbrex.chip import GPU_MACHINES, L2
 from imbrex.config.l2 import plan_traffic, sampled, traffic
+from imbrex.index.map import Map
 from imbrex.view.work.streamk import Plan, Tiles
 from imbrex.view.work.workgroup import Along, begun, raster_order
 
@@ -86,3 +87,14 @@ def test_a_plan_of_whole_tiles_is_one_batch() -> None:
     found = plan_traffic(plan, backwards, cache, TILE)
     assert found.lookups == traffic(backwards, 5, 80, cache, TILE).lookups
     assert abs(found.hit_rate - traffic(backwards, 5, 80, cache, TILE).hit_rate) < 0.02
+
+
+@pytest.mark.parametrize("xcds", [1, 3, 8])
+@pytest.mark.parametrize("room", [1, 4, 10, 1 << 10])
+@pytest.mark.parametrize(
+    "order", [begun(1, 9, 7), begun(3, 5, 8, 4, "n"), begun(2, 6, 6, 2, "m", 3)], ids=str
+)
+def test_where_all_tiles_fit_they_are_counted_as_they_are_looked_up(order: Map, room: int, xcds: int) -> None:
+    (count,) = (d.size for d in order.upper)
+    cache, sizes = L2(room * (32 << 10), xcds=xcds), (32 << 10, 16 << 10)
+    assert sampled(order, count, cache, sizes) == traffic(order, 1, count, cache, sizes)

@@ -68,6 +68,7 @@ def test_layer_of_transform_from_layer(wanted: Layer) -> None:
     op = transform_from_layer(source, wanted, "view", position=1)
     op.verify()
     assert op.layer == wanted
+    assert transform_from_layer(source, wanted).layer is op.layer, "views alike have one layer"
     assert shape_of(op.result) == tuple(d.size for d in wanted.upper)
     assert space_of(op.result) == PRIVATE
     assert op.result.name_hint == "view"

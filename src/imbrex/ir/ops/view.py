@@ -7,6 +7,7 @@ Each coordinate tuple of the result names one coordinate tuple of the source, by
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import ClassVar, Final, NamedTuple, TypeAlias
 
 from xdsl.dialects.builtin import MemRefType
@@ -87,9 +88,7 @@ class TransformOp(MiopenOp):
     @property
     def layer(self) -> Layer:
         """This view as a layer of the index algebra; ValueError while a size is `?`."""
-        upper = _dims(self.names, shape_of(self.result))
-        lower = _dims(self.source_names, self.most_sizes)
-        return Layer(upper, lower, tuple(Step(e.rule, e.names, e.source_names) for e in self.layout.data))
+        return _layer(self.layout.data, self.names, shape_of(self.result), self.source_names, self.most_sizes)
 
     @property
     def most_sizes(self) -> Shape:
@@ -284,6 +283,19 @@ def transform_from_layer(
     ]
     order = [d.name for d in layer.upper]
     return transform(source, parts, order=order, source_names=own, hint=hint, position=position)
+
+
+@lru_cache(maxsize=4096)
+def _layer(
+    entries: tuple[Entry, ...],
+    names: tuple[str, ...],
+    sizes: Shape,
+    source_names: tuple[str, ...],
+    most: Shape,
+) -> Layer:
+    """The layer of a view; that of views that every level of the IR repeats is made and checked once."""
+    steps = tuple(Step(e.rule, e.names, e.source_names) for e in entries)
+    return Layer(_dims(names, sizes), _dims(source_names, most), steps)
 
 
 def _dims(names: Sequence[str], shape: Shape) -> tuple[Dim, ...]:
