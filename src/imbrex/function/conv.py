@@ -10,9 +10,9 @@ from typing import Any, NamedTuple, TypeAlias
 from imbrex.database.news import News, news
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import DType
-from imbrex.function.array import KERNELS, Laid, as_output, computed, expect_apart, laid, shared_element
+from imbrex.function.array import KERNELS, Laid, as_output, computed, laid, shared_element
 from imbrex.function.call_target import CallTarget, call_target
-from imbrex.function.finish import epilogue_of, further, laid_further
+from imbrex.function.finish import each_out, epilogue_of, first_out, further, laid_further, results_of
 from imbrex.function.layout import Names, following
 from imbrex.function.memory import Memory
 from imbrex.function.memory_of import memory_of
@@ -61,7 +61,7 @@ def conv2d(
     `row_scale`.  compute: "tf32" lets a GPU multiply
     float32 by 11 bits of its significand.  target, emulate: as `compile` takes them; by default the CPU, or
     the GPU of NVIDIA's that the arrays lie on, in `stream`, else torch's current one.  For another GPU they
-    are copied to it and back.
+    are copied to it and back.  Of an epilogue with a `pre_activation(...)` results, and `out`, are a pair.
     """
     layouts = (layout, filter_layout, output_layout)
     more = further(bias, residual, scales)
@@ -173,7 +173,8 @@ def _result(
 ) -> Any:
     """The result by a plan, or else the long way.  more: what the epilogue reads."""
     values = (*(value for _, value in given.values()), *(more.values() if more else ()))
-    if stream is None and (found := planned(options, (*values, out), threads)) is not None:
+    given_out = (*values, *each_out(out))
+    if stream is None and (found := planned(options, given_out, threads)) is not None:
         return found
     names = _layouts(*options.layouts)
     for word, (_, value) in given.items():
@@ -185,27 +186,27 @@ def _result(
     except ValueError as error:
         hint = _meant(options, names, arrays)
         raise ValueError(f"{error}{hint}") from None
-    result = _lying(memory, problem, is_empty, next(iter(arrays.values()))[1], out)
-    if out is not None:
-        expect_apart(result, {word: array for word, (_, array) in arrays.items()})
+    laid_in = {word: array for word, (_, array) in arrays.items()}
+    first = first_out(out, problem.epilogue)
+    result = _lying(memory, problem, is_empty, next(iter(laid_in.values())), first)
+    results, indexed = results_of(result, problem.epilogue, out, laid_in, values[0])
     read = laid_further(
         more or {}, (problem.dtype, problem.result.dtype), (problem.n, problem.k), result, out
     )
     where = call_target(options.target, options.emulate, threads, memory.target)
-    indexed = memory.returned(result.as_indexed(), values[0]) if out is None else out
     if is_empty:
         memory.clear(result.array)
         return indexed
     laid_out = {**dict(arrays.values()), problem.written: result}
     filter_, input_, output = (laid_out[role].named(problem.layout(role)) for role in ROLES)
     kernel = _kernel(problem, (filter_, input_, output), where, news())
-    used = (*(laid_out[role].array for role in ROLES), *read)
+    used = (*(laid_out[role].array for role in ROLES), *read, *(one.array for one in results[1:]))
     memory.run(kernel, used, threads, stream)
     if stream is None:
         roles = [role for role, _ in given.values()]
         places = tuple(roles.index(role) if role in roles else len(values) for role in ROLES)
-        further_places = range(len(roles), len(values))
-        remember(options, (*values, out), threads, (*places, *further_places), used, kernel, indexed)
+        others = (*range(len(roles), len(values)), *range(len(values) + 1, len(values) + len(results)))
+        remember(options, given_out, threads, (*places, *others), used, kernel, indexed)
     return indexed
 
 

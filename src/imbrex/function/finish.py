@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, assert_never
+from typing import Any, assert_never, cast
 
 from imbrex.diagnostic import Diagnostic, did_you_mean
-from imbrex.dtype import DType
-from imbrex.function.array import KERNELS, Laid, laid
+from imbrex.dtype import DType, dtype
+from imbrex.function.array import KERNELS, Laid, as_output, expect_apart, laid
 from imbrex.problem import epilogue as language
 from imbrex.problem.epilogue import Epilogue
 from imbrex.problem.epilogue_array import ARRAYS, Along, Array
 
-__all__ = ["epilogue_of", "further", "laid_further", "stored"]
+__all__ = ["each_out", "epilogue_of", "first_out", "further", "laid_further", "results_of", "stored"]
 
 _NONE: Mapping[Array, Any] = {}
 
@@ -95,7 +95,8 @@ def laid_further(
         lying = array.array if array.shape == right[0] else array.array.reshape(right[0])
         if name == "residual" and array.order != result.order:
             lying = memory.contiguous(memory.permuted(array.as_indexed(), result.order))
-        found.append(memory.copied(lying) if is_filled or value is out else lying)
+        is_written = any(value is one for one in each_out(out))
+        found.append(memory.copied(lying) if is_filled or is_written else lying)
     return tuple(found)
 
 
@@ -113,6 +114,52 @@ def _shapes(along: Along, extents: tuple[int, int], result: Laid) -> tuple[tuple
             return (1,), (), (1, 1)
         case _:
             assert_never(along)
+
+
+def each_out(out: Any) -> tuple[Any, ...]:
+    """The arrays of `out`: a pair where it is one of two results."""
+    return cast("tuple[Any, ...]", out) if isinstance(out, tuple) else (out,)
+
+
+def first_out(out: Any, epilogue: Epilogue | None) -> Any:
+    """Where the result goes; None where the call makes it."""
+    keeps = epilogue is not None and bool(epilogue.stored)
+    if keeps and out is not None and len(each_out(out)) != 2:
+        raise TypeError("'out' should be two arrays, (result, pre_activation), as the epilogue stores both")
+    return each_out(out)[0] if keeps else out
+
+
+def results_of(
+    result: Laid, epilogue: Epilogue | None, out: Any, read: Mapping[str, Laid], like: Any
+) -> tuple[tuple[Laid, ...], Any]:
+    """The result and, where it is stored, its pre-activation, which lies as the result does; and what the
+    caller gets, of the kind of `like`: one of them, or both.  read: what neither may share memory with.
+    """
+    memory, found = result.memory, (result,)
+    if out is not None:
+        expect_apart(result, read)
+    if epilogue is not None and epilogue.stored:
+        found = (result, _beside(result, None if out is None else out[1], {**read, "result": result}))
+    made = each_out(out)
+    if out is None:
+        made = tuple([memory.returned(_indexed(one), like) for one in found])
+    return found, made if len(found) == 2 else made[0]
+
+
+def _indexed(one: Laid) -> Any:
+    return one.array if one.order == tuple(range(one.array.ndim)) else one.as_indexed()
+
+
+def _beside(result: Laid, out: Any, read: Mapping[str, Laid]) -> Laid:
+    """A second result: `out`, or a new array."""
+    memory, element = result.memory, dtype(result.type_name)
+    if out is None:
+        return result._replace(array=memory.empty(tuple(result.array.shape), element))
+    found = as_output(out, result.shape, element, memory)
+    if found.order != result.order:
+        raise ValueError("'out' has two arrays, which should lie in one order of their dimensions")
+    expect_apart(found, read)
+    return found
 
 
 def stored(epilogue: Epilogue | None, element: DType) -> DType:

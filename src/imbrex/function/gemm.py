@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 from imbrex.database.news import News, news
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import DType
-from imbrex.function.array import KERNELS, Laid, computed, expect_apart, shared_element
+from imbrex.function.array import KERNELS, Laid, computed, shared_element
 from imbrex.function.call_target import CallTarget, call_target
-from imbrex.function.finish import epilogue_of, further, laid_further, stored
+from imbrex.function.finish import each_out, epilogue_of, first_out, further, laid_further, results_of, stored
 from imbrex.function.matrix import Apart, Matrices, matrices, result
 from imbrex.function.memory import Memory
 from imbrex.function.memory_of import memory_of
@@ -59,14 +59,14 @@ def gemm(
     `channel_scale` of n, and after it, `scale_c` of one.  compute: "tf32" lets a GPU multiply float32 by 11
     bits of its significand.  target, emulate, algorithm: as `compile` takes them; by default the CPU, or the
     GPU of NVIDIA's that the arrays lie on, in `stream`, else torch's current one.  For another GPU they are
-    copied to it and back.
+    copied to it and back.  Of an epilogue with a `pre_activation(...)` results, and `out`, are a pair.
     """
     second = beta if c is not None else 0.0
     more = further(bias, residual, scales)
     flags = (transpose_a, transpose_b)
     options = ("gemm", alpha, second, flags, target, emulate, algorithm, epilogue, tuple(more), compute)
     if c is None and stream is None:
-        found = planned(options, (a, b, *more.values(), out), threads)
+        found = planned(options, (a, b, *more.values(), *each_out(out)), threads)
         if found is not None:
             return found
     return _product(_GemmOptions(*options), (a, b, c, out), more, threads, stream)
@@ -107,17 +107,14 @@ def _product(
     element = computed(shared_element({"a": left.laid, "b": right.laid}), options.compute)
     after = epilogue_of(options.epilogue, options.further, element)
     shape = _result_shape(left, right)
-    product = result(memory, shape, stored(after, element), out)
-    written = product.laid
-    beta = float(options.beta)
-    if out is not None:
-        expect_apart(written, {"a": left.laid, "b": right.laid})
+    product = result(memory, shape, stored(after, element), first_out(out, after))
+    written, beta = product.laid, float(options.beta)
+    results, returned = results_of(written, after, out, {"a": left.laid, "b": right.laid}, a)
     read = laid_further(
         more, (element, stored(after, element)), (shape[-2], shape[-1]), written, out, is_filled=beta != 0.0
     )
     if beta != 0.0:
         _place(c, written.array, memory)
-    returned = memory.returned(written.array, a) if out is None else out
     if 0 in shape or (not left.columns and after is None):
         _without_terms(memory, written.array, beta)
         return returned
@@ -128,11 +125,13 @@ def _product(
     apart = (left.apart, right.apart, product.apart)
     scales = (float(options.alpha), beta)
     kernel = _kernel(sizes, flags, apart, scales, element, after, where, options.algorithm, news())
-    used = tuple(_ranked(x, sizes[3]) for x in (left.laid.array, right.laid.array, written.array, *read))
+    arrays = (left.laid.array, right.laid.array, written.array, *read, *(x.array for x in results[1:]))
+    used = tuple(_ranked(x, sizes[3]) for x in arrays)
     memory.run(kernel, used, threads, stream)
     if c is None and stream is None:
-        places = (0, 1, len(used) - 1, *range(2, len(used) - 1))
-        remember(options, (a, b, *more.values(), out), threads, places, used, kernel, returned)
+        places = (0, 1, 2 + len(read), *range(2, 2 + len(read)), *range(3 + len(read), len(used)))
+        values = (a, b, *more.values(), *each_out(out))
+        remember(options, values, threads, places, used, kernel, returned)
     return returned
 
 

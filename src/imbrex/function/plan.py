@@ -37,52 +37,59 @@ _plans: dict[Any, _Plan] = {}
 
 @dataclass(frozen=True, slots=True)
 class _OnHost:
-    """call: of the kernel.  empty: makes a result, where calls bring none."""
+    """call: of the kernel.  empty: makes results, where calls bring none; count: of results."""
 
     loaded: CpuKernel
     call: Call
-    empty: Callable[[], Any]
+    empty: Callable[[], tuple[Any, ...]]
+    count: int
 
     def run(self, arrays: tuple[Any, ...], threads: int | None) -> Any | None:
-        """The result, a new array where the call brings none; None where the call does not fit."""
+        """The results, new arrays where the call brings none; None where the call does not fit."""
         if arrays[-1] is None:
-            arrays = (*arrays[:-1], self.empty())
+            arrays = (*arrays[:-1], *self.empty())
         status = self.call(threads, arrays)
         if status > 0:
             self.loaded.expect_done(status)
-        return None if status else arrays[-1]
+        return None if status else _returned(arrays, self.count)
 
 
 @dataclass(frozen=True, slots=True)
 class _OnGpu:
-    """places: of the kernel's arrays among the call's, the result last.  empty: makes a result."""
+    """places: of the kernel's arrays among the call's, results last.  empty, count: as of `_OnHost`."""
 
     loaded: CudaKernel
     positions: tuple[int, ...]
     device: int
-    empty: Callable[[], Any]
+    empty: Callable[[], tuple[Any, ...]]
+    count: int
     stream_of: Callable[[int], int]
     device_now: Callable[[], int] | None
 
     def run(self, arrays: tuple[Any, ...], threads: int | None) -> Any | None:
-        """The result, a new tensor where the call brings none; None where the call does not fit."""
+        """The results, new tensors where the call brings none; None where the call does not fit."""
         del threads
         if self.device_now is not None and self.device_now() != self.device:
             return None
         if arrays[-1] is None:
-            arrays = (*arrays[:-1], self.empty())
+            arrays = (*arrays[:-1], *self.empty())
         addresses = tuple([arrays[place].data_ptr() for place in self.positions])
         is_done = self.loaded.at(addresses, self.device, self.stream_of(self.device))
-        return arrays[-1] if is_done else None
+        return _returned(arrays, self.count) if is_done else None
 
 
 _Plan: TypeAlias = _OnHost | _OnGpu
 
 
+def _returned(arrays: tuple[Any, ...], count: int) -> Any:
+    """The results, the last `count` of all arrays."""
+    return arrays[-1] if count == 1 else arrays[-count:]
+
+
 def planned(options: CallOptions, arrays: tuple[Any, ...], threads: int | None) -> Any | None:
     """The result of a call that has a plan, which has then been launched; None for one that has not.
 
-    arrays: those that are read, then `out`, or None.
+    arrays: those that are read, then what `out` has, or None.
     """
     try:
         plan = _plans.get(_key(options, arrays, threads))
@@ -103,13 +110,15 @@ def remember(
     """Makes a plan of a call that went the long way, if none of its arrays had to be copied.
 
     used: what the kernel was given, in its order; places: of each among `arrays`; result: what the caller
-    gets.
+    gets, two arrays where there is a pre-activation.
     """
-    given = (*arrays[:-1], result)
+    results = cast("tuple[Any, ...]", result) if isinstance(result, tuple) else (result,)
+    is_new = arrays[-1] is None
+    given = (*(arrays[:-1] if is_new else arrays[: -len(results)]), *results)
     if kernel.target == CPU:
-        plan = _host_plan(given, places, used, kernel, is_new=arrays[-1] is None)
+        plan = _host_plan(given, places, used, kernel, results, is_new=is_new)
     elif kernel.target.is_cuda:
-        plan = _gpu_plan(given, places, used, kernel, result)
+        plan = _gpu_plan(given, places, used, kernel, results)
     else:
         plan = None
     if plan is None:
@@ -142,9 +151,15 @@ def _facts(tensor: Any) -> Any:
 
 
 def _host_plan(
-    given: tuple[Any, ...], places: tuple[int, ...], used: Sequence[Any], kernel: Kernel, *, is_new: bool
+    given: tuple[Any, ...],
+    places: tuple[int, ...],
+    used: Sequence[Any],
+    kernel: Kernel,
+    results: tuple[Any, ...],
+    *,
+    is_new: bool,
 ) -> _Plan | None:
-    """is_new: the last of `given` is a result that the call made."""
+    """is_new: the last of `given`, the results, are arrays that the call made."""
     short, loaded = short_way(), kernel.loaded
     assert isinstance(loaded, CpuKernel)
     if short is None:
@@ -153,10 +168,20 @@ def _host_plan(
     if short.describe(given) is None or not _are_in_place(given, places, used):
         return None
     call = loaded.short_call(places)
-    return None if call is None else _OnHost(loaded, call, _empty(given[-1]) if is_new else _no_result)
+    made = _empties(results) if is_new else _no_result
+    return None if call is None else _OnHost(loaded, call, made, len(results))
 
 
-def _no_result() -> Any:
+def _empties(results: tuple[Any, ...]) -> Callable[[], tuple[Any, ...]]:
+    """Makes arrays like these."""
+    if len(results) == 1:
+        make = _empty(results[0])
+        return lambda: (make(),)
+    each = tuple(map(_empty, results))
+    return lambda: tuple([make() for make in each])
+
+
+def _no_result() -> tuple[Any, ...]:
     raise AssertionError("a call that brings its result needs none")
 
 
@@ -176,19 +201,25 @@ def _empty(result: Any) -> Callable[[], Any]:
 
 
 def _gpu_plan(
-    given: tuple[Any, ...], places: tuple[int, ...], used: Sequence[Any], kernel: Kernel, result: Any
+    given: tuple[Any, ...],
+    places: tuple[int, ...],
+    used: Sequence[Any],
+    kernel: Kernel,
+    results: tuple[Any, ...],
 ) -> _Plan | None:
     torch: Any = sys.modules.get("torch")
     if torch is None or not all(isinstance(array, torch.Tensor) for array in given):
         return None
     if not _are_in_place(given, places, used):
         return None
-    shape, strides, kind, device = tuple(result.shape), result.stride(), result.dtype, result.device
+    first = results[0]
+    made = [(tuple(r.shape), r.stride(), {"dtype": r.dtype, "device": r.device}) for r in results]
     return _OnGpu(
         cast("CudaKernel", kernel.loaded),
         places,
-        result.get_device(),
-        lambda: torch.empty_strided(shape, strides, dtype=kind, device=device),
+        first.get_device(),
+        lambda: tuple([torch.empty_strided(shape, strides, **of) for shape, strides, of in made]),
+        len(results),
         current_stream(torch),
         torch.cuda.current_device if torch.cuda.device_count() > 1 else None,
     )

@@ -195,3 +195,51 @@ def test_mistakes_are_those_of_numpy(
 ) -> None:
     with pytest.raises(error, match=message):
         call()
+
+
+def test_a_pre_activation_is_a_second_result_of_a_product() -> None:
+    random = np.random.default_rng(3)
+    a, b, bias = (random.integers(-4, 5, shape).astype("f4") for shape in ((20, 30), (30, 40), (40,)))
+    words = {"epilogue": "relu(pre_activation(x + bias)) * 0.5", "bias": bias}
+    want = a @ b + bias
+    out = np.empty((20, 40), "f4"), np.empty((20, 40), "f4")
+    for given in ({}, {}, {"out": out}, {"out": out}):  # the second time by a plan
+        for array in out:
+            array.fill(np.nan)
+        result, before = gemm(a, b, **words, **given)  # type: ignore[arg-type]
+        assert np.array_equal(before, want) and np.array_equal(result, np.maximum(want, 0) / 2)
+        assert not given or (result is out[0] and before is out[1])
+    added = gemm(a, b, np.ones((20, 40), "f4"), **words)  # type: ignore[arg-type]
+    assert np.array_equal(added[1], want + 1)
+    batch = gemm(np.stack([a, a]), np.stack([b, -b]), epilogue="relu(pre_activation(x))")
+    assert np.array_equal(batch[1], np.stack([a @ b, -(a @ b)]))
+    assert [x.shape for x in gemm(a[:0], b, epilogue="abs(pre_activation(x))")] == [(0, 40)] * 2
+
+
+def test_a_pre_activation_lies_as_a_convolutions_result_does() -> None:
+    random = np.random.default_rng(4)
+    x, w = (random.integers(-4, 5, shape).astype("f4") for shape in ((2, 8, 9, 7), (6, 8, 3, 3)))
+    last = np.ascontiguousarray(x.transpose(0, 2, 3, 1)).transpose(0, 3, 1, 2)
+    for images in (x, last):
+        want = conv2d(images, w, padding=1)
+        out = np.empty_like(want), np.empty_like(want)
+        for given in (None, None, out):
+            result, before = conv2d(images, w, padding=1, epilogue="relu(pre_activation(x)) * 2", out=given)
+            assert np.array_equal(before, want) and np.array_equal(result, np.maximum(want, 0) * 2)
+            assert before.strides == result.strides == want.strides
+
+
+@pytest.mark.parametrize(
+    ("epilogue", "out", "message"),
+    [
+        ("relu(pre_activation(x))", lambda c, _: c, "two arrays, .result, pre_activation."),
+        ("relu(pre_activation(x))", lambda c, _: (c, c), "shares memory with 'result'"),
+        ("relu(pre_activation(x))", lambda c, p: (c, p.T), "should have shape"),
+        ("relu(pre_activation(x))", lambda c, _: (c, np.empty((4, 5), "f4", order="F")), "in one order"),
+        ("relu(x)", lambda c, p: (c, p), "got a sequence"),
+    ],
+)
+def test_out_is_a_pair_where_there_are_two_results(epilogue: str, out: Any, message: str) -> None:
+    a, b = np.ones((4, 3), "f4"), np.ones((3, 5), "f4")
+    with pytest.raises((TypeError, ValueError), match=message):
+        gemm(a, b, epilogue=epilogue, out=out(np.empty((4, 5), "f4"), np.empty((4, 5), "f4")))
