@@ -106,6 +106,45 @@ def test_a_wait_for_one_load_too_few_is_seen(gpu: Gpu, tmp_path: Path) -> None:
         broken.check(values="integer")
 
 
+AHEAD = "v1:xdlops:128,128,8,64,64,8,mfma_f32_32x32x16_f16,xor,ahead,swapped,1,{}"
+MUTANTS = (
+    (r"s_barrier", lambda found: "s_nop 0"),
+    (r"vmcnt\((\d+)\)", lambda found: f"vmcnt({int(found[1]) + 1})"),
+    (r"lgkmcnt\((\d+)\)", lambda found: f"lgkmcnt({int(found[1]) + 1})"),
+)  # fmt: skip
+"""What is dropped, or waits for one too few."""
+
+
+@pytest.mark.parametrize("buffers", [2, 3])
+def test_every_mutant_of_a_loop_that_reads_ahead_is_seen(buffers: int, gpu: Gpu, tmp_path: Path) -> None:
+    """One barrier, or one wait, of the loop's text at a time; all of them."""
+    gpu("gfx950")
+    problem = Gemm(128, 128, 64 * (3 * buffers + 2), transpose_b=True, dtype="f16")
+    kernel = compile(problem, "gfx950", AHEAD.format(buffers))
+    assert isinstance(kernel.library, CodeObject) and kernel.check(values="integer").is_right
+    before, label, rest = kernel.library.assembly.partition("\n.LBB0_1:")
+    loop, branch, behind = rest.partition("s_cbranch")
+    waits = set(re.findall(r"vmcnt\(\d+\)", loop))
+    assert waits == {f"vmcnt({8 * (buffers - 2)})"}, "whole tiles stay under way"
+    tried = 0
+    for pattern, other in MUTANTS:
+        for found in re.finditer(pattern, loop):
+            text = tmp_path / f"gemm_{tried}.s"
+            broken = loop[: found.start()] + other(found) + loop[found.end() :]
+            text.write_text("".join((before, label, broken, branch, behind)))
+            path = assemble_code_object(text, "gfx950")
+            try:
+                assert (
+                    not replace(kernel, loaded=replace(kernel.loaded, path=path))
+                    .check(values="integer")
+                    .is_right
+                )
+            except Diagnostic as error:
+                assert "LDS race" in error.message
+            tried += 1
+    assert tried >= 10
+
+
 def test_a_store_past_the_end_is_seen(kernel: Kernel) -> None:
     broken = damaged(kernel, "gemm.hpp", "imbrex::buffer_of(c, ", "imbrex::buffer_of(c + 4000, ")
     with pytest.raises(Diagnostic, match="memory out of bounds"):

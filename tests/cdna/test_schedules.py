@@ -53,6 +53,17 @@ def checked(row: Row, copy: str) -> str:
     return "" if outcome.is_right and outcome.is_exact else f"{row}: {outcome}"
 
 
+AHEAD = {
+    "type": ("f16", "bf16", "i8", "f8e4m3fn"),
+    "chip": ("gfx950",),
+    "shape": ((64, 64), (37, 131)),
+    "waves": ((1, 1), (2, 2), (2, 1)),
+    "steps": (1, 2, 2.5, 4, 7),
+    "lds": ("xor", "tiled"),
+    "swapped": ("straight", "swapped"),
+    "interleave": (1, 2),
+    "buffers": (2, 3, 4),
+}
 STAGED = covering(AXES, lambda row: True)
 PAST_REGISTERS = covering(DIRECT, lambda row: True)
 
@@ -67,6 +78,26 @@ def test_staged(row: Row, gpu: Gpu) -> None:
 def test_direct(row: Row, gpu: Gpu) -> None:
     gpu(row["chip"])
     assert not checked(row, "direct")
+
+
+READ_AHEAD = covering(AHEAD, lambda row: True)
+
+
+@pytest.mark.parametrize("row", READ_AHEAD, ids=str)
+def test_ahead(row: Row, gpu: Gpu) -> None:
+    gpu(row["chip"])
+    assert not checked(row, "ahead")
+
+
+@pytest.mark.parametrize("buffers", [2, 3, 4])
+@pytest.mark.parametrize("packs", [2, 4])
+def test_read_ahead_by_workgroups_that_share_tiles(packs: int, buffers: int, gpu: Gpu) -> None:
+    """How many steps there are is known when it runs; a step has one part, or two."""
+    gpu("gfx950")
+    problem = Gemm(128, 192, 160, transpose_b=True, dtype="f16")
+    tuning = f"v1:xdlops:64,64,{packs},64,32,8,mfma_f32_32x32x16_f16,xor,ahead,swapped,1,{buffers}"
+    outcome = compile(problem, "gfx950", tuning, schedule="stream_k:5").check(1)
+    assert outcome.is_right and outcome.is_exact, outcome
 
 
 @pytest.mark.parametrize("copy", ["staged", "direct"])

@@ -197,6 +197,11 @@ def _amd() -> Iterator[HashCase]:
             yield HashCase(conv(direction), chip)
     for chip, text in product(("gfx942", "gfx950"), WAVES):
         yield HashCase(gemm(256, 128, 256, dtype="f16", transpose_b=True), chip, f"v1:xdlops:{text}")
+    for buffers, schedule in ((2, ""), (3, "stream_k:5")):
+        text = f"v1:xdlops:128,128,8,64,64,8,mfma_f32_32x32x16_f16,xor,ahead,swapped,1,{buffers}"
+        yield HashCase(
+            gemm(256, 384, 448, dtype="f16", transpose_b=True), "gfx950", text, schedule=schedule or None
+        )
     for schedule in ("split_k:4", "stream_k:40", "two_tile:5", "data_parallel/wgm=4/xcd=8"):
         yield HashCase(gemm(512, 384, 1024, dtype="f16"), "gfx942", schedule=schedule)
     for direction in DIRECTIONS:

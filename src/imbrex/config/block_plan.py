@@ -31,7 +31,8 @@ __all__ = [
 
 ItemsPipeline: TypeAlias = Literal["naive", "2x2", "ahead"]
 Stationary: TypeAlias = Literal["a", "b"]
-CopyKind: TypeAlias = Literal["staged", "direct"]
+CopyKind: TypeAlias = Literal["staged", "direct", "ahead"]
+"""Through registers; to LDS past them; the same, and from LDS to registers ahead of the products."""
 NAIVE: Final = "naive"
 """The pipeline that is meant where none is named."""
 

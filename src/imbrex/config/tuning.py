@@ -2,7 +2,7 @@
 
     v1:general:block_size,m_per_block,n_per_block,k_per_block,m_per_thread,n_per_thread
     v1:xdlops:m_per_block,n_per_block,k_per_block,m_per_wave,n_per_wave,kpack,
-              auto|INSTRUCTION,xor|padded|plain|tiled,staged|direct,straight|swapped,interleave,buffers
+              auto|INSTRUCTION,xor|padded|plain|tiled,staged|direct|ahead,straight|swapped,interleave,buffers
     v1:warpgroup:m_per_block,n_per_block,k_per_block,stages,consumers,cluster_m,cluster_n,
                  cooperative|pingpong,straight|swapped,group
     v1:halo:images,rows,loaded,width,taps,channels,n_per_block,diagonal,stages,consumers,
@@ -24,6 +24,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any, TypeAlias, TypeGuard, get_args
 
+from imbrex.config.block_plan import CopyKind
 from imbrex.config.cpu.plan import CpuTuning
 from imbrex.config.general.plan import GeneralTuning
 from imbrex.config.halo.lines import LinesTuning
@@ -54,7 +55,7 @@ WORDS: dict[str, dict[str, str | bool]] = {
     "swapped": {"straight": False, "swapped": True},
     "pingpong": {"cooperative": False, "pingpong": True},
     "lds": {kind: kind for kind in LDS_KINDS},
-    "copy": {"staged": "staged", "direct": "direct"},
+    "copy": {kind: kind for kind in get_args(CopyKind)},
     "unit": {name: name for name in CPU_UNITS},
 }
 INSTRUCTION = "instruction"

@@ -166,7 +166,7 @@ class Builder:
             case FillOp() if not self.is_cpu:  # a CPU's first product overwrites its tile instead
                 body.append(Fill(self.reader.buffers[op.buffer], filled_with(op)))
             case LdsBarrierOp():
-                body.append(Barrier())
+                body.append(Barrier(op.in_flight.data if op.in_flight is not None else 0))
             case SignalOp():
                 body.append(Signal(self._flag(op)))
             case AwaitOp():
@@ -218,7 +218,7 @@ class Builder:
                 self._segment(op)
             case BoundOp():
                 first, count = self.reader.index([op.first, op.count])
-                index = pairs.bound(op.bound_, first, count)
+                index = pairs.bound(op.bound_, first, count, op.turn_)
                 self._named(op.result, op.bound_, index, pairs.size(op.bound_, op.k_tiles.data))
             case GroupOp():
                 self._group(op)

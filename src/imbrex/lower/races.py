@@ -6,13 +6,15 @@ writes with writes exactly, byte by byte, since all work items write parts of on
 
 A loop with a barrier in it is gone through twice, so that its second round meets what the first left behind,
 or as often as it turns where the place of a write depends on its variable.  A direct move is a write like any
-other: the barrier waits for it too.
+other: the barrier waits for it too, but for the last ones where it says that they may be under way, which
+stay writes until a barrier that waits for them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -50,7 +52,8 @@ class Interval:
     """What happened since the last barrier.
 
     parts: the bytes of LDS that each buffer covers; values: of the variables of the loops with barriers;
-    writer: the work item that wrote each byte, -1 for none.
+    writer: the work item that wrote each byte, -1 for none.  coming: direct moves that no barrier has waited
+    for yet, in order, with the loops around each, and how many a work item makes.
     """
 
     items: int
@@ -59,6 +62,9 @@ class Interval:
     item: str
     written: set[str] = field(default_factory=lambda: set[str]())
     read: set[str] = field(default_factory=lambda: set[str]())
+    coming: list[tuple[Move, tuple[For, ...], int]] = field(
+        default_factory=lambda: list[tuple[Move, tuple[For, ...], int]]()
+    )
     writer: npt.NDArray[np.int32] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -68,16 +74,18 @@ class Interval:
         """The statements of a body; `loops` are those around it that have no barrier, outermost first."""
         for stmt in body:
             match stmt:
-                case Barrier() | Signal() | Await():
-                    self.written.clear()
-                    self.read.clear()
-                    self.writer[:] = -1
+                case Barrier():
+                    self._met(stmt.in_flight)
+                case Signal() | Await():
+                    self._met(0)
                 case For():
                     self._loop(stmt, loops)
                 case Move():
                     self._reads(stmt.source, stmt)
                     self._writes(stmt.dest, stmt)
                     self._owns(stmt, loops)
+                    if stmt.direct:
+                        self.coming.append((stmt, loops, prod(loop.count for loop in loops)))
                 case MulAdd():
                     self._reads(stmt.a, stmt)
                     self._reads(stmt.b, stmt)
@@ -85,6 +93,17 @@ class Interval:
                     self._writes(Ref(stmt.buffer, Lin((), 0)), stmt)
                 case _:
                     pass
+
+    def _met(self, in_flight: int) -> None:
+        """Work items met; all is done but so many direct moves of each, the last ones."""
+        self.written.clear()
+        self.read.clear()
+        self.writer[:] = -1
+        while self.coming and sum(many for _, _, many in self.coming[1:]) >= in_flight:
+            del self.coming[0]
+        for move, loops, _ in self.coming:
+            self._writes(move.dest, move)
+            self._owns(move, loops)
 
     def _loop(self, stmt: For, loops: tuple[For, ...]) -> None:
         if not meets(stmt):

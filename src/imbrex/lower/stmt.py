@@ -104,7 +104,7 @@ class Move:
 
     direct: from global memory to LDS past the registers, by the lanes of a wave together: lane l of a wave
     writes its `width` elements, zeros where the source does not exist, `l * width` elements past the place
-    of lane 0.  They are there after the next Barrier, not before.
+    of lane 0.  They are there after the next Barrier that does not leave them in flight, not before.
     """
 
     dest: Ref
@@ -168,7 +168,11 @@ class MatrixMultiply:
 class Barrier:
     """All work items of the workgroup have finished their LDS accesses, direct moves too, before any goes
     on.
+
+    in_flight: direct moves of a work item, the last that it began, that may still be under way.
     """
+
+    in_flight: int = 0
 
 
 @dataclass(frozen=True)

@@ -51,6 +51,8 @@ DIRECT = [
     "v1:xdlops:32,32,4,16,16,8,auto,xor,direct",
     "v1:xdlops:32,64,4,16,32,8,auto,tiled,direct,swapped",
     "v1:xdlops:32,32,4,32,32,8,auto,plain,direct",
+    "v1:xdlops:32,32,4,16,16,8,auto,xor,ahead",
+    "v1:xdlops:32,64,4,16,32,8,mfma_f32_16x16x16_f16,xor,ahead,swapped,1,3",
 ]
 GEMMS = [
     *(Case(Gemm(37, 40, 72, dtype=name), tuning) for name, tuning in TYPES.items()),

@@ -24,6 +24,15 @@ def write(place: Lin, width: int = 1, direct: bool = False) -> Move:
     return Move(Ref(LDS, place), source, width, direct=direct)
 
 
+LOW, HIGH = (Buffer(name, F32, 128, "lds") for name in ("low", "high"))
+
+
+def direct(half: int, turns: int) -> Move:
+    """A work item's part of a half of LDS, one of `turns`."""
+    buffer = HIGH if half else LOW
+    return Move(Ref(buffer, ITEM + var("i", turns) * 64), Ref(SOURCE, ITEM), direct=True)
+
+
 READ = Move(Ref(REGISTERS, lin(0)), Ref(LDS, ITEM * 4), 4)
 
 
@@ -39,6 +48,18 @@ def test_a_read_needs_a_barrier_before_the_next_write(direct: bool) -> None:
     free_of_races(kernel(READ, Barrier(), write(ITEM * 4, 4, direct)))
     with pytest.raises(AssertionError, match="no barrier between a read of lds"):
         free_of_races(kernel(READ, write(ITEM * 4, 4, direct)))
+
+
+def test_what_is_in_flight_is_not_there_yet() -> None:
+    """Two halves of LDS, loaded one after the other: a barrier that leaves the second under way."""
+    first, second = (For("i", 2, (direct(half, 2),)) for half in (0, 128))
+    low = Move(Ref(REGISTERS, lin(0)), Ref(LOW, ITEM % 64))
+    high = Move(Ref(REGISTERS, lin(0)), Ref(HIGH, ITEM % 64))
+    halves = (View(LOW, LDS, 0), View(HIGH, LDS, 512))
+    free_of_races(kernel(*halves, first, second, Barrier(2), low, Barrier(), high))
+    for body in ((Barrier(2), high), (Barrier(3), low), (Barrier(2), low, Barrier(2), high)):
+        with pytest.raises(AssertionError, match="no barrier between a write of"):
+            free_of_races(kernel(*halves, first, second, *body))
 
 
 @pytest.mark.parametrize(

@@ -104,7 +104,7 @@ def kpack(plan: XdlopsPlan, machine: GpuMachine) -> Reasons:
 
 def copy_of_blocks(plan: XdlopsPlan, machine: GpuMachine) -> Reasons:
     """The work items tile the blocks of A and B exactly, at least one element each."""
-    if plan.tuning.copy == "direct":
+    if plan.tuning.is_direct:
         return
     for matrix, copy in (("a", plan.a_copy), ("b", plan.b_copy)):
         if not copy.is_exact:
@@ -114,7 +114,7 @@ def copy_of_blocks(plan: XdlopsPlan, machine: GpuMachine) -> Reasons:
 def direct(plan: XdlopsPlan, machine: GpuMachine) -> Reasons:
     """Direct copies: the chip has them, and what each lane loads are neighbours in memory and in LDS."""
     t = plan.tuning
-    if t.copy != "direct":
+    if not t.is_direct:
         return
     if not machine.direct_bytes:
         yield f"{machine.name} has no direct copies to LDS; gfx942 and gfx950 have; say staged"
@@ -151,9 +151,14 @@ def lds_bytes(plan: XdlopsPlan, machine: GpuMachine) -> Reasons:
 
 
 def buffers(plan: XdlopsPlan, machine: GpuMachine) -> Reasons:
-    """One LDS buffer an operand, or an even and an odd one; direct copies need both."""
+    """One LDS buffer an operand, or an even and an odd one; direct copies need both, those that are read
+    ahead may have more.
+    """
     t = plan.tuning
-    if t.buffers not in (1, 2):
+    if t.copy == "ahead":
+        if t.buffers not in (2, 3, 4):
+            yield f"buffers {t.buffers} is not one of 2, 3, 4, as copies that are read ahead need"
+    elif t.buffers not in (1, 2):
         yield f"buffers {t.buffers} is not one of 1, 2"
     elif t.copy == "direct" and t.buffers == 1:
         yield "a direct copy fills one buffer while the other is read: buffers 1 is not 2"
@@ -165,8 +170,11 @@ def registers(plan: XdlopsPlan, machine: GpuMachine) -> Reasons:
     for what, count in (("accumulators", plan.accumulators), ("registers", plan.registers)):
         if count > most:
             yield f"{what} {count} > {most} on {machine.name}; a smaller wave tile needs fewer"
+    total = plan.accumulators + plan.registers
+    if plan.tuning.copy == "ahead" and total > most:
+        yield f"registers {total} > {most} on {machine.name}, beyond which sums are copied back and forth"
     waves = -(-plan.block_size // (machine.wave_size * machine.simds))
-    total, room = plan.accumulators + plan.registers, 2 * most // waves
+    room = 2 * most // waves
     if waves > 1 and total > room:
         yield f"registers {total} > {room} on {machine.name}, where a SIMD has {waves} waves of the workgroup"
 

@@ -3,6 +3,8 @@
     staged   loads of the next step | reads and products, phase by phase | (a barrier, where LDS has one
              buffer) | what came is turned and written to LDS | a barrier
     direct   a wait for what came | a barrier | loads of the next step | reads and products
+    ahead    reads of the second part among products of the first | a wait for the next step's loads | a
+             barrier | loads of a later step and reads of the next, among products of the second part
 
 A phase reads the fragments that the products of one length of the instruction's K need, those of the columns
 first, and multiplies row by row as they arrive.  A test compares the loop with what the compiler makes of it.
@@ -44,11 +46,13 @@ def loop_of(plan: XdlopsPlan) -> Loop:
     """There must be an instruction that serves the plan."""
     tiles = plan.wave_tiles
     assert tiles is not None, plan.tuning
-    is_direct, copies = plan.tuning.copy == "direct", (plan.a_copy, plan.b_copy)
-    pointers = (Operation("scalar"),) * 3
+    copies, pointers = (plan.a_copy, plan.b_copy), (Operation("scalar"),) * 3
     line = _rates(plan).line_bytes
+    if plan.tuning.copy == "ahead":
+        loads = [op for copy in copies for op in _direct_loads(plan, copy, line)]
+        return (*pointers, *_indices(plan), *_ahead(plan, tiles, loads), Operation("branch"))
     products = tuple(_products(plan, tiles))
-    if is_direct:
+    if plan.tuning.is_direct:
         begin = (*pointers, Operation("wait", vm=0), Operation("barrier"))
         loads = tuple(op for copy in copies for op in _direct_loads(plan, copy, line))
         return (*begin, *loads, *products, *_indices(plan), Operation("branch"))
@@ -61,17 +65,49 @@ def loop_of(plan: XdlopsPlan) -> Loop:
     return (*begin, *_indices(plan), *loads, *products, *behind, *writes, Operation("branch"))
 
 
-def _products(plan: XdlopsPlan, tiles: WaveTiles) -> Iterator[Operation]:
-    """Reads of LDS and products of a step, phase by phase."""
-    used, k, t = tiles.instruction, plan.tuning.tile[2], plan.tuning
-    width = t.kpack * plan.context.dtype.bytes
+def _ahead(plan: XdlopsPlan, tiles: WaveTiles, loads: list[Operation]) -> Iterator[Operation]:
+    """A step that is read ahead, part by part; `weave` of device/hip/schedule.h orders a part."""
+    read, pieces, product, each = _units(plan, tiles)
+    outers = plan.k_outers // plan.parts
+    reads = [read] * (outers * pieces * (tiles.m_tiles + tiles.n_tiles))
+    products = outers * tiles.m_tiles * tiles.n_tiles * each
+    for part in range(plan.parts):
+        if part + 1 < plan.parts:
+            yield Operation("wait", lgkm=0)
+            yield from woven([], reads, product, products)
+        else:
+            yield Operation("wait", vm=(plan.tuning.buffers - 2) * len(loads), lgkm=0)
+            yield Operation("barrier")
+            yield from woven(loads, reads, product, products)
+
+
+def woven(
+    loads: list[Operation], reads: list[Operation], product: Operation, products: int
+) -> Iterator[Operation]:
+    """Accesses among products as the header has them."""
+    accesses = len(loads) + len(reads)
+    covered = min(products, accesses)
+    for place in range(accesses):
+        before, behind = (len(loads) * end // accesses for end in (place, place + 1))
+        yield loads[before] if behind > before else reads[place - before]
+        yield from (product,) * (covered * (place + 1) // accesses - covered * place // accesses)
+    yield from (product,) * (products - covered)
+
+
+def _units(plan: XdlopsPlan, tiles: WaveTiles) -> tuple[Operation, int, Operation, int]:
+    """A read of LDS, how many a pack takes; a product, how many two packs take."""
+    used, width = tiles.instruction, plan.tuning.kpack * plan.context.dtype.bytes
     pieces = max(1, width // VECTOR_BYTES)
     read = Operation("read", lane_bytes=max(NARROWEST, width // pieces))
     clocks = used.cycles[plan.machine.chip]
     product = Operation("matrix", clocks, is_exclusive=used.a_type in _rates(plan).exclusive)
-    phases = k // tiles.k_step
-    each = k // used.k // phases
-    for _ in range(phases):
+    return read, pieces, product, tiles.k_step // used.k
+
+
+def _products(plan: XdlopsPlan, tiles: WaveTiles) -> Iterator[Operation]:
+    """Reads of LDS and products of a step, phase by phase."""
+    read, pieces, product, each = _units(plan, tiles)
+    for _ in range(plan.k_outers):
         yield from (read,) * (pieces * (tiles.m_tiles + tiles.n_tiles))
         for row in range(tiles.m_tiles):
             yield Operation("wait", lgkm=pieces * (tiles.m_tiles - 1 - row))
@@ -125,7 +161,7 @@ def _indices(plan: XdlopsPlan) -> Loop:
         whole = plan.context.k if copy.access.step[0] == 1 else copy.d
         if 1 < run < whole and gcd(int(run), k) <= k:
             vector = copy.data_per_read
-            if plan.tuning.copy == "direct":
+            if plan.tuning.is_direct:
                 vector = plan.direct_vector(copy) or 1
             count += 2 * copy.per_thread / vector
     return (Operation("vector", TURN),) * round(count)

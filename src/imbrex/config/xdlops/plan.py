@@ -20,7 +20,7 @@ from imbrex.config.context import GemmContext, round_up
 from imbrex.config.xdlops import mfma
 from imbrex.config.xdlops.banks import LdsTile, LdsTraffic, layout_of, traffic_of
 from imbrex.config.xdlops.stage import TileCopy
-from imbrex.view.mma.wave import Side, WaveTiles
+from imbrex.view.mma.wave import Side, WaveTiles, parts_of
 from imbrex.view.stage.lds import LdsKind, LdsLayout
 
 __all__ = ["XdlopsPlan", "XdlopsTuning"]
@@ -32,9 +32,9 @@ ADDRESS_REGISTERS = 32  # an allowance for pointers, indices and guards
 class XdlopsTuning:
     """A block tile of m x n x (k * kpack), computed by waves of m_per_wave x n_per_wave.
 
-    instruction: "auto", or a name of the table.  lds: how a tile lies there.  copy: through registers, or
-    direct. interleave: instruction tiles that share rows in turn (`view.wave`).  buffers: of LDS, for each
-    operand.
+    instruction: "auto", or a name of the table.  lds: how a tile lies there.  copy: through registers,
+    direct, or direct and read ahead.  interleave: instruction tiles that share rows in turn (`view.wave`).
+    buffers: of LDS, for each operand.
     """
 
     kind: ClassVar[str] = "xdlops"
@@ -66,6 +66,11 @@ class XdlopsTuning:
     def waves(self) -> tuple[int, int]:
         """Waves along (M, N), rounded down."""
         return self.m_per_block // self.m_per_wave, self.n_per_block // self.n_per_wave
+
+    @property
+    def is_direct(self) -> bool:
+        """Do tiles go to LDS past the registers?"""
+        return self.copy != "staged"
 
     @property
     def numbers(self) -> mfma.Numbers:
@@ -152,7 +157,7 @@ class XdlopsPlan:
         """The block of A (side "m") or of B in LDS; there must be an instruction that reads it."""
         assert self.wave_tiles is not None, self.tuning
         copy, size = (self.a_copy if side == "m" else self.b_copy), self.context.dtype.bytes
-        split = None if self.tuning.copy == "direct" else copy.split
+        split = None if self.tuning.is_direct else copy.split
         return LdsTile(self.wave_tiles, side, copy.k, copy.d, size, split, copy.data_per_write, self.machine)
 
     @cached_property
@@ -201,9 +206,22 @@ class XdlopsPlan:
         """Other 32-bit registers of one lane: packs of A and B, staged copies, addresses."""
         tiles, staged = self.wave_tiles, 0
         packs = (tiles.m_tiles + tiles.n_tiles) * self.tuning.kpack if tiles else 0
+        if tiles and self.tuning.copy == "ahead":
+            packs *= 2 * self.k_outers // self.parts
         if self.tuning.copy == "staged":
             staged = self.a_copy.registers + self.b_copy.registers
         return -(-packs * self.context.dtype.bytes // 4) + staged + ADDRESS_REGISTERS
+
+    @property
+    def k_outers(self) -> int:
+        """Packs of each group of lanes in a step; there must be an instruction that serves the plan."""
+        assert self.wave_tiles is not None, self.tuning
+        return self.tuning.tile[2] // self.wave_tiles.k_step
+
+    @property
+    def parts(self) -> int:
+        """Parts of a step that is read ahead."""
+        return parts_of(self.k_outers)
 
     @property
     def block(self) -> WavesBlock:
@@ -226,7 +244,7 @@ class XdlopsPlan:
 
     def _copied(self, copy: TileCopy, layout: LdsLayout) -> WavesCopy:
         """A copy as the IR says it, and the layout of its block in LDS."""
-        if self.tuning.copy == "direct":
+        if self.tuning.is_direct:
             return WavesCopy(self.direct_vector(copy) or 1, lds_numbers=layout.numbers)
         split = copy.split
         return WavesCopy(

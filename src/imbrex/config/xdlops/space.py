@@ -17,6 +17,7 @@ __all__ = ["BLOCKS", "wave_space", "xdlops_space"]
 
 BLOCKS: Final = (
     (256, 256, 128, 64),
+    (256, 256, 64, 128),
     (256, 128, 128, 64),
     (128, 256, 64, 128),
     (128, 128, 64, 64),
@@ -36,6 +37,8 @@ BLOCKS: Final = (
     (64, 4, 64, 4),
 )
 """m, n of a block tile and of a wave tile, of eight waves or fewer."""
+LARGE: Final = 128 * 128
+"""Elements of a tile that is read ahead."""
 STEP_BYTES: Final = (64, 128, 32)
 """Bytes of K, the usual first: of equally good steps the shorter one has fewer addresses to keep."""
 
@@ -61,6 +64,7 @@ def wave_space(context: GemmContext, machine: GpuMachine) -> list[XdlopsTuning]:
                 found.append(staged)
                 if buffers == 2 and _goes_direct(staged, context, machine):
                     found.append(replace(staged, copy="direct"))
+                    found += _ahead(replace(staged, copy="ahead"), dtype, machine)
     return found
 
 
@@ -87,6 +91,24 @@ def _goes_direct(tuning: XdlopsTuning, context: GemmContext, machine: GpuMachine
     plan = tuning.plan(context, machine)
     vectors = {plan.direct_vector(copy) for copy in (plan.a_copy, plan.b_copy)}
     return vectors == {VECTOR_BYTES // context.dtype.bytes}
+
+
+def _ahead(tuning: XdlopsTuning, dtype: DType, machine: GpuMachine) -> list[XdlopsTuning]:
+    """Two and three tiles in LDS, by the largest of the fastest instructions, whose sums stay where they are:
+    of smaller ones the compiler, short of registers, gives a sum another place in each step, and copies it.
+    Of a step of one line of memory, which fills LDS best, and of tiles that leave a compute unit to few
+    workgroups; many hide each other's waits without it.
+    """
+    if tuning.m_per_block * tuning.n_per_block < LARGE:
+        return []
+    fast = [i for i in mfma.eligible(dtype, machine.chip) if i.blocks == 1]
+    most = max((i.flops / i.cycles[machine.chip] for i in fast), default=0)
+    used = max((i for i in fast if i.flops / i.cycles[machine.chip] == most), key=lambda i: i.m * i.n)
+    lines = machine.rates.line_bytes if machine.rates is not None else 0
+    if tuning.tile[2] * dtype.bytes != lines or machine.direct_bytes[0] < VECTOR_BYTES:
+        return []
+    tuning = replace(tuning, instruction=used.name)
+    return [replace(tuning, buffers=buffers) for buffers in (2, 3)]
 
 
 def _turns(context: GemmContext, swapped: bool, m_wave: int, dtype: DType) -> int:

@@ -59,7 +59,8 @@ class CudaDialect:
         """Each lane writes where it says."""
         return reference.pointer(move.dest)
 
-    def barrier(self) -> str:
+    def barrier(self, in_flight: int) -> str:
+        assert not in_flight, "copies past the registers are waited for as one"
         has_direct = any(isinstance(s, Move) and s.direct for s in walk(self.kernel.body))
         return "imbrex::barrier_after_direct();" if has_direct else "imbrex::barrier();"
 

@@ -17,6 +17,7 @@ from imbrex.emit.gpu.outer import outer_of
 from imbrex.emit.gpu.reference import element, guarded_pointer, pointer
 from imbrex.emit.gpu.schedule import in_order
 from imbrex.emit.gpu.turn import turn_of
+from imbrex.emit.gpu.weave import Nest, Woven, woven
 from imbrex.lower.stmt import (
     Alloc,
     Await,
@@ -58,7 +59,33 @@ class WorkItem:
         return [*self.dialect.opening(), *self._body(self.kernel.body)]
 
     def _body(self, stmts: Sequence[Stmt]) -> list[str]:
-        return [line for stmt in stmts for line in self._statement(stmt)]
+        return [line for part in woven(stmts) for line in self._part(part)]
+
+    def _part(self, part: Stmt | Woven) -> list[str]:
+        if not isinstance(part, Woven):
+            return self._statement(part)
+        parts = (part.loads, part.reads, part.products)
+        counts = ", ".join(str(sum(nest.count for nest in nests)) for nests in parts)
+        lambdas = [[f"  {line}" for line in self._by_place(nests)] for nests in parts]
+        for lines in lambdas[:-1]:
+            lines[-1] += ","
+        lambdas[-1][-1] += ");"
+        declared = [line for stmt in part.declared for line in self._statement(stmt)]
+        return [*declared, f"imbrex::weave<{counts}>(", *(line for lines in lambdas for line in lines)]
+
+    def _by_place(self, nests: Sequence[Nest]) -> list[str]:
+        """A function of the place in nests of loops, one after the other."""
+        lines, before = ["[&](auto at) IMBREX_LAMBDA {", "  constexpr int32_t place = at.value;"], 0
+        for nest in nests:
+            lines.append(f"  if constexpr ({before} <= place && place < {before + nest.count}) {{")
+            at = f"(place - {before})" if before else "place"
+            names = [
+                f"constexpr int32_t {var} = {at} / {step} % {count};" for var, step, count in nest.places
+            ]
+            body = [line for stmt in nest.body for line in self._statement(stmt)]
+            lines += [f"    {line}" for line in (*names, *body)] + ["  }"]
+            before += nest.count
+        return [*lines, "}"]
 
     def _statement(self, stmt: Stmt) -> list[str]:
         match stmt:
@@ -88,7 +115,7 @@ class WorkItem:
                 operands = ", ".join(pointer(r) for r in (stmt.c, stmt.a, stmt.b))
                 return [f"imbrex::{one.name}({operands});"]
             case Barrier():
-                return [self.dialect.barrier()]
+                return [self.dialect.barrier(stmt.in_flight)]
             case Signal() | Await():
                 return [c.flag(stmt)]
             case Exchange() | AxisOffsets() | Meet() | Pack() | PanelGemm() | Unpack():
@@ -111,7 +138,10 @@ class WorkItem:
         if not meets(stmt):
             unrolled = "#pragma unroll 1" if stmt.rolled else "#pragma unroll"
             return [unrolled, c.loop(stmt), *c.indented(self._body(stmt.body)), "}"]
-        lines: list[str] = []
+        parts, lines = woven(stmt.body), list[str]()
+        if any(isinstance(part, Woven) for part in parts):
+            lines = [line for part in parts for line in self._part(part)]
+            return ["#pragma unroll 1", c.loop(stmt), *c.indented(lines), "}"]
         for inner, stays in in_order(stmt.body):
             lines += ["imbrex::keep_order();"] if stays else []
             lines += self._statement(inner)

@@ -86,7 +86,9 @@ class HipDialect:
         assert not first.variables & self.arrays.lanes, f"lanes write {ref.offset}, not one after the other"
         return pointer(Ref(ref.buffer, first))
 
-    def barrier(self) -> str:
+    def barrier(self, in_flight: int) -> str:
+        if in_flight:
+            return f"imbrex::barrier_after_direct<{in_flight}>();"
         return "imbrex::barrier_after_direct();" if self.has_direct else "imbrex::barrier();"
 
 

@@ -38,7 +38,7 @@ def tile(op: TileOp, place: int, rows: int | None = None) -> int:
 
 def bound(op: BoundOp, first: int, count: int) -> int:
     """The bound of a loop."""
-    found = pairs.bound(op.bound_, var("first", first + 1), var("count", count + 1))
+    found = pairs.bound(op.bound_, var("first", first + 1), var("count", count + 1), op.turn_)
     return int(found.eval({"first": first, "count": count}))
 
 

@@ -167,7 +167,7 @@ class GridwiseGemmExOp(GridwiseOp):
         match plan:
             case WarpgroupBlock():
                 verify_clusters(plan, self.schedule)
-            case WavesBlock(copy="direct"):
+            case WavesBlock(copy="direct" | "ahead"):
                 for key in entries(plan):
                     is_staged = key.startswith(("matrix_a_", "matrix_b_")) and not key.endswith(DIRECT_KEYS)
                     expect(not is_staged, f"a direct copy has no '{key}'", key)

@@ -22,7 +22,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 
 from imbrex.dtype import DTYPES
-from imbrex.ir.attrs import Extents, Literal
+from imbrex.ir.attrs import Extents, Int, Literal
 from imbrex.ir.element import BY_MLIR_NAME
 from imbrex.ir.literal import Reference
 from imbrex.ir.ops.form import MiopenOp
@@ -174,9 +174,17 @@ def filled_with(op: FillOp) -> float:
 
 @irdl_op_definition
 class LdsBarrierOp(MiopenOp):
-    """All work items of the workgroup have written and read LDS up to here."""
+    """All work items of the workgroup have written and read LDS up to here.
+
+    in_flight: how many direct loads of a work item, the last that it began, need not have come.
+    """
 
     name = "miopen.lds_barrier"
+    in_flight = opt_prop_def(Int)
+
+    def verify_(self) -> None:
+        wanted = self.in_flight is None or self.in_flight.data >= 0
+        expect(wanted, "'in_flight' is a number of loads, 0 or more", "in_flight")
 
 
 def verify_same_elements(source: SSAValue, dest: SSAValue) -> None:

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from xdsl.dialects.builtin import IndexType, MemRefType, i32
-from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def, result_def, var_operand_def
+from xdsl.irdl import (
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    var_operand_def,
+)
 
 from imbrex.index.expr import Index
 from imbrex.index.map import Map
@@ -62,14 +70,22 @@ class SegmentOp(MiopenOp):
 
 @irdl_op_definition
 class BoundOp(MiopenOp):
-    """The bound of a loop over k tiles, from the first one and how many there are: `view.work.pairs`."""
+    """The bound of a loop over k tiles, from the first one and how many there are: `view.work.pairs`.
+
+    turn: of tiles that the loop takes together, usually two.
+    """
 
     name = "miopen.bound"
     first = operand_def(IndexType)
     count = operand_def(IndexType)
     bound = prop_def(Keyword)
     k_tiles = prop_def(Int)
+    turn = opt_prop_def(Int)
     result = result_def(IndexType)
+
+    @property
+    def turn_(self) -> int:
+        return 2 if self.turn is None else self.turn.data
 
     @property
     def bound_(self) -> Bound:

@@ -68,9 +68,11 @@ class Part:
         assert self.walk is not None, "a whole tile needs no numbers"
         return _number(self.walk, into, quantity, self.slot, self.position)
 
-    def bound(self, into: Run, bound: Bound, first: SSAValue, count: SSAValue) -> SSAValue:
+    def bound(
+        self, into: Run, bound: Bound, first: SSAValue, count: SSAValue, turn: int | None = None
+    ) -> SSAValue:
         """The bound of a loop over so many steps."""
-        given = properties({"bound": bound, "k_tiles": self.steps})
+        given = properties({"bound": bound, "k_tiles": self.steps, "turn": turn})
         op = BoundOp.build(operands=[first, count], result_types=[IndexType()], properties=given)
         op.result.name_hint = bound
         return into.add(op).result

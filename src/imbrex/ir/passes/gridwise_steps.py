@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from xdsl.dialects.builtin import MemRefType, i8
 from xdsl.ir import Attribute, SSAValue
@@ -136,19 +137,23 @@ class Steps:
         self.multiply(into, a.lds[buffer], b.lds[buffer])
 
 
+BUFFERS: Final = ("even", "odd", "third", "fourth")
+"""Names of the buffers of a matrix in LDS."""
+
+
 def stages(count: int, buffers: int) -> Sequence[str]:
     """The names of the tiles that are in registers at one time or another."""
-    return ("even", "odd")[: min(buffers, count - 1)]
+    return BUFFERS[: min(buffers, count - 1)]
 
 
 def buffers(
     run: Run, shared: SSAValue, side: str, start: int, size: int, matrix: MemRefType, count: int = 2
 ) -> list[SSAValue]:
-    """The seeds' views of LDS: bytes of a matrix, its even and odd halves, and each half as a matrix."""
+    """The seeds' views of LDS: bytes of a matrix, its even and odd parts and others, each as a matrix."""
     whole = _part(run, shared, start, memref(i8, [count * size], LDS), f"block_{side}")
     shape = [s for s in shape_of(matrix) if s is not None]
     found: list[SSAValue] = []
-    for i, parity in enumerate(("even", "odd")[:count]):
+    for i, parity in enumerate(BUFFERS[:count]):
         half = _part(run, whole, i * size, memref(i8, [size], LDS), f"block_{side}_{parity}")
         found.append(_part(run, half, 0, matrix, f"matrix_block_{side}_{parity}", shape))
     return found

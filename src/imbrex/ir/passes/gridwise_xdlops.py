@@ -7,7 +7,7 @@ before it is stored.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import prod
@@ -22,9 +22,11 @@ from imbrex.ir.element import accumulator_type, element_bytes
 from imbrex.ir.ops.grid import GridwiseGemmExOp
 from imbrex.ir.ops.thread import ThreadwiseCopyOp
 from imbrex.ir.passes import gridwise_tiles, tiling
+from imbrex.ir.passes.gridwise_ahead import Ahead
 from imbrex.ir.passes.gridwise_schedule import Part, Scheduled, finished, work_item_slots
-from imbrex.ir.passes.gridwise_steps import Operand, Steps, buffers, stages
+from imbrex.ir.passes.gridwise_steps import BUFFERS, Operand, Steps, buffers, stages
 from imbrex.ir.passes.gridwise_tiles import Tiles
+from imbrex.ir.passes.threadwise_waves import Fragments, fragments_of
 from imbrex.ir.rewrite import Run, properties
 from imbrex.ir.shape import LDS, PRIVATE, element_of, memref, shape_of
 from imbrex.ir.source import InvalidOp
@@ -59,7 +61,10 @@ def workgroup(
 
     def one_tile(into: Run, part: Part) -> None:
         into.zero(thread_c)
-        Steps(part, plan.k_per_block, operands, multiply).emit(into)
+        if plan.copy == "ahead":
+            _ahead(op, plan, operands, cut, item, thread_c, part, into)
+        else:
+            Steps(part, plan.k_per_block, operands, multiply).emit(into)
         finished(into, part, thread_c, slots, partial(store, part.output))
 
     def store(output: SSAValue, into: Run) -> None:
@@ -73,6 +78,42 @@ def workgroup(
         into.add(gridwise_tiles.store(op, thread_out, c, [output, item], width))
 
     sharing.each(run, wg, one_tile)
+
+
+def _ahead(
+    op: GridwiseGemmExOp,
+    plan: WavesBlock,
+    operands: Sequence[Operand],
+    cut: WaveTiles,
+    item: SSAValue,
+    c: SSAValue,
+    part: Part,
+    run: Run,
+) -> None:
+    """The loop that reads LDS ahead of its products."""
+    element, halves = element_of(op.a), plan.k_per_block // cut.k_step
+    parts = wave.parts_of(halves)
+    buffers = zip(*(o.lds for o in operands), strict=True)
+    views = [(fragments_of(a, "m", cut, run), fragments_of(b, "n", cut, run)) for a, b in buffers]
+    registers = [Fragments.of(element, cut, halves // parts, name, run) for name in ("even", "odd")]
+    loads = sum(
+        plan.k_per_block * size // (given.source_data_per_read * plan.block_size)
+        for given, size in ((plan.a, plan.m_per_block), (plan.b, plan.n_per_block))
+    )
+    even, odd = registers
+    Ahead(
+        part,
+        plan.k_per_block,
+        operands,
+        views,
+        cut,
+        item,
+        c,
+        loads,
+        (even, odd),
+        parts,
+        halves // parts,
+    ).emit(run)
 
 
 @dataclass(frozen=True)
@@ -131,7 +172,7 @@ class _Matrix:
 
     @property
     def is_direct(self) -> bool:
-        return self.plan.copy == "direct"
+        return self.plan.copy != "staged"
 
     def _lacking(self, key: str) -> InvalidOp:
         return InvalidOp(self.op, f"'matrix_{self.name}_{key}' is needed here; run 'affix-tuning' first")
@@ -151,7 +192,7 @@ def _operands(
     start = 0
     for matrix, shape, size in zip(matrices, shapes, sizes, strict=True):
         raw = buffers(run, shared, matrix.name, start, size, memref(element, shape, LDS), count)
-        layers, hints = matrix.stored.layers, ("even", "odd")
+        layers, hints = matrix.stored.layers, BUFFERS
         views = [run.view(r, layers, f"block_{matrix.name}_{hints[i]}") for i, r in enumerate(raw)]
         window = (tiles.a if matrix.name == "a" else tiles.b).value
         operands.append(_operand(matrix, run, window, views, tiles.grid.k_steps))

@@ -3,6 +3,8 @@
 for each k_outer:
     for each m_tile: read a pack of A;  for each n_tile: read a pack of B for each instruction's part of a
     pack, each m_tile, each n_tile: C[m_tile, n_tile] += A[m_tile] * B[n_tile]
+
+Ahead of its products, a part of a step, several k_outer, is read to registers of its own: `Fragments`.
 """
 
 from __future__ import annotations
@@ -10,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Final
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from imbrex.config.block_plan import WavesMultiply
 from imbrex.index.map import Dim
@@ -27,6 +30,8 @@ from imbrex.view.mma import wave
 from imbrex.view.mma.wave import Side, WaveTiles
 from imbrex.view.stage import lds
 
+OPERAND: Final[dict[Side, str]] = {"m": "a", "n": "b"}
+
 
 def product(
     op: BlockwiseGemmOp, multiply: WavesMultiply, item: SSAValue, items: int, viewed: Viewed, run: Run
@@ -37,6 +42,46 @@ def product(
     a = _packs(op.a, "m", (k, m), cut, viewed, run)
     b = _packs(op.b, "n", (k, n), cut, viewed, run)
     run.loop("k_outer", 0, k // cut.k_step, 1, partial(_step, _Wave(op, cut, item, a, b)))
+
+
+@dataclass(frozen=True)
+class Fragments:
+    """Registers of a work item for a part of a step: packs of A and of B for each k_outer in it."""
+
+    packs: tuple[tuple[SSAValue, SSAValue], ...]
+
+    @staticmethod
+    def of(element: Attribute, cut: WaveTiles, outers: int, hint: str, run: Run) -> Fragments:
+        def held(operand: str, tiles: int) -> SSAValue:
+            return run.alloc(f"thread_{operand}_{hint}", element, [tiles, cut.kpack], PRIVATE)
+
+        return Fragments(tuple((held("a", cut.m_tiles), held("b", cut.n_tiles)) for _ in range(outers)))
+
+    def read(
+        self, views: tuple[SSAValue, SSAValue], cut: WaveTiles, item: SSAValue, first: int, into: Run
+    ) -> None:
+        """The part that begins with k_outer `first` of two tiles, seen as fragments; B's packs, which all
+        products of a row need, come first.
+        """
+        for place, (a, b) in enumerate(self.packs):
+            k_outer = into.index(first + place)
+            for registers, view, side in ((b, views[1], "n"), (a, views[0], "m")):
+                packs = _Packs(view, registers, registers, shape_of(registers)[0] or 0)
+                into.loop(f"{side}_tile", 0, packs.tiles, 1, partial(_read, cut, item, packs, k_outer))
+
+    def multiply(self, cut: WaveTiles, c: SSAValue, into: Run) -> None:
+        """C's registers += A * B."""
+        for registers in self.packs:
+            a, b = (_slots(r, side, cut, into) for r, side in zip(registers, OPERAND, strict=True))
+            counts = (cut.m_tiles, cut.n_tiles)
+            multiply = partial(_multiply, cut, c, a, b, counts)
+            into.loop("slot", 0, cut.kpack // cut.k.registers, 1, multiply)
+
+
+def fragments_of(tile: SSAValue, side: Side, cut: WaveTiles, run: Run) -> SSAValue:
+    """A tile of LDS as (workitem, k_outer, tile, slot)."""
+    dims = [Dim(name, size or 0) for name, size in zip(("k", side), shape_of(tile), strict=True)]
+    return run.view(tile, wave.fragment(dims, cut, side), f"fragment_{OPERAND[side]}")
 
 
 @dataclass(frozen=True)
@@ -65,33 +110,43 @@ def _packs(
     value: SSAValue, side: Side, sizes: Sequence[int], cut: WaveTiles, viewed: Viewed, run: Run
 ) -> _Packs:
     dims = [Dim(name, size) for name, size in zip(("k", side), sizes, strict=True)]
-    operand = {"m": "a", "n": "b"}[side]
-    fragment = viewed(value, wave.fragment(dims, cut, side), f"fragment_{operand}")
+    fragment = viewed(value, wave.fragment(dims, cut, side), f"fragment_{OPERAND[side]}")
+    shape = [cut.tiles(side), cut.kpack]
+    registers = run.alloc(f"thread_{OPERAND[side]}", element_of(value), shape, PRIVATE)
+    return _Packs(fragment, registers, _slots(registers, side, cut, run), cut.tiles(side))
+
+
+def _slots(registers: SSAValue, side: Side, cut: WaveTiles, run: Run) -> SSAValue:
+    """Registers of packs by instruction tile, part of a pack and register of the instruction."""
     held = (Dim(f"{side}_tile", cut.tiles(side)), Dim("slot", cut.kpack))
-    registers = run.alloc(f"thread_{operand}", element_of(value), [d.size for d in held], PRIVATE)
-    slots = run.view(registers, wave.operand(held, cut.k.registers), f"thread_{operand}")
-    return _Packs(fragment, registers, slots, cut.tiles(side))
+    return run.view(registers, wave.operand(held, cut.k.registers), f"thread_{OPERAND[side]}")
 
 
 def _step(w: _Wave, into: Run, k_outer: SSAValue) -> None:
     for packs, name in ((w.a, "m_tile"), (w.b, "n_tile")):
-        into.loop(name, 0, packs.tiles, 1, partial(_read, w, packs, k_outer))
-    into.loop("slot", 0, w.cut.kpack // w.cut.k.registers, 1, partial(_multiply, w))
+        into.loop(name, 0, packs.tiles, 1, partial(_read, w.cut, w.item, packs, k_outer))
+    counts = (w.a.tiles, w.b.tiles)
+    multiply = partial(_multiply, w.cut, w.op.c, w.a.slots, w.b.slots, counts)
+    into.loop("slot", 0, w.cut.kpack // w.cut.k.registers, 1, multiply)
 
 
-def _read(w: _Wave, packs: _Packs, k_outer: SSAValue, into: Run, tile: SSAValue) -> None:
-    operands = [packs.fragment, [w.item, k_outer, tile], packs.registers, [tile]]
-    pack = lds.pack_of(w.cut.kpack, element_bytes(element_of(packs.registers)))
+def _read(
+    cut: WaveTiles, item: SSAValue, packs: _Packs, k_outer: SSAValue, into: Run, tile: SSAValue
+) -> None:
+    operands = [packs.fragment, [item, k_outer, tile], packs.registers, [tile]]
+    pack = lds.pack_of(cut.kpack, element_bytes(element_of(packs.registers)))
     into.add(ThreadwiseCopyOp.build(operands=operands, properties=properties({"vector": pack})))
 
 
-def _multiply(w: _Wave, into: Run, slot: SSAValue) -> None:
+def _multiply(
+    cut: WaveTiles, c: SSAValue, a: SSAValue, b: SSAValue, counts: tuple[int, int], into: Run, slot: SSAValue
+) -> None:
     def row(inner: Run, m_tile: SSAValue) -> None:
-        inner.loop("n_tile", 0, w.b.tiles, 1, partial(cell, m_tile))
+        inner.loop("n_tile", 0, counts[1], 1, partial(cell, m_tile))
 
     def cell(m_tile: SSAValue, inner: Run, n_tile: SSAValue) -> None:
-        operands = [w.a.slots, [m_tile, slot], w.b.slots, [n_tile, slot], w.op.c, [m_tile, n_tile]]
-        used = properties({"instruction": w.cut.instruction.name})
+        operands = [a, [m_tile, slot], b, [n_tile, slot], c, [m_tile, n_tile]]
+        used = properties({"instruction": cut.instruction.name})
         inner.add(MfmaOp.build(operands=operands, properties=used))
 
-    into.loop("m_tile", 0, w.a.tiles, 1, row)
+    into.loop("m_tile", 0, counts[0], 1, row)

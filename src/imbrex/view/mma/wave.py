@@ -117,6 +117,11 @@ def tile_of(instruction: Instruction, along: Side) -> tuple[int, int]:
     )
 
 
+def parts_of(k_outers: int) -> int:
+    """Parts of a step, of which one is read while the one before is multiplied."""
+    return 2 if k_outers % 2 == 0 else 1
+
+
 def interleaved(dims: Sequence[Dim], tiles: WaveTiles, side: Side) -> tuple[Layer, ...]:
     """Rows in the order of the instruction tiles, over rows in the order of the block tile.
 

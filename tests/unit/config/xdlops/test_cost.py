@@ -81,7 +81,9 @@ RATES = {
     "memory_latency": 3, "memory_spread": 3, "barrier": 20, "branch": 20, "shadow": 4,
 }  # fmt: skip
 DEVICE = {"prologue": 4, "stored_bytes": 0.25, "l2_bytes": 0.5}
+AHEAD = XdlopsTuning(256, 256, 8, 128, 64, 8, "mfma_f32_32x32x16_f16", copy="ahead")
 FORMS = (
+    (AHEAD, "gfx950"),
     (TILE, "gfx942"),
     (dataclasses.replace(TILE, buffers=2), "gfx90a"),
     (dataclasses.replace(TILE, copy="direct", buffers=2), "gfx950"),
@@ -141,6 +143,33 @@ def test_the_loop_by_hand() -> None:
     assert counts(staged, single)["vector"] == 8
     windows = dataclasses.replace(GEMM, b=dataclasses.replace(ROWS, run=(64.0, 1.0)))
     assert counts(staged, windows)["vector"] == 2 * 2, "two for the index of each load"
+
+
+def test_a_loop_that_reads_ahead_by_hand() -> None:
+    """A step of 64: two parts, each reads 2 x (4 + 2) fragments for 16 products of 32 clocks.
+
+    Eight waves load 2 x 32 KiB, 1 KiB of a wave at a time.  Of three buffers one more tile may be under way.
+    """
+    tuning = dataclasses.replace(AHEAD, buffers=3)
+    loop = loop_of(tuning.plan(GEMM, GPU_MACHINES["gfx950"]))
+    found = Counter(op.unit for op in loop)
+    assert (found["matrix"], found["read"], found["direct"], found["barrier"]) == (32, 24, 8, 1)
+    assert [(op.vm, op.lgkm) for op in loop if op.unit == "wait"] == [(None, 0), (8, 0)]
+    place = next(i for i, op in enumerate(loop) if op.unit == "barrier")
+    assert {op.unit for op in loop[place - 5 : place - 1]} == {"matrix"}, "reads are early in a part"
+    assert {op.unit for op in loop[place + 1 : place + 8]} == {"read", "direct", "matrix"}
+
+
+def test_reading_ahead_is_the_pick_of_a_large_product_where_loads_are_wide() -> None:
+    """gfx950, both operands along k; one step is a line of memory."""
+    ahead = [t for t in wave_space(GEMM, GPU_MACHINES["gfx950"]) if t.copy == "ahead"]
+    assert {t.tile[2] * 2 for t in ahead} == {128} and {t.buffers for t in ahead} == {2, 3}
+    assert {t.instruction for t in ahead} == {"mfma_f32_32x32x16_f16"}
+    best = dataclasses.replace(AHEAD, swapped=ahead[0].swapped)
+    staged = dataclasses.replace(best, m_per_block=128, copy="staged", instruction="auto", buffers=1)
+    assert cost(best, machine="gfx950") < 0.85 * cost(staged, machine="gfx950")
+    for context, chip in ((dataclasses.replace(GEMM, b=ROWS.exchanged), "gfx950"), (GEMM, "gfx942")):
+        assert not any(t.copy == "ahead" for t in wave_space(context, GPU_MACHINES[chip]))
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from imbrex.index.expr import var
+from imbrex.index.expr import lin, var
 from imbrex.view.work.pairs import BOUNDS, bound, size
 
 K = 40
@@ -27,3 +27,18 @@ def test_every_tile_is_met_once(first: int, count: int) -> None:
         done.append(found["whole"])
     assert found["even"] + found["odd"] == 1
     assert done == list(range(first, first + count))
+
+
+@given(st.integers(0, K - 1), st.integers(1, K), st.integers(2, 6))
+def test_every_tile_is_met_once_in_turns(first: int, count: int, turn: int) -> None:
+    """Whole turns, then one tile for each `more` that is 1; no tile past the last is asked for."""
+    count = min(count, K - first)
+    env = {"first": first, "count": count}
+    start, size_ = var("first", K), var("count", K + 1)
+    end = int(bound("turns", start, size_, turn).eval(env))
+    assert first <= end < size("turns", K)
+    more = [int(bound("more", lin(place), size_, turn).eval(env)) for place in range(turn - 1)]
+    assert [*range(first, end), *(end + i for i, is_one in enumerate(more) if is_one)] == [
+        *range(first, first + count)
+    ]
+    assert int(bound("lesser", start, size_).eval(env)) == min(first, count)

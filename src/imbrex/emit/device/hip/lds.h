@@ -53,9 +53,18 @@ IMBREX_INLINE void barrier() {
 #endif
 }
 
-// The barrier after direct loads, which are loads of global memory to the counters of a wave.
-IMBREX_INLINE void barrier_after_direct() {
-  __builtin_amdgcn_s_waitcnt(0x0f70); // vmcnt(0) and nothing else, as gfx9 encodes it
-  barrier();
+// The barrier after direct loads, which are loads of global memory to the counters of a wave; the last InFlight that it
+// began may still be under way.  A fence would wait for those too, so that there is none but for the compiler.
+template <int InFlight = 0> IMBREX_INLINE void barrier_after_direct() {
+  static_assert(0 <= InFlight && InFlight < 64, "vmcnt has six bits");
+  if constexpr (InFlight == 0) {
+    __builtin_amdgcn_s_waitcnt(0x0f70); // vmcnt(0) and nothing else, as gfx9 encodes it
+    barrier();
+  } else {
+    asm volatile("" ::: "memory");
+    __builtin_amdgcn_s_waitcnt(0x0070 | (InFlight & 15) | (InFlight >> 4 << 14)); // vmcnt(InFlight), lgkmcnt(0)
+    __builtin_amdgcn_s_barrier();
+    asm volatile("" ::: "memory");
+  }
 }
 } // namespace imbrex

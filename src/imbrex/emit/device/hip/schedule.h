@@ -4,6 +4,42 @@
 
 namespace imbrex {
 
+#define IMBREX_LAMBDA __attribute__((always_inline))
+
 // Nothing passes: without it, loads of global memory sink to where their values are needed, and wait there.
 IMBREX_INLINE void keep_order() { __builtin_amdgcn_sched_barrier(0); }
+
+// A number that a function is told as a type, so that the registers it names are known without unrolling.
+template <int N> struct place_of {
+  static constexpr int value = N;
+};
+
+// f of each place from First to End - 1.
+template <int First, int End, class F> IMBREX_INLINE void at_each(F f) {
+  if constexpr (First < End) {
+    f(place_of<First>{});
+    at_each<First + 1, End>(f);
+  }
+}
+
+// Loads, reads of LDS and products that do not need each other, by their places, in the order in which a wave begins
+// them: an access before each product, or several where there are more accesses, loads evenly among the reads.
+template <int Loads, int Reads, int Products, int I = 0, class Load, class Read, class Multiply>
+IMBREX_INLINE void weave(Load load, Read read, Multiply multiply) {
+  constexpr int accesses = Loads + Reads, covered = Products < accesses ? Products : accesses;
+  if constexpr (I == 0) keep_order();
+  if constexpr (I < accesses) {
+    constexpr int loads = Loads * I / accesses;
+    if constexpr (Loads * (I + 1) / accesses > loads)
+      load(place_of<loads>{});
+    else
+      read(place_of<I - loads>{});
+    at_each<covered * I / accesses, covered * (I + 1) / accesses>(multiply);
+    keep_order();
+    weave<Loads, Reads, Products, I + 1>(load, read, multiply);
+  } else {
+    at_each<covered, Products>(multiply);
+    keep_order();
+  }
+}
 } // namespace imbrex

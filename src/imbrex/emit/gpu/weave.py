@@ -1,0 +1,124 @@
+"""Loads, reads of LDS and products that do not need each other: a header says in which order they are begun.
+
+Law: a run of moves out of global memory or LDS, and products behind it whose registers none of these moves
+writes; so any order of them is the same.  Each statement is a nest of loops around one move or one product,
+and counts as so many accesses or products, which a place in the nest numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import TypeAlias
+
+from imbrex.lower.stmt import Alloc, Comment, For, Let, MatrixMultiply, Move, Stmt, View, walk
+
+__all__ = ["Nest", "Woven", "woven"]
+
+Declared: TypeAlias = Comment | Let | Alloc | View
+
+
+@dataclass(frozen=True)
+class Nest:
+    """Loops around one statement, outermost first, and what is declared in them."""
+
+    loops: tuple[For, ...]
+    body: tuple[Stmt, ...]
+
+    @property
+    def count(self) -> int:
+        return prod(loop.count for loop in self.loops)
+
+    @property
+    def places(self) -> Iterator[tuple[str, int, int]]:
+        """Variables of the loops: each is `place / step % count`, told as (name, step, count)."""
+        step = self.count
+        for loop in self.loops:
+            step //= loop.count
+            yield loop.var, step, loop.count
+
+
+@dataclass(frozen=True)
+class Woven:
+    """Loads, reads and products; `declared` stands before them."""
+
+    declared: tuple[Declared, ...]
+    loads: tuple[Nest, ...]
+    reads: tuple[Nest, ...]
+    products: tuple[Nest, ...]
+
+
+def woven(body: Sequence[Stmt]) -> list[Stmt | Woven]:
+    """The statements, runs that may be woven taken together."""
+    found: list[Stmt | Woven] = []
+    run: list[Stmt] = []
+    products: list[Nest] = []
+
+    def close() -> None:
+        moves = [nest for nest in map(_nest, run) if nest is not None]
+        reads = tuple(nest for nest in moves if _source(nest) == "lds")
+        if not (reads and products):
+            found.extend([*run, *(_stmt(nest) for nest in products)])
+        else:
+            declared = tuple(s for s in run if isinstance(s, Comment | Let | Alloc | View))
+            loads = tuple(nest for nest in moves if _source(nest) == "global")
+            found.append(Woven(declared, loads, reads, tuple(products)))
+        run.clear()
+        products.clear()
+
+    for stmt in body:
+        nest = _nest(stmt)
+        is_product = nest is not None and isinstance(nest.body[-1], MatrixMultiply)
+        is_move = nest is not None and _source(nest) is not None
+        if nest is not None and is_product and _is_free(nest, run):
+            products.append(nest)
+        elif is_move or isinstance(stmt, Comment | Let | Alloc | View):
+            if products:
+                close()
+            run.append(stmt)
+        else:
+            close()
+            found.append(stmt)
+    close()
+    return found
+
+
+def _is_free(product: Nest, run: Sequence[Stmt]) -> bool:
+    """Does a product need nothing that the moves of a run write?"""
+    written = {s.dest.buffer.name for s in walk(tuple(run)) if isinstance(s, Move)}
+    taken = {r.buffer.name for s in walk(product.body) if isinstance(s, MatrixMultiply) for r in (s.a, s.b)}
+    return not written & taken
+
+
+def _stmt(nest: Nest) -> Stmt:
+    """The statement that the nest was."""
+    return nest.loops[0] if nest.loops else nest.body[-1]
+
+
+def _nest(stmt: Stmt) -> Nest | None:
+    """The loops around a statement's one move or product; None where there is more in it."""
+    loops, body = list[For](), (stmt,)
+    names: list[Stmt] = []
+    while True:
+        inner = [s for s in body if not isinstance(s, Let | Comment)]
+        names += [s for s in body if isinstance(s, Let)]
+        if len(inner) != 1:
+            return None
+        match inner[0]:
+            case For(end=None) as loop:
+                loops.append(loop)
+                body = loop.body
+            case Move() | MatrixMultiply() as last:
+                return Nest(tuple(loops), (*names, last))
+            case _:
+                return None
+
+
+def _source(nest: Nest) -> str | None:
+    """Where a move to registers or to LDS comes from; None where that are registers, and of products."""
+    last = nest.body[-1]
+    if not isinstance(last, Move) or last.dest.buffer.space == "global":
+        return None
+    space = last.source.buffer.space
+    return None if space == "private" else space

@@ -1,0 +1,78 @@
+"""Which statements are woven: moves, and products that need none of them."""
+
+from __future__ import annotations
+
+import re
+
+from imbrex.chip import GPU_MACHINES
+from imbrex.config.tuning import parse
+from imbrex.config.xdlops.loop import woven as order_of
+from imbrex.dtype import F16, F32
+from imbrex.emit.gpu.weave import Woven, woven
+from imbrex.index.expr import lin, var
+from imbrex.lower.stmt import Barrier, Buffer, Comment, For, MatrixMultiply, Move, Ref, Stmt
+from imbrex.pipeline import Request, lower
+from imbrex.problem import Gemm
+from imbrex.timing.operation import Operation
+from imbrex.view.mma import instruction
+
+ARRAY, LDS = Buffer("a", F16, 512, "global"), Buffer("lds", F16, 512, "lds")
+NOW, NEXT = (Buffer(name, F16, 16, "private") for name in ("now", "next"))
+SUM = Buffer("sum", F32, 64, "private")
+LOAD = For("i", 4, (Move(Ref(LDS, var("i", 4) * 8), Ref(ARRAY, var("i", 4) * 8), 8, direct=True),))
+READ = For("i", 2, (Move(Ref(NEXT, var("i", 2) * 8), Ref(LDS, var("i", 2) * 8), 8),))
+
+
+def product(of: Buffer, name: str = "m") -> For:
+    first, used = Ref(of, lin(0)), instruction("mfma_f32_32x32x16_f16")
+    return For(name, 2, (For("n", 2, (MatrixMultiply(used, Ref(SUM, lin(0)), first, first),)),))
+
+
+def kinds(body: tuple[Stmt, ...]) -> list[str]:
+    return [
+        "/".join(str(sum(nest.count for nest in nests)) for nests in (part.loads, part.reads, part.products))
+        if isinstance(part, Woven)
+        else type(part).__name__
+        for part in woven(body)
+    ]
+
+
+def test_what_is_independent_is_woven() -> None:
+    note = Comment("note")
+    assert kinds((Barrier(), LOAD, note, READ, product(NOW), product(NOW, "k"))) == ["Barrier", "4/2/8"]
+    assert kinds((READ, product(NOW), READ, product(NOW), Barrier())) == ["0/2/4", "0/2/4", "Barrier"]
+
+
+def test_what_products_need_is_not() -> None:
+    assert kinds((READ, product(NEXT))) == ["For", "For"]
+    assert kinds((READ, product(NOW), product(NEXT))) == ["0/2/4", "For"]
+    assert kinds((LOAD, product(NOW))) == ["For", "For"], "nothing is read"
+    assert kinds((READ, Barrier(), product(NOW))) == ["For", "Barrier", "For"]
+
+
+def test_places_number_the_nests() -> None:
+    (part,) = woven((READ, product(NOW)))
+    assert isinstance(part, Woven)
+    (nest,) = part.products
+    turned = [tuple(place // step % count for _, step, count in nest.places) for place in range(nest.count)]
+    assert turned == [(0, 0), (0, 1), (1, 0), (1, 1)]
+
+
+def test_the_model_orders_as_the_header_does() -> None:
+    loads, reads = (
+        [Operation(unit, lane_bytes=i) for i in range(n)] for unit, n in (("direct", 3), ("read", 5))
+    )  # type: ignore[arg-type]
+    found = list(order_of(loads, reads, Operation("matrix", 16), 6))
+    assert [op for op in found if op.unit == "direct"] == loads
+    assert [op for op in found if op.unit == "read"] == reads
+    assert "".join(op.unit[0] for op in found) == "rrmdmrmrdmrmdm"
+
+
+def test_a_kernel_that_reads_ahead_weaves_its_loop() -> None:
+    problem = Gemm(128, 128, 512, transpose_b=True, dtype="f16")
+    tuning = parse("v1:xdlops:128,128,8,64,64,8,mfma_f32_32x32x16_f16,xor,ahead")
+    request = Request(problem, GPU_MACHINES["gfx950"], "gfx950", tuning=tuning)
+    loop = lower(request).bundle.files["kernel.hpp"].partition("#pragma unroll 1")[2]
+    assert re.findall(r"weave<[^>]*>|barrier_after_direct\(\)", loop)[:4] == [
+        "weave<0, 8, 8>", "barrier_after_direct()", "weave<8, 8, 8>", "weave<0, 8, 8>",
+    ]  # fmt: skip
