@@ -1,4 +1,4 @@
-"""Contenders of a CPU's row: our kernel, the peers, and what the machine can do at best."""
+"""Contenders of a CPU's row: our kernel, the peers, what the machine can do at best, and a mere call."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from imbrex.kernel import Kernel
 from imbrex.problem import Problem
 from imbrex.verify.data import random_operands
 
-__all__ = ["CEILING", "COPY", "OURS", "CeilingProbe", "Copy", "Ours", "Rival"]
+__all__ = ["CALL", "CEILING", "COPY", "OURS", "CeilingProbe", "Copy", "Ours", "Rival"]
 
-OURS, CEILING, COPY = "imbrex", "ceiling", "copy"
+OURS, CEILING, COPY, CALL = "imbrex", "ceiling", "copy", "call"
 
 
 @dataclass(frozen=True)

@@ -162,7 +162,8 @@ def show(rows: Sequence[Row], document: dict[str, Any], rivals: Sequence[Peer]) 
         )
         threads = "1 thread" if told["threads"] == 1 else f"{told['threads']} threads"
         right = f"{told['right']} of {told['rows']} right"
-        click.echo(f"geometric means on {threads}: {means or 'no peers'}{share}; {right}")
+        calls = f"; {told['bound_by_call']} bound by the call" if told["bound_by_call"] else ""
+        click.echo(f"geometric means on {threads}: {means or 'no peers'}{share}{calls}; {right}")
         if has_times:
             every = seconds_text(told["calls_ns"] / 1e9)
             click.echo(f"all {told['calls']} calls, as often as asked for, on {threads}: {every}")
@@ -174,6 +175,8 @@ def _cells(row: Row, names: Iterable[str], has_times: bool) -> list[str]:
     share = "" if row.ceiling_share is None else f"{row.ceiling_share:.0%}"
     if row.is_bound_by_memory:
         share = f"{row.copy_share:.0%} of copy"
+    if row.is_bound_by_call:
+        share = f"{row.call_share:.0%} is the call"
     ratios = (f"{row.speedups[name]:.2f}" if name in row.speedups else NO_WAY for name in names)
     title = _short(row.problem) if row.is_right else f"WRONG {_short(row.problem)}"
     time = seconds_text(row.timings["imbrex"].median_ns / 1e9)

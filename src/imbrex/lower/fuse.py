@@ -42,9 +42,12 @@ from imbrex.lower.stmt import (
     Window,
     walk,
 )
+from imbrex.view.mma.vector import FMA
 
 SHORTEST_RUN = 16
 """Words of neighbours in k that make a run worth a pointer: the widest vector's."""
+CHUNKS = range(24, 7, -1)
+"""Turns of the innermost loop for runs that are no whole vectors, as 3 channels of 7 taps."""
 
 
 def fused(body: Sequence[Stmt]) -> list[Stmt]:
@@ -136,7 +139,11 @@ def in_place(parts: Parts) -> Window | InPlace | RunsInPlace | None:
         base = Ref(window.buffer, rest + rows.offset.subs({rows.var: lin(0)}))
         return window if crowds(parts.a.width, step) else InPlace(base, pitch.const)
     run = _run(lanes, parts.steps)
-    return RunsInPlace(window, run) if run >= vector and run % vector == 0 else window
+    if run >= vector and run % vector == 0:
+        return RunsInPlace(window, run)
+    chunk = next((chunk for chunk in CHUNKS if run % chunk == 0), None)
+    has_chunks = run >= vector and chunk is not None and parts.product.unit == FMA
+    return RunsInPlace(window, run, chunk) if has_chunks else window
 
 
 def _transposed(parts: Parts) -> InPlace | None:

@@ -172,11 +172,12 @@ class InPlace:
 @dataclass(frozen=True)
 class RunsInPlace:
     """A window of which every `run` neighbouring k lie together and exist together: read there, run by
-    run.
+    run.  chunk: k of a turn of the innermost loop where a run is no whole vectors; it hands out no rows.
     """
 
     window: Window
     run: int
+    chunk: int | None = None
 
 
 @dataclass(frozen=True)

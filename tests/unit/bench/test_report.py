@@ -42,6 +42,17 @@ def test_a_row_and_a_report(apart: Apart) -> None:
     assert document["machine"]["cores"] >= 1
 
 
+def test_what_is_mostly_a_call_is_named_so(apart: Apart) -> None:
+    least, large = (measured(Gemm(size, size, size), [], 1, apart, budget_s=0.01) for size in (2, 320))
+    assert least.is_bound_by_call and not least.is_bound_by_memory
+    assert not large.is_bound_by_call
+    (told,) = report([least, large], [])["summary"]
+    assert told["bound_by_call"] == 1
+    share = large.copy_share if large.is_bound_by_memory else large.ceiling_share
+    assert (told["copy_share"] or told["ceiling_share"]) == pytest.approx(share)
+    assert told["copy_share"] is None or told["ceiling_share"] is None
+
+
 def test_a_peer_that_does_not_take_part_is_named(apart: Apart) -> None:
     row = measured(Gemm(16, 16, 16, epilogue="relu(x + bias)"), [NumPy()], 1, apart, budget_s=0.01)
     assert row.is_right and set(row.timings) == {"imbrex"}

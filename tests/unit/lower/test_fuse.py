@@ -29,6 +29,7 @@ from imbrex.lower.stmt import (
     Ref,
     RunsInPlace,
     Stmt,
+    Window,
     walk,
 )
 from imbrex.problem import Gemm, Problem, parse_problem
@@ -129,6 +130,20 @@ def test_runs_are_those_of_every_step() -> None:
     for k_block, run in ((96, 32), (48, 16), (288, 32)):
         a = the_product(layer, f"v1:cpu:9,32,81,32,{k_block},16,k_blocked,b,swapped").a
         assert isinstance(a, RunsInPlace) and a.run == run
+
+
+def test_runs_that_are_no_whole_vectors_are_read_in_chunks() -> None:
+    """The 21 neighbours of a row of 7x7 windows of 3 channels; of 40 channels 20 at a time; 29 are packed."""
+    nhwc = "-F 1 -I NHWC -O NHWC -f NHWC"
+    for sizes, k, run, chunk in (
+        ("-c 3 -H 13 -W 13 -k 16 -y 7 -x 7 -u 2 -v 2", 147, 21, 21),
+        ("-c 40 -H 6 -W 6 -k 16 -y 3 -x 3 -p 1 -q 1", 360, 40, 20),
+    ):
+        tuning = f"v1:cpu:6,16,96,16,{-(-k // 16) * 16},16,k_blocked,b,swapped"
+        a = the_product(conv(f"-n 1 {sizes} {nhwc}"), tuning).a
+        assert isinstance(a, RunsInPlace) and (a.run, a.chunk) == (run, chunk)
+    packed = the_product(conv(f"-n 1 -c 29 -H 6 -W 6 -k 16 -y 3 -x 3 -p 1 -q 1 {nhwc}"), tuning).a
+    assert isinstance(packed, Window)
 
 
 def test_two_steps_of_k_keep_a_tile_of_sums_that_c_cannot_hold() -> None:

@@ -102,6 +102,7 @@ def _shared_by(stmt: Product) -> str:
 def _columns(stmt: Product) -> str:
     """What else to tell the product of an A that hands out no rows, or of tiles, which sum no columns."""
     has_none = isinstance(stmt.a, InPlace) and stmt.a.is_transposed
+    has_none |= isinstance(stmt.a, RunsInPlace) and stmt.a.chunk is not None
     return ", false" if has_none or stmt.unit.tiles is not None else ""
 
 
@@ -125,7 +126,8 @@ def _a(stmt: Product) -> str:
     if isinstance(stmt.a, RunsInPlace):
         window = f"scratch.{stmt.a.window.name}"
         rest = f"{stmt.a.window.buffer.name}, {window}, scratch.runs_a, scratch.zeros_a, {stmt.a.run}"
-        return f"imbrex::a_runs_in_place<{unit}, decltype({window})> operand_a{{{rest}}};"
+        chunk = "" if stmt.a.chunk is None else f", {stmt.a.chunk}"
+        return f"imbrex::a_runs_in_place<{unit}, decltype({window}){chunk}> operand_a{{{rest}}};"
     window = f"scratch.{stmt.a.name}"
     source = f"{unit}, {stmt.a.buffer.dtype.c_name}, decltype({window})"
     return f"imbrex::a_packing<{source}> operand_a{{{stmt.a.buffer.name}, {window}, scratch.panel_a}};"
@@ -159,7 +161,7 @@ def _a_members(stmt: Product, kind: str, k: str) -> list[str]:
             return [f"alignas(64) {kind} panels_a[{_columns_of(stmt)}::elements<{stmt.rows}>];"]
         case InPlace():
             return []
-        case RunsInPlace(_, run):
+        case RunsInPlace(run=run):
             return [
                 f"const {kind} *runs_a[{stmt.k // run + 1} * {stmt.rows}];",
                 f"alignas(64) {kind} zeros_a[{run}];",

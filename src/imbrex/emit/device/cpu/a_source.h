@@ -58,18 +58,19 @@ template <class U, int MR, bool FetchesAhead = true> struct a_row_cursor {
     for (int i = 0; i < bases; ++i) base[i] += count * unit<U>::together;
   }
 };
-// A(k, m) = p[k / run * MR + m][k % run]: runs of neighbouring k, wherever they lie; run is whole vectors of words.
-template <class U> struct a_runs {
+// A(k, m) = p[k / run * MR + m][k % run]: runs of neighbouring k, wherever they lie; run is whole chunks of words, which
+// are vectors where rows are asked for.
+template <class U, int Chunk = words_of_vector<U>> struct a_runs {
   const element_of_unit<U> *const *p;
   int64_t run;
 };
-template <class U, int MR> struct a_run_cursor {
+template <class U, int MR, int Chunk = words_of_vector<U>> struct a_run_cursor {
   typedef element_of_unit<U> E;
-  static constexpr int chunk = words_of_vector<U>;
+  static constexpr int chunk = Chunk;
   const E *base[MR];
   const E *const *p;
   int64_t run, left;
-  explicit a_run_cursor(a_runs<U> a) : p(a.p), run(a.run), left(0) { advance(0); }
+  explicit a_run_cursor(a_runs<U, Chunk> a) : p(a.p), run(a.run), left(0) { advance(0); }
   const E *at(int m, int u) const { return base[m] + u * unit<U>::together; }
   const E *row(int m) const { return base[m]; }
   void advance(int words) {
@@ -94,8 +95,12 @@ template <int MR, class U> IMBREX_INLINE a_row_cursor<U, MR> cursor(a_rows<U> a)
 template <int MR, class U> IMBREX_INLINE a_row_cursor<U, MR, false> passing_cursor(a_rows<U> a) {
   return a_row_cursor<U, MR, false>(a);
 }
-template <int MR, class U> IMBREX_INLINE a_run_cursor<U, MR> passing_cursor(a_runs<U> a) { return a_run_cursor<U, MR>(a); }
-template <int MR, class U> IMBREX_INLINE a_run_cursor<U, MR> cursor(a_runs<U> a) { return a_run_cursor<U, MR>(a); }
+template <int MR, class U, int Chunk> IMBREX_INLINE a_run_cursor<U, MR, Chunk> cursor(a_runs<U, Chunk> a) {
+  return a_run_cursor<U, MR, Chunk>(a);
+}
+template <int MR, class U, int Chunk> IMBREX_INLINE a_run_cursor<U, MR, Chunk> passing_cursor(a_runs<U, Chunk> a) {
+  return a_run_cursor<U, MR, Chunk>(a);
+}
 
 // A source whose sums do not begin at 0.
 template <class A> struct a_started {

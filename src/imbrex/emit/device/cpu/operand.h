@@ -17,9 +17,10 @@ template <class U> struct a_in_place {
 
 // Runs of `run` neighbouring k in place, wherever each run of each row lies: a view whose rows are m and whose lanes are
 // k, all lanes of a run neighbours in memory that exist together, as channels are that come last.  `table` has room for
-// (K / run + 1) * MR pointers; `zeros` are `run` elements that stand for what does not exist.  run is whole vectors.
-template <class U, class View> struct a_runs_in_place {
+// (K / run + 1) * MR pointers; `zeros` are `run` elements that stand for what does not exist.  run is whole chunks.
+template <class U, class View, int Chunk = words_of_vector<U>> struct a_runs_in_place {
   typedef element_of_unit<U> E;
+  static constexpr int W = width<sum_of_unit<U>>;
   const E *src;
   const View &view;
   const E **table;
@@ -30,9 +31,9 @@ template <class U, class View> struct a_runs_in_place {
     for (int k = 0; k < view.lanes; k += run)
       for (int m = row; m < row + R; ++m) {
         const E *p = src + view.row_offset[m] + view.lane_offset[k];
-        *to++ = view.mask_of(k / width<sum_of_unit<U>>, m) & 1 ? p : zeros;
+        *to++ = view.mask_of(k / W, m) >> (Chunk % W ? k % W : 0) & 1 ? p : zeros;
       }
-    body(a_runs<U>{table, run});
+    body(a_runs<U, Chunk>{table, run});
   }
 };
 
