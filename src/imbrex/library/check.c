@@ -30,7 +30,7 @@ typedef struct {
   int64_t n[32];
   int64_t terms;
   double alpha, beta;
-  double (*after)(double x, const double *v);
+  double (*after)(double x, double *v); /* what it stores besides it puts into its array's place of v */
 } problem;
 
 static inline double after_negate(double x) { return -x; }
@@ -151,8 +151,9 @@ static double convolution(const problem *p, void *const *data, const int64_t *at
   return sum;
 }
 
-/* What an element of the result should be.  at: its place, by the dimensions of the array. */
-static double wanted(const problem *p, int out, void *const *data, const void *before, const int64_t *at, int64_t i) {
+/* What an element of the result should be.  at: its place, by the dimensions of the array.  v: of all arrays. */
+static double wanted(const problem *p, int out, void *const *data, const void *before, const int64_t *at, int64_t i,
+                     double *v) {
   int64_t ordered[4] = {at[0], at[1], at[2], at[3]};
   const int is_conv = p->n[0] != 0;
   if (is_conv)
@@ -162,10 +163,9 @@ static double wanted(const problem *p, int out, void *const *data, const void *b
   if (p->after == 0) return x;
   const int more = p->arrays[out].rank - 2;
   const int64_t channel = is_conv ? ordered[1] : at[more + 1], row = is_conv ? 0 : at[more];
-  double v[SLOTS];
   for (int e = 0; e < p->count; ++e) {
     const array *a = p->arrays + e;
-    if (a->slot < 0) continue;
+    if (a->slot < 0 || a->written) continue;
     const int64_t places[] = {0, channel, i, row};
     v[a->slot] = get(a, data[e], places[a->along]);
   }
@@ -193,14 +193,21 @@ static int64_t place_of(const array *a, int64_t element, int64_t *at) {
   return i;
 }
 
+static int64_t unwritten_in(const array *a, const void *data, int64_t elements) {
+  int64_t found = 0;
+  for (int64_t element = 0; a->mantissa >= 0 && element < elements; ++element)
+    found += bits_at(a, data, place_of(a, element, 0)) == ~0ull >> (64 - 8 * a->bytes);
+  return found;
+}
+
 static int checked(const problem *p, int threads) {
   void *data[MOST];
-  int out = 0, wrong = 0;
+  int out = -1, kept = -1, wrong = 0; /* the result, and what is stored besides */
   uint32_t seed = 1;
   for (int e = 0; e < p->count; ++e) {
     const array *a = p->arrays + e;
     if ((data[e] = malloc((size_t)(a->reach * a->bytes))) == 0) return printf("no memory for %s\n", p->text), 1;
-    if (a->written) out = e;
+    if (a->written) *(out < 0 ? &out : &kept) = e;
     for (int64_t i = 0; i < a->reach; ++i) {
       seed = seed * 1664525u + 1013904223u;
       put(a, data[e], i, (int)((seed >> 16) % 5) - 2);
@@ -212,6 +219,7 @@ static int checked(const problem *p, int threads) {
   if (before == 0) return printf("no memory for %s\n", p->text), 1;
   memcpy(before, data[out], bytes);
   if (p->beta == 0) memset(data[out], 0xFF, bytes);
+  if (kept >= 0) memset(data[kept], 0xFF, (size_t)(p->arrays[kept].reach * p->arrays[kept].bytes));
   int64_t rows = 0;
   const int family = ${symbol}_find(p->text, &rows);
   const int status = RUN(family, rows, data, threads);
@@ -219,17 +227,22 @@ static int checked(const problem *p, int threads) {
     return printf("FAILED %s: family %d, code %d\n", p->text, family, status), 1;
   int64_t elements = 1;
   for (int d = 0; d < a->rank; ++d) elements *= a->shape[d];
-  int64_t unwritten = 0;
-  for (int64_t element = 0; a->mantissa >= 0 && element < elements; ++element)
-    unwritten += bits_at(a, data[out], place_of(a, element, 0)) == ~0ull >> (64 - 8 * a->bytes);
+  int64_t unwritten = unwritten_in(a, data[out], elements);
+  if (kept >= 0) unwritten += unwritten_in(p->arrays + kept, data[kept], elements);
   const int64_t some = WORK / p->terms < 64 ? 64 : WORK / p->terms, count = elements < some ? elements : some;
   for (int64_t s = 0; s < count; ++s) {
     const int64_t element = count == 1 ? 0 : (int64_t)((double)s * (double)(elements - 1) / (double)(count - 1));
     int64_t at[4] = {0};
+    double v[SLOTS];
     const int64_t i = place_of(a, element, at);
-    const double got = get(a, data[out], i), want = wanted(p, out, data, before, at, i);
+    const double got = get(a, data[out], i), want = wanted(p, out, data, before, at, i, v);
     if (!is_near(p, a, got, want) && wrong++ == 0)
       printf("WRONG %s: element %lld is %g, not %g\n", p->text, (long long)i, got, want);
+    if (kept < 0) continue;
+    const array *k = p->arrays + kept;
+    const double stored = get(k, data[kept], place_of(k, element, 0)), value = v[k->slot];
+    if (!is_near(p, k, stored, value) && wrong++ == 0)
+      printf("WRONG %s: pre-activation %lld is %g, not %g\n", p->text, (long long)element, stored, value);
   }
   if (unwritten) wrong += printf("WRONG %s: %lld elements are not written\n", p->text, (long long)unwritten);
   if (wrong == 0) printf("right %s: %lld of %lld elements\n", p->text, (long long)count, (long long)elements);

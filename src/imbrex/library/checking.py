@@ -56,7 +56,7 @@ def _function(member: Member) -> list[str]:
     if after is None:
         return []
     value = _expression(after.expression)
-    head = f"static double after_{member.kernel}(double x, const double *v)"
+    head = f"static double after_{member.kernel}(double x, double *v)"
     return [f"{head} {{ (void)x; (void)v; return {value}; }}"]
 
 
@@ -70,6 +70,8 @@ def _expression(node: Expression) -> str:
             return f"({float(value)!r})"
         case Call(function, arguments):
             given = [_expression(one) for one in arguments]
+            if function in SLOTS:
+                return f"(v[{SLOTS.index(function)}] = {given[0]})"
             if function in SIGNS:
                 return f"({given[0]} {SIGNS[function]} {given[1]})"
             return f"after_{function}({', '.join(given)})"

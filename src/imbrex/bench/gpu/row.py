@@ -191,9 +191,11 @@ def _function(turning: Rotation) -> dict[str, Call]:
         "transpose_b": problem.transpose_b,
         "epilogue": problem.epilogue,
         "compute": str(problem.dtype),
-        **{o.role: t[o.role] for o in problem.operands[len(problem.roles) :]},
+        **{o.role: t[o.role] for o in problem.operands[len(problem.roles) :] if not o.is_written},
     }
-    return {FUNCTION: lambda: gemm(t["a"], t["b"], out=t["c"], **words)}
+    kept = [t[o.role] for o in problem.operands[len(problem.roles) :] if o.is_written]
+    out = (t["c"], *kept) if kept else t["c"]
+    return {FUNCTION: lambda: gemm(t["a"], t["b"], out=out, **words)}
 
 
 def _peers(entry: Entry, turning: Rotation) -> tuple[dict[str, list[Call]], dict[str, str]]:
