@@ -18,7 +18,8 @@ PACKAGE = Path(__file__).resolve().parents[2] / "src" / "imbrex"
 INSTRUCTIONS = ("dtype.py", "view/mma/", "chip/", "cdna/", "build/amd/hot_loop/")
 NAMES = {name for t in DTYPES.values() for name in (t.name, t.mlir_name, t.array_name)}
 EXCEPTIONS = {
-    "bench/gpu/sets.py": {"i8", "f32", "tf32"},  # names of sets of problems
+    "bench/gpu/sets.py": {"f16", "bf16", "f8e4m3fn", "i8", "f32", "tf32"},  # names of sets, and their types
+    "bench/gpu/drawn_sets.py": {"f8e4m3fn", "i8", "f32", "tf32"},  # how long a drawn problem takes
 }
 
 
