@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.patience import HANG_S
 
 from imbrex.cli import main
 
@@ -38,6 +39,6 @@ def test_the_program_finds_every_kernel_right(gpu: None, tmp_path: Path) -> None
     words = (*cc, "net_test.c", "libnet.so", "-lm", "-Wl,-rpath,.")
     built = subprocess.run(words, cwd=folder, capture_output=True, text=True)
     assert built.returncode == 0, built.stderr
-    done = subprocess.run(("./a.out",), cwd=folder, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(("./a.out",), cwd=folder, capture_output=True, text=True, timeout=HANG_S)
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"{len(PROBLEMS)} problems, all right" in done.stdout

@@ -119,15 +119,15 @@ MUTANTS: Final = {
     "a piece is stored without a fence": Mutant(
         TWO,
         "store.h",
-        "      written_for_engines();\n",
+        "    written_for_engines();\n",
         "",
         "fence.proxy.async",
     ),
     "a piece is stored before it is whole": Mutant(
         TWO,
         "store.h",
-        "      written_for_engines();\n      meet_warpgroup(s.group);\n",
-        "      written_for_engines();\n",
+        "    written_for_engines();\n    meet_warpgroup(s.group);\n",
+        "    written_for_engines();\n",
         "stores byte",
     ),
     "a piece is written while it is stored": Mutant(
@@ -140,8 +140,8 @@ MUTANTS: Final = {
     "a piece is stored over another tile's": Mutant(
         TWO,
         "store.h",
-        "p.store(memory, w.batch, w.row_tile * P::rows",
-        "p.store(memory, w.batch, w.row_tile / 2 * P::rows",
+        "Out::store(p, memory, w.batch, w.row_tile * P::rows",
+        "Out::store(p, memory, w.batch, w.row_tile / 2 * P::rows",
         "stores, too",
     ),
     "a row's sign": Mutant(
@@ -153,8 +153,8 @@ MUTANTS: Final = {
     "lanes store a piece that is not whole": Mutant(
         "lanes that load",
         "store.h",
-        "    } else {\n      meet_warpgroup(s.group);\n",
-        "    } else {\n",
+        "  } else {\n    meet_warpgroup(s.group);\n",
+        "  } else {\n",
         "reads byte",
     ),
     # lanes.h, shared.h: producers that load
