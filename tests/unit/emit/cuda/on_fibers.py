@@ -18,7 +18,7 @@ from imbrex.verify.poison import poison
 from imbrex.verify.reference import reference
 
 SHIM = (Path(__file__).parent / "fibers" / "shared.h").read_text(encoding="utf-8")
-FLAGS = ("-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas", "-Wno-unused-parameter", "-O1")
+FLAGS = ("-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas", "-Wno-unused-parameter", "-O0")
 KEPT = ("device/gpu", "device/cpu", "device/common", "device/cuda/product.h", "device/cuda/epilogue.h")
 
 

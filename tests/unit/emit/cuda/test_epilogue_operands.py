@@ -137,7 +137,7 @@ def read(asked: Request, array: np.ndarray, damage: tuple[str, str] = ("", "")) 
     body = header + text + RUN
     source = SHIM + "namespace imbrex {\n" + (body.replace(*damage) if damage[0] else body)
     source = re.sub(r"#pragma unroll.*", "", source)
-    library = ctypes.CDLL(str(build_shared({"beside.cpp": source}, flags=("-O1", "-std=c++17")).path))
+    library = ctypes.CDLL(str(build_shared({"beside.cpp": source}, flags=("-O0", "-std=c++17")).path))
     m, n = rows_and_columns(asked)
     found = np.full((m, n), np.nan, np.float32)
     astray = library.run(*(ctypes.c_void_p(x.ctypes.data) if isinstance(x, np.ndarray) else ctypes.c_int64(x)

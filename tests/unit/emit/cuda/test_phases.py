@@ -106,7 +106,7 @@ def staged(case: str, first: int, damage: tuple[str, str] = ("", "")) -> tuple[A
     put = re.sub(r"#pragma.*", "", put.replace(*damage) if damage[0] else put)
     element = "float" if problem.dtype.bytes == 4 else "imbrex::f16"
     source = SHIM + put + RUN.format(element=element, members="\n".join(lines), first=first)
-    library = ctypes.CDLL(str(build_shared({"phases.cpp": source}, flags=("-O1",)).path))
+    library = ctypes.CDLL(str(build_shared({"phases.cpp": source}, flags=("-O0",)).path))
     columns = int(re.findall(r"piece_columns = (\d+)", struct)[0])
     out = np.zeros((64, columns), np.uint32)
     library.run(out.ctypes.data_as(ctypes.c_void_p))

@@ -55,7 +55,7 @@ def built(name: str, damage: Damage | None = None) -> EmulatedKernel:
         assert files[file].count(written) == 1, f"{file} has '{written}' {files[file].count(written)} times"
         files[file] = files[file].replace(written, instead)
     _machine()
-    library = build_shared(files, flags=made.bundle.flags)
+    library = build_shared(files, flags=(*made.bundle.flags, "-O0"))  # it is compiled longer than it runs
     parameters = tuple(
         Parameter(o.role, o.shape, o.dtype.numpy, o.is_written, strides=o.strides)
         for o in case.problem.operands

@@ -12,7 +12,7 @@ from imbrex.lower.stmt import Buffer, Kernel, Program, Stmt
 from imbrex.run.cpu import Parameter, load
 from imbrex.symbol import symbol_of
 
-STRICT = ("-Wall", "-Wextra", "-Werror", "-O1")
+STRICT = ("-Wall", "-Wextra", "-Werror", "-O0")
 
 
 def program(

@@ -18,7 +18,7 @@ from imbrex.pipeline import Request, lower
 from imbrex.problem import Conv2d, Gemm, Problem
 
 RUNTIME = Path(__file__).parent / "runtime"
-STRICT = (*WARNINGS, "-Werror", "-O1")
+STRICT = (*WARNINGS, "-Werror", "-O0")
 NHWC = {"filter_layout": "KYXC", "input_layout": "NHWC", "output_layout": "NHWK"}
 GEMM = Gemm(100, 60, 77, dtype="f16", transpose_b=True, alpha=0.5, beta=2.0)
 CASES: dict[str, tuple[Problem, str, str | None]] = {
