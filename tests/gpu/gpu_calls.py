@@ -10,6 +10,7 @@ from typing import Any
 
 import gpu_order
 import gpu_sizes
+import gpu_torch
 import numpy as np
 import torch
 from gpu_case import TARGET
@@ -31,7 +32,7 @@ Told = str | None
 
 def perform(name: str) -> Told:
     """The function of that name."""
-    others = vars(gpu_order) | vars(gpu_sizes)
+    others = vars(gpu_order) | vars(gpu_sizes) | vars(gpu_torch)
     function: Callable[[], Told] = globals().get(name) or others[name]
     return function()
 

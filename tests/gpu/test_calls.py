@@ -14,8 +14,10 @@ CALLS = (
     "with_gaps", "views", "other_strides", "another_type", "host_and_gpu", "controls",
     "every_size_is_right", "every_size_of_others_is_right", "bits_of_the_fixed_kernel",
     "tensors_tell_the_size", "graphs_of_sizes",
+    "torch_ops_f16", "torch_ops_bf16", "torch_ops_f32", "torch_ops_f64", "torch_opcheck", "torch_fallback",
+    "torch_graphs_and_streams", "torch_replaced_f16", "torch_replaced_f32", "torch_trained", "torch_compiled",
 )  # fmt: skip
-"""Of `gpu_calls`, `gpu_order` and `gpu_sizes`, which need torch."""
+"""Of `gpu_calls`, `gpu_order`, `gpu_sizes` and `gpu_torch`, which need torch."""
 
 
 @pytest.mark.parametrize("name", CALLS)

@@ -13,9 +13,8 @@ import pytest
 
 torch: Any = pytest.importorskip("torch", reason="torch is not installed")
 
-from tests.unit.torch import models  # noqa: E402
-
 import imbrex.torch as ours  # noqa: E402
+from imbrex.bench import networks as models  # noqa: E402
 from imbrex.diagnostic import Diagnostic  # noqa: E402
 from imbrex.torch import layer as layers  # noqa: E402
 
