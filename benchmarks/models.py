@@ -100,7 +100,8 @@ def measured(entry: Entry, batch: int, given: argparse.Namespace) -> dict[str, A
                 own = own.to(memory_format=torch.channels_last)
                 input = x.contiguous(memory_format=torch.channels_last)
             if who == "replaced":
-                report = import_module("imbrex.torch").replace(own, input, tune=given.tune)
+                replace = import_module("imbrex.torch").replace
+                report = replace(own, input, tune=given.tune, cuda_graph=given.graph)
                 replaced += f"{len(report.swapped)} of {len(report.rows)} layers{lies}; "
             run = _compiled(own) if who == "inductor" else own
             runs[who + lies] = _called(run, input, given.graph)
@@ -127,7 +128,8 @@ def _called(model: Any, x: Any, as_graph: bool) -> Callable[[], Any]:
     with torch.cuda.graph(graph):
         result = run()
 
-    def replay() -> Any:
+    def replay(kept: object = (model, x)) -> Any:
+        """kept: what the graph reads."""
         graph.replay()
         return result
 

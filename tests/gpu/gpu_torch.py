@@ -10,6 +10,8 @@ from typing import Any
 
 import imbrex.torch as ops
 from imbrex.bench import networks
+from imbrex.torch.fold import folded
+from imbrex.torch.fold_launch import folded_on_gpu
 
 torch: Any = import_module("torch")
 Told = str | None
@@ -90,7 +92,8 @@ def _results(
 ) -> Iterator[Told]:
     with torch.no_grad():
         yield _off(ours(*given), theirs(*(one.double() for one in given)), what)
-        if ours(*given).stride() != theirs(*given).stride():
+        is_torchs_own = given[0].dtype == torch.float64  # whose convolutions forget channels_last
+        if ours(*given).stride() != theirs(*given).stride() and not is_torchs_own:
             yield f"{what}: lies {ours(*given).stride()}, torch's {theirs(*given).stride()}"
     near = [one.detach().clone().requires_grad_() for one in given]
     wide = [one.detach().double().requires_grad_() for one in given]
@@ -198,6 +201,54 @@ def _replaced(what: str, model: Any, x: Any, kind: Any, bound: float) -> Iterato
                     module.weight.mul_(1.5)
         want = copy.deepcopy(model).double()(x.double())
         yield _off(near(x.to(kind)), want, f"{what}, other norms", bound)
+
+
+def torch_measured() -> Told:
+    """The fastest form, by calls and by CUDA graphs: results stay, and a graph can be made."""
+    with torch.no_grad():
+        for as_graph in (False, True):
+            model, x = (
+                networks.resnet18(16, 5).eval().to("cuda", torch.float16),
+                _some(4, 3, 64, 64, kind=torch.float16),
+            )
+            want = copy.deepcopy(model).double()(x.double())
+            report = ops.replace(model, x, cuda_graph=as_graph)
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                result = model(x)
+            graph.replay()
+            told = _off(result, want, f"measured, cuda_graph={as_graph}: {report}", 3e-2)
+            if told:
+                return told
+    return None
+
+
+def torch_folded() -> Told:
+    """A norm folded by one launch is the one folded by torch's ops, with and without each of its arrays."""
+    for kind, norm_kind in (
+        (torch.float32, torch.float32),
+        (torch.float16, torch.float16),
+        (torch.bfloat16, torch.float32),
+    ):
+        for without in ((), (2,), (3,), (4,), (2, 3, 4)):
+            kinds = (*[norm_kind] * 4, kind)
+            given = [None if at in without else _some(300 + at, kind=of)[:300] for at, of in enumerate(kinds)]
+            given[1] = given[1].abs()
+            mean, variance, weight, offset, bias = given
+            got = folded_on_gpu(tuple(given), 1e-3, kind)
+            want = folded(
+                *(None if one is None else one.double() for one in (mean, variance, weight, offset)),
+                1e-3,
+                None if bias is None else bias.double(),
+                torch.float64,
+            )
+            if got is None:
+                return f"no kernel folds {kind} with {norm_kind} without {without}"
+            for one, other, what in zip(got, want, ("scale", "shift"), strict=True):
+                told = _off(one, other, f"{what} of {kind} with {norm_kind} without {without}")
+                if told:
+                    return told
+    return None
 
 
 def torch_trained() -> Told:

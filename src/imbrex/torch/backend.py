@@ -14,8 +14,8 @@ from typing import Any, Final
 
 from imbrex.torch import call
 from imbrex.torch.candidate import misfit
+from imbrex.torch.fold import folded
 from imbrex.torch.fusion import activation_of, added, is_changed, only_user
-from imbrex.torch.layer import folded
 
 __all__ = ["backend"]
 

@@ -1,7 +1,8 @@
 """Direct: the kernel of an op called past torch's dispatcher, whose way there takes as long as a small layer.
 
 Law: it is gone only where the dispatcher would do nothing but call this kernel: no gradient is asked for, and
-no mode, transform, tracer, compiler or region of autocast stands between; tensors are torch's own.
+no mode, transform, tracer, compiler or region of autocast stands between; tensors are torch's own, and lie on
+the CPU or the current GPU.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _USUAL: Final[int] = (
 
 
 def direct(op: Callable[..., Any], kernel: Callable[..., Any], tensors: int) -> Callable[..., Any]:
-    """The op, by its kernel for the CPU where that is the same.  tensors: so many arguments come first."""
+    """The op, by its kernel where that is the same.  tensors: so many arguments come first."""
 
     def called(*given: Any) -> Any:
         return kernel(*given) if _is_alone(given[:tensors]) else op(*given)
@@ -35,8 +36,11 @@ def direct(op: Callable[..., Any], kernel: Callable[..., Any], tensors: int) -> 
 
 
 def _is_alone(tensors: tuple[Any, ...]) -> bool:
-    if torch.compiler.is_compiling() or torch.is_grad_enabled() or torch.is_autocast_enabled("cpu"):
+    if torch.compiler.is_compiling() or torch.is_grad_enabled():
         return False
-    if _included().raw_repr() & ~_USUAL:
+    if _included().raw_repr() & ~_USUAL or not all(type(tensor) in _NOTHING for tensor in tensors):
         return False
-    return tensors[0].is_cpu and all(type(tensor) in _NOTHING for tensor in tensors)
+    first = tensors[0]
+    if first.is_cuda:
+        return not torch.is_autocast_enabled("cuda") and first.get_device() == torch.cuda.current_device()
+    return first.is_cpu and not torch.is_autocast_enabled("cpu")

@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import Any, Final
 
 from imbrex.torch.candidate import Candidate
+from imbrex.torch.clock import sampler
 from imbrex.torch.report import Row
 
 __all__ = ["Form", "channels_last", "chosen", "contiguous", "fastest", "may_lie_last"]
@@ -43,8 +44,16 @@ class Form:
         return any(row.reason is None for row in self.rows)
 
 
-def fastest(forms: Sequence[Form], take: Callable[[Form], None], run: Callable[[], object]) -> list[float]:
-    """Seconds of the model in each form, medians, in turn.  take: gives the model this form."""
+def fastest(
+    forms: Sequence[Form],
+    take: Callable[[Form], None],
+    run: Callable[[], object],
+    device: Any,
+    as_graph: bool = False,
+) -> list[float]:
+    """Seconds of the model in each form, medians, in turn.  take: gives the model this form.  device: where
+    it runs; as_graph: by replays of CUDA graphs.
+    """
     samples: list[list[float]] = [[] for _ in forms]
     began, rounds = time.perf_counter(), 0
     while rounds < 3 or (rounds < ROUNDS and time.perf_counter() - began < BUDGET_S):
@@ -52,10 +61,8 @@ def fastest(forms: Sequence[Form], take: Callable[[Form], None], run: Callable[[
         for form, into in zip(forms, samples, strict=True):
             take(form)
             run()
-            for _ in range(RUNS - 1):
-                started = time.perf_counter()
-                run()
-                into.append(time.perf_counter() - started)
+            sample = sampler(run, device, as_graph)
+            into.extend(sample() for _ in range(RUNS - 1))
     return [statistics.median(of) for of in samples]
 
 
@@ -76,7 +83,7 @@ def may_lie_last(layers: Sequence[Candidate]) -> bool:
 def _is_alone(weight: Any) -> bool:
     is_whole = weight.untyped_storage().nbytes() == weight.numel() * weight.element_size()
     is_own = is_whole and not weight.is_shared() and not weight.is_inference()
-    return bool(is_own and weight.device.type == "cpu" and weight.is_contiguous())
+    return bool(is_own and weight.device.type in ("cpu", "cuda") and weight.is_contiguous())
 
 
 def channels_last(layers: Sequence[Candidate]) -> None:

@@ -1,8 +1,8 @@
 """Layers of torch whose forward is ours: the same object, parameters, keys and hooks, of another class.
 
 Law: what a kernel does not serve, a subclass of tensors or another type or device, the layer of torch
-computes.  `fused` is the layer with what follows it, by tensors as they are now: a norm is folded again as
-soon as one bit of its numbers differs, so that parameters may change.
+computes.  `fused` is the layer with what follows it, by tensors as they are now (`fold`), so that parameters
+may change.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Final
 
-from imbrex.run.cpu import short_way
 from imbrex.torch import call
 from imbrex.torch.activation import finished
 from imbrex.torch.direct import EXACT
+from imbrex.torch.fold import Fold, fold_of
 
-__all__ = ["LAYERS", "MANY", "Layer", "Swapped", "folded", "plain"]
+__all__ = ["LAYERS", "MANY", "Layer", "Swapped", "plain"]
 
 torch: Any = import_module("torch")
 _nn: Any = torch.nn
@@ -40,15 +40,6 @@ class Swapped:
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "fold": None}
-
-
-@dataclass(frozen=True)
-class Fold:
-    """A scale and a bias, and copies of the numbers that they were made of.  words: what is no tensor."""
-
-    tensors: tuple[Any, ...]
-    words: tuple[Any, ...]
-    result: tuple[Any, Any]
 
 
 class Layer:
@@ -88,7 +79,7 @@ class Conv2d(Layer, _nn.Conv2d):
             is_served = tuple(residual.shape) == shape and residual.dtype == input.dtype
         if not is_served:
             return plain(self, input, norm, residual, activation)
-        scale, shift = (None, self.bias) if norm is None else _by(norm, self)
+        scale, shift = (None, self.bias) if norm is None else fold_of(norm, self)
         return call.conv2d(
             input, self.weight, shift, *moves, self.groups, activation=activation or None,
             residual=residual, scale=scale, fallback=self.imbrex_swapped.fallback,
@@ -135,7 +126,6 @@ LAYERS: Final[Mapping[Any, type[Any]]] = {
     _nn.Linear: Linear,
 }
 """Ours by torch's."""
-_KEPT: Final = (type(None), *EXACT)
 
 
 def plain(layer: Any, input: Any, norm: Any, residual: Any, activation: str) -> Any:
@@ -143,35 +133,6 @@ def plain(layer: Any, input: Any, norm: Any, residual: Any, activation: str) -> 
     of = next(theirs for theirs in LAYERS if isinstance(layer, theirs))
     result = of.forward(layer, input)
     return finished(result if norm is None else norm(result), residual, activation)
-
-
-def _by(norm: Any, layer: Any) -> tuple[Any, Any]:
-    """The fold of a norm's numbers as they are now: the last one, as long as they are the same."""
-    tensors = (norm.running_mean, norm.running_var, norm.weight, norm.bias, layer.bias)
-    words = norm.eps, layer.weight.dtype
-    short = None if torch.compiler.is_compiling() else short_way()
-    last: Fold | None = layer.imbrex_swapped.fold
-    if last is not None and short is not None and last.words == words and short.same(tensors, last.tensors):
-        return last.result
-    result = folded(*tensors[:4], norm.eps, layer.bias, words[1])
-    if short is not None and not torch.is_grad_enabled() and all(type(t) in _KEPT for t in tensors):
-        copies = tuple(None if t is None else t.detach().clone() for t in tensors)
-        short.learn(copies)
-        if short.same(tensors, copies):  # else nobody can tell whether they still are
-            layer.imbrex_swapped.fold = Fold(copies, words, result)
-    return result
-
-
-def folded(
-    mean: Any, variance: Any, weight: Any, shift: Any, epsilon: float, bias: Any, kind: Any
-) -> tuple[Any, Any]:
-    """Scale and bias of a layer's sums, after which a norm is computed.  kind: of the sums."""
-    wide = torch.float64 if kind == torch.float64 else torch.float32
-    scale = torch.rsqrt(variance.to(wide) + epsilon)
-    scale = scale if weight is None else scale * weight
-    mean = mean if bias is None else mean - bias
-    moved = -mean * scale if shift is None else torch.addcmul(shift.to(wide), mean.to(wide), scale, value=-1)
-    return scale.to(wide), moved.to(kind)
 
 
 _lock = threading.Lock()

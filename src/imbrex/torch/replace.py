@@ -46,6 +46,7 @@ def replace(
     jobs: int | None = None,
     measure: bool = True,
     channels_last: bool | None = None,
+    cuda_graph: bool = False,
 ) -> Replaced:
     """Swaps layers of a model, in place, for kernels; says which, and of the others why not.
 
@@ -54,14 +55,15 @@ def replace(
     kernels of its gradients, too.  tune: with which effort kernels are tuned first.  jobs: processes that
     compile.  measure: keep torch's own layers where these are faster.  channels_last: how filters of
     convolutions are to lie, and with them all images between; None for what is measured to be faster, where
-    the example's results lie as before.
+    the example's results lie as before.  cuda_graph: the model will be captured into a CUDA graph, so that
+    times are those of replays, without the host's part.
     """
     if not isinstance(model, torch.nn.Module):
         raise TypeError(f"'model' should be a torch.nn.Module, got {type(model).__name__}")
     is_training: bool = model.training
     if channels_last and is_training:
         raise ValueError("'channels_last' is of a model in eval mode; 'model.to' has a memory_format, too")
-    wishes = _Wishes(fallback, tune, jobs, measure, channels_last)
+    wishes = _Wishes(fallback, tune, jobs, measure, channels_last, cuda_graph)
     with _evaluated(model):
         found = candidates(model)
         wanted, seen = met(model, example, [one for one in found if one.reason is None], is_training)
@@ -119,6 +121,7 @@ class _Wishes(NamedTuple):
     jobs: int | None
     measure: bool
     channels_last: bool | None
+    cuda_graph: bool
 
 
 def _replaced(
@@ -144,7 +147,8 @@ def _replaced(
         return Replaced(forms[0].rows, forms[0].is_last)
     own = Form(tuple(row.left("torch's own model is faster") for row in forms[0].rows))
     forms = list(dict.fromkeys([own, *forms]))
-    times = fastest(forms, take, lambda: tensors_of(model, example))
+    device = next(one.module.weight.device for one in found if one.reason is None)
+    times = fastest(forms, take, lambda: tensors_of(model, example), device, wishes.cuda_graph)
     best = chosen(times)
     take(forms[best])
     return Replaced(forms[best].rows, forms[best].is_last, times[best] if best else min(times[1:]), times[0])
@@ -186,7 +190,7 @@ def _forms(
         trials = {one.name: Trial(one, fused.get(one.name, Chain(one.name)), is_training) for one in usable}
         errors = _compiled(list(trials.values()), wishes.tune, wishes.jobs)
         good = [trial for name, trial in trials.items() if name not in errors]
-        times = timed(good) if wishes.measure else {}
+        times = timed(good, wishes.cuda_graph) if wishes.measure else {}
     finally:
         restore(model)
     rows: list[Row] = []

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import Any, Final
 
 from imbrex.torch.candidate import Candidate, Met
+from imbrex.torch.clock import sampler
 from imbrex.torch.fusion import Chain
 from imbrex.torch.layer import plain
 
@@ -65,9 +66,9 @@ def orders_of(trial: Trial) -> None:
         trial.calls(like)[0]()
 
 
-def timed(trials: Sequence[Trial]) -> dict[str, tuple[float, float]]:
+def timed(trials: Sequence[Trial], as_graph: bool = False) -> dict[str, tuple[float, float]]:
     """Seconds by kernels, and by torch, of a layer's calls in one run of the example, by its name; those of
-    layers that are the same are measured once.
+    layers that are the same are measured once.  as_graph: of replays of CUDA graphs.
     """
     known: dict[Any, tuple[float, float]] = {}
     found: dict[str, tuple[float, float]] = {}
@@ -76,32 +77,26 @@ def timed(trials: Sequence[Trial]) -> dict[str, tuple[float, float]]:
         for like in trial.candidate.met:
             key = _signature(trial, like)
             if key not in known:
-                known[key] = _contest(trial.calls(like), like.device)
+                known[key] = _contest(trial.calls(like), like.device, as_graph and not trial.with_gradients)
             ours, theirs = known[key]
             every = (every[0] + like.times * ours, every[1] + like.times * theirs)
         found[trial.candidate.name] = every
     return found
 
 
-def _contest(calls: tuple[Callable[[], Any], Callable[[], Any]], device: Any) -> tuple[float, float]:
+def _contest(
+    calls: tuple[Callable[[], Any], Callable[[], Any]], device: Any, as_graph: bool
+) -> tuple[float, float]:
     """Medians, in turn."""
     samples: tuple[list[float], list[float]] = ([], [])
     for call in calls:
         call()
+    contenders = [sampler(call, device, as_graph) for call in calls]
     began = time.perf_counter()
     while len(samples[0]) < 3 or (len(samples[0]) < ROUNDS and time.perf_counter() - began < BUDGET_S):
-        for call, into in zip(calls, samples, strict=True):
-            _finish(device)
-            started = time.perf_counter()
-            call()
-            _finish(device)
-            into.append(time.perf_counter() - started)
+        for sample, into in zip(contenders, samples, strict=True):
+            into.append(sample())
     return statistics.median(samples[0]), statistics.median(samples[1])
-
-
-def _finish(device: Any) -> None:
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
 
 
 def _quiet(call: Callable[[], Any]) -> Callable[[], Any]:

@@ -48,7 +48,7 @@ def take(monkeypatch: pytest.MonkeyPatch, wanted: int) -> list[Sequence[form.For
     """Measures nothing; that form is the fastest, and what there was to choose from is noted."""
     seen: list[Sequence[form.Form]] = []
 
-    def fastest(forms: Sequence[form.Form], take: Any, run: Any) -> list[float]:
+    def fastest(forms: Sequence[form.Form], take: Any, run: Any, *given: Any) -> list[float]:
         seen.append(forms)
         for one in forms:
             take(one)
@@ -56,7 +56,7 @@ def take(monkeypatch: pytest.MonkeyPatch, wanted: int) -> list[Sequence[form.For
         return [0.5 if at == wanted % len(forms) else 1.0 for at in range(len(forms))]
 
     monkeypatch.setattr(import_module("imbrex.torch.replace"), "fastest", fastest)
-    monkeypatch.setattr(trial, "_contest", lambda calls, device: (1.0, 2.0))
+    monkeypatch.setattr(trial, "_contest", lambda calls, device, as_graph: (1.0, 2.0))
     return seen
 
 
@@ -128,7 +128,10 @@ def test_forms_take_turns() -> None:
     forms = [form.Form((), False), form.Form((), True)]
     log: list[str] = []
     times = form.fastest(
-        forms, lambda one: log.append("last" if one.is_last else "kept"), lambda: log.append("run")
+        forms,
+        lambda one: log.append("last" if one.is_last else "kept"),
+        lambda: log.append("run"),
+        torch.device("cpu"),
     )
     turn = ["kept", *["run"] * form.RUNS, "last", *["run"] * form.RUNS]
     assert len(times) == 2 and log[: len(turn)] == turn and len(log) == form.ROUNDS * len(turn)

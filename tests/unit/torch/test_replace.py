@@ -16,6 +16,7 @@ torch: Any = pytest.importorskip("torch", reason="torch is not installed")
 import imbrex.torch as ours  # noqa: E402
 from imbrex.bench import networks as models  # noqa: E402
 from imbrex.diagnostic import Diagnostic  # noqa: E402
+from imbrex.torch import fold  # noqa: E402
 from imbrex.torch import layer as layers  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("unoptimised", "in_process")
@@ -258,7 +259,9 @@ def test_a_model_is_a_module_and_the_same_afterwards() -> None:
 def test_the_slower_one_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
     from imbrex.torch import trial
 
-    monkeypatch.setattr(trial, "_contest", lambda calls, device: (2.0, 1.0))
+    monkeypatch.setattr(trial, "_contest", lambda calls, device, as_graph: (2.0, 1.0))
+    module = import_module("imbrex.torch.replace")
+    monkeypatch.setattr(module, "fastest", lambda forms, *given: [1.0, *[2.0] * (len(forms) - 1)])
     model = small()
     report = ours.replace(model, images(8), jobs=1)
     assert "torch's own is faster, 1e+03 ms against 2e+03" in str(report)
@@ -361,8 +364,8 @@ def test_the_tenth_shape_is_told_of_once(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_a_norm_is_folded_once_and_again_when_it_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     folds: list[int] = []
-    folded = layers.folded
-    monkeypatch.setattr(layers, "folded", lambda *given: (folds.append(1), folded(*given))[1])
+    folded = fold.folded
+    monkeypatch.setattr(fold, "folded", lambda *given: (folds.append(1), folded(*given))[1])
     model, x = small(), images(8)
     replaced(model, x)
     with torch.no_grad():
