@@ -185,15 +185,18 @@ def _function(turning: Rotation) -> dict[str, Call]:
     problem, t = turning.problem, turning.sets[0]
     if not isinstance(problem, Gemm) or problem.beta != 0.0:
         return {}
+    further = problem.operands[len(problem.roles) :]
+    read = {o.role: t[o.role] for o in further if not o.is_written}
     words: dict[str, Any] = {
         "alpha": problem.alpha,
         "transpose_a": problem.transpose_a,
         "transpose_b": problem.transpose_b,
         "epilogue": problem.epilogue,
         "compute": str(problem.dtype),
-        **{o.role: t[o.role] for o in problem.operands[len(problem.roles) :] if not o.is_written},
+        **{name: read.pop(name) for name in ("bias", "residual") if name in read},
+        "scales": read,
     }
-    kept = [t[o.role] for o in problem.operands[len(problem.roles) :] if o.is_written]
+    kept = [t[o.role] for o in further if o.is_written]
     out = (t["c"], *kept) if kept else t["c"]
     return {FUNCTION: lambda: gemm(t["a"], t["b"], out=out, **words)}
 
