@@ -244,10 +244,8 @@ def torch_folded() -> Told:
             )
             if got is None:
                 return f"no kernel folds {kind} with {norm_kind} without {without}"
-            for one, other, what in zip(got, want, ("scale", "shift"), strict=True):
-                told = _off(one, other, f"{what} of {kind} with {norm_kind} without {without}")
-                if told:
-                    return told
+            for one, other in zip(got, want, strict=True):
+                torch.testing.assert_close(one, other.to(one.dtype))  # a rounding of its type
     return None
 
 
