@@ -34,8 +34,12 @@ SLOW_PLACES = (
 )  # fmt: skip
 """Below `tests`: what does nothing else, or runs others' code."""
 NOT_QUICK = ", and is not quick: pytest --update-quick PATH writes its name into tests/quick.txt"
-LONG_S = 1.0
+LONG_S = 0.5
 """CPU seconds of all cases of a function that is not quick; only --update-quick looks."""
+HABITS = tuple(
+    f"tests/unit/test_{what}" for what in ("collection", "docstrings", "import_direction", "names_of_types")
+)
+"""What holds every edit to the habits of the house, however long that takes."""
 
 
 def names() -> frozenset[str]:
@@ -97,7 +101,7 @@ class Quick:
         told = dict(report.user_properties)
         if "slow" in told or NOT_QUICK in report.longreprtext:  # or its fixture has failed before
             self.cpu[_function(report.nodeid)] += LONG_S
-        elif report.when == "teardown" and "cpu" in told:
+        elif report.when == "teardown" and "cpu" in told and not _is_habit(report.nodeid):
             self.cpu[_function(report.nodeid)] += float(str(told["cpu"]))
 
     def pytest_sessionfinish(self) -> None:
@@ -105,6 +109,10 @@ class Quick:
             slow = {name for name, seconds in self.cpu.items() if seconds >= LONG_S}
             written = sorted((names() - self.cpu.keys()) | slow)
             FILE.write_text(HEAD + "".join(f"{name}\n" for name in written), "utf-8")
+
+
+def _is_habit(test: str) -> bool:
+    return test.partition(".py::")[0] in HABITS
 
 
 def _function(test: str) -> str:
