@@ -6,7 +6,7 @@ Its parts are sums of atoms: a `Lin` is known here as a type only, and made by i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -207,3 +207,19 @@ class Xor(_Term):
 
     def eval(self, env: Mapping[str, Value]) -> Value:
         return self.left.eval(env) ^ self.right.eval(env)
+
+
+def sum_text(terms: Sequence[tuple[Atom, int]], const: int) -> str:
+    """The text of `const + sum(coef * atom)`."""
+    parts = [_term_text(*t) for t in terms]
+    if len(terms) > 1 or (terms and const):
+        parts = [f"({t})" if any(op in t for op in (" % ", " / ", " ^ ")) else t for t in parts]
+    if const or not parts:
+        parts.append(str(const))
+    return " + ".join(parts).replace("+ -", "- ")
+
+
+def _term_text(a: Atom, c: int) -> str:
+    if c == 1:
+        return a.text
+    return f"{c}*{a.text}" if isinstance(a, Var | Param | Select) else f"{c}*({a.text})"

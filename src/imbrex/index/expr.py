@@ -26,7 +26,7 @@ from itertools import chain
 from math import gcd
 from typing import TypeAlias, assert_never
 
-from imbrex.index.atom import Atom, Div, Interval, Mod, Mul, Param, Select, Value, Var, Xor
+from imbrex.index.atom import Atom, Div, Interval, Mod, Mul, Param, Select, Value, Var, Xor, sum_text
 
 Index: TypeAlias = "Lin | int"
 
@@ -79,15 +79,24 @@ class Lin:
     def is_constant(self) -> bool:
         return not self.terms
 
+    @cached_property
+    def _is_settled(self) -> bool:
+        """No law changes the sum, whatever constant is added; what `_collect` made is known to be so."""
+        return _is_settled(self.terms)
+
     def __add__(self, other: Index) -> Lin:
-        other = lin(other)
-        return _collect((*self.terms, *other.terms), self.const + other.const)
+        one, other = (self, lin(other)) if self.terms else (lin(other), self)
+        if not other.terms and one._is_settled:
+            return _settled(one.terms, one.const + other.const) if other.const else one
+        return _collect((*one.terms, *other.terms), one.const + other.const)
 
     def __mul__(self, other: Index) -> Lin:
         if isinstance(other, Lin) and not other.is_constant:
             return _product(self, other)
         k = lin(other).const
-        return Lin(tuple((a, c * k) for a, c in self.terms), self.const * k) if k else Lin((), 0)
+        if k == 1:
+            return self
+        return Lin(tuple([(a, c * k) for a, c in self.terms]), self.const * k) if k else Lin((), 0)
 
     __radd__ = __add__
     __rmul__ = __mul__
@@ -96,7 +105,7 @@ class Lin:
         return self * -1
 
     def __sub__(self, other: Index) -> Lin:
-        return self + lin(other) * -1
+        return self + (other * -1 if isinstance(other, Lin) else -other)
 
     def __rsub__(self, other: Index) -> Lin:
         return self * -1 + other
@@ -119,16 +128,7 @@ class Lin:
 
     @cached_property
     def text(self) -> str:
-        if len(self.terms) > 1 or (self.terms and self.const):
-            parts = [
-                f"({t})" if any(op in t for op in (" % ", " / ", " ^ ")) else t
-                for t in (_term_text(*t) for t in self.terms)
-            ]
-        else:
-            parts = [_term_text(*t) for t in self.terms]
-        if self.const or not parts:
-            parts.append(str(self.const))
-        return " + ".join(parts).replace("+ -", "- ")
+        return sum_text(self.terms, self.const)
 
     @property
     def factor_text(self) -> str:
@@ -213,11 +213,31 @@ def _collect(terms: Iterable[tuple[Atom, int]], const: int) -> Lin:
     coefs: dict[Atom, int] = {}
     for atom, c in terms:
         coefs[atom] = coefs.get(atom, 0) + c
-    if _simplifying.get():
+    is_simplifying = _simplifying.get()
+    if is_simplifying and not _is_settled(coefs.items()):
         for old, new in chain(_completed(coefs), _cut(coefs)):
             return _collect((*coefs.items(), *(old * -1).terms, *new.terms), const - old.const + new.const)
-    kept = sorted(((a, c) for a, c in coefs.items() if c), key=lambda t: (-abs(t[1]), t[0].text))
-    return Lin(tuple(kept), const)
+    kept = [(a, c) for a, c in coefs.items() if c]
+    if len(kept) > 1:
+        kept.sort(key=lambda t: (-abs(t[1]), t[0].text))
+    return _settled(tuple(kept), const) if is_simplifying else Lin(tuple(kept), const)
+
+
+def _settled(terms: tuple[tuple[Atom, int], ...], const: int) -> Lin:
+    """A sum of which is known that no law changes it, so that nobody looks again."""
+    made = Lin(terms, const)
+    made.__dict__["_is_settled"] = True
+    return made
+
+
+def _is_settled(terms: Iterable[tuple[Atom, int]]) -> bool:
+    """No law can change the sum: one sign leaves nothing to cut, and no remainder nothing to complete."""
+    sign = 0
+    for atom, c in terms:
+        if c * sign < 0 or (c and isinstance(atom, Mod)):
+            return False
+        sign = sign or c
+    return True
 
 
 def _completed(coefs: Mapping[Atom, int]) -> Iterator[tuple[Lin, Lin]]:
@@ -328,9 +348,3 @@ def _subs(a: Atom, env: Mapping[str, Lin]) -> Lin:
             return xor(a.left.subs(env), a.right.subs(env))
         case _:
             assert_never(a)
-
-
-def _term_text(a: Atom, c: int) -> str:
-    if c == 1:
-        return a.text
-    return f"{c}*{a.text}" if isinstance(a, Var | Param | Select) else f"{c}*({a.text})"

@@ -9,7 +9,7 @@ The way back is derived (`inverse`), never written a second time.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from html import escape
 from typing import Any, NamedTuple, TypeAlias
@@ -88,6 +88,22 @@ class Layer:
     def lower_sizes(self, step: Step) -> tuple[int, ...]:
         return tuple([self._lower[n] for n in step.lower])
 
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what was worked out: hashes of text differ from process to process."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.upper, self.lower, self.steps))
+
+    @cached_property
+    def _sized(self) -> tuple[tuple[Step, tuple[int, ...], tuple[int, ...]], ...]:
+        """The steps, each with the sizes of its upper and lower dims."""
+        return tuple((step, self.upper_sizes(step), self.lower_sizes(step)) for step in self.steps)
+
     @cached_property
     def _upper(self) -> dict[str, int]:
         return dict(self.upper)
@@ -100,10 +116,12 @@ class Layer:
         given = dict(zip((d.name for d in self.upper), coords, strict=True))
         made: dict[str, Lin] = {}
         guards: list[Guard] = []
-        for step in self.steps:
-            u = [given[n] for n in step.upper]
-            out = rules.lower(step.rule, u, self.upper_sizes(step), self.lower_sizes(step))
-            made.update(zip(step.lower, out.coords, strict=True))
+        for (rule, upper, lower), upper_sizes, lower_sizes in self._sized:
+            if isinstance(rule, PassThrough):  # most steps
+                made[lower[0]] = given[upper[0]]
+                continue
+            out = rules.lower(rule, [given[n] for n in upper], upper_sizes, lower_sizes)
+            made.update(zip(lower, out.coords, strict=True))
             guards += out.guards
         return Point(tuple(made[d.name] for d in self.lower), tuple(guards))
 

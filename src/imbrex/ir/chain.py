@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import prod
 
 from xdsl.ir import SSAValue
@@ -39,7 +40,13 @@ def map_of(value: SSAValue) -> tuple[SSAValue, Map | None]:
         value = op.source
         if isinstance(op, TransformOp):
             layers.append(op.layer)
-    return value, Map(tuple(layers)) if layers else None
+    return value, _map(tuple(layers)) if layers else None
+
+
+@lru_cache(maxsize=4096)
+def _map(layers: tuple[Layer, ...]) -> Map:
+    """The map of views that every level of the IR repeats: checked, and evaluated at its names, once."""
+    return Map(layers)
 
 
 def finish_of(value: SSAValue) -> Finish | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from operator import is_
 from typing import ClassVar, Final, NamedTuple, TypeAlias
 
 from xdsl.dialects.builtin import MemRefType
@@ -87,15 +88,28 @@ class TransformOp(MiopenOp):
 
     @property
     def layer(self) -> Layer:
-        """This view as a layer of the index algebra; ValueError while a size is `?`."""
-        return _layer(self.layout.data, self.names, shape_of(self.result), self.source_names, self.most_sizes)
+        """This view as a layer of the index algebra; ValueError while a size is `?`.
+
+        Kept while what it is made of is the same: attributes and types never change, they are replaced.
+        """
+        made_of = (*self.properties.values(), self.operands[0].type, self.results[0].type)
+        kept = vars(self).get("_kept_layer")
+        if kept is not None and len(kept[0]) == len(made_of) and all(map(is_, kept[0], made_of)):
+            return kept[1]
+        names, source_names = self.names, self.source_names
+        layer = _layer(self.layout.data, names, shape_of(self.result), source_names, self.most_sizes)
+        vars(self)["_kept_layer"] = made_of, layer
+        return layer
 
     @property
     def most_sizes(self) -> Shape:
         """Sizes of the source; of a dimension of which a prefix exists, the greatest."""
+        sizes = shape_of(self.source)
+        if None not in sizes:
+            return sizes
         made = dict(zip(self.names, shape_of(self.result), strict=True))
         prefixes = {e.source_names[0]: made[e.names[0]] for e in self.layout.data if e.kind == "prefix"}
-        named = zip(self.source_names, shape_of(self.source), strict=True)
+        named = zip(self.source_names, sizes, strict=True)
         return tuple(prefixes.get(name) if size is None else size for name, size in named)
 
     def verify_(self) -> None:
