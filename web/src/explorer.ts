@@ -135,10 +135,10 @@ export class Explorer {
     const withFrames = (point: Point | undefined) => {
       const first = this.#columns[0]?.follower;
       if (!point || !first) return point;
-      const planed = first.inPlane(point, this.#kept);
-      const { point: known } = first.completed(planed);
+      const placed = first.placed(point, this.#kept);
+      const { point: known } = first.completed(placed);
       const steps = this.#steppers.map((stepper) => stepper.axis).filter((axis) => this.#kept.has(axis) && !known.has(axis));
-      return new Map([...steps.map((axis) => [axis, this.#kept.get(axis)!] as const), ...planed]);
+      return new Map([...steps.map((axis) => [axis, this.#kept.get(axis)!] as const), ...placed]);
     };
     this.#page.addEventListener("pointermove", (event) => this.#hover(withFrames(this.#pointed(event))), listen);
     this.#page.addEventListener("pointerleave", () => this.#hover(undefined), listen);

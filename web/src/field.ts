@@ -1,6 +1,6 @@
 /** A field: a rectangle of cells that have no elements, whose rows and columns are two axes. */
 
-import { has, token, tokens, type Point, type Token, type Value } from "./point";
+import { token, tokens, type Point, type Token, type Value } from "./point";
 
 const SVG = "http://www.w3.org/2000/svg";
 const LEAST = 5;
@@ -16,34 +16,36 @@ export class Field {
   readonly #rect: SVGRectElement;
   readonly #rows: Side | undefined;
   readonly #columns: Side | undefined;
-  readonly #fixed: readonly Token[];
+  readonly #also: readonly Token[];
   #marks: SVGRectElement[] = [];
 
   constructor(rect: SVGRectElement) {
     this.#rect = rect;
     this.#rows = side(rect.dataset["rows"]);
     this.#columns = side(rect.dataset["columns"]);
-    this.#fixed = tokens(rect.dataset["is"] ?? "");
+    this.#also = tokens(rect.dataset["also"] ?? "");
   }
 
   /** The point of the cell at a place of the window. */
   at(x: number, y: number): Map<string, Value> {
     const box = this.#rect.getBoundingClientRect();
-    const found = new Map<string, Value>(this.#fixed.map((one) => [one.axis, one.low]));
+    const found = new Map<string, Value>();
     if (this.#rows) found.set(this.#rows.axis, part(this.#rows, y - box.top, box.height));
     if (this.#columns) found.set(this.#columns.axis, part(this.#columns, x - box.left, box.width));
+    for (const one of this.#also) found.set(one.axis, one.low);
     return found;
   }
 
   /** The cell some rows and columns away from a point, none where the point is not in this field. */
   beside(point: Point, down: number, right: number): Map<string, Value> | undefined {
-    const found = new Map<string, Value>(this.#fixed.map((one) => [one.axis, one.low]));
+    const found = new Map<string, Value>();
     for (const [along, by] of [[this.#rows, down], [this.#columns, right]] as const) {
       if (!along) continue;
       const value = point.get(along.axis);
       const now = typeof value === "number" ? value + by : along.low;
       found.set(along.axis, Math.min(Math.max(now, along.low), along.low + along.count - 1));
     }
+    for (const one of this.#also) found.set(one.axis, one.low);
     return found;
   }
 
@@ -63,7 +65,7 @@ export class Field {
 
   #mark(point: Point, kind: string): SVGRectElement | undefined {
     const [row, column] = [place(this.#rows, point), place(this.#columns, point)];
-    if (row === undefined || column === undefined || !this.#fixed.every((one) => has(point, one))) return undefined;
+    if (row === undefined || column === undefined) return undefined;
     const [x, y, width, height] = ["x", "y", "width", "height"].map((name) => Number(this.#rect.getAttribute(name)));
     const [wide, high] = [width! / (this.#columns?.count ?? 1), height! / (this.#rows?.count ?? 1)];
     const [seen, tall] = [Math.max(wide, LEAST), Math.max(high, LEAST)];

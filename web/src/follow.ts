@@ -14,11 +14,13 @@ export class Follower {
   readonly maps: ReadonlyMap<string, AffineMap>;
   readonly #follows: readonly Follow[];
   readonly #arrays: readonly (readonly string[])[];
+  readonly #filled: readonly (readonly [string, string])[];
 
   constructor(study: Study) {
     this.maps = new Map(Object.entries(study.maps).map(([name, text]) => [name, new AffineMap(text)]));
     this.#follows = study.follows.filter((follow) => this.maps.has(follow.map));
     this.#arrays = this.#follows.filter((one) => study.maps[one.map]!.array).map((one) => Object.values(one.to));
+    this.#filled = Object.entries(study.filled);
   }
 
   /** The values of a map's first rung that a point gives; undefined for those that it does not. */
@@ -76,13 +78,17 @@ export class Follower {
     });
   }
 
-  /** An array's plane is that of the kept point, or the first: the coordinates that a point of it lacks. */
-  inPlane(given: Point, kept: Point): Point {
+  /** What a part that is pointed at leaves open is as in the kept point, or the first: the plane of an array, the tile, the step. */
+  placed(given: Point, kept: Point): Point {
     const known = this.completed(kept).point;
     const point = new Map(given);
     for (const axes of this.#arrays) {
       if (!axes.some((axis) => given.has(axis))) continue;
       for (const axis of axes) if (!point.has(axis)) point.set(axis, known.get(axis) ?? 0);
+    }
+    const reached = this.completed(point).point;
+    for (const [inside, of] of this.#filled) {
+      if (reached.has(inside) && !reached.has(of)) point.set(of, known.get(of) ?? 0);
     }
     return point;
   }

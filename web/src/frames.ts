@@ -26,9 +26,10 @@ export class Stepper {
     this.axis = frames.axis;
     this.#frames = frames;
     this.#go = go;
-    const drawn = place.closest("[data-study]")!.querySelectorAll("svg [data-is]");
+    const drawn = place.closest("[data-study]")!.querySelectorAll("svg :is([data-is], [data-when])");
     this.#parts = [...drawn].flatMap((element) => {
-      const when = tokens(element.getAttribute("data-is")!).find((one) => one.axis === frames.axis);
+      const said = `${element.getAttribute("data-when") ?? ""} ${element.getAttribute("data-is") ?? ""}`;
+      const when = tokens(said).find((one) => one.axis === frames.axis);
       return when ? [{ element, first: Number(when.low), last: Number(when.high) }] : [];
     });
     Object.assign(this.#slider, { type: "range", min: "0", max: String(frames.count - 1), value: "0" });

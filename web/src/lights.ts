@@ -10,7 +10,7 @@ interface Part {
   readonly tokens: readonly Token[];
 }
 
-/** Parts that name the same axes.  exact: by their values, where none of them is a range. */
+/** Parts that name the same axes.  exact: by their values, where none of them is a range; one of a list stands at each. */
 interface Kind {
   readonly axes: readonly string[];
   readonly exact: Map<string, Element[]>;
@@ -42,17 +42,20 @@ export class Lights {
       kind.ranged.push({ element, tokens: named });
       return;
     }
-    const values = named.map((one) => one.low).join(" ");
-    const same = kind.exact.get(values);
-    if (same) same.push(element);
-    else kind.exact.set(values, [element]);
+    const choices = named.map((one) => [one.low, ...one.others]);
+    const each = choices.reduce<string[]>((found, values) => found.flatMap((text) => values.map((value) => `${text} ${value}`)), [""]);
+    for (const values of each) {
+      const same = kind.exact.get(values);
+      if (same) same.push(element);
+      else kind.exact.set(values, [element]);
+    }
   }
 
   /** Everything that a point is. */
   #matching(point: Point, found: Set<Element>): void {
     for (const { axes, exact, ranged } of this.#kinds.values()) {
       if (!axes.length || !axes.every((axis) => point.has(axis))) continue;
-      for (const element of exact.get(axes.map((axis) => point.get(axis)).join(" ")) ?? []) found.add(element);
+      for (const element of exact.get(axes.map((axis) => ` ${point.get(axis)}`).join("")) ?? []) found.add(element);
       for (const part of ranged) if (part.tokens.every((one) => has(point, one))) found.add(part.element);
     }
   }

@@ -6,6 +6,8 @@ export interface Study {
   readonly axes: readonly Axis[];
   readonly maps: Readonly<Record<string, MapText>>;
   readonly follows: readonly Follow[];
+  /** By a place inside of a tile or a step, the axis of which one it is. */
+  readonly filled: Readonly<Record<string, string>>;
   readonly panels: readonly PanelText[];
 }
 

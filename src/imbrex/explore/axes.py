@@ -18,22 +18,24 @@ from imbrex.explore.panel import Panel
 from imbrex.explore.subject import Subject
 from imbrex.explore.tiling import Tiling
 from imbrex.index.map import Dim, Map, layer_over
-from imbrex.index.rule import Merge
+from imbrex.index.rule import Merge, PassThrough, Slice
 
-__all__ = ["Link", "axes_of", "links"]
+__all__ = ["FILLED", "Link", "axes_of", "links"]
 
 K: Final = "gemmK"
 MOST_STEPS, MOST_TAPS = 1 << 16, 128
 GEMM: Final = {"gemmG": "g", "gemmM": "m", "gemmN": "n", "gemmK": "k"}
+FILLED: Final = {"tm": "m_tile", "tn": "n_tile", "tk": "step"}
+"""Which tile, or which step, a place that is pointed at is inside of: the kept one, or 0."""
 SAID: Final = {
     "g": "batch of the product", "m": "row of C", "n": "column of C", "k": "what is summed",
     "m_tile": "tile along m", "n_tile": "tile along n", "tm": "place along m inside of a tile",
-    "tn": "place along n inside of a tile", "workgroup": "workgroup, as hardware numbers it",
+    "tn": "place along n inside of a tile", "tk": "place along k inside of a step",
+    "workgroup": "workgroup, as hardware numbers it",
     "unit": "tiles of one cluster, as they are begun", "wave": "wave, warpgroup or register tile",
-    "lane": "lane of a wave", "register": "sum of a lane", "bank": "bank of shared memory",
-    "phase": "lanes that shared memory serves at once", "time": "frame of the animation",
+    "lane": "lane of a wave", "register": "sum of a lane", "time": "frame of the animation",
     "step": "step over K",
-    "xcd": "die", "map": "map", "line": "line of a text", "level": "level of the IR",
+    "xcd": "die", "map": "map",
     "configuration": "rank of a configuration", "rule": "rule of legality", "stage": "stage of a ring",
     "rung": "rung of a ladder", "access": "access of shared memory",
 }  # fmt: skip
@@ -88,8 +90,12 @@ def _links(subject: Subject) -> Iterator[Link]:
         return
     down, across = cut.axes
     tile = {"m_tile": f"{down}_tile", "tm": f"t{down}", "n_tile": f"{across}_tile", "tn": f"t{across}"}
-    title = "An element of C: its tile, and its place there"
-    yield Link("tile", _of(title, cut.cut), {"row": down, "column": across}, tile)
+    for dim, axis, map in zip(("row", "column"), cut.axes, cut.cuts, strict=True):
+        lower = {d.name: tile[d.name] for d in map.lower}
+        title = f"A {dim} of C: its tile, and its place there"
+        yield Link(f"{dim}s", _of(title, map), {dim: axis}, lower)
+    if steps := _steps(cut, subject):
+        yield steps
     yield from _order(cut, tile)
     if isinstance(subject.held, Ladder):
         axes = {"row": tile["tm"], "column": tile["tn"]}
@@ -107,6 +113,18 @@ def _taps(ladders: Mapping[str, Ladder]) -> Mapping[str, Sequence[int]]:
             taps = np.flatnonzero(np.broadcast_to(first, steps)).tolist()
             return {GEMM[K]: taps} if 1 < len(taps) <= MOST_TAPS else {}
     return {}
+
+
+def _steps(cut: Tiling, subject: Subject) -> Link | None:
+    """Which step sums an element of K, and its place there; None where steps go over K in another way."""
+    assert subject.product is not None
+    k, whole = subject.product.context.k, cut.steps * cut.depth
+    if not 0 <= whole - k < cut.depth:
+        return None
+    merged = layer_over((Dim("step", cut.steps), Dim("tk", cut.depth)), (Merge(), "k", "step tk"))
+    first = layer_over(merged.upper, (PassThrough() if whole == k else Slice(0, k), "k", "k"), k=k)
+    of = _of("A step over K, and the place there", Map((first, merged)))
+    return Link("step", of, {"k": "k"}, {"step": "step", "tk": "tk"})
 
 
 def _order(cut: Tiling, tile: Mapping[str, str]) -> Iterator[Link]:
@@ -143,8 +161,9 @@ def axes_of(found: Iterable[Link], panels: Iterable[Panel]) -> list[dict[str, An
                     sizes[axes[dim.name]] = max(sizes.get(axes[dim.name], 0), dim.size)
     for token in (token for panel in panels for token in _tokens(panel)):
         axis, _, value = token.partition(":")
-        last = value.rpartition("-")[2]
-        sizes[axis] = max(sizes.get(axis, 0), int(last) + 1 if last.isdigit() else 0)
+        for one in value.split(","):
+            last = one.rpartition("-")[2]
+            sizes[axis] = max(sizes.get(axis, 0), int(last) + 1 if last.isdigit() else 0)
     return [{"name": name, "size": size, "said": _said(name)} for name, size in sizes.items()]
 
 
@@ -157,7 +176,7 @@ def _tokens(panel: Panel) -> Iterator[str]:
     """All that a panel's parts stand for."""
     drawings = [panel.svg or "", *(svg for _, svg in panel.variants)]
     for svg in drawings:
-        for words in re.findall(r'data-(?:is|rows|columns)="([^"]*)"', svg):
+        for words in re.findall(r'data-(?:is|when|also|rows|columns)="([^"]*)"', svg):
             yield from words.split()
     for row in panel.table.rows if panel.table else ():
         yield from row.tokens.split()

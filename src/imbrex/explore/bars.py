@@ -32,6 +32,6 @@ def bars(given: Sequence[Bar], x: float, y: float, width: float, most: float | N
         kind = f"g{at % 8}" + (" sent" if bar.is_bound else "")
         parts.append(label(x + LEFT - 8, top + 15, bar.name, "end strong" if bar.is_bound else "end"))
         parts.append(box(x + LEFT, top, wide, HEIGHT - 5, kind, bar.tokens, f"{bar.name}: {bar.said}"))
-        inside = wide > 9.0 * len(bar.said)
+        inside = wide > 6.4 * len(bar.said) + 12
         parts.append(label(x + LEFT + (8 if inside else wide + 6), top + 15, bar.said))
     return parts

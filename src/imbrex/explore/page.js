@@ -1,4 +1,4 @@
-// Made by `make page` of web/src, whose sha256 is bbda0d631cee2e435e273c77016c2ec06a8ce3aed1c9a52fe6c78d5a18f00129
+// Made by `make page` of web/src, whose sha256 is 01d62337153ba734406ebb22132eb9e450861f62d67a7f4734eb036a9dcc3cb6
 "use strict";
 (() => {
   // src/edit.ts
@@ -51,9 +51,9 @@
     const colon = text.indexOf(":");
     const [axis, value] = [text.slice(0, colon), text.slice(colon + 1)];
     const range = /^(\d+)-(\d+)$/.exec(value);
-    if (range) return { axis, low: Number(range[1]), high: Number(range[2]) };
-    const single = /^\d+$/.test(value) ? Number(value) : value;
-    return { axis, low: single, high: single };
+    if (range) return { axis, low: Number(range[1]), high: Number(range[2]), others: [] };
+    const [single, ...others] = value.split(",").map((one) => /^\d+$/.test(one) ? Number(one) : one);
+    return { axis, low: single, high: single, others };
   }
   function pointOf(named) {
     return new Map(named.map((one) => [one.axis, one.low]));
@@ -61,9 +61,9 @@
   function has(point, wanted) {
     const value = point.get(wanted.axis);
     if (typeof value === "number" && typeof wanted.low === "number" && typeof wanted.high === "number") {
-      return wanted.low <= value && value <= wanted.high;
+      if (wanted.low <= value && value <= wanted.high) return true;
     }
-    return value !== void 0 && value === wanted.low;
+    return value !== void 0 && (value === wanted.low || wanted.others.includes(value));
   }
   function textOf(point) {
     return [...point].map(([axis, value]) => `${axis}:${value}`).join(" ");
@@ -90,31 +90,33 @@
     #rect;
     #rows;
     #columns;
-    #fixed;
+    #also;
     #marks = [];
     constructor(rect) {
       this.#rect = rect;
       this.#rows = side(rect.dataset["rows"]);
       this.#columns = side(rect.dataset["columns"]);
-      this.#fixed = tokens(rect.dataset["is"] ?? "");
+      this.#also = tokens(rect.dataset["also"] ?? "");
     }
     /** The point of the cell at a place of the window. */
     at(x, y) {
       const box = this.#rect.getBoundingClientRect();
-      const found = new Map(this.#fixed.map((one) => [one.axis, one.low]));
+      const found = /* @__PURE__ */ new Map();
       if (this.#rows) found.set(this.#rows.axis, part(this.#rows, y - box.top, box.height));
       if (this.#columns) found.set(this.#columns.axis, part(this.#columns, x - box.left, box.width));
+      for (const one of this.#also) found.set(one.axis, one.low);
       return found;
     }
     /** The cell some rows and columns away from a point, none where the point is not in this field. */
     beside(point, down, right) {
-      const found = new Map(this.#fixed.map((one) => [one.axis, one.low]));
+      const found = /* @__PURE__ */ new Map();
       for (const [along, by] of [[this.#rows, down], [this.#columns, right]]) {
         if (!along) continue;
         const value = point.get(along.axis);
         const now = typeof value === "number" ? value + by : along.low;
         found.set(along.axis, Math.min(Math.max(now, along.low), along.low + along.count - 1));
       }
+      for (const one of this.#also) found.set(one.axis, one.low);
       return found;
     }
     /** Draw a marker at each cell that a point is; `near` ones around it. */
@@ -132,7 +134,7 @@
     }
     #mark(point, kind) {
       const [row, column] = [place(this.#rows, point), place(this.#columns, point)];
-      if (row === void 0 || column === void 0 || !this.#fixed.every((one) => has(point, one))) return void 0;
+      if (row === void 0 || column === void 0) return void 0;
       const [x, y, width, height] = ["x", "y", "width", "height"].map((name) => Number(this.#rect.getAttribute(name)));
       const [wide, high] = [width / (this.#columns?.count ?? 1), height / (this.#rows?.count ?? 1)];
       const [seen, tall] = [Math.max(wide, LEAST), Math.max(high, LEAST)];
@@ -254,10 +256,12 @@
     maps;
     #follows;
     #arrays;
+    #filled;
     constructor(study) {
       this.maps = new Map(Object.entries(study.maps).map(([name, text]) => [name, new AffineMap(text)]));
       this.#follows = study.follows.filter((follow) => this.maps.has(follow.map));
       this.#arrays = this.#follows.filter((one) => study.maps[one.map].array).map((one) => Object.values(one.to));
+      this.#filled = Object.entries(study.filled);
     }
     /** The values of a map's first rung that a point gives; undefined for those that it does not. */
     upper(map, point) {
@@ -309,13 +313,17 @@
         return place2 ? [new Map([...one, ...place2])] : [];
       });
     }
-    /** An array's plane is that of the kept point, or the first: the coordinates that a point of it lacks. */
-    inPlane(given, kept) {
+    /** What a part that is pointed at leaves open is as in the kept point, or the first: the plane of an array, the tile, the step. */
+    placed(given, kept) {
       const known = this.completed(kept).point;
       const point = new Map(given);
       for (const axes of this.#arrays) {
         if (!axes.some((axis) => given.has(axis))) continue;
         for (const axis of axes) if (!point.has(axis)) point.set(axis, known.get(axis) ?? 0);
+      }
+      const reached = this.completed(point).point;
+      for (const [inside2, of] of this.#filled) {
+        if (reached.has(inside2) && !reached.has(of)) point.set(of, known.get(of) ?? 0);
       }
       return point;
     }
@@ -342,9 +350,10 @@
       this.axis = frames.axis;
       this.#frames = frames;
       this.#go = go;
-      const drawn = place2.closest("[data-study]").querySelectorAll("svg [data-is]");
+      const drawn = place2.closest("[data-study]").querySelectorAll("svg :is([data-is], [data-when])");
       this.#parts = [...drawn].flatMap((element) => {
-        const when = tokens(element.getAttribute("data-is")).find((one) => one.axis === frames.axis);
+        const said = `${element.getAttribute("data-when") ?? ""} ${element.getAttribute("data-is") ?? ""}`;
+        const when = tokens(said).find((one) => one.axis === frames.axis);
         return when ? [{ element, first: Number(when.low), last: Number(when.high) }] : [];
       });
       Object.assign(this.#slider, { type: "range", min: "0", max: String(frames.count - 1), value: "0" });
@@ -531,16 +540,19 @@
         kind.ranged.push({ element, tokens: named });
         return;
       }
-      const values = named.map((one) => one.low).join(" ");
-      const same = kind.exact.get(values);
-      if (same) same.push(element);
-      else kind.exact.set(values, [element]);
+      const choices = named.map((one) => [one.low, ...one.others]);
+      const each = choices.reduce((found, values) => found.flatMap((text) => values.map((value) => `${text} ${value}`)), [""]);
+      for (const values of each) {
+        const same = kind.exact.get(values);
+        if (same) same.push(element);
+        else kind.exact.set(values, [element]);
+      }
     }
     /** Everything that a point is. */
     #matching(point, found) {
       for (const { axes, exact, ranged } of this.#kinds.values()) {
         if (!axes.length || !axes.every((axis) => point.has(axis))) continue;
-        for (const element of exact.get(axes.map((axis) => point.get(axis)).join(" ")) ?? []) found.add(element);
+        for (const element of exact.get(axes.map((axis) => ` ${point.get(axis)}`).join("")) ?? []) found.add(element);
         for (const part2 of ranged) if (part2.tokens.every((one) => has(point, one))) found.add(part2.element);
       }
     }
@@ -710,10 +722,10 @@
       const withFrames = (point) => {
         const first = this.#columns[0]?.follower;
         if (!point || !first) return point;
-        const planed = first.inPlane(point, this.#kept);
-        const { point: known } = first.completed(planed);
+        const placed = first.placed(point, this.#kept);
+        const { point: known } = first.completed(placed);
         const steps = this.#steppers.map((stepper) => stepper.axis).filter((axis) => this.#kept.has(axis) && !known.has(axis));
-        return new Map([...steps.map((axis) => [axis, this.#kept.get(axis)]), ...planed]);
+        return new Map([...steps.map((axis) => [axis, this.#kept.get(axis)]), ...placed]);
       };
       this.#page.addEventListener("pointermove", (event) => this.#hover(withFrames(this.#pointed(event))), listen);
       this.#page.addEventListener("pointerleave", () => this.#hover(void 0), listen);

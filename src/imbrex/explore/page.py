@@ -23,7 +23,7 @@ from imbrex.explore.svg import STYLE
 
 __all__ = ["Form", "page"]
 
-LINKED: Final = ("axes", "maps", "follows")
+LINKED: Final = ("axes", "maps", "follows", "filled")
 """What the script needs of a study."""
 
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from imbrex.config.request import Request
 from imbrex.diagnostic import Diagnostic, did_you_mean
-from imbrex.explore.axes import axes_of, links
+from imbrex.explore.axes import FILLED, axes_of, links
 from imbrex.explore.panel import Panel
 from imbrex.explore.panels.banks import banks
 from imbrex.explore.panels.configurations import configurations
@@ -89,6 +89,7 @@ class Study:
             "configuration": {"text": str(subject.configuration), "facts": _configuration_facts(subject)},
             "axes": axes_of(found, self.panels),
             "maps": {link.name: link.ladder.to_json() for link in found},
+            "filled": dict(FILLED),
             "follows": [link.follow() for link in found],
             "style": STYLE,
             "panels": [panel.to_json() for panel in self.panels],

@@ -22,9 +22,18 @@ from imbrex.lower.stmt import Product as StepProduct
 from imbrex.pipeline import Lowered, configuration_of, levels, lower
 from imbrex.problem.run_time import expect_fixed
 
-__all__ = ["Subject"]
+__all__ = ["Subject", "Words"]
 
 MULTIPLIES = (MatrixMultiply, MulAdd, PanelGemm, StepProduct, Pipeline)
+
+
+@dataclass(frozen=True)
+class Words:
+    """What a machine's people call who computes a tile, what shares it, and what keeps its elements."""
+
+    workgroup: str
+    wave: str
+    lane: str
 
 
 @dataclass(frozen=True)
@@ -130,6 +139,15 @@ class Subject:
             return None
         found = held(self.product, self.tuned.tuning, self.pipeline)
         return found if isinstance(found, str) else Ladder("Who holds an element of a tile of C", found)
+
+    @property
+    def words(self) -> Words:
+        """Names of the parts of this machine."""
+        if self.gpu is None:
+            return Words("block", "register tile", "vector lane")
+        if self.pipeline is not None:
+            return Words("workgroup", "warpgroup", "lane")
+        return Words("workgroup", "warp" if self.gpu.has_wgmma else "wave", "lane")
 
     @property
     def gpu(self) -> GpuMachine | None:

@@ -50,6 +50,7 @@ def _style() -> str:
         ".ix .code{font-family:monospace}"
         ".ix rect,.ix path,.ix line{stroke:var(--ix-paper);stroke-width:.7}"
         ".ix .plain{fill:var(--ix-paper);stroke:var(--ix-line)}.ix .none{fill:none;stroke:var(--ix-line)}"
+        ".ix .faint{fill:none;stroke:var(--ix-line);stroke-width:.35}"
         ".ix .line{fill:none;stroke:var(--ix-line)}.ix .ink{fill:none;stroke:var(--ix-ink)}"
         ".ix .field{fill:transparent;stroke:none;cursor:crosshair}"
         ".ix .bad{stroke:var(--ix-bad);stroke-width:2.2;stroke-dasharray:4 1.5}"
@@ -90,18 +91,23 @@ def box(
     tokens: str = "",
     told: str = "",
     corner: int = 0,
+    when: str = "",
 ) -> str:
-    """A rectangle.  kind: its classes; tokens: what it stands for; told: said when it is pointed at."""
+    """A rectangle.  kind: its classes; tokens: what it stands for; told: said when it is pointed at; when:
+    the frames of an animation in which it is there.
+    """
     shape = f'<rect class="{kind}" x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}"'
     shape += f' rx="{corner}"' if corner else ""
     shape += f' data-is="{escape(tokens)}"' if tokens else ""
+    shape += f' data-when="{escape(when)}"' if when else ""
     return f"{shape}><title>{escape(told)}</title></rect>" if told else f"{shape}/>"
 
 
-def label(x: float, y: float, text: object, kind: str = "", tokens: str = "") -> str:
+def label(x: float, y: float, text: object, kind: str = "", tokens: str = "", when: str = "") -> str:
     """Words that begin, have their middle (`mid`) or end (`end`) at x."""
     named = f' class="{kind}"' if kind else ""
     stands = f' data-is="{escape(tokens)}"' if tokens else ""
+    stands += f' data-when="{escape(when)}"' if when else ""
     return f'<text{named} x="{x:g}" y="{y:g}"{stands}>{escape(str(text))}</text>'
 
 
@@ -117,10 +123,12 @@ def group(x: float, y: float, parts: Iterable[str]) -> str:
 
 
 def field(
-    x: float, y: float, width: float, height: float, rows: str = "", columns: str = "", tokens: str = ""
+    x: float, y: float, width: float, height: float, rows: str = "", columns: str = "", also: str = ""
 ) -> str:
-    """Cells without elements: a rectangle whose rows and columns are `axis:low-high`, from the upper left."""
+    """Cells without elements: a rectangle whose rows and columns are `axis:low-high`, from the upper left.
+    also: what is pointed at with any of them.
+    """
     axes = "".join(f' data-{way}="{axis}"' for way, axis in (("rows", rows), ("columns", columns)) if axis)
-    stands = f' data-is="{escape(tokens)}"' if tokens else ""
+    stands = f' data-also="{escape(also)}"' if also else ""
     size = f'x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}"'
     return f'<rect class="field" {size}{axes}{stands}/>'

@@ -7,13 +7,21 @@ from typing import Final
 
 from imbrex.explore.svg import box, drawing, label
 
-__all__ = ["tile_grid"]
+__all__ = ["FOLD", "grid_parts", "tile_grid"]
 
 EDGE: Final = 34
+FOLD: Final = 24
+"""Tiles of one row, or of one column, in a line of the picture."""
 TOP, LEFT, SIGN, CHARACTER = 40, 40, 72, 8
 
 
-def tile_grid(
+def tile_grid(title: str, cells: Sequence[Sequence[int]], colour: Callable[[int], int]) -> str:
+    """cells: numbers, rows of tiles.  colour: of a number."""
+    parts, width, height = grid_parts(title, cells, colour)
+    return drawing(title, parts, width, height)
+
+
+def grid_parts(
     title: str,
     cells: Sequence[Sequence[int]],
     colour: Callable[[int], int],
@@ -21,23 +29,29 @@ def tile_grid(
     word: str = "workgroup",
     told: Callable[[int], str] = str,
     signs: Sequence[str] = (),
-) -> str:
-    """cells: numbers, rows of tiles.  colour: of a number.  axes: what rows and columns are; word: what the
-    numbers are.  told: said of a number when it is pointed at.  signs: what colours mean.
+) -> tuple[list[str], float, float]:
+    """Parts, width and height.  axes: what rows and columns are; word: what the numbers are.  told: said of a
+    number when it is pointed at.  signs: what colours mean.  One long row or column goes on in further lines.
     """
-    parts = [label(8, 18, title, "head")]
-    for column in range(len(cells[0])):
+    rows, columns = len(cells), len(cells[0])
+    is_folded = min(rows, columns) == 1 and max(rows, columns) > FOLD
+    lines, wide = (-(-rows * columns // FOLD), FOLD) if is_folded else (rows, columns)
+    parts = [label(8, 18, f"{title}, in lines of {FOLD}" if is_folded else title, "head")]
+    for column in range(wide):
         parts.append(label(LEFT + (column + 0.5) * EDGE, TOP - 4, column, "mid soft"))
-    for row, line in enumerate(cells):
-        parts.append(label(LEFT - 6, TOP + row * EDGE + 21, row, "end soft"))
-        for column, number in enumerate(line):
+    for row in range(lines):
+        name = row * FOLD if is_folded else row
+        parts.append(label(LEFT - 6, TOP + row * EDGE + 21, name, "end soft"))
+    for m, line in enumerate(cells):
+        for n, number in enumerate(line):
+            row, column = divmod(max(m, n), FOLD) if is_folded else (m, n)
             x, y = LEFT + column * EDGE, TOP + row * EDGE
-            tokens = f"{axes[0]}:{row} {axes[1]}:{column} {word}:{number}"
+            tokens = f"{axes[0]}:{m} {axes[1]}:{n} {word}:{number}"
             parts.append(box(x, y, EDGE, EDGE, f"g{colour(number) % 8}", tokens, told(number)))
             parts.append(label(x + EDGE / 2, y + EDGE / 2 + 4, number, "mid"))
-    bottom = TOP + len(cells) * EDGE + 10
+    bottom = TOP + lines * EDGE + 10
     for i, sign in enumerate(signs):
         parts.append(box(LEFT + i * SIGN, bottom, 12, 12, f"g{i % 8}"))
         parts.append(label(LEFT + i * SIGN + 16, bottom + 10, sign))
-    width = max(LEFT + len(cells[0]) * EDGE, LEFT + len(signs) * SIGN, CHARACTER * len(title)) + 16
-    return drawing(title, parts, width, bottom + (24 if signs else 0))
+    width = max(LEFT + wide * EDGE, LEFT + len(signs) * SIGN, CHARACTER * (len(title) + 16)) + 16
+    return parts, width, bottom + (24 if signs else 0)

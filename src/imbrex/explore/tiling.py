@@ -32,7 +32,7 @@ from imbrex.view.work.workgroup import RasterOrder, begun
 __all__ = ["Tiling", "tiling"]
 
 CORNER = 64
-"""Rows and columns of tiles that panels draw, at most."""
+"""Rows and columns of tiles that panels draw, at most; of fewer rows more columns, and the reverse."""
 
 
 @dataclass(frozen=True)
@@ -68,18 +68,10 @@ class Tiling:
         return ("n", "m") if self.swapped else ("m", "n")
 
     @cached_property
-    def cut(self) -> Map:
-        """(row, column) of C -> (m_tile, tm, n_tile, tn), m being rows."""
+    def cuts(self) -> tuple[Map, Map]:
+        """(row) -> (m_tile, tm) and (column) -> (n_tile, tn), m being rows."""
         (tile_m, tile_n), (m, n) = self.tile, self.blocks
-        dims = (Dim("m_tile", m), Dim("tm", tile_m), Dim("n_tile", n), Dim("tn", tile_n))
-        merged = layer_over(dims, (Merge(), "row", "m_tile tm"), (Merge(), "column", "n_tile tn"))
-        entries = (
-            (_first(size, have), name, name)
-            for name, size, have in zip(
-                ("row", "column"), (self.rows, self.columns), (m * tile_m, n * tile_n), strict=True
-            )
-        )
-        return Map((layer_over(merged.upper, *entries), merged))
+        return _cut_of("row", self.rows, "m", m, tile_m), _cut_of("column", self.columns, "n", n, tile_n)
 
     @property
     def is_one_each(self) -> bool:
@@ -90,7 +82,8 @@ class Tiling:
     def corner(self) -> npt.NDArray[np.int64]:
         """Places of the first tiles of the first batch: [m_tile][n_tile], in units of a cluster."""
         _, *grid = (d.size for d in self.order.lower)
-        m, n = np.indices([min(count, CORNER) for count in grid])
+        most = [CORNER * CORNER // min(CORNER, other) for other in reversed(grid)]
+        m, n = np.indices([min(count, limit) for count, limit in zip(grid, most, strict=True)])
         (place,), _ = self.order.inverse().evaluate([np.zeros_like(m), m, n])
         return np.broadcast_to(place, m.shape)
 
@@ -179,6 +172,13 @@ def _batched(order: Map, batches: int, is_batch_first: bool) -> Map:
     (_, _), (name, _) = inner.upper
     digits = f"{name} batch" if is_batch_first else f"batch {name}"
     return Map((layer_over(inner.upper, (Merge(), "place", digits)), *inner.layers))
+
+
+def _cut_of(dim: str, size: int, axis: str, tiles: int, tile: int) -> Map:
+    """A dim of C as tiles and places inside of them."""
+    names = f"{axis}_tile t{axis}"
+    merged = layer_over((Dim(f"{axis}_tile", tiles), Dim(f"t{axis}", tile)), (Merge(), dim, names))
+    return Map((layer_over(merged.upper, (_first(size, tiles * tile), dim, dim)), merged))
 
 
 def _first(size: int, have: int) -> Rule:

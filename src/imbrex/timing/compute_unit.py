@@ -17,17 +17,18 @@ what can be computed of an operation is computed once (`step`).
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from heapq import heapify, heappop, heappushpop
 from math import inf
 
 from imbrex.chip import GpuMachine
-from imbrex.timing.operation import Loop, Residents, matrix_clocks_of
+from imbrex.timing.operation import Loop, Operation, Residents, matrix_clocks_of
 from imbrex.timing.step import Barrier, Pipes, steps_of
-from imbrex.timing.wave import Group, Turn, Wave
+from imbrex.timing.wave import Group, Step, Turn, Wave
 
-__all__ = ["Trip", "simulated"]
+__all__ = ["Issue", "Trip", "simulated", "traced"]
 
 WARM, MEASURED = 4, 8
 """Trips of the first wave before, and while, it is measured."""
@@ -41,9 +42,71 @@ class Trip:
     busy: float
 
 
+@dataclass(frozen=True)
+class Issue:
+    """An operation that a wave issued in a trip: when, and when its unit or its result was done with it.
+
+    since: when the wave could have issued it, had it not to wait.
+    """
+
+    wave: int
+    trip: int
+    operation: Operation
+    since: float
+    at: float
+    until: float
+
+
 @lru_cache(maxsize=4096)
 def simulated(loop: Loop, gpu: GpuMachine, residents: Residents) -> Trip:
     """A trip in the steady state, in the mean."""
+    return _simulated(loop, gpu, residents, list)
+
+
+def traced(loop: Loop, gpu: GpuMachine, residents: Residents) -> Sequence[Issue]:
+    """All that `simulated` lets waves issue, in the order of time of each wave."""
+    found: list[Issue] = []
+
+    def watched(steps: Sequence[Step]) -> list[Step]:
+        last: dict[int, float] = {}
+        return [Watched(step, op, len(loop), found, last) for step, op in zip(steps, loop, strict=True)]
+
+    _simulated(loop, gpu, residents, watched)
+    return found
+
+
+class Watched:
+    """A step whose issues are noted.  last: by wave, when it could go on behind its last operation."""
+
+    def __init__(
+        self, step: Step, op: Operation, trip: int, found: list[Issue], last: dict[int, float]
+    ) -> None:
+        self.step, self.op, self.trip, self.found, self.last = step, op, trip, found, last
+
+    def may_issue(self, wave: Wave, when: float) -> float:
+        return self.step.may_issue(wave, when)
+
+    def issue(self, wave: Wave, now: float) -> float:
+        trip, since = wave.at // self.trip, self.last.get(wave.place, now)
+        ready = self.step.issue(wave, now)
+        match self.op.unit:
+            case "matrix" | "vector":
+                until = now + self.op.clocks
+            case "read" | "write":
+                until = wave.lgkm[-1]
+            case "load" | "direct":
+                until = wave.vm[-1]
+            case _:
+                until = now
+        self.last[wave.place] = now if ready == inf else ready
+        self.found.append(Issue(wave.place, trip, self.op, since, now, until))
+        return ready
+
+
+def _simulated(
+    loop: Loop, gpu: GpuMachine, residents: Residents, watched: Callable[[Sequence[Step]], list[Step]]
+) -> Trip:
+    """A trip of steps, each as `watched` makes it."""
     assert gpu.rates is not None, gpu.name
     pipes, waves = Pipes(), _waves(loop, residents)
     spread = matrix_clocks_of(loop) * residents.waves_of_group
@@ -52,7 +115,7 @@ def simulated(loop: Loop, gpu: GpuMachine, residents: Residents) -> Trip:
         (start, wave.rank, wave.issued, wave.place) for start, wave in zip(starts, waves, strict=True)
     ]
     barrier = Barrier(gpu.rates, turns)
-    steps = steps_of(loop, gpu, residents, pipes, barrier)
+    steps = watched(steps_of(loop, gpu, residents, pipes, barrier))
     for place, wave in enumerate(waves):
         wave.begin(steps, barrier if residents.is_ping_pong and place % 2 else None)
     if len(waves) == 1:

@@ -61,6 +61,7 @@ def test_a_page_of_a_resnet_layer(chip: str) -> None:
         "axes",
         "maps",
         "follows",
+        "filled",
         "panels",
     ]
     digest = base64.b64encode(hashlib.sha256(script[1].encode()).digest()).decode()

@@ -145,13 +145,13 @@ def test_what_is_drawn_is_on_an_axis_and_in_its_range(told: tuple[Study, dict[st
     drawn = 0
     for panel in data["panels"]:
         texts = [panel["svg"] or "", *(variant["svg"] for variant in panel["variants"])]
-        for word in re.findall(r'data-(?:is|rows|columns)="([^"]+)"', " ".join(texts)):
+        for word in re.findall(r'data-(?:is|when|also|rows|columns)="([^"]+)"', " ".join(texts)):
             for token in word.split():
                 axis, _, value = token.partition(":")
                 drawn += 1
                 assert axis in axes
-                if value[0].isdigit():
-                    first, _, last = value.partition("-")
+                for one in value.split(",") if value[0].isdigit() else ():
+                    first, _, last = one.partition("-")
                     assert int(first) <= int(last or first) < axes[axis], token
     assert drawn < 9000, "a page has to light up at once"
 
@@ -181,7 +181,7 @@ def test_the_data_has_the_keys_that_the_page_of_documentation_names(
     _, data = told
     assert set(data) == {
         "version", "generator", "problem", "target", "machine", "configuration", "axes", "maps", "follows",
-        "style", "panels",
+        "filled", "style", "panels",
     }  # fmt: skip
     for panel in data["panels"]:
         assert set(panel) == {

@@ -17,10 +17,9 @@ from imbrex.config.tuned_product import TunedProduct
 from imbrex.config.xdlops.plan import XdlopsTuning
 from imbrex.diagnostic import Diagnostic
 from imbrex.explore.panel import Panel, Row, Table, absent
+from imbrex.explore.stored_tile import ROWS, StoredTile, picture, stored_tiles, unpermuted
 from imbrex.explore.subject import Subject
 from imbrex.explore.svg import box, drawing, label
-from imbrex.index.map import Map
-from imbrex.index.rule import Xor
 from imbrex.lower.lds_traffic import moved, offsets
 from imbrex.lower.pipeline import Pipeline
 from imbrex.view.stage.banks import cycles
@@ -36,12 +35,23 @@ MOST: Final = 6
 
 @dataclass(frozen=True)
 class Asked:
-    """One access: byte offset of each lane, as hardware serves it."""
+    """One access: byte offset of each lane, as hardware serves it.  stands_for: what a lane's place is, where
+    no lane asks but the matrix unit.
+    """
 
     title: str
     offsets: Any
     bytes_per_lane: int
     how: Phases
+    stands_for: tuple[tuple[str, str], ...] = ()
+
+    def tokens(self, lanes: Sequence[int]) -> str:
+        """What a cell stands for that these lanes ask for."""
+        if not self.stands_for:
+            return f"lane:{','.join(map(str, lanes))}"
+        rows, columns = (list(dict.fromkeys(self.stands_for[n][i] for n in lanes)) for i in (0, 1))
+        axis, alike = rows[0].partition(":")[0], [word.partition(":")[2] for word in rows]
+        return f"{axis}:{','.join(alike)} {columns[0]}" if len(columns) == 1 else f"{rows[0]} {columns[0]}"
 
     @property
     def extra(self) -> int:
@@ -69,14 +79,16 @@ def banks(subject: Subject) -> Panel:
     found = list(_asked(subject, machine))
     if not found:
         return absent("banks", TITLE, "no lane reads or writes shared memory")
-    plain = _without(subject, machine)
+    plain, plain_tiles = _without(subject, machine)
+    tiles = stored_tiles(subject)
     said = [_said(found, "as the kernel has it")]
     variants: tuple[tuple[str, str], ...] = ()
     if plain:
-        variants = (("without the permutation", _drawn(plain)),)
+        variants = (("without the permutation", _drawn(plain, plain_tiles)),)
         said.append(_said(plain, "without the permutation"))
     table = Table(("access", "bytes a lane", "phases", "extra cycles"), tuple(_row(one) for one in found))
-    return Panel("banks", TITLE, tuple(said), _drawn(found), table, variants)
+    sampled = f"the first {ROWS} times all banks are drawn of each tile" if tiles else None
+    return Panel("banks", TITLE, tuple(said), _drawn(found, tiles), table, variants, sampled=sampled)
 
 
 def _said(found: Sequence[Asked], when: str) -> str:
@@ -128,36 +140,40 @@ def _of_tiles(
         tile = stage.tile
         if not isinstance(tile, SharedTile):
             continue
-        stored = tile.map if is_permuted else _unpermuted(tile.map)
+        stored = tile.map if is_permuted else unpermuted(tile.map)
         chunk, count = CHUNK_BYTES // tile.element_bytes, sum(len(lanes) for lanes in how.lanes)
         lane = np.arange(count)
         row, column = lane % ATOM_ROWS, lane // ATOM_ROWS * chunk
         along = tile.k if tile.major == "k" else tile.d
         k, d = (column % along, row) if tile.major == "k" else (row, column % along)
         (element,), _ = stored.evaluate([k, d])
-        yield Asked(f"{name}: eight rows, {CHUNK_BYTES} bytes each", np.asarray(element) * tile.element_bytes,
-                    CHUNK_BYTES, how)  # fmt: skip
+        title = f"{name} by the matrix unit: eight rows of {tile.row_bytes} bytes"
+        axis = "tm" if name == "A" else "tn"
+        names = (axis, "tk") if tile.major == "k" else ("tk", axis)
+        stands = tuple(
+            (f"{names[0]}:{r}", f"{names[1]}:{c % along}-{c % along + chunk - 1}")
+            for r, c in zip(row.tolist(), column.tolist(), strict=True)
+        )
+        yield Asked(title, np.asarray(element) * tile.element_bytes, CHUNK_BYTES, how, stands)
 
 
-def _unpermuted(map: Map) -> Map:
-    """The map without its Xor."""
-    kept = [layer for layer in map.layers if not any(isinstance(s.rule, Xor) for s in layer.steps)]
-    return Map(tuple(kept))
-
-
-def _without(subject: Subject, machine: GpuMachine) -> list[Asked]:
-    """The same accesses where tiles lie plainly; none where they do, or where no such kernel is legal."""
+def _without(subject: Subject, machine: GpuMachine) -> tuple[list[Asked], list[StoredTile]]:
+    """The same accesses where tiles lie plainly, and the tiles; none where they do, or where no such kernel
+    is legal.
+    """
     if subject.pipeline is not None:
-        return list(_of_tiles(subject.pipeline, machine, subject.sides, is_permuted=False))
+        tiles = [tile.unpermuted for tile in stored_tiles(subject)]
+        return list(_of_tiles(subject.pipeline, machine, subject.sides, is_permuted=False)), tiles
     tuned = subject.tuned
     if tuned is None or not isinstance(tuned.tuning, XdlopsTuning) or tuned.tuning.lds == "plain":
-        return []
+        return [], []
     made = [_plain(product) for product in subject.configuration.products]
     config = replace(subject.configuration, products=tuple(made))
     try:
-        return list(_asked(Subject(replace(subject.settled, config=config)), machine))
+        plain = Subject(replace(subject.settled, config=config))
+        return list(_asked(plain, machine)), stored_tiles(plain)
     except Diagnostic:
-        return []
+        return [], []
 
 
 def _plain(product: TunedProduct) -> TunedProduct:
@@ -167,9 +183,13 @@ def _plain(product: TunedProduct) -> TunedProduct:
     )
 
 
-def _drawn(found: Sequence[Asked]) -> str:
+def _drawn(found: Sequence[Asked], tiles: Sequence[StoredTile]) -> str:
     parts: list[str] = []
     y, width = 8.0, 0.0
+    for tile in tiles:
+        drawn, high = picture(tile, y)
+        parts += drawn
+        y += high
     for one in found:
         width = max(width, LEFT + one.how.banks * CELL_W + 16)
         parts += _access(one, y)
@@ -207,11 +227,11 @@ def _phase(one: Asked, phase: int, top: float) -> Iterator[str]:
         words = [len(words) for _, words in found[start:end]]
         bad = " bad" if max(words) > 1 else ""
         names = f"bank {first}" if first == last else f"banks {first} to {last}"
-        told = f"phase {phase}, {names}: lanes {', '.join(map(str, lanes))}"
+        who = "lanes" if not one.stands_for else "places"
+        told = f"phase {phase}, {names}: {who} {', '.join(map(str, lanes))}"
         told += f", {max(words)} words of one bank" if bad else ""
-        at = first if first == last else f"{first}-{last}"
         x, wide = LEFT + first * CELL_W, (last - first + 1) * CELL_W
         kind = f"g{lanes[0] % 8}{bad}"
-        yield box(x, top, wide, CELL_H, kind, f"lane:{lanes[0]} bank:{at} phase:{phase}", told)
+        yield box(x, top, wide, CELL_H, kind, one.tokens(lanes), told)
         more = f"+{len(lanes) - 1}" if len(lanes) > 1 else ""
         yield label(x + wide / 2, top + 10, f"{lanes[0]}{more}", f"mid tiny{bad}")

@@ -6,15 +6,12 @@ from dataclasses import replace
 from math import isfinite, log10
 from typing import Final
 
+from imbrex.config import choose, legal
 from imbrex.config.candidates import Candidate, candidates
-from imbrex.database.location import user_path
-from imbrex.database.record import Trial
-from imbrex.database.view import rows_in
-from imbrex.diagnostic import Diagnostic
+from imbrex.explore.measured import measured_of
 from imbrex.explore.panel import Panel, Row, Table
 from imbrex.explore.subject import Subject
 from imbrex.explore.svg import box, drawing, label, line
-from imbrex.problem import problem_text
 
 __all__ = ["configurations"]
 
@@ -28,17 +25,24 @@ TOLD: Final = 24
 def configurations(subject: Subject) -> Panel:
     """Every candidate by rank and by the model's cycles, with the measured time where there is one."""
     found = candidates(replace(subject.request, config=None))
-    measured, where = _measured(subject)
+    measured, where = measured_of(subject)
     ranked = found.ranked
     chosen = str(subject.configuration)
     said = [f"{len(ranked)} candidates on {subject.request.machine.name}; the first is the model's pick."]
     if any(one.cycles < ranked[0].cycles for one in ranked):
         said.append("What costs less than the pick does not save enough to be sure of.")
-    said += [f"{count} tunings are refused by the rule {rule}." for rule, count in found.refused.items()]
-    said += [f"{name} does not serve: {why}." for name, why in found.unserved.items()]
+    why = _reasons(subject) if found.refused else {}
+    for rule, count in found.refused.items():
+        many = "1 tuning is" if count == 1 else f"{count} tunings are"
+        said.append(
+            f"{many} refused by the rule {rule}" + (f", such as: {why[rule]}." if rule in why else ".")
+        )
+    said += [f"{name} does not serve: {text}." for name, text in found.unserved.items()]
     said.append(where)
-    shown = _shown(len(ranked))
-    told = tuple(_row(i, ranked[i], ranked[0].cycles, measured, chosen) for i in shown[:TOLD])
+    timed = {i for i, one in enumerate(ranked) if str(one.configuration) in measured}
+    shown = sorted(timed.union(_shown(len(ranked))))
+    of_table = sorted(timed.union(shown[:TOLD]))
+    told = tuple(_row(i, ranked[i], ranked[0].cycles, measured, chosen) for i in of_table)
     table = Table(("rank", "of the pick's cycles", "measured", "configuration"), told)
     svg = _drawn(ranked, shown, measured, chosen)
     sampled = None if len(shown) == len(ranked) else f"{len(shown)} of {len(ranked)} candidates are drawn"
@@ -53,24 +57,16 @@ def _shown(count: int) -> list[int]:
     return [*range(first), *(first + i * (count - first) // (MOST - first) for i in range(MOST - first))]
 
 
-def _measured(subject: Subject) -> tuple[dict[str, float], str]:
-    """Median nanoseconds by configuration, of the user's database; and what there is to say of it."""
-    path, target = user_path(), subject.request.target
-    if path is None or not path.exists():
-        return {}, "Nothing was measured here: there is no tuning database (imbrex tune makes one)."
-    try:
-        rows = rows_in(path)
-    except Diagnostic as error:
-        return {}, f"The tuning database cannot be read: {error.message}."
-    text = problem_text(subject.request.problem)
-    found = {
-        row.configuration: row.median_ns
-        for unit, row in rows
-        if isinstance(row, Trial) and unit.problem == text and unit.target == target and row.median_ns
-    }
-    if not found:
-        return {}, "The tuning database has no times of this problem on this target."
-    return found, f"{len(found)} configurations were measured (marked; medians in the table)."
+def _reasons(subject: Subject) -> dict[str, str]:
+    """The first reason that is met of each rule, by the rule."""
+    if subject.product is None:
+        return {}
+    context, machine = subject.product.context, subject.request.machine
+    found: dict[str, str] = {}
+    for tuning in choose.candidates(context, machine, choose.family_of(context, machine)):
+        for reason in legal.check(tuning, context, machine)[:1]:
+            found.setdefault(reason.rule, str(reason))
+    return found
 
 
 def _row(rank: int, one: Candidate, first: float, measured: dict[str, float], chosen: str) -> Row:

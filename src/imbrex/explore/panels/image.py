@@ -85,7 +85,7 @@ def _plane(name: str, ladder: Ladder, x: float) -> tuple[float, float, list[str]
         label(x, 34, f"{down}={rows_} down, {across}={columns} across", "soft"),
         box(x, TOP, wide, high, "plain", f"map:{name}"),
         field(x, TOP, wide, high, f"{ladder.array}.{down}:0-{rows_ - 1}",
-              f"{ladder.array}.{across}:0-{columns - 1}"),
+              f"{ladder.array}.{across}:0-{columns - 1}", f"map:{name}"),
     ]  # fmt: skip
     return max(wide, 150), TOP + high, parts
 

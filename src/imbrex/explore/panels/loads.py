@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -16,7 +16,8 @@ from imbrex.explore.panel import Panel, Table, absent, rows
 from imbrex.explore.panels.maps import NO_PRODUCT
 from imbrex.explore.subject import Subject
 from imbrex.explore.svg import box, drawing, label
-from imbrex.lower.lds_traffic import Moved, moved, offsets
+from imbrex.index.expr import Lin
+from imbrex.lower.lds_traffic import Moved, moved
 from imbrex.lower.pipeline import Lanes, Pipeline
 from imbrex.lower.pipeline_text import described
 from imbrex.lower.stmt import Kernel
@@ -28,6 +29,8 @@ TITLE: Final = "Loads and stores"
 """Bytes of a line of the caches, of which all come."""
 WIDTH, LANE, TOP = 760.0, 10.5, 44.0
 MOST: Final = 4
+MOST_VALUES: Final = 16
+"""Values of a loop at which an access is looked at."""
 
 
 def loads(subject: Subject) -> Panel:
@@ -60,9 +63,16 @@ def loads(subject: Subject) -> Panel:
             table.append((one.title, one.said))
             said.append(f"{one.title}: {one.said}.")
     else:
-        said.append("A thread packs panels, or reads in place where vectors are whole.")
+        said.append(_of_cpu(subject))
     svg = drawing(TITLE, parts, WIDTH, height + 8)
     return Panel("loads", TITLE, tuple(said), svg, Table(("access", "what"), rows(*table)))
+
+
+def _of_cpu(subject: Subject) -> str:
+    """How a thread of a CPU has its operands."""
+    assert subject.product is not None
+    form = subject.product.derived.get("form", "packed panels")
+    return f"A thread reads A and B so: {form}. Vectors of panels are whole."
 
 
 def _runs(name: str, access: Access, dtype: DType) -> Iterator[Bar]:
@@ -94,12 +104,15 @@ def _copied(pipeline: Pipeline, sides: tuple[str, str]) -> list[Bar]:
 
 @dataclass(frozen=True)
 class Wide:
-    """An access of the first wave: byte offsets of its lanes, those that exist."""
+    """An access of the first wave: byte offsets of its lanes, those that exist.  where: in which of the
+    loops' steps, unless in the first.
+    """
 
     title: str
     places: Any
     exists: Any
     bytes_per_lane: int
+    where: str = ""
 
     @property
     def lines(self) -> int:
@@ -113,9 +126,11 @@ class Wide:
         part = used / max(1, self.lines * LINE_BYTES)
         lanes = int(self.exists.sum())
         missing = "" if lanes == len(self.exists) else f", {len(self.exists) - lanes} fail their guards"
+        at = f" (at {self.where})" if self.where else ""
+        lines = "1 line" if self.lines == 1 else f"{self.lines} lines"
         return (
-            f"{self.bytes_per_lane} bytes a lane, {lanes} lanes{missing}: {used} bytes of "
-            f"{self.lines} lines of {LINE_BYTES}, {part:.0%} of what comes"
+            f"{self.bytes_per_lane} bytes a lane, {lanes} lanes{missing}{at}: {used} bytes of "
+            f"{lines} of {LINE_BYTES}, {part:.0%} of what comes"
         )
 
 
@@ -129,20 +144,41 @@ def _accesses(subject: Subject, machine: GpuMachine) -> Iterator[Wide]:
         if one.ref.buffer.space != "global" or title in seen or len(seen) == MOST:
             continue
         seen.add(title)
-        middle = kernel.grid_size // 2
-        places = offsets(kernel, one, machine.wave_size, middle)[0]
-        yield Wide(title, places, _exists(one, kernel, len(places), middle), one.bytes_per_lane)
+        yield _fullest(title, one, kernel, machine.wave_size)
 
 
-def _exists(one: Moved, kernel: Kernel, lanes: int, workgroup: int) -> Any:
-    """Which of the first lanes hold their guards, where all loops begin."""
-    found = np.ones(lanes, bool)
-    for guard in one.ref.guards:
-        env: dict[str, Any] = dict.fromkeys(guard.index.variables, 0)
-        env |= {kernel.workitem: np.arange(lanes), kernel.workgroup: workgroup}
-        x = np.broadcast_to(np.asarray(guard.index.eval(env)), lanes)
-        found &= (x >= 0) & (x < guard.size)
-    return found
+def _fullest(title: str, one: Moved, kernel: Kernel, lanes: int) -> Wide:
+    """The access where most lanes hold their guards, of those at the first values of each loop in turn."""
+    best: Wide | None = None
+    for loops in _first_values(one):
+        env: dict[str, Any] = {kernel.workitem: np.arange(lanes), kernel.workgroup: kernel.grid_size // 2}
+        env = loops | env
+        exists = np.ones(lanes, bool)
+        for guard in one.ref.guards:
+            x = _value(guard.index, env, lanes)
+            exists &= (x >= 0) & (x < guard.size)
+        if best is None or exists.sum() > best.exists.sum():
+            places = _value(one.ref.offset, env, lanes) * one.ref.buffer.dtype.bytes
+            where = ", ".join(f"{name} {value}" for name, value in loops.items() if value)
+            best = Wide(title, places, exists, one.bytes_per_lane, where)
+        if best.exists.all():
+            break
+    assert best is not None
+    return best
+
+
+def _first_values(one: Moved) -> Iterator[dict[str, int]]:
+    """All loops at their begin, then one after the other at further values."""
+    yield dict.fromkeys(one.loops, 0)
+    for name, count in one.loops.items():
+        for value in range(1, min(count, MOST_VALUES)):
+            yield dict.fromkeys(one.loops, 0) | {name: value}
+
+
+def _value(index: Lin, env: Mapping[str, Any], lanes: int) -> Any:
+    given: dict[str, Any] = dict.fromkeys(index.variables, 0)
+    given.update(env)
+    return np.broadcast_to(np.asarray(index.eval(given)), lanes)
 
 
 def _lanes(one: Wide, y: float) -> tuple[list[str], float]:
@@ -156,7 +192,7 @@ def _lanes(one: Wide, y: float) -> tuple[list[str], float]:
             if exists
             else f"lane {lane}: a guard fails"
         )
-        parts.append(box(16 + lane * LANE, y + 22, LANE, 20, kind, f"lane:{lane} wave:0", told))
+        parts.append(box(16 + lane * LANE, y + 22, LANE, 20, kind, f"lane:{lane}", told))
         if lane % 8 == 0:
             parts.append(label(16 + lane * LANE, y + 54, lane, "tiny soft"))
     return parts, 72

@@ -6,9 +6,9 @@ tile again.  Where a model has cycles, the height of the points is what it expec
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import inf, log10
+from math import floor, inf, log10
 from typing import Final
 
 from imbrex.chip import CpuMachine, GpuMachine
@@ -16,6 +16,9 @@ from imbrex.config.cpu.cost import cycles as cpu_cycles
 from imbrex.config.cpu.plan import CpuTuning
 from imbrex.config.warpgroup.cost import schedule_cycles
 from imbrex.config.warpgroup.plan import WarpgroupTuning
+from imbrex.config.xdlops.cost import prediction_of
+from imbrex.config.xdlops.plan import XdlopsTuning
+from imbrex.explore.measured import measured_of
 from imbrex.explore.panel import Panel, Table, absent, rows
 from imbrex.explore.panels.instruction import instruction_of
 from imbrex.explore.panels.maps import NO_PRODUCT
@@ -27,7 +30,8 @@ from imbrex.view.mma.vector import CPU_UNITS
 __all__ = ["roofline"]
 
 TITLE: Final = "Roofline"
-WIDTH, HEIGHT, LEFT, BOTTOM = 640.0, 320.0, 70.0, 46.0
+WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 720.0, 340.0, 84.0, 36.0, 26.0
+CHARACTER: Final = 5.6
 
 
 @dataclass(frozen=True)
@@ -41,12 +45,32 @@ class Roof:
 
 @dataclass(frozen=True)
 class Dot:
-    """Operations a byte, by which roof it is held, and operations a cycle where a model has them."""
+    """Operations a byte, by which roof it is held, and operations a cycle and a second where they are known,
+    and by what.
+    """
 
     name: str
     intensity: float
     roof: str
     reached: float | None = None
+    speed: float | None = None
+    by: str = "the model expects"
+
+    def most(self, peak: float, roofs: Sequence[Roof]) -> float:
+        """Operations a cycle that its roof and the peak allow."""
+        return min([peak, *(roof.bytes * self.intensity for roof in roofs if roof.name == self.roof)])
+
+    def says(self, peak: float, roofs: Sequence[Roof], hz: float | None) -> str:
+        """Where it stands, and what holds it."""
+        most = self.most(peak, roofs)
+        held = f"held by {self.roof if most < peak else 'the peak'}"
+        if not any(roof.name == self.roof for roof in roofs):
+            held += f", as far as is known without the roof of {self.roof}"
+        text = f"{self.intensity:,.1f} operations a byte, {held}"
+        if self.reached is None:
+            return f"{text}, which allows {most:,.0f} a cycle{_speed(most, hz)}"
+        speed = "" if self.speed is None else f", {self.speed / 1e12:,.1f} TFLOP/s"
+        return f"{text}, of which {self.by} {self.reached / most:.0%}{speed}"
 
 
 def roofline(subject: Subject) -> Panel:
@@ -56,22 +80,18 @@ def roofline(subject: Subject) -> Panel:
     peak, what = _peak(subject)
     if peak is None:
         return absent("roofline", TITLE, what)
-    roofs, dots = _roofs(subject), _dots(subject)
+    roofs, dots, hz = _roofs(subject), _dots(subject), _hz(subject)
     told: list[tuple[object, ...]] = [("peak", f"{peak:,.0f} operations a cycle", what)]
     told += [(f"roof of {roof.name}", f"{roof.bytes:,.0f} bytes a cycle", roof.source) for roof in roofs]
-    said = [f"The peak is {peak:,.0f} operations a cycle: {what}."]
+    said = [f"The peak is {peak:,.0f} operations a cycle{_speed(peak, hz)}: {what}."]
     if not any(roof.name == "memory" for roof in roofs):
         said.append(f"How fast memory of {subject.request.machine.name} is, no row of the machine says.")
     for dot in dots:
-        most = min([peak, *(r.bytes * dot.intensity for r in roofs if r.name == dot.roof)])
-        reached = "" if dot.reached is None else f", of which the model expects {dot.reached / most:.0%}"
-        held = dot.roof if most < peak else "the peak"
-        if not any(roof.name == dot.roof for roof in roofs):
-            held += f", as far as is known without the roof of {dot.roof}"
-        said.append(f"{dot.name}: {dot.intensity:,.1f} operations a byte, held by {held}{reached}.")
-        told.append((dot.name, f"{dot.intensity:,.2f} operations a byte", f"at most {most:,.0f} a cycle"))
+        said.append(f"{dot.name[:1].upper()}{dot.name[1:]}: {dot.says(peak, roofs, hz)}.")
+        most = f"at most {dot.most(peak, roofs):,.0f} a cycle"
+        told.append((dot.name, f"{dot.intensity:,.2f} operations a byte", most))
     table = Table(("what", "value", "source"), rows(*told))
-    return Panel("roofline", TITLE, tuple(said), _drawn(peak, roofs, dots), table)
+    return Panel("roofline", TITLE, tuple(said), _drawn(peak, roofs, dots, hz), table)
 
 
 def _peak(subject: Subject) -> tuple[float | None, str]:
@@ -122,13 +142,30 @@ def _roofs(subject: Subject) -> list[Roof]:
 
 
 def _dots(subject: Subject) -> list[Dot]:
-    cut, of, cycles = subject.tiling, subject.request.problem, _cycles(subject)
+    cut, of, (cycles, hz) = subject.tiling, subject.request.problem, _cycles(subject)
     assert subject.product is not None
-    reached = None if cycles is None else 2 * subject.product.context.multiplies / cycles
-    found = [Dot("the problem, arrays once", of.flops / of.bytes, "memory", reached)]
+    operations = 2 * subject.product.context.multiplies
+    reached = None if cycles is None else operations / cycles
+    speed = None if reached is None or hz is None else reached * hz
+    found = [Dot("the problem, arrays once", of.flops / of.bytes, "memory", reached, speed)]
     if cut is not None and any(roof.name == "L2" for roof in _roofs(subject)):
-        found.append(Dot("a tile, operands for each tile", _of_tile(cut, subject), "L2", reached))
+        found.append(Dot("a tile, operands for each tile", _of_tile(cut, subject), "L2", reached, speed))
+    times, highest = measured_of(subject)[0], _hz(subject)
+    if times and highest is not None:
+        rate = of.flops / (min(times.values()) * 1e-9)
+        text = "the fastest that was measured"
+        found.append(Dot(text, of.flops / of.bytes, "memory", rate / highest, rate, "it reached"))
     return found
+
+
+def _hz(subject: Subject) -> float | None:
+    """The highest clock of a GPU whose row has it."""
+    gpu = subject.gpu
+    if gpu is None:
+        return None
+    if gpu.warpgroup_rates is not None:
+        return gpu.warpgroup_rates.clock_hz
+    return None if gpu.device is None else gpu.device.hz
 
 
 def _of_tile(cut: Tiling, subject: Subject) -> float:
@@ -138,60 +175,102 @@ def _of_tile(cut: Tiling, subject: Subject) -> float:
     return 2 * rows_ * columns / ((rows_ + columns) * size)
 
 
-def _cycles(subject: Subject) -> float | None:
-    """Cycles of the drawn product by a model that is fitted to times; None where there is none."""
+def _cycles(subject: Subject) -> tuple[float | None, float | None]:
+    """Cycles of the drawn product by the model of its tuning, and their clock; None where there is none.
+    That of AMD's GPUs is compared with published times only: none of our kernels was measured there.
+    """
     assert subject.product is not None and subject.tuned is not None
     tuning, context, machine = subject.tuned.tuning, subject.product.context, subject.request.machine
     match tuning, machine:
         case CpuTuning(), CpuMachine():
-            return cpu_cycles(tuning, context, machine)
+            return cpu_cycles(tuning, context, machine), None
         case WarpgroupTuning(), GpuMachine():
             found = schedule_cycles(tuning.plan(context, machine), subject.tuned.schedule)
-            return None if found == inf else found
+            return (None if found == inf else found), _hz(subject)
+        case XdlopsTuning(), GpuMachine():
+            plan = tuning.plan(context, machine)
+            if plan.wave_tiles is None:
+                return None, None
+            whole = prediction_of(plan)
+            return whole.seconds * whole.hz, whole.hz
         case _:
-            return None
+            return None, None
 
 
-def _drawn(peak: float, roofs: Sequence[Roof], dots: Sequence[Dot]) -> str:
+def _drawn(peak: float, roofs: Sequence[Roof], dots: Sequence[Dot], hz: float | None) -> str:
     """Both axes in powers of ten."""
-    ends = [dot.intensity for dot in dots] + [peak / roof.bytes for roof in roofs]
-    low_x, high_x = log10(min(ends)) - 0.5, log10(max(ends)) + 0.5
-    high_y = log10(peak) + 0.3
-    low_y = high_y - (high_x - low_x)
-
-    def at(intensity: float, reached: float) -> tuple[float, float]:
-        x = LEFT + (log10(intensity) - low_x) / (high_x - low_x) * (WIDTH - LEFT - 120)
-        y = (high_y - log10(reached)) / (high_y - low_y) * (HEIGHT - BOTTOM) + 10
-        return x, min(y, HEIGHT - BOTTOM + 10)
-
-    first, last = 10**low_x, 10**high_x
-    parts = [
-        line(*at(first, 10**low_y), *at(last, 10**low_y)),
-        line(*at(first, 10**low_y), *at(first, 10**high_y)),
-    ]
-    parts.append(label(LEFT, HEIGHT - 14, "operations a byte", "soft"))
-    parts.append(label(8, 14, "operations a cycle", "soft"))
-    for power in range(int(low_x) + 1, int(high_x) + 1):
-        x, y = at(10.0**power, 10**low_y)
-        parts.append(label(x, y + 14, f"{10.0**power:g}", "mid tiny soft"))
-    parts.append(
-        line(
-            *at(max(first, min((peak / r.bytes for r in roofs), default=first)), peak), *at(last, peak), "ink"
-        )
-    )
-    parts.append(label(at(last, peak)[0] + 4, at(last, peak)[1] + 4, f"peak {peak:,.0f}"))
+    frame = _frame(peak, roofs, dots)
+    parts = list(_axes(frame, hz))
+    end, words = 10**frame.high_x, f"peak {peak:,.0f}{_speed(peak, hz)}"
+    begin = max(10**frame.low_x, min((peak / r.bytes for r in roofs), default=10**frame.low_x))
+    parts.append(line(*frame.at(begin, peak), *frame.at(end, peak), "ink"))
+    parts.append(label(frame.at(end, peak)[0], frame.at(end, peak)[1] - 6, words, "end"))
     for roof in roofs:
-        start = max(first, 10**low_y / roof.bytes)
-        end = peak / roof.bytes
-        parts.append(line(*at(start, start * roof.bytes), *at(end, peak), "ink"))
-        middle = (start * end) ** 0.5
-        x, y = at(middle, middle * roof.bytes)
-        parts.append(label(x - 6, y - 4, f"{roof.name} {roof.bytes:,.0f} B", "end"))
+        start, knee = max(10**frame.low_x, 10**frame.low_y / roof.bytes), peak / roof.bytes
+        parts.append(line(*frame.at(start, start * roof.bytes), *frame.at(knee, peak), "ink"))
+        x, y = frame.at(start**0.6 * knee**0.4, start**0.6 * knee**0.4 * roof.bytes)
+        parts.append(label(x + 8, y + 10, f"{roof.name}, {roof.bytes:,.0f} bytes a cycle"))
     for i, dot in enumerate(dots):
-        most = min([peak, *(roof.bytes * dot.intensity for roof in roofs if roof.name == dot.roof)])
-        x, y = at(dot.intensity, dot.reached or most)
-        told = f"{dot.name}: {dot.intensity:.1f} operations a byte"
-        parts.append(line(x, y, *at(dot.intensity, most), "line"))
+        most = dot.most(peak, roofs)
+        x, y = frame.at(dot.intensity, dot.reached or most)
+        told = f"{dot.name}: {dot.intensity:.1f} operations a byte, {dot.reached or most:,.0f} a cycle"
+        parts.append(line(x, y, *frame.at(dot.intensity, most), "line"))
         parts.append(box(x - 5, y - 5, 10, 10, f"g{i} sent", "", told, 5))
-        parts.append(label(x + 9, y + 14, dot.name))
-    return drawing(TITLE, parts, WIDTH, HEIGHT)
+        y = HEIGHT + 14 + 18 * i
+        parts.append(box(LEFT + 8, y, 12, 12, f"g{i}"))
+        parts.append(label(LEFT + 26, y + 10, f"{dot.name}: {dot.says(peak, roofs, hz)}"))
+    width = max(WIDTH, LEFT + 40 + max(CHARACTER * len(f"{d.name}: {d.says(peak, roofs, hz)}") for d in dots))
+    return drawing(TITLE, parts, width, HEIGHT + 24 + 18 * len(dots))
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The powers of ten that are drawn."""
+
+    low_x: float
+    high_x: float
+    low_y: float
+    high_y: float
+
+    def at(self, intensity: float, reached: float) -> tuple[float, float]:
+        """The place of operations a byte and operations a cycle."""
+        x = (log10(intensity) - self.low_x) / (self.high_x - self.low_x)
+        y = (self.high_y - log10(reached)) / (self.high_y - self.low_y)
+        high = HEIGHT - BOTTOM - TOP
+        return LEFT + x * (WIDTH - LEFT - 20), TOP + min(max(y, 0.0), 1.0) * high
+
+
+def _frame(peak: float, roofs: Sequence[Roof], dots: Sequence[Dot]) -> Frame:
+    ends = [dot.intensity for dot in dots] + [peak / roof.bytes for roof in roofs]
+    low_x, high_x = log10(min(ends)) - 0.4, log10(max(ends)) + 0.4
+    lows = [dot.reached or dot.most(peak, roofs) for dot in dots]
+    lows += [roof.bytes * 10**low_x for roof in roofs]
+    return Frame(low_x, high_x, log10(min(lows)) - 0.15, log10(peak) + 0.15)
+
+
+def _axes(frame: Frame, hz: float | None) -> Iterator[str]:
+    """Lines at round numbers: 1, 2 and 5 times the powers of ten."""
+    left, right = 10**frame.low_x, 10**frame.high_x
+    low, high = 10**frame.low_y, 10**frame.high_y
+    yield label(LEFT, HEIGHT - 6, "operations a byte", "soft")
+    yield label(8, 14, "operations a cycle", "soft")
+    for value in _round(left, right):
+        x, y = frame.at(value, low)
+        yield line(x, y, *frame.at(value, high), "faint")
+        yield label(x, y + 14, f"{value:g}", "mid tiny soft")
+    for value in _round(low, high):
+        x, y = frame.at(left, value)
+        yield line(x, y, *frame.at(right, value), "faint")
+        yield label(x - 6, y + 3, f"{value:,.0f}" if value >= 1 else f"{value:g}", "end tiny soft")
+    if hz is not None:
+        yield label(WIDTH - 20, 14, f"at {hz / 1e9:.2f} GHz", "end soft")
+
+
+def _round(low: float, high: float) -> Iterator[float]:
+    for power in range(floor(log10(low)), floor(log10(high)) + 1):
+        yield from (times * 10.0**power for times in (1, 2, 5) if low <= times * 10.0**power <= high)
+
+
+def _speed(a_cycle: float, hz: float | None) -> str:
+    """The same in TFLOP/s, where a clock is known."""
+    return "" if hz is None else f", {a_cycle * hz / 1e12:,.1f} TFLOP/s"

@@ -97,8 +97,9 @@ def segments(subject: Subject) -> Panel:
         parts.append(label(LEFT - 8, y + 14, f"{line_word} {workgroup}", "end soft"))
         own = list(plan.segments(workgroup))
         for segment in own[:MOST_SEGMENTS]:
-            parts += _segment(plan, segment, at, y, scale, longest, frames)
-            found.append(Row(_row(plan, segment), f"workgroup:{segment.workgroup}"))
+            tokens = f"{'workgroup' if cut.is_one_each else 'unit'}:{segment.output}"
+            parts += _segment(plan, segment, tokens, at, y, scale, frames)
+            found.append(Row(_row(plan, segment), tokens))
             at += segment.end - segment.first
         if rest := own[MOST_SEGMENTS:]:
             wide = scale * sum(segment.end - segment.first for segment in rest)
@@ -128,9 +129,10 @@ def _chosen(plan: Timed) -> list[int]:
 
 
 def _segment(
-    plan: Timed, segment: Segment, at: int, y: float, scale: float, longest: int, frames: int
+    plan: Timed, segment: Segment, tokens: str, at: int, y: float, scale: float, frames: int
 ) -> list[str]:
     """A segment, with a flag where it sends, and who is waited for where others have parts of the tile."""
+    longest = max(1, plan.longest)
     count = segment.end - segment.first
     first, last = at * frames // longest, max(at, at + count - 1) * frames // longest
     x, wide = LEFT + at * scale, count * scale
@@ -138,13 +140,12 @@ def _segment(
         f"{name} {value}"
         for name, value in zip(("workgroup", "tile", "steps", "then"), _row(plan, segment), strict=True)
     )
-    tokens = f"unit:{segment.output} workgroup:{segment.workgroup} time:{first}-{last}"
     kind = f"g{segment.output % 8}" + (" sent" if segment.sends else "")
-    parts = [box(x, y, wide, ROW - 3, kind, tokens, told)]
+    parts = [box(x, y, wide, ROW - 3, kind, tokens, told, when=f"time:{first}-{last}")]
     if wide > 22:
         parts.append(label(x + wide / 2, y + 13, segment.output, "mid tiny"))
     if segment.sends:
-        parts.append(label(x + wide, y + 13, "⚑", "end", f"time:{last} workgroup:{segment.workgroup}"))
+        parts.append(label(x + wide, y + 13, "⚑", "end", tokens, f"time:{last}"))
     return parts
 
 

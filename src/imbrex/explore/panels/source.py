@@ -29,12 +29,12 @@ def source(subject: Subject) -> Panel:
     rows_, columns = subject.sides
     words = _words(names, {rows_: "a", columns: "b", "C": "c"})
     listings = [
-        _listing(f"{number}. {name}", "mlir", text, names, words, f"level:{number}")
+        _listing(f"{number}. {name}", "mlir", text, names, words)
         for number, (name, text) in enumerate(subject.texts)
     ]
-    bundle, first = subject.source.bundle, len(listings)
-    for number, file in enumerate(bundle.units, first):
-        listings.append(_listing(file, "c++", bundle.files[file], names, words, f"level:{number}"))
+    bundle = subject.source.bundle
+    for file in bundle.units:
+        listings.append(_listing(file, "c++", bundle.files[file], names, words))
     cut = [one.name for one in listings if len(one.lines) == MOST]
     said = (
         "The problem becomes a kernel level by level; every level has a meaning, and gives the same numbers.",
@@ -44,7 +44,7 @@ def source(subject: Subject) -> Panel:
         (
             one.name,
             len(one.lines),
-            *(sum(f"map:{name}" in tokens for _, tokens in one.lines) for name in "ABC"),
+            *(sum(name in _named(tokens) for _, tokens in one.lines) for name in "ABC"),
         )
         for one in listings
     ]
@@ -68,12 +68,16 @@ def _listing(
     text: str,
     arrays: Mapping[str, str],
     words: Mapping[str, re.Pattern[str]],
-    level: str,
 ) -> Listing:
     given = text.rstrip("\n").split("\n")[:MOST]
     marked = _of_ir(given, words) if language == "mlir" else _of_source(given, arrays, words)
     lines = zip(given, marked, strict=True)
-    return Listing(name, language, tuple((text, " ".join((level, *tokens))) for text, tokens in lines))
+    return Listing(name, language, tuple((text, _tokens(named)) for text, named in lines))
+
+
+def _tokens(named: Sequence[str]) -> str:
+    """Any of the maps that a line implements."""
+    return f"map:{','.join(named)}" if named else ""
 
 
 def _of_ir(lines: Sequence[str], words: Mapping[str, re.Pattern[str]]) -> Iterator[list[str]]:
@@ -81,7 +85,7 @@ def _of_ir(lines: Sequence[str], words: Mapping[str, re.Pattern[str]]) -> Iterat
     inside: tuple[int, list[str]] | None = None
     for text in lines:
         indent = len(text) - len(text.lstrip())
-        found = [f"map:{name}" for name, word in words.items() if word.search(text)]
+        found = [name for name, word in words.items() if word.search(text)]
         if inside is not None and indent > inside[0]:
             yield inside[1]
             continue
@@ -102,8 +106,13 @@ def _of_source(
         if comment is None or not comment:
             spelt = []
         elif comment.endswith(":") and comment[:-1] in arrays:
-            spelt = [f"map:{arrays[comment[:-1]]}"]
-        yield spelt or ([] if comment else [f"map:{n}" for n, word in words.items() if word.search(text)])
+            spelt = [arrays[comment[:-1]]]
+        yield spelt or ([] if comment else [n for n, word in words.items() if word.search(text)])
+
+
+def _named(tokens: str) -> list[str]:
+    """The maps of a line's tokens."""
+    return tokens.removeprefix("map:").split(",") if tokens else []
 
 
 def _drawn(listings: Sequence[Listing]) -> str:
@@ -114,9 +123,7 @@ def _drawn(listings: Sequence[Listing]) -> str:
     for at, one in enumerate(listings):
         y, long = 34 + at * row, max(6.0, width * len(one.lines) / most)
         parts.append(label(left - 8, y + 14, one.name, "end"))
-        parts.append(
-            box(left, y, long, row - 8, "plain", f"level:{at}", f"{one.name}: {len(one.lines)} lines")
-        )
+        parts.append(box(left, y, long, row - 8, "plain", "", f"{one.name}: {len(one.lines)} lines"))
         parts += _stripes(one, left, y, long, row - 8)
         parts.append(label(left + long + 6, y + 14, len(one.lines), "soft"))
         if at:
@@ -129,19 +136,18 @@ def _stripes(one: Listing, left: float, y: float, long: float, high: float) -> I
     step = long / len(one.lines)
     start, current = 0, ""
     for at, (_, tokens) in enumerate((*one.lines, ("", ""))):
-        found = next((word for word in tokens.split() if word.startswith("map:")), "")
+        found = next(iter(_named(tokens)), "")
         if found != current or at == len(one.lines):
             if current and (at - start) * step > 0.4:
-                colour = "ABC".find(current.removeprefix("map:")) % 8
-                level = one.lines[start][1].split()[0]
-                told = f"{one.name}, lines {start + 1} to {at}: {current}"
+                colour = "ABC".find(current) % 8
+                told = f"{one.name}, lines {start + 1} to {at}: of {current}"
                 yield box(
                     left + start * step,
                     y,
                     (at - start) * step,
                     high,
                     f"g{colour}",
-                    f"{level} {current}",
+                    f"map:{current}",
                     told,
                 )
             start, current = at, found

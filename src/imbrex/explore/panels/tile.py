@@ -11,7 +11,7 @@ from imbrex.explore.ladder import Ladder
 from imbrex.explore.panel import Panel, Table, absent, rows
 from imbrex.explore.panels.maps import NO_PRODUCT
 from imbrex.explore.regions import regions
-from imbrex.explore.subject import Subject
+from imbrex.explore.subject import Subject, Words
 from imbrex.explore.svg import box, drawing, field, label
 from imbrex.explore.tiling import Tiling
 from imbrex.index.map import Map
@@ -19,38 +19,44 @@ from imbrex.index.map import Map
 __all__ = ["tile"]
 
 TITLE: Final = "Tile, wave, lane, register"
-SIDE: Final = 300.0
+SIDE: Final = 260.0
 """Pixels of the longer side of C and of a tile as they are drawn."""
 MOST_TILES, MOST_REGIONS, MOST_CELLS = 32, 800, 32
-CELL: Final = 22
+CELL: Final = 20
+CHARACTER: Final = 7.2
+"""Of a title, about how wide."""
 TOP, MARGIN = 48.0, 16.0
 
 
 def tile(subject: Subject) -> Panel:
     """C cut into tiles, one tile by waves, and a corner of it by lanes and registers."""
-    cut = subject.tiling
+    cut, words = subject.tiling, subject.words
     if subject.product is None or cut is None:
         return absent("tile", TITLE, NO_PRODUCT if subject.product is None else "no tile of C is one map")
     down, across = cut.axes
     parts, width, height, sampled = _matrix(cut)
     said = [
-        f"C is {cut.rows} x {cut.columns} ({down} x {across}); a workgroup's tile is {cut.tile[0]} x "
-        f"{cut.tile[1]}, summed over {cut.steps} steps of {cut.depth}."
+        f"C is {cut.rows} x {cut.columns} ({down} x {across}); a {words.workgroup}'s tile is {cut.tile[0]} x "
+        f"{cut.tile[1]}, summed over {_count(cut.steps, 'step')} of {cut.depth} along k."
     ]
     held = subject.held
     table = None
     if isinstance(held, Ladder):
-        more, wide, high, only = _holders(cut, held.map, width + 3 * MARGIN)
+        more, wide, high, only = _holders(cut, held.map, width + 3 * MARGIN, words)
         parts, width, height = [*parts, *more], width + wide + 3 * MARGIN, max(height, high)
         sampled += only
         (_, waves), (_, lanes), (_, registers) = held.map.upper
-        many = "1 wave" if waves == 1 else f"{waves} waves"
-        said.append(f"{many} of {lanes} lanes, each of which keeps {registers} sums.")
-        table = Table(("wave", "lane", "register", down, across), rows(*_first(held.map)))
+        many = f"{_count(waves, words.wave)} of {_count(lanes, words.lane)}"
+        said.append(f"A tile has {many}, each of which keeps {_count(registers, 'sum')}.")
+        table = Table((words.wave, words.lane, "register", down, across), rows(*_first(held.map)))
     elif held:
         said.append(f"Not drawn by lanes: {held}.")
     svg = drawing(TITLE, parts, width + MARGIN, height + MARGIN)
     return Panel("tile", TITLE, tuple(said), svg, table, sampled="; ".join(sampled) or None)
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}{'' if number == 1 else 's'}"
 
 
 def _matrix(cut: Tiling) -> tuple[list[str], float, float, list[str]]:
@@ -85,7 +91,7 @@ def holders(held: Map, most: int) -> npt.NDArray[np.int64]:
     return np.stack([np.broadcast_to(x, (rows_, columns)) for x in found], axis=-1).astype(np.int64)
 
 
-def _holders(cut: Tiling, held: Map, x: float) -> tuple[list[str], float, float, list[str]]:
+def _holders(cut: Tiling, held: Map, x: float, words: Words) -> tuple[list[str], float, float, list[str]]:
     """A tile by waves, and its corner by lanes."""
     down, across = cut.axes
     who = holders(held, 512)
@@ -93,31 +99,32 @@ def _holders(cut: Tiling, held: Map, x: float) -> tuple[list[str], float, float,
     scale = SIDE / max(high, wide)
     found, left = regions(who[..., 0]), list[str]()
     if (high, wide) != cut.tile:
-        left.append(f"{high} x {wide} of a tile's {cut.tile[0]} x {cut.tile[1]} are drawn by waves")
+        left.append(f"{high} x {wide} of a tile's {cut.tile[0]} x {cut.tile[1]} are drawn by {words.wave}s")
     if len(found) > MOST_REGIONS:
-        left.append("waves take elements in turn: only the first of their regions are drawn")
+        left.append(f"{words.wave}s take elements in turn: only the first of their regions are drawn")
         found = found[:MOST_REGIONS]
-    parts = [label(x, 20, f"a tile: t{down} down, t{across} across, by wave", "head")]
+    title = f"a tile: t{down} down, t{across} across, by {words.wave}"
+    parts = [label(x, 20, title, "head")]
     for one in found:
         at = (x + one.column * scale, TOP + one.row * scale, one.width * scale, one.height * scale)
-        parts.append(box(*at, f"g{one.value % 8}", f"wave:{one.value}", f"wave {one.value}"))
+        parts.append(box(*at, f"g{one.value % 8}", f"wave:{one.value}", f"{words.wave} {one.value}"))
         if min(at[2:]) > 24:
             parts.append(label(at[0] + at[2] / 2, at[1] + at[3] / 2 + 4, one.value, "mid strong"))
     grid = f"t{down}:0-{high - 1}", f"t{across}:0-{wide - 1}"
     parts.append(field(x, TOP, wide * scale, high * scale, *grid))
-    x2 = x + wide * scale + 3 * MARGIN
+    x2 = x + max(wide * scale, CHARACTER * len(title)) + 2 * MARGIN
     corner = who[:MOST_CELLS, :MOST_CELLS]
-    parts += _corner(corner, x2)
+    parts += _corner(corner, x2, words)
     if corner.shape[:2] != who.shape[:2]:
-        left.append(f"lanes are drawn of {corner.shape[0]} x {corner.shape[1]} elements")
+        left.append(f"{words.lane}s are drawn of {corner.shape[0]} x {corner.shape[1]} elements")
     height = TOP + max(high * scale, corner.shape[0] * CELL * 0.8)
     return parts, x2 - x + corner.shape[1] * CELL + MARGIN, height, left
 
 
-def _corner(who: npt.NDArray[np.int64], x: float) -> list[str]:
+def _corner(who: npt.NDArray[np.int64], x: float, words: Words) -> list[str]:
     """Lane above and register below, of every element of a corner."""
     edge = max(1, int(who[..., 1].max() + 1) // 8)
-    parts = [label(x, 20, "its corner: lane above, register below", "head")]
+    parts = [label(x, 20, f"its corner: {words.lane} above, register below", "head")]
     step = CELL * 0.8
     for row, column in np.ndindex(*who.shape[:2]):
         wave, lane, register = who[row, column].tolist()

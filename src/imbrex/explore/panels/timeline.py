@@ -1,7 +1,7 @@
 """The pipeline in time, of the model: what a step over K is made of, and how loads and products overlap.
 
-The streams of a step go on side by side; the slowest of them is the bound.  The picture of time has one step
-after the other: a stage is filled while earlier ones are multiplied, and C is stored at the end.
+The streams of a step go on side by side; the slowest of them is the bound.  The picture of time has what
+waves issue and wait for, where `imbrex.timing` simulates them, and on Hopper the stages of a ring.
 """
 
 from __future__ import annotations
@@ -23,17 +23,18 @@ from imbrex.config.xdlops.cost import bounds_of, step_trip
 from imbrex.config.xdlops.plan import XdlopsTuning
 from imbrex.config.xdlops.residency import resident_groups
 from imbrex.explore.bars import HEIGHT, Bar, bars
+from imbrex.explore.gantt import Gantt, gantt
 from imbrex.explore.panel import Panel, Table, absent, rows
 from imbrex.explore.panels.maps import NO_PRODUCT
+from imbrex.explore.stages_in_time import Ring, stages_in_time
 from imbrex.explore.subject import Subject
-from imbrex.explore.svg import box, drawing, label, line
+from imbrex.explore.svg import drawing, label
+from imbrex.explore.waves_in_time import waves_in_time
 
 __all__ = ["timeline"]
 
 TITLE: Final = "The pipeline in time, by the model"
-WIDTH, TOP, ROW = 760.0, 44.0, 26
-SHOWN: Final = 8
-"""Steps that are drawn."""
+WIDTH, TIME_WIDTH, TOP = 760.0, 1000.0, 44.0
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,7 @@ class Step:
     """What goes on side by side, in cycles.  cycles: of a step.  stages: of a ring; steps: of a tile.
 
     epilogue: from the last product of a tile to the next one's first.  what: what the streams are of.
+    times: the same in time, and what is to be said of it.
     """
 
     streams: Mapping[str, float]
@@ -49,7 +51,8 @@ class Step:
     steps: int
     epilogue: float
     what: str
-    is_in_turn: bool = False
+    times: Gantt | None = None
+    said: str = ""
 
     @property
     def bound(self) -> str:
@@ -73,17 +76,21 @@ def timeline(subject: Subject) -> Panel:
     ]
     parts = [label(8, 20, found.what, "head"), *bars(given, 0, TOP - 12, WIDTH - 110, None)]
     height = TOP + len(given) * HEIGHT
-    if found.stages:
-        parts += _ring(found, height + 20)
-        height += 20 + TOP + (found.stages + 2) * ROW
+    width = WIDTH
+    if found.times is not None:
+        more, high = gantt(found.times, height + 20, TIME_WIDTH)
+        parts, height, width = [*parts, *more], height + 20 + high, TIME_WIDTH
     said = [f"Bound by {found.bound}: {found.streams[found.bound]:,.0f} of {found.cycles:,.0f} cycles."]
     if found.stages:
         many = "stage" if found.stages == 1 else "stages"
         then = f"; then {found.epilogue:,.0f} cycles for C" if found.epilogue else ""
-        said.append(f"{found.steps} steps a tile, {found.stages} {many}{then}.")
+        tile_steps = "1 step" if found.steps == 1 else f"{found.steps} steps"
+        said.append(f"{tile_steps} a tile, {found.stages} {many}{then}.")
+    if found.said:
+        said.append(found.said)
     share = {name: f"{cycles / found.cycles:.0%}" for name, cycles in found.streams.items()}
     table = rows(*((name, f"{cycles:,.1f}", share[name]) for name, cycles in found.streams.items()))
-    svg = drawing(TITLE, parts, WIDTH, height + 16)
+    svg = drawing(TITLE, parts, width, height + 16)
     return Panel("pipeline", TITLE, tuple(said), svg, Table(("stream", "cycles", "of the whole"), table))
 
 
@@ -125,7 +132,10 @@ def _of_waves(tuning: XdlopsTuning, subject: Subject, machine: GpuMachine) -> St
     names = {"matrix": "matrix instructions", "LDS": "LDS", "loads": "loads from L2"}
     named = {names[part]: clocks for part, clocks in bounds_of(plan, groups).items()}
     what = f"A step over K of each of {groups} workgroups that share a compute unit"
-    return Step(named, step_trip(plan, groups).clocks, tuning.buffers, plan.k_iterations, 0.0, what)
+    said = "What is drawn in time is simulated operation by operation; nothing of it was measured on a GPU."
+    clocks = step_trip(plan, groups).clocks
+    times = waves_in_time(plan, groups)
+    return Step(named, clocks, tuning.buffers, plan.k_iterations, 0.0, what, times, said)
 
 
 def _of_warpgroups(tuning: WarpgroupTuning, subject: Subject, machine: GpuMachine) -> Step:
@@ -144,41 +154,14 @@ def _of_warpgroups(tuning: WarpgroupTuning, subject: Subject, machine: GpuMachin
     }
     what = f"A step over K of a workgroup, where {active} run"
     spent = {name: cycles for name, cycles in named.items() if cycles}
-    return Step(spent, steps.step, tuning.stages, plan.k_iterations, of.epilogue, what, tuning.pingpong)
-
-
-def _ring(found: Step, y: float) -> list[str]:
-    """Stages filled and multiplied, step after step, then the way of C."""
-    count, stages = min(found.steps, SHOWN), found.stages
-    load = 0.8 * (stages - 1) if stages > 1 else 0.8
-    first = load + 0.2
-    unit = (WIDTH - 130) / (first + count + max(0.6, min(2.5, found.epilogue / max(found.cycles, 1e-9))))
-    left, top = 100.0, y + 24
-    parts = [label(8, y + 8, f"the first {count} of {found.steps} steps: fill a stage, multiply it", "head")]
-    for stage in range(stages):
-        parts.append(label(left - 8, top + stage * ROW + 15, f"stage {stage}", "end soft"))
-    parts.append(label(left - 8, top + stages * ROW + 15, "multiply", "end soft"))
-    for step in range(count):
-        stage, starts = step % stages, first + step
-        filled = max(0.0, starts - load - 0.1) if step >= stages else step * 0.12
-        wide = min(load, starts - filled) - 0.1
-        tokens = f"step:{step} stage:{stage}"
-        at = left + filled * unit, top + stage * ROW
-        parts.append(
-            box(*at, wide * unit, ROW - 6, f"g{stage % 8}", tokens, f"fill stage {stage} for step {step}")
-        )
-        x = left + starts * unit
-        told = f"multiply stage {stage}, step {step}: {found.cycles:,.0f} cycles"
-        parts.append(box(x, top + stages * ROW, unit * 0.97, ROW - 6, f"g{stage % 8}", tokens, told))
-        parts.append(label(x + unit / 2, top + stages * ROW + 14, step, "mid tiny"))
-        parts.append(line(x, at[1] + ROW - 6, x, top + stages * ROW, "line", tokens))
-    if found.epilogue:
-        x = left + (first + count) * unit
-        parts.append(label(left - 8, top + (stages + 1) * ROW + 15, "store C", "end soft"))
-        wide = WIDTH - 30 - x
-        told = f"C on its way to memory: {found.epilogue:,.0f} cycles"
-        parts.append(box(x, top + (stages + 1) * ROW, wide, ROW - 6, "g7", "", told))
-        if found.is_in_turn:
-            told = "while the other consumer multiplies"
-            parts.append(label(WIDTH - 30, top + (stages + 2) * ROW, told, "end tiny soft"))
-    return parts
+    path = max(of.copies, steps.given, of.ordinary)
+    ring = Ring(
+        tuning.stages, plan.k_iterations, max(of.copies, of.ordinary), path, of.rates.answer,
+        max(steps.matrix, of.shared) + of.together, of.epilogue, tuning.pingpong,
+    )  # fmt: skip
+    said = (
+        f"In time each stream has its own cycles; the model's step, {steps.step:,.0f}, is longer than its "
+        "bound by what streams that are nearly as slow add to it."
+    )
+    times = stages_in_time(ring)
+    return Step(spent, steps.step, tuning.stages, plan.k_iterations, of.epilogue, what, times, said)

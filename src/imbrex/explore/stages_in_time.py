@@ -1,0 +1,85 @@
+"""Steps of a warpgroup kernel in time: stages that a producer fills and consumers multiply, by the model's
+streams.
+
+    a producer waits until a stage is empty (its empty barrier), then asks for both operands' rows
+    rows come after the latency of memory, and not sooner behind one another than the slowest path gives them
+    a consumer waits until a stage is full (its full barrier), then multiplies it, and lets it go
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from imbrex.explore.gantt import Gantt, Span
+
+__all__ = ["Ring", "stages_in_time"]
+
+SHOWN: Final = 12
+"""Steps that are drawn."""
+
+
+@dataclass(frozen=True)
+class Ring:
+    """Cycles: asking for a stage's rows; of the slowest path of what comes, from one step to the next; until
+    the first of it is there; multiplying.  epilogue: C's way to memory; is_in_turn: does another consumer
+    multiply meanwhile?
+    """
+
+    stages: int
+    steps: int
+    asking: float
+    path: float
+    latency: float
+    multiply: float
+    epilogue: float
+    is_in_turn: bool
+
+    def times(self) -> Iterator[tuple[float, float, float, float]]:
+        """Of each step: asked for, there, begun, done."""
+        done: list[float] = []
+        free = came = ended = 0.0
+        for step in range(min(self.steps, SHOWN)):
+            asked = max(free, done[step - self.stages] if step >= self.stages else 0.0)
+            free = asked + self.asking
+            came = max(asked + self.latency, came + self.path)
+            begun = max(came, ended)
+            ended = begun + self.multiply
+            done.append(ended)
+            yield asked, came, begun, ended
+
+
+def stages_in_time(ring: Ring) -> Gantt:
+    """Rows of the producer, of each stage and of the consumer."""
+    times = list(ring.times())
+    producer: list[Span] = []
+    consumer: list[Span] = []
+    stages: list[list[Span]] = [[] for _ in range(min(ring.stages, len(times)))]
+    free = ended = 0.0
+    for step, (asked, came, begun, done) in enumerate(times):
+        stage, tokens = step % ring.stages, f"step:{step}"
+        if asked > free:
+            producer.append(Span(free, asked, "none", f"waits until stage {stage} is empty", tokens))
+        told = f"asks for step {step} into stage {stage}"
+        producer.append(Span(asked, asked + ring.asking, "g3", told, tokens, str(step)))
+        row = stages[stage]
+        row.append(Span(asked, came, "g3", f"step {step} on its way, {came - asked:,.0f} cycles", tokens))
+        if begun > came:
+            row.append(Span(came, begun, "g7", f"step {step} is there, and waits", tokens))
+        row.append(Span(begun, done, "g0", f"step {step} is multiplied", tokens, str(step)))
+        if begun > ended:
+            consumer.append(Span(ended, begun, "none", f"waits until stage {stage} is full", tokens))
+        told = f"multiplies step {step}, {done - begun:,.0f} cycles"
+        consumer.append(Span(begun, done, "g0", told, tokens, str(step)))
+        free, ended = asked + ring.asking, done
+    rows = [("producer", producer), *((f"stage {i}", row) for i, row in enumerate(stages))]
+    rows.append(("consumer", consumer))
+    signs = [("g3", "asked for, on its way"), ("g7", "full, waits"), ("g0", "multiplied"), ("none", "waits")]
+    if ring.epilogue and len(times) == ring.steps:
+        told = f"C on its way to memory, {ring.epilogue:,.0f} cycles"
+        told += ", while the other consumer multiplies" if ring.is_in_turn else ""
+        rows.append(("epilogue", [Span(ended, ended + ring.epilogue, "g5", told)]))
+        signs.append(("g5", "C stored"))
+    which = "all" if len(times) == ring.steps else f"the first {len(times)} of"
+    return Gantt(f"{which} {ring.steps} steps of a tile, by the streams' cycles", rows, signs)
