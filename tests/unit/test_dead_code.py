@@ -17,7 +17,6 @@ USERS = [path for folder in ("src", "benchmarks", "examples") for path in (ROOT 
 PAGES = [*(ROOT / "docs").glob("*.md"), ROOT / "README.md"]
 
 FOR_TESTS = {
-    "clock_hz": "the model's cycles as times, beside measured ones",
     "in_registers": "the instructions that models of a wave can compute",
     "k_base": "how tests hold the table of instructions against the builtins",
     "NOT_INTERLEAVED": "an order of other systems, against which swizzles are tested",

@@ -37,7 +37,7 @@ class Ring:
     is_in_turn: bool
 
     def times(self) -> Iterator[tuple[float, float, float, float]]:
-        """Of each step: asked for, there, begun, done."""
+        """Times of each step: asked for, there, begun, done."""
         done: list[float] = []
         free = came = ended = 0.0
         for step in range(min(self.steps, SHOWN)):

@@ -129,7 +129,7 @@ def _span(first: int, last: int) -> str:
 
 
 def _cells(numbers: Any, k: Any, d: Any) -> list[Cell] | None:
-    """By number; None where one of them holds no rectangle of the tile."""
+    """Cells in the order of their numbers; None where one of them holds no rectangle of the tile."""
     order = np.argsort(numbers, kind="stable")
     which, starts = np.unique(numbers[order], return_index=True)
     found: list[Cell] = []

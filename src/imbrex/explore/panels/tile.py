@@ -24,7 +24,7 @@ SIDE: Final = 260.0
 MOST_TILES, MOST_REGIONS, MOST_CELLS = 32, 800, 32
 CELL: Final = 20
 CHARACTER: Final = 7.2
-"""Of a title, about how wide."""
+"""Pixels of a letter of a title, about."""
 TOP, MARGIN = 48.0, 16.0
 
 
