@@ -115,11 +115,15 @@ MUTANTS = (
 """What is dropped, or waits for one too few."""
 
 
-@pytest.mark.parametrize("buffers", [2, 3])
-def test_every_mutant_of_a_loop_that_reads_ahead_is_seen(buffers: int, gpu: Gpu, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("buffers", "a", "b"), [(2, False, True), (3, False, True), (2, True, False), (3, False, False)]
+)
+def test_every_mutant_of_a_loop_that_reads_ahead_is_seen(
+    buffers: int, a: bool, b: bool, gpu: Gpu, tmp_path: Path
+) -> None:
     """One barrier, or one wait, of the loop's text at a time; all of them."""
     gpu("gfx950")
-    problem = Gemm(128, 128, 64 * (3 * buffers + 2), transpose_b=True, dtype="f16")
+    problem = Gemm(128, 128, 64 * (3 * buffers + 2), transpose_a=a, transpose_b=b, dtype="f16")
     kernel = compile(problem, "gfx950", AHEAD.format(buffers))
     assert isinstance(kernel.library, CodeObject) and kernel.check(values="integer").is_right
     before, label, rest = kernel.library.assembly.partition("\n.LBB0_1:")

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from tests.e2e.covering import Row, covering
 
+from imbrex.build.amd.code_object import CodeObject
 from imbrex.dtype import DTYPES
 from imbrex.kernel import compile
 from imbrex.problem import Gemm
@@ -78,6 +79,54 @@ def test_staged(row: Row, gpu: Gpu) -> None:
 def test_direct(row: Row, gpu: Gpu) -> None:
     gpu(row["chip"])
     assert not checked(row, "direct")
+
+
+TURNED = {
+    "type": ("f16", "bf16", "i8", "f8e4m3fn"),
+    "shape": ((64, 64), (48, 144)),
+    "transposed": ((False, False), (True, False), (True, True)),
+    "waves": ((1, 1), (2, 2)),
+    "steps": (1, 2.5, 4),
+    "lds": ("xor", "plain"),
+    "copy": ("direct", "ahead"),
+    "swapped": ("straight", "swapped"),
+    "interleave": (1, 2),
+    "instruction": ("16", "32"),
+}
+"""Operands whose neighbours lie along m or n: lanes transpose what they read of LDS."""
+LARGEST = {
+    "f16": "mfma_f32_32x32x16_f16", "bf16": "mfma_f32_32x32x16_bf16", "i8": "mfma_i32_32x32x32_i8",
+    "f8e4m3fn": "mfma_f32_32x32x64_fp8_fp8",
+}  # fmt: skip
+
+
+def is_whole(row: Row) -> bool:
+    """Rows in turn are four by four, of which eight bytes of 8-bit elements are twice as many."""
+    if row.get("interleave") != 2 or DTYPES[row.get("type", "f16")].bytes == 2:
+        return True
+    if not {"type", "transposed", "swapped"} <= row.keys():
+        return True
+    (a, b), is_swapped = row["transposed"], row["swapped"] == "swapped"
+    return b if is_swapped else not a
+
+
+READ_TURNED = covering(TURNED, is_whole)
+
+
+@pytest.mark.parametrize("row", READ_TURNED, ids=str)
+def test_turned(row: Row, gpu: Gpu) -> None:
+    gpu("gfx950")
+    dtype, (m, n), (a, b) = row["type"], row["shape"], row["transposed"]
+    is_large = row["instruction"] == "32"
+    pack = 32 if is_large and dtype == "f8e4m3fn" else 16 // DTYPES[dtype].bytes
+    block = [64 * row["waves"][0], 32 * row["waves"][1]]
+    words = [row[key] for key in ("lds", "copy", "swapped", "interleave")]
+    tuning = [*block, 4, 64, 32, pack, LARGEST[dtype] if is_large else "auto", *words]
+    problem = Gemm(m, n, int(row["steps"] * 4 * pack), transpose_a=a, transpose_b=b, dtype=dtype)
+    kernel = compile(problem, "gfx950", f"v1:xdlops:{','.join(map(str, tuning))}")
+    assert isinstance(kernel.library, CodeObject) and "ds_read_b64_tr_b" in kernel.library.assembly
+    outcome = kernel.check(1)
+    assert outcome.is_right and outcome.is_exact, outcome
 
 
 READ_AHEAD = covering(AHEAD, lambda row: True)

@@ -202,6 +202,12 @@ def _amd() -> Iterator[HashCase]:
         yield HashCase(
             gemm(256, 384, 448, dtype="f16", transpose_b=True), "gfx950", text, schedule=schedule or None
         )
+    for dtype, used in (
+        ("f16", "8,64,64,8,mfma_f32_32x32x16_f16"),
+        ("i8", "8,64,64,16,mfma_i32_32x32x32_i8"),
+    ):
+        text = f"v1:xdlops:128,128,{used},xor,ahead,swapped"
+        yield HashCase(gemm(256, 384, 512, dtype=dtype, transpose_a=dtype == "i8"), "gfx950", text)
     for schedule in ("split_k:4", "stream_k:40", "two_tile:5", "data_parallel/wgm=4/xcd=8"):
         yield HashCase(gemm(512, 384, 1024, dtype="f16"), "gfx942", schedule=schedule)
     for direction in DIRECTIONS:

@@ -120,6 +120,7 @@ GFX950: Final = replace(
     compute_units=256,
     phases=CDNA4_PHASES,
     direct_bytes=(16, 4),
+    turned_bits=(16, 8),
     l2=L2(4 * MIB, 8, "CDNA 4 white paper"),
     slots=WaveSlots(512, 8, 8, 1280),
     rates=Rates(256, 64, 4, frozenset({"f32", "f64"}), "CDNA4 ISA; as gfx942 where not told"),

@@ -132,7 +132,8 @@ class GpuMachine:
     vector_registers: 32-bit registers of one lane that ordinary instructions reach; as many again, on all of
     AMD's, hold the sums of matrix instructions (a wave tile of 128 x 128 fills them).
     phases: of LDS, by bytes a lane.  direct_bytes: what a lane loads past its registers into LDS, the widest
-    first; none where that is not done.
+    first; none where that is not done.  turned_bits: of elements that lanes transpose among them as they
+    read LDS (`view.mma.wave.turned`); none where that is not done.
     has_mfma: products are of matrix instructions of waves.  has_wgmma: warpgroups multiply what is in shared
     memory.  has_tensor_maps: copies of boxes that hardware makes.  has_clusters: of workgroups that read each
     other's shared memory, of `most_in_cluster` that surely run.  overlaps_launches: one may begin before the
@@ -159,6 +160,7 @@ class GpuMachine:
     phases: tuple[Phases, ...] = field(hash=False)
     simds: int = 4
     direct_bytes: tuple[int, ...] = ()
+    turned_bits: tuple[int, ...] = ()
     has_mfma: bool = False
     has_wgmma: bool = False
     has_tensor_maps: bool = False

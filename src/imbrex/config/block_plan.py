@@ -69,7 +69,10 @@ class ItemsProduct:
 
 @dataclass(frozen=True)
 class WavesMultiply:
-    """Waves multiply wave tiles by an instruction, see `view.mma.wave`."""
+    """Waves multiply wave tiles by an instruction, see `view.mma.wave`.
+
+    turned: operands, of "ab", whose neighbours along m or n lie together in LDS; reads transpose them.
+    """
 
     pipeline: ClassVar[str] = "xdlops"
     m_per_wave: int
@@ -77,6 +80,7 @@ class WavesMultiply:
     kpack: int
     instruction: str
     interleave: int = 1
+    turned: str = ""
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ from imbrex.lower.stmt import (
     Unpack,
     walk,
 )
+from imbrex.view.mma.wave import TURNED_BYTES
 
 DIRECT_BYTES = (4, 12, 16)
 """What one lane of a direct move can carry: global_load_lds_dword, and _dwordx3 and _dwordx4 on gfx950."""
@@ -38,6 +39,8 @@ def checked(kernel: Kernel) -> Kernel:
             _inside(ref, width, stmt)
         if isinstance(stmt, MatrixMultiply):
             _together(stmt, kernel)
+        elif isinstance(stmt, Move) and stmt.turned:
+            _turned(stmt, kernel)
         elif isinstance(stmt, Move) and stmt.direct:
             _in_lane_order(stmt, kernel)
     if kernel.block_size > 1:
@@ -111,6 +114,19 @@ def _in_lane_order(stmt: Move, kernel: Kernel) -> None:
     assert size in DIRECT_BYTES, f"a direct move of {size} bytes, not {DIRECT_BYTES}, in {stmt}"
     order = f"lanes write {stmt.dest.offset}, not one after the other, in {stmt}"
     assert _lane_step(stmt.dest.offset, kernel) == stmt.width, order
+
+
+def _turned(stmt: Move, kernel: Kernel) -> None:
+    """Whole waves transpose, into the same registers in every lane, and under no guard."""
+    whole = f"{kernel.block_size} work items are not whole waves of {kernel.wave}"
+    assert kernel.block_size % kernel.wave == 0, f"{whole}, in {stmt}"
+    spaces = stmt.source.buffer.space, stmt.dest.buffer.space
+    assert spaces == ("lds", "private"), f"lanes transpose from {spaces[0]} to {spaces[1]}, in {stmt}"
+    assert not stmt.source.guards and not stmt.dest.guards, f"lanes of a wave part, in {stmt}"
+    size = stmt.width * stmt.source.buffer.dtype.bytes
+    assert size == TURNED_BYTES, f"lanes transpose {TURNED_BYTES} bytes, not {size}, in {stmt}"
+    parted = f"lanes of a wave name different registers of {stmt.dest.buffer.name}, in {stmt}"
+    assert _lane_step(stmt.dest.offset, kernel) == 0, parted
 
 
 def _lane_step(offset: Lin, kernel: Kernel) -> int | None:

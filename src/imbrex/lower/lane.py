@@ -11,6 +11,7 @@ from typing import Any
 
 from imbrex.chip import VECTOR_BYTES
 from imbrex.index.expr import Lin, lin, var
+from imbrex.index.map import Dim, Map
 from imbrex.index.query import moves_as_vector
 from imbrex.ir.chain import finish_of, names_of
 from imbrex.ir.ops.matrix import MfmaOp
@@ -21,6 +22,7 @@ from imbrex.ir.source import InvalidOp
 from imbrex.lower.finish import finished
 from imbrex.lower.reader import Reader, element_type, number, row_major, sizes
 from imbrex.lower.stmt import Alloc, Buffer, For, MatrixMultiply, Move, MulAdd, Ref, Stmt
+from imbrex.view.mma import wave
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,8 @@ class Side:
 
 def copy(op: ThreadwiseCopyOp, reader: Reader) -> list[Stmt]:
     """Loops over the copied box, innermost over vectors."""
+    if number(op.turned, False):
+        return _turned(op, reader)
     ends = [_side(op, "source", reader), _side(op, "dest", reader)]
     shapes = [sizes(end.value)[len(end.index) :] for end in ends]
     box_end = 1 if ends[0].is_run else 0
@@ -67,6 +71,22 @@ def copy(op: ThreadwiseCopyOp, reader: Reader) -> list[Stmt]:
 
     done = finished(move, finish, at, reader)
     return [*done.buffers, *_loops(names, counts, done.body)]
+
+
+def _turned(op: ThreadwiseCopyOp, reader: Reader) -> list[Stmt]:
+    """What 16 lanes read for each other.  The source is a fragment: (workitem, .., slot)."""
+    dims = [Dim(n, s) for n, s in zip(names_of(op.source), sizes(op.source), strict=True)]
+    width, slots = number(op.vector, 1), dims[-1].size
+    if len(op.source_index) != len(dims) - 1:
+        raise InvalidOp(op, f"a copy that transposes takes one fragment, a row of {slots} slots", "turned")
+    count, lane, name = slots // width, var("lane", width), reader.fresh("read")
+    index, read = reader.index(op.source_index), var(name, count)
+    coords, _ = Map(wave.turned(dims, width)).at([*index, read, lane])
+    source, dest = reader.ref(op.source, coords), _side(op, "dest", reader).at([read * width], [slots])
+    if not moves_as_vector(source.offset, source.guards, lane, width):
+        raise InvalidOp(op, f"{width} lanes' elements are no neighbours in LDS: {source.offset}", "turned")
+    first = Ref(source.buffer, source.offset.subs({"lane": lin(0)}))
+    return [*_loops([name], [count], (Move(dest, first, width, turned=True),))]
 
 
 def _scattered(

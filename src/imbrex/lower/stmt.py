@@ -105,6 +105,9 @@ class Move:
     direct: from global memory to LDS past the registers, by the lanes of a wave together: lane l of a wave
     writes its `width` elements, zeros where the source does not exist, `l * width` elements past the place
     of lane 0.  They are there after the next Barrier that does not leave them in flight, not before.
+
+    turned: from LDS to registers, by 16 lanes together, which transpose what they read: a matrix of `width`
+    rows of 16, of which each reads `width` neighbours, row by row; lane l gets column l.
     """
 
     dest: Ref
@@ -114,6 +117,7 @@ class Move:
     alpha: float = 1.0
     beta: float = 0.0
     direct: bool = False
+    turned: bool = False
 
 
 @dataclass(frozen=True)
@@ -270,12 +274,14 @@ def walk(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
 
 
 def is_collective(stmt: Stmt) -> bool:
-    """Does it hold a statement for which work items meet: a barrier, a matrix instruction, a direct move?"""
+    """Does it hold a statement for which work items meet: a barrier, a matrix instruction, a direct move or
+    one that transposes?
+    """
     match stmt:
         case For():
             return any(is_collective(s) for s in stmt.body)
         case Move():
-            return stmt.direct
+            return stmt.direct or stmt.turned
         case _:
             return isinstance(stmt, Barrier | Signal | Await | MatrixMultiply | Pipeline)
 

@@ -91,7 +91,26 @@ def test_a_direct_move_only_moves(change: dict[str, object], message: str) -> No
         checked(kernel(replace(DIRECT, **change)))  # type: ignore[arg-type]
 
 
+TURNED = Move(Ref(A, lin(4)), Ref(LDS, ITEM * 4), 4, turned=True)
+
+
+def test_whole_waves_transpose_eight_bytes_each_into_the_same_registers() -> None:
+    checked(kernel(TURNED))
+    changes: list[tuple[dict[str, object], str]] = [
+        ({"source": Ref(B, lin(0))}, "from private to private"),
+        ({"width": 2}, "transpose 8 bytes, not 4"),
+        ({"source": Ref(LDS, ITEM * 4, (Guard(ITEM, 64),))}, "lanes of a wave part"),
+        ({"dest": Ref(A, ITEM % 2 * 4)}, "different registers of a"),
+    ]
+    for change, message in changes:
+        with pytest.raises(AssertionError, match=message):
+            checked(kernel(replace(TURNED, **change)))  # type: ignore[arg-type]
+    with pytest.raises(AssertionError, match="not whole waves"):
+        checked(kernel(TURNED, items=96))
+
+
 def test_where_work_items_meet() -> None:
+    assert is_collective(TURNED)
     assert is_collective(For("i", 2, (For("j", 2, (MULTIPLY,)),)))
     assert is_collective(DIRECT)
     assert not is_collective(For("i", 2, (replace(DIRECT, direct=False),)))

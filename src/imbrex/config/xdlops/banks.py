@@ -30,7 +30,8 @@ MOST_PADS = 8
 class LdsTile:
     """A tile (k, d) of one operand in LDS, who reads it and who writes it.
 
-    split: how work items write it; None where direct copies do, which fill LDS in order.
+    split: how work items write it; None where direct copies do, which fill LDS in order.  turned: elements of
+    a lane in a read that transposes, where neighbours along d lie together; 0 where those along k do.
     """
 
     tiles: WaveTiles
@@ -41,10 +42,13 @@ class LdsTile:
     split: CopySplit | None
     write_elements: int
     machine: GpuMachine
+    turned: int = 0
 
     @property
     def pack(self) -> int:
-        """Neighbours along k that stay together."""
+        """Neighbours that stay together: along k, or those along d that a lane copies at once."""
+        if self.turned:
+            return VECTOR_BYTES // self.element_bytes
         return lds.pack_of(self.tiles.kpack, self.element_bytes)
 
     @property
@@ -81,9 +85,15 @@ def layout_of(kind: LdsKind, tile: LdsTile) -> LdsLayout:
 
 def traffic_of(layout: LdsLayout, tile: LdsTile) -> LdsTraffic:
     """Every read of the tile by its waves, and every write."""
+    fragment, size = wave.fragment(tile.dims, tile.tiles, tile.side), tile.element_bytes
+    if tile.turned:
+        read = Map((*wave.turned(fragment[0].upper, tile.turned), *fragment)).then(
+            lds.stored(tile.dims, layout)
+        )
+        return LdsTraffic(traffic(read, "element", tile.turned, size, tile.machine, "read"), None)
     stored = lds.stored(tile.dims, layout, wave.interleaved(tile.dims, tile.tiles, tile.side))
-    read = Map(wave.fragment(tile.dims, tile.tiles, tile.side)).then(stored)
-    reads = traffic(read, "slot", tile.pack, tile.element_bytes, tile.machine, "read")
+    read = Map(fragment).then(stored)
+    reads = traffic(read, "slot", tile.pack, size, tile.machine, "read")
     if tile.split is None:
         return LdsTraffic(reads, None)
     written = Map(copy_slices(tile.dims, tile.side, tile.split, 0)).then(stored)
@@ -96,9 +106,9 @@ def _candidates(kind: LdsKind, tile: LdsTile) -> Iterator[LdsLayout]:
     kpack = tile.pack
     match kind:
         case "plain":
-            yield LdsLayout("plain", kpack)
+            yield LdsLayout("plain", kpack, along="d" if tile.turned else "k")
         case "xor":
-            yield from _xor(tile)
+            yield from _xor_of_k(tile) if tile.turned else _xor(tile)
         case "padded":
             unit = max(1, VECTOR_BYTES // tile.element_bytes)
             yield from (LdsLayout("padded", kpack, (i * unit,)) for i in range(MOST_PADS))
@@ -115,3 +125,13 @@ def _xor(tile: LdsTile) -> Iterator[LdsLayout]:
         if tile.d % rows == 0:
             for chosen in combinations(steps, count):
                 yield LdsLayout("xor", tile.pack, (rows, *chosen))
+
+
+def _xor_of_k(tile: LdsTile) -> Iterator[LdsLayout]:
+    """Rows of k: the fewest runs of a span first, whose places take the fewest addresses."""
+    packs, powers = tile.d // tile.pack, (1, 2, 4, 8, 16)
+    for span, count, unit in product(powers[1:], (1, 2), powers):
+        if packs % (unit * span) == 0:
+            for chosen in combinations([step for step in powers if step < tile.k], count):
+                yield LdsLayout("xor", tile.pack, (unit, span, *chosen), "d")
+    yield LdsLayout("xor", tile.pack, (1, 1), "d")

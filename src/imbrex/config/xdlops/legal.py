@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from imbrex.chip import GpuMachine
+from imbrex.chip import VECTOR_BYTES, GpuMachine
 from imbrex.config.rules import Reasons, Rules, grid, listed
 from imbrex.config.xdlops import mfma
 from imbrex.config.xdlops.plan import XdlopsPlan
@@ -119,7 +119,10 @@ def direct(plan: XdlopsPlan, machine: GpuMachine) -> Reasons:
     if not machine.direct_bytes:
         yield f"{machine.name} has no direct copies to LDS; gfx942 and gfx950 have; say staged"
         return
-    if t.lds == "padded":
+    if t.lds not in ("xor", "plain") and plan.block.multiply.turned:
+        where = f"an operand that reads of LDS transpose lies there in rows of k, not {t.lds}"
+        yield f"{where}; xor and plain would do"
+    elif t.lds == "padded":
         yield "a direct copy fills LDS without gaps, not padded rows; xor, plain and tiled would do"
     for matrix, copy in (("a", plan.a_copy), ("b", plan.b_copy)):
         vector = plan.direct_vector(copy)
@@ -127,7 +130,7 @@ def direct(plan: XdlopsPlan, machine: GpuMachine) -> Reasons:
             sizes = _some(f"{b // copy.element_bytes} ({b} bytes)" for b in machine.direct_bytes)
             have = copy.access.vector[0]
             takes = f"a direct copy of {matrix} takes {sizes} aligned neighbours in k"
-            yield f"{takes}; it has {have}; say staged"
+            yield f"{takes}{_or_turned(plan, machine, copy)}; it has {have}; say staged"
         elif copy.k * copy.d % (vector * copy.threads):
             size = vector * copy.element_bytes
             vectors = f"vectors of {size} bytes by {copy.threads} work items"
@@ -208,6 +211,16 @@ def _some(words: Iterable[object], most: int = 8) -> str:
     """`a, b or c`, each once."""
     found = list(dict.fromkeys(map(str, words)))[:most]
     return found[0] if len(found) == 1 else f"{', '.join(found[:-1])} or {found[-1]}"
+
+
+def _or_turned(plan: XdlopsPlan, machine: GpuMachine, copy: TileCopy) -> str:
+    """What else a direct copy would take, where the chip has reads that transpose."""
+    if 8 * copy.element_bytes not in machine.turned_bits:
+        return ""
+    dim, vector = "m" if copy is plan.a_copy else "n", VECTOR_BYTES // copy.element_bytes
+    have = f"{copy.access.vector[1]} of {copy.d}"
+    turns = f", interleave {plan.tuning.interleave}" if dim == "m" and plan.tuning.interleave > 1 else ""
+    return f", or {vector} in {dim}, which reads of LDS transpose (it has {have}{turns})"
 
 
 def _block(copy: TileCopy) -> str:

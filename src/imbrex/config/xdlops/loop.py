@@ -20,13 +20,15 @@ from imbrex.chip import GPU_MACHINES, VECTOR_BYTES, GpuMachine, Rates
 from imbrex.config.xdlops.plan import XdlopsPlan
 from imbrex.config.xdlops.stage import TileCopy
 from imbrex.timing.operation import Loop, Operation
-from imbrex.view.mma.wave import WaveTiles
+from imbrex.view.mma.wave import TURNED_BYTES, WaveTiles
 
 __all__ = ["loop_of", "modelled"]
 
 JOINING: Final = {1: 1.25, 2: 0.5}
 """Vector instructions for an element of so many bytes that fills no register, as the compiler joins them."""
 TURN: Final = 4
+PLACES: Final = 20
+"""Vector instructions that take k apart into the places of a window, with their guards, as compiled."""
 NARROWEST: Final = 4
 """Bytes of a lane below which an access takes no less time."""
 
@@ -67,9 +69,9 @@ def loop_of(plan: XdlopsPlan) -> Loop:
 
 def _ahead(plan: XdlopsPlan, tiles: WaveTiles, loads: list[Operation]) -> Iterator[Operation]:
     """A step that is read ahead, part by part; `weave` of device/hip/schedule.h orders a part."""
-    read, pieces, product, each = _units(plan, tiles)
+    (rows, columns), product, each = _units(plan, tiles)
     outers = plan.k_outers // plan.parts
-    reads = [read] * (outers * pieces * (tiles.m_tiles + tiles.n_tiles))
+    reads = outers * (tiles.n_tiles * columns + tiles.m_tiles * rows)
     products = outers * tiles.m_tiles * tiles.n_tiles * each
     for part in range(plan.parts):
         if part + 1 < plan.parts:
@@ -94,23 +96,25 @@ def woven(
     yield from (product,) * (products - covered)
 
 
-def _units(plan: XdlopsPlan, tiles: WaveTiles) -> tuple[Operation, int, Operation, int]:
-    """A read of LDS, how many a pack takes; a product, how many two packs take."""
+def _units(plan: XdlopsPlan, tiles: WaveTiles) -> tuple[list[list[Operation]], Operation, int]:
+    """The reads of LDS that a pack of A and one of B take; a product, how many two packs take."""
     used, width = tiles.instruction, plan.tuning.kpack * plan.context.dtype.bytes
-    pieces = max(1, width // VECTOR_BYTES)
-    read = Operation("read", lane_bytes=max(NARROWEST, width // pieces))
+    reads: list[list[Operation]] = []
+    for copy in (plan.a_copy, plan.b_copy):
+        pieces = max(1, width // (TURNED_BYTES if plan.turned(copy) else VECTOR_BYTES))
+        reads.append([Operation("read", lane_bytes=max(NARROWEST, width // pieces))] * pieces)
     clocks = used.cycles[plan.machine.chip]
     product = Operation("matrix", clocks, is_exclusive=used.a_type in _rates(plan).exclusive)
-    return read, pieces, product, tiles.k_step // used.k
+    return reads, product, tiles.k_step // used.k
 
 
 def _products(plan: XdlopsPlan, tiles: WaveTiles) -> Iterator[Operation]:
     """Reads of LDS and products of a step, phase by phase."""
-    read, pieces, product, each = _units(plan, tiles)
+    (rows, columns), product, each = _units(plan, tiles)
     for _ in range(plan.k_outers):
-        yield from (read,) * (pieces * (tiles.m_tiles + tiles.n_tiles))
+        yield from columns * tiles.n_tiles + rows * tiles.m_tiles
         for row in range(tiles.m_tiles):
-            yield Operation("wait", lgkm=pieces * (tiles.m_tiles - 1 - row))
+            yield Operation("wait", lgkm=len(rows) * (tiles.m_tiles - 1 - row))
             yield from (product,) * (tiles.n_tiles * each)
 
 
@@ -125,7 +129,8 @@ def _loads(copy: TileCopy, line: int) -> Iterator[Operation]:
 
 def _direct_loads(plan: XdlopsPlan, copy: TileCopy, line: int) -> Iterator[Operation]:
     vector = plan.direct_vector(copy) or 1
-    waste = max(1.0, line / (copy.k * copy.element_bytes))
+    together = copy.d if plan.turned(copy) else copy.k
+    waste = max(1.0, line / (together * copy.element_bytes))
     load = Operation("direct", lane_bytes=max(NARROWEST, vector * copy.element_bytes), factor=waste)
     return iter((load,) * max(1, copy.k * copy.d // (vector * copy.threads)))
 
@@ -153,15 +158,18 @@ def _moved(copy: TileCopy) -> float:
 
 def _indices(plan: XdlopsPlan) -> Loop:
     """Two vector instructions for each load of an operand that is seen through windows, or whose steps cross
-    stretches of memory; a plain matrix has its pointers in scalars.
+    stretches of memory; more where k runs over the places of a window, which each load takes apart.  A plain
+    matrix has its pointers in scalars.
     """
     k, count = plan.tuning.tile[2], 0.0
-    for copy in (plan.a_copy, plan.b_copy):
+    for place, copy in enumerate((plan.a_copy, plan.b_copy)):
         run = copy.access.run[0] if copy.access.step[0] == 1 else copy.access.run[1]
         whole = plan.context.k if copy.access.step[0] == 1 else copy.d
-        if 1 < run < whole and gcd(int(run), k) <= k:
-            vector = copy.data_per_read
-            if plan.tuning.is_direct:
-                vector = plan.direct_vector(copy) or 1
-            count += 2 * copy.per_thread / vector
+        each = 2 if 1 < run < whole and gcd(int(run), k) <= k else 0
+        if copy.access.step[0] != 1 and 0 < copy.access.elements < plan.context.k * plan.sizes[place]:
+            each = PLACES
+        vector = copy.data_per_read
+        if plan.tuning.is_direct:
+            vector = plan.direct_vector(copy) or 1
+        count += each * copy.per_thread / vector
     return (Operation("vector", TURN),) * round(count)

@@ -20,7 +20,7 @@ from imbrex.config.context import GemmContext, round_up
 from imbrex.config.xdlops import mfma
 from imbrex.config.xdlops.banks import LdsTile, LdsTraffic, layout_of, traffic_of
 from imbrex.config.xdlops.stage import TileCopy
-from imbrex.view.mma.wave import Side, WaveTiles, parts_of
+from imbrex.view.mma.wave import TURNED_BYTES, Side, WaveTiles, parts_of
 from imbrex.view.stage.lds import LdsKind, LdsLayout
 
 __all__ = ["XdlopsPlan", "XdlopsTuning"]
@@ -103,6 +103,11 @@ class XdlopsPlan:
         """The GEMM as the kernel sees it: m are rows, n are columns."""
         return self.context.exchanged if self.tuning.swapped else self.context
 
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """Rows and columns of the GEMM, as the kernel sees it."""
+        return self.oriented.m, self.oriented.n
+
     @cached_property
     def wave_tiles(self) -> WaveTiles | None:
         """The cut of the block tile for the machine's instruction; None where none fits."""
@@ -146,19 +151,40 @@ class XdlopsPlan:
         return TileCopy(t.tile[2], t.n_per_block, t.kpack, self.block_size, c.b, c.dtype.bytes)
 
     def direct_vector(self, copy: TileCopy) -> int | None:
-        """Elements that a lane loads into LDS at once, neighbours in k; None where no width is legal."""
+        """Elements that a lane loads into LDS at once, neighbours in k, or in m or n where reads transpose
+        them; None where no width is legal.
+        """
+        if (along_k := self._direct_along_k(copy)) is not None:
+            return along_k
+        return VECTOR_BYTES // copy.element_bytes if self.turned(copy) else None
+
+    def _direct_along_k(self, copy: TileCopy) -> int | None:
         for size in self.machine.direct_bytes:
             vector = size // copy.element_bytes
             if vector and copy.access.vector[0] % vector == 0 and copy.kpack % vector == 0:
                 return vector
         return None
 
+    def turned(self, copy: TileCopy) -> int:
+        """Elements of a lane in a read of LDS that transposes: of a direct copy whose lanes load 16 bytes of
+        neighbours in m or n, of an instruction that has 16 rows; 0 where no read does.
+        """
+        tiles, vector = self.wave_tiles, VECTOR_BYTES // copy.element_bytes
+        is_served = 8 * copy.element_bytes in self.machine.turned_bits and self.tuning.is_direct
+        if tiles is None or not is_served or self._direct_along_k(copy) is not None:
+            return 0
+        elements, side = TURNED_BYTES // copy.element_bytes, "m" if copy is self.a_copy else "n"
+        rows = tiles.run if tiles.turns(side) > 1 else tiles.instruction.m
+        fits = copy.access.vector[1] % vector == copy.d % vector == copy.kpack % elements == 0
+        return elements if fits and rows % elements == 0 and tiles.instruction.blocks == 1 else 0
+
     def lds_tile(self, side: Side) -> LdsTile:
         """The block of A (side "m") or of B in LDS; there must be an instruction that reads it."""
         assert self.wave_tiles is not None, self.tuning
         copy, size = (self.a_copy if side == "m" else self.b_copy), self.context.dtype.bytes
-        split = None if self.tuning.is_direct else copy.split
-        return LdsTile(self.wave_tiles, side, copy.k, copy.d, size, split, copy.data_per_write, self.machine)
+        split, turned = None if self.tuning.is_direct else copy.split, self.turned(copy)
+        write, machine = copy.data_per_write, self.machine
+        return LdsTile(self.wave_tiles, side, copy.k, copy.d, size, split, write, machine, turned)
 
     @cached_property
     def lds_layouts(self) -> tuple[LdsLayout, LdsLayout]:
@@ -228,12 +254,13 @@ class XdlopsPlan:
         """What the IR says of a workgroup."""
         t, tiles = self.tuning, self.wave_tiles
         name = tiles.instruction.name if tiles else t.instruction
+        turned = "".join(side for side, copy in (("a", self.a_copy), ("b", self.b_copy)) if self.turned(copy))
         return WavesBlock(
             self.block_size,
             t.m_per_block,
             t.n_per_block,
             t.tile[2],
-            WavesMultiply(t.m_per_wave, t.n_per_wave, t.kpack, name, t.interleave),
+            WavesMultiply(t.m_per_wave, t.n_per_wave, t.kpack, name, t.interleave, turned),
             self._copied(self.a_copy, self.lds_layouts[0]),
             self._copied(self.b_copy, self.lds_layouts[1]),
             self.c_data_per_write,

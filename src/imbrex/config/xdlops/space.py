@@ -62,9 +62,10 @@ def wave_space(context: GemmContext, machine: GpuMachine) -> list[XdlopsTuning]:
                     m, n, k, m_wave, n_wave, kpack, swapped=swapped, interleave=turns, buffers=buffers
                 )
                 found.append(staged)
-                if buffers == 2 and _goes_direct(staged, context, machine):
-                    found.append(replace(staged, copy="direct"))
-                    found += _ahead(replace(staged, copy="ahead"), dtype, machine)
+                direct = _direct(staged, context, machine) if buffers == 2 else None
+                if direct is not None:
+                    found.append(direct)
+                    found += _ahead(replace(direct, copy="ahead"), dtype, machine)
     return found
 
 
@@ -86,11 +87,16 @@ def _packs(dtype: DType, machine: GpuMachine) -> list[int]:
     return [usual, *sorted(t for t in taken if t > usual)]
 
 
-def _goes_direct(tuning: XdlopsTuning, context: GemmContext, machine: GpuMachine) -> bool:
-    """Can both operands go to LDS past the registers, in the widest accesses that there are?"""
-    plan = tuning.plan(context, machine)
+def _direct(tuning: XdlopsTuning, context: GemmContext, machine: GpuMachine) -> XdlopsTuning | None:
+    """The tuning with both operands past the registers, if that goes in the widest accesses that there are.
+
+    Rows in turn halve what lanes that transpose read of a bank's width, so that there are none of these.
+    """
+    direct = replace(tuning, copy="direct")
+    alone = replace(direct, interleave=1).plan(context, machine)
+    plan = alone if alone.turned(alone.a_copy) else direct.plan(context, machine)
     vectors = {plan.direct_vector(copy) for copy in (plan.a_copy, plan.b_copy)}
-    return vectors == {VECTOR_BYTES // context.dtype.bytes}
+    return plan.tuning if vectors == {VECTOR_BYTES // context.dtype.bytes} else None
 
 
 def _ahead(tuning: XdlopsTuning, dtype: DType, machine: GpuMachine) -> list[XdlopsTuning]:

@@ -92,6 +92,8 @@ class LanePrinter:
                 rows = [(self._pointer(r), r.buffer.elements) for r in (stmt.c, stmt.a, stmt.b)]
                 operands = ", ".join(f"{pointer}, {pitch}" for pointer, pitch in rows)
                 return self._items([stmt], [f"imbrex::multiply<{one.name}>({operands});"], step=one.wave)
+            case Move(turned=True):
+                return self._items([stmt], [self._turned(stmt)])
             case Move():
                 first = f"{stmt.dest.buffer.dtype.c_name} *first = nullptr;"
                 return ["{", *c.indented([first, *self._items([stmt], self._direct(stmt))]), "}"]
@@ -170,6 +172,12 @@ class LanePrinter:
         dest, source = self._pointer(stmt.dest), self._pointer(stmt.source)
         exists, lane = self._exists(stmt.source), f"{self.kernel.workitem} % {self.kernel.wave}"
         return [f"imbrex::move_direct<{stmt.width}>({dest}, {source}, {exists}, {lane}, first);"]
+
+    def _turned(self, stmt: Move) -> str:
+        """A lane's share of a transposition; registers of another lane are a pitch away."""
+        dest, source, pitch = self._pointer(stmt.dest), self._pointer(stmt.source), stmt.dest.buffer.elements
+        lane = f"{self.kernel.workitem} % {self.kernel.wave}"
+        return f"imbrex::move_turned<{stmt.width}>({dest}, {pitch}, {source}, {lane});"
 
     def _declared(self, stmt: Alloc | View) -> list[str]:
         b, kind = stmt.buffer, stmt.buffer.dtype.c_name

@@ -166,6 +166,8 @@ class WorkItem:
                 assert stmt.direct, f"what passes no register is direct: {stmt}"
                 start, source = self.dialect.direct(stmt), self.dialect.global_arguments(stmt.source)
                 return f"imbrex::load_direct<{stmt.width}>({start}, {source});"
+            case "lds", "private" if stmt.turned:
+                return f"imbrex::read_turned<{stmt.width}>({pointer(stmt.dest)}, {pointer(stmt.source)});"
             case "lds", "private":
                 return f"imbrex::read<{stmt.width}>({pointer(stmt.dest)}, {pointer(stmt.source)});"
             case "private", "lds":

@@ -35,7 +35,9 @@ class ThreadwiseCopyOp(MiopenOp):
     offset_*: where the copy starts: in the source, in the destination, and, as the seeds' naive form has it,
     in the block's buffer and in the thread's registers; see `start_in`.  vector: most elements of an access.
     direct: from global memory to LDS, past the registers; the work items of a wave then write neighbouring
-    vectors, in their order.
+    vectors, in their order.  turned: from LDS to registers, `vector` neighbours of the source's last
+    dimension at a time, which lie apart in LDS; 16 lanes read for each other what lies together there, and
+    transpose it.
     """
 
     name = "miopen.threadwise_copy"
@@ -49,6 +51,7 @@ class ThreadwiseCopyOp(MiopenOp):
     offset_thread = opt_prop_def(Offset)
     vector = opt_prop_def(Int)
     direct = opt_prop_def(Bool)
+    turned = opt_prop_def(Bool)
     store_method = opt_prop_def(Keyword)
     alpha = opt_prop_def(Float)
     beta = opt_prop_def(Float)

@@ -16,6 +16,7 @@ from typing import Final
 from xdsl.dialects.builtin import i8
 from xdsl.ir import Attribute, SSAValue
 
+from imbrex.chip import VECTOR_BYTES
 from imbrex.config.block_plan import WavesBlock, WavesCopy
 from imbrex.index.map import Dim, Map
 from imbrex.ir.element import accumulator_type, element_bytes
@@ -95,7 +96,8 @@ def _ahead(
     parts = wave.parts_of(halves)
     buffers = zip(*(o.lds for o in operands), strict=True)
     views = [(fragments_of(a, "m", cut, run), fragments_of(b, "n", cut, run)) for a, b in buffers]
-    registers = [Fragments.of(element, cut, halves // parts, name, run) for name in ("even", "odd")]
+    turned = plan.multiply.turned
+    registers = [Fragments.of(element, cut, halves // parts, turned, name, run) for name in ("even", "odd")]
     loads = sum(
         plan.k_per_block * size // (given.source_data_per_read * plan.block_size)
         for given, size in ((plan.a, plan.m_per_block), (plan.b, plan.n_per_block))
@@ -141,11 +143,13 @@ class _Matrix:
         kind, numbers = self.plan.lds_layout, self.given.lds_numbers
         if kind != "plain" and not numbers:
             raise self._lacking("lds_numbers")
-        pack = lds.pack_of(self.cut.kpack, element_bytes(element_of(self.op.a)))
-        layout = LdsLayout(kind, pack, () if kind == "plain" else numbers)
-        turned = wave.interleaved(self.dims, self.cut, SIDES[self.name])
+        size, given = element_bytes(element_of(self.op.a)), () if kind == "plain" else numbers
+        layout = LdsLayout(kind, lds.pack_of(self.cut.kpack, size), given)
+        order = wave.interleaved(self.dims, self.cut, SIDES[self.name])
+        if self.name in self.plan.multiply.turned:
+            layout, order = LdsLayout(kind, VECTOR_BYTES // size, given, "d"), ()
         try:
-            return lds.stored(self.dims, layout, turned)
+            return lds.stored(self.dims, layout, order)
         except ValueError as error:
             raise InvalidOp(self.op, f"no such layout in LDS: {error}", "lds_layout") from None
 

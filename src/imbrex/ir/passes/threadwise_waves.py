@@ -39,23 +39,28 @@ def product(
     """C's registers += A * B, both in LDS."""
     (k, m), (_, n) = ([size or 0 for size in shape_of(v)] for v in (op.a, op.b))
     cut = tiling.waves(op, multiply, (m, n), k, items)
-    a = _packs(op.a, "m", (k, m), cut, viewed, run)
-    b = _packs(op.b, "n", (k, n), cut, viewed, run)
+    a = _packs(op.a, "m", (k, m), cut, multiply.turned, viewed, run)
+    b = _packs(op.b, "n", (k, n), cut, multiply.turned, viewed, run)
     run.loop("k_outer", 0, k // cut.k_step, 1, partial(_step, _Wave(op, cut, item, a, b)))
 
 
 @dataclass(frozen=True)
 class Fragments:
-    """Registers of a work item for a part of a step: packs of A and of B for each k_outer in it."""
+    """Registers of a work item for a part of a step: packs of A and of B for each k_outer in it.
+
+    turned: operands, of "ab", that reads transpose.
+    """
 
     packs: tuple[tuple[SSAValue, SSAValue], ...]
+    turned: str
 
     @staticmethod
-    def of(element: Attribute, cut: WaveTiles, outers: int, hint: str, run: Run) -> Fragments:
+    def of(element: Attribute, cut: WaveTiles, outers: int, turned: str, hint: str, run: Run) -> Fragments:
         def held(operand: str, tiles: int) -> SSAValue:
             return run.alloc(f"thread_{operand}_{hint}", element, [tiles, cut.kpack], PRIVATE)
 
-        return Fragments(tuple((held("a", cut.m_tiles), held("b", cut.n_tiles)) for _ in range(outers)))
+        packs = tuple((held("a", cut.m_tiles), held("b", cut.n_tiles)) for _ in range(outers))
+        return Fragments(packs, turned)
 
     def read(
         self, views: tuple[SSAValue, SSAValue], cut: WaveTiles, item: SSAValue, first: int, into: Run
@@ -65,8 +70,10 @@ class Fragments:
         """
         for place, (a, b) in enumerate(self.packs):
             k_outer = into.index(first + place)
-            for registers, view, side in ((b, views[1], "n"), (a, views[0], "m")):
-                packs = _Packs(view, registers, registers, shape_of(registers)[0] or 0)
+            operands: tuple[tuple[SSAValue, SSAValue, Side], ...] = ((b, views[1], "n"), (a, views[0], "m"))
+            for registers, view, side in operands:
+                tiles, turned = shape_of(registers)[0] or 0, OPERAND[side] in self.turned
+                packs = _Packs(view, registers, registers, tiles, turned)
                 into.loop(f"{side}_tile", 0, packs.tiles, 1, partial(_read, cut, item, packs, k_outer))
 
     def multiply(self, cut: WaveTiles, c: SSAValue, into: Run) -> None:
@@ -88,13 +95,15 @@ def fragments_of(tile: SSAValue, side: Side, cut: WaveTiles, run: Run) -> SSAVal
 class _Packs:
     """An operand in LDS as fragments, and a work item's registers for one k_outer of it.
 
-    slots: the registers by instruction tile, part of a pack and register of the instruction.
+    slots: the registers by instruction tile, part of a pack and register of the instruction.  turned: do
+    reads transpose?
     """
 
     fragment: SSAValue
     registers: SSAValue
     slots: SSAValue
     tiles: int
+    turned: bool
 
 
 @dataclass(frozen=True)
@@ -107,13 +116,20 @@ class _Wave:
 
 
 def _packs(
-    value: SSAValue, side: Side, sizes: Sequence[int], cut: WaveTiles, viewed: Viewed, run: Run
+    value: SSAValue,
+    side: Side,
+    sizes: Sequence[int],
+    cut: WaveTiles,
+    turned: str,
+    viewed: Viewed,
+    run: Run,
 ) -> _Packs:
     dims = [Dim(name, size) for name, size in zip(("k", side), sizes, strict=True)]
     fragment = viewed(value, wave.fragment(dims, cut, side), f"fragment_{OPERAND[side]}")
     shape = [cut.tiles(side), cut.kpack]
     registers = run.alloc(f"thread_{OPERAND[side]}", element_of(value), shape, PRIVATE)
-    return _Packs(fragment, registers, _slots(registers, side, cut, run), cut.tiles(side))
+    slots, is_turned = _slots(registers, side, cut, run), OPERAND[side] in turned
+    return _Packs(fragment, registers, slots, cut.tiles(side), is_turned)
 
 
 def _slots(registers: SSAValue, side: Side, cut: WaveTiles, run: Run) -> SSAValue:
@@ -134,8 +150,11 @@ def _read(
     cut: WaveTiles, item: SSAValue, packs: _Packs, k_outer: SSAValue, into: Run, tile: SSAValue
 ) -> None:
     operands = [packs.fragment, [item, k_outer, tile], packs.registers, [tile]]
-    pack = lds.pack_of(cut.kpack, element_bytes(element_of(packs.registers)))
-    into.add(ThreadwiseCopyOp.build(operands=operands, properties=properties({"vector": pack})))
+    size = element_bytes(element_of(packs.registers))
+    given = properties({"vector": lds.pack_of(cut.kpack, size)})
+    if packs.turned:
+        given = properties({"vector": wave.TURNED_BYTES // size, "turned": True})
+    into.add(ThreadwiseCopyOp.build(operands=operands, properties=given))
 
 
 def _multiply(

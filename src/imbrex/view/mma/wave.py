@@ -4,6 +4,9 @@ A block tile is cut into wave tiles, a wave tile into instruction tiles; the map
 rest.  Each function gives layers, topmost first.
 
     fragment  (workitem, k_outer, m_tile, slot)         over (k, m) in LDS: what a work item reads
+    turned    (workitem, k_outer, m_tile, read, element)
+                                                        over (workitem, k_outer, m_tile, slot): what it reads
+                                                        for others, where lanes transpose what they read
     operand   (m_tile, slot, register)                  over (m_tile, slot): its registers, by instruction
     computed  (workgroup, workitem, m_group, n_tile, register_group, neighbour)
                                                         over (workgroup, m, n): its elements of C
@@ -25,7 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from imbrex.index.map import Dim, Entry, Layer, replacing
 from imbrex.index.rule import Broadcast, Merge, PassThrough, Unmerge
@@ -33,10 +36,15 @@ from imbrex.view.gemm.tile import OTHER
 from imbrex.view.mma import Instruction
 from imbrex.view.mma.fragment import KParts, k_parts, run_of
 
-__all__ = ["Side", "WaveTiles", "computed", "fragment", "held", "interleaved", "operand"]
+__all__ = ["Side", "WaveTiles", "computed", "fragment", "held", "interleaved", "operand", "turned"]
 
 Side: TypeAlias = Literal["m", "n"]
 WAVES = ("m_wave", "n_wave")
+TURNED_LANES: Final = 16
+"""Lanes that transpose what they read: ds_read_b64_tr_b16 and its like (CDNA4 ISA, "MFMA Transpose Load from
+LDS"; which lane gets what is as HipKittens and IREE use them)."""
+TURNED_BYTES: Final = 8
+"""What one of them reads, and what it gets."""
 
 
 @dataclass(frozen=True)
@@ -158,6 +166,25 @@ def fragment(dims: Sequence[Dim], tiles: WaveTiles, side: Side) -> tuple[Layer, 
         order=("workitem", "k_outer", f"{side}_tile", "slot"),
     )
     return (top, *lanes, blocks, parts, spread, *turned)
+
+
+def turned(dims: Sequence[Dim], elements: int) -> tuple[Layer, ...]:
+    """Places that a work item reads where 16 lanes transpose a matrix of `elements` rows of 16: a row is a
+    slot, of which 16 / elements lanes read `elements` neighbours each; lane l gets column l, slot by slot.
+    """
+    item, slot, names = dims[0], dims[-1], [d.name for d in dims]
+    sizes = {"group": item.size // TURNED_LANES, "quarter": TURNED_LANES // elements, "element": elements}
+    sizes |= {"read": slot.size // elements, "row": elements}
+    order = ("group", "row", "quarter", *names[1:-1], "read", "element")
+    below = replacing(
+        dims,
+        (Unmerge(), "group quarter element", item.name),
+        (Unmerge(), "read row", slot.name),
+        order=order,
+        **sizes,
+    )
+    above = (item.name, *names[1:-1], "read", "element")
+    return (replacing(below.upper, (Merge(), item.name, "group row quarter"), order=above), below)
 
 
 def operand(dims: Sequence[Dim], registers: int) -> tuple[Layer, ...]:

@@ -6,6 +6,11 @@ what a lane takes in one access, so a fragment is several such packs where it is
     xor      [line][pack ^ f(line)][kpack]          lines whose packs are permuted, each line differently
     tiled    [d / rows][k / kpack][d % rows][kpack] what one instruction takes, in the order of its lanes
 
+Where `along` is "d", `kpack` neighbours along d stay together instead, for reads that transpose them:
+
+    plain    [k][d]
+    xor      [k][span][run ^ f(k)][pack][kpack]     rows in spans of so many runs of so many packs
+
 A line of `xor` is a row, or several rows where one is short against the banks of LDS: line d / rows has the
 packs of row d % rows = 0 first.
 Laws: every layout is one to one; only `padded` leaves places unused.  f(line) is the xor of line / step over
@@ -36,12 +41,13 @@ def pack_of(fragment: int, element_bytes: int) -> int:
 @dataclass(frozen=True)
 class LdsLayout:
     """numbers: of xor, the rows of a line and then the steps; of padded, the elements of a pad; of tiled, the
-    rows of a tile.
+    rows of a tile.  Along d: of xor, unit, span and the steps; the other kinds are along k.
     """
 
     kind: LdsKind
     kpack: int
     numbers: tuple[int, ...] = ()
+    along: Literal["k", "d"] = "k"
 
     def elements(self, k: int, d: int) -> int:
         """Elements that a tile of k x d takes."""
@@ -58,6 +64,8 @@ def stored(dims: Sequence[Dim], layout: LdsLayout, turned: Sequence[Layer] = ())
 
 
 def _layers(dims: Sequence[Dim], layout: LdsLayout) -> tuple[Layer, ...]:
+    if layout.along == "d":
+        return _rows_of_k(dims, layout)
     (_, k), (d, rows) = dims
     chunks = Dim("k_chunk", k // layout.kpack)
     slot, whole = Dim("slot", layout.kpack), Dim(d, rows)
@@ -80,6 +88,24 @@ def _layers(dims: Sequence[Dim], layout: LdsLayout) -> tuple[Layer, ...]:
             return (layer_over(below, packs, (Merge(), d, f"{d}_tile {d}_row")),)
         case _:
             assert_never(layout.kind)
+
+
+def _rows_of_k(dims: Sequence[Dim], layout: LdsLayout) -> tuple[Layer, ...]:
+    """Rows of k as they are, or with runs of packs permuted in each span."""
+    k, (d, width) = dims
+    if layout.kind == "plain":
+        cut = (Dim("chunk", width // layout.kpack), Dim("slot", layout.kpack))
+        return (layer_over((k, *cut), *unchanged(["k"]), (Merge(), d, "chunk slot")),)
+    assert layout.kind == "xor", f"no {layout.kind} layout keeps neighbours along {d} together"
+    unit, span, *steps = layout.numbers
+    spans = width // (span * unit * layout.kpack)
+    parts = (Dim("span", spans), Dim("run", span), Dim("pack", unit), Dim("slot", layout.kpack))
+    below = (k, *parts)
+    cut = layer_over(below, *unchanged(["k"]), (Merge(), d, " ".join(p.name for p in parts)))
+    kept = unchanged(["span", "pack", "slot"])
+    order = [p.name for p in below]
+    permuted = (layer_over(below, (Xor(step), "k run", "k run"), *kept, order=order) for step in steps)
+    return (cut, *permuted)
 
 
 def spaced(dims: Sequence[Dim], rows: int, gap: int) -> tuple[Layer, ...]:

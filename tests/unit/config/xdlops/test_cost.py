@@ -161,14 +161,23 @@ def test_a_loop_that_reads_ahead_by_hand() -> None:
 
 
 def test_reading_ahead_is_the_pick_of_a_large_product_where_loads_are_wide() -> None:
-    """gfx950, both operands along k; one step is a line of memory."""
+    """gfx950; one step is a line of memory.  An operand along n is transposed as it is read, which takes
+    twice as many reads, if its elements have two bytes or one.
+    """
     ahead = [t for t in wave_space(GEMM, GPU_MACHINES["gfx950"]) if t.copy == "ahead"]
     assert {t.tile[2] * 2 for t in ahead} == {128} and {t.buffers for t in ahead} == {2, 3}
     assert {t.instruction for t in ahead} == {"mfma_f32_32x32x16_f16"}
     best = dataclasses.replace(AHEAD, swapped=ahead[0].swapped)
     staged = dataclasses.replace(best, m_per_block=128, copy="staged", instruction="auto", buffers=1)
     assert cost(best, machine="gfx950") < 0.85 * cost(staged, machine="gfx950")
-    for context, chip in ((dataclasses.replace(GEMM, b=ROWS.exchanged), "gfx950"), (GEMM, "gfx942")):
+    along_n = dataclasses.replace(GEMM, b=ROWS.exchanged)
+    turned = Counter(
+        op.lane_bytes for op in loop_of(best.plan(along_n, GPU_MACHINES["gfx950"])) if op.unit == "read"
+    )
+    assert turned == ({8: 32, 16: 8} if best.swapped else {8: 16, 16: 16})
+    assert best in [t for t in wave_space(along_n, GPU_MACHINES["gfx950"]) if t.copy == "ahead"]
+    wide = dataclasses.replace(along_n, dtype=F32, b=dataclasses.replace(ROWS, vector=(4, 1)).exchanged)
+    for context, chip in ((wide, "gfx950"), (GEMM, "gfx942")):
         assert not any(t.copy == "ahead" for t in wave_space(context, GPU_MACHINES[chip]))
 
 

@@ -172,8 +172,23 @@ BROKEN: list[tuple[str, XdlopsTuning, GemmContext, str, str]] = [
         "direct",
         DIRECT,
         dataclasses.replace(HALF, b=ROWS.exchanged),
+        "gfx942",
+        "a direct copy of b takes 2 (4 bytes) aligned neighbours in k; it has 1; say staged",
+    ),
+    (
+        "direct",
+        dataclasses.replace(DIRECT, lds="tiled"),
+        dataclasses.replace(HALF, b=ROWS.exchanged),
         "gfx950",
-        "a direct copy of b takes 8 (16 bytes) or 2 (4 bytes) aligned neighbours in k; it has 1; say staged",
+        "an operand that reads of LDS transpose lies there in rows of k, not tiled; xor and plain would do",
+    ),
+    (
+        "direct",
+        DIRECT,
+        dataclasses.replace(HALF, a=dataclasses.replace(ROWS, vector=(4, 1)).exchanged),
+        "gfx950",
+        "a direct copy of a takes 8 (16 bytes) or 2 (4 bytes) aligned neighbours in k, or 8 in m, which "
+        "reads of LDS transpose (it has 4 of 128); it has 1; say staged",
     ),
     (
         "direct",

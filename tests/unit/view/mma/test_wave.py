@@ -81,6 +81,28 @@ def test_packs_and_turns(name: str) -> None:
             assert product(cut(used, along, kpack_parts=2, interleave=turns))
 
 
+@pytest.mark.parametrize(
+    ("name", "elements"),
+    [("mfma_f32_32x32x16_f16", 4), ("mfma_f32_16x16x32_f16", 4), ("mfma_i32_32x32x32_i8", 8)],
+)
+def test_lanes_that_transpose_get_their_fragments(name: str, elements: int) -> None:
+    """Of 16 lanes each reads a part of a row of 16; lane l gets column l.  Where rows of k lie in LDS, a part
+    is neighbours there.
+    """
+    tiles = cut(instruction(name), "m")
+    dims = (Dim("k", 2 * tiles.k_step), Dim("n", tiles.n_waves * tiles.n_tiles * tiles.rows("n")))
+    fragment = wave.fragment(dims, tiles, "n")
+    (k, n), _ = everywhere(Map(fragment))
+    read = Map((*wave.turned(fragment[0].upper, elements), *fragment))
+    assert vector_width(read, "element") == elements
+    coords, _ = everywhere(read)
+    for plain, given in zip((k, n), coords, strict=True):
+        items, outer, tile, reads, _ = given.shape
+        rows = given.reshape(items // 16, elements, 16 // elements, outer, tile, reads, elements)
+        columns = rows.transpose(0, 2, 6, 3, 4, 5, 1).reshape(plain.shape)
+        assert np.array_equal(columns, plain)
+
+
 def test_a_wrong_lane_is_noticed() -> None:
     """The control: what each lane holds of B is one lane off."""
     for name in ("mfma_f32_32x32x8_f16", "mfma_f64_16x16x4_f64"):

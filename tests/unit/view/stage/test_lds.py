@@ -48,6 +48,28 @@ def test_one_to_one(layout: LdsLayout, turned: tuple[Any, ...]) -> None:
     assert query.vector_width(stored, "k", 8) == 8, "a pack lies together"
 
 
+@pytest.mark.parametrize("numbers", [(), (4, 2, 1), (1, 4, 1, 2), (2, 2, 8), (1, 1)], ids=str)
+def test_rows_of_k_are_one_to_one_and_keep_packs(numbers: tuple[int, ...]) -> None:
+    """Neighbours along m together, which direct copies fill in order."""
+    stored = lds.stored(DIMS, LdsLayout("xor" if numbers else "plain", 8, numbers, "d"))
+    found = offsets(stored)
+    assert np.array_equal(np.sort(found.reshape(-1)), np.arange(32 * 64))
+    assert np.array_equal(found // 64, np.arange(32)[:, None] + np.zeros_like(found)), (
+        "a row of k is 64 places"
+    )
+    assert query.vector_width(stored, "m", 8) == 8, "a pack lies together"
+    wanted = Map(lds.linear(stored.lower, 64, 8)).then(stored.inverse())
+    assert query.vector_width(wanted.then(Map(_rows_of_m())), "element") == 8
+
+
+def _rows_of_m() -> tuple[Any, ...]:
+    """A matrix whose rows lie along m."""
+    from imbrex.index.map import layer_over
+    from imbrex.index.rule import PassThrough
+
+    return (layer_over((Dim("k", 32), Dim("m", 64)), *((PassThrough(), n, n) for n in "km")),)
+
+
 @pytest.mark.parametrize("layout", LAYOUTS, ids=str)
 def test_a_fragment_of_turned_rows_reads_as_one_of_plain_rows(layout: LdsLayout) -> None:
     """Rows in turn are stored in the order of the tiles, so that reading them costs what it costs without."""

@@ -47,6 +47,15 @@ template <int W, class T> IMBREX_INLINE void move_direct(T *dst, const T *src, b
   move<W>(dst, src, exists);
 }
 
+// A lane's share where 16 of them transpose a matrix of W rows of 16: it reads W neighbours of one row, and column c is
+// lane c's.  `dst` are its own registers; those of the next lane are `pitch` further.
+template <int W, class T> IMBREX_INLINE void move_turned(T *dst, int pitch, const T *src, int lane) {
+  expect_aligned<W>(src);
+  constexpr int readers = 16 / W;
+  const int own = lane % 16, row = own / readers, column = own % readers * W;
+  for (int i = 0; i < W; ++i) dst[(column + i - own) * pitch + row] = src[i];
+}
+
 // dst = alpha * src + beta * dst; beta == 0 does not read dst.
 template <int W, class D, class S, class T> IMBREX_INLINE void scale(D *dst, const S *src, T alpha, T beta) {
   expect_aligned<W>(dst);

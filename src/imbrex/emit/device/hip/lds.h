@@ -13,6 +13,25 @@ template <int W, class T> IMBREX_INLINE void read(T *dst, lds<const T> src) {
   __builtin_memcpy(dst, &x, sizeof(x));
 }
 
+// What 16 lanes read, a matrix of W rows of 16 of which each reads W neighbours, row by row, transposed: dst = the lane's
+// own column.  Nothing is written to `src` meanwhile, and the compiler must be told: it does not look into this
+// instruction, and would wait for all loads past the registers before it.
+template <int W, class T>
+IMBREX_INLINE void read_turned(T *dst, const T __attribute__((address_space(3))) *__restrict src) {
+  static_assert(W * sizeof(T) == 8 && sizeof(T) <= 2, "lanes transpose 8 bytes each, of 8 or 16 bits");
+#ifdef __gfx950__
+  typedef short halves __attribute__((ext_vector_type(4)));
+  typedef int words __attribute__((ext_vector_type(2)));
+  if constexpr (sizeof(T) == 2) {
+    const halves x = __builtin_amdgcn_ds_read_tr16_b64_v4i16((lds<halves>)src);
+    __builtin_memcpy(dst, &x, sizeof(x));
+  } else {
+    const words x = __builtin_amdgcn_ds_read_tr8_b64_v2i32((lds<words>)src);
+    __builtin_memcpy(dst, &x, sizeof(x));
+  }
+#endif
+}
+
 // W neighbours of LDS = src, in one instruction.
 template <int W, class T> IMBREX_INLINE void write(lds<T> dst, const T *src) {
   word<W * sizeof(T)> x;
