@@ -18,7 +18,7 @@ PACKAGE = Path(__file__).resolve().parents[2] / "src" / "imbrex"
 ORDER = (
     "version", "diagnostic", "numeral", "limit", "symbol", "dtype", "chip", "timing", "index", "problem",
     "view", "config", "ir", "lower", "emit", "build", "cdna", "run", "database", "verify", "pipeline",
-    "explore", "kernel", "library", "function", "bench", "tuner", "torch", "jax", "capture", "cli",
+    "explore", "kernel", "library", "function", "bench", "kit", "tuner", "torch", "jax", "capture", "cli",
     "__main__", "__init__",
 )  # fmt: skip
 

@@ -30,6 +30,7 @@ COMMANDS: Final = {
     "explain": "show the maps, the tuning and every level of the IR",
     "explore": "draw a kernel: maps, lanes, banks, schedules, source, on one page",
     "map": "show which workgroup computes which tile",
+    "verify": "make a kit that checks kernels on a GPU elsewhere, or read its report",
     "bench": "time problems beside NumPy and PyTorch",
     "db": "list, compare and exchange what was tuned",
     "doctor": "say what this machine has and what is missing",

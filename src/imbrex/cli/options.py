@@ -117,15 +117,15 @@ class Choices:
                 threads=self.threads,
                 name=name or entry.name,
                 untuned=self.untuned,
-                **self._constraints(entry).said,
+                **self.constraints(entry).said,
             )
 
     def options(self, entry: ProblemEntry) -> Options:
         """What its kernel is compiled by."""
-        said = self._constraints(entry)
+        said = self.constraints(entry)
         return options_of(entry.problem, self.target, said, self.threads, entry.name, self.untuned)
 
-    def _constraints(self, entry: ProblemEntry) -> Constraints:
+    def constraints(self, entry: ProblemEntry) -> Constraints:
         """What is said, with the algorithm of the option, or of the problem's line, unless it is of another
         direction only: so it serves a line of three directions.
         """

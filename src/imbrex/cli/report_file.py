@@ -1,4 +1,4 @@
-"""Files of reports and other texts, replaced as a whole."""
+"""Files of reports, other texts and archives, replaced as a whole."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from imbrex.cli.text import json_text
 from imbrex.diagnostic import Diagnostic
 from imbrex.limit import expect_path
 
-__all__ = ["write_report", "write_text"]
+__all__ = ["write_bytes", "write_report", "write_text"]
 
 
 def write_report(document: dict[str, Any], path: Path) -> None:
@@ -23,22 +23,27 @@ def write_text(text: str, path: Path) -> None:
     """The whole file or none of it; a Diagnostic where it cannot be written.  What is there and no file, a
     terminal or a pipe, is written to as it is.
     """
+    write_bytes(text.encode(), path)
+
+
+def write_bytes(data: bytes, path: Path) -> None:
+    """The same of bytes."""
     expect_path(str(path))
     try:
         if path.exists() and not path.is_file():
-            path.write_text(text, encoding="utf-8")
+            path.write_bytes(data)
         else:
-            _replace(path, text)
+            _replace(path, data)
     except OSError as error:
         raise Diagnostic(f"cannot write '{path}': {(error.strerror or str(error)).lower()}") from None
 
 
-def _replace(path: Path, text: str) -> None:
+def _replace(path: Path, data: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, made = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", text=True)
+    descriptor, made = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
-        with open(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
+        with open(descriptor, "wb") as file:
+            file.write(data)
         os.chmod(made, 0o644)
         os.replace(made, path)
     except OSError:

@@ -37,7 +37,7 @@ from imbrex.config.xdlops.plan import XdlopsPlan, XdlopsTuning
 from imbrex.config.xdlops.residency import resident_groups
 from imbrex.view.work.streamk import MODES, Plan, Tiles
 
-__all__ = ["MARGIN", "Offer", "best", "every", "margin", "offers", "tuning_for"]
+__all__ = ["MARGIN", "Offer", "best", "every", "margin", "offers", "shared_cycles", "tuning_for"]
 
 MARGIN = 0.08
 """What a schedule must save before anything but data_parallel is chosen: where it should save 9 %, it was
@@ -150,6 +150,11 @@ def tuning_for(schedule: TileSchedule, context: GemmContext, machine: Machine, f
     if not tunings:
         return choose(context, machine, family)
     return min(tunings, key=lambda t: _offer(schedule.on(machine), t, context, machine).cost)
+
+
+def shared_cycles(schedule: TileSchedule, tuning: Tuning, context: GemmContext, machine: Machine) -> float:
+    """What the model says of a tuning under a schedule."""
+    return _offer(schedule.on(machine), tuning, context, machine).cost
 
 
 def _considered(context: GemmContext, machine: Machine, family: Family) -> Sequence[Tuning]:

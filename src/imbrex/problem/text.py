@@ -1,10 +1,10 @@
 """Text: a problem from any of its text forms, and back.
 
 Law: parse_problem(problem_text(p)) == [p], and problem_text of a canonical text's problem is that text.  A
-text holds one problem or more: one line each (MIOpenDriver, hipblaslt-bench, rocblas-bench, `gemm`), or JSON
-objects and lists of any shape.  A number before a line says how often its problems are asked for, as
-`uniq -c` writes it.  Blank lines and lines that begin with # are skipped.  Every error carries file, line and
-column.
+text holds one problem or more: one line each (MIOpenDriver, hipblaslt-bench, rocblas-bench or a profile of
+rocBLAS, `gemm`), or JSON objects and lists of any shape.  A number before a line says how often its problems
+are asked for, as `uniq -c` writes it.  Blank lines and lines that begin with # are skipped.  Every error
+carries file, line and column.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from imbrex.problem.hipblaslt import read_hipblaslt
 from imbrex.problem.json_text import json_end, read_json
 from imbrex.problem.miopen import MIOPEN_KINDS, miopen_line, read_miopen
 from imbrex.problem.rocblas import read_rocblas
+from imbrex.problem.rocblas_profile import is_profile, profile_tokens
 
 __all__ = ["Parsed", "parse_problem", "parse_problems", "problem_text"]
 
@@ -96,7 +97,9 @@ def _parse(text: str, file: str | None, skip: Callable[[str, Diagnostic], None])
         line = Line(text[position:end].rstrip(), file, number)
         first = len(line.text) - len(line.text.lstrip())
         try:
-            if line.text.startswith(("{", "["), first) and not _LINE_OF_TOOL.search(line.text):
+            if is_profile(line.text):
+                yield _read_profile(line)
+            elif line.text.startswith(("{", "["), first) and not _LINE_OF_TOOL.search(line.text):
                 end = json_end(text, position + first, end)
                 yield Parsed(tuple(read_json(text, position + first, file)), (), number)
             elif not line.text.startswith("#", first):
@@ -107,11 +110,22 @@ def _parse(text: str, file: str | None, skip: Callable[[str, Diagnostic], None])
         position = end + 1
 
 
-def _read_line(line: Line) -> Parsed:
-    """One line by its form, which the tool's name or the first word tells; a log's prefix is skipped."""
+def _expect_short(line: Line) -> None:
     if len(line.text) > LINE_CHARACTERS:
         long = f"a line of {len(line.text)} characters is longer than {LINE_CHARACTERS}"
         raise line.locate(Diagnostic(long), Token(" ", 1))
+
+
+def _read_profile(line: Line) -> Parsed:
+    _expect_short(line)
+    tokens, count = profile_tokens(line)
+    problems, ignored = read_rocblas(line, tokens)
+    return Parsed(tuple(problems), ignored, line.number, "rocblas-bench", count)
+
+
+def _read_line(line: Line) -> Parsed:
+    """One line by its form, which the tool's name or the first word tells; a log's prefix is skipped."""
+    _expect_short(line)
     tokens, count = _counted(line.tokens())
     tools = [i for i, word in enumerate(tokens) if word.stem.removesuffix(".exe") in _TOOLS]
     rest = tokens[tools[-1] + 1 :] if tools else tokens
@@ -127,6 +141,9 @@ def _read_line(line: Line) -> Parsed:
         products, ignored = read_gemm_line(line, rest)
         return Parsed(tuple(products), ignored, line.number, None, count)
     known = [*MIOPEN_KINDS, *([] if tools else ["gemm", *_TOOLS])]
+    if first.text.startswith("rocblas_"):
+        known_form = "ROCBLAS_LAYER=2 writes it as a line of rocblas-bench, ROCBLAS_LAYER=4 calls with counts"
+        raise line.error("a trace of rocBLAS's calls is not read", first, known_form)
     hint = did_you_mean(first.text, known) or f"a line begins with one of {', '.join(known)}"
     raise line.error(f"unknown problem form '{first.text}'", first, hint)
 

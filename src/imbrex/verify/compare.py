@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from imbrex.dtype import F32, F64, DType, dtype, saturated
-from imbrex.problem import Conv2d, Gemm
+from imbrex.problem import Conv2d, Gemm, Operand
 from imbrex.verify.bound import Data, Tolerance, tolerance
 from imbrex.verify.data import Operands, problem_before
 from imbrex.verify.epilogue import Finished
@@ -25,7 +25,9 @@ from imbrex.verify.poison import is_poison
 from imbrex.verify.reference import Reference
 from imbrex.verify.unit import Unit, unit_of
 
-__all__ = ["Comparison", "Mismatch", "compare", "compare_arrays", "compare_results", "law_of"]
+__all__ = [
+    "Comparison", "Mismatch", "bound_of", "compare", "compare_arrays", "compare_results", "law_of",
+]  # fmt: skip
 
 Float = npt.NDArray[np.float64]
 
@@ -112,17 +114,33 @@ def compare(
     data: what is known of the operands otherwise.  unit: what added the products; a plain one where nobody
     says.  ValueError where `got` has another shape than the operand.
     """
-    operand = next(operand for operand in problem.operands if operand.is_written)
+    operand = _written(problem)
     if got.shape != operand.shape:
         raise ValueError(f"'{operand.role}' must have shape {operand.shape}, got {got.shape}")
-    if is_exact or (truth.finished is None and not problem.dtype.is_float):
-        bound = np.zeros(operand.shape)
-    else:
-        law = law_of(problem, data, unit)
-        bound = law.bound(truth.want, truth.magnitude, truth.scaled, truth.lost)
-        if truth.finished is not None:
-            bound = _finished_bound(truth, truth.finished, law, operand.dtype)
+    bound = bound_of(problem, truth, is_exact=is_exact, data=data, unit=unit)
     return compare_arrays(got, truth.want, bound, operand.layout)
+
+
+def bound_of(
+    problem: Conv2d | Gemm,
+    truth: Reference,
+    *,
+    is_exact: bool = False,
+    data: Data = "any",
+    unit: Unit | None = None,
+) -> Float:
+    """How far each element of the result may be from its reference; as of `compare`."""
+    operand = _written(problem)
+    if is_exact or (truth.finished is None and not problem.dtype.is_float):
+        return np.zeros(operand.shape)
+    law = law_of(problem, data, unit)
+    if truth.finished is not None:
+        return _finished_bound(truth, truth.finished, law, operand.dtype)
+    return law.bound(truth.want, truth.magnitude, truth.scaled, truth.lost)
+
+
+def _written(problem: Conv2d | Gemm) -> Operand:
+    return next(operand for operand in problem.operands if operand.is_written)
 
 
 def compare_results(

@@ -361,6 +361,14 @@ BAD = [
     ('gemm -m 1 -n 1 -k 1 --epilogue="x + y"', "f:1:33", "an epilogue has no 'y'", "^" * 5),
     ("rocblas-bench -f gemm_batched", "f:1:18", "'-f gemm_batched' is not supported", "^" * 12),
     ("rocblas-bench -f gemm -r q", "f:1:26", "'-r q' is not supported; it can be h or s or d", "^"),
+    ("rocblas_gemm_ex,N,T,128,64,32,1", "f:1:1", "a trace of rocBLAS's calls is not read", "^" * 31),
+    (
+        '- { rocblas_function: "rocblas_dtrsm", M: 4 }',
+        "f:1:24",
+        "'-f rocblas_dtrsm' is not supported",
+        "^" * 13,
+    ),
+    ('- { rocblas_function: "rocblas_sgemm", M: x }', "f:1:43", "'-m' takes an integer, got 'x'", "^"),
     ("hipblaslt-bench --scaleB 3", "f:1:26", "'--scaleB 3' is not supported; it can be 0 or 1 or 2", "^"),
     ("hipblaslt-bench --scaleA 1 --beta 1", "f:1:26", "scales apply to A B alone, and beta is not 0", "^"),
     (
@@ -485,6 +493,22 @@ def test_a_rocblas_log_line_is_read_whole() -> None:
     want = Gemm(33, 32, 34, batch=4, transpose_a=True, dtype="f16", ldc=40, epilogue="f32(x)")
     assert parse_problem(line) == [want]
     assert parse_problem("rocblas-bench -f gemm -r s -m 4 -n 5 -k 6") == [Gemm(5, 4, 6)]
+
+
+def test_a_line_of_a_rocblas_profile_is_what_the_benchmark_would_be() -> None:
+    line = (
+        """- { rocblas_function: "rocblas_gemm_ex", atomics_mode: atomics_allowed, a_type: "bf16_r", """
+        """b_type: "bf16_r", c_type: "bf16_r", d_type: "bf16_r", compute_type: "f32_r", transA: 'T', """
+        """transB: 'N', M: 96, N: 47, K: 64, alpha: 1.0, lda: 64, beta: 0.0, ldb: 80, ldc: 96, ldd: 96, """
+        """batch_count: 1, algo: 0, solution_index: 0, flags: none, call_count: 136 }"""
+    )
+    (parsed,) = parse_problems(line)
+    assert parsed.problems == (Gemm(47, 96, 64, transpose_b=True, dtype="bf16", lda=80),)
+    assert (parsed.count, parsed.tool) == (136, "rocblas-bench")
+    plain = (
+        """{ rocblas_function: "rocblas_dgemm", transA: 'N', transB: 'N', M: 4, N: 5, K: 6, call_count: 2 }"""
+    )
+    assert parse_problems(f"{plain}\n{line}")[0].problems == (Gemm(5, 4, 6, dtype="f64"),)
 
 
 @pytest.mark.parametrize("value", ["x + 1", "-x", "relu(x + bias)"])

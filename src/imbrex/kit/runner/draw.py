@@ -1,0 +1,112 @@
+"""Draw: numbers from a seed and a counter, the same ones on every machine, and their bits in memory.
+
+Law: element i of an array depends on the array's seed and on i alone (splitmix64 of both: Steele, Lea and
+Flood, OOPSLA 2014), so that any part of it can be drawn apart.
+"""
+
+from __future__ import annotations
+
+import base64
+import zlib
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+__all__ = ["codes_of", "drawn", "places", "values_of"]
+
+Array: TypeAlias = np.ndarray[Any, Any]
+Told: TypeAlias = Mapping[str, Any]
+"""JSON of a kit."""
+_GOLDEN, _ONE, _TWO = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
+PIECE = 1 << 21
+"""Elements that are drawn at a time."""
+_FLOATS = {2: "f2", 4: "f4", 8: "f8"}
+
+
+def random_bits(seed: int, first: int, count: int) -> Array:
+    """64 bits for each of so many counters."""
+    z = np.arange(first + 1, first + count + 1, dtype=np.uint64) * np.uint64(_GOLDEN)
+    z += np.uint64((seed * _TWO + 1) % 2**64)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(_ONE)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(_TWO)
+    return z ^ (z >> np.uint64(31))
+
+
+def places(seed: int, elements: int, count: int) -> Array:
+    """So many elements of an array at most, each once, in order, the first and the last among them."""
+    if elements <= count:
+        return np.arange(elements)
+    found = random_bits(seed, 0, count) % np.uint64(elements)
+    return np.unique(np.concatenate(([0, elements - 1], found.astype(np.int64))))
+
+
+def drawn(told: Told, element: Told, shape: Sequence[int]) -> Array:
+    """Bits of the elements of an array, row-major and dense.
+
+    told: how they are drawn.  whole: numbers from `low` to `high` without zero; real: odd multiples of
+    2^-bits between -1 and 1; odd: odd numbers of `bits` bits as numbers between 1 and 2, with signs; kept:
+    where a mask keeps them, else zero.
+    """
+    elements = int(np.prod(shape, dtype=np.int64))
+    found = np.empty(elements, _storage(element))
+    for first in range(0, elements, PIECE):
+        bits = random_bits(told["seed"], first, min(PIECE, elements - first))
+        found[first : first + PIECE] = codes_of(_values(told, bits), element)
+    if "kept" in told:
+        packed = zlib.decompress(base64.b64decode(told["kept"]))
+        found *= np.unpackbits(np.frombuffer(packed, np.uint8), count=elements).astype(found.dtype)
+    return found.reshape(shape)
+
+
+def _values(told: Told, bits: Array) -> Array:
+    """float64, or int64 of whole numbers."""
+    kind = told["kind"]
+    if kind == "whole":
+        low, high = told["low"], told["high"]
+        found = (bits % np.uint64(high - low)).astype(np.int64) + low
+        return found + (found >= 0)
+    width = told["bits"]
+    if kind == "real":
+        top = (bits >> np.uint64(64 - width)).astype(np.int64)
+        return (2 * top + 1 - (1 << width)).astype(np.float64) * 2.0**-width
+    sign = 1 - 2 * (bits >> np.uint64(63)).astype(np.int64)
+    if kind == "odd":
+        own = (bits & np.uint64((1 << (width - 2)) - 1)).astype(np.int64)
+        return (sign * (2 * own + 1 + (1 << (width - 1)))).astype(np.float64) * 2.0 ** (1 - width)
+    raise ValueError(f"this program draws no '{kind}' numbers: take the one of the kit")
+
+
+def _storage(element: Told) -> str:
+    return f"<u{element['bytes']}"
+
+
+def codes_of(values: Array, element: Told) -> Array:
+    """Bits of numbers that the type has."""
+    kind, size = element["kind"], element["bytes"]
+    if kind == "int":
+        return values.astype(f"<i{size}").view(_storage(element))
+    if kind == "ieee":
+        return values.astype(f"<{_FLOATS[size]}").view(_storage(element))
+    if kind == "half_of_f32":
+        return (values.astype("<f4").view("<u4") >> np.uint32(16)).astype("<u2")
+    table = _table(element)
+    order = np.argsort(table, kind="stable")  # NaNs last
+    return order[np.searchsorted(table[order], values.astype(np.float64))].astype(np.uint8)
+
+
+def values_of(codes: Array, element: Told) -> Array:
+    """float64 of bits, int64 of those of whole numbers."""
+    kind, size = element["kind"], element["bytes"]
+    if kind == "int":
+        return codes.view(f"<i{size}").astype(np.int64)
+    if kind == "ieee":
+        return codes.view(f"<{_FLOATS[size]}").astype(np.float64)
+    if kind == "half_of_f32":
+        return (codes.astype("<u4") << np.uint32(16)).view("<f4").astype(np.float64)
+    return _table(element)[codes]
+
+
+def _table(element: Told) -> Array:
+    """The numbers of an 8-bit float, NaN where its bits are none that is finite."""
+    return np.array([np.nan if one is None else one for one in element["codes"]], np.float64)
