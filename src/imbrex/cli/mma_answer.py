@@ -15,6 +15,7 @@ from imbrex.cli.text import json_text
 from imbrex.index.map import Map
 from imbrex.view.mma import (
     CHIPS,
+    SCALED,
     Element,
     Instruction,
     LaneRegister,
@@ -75,15 +76,27 @@ def described(found: Instruction, chosen: Sequence[Operand]) -> Answer:
         _call(found),
         *((chip, _on_chip(found, chip)) for chip in found.chips),
         *((o.upper(), _formulas(found.map(o))) for o in chosen),
+        *((f"scale of {side}", _scale(layout)) for side, layout in _scales(found, chosen)),
         ("source", found.source),
     ]  # fmt: skip
     value = {
         **listing([found]).value[0],
         "registers": {o: found.registers(o) for o in found.held},
         "layouts": {o: _formulas(found.map(o)) for o in chosen},
+        "scales": {side.lower(): _formulas(layout) for side, layout in _scales(found, chosen)},
         "maps": {o: str(found.map(o)).splitlines() for o in chosen},
     }
     return Answer(found.name, ("fact", "value"), tuple(rows), value)
+
+
+def _scales(found: Instruction, chosen: Sequence[Operand]) -> list[tuple[str, Map]]:
+    """Layouts of the scales of those operands that have some."""
+    layouts: dict[Operand, Map | None] = {"a": found.scale_a, "b": found.scale_b}
+    return [(o.upper(), layout) for o in chosen if (layout := layouts.get(o)) is not None]
+
+
+def _scale(layout: Map) -> str:
+    return f"{_formulas(layout)}: k counts runs of {SCALED}; one byte of the lane's register, 2^(byte - 127)"
 
 
 def _call(found: Instruction) -> tuple[str, str]:

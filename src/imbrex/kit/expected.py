@@ -92,7 +92,7 @@ def _pass(problem: Problem, values: Values, unit: Unit, seed: int) -> Json:
     """Operands of a kind, and the results on them."""
     draws = dict(_draws(problem, values, unit, seed))
     arrays = {
-        o.role: drawn(draws[o.role], element_of(o.dtype), o.shape).view(o.dtype.numpy)
+        o.role: drawn(draws[o.role], element_of(o.dtype), o.shape, o.strides).view(o.dtype.numpy)
         for o in problem.operands
         if o.role in draws
     }

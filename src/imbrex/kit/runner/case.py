@@ -44,7 +44,7 @@ class Memory:
         """Draws the array, or leaves it unwritten."""
         self.row[:] = self.element["poison"]
         if draws is not None:
-            self.view(self.row)[...] = drawn(draws, self.element, self.shape)
+            self.view(self.row)[...] = drawn(draws, self.element, self.shape, self.strides)
         self.hip.put(self.start, self.row)
 
     def view(self, row: Array) -> Array:

@@ -41,22 +41,27 @@ def places(seed: int, elements: int, count: int) -> Array:
     return np.unique(np.concatenate(([0, elements - 1], found.astype(np.int64))))
 
 
-def drawn(told: Told, element: Told, shape: Sequence[int]) -> Array:
-    """Bits of the elements of an array, row-major and dense.
+def drawn(told: Told, element: Told, shape: Sequence[int], strides: Sequence[int] | None = None) -> Array:
+    """Bits of the elements of an array, row-major and dense: drawn where they lie in memory with these
+    strides, so that elements that share memory are equal.
 
     told: how they are drawn.  whole: numbers from `low` to `high` without zero; real: odd multiples of
     2^-bits between -1 and 1; odd: odd numbers of `bits` bits as numbers between 1 and 2, with signs; kept:
     where a mask keeps them, else zero.
     """
-    elements = int(np.prod(shape, dtype=np.int64))
-    found = np.empty(elements, _storage(element))
+    steps = strides or [int(np.prod(shape[i + 1 :], dtype=np.int64)) for i in range(len(shape))]
+    elements = 1 + sum((size - 1) * step for size, step in zip(shape, steps, strict=True))
+    row = np.empty(elements, _storage(element))
     for first in range(0, elements, PIECE):
         bits = random_bits(told["seed"], first, min(PIECE, elements - first))
-        found[first : first + PIECE] = codes_of(_values(told, bits), element)
+        row[first : first + PIECE] = codes_of(_values(told, bits), element)
+    in_bytes = tuple(step * element["bytes"] for step in steps)
+    found = np.ascontiguousarray(np.lib.stride_tricks.as_strided(row, tuple(shape), in_bytes))
     if "kept" in told:
         packed = zlib.decompress(base64.b64decode(told["kept"]))
-        found *= np.unpackbits(np.frombuffer(packed, np.uint8), count=elements).astype(found.dtype)
-    return found.reshape(shape)
+        kept = np.unpackbits(np.frombuffer(packed, np.uint8), count=found.size)
+        found *= kept.reshape(found.shape).astype(found.dtype)
+    return found
 
 
 def _values(told: Told, bits: Array) -> Array:

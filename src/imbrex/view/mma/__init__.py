@@ -10,13 +10,14 @@ from imbrex.view.mma.cells import (
     lane_registers_of,
     register_text,
 )
-from imbrex.view.mma.instruction import BITS, BUILTIN_TYPES, Instruction, Operand
+from imbrex.view.mma.instruction import BITS, BUILTIN_TYPES, SCALED, Instruction, Operand
 from imbrex.view.mma.table import CHIPS, in_registers, instruction, instructions, nearest, on_chip, taking
 
 __all__ = [
     "BITS",
     "BUILTIN_TYPES",
     "CHIPS",
+    "SCALED",
     "Element",
     "Instruction",
     "LaneRegister",

@@ -9,7 +9,9 @@ AMD's: 8192 where either is 8 bits wide, 16384 otherwise.
 
 In f8f6f4 each operand has a type of its own.  8-bit operands come as two chunks of 16 along k (AMD's article
 on CDNA4's matrix cores, 2025, section 5.4, and Composable Kernel's test of the instruction), 4-bit ones as 32
-neighbours; for 6-bit ones, 32 neighbours are assumed.
+neighbours; for 6-bit ones, 32 neighbours are assumed.  A lane's scale is that of one row of A, or column of
+B, and of 32 neighbours along k, which for 8-bit operands are not the ones that the lane holds (Composable
+Kernel's test of the instruction).
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from itertools import product
 from typing import Final
 
 from imbrex.index.map import Map
-from imbrex.view.mma.instruction import Instruction
+from imbrex.view.mma.instruction import SCALED, Instruction
 from imbrex.view.mma.layout import Side, accumulator, operand
 
 __all__ = ["CDNA", "mfma"]
@@ -128,6 +130,7 @@ def _f8f6f4(
         builtin="__builtin_amdgcn_mfma_scale_" + mnemonic.removeprefix("mfma_"), mnemonic=f"v_{mnemonic}",
         chips=tuple(cycles), cycles=cycles, source=GFX950,
         a=_narrow("a", m, k, a), b=_narrow("b", n, k, b), c=accumulator(m, n, blocks, 4),
+        scale_a=operand("a", m, k // SCALED, 1), scale_b=operand("b", n, k // SCALED, 1),
         builtin_operand="int8", builtin_result=result,
         arguments=("a", "b", "c", _F8F6F4[a], _F8F6F4[b], "0", "0", "0", "0"), c_register_bits=32,
     )  # fmt: skip

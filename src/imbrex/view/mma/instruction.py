@@ -13,7 +13,7 @@ from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import DTYPES
 from imbrex.index.map import Map
 
-__all__ = ["BITS", "BUILTIN_TYPES", "Instruction", "Operand"]
+__all__ = ["BITS", "BUILTIN_TYPES", "SCALED", "Instruction", "Operand"]
 
 Operand: TypeAlias = Literal["a", "b", "c"]
 
@@ -37,6 +37,10 @@ BUILTIN_TYPES: Mapping[str, str] = {
 a scalar.  bf16 goes as `short` where the builtin is older than `__bf16`, and elements of 8 bits and fewer as
 whole words: four i8 in an `int`, eight in a `long`."""
 
+SCALED = 32
+"""Neighbours along k that share a scale, a power of two in a byte: 2^(byte - 127), NaN for 255 (Open Compute
+Project, "Microscaling Formats", 2023, E8M0)."""
+
 FORMATS: Mapping[str, Mapping[str, str]] = {
     "gfx942": {"fp8": "f8e4m3fnuz", "bf8": "f8e5m2fnuz"},
     "gfx950": {"fp8": "f8e4m3fn", "bf8": "f8e5m2", "fp6": "f6e2m3fn", "bf6": "f6e3m2fn", "fp4": "f4e2m1fn"},
@@ -59,6 +63,9 @@ class Instruction:
     a, b, c: (lane, register) -> (block, m, k), (block, k, n), (block, m, n); see `layout`.  b: None where it
     is read from shared memory; then a is for A in registers, and A may be in shared memory, too.
     c_register_bits: what an element of C takes in a register: more than its width where half is left unused.
+    scale_a, scale_b: (lane, register) -> (block, m, k), (block, k, n), where k counts runs of SCALED
+    neighbours: what each lane's scale belongs to, where the instruction takes some; the builtin's last four
+    arguments are a byte and the register that holds it, of A and of B, and 0 stands for no scales.
     spelled_as_builtin: chips whose assemblers call it what compilers call the builtin.
     """
 
@@ -84,6 +91,8 @@ class Instruction:
     arguments: tuple[str, ...] = field(compare=False)
     c_register_bits: int = field(compare=False)
     spelled_as_builtin: tuple[str, ...] = field(default=(), compare=False)
+    scale_a: Map | None = field(default=None, compare=False)
+    scale_b: Map | None = field(default=None, compare=False)
 
     def __repr__(self) -> str:
         return self.name
