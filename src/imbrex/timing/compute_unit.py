@@ -68,7 +68,7 @@ def traced(loop: Loop, gpu: GpuMachine, residents: Residents) -> Sequence[Issue]
     found: list[Issue] = []
 
     def watched(steps: Sequence[Step]) -> list[Step]:
-        last: dict[int, float] = {}
+        last: dict[int, tuple[int, float]] = {}
         return [Watched(step, op, len(loop), found, last) for step, op in zip(steps, loop, strict=True)]
 
     _simulated(loop, gpu, residents, watched)
@@ -76,10 +76,12 @@ def traced(loop: Loop, gpu: GpuMachine, residents: Residents) -> Sequence[Issue]
 
 
 class Watched:
-    """A step whose issues are noted.  last: by wave, when it could go on behind its last operation."""
+    """A step whose issues are noted.  last: by wave, how many operations it has behind it, and when it could
+    go on behind the last.
+    """
 
     def __init__(
-        self, step: Step, op: Operation, trip: int, found: list[Issue], last: dict[int, float]
+        self, step: Step, op: Operation, trip: int, found: list[Issue], last: dict[int, tuple[int, float]]
     ) -> None:
         self.step, self.op, self.trip, self.found, self.last = step, op, trip, found, last
 
@@ -87,7 +89,7 @@ class Watched:
         return self.step.may_issue(wave, when)
 
     def issue(self, wave: Wave, now: float) -> float:
-        trip, since = wave.at // self.trip, self.last.get(wave.place, now)
+        count, since = self.last.get(wave.place, (0, now))
         ready = self.step.issue(wave, now)
         match self.op.unit:
             case "matrix" | "vector":
@@ -98,8 +100,8 @@ class Watched:
                 until = wave.vm[-1]
             case _:
                 until = now
-        self.last[wave.place] = now if ready == inf else ready
-        self.found.append(Issue(wave.place, trip, self.op, since, now, until))
+        self.last[wave.place] = count + 1, now if ready == inf else ready
+        self.found.append(Issue(wave.place, count // self.trip, self.op, since, now, until))
         return ready
 
 

@@ -55,8 +55,10 @@ def _plan(chip: str) -> tuple[XdlopsPlan, int]:
 
 
 @pytest.mark.parametrize("chip", ["gfx908", "gfx942", "gfx950"])
-def test_a_trace_takes_as_long_as_the_simulation(chip: str) -> None:
-    plan, groups = _plan(chip)
+@pytest.mark.parametrize("is_alone", [False, True])
+def test_a_trace_takes_as_long_as_the_simulation(chip: str, is_alone: bool) -> None:
+    plan, most = _plan(chip)
+    groups = 1 if is_alone else most
     product, gpu = product_of(plan), modelled(plan.machine)
     found = traced(product.loop, gpu, residents_of(product.waves, groups, gpu, product.is_ping_pong))
     assert all(i.since <= i.at <= i.until for i in found)
@@ -68,9 +70,10 @@ def test_a_trace_takes_as_long_as_the_simulation(chip: str) -> None:
 
 
 @pytest.mark.parametrize("chip", ["gfx942", "gfx950"])
-def test_waves_do_one_thing_at_a_time(chip: str) -> None:
-    plan, groups = _plan(chip)
-    drawn = waves_in_time(plan, groups)
+@pytest.mark.parametrize("is_alone", [False, True])
+def test_waves_do_one_thing_at_a_time(chip: str, is_alone: bool) -> None:
+    plan, most = _plan(chip)
+    drawn = waves_in_time(plan, 1 if is_alone else most)
     names = [name for name, _ in drawn.rows]
     assert names[0] == "wave 0" and {"matrix pipe", "loads under way"} <= set(names)
     for _, row in drawn.rows:
