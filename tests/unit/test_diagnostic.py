@@ -62,6 +62,14 @@ def test_long_lines_are_cut_around_the_span() -> None:
     assert (len(shown), carets) == (143, "^" * 100)
 
 
+@pytest.mark.parametrize(("before", "behind"), [(120, 80), (121, 80), (120, 81)])
+def test_a_line_is_cut_where_twice_as_much_is_left_out(before: int, behind: int) -> None:
+    source = "a" * before + "WRONG" + "b" * behind
+    _, shown, _ = str(Diagnostic("x", line=1, col=before + 1, source=source, length=5)).splitlines()
+    lead = "a" * before if before == 120 else "..." + "a" * 60
+    assert shown == lead + "WRONG" + ("b" * behind if behind == 80 else "b" * 40 + "...")
+
+
 def test_long_messages_are_cut() -> None:
     assert str(Diagnostic(f"unknown '{'a' * 10**6}' here")) == (
         f"error: unknown '{'a' * 75}... (1000000 characters)' here"
