@@ -7,9 +7,11 @@ runs all and writes the names.
 
 from __future__ import annotations
 
+import re
 import time
 from collections import defaultdict
 from collections.abc import Callable, Generator, Iterator
+from functools import cache
 from pathlib import Path
 from typing import NoReturn
 
@@ -34,7 +36,7 @@ SLOW_PLACES = (
 )  # fmt: skip
 """Below `tests`: what does nothing else, or runs others' code."""
 NOT_QUICK = ", and is not quick: pytest --update-quick PATH writes its name into tests/quick.txt"
-LONG_S = 0.5
+LONG_S = 0.3
 """CPU seconds of all cases of a function that is not quick; only --update-quick looks."""
 HABITS = tuple(
     f"tests/unit/test_{what}" for what in ("collection", "docstrings", "import_direction", "names_of_types")
@@ -42,6 +44,7 @@ HABITS = tuple(
 """What holds every edit to the habits of the house, however long that takes."""
 
 
+@cache
 def names() -> frozenset[str]:
     """The functions that are not quick, `unit.test_x.test_y`."""
     return frozenset(line for line in FILE.read_text("utf-8").splitlines() if not line.startswith("#"))
@@ -57,8 +60,11 @@ class Quick:
         self.cpu = defaultdict[str, float](float)
 
     def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
+        """What has no quick test is not even imported."""
         tests = Path(__file__).parent
-        return True if any(collection_path == tests / place for place in SLOW_PLACES) else None
+        if any(collection_path == tests / place for place in SLOW_PLACES):
+            return True
+        return True if not self.is_update and _is_slow(collection_path) else None
 
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         left_out = frozenset[str]() if self.is_update else names()
@@ -109,6 +115,15 @@ class Quick:
             slow = {name for name, seconds in self.cpu.items() if seconds >= LONG_S}
             written = sorted((names() - self.cpu.keys()) | slow)
             FILE.write_text(HEAD + "".join(f"{name}\n" for name in written), "utf-8")
+
+
+def _is_slow(file: Path) -> bool:
+    """Does a file hold tests, and none that is quick?"""
+    if not file.match("test_*.py"):
+        return False
+    module = ".".join(file.with_suffix("").relative_to(Path(__file__).parent).parts)
+    left_out = {name.rpartition(".")[2] for name in names() if name.startswith(f"{module}.")}
+    return bool(left_out) and left_out.issuperset(re.findall(r"def (test_\w+)", file.read_text("utf-8")))
 
 
 def _is_habit(test: str) -> bool:
