@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
@@ -26,13 +27,13 @@ if TYPE_CHECKING:  # a call on the CPU goes without
     from imbrex.run.cuda.kernel import CudaKernel
     from imbrex.run.launcher import Call
 
-__all__ = ["clear", "planned", "remember"]
+__all__ = ["NOTES", "Note", "Plan", "clear", "planned", "remember"]
 
 CallOptions: TypeAlias = tuple[Any, ...]
 """What a function is told beside arrays; the first one tells the function."""
 
 _MOST = 4096
-_plans: dict[Any, _Plan] = {}
+_plans: dict[Any, Plan] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,10 @@ class _OnGpu:
         return _returned(arrays, self.count) if is_done else None
 
 
-_Plan: TypeAlias = _OnHost | _OnGpu
+Plan: TypeAlias = _OnHost | _OnGpu
+Note: TypeAlias = tuple[Plan, tuple[Any, ...]]
+NOTES: ContextVar[list[Note] | None] = ContextVar("plans", default=None)
+"""Where calls write the plans by which they were served, and the arrays of each."""
 
 
 def _returned(arrays: tuple[Any, ...], count: int) -> Any:
@@ -95,7 +99,11 @@ def planned(options: CallOptions, arrays: tuple[Any, ...], threads: int | None) 
         plan = _plans.get(_key(options, arrays, threads))
     except (AttributeError, TypeError):  # arrays of others, or options that are lists
         return None
-    return None if plan is None else plan.run(arrays, threads)
+    if plan is None:
+        return None
+    if (notes := NOTES.get()) is not None:
+        notes.append((plan, arrays))
+    return plan.run(arrays, threads)
 
 
 def remember(
@@ -158,7 +166,7 @@ def _host_plan(
     results: tuple[Any, ...],
     *,
     is_new: bool,
-) -> _Plan | None:
+) -> Plan | None:
     """is_new: the last of `given`, the results, are arrays that the call made."""
     short, loaded = short_way(), kernel.loaded
     assert isinstance(loaded, CpuKernel)
@@ -206,7 +214,7 @@ def _gpu_plan(
     used: Sequence[Any],
     kernel: Kernel,
     results: tuple[Any, ...],
-) -> _Plan | None:
+) -> Plan | None:
     torch: Any = sys.modules.get("torch")
     if torch is None or not all(isinstance(array, torch.Tensor) for array in given):
         return None

@@ -196,23 +196,27 @@ def _expect_rank(rank: int, **tensors: Any) -> None:
             raise ValueError(f"'{name}' should have {rank} dimensions, got {tensor.dim()}")
 
 
-def _two(value: Pair) -> list[int]:
+def _two(value: Pair) -> tuple[int, ...]:
+    if type(value) is tuple and len(value) == 2:
+        return value
     if isinstance(value, int):
-        return [value, value]
-    found = list(value)
+        return (value, value)
+    found = tuple(value)
     return found * 2 if len(found) == 1 else found
 
 
-def _pads(padding: Pair | str, weight: Any, stride: list[int], dilation: list[int]) -> list[int]:
+def _pads(
+    padding: Pair | str, weight: Any, stride: tuple[int, ...], dilation: tuple[int, ...]
+) -> tuple[int, ...]:
     """Top, bottom, left, right; of "same" the odd one comes after."""
     if not isinstance(padding, str):
         height, width = _two(padding)
-        return [height, height, width, width]
+        return (height, height, width, width)
     if padding == "valid":
-        return [0, 0, 0, 0]
+        return (0, 0, 0, 0)
     if padding != "same":
         raise ValueError(f"'padding' should be numbers, 'same' or 'valid', got '{padding}'")
-    if stride != [1, 1]:
-        raise ValueError(f"padding 'same' needs a stride of 1, got {tuple(stride)}")
+    if stride != (1, 1):
+        raise ValueError(f"padding 'same' needs a stride of 1, got {stride}")
     total = [d * (size - 1) for d, size in zip(dilation, weight.shape[2:], strict=True)]
-    return [total[0] // 2, total[0] - total[0] // 2, total[1] // 2, total[1] - total[1] // 2]
+    return (total[0] // 2, total[0] - total[0] // 2, total[1] // 2, total[1] - total[1] // 2)

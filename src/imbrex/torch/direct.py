@@ -1,4 +1,5 @@
-"""Direct: the kernel of an op called past torch's dispatcher, whose way there takes as long as a small layer.
+"""Direct: the kernel of an op called past torch's dispatcher, whose way there takes as long as a small layer;
+where the same was called before, by the plan of that call.
 
 Law: it is gone only where the dispatcher would do nothing but call this kernel: no gradient is asked for, and
 no mode, transform, tracer, compiler or region of autocast stands between; tensors are torch's own, and lie on
@@ -10,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any, Final
+
+from imbrex.torch.again import Again
 
 __all__ = ["EXACT", "direct"]
 
@@ -28,9 +31,10 @@ _USUAL: Final[int] = (
 
 def direct(op: Callable[..., Any], kernel: Callable[..., Any], tensors: int) -> Callable[..., Any]:
     """The op, by its kernel where that is the same.  tensors: so many arguments come first."""
+    again = Again(kernel, tensors)
 
     def called(*given: Any) -> Any:
-        return kernel(*given) if _is_alone(given[:tensors]) else op(*given)
+        return again(*given) if _is_alone(given[:tensors]) else op(*given)
 
     return called
 

@@ -33,7 +33,7 @@ class Fold:
 
 def fold_of(norm: Any, layer: Any) -> tuple[Any, Any]:
     """The fold of a norm's numbers as they are now; a swapped layer keeps the last one."""
-    tensors = (norm.running_mean, norm.running_var, norm.weight, norm.bias, layer.bias)
+    tensors = _tensors(norm, layer)
     words = norm.eps, layer.weight.dtype
     if torch.compiler.is_compiling():
         return folded(*tensors[:4], norm.eps, layer.bias, words[1])
@@ -52,6 +52,23 @@ def fold_of(norm: Any, layer: Any) -> tuple[Any, Any]:
         if short.same(tensors, copies):  # else nobody can tell whether they still are
             layer.imbrex_swapped.fold = Fold(copies, words, result)
     return result
+
+
+def _tensors(norm: Any, layer: Any) -> tuple[Any, ...]:
+    """Running mean and variance, the norm's weight and bias, the layer's bias; where they are what modules
+    usually keep, without the search that an attribute of a module costs.
+    """
+    kept, own = norm._buffers, norm._parameters
+    try:
+        return (
+            kept["running_mean"],
+            kept["running_var"],
+            own["weight"],
+            own["bias"],
+            layer._parameters["bias"],
+        )
+    except KeyError:
+        return (norm.running_mean, norm.running_var, norm.weight, norm.bias, layer.bias)
 
 
 def folded(

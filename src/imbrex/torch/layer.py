@@ -31,11 +31,12 @@ MANY: Final = 10
 @dataclass
 class Swapped:
     """What a swapped layer knows beside torch's.  fallback: as `call` has it.  shapes: those that it met.
-    fold: of the norm that follows.
+    fitting: shapes of an input and a residual that may be added.  fold: of the norm that follows.
     """
 
     fallback: bool
     shapes: set[tuple[int, ...]] = field(default_factory=set[tuple[int, ...]])
+    fitting: set[tuple[Any, Any]] = field(default_factory=set[tuple[Any, Any]], compare=False)
     fold: Fold | None = field(default=None, compare=False)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -75,8 +76,7 @@ class Conv2d(Layer, _nn.Conv2d):
         moves = self.stride, self.padding, self.dilation
         is_served = self.imbrex_serves(input) and input.dim() == 4
         if is_served and residual is not None:
-            shape = call.conv2d_shape(input, self.weight, *moves)
-            is_served = tuple(residual.shape) == shape and residual.dtype == input.dtype
+            is_served = residual.dtype == input.dtype and self._fits(input, residual)
         if not is_served:
             return plain(self, input, norm, residual, activation)
         scale, shift = (None, self.bias) if norm is None else fold_of(norm, self)
@@ -84,6 +84,18 @@ class Conv2d(Layer, _nn.Conv2d):
             input, self.weight, shift, *moves, self.groups, activation=activation or None,
             residual=residual, scale=scale, fallback=self.imbrex_swapped.fallback,
         )  # fmt: skip
+
+    def _fits(self: Any, input: Any, residual: Any) -> bool:
+        """Has a residual the result's shape?"""
+        pair = (input.shape, residual.shape)
+        if not torch.compiler.is_compiling() and pair in self.imbrex_swapped.fitting:
+            return True
+        shape = call.conv2d_shape(input, self.weight, self.stride, self.padding, self.dilation)
+        if tuple(residual.shape) != shape:
+            return False
+        if not torch.compiler.is_compiling():
+            self.imbrex_swapped.fitting.add(pair)
+        return True
 
 
 class ConvTranspose2d(Layer, _nn.ConvTranspose2d):
