@@ -48,6 +48,28 @@ def test_lanes(body: str, want: np.ndarray[tuple[int], np.dtype[np.int32]], run:
     assert np.array_equal(found, want)
 
 
+@pytest.mark.parametrize(("bits", "dtype"), [(16, np.uint16), (8, np.uint8)])
+def test_lanes_transpose_what_they_read(bits: int, dtype: type[np.unsignedinteger], run: Run) -> None:
+    """Eight bytes each, from anywhere: 16 lanes read a matrix of 16 columns by rows; lane l gets column l."""
+    given = np.random.default_rng(bits).integers(0, 1 << 32, 128, dtype=np.uint32)
+    found = np.zeros_like(given)
+    body = f"""
+  v_lshlrev_b32_e32 v1, 1, v1
+  global_load_dwordx2 v[2:3], v1, s[4:5]
+  s_waitcnt vmcnt(0)
+  ds_write_b64 v1, v[2:3]
+  v_xor_b32_e32 v6, 40, v1
+  s_waitcnt lgkmcnt(0)
+  ds_read_b64_tr_b{bits} v[4:5], v6
+  s_waitcnt lgkmcnt(0)
+  global_store_dwordx2 v1, v[4:5], s[6:7]
+"""
+    run(body, given, found, chip="gfx950")
+    read = given.reshape(64, 2)[np.arange(64) ^ 5].view(dtype)
+    columns = read.reshape(4, 64 // bits, 16).swapaxes(1, 2)
+    assert np.array_equal(found.view(dtype).reshape(columns.shape), columns)
+
+
 def test_a_load_comes_at_its_wait_and_no_earlier(run: Run) -> None:
     """Two loads; a wait that leaves one under way brings the first of them only."""
     early, late = "  global_load_dword v3, v1, s[4:5]\n", result()
