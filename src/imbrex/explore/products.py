@@ -135,9 +135,11 @@ class Product:
         return {"grid_size": head} | ({} if schedule == str(DATA_PARALLEL) else {"schedule": schedule})
 
 
-def products(request: Request) -> list[Product]:
+def products(request: Request, configuration: Configuration | None = None) -> list[Product]:
     """Products in the order in which they run; none where lanes multiply.  `request.tuning` need not be
     legal: each product that cannot have it has the reasons.  All else is what the passes make of the request.
+
+    configuration: that of the request, where it is known.
     """
     with telling():
         module = _untuned(request)
@@ -145,7 +147,7 @@ def products(request: Request) -> list[Product]:
     if any(product.reasons for product in found):
         return found
     try:
-        return _launched(found, request, configuration_of(request))
+        return _launched(found, request, configuration or configuration_of(request))
     except Diagnostic as error:
         if not found:
             raise
@@ -179,6 +181,8 @@ def _launched(found: list[Product], request: Request, configuration: Configurati
                     )
                     for product, of, launch in rows
                 ]
+                if not all(isinstance(product.tuning, WarpgroupTuning) for product in found):
+                    return found
             case "blockwise-to-threadwise":
                 return _described(found, level.module)
             case _:
@@ -188,8 +192,6 @@ def _launched(found: list[Product], request: Request, configuration: Configurati
 
 def _described(found: list[Product], module: ModuleOp) -> list[Product]:
     """Products of warpgroups, with how their operands come into shared memory."""
-    if not all(isinstance(product.tuning, WarpgroupTuning) for product in found):
-        return found
     kernels = [kernel.pipeline for kernel in program(module, frozenset(), WARPGROUPS).kernels]
     texts = [described(gemm) for gemm in kernels if gemm is not None]
     return [replace(product, described=text) for product, text in zip(found, texts, strict=True)]

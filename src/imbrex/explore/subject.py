@@ -58,7 +58,7 @@ class Subject:
     @cached_property
     def products(self) -> Sequence[Product]:
         """The matrix products, in the order in which they run; none where lanes multiply."""
-        return products(self.request)
+        return products(self.request, self.configuration)
 
     @cached_property
     def place(self) -> int:

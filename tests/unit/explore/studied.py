@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from imbrex.chip import target
 from imbrex.config import tiles
 from imbrex.config.request import Request
@@ -15,8 +17,9 @@ PRODUCT = "gemm -t f16 -m 128 -n 256 -k 64"
 DEPTHWISE = "conv -n 1 -c 32 -H 14 -W 14 -k 32 -y 3 -x 3 -p 1 -q 1 -g 32 -F 1"
 
 
+@cache
 def studied(chip: str, line: str, schedule: str | None = None) -> Study:
-    """The study of a line's problem on a chip."""
+    """The study of a line's problem on a chip; made once, since nobody can change it."""
     (found,) = parse_problems(line, None)
     (problem,) = found.problems
     wanted = None if schedule is None else tiles.wanted(schedule)
