@@ -12,6 +12,7 @@ from functools import cached_property
 
 from imbrex.chip import WARPGROUPS, CpuMachine, GpuMachine, Machine
 from imbrex.config import choose, legal
+from imbrex.config.algorithm.choice import plain_of
 from imbrex.config.block_plan import entries
 from imbrex.config.configuration import Configuration
 from imbrex.config.configured import outlined
@@ -37,9 +38,10 @@ from imbrex.ir.to_product import stated, to_product
 from imbrex.lower.build import program
 from imbrex.lower.pipeline_text import described
 from imbrex.pipeline import Request, configuration_of, levels, telling
+from imbrex.problem import Conv2d
 from imbrex.view.mma.vector import CPU_UNITS
 
-__all__ = ["OperandView", "Product", "products"]
+__all__ = ["OperandView", "Product", "products", "views_as_product"]
 
 
 @dataclass(frozen=True)
@@ -152,6 +154,17 @@ def products(request: Request, configuration: Configuration | None = None) -> li
         if not found:
             raise
         return [replace(product, tuning=None, reasons=(error.message,)) for product in found]
+
+
+def views_as_product(request: Request) -> tuple[OperandView, ...]:
+    """The operands of the first matrix product that a convolution would be by the algorithm that copies
+    nothing, whatever algorithm serves it.
+    """
+    assert isinstance(request.problem, Conv2d), request.problem
+    plain = replace(request, algorithm=plain_of(request.problem), config=None, tuning=None, schedule=None)
+    with telling():
+        (first, *_) = products_of(_untuned(plain))
+        return tuple(_views(first))
 
 
 def _untuned(request: Request) -> ModuleOp:

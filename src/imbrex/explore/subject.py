@@ -12,7 +12,7 @@ from imbrex.config.request import Request
 from imbrex.config.tuning import is_pipelined
 from imbrex.explore.holding import held
 from imbrex.explore.ladder import Ladder
-from imbrex.explore.products import Product, products
+from imbrex.explore.products import Product, products, views_as_product
 from imbrex.explore.tiling import Tiling, tiling
 from imbrex.ir.printed import print_module
 from imbrex.lower.build import program
@@ -157,10 +157,11 @@ class Subject:
 
     @cached_property
     def ladders(self) -> Mapping[str, Ladder]:
-        """The maps of the drawn product's operands, by the operand's name."""
-        if self.product is None:
-            return {}
+        """The maps of the drawn product's operands, by the operand's name; where lanes sum windows, those of
+        the product that it would be, whose elements are the same.
+        """
+        product = self.product
+        views = views_as_product(self.request) if product is None else product.operands
         return {
-            view.operand: Ladder(f"{view.operand} is {view.array}", view.map, view.array)
-            for view in self.product.operands
+            view.operand: Ladder(f"{view.operand} is {view.array}", view.map, view.array) for view in views
         }

@@ -8,8 +8,7 @@ from typing import Final
 import numpy as np
 
 from imbrex.explore.ladder import Ladder
-from imbrex.explore.panel import Panel, Table, absent, rows
-from imbrex.explore.panels.maps import NO_PRODUCT
+from imbrex.explore.panel import Panel, Table, rows
 from imbrex.explore.subject import Subject
 from imbrex.explore.svg import box, drawing, field, label
 
@@ -26,9 +25,7 @@ MOST: Final = 4096
 
 def image(subject: Subject) -> Panel:
     """Planes of the arrays side by side, with what meets in one element of C."""
-    ladders, product = subject.ladders, subject.product
-    if product is None:
-        return absent("image", TITLE, NO_PRODUCT)
+    ladders = subject.ladders
     point = _point(ladders["C"])
     parts: list[str] = []
     told: list[tuple[object, ...]] = []

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from imbrex.chip import LINE_BYTES, GpuMachine
-from imbrex.config.context import Access
+from imbrex.config.context import Access, GemmContext
 from imbrex.dtype import DType
 from imbrex.explore.bars import HEIGHT, Bar, bars
 from imbrex.explore.panel import Panel, Table, absent, rows
@@ -35,16 +35,14 @@ MOST_VALUES: Final = 16
 
 def loads(subject: Subject) -> Panel:
     """Runs of the arrays as bars; lanes of a wave on lines of memory, or boxes of a copy engine."""
-    product = subject.product
-    if product is None:
+    if subject.product is None and (subject.gpu is None or subject.kernel is None):
         return absent("loads", TITLE, NO_PRODUCT)
-    context, said = product.context, list[str]()
-    out, types = context.dtype.output, context.dtype
-    arrays = (("A", context.a, types), ("B", context.b, types), ("C", context.c, out))
-    given = [bar for name, access, dtype in arrays for bar in _runs(name, access, dtype)]
-    parts = [label(8, 20, "bytes that lie together along each dimension (1 KiB and more: whole bar)", "head")]
-    parts += bars(given, 0, TOP - 12, WIDTH - 150, 1024.0)
-    height = TOP + len(given) * HEIGHT + 16
+    said, parts, height = list[str](), list[str](), 8.0
+    given = [] if subject.product is None else list(_all_runs(subject.product.context))
+    if given:
+        title = "bytes that lie together along each dimension (1 KiB and more: whole bar)"
+        parts += [label(8, 20, title, "head"), *bars(given, 0, TOP - 12, WIDTH - 150, 1024.0)]
+        height = TOP + len(given) * HEIGHT + 16
     table: list[tuple[object, ...]] = [(bar.name, bar.said) for bar in given]
     if subject.pipeline is not None:
         copied = _copied(subject.pipeline, subject.sides)
@@ -73,6 +71,13 @@ def _of_cpu(subject: Subject) -> str:
     assert subject.product is not None
     form = subject.product.derived.get("form", "packed panels")
     return f"A thread reads A and B so: {form}. Vectors of panels are whole."
+
+
+def _all_runs(context: GemmContext) -> Iterator[Bar]:
+    """Runs of A, B and C."""
+    yield from _runs("A", context.a, context.dtype)
+    yield from _runs("B", context.b, context.dtype)
+    yield from _runs("C", context.c, context.dtype.output)
 
 
 def _runs(name: str, access: Access, dtype: DType) -> Iterator[Bar]:

@@ -15,15 +15,17 @@ __all__ = ["ladder_drawing", "maps"]
 
 TITLE: Final = "From the product to memory"
 NO_PRODUCT: Final = "each lane computes channels by itself: the problem becomes no matrix product"
+SAME: Final = (
+    "The ladders are those of the product that it would be, which meets the same elements; how work items "
+    "address the arrays is in the table."
+)
 RUNG, STEP, CHARACTER, GAP, MARGIN = 26, 40, 7.0, 12, 12
 
 
 def maps(subject: Subject) -> Panel:
     """The three ladders, with address, guards and vector widths."""
     ladders = subject.ladders
-    if not ladders:
-        return _of_launches(subject)
-    found: list[Row] = []
+    found = list(_of_launches(subject)) if subject.product is None else list[Row]()
     for name, ladder in ladders.items():
         found.append(Row((name, "address", str(ladder.address)), f"map:{name}"))
         found += [Row((name, "guard", str(guard)), f"map:{name}") for guard in ladder.guards]
@@ -35,20 +37,17 @@ def maps(subject: Subject) -> Panel:
         "Each rung is a set of coordinates; a rule between two says how the lower follow from the upper.",
         "What is below is nearer to memory; the last rung is the array, whose offset is the address.",
     )
+    if subject.product is None:
+        said += (f"{NO_PRODUCT[:1].upper()}{NO_PRODUCT[1:]}. {SAME}",)
     table = Table(("operand", "what", "value"), tuple(found))
     return Panel("maps", TITLE, said, ladder_drawing(ladders, TITLE), table)
 
 
-def _of_launches(subject: Subject) -> Panel:
+def _of_launches(subject: Subject) -> Iterator[Row]:
     """The maps that launches address their arrays by, where no product has operands."""
-    found = [
-        Row((name, line))
-        for kernel in subject.program.kernels
-        for name, text in kernel.maps
-        for line in text.split("\n")
-    ]
-    said = (f"{NO_PRODUCT}: these are the maps from work items to its arrays.".capitalize(),)
-    return Panel("maps", TITLE, said, table=Table(("array", "map"), tuple(found)))
+    for kernel in subject.program.kernels:
+        for name, text in kernel.maps:
+            yield from (Row((name, "map of work items", line)) for line in text.split("\n"))
 
 
 def ladder_drawing(ladders: Mapping[str, Ladder], title: str) -> str:

@@ -134,4 +134,4 @@ def _no_hits(subject: Subject) -> str:
         return f"No row of {machine.name} tells the cache that its {subject.words.workgroup}s share."
     if subject.tuned is not None and subject.tuned.schedule.is_shared:
         return "What these find in L2 is said of their segments."
-    return "All tiles run at once: in which order they begin is no matter to L2."
+    return "All tiles run at once and leave units free: the model of L2 compares no orders of them."
