@@ -18,8 +18,10 @@ BACKWARD = "conv -n 1 -c 16 -H 14 -W 14 -k 16 -y 3 -x 3 -p 1 -q 1 -u 2 -v 2 -F 2
 WEIGHT = "conv -n 2 -c 16 -H 9 -W 9 -k 24 -y 3 -x 3 -p 1 -q 1 -F 4"
 GROUPED = "convfp16 -n 2 -c 32 -H 10 -W 10 -k 64 -y 3 -x 3 -p 1 -q 1 -g 2 -F 1"
 DEPTHWISE = "conv -n 1 -c 32 -H 14 -W 14 -k 32 -y 3 -x 3 -p 1 -q 1 -g 32 -F 1"
-USUAL = ("gfx942", FORWARD)
-CASES = {
+TUNING = "v1:xdlops:16,16,8,16,16,4,auto,xor,staged,swapped"
+USUAL = ("gfx942", FORWARD, f"v2:v4r4+taps_first+product={TUNING}@data_parallel")
+"""With its configuration: links and pictures are those of these tiles, whatever the model picks."""
+CASES: dict[str, tuple[str, str] | tuple[str, str, str]] = {
     "cpu": ("avx512", FORWARD),
     "cpu product": ("avx2", "gemm -m 33 -n 65 -k 17"),
     "gfx908": ("gfx908", WEIGHT),
@@ -43,6 +45,6 @@ def studied(chip: str, line: str, config: str | None = None) -> Study:
 
 
 @cache
-def text_of(chip: str, line: str) -> str:
+def text_of(chip: str, line: str, config: str | None = None) -> str:
     """The page of one kernel."""
-    return page([studied(chip, line)])
+    return page([studied(chip, line, config)])

@@ -240,7 +240,7 @@ def test_a_drawing_in_two_ways(usual: Shown) -> None:
 
 def test_two_configurations_side_by_side(tab: Shown) -> None:
     first = studied(*USUAL)
-    second = studied(*USUAL, str(first.subject.configuration).replace("data_parallel", "stream_k:8"))
+    second = studied(*USUAL[:2], USUAL[2].replace("data_parallel", "stream_k:8"))
     assert second.subject.configuration != first.subject.configuration
     tab.open(page([first, second]))
     sides = [tab.page.locator(f'section#maps [data-study="{i}"]') for i in (0, 1)]
