@@ -44,6 +44,8 @@ export class Explorer {
   readonly #ends = new AbortController();
   #kept: Map<string, Value>;
   #hovered: Point | undefined;
+  #isByKey = false;
+  #pointer = "";
 
   constructor(page: HTMLElement) {
     this.#page = page;
@@ -118,6 +120,15 @@ export class Explorer {
     this.show();
   }
 
+  /** Where a key has pointed, a page that scrolls below a pointer at rest points at nothing else. */
+  #hasMoved(event: MouseEvent): boolean {
+    const now = `${event.clientX} ${event.clientY}`;
+    if (this.#isByKey && now === this.#pointer) return false;
+    this.#pointer = now;
+    this.#isByKey = false;
+    return true;
+  }
+
   #remember(): void {
     const wanted = hashOf(this.#kept, this.#variants);
     if (wanted !== location.hash) history.replaceState(null, "", wanted || location.pathname + location.search);
@@ -140,7 +151,10 @@ export class Explorer {
       const steps = this.#steppers.map((stepper) => stepper.axis).filter((axis) => this.#kept.has(axis) && !known.has(axis));
       return new Map([...steps.map((axis) => [axis, this.#kept.get(axis)!] as const), ...placed]);
     };
-    this.#page.addEventListener("pointermove", (event) => this.#hover(withFrames(this.#pointed(event))), listen);
+    this.#page.addEventListener("pointermove", (event) => {
+      if (!this.#hasMoved(event)) return;
+      this.#hover(withFrames(this.#pointed(event)));
+    }, listen);
     this.#page.addEventListener("pointerleave", () => this.#hover(undefined), listen);
     this.#page.addEventListener("click", (event) => {
       const point = withFrames(this.#pointed(event));
@@ -154,7 +168,10 @@ export class Explorer {
         if (!to) return;
         event.preventDefault();
         if (event.key === "Enter") this.keep(to);
-        else this.#hover(withFrames(to));
+        else {
+          this.#isByKey = true;
+          this.#hover(withFrames(to));
+        }
       }, listen);
       drawing.addEventListener("blur", () => this.#hover(undefined), listen);
     }

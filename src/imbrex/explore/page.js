@@ -1,4 +1,4 @@
-// Made by `make page` of web/src, whose sha256 is 01d62337153ba734406ebb22132eb9e450861f62d67a7f4734eb036a9dcc3cb6
+// Made by `make page` of web/src, whose sha256 is 7c7a69d2a2675c06eed2cf4ce0da28f51bd847b2ff662069ae2dabe054599984
 "use strict";
 (() => {
   // src/edit.ts
@@ -643,6 +643,8 @@
     #ends = new AbortController();
     #kept;
     #hovered;
+    #isByKey = false;
+    #pointer = "";
     constructor(page2) {
       this.#page = page2;
       const studies = studiesOf(page2);
@@ -707,6 +709,14 @@
       this.#hovered = point;
       this.show();
     }
+    /** Where a key has pointed, a page that scrolls below a pointer at rest points at nothing else. */
+    #hasMoved(event) {
+      const now = `${event.clientX} ${event.clientY}`;
+      if (this.#isByKey && now === this.#pointer) return false;
+      this.#pointer = now;
+      this.#isByKey = false;
+      return true;
+    }
     #remember() {
       const wanted = hashOf(this.#kept, this.#variants);
       if (wanted !== location.hash) history.replaceState(null, "", wanted || location.pathname + location.search);
@@ -727,7 +737,10 @@
         const steps = this.#steppers.map((stepper) => stepper.axis).filter((axis) => this.#kept.has(axis) && !known.has(axis));
         return new Map([...steps.map((axis) => [axis, this.#kept.get(axis)]), ...placed]);
       };
-      this.#page.addEventListener("pointermove", (event) => this.#hover(withFrames(this.#pointed(event))), listen);
+      this.#page.addEventListener("pointermove", (event) => {
+        if (!this.#hasMoved(event)) return;
+        this.#hover(withFrames(this.#pointed(event)));
+      }, listen);
       this.#page.addEventListener("pointerleave", () => this.#hover(void 0), listen);
       this.#page.addEventListener("click", (event) => {
         const point = withFrames(this.#pointed(event));
@@ -741,7 +754,10 @@
           if (!to) return;
           event.preventDefault();
           if (event.key === "Enter") this.keep(to);
-          else this.#hover(withFrames(to));
+          else {
+            this.#isByKey = true;
+            this.#hover(withFrames(to));
+          }
         }, listen);
         drawing.addEventListener("blur", () => this.#hover(void 0), listen);
       }
