@@ -197,7 +197,7 @@ def _expect_rank(rank: int, **tensors: Any) -> None:
 
 
 def _two(value: Pair) -> tuple[int, ...]:
-    if type(value) is tuple and len(value) == 2:
+    if isinstance(value, tuple) and len(value) == 2:
         return value
     if isinstance(value, int):
         return (value, value)
