@@ -12,8 +12,7 @@ import pytest
 torch: Any = pytest.importorskip("torch", reason="torch is not installed")
 
 import imbrex.torch as ours  # noqa: E402
-
-from . import models  # noqa: E402
+from imbrex.bench import networks as models  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("unoptimised", "in_process")
 
