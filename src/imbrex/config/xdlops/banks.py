@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations, product
+from math import prod
 from typing import assert_never
 
-from imbrex.chip import VECTOR_BYTES, GpuMachine
+from imbrex.chip import BANK_BYTES, VECTOR_BYTES, GpuMachine
 from imbrex.index.map import Dim, Map
 from imbrex.view.gemm.tile import CopySplit, copy_slices
 from imbrex.view.mma import wave
@@ -128,10 +129,13 @@ def _xor(tile: LdsTile) -> Iterator[LdsLayout]:
 
 
 def _xor_of_k(tile: LdsTile) -> Iterator[LdsLayout]:
-    """Rows of k: the fewest runs of a span first, whose places take the fewest addresses."""
+    """Rows of k: first spans that fill the banks once, or a shorter row; of these the fewest runs, whose
+    places take the fewest addresses.
+    """
     packs, powers = tile.d // tile.pack, (1, 2, 4, 8, 16)
-    for span, count, unit in product(powers[1:], (1, 2), powers):
-        if packs % (unit * span) == 0:
-            for chosen in combinations([step for step in powers if step < tile.k], count):
-                yield LdsLayout("xor", tile.pack, (unit, span, *chosen), "d")
+    usual = min(packs, tile.machine.lds_banks * BANK_BYTES // VECTOR_BYTES)
+    spans = [(span, unit) for span, unit in product(powers[1:], powers) if packs % (unit * span) == 0]
+    for (span, unit), count in product(sorted(spans, key=lambda s: (prod(s) != usual, s)), (1, 2)):
+        for chosen in combinations([step for step in powers if step < tile.k], count):
+            yield LdsLayout("xor", tile.pack, (unit, span, *chosen), "d")
     yield LdsLayout("xor", tile.pack, (1, 1), "d")
