@@ -9,13 +9,17 @@ from itertools import accumulate
 
 from imbrex.build.amd.lds import LdsCost
 from imbrex.chip import CPU_ISAS, GPU_MACHINES, WAVES, CpuMachine, GpuMachine, Machine, gpus, with_parameters
+from imbrex.config.algorithm.product import Products
 from imbrex.config.alone import alone
 from imbrex.config.buckets import bucketed, buckets, of_most
 from imbrex.config.configuration import Configuration
 from imbrex.config.cpu.team import team
+from imbrex.config.products import products
 from imbrex.config.request import Request
 from imbrex.config.tuned_product import WARPGROUP_KINDS
 from imbrex.config.tuning import Tuning
+from imbrex.config.xdlops.plan import XdlopsTuning
+from imbrex.config.xdlops.residency import kept_waves
 from imbrex.database.record import Parameters
 from imbrex.database.warning import warn
 from imbrex.diagnostic import Diagnostic
@@ -32,7 +36,7 @@ from imbrex.ir.to_product import name_in_ir, stated, to_product
 from imbrex.lower.build import program
 from imbrex.lower.joined import joined
 from imbrex.lower.lds_traffic import lds_traffic
-from imbrex.lower.stmt import Buffer, Kernel, Program, ZeroFill
+from imbrex.lower.stmt import Buffer, Kernel, MatrixMultiply, Program, ZeroFill, walk
 from imbrex.problem import Problem, problem_text
 from imbrex.problem.operand import dense_strides
 from imbrex.run.host_machine import HostMachine
@@ -130,7 +134,8 @@ def lower(request: Request) -> Lowered:
         for part, own in buckets(request, configuration):
             *_, threadwise = _levels(part, own)
             first = sum(len(made.launches) for made in parts)
-            parts.append(_with_teams(_program(threadwise.module, part, first), part, own))
+            made = _program(threadwise.module, part, first)
+            parts.append(_with_waves(_with_teams(made, part, own), part, own))
         return _printed(joined(parts), request, configuration)
 
 
@@ -189,6 +194,25 @@ def _with_teams(made: Program, request: Request, configuration: Configuration) -
         for step in made.launches
     ]
     return replace(made, launches=tuple(limited))
+
+
+def _with_waves(made: Program, request: Request, configuration: Configuration) -> Program:
+    """Each kernel by waves of AMD's with those that its plan counts on, where the compiler has to be told."""
+    if not isinstance(request.machine, GpuMachine) or not request.machine.has_mfma:
+        return made
+    known = products(request.problem, configuration, request.machine)
+    multiplying = [k.name for k in made.kernels if any(isinstance(s, MatrixMultiply) for s in walk(k.body))]
+    if not isinstance(known, Products) or len(known.products) != len(multiplying):
+        return made
+    kept = dict[str, int | None]()
+    for name, tuned, product in zip(multiplying, configuration.products, known.products, strict=True):
+        if isinstance(tuned.tuning, XdlopsTuning):
+            kept[name] = kept_waves(tuned.tuning.plan(product.context, request.machine))
+    told = [
+        replace(step, kept_waves=kept.get(step.name)) if isinstance(step, Kernel) else step
+        for step in made.launches
+    ]
+    return replace(made, launches=tuple(told))
 
 
 def _flushes_halves(machine: Machine) -> bool:

@@ -208,6 +208,7 @@ class Kernel:
     that the body addresses, as text.  lanes: of a wave of the machine.  most_threads: of a CPU, how many it
     has use for; None: any number.  grid: of a run-time size, how many workgroups there are; grid_size is the
     most.  when: the run-time sizes, from and to, of which it is launched alone; None of all.
+    kept_waves: of a SIMD that the compiler is told to leave registers for.
     """
 
     name: str
@@ -223,6 +224,7 @@ class Kernel:
     most_threads: int | None = None
     grid: Lin | None = None
     when: tuple[int, int] | None = None
+    kept_waves: int | None = None
 
     @cached_property
     def wave(self) -> int:

@@ -13,8 +13,10 @@ from imbrex.chip import WAVES, GpuMachine, WaveSlots
 from imbrex.config.context import round_up
 from imbrex.config.xdlops.plan import XdlopsPlan
 
-__all__ = ["groups_at_a_time", "resident_groups", "waves_of_simd"]
+__all__ = ["groups_at_a_time", "kept_waves", "resident_groups", "waves_of_simd"]
 
+NEARLY: Final = 7 / 8
+"""Share of the registers of a wave."""
 UNKNOWN: Final = WAVES.slots
 """Slots of a machine of which nobody told them: the lane-level build stands for this one."""
 
@@ -42,6 +44,21 @@ def waves_of_simd(plan: XdlopsPlan) -> int:
 def groups_at_a_time(plan: XdlopsPlan) -> int:
     """Workgroups of the whole chip at a time."""
     return plan.machine.compute_units * resident_groups(plan)
+
+
+def kept_waves(plan: XdlopsPlan) -> int | None:
+    """Waves of a SIMD that the compiler is told to leave registers for: two of different workgroups, where
+    the plan needs nearly all that two may have; None elsewhere.
+
+    The compiler else took a few registers more (260 of 256), and one wave was left.  Waves of one workgroup
+    that are two to a SIMD are kept by the size of the workgroup.
+    """
+    slots, machine = _slots(plan.machine), plan.machine
+    is_shared = slots.vgpr_file > machine.vector_registers
+    in_group = -(-plan.block_size // (machine.wave_size * machine.simds))
+    used = plan.accumulators + plan.registers
+    is_near = NEARLY * slots.vgpr_file // 2 <= used <= slots.vgpr_file // 2
+    return 2 if is_shared and is_near and in_group == 1 and waves_of_simd(plan) == 2 else None
 
 
 def _waves_by_registers(plan: XdlopsPlan, slots: WaveSlots) -> int:

@@ -43,6 +43,12 @@ def _geometry(kernel: Kernel) -> dict[str, int]:
     return {"lds_bytes": sum(shared_buffers(kernel).values())}
 
 
+def _attributes(kernel: Kernel) -> str:
+    bounds = f"__launch_bounds__({kernel.block_size})"
+    kept = kernel.kept_waves
+    return bounds if kept is None else f"{bounds} __attribute__((amdgpu_waves_per_eu({kept})))"
+
+
 def _launch(kernel: Kernel, arguments: str) -> list[str]:
     return [f"{kernel.name}<<<{kernel.grid_size}, {kernel.block_size}, 0, stream>>>({arguments});"]
 
@@ -56,7 +62,7 @@ HIP = Language(
     headers=_headers,
     preamble=wrappers,
     statements=_statements,
-    attributes=lambda kernel: f"__launch_bounds__({kernel.block_size})",
+    attributes=_attributes,
     geometry=_geometry,
     launch=_launch,
     definitions=lambda kernel: (),
