@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,32 @@ def test_what_won_nearby_is_tried_after_the_models_pick(
         tried = database.trials(Unit(problem_text(asked), "cpu", device_of(CPU), 1))
     tiles = [_tile(parse(trial.configuration)) for trial in tried]
     assert len(tiles) == 2 and _tile(parse(winner)) in tiles and _tile(parse(winner)) != _tile(parse(pick))
+
+
+def test_an_interrupt_waits_until_every_device_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    works, ended, join = threading.Event(), list[str](), threading.Thread.join
+    turns = iter((lambda: None, works.wait))  # one device ends at once, the other one while it is waited for
+
+    def opened() -> Database:
+        next(turns)()
+        ended.append(threading.current_thread().name)
+        raise Diagnostic("no database")
+
+    def interrupted(*_: object) -> None:
+        monkeypatch.setattr(threading.Thread, "join", join)
+        while not tuner._over:
+            threading.Event().wait(0.01)
+        monkeypatch.setattr("imbrex.tuner.campaign.time.sleep", lambda _: works.set())
+        raise KeyboardInterrupt
+
+    tuner = Tuner(Plan({SMALL: 1}, target_of(), 1, devices=(0, 1)), opened, lambda *_: None, lambda *_: None)
+    monkeypatch.setattr(threading.Thread, "join", interrupted)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            tuner.run()
+        assert len(ended) == 2
+    finally:
+        works.set()
 
 
 def _tile(of: Configuration) -> tuple[int, int]:

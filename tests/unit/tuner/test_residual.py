@@ -39,9 +39,10 @@ def test_a_law_is_learnt() -> None:
 
 
 def test_what_is_no_law_is_not_learnt() -> None:
-    noise = 0.1 * np.random.default_rng(2).normal(size=200)
-    found = forecast(FEATURES, TRIED, noise[TRIED])
-    assert np.std(found.mean) < 0.04
+    """Noise moves the constant alone, though some kernel always explains a little of it."""
+    for seed in range(2, 6):
+        noise = 0.1 * np.random.default_rng(seed).normal(size=200)
+        assert np.ptp(forecast(FEATURES, TRIED, noise[TRIED]).mean) == 0
 
 
 def test_outliers_count_less() -> None:
