@@ -80,10 +80,17 @@ def finished(sums: Any, residual: Any, name: str) -> Any:
 
 
 @lru_cache(maxsize=256)
-def epilogue(name: str, has_scale: bool, has_bias: bool, has_residual: bool) -> str | None:
-    """The expression of an op: activation(x * channel_scale + bias + residual); None where it is x alone."""
+def epilogue(
+    name: str, has_scale: bool, has_bias: bool, has_residual: bool, keeps: bool = False
+) -> str | None:
+    """The expression of an op: activation(x * channel_scale + bias + residual); None where it is x alone.
+
+    keeps: what the activation is applied to is stored, too.
+    """
     first = "x * channel_scale" if has_scale else "x"
     sums = " + ".join([first, *(["bias"] if has_bias else []), *(["residual"] if has_residual else [])])
+    if keeps:
+        sums = f"pre_activation({sums})"
     if name:
         return activation(name).expression.format(sums)
     return None if sums == "x" else sums

@@ -1,7 +1,7 @@
 """Functions of tensors, with the arguments of `torch.nn.functional`'s, an activation and a residual beside.
 
-Law: activation(f(...) * scale + bias + residual), in one kernel where no gradient is asked for; where one is,
-the activation is torch's, so that its sums are kept.  fallback: while a kernel is not there, torch's own op
+Law: activation(f(...) * scale + bias + residual), in one kernel, which stores the sums, too, where a gradient
+needs them.  fallback: while a kernel is not there, torch's own op
 answers, and the kernel is compiled in the background; else the call waits for it.
 """
 
@@ -23,6 +23,7 @@ torch: Any = import_module("torch")
 _conv2d = direct(OPS["conv2d"], KERNELS["conv2d"], tensors=5)
 _product = direct(OPS["product"], KERNELS["product"], tensors=4)
 _data = OPS["conv2d_backward_data"]
+_conv2d_with_sums, _product_with_sums = OPS["conv2d_with_sums"], OPS["product_with_sums"]
 
 Pair: TypeAlias = "int | Sequence[int]"
 
@@ -51,8 +52,11 @@ def conv2d(
         ).squeeze(0)  # fmt: skip
     _expect_rank(4, input=input, weight=weight)
     moves = _two(stride), _pads(padding, weight, _two(stride), _two(dilation)), _two(dilation), groups
-    fused, after = _split(activation, (input, weight, scale, bias, residual))
-    return finished(_conv2d(input, weight, scale, bias, residual, *moves, fused, fallback), None, after)
+    given = input, weight, scale, bias, residual
+    fused, after, keeps = _split(activation, given)
+    if keeps:
+        return _conv2d_with_sums(*given, *moves, fused, fallback)[0]
+    return finished(_conv2d(*given, *moves, fused, fallback), None, after)
 
 
 def conv2d_shape(
@@ -175,19 +179,23 @@ def addmm(
 def _multiplied(
     a: Any, b: Any, bias: Any, residual: Any, alpha: float, activation: str | None, fallback: bool
 ) -> Any:
-    fused, after = _split(activation, (a, b, bias, residual))
+    fused, after, keeps = _split(activation, (a, b, bias, residual))
+    if keeps:
+        return _product_with_sums(a, b, bias, residual, alpha, fused, fallback)[0]
     return finished(_product(a, b, bias, residual, alpha, fused, fallback), None, after)
 
 
-def _split(activation: str | None, tensors: tuple[Any, ...]) -> tuple[str, str]:
-    """The activation that the kernel applies, and the one that torch does; "" of none."""
+def _split(activation: str | None, tensors: tuple[Any, ...]) -> tuple[str, str, bool]:
+    """The activation that the kernel applies, and the one that torch does; "" of none.  Does a gradient need
+    the sums?
+    """
     if activation is None:
-        return "", ""
+        return "", "", False
     row = row_of(activation)
+    if not row.fuses(tensors[0].dtype):
+        return "", activation, False
     is_followed = torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in tensors)
-    if (is_followed and not row.of_result) or not row.fuses(tensors[0].dtype):
-        return "", activation
-    return activation, ""
+    return activation, "", is_followed and not row.of_result
 
 
 def _expect_rank(rank: int, **tensors: Any) -> None:

@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Generator
 from concurrent.futures import Future
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
 from imbrex.database.news import look_again
 from imbrex.kernel.make import OFFERED, NotBuilt
@@ -25,7 +25,10 @@ __all__ = ["answered", "collected", "wait"]
 
 
 def answered(ours: Callable[[], Any], theirs: Callable[[], Any], out: Any) -> Any:
-    """`ours()`, which writes into `out`, where its kernel is built; else `theirs()`, as `out` lies."""
+    """`ours()`, which writes into `out`, where its kernel is built; else `theirs()`, as `out` lies.
+
+    Of an op with several results `out` and what both give are tuples.
+    """
     token = OFFERED.set("built" if _collector is None else "none")
     try:
         return ours()
@@ -35,6 +38,13 @@ def answered(ours: Callable[[], Any], theirs: Callable[[], Any], out: Any) -> An
         OFFERED.reset(token)
     _ask(CompileJob(options.problem, options.target, options.threads))
     result = theirs()
+    if isinstance(out, tuple):
+        return tuple(map(_lying, result, cast("tuple[Any, ...]", out)))
+    return _lying(result, out)
+
+
+def _lying(result: Any, out: Any) -> Any:
+    """The result, copied into `out` where it lies otherwise."""
     if result.dtype == out.dtype and result.stride() == out.stride():
         return result
     return out.copy_(result)

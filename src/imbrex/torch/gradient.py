@@ -6,7 +6,8 @@ derivative of one of them is another one, and so are derivatives of derivatives.
     backward_weight(dy, x)     of g:    by dy: conv2d(x, g)           by x: backward_data(dy, g)
     product(a, b)              of g:    by a: product(g, b^T)         by b: product(a^T, g)
 
-An activation is differentiated by torch's own ops; where these need the sums, the sums are computed again.
+An activation is differentiated by torch's own ops; where these need the sums, those are taken that an op
+`.._with_sums` stored, and those of the others are computed again.
 """
 
 from __future__ import annotations
@@ -21,12 +22,15 @@ from imbrex.torch.ops import LIBRARY, OPS
 __all__ = ["register"]
 
 torch: Any = import_module("torch")
-_conv2d, _data, _weight, _product = OPS.values()
+_conv2d, _product = OPS["conv2d"], OPS["product"]
+_data, _weight = OPS["conv2d_backward_data"], OPS["conv2d_backward_weight"]
 
 
 def register() -> None:
     """Tells torch how each op is differentiated."""
     _with("conv2d", _conv2d_backward, _keep_conv2d)
+    _with("conv2d_with_sums", _conv2d_with_sums_backward, _keep_conv2d_with_sums)
+    _with("product_with_sums", _product_with_sums_backward, _keep_product_with_sums)
     _with("conv2d_backward_data", _data_backward, _keep_factors)
     _with("conv2d_backward_weight", _weight_backward, _keep_factors)
     _with("product", _product_backward, _keep_product)
@@ -44,17 +48,36 @@ def _keep_conv2d(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
 
 def _conv2d_backward(ctx: Any, dy: Any) -> Any:
     x, w, scale, *kept = ctx.saved_tensors
+
+    def sums(bias: Any, residual: Any) -> Any:
+        return _conv2d(x, w, scale, bias, residual, *ctx.moves, "", ctx.fallback)
+
+    return _by_factors(ctx, _at_sums(dy, ctx.activation, kept, sums), x, w, scale)
+
+
+def _keep_conv2d_with_sums(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+    x, w, scale, _, _, *moves, activation, fallback = inputs
+    ctx.moves, ctx.activation, ctx.fallback = tuple(moves), activation, fallback
+    ctx.set_materialize_grads(False)
+    ctx.save_for_backward(x, w, scale, output[1])
+
+
+def _conv2d_with_sums_backward(ctx: Any, dy: Any, dsums: Any) -> Any:
+    x, w, scale, kept = ctx.saved_tensors
+    return _by_factors(ctx, _with_kept(dy, dsums, ctx.activation, kept), x, w, scale)
+
+
+def _by_factors(ctx: Any, dz: Any, x: Any, w: Any, scale: Any) -> Any:
+    """The gradients of a convolution's arguments.  dz: by what the activation is applied to, or None."""
+    if dz is None:
+        return (None,) * 11
     by_x, by_w, by_scale, by_bias, by_residual = ctx.needs_input_grad[:5]
     words = (*ctx.moves, ctx.fallback)
-
-    def sums(factor: Any, bias: Any, residual: Any) -> Any:
-        return _conv2d(x, w, factor, bias, residual, *ctx.moves, "", ctx.fallback)
-
-    dz = _at_sums(dy, ctx.activation, kept, lambda b, r: sums(scale, b, r))
     scaled = _times(dz, scale)
     dx = _data(scaled, w, x.shape, *words) if by_x else None
     dw = _weight(scaled, x, w.shape, *words) if by_w else None
-    dscale = (dz * sums(None, None, None)).sum((0, 2, 3), dtype=scale.dtype) if by_scale else None
+    sums = _conv2d(x, w, None, None, None, *ctx.moves, "", ctx.fallback) if by_scale else None
+    dscale = (dz * sums).sum((0, 2, 3), dtype=scale.dtype) if by_scale else None
     dbias = dz.sum((0, 2, 3)) if by_bias else None
     return dx, dw, dscale, dbias, dz if by_residual else None, None, None, None, None, None, None
 
@@ -101,8 +124,28 @@ def _keep_product(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
 def _product_backward(ctx: Any, dy: Any) -> Any:
     a, b, *kept = ctx.saved_tensors
     alpha, activation, fallback = ctx.words
-    by_a, by_b, by_bias, by_residual = ctx.needs_input_grad[:4]
     dz = _at_sums(dy, activation, kept, lambda bias, r: _product(a, b, bias, r, alpha, "", fallback))
+    return _by_matrices(ctx, dz, a, b)
+
+
+def _keep_product_with_sums(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+    a, b, _, _, *words = inputs
+    ctx.words = tuple(words)
+    ctx.set_materialize_grads(False)
+    ctx.save_for_backward(a, b, output[1])
+
+
+def _product_with_sums_backward(ctx: Any, dy: Any, dsums: Any) -> Any:
+    a, b, kept = ctx.saved_tensors
+    return _by_matrices(ctx, _with_kept(dy, dsums, ctx.words[1], kept), a, b)
+
+
+def _by_matrices(ctx: Any, dz: Any, a: Any, b: Any) -> Any:
+    """The gradients of a product's arguments.  dz: by what the activation is applied to, or None."""
+    if dz is None:
+        return (None,) * 7
+    alpha, _, fallback = ctx.words
+    by_a, by_b, by_bias, by_residual = ctx.needs_input_grad[:4]
     da = _product(dz, b.mT, None, None, alpha, "", fallback) if by_a else None
     db = _product(a.mT, dz, None, None, alpha, "", fallback) if by_b else None
     dbias = dz.flatten(0, -2).sum(0) if by_bias else None
@@ -122,3 +165,11 @@ def _at_sums(dy: Any, activation: str, kept: Sequence[Any], sums: Callable[[Any,
         return dy
     row = ACTIVATIONS[activation]
     return row.backward(dy, kept[0] if row.of_result else sums(*kept))
+
+
+def _with_kept(dy: Any, dsums: Any, activation: str, kept: Any) -> Any:
+    """The gradient by the sums, of the result's and of their own, of which either may be None."""
+    if dy is None:
+        return dsums
+    through = ACTIVATIONS[activation].backward(dy, kept) if activation else dy
+    return through if dsums is None else through + dsums

@@ -1,9 +1,11 @@
 """The ops that torch's dispatcher knows, `torch.ops.imbrex.*`: schema, kernel and fake of each.
 
     conv2d                    activation(conv(x, w) * scale + bias + residual), scale and bias one a channel
+    conv2d_with_sums          the same, and what the activation is applied to, which its gradient needs
     conv2d_backward_data      gradient of a convolution by its images; the transposed convolution
     conv2d_backward_weight    gradient of a convolution by its filters
     product                   activation(alpha * a b + bias + residual), of matrices or batches of them
+    product_with_sums         the same, and what the activation is applied to
 
 Law: each is a function of its arguments alone, and launches in torch's current stream, with as many threads
 of the CPU as torch uses.  With `fallback` torch's own op answers until the kernel is there (`fallback`).  The
@@ -34,41 +36,51 @@ _TAGS: Final = (
 _MOVES: Final = "int[2] stride, int[4] pads, int[2] dilation, int groups"
 _FALLBACK: Final = "bool fallback"
 _MORE: Final = "Tensor? bias, Tensor? residual"
+_CONVOLVED: Final = f"Tensor x, Tensor w, Tensor? scale, {_MORE}, {_MOVES}, str activation, {_FALLBACK}"
+_MULTIPLIED: Final = f"Tensor a, Tensor b, {_MORE}, float alpha, str activation, {_FALLBACK}"
 _SCHEMAS: Final = (
-    f"conv2d(Tensor x, Tensor w, Tensor? scale, {_MORE}, {_MOVES}, str activation, {_FALLBACK}) -> Tensor",
+    f"conv2d({_CONVOLVED}) -> Tensor",
+    f"conv2d_with_sums({_CONVOLVED}) -> (Tensor, Tensor)",
     f"conv2d_backward_data(Tensor dy, Tensor w, SymInt[4] input_shape, {_MOVES}, {_FALLBACK}) -> Tensor",
     f"conv2d_backward_weight(Tensor dy, Tensor x, SymInt[4] filter_shape, {_MOVES}, {_FALLBACK}) -> Tensor",
-    f"product(Tensor a, Tensor b, {_MORE}, float alpha, str activation, {_FALLBACK}) -> Tensor",
+    f"product({_MULTIPLIED}) -> Tensor",
+    f"product_with_sums({_MULTIPLIED}) -> (Tensor, Tensor)",
 )
 
 
-def _conv2d(
-    x: Any,
-    w: Any,
-    scale: Any,
-    bias: Any,
-    residual: Any,
-    stride: Sequence[int],
-    pads: Sequence[int],
-    dilation: Sequence[int],
-    groups: int,
-    activation: str,
-    fallback: bool,
-) -> Any:
-    moves = stride, pads, dilation, groups
-    out = _conv2d_fake(x, w, scale, bias, residual, *moves, activation, fallback)
+def _convolved(keeps: bool) -> Callable[..., Any]:
+    """The kernel of a convolution; keeps: with its sums."""
 
-    def ours() -> Any:
-        return conv.conv2d(
-            x, w, **_moves(*moves), bias=bias, residual=residual,
-            scales=None if scale is None else {"channel_scale": scale}, out=out, threads=_threads(x),
-            epilogue=epilogue(activation, scale is not None, bias is not None, residual is not None),
-        )  # fmt: skip
+    def computed(
+        x: Any,
+        w: Any,
+        scale: Any,
+        bias: Any,
+        residual: Any,
+        stride: Sequence[int],
+        pads: Sequence[int],
+        dilation: Sequence[int],
+        groups: int,
+        activation: str,
+        fallback: bool,
+    ) -> Any:
+        moves = stride, pads, dilation, groups
+        out = (_two_of(_conv2d_fake) if keeps else _conv2d_fake)(x, w, scale, bias, residual, *moves)
 
-    def theirs() -> Any:
-        return plain.conv2d(x, w, scale, bias, residual, *moves, activation)
+        def ours() -> Any:
+            has = scale is not None, bias is not None, residual is not None
+            return conv.conv2d(
+                x, w, **_moves(*moves), bias=bias, residual=residual,
+                scales=None if scale is None else {"channel_scale": scale}, out=out, threads=_threads(x),
+                epilogue=epilogue(activation, *has, keeps),
+            )  # fmt: skip
 
-    return answered(ours, theirs, out) if fallback else ours()
+        def theirs() -> Any:
+            return plain.conv2d(x, w, scale, bias, residual, *moves, activation, keeps)
+
+        return answered(ours, theirs, out) if fallback else ours()
+
+    return computed
 
 
 def _conv2d_fake(
@@ -80,13 +92,16 @@ def _conv2d_fake(
     stride: Sequence[int],
     pads: Sequence[int],
     dilation: Sequence[int],
-    groups: int,
-    activation: str,
-    fallback: bool,
+    *words: object,
 ) -> Any:
-    del scale, bias, residual, groups, activation, fallback
+    del scale, bias, residual, words
     shape = (x.shape[0], w.shape[0], *spans(x.shape[2:], w.shape[2:], stride, pads, dilation))
     return images(shape, x, w)
+
+
+def _two_of(fake: Callable[..., Any]) -> Callable[..., tuple[Any, Any]]:
+    """The fake of an op that gives its sums, too, which lie as its result does."""
+    return lambda *given: (fake(*given), fake(*given))
 
 
 def _gradient(ours: Callable[..., Any], theirs: Callable[..., Any]) -> Callable[..., Any]:
@@ -110,27 +125,30 @@ def _gradient_fake(one: Any, other: Any, shape: Sequence[int], *words: object) -
     return images(shape, one, other)
 
 
-def _product(
-    a: Any, b: Any, bias: Any, residual: Any, alpha: float, activation: str, fallback: bool
-) -> Any:  # fmt: skip
-    out = matrices(a, b)
+def _multiplied(keeps: bool) -> Callable[..., Any]:
+    """The kernel of a product; keeps: with its sums."""
 
-    def ours() -> Any:
-        after = epilogue(activation, False, bias is not None, residual is not None)
-        return gemm.gemm(
-            a, b, alpha=alpha, epilogue=after, bias=bias, residual=residual, out=out, threads=_threads(a)
-        )  # fmt: skip
+    def computed(
+        a: Any, b: Any, bias: Any, residual: Any, alpha: float, activation: str, fallback: bool
+    ) -> Any:  # fmt: skip
+        out = (matrices(a, b), matrices(a, b)) if keeps else matrices(a, b)
 
-    def theirs() -> Any:
-        return plain.product(a, b, bias, residual, alpha, activation)
+        def ours() -> Any:
+            after = epilogue(activation, False, bias is not None, residual is not None, keeps)
+            return gemm.gemm(
+                a, b, alpha=alpha, epilogue=after, bias=bias, residual=residual, out=out, threads=_threads(a)
+            )  # fmt: skip
 
-    return answered(ours, theirs, out) if fallback else ours()
+        def theirs() -> Any:
+            return plain.product(a, b, bias, residual, alpha, activation, keeps)
+
+        return answered(ours, theirs, out) if fallback else ours()
+
+    return computed
 
 
-def _product_fake(
-    a: Any, b: Any, bias: Any, residual: Any, alpha: float, activation: str, fallback: bool
-) -> Any:  # fmt: skip
-    del bias, residual, alpha, activation, fallback
+def _product_fake(a: Any, b: Any, *words: object) -> Any:
+    del words
     torch._check(a.shape[-1] == b.shape[-2], lambda: f"a {a.shape} and b {b.shape} do not fit")
     return matrices(a, b)
 
@@ -149,10 +167,12 @@ def _threads(array: Any) -> int | None:
 
 
 _KERNELS: Final[tuple[tuple[Callable[..., Any], Callable[..., Any]], ...]] = (
-    (_conv2d, _conv2d_fake),
+    (_convolved(keeps=False), _conv2d_fake),
+    (_convolved(keeps=True), _two_of(_conv2d_fake)),
     (_gradient(conv.conv2d_backward_data, plain.conv2d_backward_data), _gradient_fake),
     (_gradient(conv.conv2d_backward_weight, plain.conv2d_backward_weight), _gradient_fake),
-    (_product, _product_fake),
+    (_multiplied(keeps=False), _product_fake),
+    (_multiplied(keeps=True), _two_of(_product_fake)),
 )
 """Kernel and fake of each schema."""
 

@@ -25,15 +25,19 @@ def conv2d(
     dilation: Sequence[int],
     groups: int,
     activation: str,
+    keeps: bool = False,
 ) -> Any:
-    """activation(conv(x, w) * scale + bias + residual).  pads: top, bottom, left, right."""
+    """activation(conv(x, w) * scale + bias + residual).  pads: top, bottom, left, right.
+
+    keeps: a pair of it and of what the activation is applied to.
+    """
     padded, around = _padded(x, pads)
     sums = _F.conv2d(padded, w, None, stride, around, dilation, groups)
     if scale is not None:
         sums = (sums * scale.reshape(-1, 1, 1)).to(sums.dtype)
     if bias is not None:
         sums = sums + bias.reshape(-1, 1, 1)
-    return finished(sums, residual, activation)
+    return _pair(sums, residual, activation) if keeps else finished(sums, residual, activation)
 
 
 def conv2d_backward_data(dy: Any, w: Any, shape: Sequence[int], *moves: Any) -> Any:
@@ -54,11 +58,19 @@ def conv2d_backward_weight(dy: Any, x: Any, shape: Sequence[int], *moves: Any) -
     return _backward(dy, padded, dy.new_empty(shape), stride, around, dilation, groups)[1]
 
 
-def product(a: Any, b: Any, bias: Any, residual: Any, alpha: float, activation: str) -> Any:
-    """activation(alpha * a b + bias + residual)."""
+def product(
+    a: Any, b: Any, bias: Any, residual: Any, alpha: float, activation: str, keeps: bool = False
+) -> Any:  # fmt: skip
+    """activation(alpha * a b + bias + residual), and with `keeps` what the activation is applied to."""
     sums = torch.matmul(a, b)
     sums = sums if alpha == 1 else alpha * sums
-    return finished(sums if bias is None else sums + bias, residual, activation)
+    sums = sums if bias is None else sums + bias
+    return _pair(sums, residual, activation) if keeps else finished(sums, residual, activation)
+
+
+def _pair(sums: Any, residual: Any, activation: str) -> tuple[Any, Any]:
+    kept = finished(sums, residual, "")
+    return finished(kept, None, activation) if activation else kept.clone(), kept
 
 
 def _around(pads: Sequence[int]) -> tuple[list[int], list[int]]:

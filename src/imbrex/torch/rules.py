@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeAlias, cast
 
 from imbrex.torch.ops import LIBRARY, OPS
 
 __all__ = ["register"]
 
 torch: Any = import_module("torch")
+Rule: TypeAlias = Callable[..., Any]
+"""What a batch's size, dims and arguments give: results, and where their batches are."""
 
 
 def register() -> None:
@@ -23,8 +25,8 @@ def register() -> None:
     for name, op in OPS.items():
         for device, key in (("cpu", "AutocastCPU"), ("cuda", "AutocastCUDA")):
             LIBRARY.impl(name, _in_region(op, device), key)
-        vmap = {"conv2d": _images, "product": _matrices}.get(name, _one_by_one(op))
-        torch.library.register_vmap(f"imbrex::{name}", vmap, lib=LIBRARY)
+        rule = {"conv2d": _images, "product": _matrices}.get(name.removesuffix("_with_sums"), _one_by_one)
+        torch.library.register_vmap(f"imbrex::{name}", rule(op), lib=LIBRARY)
 
 
 def _in_region(op: Any, device: str) -> Callable[..., Any]:
@@ -44,26 +46,44 @@ def _is_cast(value: Any) -> bool:
     return is_float and value.dtype != torch.float64
 
 
-def _images(info: Any, dims: tuple[Any, ...], *given: Any) -> tuple[Any, int]:
-    x, w, scale, bias, residual, *words = given
-    if dims[0] is None or any(dim is not None for dim in dims[1:4]):
-        return _one_by_one(OPS["conv2d"])(info, dims, *given)
-    folded = [_folded(value, dim, info.batch_size) for value, dim in ((x, dims[0]), (residual, dims[4]))]
-    result = OPS["conv2d"](folded[0], w, scale, bias, folded[1], *words)
-    return result.unflatten(0, (info.batch_size, -1)), 0
+def _images(op: Any) -> Rule:
+    def folded(info: Any, dims: tuple[Any, ...], *given: Any) -> Any:
+        x, w, scale, bias, residual, *words = given
+        if dims[0] is None or any(dim is not None for dim in dims[1:4]):
+            return _one_by_one(op)(info, dims, *given)
+        images, more = (
+            _folded(value, dim, info.batch_size) for value, dim in ((x, dims[0]), (residual, dims[4]))
+        )
+        return _unfolded(op(images, w, scale, bias, more, *words), info.batch_size)
+
+    return folded
 
 
-def _matrices(info: Any, dims: tuple[Any, ...], *given: Any) -> tuple[Any, int]:
-    a, b, bias, residual, *words = given
-    op = OPS["product"]
-    if dims[0] is None or dims[2] is not None or a.dim() != 3:
-        return _one_by_one(op)(info, dims, *given)
-    many = info.batch_size
-    if dims[1] is None:
-        rows = _folded(residual, dims[3], many)
-        return op(_folded(a, dims[0], many), b, bias, rows, *words).unflatten(0, (many, -1)), 0
-    batch = _first(residual, dims[3], many)
-    return op(a.movedim(dims[0], 0), b.movedim(dims[1], 0), bias, batch, *words), 0
+def _matrices(op: Any) -> Rule:
+    def folded(info: Any, dims: tuple[Any, ...], *given: Any) -> Any:
+        a, b, bias, residual, *words = given
+        if dims[0] is None or dims[2] is not None or a.dim() != 3:
+            return _one_by_one(op)(info, dims, *given)
+        many = info.batch_size
+        if dims[1] is None:
+            rows = _folded(residual, dims[3], many)
+            return _unfolded(op(_folded(a, dims[0], many), b, bias, rows, *words), many)
+        batch = _first(residual, dims[3], many)
+        return _batched(op(a.movedim(dims[0], 0), b.movedim(dims[1], 0), bias, batch, *words))
+
+    return folded
+
+
+def _unfolded(results: Any, many: int) -> Any:
+    """Results whose first dimension holds the batch, too, with the dimensions of their batches."""
+    if isinstance(results, tuple):
+        return _batched(tuple(one.unflatten(0, (many, -1)) for one in cast("tuple[Any, ...]", results)))
+    return _batched(results.unflatten(0, (many, -1)))
+
+
+def _batched(results: Any) -> Any:
+    """Results with where their batch is: before all else."""
+    return results, (0,) * len(cast("tuple[Any, ...]", results)) if isinstance(results, tuple) else 0
 
 
 def _first(value: Any, dim: int | None, many: int) -> Any:
@@ -79,12 +99,14 @@ def _folded(value: Any, dim: int | None, many: int) -> Any:
     return None if found is None else found.flatten(0, 1)
 
 
-def _one_by_one(op: Any) -> Callable[..., tuple[Any, int]]:
-    def each(info: Any, dims: tuple[Any, ...], *given: Any) -> tuple[Any, int]:
+def _one_by_one(op: Any) -> Rule:
+    def each(info: Any, dims: tuple[Any, ...], *given: Any) -> Any:
         rows = [
-            [v.select(d, i) if isinstance(d, int) else v for v, d in zip(given, dims, strict=True)]
+            op(*(v.select(d, i) if isinstance(d, int) else v for v, d in zip(given, dims, strict=True)))
             for i in range(info.batch_size)
         ]
-        return torch.stack([op(*row) for row in rows]), 0
+        if isinstance(rows[0], tuple):
+            return _batched(tuple(torch.stack(each) for each in zip(*rows, strict=True)))
+        return _batched(torch.stack(rows))
 
     return each

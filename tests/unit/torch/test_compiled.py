@@ -113,6 +113,11 @@ def test_vmap_folds_batches_into_images_and_rows() -> None:
     filters = torch.randn(3, 5, 4, 3, 3)
     each = torch.stack([torch.nn.functional.conv2d(x[0], one) for one in filters])
     torch.testing.assert_close(vmap(ours.conv2d, (None, 0))(x[0], filters), each)
+    op: Any = torch.ops.imbrex.product_with_sums
+    for other, dims in ((b, (0, 0)), (b[0], (0, None))):
+        result, kept = vmap(lambda a, b: op(a, b, None, None, 1.0, "relu6", False), dims)(a, other)
+        torch.testing.assert_close(result, torch.nn.functional.relu6(kept))
+        torch.testing.assert_close(kept, a @ other)
 
 
 def test_inference_mode_and_no_grad_take_parameters() -> None:

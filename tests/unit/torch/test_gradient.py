@@ -43,6 +43,14 @@ CASES: dict[str, tuple[Any, tuple[Any, ...]]] = {
         lambda a, b, c, r: torch.ops.imbrex.product(a, b, c, r, 0.5, "hardswish", False),
         (some(3, 4), some(4, 5), some(5), some(3, 5)),
     ),
+    "conv2d, its sums": (
+        lambda x, w, s, b, r: torch.ops.imbrex.conv2d_with_sums(x, w, s, b, r, *MOVES, "leaky_relu", False),
+        (some(*X), some(*W), some(4), some(4), some(*Y)),
+    ),
+    "product, its sums": (
+        lambda a, b, c, r: torch.ops.imbrex.product_with_sums(a, b, c, r, 0.5, "hardswish", False),
+        (some(3, 4), some(4, 5), some(5), some(3, 5)),
+    ),
     "products": (ours.bmm, (some(2, 3, 4), some(2, 4, 3))),
     "linear": (lambda x, w, b: ours.linear(x, w, b, activation="gelu"), (some(2, 3, 4), some(5, 4), some(5))),
     "addmm": (
@@ -73,6 +81,35 @@ def test_a_fused_activation_has_the_gradient_of_torchs(name: str) -> None:
         strict=True,
     ):
         torch.testing.assert_close(ours_, theirs, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("fallback", [False, True])
+def test_sums_are_kept_and_not_computed_again(fallback: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a convolution and of a product: one kernel forward, and one by each factor back."""
+    counted: list[str] = []
+
+    class Count(torch.utils._python_dispatch.TorchDispatchMode):
+        def __torch_dispatch__(self, op: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            counted.append(str(op))
+            return op(*args, **(kwargs or {}))
+
+    x, w, bias, m = (some(*s).detach().float().requires_grad_() for s in (X, W, (4,), (6, 5)))
+    if fallback:
+        monkeypatch.setattr("imbrex.torch.ops.answered", lambda ours, theirs, out: theirs())
+    with Count():
+        y = ours.conv2d(x, w, bias, 1, 1, 1, 2, activation="gelu", fallback=fallback)
+        z = ours.linear(y[..., :6].contiguous(), m.mT, activation="silu", fallback=fallback)
+        z.square().mean().backward()
+    kernels = [op.split(".")[1] for op in counted if op.startswith("imbrex.")]
+    assert kernels == [
+        "conv2d_with_sums", "product_with_sums", "product", "product", "conv2d_backward_data",
+        "conv2d_backward_weight",
+    ]  # fmt: skip
+    got = [v.grad for v in (x, w, bias, m)]
+    F = torch.nn.functional
+    want = F.silu(F.gelu(F.conv2d(x, w, bias, 1, 1, 1, 2))[..., :6] @ m).square().mean()
+    for one, other in zip(got, torch.autograd.grad(want, (x, w, bias, m)), strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
 
 
 def test_only_what_needs_a_gradient_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:

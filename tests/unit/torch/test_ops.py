@@ -42,6 +42,15 @@ FORMS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "product": (OPS.product, (some(5, 8), some(8, 6), some(6), some(5, 6), 0.5, "silu", False)),
     "product, transposed": (OPS.product, (some(8, 5).mT, some(6, 8).mT, None, None, 1.0, "", False)),
     "product, batches": (OPS.product, (some(3, 5, 8), some(3, 8, 6), None, None, 1.0, "tanh", False)),
+    "conv2d, its sums": (
+        OPS.conv2d_with_sums,
+        (some(*X, last=True), some(*W), some(6).abs(), some(6), some(*Y, last=True), *MOVES, "silu", False),
+    ),
+    "conv2d, sums of no images": (
+        OPS.conv2d_with_sums,
+        (some(0, 4, 7, 6), some(*W), None, None, None, *MOVES, "gelu", False),
+    ),
+    "product, its sums": (OPS.product_with_sums, (some(5, 8), some(8, 6), some(6), None, 0.5, "gelu", False)),
     "product, no rows": (OPS.product, (some(0, 8), some(8, 6), None, None, 1.0, "", False)),
 }
 
