@@ -1,4 +1,4 @@
-"""Convolutions and products as functions of JAX, on CPUs, through XLA's FFI (docs/jax.md).
+"""Convolutions and products as functions of JAX, through XLA's FFI (docs/jax.md).
 
 handler  a kernel as a custom call of XLA
 ops      functions of arrays, with gradients

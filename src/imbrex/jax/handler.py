@@ -1,4 +1,5 @@
-"""Handler: a kernel as a custom call of XLA, in C against the interface of the JAX that is installed.
+"""Handler: a kernel as a custom call of XLA, in C against the interface of the JAX that is installed; on a
+GPU in XLA's stream.
 
 Law: a handler's name is that of the source it was compiled from, so a program that XLA kept from another
 process finds this very kernel, or says that there is none.
@@ -7,6 +8,7 @@ process finds this very kernel, or says that there is none.
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -14,15 +16,17 @@ from typing import Any, Final
 
 from imbrex.build.cache import digest
 from imbrex.build.shared_library import build_shared
+from imbrex.kernel import compile
 from imbrex.kernel.constraints import Constraints
 from imbrex.kernel.options import options_of
-from imbrex.kernel.target import CPU
+from imbrex.kernel.target import CPU, target_of
+from imbrex.library.cuda import cuda_unit
 from imbrex.library.dispatch import unit
 from imbrex.library.make import sourced
 from imbrex.problem import Problem, problem_text
 from imbrex.symbol import symbol_of
 
-__all__ = ["registered"]
+__all__ = ["on_gpu", "registered"]
 
 jax: Any = import_module("jax")
 
@@ -32,29 +36,58 @@ _kept: Final[list[ctypes.CDLL]] = []
 
 @cache
 def registered(problem: Problem, threads: int) -> str:
-    """The name of the custom call that runs the problem's kernel, compiled or from the cache."""
+    """The name of the custom call that runs the problem's kernel on CPUs, compiled or from the cache."""
     known = digest([problem_text(problem), str(threads)])[:16]
     source = sourced(options_of(problem, CPU, Constraints(), threads, None), 1, f"jax_{known}", 0)
+    own = MEMORY + unit(source.part, problem)
+    text = _handler(problem, own, "", str(threads), "got no memory, or not the registers that it needs")
+    return _told({**source.files, **text}, source.flags, "cpu")
+
+
+@cache
+def on_gpu(problem: Problem, kind: str) -> str:
+    """The same of a GPU's kernel, which is launched in XLA's stream.  kind: a target, such as sm_90a."""
+    target = target_of(kind)
+    parts = cuda_unit(compile(problem, target), target)
+    text = _handler(problem, '#include "unit.h"', STREAM, "got.stream", FAILED)
+    return _told({**parts, **text}, (), "CUDA")
+
+
+def _handler(problem: Problem, own: str, before: str, where: str, failed: str) -> dict[str, str]:
+    """The handler's files.  own: what has `run_0`.  where: its argument beside the arrays, after `before`."""
     operands = problem.operands
     out = next(i for i, operand in enumerate(operands) if operand.is_written)
-    text = HANDLER.replace("THREADS", str(threads)).replace("OUT", str(out))
-    text = text.replace("COUNT", str(len(operands))).replace("UNIT", unit(source.part, problem))
+    words = {"WHERE": where, "OUT": str(out), "COUNT": str(len(operands)), "BEFORE": before, "UNIT": own}
+    text = HANDLER
+    for word, replaced in {**words, "MESSAGE": failed}.items():
+        text = text.replace(word, replaced)
     api = Path(jax.ffi.include_dir(), "xla", "ffi", "api", ABOUT).read_text(encoding="utf-8")
-    files = {**source.files, "handler.cpp": text, ABOUT: api}
-    library = build_shared(files, flags=source.flags)
+    return {"handler.cpp": text, ABOUT: api}
+
+
+def _told(files: dict[str, str], flags: Sequence[str], platform: str) -> str:
+    """The name under which XLA knows the handler of these files."""
+    library = build_shared(files, flags=flags)
     name = f"{symbol_of('jax')}_{library.key[:32]}"
     loaded = ctypes.CDLL(str(library.path))
     _kept.append(loaded)
-    jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(loaded.imbrex_jax_handler), platform="cpu")
+    jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(loaded.imbrex_jax_handler), platform=platform)
     return name
 
 
-HANDLER: Final = """#include "c_api.h"
-
-extern "C" {
+MEMORY: Final = """extern "C" {
 void *aligned_alloc(size_t alignment, size_t bytes);
 void free(void *memory);
 }
+"""
+STREAM: Final = """
+  XLA_FFI_Stream_Get_Args got = {};
+  got.struct_size = sizeof(got);
+  got.ctx = frame->ctx;
+  if (XLA_FFI_Error *const error = frame->api->XLA_FFI_Stream_Get(&got)) return error;"""
+FAILED: Final = "was not launched; the codes of libraries for a GPU say why"
+HANDLER: Final = """#include "c_api.h"
+
 UNIT
 
 // Arguments are the arrays that are read, in order; the result is the one that is written.
@@ -73,10 +106,14 @@ extern "C" XLA_FFI_Error *imbrex_jax_handler(XLA_FFI_CallFrame *frame) {
     void *const buffer = i == OUT ? frame->rets.rets[0] : frame->args.args[read++];
     arrays[i] = static_cast<XLA_FFI_Buffer *>(buffer)->data;
   }
-  if (run_0(arrays, THREADS) == 0) return nullptr;
+  BEFORE
+  int code = run_0(arrays, WHERE);
+  if (code == 0) return nullptr;
+  char told[] = "code     0: a kernel of Imbrex MESSAGE";
+  for (int at = 9; code > 0 && at > 4; code /= 10) told[at--] = char('0' + code % 10);
   XLA_FFI_Error_Create_Args error = {};
   error.struct_size = sizeof(error);
-  error.message = "a kernel of Imbrex got no memory, or not the registers that it needs";
+  error.message = told;
   error.errc = XLA_FFI_Error_Code_RESOURCE_EXHAUSTED;
   return frame->api->XLA_FFI_Error_Create(&error);
 }

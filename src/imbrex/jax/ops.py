@@ -15,8 +15,9 @@ from functools import partial
 from importlib import import_module
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from imbrex.chip import GPU_MACHINES
 from imbrex.diagnostic import Diagnostic
-from imbrex.jax.handler import registered
+from imbrex.jax.handler import on_gpu, registered
 from imbrex.problem import Conv2d, Direction, Gemm, Problem
 from imbrex.run.cpu import thread_count
 
@@ -24,6 +25,12 @@ __all__ = ["conv2d", "matmul"]
 
 jax: Any = import_module("jax")
 
+CAPABILITIES: Final = {
+    ".".join(map(str, row.compute_capability)): name
+    for name, row in GPU_MACHINES.items()
+    if row.compute_capability is not None and row.has_wgmma
+}
+"""Targets of GPUs, by the compute capability that JAX says."""
 Pair: TypeAlias = "int | Sequence[int]"
 Shape: TypeAlias = tuple[int, ...]
 
@@ -41,14 +48,14 @@ def conv2d(
     x: Any, w: Any, *, stride: Pair = 1, padding: Pair = 0, dilation: Pair = 1, groups: int = 1
 ) -> Any:
     """A convolution of images (n, c, h, w) by filters (k, c / groups, y, x)."""
-    _expect_cpu()
+    _kind()
     _expect_alike(x, w, 4)
     return _conv(x, w, Moves(_two(stride), _two(padding), _two(dilation), groups))
 
 
 def matmul(a: Any, b: Any) -> Any:
     """Product of matrices; the batch of `a` is further rows of one matrix `b`, or as large as that of `b`."""
-    _expect_cpu()
+    _kind()
     _expect_alike(a, b)
     if (
         a.ndim < 2
@@ -67,7 +74,8 @@ def matmul(a: Any, b: Any) -> Any:
 def _call(problem: Problem, *arrays: Any) -> Any:
     """The kernel on the arrays that it reads."""
     result = problem.operands[[operand.is_written for operand in problem.operands].index(True)]
-    target = registered(problem, thread_count(None))
+    kind = _kind()
+    target = registered(problem, thread_count(None)) if kind == "cpu" else on_gpu(problem, kind)
     shape = jax.ShapeDtypeStruct(result.shape, result.dtype.numpy)
     return jax.ffi.ffi_call(target, shape, vmap_method="sequential")(*arrays)
 
@@ -168,13 +176,18 @@ def _two(value: Pair) -> tuple[int, int]:
     return height, width
 
 
-def _expect_cpu() -> None:
-    """A Diagnostic where JAX would run elsewhere."""
+def _kind() -> str:
+    """The target of JAX's default device; a Diagnostic where there is none for it."""
     device: Any = jax.config.jax_default_device
-    backend = getattr(device, "platform", device) or jax.default_backend()
-    if backend != "cpu":
-        message = f"imbrex.jax runs on CPUs, and JAX's default is '{backend}'"
-        raise Diagnostic(message, hint="jax.config.update('jax_platforms', 'cpu')")
+    if device is None or isinstance(device, str):
+        device = jax.devices(device)[0]
+    capability = getattr(device, "compute_capability", "")
+    kind = "cpu" if device.platform == "cpu" else CAPABILITIES.get(capability)
+    if kind is None:
+        message = f"imbrex.jax runs on CPUs and on Hopper GPUs, and JAX's default is '{device.platform}'"
+        found = f"{message}, a {device.device_kind}"
+        raise Diagnostic(found, hint="jax.config.update('jax_platforms', 'cpu')")
+    return kind
 
 
 def _expect_alike(one: Any, other: Any, rank: int | None = None) -> None:

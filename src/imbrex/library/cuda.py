@@ -27,7 +27,7 @@ from imbrex.symbol import symbol_of
 from imbrex.version import __version__
 from imbrex.view.tensor.form import Box, TensorMap, Walk
 
-__all__ = ["CUDA", "cuda_library"]
+__all__ = ["CUDA", "cuda_library", "cuda_unit"]
 
 CUDA: Final = Interface(
     "void *stream",
@@ -116,21 +116,44 @@ def _aligned(found: Sequence[Family]) -> Iterator[Family]:
 
 def _source(name: str, found: Sequence[Family], parts: Sequence[_Part], target: Target) -> str:
     """The unit that holds kernels, their launches and the table."""
-    capability = GPU_MACHINES[target.kind].compute_capability
-    assert capability is not None, target
-    numbers = ", ".join(map(str, capability))
-    lines = [
-        "#include <stdint.h>",
-        f"namespace imbrex::cuda {{ constexpr int capability[] = {{{numbers}}}; }}",
-    ]
-    lines += ['#include "cuda.h"', "", "namespace {", "namespace cuda = imbrex::cuda;"]
+    lines = _head(target)
     for part in parts:
-        lines += _kernel(part)
+        n = part.number
+        lines += [
+            'asm(".section .rodata\\n.balign 64\\n"',
+            f'    "imbrex_code_{n}: .incbin \\"k{n}.cubin\\"\\n.previous\\n");',
+            f'extern "C" __attribute__((visibility("hidden"))) const char imbrex_code_{n}[];',
+            *_kernel(part),
+        ]
     return table(name, found, [*lines, "} // namespace"], CUDA) + _on_host(name, found)
 
 
+def cuda_unit(kernel: Kernel, target: Target) -> dict[str, str]:
+    """Headers of a unit with one kernel, by name: `unit.h` has its code, and `run_0(arrays, stream)`."""
+    code = ",".join(map(str, entry_bytes(kernel.library.path)))
+    own = f"alignas(64) const unsigned char imbrex_code_0[] = {{{code}}};"
+    lines = [*_head(target), own, *_kernel(_Part(0, kernel)), "} // namespace", ""]
+    runtime = files("imbrex.library").joinpath("cuda.h").read_text(encoding="utf-8")
+    return {"unit.h": "\n".join(lines), "cuda.h": runtime}
+
+
+def _head(target: Target) -> list[str]:
+    """What comes before kernels: for which GPU they are, and how they are launched."""
+    capability = GPU_MACHINES[target.kind].compute_capability
+    assert capability is not None, target
+    numbers = ", ".join(map(str, capability))
+    return [
+        "#include <stdint.h>",
+        f"namespace imbrex::cuda {{ constexpr int capability[] = {{{numbers}}}; }}",
+        '#include "cuda.h"',
+        "",
+        "namespace {",
+        "namespace cuda = imbrex::cuda;",
+    ]
+
+
 def _kernel(part: _Part) -> list[str]:
-    """A kernel's code, what each launch needs, and the function of the table."""
+    """What each launch of a kernel needs beside its code, and the function of the table."""
     n, steps = part.number, part.steps
     assert part.kernel.origin is not None
     workspace = [array.parameter for array in part.kernel.origin.recipe.workspace]
@@ -138,8 +161,6 @@ def _kernel(part: _Part) -> list[str]:
     scratches = ", ".join(f"{{{p.bytes}, {_bool(p.is_zeroed)}}}" for p in workspace)
     count = len(part.kernel.problem.operands), len(workspace), len(steps)
     return [
-        f'asm(".section .rodata\\n.balign 64\\nimbrex_code_{n}: .incbin \\"k{n}.cubin\\"\\n.previous\\n");',
-        f'extern "C" __attribute__((visibility("hidden"))) const char imbrex_code_{n}[];',
         f"const cuda::step steps_of_{n}[] = {{",
         *(f"    {_step(step, part.has_flags, bytes_of)}," for step in steps),
         "};",

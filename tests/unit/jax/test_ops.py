@@ -13,6 +13,7 @@ import jax.numpy as jnp  # noqa: E402
 
 import imbrex  # noqa: E402
 import imbrex.jax as ours  # noqa: E402
+from imbrex.jax import ops  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("unoptimised")
 
@@ -98,7 +99,15 @@ def test_what_is_refused(call: Any, error: type[Exception], told: str) -> None:
         call()
 
 
-def test_another_device(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
-    with pytest.raises(imbrex.Diagnostic, match=r"imbrex\.jax runs on CPUs, and JAX's default is 'gpu'"):
+class Device:
+    def __init__(self, capability: str) -> None:
+        self.platform, self.device_kind, self.compute_capability = "gpu", "chip", capability
+
+
+def test_the_target_is_that_of_the_default_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert ops._kind() == "cpu"
+    monkeypatch.setattr(jax, "devices", lambda kind: [Device("9.0")])
+    assert ops._kind() == "sm_90a"
+    monkeypatch.setattr(jax, "devices", lambda kind: [Device("8.0")])
+    with pytest.raises(imbrex.Diagnostic, match="on Hopper GPUs, and JAX's default is 'gpu', a chip"):
         ours.matmul(A, B)
