@@ -60,7 +60,7 @@ def hash_cases() -> tuple[HashCase, ...]:
     return (*_hopper(), *_amd(), *_cpu(), *_lanes())
 
 
-def gemm(m: int = 200, n: int = 136, k: int = 96, **given: Any) -> Gemm:
+def gemm(m: int | str = 200, n: int = 136, k: int = 96, **given: Any) -> Gemm:
     return Gemm(m, n, k, **given)
 
 
@@ -83,6 +83,7 @@ def _hopper() -> Iterator[HashCase]:
     yield HashCase(gemm(dtype="f16", epilogue="gelu(x + bias) + residual"), HOPPER)
     yield HashCase(gemm(dtype="bf16", epilogue="silu(x + bias)"), HOPPER)
     yield HashCase(gemm(dtype="f16", epilogue="gelu_tanh(x + bias)"), HOPPER, f"v1:warpgroup:{WARPGROUP[1]}")
+    yield HashCase(gemm("?1..300", dtype="f16", transpose_b=True, epilogue=FINISHED), HOPPER)
     yield HashCase(gemm(dtype="f16", epilogue=KEPT), HOPPER)
     yield HashCase(gemm(dtype="f16", epilogue=KEPT), HOPPER, f"v1:warpgroup:{WARPGROUP[1]}")
     yield HashCase(gemm(dtype="f16", lda=416, stride_a=416 * 208, ldc=424, batch=2), HOPPER)
@@ -254,6 +255,9 @@ def _cpu() -> Iterator[HashCase]:
         yield cpu(conv("forward", dtype=dtype), "amx")
     yield cpu(conv("backward_weight", "nchw", "bf16"), "amx")
     yield cpu(gemm(dtype="bf16", epilogue=FINISHED), "amx")
+    yield cpu(gemm("?1..40", epilogue=KEPT), "avx512")
+    for layout, channels in (("nhwc", {}), ("nchw", {"groups": 4}), ("nhwc", DEPTHWISE)):
+        yield cpu(conv("forward", layout, "f32", **{"n": "?1..4"} | channels), "avx512")
 
 
 def _lanes() -> Iterator[HashCase]:

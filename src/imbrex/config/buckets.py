@@ -2,7 +2,8 @@
 
     v2:direct+product=v1:cpu:..@data_parallel,upto=16+product=v1:cpu:..@data_parallel
 
-Law: each bucket is tuned as a problem of its greatest size is; buckets whose tunings differ in the blocks of
+Law: each bucket is tuned as a problem of its greatest size is, strips of a depthwise convolution are those of
+the greatest; buckets whose tunings differ in the blocks of
 that size alone are one, for a block may be larger than what there is.  All have the algorithm of the greatest
 size.  A kernel that is told its size multiplies as the kernel of that size and tuning does, bit by bit.
 """
@@ -52,9 +53,14 @@ def bucketed(request: Request) -> Configuration:
     size = request.problem.run_time
     if size is None:
         return configured(request)
+    if isinstance(request.problem, Conv2d) and isinstance(request.machine, GpuMachine):
+        message = f"a run-time {size.name} of a convolution is for CPUs, and {request.machine.name} is a GPU"
+        raise Diagnostic(message, hint=f"give {size.name} a number")
     last = _configured(request, size.most)
     _expect_open(last, request)
     if request.config is not None or request.tuning is not None:
+        return last
+    if not last.products:
         return last
     wanted = replace(request, algorithm=last.algorithm)
     ends = ENDS[size.name] if isinstance(request.machine, CpuMachine) else TILE_ENDS
@@ -96,6 +102,8 @@ def buckets(request: Request, configuration: Configuration) -> Iterator[tuple[Re
         yield request, configuration
         return
     least = size.least
+    if not configuration.products:  # strips, which have no buckets
+        yield request, configuration
     for place, product in enumerate(configuration.products):
         is_last = place == len(configuration.products) - 1
         most = size.most if product.upto is None else product.upto
@@ -109,6 +117,8 @@ def buckets(request: Request, configuration: Configuration) -> Iterator[tuple[Re
 
 def of_size(configuration: Configuration, size: int) -> Configuration:
     """The configuration of the kernel that one size has, as that of a problem of this number."""
+    if not configuration.products:
+        return configuration
     product = next(p for p in configuration.products if p.upto is None or size <= p.upto)
     return replace(configuration, products=(replace(product, upto=None),))
 
@@ -160,13 +170,10 @@ def _expect_open(of: Configuration, request: Request) -> None:
     problem, machine = request.problem, request.machine
     row, name = row_of(of.algorithm), problem.run_time.name if problem.run_time else ""
     hint = f"leave it out, or give {name} a number"
-    if isinstance(problem, Conv2d):
-        message = f"a run-time {name} is for products, and this is a convolution"
-        raise Diagnostic(message, hint=f"give {name} a number")
     if isinstance(machine, GpuMachine) and not machine.has_wgmma:
         message = f"a run-time {name} is for CPUs and for warpgroups, and {machine.name} is a GPU without"
         raise Diagnostic(message, hint=f"give {name} a number")
-    if row is None or row.copies != "nothing" or not of.products:
+    if row is None or row.copies != "nothing" or not (of.products or row.is_on_lanes):
         raise Diagnostic(f"algorithm '{of.algorithm}' is not made for a run-time {name}", hint=hint)
     for product in of.products:
         if _counts_tiles(product):

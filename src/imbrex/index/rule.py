@@ -335,10 +335,10 @@ def _guards(x: Lin, size: Index) -> tuple[Guard, ...]:
 
 
 def _below(x: Lin, size: Lin) -> tuple[Guard, ...]:
-    """The guard `x < size`, of a quotient as one of what is divided: x / d < size where x < size * d."""
-    match x.terms:
-        case ((Div(num, den), 1),) if x.const == 0 and den.is_constant and num.bounds[0] >= 0:
-            return _below(num, size * den.const)
+    """The guard `x < size`; of y + z / d < size, where y * d + z < size * d, of what is divided."""
+    match [atom for atom, step in x.terms if step == 1 and isinstance(atom, Div) and atom.den.is_constant]:
+        case [Div(num, den) as atom]:
+            return _below((x - Lin(((atom, 1),), 0)) * den.const + num, size * den.const)
         case _:
             return _guards(x, size)
 

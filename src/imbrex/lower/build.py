@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
@@ -180,6 +181,7 @@ class Builder:
                     body += lane.product(op, self.reader)
             case ThreadwiseWindowsOp():
                 self._see(op.filter, op.window, op.c)
+                self._end(op.c, op.c_index)
                 body.append(windows.windows(op, self.reader))
             case WarpgroupGemmOp():
                 self._pipeline(op)
@@ -273,9 +275,7 @@ class Builder:
             if map is not None and buffer.space == "global":
                 self.maps[buffer.name] = str(map)
         if self.reader.root(op.dest)[0].space == "global":
-            fixed = self.reader.index(op.dest_index)
-            rest = [var(f"{place}'", size) for place, size in enumerate(sizes(op.dest)[len(fixed) :])]
-            self.ends += filter(is_of_count, self.reader.ref(op.dest, [*fixed, *rest]).guards)
+            self._end(op.dest, op.dest_index)
         if self.is_cpu:
             panel.expect_whole(op)
         if self.is_cpu and self._is_exchange(op):
@@ -286,6 +286,12 @@ class Builder:
             panel.pack(op, self.reader, self.scopes, self.clips)
         else:
             panel.unpack(op, self.reader, self.scopes)
+
+    def _end(self, dest: SSAValue, index: Sequence[SSAValue]) -> None:
+        """Keep the guards by the run-time size of what is stored."""
+        fixed = self.reader.index(index)
+        rest = [var(f"{place}'", size) for place, size in enumerate(sizes(dest)[len(fixed) :])]
+        self.ends += filter(is_of_count, self.reader.ref(dest, [*fixed, *rest]).guards)
 
     def _pipeline(self, op: WarpgroupGemmOp) -> None:
         """The product, and what its operands are views of."""

@@ -17,6 +17,7 @@ from imbrex.ir.ops.standard import SSAValue
 from imbrex.ir.ops.windows import ThreadwiseWindowsOp
 from imbrex.lower.buffer import Buffer, Ref
 from imbrex.lower.finish import finishing
+from imbrex.lower.grid import is_of_grid
 from imbrex.lower.packed import Finishing, Grid, Sliding, Window, Windows
 from imbrex.lower.reader import Reader, element_type, sizes
 
@@ -124,7 +125,7 @@ def _grid(
     found = steps or [_coefficient(ref.offset, axis) for axis in axes]
     at_first = dict.fromkeys(count, lin(0))
     begins, ends = [lin(0)] * 3, [lin(size) for size in extents]
-    for guard in ref.guards:
+    for guard in (g for g in ref.guards if not is_of_grid(g)):
         owns = [i for i, axis in enumerate(axes) if any(guard.index.mentions(n) for n in axis.split())]
         i = owns[0] if owns else list(extents).index(1)
         first = guard.index.subs(at_first)

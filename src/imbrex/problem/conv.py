@@ -284,7 +284,4 @@ def _check_run_time(conv: Conv2d) -> None:
         message = f"a run-time n goes with the forward direction only, got {conv.direction}"
         hint = "give n a number; 'forward' is -F 1 in a MIOpenDriver line, whose default is all three"
         raise Diagnostic(message, hint=hint, subject="n")
-    if conv.groups > 1:
-        message = f"a run-time n goes with one group, got {conv.groups}"
-        raise Diagnostic(message, hint="give n a number", subject="n")
     expect_outermost("n", [(role, conv.layout(role)) for role in ("input", "output")])

@@ -13,7 +13,7 @@ from imbrex.config import configuration
 from imbrex.config.tuning import text
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import Kernel, compile
-from imbrex.problem import Conv2d, Gemm, Problem
+from imbrex.problem import Conv2d, Gemm, Problem, parse_problem
 from imbrex.verify.data import random_operands
 
 pytestmark = pytest.mark.usefixtures("unoptimised")
@@ -66,6 +66,54 @@ def test_the_bits_are_those_of_the_fixed_kernel_of_its_bucket() -> None:
     assert len(chosen.products) > 1, "its tuning is picked by bucket"
     for size in (1, 7, 39):
         same_bits(kernel, size, *kernel.at(size).tuning_texts)
+
+
+LAST = "-I NHWC -O NHWC -f NHWC"
+IMAGES = {
+    "columns that fill no vector, by buckets": (
+        f"conv -n ?1..9 -c 16 -H 7 -W 9 -k 20 -y 3 -x 3 -p 1 -q 1 -F 1 {LAST}", None, (1, 5, 9)
+    ),
+    "pixels as columns, blocks of channels": (
+        "conv -n ?1..7 -c 4 -H 5 -W 7 -k 27 -y 3 -x 3 -p 1 -q 1 -F 1"
+        " --epilogue 'relu(pre_activation(x + bias)) + residual'",
+        "v1:cpu:5,48,15,96,32,16,k_blocked,b,straight", (1, 3, 7)
+    ),
+    "groups, panels of all pixels": (
+        "conv -n ?2..6 -c 12 -H 5 -W 6 -k 120 -y 3 -x 3 -p 1 -q 1 -g 3 -F 1",
+        "v1:cpu:6,32,42,96,16,16,k_blocked,a,straight", (2, 5)
+    ),
+    "pixels that lie as images": (
+        "convbfp16 -n ?1..5 -c 32 -H 6 -W 5 -k 21 -y 1 -x 1 -F 1 -O NHWC",
+        "v1:cpu:14,16,84,32,32,16,k_blocked,b,swapped", (1, 4)
+    ),
+    "depthwise": (
+        f"conv -n ?1..5 -c 24 -H 7 -W 9 -k 24 -y 3 -x 3 -p 1 -q 1 -u 2 -v 2 -g 24 -F 1 {LAST}", None, (1, 4)
+    ),
+}  # fmt: skip
+"""A convolution, its tuning, numbers of images."""
+BEYOND = 256
+"""Bytes around an array that nothing may write to."""
+
+
+@pytest.mark.parametrize("case", IMAGES)
+def test_images_have_the_bits_of_the_fixed_kernel_and_nothing_else_is_written(case: str) -> None:
+    text, tuning, sizes = IMAGES[case]
+    (problem,) = parse_problem(text)
+    open_ = compile(problem, tuning=tuning)
+    for size in sizes:
+        assert open_.at(size).check(values="integer").is_right, size
+        fixed = compile(problem.at(size), config=open_.at(size).configuration)
+        wanted = arrays_of(fixed.problem)
+        framed = [np.pad(array.ravel().view(np.uint8), BEYOND, constant_values=0xA5) for array in wanted]
+        inner = [
+            frame[BEYOND:-BEYOND].view(a.dtype).reshape(a.shape)
+            for frame, a in zip(framed, wanted, strict=True)
+        ]
+        open_(*inner)
+        fixed(*wanted)
+        for frame, array in zip(framed, wanted, strict=True):
+            assert frame[BEYOND:-BEYOND].tobytes() == array.tobytes(), size
+            assert (frame[:BEYOND] == 0xA5).all() and (frame[-BEYOND:] == 0xA5).all(), size
 
 
 def test_blocks_and_steps_of_a_tuning_that_is_given() -> None:
@@ -134,7 +182,11 @@ def test_a_configuration_is_one_text_and_makes_the_same_code() -> None:
 
 
 REFUSED = [
-    (Conv2d("forward", "?", 3, 8, 8, 4, 3, 3), {}, "a run-time n is for products, and this is a convolution"),
+    (
+        Conv2d("forward", "?", 3, 8, 8, 4, 3, 3),
+        {"target": "sm_90a"},
+        "a run-time n of a convolution is for CPUs, and sm_90a is a GPU",
+    ),
     (Gemm("?", 8, 8), {"target": "gfx942"}, "a run-time m is for CPUs and for warpgroups, and gfx942"),
     (Gemm("?", 8, 8), {"schedule": "stream_k:4"}, "the schedule 'stream_k:4' counts tiles"),
     (

@@ -47,17 +47,20 @@ def text(stmt: Product) -> list[str]:
     zeros = [f"for (auto &zero : scratch.zeros_a) zero = {_zero(stmt)};"] if has_runs else []
     m = "imbrex::round_up(M.value, rows)" if stmt.open == "m" else "M.value"
     shape = f"{unit}, rows, {stmt.lanes} / {width}, {m}, N.value, {stmt.k}{_columns(stmt)}"
+    kind = f"imbrex::open_columns<{unit}, {stmt.lanes} / {width}{_columns(stmt)}>"
+    ends = "columns" if stmt.open == "n" else "0, product::n_panels"
     operand_a = "shifted_a" if stmt.unit.is_shifted else "operand_a"
     body = [
         *zeros,
         f"constexpr int rows = imbrex::{_shared_by(stmt)}(M.value, {stmt.rows});",
-        f"typedef imbrex::product<{shape}> product;",
+        f"typedef imbrex::{'open_product' if stmt.open == 'n' else 'product'}<{shape}> product;",
+        *([f"const {kind} columns(n_count);"] if stmt.open == "n" else []),
         _a(stmt),
         *_shifted(stmt),
         *_b(stmt),
         *_c(stmt),
         f"product::{stmt.stationary}_stays(",
-        f"    0, {_m_end(stmt)}, 0, product::n_panels, {operand_a}, operand_b, operand_c{count});",
+        f"    0, {_m_end(stmt)}, {ends}, {operand_a}, operand_b, operand_c{count});",
     ]
     assert b.buffer.space == "global"
     made = [] if stmt.finish is None else finishing.lines(stmt.finish, stmt.c)
@@ -120,7 +123,8 @@ def _a(stmt: Product) -> str:
         offset = c.index(stmt.a.base.offset)
         at = stmt.a.base.buffer.name + ("" if offset == "0" else f" + {offset}")
         if stmt.a.is_transposed:
-            rest = f"{stmt.a.pitch}, {_k(stmt)}, M.value, scratch.panels_a"
+            rows = "m_count" if stmt.open == "m" else "M.value"
+            rest = f"{stmt.a.pitch}, {_k(stmt)}, {rows}, scratch.panels_a"
             return f"{_columns_of(stmt)} operand_a({at}, {rest});"
         return f"imbrex::a_in_place<{unit}> operand_a{{{at}, {stmt.a.pitch}}};"
     if isinstance(stmt.a, RunsInPlace):
@@ -149,10 +153,17 @@ def _b(stmt: Product) -> list[str]:
     step = f"{_padded_k(stmt)} * {stmt.lanes}"
     return [
         made,
-        f"packing_b.pack_all(scratch.panels_b, {step}, product::whole + (product::tail > 0));",
+        f"packing_b.pack_all(scratch.panels_b, {step}, {_panels(stmt)});",
         f"imbrex::b_packed<{unit}, {stmt.lanes}, decltype(packing_b)> operand_b{{",
         f"    packing_b, scratch.panels_b, {step}}};",
     ]
+
+
+def _panels(stmt: Product) -> str:
+    """How many panels B has."""
+    if stmt.open == "n":
+        return "columns.whole + (columns.tail > 0)"
+    return "product::whole + (product::tail > 0)"
 
 
 def _a_members(stmt: Product, kind: str, k: str) -> list[str]:

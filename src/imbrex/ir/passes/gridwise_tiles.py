@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from xdsl.ir import Attribute, SSAValue
 
 from imbrex.config.block_plan import Multiply
+from imbrex.index.expr import lin
 from imbrex.index.map import Dim, Layer
+from imbrex.index.rule import COUNT
+from imbrex.ir.chain import map_of
 from imbrex.ir.ops.block import BlockwiseCopyOp, BlockwiseGemmOp
 from imbrex.ir.ops.grid import GridwiseGemmExOp
 from imbrex.ir.ops.thread import ThreadwiseCopyOp
@@ -51,13 +54,24 @@ class Tiles:
         c = _grown(op.c, ("gemmG", "gemmM", "gemmN"), sizes, run)
         have = dict(a.dims) | dict(c.dims)
         blocks = have["gemmM"] // m, have["gemmN"] // n, have["gemmK"] // k
-        grid = Grid(have.get("gemmG", 1), *blocks, m, n, k)
+        grid = Grid(have.get("gemmG", 1), *blocks, m, n, k, _slowest(op))
         return Tiles(
             grid,
             a.under(tile.window(a.dims, grid, "m"), "a", run),
             b.under(tile.window(b.dims, grid, "n"), "b", run),
             c.under(tile.result(c.dims, grid), "c", run),
         )
+
+
+def _slowest(op: GridwiseGemmExOp) -> str:
+    """The slowest digit: blocks along a run-time size, so that those that exist come first."""
+    _, map = map_of(op.c)
+    if map is None:
+        return "g"
+    guards = [guard for guard in map.symbolic.guards if lin(guard.size).mentions(COUNT)]
+    names = frozenset[str]().union(*(guard.index.variables for guard in guards))
+    *_, m, n = map.variables
+    return "m_block" if m in names else "n_block" if n in names else "g"
 
 
 def _grown(value: SSAValue, names: Sequence[str], sizes: Mapping[str, int], run: Run) -> View:

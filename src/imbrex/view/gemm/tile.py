@@ -33,7 +33,10 @@ OTHER = {"m": "n", "n": "m"}
 
 @dataclass(frozen=True)
 class Grid:
-    """Blocks along each gemm dim; sizes are already multiples of the tile."""
+    """Blocks along each gemm dim; sizes are already multiples of the tile.
+
+    first: the blocks that are the slowest digit of a workgroup's number; the others follow as g, m, n.
+    """
 
     g: int
     m_blocks: int
@@ -42,13 +45,15 @@ class Grid:
     m_per_block: int
     n_per_block: int
     k_per_block: int
+    first: str = "g"
 
     @property
     def workgroups(self) -> int:
         return self.g * self.m_blocks * self.n_blocks
 
     def blocks(self) -> dict[str, int]:
-        return {"g": self.g, "m_block": self.m_blocks, "n_block": self.n_blocks}
+        every = {"g": self.g, "m_block": self.m_blocks, "n_block": self.n_blocks}
+        return {self.first: every[self.first], **every}
 
 
 @dataclass(frozen=True)
@@ -96,10 +101,10 @@ def window(dims: Sequence[Dim], grid: Grid, side: str) -> tuple[Layer, ...]:
         (Unmerge(), f"{side}_block {side}", f"gemm{side.upper()}"),
         (PassThrough(), "g", "gemmG") if has_g else (Broadcast(), "g", ""),
         (Broadcast(), f"{OTHER[side]}_block", ""),
-        order=["step", "g", "m_block", "n_block", "k", side],
+        order=["step", *grid.blocks(), "k", side],
         **{**grid.blocks(), "step": grid.k_steps, "k": grid.k_per_block, side: tile},
     )
-    return (_workgroups(blocks.upper), blocks)
+    return (_workgroups(blocks.upper, grid), blocks)
 
 
 def result(dims: Sequence[Dim], grid: Grid) -> tuple[Layer, ...]:
@@ -109,12 +114,12 @@ def result(dims: Sequence[Dim], grid: Grid) -> tuple[Layer, ...]:
         (Unmerge(), "m_block m", "gemmM"),
         (Unmerge(), "n_block n", "gemmN"),
         (PassThrough(), "g", "gemmG") if "gemmG" in dict(dims) else (Broadcast(), "g", ""),
-        order=["g", "m_block", "n_block", "m", "n"],
+        order=[*grid.blocks(), "m", "n"],
         **grid.blocks(),
         m=grid.m_per_block,
         n=grid.n_per_block,
     )
-    return (_workgroups(blocks.upper), blocks)
+    return (_workgroups(blocks.upper, grid), blocks)
 
 
 def copied(dims: Sequence[Dim], side: str, cluster: tuple[int, int], lane_dim: int = 1) -> tuple[Layer, ...]:
@@ -236,9 +241,9 @@ def _slice_parts(name: str) -> list[str]:
     return [f"{name}_{part}" for part in ("repeat", "cluster", "inner", "item")]
 
 
-def _workgroups(dims: Sequence[Dim]) -> Layer:
-    """Number the blocks (g, m_block, n_block), the last fastest."""
-    return _gathered(dims, "workgroup", ["g", "m_block", "n_block"])
+def _workgroups(dims: Sequence[Dim], grid: Grid) -> Layer:
+    """Number the blocks, the last fastest."""
+    return _gathered(dims, "workgroup", list(grid.blocks()))
 
 
 def _workitems(dims: Sequence[Dim], parts: Sequence[str]) -> Layer:

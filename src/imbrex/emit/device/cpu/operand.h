@@ -1,7 +1,7 @@
 // The operands of product.h: where panels of A and B come from, and where C goes.
 #pragma once
 #include "pack_words.h"
-#include "product.h"
+#include "open_product.h"
 
 namespace imbrex {
 

@@ -11,7 +11,7 @@
 // An operand that packs on a visit belongs in the outer loop, one that is read in place or packed beforehand may be in
 // either.  The outer loop's panel stays in the cache nearest to the core that holds it.  A large K goes block by block,
 // each block but the first adding to C (beta = 1).  Of a run-time number of rows, M at most, `m_end` is an
-// `open_rows<MR, ..>`, and all panels of it are multiplied.
+// `open_rows<MR, ..>`, and all panels of it are multiplied.  Of a run-time number of columns see open_product.h.
 #pragma once
 #include "b_view.h"
 #include "extent.h"
@@ -71,7 +71,7 @@ template <class U, int MR, int NV, int M, int N, int K, bool SumsColumns = true>
     });
   }
 
-private:
+protected:
   template <int N_> struct number {
     static constexpr int value = N_;
   };
