@@ -1,5 +1,5 @@
 """A compute unit holds as many workgroups of every default pick of the benchmark sets as its plan says, or
-more: no kernel loses a wave to registers that its epilogue takes, and none spills.
+more: no kernel loses a wave to registers that its epilogue takes, and none spills those of lanes.
 
 Hundreds of kernels are compiled, with IMBREX_TESTS=all; `test_plan_and_assembly.py` looks at a dozen always.
 """
@@ -66,8 +66,8 @@ def picks(problem: Problem, chip: str) -> Iterator[tuple[XdlopsPlan, Resources]]
 def faults(problem: Problem, chip: str) -> Iterator[str]:
     for plan, found in picks(problem, chip):
         said, held = resident_groups(plan), found.occupancy.workgroups_per_cu
-        if held < said or found.usage.spills:
-            yield f"{chip} {problem_text(problem)}: {held} of {said}, {found.usage.spills} spilled"
+        if held < said or found.usage.spilled_vgprs:
+            yield f"{chip} {problem_text(problem)}: {held} of {said}, {found.usage.spilled_vgprs} spilled"
 
 
 @pytest.mark.skipif(os.environ.get("IMBREX_TESTS") != "all", reason="only with IMBREX_TESTS=all")
