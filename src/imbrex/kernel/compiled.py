@@ -220,15 +220,21 @@ class Kernel:
         and row-major where it states no strides.  TypeError and ValueError where they are not.  On a GPU,
         arrays that lie there are used in `stream` without waiting; arrays of the host are copied.
         """
-        operands = self._operands
+        operands, quick = self._operands, self._quick
         if len(arrays) == len(operands) - len(self._written) and not self._reads_result:
             parameters, given = self._sized(arrays).parameters, list(arrays)
             for place in self._written:
                 given.insert(place, self.loaded.new_result(parameters[place], arrays[0]))
             arrays = tuple(given)
-        self._run(arrays, threads, stream)
-        results = tuple(arrays[place] for place in self._written)
-        return results[0] if len(results) == 1 else results
+        count = self.threads if threads is None else threads
+        if quick is None or not quick(arrays, stream, count):
+            self._run(arrays, count, stream)
+        return self._results_of(arrays)
+
+    def _results_of(self, arrays: tuple[Any, ...]) -> Any:
+        """What a call returns, of all its arrays."""
+        places = self._written
+        return arrays[places[0]] if len(places) == 1 else tuple([arrays[place] for place in places])
 
     def check(self, seed: int = 0, *, values: Values | None = None, threads: int | None = None) -> Verdict:
         """Run on random operands and a poisoned result, compared with float64 element by element: a pass of
@@ -305,10 +311,7 @@ class Kernel:
     def _reads_result(self) -> bool:
         return isinstance(self.problem, Gemm) and self.problem.beta != 0.0
 
-    def _run(self, arrays: tuple[Any, ...], threads: int | None, stream: Any) -> None:
-        count = self.threads if threads is None else threads
-        if self._quick is not None and self._quick(arrays, stream, count):
-            return
+    def _run(self, arrays: tuple[Any, ...], threads: int, stream: Any) -> None:
         operands, loaded = self._operands, self.loaded
         if len(arrays) != len(operands):
             roles = ", ".join(o.role for o in operands)
@@ -321,8 +324,8 @@ class Kernel:
             if stream is not None:
                 raise TypeError("'stream' is of a GPU, and this kernel runs on the CPU")
             loaded = loaded.sized(views)
-            loaded(*views, threads=count)
+            loaded(*views, threads=threads)
             if self._quick is not None:
                 loaded.remember(arrays)
         else:
-            loaded(*views, threads=count, stream=stream)
+            loaded(*views, threads=threads, stream=stream)

@@ -29,6 +29,7 @@ from imbrex.view.mma.vector import CPU_UNITS
 __all__ = ["cycles", "last_columns", "parts", "reads_a_in_place", "side_by_side", "tile_feed"]
 
 L3_PARTS = 4
+LANES_SUMMED = 8
 FORESEEN = 6
 """Rows that pass once, side by side, and that the hardware fetches ahead all the same."""
 
@@ -103,12 +104,16 @@ def tile_feed(plan: CpuPlan, machine: CpuMachine) -> float:
 def _summed_columns(plan: CpuPlan) -> int:
     """Last columns that are summed along K; tiles have none."""
     is_tiled = CPU_UNITS[plan.tuning.unit].tiles is not None
-    return 0 if is_tiled else last_columns(plan.oriented.n, plan.tuning.vector_lanes)
+    words = plan.block_k // plan.tuning.together
+    return 0 if is_tiled else last_columns(plan.oriented.n, plan.tuning.vector_lanes, words)
 
 
-def last_columns(n: int, lanes: int) -> int:
-    """Columns past the last vector that are cheaper summed along K than as a vector mostly empty."""
-    return n % lanes if n % lanes <= lanes // 2 else 0
+def last_columns(n: int, lanes: int, words: int) -> int:
+    """Columns past the last vector that are cheaper summed along K, of so many words, than as a vector mostly
+    empty: the sum of a vector's lanes is as long as some eight vectors of K (`sum_along_k` of product.h).
+    """
+    left = n % lanes
+    return left if left <= lanes // 2 and left * (words // lanes + LANES_SUMMED) <= words else 0
 
 
 def reads_a_in_place(plan: CpuPlan) -> bool:

@@ -9,7 +9,8 @@ from typing import assert_never
 
 from imbrex.emit import c
 from imbrex.emit.cpu import finishing, product, windows
-from imbrex.index.expr import lin
+from imbrex.index.atom import Var
+from imbrex.index.expr import Lin, lin
 from imbrex.index.rule import COUNT
 from imbrex.lower.stmt import (
     Alloc,
@@ -136,6 +137,10 @@ def _places(stmt: AxisOffsets) -> list[str]:
     values = ", ".join(c.index(g) for g in stmt.guards)
     name = f"scratch.{stmt.window.name}"
     axis = "row" if stmt.axis == "rows" else "lane"
+    told = f"// {name.removeprefix('scratch.')}: {axis} {stmt.var}"
+    if (even := _evenly(stmt)) is not None:
+        at = f"{c.index(even[0])}, {even[1]}, int32_t({c.index(stmt.count)})"
+        return [told, f"{name}.set_{stmt.axis}_evenly({at});"]
     if any(stmt.var in i.variables for i in (stmt.offset, *stmt.guards, *(x.index for x in stmt.lets))):
         head = [f"const int32_t {stmt.var} = int32_t(index);"]
         signature = "int64_t index"
@@ -143,13 +148,26 @@ def _places(stmt: AxisOffsets) -> list[str]:
         head, signature = [], "int64_t"
     body = [*head, *map(c.let, stmt.lets), f"return {{{c.index(stmt.offset)}, {{{values}}}}};"]
     return [
-        f"// {name.removeprefix('scratch.')}: {axis} {stmt.var}",
+        told,
         f"{name}.set_{stmt.axis}(",
         f"    [&]({signature}) -> imbrex::place<{guards}> {{",
         *c.indented(body, 3),
         "    },",
         f"    0, int32_t({c.index(stmt.count)}));",
     ]
+
+
+def _evenly(stmt: AxisOffsets) -> tuple[Lin, int] | None:
+    """Where the axis begins, and how far neighbours on it are apart; None where that differs, or guards have
+    to be known.
+    """
+    if stmt.window.sizes or stmt.lets:
+        return None
+    moving = [(atom, factor) for atom, factor in stmt.offset.terms if stmt.var in atom.variables]
+    if len(moving) > 1 or any(not isinstance(atom, Var) for atom, _ in moving):
+        return None
+    still = tuple(term for term in stmt.offset.terms if term not in moving)
+    return Lin(still, stmt.offset.const), moving[0][1] if moving else 0
 
 
 def _pack(stmt: Pack) -> list[str]:

@@ -44,3 +44,29 @@ extern "C" int32_t classes(const table *rows, const table *lanes, const int32_t 
   fill(view, *rows, *lanes, size, 0);
   return view.is_wild ? -1 : view.classes;
 }
+
+// Do both ways of telling an axis that is even come to the same view?
+extern "C" bool even_is_the_same(const table *rows, const table *lanes, int64_t row_step, int64_t lane_step) {
+  constexpr int L = width<float> + width<float> / 2 + 1;
+  typedef view<float, L, 0, most, most> kind;
+  static kind each, even;
+  fill(each, *rows, *lanes, nullptr, 0);
+  even.set_rows_evenly(rows->offset[0], row_step, rows->count);
+  even.set_lanes_evenly(lanes->offset[0], lane_step, lanes->count);
+  even.meet();
+  bool same = each.row_low == even.row_low && each.row_high == even.row_high && each.rows == even.rows &&
+              each.lanes == even.lanes && each.classes == even.classes && each.is_wild == even.is_wild;
+  for (int i = 0; i < rows->count; ++i)
+    same = same && each.row_offset[i] == even.row_offset[i] && each.row_class[i] == even.row_class[i];
+  for (int v = 0; v < kind::vectors; ++v) {
+    same = same && each.used[v] == even.used[v] && each.is_full[v] == even.is_full[v] &&
+           each.has_empty[v] == even.has_empty[v] && each.span_count[v] == even.span_count[v] &&
+           each.class_mask[v][0] == even.class_mask[v][0];
+    for (int s = 0; same && s < each.span_count[v]; ++s)
+      same = each.spans[v][s].base == even.spans[v][s].base && each.spans[v][s].mask == even.spans[v][s].mask &&
+             each.spans[v][s].stride == even.spans[v][s].stride;
+    for (int j = 0; same && j < kind::W; ++j)
+      same = !(each.used[v] >> j & 1) || each.lane_offset[v * kind::W + j] == even.lane_offset[v * kind::W + j];
+  }
+  return same;
+}

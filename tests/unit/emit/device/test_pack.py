@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
 import ml_dtypes
@@ -175,3 +176,15 @@ def test_rows_of_one_class_share_their_masks(device: Device) -> None:
         rows, lanes, size = MAPS[map]
         found[map] = device.call("classes", rows.table, lanes.table, np.array(size, np.int32))
     assert found == {"3x3 pad 1": 9, "3x3 no pad": 1, "every row its own class": -1}
+
+
+@pytest.mark.parametrize("lane_step", [1, 2, 0, 3, -1])
+def test_an_even_axis_is_told_either_way(device: Device, lane_step: int) -> None:
+    same = device.function("even_is_the_same", ctypes.c_bool)
+    for row_step, count in ((7, 1), (-5, 2), (0, 17), (300, 40)):
+        rows, lanes = (Axis.of(100 + np.arange(count) * step) for step in (row_step, lane_step))
+        tables = rows.table, lanes.table
+        arguments = [ctypes.byref(table) for table in tables]
+        assert same(*arguments, ctypes.c_int64(row_step), ctypes.c_int64(lane_step)), (row_step, count)
+        off = ctypes.c_int64(row_step + 1), ctypes.c_int64(lane_step)
+        assert count == 1 or not same(*arguments, *off), (row_step, count)

@@ -281,7 +281,7 @@ template <class T, class S, int MR, int L, class View, class By = scaling<T>> st
   }
   template <int R, int V, class Body> void visit(int first, int column, mask_t lanes, Body body) {
     const int v = column / width<T>;
-    if constexpr (is_same<T, S>) {
+    if constexpr (is_same<T, S> || sizeof(T) == 2 * sizeof(S)) { // what a vector is narrowed to by an instruction or few
       if (by.is_plain() && view.is_contiguous(v, V))
         return body(c_sink<T, S, V>{dst + view.spans[v][0].base, view.row_offset + first, lanes, by.alpha, by.beta});
     }

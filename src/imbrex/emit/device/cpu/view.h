@@ -88,7 +88,35 @@ template <class T, int L, int G, int Rows, int Lanes> struct view {
     }
   }
 
-  // Matches rows to classes; call it after set_rows or set_lanes has changed anything.  `elements`: of the array that
+  // The same as by set_lanes where lane j is at base + j * step, and no guard is to be told: nothing is searched for.
+  void set_lanes_evenly(int64_t base, int64_t step, int count) {
+    static_assert(!has_guards, "lanes with guards are told one by one");
+    lanes = count;
+    for (int v = 0; v < vectors; ++v) {
+      const int begin = v / V * L + v % V * W, left = (L - v % V * W < count - begin ? L - v % V * W : count - begin);
+      const int some = left < 0 ? 0 : left < W ? left : W;
+      const int64_t from = base + begin * step;
+      for (int j = 0; j < W; ++j) lane_offset[v * W + j] = from + j * step;
+      used[v] = uint16_t(first_lanes(some));
+      if (some <= 1 || step == 1 || step == 2) {
+        spans[v][0] = {from, first_lanes(some), some > 1 ? int32_t(step) : 1};
+        span_count[v] = some > 0;
+      } else {
+        set_spans(v, some);
+      }
+    }
+  }
+
+  // And rows: at least one.
+  void set_rows_evenly(int64_t base, int64_t step, int count) {
+    static_assert(!has_guards, "rows with guards are told one by one");
+    rows = count;
+    const int64_t last = base + (count - 1) * step;
+    row_low = base < last ? base : last, row_high = base < last ? last : base;
+    for (int i = 0; i < count; ++i) row_offset[i] = base + i * step;
+  }
+
+  // Matches rows to classes; call it after rows or lanes have changed.  `elements`: of the array that
   // offsets count from the start of; with 0 nothing is known to lie in the array, and no panel is read in place.
   void meet(int64_t elements = 0) {
     extent = elements;
@@ -160,8 +188,11 @@ private:
     classes = 1;
     is_wild = false;
     for (int i = 0; i < rows; ++i) row_class[i] = 0;
-    for (int v = 0; v < vectors; ++v) class_mask[v][0] = used[v];
-    summarise();
+    for (int v = 0; v < vectors; ++v) {
+      class_mask[v][0] = used[v];
+      is_full[v] = used[v] == all_lanes<T>;
+      has_empty[v] = used[v] == 0;
+    }
   }
 
   int32_t canonical(int g, int32_t at) const {

@@ -67,6 +67,7 @@ template <class T, bool AlongLanes, int Lanes, class H, class X> struct windows 
   static constexpr int by_code = 640 / (P * H::taps * X::taps); // rows of which the code stays short
   static constexpr int most_rows = registers / P < by_code ? registers / P : by_code;
   static constexpr int R = AlongLanes || !is_written_out || most_rows < 2 ? 1 : balanced(H::out, most_rows);
+  static constexpr bool is_shared_along = AlongLanes && is_written_out && P + X::taps < (vector_bytes == 32 ? 15 : 30);
   static constexpr int step = AlongLanes ? X::stride * L : W; // from a vector of sums to the next
   static constexpr int apart = round_up(along * W + (X::taps - 1) * X::dilation / X::stride, W); // of one remainder
   static constexpr int row_size = AlongLanes ? X::extent * L : X::stride * apart;
@@ -167,7 +168,10 @@ private:
   __attribute__((always_inline)) void sum(int row, int first, int v, const grid<D> &c, const Act &act) {
     vec<T> sums[Rows][Count] = {};
     const int low = row * H::stride, from = first * step + v * W;
-    if constexpr (is_written_out) {
+    if constexpr (is_shared_along) {
+#pragma GCC unroll 64
+      for (int y = 0; y < H::taps; ++y) share(sums[0], ring_row(low + y * H::dilation) + from, v, y);
+    } else if constexpr (is_written_out) {
 #pragma GCC unroll 64
       for (int i = 0; i < (Rows - 1) * H::stride + (H::taps - 1) * H::dilation + 1; ++i)
         meet(sums, ring_row(low + i) + from, v, [&](int r) IMBREX_INLINED {
@@ -183,6 +187,26 @@ private:
     for (int r = 0; r < Rows; ++r)
 #pragma GCC unroll 32
       for (int p = 0; p < Count; ++p) put(row + r, first + p, v, sums[r][p], c, act);
+  }
+
+  // A row of the window, along lanes, against one row of sums: each element is loaded once, for all sums that it belongs
+  // to, and the row's taps stay in registers.
+  template <int Count> __attribute__((always_inline)) void share(vec<T> (&sums)[Count], const T *at, int v, int y) {
+    vec<T> factor[X::taps];
+#pragma GCC unroll 64
+    for (int x = 0; x < X::taps; ++x) factor[x] = load<T>(taps + ((y * X::taps + x) * vectors + v) * W);
+#pragma GCC unroll 128
+    for (int i = 0; i < (Count - 1) * X::stride + (X::taps - 1) * X::dilation + 1; ++i) {
+      const vec<T> element = load<T>(at + i * L);
+#pragma GCC unroll 64
+      for (int x = 0; x < X::taps; ++x) {
+        const int from = i - x * X::dilation, p = from / X::stride;
+        if (from >= 0 && from % X::stride == 0 && p < Count) {
+          sums[p] = element * factor[x] + sums[p];
+          IMBREX_PIN(sums[p]);
+        }
+      }
+    }
   }
 
   // A row of the window against all rows of sums, r of which meets it at row of_row(r) of the taps, or not: -1.  Sums stay
