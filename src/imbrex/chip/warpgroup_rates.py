@@ -231,9 +231,11 @@ class ItemRates:
     waiting_warps: float
     """Warps that wait for shared memory or at a barrier while a multiprocessor's others fill its slots."""
     crowded: int
-    """So many registers of a work item, or all that it may have, are too few: some numbers wait in memory."""
+    """Registers of a work item's sums, of what two numbers of k multiply and of a staged tile that a bound
+    of 128 has room for.
+    """
     spill: float
-    """Times the work where they are."""
+    """Work that 128 more add, as a share: numbers are read when they are needed, and not a whole k ahead."""
     phases: Mapping[int, float]
     """Cycles of shared memory for a read of so many bytes a lane, of whom many read the same."""
     cache_bytes: float
@@ -247,15 +249,13 @@ class ItemRates:
     step: float
     """Cycles of a step in which all warps wait for each other."""
     part: float
-    """Cycles until another workgroup's sums are seen."""
-    part_bytes: float
-    """Bytes of such sums that one workgroup takes."""
+    """Cycles until the sums of all other workgroups of a tile are seen."""
+    part_load: float
+    """Cycles until each work item has 16 bytes of such sums."""
     latency: float
     """Cycles of the shortest step: a tile's way to shared memory."""
     k_latency: float
     """The same for each k of a step."""
-    chain: float
-    """Cycles of a warp that is alone on its scheduler, for each that it issues in."""
     start: float
     """Cycles until the first tiles are there, and of writing C."""
     source: str

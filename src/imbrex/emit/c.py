@@ -66,8 +66,10 @@ def loop(stmt: For) -> str:
 
 def flag(stmt: Signal | Await) -> str:
     """What one work item does with a flag."""
-    name = "signal" if isinstance(stmt, Signal) else "await"
-    return f"imbrex::{name}({stmt.flag.buffer.name} + ({index(stmt.flag.offset)}));"
+    at = f"{stmt.flag.buffer.name} + ({index(stmt.flag.offset)})"
+    if isinstance(stmt, Signal):
+        return f"imbrex::signal({at});"
+    return f"imbrex::await({at});" if stmt.count is None else f"imbrex::await_all({at}, {index(stmt.count)});"
 
 
 def let(stmt: Let) -> str:

@@ -171,7 +171,7 @@ class Builder:
             case SignalOp():
                 body.append(Signal(self._flag(op)))
             case AwaitOp():
-                body.append(Await(self._flag(op)))
+                body.append(self._await(op))
             case ThreadwiseCopyOp():
                 self._copy(op)
             case ThreadwiseGemmOp():
@@ -258,6 +258,12 @@ class Builder:
         self.scopes[-1].body.append(Let(name, select(most - wanted, wanted, lin(most))))
         self.scopes[-1].names.add(name)
         self.reader.indices[op.result] = param(name, 1, most)
+
+    def _await(self, op: AwaitOp) -> Await:
+        if op.end is None:
+            return Await(self._flag(op))
+        (end,), (first,) = (self.reader.index(values) for values in ([op.end], op.flags_index))
+        return Await(self._flag(op), end - first)
 
     def _flag(self, op: SignalOp | AwaitOp) -> Ref:
         ref = self.reader.ref(op.flags, self.reader.index(op.flags_index))

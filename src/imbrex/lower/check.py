@@ -78,8 +78,10 @@ def _accesses(stmt: Stmt) -> list[tuple[Ref, int]]:
             )
         case Exchange():
             return [(stmt.dest, stmt.count), (stmt.source, stmt.count)]
-        case Signal() | Await():
+        case Signal() | Await(count=None):
             return [(stmt.flag, 1)]
+        case Await():
+            return [(stmt.flag, 0)]  # who owns nothing waits for none, and may stand behind the last flag
         case Pack():
             return [(stmt.dest, 1)]
         case Unpack():

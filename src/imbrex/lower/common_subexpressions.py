@@ -144,8 +144,11 @@ def _statement(stmt: Stmt, names: Names) -> Stmt:
         case Pack():
             guards = _guards(stmt.guards, names)
             return replace(stmt, dest=_ref(stmt.dest, names), panel=names.named(stmt.panel), guards=guards)
-        case Signal() | Await():
+        case Signal():
             return replace(stmt, flag=_ref(stmt.flag, names))
+        case Await():
+            count = None if stmt.count is None else names.named(stmt.count)
+            return replace(stmt, flag=_ref(stmt.flag, names), count=count)
         case Exchange():
             return replace(stmt, dest=_ref(stmt.dest, names), source=_ref(stmt.source, names))
         case Unpack():

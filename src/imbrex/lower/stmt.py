@@ -188,9 +188,13 @@ class Signal:
 
 @dataclass(frozen=True)
 class Await:
-    """Work items meet, wait until the flag is 1, and see what was written before that; it becomes 0."""
+    """Work items meet, wait until the flag is 1, and see what was written before that; it becomes 0.
+
+    count: of neighbouring flags from that one on, which may be none and less; None for that one alone.
+    """
 
     flag: Ref
+    count: Lin | None = None
 
 
 Stmt: TypeAlias = (
@@ -330,8 +334,10 @@ def indices(stmt: Stmt) -> tuple[Lin, ...]:
             return (*_of(stmt.tile), *(stmt.finish.indices if stmt.finish is not None else ()))
         case Product() | Windows():
             return stmt.indices
-        case Signal() | Await():
+        case Signal():
             return _of(stmt.flag)
+        case Await():
+            return (*_of(stmt.flag), *(() if stmt.count is None else (stmt.count,)))
         case Exchange():
             return (*_of(stmt.dest), *_of(stmt.source))
         case For():

@@ -1,8 +1,8 @@
 """The general tuning of a product on Hopper, and how many workgroups share each of its tiles, by a model.
 
 Sharing (`split_k`) serves products of a few tiles and a large K, whose tiles could else be large only where
-many multiprocessors had none.  Sums that wait for each other cost more than the model knows, so sharing must
-save MARGIN.
+many multiprocessors had none.  Sharing must save MARGIN; of ways that cost the same, that with the fewest
+workgroups is taken.
 """
 
 from __future__ import annotations
@@ -24,10 +24,8 @@ from imbrex.view.work.streamk import Tiles
 
 __all__ = ["MARGIN", "PARTS", "every", "offers", "scheduled", "taken"]
 
-MARGIN: Final = 0.08
-NEAR: Final = 0.05
-"""How near to the best a way to share has to be; of those, that with the fewest workgroups is taken."""
-PARTS: Final = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
+MARGIN: Final = 0.02
+PARTS: Final = (*range(2, 13), 14, 16, 20, 24, 28, 32, 40, 48, 64)
 STEPS: Final = 8
 """The fewest steps of a part: with less it hardly begins."""
 ROUNDS: Final = 4
@@ -63,9 +61,7 @@ def offers(
     """Whole tiles, and the best way to share tiles where there is one."""
     whole = given or choose(context, machine, "general")
     assert isinstance(whole, GeneralTuning), whole
-    shared = list(_shared(context, machine, given))
-    most = min((o.cost for o in shared), default=0.0) * (1 + NEAR)
-    best = sorted((o for o in shared if o.cost <= most), key=lambda o: (o.workgroups, o.cost))
+    best = sorted(_shared(context, machine, given), key=lambda o: (o.cost, o.workgroups))
     return _offer(whole, 1, context, machine), *best[:1]
 
 

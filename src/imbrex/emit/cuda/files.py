@@ -6,6 +6,7 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
+from imbrex.config.general.bound import BOUNDED_ITEMS, is_bounded
 from imbrex.emit import c
 from imbrex.emit.cuda import launch_overlap, pipeline
 from imbrex.emit.cuda.dialect import CudaDialect
@@ -26,13 +27,6 @@ FLAGS = ("device/cuda/flag.h",)
 """Headers for workgroups that share tiles."""
 EPILOGUE = ("device/cuda/epilogue.h",)
 
-RESIDENT = 512
-"""Work items of a multiprocessor that have 128 registers each: with 129 there would be a quarter fewer."""
-
-SMALLEST_BOUND = 128
-"""Smaller workgroups serve small products, whose work items are few anyway."""
-
-SUMS = 64
 WORD = 4
 
 ASKS = "// compiler flags: "
@@ -100,9 +94,9 @@ def _extras(kernel: Kernel) -> list[Extra]:
 def _attributes(kernel: Kernel) -> str:
     if kernel.pipeline is not None:
         return pipeline.attributes(kernel)
-    if kernel.block_size < SMALLEST_BOUND or _largest_tile(kernel) > SUMS:
+    if not is_bounded(kernel.block_size, _largest_tile(kernel)):
         return f"__launch_bounds__({kernel.block_size})"
-    return f"__launch_bounds__({kernel.block_size}, {RESIDENT // kernel.block_size})"
+    return f"__launch_bounds__({kernel.block_size}, {BOUNDED_ITEMS // kernel.block_size})"
 
 
 def _largest_tile(kernel: Kernel) -> int:

@@ -59,8 +59,11 @@ def _statement(stmt: Stmt, env: dict[str, Lin]) -> Stmt:
             return replace(stmt, dest=_ref(stmt.dest, env), source=_ref(stmt.source, env))
         case Mark():
             return Mark(_ref(stmt.mask, env), stmt.bit.subs(env), _guards(stmt.guards, env))
-        case Signal() | Await():
+        case Signal():
             return replace(stmt, flag=_ref(stmt.flag, env))
+        case Await():
+            count = None if stmt.count is None else stmt.count.subs(env)
+            return replace(stmt, flag=_ref(stmt.flag, env), count=count)
         case MulAdd() | MatrixMultiply():
             return replace(stmt, c=_ref(stmt.c, env), a=_ref(stmt.a, env), b=_ref(stmt.b, env))
         case _:

@@ -125,8 +125,9 @@ class KernelFunctions(InterpreterFunctions):
 
     @impl(AwaitOp)
     def await_(self, interpreter: Interpreter, op: AwaitOp, args: PythonValues) -> PythonValues:
-        flags, *index = args
-        shared.lowered(flags, index)
+        flags, first, *end = args
+        for index in range(first, end[0]) if end else (first,):
+            shared.lowered(flags, [index])
         for ledger in self.ledgers:
             ledger.barrier()
         return ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import IndexType, MemRefType, i32
 from xdsl.irdl import (
+    AttrSizedOperandSegments,
     irdl_op_definition,
     operand_def,
     opt_operand_def,
@@ -180,14 +181,21 @@ class SignalOp(MiopenOp):
 
 @irdl_op_definition
 class AwaitOp(MiopenOp):
-    """All work items wait until the flag at an index is 1, and see what was written before; it becomes 0."""
+    """All work items wait until the flag at an index is 1, and see what was written before; it becomes 0.
+
+    end: where it is given, all flags from that index up to this one are waited for: of a list of flags.
+    """
 
     name = "miopen.await"
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
     flags = operand_def(MemRefType)
     flags_index = var_operand_def(IndexType)
+    end = opt_operand_def(IndexType)
 
     def verify_(self) -> None:
         _verify_flag(self)
+        if self.end is not None:
+            expect(len(self.flags_index) == 1, "'end' is of a list of flags", "type", 0)
 
 
 def _verify_flag(op: SignalOp | AwaitOp) -> None:

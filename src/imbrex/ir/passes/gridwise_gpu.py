@@ -54,7 +54,7 @@ def workgroup(
     def one_tile(into: Run, part: Part) -> None:
         into.zero(thread_c)
         Steps(part, plan.k_per_block, operands, multiply).emit(into)
-        finished(into, part, thread_c, slots, partial(store, part.output))
+        finished(into, part, thread_c, slots, partial(store, part.output), at_once=True)
 
     def store(output: SSAValue, into: Run) -> None:
         dims = [Dim(side, size) for side, size in zip("mn", shape, strict=True)]

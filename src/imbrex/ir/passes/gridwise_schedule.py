@@ -231,9 +231,18 @@ def work_item_slots(
 
 
 def finished(
-    into: Run, part: Part, tile: SSAValue, slots: Slots | None, store: Callable[[Run], None]
+    into: Run,
+    part: Part,
+    tile: SSAValue,
+    slots: Slots | None,
+    store: Callable[[Run], None],
+    at_once: bool = False,
 ) -> None:
-    """What becomes of the sums in `tile`: stored, or sent to the owner of the output tile."""
+    """What becomes of the sums in `tile`: stored, or sent to the owner of the output tile.
+
+    at_once: the owner waits for all of them before it adds the first, so that a wait's way to memory and back
+    is not one for each.
+    """
     if part.walk is None:
         store(into)
         return
@@ -244,11 +253,15 @@ def finished(
         run.add(SignalOp.build(operands=[slots.flags, [part.slot]]))
 
     def receive(run: Run, other: SSAValue) -> None:
-        run.add(AwaitOp.build(operands=[slots.flags, [other]]))
+        if not at_once:
+            run.add(AwaitOp.build(operands=[slots.flags, [other], []]))
         run.add(_copy(slots.sums, [other, *slots.index], tile, [], slots.vector, beta=1.0))
 
     part.when(into, part.number(into, "sends"), send)
-    into.loop_between("other", part.number(into, "next"), part.number(into, "last"), 1, receive)
+    first, end = part.number(into, "next"), part.number(into, "last")
+    if at_once:
+        into.add(AwaitOp.build(operands=[slots.flags, [first], [end]]))
+    into.loop_between("other", first, end, 1, receive)
     part.when(into, part.number(into, "owns"), store)
 
 

@@ -21,6 +21,11 @@ static inline void await(int32_t *flag) {
   __atomic_store_n(flag, 0, __ATOMIC_RELAXED);
 }
 
+// The same of so many neighbouring flags, or of none.
+static inline void await_all(int32_t *flags, int32_t count) {
+  for (int32_t i = 0; i < count; ++i) await(flags + i);
+}
+
 template <class T> static inline void copy_tile(T *dst, const T *src, int64_t count) {
   __builtin_memcpy(dst, src, size_t(count) * sizeof(T));
 }

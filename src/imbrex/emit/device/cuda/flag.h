@@ -24,4 +24,14 @@ IMBREX_INLINE void await(int32_t *flag) {
   }
   __syncthreads();
 }
+
+// The same of so many neighbouring flags, or of none: each is looked at by a work item of its own.
+IMBREX_INLINE void await_all(int32_t *flags, int32_t count) {
+  for (int32_t i = threadIdx.x; i < count; i += blockDim.x) {
+    while (!take_acquired(flags + i)) {
+    }
+    put_relaxed(flags + i, 0);
+  }
+  __syncthreads();
+}
 } // namespace imbrex

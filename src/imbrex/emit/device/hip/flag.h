@@ -30,4 +30,9 @@ IMBREX_INLINE void await(int32_t *flag) {
   __builtin_amdgcn_s_barrier();
   __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "agent");
 }
+
+// The same of so many neighbouring flags, or of none.
+IMBREX_INLINE void await_all(int32_t *flags, int32_t count) {
+  for (int32_t i = 0; i < count; ++i) await(flags + i);
+}
 } // namespace imbrex
