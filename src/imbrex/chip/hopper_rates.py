@@ -154,8 +154,9 @@ HOPPER_ITEMS: Final = ItemRates(
     step=18.0,
     part=5100.0,
     part_load=227.0,
-    latency=690.0,
-    k_latency=99.5,
+    latency=400.0,
+    k_latency=90.0,
+    chain=1.55,
     start=5830.0,
     # 49 products by lot and 12 of a set, with 3 to 22 tunings and schedules each: where a tuning takes less
     # than 1.3 of the best one's time, the model is within 7 % in the mean square.

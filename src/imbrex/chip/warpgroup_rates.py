@@ -256,6 +256,8 @@ class ItemRates:
     """Cycles of the shortest step: a tile's way to shared memory."""
     k_latency: float
     """The same for each k of a step."""
+    chain: float
+    """Cycles of a warp that is alone on its scheduler, for each that it issues in."""
     start: float
     """Cycles until the first tiles are there, and of writing C."""
     source: str

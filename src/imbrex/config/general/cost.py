@@ -46,7 +46,8 @@ def _round(plan: GeneralPlan, machine: GpuMachine, resident: int, steps: int) ->
     tuning, rates = plan.tuning, _multiprocessor(machine).rates
     each = streams(plan, machine, resident)
     step = resident * (max(each.issue, each.shared, each.cache) + each.more) + rates.step
-    return steps * max(step, rates.latency, rates.k_latency * tuning.k_per_block) + rates.start
+    latency = max(rates.latency, rates.k_latency * tuning.k_per_block, rates.chain * _issued(plan, machine))
+    return steps * max(step, latency) + rates.start
 
 
 class Streams(NamedTuple):

@@ -234,7 +234,7 @@ MUTANTS: Final = {
     "the sums of another are not waited for": Mutant(
         "f32, shared tiles",
         "flag.h",
-        "    while (!take_acquired(flag)) {\n    }\n",
+        "    while (!take_acquired(flags + i)) {\n    }\n",
     ),
     # streams.h
     "lines: barriers alias": Mutant(
