@@ -34,7 +34,7 @@ __all__ = ["command"]
 @emulate_option
 @click.option("--jobs", type=click.IntRange(1, 256), metavar="N", help="Processes that compile.")
 @click.option("--threads", type=click.IntRange(1, MOST_THREADS), metavar="N", help="Threads of CPU kernels.")
-@click.option("--layout", metavar="ORDER", help="CompileJob of the images' dimensions, such as NHWC.")
+@click.option("--layout", metavar="ORDER", help="Order of the images' dimensions, such as NHWC.")
 @keep_going_option
 @format_option
 def command(
