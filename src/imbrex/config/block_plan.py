@@ -24,7 +24,7 @@ from imbrex.view.mma.vector import FMA
 from imbrex.view.stage.lds import LdsKind
 
 __all__ = [
-    "NAIVE", "BlockPlan", "CopyKind", "ItemsBlock", "ItemsCopy", "ItemsMultiply", "ItemsPipeline",
+    "NAIVE", "TURNED", "BlockPlan", "CopyKind", "ItemsBlock", "ItemsCopy", "ItemsMultiply", "ItemsPipeline",
     "ItemsProduct", "Multiply", "PanelBlock", "PanelMultiply", "Stationary", "WarpgroupBlock", "WavesBlock",
     "WavesCopy", "WavesMultiply", "entries", "keys_of", "made", "pipelines_of",
 ]  # fmt: skip
@@ -32,6 +32,11 @@ __all__ = [
 ItemsPipeline: TypeAlias = Literal["naive", "2x2", "ahead"]
 Stationary: TypeAlias = Literal["a", "b"]
 CopyKind: TypeAlias = Literal["staged", "direct", "ahead"]
+Turned: TypeAlias = Literal["", "a", "b", "ab"]
+TURNED: Final[Mapping[tuple[bool, bool], Turned]] = {
+    (False, False): "", (True, False): "a", (False, True): "b", (True, True): "ab",
+}  # fmt: skip
+"""Which of A and B it is."""
 """Through registers; to LDS past them; the same, and from LDS to registers ahead of the products."""
 NAIVE: Final = "naive"
 """The pipeline that is meant where none is named."""
@@ -80,7 +85,7 @@ class WavesMultiply:
     kpack: int
     instruction: str
     interleave: int = 1
-    turned: str = ""
+    turned: Turned = ""
 
 
 @dataclass(frozen=True)

@@ -67,6 +67,7 @@ WORDS = {
     "instruction": ("mfma_f32_16x16x16_f16", "mfma_f32_32x32x8_f16"),
     "kernel_algorithm": ("gemm", "v4r4"),
     "data_tiled": ("nonsense",),
+    "turned": ("a", "ab"),
 }
 CASES = {
     "general": Case(Gemm(32, 32, 12, alpha=2.0), "v1:general:64,32,32,4,2,2"),

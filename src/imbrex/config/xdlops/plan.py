@@ -15,7 +15,7 @@ from math import gcd
 from typing import ClassVar
 
 from imbrex.chip import VECTOR_BYTES, WAVES, GpuMachine
-from imbrex.config.block_plan import CopyKind, WavesBlock, WavesCopy, WavesMultiply
+from imbrex.config.block_plan import TURNED, CopyKind, WavesBlock, WavesCopy, WavesMultiply
 from imbrex.config.context import GemmContext, round_up
 from imbrex.config.xdlops import mfma
 from imbrex.config.xdlops.banks import LdsTile, LdsTraffic, layout_of, traffic_of
@@ -254,7 +254,7 @@ class XdlopsPlan:
         """What the IR says of a workgroup."""
         t, tiles = self.tuning, self.wave_tiles
         name = tiles.instruction.name if tiles else t.instruction
-        turned = "".join(side for side, copy in (("a", self.a_copy), ("b", self.b_copy)) if self.turned(copy))
+        turned = TURNED[self.turned(self.a_copy) > 0, self.turned(self.b_copy) > 0]
         return WavesBlock(
             self.block_size,
             t.m_per_block,

@@ -47,7 +47,7 @@ def text(stmt: Product) -> list[str]:
     zeros = [f"for (auto &zero : scratch.zeros_a) zero = {_zero(stmt)};"] if has_runs else []
     m = "imbrex::round_up(M.value, rows)" if stmt.open == "m" else "M.value"
     shape = f"{unit}, rows, {stmt.lanes} / {width}, {m}, N.value, {stmt.k}{_columns(stmt)}"
-    kind = f"imbrex::open_columns<{unit}, {stmt.lanes} / {width}{_columns(stmt)}>"
+    kind = f"imbrex::open_columns<{unit}, {stmt.lanes} / {width}, {stmt.k}{_columns(stmt)}>"
     ends = "columns" if stmt.open == "n" else "0, product::n_panels"
     operand_a = "shifted_a" if stmt.unit.is_shifted else "operand_a"
     body = [

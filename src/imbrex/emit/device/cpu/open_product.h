@@ -6,13 +6,13 @@
 namespace imbrex {
 
 // Whole panels of NV vectors, one of `tail` vectors, the last of which may be partly used, and `columns` that fill none.
-template <class U, int NV, bool SumsColumns = true> struct open_columns {
+template <class U, int NV, int K, bool SumsColumns = true> struct open_columns {
   typedef sum_of_unit<U> T;
   static constexpr int W = width<T>;
   int count, columns, vectors, whole, tail;
   mask_t last_lanes;
   explicit open_columns(int count)
-      : count(count), columns(SumsColumns && count % W <= W / 2 ? count % W : 0), vectors((count - columns + W - 1) / W),
+      : count(count), columns(SumsColumns && sum_along_k<U>(count % W, K) ? count % W : 0), vectors((count - columns + W - 1) / W),
         whole(vectors / NV), tail(vectors % NV),
         last_lanes((count - columns) % W ? (mask_t(1) << (count - columns) % W) - 1 : all_lanes<T>) {}
 
@@ -31,7 +31,7 @@ private:
 template <class U, int MR, int NV, int M, int N, int K, bool SumsColumns = true>
 struct open_product : product<U, MR, NV, M, N, K, SumsColumns> {
   typedef product<U, MR, NV, M, N, K, SumsColumns> fixed;
-  typedef open_columns<U, NV, SumsColumns> open;
+  typedef open_columns<U, NV, K, SumsColumns> open;
   typedef sum_of_unit<U> T;
   typedef element_of_unit<U> E;
 

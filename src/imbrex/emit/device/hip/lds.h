@@ -17,7 +17,8 @@ template <int W, class T> IMBREX_INLINE void read(T *dst, lds<const T> src) {
 // own column.  Nothing is written to `src` meanwhile, and the compiler must be told: it does not look into this
 // instruction, and would wait for all loads past the registers before it.
 template <int W, class T>
-IMBREX_INLINE void read_turned(T *dst, const T __attribute__((address_space(3))) *__restrict src) {
+IMBREX_INLINE void read_turned(
+    [[maybe_unused]] T *dst, [[maybe_unused]] const T __attribute__((address_space(3))) *__restrict src) {
   static_assert(W * sizeof(T) == 8 && sizeof(T) <= 2, "lanes transpose 8 bytes each, of 8 or 16 bits");
 #ifdef __gfx950__
   typedef short halves __attribute__((ext_vector_type(4)));
