@@ -92,7 +92,7 @@ UNIT
 
 // Arguments are the arrays that are read, in order; the result is the one that is written.
 extern "C" XLA_FFI_Error *imbrex_jax_handler(XLA_FFI_CallFrame *frame) {
-  XLA_FFI_Extension_Base *first = frame->extension_start;
+  auto *const first = frame->extension_start; // its type is called otherwise from JAX to JAX
   if (first != nullptr && first->type == XLA_FFI_Extension_Metadata) {
     XLA_FFI_Metadata *told = reinterpret_cast<XLA_FFI_Metadata_Extension *>(first)->metadata;
     told->api_version.major_version = XLA_FFI_API_MAJOR;
