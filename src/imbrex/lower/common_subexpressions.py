@@ -147,8 +147,7 @@ def _statement(stmt: Stmt, names: Names) -> Stmt:
         case Signal():
             return replace(stmt, flag=_ref(stmt.flag, names))
         case Await():
-            count = None if stmt.count is None else names.named(stmt.count)
-            return replace(stmt, flag=_ref(stmt.flag, names), count=count)
+            return _await(stmt, names)
         case Exchange():
             return replace(stmt, dest=_ref(stmt.dest, names), source=_ref(stmt.source, names))
         case Unpack():
@@ -158,6 +157,11 @@ def _statement(stmt: Stmt, names: Names) -> Stmt:
             return replace(stmt, a=a, m_count=names.named(stmt.m_count), n_count=names.named(stmt.n_count))
         case _:
             return stmt
+
+
+def _await(stmt: Await, names: Names) -> Await:
+    count = None if stmt.count is None else names.named(stmt.count)
+    return replace(stmt, flag=_ref(stmt.flag, names), count=count)
 
 
 def _places(stmt: AxisOffsets, names: Names) -> AxisOffsets:

@@ -188,9 +188,8 @@ class Signal:
 
 @dataclass(frozen=True)
 class Await:
-    """Work items meet, wait until the flag is 1, and see what was written before that; it becomes 0.
-
-    count: of neighbouring flags from that one on, which may be none and less; None for that one alone.
+    """Work items meet, wait until the flag is 1, and see what was written before that; it becomes 0.  count:
+    of neighbouring flags from that one on, which may be none and less; None for that one alone.
     """
 
     flag: Ref
@@ -314,7 +313,7 @@ def indices(stmt: Stmt) -> tuple[Lin, ...]:
     match stmt:
         case Let():
             return (stmt.index,)
-        case Move():
+        case Move() | Exchange():
             return (*_of(stmt.dest), *_of(stmt.source))
         case Evaluate():
             return (*_of(stmt.dest), *(index for _, ref, _ in stmt.values for index in _of(ref)))
@@ -338,8 +337,6 @@ def indices(stmt: Stmt) -> tuple[Lin, ...]:
             return _of(stmt.flag)
         case Await():
             return (*_of(stmt.flag), *(() if stmt.count is None else (stmt.count,)))
-        case Exchange():
-            return (*_of(stmt.dest), *_of(stmt.source))
         case For():
             return tuple(x for x in (stmt.start, stmt.end) if x is not None)
         case Comment() | Alloc() | View() | Fill() | Barrier() | Meet() | Pipeline():

@@ -142,6 +142,9 @@ IMBREX_INLINE void await(int32_t *flag) {
   }
   barrier();
 }
+IMBREX_INLINE void await_all(int32_t *flags, int32_t count) {
+  for (int32_t i = 0; i < count; ++i) await(flags + i);
+}
 
 struct any_pointer {
   void *p;
