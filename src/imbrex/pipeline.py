@@ -26,6 +26,7 @@ from imbrex.diagnostic import Diagnostic
 from imbrex.emit.bundle import Bundle, Facts, bundle
 from imbrex.emit.cuda.launch_overlap import early
 from imbrex.emit.cuda.layout import launch_facts
+from imbrex.index.atom import Param
 from imbrex.ir.dialect import context
 from imbrex.ir.ops.standard import ModuleOp
 from imbrex.ir.passes.affix_tuning import affixed
@@ -242,27 +243,30 @@ def steps_of(made: Program, target: str, overlapped: frozenset[str] = frozenset(
     return tuple(
         Zero(places[step.buffer.name])
         if isinstance(step, ZeroFill)
-        else replace(_launch(step, places, target), is_early=step.name in overlapped)
+        else replace(_launch(step, places, target, made.count), is_early=step.name in overlapped)
         for step in made.launches
     )
 
 
-def _launch(kernel: Kernel, places: Mapping[str, int], target: str) -> Launch:
+def _launch(kernel: Kernel, places: Mapping[str, int], target: str, count: Param | None) -> Launch:
     arguments = tuple(places[buffer.name] for buffer in kernel.arguments)
     plain = Launch(kernel.name, kernel.grid_size, kernel.block_size, arguments)
     if target not in gpus("NVIDIA"):
         return plain
-    return replace(plain, **launch_facts(kernel)._asdict(), run_time=_run_time_grid(kernel))
+    return replace(plain, **launch_facts(kernel)._asdict(), run_time=_run_time_grid(kernel, count))
 
 
-def _run_time_grid(kernel: Kernel) -> RunTimeGrid | None:
-    """How many workgroups a product of a run-time size has."""
+def _run_time_grid(kernel: Kernel, count: Param | None) -> RunTimeGrid | None:
+    """How many workgroups a product of a run-time size has; as many as ever where its range is one size."""
+    if count is None:
+        return None
+    least, greatest = kernel.when or count.bounds
     tiles = None if kernel.pipeline is None else kernel.pipeline.tiles
     if tiles is None or tiles.run_time is None:
-        return None
+        return RunTimeGrid(least, greatest, greatest, kernel.grid_size, kernel.grid_size)
     of, each = tiles.run_time, tiles.workgroups // tiles.clusters
-    least, greatest = kernel.when or of.count.bounds
-    return RunTimeGrid(least, greatest, of.block, of.others * of.parts * each, tiles.workgroups)
+    others = of.others * of.batches * of.parts * each
+    return RunTimeGrid(least, greatest, of.block, others, tiles.workgroups, of.each)
 
 
 def machine_on(here: HostMachine, target: str, threads: int) -> Machine:

@@ -8,7 +8,7 @@ import torch
 from gpu_case import TARGET
 
 from imbrex.kernel import Kernel, compile
-from imbrex.problem import Gemm
+from imbrex.problem import Conv2d, Gemm, Problem
 from imbrex.verify.device.check import drawn
 
 LAYER = Gemm("?1..5000", 1024, 512, dtype="f16")
@@ -21,6 +21,22 @@ OTHERS = (
     Gemm("?1..600", 512, 512, dtype="i8", transpose_b=True),
     Gemm("?1..600", 512, 512, dtype="tf32"),
 )
+LAST: dict[str, Any] = {
+    "filter_layout": "KYXC",
+    "input_layout": "NHWC",
+    "output_layout": "NHWK",
+    "dtype": "f16",
+}
+WINDOW: dict[str, Any] = {"pad_h": 1, "pad_w": 1}
+KEPT = "relu(pre_activation(x + bias)) + residual"
+IMAGES = (
+    Conv2d("forward", "?1..40", 64, 28, 28, 128, 3, 3, **WINDOW, **LAST),
+    Conv2d("forward", "?1..40", 256, 14, 14, 264, 1, 1, **LAST),
+    Conv2d("forward", "?1..40", 512, 7, 7, 512, 3, 3, **WINDOW, **LAST, epilogue=KEPT),
+    Conv2d("forward", "?2..9", 128, 15, 13, 128, 3, 3, **WINDOW, **LAST, stride=2, groups=2),
+    Conv2d("forward", "?1..9", 32, 15, 13, 48, 3, 3, **WINDOW, dtype="bf16"),
+)
+"""By walks, as a matrix, with parts of K in clusters, in groups, by loads of lanes."""
 PART_OF_K = Gemm("?1..600", 1024, 4096, dtype="bf16")
 
 Told = str | None
@@ -46,7 +62,19 @@ def every_size_of_others_is_right() -> Told:
     return _are_right(*OTHERS)
 
 
-def _are_right(*problems: Gemm) -> Told:
+def every_number_of_images_is_right() -> Told:
+    """Of convolutions that come by the copy engine, and by lanes."""
+    return _are_right(*IMAGES)
+
+
+def images_have_the_bits_of_the_fixed_kernel() -> Told:
+    """Of every bucket."""
+    return next(filter(None, (_differ(problem, (2, 3, 9)) for problem in IMAGES)), None) or _differ(
+        IMAGES[0], (1, 40)
+    )
+
+
+def _are_right(*problems: Problem) -> Told:
     for problem in problems:
         kernel = compile(problem, TARGET, untuned=True)
         for size in kernel.sizes:
@@ -58,14 +86,21 @@ def _are_right(*problems: Gemm) -> Told:
 
 def bits_of_the_fixed_kernel() -> Told:
     """On floats, whose sums depend on their order."""
-    for problem, sizes in ((LAYER, SIZES), (OTHERS[1], (1, 65, 600)), (PART_OF_K, (1, 16, 65, 600))):
-        kernel = compile(problem, TARGET, untuned=True)
-        for size in sizes:
-            fixed = _fixed(kernel, size)
-            arrays = _arrays(fixed.problem, size, "float")
-            got, want = (one(*(t.clone() for t in arrays)) for one in (kernel, fixed))
-            if not torch.equal(got.view(torch.uint8), want.view(torch.uint8)):
-                return f"{problem} at {size} has other bits than the fixed kernel"
+    cases = ((LAYER, SIZES), (OTHERS[1], (1, 65, 600)), (PART_OF_K, (1, 16, 65, 600)))
+    return next(filter(None, (_differ(*case) for case in cases)), None)
+
+
+def _differ(problem: Problem, sizes: tuple[int, ...]) -> Told:
+    """Where a kernel has other bits than the fixed one of its bucket."""
+    kernel = compile(problem, TARGET, untuned=True)
+    for size in sizes:
+        fixed = _fixed(kernel, size)
+        arrays = _arrays(fixed.problem, size, "float")
+        answers = [one(*(t.clone() for t in arrays)) for one in (kernel, fixed)]
+        got, want = (one if isinstance(one, tuple) else (one,) for one in answers)
+        same = [torch.equal(x.view(torch.uint8), y.view(torch.uint8)) for x, y in zip(got, want, strict=True)]
+        if not all(same):
+            return f"{problem} at {size} has other bits than the fixed kernel"
     return None
 
 

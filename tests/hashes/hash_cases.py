@@ -84,6 +84,7 @@ def _hopper() -> Iterator[HashCase]:
     yield HashCase(gemm(dtype="bf16", epilogue="silu(x + bias)"), HOPPER)
     yield HashCase(gemm(dtype="f16", epilogue="gelu_tanh(x + bias)"), HOPPER, f"v1:warpgroup:{WARPGROUP[1]}")
     yield HashCase(gemm("?1..300", dtype="f16", transpose_b=True, epilogue=FINISHED), HOPPER)
+    yield HashCase(conv("forward", "nhwc", "f16", n="?1..4"), HOPPER)
     yield HashCase(gemm(dtype="f16", epilogue=KEPT), HOPPER)
     yield HashCase(gemm(dtype="f16", epilogue=KEPT), HOPPER, f"v1:warpgroup:{WARPGROUP[1]}")
     yield HashCase(gemm(dtype="f16", lda=416, stride_a=416 * 208, ldc=424, batch=2), HOPPER)

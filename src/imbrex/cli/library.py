@@ -21,7 +21,6 @@ from imbrex.kernel import Kernel
 from imbrex.library.cuda import cuda_library
 from imbrex.library.make import Source, library, sourced
 from imbrex.problem import problem_text
-from imbrex.problem.run_time import expect_fixed
 
 __all__ = ["build_library"]
 
@@ -46,7 +45,6 @@ def build_library(
     for entry in _once(entries):
         told = f"{len(sources) + len(kernels) + 1}/{len(entries)} {problem_text(entry.problem)}"
         with entry.unless_served(skipped), progress(told):
-            expect_fixed(entry.problem.run_time, "a library")
             if target.is_cuda:
                 kernels.append((chosen.kernel(entry), entry.count))
             else:

@@ -35,7 +35,10 @@ ENDS: Final[Mapping[str, tuple[int, ...]]] = {
     "n": (1, 2, 4, 8, 16, 64, 256),
 }
 """The greatest sizes of buckets, by the size's name: dense where a panel of rows is not yet full."""
-TILE_ENDS: Final = (16, 64, 128, 256, 512, 1024, 2048, 4096, 16384)
+TILE_ENDS: Final[Mapping[str, tuple[int, ...]]] = {
+    "m": (16, 64, 128, 256, 512, 1024, 2048, 4096, 16384),
+    "n": (1, 2, 4, 8, 16, 32, 64, 256),
+}
 """The same of tiles of warpgroups."""
 
 
@@ -53,9 +56,6 @@ def bucketed(request: Request) -> Configuration:
     size = request.problem.run_time
     if size is None:
         return configured(request)
-    if isinstance(request.problem, Conv2d) and isinstance(request.machine, GpuMachine):
-        message = f"a run-time {size.name} of a convolution is for CPUs, and {request.machine.name} is a GPU"
-        raise Diagnostic(message, hint=f"give {size.name} a number")
     last = _configured(request, size.most)
     _expect_open(last, request)
     if request.config is not None or request.tuning is not None:
@@ -63,7 +63,7 @@ def bucketed(request: Request) -> Configuration:
     if not last.products:
         return last
     wanted = replace(request, algorithm=last.algorithm)
-    ends = ENDS[size.name] if isinstance(request.machine, CpuMachine) else TILE_ENDS
+    ends = (ENDS if isinstance(request.machine, CpuMachine) else TILE_ENDS)[size.name]
     chosen: list[TunedProduct] = []
     for end in (e for e in ends if size.least <= e < size.most):
         found = _configured(wanted, end)
@@ -79,7 +79,8 @@ def _configured(request: Request, size: int) -> Configuration:
     request = replace(request, problem=request.problem.at(size))
     if not isinstance(request.machine, GpuMachine) or request.config is not None:
         return configured(request)
-    request = replace(request, algorithm=request.algorithm or "direct")
+    in_place = "v4r4" if isinstance(request.problem, Conv2d) else "direct"
+    request = replace(request, algorithm=request.algorithm or in_place)
     found = configured(request)
     if request.schedule is None and any(_counts_tiles(product) for product in found.products):
         return configured(replace(request, schedule=DATA_PARALLEL))

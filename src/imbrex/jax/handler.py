@@ -107,7 +107,7 @@ extern "C" XLA_FFI_Error *imbrex_jax_handler(XLA_FFI_CallFrame *frame) {
     arrays[i] = static_cast<XLA_FFI_Buffer *>(buffer)->data;
   }
   BEFORE
-  int code = run_0(arrays, WHERE);
+  int code = run_0(arrays, 0, WHERE);
   if (code == 0) return nullptr;
   char told[] = "code     0: a kernel of Imbrex MESSAGE";
   for (int at = 9; code > 0 && at > 4; code /= 10) told[at--] = char('0' + code % 10);

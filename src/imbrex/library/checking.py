@@ -41,7 +41,7 @@ def program(name: str, families: Sequence[Family], interface: Interface = HOST) 
     rows: list[str] = []
     for member, family in members:
         lines += _function(member)
-        rows.append(_row(member, family))
+        rows += [_row(member, size, family) for size in member.sizes]
     text = files("imbrex.library").joinpath("check.c").read_text(encoding="utf-8")
     return string.Template(text).substitute(
         name=name, symbol=symbol_of(name), shout=symbol_of(name).upper(), functions="\n".join(lines),
@@ -79,14 +79,14 @@ def _expression(node: Expression) -> str:
             assert_never(node)
 
 
-def _row(member: Member, family: int) -> str:
-    """One problem of the table."""
-    problem = member.problem
+def _row(member: Member, size: int, family: int) -> str:
+    """One problem of the table: a member's, of so many rows."""
+    problem = member.problem.at(size)
     arrays = ", ".join(_array(operand) for operand in problem.operands)
     after = f"after_{member.kernel}" if problem.epilogue else "0"
     numbers = ", ".join(map(str, _numbers(problem)))
     alpha, beta = (problem.alpha, problem.beta) if isinstance(problem, Gemm) else (1.0, 0.0)
-    own = f"{family}, {member.rows}, {len(problem.operands)}, {{{arrays}}}"
+    own = f"{family}, {size}, {len(problem.operands)}, {{{arrays}}}"
     rest = f"{{{numbers}}}, {problem.terms}, {alpha!r}, {beta!r}, {after}"
     return f"    {{{quoted(problem_text(problem))}, {own}, {rest}}},"
 

@@ -30,14 +30,22 @@ struct configuration { // CUlaunchConfig
   unsigned attribute_count;
 };
 
-// A tensor map without its address.  base and strides in bytes; of a walk: lower, upper, channels and pixels.
+// A tensor map without its address.  base and strides in bytes, element bytes of one; of a walk: lower, upper, channels
+// and pixels.  open: the place in sizes, or -1, of one that is `each` times a number of rows that is told in the call.
 struct map {
-  bool is_walk, is_small;
-  int type, rank, array, swizzle;
+  bool is_walk;
+  int type, rank, array, swizzle, element, open;
+  uint64_t each;
   uint64_t base, sizes[5], strides[5];
   unsigned box[5], steps[5];
   int lower[2], upper[2];
   unsigned channels, pixels;
+};
+
+// Of a kernel that is told its rows: those that a launch is for, and its workgroups, `each` for so many as a tile has of
+// the result's rows, `rows` for each that is told, but no more than the grid.  most 0: it is told none.
+struct told {
+  int64_t least, most, tile, each, rows;
 };
 
 // A launch; where it has no kernel, zeros in an array of so many bytes.
@@ -48,6 +56,7 @@ struct step {
   int arrays[most_arrays], array_count, map_count;
   map maps[most_maps];
   size_t zero_bytes;
+  told of;
 };
 struct scratch {
   size_t bytes;
@@ -189,36 +198,57 @@ static int loaded(const kernel &k, int device) {
   return OK;
 }
 
+// Fewer bytes from the first element to behind the last, or of all, than drivers make such maps rightly for?
+static bool is_small(const map &m) {
+  uint64_t all = uint64_t(m.element), span = all;
+  for (int i = 0; i < m.rank; ++i) {
+    span += (m.sizes[i] - 1) * (i ? m.strides[i - 1] : uint64_t(m.element));
+    all *= m.sizes[i];
+  }
+  return (all > span ? all : span) < (1 << 17);
+}
+
 // 128 bytes; drivers up to CUDA 13.1 set a bit of small im2col maps that makes loads go wrong.
-static int encoded(uint64_t *to, const map &m, address array) {
+static int encoded(uint64_t *to, map m, address array, int64_t rows) {
   void *const at = reinterpret_cast<void *>(array + m.base);
   const unsigned rank = unsigned(m.rank);
+  if (m.open >= 0) m.sizes[m.open] = m.each * uint64_t(rows);
   if (!m.is_walk)
     return code(cu.tiled(to, m.type, rank, at, m.sizes, m.strides, m.box, m.steps, 0, m.swizzle, 2, 0));
   if (const int answer = cu.walked(to, m.type, rank, at, m.sizes, m.strides, m.lower, m.upper, m.channels, m.pixels,
                                    m.steps, 0, m.swizzle, 2, 0))
     return code(answer);
-  if (m.is_small && cuda_version <= 13010) to[1] &= ~(uint64_t(1) << 21);
+  if (is_small(m) && cuda_version <= 13010) to[1] &= ~(uint64_t(1) << 21);
   return OK;
 }
 
-static int launched(const step &s, void *function, address *arrays, void *stream) {
+static unsigned workgroups(const step &s, int64_t rows) {
+  if (!s.of.most) return s.grid;
+  const int64_t found = (rows * s.of.rows + s.of.tile - 1) / s.of.tile * s.of.each;
+  return found < s.grid ? unsigned(found) : s.grid;
+}
+
+// rows: of a kernel that is told them.
+static int launched(const step &s, void *function, address *arrays, int64_t rows, void *stream) {
+  if (s.of.most && (rows < s.of.least || rows > s.of.most)) return OK;
   if (!s.kernel) return code(cu.fill(arrays[s.arrays[0]], 0, s.zero_bytes, stream));
   alignas(64) uint64_t maps[most_maps][16];
-  void *values[most_maps + most_arrays];
+  void *values[most_maps + most_arrays + 1];
+  int32_t told_rows = int32_t(rows);
   attribute given[2];
   for (int i = 0; i < s.map_count; ++i) {
-    if (const int status = encoded(maps[i], s.maps[i], arrays[s.arrays[s.maps[i].array]])) return status;
+    if (const int status = encoded(maps[i], s.maps[i], arrays[s.arrays[s.maps[i].array]], rows)) return status;
     values[i] = maps[i];
   }
   for (int i = 0; i < s.array_count; ++i) values[s.map_count + i] = arrays + s.arrays[i];
+  values[s.map_count + s.array_count] = &told_rows; // one parameter more, where the kernel has it
   const unsigned count = unsigned(attributes_of(s, given));
-  const configuration c = {{s.grid, 1, 1}, {s.block, 1, 1}, s.shared_bytes, stream, given, count};
+  const configuration c = {{workgroups(s, rows), 1, 1}, {s.block, 1, 1}, s.shared_bytes, stream, given, count};
   return code(cu.launch(&c, function, values, nullptr));
 }
 
 // Queues a kernel's launches.
-static int run(const kernel &k, void *const *given, void *stream) {
+static int run(const kernel &k, void *const *given, int64_t rows, void *stream) {
   address arrays[most_arrays];
   int device = 0, taken = 0, status = OK;
   {
@@ -242,7 +272,7 @@ static int run(const kernel &k, void *const *given, void *stream) {
     if (of.is_zeroed) status = code(cu.fill(*at, 0, of.bytes, stream));
   }
   for (int i = 0; i < k.step_count && !status; ++i)
-    status = launched(k.steps[i], k.functions[device * k.step_count + i], arrays, stream);
+    status = launched(k.steps[i], k.functions[device * k.step_count + i], arrays, rows, stream);
   while (taken > 0) cu.give_back(arrays[k.array_count + --taken], stream);
   return status;
 }

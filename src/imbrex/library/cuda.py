@@ -8,18 +8,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
-from math import prod
+from math import gcd, lcm
 from pathlib import Path
 from typing import Any, Final
 
 from imbrex.build.cache import entry_bytes
 from imbrex.chip import GPU_MACHINES
+from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import dtype
 from imbrex.kernel import Kernel
 from imbrex.kernel.target import Target
 from imbrex.library.dispatch import Interface, header, table
-from imbrex.library.family import Family, families
-from imbrex.library.make import Built, beside, linked
+from imbrex.library.family import Family, Member, families
+from imbrex.library.make import Built, beside, linked, row_of
 from imbrex.problem import problem_text
 from imbrex.run.device import ALIGNMENT
 from imbrex.run.launch import Step, Zero
@@ -49,8 +50,6 @@ TYPES: Final = {
 """Numbers of CUtensorMapDataType (cuda.h)."""
 SWIZZLES: Final = {0: 0, 32: 1, 64: 2, 128: 3}
 """Numbers of CUtensorMapSwizzle."""
-SMALL_BYTES: Final = 1 << 17
-"""Below it drivers make im2col maps wrong, see `run.cuda.tensor_map`."""
 ALONE_BYTES: Final = 48 * 1024
 """Shared memory of workgroups that, with flags, wait for each other, see `run.cuda.kernel`."""
 
@@ -81,7 +80,8 @@ def cuda_library(
     told: Callable[[str], None] = lambda _: None,
 ) -> Built:
     """Writes the library of these kernels, each with how often it is asked for, and all that goes with it."""
-    found = tuple(_aligned(families((kernel.problem, times) for kernel, times in kernels)))
+    sizes = {kernel.problem: kernel.sizes for kernel, _ in kernels if kernel.problem.run_time}
+    found = tuple(_aligned(families(((kernel.problem, times) for kernel, times in kernels), sizes)))
     parts = [_Part(number, kernel) for number, (kernel, _) in enumerate(kernels)]
     at = folder / "source"
     at.mkdir()
@@ -110,8 +110,21 @@ def _aligned(found: Sequence[Family]) -> Iterator[Family]:
             yield family
             continue
         for one in family.members:
-            alone = replace(one, rows=1)
+            _expect_aligned(family, one)
+            alone = replace(one, rows=1, least=1, sizes=(1,))
             yield Family(problem_text(one.problem), (0,) * len(family.steps), (alone,))
+
+
+def _expect_aligned(family: Family, one: Member) -> None:
+    """A Diagnostic where rows that are told, and more of them than a kernel takes, begin between 16 bytes."""
+    size = one.problem.run_time
+    if size is not None:
+        each = lcm(*(ALIGNMENT // gcd(step, ALIGNMENT) for step in family.steps))
+        message = (
+            f"{size.name} is '{size}', and pieces of arrays begin at multiples of {ALIGNMENT} bytes where"
+        )
+        hint = f"let {size.name} end with a multiple of {each}, or give it a number"
+        raise Diagnostic(f"{message} its end is a multiple of {each}", hint=hint, subject=size.name)
 
 
 def _source(name: str, found: Sequence[Family], parts: Sequence[_Part], target: Target) -> str:
@@ -168,20 +181,24 @@ def _kernel(part: _Part) -> list[str]:
         f"void *functions_{n}[cuda::most_devices * {len(steps)}];",
         f"const cuda::kernel kernel_{n} = {{imbrex_code_{n}, {', '.join(map(str, count))}, scratches_{n}, "
         f"steps_of_{n}, functions_{n}}};",
-        f"int run_{n}(void *const *p, void *stream) {{ return cuda::run(kernel_{n}, p, stream); }}",
+        f"int run_{n}(void *const *p, int64_t rows, void *stream) {{",
+        f"  return cuda::run(kernel_{n}, p, rows, stream);",
+        "}",
     ]
 
 
 def _step(step: Step, has_flags: bool, bytes_of: Sequence[int]) -> str:
     if isinstance(step, Zero):
         place, size = step.argument, bytes_of[step.argument]
-        return f"{{nullptr, 0, 0, 0, 0, false, false, {{{place}}}, 1, 0, {{}}, {size}}}"
+        return f"{{nullptr, 0, 0, 0, 0, false, false, {{{place}}}, 1, 0, {{}}, {size}, {{}}}}"
     meets = has_flags and step.shared_bytes > ALONE_BYTES
     geometry = f"{step.grid_size}, {step.block_size}, {step.shared_bytes}, {step.cluster}"
     arrays, maps = ", ".join(map(str, step.arguments)), ", ".join(map(_map, step.tensors))
     flags = f"{_bool(step.is_early)}, {_bool(meets)}"
     sizes = f"{len(step.arguments)}, {len(step.tensors)}"
-    return f'{{"{step.kernel}", {geometry}, {flags}, {{{arrays}}}, {sizes}, {{{maps}}}, 0}}'
+    of = step.run_time
+    told = "" if of is None else f"{of.least}, {of.greatest}, {of.tile}, {of.each}, {of.rows}"
+    return f'{{"{step.kernel}", {geometry}, {flags}, {{{arrays}}}, {sizes}, {{{maps}}}, 0, {{{told}}}}}'
 
 
 def _map(tensor: TensorMap) -> str:
@@ -189,11 +206,9 @@ def _map(tensor: TensorMap) -> str:
     size, is_walk = element.bytes, isinstance(form, Walk)
     assert element.tensor_map is not None, element
     strides = [stride * size for stride in form.strides]
-    reach = max(
-        prod(form.sizes), 1 + sum((n - 1) * s for n, s in zip(form.sizes, (1, *form.strides), strict=True))
-    )
-    head = f"{_bool(is_walk)}, {_bool(reach * size < SMALL_BYTES)}, {TYPES[element.tensor_map]}"
-    told = f"{head}, {len(form.sizes)}, {tensor.argument}, {SWIZZLES[form.swizzle]}, {form.base * size}"
+    head = f"{_bool(is_walk)}, {TYPES[element.tensor_map]}, {len(form.sizes)}, {tensor.argument}"
+    of_count = f"{-1 if form.open is None else form.open}, {form.each}"
+    told = f"{head}, {SWIZZLES[form.swizzle]}, {size}, {of_count}, {form.base * size}"
     lists = [_braced(form.sizes), _braced(strides)]
     match form:
         case Box():
@@ -250,12 +265,12 @@ def _report(
     name: str, kernels: Sequence[tuple[Kernel, int]], found: Sequence[Family], target: Target
 ) -> dict[str, Any]:
     """Plain JSON, as of a library for CPUs; times are not taken."""
-    where = {m.kernel: (number, m.rows) for number, family in enumerate(found) for m in family.members}
+    where = {m.kernel: (number, m) for number, family in enumerate(found) for m in family.members}
     rows = [
         {
-            "problem": problem_text(kernel.problem), "times": times, "family": where[number][0],
-            "rows": where[number][1], "kernel": f"k{number}.cubin", "configuration": kernel.configuration,
-            "workspace_bytes": kernel.workspace_bytes, "flops": kernel.problem.flops, "median_ns": None,
+            **row_of(kernel.problem, times, *where[number]), "kernel": f"k{number}.cubin",
+            "configuration": kernel.configuration, "workspace_bytes": kernel.workspace_bytes,
+            "median_ns": None,
         }
         for number, (kernel, times) in enumerate(kernels)
     ]  # fmt: skip

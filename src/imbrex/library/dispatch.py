@@ -1,7 +1,8 @@
 """Dispatch: the table of a library and its header, in C.
 
-Law: a size that is a member's runs on that kernel; another one on the largest members that add up to it; one
-that no members add up to is refused by a code, and nothing runs.
+Law: a size that is a member's runs on that kernel, else on one that is told its rows and takes so many;
+another one on the largest members that add up to it; one that no members add up to is refused by a code, and
+nothing runs.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ def header(name: str, families: Sequence[Family], target: str, interface: Interf
     s, shout = symbol_of(name), symbol_of(name).upper()
     told: list[str] = []
     for number, family in enumerate(families):
-        rows = ", ".join(str(member.rows) for member in family.members)
+        rows = ", ".join(member.range_text for member in family.members)
         arrays = "; ".join(map(_array, family.members[0].problem.operands))
         told += [f"   {number}: {family.text}", f"      rows {rows}; arrays {arrays}"]
     text = files("imbrex.library").joinpath("interface.h").read_text(encoding="utf-8")
@@ -114,8 +115,8 @@ def table(name: str, families: Sequence[Family], head: Sequence[str], interface:
         "",
         "namespace {",
         "struct kernel {",
-        "  int64_t rows;",
-        "  int (*run)(void *const *arrays, int threads);",
+        "  int64_t rows, least; // least: fewer than rows where it is told them",
+        "  int (*run)(void *const *arrays, int64_t rows, int threads);",
         "};",
         "struct family {",
         "  const char *text;",
@@ -125,7 +126,7 @@ def table(name: str, families: Sequence[Family], head: Sequence[str], interface:
         "};",
     ]
     for number, family in enumerate(families):
-        members = ", ".join(f"{{{one.rows}, run_{one.kernel}}}" for one in family.members)
+        members = ", ".join(f"{{{one.rows}, {one.least}, run_{one.kernel}}}" for one in family.members)
         steps = ", ".join(map(str, family.steps))
         lines += [
             f"const int64_t steps_{number}[] = {{{steps}}};",
@@ -143,20 +144,22 @@ def table(name: str, families: Sequence[Family], head: Sequence[str], interface:
 
 def _declared(part: Part, problem: Problem) -> str:
     arrays = [f"{'' if o.is_written else 'const '}void *" for o in problem.operands]
-    return f"int {symbol_of(part.name)}({', '.join([*arrays, *['void *'] * len(part.workspace), 'int'])})"
+    told = [*(["int64_t"] if problem.run_time else []), "int"]
+    return f"int {symbol_of(part.name)}({', '.join([*arrays, *['void *'] * len(part.workspace), *told])})"
 
 
 def unit(part: Part, problem: Problem) -> str:
-    """A kernel's declaration, and `run_0`, which takes the arrays of the problem and a number of threads."""
+    """A kernel's declaration, and `run_0` of the problem's arrays, a number of rows and one of threads."""
     return "\n".join([f'extern "C" {_declared(part, problem)};', "static", *_adapter(0, part, problem)])
 
 
 def _adapter(number: int, part: Part, problem: Problem) -> list[str]:
     """A function that takes the arrays of a problem, and finds the workspace itself."""
     arrays = [f"p[{i}]" for i in range(len(problem.operands))]
-    head = f"int run_{number}(void *const *p, int threads) {{"
+    head = f"int run_{number}(void *const *p, int64_t{' rows' if problem.run_time else ''}, int threads) {{"
+    told = "rows, threads" if problem.run_time else "threads"
     if not part.workspace:
-        return [head, f"  return {symbol_of(part.name)}({', '.join(arrays)}, threads);", "}"]
+        return [head, f"  return {symbol_of(part.name)}({', '.join(arrays)}, {told});", "}"]
     starts: list[int] = []
     total = 0
     for array in part.workspace:
@@ -173,7 +176,7 @@ def _adapter(number: int, part: Part, problem: Problem) -> list[str]:
         f"  char *const w = static_cast<char *>(aligned_alloc({ALIGNMENT}, {total}));",
         "  if (w == nullptr) return 1;",
         *zeroed,
-        f"  const int status = {symbol_of(part.name)}({', '.join([*arrays, *more])}, threads);",
+        f"  const int status = {symbol_of(part.name)}({', '.join([*arrays, *more])}, {told});",
         "  free(w);",
         "  return status;",
         "}",
@@ -183,15 +186,26 @@ def _adapter(number: int, part: Part, problem: Problem) -> list[str]:
 TABLE = """
 constexpr int known = int(sizeof(families) / sizeof(*families));
 
-// The first of the kernels that add up to these rows, the largest first; -1 where none do.
+// The kernel of so many rows, else the one that is told them, of the fewest at most; -1 where there is none.
+int one_of(const family &f, int64_t rows) {
+  int found = -1;
+  for (int i = 0; i < f.count; ++i) {
+    const kernel &one = f.kernels[i];
+    if (one.rows == rows && one.least == rows) return i;
+    if (one.least <= rows && rows <= one.rows) found = i;
+  }
+  return found;
+}
+
+// The first of the kernels that add up to these rows, the largest first, what is left being one's; -1 where
+// none do.  Where one has them all, that is behind the last.
 int first_of(const family &f, int64_t rows) {
   if (rows <= 0) return -1;
-  for (int i = 0; i < f.count; ++i)
-    if (f.kernels[i].rows == rows) return i;
+  if (one_of(f, rows) >= 0) return f.count;
   for (int first = 0; first < f.count; ++first) {
     int64_t left = rows;
     for (int i = first; i < f.count; ++i) left %= f.kernels[i].rows;
-    if (left == 0) return first;
+    if (left == 0 || one_of(f, left) >= 0) return first;
   }
   return -1;
 }
@@ -218,10 +232,10 @@ int run(const family &f, int first, int64_t rows, void *const *arrays, int threa
   for (int i = 0; i < f.arrays; ++i) at[i] = static_cast<char *>(arrays[i]);
   for (int k = first; k < f.count; ++k)
     for (const kernel &one = f.kernels[k]; rows >= one.rows; rows -= one.rows) {
-      if (const int status = one.run(reinterpret_cast<void *const *>(at), threads)) return status;
+      if (const int status = one.run(reinterpret_cast<void *const *>(at), one.rows, threads)) return status;
       for (int i = 0; i < f.arrays; ++i) at[i] += f.steps[i] * one.rows;
     }
-  return 0;
+  return rows ? f.kernels[one_of(f, rows)].run(reinterpret_cast<void *const *>(at), rows, threads) : 0;
 }
 } // namespace
 """

@@ -1,14 +1,15 @@
 """Family: problems that differ only in how many rows, images or matrices they have.
 
 Law: a member of r rows, called on the first r rows of larger arrays and then on those behind them, computes
-what one call on all of them would: so sizes that are sums of members' are served, too.
+what one call on all of them would: so sizes that are sums of members' are served, too.  A member that is told
+its rows when it runs has any number of a range.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from imbrex.problem import Conv2d, Problem, problem_text
@@ -18,12 +19,28 @@ __all__ = ["Family", "Member", "families"]
 
 @dataclass(frozen=True)
 class Member:
-    """A problem with the number of its kernel, how often it is asked for, and how many rows it has."""
+    """A problem with the number of its kernel, how often it is asked for, and how many rows it has, at most.
+
+    least: where it is told its rows, the least of them, else as many.  sizes: rows that are checked; the last
+    ones are timed.
+    """
 
     problem: Problem
     kernel: int
     times: int
     rows: int
+    least: int
+    sizes: tuple[int, ...]
+
+    @property
+    def is_open(self) -> bool:
+        """Is it told its rows when it runs?"""
+        return self.problem.run_time is not None
+
+    @property
+    def range_text(self) -> str:
+        """How many rows it has, in words."""
+        return f"{self.least} to {self.rows}" if self.is_open else str(self.rows)
 
 
 @dataclass(frozen=True)
@@ -38,8 +55,13 @@ class Family:
     members: tuple[Member, ...]
 
 
-def families(problems: Iterable[tuple[Problem, int]]) -> tuple[Family, ...]:
-    """Families in the order in which they are met first.  problems: each once, with how often."""
+def families(
+    problems: Iterable[tuple[Problem, int]], sizes: Mapping[Problem, tuple[int, ...]] | None = None
+) -> tuple[Family, ...]:
+    """Families in the order in which they are met first.  problems: each once, with how often.
+
+    sizes: those at which one of a run-time size is checked, ascending; the greatest one where it has none.
+    """
     found: dict[str, list[Member]] = {}
     steps: dict[str, tuple[int, ...]] = {}
     for number, (problem, times) in enumerate(problems):
@@ -49,9 +71,12 @@ def families(problems: Iterable[tuple[Problem, int]]) -> tuple[Family, ...]:
         if moved is None:
             rows, moved = 1, (0,) * len(problem.operands)
         else:
-            text = re.sub(rf" {flag} \d+", f" {flag} ?", text, count=1)
+            text = re.sub(rf" {flag} \S+", f" {flag} ?", text, count=1)
         steps[text] = moved
-        found.setdefault(text, []).append(Member(problem, number, times, rows))
+        open_ = problem.run_time
+        least, checked = (rows, (rows,)) if open_ is None else (open_.least, (open_.most,))
+        checked = (sizes or {}).get(problem, checked)
+        found.setdefault(text, []).append(Member(problem, number, times, rows, least, checked))
     return tuple(
         Family(text, steps[text], tuple(sorted(members, key=lambda one: -one.rows)))
         for text, members in found.items()

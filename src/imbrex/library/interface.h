@@ -2,7 +2,8 @@
 $listed
 
    A family is a problem whose rows (m of a product; n, the images, of a convolution; g, the matrices, of a
-   batch) may be as many as its kernels have, or sums of these; one without ? takes 1. */
+   batch) may be as many as its kernels have, "1 to 64" any number of that range, or sums of these; one without ?
+   takes 1. */
 #ifndef ${shout}_H
 #define ${shout}_H
 #include <stdint.h>

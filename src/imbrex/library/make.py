@@ -20,10 +20,11 @@ from imbrex.build.toolchain import compile_options, compiler_of, run_all, write_
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel.decided import decided
 from imbrex.kernel.options import Options
+from imbrex.kernel.sizes import sizes_of
 from imbrex.kernel.target import Target
 from imbrex.library.checking import program
 from imbrex.library.dispatch import HOST, Interface, Part, header, source
-from imbrex.library.family import Family, families
+from imbrex.library.family import Family, Member, families
 from imbrex.problem import Problem, problem_text
 from imbrex.run.cpu import Parameter
 from imbrex.run.host_machine import host_machine
@@ -31,7 +32,7 @@ from imbrex.run.time import measure
 from imbrex.symbol import symbol_of
 from imbrex.version import __version__
 
-__all__ = ["Built", "Source", "Unit", "beside", "library", "linked", "sourced"]
+__all__ = ["Built", "Source", "Unit", "beside", "library", "linked", "row_of", "sourced"]
 
 Unit: TypeAlias = tuple[str, tuple[str, ...]]
 """A file that is compiled, and the flags that are its own."""
@@ -85,7 +86,8 @@ def library(
     """Writes the library of these kernels and all that goes with it into a folder, and times them where they
     run here.  told: what is done next.
     """
-    found = families((one.problem, one.times) for one in sources)
+    sizes = {s.problem: sizes_of(s.problem, s.configuration) for s in sources if s.problem.run_time}
+    found = families(((one.problem, one.times) for one in sources), sizes)
     parts = [one.part for one in sources]
     table = source(name, found, parts)
     texts = {"library.cpp": table, f"{name}.h": header(name, found, str(target))}
@@ -178,7 +180,8 @@ def _timed(
     for number, family in enumerate(found):
         for member in family.members:
             told(f"timing {problem_text(member.problem)}")
-            times[member.kernel] = _time_of(run, number, member.problem, member.rows, threads)
+            rows = member.sizes[-1]
+            times[member.kernel] = _time_of(run, number, member.problem.at(rows), rows, threads)
     return times
 
 
@@ -194,6 +197,13 @@ def _time_of(run: Any, family: int, problem: Problem, rows: int, threads: int) -
     return measure(lambda: run(family, rows, places, threads), budget_s=TEST_S, warmup_s=TEST_S / 4).median_ns
 
 
+def row_of(problem: Problem, times: int, family: int, member: Member) -> dict[str, Any]:
+    """What a report says of a problem: where it is, and its work at the rows that are timed."""
+    timed = member.sizes[-1]
+    facts = {"problem": problem_text(problem), "times": times, "family": family, "rows": member.rows}
+    return {**facts, "least_rows": member.least, "timed_rows": timed, "flops": problem.at(timed).flops}
+
+
 def _report(
     name: str,
     sources: Sequence[Source],
@@ -203,13 +213,13 @@ def _report(
     threads: int,
 ) -> dict[str, Any]:
     """Plain JSON."""
-    where = {m.kernel: (number, m.rows) for number, family in enumerate(found) for m in family.members}
+    where = {m.kernel: (number, m) for number, family in enumerate(found) for m in family.members}
     rows = [
         {
-            "problem": problem_text(one.problem), "times": one.times, "family": where[number][0],
-            "rows": where[number][1], "kernel": symbol_of(one.part.name), "configuration": one.configuration,
+            **row_of(one.problem, one.times, *where[number]), "kernel": symbol_of(one.part.name),
+            "configuration": one.configuration,
             "workspace_bytes": sum(array.bytes for array in one.part.workspace),
-            "flops": one.problem.flops, "median_ns": times_ns.get(number),
+            "median_ns": times_ns.get(number),
         }
         for number, one in enumerate(sources)
     ]  # fmt: skip

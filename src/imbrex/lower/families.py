@@ -38,7 +38,6 @@ from imbrex.lower.parts import (
     PingPong,
     Plain,
     Planned,
-    RunTimeTiles,
     Slots,
     SplitColumns,
     SplitRows,
@@ -55,6 +54,7 @@ from imbrex.lower.parts import (
 )
 from imbrex.lower.pipeline import Drain, Lanes, Pipeline, Stage
 from imbrex.lower.reader import Reader, element_type, sizes
+from imbrex.lower.run_time_tiles import RunTimeTiles
 from imbrex.lower.stage import raster, stage
 from imbrex.lower.taps import plane_filters, plane_pixels, plane_stage, taps
 from imbrex.view.mma import Instruction
@@ -193,13 +193,14 @@ def _run_time(op: WarpgroupGemmOp, out: Drain) -> RunTimeTiles | None:
         return None
     grid, tuning = op.grid_, op.tuning_
     assert isinstance(tuning, WarpgroupTuning), "windows have fixed sizes"
-    ((count, _),), along = lin(found.size).terms, "row" if found.index.mentions("row") else "column"
+    ((count, each),), along = lin(found.size).terms, "row" if found.index.mentions("row") else "column"
     assert isinstance(count, Param), found
     (rows, columns), (m, n) = op.cluster_, (grid.m_blocks, grid.n_blocks)
     parts = 1 if op.sharing is None else op.sharing.parts
+    facts = tuning.group, parts, each, grid.g
     if along == "row":
-        return RunTimeTiles(count, "row", grid.m_per_block * rows, n // columns, tuning.group, parts)
-    return RunTimeTiles(count, "column", grid.n_per_block * columns, m // rows, tuning.group, parts)
+        return RunTimeTiles(count, "row", grid.m_per_block * rows, n // columns, *facts)
+    return RunTimeTiles(count, "column", grid.n_per_block * columns, m // rows, *facts)
 
 
 def _work(op: WarpgroupGemmOp, tiles: Tiles, reader: Reader) -> Work:

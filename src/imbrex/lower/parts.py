@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
-from imbrex.index import order
-from imbrex.index.atom import Param
-from imbrex.index.expr import Lin, lin, param, select
+from imbrex.index.expr import Lin, lin, select
 from imbrex.index.map import Map
 from imbrex.index.rule import Guard
 from imbrex.lower.buffer import Ref
+from imbrex.lower.run_time_tiles import RunTimeTiles
 from imbrex.view.conv.phase_box import PhaseBox
 from imbrex.view.mma import Instruction
 from imbrex.view.stage.halo_tile import HaloTile
@@ -26,39 +25,9 @@ from imbrex.view.work.streamk import Plan
 
 __all__ = [
     "Blocks", "ClusterK", "Dealt", "Dense", "LineWork", "Multiply", "OneTile", "Phases", "PingPong", "Plain",
-    "Planned", "RunTimeTiles", "Slots", "SplitColumns", "SplitRows", "SplitSteps", "Streams", "Sums", "Team",
+    "Planned", "Slots", "SplitColumns", "SplitRows", "SplitSteps", "Streams", "Sums", "Team",
     "Tiles", "WarpPlanes", "WarpRaster", "WindowRows", "Work", "Workspace",
 ]  # fmt: skip
-
-
-@dataclass(frozen=True)
-class RunTimeTiles:
-    """The units that exist where the rows or the columns of C are told when the kernel runs.
-
-    count: how many there are.  block: of them, of a unit.  others: blocks along the other side.  group:
-    blocks along the rows before the next column of them.  parts: of K, each with a workgroup of a unit.
-    """
-
-    count: Param
-    along: Literal["row", "column"]
-    block: int
-    others: int
-    group: int
-    parts: int = 1
-
-    @property
-    def units(self) -> Lin:
-        return self._blocks * self.others
-
-    def block_of(self, unit: Lin) -> tuple[Lin, Lin]:
-        """(row block, column block) of a unit, in the order that `view.work.cluster` has of known sizes."""
-        if self.along == "row":
-            return order.grouped(unit, lin(self.group), (self._blocks, self.others))
-        return order.grouped(unit, lin(min(self.group, self.others)), (self.others, self._blocks))
-
-    @property
-    def _blocks(self) -> Lin:
-        return (param(self.count.name, *self.count.bounds) + (self.block - 1)) // self.block
 
 
 @dataclass(frozen=True)
@@ -100,6 +69,11 @@ class Tiles:
     def units_there(self) -> Lin:
         """Units that exist."""
         return lin(self.units) if self.run_time is None else self.run_time.units
+
+    @property
+    def blocks_there(self) -> Lin:
+        """Units of one batch that exist."""
+        return lin(prod(d.size for d in self.order.lower)) if self.run_time is None else self.run_time.blocks
 
     @property
     def started(self) -> Lin | None:

@@ -19,7 +19,8 @@ __all__ = ["Launch", "RunTimeGrid", "Step", "Zero", "from_json", "to_json"]
 class RunTimeGrid:
     """The sizes that a launch is for, of a kernel that is told one, and how many workgroups it then has.
 
-    tile: of the size, which `each` workgroups compute; more than `most` of them have several.
+    tile: rows or columns of a result, of which there are `rows` for each one of the size, and which `each`
+    workgroups compute; more than `most` of them have several.
     """
 
     least: int
@@ -27,10 +28,11 @@ class RunTimeGrid:
     tile: int
     each: int
     most: int
+    rows: int = 1
 
     def at(self, count: int) -> int:
         """Workgroups of a size."""
-        return min(self.most, -(-count // self.tile) * self.each)
+        return min(self.most, -(-count * self.rows // self.tile) * self.each)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import pytest
 
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import compile
-from imbrex.problem import Gemm, Problem
+from imbrex.problem import Conv2d, Gemm, Problem
 from imbrex.run.launch import Launch, RunTimeGrid
 from imbrex.verify.data import random_operands
 
@@ -20,6 +20,14 @@ STRAIGHT, SWAPPED = (
     f"v1:warpgroup:64,16,64,3,1,1,1,cooperative,{way}" for way in ("straight,3", "swapped,3")
 )
 PAIRS = "v1:warpgroup:128,32,64,3,1,2,1,cooperative,straight,2"
+LAST: dict[str, Any] = {
+    "filter_layout": "KYXC",
+    "input_layout": "NHWC",
+    "output_layout": "NHWK",
+    "dtype": "f16",
+}
+AROUND: dict[str, Any] = {"pad_h": (1, 0), "pad_w": 1}
+KEPT = "relu(pre_activation(x + bias)) + residual"
 CASES: dict[str, tuple[Problem, dict[str, Any], tuple[int, ...]]] = {
     "buckets": (Gemm("?1..130", 72, 64, dtype="f16"), {}, (1, 130)),
     "rows of tiles in groups, several a workgroup": (
@@ -39,6 +47,26 @@ CASES: dict[str, tuple[Problem, dict[str, Any], tuple[int, ...]]] = {
         (65,),
     ),
     "added to c": (Gemm("?1..70", 24, 64, dtype="f16", alpha=2.0, beta=0.5), {"tuning": SWAPPED}, (65,)),
+    "walks over images, a bucket of one": (
+        Conv2d("forward", "?1..5", 64, 9, 7, 72, 3, 3, **AROUND, **LAST),
+        {},
+        (1, 5),
+    ),
+    "pixels of all images as rows of a matrix, groups": (
+        Conv2d("forward", "?1..20", 128, 9, 7, 272, 1, 1, groups=2, **LAST),
+        {"tuning": SWAPPED},
+        (19,),
+    ),
+    "pixels as columns, parts of K in a cluster of two": (
+        Conv2d("forward", "?1..30", 128, 9, 7, 136, 3, 3, stride=2, **AROUND, **LAST),
+        {"tuning": PAIRS, "schedule": "cluster_k:2"},
+        (29,),
+    ),
+    "images by loads of lanes, a pre-activation": (
+        Conv2d("forward", "?2..9", 16, 9, 7, 24, 3, 3, **AROUND, dtype="bf16", epilogue=KEPT),
+        {},
+        (2, 9),
+    ),
 }
 
 
@@ -53,7 +81,8 @@ def test_sizes_are_right_and_have_the_fixed_kernels_bits(case: str) -> None:
         operands = random_operands(fixed.problem, 3, "float").arrays
         arrays = [operands[o.role] for o in fixed.problem.operands]
         got, want = (one(*(array.copy() for array in arrays)) for one in (kernel, fixed))
-        assert got.tobytes() == want.tobytes(), size
+        pairs = zip(got, want, strict=True) if isinstance(got, tuple) else [(got, want)]
+        assert all(one.tobytes() == other.tobytes() for one, other in pairs), size
 
 
 def test_a_size_outside_of_the_range() -> None:
@@ -84,9 +113,28 @@ def test_launches_say_whose_they_are_and_how_many_workgroups_there_are() -> None
         assert "int64_t imbrex_gemm_workgroups(int launch, int64_t count) {" in solver
 
 
+def test_maps_and_workgroups_of_images() -> None:
+    pytest.importorskip("cuda.bindings.nvrtc", reason="NVRTC is not installed")
+    kernel = compile(
+        Conv2d("forward", "?1..5", 64, 9, 7, 72, 3, 3, **AROUND, **LAST), "sm_90a", tuning=SWAPPED
+    )
+    assert kernel.origin is not None
+    (step,) = kernel.origin.recipe.steps
+    assert isinstance(step, Launch)
+    for size in (1, 4, 5):
+        launch = step.at(size)
+        assert launch is not None
+        forms = {type(tensor.form).__name__: tensor.form for tensor in launch.tensors if tensor.argument}
+        assert forms["Walk"].sizes == (64, 7, 9, size), "images of the input"
+        assert forms["Box"].sizes == (72, 8 * 7 * size), "pixels of the output"
+        assert launch.grid_size == kernel.at(size).grid_sizes[0] == -(-8 * 7 * size // 64) * 5
+
+
 def test_a_grid_has_no_more_workgroups_than_run_at_a_time() -> None:
     grid = RunTimeGrid(1, 10_000, 128, 8, 132)
     assert [grid.at(size) for size in (1, 128, 129, 2048, 10_000)] == [8, 8, 16, 128, 132]
+    pixels = RunTimeGrid(1, 64, 128, 2, 132, 49)
+    assert [pixels.at(size) for size in (1, 2, 3, 64)] == [2, 2, 4, 50]
 
 
 REFUSED = [

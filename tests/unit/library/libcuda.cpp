@@ -57,6 +57,7 @@ static int launch(const Configuration *c, const char *name, void **values) {
   printf("launch %s %u %u %u stream %zu cluster %u early %u", name, c->grid[0], c->block[0], c->shared_bytes,
          (size_t)c->stream, cluster, early);
   const int maps = told("MAPS", 0), arrays = told("ARRAYS", 0);
+  if (told("COUNT", 0)) printf(" count %d", *(int *)values[maps + arrays]);
   for (int i = 0; i < maps; ++i) printf(" map %llu %d", *(u64 *)values[i], (int)((u64)values[i] % 64));
   for (int i = maps; i < maps + arrays; ++i) printf(" at %llu", *(u64 *)values[i]);
   printf("\n");

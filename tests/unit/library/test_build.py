@@ -19,6 +19,8 @@ from tests.unit.cli.conftest import Said
 
 from imbrex.cli import main
 from imbrex.diagnostic import Diagnostic
+from imbrex.kernel.sizes import sizes_of
+from imbrex.problem import parse_problem
 
 pytestmark = pytest.mark.usefixtures("unoptimised")
 
@@ -33,6 +35,7 @@ MANY = (
     'gemm -t bf16 -m 9 -n 24 -k 32 --epilogue "relu(x + bias) + residual"',
     'gemm -t f16 -m 9 -n 24 -k 32 --epilogue "gelu(pre_activation(x + bias))"',
     "gemm -t i8 -m 9 -n 24 -k 32",
+    "gemm -m ?2..9 -n 24 -k 35",
     "gemm -t f64 -m 9 -n 24 -k 32 -lda 40",
     'gemm -t f16 -m 9 -n 24 -k 32 -transB 1 --epilogue "gelu_tanh(x) * row_scale"',
     "conv -n 2 -c 8 -H 9 -W 7 -k 6 -y 3 -x 3 -p 1,2 -q 1 -u 2 -v 1 -g 2",
@@ -69,11 +72,15 @@ def test_the_program_checks_every_kernel(imbrex: Imbrex, tmp_path: Path) -> None
     said = imbrex("build", str(log), "-o", str(folder), *words)
     assert said.code == 0 and said.errors.count("skipped ") == 2
     report = json.loads(said.out)
-    assert (report["calls"], len(report["problems"]), len(report["families"])) == (14, 11, 11)
+    assert (report["calls"], len(report["problems"]), len(report["families"])) == (15, 12, 12)
     assert report["problems"][0]["times"] == 4 and report["total_ns"] > 0
     total = sum(row["times"] * row["median_ns"] for row in report["problems"])
     assert report["total_ns"] == pytest.approx(total)
     assert json.loads((folder / "many.json").read_text())["families"] == report["families"]
+    (told,) = (row for row in report["problems"] if row["least_rows"] < row["rows"])
+    assert (told["least_rows"], told["rows"], told["timed_rows"]) == (2, 9, 9)
+    (open_,) = parse_problem(told["problem"])
+    checked_sizes = 11 + len(sizes_of(open_, told["configuration"]))
     names = {path.name for path in folder.iterdir()}
     assert names == {"libmany.so", "many.h", "many.json", "many_test.c", "manyConfig.cmake", "source"}
 
@@ -83,8 +90,8 @@ def test_the_program_checks_every_kernel(imbrex: Imbrex, tmp_path: Path) -> None
         return ended("./a.out", "2", cwd=folder)
 
     good = checked("many_test.c")
-    assert good.returncode == 0 and "11 problems, all right" in good.stdout, good.stdout
-    assert good.stdout.count("right ") == 11
+    assert good.returncode == 0 and f"{checked_sizes} problems, all right" in good.stdout, good.stdout
+    assert good.stdout.count("right ") == checked_sizes
     text = (folder / "many_test.c").read_text()
     damages = (
         ("5, 0.5, 2.0", "5, 0.5, 1.0"),
@@ -95,7 +102,8 @@ def test_the_program_checks_every_kernel(imbrex: Imbrex, tmp_path: Path) -> None
         assert text.count(old) == 1
         (folder / "wrong.c").write_text(text.replace(old, new))
         bad = checked("wrong.c")
-        assert bad.returncode == 1 and "WRONG" in bad.stdout and "11 problems, not all right" in bad.stdout
+        assert bad.returncode == 1 and "WRONG" in bad.stdout
+        assert f"{checked_sizes} problems, not all right" in bad.stdout
 
 
 def test_from_cpp_and_from_python_without_imbrex(imbrex: Imbrex, tmp_path: Path) -> None:
@@ -132,27 +140,30 @@ def test_the_package_for_cmake(imbrex: Imbrex, tmp_path: Path) -> None:
     assert ended("made/uses_net", cwd=tmp_path).stdout == "6 rows, code 0, last element 40\n"
 
 
-def test_sizes_that_are_sums_are_served_and_others_refused(imbrex: Imbrex, tmp_path: Path) -> None:
-    lines = (
-        "gemm -m 5 -n 8 -k 16 --epilogue 'x + residual'",
-        "gemm -m 3 -n 8 -k 16 --epilogue 'x + residual'",
-    )
+@pytest.mark.parametrize(
+    ("members", "wanted", "refused"),
+    [(("5", "3"), {3, 5, 6, 8, 9, 10, 12}, 11), (("?2..5", "3"), {*range(2, 13)}, 1)],
+)
+def test_sizes_that_are_sums_are_served_and_others_refused(
+    members: tuple[str, ...], wanted: set[int], refused: int, imbrex: Imbrex, tmp_path: Path
+) -> None:
+    lines = [f"gemm -m {rows} -n 8 -k 16 --epilogue 'x + residual'" for rows in members]
     assert imbrex("build", "--library", "two", *lines, "-o", str(tmp_path / "two")).code == 0
     two: Any = ctypes.CDLL(str(tmp_path / "two" / "libtwo.so"))
     two.imbrex_two_text.restype = ctypes.c_char_p
     assert b"-m ? -n 8" in two.imbrex_two_text(0) and two.imbrex_two_text(1) is None
     served = {rows for rows in range(-1, 13) if two.imbrex_two_serves(0, ctypes.c_int64(rows)) == 0}
-    assert served == {3, 5, 6, 8, 9, 10, 12}
+    assert served == wanted
     rng = np.random.default_rng(0)
-    for rows in (6, 8, 9, 11):
+    for rows in (3, 6, 8, 9, 4 if 4 in wanted else 5, refused):
         a, b, residual = (
             rng.integers(-3, 4, shape).astype("f4") for shape in ((rows, 16), (16, 8), (rows, 8))
         )
         c = np.full((rows, 8), 7, "f4")
         places = (ctypes.c_void_p * 4)(*(x.ctypes.data for x in (a, b, c, residual)))
         status = two.imbrex_two_run(0, ctypes.c_int64(rows), places, 1)
-        assert status == (2 if rows == 11 else 0)
-        assert (c == (np.float32(7) if rows == 11 else a @ b + residual)).all()
+        assert status == (2 if rows == refused else 0)
+        assert (c == (np.float32(7) if rows == refused else a @ b + residual)).all()
 
 
 def test_two_libraries_in_one_process(imbrex: Imbrex, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from imbrex.problem import parse_problem
         ("gemm -m 4 -n 8 -k 16 -g 3 -transA 1", "-g ?", (256, 512, 128)),
         ("gemm -m 4 -n 8 -k 16 -transA 1", "", (0, 0, 0)),
         ("gemm -m 4 -n 8 -k 16 -lda 20", "", (0, 0, 0)),
+        ("gemm -m ?3..4 -n 8 -k 16", "-m ? -n", (64, 0, 32)),
         ("gemm -m 4 -n 8 -k 16 --epilogue 'x * row_scale + bias + residual'", "-m ?", (64, 0, 32, 0, 32, 4)),
         ("conv -n 2 -c 3 -H 5 -W 5 -k 4 -y 3 -x 3 -F 1", "-n ?", (0, 300, 144)),
         ("conv -n 2 -c 3 -H 5 -W 5 -k 4 -y 3 -x 3 -F 2", "-n ?", (0, 300, 144)),

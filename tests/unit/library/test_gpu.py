@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 from tests.patience import HANG_S
-from tests.unit.cli.conftest import Said
 
 from imbrex.build.toolchain import compile_shared
 from imbrex.cli import main
@@ -22,6 +21,7 @@ pytest.importorskip("cuda.bindings.nvrtc", reason="NVRTC is not installed")
 CC = (sys.executable, "-m", "ziglang", "cc", "-O1", "-Wall", "-Werror=implicit-function-declaration")
 LARGE, SMALL = "gemm -m 256 -n 512 -k 512 -t f16", "gemm -m 64 -n 512 -k 512 -t f16"
 SHARED = "gemm -m 128 -n 128 -k 4096 -t f32"
+TOLD = "gemm -t f16 -m ?1..320 -n 256 -k 512"
 ODD = "gemm -m 3 -n 5 -k 7 -t f32"
 PROGRAM = """
 import ctypes, sys
@@ -47,7 +47,7 @@ print("code", code, ctypes.c_int.from_address(starts[-1]).value, flush=True)
 def net(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("gpu")
     with pytest.raises(SystemExit) as end:
-        main(("build", "--library", "net", LARGE, SMALL, SHARED, ODD, "--target", "sm_90a", "--untuned",
+        main(("build", "--library", "net", LARGE, SMALL, SHARED, TOLD, ODD, "--target", "sm_90a", "--untuned",
               "-o", str(folder / "net")))  # fmt: skip
     assert end.value.code == 0
     source = Path(__file__).with_name("libcuda.cpp")
@@ -154,9 +154,32 @@ def test_the_program_is_c(net: Path) -> None:
     assert built.returncode == 0, built.stderr
 
 
-def test_a_run_time_size_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(("rows", "pieces"), [(1, [1]), (17, [17]), (320, [320]), (401, [320, 81])])
+def test_rows_that_are_told(net: Path, rows: int, pieces: list[int]) -> None:
+    text = TOLD.replace("?1..320", str(rows)) + " -transA 0 -transB 0 -g 1"
+    kernel = compile(TOLD, "sm_90a", untuned=True)
+    assert kernel.origin is not None
+    every = [step for step in kernel.origin.recipe.steps if isinstance(step, Launch)]
+    assert len(every) > 1, "buckets"
+    said = called(net, text, rows, f"{rows * 1024},{512 * 512},{rows * 512}", MAPS=3, ARRAYS=3, COUNT=1)
+    launches = [one.split(" stream")[0] + one[one.index(" count") : one.index(" map")] for one in said
+                if one.startswith("launch")]  # fmt: skip
+    heads, sizes = list[str](), list[str]()
+    for piece in pieces:
+        (step,) = (found for one in every if (found := one.at(piece)) is not None)
+        geometry = f"{step.grid_size} {step.block_size} {step.shared_bytes}"
+        heads.append(f"launch {step.kernel} {geometry} count {piece}")
+        sizes += [f"sizes {t.form.sizes[0]} {t.form.sizes[1]} " for t in step.tensors]
+    assert launches == heads and said[-1].startswith("code 0")
+    tiled = [one for one in said if one.startswith("tiled")]
+    assert len(tiled) == len(sizes) and all(size in one for size, one in zip(sizes, tiled, strict=True))
+
+
+def test_a_range_whose_pieces_are_not_aligned_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("gemm -m ?1..9 -n 9 -k 8 -t f16", "--target", "sm_90a", "--untuned")
     with pytest.raises(SystemExit) as end:
-        main(("build", "--library", "net", "gemm -m ? -n 8 -k 8", "-o", str(tmp_path / "net")))
-    captured = capsys.readouterr()
-    said = Said(1, captured.out, captured.err)
-    assert end.value.code == 1 and "a library takes problems whose sizes are numbers" in said.errors
+        main(("build", "--library", "net", *words, "-o", str(tmp_path / "net")))
+    said = capsys.readouterr().err
+    assert end.value.code == 1 and "let m end with a multiple of 8" in said

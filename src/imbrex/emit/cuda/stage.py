@@ -10,7 +10,8 @@ from typing import assert_never
 from imbrex.chip import WARPGROUPS
 from imbrex.emit import c
 from imbrex.emit.cuda.member import are_of_count, boolean, method, static, told
-from imbrex.index.expr import Lin, lin, select, var
+from imbrex.index.atom import Param
+from imbrex.index.expr import Lin, lin, param, select, var
 from imbrex.index.map import Map
 from imbrex.index.rule import COUNT, Guard
 from imbrex.lower.buffer import Buffer
@@ -146,8 +147,10 @@ def _lanes(name: str, stage: Stage, consumers: int) -> list[str]:
 
 def _elements(buffer: Buffer, guards: Sequence[Guard]) -> Lin:
     """How many an array has: of a run-time size, which is that of its outermost dim, as many as that says."""
-    counts = [lin(guard.size) for guard in guards if are_of_count([guard])]
-    return counts[0] * (buffer.elements // counts[0].bounds[1]) if counts else lin(buffer.elements)
+    counts = [atom for guard in guards for atom, _ in lin(guard.size).terms if isinstance(atom, Param)]
+    if not counts:
+        return lin(buffer.elements)
+    return param(counts[0].name, *counts[0].bounds) * (buffer.elements // counts[0].bounds[1])
 
 
 def _left(form: Lanes, tile: Tile) -> str | None:

@@ -7,7 +7,6 @@ whole are dealt out too; of the others each cluster computes consecutive steps.
 
 from __future__ import annotations
 
-from math import prod
 from typing import assert_never
 
 from imbrex.emit import c
@@ -174,9 +173,8 @@ def _segment(walk: SegmentWalk, slot: Lin, *, splits_evenly: bool) -> list[str]:
 def _tile(tiles: Tiles) -> list[str]:
     """The tile of a workgroup of a cluster that computes a unit."""
     rows, columns = tiles.cluster
-    blocks = prod(d.size for d in tiles.order.lower)
-    unit = var("unit", tiles.units)
-    batch, block = unit // blocks, unit % blocks
+    unit, blocks = var("unit", tiles.units), tiles.blocks_there
+    batch, block = (unit // blocks, unit % blocks) if tiles.batches > 1 else (lin(0), unit)
     if tiles.is_batch_first:
         batch, block = unit % tiles.batches, unit // tiles.batches
     row, column = tiles.block_of(block)

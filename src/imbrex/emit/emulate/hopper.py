@@ -111,12 +111,12 @@ def _of_program(
 def _form(tensor: tuple[TensorMap, int]) -> str:
     of, place = tensor
     form, element = of.form, dtype(of.dtype)
-    open_at = form.open if isinstance(form, Box) else None
     size = element.bytes
     first = f"static_cast<char *>(given[{place}]) + {form.base * size}"
     is_walk, is_tf32 = (str(x).lower() for x in (isinstance(form, Walk), element.read_bits is not None))
     head = f"{first}, {size}, {len(form.sizes)}, {form.swizzle}, {is_walk}, {is_tf32}"
-    sizes = [COUNT if place == open_at else size for place, size in enumerate(form.sizes)]
+    told = COUNT if form.each == 1 else f"{form.each} * {COUNT}"
+    sizes = [told if place == form.open else size for place, size in enumerate(form.sizes)]
     extents = f"{_braced(sizes)}, {_braced((1, *form.strides))}"
     match form:
         case Box():

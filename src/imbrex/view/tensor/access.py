@@ -72,9 +72,6 @@ def _forms(space: Space | Refused, tiling: Tiling, runs: Sequence[Run]) -> Itera
         return
     box = boxed(space, runs, tiling.tile.swizzle, tiling.inner)
     is_plain = isinstance(box, Box) and max(box.steps) == 1
-    if any(axis.is_open for axis in space.axes):
-        yield box
-        return
     if is_plain:
         yield box
     yield walked(space, tiling, runs)

@@ -37,7 +37,7 @@ def differs(
     runs: those of the form's pieces.  variables: what their coordinates are over.  free: the upper dim beyond
     whose end anything may be reached.  Of a run-time size, one and half of the most are looked at, too.
     """
-    most = form.sizes[form.open] if isinstance(form, Box) and form.open is not None else None
+    most = None if form.open is None else form.sizes[form.open] // form.each
     counts = (None,) if most is None else (most, 1, (most + 1) // 2)
     return next(
         filter(None, (_differs_at(count, form, map, runs, variables, free) for count in counts)), None
@@ -54,7 +54,7 @@ def _differs_at(
 ) -> str | None:
     """`differs` where the run-time size is `count`."""
     sizes = dict(map.upper)
-    if count is not None and isinstance(form, Box):
+    if count is not None:
         form = form.at(count)
     for piece, run in zip(form.pieces, runs, strict=True):
         env = _places(variables, run)

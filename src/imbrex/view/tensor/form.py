@@ -46,7 +46,7 @@ class Box:
     """sizes and box innermost first; strides in elements, of sizes[1:]; base: the first element's offset.
 
     steps: traversal strides; of a box's extent, every steps-th element is taken.  open: the place in sizes
-    of one that is told when the kernel runs, and is the greatest there.
+    of one that is told when the kernel runs, and is the greatest there; each: times this.
     """
 
     sizes: tuple[int, ...]
@@ -57,20 +57,22 @@ class Box:
     pieces: tuple[Piece, ...]
     steps: tuple[int, ...]
     open: int | None = None
+    each: int = 1
 
     def at(self, count: int) -> Box:
         """The box of an array of this run-time size."""
         if self.open is None:
             return self
-        sizes = (*self.sizes[: self.open], count, *self.sizes[self.open + 1 :])
-        return replace(self, sizes=sizes, open=None)
+        sizes = (*self.sizes[: self.open], count * self.each, *self.sizes[self.open + 1 :])
+        return replace(self, sizes=sizes, open=None, each=1)
 
 
 @dataclass(frozen=True)
 class Walk:
     """sizes: (C, W, H, N); strides in elements, of W, H and N; lower, upper and steps: (w, h).
 
-    The start pixels of a row are lower, lower + step, ... up to size - 1 + upper.
+    The start pixels of a row are lower, lower + step, ... up to size - 1 + upper.  open and each are those of
+    a Box: the number of images may be told when the kernel runs.
     """
 
     sizes: tuple[int, int, int, int]
@@ -83,6 +85,14 @@ class Walk:
     steps: tuple[int, int]
     swizzle: int
     pieces: tuple[Piece, ...]
+    open: int | None = None
+    each: int = 1
+
+    def at(self, count: int) -> Walk:
+        """The walk over an array of this run-time size."""
+        if self.open is None:
+            return self
+        return replace(self, sizes=(*self.sizes[:-1], count * self.each), open=None, each=1)
 
 
 @dataclass(frozen=True)
@@ -107,7 +117,7 @@ class TensorMap:
 
     def at(self, count: int) -> TensorMap:
         """That of an array of this run-time size."""
-        return replace(self, form=self.form.at(count)) if isinstance(self.form, Box) else self
+        return replace(self, form=self.form.at(count))
 
     @staticmethod
     def from_json(value: Mapping[str, Any]) -> TensorMap:

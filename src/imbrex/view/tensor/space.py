@@ -28,13 +28,18 @@ __all__ = ["Axis", "Space", "joined_with", "space", "spaces"]
 class Axis:
     """One dim: the coordinate along it, how many there are, elements from one to the next.
 
-    is_open: how many there are is told when the kernel runs; size is the most.
+    each: of a run-time size there are so many for each one of it, and size is the most; 0: as many as ever.
     """
 
     coordinate: Lin
     size: int
     stride: int
-    is_open: bool = False
+    each: int = 0
+
+    @property
+    def is_open(self) -> bool:
+        """Is how many there are told when the kernel runs?"""
+        return self.each > 0
 
     @property
     def is_covered(self) -> bool:
@@ -90,11 +95,13 @@ def space(map: Map, point: Sequence[Lin]) -> Space | Refused:
     """The map at a point as a Space; the point may lie beyond the map's upper dims."""
     memory = _memory(map)
     found = _overflowing(memory.map).at(point)
-    fixed = [guard for guard in found.guards if isinstance(guard.size, int)]
+    ends = [(guard, lin(guard.size)) for guard in found.guards]
+    fixed = [Guard(guard.index, size.const) for guard, size in ends if size.is_constant]
     coords = _guarded(list(found.coords), memory.sizes, fixed)
     if isinstance(coords, Refused):
         return coords
-    are_open = _are_open(coords, memory.sizes, [guard for guard in found.guards if guard not in fixed])
+    open_guards = [guard for guard, size in ends if not size.is_constant]
+    are_open = _are_open(coords, memory.sizes, open_guards)
     if isinstance(are_open, Refused):
         return are_open
     base, axes = memory.base, list[Axis]()
@@ -177,10 +184,16 @@ def _guarded(coords: list[Lin], sizes: Sequence[int], guards: Sequence[Guard]) -
     return coords
 
 
-def _are_open(coords: Sequence[Lin], sizes: Sequence[int], guards: Sequence[Guard]) -> list[bool] | Refused:
-    """Which dims have as many places as is told when the kernel runs: those of the guards that say so."""
-    ends = [(guard.index, lin(guard.size).bounds[1]) for guard in guards]
-    found = [place in ends for place in zip(coords, sizes, strict=True)]
+def _are_open(coords: Sequence[Lin], sizes: Sequence[int], guards: Sequence[Guard]) -> list[int] | Refused:
+    """1 for the dims that have as many places as is told when the kernel runs, else 0.
+
+    A guard says so of the dim's index, or of a whole one whose quotient that is: p < count * d.
+    """
+    ends = list[tuple[Lin, int]]()
+    for guard in guards:
+        ((_, each),) = lin(guard.size).terms
+        ends.append((guard.index // each, lin(guard.size).bounds[1] // each))
+    found = [int(place in ends) for place in zip(coords, sizes, strict=True)]
     return found if sum(found) == len(ends) else Refused("a run-time size is not that of a dim of the array")
 
 
@@ -232,6 +245,7 @@ def _is_shorter(joined: Axis, outer: Axis, inner: Axis) -> bool:
 
 def joined_with(outer: Axis, inner: Axis) -> Axis | None:
     """Both as one axis; None where the outer one does not go on where the inner one ends."""
-    if outer.is_open or inner.is_open or outer.stride != inner.stride * inner.size or not inner.is_covered:
+    if inner.is_open or outer.stride != inner.stride * inner.size or not inner.is_covered:
         return None
-    return Axis(outer.coordinate * inner.size + inner.coordinate, outer.size * inner.size, inner.stride)
+    index, size = outer.coordinate * inner.size + inner.coordinate, outer.size * inner.size
+    return Axis(index, size, inner.stride, outer.each * inner.size)

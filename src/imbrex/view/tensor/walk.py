@@ -46,9 +46,10 @@ def walked(space: Space, tiling: Tiling, runs: Sequence[Run]) -> Walk | Refused:
         coords = tuple(shift(x, run)[0] for x in places)
         pieces.append(Piece(run.byte_offset, coords, tuple(x for x, _ in taps), run.part_bytes))
     w, h = image.windows
+    number = image.number
     return Walk(
-        sizes=(image.channels.size, w.size, h.size, image.number.size),
-        strides=(w.stride, h.stride, image.number.stride),
+        sizes=(image.channels.size, w.size, h.size, number.size),
+        strides=(w.stride, h.stride, number.stride),
         base=space.base,
         lower=(w.lower, h.lower),
         upper=(w.upper, h.upper),
@@ -57,6 +58,8 @@ def walked(space: Space, tiling: Tiling, runs: Sequence[Run]) -> Walk | Refused:
         steps=(w.step, h.step),
         swizzle=tiling.tile.swizzle,
         pieces=tuple(pieces),
+        open=3 if number.is_open else None,
+        each=max(1, number.each),
     )
 
 
@@ -70,6 +73,8 @@ def _image(space: Space, tiling: Tiling) -> Image | Refused:
     if None in paths or not _count_on(moving):
         return Refused(f"neighbours along {tiling.across} are not pixels one after another")
     number, sides = _number(moving, still, tiling)
+    if any(p.axis.is_open for p in sides):
+        return Refused("a run-time size is not that of the images")
     if len(sides) > 2:
         if any(p.axis.coordinate.variables == frozenset((BATCH,)) for p in sides):
             return Refused("a group is neither whole rows of channels nor images of its own")
@@ -123,6 +128,8 @@ def _number(moving: Sequence[Path], still: Sequence[Path], tiling: Tiling) -> tu
     for group in still:
         # Beyond the last image of a group, the next group's would be read: harmless along d only.
         apart = number.stride * number.size
+        if number.is_open:
+            break
         if group.axis.stride == apart and (number.is_covered or tiling.across == tiling.d_name):
             size, index = number.size, group.axis.coordinate * number.size + number.coordinate
             number = Axis(index, group.axis.size * size, number.stride)
