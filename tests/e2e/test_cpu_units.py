@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ml_dtypes import bfloat16
 
 from imbrex.build.isa import isa
 from imbrex.chip import CPU_ISAS, CpuMachine
@@ -13,7 +14,7 @@ from imbrex.config import tuning
 from imbrex.config.cpu.plan import CpuTuning
 from imbrex.problem import parse_problem
 from imbrex.run.host_machine import host_machine
-from imbrex.view.mma.vector import FMA, units_of
+from imbrex.view.mma.vector import CPU_UNITS, FMA, units_of
 
 SHAPES = (
     "-m 37 -n 75 -k 99",
@@ -36,6 +37,12 @@ WINDOWS = (
     "-n 2 -c 64 -H 9 -W 7 -k 40 -y 3 -x 3 -p 1 -q 1 -F {way} -I NHWC -f NHWC -O NHWC",
     "-n 2 -c 12 -g 2 -H 11 -W 10 -k 18 -y 3 -x 3 -p 1 -q 1 -u 2 -v 2 -F {way}",
 )
+FEW_CHANNELS = (
+    ("-n 2 -c 3 -H 40 -W 57 -k 18 -y 7 -x 7 -p 3 -q 3 -u 2 -v 2 -F 1", "KYXC", "a"),
+    ("-n 1 -c 3 -H 19 -W 64 -k 18 -y 3 -x 3 -p 1 -q 1 -l 2 -j 2 -F 1", "YXCK", "b"),
+    ("-n 1 -c 1 -H 9 -W 64 -k 18 -y 3 -x 3 -p 0 -q 2 -F 1", "KYXC", "b"),
+)
+"""Short runs along k, of no whole words, with padding, in several images; filters of two layouts."""
 TYPES = {"bf16": ("vdpbf16ps", "convbfp16", (1, 2)), "i8": ("vpdpbusd", "convint8", (1, 1))}
 
 
@@ -65,6 +72,36 @@ def test_products_and_convolutions(line: str, form: str | None, build: Any) -> N
     assert all(isinstance(found, CpuTuning) and found.unit != FMA.name for found in built.tunings)
     result = built.run(3)
     assert result.is_right, str(result)
+
+
+@pytest.mark.parametrize("unit", ["fma", "vdpbf16ps", "vpdpbusd"])
+@pytest.mark.parametrize(("text", "filters", "stays"), FEW_CHANNELS)
+def test_short_runs_are_read_where_they_lie(
+    text: str, filters: str, stays: str, unit: str, build: Any
+) -> None:
+    """Rows of a panel that are evenly apart, and those of an edge or of two rows of an image."""
+    if host().vector_bytes != 64 or not CPU_UNITS[unit].fits(host()):
+        pytest.skip(f"{host().name} has no {unit} in 64 bytes")
+    word = {"fma": "conv", "vdpbf16ps": "convbfp16", "vpdpbusd": "convint8"}[unit]
+    (problem,) = parse_problem(f"{word} {text} -I NHWC -f {filters} -O NHWC")
+    last = "" if unit == "fma" else f",{unit}"
+    built = build(problem, "cpu", tuning.parse(f"v1:cpu:6,32,582,32,192,16,k_blocked,{stays},swapped{last}"))
+    result = built.run(3)
+    assert result.is_right, str(result)
+
+
+def test_a_nan_beside_a_short_run_does_not_count(build: Any) -> None:
+    """Nine neighbours of bf16 are four pairs and a half: the tenth, of another pixel, meets zeros of B."""
+    if host().vector_bytes != 64 or "avx512_bf16" not in host().features:
+        pytest.skip(f"{host().name} has no vdpbf16ps in 64 bytes")
+    (problem,) = parse_problem("convbfp16 -n 1 -c 3 -H 3 -W 64 -k 16 -y 3 -x 3 -F 1 -I NHWC -f KYXC -O NHWC")
+    form = tuning.parse("v1:cpu:6,16,66,16,32,16,k_blocked,a,swapped,vdpbf16ps")
+    kernel = build(problem, "cpu", form).kernel
+    x = np.ones((1, 3, 64, 3), bfloat16)
+    x[:, :, 20] = np.nan
+    y = np.zeros((1, 1, 62, 16), bfloat16)
+    kernel(np.ones((16, 3, 3, 3), bfloat16), x, y, threads=1)
+    assert np.flatnonzero(np.isnan(y[0, 0, :, 0].astype(np.float32))).tolist() == [18, 19, 20]
 
 
 @pytest.mark.parametrize("level", ["avx_vnni", "avx512_vnni"])

@@ -251,6 +251,8 @@ def _cpu() -> Iterator[HashCase]:
     for isa, dtype in (("avx512_bf16", "bf16"), ("avx512_vnni", "i8"), ("avx_vnni", "i8")):
         yield cpu(gemm(dtype=dtype, transpose_a=isa != "avx_vnni"), isa)
         yield cpu(conv("forward", dtype=dtype, layout="nchw" if isa == "avx_vnni" else "nhwc"), isa)
+    for isa, dtype in (("avx512", "f32"), ("avx512_bf16", "bf16"), ("avx512_vnni", "i8")):
+        yield cpu(conv("forward", dtype=dtype, c=3, w=96), isa)
     for dtype in ("bf16", "i8"):
         yield cpu(gemm(dtype=dtype, transpose_a=dtype == "bf16"), "amx")
         yield cpu(conv("forward", dtype=dtype), "amx")

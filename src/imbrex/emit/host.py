@@ -25,6 +25,7 @@ FLAGS = ("device/cpu/flag.h",)
 """Headers for workgroups that share tiles."""
 EPILOGUE = "device/cpu/epilogue.h"
 WINDOWS = "device/cpu/windows.h"
+SHORT_RUNS = "device/cpu/short_runs.h"
 TILES = "device/cpu/tile.h"
 """A header for registers that are tiles."""
 
@@ -81,6 +82,8 @@ def _further(program: Program) -> Iterator[str]:
         yield TILES
     if any(isinstance(s, Windows) for kernel in program.kernels for s in walk(kernel.body)):
         yield WINDOWS
+    if any(map(panels.has_short_runs, program.kernels)):
+        yield SHORT_RUNS
 
 
 def _has_tiles(program: Program) -> bool:

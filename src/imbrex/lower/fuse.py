@@ -6,6 +6,7 @@ that order, the copy changes nothing but cache lines, and is left out:
     A   element (m, k) at base + m * pitch + k, no guards, rows that do not crowd into few sets of the cache
     A   element (m, k) at base + k * pitch + m, no guards: copied without a window
     A   long runs of neighbours in k, as channels that come last: a pointer for each run
+    A   short ones, as the taps of a row of a window of few channels, of rows that are mostly evenly apart
     B   vectors of neighbours along n, rows that do not crowd into few sets, or panels that are met once; the
         device looks at each panel
     C   vectors of neighbours along n
@@ -26,6 +27,8 @@ from imbrex.index.expr import Lin, lin, var
 from imbrex.index.query import pointer_step
 from imbrex.index.rule import COUNT
 from imbrex.lower.finish import OLD
+from imbrex.lower.packed import ShortRuns
+from imbrex.lower.runs import common_run, extents, short_runs
 from imbrex.lower.stmt import (
     AxisOffsets,
     For,
@@ -121,7 +124,7 @@ def _holds_sums(store: Unpack) -> bool:
     return store.window.buffer.dtype == store.tile.buffer.dtype and not asks
 
 
-def in_place(parts: Parts) -> Window | InPlace | RunsInPlace | None:
+def in_place(parts: Parts) -> Window | InPlace | RunsInPlace | ShortRuns | None:
     """A where it lies, if its map is a matrix or has long runs of neighbours along k; None where its panels
     keep no neighbours along k together and it is no matrix.
     """
@@ -138,12 +141,24 @@ def in_place(parts: Parts) -> Window | InPlace | RunsInPlace | None:
         step = abs(pitch.const) * dest.dtype.bytes
         base = Ref(window.buffer, rest + rows.offset.subs({rows.var: lin(0)}))
         return window if crowds(parts.a.width, step) else InPlace(base, pitch.const)
-    run = _run(lanes, parts.steps)
+    run = common_run(lanes, parts.steps)
     if run >= vector and run % vector == 0:
         return RunsInPlace(window, run)
+    if (short := _short_runs(parts)) is not None:
+        return short
     chunk = next((chunk for chunk in CHUNKS if run % chunk == 0), None)
     has_chunks = run >= vector and chunk is not None and parts.product.unit == FMA
     return RunsInPlace(window, run, chunk) if has_chunks else window
+
+
+def _short_runs(parts: Parts) -> ShortRuns | None:
+    """A as short runs, where all of K is one step."""
+    if parts.steps is not None:
+        return None
+    window, columns = parts.a.window, parts.c.window
+    n = columns.rows if parts.c.is_transposed else columns.lanes
+    rows, lanes = parts.axis(window, "rows"), parts.axis(window, "lanes")
+    return short_runs(rows, lanes, parts.product.unit, parts.a.width, n)
 
 
 def _transposed(parts: Parts) -> InPlace | None:
@@ -160,37 +175,7 @@ def _transposed(parts: Parts) -> InPlace | None:
     return InPlace(base, pitch.const, is_transposed=True)
 
 
-def _run(lanes: AxisOffsets, steps: For | None) -> int:
-    """The length of equal stretches of K, in every step, that lie together and pass the same guards."""
-    env: dict[str, Any] = {name: 0 for i in (lanes.offset, *lanes.guards) for name in i.variables}
-    run = 0
-    for step, count in enumerate(_counts(lanes, steps)):
-        if steps is not None:
-            env[steps.var] = step
-        env[lanes.var] = np.arange(count)
-        breaks = _steps(lanes.offset, env) != 1
-        for guard in lanes.guards:
-            breaks = breaks | (_steps(guard, env) != 0)
-        run = gcd(run, count, *(int(i) + 1 for i in np.flatnonzero(breaks)))
-    return run
-
-
-def _counts(axis: AxisOffsets, steps: For | None) -> list[int]:
-    """The extent along K in each step."""
-    if steps is None:
-        assert axis.count.is_constant, "K is one step, so its extent is known"
-        return [axis.count.const]
-    return [int(axis.count.eval({steps.var: step})) for step in range(steps.count)]
-
-
-def _steps(index: Lin, env: dict[str, Any]) -> np.ndarray[Any, Any]:
-    """How far the index moves from one value of an array of values to the next."""
-    count = max(np.size(v) for v in env.values())
-    values: np.ndarray[Any, Any] = np.broadcast_to(index.eval(env), (count,))
-    return values[1:] - values[:-1]
-
-
-def product(parts: Parts, a: Window | InPlace | RunsInPlace) -> Product:
+def product(parts: Parts, a: Window | InPlace | RunsInPlace | ShortRuns) -> Product:
     b, c, panels = parts.b, parts.c, parts.product
     m_axis = parts.axis(c.window, "lanes" if c.is_transposed else "rows")
     n_axis = parts.axis(c.window, "rows" if c.is_transposed else "lanes")
@@ -205,7 +190,7 @@ def product(parts: Parts, a: Window | InPlace | RunsInPlace) -> Product:
         n_axis.count,
         heights,
         widths,
-        max(_counts(k_axis, parts.steps)),
+        a.padded_k(panels.unit) if isinstance(a, ShortRuns) else max(extents(k_axis, parts.steps)),
         panels.m,
         panels.n,
         b.form == "transposed",

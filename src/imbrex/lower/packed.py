@@ -58,7 +58,7 @@ class Pack:
     """Panel number `panel` of a window, converted to the computed type.
 
     along_lanes: dest[row][lane]; blocked: dest[lane / W][row][lane % W]; transposed: dest[lane][row], each
-    counting words of the unit along k.  is_b: is it of the operand whose elements a unit may shift?
+    counting words of the unit along k.
     width: rows or lanes of a panel.  stays: its loop packs a panel, then multiplies it.  Runs only where
     the guards hold: a panel wholly beyond the edge is skipped.
     """
@@ -69,7 +69,6 @@ class Pack:
     width: int
     form: Literal["along_lanes", "blocked", "transposed"]
     unit: CpuUnit
-    is_b: bool
     guards: tuple[Guard, ...] = ()
     stays: bool = False
 
@@ -181,6 +180,26 @@ class RunsInPlace:
 
 
 @dataclass(frozen=True)
+class ShortRuns:
+    """A window whose k are `count` runs of `run` neighbours, read there where the rows of a panel are evenly
+    apart and exist whole, else copied.  A run takes whole words of the unit, what is behind it in the last
+    one being zeros of B.
+    """
+
+    window: Window
+    run: int
+    count: int
+
+    def words(self, unit: CpuUnit) -> int:
+        """Words of a run."""
+        return -(-self.run // unit.packed)
+
+    def padded_k(self, unit: CpuUnit) -> int:
+        """K of whole words for each run."""
+        return self.count * self.words(unit) * unit.packed
+
+
+@dataclass(frozen=True)
 class Product:
     """A workgroup's whole tile: c[m][n] = alpha * sum over k of a[m][k] * b[k][n] + beta * c.
 
@@ -192,7 +211,7 @@ class Product:
     in between.  finish: what becomes of them before they are stored, in the last of `steps` steps.
     """
 
-    a: Window | InPlace | RunsInPlace
+    a: Window | InPlace | RunsInPlace | ShortRuns
     b: Window
     c: Window
     unit: CpuUnit

@@ -86,7 +86,7 @@ def pack(op: ThreadwiseCopyOp, reader: Reader, scopes: list[Scope], clips: dict[
     lines = _lines(reader, op.source, coords, ("k", k_outer * inner), ("lane", lanes), index[1])
     clips[dest.name], clips[f"{dest.name}.k"] = lines.along.count, lines.across.count
     contiguous_k = _stretch(lines.across, (1, 2)) > _stretch(lines.along, (1, 2))
-    unit, is_b = _multiplier(op.dest)
+    unit = _multiplier(op.dest)
     form: Form = "blocked" if inner > unit.packed else "transposed" if contiguous_k else "along_lanes"
     window = _placed(op.source, reader, lines, form != "along_lanes", width, dest.dtype.accumulator, scopes)
     step = width * k_outer * inner
@@ -100,7 +100,6 @@ def pack(op: ThreadwiseCopyOp, reader: Reader, scopes: list[Scope], clips: dict[
         width,
         form,
         unit,
-        is_b,
         guards,
         not is_whole,
     )
@@ -181,10 +180,10 @@ def _panel(reader: Reader, value: SSAValue, index: Sequence[SSAValue]) -> Ref:
     return Ref(buffer, address([*position, *([lin(0)] * (len(sizes(base)) - len(position)))], sizes(base)))
 
 
-def _multiplier(panels: SSAValue) -> tuple[CpuUnit, bool]:
-    """What multiplies the panels of a buffer, and are they of its B?"""
+def _multiplier(panels: SSAValue) -> CpuUnit:
+    """What multiplies the panels of a buffer."""
     products = (use.operation for use in panels.uses if isinstance(use.operation, ThreadwiseGemmOp))
-    (found,) = {(_unit(product), product.b is panels) for product in products}
+    (found,) = {_unit(product) for product in products}
     return found
 
 

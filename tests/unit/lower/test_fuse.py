@@ -35,18 +35,20 @@ from imbrex.lower.stmt import (
 from imbrex.problem import Gemm, Problem, parse_problem
 
 
-def statements(problem: Problem, tuning: str, algorithm: str | None = None) -> list[Stmt]:
+def statements(
+    problem: Problem, tuning: str, algorithm: str | None = None, level: str = "avx512"
+) -> list[Stmt]:
     module: ModuleOp = problem_module(problem, "k", algorithm)
     ConvToGemm().apply(context(), module)
-    tuned(module, parse(tuning), target("avx512"))
+    tuned(module, parse(tuning), target(level))
     for step in (GridwiseToBlockwise(), BlockwiseToThreadwise()):
         step.apply(context(), module)
     (kernel,) = program(module, frozenset({2})).kernels
     return list(walk(kernel.body))
 
 
-def the_product(problem: Problem, tuning: str) -> Product:
-    (found,) = [s for s in statements(problem, tuning) if isinstance(s, Product)]
+def the_product(problem: Problem, tuning: str, level: str = "avx512") -> Product:
+    (found,) = [s for s in statements(problem, tuning, level=level) if isinstance(s, Product)]
     return found
 
 
@@ -144,6 +146,27 @@ def test_runs_that_are_no_whole_vectors_are_read_in_chunks() -> None:
         assert isinstance(a, RunsInPlace) and (a.run, a.chunk) == (run, chunk)
     packed = the_product(conv(f"-n 1 -c 29 -H 6 -W 6 -k 16 -y 3 -x 3 -p 1 -q 1 {nhwc}"), tuning).a
     assert isinstance(packed, Window)
+
+
+def test_short_runs_of_rows_that_are_evenly_apart_are_read_in_place() -> None:
+    """A row of taps of three channels, padding or not, where a row of pixels has three panels; runs of words
+    that are mostly zeros, which many columns would meet, are copied.
+    """
+    nhwc = "-F 1 -I NHWC -O NHWC -f NHWC"
+    tuning = "v1:cpu:6,16,96,16,64,16,k_blocked,a,swapped"
+    for sizes, found in (
+        ("-H 19 -W 40 -p 1 -q 1", (9, 3)),
+        ("-H 19 -W 40 -p 1 -q 1 -l 2 -j 2", (3, 9)),
+        ("-H 40 -W 9 -p 1 -q 1", None),
+    ):
+        a = the_product(conv(f"-n 1 -c 3 -k 16 -y 3 -x 3 {sizes} {nhwc}"), tuning).a
+        assert (None if isinstance(a, Window) else (a.run, a.count)) == found  # type: ignore[union-attr]
+    for filters, is_copied in ((16, False), (512, True)):
+        i8 = f"convint8 -n 1 -c 3 -k {filters} -y 3 -x 3 -H 19 -W 40 -p 1 -q 1 {nhwc}"
+        tuning = f"v1:cpu:6,16,96,{filters},64,16,k_blocked,a,swapped,vpdpbusd"
+        product = the_product(parse_problem(i8)[0], tuning, "avx512_vnni")
+        assert isinstance(product.a, Window) is is_copied
+        assert product.k == (27 if is_copied else 36)
 
 
 def test_two_steps_of_k_keep_a_tile_of_sums_that_c_cannot_hold() -> None:

@@ -12,6 +12,7 @@ from imbrex.emit.cpu import finishing, product, windows
 from imbrex.index.atom import Var
 from imbrex.index.expr import Lin, lin
 from imbrex.index.rule import COUNT
+from imbrex.lower.packed import ShortRuns
 from imbrex.lower.stmt import (
     Alloc,
     Await,
@@ -69,6 +70,11 @@ def function_body(kernel: Kernel) -> list[str]:
 def has_tiles(kernel: Kernel) -> bool:
     """Does it multiply by tiles?"""
     return any(isinstance(s, PanelGemm | Product) and s.unit.tiles is not None for s in walk(kernel.body))
+
+
+def has_short_runs(kernel: Kernel) -> bool:
+    """Does a product read short runs where they lie?"""
+    return any(isinstance(s, Product) and isinstance(s.a, ShortRuns) for s in walk(kernel.body))
 
 
 def _block(stmts: Sequence[Stmt]) -> list[str]:
@@ -178,8 +184,7 @@ def _pack(stmt: Pack) -> list[str]:
     name = ("lanes" if along else stmt.form) + ("" if along else f"<{stmt.width}>")
     if stmt.unit.packed > 1:
         unit = product.name_of(stmt.unit, stmt.window.computed)
-        flip = f"imbrex::flipped<{unit}>" if stmt.is_b else "0"
-        call = f"imbrex::word_panels<{unit}, {flip}>::{name}({target}, {at});"
+        call = f"imbrex::word_panels<{unit}>::{name}({target}, {at});"
     else:
         call = f"imbrex::pack_{name}({target}, {at});"
     return [f"if ({c.guards(stmt.guards)}) {call}" if stmt.guards else call]

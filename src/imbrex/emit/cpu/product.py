@@ -7,6 +7,7 @@ from __future__ import annotations
 from imbrex.dtype import DType
 from imbrex.emit import c
 from imbrex.emit.cpu import finishing
+from imbrex.lower.packed import ShortRuns
 from imbrex.lower.stmt import InPlace, Product, RunsInPlace
 from imbrex.view.mma.vector import FMA, CpuUnit
 
@@ -30,12 +31,13 @@ def scratch_members(stmt: Product) -> list[str]:
     m, n = max(stmt.m_sizes), max(stmt.n_sizes)
     panels = f"imbrex::round_up({n}, {stmt.lanes})" if stmt.stationary == "a" else str(stmt.lanes)
     rows = f"imbrex::round_up({m if stmt.c_is_transposed else stmt.rows}, {width})"
+    started = [f"alignas(64) int32_t start[imbrex::round_up({n}, {stmt.lanes})];"]
     return [
         *_a_members(stmt, kind, k),
         f"alignas(64) {kind} panels_b[{k} * {panels}];",
         f"alignas(64) {kind} columns_b[{k} * {width}];",
         f"alignas(64) {sums.c_name} tile_c[{rows} * {stmt.lanes}];",
-        *([f"int32_t start[{m}];"] if stmt.unit.is_shifted else []),
+        *(started if stmt.unit.is_shifted else []),
     ]
 
 
@@ -49,18 +51,18 @@ def text(stmt: Product) -> list[str]:
     shape = f"{unit}, rows, {stmt.lanes} / {width}, {m}, N.value, {stmt.k}{_columns(stmt)}"
     kind = f"imbrex::open_columns<{unit}, {stmt.lanes} / {width}, {stmt.k}{_columns(stmt)}>"
     ends = "columns" if stmt.open == "n" else "0, product::n_panels"
-    operand_a = "shifted_a" if stmt.unit.is_shifted else "operand_a"
+    operand_b = "shifted_b" if stmt.unit.is_shifted else "operand_b"
     body = [
         *zeros,
         f"constexpr int rows = imbrex::{_shared_by(stmt)}(M.value, {stmt.rows});",
         f"typedef imbrex::{'open_product' if stmt.open == 'n' else 'product'}<{shape}> product;",
         *([f"const {kind} columns(n_count);"] if stmt.open == "n" else []),
         _a(stmt),
-        *_shifted(stmt),
         *_b(stmt),
+        *_shifted(stmt),
         *_c(stmt),
         f"product::{stmt.stationary}_stays(",
-        f"    0, {_m_end(stmt)}, {ends}, {operand_a}, operand_b, operand_c{count});",
+        f"    0, {_m_end(stmt)}, {ends}, operand_a, {operand_b}, operand_c{count});",
     ]
     assert b.buffer.space == "global"
     made = [] if stmt.finish is None else finishing.lines(stmt.finish, stmt.c)
@@ -106,15 +108,16 @@ def _columns(stmt: Product) -> str:
     """What else to tell the product of an A that hands out no rows, or of tiles, which sum no columns."""
     has_none = isinstance(stmt.a, InPlace) and stmt.a.is_transposed
     has_none |= isinstance(stmt.a, RunsInPlace) and stmt.a.chunk is not None
+    has_none |= isinstance(stmt.a, ShortRuns)
     return ", false" if has_none or stmt.unit.tiles is not None else ""
 
 
 def _shifted(stmt: Product) -> list[str]:
-    """What a shifted B makes the sums of A's rows be asked for."""
+    """What a shifted A makes the sums of B's columns be asked for."""
     if not stmt.unit.is_shifted:
         return []
-    rest = f"operand_a, {_k(stmt)}, scratch.start"
-    return [f"imbrex::a_shifted<{_unit(stmt)}, decltype(operand_a)> shifted_a{{{rest}}};"]
+    rest = f"operand_b, {_k(stmt)}, scratch.start"
+    return [f"imbrex::b_shifted<{_unit(stmt)}, {stmt.lanes}, decltype(operand_b)> shifted_b{{{rest}}};"]
 
 
 def _a(stmt: Product) -> str:
@@ -132,6 +135,10 @@ def _a(stmt: Product) -> str:
         rest = f"{stmt.a.window.buffer.name}, {window}, scratch.runs_a, scratch.zeros_a, {stmt.a.run}"
         chunk = "" if stmt.a.chunk is None else f", {stmt.a.chunk}"
         return f"imbrex::a_runs_in_place<{unit}, decltype({window}){chunk}> operand_a{{{rest}}};"
+    if isinstance(stmt.a, ShortRuns):
+        window, name = f"scratch.{stmt.a.window.name}", stmt.a.window.buffer.name
+        kind = f"imbrex::a_short_runs_in_place<{unit}, decltype({window}), {_runs_of(stmt.a)}, {stmt.rows}>"
+        return f"{kind} operand_a({name}, {window}, scratch.runs_a);"
     window = f"scratch.{stmt.a.name}"
     source = f"{unit}, {stmt.a.buffer.dtype.c_name}, decltype({window})"
     return f"imbrex::a_packing<{source}> operand_a{{{stmt.a.buffer.name}, {window}, scratch.panel_a}};"
@@ -143,7 +150,11 @@ def _b(stmt: Product) -> list[str]:
     types = f"{stmt.b.buffer.dtype.c_name}, decltype({window})"
     packed = f"{name}, {window}, scratch.panels_b, scratch.columns_b"
     source = "operand_b" if stmt.stationary == "b" else "packing_b"
-    if stmt.b_is_transposed:
+    if isinstance(stmt.a, ShortRuns) and stmt.a.run % stmt.unit.packed:
+        is_rows = "true" if stmt.b_is_transposed else "false"
+        of = f"{unit}, {stmt.lanes}, {types}, {_runs_of(stmt.a)}, {is_rows}"
+        made = f"imbrex::b_short_runs<{of}> {source}{{{name}, {window}, scratch.panels_b}};"
+    elif stmt.b_is_transposed:
         made = f"imbrex::b_rows<{unit}, {stmt.lanes}, {types}> {source}{{{packed}}};"
     else:
         in_place = "true" if stmt.b_in_place else "false"
@@ -177,8 +188,16 @@ def _a_members(stmt: Product, kind: str, k: str) -> list[str]:
                 f"const {kind} *runs_a[{stmt.k // run + 1} * {stmt.rows}];",
                 f"alignas(64) {kind} zeros_a[{run}];",
             ]
+        case ShortRuns():
+            unit = _unit(stmt)
+            return [f"imbrex::short_runs_room<{unit}, {_runs_of(stmt.a)}, {stmt.rows}> runs_a;"]
         case _:
             return [f"alignas(64) {kind} panel_a[{k} * {stmt.rows}];"]
+
+
+def _runs_of(a: ShortRuns) -> str:
+    """How long they are, and how many."""
+    return f"{a.run}, {a.count}"
 
 
 def _columns_of(stmt: Product) -> str:

@@ -74,9 +74,9 @@ class CpuUnit:
 
     operand: the type of A and B; empty where it is any and is widened to the type of the sum.  together:
     elements of each operand that a lane multiplies and adds.  needs: bytes of a vector -> the feature that a
-    machine has it by.  latency: cycles from a sum to the next.  is_shifted: its B is unsigned, so B is kept
-    with 128 added, and sums begin at -128 times the sum of A's row.  rows: of C in a vector of sums: 2 where
-    four lanes hold 2 x 2 of them.  adder: how it adds products.
+    machine has it by.  latency: cycles from a sum to the next.  is_shifted: its A is unsigned, so 128 is
+    added on the way to a register, and sums begin at -128 times the sum of B's column.  rows: of C in a
+    vector of sums: 2 where four lanes hold 2 x 2 of them.  adder: how it adds products.
     tiles: what it computes in, where that is not vectors.
     """
 

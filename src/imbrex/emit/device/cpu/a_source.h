@@ -101,14 +101,4 @@ template <int MR, class U, int Chunk> IMBREX_INLINE a_run_cursor<U, MR, Chunk> c
 template <int MR, class U, int Chunk> IMBREX_INLINE a_run_cursor<U, MR, Chunk> passing_cursor(a_runs<U, Chunk> a) {
   return a_run_cursor<U, MR, Chunk>(a);
 }
-
-// A source whose sums do not begin at 0.
-template <class A> struct a_started {
-  A source;
-  const int32_t *start;
-};
-template <int MR, class A> IMBREX_INLINE auto cursor(a_started<A> a) { return cursor<MR>(a.source); }
-template <int MR, class A> IMBREX_INLINE auto passing_cursor(a_started<A> a) { return passing_cursor<MR>(a.source); }
-template <class T, class A> IMBREX_INLINE vec<T> start(const A &, int) { return vec<T>{}; }
-template <class T, class A> IMBREX_INLINE vec<T> start(const a_started<A> &a, int m) { return splat(T(a.start[m])); }
 } // namespace imbrex

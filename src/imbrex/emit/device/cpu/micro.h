@@ -22,6 +22,15 @@ template <class U, int NV> struct b_panel {
   }
 };
 
+// A panel whose sums do not begin at 0.
+template <class B> struct b_started : B {
+  const int32_t *start;
+};
+template <class T, class B> IMBREX_INLINE vec<T> start(const B &, int) { return vec<T>{}; }
+template <class T, class B> IMBREX_INLINE vec<T> start(const b_started<B> &b, int v) {
+  return load<T>(b.start + v * width<T>);
+}
+
 // Puts the sums in a row-major tile, or adds them to it.
 template <class T> struct c_tile {
   T *p;
@@ -107,6 +116,10 @@ static __attribute__((noinline)) void pair_kernel(int64_t k_count, A source, B p
     }
 }
 
+// How many elements of the last word of a cursor's chunk count, where the others are no zeros and B's zeros would not make
+// them zeros; else 0.
+template <class A> constexpr int cut_word = 0;
+
 template <class U, int MR, int NV, class A, class B, class Sink>
 static __attribute__((noinline)) void micro_kernel(int64_t k_count, A source, B panel, Sink sink) {
   typedef sum_of_unit<U> T;
@@ -120,14 +133,19 @@ static __attribute__((noinline)) void micro_kernel(int64_t k_count, A source, B 
 #pragma GCC unroll 16
     for (int v = 0; v < NV; ++v) {
       __builtin_prefetch(sink.at(m, v), 1);
-      acc[m][v] = start<T>(source, m);
+      acc[m][v] = start<T>(panel, v);
     }
+  constexpr int cut = cut_word<decltype(a)>, whole = chunk - (cut > 0);
   int64_t k = k_count / together;
   for (; k >= chunk; k -= chunk, a.advance(chunk)) {
 #pragma GCC unroll 4
-    for (int u = 0; u < chunk; ++u) {
+    for (int u = 0; u < whole; ++u) {
       b.next(row);
       rank_one<U, MR, NV>(acc, a, u, row);
+    }
+    if constexpr (cut > 0) {
+      b.next(row);
+      rank_one<U, MR, NV>(acc, a, whole, row, first_of_word<cut>{});
     }
   }
   for (int u = 0; u < k; ++u) {
@@ -178,7 +196,7 @@ static __attribute__((noinline)) void column_kernel(int64_t k_count, A source, c
   typedef sum_of_unit<U> T;
   auto a = passing_cursor<MR>(source);
   constexpr int W = k_width<U>;
-  vec<T> acc[MR][NC];
+  vec<T> acc[MR][NC], shift[NC] = {};
 #pragma GCC unroll 32
   for (int m = 0; m < MR; ++m)
 #pragma GCC unroll 2
@@ -186,11 +204,15 @@ static __attribute__((noinline)) void column_kernel(int64_t k_count, A source, c
   for (int64_t k = 0; k < k_count; k += W, a.advance(words_of_vector<U>), x += W) {
     typename unit<U>::words column[NC];
 #pragma GCC unroll 2
-    for (int c = 0; c < NC; ++c) column[c] = unit<U>::load(x + c * x_step);
+    for (int c = 0; c < NC; ++c) {
+      column[c] = unit<U>::load(x + c * x_step);
+      if constexpr (unit<U>::is_shifted) shift[c] = unit<U>::multiply_add(shift[c], splat(uint32_t(0x80808080)), column[c]);
+    }
     const bool is_whole = k + W <= k_count;
 #pragma GCC unroll 32
     for (int m = 0; m < MR; ++m) {
-      const typename unit<U>::words row = is_whole ? unit<U>::load(a.row(m)) : unit<U>::load(a.row(m), k_count - k);
+      const typename unit<U>::words row =
+          unit<U>::row_of(is_whole ? unit<U>::load(a.row(m)) : unit<U>::load(a.row(m), k_count - k));
 #pragma GCC unroll 2
       for (int c = 0; c < NC; ++c) acc[m][c] = unit<U>::multiply_add(acc[m][c], row, column[c]);
     }
@@ -199,52 +221,30 @@ static __attribute__((noinline)) void column_kernel(int64_t k_count, A source, c
   for (int m = 0; m < MR; ++m)
 #pragma GCC unroll 2
     for (int c = 0; c < NC; ++c)
-      if constexpr (unit<U>::is_shifted)
-        sink.put(m, c, sum_of<T>(start<T>(source, m) / width<T> + acc[m][c]));
-      else
-        sink.put(m, c, sum_of<T>(acc[m][c]));
+      sink.put(m, c, sum_of<T>(acc[m][c] - shift[c]));
 }
 
-// What the sums begin at where B's elements are 128 too large: start[m] = -128 * the sum of A's row m.
-template <class U, int MR, class A>
-static __attribute__((noinline)) void start_sums(int64_t k_count, A source, int32_t *start) {
-  constexpr int W = k_width<U>;
-  const typename unit<U>::words ones = splat(uint32_t(0x01010101));
-  auto a = cursor<MR>(source);
-  vec<int32_t> acc[MR];
-  for (int m = 0; m < MR; ++m) acc[m] = vec<int32_t>{};
-  for (int64_t k = 0; k < k_count; k += W, a.advance(width<int32_t>)) {
-    const bool is_whole = k + W <= k_count;
-#pragma GCC unroll 32
-    for (int m = 0; m < MR; ++m)
-      acc[m] = unit<U>::multiply_add(acc[m], is_whole ? unit<U>::load(a.row(m)) : unit<U>::load(a.row(m), k_count - k), ones);
+// What the sums begin at where A's elements are 128 too large: start[n] = -128 * the sum of B's column n.
+template <class U, int NV> static __attribute__((noinline)) void start_sums(int64_t k_count, b_panel<U, NV> b, int32_t *start) {
+  vec<int32_t> acc[NV] = {};
+  typename unit<U>::words row[NV];
+  for (int64_t k = 0; k < k_count; k += unit<U>::together) {
+    b.next(row);
+#pragma GCC unroll 16
+    for (int v = 0; v < NV; ++v) acc[v] = unit<U>::multiply_add(acc[v], splat(uint32_t(0x80808080)), row[v]);
   }
-#pragma GCC unroll 32
-  for (int m = 0; m < MR; ++m) start[m] = -128 * sum_of<int32_t>(acc[m]);
-}
-
-// The same of panels whose rows are words of k: lanes run along m.
-template <class U, int MR> static void start_sums(int64_t k_count, a_k_major<U> source, int32_t *start) {
-  constexpr int together = unit<U>::together, W = width<int32_t>;
-  const typename unit<U>::words ones = splat(uint32_t(0x01010101));
-  for (int m = 0; m < MR; m += W) {
-    vec<int32_t> acc{};
-    for (int64_t k = 0; k < k_count; k += together, source.p += source.step * together)
-      acc = unit<U>::multiply_add(acc, unit<U>::load(source.p + m * together), ones);
-    source.p -= (k_count + together - 1) / together * source.step * together;
-    for (int j = 0; j < W && m + j < MR; ++j) start[m + j] = -128 * acc[j];
-  }
+  for (int v = 0; v < NV; ++v) store<int32_t>(start + v * width<int32_t>, -acc[v]);
 }
 
 enum class a_layout { k_major, k_blocked, rows };
 
-// Packed panels of a step; where B's elements are 128 too large, with what that makes of the sums.
+// Packed panels of a step; where A's elements are 128 too large, with what that makes of the sums.
 template <class U, int MR, int NV, class A, class B, class Sink>
 IMBREX_INLINE void started_kernel(int64_t k_count, A source, B rows, Sink sink) {
   if constexpr (unit<U>::is_shifted) {
-    int32_t start[MR];
-    start_sums<U, MR>(k_count, source, start);
-    register_tile<U, MR, NV>(k_count, a_started<A>{source, start}, rows, sink);
+    int32_t start[NV * width<int32_t>];
+    start_sums<U, NV>(k_count, rows, start);
+    register_tile<U, MR, NV>(k_count, source, b_started<B>{rows, start}, sink);
   } else {
     register_tile<U, MR, NV>(k_count, source, rows, sink);
   }

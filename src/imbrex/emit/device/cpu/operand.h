@@ -44,7 +44,7 @@ template <class U, class S, class View> struct a_packing {
   element_of_unit<U> *buffer;
   template <int R, class Body> void visit(int row, Body body) {
     if constexpr (has_words<U>)
-      word_panels<U, 0>::template blocked<R>(buffer, src, view, row);
+      word_panels<U>::template blocked<R>(buffer, src, view, row);
     else
       pack_blocked<R>(buffer, src, view, row);
     body(a_k_blocked<U>{buffer, R * k_width<U>});
@@ -92,7 +92,7 @@ private:
         for (int j = 0; j < R; j += width<T>) {
           const mask_t lanes = first_lanes(R - j) & all_lanes<T>;
           if constexpr (has_words<U>)
-            word_panels<U, 0>::put(
+            word_panels<U>::put(
                 to + j * unit<U>::together, [&](int t) { return load<uint32_t>(from + t * step + j, lanes); }, 0,
                 int(k_count - k));
           else
@@ -130,23 +130,6 @@ template <class T> struct a_packed {
   }
 };
 
-// What the sums of A's rows tell of a B whose elements are 128 too large; see unit.h.  `start` has room for every row.
-template <class U, class A> struct a_shifted {
-  A &a;
-  int64_t k_count;
-  int32_t *start;
-  int known = 0; // rows whose sums are known: they are met in order
-  template <int R, class Body> void visit(int row, Body body) {
-    a.template visit<R>(row, [&](auto source) {
-      if (row >= known) {
-        start_sums<U, R>(k_count, source, start + row);
-        known = row + R;
-      }
-      body(a_started<decltype(source)>{source, start + row});
-    });
-  }
-};
-
 // ---- B -----------------------------------------------------------------------------------------------------
 
 // From a view whose rows are k and whose lanes are n, L of them a panel: in place where allowed and possible (vectors of
@@ -175,7 +158,7 @@ template <class U, class S, class View> struct b_lanes {
         return body(b_cut_view<S, V>{{src, view, v}, view.used[v + V - 1]});
     }
     if constexpr (has_words<U>)
-      word_panels<U, flipped<U>>::lanes(buffer, src, view, panel);
+      word_panels<U>::lanes(buffer, src, view, panel);
     else
       pack_lanes(buffer, src, view, panel);
     body(b_panel<U, V>{buffer, View::panel_lanes});
@@ -183,14 +166,14 @@ template <class U, class S, class View> struct b_lanes {
   // The first `count` panels, `step` apart.
   void pack_all(E *panels, int64_t step, int count) {
     if constexpr (has_words<U>)
-      word_panels<U, flipped<U>>::panels(panels, step, src, view, 0, count);
+      word_panels<U>::panels(panels, step, src, view, 0, count);
     else
       pack_panels(panels, step, src, view, 0, count);
   }
   const E *columns(int first, int count) {
     const int64_t step = round_up(view.rows, k_width<U>);
     if constexpr (has_words<U>)
-      word_panels<U, flipped<U>>::columns(column_buffer, step, src, view, first, count);
+      word_panels<U>::columns(column_buffer, step, src, view, first, count);
     else
       pack_columns(column_buffer, step, src, view, first, count);
     return column_buffer;
@@ -206,7 +189,7 @@ template <class U, int L, class S, class View> struct b_rows {
   template <int V, bool MetOnce = false, class Body> void visit(int panel, Body body) {
     constexpr int lanes = V * width<sum_of_unit<U>>;
     if constexpr (has_words<U>)
-      word_panels<U, flipped<U>>::template transposed<lanes>(buffer, src, view, panel * L);
+      word_panels<U>::template transposed<lanes>(buffer, src, view, panel * L);
     else
       pack_transposed<lanes>(buffer, src, view, panel * L);
     body(b_panel<U, V>{buffer, lanes});
@@ -215,7 +198,7 @@ template <class U, int L, class S, class View> struct b_rows {
   void pack_all(E *panels, int64_t step, int count) {
     for (int j = 0; j < count; ++j)
       if constexpr (has_words<U>)
-        word_panels<U, flipped<U>>::template transposed<L>(panels + j * step, src, view, j * L);
+        word_panels<U>::template transposed<L>(panels + j * step, src, view, j * L);
       else
         pack_transposed<L>(panels + j * step, src, view, j * L);
   }
@@ -223,7 +206,7 @@ template <class U, int L, class S, class View> struct b_rows {
     for (int c = 0; c < count; ++c) {
       E *column = column_buffer + c * round_up(view.lanes, k_width<U>);
       if constexpr (has_words<U>)
-        word_panels<U, flipped<U>>::template blocked<1>(column, src, view, first + c);
+        word_panels<U>::template blocked<1>(column, src, view, first + c);
       else
         pack_blocked<1>(column, src, view, first + c);
     }
@@ -241,6 +224,24 @@ template <class U, int L, class Packing> struct b_packed {
     body(b_panel<U, V>{buffer + panel * panel_step, L});
   }
   const E *columns(int first, int count) { return from.columns(first, count); }
+};
+
+// What the columns of B tell of an A whose elements are 128 too large; see unit.h.  `start` has room for panels of L.
+template <class U, int L, class B> struct b_shifted {
+  B &b;
+  int64_t k_count;
+  int32_t *start;
+  int known = 0; // panels whose sums are known: they are met in order
+  template <int V, bool MetOnce = false, class Body> void visit(int panel, Body body) {
+    b.template visit<V, MetOnce>(panel, [&](auto rows) {
+      if (panel >= known) {
+        start_sums<U, V>(k_count, rows, start + panel * L);
+        known = panel + 1;
+      }
+      body(b_started<decltype(rows)>{rows, start + panel * L});
+    });
+  }
+  const element_of_unit<U> *columns(int first, int count) { return b.columns(first, count); }
 };
 
 // ---- C -----------------------------------------------------------------------------------------------------

@@ -4,14 +4,14 @@
 //   blocked      dst[lane / V][MR][V]          lanes (k) contiguous in memory, panel of MR rows      (k_blocked A)
 //   transposed   dst[lane / K][L][K]           lanes (k) contiguous in memory, panel of L rows       (k_major A; B)
 // where K is `together` and V the elements of a vector.  What does not exist is 0, up to a whole word along rows and to a
-// whole vector of words along lanes; then the bits of Flip are changed in every word.
+// whole vector of words along lanes.
 #pragma once
 #include "pack.h"
 #include "unit.h"
 
 namespace imbrex {
 
-template <class U, uint32_t Flip> struct word_panels {
+template <class U> struct word_panels {
   typedef element_of_unit<U> E;
   typedef typename unit<U>::words words;
   static constexpr int K = unit<U>::together, W = width<sum_of_unit<U>>, bits = 8 * int(sizeof(E));
@@ -86,8 +86,7 @@ template <class U, uint32_t Flip> struct word_panels {
       for (int r = 0; r < step; ++r) {
         const bool exists = r < view.rows && (view.mask_of(v, r) >> j & 1);
         const uint32_t found = exists ? bits_of(src[view.row_offset[r] + view.lane_offset[v * W + j]]) : 0;
-        const uint32_t flip = Flip >> (32 - bits);
-        dst[r] = from_bits<E>(found ^ flip);
+        dst[r] = from_bits<E>(found);
       }
     }
   }
@@ -113,7 +112,7 @@ template <class U, uint32_t Flip> struct word_panels {
   }
 
 private:
-  IMBREX_INLINE void store_words(E *p, words x) { *(typename vector_of<uint32_t, vector_bytes>::loose *)p = x ^ Flip; }
+  IMBREX_INLINE void store_words(E *p, words x) { *(typename vector_of<uint32_t, vector_bytes>::loose *)p = x; }
   // W words, of their parts.
   IMBREX_INLINE void store_word_vectors(E *p, const words *x) {
     if constexpr (parts == 1) {
@@ -124,7 +123,6 @@ private:
     }
   }
   IMBREX_INLINE void store_part(E *p, uint32_t x) {
-    x ^= Flip;
     __builtin_memcpy(p, &x, sizeof(x));
   }
 

@@ -3,8 +3,8 @@
 // unit<U> of a plain type U is the multiply-add of that type.  Panels hold `element`s; `together` neighbours along k of
 // one row or column make a word, as wide as a sum, which one lane multiplies in one instruction:
 //   multiply_add(c, a, b)[n] == c[n] + sum over t < together of a[n][t] * b[n][t]
-// Where is_shifted, B's elements are stored as unsigned numbers, 128 too large, and the sums begin at -128 times the sum
-// of A's row (start.h): a product of a signed and an unsigned byte is all that the instruction has.
+// Where is_shifted, words of A are read as unsigned numbers, 128 too large, and the sums begin at -128 times the sum of
+// B's column (`b_started`): a product of an unsigned and a signed byte is all that the instruction has.
 #pragma once
 #include "vec.h"
 
@@ -22,6 +22,7 @@ template <class U> struct unit {
   IMBREX_INLINE words everywhere(const U *p) { return splat(*p); }
   IMBREX_INLINE words load(const U *p) { return imbrex::load<U>(p); }
   IMBREX_INLINE words load(const U *p, int64_t count) { return imbrex::load<U>(p, first_lanes(count)); }
+  IMBREX_INLINE words row_of(words a) { return a; }
   IMBREX_INLINE vec<U> multiply_add(vec<U> c, words a, words b) { return a * b + c; }
 };
 template <class U> using sum_of_unit = typename unit<U>::sum;
@@ -70,6 +71,8 @@ template <class S> struct lanes_io<uint32_t, S> {
   IMBREX_INLINE void store(S *p, vec<uint32_t> v) { *(narrow *)p = __builtin_convertvector(v, narrow); }
 };
 
+template <int Count> struct first_of_word {};
+
 // Words of narrow elements.
 template <class Sum, class Element> struct narrow_unit {
   typedef Sum sum;
@@ -77,10 +80,16 @@ template <class Sum, class Element> struct narrow_unit {
   typedef vec<uint32_t> words;
   static constexpr int together = int(sizeof(Sum) / sizeof(Element)), rows = 1;
   static constexpr bool is_shifted = false;
+  // Words along a row of A, as multiply_add takes them.
+  IMBREX_INLINE words row_of(words a) { return a; }
   IMBREX_INLINE words everywhere(const Element *p) {
     uint32_t word;
     __builtin_memcpy(&word, p, sizeof(word));
     return splat(word);
+  }
+  // Of a word whose bytes can all be read, the first Count elements, zeros after them.
+  template <int Count> IMBREX_INLINE words everywhere(const Element *p, first_of_word<Count>) {
+    return everywhere(p) & uint32_t((uint64_t(1) << (8 * sizeof(Element) * Count)) - 1);
   }
   // Of a word that only its first elements exist, zeros after them.
   IMBREX_INLINE words everywhere(const Element *p, int64_t count) {
@@ -106,20 +115,27 @@ template <> struct unit<vdpbf16ps> : narrow_unit<float, bf16> {
 };
 #endif
 
-// Fours of bytes to i32, those of A signed, those of B unsigned.
+// Fours of bytes to i32, those of A unsigned, those of B signed.  A's sign bits are flipped on the way to a register,
+// beside the multiply-adds: B's columns are summed once for all rows.
 struct vpdpbusd;
-#if defined(IMBREX_AVX512) && defined(__AVX512VNNI__)
-template <> struct unit<vpdpbusd> : narrow_unit<int32_t, int8_t> {
+struct shifted_unit : narrow_unit<int32_t, int8_t> {
+  typedef narrow_unit<int32_t, int8_t> plain;
   static constexpr bool is_shifted = true;
+  IMBREX_INLINE words row_of(words a) { return a ^ 0x80808080u; }
+  template <class... Count> IMBREX_INLINE words everywhere(const int8_t *p, Count... count) {
+    return row_of(plain::everywhere(p, count...));
+  }
+};
+#if defined(IMBREX_AVX512) && defined(__AVX512VNNI__)
+template <> struct unit<vpdpbusd> : shifted_unit {
   IMBREX_INLINE vec<int32_t> multiply_add(vec<int32_t> c, words a, words b) {
-    return (vec<int32_t>)_mm512_dpbusd_epi32((__m512i)c, (__m512i)b, (__m512i)a);
+    return (vec<int32_t>)_mm512_dpbusd_epi32((__m512i)c, (__m512i)a, (__m512i)b);
   }
 };
 #elif defined(IMBREX_AVX2) && defined(__AVXVNNI__)
-template <> struct unit<vpdpbusd> : narrow_unit<int32_t, int8_t> {
-  static constexpr bool is_shifted = true;
+template <> struct unit<vpdpbusd> : shifted_unit {
   IMBREX_INLINE vec<int32_t> multiply_add(vec<int32_t> c, words a, words b) {
-    return (vec<int32_t>)_mm256_dpbusd_avx_epi32((__m256i)c, (__m256i)b, (__m256i)a);
+    return (vec<int32_t>)_mm256_dpbusd_avx_epi32((__m256i)c, (__m256i)a, (__m256i)b);
   }
 };
 #endif
@@ -209,7 +225,4 @@ template <> struct unit<bfmmla> : pair_unit<bfdot> {
   }
 };
 #endif
-
-// What B's words are changed by where its bytes are shifted.
-template <class U> constexpr uint32_t flipped = unit<U>::is_shifted ? 0x80808080u : 0u;
 } // namespace imbrex

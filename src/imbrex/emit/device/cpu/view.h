@@ -128,11 +128,13 @@ template <class T, int L, int G, int Rows, int Lanes> struct view {
     is_wild = false;
     for (int i = 0; i < rows && !is_wild; ++i) {
       int32_t at[guards] = {};
-      uint32_t hash = 0;
-      for (int g = 0; g < G; ++g) {
-        at[g] = canonical(g, row_guard[g][i]);
-        hash = ((hash >> 15 ^ hash) + uint32_t(at[g])) * 0x9e3779b1u;
+      for (int g = 0; g < G; ++g) at[g] = canonical(g, row_guard[g][i]);
+      if (i > 0 && is_same(key[row_class[i - 1]], at)) { // as mostly: neighbours, inside of an image
+        row_class[i] = row_class[i - 1];
+        continue;
       }
+      uint32_t hash = 0;
+      for (int g = 0; g < G; ++g) hash = ((hash >> 15 ^ hash) + uint32_t(at[g])) * 0x9e3779b1u;
       int h = int(hash >> 25);
       while (slot[h] >= 0 && !is_same(key[slot[h]], at)) h = (h + 1) % (2 * max_classes);
       is_wild = slot[h] < 0 && classes == max_classes;

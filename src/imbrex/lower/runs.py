@@ -1,0 +1,96 @@
+"""Runs of neighbours along k in an operand of a CPU's product, which need no copy."""
+
+from __future__ import annotations
+
+from math import gcd
+from typing import Any, Final
+
+import numpy as np
+
+from imbrex.index.expr import Lin, lin
+from imbrex.index.rule import COUNT
+from imbrex.lower.packed import AxisOffsets, ShortRuns
+from imbrex.lower.stmt import For
+from imbrex.view.mma.vector import CpuUnit
+
+__all__ = ["common_run", "extents", "short_runs"]
+
+LEAST: Final = 3
+"""Elements of a short run; of fewer the way from one to the next is longer than what it brings."""
+MOST_WORDS: Final = 24
+"""Words of one: it is a turn of the innermost loop."""
+SHARE_IN_PLACE: Final = 0.5
+"""The least part of panels that need no copy; those that do cost what packed ones cost."""
+BLOCKS_SEEN: Final = (0, 1, 3, 7)
+"""Workgroups, since the first ones may have a row of pixels at an edge, and no other."""
+COPY_CYCLES: Final = 20
+"""Cycles of copying a vector of a row's elements; a word of zeros takes one for each vector of columns."""
+
+
+def common_run(lanes: AxisOffsets, steps: For | None) -> int:
+    """The length of equal stretches of K, in every step, that lie together and pass the same guards."""
+    env: dict[str, Any] = {name: 0 for i in (lanes.offset, *lanes.guards) for name in i.variables}
+    run = 0
+    for step, count in enumerate(extents(lanes, steps)):
+        if steps is not None:
+            env[steps.var] = step
+        env[lanes.var] = np.arange(count)
+        breaks = _moves(lanes.offset, env) != 1
+        for guard in lanes.guards:
+            breaks = breaks | (_moves(guard, env) != 0)
+        run = gcd(run, count, *(int(i) + 1 for i in np.flatnonzero(breaks)))
+    return run
+
+
+def extents(axis: AxisOffsets, steps: For | None) -> list[int]:
+    """The extent along K in each step."""
+    if steps is None:
+        assert axis.count.is_constant, "K is one step, so its extent is known"
+        return [axis.count.const]
+    return [int(axis.count.eval({steps.var: step})) for step in range(steps.count)]
+
+
+def short_runs(
+    rows: AxisOffsets, lanes: AxisOffsets, unit: CpuUnit, height: int, columns: int
+) -> ShortRuns | None:
+    """An A of such runs in panels of `height` rows, where copying it would take longer than the words of
+    zeros do that runs of no whole words make, and most panels are read in place.
+    """
+    if unit.tiles is not None or unit.rows > 1 or rows.offset.mentions(COUNT):
+        return None
+    (k,) = extents(lanes, None)
+    env: dict[str, Any] = dict.fromkeys(lanes.offset.variables, 0) | {lanes.var: np.arange(k)}
+    run = gcd(k, *(int(i) + 1 for i in np.flatnonzero(_moves(lanes.offset, env) != 1)))
+    found = ShortRuns(lanes.window, run, k // run)
+    if run < LEAST or found.words(unit) > MOST_WORDS:
+        return None
+    zeros = found.padded_k(unit) // unit.packed - -(-k // unit.packed)
+    is_sooner = zeros * columns <= COPY_CYCLES * k
+    if not is_sooner or rows.window.rows < height:
+        return None
+    share = max(_share_in_place(rows, lanes, height, workgroup) for workgroup in BLOCKS_SEEN)
+    return found if share >= SHARE_IN_PLACE else None
+
+
+def _share_in_place(rows: AxisOffsets, lanes: AxisOffsets, height: int, workgroup: int) -> float:
+    """Which part of a workgroup's panels have rows that are evenly apart and exist whole."""
+    named = (i for axis in (rows, lanes) for i in (axis.offset, *axis.guards))
+    env: dict[str, Any] = {name: workgroup for i in named for name in i.variables}
+    along = env | {lanes.var: np.arange(lanes.window.lanes)}
+    across = env | {rows.var: np.arange(rows.window.rows // height * height)}
+    is_whole = np.ones(rows.window.rows // height * height, bool)
+    for row, lane, size in zip(rows.guards, lanes.guards, rows.window.sizes, strict=True):
+        least, most = np.min(lane.eval(along)), np.max(lane.eval(along))
+        at = row.eval(across)
+        is_whole &= (at + least >= 0) & (at + most < lin(size).bounds[0])
+    offsets: np.ndarray[Any, Any] = np.broadcast_to(rows.offset.eval(across), is_whole.shape)
+    apart = offsets.reshape(-1, height)
+    is_even = (np.diff(apart, 2, axis=1) == 0).all(axis=1)
+    return np.count_nonzero(is_even & is_whole.reshape(-1, height).all(axis=1)) / len(is_even)
+
+
+def _moves(index: Lin, env: dict[str, Any]) -> np.ndarray[Any, Any]:
+    """How far the index moves from one value of an array of values to the next."""
+    count = max(np.size(v) for v in env.values())
+    values: np.ndarray[Any, Any] = np.broadcast_to(index.eval(env), (count,))
+    return values[1:] - values[:-1]
