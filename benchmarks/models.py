@@ -16,13 +16,13 @@ import copy
 import json
 import os
 import statistics
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Final
 
 from imbrex.bench import networks
+from imbrex.torch import clock
 
 torch: Any = import_module("torch")
 TYPES: Final = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
@@ -121,39 +121,18 @@ def _called(model: Any, x: Any, as_graph: bool) -> Callable[[], Any]:
 
     for _ in range(3):
         run()
-    if not as_graph:
-        return run
-    torch.cuda.synchronize()
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        result = run()
-
-    def replay(kept: object = (model, x)) -> Any:
-        """kept: what the graph reads."""
-        graph.replay()
-        return result
-
-    return replay
+    return clock.recorded(run, x.device) if as_graph else run
 
 
 def _contest(runs: Mapping[str, Callable[[], Any]], rounds: int, device: str) -> dict[str, float]:
     """Medians of milliseconds, in turn; the first call of a turn is not counted."""
+    samplers = {who: clock.sampler(run, torch.device(device), queued=1) for who, run in runs.items()}
     samples: dict[str, list[float]] = {who: [] for who in runs}
     for _ in range(rounds):
-        for who, run in runs.items():
-            run()
-            for _ in range(3):
-                _finish(device)
-                began = time.perf_counter()
-                run()
-                _finish(device)
-                samples[who].append((time.perf_counter() - began) * 1e3)
+        for who, sample in samplers.items():
+            runs[who]()
+            samples[who] += [1e3 * sample() for _ in range(3)]
     return {who: statistics.median(of) for who, of in samples.items()}
-
-
-def _finish(device: str) -> None:
-    if device == "cuda":
-        torch.cuda.synchronize()
 
 
 def _off(got: Any, wide: Any) -> float:

@@ -3,16 +3,15 @@
     v2:direct+product=v1:cpu:..@data_parallel,upto=16+product=v1:cpu:..@data_parallel
 
 Law: each bucket is tuned as a problem of its greatest size is, strips of a depthwise convolution are those of
-the greatest; buckets whose tunings differ in the blocks of
-that size alone are one, for a block may be larger than what there is.  All have the algorithm of the greatest
-size.  A kernel that is told its size multiplies as the kernel of that size and tuning does, bit by bit.
+the greatest; buckets whose tunings differ in the blocks of that size alone are one, for a block may be larger
+than what there is, unless fewer threads would have work.  All have the algorithm of the greatest size.  A
+kernel that is told its size multiplies as the kernel of that size and tuning does, bit by bit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from itertools import pairwise
 from typing import Final
 
 from imbrex.chip import CpuMachine, GpuMachine
@@ -25,7 +24,7 @@ from imbrex.config.tiles import DATA_PARALLEL
 from imbrex.config.tuning import Tuning, text
 from imbrex.config.warpgroup.plan import WarpgroupTuning
 from imbrex.diagnostic import Diagnostic
-from imbrex.problem import Conv2d, Problem
+from imbrex.problem import Conv2d, GemmSizes, Problem
 from imbrex.view.mma.vector import CPU_UNITS
 
 __all__ = ["bucketed", "buckets", "of_most", "of_size", "tile_of"]
@@ -70,8 +69,11 @@ def bucketed(request: Request) -> Configuration:
         if _outline(found) == _outline(last):
             chosen.append(replace(found.products[0], upto=end))
     chosen.append(last.products[0])
-    kept = [one for one, next_ in pairwise(chosen) if not _is_like(one, next_, request.problem)]
-    return replace(last, products=(*kept, chosen[-1]))
+    kept = [chosen[-1]]
+    for one in reversed(chosen[:-1]):
+        if not _is_like(one, kept[0], request):
+            kept.insert(0, one)
+    return replace(last, products=tuple(kept))
 
 
 def _configured(request: Request, size: int) -> Configuration:
@@ -148,14 +150,25 @@ def _along(tuning: Tuning, problem: Problem) -> str:
     return "m_per_block" if isinstance(problem, Conv2d) == is_swapped else "n_per_block"
 
 
-def _is_like(one: TunedProduct, other: TunedProduct, problem: Problem) -> bool:
-    """Do two buckets differ in blocks of the run-time size alone?"""
-    tunings = one.tuning, other.tuning
+def _is_like(one: TunedProduct, other: TunedProduct, request: Request) -> bool:
+    """Do two buckets differ in blocks of the run-time size alone, and occupy as many threads with either?"""
+    tunings, machine, end = (one.tuning, other.tuning), request.machine, one.upto
     if isinstance(tunings[0], CpuTuning) and isinstance(tunings[1], CpuTuning):
-        key = _along(tunings[0], problem)
+        assert isinstance(machine, CpuMachine) and end is not None, one
+        key, sizes = _along(tunings[0], request.problem), request.problem.at(end).gemm
+        busy = [min(machine.threads, _workgroups(tuning, sizes)) for tuning in tunings]
+        if busy[1] < busy[0]:
+            return False
         block = {key: getattr(tunings[1], key)}
         one = replace(one, tuning=replace(tunings[0], **block))
     return replace(one, upto=None) == replace(other, upto=None)
+
+
+def _workgroups(tuning: Tuning, sizes: GemmSizes) -> int:
+    """Blocks of a product of these sizes."""
+    assert isinstance(tuning, CpuTuning)
+    rows, columns = (sizes.n, sizes.m) if tuning.swapped else (sizes.m, sizes.n)
+    return sizes.g * -(-rows // tuning.m_per_block) * -(-columns // tuning.n_per_block)
 
 
 def _outline(of: Configuration) -> Configuration:

@@ -185,7 +185,7 @@ REFUSED = [
     (
         Conv2d("forward", "?", 3, 8, 8, 4, 3, 3),
         {"target": "sm_90a"},
-        "a run-time n of a convolution is for CPUs, and sm_90a is a GPU",
+        "a run-time n is for tiles of warpgroups, and the tuning is .v1:general",
     ),
     (Gemm("?", 8, 8), {"target": "gfx942"}, "a run-time m is for CPUs and for warpgroups, and gfx942"),
     (Gemm("?", 8, 8), {"schedule": "stream_k:4"}, "the schedule 'stream_k:4' counts tiles"),

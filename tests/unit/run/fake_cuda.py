@@ -48,6 +48,7 @@ class FakeCuda:
     failing: dict[str, int] = field(default_factory=dict)
     calls: list[tuple[Any, ...]] = field(default_factory=list)
     memory: dict[int, Any] = field(default_factory=dict)
+    followed: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
     launched: list[SimpleNamespace] = field(default_factory=list)
 
     def __getattr__(self, name: str) -> Any:
@@ -126,8 +127,22 @@ class FakeCuda:
     def _cuThreadExchangeStreamCaptureMode(self, mode: Any) -> tuple[Any]:
         return (mode,)
 
-    def _cuStreamGetCaptureInfo(self, stream: int) -> tuple[int, int]:
-        return (int(self.capture > 0), self.capture)
+    def _cuStreamGetCaptureInfo(self, stream: int) -> tuple[int, int, str]:
+        return (int(self.capture > 0), self.capture, f"graph {self.capture}")
+
+    def _cuUserObjectCreate(self, at: int, end: int, count: int, flags: int) -> tuple[tuple[int, int]]:
+        return ((at, end),)
+
+    def _cuGraphRetainUserObject(
+        self, graph: str, made: tuple[int, int], count: int, flags: int
+    ) -> tuple[()]:
+        self.followed.setdefault(graph, []).append(made)
+        return ()
+
+    def end(self, capture: int) -> None:
+        """A graph, and all that was made of it, is gone: its user objects end."""
+        for at, end in self.followed.pop(f"graph {capture}"):
+            ctypes.CFUNCTYPE(None, ctypes.c_void_p)(end)(at)
 
     def _cuStreamCreate(self, flags: Any) -> tuple[int]:
         return (9000,)

@@ -29,7 +29,7 @@ from imbrex.run.cuda.driver import (
     unrecorded,
     using_device,
 )
-from imbrex.run.cuda.memory import CudaMemory, capture_of, workspace
+from imbrex.run.cuda.memory import CudaMemory, GraphEnd, capture_of, workspace
 from imbrex.run.cuda.residency import expect_resident
 from imbrex.run.device import ALIGNMENT, DeviceArray
 from imbrex.run.gpu import GpuKernel, uploaded
@@ -46,8 +46,8 @@ _MOST_CALLS = 4096
 class _Known:
     """What a kernel has learnt from calls.  calls: on tensors of torch, by what was checked of them; bound:
     by run-time size, stream, capture and addresses; ready: by GPU and run-time size; workspaces: by GPU,
-    stream and capture; results: what makes torch's tensors, by name and shape, the kind of another one and
-    its GPU.
+    stream and capture, and by the same the ends of the graphs that have some; results: what makes torch's
+    tensors, by name and shape, the kind of another one and its GPU.
     """
 
     def __init__(self) -> None:
@@ -55,6 +55,7 @@ class _Known:
         self.bound: dict[Any, Call] = {}
         self.ready: dict[tuple[int, int | None], Ready] = {}
         self.workspaces: dict[tuple[int, int, int], tuple[int, ...]] = {}
+        self.ends: dict[tuple[int, int, int], GraphEnd] = {}
         self.results: dict[Any, Callable[[], Any]] = {}
         self.cuda: Any = None
         self.stream_of: Callable[[int], int] | None = None
@@ -194,11 +195,24 @@ class CudaKernel(GpuKernel):
             _keep(known.ready, of_size, made)
         if self.workspace and place not in known.workspaces:
             with unrecorded(cuda):
-                known.workspaces[place] = workspace(cuda, self.workspace)
+                self._take_workspace(cuda, place)
         call = known.ready[of_size].call((*addresses, *known.workspaces.get(place, ())), stream)
         if is_kept:
             _keep(known.bound, key, call)
         return call
+
+    def _take_workspace(self, cuda: Any, place: tuple[int, int, int]) -> None:
+        """A workspace for a stream on a GPU, or for a capture, which gets that of a graph that is gone."""
+        known, (device, stream, capture) = self._known, place
+        end = GraphEnd(cuda, stream) if capture else None
+        gone = next((at for at in list(known.ends) if at[0] == device and known.ends[at].is_met()), None)
+        if gone is None:
+            known.workspaces[place] = workspace(cuda, self.workspace)
+        else:
+            del known.ends[gone]
+            known.workspaces[place] = known.workspaces.pop(gone)
+        if end is not None:
+            known.ends[place] = end
 
     @property
     def _wanted(self) -> tuple[tuple[str, int, int], ...]:

@@ -1,20 +1,27 @@
 """Memory of an NVIDIA GPU that is ours: copies of host arrays for a call, workspaces for good.
 
 Law: a workspace is made and cleared before its first launch, on a stream of its own, and every launch leaves
-its zeros as they were; so a call allocates nothing, clears nothing, and may be captured into a graph.
+its zeros as they were; so a call allocates nothing, clears nothing, and may be captured into a graph.  One
+that a graph has is another's when that graph is gone.
 """
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from imbrex.run.answer import done
 from imbrex.run.arrays import Array
 from imbrex.run.cpu import Parameter
 
-__all__ = ["CudaMemory", "capture_of", "workspace"]
+__all__ = ["CudaMemory", "GraphEnd", "capture_of", "workspace"]
+
+_SEMAPHORE_BYTES: Final = 64
+"""Room for a sem_t (32 bytes in glibc)."""
+_waiting: Final = set["GraphEnd"]()
+"""Semaphores that the driver may still post, whatever becomes of who asks them."""
 
 
 def capture_of(cuda: Any, stream: int) -> int:
@@ -24,6 +31,35 @@ def capture_of(cuda: Any, stream: int) -> int:
         return 0
     status, number = told[:2]
     return int(number) if int(status) else 0
+
+
+class GraphEnd:
+    """Whether the graph into which a stream is now captured is gone, with all that was instantiated of it.
+
+    The driver posts a semaphore then (CUDA's user objects), so that no Python runs on a thread of its own,
+    which may outlive the interpreter.
+    """
+
+    def __init__(self, cuda: Any, stream: int) -> None:
+        libc = ctypes.CDLL(None)
+        self._semaphore = ctypes.create_string_buffer(_SEMAPHORE_BYTES)
+        self._try = libc.sem_trywait
+        libc.sem_init(self._semaphore, 0, 0)
+        _, _, graph, *_ = done(cuda.cuStreamGetCaptureInfo(stream), "asking for a graph")
+        post = ctypes.cast(libc.sem_post, ctypes.c_void_p).value
+        no_sync = int(cuda.CUuserObject_flags.CU_USER_OBJECT_NO_DESTRUCTOR_SYNC)
+        moved = int(cuda.CUuserObjectRetain_flags.CU_GRAPH_USER_OBJECT_MOVE)
+        at = ctypes.addressof(self._semaphore)
+        (made,) = done(cuda.cuUserObjectCreate(at, post, 1, no_sync), "following a graph")
+        _waiting.add(self)
+        done(cuda.cuGraphRetainUserObject(graph, made, 1, moved), "following a graph")
+
+    def is_met(self) -> bool:
+        """Is it gone?  True once; nobody asks again."""
+        is_gone = self._try(self._semaphore) == 0
+        if is_gone:
+            _waiting.discard(self)
+        return is_gone
 
 
 def workspace(cuda: Any, parameters: Sequence[Parameter]) -> tuple[int, ...]:

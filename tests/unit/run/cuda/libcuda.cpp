@@ -44,10 +44,21 @@ static int clusters(int *count, void *function, const Configuration *c) {
 static int clear(u64 to, unsigned char value, size_t size) { return memset((void *)to, value, size), 0; }
 static int elapsed(float *ms) { return *ms = 0.05f, 0; }
 static int mode(int *now) { return *now = 0, 0; }
+// Streams from 900 on are captured, each into a graph that is gone as soon as it keeps an object.
+static void *ended_at;
+static void (*ended)(void *);
+static int user_object(void **made, void *at, void (*end)(void *), unsigned count, unsigned flags) {
+  printf("user object %u %u\n", count, flags);
+  return *made = (void *)192, ended_at = at, ended = end, 0;
+}
+static int retain(void *graph, void *object, unsigned count, unsigned flags) {
+  return printf("graph %zu keeps %zu %u %u\n", (size_t)graph, (size_t)object, count, flags), ended(ended_at), 0;
+}
 static int capture(void *s, int *status, u64 *id, void **g, void **d, void **e, size_t *n) {
-  *status = 0;
-  if (id) *id = 0;
-  if (g) *g = 0;
+  const size_t stream = (size_t)s;
+  *status = stream >= 900;
+  if (id) *id = stream >= 900 ? stream : 0;
+  if (g) *g = stream >= 900 ? (void *)(stream + 1000) : 0;
   if (d) *d = 0;
   if (e) *e = 0;
   if (n) *n = 0;
@@ -105,6 +116,8 @@ static const Entry TABLE[] = {
     {"cuTensorMapEncodeIm2col", (void *)im2col},
     {"cuLaunchKernelEx", (void *)launch},
     {"cuStreamGetCaptureInfo", (void *)capture},
+    {"cuUserObjectCreate", (void *)user_object},
+    {"cuGraphRetainUserObject", (void *)retain},
     {"cuInit", (void *)cuInit},
     {"cuPointerGetAttribute", (void *)device},
     {"cuDriverGetVersion", (void *)cuDriverGetVersion},

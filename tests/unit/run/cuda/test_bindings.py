@@ -48,6 +48,10 @@ on_gpu = [DeviceArray(v.ctypes.data, (4, 8), None, "float32", None, owner=v) for
 for _ in range(3):
     kernel(*on_gpu)
 assert (y == 1).all(), y
+for stream in (900, 901):
+    kernel(*on_gpu, stream=stream)
+known = kernel._known
+assert len(known.workspaces) == len(known.ends) + 2 == 3, "the second graph has the first one's"
 timing = measure_on_gpu(kernel, a, c, budget_s=0.0, warmup_s=0.0)
 print("timed", timing.calls_per_sample, round(timing.median_ns), flush=True)
 """
@@ -73,4 +77,6 @@ def test_the_driver_gets_what_was_meant(driver: Path) -> None:
     assert "im2col kind 7 rank 4 lower -1 -2 upper 1 2 channels 4 pixels 128 steps 1 2 3 1" in said
     launched = "launch grid 4 block 384 shared 200000 stream {} cluster 2 maps 1 255 df"
     assert launched.format(77) in said and launched.format(0) in said
+    assert said.count("user object 1 1") == 2, "without synchronisation"
+    assert {"graph 1900 keeps 192 1 1", "graph 1901 keeps 192 1 1"} <= set(said), "moved"
     assert said[-1] == "timed 4 12500"

@@ -192,6 +192,18 @@ class TestWorkspace:
         used = [launch.addresses[0] for launch in cuda.launched if launch.kernel == "k_1"]
         assert used[0] == used[4] and used[1] == used[2] and len(set(used)) == 3
 
+    def test_that_of_a_graph_that_is_gone_is_anothers(self, scratch: CudaKernel, cuda: FakeCuda) -> None:
+        a, c = arrays()
+        for capture, gone in ((1, 0), (2, 1), (3, 0), (4, 2), (5, 3), (0, 4)):
+            cuda.capture = capture
+            if gone:
+                cuda.end(gone)
+            scratch(there(a), there(c), stream=5)
+        used = [launch.addresses[0] for launch in cuda.launched if launch.kernel == "k_1"]
+        first, of_1, third, of_2, of_3, of_4 = used
+        assert (of_1, of_2, of_3, of_4) == (first, of_1, third, of_2) and first != third
+        assert len(cuda.memory) == 4, "two workspaces of two arrays"
+
     def test_no_memory_for_it(self, scratch: CudaKernel, cuda: FakeCuda) -> None:
         cuda.failing["cuMemAlloc"] = 2
         with pytest.raises(MemoryError, match="memory for 'packed': the GPU has no memory left"):
