@@ -6,7 +6,8 @@ launch: [tuning, schedule, us]; those of the second whose use is "fit" are of ra
 the benchmark's own.  `data/hopper_h100_later.json` has times that the model was not fitted to;
 `data/hopper_h200_wide.json` is from sweeps of more tunings for each problem, of which it has the best, those
 that the model likes and the slowest; `data/hopper_h200_letters.json` is the same of random problems with
-plain B or transposed A.  Times compare within a series.  A launch is plain, or programmatic, as this
+plain B or transposed A, and `data/hopper_h200_lots.json` of 131 problems by lot in all transposes, which the
+model was not fitted to.  Times compare within a series.  A launch is plain, or programmatic, as this
 package's are: it begins before the last kernel's end.
 """
 
@@ -43,7 +44,8 @@ LATER = Path(__file__).parent / "data" / "hopper_h100_later.json"
 H200 = Path(__file__).parent / "data" / "hopper_h200.json"
 WIDE = Path(__file__).parent / "data" / "hopper_h200_wide.json"
 LETTERS = Path(__file__).parent / "data" / "hopper_h200_letters.json"
-NEW = (H200, WIDE, LETTERS)
+LOTS = Path(__file__).parent / "data" / "hopper_h200_lots.json"
+NEW = (H200, WIDE, LETTERS, LOTS)
 
 USUAL = 1.03
 """A pick's time over the best one, of a series that is not named here; measurements repeat to 1 or 2 %."""
@@ -187,21 +189,23 @@ def test_estimates_are_near_the_times() -> None:
 
 
 @pytest.mark.parametrize(
-    ("table", "use", "most", "mean"),
+    ("table", "use", "most", "mean", "near"),
     [
-        (LATER, "fit", 1.2, 1.04),
-        (H200, "fit", 1.36, 1.022),
-        (H200, "benchmark", 1.3, 1.025),
-        (WIDE, "fit", 1.1, 1.02),
-        (WIDE, "benchmark", 1.31, 1.02),
-        (LETTERS, "fit", 1.15, 1.035),
+        (LATER, "fit", 1.2, 1.04, 0.85),
+        (H200, "fit", 1.36, 1.022, 0.85),
+        (H200, "benchmark", 1.3, 1.025, 0.85),
+        (WIDE, "fit", 1.1, 1.02, 0.85),
+        (WIDE, "benchmark", 1.31, 1.02, 0.85),
+        (LETTERS, "fit", 1.15, 1.035, 0.85),
+        (LOTS, "fit", 1.5, 1.05, 0.8),
     ],
 )
-def test_picks_of_problems_old_and_new(table: Path, use: str, most: float, mean: float) -> None:
+def test_picks_of_problems_old_and_new(table: Path, use: str, most: float, mean: float, near: float) -> None:
+    """near: share of problems whose pick takes at most a tenth longer than the best."""
     found = [s for s in measured(table) if s.use == use]
     losses = [s.loss for s in found]
     assert len(losses) >= (20 if table in (WIDE, LETTERS) else 40)
-    assert sum(loss <= 1.10 for loss in losses) >= 0.85 * len(losses)
+    assert sum(loss <= 1.10 for loss in losses) >= near * len(losses)
     assert max(s.loss for s in found if (table, s.problem) != MISSED_LATER) <= most
     assert exp(sum(map(log, losses)) / len(losses)) < mean
 
