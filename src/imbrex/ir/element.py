@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Final, TypeAlias, cast
 
 from xdsl.dialects.builtin import AnyFloat, Builtin, FloatAttr, IntegerAttr, IntegerType
@@ -17,6 +18,7 @@ FLOATS: Final[dict[str, type[AnyFloat]]] = {
 }
 
 
+@cache
 def dtype_of(element: Attribute) -> DType:
     """The type table's entry for an element type."""
     name = str(element)

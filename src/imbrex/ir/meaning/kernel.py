@@ -12,10 +12,10 @@ from xdsl.ir import Operation
 from imbrex.config.block_plan import ItemsMultiply, ItemsProduct, PanelMultiply, WavesMultiply
 from imbrex.dtype import DType
 from imbrex.index.map import Dim, Map
-from imbrex.ir.attrs import Int
 from imbrex.ir.element import dtype_of
 from imbrex.ir.meaning import matrix, memory, shared
 from imbrex.ir.meaning.memory import Array, View
+from imbrex.ir.meaning.parts import Parts, k_by_m
 from imbrex.ir.meaning.problem import multiplied, scaled
 from imbrex.ir.meaning.races import Ledger
 from imbrex.ir.meaning.warpgroup import Workgroup
@@ -41,7 +41,8 @@ class KernelFunctions(InterpreterFunctions):
     """Everything below the problem.
 
     items: work items of the launch that runs; ledgers: of the LDS buffers of its workgroup.  views: the maps
-    of the views met so far, with the shapes that they give; starts: the first elements of copies.
+    of the views met so far, with the shapes that they give; starts: the first elements of copies; parts: what
+    products take of a, b and c; buffers: what is allocated.  A loop asks for the same ones at each turn.
     """
 
     items: int = 1
@@ -51,6 +52,10 @@ class KernelFunctions(InterpreterFunctions):
     )
     starts: dict[ThreadwiseCopyOp, tuple[int, int]] = field(
         default_factory=lambda: dict[ThreadwiseCopyOp, tuple[int, int]]()
+    )
+    parts: dict[ThreadwiseGemmOp, Parts] = field(default_factory=lambda: dict[ThreadwiseGemmOp, Parts]())
+    buffers: dict[AllocOp, tuple[DType, list[int], int]] = field(
+        default_factory=lambda: dict[AllocOp, tuple[DType, list[int], int]]()
     )
 
     @impl(TransformOp)
@@ -85,8 +90,10 @@ class KernelFunctions(InterpreterFunctions):
 
     @impl(AllocOp)
     def alloc(self, interpreter: Interpreter, op: AllocOp, args: PythonValues) -> PythonValues:
-        dtype, shape = _typed(op.result)
-        if space_of(op.result) == PRIVATE:
+        if op not in self.buffers:
+            self.buffers[op] = *_typed(op.result), space_of(op.result)
+        dtype, shape, space = self.buffers[op]
+        if space == PRIVATE:
             return (memory.private(dtype, shape, self.items),)
         made = memory.shared(dtype, shape, self.items)
         assert made.ledger is not None
@@ -181,7 +188,7 @@ class KernelFunctions(InterpreterFunctions):
                 ranks = (
                     left.ndim + right.ndim
                 )  # one has its panels numbered; words of k add a dimension to each
-                left, right = _k_by_m(left, blocked=ranks > 5), _k_by_m(right, blocked=ranks > 6)
+                left, right = k_by_m(left, blocked=ranks > 5), k_by_m(right, blocked=ranks > 6)
                 product = (left.swapaxes(-1, -2) @ right)[None]
             case WavesMultiply():
                 block = left.shape[1], right.shape[1]
@@ -226,13 +233,16 @@ class KernelFunctions(InterpreterFunctions):
         )
         left, right = (x if v.items is not None else x[None] for x, v in ((left, a), (right, b)))
         left, right = left.astype(kind), right.astype(kind)
+        if op not in self.parts:
+            self.parts[op] = Parts.of(op)
+        part = self.parts[op]
         written: Any = np.True_
         if not (left_is.all() and right_is.all() and old_is.all()):
             marked = ((left, left_is), (right, right_is), (old, old_is))
             x, y, z = (np.broadcast_to(~np.asarray(known), v.shape).astype(kind) for v, known in marked)
-            z = _multiplied(op, x, np.ones_like(right), z)
-            written = _multiplied(op, np.ones_like(left), y, z) == 0
-        c.store(_multiplied(op, left, right, old), c_index, written=written)
+            z = part.multiplied(x, np.ones_like(right), z)
+            written = part.multiplied(np.ones_like(left), y, z) == 0
+        c.store(part.multiplied(left, right, old), c_index, written=written)
         return ()
 
     @impl(ThreadwiseWindowsOp)
@@ -311,31 +321,6 @@ def _owned(
     return coords[1], coords[2]
 
 
-def _multiplied(op: ThreadwiseGemmOp, left: Array, right: Array, old: Array) -> Array:
-    """Each work item's part of the product, added to its part of the old sums."""
-    left, right = (_k_by_m(x, blocked=x.ndim == 4) for x in (left, right))
-    out = old.copy()
-    rows = slice(*_span(op.start("a"), op.m_per_thread))
-    columns = slice(*_span(op.start("b"), op.n_per_thread))
-    product = left[..., rows].swapaxes(-1, -2) @ right[..., columns]
-    row, column = divmod(op.start("c"), old.shape[-1])
-    m, n = product.shape[-2:]
-    out[..., row : row + m, column : column + n] += product
-    return out
-
-
-def _k_by_m(panel: Array, blocked: bool) -> Array:
-    """[.., k / inner, m, inner] as [.., k, m]."""
-    if not blocked:
-        return panel
-    *lead, outer, m, inner = panel.shape
-    return panel.swapaxes(-1, -2).reshape(*lead, outer * inner, m)
-
-
 def _plain(view: View, index: list[Any], box: tuple[int, ...]) -> tuple[int, ...] | None:
     """The box, where a plain buffer is read as a run of elements."""
     return box if view.map is None and not index and view.shape != box else None
-
-
-def _span(start: int, width: Int | None) -> tuple[int, int | None]:
-    return start, None if width is None else start + width.data

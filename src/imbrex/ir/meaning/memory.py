@@ -92,6 +92,10 @@ class View:
         self, index: Sequence[Coordinate] = (), offset: int = 0, shape: Sequence[int] | None = None
     ) -> tuple[Array, Array]:
         """The same, and which of them somebody has written: what only moves may be what nobody will use."""
+        if (run := self._run(index, offset, shape)) is not None:
+            values = self.data[..., run.start : run.stop].reshape(run.shape).copy()
+            marks = np.ones((), np.bool_) if self.known is None else self.known[..., run.marks]
+            return values, marks.reshape(run.shape) if marks.ndim else marks
         at, valid = self._places(index, offset, shape, "reads")
         if self.ledger is not None:
             self.ledger.load(*self._touched(index, at[-1], valid))
@@ -116,6 +120,10 @@ class View:
         if self.finish is not None:
             assert not add and shape is None, "an epilogue finishes a whole sum"
             values = self.finish.applied(values, index, self.dtype, written)
+        run = self._run(index, offset, shape)
+        if run is not None and (self.known is not None or written is np.True_):
+            self._store_run(run, values, add, written)
+            return
         at, valid = self._places(index, offset, shape, "writes")
         if self.ledger is not None:
             self.ledger.store(*self._touched(index, at[-1], valid))
@@ -133,6 +141,28 @@ class View:
             np.add.at(self.data, chosen, new)
         else:
             self.data[chosen] = new
+
+    def _run(self, index: Sequence[Coordinate], offset: int, shape: Sequence[int] | None) -> _Run | None:
+        """Elements of a plain buffer that lie behind each other, as most accesses of registers are; None
+        where they do not, or where the place of each is asked for.
+        """
+        if self.map is not None or index or self.ledger is not None:
+            return None
+        box = self.shape if shape is None else tuple(shape)
+        end = offset + prod(box)
+        if not 0 <= offset <= end <= self.data.shape[-1]:
+            return None  # where the first one outside lies is for the others to say
+        lead = () if self.items is None else (self.items,)
+        return _Run(offset, end, self.dtype.bytes, lead + box)
+
+    def _store_run(self, run: _Run, values: Array, add: bool, written: Array | np.bool_) -> None:
+        place = self.data[..., run.start : run.stop]
+        new = np.broadcast_to(values, run.shape).reshape(place.shape).astype(self.data.dtype)
+        place[...] = place + new if add else new
+        if self.known is not None:
+            marks = np.broadcast_to(written, run.shape).reshape(place.shape)
+            for byte in range(run.bytes):
+                self.known[..., run.start * run.bytes + byte : run.stop * run.bytes : run.bytes] = marks
 
     def remaining(self, index: Sequence[Coordinate]) -> tuple[int, ...]:
         return self.shape[len(index) :]
@@ -193,6 +223,21 @@ class View:
         for coord, size in zip(coords, sizes, strict=True):
             flat = flat * size + coord
         return np.where(valid, flat, 0), valid
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """Elements `start` to `stop` of a row, of so many bytes each, and their shape, work items first."""
+
+    start: int
+    stop: int
+    bytes: int
+    shape: tuple[int, ...]
+
+    @property
+    def marks(self) -> slice:
+        """The first byte of each."""
+        return slice(self.start * self.bytes, self.stop * self.bytes, self.bytes)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.interpreter import Interpreter, PythonValues
-from xdsl.interpreters.arith import ArithFunctions
 from xdsl.interpreters.func import FuncFunctions
 from xdsl.interpreters.scf import ScfFunctions
 from xdsl.ir import Operation
@@ -17,6 +16,7 @@ from xdsl.utils.exceptions import InterpretationError
 from imbrex.diagnostic import Diagnostic
 from imbrex.ir.element import dtype_of
 from imbrex.ir.literal import suggest
+from imbrex.ir.meaning.constants import Arithmetic
 from imbrex.ir.meaning.fault import Fault
 from imbrex.ir.meaning.kernel import KernelFunctions
 from imbrex.ir.meaning.memory import Array, View
@@ -25,7 +25,7 @@ from imbrex.ir.shape import element_of
 from imbrex.ir.slips import better
 from imbrex.ir.source import FAULTS, InvalidOp, PassFault
 
-FUNCTIONS = (ProblemFunctions, KernelFunctions, FuncFunctions, ScfFunctions, ArithFunctions)
+FUNCTIONS = (ProblemFunctions, KernelFunctions, FuncFunctions, ScfFunctions, Arithmetic)
 
 
 @dataclass
