@@ -40,7 +40,7 @@ HEADERS: Final[Mapping[str, tuple[str, ...]]] = {
     "src/imbrex/emit/device/gpu": ("tests/unit/emit/gpu", *CDNA, *LANES),
     "src/imbrex/emit/device/hip": ("tests/unit/emit/hip", *CDNA),
     "src/imbrex/emit/device/cuda": (*HOPPER, "tests/unit/emit/cuda"),
-    "src/imbrex/emit/device/cuda/ptx": ("tests/unit/emit/cuda",),
+    "src/imbrex/emit/device/cuda/ptx": ("tests/unit/emit/cuda/test_ptx.py", "tests/unit/emit/cuda"),
     "src/imbrex/emit/device/emulate": LANES,
     "src/imbrex/emit/device/emulate/hopper": (*HOPPER, "tests/unit/run/test_emulated.py"),
     "src/imbrex/emit/device/emulate/ptx": HOPPER,

@@ -49,8 +49,10 @@ def test_build_writes_all_files(imbrex: Imbrex, tmp_path: Path, monkeypatch: pyt
 def test_the_table_shows_the_report(imbrex: Imbrex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "sass", lambda cubin: None)
     monkeypatch.setattr(command, "find_disassembler", lambda: None)
-    said = imbrex("build", GEMM, *HOPPER, "-o", str(tmp_path / "out"))
+    (tmp_path / "log.txt").write_text(f"{GEMM}\n{GEMM}\n")
+    said = imbrex("build", str(tmp_path / "log.txt"), *HOPPER, "-o", str(tmp_path / "out"))
     assert (said.code, said.errors) == (0, "")
+    assert "asked for" in said.out and "2 times" in said.out
     for word in (
         str(tmp_path / "out" / "gemm.cubin"),
         "imbrex_gemm_0, 6 workgroups",

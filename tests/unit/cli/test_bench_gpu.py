@@ -1,0 +1,42 @@
+"""`imbrex bench --target sm_90a` without a GPU: what is kept where, on a campaign that is played."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from imbrex.cli import bench_gpu
+from imbrex.cli.skipped import Skipped
+from imbrex.cli.source import ProblemEntry
+from imbrex.kernel import target_of
+from imbrex.problem import Gemm
+
+DOCUMENT: dict[str, Any] = {"gpu": {"name": "played"}, "rows": []}
+
+
+class Played:
+    """A campaign of no rows."""
+
+    def __init__(self, *_: object, **__: object) -> None: ...
+
+    def run(self, keep: Callable[[dict[str, Any]], None], told: object) -> dict[str, Any]:
+        keep(DOCUMENT)
+        return DOCUMENT
+
+
+@pytest.mark.parametrize("name", [None, "out.json"])
+def test_a_document_is_kept_where_one_is_asked_for(
+    name: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(bench_gpu, "require_gpu", lambda _: None)
+    monkeypatch.setattr(bench_gpu, "Campaign", Played)
+    output = None if name is None else str(tmp_path / name)
+    entries = [ProblemEntry(Gemm(8, 8, 8))]
+    words: dict[str, Any] = {"seconds": 0.1, "form": "json", "output": output}
+    assert bench_gpu.bench_on_gpu(entries, target_of("sm_90a"), (), Skipped(), **words) == 0
+    assert json.loads(capsys.readouterr().out) == {**DOCUMENT, "skipped": []}
+    assert [json.loads(path.read_text()) for path in tmp_path.iterdir()] == ([DOCUMENT] if name else [])
