@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -38,19 +39,37 @@ def kernel_cache(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> It
         yield directory
 
 
-@pytest.fixture(scope="module")
-def unoptimised() -> Iterator[None]:
-    """CPU kernels of the module are compiled without optimisation, in a quarter of the time.
+@pytest.fixture(scope="module", autouse=True)
+def effort() -> Iterator[None]:
+    """Kernels of CPUs, and Hopper's that a CPU runs, are compiled unoptimised: in a quarter of the time.
 
-    For where they say what is computed, and not how well; IMBREX_TESTS=all compiles them as users' are.
+    For where tests say what is computed, and not how well.  A module that compiles as for users has a fixture
+    of this name, and IMBREX_TESTS=all compiles everything so.
     """
+    with pytest.MonkeyPatch.context() as patch:
+        if os.environ.get("IMBREX_TESTS") != "all":
+            _without_optimisation(patch)
+        yield
+
+
+def _without_optimisation(patch: pytest.MonkeyPatch) -> None:
+    """But for the core that executes AMD's instructions, of which all tests and their processes share one."""
     from imbrex.build import shared_library, toolchain
+    from imbrex.cdna import machine
+    from imbrex.emit.emulate import hopper
     from imbrex.kernel import built
 
-    with pytest.MonkeyPatch.context() as patch:
-        for module in (toolchain, shared_library, built) if os.environ.get("IMBREX_TESTS") != "all" else ():
-            patch.setattr(module, "FLAGS", tuple("-O0" if f == "-O3" else f for f in toolchain.FLAGS))
-        yield
+    given = {module: module.FLAGS for module in (toolchain, shared_library, built, hopper)}
+
+    def as_for_users(*words: Any, **named: Any) -> shared_library.SharedLibrary:
+        with pytest.MonkeyPatch.context() as back:
+            for module, flags in given.items():
+                back.setattr(module, "FLAGS", flags)
+            return shared_library.build_shared(*words, **named)
+
+    for module, flags in given.items():
+        patch.setattr(module, "FLAGS", tuple("-O0" if f in ("-O2", "-O3") else f for f in flags))
+    patch.setattr(machine, "build_shared", as_for_users)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -62,6 +81,12 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(100_000, 20, 100)
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Half again as many as cores: a worker that waits, for a compiler or a disk, leaves a core to others."""
+    cores = os.cpu_count() or 1
+    return cores + (cores + 1) // 2
 
 
 def pytest_configure(config: pytest.Config) -> None:

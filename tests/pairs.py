@@ -6,12 +6,12 @@ What breaks a kernel is seldom one case alone, and never needs all.  IMBREX_TEST
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from itertools import combinations
 
 import pytest
 
-__all__ = ["keep_pairs"]
+__all__ = ["keep_pairs", "seen_here"]
 
 Pairs = frozenset[tuple[tuple[str, str], ...]]
 
@@ -31,6 +31,13 @@ def keep_pairs(config: pytest.Config, items: list[pytest.Item]) -> None:
     if gone and len(gone) < len(items):
         config.hook.pytest_deselected(items=[item for item in items if item in gone])
         items[:] = [item for item in items if item not in gone]
+
+
+def seen_here(cases: Iterable[str], elsewhere: Collection[str]) -> list[str]:
+    """The cases but those whose like another test sees; all of them with IMBREX_TESTS=all."""
+    found = list(cases)
+    assert set(elsewhere) <= set(found), set(elsewhere) - set(found)
+    return [case for case in found if case not in elsewhere or os.environ.get("IMBREX_TESTS") == "all"]
 
 
 def _fewest(cases: Mapping[pytest.Item, Pairs]) -> set[pytest.Item]:

@@ -42,11 +42,6 @@ class Built:
         return compare(self.problem, arrays[written], truth, is_exact=operands.is_exact, data=operands.data)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def effort(unoptimised: None) -> None:
-    """A module that compiles as for users has a fixture of this name."""
-
-
 @pytest.fixture
 def build() -> Any:
     def built(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.e2e.test_problems import GEMMS, SHAPES, check, conv
+from tests.e2e.test_problems import GEMMS, OPTIMISED, check, conv
 
 from imbrex.problem import Gemm
 
@@ -15,8 +15,7 @@ def effort() -> None:
     """What users' kernels get: an optimiser could take what is undefined for what is impossible."""
 
 
-@pytest.mark.parametrize("direction", [1, 2, 4])
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize(("shape", "direction"), OPTIMISED)
 def test_shapes(shape: str, direction: int, build: Any) -> None:
     check(build(conv(shape, direction)))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from itertools import product
 from typing import Any
 
 import pytest
@@ -24,6 +26,14 @@ LAYOUTS = {
     "NHWC": " -I NHWC -f KYXC -O NHWC",
     "CNHW": " -I CNHW -f CKYX -O HWNK",
 }
+DIRECTIONS = (1, 2, 4)
+OPTIMISED = [
+    (shape, direction)
+    for i, shape in enumerate(SHAPES)
+    for j, direction in enumerate(DIRECTIONS)
+    if shape.startswith("stride, dilation") or i % 3 == j or os.environ.get("IMBREX_TESTS") == "all"
+]
+"""Of test_optimised: the hardest shape in every direction, each other one in one."""
 TYPES = ("convfp16", "convbfp16", "convfp64", "convint8")
 
 
@@ -39,7 +49,14 @@ def check(built: Any) -> None:
         assert result.is_right, str(result)
 
 
-@pytest.mark.parametrize("direction", [1, 2, 4])
+@pytest.mark.parametrize(
+    ("shape", "direction"), [case for case in product(SHAPES, DIRECTIONS) if case not in OPTIMISED]
+)
+def test_shapes(shape: str, direction: int, build: Any) -> None:
+    check(build(conv(shape, direction)))
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
 def test_lanes(direction: int) -> None:
     """The same on the lane-level build, with the tuning that the model chooses for a GPU."""
     cases = [Case(conv(shape, direction), None) for shape in SHAPES]

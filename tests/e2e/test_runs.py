@@ -8,7 +8,6 @@ from imbrex import compile
 from imbrex.chip import CPU_ISAS
 from imbrex.run.host_machine import host_machine
 
-pytestmark = pytest.mark.usefixtures("unoptimised")
 STEM, PADDED = "-H 15 -W 17 -y 7 -x 7 -u 2 -v 2", "-H 7 -W 5 -y 3 -x 3 -p 1 -q 1"
 
 

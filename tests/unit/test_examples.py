@@ -18,7 +18,6 @@ import pytest
 from imbrex.cli import main
 from imbrex.ir.opt import main as opt
 
-pytestmark = pytest.mark.usefixtures("unoptimised")
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -122,7 +122,7 @@ def test_a_picture_of_tiles() -> None:
     assert colours[0] == colours[1] != colours[2] == colours[3], "rows run on one die each"
 
 
-def test_notebooks_show_kernels_and_maps(unoptimised: None) -> None:
+def test_notebooks_show_kernels_and_maps() -> None:
     kernel = compile("gemm -m 5 -n 7 -k 9", "cpu")
     shown = kernel._repr_html_()
     assert "gemm -t f32 -m 5 -n 7 -k 9" in shown and "C is c" in shown

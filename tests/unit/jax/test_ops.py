@@ -15,8 +15,6 @@ import imbrex  # noqa: E402
 import imbrex.jax as ours  # noqa: E402
 from imbrex.jax import ops  # noqa: E402
 
-pytestmark = pytest.mark.usefixtures("unoptimised")
-
 MOVES: dict[str, Any] = {"stride": (2, 1), "padding": 1, "groups": 2}
 
 

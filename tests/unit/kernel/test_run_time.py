@@ -16,8 +16,6 @@ from imbrex.kernel import Kernel, compile
 from imbrex.problem import Conv2d, Gemm, Problem, parse_problem
 from imbrex.verify.data import random_operands
 
-pytestmark = pytest.mark.usefixtures("unoptimised")
-
 
 def in_steps(problem: Problem) -> str:
     """The tuning for the greatest size, with blocks of fewer rows and steps of fewer k."""

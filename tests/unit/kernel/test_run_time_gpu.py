@@ -14,8 +14,6 @@ from imbrex.problem import Conv2d, Gemm, Problem
 from imbrex.run.launch import Launch, RunTimeGrid
 from imbrex.verify.data import random_operands
 
-pytestmark = pytest.mark.usefixtures("unoptimised")
-
 STRAIGHT, SWAPPED = (
     f"v1:warpgroup:64,16,64,3,1,1,1,cooperative,{way}" for way in ("straight,3", "swapped,3")
 )

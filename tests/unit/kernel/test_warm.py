@@ -19,8 +19,6 @@ from imbrex.kernel.make import OFFERED, NotBuilt
 from imbrex.kernel.warm import CompileJob
 from imbrex.problem import Gemm
 
-pytestmark = pytest.mark.usefixtures("unoptimised")
-
 
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

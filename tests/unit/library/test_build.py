@@ -22,8 +22,6 @@ from imbrex.diagnostic import Diagnostic
 from imbrex.kernel.sizes import sizes_of
 from imbrex.problem import parse_problem
 
-pytestmark = pytest.mark.usefixtures("unoptimised")
-
 Imbrex: TypeAlias = Callable[..., Said]
 
 ROOT = Path(__file__).parents[3]

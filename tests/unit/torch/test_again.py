@@ -13,8 +13,6 @@ from imbrex.torch import again as module  # noqa: E402
 from imbrex.torch.again import Again  # noqa: E402
 from imbrex.torch.ops import KERNELS  # noqa: E402
 
-pytestmark = pytest.mark.usefixtures("unoptimised")
-
 
 def some(*shape: int, seed: int = 0) -> Any:
     return torch.randn(shape, generator=torch.Generator().manual_seed(seed))

@@ -14,7 +14,7 @@ torch: Any = pytest.importorskip("torch", reason="torch is not installed")
 import imbrex.torch as ours  # noqa: E402
 from imbrex.bench import networks as models  # noqa: E402
 
-pytestmark = pytest.mark.usefixtures("unoptimised", "in_process")
+pytestmark = pytest.mark.usefixtures("in_process")
 
 
 def compiled(model: Any, graphs: list[Any]) -> Any:

@@ -12,8 +12,6 @@ torch: Any = pytest.importorskip("torch", reason="torch is not installed")
 
 import imbrex.torch as ours  # noqa: E402
 
-pytestmark = pytest.mark.usefixtures("unoptimised")
-
 
 class Net(torch.nn.Module):
     """A convolution with a residual, a transposed one, and a linear layer."""

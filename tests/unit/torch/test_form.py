@@ -16,7 +16,7 @@ from imbrex.bench import networks as models  # noqa: E402
 from imbrex.diagnostic import Diagnostic  # noqa: E402
 from imbrex.torch import form, trial  # noqa: E402
 
-pytestmark = pytest.mark.usefixtures("unoptimised", "in_process")
+pytestmark = pytest.mark.usefixtures("in_process")
 nn: Any = torch.nn
 
 

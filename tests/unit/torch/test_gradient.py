@@ -11,8 +11,6 @@ torch: Any = pytest.importorskip("torch", reason="torch is not installed")
 import imbrex.torch as ours  # noqa: E402
 from imbrex.torch.activation import ACTIVATIONS  # noqa: E402
 
-pytestmark = pytest.mark.usefixtures("unoptimised")
-
 MOVES = ([2, 1], [1, 0, 1, 1], [1, 2], 2)
 X, W, Y = (2, 2, 5, 6), (4, 1, 2, 2), (2, 4, 3, 6)
 

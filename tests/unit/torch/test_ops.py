@@ -13,8 +13,6 @@ import imbrex.torch as ours  # noqa: E402
 from imbrex.function.host import Host  # noqa: E402
 from imbrex.torch.activation import ACTIVATIONS  # noqa: E402
 
-pytestmark = pytest.mark.usefixtures("unoptimised")
-
 F: Any = torch.nn.functional
 OPS: Any = torch.ops.imbrex
 MOVES = ([2, 1], [1, 1, 1, 1], [1, 1], 2)

@@ -19,7 +19,7 @@ from imbrex.diagnostic import Diagnostic  # noqa: E402
 from imbrex.torch import fold  # noqa: E402
 from imbrex.torch import layer as layers  # noqa: E402
 
-pytestmark = pytest.mark.usefixtures("unoptimised", "in_process")
+pytestmark = pytest.mark.usefixtures("in_process")
 nn: Any = torch.nn
 
 

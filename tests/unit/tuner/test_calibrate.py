@@ -38,6 +38,7 @@ TEXTS = (
     "gemm -m 33 -n 65 -k 47", "gemm -m 200 -n 32 -k 64 -transA 1", "gemm -m 72 -n 72 -k 72 -transB 1",
     "gemm -m 128 -n 48 -k 128 -transA 1 -transB 1",
 )  # fmt: skip
+ROUNDS = (3, 6)
 
 
 class Fake:
@@ -75,7 +76,7 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.setattr(module, name, fake)
     monkeypatch.setattr(module, "problems_for", lambda _: TEXTS)
     monkeypatch.setattr(module, "cache_sizes", lambda _: {})
-    monkeypatch.setattr(module, "ROUNDS", (4, 8))
+    monkeypatch.setattr(module, "ROUNDS", ROUNDS)
     monkeypatch.setattr(Fake, "true", OTHER)
     monkeypatch.setattr(Fake, "probes", 0)
     monkeypatch.setattr(Fake, "after", 10**9)
@@ -93,7 +94,7 @@ def kept(path: Path) -> Calibration | None:
 
 def test_what_makes_picks_faster_is_kept_and_what_does_not_is_not(path: Path) -> None:
     found = run(path)
-    assert found.is_kept and found.after < found.before and found.times == 8 * len(TEXTS)
+    assert found.is_kept and found.after < found.before and found.times == ROUNDS[1] * len(TEXTS)
     told = kept(path)
     assert told is not None and dict(told.parameters)["prices.transpose"] > 15
     assert (told.before, told.after, told.times) == (found.before, found.after, found.times)
@@ -109,14 +110,14 @@ def test_ctrl_c_leaves_the_old_values_and_keeps_the_times(path: Path) -> None:
     old = Calibration((("prices.copy", 4.5),), 0.1, 0.05, 7, "old")
     with Database(path) as db:
         db.calibrate("cpu", device_of(CPU), old)
-    Fake.true, Fake.after = PLAIN, 33
+    Fake.true, Fake.after = PLAIN, ROUNDS[0] * len(TEXTS) + 5
     with pytest.raises(KeyboardInterrupt):
         run(path)
     told = kept(path)
     assert told is not None and told.parameters == old.parameters
     Fake.after = 10**9
     run(path)
-    assert Fake.probes == 8 * len(TEXTS) + 1, "what was measured is not measured again"
+    assert Fake.probes == ROUNDS[1] * len(TEXTS) + 1, "what was measured is not measured again"
 
 
 def test_too_little_time_is_said(path: Path) -> None:

@@ -223,9 +223,16 @@ def steps_of(asked: Request, folder: Path) -> list[str]:
     return re.findall(names, text)
 
 
-@pytest.mark.parametrize("epilogue", ["relu(x + bias)", "x + residual", "f32((x + bias) * residual)"])
-@pytest.mark.parametrize("size", [(200, 264), (131, 77)], ids=str)
-@pytest.mark.parametrize("dtype", KINDS)
+@pytest.mark.parametrize(
+    ("epilogue", "size", "dtype"),
+    [
+        ("relu(x + bias)", (131, 77), "tf32"),
+        ("x + residual", (200, 264), "tf32"),
+        ("f32((x + bias) * residual)", (200, 264), "f16"),
+        ("x + residual", (131, 77), "f16"),
+    ],
+    ids=str,
+)
 def test_compiles(epilogue: str, size: tuple[int, int], dtype: str, tmp_path: Path) -> None:
     pytest.importorskip("cuda.bindings.nvrtc", reason="NVRTC compiles for NVIDIA GPUs")
     for asked in asked_for(size, 256, dtype, epilogue):

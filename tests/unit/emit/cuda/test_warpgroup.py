@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.pairs import seen_here
 
 from imbrex.build.nvidia.cubin import LOG, compile_cubin
 from imbrex.build.nvidia.disassembly import find_disassembler, sass
@@ -143,7 +144,16 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
+RECORDED = (
+    "nn", "tt", "i8, turned", "f8", "tf32", "batches, alpha, beta", "stream_k", "two_tile", "cluster_k:2, nt",
+    "cluster_k, i8", "merged groups, backward data", "merged groups, backward weight",
+    "rows of windows, backward weight", "forward", "backward weight", "halo, copied", "lines, copied", "odd",
+    "odd, in a cluster", "phases",
+)  # fmt: skip
+"""The like of which is in the record of hashes, with its registers and what spills."""
+
+
+@pytest.mark.parametrize("case", seen_here(CASES, RECORDED))
 def test_compiles(case: str, tmp_path: Path) -> None:
     pytest.importorskip("cuda.bindings.nvrtc", reason="NVRTC compiles for NVIDIA GPUs")
     bundle = lower(CASES[case]).bundle

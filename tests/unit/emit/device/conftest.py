@@ -11,9 +11,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from filelock import FileLock
 
 from imbrex.build.isa import host_isa, isa
-from imbrex.build.toolchain import WARNINGS, compile_shared
+from imbrex.build.shared_library import build_shared
+from imbrex.build.toolchain import WARNINGS
 from imbrex.chip import CPU_ISAS
 from imbrex.emit.bundle import device_headers
 
@@ -105,12 +107,10 @@ def _argument(value: Any) -> Any:
 
 
 @pytest.fixture(scope="session", params=LEVELS)
-def device(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Device:
-    directory = tmp_path_factory.mktemp(f"device-{request.param}")
+def device(request: pytest.FixtureRequest, kernel_cache: Path) -> Device:
     sources = device_headers("cpu") | {f: (HERE / f).read_text() for f in ("tables.h", *UNITS)}
     optimised = "-O1" if request.param == LEVELS[0] else "-O0"  # once is enough: the compiler is the same
     flags = (optimised, "-Werror", *WARNINGS)
-    return Device(
-        ctypes.CDLL(str(compile_shared(sources, directory, flags=flags, isa=isa(request.param)))),
-        request.param,
-    )
+    with FileLock(f"{kernel_cache}-device-{request.param}.lock"):  # what one worker builds the others find
+        library = build_shared(sources, flags=flags, isa=isa(request.param))
+    return Device(ctypes.CDLL(str(library.path)), request.param)
