@@ -16,6 +16,7 @@ import shutil
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 from pathlib import Path
 
@@ -47,7 +48,9 @@ def main() -> int:
         return 1
     prepare((case.wanted for case in cases), os.cpu_count() or 1)
     families, tools = dict.fromkeys(case.family for case in cases), options.tool.split(",")
-    codes = [under(program, tool, family, options) for tool, family in product(tools, families)]
+    pairs = list(product(tools, families))
+    with ThreadPoolExecutor(options.jobs) as pool:
+        codes = list(pool.map(lambda pair: under(program, *pair, options), pairs))
     return int(any(codes))
 
 
@@ -94,6 +97,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--limit", type=float, default=150.0, metavar="SECONDS", help="of one tool and family"
     )
+    parser.add_argument("--jobs", type=int, default=1, help="families at a time on the GPU")
     parser.add_argument("--family", default="", help=argparse.SUPPRESS)
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     return parser.parse_args()
