@@ -10,6 +10,7 @@ import pytest
 from tests.patience import HANG_S
 
 from imbrex.cli import main
+from imbrex.kernel import compile
 
 pytestmark = pytest.mark.gpu
 
@@ -29,11 +30,30 @@ PROBLEMS = (
     "convfp16 -n 2 -c 16 -H 14 -W 14 -k 32 -y 3 -x 3 -p 1 -q 1 -F 4",
 )
 
+TOLD = (
+    "gemm -m ?1..320 -n 1024 -k 512 -t f16",
+    "convfp16 -n ?1..12 -c 64 -H 28 -W 28 -k 128 -y 3 -x 3 -p 1 -q 1 -f NHWC -I NHWC -O NHWC -F 1",
+)
+"""Kernels that are told their rows, each checked at several."""
+
 
 def test_the_program_finds_every_kernel_right(gpu: None, tmp_path: Path) -> None:
     folder = tmp_path / "net"
     with pytest.raises(SystemExit) as end:
-        main(("build", "--library", "net", *PROBLEMS, "--target", "sm_90a", "--untuned", "-o", str(folder)))
+        main(
+            (
+                "build",
+                "--library",
+                "net",
+                *PROBLEMS,
+                *TOLD,
+                "--target",
+                "sm_90a",
+                "--untuned",
+                "-o",
+                str(folder),
+            )
+        )
     assert end.value.code == 0
     cc = (sys.executable, "-m", "ziglang", "cc", "-O1", "-std=c99")
     words = (*cc, "net_test.c", "libnet.so", "-lm", "-Wl,-rpath,.")
@@ -41,4 +61,5 @@ def test_the_program_finds_every_kernel_right(gpu: None, tmp_path: Path) -> None
     assert built.returncode == 0, built.stderr
     done = subprocess.run(("./a.out",), cwd=folder, capture_output=True, text=True, timeout=HANG_S)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert f"{len(PROBLEMS)} problems, all right" in done.stdout
+    told = [compile(problem, "sm_90a", untuned=True).sizes for problem in TOLD]
+    assert f"{len(PROBLEMS) + sum(map(len, told))} problems, all right" in done.stdout
