@@ -58,7 +58,10 @@ NO_WAY = "no way"
     help="Numbers of threads, such as 1,2,all; 1,all by default.",
 )
 @click.option(
-    "--peers", "names", metavar="LIST", help="Peers, such as numpy,torch,triton; those installed by default."
+    "--peers",
+    "names",
+    metavar="LIST",
+    help="Peers, such as numpy,torch,lt,triton; those installed by default.",
 )
 @click.option(
     "--layout",

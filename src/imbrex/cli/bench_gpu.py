@@ -26,7 +26,8 @@ from imbrex.run.cuda.driver import require_gpu
 
 __all__ = ["GPU_PEERS", "bench_on_gpu", "is_measured_there"]
 
-GPU_PEERS = ("torch", "triton")
+GPU_PEERS = ("torch", "lt", "triton")
+"""`lt`: the fastest of the algorithms that cuBLASLt's heuristics name, where nvmath-python is installed."""
 COLUMNS = ("problem", "time", "TFLOP/s", "x peers", "refused")
 
 
