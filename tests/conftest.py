@@ -6,11 +6,12 @@ import gc
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 from hypothesis import settings
 from tests.pairs import keep_pairs
 from tests.quick import Quick
@@ -70,6 +71,17 @@ def _without_optimisation(patch: pytest.MonkeyPatch) -> None:
     for module, flags in given.items():
         patch.setattr(module, "FLAGS", tuple("-O0" if f in ("-O2", "-O3") else f for f in flags))
     patch.setattr(machine, "build_shared", as_for_users)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
+    """In a new clone one worker translates the tests, for nine seconds, and the others find its bytecode."""
+    run = getattr(session.config, "workerinput", {}).get("testrunuid")
+    last_of_all = Path(__file__).parent / "unit" / "view" / "work" / "__pycache__"
+    if run is None or sys.dont_write_bytecode or any(last_of_all.glob("test_*-pytest-*.pyc")):
+        return (yield)
+    with FileLock(Path(tempfile.gettempdir()) / f"collection-{run}.lock"):
+        return (yield)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

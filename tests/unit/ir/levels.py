@@ -51,19 +51,22 @@ class Case:
         affix = AffixTuning(config=self.tuning, target=self.target)
         return [ConvToGemm(), UnfoldContiguous(), affix, GridwiseToBlockwise(), BlockwiseToThreadwise()]
 
-    def levels(self) -> Iterator[tuple[str, ModuleOp]]:
-        """The same module at the problem's level and after each pass; verified."""
+    def levels(self, is_verified: bool = True) -> Iterator[tuple[str, ModuleOp]]:
+        """The same module at the problem's level and after each pass; verified, unless that is not wanted."""
         tuning = tunings.parse(self.tuning) if self.tuning else None
         module = problem_module(self.problem, algorithm=self.algorithm, tuning=tuning)
         yield "problem", module
         for step in self.passes():
             step.apply(context(), module)
-            module.verify()
+            if is_verified:
+                module.verify()
             yield step.name, module
 
     def lowered(self, last: str = "blockwise-to-threadwise") -> ModuleOp:
-        """The module after the pass of that name."""
-        return next(module for name, module in self.levels() if name == last)
+        """The module after the pass of that name, verified."""
+        found = next(module for name, module in self.levels(is_verified=False) if name == last)
+        found.verify()
+        return found
 
     def operands(self) -> dict[str, Array]:
         """Integer values, so that no sum rounds; what is written is poisoned, unless it is also read.
