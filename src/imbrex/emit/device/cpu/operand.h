@@ -170,6 +170,10 @@ template <class U, class S, class View> struct b_lanes {
     else
       pack_panels(panels, step, src, view, 0, count);
   }
+  // The first row where all rows of that many vectors are neighbours in memory, and may be read there.
+  const S *rows_in_place(int vectors) const {
+    return in_place && view.is_contiguous(0, vectors) ? src + view.spans[0][0].base : nullptr;
+  }
   const E *columns(int first, int count) {
     const int64_t step = round_up(view.rows, k_width<U>);
     if constexpr (has_words<U>)
@@ -179,6 +183,9 @@ template <class U, class S, class View> struct b_lanes {
     return column_buffer;
   }
 };
+
+template <class U, class S, class View>
+constexpr bool has_whole_rows<b_lanes<U, S, View>> = is_same<U, S> && !View::has_guards;
 
 // From a view whose rows are n and whose lanes are k: packed on a visit, transposed.
 template <class U, int L, class S, class View> struct b_rows {

@@ -16,6 +16,7 @@
 #include "b_view.h"
 #include "extent.h"
 #include "store.h"
+#include "whole_rows.h"
 
 namespace imbrex {
 
@@ -41,6 +42,11 @@ template <class U, int MR, int NV, int M, int N, int K, bool SumsColumns = true>
   // Panels [m_begin, m_end) of A against panels [n_begin, n_end) of B, the panel of B staying.
   template <class Rows, class A, class B, class C>
   static void b_stays(int m_begin, Rows m_end, int n_begin, int n_end, A &a, B &b, C &c, int64_t k_count = K) {
+    if constexpr (may_pass_whole<B>)
+      if (n_begin == 0 && n_end == n_panels && b.rows_in_place(vectors)) {
+        pass_whole(a, b, c, k_count);
+        n_begin = whole + (tail > 0);
+      }
     for (int j = n_begin; j < n_end; ++j) {
       if (j < whole) {
         if constexpr (whole > 0) against_all<NV>(m_begin, m_end, j, a, b, c, k_count);
@@ -83,6 +89,37 @@ protected:
   template <int N_> struct number {
     static constexpr int value = N_;
   };
+
+  // Few rows, and of B more than panels that lie in the first caches.
+  template <class B>
+  static constexpr bool may_pass_whole =
+      has_whole_rows<B> && m_panels == 1 && MR <= most_whole_rows && whole > 1 && L <= whole_rows<T, MR>::columns &&
+      int64_t(N) * K * int(sizeof(T)) > least_passed_bytes && int64_t(K) * L >= whole_rows<T, MR>::columns * MR;
+
+  template <class A, class B, class C> static void pass_whole(A &a, B &b, C &c, int64_t k_count) {
+    constexpr int at_once = whole_rows<T, MR>::columns / L * NV;
+    a.template visit<MR>(0, [&](auto source) {
+      for (int v = 0; v < vectors; v += at_once) {
+        const int some = vectors - v < at_once ? vectors - v : at_once;
+        const mask_t last = v + some == vectors ? last_lanes : all_lanes<T>;
+        whole_rows<T, MR>::sum(k_count, source, b.rows_in_place(vectors) + v * W, b.view.row_offset, some, last, b.buffer);
+        for (int i = 0; i < some; i += NV)
+          if (some - i >= NV)
+            put_sums<NV>(v + i, b.buffer + i * W, c);
+          else if constexpr (tail > 0)
+            put_sums<tail>(v + i, b.buffer + i * W, c);
+      }
+    });
+  }
+
+  template <int V, class C> static void put_sums(int vector, const T *sums, C &c) {
+    const mask_t lanes = vector + V == vectors ? last_lanes : all_lanes<T>;
+    c.template visit<MR, V>(0, vector * W, lanes, [&](auto sink) {
+      for (int m = 0; m < MR; ++m)
+        for (int v = 0; v < V; ++v) sink(m, v, load<T>(sums + m * whole_rows<T, MR>::columns + v * W));
+    });
+    c.template end_column<V>(vector * W);
+  }
 
   template <class Body> static void each_panel(int begin, int end, Body body) {
     for (int i = begin; i < end; ++i)
