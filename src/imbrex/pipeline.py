@@ -16,8 +16,7 @@ from imbrex.config.configuration import Configuration
 from imbrex.config.cpu.team import team
 from imbrex.config.products import products
 from imbrex.config.request import Request
-from imbrex.config.tuned_product import WARPGROUP_KINDS
-from imbrex.config.tuning import Tuning
+from imbrex.config.tuning import Tuning, is_pipelined
 from imbrex.config.xdlops.plan import XdlopsTuning
 from imbrex.config.xdlops.residency import kept_waves
 from imbrex.database.record import Parameters
@@ -223,7 +222,7 @@ def _flushes_halves(machine: Machine) -> bool:
 def _permitted(made: Program, configuration: Configuration) -> frozenset[str]:
     """The kernels of products that may begin before the launch ahead of them has ended."""
     kernels = [kernel.name for kernel in made.kernels if kernel.pipeline is not None]
-    products = [p for p in configuration.products if p.tuning.kind in WARPGROUP_KINDS]
+    products = [p for p in configuration.products if is_pipelined(p.tuning)]
     return frozenset(k for k, product in zip(kernels, products, strict=True) if product.is_early)
 
 

@@ -9,7 +9,7 @@ from imbrex.chip.bank import WARP_PHASES
 from imbrex.chip.hopper_rates import HOPPER_ITEMS, HOPPER_LANES, HOPPER_RATES
 from imbrex.chip.machine import GpuMachine, Multiprocessor, WorkItems
 
-__all__ = ["SM_90A"]
+__all__ = ["NVIDIA", "SM_90A"]
 
 GUIDE: Final = "CUDA C++ Programming Guide"
 
@@ -41,3 +41,4 @@ SM_90A: Final = GpuMachine(
     cluster_residents={2: 132, 4: 116, 8: 112},
     work_items=WorkItems((4, 2), lanes_along_k=True, reads_ahead=True),
 )
+NVIDIA: Final = (SM_90A,)

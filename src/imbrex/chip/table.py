@@ -6,13 +6,13 @@ from typing import Final
 
 from imbrex.chip.cdna import CDNA, GFX942, LANE_LEVEL
 from imbrex.chip.cpu import LEVELS
-from imbrex.chip.hopper import SM_90A
+from imbrex.chip.hopper import NVIDIA, SM_90A
 from imbrex.chip.machine import CpuMachine, GpuMachine, Machine, Vendor
 from imbrex.chip.product import no_target
 
 __all__ = ["CPU_ISAS", "GPU_MACHINES", "WARPGROUPS", "WAVES", "gpus", "target"]
 
-GPU_MACHINES: Final[dict[str, GpuMachine]] = {gpu.name: gpu for gpu in (*CDNA, SM_90A, LANE_LEVEL)}
+GPU_MACHINES: Final[dict[str, GpuMachine]] = {gpu.name: gpu for gpu in (*CDNA, *NVIDIA, LANE_LEVEL)}
 CPU_ISAS: Final[dict[str, CpuMachine]] = {cpu.name: cpu for cpu in LEVELS}
 
 WAVES: Final = GFX942

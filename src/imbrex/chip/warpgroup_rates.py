@@ -160,7 +160,7 @@ class HaloRates:
 
 @dataclass(frozen=True)
 class LineRates:
-    """Rates of the model of windows line by line (`config.halo.line_cost`)."""
+    """Rates of the model of windows line by line (`config.halo.cost`)."""
 
     memory_bytes: float
     """Bytes of the whole chip, from and to memory."""

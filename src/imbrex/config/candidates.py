@@ -43,6 +43,7 @@ from imbrex.config.products import products
 from imbrex.config.request import Request
 from imbrex.config.share_cost import Offer
 from imbrex.config.tiles import TileSchedule
+from imbrex.config.tuning import is_pipelined
 from imbrex.config.warpgroup import choice as warpgroup_choice
 from imbrex.config.window_strips import served_boxes, window_cycles
 from imbrex.diagnostic import Diagnostic
@@ -211,7 +212,7 @@ def _other_ways(found: Mapping[Configuration, float], request: Request) -> dict[
     turned = dict[Configuration, float]()
     for of in nsmallest(BOTH_WAYS, found, key=lambda configuration: found[configuration]):
         first, *others = of.products
-        if first.tuning.kind in tuned_product.WARPGROUP_KINDS:
+        if is_pipelined(first.tuning):
             other = replace(first, is_early=not first.is_early)
             turned[replace(of, products=(other, *others))] = found[of]
     return turned

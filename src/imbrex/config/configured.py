@@ -21,6 +21,7 @@ from imbrex.config.outline import outline
 from imbrex.config.products import products
 from imbrex.config.request import Request
 from imbrex.config.tiles import AUTO, DATA_PARALLEL, Auto, TileSchedule
+from imbrex.config.tuning import is_pipelined
 from imbrex.config.warpgroup.rates import rates_of
 from imbrex.problem.operand import expect_addressable
 
@@ -84,7 +85,7 @@ def with_overlap(
     is_alone = not made.before and not made.filled
     told = list[TunedProduct]()
     for place, (tuned, product) in enumerate(zip(chosen, made.products, strict=True)):
-        if tuned.tuning.kind not in tuned_product.WARPGROUP_KINDS:
+        if not is_pipelined(tuned.tuning):
             told.append(tuned)
         elif is_alone and place == 0:
             is_early = overlap.of_first(tuned, request.problem, rates)

@@ -11,7 +11,7 @@ from imbrex.config.algorithm.task import task_of
 from imbrex.config.configuration import Configuration
 from imbrex.config.matrix_unit import has_matrix_instructions
 from imbrex.config.request import Request
-from imbrex.config.tuned_product import WARPGROUP_KINDS
+from imbrex.config.tuning import is_pipelined
 from imbrex.config.window_strips import served_boxes
 from imbrex.diagnostic import Diagnostic
 from imbrex.problem import Conv2d
@@ -40,8 +40,7 @@ def _reasons(of: Configuration, request: Request) -> Iterator[str]:
         yield "'in_place' is of backward weight by halo"
     if not of.has_flags and not machine.multiprocessor:
         yield f"kernels for {machine.name} have no flags of their own"
-    overlaps = WARPGROUP_KINDS if machine.overlaps_launches else ()
-    if any(p.is_early and p.tuning.kind not in overlaps for p in of.products):
+    if any(p.is_early and not (machine.overlaps_launches and is_pipelined(p.tuning)) for p in of.products):
         yield f"'early' is of products of warpgroups, on {where}"
     if has_products != (of.strips is None):
         yield f"'{of.algorithm}' has {'no strips' if has_products else 'strips, and none are given'}"

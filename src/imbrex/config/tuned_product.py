@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final, assert_never
+from typing import assert_never
 
 from imbrex.chip import WARPGROUPS, GpuMachine, Machine
 from imbrex.config import choose, share_cost
@@ -18,17 +18,14 @@ from imbrex.config.halo.plan import HaloTuning
 from imbrex.config.halo_weight.plan import HaloWeightTuning
 from imbrex.config.tile_order import ordered
 from imbrex.config.tiles import AUTO, DATA_PARALLEL, Auto, TileSchedule
-from imbrex.config.tuning import Tuning
+from imbrex.config.tuning import Tuning, is_pipelined
 from imbrex.config.warpgroup import choice as warpgroup_choice
 from imbrex.config.warpgroup.plan import WarpgroupTuning
 from imbrex.config.xdlops.plan import XdlopsTuning
 from imbrex.diagnostic import Diagnostic
 from imbrex.view.work.workgroup import RasterOrder
 
-__all__ = ["WARPGROUP_KINDS", "chosen", "expect_served", "of_offer"]
-
-WARPGROUP_KINDS: Final = ("warpgroup", "halo", "lines", "halo_weight")
-"""Kinds of tunings whose products warpgroups multiply."""
+__all__ = ["chosen", "expect_served", "of_offer"]
 
 
 def chosen(
@@ -57,7 +54,7 @@ def expect_served(product: TunedProduct, context: GemmContext, machine: Machine)
     """A Diagnostic where a product cannot have this tuning, or its tiles not this schedule."""
     tuning, schedule = product.tuning, product.schedule
     choose.require(tuning, context, machine)
-    if not isinstance(tuning, WarpgroupTuning | HaloTuning | LinesTuning | HaloWeightTuning):
+    if not is_pipelined(tuning):
         schedule = replace(schedule, order=schedule.order or RasterOrder())
     _scheduled(context, machine, _family(tuning), tuning, schedule)
 

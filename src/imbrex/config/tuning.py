@@ -14,14 +14,15 @@
     v1:cpu:m_per_thread,n_per_thread,m_per_block,n_per_block,k_per_block,vector_lanes,
            k_major|k_blocked,a|b,straight|swapped,UNIT
 
-Law: `parse` undoes `text`, `from_json` undoes `to_json`.  The order is that of the fields.  The last values
-of an xdlops tuning and a CPU's unit may be left out where they are the usual ones, and are not written then.
+Law: `parse` undoes `text`, `from_json` undoes `to_json`.  The order is that of the fields.  Values with a
+default, such as the last ones of an xdlops tuning and a CPU's unit, may be left out where they are the usual
+ones, and are not written then: a field that is added last, with a default, leaves old texts as they are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from typing import Any, TypeAlias, TypeGuard, get_args
 
 from imbrex.config.block_plan import CopyKind
@@ -126,10 +127,11 @@ def from_json(data: Mapping[str, Any]) -> Tuning:
 
 
 def _usual(kind: type[Tuning]) -> dict[str, Any]:
-    """The values that a text may leave out, in order: those at the end of an xdlops or a CPU's tuning."""
-    if not issubclass(kind, XdlopsTuning | CpuTuning):
-        return {}
-    return {f.name: f.default for f in fields(kind)[kind.required :]}
+    """The values that a text may leave out, in order: those at the end that have defaults, but for the first
+    ones of an xdlops or a CPU's tuning.
+    """
+    required = kind.required if issubclass(kind, XdlopsTuning | CpuTuning) else 0
+    return {f.name: f.default for f in fields(kind)[required:] if f.default is not MISSING}
 
 
 def with_article(kind: str) -> str:

@@ -17,7 +17,6 @@ from xdsl.printer import Printer
 from imbrex.config import tiles
 from imbrex.config import tuning as tunings
 from imbrex.config.block_plan import BlockPlan, Multiply
-from imbrex.config.tuned_product import WARPGROUP_KINDS
 from imbrex.config.warpgroup.consumers import Tiled
 from imbrex.ir import attrs, chosen, planned
 from imbrex.ir.dialect import Source, context, load
@@ -105,7 +104,7 @@ def tuning_of(kind: type[tunings.Tuning]) -> st.SearchStrategy:
 
 def plan_of(kinds: Any) -> st.SearchStrategy:
     """A value of one of some kinds, whatever its numbers."""
-    tuning = st.sampled_from([kind for kind in tunings.KINDS.values() if kind.kind in WARPGROUP_KINDS])
+    tuning = st.sampled_from(get_args(tunings.PipelineTuning))
     for of, found in ((int, number), (str, words), (Tiled, tuning.flatmap(tuning_of))):
         st.register_type_strategy(of, found)
     return st.sampled_from(get_args(kinds)).flatmap(st.from_type)

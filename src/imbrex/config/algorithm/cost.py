@@ -7,7 +7,7 @@ from math import inf
 from imbrex.chip import SECTOR_BYTES, GpuMachine
 from imbrex.config.algorithm.product import Lanes, Product, Products
 from imbrex.config.channel_cost import channel_cycles
-from imbrex.config.halo.choice import window_cycles
+from imbrex.config.halo.cost import window_cycles
 from imbrex.config.halo.lines import WindowTuning
 from imbrex.config.halo_weight.cost import halo_weight_cycles
 from imbrex.config.halo_weight.plan import HaloWeightTuning

@@ -43,7 +43,7 @@ def weights_of(task: ConvTask, merged: int = 1) -> WeightWindows | str:
     """
     conv, one = task.conv, task.merged
     if task.merged == 1 and merged > 1:
-        conv, one = _merged_weights(conv, merged), merged
+        conv, one = _merged(conv, merged), merged
     windows = WeightWindows(conv, task.dtype, WARPGROUPS, one)
     return windows.pixels if isinstance(windows.pixels, str) else windows
 
@@ -93,17 +93,11 @@ def reads_planes(task: ConvTask, given: Tuning | None) -> bool:
     return isinstance(given, HaloWeightTuning) and windows.reads_planes(given)
 
 
-def _merged(conv: Convolution, count: int, last: str) -> Convolution:
-    """The convolution whose channels, or those that a sum runs over, come last, as they do after copies."""
+def _merged(conv: Convolution, count: int, last: str | None = None) -> Convolution:
+    """The convolution whose channels come last, as they do after copies.  last: of a filter that
+    is read, what a sum runs over.
+    """
     filters, *images = (GroupMerge(array, count).merged for array in (conv.filter, conv.input, conv.output))
     read, written = (tuple(sorted(array, key=lambda d: d.name in "ck")) for array in images)
     summed = tuple(sorted(filters, key=lambda d: d.name == last))
     return replace(conv, filter=summed, input=read, output=written)
-
-
-def _merged_weights(conv: Convolution, count: int) -> Convolution:
-    """The convolution whose channels of what is read come last, as they do after copies."""
-    filters, images, results = (GroupMerge(a, count).merged for a in (conv.filter, conv.input, conv.output))
-    read = tuple(sorted(images, key=lambda d: d.name == "c"))
-    results = tuple(sorted(results, key=lambda d: d.name == "k"))
-    return replace(conv, filter=filters, input=read, output=results)

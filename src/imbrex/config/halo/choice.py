@@ -9,14 +9,12 @@ from functools import cached_property
 from imbrex.chip import GpuMachine
 from imbrex.config.access import context_of
 from imbrex.config.context import GemmContext
-from imbrex.config.halo.cost import halo_cycles
+from imbrex.config.halo.cost import window_cycles
 from imbrex.config.halo.legal import HALO_RULES
-from imbrex.config.halo.line_cost import line_cycles
 from imbrex.config.halo.line_legal import LINE_RULES
-from imbrex.config.halo.line_space import line_space
 from imbrex.config.halo.lines import LinesPlan, LinesTuning, WindowTuning
 from imbrex.config.halo.plan import HaloPlan, HaloTuning
-from imbrex.config.halo.space import channels_of, halo_space
+from imbrex.config.halo.space import channels_of, halo_space, line_space
 from imbrex.config.rules import Illegal
 from imbrex.config.warpgroup.limits import stages_that_fit
 from imbrex.config.warpgroup.plan import PIECE_BYTES
@@ -29,7 +27,7 @@ from imbrex.view.gemm.product import GemmView
 from imbrex.view.mma.hopper import ROWS
 from imbrex.view.stage.shared_layout import PIECES
 
-__all__ = ["Windows", "window_cycles"]
+__all__ = ["Windows"]
 
 
 @dataclass(frozen=True)
@@ -126,11 +124,6 @@ class Windows:
         t, piece = plan.tuning, ROWS * plan.tuning.n_per_block
         more = min(PIECE_BYTES, piece * self.stored_bytes) - min(PIECE_BYTES, piece * self.dtype.output.bytes)
         return max(1, stages_that_fit(plan, self.machine, t.consumers * PIECES * max(0, more)))
-
-
-def window_cycles(plan: HaloPlan | LinesPlan) -> float:
-    """Cycles of the whole product, by the model of its kind."""
-    return halo_cycles(plan) if isinstance(plan, HaloPlan) else line_cycles(plan)
 
 
 def _broken(plan: HaloPlan | LinesPlan) -> tuple[Illegal, ...]:

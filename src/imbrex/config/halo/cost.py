@@ -1,19 +1,22 @@
-"""Estimated cycles of a halo tuning: what the slowest of its streams needs, as in the model of warpgroups."""
+"""Estimated cycles of tunings of windows, of tiles and line by line: what the slowest of their streams needs,
+as in the model of warpgroups.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-from imbrex.chip import LINE_BYTES, VECTOR_BYTES, HaloRates, LineRates
+from imbrex.chip import LINE_BYTES, VECTOR_BYTES, HaloRates, LineRates, WarpgroupRates
+from imbrex.config.halo.lines import LinesPlan
 from imbrex.config.halo.plan import HaloPlan
 from imbrex.config.halo.window import WindowPlan
 from imbrex.config.warpgroup.plan import instruction_of
 from imbrex.config.warpgroup.rates import rates_of
-from imbrex.config.warpgroup.steps import Multiplied
+from imbrex.config.warpgroup.steps import Multiplied, norm
 from imbrex.view.mma.hopper import ROWS
 
-__all__ = ["halo_cycles", "memory_cycles"]
+__all__ = ["window_cycles"]
 
 
 @dataclass(frozen=True)
@@ -92,3 +95,53 @@ def halo_cycles(plan: HaloPlan) -> float:
     rates = rates_of(plan.machine).halo
     spent, memory = -(-plan.units // plan.workgroups) * Tile(plan).cycles, memory_cycles(plan, rates)
     return max(spent, memory) + rates.overlap * min(spent, memory) + rates.start
+
+
+@dataclass(frozen=True)
+class Line:
+    """The streams of one line, where all multiprocessors work."""
+
+    plan: LinesPlan
+
+    @property
+    def rates(self) -> WarpgroupRates:
+        return rates_of(self.plan.machine)
+
+    @property
+    def products(self) -> float:
+        """Cycles of the matrix unit and of shared memory, from which it reads A and B."""
+        t, dtype, rates = self.plan.tuning, self.plan.context.dtype, self.rates.halo
+        used = instruction_of(dtype, t.window_rows * t.n_per_block // t.diagonal)
+        issues = t.line // ROWS * t.window_columns * -(-t.channels // used.k)
+        made = Multiplied(used, issues, dtype)
+        return max(made.read_bytes / rates.shared_bytes, made.cycles(self.plan.machine) * rates.matrix)
+
+    @property
+    def passing(self) -> float:
+        """Cycles of shared memory for what comes and goes."""
+        t, context = self.plan.tuning, self.plan.context
+        given = t.line * t.channels * context.dtype.bytes
+        taken = 2 * t.line * t.n_per_block * context.dtype.output.bytes
+        return self.rates.line.passing * (given + taken) / self.rates.halo.shared_bytes
+
+    @property
+    def cycles(self) -> float:
+        """Cycles of each consumer's line, where all have one."""
+        each = self.products + self.passing
+        return max(self.plan.tuning.consumers * each, each + self.rates.line.finish)
+
+
+def line_cycles(plan: LinesPlan) -> float:
+    """Cycles of the whole product."""
+    c, t, rates = plan.context, plan.tuning, rates_of(plan.machine).line
+    steps = plan.streams.most_lines + t.window_rows - 1
+    spent = steps * Line(plan).cycles * (1 - rates.in_turn * t.pingpong)
+    memory = memory_cycles(plan, rates) * (1 + rates.in_turn * t.pingpong)
+    memory *= rates.third if t.consumers > 2 else 1.0
+    memory *= rates.along_rows if c.c.vector[1] > c.c.vector[0] else 1.0
+    return norm((spent, memory), rates.norm) + rates.start + plan.filter.bytes / rates.filter_bytes
+
+
+def window_cycles(plan: HaloPlan | LinesPlan) -> float:
+    """Cycles of the whole product, by the model of its kind."""
+    return halo_cycles(plan) if isinstance(plan, HaloPlan) else line_cycles(plan)

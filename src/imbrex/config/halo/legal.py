@@ -5,9 +5,18 @@ from __future__ import annotations
 from imbrex.chip import GpuMachine
 from imbrex.config.halo.plan import HaloPlan
 from imbrex.config.halo.window_legal import filters, filters_together, window
-from imbrex.config.rules import Reasons, Rules, lds_bytes
+from imbrex.config.rules import Reasons, Rules
 from imbrex.config.warpgroup import limits
-from imbrex.config.warpgroup.limits import boxes, in_turn, registers, warpgroups, whole_rows
+from imbrex.config.warpgroup.limits import (
+    boxes,
+    consumers,
+    lds_bytes,
+    matrix_unit,
+    registers,
+    stages,
+    warpgroups,
+    whole_rows,
+)
 from imbrex.config.warpgroup.plan import SWIZZLES, columns_of
 from imbrex.view.mma.hopper import ROWS
 
@@ -57,11 +66,7 @@ def diagonal(plan: HaloPlan, machine: GpuMachine) -> Reasons:
         yield f"{plan.context.m} filters are not {count} blocks of an instruction's columns"
 
 
-def consumers(plan: HaloPlan, machine: GpuMachine) -> Reasons:
-    """One to three warpgroups multiply; two in turn.  The producer is a stage ahead."""
-    return in_turn(plan.tuning, plan.tuning.pingpong)
-
-
 HALO_RULES: Rules[HaloPlan, GpuMachine] = Rules(
-    (warpgroups, consumers, channels), (window, pixels, filters, columns, diagonal, registers, lds_bytes)
+    (warpgroups, matrix_unit, consumers, stages, channels),
+    (window, pixels, filters, columns, diagonal, registers, lds_bytes),
 )

@@ -6,12 +6,14 @@ from imbrex.chip import GpuMachine
 from imbrex.config.halo import window_legal
 from imbrex.config.halo.lines import LinesPlan
 from imbrex.config.halo.window_legal import filters_together, window
-from imbrex.config.rules import Reasons, Rules, lds_bytes
+from imbrex.config.rules import Reasons, Rules
 from imbrex.config.warpgroup import limits
 from imbrex.config.warpgroup.limits import (
     few_consumers,
+    lds_bytes,
+    matrix_unit,
     registers,
-    stages_ahead,
+    stages,
     warpgroups,
     whole_rows,
 )
@@ -28,7 +30,6 @@ def consumers(plan: LinesPlan, machine: GpuMachine) -> Reasons:
     yield from few_consumers(t)
     if t.pingpong and t.consumers < 2:
         yield "pingpong takes 2 or 3 consumers, got 1"
-    yield from stages_ahead(t)
 
 
 def channels(plan: LinesPlan, machine: GpuMachine) -> Reasons:
@@ -76,5 +77,6 @@ def filters(plan: LinesPlan, machine: GpuMachine) -> Reasons:
 
 
 LINE_RULES: Rules[LinesPlan, GpuMachine] = Rules(
-    (warpgroups, consumers, channels), (window, pixels, filters, columns, registers, lds_bytes)
+    (warpgroups, matrix_unit, consumers, stages, channels),
+    (window, pixels, filters, columns, registers, lds_bytes),
 )

@@ -1,4 +1,4 @@
-"""Halo tunings worth looking at for a raster, each with as many stages as fit."""
+"""Tunings of windows worth looking at for a raster, of tiles or line by line, each with the fewest stages."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Final
 
+from imbrex.config.halo.lines import LinesTuning
 from imbrex.config.halo.plan import HaloTuning
 from imbrex.config.warpgroup.limits import MOST_ACCUMULATORS
 from imbrex.config.warpgroup.plan import LEAST_STAGES, SWIZZLES, columns_of
@@ -13,15 +14,17 @@ from imbrex.dtype import DType
 from imbrex.view.conv.raster import Raster
 from imbrex.view.mma.hopper import ROWS, WARPGROUP
 
-__all__ = ["channels_of", "diagonal_of", "halo_space"]
+__all__ = ["channels_of", "diagonal_of", "halo_space", "line_space"]
 
 TEAMS: Final = ((2, True), (2, False), (1, False), (3, False))
+LINE_TEAMS: Final = ((2, True), (2, False), (3, True), (3, False), (1, False))
 """Consumers, pingpong."""
 INSTRUCTION_BYTES: Final = 32
 """Bytes of channels in one instruction; of filters together in the shortest row of shared memory."""
 MOST_BLOCKS: Final = 16
 """Most blocks of 64 rows of a tile."""
 COLUMNS: Final = (256, 128, 64)
+LINE_COLUMNS: Final = (128, 64, 32)
 """Where a window computes more filters than one instruction has columns, or than registers hold."""
 
 
@@ -62,18 +65,8 @@ def halo_space(raster: Raster, dtype: DType) -> Iterator[HaloTuning]:
             continue
         parts = diagonal_of(raster, dtype) if n == raster.filters else 1
         for images, rows in _shapes(raster, blocks * ROWS):
-            numbers = (
-                images,
-                rows,
-                raster.loaded(rows),
-                raster.line,
-                raster.taps,
-                channels,
-                n,
-                parts,
-                LEAST_STAGES,
-            )
-            yield HaloTuning(*numbers, consumers, pingpong)
+            shape = images, rows, raster.loaded(rows), raster.line, raster.taps, channels, n
+            yield HaloTuning(*shape, parts, LEAST_STAGES, consumers, pingpong)
 
 
 def _shapes(raster: Raster, pixels: int) -> Iterator[tuple[int, int]]:
@@ -86,3 +79,15 @@ def _shapes(raster: Raster, pixels: int) -> Iterator[tuple[int, int]]:
     images, rest = divmod(pixels, whole * raster.line)
     if images and not rest and images <= raster.images:
         yield images, whole
+
+
+def line_space(raster: Raster, window: tuple[int, int], dtype: DType) -> Iterator[LinesTuning]:
+    """Whether each is legal is to be asked with the product that it makes.  window: its rows and columns."""
+    columns, whole = columns_of(dtype), INSTRUCTION_BYTES // dtype.bytes
+    enough = [n for n in columns if n >= raster.filters and n % whole == 0]
+    wide = sorted({*enough[:1], *(n for n in LINE_COLUMNS if n < raster.filters)})
+    images = max(1, ROWS // raster.line)
+    for n, (consumers, pingpong) in product(wide, LINE_TEAMS):
+        parts = diagonal_of(raster, dtype) if n == raster.filters else 1
+        shape = images, max(2, raster.height), raster.line, *window, channels_of(raster, dtype)
+        yield LinesTuning(*shape, n, parts, LEAST_STAGES, consumers, pingpong)

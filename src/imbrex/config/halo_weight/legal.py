@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from imbrex.chip import GpuMachine
 from imbrex.config.halo_weight.plan import HaloWeightPlan
-from imbrex.config.rules import Reasons, Rules, lds_bytes, listed
+from imbrex.config.rules import Reasons, Rules, listed
 from imbrex.config.warpgroup import limits
-from imbrex.config.warpgroup.limits import boxes, chip, few_consumers, registers, stages_ahead
+from imbrex.config.warpgroup.limits import boxes, few_consumers, lds_bytes, registers, stages, warpgroups
 from imbrex.config.warpgroup.plan import LEAST_STAGES, SWIZZLES, columns_of
 from imbrex.view.mma.hopper import ROWS
 from imbrex.view.stage.tap_tile import PIXELS
@@ -14,22 +14,19 @@ from imbrex.view.stage.tap_tile import PIXELS
 __all__ = ["HALO_WEIGHT_RULES"]
 
 
-def warpgroups(plan: HaloWeightPlan, machine: GpuMachine) -> Reasons:
-    """The machine has wgmma, which reads pixels as K of types of 16 bits alone."""
+def matrix_unit(plan: HaloWeightPlan, machine: GpuMachine) -> Reasons:
+    """wgmma reads pixels as K of types of 16 bits alone."""
     dtype = plan.context.dtype
-    if not machine.has_warpgroups:
-        yield from chip(machine)
-    elif not columns_of(dtype) or not dtype.is_half:
+    if not columns_of(dtype) or not dtype.is_half:
         yield f"wgmma multiplies rows of pixels of f16 and bf16, not {dtype.name}"
 
 
 def consumers(plan: HaloWeightPlan, machine: GpuMachine) -> Reasons:
-    """One to three warpgroups share the taps.  The producer is a stage ahead."""
+    """One to three warpgroups share the taps."""
     t = plan.tuning
     yield from few_consumers(t)
     if not t.by_warps and t.taps % t.consumers:
         yield f"{t.taps} taps are not shared by {t.consumers} consumers"
-    yield from stages_ahead(t)
     if t.by_warps and (t.stages % t.consumers or t.stages < LEAST_STAGES * t.consumers):
         each = f"as many, {LEAST_STAGES} at least, of each of {t.consumers} consumers in turn"
         yield f"stages {t.stages} are not {each}"
@@ -88,5 +85,6 @@ def diagonal(plan: HaloWeightPlan, machine: GpuMachine) -> Reasons:
 
 
 HALO_WEIGHT_RULES: Rules[HaloWeightPlan, GpuMachine] = Rules(
-    (warpgroups, consumers, channels), (window, pixels, diagonal, columns, registers, lds_bytes)
+    (warpgroups, matrix_unit, consumers, stages, channels),
+    (window, pixels, diagonal, columns, registers, lds_bytes),
 )

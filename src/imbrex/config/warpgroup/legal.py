@@ -10,21 +10,17 @@ from typing import Final
 
 from imbrex.chip import GpuMachine
 from imbrex.config.rules import LARGEST_GRID, Reasons, Rules, listed
+from imbrex.config.warpgroup import limits
 from imbrex.config.warpgroup.limits import (
     MOST_ACCUMULATORS,
-    chip,
-    few_consumers,
-    stages_ahead,
+    consumers,
+    lds_bytes,
+    matrix_unit,
+    stages,
+    warpgroups,
     whole_rows,
 )
-from imbrex.config.warpgroup.plan import (
-    CLUSTERS,
-    LEAST_STAGES,
-    SWIZZLES,
-    WarpgroupPlan,
-    columns_of,
-    multiplied_types,
-)
+from imbrex.config.warpgroup.plan import CLUSTERS, SWIZZLES, WarpgroupPlan
 from imbrex.view.mma.hopper import ROWS
 from imbrex.view.stage.shared_tile import ATOM_ROWS
 
@@ -33,19 +29,6 @@ __all__ = ["MOST_PLACES", "WARPGROUP_RULES"]
 MOST_ROWS: Final = 256
 MOST_PLACES: Final = 2**31 - 1024
 """Rows, and columns, that 32 bits with a sign count, up to the end of the last cluster's tiles."""
-
-
-def warpgroups(plan: WarpgroupPlan, machine: GpuMachine) -> Reasons:
-    """The machine has wgmma, tensor maps and clusters."""
-    return chip(machine)
-
-
-def matrix_unit(plan: WarpgroupPlan, machine: GpuMachine) -> Reasons:
-    """wgmma takes this type."""
-    name = plan.context.dtype.name
-    if not columns_of(plan.context.dtype):
-        takes = listed(multiplied_types())
-        yield f"wgmma does not multiply {name}; it takes {takes}; a general tuning would do"
 
 
 def rows(plan: WarpgroupPlan, machine: GpuMachine) -> Reasons:
@@ -60,27 +43,13 @@ def rows(plan: WarpgroupPlan, machine: GpuMachine) -> Reasons:
 
 def columns(plan: WarpgroupPlan, machine: GpuMachine) -> Reasons:
     """Columns are those of one instruction."""
-    if not columns_of(plan.context.dtype):
-        return  # matrix_unit says why
-    n, legal = plan.tuning.n_per_block, columns_of(plan.context.dtype)
-    if n not in legal:
-        near = [c for c in legal if c < n][-1:] + [c for c in legal if c > n][:1]
-        instead = " or ".join(map(str, near))
-        yield f"n_per_block {n} is not wgmma's for {plan.context.dtype.name}; {instead} would do"
+    return limits.columns(plan.tuning.n_per_block, plan.context.dtype)
 
 
 def depth(plan: WarpgroupPlan, machine: GpuMachine) -> Reasons:
     """A step of K is whole rows of shared memory: 32 or 64 bytes, or a multiple of 128."""
     k = plan.tuning.k_per_block
     return whole_rows(f"k_per_block {k} is", k, plan.context.dtype)
-
-
-def consumers(plan: WarpgroupPlan, machine: GpuMachine) -> Reasons:
-    """One to three warpgroups multiply; two in turn."""
-    t = plan.tuning
-    yield from few_consumers(t)
-    if t.pingpong and t.consumers != 2:
-        yield f"pingpong takes 2 consumers, got {t.consumers}"
 
 
 def cluster(plan: WarpgroupPlan, machine: GpuMachine) -> Reasons:
@@ -95,11 +64,6 @@ def cluster(plan: WarpgroupPlan, machine: GpuMachine) -> Reasons:
         if not in_rows and rows % (parts * ATOM_ROWS):
             atoms = f"{rows} rows of shared memory do not divide into {parts} parts of whole {ATOM_ROWS}"
             yield f"{name}'s tile is not loaded by {parts} workgroups: {atoms}"
-
-
-def stages(plan: WarpgroupPlan, machine: GpuMachine) -> Reasons:
-    """The producer is a stage ahead, and pingpong consumers are apart by one."""
-    return stages_ahead(plan.tuning)
 
 
 def registers(plan: WarpgroupPlan, machine: GpuMachine) -> Reasons:
@@ -125,15 +89,6 @@ def columns_together(plan: WarpgroupPlan, machine: GpuMachine) -> Reasons:
     n, least = plan.tuning.n_per_block, SWIZZLES[-1] // plan.context.dtype.bytes
     if plan.b_major == "d" and n % least:
         yield f"n_per_block {n} is not a multiple of {least}, as columns that lie together in memory want"
-
-
-def lds_bytes(plan: WarpgroupPlan, machine: GpuMachine) -> Reasons:
-    """All stages, the pieces of C and the barriers fit."""
-    layout = plan.layout
-    if layout.bytes > machine.lds_bytes:
-        room = (machine.lds_bytes - layout.bytes) // layout.stage_bytes + layout.stages
-        fewer = f"; {room} stages would fit" if room >= LEAST_STAGES else ""
-        yield f"lds_bytes {layout.bytes} > {machine.lds_bytes} on {machine.name}{fewer}"
 
 
 def grid(plan: WarpgroupPlan, machine: GpuMachine) -> Reasons:

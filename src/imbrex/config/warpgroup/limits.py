@@ -13,7 +13,7 @@ from imbrex.chip import WARPGROUPS, GpuMachine
 from imbrex.config.context import GemmContext
 from imbrex.config.rules import Reasons, listed
 from imbrex.config.warpgroup.consumers import Tiled
-from imbrex.config.warpgroup.plan import LEAST_STAGES, SWIZZLES, columns_of
+from imbrex.config.warpgroup.plan import LEAST_STAGES, SWIZZLES, columns_of, multiplied_types
 from imbrex.dtype import DType
 from imbrex.view.stage.shared_layout import SharedLayout
 from imbrex.view.tensor.limit import MOST_BOX
@@ -23,12 +23,13 @@ __all__ = [
     "MOST_CONSUMERS",
     "MOST_STAGES",
     "boxes",
-    "chip",
     "columns",
+    "consumers",
     "few_consumers",
-    "in_turn",
+    "lds_bytes",
+    "matrix_unit",
     "registers",
-    "stages_ahead",
+    "stages",
     "stages_that_fit",
     "warpgroups",
     "whole_rows",
@@ -50,13 +51,22 @@ class Sized(Protocol):
     def context(self) -> GemmContext: ...
     @property
     def accumulators(self) -> int: ...
-
-
-class Laid(Protocol):
-    """A plan that says where shared memory has what."""
-
     @property
     def layout(self) -> SharedLayout: ...
+
+
+class TakesTurns(Tiled, Protocol):
+    """A tuning whose consumers may have tiles in turn."""
+
+    @property
+    def pingpong(self) -> bool: ...
+
+
+class InTurn(Sized, Protocol):
+    """The plan of such a tuning."""
+
+    @property
+    def tuning(self) -> TakesTurns: ...
 
 
 class Boxed(Protocol):
@@ -72,18 +82,18 @@ class Boxed(Protocol):
     def images(self) -> int: ...
 
 
-def chip(machine: GpuMachine) -> Reasons:
+def warpgroups(plan: object, machine: GpuMachine) -> Reasons:
     """The machine has wgmma, tensor maps and clusters."""
     if not machine.has_warpgroups:
         yield f"{machine.name} has no warpgroup instructions, {WARPGROUPS.name} has"
 
 
-def warpgroups(plan: Sized, machine: GpuMachine) -> Reasons:
-    """The machine has wgmma and tensor maps, and wgmma takes the type."""
-    if not machine.has_warpgroups:
-        yield from chip(machine)
-    elif not columns_of(plan.context.dtype):
-        yield f"wgmma does not multiply {plan.context.dtype.name}"
+def matrix_unit(plan: Sized, machine: GpuMachine) -> Reasons:
+    """wgmma takes this type."""
+    name = plan.context.dtype.name
+    if not columns_of(plan.context.dtype):
+        takes = listed(multiplied_types())
+        yield f"wgmma does not multiply {name}; it takes {takes}; a general tuning would do"
 
 
 def few_consumers(tuning: Tiled) -> Reasons:
@@ -93,26 +103,33 @@ def few_consumers(tuning: Tiled) -> Reasons:
         yield f"consumers {tuning.consumers} > {most}"
 
 
-def stages_ahead(tuning: Tiled) -> Reasons:
+def stages(plan: Sized, machine: GpuMachine) -> Reasons:
     """The producer is a stage ahead, and pingpong consumers are apart by one."""
-    if not LEAST_STAGES <= tuning.stages <= MOST_STAGES:
-        yield f"stages {tuning.stages} is outside {LEAST_STAGES}..{MOST_STAGES}"
+    if not LEAST_STAGES <= plan.tuning.stages <= MOST_STAGES:
+        yield f"stages {plan.tuning.stages} is outside {LEAST_STAGES}..{MOST_STAGES}"
 
 
-def in_turn(tuning: Tiled, pingpong: bool) -> Reasons:
-    """One to three warpgroups multiply; two in turn.  The producer is a stage ahead."""
-    yield from few_consumers(tuning)
-    if pingpong and tuning.consumers != 2:
-        yield f"pingpong takes 2 consumers, got {tuning.consumers}"
-    yield from stages_ahead(tuning)
+def consumers(plan: InTurn, machine: GpuMachine) -> Reasons:
+    """One to three warpgroups multiply; two in turn."""
+    yield from few_consumers(plan.tuning)
+    if plan.tuning.pingpong and plan.tuning.consumers != 2:
+        yield f"pingpong takes 2 consumers, got {plan.tuning.consumers}"
 
 
-def stages_that_fit(plan: Laid, machine: GpuMachine, pieces: int = 0) -> int:
+def stages_that_fit(plan: Sized, machine: GpuMachine, pieces: int = 0) -> int:
     """Stages of a ring, as many as shared memory has room for beside so many more bytes of pieces."""
     layout = plan.layout
-    room = machine.lds_bytes - layout.bytes - pieces
+    free_bytes = machine.lds_bytes - layout.bytes - pieces
     each = layout.all_stages // layout.stages * layout.stage_bytes
-    return min(MOST_STAGES, layout.stages + room // each)
+    return min(MOST_STAGES, layout.stages + free_bytes // each)
+
+
+def lds_bytes(plan: Sized, machine: GpuMachine) -> Reasons:
+    """All stages, the pieces of C and the barriers fit."""
+    if plan.layout.bytes > machine.lds_bytes:
+        found = stages_that_fit(plan, machine)
+        fewer = f"; {found} stages would fit" if found >= LEAST_STAGES else ""
+        yield f"lds_bytes {plan.layout.bytes} > {machine.lds_bytes} on {machine.name}{fewer}"
 
 
 def boxes(tuning: Boxed) -> Reasons:
@@ -124,8 +141,11 @@ def boxes(tuning: Boxed) -> Reasons:
 
 def columns(count: int, dtype: DType, told: str = "") -> Reasons:
     """So many columns are those of one instruction.  told: how a reason begins, where they are not all."""
-    if count not in columns_of(dtype):
-        yield f"{told or f'n_per_block {count} is'} not wgmma's for {dtype.name}"
+    legal = columns_of(dtype)
+    if legal and count not in legal:  # where there are none, `matrix_unit` says why
+        near = [c for c in legal if c < count][-1:] + [c for c in legal if c > count][:1]
+        instead = " or ".join(map(str, near))
+        yield f"{told or f'n_per_block {count} is'} not wgmma's for {dtype.name}; {instead} would do"
 
 
 def whole_rows(told: str, count: int, dtype: DType) -> Reasons:

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import gcd
 
-from imbrex.index.map import Dim, Entry, Layer, layer_over, replacing
-from imbrex.index.rule import Broadcast, Embed, Merge, Pad, PassThrough, Unmerge
+from imbrex.index.map import Dim, Entry, Layer, passing, replacing
+from imbrex.index.rule import Broadcast, Embed, Merge, Pad, Unmerge
 from imbrex.view.conv.implicit_gemm import Axis
 
 __all__ = ["Rows", "Together", "leaves_rows", "row_products"]
@@ -141,17 +141,9 @@ class Together:
         axis = self.axis
         pad = Pad(self.taps - 1, max(0, self._aheads - 1 + self.count - axis.out))
         below = replacing(lower, (pad, "hopad", "ho"))
-        others = [(PassThrough(), d.name, d.name) for d in below.upper if d.name != "hopad"]
-        slid = layer_over(
-            below.upper,
-            *others,
-            (Embed((-1, 1, 1), pad.before), "yd hv ahead", "hopad"),
-            (Broadcast(), "rest", ""),
-            yd=self.taps,
-            hv=self.count,
-            ahead=self._aheads,
-            rest=axis.stride,
-        )
+        slide: Entry = (Embed((-1, 1, 1), pad.before), "yd hv ahead", "hopad")
+        sizes = {"yd": self.taps, "hv": self.count, "ahead": self._aheads, "rest": axis.stride}
+        slid = passing(below.upper, slide, (Broadcast(), "rest", ""), **sizes)
         return *self._turned(slid.upper), slid, below
 
     def input(self, lower: Sequence[Dim]) -> tuple[Layer, ...]:
@@ -167,7 +159,6 @@ class Together:
 
     def _turned(self, lower: Sequence[Dim]) -> tuple[Layer, ...]:
         """The residue as quotient and rest of what lies before it, padding too."""
-        others = [(PassThrough(), d.name, d.name) for d in lower if d.name not in ("ahead", "rest")]
-        below = layer_over(lower, *others, (Merge(), "place", "ahead rest"))
+        below = passing(lower, (Merge(), "place", "ahead rest"))
         turn: Entry = (Embed((1,), self.axis.before), "turn", "place")
         return replacing(below.upper, turn, turn=self.turns), below

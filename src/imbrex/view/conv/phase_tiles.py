@@ -26,7 +26,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import gcd
 
-from imbrex.index.map import Entry, Layer, Map, layer_over, replacing
+from imbrex.index.map import Entry, Layer, Map, layer_over, passing, replacing
 from imbrex.index.rule import Broadcast, Embed, Merge, Pad, PassThrough, Unmerge
 from imbrex.view.conv.implicit_gemm import Axis, Convolution, more_channels, order_of
 from imbrex.view.conv.phase_box import PhaseBox
@@ -116,16 +116,9 @@ def _output(conv: Convolution, rows: Rows | Together, more: Mapping[str, Entry])
     steps = (width.dilation * (width.window - 1) + odd) // width.stride
     pad = Pad(max(0, steps - ahead), max(0, ahead + _columns(width) - width.out))
     below = replacing(conv.output, (pad, "wopad", "wo"), *more.values())
-    slid = layer_over(
-        below.upper,
-        *((PassThrough(), d.name, d.name) for d in below.upper if d.name != "wopad"),
-        (Embed((-1, 1), ahead + pad.before), "step wv", "wopad"),
-        (Broadcast(), "residue", ""),
-        step=steps + 1,
-        wv=_columns(width),
-        residue=width.stride,
-    )
-    others = [(PassThrough(), d.name, d.name) for d in slid.upper if d.name not in ("step", "residue")]
-    met = layer_over(slid.upper, *others, (Merge(), "met", "step residue"))
+    slide: Entry = (Embed((-1, 1), ahead + pad.before), "step wv", "wopad")
+    sizes = {"step": steps + 1, "wv": _columns(width), "residue": width.stride}
+    slid = passing(below.upper, slide, (Broadcast(), "residue", ""), **sizes)
+    met = passing(slid.upper, (Merge(), "met", "step residue"))
     taps = replacing(met.upper, (Embed((width.dilation,), odd), "x", "met"), x=width.window)
     return *rows.output(taps.upper), taps, met, slid, below

@@ -12,12 +12,11 @@ window's last columns where these are padding, and the next line begins with as 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from imbrex.index.map import Dim, Map, layer_over
-from imbrex.index.rule import Merge, Pad, PassThrough, Rule, Unmerge
+from imbrex.index.map import Dim, Map, passing, replacing
+from imbrex.index.rule import Merge, Pad, Unmerge
 from imbrex.view.conv.implicit_gemm import Axis, Convolution, backward_data_v4r1, forward
 from imbrex.view.gemm.product import GemmView
 
@@ -98,7 +97,7 @@ def rastered(
         read = conv.input if direction == "forward" else conv.output
         view = rastered(_of_images(conv, images + spare), direction, height, line, channel_multiple, together)
         written = conv.output if direction == "forward" else conv.input
-        missing = [layer_over(dims, *_spared(dims, spare)) for dims in (read, written)]
+        missing = [replacing(dims, (Pad(0, spare), "n", "n")) for dims in (read, written)]
         b, c = (Map((*m.layers, x)) for m, x in zip((view.b, view.c), missing, strict=True))
         return GemmView(view.a, b, c)
     view = _in_order(conv, direction, height, line, channel_multiple)
@@ -112,22 +111,17 @@ def _of_images(conv: Convolution, count: int) -> Convolution:
     return replace(conv, input=grown(conv.input), output=grown(conv.output))
 
 
-def _spared(dims: tuple[Dim, ...], spare: int) -> Iterator[tuple[Rule, str, str]]:
-    return ((Pad(0, spare) if d.name == "n" else PassThrough(), d.name, d.name) for d in dims)
-
-
 def _beside(view: GemmView, images: int, height: int, line: int, together: int) -> GemmView:
     """Pixels in the order of (images by `together`, lines, images, columns)."""
     sizes = {"several": images // together, "line": height, "one": together, "column": line}
 
     def moved(map: Map) -> Map:
-        others = [(PassThrough(), d.name, d.name) for d in map.upper if d.name != "gemmN"]
-        found = layer_over(
-            map.upper, (Unmerge(), "several one line column", "gemmN"), *others, order=None, **sizes
+        found = passing(map.upper, (Unmerge(), "several one line column", "gemmN"), **sizes)
+        merged = replacing(
+            found.upper,
+            (Merge(), "gemmN", "several line one column"),
+            order=[d.name for d in map.upper],
         )
-        kept = [(PassThrough(), d.name, d.name) for d in map.upper if d.name != "gemmN"]
-        order = [d.name for d in map.upper]
-        merged = layer_over(found.upper, (Merge(), "gemmN", "several line one column"), *kept, order=order)
         return Map((merged, found, *map.layers))
 
     return GemmView(view.a, moved(view.b), moved(view.c))
@@ -142,8 +136,7 @@ def _in_order(
     sizes = dict(dims)
     more = {name: size - sizes[name] for name, size in wanted.items()}
     grown = tuple(Dim(d.name, wanted.get(d.name, d.size)) for d in dims)
-    steps = ((Pad(0, more[d.name]) if more.get(d.name) else PassThrough(), d.name, d.name) for d in dims)
-    cropped = layer_over(dims, *steps)
+    cropped = replacing(dims, *((Pad(0, count), name, name) for name, count in more.items() if count))
     if is_forward:
         (top, bottom), (left, right) = conv.padding
         pads = ((top, bottom + more["ho"]), (left, right + more["wo"]))

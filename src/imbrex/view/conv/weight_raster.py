@@ -20,8 +20,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
-from imbrex.index.map import Dim, Entry, Layer, Map, Step, layer_over
-from imbrex.index.rule import Broadcast, Merge, Pad, PassThrough, Rule, Slice, Unmerge
+from imbrex.index.map import Dim, Entry, Layer, Map, Step, layer_over, passing, replacing
+from imbrex.index.rule import Broadcast, Merge, Pad, PassThrough, Slice, Unmerge
 from imbrex.view.conv.implicit_gemm import Convolution, backward_weight
 from imbrex.view.gemm.product import GemmView
 
@@ -92,8 +92,8 @@ class WeightRaster:
     @staticmethod
     def _cropped(dims: Sequence[Dim], grown: Sequence[Dim]) -> Layer:
         """What an array does not have is not there."""
-        more = {large.name: large.size - d.size for d, large in zip(dims, grown, strict=True)}
-        return layer_over(dims, *((_padded(more[d.name]), d.name, d.name) for d in dims))
+        more = {d.name: large.size - d.size for d, large in zip(dims, grown, strict=True)}
+        return replacing(dims, *((Pad(0, count), name, name) for name, count in more.items() if count))
 
     def _product(self, map: Map) -> tuple[Layer, ...]:
         """Above an operand of the plain product: (gemmG, gemmK, its own dim)."""
@@ -112,7 +112,7 @@ class WeightRaster:
             (((Unmerge(), f"{SHARE} step", "tile"),), dealt),
         )
         for entries, sizes in steps:
-            layers.append(_above(layers[-1].upper, *entries, **sizes))
+            layers.append(passing(layers[-1].upper, *entries, **sizes))
         return (self._top(layers[-1], ("gemmK", "step image row wo")), *reversed(layers))
 
     def _sums(self, map: Map) -> Map:
@@ -127,10 +127,10 @@ class WeightRaster:
         channels = dict(self.conv.filter)["c"]
         sizes = {"block": channels // self.channels, "c": self.channels}
         if "gemmN" not in dict(dims):
-            return [_above(dims, *named, (Broadcast(), "block", ""), block=sizes["block"])]
+            return [passing(dims, *named, (Broadcast(), "block", ""), block=sizes["block"])]
         taps = dict(dims)["gemmN"] // channels
-        apart = _above(dims, *named, (Unmerge(), "tap c", "gemmN"), tap=taps, c=channels)
-        return [apart, _above(apart.upper, (Unmerge(), "block c", "c"), **sizes)]
+        apart = passing(dims, *named, (Unmerge(), "tap c", "gemmN"), tap=taps, c=channels)
+        return [apart, passing(apart.upper, (Unmerge(), "block c", "c"), **sizes)]
 
     def _top(self, below: Layer, *more: tuple[str, str]) -> Layer:
         """The dims of the product: batches, those that are given, and filters or channels."""
@@ -139,17 +139,6 @@ class WeightRaster:
         digits += [(name, of) for name, of in own.items() if of.split()[0] in dict(below.upper)]
         entries = ((Merge() if " " in of else PassThrough(), name, of) for name, of in digits)
         return layer_over(below.upper, *entries)
-
-
-def _padded(more: int) -> Rule:
-    return Pad(0, more) if more else PassThrough()
-
-
-def _above(dims: Sequence[Dim], *entries: Entry, **sizes: int) -> Layer:
-    """A layer of these entries that passes all other dims through."""
-    changed = {name for _, _, lower in entries for name in lower.split()}
-    passed = ((PassThrough(), d.name, d.name) for d in dims if d.name not in changed)
-    return layer_over(dims, *entries, *passed, order=None, **sizes)
 
 
 def with_leading(layer: Layer, dim: Dim) -> Layer:

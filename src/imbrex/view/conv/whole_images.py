@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Final
 
-from imbrex.index.map import Dim, Entry, Layer, Map, layer_over
+from imbrex.index.map import Dim, Entry, Layer, Map, layer_over, replacing
 from imbrex.index.rule import Merge, Pad, PassThrough
 from imbrex.view.conv.implicit_gemm import Convolution
 from imbrex.view.gemm.product import GemmView
@@ -58,38 +58,37 @@ class WholeImages:
     def forward(self) -> GemmView:
         return GemmView(
             a=self._filter(gemmK="c", gemmM="k"),
-            b=self._images(self.conv.input, "c", gemmK="c", gemmN="n at"),
-            c=self._images(self.conv.output, "k", gemmM="k", gemmN="n at"),
+            b=self._images(self.conv.input, gemmK="c", gemmN="n at"),
+            c=self._images(self.conv.output, gemmM="k", gemmN="n at"),
         )
 
     @property
     def backward_data(self) -> GemmView:
         return GemmView(
             a=self._filter(gemmK="k", gemmM="c"),
-            b=self._images(self.conv.output, "k", gemmK="k", gemmN="n at"),
-            c=self._images(self.conv.input, "c", gemmM="c", gemmN="n at"),
+            b=self._images(self.conv.output, gemmK="k", gemmN="n at"),
+            c=self._images(self.conv.input, gemmM="c", gemmN="n at"),
         )
 
     @property
     def backward_weight(self) -> GemmView:
         return GemmView(
-            a=self._images(self.conv.output, "k", gemmK="n at", gemmM="k"),
-            b=self._images(self.conv.input, "c", gemmK="n at", gemmN="c"),
+            a=self._images(self.conv.output, gemmK="n at", gemmM="k"),
+            b=self._images(self.conv.input, gemmK="n at", gemmN="c"),
             c=self._filter(gemmM="k", gemmN="c"),
         )
 
     def _filter(self, **gemm: str) -> Map:
         """The filter of one tap."""
-        below = layer_over(self.conv.filter, (PassThrough(), "k", "k"), (Merge(), "c", "c y x"))
+        below = replacing(self.conv.filter, (Merge(), "c", "c y x"))
         return Map((_numbered(below.upper, gemm), below))
 
-    def _images(self, array: Sequence[Dim], channel: str, **gemm: str) -> Map:
+    def _images(self, array: Sequence[Dim], **gemm: str) -> Map:
         """An array of images, their positions counted up."""
         *_, rows, columns = (d.name for d in array)
-        kept: list[Entry] = [(PassThrough(), name, name) for name in ("n", channel)]
-        planes = layer_over(array, *kept, (Merge(), "at", f"{rows} {columns}"))
+        planes = replacing(array, (Merge(), "at", f"{rows} {columns}"))
         extra = -dict(planes.upper)["at"] % self.multiple
-        counted = layer_over(planes.upper, *kept, (Pad(0, extra), "at", "at"))
+        counted = replacing(planes.upper, (Pad(0, extra), "at", "at"))
         return Map((_numbered(counted.upper, gemm), counted, planes))
 
 

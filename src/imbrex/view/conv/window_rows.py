@@ -17,11 +17,10 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from imbrex.chip import VECTOR_BYTES, WARPGROUPS
-from imbrex.index.map import Dim, Entry, Layer, Map, layer_over
-from imbrex.index.rule import Merge, Pad, PassThrough, Unmerge
+from imbrex.index.map import Dim, Entry, Map, passing, replacing
+from imbrex.index.rule import Merge, Pad, Unmerge
 from imbrex.view.conv.implicit_gemm import Axis, Convolution
-from imbrex.view.copy.data_tiled import Items
-from imbrex.view.gemm.product import overhang
+from imbrex.view.copy.data_tiled import Items, in_chunks
 
 __all__ = ["WindowRows", "window_rows"]
 
@@ -78,33 +77,11 @@ class WindowRows:
         """Who moves what of a copy, whose last two dims hold whole pieces of 16 bytes."""
         *others, pixels, channels = packed
         together = self.slots // channels.size
-        cut = layer_over(
-            packed,
-            *((PassThrough(), d.name, d.name) for d in others),
-            (Unmerge(), "piece pixel", pixels.name),
-            (PassThrough(), channels.name, channels.name),
-            piece=pixels.size // together,
-            pixel=together,
-        )
-        pieces = layer_over(
-            cut.upper,
-            (Merge(), "item", " ".join([*(d.name for d in others), "piece"])),
-            (Merge(), "slot", f"pixel {channels.name}"),
-        )
-        padded = overhang(pieces.upper, item=workitems * CHUNKS)
-        below = padded[0].upper if padded else pieces.upper
-        workgroups = dict(below)["item"] // (workitems * CHUNKS)
-        launched = layer_over(
-            below,
-            (Unmerge(), "workgroup other workitem", "item"),
-            (PassThrough(), "slot", "slot"),
-            order=["workgroup", "workitem", "other", "slot"],
-            workgroup=workgroups,
-            other=CHUNKS,
-            workitem=workitems,
-        )
-        map = Map((launched, *padded, pieces, cut))
-        return Items(map, workgroups, workitems, CHUNKS, self.slots, turns=False)
+        sizes = {"piece": pixels.size // together, "pixel": together}
+        cut = replacing(packed, (Unmerge(), "piece pixel", pixels.name), order=None, **sizes)
+        numbered: Entry = (Merge(), "item", " ".join([*(d.name for d in others), "piece"]))
+        pieces = passing(cut.upper, numbered, (Merge(), "slot", f"pixel {channels.name}"))
+        return in_chunks(Map((pieces, cut)), workitems, CHUNKS)
 
 
 def window_rows(conv: Convolution, element_bytes: int) -> WindowRows | None:
@@ -129,7 +106,4 @@ def window_rows(conv: Convolution, element_bytes: int) -> WindowRows | None:
 
 def _padded(array: tuple[Dim, ...], pads: dict[str, Pad], names: str) -> Map:
     """An array with pads and its dims in another order."""
-    order = names.split()
-    entries: list[Entry] = [(pads.get(d.name, PassThrough()), d.name, d.name) for d in array]
-    layer: Layer = layer_over(array, *entries, order=order)
-    return Map((layer,))
+    return Map((replacing(array, *((pad, name, name) for name, pad in pads.items()), order=names.split()),))

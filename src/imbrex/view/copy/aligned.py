@@ -16,10 +16,10 @@ from math import prod
 from typing import Final
 
 from imbrex.chip import VECTOR_BYTES
-from imbrex.index.map import Dim, Map, layer_over
-from imbrex.index.rule import Merge, Pad, PassThrough, Unmerge
+from imbrex.index.map import Dim, Map, passing, replacing
+from imbrex.index.rule import Merge, Unmerge
 from imbrex.view.copy.channels_last import ChannelsLast, is_channels_last
-from imbrex.view.copy.data_tiled import Items
+from imbrex.view.copy.data_tiled import Items, in_chunks
 
 __all__ = ["aligned", "items"]
 
@@ -53,29 +53,8 @@ def items(of: ChannelsLast, element_bytes: int, workitems: int = 256) -> Items:
         return of.items(element_bytes, workitems)
     slots = max(1, VECTOR_BYTES // element_bytes)
     count = prod(d.size for d in of.packed) // slots
-    chunks = min(CHUNKS, -(-count // workitems))
-    workgroups = -(-count // (workitems * chunks))
     *others, along = of.packed
-    split = layer_over(
-        of.packed,
-        *((PassThrough(), d.name, d.name) for d in others),
-        (Unmerge(), "chunk slot", along.name),
-        chunk=along.size // slots,
-        slot=slots,
-    )
-    kept = (PassThrough(), "slot", "slot")
+    split = replacing(of.packed, (Unmerge(), "chunk slot", along.name), chunk=along.size // slots, slot=slots)
     pieces = " ".join((*(d.name for d in others), "chunk"))
-    numbered = layer_over(split.upper, (Merge(), "item", pieces), kept)
-    spare = workgroups * chunks * workitems - count
-    padded = (layer_over(numbered.upper, (Pad(0, spare), "item", "item"), kept),) if spare else ()
-    launched = layer_over(
-        padded[0].upper if padded else numbered.upper,
-        (Unmerge(), "workgroup other workitem", "item"),
-        kept,
-        order=["workgroup", "workitem", "other", "slot"],
-        workgroup=workgroups,
-        other=chunks,
-        workitem=workitems,
-    )
-    map = Map((launched, *padded, numbered, split))
-    return Items(map, workgroups, workitems, chunks, slots, turns=False)
+    numbered = passing(split.upper, (Merge(), "item", pieces))
+    return in_chunks(Map((numbered, split)), workitems, min(CHUNKS, -(-count // workitems)))

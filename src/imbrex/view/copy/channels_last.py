@@ -21,8 +21,8 @@ from math import gcd, prod
 from typing import NamedTuple
 
 from imbrex.chip import LINE_BYTES, VECTOR_BYTES
-from imbrex.index.map import Dim, Entry, Layer, Map, layer_over
-from imbrex.index.rule import Merge, Pad, PassThrough, Rule, Unmerge
+from imbrex.index.map import Dim, Entry, Layer, Map, layer_over, passing, replacing
+from imbrex.index.rule import Merge, Pad, PassThrough, Unmerge
 from imbrex.view.copy.data_tiled import Items
 from imbrex.view.gemm.product import overhang
 
@@ -65,12 +65,22 @@ class ChannelsLast:
         return prod(d.size for d in self.array) + prod(d.size for d in self.packed)
 
     @property
+    def ahead(self) -> tuple[Dim, ...]:
+        """Dims of the array ahead of the channel."""
+        return self.array[: [d.name for d in self.array].index(self.channel)]
+
+    def has_planes(self, slots: int) -> bool:
+        """Does a plane follow each channel in memory, and are channels whole packs of so many, none added?"""
+        channels, after = self.packed[-1].size, self.array[len(self.ahead) + 1 :]
+        is_whole = slots > 0 and channels % slots == 0 and channels == dict(self.array)[self.channel]
+        return is_whole and bool(after) and [d.name for d in after] == [d.name for d in self.inner]
+
+    @property
     def placed(self) -> Map:
         """Packed array -> array."""
         added = self.packed[-1].size - dict(self.array)[self.channel]
-        rules: dict[str, Rule] = {self.channel: Pad(0, added)} if added else {}
-        entries = ((rules.get(d.name, PassThrough()), d.name, d.name) for d in self.array)
-        return Map((layer_over(self.array, *entries, order=[d.name for d in self.packed]),))
+        pads = [(Pad(0, added), self.channel, self.channel)] if added else []
+        return Map((replacing(self.array, *pads, order=[d.name for d in self.packed]),))
 
     def items(self, element_bytes: int, workitems: int = 256, most: int | None = None) -> Items:
         """Who moves what, of elements of so many bytes; guarded where boxes overhang.
@@ -90,23 +100,14 @@ class ChannelsLast:
     def _boxes(self, box: Box) -> tuple[Layer, ...]:
         """(workgroup, workitem, other, slot) over the packed array."""
         merged = self._merged()
-        outer: list[Entry] = [(PassThrough(), d.name, d.name) for d in merged.upper if d.name == "outer"]
-        cut = layer_over(
-            merged.upper,
-            *outer,
-            (Unmerge(), "box other", "inner"),
-            (PassThrough(), "channel", "channel"),
-            box=dict(merged.upper)["inner"] // box.other,
-            other=box.other,
-        )
+        boxes = {"box": dict(merged.upper)["inner"] // box.other, "other": box.other}
+        cut = replacing(merged.upper, (Unmerge(), "box other", "inner"), order=None, **boxes)
         tile = {"box": box.inner_lanes, "channel": box.channel_lanes * box.slots}
         padded = overhang(cut.upper, **tile)
         below = padded[0].upper if padded else cut.upper
-        split = layer_over(
+        split = replacing(
             below,
-            *outer,
             (Unmerge(), "inner_tile inner_lane", "box"),
-            (PassThrough(), "other", "other"),
             (Unmerge(), "channel_tile channel_lane slot", "channel"),
             inner_tile=dict(below)["box"] // tile["box"],
             inner_lane=box.inner_lanes,
@@ -114,13 +115,10 @@ class ChannelsLast:
             channel_lane=box.channel_lanes,
             slot=box.slots,
         )
-        tiles = " ".join((*(name for _, name, _ in outer), "inner_tile", "channel_tile"))
-        launched = layer_over(
-            split.upper,
-            (Merge(), "workgroup", tiles),
-            (Merge(), "workitem", "inner_lane channel_lane"),
-            (PassThrough(), "other", "other"),
-            (PassThrough(), "slot", "slot"),
+        outer = ["outer"] if "outer" in dict(merged.upper) else []
+        tiles = " ".join((*outer, "inner_tile", "channel_tile"))
+        launched = passing(
+            split.upper, (Merge(), "workgroup", tiles), (Merge(), "workitem", "inner_lane channel_lane")
         )
         return (launched, split, *padded, cut, merged)
 

@@ -25,14 +25,14 @@ from typing import Final
 from imbrex.chip import VECTOR_BYTES
 from imbrex.diagnostic import Diagnostic
 from imbrex.index.expr import lin
-from imbrex.index.map import Dim, Entry, Layer, Map, layer_over
+from imbrex.index.map import Dim, Entry, Layer, Map, layer_over, replacing
 from imbrex.index.query import linear, pointer_step
 from imbrex.index.rule import Broadcast, Merge, Pad, PassThrough, Unmerge
 from imbrex.view.gemm.product import GemmView, overhang
 from imbrex.view.mma import Operand
 from imbrex.view.swizzle import OPERAND_DIMS, Digit, Part, Swizzle, TileKernel
 
-__all__ = ["DataTiled", "Items"]
+__all__ = ["DataTiled", "Items", "in_chunks"]
 
 
 GEMM_NAMES: Final[Mapping[str, str]] = {"m": "gemmM", "n": "gemmN", "k": "gemmK"}
@@ -53,6 +53,18 @@ class Items:
     other: int
     slots: int
     turns: bool = True
+
+
+def in_chunks(pieces: Map, workitems: int, chunks: int) -> Items:
+    """Who moves (item, slot) -> array: `chunks` items each, in each of which work items lie side by side."""
+    padded = overhang(pieces.upper, item=workitems * chunks)
+    below = padded[0].upper if padded else pieces.upper
+    workgroups = dict(below)["item"] // (workitems * chunks)
+    sizes = {"workgroup": workgroups, "other": chunks, "workitem": workitems}
+    order = ["workgroup", "workitem", "other", "slot"]
+    launched = replacing(below, (Unmerge(), " ".join(sizes), "item"), order=order, **sizes)
+    map = Map((launched, *padded, *pieces.layers))
+    return Items(map, workgroups, workitems, chunks, dict(below)["slot"], turns=False)
 
 
 @dataclass(frozen=True)

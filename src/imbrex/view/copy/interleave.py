@@ -18,15 +18,15 @@ Law: all phases together are read once, and every element of the input is writte
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import gcd, prod
 from typing import Final
 
 from imbrex.chip import VECTOR_BYTES
-from imbrex.index.map import Dim, Entry, Layer, Map, layer_over
-from imbrex.index.rule import Fixed, Merge, Pad, PassThrough, Unmerge
+from imbrex.index.map import Dim, Entry, Layer, Map, passing, replacing
+from imbrex.index.rule import Fixed, Merge, Pad, Unmerge
 from imbrex.view.conv.implicit_gemm import Convolution, Phase, phases
 
 __all__ = ["Interleave", "interleaves"]
@@ -92,15 +92,17 @@ class Interleave:
     @property
     def written(self) -> Map:
         """(workgroup, workitem, piece, row, slot) -> input."""
-        padded = self._padded(self.conv.input, {"hi": self.conv.height.stride, "wi": self.slots})
+        multiples = {"hi": self.conv.height.stride, "wi": self.slots}
+        padded = _padded(
+            self.conv.input, {d.name: -d.size % multiples.get(d.name, 1) for d in self.conv.input}
+        )
         cut = self._cut(padded.upper, {"hi": ("hh", "row"), "wi": ("ww", "slot")})
         return self._launched(cut, ("row", "slot"), padded)
 
     @property
     def first(self) -> Map:
         """(workgroup, workitem, piece, slot) -> the first of each `rows` rows of the input."""
-        kept: list[Entry] = [(PassThrough(), d.name, d.name) for d in self.written.upper if d.name != "row"]
-        return Map((layer_over(self.written.upper, *kept, (Fixed(0), "", "row")), *self.written.layers))
+        return Map((passing(self.written.upper, (Fixed(0), "", "row")), *self.written.layers))
 
     def read(self, rows: Phase, columns: Phase) -> Map:
         """(workgroup, workitem, piece, column) -> the phase."""
@@ -109,9 +111,7 @@ class Interleave:
             "ht": counts["hh"] * self.rows // self.conv.height.stride - rows.extent,
             "wt": counts["ww"] * self.columns - columns.extent,
         }
-        dims = self.phase(rows, columns)
-        entries: list[Entry] = [(Pad(0, extra.get(d.name, 0)), d.name, d.name) for d in dims]
-        padded = layer_over(dims, *entries)
+        padded = _padded(self.phase(rows, columns), extra)
         if self.rows > 1:
             cut = self._cut(padded.upper, {"ht": ("hh", ""), "wt": ("ww", "column")})
             return self._launched(cut, ("column",), padded)
@@ -121,13 +121,8 @@ class Interleave:
 
     def kept(self, rows: Phase, columns: Phase) -> Layer:
         """(piece, column) -> (piece, row, column, residue)."""
-        return layer_over(
-            self.box,
-            (PassThrough(), "piece", "piece"),
-            (Fixed(rows.start if self.rows > 1 else 0), "", "row"),
-            (PassThrough(), "column", "column"),
-            (Fixed(columns.start), "", "residue"),
-        )
+        row, residue = Fixed(rows.start if self.rows > 1 else 0), Fixed(columns.start)
+        return passing(self.box, (row, "", "row"), (residue, "", "residue"))
 
     @property
     def box(self) -> tuple[Dim, ...]:
@@ -138,8 +133,7 @@ class Interleave:
     @property
     def stored(self) -> Layer:
         """(piece, row, slot) -> box."""
-        kept: list[Entry] = [(PassThrough(), name, name) for name in ("piece", "row")]
-        return layer_over(self.box, *kept, (Merge(), "slot", "column residue"))
+        return replacing(self.box, (Merge(), "slot", "column residue"))
 
     def phase(self, rows: Phase, columns: Phase) -> tuple[Dim, ...]:
         """The dims of a phase, in the input's order."""
@@ -158,48 +152,32 @@ class Interleave:
     def _items(self) -> int:
         return prod(self._counts.values())
 
-    def _padded(self, dims: Sequence[Dim], multiples: dict[str, int]) -> Layer:
-        entries: list[Entry] = [(Pad(0, -d.size % multiples.get(d.name, 1)), d.name, d.name) for d in dims]
-        return layer_over(dims, *entries)
-
     def _cut(self, dims: Sequence[Dim], parts: dict[str, tuple[str, str]]) -> Layer:
         """Each of these dims by the work items along it, and what one of them has."""
         sizes = self._counts | {"row": self.rows, "slot": self.slots, "column": self.columns}
-        entries: list[Entry] = [
-            (Unmerge(), " ".join(parts[d.name]), d.name)
-            if d.name in parts
-            else (PassThrough(), d.name, d.name)
-            for d in dims
-        ]
+        entries: list[Entry] = [(Unmerge(), " ".join(pair), name) for name, pair in parts.items()]
         used = {name: sizes[name] for pair in parts.values() for name in pair if name}
-        return layer_over(dims, *entries, order=None, **used)
+        return replacing(dims, *entries, order=None, **used)
 
     def _every(self, dims: Sequence[Dim], start: int) -> tuple[Layer, ...]:
         """All rows of the input over those of a phase, ht: the one of each `stride` that is `start`."""
-        stride = self.conv.height.stride
-        names = [d.name for d in dims]
-        kept: list[Entry] = [(PassThrough(), name, name) for name in names if name != "ht"]
-        apart = [part for name in names for part in ((name, "one") if name == "ht" else (name,))]
-        one = layer_over(dims, (Unmerge(), "ht one", "ht"), *kept, order=apart, ht=dict(dims)["ht"], one=1)
-        here = (Pad(start, stride - 1 - start), "one", "one")
-        residue = layer_over(one.upper, (PassThrough(), "ht", "ht"), here, *kept, order=apart)
-        order = ["hh" if name == "ht" else name for name in names]
-        return layer_over(residue.upper, (Merge(), "hh", "ht one"), *kept, order=order), residue, one
+        one = replacing(dims, (Unmerge(), "ht one", "ht"), ht=dict(dims)["ht"], one=1)
+        here = (Pad(start, self.conv.height.stride - 1 - start), "one", "one")
+        residue = replacing(one.upper, here)
+        return replacing(residue.upper, (Merge(), "hh", "ht one")), residue, one
 
     def _launched(self, cut: Layer, own: Sequence[str], *below: Layer) -> Map:
         """Boxes by their numbers: workgroups, pieces of each, work items side by side."""
-        kept: list[Entry] = [(PassThrough(), name, name) for name in own]
         others = " ".join(d.name for d in cut.upper if d.name not in own)
-        numbered = layer_over(cut.upper, (Merge(), "item", others), *kept)
+        numbered = passing(cut.upper, (Merge(), "item", others))
         spare = self.workgroups * self.pieces * self.workitems - self._items
-        counted = layer_over(numbered.upper, (Pad(0, spare), "item", "item"), *kept)
-        split = layer_over(
-            counted.upper,
-            (Unmerge(), "workgroup piece workitem", "item"),
-            *kept,
-            order=["workgroup", "workitem", "piece", *own],
-            workgroup=self.workgroups,
-            piece=self.pieces,
-            workitem=self.workitems,
-        )
+        counted = passing(numbered.upper, (Pad(0, spare), "item", "item"))
+        sizes = {"workgroup": self.workgroups, "piece": self.pieces, "workitem": self.workitems}
+        order = ["workgroup", "workitem", "piece", *own]
+        split = replacing(counted.upper, (Unmerge(), " ".join(sizes), "item"), order=order, **sizes)
         return Map((split, counted, numbered, cut, *below))
+
+
+def _padded(dims: Sequence[Dim], more: Mapping[str, int]) -> Layer:
+    """Dims with so many further places, which do not exist."""
+    return replacing(dims, *((Pad(0, count), name, name) for name, count in more.items()))

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from math import gcd, prod
 from typing import Final, NamedTuple
 
@@ -56,7 +55,7 @@ class LineTiles:
         """(workgroup, workitem, turn, slot) -> array."""
         tile, of = self.tile, self.of
         line, column = tile.inside
-        lower = (*self._before, Dim(of.channel, dict(of.array)[of.channel]), *self.plane)
+        lower = (*self.of.ahead, Dim(of.channel, dict(of.array)[of.channel]), *self.plane)
         merged = passing(lower, (Merge(), "place", _names(self.plane)))
         channels: Entry = (Unmerge(), "part row channel", of.channel)
         lines: Entry = (Unmerge(), "block line piece slot", "place")
@@ -64,7 +63,7 @@ class LineTiles:
         counts |= {"block": self._blocks, "line": line.size, "slot": tile.slots}
         split = passing(merged.upper, channels, lines, piece=self.span // tile.slots, **counts)
         kept = passing(split.upper, (Slice(0, column.size // tile.slots), "piece", "piece"))
-        names = f"{_names(self._before)} part block".strip()
+        names = f"{_names(self.of.ahead)} part block".strip()
         tiled = passing(kept.upper, (Merge(), "tile", names))
         spread = self._launched_over(tiled.upper)
         pieces = passing(spread[0].upper, (Merge(), "item", "tile row channel line piece"))
@@ -81,7 +80,7 @@ class LineTiles:
         merged = passing(split.upper, (Merge(), "position", _names(of.inner)))
         sizes = {"block": self._blocks, "position": tile.positions}
         blocks = passing(merged.upper, (Unmerge(), "block position", "position"), **sizes)
-        tiled = passing(blocks.upper, (Merge(), "tile", f"{_names(self._before)} part block".strip()))
+        tiled = passing(blocks.upper, (Merge(), "tile", f"{_names(self.of.ahead)} part block".strip()))
         spread = self._launched_over(tiled.upper)
         return Map((*tile.stored(spread[0].upper), *spread, tiled, blocks, merged, split))
 
@@ -95,7 +94,7 @@ class LineTiles:
 
     @property
     def _all_tiles(self) -> int:
-        return prod(d.size for d in self._before) * self._parts * self._blocks
+        return prod(d.size for d in self.of.ahead) * self._parts * self._blocks
 
     @property
     def _parts(self) -> int:
@@ -108,11 +107,6 @@ class LineTiles:
         line, _ = self.tile.inside
         return prod(d.size for d in self.plane) // (self.span * line.size)
 
-    @cached_property
-    def _before(self) -> tuple[Dim, ...]:
-        names = [d.name for d in self.of.array]
-        return self.of.array[: names.index(self.of.channel)]
-
 
 def line_tiles(
     of: ChannelsLast, element_bytes: int, within: Layer | None = None, workitems: int = 256
@@ -123,11 +117,8 @@ def line_tiles(
     within: packed rows and columns -> those of the plane in memory.
     """
     slots, channels = VECTOR_BYTES // element_bytes, of.packed[-1].size
-    names = [d.name for d in of.array]
-    after = names[names.index(of.channel) + 1 :]
     wide = gcd(LINE_BYTES // VECTOR_BYTES, channels // max(1, slots))
-    is_served = after == [d.name for d in of.inner] and after and wide >= LEAST_ROWS
-    if not slots or channels % slots or channels != dict(of.array)[of.channel] or not is_served:
+    if not of.has_planes(slots) or wide < LEAST_ROWS:
         return None
     plane = of.inner if within is None else within.lower
     found = _Line(1, slots, slots, slots) if within is None else _sampled(within, slots)

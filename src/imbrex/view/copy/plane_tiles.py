@@ -71,7 +71,7 @@ class PlaneTiles:
         of, tile = self.of, self.tile
         counts = {"part": self._parts, "row": tile.rows, "slot": tile.slots}
         split = passing(of.packed, (Unmerge(), "part row slot", of.channel), **counts)
-        tiles: Entry = (Merge(), "tile", " ".join((*(d.name for d in self._before), "part")))
+        tiles: Entry = (Merge(), "tile", " ".join((*(d.name for d in self.of.ahead), "part")))
         positions: Entry = (Merge(), "position", " ".join(d.name for d in of.inner))
         merged = passing(split.upper, tiles, positions)
         padded = (passing(merged.upper, (Pad(0, self._over), "tile", "tile")),) if self._over else ()
@@ -87,7 +87,7 @@ class PlaneTiles:
 
     @property
     def _all_tiles(self) -> int:
-        return prod(d.size for d in self._before) * self._parts
+        return prod(d.size for d in self.of.ahead) * self._parts
 
     @property
     def _parts(self) -> int:
@@ -97,12 +97,7 @@ class PlaneTiles:
     @cached_property
     def _memory(self) -> tuple[Dim, ...]:
         """The array in memory."""
-        return (*self._before, Dim(self.of.channel, dict(self.of.array)[self.of.channel]), *self.tile.inside)
-
-    @cached_property
-    def _before(self) -> tuple[Dim, ...]:
-        names = [d.name for d in self.of.array]
-        return self.of.array[: names.index(self.of.channel)]
+        return (*self.of.ahead, Dim(self.of.channel, dict(self.of.array)[self.of.channel]), *self.tile.inside)
 
 
 def plane_tiles(
@@ -112,11 +107,7 @@ def plane_tiles(
     None elsewhere.
     """
     slots = VECTOR_BYTES // element_bytes
-    channels, names = of.packed[-1].size, [d.name for d in of.array]
-    after = names[names.index(of.channel) + 1 :]
-    if not slots or channels % slots or channels != dict(of.array)[of.channel]:
-        return None
-    if after != [d.name for d in of.inner] or not after:
+    if not of.has_planes(slots):
         return None
     items = of.items(element_bytes, workitems)
     reads = items.map.then(of.placed)
@@ -124,7 +115,7 @@ def plane_tiles(
         return None
     inside = within.lower if within is not None else of.inner
     row = (prod(d.size for d in inside) | 1) * VECTOR_BYTES
-    rows = whole = gcd(LINE_BYTES // VECTOR_BYTES, channels // slots)
+    rows = whole = gcd(LINE_BYTES // VECTOR_BYTES, of.packed[-1].size // slots)
     while rows > 1 and rows * row > MOST_BYTES:
         rows //= 2
     if rows * row > MOST_BYTES or rows < min(whole, LEAST_ROWS):

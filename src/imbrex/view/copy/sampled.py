@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from imbrex.index.map import Dim, Entry, Layer, Map, Step, layer_over
+from imbrex.index.map import Dim, Layer, Map, Step, replacing
 from imbrex.index.rule import Embed, Merge, Pad, PassThrough
 from imbrex.view.conv.implicit_gemm import Axis, Convolution
 
@@ -62,12 +62,8 @@ class Sampled:
         beside = Dim(BESIDE, self.step)
         kept = Step(PassThrough(), (BESIDE,), (BESIDE,))
         layers = [Layer((*x.upper, beside), (*x.lower, beside), (*x.steps, kept)) for x in moved.layers]
-        top = layer_over(
-            layers[0].upper,
-            *((PassThrough(), d.name, d.name) for d in moved.upper if d.name != "other"),
-            (Merge(), "other", f"other {BESIDE}"),
-            order=[d.name for d in moved.upper],
-        )
+        order = [d.name for d in moved.upper]
+        top = replacing(layers[0].upper, (Merge(), "other", f"other {BESIDE}"), order=order)
         return Map((top, *layers)).then(self.together)
 
 
@@ -91,16 +87,11 @@ def sampled(conv: Convolution) -> Sampled | None:
 
 def _stepped(dims: Sequence[Dim], moved: Mapping[str, Axis]) -> Layer:
     """Every `stride` rows, or columns."""
-    entries: list[Entry] = [
-        (Embed((moved[d.name].stride,)) if d.name in moved else PassThrough(), d.name, d.name) for d in dims
-    ]
-    return layer_over(dims, *entries, order=None, **{name: axis.out for name, axis in moved.items()})
+    entries = ((Embed((axis.stride,)), name, name) for name, axis in moved.items())
+    return replacing(dims, *entries, order=None, **{name: axis.out for name, axis in moved.items()})
 
 
 def _padded(dims: Sequence[Dim], moved: Mapping[str, Axis]) -> tuple[Layer, ...]:
     """The padding of these axes; nothing where there is none."""
     pads = {name: Pad(axis.before, axis.after) for name, axis in moved.items() if axis.before or axis.after}
-    if not pads:
-        return ()
-    entries: list[Entry] = [(pads.get(d.name, PassThrough()), d.name, d.name) for d in dims]
-    return (layer_over(dims, *entries, order=None),)
+    return (replacing(dims, *((pad, name, name) for name, pad in pads.items())),) if pads else ()

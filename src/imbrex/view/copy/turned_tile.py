@@ -16,8 +16,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 
-from imbrex.index.map import Dim, Entry, Layer, Map, layer_over, passing
-from imbrex.index.rule import Broadcast, Merge, Pad, PassThrough, Slice, Unmerge
+from imbrex.index.map import Dim, Entry, Layer, Map, passing, replacing
+from imbrex.index.rule import Broadcast, Merge, Pad, Slice, Unmerge
 
 __all__ = ["TOGETHER", "Entry", "TurnedTile", "launched", "passing"]
 
@@ -190,7 +190,6 @@ def launched(lower: tuple[Dim, ...], name: str, spare: int, workitems: int) -> t
 def _items(lower: tuple[Dim, ...], name: str, workitems: int) -> Layer:
     """(.., workitem, turn, slot) over (.., name, slot): neighbours are different work items' of one turn."""
     first = [d.name for d in lower if d.name not in (name, "slot")]
-    turns, order = dict(lower)[name] // workitems, [*first, "workitem", "turn", "slot"]
-    kept: list[Entry] = [(PassThrough(), d.name, d.name) for d in lower if d.name != name]
-    split: Entry = (Unmerge(), "turn workitem", name)
-    return layer_over(lower, split, *kept, order=order, turn=turns, workitem=workitems)
+    order = [*first, "workitem", "turn", "slot"]
+    sizes = {"turn": dict(lower)[name] // workitems, "workitem": workitems}
+    return replacing(lower, (Unmerge(), "turn workitem", name), order=order, **sizes)

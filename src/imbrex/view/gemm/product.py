@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from imbrex.index.map import Dim, Layer, Map, layer_over
-from imbrex.index.rule import Pad, PassThrough, Rule
+from imbrex.index.map import Dim, Layer, Map, layer_over, replacing
+from imbrex.index.rule import Pad, PassThrough
 
 
 @dataclass(frozen=True)
@@ -88,11 +88,8 @@ def overhang(dims: Sequence[Dim], **multiples: int) -> tuple[Layer, ...]:
     No layer where nothing overhangs.
     """
     extra = {d.name: -d.size % multiples.get(d.name, 1) for d in dims}
-
-    def rule(name: str) -> Rule:
-        return Pad(0, extra[name]) if extra[name] else PassThrough()
-
-    return (layer_over(dims, *((rule(d.name), d.name, d.name) for d in dims)),) if any(extra.values()) else ()
+    pads = [(Pad(0, count), name, name) for name, count in extra.items() if count]
+    return (replacing(dims, *pads),) if pads else ()
 
 
 def _exchanged(map: Map) -> Map:

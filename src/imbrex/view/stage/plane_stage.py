@@ -11,14 +11,13 @@ for zeros.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
 from imbrex.chip import SECTOR_BYTES
-from imbrex.index.map import Dim, Layer, Map, layer_over
-from imbrex.index.rule import Embed, Merge, PassThrough, Rule, Slice, Unmerge
+from imbrex.index.map import Map, passing, replacing
+from imbrex.index.rule import Embed, Merge, Slice, Unmerge
 from imbrex.view.stage.shared_tile import CHUNK_BYTES, SharedTile
 
 __all__ = ["COLUMNS", "LINE_BYTES", "LineTile", "PlaneStage", "halo_lines", "line_of", "lines_abreast"]
@@ -92,14 +91,12 @@ class LineTile:
     @cached_property
     def map(self) -> Map:
         parts = {"image": self.images, "group": self.groups, "place": self.rows * self.stored.row}
-        cut = _above(self.stored.map.upper, (Unmerge(), "image group place", "k"), **parts)
+        cut = passing(self.stored.map.upper, (Unmerge(), "image group place", "k"), **parts)
         places = {"beside": self.abreast, "pixel": self.line}
-        beside = _above(cut.upper, (Embed((self.width, 1)), "beside pixel", "place"), **places)
-        joined = _above(beside.upper, (Merge(), "all", "group beside"))
-        kept = _above(joined.upper, (Slice(self.skipped, self.skipped + self.lines), "line", "all"))
-        merged = layer_over(
-            kept.upper, (Merge(), "k", "image line pixel"), (PassThrough(), "d", "d"), order=["k", "d"]
-        )
+        beside = passing(cut.upper, (Embed((self.width, 1)), "beside pixel", "place"), **places)
+        joined = passing(beside.upper, (Merge(), "all", "group beside"))
+        kept = passing(joined.upper, (Slice(self.skipped, self.skipped + self.lines), "line", "all"))
+        merged = replacing(kept.upper, (Merge(), "k", "image line pixel"), order=["k", "d"])
         return Map((merged, kept, joined, beside, cut, *self.stored.map.layers))
 
 
@@ -181,9 +178,3 @@ def rows_of(lines: int, width: int, element_bytes: int) -> int:
 def halo_lines(window: int, before: int, abreast: int) -> int:
     """Whole groups, of lines that windows of so many rows want beside their own."""
     return -(-(-before % abreast + window - 1) // abreast) * abreast
-
-
-def _above(dims: Sequence[Dim], entry: tuple[Rule, str, str], **sizes: int) -> Layer:
-    """A layer of this entry that passes all other dims through."""
-    passed = ((PassThrough(), d.name, d.name) for d in dims if d.name not in entry[2].split())
-    return layer_over(dims, entry, *passed, order=None, **sizes)

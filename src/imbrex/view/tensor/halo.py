@@ -13,22 +13,20 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from imbrex.index.expr import var
 from imbrex.view.stage.halo_tile import HaloTile
-from imbrex.view.tensor.form import Box, ElementType, Piece, Refused, first_right
+from imbrex.view.tensor.form import Box, ElementType, Refused, first_right
 from imbrex.view.tensor.limit import beyond_limits
 from imbrex.view.tensor.pixels import (
-    Channels,
     Ints,
+    Movement,
     Moves,
     Product,
-    channels_of,
+    counting,
     looked_at,
-    moves_of,
+    movements,
     progressions,
     wanted,
 )
-from imbrex.view.tensor.space import Space, spaces
 
 __all__ = ["Halo", "halo_access", "reached"]
 
@@ -45,40 +43,24 @@ class Halo(NamedTuple):
 
 def halo_access(product: Product, dtype: ElementType) -> Halo | Refused:
     """The tile and its box; a reason where there is none."""
-    grown = product.grown
-    found = spaces(product.operand, [var(name, grown[name]) for name in product.sizes])
-    answers = (halo for space in found for halo in _halos(space, product, dtype))
+    answers = (halo for seen in movements(product, dtype) for halo in _halos(seen, product, dtype))
     return first_right(answers, lambda it: beyond_limits(it.box, dtype.bytes) or _differs(it, product))
 
 
-def _halos(space: Space | Refused, product: Product, dtype: ElementType) -> Iterator[Halo | Refused]:
+def _halos(seen: Movement | Refused, product: Product, dtype: ElementType) -> Iterator[Halo | Refused]:
     """Without, and with, a row more than the window wants: the padding that its last row runs into."""
-    if isinstance(space, Refused):
-        yield space
-        return
-    channels = channels_of(space, product, dtype)
-    if isinstance(channels, Refused):
-        yield channels
-        return
-    moves = [moves_of(axis, product, channels.count) for axis in channels.outer]
-    if None in moves:
-        yield Refused(
-            f"{product.rows} rows of the tile do not count through pixels, or not alike at every tap"
-        )
-        return
-    ordered = _ordered([m for m in moves if m], product.rows)
-    if isinstance(ordered, Refused):
+    if isinstance(seen, Refused):
+        yield seen
+    elif isinstance(ordered := _ordered(seen.moves, product.rows), Refused):
         yield ordered
-        return
-    for more in (0, 1):
-        yield _halo(channels, ordered, product, dtype.bytes, space.base, more)
+    else:
+        yield from (_halo(seen, ordered, product, dtype.bytes, more) for more in (0, 1))
 
 
 def _ordered(moves: Sequence[Moves], rows: int) -> list[Moves] | Refused:
     """The column, the row, and the others in the order in which a box is laid out."""
-    moving = sorted((m for m in moves if m.every), key=lambda m: m.every)
-    reached = [prod(m.count for m in moving[:i]) for i in range(len(moving) + 1)]
-    if not moving or [*(m.every for m in moving), rows] != reached:
+    moving = counting(moves, rows)
+    if not moving:
         return Refused(f"{rows} rows of the tile are not a box of the array")
     column, *inside = moving
     still = [m for m in moves if not m.every]
@@ -90,14 +72,9 @@ def _ordered(moves: Sequence[Moves], rows: int) -> list[Moves] | Refused:
 
 
 def _halo(
-    channels: Channels,
-    ordered: Sequence[Moves],
-    product: Product,
-    element_bytes: int,
-    base: int,
-    more: int,
+    seen: Movement, ordered: Sequence[Moves], product: Product, element_bytes: int, more: int
 ) -> Halo | Refused:
-    column, *others = ordered
+    (column, *others), channels = ordered, seen.channels
     line = others[0].count + others[0].span + more if others else 1
     images, width = prod(m.count for m in others[1:]), column.count
     low = [int(m.taps.min()) for m in ordered]
@@ -113,19 +90,9 @@ def _halo(
     tile = HaloTile(
         images, places, line * width, taps, first, channels.count, element_bytes, channels.row, one
     )
-    lows = [*low, *[0] * len(others)]
-    firsts = [m.first + x for m, x in zip(ordered, lows, strict=False)]
-    inner = channels.first(product)
-    box = Box(
-        sizes=(channels.axis.size, *(m.axis.size for m in ordered)),
-        strides=tuple(m.axis.stride for m in ordered),
-        base=base,
-        box=(tile.row, width, *([line] if others else []), *(m.count for m in others[1:])),
-        swizzle=channels.row,
-        pieces=tuple(Piece(b.byte_offset, (inner + b.k0, *firsts)) for b in tile.blocks),
-        steps=(1,) * (1 + len(ordered)),
-    )
-    return Halo(tile, box)
+    counts = [width, line, *(m.count for m in others[1:])]
+    extents = [(m.axis, m.lowest, count) for m, count in zip(ordered, counts, strict=False)]
+    return Halo(tile, seen.box(product, tile, extents))
 
 
 def _differs(found: Halo, product: Product) -> str | None:

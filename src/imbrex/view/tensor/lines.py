@@ -11,9 +11,7 @@ is for every step whose line does not exist, which then is not read.  Behind a l
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 from typing import Final
 
 import numpy as np
@@ -21,11 +19,19 @@ import numpy as np
 from imbrex.index.expr import lin, var
 from imbrex.index.rule import Guard
 from imbrex.view.stage.halo_tile import HaloTile
-from imbrex.view.tensor.form import Box, ElementType, Piece, Refused, first_right
+from imbrex.view.tensor.form import Box, ElementType, Refused, first_right
 from imbrex.view.tensor.halo import Halo, reached
 from imbrex.view.tensor.limit import beyond_limits
-from imbrex.view.tensor.pixels import Moves, Product, channels_of, looked_at, moves_of, progressions, wanted
-from imbrex.view.tensor.space import Space, spaces
+from imbrex.view.tensor.pixels import (
+    Movement,
+    Moves,
+    Product,
+    counting,
+    looked_at,
+    movements,
+    progressions,
+    wanted,
+)
 
 __all__ = ["Lines", "line_access"]
 
@@ -58,57 +64,27 @@ class Lines:
 
 def line_access(product: Product, line: int, dtype: ElementType) -> Lines | Refused:
     """How tiles of lines of so many rows come into shared memory; a reason where they do not."""
-    grown = product.grown
-    found = spaces(product.operand, [var(name, grown[name]) for name in product.sizes])
-    answers = (_lines(space, product, line, dtype) for space in found)
+    answers = (_lines(seen, product, line, dtype) for seen in movements(product, dtype))
     return first_right(answers, lambda it: beyond_limits(it.box, dtype.bytes) or _differs(it, product, line))
 
 
-def _lines(space: Space | Refused, product: Product, line: int, dtype: ElementType) -> Lines | Refused:
-    if isinstance(space, Refused):
-        return space
-    channels = channels_of(space, product, dtype)
-    if isinstance(channels, Refused):
-        return channels
-    moves = [moves_of(axis, product, channels.count) for axis in channels.outer]
-    ordered = _ordered([m for m in moves if m], line, product.rows) if None not in moves else None
-    if ordered is None:
+def _lines(seen: Movement | Refused, product: Product, line: int, dtype: ElementType) -> Lines | Refused:
+    if isinstance(seen, Refused):
+        return seen
+    moving, still = counting(seen.moves, product.rows), [m for m in seen.moves if not m.every]
+    if len(moving) < 2 or moving[-1].every != line:
         return Refused(f"{product.rows} rows of the tile are not lines of {line}")
-    (column, *inside), high, still = ordered
+    (column, *inside, high), channels = moving, seen.channels
     taps = _taps(high, column)
     across = progressions(np.unique(column.taps - column.taps.min()))
     if taps is None or across is None or len(across) > 1 or any(m.span for m in (*inside, *still)):
         return Refused("the taps of a window are not neighbouring rows, each of the same columns")
     tile = HaloTile(1, line, line, across, 0, channels.count, dtype.bytes, channels.row)
-    inner = channels.first(product)
-    steps = product.rows // line + max(y for y, _ in taps)
-    top = high.first + int(high.taps.min()) + var("step", steps)
-    firsts = [
-        column.first + int(column.taps.min()),
-        *(m.first for m in inside),
-        top,
-        *(m.first for m in still),
-    ]
-    axes = [m.axis for m in (column, *inside, high, *still)]
-    box = Box(
-        sizes=(channels.axis.size, *(a.size for a in axes)),
-        strides=tuple(a.stride for a in axes),
-        base=space.base,
-        box=(tile.row, *(m.count for m in (column, *inside)), 1, *(1 for _ in still)),
-        swizzle=channels.row,
-        pieces=tuple(Piece(b.byte_offset, (inner + b.k0, *firsts)) for b in tile.blocks),
-        steps=(1,) * (1 + len(axes)),
-    )
-    return Lines(tile, box, Guard(top, high.axis.size), taps)
-
-
-def _ordered(moves: Sequence[Moves], line: int, rows: int) -> tuple[list[Moves], Moves, list[Moves]] | None:
-    """The axes inside of a line, columns first; that of lines; those that stay."""
-    moving = sorted((m for m in moves if m.every), key=lambda m: m.every)
-    reached_rows = [prod(m.count for m in moving[:i]) for i in range(len(moving) + 1)]
-    if len(moving) < 2 or [*(m.every for m in moving), rows] != reached_rows or moving[-1].every != line:
-        return None
-    return moving[:-1], moving[-1], [m for m in moves if not m.every]
+    top = high.lowest + var("step", product.rows // line + max(y for y, _ in taps))
+    one = (high.axis, top, 1)
+    extents = [*((m.axis, m.lowest, m.count) for m in (column, *inside)), one]
+    extents += [(m.axis, m.lowest, m.count) for m in still]
+    return Lines(tile, seen.box(product, tile, extents), Guard(top, high.axis.size), taps)
 
 
 def _taps(high: Moves, column: Moves) -> tuple[tuple[int, int], ...] | None:

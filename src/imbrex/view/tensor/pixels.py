@@ -6,8 +6,9 @@ k = tap, channel           a tap moves along the same axes; channels are neighbo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any, Final
 
 import numpy as np
@@ -16,19 +17,20 @@ import numpy.typing as npt
 from imbrex.index.expr import Lin, lin, var
 from imbrex.index.map import Map
 from imbrex.view.mma.hopper import ROWS
+from imbrex.view.stage.halo_tile import HaloTile
 from imbrex.view.stage.shared_tile import SWIZZLES, Swizzle
-from imbrex.view.tensor.form import ElementType, Refused
-from imbrex.view.tensor.space import Axis, Space, joined_with
+from imbrex.view.tensor.form import Box, ElementType, Piece, Refused
+from imbrex.view.tensor.space import Axis, Space, joined_with, spaces
 
 __all__ = [
     "Bools",
-    "Channels",
     "Ints",
+    "Movement",
     "Moves",
     "Product",
-    "channels_of",
+    "counting",
     "looked_at",
-    "moves_of",
+    "movements",
     "offset_of",
     "progressions",
     "wanted",
@@ -104,8 +106,63 @@ class Moves:
     def span(self) -> int:
         return int(self.taps.max() - self.taps.min())
 
+    @property
+    def lowest(self) -> Lin:
+        """The coordinate at a tile's first row, and at the tap that is furthest back."""
+        return self.first + int(self.taps.min())
 
-def channels_of(space: Space, product: Product, dtype: ElementType) -> Channels | Refused:
+
+@dataclass(frozen=True)
+class Movement:
+    """An operand's channels, how all other axes of its array move, innermost first, and its first element."""
+
+    channels: Channels
+    moves: Sequence[Moves]
+    base: int
+
+    def box(self, product: Product, tile: HaloTile, extents: Sequence[tuple[Axis, Lin, int]]) -> Box:
+        """The box of a tile.  extents: of the axes beside channels, each with its first coordinate and its
+        places.
+        """
+        inner, (axes, firsts, counts) = self.channels.first(product), zip(*extents, strict=True)
+        return Box(
+            sizes=(self.channels.axis.size, *(axis.size for axis in axes)),
+            strides=tuple(axis.stride for axis in axes),
+            base=self.base,
+            box=(tile.row, *counts),
+            swizzle=self.channels.row,
+            pieces=tuple(Piece(b.byte_offset, (inner + b.k0, *firsts)) for b in tile.blocks),
+            steps=(1,) * (1 + len(axes)),
+        )
+
+
+def movements(product: Product, dtype: ElementType) -> Iterator[Movement | Refused]:
+    """How an operand may be seen by tiles of pixels; reasons why it is not."""
+    grown = product.grown
+    for space in spaces(product.operand, [var(name, grown[name]) for name in product.sizes]):
+        yield space if isinstance(space, Refused) else _movement(space, product, dtype)
+
+
+def _movement(space: Space, product: Product, dtype: ElementType) -> Movement | Refused:
+    channels = _channels(space, product, dtype)
+    if isinstance(channels, Refused):
+        return channels
+    moves = [_moves(axis, product, channels.count) for axis in channels.outer]
+    if None in moves:
+        return Refused(
+            f"{product.rows} rows of the tile do not count through pixels, or not alike at every tap"
+        )
+    return Movement(channels, [m for m in moves if m], space.base)
+
+
+def counting(moves: Sequence[Moves], rows: int) -> list[Moves]:
+    """Moves along the rows of a tile, fastest first; none where they do not count through all rows."""
+    moving = sorted((m for m in moves if m.every), key=lambda m: m.every)
+    reached = [prod(m.count for m in moving[:i]) for i in range(len(moving) + 1)]
+    return moving if [*(m.every for m in moving), rows] == reached else []
+
+
+def _channels(space: Space, product: Product, dtype: ElementType) -> Channels | Refused:
     """The channels of a tap; a reason where they do not lie together, 32 bytes of them or more."""
     axis, outer = _apart(space, product)
     count = _count(axis, product)
@@ -143,7 +200,7 @@ def _along(index: Lin, product: Product, k: Any = 0, d: Any = 0) -> Ints:
     return np.broadcast_to(np.asarray(index.eval(values) - index.eval(zero), np.int64), size)
 
 
-def moves_of(axis: Axis, product: Product, channels: int) -> Moves | None:
+def _moves(axis: Axis, product: Product, channels: int) -> Moves | None:
     """None where the axis is no digit of the rows, or moves along k with more than the tap."""
     d, k = np.arange(product.rows), np.arange(product.sizes[product.k_name])
     rows, taps = _along(axis.coordinate, product, d=d), _along(axis.coordinate, product, k=k)

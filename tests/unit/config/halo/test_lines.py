@@ -9,7 +9,7 @@ import pytest
 
 from imbrex.config import legal, tuning
 from imbrex.config.access import context_of
-from imbrex.config.halo.line_cost import line_cycles
+from imbrex.config.halo.cost import line_cycles
 from imbrex.config.halo.lines import LinesPlan, LinesTuning
 from imbrex.config.warpgroup.rates import rates_of
 from imbrex.dtype import dtype
