@@ -27,7 +27,7 @@ from imbrex.explore.products import OperandView, Product, products
 from imbrex.ir.printed import print_module
 from imbrex.kernel.choice import Choice
 from imbrex.kernel.decided import decided
-from imbrex.kernel.options import Options
+from imbrex.kernel.options import CompileOptions
 from imbrex.numeral import MOST
 from imbrex.pipeline import Request, configuration_of, levels
 from imbrex.problem import Operand, Problem, problem_text
@@ -109,7 +109,7 @@ def command(
 
 
 def _explained(
-    options: Options, entry: ProblemEntry, request: Request, choice: Choice | None, form: str
+    options: CompileOptions, entry: ProblemEntry, request: Request, choice: Choice | None, form: str
 ) -> dict[str, Any]:
     """What there is to say of one problem, as JSON; in a table, it is said."""
     found, known = [p for part in _fixed(request) for p in products(part)], options.calibration
@@ -153,12 +153,12 @@ def _configuration_text(request: Request) -> str | None:
         return None
 
 
-def explained(options: Options) -> Request:
+def explained(options: CompileOptions) -> Request:
     """The request with the configuration that a kernel would have, where the model does not choose it."""
     return _advised(options, options.request())[0]
 
 
-def _advised(options: Options, request: Request) -> tuple[Request, Choice]:
+def _advised(options: CompileOptions, request: Request) -> tuple[Request, Choice]:
     """The request with the configuration that a kernel would have, where the model does not choose it."""
     if options.advice is None:
         return request, Choice("model" if request.is_open else "caller")

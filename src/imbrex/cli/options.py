@@ -18,7 +18,7 @@ from imbrex.config.algorithm.table import ALGORITHMS, Needs, row_of
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel import Emulate, Kernel, Target, compile, target_of
 from imbrex.kernel.constraints import Constraints
-from imbrex.kernel.options import Options, options_of
+from imbrex.kernel.options import CompileOptions, options_of
 from imbrex.problem import problem_text
 from imbrex.run.cpu import MOST_THREADS, thread_count
 
@@ -120,7 +120,7 @@ class Choices:
                 **self.constraints(entry).said,
             )
 
-    def options(self, entry: ProblemEntry) -> Options:
+    def options(self, entry: ProblemEntry) -> CompileOptions:
         """What its kernel is compiled by."""
         said = self.constraints(entry)
         return options_of(entry.problem, self.target, said, self.threads, entry.name, self.untuned)

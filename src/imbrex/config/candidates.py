@@ -98,8 +98,8 @@ def candidates(request: Request) -> Candidates:
 
 def _algorithms(request: Request, picked: str) -> Iterable[str]:
     """The one that is asked for, or picked where no model compares them; else all that serve."""
-    asked, problem = request.algorithm, request.problem
-    if asked is not None or request.tuning is not None or not request.machine.has_warpgroups:
+    wanted, problem = request.algorithm, request.problem
+    if wanted is not None or request.tuning is not None or not request.machine.has_warpgroups:
         return (picked,)
     if not has_matrix_instructions(request):
         return (picked,)
@@ -155,17 +155,17 @@ def _priced(product: Product, request: Request, refused: Counter[str]) -> Sequen
         return ((tuned_product.chosen(context, machine, kind, given, schedule_of(request)), 0.0),)
     broken = (check(t, context, machine) for t in choose.candidates(context, machine, kind))
     refused.update(reasons[0].rule for reasons in broken if reasons)
-    asked = (offer for offer in _offers(product, request) if _has_schedule(offer, request))
-    cheapest = nsmallest(MOST_OFFERS, asked, key=attrgetter("cost"))
+    wanted = (offer for offer in _offers(product, request) if _has_schedule(offer, request))
+    cheapest = nsmallest(MOST_OFFERS, wanted, key=attrgetter("cost"))
     return [(tuned_product.of_offer(offer, context, machine), offer.cost) for offer in cheapest]
 
 
 def _has_schedule(offer: Offer, request: Request) -> bool:
     """Has it the schedule that is asked for, where one is?"""
-    asked = request.schedule
-    if not isinstance(asked, TileSchedule):
+    wanted = request.schedule
+    if not isinstance(wanted, TileSchedule):
         return True
-    return offer.schedule.mode == asked.mode and asked.workgroups in (None, offer.schedule.workgroups)
+    return offer.schedule.mode == wanted.mode and wanted.workgroups in (None, offer.schedule.workgroups)
 
 
 def _offers(product: Product, request: Request) -> Iterator[Offer]:

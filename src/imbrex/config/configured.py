@@ -84,10 +84,10 @@ def with_overlap(
     rates = rates_of(machine).launch
     is_alone = not made.before and not made.filled
     told = list[TunedProduct]()
-    for place, (tuned, product) in enumerate(zip(chosen, made.products, strict=True)):
+    for index, (tuned, product) in enumerate(zip(chosen, made.products, strict=True)):
         if not is_pipelined(tuned.tuning):
             told.append(tuned)
-        elif is_alone and place == 0:
+        elif is_alone and index == 0:
             is_early = overlap.of_first(tuned, request.problem, rates)
             is_early = is_early and not overlap.is_streamed_together(tuned, product.context, machine)
             told.append(replace(tuned, is_early=is_early))

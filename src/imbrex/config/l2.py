@@ -104,9 +104,9 @@ def _tiles(order: Map, start: int, end: int) -> list[tuple[int, ...]]:
 class _Recent:
     """What was used last, as much of it as there is room for."""
 
-    def __init__(self, room: int) -> None:
+    def __init__(self, capacity: int) -> None:
         self.missed = 0
-        self._room = room
+        self._free = capacity
         self._kept: OrderedDict[tuple[int, ...], int] = OrderedDict()
 
     def look_up_both(self, tile: tuple[int, ...], k: int, sizes: tuple[int, int]) -> None:
@@ -120,7 +120,7 @@ class _Recent:
             self._kept.move_to_end(tile)
             return
         self.missed += 1
-        self._room -= size
+        self._free -= size
         self._kept[tile] = size
-        while self._room < 0:
-            self._room += self._kept.popitem(last=False)[1]
+        while self._free < 0:
+            self._free += self._kept.popitem(last=False)[1]

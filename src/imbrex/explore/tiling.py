@@ -39,10 +39,10 @@ CORNER = 64
 class Tiling:
     """rows, columns: of C, of all phases.  tile: rows and columns of a workgroup's tile.  depth: of a step.
 
-    blocks: tiles along rows and columns.  order: place -> (batch, m_tile, n_tile), m being rows.  cluster:
-    tiles of a unit along rows and columns; a place is a unit's.  plan: who computes which part, where several
-    workgroups may have parts of a tile or one has several; at_a_time: workgroups, or clusters.  is_dealt:
-    those that there are have all places in turn.
+    blocks: tiles along rows and columns.  order: position -> (batch, m_tile, n_tile), m being rows.  cluster:
+    tiles of a unit along rows and columns; a position is a unit's.  plan: who computes which part, where
+    several workgroups may have parts of a tile or one has several; at_a_time: workgroups, or clusters.
+    is_dealt: those that there are have all positions in turn.
     """
 
     rows: int
@@ -75,7 +75,7 @@ class Tiling:
 
     @property
     def is_one_each(self) -> bool:
-        """Does workgroup i compute the one tile of place i?"""
+        """Does workgroup i compute the one tile at position i?"""
         return self.plan is None and not self.is_dealt and self.cluster == (1, 1)
 
     @cached_property
@@ -84,24 +84,26 @@ class Tiling:
         _, *grid = (d.size for d in self.order.lower)
         most = [CORNER * CORNER // min(CORNER, other) for other in reversed(grid)]
         m, n = np.indices([min(count, limit) for count, limit in zip(grid, most, strict=True)])
-        (place,), _ = self.order.inverse().evaluate([np.zeros_like(m), m, n])
-        return np.broadcast_to(place, m.shape)
+        (position,), _ = self.order.inverse().evaluate([np.zeros_like(m), m, n])
+        return np.broadcast_to(position, m.shape)
 
     def begun_first(self, count: int) -> list[tuple[int, int, int]]:
-        """The first so many places with their tiles, of the first batch."""
-        (places,) = (d.size for d in self.order.upper)
-        first = np.arange(min(count, places))
+        """The first so many positions with their tiles, of the first batch."""
+        (positions,) = (d.size for d in self.order.upper)
+        first = np.arange(min(count, positions))
         found, _ = self.order.evaluate([first])
         batch, m, n = (np.broadcast_to(x, first.shape).tolist() for x in found)
-        return [(place, i, j) for place, (g, i, j) in enumerate(zip(batch, m, n, strict=True)) if g == 0]
+        return [
+            (position, i, j) for position, (g, i, j) in enumerate(zip(batch, m, n, strict=True)) if g == 0
+        ]
 
-    def die(self, place: int) -> int:
-        """The die on which the workgroup of a place runs, where each workgroup has one place."""
-        return place % self.xcds
+    def die(self, position: int) -> int:
+        """The die on which the workgroup of a position runs, where each workgroup has one."""
+        return position % self.xcds
 
-    def turn(self, place: int) -> int:
-        """How many rounds of workgroups begin before this place's."""
-        return place // max(1, self.at_a_time)
+    def turn(self, position: int) -> int:
+        """How many rounds of workgroups begin before this position's."""
+        return position // max(1, self.at_a_time)
 
 
 def tiling(product: Product, tuned: TunedProduct, pipeline: Pipeline | None) -> Tiling:

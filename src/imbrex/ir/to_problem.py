@@ -110,10 +110,10 @@ def _algorithm(op: ConvOp | GemmOp) -> str | None:
 
 
 def _conv(op: ConvOp) -> Conv2d:
-    for place, array in enumerate((op.filter, op.input, op.output)):
+    for number, array in enumerate((op.filter, op.input, op.output)):
         if not _is_plain(array):
             raise InvalidOp(
-                op, "is a view, and a kernel takes arrays of a convolution as they are", "type", place
+                op, "is a view, and a kernel takes arrays of a convolution as they are", "type", number
             )
     sizes = {role: dict(zip(op.layouts[role], _static(op, i), strict=True)) for i, role in enumerate(ROLES)}
     filter_, input_ = sizes["filter"], sizes["input"]
@@ -165,9 +165,9 @@ def _gemm(op: GemmOp) -> Gemm:
     return problem
 
 
-def _strides(op: GemmOp, place: int) -> tuple[int, ...]:
+def _strides(op: GemmOp, number: int) -> tuple[int, ...]:
     """How a matrix lies in its array, from whose first element on."""
-    value = op.operands[place]
+    value = op.operands[number]
     found, (_, map) = strides_of(value), map_of(value)
     if map is None:
         assert found is not None, value
@@ -179,7 +179,7 @@ def _strides(op: GemmOp, place: int) -> tuple[int, ...]:
     )
     if found is None or not is_plain or found[-1] != 1:
         message = "is a view that no leading dimension and batch stride can tell"
-        raise InvalidOp(op, message, "type", place)
+        raise InvalidOp(op, message, "type", number)
     return found
 
 
@@ -194,15 +194,15 @@ def _is_plain(value: SSAValue) -> bool:
 def _least(op: ConvOp | GemmOp, name: str) -> int | None:
     """The least run-time size, which all arrays that have one agree on; None where all sizes are numbers."""
     found: dict[int | None, int] = {}
-    for place, value in enumerate(op.operands):
+    for number, value in enumerate(op.operands):
         layers = map.layers if (map := map_of(value)[1]) is not None else ()
         prefixes = [s for layer in layers for s in layer.steps if isinstance(s.rule, Prefix)]
-        is_own = name in (op.layouts[ROLES[place]] if isinstance(op, ConvOp) else ("mk", "kn", "mn")[place])
+        is_own = name in (op.layouts[ROLES[number]] if isinstance(op, ConvOp) else ("mk", "kn", "mn")[number])
         if prefixes and not is_own:
-            raise InvalidOp(op, f"a run-time size is {name}, which this array has not", "type", place)
+            raise InvalidOp(op, f"a run-time size is {name}, which this array has not", "type", number)
         if is_own:
             found.setdefault(
-                next((s.rule.least for s in prefixes if isinstance(s.rule, Prefix)), None), place
+                next((s.rule.least for s in prefixes if isinstance(s.rule, Prefix)), None), number
             )
     if len(found) > 1:
         message = f"{name} is a run-time size of one array and not of another, or has another range there"
@@ -219,12 +219,12 @@ def _epilogue(written: SSAValue, read: SSAValue) -> Epilogue | None:
     return Epilogue(finish.epilogue.expression, None if stored == usual else stored)
 
 
-def _static(op: Operation, place: int) -> tuple[int, ...]:
-    shape = shape_of(op.operands[place])
+def _static(op: Operation, number: int) -> tuple[int, ...]:
+    shape = shape_of(op.operands[number])
     found = tuple(size for size in shape if size is not None)
     if len(found) != len(shape):
         message = "has sizes '?', and a kernel is made for numbers; imbrex-opt -p specialise{...} gives them"
-        raise InvalidOp(op, message, "type", place)
+        raise InvalidOp(op, message, "type", number)
     return found
 
 
@@ -235,9 +235,9 @@ def _layout(op: ConvOp, role: Role) -> tuple[str, ...]:
         raise InvalidOp(op, error.message, f"{role}_layout") from None
 
 
-def _check_result(op: Operation, written: SSAValue, place: int, problem: Problem) -> None:
+def _check_result(op: Operation, written: SSAValue, number: int, problem: Problem) -> None:
     if isinstance(written.owner, FinishOp):
         return
     have, made = dtype_of(element_of(written)), problem.dtype.output
     if have != made:
-        raise InvalidOp(op, f"a kernel of {problem.dtype} stores {made}, not {have}", "type", place)
+        raise InvalidOp(op, f"a kernel of {problem.dtype} stores {made}, not {have}", "type", number)

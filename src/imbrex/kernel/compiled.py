@@ -19,7 +19,7 @@ from imbrex.build.nvidia.cubin import Cubin
 from imbrex.build.shared_library import SharedLibrary
 from imbrex.kernel.built import SUFFIXES, Library, built
 from imbrex.kernel.choice import Choice
-from imbrex.kernel.options import Options
+from imbrex.kernel.options import CompileOptions
 from imbrex.kernel.recipe import Recipe
 from imbrex.kernel.target import Target
 from imbrex.problem import Gemm, Operand, Problem, problem_text
@@ -47,8 +47,8 @@ class Origin(NamedTuple):
     restored: makes it of these in another process.
     """
 
-    restored: Callable[[Options, str, Recipe], Kernel]
-    options: Options
+    restored: Callable[[CompileOptions, str, Recipe], Kernel]
+    options: CompileOptions
     key: str
     recipe: Recipe
 

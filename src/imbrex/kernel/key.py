@@ -9,20 +9,20 @@ from __future__ import annotations
 from imbrex.build.nvidia.cubin import compiler_version
 from imbrex.build.shared_library import recipe_key
 from imbrex.build.toolchain import compiler_of, find_compiler
-from imbrex.kernel.options import Options
+from imbrex.kernel.options import CompileOptions
 from imbrex.problem import problem_text
 from imbrex.run.host_machine import host_machine
 
 __all__ = ["key_of"]
 
 
-def key_of(options: Options) -> str:
+def key_of(options: CompileOptions) -> str:
     """The key under which the cache remembers what options became."""
     told = f"{options.text}{_host(options)}"
     return recipe_key(problem_text(options.problem), told, builder=_builder(options))
 
 
-def _host(options: Options) -> str:
+def _host(options: CompileOptions) -> str:
     """The numbers of a machine that the model of a CPU chooses by, where it does."""
     if options.target.kind != "cpu" or options.constraints.config is not None:
         return ""
@@ -32,7 +32,7 @@ def _host(options: Options) -> str:
     return f" threads={options.threads} l2={here.l2_bytes} l3={here.l3_bytes}"
 
 
-def _builder(options: Options) -> tuple[str, ...] | None:
+def _builder(options: CompileOptions) -> tuple[str, ...] | None:
     """The compiler, and the instructions of a CPU that is named; None for those of this machine."""
     if options.target.level is not None:
         isa = options.target.isa

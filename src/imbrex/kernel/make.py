@@ -22,7 +22,7 @@ from imbrex.kernel.choice import Choice, of_winner
 from imbrex.kernel.compiled import Kernel, Loaded, Origin
 from imbrex.kernel.constraints import constraints
 from imbrex.kernel.key import key_of
-from imbrex.kernel.options import Options, options_of
+from imbrex.kernel.options import CompileOptions, options_of
 from imbrex.kernel.recipe import Recipe, Workspace
 from imbrex.kernel.target import Emulate, Target, target_of
 from imbrex.problem import Problem, problem_text
@@ -48,7 +48,7 @@ OFFERED: Final[ContextVar[Offered]] = ContextVar("imbrex_offered", default="all"
 class NotBuilt(Exception):
     """Nothing is to be compiled now, and the cache has no such kernel, or is not asked."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: CompileOptions) -> None:
         super().__init__(f"there is no kernel yet of {problem_text(options.problem)}")
         self.options = options
 
@@ -87,7 +87,7 @@ def compile(
     return _made(options, key_of(options), cache or Cache())
 
 
-def restored(options: Options, key: str, recipe: Recipe) -> Kernel:
+def restored(options: CompileOptions, key: str, recipe: Recipe) -> Kernel:
     """A kernel that was sent to this process: what it was made as, if here it would be made so, too.
 
     Where compiler, machine and generator are the same and the cache has the object, nothing is built.
@@ -98,7 +98,7 @@ def restored(options: Options, key: str, recipe: Recipe) -> Kernel:
     return found or _made(options, here, store)
 
 
-def _made(options: Options, key: str, store: Cache) -> Kernel:
+def _made(options: CompileOptions, key: str, store: Cache) -> Kernel:
     """A kernel from the cache, or by the whole compiler."""
     offered = OFFERED.get()
     recipe = None if offered == "none" else Recipe.from_json(store.recall(key))
@@ -115,7 +115,7 @@ def _made(options: Options, key: str, store: Cache) -> Kernel:
     return replace(kernel, compile_s=time.perf_counter() - started)
 
 
-def _built(options: Options, store: Cache) -> Recipe:
+def _built(options: CompileOptions, store: Cache) -> Recipe:
     """What leads to the built object.  What was measured and no longer compiles is passed over, and told."""
     from imbrex.kernel.decided import decided
 
@@ -134,7 +134,7 @@ def _built(options: Options, store: Cache) -> Recipe:
     return found
 
 
-def _compiled(options: Options, lowered: Lowered, choice: Choice, store: Cache) -> Recipe:
+def _compiled(options: CompileOptions, lowered: Lowered, choice: Choice, store: Cache) -> Recipe:
     """The built object's key, the texts of the tunings, the launches."""
     from imbrex.config.tuning import text
     from imbrex.pipeline import lower
@@ -170,7 +170,7 @@ def _compiled(options: Options, lowered: Lowered, choice: Choice, store: Cache) 
     )
 
 
-def _found(options: Options, key: str, recipe: Recipe, store: Cache) -> Kernel | None:
+def _found(options: CompileOptions, key: str, recipe: Recipe, store: Cache) -> Kernel | None:
     """The kernel of an object that was built before; None when it is gone."""
     size = options.problem.run_time
     parameters = tuple(
@@ -202,13 +202,13 @@ def _found(options: Options, key: str, recipe: Recipe, store: Cache) -> Kernel |
     )
 
 
-def _choice(options: Options, recipe: Recipe) -> Choice:
+def _choice(options: CompileOptions, recipe: Recipe) -> Choice:
     """The choice by what the database says now: a duel that was fought again may have found another gain."""
     measured = None if options.advice is None else options.advice.measured
     return of_winner(measured) if measured is not None and recipe.choice.by == "measured" else recipe.choice
 
 
-def _library(options: Options, key: str, store: Cache) -> SharedLibrary | CodeObject | Cubin | None:
+def _library(options: CompileOptions, key: str, store: Cache) -> SharedLibrary | CodeObject | Cubin | None:
     """The object built earlier under `key`."""
     chip = options.target.chip
     if options.target.is_native:
@@ -220,7 +220,7 @@ def _library(options: Options, key: str, store: Cache) -> SharedLibrary | CodeOb
 
 
 def _loaded(
-    options: Options,
+    options: CompileOptions,
     library: SharedLibrary | CodeObject | Cubin,
     parameters: tuple[Parameter, ...],
     steps: tuple[launch.Step, ...],
@@ -258,6 +258,6 @@ def _loaded(
             assert_never(library)
 
 
-def _unit(options: Options) -> str:
+def _unit(options: CompileOptions) -> str:
     """The file that holds the kernels of a GPU."""
     return f"{options.name}.cu" if options.target.is_cuda else f"{options.name}.cpp"

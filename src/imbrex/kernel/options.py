@@ -1,4 +1,4 @@
-"""Options: what `compile` is told, as texts and numbers, and the request that these make of the compiler.
+"""CompileOptions: what `compile` is told, as texts and numbers; the request that these make of the compiler.
 
 Law: the cache's key is made of options alone, and a text is parsed once, where a request is made.
 """
@@ -21,7 +21,7 @@ from imbrex.run.host_machine import host_machine
 if TYPE_CHECKING:  # the compiler's own module; a warm start goes without
     from imbrex.pipeline import Request
 
-__all__ = ["Options", "default_name", "options_of"]
+__all__ = ["CompileOptions", "default_name", "options_of"]
 
 _EXECUTED_PER_SECOND: Final = 5e7
 """Multiply-adds that the emulator of instructions executes in a second, measured with f16 and f32."""
@@ -31,7 +31,7 @@ MOST_LETTERS: Final = 160
 
 
 @dataclass(frozen=True)
-class Options:
+class CompileOptions:
     """constraints: what the caller says of the configuration.  advice: what was measured, where nothing is
     said.  calibration: of the model that chooses what is left to it.
     """
@@ -79,13 +79,13 @@ def options_of(
     threads: int | None,
     name: str | None,
     untuned: bool = False,
-) -> Options:
+) -> CompileOptions:
     """Words as options; a Diagnostic for what cannot be.  untuned: what was measured is not used."""
     given, count = _one(problem), thread_count(threads)
     if target.is_executed:
         _expect_small(given)
     is_open = given.run_time is None and not untuned and not said.said
-    return Options(
+    return CompileOptions(
         given,
         target,
         said,

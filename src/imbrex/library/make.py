@@ -19,7 +19,7 @@ from imbrex.build.precompiled import precompiled
 from imbrex.build.toolchain import compile_options, compiler_of, run_all, write_sources
 from imbrex.diagnostic import Diagnostic
 from imbrex.kernel.decided import decided
-from imbrex.kernel.options import Options
+from imbrex.kernel.options import CompileOptions
 from imbrex.kernel.sizes import sizes_of
 from imbrex.kernel.target import Target
 from imbrex.library.checking import program
@@ -60,7 +60,7 @@ class Built:
     report: dict[str, Any]
 
 
-def sourced(asked: Options, times: int, name: str, number: int) -> Source:
+def sourced(asked: CompileOptions, times: int, name: str, number: int) -> Source:
     """The source of a library's kernel; a Diagnostic where there is none."""
     options = replace(asked, name=f"{name}_k{number}")
     lowered, _ = decided(options.request(), options.advice)

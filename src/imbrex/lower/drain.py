@@ -58,9 +58,9 @@ def drain(op: WarpgroupGemmOp, reader: Reader) -> Drain:
     width = vector_width(grown, along, VECTOR_BYTES // dtype.bytes)
     stored = _stored(op, map, dtype, together)
     if finish is not None and finish.kept is not None:
-        ((_, beside),) = _stored_beside(op.c)
-        own = vector_width(grown_over(beside, sizes), along, VECTOR_BYTES // dtype.bytes)
-        form = _stored(op, beside, dtype, together)
+        ((_, other),) = _other_results(op.c)
+        own = vector_width(grown_over(other, sizes), along, VECTOR_BYTES // dtype.bytes)
+        form = _stored(op, other, dtype, together)
         stored = form if isinstance(form, Refused) else stored  # pieces go one way
         box = None if isinstance(stored, Refused) or isinstance(form, Refused) else form
         finish = replace(finish, kept=replace(finish.kept, width=own, access=box))
@@ -68,7 +68,7 @@ def drain(op: WarpgroupGemmOp, reader: Reader) -> Drain:
     return Drain(buffer, offset, point.guards, together, width, box, reason, finish, *factors, method)
 
 
-def _stored_beside(value: SSAValue) -> list[tuple[SSAValue, Map]]:
+def _other_results(value: SSAValue) -> list[tuple[SSAValue, Map]]:
     """Arrays that the epilogue of C stores, and the maps to them."""
     found = finish_of(value)
     stored = () if found is None else found.stored
@@ -81,19 +81,19 @@ def _finish(value: SSAValue, sizes: dict[str, int], places: dict[str, Lin], read
     if found is None:
         return None
 
-    def beside(base: SSAValue, map: Map) -> Ref:
+    def placed(base: SSAValue, map: Map) -> Ref:
         grown = grown_over(map, sizes)
         return reader.element(base, grown, [places[dim.name] for dim in grown.upper])
 
     arrays: list[tuple[str, Ref]] = []
     for name, (base, map) in zip(found.epilogue.arrays, found.arrays, strict=True):
         assert map is not None, "C is a view, and so is all that is seen beside it"
-        arrays.append((name, beside(base, named_under(map, NAMES))))
+        arrays.append((name, placed(base, named_under(map, NAMES))))
     kept, expression = parted(found.epilogue.expression)
     if kept is None:
         return Finish(expression, tuple(arrays))
-    ((name, (base, map)),) = zip(found.epilogue.stored, _stored_beside(value), strict=True)
-    return Finish(expression, tuple(arrays), Kept(name, kept, beside(base, map), 1, None))
+    ((name, (base, map)),) = zip(found.epilogue.stored, _other_results(value), strict=True)
+    return Finish(expression, tuple(arrays), Kept(name, kept, placed(base, map), 1, None))
 
 
 def _stored(op: WarpgroupGemmOp, map: Map, dtype: DType, together: Literal["row", "column"]) -> Box | Refused:

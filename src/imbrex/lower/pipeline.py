@@ -220,5 +220,5 @@ def piece_columns(columns: int, element_bytes: int) -> int:
 
     Of a tile that they do not divide the last piece ends where the tile ends, over a part of the one before.
     """
-    room = columns * element_bytes // VECTOR_BYTES
-    return next(v for v in PIECE_VECTORS if v <= room) * VECTOR_BYTES // element_bytes
+    vectors = columns * element_bytes // VECTOR_BYTES
+    return next(v for v in PIECE_VECTORS if v <= vectors) * VECTOR_BYTES // element_bytes

@@ -61,10 +61,10 @@ def raster(op: WarpgroupGemmOp, tuning: HaloTuning, reader: Reader) -> tuple[Sta
     found = halo_access(Product(map, stored, tuning.m_per_block), element_type(op.a))
     if isinstance(found, Refused):
         raise Diagnostic(f"A's windows do not come into shared memory once: {found.reason}")
-    tile, parts, room = found.tile, 1 if tuning.pingpong else tuning.consumers, tuning.loaded_pixels
-    if tile.loaded > room or not tile.is_sum_of_starts(tuning.m_per_block // parts):
+    tile, parts, most = found.tile, 1 if tuning.pingpong else tuning.consumers, tuning.loaded_pixels
+    if tile.loaded > most or not tile.is_sum_of_starts(tuning.m_per_block // parts):
         message = f"a tile of {tile.loaded} pixels, {tile.pitch} of an image, does not serve"
-        raise Diagnostic(f"{message} {parts} consumers in stages of {room}")
+        raise Diagnostic(f"{message} {parts} consumers in stages of {most}")
     return Stage(buffer, tile, found.box), tile
 
 
@@ -80,12 +80,12 @@ def _lanes(
     """Ordinary loads of a tile (k, d) of `counts` steps and tiles."""
     (k, d), (steps, tiles), widest = tile, counts, VECTOR_BYTES // dtype.bytes
     grown = grown_over(map, {"gemmK": k * steps, own: d * tiles})
-    places: dict[str, Lin] = {
+    at: dict[str, Lin] = {
         "gemmG": var("batch", dict(map.upper).get("gemmG", 1)),
         "gemmK": var("step", steps) * k + var("k", k),
         own: var("tile", tiles) * d + var("d", d),
     }
-    point = grown.at([places[dim.name] for dim in grown.upper])
+    point = grown.at([at[dim.name] for dim in grown.upper])
     widths = {  # a vector lies in one tile
         "k": gcd(vector_width(grown, "gemmK", widest), k),
         "d": gcd(vector_width(grown, own, widest), d),

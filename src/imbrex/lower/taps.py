@@ -27,16 +27,16 @@ def taps(op: WarpgroupGemmOp, tuning: HaloWeightTuning, reader: Reader) -> tuple
     """B as rasters of pixels.  A has zeros for those that are not to be multiplied."""
     map = named_map(op.b, ("gemmG", "gemmK", "gemmN"))
     kept = named_map(op.a, ("gemmG", "gemmK", "gemmM"))
-    asked = Product(map, kept, tuning.k_per_block, "gemmN", "gemmK", PIXELS)
-    found = halo_access(asked, element_type(op.b))
+    product = Product(map, kept, tuning.k_per_block, "gemmN", "gemmK", PIXELS)
+    found = halo_access(product, element_type(op.b))
     if isinstance(found, Refused):
         raise Diagnostic(f"B's windows do not come into shared memory once: {found.reason}")
     columns = found.tile.row * found.tile.taps[-1][0] if tuning.by_warps else tuning.own_columns
     if reason := uneven(found.tile, columns) or _unfit(tuning, found.tile):
         raise Diagnostic(f"B's windows do not come into shared memory once: {reason}")
     if found.tile.loaded > tuning.loaded_pixels:
-        room = tuning.loaded_pixels
-        raise Diagnostic(f"a raster of {found.tile.loaded} pixels does not fit in stages of {room}")
+        most = tuning.loaded_pixels
+        raise Diagnostic(f"a raster of {found.tile.loaded} pixels does not fit in stages of {most}")
     box = _stepping(found.box, op.grid_.k_steps)
     tile = TapTile(found.tile, columns)
     return Stage(reader.root(op.b)[0], tile, box), tile
@@ -82,21 +82,21 @@ def _lines_before(map: Map) -> int:
 def plane_pixels(op: WarpgroupGemmOp, stage: PlaneStage, reader: Reader) -> Stage:
     """A's lines: of the output."""
     map = named_map(op.a, ("gemmG", "gemmK", "gemmM"))
-    asked = Planes(map, "gemmM", stage.output, stage.rows, tiles=op.grid_.m_blocks)
-    return _planes("A", op.a, asked, reader)
+    planes = Planes(map, "gemmM", stage.output, stage.rows, tiles=op.grid_.m_blocks)
+    return _planes("A", op.a, planes, reader)
 
 
 def plane_filters(op: WarpgroupGemmOp, stage: PlaneStage, reader: Reader) -> Stage:
     """B's lines: of the input."""
     map = named_map(op.b, ("gemmG", "gemmK", "gemmN"))
-    asked = Planes(map, "gemmN", stage.input, stage.rows, (stage.window, COLUMNS))
+    planes = Planes(map, "gemmN", stage.input, stage.rows, (stage.window, COLUMNS))
     if stage.streams:
-        asked = replace(asked, first=stage.before, streams=stage.streams, strips=stage.strips)
-    return _planes("B", op.b, asked, reader)
+        planes = replace(planes, first=stage.before, streams=stage.streams, strips=stage.strips)
+    return _planes("B", op.b, planes, reader)
 
 
-def _planes(name: str, value: SSAValue, asked: Planes, reader: Reader) -> Stage:
-    found = plane_access(asked, element_type(value))
+def _planes(name: str, value: SSAValue, planes: Planes, reader: Reader) -> Stage:
+    found = plane_access(planes, element_type(value))
     if isinstance(found, Refused):
         raise Diagnostic(f"{name}'s planes do not come into shared memory once: {found.reason}")
-    return Stage(reader.root(value)[0], asked.tile.stored, found)
+    return Stage(reader.root(value)[0], planes.tile.stored, found)

@@ -156,7 +156,7 @@ class _Timed:
     def series(self) -> Series:
         """What a fit takes."""
         assert self._found is not None
-        chosen = [self._found.ranked[place].configuration for place in self.times]
+        chosen = [self._found.ranked[index].configuration for index in self.times]
         return Series(np.log([*self.times.values()]), modelled(self.request, chosen))
 
 

@@ -165,8 +165,8 @@ class Actor:
             self._actor = None
 
     def _start(self) -> Any:
-        place = self._ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(self._node, soft=False)
-        kind = self._ray.remote(Served).options(**self._needs, max_restarts=0, scheduling_strategy=place)
+        strategy = self._ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(self._node, soft=False)
+        kind = self._ray.remote(Served).options(**self._needs, max_restarts=0, scheduling_strategy=strategy)
         errors = self._ray.exceptions
         self._actor = kind.remote(self._function)
         try:

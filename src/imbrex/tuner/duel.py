@@ -69,8 +69,8 @@ def duels(times_ns: Floats) -> list[Duel]:
 
 def winner(found: list[Duel]) -> int | None:
     """The place of the finalist of the greatest gain among those that replace the incumbent."""
-    proven = [place for place, duel in enumerate(found) if duel.replaces]
-    return max(proven, key=lambda place: (found[place].gain, -place), default=None)
+    proven = [index for index, duel in enumerate(found) if duel.replaces]
+    return max(proven, key=lambda index: (found[index].gain, -index), default=None)
 
 
 def undisturbed(times_ns: Floats, marked: NDArray[np.bool_] | None = None) -> Floats:
@@ -111,8 +111,8 @@ def _judged(sums: list[Floats], pairs: int) -> list[Duel]:
     order = sorted(range(len(sums)), key=lambda i: (chances[i], -gains[i], i))
     found: dict[int, Duel] = {}
     goes_on = True
-    for place, i in enumerate(order):
-        error = ERROR / (len(order) - place)
+    for index, i in enumerate(order):
+        error = ERROR / (len(order) - index)
         goes_on = goes_on and chances[i] <= error
         low, high = _bounds(sums[i], pairs, error)
         found[i] = Duel(-expm1(-gains[i]), 1 - exp(-low), 1 - exp(-high), pairs, goes_on)

@@ -66,38 +66,38 @@ def held_out(found: Sequence[Series], machine: Machine) -> list[float]:
     """The regret of each series by what was fitted without it, every fifth one left out at a time."""
     told = [0.0] * len(found)
     for fold in range(min(FOLDS, len(found))):
-        there = fitted([series for place, series in enumerate(found) if place % FOLDS != fold], machine)
-        for place in range(fold, len(found), FOLDS):
-            told[place] = regret(found[place], there)
+        there = fitted([series for index, series in enumerate(found) if index % FOLDS != fold], machine)
+        for index in range(fold, len(found), FOLDS):
+            told[index] = regret(found[index], there)
     return told
 
 
 def fitted(found: Sequence[Series], machine: Machine) -> Machine:
     """The machine with the parameters that explain the times best."""
-    asked = parameters(machine)
-    if not found or not asked:
+    free_parameters = parameters(machine)
+    if not found or not free_parameters:
         return machine
-    sought = _Sought(found, machine, asked)
-    place = np.zeros(len(asked))
-    best = sought.loss(place)
+    sought = _Sought(found, machine, free_parameters)
+    point = np.zeros(len(free_parameters))
+    best = sought.loss(point)
     for _ in range(STEPS):
-        matrix, slope = sought.normal(place)
+        matrix, slope = sought.normal(point)
         damping, before = 1e-2, best
         while damping < 1e2:
             step = np.linalg.solve(matrix + damping * np.diag(np.diag(matrix)), slope)
-            tried = np.clip(place + np.clip(step, -LONGEST, LONGEST), -1, 1)
+            tried = np.clip(point + np.clip(step, -LONGEST, LONGEST), -1, 1)
             if (loss := sought.loss(tried)) < best:
-                place, best = tried, loss
+                point, best = tried, loss
                 break
             damping *= 8
         if before - best <= ENOUGH * before:
             break
-    return sought.machine_at(place)
+    return sought.machine_at(point)
 
 
 @dataclass(frozen=True)
 class _Sought:
-    """What is minimised, over places: a number for each parameter, 0 for the default, -1 and 1 for bounds."""
+    """What is minimised, over points: a number for each parameter, 0 for the default, -1 and 1 for bounds."""
 
     series: Sequence[Series]
     machine: Machine
@@ -110,23 +110,23 @@ class _Sought:
         ]
         return with_parameters(self.machine, values)
 
-    def loss(self, place: Floats) -> float:
-        off, weights = self._off(self._logs(place)), self._weights
+    def loss(self, point: Floats) -> float:
+        off, weights = self._off(self._logs(point)), self._weights
         rough = 2 * ROUGH**2 * (np.sqrt(1 + (off / ROUGH) ** 2) - 1)
-        return float(weights @ rough + PRIOR * place @ place)
+        return float(weights @ rough + PRIOR * point @ point)
 
-    def normal(self, place: Floats) -> tuple[Floats, Floats]:
+    def normal(self, point: Floats) -> tuple[Floats, Floats]:
         """The matrix and the right side of a step's equations."""
-        logs = self._logs(place)
+        logs = self._logs(point)
         off = self._off(logs)
-        moved = [self._off(self._logs(place + DIFFERENCE * unit)) for unit in np.eye(len(place))]
+        moved = [self._off(self._logs(point + DIFFERENCE * unit)) for unit in np.eye(len(point))]
         slopes = (off - np.array(moved)) / DIFFERENCE
         weights = self._weights / np.sqrt(1 + (off / ROUGH) ** 2)
-        matrix = slopes * weights @ slopes.T + PRIOR * np.eye(len(place))
-        return matrix, slopes * weights @ off - PRIOR * place
+        matrix = slopes * weights @ slopes.T + PRIOR * np.eye(len(point))
+        return matrix, slopes * weights @ off - PRIOR * point
 
-    def _logs(self, place: Floats) -> Floats:
-        machine = self.machine_at(place)
+    def _logs(self, point: Floats) -> Floats:
+        machine = self.machine_at(point)
         return np.log(np.concatenate([series.model(machine) for series in self.series]))
 
     def _off(self, logs: Floats) -> Floats:

@@ -80,7 +80,7 @@ def _by_rank(one: Tuned, timed: Sequence[tuple[int, float]]) -> str:
     dots = tuple((rank + 1, us) for rank, us in timed if rank not in special)
     lines = [Line("tried", GREY, dots, has_dots=True)] if dots else []
     for rank, colour in special.items():
-        own = tuple((place + 1, us) for place, us in timed if place == rank)
+        own = tuple((index + 1, us) for index, us in timed if index == rank)
         name = "the model's pick" if rank == 0 else "the winner"
         lines += [Line(name, colour, own, has_dots=True)] if own else []
     return lines_picture(lines, "rank by the model", MICROSECONDS)

@@ -86,4 +86,4 @@ def spread(ranked: Sequence[Candidate], request: Request, count: int) -> list[in
         picks[served[int(np.argmin(model(with_parameters(request.machine, values))))]] = None
     any_ones = chance.permutation(served).tolist()
     in_turn = chain.from_iterable(zip_longest(picks, any_ones))
-    return list(dict.fromkeys(place for place in in_turn if place is not None))[:count]
+    return list(dict.fromkeys(index for index in in_turn if index is not None))[:count]

@@ -142,17 +142,17 @@ class Search:
         return None if best is None else HOPELESS * (self._times[best] or 0.0)
 
     def _next(self) -> int | None:
-        place = len(self._proposed)
+        index = len(self._proposed)
         left = [i for i in self._order if i not in self._proposed]
         if not left:
             return None
         if (first := next((i for i in self._first if i not in self._proposed), None)) is not None:
             return first
-        if place < OPENING or self.incumbent is None:
+        if index < OPENING or self.incumbent is None:
             return self._opening(left)
         if self.may_gain < self._until:
             return None
-        match TURN[place % len(TURN)]:
+        match TURN[index % len(TURN)]:
             case "corrected":
                 return self._corrected(left)
             case "model":

@@ -67,8 +67,8 @@ class Session:
 
     def __post_init__(self) -> None:
         self._texts = [str(one.configuration) for one in self.found.ranked]
-        places = {text: place for place, text in enumerate(self._texts)}
-        seeds = [places[text] for text in self.seeds if text in places]
+        indices = {text: index for index, text in enumerate(self._texts)}
+        seeds = [indices[text] for text in self.seeds if text in indices]
         ranked = self.found.ranked
         until = UNLIKELY if self.limits.trials is not None else 0.0
         self._search = Search(ranked, features(ranked), seeds=seeds, until=until)
@@ -76,11 +76,11 @@ class Session:
         most = len(self._texts) if self.limits.trials is None else self.limits.trials
         self._wanted = min(most, len(self._texts))
 
-    def timed(self, places: Sequence[int]) -> Mapping[int, float]:
+    def timed(self, indices: Sequence[int]) -> Mapping[int, float]:
         """Nanoseconds of these candidates, of which those fail that are not among them; nothing is raced or
         judged.
         """
-        left = list(places)
+        left = list(indices)
         self._wanted = len(left)
 
         def proposed(count: int) -> list[int]:
@@ -88,8 +88,8 @@ class Session:
             del left[:count]
             return found
 
-        for place, built in self._builds(proposed):
-            self._try(place, built)
+        for index, built in self._builds(proposed):
+            self._try(index, built)
             self._tell("calibrating")
         return self._times
 
@@ -97,8 +97,8 @@ class Session:
         """Tries candidates until the limits, or until little can be gained; judges, unless interrupted."""
         started = time.monotonic()
         since = 0
-        for place, built in self._builds(self._search.propose):
-            self._try(place, built)
+        for index, built in self._builds(self._search.propose):
+            self._try(index, built)
             since += 1
             if since >= RACE_EVERY and len(self._times) >= 2 and not self._is_over:
                 since = 0
@@ -121,15 +121,15 @@ class Session:
         proposed, is_out = 0, False
         ahead = self.builders.count * (1 if self.work.target.is_native else 2)
         while True:
-            room = ahead - len(waiting) if not (waiting and self.work.target.is_native) else 0
-            room = min(room, self._wanted - proposed)
-            if room > 0 and not is_out and not self._is_over:
-                places = propose(room)
-                is_out = not places
-                proposed += len(places)
-                for place in places:
-                    task = Build(self.work, self._texts[place])
-                    waiting[self.builders.submit(task)] = place
+            free = ahead - len(waiting) if not (waiting and self.work.target.is_native) else 0
+            free = min(free, self._wanted - proposed)
+            if free > 0 and not is_out and not self._is_over:
+                indices = propose(free)
+                is_out = not indices
+                proposed += len(indices)
+                for index in indices:
+                    task = Build(self.work, self._texts[index])
+                    waiting[self.builders.submit(task)] = index
             if not waiting:
                 return
             everything = self.work.target.is_native
@@ -137,117 +137,117 @@ class Session:
             for future in [f for f in waiting if f in done]:
                 yield waiting.pop(future), future.result()
 
-    def _try(self, place: int, built: Built | Failed) -> None:
+    def _try(self, index: int, built: Built | Failed) -> None:
         """Times a candidate, unless that was done, and keeps what came of it."""
         if isinstance(built, Failed):
-            self._keep(place, self._trial(place, _status(built), note=built.message))
+            self._keep(index, self._trial(index, _status(built), note=built.message))
             return
         self._build_s += built.seconds
-        self._sources[place] = built
-        before = self._known.get(self._texts[place])
+        self._sources[index] = built
+        before = self._known.get(self._texts[index])
         if before is not None and self._is_same(before, built):
-            self._learn(place, before)
+            self._learn(index, before)
             return
         hopeless = self._search.hopeless_ns
-        found = self.timer.probe(Probe(self.work, self._texts[place], hopeless), self._patience(hopeless))
+        found = self.timer.probe(Probe(self.work, self._texts[index], hopeless), self._patience(hopeless))
         if isinstance(found, Failed):
-            self._keep(place, self._trial(place, _status(found), note=found.message))
+            self._keep(index, self._trial(index, _status(found), note=found.message))
         elif found.wrong is not None:
-            self._keep(place, self._trial(place, "wrong", note=found.wrong))
+            self._keep(index, self._trial(index, "wrong", note=found.wrong))
         else:
-            self._keep(place, self._timed(place, found))
+            self._keep(index, self._timed(index, found))
 
     def _is_same(self, before: Trial, built: Built) -> bool:
         """Is a trial of an earlier session of this code, and timed as now?"""
         is_timed_so = before.status != "ok" or before.is_cold == self.is_cold
         return is_timed_so and (before.source, before.compiler) == (built.source, built.compiler)
 
-    def _timed(self, place: int, found: Probed) -> Trial:
+    def _timed(self, index: int, found: Probed) -> Trial:
         samples = found.samples_ns
         middle = median(samples)
         spread = median(abs(sample - middle) for sample in samples)
-        return self._trial(place, "ok", middle, spread, len(samples))
+        return self._trial(index, "ok", middle, spread, len(samples))
 
     def _trial(
         self,
-        place: int,
+        index: int,
         status: Status,
         median_ns: float | None = None,
         spread_ns: float | None = None,
         samples: int = 0,
         note: str = "",
     ) -> Trial:
-        built = self._sources.get(place, Built("", "", 0.0))
+        built = self._sources.get(index, Built("", "", 0.0))
         return Trial(
-            self._texts[place], status, median_ns, spread_ns, samples, built.source, built.compiler,
+            self._texts[index], status, median_ns, spread_ns, samples, built.source, built.compiler,
             note, self.name, now(), self.is_cold,
         )  # fmt: skip
 
-    def _keep(self, place: int, trial: Trial) -> None:
+    def _keep(self, index: int, trial: Trial) -> None:
         if trial.status != "ok" and self.limits.ends.is_set():
             return  # Ctrl-C reaches compilers too: what it ended says nothing of its configuration
-        self._fresh += place not in self._tried
+        self._fresh += index not in self._tried
         self.database.record(self.unit, trial)
-        self._learn(place, trial)
+        self._learn(index, trial)
 
-    def _learn(self, place: int, trial: Trial) -> None:
+    def _learn(self, index: int, trial: Trial) -> None:
         ns = trial.median_ns if trial.status == "ok" else None
-        self._tried[place] = Tried(place, trial.status, ns, trial.note)
+        self._tried[index] = Tried(index, trial.status, ns, trial.note)
         if trial.status == "ok" and trial.median_ns is not None:
-            self._times[place] = trial.median_ns
-            self._search.tell(place, trial.median_ns)
+            self._times[index] = trial.median_ns
+            self._search.tell(index, trial.median_ns)
         else:
-            self._search.tell(place, None)
+            self._search.tell(index, None)
 
     def _race(self) -> None:
         """The best again, in turn: a time that was too good by luck is found out."""
-        places, times = self._contested(self._search.finalists(RACED), RACE_BLOCKS)
-        for place, column in zip(places, times.T, strict=True):
-            self._times[place] = float(np.median(column))
-            self._search.tell(place, self._times[place])
+        indices, times = self._contested(self._search.finalists(RACED), RACE_BLOCKS)
+        for index, column in zip(indices, times.T, strict=True):
+            self._times[index] = float(np.median(column))
+            self._search.tell(index, self._times[index])
 
-    def _contested(self, places: Sequence[int], blocks: int) -> tuple[Sequence[int], Floats]:
+    def _contested(self, indices: Sequence[int], blocks: int) -> tuple[Sequence[int], Floats]:
         """Candidates that stay to the end, and their times in the blocks that count, one column each.
 
         A candidate that breaks the process is dropped, and the others begin anew.  No places where nobody
         can be found who does.
         """
-        while places:
-            found = self._timed_in_turn(places, blocks)
+        while indices:
+            found = self._timed_in_turn(indices, blocks)
             if isinstance(found, Contested):
-                times = np.array(found.blocks_ns).reshape(-1, len(places))
+                times = np.array(found.blocks_ns).reshape(-1, len(indices))
                 kept = undisturbed(times, np.array(found.disturbed, dtype=np.bool_))
-                return places, kept if len(kept) else times
-            staying = [place for place in places if self._stays(place, blocks)]
-            if len(staying) == len(places):
+                return indices, kept if len(kept) else times
+            staying = [index for index in indices if self._stays(index, blocks)]
+            if len(staying) == len(indices):
                 break
-            places = staying
+            indices = staying
         return [], np.empty((0, 0))
 
-    def _stays(self, place: int, blocks: int) -> bool:
+    def _stays(self, index: int, blocks: int) -> bool:
         """Is it timed to the end, alone?  Else it is dropped: what went wrong is kept, and it has no time."""
-        found = self._timed_in_turn([place], blocks)
+        found = self._timed_in_turn([index], blocks)
         if isinstance(found, Contested):
             return True
-        self._drop(place, found)
+        self._drop(index, found)
         return False
 
-    def _timed_in_turn(self, places: Sequence[int], blocks: int) -> Contested | Failed:
-        task = Contest(self.work, tuple(self._texts[place] for place in places), blocks)
-        slowest = max(self._times[place] for place in places)
-        return self.timer.contest(task, self._patience(slowest * blocks * len(places)))
+    def _timed_in_turn(self, indices: Sequence[int], blocks: int) -> Contested | Failed:
+        task = Contest(self.work, tuple(self._texts[index] for index in indices), blocks)
+        slowest = max(self._times[index] for index in indices)
+        return self.timer.contest(task, self._patience(slowest * blocks * len(indices)))
 
-    def _duel(self, places: Sequence[int]) -> tuple[Sequence[int], Floats]:
+    def _duel(self, indices: Sequence[int]) -> tuple[Sequence[int], Floats]:
         """As `_contested`, in as many blocks as the first FEWEST_PAIRS ask for."""
-        staying, first = self._contested(places, FEWEST_PAIRS)
+        staying, first = self._contested(indices, FEWEST_PAIRS)
         more = pairs_needed(first) - len(first) if staying else 0
         if more > 0 and not self._is_over:
             kept, rest = self._contested(staying, more)
-            still = [place for place in staying if place in self._times]
-            first = first[:, [staying.index(place) for place in still]]
+            still = [index for index in staying if index in self._times]
+            first = first[:, [staying.index(index) for index in still]]
             staying, first = still, np.concatenate([first, rest]) if kept else first
-        for place, column in zip(staying, first.T, strict=True):
-            self._times[place] = float(np.median(column))
+        for index, column in zip(staying, first.T, strict=True):
+            self._times[index] = float(np.median(column))
         return staying, first
 
     def _judged(self) -> Verdict | None:
@@ -272,22 +272,22 @@ class Session:
             del rivals[best]
         return self._concluded(0, 1.0, 1.0, 1.0, 0)
 
-    def _is_proved(self, place: int) -> bool:
+    def _is_proved(self, index: int) -> bool:
         """Is its result right in every way that is checked?"""
-        found = self.timer.prove(Proof(self.work, self._texts[place]), MOST_S)
+        found = self.timer.prove(Proof(self.work, self._texts[index]), MOST_S)
         if isinstance(found, Probed) and found.wrong is None:
             return True
-        self._drop(place, found if isinstance(found, Failed) else Failed("wrong", found.wrong or ""))
+        self._drop(index, found if isinstance(found, Failed) else Failed("wrong", found.wrong or ""))
         return False
 
-    def _drop(self, place: int, failed: Failed) -> None:
+    def _drop(self, index: int, failed: Failed) -> None:
         """Keeps what went wrong with a candidate that had a time, and takes that away."""
-        self._times.pop(place, None)
-        self._keep(place, self._trial(place, _status(failed), note=failed.message))
+        self._times.pop(index, None)
+        self._keep(index, self._trial(index, _status(failed), note=failed.message))
 
-    def _concluded(self, place: int, gain: float, low: float, high: float, pairs: int) -> Verdict:
+    def _concluded(self, index: int, gain: float, low: float, high: float, pairs: int) -> Verdict:
         told = (gain, low, high, pairs, self.name, now(), self.is_cold)
-        verdict = Verdict(self._texts[place], self._texts[0], *told)
+        verdict = Verdict(self._texts[index], self._texts[0], *told)
         self.database.conclude(self.unit, verdict)
         return verdict
 

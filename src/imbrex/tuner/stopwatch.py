@@ -61,8 +61,8 @@ def blocks(kernels: Sequence[Kernel], seed: int = 0) -> Generator[Block]:
         while True:
             rng.shuffle(order)
             before, found = _stolen(), [0.0] * len(kernels)
-            for place in order:
-                found[place] = samples[place]()
+            for index in order:
+                found[index] = samples[index]()
             yield tuple(found), _stolen() - before >= STOLEN_TICKS
 
 

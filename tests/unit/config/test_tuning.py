@@ -1,7 +1,8 @@
 """Text and JSON of tunings: lossless, and located errors."""
 
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import pytest
 from hypothesis import given
@@ -9,7 +10,8 @@ from hypothesis import strategies as st
 
 from imbrex.config.cpu.plan import CpuTuning
 from imbrex.config.general.plan import GeneralTuning
-from imbrex.config.tuning import Tuning, from_json, parse, text, to_json
+from imbrex.config.tuning import KINDS, Tuning, from_json, parse, text, to_json
+from imbrex.config.warpgroup.plan import WarpgroupTuning
 from imbrex.config.xdlops.plan import XdlopsTuning
 from imbrex.diagnostic import Diagnostic
 from imbrex.view.stage.lds import LDS_KINDS
@@ -172,3 +174,23 @@ def test_bad_json_of_waves_says_which_key(change: dict[str, object], message: st
 def test_a_missing_key_is_named() -> None:
     with pytest.raises(Diagnostic, match="missing key 'k_per_block'"):
         from_json({key: value for key, value in GOOD.items() if key != "k_per_block"})
+
+
+@dataclass(frozen=True)
+class Patient(WarpgroupTuning):
+    """A made-up kind, with a field that texts of before do not have."""
+
+    kind: ClassVar[str] = "patient"
+    patience: int = 1
+
+
+def test_a_new_parameter_is_a_field(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(KINDS, "patient", Patient)
+    old = "v1:patient:256,128,64,4,2,1,1,cooperative,straight,8"
+    made = parse(old)
+    assert isinstance(made, Patient) and made.patience == 1 and text(made) == old
+    assert from_json({key: value for key, value in to_json(made).items() if key != "patience"}) == made
+    longer = replace(made, patience=3)
+    assert text(longer) == f"{old},3" and parse(f"{old},3") == longer == from_json(to_json(longer))
+    with pytest.raises(Diagnostic, match="takes 10 to 11 values, got 9"):
+        parse(old.removesuffix(",8"))

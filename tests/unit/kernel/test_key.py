@@ -11,7 +11,7 @@ from imbrex.build.isa import host_isa
 from imbrex.kernel import key, target_of
 from imbrex.kernel.constraints import Constraints
 from imbrex.kernel.key import key_of
-from imbrex.kernel.options import Options, options_of
+from imbrex.kernel.options import CompileOptions, options_of
 from imbrex.kernel.target import Target
 from imbrex.problem import Gemm
 from imbrex.run.host_machine import host_machine
@@ -28,7 +28,7 @@ def options(
     schedule: str | None = None,
     name: str | None = None,
     config: str | None = None,
-) -> Options:
+) -> CompileOptions:
     return options_of(PROBLEM, of, Constraints(schedule=schedule, config=config), threads, name)
 
 

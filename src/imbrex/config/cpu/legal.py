@@ -61,9 +61,9 @@ def cache_blocks(plan: CpuPlan, machine: CpuMachine) -> Reasons:
 
 def workspace(plan: CpuPlan, machine: CpuMachine) -> Reasons:
     """The packed panels of one thread fit its share of the last cache."""
-    room = machine.l2_bytes + machine.l3_bytes
-    if plan.workspace_bytes > room:
-        yield f"workspace_bytes {plan.workspace_bytes} > {room} on {machine.name}"
+    cache_bytes = machine.l2_bytes + machine.l3_bytes
+    if plan.workspace_bytes > cache_bytes:
+        yield f"workspace_bytes {plan.workspace_bytes} > {cache_bytes} on {machine.name}"
 
 
 CPU_RULES: Rules[CpuPlan, CpuMachine] = Rules(

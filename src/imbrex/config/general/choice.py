@@ -71,8 +71,8 @@ def _shared(context: GemmContext, machine: GpuMachine, given: GeneralTuning | No
             continue
         plan = tuning.plan(context, machine)
         for parts in PARTS:
-            room = ROUNDS * machine.compute_units
-            if plan.k_iterations >= STEPS * parts and parts * plan.grid_size <= room:
+            most = ROUNDS * machine.compute_units
+            if plan.k_iterations >= STEPS * parts and parts * plan.grid_size <= most:
                 yield _offer(tuning, parts, context, machine)
 
 

@@ -109,8 +109,8 @@ class BlockCopy:
 
     @property
     def _width_k(self) -> int:
-        room = self._pack if self.kpack > 1 else gcd(self.per_thread, self.k_per_block)
-        return gcd(self._widest, self.access.vector[0], room)
+        together = self._pack if self.kpack > 1 else gcd(self.per_thread, self.k_per_block)
+        return gcd(self._widest, self.access.vector[0], together)
 
     @property
     def _width_d(self) -> int:

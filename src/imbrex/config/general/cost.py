@@ -32,10 +32,10 @@ SPILLED, SPILLS = GeneralTuning(256, 128, 128, 16, 4, 4), 1.08
 def general_cycles(plan: GeneralPlan, machine: GpuMachine, parts: int = 1) -> float:
     """Cycles of the whole product, each tile by so many workgroups; only the order of choices matters."""
     turns = -(-plan.grid_size * parts // machine.compute_units)
-    room = resident_of(plan, machine)
-    rounds, rest = divmod(turns, room)
+    resident = resident_of(plan, machine)
+    rounds, rest = divmod(turns, resident)
     steps = -(-plan.k_iterations // parts)
-    whole = rounds * _round(plan, machine, room, steps) + (
+    whole = rounds * _round(plan, machine, resident, steps) + (
         _round(plan, machine, rest, steps) if rest else 0.0
     )
     return whole * _crowding(plan, machine) + added_cycles(plan, machine, parts)

@@ -86,9 +86,9 @@ def columns(plan: WarpgroupPlan, parts: int) -> Reasons:
 def ring(plan: WarpgroupPlan, parts: int) -> Reasons:
     """The sums of all parts that a workgroup stores are as large as a tile, and come to the stages."""
     t, layout = plan.tuning, plan.layout
-    sums, room = t.m_per_block * t.n_per_block * SUM_BYTES, layout.stages * layout.stage_bytes
-    if sums > room:
-        yield f"sums of {sums} bytes > {room} of {layout.stages} stages"
+    sums, stages_bytes = t.m_per_block * t.n_per_block * SUM_BYTES, layout.stages * layout.stage_bytes
+    if sums > stages_bytes:
+        yield f"sums of {sums} bytes > {stages_bytes} of {layout.stages} stages"
 
 
 def lds_bytes(plan: WarpgroupPlan, parts: int) -> Reasons:

@@ -177,9 +177,10 @@ def registers(plan: XdlopsPlan, machine: GpuMachine) -> Reasons:
     if plan.tuning.copy == "ahead" and total > most:
         yield f"registers {total} > {most} on {machine.name}, beyond which sums are copied back and forth"
     waves = -(-plan.block_size // (machine.wave_size * machine.simds))
-    room = 2 * most // waves
-    if waves > 1 and total > room:
-        yield f"registers {total} > {room} on {machine.name}, where a SIMD has {waves} waves of the workgroup"
+    limit = 2 * most // waves
+    if waves > 1 and total > limit:
+        shared = f"where a SIMD has {waves} waves of the workgroup"
+        yield f"registers {total} > {limit} on {machine.name}, {shared}"
 
 
 XDLOPS_RULES: Rules[XdlopsPlan, GpuMachine] = Rules(

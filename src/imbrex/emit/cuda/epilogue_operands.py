@@ -178,16 +178,16 @@ def _ahead(pipeline: Pipeline) -> set[str]:
     """The arrays that are the same in all rows or in all columns, as many as there is room for."""
     blocks, arrays, found = _blocks(pipeline), _arrays(pipeline), set[str]()
     whole = {name for name, ref in arrays.items() if _depends(ref, "row") and _depends(ref, "column")}
-    room = (registers(pipeline)[1] or WARPGROUPS.vector_registers) - KEPT - _sums(pipeline)
-    room -= AT_A_TIME * bool(whole)
+    free_registers = (registers(pipeline)[1] or WARPGROUPS.vector_registers) - KEPT - _sums(pipeline)
+    free_registers -= AT_A_TIME * bool(whole)
     for name in (name for name in arrays if name not in whole):
         size = arrays[name].buffer.dtype.bytes
         is_pairs = _depends(arrays[name], "column")
         taken = (
             -(-2 * size // WORD) * pipeline.stored_columns // 8 if is_pairs else -(-size // WORD) * 2 * blocks
         )
-        if taken <= room:
-            room, found = room - taken, found | {name}
+        if taken <= free_registers:
+            free_registers, found = free_registers - taken, found | {name}
     return found
 
 

@@ -79,7 +79,7 @@ class Work:
     shares: SSAValue
     dims: tuple[Dim, ...]
 
-    def body(self, into: Run, place: Sequence[SSAValue]) -> None:
+    def body(self, into: Run, coords: Sequence[SSAValue]) -> None:
         strips, element = self.strips, element_of(self.strip)
         turns, height, width = strips.turns, strips.height, strips.width
         assert turns is not None
@@ -90,16 +90,16 @@ class Work:
         into.zero(sums)
         met = seen_columns(strips, "k", window.row.wide, strip.wide, into)
         turn = Turn(strips, window, strip, self.strip, into.view(sums, [_sums(strips)], "sums"), met)
-        into.rolled("turn", turns, lambda inner, number: turn.made([*place, number], inner))
+        into.rolled("turn", turns, lambda inner, number: turn.made([*coords, number], inner))
         steps = tuple(levels(strips.workitems // strips.lanes, count * strips.lanes, strips.workitems))
-        total = folded(sums, steps, strips.lanes, place[1], into)
+        total = folded(sums, steps, strips.lanes, coords[1], into)
         stored = steps[-1].stored(self.dims)
         launched = layer_over(
             stored[0].upper,
             (Merge(), "workgroup", "share g_block"),
             *((PassThrough(), n, n) for n in ("workitem", "turn")),
         )
-        into.add(copy(total, [], into.view(self.shares, [launched, *stored], "share"), place))
+        into.add(copy(total, [], into.view(self.shares, [launched, *stored], "share"), coords))
 
 
 @dataclass(frozen=True)
@@ -113,19 +113,19 @@ class Turn:
     sums: SSAValue
     met: Met
 
-    def made(self, place: Sequence[SSAValue], into: Run) -> None:
+    def made(self, coords: Sequence[SSAValue], into: Run) -> None:
         loaded = set[int]()
         for read, taps in rows_met(self.strips.height):
-            self.window.load(place, into.index(read - self.strips.low[0]), into)
+            self.window.load(coords, into.index(read - self.strips.low[0]), into)
             for y, row in taps:
                 if row not in loaded:
-                    self._load(place, row, into)
+                    self._load(coords, row, into)
                     loaded.add(row)
                 self._multiply(y, row, into)
 
-    def _load(self, place: Sequence[SSAValue], row: int, into: Run) -> None:
+    def _load(self, coords: Sequence[SSAValue], row: int, into: Run) -> None:
         at = into.index(row)
-        into.add(copy(self.source, [*place, at], self.strip.narrow, [at]))
+        into.add(copy(self.source, [*coords, at], self.strip.narrow, [at]))
         if self.strip.narrow is not self.strip.wide:
             into.add(copy(self.strip.narrow, [at], self.strip.wide, [at]))
 

@@ -74,22 +74,22 @@ class ConvToGemm(ModulePass):
             _convolution(problem, run, self)
 
 
-def _convolution(op: ConvOp, run: Run, asked: ConvToGemm) -> None:
-    shape, taps_first, channel_multiple = convolution_of(op), asked.taps_first, asked.channel_multiple
+def _convolution(op: ConvOp, run: Run, chosen: ConvToGemm) -> None:
+    shape, taps_first, channel_multiple = convolution_of(op), chosen.taps_first, chosen.channel_multiple
     match op:
         case Conv2dBwdWeightOp():
             taps_first = taps_first and shape.input[-1].name == "c"
             view = implicit_gemm.backward_weight(shape, taps_first, channel_multiple)
             gridwise(op, run, view, ("output", "input", "filter"), "backward_weight_v4r4")
         case Conv2dBwdDataOp():
-            _backward_data(op, run, shape, asked)
+            _backward_data(op, run, shape, chosen)
         case _:
             view = implicit_gemm.forward(shape, taps_first, channel_multiple)
             gridwise(op, run, view, ROLES, "v4r4")
 
 
 def _backward_data(
-    op: Conv2dBwdDataOp, run: Run, shape: implicit_gemm.Convolution, asked: ConvToGemm
+    op: Conv2dBwdDataOp, run: Run, shape: implicit_gemm.Convolution, chosen: ConvToGemm
 ) -> None:
     roles = ("filter", "output", "input")
     if op.algorithm is not None and op.algorithm.data == "v1r1":
@@ -98,15 +98,15 @@ def _backward_data(
         run.zero(map_of(op.input)[0])
         gridwise(op, run, view, roles, "backward_data_v1r1", method)
         return
-    if asked.shared_phases:
+    if chosen.shared_phases:
         if leaves_rows(shape.height):
             run.zero(map_of(op.input)[0])
         vector = VECTOR_BYTES // element_bytes(element_of(op.input))
-        for tile in phase_tiles(shape, asked.channel_multiple, vector):
+        for tile in phase_tiles(shape, chosen.channel_multiple, vector):
             gridwise(op, run, tile.view, roles, "backward_data_v4r1", tile=tile)
         return
-    views = implicit_gemm.backward_data_v4r1(shape, asked.taps_first, asked.channel_multiple)
-    if asked.phases_apart and are_apart(task_of(op)):
+    views = implicit_gemm.backward_data_v4r1(shape, chosen.taps_first, chosen.channel_multiple)
+    if chosen.phases_apart and are_apart(task_of(op)):
         apart = interleave.Phases(op, shape, run)
         for view, array in zip(views, apart.arrays, strict=True):
             dense = replace(view, c=Map(view.c.layers[:-1]))

@@ -91,9 +91,9 @@ class Ahead:
             self._step(run, step, load, waited if step + 1 < count else None)
 
     def _turned(self, into: Run, step: SSAValue) -> None:
-        for place in range(self.turn):
-            load = partial(self._load, into, step, self.depth + place)
-            self._step(into, place, load, self.depth - 2)
+        for position in range(self.turn):
+            load = partial(self._load, into, step, self.depth + position)
+            self._step(into, position, load, self.depth - 2)
 
     def _counted(self, run: Run) -> None:
         part = self.part
@@ -105,8 +105,8 @@ class Ahead:
             self._load(into, tile, 0, buffer)
 
         def turned(into: Run, step: SSAValue) -> None:
-            for place in range(self.turn):
-                self._step(into, place, partial(load, into, step, self.depth + place), self.depth - 2)
+            for position in range(self.turn):
+                self._step(into, position, partial(load, into, step, self.depth + position), self.depth - 2)
 
         for tile in range(self.depth):
             load(run, first, tile, tile)
@@ -115,21 +115,21 @@ class Ahead:
         end = part.bound(run, "turns", first, count, self.turn)
         run.loop_between("step", first, end, self.turn, turned)
         loading = max(0, self.turn - 1 - self.depth)  # steps of a rest that a later one needs to load
-        for place in range(self.turn - 1):
-            waited = max(0, self.depth + min(place, loading) - place - 2)
+        for position in range(self.turn - 1):
+            waited = max(0, self.depth + min(position, loading) - position - 2)
 
-            def rest(into: Run, place: int = place, waited: int = waited) -> None:
-                ahead = partial(load, into, end, self.depth + place) if place < loading else None
-                self._step(into, place, ahead, waited)
+            def rest(into: Run, position: int = position, waited: int = waited) -> None:
+                ahead = partial(load, into, end, self.depth + position) if position < loading else None
+                self._step(into, position, ahead, waited)
 
-            part.when(run, part.bound(run, "more", run.index(place), count, self.turn), rest)
+            part.when(run, part.bound(run, "more", run.index(position), count, self.turn), rest)
         run.add(LdsBarrierOp.build())  # nothing comes to LDS after this part
 
-    def _step(self, into: Run, place: int, load: partial[None] | None, waited: int | None) -> None:
+    def _step(self, into: Run, position: int, load: partial[None] | None, waited: int | None) -> None:
         """waited: tiles that may be under way when the next one is read; None where there is no next."""
-        buffer = place % self.depth
+        buffer = position % self.depth
         for part in range(self.parts):
-            number = place * self.parts + part
+            number = position * self.parts + part
             if part + 1 < self.parts:
                 self._read(into, buffer, part + 1, number + 1)
             elif waited is not None:

@@ -40,12 +40,12 @@ def first_phase(op: ConvOp, shape: implicit_gemm.Convolution, run: Run) -> SSAVa
     every = (Embed((view.residues,)), "column", "slot")
     kept = layer_over(slots, (PassThrough(), "piece", "piece"), every, column=view.columns)
 
-    def body(into: Run, place: Sequence[SSAValue]) -> None:
+    def body(into: Run, coords: Sequence[SSAValue]) -> None:
         box = into.alloc("thread_input", element, [d.size for d in slots], PRIVATE)
         part = into.alloc("thread_sampled", element, [view.pieces, view.columns], PRIVATE)
-        into.add(copy(source, place, box, []))
+        into.add(copy(source, coords, box, []))
         into.add(copy(into.view(box, [kept], "thread_input"), [], part, []))
-        into.add(copy(part, [], written, place))
+        into.add(copy(part, [], written, coords))
 
     launch(view.workgroups, view.workitems, body, run)
     return dest
@@ -72,17 +72,17 @@ class Phases:
             for array, phase in zip(self.arrays, self.phases, strict=True)
         ]
 
-        def body(into: Run, place: Sequence[SSAValue]) -> None:
+        def body(into: Run, coords: Sequence[SSAValue]) -> None:
             box = into.alloc("thread_input", self.element, [d.size for d in view.box], PRIVATE)
             if len(self.phases) < view.rows * view.residues:
                 into.zero(box)
             sizes = [view.pieces, view.columns]
             parts = [into.alloc("thread_phase", self.element, sizes, PRIVATE) for _ in sources]
             for source, part in zip(sources, parts, strict=True):
-                into.add(copy(source, place, part, []))
+                into.add(copy(source, coords, part, []))
             for part, phase in zip(parts, self.phases, strict=True):
                 into.add(copy(part, [], into.view(box, [view.kept(*phase)], "thread_input"), []))
             stored = into.view(box, [view.stored], "thread_input")
-            into.add(copy(stored, [], written, place))
+            into.add(copy(stored, [], written, coords))
 
         launch(view.workgroups, view.workitems, body, run)

@@ -116,12 +116,12 @@ class Packing:
         dest = run.view(self.packed, (*own, *items.map.layers), f"packed_{hint}")
         box = Registers(items.other, items.slots, element, items.turns, self.step)
 
-        def body(into: Run, place: Sequence[SSAValue]) -> None:
+        def body(into: Run, coords: Sequence[SSAValue]) -> None:
             read, across, along = box.alloc(into, hint)
-            into.add(copy(source, place[:2], read, []))
+            into.add(copy(source, coords[:2], read, []))
             if across is not along:
                 into.add(copy(across, [], along, []))
-            into.add(copy(along, [], dest, place[:2]))
+            into.add(copy(along, [], dest, coords[:2]))
 
         return body
 
@@ -145,16 +145,16 @@ def pack_all(packings: Sequence[Copied], run: Run) -> None:
     moves = [p.moves(start, sum(counts), run) for p, start in zip(packings, starts, strict=True)]
     most = max(p.shared for p in packings)
 
-    def body(into: Run, place: Sequence[SSAValue]) -> None:
+    def body(into: Run, coords: Sequence[SSAValue]) -> None:
         if not most or len(moves) == 1:
             more = [_shared(packings, most, into)] if most else []
             for move in moves:
-                move(into, [*place, *more])
+                move(into, [*coords, *more])
             return
         memory = _shared(packings, most, into)
         for i, (part, move) in enumerate(zip(packings, moves, strict=True)):
             is_later = part.shared > 0 and any(p.shared for p in packings[:i])
-            _once(place[0], starts[i], counts[i], into, partial(_apart, move, [*place, memory], is_later))
+            _once(coords[0], starts[i], counts[i], into, partial(_apart, move, [*coords, memory], is_later))
 
     (workitems,) = {p.workitems for p in packings}
     launch(sum(counts), workitems, body, run)
@@ -165,11 +165,11 @@ def _shared(packings: Sequence[Copied], elements: int, into: Run) -> SSAValue:
     return into.alloc("shared_planes", element, [elements], LDS)
 
 
-def _apart(move: Body, place: Sequence[SSAValue], is_later: bool, into: Run) -> None:
+def _apart(move: Body, coords: Sequence[SSAValue], is_later: bool, into: Run) -> None:
     """A part that shares memory with those before it."""
     if is_later:
         into.add(LdsBarrierOp.build())
-    move(into, place)
+    move(into, coords)
 
 
 def _once(number: SSAValue, first: int, count: int, into: Run, body: Callable[[Run], None]) -> None:

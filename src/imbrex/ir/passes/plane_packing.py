@@ -60,8 +60,8 @@ class PlanePacking:
         own = part_of(written.upper, before, workgroups)
         dest = run.view(self.packed, (*own, *written.layers), f"packed_{hint}")
 
-        def body(into: Run, place: Sequence[SSAValue]) -> None:
-            workgroup, item, memory = place
+        def body(into: Run, coords: Sequence[SSAValue]) -> None:
+            workgroup, item, memory = coords
             (elements,) = shape_of(memory)
             assert elements is not None
             above = _rows(tile.shared, elements)
@@ -84,18 +84,18 @@ def unpack_planes(packed: SSAValue, array: SSAValue, tiles: PlaneTiles, hint: st
     source = run.view(packed, tiles.written.layers, f"packed_{hint}")
     dest = run.view(array, tiles.read.layers, hint)
 
-    def body(into: Run, place: Sequence[SSAValue]) -> None:
-        item, sizes = place[1], [d.size for d in tile.shared_back]
+    def body(into: Run, coords: Sequence[SSAValue]) -> None:
+        item, sizes = coords[1], [d.size for d in tile.shared_back]
         memory = into.alloc("shared_planes", element, sizes, LDS)
         given = into.view(memory, tile.given.layers, "given")
         taken = into.view(memory, tile.taken_back.layers, "taken")
         held = into.alloc(f"thread_{hint}_turned", element, [tile.written_turns, tile.slots], PRIVATE)
-        into.add(copy(source, place, held, []))
+        into.add(copy(source, coords, held, []))
         into.add(copy(held, [], given, [item]))
         into.add(LdsBarrierOp.build())
         turned = into.alloc(f"thread_{hint}", element, [tile.read_turns, tile.slots], PRIVATE)
         into.add(copy(taken, [item], turned, []))
-        into.add(copy(turned, [], dest, place))
+        into.add(copy(turned, [], dest, coords))
 
     launch(tiles.workgroups, tile.workitems, body, run)
 

@@ -157,8 +157,8 @@ class _Binding:
         if len(unknown) != 1 or min(rule.coefs) < 1:
             return
         taken = sum(coef * (self.sizes[n] - 1) for n, coef in coefs.items() if n in self.sizes)
-        if (room := below - 1 - rule.offset - taken) >= 0:
-            self.sizes[unknown[0]] = room // coefs[unknown[0]] + 1
+        if (rest := below - 1 - rule.offset - taken) >= 0:
+            self.sizes[unknown[0]] = rest // coefs[unknown[0]] + 1
 
     def _note_sizes(self, op: GridwiseGemmOp) -> None:
         layouts = {"filter": op.filter_layout, "input": op.input_layout, "output": op.output_layout}

@@ -48,7 +48,7 @@ class Ready:
 
     def call(self, addresses: Sequence[int], stream: int) -> Call:
         """All steps in order, on arrays at these addresses."""
-        calls = [self._call(place, step, addresses, stream) for place, step in enumerate(self._steps)]
+        calls = [self._call(index, step, addresses, stream) for index, step in enumerate(self._steps)]
         if len(calls) == 1:
             return calls[0]
 
@@ -60,7 +60,7 @@ class Ready:
 
         return call
 
-    def _call(self, place: int, step: Step, addresses: Sequence[int], stream: int) -> Call:
+    def _call(self, index: int, step: Step, addresses: Sequence[int], stream: int) -> Call:
         match step:
             case Zero():
                 clear, address = self._cuda.cuMemsetD8Async, addresses[step.argument]
@@ -68,9 +68,9 @@ class Ready:
                 return lambda: clear(address, 0, size, stream)[0]
             case Launch():
                 pointers = [addresses[i] for i in step.arguments]
-                values = _Values(self._maps_of(place, step, pointers), pointers, step.count)
+                values = _Values(self._maps_of(index, step, pointers), pointers, step.count)
                 launch, function = self._cuda.cuLaunchKernelEx, self._functions[step.kernel]
-                config, at = self._configuration(place, step, stream), values.pointers
+                config, at = self._configuration(index, step, stream), values.pointers
 
                 def call(kept: _Values = values) -> Any:
                     """kept: the memory behind `at`."""
@@ -80,20 +80,20 @@ class Ready:
             case _:
                 assert_never(step)
 
-    def _configuration(self, place: int, step: Launch, stream: int) -> Any:
-        key = (place, stream)
+    def _configuration(self, index: int, step: Launch, stream: int) -> Any:
+        key = (index, stream)
         if key not in self._configurations:
             _trim(self._configurations)
             self._configurations[key] = configuration(self._cuda, step, stream)
         return self._configurations[key]
 
-    def _maps_of(self, place: int, step: Launch, pointers: Sequence[int]) -> list[bytes]:
-        return [self._map(place, step, number, pointers) for number in range(len(step.tensors))]
+    def _maps_of(self, index: int, step: Launch, pointers: Sequence[int]) -> list[bytes]:
+        return [self._map(index, step, number, pointers) for number in range(len(step.tensors))]
 
-    def _map(self, place: int, step: Launch, number: int, pointers: Sequence[int]) -> bytes:
+    def _map(self, index: int, step: Launch, number: int, pointers: Sequence[int]) -> bytes:
         tensor = step.tensors[number]
         address = pointers[tensor.argument]
-        key = (place, number, address)
+        key = (index, number, address)
         if key not in self._maps:
             from imbrex.run.cuda.tensor_map import encoded  # here, for most launches go without
 
@@ -122,12 +122,12 @@ class _Values:
         at, words = ctypes.addressof(self._maps), ctypes.addressof(self._words)
         if shift := -at % _MAP_ALIGNMENT:
             ctypes.memmove(at + shift, at, MAP_BYTES * len(maps))
-        of_maps = [at + shift + MAP_BYTES * place for place in range(len(maps))]
-        of_words = [words + _POINTER_BYTES * place for place in range(len(addresses))]
+        of_maps = [at + shift + MAP_BYTES * index for index in range(len(maps))]
+        of_words = [words + _POINTER_BYTES * index for index in range(len(addresses))]
         self._count = ctypes.c_int32(count or 0)
         of_count = [] if count is None else [ctypes.addressof(self._count)]
-        places = [*of_maps, *of_words, *of_count]
-        self._table = (ctypes.c_uint64 * len(places))(*places)
+        entries = [*of_maps, *of_words, *of_count]
+        self._table = (ctypes.c_uint64 * len(entries))(*entries)
         self.pointers = ctypes.addressof(self._table)
 
 

@@ -101,7 +101,7 @@ def rastered(
         b, c = (Map((*m.layers, x)) for m, x in zip((view.b, view.c), missing, strict=True))
         return GemmView(view.a, b, c)
     view = _in_order(conv, direction, height, line, channel_multiple)
-    return view if together == 1 else _beside(view, images, height, line, together)
+    return view if together == 1 else _line_by_line(view, images, height, line, together)
 
 
 def _of_images(conv: Convolution, count: int) -> Convolution:
@@ -111,7 +111,7 @@ def _of_images(conv: Convolution, count: int) -> Convolution:
     return replace(conv, input=grown(conv.input), output=grown(conv.output))
 
 
-def _beside(view: GemmView, images: int, height: int, line: int, together: int) -> GemmView:
+def _line_by_line(view: GemmView, images: int, height: int, line: int, together: int) -> GemmView:
     """Pixels in the order of (images by `together`, lines, images, columns)."""
     sizes = {"several": images // together, "line": height, "one": together, "column": line}
 

@@ -162,10 +162,10 @@ class PlaneStage:
             self.rows + self.window - 1, -self.before % self.abreast, self.rows + self.halo, self.channels
         )
 
-    def _tile(self, lines: int, skipped: int, room: int, channels: int) -> LineTile:
-        assert room % self.abreast == 0, f"{room} lines are not whole rows: {self}"
+    def _tile(self, lines: int, skipped: int, loaded: int, channels: int) -> LineTile:
+        assert loaded % self.abreast == 0, f"{loaded} lines are not whole rows: {self}"
         rows = rows_of(self.abreast, self.width, self.element_bytes)
-        pixels = self.images * (room // self.abreast) * rows * (LINE_BYTES // self.element_bytes)
+        pixels = self.images * (loaded // self.abreast) * rows * (LINE_BYTES // self.element_bytes)
         stored = SharedTile(pixels, channels, self.element_bytes, "k", LINE_BYTES)
         return LineTile(stored, self.images, lines, skipped, self.line, self.width, self.abreast)
 

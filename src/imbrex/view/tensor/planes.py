@@ -83,29 +83,29 @@ class Planes:
         return Run(at, tile.d, tile.line)
 
 
-def plane_access(asked: Planes, dtype: ElementType) -> Box | Refused:
+def plane_access(planes: Planes, dtype: ElementType) -> Box | Refused:
     """The boxes of a step; a reason where there are none."""
-    sizes = dict(asked.map.upper)
+    sizes = dict(planes.map.upper)
 
     def wrong(form: Box) -> str | None:
-        at = asked.runs[:1] * len(form.pieces)  # a piece begins alike in all of its rows
-        reason = beyond_limits(form, dtype.bytes) or misplaced(form, at, asked.variables, dtype.bytes)
-        return reason or _differs(form, asked)
+        at = planes.runs[:1] * len(form.pieces)  # a piece begins alike in all of its rows
+        reason = beyond_limits(form, dtype.bytes) or misplaced(form, at, planes.variables, dtype.bytes)
+        return reason or _differs(form, planes)
 
-    found = spaces(asked.map, [var(name, size) for name, size in sizes.items()])
-    return first_right((_form(space, asked) for space in found), wrong)
+    found = spaces(planes.map, [var(name, size) for name, size in sizes.items()])
+    return first_right((_form(space, planes) for space in found), wrong)
 
 
-def _form(space: Space | Refused, asked: Planes) -> Box | Refused:
+def _form(space: Space | Refused, planes: Planes) -> Box | Refused:
     if isinstance(space, Refused):
         return space
-    tile, (rows, columns) = asked.tile, asked.taps
-    size = dict(asked.map.upper)[asked.d_name]
+    tile, (rows, columns) = planes.tile, planes.taps
+    size = dict(planes.map.upper)[planes.d_name]
     if (rows, columns) != (1, 1) and size != rows * columns * tile.d:
         return Refused(f"{size} columns are not {rows} x {columns} taps of {tile.d} channels")
     if reason := along_inner(space.axes[-1], "gemmK"):
         return Refused(reason)
-    form = boxed(space, asked.runs, LINE_BYTES, "gemmK")
+    form = boxed(space, planes.runs, LINE_BYTES, "gemmK")
     return _in_rows(form, tile) if isinstance(form, Box) else form
 
 
@@ -138,24 +138,24 @@ def _with(values: Sequence[int], others: dict[int, int]) -> tuple[int, ...]:
     return tuple(others.get(i, x) for i, x in enumerate(values))
 
 
-def _differs(form: Box, asked: Planes) -> str | None:
+def _differs(form: Box, planes: Planes) -> str | None:
     """The tap at which another element is reached; None where it is the operand's own."""
-    tile, sizes, (_, columns) = asked.tile, dict(asked.map.upper), asked.taps
-    places = _places(asked.variables)
+    tile, sizes, (_, columns) = planes.tile, dict(planes.map.upper), planes.taps
+    places = _places(planes.variables)
     env: dict[str, Any] = dict(zip(("batch", "tile", "step"), places, strict=True)) | {"part": 0}
     channel, pixel = np.arange(tile.d)[:, None], np.arange(tile.line)
-    own = places[1] * tile.d if asked.taps == (1, 1) else 0
-    for image, of_line, y, x in product(range(tile.images), range(asked.rows), *map(range, asked.taps)):
-        k = places[2] * asked.depth + (image * asked.rows + of_line) * tile.line + pixel
+    own = places[1] * tile.d if planes.taps == (1, 1) else 0
+    for image, of_line, y, x in product(range(tile.images), range(planes.rows), *map(range, planes.taps)):
+        k = places[2] * planes.depth + (image * planes.rows + of_line) * tile.line + pixel
         d = own + (y * columns + x) * tile.d + channel
-        at = {BATCH: places[0], "gemmK": k, asked.d_name: d}
-        want = offset_of(asked.map, [at[name] for name in sizes])
-        seen, line = pixel + x - columns // 2, of_line + y - asked.first
-        hop = line // asked.rows if asked.streams else 0
-        strip = places[2] // max(1, asked.streams) % asked.strips + hop
-        at_step = np.where((strip >= 0) & (strip < asked.strips), places[2] + hop * asked.streams, 0)
-        line += tile.skipped - hop * asked.rows
-        inside = (seen >= 0) & (seen < tile.width) & (strip >= 0) & (strip < asked.strips)
+        at = {BATCH: places[0], "gemmK": k, planes.d_name: d}
+        want = offset_of(planes.map, [at[name] for name in sizes])
+        seen, line = pixel + x - columns // 2, of_line + y - planes.first
+        hop = line // planes.rows if planes.streams else 0
+        strip = places[2] // max(1, planes.streams) % planes.strips + hop
+        at_step = np.where((strip >= 0) & (strip < planes.strips), places[2] + hop * planes.streams, 0)
+        line += tile.skipped - hop * planes.rows
+        inside = (seen >= 0) & (seen < tile.width) & (strip >= 0) & (strip < planes.strips)
         place = np.where(inside, line % tile.abreast * tile.width + seen, 0)
         first = (image * tile.groups + line // tile.abreast) * tile.rows
         found: Any = np.full(want.shape, -1)
