@@ -9,11 +9,15 @@ An 8-bit float comes in two formats, 4 bits of exponent and 3 of mantissa or 5 a
 Project has it (fn: no infinity, 2023) and as gfx942 has it (fnuz: no -0 either, one more in the bias).  A
 product of them is an f32: the largest f8e4m3fn is 448, so that a sum of more than a few would have to be
 scaled before it is stored, and a problem states no scale.
+
+A microscaled type is an element and, of each 32 neighbours along k, one e8m0 that all of them are multiplied
+by: 2^(byte - 127), NaN of 255 (Open Compute Project, "Microscaling Formats", 2023).  Its arrays are two: of
+the elements, and of the scales.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
 from typing import Any
@@ -26,6 +30,7 @@ from imbrex.diagnostic import Diagnostic, did_you_mean
 __all__ = [
     "BF16",
     "DTYPES",
+    "E8M0",
     "F8E4M3FN",
     "F8E4M3FNUZ",
     "F8E5M2",
@@ -35,11 +40,18 @@ __all__ = [
     "F64",
     "I8",
     "I32",
+    "MXF8E4M3FN",
+    "MXF8E5M2",
+    "SCALED",
     "TF32",
     "DType",
     "dtype",
+    "microscaled",
     "saturated",
 ]
+
+SCALED = 32
+"""Neighbours along k that share a scale."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -53,7 +65,7 @@ class DType:
     normal number.  poison: bits that no kernel computes: of a float a quiet NaN with a payload of its own,
     its NaN with the sign, or its only one.  largest_finite: given for a float whose largest value is not the
     one that IEEE 754 would have.  read_bits: of the significand that a product reads, where they are fewer
-    than memory holds.
+    than memory holds.  element_name: of a microscaled type, in `DTYPES`.
     tensor_map: CUtensorMapDataType; None where there is none.  miopen, hipblaslt, compute: what MIOpenDriver
     calls a convolution of this type, and hipblaslt-bench a matrix of it and arithmetic in it.
     aliases: other names that users may give.
@@ -72,6 +84,7 @@ class DType:
     poison: int
     largest_finite: float | None = None
     read_bits: int | None = None
+    element_name: str | None = None
     tensor_map: str | None = None
     miopen: str | None = None
     hipblaslt: str | None = None
@@ -99,6 +112,15 @@ class DType:
     def multiplied_bits(self) -> int:
         """Bits of an element that a product reads, sign and exponent with it: 19 of tf32."""
         return self.bits - (0 if self.read_bits is None else self.significand_bits - self.read_bits)
+
+    @property
+    def is_microscaled(self) -> bool:
+        return self.element_name is not None
+
+    @property
+    def element(self) -> DType:
+        """The type of the elements of an array: of a microscaled type, without its scales."""
+        return self if self.element_name is None else DTYPES[self.element_name]
 
     @property
     def array_name(self) -> str:
@@ -203,9 +225,25 @@ I32 = DType(
     "i32", 32, "int32_t", "i32", "numpy.int32", 0, "i32", "i32", 0, 0, 0xA5A5_5A5A,
     tensor_map="INT32", hipblaslt="i32_r", compute=("i32_r", "c_i32_r", "i"),
 )  # fmt: skip
+E8M0 = DType(
+    "e8m0", 8, "imbrex::e8m0", "f8E8M0FNU", "ml_dtypes.float8_e8m0fnu", 14, "f32", "f32", 1, -127, 0xFF,
+    largest_finite=2.0**127,
+)  # fmt: skip
+MXF8E4M3FN = replace(
+    F8E4M3FN, name="mxf8e4m3fn", dlpack_code=None, element_name="f8e4m3fn", tensor_map=None, miopen=None,
+    hipblaslt=None, aliases=("mxfp8",),
+)  # fmt: skip
+MXF8E5M2 = replace(
+    F8E5M2, name="mxf8e5m2", dlpack_code=None, element_name="f8e5m2", tensor_map=None, miopen=None,
+    hipblaslt=None, aliases=("mxbf8",),
+)  # fmt: skip
 
 DTYPES: dict[str, DType] = {
-    t.name: t for t in (F32, F16, BF16, F64, F8E4M3FN, F8E5M2, F8E4M3FNUZ, F8E5M2FNUZ, TF32, I8, I32)
+    t.name: t
+    for t in (
+        *(F32, F16, BF16, F64, F8E4M3FN, F8E5M2, F8E4M3FNUZ, F8E5M2FNUZ, TF32, I8, I32),
+        *(E8M0, MXF8E4M3FN, MXF8E5M2),
+    )
 }
 
 _ALIASES = {
@@ -228,6 +266,11 @@ def dtype(name: str | DType | npt.DTypeLike) -> DType:
         hint = did_you_mean(word, [*DTYPES, *_ALIASES])
         raise Diagnostic(f"unknown element type '{word}'; known are {known}", hint=hint, subject="dtype")
     return found
+
+
+def microscaled(element: DType) -> DType | None:
+    """The microscaled type of these elements; None where there is none."""
+    return next((t for t in DTYPES.values() if t.element_name == element.name), None)
 
 
 def saturated(values: npt.NDArray[np.float64], element: DType) -> npt.NDArray[np.float64]:

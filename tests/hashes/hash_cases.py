@@ -210,6 +210,9 @@ def _amd() -> Iterator[HashCase]:
     ):
         text = f"v1:xdlops:128,128,{used},xor,ahead,swapped"
         yield HashCase(gemm(256, 384, 512, dtype=dtype, transpose_a=dtype == "i8"), "gfx950", text)
+    for dtype, how in (("mxf8e4m3fn", "ahead,swapped"), ("mxf8e5m2", "staged")):
+        text = f"v1:xdlops:128,128,4,64,64,32,auto,xor,{how}"
+        yield HashCase(gemm(256, 384, 480, dtype=dtype, transpose_b=how != "staged"), "gfx950", text)
     for schedule in ("split_k:4", "stream_k:40", "two_tile:5", "data_parallel/wgm=4/xcd=8"):
         yield HashCase(gemm(512, 384, 1024, dtype="f16"), "gfx942", schedule=schedule)
     for direction in DIRECTIONS:

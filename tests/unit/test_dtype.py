@@ -22,7 +22,7 @@ from imbrex.dtype import (
 )
 
 FLOATS = [t for t in DTYPES.values() if t.is_float]
-WHOLE = [t for t in DTYPES.values() if t.read_bits is None]
+WHOLE = [t for t in DTYPES.values() if t.read_bits is None and not t.is_microscaled]
 EIGHT_BITS = [F8E4M3FN, F8E4M3FNUZ, F8E5M2, F8E5M2FNUZ]
 
 
@@ -70,6 +70,9 @@ def test_accumulators_and_outputs() -> None:
         "tf32": ("f32", "f32"),
         "i8": ("i32", "i32"),
         "i32": ("i32", "i32"),
+        "e8m0": ("f32", "f32"),
+        "mxf8e4m3fn": ("f32", "f32"),
+        "mxf8e5m2": ("f32", "f32"),
     }
 
 

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from imbrex.database.news import News, news
 from imbrex.diagnostic import Diagnostic
 from imbrex.dtype import DType
-from imbrex.function.array import KERNELS, Laid, computed, shared_element
+from imbrex.function.array import KERNELS, Laid
+from imbrex.function.block_scales import element_of, laid_blocks, scales_of
 from imbrex.function.call_target import CallTarget, call_target
 from imbrex.function.finish import each_out, epilogue_of, first_out, further, laid_further, results_of, stored
 from imbrex.function.matrix import Apart, Matrices, matrices, result
@@ -39,6 +40,7 @@ def gemm(
     bias: Any = None,
     residual: Any = None,
     scales: Mapping[str, Any] | None = None,
+    block_scales: tuple[Any, Any] | None = None,
     compute: str | None = None,
     out: Any = None,
     target: str | None = None,
@@ -53,28 +55,28 @@ def gemm(
     where asked.  They, and `out`, are used where they lie, views too, if the elements of a row lie side by
     side, or of a and b those of a column; what lies otherwise is copied, but for `out`.  c: broadcast to the
     result's shape; not changed, unless it is `out`.  int8 gives int32.
-    epilogue: what becomes of each element, such as "gelu(x + bias)" (docs/epilogue.md); without one, `bias`,
-    a vector of n, and `residual`, of the result's shape, are added.  scales: arrays of float32 by name, by
-    which sums are multiplied before that, `scale_a` and `scale_b` of one number, `row_scale` of m,
-    `channel_scale` of n, and after it, `scale_c` of one.  compute: "tf32" lets a GPU multiply float32 by 11
-    bits of its significand.  target, emulate, algorithm: as `compile` takes them; by default the CPU, or the
-    GPU of NVIDIA's that the arrays lie on, in `stream`, else torch's current one.  For another GPU they are
-    copied to it and back.  Of an epilogue with a `pre_activation(...)` results, and `out`, are a pair.
+    epilogue: what becomes of each element, such as "gelu(x + bias)" (docs/epilogue.md); without one,
+    `bias`, a vector of n, and `residual`, of the result's shape, are added. scales: arrays of float32 by
+    name, by which sums are multiplied before that, `scale_a` and `scale_b` of one number, `row_scale` of
+    m, `channel_scale` of n, and after it, `scale_c` of one. block_scales: of 8-bit floats, two arrays of
+    E8M0 (docs/amd.md). compute: "tf32" lets a GPU multiply float32 by 11 bits of its significand. target,
+    emulate, algorithm: as of `compile`; by default the CPU, or the GPU of NVIDIA's that the arrays lie
+    on, in `stream`, else torch's current one. For another GPU they are copied to it and back. Of an
+    epilogue with a `pre_activation(...)` results, and `out`, are a pair.
     """
     second = beta if c is not None else 0.0
-    more = further(bias, residual, scales)
-    flags = (transpose_a, transpose_b)
-    options = ("gemm", alpha, second, flags, target, emulate, algorithm, epilogue, tuple(more), compute)
+    more, blocks = further(bias, residual, scales), scales_of(block_scales)
+    flags, names = (transpose_a, transpose_b), (*more, len(blocks))
+    options = ("gemm", alpha, second, flags, target, emulate, algorithm, epilogue, names, compute)
     if c is None and stream is None:
-        found = planned(options, (a, b, *more.values(), *each_out(out)), threads)
-        if found is not None:
+        if (found := planned(options, (a, b, *blocks, *more.values(), *each_out(out)), threads)) is not None:
             return found
-    return _product(_GemmOptions(*options), (a, b, c, out), more, threads, stream)
+    return _product(_GemmOptions(*options), (a, b, c, out, blocks), more, threads, stream)
 
 
 class _GemmOptions(NamedTuple):
     """What a caller says beside arrays.  beta: 0 where there is no second term.  transposes: of a and b.
-    further: the epilogue's arrays that there are.
+    further: the epilogue's arrays that there are, and how many there are of scales of blocks.
     """
 
     function: str
@@ -85,27 +87,27 @@ class _GemmOptions(NamedTuple):
     emulate: Emulate
     algorithm: str | None
     epilogue: str | Epilogue | None
-    further: tuple[str, ...]
+    further: tuple[str | int, ...]
     compute: str | None
 
 
 def _product(
     options: _GemmOptions,
-    given: tuple[Any, Any, Any, Any],
+    given: tuple[Any, Any, Any, Any, tuple[Any, ...]],
     more: Mapping[Array, Any],
     threads: int | None,
     stream: Any,
 ) -> Any:
-    """given: a, b, c and out.  more: what the epilogue reads."""
-    a, b, c, out = given
+    """given: a, b, c, out, and scales of blocks.  more: what the epilogue reads."""
+    a, b, c, out, blocks = given
     for name, value in (("a", a), ("b", b)):
         expect_numbers(value, name)
     memory = memory_of(a, options.target)
     where = call_target(options.target, options.emulate, threads, memory.target)
     left = matrices(a, "a", options.transposes[0], memory)
     right = matrices(b, "b", options.transposes[1], memory)
-    element = computed(shared_element({"a": left.laid, "b": right.laid}), options.compute)
-    after = epilogue_of(options.epilogue, options.further, element)
+    element = element_of({"a": left.laid, "b": right.laid}, options.compute, blocks)
+    after = epilogue_of(options.epilogue, tuple(more), element)
     shape = _result_shape(left, right)
     product = result(memory, shape, stored(after, element), first_out(out, after))
     written, beta = product.laid, float(options.beta)
@@ -119,7 +121,8 @@ def _product(
         _without_terms(memory, written.array, beta)
         return returned
     if not left.columns:
-        left, right = _one_zero_term(memory, shape, element)
+        (left, right), blocks = _one_zero_term(memory, shape, element := element.element), ()
+    read = (*laid_blocks(blocks, shape, left.columns, memory), *read)
     sizes = (shape[-2], shape[-1], left.columns, shape[0] if len(shape) == 3 else 1)
     flags = (left.is_transposed, right.is_transposed)
     apart = (left.apart, right.apart, product.apart)
@@ -130,7 +133,7 @@ def _product(
     memory.run(kernel, used, threads, stream)
     if c is None and stream is None:
         places = (0, 1, 2 + len(read), *range(2, 2 + len(read)), *range(3 + len(read), len(used)))
-        values = (a, b, *more.values(), *each_out(out))
+        values = (a, b, *blocks, *more.values(), *each_out(out))
         remember(options, values, threads, places, used, kernel, returned)
     return returned
 

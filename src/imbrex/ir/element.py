@@ -12,7 +12,7 @@ from imbrex.dtype import DTYPES, DType
 
 Zero: TypeAlias = IntegerAttr[IntegerType] | FloatAttr[AnyFloat]
 
-BY_MLIR_NAME: Final[dict[str, DType]] = {t.mlir_name: t for t in DTYPES.values()}
+BY_MLIR_NAME: Final[dict[str, DType]] = {t.mlir_name: t for t in DTYPES.values() if not t.is_microscaled}
 FLOATS: Final[dict[str, type[AnyFloat]]] = {
     BY_MLIR_NAME[a.name].name: cast("type[AnyFloat]", a) for a in Builtin.attributes if a.name in BY_MLIR_NAME
 }

@@ -73,8 +73,10 @@ def problem_module(
         run.view(array, map.layers, str(array.name_hint)) if map else array
         for array, map in zip(seen, gaps, strict=False)
     ]
+    scales = len(problem.block_scales) if isinstance(problem, Gemm) else 0
     if problem.epilogue is not None:
-        arrays[result] = _finished(problem, arrays[result], seen[len(dims) :], run)
+        arrays[result] = _finished(problem, arrays[result], seen[len(dims) + scales :], run)
+    arrays += seen[len(dims) : len(dims) + scales]
     body.add_ops([*run.ops, problem_op(problem, tuple(arrays), algorithm, tuning), ReturnOp()])
     return ModuleOp([FuncOp(name, (types, ()), Region(body))])
 
@@ -140,7 +142,9 @@ def problem_op(
     algorithm: str | None = None,
     tuning: Tuning | None = None,
 ) -> Operation:
-    """The one operation that computes `problem` on arrays of its dims, in the order of its roles."""
+    """The one operation that computes `problem` on arrays of its dims, in the order of its roles, and on the
+    scales of blocks.
+    """
     properties: dict[str, Attribute] = {}
     match problem:
         case Conv2d():
@@ -159,7 +163,7 @@ def problem_op(
             scales = {"alpha": (problem.alpha, 1.0), "beta": (problem.beta, 0.0)}
             properties |= {key: Float(float(v)) for key, (v, neutral) in scales.items() if v != neutral}
             properties |= _asking(algorithm)
-            return GemmOp.build(operands=list(arrays), properties=properties)
+            return GemmOp.build(operands=[*arrays[:3], arrays[3:]], properties=properties)
         case _:
             assert_never(problem)
 

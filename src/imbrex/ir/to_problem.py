@@ -25,6 +25,7 @@ from imbrex.ir.dialect import context, load
 from imbrex.ir.element import dtype_of
 from imbrex.ir.ops import FinishOp, GemmOp
 from imbrex.ir.ops.problem import Conv2dBwdDataOp, Conv2dBwdWeightOp, Conv2dOp, ConvOp
+from imbrex.ir.ops.scales import product_type
 from imbrex.ir.ops.view import TransformOp
 from imbrex.ir.passes.linalg_to_miopen import LinalgToMiopen
 from imbrex.ir.passes.run_time_sizes import RunTimeSizes
@@ -142,6 +143,9 @@ def _conv(op: ConvOp) -> Conv2d:
 
 def _gemm(op: GemmOp) -> Gemm:
     (*batch, _, _), (*_, p, q), (*_, m, n) = (_static(op, i) for i in range(3))
+    for place, value in enumerate(op.scales, 3):
+        if map_of(value)[1] is not None:
+            raise InvalidOp(op, "is a view, and a kernel takes scales as they are", "type", place)
     transposes = [flag is not None and flag.data for flag in (op.a_transposed, op.b_transposed)]
     strides = [_strides(op, i) for i in range(3)]
     leading = {name: of[-2] for name, of in zip(LEADING.values(), strides, strict=True)}
@@ -155,7 +159,7 @@ def _gemm(op: GemmOp) -> Gemm:
         transpose_b=transposes[1],
         alpha=op.alpha.data if op.alpha is not None else 1.0,
         beta=op.beta.data if op.beta is not None else 0.0,
-        dtype=dtype_of(element_of(op.a)),
+        dtype=product_type(element_of(op.a), op.scales),
         epilogue=_epilogue(op.c, op.a),
         least_m=_least(op, "m"),
         **leading,

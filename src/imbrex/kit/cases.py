@@ -10,6 +10,8 @@ from itertools import product
 from typing import Any, Final
 
 from imbrex.bench.resnet import LAYERS, conv
+from imbrex.config.xdlops.mfma import served
+from imbrex.dtype import DTYPES
 from imbrex.problem import Conv2d, Gemm, Problem
 from imbrex.problem.conv import Direction
 from imbrex.view.mma.instruction import FORMATS
@@ -53,7 +55,8 @@ def cases_of(chip: str) -> tuple[Case, ...]:
     """All of them; the small ones first."""
     narrow = tuple(dict.fromkeys(FORMATS.get(chip, {}).values()))
     eight = tuple(name for name in narrow if name.startswith("f8"))
-    return (*_products(eight), *_families(), *_convolutions(), *_timed(eight))
+    scaled = tuple(t.name for t in DTYPES.values() if t.is_microscaled and served(t, chip))
+    return (*_products(eight), *_microscaled(scaled), *_families(), *_convolutions(), *_timed(eight))
 
 
 def _gemm(m: int = 200, n: int = 136, k: int = 96, **given: Any) -> Gemm:
@@ -74,6 +77,17 @@ def _products(eight: tuple[str, ...]) -> Iterator[Case]:
         yield Case(_gemm(61, 77, 45, dtype=dtype), GENERAL.get(dtype, GENERAL_USUAL))
     yield Case(_gemm(1, 1, 1))
     yield Case(_gemm(1, 500, 333, dtype="f16"))
+
+
+def _microscaled(types: tuple[str, ...]) -> Iterator[Case]:
+    """Scales of every layout of lanes: of both instructions, of steps that are read ahead, and in parts."""
+    wide, tall = "v1:xdlops:128,128,4,64,64,32,auto,xor,ahead,swapped", "v1:xdlops:64,64,4,16,16,32"
+    for dtype, a, b in product(types, (False, True), (False, True)):
+        yield Case(_gemm(dtype=dtype, transpose_a=a, transpose_b=b))
+    for dtype in types:
+        yield Case(_gemm(dtype=dtype, transpose_b=True), tall)
+        yield Case(_gemm(260, 200, 1056, dtype=dtype, transpose_b=True), wide)
+        yield Case(_gemm(260, 200, 1056, dtype=dtype, transpose_b=True), wide, schedule="stream_k:7")
 
 
 def _families() -> Iterator[Case]:

@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from imbrex.dtype import DType
+from imbrex.dtype import E8M0, DType
 from imbrex.kernel import Kernel
 from imbrex.kit.runner.compare import checksums, packed
 from imbrex.kit.runner.draw import drawn, places
@@ -22,7 +22,7 @@ from imbrex.run.hip.kernel import HipKernel
 from imbrex.run.launch import Launch, Step
 from imbrex.verify.bound import Data
 from imbrex.verify.compare import bound_of
-from imbrex.verify.data import Values, known, probe_supports, problem_before, values_of
+from imbrex.verify.data import EXPONENTS, Values, known, probe_supports, problem_before, values_of
 from imbrex.verify.probe import read_bits
 from imbrex.verify.reference import Reference, reference
 from imbrex.verify.unit import Unit, unit_of
@@ -116,7 +116,9 @@ def _draws(problem: Problem, values: Values, unit: Unit, seed: int) -> Iterator[
         if operand.is_written and not (is_read_back and operand.role == problem.written):
             continue
         told: Json = {"seed": seed + place}
-        if operand.role in masks:
+        if operand.dtype == E8M0:
+            told |= {"kind": "power", "low": EXPONENTS[values][0], "high": EXPONENTS[values][1]}
+        elif operand.role in masks:
             told |= {"kind": "odd", "bits": read_bits(problem.dtype)}
             if not operand.dtype.is_float:
                 told = {"seed": seed + place, "kind": "whole", "low": -126, "high": 126}

@@ -68,7 +68,8 @@ def _accesses(stmt: Stmt) -> list[tuple[Ref, int]]:
         case MulAdd():
             return [(r, 1) for r in (stmt.c, stmt.a, stmt.b)]
         case MatrixMultiply(one, c, a, b):
-            return [(c, one.c_elements), (a, one.a_elements), (b, one.b_elements)]
+            scales = [(ref, stmt.scale_count) for ref in stmt.scales]
+            return [(c, one.c_elements), (a, one.a_elements), (b, one.b_elements), *scales]
         case PanelGemm():
             last = (stmt.m - 1) * stmt.c_step + stmt.n
             return (
@@ -99,7 +100,7 @@ def _together(stmt: MatrixMultiply, kernel: Kernel) -> None:
     """A matrix instruction runs in whole waves, on the same registers in every lane, and under no guard."""
     whole = f"{kernel.block_size} work items are not whole waves of {stmt.instruction.wave}"
     assert kernel.block_size % stmt.instruction.wave == 0, f"{whole}, in {stmt}"
-    for ref in (stmt.c, stmt.a, stmt.b):
+    for ref in (stmt.c, *stmt.read):
         assert ref.buffer.space == "private", f"{ref.buffer.name} is not in registers, in {stmt}"
         assert not ref.guards, f"{ref.buffer.name} is guarded, so that lanes of a wave part, in {stmt}"
         parted = f"lanes of a wave name different registers of {ref.buffer.name}, in {stmt}"

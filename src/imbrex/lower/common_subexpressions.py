@@ -126,7 +126,7 @@ def _statement(stmt: Stmt, names: Names) -> Stmt:
         case Let():
             names.scopes[-1].variables |= {stmt.name}
             return stmt
-        case Move():
+        case Move() | Exchange():
             return replace(stmt, dest=_ref(stmt.dest, names), source=_ref(stmt.source, names))
         case Evaluate():
             values = tuple((name, _ref(ref, names), step) for name, ref, step in stmt.values)
@@ -134,8 +134,10 @@ def _statement(stmt: Stmt, names: Names) -> Stmt:
         case Mark():
             guards = _guards(stmt.guards, names)
             return replace(stmt, mask=_ref(stmt.mask, names), bit=names.named(stmt.bit), guards=guards)
-        case MulAdd() | MatrixMultiply():
+        case MulAdd():
             return replace(stmt, c=_ref(stmt.c, names), a=_ref(stmt.a, names), b=_ref(stmt.b, names))
+        case MatrixMultiply():
+            return stmt.mapped(lambda ref: _ref(ref, names))
         case PanelGemm():
             operands = {x: _ref(getattr(stmt, x), names) for x in "abc"}
             return replace(stmt, **operands, k=names.named(stmt.k), guards=_guards(stmt.guards, names))
@@ -148,8 +150,6 @@ def _statement(stmt: Stmt, names: Names) -> Stmt:
             return replace(stmt, flag=_ref(stmt.flag, names))
         case Await():
             return _await(stmt, names)
-        case Exchange():
-            return replace(stmt, dest=_ref(stmt.dest, names), source=_ref(stmt.source, names))
         case Unpack():
             return replace(stmt, tile=_ref(stmt.tile, names))
         case Product():

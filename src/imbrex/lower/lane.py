@@ -152,7 +152,12 @@ def matrix_multiply(op: MfmaOp, reader: Reader) -> list[Stmt]:
     """One matrix instruction on the registers that the indices leave."""
     operands = ((op.c, op.c_index), (op.a, op.a_index), (op.b, op.b_index))
     c, a, b = (_registers(value, reader.index(index), reader) for value, index in operands)
-    return [MatrixMultiply(op.matrix, c, a, b)]
+    if op.scale_a is None or op.scale_b is None:
+        return [MatrixMultiply(op.matrix, c, a, b)]
+    further = ((op.scale_a, op.scale_a_index), (op.scale_b, op.scale_b_index))
+    scales = tuple(_registers(value, reader.index(index), reader) for value, index in further)
+    count = prod(sizes(op.scale_a)[len(op.scale_a_index) :])
+    return [MatrixMultiply(op.matrix, c, a, b, scales, count, number(op.scale_place, 0))]
 
 
 def _registers(value: SSAValue, index: Sequence[Lin], reader: Reader) -> Ref:

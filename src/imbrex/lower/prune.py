@@ -56,7 +56,9 @@ def _touched(stmt: Stmt) -> tuple[str, ...]:
             return stmt.dest.buffer.name, stmt.source.buffer.name
         case Evaluate():
             return stmt.dest.buffer.name, *(ref.buffer.name for _, ref, _ in stmt.values)
-        case MulAdd() | MatrixMultiply() | PanelGemm():
+        case MatrixMultiply():
+            return tuple(ref.buffer.name for ref in (stmt.c, *stmt.read))
+        case MulAdd() | PanelGemm():
             return stmt.c.buffer.name, stmt.a.buffer.name, stmt.b.buffer.name
         case Pack():
             return (stmt.dest.buffer.name,)

@@ -17,6 +17,7 @@ from imbrex.index.atom import Param
 from imbrex.index.expr import Lin
 from imbrex.index.rule import Guard
 from imbrex.lower.buffer import Bit, Buffer, Let, Ref, Space, StoreMethod
+from imbrex.lower.matrix import MatrixMultiply
 from imbrex.lower.packed import (
     AxisOffsets,
     Exchange,
@@ -32,7 +33,6 @@ from imbrex.lower.packed import (
 )
 from imbrex.lower.pipeline import Pipeline
 from imbrex.problem.epilogue import Expression
-from imbrex.view.mma import Instruction
 
 __all__ = [
     "Alloc", "Await", "AxisOffsets", "Barrier", "Bit", "Buffer", "Comment", "Evaluate", "Exchange", "Fill",
@@ -148,21 +148,6 @@ class Mark:
 class MulAdd:
     """c += a * b, in c's type."""
 
-    c: Ref
-    a: Ref
-    b: Ref
-
-
-@dataclass(frozen=True)
-class MatrixMultiply:
-    """c += a * b on the matrices that a wave holds in its registers: one matrix instruction.
-
-    The lanes of a wave run it together; lane = workitem % instruction.wave.  Each reference is the first of
-    `a_elements`, `b_elements`, `c_elements` neighbours in a private buffer, in the order of the registers of
-    the instruction's maps; its offset is the same in every lane.  It is no barrier.
-    """
-
-    instruction: Instruction
     c: Ref
     a: Ref
     b: Ref
@@ -319,8 +304,10 @@ def indices(stmt: Stmt) -> tuple[Lin, ...]:
             return (*_of(stmt.dest), *(index for _, ref, _ in stmt.values for index in _of(ref)))
         case Mark():
             return (*_of(stmt.mask), stmt.bit, *(g.index for g in stmt.guards))
-        case MulAdd() | MatrixMultiply():
+        case MulAdd():
             return (*_of(stmt.c), *_of(stmt.a), *_of(stmt.b))
+        case MatrixMultiply():
+            return tuple(index for ref in (stmt.c, *stmt.read) for index in _of(ref))
         case PanelGemm():
             first = (stmt.first.index,) if stmt.first is not None else ()
             refs = (*_of(stmt.c), *_of(stmt.a), *_of(stmt.b))

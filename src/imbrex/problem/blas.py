@@ -13,9 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from imbrex.diagnostic import Diagnostic
-from imbrex.dtype import DTYPES, F16, F32, TF32, DType
+from imbrex.dtype import DTYPES, F16, F32, TF32, DType, microscaled
 from imbrex.problem.flags import Flag, Flags, Line, Token, read_flags
 from imbrex.problem.gemm import Gemm, GemmRole
 from imbrex.problem.stride import LEADING, STRIDES, Matrices
@@ -43,6 +44,8 @@ BUFFERS = tuple(
 
 _LETTERS: Mapping[GemmRole, str] = {"a": "b", "b": "a", "c": "d"}
 """The buffer of theirs that each of our arrays is."""
+BLOCKS: Final = "3"
+"""What stands for scales of blocks, in place of a number or a vector."""
 _SCALES = {("A", "1"): "scale_b", ("A", "2"): "channel_scale", ("B", "1"): "scale_a", ("B", "2"): "row_scale"}
 """Factors of their A and B: 1 is one number, 2 a vector along its rows or columns, in the result too."""
 
@@ -92,6 +95,7 @@ def _types(flags: Flags, tool: Tool) -> tuple[DType, DType]:
     if (b := flags.get("b_type", precision, read)) != a:
         message = f"mixed types are not supported: a_type is {a}, so b_type must be {a}, got {b}"
         raise flags.line.error(message, flags.values.get("b_type"))
+    a = _blocked(flags, a)
     stored = flags.get("d_type", a.output, read)
     if flags.get("beta", 0.0, read_number) and (c := flags.get("c_type", stored, read)) != stored:
         message = f"c is read and written where it lies, so c_type must be d_type, {stored}, got {c}"
@@ -105,6 +109,22 @@ def _types(flags: Flags, tool: Tool) -> tuple[DType, DType]:
         message = f"products of {a} are summed in {a.accumulator}, got compute_type {compute.text}"
         raise flags.line.error(message, compute, f"give {arithmetic[0]}")
     return a, stored
+
+
+def _blocked(flags: Flags, element: DType) -> DType:
+    """The microscaled type where both scales are those of blocks."""
+    given = {letter: flags.values.get(f"scale{letter}") for letter in "AB"}
+    blocks = [word for word in given.values() if word is not None and word.text == BLOCKS]
+    if not blocks:
+        return element
+    found = microscaled(element)
+    if len(blocks) != len(given):
+        raise flags.line.error("scales of blocks are of A and of B, or of neither", blocks[0], "give both 3")
+    if found is None:
+        known = ", ".join(t.element.hipblaslt or "" for t in DTYPES.values() if t.is_microscaled)
+        message = f"no product of {element} has scales of blocks"
+        raise flags.line.error(message, blocks[0], f"those of {known} have")
+    return found
 
 
 def _epilogue(flags: Flags, tool: Tool, stored: DType | None) -> str | None:
@@ -132,7 +152,7 @@ def _factors(flags: Flags) -> list[str]:
     found = {
         _SCALES[letter, word.text]: word
         for letter in "AB"
-        if (word := flags.values.get(f"scale{letter}")) and word.text != "0"
+        if (word := flags.values.get(f"scale{letter}")) and word.text not in ("0", BLOCKS)
     }
     if word := flags.values.get("scaleAlpha_vector"):
         if "channel_scale" in found:

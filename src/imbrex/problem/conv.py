@@ -88,7 +88,7 @@ class Conv2d:
         layouts = zip(DIMENSIONS, (filter_layout, input_layout, output_layout), strict=True)
         values: dict[str, object] = {
             "direction": one_of("direction", direction, get_args(Direction)),
-            "dtype": operand_type(dtype),
+            "dtype": operand_type(dtype, has_scales=False),
             "epilogue": after.wanted(epilogue, operand_type(dtype)),
         }
         values |= {name: whole(name, size, least=1) for name, size in sizes.items()}

@@ -28,7 +28,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from imbrex.diagnostic import Diagnostic, did_you_mean
-from imbrex.dtype import DTYPES, F32, F64, DType
+from imbrex.dtype import DTYPES, E8M0, F32, F64, DType
 from imbrex.limit import EPILOGUE_CHARACTERS, EPILOGUE_DEPTH
 from imbrex.numeral import shown
 from imbrex.problem.epilogue_array import ARRAYS, Array, lies_along
@@ -187,6 +187,10 @@ def parse(text: str) -> Epilogue:
         if len(tree.args) != 1 or tree.keywords:
             raise _at(text, tree, f"a type goes around one expression, as in {tree.func.id}(relu(x))")
         result, tree = DTYPES[tree.func.id], tree.args[0]
+        if result.is_microscaled or result == E8M0:
+            raise _at(
+                text, tree, f"no result is stored as {result.name}", "f32, f16 and bf16 are, and others"
+            )
     found = Epilogue(_read(text.strip(), tree), result)
     calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
     kept = [node for node in calls if isinstance(node.func, ast.Name) and node.func.id == KEPT]

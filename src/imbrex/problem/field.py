@@ -9,7 +9,7 @@ from typing import SupportsFloat, SupportsIndex, cast
 import numpy.typing as npt
 
 from imbrex.diagnostic import Diagnostic, did_you_mean
-from imbrex.dtype import I32, DType, dtype
+from imbrex.dtype import E8M0, I32, DType, dtype
 from imbrex.numeral import MOST, must_be, shown
 
 __all__ = ["Pair", "constant", "flag", "number", "one_of", "operand_type", "pair", "whole"]
@@ -78,9 +78,17 @@ def one_of(name: str, value: object, known: tuple[str, ...]) -> str:
     return cast(str, value)
 
 
-def operand_type(name: str | DType | npt.DTypeLike) -> DType:
-    """The element type of that name, which must be one that operands can have."""
+def operand_type(name: str | DType | npt.DTypeLike, *, has_scales: bool = True) -> DType:
+    """The element type of that name, which must be one that operands can have.  has_scales: microscaled ones
+    may, too.
+    """
     found = dtype(name)
     if found == I32:
         raise Diagnostic("i32 is the result type of i8 and no operand type", hint="use 'i8'", subject="dtype")
+    if found == E8M0:
+        message = "e8m0 is the type of scales and no operand type"
+        raise Diagnostic(message, hint="'mxf8e4m3fn' has such scales", subject="dtype")
+    if found.is_microscaled and not has_scales:
+        hint = f"convolutions take no scales of blocks; say '{found.element}'"
+        raise Diagnostic(f"{found} is a type of matrix products", hint=hint, subject="dtype")
     return found

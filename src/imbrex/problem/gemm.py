@@ -12,7 +12,7 @@ from typing import Literal, assert_never
 import numpy.typing as npt
 
 from imbrex.diagnostic import Diagnostic
-from imbrex.dtype import F32, I8, DType
+from imbrex.dtype import E8M0, F32, I8, SCALED, DType
 from imbrex.problem import epilogue as after
 from imbrex.problem.epilogue import Epilogue
 from imbrex.problem.field import constant, flag, number, operand_type, whole
@@ -38,6 +38,8 @@ class Gemm:
     matrix of the batch to the next, 0 where all are the same one.  None: no gaps, then nothing else.
     m: a number, or "?" or a range such as "?1..4096" of what a kernel is told when it runs: then m is the
     greatest and least_m the least one; see `problem.run_time`.
+    Of a microscaled dtype there are two arrays more, `block_scale_a` [m, k / 32] and `block_scale_b`
+    [n, k / 32], whatever is transposed: op(A)[m, k] is multiplied by the scale of its run of 32 along k.
     """
 
     m: int
@@ -100,6 +102,7 @@ class Gemm:
             object.__setattr__(self, STRIDES[role], found.batch)
         object.__setattr__(self, "least_m", None if least is None else whole("least_m", least, least=1))
         self._check_run_time()
+        self._check_microscaled()
 
     def _check_scales(self) -> None:
         """Numbers must be some of the type that computes with them."""
@@ -120,6 +123,18 @@ class Gemm:
             message = f"a run-time m is of arrays without gaps, got {name} {value}"
             raise Diagnostic(message, hint="give m a number", subject=name)
         expect_outermost("m", [(role, self.layout(role)) for role in self.roles])
+
+    def _check_microscaled(self) -> None:
+        """Each scale is of 32 terms."""
+        if not self.dtype.is_microscaled:
+            return
+        if self.k % SCALED:
+            message = f"{self.dtype} has a scale of each {SCALED} neighbours along k, and k is {self.k}"
+            more = -(-self.k // SCALED) * SCALED
+            raise Diagnostic(message, hint=f"fill a and b up to k {more} with zeros", subject="k")
+        if self.least_m is not None:
+            message = f"a run-time m is not for {self.dtype}"
+            raise Diagnostic(message, hint="give m a number", subject="m")
 
     @property
     def run_time(self) -> RunTime | None:
@@ -195,7 +210,23 @@ class Gemm:
             )
             for role in self.roles
         )
-        return (*own, *after.operands(self.epilogue, own[2], self.dtype, "n", "m"))
+        more = after.operands(self.epilogue, own[2], self.dtype, "n", "m")
+        return (*own, *self.block_scales, *more)
+
+    @property
+    def block_scales(self) -> tuple[Operand, ...]:
+        """The scales of a and of b; none but of a microscaled type."""
+        if not self.dtype.is_microscaled:
+            return ()
+        batch = (("batch", self.batch),) if self.batch > 1 else ()
+        sizes = (
+            (*batch, (name, size), ("k", self.k // SCALED)) for name, size in (("m", self.m), ("n", self.n))
+        )
+        named = zip(("block_scale_a", "block_scale_b"), sizes, strict=True)
+        return tuple(
+            Operand(role, tuple(d for d, _ in dims), tuple(s for _, s in dims), E8M0, False)
+            for role, dims in named
+        )
 
     @property
     def result(self) -> Operand:
@@ -205,7 +236,7 @@ class Gemm:
     def element(self, role: GemmRole) -> DType:
         """The element type of that role's array."""
         if role != "c":
-            return self.dtype
+            return self.dtype.element
         return (self.epilogue and self.epilogue.result) or self.dtype.output
 
     @property

@@ -26,7 +26,7 @@ _IGNORED = (
     "use_gpu_timer flush print_kernel_info function_filter HMM splitk wgm scale_type bias_type bias_source "
     "aux_type lde stride_e compute_input_typeA compute_input_typeB use_user_args skip_slow_solution_ratio"
 ).split()
-_BLOCKS = "scales of blocks are not supported; 1 is a number, 2 a vector"
+_SCALES = "1 is a number, 2 a vector, 3 one of each 32 neighbours along k, of A and B alike"
 
 _FLAGS = (
     *SIZES,
@@ -43,7 +43,10 @@ _FLAGS = (
     Flag("bias_vector", ("--bias_vector",), takes_value=False),
     Flag("grouped_gemm", ("--grouped_gemm",), "ignored", only=("0", "false")),
     Flag("any_stride", ("--any_stride",)),
-    *(Flag(f"scale{letter}", (f"--scale{letter}",), only=("0", "1", "2"), hint=_BLOCKS) for letter in "AB"),
+    *(
+        Flag(f"scale{letter}", (f"--scale{letter}",), only=("0", "1", "2", "3"), hint=_SCALES)
+        for letter in "AB"
+    ),
     Flag("scaleC", ("--scaleC",), "ignored", only=("0",)),
     Flag("scaleD", ("--scaleD",), only=("0", "1")),
     Flag("scaleAlpha_vector", ("--scaleAlpha_vector",), takes_value=False),

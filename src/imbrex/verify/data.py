@@ -4,18 +4,21 @@ Law: with "integer" values every partial sum, in any order, with or without FMA,
 of two and below 2^p of it, p being the significand bits of the unit's sums; nothing rounds before the store,
 and a right kernel gives the rounded truth to the last bit.  None is zero, so that no term can be left out
 unseen.  "float" values are uniform in [-1, 1) and need a bound.  "probe" values are those of `verify.probe`.
+Scales of blocks are such that the same holds of what they multiply: 1 or 2 of whole numbers, at most 1 of
+uniform ones, and of probes so near to each other that no sum of a few products rounds.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from imbrex.dtype import F32, F64, DType
+from imbrex.dtype import E8M0, F32, F64, DType
 from imbrex.problem import Conv2d, Gemm, Operand
 from imbrex.verify.bound import Data, likely
 from imbrex.verify.epilogue import is_exact as keeps_whole_numbers
@@ -24,7 +27,7 @@ from imbrex.verify.probe import Support, products, read_bits, supports
 from imbrex.verify.unit import Unit, unit_of
 
 __all__ = [
-    "VALUES", "WIDEST", "Known", "Operands", "Values", "exact_range", "known", "probe_supports",
+    "EXPONENTS", "VALUES", "WIDEST", "Known", "Operands", "Values", "exact_range", "known", "probe_supports",
     "problem_before", "random_operands", "values_of",
 ]  # fmt: skip
 
@@ -32,6 +35,9 @@ Values = Literal["integer", "float", "probe"]
 VALUES: tuple[Values, ...] = get_args(Values)
 
 WIDEST = 8
+
+EXPONENTS: Final[Mapping[Values, tuple[int, int]]] = {"integer": (0, 1), "float": (-6, 0), "probe": (-3, 3)}
+"""Least and greatest exponent of the scales of blocks."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +105,10 @@ def random_operands(
         if operand.is_written and (beta == 0.0 or operand.role != problem.written):
             arrays[operand.role] = poisoned(operand.shape, operand.dtype, operand.strides)
             continue
-        if operand.role in masks:
+        if operand.dtype == E8M0:
+            low, high = EXPONENTS[values]
+            drawn = 2.0 ** random.integers(low, high, operand.shape, endpoint=True)
+        elif operand.role in masks:
             drawn = _full(random, operand.shape, operand.dtype, problem.dtype)
             drawn[~np.broadcast_to(masks[operand.role](_indices(operand)), drawn.shape)] = 0
         elif values == "float" and operand.dtype.is_float:
@@ -211,8 +220,9 @@ def exact_range(problem: Conv2d | Gemm, unit: Unit | None = None) -> int:
     bits = problem.dtype.accumulator.significand_bits
     is_narrow = unit.sum_bits + 1 < bits
     widest = likely(problem.terms * problem.result.elements) * math.sqrt(problem.terms)
+    scales = 4.0 ** EXPONENTS["integer"][1] if problem.dtype.is_microscaled else 1.0
     for reach in range(WIDEST, 0, -1):
-        largest = max(1.0, abs(alpha)) * problem.terms * reach * reach + abs(beta) * reach
+        largest = max(1.0, abs(alpha)) * problem.terms * scales * reach * reach + abs(beta) * reach
         mean_square = (reach + 1) * (2 * reach + 1) / 6
         is_kept = not is_narrow or min(problem.terms * reach**2, widest * mean_square) < 2.0 ** (
             unit.sum_bits + 1

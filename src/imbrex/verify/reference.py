@@ -15,7 +15,7 @@ from typing import Any, assert_never
 import numpy as np
 import numpy.typing as npt
 
-from imbrex.dtype import saturated
+from imbrex.dtype import E8M0, SCALED, saturated
 from imbrex.problem import Conv2d, Gemm, Role
 from imbrex.problem.axis import Axis
 from imbrex.problem.epilogue import Epilogue
@@ -108,7 +108,11 @@ def _sum(problem: Conv2d | Gemm, operands: Mapping[str, Float]) -> Float:
             return _conv(problem, operands)
         case Gemm():
             a, b = operands["a"], operands["b"]
-            return _product(a.mT if problem.transpose_a else a, b.mT if problem.transpose_b else b)
+            a, b = a.mT if problem.transpose_a else a, b.mT if problem.transpose_b else b
+            if problem.dtype.is_microscaled:
+                a = a * np.repeat(operands["block_scale_a"], SCALED, axis=-1)
+                b = b * np.repeat(operands["block_scale_b"], SCALED, axis=-1).mT
+            return _product(a, b)
         case _:
             assert_never(problem)
 
@@ -147,7 +151,7 @@ def _stored(want: Float, problem: Conv2d | Gemm) -> Float:
 
 def _further(problem: Conv2d | Gemm, operands: Mapping[str, Float]) -> dict[str, Float]:
     """The epilogue's arrays, such that they broadcast with the result."""
-    further = [o for o in problem.operands[len(problem.roles) :] if not o.is_written]
+    further = [o for o in problem.operands[len(problem.roles) :] if not o.is_written and o.dtype != E8M0]
     return {o.role: operands[o.role].reshape(o.shape_along(problem.result)) for o in further}
 
 

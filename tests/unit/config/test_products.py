@@ -31,6 +31,7 @@ from imbrex.ir.to_product import to_product
 from imbrex.problem import Conv2d, Gemm
 
 HOPPER, AMD, CPU = GPU_MACHINES["sm_90a"], GPU_MACHINES["gfx942"], CPU_ISAS["avx2"]
+NEWEST = GPU_MACHINES["gfx950"]
 NHWC = {"filter_layout": "KYXC", "input_layout": "NHWC", "output_layout": "NHWK"}
 MIXED = {"filter_layout": "CKYX", "input_layout": "NHWC", "output_layout": "NKHW"}
 LAYOUTS: tuple[dict[str, Any], ...] = ({}, NHWC, MIXED)
@@ -169,6 +170,7 @@ GEMMS = {
     "odd tf32": Gemm(137, 131, 139, dtype="tf32", transpose_a=True),
     "strided": Gemm(64, 96, 48, dtype="f16", lda=56, ldb=101, ldc=100),
     "one matrix for a batch": Gemm(64, 96, 48, batch=4, dtype="f16", stride_b=0),
+    "microscaled": Gemm(100, 72, 160, batch=2, dtype="mxf8e4m3fn", transpose_b=True),
     "scaled": Gemm(100, 50, 77, dtype="f16", alpha=2.0, beta=3.0, epilogue="relu(x)"),
 }
 
@@ -176,7 +178,13 @@ GEMMS = {
 @pytest.mark.parametrize("name", GEMMS)
 def test_passes_yield_the_products_of_a_product(name: str) -> None:
     problem = GEMMS[name]
-    for machine, algorithm in ((HOPPER, "direct"), (HOPPER, "aligned"), (AMD, "data_tiled"), (CPU, "direct")):
+    for machine, algorithm in (
+        (HOPPER, "direct"),
+        (HOPPER, "aligned"),
+        (AMD, "data_tiled"),
+        (NEWEST, "direct"),
+        (CPU, "direct"),
+    ):
         request = Request(problem, machine, machine.name, algorithm=algorithm)
         if serves(request):
             expect_equal(replace(request, algorithm=algorithm_of(request)))

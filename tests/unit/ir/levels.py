@@ -84,7 +84,9 @@ class Case:
 def computed(module: ModuleOp, case: Case, arrays: dict[str, Array]) -> Array:
     """What a module writes, given arrays that are left as they are."""
     own = {role: array.copy() for role, array in arrays.items()}
-    execute(module, [own[r].reshape([size for _, size in case.problem.dims(r)]) for r in case.problem.roles])  # type: ignore[arg-type]
+    given = [own[r].reshape([size for _, size in case.problem.dims(r)]) for r in case.problem.roles]  # type: ignore[arg-type]
+    scales = case.problem.block_scales if isinstance(case.problem, Gemm) else ()
+    execute(module, [*given, *(own[scale.role] for scale in scales)])
     for role, array in arrays.items():
         changed = role != case.problem.written and not same(own[role], array)
         assert not changed, f"'{role}' is only read, but was changed"

@@ -107,8 +107,36 @@ CPU_CONVS = [
     for form, tuning in zip(("stride", "groups", "nhwc", "both", "odd layouts"), CPU_FORMS, strict=False)
 ]
 CPU_PANELS = [Case(Gemm(21, 35, 45), tuning) for tuning in CPU_FORMS]
-TEXTS = [STEPS[3], STEPS[4], *TILES, *PRODUCTS, *TYPES[::3], *CONVS[1:20:6], V1R1[4], *CPU_PANELS[::3]]
-CASES = [*STEPS, *TILES, *PRODUCTS, *TYPES, *GRADIENT_TYPES, *CONVS, *V1R1, *CPU_CONVS, *CPU_PANELS]
+MICROSCALED = [
+    Case(Gemm(20, 36, 288, batch=2, transpose_b=True, dtype="mxf8e4m3fn"), tuning, gpu="gfx950")
+    for tuning in (
+        "v1:xdlops:32,32,4,32,32,32,mfma_f32_32x32x64_fp8_fp8,xor,ahead,swapped",
+        "v1:xdlops:32,32,4,16,32,32,mfma_f32_16x16x128_fp8_fp8,padded,staged",
+    )
+]
+TEXTS = [
+    *MICROSCALED,
+    STEPS[3],
+    STEPS[4],
+    *TILES,
+    *PRODUCTS,
+    *TYPES[::3],
+    *CONVS[1:20:6],
+    V1R1[4],
+    *CPU_PANELS[::3],
+]
+CASES = [
+    *MICROSCALED,
+    *STEPS,
+    *TILES,
+    *PRODUCTS,
+    *TYPES,
+    *GRADIENT_TYPES,
+    *CONVS,
+    *V1R1,
+    *CPU_CONVS,
+    *CPU_PANELS,
+]
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

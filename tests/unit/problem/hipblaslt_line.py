@@ -27,14 +27,16 @@ EPILOGUES = {
 
 def hipblaslt_line(gemm: Gemm) -> str:
     """The line; a KeyError for an epilogue that hipblaslt-bench lacks."""
-    operand, result = TYPES[gemm.dtype.name], TYPES[gemm.element("c").name]
+    operand, result = TYPES[gemm.dtype.element.name], TYPES[gemm.element("c").name]
     compute = COMPUTE["tf32" if gemm.dtype.name == "tf32" else gemm.dtype.accumulator.name]
     trans_a, trans_b = "NT"[gemm.transpose_b], "NT"[gemm.transpose_a]
+    scales = " --scaleA 3 --scaleB 3" if gemm.dtype.is_microscaled else ""
     return (
         f"hipblaslt-bench -m {gemm.n} -n {gemm.m} -k {gemm.k} {strides_text(gemm)}"
         f" --alpha {gemm.alpha!r} --beta {gemm.beta!r} --transA {trans_a} --transB {trans_b}"
         f" --batch_count {gemm.batch} --a_type {operand} --b_type {operand}"
-        f" --c_type {result} --d_type {result} --compute_type {compute}{EPILOGUES[str(gemm.epilogue)]}"
+        f" --c_type {result} --d_type {result} --compute_type {compute}"
+        f"{EPILOGUES[str(gemm.epilogue)]}{scales}"
     )
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.unit.problem.hipblaslt_line import hipblaslt_line
 
 from imbrex.diagnostic import Diagnostic
-from imbrex.dtype import DTYPES
+from imbrex.dtype import DTYPES, SCALED
 from imbrex.numeral import MOST
 from imbrex.problem import Conv2d, Gemm, from_json, parse_problem, problem_text
 from imbrex.problem.epilogue import parse as parse_epilogue
@@ -22,7 +22,7 @@ from imbrex.problem.text import parse_problems
 
 pytestmark = pytest.mark.filterwarnings("error")
 
-OPERAND_TYPES = [name for name in DTYPES if name != "i32"]
+OPERAND_TYPES = [name for name in DTYPES if name not in ("i32", "e8m0")]
 SIZES = st.integers(1, 9) | st.integers(1, 2**40)
 TWO = st.tuples(st.integers(0, 3), st.integers(0, 3))
 ONE_UP = st.tuples(st.integers(1, 4), st.integers(1, 4))
@@ -41,7 +41,7 @@ def epilogues() -> st.SearchStrategy[str | None]:
 
 @st.composite
 def convolutions(draw: st.DrawFn) -> Conv2d:
-    dtype = draw(st.sampled_from(OPERAND_TYPES))
+    dtype = draw(st.sampled_from([name for name in OPERAND_TYPES if not DTYPES[name].is_microscaled]))
     directions = ["forward"] if dtype == "i8" else ["forward", "backward_data", "backward_weight"]
     direction = draw(st.sampled_from(directions))
     groups, dilation, y, x = (
@@ -97,7 +97,7 @@ def gemms(draw: st.DrawFn) -> Gemm:
     dense = Gemm(
         draw(SIZES),
         draw(SIZES),
-        draw(SIZES),
+        draw(SIZES) * (SCALED if DTYPES[dtype].is_microscaled else 1),
         batch=draw(SIZES),
         transpose_a=draw(st.booleans()),
         transpose_b=draw(st.booleans()),
@@ -369,7 +369,19 @@ BAD = [
         "^" * 13,
     ),
     ('- { rocblas_function: "rocblas_sgemm", M: x }', "f:1:43", "'-m' takes an integer, got 'x'", "^"),
-    ("hipblaslt-bench --scaleB 3", "f:1:26", "'--scaleB 3' is not supported; it can be 0 or 1 or 2", "^"),
+    (
+        "hipblaslt-bench --scaleB 4",
+        "f:1:26",
+        "'--scaleB 4' is not supported; it can be 0 or 1 or 2 or 3",
+        "^",
+    ),
+    ("hipblaslt-bench --scaleB 3", "f:1:26", "scales of blocks are of A and of B, or of neither", "^"),
+    (
+        "gemm -t mxfp8 -m 8 -n 8 -k 40",
+        "f:1:28",
+        "mxf8e4m3fn has a scale of each 32 neighbours along k, and k is 40",
+        "^^",
+    ),
     ("hipblaslt-bench --scaleA 1 --beta 1", "f:1:26", "scales apply to A B alone, and beta is not 0", "^"),
     (
         "hipblaslt-bench --scaleA 2 --scaleAlpha_vector",

@@ -22,8 +22,10 @@ from imbrex.config.tiles import TileSchedule
 from imbrex.config.warpgroup import choice as warpgroup_choice
 from imbrex.config.warpgroup.plan import WarpgroupTuning
 from imbrex.config.xdlops.data_tiled import in_full
+from imbrex.config.xdlops.mfma import served
 from imbrex.diagnostic import Diagnostic
 from imbrex.problem import Conv2d, Gemm
+from imbrex.view.mma import CHIPS
 
 __all__ = ["algorithm_of", "alternatives", "plain_of"]
 
@@ -93,11 +95,18 @@ def _not_shared(row: Algorithm, request: Request) -> Refusal | None:
 
 
 def _expect_multiplied(request: Request) -> None:
-    """A type of which products read a part only is for machines whose matrix instructions do that."""
+    """A type of which products read a part only, and a microscaled one, is for machines whose matrix
+    instructions do that.
+    """
     machine, dtype = request.machine, request.problem.dtype
-    if dtype.read_bits is not None and not multiplies(machine, dtype):
-        message = f"{machine.name} has no matrix instruction that multiplies {dtype}"
-        raise Diagnostic(message, hint="say f32, whose products read all of its bits")
+    if (dtype.read_bits is None and not dtype.is_microscaled) or multiplies(machine, dtype):
+        return
+    message = f"{machine.name} has no matrix instruction that multiplies {dtype}"
+    hint = "say f32, whose products read all of its bits"
+    if dtype.is_microscaled:
+        able = " and ".join(chip for chip in CHIPS if served(dtype, chip))
+        hint = f"{able} has; --emulate and --emulate=isa run its kernels on a CPU"
+    raise Diagnostic(message, hint=hint)
 
 
 def _of_product(request: Request, problem: Gemm) -> str | None:
@@ -112,6 +121,9 @@ def _of_product(request: Request, problem: Gemm) -> str | None:
         case "aligned":
             _expect_aligning(problem)
             return named
+        case _ if problem.dtype.is_microscaled:
+            hint = "leave the algorithm out, and scales are read where they are"
+            raise Diagnostic(f"algorithm '{named}' packs no scales, which {problem.dtype} has", hint=hint)
         case _:
             return in_full(named, problem.dtype, machine)
 

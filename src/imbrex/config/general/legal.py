@@ -19,6 +19,12 @@ def block_size(plan: GeneralPlan, machine: GpuMachine) -> Reasons:
         yield f"block_size {size} is not one of {listed(BLOCK_SIZES)}"
 
 
+def scales(plan: GeneralPlan, machine: GpuMachine) -> Reasons:
+    """Work items multiply elements without scales."""
+    if plan.context.dtype.is_microscaled:
+        yield f"work items take no scales, which {plan.context.dtype} has; say xdlops"
+
+
 def thread_tile(plan: GeneralPlan, machine: GpuMachine) -> Reasons:
     """A thread tile is 2 or 4 in each direction."""
     t = plan.tuning
@@ -55,7 +61,7 @@ def registers(plan: GeneralPlan, machine: GpuMachine) -> Reasons:
 
 
 GENERAL_RULES: Rules[GeneralPlan, GpuMachine] = Rules(
-    (block_size, thread_tile, thread_clusters), (copy_of_blocks, lds_bytes, registers, grid)
+    (scales, block_size, thread_tile, thread_clusters), (copy_of_blocks, lds_bytes, registers, grid)
 )
 
 

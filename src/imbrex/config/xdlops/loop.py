@@ -6,6 +6,8 @@
     ahead    reads of the second part among products of the first | a wait for the next step's loads | a
              barrier | loads of a later step and reads of the next, among products of the second part
 
+Scales of a microscaled product are loaded a step ahead, before its tiles, or else before the first phase.
+
 A phase reads the fragments that the products of one length of the instruction's K need, those of the columns
 first, and multiplies row by row as they arrive.  A test compares the loop with what the compiler makes of it.
 """
@@ -53,7 +55,8 @@ def loop_of(plan: XdlopsPlan) -> Loop:
     if plan.tuning.copy == "ahead":
         loads = [op for copy in copies for op in _direct_loads(plan, copy, line)]
         return (*pointers, *_indices(plan), *_ahead(plan, tiles, loads), Operation("branch"))
-    products = tuple(_products(plan, tiles))
+    scales = _scales(plan, tiles)
+    products = (*scales, *([Operation("wait", vm=0)] if scales else []), *_products(plan, tiles))
     if plan.tuning.is_direct:
         begin = (*pointers, Operation("wait", vm=0), Operation("barrier"))
         loads = tuple(op for copy in copies for op in _direct_loads(plan, copy, line))
@@ -73,14 +76,26 @@ def _ahead(plan: XdlopsPlan, tiles: WaveTiles, loads: list[Operation]) -> Iterat
     outers = plan.k_outers // plan.parts
     reads = outers * (tiles.n_tiles * columns + tiles.m_tiles * rows)
     products = outers * tiles.m_tiles * tiles.n_tiles * each
+    scales = _scales(plan, tiles)
+    came = len(loads) if scales else None
     for part in range(plan.parts):
         if part + 1 < plan.parts:
-            yield Operation("wait", lgkm=0)
+            yield Operation("wait", lgkm=0, vm=came)
             yield from woven([], reads, product, products)
         else:
             yield Operation("wait", vm=(plan.tuning.buffers - 2) * len(loads), lgkm=0)
             yield Operation("barrier")
-            yield from woven(loads, reads, product, products)
+            yield from woven([*scales, *loads], reads, product, products)
+
+
+def _scales(plan: XdlopsPlan, tiles: WaveTiles) -> list[Operation]:
+    """Loads of scales, each of a row or column for all instructions of a step; none where there are none."""
+    if not tiles.is_scaled:
+        return []
+    count = plan.tuning.tile[2] // tiles.instruction.k
+    vectors = count // gcd(count, VECTOR_BYTES)
+    load = Operation("load", lane_bytes=max(NARROWEST, count // vectors))
+    return [load] * (vectors * (tiles.m_tiles + tiles.n_tiles))
 
 
 def woven(

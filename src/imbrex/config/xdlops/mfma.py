@@ -30,8 +30,10 @@ def takes(found: Instruction, dtype: DType, chip: str) -> bool:
         return False
     if dtype == TF32 and found.a_type in TRUNCATING:
         return (found.b_type, found.format("c", chip)) == (found.a_type, dtype.accumulator_name)
+    if dtype.is_microscaled and found.scale_a is None:
+        return False
     formats = (found.format("a", chip), found.format("b", chip), found.format("c", chip))
-    return formats == (dtype.name, dtype.name, dtype.accumulator_name)
+    return formats == (dtype.element.name, dtype.element.name, dtype.accumulator_name)
 
 
 @lru_cache(maxsize=256)
@@ -50,13 +52,17 @@ def named(name: str) -> Instruction | None:
     return None if name == AUTO else instruction(name)
 
 
-def tiles_with(found: Instruction, numbers: Numbers) -> WaveTiles | None:
-    """The tuning's tiles cut for an instruction; None where that does not divide tiles, packs and step."""
+def tiles_with(found: Instruction, numbers: Numbers, is_scaled: bool = False) -> WaveTiles | None:
+    """The tuning's tiles cut for an instruction; None where that does not divide tiles, packs and step.
+    is_scaled: do products have scales?
+    """
     m, n, k, m_wave, n_wave, kpack, interleave = numbers
     parts = k_parts(found.a)
     if kpack % parts.registers or k % parts.groups or parts != k_parts(found.b):
         return None
-    return WaveTiles.of(found, (m, n), (m_wave, n_wave), kpack, interleave)
+    if is_scaled and kpack != parts.registers:
+        return None
+    return WaveTiles.of(found, (m, n), (m_wave, n_wave), kpack, interleave, is_scaled)
 
 
 @lru_cache(maxsize=4096)
@@ -65,8 +71,8 @@ def chosen(name: str, numbers: Numbers, dtype: DType, chip: str) -> WaveTiles | 
     asked = named(name)
     if asked is not None:
         fits = asked.fits(chip) and takes(asked, dtype, chip)
-        return tiles_with(asked, numbers) if fits else None
-    fitting = [(i, t) for i in eligible(dtype, chip) if (t := tiles_with(i, numbers))]
+        return tiles_with(asked, numbers, dtype.is_microscaled) if fits else None
+    fitting = [(i, t) for i in eligible(dtype, chip) if (t := tiles_with(i, numbers, dtype.is_microscaled))]
     if not fitting:
         return None
     return max(fitting, key=lambda p: (p[0].flops / p[0].cycles[chip], p[0].blocks == 1, -p[0].m * p[0].n))[1]

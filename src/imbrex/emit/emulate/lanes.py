@@ -89,7 +89,9 @@ class LanePrinter:
             case Signal() | Await():
                 return self._named([stmt], [c.flag(stmt)])
             case MatrixMultiply(one):
-                rows = [(self._pointer(r), r.buffer.elements) for r in (stmt.c, stmt.a, stmt.b)]
+                scales = (Ref(r.buffer, r.offset + stmt.scale_place) for r in stmt.scales)
+                refs = (stmt.c, stmt.a, stmt.b, *scales)
+                rows = [(self._pointer(r), r.buffer.elements) for r in refs]
                 operands = ", ".join(f"{pointer}, {pitch}" for pointer, pitch in rows)
                 return self._items([stmt], [f"imbrex::multiply<{one.name}>({operands});"], step=one.wave)
             case Move(turned=True):
@@ -218,8 +220,8 @@ def models(program: Program, flushes_halves: bool) -> list[str]:
     flushes_halves: where a GPU takes subnormal halves as zeros.
     """
     stmts = (s for kernel in program.kernels for s in walk(kernel.body))
-    used = {s.instruction: None for s in stmts if isinstance(s, MatrixMultiply)}
-    return [line for instruction in used for line in ["", *matrix.model(instruction, flushes_halves)]]
+    used = {s.instruction: bool(s.scales) for s in stmts if isinstance(s, MatrixMultiply)}
+    return [line for one, scaled in used.items() for line in ["", *matrix.model(one, flushes_halves, scaled)]]
 
 
 def scratch_members(kernel: Kernel) -> list[str]:

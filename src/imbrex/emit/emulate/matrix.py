@@ -6,7 +6,7 @@ a struct over a wave.
 
 from __future__ import annotations
 
-from imbrex.dtype import DTYPES, F32
+from imbrex.dtype import DTYPES, F32, SCALED
 from imbrex.emit import c
 from imbrex.index.expr import var
 from imbrex.index.map import Map
@@ -14,10 +14,11 @@ from imbrex.index.query import address
 from imbrex.view.mma import Instruction
 
 
-def model(instruction: Instruction, flushes_halves: bool = False) -> list[str]:
+def model(instruction: Instruction, flushes_halves: bool = False, is_scaled: bool = False) -> list[str]:
     """The struct that stands for an instruction.
 
     flushes_halves: of a GPU where those of halves take subnormal operands, and make subnormal sums, zeros.
+    is_scaled: do its products have scales?
     """
     one = instruction
     held = {"a": one.a, "b": one.map("b"), "c": one.c}
@@ -34,6 +35,13 @@ def model(instruction: Instruction, flushes_halves: bool = False) -> list[str]:
         lines += [
             f"  static constexpr int {operand}_elements = {dict(map.upper)['register']};",
             f"  static constexpr int {operand}(int lane, {slot}) {{ return {place}; }}",
+        ]
+    sides = (("a", "row", one.scale_a), ("b", "column", one.scale_b)) if is_scaled else ()
+    for operand, line, map in sides:
+        assert map is not None, f"{one.name} takes no scales"
+        lines += [
+            f"  // The scale of a lane is that of {SCALED} neighbours along k, of one {line}.",
+            f"  static constexpr int scale_{operand}(int lane, int) {{ return {_place(map)}; }}",
         ]
     return [*lines, *c.indented(_values(one, flushes_halves)), "};"]
 

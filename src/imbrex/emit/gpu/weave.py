@@ -87,7 +87,7 @@ def woven(body: Sequence[Stmt]) -> list[Stmt | Woven]:
 def _is_free(product: Nest, run: Sequence[Stmt]) -> bool:
     """Does a product need nothing that the moves of a run write?"""
     written = {s.dest.buffer.name for s in walk(tuple(run)) if isinstance(s, Move)}
-    taken = {r.buffer.name for s in walk(product.body) if isinstance(s, MatrixMultiply) for r in (s.a, s.b)}
+    taken = {r.buffer.name for s in walk(product.body) if isinstance(s, MatrixMultiply) for r in s.read}
     return not written & taken
 
 

@@ -112,8 +112,9 @@ class WorkItem:
                 a, b = (f"imbrex::widen({element(r)})" for r in (stmt.a, stmt.b))
                 return [f"{element(stmt.c)} += {a} * {b};"]
             case MatrixMultiply(one):
-                operands = ", ".join(pointer(r) for r in (stmt.c, stmt.a, stmt.b))
-                return [f"imbrex::{one.name}({operands});"]
+                operands = ", ".join(pointer(r) for r in (stmt.c, *stmt.read))
+                held = f"<{stmt.scale_count}, {stmt.scale_place}>" if stmt.scales else ""
+                return [f"imbrex::{one.name}{held}({operands});"]
             case Barrier():
                 return [self.dialect.barrier(stmt.in_flight)]
             case Signal() | Await():

@@ -23,23 +23,30 @@ def wrappers(program: Program) -> list[str]:
 
 
 def _signature(stmt: MatrixMultiply) -> tuple[str, ...]:
-    return (stmt.instruction.name, *(r.buffer.dtype.c_name for r in (stmt.c, stmt.a, stmt.b)))
+    return (stmt.instruction.name, *(r.buffer.dtype.c_name for r in (stmt.c, *stmt.read)))
 
 
 def _wrapper(stmt: MatrixMultiply) -> list[str]:
     one = stmt.instruction
-    name, c_type, a_type, b_type = _signature(stmt)
+    name, c_type, a_type, b_type, *scale_types = _signature(stmt)
     operand, result = _type(one.builtin_operand), _type(one.builtin_result)
     taken = {
         "a": f"get<{operand}, {one.a_elements}>(a)",
         "b": f"get<{operand}, {one.b_elements}>(b)",
         "c": f"get<{result}, {one.c_elements}>(c)",
     }
-    arguments = ", ".join(taken.get(a, a) for a in one.arguments)
+    arguments = [taken.get(a, a) for a in one.arguments]
+    scales = [f"const {kind} *scale_{x}" for kind, x in zip(scale_types, "ab", strict=False)]
+    if scales:
+        held = [f"int(get<word<Scales>, Scales>(scale_{x}))" for x in "ab"]
+        arguments[-4:] = ["Place", held[0], "Place", held[1]]
+    parameters = ", ".join([f"{c_type} *c", f"const {a_type} *a", f"const {b_type} *b", *scales])
     return [
         f"// c += a * b by all lanes of a wave: {one.mnemonic}",
-        f"IMBREX_INLINE void {name}({c_type} *c, const {a_type} *a, const {b_type} *b) {{",
-        f"  put(c, {one.builtin}({arguments}));",
+        *(["// A register holds neighbouring scales, of which this takes one."] if scales else []),
+        *(["template <int Scales, int Place>"] if scales else []),
+        f"IMBREX_INLINE void {name}({parameters}) {{",
+        f"  put(c, {one.builtin}({', '.join(arguments)}));",
         "}",
     ]
 

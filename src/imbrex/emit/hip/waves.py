@@ -64,8 +64,10 @@ def _statement(stmt: Stmt, env: dict[str, Lin]) -> Stmt:
         case Await():
             count = None if stmt.count is None else stmt.count.subs(env)
             return replace(stmt, flag=_ref(stmt.flag, env), count=count)
-        case MulAdd() | MatrixMultiply():
+        case MulAdd():
             return replace(stmt, c=_ref(stmt.c, env), a=_ref(stmt.a, env), b=_ref(stmt.b, env))
+        case MatrixMultiply():
+            return stmt.mapped(lambda ref: _ref(ref, env))
         case _:
             return stmt
 

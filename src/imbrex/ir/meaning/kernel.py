@@ -16,7 +16,7 @@ from imbrex.ir.element import dtype_of
 from imbrex.ir.meaning import matrix, memory, shared
 from imbrex.ir.meaning.memory import Array, View
 from imbrex.ir.meaning.parts import Parts, k_by_m
-from imbrex.ir.meaning.problem import multiplied, scaled
+from imbrex.ir.meaning.problem import by_scales, multiplied, scaled
 from imbrex.ir.meaning.races import Ledger
 from imbrex.ir.meaning.warpgroup import Workgroup
 from imbrex.ir.ops.block import BlockwiseCopyOp, BlockwiseGemmOp
@@ -181,8 +181,10 @@ class KernelFunctions(InterpreterFunctions):
     def blockwise_gemm(
         self, interpreter: Interpreter, op: BlockwiseGemmOp, args: PythonValues
     ) -> PythonValues:
-        a, a_index, b, b_index, c, c_index = _grouped(op, args)
+        a, a_index, b, b_index, c, c_index, *scales = _grouped(op, args)
         left, right = a.load(a_index).astype(c.data.dtype), b.load(b_index).astype(c.data.dtype)
+        if scales:
+            left, right = by_scales(left, *scales[:2]), by_scales(right, *scales[2:])
         match multiply := op.multiply.data:
             case PanelMultiply():
                 ranks = (
@@ -192,7 +194,7 @@ class KernelFunctions(InterpreterFunctions):
                 product = (left.swapaxes(-1, -2) @ right)[None]
             case WavesMultiply():
                 block = left.shape[1], right.shape[1]
-                cut = tiling.waves(op, multiply, block, left.shape[0], self.items)
+                cut = tiling.waves(op, multiply, block, left.shape[0], self.items, bool(scales))
                 rows, columns = matrix.owned(cut, block)
                 product = (left.T @ right)[rows, columns]
             case ItemsProduct():
@@ -264,17 +266,22 @@ class KernelFunctions(InterpreterFunctions):
 
     @impl(MfmaOp)
     def mfma(self, interpreter: Interpreter, op: MfmaOp, args: PythonValues) -> PythonValues:
-        a, a_index, b, b_index, c, c_index = _grouped(op, args)
+        a, a_index, b, b_index, c, c_index, *further = _grouped(op, args)
         a, b, old = (v.load(i) for v, i in ((a, a_index), (b, b_index), (c, c_index)))
         flat = (x.reshape(self.items, -1) for x in (a, b, old))
-        c.store(matrix.multiplied(op.matrix, *flat).reshape(old.shape), c_index)
+        held = (v.load(i).reshape(self.items, -1) for v, i in zip(further[::2], further[1::2], strict=True))
+        scales = [x[:, op.scale_place.data :][:, :1] for x in held if op.scale_place is not None]
+        c.store(matrix.multiplied(op.matrix, *flat, scales=scales).reshape(old.shape), c_index)
         return ()
 
 
 def _gridwise(op: GridwiseOp, args: PythonValues) -> PythonValues:
-    a, b, c = args
+    a, b, c, *scales = args
     kind = a.dtype.accumulator.numpy
-    product = multiplied(a.load().astype(kind), b.load().astype(kind), op.phases)
+    left, right = a.load().astype(kind), b.load().astype(kind)
+    if scales:
+        left, right = by_scales(left, scales[0]), by_scales(right, scales[1])
+    product = multiplied(left, right, op.phases)
     old = c.load() if op.beta is not None else product
     c.store(scaled(product, old, op.alpha, op.beta), add=op.adds_atomically)
     return ()

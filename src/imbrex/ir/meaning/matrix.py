@@ -6,11 +6,13 @@ holds.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
 
+from imbrex.dtype import SCALED
 from imbrex.index.map import Dim, Map
 from imbrex.ir.meaning.memory import Array
 from imbrex.view.mma import Instruction, wave
@@ -19,12 +21,23 @@ from imbrex.view.mma.wave import WaveTiles
 __all__ = ["multiplied", "owned"]
 
 
-def multiplied(used: Instruction, a: Array, b: Array, c: Array) -> Array:
-    """c + a b; each is [work item, element] in the order of the instruction's registers."""
+def multiplied(used: Instruction, a: Array, b: Array, c: Array, scales: Sequence[Array] = ()) -> Array:
+    """c + a b; each is [work item, element] in the order of the instruction's registers.  scales: of a and of
+    b, or none.
+    """
     waves = c.shape[0] // used.wave
     assert waves * used.wave == c.shape[0], f"{c.shape[0]} work items are not whole waves of {used.wave}"
     pairs = ((used.a, a), (used.map("b"), b))
     left, right = (_matrices(map, x.reshape(waves, used.wave, -1), c.dtype) for map, x in pairs)
+    if scales:
+        maps = (used.scale_a, used.scale_b)
+        assert maps[0] is not None and maps[1] is not None, used
+        of_a, of_b = (
+            _matrices(map, x.reshape(waves, used.wave, -1), c.dtype)
+            for map, x in zip(maps, scales, strict=True)
+            if map is not None
+        )
+        left, right = left * np.repeat(of_a, SCALED, axis=-1), right * np.repeat(of_b, SCALED, axis=-2)
     block, m, n = _elements(used.c)[0]
     return c + (left @ right)[:, block, m, n].reshape(c.shape)
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import numpy as np
 from xdsl.interpreter import Interpreter, InterpreterFunctions, PythonValues, impl, register_impls
 
+from imbrex.dtype import SCALED
 from imbrex.ir.chosen import Phased
 from imbrex.ir.meaning.memory import Array, View
 from imbrex.ir.ops.problem import Conv2dBwdDataOp, Conv2dBwdWeightOp, Conv2dOp, ConvOp, DraftConvOp, GemmOp
@@ -58,12 +59,16 @@ class ProblemFunctions(InterpreterFunctions):
 
     @impl(GemmOp)
     def gemm(self, interpreter: Interpreter, op: GemmOp, args: PythonValues) -> PythonValues:
-        a, b, c = (v.load() for v in args)
+        a, b, c, *scales = (v.load() for v in args)
         if op.a_transposed is not None and op.a_transposed.data:
             a = a.swapaxes(-1, -2)
         if op.b_transposed is not None and op.b_transposed.data:
             b = b.swapaxes(-1, -2)
-        product = _wide(args[0], a) @ _wide(args[1], b)
+        a, b = _wide(args[0], a), _wide(args[1], b)
+        if scales:
+            of_a, of_b = (np.repeat(s.astype(a.dtype), SCALED, axis=-1) for s in scales)
+            a, b = a * of_a, b * of_b.swapaxes(-1, -2)
+        product = a @ b
         args[2].store(scaled(product, c, op.alpha, op.beta))
         return ()
 
@@ -86,6 +91,11 @@ def multiplied(a: Array, b: Array, phased: Phased | None, batch: int = 0) -> Arr
         (stored,), _ = box.stored_columns(columns).evaluate([every, phase])
         found[:, stored] += a[part].T @ b[part]
     return found
+
+
+def by_scales(values: Array, scales: View, index: Sequence[Any] = ()) -> Array:
+    """Elements, each by its scale."""
+    return values * scales.load(index).astype(values.dtype)
 
 
 def scaled(product: Array, old: Array, alpha: Any, beta: Any) -> Array:

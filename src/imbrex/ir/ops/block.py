@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from xdsl.dialects.builtin import IndexType, MemRefType
@@ -10,12 +11,13 @@ from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_op_definition,
     operand_def,
+    opt_operand_def,
     opt_prop_def,
     prop_def,
     var_operand_def,
 )
 
-from imbrex.config.block_plan import PanelMultiply
+from imbrex.config.block_plan import PanelMultiply, WavesMultiply
 from imbrex.ir.attrs import Bool, Int, Ints, Keyword
 from imbrex.ir.literal import Reference
 from imbrex.ir.ops.form import MiopenOp
@@ -23,7 +25,7 @@ from imbrex.ir.ops.grid import STORE_METHODS
 from imbrex.ir.ops.known import expect_known
 from imbrex.ir.ops.memory import SubviewOp, verify_same_elements
 from imbrex.ir.planned import Multiplied, verify_entries
-from imbrex.ir.shape import GLOBAL, LDS, PRIVATE, is_bytes, rank_of, shape_of, space_of
+from imbrex.ir.shape import GLOBAL, LDS, PRIVATE, is_bytes, rank_of, shape_of, shape_text, space_of
 from imbrex.ir.source import expect
 
 SHARE_KEYS: Final = {
@@ -98,7 +100,8 @@ class BlockwiseGemmOp(MiopenOp):
     """c[m, n] += sum_k a[k, m] * b[k, n] over a block: a and b in LDS, c in the work items' registers.
 
     multiply: who multiplies what, of the kind that its pipeline names, see `config.block_plan`. Where waves
-    multiply by an instruction, c is [m_tile, n_tile, register].
+    multiply by an instruction, c is [m_tile, n_tile, register].  scale_a, scale_b: of a microscaled product,
+    in global memory, one for each element of a and of b.
     """
 
     name = "miopen.blockwise_gemm"
@@ -108,6 +111,10 @@ class BlockwiseGemmOp(MiopenOp):
     b_index = var_operand_def(IndexType)
     c = operand_def(MemRefType)
     c_index = var_operand_def(IndexType)
+    scale_a = opt_operand_def(MemRefType)
+    scale_a_index = var_operand_def(IndexType)
+    scale_b = opt_operand_def(MemRefType)
+    scale_b_index = var_operand_def(IndexType)
     multiply = prop_def(Multiplied)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
@@ -129,6 +136,24 @@ class BlockwiseGemmOp(MiopenOp):
                 )
                 expect(rank == 2 or is_bytes(view), message, "type", i)
         self._verify_extents()
+        self._verify_scales()
+
+    def _verify_scales(self) -> None:
+        """Scales are of a product of waves, as large as what they scale."""
+        given = [(s, len(i)) for s, i in self.scales if s is not None]
+        expect(len(given) in (0, 2), "there are scales of a and of b, or none")
+        for place, (value, count) in enumerate(given):
+            is_waves = isinstance(self.multiply.data, WavesMultiply)
+            expect(is_waves, "a microscaled product is of waves", "type", 3 + place)
+            verify_index(value, count, 3 + place)
+            wanted, have = shape_of((self.a, self.b)[place]), shape_of(value)[count:]
+            message = f"scales are {shape_text(wanted)} here, got {shape_text(have)}"
+            expect(wanted == have, message, "type", 3 + place)
+
+    @property
+    def scales(self) -> tuple[tuple[SSAValue | None, Sequence[SSAValue]], ...]:
+        """Scales of a and of b, and where they are taken."""
+        return (self.scale_a, self.scale_a_index), (self.scale_b, self.scale_b_index)
 
     def _verify_extents(self) -> None:
         """Views whose sizes are values: b is (k, n), where a is (k, m) and c (m, n)."""

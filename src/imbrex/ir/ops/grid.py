@@ -20,6 +20,7 @@ from xdsl.irdl import (
     prop_def,
     region_def,
     traits_def,
+    var_operand_def,
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -34,6 +35,7 @@ from imbrex.ir.ops.form import MiopenOp
 from imbrex.ir.ops.known import expect_known
 from imbrex.ir.ops.phases import columns_of_phases
 from imbrex.ir.ops.problem import verify_matrices
+from imbrex.ir.ops.scales import verify_scales
 from imbrex.ir.planned import Planned, verify_entries
 from imbrex.ir.shape import agree, shape_of
 from imbrex.ir.source import LocatedParser, OpSource, expect
@@ -80,11 +82,14 @@ def verify_clusters(plan: WarpgroupBlock, schedule: Scheduled | None) -> None:
 
 
 class GridwiseOp(MiopenOp):
-    """What both forms of the gridwise product share.  phases: those that C has, see `view.conv.phase_box`."""
+    """What both forms of the gridwise product share.  phases: those that C has, see `view.conv.phase_box`.
+    scales: none, or those of a microscaled product, one for each element of A and of B.
+    """
 
     a = operand_def(MemRefType)
     b = operand_def(MemRefType)
     c = operand_def(MemRefType)
+    scales = var_operand_def(MemRefType)
     kernel_algorithm = opt_prop_def(Keyword)
     store_method = opt_prop_def(Keyword)
     alpha = opt_prop_def(Float)
@@ -102,6 +107,7 @@ class GridwiseOp(MiopenOp):
         expect_known(self.kernel_algorithm, KERNELS, "kernel_algorithm")
         expect_known(self.store_method, STORE_METHODS, "store_method")
         verify_product((self.a, self.b, self.c), self.phases)
+        verify_scales(self.scales, self.a, (shape_of(self.a), shape_of(self.b)), 3)
 
 
 @irdl_op_definition
@@ -175,6 +181,8 @@ class GridwiseGemmExOp(GridwiseOp):
                 pass
             case _:
                 assert_never(plan)
+        message = f"a microscaled product is of waves; the pipeline '{plan.pipeline}' has no scales"
+        expect(not self.scales or isinstance(plan, WavesBlock), message, "type", 3)
         message = f"'phases' is for 'warpgroup'; the pipeline '{plan.pipeline}' does not read it"
         expect(self.phases is None or isinstance(plan, WarpgroupBlock), message, "phases")
 

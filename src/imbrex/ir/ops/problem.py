@@ -16,15 +16,17 @@ from typing import ClassVar, Final
 
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, var_operand_def
 from xdsl.parser import Parser
 
 from imbrex.diagnostic import Diagnostic
+from imbrex.dtype import SCALED
 from imbrex.ir.attrs import Bool, Float, Int, Ints, Keyword, Names, Padding
 from imbrex.ir.chosen import Tuned
 from imbrex.ir.element import BY_MLIR_NAME
 from imbrex.ir.literal import suggest
 from imbrex.ir.ops.form import MiopenOp
+from imbrex.ir.ops.scales import verify_scales
 from imbrex.ir.shape import Size, agree, element_of, rank_of, shape_of
 from imbrex.ir.source import InvalidField, LocatedParser, expect
 from imbrex.problem.axis import Axis
@@ -224,13 +226,15 @@ class GemmOp(MiopenOp):
 
     a_transposed: a is stored as [k, m]; b_transposed: b is stored as [n, k].  data_tiled: the name of a tile
     kernel; a and b are packed for it first, and c is unpacked in the end.  aligned: that one of a and b is
-    copied first whose rows are no multiple of 16 bytes, or both.
+    copied first whose rows are no multiple of 16 bytes, or both.  scales: none, or those of a microscaled
+    product, of a [m, k / 32] and of b [n, k / 32].
     """
 
     name = "miopen.gemm"
     a = operand_def(MemRefType)
     b = operand_def(MemRefType)
     c = operand_def(MemRefType)
+    scales = var_operand_def(MemRefType)
     a_transposed = opt_prop_def(Bool)
     b_transposed = opt_prop_def(Bool)
     alpha = opt_prop_def(Float)
@@ -256,6 +260,10 @@ class GemmOp(MiopenOp):
         *batch, mc, nc = shape_of(self.c)
         verify_matrices((ka, kb), (m, mc), (n, nc))
         verify_elements([self.a, self.b, self.c], 2)
+        blocks = None if ka is None else ka // SCALED
+        verify_scales(self.scales, self.a, ((*batch, m, blocks), (*batch, n, blocks)), 3)
+        is_plain = self.data_tiled is None and not is_aligned
+        expect(is_plain or not self.scales, "'data_tiled' and 'aligned' copy no scales", "type", 3)
         for i, v in enumerate((self.a, self.b)):
             if batch and not agree(shape_of(v)[0], batch[0]):
                 raise InvalidField(f"the batch is {shape_of(v)[0]} here but {batch[0]} in c", "type", i)

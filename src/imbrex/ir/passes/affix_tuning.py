@@ -33,9 +33,10 @@ from imbrex.diagnostic import Diagnostic, did_you_mean
 from imbrex.index.map import Dim, layer_over
 from imbrex.index.rule import PassThrough
 from imbrex.ir.chain import map_of, named_map
-from imbrex.ir.element import dtype_of, element_bytes
+from imbrex.ir.element import element_bytes
 from imbrex.ir.ops.grid import GridwiseGemmExOp, GridwiseGemmOp
 from imbrex.ir.ops.phases import phase_box_of
+from imbrex.ir.ops.scales import product_type
 from imbrex.ir.passes.halo import expect_diagonal
 from imbrex.ir.passes.tiling import expect_one_place
 from imbrex.ir.rewrite import Run, blaming, properties, require_static, rewrite_each
@@ -137,7 +138,7 @@ def gemm_context(op: GridwiseGemmOp) -> GemmContext:
         for v, names in ((op.a, "km"), (op.b, "kn"), (op.c, "mn"))
     ]
     view = GemmView(*maps, phases=phase_box_of(op.phases).count)
-    found = context_of(view, dtype_of(memref_type(op.a).get_element_type()))
+    found = context_of(view, product_type(memref_type(op.a).get_element_type(), op.scales))
     return found if op.phases is None else found.of_phases(op.phases.data.of, op.phases.data.lengths)
 
 
@@ -153,11 +154,11 @@ def affix(
     if op.phases is not None and not isinstance(chosen, WarpgroupTuning):
         raise InvalidOp(op, f"phases share tiles of warpgroups, not of {chosen.kind} tunings", "phases")
     kept: dict[str, Attribute] = {k: op.properties[k] for k in SHARED if k in op.properties}
-    operands: list[SSAValue] = [op.a, op.b, op.c]
+    operands, scales = [op.a, op.b, op.c], list(op.scales)
     if isinstance(chosen, WindowTuning):
         expect_diagonal(op, chosen)
     if not isinstance(chosen, GeneralTuning) and chosen.swapped:
-        operands = [op.b, op.a, _transposed(op.c, run)]
+        operands, scales = [op.b, op.a, _transposed(op.c, run)], scales[::-1]
     if isinstance(chosen, CpuTuning):
         plan = chosen.plan(context).block
     else:
@@ -167,7 +168,7 @@ def affix(
     if isinstance(plan, WarpgroupBlock) and own.is_shared:
         plan = replace(plan, clusters=None)
     given = {"plan": plan, "schedule": None if own == DATA_PARALLEL else own}
-    run.add(GridwiseGemmExOp.build(operands=operands, properties=kept | properties(given)))
+    run.add(GridwiseGemmExOp.build(operands=[*operands, scales], properties=kept | properties(given)))
 
 
 def _transposed(value: SSAValue, run: Run) -> SSAValue:

@@ -85,7 +85,7 @@ def _align(op: GemmOp, run: Run) -> None:
     }
     properties = {k: p for k, p in op.properties.items() if k != "aligned" and k not in transposed}
     properties |= {key: Bool(True) for key, is_so in transposed.items() if is_so}
-    run.add(GemmOp.build(operands=operands, properties=properties))
+    run.add(GemmOp.build(operands=[*operands, []], properties=properties))
 
 
 def _packing(array: SSAValue, of: ChannelsLast, role: str, run: Run) -> Packing:

@@ -131,8 +131,10 @@ def _product(op: GemmOp, run: Run) -> None:
         return
     maps = zip("abc", (op.a, op.b, op.c), (view.a, view.b, view.c), strict=True)
     operands = [run.view(value, map.layers, hint, i) for i, (hint, value, map) in enumerate(maps)]
-    scale = {key: p for key, p in (("alpha", op.alpha), ("beta", op.beta)) if p is not None}
-    run.add(GridwiseGemmOp.build(operands=operands, properties=dict(scale)))
+    of_scales = zip("ab", op.scales, product.scales(view), strict=True) if op.scales else ()
+    scales = [run.view(value, map.layers, f"scale_{name}") for name, value, map in of_scales]
+    factors = {key: p for key, p in (("alpha", op.alpha), ("beta", op.beta)) if p is not None}
+    run.add(GridwiseGemmOp.build(operands=[*operands, scales], properties=dict(factors)))
 
 
 def gridwise(
@@ -162,4 +164,4 @@ def gridwise(
     described |= {"store_method": store_method, "tuning": tuning, "diagonal": diagonal}
     if tile is not None:
         described["phases"] = Phases(tile.phases, tile.box, tile.lengths)
-    run.add(GridwiseGemmOp.build(operands=operands, properties=properties(described)))
+    run.add(GridwiseGemmOp.build(operands=[*operands, []], properties=properties(described)))

@@ -53,7 +53,7 @@ def product(op: GemmOp, name: str, view: GemmView, run: Run) -> None:
     maps = {"a": tiled.gemm.a, "b": tiled.gemm.b, "c": tiled.gemm.c}
     operands = [run.view(packed[o], maps[o].layers, f"packed_{o}", i) for i, o in enumerate(elements)]
     tuning = data_tiled_tuning(tiled.kernel)
-    run.add(GridwiseGemmOp.build(operands=operands, properties=properties({"tuning": tuning})))
+    run.add(GridwiseGemmOp.build(operands=[*operands, []], properties=properties({"tuning": tuning})))
     scale = {key: p for key, p in (("alpha", op.alpha), ("beta", op.beta)) if p is not None}
     _unpack(tiled, packed["c"], op.c, scale, run)
 

@@ -15,11 +15,14 @@ Loads, reads and products of a part touch different places, so that `emit` weave
 until buffers and registers come round; steps that are left stand behind it, without loads.
 
 Where the count of steps is known when it runs, all steps load: the last tile again where there is none ahead.
+
+The scales of a microscaled product go from global memory to registers of their own, a step ahead, before the
+loads of tiles: loads arrive in order, so that who waits for scales waits for no tile that is needed later.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import lcm
@@ -30,7 +33,7 @@ from imbrex.ir.ops.memory import LdsBarrierOp
 from imbrex.ir.passes import gridwise_tiles
 from imbrex.ir.passes.gridwise_schedule import Part
 from imbrex.ir.passes.gridwise_steps import Operand
-from imbrex.ir.passes.threadwise_waves import Fragments
+from imbrex.ir.passes.threadwise_waves import Fragments, Scales
 from imbrex.ir.rewrite import Run, properties
 from imbrex.view.mma.wave import WaveTiles
 
@@ -45,7 +48,8 @@ class Ahead:
     """The product of one part of an output tile.
 
     views: of each buffer, A's and B's tile as fragments.  loads: of a work item for a tile.  registers: of
-    the part that is multiplied, and of the next.  parts: of a step; outers: k_outer in each.
+    the part that is multiplied, and of the next.  parts: of a step; outers: k_outer in each.  scales: of A
+    and of B, of every other step; none where products have none.
     """
 
     part: Part
@@ -59,6 +63,7 @@ class Ahead:
     registers: tuple[Fragments, Fragments]
     parts: int
     outers: int
+    scales: tuple[Sequence[Scales], Sequence[Scales]] = ((), ())
 
     @property
     def depth(self) -> int:
@@ -68,7 +73,7 @@ class Ahead:
     @property
     def turn(self) -> int:
         """Steps after which buffers and registers come round."""
-        return lcm(self.depth, 2 if self.parts % 2 else 1)
+        return lcm(self.depth, 2 if self.parts % 2 or self.scales[0] else 1)
 
     def emit(self, run: Run) -> None:
         if not self.part.is_alone:
@@ -78,6 +83,8 @@ class Ahead:
             return
         count = self.part.steps
         began = min(self.depth, count)
+        if self.scales[0]:
+            self._scale(run, run.index(0), 0)
         for tile in range(began):
             self._load(run, run.index(tile), 0, tile)
         self._meet(run, began - 1)
@@ -88,26 +95,31 @@ class Ahead:
             waited = min(step + self.depth, count) - step - 2
             follows = step + self.depth < count
             load = partial(self._load, run, run.index(step), self.depth) if follows else None
-            self._step(run, step, load, waited if step + 1 < count else None)
+            following = partial(run.index, step + 1)
+            self._step(run, step, load, waited if step + 1 < count else None, following)
 
     def _turned(self, into: Run, step: SSAValue) -> None:
         for position in range(self.turn):
             load = partial(self._load, into, step, self.depth + position)
-            self._step(into, position, load, self.depth - 2)
+            self._step(into, position, load, self.depth - 2, partial(into.sum, step, position + 1))
 
     def _counted(self, run: Run) -> None:
         part = self.part
         first, count = part.number(run, "first"), part.number(run, "count")
         last = part.bound(run, "whole", first, count)
 
+        def least(into: Run, step: SSAValue, ahead: int) -> SSAValue:
+            return part.bound(into, "lesser", into.sum(step, ahead), last)
+
         def load(into: Run, step: SSAValue, ahead: int, buffer: int) -> None:
-            tile = part.bound(into, "lesser", into.sum(step, ahead), last)
-            self._load(into, tile, 0, buffer)
+            self._load(into, least(into, step, ahead), 0, buffer)
 
         def turned(into: Run, step: SSAValue) -> None:
             for position in range(self.turn):
-                self._step(into, position, partial(load, into, step, self.depth + position), self.depth - 2)
+                ahead = partial(load, into, step, self.depth + position)
+                self._step(into, position, ahead, self.depth - 2, partial(least, into, step, position + 1))
 
+        self._scale(run, first, 0)
         for tile in range(self.depth):
             load(run, first, tile, tile)
         self._meet(run, self.depth - 1)
@@ -120,24 +132,40 @@ class Ahead:
 
             def rest(into: Run, position: int = position, waited: int = waited) -> None:
                 ahead = partial(load, into, end, self.depth + position) if position < loading else None
-                self._step(into, position, ahead, waited)
+                self._step(into, position, ahead, waited, partial(least, into, end, position + 1))
 
             part.when(run, part.bound(run, "more", run.index(position), count, self.turn), rest)
         run.add(LdsBarrierOp.build())  # nothing comes to LDS after this part
 
-    def _step(self, into: Run, position: int, load: partial[None] | None, waited: int | None) -> None:
-        """waited: tiles that may be under way when the next one is read; None where there is no next."""
-        buffer = position % self.depth
+    def _step(
+        self,
+        into: Run,
+        position: int,
+        load: partial[None] | None,
+        waited: int | None,
+        following: Callable[[], SSAValue],
+    ) -> None:
+        """waited: tiles that may be under way when the next one is read; None where there is no next.
+        following: emits the number of the next step.
+        """
+        buffer, scales = position % self.depth, self.scales[position % 2]
         for part in range(self.parts):
             number = position * self.parts + part
             if part + 1 < self.parts:
                 self._read(into, buffer, part + 1, number + 1)
             elif waited is not None:
                 self._meet(into, waited)
+                if scales:
+                    self._scale(into, following(), position + 1)
                 if load is not None:
                     load(buffer)
                 self._read(into, (buffer + 1) % self.depth, 0, number + 1)
-            self.registers[number % 2].multiply(self.cut, self.c, into)
+            self.registers[number % 2].multiply(self.cut, self.c, into, scales, part * self.outers)
+
+    def _scale(self, into: Run, step: SSAValue, number: int) -> None:
+        """The scales of a step, to the registers of every other one."""
+        for of in self.scales[number % 2]:
+            of.load([step, self.part.output], self.item, into)
 
     def _meet(self, into: Run, tiles: int) -> None:
         most = min(MOST_IN_FLIGHT, tiles * self.loads)

@@ -15,7 +15,7 @@ from imbrex.ir.element import accumulator_type, element_bytes
 from imbrex.ir.ops.grid import GridwiseGemmExOp
 from imbrex.ir.passes import gridwise_tiles, tiling
 from imbrex.ir.passes.gridwise_schedule import Part, Scheduled, finished, work_item_slots
-from imbrex.ir.passes.gridwise_steps import Operand, Steps, buffers, stages
+from imbrex.ir.passes.gridwise_steps import Operand, StepOf, Steps, buffers, stages
 from imbrex.ir.passes.gridwise_tiles import Tiles
 from imbrex.ir.rewrite import Run, properties
 from imbrex.ir.shape import LDS, PRIVATE, element_of, memref, shape_of
@@ -48,7 +48,7 @@ def workgroup(
 
     multiplied = ItemsProduct(plan.multiply, plan.multiply.m_per_thread, plan.multiply.n_per_thread)
 
-    def multiply(into: Run, a: SSAValue, b: SSAValue) -> None:
+    def multiply(into: Run, a: SSAValue, b: SSAValue, step: StepOf) -> None:
         into.add(gridwise_tiles.product(multiplied, a, b, thread_c))
 
     def one_tile(into: Run, part: Part) -> None:

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 from xdsl.dialects.builtin import MemRefType, i8
 from xdsl.ir import Attribute, SSAValue
@@ -51,14 +51,20 @@ class Operand:
     copy: dict[str, Attribute]
 
 
+StepOf: TypeAlias = Callable[[Run], SSAValue]
+"""Emits the number of a step."""
+
+
 @dataclass(frozen=True)
 class Steps:
-    """`multiply` emits the product of two tiles in LDS.  part: of which output tile, and which steps."""
+    """`multiply` emits the product of two tiles in LDS, of the step that a function tells.  part: of which
+    output tile, and which steps.
+    """
 
     part: Part
     k_per_block: int
     operands: Sequence[Operand]
-    multiply: Callable[[Run, SSAValue, SSAValue], None]
+    multiply: Callable[[Run, SSAValue, SSAValue, StepOf], None]
 
     def emit(self, run: Run) -> None:
         part, count = self.part, self.part.steps
@@ -78,14 +84,15 @@ class Steps:
             if count % 2 == 0:
                 self._half(run, run.index(count - 2), 0)
             last = 1 - count % 2
-        self._ended(run, last)
+        self._ended(run, last, lambda into: into.index(count - 1))
 
     def _counted(self, run: Run, first: SSAValue) -> None:
         """The same where how many steps there are is known when it runs; `part.steps` at most."""
         part, count = self.part, self.part.number(run, "count")
         if len(self.operands[0].lds) == 1:
-            run.loop_between("step", first, part.bound(run, "whole", first, count), 1, self._single)
-            self._ended(run, 0)
+            whole = part.bound(run, "whole", first, count)
+            run.loop_between("step", first, whole, 1, self._single)
+            self._ended(run, 0, lambda into: whole)
             return
         if part.steps > 2:
             run.loop_between("step", first, part.bound(run, "pairs", first, count), 2, self._both)
@@ -94,19 +101,20 @@ class Steps:
 
             def two_are_left(into: Run) -> None:
                 self._half(into, rest, 0)
-                self._ended(into, 1)
+                self._ended(into, 1, lambda run: run.sum(rest, 1))
 
             part.when(run, part.bound(run, "even", first, count), two_are_left)
-        part.when(run, part.bound(run, "odd", first, count), lambda into: self._ended(into, 0))
+        odd = part.bound(run, "odd", first, count)
+        part.when(run, odd, lambda into: self._ended(into, 0, lambda i: part.bound(i, "whole", first, count)))
 
-    def _ended(self, run: Run, buffer: int) -> None:
+    def _ended(self, run: Run, buffer: int, step: StepOf) -> None:
         run.add(LdsBarrierOp.build())
-        self._product(run, buffer)
+        self._product(run, buffer, step)
 
     def _single(self, into: Run, step: SSAValue) -> None:
         into.add(LdsBarrierOp.build())
         self._load(into, step, 0, 0)
-        self._product(into, 0)
+        self._product(into, 0, lambda run: step)
         into.add(LdsBarrierOp.build())
         self._store(into, 0, 0)
 
@@ -118,7 +126,7 @@ class Steps:
         """Multiply one buffer while the tile after it goes to the other."""
         into.add(LdsBarrierOp.build())
         self._load(into, step, parity, 1 - parity)
-        self._product(into, parity)
+        self._product(into, parity, lambda run: run.sum(step, parity))
         self._store(into, parity, 1 - parity)
 
     def _load(self, into: Run, step: SSAValue, parity: int, buffer: int) -> None:
@@ -132,9 +140,9 @@ class Steps:
             if o.staged:
                 into.add(gridwise_tiles.copy(o.staged[parity], [], o.lds[buffer], o.copy))
 
-    def _product(self, into: Run, buffer: int) -> None:
+    def _product(self, into: Run, buffer: int, step: StepOf) -> None:
         a, b = self.operands
-        self.multiply(into, a.lds[buffer], b.lds[buffer])
+        self.multiply(into, a.lds[buffer], b.lds[buffer], step)
 
 
 BUFFERS: Final = ("even", "odd", "third", "fourth")

@@ -36,12 +36,15 @@ class View:
 
 @dataclass(frozen=True)
 class Tiles:
-    """a and b are (step, workgroup, k, m or n), c is (workgroup, m, n)."""
+    """a and b are (step, workgroup, k, m or n), c is (workgroup, m, n).  scales: of a and of b, seen as they
+    are, of a microscaled product.
+    """
 
     grid: Grid
     a: View
     b: View
     c: View
+    scales: tuple[View, ...] = ()
 
     @staticmethod
     def of(op: GridwiseGemmExOp, block: tuple[int, int, int], run: Run) -> Tiles:
@@ -55,11 +58,17 @@ class Tiles:
         have = dict(a.dims) | dict(c.dims)
         blocks = have["gemmM"] // m, have["gemmN"] // n, have["gemmK"] // k
         grid = Grid(have.get("gemmG", 1), *blocks, m, n, k, _slowest(op))
+        scales = tuple(
+            grown.under(tile.window(grown.dims, grid, side), f"scale_{name}", run)
+            for name, side, value, of in zip("ab", "mn", op.scales, (a, b), strict=False)
+            for grown in (_grown(value, [d.name for d in of.dims], sizes, run),)
+        )
         return Tiles(
             grid,
             a.under(tile.window(a.dims, grid, "m"), "a", run),
             b.under(tile.window(b.dims, grid, "n"), "b", run),
             c.under(tile.result(c.dims, grid), "c", run),
+            scales,
         )
 
 
@@ -93,11 +102,17 @@ def copy(
 
 
 def product(
-    multiply: Multiply, a: SSAValue, b: SSAValue, c: SSAValue, index: Sequence[SSAValue] = ()
+    multiply: Multiply,
+    a: SSAValue,
+    b: SSAValue,
+    c: SSAValue,
+    index: Sequence[SSAValue] = (),
+    scales: Sequence[tuple[SSAValue, Sequence[SSAValue]]] = (),
 ) -> BlockwiseGemmOp:
-    """c[index] += a * b."""
+    """c[index] += a * b.  scales: of a and of b, with indices, or none."""
     given = properties({"multiply": multiply})
-    return BlockwiseGemmOp.build(operands=[a, [], b, [], c, index], properties=given)
+    further = [x for value, at in scales for x in ([value], at)] or [[], [], [], []]
+    return BlockwiseGemmOp.build(operands=[a, [], b, [], c, index, *further], properties=given)
 
 
 def store(

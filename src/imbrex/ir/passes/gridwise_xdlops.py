@@ -25,9 +25,9 @@ from imbrex.ir.ops.thread import ThreadwiseCopyOp
 from imbrex.ir.passes import gridwise_tiles, tiling
 from imbrex.ir.passes.gridwise_ahead import Ahead
 from imbrex.ir.passes.gridwise_schedule import Part, Scheduled, finished, work_item_slots
-from imbrex.ir.passes.gridwise_steps import BUFFERS, Operand, Steps, buffers, stages
+from imbrex.ir.passes.gridwise_steps import BUFFERS, Operand, StepOf, Steps, buffers, stages
 from imbrex.ir.passes.gridwise_tiles import Tiles
-from imbrex.ir.passes.threadwise_waves import Fragments, fragments_of
+from imbrex.ir.passes.threadwise_waves import Fragments, Scales, fragments_of
 from imbrex.ir.rewrite import Run, properties
 from imbrex.ir.shape import LDS, PRIVATE, element_of, memref, shape_of
 from imbrex.ir.source import InvalidOp
@@ -51,21 +51,23 @@ def workgroup(
 ) -> None:
     """The body of the launch; `before` stands outside of it."""
     element = element_of(op.a)
-    cut = tiling.waves(op, plan.multiply, (plan.m_per_block, plan.n_per_block), plan.k_per_block)
+    block, is_scaled = (plan.m_per_block, plan.n_per_block), bool(tiles.scales)
+    cut = tiling.waves(op, plan.multiply, block, plan.k_per_block, is_scaled=is_scaled)
     operands = _operands(op, plan, tiles, cut, run)
     shape = [cut.m_tiles, cut.n_tiles, cut.instruction.c_elements]
     thread_c = run.alloc("thread_c", accumulator_type(element), shape, PRIVATE)
     slots = work_item_slots(sharing, before, thread_c, plan.block_size, item)
 
-    def multiply(into: Run, a: SSAValue, b: SSAValue) -> None:
-        into.add(gridwise_tiles.product(plan.multiply, a, b, thread_c))
+    def multiply(output: SSAValue, into: Run, a: SSAValue, b: SSAValue, step: StepOf) -> None:
+        scales = [(of.value, [step(into), output]) for of in tiles.scales]
+        into.add(gridwise_tiles.product(plan.multiply, a, b, thread_c, scales=scales))
 
     def one_tile(into: Run, part: Part) -> None:
         into.zero(thread_c)
         if plan.copy == "ahead":
-            _ahead(op, plan, operands, cut, item, thread_c, part, into)
+            _ahead(op, plan, operands, tiles, cut, item, thread_c, part, into)
         else:
-            Steps(part, plan.k_per_block, operands, multiply).emit(into)
+            Steps(part, plan.k_per_block, operands, partial(multiply, part.output)).emit(into)
         finished(into, part, thread_c, slots, partial(store, part.output))
 
     def store(output: SSAValue, into: Run) -> None:
@@ -85,6 +87,7 @@ def _ahead(
     op: GridwiseGemmExOp,
     plan: WavesBlock,
     operands: Sequence[Operand],
+    tiles: Tiles,
     cut: WaveTiles,
     item: SSAValue,
     c: SSAValue,
@@ -103,6 +106,13 @@ def _ahead(
         for given, size in ((plan.a, plan.m_per_block), (plan.b, plan.n_per_block))
     )
     even, odd = registers
+
+    def scales(name: str) -> list[Scales]:
+        return [
+            Scales.of(of.value, side, cut, f"_{name}", run.view, run)
+            for side, of in zip(SIDES.values(), tiles.scales, strict=False)
+        ]
+
     Ahead(
         part,
         plan.k_per_block,
@@ -115,6 +125,7 @@ def _ahead(
         (even, odd),
         parts,
         halves // parts,
+        (scales("even"), scales("odd")),
     ).emit(run)
 
 

@@ -126,7 +126,7 @@ def _from_matmul(op: MatmulOp) -> GemmOp:
     flags: dict[str, Attribute] = {
         key: Bool(True) for key, turned in (("a_transposed", a), ("b_transposed", b)) if turned
     }
-    return GemmOp.build(operands=[*op.inputs, op.outputs[0]], properties=flags | {"beta": Float(1.0)})
+    return GemmOp.build(operands=[*op.inputs, op.outputs[0], []], properties=flags | {"beta": Float(1.0)})
 
 
 def _require_memrefs(op: MatmulOp | ConvOperation) -> None:

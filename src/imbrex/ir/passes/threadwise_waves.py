@@ -1,5 +1,6 @@
 """The product of a workgroup by matrix instructions, as each work item of a wave takes part in it.
 
+of a microscaled product: load the scales of A and B
 for each k_outer:
     for each m_tile: read a pack of A;  for each n_tile: read a pack of B for each instruction's part of a
     pack, each m_tile, each n_tile: C[m_tile, n_tile] += A[m_tile] * B[n_tile]
@@ -12,15 +13,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from math import gcd
+from typing import Any, Final
 
 from xdsl.ir import Attribute, SSAValue
 
 from imbrex.config.block_plan import WavesMultiply
-from imbrex.index.map import Dim
+from imbrex.index.map import Dim, Map
+from imbrex.ir.chain import names_of
 from imbrex.ir.element import element_bytes
 from imbrex.ir.ops.block import BlockwiseGemmOp
-from imbrex.ir.ops.matrix import MfmaOp
+from imbrex.ir.ops.matrix import SCALE_WORDS, MfmaOp
 from imbrex.ir.ops.thread import ThreadwiseCopyOp
 from imbrex.ir.passes import tiling
 from imbrex.ir.passes.threadwise_slices import Viewed
@@ -38,10 +41,57 @@ def product(
 ) -> None:
     """C's registers += A * B, both in LDS."""
     (k, m), (_, n) = ([size or 0 for size in shape_of(v)] for v in (op.a, op.b))
-    cut = tiling.waves(op, multiply, (m, n), k, items)
+    cut = tiling.waves(op, multiply, (m, n), k, items, op.scale_a is not None)
+    scales = [
+        (Scales.of(value, side, cut, "", viewed, run), index)
+        for side, (value, index) in zip(OPERAND, op.scales, strict=True)
+        if value is not None
+    ]
     a = _packs(op.a, "m", (k, m), cut, multiply.turned, viewed, run)
     b = _packs(op.b, "n", (k, n), cut, multiply.turned, viewed, run)
-    run.loop("k_outer", 0, k // cut.k_step, 1, partial(_step, _Wave(op, cut, item, a, b)))
+    whole = _Wave(op, cut, item, a, b, [of for of, _ in scales])
+    if not scales:
+        run.loop("k_outer", 0, k // cut.k_step, 1, partial(_step, whole, 0))
+    for of, index in scales:
+        of.load(index, item, run)
+    for outer in range(k // cut.k_step if scales else 0):  # a scale is taken from a place that is known
+        _step(whole, outer, run, run.index(outer))
+
+
+@dataclass(frozen=True)
+class Scales:
+    """An operand's scales of tiles in global memory, (.., workitem, tile, slot), and a work item's registers,
+    (tile, word, slot), for the instructions of a step.
+    """
+
+    seen: SSAValue
+    registers: SSAValue
+    words: SSAValue
+    side: Side
+
+    @staticmethod
+    def of(value: SSAValue, side: Side, cut: WaveTiles, hint: str, viewed: Viewed, run: Run) -> Scales:
+        """value: (.., k, m or n), one for each element of a tile."""
+        *leading, k, rows = (Dim(n, s or 0) for n, s in zip(names_of(value), shape_of(value), strict=True))
+        tile = Dim("k", k.size), Dim(side, rows.size)
+        layers = Map(wave.scales(tile, cut, side)).with_leading(leading).layers
+        seen = viewed(value, layers, f"scales_{OPERAND[side]}")
+        shape = [cut.tiles(side), k.size // cut.instruction.k]
+        registers = run.alloc(f"thread_scale_{OPERAND[side]}{hint}", element_of(value), shape, PRIVATE)
+        held = (Dim(f"{side}_tile", shape[0]), Dim("slot", shape[1]))
+        words = run.view(registers, wave.operand(held, gcd(shape[1], max(SCALE_WORDS))), "scale_words")
+        return Scales(seen, registers, words, side)
+
+    def load(self, index: Sequence[SSAValue], item: SSAValue, into: Run) -> None:
+        """Copies the scales of a step.  index: the first coordinates."""
+        tiles, count = (size or 0 for size in shape_of(self.registers))
+
+        def one(inner: Run, tile: SSAValue) -> None:
+            operands = [self.seen, [*index, item, tile], self.registers, [tile]]
+            given = properties({"vector": count & -count})
+            inner.add(ThreadwiseCopyOp.build(operands=operands, properties=given))
+
+        into.loop(f"{self.side}_tile", 0, tiles, 1, one)
 
 
 @dataclass(frozen=True)
@@ -76,12 +126,14 @@ class Fragments:
                 packs = _Packs(view, registers, registers, tiles, turned)
                 into.loop(f"{side}_tile", 0, packs.tiles, 1, partial(_read, cut, item, packs, k_outer))
 
-    def multiply(self, cut: WaveTiles, c: SSAValue, into: Run) -> None:
-        """C's registers += A * B."""
-        for registers in self.packs:
+    def multiply(
+        self, cut: WaveTiles, c: SSAValue, into: Run, scales: Sequence[Scales] = (), first: int = 0
+    ) -> None:
+        """C's registers += A * B.  scales: of A and of B.  first: the part's first k_outer."""
+        for place, registers in enumerate(self.packs, first):
             a, b = (_slots(r, side, cut, into) for r, side in zip(registers, OPERAND, strict=True))
             counts = (cut.m_tiles, cut.n_tiles)
-            multiply = partial(_multiply, cut, c, a, b, counts)
+            multiply = partial(_multiply, cut, c, a, b, scales, place, counts)
             into.loop("slot", 0, cut.kpack // cut.k.registers, 1, multiply)
 
 
@@ -113,6 +165,7 @@ class _Wave:
     item: SSAValue
     a: _Packs
     b: _Packs
+    scales: Sequence[Scales]
 
 
 def _packs(
@@ -138,11 +191,11 @@ def _slots(registers: SSAValue, side: Side, cut: WaveTiles, run: Run) -> SSAValu
     return run.view(registers, wave.operand(held, cut.k.registers), f"thread_{OPERAND[side]}")
 
 
-def _step(w: _Wave, into: Run, k_outer: SSAValue) -> None:
+def _step(w: _Wave, outer: int, into: Run, k_outer: SSAValue) -> None:
     for packs, name in ((w.a, "m_tile"), (w.b, "n_tile")):
         into.loop(name, 0, packs.tiles, 1, partial(_read, w.cut, w.item, packs, k_outer))
     counts = (w.a.tiles, w.b.tiles)
-    multiply = partial(_multiply, w.cut, w.op.c, w.a.slots, w.b.slots, counts)
+    multiply = partial(_multiply, w.cut, w.op.c, w.a.slots, w.b.slots, w.scales, outer, counts)
     into.loop("slot", 0, w.cut.kpack // w.cut.k.registers, 1, multiply)
 
 
@@ -158,14 +211,29 @@ def _read(
 
 
 def _multiply(
-    cut: WaveTiles, c: SSAValue, a: SSAValue, b: SSAValue, counts: tuple[int, int], into: Run, slot: SSAValue
+    cut: WaveTiles,
+    c: SSAValue,
+    a: SSAValue,
+    b: SSAValue,
+    scales: Sequence[Scales],
+    outer: int,
+    counts: tuple[int, int],
+    into: Run,
+    slot: SSAValue,
 ) -> None:
+    """scales: of A and of B, of which the instruction takes those of its k_outer."""
+
     def row(inner: Run, m_tile: SSAValue) -> None:
         inner.loop("n_tile", 0, counts[1], 1, partial(cell, m_tile))
 
     def cell(m_tile: SSAValue, inner: Run, n_tile: SSAValue) -> None:
         operands = [a, [m_tile, slot], b, [n_tile, slot], c, [m_tile, n_tile]]
         used = properties({"instruction": cut.instruction.name})
-        inner.add(MfmaOp.build(operands=operands, properties=used))
+        further: list[Any] = []
+        for of, tile in zip(scales, (m_tile, n_tile), strict=False):
+            word, place = divmod(outer, shape_of(of.words)[-1] or 1)
+            further += [of.words, [tile, inner.index(word)]]
+            used |= properties({"scale_place": place})
+        inner.add(MfmaOp.build(operands=[*operands, *(further or [[]] * 4)], properties=used))
 
     into.loop("m_tile", 0, counts[0], 1, row)

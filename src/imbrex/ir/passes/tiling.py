@@ -60,17 +60,27 @@ def clusters(
 
 
 def waves(
-    op: Operation, given: WavesMultiply, tile: tuple[int, int], k: int, items: int | None = None
+    op: Operation,
+    given: WavesMultiply,
+    tile: tuple[int, int],
+    k: int,
+    items: int | None = None,
+    is_scaled: bool = False,
 ) -> WaveTiles:
     """How waves share a block tile (m, n) of k a step; InvalidOp unless the instruction covers it."""
     wave, kpack, interleave = (given.m_per_wave, given.n_per_wave), given.kpack, given.interleave
     used = instruction(given.instruction)
-    cut = WaveTiles.of(used, tile, wave, kpack, interleave)
+    if is_scaled and used.scale_a is None:
+        raise InvalidOp(op, f"{used.name} takes no scales", "instruction")
+    cut = WaveTiles.of(used, tile, wave, kpack, interleave, is_scaled)
     if cut is None:
         sizes = f"{tile[0]} x {tile[1]} in wave tiles of {wave[0]} x {wave[1]}"
         turns = f", {interleave} in turn" if interleave > 1 else ""
         message = f"{used.name} does not divide a block tile of {sizes}{turns}"
         raise InvalidOp(op, message, "m_per_wave")
+    if is_scaled and kpack != cut.k.registers:
+        message = f"a pack of a microscaled product is of one {used.name}: {cut.k.registers}, got {kpack}"
+        raise InvalidOp(op, message, "kpack")
     if kpack % cut.k.registers or k % cut.k_step:
         message = f"{used.name} takes packs of {cut.k.registers} for {cut.k.groups} groups of lanes"
         raise InvalidOp(op, f"{message}; a step has {k} of k in packs of {kpack}", "kpack")

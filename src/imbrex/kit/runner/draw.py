@@ -46,8 +46,8 @@ def drawn(told: Told, element: Told, shape: Sequence[int], strides: Sequence[int
     strides, so that elements that share memory are equal.
 
     told: how they are drawn.  whole: numbers from `low` to `high` without zero; real: odd multiples of
-    2^-bits between -1 and 1; odd: odd numbers of `bits` bits as numbers between 1 and 2, with signs; kept:
-    where a mask keeps them, else zero.
+    2^-bits between -1 and 1; odd: odd numbers of `bits` bits as numbers between 1 and 2, with signs; power:
+    2^low to 2^high; kept: where a mask keeps them, else zero.
     """
     steps = strides or [int(np.prod(shape[i + 1 :], dtype=np.int64)) for i in range(len(shape))]
     elements = 1 + sum((size - 1) * step for size, step in zip(shape, steps, strict=True))
@@ -71,6 +71,9 @@ def _values(told: Told, bits: Array) -> Array:
         low, high = told["low"], told["high"]
         found = (bits % np.uint64(high - low)).astype(np.int64) + low
         return found + (found >= 0)
+    if kind == "power":
+        low, high = told["low"], told["high"]
+        return 2.0 ** ((bits % np.uint64(high - low + 1)).astype(np.int64) + low)
     width = told["bits"]
     if kind == "real":
         top = (bits >> np.uint64(64 - width)).astype(np.int64)

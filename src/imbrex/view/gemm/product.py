@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from imbrex.index.map import Dim, Layer, Map, layer_over, replacing
-from imbrex.index.rule import Pad, PassThrough
+from imbrex.dtype import SCALED
+from imbrex.index.map import Dim, Entry, Layer, Map, layer_over, replacing
+from imbrex.index.rule import Broadcast, Merge, Pad, PassThrough
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,24 @@ def plain(
         return Map((layer_over(lower, *((PassThrough(), f"gemm{n.upper()}", n) for n in names)),))
 
     return GemmView(view(dims_a, "km"), view(dims_b, "kn"), view([("m", m), ("n", n)], "mn"))
+
+
+def scales(view: GemmView) -> tuple[Map, Map]:
+    """The scales of A and of B, arrays [g?, m, k / 32] and [g?, n, k / 32], as one of each element."""
+
+    def of(elements: Map, name: str) -> Map:
+        sizes = dict(elements.upper)
+        dims = [Dim(n, sizes[n]) for n in ("gemmG", f"gemm{name.upper()}") if n in sizes]
+        runs = [*dims, Dim("run", sizes["gemmK"] // SCALED)]
+        kept: list[Entry] = [(PassThrough(), d.name, d.name) for d in dims]
+        order = [d.name for d in elements.upper]
+        repeated = layer_over(
+            runs, *kept, (PassThrough(), "run", "run"), (Broadcast(), "neighbour", ""), neighbour=SCALED
+        )
+        entry = (Merge(), "gemmK", "run neighbour")
+        return Map((layer_over(repeated.upper, *kept, entry, order=order), repeated))
+
+    return of(view.a, "m"), of(view.b, "n")
 
 
 def overhang(dims: Sequence[Dim], **multiples: int) -> tuple[Layer, ...]:

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from imbrex.diagnostic import Diagnostic
-from imbrex.dtype import DTYPES
+from imbrex.dtype import DTYPES, SCALED
 from imbrex.index.map import Map
 
 __all__ = ["BITS", "BUILTIN_TYPES", "SCALED", "Instruction", "Operand"]
@@ -36,10 +36,6 @@ BUILTIN_TYPES: Mapping[str, str] = {
 """Argument type of a builtin -> C type of its elements; the number that the name ends in counts them, none is
 a scalar.  bf16 goes as `short` where the builtin is older than `__bf16`, and elements of 8 bits and fewer as
 whole words: four i8 in an `int`, eight in a `long`."""
-
-SCALED = 32
-"""Neighbours along k that share a scale, a power of two in a byte: 2^(byte - 127), NaN for 255 (Open Compute
-Project, "Microscaling Formats", 2023, E8M0)."""
 
 FORMATS: Mapping[str, Mapping[str, str]] = {
     "gfx942": {"fp8": "f8e4m3fnuz", "bf8": "f8e5m2fnuz"},

@@ -7,6 +7,8 @@ rest.  Each function gives layers, topmost first.
     turned    (workitem, k_outer, m_tile, read, element)
                                                         over (workitem, k_outer, m_tile, slot): what it reads
                                                         for others, where lanes transpose what they read
+    scales    (workitem, m_tile, slot)                  over (k, m): the scales that it hands the instructions
+                                                        of a step one after the other, where there are some
     operand   (m_tile, slot, register)                  over (m_tile, slot): its registers, by instruction
     computed  (workgroup, workitem, m_group, n_tile, register_group, neighbour)
                                                         over (workgroup, m, n): its elements of C
@@ -15,7 +17,9 @@ rest.  Each function gives layers, topmost first.
 
 Work items are numbered (m_wave, n_wave, lane).  A lane reads `kpack` neighbours in k at once and feeds them
 to kpack / registers instructions, so the instructions of a step take k in another order than memory has it: A
-and B alike, which leaves every sum what it was.
+and B alike, which leaves every sum what it was.  Where products have scales, which belong to runs of
+neighbours in k as the instruction counts them, runs stay whole: k of a step is (run, instruction, neighbour),
+so that the scales which a lane hands the instructions of a step are neighbours in memory.
 
 A blocked instruction multiplies `blocks` pairs of matrices.  Here its blocks lie side by side along m (or n);
 B (or A) is then the same for all of them, and lanes of different blocks read the same place.
@@ -30,13 +34,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
+from imbrex.dtype import SCALED
 from imbrex.index.map import Dim, Entry, Layer, replacing
-from imbrex.index.rule import Broadcast, Merge, PassThrough, Unmerge
+from imbrex.index.rule import Broadcast, Fixed, Merge, PassThrough, Unmerge
 from imbrex.view.gemm.tile import OTHER
 from imbrex.view.mma import Instruction
 from imbrex.view.mma.fragment import KParts, k_parts, run_of
 
-__all__ = ["Side", "WaveTiles", "computed", "fragment", "held", "interleaved", "operand", "turned"]
+__all__ = ["Side", "WaveTiles", "computed", "fragment", "held", "interleaved", "operand", "scales", "turned"]
 
 Side: TypeAlias = Literal["m", "n"]
 WAVES = ("m_wave", "n_wave")
@@ -49,7 +54,9 @@ TURNED_BYTES: Final = 8
 
 @dataclass(frozen=True)
 class WaveTiles:
-    """m_waves x n_waves waves of m_tiles x n_tiles instruction tiles each."""
+    """m_waves x n_waves waves of m_tiles x n_tiles instruction tiles each.  is_scaled: do products have
+    scales?
+    """
 
     instruction: Instruction
     m_waves: int
@@ -59,6 +66,7 @@ class WaveTiles:
     kpack: int
     blocks_along: Side = "m"
     interleave: int = 1
+    is_scaled: bool = False
 
     @staticmethod
     def of(
@@ -67,6 +75,7 @@ class WaveTiles:
         wave: tuple[int, int],
         kpack: int,
         interleave: int = 1,
+        is_scaled: bool = False,
     ) -> WaveTiles | None:
         """The cut of a block tile (m, n) into wave tiles (m, n); None where the instruction does not divide
         it.
@@ -78,7 +87,8 @@ class WaveTiles:
             m, n = tile_of(instruction, along)
             if block[0] % wave[0] == block[1] % wave[1] == wave[0] % (m * interleave) == wave[1] % n == 0:
                 waves = block[0] // wave[0], block[1] // wave[1]
-                return WaveTiles(instruction, *waves, wave[0] // m, wave[1] // n, kpack, along, interleave)
+                tiles = wave[0] // m, wave[1] // n
+                return WaveTiles(instruction, *waves, *tiles, kpack, along, interleave, is_scaled)
         return None
 
     @property
@@ -151,7 +161,8 @@ def fragment(dims: Sequence[Dim], tiles: WaveTiles, side: Side) -> tuple[Layer, 
     turned = interleaved(dims, tiles, side)
     spread = _spread_operand(turned[0].upper if turned else dims, tiles, side)
     outer = (*WAVES, "k_outer", f"{side}_tile", "slot_outer")
-    parts = replacing(spread.upper, (Merge(), "k", "k_chunk k_group k_slot"))
+    inside = "run neighbour" if tiles.is_scaled else "k_chunk k_group k_slot"
+    parts = replacing(spread.upper, (Merge(), "k", inside))
     blocks = replacing(
         parts.upper,
         *_blocks(tiles, side),
@@ -166,6 +177,44 @@ def fragment(dims: Sequence[Dim], tiles: WaveTiles, side: Side) -> tuple[Layer, 
         order=("workitem", "k_outer", f"{side}_tile", "slot"),
     )
     return (top, *lanes, blocks, parts, spread, *turned)
+
+
+def scales(dims: Sequence[Dim], tiles: WaveTiles, side: Side) -> tuple[Layer, ...]:
+    """Scales of A (side "m") or of B of a tile (k, side), one for each element, as a work item holds them: a
+    slot for each instruction of a step, neighbours in memory.
+    """
+    held_by = tiles.instruction.scale_a if side == "m" else tiles.instruction.scale_b
+    assert held_by is not None, f"{tiles.instruction} takes no scales"
+    turned = interleaved(dims, tiles, side)
+    rows, other, k = _wave_sizes(tiles, side), f"{OTHER[side]}_wave", tiles.instruction.k
+    runs = {"run": k // SCALED, "product": dict(dims)["k"] // k, "neighbour": SCALED}
+    outer = (*WAVES, f"{side}_tile", "product")
+    spread = replacing(
+        turned[0].upper if turned else dims,
+        (Unmerge(), " ".join(runs), "k"),
+        (Unmerge(), " ".join(rows), side),
+        (Broadcast(), other, ""),
+        order=(*outer, f"{side}_row", "run", "neighbour"),
+        **runs,
+        **rows,
+        **{other: tiles.n_waves if side == "m" else tiles.m_waves},
+    )
+    blocks = replacing(
+        spread.upper,
+        *_blocks(tiles, side),
+        (PassThrough(), "k", "run"),
+        (Fixed(0), "", "neighbour"),
+        order=(*outer, *(d.name for d in held_by.lower)),
+        **_sizes(tiles.instruction),
+    )
+    lanes = held_by.with_leading(blocks.upper[: len(outer)]).layers
+    top = replacing(
+        lanes[0].upper,
+        (Merge(), "workitem", " ".join((*WAVES, "lane"))),
+        (Merge(), "slot", "product register"),
+        order=("workitem", f"{side}_tile", "slot"),
+    )
+    return (top, *lanes, blocks, spread, *turned)
 
 
 def turned(dims: Sequence[Dim], elements: int) -> tuple[Layer, ...]:
@@ -246,9 +295,13 @@ def _spread_operand(dims: Sequence[Dim], tiles: WaveTiles, side: Side) -> Layer:
     """k and the rows of a tile in LDS, split into what waves, lanes, packs and instructions number."""
     k, sizes, other = tiles.k, dict(dims), f"{OTHER[side]}_wave"
     packs = {"k_outer": sizes["k"] // tiles.k_step, "k_group": k.groups}
-    packs |= {"slot_outer": tiles.kpack // (k.chunks * k.slots), "k_chunk": k.chunks, "k_slot": k.slots}
+    packs |= {"slot_outer": tiles.kpack // k.registers, "k_chunk": k.chunks, "k_slot": k.slots}
+    inside = ("k_chunk", "k_group", "k_slot")
+    if tiles.is_scaled:
+        runs = {"run": tiles.instruction.k // SCALED, "k_outer": packs["k_outer"]}
+        packs, inside = {**runs, "slot_outer": packs["slot_outer"], "neighbour": SCALED}, ("run", "neighbour")
     rows = _wave_sizes(tiles, side)
-    order = (*WAVES, "k_outer", f"{side}_tile", "slot_outer", f"{side}_row", "k_chunk", "k_group", "k_slot")
+    order = (*WAVES, "k_outer", f"{side}_tile", "slot_outer", f"{side}_row", *inside)
     return replacing(
         dims,
         (Unmerge(), " ".join(packs), "k"),

@@ -46,9 +46,18 @@ def rates_of(gpu: GpuMachine) -> Rates:
 
 
 def matrix_clocks(inst: Inst, gpu: GpuMachine) -> tuple[int, bool]:
-    """Clocks from its issue to the next one's on the matrix pipe, and whether it shuts out vector ones."""
+    """Clocks from its issue to the next one's on the matrix pipe, and whether it shuts out vector ones.
+
+    Its types, where they are no part of its name, are two modifiers.  One that takes scales lasts as long as
+    the one without.
+    """
+    name = inst.name.replace("v_mfma_scale_", "v_mfma_")
+    given = dict(word.split(":") for word in inst.modifiers if word.startswith(("cbsz:", "blgp:")))
     for entry in instructions(gpu.chip):
-        if entry.mnemonic_on(gpu.chip) == inst.name:
+        formats = entry.arguments[3:5] if entry.scale_a is not None else ()
+        if entry.mnemonic_on(gpu.chip) == name and all(
+            given.get(word, "0") == number for word, number in zip(("cbsz", "blgp"), formats, strict=False)
+        ):
             return entry.cycles[gpu.chip], entry.a_type in rates_of(gpu).exclusive
     raise AssertionError(f"{inst.name} is not in the table of {gpu.name}")
 

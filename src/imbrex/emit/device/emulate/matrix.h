@@ -8,6 +8,7 @@
 // exactly, i32 for i8, f64 for f64.  Hardware adds them in an order of its own, so only exact sums agree bit for bit.
 #pragma once
 #include "../cpu/element.h"
+#include "../common/e8m0.h"
 
 namespace imbrex {
 
@@ -51,9 +52,18 @@ template <int M, int N, int K, class Sum> IMBREX_INLINE void product_of(Sum *pro
   }
 }
 
-// c += a * b, block by block.
-template <class Instruction, class C, class A, class B>
-void multiply(C *c, int c_pitch, const A *a, int a_pitch, const B *b, int b_pitch) {
+// The elements of an operand, in their places, by the scales of the lanes.  `scale_place` numbers the runs of 32
+// neighbours along k of A [m][k / 32], or of B [k / 32][n]; `run` is that of an element.
+template <class Instruction, int Count, class Sum, class S, class Place, class Run>
+IMBREX_INLINE void scale_by(Sum *matrix, const S *first, int pitch, Place scale_place, Run run) {
+  Sum scales[Instruction::wave];
+  for (int lane = 0; lane < Instruction::wave; ++lane) scales[scale_place(lane, 0)] = Sum(widen(first[lane * pitch]));
+  for (int i = 0; i < Count; ++i) matrix[i] *= scales[run(i)];
+}
+
+// c += a * b, block by block; of a microscaled product a and b are multiplied by scales before.
+template <class Instruction, class C, class A, class B, class... Scales>
+void multiply(C *c, int c_pitch, const A *a, int a_pitch, const B *b, int b_pitch, Scales... scales) {
   using I = Instruction;
   using Sum = decltype(widen(C{}));
   static constexpr auto a_places = tabulated<I::wave, I::a_elements>(I::a);
@@ -62,6 +72,13 @@ void multiply(C *c, int c_pitch, const A *a, int a_pitch, const B *b, int b_pitc
   alignas(64) Sum left[I::blocks * I::m * I::k], right[I::blocks * I::k * I::n], product[I::blocks * I::m * I::n];
   gather<I, I::a_elements>(left, a, a_pitch, a_places);
   gather<I, I::b_elements>(right, b, b_pitch, b_places);
+  if constexpr (sizeof...(Scales) > 0) {
+    const auto apply = [&](auto *of_a, int a_step, auto *of_b, int b_step) {
+      scale_by<I, I::m * I::k>(left, of_a, a_step, I::scale_a, [](int i) { return i / 32; });
+      scale_by<I, I::k * I::n>(right, of_b, b_step, I::scale_b, [](int i) { return i / I::n / 32 * I::n + i % I::n; });
+    };
+    apply(scales...);
+  }
   for (int block = 0; block < I::blocks; ++block)
     product_of<I::m, I::n, I::k>(product + block * I::m * I::n, left + block * I::m * I::k, right + block * I::k * I::n);
   for (int lane = 0; lane < I::wave; ++lane)

@@ -26,6 +26,7 @@ IMBREX_INLINE float widen(bf16 x) { return float(x); }
 template <class To, class From> IMBREX_INLINE To bit_cast(From from) { return __builtin_bit_cast(To, from); }
 } // namespace imbrex
 #include "../cpu/narrow.h"
+#include "../common/e8m0.h"
 namespace imbrex {
 
 template <int Bytes> IMBREX_INLINE void copy_bytes(void *to, const void *from) { __builtin_memcpy(to, from, Bytes); }

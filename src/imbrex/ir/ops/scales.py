@@ -1,0 +1,42 @@
+"""Scales of a microscaled product: none, or one array for A and one for B, beside what they scale."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import Attribute, SSAValue
+
+from imbrex.dtype import E8M0, DType, microscaled
+from imbrex.ir.element import dtype_of
+from imbrex.ir.shape import Size, agree, element_of, shape_of, shape_text
+from imbrex.ir.source import expect
+
+__all__ = ["product_type", "verify_scales"]
+
+
+def product_type(element: Attribute, scales: Sequence[SSAValue]) -> DType:
+    """The type of a product of such elements, with these scales or without."""
+    own = dtype_of(element)
+    found = microscaled(own) if scales else own
+    assert found is not None, own
+    return found
+
+
+def verify_scales(
+    scales: Sequence[SSAValue], a: SSAValue, shapes: Sequence[Sequence[Size]], first: int
+) -> None:
+    """Two or none, e8m0, of these shapes, of operands that may have some.  first: the place of the first."""
+    if not scales:
+        return
+    expect(len(scales) == 2, f"there are scales of a and of b, or none; got {len(scales)}", "type", first)
+    own = dtype_of(element_of(a))
+    expect(microscaled(own) is not None, f"no product of {own} has scales", "type", 0)
+    for place, (value, shape) in enumerate(zip(scales, shapes, strict=True), first):
+        have = str(element_of(value))
+        expect(have == E8M0.mlir_name, f"scales are {E8M0.mlir_name}, got {have}", "type", place)
+        own_shape = shape_of(value)
+        fits = len(own_shape) == len(shape) and all(map(agree, own_shape, shape))
+        message = (
+            f"scales of '{'ab'[place - first]}' are {shape_text(shape)} here, got {shape_text(own_shape)}"
+        )
+        expect(fits, message, "type", place)
