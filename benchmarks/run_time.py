@@ -14,6 +14,7 @@ import os
 from typing import Any
 
 from imbrex.kernel import Kernel, compile
+from imbrex.problem import problem_text
 from imbrex.problem.text import parse_problem
 from imbrex.run.cuda.kernel import CudaKernel
 from imbrex.run.cuda.time import measure_on_gpu
@@ -32,7 +33,7 @@ def main() -> None:
     given = parser.parse_args()
     (problem,) = parse_problem(given.problem)
     told = compile(problem, given.target, threads=given.threads, untuned=True)
-    print(f"{told.problem}\n{'size':>8} {'us':>10} {'same tuning':>12} {'fixed':>8}  tuning")
+    print(f"{problem_text(told.problem)}\n{'size':>8} {'us':>10} {'same tuning':>12} {'fixed':>8}  tuning")
     for size in map(int, given.sizes.split(",")):
         own = told.at(size)
         same = compile(own.problem, given.target, threads=given.threads, config=own.configuration)
