@@ -6,7 +6,7 @@ import pytest
 from tests.e2e.many import Case, wrong
 
 from imbrex.config.xdlops.mfma import served
-from imbrex.dtype import DTYPES
+from imbrex.dtype import DTYPES, SCALED
 from imbrex.problem import Gemm
 from imbrex.view.mma import Instruction, in_registers
 from imbrex.view.mma.fragment import k_parts
@@ -39,9 +39,10 @@ def case(one: Instruction, kind: str, chip: str, number: int) -> Case:
     while packs * pack * min(block) < threads:
         packs *= 2
     numbers = ",".join(map(str, (*block, packs, m, n, pack, one.name)))
-    problem = Gemm(
-        m=block[0] + 1, n=block[1] + 3, k=max(1, int(STEPS[number % 5] * packs * pack)), dtype=kind
-    )
+    depth = max(1, int(STEPS[number % 5] * packs * pack))
+    if DTYPES[kind].is_microscaled:
+        depth = -(-depth // SCALED) * SCALED
+    problem = Gemm(m=block[0] + 1, n=block[1] + 3, k=depth, dtype=kind)
     return Case(problem, f"v1:xdlops:{numbers}", chip)
 
 

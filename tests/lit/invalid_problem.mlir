@@ -130,7 +130,7 @@ func.func @product(%a: memref<4x5xf32>, %b: memref<6x7xf32>, %c: memref<4x7xf32>
 
 // -----
 func.func @operands(%a: memref<4x5xf32>, %b: memref<5x7xf32>) {
-  // CHECK: error: 'miopen.gemm' takes 3 operands (a, b, c), got 2
+  // CHECK: error: 'miopen.gemm' takes 3 operands (a, b, c) and any number of scales, got 2
   miopen.gemm(%a, %b)
   func.return
 }

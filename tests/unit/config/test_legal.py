@@ -14,7 +14,7 @@ from imbrex.config.general.plan import GeneralTuning
 from imbrex.config.general.space import general_space
 from imbrex.config.legal import CPU_RULES, GENERAL_RULES, Illegal, check
 from imbrex.config.tuning import Tuning
-from imbrex.dtype import BF16, F16, F32, F64, I8
+from imbrex.dtype import BF16, F16, F32, F64, I8, MXF8E4M3FN
 
 GEMM = GemmContext(1024, 1024, 1024, F32)
 HUGE = GemmContext(2**26, 2**26, 8, F32)
@@ -28,6 +28,13 @@ BROKEN: list[tuple[str, Tuning, GemmContext, str, str]] = [
         GEMM,
         "gfx942",
         "block_size 512 is not one of 64, 128, 256",
+    ),
+    (
+        "scales",
+        GENERAL,
+        dataclasses.replace(GEMM, dtype=MXF8E4M3FN),
+        "gfx950",
+        "work items take no scales, which mxf8e4m3fn has; say xdlops",
     ),
     ("thread_tile", GeneralTuning(64, 128, 64, 8, 8, 4), GEMM, "gfx942", "m_per_thread 8 is not one of 2, 4"),
     (
