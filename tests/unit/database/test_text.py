@@ -50,7 +50,7 @@ rows = st.lists(st.tuples(units, trials | verdicts | calibrations), max_size=6)
 
 
 @given(rows)
-@settings(deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_reading_undoes_writing(found: list[Row]) -> None:
     lines = text(found)
     assert set(read(lines)) == set(found)

@@ -133,7 +133,7 @@ def test_a_swapped_tuning_stores_along_n() -> None:
 
 def test_attributes_and_definitions_agree() -> None:
     context = GemmContext(256, 256, 64, F32, a=ALONG_K, b=ALONG_D)
-    for tuning in wave_space(context, gpu("gfx942")):
+    for tuning in list(wave_space(context, gpu("gfx942")))[::5]:
         plan = tuning.plan(context)
         if check(tuning, context, gpu("gfx942")):
             continue

@@ -36,7 +36,7 @@ def walked(plan: Plan, hardware: int) -> list[Segment]:
     return found
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(plans)
 def test_segments_are_the_plans(plan: Plan) -> None:
     for hardware in range(plan.workgroups):
@@ -44,7 +44,7 @@ def test_segments_are_the_plans(plan: Plan) -> None:
         assert walked(plan, hardware) == list(plan.segments(logical))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(plans)
 def test_an_owner_looks_for_the_partial_sums_that_are_sent(plan: Plan) -> None:
     walk = SegmentWalk(plan, next(i for i, s in enumerate(plan.sections) if s.start == 0))
