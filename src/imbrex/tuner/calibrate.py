@@ -35,7 +35,7 @@ from imbrex.tuner.campaign import expect_timed, here_of, lock_of
 from imbrex.tuner.fit import Series, fitted, held_out, regret
 from imbrex.tuner.outcome import Limits, Step
 from imbrex.tuner.pool import Builders, Timer
-from imbrex.tuner.samples import problems_for, spread
+from imbrex.tuner.samples import LOOKED_AT, problems_for, spread
 from imbrex.tuner.session import Session
 from imbrex.tuner.task import Here, Work
 
@@ -129,6 +129,7 @@ class _Timed:
         self.request = Request(problem, machine, target.source)
         self.times: dict[int, float] = {}
         self._found: Candidates | None = None
+        self._order: list[int] = []
 
     def measure(
         self,
@@ -143,7 +144,8 @@ class _Timed:
         if time.monotonic() >= until:
             return
         found = self._found = self._found or candidates(self.request)
-        places = [i for i in spread(found.ranked, self.request, most) if i not in self.times]
+        self._order = self._order or spread(found.ranked, self.request, LOOKED_AT)
+        places = [i for i in self._order[:most] if i not in self.times]
         threads = threads_of(self.target, 1)
         unit = Unit(self.problem, str(self.target), self.here.device, threads)
         session = Session(

@@ -16,7 +16,7 @@ from imbrex.config.candidates import Candidate
 from imbrex.config.modelled import is_modelled, modelled
 from imbrex.config.request import Request
 
-__all__ = ["problems_for", "spread"]
+__all__ = ["LOOKED_AT", "problems_for", "spread"]
 
 _CONV: Final = "-u 1 -v 1 -l 1 -j 1 -g 1 -F 1"
 _LAST: Final = "-f NHWC -I NHWC -O NHWC"
