@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import importlib.util
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from importlib import import_module, metadata
@@ -23,7 +23,9 @@ from imbrex.dtype import BF16, F32, F64, I8
 from imbrex.problem import Conv2d, Gemm, Problem
 from imbrex.run.arrays import Array
 
-__all__ = ["PEERS", "Call", "NumPy", "Peer", "Torch", "first_line", "one_blas_thread", "peers"]
+__all__ = [
+    "PEERS", "Call", "NumPy", "Peer", "Torch", "expect_installed", "first_line", "one_blas_thread", "peers",
+]  # fmt: skip
 
 
 class Peer(Protocol):
@@ -117,6 +119,8 @@ def _is_int_mm(problem: Problem) -> bool:
 
 
 PEERS = ("numpy", "torch")
+PACKAGES = {"torch": ("torch", "torch"), "lt": ("nvmath", "nvmath-python"), "triton": ("triton", "triton")}
+"""The module that a peer is imported from, and what brings it."""
 
 _SET_THREADS = (
     "scipy_openblas_set_num_threads64_",
@@ -138,6 +142,15 @@ def peers(names: tuple[str, ...] = PEERS) -> list[Peer]:
         elif importlib.util.find_spec("torch") is not None:
             found.append(Torch())
     return found
+
+
+def expect_installed(names: Sequence[str]) -> None:
+    """A Diagnostic where one of these, which a user names, would be left out for want of its package."""
+    for name in names:
+        module, package = PACKAGES.get(name, (None, None))
+        if module is not None and importlib.util.find_spec(module) is None:
+            hint = f"pip install {package}, or name others"
+            raise Diagnostic(f"the peer '{name}' needs {package}, which is not installed", hint=hint)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from imbrex.bench.apart import Apart
-from imbrex.bench.peer import PEERS, Peer, peers
+from imbrex.bench.peer import PEERS, Peer, expect_installed, peers
 from imbrex.bench.report import Row, measured, report
 from imbrex.cli.bench_gpu import GPU_PEERS, bench_on_gpu, is_measured_there
 from imbrex.cli.guard import FAILED
@@ -104,6 +104,8 @@ def command(
     entries = asked_for(sources, layout, {wanted.chip}, skipped)
     known = GPU_PEERS if on_gpu else PEERS
     peer_names = known if names is None else tuple(name for name in names.split(",") if name)
+    if names is not None:
+        expect_installed([name for name in peer_names if name in known])
     if on_gpu:
         how: dict[str, Any] = {**said.said, "seconds": seconds, "form": form, "output": output}
         return bench_on_gpu(entries, wanted, peer_names, skipped, **how)

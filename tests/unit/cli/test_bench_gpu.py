@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from imbrex.cli import bench_gpu
+from imbrex.cli import bench_gpu, main
 from imbrex.cli.skipped import Skipped
 from imbrex.cli.source import ProblemEntry
 from imbrex.kernel import target_of
@@ -40,3 +41,13 @@ def test_a_document_is_kept_where_one_is_asked_for(
     assert bench_gpu.bench_on_gpu(entries, target_of("sm_90a"), (), Skipped(), **words) == 0
     assert json.loads(capsys.readouterr().out) == {**DOCUMENT, "skipped": []}
     assert [json.loads(path.read_text()) for path in tmp_path.iterdir()] == ([DOCUMENT] if name else [])
+
+
+def test_a_peer_that_is_named_and_not_installed_is_an_error(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    with pytest.raises(SystemExit) as end:
+        main(["bench", "gemm -m 8 -n 8 -k 8", "--target", "sm_90a", "--peers", "lt"])
+    assert end.value.code == 1
+    assert "the peer 'lt' needs nvmath-python, which is not installed" in capsys.readouterr().err
